@@ -147,8 +147,9 @@ type Error struct {
 // FieldError is an error of one member of a request.
 type FieldError struct {
 	Pointer string `json:"pointer"` // JSON Pointer (RFC 6901), or ?name for a query parameter
-	Code    string `json:"code"`    // required, unknown_field, too_long, too_short, pattern, enum, range, format, conflict
-	Detail  string `json:"detail"`
+	// required, unknown_field, too_long, too_short, pattern, enum, range, format, conflict
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
 }
 
 // Errorf returns an Error with a formatted detail.

@@ -24,7 +24,8 @@ const (
 
 // Scopes returns every scope.
 func Scopes() []Scope {
-	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate, ScopeWebhookManage, ScopeAdmin}
+	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate,
+		ScopeWebhookManage, ScopeAdmin}
 }
 
 // ParseScope parses a scope by its exact name.
@@ -49,13 +50,14 @@ type Key struct {
 
 	RateLimit *RateLimit `json:"rateLimit,omitempty"` // nil: the default of every key
 
-	Networks      []netip.Prefix `json:"networks,omitempty"`   // from which it may be used; empty: anywhere
-	Replaces      string         `json:"replaces,omitempty"`   // id of the key that it replaced
-	ReplacedBy    string         `json:"replacedBy,omitempty"` // id of the key that replaced it; it expires after the grace period
-	ReplacedAt    *Time          `json:"replacedAt,omitempty"`
-	RevokedReason string         `json:"revokedReason,omitempty"`
-	LastUsedFrom  string         `json:"lastUsedFrom,omitempty"`  // network: a /24, or a /48 of IPv6
-	LastUsedAgent string         `json:"lastUsedAgent,omitempty"` // the User-Agent
+	Networks []netip.Prefix `json:"networks,omitempty"` // from which it may be used; empty: anywhere
+	Replaces string         `json:"replaces,omitempty"` // id of the key that it replaced
+	// id of the key that replaced it; it expires after the grace period
+	ReplacedBy    string `json:"replacedBy,omitempty"`
+	ReplacedAt    *Time  `json:"replacedAt,omitempty"`
+	RevokedReason string `json:"revokedReason,omitempty"`
+	LastUsedFrom  string `json:"lastUsedFrom,omitempty"`  // network: a /24, or a /48 of IPv6
+	LastUsedAgent string `json:"lastUsedAgent,omitempty"` // the User-Agent
 }
 
 // State returns the state of the key at a time.
@@ -73,7 +75,8 @@ func (k *Key) State(now time.Time) KeyState {
 
 // Admits reports whether the key may be used from an address.
 func (k *Key) Admits(from netip.Addr) bool {
-	return len(k.Networks) == 0 || slices.ContainsFunc(k.Networks, func(p netip.Prefix) bool { return p.Contains(from.Unmap()) })
+	return len(k.Networks) == 0 || slices.ContainsFunc(k.Networks,
+		func(p netip.Prefix) bool { return p.Contains(from.Unmap()) })
 }
 
 // KeyState is the state of an API key.

@@ -115,7 +115,8 @@ type MethodSource struct {
 // Rules returns the numbers that apply to every module.
 func Rules() MethodRules {
 	r := MethodRules{
-		Score: "100 x points / measured weight, rounded half up to one decimal, at most the lowest limit of a gate it ran into. Signals that do not apply leave both sums; unknown ones are never counted as zero.",
+		Score: "100 x points / measured weight, rounded half up to one decimal, at most the lowest limit of a gate " +
+			"it ran into. Signals that do not apply leave both sums; unknown ones are never counted as zero.",
 		Range: "low: unknown signals worth nothing; high: worth everything. Both under the same gates.",
 		Confidence: ConfidenceRules{
 			Formula: "measured weight / applicable weight x min(1, 0.70 + 0.03 x pages) x factor of age",
@@ -123,18 +124,23 @@ func Rules() MethodRules {
 			Levels:  []ConfidenceMin{{ConfidenceHigh, 850}, {ConfidenceMedium, 600}, {ConfidenceLow, 400}},
 		},
 		GeoReady: "70 points or more, no gate, confidence 0.60 or more, audited within 30 days",
-		Ranking:  "public brands with a score, confidence 0.60 or more, audited within 90 days; equal scores share a rank (1, 2, 2, 4), inside a tie the surer, the newer, then by slug",
+		Ranking: "public brands with a score, confidence 0.60 or more, audited within 90 days; equal scores share " +
+			"a rank (1, 2, 2, 4), inside a tie the surer, the newer, then by slug",
 		Visibility: VisibilityRules{
 			Methodology: VisibilityMethodology,
 			Weights: map[string]int{"mentionRate": visibilityWeights[0], "citationRate": visibilityWeights[1],
 				"shareOfVoice": visibilityWeights[2]},
-			Interval:   "Wilson, 95 %, of every rate, carried to the sum; the mean over the engines that may be ranked; absent rates are dropped; accuracy is shown and not counted",
-			MinPrompts: MinVisibilityPrompts, MinRuns: MinVisibilityRuns, MaxAgeDays: int(VisibilityWithin.Hours() / 24),
-			Full: "0.60 x readiness + 0.40 x visibility, where both may be ranked; a list of its own",
+			Interval: "Wilson, 95 %, of every rate, carried to the sum; the mean over the engines that may be " +
+				"ranked; absent rates are dropped; accuracy is shown and not counted",
+			MinPrompts: MinVisibilityPrompts, MinRuns: MinVisibilityRuns,
+			MaxAgeDays: int(VisibilityWithin.Hours() / 24),
+			Full:       "0.60 x readiness + 0.40 x visibility, where both may be ranked; a list of its own",
 		},
 		Statuses: map[string]string{
-			string(StatusScored): "has a score", string(StatusPending): "not audited yet", string(StatusUnreachable): "its site did not answer",
-			string(StatusInsufficientData): "confidence below 0.40", string(StatusStale): "audited more than 90 days ago; not ranked",
+			string(StatusScored): "has a score", string(StatusPending): "not audited yet",
+			string(StatusUnreachable):      "its site did not answer",
+			string(StatusInsufficientData): "confidence below 0.40",
+			string(StatusStale):            "audited more than 90 days ago; not ranked",
 		},
 	}
 	for _, g := range gradeFloors {

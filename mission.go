@@ -27,7 +27,8 @@ const (
 
 // OpenStatuses returns the statuses in which a mission still needs action.
 func OpenStatuses() []MissionStatus {
-	return []MissionStatus{MissionNew, MissionScheduled, MissionDispatched, MissionEnRoute, MissionInProgress, MissionOnHold, MissionUnableToComplete}
+	return []MissionStatus{MissionNew, MissionScheduled, MissionDispatched, MissionEnRoute, MissionInProgress,
+		MissionOnHold, MissionUnableToComplete}
 }
 
 // ParseMissionStatus parses a status, ignoring case.
@@ -260,7 +261,8 @@ type MissionFilter struct {
 
 // MissionStatuses returns every status in the usual order.
 func MissionStatuses() []MissionStatus {
-	return []MissionStatus{MissionNew, MissionScheduled, MissionDispatched, MissionEnRoute, MissionInProgress, MissionOnHold,
+	return []MissionStatus{MissionNew, MissionScheduled, MissionDispatched, MissionEnRoute, MissionInProgress,
+		MissionOnHold,
 		MissionCompleted, MissionUnableToComplete, MissionClosed, MissionCanceled}
 }
 
@@ -322,7 +324,8 @@ const (
 // direction (Unicode Standard Annex 9). Joiners and direction marks are allowed,
 // because scripts and emoji need them.
 func IsHidden(r rune) bool {
-	return r == '\u200b' || r == '\u2060' || r == '\ufeff' || r == '\u180e' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	return r == '\u200b' || r == '\u2060' || r == '\ufeff' || r == '\u180e' || r >= '\u202a' && r <= '\u202e' ||
+		r >= '\u2066' && r <= '\u2069'
 }
 
 // IsBlank reports whether s has no visible character.

@@ -62,12 +62,14 @@ type ModuleRollback struct {
 
 // NodeReport is the status that an edge reports.
 type NodeReport struct {
-	Node       string          `json:"node"`             // nod_…, unique per process
-	Address    string          `json:"address"`          // public address
-	Module     ModuleRef       `json:"module"`           // active module; the digest is empty before the first one is loaded
-	Generation int64           `json:"generation"`       // modules activated since the start
-	Canary     *ModuleCanary   `json:"canary,omitempty"` // canary on this node
-	Error      string          `json:"error,omitempty"`  // why the planned module is not active, or fails for some brands
+	Node    string `json:"node"`    // nod_…, unique per process
+	Address string `json:"address"` // public address
+	// active module; the digest is empty before the first one is loaded
+	Module     ModuleRef     `json:"module"`
+	Generation int64         `json:"generation"`       // modules activated since the start
+	Canary     *ModuleCanary `json:"canary,omitempty"` // canary on this node
+	// why the planned module is not active, or fails for some brands
+	Error      string          `json:"error,omitempty"`
 	RolledBack *ModuleRollback `json:"rolledBack,omitempty"`
 	Cursor     int64           `json:"cursor,omitempty"` // number of the newest event it has applied
 	Hits       int64           `json:"hits,omitempty"`   // cache hits since the start
@@ -156,10 +158,11 @@ func (s *ModuleSignature) Check(d Digest) error {
 // ModuleRecord is a stored module.
 type ModuleRecord struct {
 	SignedModule
-	Bytes     int             `json:"bytes"`
-	CreatedAt Time            `json:"createdAt"`
-	State     ModuleState     `json:"state"`
-	Report    json.RawMessage `json:"report,omitempty"` // result of its validation; only if a single module is requested
+	Bytes     int         `json:"bytes"`
+	CreatedAt Time        `json:"createdAt"`
+	State     ModuleState `json:"state"`
+	// result of its validation; only if a single module is requested
+	Report json.RawMessage `json:"report,omitempty"`
 }
 
 // ModuleState is the deployment state of a module.

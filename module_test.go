@@ -42,7 +42,8 @@ func TestCheckSigned(t *testing.T) {
 		{"broken", &broken, keys, "does not hold"},
 	} {
 		err := fieldmark.CheckSigned(digest, tt.signature, tt.keys)
-		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || !fieldmark.IsCode(err, fieldmark.CodeModuleRefused)) {
+		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) ||
+			!fieldmark.IsCode(err, fieldmark.CodeModuleRefused)) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
 		}
 	}
@@ -62,7 +63,8 @@ func TestAdvise(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	facts := &fieldmark.Facts{AsOf: fieldmark.At(now), Pages: 10}
 	signal := func(id string, max int, mark fieldmark.Milli, state fieldmark.FactState) fieldmark.Signal {
-		return fieldmark.Signal{ID: id, Label: id, Status: state, Points: fieldmark.Milli(max) * mark, Max: max, Advice: "do " + id}
+		return fieldmark.Signal{ID: id, Label: id, Status: state, Points: fieldmark.Milli(max) * mark, Max: max,
+			Advice: "do " + id}
 	}
 	components := []fieldmark.Component{{ID: "all", Weight: 100, Signals: []fieldmark.Signal{
 		signal("full", 40, 1000, fieldmark.Measured),
@@ -72,7 +74,8 @@ func TestAdvise(t *testing.T) {
 	}}}
 	a := fieldmark.Judge(components, []fieldmark.Gate{}, facts, now)
 	gains := a.Advise(now)
-	if len(gains) != 2 || gains[0].ID != "none" || gains[1].ID != "half" || gains[0].Gain != 22_200 || gains[1].Gain != 16_700 ||
+	if len(gains) != 2 || gains[0].ID != "none" || gains[1].ID != "half" || gains[0].Gain != 22_200 ||
+		gains[1].Gain != 16_700 ||
 		gains[0].Score != *a.Score+gains[0].Gain || gains[0].Advice != "do none" {
 		t.Errorf("from %v: %+v", a.Score, gains)
 	}

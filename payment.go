@@ -169,10 +169,14 @@ type Currency string
 // unit there (metals, test codes, units of account) cannot be used for payments.
 var currencies = map[int]string{
 	0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
-	2: "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY " +
-		"COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR " +
-		"IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD " +
-		"NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP " +
+	2: "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF " +
+		"CHW CNY " +
+		"COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF " +
+		"IDR ILS INR " +
+		"IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV " +
+		"MYR MZN NAD " +
+		"NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP " +
+		"STN SVC SYP " +
 		"SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG",
 	3: "BHD IQD JOD KWD LYD OMR TND",
 	4: "CLF UYW",
@@ -198,10 +202,12 @@ func (c Currency) Exponent() (int, bool) {
 func (m Money) Check(pointer string) []FieldError {
 	var bad []FieldError
 	if _, ok := m.Currency.Exponent(); !ok {
-		bad = append(bad, FieldError{Pointer: pointer + "/currency", Code: "enum", Detail: "must be an ISO 4217 code, in upper case"})
+		bad = append(bad, FieldError{Pointer: pointer + "/currency", Code: "enum",
+			Detail: "must be an ISO 4217 code, in upper case"})
 	}
 	if m.Value < 0 || m.Value > MaxMoney {
-		bad = append(bad, FieldError{Pointer: pointer + "/value", Code: "range", Detail: "must be from 0 to 9007199254740992"})
+		bad = append(bad, FieldError{Pointer: pointer + "/value", Code: "range",
+			Detail: "must be from 0 to 9007199254740992"})
 	}
 	return bad
 }
@@ -227,13 +233,16 @@ func ParseMoney(s string) (Money, error) {
 	m := Money{Currency: Currency(code)}
 	exponent, ok := m.Currency.Exponent()
 	if !ok {
-		return Money{}, Errorf(CodeInvalidParameter, "an amount is written as in 12.50 EUR, with an ISO 4217 code in upper case")
+		return Money{}, Errorf(CodeInvalidParameter,
+			"an amount is written as in 12.50 EUR, with an ISO 4217 code in upper case")
 	}
 	whole, decimals, dot := strings.Cut(amount, ".")
 	digits := whole + decimals + strings.Repeat("0", max(0, exponent-len(decimals)))
 	value, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || whole == "" || dot && decimals == "" || len(decimals) > exponent || strings.Trim(whole+decimals, "0123456789") != "" || value > MaxMoney {
-		return Money{}, Errorf(CodeInvalidParameter, "an amount of %s is written in digits, with at most %d after a point", m.Currency, exponent)
+	if err != nil || whole == "" || dot && decimals == "" || len(decimals) > exponent ||
+		strings.Trim(whole+decimals, "0123456789") != "" || value > MaxMoney {
+		return Money{}, Errorf(CodeInvalidParameter,
+			"an amount of %s is written in digits, with at most %d after a point", m.Currency, exponent)
 	}
 	m.Value = value
 	return m, nil

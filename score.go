@@ -246,10 +246,11 @@ type Score struct {
 	Visibility *Visibility `json:"visibility"` // null without visibility samples
 	Full       *Milli      `json:"full"`       // combined score; null unless both can be ranked
 	Trend      Trend       `json:"trend"`
-	Previous   *PastScore  `json:"previous"`        // score of the previous revision; null for the first
-	Rank       *Rank       `json:"rank"`            // null unless ranked; last required member, because it changes with other brands
-	Stale      bool        `json:"stale,omitempty"` // the last good score, because a refresh failed
-	Gains      []Gain      `json:"gains,omitempty"` // with ?advice=1: what would raise the score, largest gain first
+	Previous   *PastScore  `json:"previous"` // score of the previous revision; null for the first
+	// null unless ranked; last required member, because it changes with other brands
+	Rank  *Rank  `json:"rank"`
+	Stale bool   `json:"stale,omitempty"` // the last good score, because a refresh failed
+	Gains []Gain `json:"gains,omitempty"` // with ?advice=1: what would raise the score, largest gain first
 }
 
 // Trend is the change of a score over time. Past facts are scored by the current module,
@@ -302,7 +303,8 @@ func (a *Assessment) Advise(now time.Time) []Gain {
 			better := Judge(components, a.Gates, &facts, now)
 			signals[j] = s
 			if better.Score != nil && *better.Score > *a.Score {
-				gains = append(gains, Gain{ID: s.ID, Label: s.Label, Gain: *better.Score - *a.Score, Score: *better.Score, Advice: s.Advice})
+				gains = append(gains, Gain{ID: s.ID, Label: s.Label, Gain: *better.Score - *a.Score,
+					Score: *better.Score, Advice: s.Advice})
 			}
 		}
 	}

@@ -132,7 +132,8 @@ type parsedFile struct {
 
 // parsePackage reads a package's files, holds them to their length and notes
 // every package-level variable.
-func parsePackage(t *testing.T, p goPackage, dir string, vars map[string]bool, complain complainFunc) map[string]parsedFile {
+func parsePackage(t *testing.T, p goPackage, dir string, vars map[string]bool,
+	complain complainFunc) map[string]parsedFile {
 	t.Helper()
 	files := map[string]parsedFile{}
 	for _, name := range p.GoFiles {

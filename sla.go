@@ -32,8 +32,9 @@ const (
 
 // SLA is the state of the service level agreement of a mission.
 type SLA struct {
-	Policy   string     `json:"policy"`   // the priority whose policy applies
-	Revision int        `json:"revision"` // number of changes of the clocks that did not change the version of the mission
+	Policy string `json:"policy"` // the priority whose policy applies
+	// number of changes of the clocks that did not change the version of the mission
+	Revision int        `json:"revision"`
 	Metrics  []SLAClock `json:"metrics"`
 }
 
@@ -201,7 +202,8 @@ func (d *DayTime) UnmarshalText(b []byte) error {
 
 // twoAndTwo parses two numbers of two digits each.
 func twoAndTwo(s, between string) (a, b int, ok bool) {
-	if len(s) != 4+len(between) || s[2:2+len(between)] != between || strings.Trim(s[:2]+s[2+len(between):], "0123456789") != "" {
+	if len(s) != 4+len(between) || s[2:2+len(between)] != between ||
+		strings.Trim(s[:2]+s[2+len(between):], "0123456789") != "" {
 		return 0, 0, false
 	}
 	two := func(s string) int { return int(s[0]-'0')*10 + int(s[1]-'0') }

@@ -120,7 +120,8 @@ func mixed(word string) string {
 
 func TestMixedWords(t *testing.T) {
 	for word, want := range map[string]bool{
-		"م" + "חירון": true, "问" + "い合わせ": true, "问" + "題": true, "Р" + "ayment": true, "A" + "θ": true, "問い合わせ": false, "关于我们": false, "關於我們": false,
+		"م" + "חירון": true, "问" + "い合わせ": true, "问" + "題": true, "Р" + "ayment": true, "A" + "θ": true, "問い合わせ": false,
+		"关于我们": false, "關於我們": false,
 		"مخيرون": false, "GEO対応": false, "naïve": false, "GEO": false, "می\u200cگوید": false,
 	} {
 		if got := mixed(word); (got != "") != want {

@@ -28,7 +28,8 @@ func TestMilli(t *testing.T) {
 	f(-1500, "-1.5")
 	f(-10, "-0.01")
 
-	for in, want := range map[fieldmark.Milli]fieldmark.Milli{74349: 74300, 74350: 74400, 99950: 100000, -74350: -74400, 0: 0} {
+	for in, want := range map[fieldmark.Milli]fieldmark.Milli{74349: 74300, 74350: 74400, 99950: 100000, -74350: -74400,
+		0: 0} {
 		if got := in.Tenth(); got != want {
 			t.Errorf("Milli(%d).Tenth() = %d, want %d", in, got, want)
 		}
@@ -86,7 +87,8 @@ func TestDigest(t *testing.T) {
 	if d, err := fieldmark.ParseDigest(good); err != nil || string(d) != good {
 		t.Errorf("ParseDigest(%q) = %q, %v", good, d, err)
 	}
-	for _, bad := range []string{"", "sha256:", good[7:], good[:len(good)-1], "sha256:" + "G" + good[8:], "SHA256:" + good[7:]} {
+	for _, bad := range []string{"", "sha256:", good[7:], good[:len(good)-1], "sha256:" + "G" + good[8:],
+		"SHA256:" + good[7:]} {
 		if _, err := fieldmark.ParseDigest(bad); err == nil {
 			t.Errorf("ParseDigest accepts %q", bad)
 		}
@@ -99,13 +101,15 @@ func TestSlug(t *testing.T) {
 			t.Errorf("ParseSlug(%q): %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", "-a", "a-", "a--b", "Acme", "a b", "a/b", "a.b", "é", "..", string(slices.Repeat([]byte("a"), 64))} {
+	for _, bad := range []string{"", "-a", "a-", "a--b", "Acme", "a b", "a/b", "a.b", "é", "..",
+		string(slices.Repeat([]byte("a"), 64))} {
 		if _, err := fieldmark.ParseSlug(bad); !fieldmark.IsCode(err, fieldmark.CodeInvalidParameter) {
 			t.Errorf("ParseSlug(%q) = %v, want invalid_parameter", bad, err)
 		}
 	}
 	valid := true
-	if n := testing.AllocsPerRun(100, func() { valid = valid && fieldmark.ValidSlug("acme-rockets") }); n != 0 || !valid {
+	if n := testing.AllocsPerRun(100, func() { valid = valid && fieldmark.ValidSlug("acme-rockets") }); n != 0 ||
+		!valid {
 		t.Errorf("ValidSlug allocates %v times", n)
 	}
 }

@@ -46,11 +46,12 @@ type VisibilitySample struct {
 
 // VisibilityImport is the result of an import.
 type VisibilityImport struct {
-	Added     int          `json:"added"`
-	Unchanged int          `json:"unchanged"`
-	Rejected  []FieldError `json:"rejected,omitempty"`        // Pointer identifies line and field: /12/mentions; the first 1,000
-	Omitted   int          `json:"rejectedOmitted,omitempty"` // further problems
-	FileHash  Digest       `json:"fileHash"`
+	Added     int `json:"added"`
+	Unchanged int `json:"unchanged"`
+	// Pointer identifies line and field: /12/mentions; the first 1,000
+	Rejected []FieldError `json:"rejected,omitempty"`
+	Omitted  int          `json:"rejectedOmitted,omitempty"` // further problems
+	FileHash Digest       `json:"fileHash"`
 }
 
 // Minimum size and maximum age of a sample that can be ranked.

@@ -299,7 +299,8 @@ type DeliveryAttempt struct {
 
 // AttemptDetail describes the connection of an attempt.
 type AttemptDetail struct {
-	Class           string `json:"class,omitempty"`   // of failure: dns, connect, tls, timeout, status, redirect, refused, auth, other
+	// of failure: dns, connect, tls, timeout, status, redirect, refused, auth, other
+	Class           string `json:"class,omitempty"`
 	Address         string `json:"address,omitempty"` // to which the connection was made
 	DNSMillis       int64  `json:"dnsMillis,omitempty"`
 	ConnectMillis   int64  `json:"connectMillis,omitempty"`

@@ -28,68 +28,107 @@ func TestWire(t *testing.T) {
 	evidence := []fieldmark.Evidence{{URL: "https://acme.example/robots.txt", Fact: "Allow: /"}}
 	method := fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: "/methodology"}
 	module := fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: digest}
-	brand := fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools", Language: "en", Description: "Anvils.", Public: true, CreatedAt: at, UpdatedAt: at}
-	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: brand.URL, Pages: 3, AsOf: at, Facts: []fieldmark.Fact{{ID: "response.ok", State: fieldmark.Measured, Value: 1000, Unit: "share", Evidence: evidence}}}
+	brand := fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools", Language: "en",
+		Description: "Anvils.", Public: true, CreatedAt: at, UpdatedAt: at}
+	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: brand.URL, Pages: 3, AsOf: at,
+		Facts: []fieldmark.Fact{{ID: "response.ok", State: fieldmark.Measured, Value: 1000, Unit: "share",
+			Evidence: evidence}}}
 	document := fieldmark.NewScore(brand, fieldmark.Assessment{
 		Status: fieldmark.StatusScored, Score: &score, Grade: "B", Basis: fieldmark.BasisReadiness,
 		Range: &fieldmark.Range{Low: 70_000, High: 80_000}, GeoReady: true, Gates: []fieldmark.Gate{},
-		Confidence: fieldmark.Confidence{Value: 925, Level: fieldmark.ConfidenceHigh, MeasuredWeight: 95, ApplicableWeight: 100},
-		Components: []fieldmark.Component{{ID: "access", Label: "Access", Weight: 30, Points: 27_750, Measured: 30, Signals: []fieldmark.Signal{
-			{ID: "access.response", Label: "Response", Status: fieldmark.Measured, Value: &value, Unit: "share", Points: 2_775, Max: 3, Evidence: evidence, Advice: "Answer faster."}}}},
+		Confidence: fieldmark.Confidence{Value: 925, Level: fieldmark.ConfidenceHigh, MeasuredWeight: 95,
+			ApplicableWeight: 100},
+		Components: []fieldmark.Component{{ID: "access", Label: "Access", Weight: 30, Points: 27_750, Measured: 30,
+			Signals: []fieldmark.Signal{
+				{ID: "access.response", Label: "Response", Status: fieldmark.Measured, Value: &value, Unit: "share",
+					Points: 2_775, Max: 3, Evidence: evidence, Advice: "Answer faster."}}}},
 		AsOf: &at, PagesSampled: 3, FactsDigest: digest, Methodology: method, Module: module,
 	})
 	document.Rank = &fieldmark.Rank{Overall: 2, Of: 9, Niche: 1, OfNiche: 3}
 	entry := fieldmark.NewBoardEntry(&document)
 	entry.Rank, entry.Overall, entry.Change = 2, 5, &fieldmark.BoardChange{Rank: 1, Score: 1_200, Since: at}
-	sample := fieldmark.VisibilitySample{Brand: "acme", Engine: "chatgpt", Model: "m1", Surface: fieldmark.SurfaceAPI, Locale: "en", PromptSet: "tools-1", PromptSetHash: digest,
-		Prompts: 20, Runs: 5, Answers: 100, Mentions: 40, Cited: 80, Citations: 20, Voices: 90, Graded: 30, Right: 27, From: at, To: at, Provider: "in-house", FileHash: digest, Signer: "key_1"}
+	sample := fieldmark.VisibilitySample{Brand: "acme", Engine: "chatgpt", Model: "m1", Surface: fieldmark.SurfaceAPI,
+		Locale: "en", PromptSet: "tools-1", PromptSetHash: digest,
+		Prompts: 20, Runs: 5, Answers: 100, Mentions: 40, Cited: 80, Citations: 20, Voices: 90, Graded: 30, Right: 27,
+		From: at, To: at, Provider: "in-house", FileHash: digest, Signer: "key_1"}
 	seen := document
 	seen.SetVisibility([]fieldmark.VisibilitySample{sample}, at.Std())
 	seen.Trend.D7, seen.Previous = &value, &fieldmark.PastScore{Score: 70_000, AsOf: at}
 	past := fieldmark.Revision{FirstAt: at, LastAt: at, Digest: digest, Facts: &facts}
-	mission := fieldmark.Mission{ID: "msn_05zj5rksp1zzzfzzzzzzzzzzzw", MissionRequest: fieldmark.MissionRequest{ExternalID: "INC-1", Source: "ServiceNow", Title: "Replace the router"}, Status: fieldmark.MissionCompleted,
-		StatusReason: &fieldmark.Reason{Code: "DONE", Text: "Swapped."}, CreatedAt: at, UpdatedAt: at, CompletedAt: &at, Version: 4}
+	mission := fieldmark.Mission{ID: "msn_05zj5rksp1zzzfzzzzzzzzzzzw",
+		MissionRequest: fieldmark.MissionRequest{ExternalID: "INC-1", Source: "ServiceNow",
+			Title: "Replace the router"}, Status: fieldmark.MissionCompleted,
+		StatusReason: &fieldmark.Reason{Code: "DONE", Text: "Swapped."}, CreatedAt: at, UpdatedAt: at, CompletedAt: &at,
+		Version: 4}
 	mission.Priority = fieldmark.PriorityHigh
-	mission.Location = &fieldmark.Location{Name: "Site 4", Geo: &fieldmark.Geo{Lat: 48.2, Lng: 16.4}, TimeZone: "Europe/Vienna"}
+	mission.Location = &fieldmark.Location{Name: "Site 4", Geo: &fieldmark.Geo{Lat: 48.2, Lng: 16.4},
+		TimeZone: "Europe/Vienna"}
 	mission.Window = &fieldmark.Window{Earliest: at, Latest: at}
 	mission.Metadata = json.RawMessage(`{"sys_id":"9d3"}`)
-	event := fieldmark.Event{Number: 7, ID: "evt_1", Type: fieldmark.EventBrandAudited, Time: at, Brand: "acme", Tags: []fieldmark.Tag{fieldmark.TagBrand("acme")}, Data: json.RawMessage(`{}`)}
-	key := fieldmark.Key{ID: "key_1", Prefix: "fm_live_AbC12xYz", Account: "default", Name: "ITSM", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, CreatedAt: at, ExpiresAt: &at}
-	endpoint := fieldmark.Endpoint{ID: "whk_1", Account: "default", URL: "https://hooks.example/", Events: []string{"mission.*"}, CreatedAt: at,
-		State: fieldmark.EndpointDisabled, StateReason: "nothing was taken for 5 days", StateAt: &at, Signing: fieldmark.SigningV1a, PublicKey: "whpk_…", OldSecretsUntil: []fieldmark.Time{at},
+	event := fieldmark.Event{Number: 7, ID: "evt_1", Type: fieldmark.EventBrandAudited, Time: at, Brand: "acme",
+		Tags: []fieldmark.Tag{fieldmark.TagBrand("acme")}, Data: json.RawMessage(`{}`)}
+	key := fieldmark.Key{ID: "key_1", Prefix: "fm_live_AbC12xYz", Account: "default", Name: "ITSM",
+		Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, CreatedAt: at, ExpiresAt: &at}
+	endpoint := fieldmark.Endpoint{ID: "whk_1", Account: "default", URL: "https://hooks.example/",
+		Events: []string{"mission.*"}, CreatedAt: at,
+		State: fieldmark.EndpointDisabled, StateReason: "nothing was taken for 5 days", StateAt: &at,
+		Signing: fieldmark.SigningV1a, PublicKey: "whpk_…", OldSecretsUntil: []fieldmark.Time{at},
 		Circuit: fieldmark.CircuitOpen, ProbeAt: &at, FailingSince: &at, LastSuccessAt: &at,
-		EndpointSettings: fieldmark.EndpointSettings{Payload: fieldmark.PayloadThin, Format: fieldmark.FormatCloudEvents, Ordering: fieldmark.OrderingMission, RateLimit: 5, MaxInFlight: 8,
-			Retry: &fieldmark.RetryPolicy{Schedule: fieldmark.RetryQuick}, Headers: map[string]string{"X-Tenant": fieldmark.HiddenValue}, Auth: &fieldmark.EndpointAuth{Kind: fieldmark.AuthBasic, Username: "u"}}}
+		EndpointSettings: fieldmark.EndpointSettings{Payload: fieldmark.PayloadThin,
+			Format: fieldmark.FormatCloudEvents, Ordering: fieldmark.OrderingMission, RateLimit: 5, MaxInFlight: 8,
+			Retry:   &fieldmark.RetryPolicy{Schedule: fieldmark.RetryQuick},
+			Headers: map[string]string{"X-Tenant": fieldmark.HiddenValue},
+			Auth:    &fieldmark.EndpointAuth{Kind: fieldmark.AuthBasic, Username: "u"}}}
 	since, after := at, int64(7)
-	attempt := fieldmark.DeliveryAttempt{Number: 1, At: at, Millis: 12, Status: 503, Error: "answered 503", Body: "busy", AttemptDetail: fieldmark.AttemptDetail{Class: "status", Address: "192.0.2.1", FirstByteMillis: 11}}
-	delivery := fieldmark.Delivery{ID: "dlv_1", EventID: "evt_1", EventType: fieldmark.EventMissionCompleted, EndpointID: "whk_1", State: fieldmark.DeliveryDue, Attempts: 1, DueAt: at, LastStatus: 500, CreatedAt: at, UpdatedAt: at}
+	attempt := fieldmark.DeliveryAttempt{Number: 1, At: at, Millis: 12, Status: 503, Error: "answered 503",
+		Body: "busy", AttemptDetail: fieldmark.AttemptDetail{Class: "status", Address: "192.0.2.1",
+			FirstByteMillis: 11}}
+	delivery := fieldmark.Delivery{ID: "dlv_1", EventID: "evt_1", EventType: fieldmark.EventMissionCompleted,
+		EndpointID: "whk_1", State: fieldmark.DeliveryDue, Attempts: 1, DueAt: at, LastStatus: 500, CreatedAt: at,
+		UpdatedAt: at}
 
 	for name, v := range map[string]any{
-		"brand":    brand,
-		"state":    fieldmark.BrandState{Brand: brand, FactsDigest: digest, Facts: &facts},
-		"whole":    fieldmark.BrandState{Brand: brand, FactsDigest: digest, Facts: &facts, FactsSince: &at, Past: []fieldmark.Revision{past}, Visibility: []fieldmark.VisibilitySample{sample}, Aliases: []fieldmark.Slug{"acme-old"}},
-		"history":  fieldmark.BrandHistory{Brand: brand, Revisions: []fieldmark.Revision{past}, Activations: []fieldmark.Activation{{At: at, Module: module}}},
-		"seen":     seen,
-		"samples":  fieldmark.VisibilityImport{Added: 1, Rejected: []fieldmark.FieldError{{Pointer: "/2/mentions", Code: "range", Detail: "cannot be more than answers"}}, FileHash: digest},
-		"score":    document,
-		"pending":  fieldmark.NewScore(brand, fieldmark.PendingAssessment()),
-		"board":    fieldmark.Board{Items: []fieldmark.BoardEntry{entry}, NextCursor: "c", Snapshot: "ab12", AsOf: &at, Methodology: method, Filters: fieldmark.BoardFilter{Basis: "readiness", Niche: "tools", Language: "de", MinConfidence: 850}, Total: 9, Note: fieldmark.BoardNote},
+		"brand": brand,
+		"state": fieldmark.BrandState{Brand: brand, FactsDigest: digest, Facts: &facts},
+		"whole": fieldmark.BrandState{Brand: brand, FactsDigest: digest, Facts: &facts, FactsSince: &at,
+			Past: []fieldmark.Revision{past}, Visibility: []fieldmark.VisibilitySample{sample},
+			Aliases: []fieldmark.Slug{"acme-old"}},
+		"history": fieldmark.BrandHistory{Brand: brand, Revisions: []fieldmark.Revision{past},
+			Activations: []fieldmark.Activation{{At: at, Module: module}}},
+		"seen": seen,
+		"samples": fieldmark.VisibilityImport{Added: 1,
+			Rejected: []fieldmark.FieldError{{Pointer: "/2/mentions", Code: "range",
+				Detail: "cannot be more than answers"}}, FileHash: digest},
+		"score":   document,
+		"pending": fieldmark.NewScore(brand, fieldmark.PendingAssessment()),
+		"board": fieldmark.Board{Items: []fieldmark.BoardEntry{entry}, NextCursor: "c", Snapshot: "ab12", AsOf: &at,
+			Methodology: method, Filters: fieldmark.BoardFilter{Basis: "readiness", Niche: "tools", Language: "de",
+				MinConfidence: 850}, Total: 9, Note: fieldmark.BoardNote},
 		"mission":  mission,
 		"missions": fieldmark.List[fieldmark.Mission]{Data: []fieldmark.Mission{}, NextCursor: "c", HasMore: true},
 		"events":   fieldmark.EventPage{Events: []fieldmark.Event{event}, Head: 7, Oldest: 1, Log: "log1"},
-		"envelope": fieldmark.Envelope{ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: at, Data: json.RawMessage(`{"id":"msn_1"}`)},
-		"key":      fieldmark.NewKey{Key: key, Token: "fm_live_…"},
+		"envelope": fieldmark.Envelope{ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: at,
+			Data: json.RawMessage(`{"id":"msn_1"}`)},
+		"key": fieldmark.NewKey{Key: key, Token: "fm_live_…"},
 		"calendar": fieldmark.NewCalendar{Calendar: fieldmark.Calendar{ID: "cal_1", CreatedAt: at, LastUsedAt: &at,
-			CalendarRequest: fieldmark.CalendarRequest{Account: "default", Name: "Crew north", Scope: fieldmark.CalendarOfTeam, Assignees: []string{"ann", "bob"}}}, Path: "/calendar/….ics"},
+			CalendarRequest: fieldmark.CalendarRequest{Account: "default", Name: "Crew north",
+				Scope: fieldmark.CalendarOfTeam, Assignees: []string{"ann", "bob"}}}, Path: "/calendar/….ics"},
 		"endpoint": fieldmark.NewEndpoint{Endpoint: endpoint, Secret: "whsec_…"},
 		"delivery": delivery,
 		"attempts": fieldmark.DeliveryRecord{Delivery: delivery, Log: []fieldmark.DeliveryAttempt{attempt}},
 		"ping":     fieldmark.PingResult{DeliveryID: "dlv_1", Verdict: "The receiver failed.", Attempt: attempt},
-		"replay":   fieldmark.Replay{ID: "rpl_1", EndpointID: "whk_1", ReplayRequest: fieldmark.ReplayRequest{AfterEvent: &after, Until: &since, MissingOnly: true}, State: fieldmark.ReplayRunning, Looked: 2, Queued: 1, CreatedAt: at, UpdatedAt: at},
-		"polled":   fieldmark.PolledEvents{Data: []fieldmark.PolledEvent{{Number: 7, Envelope: fieldmark.Envelope{ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: at, Data: json.RawMessage(`{"id":"msn_1"}`)}}}, Next: 7},
-		"keys":     fieldmark.KeySet{Keys: []fieldmark.PublicJWK{{Type: "OKP", Curve: "Ed25519", X: "11qY", ID: "whk_1.1", Use: "sig", Algorithm: "EdDSA"}}},
-		"import":   fieldmark.ImportReport{Added: 1, Rejected: []fieldmark.FieldError{{Pointer: "/1/url", Code: "format", Detail: "must be absolute"}}},
-		"problem":  fieldmark.Errorf(fieldmark.CodeNotFound, "no public brand has this slug").Problem("", "req-12345678"),
+		"replay": fieldmark.Replay{ID: "rpl_1", EndpointID: "whk_1",
+			ReplayRequest: fieldmark.ReplayRequest{AfterEvent: &after, Until: &since, MissingOnly: true},
+			State:         fieldmark.ReplayRunning, Looked: 2, Queued: 1, CreatedAt: at, UpdatedAt: at},
+		"polled": fieldmark.PolledEvents{Data: []fieldmark.PolledEvent{{Number: 7,
+			Envelope: fieldmark.Envelope{ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: at,
+				Data: json.RawMessage(`{"id":"msn_1"}`)}}}, Next: 7},
+		"keys": fieldmark.KeySet{Keys: []fieldmark.PublicJWK{{Type: "OKP", Curve: "Ed25519", X: "11qY",
+			ID: "whk_1.1", Use: "sig", Algorithm: "EdDSA"}}},
+		"import": fieldmark.ImportReport{Added: 1,
+			Rejected: []fieldmark.FieldError{{Pointer: "/1/url", Code: "format", Detail: "must be absolute"}}},
+		"problem": fieldmark.Errorf(fieldmark.CodeNotFound, "no public brand has this slug").Problem("",
+			"req-12345678"),
 	} {
 		golden(t, name, v)
 	}

@@ -76,7 +76,9 @@ func TestLimiterWeights(t *testing.T) {
 			}
 			if hours := int(v.RetryAfter.Round(time.Hour) / time.Hour); v.Allowed != tt.ok ||
 				v.Remaining != tt.remaining || hours != tt.hours {
-				wrong = append(wrong, fmt.Sprintf("request %d of weight %d: %+v, want ok %v, remaining %d, retry in %d h", i, tt.n, v, tt.ok, tt.remaining, tt.hours))
+				wrong = append(wrong,
+					fmt.Sprintf("request %d of weight %d: %+v, want ok %v, remaining %d, retry in %d h", i, tt.n, v,
+						tt.ok, tt.remaining, tt.hours))
 			}
 		}
 		return wrong

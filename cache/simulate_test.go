@@ -39,7 +39,8 @@ func TestSimulate(t *testing.T) {
 		fit := int(bytes / policyCost)
 		got, best := hitRatioOf(t, bytes, asked), optimum(next, fit)
 		t.Logf("%10d %10d %8.1f %9.1f %11.2f", bytes>>20, fit, 100*got, 100*best, got/best)
-		if got > best+0.02 || got < 0.6*best { // the best may be exceeded, because results stay available for 50 ms outside of memory
+		// the best may be exceeded, because results stay available for 50 ms outside of memory
+		if got > best+0.02 || got < 0.6*best {
 			t.Errorf("%d MiB: hit ratio %.3f beside an optimum of %.3f", bytes>>20, got, best)
 		}
 	}

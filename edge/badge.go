@@ -54,7 +54,8 @@ const (
 	formatPNG
 )
 
-var formatTypes = [...]string{formatSVG: "image/svg+xml; charset=utf-8", formatJSON: "application/json", formatPNG: "image/png"}
+var formatTypes = [...]string{formatSVG: "image/svg+xml; charset=utf-8", formatJSON: "application/json",
+	formatPNG: "image/png"}
 
 // badgeRequest is a parsed request for a badge.
 type badgeRequest struct {
@@ -119,7 +120,10 @@ func (e *Edge) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 		return
 	}
 	kept := *r // outlives the request: another may wait for the same picture
-	entry, from, err := e.cache.Fetch(rc, r.key(), func(ctx context.Context) (*cache.Entry, error) { return e.fillBadge(ctx, kept) })
+	entry, from, err := e.cache.Fetch(rc, r.key(), func(ctx context.Context) (*cache.Entry,
+		error) {
+		return e.fillBadge(ctx, kept)
+	})
 	if err != nil {
 		e.badgeError(ctx, r, err)
 		return
@@ -133,7 +137,8 @@ func (e *Edge) sendBadge(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cach
 	e.send(ctx, entry, from)
 	switch {
 	case seconds != 0:
-		ctx.Response.Header.Set("Cache-Control", fmt.Sprintf("public, max-age=%d, s-maxage=%d", seconds, seconds)+badgeControlTail)
+		ctx.Response.Header.Set("Cache-Control", fmt.Sprintf("public, max-age=%d, s-maxage=%d", seconds, seconds)+
+			badgeControlTail)
 	case isImageProxy(ctx):
 		ctx.Response.Header.SetCanonical(headerCacheControl, proxyControl)
 	}
@@ -143,7 +148,8 @@ var (
 	headerCacheControl = []byte("Cache-Control")
 	proxyControl       = []byte(badgeProxyControl)
 	headerVia          = []byte("Via")
-	imageProxyNames    = [][]byte{[]byte("camo"), []byte("Camo"), []byte("ImageProxy"), []byte("image-proxy"), []byte("YahooMailProxy")}
+	imageProxyNames    = [][]byte{[]byte("camo"), []byte("Camo"), []byte("ImageProxy"), []byte("image-proxy"),
+		[]byte("YahooMailProxy")}
 )
 
 // isImageProxy reports whether the request comes from a proxy of pictures in
@@ -193,7 +199,8 @@ func parseBadge(ctx *fasthttp.RequestCtx) (badgeRequest, error) {
 			return r, err
 		}
 		if !r.options.Drawable() {
-			return r, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "a PNG can show a label of Latin, Greek or Cyrillic letters only")
+			return r, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+				"a PNG can show a label of Latin, Greek or Cyrillic letters only")
 		}
 	}
 	if !fieldmark.ValidSlug(slug) {
@@ -219,7 +226,8 @@ func cacheSeconds(value string) (int, error) {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < minCacheSeconds || n > maxCacheSeconds {
-		return 0, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "cacheSeconds is a number from %d to %d", minCacheSeconds, maxCacheSeconds)
+		return 0, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "cacheSeconds is a number from %d to %d",
+			minCacheSeconds, maxCacheSeconds)
 	}
 	return n, nil
 }
@@ -326,7 +334,8 @@ func (e *Edge) renderBadge(ctx context.Context, score *fieldmark.Score, r *badge
 	case formatJSON:
 		return badge.EndpointOf(score, r.options, badgeSeconds, page)
 	case formatPNG:
-		return e.badges.png.render(ctx, func() ([]byte, error) { return badge.PNG(badge.Of(score), r.options, r.scale) })
+		return e.badges.png.render(ctx,
+			func() ([]byte, error) { return badge.PNG(badge.Of(score), r.options, r.scale) })
 	}
 	// Kept for long: without the room that drawing took.
 	return bytes.Clone(e.badges.svg.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.options)), nil
@@ -432,7 +441,8 @@ func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 	}
 	if strings.HasPrefix(kind, "text/html") {
 		// A browser that came here by itself is shown the badge it would embed.
-		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self'; sandbox allow-top-navigation-by-user-activation")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; img-src 'self'; sandbox allow-top-navigation-by-user-activation")
 	}
 	h.Set("Content-Type", kind)
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", badgeSeconds))

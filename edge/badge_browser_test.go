@@ -43,7 +43,8 @@ var browserBadges = []badge.Badge{
 	{Name: "Acme", State: badge.Unrated},
 }
 
-var browserStyles = []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal, badge.Flat, badge.FlatSquare, badge.ForTheBadge}
+var browserStyles = []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal, badge.Flat, badge.FlatSquare,
+	badge.ForTheBadge}
 
 // comparePictures draws pairs of pictures at two times the size and tells the
 // mean difference of a channel, in 255ths, and the share of pixels that differ
@@ -72,10 +73,13 @@ func TestBadgePixels(t *testing.T) {
 	const mean, far = 2, 0.005
 	looks := []string{
 		"", "theme=dark", "theme=mono", "style=compact", "style=compact&theme=dark", "style=compact&theme=mono",
-		"style=card", "style=card&theme=dark", "style=card&theme=mono", "style=seal", "style=seal&theme=dark", "style=seal&theme=mono",
-		"style=flat", "style=flat&theme=mono", "style=flat-square", "style=for-the-badge", "style=for-the-badge&theme=mono",
+		"style=card", "style=card&theme=dark", "style=card&theme=mono", "style=seal", "style=seal&theme=dark",
+		"style=seal&theme=mono",
+		"style=flat", "style=flat&theme=mono", "style=flat-square", "style=for-the-badge",
+		"style=for-the-badge&theme=mono",
 		"lang=ar", "style=card&lang=he", "style=compact&lang=fa", "style=flat&lang=ar", "style=for-the-badge&lang=he",
-		"lang=ja", "style=card&lang=ko", "style=seal&lang=zh", "style=card&lang=hi", "lang=th", "style=card&lang=vi", "style=for-the-badge&lang=el",
+		"lang=ja", "style=card&lang=ko", "style=seal&lang=zh", "style=card&lang=hi", "lang=th", "style=card&lang=vi",
+		"style=for-the-badge&lang=el",
 		"lang=ru", "style=flat&lang=de", "label=Our+score", "style=card&label=%D0%9D%D0%B0%D1%88",
 	}
 	var page strings.Builder
@@ -94,7 +98,8 @@ func TestBadgePixels(t *testing.T) {
 		must(t, err)
 		fmt.Fprintf(&page, `<p data-look="%d %s">`, b.State, query)
 		for kind, image := range map[string][]byte{"svg+xml": badge.AppendSVG(nil, b, l), "png": ours} {
-			fmt.Fprintf(&page, `<img data-w=%d data-h=%d src="data:image/%s;base64,%s">`, 2*w, 2*h, kind, base64.StdEncoding.EncodeToString(image))
+			fmt.Fprintf(&page, `<img data-w=%d data-h=%d src="data:image/%s;base64,%s">`, 2*w, 2*h, kind,
+				base64.StdEncoding.EncodeToString(image))
 		}
 	}
 	for _, query := range looks {
@@ -114,7 +119,8 @@ func TestBadgePixels(t *testing.T) {
 	}
 	for _, g := range got {
 		if g.Mean > mean || g.Far > far {
-			t.Errorf("%s: the pictures differ by %.2f on average and %.2f %% of them much, want at most %d and %.1f %%", g.Look, g.Mean, 100*g.Far, mean, 100*far)
+			t.Errorf("%s: the pictures differ by %.2f on average and %.2f %% of them much, want at most %d and %.1f %%",
+				g.Look, g.Mean, 100*g.Far, mean, 100*far)
 		}
 	}
 }
@@ -141,7 +147,8 @@ func TestBadgeAnimation(t *testing.T) {
 		all.forEach(a => a.cancel());
 		return {moving, ended: all.map(ring)};
 	}`, &got)
-	if want := []string{"path 0px, 151px", "path 0px, 151px", "path 0px, 151px"}; fmt.Sprint(got.Moving) != fmt.Sprint(want) {
+	if want := []string{"path 0px, 151px", "path 0px, 151px",
+		"path 0px, 151px"}; fmt.Sprint(got.Moving) != fmt.Sprint(want) {
 		t.Errorf("moving at first: %q, want %q: pill, card and seal", got.Moving, want)
 	}
 	if want := []string{"27.1px, 51px", "57.7px, 107px", "78px, 145px"}; fmt.Sprint(got.Ended) != fmt.Sprint(want) {
@@ -177,6 +184,7 @@ func TestBadgeInIsolatedPage(t *testing.T) {
 	ask(t, b, page, loadedWidths, &got)
 	want := []int{badge.Width, 2 * badge.Width, badge.Width, 0}
 	if !got.Isolated || fmt.Sprint(got.Widths) != fmt.Sprint(want) {
-		t.Errorf("isolated %v, widths %v, want true and %v: the last picture has no permission", got.Isolated, got.Widths, want)
+		t.Errorf("isolated %v, widths %v, want true and %v: the last picture has no permission", got.Isolated,
+			got.Widths, want)
 	}
 }

@@ -46,12 +46,15 @@ var fontSets = []struct {
 	factor float64
 }{
 	{"DejaVu", []string{"dejavu/DejaVuSans.ttf", "dejavu/DejaVuSans-Bold.ttf"}, 1},
-	{"Liberation, without Arabic, Indic and Asian letters", []string{"liberation/LiberationSans-Regular.ttf", "liberation/LiberationSans-Bold.ttf"}, 1},
+	{"Liberation, without Arabic, Indic and Asian letters", []string{"liberation/LiberationSans-Regular.ttf",
+		"liberation/LiberationSans-Bold.ttf"}, 1},
 	{"Noto, without the scripts' faces", []string{"noto/NotoSans-Regular.ttf", "noto/NotoSans-Bold.ttf"}, 1},
-	{"Noto, with them", []string{"noto/NotoSans-Regular.ttf", "noto/NotoSans-Bold.ttf", "noto/NotoSansArabic-Bold.ttf", "noto/NotoSansHebrew-Bold.ttf",
+	{"Noto, with them", []string{"noto/NotoSans-Regular.ttf", "noto/NotoSans-Bold.ttf", "noto/NotoSansArabic-Bold.ttf",
+		"noto/NotoSansHebrew-Bold.ttf",
 		"noto/NotoSansDevanagari-Bold.ttf", "noto/NotoSansThai-Bold.ttf", "droid/DroidSansFallbackFull.ttf"}, 1},
 	{"very wide", []string{"dejavu/DejaVuSans.ttf", "dejavu/DejaVuSans-Bold.ttf"}, 1.4},
-	{"very narrow", []string{"liberation/LiberationSansNarrow-Regular.ttf", "liberation/LiberationSansNarrow-Bold.ttf"}, 0.9},
+	{"very narrow", []string{"liberation/LiberationSansNarrow-Regular.ttf", "liberation/LiberationSansNarrow-Bold.ttf"},
+		0.9},
 }
 
 // isolateFonts writes a configuration of fontconfig that knows these files alone,
@@ -68,7 +71,9 @@ func isolateFonts(t *testing.T, files []string, factor float64) string {
 		must(t, os.WriteFile(filepath.Join(folder, filepath.Base(file)), raw, 0o600))
 	}
 	config := filepath.Join(folder, "fonts.conf")
-	must(t, os.WriteFile(config, fmt.Appendf(nil, `<?xml version="1.0"?><fontconfig><dir>%s</dir><cachedir>%s</cachedir></fontconfig>`, folder, t.TempDir()), 0o600))
+	must(t, os.WriteFile(config,
+		fmt.Appendf(nil, `<?xml version="1.0"?><fontconfig><dir>%s</dir><cachedir>%s</cachedir></fontconfig>`, folder,
+			t.TempDir()), 0o600))
 	return "FONTCONFIG_FILE=" + config
 }
 
@@ -97,7 +102,8 @@ func TestBadgeTextFits(t *testing.T) {
 		image := string(badge.AppendSVG(nil, b, l))
 		page.WriteString(strings.Replace(image, "<svg ", fmt.Sprintf("<svg data-look=%q ", l.Query()), 1))
 	}
-	labels := []string{"Our score", "WWWWWWWW", "iiiiiiiiiiiiiiiiiiiii", "Zürich & Söhne", "Ελληνικά", "Привет", "我们的分数", "점수", "スコア", "שלום",
+	labels := []string{"Our score", "WWWWWWWW", "iiiiiiiiiiiiiiiiiiiii", "Zürich & Söhne", "Ελληνικά", "Привет",
+		"我们的分数", "점수", "スコア", "שלום",
 		"مرحبا بالعالم", "नमस्ते", "สวัสดี", "🚀🔥", "👩\u200d👩\u200d👧", "e\u0301", strings.Repeat("m", badge.MaxLabel)}
 	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal, badge.ForTheBadge} {
 		for lang := range badge.Languages() {

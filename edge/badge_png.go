@@ -41,7 +41,8 @@ type errorPNG struct {
 }
 
 func newPNGs() *pngRenderer {
-	return &pngRenderer{slot: make(chan struct{}, 1), waiting: newSlots(maxPNGs, maxPNGs), errors: map[errorPNG][]byte{}}
+	return &pngRenderer{slot: make(chan struct{}, 1), waiting: newSlots(maxPNGs, maxPNGs),
+		errors: map[errorPNG][]byte{}}
 }
 
 // render draws a picture when it is its turn. It returns CodeOverloaded if ctx ends
@@ -97,8 +98,10 @@ func (e *Edge) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 			return
 		}
 	}
-	if e.rateLimited(ctx, func(ctx *fasthttp.RequestCtx) route { e.serveNewPNG(ctx, r); return routeBadge }) == routeRefused {
-		e.badgeError(ctx, r, fieldmark.Errorf(fieldmark.CodeRateLimited, "too many pictures were requested; Retry-After says when to try again"))
+	if e.rateLimited(ctx,
+		func(ctx *fasthttp.RequestCtx) route { e.serveNewPNG(ctx, r); return routeBadge }) == routeRefused {
+		e.badgeError(ctx, r, fieldmark.Errorf(fieldmark.CodeRateLimited,
+			"too many pictures were requested; Retry-After says when to try again"))
 	}
 }
 

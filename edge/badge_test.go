@@ -58,16 +58,20 @@ func TestBadgeForms(t *testing.T) {
 		}
 		etag := a.header.Get("Etag")
 		again := h.get(path, "If-None-Match", etag)
-		if again.status != 304 || again.body != "" || again.header.Get("Etag") != etag || again.header.Get("Cache-Control") != a.header.Get("Cache-Control") {
+		if again.status != 304 || again.body != "" || again.header.Get("Etag") != etag ||
+			again.header.Get("Cache-Control") != a.header.Get("Cache-Control") {
 			t.Errorf("%s: revalidated with %s: %d %q %v", path, etag, again.status, again.body, again.header)
 		}
-		if head := h.do("HEAD", path, ""); head.status != 200 || head.body != "" || head.header.Get("Content-Length") != fmt.Sprint(len(a.body)) {
-			t.Errorf("%s: HEAD %d %q, Content-Length %s", path, head.status, head.body, head.header.Get("Content-Length"))
+		if head := h.do("HEAD", path, ""); head.status != 200 || head.body != "" ||
+			head.header.Get("Content-Length") != fmt.Sprint(len(a.body)) {
+			t.Errorf("%s: HEAD %d %q, Content-Length %s", path, head.status, head.body,
+				head.header.Get("Content-Length"))
 		}
 	}
 	var e badge.Endpoint
 	must(t, json.Unmarshal([]byte(h.get("/api/badge/acme.json").body), &e))
-	if e.SchemaVersion != 1 || e.Label != "GEO-ready" || e.Message != "A · 100" || e.Score == nil || e.Updated == nil || e.Page != h.base+"/brands/acme" {
+	if e.SchemaVersion != 1 || e.Label != "GEO-ready" || e.Message != "A · 100" || e.Score == nil || e.Updated == nil ||
+		e.Page != h.base+"/brands/acme" {
 		t.Errorf("endpoint: %+v", e)
 	}
 	m, err := png.Decode(strings.NewReader(h.get("/api/badge/acme.png?scale=2").body))
@@ -98,10 +102,12 @@ func TestBadgeVocabulary(t *testing.T) {
 		var doc struct {
 			Title string `xml:"title"`
 		}
-		if err := xml.Unmarshal([]byte(a.body), &doc); err != nil || a.status != 400 || !strings.Contains(doc.Title, words) {
+		if err := xml.Unmarshal([]byte(a.body), &doc); err != nil || a.status != 400 ||
+			!strings.Contains(doc.Title, words) {
 			t.Errorf("%s: %d %q (%v), want 400 and %q", query, a.status, doc.Title, err, words)
 		}
-		if a.header.Get("X-Badge-Status") != "invalid" || a.header.Get("Cache-Control") != "public, max-age=60" || a.header.Get("Cross-Origin-Resource-Policy") != "cross-origin" {
+		if a.header.Get("X-Badge-Status") != "invalid" || a.header.Get("Cache-Control") != "public, max-age=60" ||
+			a.header.Get("Cross-Origin-Resource-Policy") != "cross-origin" {
 			t.Errorf("%s: head %v", query, a.header)
 		}
 		if p := h.get("/api/badge/acme.png?" + query); p.status != 400 || p.header.Get("Content-Type") != "image/png" {
@@ -123,10 +129,13 @@ func TestBadgeKey(t *testing.T) {
 	h := badgeHouse(t)
 	for first, same := range map[string][]string{
 		"/api/badge/acme?style=card&theme=dark": {
-			"/api/badge/acme?theme=dark&style=card", "/api/badge/acme.svg?style=card&theme=dark&utm_source=x&v=2", "/api/badge/acme?style=card&theme=dark&theme=light",
-			"/api/badge/acme?style=card&theme=dark&animate=0&font=text&lang=en&label=&scale=3", "/api/badge/acme?style=card&theme=dark&cacheSeconds=90&soft=1",
+			"/api/badge/acme?theme=dark&style=card", "/api/badge/acme.svg?style=card&theme=dark&utm_source=x&v=2",
+			"/api/badge/acme?style=card&theme=dark&theme=light",
+			"/api/badge/acme?style=card&theme=dark&animate=0&font=text&lang=en&label=&scale=3",
+			"/api/badge/acme?style=card&theme=dark&cacheSeconds=90&soft=1",
 		},
-		"/api/badge/acme":                     {"/api/badge/acme.svg", "/api/badge/acme?utm_source=y", "/api/badge/acme?style=pill&theme=auto", "/api/badge/acme?"},
+		"/api/badge/acme": {"/api/badge/acme.svg", "/api/badge/acme?utm_source=y",
+			"/api/badge/acme?style=pill&theme=auto", "/api/badge/acme?"},
 		"/api/badge/acme?style=flat":          {"/api/badge/acme?style=flat&theme=dark&animate=1"},
 		"/api/badge/acme.png?scale=2":         {"/api/badge/acme.png?scale=2&cacheSeconds=60&x=1"},
 		"/api/badge/acme.json?lang=de":        {"/api/badge/acme.json?lang=de&style=card&theme=mono&font=outline"},
@@ -140,10 +149,12 @@ func TestBadgeKey(t *testing.T) {
 			}
 		}
 	}
-	if a := h.get("/api/badge/acme?cacheSeconds=900"); a.header.Get("Cache-Control") != "public, max-age=900, s-maxage=900, stale-while-revalidate=86400, stale-if-error=604800" {
+	if a := h.get("/api/badge/acme?cacheSeconds=900"); a.header.Get(
+		"Cache-Control") != "public, max-age=900, s-maxage=900, stale-while-revalidate=86400, stale-if-error=604800" {
 		t.Errorf("cacheSeconds=900: %q", a.header.Get("Cache-Control"))
 	}
-	for _, path := range []string{"/api/badge/acme?label=One", "/api/badge/acme.json?label=One", "/api/badge/acme.png?label=One"} {
+	for _, path := range []string{"/api/badge/acme?label=One", "/api/badge/acme.json?label=One",
+		"/api/badge/acme.png?label=One"} {
 		h.get(path)
 		if a := h.get(path); a.header.Get("Cache-Status") != "fieldmark; fwd=miss" {
 			t.Errorf("%s is kept: %q", path, a.header.Get("Cache-Status"))
@@ -177,7 +188,8 @@ func TestBadgeProxies(t *testing.T) {
 	} {
 		a := h.get(tt.path, "User-Agent", tt.agent, "Via", tt.via)
 		if a.status != tt.status || a.header.Get("X-Badge-Status") != tt.said {
-			t.Errorf("%s for %s %s: %d %q, want %d %q", tt.path, tt.agent, tt.via, a.status, a.header.Get("X-Badge-Status"), tt.status, tt.said)
+			t.Errorf("%s for %s %s: %d %q, want %d %q", tt.path, tt.agent, tt.via, a.status,
+				a.header.Get("X-Badge-Status"), tt.status, tt.said)
 		}
 		if tt.said != "" && !strings.Contains(a.header.Get("Content-Type"), "image/") {
 			t.Errorf("%s for %s: %s", tt.path, tt.agent, a.header.Get("Content-Type"))
@@ -195,20 +207,24 @@ func TestBadgeEmbed(t *testing.T) {
 	h := badgeHouse(t)
 	var e badge.Embed
 	must(t, json.Unmarshal([]byte(h.get("/api/badge/acme/embed?style=card&x=y").body), &e))
-	if e.Image != h.base+"/api/badge/acme?style=card" || e.Page != h.base+"/brands/acme" || e.Alt != "GEO readiness of Acme & Söhne <x>" || len(e.Snippets) != 7 {
+	if e.Image != h.base+"/api/badge/acme?style=card" || e.Page != h.base+"/brands/acme" ||
+		e.Alt != "GEO readiness of Acme & Söhne <x>" || len(e.Snippets) != 7 {
 		t.Errorf("embed: %+v", e)
 	}
 	for _, s := range e.Snippets {
-		if a := h.get("/api/badge/acme/embed?style=card&format=" + s.Format); a.body != s.Text+"\n" || a.header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		if a := h.get("/api/badge/acme/embed?style=card&format=" + s.Format); a.body != s.Text+"\n" ||
+			a.header.Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("format=%s: %s %s", s.Format, a.header.Get("Content-Type"), a.body)
 		}
 	}
 	// The page of the brand and the builder hand out the same text.
 	must(t, json.Unmarshal([]byte(h.get("/api/badge/acme/embed").body), &e))
-	for path, formats := range map[string][]string{"/brands/acme": {"html", "markdown"}, "/badges?slug=acme": {"html", "markdown", "picture"}} {
+	for path, formats := range map[string][]string{"/brands/acme": {"html", "markdown"},
+		"/badges?slug=acme": {"html", "markdown", "picture"}} {
 		page := h.get(path).body
 		for _, format := range formats {
-			if s, ok := e.Snippet(format); !ok || strings.Contains(s.Text, "\n") || !strings.Contains(html.UnescapeString(page), s.Text) {
+			if s, ok := e.Snippet(format); !ok || strings.Contains(s.Text, "\n") ||
+				!strings.Contains(html.UnescapeString(page), s.Text) {
 				t.Errorf("%s does not hand out the %s of the API: %q", path, format, s.Text)
 			}
 		}
@@ -220,7 +236,8 @@ func TestBadgeEmbed(t *testing.T) {
 		"*/*":                         "application/json",
 		"application/json, text/html": "application/json",
 	} {
-		if a := h.get("/api/badge/acme/embed", "Accept", accept); a.header.Get("Content-Type") != want || !strings.HasPrefix(a.header.Get("Vary"), "Accept") {
+		if a := h.get("/api/badge/acme/embed", "Accept", accept); a.header.Get("Content-Type") != want ||
+			!strings.HasPrefix(a.header.Get("Vary"), "Accept") {
 			t.Errorf("Accept %s: %s, Vary %s", accept, a.header.Get("Content-Type"), a.header.Get("Vary"))
 		}
 	}
@@ -232,7 +249,8 @@ func TestBadgeEmbed(t *testing.T) {
 // A change of the score is seen in every look, long before any entry expires.
 func TestBadgeFollowsTheScore(t *testing.T) {
 	h := badgeHouse(t)
-	paths := []string{"/api/badge/acme", "/api/badge/acme?theme=dark", "/api/badge/acme?style=card&lang=ja", "/api/badge/acme.json", "/api/badge/acme.png?scale=2", "/api/badge/acme?label=x"}
+	paths := []string{"/api/badge/acme", "/api/badge/acme?theme=dark", "/api/badge/acme?style=card&lang=ja",
+		"/api/badge/acme.json", "/api/badge/acme.png?scale=2", "/api/badge/acme?label=x"}
 	before := map[string]string{}
 	for _, path := range paths {
 		before[path] = h.get(path).body

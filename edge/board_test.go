@@ -20,7 +20,8 @@ import (
 func (h *house) ranked(slug fieldmark.Slug, niche, language string, found ...found) {
 	h.t.Helper()
 	_, _, err := h.service.Brands.Put(h.t.Context(), fieldmark.Brand{
-		Slug: slug, Name: strings.ToUpper(string(slug)), URL: "https://" + string(slug) + ".example/", Niche: niche, Language: language, Public: true})
+		Slug: slug, Name: strings.ToUpper(string(slug)), URL: "https://" + string(slug) + ".example/", Niche: niche,
+		Language: language, Public: true})
 	must(h.t, err)
 	for _, f := range found {
 		facts := factsWith(f.words)
@@ -108,7 +109,8 @@ func TestBoardFilters(t *testing.T) {
 			t.Errorf("leaderboard%s: note %q, methodology %+v", tt.query, b.Note, b.Methodology)
 		}
 		a := h.get("/api/v1/leaderboard" + tt.query)
-		if again := h.get("/api/v1/leaderboard"+tt.query, "If-None-Match", a.header.Get("Etag")); again.status != http.StatusNotModified {
+		if again := h.get("/api/v1/leaderboard"+tt.query, "If-None-Match",
+			a.header.Get("Etag")); again.status != http.StatusNotModified {
 			t.Errorf("leaderboard%s again: %d", tt.query, again.status)
 		}
 	}
@@ -120,7 +122,8 @@ func TestBoardFilters(t *testing.T) {
 	if c := h.listed("").Items[0].Change; !c.Since.Std().Equal(since.Std()) {
 		t.Errorf("since = %s, want %s", c.Since, since)
 	}
-	if s := h.score("a"); s.Trend.D7 == nil || *s.Trend.D7 != 8_000 || s.Trend.D30 != nil || s.Previous == nil || *s.Previous != (fieldmark.PastScore{Score: 92_000, AsOf: s.Previous.AsOf}) {
+	if s := h.score("a"); s.Trend.D7 == nil || *s.Trend.D7 != 8_000 || s.Trend.D30 != nil || s.Previous == nil ||
+		*s.Previous != (fieldmark.PastScore{Score: 92_000, AsOf: s.Previous.AsOf}) {
 		t.Errorf("trend %v, previous %+v; want 8 in 7 days, 92 before", s.Trend.D7, s.Previous)
 	}
 	if s := h.score("b"); s.Rank == nil || *s.Rank != (fieldmark.Rank{Overall: 2, Of: 5, Niche: 2, OfNiche: 3}) {
@@ -201,7 +204,8 @@ func TestSnapshotIsNamedByContent(t *testing.T) {
 	manyRanked(h)
 	h.ranked("a", "gardens", "fr", found{words: 120})
 	h.brand("last", "Last", -1) // its event is after all others
-	h.until("all of it is in the ranking", func() bool { return strings.Contains(h.get("/?q=last").body, "/brands/last") })
+	h.until("all of it is in the ranking",
+		func() bool { return strings.Contains(h.get("/?q=last").body, "/brands/last") })
 	first := h.listed("?limit=2")
 	h.startEdge()
 	second := h.listed("?limit=2")
@@ -218,7 +222,8 @@ func TestManyChanges(t *testing.T) {
 	h := newHouse(t)
 	var put []fieldmark.Brand
 	for i := range 60 {
-		put = append(put, fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprintf("b%02d", i)), Name: "B", URL: "https://b.example/",
+		put = append(put, fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprintf("b%02d", i)), Name: "B",
+			URL:   "https://b.example/",
 			Niche: fmt.Sprintf("n%d", i%3), Language: "en", Public: true})
 	}
 	_, err := h.service.Brands.Import(t.Context(), put)
@@ -235,7 +240,8 @@ func TestManyChanges(t *testing.T) {
 	_, err = h.service.Brands.Import(t.Context(), put)
 	must(t, err)
 	h.brand("last", "Last", -1) // its event is after all others
-	h.until("all of it is in the ranking", func() bool { return strings.Contains(h.get("/?q=last").body, "/brands/last") })
+	h.until("all of it is in the ranking",
+		func() bool { return strings.Contains(h.get("/?q=last").body, "/brands/last") })
 	if all, n0 := h.listed("").Total, h.listed("?niche=n0").Total; all != 59 || n0 != 21 {
 		t.Errorf("%d ranked, %d of them in n0; want 59 and 21", all, n0)
 	}

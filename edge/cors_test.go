@@ -22,8 +22,10 @@ func fieldsOf(list string) []string {
 
 // safelisted are the fields of an answer that scripts of other sites may always
 // read (Fetch, CORS-safelisted response-header name), and those about CORS itself.
-var safelisted = []string{"cache-control", "content-language", "content-length", "content-type", "expires", "last-modified", "pragma",
-	"access-control-allow-origin", "access-control-expose-headers", "date", "server", "vary", "cache-status", "connection",
+var safelisted = []string{"cache-control", "content-language", "content-length", "content-type", "expires",
+	"last-modified", "pragma",
+	"access-control-allow-origin", "access-control-expose-headers", "date", "server", "vary", "cache-status",
+	"connection",
 	"x-content-type-options", "content-security-policy", "referrer-policy", "x-robots-tag", "age"}
 
 // TestCORSOfTheAPI: what a preflight allows is what the API has, and scripts of other
@@ -44,8 +46,10 @@ func TestCORSOfTheAPI(t *testing.T) {
 			if method = strings.ToUpper(method); method == "PARAMETERS" {
 				continue
 			}
-			a := h.do("OPTIONS", strings.ReplaceAll(path, "{id}", "x"), "", "Origin", "https://other.example", "Access-Control-Request-Method", method)
-			if allowed := fieldsOf(a.header.Get("Access-Control-Allow-Methods")); a.status != 204 || !slices.Contains(allowed, strings.ToLower(method)) {
+			a := h.do("OPTIONS", strings.ReplaceAll(path, "{id}", "x"), "", "Origin", "https://other.example",
+				"Access-Control-Request-Method", method)
+			if allowed := fieldsOf(a.header.Get("Access-Control-Allow-Methods")); a.status != 204 ||
+				!slices.Contains(allowed, strings.ToLower(method)) {
 				t.Errorf("preflight of %s %s: %d, allows %v", method, path, a.status, allowed)
 			}
 		}
@@ -58,18 +62,22 @@ func TestCORSOfTheAPI(t *testing.T) {
 		want               int
 	}{
 		{"POST", fieldmark.PathMissions, mission, []string{"Authorization", bearer, "Idempotency-Key", "k"}, 201},
-		{"POST", fieldmark.PathMissions, mission, []string{"Authorization", bearer, "Idempotency-Key", "k"}, 201}, // replayed
-		{"POST", fieldmark.PathMissions, mission, []string{"Authorization", bearer}, 200},                         // deduplicated
+		// replayed
+		{"POST", fieldmark.PathMissions, mission, []string{"Authorization", bearer, "Idempotency-Key", "k"}, 201},
+		{"POST", fieldmark.PathMissions, mission, []string{"Authorization", bearer}, 200}, // deduplicated
 		{"GET", fieldmark.PathMissions, "", []string{"Authorization", bearer}, 200},
 		{"GET", fieldmark.PathMissions, "", nil, http.StatusUnauthorized},
 		{"PUT", fieldmark.PathMissions, "", []string{"Authorization", bearer}, http.StatusMethodNotAllowed},
-		{"POST", fieldmark.PathLLMs, `{"name":"Acme","niche":"tools","description":"Acme makes tools for people who build houses."}`, nil, 200},
+		{"POST", fieldmark.PathLLMs,
+			`{"name":"Acme","niche":"tools","description":"Acme makes tools for people who build houses."}`, nil, 200},
 		{"POST", fieldmark.PathLLMs, `{}`, nil, 422},
 		{"POST", fieldmark.PathLLMsLint, "# Acme\n", []string{"Content-Type", "text/markdown"}, 200},
 	} {
-		a := h.do(tt.method, tt.path, tt.body, append([]string{"Origin", "https://other.example", "Content-Type", "application/json"}, tt.header...)...)
+		a := h.do(tt.method, tt.path, tt.body,
+			append([]string{"Origin", "https://other.example", "Content-Type", "application/json"}, tt.header...)...)
 		if a.status != tt.want || a.header.Get("Access-Control-Allow-Origin") != "*" {
-			t.Errorf("%s %s: %d, allowed for %q; want %d for *: %.200s", tt.method, tt.path, a.status, a.header.Get("Access-Control-Allow-Origin"), tt.want, a.body)
+			t.Errorf("%s %s: %d, allowed for %q; want %d for *: %.200s", tt.method, tt.path, a.status,
+				a.header.Get("Access-Control-Allow-Origin"), tt.want, a.body)
 		}
 		exposed := append(fieldsOf(a.header.Get("Access-Control-Expose-Headers")), safelisted...)
 		for name := range a.header {

@@ -50,7 +50,8 @@ var slowPaths = []struct {
 }
 
 // originPaths are the addresses that Fieldmark's own origin answers.
-var originPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathCalendar, fieldmark.PathOpenAPI, "/problems/"}
+var originPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathCalendar, fieldmark.PathOpenAPI,
+	"/problems/"}
 
 // headTimeout returns how long the head of the answer to r may take, from when r
 // was sent.
@@ -73,7 +74,8 @@ func (e *Edge) headTimeout(r *http.Request) time.Duration {
 // roundTripWithin sends r by next and gives up when the head of the answer has
 // not come within limit. Time that a client takes to send a body does not count.
 // The caller calls release when the answer was read.
-func roundTripWithin(next http.RoundTripper, r *http.Request, limit time.Duration) (resp *http.Response, release func(), err error) {
+func roundTripWithin(next http.RoundTripper, r *http.Request, limit time.Duration) (resp *http.Response, release func(),
+	err error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	release = func() { cancel(nil) }
 	d := &headDeadline{limit: limit, expire: func() { cancel(context.DeadlineExceeded) }}
@@ -176,12 +178,14 @@ func publicError(err error) *fieldmark.Error {
 	case errors.Is(err, cache.ErrBusy):
 		return errOverloaded()
 	case errors.Is(err, cache.ErrPurged), errors.Is(err, cache.ErrClosed):
-		return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the answer changed while it was made; repeat the request a little later", Err: err}
+		return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable,
+			Detail: "the answer changed while it was made; repeat the request a little later", Err: err}
 	}
 	return fieldmark.AsError(err)
 }
 
 // errOriginTimeout is the answer to a request that the origin did not answer in time.
 func errOriginTimeout(err error) *fieldmark.Error {
-	return &fieldmark.Error{Code: fieldmark.CodeTimeout, Detail: "the origin did not answer in time; it is safe to repeat a request that names its mission", Err: err}
+	return &fieldmark.Error{Code: fieldmark.CodeTimeout,
+		Detail: "the origin did not answer in time; it is safe to repeat a request that names its mission", Err: err}
 }

@@ -90,7 +90,8 @@ func newHangingFixtureOf(t *testing.T, over func(http.RoundTripper) http.RoundTr
 	must(t, err)
 	ref, err := wasm.Ref(geo.Module())
 	must(t, err)
-	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(), ModuleRef: ref})
+	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(),
+		ModuleRef: ref})
 	must(t, err)
 	must(t, service.Prepare(t.Context()))
 	f.service = service
@@ -116,9 +117,11 @@ func newHangingFixtureOf(t *testing.T, over func(http.RoundTripper) http.RoundTr
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(network) }()
 	transport := &http.Transport{DialContext: network.dial}
-	asks, err := client.New(client.Config{BaseURL: "http://origin.example", NodeToken: nodeToken, Transport: over(transport)})
+	asks, err := client.New(client.Config{BaseURL: "http://origin.example", NodeToken: nodeToken,
+		Transport: over(transport)})
 	must(t, err)
-	f.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: &url.URL{Scheme: "http", Host: "origin.example"}, Transport: over(transport), NodeToken: nodeToken,
+	f.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: &url.URL{Scheme: "http", Host: "origin.example"},
+		Transport: over(transport), NodeToken: nodeToken,
 		BaseURL: "http://a", CacheBytes: 4 << 20, BuiltIn: []fieldmark.Digest{digestOf(geo.Module())}})
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -145,7 +148,8 @@ func (f *hangingFixture) hang(hard bool) {
 	f.t.Helper()
 	facts, all := fieldmark.PathInternalFacts, "/"
 	f.hangs.Store(&facts)
-	p, err := f.service.Purge(f.t.Context(), "key_test", fieldmark.PurgeRequest{Tags: []fieldmark.Tag{fieldmark.TagBrand("acme")}, Hard: hard})
+	p, err := f.service.Purge(f.t.Context(), "key_test",
+		fieldmark.PurgeRequest{Tags: []fieldmark.Tag{fieldmark.TagBrand("acme")}, Hard: hard})
 	must(f.t, err)
 	if p.Event == 0 {
 		f.t.Fatal("the purge has no event")
@@ -163,7 +167,9 @@ func (f *hangingFixture) do(method, path, body string) answer {
 	defer served.Wait()
 	defer here.Close()
 	served.Go(func() {
-		_, _ = fmt.Fprintf(here, "%s %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", method, path, len(body), body)
+		_, _ = fmt.Fprintf(here,
+			"%s %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: "+
+				"close\r\n\r\n%s", method, path, len(body), body)
 	})
 	resp, err := http.ReadResponse(bufio.NewReader(here), &http.Request{Method: method})
 	must(f.t, err)
@@ -203,8 +209,9 @@ func (f *hangingFixture) routes() []apiRoute {
 // slowRoutes may take longer than others, as the origin calls other servers, runs
 // a module or handles every brand.
 var slowRoutes = map[string]bool{
-	"POST /api/v1/llms-txt/lint": true, "POST /api/admin/v1/brands/import": true, "POST /api/admin/v1/visibility/import": true,
-	"POST /api/admin/v1/modules": true, "GET /api/admin/v1/audit-log/verdict": true,
+	"POST /api/v1/llms-txt/lint": true, "POST /api/admin/v1/brands/import": true,
+	"POST /api/admin/v1/visibility/import": true,
+	"POST /api/admin/v1/modules":           true, "GET /api/admin/v1/audit-log/verdict": true,
 	"POST /api/public/v1/webhooks/x/test": true, "POST /api/admin/v1/webhooks/x/test": true,
 }
 
@@ -215,9 +222,12 @@ func TestHangingOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newHangingFixture(t)
 		routes := f.routes()
-		for _, path := range append(site.FixedPages(), "/status", "/?q=a", "/brands/acme", "/robots.txt", "/llms.txt", "/sitemap.xml", "/sitemap-1.xml", "/favicon.ico",
-			"/badges?slug=acme", "/api/badge/acme.png", "/api/badge/acme.json", "/api/badge/acme/embed", "/api/badge/acme?label=x",
-			"/api/v1/score/acme?asOf=1999-12-31", "/api/v1/score/acme/facts/sha256:"+strings.Repeat("0", 64), "/api/v1/modules/sha256:"+strings.Repeat("0", 64),
+		for _, path := range append(site.FixedPages(), "/status", "/?q=a", "/brands/acme", "/robots.txt", "/llms.txt",
+			"/sitemap.xml", "/sitemap-1.xml", "/favicon.ico",
+			"/badges?slug=acme", "/api/badge/acme.png", "/api/badge/acme.json", "/api/badge/acme/embed",
+			"/api/badge/acme?label=x",
+			"/api/v1/score/acme?asOf=1999-12-31", "/api/v1/score/acme/facts/sha256:"+strings.Repeat("0", 64),
+			"/api/v1/modules/sha256:"+strings.Repeat("0", 64),
 			"/api/openapi.json", "/calendar/x.ics", "/problems/internal", "/admin", "/admin/brands") {
 			routes = append(routes, apiRoute{"GET", path})
 		}
@@ -269,7 +279,8 @@ func TestSlowImport(t *testing.T) {
 		})
 		f.intercept.Store(&slow)
 		if a := f.do("POST", "/api/admin/v1/brands/import", "[]"); a.status != http.StatusOK || a.body != "imported" {
-			t.Errorf("an import that the origin worked on for %d s: %d %s, want 200", fieldmark.MaxBulkTime-1, a.status, a.body)
+			t.Errorf("an import that the origin worked on for %d s: %d %s, want 200", fieldmark.MaxBulkTime-1, a.status,
+				a.body)
 		}
 	})
 }
@@ -280,7 +291,10 @@ func TestSecondOrigin(t *testing.T) {
 	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "answer") })}
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request) {
+			fmt.Fprint(w, "answer")
+		})}
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(network) }()
 		transport := &http.Transport{DialContext: func(ctx context.Context, n, address string) (net.Conn, error) {
@@ -294,10 +308,12 @@ func TestSecondOrigin(t *testing.T) {
 		origins, err := upstream.New(upstream.Config{Transport: transport, HealthEvery: -1,
 			Origins: []*url.URL{{Scheme: "http", Host: "hangs.example"}, {Scheme: "http", Host: "well.example"}}})
 		must(t, err)
-		asks, err := client.New(client.Config{BaseURL: "http://origin.example", NodeToken: nodeToken, Transport: origins})
+		asks, err := client.New(client.Config{BaseURL: "http://origin.example", NodeToken: nodeToken,
+			Transport: origins})
 		must(t, err)
 		f := &hangingFixture{t: t}
-		f.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: &url.URL{Scheme: "http", Host: "origin.example"}, Transport: origins,
+		f.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: &url.URL{Scheme: "http", Host: "origin.example"},
+			Transport: origins,
 			NodeToken: nodeToken, BaseURL: "http://a"})
 		must(t, err)
 		for range 4 { // some of them go to the one that hangs first

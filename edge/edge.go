@@ -59,15 +59,17 @@ type Config struct {
 	// IgnoreCookies and CookielessPaths say which cookies do not keep what is passed
 	// on out of the cache (see proxy.Config).
 	IgnoreCookies, CookielessPaths []string
-	PassBody                       int64 // bound of a request's body that is passed on to a site; 0: DefaultPassBody, below 0: none
+	// bound of a request's body that is passed on to a site; 0: DefaultPassBody, below 0: none
+	PassBody int64
 
 	CacheBytes int64  // bound of cached answers in memory; 0: DefaultCacheBytes
 	RedisURL   string // of the tier shared with other nodes (see cache.RedisConfig); empty: none
 	HideAdmin  bool   // refuse /admin on this node
 
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for may score here; none: all may
-	WASI       bool                  // run modules of the class wasi-null too, which may hold the process up for two seconds
-	BuiltIn    []fieldmark.Digest    // modules that came with the program and need no signature
+	// run modules of the class wasi-null too, which may hold the process up for two seconds
+	WASI    bool
+	BuiltIn []fieldmark.Digest // modules that came with the program and need no signature
 
 	// TrustedNetworks are where proxies of the operator's stand: what one of them
 	// says of its client is believed, and its connections are not counted.
@@ -141,16 +143,19 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
-	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(), id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), badges: badgeRenderers{png: newPNGs()},
+	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(),
+		id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), badges: badgeRenderers{png: newPNGs()},
 		replica: replicaState{backlog: newBacklog()}}
 	e.meters.watch(e)
 	var err error
 	if cfg.RedisURL != "" {
-		if e.redis, err = cache.NewRedis(cache.RedisConfig{URL: cfg.RedisURL, Secret: []byte(cfg.NodeToken), Events: e.meters.redisEvents()}); err != nil {
+		if e.redis, err = cache.NewRedis(cache.RedisConfig{URL: cfg.RedisURL, Secret: []byte(cfg.NodeToken),
+			Events: e.meters.redisEvents()}); err != nil {
 			return nil, fmt.Errorf("edge: %w", err)
 		}
 	}
-	if e.cache, err = cache.New(cache.Config{Bytes: cfg.CacheBytes, FillTimeout: fillTimeout, Redis: e.redis, Events: e.meters.cacheEvents()}); err != nil {
+	if e.cache, err = cache.New(cache.Config{Bytes: cfg.CacheBytes, FillTimeout: fillTimeout, Redis: e.redis,
+		Events: e.meters.cacheEvents()}); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
 	if e.modules, err = newModules(cfg, e.meters); err != nil {
@@ -225,7 +230,8 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 			_ = ln.Close() // a second listener is closed whatever the first returns
 		}
 		if cut := e.conns.Drain(drainTimeout); cut > 0 {
-			e.log.Warn("drained for long enough; what was still open is cut off", "after", drainTimeout, "connections", cut)
+			e.log.Warn("drained for long enough; what was still open is cut off", "after", drainTimeout, "connections",
+				cut)
 		}
 		return nil
 	})

@@ -63,7 +63,8 @@ func openOrigin(t testing.TB, record store.Config) (*store.Store, *origin.Servic
 	st := storetest.Open(t, record)
 	ref, err := wasm.Ref(geo.Module())
 	must(t, err)
-	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(), ModuleRef: ref})
+	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(),
+		ModuleRef: ref})
 	must(t, err)
 	must(t, service.Prepare(t.Context()))
 	handler, err := api.New(api.Config{Service: service, NodeToken: nodeToken, PublicAPI: true})
@@ -107,7 +108,8 @@ func (h *house) startEdge() {
 	must(t, err)
 	target, err := url.Parse(h.origin.URL)
 	must(t, err)
-	cfg := edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base, CacheBytes: cmp.Or(h.cacheBytes, 16<<20),
+	cfg := edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base,
+		CacheBytes: cmp.Or(h.cacheBytes, 16<<20),
 		ModuleKeys: h.keys, BuiltIn: []fieldmark.Digest{digestOf(geo.Module())}}
 	if h.change != nil {
 		h.change(&cfg)
@@ -146,7 +148,8 @@ func (h *house) until(what string, ok func() bool) {
 func (h *house) brand(slug fieldmark.Slug, name string, words int64) {
 	h.t.Helper()
 	_, _, err := h.service.Brands.Put(h.t.Context(), fieldmark.Brand{
-		Slug: slug, Name: name, URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
+		Slug: slug, Name: name, URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en",
+		Public: true})
 	must(h.t, err)
 	if words >= 0 {
 		_, err = h.service.Brands.PutFacts(h.t.Context(), slug, factsWith(words))
@@ -156,7 +159,8 @@ func (h *house) brand(slug fieldmark.Slug, name string, words int64) {
 
 // factsWith are perfect facts but for the number of words of main text.
 func factsWith(words int64) fieldmark.Facts {
-	f := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://a.example/", Pages: 10, AsOf: fieldmark.At(time.Now())}
+	f := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://a.example/", Pages: 10,
+		AsOf: fieldmark.At(time.Now())}
 	for _, in := range geo.Card().Manifest().Inputs {
 		value := int64(0)
 		if in.Direction == "up" {
@@ -226,7 +230,8 @@ func (h *house) wantProblem(a answer, status int, code fieldmark.Code) {
 	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
 		h.t.Fatalf("not a problem: %d %s", a.status, a.body)
 	}
-	if a.status != status || p.Status != status || p.Code != code || a.header.Get("Content-Type") != fieldmark.ProblemType {
+	if a.status != status || p.Status != status || p.Code != code ||
+		a.header.Get("Content-Type") != fieldmark.ProblemType {
 		h.t.Errorf("answer %d %s %+v, want %d %s", a.status, a.header.Get("Content-Type"), p, status, code)
 	}
 	if p.RequestID == "" || a.header.Get("X-Request-Id") != p.RequestID {
@@ -240,7 +245,8 @@ func TestReads(t *testing.T) {
 	h.brand("plain", "Plain", 50)
 	h.brand("young", "Young", -1)
 	h.until("all three are known", func() bool {
-		return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) && h.get("/api/v1/score/young").status == 200
+		return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) &&
+			h.get("/api/v1/score/young").status == 200
 	})
 
 	t.Run("score", func(t *testing.T) {
@@ -260,15 +266,17 @@ func TestReads(t *testing.T) {
 		}
 	})
 	t.Run("pending", func(t *testing.T) {
-		if s := h.score("young"); s.Status != fieldmark.StatusPending || s.Score != nil || s.Rank != nil || s.Methodology.ID != "geo-readiness" {
+		if s := h.score("young"); s.Status != fieldmark.StatusPending || s.Score != nil || s.Rank != nil ||
+			s.Methodology.ID != "geo-readiness" {
 			t.Errorf("young: status %s score %v rank %v by %+v", s.Status, s.Score, s.Rank, s.Methodology)
 		}
 	})
 	t.Run("badge", func(t *testing.T) {
 		a := h.get("/api/badge/acme")
 		for name, want := range map[string]string{
-			"Content-Type":                 "image/svg+xml; charset=utf-8",
-			"Cache-Control":                "public, max-age=300, s-maxage=300, stale-while-revalidate=86400, stale-if-error=604800",
+			"Content-Type": "image/svg+xml; charset=utf-8",
+			"Cache-Control": "public, max-age=300, s-maxage=300, stale-while-revalidate=86400, " +
+				"stale-if-error=604800",
 			"Content-Security-Policy":      "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 			"X-Content-Type-Options":       "nosniff",
 			"Cross-Origin-Resource-Policy": "cross-origin",
@@ -285,7 +293,8 @@ func TestReads(t *testing.T) {
 		if !strings.Contains(a.body, "Acme &amp; Söhne &lt;x&gt;") {
 			t.Errorf("badge does not name the brand, escaped: %s", a.body)
 		}
-		if again := h.get("/api/badge/acme.svg"); again.body != a.body || again.header.Get("Cache-Status") != "fieldmark; hit" {
+		if again := h.get("/api/badge/acme.svg"); again.body != a.body ||
+			again.header.Get("Cache-Status") != "fieldmark; hit" {
 			t.Errorf("second request: %q, same body %v", again.header.Get("Cache-Status"), again.body == a.body)
 		}
 		if dark := h.get("/api/badge/acme?theme=dark&utm_source=x"); dark.status != 200 || dark.body == a.body {
@@ -293,7 +302,8 @@ func TestReads(t *testing.T) {
 		}
 	})
 	t.Run("revalidation", func(t *testing.T) {
-		for _, path := range []string{"/api/badge/acme", "/api/v1/score/acme", "/api/v1/leaderboard", "/", "/brands/acme"} {
+		for _, path := range []string{"/api/badge/acme", "/api/v1/score/acme", "/api/v1/leaderboard", "/",
+			"/brands/acme"} {
 			tag := h.get(path, "Accept-Encoding", "identity").header.Get("Etag") // pressed forms have tags of their own
 			if len(tag) < 8 || tag[0] != '"' {
 				t.Errorf("%s: entity tag %q, want a strong one", path, tag)
@@ -301,7 +311,8 @@ func TestReads(t *testing.T) {
 			for _, list := range []string{tag, "W/" + tag, `"other", ` + tag, "*"} {
 				a := h.get(path, "If-None-Match", list, "Accept-Encoding", "identity")
 				if a.status != http.StatusNotModified || a.body != "" || a.header.Get("Etag") != tag {
-					t.Errorf("%s with If-None-Match %s: %d, tag %q, %d bytes", path, list, a.status, a.header.Get("Etag"), len(a.body))
+					t.Errorf("%s with If-None-Match %s: %d, tag %q, %d bytes", path, list, a.status,
+						a.header.Get("Etag"), len(a.body))
 				}
 			}
 			if a := h.get(path, "If-None-Match", `"other"`); a.status != 200 {
@@ -310,10 +321,12 @@ func TestReads(t *testing.T) {
 		}
 	})
 	t.Run("methods", func(t *testing.T) {
-		if a := h.do("HEAD", "/api/badge/acme", ""); a.status != 200 || a.body != "" || a.header.Get("Content-Length") == "0" {
+		if a := h.do("HEAD", "/api/badge/acme", ""); a.status != 200 || a.body != "" ||
+			a.header.Get("Content-Length") == "0" {
 			t.Errorf("HEAD: %d, %d bytes, length %s", a.status, len(a.body), a.header.Get("Content-Length"))
 		}
-		if a := h.do("OPTIONS", "/api/v1/score/acme", ""); a.status != 204 || a.header.Get("Access-Control-Allow-Origin") != "*" {
+		if a := h.do("OPTIONS", "/api/v1/score/acme", ""); a.status != 204 ||
+			a.header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("OPTIONS: %d %v", a.status, a.header)
 		}
 		a := h.do("POST", "/api/badge/acme", "{}")
@@ -325,7 +338,8 @@ func TestReads(t *testing.T) {
 	t.Run("pages", func(t *testing.T) {
 		for _, path := range []string{"/", "/brands/acme", "/brands/young"} {
 			a := h.get(path)
-			if a.status != 200 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") || !strings.Contains(a.header.Get("Content-Security-Policy"), "default-src 'none'") {
+			if a.status != 200 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") ||
+				!strings.Contains(a.header.Get("Content-Security-Policy"), "default-src 'none'") {
 				t.Errorf("%s: %d %v", path, a.status, a.header)
 			}
 			if hasElement(t, a.body, "x") {
@@ -361,7 +375,8 @@ func TestUnknown(t *testing.T) {
 	before := h.asked.Load()
 	for _, slug := range []string{"nobody", "-", "UPPER", "a..b", strings.Repeat("x", 64)} {
 		a := h.get("/api/badge/" + slug)
-		if a.status != 404 || !strings.HasPrefix(a.body, "<svg") || a.header.Get("Cache-Control") != "public, max-age=60" {
+		if a.status != 404 || !strings.HasPrefix(a.body, "<svg") ||
+			a.header.Get("Cache-Control") != "public, max-age=60" {
 			t.Errorf("badge of %q: %d %q %s", slug, a.status, a.header.Get("Cache-Control"), a.body)
 		}
 		h.wantProblem(h.get("/api/v1/score/"+slug), 404, fieldmark.CodeNotFound)
@@ -389,8 +404,10 @@ func TestUnknown(t *testing.T) {
 	h.wantProblem(h.get("/%69nternal/v1/events", "Authorization", "Bearer "+nodeToken), 404, fieldmark.CodeNotFound)
 	h.wantProblem(h.get("/nothing/here"), 404, fieldmark.CodeNotFound)
 	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
-	if a := h.get("/nothing/here", "Accept", browser); a.status != 404 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") ||
-		!strings.Contains(a.body, "Page not found") || a.header.Get("Content-Encoding") != "" || a.header.Get("Vary") != "Accept" {
+	if a := h.get("/nothing/here", "Accept", browser); a.status != 404 ||
+		!strings.HasPrefix(a.header.Get("Content-Type"), "text/html") ||
+		!strings.Contains(a.body, "Page not found") || a.header.Get("Content-Encoding") != "" ||
+		a.header.Get("Vary") != "Accept" {
 		t.Errorf("a browser that asks for nothing is told %d %v %.300s, want a page", a.status, a.header, a.body)
 	}
 	h.wantProblem(h.get("/api/public/v1/nothing", "Accept", browser), 404, fieldmark.CodeNotFound)
@@ -402,7 +419,8 @@ func TestChange(t *testing.T) {
 	h.brand("acme", "Acme", 300)
 	h.brand("rival", "Rival", 175)
 	h.until("both are ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) })
-	paths := []string{"/api/badge/acme", "/api/badge/acme?theme=dark", "/api/v1/score/acme", "/api/v1/leaderboard", "/", "/brands/acme"}
+	paths := []string{"/api/badge/acme", "/api/badge/acme?theme=dark", "/api/v1/score/acme", "/api/v1/leaderboard", "/",
+		"/brands/acme"}
 	old := map[string]string{}
 	for _, p := range paths {
 		old[p] = h.get(p).body
@@ -423,7 +441,8 @@ func TestChange(t *testing.T) {
 	_, _, err = h.service.Brands.Put(t.Context(), private)
 	must(t, err)
 	h.until("the private brand is gone", func() bool {
-		return h.get("/api/badge/acme").status == 404 && h.get("/api/v1/score/acme").status == 404 && h.get("/brands/acme").status == 404 &&
+		return h.get("/api/badge/acme").status == 404 && h.get("/api/v1/score/acme").status == 404 &&
+			h.get("/brands/acme").status == 404 &&
 			strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`)
 	})
 }
@@ -445,7 +464,8 @@ func TestOriginStopped(t *testing.T) {
 			t.Errorf("%s without an origin: %d %s", p, a.status, a.body)
 		}
 	}
-	a := h.do("POST", "/api/public/v1/missions", `{"source":"s","externalId":"1","title":"t"}`, "Content-Type", "application/json")
+	a := h.do("POST", "/api/public/v1/missions", `{"source":"s","externalId":"1","title":"t"}`, "Content-Type",
+		"application/json")
 	h.wantProblem(a, 503, fieldmark.CodeOriginUnavailable)
 	if a.header.Get("Retry-After") == "" {
 		t.Error("503 without Retry-After")
@@ -471,10 +491,12 @@ func TestOriginStoppedCold(t *testing.T) {
 			h.startEdge()
 			h.down.Store(true)
 			h.origin.CloseClientConnections()
-			if a := h.get("/api/badge/acme"); a.status != 200 || !strings.Contains(a.body, "GEO-ready score 100 of 100") {
+			if a := h.get("/api/badge/acme"); a.status != 200 ||
+				!strings.Contains(a.body, "GEO-ready score 100 of 100") {
 				t.Errorf("badge: %d %s", a.status, a.body)
 			}
-			h.until(fmt.Sprintf("the score is answered %d", tt.score), func() bool { return h.get("/api/v1/score/acme").status == tt.score })
+			h.until(fmt.Sprintf("the score is answered %d", tt.score),
+				func() bool { return h.get("/api/v1/score/acme").status == tt.score })
 		})
 	}
 }
@@ -501,7 +523,8 @@ func TestCursor(t *testing.T) {
 		if page == 0 { // the first becomes the last; the pages already begun must not notice
 			_, err := h.service.Brands.PutFacts(t.Context(), "b6", factsWith(50))
 			must(t, err)
-			h.until("the ranking changed", func() bool { return !strings.Contains(h.get("/api/v1/leaderboard?limit=1").body, `"b6"`) })
+			h.until("the ranking changed",
+				func() bool { return !strings.Contains(h.get("/api/v1/leaderboard?limit=1").body, `"b6"`) })
 		}
 	}
 	if want := []string{"b6", "b5", "b4", "b3", "b2", "b1", "b0"}; !slices.Equal(slugs, want) {
@@ -535,7 +558,8 @@ func TestPassed(t *testing.T) {
 	target, _ := url.Parse(origin.URL)
 	asks, err := client.New(client.Config{BaseURL: origin.URL, NodeToken: nodeToken})
 	must(t, err)
-	h.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base, HideAdmin: true})
+	h.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base,
+		HideAdmin: true})
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -548,19 +572,22 @@ func TestPassed(t *testing.T) {
 	if a.status != 201 || a.body != "made" || a.header.Get("X-Public") != "kept" || a.header.Get("X-Private") != "" {
 		t.Errorf("answer: %d %q %v", a.status, a.body, a.header)
 	}
-	if seen.Method != "PATCH" || seen.URL.RequestURI() != "/some/path?q=%2F..%2F" || body != "payload" || seen.Host != strings.TrimPrefix(h.base, "http://") {
+	if seen.Method != "PATCH" || seen.URL.RequestURI() != "/some/path?q=%2F..%2F" || body != "payload" ||
+		seen.Host != strings.TrimPrefix(h.base, "http://") {
 		t.Errorf("origin saw %s %s %q for host %s", seen.Method, seen.URL.RequestURI(), body, seen.Host)
 	}
 	for name, want := range map[string]string{
 		"Forwarded":       fmt.Sprintf("for=127.0.0.1;host=%q;proto=http", strings.TrimPrefix(h.base, "http://")),
-		"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http", "X-Forwarded-Host": "", "X-Hop": "", "Idempotency-Key": "k1", "X-Request-Id": "my-own-request-id",
+		"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http", "X-Forwarded-Host": "", "X-Hop": "",
+		"Idempotency-Key": "k1", "X-Request-Id": "my-own-request-id",
 		fieldmark.HeaderClient: "", fieldmark.HeaderNode: "", // it has not shown that it is Fieldmark's
 	} {
 		if got := seen.Header.Get(name); got != want {
 			t.Errorf("origin saw %s: %q, want %q", name, got, want)
 		}
 	}
-	h.wantProblem(h.do("POST", "/api/public/v1/missions", strings.Repeat("x", fieldmark.MaxBody+1)), 413, fieldmark.CodeBodyTooLarge)
+	h.wantProblem(h.do("POST", "/api/public/v1/missions", strings.Repeat("x", fieldmark.MaxBody+1)), 413,
+		fieldmark.CodeBodyTooLarge)
 	for _, path := range []string{"/admin", "/admin/api-keys", "/api/admin/v1/keys"} {
 		h.wantProblem(h.get(path), 404, fieldmark.CodeNotFound)
 	}

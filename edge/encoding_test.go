@@ -47,11 +47,13 @@ func TestEncodings(t *testing.T) {
 		path  string
 		codes map[string]string // Accept-Encoding and what it gets
 	}{
-		{"/", map[string]string{browserCodings: "br", "gzip": "gzip", "zstd, gzip;q=0.5": "zstd", "br;q=0.1, gzip": "gzip", "identity, br;q=0.5": "", "gzip;q=0": ""}},
+		{"/", map[string]string{browserCodings: "br", "gzip": "gzip", "zstd, gzip;q=0.5": "zstd",
+			"br;q=0.1, gzip": "gzip", "identity, br;q=0.5": "", "gzip;q=0": ""}},
 		{"/brands/acme", map[string]string{browserCodings: "br", "gzip": "gzip"}},
 		{"/about", map[string]string{browserCodings: "br"}},
 		{css, map[string]string{browserCodings: "br", "gzip": "gzip"}},
-		{"/api/v1/score/acme", map[string]string{browserCodings: "gzip", "gzip": "gzip", "br": "", "gzip;q=0.5, identity": ""}},
+		{"/api/v1/score/acme", map[string]string{browserCodings: "gzip", "gzip": "gzip", "br": "",
+			"gzip;q=0.5, identity": ""}},
 		{"/api/v1/score/acme?advice=1", map[string]string{"gzip": "gzip"}},
 		{"/api/badge/acme", map[string]string{browserCodings: ""}},
 		{"/api/badge/acme?style=card", map[string]string{browserCodings: ""}},
@@ -70,7 +72,8 @@ func TestEncodings(t *testing.T) {
 				return a.header.Get("Content-Encoding") == want
 			})
 			if got := decoded(t, a); got != plain.body || a.status != 200 {
-				t.Errorf("%s for %q: %d, %d bytes after decoding, want the %d of the plain body", tt.path, asks, a.status, len(got), len(plain.body))
+				t.Errorf("%s for %q: %d, %d bytes after decoding, want the %d of the plain body", tt.path, asks,
+					a.status, len(got), len(plain.body))
 			}
 			if want == "" {
 				continue
@@ -83,18 +86,25 @@ func TestEncodings(t *testing.T) {
 			if coded != strings.TrimSuffix(tag, `"`)+suffix || a.header.Get("Vary") != "Accept-Encoding" {
 				t.Errorf("%s as %s: Etag %s of %s, Vary %q", tt.path, want, coded, tag, a.header.Get("Vary"))
 			}
-			for held, same := range map[string]bool{tag: true, coded: true, `"other", W/` + coded: true, `"other"`: false} {
+			for held, same := range map[string]bool{tag: true, coded: true, `"other", W/` + coded: true,
+				`"other"`: false} {
 				b := h.get(tt.path, "Accept-Encoding", asks, "If-None-Match", held)
-				if (b.status == 304) != same || same && b.header.Get("Etag") != strings.TrimPrefix(held, `"other", W/`) || b.header.Get("Content-Encoding") != "" && same {
-					t.Errorf("%s for %q with %s: %d, Etag %s, %s; want 304: %v", tt.path, asks, held, b.status, b.header.Get("Etag"), b.header.Get("Content-Encoding"), same)
+				if (b.status == 304) != same || same && b.header.Get("Etag") != strings.TrimPrefix(held,
+					`"other", W/`) || b.header.Get("Content-Encoding") != "" && same {
+					t.Errorf("%s for %q with %s: %d, Etag %s, %s; want 304: %v", tt.path, asks, held, b.status,
+						b.header.Get("Etag"), b.header.Get("Content-Encoding"), same)
 				}
 			}
-			if b := h.get(tt.path, "Accept-Encoding", "identity", "If-None-Match", coded); b.status != 200 || b.header.Get("Content-Encoding") != "" {
-				t.Errorf("%s for a reader without codings who has %s: %d %s", tt.path, coded, b.status, b.header.Get("Content-Encoding"))
+			if b := h.get(tt.path, "Accept-Encoding", "identity", "If-None-Match", coded); b.status != 200 ||
+				b.header.Get("Content-Encoding") != "" {
+				t.Errorf("%s for a reader without codings who has %s: %d %s", tt.path, coded, b.status,
+					b.header.Get("Content-Encoding"))
 			}
-			h.until("HEAD of "+tt.path+" for "+asks+" names the same encoding", func() bool { // made anew if the entry was
+			// made anew if the entry was
+			h.until("HEAD of "+tt.path+" for "+asks+" names the same encoding", func() bool {
 				b := h.do("HEAD", tt.path, "", "Accept-Encoding", asks)
-				return b.header.Get("Content-Length") == strconv.Itoa(len(a.body)) && b.header.Get("Etag") == coded && b.body == ""
+				return b.header.Get("Content-Length") == strconv.Itoa(len(a.body)) && b.header.Get("Etag") == coded &&
+					b.body == ""
 			})
 		}
 	}
@@ -102,7 +112,8 @@ func TestEncodings(t *testing.T) {
 	h.brand("acme", "Acme again", 400)
 	h.until("the change is seen compressed", func() bool {
 		a := h.get("/api/v1/score/acme", "Accept-Encoding", "gzip")
-		return a.header.Get("Content-Encoding") == "gzip" && strings.Contains(decoded(t, a), "Acme again") && a.header.Get("Etag") != before.header.Get("Etag")
+		return a.header.Get("Content-Encoding") == "gzip" && strings.Contains(decoded(t, a), "Acme again") &&
+			a.header.Get("Etag") != before.header.Get("Etag")
 	})
 }
 
@@ -111,16 +122,22 @@ func TestEncodings(t *testing.T) {
 func TestFirstClient(t *testing.T) {
 	h := hitHouse(t)
 	css := "/static/" + between(h.get("/").body, "/static/site.", ".css")
-	for _, path := range []string{"/", "/brands/acme", "/about", "/sitemap.xml", "/developers", "/api/v1/leaderboard", css} {
+	for _, path := range []string{"/", "/brands/acme", "/about", "/sitemap.xml", "/developers", "/api/v1/leaderboard",
+		css} {
 		h.startEdge() // which has rendered nothing yet
-		h.until("it can answer "+path, func() bool { return h.edge.Ready() == nil && h.get("/api/v1/score/acme").status == 200 })
+		h.until("it can answer "+path, func() bool {
+			return h.edge.Ready() == nil &&
+				h.get("/api/v1/score/acme").status == 200
+		})
 		first := h.get(path, "Accept-Encoding", browserCodings)
 		plain := h.get(path, "Accept-Encoding", "identity")
 		got := first.header.Get("Content-Encoding") // br if the worker was faster
 		if (got != "") != (len(plain.body) >= 900) || decoded(t, first) != plain.body {
-			t.Errorf("%s of %d bytes, the first reader: %q, %d bytes; want it compressed from 900 on", path, len(plain.body), got, len(first.body))
+			t.Errorf("%s of %d bytes, the first reader: %q, %d bytes; want it compressed from 900 on", path,
+				len(plain.body), got, len(first.body))
 		}
-		if second := h.get(path, "Accept-Encoding", got); got == "gzip" && second.body != first.body && second.header.Get("Etag") == first.header.Get("Etag") {
+		if second := h.get(path, "Accept-Encoding", got); got == "gzip" && second.body != first.body &&
+			second.header.Get("Etag") == first.header.Get("Etag") {
 			t.Errorf("%s: one entity tag, %s, for two encodings", path, first.header.Get("Etag"))
 		}
 	}
@@ -141,9 +158,11 @@ func TestFirstClient(t *testing.T) {
 		header := []string{"Content-Type", "application/x-www-form-urlencoded"}
 		a := h.do(tt.method, tt.path, tt.body, append(header, "Accept-Encoding", browserCodings)...)
 		plain := h.do(tt.method, tt.path, tt.body, append(header, "Accept-Encoding", "gzip;q=0")...)
-		if got := a.header.Get("Content-Encoding"); (got != "") != tt.coded || // br if it is stored and the worker was faster
+		// br if it is stored and the worker was faster
+		if got := a.header.Get("Content-Encoding"); (got != "") != tt.coded ||
 			plain.header.Get("Content-Encoding") != "" || tt.coded && len(a.body) > len(plain.body)*3/4 {
-			t.Errorf("%s %s: %q, %d of %d bytes; want it compressed: %v", tt.method, tt.path, got, len(a.body), len(plain.body), tt.coded)
+			t.Errorf("%s %s: %q, %d of %d bytes; want it compressed: %v", tt.method, tt.path, got, len(a.body),
+				len(plain.body), tt.coded)
 		}
 		for _, b := range []answer{a, plain} {
 			if strings.Contains(b.header.Get("Vary"), "Accept-Encoding") != tt.coded {
@@ -164,9 +183,11 @@ func TestFirstClients(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
-			a := h.get("/about", "Accept-Encoding", []string{"gzip", browserCodings, "br", "zstd;q=0.5, gzip;q=0.1"}[i%4])
+			a := h.get("/about", "Accept-Encoding", []string{"gzip", browserCodings, "br",
+				"zstd;q=0.5, gzip;q=0.1"}[i%4])
 			if got := decoded(t, a); got != want.body {
-				t.Errorf("reader %d: %d bytes of %d in the form %q", i, len(got), len(want.body), a.header.Get("Content-Encoding"))
+				t.Errorf("reader %d: %d bytes of %d in the form %q", i, len(got), len(want.body),
+					a.header.Get("Content-Encoding"))
 			}
 		})
 	}

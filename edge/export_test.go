@@ -35,10 +35,11 @@ func (e *Edge) Close() { e.close() }
 
 // KeepBadge has a node hold a badge that nobody drew.
 func (e *Edge) KeepBadge(path string, body []byte) {
-	e.cache.Put(path, packEntry(&cache.Entry{Body: body, Status: 200, Fresh: time.Hour, Value: newHead(`"0123456789abcdef01234567"`, append([]string{
-		"Content-Type", formatTypes[formatSVG], "Cache-Control", badgeCacheControl,
-		"Link", "<https://marks.example" + path + `>; rel="describedby"`, "Surrogate-Key", "brand-x",
-		"Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT"}, badgeFields...)...)}))
+	e.cache.Put(path, packEntry(&cache.Entry{Body: body, Status: 200, Fresh: time.Hour,
+		Value: newHead(`"0123456789abcdef01234567"`, append([]string{
+			"Content-Type", formatTypes[formatSVG], "Cache-Control", badgeCacheControl,
+			"Link", "<https://marks.example" + path + `>; rel="describedby"`, "Surrogate-Key", "brand-x",
+			"Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT"}, badgeFields...)...)}))
 }
 
 // KeepScore stores a score document, plain and compressed,, and returns how many

@@ -56,7 +56,8 @@ func (e *Edge) appendCached(dst []byte, r conn.SimpleRequest, now *conn.Time) ([
 func packEntry(entry *cache.Entry) *cache.Entry {
 	h := entry.Value.(*head)
 	length := strconv.AppendInt(nil, int64(len(entry.Body)), 10)
-	size := len(packedType) + len(h.contentType) + len(packedLength) + len(length) + len(h.appendRest(nil)) + len(entry.Body)
+	size := len(packedType) + len(h.contentType) + len(packedLength) + len(length) + len(h.appendRest(nil)) +
+		len(entry.Body)
 	block := make([]byte, 0, size)
 	put := func(b []byte) []byte {
 		n := len(block)

@@ -16,10 +16,14 @@ import (
 )
 
 // browserHead is what a browser says of itself, as it stands in a head.
-const browserHead = "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36\r\n" +
-	"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n" +
-	"Accept-Language: de-DE,de;q=0.9,en;q=0.8\r\nReferer: https://shop.example/\r\nSec-Fetch-Dest: image\r\nSec-Fetch-Mode: no-cors\r\n" +
-	"Sec-Fetch-Site: cross-site\r\nsec-ch-ua-platform: \"Linux\"\r\nCookie: a=b; c=d\r\nDNT: 1\r\nConnection: keep-alive\r\n"
+const browserHead = "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
+	"Chrome/141.0.0.0 Safari/537.36\r\n" +
+	"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\nAccept-Encoding: gzip, deflate, " +
+	"br, zstd\r\n" +
+	"Accept-Language: de-DE,de;q=0.9,en;q=0.8\r\nReferer: https://shop.example/\r\nSec-Fetch-Dest: " +
+	"image\r\nSec-Fetch-Mode: no-cors\r\n" +
+	"Sec-Fetch-Site: cross-site\r\nsec-ch-ua-platform: \"Linux\"\r\nCookie: a=b; c=d\r\nDNT: 1\r\nConnection: " +
+	"keep-alive\r\n"
 
 const plainGet = "GET /api/badge/acme HTTP/1.1\r\nHost: fieldmark.example\r\n"
 
@@ -47,10 +51,12 @@ var (
 func TestFastPathMatchesHandler(t *testing.T) {
 	h := hitHouse(t)
 	tag := h.get("/api/badge/acme").header.Get("Etag")
-	for _, path := range []string{"/api/badge/acme", "/api/badge/acme?theme=dark", "/api/badge/acme.json", "/api/badge/acme.png", "/api/badge/acme?style=flat"} {
+	for _, path := range []string{"/api/badge/acme", "/api/badge/acme?theme=dark", "/api/badge/acme.json",
+		"/api/badge/acme.png", "/api/badge/acme?style=flat"} {
 		h.get(path)
 		h.get(path)
-		for _, more := range []string{"", browserHead, "If-None-Match: " + tag + "\r\n", "If-None-Match: *\r\n", "If-None-Match: \"other\"\r\n"} {
+		for _, more := range []string{"", browserHead, "If-None-Match: " + tag + "\r\n", "If-None-Match: *\r\n",
+			"If-None-Match: \"other\"\r\n"} {
 			plain := "GET " + path + " HTTP/1.1\r\nHost: fieldmark.example\r\n" + more
 			last := "GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 			fast, full := h.speak(plain+"\r\n"+last), h.speak(plain+"X-Anything: 1\r\n\r\n"+last)
@@ -67,12 +73,14 @@ func TestFastPathMatchesHandler(t *testing.T) {
 func TestConnKeepsOrder(t *testing.T) {
 	h := hitHouse(t)
 	plain, score := plainGet+"\r\n", "GET /api/v1/score/acme HTTP/1.1\r\nHost: x\r\n\r\n"
-	lint := "POST /api/v1/llms-txt/lint HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\n# Acme\n"
+	lint := "POST /api/v1/llms-txt/lint HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: " +
+		"7\r\n\r\n# Acme\n"
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 	must(t, err)
 	defer conn.Close()
 	in := bufio.NewReader(conn)
-	for round, batch := range []string{plain, plain + plain + score + plain, score, plain, plain[:30], plain[30:], lint + plain + score, plain + lint, plain} {
+	for round, batch := range []string{plain, plain + plain + score + plain, score, plain, plain[:30], plain[30:],
+		lint + plain + score, plain + lint, plain} {
 		must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
 		_, err := io.WriteString(conn, batch)
 		must(t, err)
@@ -85,7 +93,8 @@ func TestConnKeepsOrder(t *testing.T) {
 		for len(batch) > 0 {
 			req, err := http.ReadRequest(bufio.NewReader(strings.NewReader(batch)))
 			must(t, err)
-			want := map[string]string{"/api/badge/acme": "image/svg+xml; charset=utf-8", "/api/v1/score/acme": "application/json", "/api/v1/llms-txt/lint": "application/json"}[req.URL.Path]
+			want := map[string]string{"/api/badge/acme": "image/svg+xml; charset=utf-8",
+				"/api/v1/score/acme": "application/json", "/api/v1/llms-txt/lint": "application/json"}[req.URL.Path]
 			end := strings.Index(batch, "\r\n\r\n") + 4 + int(req.ContentLength)
 			batch = batch[end:]
 			answer, err := http.ReadResponse(in, req)

@@ -106,7 +106,8 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 			return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such sitemap")
 		}
 		entry := newEntry(body, etagOf(body),
-			"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options", "nosniff")
+			"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options",
+			"nosniff")
 		entry.Fresh, entry.OnError = sitemapFresh, derivedOnError
 		return e.taggedBoard(entry), nil
 	}, e.fail)

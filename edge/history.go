@@ -52,7 +52,8 @@ func (e *Edge) serveScoreOf(ctx *fasthttp.RequestCtx) {
 
 // parseTimes reads parameters that are times or days, each at most once, and
 // hands any other to more, which reports whether it is known.
-func parseTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known string, more func(name, value string) (code, detail string, ok bool)) error {
+func parseTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known string,
+	more func(name, value string) (code, detail string, ok bool)) error {
 	var bad []fieldmark.FieldError
 	seen := map[string]bool{}
 	for k, v := range ctx.QueryArgs().All() {
@@ -106,7 +107,8 @@ func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at ti
 	if today {
 		key += "/open" // the whole day has another answer once it is over
 	}
-	e.serveDerived(ctx, slug, key, "", scoreCacheControl, func(ctx context.Context, m *wasm.Module) (any, int64, error) {
+	e.serveDerived(ctx, slug, key, "", scoreCacheControl, func(ctx context.Context, m *wasm.Module) (any, int64,
+		error) {
 		at := at
 		if today {
 			at = time.Now()
@@ -153,7 +155,8 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 		if err != nil {
 			return nil, err
 		}
-		entry.AsOf, entry.Tags = min(asOf, known), []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}
+		entry.AsOf, entry.Tags = min(asOf, known), []string{string(fieldmark.TagBrand(slug)),
+			string(fieldmark.TagModule)}
 		entry.Fresh, entry.OnError = derivedFresh, derivedOnError
 		return entry, nil
 	}, func(ctx *fasthttp.RequestCtx, err error) { e.failBrand(ctx, err, fieldmark.PathScore, suffix) })
@@ -177,15 +180,16 @@ func (q *historyQuery) key() string {
 
 func parseHistoryQuery(ctx *fasthttp.RequestCtx, now time.Time) (historyQuery, error) {
 	q := historyQuery{step: fieldmark.StepDay}
-	err := parseTimes(ctx, map[string]*time.Time{"from": &q.from, "to": &q.to}, "from, to and step", func(name, value string) (string, string, bool) {
-		if name != "step" {
-			return "", "", false
-		}
-		if q.step = value; value != fieldmark.StepDay && value != fieldmark.StepWeek {
-			return "enum", "must be day or week", true
-		}
-		return "", "", true
-	})
+	err := parseTimes(ctx, map[string]*time.Time{"from": &q.from, "to": &q.to}, "from, to and step",
+		func(name, value string) (string, string, bool) {
+			if name != "step" {
+				return "", "", false
+			}
+			if q.step = value; value != fieldmark.StepDay && value != fieldmark.StepWeek {
+				return "enum", "must be day or week", true
+			}
+			return "", "", true
+		})
 	if err != nil {
 		return q, err
 	}
@@ -200,7 +204,8 @@ func parseHistoryQuery(ctx *fasthttp.RequestCtx, now time.Time) (historyQuery, e
 	case q.from.After(q.to):
 		return q, badParameter("from", "range", "must be before to")
 	case int(q.to.Sub(q.from)/q.stepDuration()) >= fieldmark.MaxHistoryPoints:
-		return q, badParameter("from", "range", fmt.Sprintf("must be less than %d steps before to", fieldmark.MaxHistoryPoints))
+		return q, badParameter("from", "range", fmt.Sprintf("must be less than %d steps before to",
+			fieldmark.MaxHistoryPoints))
 	}
 	return q, nil
 }
@@ -220,18 +225,19 @@ func (e *Edge) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 		return
 	}
 	key := fieldmark.PathScore + string(slug) + historySlash + "/" + q.key()
-	e.serveDerived(ctx, slug, key, historySlash, scoreCacheControl, func(ctx context.Context, m *wasm.Module) (any, int64, error) {
-		q := q
-		if q.untilNow {
-			q.to = time.Now().UTC()
-		}
-		past, asOf, err := e.cfg.Origin.BrandHistory(ctx, slug, q.from, q.to)
-		if err := asNotFound(slug, &fieldmark.BrandState{Brand: past.Brand}, err); err != nil {
-			return nil, 0, asUnavailable(err)
-		}
-		h, err := historyOf(ctx, m, &past, q)
-		return h, asOf, err
-	})
+	e.serveDerived(ctx, slug, key, historySlash, scoreCacheControl,
+		func(ctx context.Context, m *wasm.Module) (any, int64, error) {
+			q := q
+			if q.untilNow {
+				q.to = time.Now().UTC()
+			}
+			past, asOf, err := e.cfg.Origin.BrandHistory(ctx, slug, q.from, q.to)
+			if err := asNotFound(slug, &fieldmark.BrandState{Brand: past.Brand}, err); err != nil {
+				return nil, 0, asUnavailable(err)
+			}
+			h, err := historyOf(ctx, m, &past, q)
+			return h, asOf, err
+		})
 }
 
 // The history a brand's page draws: days while they are few, else weeks.
@@ -249,7 +255,8 @@ func (e *Edge) brandHistory(ctx context.Context, slug fieldmark.Slug) (*fieldmar
 	}
 	defer release()
 	now := time.Now().UTC()
-	q := historyQuery{to: now, from: now.AddDate(0, 0, -7*chartWeeks).Truncate(24 * time.Hour), step: fieldmark.StepWeek}
+	q := historyQuery{to: now, from: now.AddDate(0, 0, -7*chartWeeks).Truncate(24 * time.Hour),
+		step: fieldmark.StepWeek}
 	optional, cancel := context.WithTimeout(ctx, chartTimeout)
 	defer cancel()
 	past, _, err := e.cfg.Origin.BrandHistory(optional, slug, q.from, q.to)
@@ -263,10 +270,12 @@ func (e *Edge) brandHistory(ctx context.Context, slug fieldmark.Slug) (*fieldmar
 }
 
 // historyOf scores the revisions of a brand at every step.
-func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory, q historyQuery) (*fieldmark.ScoreHistory, error) {
+func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory,
+	q historyQuery) (*fieldmark.ScoreHistory, error) {
 	h := &fieldmark.ScoreHistory{
 		Slug: past.Brand.Slug, Name: past.Brand.Name, From: fieldmark.At(q.from), To: fieldmark.At(q.to), Step: q.step,
-		Points: []fieldmark.HistoryPoint{}, Changes: []fieldmark.HistoryChange{}, Methodology: m.Methodology(), Module: m.Ref(),
+		Points: []fieldmark.HistoryPoint{}, Changes: []fieldmark.HistoryChange{}, Methodology: m.Methodology(),
+		Module: m.Ref(),
 	}
 	next := 0 // the first revision that is not yet
 	for at := q.from; at.Before(q.to); {
@@ -298,12 +307,14 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 }
 
 // markChanges adds the changes of facts and modules between the two ends.
-func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory, q historyQuery, h *fieldmark.ScoreHistory) error {
+func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory, q historyQuery,
+	h *fieldmark.ScoreHistory) error {
 	activations := past.Activations
 	module := func(until time.Time) {
 		for len(activations) > 0 && !activations[0].At.Std().After(until) {
 			if a := activations[0]; !a.At.Std().Before(q.from) {
-				h.Changes = append(h.Changes, fieldmark.HistoryChange{At: a.At, Kind: fieldmark.ChangeModule, Module: &a.Module})
+				h.Changes = append(h.Changes, fieldmark.HistoryChange{At: a.At, Kind: fieldmark.ChangeModule,
+					Module: &a.Module})
 			}
 			activations = activations[1:]
 		}
@@ -317,7 +328,8 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 			return err
 		}
 		if !r.FirstAt.Std().Before(q.from) {
-			c := fieldmark.HistoryChange{At: r.FirstAt, Kind: fieldmark.ChangeFacts, FactsDigest: r.Digest, Score: a.Score}
+			c := fieldmark.HistoryChange{At: r.FirstAt, Kind: fieldmark.ChangeFacts, FactsDigest: r.Digest,
+				Score: a.Score}
 			if before != nil {
 				c.Signals, c.Gates = changedSignals(before, &a), changedGates(before, &a)
 				if before.Score != nil && a.Score != nil {
@@ -383,7 +395,8 @@ func (e *Edge) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, suffix 
 		e.failBrand(ctx, err, fieldmark.PathScore, suffix)
 		return
 	}
-	e.serveDigest(ctx, digest, fieldmark.PathScore+string(slug)+suffix, "application/json", factsControl, []string{string(fieldmark.TagBrand(slug))},
+	e.serveDigest(ctx, digest, fieldmark.PathScore+string(slug)+suffix, "application/json", factsControl,
+		[]string{string(fieldmark.TagBrand(slug))},
 		func(ctx context.Context) ([]byte, int64, error) { return e.cfg.Origin.FactsBody(ctx, slug, digest) })
 }
 

@@ -49,11 +49,13 @@ func TestScoreAsOf(t *testing.T) {
 		if got := string(s.Status) + " " + score; a.status != 200 || got != tt.want || s.Rank != nil {
 			t.Errorf("as of %s: %d %s rank %v, want %s", tt.asOf, a.status, got, s.Rank, tt.want)
 		}
-		if again := h.get("/api/v1/score/acme?asOf="+tt.asOf, "If-None-Match", a.header.Get("Etag")); again.status != http.StatusNotModified {
+		if again := h.get("/api/v1/score/acme?asOf="+tt.asOf, "If-None-Match",
+			a.header.Get("Etag")); again.status != http.StatusNotModified {
 			t.Errorf("as of %s again: %d", tt.asOf, again.status)
 		}
 	}
-	for _, query := range []string{"asOf=tomorrow", "asOf=" + time.Now().AddDate(0, 0, 3).Format(time.DateOnly), "asof=2026-01-01", "asOf=2026-01-01&asOf=2026-01-02", "asOf="} {
+	for _, query := range []string{"asOf=tomorrow", "asOf=" + time.Now().AddDate(0, 0, 3).Format(time.DateOnly),
+		"asof=2026-01-01", "asOf=2026-01-01&asOf=2026-01-02", "asOf="} {
 		h.wantProblem(h.get("/api/v1/score/acme?"+query), 400, fieldmark.CodeInvalidParameter)
 	}
 	h.wantProblem(h.get("/api/v1/score/nobody?asOf=2026-01-01"), 404, fieldmark.CodeNotFound)
@@ -74,7 +76,8 @@ func TestHistory(t *testing.T) {
 	if n := len(all.Points); n != 91 || all.Step != "day" || all.Module.Name != "geo-readiness" {
 		t.Errorf("%d points by %s, module %+v; want 91 by day", n, all.Step, all.Module)
 	}
-	if first, last := all.Points[0], all.Points[90]; *first.Score != 92_000 || *last.Score != 100_000 || last.Grade != "A" || last.FactsDigest == "" {
+	if first, last := all.Points[0], all.Points[90]; *first.Score != 92_000 || *last.Score != 100_000 ||
+		last.Grade != "A" || last.FactsDigest == "" {
 		t.Errorf("from %+v to %+v; want 92 to 100", first, last)
 	}
 	var changes []string
@@ -88,17 +91,20 @@ func TestHistory(t *testing.T) {
 		}
 		changes = append(changes, line)
 	}
-	want := "facts 4 to 96 extract.server_text 2-6; facts 2 to 98 extract.server_text 6-8; facts 2 to 100 extract.server_text 8-10; module"
+	want := "facts 4 to 96 extract.server_text 2-6; facts 2 to 98 extract.server_text 6-8; facts 2 to 100 " +
+		"extract.server_text 8-10; module"
 	got := strings.Join(changes, "; ")
 	// The module was activated when the test began, the last facts a moment later.
-	if other := "facts 4 to 96 extract.server_text 2-6; facts 2 to 98 extract.server_text 6-8; module; facts 2 to 100 extract.server_text 8-10"; got != want && got != other {
+	if other := "facts 4 to 96 extract.server_text 2-6; facts 2 to 98 extract.server_text 6-8; module; facts 2 to " +
+		"100 extract.server_text 8-10"; got != want && got != other {
 		t.Errorf("changes = %s\nwant %s", got, want)
 	}
 	weeks := read("?step=week&from=2020-01-01")
 	if n := len(weeks.Points); n != 15 && n != 16 {
 		t.Errorf("%d weekly points of 100 days", n)
 	}
-	for _, query := range []string{"step=month", "from=x", "from=2026-02-01&to=2026-01-01", "from=2001-01-01", "x=1", "step=day&step=day"} {
+	for _, query := range []string{"step=month", "from=x", "from=2026-02-01&to=2026-01-01", "from=2001-01-01", "x=1",
+		"step=day&step=day"} {
 		h.wantProblem(h.get("/api/v1/score/acme/history?"+query), 400, fieldmark.CodeInvalidParameter)
 	}
 	h.wantProblem(h.get("/api/v1/score/nobody/history"), 404, fieldmark.CodeNotFound)
@@ -121,7 +127,8 @@ func TestByDigest(t *testing.T) {
 		t.Errorf("facts: %d, digest %s, want %s", facts.status, got, s.FactsDigest)
 	}
 	module := h.get("/api/v1/modules/" + string(s.Module.Digest))
-	if module.status != 200 || !bytes.Equal([]byte(module.body), geo.Module()) || module.header.Get("Content-Type") != "application/wasm" ||
+	if module.status != 200 || !bytes.Equal([]byte(module.body), geo.Module()) ||
+		module.header.Get("Content-Type") != "application/wasm" ||
 		!strings.Contains(module.header.Get("Cache-Control"), "immutable") {
 		t.Errorf("module: %d, %d bytes, %v", module.status, len(module.body), module.header)
 	}
@@ -130,8 +137,10 @@ func TestByDigest(t *testing.T) {
 		t.Errorf("facts again: %s", a.header.Get("Cache-Status"))
 	}
 	for _, path := range []string{
-		"/api/v1/score/acme/facts/sha256:" + strings.Repeat("0", 64), "/api/v1/score/acme/facts/x", "/api/v1/score/acme/facts/",
-		"/api/v1/modules/sha256:" + strings.Repeat("0", 64), "/api/v1/modules/", "/api/v1/score/nobody/facts/" + string(s.FactsDigest),
+		"/api/v1/score/acme/facts/sha256:" + strings.Repeat("0", 64), "/api/v1/score/acme/facts/x",
+		"/api/v1/score/acme/facts/",
+		"/api/v1/modules/sha256:" + strings.Repeat("0", 64), "/api/v1/modules/",
+		"/api/v1/score/nobody/facts/" + string(s.FactsDigest),
 	} {
 		h.wantProblem(h.get(path), 404, fieldmark.CodeNotFound)
 	}
@@ -156,10 +165,12 @@ func TestVisibility(t *testing.T) {
 	today := time.Now().UTC().Format(time.DateOnly)
 	week := time.Now().UTC().AddDate(0, 0, -7).Format(time.DateOnly)
 	line := func(brand, engine string, prompts, mentions int) string {
-		return fmt.Sprintf("%s,%s,api,en,set-1,sha256:%s,%d,5,%d,%d,%d,%d,%d,%s,%s,in-house", brand, engine, strings.Repeat("ab", 32),
+		return fmt.Sprintf("%s,%s,api,en,set-1,sha256:%s,%d,5,%d,%d,%d,%d,%d,%s,%s,in-house", brand, engine,
+			strings.Repeat("ab", 32),
 			prompts, prompts*5, mentions, prompts*4, mentions/2, prompts*5, week, today)
 	}
-	report := h.sample(line("a", "chatgpt", 20, 40), line("a", "claude", 4, 20), line("c", "chatgpt", 20, 100), line("d", "chatgpt", 4, 20))
+	report := h.sample(line("a", "chatgpt", 20, 40), line("a", "claude", 4, 20), line("c", "chatgpt", 20, 100),
+		line("d", "chatgpt", 4, 20))
 	if report.Added != 4 || report.Rejected != nil {
 		t.Fatalf("import: %+v", report)
 	}
@@ -167,7 +178,8 @@ func TestVisibility(t *testing.T) {
 		return h.score("a").Visibility != nil && h.score("c").Visibility != nil && h.score("d").Visibility != nil
 	})
 	a := h.score("a")
-	if v := a.Visibility; v.Quality != fieldmark.VisibilityRanked || len(v.Engines) != 2 || !v.Engines[0].Counted || v.Engines[1].Counted || v.Engines[1].Reason == "" {
+	if v := a.Visibility; v.Quality != fieldmark.VisibilityRanked || len(v.Engines) != 2 || !v.Engines[0].Counted ||
+		v.Engines[1].Counted || v.Engines[1].Reason == "" {
 		t.Errorf("visibility of a: %+v", v)
 	}
 	// 100 x (.35 x .4 + .30 x .25 + .25 x .4) / .90 = 35; 0.6 x 100 + 0.4 x 35 = 74

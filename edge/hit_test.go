@@ -24,7 +24,8 @@ func hitHouse(t testing.TB) *house {
 	h := newHouse(t)
 	h.brand("acme", "Acme", 300)
 	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
-	h.until("the badge is a hit", func() bool { return h.get("/api/badge/acme").header.Get("Cache-Status") == "fieldmark; hit" })
+	h.until("the badge is a hit",
+		func() bool { return h.get("/api/badge/acme").header.Get("Cache-Status") == "fieldmark; hit" })
 	return h
 }
 
@@ -89,8 +90,10 @@ func TestHeadIsOneFieldALine(t *testing.T) {
 			t.Errorf("field %q", line)
 		}
 	}
-	for _, name := range []string{"Content-Type", "Cache-Control", "Link", "Content-Security-Policy", "X-Content-Type-Options",
-		"Cross-Origin-Resource-Policy", "Access-Control-Allow-Origin", "Timing-Allow-Origin", "Etag", "Cache-Status", "Age"} {
+	for _, name := range []string{"Content-Type", "Cache-Control", "Link", "Content-Security-Policy",
+		"X-Content-Type-Options",
+		"Cross-Origin-Resource-Policy", "Access-Control-Allow-Origin", "Timing-Allow-Origin", "Etag", "Cache-Status",
+		"Age"} {
 		if seen[name] != 1 {
 			t.Errorf("%s goes out %d times, want once:\n%s", name, seen[name], ctx.Response.Header.Header())
 		}
@@ -120,7 +123,8 @@ func BenchmarkBadgeHit(b *testing.B) {
 			}
 		})
 	}
-	for _, bm := range []struct{ name, head string }{{"fast-path", plainGet + "\r\n"}, {"fast-path-browser", plainGet + browserHead + "\r\n"}} {
+	for _, bm := range []struct{ name, head string }{{"fast-path", plainGet + "\r\n"},
+		{"fast-path-browser", plainGet + browserHead + "\r\n"}} {
 		b.Run(bm.name, func(b *testing.B) {
 			head, answer := []byte(bm.head), make([]byte, 0, 8<<10)
 			b.ReportAllocs()
@@ -149,7 +153,8 @@ func BenchmarkBadgeHits(b *testing.B) {
 			if n > 1 {
 				k = zipf.Uint64()
 			}
-			heads[i] = []byte(strings.Replace(plainGet, "/api/badge/acme", fmt.Sprintf("/api/badge/brand-%d", k), 1) + "\r\n")
+			heads[i] = []byte(strings.Replace(plainGet, "/api/badge/acme", fmt.Sprintf("/api/badge/brand-%d", k), 1) +
+				"\r\n")
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			answer := make([]byte, 0, 8<<10)

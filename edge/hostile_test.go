@@ -171,11 +171,16 @@ func TestSmuggling(t *testing.T) {
 		statuses   []int
 		asked      []string
 	}{
-		{"two requests, one after another", "GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n", []int{200, 200}, []string{"GET /a", "GET /b"}},
-		{"a body and a request behind it", post + "Content-Length: 3\r\n\r\nabcGET /b HTTP/1.1\r\nHost: a\r\n\r\n", []int{200, 200}, []string{"POST /target abc", "GET /b"}},
-		{"chunks and a request behind them", post + "Transfer-Encoding: chunked\r\n\r\n3;x=\"y\"\r\nabc\r\n2\r\nde\r\n0\r\nX-T: 1\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n", []int{200, 200}, []string{"POST /target abcde", "GET /b"}},
+		{"two requests, one after another", "GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n",
+			[]int{200, 200}, []string{"GET /a", "GET /b"}},
+		{"a body and a request behind it", post + "Content-Length: 3\r\n\r\nabcGET /b HTTP/1.1\r\nHost: a\r\n\r\n",
+			[]int{200, 200}, []string{"POST /target abc", "GET /b"}},
+		{"chunks and a request behind them",
+			post + "Transfer-Encoding: chunked\r\n\r\n3;x=\"y\"\r\nabc\r\n2\r\nde\r\n0\r\nX-T: 1\r\n\r\nGET /b " +
+				"HTTP/1.1\r\nHost: a\r\n\r\n", []int{200, 200}, []string{"POST /target abcde", "GET /b"}},
 		{"CL.TE", post + "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
-		{"TE.CL", post + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n2e\r\n" + smuggled + "\r\n0\r\n\r\n", refused, nil},
+		{"TE.CL", post + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n2e\r\n" + smuggled + "\r\n0\r\n\r\n",
+			refused, nil},
 		{"CL.CL", post + "Content-Length: 0\r\nContent-Length: 48\r\n\r\n" + smuggled, refused, nil},
 		{"CL.CL, equal", post + "Content-Length: 0\r\nContent-Length: 0\r\n\r\n" + smuggled, refused, nil},
 		{"CL list", post + "Content-Length: 0, 48\r\n\r\n" + smuggled, refused, nil},
@@ -185,22 +190,28 @@ func TestSmuggling(t *testing.T) {
 		{"CL with an underscore", post + "Content-Length: 1_0\r\n\r\n" + smuggled, refused, nil},
 		{"CL negative", post + "Content-Length: -1\r\n\r\n" + smuggled, refused, nil},
 		{"CL too long", post + "Content-Length: 18446744073709551616\r\n\r\n" + smuggled, refused, nil},
-		{"TE.TE", post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
+		{"TE.TE", post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + smuggled,
+			refused, nil},
 		{"TE identity", post + "Transfer-Encoding: identity\r\nContent-Length: 0\r\n\r\n" + smuggled, refused, nil},
 		{"TE gzip, chunked", post + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
 		{"TE xchunked", post + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
-		{"TE with a blank before the colon", post + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
+		{"TE with a blank before the colon", post + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n" + smuggled, refused,
+			nil},
 		{"TE with a vertical tab", post + "Transfer-Encoding:\vchunked\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
 		{"TE behind a bare CR", post + "X: 1\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
 		{"TE behind a bare LF", post + "X: 1\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
 		{"TE on a folded line", post + "X: 1\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
-		{"TE in HTTP/1.0", "POST /target HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, refused, nil},
-		{"TE as a trailer", post + "Transfer-Encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, refused, nil},
-		{"CL as a trailer", post + "Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 48\r\n\r\n" + smuggled, refused, nil},
+		{"TE in HTTP/1.0", "POST /target HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, refused,
+			nil},
+		{"TE as a trailer", post + "Transfer-Encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			smuggled, refused, nil},
+		{"CL as a trailer", post + "Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 48\r\n\r\n" + smuggled,
+			refused, nil},
 		{"NUL in a name", post + "Content-\x00Length: 48\r\n\r\n" + smuggled, refused, nil},
 		{"NUL in a value", post + "X: \x00\r\n\r\n" + smuggled, refused, nil},
 		{"obs-fold", post + "X: a\r\n b\r\n\r\n" + smuggled, refused, nil},
-		{"obs-fold of the first field", "POST /target HTTP/1.1\r\n Host: a\r\nHost: b\r\n\r\n" + smuggled, refused, nil},
+		{"obs-fold of the first field", "POST /target HTTP/1.1\r\n Host: a\r\nHost: b\r\n\r\n" + smuggled, refused,
+			nil},
 		{"no colon", post + "Content-Length 48\r\n\r\n" + smuggled, refused, nil},
 		{"no name", post + ": x\r\n\r\n" + smuggled, refused, nil},
 		{"bare LF everywhere", "POST /target HTTP/1.1\nHost: a\n\n" + smuggled, refused, nil},
@@ -208,31 +219,42 @@ func TestSmuggling(t *testing.T) {
 		{"chunk size in LF", post + "Transfer-Encoding: chunked\r\n\r\n0\n\n" + smuggled, refused, nil},
 		{"chunk size with 0x", post + "Transfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n" + smuggled, refused, nil},
 		{"chunk size with a blank", post + "Transfer-Encoding: chunked\r\n\r\n0 \r\n\r\n" + smuggled, refused, nil},
-		{"chunk size that overflows", post + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n\r\n" + smuggled, refused, nil},
+		{"chunk size that overflows", post + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n\r\n" + smuggled,
+			refused, nil},
 		{"chunk extension with LF", post + "Transfer-Encoding: chunked\r\n\r\n0;a\nb\r\n\r\n" + smuggled, refused, nil},
 		{"chunk extension with CR", post + "Transfer-Encoding: chunked\r\n\r\n0;a\rb\r\n\r\n" + smuggled, refused, nil},
-		{"chunk extensions without end", post + "Transfer-Encoding: chunked\r\n\r\n0;" + strings.Repeat("a", 1000) + "\r\n\r\n" + smuggled, refused, nil},
-		{"chunk that is longer than it says", post + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n" + smuggled, refused, nil},
-		{"a request in the body of a GET", "GET /target HTTP/1.1\r\nHost: a\r\nContent-Length: 46\r\n\r\n" + smuggled, []int{200}, []string{"GET /target " + smuggled}},
-		{"a request in the body of an OPTIONS", "OPTIONS /target HTTP/1.1\r\nHost: a\r\nContent-Length: 46\r\n\r\n" + smuggled, []int{200}, []string{"OPTIONS /target " + smuggled}},
+		{"chunk extensions without end", post + "Transfer-Encoding: chunked\r\n\r\n0;" + strings.Repeat("a", 1000) +
+			"\r\n\r\n" + smuggled, refused, nil},
+		{"chunk that is longer than it says", post + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n" +
+			smuggled, refused, nil},
+		{"a request in the body of a GET", "GET /target HTTP/1.1\r\nHost: a\r\nContent-Length: 46\r\n\r\n" + smuggled,
+			[]int{200}, []string{"GET /target " + smuggled}},
+		{"a request in the body of an OPTIONS", "OPTIONS /target HTTP/1.1\r\nHost: a\r\nContent-Length: 46\r\n\r\n" +
+			smuggled, []int{200}, []string{"OPTIONS /target " + smuggled}},
 		{"half a body", post + "Content-Length: 100\r\n\r\n" + smuggled, refused, nil},
 		{"half a chunk", post + "Transfer-Encoding: chunked\r\n\r\nff\r\n" + smuggled, refused, nil},
-		{"a good request, then a bad one", "GET /a HTTP/1.1\r\nHost: a\r\n\r\n" + post + "Content-Length: 0\r\nContent-Length: 48\r\n\r\n" + smuggled, []int{200, 400}, []string{"GET /a"}},
-		{"h2c", "GET /target HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", []int{200}, []string{"GET /target"}},
+		{"a good request, then a bad one", "GET /a HTTP/1.1\r\nHost: a\r\n\r\n" + post +
+			"Content-Length: 0\r\nContent-Length: 48\r\n\r\n" + smuggled, []int{200, 400}, []string{"GET /a"}},
+		{"h2c", "GET /target HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: " +
+			"h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", []int{200}, []string{"GET /target"}},
 		{"HTTP/2 without TLS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", refused, nil},
 		{"HTTP/0.9", "GET /target\r\n\r\n", refused, nil},
 		{"HTTP/1.2", "GET /target HTTP/1.2\r\nHost: a\r\n\r\n", refused, nil},
 		{"not HTTP", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", refused, nil},
-		{"an Upgrade nobody takes, then a strict parser still", "GET /a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nGET /b HTTP/1.1\nHost: a\r\n\r\n", []int{200, 400}, []string{"GET /a"}},
+		{"an Upgrade nobody takes, then a strict parser still",
+			"GET /a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nGET /b HTTP/1.1\nHost: " +
+				"a\r\n\r\n", []int{200, 400}, []string{"GET /a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := w.say(tt.sent)
 			asked, requests := w.take()
 			if !slices.Equal(statuses(got), tt.statuses) || !slices.Equal(asked, tt.asked) {
-				t.Errorf("%.200q\nanswered %v, want %v\nthe origin was asked %q, want %q", tt.sent, statuses(got), tt.statuses, asked, tt.asked)
+				t.Errorf("%.200q\nanswered %v, want %v\nthe origin was asked %q, want %q", tt.sent, statuses(got),
+					tt.statuses, asked, tt.asked)
 			}
 			for _, r := range requests {
-				if len(r.TransferEncoding) > 0 && r.ContentLength > 0 || r.Header.Get("Upgrade") == "h2c" || len(r.Trailer) > 0 {
+				if len(r.TransferEncoding) > 0 && r.ContentLength > 0 || r.Header.Get("Upgrade") == "h2c" ||
+					len(r.Trailer) > 0 {
 					t.Errorf("the origin saw %v %d %v", r.TransferEncoding, r.ContentLength, r.Header)
 				}
 			}
@@ -268,13 +290,15 @@ func TestHostAndPath(t *testing.T) {
 		{"a path in Host", get("/a", "a/b"), 400, ""},
 		{"a line break in Host", get("/a", "a%0d%0a"), 400, ""},
 		{"an absolute address", get("http://a.example/b?c", "a.example"), 200, "a.example /b?c"},
-		{"an absolute address without a path", get("http://a.example", "a.example"), 503, ""}, // our own page, of a node that knows nothing
+		// our own page, of a node that knows nothing
+		{"an absolute address without a path", get("http://a.example", "a.example"), 503, ""},
 		{"an absolute address of another host", get("http://evil.example/b", "a.example"), 400, ""},
 		{"an absolute address with a user", get("http://u@a.example/b", "a.example"), 400, ""},
 		{"an absolute address of another scheme", get("file://a.example/b", "a.example"), 400, ""},
 		{"two slashes first", get("//evil.example/b", "a.example"), 400, ""},
 		{"two slashes within", get("/a//b", "a.example"), 200, "a.example /a//b"},
-		{"an address in the query", get("/go?to=http://evil.example/x", "a.example"), 200, "a.example /go?to=http://evil.example/x"},
+		{"an address in the query", get("/go?to=http://evil.example/x", "a.example"), 200,
+			"a.example /go?to=http://evil.example/x"},
 		{"dots", get("/a/../internal/v1/facts", "a"), 400, ""},
 		{"dots, escaped", get("/a/%2e%2e/internal/v1/facts", "a"), 400, ""},
 		{"dots, half escaped", get("/a/.%2E/b", "a"), 400, ""},
@@ -295,14 +319,17 @@ func TestHostAndPath(t *testing.T) {
 		{"a long address", get("/"+strings.Repeat("a", 9<<10), "a"), 414, ""},
 		{"a large field", "GET /a HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 20<<10) + "\r\n\r\n", 431, ""},
 		{"many fields", "GET /a HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: 1\r\n", 1000) + "\r\n", 431, ""},
-		{"many large fields", "GET /a HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: "+strings.Repeat("b", 200)+"\r\n", 200) + "\r\n", 431, ""},
-		{"a large cookie", "GET /a HTTP/1.1\r\nHost: a\r\nCookie: " + strings.Repeat("a", 12<<10) + "\r\n\r\n", 200, "a /a"},
+		{"many large fields", "GET /a HTTP/1.1\r\nHost: a\r\n" +
+			strings.Repeat("X: "+strings.Repeat("b", 200)+"\r\n", 200) + "\r\n", 431, ""},
+		{"a large cookie", "GET /a HTTP/1.1\r\nHost: a\r\nCookie: " + strings.Repeat("a", 12<<10) + "\r\n\r\n", 200,
+			"a /a"},
 		{"OPTIONS of the server", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 204, ""},
 		{"CONNECT", "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n", 405, ""},
 		{"TRACE", "TRACE /a HTTP/1.1\r\nHost: a\r\nCookie: secret\r\n\r\n", 405, ""},
 		{"a method nobody knows", "FROB /a HTTP/1.1\r\nHost: a\r\n\r\n", 200, "a /a"},
 		{"HEAD", "HEAD /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 200, "a /a"},
-		{"a body too large", "POST /api/public/v1/missions HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n", 413, ""},
+		{"a body too large", "POST /api/public/v1/missions HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n", 413,
+			""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sent := tt.sent
@@ -319,9 +346,11 @@ func TestHostAndPath(t *testing.T) {
 				asked += r.Host + " " + r.RequestURI
 			}
 			if len(got) != 1 || got[0].status != tt.status || asked != tt.asked {
-				t.Errorf("%.120q: answered %v, want %d; the origin was asked %q, want %q", sent, statuses(got), tt.status, asked, tt.asked)
+				t.Errorf("%.120q: answered %v, want %d; the origin was asked %q, want %q", sent, statuses(got),
+					tt.status, asked, tt.asked)
 			}
-			if len(got) == 1 && tt.status >= 400 && (got[0].header.Get("X-Content-Type-Options") != "nosniff" || got[0].header.Get("X-Request-Id") == "" && tt.status != 503) {
+			if len(got) == 1 && tt.status >= 400 && (got[0].header.Get("X-Content-Type-Options") != "nosniff" ||
+				got[0].header.Get("X-Request-Id") == "" && tt.status != 503) {
 				t.Errorf("a refusal with %v", got[0].header)
 			}
 		})
@@ -331,8 +360,10 @@ func TestHostAndPath(t *testing.T) {
 // TestClaims: what a client says of itself or of another question is not heard,
 // but from the operator's own proxies.
 func TestClaims(t *testing.T) {
-	names := []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Scheme",
-		"X-Forwarded-Server", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "X-Host", "X-Original-Url", "X-Rewrite-Url", "X-Http-Method-Override",
+	names := []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port",
+		"X-Forwarded-Prefix", "X-Forwarded-Scheme",
+		"X-Forwarded-Server", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "X-Host", "X-Original-Url", "X-Rewrite-Url",
+		"X-Http-Method-Override",
 		"X-Http-Method", "X-Method-Override", "Front-End-Https", "Proxy", fieldmark.HeaderClient, fieldmark.HeaderNode}
 	var header []string
 	for _, name := range names {
@@ -343,7 +374,8 @@ func TestClaims(t *testing.T) {
 		w.do("POST", "/a", "x", header...)
 		_, requests := w.take()
 		host := strings.TrimPrefix(w.base, "http://")
-		want := map[string]string{"Forwarded": fmt.Sprintf("for=127.0.0.1;host=%q;proto=http", host), "X-Forwarded-For": "127.0.0.1",
+		want := map[string]string{"Forwarded": fmt.Sprintf("for=127.0.0.1;host=%q;proto=http", host),
+			"X-Forwarded-For":   "127.0.0.1",
 			"X-Forwarded-Proto": "http"}
 		for _, name := range names {
 			if got := strings.Join(requests[0].Header.Values(name), "|"); got != want[name] {
@@ -356,7 +388,8 @@ func TestClaims(t *testing.T) {
 	})
 	t.Run("from trusted networks", func(t *testing.T) {
 		w := newWitness(t, func(c *edge.Config) {
-			c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
+			c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"),
+				netip.MustParsePrefix("10.0.0.0/8")}
 		})
 		w.isFieldmarks.Store(true)
 		w.answer = func(http.ResponseWriter, *http.Request) {}
@@ -375,15 +408,18 @@ func TestClaims(t *testing.T) {
 			{"6.6.6.6, nonsense", "", "127.0.0.1", "http"},
 			{"", "", "127.0.0.1", "http"},
 		} {
-			w.do("POST", "/a", "x", "X-Forwarded-For", tt.said, "X-Forwarded-Proto", tt.proto, "X-Forwarded-Host", "evil.example")
+			w.do("POST", "/a", "x", "X-Forwarded-For", tt.said, "X-Forwarded-Proto", tt.proto, "X-Forwarded-Host",
+				"evil.example")
 			_, requests := w.take()
 			h := requests[0].Header
-			got := []string{h.Get("X-Forwarded-For"), h.Get("X-Forwarded-Proto"), h.Get(fieldmark.HeaderClient), h.Get("X-Forwarded-Host")}
+			got := []string{h.Get("X-Forwarded-For"), h.Get("X-Forwarded-Proto"), h.Get(fieldmark.HeaderClient),
+				h.Get("X-Forwarded-Host")}
 			if want := []string{tt.want, tt.wantProto, tt.want, ""}; !slices.Equal(got, want) {
 				t.Errorf("said %q %q: the origin saw %q, want %q", tt.said, tt.proto, got, want)
 			}
 		}
-		w.do("POST", site.PathLLMs, "name=Acme", "X-Forwarded-For", "198.51.100.7", "Content-Type", "application/x-www-form-urlencoded")
+		w.do("POST", site.PathLLMs, "name=Acme", "X-Forwarded-For", "198.51.100.7", "Content-Type",
+			"application/x-www-form-urlencoded")
 		asked, requests := w.take()
 		if len(requests) != 1 || requests[0].Header.Get(fieldmark.HeaderClient) != "198.51.100.7" {
 			t.Errorf("the form of the page for llms.txt: the origin saw %q from %v", asked, requests)
@@ -411,7 +447,8 @@ func TestNodeToken(t *testing.T) {
 			got := <-seen
 			if got.Get(fieldmark.HeaderClient) != tt.client || got.Get(fieldmark.HeaderNode) != tt.token {
 				t.Errorf("%s to %s: it saw the client %q and the token %q, want %q and %q",
-					method, tt.name, got.Get(fieldmark.HeaderClient), got.Get(fieldmark.HeaderNode), tt.client, tt.token)
+					method, tt.name, got.Get(fieldmark.HeaderClient), got.Get(fieldmark.HeaderNode), tt.client,
+					tt.token)
 			}
 		}
 	}
@@ -420,11 +457,15 @@ func TestNodeToken(t *testing.T) {
 // TestStrictTransport: pages shown over https ask for https from then on; a site
 // behind the edge says for itself what it wants.
 func TestStrictTransport(t *testing.T) {
-	w := newWitness(t, func(c *edge.Config) { c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	w := newWitness(t, func(c *edge.Config) {
+		c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix(
+			"127.0.0.0/8")}
+	})
 	for _, tt := range []struct{ path, scheme, want string }{
 		{"/badges", "https", "max-age=31536000"}, {"/badges", "http", ""}, {"/theirs", "https", ""},
 	} {
-		if got := w.get(tt.path, "X-Forwarded-Proto", tt.scheme).header.Get("Strict-Transport-Security"); got != tt.want {
+		if got := w.get(tt.path, "X-Forwarded-Proto",
+			tt.scheme).header.Get("Strict-Transport-Security"); got != tt.want {
 			t.Errorf("%s over %s: Strict-Transport-Security %q, want %q", tt.path, tt.scheme, got, tt.want)
 		}
 	}
@@ -433,7 +474,10 @@ func TestStrictTransport(t *testing.T) {
 // TestSchemeIsKeptApart: what an origin says to a client of http, to come by https
 // for one, is not what it says to those who did.
 func TestSchemeIsKeptApart(t *testing.T) {
-	w := newWitness(t, func(c *edge.Config) { c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	w := newWitness(t, func(c *edge.Config) {
+		c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix(
+			"127.0.0.0/8")}
+	})
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Cache-Control", "public, max-age=60")
 		io.WriteString(rw, r.Header.Get("X-Forwarded-Proto"))
@@ -452,11 +496,13 @@ func TestIDs(t *testing.T) {
 	for _, tt := range []struct {
 		id   string
 		kept bool
-	}{{"my-own-id.0", true}, {"short", false}, {"has blank in it", false}, {strings.Repeat("x", 200), false}, {"<script>alert(1)</script>", false}} {
+	}{{"my-own-id.0", true}, {"short", false}, {"has blank in it", false}, {strings.Repeat("x", 200), false},
+		{"<script>alert(1)</script>", false}} {
 		w.do("POST", "/ids?"+url.QueryEscape(tt.id), "x", "X-Request-Id", tt.id, "Traceparent", trace)
 		_, requests := w.take()
 		got := requests[0].Header.Get("X-Request-Id")
-		if (got == tt.id) != tt.kept || !fieldmark.ValidRequestID(got) || requests[0].Header.Get("Traceparent") != trace {
+		if (got == tt.id) != tt.kept || !fieldmark.ValidRequestID(got) ||
+			requests[0].Header.Get("Traceparent") != trace {
 			t.Errorf("id %q: the origin saw %q and trace %q", tt.id, got, requests[0].Header.Get("Traceparent"))
 		}
 	}
@@ -481,11 +527,13 @@ func TestCORS(t *testing.T) {
 	} {
 		a := w.do(tt.method, tt.path, "", "Origin", "https://shop.example", "Access-Control-Request-Method", "POST")
 		got := a.header.Get("Access-Control-Allow-Origin")
-		if a.status != tt.status || (got == "*") != tt.shared || a.header.Get("Access-Control-Allow-Credentials") != "" {
+		if a.status != tt.status || (got == "*") != tt.shared ||
+			a.header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s %s: %d, shared with %q; want %d, %v", tt.method, tt.path, a.status, got, tt.status, tt.shared)
 		}
 	}
-	if a := w.do("OPTIONS", "/api/public/v1/missions", "", "Access-Control-Request-Method", "POST"); !strings.Contains(a.header.Get("Access-Control-Allow-Headers"), "Idempotency-Key") {
+	if a := w.do("OPTIONS", "/api/public/v1/missions", "", "Access-Control-Request-Method",
+		"POST"); !strings.Contains(a.header.Get("Access-Control-Allow-Headers"), "Idempotency-Key") {
 		t.Errorf("preflight: %v", a.header)
 	}
 }
@@ -493,7 +541,8 @@ func TestCORS(t *testing.T) {
 // TestPieces: the same bytes in other pieces are the same requests.
 func TestPieces(t *testing.T) {
 	w := newWitness(t)
-	sent := post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n" + "GET /b HTTP/1.1\r\nHost: a\r\n\r\n" + post + "Content-Length: 2\r\n\r\nde" + "GET /c HTTP/1.1\nHost: a\r\n\r\n"
+	sent := post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n" + "GET /b HTTP/1.1\r\nHost: a\r\n\r\n" +
+		post + "Content-Length: 2\r\n\r\nde" + "GET /c HTTP/1.1\nHost: a\r\n\r\n"
 	for _, piece := range []int{1, 3, 50, 1000} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 		must(t, err)
@@ -509,7 +558,8 @@ func TestPieces(t *testing.T) {
 		must(t, err)
 		c.Close()
 		asked, _ := w.take()
-		if want := []string{"POST /target abc", "GET /b", "POST /target de"}; !cmp.Equal(asked, want) || bytes.Count(raw, []byte("HTTP/1.1 200")) != 3 || bytes.Count(raw, []byte("HTTP/1.1 400")) != 1 {
+		if want := []string{"POST /target abc", "GET /b", "POST /target de"}; !cmp.Equal(asked, want) ||
+			bytes.Count(raw, []byte("HTTP/1.1 200")) != 3 || bytes.Count(raw, []byte("HTTP/1.1 400")) != 1 {
 			t.Errorf("in pieces of %d: the origin was asked %q, want %q\n%s", piece, asked, want, raw)
 		}
 	}

@@ -41,7 +41,8 @@ const boardParameters = "niche, language, basis, minConfidence, limit and cursor
 
 // parseBoardQuery parses the query of a leaderboard and returns all problems at once.
 func parseBoardQuery(args *fasthttp.Args, s unknownParameters) (ranking.Query, error) {
-	q := ranking.Query{Filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness}, Limit: fieldmark.DefaultBoardLimit}
+	q := ranking.Query{Filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness},
+		Limit: fieldmark.DefaultBoardLimit}
 	var bad []fieldmark.FieldError
 	seen := map[string]bool{}
 	for k, v := range args.All() {
@@ -62,7 +63,8 @@ func parseBoardQuery(args *fasthttp.Args, s unknownParameters) (ranking.Query, e
 		}
 	}
 	if bad != nil {
-		return q, &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable", Fields: bad}
+		return q, &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
+			Fields: bad}
 	}
 	return q, nil
 }
@@ -130,10 +132,12 @@ const maxParameterName = 40
 
 // unknownParameter complains of a parameter, by name if it is a plain one.
 func unknownParameter(name, known string) fieldmark.FieldError {
-	if len(name) > maxParameterName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+	if len(name) > maxParameterName ||
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 		name = ""
 	}
-	return fieldmark.FieldError{Pointer: "?" + name, Code: "unknown_field", Detail: "unknown parameter; known: " + known}
+	return fieldmark.FieldError{Pointer: "?" + name, Code: "unknown_field",
+		Detail: "unknown parameter; known: " + known}
 }
 
 // findRanking returns the ranking of a query, and the place in it.
@@ -146,11 +150,13 @@ func (e *Edge) findRanking(q ranking.Query) (*ranking.Snapshot, int, error) {
 	}
 	id, offset, ok := e.cursorKey.Decode(q.Cursor, q.Filter)
 	if !ok {
-		return nil, 0, fieldmark.Errorf(fieldmark.CodeInvalidCursor, "a cursor belongs to the filters it came with; start again without it")
+		return nil, 0, fieldmark.Errorf(fieldmark.CodeInvalidCursor,
+			"a cursor belongs to the filters it came with; start again without it")
 	}
 	s := e.rankings.Find(id)
 	if s == nil {
-		return nil, 0, fieldmark.Errorf(fieldmark.CodeCursorExpired, "the ranking this cursor points into is no longer kept; start again without a cursor")
+		return nil, 0, fieldmark.Errorf(fieldmark.CodeCursorExpired,
+			"the ranking this cursor points into is no longer kept; start again without a cursor")
 	}
 	return s, offset, nil
 }
@@ -230,8 +236,9 @@ func (e *Edge) searchHome(ctx *fasthttp.RequestCtx) route {
 // boardPage gathers what a page of the leaderboard shows.
 func (e *Edge) boardPage(s *ranking.Snapshot, q *ranking.Query, offset int, search string) site.BoardPage {
 	p := site.BoardPage{
-		BaseURL: e.cfg.BaseURL, Cursor: q.Cursor, Search: search, Ranked: s.RankedCount(), Pending: s.Pending, Unreachable: s.Unreachable,
-		Niches: choices(s.Niches(q.Filter, maxChoices)), Languages: choices(s.Languages()), HasFull: s.HasFull(),
+		BaseURL: e.cfg.BaseURL, Cursor: q.Cursor, Search: search, Ranked: s.RankedCount(), Pending: s.Pending,
+		Unreachable: s.Unreachable,
+		Niches:      choices(s.Niches(q.Filter, maxChoices)), Languages: choices(s.Languages()), HasFull: s.HasFull(),
 	}
 	if search == "" {
 		p.Board = s.Page(q, offset, e.cursorKey)

@@ -11,8 +11,10 @@ import (
 
 // forms are the addresses of everything there is of a brand.
 func forms(slug string) []string {
-	return []string{"/api/badge/" + slug, "/api/badge/" + slug + ".png", "/api/badge/" + slug + "/embed", "/api/v1/score/" + slug,
-		"/api/v1/score/" + slug + "/history", "/api/v1/score/" + slug + "?asOf=" + time.Now().UTC().Format(time.DateOnly), "/brands/" + slug}
+	return []string{"/api/badge/" + slug, "/api/badge/" + slug + ".png", "/api/badge/" + slug + "/embed",
+		"/api/v1/score/" + slug,
+		"/api/v1/score/" + slug + "/history", "/api/v1/score/" + slug + "?asOf=" +
+			time.Now().UTC().Format(time.DateOnly), "/brands/" + slug}
 }
 
 func TestRename(t *testing.T) {
@@ -35,7 +37,8 @@ func TestRename(t *testing.T) {
 	redirects := func(when string) {
 		t.Helper()
 		for _, old := range []string{"acme", "anvils"} {
-			for _, path := range append(forms(old), "/api/v1/score/"+old+"/facts/"+digest, "/api/badge/"+old+"?theme=dark") {
+			for _, path := range append(forms(old), "/api/v1/score/"+old+"/facts/"+digest,
+				"/api/badge/"+old+"?theme=dark") {
 				want := strings.Replace(path, "/"+old, "/acme-tools", 1)
 				a := h.get(path)
 				if a.status != http.StatusMovedPermanently || a.header.Get("Location") != want {
@@ -96,12 +99,14 @@ func TestTakedown(t *testing.T) {
 		}
 	}
 	must(t, h.service.Brands.Delete(t.Context(), "acme"))
-	_, _, err := h.service.Brands.Put(t.Context(), fieldmark.Brand{Slug: "shy", Name: "Acme", URL: "https://shy.example/", Niche: "tools", Language: "en"})
+	_, _, err := h.service.Brands.Put(t.Context(), fieldmark.Brand{Slug: "shy", Name: "Acme",
+		URL: "https://shy.example/", Niche: "tools", Language: "en"})
 	must(t, err)
 	for _, base := range bases {
 		h.base = base
 		h.until("both are gone", func() bool {
-			return h.get("/api/v1/score/acme").status == 404 && h.get("/api/v1/score/shy").status == 404 && h.listed("").Total == 1
+			return h.get("/api/v1/score/acme").status == 404 && h.get("/api/v1/score/shy").status == 404 &&
+				h.listed("").Total == 1
 		})
 	}
 	gone := func(when string) {

@@ -168,7 +168,8 @@ func (*uncacheable) Unwrap() error { return cache.ErrUncacheable }
 // becomes an error.
 func (e *Edge) fetchLLMs(ctx context.Context, q llmsRequest, known, requestID, client string) (*cache.Entry, error) {
 	asOf := e.replica.purged.Load() // it follows from its request, so it is as new as we are
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.cfg.OriginURL.JoinPath(q.path).String(), bytes.NewReader(q.body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.cfg.OriginURL.JoinPath(q.path).String(),
+		bytes.NewReader(q.body))
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)
 	}
@@ -212,8 +213,9 @@ func (e *Edge) fetchLLMs(ctx context.Context, q llmsRequest, known, requestID, c
 func problemError(resp *http.Response, body []byte) error {
 	var p fieldmark.Problem
 	if err := json.Unmarshal(body, &p); err != nil || p.Code == "" {
-		return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot answer just now; repeat the request a little later",
-			Err: fmt.Errorf("status %d without a problem document", resp.StatusCode)}
+		return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable,
+			Detail: "the origin cannot answer just now; repeat the request a little later",
+			Err:    fmt.Errorf("status %d without a problem document", resp.StatusCode)}
 	}
 	fe := p.Err()
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
@@ -224,7 +226,8 @@ func problemError(resp *http.Response, body []byte) error {
 
 // llmsFields are the header fields of a stored answer; all others belong to one
 // exchange.
-var llmsFields = []string{"Content-Type", "Content-Language", "Content-Disposition", "Cache-Control", "Vary", "X-Content-Type-Options", "Llms-Txt-Warnings"}
+var llmsFields = []string{"Content-Type", "Content-Language", "Content-Disposition", "Cache-Control", "Vary",
+	"X-Content-Type-Options", "Llms-Txt-Warnings"}
 
 func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
 	var fields []string
@@ -239,7 +242,8 @@ func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
 }
 
 // llmsFormFields are the fields of the page's form; others are ignored.
-var llmsFormFields = []string{"name", "niche", "description", "uniqueValue", "url", "language", "email", "about", "content"}
+var llmsFormFields = []string{"name", "niche", "description", "uniqueValue", "url", "language", "email", "about",
+	"content"}
 
 // serveLLMsPage answers /llms-txt: GET shows the forms, POST what came of one.
 func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
@@ -351,7 +355,8 @@ func (a *llmsDocument) result(check bool, sent string) *site.LLMsResult {
 	}
 	r.Level = verdict.Level
 	for _, i := range verdict.Issues {
-		r.Issues = append(r.Issues, site.LLMsIssue{Line: i.Line, Severity: i.Severity, Message: i.Message, Code: i.Code})
+		r.Issues = append(r.Issues, site.LLMsIssue{Line: i.Line, Severity: i.Severity, Message: i.Message,
+			Code: i.Code})
 	}
 	for _, w := range a.Warnings {
 		r.Notes = append(r.Notes, w.Message)
@@ -361,13 +366,15 @@ func (a *llmsDocument) result(check bool, sent string) *site.LLMsResult {
 
 // llmsAnswer returns what the API returns for the form, through the same cache.
 func (e *Edge) llmsAnswer(ctx *fasthttp.RequestCtx, check bool, form map[string]string) (*llmsDocument, error) {
-	q := llmsRequest{path: fieldmark.PathLLMsLint, accept: "application/json", contentType: "text/markdown", body: []byte(form["content"])}
+	q := llmsRequest{path: fieldmark.PathLLMsLint, accept: "application/json", contentType: "text/markdown",
+		body: []byte(form["content"])}
 	if !check {
 		raw, err := json.Marshal(llmsRequestBody(form))
 		if err != nil {
 			return nil, err
 		}
-		q = llmsRequest{path: fieldmark.PathLLMs, accept: "application/json", contentType: "application/json", body: raw}
+		q = llmsRequest{path: fieldmark.PathLLMs, accept: "application/json", contentType: "application/json",
+			body: raw}
 	}
 	entry, _, err := e.askLLMs(ctx, q)
 	if err != nil {

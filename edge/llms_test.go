@@ -26,7 +26,8 @@ const (
 func (h *house) follows() {
 	h.t.Helper()
 	h.until("the edition is known", func() bool {
-		return h.write(`{"name":"B","niche":"b","description":"Something for the first request."}`).header.Get("Cache-Status") == "fieldmark; hit"
+		return h.write(`{"name":"B","niche":"b","description":"Something for the first request."}`).header.Get(
+			"Cache-Status") == "fieldmark; hit"
 	})
 }
 
@@ -39,13 +40,16 @@ func (h *house) write(body string, header ...string) answer {
 func TestLLMsRepeatsNeedNoOrigin(t *testing.T) {
 	h := newHouse(t)
 	h.follows()
-	forms := [][]string{{}, {"Accept", "text/markdown"}, {"Accept", "text/plain"}, {"Accept", "text/plain;q=0.5, text/markdown"}}
+	forms := [][]string{{}, {"Accept", "text/markdown"}, {"Accept", "text/plain"},
+		{"Accept", "text/plain;q=0.5, text/markdown"}}
 	var first []answer
 	for _, accept := range forms {
 		a := h.write(aBrand, accept...)
 		sum := sha256.Sum256([]byte(a.body))
-		if a.status != http.StatusOK || a.header.Get("Etag") != `"`+hex.EncodeToString(sum[:])+`"` || a.header.Get("Cache-Status") != "fieldmark; fwd=miss; stored" {
-			t.Fatalf("%v: %d, ETag %s, %s: %s", accept, a.status, a.header.Get("Etag"), a.header.Get("Cache-Status"), a.body)
+		if a.status != http.StatusOK || a.header.Get("Etag") != `"`+hex.EncodeToString(sum[:])+`"` ||
+			a.header.Get("Cache-Status") != "fieldmark; fwd=miss; stored" {
+			t.Fatalf("%v: %d, ETag %s, %s: %s", accept, a.status, a.header.Get("Etag"), a.header.Get("Cache-Status"),
+				a.body)
 		}
 		first = append(first, a)
 	}
@@ -55,17 +59,21 @@ func TestLLMsRepeatsNeedNoOrigin(t *testing.T) {
 		spaced := strings.ReplaceAll(aBrand, `,"`, ",\n\t \"")
 		for _, body := range []string{aBrand, spaced} {
 			a := h.write(body, accept...)
-			if a.status != http.StatusOK || a.body != first[i].body || a.header.Get("Cache-Status") != "fieldmark; hit" {
+			if a.status != http.StatusOK || a.body != first[i].body ||
+				a.header.Get("Cache-Status") != "fieldmark; hit" {
 				t.Errorf("repeat %v of %q: %d %s: %s", accept, body, a.status, a.header.Get("Cache-Status"), a.body)
 			}
-			for _, name := range []string{"Content-Type", "Content-Language", "Content-Disposition", "Vary", "Cache-Control", "Llms-Txt-Warnings", "X-Content-Type-Options", "Etag"} {
+			for _, name := range []string{"Content-Type", "Content-Language", "Content-Disposition", "Vary",
+				"Cache-Control", "Llms-Txt-Warnings", "X-Content-Type-Options", "Etag"} {
 				if got, want := a.header.Get(name), first[i].header.Get(name); got != want {
 					t.Errorf("repeat %v: %s = %q, want %q", accept, name, got, want)
 				}
 			}
 			again := h.write(body, append([]string{"If-None-Match", a.header.Get("Etag")}, accept...)...)
-			if again.status != http.StatusNotModified || again.body != "" || again.header.Get("Etag") != a.header.Get("Etag") {
-				t.Errorf("repeat %v with If-None-Match: %d %q, want 304 with the tag and no body", accept, again.status, again.body)
+			if again.status != http.StatusNotModified || again.body != "" ||
+				again.header.Get("Etag") != a.header.Get("Etag") {
+				t.Errorf("repeat %v with If-None-Match: %d %q, want 304 with the tag and no body", accept, again.status,
+					again.body)
 			}
 		}
 	}
@@ -100,7 +108,8 @@ func TestLLMsKeepsOnlyAnswers(t *testing.T) {
 	h.wantProblem(h.write(aBrand, "Accept", "text/html"), 406, fieldmark.CodeNotAcceptable)
 	h.wantProblem(h.do("GET", fieldmark.PathLLMs, ""), 405, fieldmark.CodeMethodNotAllowed)
 	h.wantProblem(h.write(`{"name":"`+strings.Repeat("x", fieldmark.MaxBody)+`"}`), 413, fieldmark.CodeBodyTooLarge)
-	for _, a := range []answer{a, h.write(aBrand), h.write(aBrand), h.do("POST", fieldmark.PathLLMsLint, `{"content":"# A"}`, "Content-Type", asJSON)} {
+	for _, a := range []answer{a, h.write(aBrand), h.write(aBrand),
+		h.do("POST", fieldmark.PathLLMsLint, `{"content":"# A"}`, "Content-Type", asJSON)} {
 		if got := a.header.Get(fieldmark.HeaderEdition); got != "" {
 			t.Errorf("the client sees the edition %q", got)
 		}
@@ -111,7 +120,8 @@ func TestLLMsKeepsOnlyAnswers(t *testing.T) {
 // nobody can colour what others get.
 func TestLLMsPoison(t *testing.T) {
 	h := newHouse(t)
-	a := h.write(aBrand, "If-None-Match", "*", "Cookie", "a=b", "X-Forwarded-Host", "evil.example", "Range", "bytes=0-3", "Accept-Language", "xx", "Host", "evil.example")
+	a := h.write(aBrand, "If-None-Match", "*", "Cookie", "a=b", "X-Forwarded-Host", "evil.example", "Range",
+		"bytes=0-3", "Accept-Language", "xx", "Host", "evil.example")
 	if a.status != http.StatusNotModified {
 		t.Errorf("If-None-Match: * = %d, want 304", a.status)
 	}
@@ -128,7 +138,8 @@ func TestLLMsConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if a := h.write(strings.Replace(aBrand, "Acme", "Many", 1)); a.status != http.StatusOK || !strings.Contains(a.body, "# Many") {
+			if a := h.write(strings.Replace(aBrand, "Acme", "Many", 1)); a.status != http.StatusOK ||
+				!strings.Contains(a.body, "# Many") {
 				t.Errorf("%d %s", a.status, a.body)
 			}
 		})
@@ -191,7 +202,8 @@ func TestLLMsLargeAnswer(t *testing.T) {
 	})
 	h.intercept.Store(&padded)
 	for range 2 {
-		if a := h.write(strings.Replace(aBrand, "Acme", "Large", 1)); a.status != http.StatusOK || len(a.body) < 400<<10 {
+		if a := h.write(strings.Replace(aBrand, "Acme", "Large", 1)); a.status != http.StatusOK ||
+			len(a.body) < 400<<10 {
 			t.Errorf("%d with %d bytes, want the whole answer", a.status, len(a.body))
 		}
 	}

@@ -140,14 +140,16 @@ func TestMethodology(t *testing.T) {
 			t.Errorf("the page does not name %s", id)
 		}
 	}
-	for _, must := range []string{`id="visibility"`, `id="source-geo"`, "oai-searchbot", "730 gives 0.2", "at most 30", "no score", doc.Methodology.Version} {
+	for _, must := range []string{`id="visibility"`, `id="source-geo"`, "oai-searchbot", "730 gives 0.2", "at most 30",
+		"no score", doc.Methodology.Version} {
 		if !strings.Contains(page.body, must) {
 			t.Errorf("the page does not say %q", must)
 		}
 	}
 	h.wantProblem(h.get(fieldmark.PathMethodology+"?x=1"), 400, fieldmark.CodeInvalidParameter)
 	for _, path := range []string{"/methodology", fieldmark.PathMethodology} {
-		if again := h.get(path, "If-None-Match", h.get(path).header.Get("Etag")); again.status != http.StatusNotModified {
+		if again := h.get(path, "If-None-Match",
+			h.get(path).header.Get("Etag")); again.status != http.StatusNotModified {
 			t.Errorf("%s again: %d", path, again.status)
 		}
 	}

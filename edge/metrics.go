@@ -72,11 +72,13 @@ func newMeters() *meters {
 	m := &meters{set: set}
 	for r, name := range routeNames {
 		for class := 1; class <= 5; class++ {
-			m.requests[r][class] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_requests_total{route=%q,class="%dxx"}`, name, class))
+			m.requests[r][class] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_requests_total{route=%q,class="%dxx"}`,
+				name, class))
 		}
 	}
 	for r, name := range routeNames {
-		m.took[r] = set.NewPrometheusHistogramExt(fmt.Sprintf(`fieldmark_edge_request_seconds{route=%q}`, name), secondBuckets)
+		m.took[r] = set.NewPrometheusHistogramExt(fmt.Sprintf(`fieldmark_edge_request_seconds{route=%q}`, name),
+			secondBuckets)
 	}
 	m.panics = set.NewCounter("fieldmark_edge_panics_total")
 	m.shed = set.NewCounter(`fieldmark_edge_shed_total{what="request"}`)
@@ -119,12 +121,16 @@ func (m *meters) watch(e *Edge) {
 			}
 			return e.cache.Used(), e.cache.Entries()
 		}
-		m.set.NewGauge(fmt.Sprintf(`fieldmark_edge_cache_bytes{cache=%q}`, name), func() float64 { n, _ := memory(); return float64(n) })
-		m.set.NewGauge(fmt.Sprintf(`fieldmark_edge_cache_entries{cache=%q}`, name), func() float64 { _, n := memory(); return float64(n) })
+		m.set.NewGauge(fmt.Sprintf(`fieldmark_edge_cache_bytes{cache=%q}`, name),
+			func() float64 { n, _ := memory(); return float64(n) })
+		m.set.NewGauge(fmt.Sprintf(`fieldmark_edge_cache_entries{cache=%q}`, name),
+			func() float64 { _, n := memory(); return float64(n) })
 	}
 	m.set.NewGauge("fieldmark_edge_event", func() float64 { return float64(e.replica.applied.Load()) })
-	m.set.NewGauge("fieldmark_edge_ranking_age_seconds", func() float64 { return e.replica.rankingAge(time.Now()).Seconds() })
-	m.set.NewGauge("fieldmark_edge_replication_lag_seconds", func() float64 { return e.replica.lag(time.Now()).Seconds() })
+	m.set.NewGauge("fieldmark_edge_ranking_age_seconds",
+		func() float64 { return e.replica.rankingAge(time.Now()).Seconds() })
+	m.set.NewGauge("fieldmark_edge_replication_lag_seconds",
+		func() float64 { return e.replica.lag(time.Now()).Seconds() })
 	m.set.NewGauge("fieldmark_edge_ready", func() float64 {
 		if e.Ready() != nil {
 			return 0
@@ -197,7 +203,8 @@ var redisNames = [redisResults]string{"hit", "miss", "fill", "wait", "error", "s
 // redisEvents counts the events of the shared tier.
 func (m *meters) redisEvents() cache.RedisEvents {
 	return cache.RedisEvents{
-		Hit: m.redis[redisHit].Inc, Miss: m.redis[redisMiss].Inc, Filled: m.redis[redisFill].Inc, Waited: m.redis[redisWait].Inc,
+		Hit: m.redis[redisHit].Inc, Miss: m.redis[redisMiss].Inc, Filled: m.redis[redisFill].Inc,
+		Waited: m.redis[redisWait].Inc,
 		Failed: func(error) { m.redis[redisError].Inc() }, Skipped: m.redis[redisSkip].Inc,
 		Called: func(took time.Duration) { m.calls.Update(took.Seconds()) },
 	}
@@ -230,7 +237,8 @@ type moduleMeter struct {
 var fuelBuckets = []float64{1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 1e8}
 
 var faultKinds = []wasm.FaultKind{
-	wasm.FaultFuel, wasm.FaultDepth, wasm.FaultTrap, wasm.FaultOutput, wasm.FaultGrowth, wasm.FaultDeclined, wasm.FaultInput,
+	wasm.FaultFuel, wasm.FaultDepth, wasm.FaultTrap, wasm.FaultOutput, wasm.FaultGrowth, wasm.FaultDeclined,
+	wasm.FaultInput,
 }
 
 // module returns the counters of a module, making them the first time.

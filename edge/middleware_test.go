@@ -144,7 +144,8 @@ func TestDrainDelay(t *testing.T) {
 	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 5 * time.Second
-		e := pacedEdge(t, func(c *edge.Config) { c.DrainDelay = delay }, asked(func(*http.Request) error { return nil }))
+		e := pacedEdge(t, func(c *edge.Config) { c.DrainDelay = delay },
+			asked(func(*http.Request) error { return nil }))
 		network := newPipeNet()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -208,15 +209,19 @@ func TestPoison(t *testing.T) {
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Cache-Control", "public, max-age=60")
 		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintf(rw, "%s %s %v %v %s", r.Host, r.RequestURI, r.Header["X-Original-Url"], r.Header["X-Http-Method-Override"], body)
+		fmt.Fprintf(rw, "%s %s %v %v %s", r.Host, r.RequestURI, r.Header["X-Original-Url"],
+			r.Header["X-Http-Method-Override"], body)
 	}
 	for i, header := range [][]string{
-		{"X-Forwarded-Host", "evil.example"}, {"X-Forwarded-Scheme", "nothttps"}, {"X-Original-Url", "/admin"}, {"X-Rewrite-Url", "/admin"},
-		{"X-Http-Method-Override", "DELETE"}, {"X-Host", "evil.example"}, {"Forwarded", "host=evil.example"}, {"X-Forwarded-Prefix", "/evil"},
+		{"X-Forwarded-Host", "evil.example"}, {"X-Forwarded-Scheme", "nothttps"}, {"X-Original-Url", "/admin"},
+		{"X-Rewrite-Url", "/admin"},
+		{"X-Http-Method-Override", "DELETE"}, {"X-Host", "evil.example"}, {"Forwarded", "host=evil.example"},
+		{"X-Forwarded-Prefix", "/evil"},
 	} {
 		path := "/poison-" + rand.Text() + fmt.Sprint(i)
 		bad := w.get(path, header...)
-		if good := w.get(path); good.status != 200 || good.body != bad.body || strings.Contains(good.body, "evil") || strings.Contains(good.body, "/admin") {
+		if good := w.get(path); good.status != 200 || good.body != bad.body || strings.Contains(good.body, "evil") ||
+			strings.Contains(good.body, "/admin") {
 			t.Errorf("%v: the next client gets %q, the first got %q", header, good.body, bad.body)
 		}
 	}
@@ -225,7 +230,8 @@ func TestPoison(t *testing.T) {
 	if a := w.get(path); a.status != 200 || strings.Contains(a.body, "evil") {
 		t.Errorf("after a GET with a body the next client gets %d %q", a.status, a.body)
 	}
-	if a := w.get("/bomb-"+rand.Text(), "X-Large", strings.Repeat("x", 30<<10)); a.status != 431 || a.header.Get("Cache-Control") != "no-store" {
+	if a := w.get("/bomb-"+rand.Text(), "X-Large", strings.Repeat("x", 30<<10)); a.status != 431 ||
+		a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("an oversized head: %d %q, want a 431 that nobody stores", a.status, a.header.Get("Cache-Control"))
 	}
 }

@@ -14,8 +14,10 @@ import (
 // conditions and refusals rest on comes through as it was sent, both ways.
 func TestMissions(t *testing.T) {
 	h := newHouse(t)
-	key, err := h.service.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{
-		fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate, fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate}})
+	key, err := h.service.Access.Keys.Create(t.Context(), access.DefaultAccount,
+		fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{
+			fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
+			fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate}})
 	must(t, err)
 	send := func(method, path, body string, header ...string) answer {
 		t.Helper()
@@ -40,18 +42,22 @@ func TestMissions(t *testing.T) {
 		t.Errorf("201: %v, want Location %s and an ETag", opened.header, place)
 	}
 	again := send("POST", fieldmark.PathMissions, body, fieldmark.HeaderIdempotencyKey, `"k 1"`)
-	if again.status != 201 || again.body != opened.body || again.header.Get(fieldmark.HeaderReplayed) != "true" || again.header.Get("Location") != place {
+	if again.status != 201 || again.body != opened.body || again.header.Get(fieldmark.HeaderReplayed) != "true" ||
+		again.header.Get("Location") != place {
 		t.Errorf("the same under its key: %d %v %s", again.status, again.header, again.body)
 	}
-	h.wantProblem(send("POST", fieldmark.PathMissions, strings.Replace(body, "INC-1", "INC-2", 1), fieldmark.HeaderIdempotencyKey, `"k 1"`), 422, fieldmark.CodeIdempotencyReused)
-	if found := send("POST", fieldmark.PathMissions, body); mission(found, 200).ID != m.ID || found.header.Get(fieldmark.HeaderDeduplicated) != "true" {
+	h.wantProblem(send("POST", fieldmark.PathMissions, strings.Replace(body, "INC-1", "INC-2", 1),
+		fieldmark.HeaderIdempotencyKey, `"k 1"`), 422, fieldmark.CodeIdempotencyReused)
+	if found := send("POST", fieldmark.PathMissions, body); mission(found, 200).ID != m.ID ||
+		found.header.Get(fieldmark.HeaderDeduplicated) != "true" {
 		t.Errorf("the same without a key: %v", found.header)
 	}
 	conflict := send("POST", fieldmark.PathMissions, strings.Replace(body, "router", "modem", 1))
 	h.wantProblem(conflict, 409, fieldmark.CodeMissionExists)
 	var p fieldmark.Problem
 	must(t, json.Unmarshal([]byte(conflict.body), &p))
-	if p.MissionID != m.ID || len(p.Errors) != 1 || p.Errors[0].Pointer != "/title" || conflict.header.Get("Location") != place {
+	if p.MissionID != m.ID || len(p.Errors) != 1 || p.Errors[0].Pointer != "/title" ||
+		conflict.header.Get("Location") != place {
 		t.Errorf("409: %s, want the mission and what differs", conflict.body)
 	}
 
@@ -70,13 +76,16 @@ func TestMissions(t *testing.T) {
 	mission(send("POST", place+"/transitions", `{"status":"SCHEDULED"}`), 200)
 	mission(send("POST", place+"/cancel", ""), 200)
 	current := send("GET", place, "")
-	if unchanged := send("GET", place, "", "If-None-Match", current.header.Get("ETag")); unchanged.status != 304 || unchanged.body != "" {
-		t.Errorf("unchanged since %s: %d %v %s", current.header.Get("ETag"), unchanged.status, unchanged.header, unchanged.body)
+	if unchanged := send("GET", place, "", "If-None-Match", current.header.Get("ETag")); unchanged.status != 304 ||
+		unchanged.body != "" {
+		t.Errorf("unchanged since %s: %d %v %s", current.header.Get("ETag"), unchanged.status, unchanged.header,
+			unchanged.body)
 	}
 
 	var batch []string
 	for i := range 20 { // more than one mission alone may weigh
-		batch = append(batch, fmt.Sprintf(`{"externalId":"b%d","source":"itsm","title":"t","description":%q}`, i, strings.Repeat("x", 9000)))
+		batch = append(batch, fmt.Sprintf(`{"externalId":"b%d","source":"itsm","title":"t","description":%q}`, i,
+			strings.Repeat("x", 9000)))
 	}
 	var report fieldmark.BatchReport
 	a := send("POST", fieldmark.PathMissionBatch, `{"missions":[`+strings.Join(batch, ",")+`]}`)
@@ -84,7 +93,8 @@ func TestMissions(t *testing.T) {
 	if a.status != 200 || len(report.Results) != 20 || report.Results[19].Status != 201 {
 		t.Errorf("batch: %d with %d results", a.status, len(report.Results))
 	}
-	h.wantProblem(send("POST", fieldmark.PathMissionBatch, strings.Repeat(" ", fieldmark.MaxBatchBody+1)), 413, fieldmark.CodeBodyTooLarge)
+	h.wantProblem(send("POST", fieldmark.PathMissionBatch, strings.Repeat(" ", fieldmark.MaxBatchBody+1)), 413,
+		fieldmark.CodeBodyTooLarge)
 	next := send("GET", fieldmark.PathMissions+"?limit=5&source=ITSM&updatedSince=1970-01-01T00:00:00Z", "")
 	var page fieldmark.List[fieldmark.Mission]
 	must(t, json.Unmarshal([]byte(next.body), &page))

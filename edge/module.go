@@ -39,9 +39,10 @@ type modules struct {
 	builtin []fieldmark.Digest     // welcome without a signature: they came with the program
 	log     *slog.Logger
 
-	generation    atomic.Int64                             // how many were put in force
-	problem       atomic.Pointer[string]                   // why the wanted one is not in force
-	unscored      atomic.Pointer[string]                   // the brand that the active one failed for most recently, and why
+	generation atomic.Int64           // how many were put in force
+	problem    atomic.Pointer[string] // why the wanted one is not in force
+	// the brand that the active one failed for most recently, and why
+	unscored      atomic.Pointer[string]
 	lastRollback  atomic.Pointer[fieldmark.ModuleRollback] // the last that was taken back
 	countRollback func(fieldmark.ModuleRef)                // counts a rollback
 
@@ -75,7 +76,8 @@ func (s *modules) onRollback(r wasm.Rollback) {
 	s.lastRollback.Store(&fieldmark.ModuleRollback{
 		From: r.From, To: r.To, Kind: string(r.Last.Kind), Error: r.Last.Err.Error(), At: fieldmark.At(time.Now()),
 	})
-	s.log.Error("a scoring module went wrong; the one before is back", "from", r.From.Digest, "to", r.To.Digest, "fault", r.Last.Kind, "err", r.Last.Err)
+	s.log.Error("a scoring module went wrong; the one before is back", "from", r.From.Digest, "to", r.To.Digest,
+		"fault", r.Last.Kind, "err", r.Last.Err)
 	s.countRollback(r.From)
 	s.generation.Add(1)
 	s.rolledBack.Store(true)
@@ -173,7 +175,8 @@ func (e *Edge) assess(ctx context.Context, state fieldmark.BrandState, now time.
 }
 
 // assessBy scores one brand by a given module.
-func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
+func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.BrandState,
+	now time.Time) (fieldmark.Score, error) {
 	if state.Facts == nil {
 		a := fieldmark.PendingAssessment()
 		a.Methodology, a.Module = m.Methodology(), m.Ref() // by which it will be scored
@@ -334,7 +337,8 @@ func (r *ranker) startCanary(ctx context.Context, plan fieldmark.ModulePlan) err
 	}
 	if old != nil && old.plan.Digest == plan.Canary.Digest {
 		s.canary.Store(&canary{registry: old.registry, plan: *plan.Canary})
-		return r.activate(ctx, old.registry, plan.Canary.SignedModule) // it may have been taken back, and forgiven since
+		// it may have been taken back, and forgiven since
+		return r.activate(ctx, old.registry, plan.Canary.SignedModule)
 	}
 	registry, err := wasm.NewRegistry(wasm.RegistryConfig{Engine: s.engine, RolledBack: s.onRollback})
 	if err != nil {
@@ -364,7 +368,8 @@ func (r *ranker) clearRollbacks(activations []fieldmark.Event) {
 
 // scoreRow scores a brand for the ranking. A module that cannot keeps the line it
 // gave the brand before; without one the brand is known but not ranked.
-func (e *Edge) scoreRow(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*ranking.Row, *fieldmark.Score, error) {
+func (e *Edge) scoreRow(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*ranking.Row,
+	*fieldmark.Score, error) {
 	score, err := e.assessBy(ctx, m, state, now)
 	if err == nil {
 		return ranking.NewRow(&score), &score, nil
@@ -409,8 +414,10 @@ func (e *Edge) runReports(ctx context.Context) error {
 // whether there are brands that it cannot score.
 func (e *Edge) Report() fieldmark.NodeReport {
 	s := e.modules
-	r := fieldmark.NodeReport{Node: e.id, Address: e.cfg.BaseURL, Generation: s.generation.Load(), RolledBack: s.lastRollback.Load(),
-		Cursor: e.replica.applied.Load(), Hits: int64(e.meters.hits.Get()), Misses: int64(e.meters.misses.Get()), Version: e.cfg.Version}
+	r := fieldmark.NodeReport{Node: e.id, Address: e.cfg.BaseURL, Generation: s.generation.Load(),
+		RolledBack: s.lastRollback.Load(),
+		Cursor:     e.replica.applied.Load(), Hits: int64(e.meters.hits.Get()), Misses: int64(e.meters.misses.Get()),
+		Version: e.cfg.Version}
 	if ref, err := s.active.Ref(); err == nil {
 		r.Module = ref
 	}
@@ -422,7 +429,8 @@ func (e *Edge) Report() fieldmark.NodeReport {
 	if problem := s.problem.Load(); problem != nil {
 		r.Error = *problem
 	} else if now := e.rankings.Current(); now != nil && now.Failed > 0 && now.Method.Module == r.Module {
-		r.Error = fmt.Sprintf("the module cannot score %d of the brands, most recently %s", now.Failed, *s.unscored.Load())
+		r.Error = fmt.Sprintf("the module cannot score %d of the brands, most recently %s", now.Failed,
+			*s.unscored.Load())
 	}
 	return r
 }

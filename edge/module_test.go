@@ -62,7 +62,8 @@ func TestModuleGoesWrong(t *testing.T) {
 	back := func() bool { r := h.edge.Report(); return r.RolledBack != nil && r.RolledBack.From == bad }
 	stale := 0
 	h.until("the module before is back", func() bool {
-		for _, path := range []string{"/api/v1/score/odd", "/api/badge/odd", "/brands/odd", "/api/v1/score/plain", "/"} {
+		for _, path := range []string{"/api/v1/score/odd", "/api/badge/odd", "/brands/odd", "/api/v1/score/plain",
+			"/"} {
 			if a := h.get(path); a.status != 200 {
 				t.Fatalf("%s: %d %s", path, a.status, a.body)
 			}
@@ -77,7 +78,8 @@ func TestModuleGoesWrong(t *testing.T) {
 	})
 	h.until("everything is scored by the good module", func() bool {
 		s := h.score("plain")
-		return s.Module == good && !s.Stale && h.board().Total == 5 && h.score("odd").Module == good && !h.score("odd").Stale
+		return s.Module == good && !s.Stale && h.board().Total == 5 && h.score("odd").Module == good &&
+			!h.score("odd").Stale
 	})
 	report := h.edge.Report()
 	if report.Module != good || report.RolledBack.To != good || report.RolledBack.Kind != "trap" || report.Error == "" {
@@ -90,7 +92,8 @@ func TestModuleGoesWrong(t *testing.T) {
 	h.until("the origin has an event", func() bool {
 		page, err := h.service.Events.After(t.Context(), fieldmark.EventCursor{Number: 0}, 0, 0)
 		must(t, err)
-		told = slices.DeleteFunc(page.Events, func(e fieldmark.Event) bool { return e.Type != fieldmark.EventModuleRolledBack })
+		told = slices.DeleteFunc(page.Events,
+			func(e fieldmark.Event) bool { return e.Type != fieldmark.EventModuleRolledBack })
 		return len(told) > 0
 	})
 	if len(told) != 1 || !strings.Contains(string(told[0].Data), string(bad.Digest)) {
@@ -116,7 +119,8 @@ func TestModuleGoesWrong(t *testing.T) {
 	generation := report.Generation
 	must(t, h.service.Modules.ActivateBytes(t.Context(), good, nil))
 	must(t, h.service.Modules.ActivateBytes(t.Context(), bad, nil))
-	h.until("it went wrong once more", func() bool { h.get("/api/v1/score/odd"); return h.edge.Report().Generation >= generation+2 })
+	h.until("it went wrong once more",
+		func() bool { h.get("/api/v1/score/odd"); return h.edge.Report().Generation >= generation+2 })
 	h.until("the good one is back", func() bool { return h.score("plain").Module == good })
 }
 
@@ -199,7 +203,11 @@ func TestCanary(t *testing.T) {
 	begin := func(percent int) []string {
 		_, err := h.service.Modules.Activate(t.Context(), ref.Digest, percent)
 		must(t, err)
-		h.until("the trial has begun", func() bool { c := h.edge.Report().Canary; return c != nil && c.Percent == percent })
+		h.until("the trial has begun", func() bool {
+			c := h.edge.Report().Canary
+			return c != nil &&
+				c.Percent == percent
+		})
 		h.until("its scores are served", func() bool { return len(onTrial()) > 0 })
 		return onTrial()
 	}

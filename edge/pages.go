@@ -25,7 +25,9 @@ import (
 // elsewhere, no other site may frame it, and a link leads models to /llms.txt.
 var pageFields = []string{
 	"Content-Type", "text/html; charset=utf-8",
-	"Content-Security-Policy", "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"Content-Security-Policy",
+	"default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; base-uri " +
+		"'none'; form-action 'self'; frame-ancestors 'none'",
 	"X-Content-Type-Options", "nosniff",
 	"Link", `</llms.txt>; rel="describedby"; type="text/markdown"`,
 	"Referrer-Policy", "strict-origin-when-cross-origin",
@@ -99,7 +101,8 @@ func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 	if fe.Code == fieldmark.CodeInternal {
 		e.log.Error("page failed", "requestId", id, "path", string(ctx.Path()), "err", err)
 	}
-	body, perr := e.site.AppendError(nil, site.ErrorPage{BaseURL: e.cfg.BaseURL, Code: fe.Code, Brand: brand, RequestID: id})
+	body, perr := e.site.AppendError(nil, site.ErrorPage{BaseURL: e.cfg.BaseURL, Code: fe.Code, Brand: brand,
+		RequestID: id})
 	if perr != nil {
 		e.log.Error("render the error page", "requestId", id, "err", perr)
 		e.fail(ctx, err)
@@ -126,7 +129,8 @@ func (e *Edge) renderErrorPage(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	code, ok := map[int]fieldmark.Code{
-		http.StatusNotFound: fieldmark.CodeNotFound, http.StatusServiceUnavailable: fieldmark.CodeOriginUnavailable, http.StatusGatewayTimeout: fieldmark.CodeTimeout,
+		http.StatusNotFound: fieldmark.CodeNotFound, http.StatusServiceUnavailable: fieldmark.CodeOriginUnavailable,
+		http.StatusGatewayTimeout: fieldmark.CodeTimeout,
 	}[status]
 	if ok {
 		ctx.Response.Reset()
@@ -150,7 +154,8 @@ func (e *Edge) serveStatic(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	e.servePage(ctx, path, "", func(context.Context) (*cache.Entry, error) {
-		entry := newEntry(body, etag, "Content-Type", contentType, "Cache-Control", "public, max-age=31536000, immutable", "X-Content-Type-Options", "nosniff")
+		entry := newEntry(body, etag, "Content-Type", contentType, "Cache-Control",
+			"public, max-age=31536000, immutable", "X-Content-Type-Options", "nosniff")
 		entry.Fresh, entry.Stale = derivedStale, derivedStale
 		return entry, nil
 	})
@@ -191,8 +196,10 @@ func (e *Edge) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err e
 func (e *Edge) serveBadges(ctx *fasthttp.RequestCtx) {
 	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
 	p := site.BadgesPage{
-		BaseURL: e.cfg.BaseURL, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(), Asked: ctx.QueryArgs().Len() > 0,
-		Slug: get("slug"), Style: get("style"), Theme: get("theme"), Lang: get("lang"), Label: get("label"), Animate: get("animate") == "1",
+		BaseURL: e.cfg.BaseURL, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(),
+		Asked: ctx.QueryArgs().Len() > 0,
+		Slug:  get("slug"), Style: get("style"), Theme: get("theme"), Lang: get("lang"), Label: get("label"),
+		Animate: get("animate") == "1",
 	}
 	status := http.StatusOK
 	if p.Slug != "" {
@@ -231,8 +238,10 @@ func (e *Edge) embedFor(slug string, get func(string) string) (*site.Badge, erro
 // embedOf returns how to show a badge, in the given formats or in all.
 func (e *Edge) embedOf(score *fieldmark.Score, look badge.Options, formats ...string) *site.Badge {
 	address := string(score.Slug)
-	embed := badge.EmbedOf(badge.Of(score), look, e.cfg.BaseURL+fieldmark.PathBadge+address, e.cfg.BaseURL+fieldmark.PathBrandPage+address)
-	b := &site.Badge{Image: fieldmark.PathBadge + address + look.Query(), Alt: embed.Alt, Lang: badge.Languages()[look.Lang],
+	embed := badge.EmbedOf(badge.Of(score), look, e.cfg.BaseURL+fieldmark.PathBadge+address,
+		e.cfg.BaseURL+fieldmark.PathBrandPage+address)
+	b := &site.Badge{Image: fieldmark.PathBadge + address + look.Query(), Alt: embed.Alt,
+		Lang:  badge.Languages()[look.Lang],
 		Width: embed.Width, Height: embed.Height}
 	for _, s := range embed.Snippets {
 		if len(formats) == 0 || slices.Contains(formats, s.Format) {
@@ -244,7 +253,8 @@ func (e *Edge) embedOf(score *fieldmark.Score, look badge.Options, formats ...st
 
 // snippetNames are the formats of an embed for people.
 var snippetNames = map[string]string{
-	"html": "HTML", "picture": "HTML that follows the theme of the page’s reader", "markdown": "Markdown", "rst": "reStructuredText",
+	"html": "HTML", "picture": "HTML that follows the theme of the page’s reader", "markdown": "Markdown",
+	"rst":      "reStructuredText",
 	"asciidoc": "AsciiDoc", "bbcode": "BBCode", "react": "React",
 }
 
@@ -255,28 +265,30 @@ const incompleteFresh = 30 * time.Second
 // serveDevelopers answers GET /developers. The reference is made of the origin's
 // own document; without it the page is there all the same.
 func (e *Edge) serveDevelopers(ctx *fasthttp.RequestCtx) {
-	e.servePage(ctx, "page/developers/"+strconv.Quote(e.originVersion.get()), "", func(fc context.Context) (*cache.Entry, error) {
-		p := site.DevelopersPage{BaseURL: e.cfg.BaseURL}
-		raw, err := e.openAPI(fc)
-		if err == nil {
-			p.Version, p.Groups, err = site.ParseReference(raw)
-		}
-		if err != nil {
-			e.log.Warn("the page for developers has no reference", "err", err)
-		}
-		entry, rerr := pageEntry(e.site.AppendDevelopers(nil, p))
-		if rerr == nil && err != nil {
-			entry.Fresh = incompleteFresh
-		}
-		return entry, rerr
-	})
+	e.servePage(ctx, "page/developers/"+strconv.Quote(e.originVersion.get()), "",
+		func(fc context.Context) (*cache.Entry, error) {
+			p := site.DevelopersPage{BaseURL: e.cfg.BaseURL}
+			raw, err := e.openAPI(fc)
+			if err == nil {
+				p.Version, p.Groups, err = site.ParseReference(raw)
+			}
+			if err != nil {
+				e.log.Warn("the page for developers has no reference", "err", err)
+			}
+			entry, rerr := pageEntry(e.site.AppendDevelopers(nil, p))
+			if rerr == nil && err != nil {
+				entry.Fresh = incompleteFresh
+			}
+			return entry, rerr
+		})
 }
 
 // openAPI reads the origin's description of itself.
 func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, referenceTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.cfg.OriginURL.JoinPath("/api/openapi.json").String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.cfg.OriginURL.JoinPath("/api/openapi.json").String(),
+		nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)
 	}
@@ -300,7 +312,8 @@ func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
 // is never kept, and shows nothing that operators keep private.
 func (e *Edge) serveStatus(ctx *fasthttp.RequestCtx) {
 	p := site.StatusPage{
-		BaseURL: e.cfg.BaseURL, Node: e.id, InStep: e.replica.connected.Load(), Event: e.replica.applied.Load(), Now: fieldmark.At(time.Now()),
+		BaseURL: e.cfg.BaseURL, Node: e.id, InStep: e.replica.connected.Load(), Event: e.replica.applied.Load(),
+		Now: fieldmark.At(time.Now()),
 	}
 	if s := e.rankings.Current(); s != nil {
 		p.Ranked, p.Pending, p.Unreachable = s.RankedCount(), s.Pending, s.Unreachable
@@ -326,7 +339,8 @@ func (e *Edge) method() (*fieldmark.Method, error) {
 		return nil, errNoModule
 	}
 	defer release()
-	doc := &fieldmark.Method{Methodology: m.Methodology(), Module: m.Ref(), Manifest: m.Manifest(), Rules: fieldmark.Rules()}
+	doc := &fieldmark.Method{Methodology: m.Methodology(), Module: m.Ref(), Manifest: m.Manifest(),
+		Rules: fieldmark.Rules()}
 	var reasons fieldmark.MethodReasons
 	if err := json.Unmarshal(reasonsFile, &reasons); err != nil {
 		return nil, fmt.Errorf("BUG: read the reasons of the method: %w", err)

@@ -48,7 +48,8 @@ func TestPlainOrigin(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	base := "http://" + ln.Addr().String()
-	e, err := edge.New(edge.Config{Origin: asks, OriginURL: target, BaseURL: base, CacheBytes: 16 << 20, PassBytes: 16 << 20})
+	e, err := edge.New(edge.Config{Origin: asks, OriginURL: target, BaseURL: base, CacheBytes: 16 << 20,
+		PassBytes: 16 << 20})
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
@@ -80,7 +81,8 @@ func TestPlainOrigin(t *testing.T) {
 	if third := h.get("/docs?page=1"); third.body != "/docs?page=1 4" {
 		t.Errorf("after the change: %q", third.body)
 	}
-	for _, path := range []string{"/", "/api/v1/score/acme", "/api/v1/leaderboard", "/api/badge/acme.json", "/brands/acme"} {
+	for _, path := range []string{"/", "/api/v1/score/acme", "/api/v1/leaderboard", "/api/badge/acme.json",
+		"/brands/acme"} {
 		if a := h.get(path); a.status != http.StatusOK || !strings.HasPrefix(a.body, path+" ") {
 			t.Errorf("%s: %d %q, want the site's", path, a.status, a.body)
 		}
@@ -98,11 +100,13 @@ func TestPurgePassed(t *testing.T) {
 		w.Header().Set("Cache-Tag", "chapter-1, all")
 		fmt.Fprint(w, asked.Add(1))
 	}
-	if got := h.get("/docs/a?b=c"); got.body != "1" || got.header.Get("Surrogate-Key")+got.header.Get("Cache-Tag") != "" {
+	if got := h.get("/docs/a?b=c"); got.body != "1" || got.header.Get("Surrogate-Key")+
+		got.header.Get("Cache-Tag") != "" {
 		t.Fatalf("first answer: %q %v", got.body, got.header)
 	}
 	for i, r := range []fieldmark.PurgeRequest{
-		{Tags: []fieldmark.Tag{"manual"}}, {Tags: []fieldmark.Tag{"chapter-1"}, Hard: true}, {Tags: []fieldmark.Tag{"brand:acme"}},
+		{Tags: []fieldmark.Tag{"manual"}}, {Tags: []fieldmark.Tag{"chapter-1"}, Hard: true},
+		{Tags: []fieldmark.Tag{"brand:acme"}},
 		{URL: "/docs/a?b=c"}, {URL: h.base + "/docs/a?b=c", Hard: true}, {Everything: true},
 	} {
 		_, err := h.service.Purge(t.Context(), "key_test", r)

@@ -26,7 +26,8 @@ func TestPNGsAreCounted(t *testing.T) {
 	for n := 0; a.status == 200 && n < 1000; n++ { // a slow machine earns some more meanwhile
 		a = h.get("/api/badge/acme.png?label=x")
 	}
-	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || a.header.Get("Cache-Control") != "no-store" ||
+	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" ||
+		a.header.Get("Cache-Control") != "no-store" ||
 		a.header.Get("Content-Type") != "image/png" || !strings.Contains(a.header.Get("RateLimit"), "r=0") {
 		t.Errorf("a PNG too many: %d %v", a.status, a.header)
 	}
@@ -70,7 +71,8 @@ func TestPNGsOfOneNetwork(t *testing.T) {
 	}
 	stop.Store(true)
 	clients.Wait()
-	if a := refused.Load(); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || a.header.Get("Cache-Control") != "no-store" {
+	if a := refused.Load(); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" ||
+		a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("a request too many: %d %v", a.status, a.header)
 	}
 	if a := h.get("/api/badge/acme.png?label=x", "X-Forwarded-For", crowd); a.status != 200 {
@@ -98,10 +100,12 @@ func TestPNGsBehindAProxy(t *testing.T) {
 // each label would be another picture to draw.
 func TestErrorPNGsAreFew(t *testing.T) {
 	h := badgeHouse(t)
-	for _, path := range []string{"/api/badge/nobody.png?style=flat&lang=de&scale=2", "/api/badge/nobody.png?style=card", "/api/badge/acme.png?style=x"} {
+	for _, path := range []string{"/api/badge/nobody.png?style=flat&lang=de&scale=2",
+		"/api/badge/nobody.png?style=card", "/api/badge/acme.png?style=x"} {
 		first, again := h.get(path), h.get(path+"&label=Another")
 		if first.status < 400 || first.header.Get("Content-Type") != "image/png" || again.body != first.body {
-			t.Errorf("%s: %d %s, and another picture with a label", path, first.status, first.header.Get("Content-Type"))
+			t.Errorf("%s: %d %s, and another picture with a label", path, first.status,
+				first.header.Get("Content-Type"))
 		}
 	}
 }

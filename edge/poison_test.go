@@ -17,7 +17,8 @@ import (
 )
 
 // variesBy are what the origin of FuzzStoredFields may say in Vary.
-var variesBy = []string{"", "Accept", "Accept-Language", "Accept-Encoding, User-Agent", "X-Foo", "Origin", "X-Forwarded-Proto"}
+var variesBy = []string{"", "Accept", "Accept-Language", "Accept-Encoding, User-Agent", "X-Foo", "Origin",
+	"X-Forwarded-Proto"}
 
 // victims are the requests that must not get what another request chose.
 var victims = []string{
@@ -30,14 +31,21 @@ var victims = []string{
 // nothing that the next request for the same address gets to see.
 func FuzzStoredFields(f *testing.F) {
 	for _, fields := range []string{
-		"X-Forwarded-User: evil", "X-Forwarded-Email: evil", "X-Forwarded-Protocol: ssl", "X-Forwarded-Foo: evil", "X_Forwarded_Host: evil",
+		"X-Forwarded-User: evil", "X-Forwarded-Email: evil", "X-Forwarded-Protocol: ssl", "X-Forwarded-Foo: evil",
+		"X_Forwarded_Host: evil",
 		"Fieldmark-Foo: evil", "Fieldmark-Quota: evil", "Fieldmark-Client: 9.9.9.9", "Fieldmark_Node: evil",
-		"Forwarded: for=9.9.9.9", "Via: 1.1 evil", "X-Real-IP: 9.9.9.9", "X-Request-Id: evil-request-id-0001", "Traceparent: evil",
-		"Accept: x", "Accept: text/html,,*/*;q=0.8", "Accept-Language: tlh", "Accept-Language: EN", "Accept-Language: en\r\nAccept-Language: tlh", "Accept-Charset: x",
-		"Accept-Encoding: evil", "User-Agent: evil", "Referer: evil", "Sec-Evil: evil", "X-Foo: evil", "Origin: evil", "Origin: https://app.example,",
-		"Cookie: evil", "Authorization: evil", "X-Api-Key: evil", "Range: bytes=0-1", "If-None-Match: evil", "Cache-Control: no-cache",
-		"Connection: Accept, X-Forwarded-For, Host", "Connection: Upgrade\r\nUpgrade: websocket", "Te: trailers", "Trailer: evil", "Expect: evil",
-		"X-Http-Method-Override: DELETE", "X Y: z", "X-Evil:", "\x80: evil", "Content-Length: 0", "Transfer-Encoding: chunked",
+		"Forwarded: for=9.9.9.9", "Via: 1.1 evil", "X-Real-IP: 9.9.9.9", "X-Request-Id: evil-request-id-0001",
+		"Traceparent: evil",
+		"Accept: x", "Accept: text/html,,*/*;q=0.8", "Accept-Language: tlh", "Accept-Language: EN",
+		"Accept-Language: en\r\nAccept-Language: tlh", "Accept-Charset: x",
+		"Accept-Encoding: evil", "User-Agent: evil", "Referer: evil", "Sec-Evil: evil", "X-Foo: evil", "Origin: evil",
+		"Origin: https://app.example,",
+		"Cookie: evil", "Authorization: evil", "X-Api-Key: evil", "Range: bytes=0-1", "If-None-Match: evil",
+		"Cache-Control: no-cache",
+		"Connection: Accept, X-Forwarded-For, Host", "Connection: Upgrade\r\nUpgrade: websocket", "Te: trailers",
+		"Trailer: evil", "Expect: evil",
+		"X-Http-Method-Override: DELETE", "X Y: z", "X-Evil:", "\x80: evil", "Content-Length: 0",
+		"Transfer-Encoding: chunked",
 	} {
 		for i := range variesBy {
 			f.Add(fields, uint8(i))
@@ -85,7 +93,8 @@ func FuzzStoredFields(f *testing.F) {
 			want := strings.Split(alone, "\n")
 			for line := range strings.SplitSeq(got, "\n") {
 				if !slices.Contains(want, line) {
-					t.Errorf("after a request with %q, one with %q gets an answer made for %s; alone it gets one for\n%s", fields, victim, line, alone)
+					t.Errorf("after a request with %q, one with %q gets an answer made for %s; alone it gets one "+
+						"for\n%s", fields, victim, line, alone)
 				}
 			}
 			if again, status := ask(t, path, victim); again != got || !strings.Contains(status, "; hit") {
@@ -98,13 +107,17 @@ func FuzzStoredFields(f *testing.F) {
 // TestSchemeInKey: the answer for one scheme and host is never that for another
 // scheme and a host whose name begins or ends otherwise.
 func TestSchemeInKey(t *testing.T) {
-	w := newWitness(t, func(c *edge.Config) { c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	w := newWitness(t, func(c *edge.Config) {
+		c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix(
+			"127.0.0.0/8")}
+	})
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Cache-Control", "max-age=60")
 		fmt.Fprintf(rw, "%s://%s", r.Header.Get("X-Forwarded-Proto"), r.Host)
 	}
 	path := "/" + rand.Text()
-	for _, at := range []string{"http://smarks.example", "https://marks.example", "http://marks.example", "https://smarks.example", "http://httpsmarks.example"} {
+	for _, at := range []string{"http://smarks.example", "https://marks.example", "http://marks.example",
+		"https://smarks.example", "http://httpsmarks.example"} {
 		scheme, host, _ := strings.Cut(at, "://")
 		answers := w.say("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nX-Forwarded-Proto: " + scheme + "\r\n\r\n")
 		if len(answers) != 1 || answers[0].body != at {
@@ -130,8 +143,10 @@ func TestIdentityFields(t *testing.T) {
 		if trusted {
 			want = `"ann"`
 		}
-		if a := w.get(path, "X-Forwarded-User", "ann"); a.body != want || !strings.Contains(a.header.Get("Cache-Status"), "fwd=bypass") {
-			t.Errorf("trusted %v: the origin saw the user %s, want %s; %s", trusted, a.body, want, a.header.Get("Cache-Status"))
+		if a := w.get(path, "X-Forwarded-User", "ann"); a.body != want ||
+			!strings.Contains(a.header.Get("Cache-Status"), "fwd=bypass") {
+			t.Errorf("trusted %v: the origin saw the user %s, want %s; %s", trusted, a.body, want,
+				a.header.Get("Cache-Status"))
 		}
 		if a := w.get(path); a.body != `""` {
 			t.Errorf("trusted %v: another client gets the page of %s", trusted, a.body)

@@ -36,7 +36,8 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	atOrigin := cfg.Inflight / 2
 	e.uploads, e.fetches = newSlots(maxUploads, maxUploads), newSlots(maxFetches, maxFetches)
 	e.origin = &originTransport{
-		next: e.origin, limits: e.limits, onReject: e.meters.shed.Inc, headTimeout: e.headTimeout, network: e.countedNetwork,
+		next: e.origin, limits: e.limits, onReject: e.meters.shed.Inc, headTimeout: e.headTimeout,
+		network:  e.countedNetwork,
 		requests: newSlots(atOrigin, upstream.MaxConns), tunnels: newSlots(min(atOrigin, maxTunnels), maxTunnels),
 	}
 	return proxy.New(proxy.Config{
@@ -116,9 +117,11 @@ func passError(err error) error {
 	case errors.Is(err, proxy.ErrTarget):
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the request target must be a path")
 	case errors.Is(err, proxy.ErrNotCached):
-		return fieldmark.Errorf(fieldmark.CodeTimeout, "the answer is not in the cache, and the request accepts only cached answers")
+		return fieldmark.Errorf(fieldmark.CodeTimeout,
+			"the answer is not in the cache, and the request accepts only cached answers")
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
 		return errOriginTimeout(err)
 	}
-	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot be reached just now; repeat the request a little later", Err: err}
+	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable,
+		Detail: "the origin cannot be reached just now; repeat the request a little later", Err: err}
 }

@@ -245,7 +245,8 @@ func (r *ranker) findAged(now time.Time) {
 // rescoreAll scores brands as of an event each. A nil row is a brand that is not
 // public any more. With an error come the rows of all brands but those that
 // failed.
-func (r *ranker) rescoreAll(ctx context.Context, m *wasm.Module, batch map[fieldmark.Slug]int64) (map[fieldmark.Slug]*ranking.Row, error) {
+func (r *ranker) rescoreAll(ctx context.Context, m *wasm.Module,
+	batch map[fieldmark.Slug]int64) (map[fieldmark.Slug]*ranking.Row, error) {
 	var mu sync.Mutex
 	rows := make(map[fieldmark.Slug]*ranking.Row, len(batch))
 	var g errgroup.Group // without a context: one brand that fails stops no other
@@ -356,7 +357,8 @@ func (r *ranker) rankAll(ctx context.Context, w requests) error {
 			return nil
 		}
 	}
-	if r.ranking != nil && w.everything == r.done.everything && !r.isSuperseded(r.module) && time.Now().Before(r.nextFullPass) {
+	if r.ranking != nil && w.everything == r.done.everything && !r.isSuperseded(r.module) &&
+		time.Now().Before(r.nextFullPass) {
 		return nil
 	}
 	return r.startPass(ctx, w)
@@ -409,7 +411,8 @@ func (r *ranker) finishPass(ctx context.Context) error {
 	day := p.began.UTC().Truncate(24 * time.Hour)
 	r.nextFullPass = day.AddDate(0, 0, 1).Add(rand.N(dailySpread))
 	r.setRanking(func() *ranking.Snapshot {
-		s := ranking.New(ranking.Method{Module: p.module.Ref(), Methodology: p.module.Methodology()}, p.rows, fieldmark.At(fieldmark.TrendTimes(p.began)[0]))
+		s := ranking.New(ranking.Method{Module: p.module.Ref(), Methodology: p.module.Methodology()}, p.rows,
+			fieldmark.At(fieldmark.TrendTimes(p.began)[0]))
 		if len(rows) > 0 {
 			s = s.Apply(rows)
 		}
@@ -427,10 +430,11 @@ func (p *rankPass) run(ctx context.Context) {
 	for first := true; ; {
 		bare := !p.storesScores || len(p.rows) >= maxWarmScores
 		var page []fieldmark.BrandState
-		asOf, more, err := p.edge.cfg.Origin.BrandStates(ctx, after, passPage, bare, func(s fieldmark.BrandState) error {
-			page = append(page, s)
-			return nil
-		})
+		asOf, more, err := p.edge.cfg.Origin.BrandStates(ctx, after, passPage, bare,
+			func(s fieldmark.BrandState) error {
+				page = append(page, s)
+				return nil
+			})
 		if ctx.Err() != nil {
 			p.err = ctx.Err()
 			return

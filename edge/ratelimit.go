@@ -133,7 +133,8 @@ func perMinute(n int) cache.Rate {
 
 // anonBucket is the bucket of who shows no key.
 func anonBucket(client netip.Addr) bucket {
-	return bucket{name: "anonymous", key: "anonymous:" + clientNetwork(client).String(), rate: perMinute(anonymousQuota)}
+	return bucket{name: "anonymous", key: "anonymous:" + clientNetwork(client).String(),
+		rate: perMinute(anonymousQuota)}
 }
 
 // unverifiedBucket is the bucket of a key that the node has not seen accepted. Each key
@@ -141,7 +142,8 @@ func anonBucket(client netip.Addr) bucket {
 // to use it up. What all of them cause at the origin is bounded by the network's
 // quota; a key has too many secret bits to be found by trying.
 func unverifiedBucket(hash keyHash) bucket {
-	return bucket{name: "unverified", key: "unverified:" + hex.EncodeToString(hash[:16]), rate: perMinute(anonymousQuota)}
+	return bucket{name: "unverified", key: "unverified:" + hex.EncodeToString(hash[:16]),
+		rate: perMinute(anonymousQuota)}
 }
 
 // take takes n from a bucket.
@@ -207,7 +209,8 @@ func (e *Edge) rateLimited(ctx *fasthttp.RequestCtx, next func(*fasthttp.Request
 }
 
 // enforce answers a request by next, or refuses it, as v says.
-func (e *Edge) enforce(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult, next func(*fasthttp.RequestCtx) route) route {
+func (e *Edge) enforce(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult,
+	next func(*fasthttp.RequestCtx) route) route {
 	r := routeRefused
 	if v.Allowed {
 		r = next(ctx)
@@ -241,9 +244,11 @@ func (e *Edge) requestWeight(ctx *fasthttp.RequestCtx) (int, error) {
 // systems send are told that we are busy: 429 makes them drop an alert.
 func errRateLimited(path []byte, b bucket, v cache.RateResult) *fieldmark.Error {
 	fe := &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: jitteredRetry(v.RetryAfter),
-		Detail: fmt.Sprintf("more was asked than the policy %q allows: %d requests a minute; Retry-After says when to go on", b.name, b.rate.Quota)}
+		Detail: fmt.Sprintf("more was asked than the policy %q allows: %d requests a minute; Retry-After says when "+
+			"to go on", b.name, b.rate.Quota)}
 	if bytes.HasPrefix(path, integrationsPath) {
-		fe.Code, fe.Detail = fieldmark.CodeOverloaded, "more was sent than is taken just now; Retry-After says when to send again"
+		fe.Code, fe.Detail = fieldmark.CodeOverloaded, "more was sent than is taken just now; Retry-After says when "+
+			"to send again"
 	}
 	return fe
 }
@@ -252,7 +257,8 @@ var integrationsPath = []byte(fieldmark.PathPublic + "v1/integrations/")
 
 // jitteredRetry is a time to wait, in whole seconds, different for each client.
 func jitteredRetry(least time.Duration) time.Duration {
-	return time.Duration(max(seconds(least), min(seconds(least)+rand.IntN(3), int(maxRetryAfter/time.Second)))) * time.Second
+	return time.Duration(max(seconds(least), min(seconds(least)+rand.IntN(3),
+		int(maxRetryAfter/time.Second)))) * time.Second
 }
 
 // seconds rounds up.

@@ -44,8 +44,10 @@ func TestRateLimitOfKeys(t *testing.T) {
 		{"its writes", "POST", slow, `"writes";q=3;w=60`, `"writes";r=2;t=20`},
 	} {
 		a := h.do(tt.method, path, "{}", "Authorization", tt.bearer)
-		if a.status == http.StatusUnauthorized || a.header.Get("RateLimit-Policy") != tt.policy || a.header.Get("RateLimit") != tt.rate {
-			t.Errorf("%s: %d, policy %s, rate %s; want %s and %s", tt.name, a.status, a.header.Get("RateLimit-Policy"), a.header.Get("RateLimit"), tt.policy, tt.rate)
+		if a.status == http.StatusUnauthorized || a.header.Get("RateLimit-Policy") != tt.policy ||
+			a.header.Get("RateLimit") != tt.rate {
+			t.Errorf("%s: %d, policy %s, rate %s; want %s and %s", tt.name, a.status, a.header.Get("RateLimit-Policy"),
+				a.header.Get("RateLimit"), tt.policy, tt.rate)
 		}
 		if quota := a.header.Get(fieldmark.HeaderQuota); quota != "" {
 			t.Errorf("%s: a client is shown %q", tt.name, quota)
@@ -81,7 +83,8 @@ func TestRateLimitOfKeys(t *testing.T) {
 
 // badKey returns a well-formed key that the origin does not know.
 func badKey(n int) string {
-	return "Bearer " + fieldmark.NewKeyToken(fmt.Sprintf("%08d", n), strings.Repeat("x", fieldmark.KeySecretChars)).String()
+	return "Bearer " + fieldmark.NewKeyToken(fmt.Sprintf("%08d", n),
+		strings.Repeat("x", fieldmark.KeySecretChars)).String()
 }
 
 // TestRateLimitOfNetworks: requests without a key are counted for their network,
@@ -91,17 +94,21 @@ func TestRateLimitOfNetworks(t *testing.T) {
 	h := limitedHouse(t)
 	for i := range 30 {
 		a := h.do("GET", fieldmark.PathMissions, "")
-		if want := fmt.Sprintf(`"anonymous";r=%d;`, 29-i); a.status != 401 || !strings.HasPrefix(a.header.Get("RateLimit"), want) {
+		if want := fmt.Sprintf(`"anonymous";r=%d;`, 29-i); a.status != 401 ||
+			!strings.HasPrefix(a.header.Get("RateLimit"), want) {
 			t.Fatalf("request %d without a key: %d, %s; want 401, %s", i, a.status, a.header.Get("RateLimit"), want)
 		}
 		a = h.do("GET", fieldmark.PathMissions, "", "Authorization", badKey(0))
-		if want := fmt.Sprintf(`"unverified";r=%d;`, 29-i); a.status != 401 || !strings.HasPrefix(a.header.Get("RateLimit"), want) {
-			t.Fatalf("request %d with an unknown key: %d, %s; want 401, %s", i, a.status, a.header.Get("RateLimit"), want)
+		if want := fmt.Sprintf(`"unverified";r=%d;`, 29-i); a.status != 401 ||
+			!strings.HasPrefix(a.header.Get("RateLimit"), want) {
+			t.Fatalf("request %d with an unknown key: %d, %s; want 401, %s", i, a.status, a.header.Get("RateLimit"),
+				want)
 		}
 	}
 	before := h.asked.Load()
 	for _, header := range [][]string{nil, {"Authorization", "Bearer nonsense"}, {"Authorization", badKey(0)}} {
-		h.wantProblem(h.do("GET", fieldmark.PathMissions, "", header...), http.StatusTooManyRequests, fieldmark.CodeRateLimited)
+		h.wantProblem(h.do("GET", fieldmark.PathMissions, "", header...), http.StatusTooManyRequests,
+			fieldmark.CodeRateLimited)
 	}
 	if n := h.asked.Load() - before; n != 0 {
 		t.Errorf("refused requests cost the origin %d", n)
@@ -136,13 +143,15 @@ func TestRateLimitOfBatches(t *testing.T) {
 	} {
 		var missions []string
 		for j := range tt.missions {
-			missions = append(missions, fmt.Sprintf(`{"source":"s","externalId":"%d-%d","title":%q}`, i, j, strings.Repeat("t", 20+tt.padding)))
+			missions = append(missions, fmt.Sprintf(`{"source":"s","externalId":"%d-%d","title":%q}`, i, j,
+				strings.Repeat("t", 20+tt.padding)))
 		}
 		body := `{"missions":[` + strings.Join(missions, ",") + `]}`
 		a := h.do("POST", fieldmark.PathMissionBatch, body, "Authorization", bearer, "Content-Type", "application/json")
 		got := regexp.MustCompile(`^"writes";r=(\d+);`).FindStringSubmatch(a.header.Get("RateLimit"))
 		if a.status != tt.status || got == nil || got[1] != strconv.Itoa(tt.remaining) {
-			t.Fatalf("batch of %d: %d, %s; want %d, r=%d: %.300s", tt.missions, a.status, a.header.Get("RateLimit"), tt.status, tt.remaining, a.body)
+			t.Fatalf("batch of %d: %d, %s; want %d, r=%d: %.300s", tt.missions, a.status, a.header.Get("RateLimit"),
+				tt.status, tt.remaining, a.body)
 		}
 		if after, _ := strconv.Atoi(a.header.Get("Retry-After")); a.status == 429 && after < 80 {
 			t.Errorf("Retry-After %d behind eight more than were left, at one in ten seconds", after)
@@ -162,19 +171,23 @@ func TestNetworkQuota(t *testing.T) {
 			want, policy = http.StatusTooManyRequests, `"network";q=5;w=60`
 		}
 		if a.status != want || a.header.Get("RateLimit-Policy") != policy {
-			t.Errorf("request %d: %d, policy %s; want %d, %s", i, a.status, a.header.Get("RateLimit-Policy"), want, policy)
+			t.Errorf("request %d: %d, policy %s; want %d, %s", i, a.status, a.header.Get("RateLimit-Policy"), want,
+				policy)
 		}
 	}
 	if asked, _ := w.take(); len(asked) != 5 {
 		t.Errorf("the origin was asked %d times, want 5", len(asked))
 	}
 	for name, tt := range map[string]struct{ bearer, policy, rate string }{
-		"no key":           {"", `"anonymous";q=30;w=60, "network";q=5;w=60`, `^"anonymous";r=29;t=2, "network";r=0;t=\d+$`},
-		"a key of its own": {badKey(7), `"unverified";q=30;w=60, "network";q=5;w=60`, `^"unverified";r=29;t=2, "network";r=0;t=\d+$`},
+		"no key": {"", `"anonymous";q=30;w=60, "network";q=5;w=60`,
+			`^"anonymous";r=29;t=2, "network";r=0;t=\d+$`},
+		"a key of its own": {badKey(7), `"unverified";q=30;w=60, "network";q=5;w=60`,
+			`^"unverified";r=29;t=2, "network";r=0;t=\d+$`},
 	} {
 		a := w.get(fieldmark.PathMissions, "Authorization", tt.bearer)
 		w.wantProblem(a, http.StatusTooManyRequests, fieldmark.CodeRateLimited)
-		if a.header.Get("RateLimit-Policy") != tt.policy || !regexp.MustCompile(tt.rate).MatchString(a.header.Get("RateLimit")) {
+		if a.header.Get("RateLimit-Policy") != tt.policy ||
+			!regexp.MustCompile(tt.rate).MatchString(a.header.Get("RateLimit")) {
 			t.Errorf("%s: policy %s, rate %s", name, a.header.Get("RateLimit-Policy"), a.header.Get("RateLimit"))
 		}
 		if !strings.Contains(a.body, `the policy \"network\"`) {
@@ -210,7 +223,8 @@ func TestFloodOfSlugs(t *testing.T) {
 	h.until("the pending brand is known", func() bool { return h.get("/api/v1/score/young").status == 200 })
 	before := h.asked.Load()
 	for i := range 300 {
-		for _, path := range []string{"/api/badge/flood-%d", "/api/badge/flood-%d.png", "/api/badge/flood-%d?theme=dark", "/api/v1/score/flood-%d", "/brands/flood-%d"} {
+		for _, path := range []string{"/api/badge/flood-%d", "/api/badge/flood-%d.png",
+			"/api/badge/flood-%d?theme=dark", "/api/v1/score/flood-%d", "/brands/flood-%d"} {
 			if a := h.get(fmt.Sprintf(path, i)); a.status != 404 {
 				t.Fatalf(path+": %d", i, a.status)
 			}

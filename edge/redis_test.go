@@ -53,9 +53,10 @@ func readShared(t *testing.T, url, secret, log, key string) []byte {
 	defer c.Close()
 	const anyEvent = 1 << 40
 	c.Join(log, anyEvent)
-	e, _, err := c.Fetch(t.Context(), key, c.SharedFill(key, time.Second, nil, func(context.Context) (*cache.Entry, error) {
-		return nil, errors.New("not in Redis")
-	}))
+	e, _, err := c.Fetch(t.Context(), key, c.SharedFill(key, time.Second, nil,
+		func(context.Context) (*cache.Entry, error) {
+			return nil, errors.New("not in Redis")
+		}))
 	if err != nil {
 		return nil
 	}

@@ -59,7 +59,8 @@ func TestQuotaOfWhatIsNamed(t *testing.T) {
 		"198.51.100.3": "/api/v1/score/acme?asOf=",
 		"198.51.100.4": "/api/v1/score/acme/history?from=",
 	} {
-		today, before := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
+		today, before := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0,
+			-1).Format(time.DateOnly)
 		for range 2 {
 			if a := h.get(path+today, "X-Forwarded-For", client); a.status != http.StatusOK {
 				t.Errorf("%s%s: %d %s, want 200: it counts once", path, today, a.status, a.body)
@@ -129,7 +130,8 @@ func TestOriginThatRefusesTheNode(t *testing.T) {
 		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>parked</html>") },
 	} {
 		answers := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
-			if strings.HasPrefix(r.URL.Path, fieldmark.PathInternalFacts) || strings.HasPrefix(r.URL.Path, fieldmark.PathInternalModules+"/") {
+			if strings.HasPrefix(r.URL.Path, fieldmark.PathInternalFacts) ||
+				strings.HasPrefix(r.URL.Path, fieldmark.PathInternalModules+"/") {
 				says(w, r)
 				return true
 			}

@@ -186,7 +186,8 @@ func (f *replicator) attach(ctx context.Context) error {
 
 // pollEvents requests the events after a cursor. If the origin sends keep-alives and
 // they fail to appear, another origin is tried.
-func (f *replicator) pollEvents(ctx context.Context, after fieldmark.EventCursor, wait time.Duration) (fieldmark.EventPage, error) {
+func (f *replicator) pollEvents(ctx context.Context, after fieldmark.EventCursor,
+	wait time.Duration) (fieldmark.EventPage, error) {
 	if f.maxSilence > 0 {
 		ctx = upstream.WithSilence(ctx, f.maxSilence)
 	}
@@ -362,7 +363,8 @@ func summarize(events []fieldmark.Event) eventBatch {
 func (f *replicator) reattach(page fieldmark.EventPage) {
 	e := f.edge
 	diverged := page.Diverged(f.at)
-	e.log.Warn("the event log has a gap; starting again", "event", f.at.Number, "head", page.Head, "oldest", page.Oldest, "diverged", diverged)
+	e.log.Warn("the event log has a gap; starting again", "event", f.at.Number, "head", page.Head, "oldest",
+		page.Oldest, "diverged", diverged)
 	e.meters.lost.Inc()
 	e.replica.backlog.detach(func() { e.rankings.SetIncomplete(true) })
 	e.proxy.PurgeAll(false) // the purges that were missed are not known

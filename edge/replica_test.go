@@ -147,7 +147,10 @@ func TestReplicationLag(t *testing.T) {
 	if ready := h.metric("fieldmark_edge_ready"); ready != "1" {
 		t.Errorf("ready = %s, want 1", ready)
 	}
-	release, asked := h.hang(func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, fieldmark.PathInternalFacts) })
+	release, asked := h.hang(func(r *http.Request) bool {
+		return strings.HasPrefix(r.URL.Path,
+			fieldmark.PathInternalFacts)
+	})
 	put(t, h.service, "acme")
 	h.until("the change is being ranked", func() bool { return asked.Load() > 0 })
 	h.until("the edge is behind", func() bool { return lag() > 0 })
@@ -364,7 +367,8 @@ func TestFollowsWhileRanking(t *testing.T) {
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
 	was := *h.score("acme").Score
 	hangs, asked := h.hang(func(r *http.Request) bool { return r.URL.Path == fieldmark.PathInternalFacts })
-	_, err := h.service.Purge(t.Context(), "test", fieldmark.PurgeRequest{Tags: []fieldmark.Tag{fieldmark.TagBoard}, Hard: true})
+	_, err := h.service.Purge(t.Context(), "test", fieldmark.PurgeRequest{Tags: []fieldmark.Tag{fieldmark.TagBoard},
+		Hard: true})
 	must(t, err)
 	h.until("all brands are being read", func() bool { return asked.Load() > 0 })
 
@@ -398,7 +402,10 @@ func TestImportDelaysNothing(t *testing.T) {
 
 	_, err := h.service.Brands.PutFacts(t.Context(), "acme", factsWith(10))
 	must(t, err)
-	h.until("the change is seen", func() bool { return *h.score("acme").Score != was && h.get("/api/badge/acme").body != badge })
+	h.until("the change is seen", func() bool {
+		return *h.score("acme").Score != was &&
+			h.get("/api/badge/acme").body != badge
+	})
 	h.brand("best", "Best", 500)
 	for _, path := range []string{"/api/v1/score/best", "/api/badge/best", "/brands/best"} {
 		h.until("the new brand is served: "+path, func() bool { return h.get(path).status == http.StatusOK })
@@ -410,7 +417,8 @@ func TestImportDelaysNothing(t *testing.T) {
 // TestHardPurgeOfBoard purges what shows the ranking while all brands are being
 // ranked again: it is answered from the present ranking.
 func TestHardPurgeOfBoard(t *testing.T) {
-	for _, p := range []fieldmark.PurgeRequest{{Tags: []fieldmark.Tag{fieldmark.TagBoard}, Hard: true}, {Everything: true, Hard: true}} {
+	for _, p := range []fieldmark.PurgeRequest{{Tags: []fieldmark.Tag{fieldmark.TagBoard}, Hard: true},
+		{Everything: true, Hard: true}} {
 		t.Run(fmt.Sprint(p.Tags, p.Everything), func(t *testing.T) {
 			h := newHouse(t)
 			h.brand("acme", "Acme", 500)
@@ -475,7 +483,8 @@ func (h *house) importBrands(prefix string, n int) {
 	brands := make([]fieldmark.Brand, n)
 	for i := range brands {
 		slug := prefix + "-" + strconv.Itoa(i)
-		brands[i] = fieldmark.Brand{Slug: fieldmark.Slug(slug), Name: slug, URL: "https://" + slug + ".example/", Niche: "tools", Language: "en", Public: true}
+		brands[i] = fieldmark.Brand{Slug: fieldmark.Slug(slug), Name: slug, URL: "https://" + slug + ".example/",
+			Niche: "tools", Language: "en", Public: true}
 	}
 	report, err := h.service.Brands.Import(h.t.Context(), brands)
 	must(h.t, err)
@@ -488,7 +497,8 @@ func (h *house) importBrands(prefix string, n int) {
 func put(t testing.TB, service *origin.Service, slug fieldmark.Slug) {
 	t.Helper()
 	_, _, err := service.Brands.Put(t.Context(), fieldmark.Brand{
-		Slug: slug, Name: string(slug), URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
+		Slug: slug, Name: string(slug), URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en",
+		Public: true})
 	must(t, err)
 	_, err = service.Brands.PutFacts(t.Context(), slug, factsWith(500))
 	must(t, err)

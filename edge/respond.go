@@ -131,7 +131,8 @@ func matches(list, etag []byte) bool {
 	if len(list) == 0 || len(etag) == 0 {
 		return false
 	}
-	return rfc9111.MatchETag(unsafe.String(unsafe.SliceData(list), len(list)), unsafe.String(unsafe.SliceData(etag), len(etag)))
+	return rfc9111.MatchETag(unsafe.String(unsafe.SliceData(list), len(list)),
+		unsafe.String(unsafe.SliceData(etag), len(etag)))
 }
 
 // fetch returns the entry of key, made by fill where the cache does not have it.
@@ -143,7 +144,8 @@ func (e *Edge) fetch(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*ca
 
 // serveCached answers with what fetch, which is e.fetch or e.fetchLimited, returns for a
 // key, and leaves its errors to fail.
-func (e *Edge) serveCached(ctx *fasthttp.RequestCtx, fetch func(*fasthttp.RequestCtx, string, cache.Fill) (*cache.Entry, cache.Source, error),
+func (e *Edge) serveCached(ctx *fasthttp.RequestCtx, fetch func(*fasthttp.RequestCtx, string, cache.Fill) (*cache.Entry,
+	cache.Source, error),
 	key string, fill cache.Fill, fail func(*fasthttp.RequestCtx, error)) {
 	entry, from, err := fetch(ctx, key, fill)
 	if err != nil {
@@ -186,7 +188,8 @@ func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
 	fe := publicError(err)
 	id := requestID(ctx)
 	if fe.Code == fieldmark.CodeInternal {
-		e.log.Error("request failed", "requestId", id, "method", string(ctx.Method()), "path", fieldmark.LoggedPath(string(ctx.Path())), "err", err)
+		e.log.Error("request failed", "requestId", id, "method", string(ctx.Method()), "path",
+			fieldmark.LoggedPath(string(ctx.Path())), "err", err)
 	}
 	p := fe.Problem(e.cfg.BaseURL, id)
 	body, merr := json.Marshal(p)
@@ -244,7 +247,8 @@ func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &late) && late.Timeout():
 		e.fail(ctx, errRequestTimeout())
 	case errors.As(err, &small):
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes", conn.ReadBufferSize))
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes",
+			conn.ReadBufferSize))
 	default:
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMalformedRequest, "this is not an HTTP/1.1 request"))
 	}

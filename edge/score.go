@@ -73,7 +73,8 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 		err := parseTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf and advice", adviceIn(&advice))
 		if err == nil && advice && !at.IsZero() {
 			err = &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
-				Fields: []fieldmark.FieldError{{Pointer: "?advice", Code: "conflict", Detail: "is about today; leave asOf out"}}}
+				Fields: []fieldmark.FieldError{{Pointer: "?advice", Code: "conflict",
+					Detail: "is about today; leave asOf out"}}}
 		}
 		if err != nil {
 			e.fail(ctx, err)
@@ -242,7 +243,9 @@ func redirect(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) bool {
 // know without the origin; nothing old is served in its place. Brands that have changed
 // since the ranking was made may exist.
 func (e *Edge) checkExists(slug fieldmark.Slug) error {
-	if e.rankings.Lookup(slug) != ranking.Absent || e.replica.backlog.has(slug) || e.rankings.Lookup(slug) != ranking.Absent { // again: it may have been ranked between the two
+	// again: it may have been ranked between the two
+	if e.rankings.Lookup(slug) != ranking.Absent || e.replica.backlog.has(slug) ||
+		e.rankings.Lookup(slug) != ranking.Absent {
 		return nil
 	}
 	err := brandNotFound()
@@ -273,28 +276,33 @@ func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, ca
 
 // deriveScore is score without the check that the brand exists. One node of the fleet
 // reads the facts and runs the module; the others wait for it, up to lease.
-func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.Duration) (*cache.Entry, cache.Source, error) {
+func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.Duration) (*cache.Entry, cache.Source,
+	error) {
 	if err := e.requireModule(); err != nil {
 		return nil, cache.SourceNone, err
 	}
 	key := scoreKey(slug)
 	asked := ctx
-	entry, from, err := e.cache.Fetch(ctx, key, e.cache.SharedFill(key, lease, e.decodeShared, func(ctx context.Context) (*cache.Entry, error) {
-		ctx, span := e.filling(ctx, asked)
-		defer span.End()
-		known := e.replica.moduleAsOf.Load() // before the module is read
-		state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
-		if err := asNotFound(slug, &state, err); err != nil {
-			return nil, asUnavailable(err)
-		}
-		score, err := e.assess(ctx, state, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		return newScoreEntry(score, min(asOf, known))
-	}))
+	entry, from, err := e.cache.Fetch(ctx, key, e.cache.SharedFill(key, lease, e.decodeShared,
+		func(ctx context.Context) (*cache.Entry, error) {
+			ctx, span := e.filling(ctx, asked)
+			defer span.End()
+			known := e.replica.moduleAsOf.Load() // before the module is read
+			state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
+			if err := asNotFound(slug, &state, err); err != nil {
+				return nil, asUnavailable(err)
+			}
+			score, err := e.assess(ctx, state, time.Now())
+			if err != nil {
+				return nil, err
+			}
+			return newScoreEntry(score, min(asOf, known))
+		}))
 	if isFault(err) {
-		return e.cache.Fetch(ctx, key+"?previous", func(ctx context.Context) (*cache.Entry, error) { return e.fallbackScore(ctx, slug) })
+		return e.cache.Fetch(ctx, key+"?previous", func(ctx context.Context) (*cache.Entry,
+			error) {
+			return e.fallbackScore(ctx, slug)
+		})
 	}
 	return entry, from, err
 }
@@ -307,7 +315,8 @@ func asUnavailable(err error) error {
 	case http.StatusNotFound, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return err
 	}
-	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot answer just now; repeat the request a little later", Err: err}
+	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable,
+		Detail: "the origin cannot answer just now; repeat the request a little later", Err: err}
 }
 
 // emptyRank ends a score document without a rank, which is its last member.
@@ -332,7 +341,8 @@ func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
 	sum := sha256.Sum256(raw)
 	etag := hex.EncodeToString(sum[:12])
 	return &cache.Entry{
-		Body: raw[:len(raw)-len(emptyRank)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag), AsOf: asOf,
+		Body: raw[:len(raw)-len(emptyRank)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag),
+		AsOf:  asOf,
 		Tags:  []string{string(fieldmark.TagBrand(score.Slug)), string(fieldmark.TagModule)},
 		Fresh: derivedFresh, OnError: derivedOnError, Weight: scoreSize(raw),
 	}, nil
@@ -375,7 +385,8 @@ func (e *Edge) decodeShared(entry *cache.Entry) error {
 
 // setTrends scores earlier facts by the same module and sets how far the score has
 // moved since.
-func (e *Edge) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState, now time.Time) error {
+func (e *Edge) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState,
+	now time.Time) error {
 	past := make([]*fieldmark.Milli, len(state.Past))
 	for i := range state.Past {
 		r := &state.Past[i]

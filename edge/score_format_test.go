@@ -19,7 +19,8 @@ func TestScoreFormat(t *testing.T) {
 	describe(&form, reflect.TypeFor[fieldmark.Score](), map[reflect.Type]bool{})
 	sum := sha256.Sum256([]byte(form.String()))
 	if got := hex.EncodeToString(sum[:8]); got != want {
-		t.Errorf("the form of version %s is %s, want %s: raise scoreFormat, and both constants here", version, got, want)
+		t.Errorf("the form of version %s is %s, want %s: raise scoreFormat, and both constants here", version, got,
+			want)
 	}
 }
 

@@ -23,12 +23,15 @@ func gallery(t *testing.T) *house {
 	h.cacheBytes = 256 << 20 // a shard of less is too small for a whole page
 	h.startEdge()
 	for i := range 25 {
-		h.ranked(fieldmark.Slug(fmt.Sprintf("brand-%d", i)), []string{"tools", "food"}[i%2], []string{"en", "de-AT", "ja"}[i%3],
+		h.ranked(fieldmark.Slug(fmt.Sprintf("brand-%d", i)), []string{"tools", "food"}[i%2],
+			[]string{"en", "de-AT", "ja"}[i%3],
 			found{ago: 40 * day, words: int64(60 + 8*i)}, found{words: int64(300 - 9*i)})
 	}
-	h.ranked("acme", "tools", "en", found{ago: 100 * day, words: 100}, found{ago: 10 * day, words: 250}, found{words: 300})
+	h.ranked("acme", "tools", "en", found{ago: 100 * day, words: 100}, found{ago: 10 * day, words: 250},
+		found{words: 300})
 	h.sample("acme,perplexity,sonar,api,en,v1,sha256:ab,20,0,5,100,64,90,41,120,50,45,2026-11-01,2026-11-10,lab,")
-	_, _, err := h.service.Brands.Put(t.Context(), fieldmark.Brand{Slug: "fern-gully", Name: "Fern Gully", URL: "https://fern.example/", Niche: "gardens", Language: "en", Public: true})
+	_, _, err := h.service.Brands.Put(t.Context(), fieldmark.Brand{Slug: "fern-gully", Name: "Fern Gully",
+		URL: "https://fern.example/", Niche: "gardens", Language: "en", Public: true})
 	must(t, err)
 	h.until("all are ranked", func() bool {
 		return h.listed("").Total == 26 && strings.Contains(h.get("/?q=fern").body, "/brands/fern-gully")
@@ -57,14 +60,17 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *house) {
 	}
 	pressed("/static/" + between(h.get("/").body, "/static/site.", ".css"))
 	for path, wire := range map[string]int{
-		"/": maxWire, "/?q=brand-1&niche=tools": maxWire, "/brands/acme": maxWire, "/brands/fern-gully": maxWire, "/badges?slug=acme&style=card": maxWire,
-		"/llms-txt": maxWire, "/methodology": maxWire, "/developers": maxWire, "/about": maxWire, "/status": maxWire, "/brands/nobody": 0,
+		"/": maxWire, "/?q=brand-1&niche=tools": maxWire, "/brands/acme": maxWire, "/brands/fern-gully": maxWire,
+		"/badges?slug=acme&style=card": maxWire,
+		"/llms-txt":                    maxWire, "/methodology": maxWire, "/developers": maxWire, "/about": maxWire,
+		"/status": maxWire, "/brands/nobody": 0,
 	} {
 		if path == "/" || path == "/brands/acme" || path == "/methodology" || path == "/developers" {
 			pressed(path)
 		}
 		p := b.Open(t, h.base+path, browsertest.View{Width: 360, Height: 740, Dark: true})
-		p.Until(t, "all is loaded", `document.readyState == "complete" && [...document.images].every(i => i.complete || i.loading == "lazy")`)
+		p.Until(t, "all is loaded",
+			`document.readyState == "complete" && [...document.images].every(i => i.complete || i.loading == "lazy")`)
 		if got := p.Bytes(); wire > 0 && got > wire {
 			t.Errorf("%s: %d bytes over the wire, want at most %d", path, got, wire)
 		} else {
@@ -101,22 +107,27 @@ func findBrands(t *testing.T, b *browsertest.Browser, h *house) {
 	p.Until(t, "the address leads here again", `location.search == "?q=ACM"`)
 	p.Ask(t, set("q", ""), &done)
 	p.Ask(t, set("niche", "food"), &done)
-	p.Until(t, "the food brands are shown", `document.querySelector(".narrowed span")?.textContent == "12 brands in food"`)
+	p.Until(t, "the food brands are shown",
+		`document.querySelector(".narrowed span")?.textContent == "12 brands in food"`)
 	p.Ask(t, set("q", "fern"), &done)
-	p.Until(t, "a brand without a rank is found", `document.querySelector(".also a")?.getAttribute("href") == "/brands/fern-gully"`)
+	p.Until(t, "a brand without a rank is found",
+		`document.querySelector(".also a")?.getAttribute("href") == "/brands/fern-gully"`)
 	p.Check(t)
 
 	plain := b.Open(t, h.base+"/", browsertest.View{NoScript: true})
 	plain.Do(t, "search without scripts", chromedp.SendKeys(chromedp.CSS("#q"), "acm\r"))
 	plain.Until(t, "Acme is found", `document.readyState == "complete" && `+names+` == "ACME"`)
 	var query string
-	if plain.Ask(t, "location.search", &query); query != "?q=acm&niche=&language=&minConfidence=&basis=" && query != "?q=acm&niche=&language=&minConfidence=" {
+	if plain.Ask(t, "location.search", &query); query != "?q=acm&niche=&language=&minConfidence=&basis=" &&
+		query != "?q=acm&niche=&language=&minConfidence=" {
 		t.Errorf("the form asks %q", query)
 	}
-	if other := h.get("/?niche=tools"); !strings.Contains(other.body, `<link rel="canonical" href="`+h.base+`/?niche=tools">`) {
+	if other := h.get("/?niche=tools"); !strings.Contains(other.body,
+		`<link rel="canonical" href="`+h.base+`/?niche=tools">`) {
 		t.Errorf("a list of one field of work has no address of its own: %.900s", other.body)
 	}
-	for path, want := range map[string]string{"/?q=" + strings.Repeat("x", 101): "400", "/?niche=none": "200", "/?q=%00%ff": "400"} {
+	for path, want := range map[string]string{"/?q=" + strings.Repeat("x", 101): "400", "/?niche=none": "200",
+		"/?q=%00%ff": "400"} {
 		if a := h.get(path); fmt.Sprint(a.status) != want {
 			t.Errorf("%s: %d, want %s", path, a.status, want)
 		}
@@ -131,14 +142,17 @@ func buildBadge(t *testing.T, b *browsertest.Browser, h *house) {
 	p.Until(t, "the badge is shown", `document.querySelector("#result img")?.naturalWidth == 138`)
 	p.Ask(t, set("style", "card"), &done)
 	p.Ask(t, set("lang", "de"), &done)
-	p.Until(t, "the card is shown", `document.querySelector("#result img")?.getAttribute("src") == "/api/badge/acme?style=card&lang=de"`)
+	p.Until(t, "the card is shown",
+		`document.querySelector("#result img")?.getAttribute("src") == "/api/badge/acme?style=card&lang=de"`)
 	p.Do(t, "copy", chromedp.Click(chromedp.CSS(`#result .copy[aria-label="Copy HTML"]`)))
 	p.Until(t, "the button says so", `document.querySelector("#result .copy").textContent == "Copied"`)
-	if got := p.Clipboard(t); !strings.HasPrefix(got, `<a href="`+h.base+`/brands/acme"><img src="`+h.base+`/api/badge/acme?style=card`) {
+	if got := p.Clipboard(t); !strings.HasPrefix(got, `<a href="`+h.base+`/brands/acme"><img src="`+h.base+
+		`/api/badge/acme?style=card`) {
 		t.Errorf("copied %q", got)
 	}
 	p.Ask(t, set("slug", "nobody"), &done)
-	p.Until(t, "it is said that there is no such brand", `document.querySelector("#result .fault")?.textContent.startsWith("No brand is registered")`)
+	p.Until(t, "it is said that there is no such brand",
+		`document.querySelector("#result .fault")?.textContent.startsWith("No brand is registered")`)
 
 	brand := b.Open(t, h.base+"/brands/acme", browsertest.View{})
 	brand.Do(t, "copy", chromedp.Click(chromedp.CSS(`.copy[aria-label="Copy Markdown"]`)))
@@ -152,15 +166,23 @@ func buildBadge(t *testing.T, b *browsertest.Browser, h *house) {
 // writeLLMs: the form writes a file and marks what is wrong with one.
 func writeLLMs(t *testing.T, b *browsertest.Browser, h *house) {
 	p := b.Open(t, h.base+"/llms-txt", browsertest.Phone)
-	p.Do(t, "fill in the form", chromedp.SendKeys(chromedp.CSS("#name"), "Acme"), chromedp.SendKeys(chromedp.CSS("#niche"), "rockets"),
-		chromedp.SendKeys(chromedp.CSS("#description"), "Acme builds small rockets for schools."), chromedp.SendKeys(chromedp.CSS("#url"), "acme.example"),
+	p.Do(t, "fill in the form", chromedp.SendKeys(chromedp.CSS("#name"), "Acme"),
+		chromedp.SendKeys(chromedp.CSS("#niche"), "rockets"),
+		chromedp.SendKeys(chromedp.CSS("#description"), "Acme builds small rockets for schools."),
+		chromedp.SendKeys(chromedp.CSS("#url"), "acme.example"),
 		chromedp.Click(chromedp.CSS("#write .go")))
-	p.Until(t, "the refusal is beside its field, which has the focus and its text", `document.querySelector("#url-fault")?.textContent.includes("absolute") && document.activeElement?.id == "url" && document.activeElement.value == "acme.example"`)
-	p.Until(t, "a screen reader hears it", `document.querySelector("p.sr[role=status]").textContent.startsWith("Not accepted. ")`)
-	p.Do(t, "correct it", chromedp.Clear(chromedp.CSS("#url")), chromedp.SendKeys(chromedp.CSS("#url"), "https://acme.example"), chromedp.Click(chromedp.CSS("#write .go")))
-	p.Until(t, "the file is shown", `document.querySelector("#result pre")?.textContent.startsWith("# Acme\n\n> Acme builds small rockets") && !document.querySelector("#write .fault")`)
-	p.Do(t, "check a file", chromedp.SendKeys(chromedp.CSS("#content"), "Acme\n## Pages\nprose"), chromedp.Click(chromedp.CSS("#check .go")))
-	p.Until(t, "its lines are marked", `document.querySelectorAll("#result .lines .i-error, #result .lines .i-warning").length > 0`)
+	p.Until(t, "the refusal is beside its field, which has the focus and its text",
+		`document.querySelector("#url-fault")?.textContent.includes("absolute") && document.activeElement?.id == "url" && document.activeElement.value == "acme.example"`)
+	p.Until(t, "a screen reader hears it",
+		`document.querySelector("p.sr[role=status]").textContent.startsWith("Not accepted. ")`)
+	p.Do(t, "correct it", chromedp.Clear(chromedp.CSS("#url")),
+		chromedp.SendKeys(chromedp.CSS("#url"), "https://acme.example"), chromedp.Click(chromedp.CSS("#write .go")))
+	p.Until(t, "the file is shown",
+		`document.querySelector("#result pre")?.textContent.startsWith("# Acme\n\n> Acme builds small rockets") && !document.querySelector("#write .fault")`)
+	p.Do(t, "check a file", chromedp.SendKeys(chromedp.CSS("#content"), "Acme\n## Pages\nprose"),
+		chromedp.Click(chromedp.CSS("#check .go")))
+	p.Until(t, "its lines are marked",
+		`document.querySelectorAll("#result .lines .i-error, #result .lines .i-warning").length > 0`)
 	p.Check(t)
 }
 

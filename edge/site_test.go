@@ -19,8 +19,10 @@ import (
 )
 
 // sitePaths are addresses that Fieldmark's own host answers itself.
-var sitePaths = []string{"/", "/?q=x", "/static/app.css", "/status", "/badges", "/developers", "/llms-txt", "/methodology", "/robots.txt", "/favicon.ico", "/llms.txt",
-	"/sitemap.xml", "/brands/acme", "/api/badge/acme", "/api/v1/score/acme", "/api/v1/leaderboard", "/api/v1/llms-txt", "/internal/v1/events", "/admin", "/api/public/v1/missions"}
+var sitePaths = []string{"/", "/?q=x", "/static/app.css", "/status", "/badges", "/developers", "/llms-txt",
+	"/methodology", "/robots.txt", "/favicon.ico", "/llms.txt",
+	"/sitemap.xml", "/brands/acme", "/api/badge/acme", "/api/v1/score/acme", "/api/v1/leaderboard", "/api/v1/llms-txt",
+	"/internal/v1/events", "/admin", "/api/public/v1/missions"}
 
 // TestSiteHosts: with a site behind the edge, everything on its hosts is the site's,
 // which never sees the node token, and Fieldmark's own host stays as it is.
@@ -118,7 +120,8 @@ func TestNodeTokenStaysHere(t *testing.T) {
 	must(t, err)
 	asks, err := client.New(client.Config{BaseURL: foreign.URL, NodeToken: nodeToken})
 	must(t, err)
-	e, err := edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: "http://edge.example"})
+	e, err := edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken,
+		BaseURL: "http://edge.example"})
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)

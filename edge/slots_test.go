@@ -35,7 +35,8 @@ func TestShareOfNetwork(t *testing.T) {
 	}{
 		{"requests", "POST /docs/held HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n", "x", 4},
 		{"tunnels", socketGet, "", 4},
-		{"uploads", fmt.Sprintf("POST /docs/body HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n", 2*len(lengthy)), lengthy, 32},
+		{"uploads", fmt.Sprintf("POST /docs/body HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n", 2*len(lengthy)),
+			lengthy, 32},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inflight := 32 // half of them at the origin, a quarter of that for one network
@@ -177,7 +178,8 @@ func TestRefusedAlone(t *testing.T) {
 	}()
 	<-held
 	defer close(release)
-	w.wantProblem(w.get("/page", "X-Forwarded-For", "198.51.100.1"), http.StatusServiceUnavailable, fieldmark.CodeOverloaded)
+	w.wantProblem(w.get("/page", "X-Forwarded-For", "198.51.100.1"), http.StatusServiceUnavailable,
+		fieldmark.CodeOverloaded)
 	for i, want := range []string{"stored", "hit"} {
 		a := w.get("/page", "X-Forwarded-For", "198.51.100.2")
 		if status := a.header.Get("Cache-Status"); a.body != "page" || !strings.Contains(status, want) {

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-const socketGet = "GET /docs/socket HTTP/1.1\r\nHost: site.example\r\nUpgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n" +
+const socketGet = "GET /docs/socket HTTP/1.1\r\nHost: site.example\r\nUpgrade: WebSocket\r\nConnection: keep-alive, " +
+	"Upgrade\r\n" +
 	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: https://site.example\r\n"
 
 // echoes answers a WebSocket's handshake (RFC 6455, 4.2.2) and then says back what
@@ -24,7 +25,8 @@ func echoes(t testing.TB) http.HandlerFunc {
 			fmt.Fprint(w, "no socket")
 			return
 		}
-		if r.Header.Get("Upgrade") != "websocket" || r.Header.Get("Connection") != "Upgrade" || r.Header.Get("X-Forwarded-For") == "" || r.Header.Get("Origin") != "https://site.example" {
+		if r.Header.Get("Upgrade") != "websocket" || r.Header.Get("Connection") != "Upgrade" ||
+			r.Header.Get("X-Forwarded-For") == "" || r.Header.Get("Origin") != "https://site.example" {
 			t.Errorf("the origin was asked with %v", r.Header)
 		}
 		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
@@ -34,7 +36,8 @@ func echoes(t testing.TB) http.HandlerFunc {
 			return
 		}
 		defer conn.Close()
-		fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
+		fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "+
+			"Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
 			base64.StdEncoding.EncodeToString(sum[:]))
 		if rw.Flush() != nil {
 			return
@@ -84,7 +87,8 @@ func TestWebSocket(t *testing.T) {
 	}
 	t.Run("the origin ends it", func(t *testing.T) {
 		conn, in, resp := h.socket(socketGet + "\r\n")
-		if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "websocket" || resp.Header.Get("Connection") != "Upgrade" ||
+		if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "websocket" ||
+			resp.Header.Get("Connection") != "Upgrade" ||
 			resp.Header.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
 			t.Fatalf("handshake: %d %v", resp.StatusCode, resp.Header)
 		}

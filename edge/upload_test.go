@@ -96,7 +96,8 @@ func TestUploadStreams(t *testing.T) {
 		must(t, err)
 		resp.Body.Close()
 		runtime.ReadMemStats(&after)
-		if want := fmt.Sprintf("%d of %d, %x, <nil>", size, length, body.sum.Sum32()); string(got) != want || resp.StatusCode != 200 {
+		if want := fmt.Sprintf("%d of %d, %x, <nil>", size, length, body.sum.Sum32()); string(got) != want ||
+			resp.StatusCode != 200 {
 			t.Errorf("length %d: the origin got %d %q, want %q", length, resp.StatusCode, got, want)
 		}
 		// Client, node and origin together; what a node held of the body would be here.
@@ -184,29 +185,34 @@ func TestUploadCut(t *testing.T) {
 		status int
 		heard  string // by the origin; empty: it is not asked
 	}{
-		"a length, whole":               {sized + lengthy + lengthy, 200, fmt.Sprint(2*len(lengthy), " bytes as a whole")},
-		"a length, half":                {sized + lengthy, 400, "cut off"},
-		"a length, nothing of it":       {sized, 400, ""},
-		"chunks, whole":                 {chunked + "0\r\n\r\n", 200, fmt.Sprint(len(lengthy), " bytes as a whole")},
-		"chunks, whole with a trailer":  {chunked + "0\r\nX-Sum: 1\r\n\r\n", 200, fmt.Sprint(len(lengthy), " bytes as a whole")},
-		"chunks without the last":       {chunked, 400, "cut off"},
-		"half a size":                   {chunked + "5", 400, "cut off"},
-		"half a chunk":                  {chunked + "5\r\nab", 400, "cut off"},
-		"no line break after the data":  {chunked + "5\r\nabcdeX", 400, "cut off"},
-		"the trailer cut off":           {chunked + "0\r\n", 400, "cut off"},
-		"a field of the trailer cut":    {chunked + "0\r\nX-Su", 400, "cut off"},
-		"a length in the trailer":       {chunked + "0\r\nContent-Length: 3\r\n\r\n", 400, "cut off"},
-		"a size that is none":           {chunked + "zz\r\n", 400, "cut off"},
-		"a size with 0x":                {chunked + "0x5\r\nabcde\r\n0\r\n\r\n", 400, "cut off"},
-		"a size ending in LF":           {chunked + "5\nabcde\r\n0\r\n\r\n", 400, "cut off"},
-		"a chunk longer than its size":  {chunked + "1\r\nabc\r\n0\r\n\r\n", 400, "cut off"},
-		"an extension with CR":          {chunked + "1;a\rb\r\na\r\n0\r\n\r\n", 400, "cut off"},
-		"chunks beyond the limit":       {chunked + chunk(lengthy) + chunk("x") + "0\r\n\r\n", 413, "cut off"},
-		"a length beyond the limit":     {strings.Replace(sized, "\r\n\r\n", "0\r\n\r\n", 1) + lengthy, 413, ""},
-		"the same, waiting for leave":   {strings.Replace(sized, "\r\n\r\n", "0\r\nExpect: 100-continue\r\n\r\n", 1), 413, ""},
-		"chunks to our API":             {strings.Replace(chunked, "/cut", "/api/public/v1/missions", 1) + "0\r\n\r\n", 413, ""},
-		"a length to our API":           {strings.Replace(sized, "/cut", "/api/public/v1/missions", 1), 413, ""},
-		"an import in chunks, too long": {strings.Replace(chunked, "/cut", fieldmark.PathAdminAPI+"v1/imports", 1) + strings.Repeat(chunk(lengthy), fieldmark.MaxBulkBody/len(lengthy)) + "0\r\n\r\n", 413, "cut off"},
+		"a length, whole": {sized + lengthy + lengthy, 200,
+			fmt.Sprint(2*len(lengthy), " bytes as a whole")},
+		"a length, half":          {sized + lengthy, 400, "cut off"},
+		"a length, nothing of it": {sized, 400, ""},
+		"chunks, whole":           {chunked + "0\r\n\r\n", 200, fmt.Sprint(len(lengthy), " bytes as a whole")},
+		"chunks, whole with a trailer": {chunked + "0\r\nX-Sum: 1\r\n\r\n", 200,
+			fmt.Sprint(len(lengthy), " bytes as a whole")},
+		"chunks without the last":      {chunked, 400, "cut off"},
+		"half a size":                  {chunked + "5", 400, "cut off"},
+		"half a chunk":                 {chunked + "5\r\nab", 400, "cut off"},
+		"no line break after the data": {chunked + "5\r\nabcdeX", 400, "cut off"},
+		"the trailer cut off":          {chunked + "0\r\n", 400, "cut off"},
+		"a field of the trailer cut":   {chunked + "0\r\nX-Su", 400, "cut off"},
+		"a length in the trailer":      {chunked + "0\r\nContent-Length: 3\r\n\r\n", 400, "cut off"},
+		"a size that is none":          {chunked + "zz\r\n", 400, "cut off"},
+		"a size with 0x":               {chunked + "0x5\r\nabcde\r\n0\r\n\r\n", 400, "cut off"},
+		"a size ending in LF":          {chunked + "5\nabcde\r\n0\r\n\r\n", 400, "cut off"},
+		"a chunk longer than its size": {chunked + "1\r\nabc\r\n0\r\n\r\n", 400, "cut off"},
+		"an extension with CR":         {chunked + "1;a\rb\r\na\r\n0\r\n\r\n", 400, "cut off"},
+		"chunks beyond the limit":      {chunked + chunk(lengthy) + chunk("x") + "0\r\n\r\n", 413, "cut off"},
+		"a length beyond the limit":    {strings.Replace(sized, "\r\n\r\n", "0\r\n\r\n", 1) + lengthy, 413, ""},
+		"the same, waiting for leave": {strings.Replace(sized, "\r\n\r\n", "0\r\nExpect: 100-continue\r\n\r\n", 1),
+			413, ""},
+		"chunks to our API": {strings.Replace(chunked, "/cut", "/api/public/v1/missions", 1) + "0\r\n\r\n",
+			413, ""},
+		"a length to our API": {strings.Replace(sized, "/cut", "/api/public/v1/missions", 1), 413, ""},
+		"an import in chunks, too long": {strings.Replace(chunked, "/cut", fieldmark.PathAdminAPI+"v1/imports", 1) +
+			strings.Repeat(chunk(lengthy), fieldmark.MaxBulkBody/len(lengthy)) + "0\r\n\r\n", 413, "cut off"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := w.say(tt.sent + smuggled)
@@ -239,7 +245,8 @@ func TestUploadNobodyReads(t *testing.T) {
 		}
 	}
 	hidden := strings.Repeat(smuggled, 12000) // more than an origin reads of what it does not want
-	for _, path := range []string{"/api/badge/acme", "/brands/acme", "/static/x", "/internal/v1/facts", "/early", "/api/v1/methodology"} {
+	for _, path := range []string{"/api/badge/acme", "/brands/acme", "/static/x", "/internal/v1/facts", "/early",
+		"/api/v1/methodology"} {
 		for name, body := range map[string]string{
 			"a length": fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(hidden), hidden),
 			"chunks":   "Transfer-Encoding: chunked\r\n\r\n" + chunk(hidden) + "0\r\n\r\n",
@@ -274,7 +281,8 @@ func TestUploadRefused(t *testing.T) {
 					}
 					served.Go(func() {
 						defer c.Close()
-						if r, err := http.ReadRequest(bufio.NewReader(c)); err != nil || strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) {
+						if r, err := http.ReadRequest(bufio.NewReader(c)); err != nil ||
+							strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) {
 							return
 						}
 						io.WriteString(c, answer)
@@ -296,8 +304,10 @@ func TestUploadRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, want, _ := strings.Cut(answer, "\r\n\r\n")
-				if body, err := io.ReadAll(resp.Body); resp.StatusCode != 413 || string(body) != want || err != nil || !resp.Close {
-					t.Fatalf("answered %d %q, %v, closing %v; want 413 %q and the connection's end", resp.StatusCode, body, err, resp.Close, want)
+				if body, err := io.ReadAll(resp.Body); resp.StatusCode != 413 || string(body) != want || err != nil ||
+					!resp.Close {
+					t.Fatalf("answered %d %q, %v, closing %v; want 413 %q and the connection's end", resp.StatusCode,
+						body, err, resp.Close, want)
 				}
 				c.Close()
 			}
@@ -357,7 +367,8 @@ func TestUploadRoom(t *testing.T) {
 	begin := func() net.Conn {
 		c := w.dial()
 		clients++ // of as many networks, as one has a share alone
-		fmt.Fprintf(c, "POST /slow HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 198.51.100.%d\r\nContent-Length: %d\r\n\r\n%s", clients, 2*len(lengthy), lengthy)
+		fmt.Fprintf(c, "POST /slow HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 198.51.100.%d\r\nContent-Length: "+
+			"%d\r\n\r\n%s", clients, 2*len(lengthy), lengthy)
 		return c
 	}
 	var slow []net.Conn
@@ -392,19 +403,26 @@ func TestUploadAsItCame(t *testing.T) {
 		seen = r
 		said, _ = io.ReadAll(r.Body)
 	}
-	form := "--x\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\n1\r\n--x\r\ncontent-disposition: form-data; name=\"a\"; filename=f\r\nX-Odd: 1\r\n\r\n" + "2\r\n--x--\r\nafterwards"
+	form := "--x\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\n1\r\n--x\r\ncontent-disposition: form-data; " +
+		"name=\"a\"; filename=f\r\nX-Odd: 1\r\n\r\n" + "2\r\n--x--\r\nafterwards"
 	for name, tt := range map[string]struct{ head, body string }{
-		"a form":                     {"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: " + fmt.Sprint(len(form)), form},
-		"a long form":                {"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: " + fmt.Sprint(len(form+lengthy)), form + lengthy},
-		"a trailer":                  {"Trailer: X-Evil\r\nTransfer-Encoding: chunked", chunk("abc") + "0\r\nX-Evil: 1\r\nX-Api-Key: k\r\n\r\n"},
-		"a long one with a trailer":  {"Trailer: X-Evil\r\nTransfer-Encoding: chunked", chunk(lengthy) + "0\r\nX-Evil: 1\r\nX-Api-Key: k\r\n\r\n"},
-		"leave for a short one":      {"Expect: 100-continue\r\nContent-Length: 3", "abc"},
-		"leave for a long one":       {"Expect: 100-continue\r\nContent-Length: " + fmt.Sprint(len(lengthy)), lengthy},
-		"leave for chunks":           {"Expect: 100-continue\r\nTransfer-Encoding: chunked", chunk(lengthy) + "0\r\n\r\n"},
-		"no body, with a length":     {"Content-Length: 0", ""},
-		"no body, in chunks":         {"Transfer-Encoding: chunked", "0\r\n\r\n"},
-		"exactly what is read first": {"Transfer-Encoding: chunked", chunk(lengthy[:proxy.MaxBufferedBody]) + "0\r\n\r\n"},
-		"one byte more":              {"Transfer-Encoding: chunked", chunk(lengthy[:proxy.MaxBufferedBody+1]) + "0\r\n\r\n"},
+		"a form": {"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: " +
+			fmt.Sprint(len(form)), form},
+		"a long form": {"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: " +
+			fmt.Sprint(len(form+lengthy)), form + lengthy},
+		"a trailer": {"Trailer: X-Evil\r\nTransfer-Encoding: chunked",
+			chunk("abc") + "0\r\nX-Evil: 1\r\nX-Api-Key: k\r\n\r\n"},
+		"a long one with a trailer": {"Trailer: X-Evil\r\nTransfer-Encoding: chunked",
+			chunk(lengthy) + "0\r\nX-Evil: 1\r\nX-Api-Key: k\r\n\r\n"},
+		"leave for a short one": {"Expect: 100-continue\r\nContent-Length: 3", "abc"},
+		"leave for a long one":  {"Expect: 100-continue\r\nContent-Length: " + fmt.Sprint(len(lengthy)), lengthy},
+		"leave for chunks": {"Expect: 100-continue\r\nTransfer-Encoding: chunked",
+			chunk(lengthy) + "0\r\n\r\n"},
+		"no body, with a length": {"Content-Length: 0", ""},
+		"no body, in chunks":     {"Transfer-Encoding: chunked", "0\r\n\r\n"},
+		"exactly what is read first": {"Transfer-Encoding: chunked",
+			chunk(lengthy[:proxy.MaxBufferedBody]) + "0\r\n\r\n"},
+		"one byte more": {"Transfer-Encoding: chunked", chunk(lengthy[:proxy.MaxBufferedBody+1]) + "0\r\n\r\n"},
 	} {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
 			c := w.dial()
@@ -425,13 +443,17 @@ func TestUploadAsItCame(t *testing.T) {
 				want := tt.body
 				if strings.Contains(tt.head, "chunked") {
 					var b bytes.Buffer
-					r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + tt.body)))
+					r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(
+						"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + tt.body)))
 					must(t, err)
 					io.Copy(&b, r.Body)
 					want = b.String()
 				}
-				if string(said) != want || seen.Method != method || seen.Header.Get("X-Evil")+seen.Header.Get("X-Api-Key")+seen.Header.Get("Expect") != "" || len(seen.Trailer) > 0 {
-					t.Errorf("%s of %s: the origin got %s, %d bytes, %v; want %d as they came", method, name, seen.Method, len(said), seen.Header, len(want))
+				if string(said) != want || seen.Method != method ||
+					seen.Header.Get("X-Evil")+seen.Header.Get("X-Api-Key")+seen.Header.Get("Expect") != "" ||
+					len(seen.Trailer) > 0 {
+					t.Errorf("%s of %s: the origin got %s, %d bytes, %v; want %d as they came", method, name,
+						seen.Method, len(said), seen.Header, len(want))
 				}
 			}
 			c.Close()
@@ -528,7 +550,8 @@ func pacedEdge(t *testing.T, change func(*edge.Config), origin http.RoundTripper
 	must(t, err)
 	api, err := client.New(client.Config{BaseURL: target.String(), NodeToken: nodeToken, Transport: origin})
 	must(t, err)
-	cfg := edge.Config{Origin: api, OriginURL: target, NodeToken: nodeToken, BaseURL: "http://a", CacheBytes: 1 << 20, Transport: origin}
+	cfg := edge.Config{Origin: api, OriginURL: target, NodeToken: nodeToken, BaseURL: "http://a", CacheBytes: 1 << 20,
+		Transport: origin}
 	if change != nil {
 		change(&cfg)
 	}

@@ -30,7 +30,8 @@ func TestSignIn(t *testing.T) {
 		if err != nil || len(token) < 43 {
 			t.Fatalf("sign in: %q, %v", token, err)
 		}
-		if in, err := w.Access.Sessions.Get(ctx, token); in.User != "root" || in.Role != fieldmark.RoleAdmin || err != nil {
+		if in, err := w.Access.Sessions.Get(ctx, token); in.User != "root" || in.Role != fieldmark.RoleAdmin ||
+			err != nil {
 			t.Errorf("session of %+v, %v; want root", in, err)
 		}
 		for _, none := range []string{"", "x", token + "x"} {
@@ -76,7 +77,8 @@ func TestSetAdminPasswordComplains(t *testing.T) {
 		{"root", "aaaaaaaaaaaaaaaa", []string{"/password"}},
 		{"root", "PasswordPassword", []string{"/password"}},
 	} {
-		wantFields(t, tt.user+" "+tt.password, w.Access.Admins.SetPassword(t.Context(), tt.user, tt.password), tt.want...)
+		wantFields(t, tt.user+" "+tt.password, w.Access.Admins.SetPassword(t.Context(), tt.user, tt.password),
+			tt.want...)
 	}
 }
 
@@ -127,7 +129,8 @@ func TestFailuresDelay(t *testing.T) {
 				time.Sleep(e.RetryAfter) // virtual
 			}
 		}
-		if _, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword}); err != nil {
+		if _, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root",
+			Password: goodPassword}); err != nil {
 			t.Errorf("the right password after the delay: %v", err)
 		}
 		_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: "a wrong password"})
@@ -146,7 +149,8 @@ func TestGuessesAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 60 {
 		all.Go(func() {
-			_, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: "a wrong password"})
+			_, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root",
+				Password: "a wrong password"})
 			switch {
 			case fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials):
 				tried.Add(1)

@@ -15,11 +15,13 @@ import (
 // fire sends the notification of one alert that fires and returns the report.
 func (w *world) fire(t testing.TB, key string, cooldown time.Duration) fieldmark.AlertReport {
 	t.Helper()
-	n, err := alert.Decode([]byte(fmt.Sprintf(`{"groupKey":%q,"status":"firing","alerts":[{"status":"firing","labels":{"alertname":"Down"}}]}`, key)))
+	n, err := alert.Decode([]byte(fmt.Sprintf(
+		`{"groupKey":%q,"status":"firing","alerts":[{"status":"firing","labels":{"alertname":"Down"}}]}`, key)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := w.Missions.ReceiveAlerts(t.Context(), access.DefaultAccount, n, mission.AlertOptions{Options: alert.Options{Source: "am"}, Cooldown: cooldown})
+	report, err := w.Missions.ReceiveAlerts(t.Context(), access.DefaultAccount, n,
+		mission.AlertOptions{Options: alert.Options{Source: "am"}, Cooldown: cooldown})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +40,8 @@ func TestTwoOriginsOpenPendingAlerts(t *testing.T) {
 			if _, err := w.Missions.Complete(t.Context(), id); err != nil {
 				t.Error(err)
 			}
-			if r := w.fire(t, fmt.Sprint(i), time.Second); r.Merged+r.Created != 1 { // on a slow machine the second is over
+			// on a slow machine the second is over
+			if r := w.fire(t, fmt.Sprint(i), time.Second); r.Merged+r.Created != 1 {
 				t.Errorf("alert %d: %+v, want it merged", i, r)
 			}
 		})
@@ -49,7 +52,8 @@ func TestTwoOriginsOpenPendingAlerts(t *testing.T) {
 		defer stop()
 	}
 	count := func() int {
-		page, err := a.Missions.List(t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Limit: fieldmark.MaxMissionLimit})
+		page, err := a.Missions.List(t.Context(), access.DefaultAccount,
+			fieldmark.MissionFilter{Limit: fieldmark.MaxMissionLimit})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,9 @@ import (
 func BenchmarkAuditThousand(b *testing.B) {
 	const brands = 1000
 	var asked atomic.Int64
-	page := "<!doctype html><html lang=en><title>Acme makes anvils</title><main><h1>Acme</h1>" + strings.Repeat("<p>Anvils of 20 kg for 30 %% of everyone, <a href=/about>about</a> <a href=/contact>contact</a>.", 60) + "</main></html>"
+	page := "<!doctype html><html lang=en><title>Acme makes anvils</title><main><h1>Acme</h1>" +
+		strings.Repeat("<p>Anvils of 20 kg for 30 %% of everyone, <a href=/about>about</a> <a "+
+			"href=/contact>contact</a>.", 60) + "</main></html>"
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		time.Sleep(20 * time.Millisecond)
@@ -53,7 +55,9 @@ func BenchmarkAuditThousand(b *testing.B) {
 		w := newWorld(b)
 		var list []fieldmark.Brand
 		for i := range brands {
-			list = append(list, fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprintf("b%04d", i)), Name: "Acme", URL: fmt.Sprintf("http://127.1.%d.%d:%d/", i/250, i%250+1, port), Niche: "tools", Language: "en", Public: true})
+			list = append(list, fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprintf("b%04d", i)), Name: "Acme",
+				URL: fmt.Sprintf("http://127.1.%d.%d:%d/", i/250, i%250+1, port), Niche: "tools", Language: "en",
+				Public: true})
 		}
 		if report, err := w.Brands.Import(b.Context(), list); err != nil || report.Added != brands {
 			b.Fatalf("import: %+v, %v", report, err)

@@ -15,7 +15,8 @@ import (
 )
 
 func ada(ctx context.Context) context.Context {
-	return auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: "ada", Address: "192.0.2.1", Agent: "a\x00\xffb", Request: "req_1"})
+	return auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: "ada", Address: "192.0.2.1",
+		Agent: "a\x00\xffb", Request: "req_1"})
 }
 
 // tamper runs statements as somebody with a way into the database would.
@@ -68,7 +69,8 @@ func TestAuditLog(t *testing.T) {
 	}
 	_, err = w.Access.Keys.Create(ctx, "nobody", intake)
 	wantCode(t, "a key for nobody", err, fieldmark.CodeNotFound)
-	e, err := w.Webhooks.CreateEndpoint(ctx, "acme", fieldmark.EndpointRequest{URL: "https://127.0.0.1:9/x", EndpointSettings: fieldmark.EndpointSettings{Headers: map[string]string{"X-Secret": "hunter2-in-a-header"}}})
+	e, err := w.Webhooks.CreateEndpoint(ctx, "acme", fieldmark.EndpointRequest{URL: "https://127.0.0.1:9/x",
+		EndpointSettings: fieldmark.EndpointSettings{Headers: map[string]string{"X-Secret": "hunter2-in-a-header"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,17 +87,20 @@ func TestAuditLog(t *testing.T) {
 	var acts []string
 	for _, entry := range log {
 		acts = append(acts, entry.Act)
-		if text := string(entry.Before) + string(entry.After); strings.Contains(text, k.Token) || strings.Contains(text, e.Secret) || strings.Contains(text, "hunter2") {
+		if text := string(entry.Before) + string(entry.After); strings.Contains(text, k.Token) ||
+			strings.Contains(text, e.Secret) || strings.Contains(text, "hunter2") {
 			t.Errorf("entry %d holds a secret: %s", entry.Number, text)
 		}
 		if entry.Actor != "ada" || entry.Address != "192.0.2.1" || entry.Agent != "ab" || entry.Request != "req_1" {
 			t.Errorf("entry %d is by %+v", entry.Number, entry)
 		}
 	}
-	if got, want := strings.Join(acts, " "), "something endpoint.create key.revoke key.create account.create"; got != want {
+	if got, want := strings.Join(acts,
+		" "), "something endpoint.create key.revoke key.create account.create"; got != want {
 		t.Fatalf("acts %q, want %q", got, want)
 	}
-	if before, after := string(log[2].Before), string(log[2].After); strings.Contains(before, "leaked") || !strings.Contains(after, `"revokedReason":"leaked"`) {
+	if before, after := string(log[2].Before), string(log[2].After); strings.Contains(before, "leaked") ||
+		!strings.Contains(after, `"revokedReason":"leaked"`) {
 		t.Errorf("revoked from %s to %s", before, after)
 	}
 	if mine, err := w.AuditLog.List(t.Context(), 0, "ada", k.ID, 100); len(mine) != 2 || err != nil {
@@ -122,7 +127,8 @@ func TestAuditLogShowsTampering(t *testing.T) {
 	} {
 		w := newWorld(t)
 		for i := range 4 {
-			if _, _, err := w.Access.Accounts.Put(ada(t.Context()), fmt.Sprint("a", i), fieldmark.AccountRequest{Name: "A"}); err != nil {
+			if _, _, err := w.Access.Accounts.Put(ada(t.Context()), fmt.Sprint("a", i),
+				fieldmark.AccountRequest{Name: "A"}); err != nil {
 				t.Fatal(err)
 			}
 		}

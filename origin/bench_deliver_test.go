@@ -92,11 +92,14 @@ func (s *wireSink) url(i int) string { return fmt.Sprintf("http://%s/%d", s.Addr
 // BenchmarkDeliver drains webhooks that wait for twenty endpoints, each attempt
 // written down, beside the claims and updates that this takes and nothing else.
 func BenchmarkDeliver(b *testing.B) {
-	b.Run("sqlite/drain", func(b *testing.B) { benchDrain(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")}) })
+	b.Run("sqlite/drain",
+		func(b *testing.B) { benchDrain(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")}) })
 	b.Run("sqlite/raw", func(b *testing.B) {
-		benchClaims(b, "sqlite", "file:"+filepath.Join(b.TempDir(), "raw.db")+"?_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(5000)")
+		benchClaims(b, "sqlite", "file:"+filepath.Join(b.TempDir(), "raw.db")+
+			"?_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(5000)")
 	})
-	b.Run("sqlite/latency", func(b *testing.B) { benchLatency(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")}) })
+	b.Run("sqlite/latency",
+		func(b *testing.B) { benchLatency(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")}) })
 	b.Run("postgres/drain", func(b *testing.B) { benchDrain(b, storetest.DurablePostgres(b)) })
 	b.Run("postgres/raw", func(b *testing.B) { benchClaims(b, "pgx", storetest.DurablePostgres(b).URL) })
 	b.Run("postgres/latency", func(b *testing.B) { benchLatency(b, storetest.DurablePostgres(b)) })
@@ -177,7 +180,8 @@ func benchClaims(b *testing.B, driver, address string) {
 			return err
 		})
 		inTx(from, to, func(tx *sql.Tx, id string) error {
-			if _, err := tx.Exec(`INSERT INTO raw_attempt (delivery, number, at, body) VALUES ($1, 1, 1, '')`, id); err != nil {
+			if _, err := tx.Exec(`INSERT INTO raw_attempt (delivery, number, at, body) VALUES ($1, 1, 1, '')`,
+				id); err != nil {
 				return err
 			}
 			_, err := tx.Exec(`UPDATE raw_delivery SET state = 'done', owner = NULL WHERE id = $1`, id)

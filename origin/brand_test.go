@@ -50,7 +50,8 @@ func TestPutBrand(t *testing.T) {
 			t.Errorf("read %+v, %v; want %+v", read, err, got)
 		}
 		e := w.events(t)[2]
-		if e.Type != fieldmark.EventBrandChanged || e.Brand != "acme" || !cmp.Equal(e.Tags, []fieldmark.Tag{"brand:acme"}) {
+		if e.Type != fieldmark.EventBrandChanged || e.Brand != "acme" ||
+			!cmp.Equal(e.Tags, []fieldmark.Tag{"brand:acme"}) {
 			t.Errorf("event of the change: %+v", e)
 		}
 		_, err = w.Brands.Get(ctx, "nobody")
@@ -62,7 +63,8 @@ func TestPutBrandComplains(t *testing.T) {
 	w := newWorld(t)
 	_, _, err := w.Brands.Put(t.Context(), fieldmark.Brand{URL: "ftp://x", Description: "\x00"})
 	wantFields(t, "nothing right", err, "/slug", "/name", "/url", "/niche", "/language", "/description")
-	for _, bad := range []string{"", "acme.example", "https://", "http://user@acme.example/", "https://acme.example/" + strings.Repeat("a", 2048),
+	for _, bad := range []string{"", "acme.example", "https://", "http://user@acme.example/",
+		"https://acme.example/" + strings.Repeat("a", 2048),
 		"javascript:alert(1)", "https://acme.example/\n"} {
 		b := acme
 		b.URL = bad
@@ -159,10 +161,12 @@ func TestRecordFacts(t *testing.T) {
 			before := w.head(t)
 			changed, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now(), words))
 			if err != nil || changed != wantChanged || w.types(t, before) != wantEvents {
-				t.Errorf("record %d words: changed %v, %v, events %q; want %v, %q", words, changed, err, w.types(t, before), wantChanged, wantEvents)
+				t.Errorf("record %d words: changed %v, %v, events %q; want %v, %q", words, changed, err,
+					w.types(t, before), wantChanged, wantEvents)
 			}
 			state, asOf, err := w.Brands.State(ctx, "acme")
-			if err != nil || asOf != w.head(t) || state.Facts == nil || !state.Facts.AsOf.Std().Equal(fieldmark.At(time.Now()).Std()) {
+			if err != nil || asOf != w.head(t) || state.Facts == nil ||
+				!state.Facts.AsOf.Std().Equal(fieldmark.At(time.Now()).Std()) {
 				t.Fatalf("state: %+v as of %d, %v", state, asOf, err)
 			}
 			if d, err := state.Facts.Digest(); d != state.FactsDigest || err != nil {
@@ -221,11 +225,13 @@ func TestImportReportIsBounded(t *testing.T) {
 	brands := make([]fieldmark.Brand, 1500) // each without a name, an address, a niche
 	report, err := w.Brands.Import(t.Context(), brands)
 	if err != nil || len(report.Rejected) != 1000 || report.Omitted < 500 || report.Rejected[0].Pointer != "/0/slug" {
-		t.Errorf("report of 1,500 bad brands: %d problems, %d omitted, %v; want 1,000 and the others omitted", len(report.Rejected), report.Omitted, err)
+		t.Errorf("report of 1,500 bad brands: %d problems, %d omitted, %v; want 1,000 and the others omitted",
+			len(report.Rejected), report.Omitted, err)
 	}
 	lines := make([]brand.SampleRow, 1500)
 	samples, err := w.Brands.Samples.Import(t.Context(), "key_1", "sha256:0", lines)
 	if err != nil || len(samples.Rejected) != 1000 || samples.Omitted < 500 {
-		t.Errorf("report of 1,500 bad samples: %d problems, %d omitted, %v; want 1,000 and the others omitted", len(samples.Rejected), samples.Omitted, err)
+		t.Errorf("report of 1,500 bad samples: %d problems, %d omitted, %v; want 1,000 and the others omitted",
+			len(samples.Rejected), samples.Omitted, err)
 	}
 }

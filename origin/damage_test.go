@@ -62,7 +62,8 @@ func TestFailingReplayStopsNoOther(t *testing.T) {
 	bad := createEndpoint(t, w, r.URL+"/bad", "mission.created")
 	good := createEndpoint(t, w, r.URL+"/good", "mission.created")
 	for _, id := range []string{bad.ID, good.ID} { // the oldest runs first
-		if _, err := w.Webhooks.StartReplay(t.Context(), "", id, fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
+		if _, err := w.Webhooks.StartReplay(t.Context(), "", id,
+			fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,8 +82,12 @@ func TestReplayContainsEventsOfAClockAhead(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(204))
 	ahead := store.Event{Account: access.DefaultAccount, Subject: "msn_1", Event: fieldmark.Event{
-		ID: "evt_ahead", Type: fieldmark.EventMissionCreated, Time: fieldmark.At(time.Now().Add(5 * time.Second)), Data: []byte(`{}`)}}
-	if err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.AppendEvent(ctx, &ahead) }); err != nil {
+		ID: "evt_ahead", Type: fieldmark.EventMissionCreated, Time: fieldmark.At(time.Now().Add(5 * time.Second)),
+		Data: []byte(`{}`)}}
+	if err := w.Store.Write(t.Context(), func(ctx context.Context,
+		tx *store.Tx) error {
+		return tx.AppendEvent(ctx, &ahead)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	openMission(t, w, "behind")

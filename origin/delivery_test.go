@@ -91,8 +91,10 @@ func TestOutageHoldsMessages(t *testing.T) {
 				t.Errorf("after the receiver came back: %+v", d)
 			}
 		}
-		if e := w.endpoint(t, p.ID); e.Circuit != fieldmark.CircuitClosed || e.FailingSince != nil || e.LastSuccessAt == nil || most > 6 {
-			t.Errorf("at the end: %+v, %d attempts for one message at most; want closed, and no message worn out", e, most)
+		if e := w.endpoint(t, p.ID); e.Circuit != fieldmark.CircuitClosed || e.FailingSince != nil ||
+			e.LastSuccessAt == nil || most > 6 {
+			t.Errorf("at the end: %+v, %d attempts for one message at most; want closed, and no message worn out", e,
+				most)
 		}
 	})
 }
@@ -109,16 +111,19 @@ func TestPausedEndpointLosesNothing(t *testing.T) {
 		got = append(got, string(e.Type))
 	})
 	for choice, want := range map[fieldmark.HeldChoice][]string{
-		"":                    {"mission.completed", "mission.created", "mission.created", "mission.dispatched", "mission.started"},
-		fieldmark.HeldNewest:  {"mission.completed", "mission.created"},
-		fieldmark.HeldSkip:    {},
-		fieldmark.HeldDeliver: {"mission.completed", "mission.created", "mission.created", "mission.dispatched", "mission.started"},
+		"": {"mission.completed", "mission.created", "mission.created", "mission.dispatched",
+			"mission.started"},
+		fieldmark.HeldNewest: {"mission.completed", "mission.created"},
+		fieldmark.HeldSkip:   {},
+		fieldmark.HeldDeliver: {"mission.completed", "mission.created", "mission.created", "mission.dispatched",
+			"mission.started"},
 	} {
 		w := newWorld(t)
 		got = []string{}
 		p := createEndpoint(t, w, r.URL)
 		stop := w.run(t)
-		if e := w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointPaused), Reason: "we move"}); e.State != fieldmark.EndpointPaused || e.StateReason != "we move" {
+		if e := w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointPaused),
+			Reason: "we move"}); e.State != fieldmark.EndpointPaused || e.StateReason != "we move" {
 			t.Errorf("paused: %+v", e)
 		}
 		m := openMission(t, w, "a")
@@ -130,10 +135,12 @@ func TestPausedEndpointLosesNothing(t *testing.T) {
 			t.Errorf("while paused: %v, want 5 held", states(list))
 		}
 		// What waits for its receiver must not raise the alarm about ours.
-		if v, err := w.Vitals(t.Context()); v.Held != 5 || v.Backlog != 0 || v.Oldest != 0 || v.Stopped != 1 || err != nil {
+		if v, err := w.Vitals(t.Context()); v.Held != 5 || v.Backlog != 0 || v.Oldest != 0 || v.Stopped != 1 ||
+			err != nil {
 			t.Errorf("vitals while paused: %+v, %v; want 5 held, no backlog, one stopped", v, err)
 		}
-		if e := w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointEnabled), Held: choice}); e.State != fieldmark.EndpointEnabled || e.StateReason != "" {
+		if e := w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointEnabled),
+			Held: choice}); e.State != fieldmark.EndpointEnabled || e.StateReason != "" {
 			t.Errorf("enabled: %+v", e)
 		}
 		eventually(t, "everything is finished", func() bool {
@@ -160,13 +167,16 @@ func TestReceiverDisables(t *testing.T) {
 		createEndpoint(t, w, other.URL, "webhook.*")
 		stop := w.run(t)
 		openMission(t, w, "a")
-		eventually(t, "the endpoint is disabled", func() bool { return w.endpoint(t, p.ID).State == fieldmark.EndpointDisabled })
+		eventually(t, "the endpoint is disabled",
+			func() bool { return w.endpoint(t, p.ID).State == fieldmark.EndpointDisabled })
 		openMission(t, w, "b")
 		eventually(t, "another endpoint hears of it", func() bool { return other.got.Load() == 1 })
 		stop()
 		e := w.endpoint(t, p.ID)
-		if r.got.Load() != 1 || !strings.Contains(e.StateReason, "asked for it") || e.StateAt == nil || !slices.Equal(w.told(t, "webhook."), []string{"webhook.disabled"}) {
-			t.Errorf("%s: %d requests, endpoint %+v, told %v; want one request, a reason, and webhook.disabled", name, r.got.Load(), e, w.told(t, "webhook."))
+		if r.got.Load() != 1 || !strings.Contains(e.StateReason, "asked for it") || e.StateAt == nil ||
+			!slices.Equal(w.told(t, "webhook."), []string{"webhook.disabled"}) {
+			t.Errorf("%s: %d requests, endpoint %+v, told %v; want one request, a reason, and webhook.disabled", name,
+				r.got.Load(), e, w.told(t, "webhook."))
 		}
 	}
 }
@@ -181,7 +191,8 @@ func TestReceiverAborts(t *testing.T) {
 	stop := w.run(t)
 	defer stop()
 	openMission(t, w, "a")
-	eventually(t, "the message is given up", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryFailed] == 1 })
+	eventually(t, "the message is given up",
+		func() bool { return states(w.deliveries(t))[fieldmark.DeliveryFailed] == 1 })
 	if e := w.endpoint(t, p.ID); e.State != fieldmark.EndpointEnabled || w.deliveries(t)[0].Attempts != 1 {
 		t.Errorf("endpoint %+v, %+v; want enabled and one attempt", e, w.deliveries(t))
 	}
@@ -211,8 +222,9 @@ func TestEndpointIsGivenUp(t *testing.T) {
 		} {
 			since := time.Now().Add(-step.failing)
 			err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-				return tx.PutEndpointHealth(ctx, p.ID, fmt.Sprintf(`{"failingSince":%q,"lastFailure":%q,"failed":12,"warned":%d}`,
-					fieldmark.At(since), fieldmark.At(time.Now()), step.warned), since, time.Time{})
+				return tx.PutEndpointHealth(ctx, p.ID,
+					fmt.Sprintf(`{"failingSince":%q,"lastFailure":%q,"failed":12,"warned":%d}`,
+						fieldmark.At(since), fieldmark.At(time.Now()), step.warned), since, time.Time{})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -224,7 +236,8 @@ func TestEndpointIsGivenUp(t *testing.T) {
 		}
 		openMission(t, w, "later")
 		e := w.endpoint(t, p.ID)
-		if n := states(w.deliveries(t)); n[fieldmark.DeliveryHeld] != 2 || e.State != fieldmark.EndpointDisabled || !strings.Contains(e.StateReason, "5 days") {
+		if n := states(w.deliveries(t)); n[fieldmark.DeliveryHeld] != 2 || e.State != fieldmark.EndpointDisabled ||
+			!strings.Contains(e.StateReason, "5 days") {
 			t.Errorf("deliveries %v, endpoint %+v; want two held and disabled", n, e)
 		}
 		fine := status(204)
@@ -256,8 +269,9 @@ func TestOrderingByMission(t *testing.T) {
 		defer mu.Unlock()
 		order[m.ID] = append(order[m.ID], string(e.Type))
 	})
-	_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, EndpointSettings: fieldmark.EndpointSettings{
-		Ordering: fieldmark.OrderingMission, Retry: &fieldmark.RetryPolicy{Steps: []int{1, 1, 1, 1, 1}}}})
+	_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+		fieldmark.EndpointRequest{URL: r.URL, EndpointSettings: fieldmark.EndpointSettings{
+			Ordering: fieldmark.OrderingMission, Retry: &fieldmark.RetryPolicy{Steps: []int{1, 1, 1, 1, 1}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +287,8 @@ func TestOrderingByMission(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	for id, got := range order {
-		if want := []string{"mission.created", "mission.dispatched", "mission.started", "mission.completed"}; !slices.Equal(got, want) {
+		if want := []string{"mission.created", "mission.dispatched", "mission.started",
+			"mission.completed"}; !slices.Equal(got, want) {
 			t.Errorf("mission %s arrived as %v, want %v", id, got, want)
 		}
 	}
@@ -286,8 +301,9 @@ func TestRateLimit(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
-			EndpointSettings: fieldmark.EndpointSettings{RateLimit: 2}})
+		_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+			fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+				EndpointSettings: fieldmark.EndpointSettings{RateLimit: 2}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,10 +332,12 @@ func TestRotateSecret(t *testing.T) {
 		t.Fatalf("rotate: %+v, %v", n, err)
 	}
 	n, err = w.Webhooks.RotateSecret(t.Context(), "", p.ID, fieldmark.SecretRequest{Signing: fieldmark.SigningV1a})
-	if err != nil || len(n.OldSecretsUntil) != 2 || n.Signing != fieldmark.SigningV1a || !strings.HasPrefix(n.PublicKey, "whpk_") || !strings.HasPrefix(n.Secret, "whsk_") {
+	if err != nil || len(n.OldSecretsUntil) != 2 || n.Signing != fieldmark.SigningV1a ||
+		!strings.HasPrefix(n.PublicKey, "whpk_") || !strings.HasPrefix(n.Secret, "whsk_") {
 		t.Fatalf("rotate to v1a: %+v, %v", n, err)
 	}
-	if keys, err := w.Webhooks.PublicKeys(t.Context(), p.ID); err != nil || len(keys.Keys) != 1 || keys.Keys[0].Curve != "Ed25519" {
+	if keys, err := w.Webhooks.PublicKeys(t.Context(), p.ID); err != nil || len(keys.Keys) != 1 ||
+		keys.Keys[0].Curve != "Ed25519" {
 		t.Errorf("public keys %+v, %v; want one", keys, err)
 	}
 	for range 2 {
@@ -332,7 +350,8 @@ func TestRotateSecret(t *testing.T) {
 	if n, err = w.Webhooks.RotateSecret(t.Context(), "", p.ID, hours(0)); err != nil || len(n.OldSecretsUntil) != 0 {
 		t.Errorf("rotate at once: %+v, %v; want no secret from before", n, err)
 	}
-	if rows, err := w.Store.Endpoints(t.Context(), "", time.Now(), 10); err != nil || strings.Contains(fmt.Sprintf("%+v", rows), strings.TrimPrefix(n.Secret, "whsk_")) {
+	if rows, err := w.Store.Endpoints(t.Context(), "", time.Now(), 10); err != nil ||
+		strings.Contains(fmt.Sprintf("%+v", rows), strings.TrimPrefix(n.Secret, "whsk_")) {
 		t.Errorf("the record shows a secret: %+v, %v", rows, err)
 	}
 }

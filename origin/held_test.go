@@ -22,18 +22,21 @@ var workerID = regexp.MustCompile(`worker=(\w+)`)
 func TestOnlyWorkAtHandKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		compare := func(ctx context.Context, _, _ []byte, _ func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
+		compare := func(ctx context.Context, _, _ []byte,
+			_ func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
 			<-ctx.Done() // busy until the end
 			return fieldmark.ModuleComparison{}, ctx.Err()
 		}
 		var err error
-		w.Service, err = origin.New(origin.Config{Store: w.Store, Secret: appSecret, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
+		w.Service, err = origin.New(origin.Config{Store: w.Store, Secret: appSecret,
+			Log:     slog.New(slog.NewTextHandler(w.Log, nil)),
 			Checker: module.Checker{Compare: compare}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := openMission(t, w, "a")
-		policy := fieldmark.SLAPolicy{Priority: m.Priority, ResponseMinutes: 1, OnsiteMinutes: 600, ResolutionMinutes: 6000, Calendar: fieldmark.CalendarAlways}
+		policy := fieldmark.SLAPolicy{Priority: m.Priority, ResponseMinutes: 1, OnsiteMinutes: 600,
+			ResolutionMinutes: 6000, Calendar: fieldmark.CalendarAlways}
 		if _, err := w.Missions.SLA.PutPolicy(t.Context(), policy); err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,8 @@ func TestEnableTwiceSkipsNothingDue(t *testing.T) {
 func TestPrepareKeepsTheFirstModule(t *testing.T) {
 	next, cfg := hooked(t)
 	bytes := []byte("another module")
-	ref := fieldmark.ModuleRef{Name: "geo-readiness", Version: "2.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(bytes))}
+	ref := fieldmark.ModuleRef{Name: "geo-readiness", Version: "2.0.0",
+		Digest: fieldmark.DigestOf(sha256.Sum256(bytes))}
 	st := storetest.Open(t, cfg)
 	service := func(module []byte, ref fieldmark.ModuleRef) *origin.Service {
 		s, err := origin.New(origin.Config{Store: st, Secret: appSecret, Module: module, ModuleRef: ref})

@@ -29,7 +29,8 @@ func TestAuthenticate(t *testing.T) {
 	ctx := t.Context()
 	k := createKey(t, w, intake)
 	got, err := w.Access.Keys.Authenticate(ctx, k.Token, access.Caller{})
-	if err != nil || got.ID != k.ID || got.Account != access.DefaultAccount || !got.Allows(fieldmark.ScopeMissionCreate) || got.Allows(fieldmark.ScopeAdmin) {
+	if err != nil || got.ID != k.ID || got.Account != access.DefaultAccount ||
+		!got.Allows(fieldmark.ScopeMissionCreate) || got.Allows(fieldmark.ScopeAdmin) {
 		t.Errorf("authenticated as %+v, %v; want %+v", got, err, k.Key)
 	}
 	if !strings.HasPrefix(k.Token, k.Prefix+"_") || k.ExpiresAt == nil {
@@ -93,7 +94,8 @@ func TestKeyExpires(t *testing.T) {
 		time.Sleep(24 * time.Hour) // virtual
 		_, err := w.Access.Keys.Authenticate(t.Context(), short.Token, access.Caller{})
 		wantCode(t, "a key of yesterday", err, fieldmark.CodeExpiredAPIKey)
-		if _, err := w.Access.Keys.Authenticate(t.Context(), long.Token, access.Caller{}); err != nil || long.ExpiresAt != nil {
+		if _, err := w.Access.Keys.Authenticate(t.Context(), long.Token, access.Caller{}); err != nil ||
+			long.ExpiresAt != nil {
 			t.Errorf("a key without end: %v, expires %v", err, long.ExpiresAt)
 		}
 	})
@@ -140,14 +142,16 @@ func TestKeyUseIsNoted(t *testing.T) {
 func TestSecretsAtRest(t *testing.T) {
 	w := newWorld(t)
 	k := createKey(t, w, intake)
-	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
+	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+		fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Access.Admins.SetPassword(t.Context(), "root", "a long enough password"); err != nil {
 		t.Fatal(err)
 	}
-	session, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: "a long enough password"})
+	session, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root",
+		Password: "a long enough password"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +160,8 @@ func TestSecretsAtRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := storetest.Dump(t, w.At)
-	for name, secret := range map[string]string{"key": token.Secret(), "endpoint": strings.TrimPrefix(p.Secret, "whsec_"),
+	for name, secret := range map[string]string{"key": token.Secret(),
+		"endpoint": strings.TrimPrefix(p.Secret, "whsec_"),
 		"password": "a long enough password", "session": session} {
 		if bytes.Contains(kept, []byte(secret)) {
 			t.Errorf("the secret of the %s stands in the record", name)

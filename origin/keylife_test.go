@@ -45,7 +45,8 @@ func TestRotateKey(t *testing.T) {
 	for i := range keys {
 		byID[keys[i].ID] = &keys[i]
 	}
-	if err != nil || len(keys) != 3 || byID[made.ID].ReplacedBy != last.ID || byID[old.ID].ReplacedBy != made.ID || byID[old.ID].State(time.Now()) != fieldmark.KeyReplaced {
+	if err != nil || len(keys) != 3 || byID[made.ID].ReplacedBy != last.ID || byID[old.ID].ReplacedBy != made.ID ||
+		byID[old.ID].State(time.Now()) != fieldmark.KeyReplaced {
 		t.Errorf("keys %+v, %v; want each to name the next", keys, err)
 	}
 	far := fieldmark.MaxGraceHours + 1
@@ -94,14 +95,16 @@ func TestKeyExpiring(t *testing.T) {
 		}
 		r.ExpiresInDays = -1
 		createKey(t, w, r)
-		for _, step := range []struct{ days, want int }{{5, 0}, {2, 2}, {1, 2}, {10, 4}, {1, 4}, {2, 4}} { // the first, and the one that replaced another
+		// the first, and the one that replaced another
+		for _, step := range []struct{ days, want int }{{5, 0}, {2, 2}, {1, 2}, {10, 4}, {1, 4}, {2, 4}} {
 			time.Sleep(time.Duration(step.days) * 24 * time.Hour)
 			stop := w.run(t)
 			synctest.Wait()
 			stop()
 			page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, []string{"api_key.*"}, false, 100)
 			if err != nil || len(page.Data) != step.want {
-				t.Errorf("%d days later: %d events, %v; want %d: %+v", step.days, len(page.Data), err, step.want, page.Data)
+				t.Errorf("%d days later: %d events, %v; want %d: %+v", step.days, len(page.Data), err, step.want,
+					page.Data)
 			}
 		}
 	})
@@ -120,7 +123,8 @@ func TestKeyUse(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		keys, err := w.Access.Keys.List(t.Context())
-		if err != nil || keys[0].LastUsedFrom != "2001:db8:1::/48" || keys[0].LastUsedAgent != "desk/1.0" || keys[0].LastUsedAt == nil {
+		if err != nil || keys[0].LastUsedFrom != "2001:db8:1::/48" || keys[0].LastUsedAgent != "desk/1.0" ||
+			keys[0].LastUsedAt == nil {
 			t.Errorf("last used %+v, %v; want a /48 and the program", keys[0], err)
 		}
 	})

@@ -20,14 +20,16 @@ func TestCreationIsLimited(t *testing.T) {
 		revoke func(id string) error
 	}{
 		"keys": {access.MaxLiveKeys, func(int) (string, error) {
-			k, err := w.Access.Keys.Create(ctx, "", fieldmark.KeyRequest{Name: "k", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+			k, err := w.Access.Keys.Create(ctx, "", fieldmark.KeyRequest{Name: "k",
+				Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 			return k.ID, err
 		}, func(id string) error {
 			_, err := w.Access.Keys.Revoke(ctx, id, "")
 			return err
 		}},
 		"calendars": {mission.MaxLiveCalendars, func(int) (string, error) {
-			c, err := w.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
+			c, err := w.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c",
+				Scope: fieldmark.CalendarOfAll})
 			return c.ID, err
 		}, func(id string) error {
 			_, err := w.Missions.Calendars.Revoke(ctx, id)

@@ -16,7 +16,8 @@ import (
 
 // lose claims work as processes do that end before they record anything: each claim
 // is free again at once.
-func (w *world) lose(t *testing.T, times int, claim func(ctx context.Context, tx *store.Tx, now time.Time) (int, error)) {
+func (w *world) lose(t *testing.T, times int, claim func(ctx context.Context, tx *store.Tx, now time.Time) (int,
+	error)) {
 	t.Helper()
 	for i := range times {
 		err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
@@ -75,7 +76,8 @@ func TestLostAuditFails(t *testing.T) {
 	defer stop()
 	eventually(t, "the audit fails", func() bool { run, ok := w.audit(t); return ok && run.Failure != "" })
 	run, _ := w.audit(t)
-	if want := "given up after 3 attempts during each of which the server stopped"; run.Failure != want || run.Running || asked != 0 {
+	if want := "given up after 3 attempts during each of which the server stopped"; run.Failure != want ||
+		run.Running || asked != 0 {
 		t.Errorf("audit %+v after %d requests; want failure %q before any", run, asked, want)
 	}
 	if waiting, running, err := w.Brands.Audits.Status(t.Context()); waiting != 0 || running != 0 || err != nil {
@@ -98,7 +100,8 @@ func TestStopIsNoAttempt(t *testing.T) {
 	for range 5 {
 		err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			now := time.Now()
-			if list, err := tx.ClaimAudits(ctx, "one", now, now.Add(time.Hour), 10); err != nil || len(list) != 1 || list[0].Attempts != 1 {
+			if list, err := tx.ClaimAudits(ctx, "one", now, now.Add(time.Hour), 10); err != nil || len(list) != 1 ||
+				list[0].Attempts != 1 {
 				t.Fatalf("claimed %+v, %v; want the first attempt", list, err)
 			}
 			return tx.ReleaseLeases(ctx, "one")
@@ -113,8 +116,9 @@ func TestStopIsNoAttempt(t *testing.T) {
 func TestLostDeliveryFails(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(200))
-	e, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.*"},
-		EndpointSettings: fieldmark.EndpointSettings{Ordering: fieldmark.OrderingMission}})
+	e, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+		fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.*"},
+			EndpointSettings: fieldmark.EndpointSettings{Ordering: fieldmark.OrderingMission}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +158,8 @@ func TestLostPreviewFails(t *testing.T) {
 	w := newWorld(t)
 	const most, reason = 3, "given up"
 	request := func(ctx context.Context, tx *store.Tx) error {
-		return tx.EnqueuePreview(ctx, fieldmark.ModulePreview{Digest: moduleRef.Digest, Against: moduleRef.Digest, State: fieldmark.PreviewWaiting, RequestedAt: fieldmark.At(time.Now())})
+		return tx.EnqueuePreview(ctx, fieldmark.ModulePreview{Digest: moduleRef.Digest, Against: moduleRef.Digest,
+			State: fieldmark.PreviewWaiting, RequestedAt: fieldmark.At(time.Now())})
 	}
 	claim := func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {
 		list, err := tx.ClaimPreviews(ctx, "dead", now, now.Add(time.Hour), 10, most, reason)
@@ -174,7 +179,8 @@ func TestLostPreviewFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err := w.Modules.Preview(t.Context(), moduleRef.Digest); err != nil || p.State != fieldmark.PreviewFailed || !strings.Contains(p.Error, reason) {
+		if p, err := w.Modules.Preview(t.Context(), moduleRef.Digest); err != nil ||
+			p.State != fieldmark.PreviewFailed || !strings.Contains(p.Error, reason) {
 			t.Errorf("preview %+v, %v; want failed because %q", p, err, reason)
 		}
 	}

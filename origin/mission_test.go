@@ -35,7 +35,8 @@ func TestOpenMission(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	m := openMission(t, w, "a")
-	if m.Status != fieldmark.MissionNew || m.Version != 1 || m.Priority != fieldmark.PriorityHigh || string(m.Metadata) != `{"a":[1,"<&>"]}` {
+	if m.Status != fieldmark.MissionNew || m.Version != 1 || m.Priority != fieldmark.PriorityHigh ||
+		string(m.Metadata) != `{"a":[1,"<&>"]}` {
 		t.Errorf("opened %+v", m)
 	}
 	again := request("a")
@@ -58,7 +59,8 @@ func TestOpenMission(t *testing.T) {
 	e := w.events(t)
 	last := e[len(e)-1]
 	var told fieldmark.Mission
-	if err := json.Unmarshal(last.Data, &told); err != nil || last.Type != fieldmark.EventMissionCreated || told.ID != m.ID || w.head(t) != 2 {
+	if err := json.Unmarshal(last.Data, &told); err != nil || last.Type != fieldmark.EventMissionCreated ||
+		told.ID != m.ID || w.head(t) != 2 {
 		t.Errorf("event %d: %s of %s, %v; want 2: mission.created of %s", last.Number, last.Type, told.ID, err, m.ID)
 	}
 }
@@ -118,7 +120,8 @@ func TestOpenMissionRace(t *testing.T) {
 func TestMissionOfAnotherAccount(t *testing.T) {
 	w := newWorld(t)
 	m := openMission(t, w, "a")
-	for _, tt := range []struct{ account, id string }{{"other", m.ID}, {"", "msn_0"}, {"", strings.Repeat("x", 30)}, {"", "msn_" + strings.Repeat("0", 26)}} {
+	for _, tt := range []struct{ account, id string }{{"other", m.ID}, {"", "msn_0"}, {"", strings.Repeat("x", 30)},
+		{"", "msn_" + strings.Repeat("0", 26)}} {
 		_, err := w.Missions.Get(t.Context(), tt.account, tt.id)
 		wantCode(t, fmt.Sprintf("%q asks for %q", tt.account, tt.id), err, fieldmark.CodeNotFound)
 	}
@@ -193,7 +196,8 @@ func FuzzMissionCursor(f *testing.F) {
 	openMission(f, w, "a")
 	f.Add("bXNuX3g")
 	f.Fuzz(func(t *testing.T, cursor string) {
-		if _, err := w.Missions.List(t.Context(), "", fieldmark.MissionFilter{Cursor: cursor}); err != nil && !fieldmark.IsCode(err, fieldmark.CodeInvalidCursor) {
+		if _, err := w.Missions.List(t.Context(), "", fieldmark.MissionFilter{Cursor: cursor}); err != nil &&
+			!fieldmark.IsCode(err, fieldmark.CodeInvalidCursor) {
 			t.Errorf("cursor %q: %v, want success or %s", cursor, err, fieldmark.CodeInvalidCursor)
 		}
 	})
@@ -205,7 +209,8 @@ func TestCompleteMission(t *testing.T) {
 	m := openMission(t, w, "a")
 	before := w.head(t)
 	done, err := w.Missions.Complete(ctx, m.ID)
-	if err != nil || done.Status != fieldmark.MissionCompleted || done.Version != 4 || done.CompletedAt == nil || done.StartedAt == nil {
+	if err != nil || done.Status != fieldmark.MissionCompleted || done.Version != 4 || done.CompletedAt == nil ||
+		done.StartedAt == nil {
 		t.Fatalf("completed %+v, %v", done, err)
 	}
 	if got := w.types(t, before); got != "mission.dispatched mission.started mission.completed" {
@@ -243,7 +248,8 @@ func TestMoveMission(t *testing.T) {
 		}
 		step(fieldmark.MissionDispatched, nil)
 		step(fieldmark.MissionEnRoute, nil)
-		if got := step(fieldmark.MissionOnHold, &fieldmark.Reason{Code: "NO_ACCESS"}); got.StatusReason == nil || got.StatusReason.Code != "NO_ACCESS" {
+		if got := step(fieldmark.MissionOnHold, &fieldmark.Reason{Code: "NO_ACCESS"}); got.StatusReason == nil ||
+			got.StatusReason.Code != "NO_ACCESS" {
 			t.Errorf("on hold because of %+v", got.StatusReason)
 		}
 		if got := step(fieldmark.MissionEnRoute, nil); got.StatusReason != nil { // back to what it left
@@ -257,7 +263,8 @@ func TestMoveMission(t *testing.T) {
 		time.Sleep(time.Minute)
 		_, err = w.Missions.Transition(ctx, m.ID, fieldmark.MissionInProgress, nil)
 		wantCode(t, "reopen after a week", err, fieldmark.CodeInvalidTransition)
-		want := "mission.dispatched mission.en_route mission.on_hold mission.resumed mission.started mission.completed mission.reopened mission.completed"
+		want := "mission.dispatched mission.en_route mission.on_hold mission.resumed mission.started " +
+			"mission.completed mission.reopened mission.completed"
 		if got := w.types(t, 2); got != want {
 			t.Errorf("events %q, want %q", got, want)
 		}
@@ -271,8 +278,10 @@ func TestLateCancel(t *testing.T) {
 		want fieldmark.Reason
 	}{
 		{nil, fieldmark.Reason{Code: "CUSTOMER", Text: "not needed"}},
-		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE"}, fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER: not needed"}},
-		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "ON_HOLD"}, fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER: not needed"}},
+		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE"},
+			fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER: not needed"}},
+		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "ON_HOLD"},
+			fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER: not needed"}},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "ON_HOLD"}, fieldmark.Reason{Code: "CUSTOMER", Text: "not needed"}},
 	} {
 		m := openMission(t, w, fmt.Sprint(tt.path))
@@ -281,7 +290,8 @@ func TestLateCancel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := w.Missions.Transition(t.Context(), m.ID, fieldmark.MissionCanceled, &fieldmark.Reason{Code: "CUSTOMER", Text: "not needed"})
+		got, err := w.Missions.Transition(t.Context(), m.ID, fieldmark.MissionCanceled,
+			&fieldmark.Reason{Code: "CUSTOMER", Text: "not needed"})
 		if err != nil || *got.StatusReason != tt.want {
 			t.Errorf("cancel after %v: %+v, %v; want %+v", tt.path, got.StatusReason, err, tt.want)
 		}

@@ -20,15 +20,18 @@ func TestFormSentTwiceCreatesOne(t *testing.T) {
 		refused fieldmark.Code
 	}{
 		"key": {func(int) error {
-			_, err := w.Access.Keys.CreateAfter(ctx, &none, fieldmark.KeyRequest{Name: "k", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+			_, err := w.Access.Keys.CreateAfter(ctx, &none, fieldmark.KeyRequest{Name: "k",
+				Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"calendar": {func(int) error {
-			_, err := w.Missions.Calendars.CreateAfter(ctx, &none, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
+			_, err := w.Missions.Calendars.CreateAfter(ctx, &none,
+				fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"endpoint": {func(int) error {
-			_, err := w.Webhooks.CreateEndpointAfter(ctx, &none, access.DefaultAccount, fieldmark.EndpointRequest{URL: url})
+			_, err := w.Webhooks.CreateEndpointAfter(ctx, &none, access.DefaultAccount,
+				fieldmark.EndpointRequest{URL: url})
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"brand": {func(i int) error {
@@ -55,6 +58,7 @@ func TestFormSentTwiceCreatesOne(t *testing.T) {
 			t.Errorf("%s: %d were created by one form, want 1", name, n)
 		}
 	}
-	_, err := w.Brands.Update(ctx, fieldmark.Brand{Slug: "gone", Name: "Gone", URL: "https://gone.example/", Niche: "tools", Language: "en"})
+	_, err := w.Brands.Update(ctx, fieldmark.Brand{Slug: "gone", Name: "Gone", URL: "https://gone.example/",
+		Niche: "tools", Language: "en"})
 	wantCode(t, "change a brand that was deleted", err, fieldmark.CodeNotFound)
 }

@@ -25,7 +25,8 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 			t.Helper()
 			err := w.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 				for i := range n {
-					if err := tx.SaveResponse(ctx, store.SavedResponse{Account: access.DefaultAccount, Key: fmt.Sprint(prefix, i), Status: 200, At: time.Now()}); err != nil {
+					if err := tx.SaveResponse(ctx, store.SavedResponse{Account: access.DefaultAccount,
+						Key: fmt.Sprint(prefix, i), Status: 200, At: time.Now()}); err != nil {
 						return err
 					}
 				}
@@ -65,9 +66,11 @@ func TestTwoOriginsAnswerOnce(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			answer, err := w.Missions.Execute(context.WithoutCancel(t.Context()), once, mission.Create(in), func(r []mission.Result) (idempotency.Response, error) {
-				return idempotency.Response{Status: 201, Body: []byte(fmt.Sprint(r[0].Mission.ID, r[0].Created)), Mission: r[0].Mission.ID}, nil
-			})
+			answer, err := w.Missions.Execute(context.WithoutCancel(t.Context()), once, mission.Create(in),
+				func(r []mission.Result) (idempotency.Response, error) {
+					return idempotency.Response{Status: 201, Body: []byte(fmt.Sprint(r[0].Mission.ID, r[0].Created)),
+						Mission: r[0].Mission.ID}, nil
+				})
 			if err != nil {
 				t.Errorf("do: %v", err)
 			}

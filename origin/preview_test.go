@@ -18,14 +18,17 @@ func TestPreviewSurvivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var calls atomic.Int64
-		compare := func(_ context.Context, _, _ []byte, each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
+		compare := func(_ context.Context, _, _ []byte,
+			each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
 			if calls.Add(1) == 1 {
-				return fieldmark.ModuleComparison{}, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "the database cannot be reached")
+				return fieldmark.ModuleComparison{}, fieldmark.Errorf(fieldmark.CodeOriginUnavailable,
+					"the database cannot be reached")
 			}
 			return fieldmark.ModuleComparison{}, each(func(fieldmark.BrandState) error { return nil })
 		}
 		var err error
-		w.Service, err = origin.New(origin.Config{Store: w.Store, Secret: appSecret, Checker: module.Checker{Compare: compare}})
+		w.Service, err = origin.New(origin.Config{Store: w.Store, Secret: appSecret,
+			Checker: module.Checker{Compare: compare}})
 		if err != nil {
 			t.Fatal(err)
 		}

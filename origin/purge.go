@@ -58,7 +58,8 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 	if r.URL != "" {
 		tag, ok := tagOfURL(r.URL)
 		if !ok {
-			bad.Add("/url", "pattern", "must be an http address or a path; of a badge, a score or a brand's page, one with a slug in it")
+			bad.Add("/url", "pattern",
+				"must be an http address or a path; of a badge, a score or a brand's page, one with a slug in it")
 		}
 		return []fieldmark.Tag{tag}, bad
 	}
@@ -68,7 +69,8 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 	}
 	for i, tag := range r.Tags {
 		if !fieldmark.ValidTag(tag) {
-			bad.Add(fmt.Sprintf("/tags/%d", i), "pattern", "must be module, board, brand: and a slug, or a tag an answer that was passed on carries")
+			bad.Add(fmt.Sprintf("/tags/%d", i), "pattern",
+				"must be module, board, brand: and a slug, or a tag an answer that was passed on carries")
 		}
 	}
 	tags := slices.Clone(r.Tags)
@@ -81,7 +83,8 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 // edges pass on, and stands for itself; a path, for every host.
 func tagOfURL(address string) (fieldmark.Tag, bool) {
 	u, err := url.Parse(address)
-	if err != nil || len(address) > maxPurgeURL || u.Path == "" || u.Path[0] != '/' || u.Host != "" && u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || len(address) > maxPurgeURL || u.Path == "" || u.Path[0] != '/' ||
+		u.Host != "" && u.Scheme != "http" && u.Scheme != "https" {
 		return "", false
 	}
 	if u.Path == "/" || u.Path == fieldmark.PathLeaderboard {

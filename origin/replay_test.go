@@ -36,8 +36,9 @@ func (w *world) replayed(t testing.TB, endpoint string, r fieldmark.ReplayReques
 func TestReplay(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(http.StatusNotFound))
-	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
-		EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{1}}}})
+	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+		fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+			EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{1}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,14 +54,17 @@ func TestReplay(t *testing.T) {
 
 	one := w.deliveries(t)[0]
 	record, err := w.Webhooks.Delivery(t.Context(), p.ID, one.ID)
-	if err != nil || len(record.Log) != 2 || record.Log[1].Number != 2 || record.Log[1].Status != 404 || record.Log[1].Class != "status" || record.Log[1].Address != "127.0.0.1" {
+	if err != nil || len(record.Log) != 2 || record.Log[1].Number != 2 || record.Log[1].Status != 404 ||
+		record.Log[1].Class != "status" || record.Log[1].Address != "127.0.0.1" {
 		t.Errorf("record %+v, %v; want two attempts answered 404", record, err)
 	}
-	if again, err := w.Webhooks.Resend(t.Context(), p.ID, one.ID); err != nil || again.State == fieldmark.DeliveryFailed {
+	if again, err := w.Webhooks.Resend(t.Context(), p.ID, one.ID); err != nil ||
+		again.State == fieldmark.DeliveryFailed {
 		t.Errorf("resend: %+v, %v", again, err)
 	}
 	eventually(t, "the one is done", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryDone] == 1 })
-	if record, err = w.Webhooks.Delivery(t.Context(), p.ID, one.ID); err != nil || len(record.Log) != 3 || record.EventID != one.EventID {
+	if record, err = w.Webhooks.Delivery(t.Context(), p.ID, one.ID); err != nil || len(record.Log) != 3 ||
+		record.EventID != one.EventID {
 		t.Errorf("after the resend: %+v, %v; want a third attempt under the same event", record, err)
 	}
 
@@ -79,7 +83,8 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	eventually(t, "all are done", allDone(w, t))
-	if got := w.replayed(t, late.ID, fieldmark.ReplayRequest{AfterEvent: new(int64), MissingOnly: true}); got.Queued != 0 || got.Looked < 5 {
+	if got := w.replayed(t, late.ID, fieldmark.ReplayRequest{AfterEvent: new(int64),
+		MissingOnly: true}); got.Queued != 0 || got.Looked < 5 {
 		t.Errorf("replay of what is missing: %+v, want none queued", got)
 	}
 	requests := r.got.Load()
@@ -88,7 +93,9 @@ func TestReplay(t *testing.T) {
 	}
 	eventually(t, "all are sent again", func() bool { return r.got.Load() == requests+5 })
 	eventually(t, "all are done", allDone(w, t))
-	for name, bad := range map[string]fieldmark.ReplayRequest{"nothing": {}, "both": {FailedSince: &before, AfterEvent: new(int64)}, "missing of failed": {FailedSince: &before, MissingOnly: true}} {
+	for name, bad := range map[string]fieldmark.ReplayRequest{"nothing": {},
+		"both":              {FailedSince: &before, AfterEvent: new(int64)},
+		"missing of failed": {FailedSince: &before, MissingOnly: true}} {
 		_, err := w.Webhooks.StartReplay(t.Context(), "", p.ID, bad)
 		wantCode(t, name, err, fieldmark.CodeValidationFailed)
 	}
@@ -100,8 +107,9 @@ func TestReplay(t *testing.T) {
 func TestResendHastensARetry(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(http.StatusNotFound))
-	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
-		EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{3600, 3600}}}})
+	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+		fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+			EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{3600, 3600}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +134,8 @@ func TestReplaySurvivesARestart(t *testing.T) {
 		openMission(t, w, fmt.Sprint(i))
 	}
 	p := createEndpoint(t, w, r.URL, "mission.created")
-	if _, err := w.Webhooks.StartReplay(t.Context(), "", p.ID, fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
+	if _, err := w.Webhooks.StartReplay(t.Context(), "", p.ID,
+		fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
 		t.Fatal(err)
 	}
 	stop := w.run(t)
@@ -161,7 +170,8 @@ func TestPollEvents(t *testing.T) {
 		page := poll(after, 2)
 		for _, e := range page.Data {
 			var thin struct{ ID string }
-			if err := json.Unmarshal(e.Envelope.Data, &thin); err != nil || strings.Contains(string(e.Envelope.Data), "title") {
+			if err := json.Unmarshal(e.Envelope.Data, &thin); err != nil ||
+				strings.Contains(string(e.Envelope.Data), "title") {
 				t.Errorf("thin data %s, %v", e.Envelope.Data, err)
 			}
 			got = append(got, thin.ID)
@@ -186,7 +196,8 @@ func TestPing(t *testing.T) {
 	w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointPaused)}) // that is when one wants to know
 	for _, kind := range []fieldmark.EventType{"", "mission.completed", "payment.paid"} {
 		got, err := w.Webhooks.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: kind})
-		if err != nil || !got.OK || got.Attempt.Status != 200 || got.Attempt.Body != "hello" || !strings.Contains(got.Verdict, "took it") {
+		if err != nil || !got.OK || got.Attempt.Status != 200 || got.Attempt.Body != "hello" ||
+			!strings.Contains(got.Verdict, "took it") {
 			t.Errorf("ping %q: %+v, %v", kind, got, err)
 		}
 		record, err := w.Webhooks.Delivery(t.Context(), p.ID, got.DeliveryID)
@@ -203,7 +214,8 @@ func TestPing(t *testing.T) {
 	if e := w.endpoint(t, p.ID); e.FailingSince != nil {
 		t.Errorf("a test counts against the endpoint: %+v", e)
 	}
-	if page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil || len(page.Data) != 0 {
+	if page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil ||
+		len(page.Data) != 0 {
 		t.Errorf("tests are told to others: %+v, %v", page, err)
 	}
 	_, err = w.Webhooks.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: "brand.changed"})
@@ -216,8 +228,9 @@ func TestForget(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		short, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, KeepDeliveries: 5 * time.Minute, KeepEvents: 20 * time.Minute,
-			HTTP: loopback()})
+		short, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, KeepDeliveries: 5 * time.Minute,
+			KeepEvents: 20 * time.Minute,
+			HTTP:       loopback()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +265,8 @@ func TestForget(t *testing.T) {
 		}
 		_, err = w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 1, nil, false, 0)
 		wantCode(t, "poll what is forgotten", err, fieldmark.CodeCursorExpired)
-		if polled, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil || polled.Next != page.Head {
+		if polled, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil ||
+			polled.Next != page.Head {
 			t.Errorf("poll from the start: %+v, %v; want what is kept", polled, err)
 		}
 		openMission(t, w, "after") // the log goes on where it was
@@ -265,7 +279,8 @@ func TestRequeuedDeliveryIsKept(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		short, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, KeepDeliveries: 5 * time.Minute, HTTP: loopback()})
+		short, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, KeepDeliveries: 5 * time.Minute,
+			HTTP: loopback()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +292,8 @@ func TestRequeuedDeliveryIsKept(t *testing.T) {
 		stop()
 		time.Sleep(10 * time.Minute)
 		paused := fieldmark.EndpointPaused
-		if _, err := w.Webhooks.PatchEndpoint(t.Context(), "", endpoint.ID, fieldmark.EndpointPatch{State: &paused}); err != nil {
+		if _, err := w.Webhooks.PatchEndpoint(t.Context(), "", endpoint.ID,
+			fieldmark.EndpointPatch{State: &paused}); err != nil {
 			t.Fatal(err)
 		}
 		old := w.deliveries(t)

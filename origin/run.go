@@ -22,7 +22,8 @@ func (s *Service) Run(ctx context.Context) error {
 			return fmt.Errorf("run origin: %w", err)
 		}
 	}
-	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.audits), slog.String("worker", s.jobs.Worker()))
+	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.audits),
+		slog.String("worker", s.jobs.Worker()))
 	var g errgroup.Group
 	g.Go(func() error { return s.Webhooks.Run(ctx) })
 	g.Go(func() error { return s.Missions.Run(ctx) })

@@ -54,7 +54,8 @@ func TestScheduledAudits(t *testing.T) {
 	defer stop()
 	eventually(t, "it runs, and says how far it is", func() bool {
 		runs, err := w.Brands.Audits.List(t.Context())
-		return err == nil && len(runs) == 1 && runs[0].Brand == "acme" && runs[0].Running && strings.Contains(runs[0].Step, "home page")
+		return err == nil && len(runs) == 1 && runs[0].Brand == "acme" && runs[0].Running &&
+			strings.Contains(runs[0].Step, "home page")
 	})
 	close(hold)
 	eventually(t, "it is audited", func() bool {

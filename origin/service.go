@@ -27,11 +27,13 @@ import (
 
 // Config is what a Service needs. Only Store and Secret are required.
 type Config struct {
-	Store      *store.Store
-	Secret     []byte                // application secret, at least keyring.MinSecret bytes; the keys that protect stored secrets are derived from it
-	HTTP       *safehttp.Client      // for outbound requests; nil: a client that reaches public addresses only
-	Auditor    *audit.Auditor        // nil: audits wait in the queue for a process that has one
-	AuditEvery time.Duration         // between audits of a brand, plus or minus a tenth; 0: brand.DefaultAuditInterval; negative: only on request
+	Store *store.Store
+	// application secret, at least keyring.MinSecret bytes; the keys that protect stored secrets are derived from it
+	Secret  []byte
+	HTTP    *safehttp.Client // for outbound requests; nil: a client that reaches public addresses only
+	Auditor *audit.Auditor   // nil: audits wait in the queue for a process that has one
+	// between audits of a brand, plus or minus a tenth; 0: brand.DefaultAuditInterval; negative: only on request
+	AuditEvery time.Duration
 	Module     []byte                // built-in scoring module; nil: none
 	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it if no module is active
 	SignOn     *oidc.Provider        // nil: administrators sign in with passwords
@@ -46,8 +48,10 @@ type Config struct {
 	// COMPLETED; empty: CLOSED. All origins must have the same value.
 	PaymentDueOn fieldmark.MissionStatus
 
-	KeepDeliveries time.Duration // retention of deliveries, also of held ones; 0: webhook.DefaultKeepDeliveries, negative: forever
-	KeepEvents     time.Duration // retention of events that no delivery needs; 0: webhook.DefaultKeepEvents, negative: forever
+	// retention of deliveries, also of held ones; 0: webhook.DefaultKeepDeliveries, negative: forever
+	KeepDeliveries time.Duration
+	// retention of events that no delivery needs; 0: webhook.DefaultKeepEvents, negative: forever
+	KeepEvents time.Duration
 }
 
 // Service is the origin without a network in front of it. Its methods may be called
@@ -84,7 +88,8 @@ func New(cfg Config) (*Service, error) {
 		cfg.PaymentDueOn = fieldmark.MissionClosed
 	case fieldmark.MissionClosed, fieldmark.MissionCompleted:
 	default:
-		bad = append(bad, fmt.Errorf("payments cannot become due on %s; it may be COMPLETED or CLOSED", cfg.PaymentDueOn))
+		bad = append(bad, fmt.Errorf("payments cannot become due on %s; it may be COMPLETED or CLOSED",
+			cfg.PaymentDueOn))
 	}
 	if len(bad) > 0 {
 		return nil, fmt.Errorf("configure origin: %w", errors.Join(bad...))
@@ -97,20 +102,26 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		store: cfg.Store, audits: cfg.Auditor != nil, log: cfg.Log, publicAPI: cfg.PublicAPI,
-		jobs: job.NewRunner(cfg.Store, cfg.Log), AuditLog: auditlog.New(cfg.Store, keys.AuditLog), Events: event.NewLog(cfg.Store),
+		jobs: job.NewRunner(cfg.Store, cfg.Log), AuditLog: auditlog.New(cfg.Store, keys.AuditLog),
+		Events: event.NewLog(cfg.Store),
 	}
-	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
+	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs,
+		Log:      cfg.Log,
 		Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery})
-	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Brands: s.Brands,
+	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
+		Brands: s.Brands,
 		Module: cfg.Module, Ref: cfg.ModuleRef, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
 	s.Webhooks = webhook.New(webhook.Config{
-		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Tracer: cfg.Tracer,
+		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
+		Tracer:         cfg.Tracer,
 		KeepDeliveries: cfg.KeepDeliveries, KeepEvents: cfg.KeepEvents,
 	})
-	s.Responses = idempotency.New(idempotency.Config{Store: cfg.Store, Cipher: keys.SavedResponse, Jobs: s.jobs, Log: cfg.Log})
-	s.Missions = mission.New(mission.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Responses: s.Responses, Log: cfg.Log,
+	s.Responses = idempotency.New(idempotency.Config{Store: cfg.Store, Cipher: keys.SavedResponse, Jobs: s.jobs,
+		Log: cfg.Log})
+	s.Missions = mission.New(mission.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs,
+		Responses: s.Responses, Log: cfg.Log,
 		PaymentDueOn: cfg.PaymentDueOn, TimerFired: cfg.Swept})
 	return s, nil
 }

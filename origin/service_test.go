@@ -41,7 +41,8 @@ type world struct {
 }
 
 func loopback() *safehttp.Client {
-	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, ConnsPerHost: webhook.MaxSending})
+	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		ConnsPerHost: webhook.MaxSending})
 }
 
 // newWorld may be used inside a bubble: nothing of it is older than the bubble.
@@ -114,7 +115,8 @@ func (w *world) run(t testing.TB) (stop func()) {
 
 var (
 	testModule = []byte("\x00asm: any bytes will do here")
-	moduleRef  = fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(testModule))}
+	moduleRef  = fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0",
+		Digest: fieldmark.DigestOf(sha256.Sum256(testModule))}
 )
 
 func wantCode(t testing.TB, what string, err error, want fieldmark.Code) *fieldmark.Error {
@@ -202,7 +204,8 @@ func TestActivateModule(t *testing.T) {
 	other := []byte("another module")
 	ref := fieldmark.ModuleRef{Name: "other", Version: "2", Digest: fieldmark.DigestOf(sha256.Sum256(other))}
 	wantFields(t, "wrong digest", w.Modules.ActivateBytes(ctx, moduleRef, other), "/digest")
-	wantFields(t, "no name", w.Modules.ActivateBytes(ctx, fieldmark.ModuleRef{Digest: ref.Digest}, other), "/name", "/version")
+	wantFields(t, "no name", w.Modules.ActivateBytes(ctx, fieldmark.ModuleRef{Digest: ref.Digest}, other), "/name",
+		"/version")
 	wantCode(t, "never seen", w.Modules.ActivateBytes(ctx, ref, nil), fieldmark.CodeNotFound)
 	for _, step := range []struct {
 		ref   fieldmark.ModuleRef
@@ -218,7 +221,8 @@ func TestActivateModule(t *testing.T) {
 		}
 		active, err := w.Modules.Active(ctx)
 		if active != step.ref || err != nil || w.head(t) != step.head {
-			t.Errorf("after activating %s: %v at %d, %v; want it at %d", step.ref.Name, active, w.head(t), err, step.head)
+			t.Errorf("after activating %s: %v at %d, %v; want it at %d", step.ref.Name, active, w.head(t), err,
+				step.head)
 		}
 	}
 	if got, err := w.Modules.Body(ctx, ref.Digest); !bytes.Equal(got, other) || err != nil {
@@ -239,7 +243,8 @@ func TestEventsWait(t *testing.T) {
 	if err != nil || page.Head != 1 || page.Oldest != 1 || page.Log == "" || len(page.Events) != 1 {
 		t.Fatalf("first page: %+v, %v", page, err)
 	}
-	if ahead, err := w.Events.After(ctx, fieldmark.EventCursor{Number: 99}, time.Hour, 0); err != nil || ahead.Head != 1 || len(ahead.Events) != 0 {
+	if ahead, err := w.Events.After(ctx, fieldmark.EventCursor{Number: 99}, time.Hour, 0); err != nil ||
+		ahead.Head != 1 || len(ahead.Events) != 0 {
 		t.Errorf("a follower of another log: %+v, %v; want an empty page at once", ahead, err)
 	}
 	woken := make(chan fieldmark.EventPage)

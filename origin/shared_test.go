@@ -187,7 +187,8 @@ func TestLeaseIsRenewed(t *testing.T) {
 		if late := claim("second"); len(late) != 1 {
 			t.Fatalf("claimed %d after the lease was over, want 1", len(late))
 		}
-		attempt := store.Attempt{Delivery: first[0].ID, Owner: "first", Number: 1, At: time.Now(), State: fieldmark.DeliveryDue,
+		attempt := store.Attempt{Delivery: first[0].ID, Owner: "first", Number: 1, At: time.Now(),
+			State: fieldmark.DeliveryDue,
 			Error: "late", DueAt: time.Now()}
 		write(func(ctx context.Context, tx *store.Tx) error { return tx.RecordAttempt(ctx, attempt) })
 		if d := w.deliveries(t)[0]; d.Attempts != 0 || len(claim("third")) != 0 {

@@ -21,7 +21,8 @@ import (
 // quick is a policy that has its mission in trouble within seconds: thresholds
 // are shares of a minute.
 func quick(p fieldmark.Priority) fieldmark.SLAPolicy {
-	return fieldmark.SLAPolicy{Priority: p, ResponseMinutes: 1, OnsiteMinutes: 1, ResolutionMinutes: 1, Calendar: fieldmark.CalendarAlways,
+	return fieldmark.SLAPolicy{Priority: p, ResponseMinutes: 1, OnsiteMinutes: 1, ResolutionMinutes: 1,
+		Calendar:      fieldmark.CalendarAlways,
 		AtRiskPercent: []int{1, 2, 3}}
 }
 
@@ -91,7 +92,8 @@ func TestSweeperThatDied(t *testing.T) {
 		w.putPolicy(t, quick(fieldmark.PriorityHigh))
 		m := openMission(t, w, "a")
 		time.Sleep(700 * time.Millisecond) // virtual; past the first threshold
-		if v, err := w.Vitals(t.Context()); v.Due != 1 || v.MaxDelay != 100*time.Millisecond || v.Missions[fieldmark.MissionNew] != 1 || err != nil {
+		if v, err := w.Vitals(t.Context()); v.Due != 1 || v.MaxDelay != 100*time.Millisecond ||
+			v.Missions[fieldmark.MissionNew] != 1 || err != nil {
 			t.Errorf("vitals %+v, %v; want one clock 100 ms late and a mission that waits", v, err)
 		}
 		claim := func(owner string) (claimed []string) {
@@ -144,7 +146,8 @@ func TestPaymentDueOnCompletion(t *testing.T) {
 	if m, err = other.Missions.Complete(t.Context(), m.ID); err != nil || m.Payment.Status != fieldmark.PaymentDue {
 		t.Errorf("completed: %+v, %v", m.Payment, err)
 	}
-	if m, err = other.Missions.Transition(t.Context(), m.ID, fieldmark.MissionClosed, nil); err != nil || m.Payment.Version != 2 {
+	if m, err = other.Missions.Transition(t.Context(), m.ID, fieldmark.MissionClosed, nil); err != nil ||
+		m.Payment.Version != 2 {
 		t.Errorf("closed: %+v, %v; want no change", m.Payment, err)
 	}
 }

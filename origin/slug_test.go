@@ -63,7 +63,8 @@ func TestRenameBrand(t *testing.T) {
 	if _, err = w.Brands.Rename(ctx, "acme-tools", "acme"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.Brands.Aliases(ctx, "acme"); err != nil || !cmp.Equal(got, []fieldmark.Slug{"acme-tools", "anvils"}) {
+	if got, err := w.Brands.Aliases(ctx, "acme"); err != nil ||
+		!cmp.Equal(got, []fieldmark.Slug{"acme-tools", "anvils"}) {
 		t.Errorf("aliases after the way back: %v, %v", got, err)
 	}
 }
@@ -100,7 +101,8 @@ func TestDeleteBrand(t *testing.T) {
 	_, _, err = w.Brands.FactsBody(ctx, "acme", own)
 	wantCode(t, "facts of a brand that is gone", err, fieldmark.CodeNotFound)
 	putBrand(t, w, acme) // the slug is free, and knows nothing of before
-	if h, _, err := w.Brands.History(ctx, "acme", time.Time{}.AddDate(1, 0, 0), time.Now()); err != nil || len(h.Revisions) != 0 {
+	if h, _, err := w.Brands.History(ctx, "acme", time.Time{}.AddDate(1, 0, 0), time.Now()); err != nil ||
+		len(h.Revisions) != 0 {
 		t.Errorf("history of the new one: %+v, %v", h, err)
 	}
 }
@@ -138,11 +140,13 @@ func TestPast(t *testing.T) {
 		if diff := cmp.Diff([]int64{2, 4}, past); diff != "" || words(state.Facts) != 5 {
 			t.Errorf("past (-want +got):\n%s", diff)
 		}
-		if want := began.Add(100 * day); state.FactsSince == nil || !state.FactsSince.Std().Equal(fieldmark.At(want).Std()) {
+		if want := began.Add(100 * day); state.FactsSince == nil ||
+			!state.FactsSince.Std().Equal(fieldmark.At(want).Std()) {
 			t.Errorf("facts since %v, want %s", state.FactsSince, want)
 		}
 		then, _, err := w.Brands.StateAt(ctx, "acme", began.Add(30*day))
-		if err != nil || words(then.Facts) != 1 || !then.Facts.AsOf.Std().Equal(fieldmark.At(began.Add(20*day)).Std()) || then.Facts.Facts[0].Evidence == nil {
+		if err != nil || words(then.Facts) != 1 ||
+			!then.Facts.AsOf.Std().Equal(fieldmark.At(began.Add(20*day)).Std()) || then.Facts.Facts[0].Evidence == nil {
 			t.Errorf("day 30: %+v, %v; want what day 20 confirmed, with evidence", then.Facts, err)
 		}
 		if digest, err := then.Facts.Digest(); err != nil || digest != then.FactsDigest {

@@ -54,7 +54,9 @@ func TestStorm(t *testing.T) {
 	}
 	quietHalf, quiet := storm(false)
 	half, most := storm(true)
-	report := fmt.Sprintf("%d messages: p50 %.1f and p99 %.1f ms with all well; p50 %.1f and p99 %.1f ms with one dead and one failing", endpoints*missions, quietHalf, quiet, half, most)
+	report := fmt.Sprintf(
+		"%d messages: p50 %.1f and p99 %.1f ms with all well; p50 %.1f and p99 %.1f ms with one dead and one failing",
+		endpoints*missions, quietHalf, quiet, half, most)
 	t.Log(report)
 	if most > 2*quiet+10 {
 		t.Errorf("%s; want at most twice the quiet figure", report)

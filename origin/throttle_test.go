@@ -13,8 +13,14 @@ import (
 func TestOriginsShareDelays(t *testing.T) {
 	office := access.ParseCaller("203.0.113.7", "")
 	for name, guess := range map[string]func(i int) access.Credentials{
-		"user":    func(int) access.Credentials { return access.Credentials{User: "root", Password: "a wrong password"} },
-		"network": func(i int) access.Credentials { return access.Credentials{User: string(rune('a' + i)), Caller: office} },
+		"user": func(int) access.Credentials {
+			return access.Credentials{User: "root",
+				Password: "a wrong password"}
+		},
+		"network": func(i int) access.Credentials {
+			return access.Credentials{User: string(rune('a' + i)),
+				Caller: office}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -66,7 +72,8 @@ func TestDelaysEnd(t *testing.T) {
 		if err := other.Access.Admins.SetPassword(t.Context(), "root", "another good sentence"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: "another good sentence"}); err != nil {
+		if _, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root",
+			Password: "another good sentence"}); err != nil {
 			t.Errorf("sign in with a new password: %v", err)
 		}
 	})

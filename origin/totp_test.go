@@ -34,12 +34,14 @@ func TestSecondFactor(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := func(code string) error {
-			_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword, Code: code})
+			_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword,
+				Code: code})
 			time.Sleep(time.Hour) // past every delay
 			return err
 		}
 		wantCode(t, "without a code", in(""), fieldmark.CodeInvalidCredentials)
-		wantCode(t, "an old code", in(code(t, factor.Secret, time.Now().Add(-time.Minute))), fieldmark.CodeInvalidCredentials)
+		wantCode(t, "an old code", in(code(t, factor.Secret, time.Now().Add(-time.Minute))),
+			fieldmark.CodeInvalidCredentials)
 		late := code(t, factor.Secret, time.Now().Add(-30*time.Second))
 		if err := in(late); err != nil {
 			t.Errorf("a code of the step before: %v", err)
@@ -47,7 +49,8 @@ func TestSecondFactor(t *testing.T) {
 		now := time.Now()
 		once := code(t, factor.Secret, now)
 		for i, want := range []fieldmark.Code{"", fieldmark.CodeInvalidCredentials} {
-			_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword, Code: once})
+			_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword,
+				Code: once})
 			if got := fieldmark.AsError(err); want == "" && err != nil || want != "" && got.Code != want {
 				t.Errorf("use %d of a code: %v, want %q", i+1, err, want)
 			}
@@ -69,9 +72,11 @@ func TestSessions(t *testing.T) {
 		if err := w.Access.Admins.Put(ctx, "guest", goodPassword, fieldmark.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
-		wantCode(t, "an unknown role", w.Access.Admins.Put(ctx, "x", goodPassword, "root"), fieldmark.CodeValidationFailed)
+		wantCode(t, "an unknown role", w.Access.Admins.Put(ctx, "x", goodPassword, "root"),
+			fieldmark.CodeValidationFailed)
 		by := access.ParseCaller("192.0.2.77", "Browser/1")
-		token, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "guest", Password: goodPassword, Caller: by})
+		token, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "guest", Password: goodPassword,
+			Caller: by})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +88,8 @@ func TestSessions(t *testing.T) {
 		if in, _ := w.Access.Sessions.Get(ctx, token); in.Reauthenticated(time.Now()) {
 			t.Errorf("the password counts as given after %v", access.ReauthLifetime)
 		}
-		wantCode(t, "prove with a wrong password", w.Access.Sessions.Reauthenticate(ctx, token, "wrong", "", by), fieldmark.CodeInvalidCredentials)
+		wantCode(t, "prove with a wrong password", w.Access.Sessions.Reauthenticate(ctx, token, "wrong", "", by),
+			fieldmark.CodeInvalidCredentials)
 		time.Sleep(time.Minute)
 		if err := w.Access.Sessions.Reauthenticate(ctx, token, goodPassword, "", by); err != nil {
 			t.Fatal(err)
@@ -111,11 +117,14 @@ func TestDelayOfNetwork(t *testing.T) {
 		for range 2 { // names and networks share slots now and then, but hardly in two records
 			w := newAdmin(t)
 			for i, from := range []string{"192.0.2.1", "192.0.2.2"} {
-				_, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: string(rune('a' + i)), Password: "wrong", Caller: access.ParseCaller(from, "")})
+				_, err := w.Access.Sessions.SignIn(t.Context(),
+					access.Credentials{User: string(rune('a' + i)), Password: "wrong",
+						Caller: access.ParseCaller(from, "")})
 				want := []fieldmark.Code{fieldmark.CodeInvalidCredentials, fieldmark.CodeRateLimited}[i]
 				wantCode(t, from, err, want)
 			}
-			_, err = w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: goodPassword, Caller: access.ParseCaller("198.51.100.1", "")})
+			_, err = w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: goodPassword,
+				Caller: access.ParseCaller("198.51.100.1", "")})
 			if err == nil {
 				return
 			}

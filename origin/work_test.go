@@ -49,7 +49,8 @@ func status(code int) http.HandlerFunc {
 
 func createEndpoint(t testing.TB, w *world, url string, patterns ...string) fieldmark.NewEndpoint {
 	t.Helper()
-	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: url, Events: patterns})
+	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+		fieldmark.EndpointRequest{URL: url, Events: patterns})
 	if err != nil {
 		t.Fatalf("create an endpoint at %s: %v", url, err)
 	}
@@ -152,8 +153,10 @@ func TestDeliver(t *testing.T) {
 	eventually(t, "all deliveries are done", allDone(w, t))
 	mu.Lock()
 	defer mu.Unlock()
-	want := map[string]int{"/all mission.created": 1, "/all mission.dispatched": 1, "/all mission.started": 1, "/all mission.completed": 1,
-		"/star mission.created": 1, "/star mission.dispatched": 1, "/star mission.started": 1, "/star mission.completed": 1, "/completed mission.completed": 1, "/star sla.met": 3}
+	want := map[string]int{"/all mission.created": 1, "/all mission.dispatched": 1, "/all mission.started": 1,
+		"/all mission.completed": 1,
+		"/star mission.created":  1, "/star mission.dispatched": 1, "/star mission.started": 1,
+		"/star mission.completed": 1, "/completed mission.completed": 1, "/star sla.met": 3}
 	if len(w.deliveries(t)) != 12 || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%d deliveries, received %v; want 12, %v", len(w.deliveries(t)), got, want)
 	}
@@ -175,14 +178,16 @@ func TestRetry(t *testing.T) {
 		} {
 			time.Sleep(step.after) // virtual
 			d := w.deliveries(t)[0]
-			if d.Attempts != step.attempts || d.State != fieldmark.DeliveryDue || d.LastStatus != 500 || d.LastError == "" {
+			if d.Attempts != step.attempts || d.State != fieldmark.DeliveryDue || d.LastStatus != 500 ||
+				d.LastError == "" {
 				t.Fatalf("%v later: %+v; want %d attempts", step.after, d, step.attempts)
 			}
 		}
 		fine := status(204)
 		r.answer.Store((*http.HandlerFunc)(&fine))
 		time.Sleep(4 * time.Minute)
-		if d := w.deliveries(t)[0]; d.Attempts != 3 || d.State != fieldmark.DeliveryDone || d.LastStatus != 204 || d.LastError != "" {
+		if d := w.deliveries(t)[0]; d.Attempts != 3 || d.State != fieldmark.DeliveryDone || d.LastStatus != 204 ||
+			d.LastError != "" {
 			t.Errorf("after the receiver came back: %+v; want done at attempt 3", d)
 		}
 	})
@@ -206,7 +211,8 @@ func TestRetryAfterAndGone(t *testing.T) {
 		gone := status(http.StatusGone)
 		r.answer.Store(&gone)
 		time.Sleep(20 * time.Second)
-		if d := w.deliveries(t)[0]; d.Attempts != 2 || d.State != fieldmark.DeliveryHeld || !strings.Contains(d.LastError, "410") {
+		if d := w.deliveries(t)[0]; d.Attempts != 2 || d.State != fieldmark.DeliveryHeld ||
+			!strings.Contains(d.LastError, "410") {
 			t.Errorf("after 410: %+v; want held at attempt 2", d)
 		}
 	})
@@ -318,7 +324,8 @@ func TestEndpointExpires(t *testing.T) {
 	r := receive(t, status(500))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, TTLSeconds: 60})
+		p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+			fieldmark.EndpointRequest{URL: r.URL, TTLSeconds: 60})
 		if err != nil || p.ExpiresAt == nil {
 			t.Fatalf("created %+v, %v", p, err)
 		}
@@ -331,7 +338,8 @@ func TestEndpointExpires(t *testing.T) {
 			t.Errorf("after the end: %+v; want given up because the endpoint expired", d)
 		}
 		openMission(t, w, "b")
-		if list, err := w.Webhooks.Endpoints(t.Context(), ""); len(list) != 0 || len(w.deliveries(t)) != 1 || err != nil {
+		if list, err := w.Webhooks.Endpoints(t.Context(), ""); len(list) != 0 || len(w.deliveries(t)) != 1 ||
+			err != nil {
 			t.Errorf("endpoints %v, %d deliveries, %v; want none and 1", list, len(w.deliveries(t)), err)
 		}
 	})
@@ -344,7 +352,8 @@ func TestDeleteEndpoint(t *testing.T) {
 	if err := w.Webhooks.DeleteEndpoint(t.Context(), "", p.ID); err != nil {
 		t.Fatal(err)
 	}
-	if d := w.deliveries(t); len(d) != 1 || d[0].State != fieldmark.DeliveryFailed || d[0].LastError != "the endpoint was deleted" {
+	if d := w.deliveries(t); len(d) != 1 || d[0].State != fieldmark.DeliveryFailed ||
+		d[0].LastError != "the endpoint was deleted" {
 		t.Errorf("deliveries %+v, want one given up", d)
 	}
 	wantCode(t, "delete twice", w.Webhooks.DeleteEndpoint(t.Context(), "", p.ID), fieldmark.CodeNotFound)
@@ -353,12 +362,14 @@ func TestDeleteEndpoint(t *testing.T) {
 func TestCreateEndpointComplains(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{
-		URL: "http://10.0.0.1/", Events: []string{"mission.*", "mission.*", "brand.changed"}, Description: "\x1b", TTLSeconds: -1})
+		URL: "http://10.0.0.1/", Events: []string{"mission.*", "mission.*", "brand.changed"}, Description: "\x1b",
+		TTLSeconds: -1})
 	wantFields(t, "all wrong", err, "/events/1", "/events/2", "/description", "/ttlSeconds", "/url")
 	for i := range webhook.MaxEndpoints {
 		createEndpoint(t, w, fmt.Sprintf("http://127.0.0.1:9/%d", i))
 	}
-	_, err = w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
+	_, err = w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+		fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
 	wantFields(t, "one too many", err, "")
 }
 
@@ -391,7 +402,8 @@ func TestAudit(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		io.WriteString(w, "<!doctype html><html lang=en><title>Acme makes anvils</title><h1>Acme</h1><p>Anvils since 1949.</html>")
+		io.WriteString(w, "<!doctype html><html lang=en><title>Acme makes anvils</title><h1>Acme</h1><p>Anvils "+
+			"since 1949.</html>")
 	})
 	b := acme
 	b.URL = site.URL + "/"

@@ -61,7 +61,8 @@ func anyCode(s *script, r *rand.Rand, functions, depth int) {
 			anyCode(s, r, functions, depth+1)
 			s.add("local.get %d\ni64.const 1\ni64.sub\nlocal.tee %[1]d\ni64.const 0\ni64.ne\nbr_if 0\nend", r.IntN(3))
 		case 1: // ends after some rounds
-			s.add("i64.const %d\nlocal.set 2\nloop\nlocal.get 2\ni64.eqz\nif\nelse\nlocal.get 2\ni64.const 1\ni64.sub\nlocal.set 2", r.IntN(50))
+			s.add("i64.const %d\nlocal.set 2\nloop\nlocal.get 2\ni64.eqz\nif\nelse\nlocal.get 2\ni64.const "+
+				"1\ni64.sub\nlocal.set 2", r.IntN(50))
 			anyCode(s, r, functions, depth+1)
 			s.add("br 1\nend\nend")
 		case 2:
@@ -176,7 +177,9 @@ func TestFuelIsPredictable(t *testing.T) {
 	}{
 		{"an instruction", "score\nnop", 1},
 		{"both branches", "score\ni32.const 1\nif\nnop\nelse\nnop\nnop\nend", 7},
-		{"a loop of ten rounds", "score\nlocals 1\ni64.const 10\nlocal.set 0\nloop\nlocal.get 0\ni64.const 1\ni64.sub\nlocal.tee 0\ni64.const 0\ni64.ne\nbr_if 0\nend", 2 + 1 + 10*9},
+		{"a loop of ten rounds",
+			"score\nlocals 1\ni64.const 10\nlocal.set 0\nloop\nlocal.get 0\ni64.const 1\ni64.sub\nlocal.tee " +
+				"0\ni64.const 0\ni64.ne\nbr_if 0\nend", 2 + 1 + 10*9},
 		{"a call", "score\ncall 2\nfunc\nnop", 1 + 4 + 2},
 		{"a fill of 8,000 bytes", "score\ni32.const 2048\ni32.const 0\ni32.const 8000\nmemory.fill", 4 + 8 + 1000},
 		{"memory.grow", "score\ni32.const 0\nmemory.grow\ndrop", 3 + 1000},
@@ -191,10 +194,13 @@ func TestFuelIsPredictable(t *testing.T) {
 // TestStateIsReset runs modules that decline when they find what they left.
 func TestStateIsReset(t *testing.T) {
 	for name, code := range map[string]string{
-		"global":     "global 5\nscore\nglobal.get 0\ni64.const 5\ni64.ne\nif\nunreachable\nend\ni64.const 6\nglobal.set 0",
-		"memory":     "score\ni32.const 4096\ni32.load\nif\nunreachable\nend\ni32.const 4096\ni32.const 1\ni32.store",
-		"after init": "global 5\ninit\ni64.const 7\nglobal.set 0\nscore\nglobal.get 0\ni64.const 7\ni64.ne\nif\nunreachable\nend\ni64.const 6\nglobal.set 0",
-		"its answer": "score\ni32.const 1024\ni32.load\ni32.const -1\ni32.ne\nif\nunreachable\nend\ni32.const 1020\ni64.const -1\ni64.store",
+		"global": "global 5\nscore\nglobal.get 0\ni64.const 5\ni64.ne\nif\nunreachable\nend\ni64.const " +
+			"6\nglobal.set 0",
+		"memory": "score\ni32.const 4096\ni32.load\nif\nunreachable\nend\ni32.const 4096\ni32.const 1\ni32.store",
+		"after init": "global 5\ninit\ni64.const 7\nglobal.set 0\nscore\nglobal.get 0\ni64.const " +
+			"7\ni64.ne\nif\nunreachable\nend\ni64.const 6\nglobal.set 0",
+		"its answer": "score\ni32.const 1024\ni32.load\ni32.const -1\ni32.ne\nif\nunreachable\nend\ni32.const " +
+			"1020\ni64.const -1\ni64.store",
 	} {
 		module, _ := assemble(t, code)
 		for _, interpret := range []bool{false, true} {

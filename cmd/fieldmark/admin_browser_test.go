@@ -107,7 +107,8 @@ func TestAdministrator(t *testing.T) {
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("make an administrator: %v: %s", err, out)
 	}
-	p := start(t, dir, append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8"}, freePorts("var")...)...)
+	p := start(t, dir, append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8"},
+		freePorts("var")...)...)
 	base := p.logged("serve", "listen")
 	browser := browsertest.Start(t)
 	d := &console{t: t, base: base, tab: browser.Open(t, base+"/admin/api-keys", browsertest.View{})}
@@ -128,11 +129,13 @@ func TestAdministrator(t *testing.T) {
 		t.Errorf("the button copies %q, want the key", copied)
 	}
 	d.tab.Go(t, base+"/admin/webhooks")
-	d.send("/admin/webhooks", "", map[string]string{"url": receiver.URL + "/hook", "account": "acme", "events": "mission.completed"})
+	d.send("/admin/webhooks", "", map[string]string{"url": receiver.URL + "/hook", "account": "acme",
+		"events": "mission.completed"})
 	secret := d.text(".token code")
 
 	open := func(name, key string) (int, string) {
-		status, _, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON(name), "Authorization", "Bearer "+key)
+		status, _, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON(name), "Authorization",
+			"Bearer "+key)
 		return status, body
 	}
 	status, body := open("1", key)
@@ -169,12 +172,14 @@ func TestAdministrator(t *testing.T) {
 	}
 	d.send(actionOf(d, "/revoke"), "", map[string]string{"reason": "the day is over"})
 	d.says("the day is over")
-	if status, body := open("3", next); status != http.StatusUnauthorized || !strings.Contains(body, "invalid_api_key") {
+	if status, body := open("3", next); status != http.StatusUnauthorized ||
+		!strings.Contains(body, "invalid_api_key") {
 		t.Errorf("the revoked key: %d %s, want 401 invalid_api_key", status, body)
 	}
 
 	d.tab.Go(t, base+"/admin/brands")
-	d.send("/admin/brands", "", map[string]string{"name": "Acme <script>alert(1)</script>", "slug": "acme", "url": receiver.URL + "/", "niche": "tools", "language": "en"})
+	d.send("/admin/brands", "", map[string]string{"name": "Acme <script>alert(1)</script>", "slug": "acme",
+		"url": receiver.URL + "/", "niche": "tools", "language": "en"})
 	d.says("Acme <script>alert(1)</script>")
 	d.tab.Go(t, base+"/admin/audit-log")
 	d.says("key.revoke")
@@ -192,8 +197,10 @@ func TestAdministrator(t *testing.T) {
 	var module string
 	d.tab.Go(t, base+"/admin/modules")
 	d.tab.Ask(t, `document.querySelector("a[href*='/admin/modules/']").pathname`, &module)
-	pages := []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/missions/" + m.ID, "/admin/webhooks", delivery[:strings.Index(delivery, "/deliveries")], delivery,
-		"/admin/calendars", "/admin/brands", "/admin/brands/acme", "/admin/modules", module, "/admin/nodes", "/admin/audit-log", "/admin/settings"}
+	pages := []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/missions/" + m.ID,
+		"/admin/webhooks", delivery[:strings.Index(delivery, "/deliveries")], delivery,
+		"/admin/calendars", "/admin/brands", "/admin/brands/acme", "/admin/modules", module, "/admin/nodes",
+		"/admin/audit-log", "/admin/settings"}
 	d.inspect(browser, pages)
 }
 
@@ -205,14 +212,16 @@ func (d *console) inspect(browser *browsertest.Browser, pages []string) {
 		for _, page := range pages {
 			tab.Go(d.t, d.base+page)
 			findings := tab.Overflow(d.t)
-			if pictures != "" || v.Dark == (v.Width > 0) { // what axe looks for is of a width or of a theme, and either pair has both
+			// what axe looks for is of a width or of a theme, and either pair has both
+			if pictures != "" || v.Dark == (v.Width > 0) {
 				findings = append(findings, tab.Axe(d.t)...)
 			}
 			for _, finding := range findings {
 				d.t.Errorf("%s, %+v: %s", page, v, finding)
 			}
 			if pictures != "" {
-				name := fmt.Sprintf("%s-%d-%v.png", strings.ReplaceAll(strings.Trim(page, "/"), "/", "_"), v.Width, v.Dark)
+				name := fmt.Sprintf("%s-%d-%v.png", strings.ReplaceAll(strings.Trim(page, "/"), "/", "_"), v.Width,
+					v.Dark)
 				must(d.t, os.WriteFile(filepath.Join(pictures, name), tab.Picture(d.t), 0o600))
 			}
 		}
@@ -226,7 +235,8 @@ func (d *console) inspect(browser *browsertest.Browser, pages []string) {
 func actionOf(d *console, end string) string {
 	d.t.Helper()
 	var action string
-	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector("form[action$='" + %q + "']")?.getAttribute("action") ?? ""`, end), &action)
+	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector("form[action$='" + %q + "']")?.getAttribute("action") ?? ""`,
+		end), &action)
 	return action
 }
 

@@ -33,14 +33,18 @@ func TestAuditStatus(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		io.WriteString(w, "<!doctype html><html lang=en><title>Acme | *anvils* @all</title><main><h1>Acme</h1>"+strings.Repeat("<p>Anvils for everyone.", 90)+"</html>")
+		io.WriteString(w, "<!doctype html><html lang=en><title>Acme | *anvils* @all</title><main><h1>Acme</h1>"+
+			strings.Repeat("<p>Anvils for everyone.", 90)+"</html>")
 	}))
 	defer site.Close()
 	audit := func(args ...string) (int, string, string) {
-		return runInProcess(t, append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q"}, args...)...)
+		return runInProcess(t,
+			append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q"},
+				args...)...)
 	}
 	status, report, _ := audit("--fail-under", "10")
-	if status != 0 || !strings.Contains(report, "What to improve first") || !strings.Contains(report, "\n 10. ") || strings.Contains(report, "\n 11. ") {
+	if status != 0 || !strings.Contains(report, "What to improve first") || !strings.Contains(report, "\n 10. ") ||
+		strings.Contains(report, "\n 11. ") {
 		t.Errorf("a good enough score: status %d, report:\n%s", status, report)
 	}
 	if status, _, why := audit("--fail-under", "99.5"); status != 3 || !strings.Contains(why, "is below 99.5") {
@@ -52,7 +56,8 @@ func TestAuditStatus(t *testing.T) {
 		t.Errorf("--json: status %d, %v", status, err)
 	}
 	status, md, _ := audit("--md", "--name", "Acme")
-	if status != 0 || !strings.HasPrefix(md, "# http") || !strings.Contains(md, `Acme \| \*anvils\* @`+"\u200b"+"all") || !strings.Contains(md, "| worth | signal | advice |") {
+	if status != 0 || !strings.HasPrefix(md, "# http") || !strings.Contains(md,
+		`Acme \| \*anvils\* @`+"\u200b"+"all") || !strings.Contains(md, "| worth | signal | advice |") {
 		t.Errorf("--md: status %d:\n%s", status, md)
 	}
 	asked = 0
@@ -72,7 +77,8 @@ func TestAuditStatus(t *testing.T) {
 	}
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	if status, _, why := runInProcess(t, "audit", closed.URL, "--allow-networks", "127.0.0.0/8", "-q", "--fail-under", "1"); status != 1 || !strings.Contains(why, "cannot be audited") {
+	if status, _, why := runInProcess(t, "audit", closed.URL, "--allow-networks", "127.0.0.0/8", "-q", "--fail-under",
+		"1"); status != 1 || !strings.Contains(why, "cannot be audited") {
 		t.Errorf("a site that is down: status %d, %q", status, why)
 	}
 }
@@ -89,8 +95,11 @@ func TestAuditUnread(t *testing.T) {
 		want   []string
 	}{
 		{"User-agent: FieldmarkBot\nDisallow: /", 200, page,
-			[]string{"No score: insufficient_data", "robots.txt does not allow this crawler", "/ disallowed for FieldmarkBot: line 2: Disallow: /"}},
-		{"", 500, page, []string{"No score: insufficient_data", "robots.txt returned 500, so crawlers may not fetch anything: make it return 200 with rules, or 404 if there are none", "or it does not answer."}},
+			[]string{"No score: insufficient_data", "robots.txt does not allow this crawler",
+				"/ disallowed for FieldmarkBot: line 2: Disallow: /"}},
+		{"", 500, page, []string{"No score: insufficient_data",
+			"robots.txt returned 500, so crawlers may not fetch anything: make it return 200 with rules, or 404 if " +
+				"there are none", "or it does not answer."}},
 		{"", 429, page, []string{"robots.txt returned 429, so crawlers may not fetch anything: make it return"}},
 		{"", 404, "", []string{"No score: insufficient_data", "the page could not be read: the body is empty"}},
 	} {
@@ -105,10 +114,12 @@ func TestAuditUnread(t *testing.T) {
 			io.WriteString(w, tt.page)
 		}))
 		for _, form := range []string{"--md", "-q"} {
-			status, out, why := runInProcess(t, "audit", site.URL+"/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q", form)
+			status, out, why := runInProcess(t, "audit", site.URL+"/", "--allow-networks", "127.0.0.0/8", "--delay",
+				"0", "-q", form)
 			for _, want := range tt.want {
 				if plain := strings.ReplaceAll(out, "\\", ""); status != 0 || !strings.Contains(plain, want) {
-					t.Errorf("robots.txt %d %q, %s: status %d %s, want %q in:\n%s", tt.status, tt.robots, form, status, why, want, out)
+					t.Errorf("robots.txt %d %q, %s: status %d %s, want %q in:\n%s", tt.status, tt.robots, form, status,
+						why, want, out)
 				}
 			}
 		}
@@ -133,9 +144,11 @@ func TestAuditConnectTo(t *testing.T) {
 	to := "brand.example:80:" + strings.TrimPrefix(site.URL, "http://")
 	status, _, why := runInProcess(t, "audit", "http://brand.example/", "--connect-to", to, "--delay", "0", "-q")
 	if status != 1 || !strings.Contains(why, "address not allowed") || asked != 0 {
-		t.Errorf("a redirect to another service here: status %d, %q, %d requests to it; want 1, address not allowed, 0", status, why, asked)
+		t.Errorf("a redirect to another service here: status %d, %q, %d requests to it; want 1, address not allowed, 0",
+			status, why, asked)
 	}
-	if status, out, why := runInProcess(t, "llms", "lint", "http://brand.example/llms.txt", "--connect-to", to); status != 1 || !strings.Contains(out+why, "404") {
+	if status, out, why := runInProcess(t, "llms", "lint", "http://brand.example/llms.txt", "--connect-to",
+		to); status != 1 || !strings.Contains(out+why, "404") {
 		t.Errorf("lint through --connect-to: status %d, %q %q", status, out, why)
 	}
 }
@@ -151,7 +164,8 @@ func demoVerify(t *testing.T, facts demo.Access, board fieldmark.Board) {
 		}
 	}
 	slug := string(board.Items[0].Slug)
-	if status, out, _ := runInProcess(t, "score", "show", slug, "--url", facts.BaseURL); status != 0 || !strings.Contains(out, "grade "+string(board.Items[0].Grade)) {
+	if status, out, _ := runInProcess(t, "score", "show", slug, "--url", facts.BaseURL); status != 0 ||
+		!strings.Contains(out, "grade "+string(board.Items[0].Grade)) {
 		t.Errorf("show %s: status %d, %s", slug, status, out)
 	}
 	for _, bent := range []struct{ path, old, new string }{
@@ -162,7 +176,8 @@ func demoVerify(t *testing.T, facts demo.Access, board fieldmark.Board) {
 		edge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			status, head, body := ask(t, r.Method, facts.BaseURL+r.URL.Path, "")
 			w.Header().Set("Age", head.Get("Age"))
-			if r.URL.Path == bent.path || strings.HasSuffix(bent.path, "/") && strings.HasPrefix(r.URL.Path, bent.path) {
+			if r.URL.Path == bent.path || strings.HasSuffix(bent.path, "/") &&
+				strings.HasPrefix(r.URL.Path, bent.path) {
 				body = strings.Replace(body, bent.old, bent.new, 1)
 			}
 			w.WriteHeader(status)

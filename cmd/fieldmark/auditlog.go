@@ -39,9 +39,12 @@ func (c *auditLogVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 			return err
 		}
 		if v.Broken > 0 {
-			return fmt.Errorf("the audit log is broken at entry %d: %s; the %d entries before it are unchanged", v.Broken, v.Why, v.Entries)
+			return fmt.Errorf("the audit log is broken at entry %d: %s; the %d entries before it are unchanged",
+				v.Broken, v.Why, v.Entries)
 		}
-		_, err = fmt.Fprintf(s.Out, "all %d entries are unchanged; store this elsewhere to detect removed entries later: %d:%s\n", v.Entries, v.Entries, v.Sum)
+		_, err = fmt.Fprintf(s.Out,
+			"all %d entries are unchanged; store this elsewhere to detect removed entries later: %d:%s\n", v.Entries,
+			v.Entries, v.Sum)
 		return err
 	})
 }

@@ -22,7 +22,8 @@ func TestBackupOfDamagedDatabase(t *testing.T) {
 	must(t, err)
 	must(t, st.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		return tx.AppendEvent(ctx, &store.Event{Subject: "acme", Event: fieldmark.Event{
-			ID: "evt_1", Type: fieldmark.EventBrandChanged, Time: fieldmark.AtMicros(1), Brand: "acme", Data: []byte(`{"name":"original"}`)}})
+			ID: "evt_1", Type: fieldmark.EventBrandChanged, Time: fieldmark.AtMicros(1), Brand: "acme",
+			Data: []byte(`{"name":"original"}`)}})
 	}))
 	must(t, st.Close())
 	raw, err := os.ReadFile(file)
@@ -30,13 +31,15 @@ func TestBackupOfDamagedDatabase(t *testing.T) {
 	must(t, os.WriteFile(file, bytes.Replace(raw, []byte("original"), []byte("modified"), 1), 0o600))
 
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	if status, out, why := runInProcess(t, "backup", "--data", data, copied); status != 3 || !strings.Contains(why, "event 1 (") || !strings.Contains(out, "copy.db: ") {
+	if status, out, why := runInProcess(t, "backup", "--data", data, copied); status != 3 ||
+		!strings.Contains(why, "event 1 (") || !strings.Contains(out, "copy.db: ") {
 		t.Errorf("backup: status %d, %q, %q; want 3, the size of the copy and the damaged event", status, out, why)
 	}
 	if status, _, why := runInProcess(t, "restore", "--data", restored, copied); status != 0 {
 		t.Errorf("restore: status %d, %q", status, why)
 	}
-	if status, out, _ := runInProcess(t, "db", "check", "--data", restored); status != 1 || !strings.Contains(out, "        event 1 (") {
+	if status, out, _ := runInProcess(t, "db", "check", "--data", restored); status != 1 ||
+		!strings.Contains(out, "        event 1 (") {
 		t.Errorf("check of the restored database: status %d, %q; want 1 and the damaged event", status, out)
 	}
 }

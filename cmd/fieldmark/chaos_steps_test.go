@@ -91,10 +91,11 @@ func (h *chaosFleet) grown(all []*node, goroutines, memory []int) {
 		return true
 	}
 	if *chaos {
-		eventually(h.t, fmt.Sprintf("no node has more than it had: %v goroutines, %v MiB", goroutines, memory), func() bool {
-			now, then = h.vitals(all)
-			return within()
-		})
+		eventually(h.t, fmt.Sprintf("no node has more than it had: %v goroutines, %v MiB", goroutines, memory),
+			func() bool {
+				now, then = h.vitals(all)
+				return within()
+			})
 	}
 	h.t.Logf("goroutines of %d nodes: %v, then %v; heap in MiB: %v, then %v", len(all), goroutines, now, memory, then)
 }
@@ -132,7 +133,8 @@ func (h *chaosFleet) swaps(p *phase) {
 		module := wasmtest.Words(h.t, fmt.Sprintf("%d.0.0", i+1), "words", enough)
 		body, err := json.Marshal(fieldmark.ModulePush{Module: module})
 		must(h.t, err)
-		if status, _, answer := ask(h.t, "POST", h.edges[0].at+"/api/admin/v1/modules", string(body), "Authorization", "Bearer "+h.workload.admin); status/100 != 2 {
+		if status, _, answer := ask(h.t, "POST", h.edges[0].at+"/api/admin/v1/modules", string(body), "Authorization",
+			"Bearer "+h.workload.admin); status/100 != 2 {
 			h.t.Fatalf("push a module: %d %s", status, answer)
 		}
 		ref, err := wasm.Ref(module)
@@ -145,7 +147,8 @@ func (h *chaosFleet) swaps(p *phase) {
 	}
 	for i := range times {
 		digest := digests[i%2]
-		status, _, answer := ask(h.t, "POST", h.edges[i%2].at+"/api/admin/v1/modules/"+string(digest)+"/activate", `{"percent":100}`, "Authorization", "Bearer "+h.workload.admin)
+		status, _, answer := ask(h.t, "POST", h.edges[i%2].at+"/api/admin/v1/modules/"+string(digest)+"/activate",
+			`{"percent":100}`, "Authorization", "Bearer "+h.workload.admin)
 		if status != http.StatusOK {
 			h.t.Fatalf("activate: %d %s", status, answer)
 		}
@@ -181,7 +184,8 @@ func (h *chaosFleet) reckon() {
 	inLog, moves := map[string]int{}, 0
 	var last int64
 	for {
-		status, _, body := ask(t, "GET", h.origins[0].at+fmt.Sprintf("%s?after=%d", fieldmark.PathInternalEvents, last), "", "Authorization", "Bearer "+strings.Repeat("n", minSecret))
+		status, _, body := ask(t, "GET", h.origins[0].at+fmt.Sprintf("%s?after=%d", fieldmark.PathInternalEvents, last),
+			"", "Authorization", "Bearer "+strings.Repeat("n", minSecret))
 		var page fieldmark.EventPage
 		if err := json.Unmarshal([]byte(body), &page); status != http.StatusOK || err != nil {
 			t.Fatalf("read the log after %d: %d %.300s", last, status, body)
@@ -221,7 +225,8 @@ func (h *chaosFleet) reckon() {
 	for _, n := range s.moved {
 		moves += n
 	}
-	t.Logf("%d missions, %d moves and %d completions acknowledged; %d events of missions in the log, %d messages arrived", len(s.created), moves, len(s.completed), len(inLog), s.messages)
+	t.Logf("%d missions, %d moves and %d completions acknowledged; %d events of missions in the log, %d messages "+
+		"arrived", len(s.created), moves, len(s.completed), len(inLog), s.messages)
 	if len(s.created) == 0 || len(s.completed) == 0 {
 		t.Error("too little was written to show anything")
 	}
@@ -232,7 +237,8 @@ func (h *chaosFleet) reckon() {
 // report prints what clients saw, a line for each thing that happened.
 func (h *chaosFleet) report() {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-46s %6s %7s %6s %6s %6s %7s %7s %7s %7s %9s %9s\n", "", "s", "reads", "failed", "stale", "moved", "p50 ms", "p99 ms", "max ms", "writes", "change ms", "caught ms")
+	fmt.Fprintf(&b, "%-46s %6s %7s %6s %6s %6s %7s %7s %7s %7s %9s %9s\n", "", "s", "reads", "failed", "stale", "moved",
+		"p50 ms", "p99 ms", "max ms", "writes", "change ms", "caught ms")
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	for _, p := range h.all {
@@ -243,7 +249,9 @@ func (h *chaosFleet) report() {
 			}
 			return float64(p.slow[min(len(p.slow)*share/100, len(p.slow)-1)].Microseconds()) / 1000
 		}
-		fmt.Fprintf(&b, "%-46s %6.1f %7d %6d %6d %6d %7.1f %7.1f %7.1f %7d %9d %9d\n", p.name, p.took.Seconds(), p.reads, p.failed, p.stale, p.moved, at(50), at(99), at(100), p.wrote, p.slowest.Milliseconds(), p.caught.Milliseconds())
+		fmt.Fprintf(&b, "%-46s %6.1f %7d %6d %6d %6d %7.1f %7.1f %7.1f %7d %9d %9d\n", p.name, p.took.Seconds(),
+			p.reads, p.failed, p.stale, p.moved, at(50), at(99), at(100), p.wrote, p.slowest.Milliseconds(),
+			p.caught.Milliseconds())
 	}
 	h.t.Logf("what clients saw:\n%s", b.String())
 }
@@ -263,12 +271,16 @@ func TestDiskFull(t *testing.T) {
 		return
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", data).Run() })
-	s := &workload{t: t, key: newKey(t, dir, "mission:create", "mission:read", "mission:operate"), admin: newKey(t, dir, "admin:*"),
-		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{}, events: map[string]string{}, arrived: map[string]map[string]bool{}}
-	p := start(t, dir, append([]string{"serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR"}, freePorts("var")...)...)
+	s := &workload{t: t, key: newKey(t, dir, "mission:create", "mission:read", "mission:operate"),
+		admin:   newKey(t, dir, "admin:*"),
+		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{},
+		events: map[string]string{}, arrived: map[string]map[string]bool{}}
+	p := start(t, dir, append([]string{"serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR"},
+		freePorts("var")...)...)
 	p.kill() // only to make the record
 	at, debug := freeAddress(t), freeAddress(t)
-	p = start(t, dir, "serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR", "--data", "var", "--listen", at, "--origin-listen", "127.0.0.1:0", "--debug-listen", debug)
+	p = start(t, dir, "serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR", "--data", "var",
+		"--listen", at, "--origin-listen", "127.0.0.1:0", "--debug-listen", debug)
 	base := "http://" + at
 	eventually(t, "it is ready", func() bool {
 		status, _, _, err := try("GET", "http://"+debug+"/readyz", "")
@@ -287,7 +299,8 @@ func TestDiskFull(t *testing.T) {
 	must(t, filler.Close())
 	accepted := 0
 	for range 2000 {
-		status, _, body, err := try("POST", base+"/api/public/v1/missions", missionJSON(fmt.Sprint("full-", accepted)), "Authorization", "Bearer "+s.key)
+		status, _, body, err := try("POST", base+"/api/public/v1/missions", missionJSON(fmt.Sprint("full-", accepted)),
+			"Authorization", "Bearer "+s.key)
 		must(t, err)
 		if status == http.StatusCreated {
 			var m fieldmark.Mission
@@ -304,16 +317,19 @@ func TestDiskFull(t *testing.T) {
 	if status, _, body := ask(t, "GET", base+"/api/v1/leaderboard", ""); status != 200 {
 		t.Errorf("a read while the disk is full: %d %s", status, body)
 	}
-	if status, _, body := ask(t, "GET", base+"/api/public/v1/missions?limit=1", "", "Authorization", "Bearer "+s.key); status != 200 {
+	if status, _, body := ask(t, "GET", base+"/api/public/v1/missions?limit=1", "", "Authorization",
+		"Bearer "+s.key); status != 200 {
 		t.Errorf("missions read while the disk is full: %d %s", status, body)
 	}
 	must(t, os.Remove(filepath.Join(data, "filler")))
 	eventually(t, "writes go on when there is room", func() bool {
-		status, _, _, err := try("POST", base+"/api/public/v1/missions", missionJSON("after"), "Authorization", "Bearer "+s.key)
+		status, _, _, err := try("POST", base+"/api/public/v1/missions", missionJSON("after"), "Authorization",
+			"Bearer "+s.key)
 		return err == nil && status == http.StatusCreated
 	})
 	for external, id := range s.created {
-		_, _, body := ask(t, "GET", base+"/api/public/v1/missions?source=workload&externalId="+external, "", "Authorization", "Bearer "+s.key)
+		_, _, body := ask(t, "GET", base+"/api/public/v1/missions?source=workload&externalId="+external, "",
+			"Authorization", "Bearer "+s.key)
 		var page fieldmark.List[fieldmark.Mission]
 		must(t, json.Unmarshal([]byte(body), &page))
 		if len(page.Data) != 1 || page.Data[0].ID != id {
@@ -322,7 +338,8 @@ func TestDiskFull(t *testing.T) {
 	}
 	p.stop()
 	runOnce(t, dir, "db", "check", "--data", "var")
-	t.Logf("%d missions acknowledged, %d of them when the disk was full already; all there", len(s.created), len(s.created)-before)
+	t.Logf("%d missions acknowledged, %d of them when the disk was full already; all there", len(s.created),
+		len(s.created)-before)
 }
 
 // zeros is as much nothing as one wants.

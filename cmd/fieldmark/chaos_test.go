@@ -117,14 +117,17 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 	if *chaos {
 		h.within = promised
 	}
-	h.client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 5 * time.Second}}
+	h.client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64,
+		IdleConnTimeout: 5 * time.Second}}
 	h.netns = newNetns(t)
 	h.redis = cachetest.StartRedis(t, "bind", h.netns.bind(), "protected-mode", "no")
 	secret, token := strings.Repeat("s", minSecret), strings.Repeat("n", minSecret)
 	record := []string{"--database-url", h.pg.URL, "--secret", secret}
 	h.populate(secret)
-	h.workload = &workload{t: t, key: newKeyAt(t, h.dir, record, "mission:create", "mission:read", "mission:operate"), admin: newKeyAt(t, h.dir, record, "admin:*"),
-		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{}, events: map[string]string{}, arrived: map[string]map[string]bool{},
+	h.workload = &workload{t: t, key: newKeyAt(t, h.dir, record, "mission:create", "mission:read", "mission:operate"),
+		admin:   newKeyAt(t, h.dir, record, "admin:*"),
+		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{},
+		events: map[string]string{}, arrived: map[string]map[string]bool{},
 		clocks: map[string]map[string]bool{}}
 	receiver := httptest.NewServer(http.HandlerFunc(h.workload.receive))
 	t.Cleanup(receiver.Close)
@@ -135,7 +138,8 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 		port := at[strings.LastIndexByte(at, ':'):]
 		n := &node{h: h, name: fmt.Sprint("origin ", i), at: "http://" + at, debug: "http://" + freeAddress(t)}
 		far = append(far, "http://"+h.netns.outer()+port)
-		n.args = append([]string{"origin", "--node-token", token, "--origin-listen", h.netns.listen() + port, "--debug-listen", strings.TrimPrefix(n.debug, "http://"),
+		n.args = append([]string{"origin", "--node-token", token, "--origin-listen", h.netns.listen() + port,
+			"--debug-listen", strings.TrimPrefix(n.debug, "http://"),
 			"--public-api", "--allow-networks", "127.0.0.0/8", "--audit-every", "0", "--log-level", "WARN"}, record...)
 		h.origins = append(h.origins, n)
 	}
@@ -148,14 +152,16 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 			origins, n.wrap = strings.Join(far, ","), h.netns.wrap()
 		}
 		n.at, n.debug = "http://"+at, "http://"+debug
-		n.args = []string{"edge", "--node-token", token, "--origin", origins, "--redis-url", "redis://" + redis, "--listen", at, "--debug-listen", debug,
+		n.args = []string{"edge", "--node-token", token, "--origin", origins, "--redis-url", "redis://" + redis,
+			"--listen", at, "--debug-listen", debug,
 			"--rate-limit", "off", "--network-rate", "0", "--log-level", "WARN"}
 		h.edges = append(h.edges, n)
 	}
 	for _, n := range slices.Concat(h.origins, h.edges) {
 		n.start(program(t))
 	}
-	status, _, body := ask(t, "POST", h.edges[0].at+"/api/admin/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", "Bearer "+h.workload.admin)
+	status, _, body := ask(t, "POST", h.edges[0].at+"/api/admin/v1/webhooks",
+		fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", "Bearer "+h.workload.admin)
 	if status != http.StatusCreated {
 		t.Fatalf("register the receiver: %d %s", status, body)
 	}
@@ -172,11 +178,14 @@ func (h *chaosFleet) populate(secret string) {
 	must(h.t, err)
 	for i := range chaosSites {
 		slug := fieldmark.Slug(fmt.Sprintf("site-%02d", i))
-		_, _, err := service.Brands.Put(ctx, fieldmark.Brand{Slug: slug, Name: "Site", URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
+		_, _, err := service.Brands.Put(ctx, fieldmark.Brand{Slug: slug, Name: "Site",
+			URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
 		must(h.t, err)
 		_, err = service.Brands.PutFacts(ctx, slug, fieldmark.Facts{
-			Version: fieldmark.FactsVersion, URL: "https://" + string(slug) + ".example/", Pages: 10, AsOf: fieldmark.At(time.Now()),
-			Facts: []fieldmark.Fact{{ID: "text.words", State: fieldmark.Measured, Value: int64(20*(i+1)) * 1000, Unit: "words"}},
+			Version: fieldmark.FactsVersion, URL: "https://" + string(slug) + ".example/", Pages: 10,
+			AsOf: fieldmark.At(time.Now()),
+			Facts: []fieldmark.Fact{{ID: "text.words", State: fieldmark.Measured, Value: int64(20*(i+1)) * 1000,
+				Unit: "words"}},
 		})
 		must(h.t, err)
 	}
@@ -230,7 +239,8 @@ func (h *chaosFleet) traffic(stop <-chan struct{}) {
 // edge, as the proxies in front are told to. It must succeed while any edge lives.
 func (h *chaosFleet) read(arrived time.Time) {
 	slug := fmt.Sprintf("site-%02d", rand.IntN(chaosSites))
-	path := []string{"/api/badge/" + slug, "/api/badge/" + slug, "/api/badge/" + slug + "?theme=dark", "/api/v1/score/" + slug, "/brands/" + slug, "/", "/api/v1/leaderboard"}[rand.IntN(7)]
+	path := []string{"/api/badge/" + slug, "/api/badge/" + slug, "/api/badge/" + slug + "?theme=dark",
+		"/api/v1/score/" + slug, "/brands/" + slug, "/", "/api/v1/leaderboard"}[rand.IntN(7)]
 	first, moved := rand.IntN(len(h.edges)), 0
 	var trouble []string
 	for i := range h.edges {
@@ -253,7 +263,8 @@ func (h *chaosFleet) read(arrived time.Time) {
 			trouble = append(trouble, fmt.Sprintf("%s %s: %d %.200s", n.name, path, resp.StatusCode, body))
 			break
 		}
-		took, marked := time.Since(arrived), strings.Contains(resp.Header.Get("Cache-Status"), "stale") || bytes.Contains(body, []byte(`"stale":true`))
+		took, marked := time.Since(arrived), strings.Contains(resp.Header.Get("Cache-Status"), "stale") ||
+			bytes.Contains(body, []byte(`"stale":true`))
 		h.note(func(p *phase) {
 			p.reads++
 			p.moved += moved
@@ -289,9 +300,11 @@ func (h *chaosFleet) note(what func(*phase)) {
 func (h *chaosFleet) change() (time.Time, string) {
 	h.t.Helper()
 	name := fmt.Sprintf("Acme %x", rand.Uint64())
-	body := fmt.Sprintf(`{"name":%q,"url":"https://site-00.example/","niche":"tools","language":"en","public":true}`, name)
+	body := fmt.Sprintf(`{"name":%q,"url":"https://site-00.example/","niche":"tools","language":"en","public":true}`,
+		name)
 	eventually(h.t, "a brand is renamed", func() bool {
-		status, _, _, err := try("PUT", h.edges[rand.IntN(2)].at+"/api/admin/v1/brands/site-00", body, "Authorization", "Bearer "+h.workload.admin)
+		status, _, _, err := try("PUT", h.edges[rand.IntN(2)].at+"/api/admin/v1/brands/site-00", body, "Authorization",
+			"Bearer "+h.workload.admin)
 		return err == nil && status == http.StatusOK
 	})
 	return time.Now(), name
@@ -384,12 +397,15 @@ func skewed(t *testing.T) string {
 		t.Fatalf("%s: time.Now does not begin as it did in Go 1.26; this is %s", root, runtime.Version())
 	}
 	source = strings.Replace(source, now, now+"\tsec += testSkew\n", 1)
-	own := "package time\n\nimport \"syscall\"\n\nvar testSkew = func() (n int64) {\n\ts, _ := syscall.Getenv(\"FIELDMARK_TEST_SKEW\")\n\tfor i := range len(s) {\n" +
-		"\t\tif s[i] != '-' {\n\t\t\tn = 10*n + int64(s[i]-'0')\n\t\t}\n\t}\n\tif s != \"\" && s[0] == '-' {\n\t\tn = -n\n\t}\n\treturn n\n}()\n"
+	own := "package time\n\nimport \"syscall\"\n\nvar testSkew = func() (n int64) {\n\ts, _ := " +
+		"syscall.Getenv(\"FIELDMARK_TEST_SKEW\")\n\tfor i := range len(s) {\n" +
+		"\t\tif s[i] != '-' {\n\t\t\tn = 10*n + int64(s[i]-'0')\n\t\t}\n\t}\n\tif s != \"\" && s[0] == '-' {\n\t\tn " +
+		"= -n\n\t}\n\treturn n\n}()\n"
 	must(t, os.WriteFile(filepath.Join(dir, "time.go"), []byte(source), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "skew.go"), []byte(own), 0o600))
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {
-		filepath.Join(root, "src", "time", "time.go"): filepath.Join(dir, "time.go"), filepath.Join(root, "src", "time", "skew.go"): filepath.Join(dir, "skew.go")}})
+		filepath.Join(root, "src", "time", "time.go"): filepath.Join(dir, "time.go"),
+		filepath.Join(root, "src", "time", "skew.go"): filepath.Join(dir, "skew.go")}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
 	program := filepath.Join(os.TempDir(), fmt.Sprintf("fieldmark-skewed-%d", os.Getpid()))

@@ -42,11 +42,13 @@ func (t *tokenSettings) requireToken() (string, error) {
 	}
 	tokens := fieldmark.SplitNodeTokens(list)
 	if len(tokens) > maxNodeTokens {
-		return "", fmt.Errorf("FIELDMARK_NODE_TOKEN has %d tokens, want at most %d: the new and the old one", len(tokens), maxNodeTokens)
+		return "", fmt.Errorf("FIELDMARK_NODE_TOKEN has %d tokens, want at most %d: the new and the old one",
+			len(tokens), maxNodeTokens)
 	}
 	for _, token := range tokens {
 		if len(token) < minSecret {
-			return "", fmt.Errorf("FIELDMARK_NODE_TOKEN must have at least %d characters; the same on every edge and origin", minSecret)
+			return "", fmt.Errorf(
+				"FIELDMARK_NODE_TOKEN must have at least %d characters; the same on every edge and origin", minSecret)
 		}
 	}
 	return list, nil
@@ -77,7 +79,8 @@ func (d *dataSettings) appSecret() ([]byte, error) {
 		// A generated secret would differ on the next origin, which then could not use
 		// the keys and webhook secrets in the shared database.
 		if url, err := command.ReadSecret(d.DatabaseURL, d.DatabaseURLFile); err != nil || url != "" {
-			return nil, errors.Join(err, errors.New("FIELDMARK_SECRET is required with FIELDMARK_DATABASE_URL: the same on every origin"))
+			return nil, errors.Join(err,
+				errors.New("FIELDMARK_SECRET is required with FIELDMARK_DATABASE_URL: the same on every origin"))
 		}
 		if value, err = generatedSecret(filepath.Join(d.Data, "secret")); err != nil {
 			return nil, err

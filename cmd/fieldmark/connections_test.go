@@ -35,7 +35,8 @@ func TestManyConnections(t *testing.T) {
 		room := int(limit.Cur) - 1000
 		idle, slow = min(idleConns, room), min(slowConns, room)
 	}
-	p := start(t, t.TempDir(), append([]string{"serve", "--network-conns", "1000000", "--log-level", "INFO"}, freePorts("var")...)...)
+	p := start(t, t.TempDir(), append([]string{"serve", "--network-conns", "1000000", "--log-level", "INFO"},
+		freePorts("var")...)...)
 	base, debug := p.logged("serve", "listen"), p.logged("serve", "debug")
 	eventually(t, "the node is ready", func() bool {
 		status, _, _, err := try("GET", debug+"/readyz", "")
@@ -47,13 +48,15 @@ func TestManyConnections(t *testing.T) {
 		var took []time.Duration
 		for range 100 {
 			began := time.Now()
-			if status, _, body, err := try("GET", base+"/robots.txt", "", "Connection", "close"); err != nil || status != http.StatusOK {
+			if status, _, body, err := try("GET", base+"/robots.txt", "", "Connection", "close"); err != nil ||
+				status != http.StatusOK {
 				t.Fatalf("%s: a request: %d %s %v", when, status, body, err)
 			}
 			took = append(took, time.Since(began))
 		}
 		slices.Sort(took)
-		t.Logf("%s: a request on a connection of its own takes p50 %s, p99 %s", when, took[50].Round(time.Microsecond), took[99].Round(time.Microsecond))
+		t.Logf("%s: a request on a connection of its own takes p50 %s, p99 %s", when, took[50].Round(time.Microsecond),
+			took[99].Round(time.Microsecond))
 		if took[99] > besides {
 			t.Errorf("%s: p99 %s, want %s", when, took[99], besides)
 		}
@@ -63,7 +66,8 @@ func TestManyConnections(t *testing.T) {
 	conns := dialMany(t, address, idle, "GET /robots.txt HTTP/1.1\r\nHost: a\r\n\r\n", true)
 	after := residentKiB(t, debug, p.cmd.Process.Pid)
 	each := (after - before) * 1024 / idle
-	t.Logf("%d idle connections: %d MiB, then %d MiB, so %d bytes each; 100,000 would take %d MiB more", idle, before>>10, after>>10, each, each*100_000>>20)
+	t.Logf("%d idle connections: %d MiB, then %d MiB, so %d bytes each; 100,000 would take %d MiB more", idle,
+		before>>10, after>>10, each, each*100_000>>20)
 	if *chaos && each > idleBytes {
 		t.Errorf("an idle connection costs %d bytes, want at most %d", each, idleBytes)
 	}

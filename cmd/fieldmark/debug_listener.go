@@ -50,7 +50,8 @@ func debugHandler(ready func(context.Context) error, writeMetrics ...func(io.Wri
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", expositionType)
-		_ = writeExposition(w, append(slices.Clone(writeMetrics), metrics.WriteProcessMetrics)...) // the client has disconnected
+		// the client has disconnected
+		_ = writeExposition(w, append(slices.Clone(writeMetrics), metrics.WriteProcessMetrics)...)
 	})
 	mux.HandleFunc("/debug/pprof/", loopbackOnly(pprof.Index))
 	mux.HandleFunc("/debug/pprof/cmdline", loopbackOnly(pprof.Cmdline))
@@ -66,7 +67,8 @@ func debugHandler(ready func(context.Context) error, writeMetrics ...func(io.Wri
 func loopbackOnly(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !peer.Addr().Unmap().IsLoopback() {
-			http.Error(w, "profiles are for this machine only; use ssh -L or kubectl port-forward", http.StatusForbidden)
+			http.Error(w, "profiles are for this machine only; use ssh -L or kubectl port-forward",
+				http.StatusForbidden)
 			return
 		}
 		next(w, r)

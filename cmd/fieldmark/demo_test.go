@@ -51,7 +51,8 @@ func TestDemo(t *testing.T) {
 	if strings.Contains(again.printed(), facts.APIKey) || strings.Contains(again.printed(), facts.AdminPassword) {
 		t.Error("the second start shows secrets again")
 	}
-	status, _, body := ask(t, "GET", second.BaseURL+"/api/public/v1/missions?source=demo&externalId=1", "", "Authorization", "Bearer "+facts.APIKey)
+	status, _, body := ask(t, "GET", second.BaseURL+"/api/public/v1/missions?source=demo&externalId=1", "",
+		"Authorization", "Bearer "+facts.APIKey)
 	if status != 200 || !strings.Contains(body, `"COMPLETED"`) {
 		t.Errorf("the mission after the second start: %d %s", status, body)
 	}
@@ -102,10 +103,12 @@ func demoSites(t *testing.T, facts demo.Access, board fieldmark.Board) {
 		for _, g := range s.Gates {
 			gates[g.ID] = true
 		}
-		if status, _, svg := ask(t, "GET", facts.BaseURL+"/api/badge/"+string(site.Slug), ""); status != 200 || !strings.HasPrefix(svg, "<svg") {
+		if status, _, svg := ask(t, "GET", facts.BaseURL+"/api/badge/"+string(site.Slug), ""); status != 200 ||
+			!strings.HasPrefix(svg, "<svg") {
 			t.Errorf("badge of %s: %d", site.Slug, status)
 		}
-		if status, _, page := ask(t, "GET", facts.BaseURL+"/brands/"+string(site.Slug), ""); status != 200 || !strings.Contains(page, site.Name) {
+		if status, _, page := ask(t, "GET", facts.BaseURL+"/brands/"+string(site.Slug), ""); status != 200 ||
+			!strings.Contains(page, site.Name) {
 			t.Errorf("page of %s: %d", site.Slug, status)
 		}
 	}
@@ -120,7 +123,8 @@ func demoSites(t *testing.T, facts demo.Access, board fieldmark.Board) {
 	if unreachable != 1 {
 		t.Errorf("%d demo sites are unreachable, want 1", unreachable)
 	}
-	if status, _, page := ask(t, "GET", facts.BaseURL+"/", ""); status != 200 || !strings.Contains(page, string(board.Items[0].Slug)) {
+	if status, _, page := ask(t, "GET", facts.BaseURL+"/", ""); status != 200 ||
+		!strings.Contains(page, string(board.Items[0].Slug)) {
 		t.Errorf("home page: %d, without the first of the board", status)
 	}
 }
@@ -129,7 +133,8 @@ func demoSites(t *testing.T, facts demo.Access, board fieldmark.Board) {
 func demoLint(t *testing.T, facts demo.Access) {
 	t.Helper()
 	lint := func(url string) (int, string) {
-		status, _, body := ask(t, "POST", facts.BaseURL+fieldmark.PathLLMsLint, fmt.Sprintf(`{"url":%q}`, url), "Content-Type", "application/json")
+		status, _, body := ask(t, "POST", facts.BaseURL+fieldmark.PathLLMsLint, fmt.Sprintf(`{"url":%q}`, url),
+			"Content-Type", "application/json")
 		var p fieldmark.Problem
 		must(t, json.Unmarshal([]byte(body), &p))
 		return status, string(p.Code) + " " + p.Detail
@@ -148,7 +153,8 @@ func demoMission(t *testing.T, dir string, facts demo.Access) {
 	listener := start(t, dir, "webhook", "listen", "--data", "var", "--events", "mission.completed", "--count", "1")
 	listener.waitFor("listening as whk_")
 	mission := `{"source":"demo","externalId":"1","title":"Replace the router"}`
-	status, head, body := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", mission, "Authorization", "Bearer "+facts.APIKey)
+	status, head, body := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", mission, "Authorization",
+		"Bearer "+facts.APIKey)
 	if status != 201 {
 		t.Fatalf("create: %d %s", status, body)
 	}
@@ -157,11 +163,13 @@ func demoMission(t *testing.T, dir string, facts demo.Access) {
 	if head.Get("Location") == "" || !fieldmark.CheckID(fieldmark.PrefixMission, m.ID) {
 		t.Errorf("Location %q, id %q", head.Get("Location"), m.ID)
 	}
-	if status, head, _ := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", mission, "Authorization", "Bearer "+facts.APIKey); status != 200 || head.Get(fieldmark.HeaderDeduplicated) != "true" {
+	if status, head, _ := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", mission, "Authorization",
+		"Bearer "+facts.APIKey); status != 200 || head.Get(fieldmark.HeaderDeduplicated) != "true" {
 		t.Errorf("the same mission again: %d, deduplicated %q", status, head.Get(fieldmark.HeaderDeduplicated))
 	}
 	other := strings.Replace(mission, "router", "modem", 1)
-	if status, _, body := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", other, "Authorization", "Bearer "+facts.APIKey); status != 409 || !strings.Contains(body, m.ID) {
+	if status, _, body := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", other, "Authorization",
+		"Bearer "+facts.APIKey); status != 409 || !strings.Contains(body, m.ID) {
 		t.Errorf("another mission under the same name: %d %s", status, body)
 	}
 	demoMissionCommands(t, dir, m.ID)
@@ -171,7 +179,8 @@ func demoMission(t *testing.T, dir string, facts demo.Access) {
 	listener.waitFor("mission.completed  verified")
 	listener.waitFor(m.ID)
 	<-listener.done
-	if status, _, body := ask(t, "GET", facts.BaseURL+"/api/admin/v1/webhooks", "", "Authorization", "Bearer "+facts.AdminKey); status != 200 || strings.Contains(body, "whk_") {
+	if status, _, body := ask(t, "GET", facts.BaseURL+"/api/admin/v1/webhooks", "", "Authorization",
+		"Bearer "+facts.AdminKey); status != 200 || strings.Contains(body, "whk_") {
 		t.Errorf("endpoints after the listener ended: %d %s", status, body)
 	}
 }
@@ -179,27 +188,34 @@ func demoMission(t *testing.T, dir string, facts demo.Access) {
 // demoMissionCommands does to missions what the command line offers.
 func demoMissionCommands(t *testing.T, dir, id string) {
 	t.Helper()
-	must(t, os.WriteFile(filepath.Join(dir, "mission.json"), []byte(`{"source":"demo","externalId":"2","title":"Swap the disk","skills":["lift"]}`), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "mission.json"),
+		[]byte(`{"source":"demo","externalId":"2","title":"Swap the disk","skills":["lift"]}`), 0o600))
 	created := runOnce(t, dir, "mission", "create", "mission.json", "--data", "var")
-	again := runOnce(t, dir, "mission", "create", "--source", "DEMO", "--external-id", "1", "--title", "Replace the router", "--data", "var")
-	if !strings.Contains(created, `"lift"`) || !strings.Contains(again, "exists already") || !strings.Contains(again, id) {
+	again := runOnce(t, dir, "mission", "create", "--source", "DEMO", "--external-id", "1", "--title",
+		"Replace the router", "--data", "var")
+	if !strings.Contains(created, `"lift"`) || !strings.Contains(again, "exists already") ||
+		!strings.Contains(again, id) {
 		t.Errorf("mission create printed %s and then %s", created, again)
 	}
-	if out := runOnce(t, dir, "mission", "edit", id, `{"priority":"high","labels":{"site":"4"}}`, "--data", "var"); !strings.Contains(out, `"HIGH"`) || !strings.Contains(out, `"version": 2`) {
+	if out := runOnce(t, dir, "mission", "edit", id, `{"priority":"high","labels":{"site":"4"}}`, "--data",
+		"var"); !strings.Contains(out, `"HIGH"`) || !strings.Contains(out, `"version": 2`) {
 		t.Errorf("mission edit printed %s", out)
 	}
 	if out := runOnce(t, dir, "mission", "show", id, "--data", "var"); !strings.Contains(out, `"site": "4"`) {
 		t.Errorf("mission show printed %s", out)
 	}
-	other := runOnce(t, dir, "mission", "list", "--account", "default", "--source", "demo", "--priority", "MEDIUM", "--status", "new", "--created-since", "2020-01-01T00:00:00Z", "--data", "var")
+	other := runOnce(t, dir, "mission", "list", "--account", "default", "--source", "demo", "--priority", "MEDIUM",
+		"--status", "new", "--created-since", "2020-01-01T00:00:00Z", "--data", "var")
 	otherID, _, _ := strings.Cut(other, " ")
 	if !strings.Contains(other, "demo/2") || strings.Contains(other, id) {
 		t.Errorf("mission list printed %s", other)
 	}
-	if out := runOnce(t, dir, "mission", "cancel", otherID, "--reason-text", "not needed", "--data", "var"); !strings.Contains(out, "CANCELED") {
+	if out := runOnce(t, dir, "mission", "cancel", otherID, "--reason-text", "not needed", "--data",
+		"var"); !strings.Contains(out, "CANCELED") {
 		t.Errorf("mission cancel printed %s", out)
 	}
-	if out := runOnce(t, dir, "mission", "list", "--status", "CANCELED", "--data", "var"); !strings.Contains(out, otherID) {
+	if out := runOnce(t, dir, "mission", "list", "--status", "CANCELED", "--data", "var"); !strings.Contains(out,
+		otherID) {
 		t.Errorf("mission list of what was canceled printed %s", out)
 	}
 }

@@ -50,7 +50,8 @@ func TestDocumentation(t *testing.T) {
 		must(t, os.Mkdir(filepath.Join(work, "bin"), 0o755))
 		must(t, os.Symlink(program(t), filepath.Join(work, "bin", "fieldmark")))
 		must(t, os.Symlink(filepath.Join(dir, "var"), filepath.Join(work, "var")))
-		script := "set -eu -o pipefail\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n" + strings.Join(blocks, "\n")
+		script := "set -eu -o pipefail\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n" +
+			strings.Join(blocks, "\n")
 		c := exec.CommandContext(t.Context(), "bash", "-c", replace.Replace(script))
 		c.Dir = work
 		c.Env = append(os.Environ(), "KEY="+access.APIKey, "FIELDMARK_ALLOW_NETWORKS=127.0.0.0/8")
@@ -61,7 +62,8 @@ func TestDocumentation(t *testing.T) {
 	if ran < 8 {
 		t.Errorf("the pages have %d blocks to run, want at least 8", ran)
 	}
-	_, _, body := ask(t, "GET", access.BaseURL+fieldmark.PathMissions+"?source=demo", "", "Authorization", "Bearer "+access.APIKey)
+	_, _, body := ask(t, "GET", access.BaseURL+fieldmark.PathMissions+"?source=demo", "", "Authorization",
+		"Bearer "+access.APIKey)
 	var missions fieldmark.List[fieldmark.Mission]
 	must(t, json.Unmarshal([]byte(body), &missions))
 	var got []string

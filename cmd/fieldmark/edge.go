@@ -42,7 +42,8 @@ type edgeSettings struct {
 }
 
 // build creates an edge whose requests go to the origin with the fewest requests in flight.
-func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *moduleSettings, ln net.Listener, log *slog.Logger) (*edge.Edge, error) {
+func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *moduleSettings, ln net.Listener,
+	log *slog.Logger) (*edge.Edge, error) {
 	keys, err := modules.keys()
 	if err != nil {
 		return nil, err
@@ -65,8 +66,10 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	cfg := edge.Config{
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
 		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields, PassBody: cmp.Or(c.PassBody, -1),
-		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log, Version: version, Tracer: c.tracing,
-		ModuleKeys: keys, WASI: c.WASIModules, BuiltIn: []fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256(geo.Module()))},
+		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
+		Version: version, Tracer: c.tracing,
+		ModuleKeys: keys, WASI: c.WASIModules,
+		BuiltIn: []fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256(geo.Module()))},
 	}
 	c.apply(&cfg)
 	c.site.apply(&cfg)
@@ -125,14 +128,16 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 		return err
 	}
 	limitMemory(s.Log)
-	s.Log.Info("edge", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug), "origin", c.Origin)
+	s.Log.Info("edge", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug),
+		"origin", c.Origin)
 	public, reloadCert, err := c.secure(ln, s.Log)
 	if err != nil {
 		return err
 	}
 	return withTracing(ctx, c.tracing, func() error {
 		return runEdge(ctx, e, []func(context.Context) error{origins.Run, c.runSite, reloadCert}, public, debug,
-			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics, c.writeMetrics, c.tracing.WriteMetrics))
+			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics,
+				c.writeMetrics, c.tracing.WriteMetrics))
 	})
 }
 
@@ -160,7 +165,8 @@ func (c *edgeCmd) edgeToken(log *slog.Logger) (string, error) {
 
 // runEdge serves clients on ln and the debug handler on debug until ctx ends. The debug
 // listener and the functions in background keep running while the edge drains.
-func runEdge(ctx context.Context, e *edge.Edge, background []func(context.Context) error, ln, debug net.Listener, debugHandler http.Handler) error {
+func runEdge(ctx context.Context, e *edge.Edge, background []func(context.Context) error, ln, debug net.Listener,
+	debugHandler http.Handler) error {
 	g, ctx := errgroup.WithContext(ctx)
 	backgroundCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g.Go(func() error { defer stop(); return e.Run(ctx, ln) })

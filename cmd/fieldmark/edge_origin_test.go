@@ -15,12 +15,14 @@ func TestSplit(t *testing.T) {
 	tokens := newToken + "," + oldToken
 	admin := newKey(t, dir, "admin:*")
 	key := newKey(t, dir, "mission:create")
-	origin := start(t, dir, "origin", "--data", "var", "--node-token", tokens, "--public-api", "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
+	origin := start(t, dir, "origin", "--data", "var", "--node-token", tokens, "--public-api", "--origin-listen",
+		"127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
 	originURL := origin.logged("origin", "listen")
 	var edges []string
 	var nodes []*process
 	for _, token := range []string{oldToken, tokens} {
-		p := start(t, dir, "edge", "--origin", originURL, "--node-token", token, "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
+		p := start(t, dir, "edge", "--origin", originURL, "--node-token", token, "--listen", "127.0.0.1:0",
+			"--debug-listen", "127.0.0.1:0")
 		edges = append(edges, p.logged("edge", "listen"))
 		nodes = append(nodes, p)
 		debug := p.logged("edge", "debug")
@@ -34,9 +36,11 @@ func TestSplit(t *testing.T) {
 	}
 	put := func(base, name string) {
 		t.Helper()
-		body, err := json.Marshal(map[string]any{"name": name, "url": "https://acme.example/", "niche": "tools", "language": "en", "public": true})
+		body, err := json.Marshal(map[string]any{"name": name, "url": "https://acme.example/", "niche": "tools",
+			"language": "en", "public": true})
 		must(t, err)
-		if status, _, answer := ask(t, "PUT", base+"/api/admin/v1/brands/acme", string(body), "Authorization", "Bearer "+admin); status != 200 && status != 201 {
+		if status, _, answer := ask(t, "PUT", base+"/api/admin/v1/brands/acme", string(body), "Authorization",
+			"Bearer "+admin); status != 200 && status != 201 {
 			t.Fatalf("put the brand: %d %s", status, answer)
 		}
 	}
@@ -57,10 +61,12 @@ func TestSplit(t *testing.T) {
 
 	origin.kill()
 	for _, base := range edges {
-		if status, _, svg := ask(t, "GET", base+"/api/badge/acme", ""); status != 200 || !strings.HasPrefix(svg, "<svg") {
+		if status, _, svg := ask(t, "GET", base+"/api/badge/acme", ""); status != 200 ||
+			!strings.HasPrefix(svg, "<svg") {
 			t.Errorf("badge without an origin: %d %s", status, svg)
 		}
-		status, head, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON("1"), "Authorization", "Bearer "+key)
+		status, head, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON("1"), "Authorization",
+			"Bearer "+key)
 		if status != 503 || head.Get("Retry-After") == "" || !strings.Contains(body, "origin_unavailable") {
 			t.Errorf("mission without an origin: %d %q %s", status, head.Get("Retry-After"), body)
 		}

@@ -37,7 +37,8 @@ func writeExposition(w io.Writer, write ...func(io.Writer)) error {
 		}
 		for prefix, previous := range renamedMetrics {
 			if rest, ok := strings.CutPrefix(f.name, prefix); ok {
-				fmt.Fprintf(&out, "# HELP %[1]s%[2]s Previous name of %[3]s.\n# TYPE %[1]s%[2]s %[4]s\n", previous, rest, f.name, f.kind)
+				fmt.Fprintf(&out, "# HELP %[1]s%[2]s Previous name of %[3]s.\n# TYPE %[1]s%[2]s %[4]s\n", previous,
+					rest, f.name, f.kind)
 				for _, sample := range f.samples {
 					out.WriteString(previous)
 					out.Write(sample[len(prefix):])

@@ -33,11 +33,13 @@ func newFleet(t testing.TB) *fleet {
 	f := &fleet{t: t, dir: t.TempDir(), redis: cachetest.StartRedis(t)}
 	token := strings.Repeat("n", 32)
 	f.admin = newKey(t, f.dir, "admin:*")
-	origin := start(t, f.dir, "origin", "--data", "var", "--node-token", token, "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
+	origin := start(t, f.dir, "origin", "--data", "var", "--node-token", token, "--origin-listen", "127.0.0.1:0",
+		"--debug-listen", "127.0.0.1:0")
 	at := origin.logged("origin", "listen")
 	f.link = newLink(t, strings.TrimPrefix(at, "http://"))
 	for _, to := range []string{at, at, "http://" + f.link.Addr().String()} {
-		p := start(t, f.dir, "edge", "--origin", to, "--node-token", token, "--redis-url", f.redis.URL, "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
+		p := start(t, f.dir, "edge", "--origin", to, "--node-token", token, "--redis-url", f.redis.URL, "--listen",
+			"127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
 		f.edges = append(f.edges, p.logged("edge", "listen"))
 		f.debug = append(f.debug, p.logged("edge", "debug"))
 	}
@@ -53,8 +55,10 @@ func newFleet(t testing.TB) *fleet {
 // put makes or renames a brand through the first edge.
 func (f *fleet) put(slug, name string) {
 	f.t.Helper()
-	body := fmt.Sprintf(`{"name":%q,"url":"https://%s.example/","niche":"tools","language":"en","public":true}`, name, slug)
-	if status, _, answer := ask(f.t, "PUT", f.edges[0]+"/api/admin/v1/brands/"+slug, body, "Authorization", "Bearer "+f.admin); status != 200 {
+	body := fmt.Sprintf(`{"name":%q,"url":"https://%s.example/","niche":"tools","language":"en","public":true}`, name,
+		slug)
+	if status, _, answer := ask(f.t, "PUT", f.edges[0]+"/api/admin/v1/brands/"+slug, body, "Authorization",
+		"Bearer "+f.admin); status != 200 {
 		f.t.Fatalf("put %s: %d %s", slug, status, answer)
 	}
 }
@@ -132,7 +136,8 @@ func TestFleet(t *testing.T) {
 		}
 		slices.Sort(took)
 		p99 := took[len(took)*99/100]
-		t.Logf("%d changes seen on %d edges: p50 %s, p99 %s, slowest %s; %d fills", changes, len(f.edges), took[len(took)/2], p99, took[len(took)-1], f.counter(redisFills)-fills)
+		t.Logf("%d changes seen on %d edges: p50 %s, p99 %s, slowest %s; %d fills", changes, len(f.edges),
+			took[len(took)/2], p99, took[len(took)-1], f.counter(redisFills)-fills)
 	})
 	t.Run("a cold key is filled once in the fleet", f.testCold)
 	t.Run("a purge reaches every edge", f.testPurge)
@@ -184,7 +189,8 @@ func (f *fleet) testPurge(t *testing.T) {
 		f.purge(body)
 		eventually(t, "every edge did "+body, func() bool { return purged() >= before+len(f.edges) })
 		for _, edge := range f.edges {
-			for _, path := range []string{"/api/badge/acme", "/api/v1/score/acme", "/brands/acme", "/", "/api/v1/leaderboard"} {
+			for _, path := range []string{"/api/badge/acme", "/api/v1/score/acme", "/brands/acme", "/",
+				"/api/v1/leaderboard"} {
 				if status, _, answer := ask(t, "GET", edge+path, ""); status != 200 {
 					t.Errorf("%s after %s: %d %s", path, body, status, answer)
 				}
@@ -196,9 +202,11 @@ func (f *fleet) testPurge(t *testing.T) {
 		}
 	}
 	for body, pointer := range map[string]string{
-		`{}`: `""`, `{"tags":["brand:a"],"everything":true}`: `""`, `{"tags":["brand:A B"]}`: "/tags/0", `{"url":"/api/badge/A"}`: "/url",
+		`{}`: `""`, `{"tags":["brand:a"],"everything":true}`: `""`, `{"tags":["brand:A B"]}`: "/tags/0",
+		`{"url":"/api/badge/A"}`: "/url",
 	} {
-		if status, _, answer := ask(t, "POST", f.edges[0]+"/api/admin/v1/purge", body, "Authorization", "Bearer "+f.admin); status != 422 || !strings.Contains(answer, pointer) {
+		if status, _, answer := ask(t, "POST", f.edges[0]+"/api/admin/v1/purge", body, "Authorization",
+			"Bearer "+f.admin); status != 422 || !strings.Contains(answer, pointer) {
 			t.Errorf("purge %s: %d %s, want 422 and %s", body, status, answer, pointer)
 		}
 	}
@@ -241,7 +249,8 @@ func (f *fleet) testRedis(t *testing.T) {
 					return
 				default:
 				}
-				path := []string{"/api/badge/acme", "/api/v1/score/cold", "/", "/api/v1/score/acme", "/brands/cold"}[i%5]
+				path := []string{"/api/badge/acme", "/api/v1/score/cold", "/", "/api/v1/score/acme",
+					"/brands/cold"}[i%5]
 				if status, _, body, err := try("GET", edge+path, ""); err != nil || status != 200 {
 					t.Errorf("%s: %d %s %v", path, status, body, err)
 				}

@@ -29,7 +29,8 @@ type keyCreateCmd struct {
 
 // Run creates the key and prints its token, which is shown only once.
 func (c *keyCreateCmd) Run(ctx context.Context, s *command.Streams) error {
-	r := fieldmark.KeyRequest{Name: c.Name, ExpiresInDays: c.ExpiresInDays, RateLimit: &fieldmark.RateLimit{Reads: c.Reads, Writes: c.Writes}, Account: c.Account, Networks: c.Network}
+	r := fieldmark.KeyRequest{Name: c.Name, ExpiresInDays: c.ExpiresInDays,
+		RateLimit: &fieldmark.RateLimit{Reads: c.Reads, Writes: c.Writes}, Account: c.Account, Networks: c.Network}
 	for _, name := range c.Scope {
 		scope, err := fieldmark.ParseScope(name)
 		if err != nil {

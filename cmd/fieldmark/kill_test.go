@@ -55,19 +55,23 @@ func TestKill(t *testing.T) {
 // killing storms and kills an origin whose record the settings name.
 func killing(t *testing.T, record ...string) {
 	dir := t.TempDir()
-	s := &workload{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate"), admin: newKeyAt(t, dir, record, "admin:*"),
-		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{}, events: map[string]string{}, arrived: map[string]map[string]bool{},
+	s := &workload{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate"),
+		admin:   newKeyAt(t, dir, record, "admin:*"),
+		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{},
+		events: map[string]string{}, arrived: map[string]map[string]bool{},
 		clocks: map[string]map[string]bool{}}
 	receiver := httptest.NewServer(http.HandlerFunc(s.receive))
 	defer receiver.Close()
-	serve := append([]string{"serve", "--public-api", "--rate-limit", "off", "--allow-networks", "127.0.0.0/8", "--log-level", "INFO"}, freePorts("var")...)
+	serve := append([]string{"serve", "--public-api", "--rate-limit", "off", "--allow-networks", "127.0.0.0/8",
+		"--log-level", "INFO"}, freePorts("var")...)
 	serve = append(serve, record...)
 
 	for round := range kills() {
 		p := start(t, dir, serve...)
 		base := p.logged("serve", "listen")
 		if round == 0 {
-			status, _, body := ask(t, "POST", base+"/api/admin/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", "Bearer "+s.admin)
+			status, _, body := ask(t, "POST", base+"/api/admin/v1/webhooks",
+				fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", "Bearer "+s.admin)
 			if status != http.StatusCreated {
 				t.Fatalf("register the receiver: %d %s", status, body)
 			}
@@ -172,7 +176,8 @@ func (s *workload) write(base string) {
 	s.note(func() { s.created[id] = m.ID })
 	switch n % 3 {
 	case 0:
-		status, _, body, err := try("POST", base+"/api/admin/v1/missions/"+m.ID+"/complete", "", "Authorization", "Bearer "+s.admin)
+		status, _, body, err := try("POST", base+"/api/admin/v1/missions/"+m.ID+"/complete", "", "Authorization",
+			"Bearer "+s.admin)
 		if err != nil || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
 			return
 		}
@@ -183,7 +188,8 @@ func (s *workload) write(base string) {
 		s.note(func() { s.completed[m.ID], s.moved[m.ID] = true, 3 })
 	case 1:
 		for i, to := range []string{"SCHEDULED", "DISPATCHED", "ON_HOLD", "DISPATCHED"} {
-			move := attempt{"/api/public/v1/missions/" + m.ID + "/transitions", fmt.Sprintf(`{"status":%q}`, to), fmt.Sprintf("move-%s-%d", id, i)}
+			move := attempt{"/api/public/v1/missions/" + m.ID + "/transitions", fmt.Sprintf(`{"status":%q}`, to),
+				fmt.Sprintf("move-%s-%d", id, i)}
 			if _, ok := s.send(base, move, http.StatusOK); !ok {
 				return
 			}
@@ -202,7 +208,8 @@ func (s *workload) note(what func()) {
 // sent again.
 func (s *workload) send(base string, a attempt, want int) (m fieldmark.Mission, ok bool) {
 	s.sent.Add(1)
-	status, _, body, err := try("POST", base+a.path, a.body, "Authorization", "Bearer "+s.key, fieldmark.HeaderIdempotencyKey, a.key)
+	status, _, body, err := try("POST", base+a.path, a.body, "Authorization", "Bearer "+s.key,
+		fieldmark.HeaderIdempotencyKey, a.key)
 	if err != nil || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
 		s.note(func() { s.open = append(s.open, a) })
 		return m, false
@@ -296,7 +303,8 @@ func (s *workload) watchClocks(base, receiver string) {
 		if path != "webhooks" {
 			method, want = "PUT", http.StatusOK
 		}
-		if status, _, answer := ask(s.t, method, base+"/api/admin/v1/"+path, body, "Authorization", "Bearer "+s.admin); status != want {
+		if status, _, answer := ask(s.t, method, base+"/api/admin/v1/"+path, body, "Authorization",
+			"Bearer "+s.admin); status != want {
 			s.t.Fatalf("%s: %d %s", path, status, answer)
 		}
 	}
@@ -324,7 +332,8 @@ func (s *workload) settle(base string) {
 	}
 	s.drain()
 	for external, id := range s.created {
-		status, _, body := ask(s.t, "GET", base+"/api/public/v1/missions?source=workload&externalId="+external, "", "Authorization", "Bearer "+s.key)
+		status, _, body := ask(s.t, "GET", base+"/api/public/v1/missions?source=workload&externalId="+external, "",
+			"Authorization", "Bearer "+s.key)
 		var page fieldmark.List[fieldmark.Mission]
 		must(s.t, json.Unmarshal([]byte(body), &page))
 		if status != http.StatusOK || len(page.Data) != 1 || page.Data[0].ID != id {
@@ -357,7 +366,8 @@ func (s *workload) drain() {
 		if messages != seen {
 			seen, last = messages, time.Now()
 		} else if time.Since(last) > patience {
-			s.t.Fatalf("nothing arrived for %v; %d missions of %d lack events, such as %s", patience, len(missing), len(s.created), missing[0])
+			s.t.Fatalf("nothing arrived for %v; %d missions of %d lack events, such as %s", patience, len(missing),
+				len(s.created), missing[0])
 		}
 		<-tick.C
 	}

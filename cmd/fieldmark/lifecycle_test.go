@@ -17,7 +17,8 @@ func TestLifecycleCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	key, admin := newKey(t, dir, "mission:create"), newKey(t, dir, "admin:*")
-	p := start(t, dir, append([]string{"serve", "--public-api", "--payment-due-on", "COMPLETED"}, freePorts("var")...)...)
+	p := start(t, dir, append([]string{"serve", "--public-api", "--payment-due-on", "COMPLETED"},
+		freePorts("var")...)...)
 	base := p.logged("serve", "listen")
 	run := func(want string, args ...string) string {
 		t.Helper()
@@ -30,14 +31,18 @@ func TestLifecycleCommands(t *testing.T) {
 	calendar := `{"timeZone":"Europe/Vienna","hours":[{"days":["MON","FRI"],"from":"07:00","to":"24:00"}],"holidays":[{"date":"12-25","name":"Christmas"}]}`
 	must(t, os.WriteFile(filepath.Join(dir, "shop.json"), []byte(calendar), 0o600))
 	run(`"12-25"`, "sla", "set-calendar", "shop", "shop.json")
-	run("HIGH      response 1h30m   onsite 8h      resolution 24h     calendar shop; at risk after 50%, 90%; paused by WEATHER",
-		"sla", "set-policy", "high", "--response", "90m", "--calendar", "shop", "--at-risk", "90,50", "--paused-by", "WEATHER")
+	run("HIGH      response 1h30m   onsite 8h      resolution 24h     calendar shop; at risk after 50%, 90%; paused "+
+		"by WEATHER",
+		"sla", "set-policy", "high", "--response", "90m", "--calendar", "shop", "--at-risk", "90,50", "--paused-by",
+		"WEATHER")
 	run("calendar shop", "sla", "policies")
 	run(`"shop"`, "sla", "calendars")
 
-	status, _, body := ask(t, "POST", base+"/api/public/v1/missions", strings.Replace(missionJSON("1"), "{", `{"priority":"HIGH",`, 1), "Authorization", "Bearer "+key)
+	status, _, body := ask(t, "POST", base+"/api/public/v1/missions",
+		strings.Replace(missionJSON("1"), "{", `{"priority":"HIGH",`, 1), "Authorization", "Bearer "+key)
 	var m fieldmark.Mission
-	if status != http.StatusCreated || json.Unmarshal([]byte(body), &m) != nil || m.SLA == nil || m.SLA.Metrics[0].TargetMinutes != 90 {
+	if status != http.StatusCreated || json.Unmarshal([]byte(body), &m) != nil || m.SLA == nil ||
+		m.SLA.Metrics[0].TargetMinutes != 90 {
 		t.Fatalf("opened under the policy: %d %s", status, body)
 	}
 	run("PENDING", "payment", "set", m.ID, "125.5 EUR", "--direction", "PAYOUT", "--terms", "NET 7")

@@ -41,7 +41,8 @@ func (c *listenerSettings) apply(cfg *edge.Config) {
 
 // secure adds TLS to a listener if a certificate is set. The function it returns reloads
 // the certificate until ctx ends.
-func (c *listenerSettings) secure(ln net.Listener, log *slog.Logger) (net.Listener, func(context.Context) error, error) {
+func (c *listenerSettings) secure(ln net.Listener, log *slog.Logger) (net.Listener, func(context.Context) error,
+	error) {
 	if c.TLSCert == "" && c.TLSKey == "" {
 		return ln, func(context.Context) error { return nil }, nil
 	}
@@ -65,7 +66,8 @@ func (c *listenerSettings) secure(ln net.Listener, log *slog.Logger) (net.Listen
 // writeMetrics writes the expiry of the certificate, if there is one.
 func (c *listenerSettings) writeMetrics(w io.Writer) {
 	if c.certificate != nil {
-		fmt.Fprintf(w, "fieldmark_edge_certificate_expiry_timestamp_seconds %d\n", c.certificate.current.Load().Leaf.NotAfter.Unix())
+		fmt.Fprintf(w, "fieldmark_edge_certificate_expiry_timestamp_seconds %d\n",
+			c.certificate.current.Load().Leaf.NotAfter.Unix())
 	}
 }
 

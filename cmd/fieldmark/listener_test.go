@@ -21,12 +21,14 @@ func writePair(t *testing.T, dir string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
-	cert := x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"edge.example"}}
+	cert := x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"edge.example"}}
 	der, err := x509.CreateCertificate(rand.Reader, &cert, &cert, &key.PublicKey, key)
 	must(t, err)
 	raw, err := x509.MarshalPKCS8PrivateKey(key)
 	must(t, err)
-	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: raw}} {
+	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der},
+		"key.pem": {Type: "PRIVATE KEY", Bytes: raw}} {
 		must(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
 	}
 }
@@ -48,7 +50,8 @@ func TestCertificate(t *testing.T) {
 		t.Helper()
 		got, err := k.reload()
 		if got != changed || k.current.Load().Leaf.SerialNumber.Int64() != want {
-			t.Errorf("certificate %v, changed %v, %v; want %d, %v", k.current.Load().Leaf.SerialNumber, got, err, want, changed)
+			t.Errorf("certificate %v, changed %v, %v; want %d, %v", k.current.Load().Leaf.SerialNumber, got, err, want,
+				changed)
 		}
 	}
 	serial(1, true)

@@ -37,7 +37,8 @@ func startMissing(b *testing.B, origin, token string) (nodes []served) {
 		args []string
 	}{{"badge zipf, missed: redis", []string{"--redis-url", redis.URL}}, {"badge zipf, missed: origin", nil}} {
 		p := startEdge(b, origin, token, append(n.args, "--cache-bytes", strconv.Itoa(smallCache))...)
-		nodes = append(nodes, served{name: n.name, pid: p.cmd.Process.Pid, addr: strings.TrimPrefix(p.logged("edge", "listen"), "http://"), debug: p.logged("edge", "debug")})
+		nodes = append(nodes, served{name: n.name, pid: p.cmd.Process.Pid,
+			addr: strings.TrimPrefix(p.logged("edge", "listen"), "http://"), debug: p.logged("edge", "debug")})
 	}
 	return nodes
 }
@@ -120,5 +121,6 @@ frontend f
 backend b
   server s EDGE
 `, []string{"-db", "-f", "DIR/haproxy.cfg"}},
-	{"varnish", "varnishd", "unused", "", []string{"-F", "-j", "none", "-a", "LISTEN", "-b", "EDGE", "-n", "DIR/varnish", "-s", "malloc,64m"}},
+	{"varnish", "varnishd", "unused", "", []string{"-F", "-j", "none", "-a", "LISTEN", "-b", "EDGE", "-n",
+		"DIR/varnish", "-s", "malloc,64m"}},
 }

@@ -80,10 +80,12 @@ func BenchmarkServed(b *testing.B) {
 	_, head, _ := ask(b, "GET", base+"/api/badge/"+slugs[0], "")
 	debug := ours.logged("edge", "debug")
 	servers := []served{
-		{"bare fasthttp", bare.cmd.Process.Pid, strings.TrimPrefix(bare.logged("bare", "listen"), "http://"), [][]byte{get("/", "")}, ""},
+		{"bare fasthttp", bare.cmd.Process.Pid, strings.TrimPrefix(bare.logged("bare", "listen"), "http://"),
+			[][]byte{get("/", "")}, ""},
 		{"badge hot", ours.cmd.Process.Pid, addr, [][]byte{get("/api/badge/"+slugs[0], "")}, debug},
 		{"badge zipf", ours.cmd.Process.Pid, addr, spread, debug},
-		{"badge 304", ours.cmd.Process.Pid, addr, [][]byte{get("/api/badge/"+slugs[0], "If-None-Match: "+head.Get("Etag")+"\r\n")}, debug},
+		{"badge 304", ours.cmd.Process.Pid, addr,
+			[][]byte{get("/api/badge/"+slugs[0], "If-None-Match: "+head.Get("Etag")+"\r\n")}, debug},
 	}
 	for _, p := range peers {
 		if started, ok := startPeer(b, p, addr); ok {
@@ -139,12 +141,14 @@ func importBrands(b *testing.B, base, admin string) (slugs []string) {
 	var brands []map[string]any
 	for i := range loadBrands {
 		slugs = append(slugs, fmt.Sprint("brand-", i))
-		brands = append(brands, map[string]any{"slug": slugs[i], "name": fmt.Sprint("Brand ", i), "url": fmt.Sprintf("https://b%d.example/", i),
+		brands = append(brands, map[string]any{"slug": slugs[i], "name": fmt.Sprint("Brand ", i),
+			"url":   fmt.Sprintf("https://b%d.example/", i),
 			"niche": "tools", "language": "en", "public": true})
 	}
 	body, err := json.Marshal(brands)
 	must(b, err)
-	if status, _, answer := ask(b, "POST", base+"/api/admin/v1/brands/import", string(body), "Authorization", "Bearer "+admin); status != 200 {
+	if status, _, answer := ask(b, "POST", base+"/api/admin/v1/brands/import", string(body), "Authorization",
+		"Bearer "+admin); status != 200 {
 		b.Fatalf("import: %d %s", status, answer)
 	}
 	for _, slug := range []string{slugs[0], slugs[len(slugs)-1]} {

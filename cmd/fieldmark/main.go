@@ -88,12 +88,13 @@ var groups = []kong.Group{
 // newLogger returns a logger that writes JSON lines. Durations are written in seconds, and
 // the unit is appended to the name.
 func newLogger(w io.Writer, level slog.Leveler) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Value.Kind() == slog.KindDuration {
-			return slog.Float64(a.Key+"Seconds", a.Value.Duration().Seconds())
-		}
-		return a
-	}}))
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Value.Kind() == slog.KindDuration {
+				return slog.Float64(a.Key+"Seconds", a.Value.Duration().Seconds())
+			}
+			return a
+		}}))
 }
 
 // run parses args, runs one command and returns its exit status.

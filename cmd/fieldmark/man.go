@@ -12,7 +12,8 @@ import (
 
 type manCmd struct{}
 
-const exitStatus = "0 when a command did what it was asked to do, 1 when it could not, 2 when the command line is wrong. " +
+const exitStatus = "0 when a command did what it was asked to do, 1 when it could not, 2 when the command line is " +
+	"wrong. " +
 	"audit, score verify and backup also end with 3, as their help says."
 
 // Run prints the manual page in the man macros of roff (groff_man(7)). It has no date: the
@@ -21,7 +22,8 @@ func (manCmd) Run(s *command.Streams, k *kong.Context) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, ".TH FIELDMARK 1 \"\" \"fieldmark %s\" \"User Commands\"\n", version)
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", k.Model.Name, roff(k.Model.Help))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n.RI [ option ...]\n.I command\n.RI [ argument ...]\n.SH OPTIONS\n", k.Model.Name)
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n.RI [ option ...]\n.I command\n.RI [ argument ...]\n.SH OPTIONS\n",
+		k.Model.Name)
 	writeManFlags(&b, k.Model.Node)
 	b.WriteString(".SH COMMANDS\n")
 	writeManCommands(&b, k.Model.Node)

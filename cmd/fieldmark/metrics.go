@@ -102,9 +102,11 @@ func (m *originMetrics) wrap(next http.Handler) http.Handler {
 			if status == 0 {
 				status = http.StatusOK
 			}
-			m.set.GetOrCreateCounter(fmt.Sprintf(`fieldmark_origin_requests_total{route=%q,class="%dxx"}`, route, status/100)).Inc()
+			m.set.GetOrCreateCounter(fmt.Sprintf(`fieldmark_origin_requests_total{route=%q,class="%dxx"}`, route,
+				status/100)).Inc()
 			if r.URL.Path != fieldmark.PathInternalEvents {
-				m.set.GetOrCreatePrometheusHistogram(fmt.Sprintf(`fieldmark_origin_request_seconds{route=%q}`, route)).UpdateDuration(began)
+				m.set.GetOrCreatePrometheusHistogram(fmt.Sprintf(`fieldmark_origin_request_seconds{route=%q}`,
+					route)).UpdateDuration(began)
 			}
 		}()
 		next.ServeHTTP(seen, r)
@@ -173,10 +175,13 @@ func (m *originMetrics) write(w io.Writer) {
 		value float64
 	}{
 		{"fieldmark_origin_event", float64(v.Event)}, {"fieldmark_webhook_backlog", float64(v.Backlog)},
-		{"fieldmark_webhook_backlog_age_seconds", v.Oldest.Seconds()}, {"fieldmark_webhook_endpoints_stopped", float64(v.Stopped)},
+		{"fieldmark_webhook_backlog_age_seconds", v.Oldest.Seconds()},
+		{"fieldmark_webhook_endpoints_stopped", float64(v.Stopped)},
 		{"fieldmark_webhook_endpoints_failing", float64(v.Failing)},
-		{"fieldmark_webhook_held", float64(v.Held)}, {"fieldmark_webhook_circuits_open", float64(v.CircuitOpen)}, {"fieldmark_audits_waiting", float64(v.AuditsWaiting)},
-		{"fieldmark_audits_running", float64(v.AuditsRunning)}, {"fieldmark_sla_due", float64(v.Due)}, {"fieldmark_sla_due_age_seconds", v.MaxDelay.Seconds()},
+		{"fieldmark_webhook_held", float64(v.Held)}, {"fieldmark_webhook_circuits_open", float64(v.CircuitOpen)},
+		{"fieldmark_audits_waiting", float64(v.AuditsWaiting)},
+		{"fieldmark_audits_running", float64(v.AuditsRunning)}, {"fieldmark_sla_due", float64(v.Due)},
+		{"fieldmark_sla_due_age_seconds", v.MaxDelay.Seconds()},
 	} {
 		fmt.Fprintf(w, "%s %g\n", g.name, g.value)
 	}

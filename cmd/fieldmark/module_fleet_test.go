@@ -50,10 +50,12 @@ func (f *moduleFleet) populate(n int) {
 			words = wasmtest.BadWords
 		}
 		slug := fieldmark.Slug(fmt.Sprintf("site-%02d", i))
-		_, _, err := service.Brands.Put(ctx, fieldmark.Brand{Slug: slug, Name: "Site", URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
+		_, _, err := service.Brands.Put(ctx, fieldmark.Brand{Slug: slug, Name: "Site",
+			URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
 		must(f.t, err)
 		_, err = service.Brands.PutFacts(ctx, slug, fieldmark.Facts{
-			Version: fieldmark.FactsVersion, URL: "https://" + string(slug) + ".example/", Pages: 10, AsOf: fieldmark.At(time.Now()),
+			Version: fieldmark.FactsVersion, URL: "https://" + string(slug) + ".example/", Pages: 10,
+			AsOf:  fieldmark.At(time.Now()),
 			Facts: []fieldmark.Fact{{ID: "text.words", State: fieldmark.Measured, Value: words * 1000, Unit: "words"}},
 		})
 		must(f.t, err)
@@ -69,10 +71,12 @@ func newModuleFleet(t testing.TB) *moduleFleet {
 	f.admin = newKey(t, f.dir, "admin:*")
 	f.populate(30)
 	f.publicKey = strings.TrimSpace(runOnce(t, f.dir, "module", "keygen", "-o", "author.pem"))
-	origin := start(t, f.dir, "origin", "--data", "var", "--node-token", token, "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0", "--module-keys", f.publicKey)
+	origin := start(t, f.dir, "origin", "--data", "var", "--node-token", token, "--origin-listen", "127.0.0.1:0",
+		"--debug-listen", "127.0.0.1:0", "--module-keys", f.publicKey)
 	at := origin.logged("origin", "listen")
 	for range 3 {
-		p := start(t, f.dir, "edge", "--origin", at, "--node-token", token, "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0", "--module-keys", f.publicKey, "--cache-bytes", "8388608")
+		p := start(t, f.dir, "edge", "--origin", at, "--node-token", token, "--listen", "127.0.0.1:0", "--debug-listen",
+			"127.0.0.1:0", "--module-keys", f.publicKey, "--cache-bytes", "8388608")
 		f.processes = append(f.processes, p)
 		f.edges = append(f.edges, p.logged("edge", "listen"))
 		debug := p.logged("edge", "debug")
@@ -158,7 +162,9 @@ func (f *moduleFleet) load(ctx context.Context, wait *sync.WaitGroup, reads *ato
 		for range 2 {
 			wait.Go(func() {
 				for n := i; ctx.Err() == nil; n++ {
-					path := []string{fmt.Sprintf("/api/v1/score/site-%02d", n%f.sites), fmt.Sprintf("/api/badge/site-%02d", n%f.sites), fmt.Sprintf("/brands/site-%02d", n%f.sites), "/"}[n%4]
+					path := []string{fmt.Sprintf("/api/v1/score/site-%02d", n%f.sites),
+						fmt.Sprintf("/api/badge/site-%02d", n%f.sites), fmt.Sprintf("/brands/site-%02d", n%f.sites),
+						"/"}[n%4]
 					if status, _, body, err := try("GET", edge+path, ""); err != nil || status != 200 {
 						f.t.Errorf("%s: %d %v %s", path, status, err, body)
 						return
@@ -215,7 +221,8 @@ func TestModuleFleet(t *testing.T) {
 		}
 		body, err := json.Marshal(fieldmark.ModulePush{Module: one})
 		must(t, err)
-		if status, _, answer := ask(t, "POST", f.base+"/api/admin/v1/modules", string(body), "Authorization", "Bearer "+f.admin); status != 422 || !strings.Contains(answer, `"module_refused"`) {
+		if status, _, answer := ask(t, "POST", f.base+"/api/admin/v1/modules", string(body), "Authorization",
+			"Bearer "+f.admin); status != 422 || !strings.Contains(answer, `"module_refused"`) {
 			t.Errorf("unsigned by the API: %d %s", status, answer)
 		}
 	})
@@ -229,11 +236,13 @@ func TestModuleFleet(t *testing.T) {
 		var p fieldmark.ModulePreview
 		must(t, json.Unmarshal([]byte(said[strings.Index(said, "{\n"):]), &p))
 		r := p.Result
-		if p.State != fieldmark.PreviewDone || p.Done != f.sites || r == nil || r.Brands != f.sites || r.Moved != f.sites || r.RankCorrelation != 1000 ||
+		if p.State != fieldmark.PreviewDone || p.Done != f.sites || r == nil || r.Brands != f.sites ||
+			r.Moved != f.sites || r.RankCorrelation != 1000 ||
 			r.LargestMove == 0 || len(r.Movers) == 0 || r.Movers[0].Reasons[0].ID != "all.words" {
 			t.Errorf("preview: %s", said)
 		}
-		if said := f.must("module", "preview", string(second)); !strings.Contains(said, "grade changed") || !strings.Contains(said, "all.words") {
+		if said := f.must("module", "preview", string(second)); !strings.Contains(said, "grade changed") ||
+			!strings.Contains(said, "all.words") {
 			t.Errorf("in words: %s", said)
 		}
 	})
@@ -252,7 +261,8 @@ func TestModuleFleet(t *testing.T) {
 				t.Errorf("ranked otherwise: %v", err)
 			}
 		}
-		eventually(t, "the status tells", func() bool { return strings.Count(f.must("module", "status"), " 40 %") == 4 })
+		eventually(t, "the status tells",
+			func() bool { return strings.Count(f.must("module", "status"), " 40 %") == 4 })
 		f.must("module", "rollback")
 		for _, edge := range f.edges {
 			eventually(t, "none is on trial", func() bool { return f.onTrial(edge, second) == 0 })
@@ -283,7 +293,8 @@ func (f *moduleFleet) goesWrong(t *testing.T) {
 	defer readers.Wait()
 	defer stop()
 	f.load(ctx, &readers, &reads)
-	if printed := f.must("module", "activate", string(bad)); !strings.Contains(printed, "warning: in the preview it could not score ") {
+	if printed := f.must("module", "activate", string(bad)); !strings.Contains(printed,
+		"warning: in the preview it could not score ") {
 		t.Errorf("activate after a preview with faults printed %q, want a warning", printed)
 	}
 	var status fieldmark.ModuleStatus
@@ -319,7 +330,8 @@ func (f *moduleFleet) swaps(t *testing.T, first, second fieldmark.Digest) {
 			digest, lowest = first, 2000
 		}
 		body := `{"percent":100}`
-		if status, _, answer := ask(t, http.MethodPost, f.base+"/api/admin/v1/modules/"+string(digest)+"/activate", body, "Authorization", "Bearer "+f.admin); status != 200 {
+		if status, _, answer := ask(t, http.MethodPost, f.base+"/api/admin/v1/modules/"+string(digest)+"/activate",
+			body, "Authorization", "Bearer "+f.admin); status != 200 {
 			t.Fatalf("activate: %d %s", status, answer)
 		}
 		f.everywhere(digest, lowest)
@@ -341,7 +353,8 @@ func (f *moduleFleet) swaps(t *testing.T, first, second fieldmark.Digest) {
 			return true
 		})
 	}
-	t.Logf("%d swaps on each of %d edges, %d reads, memory %.0f, then %.0f MiB", n, len(f.edges), reads.Load(), settled, after)
+	t.Logf("%d swaps on each of %d edges, %d reads, memory %.0f, then %.0f MiB", n, len(f.edges), reads.Load(), settled,
+		after)
 }
 
 // memory is what each edge holds of the machine's memory, in MiB.

@@ -26,11 +26,13 @@ func moduleChecker() module.Checker {
 				return check, err
 			}
 			if check.Complaints = report.Problems; report.Manifest != nil {
-				check.Ref = fieldmark.ModuleRef{Name: report.Manifest.Name, Version: report.Manifest.Version, Digest: report.Digest}
+				check.Ref = fieldmark.ModuleRef{Name: report.Manifest.Name, Version: report.Manifest.Version,
+					Digest: report.Digest}
 			}
 			return check, nil
 		},
-		Compare: func(ctx context.Context, from, to []byte, each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
+		Compare: func(ctx context.Context, from, to []byte,
+			each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
 			return wasm.Compare(ctx, from, to, time.Now(), each)
 		},
 	}

@@ -30,8 +30,9 @@ func TestModuleScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", noSleep)
 			for name, module := range map[string][]byte{
-				"good.wasm":   geo.Module(),
-				"bad.wasm":    []byte("\x00asm\x01\x00\x00\x00\x02\x0b\x01\x03env\x03log\x00\x00\x05\x04\x01\x01\x01\x63"),
+				"good.wasm": geo.Module(),
+				"bad.wasm": []byte(
+					"\x00asm\x01\x00\x00\x00\x02\x0b\x01\x03env\x03log\x00\x00\x05\x04\x01\x01\x01\x63"),
 				"sloppy.json": []byte(sloppy),
 			} {
 				if err := os.WriteFile(filepath.Join(env.WorkDir, name), module, 0o644); err != nil {

@@ -28,11 +28,14 @@ func TestMetricsTable(t *testing.T) {
 	})
 	ask(t, "GET", base+"/nowhere", "")
 	ask(t, "POST", base+"/api/public/v1/missions", missionJSON("1"), "Authorization", "Bearer "+key)
-	ask(t, "PUT", base+"/api/admin/v1/brands/acme", `{"name":"Acme","url":"https://acme.example/","niche":"tools","language":"en","public":true}`, "Authorization", "Bearer "+key)
+	ask(t, "PUT", base+"/api/admin/v1/brands/acme",
+		`{"name":"Acme","url":"https://acme.example/","niche":"tools","language":"en","public":true}`, "Authorization",
+		"Bearer "+key)
 	var text string
 	eventually(t, "the metrics tell of the mission and of the purge", func() bool {
 		_, _, text = ask(t, "GET", debug+"/metrics", "")
-		return regexp.MustCompile(`(?s)fieldmark_edge_purge_lag_seconds_count [1-9].*fieldmark_events_total\{type="mission.created"\} 1\b.*fieldmark_missions_open\{status="NEW"\} 1\b`).MatchString(text)
+		return regexp.MustCompile(
+			`(?s)fieldmark_edge_purge_lag_seconds_count [1-9].*fieldmark_events_total\{type="mission.created"\} 1\b.*fieldmark_missions_open\{status="NEW"\} 1\b`).MatchString(text)
 	})
 	checkMetrics(t, text)
 	has := map[string]bool{}
@@ -47,7 +50,8 @@ func TestMetricsTable(t *testing.T) {
 		}
 	}
 	listed := map[string]bool{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `(fieldmark_[a-z0-9_]+)").FindAllStringSubmatch(readFile(t, "..", "..", "deploy", "README.md"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `(fieldmark_[a-z0-9_]+)").FindAllStringSubmatch(readFile(t, "..",
+		"..", "deploy", "README.md"), -1) {
 		listed[m[1]] = true
 		if !has[m[1]] && !strings.Contains(onDemand, m[1]) {
 			t.Errorf("deploy/README.md lists %s, which a node does not have", m[1])
@@ -59,7 +63,8 @@ func TestMetricsTable(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"grafana/fieldmark.json", "alerts/fieldmark.rules.yml"} {
-		for _, name := range regexp.MustCompile(`\b(fieldmark|process)_[a-z0-9_]+`).FindAllString(readFile(t, "..", "..", "deploy", file), -1) {
+		for _, name := range regexp.MustCompile(`\b(fieldmark|process)_[a-z0-9_]+`).FindAllString(readFile(t, "..",
+			"..", "deploy", file), -1) {
 			plain := name
 			for _, end := range []string{"_sum", "_count", "_bucket"} {
 				plain = strings.TrimSuffix(plain, end)
@@ -97,13 +102,15 @@ func promtoolPath(t *testing.T) string {
 }
 
 // onDemand are metrics that come into being with the first thing they count.
-const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds fieldmark_webhook_attempts_total fieldmark_trace_spans_total fieldmark_edge_certificate_expiry_timestamp_seconds"
+const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds " +
+	"fieldmark_webhook_attempts_total fieldmark_trace_spans_total fieldmark_edge_certificate_expiry_timestamp_seconds"
 
 // TestAlertsNameTheirPage wants of every alert a link to a heading of the runbook.
 func TestAlertsNameTheirPage(t *testing.T) {
 	const page = "https://github.com/fieldmark/fieldmark/blob/main/deploy/README.md#"
 	anchors := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^#{2,} (.+)$`).FindAllStringSubmatch(readFile(t, "..", "..", "deploy", "README.md"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^#{2,} (.+)$`).FindAllStringSubmatch(readFile(t, "..", "..", "deploy",
+		"README.md"), -1) {
 		plain := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
 		anchors[strings.ReplaceAll(plain, " ", "-")] = true
 	}
@@ -123,7 +130,8 @@ func TestAlertsNameTheirPage(t *testing.T) {
 			n++
 			anchor, ok := strings.CutPrefix(rule.Annotations.Runbook, page)
 			if !ok || !anchors[anchor] || rule.Annotations.Summary == "" {
-				t.Errorf("%s: runbook %q, want %s and the anchor of a heading", rule.Alert, rule.Annotations.Runbook, page)
+				t.Errorf("%s: runbook %q, want %s and the anchor of a heading", rule.Alert, rule.Annotations.Runbook,
+					page)
 			}
 			if !strings.Contains(tests, "alertname: "+rule.Alert+"\n        exp_alerts") {
 				t.Errorf("%s: no test fires it", rule.Alert)
@@ -160,7 +168,8 @@ func TestWatching(t *testing.T) {
 	if promtool == "" {
 		t.Skip("no promtool")
 	}
-	for _, args := range [][]string{{"check", "rules", "fieldmark.rules.yml"}, {"test", "rules", "fieldmark.test.yml"}} {
+	for _, args := range [][]string{{"check", "rules", "fieldmark.rules.yml"},
+		{"test", "rules", "fieldmark.test.yml"}} {
 		cmd := exec.Command(promtool, args...)
 		cmd.Dir = "../../deploy/alerts"
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -171,7 +180,8 @@ func TestWatching(t *testing.T) {
 	rules.WriteString("groups:\n- name: dashboard\n  rules:\n")
 	for _, p := range board.Panels {
 		for i, target := range p.Targets {
-			fmt.Fprintf(&rules, "  - {record: 'panel_%d_%d', expr: %q}\n", p.ID, i, strings.ReplaceAll(target.Expr, "$node", "edge-a"))
+			fmt.Fprintf(&rules, "  - {record: 'panel_%d_%d', expr: %q}\n", p.ID, i,
+				strings.ReplaceAll(target.Expr, "$node", "edge-a"))
 		}
 	}
 	file := filepath.Join(t.TempDir(), "dashboard.yml")

@@ -75,7 +75,8 @@ type originNode struct {
 
 // open opens the database and builds the services and handlers on it. auditDelay overrides
 // --audit-delay unless it is 0.
-func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay time.Duration, log *slog.Logger) (*originNode, error) {
+func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay time.Duration,
+	log *slog.Logger) (*originNode, error) {
 	secret, err := o.appSecret()
 	if err != nil {
 		return nil, err
@@ -97,7 +98,8 @@ func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay 
 	return n, nil
 }
 
-func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte, nodeToken string, auditDelay time.Duration, log *slog.Logger) error {
+func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte, nodeToken string,
+	auditDelay time.Duration, log *slog.Logger) error {
 	lint := o.Client(nil)
 	o.AllowNetworks = append(slices.Clone(o.AllowNetworks), o.demoNetworks...)
 	outbound := safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnsPerHost: webhook.MaxSending})
@@ -126,19 +128,23 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
-		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Checker: moduleChecker(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
-		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly, Tracer: o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
+		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Checker: moduleChecker(), Log: log,
+		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
+		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
+		Tracer: o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
 	}); err != nil {
 		return err
 	}
 	if err := n.service.Prepare(ctx); err != nil {
 		return err
 	}
-	apiHandler, err := api.New(api.Config{Service: n.service, NodeToken: nodeToken, BaseURL: o.publicURL, PublicAPI: o.PublicAPI, Log: log, Version: version, Prober: prober})
+	apiHandler, err := api.New(api.Config{Service: n.service, NodeToken: nodeToken, BaseURL: o.publicURL,
+		PublicAPI: o.PublicAPI, Log: log, Version: version, Prober: prober})
 	if err != nil {
 		return err
 	}
-	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken, Secure: o.secureCookies(), Facts: o.facts(n.dbName)})
+	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken,
+		Secure: o.secureCookies(), Facts: o.facts(n.dbName)})
 	if err != nil {
 		return err
 	}
@@ -242,11 +248,13 @@ func (c *originCmd) Run(ctx context.Context, s *command.Streams) error {
 		return err
 	}
 	limitMemory(s.Log)
-	s.Log.Info("origin", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug), "database", n.dbName, "publicAPI", c.PublicAPI)
+	s.Log.Info("origin", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug),
+		"database", n.dbName, "publicAPI", c.PublicAPI)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
 	g.Go(func() error {
-		return serveHTTP(ctx, debugHandler(n.metrics.ready, buildInfo("origin"), n.metrics.write, n.service.Webhooks.WriteMetrics, c.tracing.WriteMetrics), debug)
+		return serveHTTP(ctx, debugHandler(n.metrics.ready, buildInfo("origin"), n.metrics.write,
+			n.service.Webhooks.WriteMetrics, c.tracing.WriteMetrics), debug)
 	})
 	return withTracing(ctx, c.tracing, g.Wait)
 }

@@ -239,7 +239,8 @@ func eventually(t testing.TB, what string, ok func() bool) {
 
 // freePorts are the settings that let several Fieldmarks run side by side.
 func freePorts(data string) []string {
-	return []string{"--data", data, "--listen", "127.0.0.1:0", "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0"}
+	return []string{"--data", data, "--listen", "127.0.0.1:0", "--origin-listen", "127.0.0.1:0", "--debug-listen",
+		"127.0.0.1:0"}
 }
 
 // freeAddress is a loopback address nothing listened on a moment ago.

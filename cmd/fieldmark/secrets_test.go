@@ -22,13 +22,19 @@ func TestNoSecretInLogs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	secrets := map[string]string{
-		"application secret": "application-secret-" + strings.Repeat("a", minSecret), "node token": "node-token-" + strings.Repeat("b", minSecret),
-		"password of Redis": "redis-password-81c7", "password of an administrator": "admin-password-5b1f", "wrong password": "wrong-password-77aa",
-		"path of a receiver": "receiver-path-93d1", "password of a receiver": "receiver-password-6612", "token of a receiver": "receiver-token-0c3e",
-		"name of a contact": "Hildegard Zwickelhuber", "phone of a contact": "+43 664 5550199", "mail of a contact": "zwickelhuber@contact.example",
-		"title of a mission": "Quiet title 4471", "key that is none": fieldmark.NewKeyToken("00000042", strings.Repeat("y", fieldmark.KeySecretChars)).String(),
+		"application secret": "application-secret-" + strings.Repeat("a", minSecret),
+		"node token":         "node-token-" + strings.Repeat("b", minSecret),
+		"password of Redis":  "redis-password-81c7", "password of an administrator": "admin-password-5b1f",
+		"wrong password":     "wrong-password-77aa",
+		"path of a receiver": "receiver-path-93d1", "password of a receiver": "receiver-password-6612",
+		"token of a receiver": "receiver-token-0c3e",
+		"name of a contact":   "Hildegard Zwickelhuber", "phone of a contact": "+43 664 5550199",
+		"mail of a contact":  "zwickelhuber@contact.example",
+		"title of a mission": "Quiet title 4471", "key that is none": fieldmark.NewKeyToken("00000042",
+			strings.Repeat("y", fieldmark.KeySecretChars)).String(),
 	}
-	create := exec.Command(program(t), "admin", "create", "ada", "--data", "var", "--secret", secrets["application secret"])
+	create := exec.Command(program(t), "admin", "create", "ada", "--data", "var", "--secret",
+		secrets["application secret"])
 	create.Stdin = strings.NewReader(secrets["password of an administrator"] + "\n")
 	p := startCommand(t, dir, create)
 	p.waitFor("may sign in")
@@ -42,8 +48,10 @@ func TestNoSecretInLogs(t *testing.T) {
 	}))
 	defer receiver.Close()
 	token := []string{"--node-token", secrets["node token"], "--log-level", "DEBUG", "--debug-listen", "127.0.0.1:0"}
-	o := start(t, dir, slices.Concat([]string{"origin", "--data", "var", "--origin-listen", "127.0.0.1:0", "--public-api", "--allow-networks", "127.0.0.0/8"}, record, token)...)
-	e := start(t, dir, slices.Concat([]string{"edge", "--origin", o.logged("origin", "listen"), "--listen", "127.0.0.1:0",
+	o := start(t, dir, slices.Concat([]string{"origin", "--data", "var", "--origin-listen", "127.0.0.1:0",
+		"--public-api", "--allow-networks", "127.0.0.0/8"}, record, token)...)
+	e := start(t, dir, slices.Concat([]string{"edge", "--origin", o.logged("origin", "listen"), "--listen",
+		"127.0.0.1:0",
 		"--redis-url", "redis://:" + secrets["password of Redis"] + "@" + freeAddress(t)}, token)...)
 	base, debug := e.logged("edge", "listen"), e.logged("edge", "debug")
 	eventually(t, "the edge is ready", func() bool {
@@ -60,17 +68,25 @@ func TestNoSecretInLogs(t *testing.T) {
 		return answer
 	}
 	var hook fieldmark.NewEndpoint
-	must(t, json.Unmarshal([]byte(send(201, "POST", "/api/public/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"],"auth":{"kind":"basic","username":"u","password":%q}}`,
-		receiver.URL+"/"+secrets["path of a receiver"]+"?key="+secrets["path of a receiver"], secrets["password of a receiver"]), "Authorization", key)), &hook))
+	must(t, json.Unmarshal([]byte(send(201, "POST", "/api/public/v1/webhooks",
+		fmt.Sprintf(`{"url":%q,"events":["mission.*"],"auth":{"kind":"basic","username":"u","password":%q}}`,
+			receiver.URL+"/"+secrets["path of a receiver"]+"?key="+secrets["path of a receiver"],
+			secrets["password of a receiver"]), "Authorization", key)), &hook))
 	secrets["secret of a webhook"] = hook.Secret
-	send(201, "POST", "/api/public/v1/webhooks", fmt.Sprintf(`{"url":"http://%s/%s","events":["mission.*"],"auth":{"kind":"bearer","token":%q}}`,
-		freeAddress(t), secrets["path of a receiver"], secrets["token of a receiver"]), "Authorization", key)
+	send(201, "POST", "/api/public/v1/webhooks",
+		fmt.Sprintf(`{"url":"http://%s/%s","events":["mission.*"],"auth":{"kind":"bearer","token":%q}}`,
+			freeAddress(t), secrets["path of a receiver"], secrets["token of a receiver"]), "Authorization", key)
 	var calendar fieldmark.NewCalendar
-	must(t, json.Unmarshal([]byte(send(201, "POST", "/api/admin/v1/calendars", `{"name":"All","scope":"ALL","details":true}`, "Authorization", admin)), &calendar))
-	secrets["address of a calendar"] = strings.TrimSuffix(strings.TrimPrefix(calendar.Path, fieldmark.PathCalendar), ".ics")
-	mission := fmt.Sprintf(`{"source":"t","externalId":"1","title":%q,"contact":{"name":%q,"phone":%q,"email":%q}}`, secrets["title of a mission"], secrets["name of a contact"], secrets["phone of a contact"], secrets["mail of a contact"])
+	must(t, json.Unmarshal([]byte(send(201, "POST", "/api/admin/v1/calendars",
+		`{"name":"All","scope":"ALL","details":true}`, "Authorization", admin)), &calendar))
+	secrets["address of a calendar"] = strings.TrimSuffix(strings.TrimPrefix(calendar.Path, fieldmark.PathCalendar),
+		".ics")
+	mission := fmt.Sprintf(`{"source":"t","externalId":"1","title":%q,"contact":{"name":%q,"phone":%q,"email":%q}}`,
+		secrets["title of a mission"], secrets["name of a contact"], secrets["phone of a contact"],
+		secrets["mail of a contact"])
 	send(201, "POST", "/api/public/v1/missions", mission, "Authorization", key)
-	send(422, "POST", "/api/public/v1/missions", strings.Replace(mission, `"title"`, `"tittle"`, 1), "Authorization", key)
+	send(422, "POST", "/api/public/v1/missions", strings.Replace(mission, `"title"`, `"tittle"`, 1), "Authorization",
+		key)
 	send(401, "GET", "/api/public/v1/missions", "", "Authorization", "Bearer "+secrets["key that is none"])
 	send(401, "GET", "/api/public/v1/missions?token="+secrets["key that is none"], "")
 	send(200, "GET", calendar.Path, "")

@@ -93,7 +93,8 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 		return err
 	}
 	inmem := newInmemListener()
-	origins, err := upstream.New(upstream.Config{Origins: []*url.URL{{Scheme: "http", Host: anyOrigin}}, Transport: inmem.transport(), Log: s.Log})
+	origins, err := upstream.New(upstream.Config{Origins: []*url.URL{{Scheme: "http", Host: anyOrigin}},
+		Transport: inmem.transport(), Log: s.Log})
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}
@@ -102,7 +103,9 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 		return errors.Join(err, n.store.Close())
 	}
 	limitMemory(s.Log)
-	s.Log.Info("serve", "version", version, "listen", command.ListenerURL(l.edge), "origin", command.ListenerURL(l.origin), "debug", command.ListenerURL(l.debug), "database", n.dbName, "publicAPI", c.PublicAPI)
+	s.Log.Info("serve", "version", version, "listen", command.ListenerURL(l.edge), "origin",
+		command.ListenerURL(l.origin), "debug", command.ListenerURL(l.debug), "database", n.dbName, "publicAPI",
+		c.PublicAPI)
 	ready := func(ctx context.Context) error {
 		if err := e.Ready(); err != nil {
 			return err
@@ -118,14 +121,16 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
 		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, reloadCert}, public, l.debug,
-			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, c.writeMetrics, n.metrics.write, n.service.Webhooks.WriteMetrics, tracing.WriteMetrics))
+			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, c.writeMetrics, n.metrics.write,
+				n.service.Webhooks.WriteMetrics, tracing.WriteMetrics))
 	})
 	if c.Demo {
 		siteURL := demo.SiteURL(l.demo.Addr().(*net.TCPAddr).Port)
 		seeder := demo.Seeder{Service: n.service, SiteURL: siteURL, Data: c.Data, Out: s.Out}
 		front.Go(func() error { return serveHTTP(frontCtx, demo.Handler(siteURL), l.demo) })
 		front.Go(func() error {
-			return seeder.Seed(frontCtx, demo.Access{BaseURL: c.base(l.edge), OriginURL: command.ListenerURL(l.origin), DebugURL: command.ListenerURL(l.debug), NodeToken: token})
+			return seeder.Seed(frontCtx, demo.Access{BaseURL: c.base(l.edge), OriginURL: command.ListenerURL(l.origin),
+				DebugURL: command.ListenerURL(l.debug), NodeToken: token})
 		})
 	}
 	return withTracing(ctx, tracing, func() error {

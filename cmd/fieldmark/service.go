@@ -14,7 +14,8 @@ import (
 
 // withService opens the database for one operation, which the audit log attributes to the
 // user of the operating system. An origin may be running on the same database.
-func (d *dataSettings) withService(ctx context.Context, s *command.Streams, do func(context.Context, *origin.Service) error) (err error) {
+func (d *dataSettings) withService(ctx context.Context, s *command.Streams,
+	do func(context.Context, *origin.Service) error) (err error) {
 	secret, err := d.appSecret()
 	if err != nil {
 		return err

@@ -36,7 +36,8 @@ func TestSettingsTable(t *testing.T) {
 		row, ok := table[env]
 		if !ok {
 			t.Errorf("deploy/README.md does not list %s", env)
-		} else if def != "" && !strings.Contains(row, "`"+strings.TrimPrefix(def, "./")+"`") && env != "FIELDMARK_DEBUG_LISTEN" {
+		} else if def != "" && !strings.Contains(row, "`"+strings.TrimPrefix(def, "./")+"`") &&
+			env != "FIELDMARK_DEBUG_LISTEN" {
 			t.Errorf("deploy/README.md: %s without its default %q: %s", env, def, row)
 		}
 	}
@@ -53,7 +54,8 @@ func settingsTable(t *testing.T) map[string]string {
 	rows := map[string]string{}
 	for line := range strings.Lines(readFile(t, "..", "..", "deploy", "README.md")) {
 		var env string
-		if n, _ := fmt.Sscanf(line, "| `%s", &env); n == 1 && (strings.HasPrefix(env, "FIELDMARK_") || strings.HasPrefix(env, "MODULE_")) {
+		if n, _ := fmt.Sscanf(line, "| `%s", &env); n == 1 &&
+			(strings.HasPrefix(env, "FIELDMARK_") || strings.HasPrefix(env, "MODULE_")) {
 			rows[strings.TrimSuffix(env, "`")] = line
 		}
 	}

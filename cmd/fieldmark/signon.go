@@ -39,6 +39,7 @@ func (o *signOnSettings) provider(publicURL string) (*oidc.Provider, error) {
 	}
 	return oidc.New(oidc.Config{
 		Issuer: o.OIDCIssuer, ClientID: o.OIDCClientID, ClientSecret: secret, RedirectURL: back, Scopes: o.OIDCScopes,
-		Rules: oidc.Rules{Claim: o.OIDCClaim, Admins: o.OIDCAdmins, Viewers: o.OIDCViewers}, Label: o.OIDCName, Allow: o.OIDCNetworks,
+		Rules: oidc.Rules{Claim: o.OIDCClaim, Admins: o.OIDCAdmins, Viewers: o.OIDCViewers}, Label: o.OIDCName,
+		Allow: o.OIDCNetworks,
 	})
 }

@@ -59,10 +59,12 @@ func providerFolder(t *testing.T) string {
 	must(t, err)
 	defer os.RemoveAll(fresh)
 	must(t, os.WriteFile(filepath.Join(fresh, "package.json"), []byte(wanted), 0o600))
-	install := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error")
+	install := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
+		"--no-package-lock", "--loglevel=error")
 	install.Dir = fresh
 	if out, err := install.CombinedOutput(); err != nil {
-		missing("npm could not install the provider (a network to the package registry is needed once): "+string(bytes.TrimSpace(out)), err)
+		missing("npm could not install the provider (a network to the package registry is needed once): "+
+			string(bytes.TrimSpace(out)), err)
 	}
 	must(t, os.RemoveAll(folder))
 	must(t, os.Rename(fresh, folder))
@@ -131,7 +133,8 @@ func (v *userAgent) enter(link string, who ...string) seen {
 		form.Add(who[i], who[i+1])
 	}
 	page = v.post(page.at.String(), form)
-	if strings.Contains(page.body, "document.forms[0].submit()") { // the provider ends the session of who was there before
+	// the provider ends the session of who was there before
+	if strings.Contains(page.body, "document.forms[0].submit()") {
 		form = url.Values{}
 		for _, m := range hiddenInput.FindAllStringSubmatch(page.body, -1) {
 			form.Set(m[1], m[2])
@@ -170,37 +173,48 @@ func TestSignOn(t *testing.T) {
 		create.Stdin = strings.NewReader(adminPassword)
 		startCommand(t, dir, create).waitFor("may sign in")
 	}
-	p := start(t, dir, "serve", "--data", "var", "--listen", at, "--base-url", base, "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0", "--log-level", "DEBUG",
-		"--oidc-issuer", "http://"+issuer, "--oidc-client-id", "fieldmark", "--oidc-client-secret", providerSecret, "--oidc-name", "Acme", "--oidc-networks", "127.0.0.0/8",
+	p := start(t, dir, "serve", "--data", "var", "--listen", at, "--base-url", base, "--origin-listen", "127.0.0.1:0",
+		"--debug-listen", "127.0.0.1:0", "--log-level", "DEBUG",
+		"--oidc-issuer", "http://"+issuer, "--oidc-client-id", "fieldmark", "--oidc-client-secret", providerSecret,
+		"--oidc-name", "Acme", "--oidc-networks", "127.0.0.0/8",
 		"--oidc-scopes", "email,groups", "--oidc-admins", "operators", "--oidc-viewers", "staff,guests")
 	p.logged("serve", "listen")
 
 	const link = "/admin/sign-in/provider"
 	root := newUserAgent(t, base)
-	root.get("/admin/sign-in?next=/admin/api-keys").wants(t, 200, "/admin/sign-in", "Sign in with Acme", link+"?next=%2fadmin%2fapi-keys", "Password")
-	root.get(link).wants(t, 502, link, "Acme is not available; try again later", "Password") // which hinders no password
+	root.get("/admin/sign-in?next=/admin/api-keys").wants(t, 200, "/admin/sign-in", "Sign in with Acme",
+		link+"?next=%2fadmin%2fapi-keys", "Password")
+	// which hinders no password
+	root.get(link).wants(t, 502, link, "Acme is not available; try again later", "Password")
 	root.post("/admin/sign-in", url.Values{"user": {"root"}, "password": {adminPassword}}).wants(t, 200, "/admin")
 	startProvider(t, issuer, base+"/admin/sign-in/return")
 	eventually(t, "the provider is found", func() bool { return root.get(link).at.Host == issuer })
 
 	ann := newUserAgent(t, base)
-	back := ann.enter(link+"?next=/admin/api-keys", "sub", "a-1", "group", "staff", "group", "operators", "email", "Ann@acme.example", "verified", "yes")
+	back := ann.enter(link+"?next=/admin/api-keys", "sub", "a-1", "group", "staff", "group", "operators", "email",
+		"Ann@acme.example", "verified", "yes")
 	back.wants(t, 200, "/admin/api-keys", "ann@acme.example", "Create a key")
-	ann.post("/admin/api-keys", url.Values{"name": {"made by ann"}, "scope": {"mission:read"}, "newest": {"none"}}).wants(t, 200, "/admin/api-keys", "fm_live_")
+	ann.post("/admin/api-keys", url.Values{"name": {"made by ann"}, "scope": {"mission:read"},
+		"newest": {"none"}}).wants(t, 200, "/admin/api-keys", "fm_live_")
 	ann.get("/admin/audit-log").wants(t, 200, "/admin/audit-log", "session.begin", "a-1", "http://"+issuer)
 
 	vic := newUserAgent(t, base)
-	vic.enter(link+"?next=https://evil.example/", "sub", "v", "group", "guests").wants(t, 200, "/admin", "sso-", "read-only access")
+	vic.enter(link+"?next=https://evil.example/", "sub", "v", "group", "guests").wants(t, 200, "/admin", "sso-",
+		"read-only access")
 	vic.post("/admin/accounts", url.Values{"id": {"x"}, "name": {"X"}}).wants(t, 403, "/admin/accounts")
 	eve := newUserAgent(t, base)
-	eve.enter(link, "sub", "e", "group", "strangers", "email", "eve@acme.example", "verified", "yes").wants(t, 403, "/admin/sign-in/return", "Access denied", "Acme knows you")
+	eve.enter(link, "sub", "e", "group", "strangers", "email", "eve@acme.example", "verified", "yes").wants(t, 403,
+		"/admin/sign-in/return", "Access denied", "Acme knows you")
 	eve.get("/admin").wants(t, 200, "/admin/sign-in")
-	eve.get(link).wants(t, 403, "/admin/sign-in/return", link+"?next=%2fadmin&amp;again=yes") // the provider still knows her
-	eve.enter(link+"?again=yes", "sub", "e", "deny", "yes").wants(t, 401, "/admin/sign-in/return", "Acme did not sign you in")
+	// the provider still knows her
+	eve.get(link).wants(t, 403, "/admin/sign-in/return", link+"?next=%2fadmin&amp;again=yes")
+	eve.enter(link+"?again=yes", "sub", "e", "deny", "yes").wants(t, 401, "/admin/sign-in/return",
+		"Acme did not sign you in")
 
 	// An address gives nobody another's account, and one that is not verified no name.
 	for _, who := range [][]string{{"email", "taken@acme.example", "verified", "yes"}, {"email", "root@acme.example"}} {
-		page := newUserAgent(t, base).enter(link, append([]string{"sub", "m" + who[1], "group", "operators"}, who...)...)
+		page := newUserAgent(t, base).enter(link, append([]string{"sub", "m" + who[1], "group", "operators"},
+			who...)...)
 		if page.wants(t, 200, "/admin", "sso-"); strings.Contains(page.body, who[1]) {
 			t.Errorf("somebody with the address %s is called by it", who[1])
 		}
@@ -233,7 +247,8 @@ func TestSignOn(t *testing.T) {
 	ann.get("/admin/accounts").wants(t, 200, "/admin/sign-in")
 	settings := root.get("/admin/settings")
 	settings.wants(t, 200, "/admin/settings", "single sign-on", "password")
-	action := regexp.MustCompile(`(?s)<th scope="row">sso-.*?action="(/admin/settings/sessions/[^"]+/end)"`).FindStringSubmatch(settings.body)
+	action := regexp.MustCompile(
+		`(?s)<th scope="row">sso-.*?action="(/admin/settings/sessions/[^"]+/end)"`).FindStringSubmatch(settings.body)
 	if len(action) != 2 {
 		t.Fatalf("no session of the provider's on the page: %s", settings.body)
 	}
@@ -276,11 +291,14 @@ func provesAnew(t *testing.T, base, link string) {
 		must(t, err)
 		return code
 	}
-	bob.post(factor, url.Values{"do": {"on"}, "secret": {secret[1]}, "code": {codeOf(now)}}).wants(t, 200, "/admin/settings")
+	bob.post(factor, url.Values{"do": {"on"}, "secret": {secret[1]}, "code": {codeOf(now)}}).wants(t, 200,
+		"/admin/settings")
 	again := newUserAgent(t, base)
 	again.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm with Acme", "authenticator app")
-	again.post("/admin/prove", url.Values{"next": {keys}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 200, keys, "Create a key")
+	again.post("/admin/prove", url.Values{"next": {keys}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 200,
+		keys, "Create a key")
 	// The code is no way in: who has no password cannot sign in with one.
 	name := regexp.MustCompile(`sso-[0-9a-f]+`).FindString(again.get("/admin").body)
-	newUserAgent(t, base).post("/admin/sign-in", url.Values{"user": {name}, "password": {""}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 401, "/admin/sign-in")
+	newUserAgent(t, base).post("/admin/sign-in", url.Values{"user": {name}, "password": {""},
+		"code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 401, "/admin/sign-in")
 }

@@ -25,8 +25,11 @@ func TestInheritedSocket(t *testing.T) {
 	defer file.Close()
 	run := func() *process {
 		// LISTEN_PID is the process itself, which the shell becomes.
-		cmd := exec.Command("sh", append([]string{"-c", `LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=edge exec "$@"`, "sh", program(t), "serve"},
-			"--listen", "systemd:edge", "--data", "var", "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0")...)
+		cmd := exec.Command("sh",
+			append([]string{"-c", `LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=edge exec "$@"`, "sh", program(t),
+				"serve"},
+				"--listen", "systemd:edge", "--data", "var", "--origin-listen", "127.0.0.1:0", "--debug-listen",
+				"127.0.0.1:0")...)
 		cmd.ExtraFiles = []*os.File{file}
 		return startCommand(t, dir, cmd)
 	}
@@ -50,7 +53,8 @@ func TestInheritedSocket(t *testing.T) {
 		t.Errorf("a request during the restart: %v", err)
 	}
 	p.stop()
-	out, err := exec.Command(program(t), "edge", "--listen", "systemd:edge", "--node-token", strings.Repeat("n", minSecret)).CombinedOutput()
+	out, err := exec.Command(program(t), "edge", "--listen", "systemd:edge", "--node-token",
+		strings.Repeat("n", minSecret)).CombinedOutput()
 	if want := "passed no sockets"; err == nil || !strings.Contains(string(out), want) {
 		t.Errorf("without a socket: %v, %s; want %q", err, out, want)
 	}
@@ -60,8 +64,10 @@ func TestInheritedSocket(t *testing.T) {
 // returns whether systemd-analyze can look for it.
 func man(t *testing.T, dir string) string {
 	t.Helper()
-	for _, file := range []string{"README.md", "systemd/fieldmark.service", "systemd/fieldmark-edge.service", "systemd/fieldmark-origin.service"} {
-		if text := readFile(t, "..", "..", "deploy", file); !strings.Contains(text, "fieldmark man >/usr/local/share/man/man1/fieldmark.1") {
+	for _, file := range []string{"README.md", "systemd/fieldmark.service", "systemd/fieldmark-edge.service",
+		"systemd/fieldmark-origin.service"} {
+		if text := readFile(t, "..", "..", "deploy", file); !strings.Contains(text,
+			"fieldmark man >/usr/local/share/man/man1/fieldmark.1") {
 			t.Errorf("deploy/%s does not install the manual page that the units name", file)
 		}
 	}
@@ -84,8 +90,10 @@ func TestUnits(t *testing.T) {
 	folder := filepath.Join("..", "..", "deploy", "systemd")
 	dir := t.TempDir()
 	manual := man(t, dir)
-	must(t, os.WriteFile(filepath.Join(dir, "fieldmark.socket"), []byte(readFile(t, folder, "fieldmark.socket")), 0o600))
-	for unit, role := range map[string]string{"fieldmark.service": "serve", "fieldmark-edge.service": "edge", "fieldmark-origin.service": "origin"} {
+	must(t, os.WriteFile(filepath.Join(dir, "fieldmark.socket"), []byte(readFile(t, folder, "fieldmark.socket")),
+		0o600))
+	for unit, role := range map[string]string{"fieldmark.service": "serve", "fieldmark-edge.service": "edge",
+		"fieldmark-origin.service": "origin"} {
 		text := readFile(t, folder, unit)
 		if !strings.Contains(text, "ExecStart=/usr/local/bin/fieldmark "+role) {
 			t.Errorf("%s does not start %q", unit, role)

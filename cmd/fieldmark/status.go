@@ -205,10 +205,14 @@ func printStates(w io.Writer, states, previous []nodeState, elapsed time.Duratio
 			seconds = elapsed.Seconds()
 			get = func(name string) float64 { return n.metrics[name] - previous[i].metrics[name] }
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.url, n.labels["role"], n.labels["version"], state,
-			count(get("fieldmark_edge_requests_total")+get("fieldmark_origin_requests_total"), seconds), count(get(failedRequests), seconds), hitsOf(get),
-			sampleOf(n.metrics, "fieldmark_edge_event", "fieldmark_origin_event"), sampleOf(n.metrics, "fieldmark_webhook_backlog"),
-			strconv.FormatFloat(n.metrics["process_resident_memory_bytes"]/(1<<20), 'f', 0, 64)+" MiB", cpuShare(get, seconds))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.url, n.labels["role"], n.labels["version"],
+			state,
+			count(get("fieldmark_edge_requests_total")+get("fieldmark_origin_requests_total"), seconds),
+			count(get(failedRequests), seconds), hitsOf(get),
+			sampleOf(n.metrics, "fieldmark_edge_event", "fieldmark_origin_event"),
+			sampleOf(n.metrics, "fieldmark_webhook_backlog"),
+			strconv.FormatFloat(n.metrics["process_resident_memory_bytes"]/(1<<20), 'f', 0, 64)+" MiB",
+			cpuShare(get, seconds))
 	}
 	return tw.Flush()
 }

@@ -33,7 +33,8 @@ func TestStatus(t *testing.T) {
 		t.Errorf("status --quiet prints %q", quiet)
 	}
 	_, _, text := ask(t, "GET", debug+"/metrics", "")
-	for _, want := range []string{`fieldmark_build_info{role="serve"`, `fieldmark_origin_requests_total{route="internal",class="2xx"}`,
+	for _, want := range []string{`fieldmark_build_info{role="serve"`,
+		`fieldmark_origin_requests_total{route="internal",class="2xx"}`,
 		"fieldmark_database_up 1", "fieldmark_webhook_backlog 0", "fieldmark_edge_event "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics have no %s", want)

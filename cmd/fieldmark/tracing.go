@@ -32,7 +32,8 @@ func (t *traceSettings) tracer(role string, log *slog.Logger) (*trace.Tracer, er
 		host = "unknown"
 	}
 	return trace.New(trace.Config{Endpoint: t.OTLPEndpoint, Ratio: t.OTLPRatio, Log: log, Resource: map[string]string{
-		"service.name": "fieldmark", "service.version": version, "service.instance.id": host + "-" + strconv.Itoa(os.Getpid()), "host.name": host, "fieldmark.role": role,
+		"service.name": "fieldmark", "service.version": version,
+		"service.instance.id": host + "-" + strconv.Itoa(os.Getpid()), "host.name": host, "fieldmark.role": role,
 	}})
 }
 

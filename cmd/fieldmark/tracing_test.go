@@ -49,15 +49,21 @@ func TestOneTrace(t *testing.T) {
 	}))
 	defer telling.Close()
 	heard := make(chan string, 1)
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { heard <- r.Header.Get("Traceparent") }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		heard <- r.Header.Get("Traceparent")
+	}))
 	defer receiver.Close()
 
 	dir := t.TempDir()
-	token := []string{"--node-token", strings.Repeat("n", minSecret), "--debug-listen", "127.0.0.1:0", "--otlp-endpoint", telling.URL}
+	token := []string{"--node-token", strings.Repeat("n", minSecret), "--debug-listen", "127.0.0.1:0",
+		"--otlp-endpoint", telling.URL}
 	admin := "Bearer " + newKeyAt(t, dir, nil, "admin:*")
 	key := "Bearer " + newKeyAt(t, dir, nil, "mission:create", "webhook:manage")
-	o := start(t, dir, append([]string{"origin", "--data", "var", "--origin-listen", "127.0.0.1:0", "--public-api", "--allow-networks", "127.0.0.0/8"}, token...)...)
-	e := start(t, dir, append([]string{"edge", "--origin", o.logged("origin", "listen"), "--listen", "127.0.0.1:0"}, token...)...)
+	o := start(t, dir, append([]string{"origin", "--data", "var", "--origin-listen", "127.0.0.1:0", "--public-api",
+		"--allow-networks", "127.0.0.0/8"}, token...)...)
+	e := start(t, dir, append([]string{"edge", "--origin", o.logged("origin", "listen"), "--listen", "127.0.0.1:0"},
+		token...)...)
 	base, debug := e.logged("edge", "listen"), e.logged("edge", "debug")
 	eventually(t, "the edge is ready", func() bool {
 		status, _, _, err := try("GET", debug+"/readyz", "")
@@ -69,12 +75,16 @@ func TestOneTrace(t *testing.T) {
 			t.Fatalf("%s %s: %d %s", method, path, status, answer)
 		}
 	}
-	send("POST", "/api/public/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", key)
+	send("POST", "/api/public/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"),
+		"Authorization", key)
 	const sender = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	send("POST", "/api/public/v1/missions", `{"source":"t","externalId":"1","title":"t"}`, "Authorization", key, "Traceparent", sender)
+	send("POST", "/api/public/v1/missions", `{"source":"t","externalId":"1","title":"t"}`, "Authorization", key,
+		"Traceparent", sender)
 	told := trace.Parse(<-heard)
 
-	send("PUT", "/api/admin/v1/brands/acme", `{"name":"Acme","url":"https://acme.example/","niche":"tools","language":"en","public":true}`, "Authorization", admin)
+	send("PUT", "/api/admin/v1/brands/acme",
+		`{"name":"Acme","url":"https://acme.example/","niche":"tools","language":"en","public":true}`, "Authorization",
+		admin)
 	eventually(t, "the edge scores the brand", func() bool {
 		status, _, _, err := try("GET", base+"/api/v1/score/acme", "")
 		return err == nil && status == http.StatusOK
@@ -92,7 +102,7 @@ func TestOneTrace(t *testing.T) {
 	}
 	// Each span stands under the one before it.
 	for _, chain := range [][]string{
-		{sender, "edge.pass", "origin.public", "record.write"},
+		{sender, "edge.pass", "origin.public", "database.write"},
 		{sender, "edge.pass", "origin.public", "webhook.attempt"},
 		{filled, "edge.ask", "origin.internal"},
 	} {
@@ -102,11 +112,13 @@ func TestOneTrace(t *testing.T) {
 		for _, name := range chain[1:] {
 			s := spans[id+" "+name]
 			if s == nil || !slices.Equal(s.ParentSpanId, above) {
-				t.Fatalf("%s is %v, want it under %x of %s; there are %v", name, s, above, id, slices.Sorted(maps.Keys(spans)))
+				t.Fatalf("%s is %v, want it under %x of %s; there are %v", name, s, above, id,
+					slices.Sorted(maps.Keys(spans)))
 			}
 			above = s.SpanId
 		}
-		if last := chain[len(chain)-1]; last == "webhook.attempt" && (!slices.Equal(told.Span[:], above) || told.Trace != parent.Trace || !told.Sampled) {
+		if last := chain[len(chain)-1]; last == "webhook.attempt" &&
+			(!slices.Equal(told.Span[:], above) || told.Trace != parent.Trace || !told.Sampled) {
 			t.Errorf("the receiver heard of %s, want the span %x of %s", told, above, id)
 		}
 	}
@@ -121,18 +133,24 @@ func TestOneTrace(t *testing.T) {
 func TestTraceWithoutCollector(t *testing.T) {
 	t.Parallel()
 	heard := make(chan string, 1)
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { heard <- r.Header.Get("Traceparent") }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		heard <- r.Header.Get("Traceparent")
+	}))
 	defer receiver.Close()
 	dir := t.TempDir()
 	key := "Bearer " + newKeyAt(t, dir, nil, "mission:create", "webhook:manage")
-	p := start(t, dir, append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8"}, freePorts("var")...)...)
+	p := start(t, dir, append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8"},
+		freePorts("var")...)...)
 	base := p.logged("serve", "listen")
 	var hook fieldmark.NewEndpoint
-	_, _, answer := ask(t, "POST", base+"/api/public/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", key)
+	_, _, answer := ask(t, "POST", base+"/api/public/v1/webhooks",
+		fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", key)
 	must(t, json.Unmarshal([]byte(answer), &hook))
 	const sender = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 	for i, parent := range []string{sender, ""} {
-		ask(t, "POST", base+"/api/public/v1/missions", missionJSON(fmt.Sprint(i)), "Authorization", key, "Traceparent", parent)
+		ask(t, "POST", base+"/api/public/v1/missions", missionJSON(fmt.Sprint(i)), "Authorization", key, "Traceparent",
+			parent)
 		if got := <-heard; got != parent {
 			t.Errorf("the receiver of %s heard of %q, want %q", hook.ID, got, parent)
 		}

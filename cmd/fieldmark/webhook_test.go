@@ -28,33 +28,40 @@ func TestWebhookCommands(t *testing.T) {
 		io.WriteString(w, "thanks")
 	}))
 	defer receiver.Close()
-	p := start(t, dir, append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8"}, freePorts("var")...)...)
+	p := start(t, dir, append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8"},
+		freePorts("var")...)...)
 	base := p.logged("serve", "listen")
 	command := func(args ...string) string {
 		t.Helper()
 		return runOnce(t, dir, append([]string{"webhook"}, append(args, "--url", base, "--admin-key", admin)...)...)
 	}
-	id := regexp.MustCompile(`whk_\w+`).FindString(command("create", receiver.URL+"/hook", "--signing", "v1a", "--header", "X-Tenant=7"))
+	id := regexp.MustCompile(`whk_\w+`).FindString(command("create", receiver.URL+"/hook", "--signing", "v1a",
+		"--header", "X-Tenant=7"))
 	if list := command("list"); id == "" || !strings.Contains(list, id) || !strings.Contains(list, "enabled") {
 		t.Errorf("list after create of %q:\n%s", id, list)
 	}
 	auth := filepath.Join(t.TempDir(), "auth.json")
 	must(t, os.WriteFile(auth, []byte(`{"kind":"bearer","token":"s3cret"}`), 0o600))
-	edited := command("edit", id, "--auth", auth, "--retry", "5,60", "--rate-limit", "20", "--ordering", "mission", "--to", receiver.URL+"/there", "--drop-headers")
+	edited := command("edit", id, "--auth", auth, "--retry", "5,60", "--rate-limit", "20", "--ordering", "mission",
+		"--to", receiver.URL+"/there", "--drop-headers")
 	for _, part := range []string{`"kind": "bearer"`, `"rateLimit": 20`, `"ordering": "mission"`, "/there", `60`} {
-		if !strings.Contains(edited, part) || strings.Contains(edited, "s3cret") || strings.Contains(edited, "X-Tenant") {
+		if !strings.Contains(edited, part) || strings.Contains(edited, "s3cret") ||
+			strings.Contains(edited, "X-Tenant") {
 			t.Errorf("edited, want %s, no token and no header:\n%s", part, edited)
 		}
 	}
-	if said := command("test", id); bearer.Load() != "Bearer s3cret" || !strings.Contains(said, "took it") || !strings.Contains(said, "thanks") {
+	if said := command("test", id); bearer.Load() != "Bearer s3cret" || !strings.Contains(said, "took it") ||
+		!strings.Contains(said, "thanks") {
 		t.Errorf("test said:\n%s", said)
 	}
-	if said := command("pause", id, "--reason", "we move"); !strings.Contains(said, "paused") || !strings.Contains(command("list"), "we move") {
+	if said := command("pause", id, "--reason", "we move"); !strings.Contains(said, "paused") ||
+		!strings.Contains(command("list"), "we move") {
 		t.Errorf("pause said:\n%s", said)
 	}
 	key := "Bearer " + newKey(t, dir, "mission:create")
 	for _, n := range []string{"1", "2"} {
-		if status, _, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON(n), "Authorization", key); status != 201 {
+		if status, _, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON(n), "Authorization",
+			key); status != 201 {
 			t.Fatalf("open: %d %s", status, body)
 		}
 	}
@@ -64,7 +71,8 @@ func TestWebhookCommands(t *testing.T) {
 	if said := command("enable", id, "--held", "deliver"); !strings.Contains(said, "enabled") {
 		t.Errorf("enable said:\n%s", said)
 	}
-	eventually(t, "what was held has arrived", func() bool { return strings.Count(command("deliveries", id), "mission.created  done") == 2 })
+	eventually(t, "what was held has arrived",
+		func() bool { return strings.Count(command("deliveries", id), "mission.created  done") == 2 })
 	if said := command("resend", id, "--after-event", "0"); !strings.Contains(said, "queued 2") {
 		t.Errorf("resend said:\n%s", said)
 	}
@@ -74,7 +82,8 @@ func TestWebhookCommands(t *testing.T) {
 	}
 	command("delete", id)
 	// A variable that was left empty makes such an address.
-	if status, _, body := ask(t, "POST", base+"/api/public/v1/webhooks//test", "", "Authorization", key); status != 404 || !strings.Contains(body, `"not_found"`) {
+	if status, _, body := ask(t, "POST", base+"/api/public/v1/webhooks//test", "", "Authorization",
+		key); status != 404 || !strings.Contains(body, `"not_found"`) {
 		t.Errorf("an address with an empty part: %d %s; want a problem", status, body)
 	}
 
@@ -84,9 +93,11 @@ func TestWebhookCommands(t *testing.T) {
 		}
 	}))
 	defer passed.Close()
-	listener := start(t, dir, "webhook", "listen", "--forward", passed.URL, "--count", "1", "--url", base, "--admin-key", admin)
+	listener := start(t, dir, "webhook", "listen", "--forward", passed.URL, "--count", "1", "--url", base,
+		"--admin-key", admin)
 	listener.waitFor("listening as")
-	if status, _, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON("3"), "Authorization", key); status != 201 {
+	if status, _, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON("3"), "Authorization",
+		key); status != 201 {
 		t.Fatalf("open: %d %s", status, body)
 	}
 	listener.waitFor("forwarded: 200")

@@ -74,20 +74,28 @@ var variants = map[string]map[string]any{
 	"everything on": {
 		"ingress":        map[string]any{"enabled": true, "className": "nginx"},
 		"serviceMonitor": map[string]any{"enabled": true, "labels": map[string]any{"release": "prometheus"}},
-		"prometheusRule": map[string]any{"enabled": true, "labels": map[string]any{"release": "prometheus"}}, "dashboard": map[string]any{"enabled": true},
+		"prometheusRule": map[string]any{"enabled": true, "labels": map[string]any{"release": "prometheus"}},
+		"dashboard":      map[string]any{"enabled": true},
 		"podAnnotations": map[string]any{"a": "b"}, "affinity": map[string]any{"nodeAffinity": map[string]any{}},
-		"networkPolicy": map[string]any{"clients": []any{map[string]any{"namespaceSelector": map[string]any{}}}, "monitors": []any{map[string]any{"podSelector": map[string]any{}}},
-			"egress": map[string]any{"enabled": true, "database": map[string]any{"to": []any{map[string]any{"ipBlock": map[string]any{"cidr": "10.1.2.3/32"}}}},
-				"edge":   []any{map[string]any{"ports": []any{map[string]any{"port": 4318, "protocol": "TCP"}}}},
-				"origin": []any{map[string]any{"to": []any{map[string]any{"podSelector": map[string]any{}}}}}}},
-		"edge":        map[string]any{"env": map[string]any{"FIELDMARK_SERVER_TIMING": true}, "service": map[string]any{"annotations": map[string]any{"a": "b"}}},
-		"tolerations": []any{map[string]any{"key": "edge", "operator": "Exists"}}, "nodeSelector": map[string]any{"pool": "edge"},
-		"image": map[string]any{"pullSecrets": []any{map[string]any{"name": "registry"}}},
+		"networkPolicy": map[string]any{"clients": []any{map[string]any{"namespaceSelector": map[string]any{}}},
+			"monitors": []any{map[string]any{"podSelector": map[string]any{}}},
+			"egress": map[string]any{"enabled": true,
+				"database": map[string]any{"to": []any{map[string]any{"ipBlock": map[string]any{"cidr": "10.1.2.3/32"}}}},
+				"edge":     []any{map[string]any{"ports": []any{map[string]any{"port": 4318, "protocol": "TCP"}}}},
+				"origin":   []any{map[string]any{"to": []any{map[string]any{"podSelector": map[string]any{}}}}}}},
+		"edge": map[string]any{"env": map[string]any{"FIELDMARK_SERVER_TIMING": true},
+			"service": map[string]any{"annotations": map[string]any{"a": "b"}}},
+		"tolerations":  []any{map[string]any{"key": "edge", "operator": "Exists"}},
+		"nodeSelector": map[string]any{"pool": "edge"},
+		"image":        map[string]any{"pullSecrets": []any{map[string]any{"name": "registry"}}},
 	},
-	"egress without Redis": {"redis": map[string]any{"enabled": false}, "networkPolicy": map[string]any{"egress": map[string]any{"enabled": true}}},
+	"egress without Redis": {"redis": map[string]any{"enabled": false},
+		"networkPolicy": map[string]any{"egress": map[string]any{"enabled": true}}},
 	"as little as can be": {
-		"redis": map[string]any{"enabled": false}, "networkPolicy": map[string]any{"enabled": false}, "podDisruptionBudget": map[string]any{"enabled": false},
-		"edge": map[string]any{"autoscaling": map[string]any{"enabled": false}, "replicas": 1, "trustedNetworks": []any{}}, "origin": map[string]any{"replicas": 1},
+		"redis": map[string]any{"enabled": false}, "networkPolicy": map[string]any{"enabled": false},
+		"podDisruptionBudget": map[string]any{"enabled": false},
+		"edge": map[string]any{"autoscaling": map[string]any{"enabled": false}, "replicas": 1,
+			"trustedNetworks": []any{}}, "origin": map[string]any{"replicas": 1},
 	},
 }
 
@@ -108,20 +116,23 @@ func checkChart() (string, error) {
 		objects += n
 	}
 	for name, bad := range map[string]map[string]any{
-		"an address with a path": {"siteURL": "https://marks.example/x"}, "a typing mistake": {"edgee": map[string]any{}}, "no secret": {"existingSecret": ""},
+		"an address with a path": {"siteURL": "https://marks.example/x"},
+		"a typing mistake":       {"edgee": map[string]any{}}, "no secret": {"existingSecret": ""},
 		"an egress rule that is no list": {"networkPolicy": map[string]any{"egress": map[string]any{"edge": "any"}}},
 	} {
 		if _, err := render(loaded, bad); err == nil {
 			return "", fmt.Errorf("values with %s are taken", name)
 		}
 	}
-	return fmt.Sprintf("linted; %d sets of values render to %d objects, each read strictly", len(variants), objects), nil
+	return fmt.Sprintf("linted; %d sets of values render to %d objects, each read strictly", len(variants),
+		objects), nil
 }
 
 // render renders the chart and reads every object as its kind, without a field
 // that the kind has not.
 func render(c *chart.Chart, values map[string]any) (int, error) {
-	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "fieldmark", Namespace: "default", IsInstall: true}, chartutil.DefaultCapabilities)
+	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "fieldmark", Namespace: "default",
+		IsInstall: true}, chartutil.DefaultCapabilities)
 	if err != nil {
 		return 0, err
 	}
@@ -268,7 +279,8 @@ func checkNginx() (string, error) {
 	if err := certificate(dir); err != nil {
 		return "", err
 	}
-	conf := strings.NewReplacer("/etc/nginx/tls/marks.example", filepath.Join(dir, "marks"), "/var/log/nginx/", dir+"/").Replace(string(raw))
+	conf := strings.NewReplacer("/etc/nginx/tls/marks.example", filepath.Join(dir, "marks"), "/var/log/nginx/",
+		dir+"/").Replace(string(raw))
 	whole := fmt.Sprintf("pid %s/pid; error_log stderr; events {} http { access_log off; %s }", dir, conf)
 	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(whole), 0o600); err != nil {
 		return "", err
@@ -281,7 +293,8 @@ func certificate(dir string) error {
 	if err != nil {
 		return err
 	}
-	t := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "marks.example"}, NotAfter: time.Now().Add(time.Hour)}
+	t := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "marks.example"},
+		NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
 	if err != nil {
 		return err
@@ -291,8 +304,10 @@ func certificate(dir string) error {
 		return err
 	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "marks.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600),
-		os.WriteFile(filepath.Join(dir, "marks.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+		os.WriteFile(filepath.Join(dir, "marks.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+			0o600),
+		os.WriteFile(filepath.Join(dir, "marks.key"),
+			pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
 }
 
 // checkUnits verifies copies whose program is one that every machine has.
@@ -316,7 +331,8 @@ func checkUnits() (string, error) {
 			return "", err
 		}
 		at := filepath.Join(dir, filepath.Base(unit))
-		if err := os.WriteFile(at, bytes.ReplaceAll(raw, []byte("/usr/local/bin/fieldmark"), []byte("/bin/true")), 0o600); err != nil {
+		if err := os.WriteFile(at, bytes.ReplaceAll(raw, []byte("/usr/local/bin/fieldmark"), []byte("/bin/true")),
+			0o600); err != nil {
 			return "", err
 		}
 		args = append(args, at)

@@ -120,7 +120,8 @@ func (m *module) read() error {
 		m.texts = append(m.texts, member{name: f.Name(), data: text})
 		names, refused := licencesOf(text)
 		if refused != "" {
-			return fmt.Errorf("%s %s: %s is under %s, which may not be linked into this program", m.Path, m.Version, f.Name(), refused)
+			return fmt.Errorf("%s %s: %s is under %s, which may not be linked into this program", m.Path, m.Version,
+				f.Name(), refused)
 		}
 		for _, name := range names {
 			if !slices.Contains(m.licences, name) {
@@ -140,7 +141,8 @@ func credits(modules []module) []byte {
 	b.WriteString("Fieldmark contains the work of others, under the conditions below.\n")
 	for _, m := range modules {
 		for _, t := range m.texts {
-			fmt.Fprintf(&b, "\n%s\n%s %s: %s\n%[1]s\n\n%[5]s\n", strings.Repeat("=", 80), m.Path, m.Version, t.name, bytes.TrimSpace(t.data))
+			fmt.Fprintf(&b, "\n%s\n%s %s: %s\n%[1]s\n\n%[5]s\n", strings.Repeat("=", 80), m.Path, m.Version, t.name,
+				bytes.TrimSpace(t.data))
 		}
 	}
 	return b.Bytes()

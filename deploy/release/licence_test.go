@@ -13,11 +13,13 @@ func TestLicencesOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const mit = "// MIT License\n//\n// Permission is hereby granted, free of charge, to any\n// person obtaining a copy of"
+	const mit = "// MIT License\n//\n// Permission is hereby granted, free of charge, to any\n// person obtaining a " +
+		"copy of"
 	for _, tt := range []struct{ text, names, refused string }{
 		{string(own), "Apache-2.0", ""},
 		{mit, "MIT", ""},
-		{"Redistribution and use in source and binary forms, with or without\n...to endorse or promote products derived from", "BSD-3-Clause", ""},
+		{"Redistribution and use in source and binary forms, with or without\n...to endorse or promote products " +
+			"derived from", "BSD-3-Clause", ""},
 		{"Redistribution and use in source and binary forms, with or without", "BSD-2-Clause", ""},
 		{"Mozilla Public License, version 2.0\n\n1. Definitions ... the GNU General Public License", "MPL-2.0", ""},
 		{"                    GNU GENERAL PUBLIC LICENSE\n                       Version 3", "", "GPL"},
@@ -25,7 +27,8 @@ func TestLicencesOf(t *testing.T) {
 		{mit + "\n\nBusiness Source License 1.1", "MIT", "BUSL"},
 		{"All rights reserved.", "", ""},
 	} {
-		if names, refused := licencesOf([]byte(tt.text)); strings.Join(names, " ") != tt.names || refused != tt.refused {
+		if names, refused := licencesOf([]byte(tt.text)); strings.Join(names, " ") != tt.names ||
+			refused != tt.refused {
 			t.Errorf("%.60q: got %q, refused for %q; want %q, %q", tt.text, names, refused, tt.names, tt.refused)
 		}
 	}
@@ -34,7 +37,8 @@ func TestLicencesOf(t *testing.T) {
 // TestModuleWithoutLicence: a module that says nothing, or the wrong thing, is
 // complained of by name.
 func TestModuleWithoutLicence(t *testing.T) {
-	for text, want := range map[string]string{"": "no licence", "All rights reserved.": "no licence", "GNU GENERAL PUBLIC LICENSE": "GPL"} {
+	for text, want := range map[string]string{"": "no licence", "All rights reserved.": "no licence",
+		"GNU GENERAL PUBLIC LICENSE": "GPL"} {
 		dir := t.TempDir()
 		if text != "" {
 			if err := os.WriteFile(filepath.Join(dir, "LICENSE"), []byte(text), 0o600); err != nil {
@@ -42,7 +46,8 @@ func TestModuleWithoutLicence(t *testing.T) {
 			}
 		}
 		m := module{Path: "example.com/x", Version: "v1.0.0", Dir: dir}
-		if err := m.read(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "example.com/x") {
+		if err := m.read(); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "example.com/x") {
 			t.Errorf("licence %q: got %v, want a complaint with %q", text, err, want)
 		}
 	}

@@ -101,7 +101,8 @@ func manualPage(version string) ([]byte, error) {
 func archive(goos, arch, version, out string, manual []byte) ([]string, error) {
 	base := fmt.Sprintf("fieldmark-%s-%s-%s", version, goos, arch)
 	binary := filepath.Join(out, base+".bin")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", binary, "./cmd/fieldmark")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -buildid= -X main.version="+version, "-o", binary, "./cmd/fieldmark")
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -126,7 +127,8 @@ func archive(goos, arch, version, out string, manual []byte) ([]string, error) {
 	if goos == "windows" {
 		name += ".exe"
 	}
-	members := []member{{name, 0o755, raw}, {"fieldmark.1", 0o644, manual}, {"THIRD_PARTY_LICENSES", 0o644, credits(modules)}}
+	members := []member{{name, 0o755, raw}, {"fieldmark.1", 0o644, manual},
+		{"THIRD_PARTY_LICENSES", 0o644, credits(modules)}}
 	for _, doc := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		text, err := os.ReadFile(doc)
 		if err != nil {
@@ -157,7 +159,8 @@ func tarball(base string, members []member) ([]byte, error) {
 	}
 	tw := tar.NewWriter(zw)
 	for _, m := range members {
-		if err := tw.WriteHeader(&tar.Header{Name: base + "/" + m.name, Mode: m.mode, Size: int64(len(m.data)), ModTime: epoch, Format: tar.FormatPAX}); err != nil {
+		if err := tw.WriteHeader(&tar.Header{Name: base + "/" + m.name, Mode: m.mode, Size: int64(len(m.data)),
+			ModTime: epoch, Format: tar.FormatPAX}); err != nil {
 			return nil, err
 		}
 		if _, err := tw.Write(m.data); err != nil {
@@ -223,7 +226,8 @@ func materials(binary []byte, version string, modules []module) ([]byte, error) 
 		return nil, fmt.Errorf("read what the binary is made of: %w", err)
 	}
 	bill := billOfMaterials{Format: "CycloneDX", SpecVersion: "1.6", Version: 1}
-	bill.Metadata.Component = component{"application", info.Main.Path, version, "pkg:golang/" + info.Main.Path + "@" + version, under("Apache-2.0")}
+	bill.Metadata.Component = component{"application", info.Main.Path, version,
+		"pkg:golang/" + info.Main.Path + "@" + version, under("Apache-2.0")}
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
 	bill.Components = []component{{"library", "std", goVersion, "pkg:golang/std@" + goVersion, under("BSD-3-Clause")}}
 	for _, m := range info.Deps {
@@ -234,7 +238,8 @@ func materials(binary []byte, version string, modules []module) ([]byte, error) 
 		if i < 0 {
 			return nil, fmt.Errorf("%s is linked and was not listed", m.Path)
 		}
-		bill.Components = append(bill.Components, component{"library", m.Path, m.Version, "pkg:golang/" + m.Path + "@" + m.Version, under(modules[i].licences...)})
+		bill.Components = append(bill.Components, component{"library", m.Path, m.Version,
+			"pkg:golang/" + m.Path + "@" + m.Version, under(modules[i].licences...)})
 	}
 	slices.SortFunc(bill.Components, func(a, b component) int { return strings.Compare(a.PURL, b.PURL) })
 	raw, err := json.MarshalIndent(bill, "", "  ")

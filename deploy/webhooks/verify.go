@@ -41,7 +41,8 @@ func verify(key, id, timestamp, signatures string, body []byte) bool {
 				return true
 			}
 		}
-		if scheme == "v1a" && kind == "whpk" && len(raw) == ed25519.PublicKeySize && ed25519.Verify(raw, content, signature) {
+		if scheme == "v1a" && kind == "whpk" && len(raw) == ed25519.PublicKeySize &&
+			ed25519.Verify(raw, content, signature) {
 			return true
 		}
 	}

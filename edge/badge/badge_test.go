@@ -107,8 +107,10 @@ func TestGolden(t *testing.T) {
 			add("languages", "ready", l, badge.AppendSVG(nil, samples[0].badge, l))
 		}
 	}
-	for _, query := range []string{"label=Our+score", "label=%D7%A9%D7%9C%D7%95%D7%9D", "label=<%26>", "animate=1", "style=card&animate=1&theme=dark", "font=outline",
-		"label=Our+score&font=outline", "style=seal&label=Our+score", "style=seal&label=Our+score+of+the+month&lang=de", "style=seal&label=%E6%88%91%E4%BB%AC", "style=seal&label=Our+score&font=outline"} {
+	for _, query := range []string{"label=Our+score", "label=%D7%A9%D7%9C%D7%95%D7%9D", "label=<%26>", "animate=1",
+		"style=card&animate=1&theme=dark", "font=outline",
+		"label=Our+score&font=outline", "style=seal&label=Our+score", "style=seal&label=Our+score+of+the+month&lang=de",
+		"style=seal&label=%E6%88%91%E4%BB%AC", "style=seal&label=Our+score&font=outline"} {
 		l := look(t, query)
 		add("options", "ready", l, badge.AppendSVG(nil, samples[0].badge, l))
 	}
@@ -171,19 +173,25 @@ func TestSentence(t *testing.T) {
 		words string
 	}{
 		{samples[0].badge, "Acme: GEO-ready score 92 of 100, grade A, verified November 2026", "GEO-ready|A|92"},
-		{badge.Badge{Name: "Bolt & Nut", State: badge.NotYet, Score: 69_900, Grade: "C", AsOf: november}, "Bolt & Nut: not yet GEO-ready, 69 of 100, grade C, verified November 2026", "GEO: not yet|C|69"},
-		{badge.Badge{Name: "M", State: badge.Stale, Score: 83_000, Grade: "B", AsOf: july}, "M: score 83 of 100, grade B, stale, last verified July 2026", "stale|B|2026-07"},
+		{badge.Badge{Name: "Bolt & Nut", State: badge.NotYet, Score: 69_900, Grade: "C", AsOf: november},
+			"Bolt & Nut: not yet GEO-ready, 69 of 100, grade C, verified November 2026", "GEO: not yet|C|69"},
+		{badge.Badge{Name: "M", State: badge.Stale, Score: 83_000, Grade: "B", AsOf: july},
+			"M: score 83 of 100, grade B, stale, last verified July 2026", "stale|B|2026-07"},
 		{badge.Badge{Name: "M", State: badge.Pending}, "M: not audited yet", "pending"},
 		{badge.Badge{Name: "M", State: badge.Unreachable}, "M: site unreachable, no score", "unreachable|!"},
 		{badge.Badge{Name: "M", State: badge.Unrated}, "M: not rated, too little could be measured", "not rated|?"},
 		{badge.Badge{Name: "m"}, "m: not rated, no such brand", "not rated|?"},
 		{badge.Badge{}, "not rated, no such brand", "not rated|?"},
 		{badge.Badge{Name: "<b>\"'", State: badge.Pending}, "<b>\"': not audited yet", "pending"},
-		{badge.Badge{Name: "a\x00b\x1b\uFFFEc\xff\td", State: badge.Pending}, "a\uFFFDb\uFFFD\uFFFDc\uFFFD d: not audited yet", "pending"},
+		{badge.Badge{Name: "a\x00b\x1b\uFFFEc\xff\td", State: badge.Pending},
+			"a\uFFFDb\uFFFD\uFFFDc\uFFFD d: not audited yet", "pending"},
 		{badge.Badge{Name: "a\u202Eb\u2067c", State: badge.Pending}, "abc: not audited yet", "pending"},
-		{badge.Badge{Name: strings.Repeat("é", 64), State: badge.Pending}, strings.Repeat("é", 64) + ": not audited yet", "pending"},
-		{badge.Badge{Name: strings.Repeat("é", 65), State: badge.Pending}, strings.Repeat("é", 63) + "…: not audited yet", "pending"},
-		{badge.Badge{Name: "M", State: badge.Ready, Score: 1_000_000, Grade: "?"}, "M: GEO-ready score 100 of 100", "GEO-ready|100"},
+		{badge.Badge{Name: strings.Repeat("é", 64), State: badge.Pending},
+			strings.Repeat("é", 64) + ": not audited yet", "pending"},
+		{badge.Badge{Name: strings.Repeat("é", 65), State: badge.Pending},
+			strings.Repeat("é", 63) + "…: not audited yet", "pending"},
+		{badge.Badge{Name: "M", State: badge.Ready, Score: 1_000_000, Grade: "?"}, "M: GEO-ready score 100 of 100",
+			"GEO-ready|100"},
 	} {
 		label, title, words := spoken(t, badge.AppendSVG(nil, tt.badge, badge.Options{Theme: badge.Auto}))
 		if label != tt.want || title != tt.want {
@@ -234,7 +242,8 @@ func TestSentenceInLanguages(t *testing.T) {
 	for i, tag := range badge.Languages() {
 		for _, s := range samples {
 			label, _, _ := spoken(t, badge.AppendSVG(nil, s.badge, badge.Options{Lang: badge.Lang(i)}))
-			if scored := s.badge.State == badge.Ready || s.badge.State == badge.NotYet || s.badge.State == badge.Stale; tag != "en" && !scored && strings.Contains(label, "2026") {
+			if scored := s.badge.State == badge.Ready || s.badge.State == badge.NotYet ||
+				s.badge.State == badge.Stale; tag != "en" && !scored && strings.Contains(label, "2026") {
 				t.Errorf("%s, %s: %q has a month, and nothing was verified", tag, s.name, label)
 			}
 		}
@@ -244,12 +253,15 @@ func TestSentenceInLanguages(t *testing.T) {
 // Every style names the grade before the score, and the subject of "not yet".
 func TestStylesAgree(t *testing.T) {
 	for style, want := range map[string][2]string{
-		"pill": {"GEO-ready|A|92", "GEO: not yet|D|47"}, "card": {"GEO-ready|Grade A · verified 2026-11|92", "GEO: not yet|Grade D · verified 2026-11|47"},
+		"pill": {"GEO-ready|A|92", "GEO: not yet|D|47"}, "card": {"GEO-ready|Grade A · verified 2026-11|92",
+			"GEO: not yet|Grade D · verified 2026-11|47"},
 		"compact": {"GEO-ready|A|92", "GEO-ready|not yet · 47"}, "flat": {"GEO-ready|A · 92", "GEO-ready|not yet · 47"},
-		"flat-square": {"GEO-ready|A · 92", "GEO-ready|not yet · 47"}, "for-the-badge": {"GEO-READY|A · 92", "GEO-READY|NOT YET · 47"},
+		"flat-square":   {"GEO-ready|A · 92", "GEO-ready|not yet · 47"},
+		"for-the-badge": {"GEO-READY|A · 92", "GEO-READY|NOT YET · 47"},
 	} {
 		for i, b := range []badge.Badge{samples[0].badge, samples[5].badge} {
-			if _, _, words := spoken(t, badge.AppendSVG(nil, b, look(t, "style="+style))); strings.Join(words, "|") != want[i] {
+			if _, _, words := spoken(t, badge.AppendSVG(nil, b, look(t, "style="+style))); strings.Join(words,
+				"|") != want[i] {
 				t.Errorf("%s: %q, want %q", style, words, want[i])
 			}
 		}
@@ -349,7 +361,8 @@ func TestMinified(t *testing.T) {
 				t.Fatal(err)
 			}
 			if saved := len(ours) - len(theirs); saved*100 > len(ours)*limit {
-				t.Errorf("%s %s: a minifier saves %d of %d bytes, want at most %d %%\nours   %s\ntheirs %s", s.name, l.Query(), saved, len(ours), limit, ours, theirs)
+				t.Errorf("%s %s: a minifier saves %d of %d bytes, want at most %d %%\nours   %s\ntheirs %s", s.name,
+					l.Query(), saved, len(ours), limit, ours, theirs)
 			}
 		}
 	}
@@ -369,9 +382,11 @@ func TestNothingToReach(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	buf := make([]byte, 0, 4096)
-	long := badge.Badge{Name: strings.Repeat("<é\x00", 200), State: badge.Stale, Score: 50_000, Grade: "D", AsOf: november}
+	long := badge.Badge{Name: strings.Repeat("<é\x00", 200), State: badge.Stale, Score: 50_000, Grade: "D",
+		AsOf: november}
 	for _, b := range []badge.Badge{samples[0].badge, long, {}} {
-		if n := testing.AllocsPerRun(100, func() { buf = badge.AppendSVG(buf[:0], b, badge.Options{Theme: badge.Auto}) }); n != 0 {
+		if n := testing.AllocsPerRun(100,
+			func() { buf = badge.AppendSVG(buf[:0], b, badge.Options{Theme: badge.Auto}) }); n != 0 {
 			t.Errorf("AppendSVG(%+v): %v allocations, want 0", b, n)
 		}
 	}
@@ -380,11 +395,13 @@ func TestNoAllocation(t *testing.T) {
 // FuzzName draws any name and any label, in every look and state, whether a
 // browser could have sent them or not.
 func FuzzName(f *testing.F) {
-	for i, s := range []string{"Acme", "<script>alert(1)</script>", "]]>&amp;", "\x00\x1b\r\n", "\xff\xfe", "\uFFFE\uFFFF", "\u202E92\u2069", "שלום", "👩‍👩‍👧", strings.Repeat("x", 1000)} {
+	for i, s := range []string{"Acme", "<script>alert(1)</script>", "]]>&amp;", "\x00\x1b\r\n", "\xff\xfe",
+		"\uFFFE\uFFFF", "\u202E92\u2069", "שלום", "👩‍👩‍👧", strings.Repeat("x", 1000)} {
 		f.Add(s, s, uint8(i), uint8(1), int64(92_000), "A")
 	}
 	f.Fuzz(func(t *testing.T, name, label string, options, state uint8, score int64, grade string) {
-		b := badge.Badge{Name: name, State: badge.State(state), Score: fieldmark.Milli(score), Grade: fieldmark.Grade(grade), AsOf: november}
+		b := badge.Badge{Name: name, State: badge.State(state), Score: fieldmark.Milli(score),
+			Grade: fieldmark.Grade(grade), AsOf: november}
 		parsed, err := badge.ParseOptions(func(p string) string {
 			if p == "label" {
 				return label
@@ -395,7 +412,9 @@ func FuzzName(f *testing.F) {
 			parsed = badge.Options{}
 		}
 		for style := range styles {
-			l := badge.Options{Style: badge.Style(style), Theme: badge.Theme(options % 4), Lang: badge.Lang(int(options) % len(badge.Languages())), Animate: options&1 != 0, Outline: options&2 != 0, Label: parsed.Label}
+			l := badge.Options{Style: badge.Style(style), Theme: badge.Theme(options % 4),
+				Lang: badge.Lang(int(options) % len(badge.Languages())), Animate: options&1 != 0,
+				Outline: options&2 != 0, Label: parsed.Label}
 			checkImage(t, badge.AppendSVG(nil, b, l))
 			if utf8.RuneCountInString(label) <= badge.MaxLabel {
 				l.Label = label
@@ -411,7 +430,10 @@ func checkImage(t *testing.T, image []byte) {
 	if !utf8.Valid(image) {
 		t.Errorf("not UTF-8: %q", image)
 	}
-	if i := bytes.IndexFunc(image, func(r rune) bool { return r < ' ' || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 }); i >= 0 {
+	if i := bytes.IndexFunc(image, func(r rune) bool {
+		return r < ' ' || 0x202a <= r && r <= 0x202e ||
+			0x2066 <= r && r <= 0x2069
+	}); i >= 0 {
 		t.Errorf("control or override at %d: %.2000q", i, image)
 	}
 	// Twice 200 code points of at most 5 bytes, and a drawing of the longest label

@@ -10,7 +10,8 @@ import (
 
 // plainTemplate is what most services of badges are made of: two words, filled
 // into a text. It does less than any of our badges.
-var plainTemplate = template.Must(template.New("badge").Parse(`<svg xmlns="http://www.w3.org/2000/svg" width="113" height="20" role="img" aria-label="{{.Label | html}}: {{.Message | html}}">` +
+var plainTemplate = template.Must(template.New(
+	"badge").Parse(`<svg xmlns="http://www.w3.org/2000/svg" width="113" height="20" role="img" aria-label="{{.Label | html}}: {{.Message | html}}">` +
 	`<title>{{.Label | html}}: {{.Message | html}}</title><rect width="113" height="20" rx="3" fill="#555"/><path fill="{{.Colour}}" d="M70 0h40a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-40z"/>` +
 	`<g fill="#fff" text-anchor="middle" font-family="Verdana,sans-serif" font-size="11"><text x="35" y="14">{{.Label | html}}</text><text x="91.5" y="14">{{.Message | html}}</text></g></svg>`))
 
@@ -38,7 +39,8 @@ func BenchmarkBadge(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			buf.Reset()
-			if err := plainTemplate.Execute(&buf, struct{ Label, Message, Colour string }{"GEO-ready", "92 / A", "#1a7f37"}); err != nil {
+			if err := plainTemplate.Execute(&buf, struct{ Label, Message, Colour string }{"GEO-ready", "92 / A",
+				"#1a7f37"}); err != nil {
 				b.Fatal(err)
 			}
 		}

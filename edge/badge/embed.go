@@ -44,9 +44,13 @@ func EmbedOf(b Badge, look Options, image, page string) Embed {
 		{"html", "text/html", e.html()},
 		{"picture", "text/html", e.picture(image+light.Query(), image+dark.Query(), look)},
 		{"markdown", "text/markdown", fmt.Sprintf("[![%s](%s)](%s)", escapeMarkdown(e.Alt), e.Image, e.Page)},
-		{"rst", "text/x-rst", fmt.Sprintf(".. image:: %s\n   :width: %dpx\n   :height: %dpx\n   :alt: %s\n   :target: %s", e.Image, e.Width, e.Height, escapeRST(e.Alt), e.Page)},
-		{"asciidoc", "text/asciidoc", fmt.Sprintf(`image:%s["%s",%d,%d,link="%s"]`, e.Image, escapeAsciiDoc(e.Alt), e.Width, e.Height, e.Page)},
-		{"bbcode", "text/x-bbcode", fmt.Sprintf(`[url=%s][img width=%d height=%d alt="%s"]%s[/img][/url]`, e.Page, e.Width, e.Height, escapeBBCode(e.Alt), e.Image)},
+		{"rst", "text/x-rst",
+			fmt.Sprintf(".. image:: %s\n   :width: %dpx\n   :height: %dpx\n   :alt: %s\n   :target: %s", e.Image,
+				e.Width, e.Height, escapeRST(e.Alt), e.Page)},
+		{"asciidoc", "text/asciidoc", fmt.Sprintf(`image:%s["%s",%d,%d,link="%s"]`, e.Image, escapeAsciiDoc(e.Alt),
+			e.Width, e.Height, e.Page)},
+		{"bbcode", "text/x-bbcode", fmt.Sprintf(`[url=%s][img width=%d height=%d alt="%s"]%s[/img][/url]`, e.Page,
+			e.Width, e.Height, escapeBBCode(e.Alt), e.Image)},
 		{"react", "text/jsx", e.react()},
 	}
 	return e
@@ -142,7 +146,8 @@ func escapeRST(s string) string {
 
 // escapeAsciiDoc makes a text good inside a quoted attribute of a macro.
 func escapeAsciiDoc(s string) string {
-	return strings.NewReplacer(`&`, "&amp;", `"`, "&quot;", `]`, "&#93;", `[`, "&#91;", "{", "&#123;", "<", "&lt;", ">", "&gt;", "+", "&#43;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "#", "&#35;").Replace(s)
+	return strings.NewReplacer(`&`, "&amp;", `"`, "&quot;", `]`, "&#93;", `[`, "&#91;", "{", "&#123;", "<", "&lt;", ">",
+		"&gt;", "+", "&#43;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "#", "&#35;").Replace(s)
 }
 
 // escapeBBCode drops what would end a tag or a value: BBCode has no escapes.

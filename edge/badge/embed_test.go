@@ -17,7 +17,8 @@ const (
 )
 
 func TestSnippets(t *testing.T) {
-	e := badge.EmbedOf(badge.Badge{Name: `A "b" [c] <d> *e* |`, State: badge.Ready, Score: 92_000, Grade: "A"}, look(t, "style=card&lang=de"), imageURL, pageURL)
+	e := badge.EmbedOf(badge.Badge{Name: `A "b" [c] <d> *e* |`, State: badge.Ready, Score: 92_000, Grade: "A"},
+		look(t, "style=card&lang=de"), imageURL, pageURL)
 	if e.Image != imageURL+"?style=card&lang=de" || e.Width < 200 || e.Height != 56 {
 		t.Errorf("embed of %q, %d by %d", e.Image, e.Width, e.Height)
 	}
@@ -25,7 +26,9 @@ func TestSnippets(t *testing.T) {
 		"html":     `<a href="https://fieldmark.example/brands/acme"><img src="https://fieldmark.example/api/badge/acme?style=card&amp;lang=de" width="201" height="56" alt="A &#34;b&#34; [c] &lt;d&gt; *e* |: GEO-Bewertung" loading="lazy" decoding="async"></a>`,
 		"picture":  `<a href="https://fieldmark.example/brands/acme"><picture><source media="(prefers-color-scheme: dark)" srcset="https://fieldmark.example/api/badge/acme?style=card&amp;theme=dark&amp;lang=de"><img src="https://fieldmark.example/api/badge/acme?style=card&amp;theme=light&amp;lang=de" width="201" height="56" alt="A &#34;b&#34; [c] &lt;d&gt; *e* |: GEO-Bewertung" loading="lazy" decoding="async"></picture></a>`,
 		"markdown": `[![A \"b\" \[c\] \<d\> \*e\* \|: GEO-Bewertung](https://fieldmark.example/api/badge/acme?style=card&lang=de)](https://fieldmark.example/brands/acme)`,
-		"rst":      ".. image:: https://fieldmark.example/api/badge/acme?style=card&lang=de\n   :width: 201px\n   :height: 56px\n   :alt: A \"b\" [c] <d> \\*e\\* \\|: GEO-Bewertung\n   :target: https://fieldmark.example/brands/acme",
+		"rst": ".. image:: https://fieldmark.example/api/badge/acme?style=card&lang=de\n   :width: 201px\n   " +
+			":height: 56px\n   :alt: A \"b\" [c] <d> \\*e\\* \\|: GEO-Bewertung\n   :target: " +
+			"https://fieldmark.example/brands/acme",
 		"asciidoc": `image:https://fieldmark.example/api/badge/acme?style=card&lang=de["A &quot;b&quot; &#91;c&#93; &lt;d&gt; &#42;e&#42; |: GEO-Bewertung",201,56,link="https://fieldmark.example/brands/acme"]`,
 		"bbcode":   `[url=https://fieldmark.example/brands/acme][img width=201 height=56 alt="A 'b' (c) <d> *e* |: GEO-Bewertung"]https://fieldmark.example/api/badge/acme?style=card&lang=de[/img][/url]`,
 		"react":    `<a href={"https://fieldmark.example/brands/acme"}><img src={"https://fieldmark.example/api/badge/acme?style=card\u0026lang=de"} width={201} height={56} alt={"A \"b\" [c] \u003cd\u003e *e* |: GEO-Bewertung"} loading="lazy" decoding="async" /></a>`,
@@ -43,7 +46,8 @@ func TestSnippets(t *testing.T) {
 // The alternative text is in the language of the badge.
 func TestAlt(t *testing.T) {
 	for query, want := range map[string]string{
-		"": "GEO readiness of Acme", "lang=en": "GEO readiness of Acme", "lang=de": "Acme: GEO-Bewertung", "lang=fr": "Acme\u00a0: évaluation GEO",
+		"": "GEO readiness of Acme", "lang=en": "GEO readiness of Acme", "lang=de": "Acme: GEO-Bewertung",
+		"lang=fr": "Acme\u00a0: évaluation GEO",
 		"lang=ja": "Acme：GEO評価", "lang=ar": "Acme: تقييم GEO", "lang=pt-BR": "Acme: avaliação GEO",
 	} {
 		if e := badge.EmbedOf(badge.Badge{Name: "Acme"}, look(t, query), imageURL, pageURL); e.Alt != want {
@@ -82,7 +86,8 @@ func FuzzSnippets(f *testing.F) {
 
 func TestEndpoint(t *testing.T) {
 	at, score := fieldmark.At(seen), fieldmark.Milli(92_400)
-	s := fieldmark.Score{Slug: "acme", Name: "Acme", Assessment: fieldmark.Assessment{Status: fieldmark.StatusScored, Score: &score, Grade: "A", GeoReady: true, AsOf: &at}}
+	s := fieldmark.Score{Slug: "acme", Name: "Acme", Assessment: fieldmark.Assessment{Status: fieldmark.StatusScored,
+		Score: &score, Grade: "A", GeoReady: true, AsOf: &at}}
 	for query, want := range map[string]string{
 		"":                      `{"schemaVersion":1,"label":"GEO-ready","message":"A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
 		"lang=de&label=Wertung": `{"schemaVersion":1,"label":"Wertung","message":"A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,

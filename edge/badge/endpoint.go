@@ -36,8 +36,10 @@ func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]b
 	p := newSVGWriter(nil, b, Options{Theme: look.Theme}, tenth)
 	p.face = contentOf(&b)
 	raw, err := json.Marshal(Endpoint{
-		SchemaVersion: 1, Label: label, Message: message, Color: strings.TrimPrefix(p.backdrop(), "#"), CacheSeconds: seconds,
-		Slug: s.Slug, Name: s.Name, Status: s.Status, Score: s.Score, Grade: s.Grade, GeoReady: s.GeoReady, Updated: s.AsOf, Page: page,
+		SchemaVersion: 1, Label: label, Message: message, Color: strings.TrimPrefix(p.backdrop(), "#"),
+		CacheSeconds: seconds,
+		Slug:         s.Slug, Name: s.Name, Status: s.Status, Score: s.Score, Grade: s.Grade, GeoReady: s.GeoReady,
+		Updated: s.AsOf, Page: page,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the badge of %s: %w", s.Slug, err)

@@ -34,7 +34,8 @@ func TestGallery(t *testing.T) {
 // smallPage is the gallery for a README: 860 px wide, light beside dark.
 func smallPage(t *testing.T) string {
 	var w strings.Builder
-	w.WriteString(galleryHead + `<style>.grounds{grid-template-columns:1fr 1fr;width:860px}.g{gap:12px;padding:22px 26px}</style><div class="grounds">`)
+	w.WriteString(galleryHead +
+		`<style>.grounds{grid-template-columns:1fr 1fr;width:860px}.g{gap:12px;padding:22px 26px}</style><div class="grounds">`)
 	for _, theme := range []string{"light", "dark"} {
 		fmt.Fprintf(&w, `<div class="g %s">`, map[string]string{"light": "white", "dark": "black"}[theme])
 		show := func(sample int, query string) {
@@ -45,7 +46,9 @@ func smallPage(t *testing.T) string {
 		for _, sample := range []int{0, 3, 4, 5, 6, 8, 9, 10} {
 			show(sample, "font=outline")
 		}
-		for _, query := range []string{"style=compact", "style=flat", "style=flat-square", "style=for-the-badge", "style=pill&lang=ar", "style=pill&lang=ja", "style=pill&lang=hi", "style=pill&lang=de", "style=compact&lang=el", "style=compact&lang=ko", "style=compact&lang=he"} {
+		for _, query := range []string{"style=compact", "style=flat", "style=flat-square", "style=for-the-badge",
+			"style=pill&lang=ar", "style=pill&lang=ja", "style=pill&lang=hi", "style=pill&lang=de",
+			"style=compact&lang=el", "style=compact&lang=ko", "style=compact&lang=he"} {
 			show(3, query+"&font=outline")
 		}
 		w.WriteString(`</div>`)
@@ -60,7 +63,8 @@ func dataURI(kind string, image []byte) string {
 
 // img is an element that shows a badge as another page does.
 func img(b badge.Badge, l badge.Options) string {
-	return fmt.Sprintf(`<img src="%s" title="%s">`, dataURI("image/svg+xml", badge.AppendSVG(nil, b, l)), html.EscapeString(l.Query()))
+	return fmt.Sprintf(`<img src="%s" title="%s">`, dataURI("image/svg+xml", badge.AppendSVG(nil, b, l)),
+		html.EscapeString(l.Query()))
 }
 
 const galleryHead = `<!doctype html><meta charset="utf-8"><title>Badges</title><style>
@@ -156,7 +160,8 @@ func galleryForms(t *testing.T) string {
 		fmt.Fprintf(&w, `<img style="zoom:.5" src="%s">`, dataURI("image/png", raw))
 	}
 	for name, e := range failures {
-		w.WriteString(`<span>` + name + `</span><img src="` + dataURI("image/svg+xml", badge.AppendError(nil, e, badge.Options{})) + `">`)
+		w.WriteString(`<span>` + name + `</span><img src="` +
+			dataURI("image/svg+xml", badge.AppendError(nil, e, badge.Options{})) + `">`)
 	}
 	return w.String()
 }

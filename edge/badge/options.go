@@ -92,7 +92,8 @@ func ParseOptions(get func(name string) string) (Options, error) {
 	}
 	l = l.normalize() // in capitals a label may be longer
 	if n := utf8.RuneCountInString(l.Label); n > MaxLabel {
-		return Options{}, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "label has %d characters; at most %d", n, MaxLabel)
+		return Options{}, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "label has %d characters; at most %d", n,
+			MaxLabel)
 	}
 	return l, nil
 }
@@ -110,7 +111,8 @@ func parseLang(value string, before error) (Lang, error) {
 		_, i, confidence := langMatcher().Match(tag)
 		base, _ := tag.Base()
 		prepared, _ := xlanguage.Make(langTags[i]).Base()
-		if err == nil && (confidence == xlanguage.Exact || confidence == xlanguage.High && (base == prepared || base.String() == "nn")) {
+		if err == nil && (confidence == xlanguage.Exact || confidence == xlanguage.High &&
+			(base == prepared || base.String() == "nn")) {
 			return Lang(i), nil
 		}
 	}
@@ -140,7 +142,8 @@ func parse[T ~uint8](get func(string) string, parameter string, names []string, 
 }
 
 func unknownValue(parameter string, names []string) error {
-	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown %s; known are %s", parameter, strings.Join(names, ", "))
+	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown %s; known are %s", parameter,
+		strings.Join(names, ", "))
 }
 
 // readLabel returns a label without what cannot be seen or reorders text, and

@@ -98,7 +98,8 @@ func TestContrast(t *testing.T) {
 			}
 			for what, c := range pairs {
 				if got := contrast(t, c[0], c[1]); got < enough {
-					t.Errorf("%s %s: %s %s on %s has contrast %.2f, want %.1f", s.name, l.Query(), what, c[0], c[1], got, enough)
+					t.Errorf("%s %s: %s %s on %s has contrast %.2f, want %.1f", s.name, l.Query(), what, c[0], c[1],
+						got, enough)
 				}
 			}
 		}
@@ -155,7 +156,8 @@ func TestRulesDoNotMeet(t *testing.T) {
 	rules := map[string]string{}
 	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal} {
 		for _, s := range samples {
-			for _, r := range declaration.FindAllStringSubmatch(draw(t, s.badge, badge.Options{Style: style}).Style, -1) {
+			for _, r := range declaration.FindAllStringSubmatch(draw(t, s.badge, badge.Options{Style: style}).Style,
+				-1) {
 				key := r[1] + r[2]
 				if was, ok := rules[key]; ok && was != r[3] {
 					t.Errorf("%s is both %q and %q", key, was, r[3])
@@ -178,9 +180,11 @@ func TestParseLook(t *testing.T) {
 		{"style=seal&font=outline&label=x", "?style=seal&label=x&font=outline"},
 		{"style=for-the-badge&label=our+%C3%A4", "?style=for-the-badge&label=OUR+%C3%84"},
 		{"style=for-the-badge&lang=tr&label=istanbul", "?style=for-the-badge&lang=tr&label=%C4%B0STANBUL"},
-		{"style=for-the-badge&lang=el&label=%CF%8C%CF%87%CE%B9", "?style=for-the-badge&lang=el&label=%CE%9F%CE%A7%CE%99"},
+		{"style=for-the-badge&lang=el&label=%CF%8C%CF%87%CE%B9",
+			"?style=for-the-badge&lang=el&label=%CE%9F%CE%A7%CE%99"},
 		{"style=for-the-badge&label=Stra%C3%9Fe", "?style=for-the-badge&label=STRASSE"},
-		{"lang=no", "?lang=nb"}, {"lang=nn", "?lang=nb"}, {"lang=nb-NO", "?lang=nb"}, {"lang=iw", "?lang=he"}, {"lang=in", "?lang=id"},
+		{"lang=no", "?lang=nb"}, {"lang=nn", "?lang=nb"}, {"lang=nb-NO", "?lang=nb"}, {"lang=iw", "?lang=he"},
+		{"lang=in", "?lang=id"},
 		{"lang=pt-BR", "?lang=pt"}, {"lang=pt_PT", "?lang=pt"}, {"lang=DE", "?lang=de"}, {"lang=en-GB", ""},
 		{"lang=zh-CN", "?lang=zh"}, {"lang=zh-Hans", "?lang=zh"}, {"lang=zh-SG", "?lang=zh"},
 		{"lang=zh-Hant", "?lang=zh-Hant"}, {"lang=zh-TW", "?lang=zh-Hant"}, {"lang=zh-HK", "?lang=zh-Hant"},
@@ -196,7 +200,8 @@ func TestParseLook(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"style=Pill":                            "unknown style; known are pill, compact, card, seal, flat, flat-square, for-the-badge",
+		"style=Pill": "unknown style; known are pill, compact, card, seal, flat, " +
+			"flat-square, for-the-badge",
 		"theme=pink":                            "unknown theme; known are auto, light, dark, mono",
 		"lang=xx":                               "unknown lang; known are en, ar, cs",
 		"lang=be":                               "unknown lang", // not Russian
@@ -244,7 +249,8 @@ func TestFits(t *testing.T) {
 				words, number := d.Text[0], d.Text[len(d.Text)-1]
 				if number.Length > 0 && number.X > words.X {
 					if right := words.X + words.Length; right > number.X-gap+rounding {
-						t.Errorf("%s %s: %q ends at %.1f, want at most %.1f", s.name, l.Query(), words.Words, right, number.X-gap)
+						t.Errorf("%s %s: %q ends at %.1f, want at most %.1f", s.name, l.Query(), words.Words, right,
+							number.X-gap)
 					}
 				}
 			}

@@ -56,8 +56,10 @@ var schemes = [themeCount]scheme{
 }
 
 var (
-	light = scheme{surface: "#fff", border: "#ccc", text: "#222", textFill: ` fill="#222"`, muted: "#59636e", mutedFill: ` fill="#59636e"`, label: "#24292f"}
-	dark  = scheme{surface: "#0d1117", border: darkBorder, text: "#eee", textFill: ` fill="#eee"`, muted: "#9198a1", mutedFill: ` fill="#9198a1"`, label: "#3d444d"}
+	light = scheme{surface: "#fff", border: "#ccc", text: "#222", textFill: ` fill="#222"`, muted: "#59636e",
+		mutedFill: ` fill="#59636e"`, label: "#24292f"}
+	dark = scheme{surface: "#0d1117", border: darkBorder, text: "#eee", textFill: ` fill="#eee"`, muted: "#9198a1",
+		mutedFill: ` fill="#9198a1"`, label: "#3d444d"}
 )
 
 const (

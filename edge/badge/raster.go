@@ -134,7 +134,8 @@ func (c *canvas) element(el xml.StartElement, s paint) {
 	}
 	switch el.Name.Local {
 	case "svg":
-		c.image = image.NewRGBA(image.Rect(0, 0, int(math.Ceil(get("width")*c.scale)), int(math.Ceil(get("height")*c.scale))))
+		c.image = image.NewRGBA(image.Rect(0, 0, int(math.Ceil(get("width")*c.scale)),
+			int(math.Ceil(get("height")*c.scale))))
 	case "rect":
 		outline := [][]point{rounded(get("x"), get("y"), get("width"), get("height"), get("rx"), c.scale)}
 		c.paint(outline, s)
@@ -211,7 +212,8 @@ func (c *canvas) bounds() image.Rectangle {
 			hi = point{max(hi.x, p.x), max(hi.y, p.y)}
 		}
 	}
-	box := image.Rect(int(math.Floor(lo.x*c.scale)), int(math.Floor(lo.y*c.scale)), int(math.Ceil(hi.x*c.scale)), int(math.Ceil(hi.y*c.scale)))
+	box := image.Rect(int(math.Floor(lo.x*c.scale)), int(math.Floor(lo.y*c.scale)), int(math.Ceil(hi.x*c.scale)),
+		int(math.Ceil(hi.y*c.scale)))
 	return box.Intersect(c.image.Bounds())
 }
 

@@ -107,9 +107,12 @@ func TestPNGRingBegins(t *testing.T) {
 		x, y, r, width float64 // CSS pixels
 	}{{badge.Pill, 15, 14, 8, 3}, {badge.Card, 31, 28, 17, 4}, {badge.Seal, 48, 36, 23, 5}} {
 		for _, b := range []badge.Badge{
-			{State: badge.Ready, Grade: "A", Score: 5_000}, {State: badge.Ready, Grade: "A", Score: 50_000}, {State: badge.Ready, Grade: "A", Score: 95_000},
-			{State: badge.Ready, Grade: "A", Score: 96_000}, {State: badge.Ready, Grade: "A", Score: 98_000}, {State: badge.Ready, Grade: "A", Score: 99_000},
-			{State: badge.Ready, Grade: "A", Score: 100_000}, {State: badge.Stale, Grade: "B", Score: 80_000, AsOf: november},
+			{State: badge.Ready, Grade: "A", Score: 5_000}, {State: badge.Ready, Grade: "A", Score: 50_000},
+			{State: badge.Ready, Grade: "A", Score: 95_000},
+			{State: badge.Ready, Grade: "A", Score: 96_000}, {State: badge.Ready, Grade: "A", Score: 98_000},
+			{State: badge.Ready, Grade: "A", Score: 99_000},
+			{State: badge.Ready, Grade: "A", Score: 100_000},
+			{State: badge.Stale, Grade: "B", Score: 80_000, AsOf: november},
 		} {
 			for scale := 1; scale <= badge.MaxScale; scale++ {
 				raw, err := badge.PNG(b, badge.Options{Style: ring.style}, scale)
@@ -120,7 +123,8 @@ func TestPNGRingBegins(t *testing.T) {
 				for y := int(math.Ceil(top*size)) + 1; float64(y+2) <= (top+ring.width)*size; y++ {
 					got, want := color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA), ink[b.State]
 					if blend := 64; int(got.R)-int(want.R) > blend || int(got.B)-int(want.B) > blend {
-						t.Errorf("style %d, state %d, score %v, scale %d: the ring at %d, %d is %v, want about %v", ring.style, b.State, b.Score, scale, x, y, got, want)
+						t.Errorf("style %d, state %d, score %v, scale %d: the ring at %d, %d is %v, want about %v",
+							ring.style, b.State, b.Score, scale, x, y, got, want)
 					}
 				}
 			}

@@ -24,7 +24,8 @@ func TestPainterIsAppendSVG(t *testing.T) {
 		l := badge.Options{
 			Style: badge.Style(r.IntN(len(styles))), Theme: badge.Theme(r.IntN(4)), Lang: badge.Lang(r.IntN(4)),
 			Animate: r.IntN(4) == 0, Outline: r.IntN(8) == 0,
-			Label: pick("", "", "Our score", "Nur score", "Ours core", "<b>&", "наш", "הציון", "我们", "iiiii", "A label too wide for a seal", "Another one wide for a seal"),
+			Label: pick("", "", "Our score", "Nur score", "Ours core", "<b>&", "наш", "הציון", "我们", "iiiii",
+				"A label too wide for a seal", "Another one wide for a seal"),
 		}
 		got, want = p.AppendSVG(got[:0], b, l), badge.AppendSVG(want[:0], b, l)
 		if string(got) != string(want) {

@@ -11,10 +11,14 @@ type shape struct {
 }
 
 var shapes = [styleCount]shape{
-	Compact:     {height: 20 * px, base: 14 * px, margin: 8 * px, radius: 4 * px, label: font{rootSize, regular, 0}, message: font{rootSize, regular, 0}},
-	Flat:        {height: 20 * px, base: 14 * px, margin: 5 * px, radius: 3 * px, label: font{rootSize, regular, 0}, message: font{rootSize, regular, 0}},
-	FlatSquare:  {height: 20 * px, base: 14 * px, margin: 5 * px, label: font{rootSize, regular, 0}, message: font{rootSize, regular, 0}},
-	ForTheBadge: {height: 28 * px, base: 1750, margin: 12 * px, label: font{10 * px, regular, 125}, message: font{10 * px, bold, 125}},
+	Compact: {height: 20 * px, base: 14 * px, margin: 8 * px, radius: 4 * px, label: font{rootSize, regular, 0},
+		message: font{rootSize, regular, 0}},
+	Flat: {height: 20 * px, base: 14 * px, margin: 5 * px, radius: 3 * px, label: font{rootSize, regular, 0},
+		message: font{rootSize, regular, 0}},
+	FlatSquare: {height: 20 * px, base: 14 * px, margin: 5 * px, label: font{rootSize, regular, 0},
+		message: font{rootSize, regular, 0}},
+	ForTheBadge: {height: 28 * px, base: 1750, margin: 12 * px, label: font{10 * px, regular, 125},
+		message: font{10 * px, bold, 125}},
 }
 
 // markGap stands between the grade's letter and the score.

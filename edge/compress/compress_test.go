@@ -56,7 +56,8 @@ func TestETag(t *testing.T) {
 	for _, tt := range []struct {
 		c         compress.Encoding
 		tag, want string
-	}{{compress.Brotli, `"a"`, `"a-br"`}, {compress.Gzip, `W/"a"`, `W/"a-gz"`}, {compress.Zstd, `"a"`, `"a-zstd"`}, {compress.Identity, `"a"`, `"a"`}, {compress.Gzip, "a", "a"}} {
+	}{{compress.Brotli, `"a"`, `"a-br"`}, {compress.Gzip, `W/"a"`, `W/"a-gz"`}, {compress.Zstd, `"a"`, `"a-zstd"`},
+		{compress.Identity, `"a"`, `"a"`}, {compress.Gzip, "a", "a"}} {
 		if got := tt.c.ETag(tt.tag); got != tt.want {
 			t.Errorf("%s of %s: got %s, want %s", tt.c, tt.tag, got, tt.want)
 		}
@@ -69,9 +70,12 @@ func TestCompressible(t *testing.T) {
 		size  int
 		want  bool
 	}{
-		{"text/html; charset=utf-8", 900, true}, {"text/html", 899, false}, {"TEXT/CSS", 9000, true}, {"text/calendar; charset=utf-8", 9000, false},
-		{"text/event-stream", 9000, false}, {"application/json", 9000, true}, {"application/problem+json", 9000, true}, {"image/svg+xml", 9000, true},
-		{"image/png", 9000, false}, {"application/zip", 9000, false}, {"", 9000, false}, {"application/wasm", 9000, true},
+		{"text/html; charset=utf-8", 900, true}, {"text/html", 899, false}, {"TEXT/CSS", 9000, true},
+		{"text/calendar; charset=utf-8", 9000, false},
+		{"text/event-stream", 9000, false}, {"application/json", 9000, true}, {"application/problem+json", 9000, true},
+		{"image/svg+xml", 9000, true},
+		{"image/png", 9000, false}, {"application/zip", 9000, false}, {"", 9000, false},
+		{"application/wasm", 9000, true},
 	} {
 		if got := compress.Compressible(tt.media, tt.size); got != tt.want {
 			t.Errorf("%s of %d bytes: got %v, want %v", tt.media, tt.size, got, tt.want)
@@ -155,7 +159,8 @@ func FuzzAcceptEncoding(f *testing.F) {
 			if weight > 0 && !strings.Contains(strings.ToLower(line), c.String()) && !strings.Contains(line, "*") {
 				t.Errorf("%q: %s weighs %d and is not named", line, c, weight)
 			}
-			if best := w.Negotiate(func(d compress.Encoding) bool { return d == c }); best != c && best != compress.Identity {
+			if best := w.Negotiate(func(d compress.Encoding) bool { return d == c }); best != c &&
+				best != compress.Identity {
 				t.Errorf("%q: %s of %s alone", line, best, c)
 			}
 		}
@@ -190,7 +195,8 @@ func FuzzSuffixable(f *testing.F) {
 		if o == nil {
 			return
 		}
-		if got := decompress(t, compress.Gzip, o.Append([]byte("kept"), end)[4:]); !bytes.Equal(got, append(bytes.Clone(beginning), end...)) {
+		if got := decompress(t, compress.Gzip, o.Append([]byte("kept"), end)[4:]); !bytes.Equal(got,
+			append(bytes.Clone(beginning), end...)) {
 			t.Errorf("%q and %q came back as %q", beginning, end, got)
 		}
 	})

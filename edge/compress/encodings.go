@@ -57,7 +57,8 @@ func (s *Encodings) Choose(w *Worker, accept *AcceptEncoding, body []byte) (Enco
 		return Identity, body
 	}
 	canWait := len(body) <= MaxWaitLength
-	if !(canWait && wanted == Fast) && s.bodies[wanted].Load() == nil && s.started[wanted].CompareAndSwap(false, true) &&
+	if !(canWait && wanted == Fast) && s.bodies[wanted].Load() == nil &&
+		s.started[wanted].CompareAndSwap(false, true) &&
 		!w.TrySubmit(func() { s.compress(wanted, body) }) {
 		s.started[wanted].Store(false)
 	}

@@ -59,9 +59,10 @@ func Addr(a net.Addr) netip.Addr {
 // rejection returns the response to a connection above a limit.
 func rejection(name string) []byte {
 	const body = "too many connections\n"
-	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nServer: %s\r\nContent-Type: text/plain; charset=utf-8\r\n"+
-		"X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nRetry-After: 5\r\nContent-Length: %d\r\n"+
-		"Connection: close\r\n\r\n%s", name, len(body), body)
+	return fmt.Appendf(nil,
+		"HTTP/1.1 503 Service Unavailable\r\nServer: %s\r\nContent-Type: text/plain; charset=utf-8\r\n"+
+			"X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nRetry-After: 5\r\nContent-Length: %d\r\n"+
+			"Connection: close\r\n\r\n%s", name, len(body), body)
 }
 
 // reject closes a connection above a limit, after telling the client. Over TLS that

@@ -13,10 +13,14 @@ import (
 )
 
 // browserHead is what a browser sends with a request.
-const browserHead = "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36\r\n" +
-	"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n" +
-	"Accept-Language: de-DE,de;q=0.9,en;q=0.8\r\nReferer: https://shop.example/\r\nSec-Fetch-Dest: image\r\nSec-Fetch-Mode: no-cors\r\n" +
-	"Sec-Fetch-Site: cross-site\r\nsec-ch-ua-platform: \"Linux\"\r\nCookie: a=b; c=d\r\nDNT: 1\r\nConnection: keep-alive\r\n"
+const browserHead = "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
+	"Chrome/141.0.0.0 Safari/537.36\r\n" +
+	"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\nAccept-Encoding: gzip, deflate, " +
+	"br, zstd\r\n" +
+	"Accept-Language: de-DE,de;q=0.9,en;q=0.8\r\nReferer: https://shop.example/\r\nSec-Fetch-Dest: " +
+	"image\r\nSec-Fetch-Mode: no-cors\r\n" +
+	"Sec-Fetch-Site: cross-site\r\nsec-ch-ua-platform: \"Linux\"\r\nCookie: a=b; c=d\r\nDNT: 1\r\nConnection: " +
+	"keep-alive\r\n"
 
 const plainGet = "GET /api/badge/acme HTTP/1.1\r\nHost: fieldmark.example\r\n"
 
@@ -29,9 +33,11 @@ func TestSimpleGET(t *testing.T) {
 		{"least", plainGet + "\r\n", true},
 		{"browser", plainGet + browserHead + "\r\n", true},
 		{"etag", plainGet + "If-None-Match: \"x\"\r\n\r\n", true},
-		{"both conditions", plainGet + "If-None-Match: \"x\"\r\nIf-Modified-Since: Sat, 21 Nov 2026 00:00:00 GMT\r\n\r\n", true},
+		{"both conditions", plainGet +
+			"If-None-Match: \"x\"\r\nIf-Modified-Since: Sat, 21 Nov 2026 00:00:00 GMT\r\n\r\n", true},
 		{"theme", "GET /api/badge/acme?theme=dark HTTP/1.1\r\nhost: x\r\n\r\n", true},
-		{"behind a proxy", plainGet + "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nX-Real-IP: 192.0.2.1\r\n\r\n", true},
+		{"behind a proxy", plainGet +
+			"X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nX-Real-IP: 192.0.2.1\r\n\r\n", true},
 		{"a second request behind", plainGet + "\r\nPOST / HTTP/1.1\r\n", true},
 		{"cut off", plainGet, false},
 		{"only a date", plainGet + "If-Modified-Since: Sat, 21 Nov 2026 00:00:00 GMT\r\n\r\n", false},
@@ -81,10 +87,13 @@ func TestSimpleGET(t *testing.T) {
 // FuzzSimpleGET compares the parser with fasthttp's: what it accepts, the other reads as
 // the same request of the same length.
 func FuzzSimpleGET(f *testing.F) {
-	for _, more := range []string{"", browserHead, "If-None-Match: \"x\", W/\"y\"\r\n", "Accept: a\nb\r\n", "Content-Length: 5\r\n", "host: y\r\n", " x: y\r\n",
-		"Transfer-Encoding: chunked\r\n", "Sec-Fetch-Mode : x\r\n", "Connection: close\r\n", "Accept:\t\r\n", "Accept:\r\n", "Expect: 100-continue\r\n"} {
+	for _, more := range []string{"", browserHead, "If-None-Match: \"x\", W/\"y\"\r\n", "Accept: a\nb\r\n",
+		"Content-Length: 5\r\n", "host: y\r\n", " x: y\r\n",
+		"Transfer-Encoding: chunked\r\n", "Sec-Fetch-Mode : x\r\n", "Connection: close\r\n", "Accept:\t\r\n",
+		"Accept:\r\n", "Expect: 100-continue\r\n"} {
 		f.Add([]byte(plainGet + more + "\r\n"))
-		f.Add([]byte("GET /api/badge/acme.json?theme=dark&x= HTTP/1.1\r\nHost: a\r\n" + more + "\r\nGET / HTTP/1.1\r\n\r\n"))
+		f.Add([]byte("GET /api/badge/acme.json?theme=dark&x= HTTP/1.1\r\nHost: a\r\n" + more +
+			"\r\nGET / HTTP/1.1\r\n\r\n"))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, ok := conn.ParseSimpleGET(in, "/api/badge/")
@@ -108,9 +117,11 @@ func FuzzSimpleGET(f *testing.F) {
 		for what, pair := range map[string][2]string{
 			"method": {string(full.Method()), "GET"}, "protocol": {string(full.Protocol()), "HTTP/1.1"},
 			"target": {string(full.RequestURI()), string(r.Target)}, "address": {address, string(r.Target)},
-			"match": {string(full.Peek("If-None-Match")), string(r.IfNoneMatch)}, "agent": {string(full.UserAgent()), string(r.UserAgent)},
-			"rest": {fmt.Sprint(rest.Buffered()), fmt.Sprint(len(in) - r.Size)},
-			"body": {fmt.Sprint(full.ContentLength() > 0, full.ConnectionClose(), full.ConnectionUpgrade()), "false false false"},
+			"match": {string(full.Peek("If-None-Match")), string(r.IfNoneMatch)},
+			"agent": {string(full.UserAgent()), string(r.UserAgent)},
+			"rest":  {fmt.Sprint(rest.Buffered()), fmt.Sprint(len(in) - r.Size)},
+			"body": {fmt.Sprint(full.ContentLength() > 0, full.ConnectionClose(), full.ConnectionUpgrade()),
+				"false false false"},
 		} {
 			if pair[0] != pair[1] {
 				t.Errorf("%q: %s is %q for fasthttp, %q for the fast path", in, what, pair[0], pair[1])

@@ -61,7 +61,8 @@ func BenchmarkCrowd(b *testing.B) {
 		{"fieldmark", func(t testing.TB, o *crowdOrigin) string { return plain(t, o, proxy.Config{}) }},
 		{"nginx", func(t testing.TB, o *crowdOrigin) string { return nginx(t, o, "") }},
 		{"nginx-lock", func(t testing.TB, o *crowdOrigin) string {
-			return nginx(t, o, "proxy_cache_lock on; proxy_cache_revalidate on; proxy_cache_background_update on; proxy_cache_use_stale updating;")
+			return nginx(t, o, "proxy_cache_lock on; proxy_cache_revalidate on; proxy_cache_background_update on; "+
+				"proxy_cache_use_stale updating;")
 		}},
 	} {
 		for row := range crowd {

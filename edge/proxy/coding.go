@@ -10,7 +10,8 @@ import (
 // isCompressible reports whether compressing may pay: a whole answer of a kind that
 // shrinks, that is not compressed and may be transformed.
 func (v *variant) isCompressible() bool {
-	return v.Status == http.StatusOK && !v.Policy.NoTransform && v.Header.Get("Content-Encoding") == "" && v.Header.Get("Content-Range") == "" &&
+	return v.Status == http.StatusOK && !v.Policy.NoTransform && v.Header.Get("Content-Encoding") == "" &&
+		v.Header.Get("Content-Range") == "" &&
 		compress.Compressible(v.Header.Get("Content-Type"), len(v.body))
 }
 

@@ -57,7 +57,8 @@ func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h
 	}
 	target := *q.url
 	target.Scheme, target.Host = p.cfg.Scheme, p.cfg.Host
-	req := &http.Request{Method: method, URL: &target, Host: q.host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req := &http.Request{Method: method, URL: &target, Host: q.host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1,
+		ProtoMinor: 1}
 	if q.target == "*" {
 		req.URL = &url.URL{Scheme: target.Scheme, Host: target.Host, Opaque: "*"}
 	}
@@ -145,7 +146,8 @@ func (p *Proxy) pass(ctx *fasthttp.RequestCtx, q *request, why string) {
 // isResponseToGet reports whether the answer to a POST is what a GET of the same
 // address would get, by its Content-Location (RFC 9110, 9.3.3).
 func (q *request) isResponseToGet(resp *http.Response) bool {
-	if q.Method != http.MethodPost || resp.StatusCode != http.StatusOK || !rfc9111.ReadPolicy(resp.StatusCode, resp.Header, time.Now()).Explicit {
+	if q.Method != http.MethodPost || resp.StatusCode != http.StatusOK ||
+		!rfc9111.ReadPolicy(resp.StatusCode, resp.Header, time.Now()).Explicit {
 		return false
 	}
 	at, err := url.Parse(resp.Header.Get("Content-Location"))
@@ -207,7 +209,8 @@ func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fligh
 
 // roundTripStorable asks the origin for an answer that may be stored. validates says that
 // a 304 confirms f.v.
-func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *lookup) (x *exchange, validates bool, err error) {
+func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *lookup) (x *exchange, validates bool,
+	err error) {
 	h := p.fieldsFor(q, true)
 	withheld := p.withhold(q, f, h)
 	validates = f.variant != nil && f.variant.HasValidator()
@@ -291,7 +294,8 @@ func (p *Proxy) sendTo(ctx *fasthttp.RequestCtx, q *request, v *variant, s statu
 }
 
 // handleResponse deals with an answer that is new.
-func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight, x *exchange) (collecting bool) {
+func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight,
+	x *exchange) (collecting bool) {
 	code, h := x.resp.StatusCode, x.resp.Header
 	if q.Method == http.MethodHead && f.variant != nil && code == http.StatusOK { // RFC 9111, 4.3.5
 		if f.variant.HeadMatches(h, int64(len(f.variant.body))) {
@@ -313,7 +317,8 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 		if fl != nil {
 			p.flights.end(fl, nil, false, nil)
 		}
-		if f.variant != nil && q.Method == http.MethodGet && code != http.StatusPartialContent && !rfc9111.IsServerError(code) {
+		if f.variant != nil && q.Method == http.MethodGet && code != http.StatusPartialContent &&
+			!rfc9111.IsServerError(code) {
 			p.invalidateURL(q.host, q.target) // the origin has something else now, and does not want it kept
 		}
 		if ctx == nil {

@@ -36,12 +36,16 @@ func fieldRules(extra []string) map[string]fieldRule {
 		negotiated: "Accept Accept-Language",
 		keyed:      "Origin",
 		// What browsers and tools send with everything, and what is settled here.
-		dropped: "Accept-Charset Accept-Encoding User-Agent Referer Cache-Control Pragma Dnt Priority Save-Data Upgrade-Insecure-Requests From " +
-			"Device-Memory Downlink Dpr Ect Rtt Viewport-Width Width Purpose X-Purpose X-Moz Te Connection Keep-Alive Content-Length Host " +
+		dropped: "Accept-Charset Accept-Encoding User-Agent Referer Cache-Control Pragma Dnt Priority Save-Data " +
+			"Upgrade-Insecure-Requests From " +
+			"Device-Memory Downlink Dpr Ect Rtt Viewport-Width Width Purpose X-Purpose X-Moz Te Connection " +
+			"Keep-Alive Content-Length Host " +
 			"If-None-Match If-Modified-Since If-Range Range X-Request-Id Traceparent Tracestate Baggage Expect Via",
 		secret: "Cookie Proxy-Authorization X-Api-Key Api-Key X-Auth-Token X-Access-Token X-Csrf-Token X-Xsrf-Token " +
-			"X-Forwarded-User X-Forwarded-Email X-Forwarded-Groups X-Forwarded-Preferred-Username X-Forwarded-Access-Token X-Forwarded-Client-Cert " +
-			"X-Auth-Request-User X-Auth-Request-Email X-Auth-Request-Groups X-Auth-Request-Preferred-Username X-Auth-Request-Access-Token " +
+			"X-Forwarded-User X-Forwarded-Email X-Forwarded-Groups X-Forwarded-Preferred-Username " +
+			"X-Forwarded-Access-Token X-Forwarded-Client-Cert " +
+			"X-Auth-Request-User X-Auth-Request-Email X-Auth-Request-Groups X-Auth-Request-Preferred-Username " +
+			"X-Auth-Request-Access-Token " +
 			"Remote-User X-Remote-User",
 		// Fields by which a client could say who it is, or make the origin take the
 		// request for another one. Prepare sets those that the origin needs.
@@ -116,7 +120,8 @@ func (p *Proxy) ignoresCookies(q *request) bool {
 	for _, line := range q.Header["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
 			name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
-			if name != "" && !slices.ContainsFunc(p.cfg.IgnoreCookies, func(pattern string) bool { return named(name, pattern) }) {
+			if name != "" && !slices.ContainsFunc(p.cfg.IgnoreCookies,
+				func(pattern string) bool { return named(name, pattern) }) {
 				return false
 			}
 		}
@@ -177,7 +182,10 @@ func (p *Proxy) variesBy(q *request, h http.Header) []string {
 	if p.cfg.Profile != rfc9111.Strict {
 		return names
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return p.rule(name) == dropped && !q.setByEdge[name] || name == "Cookie" })
+	return slices.DeleteFunc(names, func(name string) bool {
+		return p.rule(name) == dropped && !q.setByEdge[name] ||
+			name == "Cookie"
+	})
 }
 
 // variantNames returns the fields whose values the answer to q is stored for: those

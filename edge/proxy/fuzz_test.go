@@ -53,7 +53,8 @@ type wish struct {
 }
 
 var wishes = []wish{
-	{}, {}, {}, {text: "no-cache", noCache: true}, {text: "max-age=5", maxAge: 5 * time.Second}, {text: "no-store", noStore: true}, {text: "only-if-cached", only: true},
+	{}, {}, {}, {text: "no-cache", noCache: true}, {text: "max-age=5", maxAge: 5 * time.Second},
+	{text: "no-store", noStore: true}, {text: "only-if-cached", only: true},
 }
 
 // kept is what the model believes to be stored.
@@ -106,7 +107,8 @@ func (k *kept) fresh(w wish) bool {
 }
 
 func (k *kept) refreshable(w wish) bool {
-	return !k.said.validate && !k.said.strict && !w.noCache && k.age() >= k.said.life && k.age()-k.said.life < k.said.swr && (w.maxAge == 0 || k.age() <= w.maxAge)
+	return !k.said.validate && !k.said.strict && !w.noCache && k.age() >= k.said.life &&
+		k.age()-k.said.life < k.said.swr && (w.maxAge == 0 || k.age() <= w.maxAge)
 }
 
 // despite reports whether k may be sent although the origin could not say
@@ -136,10 +138,12 @@ type turn struct {
 
 func turnOf(b []byte) turn {
 	return turn{
-		url: []string{"/a", "/b"}[b[0]&1], accept: []string{"x", "y"}[b[0]>>1&1], post: b[0]>>2&7 == 7, ask: wishes[int(b[0]>>5)%len(wishes)],
+		url: []string{"/a", "/b"}[b[0]&1], accept: []string{"x", "y"}[b[0]>>1&1], post: b[0]>>2&7 == 7,
+		ask:  wishes[int(b[0]>>5)%len(wishes)],
 		said: says[int(b[1])%len(says)], varies: b[1]>>6&1 == 1, tag: b[1]>>7&1 == 1,
 		status: []int{200, 200, 200, 200, 404, 503, 0, 200}[b[2]&7], unchanged: b[2]>>3&1 == 1,
-		wait: []time.Duration{0, time.Second, 5 * time.Second, 9 * time.Second, 11 * time.Second, 25 * time.Second, 61 * time.Second, 10 * time.Minute}[b[2]>>4&7],
+		wait: []time.Duration{0, time.Second, 5 * time.Second, 9 * time.Second, 11 * time.Second, 25 * time.Second,
+			61 * time.Second, 10 * time.Minute}[b[2]>>4&7],
 	}
 }
 
@@ -209,7 +213,8 @@ func (s *turn) origin(n int, seen *told) func(net.Conn, *http.Request) error {
 		}
 		if inm := r.Header.Get("If-None-Match"); s.unchanged && inm != "" && s.status == 200 {
 			seen.notModified = true
-			return writeOrigin(conn, r.Method, &step{origin: []string{"304", "Cache-Control: " + s.said.text}}, time.Now())
+			return writeOrigin(conn, r.Method, &step{origin: []string{"304", "Cache-Control: " + s.said.text}},
+				time.Now())
 		}
 		if s.tag {
 			lines = append(lines, fmt.Sprintf("Etag: \"%d\"", n))
@@ -235,8 +240,11 @@ func (m *model) play(t *testing.T, w *world, n int, s turn) {
 		return
 	}
 	synctest.Wait()
-	m.past = append(m.past, fmt.Sprintf("%d: %s %s by %s [%s] after %s; origin %dx %d [%s] varies %v tag %v 304 %v -> %d %q %s", n, method, s.url, s.accept, s.ask.text, s.wait,
-		seen.asked, s.status, s.said.text, s.varies, s.tag, seen.notModified, resp.StatusCode, body, resp.Header.Get("Cache-Status")))
+	m.past = append(m.past,
+		fmt.Sprintf("%d: %s %s by %s [%s] after %s; origin %dx %d [%s] varies %v tag %v 304 %v -> %d %q %s", n, method,
+			s.url, s.accept, s.ask.text, s.wait,
+			seen.asked, s.status, s.said.text, s.varies, s.tag, seen.notModified, resp.StatusCode, body,
+			resp.Header.Get("Cache-Status")))
 	k := m.match(s.url, s.accept)
 	wrong := func(what string) {
 		t.Errorf("turn %d: %s; the model has %+v, aged %s\n%s", n, what, k, ageOf(k), strings.Join(m.past, "\n"))
@@ -316,7 +324,8 @@ func (m *model) learn(w *world, s turn, k *kept, seen told) {
 		m.failed[s.url] = time.Now()
 		return
 	}
-	n := &kept{url: s.url, accept: s.accept, body: seen.body, varies: s.varies, status: s.status, at: time.Now(), said: s.said}
+	n := &kept{url: s.url, accept: s.accept, body: seen.body, varies: s.varies, status: s.status, at: time.Now(),
+		said: s.said}
 	if s.tag {
 		n.tag = "tag"
 	}

@@ -125,7 +125,8 @@ func New(cfg Config) (*Proxy, error) {
 		cfg.Bytes = DefaultBytes
 	}
 	nothing := func() {}
-	for _, f := range []*func(){&cfg.Events.Hit, &cfg.Events.Stale, &cfg.Events.Miss, &cfg.Events.Passed, &cfg.Events.Collapsed, &cfg.Events.OnError} {
+	for _, f := range []*func(){&cfg.Events.Hit, &cfg.Events.Stale, &cfg.Events.Miss, &cfg.Events.Passed,
+		&cfg.Events.Collapsed, &cfg.Events.OnError} {
 		if *f == nil {
 			*f = nothing
 		}
@@ -134,15 +135,17 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxy: make a header: %w", err)
 	}
-	store, err := cache.New(cache.Config{Bytes: cfg.Bytes, Shards: shards, Events: cache.Events{Evicted: cfg.Events.Evicted}})
+	store, err := cache.New(cache.Config{Bytes: cfg.Bytes, Shards: shards,
+		Events: cache.Events{Evicted: cfg.Events.Evicted}})
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	p := &Proxy{
 		noDate: blank,
-		cfg:    cfg, cache: store, fields: fieldRules(cfg.Fields), compressor: compress.NewWorker(), ending: make(chan struct{}),
-		limit: min(maxStored, store.MaxEntryBytes()*3/4), // the rest is for its head and one compressed form
-		strip: []string{"Surrogate-Key", "Cache-Tag"},
+		cfg:    cfg, cache: store, fields: fieldRules(cfg.Fields), compressor: compress.NewWorker(),
+		ending: make(chan struct{}),
+		limit:  min(maxStored, store.MaxEntryBytes()*3/4), // the rest is for its head and one compressed form
+		strip:  []string{"Surrogate-Key", "Cache-Tag"},
 	}
 	for _, name := range cfg.Strip {
 		p.strip = append(p.strip, textproto.CanonicalMIMEHeaderKey(name))
@@ -251,7 +254,8 @@ func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *request) {
 			p.serveFailed(ctx, q, &f, fl.err)
 			return
 		}
-		if v := fl.shared; v != nil && v.key == p.variantKey(v.varyBy, q.upstreamHeader) && !p.purgedBefore(&f, fl, v.tags) {
+		if v := fl.shared; v != nil && v.key == p.variantKey(v.varyBy, q.upstreamHeader) &&
+			!p.purgedBefore(&f, fl, v.tags) {
 			p.cfg.Events.Collapsed()
 			p.send(ctx, q, v, status{fwd: f.fwd(), collapsed: true, stale: fl.onError})
 			return
@@ -277,7 +281,8 @@ func (p *Proxy) useStoredRange(ctx *fasthttp.RequestCtx, q *request, now time.Ti
 // 3.3). Parts are never joined or cut. A strict cache keeps none: readers of films
 // ask for a new one each time.
 func (p *Proxy) storesRanges(q *request) bool {
-	return p.cfg.Profile == rfc9111.RFC && q.Method == http.MethodGet && len(q.Header["Range"]) == 1 && len(q.Header["If-Range"]) == 0
+	return p.cfg.Profile == rfc9111.RFC && q.Method == http.MethodGet && len(q.Header["Range"]) == 1 &&
+		len(q.Header["If-Range"]) == 0
 }
 
 // rangeRequest is the query under the key of its own range.
@@ -337,7 +342,8 @@ func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *request, f *lookup, now t
 		p.refresh(q, f)
 		p.send(ctx, q, f.variant, status{hit: true, detail: "stale-while-revalidate"})
 	default:
-		if f.hardPurged() || !p.flights.isBackingOff(q.flightKey(f)) || !p.cfg.Profile.UseOnError(&q.Directives, f.variant.Response, now, rfc9111.Unreachable) {
+		if f.hardPurged() || !p.flights.isBackingOff(q.flightKey(f)) ||
+			!p.cfg.Profile.UseOnError(&q.Directives, f.variant.Response, now, rfc9111.Unreachable) {
 			return false
 		}
 		p.cfg.Events.OnError()

@@ -39,8 +39,10 @@ var crowd = []struct {
 	slowest time.Duration
 }{
 	{"max-age=60", "200\nCache-Control: max-age=60", "", 1, 1, originDelay},
-	{"expired + ETag", "304\nCache-Control: max-age=60\nEtag: \"v\"", "200\nCache-Control: max-age=60\nEtag: \"v\"", 1, 1, originDelay},
-	{"SWR", "200\nCache-Control: max-age=60, stale-while-revalidate=600", "200\nCache-Control: max-age=60, stale-while-revalidate=600", 1, 1, 0},
+	{"expired + ETag", "304\nCache-Control: max-age=60\nEtag: \"v\"", "200\nCache-Control: max-age=60\nEtag: \"v\"", 1,
+		1, originDelay},
+	{"SWR", "200\nCache-Control: max-age=60, stale-while-revalidate=600",
+		"200\nCache-Control: max-age=60, stale-while-revalidate=600", 1, 1, 0},
 	{"no-store", "200\nCache-Control: no-store", "", 100, 100, 2 * originDelay},
 	{"private + Set-Cookie", "200\nCache-Control: private\nSet-Cookie: session=%d", "", 100, 100, 2 * originDelay},
 	{"503", "503\nX: y", "", 100, 100, 2 * originDelay},
@@ -60,7 +62,8 @@ func TestCrowd(t *testing.T) {
 							n := asked.Add(1)
 							time.Sleep(originDelay)
 							lines := strings.Split(strings.ReplaceAll(answer, "%d", fmt.Sprint(n)), "\n")
-							return writeOrigin(conn, r.Method, &step{origin: lines, content: []string{fmt.Sprint("body ", n)}}, time.Now())
+							return writeOrigin(conn, r.Method,
+								&step{origin: lines, content: []string{fmt.Sprint("body ", n)}}, time.Now())
 						}
 					}
 					const get = "GET /crowd HTTP/1.1\r\nHost: site.example\r\n\r\n"
@@ -98,7 +101,8 @@ func TestCrowd(t *testing.T) {
 					synctest.Wait()
 					time.Sleep(originDelay) // what is refreshed behind
 					if asked.Load() != tt.asked || len(bodies) != tt.bodies || slowest > tt.slowest {
-						t.Errorf("100 at once: origin asked %d times, %d bodies, slowest after %s; want %d, %d, at most %s",
+						t.Errorf("100 at once: origin asked %d times, %d bodies, slowest after %s; want %d, %d, at "+
+							"most %s",
 							asked.Load(), len(bodies), slowest, tt.asked, tt.bodies, tt.slowest)
 					}
 					for c, n := range cookies {
@@ -122,13 +126,16 @@ func TestCrowdOfVariants(t *testing.T) {
 		w.respond = func(conn net.Conn, r *http.Request) error {
 			asked.Add(1)
 			time.Sleep(originDelay)
-			return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=60", "Vary: Accept-Language"}, content: []string{r.Header.Get("Accept-Language")}}, time.Now())
+			return writeOrigin(conn, r.Method,
+				&step{origin: []string{"200", "Cache-Control: max-age=60", "Vary: Accept-Language"},
+					content: []string{r.Header.Get("Accept-Language")}}, time.Now())
 		}
 		var all sync.WaitGroup
 		for i := range 100 {
 			all.Go(func() {
 				want := []string{"de", "en", "fr", "it"}[i%4]
-				_, body, _, err := w.do("GET", "GET /a HTTP/1.1\r\nHost: site.example\r\nAccept-Language: "+want+"\r\n\r\n")
+				_, body, _, err := w.do("GET", "GET /a HTTP/1.1\r\nHost: site.example\r\nAccept-Language: "+want+
+					"\r\n\r\n")
 				if err != nil || body != want {
 					t.Errorf("asked for %s, got %q %v", want, body, err)
 				}
@@ -155,7 +162,8 @@ func TestInvalidatedWhileAsking(t *testing.T) {
 			}
 			body := fmt.Sprint("version ", version.Load())
 			time.Sleep(originDelay)
-			return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=60"}, content: []string{body}}, time.Now())
+			return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=60"},
+				content: []string{body}}, time.Now())
 		}
 		ask := func(method string) string {
 			_, body, _, err := w.do(method, method+" /a HTTP/1.1\r\nHost: site.example\r\n\r\n")
@@ -196,8 +204,10 @@ func purgeWhileAsking(t *testing.T, warm, hard bool) {
 	w.respond = func(conn net.Conn, r *http.Request) error {
 		body := fmt.Sprint("version ", version.Load())
 		time.Sleep(originDelay)
-		return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=60, stale-while-revalidate=60", "Surrogate-Key: manual"},
-			content: []string{body}}, time.Now())
+		return writeOrigin(conn, r.Method,
+			&step{origin: []string{"200", "Cache-Control: max-age=60, stale-while-revalidate=60",
+				"Surrogate-Key: manual"},
+				content: []string{body}}, time.Now())
 	}
 	ask := func() string {
 		_, body, _, err := w.do("GET", "GET /a HTTP/1.1\r\nHost: site.example\r\n\r\n")
@@ -236,7 +246,8 @@ func TestTunnelIdle(t *testing.T) {
 			w := newWorld(t, proxy.Config{})
 			defer w.close()
 			w.respond = func(conn net.Conn, r *http.Request) error {
-				io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+				io.WriteString(conn,
+					"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 				if talks > 0 {
 					time.Sleep(talks)
 					io.WriteString(conn, "still here")
@@ -249,10 +260,12 @@ func TestTunnelIdle(t *testing.T) {
 			began := time.Now()
 			var served sync.WaitGroup
 			served.Go(func() { _ = w.server.ServeConn(there) })
-			go io.WriteString(here, "GET /a HTTP/1.1\r\nHost: site.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+			go io.WriteString(here,
+				"GET /a HTTP/1.1\r\nHost: site.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 			all, err := io.ReadAll(here)
 			if took, want := time.Since(began), talks+5*time.Minute; err != nil || took != want {
-				t.Errorf("an origin that talks after %s: the tunnel ended after %s with %v, want %s; %q", talks, took, err, want, all)
+				t.Errorf("an origin that talks after %s: the tunnel ended after %s with %v, want %s; %q", talks, took,
+					err, want, all)
 			}
 			served.Wait()
 		})
@@ -281,7 +294,8 @@ func TestRefusedLeader(t *testing.T) {
 		w := newWorld(t, proxy.Config{Transport: &refusing{}})
 		defer w.close()
 		w.respond = func(conn net.Conn, r *http.Request) error {
-			return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=60"}, content: []string{"page"}}, time.Now())
+			return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=60"},
+				content: []string{"page"}}, time.Now())
 		}
 		var all sync.WaitGroup
 		var failed atomic.Int64
@@ -313,7 +327,8 @@ func TestFailureOfOneVariant(t *testing.T) {
 		w.respond = func(conn net.Conn, r *http.Request) error {
 			language := r.Header.Get("Accept-Language")
 			if failing.Load() && language == "de" {
-				return writeOrigin(conn, r.Method, &step{origin: []string{"500"}, content: []string{"broken"}}, time.Now())
+				return writeOrigin(conn, r.Method, &step{origin: []string{"500"}, content: []string{"broken"}},
+					time.Now())
 			}
 			return writeOrigin(conn, r.Method, &step{
 				origin:  []string{"200", "Cache-Control: max-age=1, stale-if-error=60", "Vary: Accept-Language"},
@@ -321,7 +336,8 @@ func TestFailureOfOneVariant(t *testing.T) {
 			}, time.Now())
 		}
 		get := func(language string) (body, status string) {
-			resp, body, _, err := w.do("GET", "GET /a HTTP/1.1\r\nHost: site.example\r\nAccept-Language: "+language+"\r\n\r\n")
+			resp, body, _, err := w.do("GET", "GET /a HTTP/1.1\r\nHost: site.example\r\nAccept-Language: "+language+
+				"\r\n\r\n")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -350,7 +366,8 @@ func TestMarksAreSmall(t *testing.T) {
 	w := newWorld(t, proxy.Config{})
 	defer w.close()
 	w.respond = func(conn net.Conn, r *http.Request) error {
-		return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: no-store"}, content: []string{"x"}}, time.Now())
+		return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: no-store"},
+			content: []string{"x"}}, time.Now())
 	}
 	heap := func() uint64 {
 		runtime.GC()
@@ -361,7 +378,9 @@ func TestMarksAreSmall(t *testing.T) {
 	}
 	ask := func(i int) {
 		fill := strings.Repeat("x", long)
-		if _, _, _, err := w.do("GET", fmt.Sprintf("GET /%d/%s HTTP/1.1\r\nHost: site.example\r\nOrigin: https://%s\r\n\r\n", i, fill, fill)); err != nil {
+		if _, _, _, err := w.do("GET",
+			fmt.Sprintf("GET /%d/%s HTTP/1.1\r\nHost: site.example\r\nOrigin: https://%s\r\n\r\n", i, fill,
+				fill)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -371,7 +390,8 @@ func TestMarksAreSmall(t *testing.T) {
 		ask(i + 1)
 	}
 	if grown := int64(heap()) - int64(before); grown > requests*long {
-		t.Errorf("%d requests with %d bytes of address each: the heap grew by %d bytes, want less than half of what they sent", requests, 2*long, grown)
+		t.Errorf("%d requests with %d bytes of address each: the heap grew by %d bytes, want less than half of what "+
+			"they sent", requests, 2*long, grown)
 	}
 }
 
@@ -395,7 +415,8 @@ func plain(t testing.TB, origin http.Handler, cfg proxy.Config) (base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &fasthttp.Server{Handler: p.Serve, StreamRequestBody: true, MaxRequestBodySize: 1 << 30, NoDefaultServerHeader: true}
+	s := &fasthttp.Server{Handler: p.Serve, StreamRequestBody: true, MaxRequestBodySize: 1 << 30,
+		NoDefaultServerHeader: true}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ln) }()
 	t.Cleanup(func() {
@@ -495,7 +516,9 @@ func TestCloseEndsWhatRunsBehind(t *testing.T) {
 				time.Sleep(time.Hour)
 				return io.EOF
 			}
-			return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=1, stale-while-revalidate=600"}, content: []string{"one"}}, time.Now())
+			return writeOrigin(conn, r.Method,
+				&step{origin: []string{"200", "Cache-Control: max-age=1, stale-while-revalidate=600"},
+					content: []string{"one"}}, time.Now())
 		}
 		const get = "GET /a HTTP/1.1\r\nHost: site.example\r\n\r\n"
 		for range 2 {

@@ -62,7 +62,8 @@ type request struct {
 func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*request, error) {
 	q := &request{target: string(ctx.RequestURI()), host: strings.ToLower(string(ctx.Host()))}
 	var err error
-	if q.url, err = url.ParseRequestURI(q.target); err != nil || q.url.IsAbs() || q.url.Host != "" || q.target[0] != '/' && q.target != "*" {
+	if q.url, err = url.ParseRequestURI(q.target); err != nil || q.url.IsAbs() || q.url.Host != "" ||
+		q.target[0] != '/' && q.target != "*" {
 		return nil, ErrTarget
 	}
 	q.Method = string(ctx.Method())
@@ -71,7 +72,8 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*request, error) {
 		q.Header.Add(string(k), string(v))
 	}
 	q.Header.Del("Host")
-	q.upgrade = ctx.IsGet() && ctx.Request.Header.ContentLength() <= 0 && !ctx.Request.IsBodyStream() && ctx.Request.Header.IsHTTP11() && rfc9111.IsWebSocketUpgrade(q.Header)
+	q.upgrade = ctx.IsGet() && ctx.Request.Header.ContentLength() <= 0 && !ctx.Request.IsBodyStream() &&
+		ctx.Request.Header.IsHTTP11() && rfc9111.IsWebSocketUpgrade(q.Header)
 	rfc9111.RemoveHopByHop(q.Header) // before we add ours, or Connection could name them
 	if err := p.readBody(ctx, q); err != nil {
 		return nil, err
@@ -125,7 +127,8 @@ func (p *Proxy) classify(q *request) {
 	}
 	q.mode = solo
 	h := q.Header
-	if q.Method == http.MethodHead || q.foreign || q.Directives.NoStore || len(h["Authorization"]) > 0 || len(h["Range"]) > 0 {
+	if q.Method == http.MethodHead || q.foreign || q.Directives.NoStore || len(h["Authorization"]) > 0 ||
+		len(h["Range"]) > 0 {
 		return
 	}
 	if p.cfg.Profile == rfc9111.RFC && (len(h["If-None-Match"]) > 0 || len(h["If-Modified-Since"]) > 0) {

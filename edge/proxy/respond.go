@@ -60,7 +60,8 @@ func (s *status) append(dst []byte, v *variant, now time.Time) []byte {
 
 // contentFields are the fields that a 304 does not carry: they describe content that
 // is not there (RFC 9110, 15.4.5).
-var contentFields = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Range", "Content-Md5", "Content-Disposition", "Content-Digest", "Server"}
+var contentFields = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Range", "Content-Md5",
+	"Content-Disposition", "Content-Digest", "Server"}
 
 // send answers with what is stored, as far as the reader lacks it.
 func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *request, v *variant, s status) {
@@ -85,14 +86,16 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *request, v *variant, s status)
 			h = form.header(v)
 		}
 		block = appendFields(nil, h, contentFields...)
-	case v.Status == http.StatusOK && len(q.Header["Range"]) == 1 && q.Method == http.MethodGet && v.IfRangeMatches(q.Header):
+	case v.Status == http.StatusOK && len(q.Header["Range"]) == 1 && q.Method == http.MethodGet &&
+		v.IfRangeMatches(q.Header):
 		kind, start, length := rfc9111.ParseRange(q.Header["Range"][0], int64(len(v.body)))
 		size := strconv.Itoa(len(v.body))
 		switch kind {
 		case rfc9111.PartialContent:
 			code, body = http.StatusPartialContent, v.body[start:start+length]
 			block = appendFields(nil, v.Header, "Content-Type", "Content-Range", "Server")
-			block = append(block, "\r\nContent-Range: bytes "+strconv.FormatInt(start, 10)+"-"+strconv.FormatInt(start+length-1, 10)+"/"+size...)
+			block = append(block, "\r\nContent-Range: bytes "+strconv.FormatInt(start, 10)+"-"+
+				strconv.FormatInt(start+length-1, 10)+"/"+size...)
 		case rfc9111.Unsatisfiable:
 			code, body = http.StatusRequestedRangeNotSatisfiable, nil
 			block = []byte("Content-Range: bytes */" + size)
@@ -142,7 +145,8 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *request, x *exchange, body i
 	p.noDate.CopyTo(&ctx.Response.Header)
 	ctx.Response.Header.SetServer(oneLine.Replace(h.Get("Server")))
 	code := resp.StatusCode
-	if q.mode != bypass && code == http.StatusOK && len(q.Header["If-None-Match"])+len(q.Header["If-Modified-Since"]) > 0 {
+	if q.mode != bypass && code == http.StatusOK && len(q.Header["If-None-Match"])+
+		len(q.Header["If-Modified-Since"]) > 0 {
 		// The origin may have been asked for the whole, so its reader's condition is
 		// ours; where it was asked with it, a 200 means that it does not match.
 		if r := rfc9111.NewResponse(code, h, x.requested, x.received); r.NotModified(q.Header) {
@@ -206,7 +210,8 @@ func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel con
 	if len(block) > 0 {
 		block = append(block, "\r\n"...)
 	}
-	ctx.Response.Header.SetCanonical(append(block, "Connection: Upgrade\r\nUpgrade"...), []byte(oneLine.Replace(protocol)))
+	ctx.Response.Header.SetCanonical(append(block, "Connection: Upgrade\r\nUpgrade"...),
+		[]byte(oneLine.Replace(protocol)))
 	ctx.Hijack(func(near net.Conn) {
 		defer cancel()
 		defer far.Close()

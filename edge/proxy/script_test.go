@@ -75,7 +75,8 @@ func newWorld(t testing.TB, cfg proxy.Config) *world {
 	if w.proxy, err = proxy.New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	w.server = &fasthttp.Server{Handler: w.proxy.Serve, Name: "fieldmark", NoDefaultServerHeader: true, StreamRequestBody: true}
+	w.server = &fasthttp.Server{Handler: w.proxy.Serve, Name: "fieldmark", NoDefaultServerHeader: true,
+		StreamRequestBody: true}
 	return w
 }
 
@@ -198,7 +199,8 @@ func readScripts(t testing.TB, path string) []script {
 				profiles = p
 			}
 		case mark == "==":
-			all = append(all, script{name: rest, line: n, host: fmt.Sprintf("site.c%d.example", n), profiles: profiles, real: inRealTime})
+			all = append(all, script{name: rest, line: n, host: fmt.Sprintf("site.c%d.example", n), profiles: profiles,
+				real: inRealTime})
 			s = &all[len(all)-1]
 		case line == "clock real":
 			inRealTime = true
@@ -217,7 +219,8 @@ func readScripts(t testing.TB, path string) []script {
 		case mark == ">" && strings.HasPrefix(rest, "|"):
 			last.body = repeated(rest[1:])
 		case mark == ">":
-			if last == nil || last.request == nil || last.answer != nil || last.origin != nil || !strings.Contains(strings.SplitN(rest, " ", 2)[0], ":") {
+			if last == nil || last.request == nil || last.answer != nil || last.origin != nil ||
+				!strings.Contains(strings.SplitN(rest, " ", 2)[0], ":") {
 				add()
 			}
 			last.request = append(last.request, rest)
@@ -386,7 +389,8 @@ func (w *world) play(t *testing.T, where, site string, st *step, start time.Time
 	}
 	want := len(st.origin) > 0 && st.origin[0] != "not asked"
 	if asked > 0 != want {
-		t.Errorf("%s: the origin was asked %d times, want %v (answered %d %v)", where, asked, want, resp.StatusCode, resp.Header)
+		t.Errorf("%s: the origin was asked %d times, want %v (answered %d %v)", where, asked, want, resp.StatusCode,
+			resp.Header)
 	}
 	for _, line := range st.answer {
 		if complaint := checkAnswer(dates(line, start), resp, body, interim); complaint != "" {
@@ -449,7 +453,8 @@ func writeOrigin(conn net.Conn, method string, st *step, start time.Time) error 
 		}
 		name, _, _ := strings.Cut(line, ":")
 		dated = dated || strings.EqualFold(name, "Date")
-		sized = sized || strings.EqualFold(name, "Content-Length") || strings.EqualFold(name, "Transfer-Encoding") || line == "!Content-Length"
+		sized = sized || strings.EqualFold(name, "Content-Length") || strings.EqualFold(name, "Transfer-Encoding") ||
+			line == "!Content-Length"
 		if !strings.HasPrefix(line, "!") {
 			b.WriteString(dates(line, start) + "\r\n")
 		} else if line == "!Date" {
@@ -534,7 +539,8 @@ func checkAnswer(line string, resp *http.Response, body string, interim []string
 		}
 	case len(line) == 3:
 		if got := fmt.Sprint(resp.StatusCode); got != line {
-			return fmt.Sprintf("status %s, want %s; body %.80q, Cache-Status %q", got, line, body, h.Get("Cache-Status"))
+			return fmt.Sprintf("status %s, want %s; body %.80q, Cache-Status %q", got, line, body,
+				h.Get("Cache-Status"))
 		}
 	case strings.Contains(line, " ~ "):
 		name, part, _ := strings.Cut(line, " ~ ")

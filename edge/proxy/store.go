@@ -220,7 +220,8 @@ func (p *Proxy) renew(q *request, f *lookup, x *exchange) *variant {
 	if c := f.variant.encodings.Load(); c != nil && r.Header.Get("Etag") == f.variant.Header.Get("Etag") {
 		v.encodings.Store(c)
 	}
-	if p.cfg.Profile.Storable(&rfc9111.Request{Method: http.MethodGet, Header: q.Header, Directives: q.Directives}, r.Status, r.Header, &r.Policy) == "" {
+	if p.cfg.Profile.Storable(&rfc9111.Request{Method: http.MethodGet, Header: q.Header, Directives: q.Directives},
+		r.Status, r.Header, &r.Policy) == "" {
 		p.put(q, v, x.seq, x.pending)
 	} else {
 		p.invalidateURL(q.host, q.target)

@@ -35,7 +35,8 @@ func BenchmarkMillion(b *testing.B) {
 		b.ReportMetric(bytes, "bytes/brand")
 	})
 	for name, f := range map[string]fieldmark.BoardFilter{
-		"page": all, "page-of-niche": {Basis: all.Basis, Niche: "niche-7"}, "page-of-language": {Basis: all.Basis, Language: "de"},
+		"page": all, "page-of-niche": {Basis: all.Basis, Niche: "niche-7"},
+		"page-of-language": {Basis: all.Basis, Language: "de"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
@@ -103,8 +104,9 @@ func makeRow(i, seed int) *ranking.Row {
 	at := fieldmark.AtMicros(1_790_000_000_000_000 + int64(seed%100_000)*1_000_000)
 	moved := score - then.Tenth()
 	return ranking.NewRow(&fieldmark.Score{
-		Slug: brand(i), Name: "Brand number " + strconv.Itoa(i), Niche: niches[i%len(niches)], Language: languages[i%len(languages)],
-		Trend: fieldmark.Trend{D7: &moved},
+		Slug: brand(i), Name: "Brand number " + strconv.Itoa(i), Niche: niches[i%len(niches)],
+		Language: languages[i%len(languages)],
+		Trend:    fieldmark.Trend{D7: &moved},
 		Assessment: fieldmark.Assessment{Status: fieldmark.StatusScored, Score: &score, AsOf: &at,
 			Range:      &fieldmark.Range{Low: score, High: score},
 			Confidence: fieldmark.Confidence{Value: 700 + fieldmark.Milli(seed%300)}},

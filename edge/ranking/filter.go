@@ -51,7 +51,8 @@ func (s *Snapshot) Page(q *Query, offset int, key CursorKey) fieldmark.Board {
 // emptyBoard is a leaderboard without its entries.
 func (s *Snapshot) emptyBoard(f fieldmark.BoardFilter) fieldmark.Board {
 	return fieldmark.Board{
-		Items: []fieldmark.BoardEntry{}, Snapshot: s.ID, AsOf: s.AsOf, Methodology: s.Method.Methodology, Filters: f, Note: fieldmark.BoardNote,
+		Items: []fieldmark.BoardEntry{}, Snapshot: s.ID, AsOf: s.AsOf, Methodology: s.Method.Methodology, Filters: f,
+		Note: fieldmark.BoardNote,
 	}
 }
 

@@ -19,16 +19,20 @@ func TestOrder(t *testing.T) {
 		score, confidence fieldmark.Milli
 		asOf              int64
 	}{
-		{"zeta", 80_000, 900, newer}, {"low", 10_000, 1000, newer}, {"alpha", 80_000, 900, newer}, {"old", 80_000, 900, older},
+		{"zeta", 80_000, 900, newer}, {"low", 10_000, 1000, newer}, {"alpha", 80_000, 900, newer},
+		{"old", 80_000, 900, older},
 		{"top", 91_000, 600, older}, {"sure", 80_000, 950, older},
 	} {
 		at := fieldmark.AtMicros(b.asOf)
-		rows = append(rows, ranking.NewRow(&fieldmark.Score{Slug: b.slug, Niche: "tools", Assessment: fieldmark.Assessment{
-			Status: fieldmark.StatusScored, Score: &b.score, AsOf: &at, Range: &fieldmark.Range{Low: b.score, High: b.score},
-			Confidence: fieldmark.Confidence{Value: b.confidence}}}))
+		rows = append(rows, ranking.NewRow(&fieldmark.Score{Slug: b.slug, Niche: "tools",
+			Assessment: fieldmark.Assessment{
+				Status: fieldmark.StatusScored, Score: &b.score, AsOf: &at,
+				Range:      &fieldmark.Range{Low: b.score, High: b.score},
+				Confidence: fieldmark.Confidence{Value: b.confidence}}}))
 	}
 	s := ranking.New(ranking.Method{}, rows, fieldmark.Time{})
-	page := s.Page(&ranking.Query{Filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness}, Limit: 10}, 0, ranking.CursorKey{})
+	page := s.Page(&ranking.Query{Filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness}, Limit: 10}, 0,
+		ranking.CursorKey{})
 	var got []string
 	for _, e := range page.Items {
 		got = append(got, fmt.Sprint(e.Rank, " ", e.Slug))

@@ -139,7 +139,8 @@ func (r *Row) entry(basis int) fieldmark.BoardEntry {
 		Score: score, Grade: fieldmark.GradeOf(score),
 		Range:      fieldmark.Range{Low: fieldmark.Milli(s.low), High: fieldmark.Milli(s.high)},
 		Confidence: fieldmark.LevelOf(r.certainty), GeoReady: r.geoReady, AsOf: fieldmark.AtMicros(r.asOf),
-		Links:     fieldmark.BoardLinks{Score: fieldmark.PathScore + string(r.slug), Badge: fieldmark.PathBadge + string(r.slug)},
+		Links: fieldmark.BoardLinks{Score: fieldmark.PathScore + string(r.slug),
+			Badge: fieldmark.PathBadge + string(r.slug)},
 		Certainty: r.certainty,
 	}
 }

@@ -162,7 +162,8 @@ func (s *Snapshot) finish() {
 
 // Key names all that pages made of this ranking show, of brands without a rank too.
 func (s *Snapshot) Key() string {
-	return s.ID + "/" + strconv.FormatUint(s.unranked, 36) + "/" + strconv.Itoa(s.Pending) + "/" + strconv.Itoa(s.Unreachable)
+	return s.ID + "/" + strconv.FormatUint(s.unranked, 36) + "/" + strconv.Itoa(s.Pending) + "/" +
+		strconv.Itoa(s.Unreachable)
 }
 
 // Row returns the row of a slug, or nil.
@@ -206,7 +207,9 @@ func (s *Snapshot) Score(slug fieldmark.Slug) (*fieldmark.Score, bool) {
 		return nil, false
 	}
 	e := r.entry(readiness)
-	return &fieldmark.Score{Slug: slug, Name: e.Name, Niche: e.Niche, Language: e.Language, Assessment: fieldmark.Assessment{
-		Status: fieldmark.StatusScored, Score: &e.Score, Grade: e.Grade, Range: &e.Range, GeoReady: e.GeoReady, AsOf: &e.AsOf,
-	}}, true
+	return &fieldmark.Score{Slug: slug, Name: e.Name, Niche: e.Niche, Language: e.Language,
+		Assessment: fieldmark.Assessment{
+			Status: fieldmark.StatusScored, Score: &e.Score, Grade: e.Grade, Range: &e.Range, GeoReady: e.GeoReady,
+			AsOf: &e.AsOf,
+		}}, true
 }

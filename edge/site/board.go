@@ -47,17 +47,21 @@ type boardView struct {
 func newBoardView(c chrome, p *BoardPage) *boardView {
 	f := &p.Board.Filters
 	v := &boardView{Page: p, First: p.Cursor == ""}
-	v.Narrowed = p.Search != "" || f.Niche != "" || f.Language != "" || f.MinConfidence > 0 || f.Basis == fieldmark.BasisFull
+	v.Narrowed = p.Search != "" || f.Niche != "" || f.Language != "" || f.MinConfidence > 0 ||
+		f.Basis == fieldmark.BasisFull
 	v.Heading = listHeading(p)
 	v.Head = head{
 		chrome: c, Title: "GEO readiness leaderboard", Kind: "website", Index: v.First, Here: "/", Base: p.BaseURL,
-		Description: fmt.Sprintf("%s ranked by how well answer engines can reach, read and cite their websites, with the evidence behind every point.", countOf(p.Board.Total, "brand", "brands")),
+		Description: fmt.Sprintf(
+			"%s ranked by how well answer engines can reach, read and cite their websites, with the evidence behind "+
+				"every point.", countOf(p.Board.Total, "brand", "brands")),
 	}
 	switch niche := (fieldmark.BoardFilter{Basis: f.Basis, Niche: f.Niche}); {
 	case !v.Narrowed && v.First:
 		v.Head.Canonical = p.BaseURL + "/"
 		v.Head.Data = boardData(p)
-	case v.First && p.Search == "" && *f == niche && f.Niche != "" && f.Basis != fieldmark.BasisFull && p.Board.Total > 0:
+	case v.First && p.Search == "" && *f == niche && f.Niche != "" && f.Basis != fieldmark.BasisFull &&
+		p.Board.Total > 0:
 		// A list of one field of work is a page of its own; other filters are views.
 		v.Head.Title = "GEO readiness in " + strings.ReplaceAll(plain(f.Niche), "-", " ")
 		v.Head.Canonical = p.BaseURL + "/?niche=" + url.QueryEscape(f.Niche)
@@ -69,7 +73,8 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 		if n := len(p.Board.Items); n != fieldmark.DefaultBoardLimit {
 			next.Set("limit", strconv.Itoa(n)) // a page that has a next one is full
 		}
-		for name, value := range map[string]string{"niche": p.Board.Filters.Niche, "language": p.Board.Filters.Language, "basis": p.Board.Filters.Basis} {
+		for name, value := range map[string]string{"niche": p.Board.Filters.Niche, "language": p.Board.Filters.Language,
+			"basis": p.Board.Filters.Basis} {
 			if value != "" && value != fieldmark.BasisReadiness {
 				next.Set(name, value)
 			}
@@ -102,7 +107,8 @@ func listHeading(p *BoardPage) string {
 	f := &p.Board.Filters
 	text := countOf(p.Board.Total, "brand", "brands")
 	if len(p.Unranked) > 0 {
-		text = fmt.Sprintf("%s and %d not ranked yet", countOf(p.Board.Total, "ranked brand", "ranked brands"), len(p.Unranked))
+		text = fmt.Sprintf("%s and %d not ranked yet", countOf(p.Board.Total, "ranked brand", "ranked brands"),
+			len(p.Unranked))
 	}
 	if p.Search != "" {
 		text += " matching “" + plain(p.Search) + "”"
@@ -142,14 +148,19 @@ func boardData(p *BoardPage) any {
 		}
 	}
 	return []any{map[string]any{
-		"@context": "https://schema.org", "@type": "WebSite", "name": "Fieldmark", "url": p.BaseURL + "/", "publisher": publisher(p.BaseURL),
-		"potentialAction": map[string]any{"@type": "SearchAction", "target": p.BaseURL + "/?q={q}", "query-input": "required name=q"},
+		"@context": "https://schema.org", "@type": "WebSite", "name": "Fieldmark", "url": p.BaseURL + "/",
+		"publisher": publisher(p.BaseURL),
+		"potentialAction": map[string]any{"@type": "SearchAction", "target": p.BaseURL + "/?q={q}",
+			"query-input": "required name=q"},
 	}, publisherAlone(p.BaseURL), map[string]any{
-		"@context": "https://schema.org", "@type": "Dataset", "name": "GEO readiness leaderboard", "url": p.BaseURL + "/",
-		"description":         "Brands ranked by how well answer engines can reach, read and cite their websites, with the range of every score.",
+		"@context": "https://schema.org", "@type": "Dataset", "name": "GEO readiness leaderboard",
+		"url": p.BaseURL + "/",
+		"description": "Brands ranked by how well answer engines can reach, read and cite their websites, " +
+			"with the range of every score.",
 		"creator":             publisher(p.BaseURL),
 		"isAccessibleForFree": true,
-		"distribution":        map[string]any{"@type": "DataDownload", "encodingFormat": "application/json", "contentUrl": p.BaseURL + fieldmark.PathLeaderboard},
+		"distribution": map[string]any{"@type": "DataDownload", "encodingFormat": "application/json",
+			"contentUrl": p.BaseURL + fieldmark.PathLeaderboard},
 	}, map[string]any{
 		"@context": "https://schema.org", "@type": "ItemList", "name": "GEO readiness leaderboard",
 		"url": p.BaseURL + "/", "numberOfItems": p.Board.Total,

@@ -57,7 +57,9 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	}
 	if s.Score != nil {
 		v.Value = *s.Score
-		v.Head.Description = fmt.Sprintf("%s has a GEO readiness score of %s of 100, grade %s. Every signal, its evidence, and how to raise it.", name, decimal(*s.Score), s.Grade)
+		v.Head.Description = fmt.Sprintf(
+			"%s has a GEO readiness score of %s of 100, grade %s. Every signal, its evidence, and how to raise it.",
+			name, decimal(*s.Score), s.Grade)
 	}
 	labels := map[string]string{}
 	for _, c := range s.Components {
@@ -75,17 +77,24 @@ func verdictOf(s *fieldmark.Score) verdict {
 	switch s.Status {
 	case fieldmark.StatusScored:
 		if s.GeoReady {
-			return verdict{"GEO-ready", "Answer engines can reach this site, read it, identify who runs it and cite it.", "good"}
+			return verdict{"GEO-ready",
+				"Answer engines can reach this site, read it, identify who runs it and cite it.", "good"}
 		}
 		return verdict{"Not GEO-ready yet", missing(s), "fair"}
 	case fieldmark.StatusPending:
-		return verdict{"Waiting for its first audit", "This brand is registered, and its website has not been audited yet. The score will appear here automatically.", "none"}
+		return verdict{"Waiting for its first audit",
+			"This brand is registered, and its website has not been audited yet. The score will appear here " +
+				"automatically.", "none"}
 	case fieldmark.StatusUnreachable:
-		return verdict{"Website unreachable", "The home page did not respond at the last audit, so nothing could be measured. An unreachable site has no score rather than a low one.", "none"}
+		return verdict{"Website unreachable",
+			"The home page did not respond at the last audit, so nothing could be measured. An unreachable site has " +
+				"no score rather than a low one.", "none"}
 	case fieldmark.StatusInsufficientData:
-		return verdict{"Not enough could be measured", "Too many signals are unknown for a meaningful score. Results so far are below.", "none"}
+		return verdict{"Not enough could be measured",
+			"Too many signals are unknown for a meaningful score. Results so far are below.", "none"}
 	case fieldmark.StatusStale:
-		return verdict{"Out of date", "The last audit is more than 90 days old. The score is kept for reference and is not ranked.", "fair"}
+		return verdict{"Out of date",
+			"The last audit is more than 90 days old. The score is kept for reference and is not ranked.", "fair"}
 	}
 	return verdict{"Not rated", "There is no score for this brand.", "none"}
 }

@@ -56,7 +56,8 @@ func newSpark(past [3]*fieldmark.Milli, now fieldmark.Milli) *spark {
 	s := &spark{Text: fmt.Sprintf("%s %d days ago, %s now", decimal(points[0].at), points[0].day, decimal(now))}
 	var line strings.Builder
 	for i, p := range points {
-		s.X = fmt.Sprintf("%.1f", sparkMargin+float64(sparkDays[0]-p.day)/float64(sparkDays[0])*(sparkWidth-2*sparkMargin))
+		s.X = fmt.Sprintf("%.1f",
+			sparkMargin+float64(sparkDays[0]-p.day)/float64(sparkDays[0])*(sparkWidth-2*sparkMargin))
 		s.Y = fmt.Sprintf("%.1f", sparkMargin+float64(high-p.at)/float64(high-low)*(sparkHeight-2*sparkMargin))
 		fmt.Fprintf(&line, "%c%s %s", "ML"[min(i, 1)], s.X, s.Y)
 	}
@@ -127,7 +128,8 @@ func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
 	c.draw(samples, across)
 	for _, g := range fieldmark.Rules().Grades {
 		if g.Min > 0 {
-			c.Rules = append(c.Rules, rule{fmt.Sprintf("%s from %s", g.Grade, g.Min), fmt.Sprintf("%.1f%%", down(g.Min))})
+			c.Rules = append(c.Rules, rule{fmt.Sprintf("%s from %s", g.Grade, g.Min),
+				fmt.Sprintf("%.1f%%", down(g.Min))})
 		}
 	}
 	for _, it := range slices.Backward(h.Changes) {
@@ -143,10 +145,13 @@ func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
 		switch {
 		case it.Kind == fieldmark.ChangeModule && it.Module != nil:
 			if it.At.Std().After(first) {
-				c.Marks = append(c.Marks, mark{X: x, Text: fmt.Sprintf("%s: module %s %s", dayOf(it.At), plain(it.Module.Name), plain(it.Module.Version))})
+				c.Marks = append(c.Marks,
+					mark{X: x, Text: fmt.Sprintf("%s: module %s %s", dayOf(it.At), plain(it.Module.Name),
+						plain(it.Module.Version))})
 			}
 		case it.Score != nil:
-			c.Marks = append(c.Marks, mark{X: x, Y: fmt.Sprintf("%.2f%%", down(*it.Score)), Text: fmt.Sprintf("%s: %s", dayOf(it.At), decimal(*it.Score))})
+			c.Marks = append(c.Marks, mark{X: x, Y: fmt.Sprintf("%.2f%%", down(*it.Score)),
+				Text: fmt.Sprintf("%s: %s", dayOf(it.At), decimal(*it.Score))})
 		}
 	}
 	return c
@@ -241,7 +246,8 @@ func (c *chart) draw(samples []sample, across func(time.Time) float64) {
 	c.Line = line.String()
 	c.Text = fmt.Sprintf("From %s to %s there was no score.", dayOf(c.First), dayOf(c.Last))
 	if from != nil {
-		c.Text = fmt.Sprintf("From %s on %s to %s on %s; lowest %s, highest %s.", decimal(*from.score), dayOf(fieldmark.At(from.at)), decimal(*to.score), dayOf(fieldmark.At(to.at)), decimal(low), decimal(high))
+		c.Text = fmt.Sprintf("From %s on %s to %s on %s; lowest %s, highest %s.", decimal(*from.score),
+			dayOf(fieldmark.At(from.at)), decimal(*to.score), dayOf(fieldmark.At(to.at)), decimal(low), decimal(high))
 	}
 }
 

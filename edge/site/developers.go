@@ -48,19 +48,22 @@ func newDevelopersView(c chrome, p *DevelopersPage) *developersView {
 	v.Page.DevelopersPage = *p
 	v.Page.Reads = reads
 	for _, code := range fieldmark.Codes() {
-		v.Page.Errors = append(v.Page.Errors, errorLine{code.Status(), code, fieldmark.Errorf(code, "").Problem("", "").Title})
+		v.Page.Errors = append(v.Page.Errors, errorLine{code.Status(), code,
+			fieldmark.Errorf(code, "").Problem("", "").Title})
 	}
 	slices.SortFunc(v.Page.Errors, func(a, b errorLine) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), strings.Compare(string(a.Code), string(b.Code)))
 	})
 	v.Head = fixedHead(c, p.BaseURL, PathDevelopers, "Fieldmark for developers",
-		"Quick starts for scores, badges, llms.txt, missions and webhooks, how to verify a signature, every error, and the API reference.")
+		"Quick starts for scores, badges, llms.txt, missions and webhooks, how to verify a signature, every error, "+
+			"and the API reference.")
 	return v
 }
 
 // reads are what an edge answers itself, also where the reference cannot be had.
 var reads = []Call{
-	{"GET", "/api/v1/score/{slug}", "A score with components, evidence and digests; ?advice=1 adds what would raise it, ?asOf= looks back"},
+	{"GET", "/api/v1/score/{slug}",
+		"A score with components, evidence and digests; ?advice=1 adds what would raise it, ?asOf= looks back"},
 	{"GET", "/api/v1/score/{slug}/history", "The score over time, by day or week"},
 	{"GET", "/api/v1/leaderboard", "Ranked brands; niche, language, basis, minConfidence, limit, cursor"},
 	{"GET", "/api/v1/methodology", "Every weight, input and limit of the module in force"},
@@ -87,7 +90,8 @@ func ParseReference(raw []byte) (version string, groups []CallGroup, err error) 
 				Tags    []string `json:"tags"`
 				Summary string   `json:"summary"`
 			}
-			if !slices.Contains([]string{"get", "post", "put", "patch", "delete"}, method) || json.Unmarshal(raw, &operation) != nil || len(operation.Tags) == 0 {
+			if !slices.Contains([]string{"get", "post", "put", "patch", "delete"}, method) ||
+				json.Unmarshal(raw, &operation) != nil || len(operation.Tags) == 0 {
 				continue
 			}
 			tag := operation.Tags[0]

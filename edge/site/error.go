@@ -35,17 +35,21 @@ func newErrorView(c chrome, p *ErrorPage) *errorView {
 func wordsFor(status int, brand bool) (heading, text string) {
 	switch {
 	case status == http.StatusNotFound && brand:
-		return "Brand not found", "No brand is registered under this name, or it is not public. Check the address for typos."
+		return "Brand not found", "No brand is registered under this name, or it is not public. Check the address " +
+			"for typos."
 	case status == http.StatusNotFound:
 		return "Page not found", "Check the address for typos. The page may also have moved."
 	case status == http.StatusGone:
-		return "This page of the list has expired", "The leaderboard has changed since you opened it. Start again at the top to see the current ranks."
+		return "This page of the list has expired", "The leaderboard has changed since you opened it. Start again " +
+			"at the top to see the current ranks."
 	case status == http.StatusTooManyRequests:
 		return "Too many requests", "Your network has sent too many requests. Try again in a minute."
 	case status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout, status == http.StatusBadGateway:
-		return "Temporarily unavailable", "The server that holds this page cannot be reached right now. No data is lost. Try again in a minute."
+		return "Temporarily unavailable", "The server that holds this page cannot be reached right now. No data is " +
+			"lost. Try again in a minute."
 	case status >= http.StatusInternalServerError:
-		return "Something went wrong on our side", "Try again in a minute. If it keeps happening, send us the request ID below."
+		return "Something went wrong on our side", "Try again in a minute. If it keeps happening, send us the " +
+			"request ID below."
 	}
 	return "Invalid address", "Part of the address is not valid for this page. Start again at the leaderboard."
 }

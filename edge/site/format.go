@@ -81,7 +81,8 @@ func share(m fieldmark.Milli, of int) string {
 // brand's page, whose radius is 54.
 func dash(m fieldmark.Milli) string {
 	const circumference = 339_292 // thousandths
-	return (min(max(m, 0), 100*fieldmark.MilliOne) * circumference / (100 * fieldmark.MilliOne)).Tenth().String() + " 340"
+	return (min(max(m, 0), 100*fieldmark.MilliOne) * circumference / (100 * fieldmark.MilliOne)).Tenth().String() +
+		" 340"
 }
 
 // valueOf writes what was measured in words: "yes", "84 %", "1,200 ms".
@@ -164,7 +165,8 @@ type field struct {
 }
 
 func fieldOf(v *llmsView, name, label string, most int, required bool, hint string) field {
-	return field{Name: name, Label: label, Hint: hint, Value: v.Value(name), Fault: v.Fault(name), Max: most, Required: required}
+	return field{Name: name, Label: label, Hint: hint, Value: v.Value(name), Fault: v.Fault(name), Max: most,
+		Required: required}
 }
 
 // tone is the class of a change.

@@ -39,16 +39,18 @@ type navLine struct {
 // fixedHead is the head of a page that is always there under one address.
 func fixedHead(c chrome, base, path, title, description string) head {
 	return head{
-		chrome: c, Base: base, Title: title, Description: description, Kind: "website", Index: true, Here: path, Canonical: base + path,
-		Data: webPage(base, path, title, description),
+		chrome: c, Base: base, Title: title, Description: description, Kind: "website", Index: true, Here: path,
+		Canonical: base + path,
+		Data:      webPage(base, path, title, description),
 	}
 }
 
 // webPage is a page as schema.org knows it.
 func webPage(base, path, title, description string) map[string]any {
 	return map[string]any{
-		"@context": "https://schema.org", "@type": "WebPage", "url": base + path, "name": title, "description": description,
-		"inLanguage": "en", "publisher": publisher(base),
+		"@context": "https://schema.org", "@type": "WebPage", "url": base + path, "name": title,
+		"description": description,
+		"inLanguage":  "en", "publisher": publisher(base),
 	}
 }
 
@@ -56,9 +58,10 @@ func webPage(base, path, title, description string) map[string]any {
 func publisher(baseURL string) map[string]any {
 	return map[string]any{
 		"@type": "Organization", "name": "Fieldmark", "url": baseURL + "/", "logo": baseURL + "/favicon.svg",
-		"description":  "Measures how ready a website is for answer engines.",
-		"sameAs":       []string{"https://github.com/fieldmark/fieldmark"},
-		"contactPoint": map[string]any{"@type": "ContactPoint", "contactType": "technical support", "url": baseURL + PathAbout + "#contact"},
+		"description": "Measures how ready a website is for answer engines.",
+		"sameAs":      []string{"https://github.com/fieldmark/fieldmark"},
+		"contactPoint": map[string]any{"@type": "ContactPoint", "contactType": "technical support",
+			"url": baseURL + PathAbout + "#contact"},
 	}
 }
 

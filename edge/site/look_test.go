@@ -63,7 +63,8 @@ func TestContrast(t *testing.T) {
 				}
 				lt, lg := luminance(t, colours[text]), luminance(t, colours[ground])
 				if got := (max(lt, lg) + 0.05) / (min(lt, lg) + 0.05); got < enough {
-					t.Errorf("%s: %s %s on %s %s has contrast %.2f, want %.1f", theme, text, colours[text], ground, colours[ground], got, enough)
+					t.Errorf("%s: %s %s on %s %s has contrast %.2f, want %.1f", theme, text, colours[text], ground,
+						colours[ground], got, enough)
 				}
 			}
 		}

@@ -33,7 +33,8 @@ func FixedPages() []string {
 // Robots is the robots.txt (RFC 9309): everything public is for everyone.
 // Searches, forms with values and administration are no pages of their own.
 func Robots(baseURL string) string {
-	return "User-agent: *\nAllow: /\nDisallow: /admin\nDisallow: /api/admin/\nDisallow: /api/public/\nDisallow: /*?q=\n\nSitemap: " + baseURL + "/sitemap.xml\n"
+	return "User-agent: *\nAllow: /\nDisallow: /admin\nDisallow: /api/admin/\nDisallow: /api/public/\nDisallow: " +
+		"/*?q=\n\nSitemap: " + baseURL + "/sitemap.xml\n"
 }
 
 // LLMsTxt is what this site tells models of itself.

@@ -66,12 +66,14 @@ type methodSource struct {
 }
 
 // readings say in words how a source was read.
-var readings = map[string]string{"primary": "read in the original", "secondary": "as reported by others", "measured": "measured here"}
+var readings = map[string]string{"primary": "read in the original", "secondary": "as reported by others",
+	"measured": "measured here"}
 
 func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
 	v := &methodView{Page: p}
 	v.Head = fixedHead(c, p.BaseURL, PathMethodology, "How GEO readiness scores are made",
-		"Every weight, curve, gate and rule of the "+p.Method.Methodology.ID+" method, with the reason and the evidence behind each number.")
+		"Every weight, curve, gate and rule of the "+p.Method.Methodology.ID+
+			" method, with the reason and the evidence behind each number.")
 	v.Head.Kind = "article"
 	data := webPage(p.BaseURL, PathMethodology, v.Head.Title, v.Head.Description)
 	data["@type"], data["headline"], data["author"] = "TechArticle", "How scores are made", publisher(p.BaseURL)
@@ -107,7 +109,8 @@ func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
 		}
 	}
 	for i := range v.Gates {
-		if at := slices.IndexFunc(r.Gates, func(g fieldmark.GateReason) bool { return g.ID == v.Gates[i].ID }); at >= 0 {
+		if at := slices.IndexFunc(r.Gates,
+			func(g fieldmark.GateReason) bool { return g.ID == v.Gates[i].ID }); at >= 0 {
 			v.Gates[i].Reason = reasonOf(r.Gates[at].MethodReason)
 		}
 	}

@@ -32,8 +32,10 @@ func milli(m fieldmark.Milli) *fieldmark.Milli { return &m }
 
 // sampleBadge is how to show the badge of a score, as the edge says it.
 func sampleBadge(score fieldmark.Score) *site.Badge {
-	e := badge.EmbedOf(badge.Of(&score), badge.Options{}, base+fieldmark.PathBadge+string(score.Slug), base+fieldmark.PathBrandPage+string(score.Slug))
-	b := &site.Badge{Image: fieldmark.PathBadge + string(score.Slug), Alt: e.Alt, Lang: "en", Width: e.Width, Height: e.Height}
+	e := badge.EmbedOf(badge.Of(&score), badge.Options{}, base+fieldmark.PathBadge+string(score.Slug),
+		base+fieldmark.PathBrandPage+string(score.Slug))
+	b := &site.Badge{Image: fieldmark.PathBadge + string(score.Slug), Alt: e.Alt, Lang: "en", Width: e.Width,
+		Height: e.Height}
 	for name, format := range map[string]string{"HTML": "html", "Markdown": "markdown"} {
 		s, _ := e.Snippet(format)
 		b.Snippets = append(b.Snippets, site.Snippet{Name: name, Text: s.Text})
@@ -45,34 +47,45 @@ func sampleBadge(score fieldmark.Score) *site.Badge {
 // sampleScore is a brand with something of everything: full marks, missing
 // points, an unknown signal, one that does not apply, evidence and advice.
 func sampleScore(name string, gates ...fieldmark.Gate) fieldmark.Score {
-	signal := func(id, label, unit string, value, points fieldmark.Milli, most int, advice string, evidence ...fieldmark.Evidence) fieldmark.Signal {
-		return fieldmark.Signal{ID: id, Label: label, Status: fieldmark.Measured, Unit: unit, Value: &value, Points: points, Max: most, Advice: advice, Evidence: evidence}
+	signal := func(id, label, unit string, value, points fieldmark.Milli, most int, advice string,
+		evidence ...fieldmark.Evidence) fieldmark.Signal {
+		return fieldmark.Signal{ID: id, Label: label, Status: fieldmark.Measured, Unit: unit, Value: &value,
+			Points: points, Max: most, Advice: advice, Evidence: evidence}
 	}
 	seen := func(fact string) fieldmark.Evidence {
 		return fieldmark.Evidence{URL: "https://www.alpenglow.example/about/", Fact: fact}
 	}
 	components := []fieldmark.Component{
 		{ID: "access", Label: "Access", Weight: 30, Signals: []fieldmark.Signal{
-			signal("access.answer_crawlers", "Answer crawlers are let in", "share", 1000, 14_000, 14, "", seen("robots.txt allows Googlebot, Bingbot, OAI-SearchBot, PerplexityBot and Claude-SearchBot")),
+			signal("access.answer_crawlers", "Answer crawlers are let in", "share", 1000, 14_000, 14, "",
+				seen("robots.txt allows Googlebot, Bingbot, OAI-SearchBot, PerplexityBot and Claude-SearchBot")),
 			signal("access.user_fetchers", "Fetchers for a user are let in", "share", 1000, 2_000, 2, ""),
-			signal("access.snippet_eligible", "Pages may be quoted", "share", 900, 5_400, 6, "Remove nosnippet from the pages that should be quoted.", seen("meta robots: noindex, nosnippet")),
-			signal("access.response", "The site answers quickly", "ms", 1_200_000, 2_455, 3, "Bring the median time to the first byte under 800 ms."),
+			signal("access.snippet_eligible", "Pages may be quoted", "share", 900, 5_400, 6,
+				"Remove nosnippet from the pages that should be quoted.", seen("meta robots: noindex, nosnippet")),
+			signal("access.response", "The site answers quickly", "ms", 1_200_000, 2_455, 3,
+				"Bring the median time to the first byte under 800 ms."),
 		}},
 		{ID: "extract", Label: "Extraction", Weight: 25, Signals: []fieldmark.Signal{
 			signal("extract.server_text", "Text without JavaScript", "words", 612_000, 10_000, 10, ""),
-			signal("extract.headings", "Headings that outline the page", "share", 400, 1_200, 3, "Give each page one main heading and skip no level."),
-			{ID: "extract.language", Label: "Language is declared", Status: fieldmark.NotApplicable, Unit: "share", Max: 3},
+			signal("extract.headings", "Headings that outline the page", "share", 400, 1_200, 3,
+				"Give each page one main heading and skip no level."),
+			{ID: "extract.language", Label: "Language is declared", Status: fieldmark.NotApplicable, Unit: "share",
+				Max: 3},
 		}},
 		{ID: "entity", Label: "Entity", Weight: 20, Signals: []fieldmark.Signal{
-			signal("entity.same_as", "Linked to Wikidata or Wikipedia", "count", 0, 0, 5, "Add sameAs with the brand’s Wikidata entry to the Organization markup."),
-			signal("entity.about_contact", "About and contact pages", "bool", 1000, 2_000, 2, "", seen("link to /about/"), seen("link to /contact/")),
+			signal("entity.same_as", "Linked to Wikidata or Wikipedia", "count", 0, 0, 5,
+				"Add sameAs with the brand’s Wikidata entry to the Organization markup."),
+			signal("entity.about_contact", "About and contact pages", "bool", 1000, 2_000, 2, "",
+				seen("link to /about/"), seen("link to /contact/")),
 		}},
 		{ID: "evidence", Label: "Evidence", Weight: 20, Signals: []fieldmark.Signal{
-			signal("evidence.statistics", "Numbers with units", "per_1000_words", 3_400, 2_833, 5, "Say with numbers what is now said with adjectives."),
+			signal("evidence.statistics", "Numbers with units", "per_1000_words", 3_400, 2_833, 5,
+				"Say with numbers what is now said with adjectives."),
 			{ID: "evidence.freshness", Label: "Fresh content", Status: fieldmark.Unknown, Unit: "days", Max: 5},
 		}},
 		{ID: "agents", Label: "Agents", Weight: 5, Signals: []fieldmark.Signal{
-			signal("agents.llms_txt", "A clean llms.txt", "level", 3000, 1_500, 2, "Raise the llms.txt to level 4: give every link a note."),
+			signal("agents.llms_txt", "A clean llms.txt", "level", 3000, 1_500, 2,
+				"Raise the llms.txt to level 4: give every link a note."),
 		}},
 	}
 	if gates == nil {
@@ -83,7 +96,8 @@ func sampleScore(name string, gates ...fieldmark.Gate) fieldmark.Score {
 	a.FactsDigest = fieldmark.DigestOf([32]byte{0xfa})
 	a.Module = fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: fieldmark.DigestOf([32]byte{0xce})}
 	a.Methodology = fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"}
-	b := fieldmark.Brand{Slug: "alpenglow", Name: name, URL: "https://www.alpenglow.example/", Niche: "outdoor-gear", Language: "en"}
+	b := fieldmark.Brand{Slug: "alpenglow", Name: name, URL: "https://www.alpenglow.example/", Niche: "outdoor-gear",
+		Language: "en"}
 	s := fieldmark.NewScore(b, a)
 	s.Rank = &fieldmark.Rank{Overall: 3, Of: 1204, Niche: 1, OfNiche: 12}
 	return s
@@ -98,15 +112,19 @@ func sampleBoard() site.BoardPage {
 		{"alpenglow", "Alpenglow", "outdoor-gear", "en", 93_400, 91_000, 95_200},
 		{"kanzlei-brandt", "Kanzlei Brandt & Söhne", "legal", "de-AT", 86_100, 80_200, 90_000},
 		{"nakhil", "بساتين النخيل", "food", "ar", 86_100, 82_300, 88_900},
-		{"long-name", "The Extraordinarily Long Name of a Company for Scientific Instruments and Nothing Else", "scientific-instruments", "en-GB", 74_600, 74_600, 74_600},
+		{"long-name", "The Extraordinarily Long Name of a Company for Scientific Instruments and Nothing Else",
+			"scientific-instruments", "en-GB", 74_600, 74_600, 74_600},
 		{"moulin", "Moulin des Îles", "bakery", "fr", 61_300, 55_000, 66_800},
 		{"okta-yard", "奥田造船", "ship-building", "ja", 47_000, 41_100, 60_000},
 		{"shell", "Shell App", "software", "en", 12_900, 9_000, 22_000},
 	} {
 		at := fieldmark.At(november)
-		a := fieldmark.Assessment{Score: milli(row.score), Grade: fieldmark.GradeOf(row.score), Range: &fieldmark.Range{Low: row.low, High: row.high},
-			Confidence: fieldmark.Confidence{Value: 910, Level: fieldmark.ConfidenceHigh}, GeoReady: row.score >= 70_000, AsOf: &at}
-		s := fieldmark.NewScore(fieldmark.Brand{Slug: fieldmark.Slug(row.slug), Name: row.name, Niche: row.niche, Language: row.language}, a)
+		a := fieldmark.Assessment{Score: milli(row.score), Grade: fieldmark.GradeOf(row.score),
+			Range:      &fieldmark.Range{Low: row.low, High: row.high},
+			Confidence: fieldmark.Confidence{Value: 910, Level: fieldmark.ConfidenceHigh},
+			GeoReady:   row.score >= 70_000, AsOf: &at}
+		s := fieldmark.NewScore(fieldmark.Brand{Slug: fieldmark.Slug(row.slug), Name: row.name, Niche: row.niche,
+			Language: row.language}, a)
 		items = append(items, fieldmark.NewBoardEntry(&s))
 	}
 	for i := range items { // equal scores share a rank
@@ -119,7 +137,8 @@ func sampleBoard() site.BoardPage {
 	items[4].Change = &fieldmark.BoardChange{Rank: -1, Score: -300, Since: fieldmark.At(november.AddDate(0, 0, -7))}
 	return site.BoardPage{
 		BaseURL: base, Ranked: 1204, Pending: 1405, Unreachable: 1,
-		Past:      [][3]*fieldmark.Milli{{}, {milli(80_000), milli(84_900), milli(84_900)}, {}, {nil, nil, milli(74_600)}, {nil, milli(61_600), milli(61_600)}, {}, {}},
+		Past: [][3]*fieldmark.Milli{{}, {milli(80_000), milli(84_900), milli(84_900)}, {},
+			{nil, nil, milli(74_600)}, {nil, milli(61_600), milli(61_600)}, {}, {}},
 		Niches:    []site.Choice{{Value: "food", Count: 1}, {Value: "outdoor-gear", Count: 1203}},
 		Languages: []site.Choice{{Value: "de", Count: 1}, {Value: "en", Count: 1203}}, HasFull: true,
 		Board: fieldmark.Board{
@@ -156,7 +175,8 @@ func samplePages(t *testing.T) map[string][]byte {
 	add("board-last")(s.AppendBoard(nil, second))
 	found := sampleBoard()
 	found.Search, found.Unranked, found.Board.Total, found.Board.NextCursor = `<b>"lind`, []fieldmark.Slug{"lindgren"}, 1, ""
-	found.Board.Filters = fieldmark.BoardFilter{Basis: fieldmark.BasisFull, Niche: "food", Language: "de", MinConfidence: 850}
+	found.Board.Filters = fieldmark.BoardFilter{Basis: fieldmark.BasisFull, Niche: "food", Language: "de",
+		MinConfidence: 850}
 	found.Board.Items, found.Past = found.Board.Items[1:2], found.Past[1:2]
 	found.Board.Items[0].Overall = 12
 	add("board-found")(s.AppendBoard(nil, found))
@@ -165,41 +185,57 @@ func samplePages(t *testing.T) map[string][]byte {
 	niche := sampleBoard()
 	niche.Board.Filters.Niche = "outdoor-gear"
 	add("board-niche")(s.AppendBoard(nil, niche))
-	add("status")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1", InStep: true, Event: 1204, Now: fieldmark.At(november), Ranked: 3, Pending: 1,
-		AsOf: new(fieldmark.At(november)), Snapshot: "0123456789abcdef", Methodology: fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"}}))
-	add("status-starting")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1", Now: fieldmark.At(november)}))
+	add("status")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1", InStep: true, Event: 1204,
+		Now: fieldmark.At(november), Ranked: 3, Pending: 1,
+		AsOf: new(fieldmark.At(november)), Snapshot: "0123456789abcdef",
+		Methodology: fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"}}))
+	add("status-starting")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1",
+		Now: fieldmark.At(november)}))
 	add("board-empty")(s.AppendBoard(nil, site.BoardPage{BaseURL: base, Pending: 8}))
 	seen := sampleScore("Alpenglow")
 	seen.Visibility = sampleVisibility()
-	add("brand")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: seen, History: sampleHistory(), Badge: sampleBadge(seen)}))
-	gated := sampleScore("بساتين النخيل", fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30, Reason: "robots.txt blocks the crawlers that answer engines read with."})
+	add("brand")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: seen, History: sampleHistory(),
+		Badge: sampleBadge(seen)}))
+	gated := sampleScore("بساتين النخيل", fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30,
+		Reason: "robots.txt blocks the crawlers that answer engines read with."})
 	add("brand-gated")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gated, Badge: sampleBadge(gated)}))
 	gone := sampleScore("Gone", fieldmark.Gate{ID: fieldmark.GateUnreachable, Reason: "The home page did not answer."})
 	add("brand-unreachable")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gone, Badge: sampleBadge(gone)}))
-	pending := fieldmark.NewScore(fieldmark.Brand{Slug: "fern", Name: "Fern", URL: "https://fern.example", Niche: "gardens", Language: "en"}, fieldmark.PendingAssessment())
+	pending := fieldmark.NewScore(fieldmark.Brand{Slug: "fern", Name: "Fern", URL: "https://fern.example",
+		Niche: "gardens", Language: "en"}, fieldmark.PendingAssessment())
 	add("brand-pending")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: pending, Badge: sampleBadge(pending)}))
-	add("error-404")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: "acmee", RequestID: "req-12345678"}))
+	add("error-404")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: "acmee",
+		RequestID: "req-12345678"}))
 	add("error-503")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeOriginUnavailable}))
 	add("error-410")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeCursorExpired}))
-	add("error-500")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeInternal, RequestID: "req-12345678"}))
+	add("error-500")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeInternal,
+		RequestID: "req-12345678"}))
 	add("method")(s.AppendMethod(nil, sampleMethod()))
 	add("about")(s.AppendAbout(nil, base))
 	builder := site.BadgesPage{BaseURL: base, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages()}
 	add("badges")(s.AppendBadges(nil, builder))
 	builder.Asked, builder.Slug, builder.Style = true, "alpenglow", "card"
-	builder.Badge = &site.Badge{Image: "/api/badge/alpenglow?style=card", Alt: "GEO readiness of Alpenglow", Lang: "en", Width: 200, Height: 56, Snippets: []site.Snippet{{Name: "HTML", Text: "<a href=\"x\">"}}}
+	builder.Badge = &site.Badge{Image: "/api/badge/alpenglow?style=card", Alt: "GEO readiness of Alpenglow", Lang: "en",
+		Width: 200, Height: 56, Snippets: []site.Snippet{{Name: "HTML", Text: "<a href=\"x\">"}}}
 	add("badges-built")(s.AppendBadges(nil, builder))
 	builder.Badge, builder.Problem = nil, "unknown style <b>"
 	add("badges-refused")(s.AppendBadges(nil, builder))
 	add("llms")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base}))
-	add("llms-refused")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base, Form: map[string]string{"name": "</textarea><script>", "description": "</textarea><script>"},
+	add("llms-refused")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base,
+		Form:   map[string]string{"name": "</textarea><script>", "description": "</textarea><script>"},
 		Errors: map[string]string{"name": "too <b>", "description": "too short", "": "refused"}}))
 	add("llms-made")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base, Form: map[string]string{"name": "Acme"},
-		Result: &site.LLMsResult{Made: true, Content: "# Acme\n", Level: 4, Notes: []string{"a note"}, Header: "Link: </llms.txt>", Link: "<link>"}}))
-	add("llms-checked")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base, Form: map[string]string{"content": "Acme\n<script>"},
+		Result: &site.LLMsResult{Made: true, Content: "# Acme\n", Level: 4, Notes: []string{"a note"},
+			Header: "Link: </llms.txt>", Link: "<link>"}}))
+	add("llms-checked")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base,
+		Form: map[string]string{"content": "Acme\n<script>"},
 		Result: &site.LLMsResult{Content: "Acme\n<script>\n", Level: 0, Issues: []site.LLMsIssue{
-			{Line: 1, Severity: "error", Message: "no heading", Code: "no-h1"}, {Line: 1, Severity: "info", Message: "short"}, {Line: 9, Severity: "warning", Message: "beyond"}, {Severity: "warning", Message: "whole", Code: "no-link"}}}}))
-	add("developers")(s.AppendDevelopers(nil, site.DevelopersPage{BaseURL: base, Version: "1", Groups: []site.CallGroup{{Name: "missions", Open: true, Calls: []site.Call{{Method: "GET", Path: "/api/x", Text: "Do <b>"}}}}}))
+			{Line: 1, Severity: "error", Message: "no heading", Code: "no-h1"},
+			{Line: 1, Severity: "info", Message: "short"}, {Line: 9, Severity: "warning", Message: "beyond"},
+			{Severity: "warning", Message: "whole", Code: "no-link"}}}}))
+	add("developers")(s.AppendDevelopers(nil, site.DevelopersPage{BaseURL: base, Version: "1",
+		Groups: []site.CallGroup{{Name: "missions", Open: true,
+			Calls: []site.Call{{Method: "GET", Path: "/api/x", Text: "Do <b>"}}}}}))
 	add("developers-alone")(s.AppendDevelopers(nil, site.DevelopersPage{BaseURL: base}))
 	return pages
 }
@@ -209,7 +245,8 @@ func sampleHistory() *fieldmark.ScoreHistory {
 	h := &fieldmark.ScoreHistory{Slug: "alpenglow", Step: fieldmark.StepDay}
 	for i := range 40 {
 		score := fieldmark.Milli(60_000 + 500*i)
-		p := fieldmark.HistoryPoint{At: fieldmark.At(november.AddDate(0, 0, i-39)), Score: &score, Range: &fieldmark.Range{Low: score - 2_000, High: score + 3_000}}
+		p := fieldmark.HistoryPoint{At: fieldmark.At(november.AddDate(0, 0, i-39)), Score: &score,
+			Range: &fieldmark.Range{Low: score - 2_000, High: score + 3_000}}
 		switch {
 		case 10 <= i && i < 14:
 			p.Score, p.Range = nil, nil
@@ -224,19 +261,25 @@ func sampleHistory() *fieldmark.ScoreHistory {
 		{At: h.Points[9].At, Kind: fieldmark.ChangeFacts, Score: milli(64_500), Moved: milli(0)},
 		{At: h.Points[12].At, Kind: fieldmark.ChangeFacts},
 		{At: h.Points[20].At, Kind: fieldmark.ChangeModule, Module: &module},
-		{At: fieldmark.At(h.Points[25].At.Std().Add(9 * time.Hour)), Kind: fieldmark.ChangeFacts, Score: milli(30_000), Moved: milli(-42_500), Gates: []fieldmark.GateChange{
-			{Gate: fieldmark.Gate{ID: "crawlers", Limit: 30, Reason: "Answer crawlers are <blocked>"}, Applied: true}}},
-		{At: fieldmark.At(h.Points[29].At.Std().Add(17 * time.Hour)), Kind: fieldmark.ChangeFacts, Score: milli(75_000), Moved: milli(-1_500), Gates: []fieldmark.GateChange{
-			{Gate: fieldmark.Gate{ID: "crawlers", Limit: 30, Reason: "Answer crawlers are <blocked>"}}}, Signals: []fieldmark.SignalChange{
-			{ID: "access.response", From: 3_000, To: 2_455}, {ID: "gone.signal", From: 0, To: 1_000}}},
+		{At: fieldmark.At(h.Points[25].At.Std().Add(9 * time.Hour)), Kind: fieldmark.ChangeFacts, Score: milli(30_000),
+			Moved: milli(-42_500), Gates: []fieldmark.GateChange{
+				{Gate: fieldmark.Gate{ID: "crawlers", Limit: 30, Reason: "Answer crawlers are <blocked>"},
+					Applied: true}}},
+		{At: fieldmark.At(h.Points[29].At.Std().Add(17 * time.Hour)), Kind: fieldmark.ChangeFacts, Score: milli(75_000),
+			Moved: milli(-1_500), Gates: []fieldmark.GateChange{
+				{Gate: fieldmark.Gate{ID: "crawlers", Limit: 30,
+					Reason: "Answer crawlers are <blocked>"}}}, Signals: []fieldmark.SignalChange{
+				{ID: "access.response", From: 3_000, To: 2_455}, {ID: "gone.signal", From: 0, To: 1_000}}},
 	}
 	return h
 }
 
 func sampleVisibility() *fieldmark.Visibility {
 	rate := &fieldmark.Rate{Value: 420, Low: 371, High: 470, Of: 400}
-	return &fieldmark.Visibility{Score: 41_200, Range: fieldmark.Range{Low: 36_000, High: 46_000}, AsOf: fieldmark.At(november), Quality: "indicative", Engines: []fieldmark.EngineVisibility{
-		{Engine: "<b>engine", Score: 41_200, MentionRate: rate, CitationRate: rate, Answers: 1400, Reason: "fewer than 20 prompts"}}}
+	return &fieldmark.Visibility{Score: 41_200, Range: fieldmark.Range{Low: 36_000, High: 46_000},
+		AsOf: fieldmark.At(november), Quality: "indicative", Engines: []fieldmark.EngineVisibility{
+			{Engine: "<b>engine", Score: 41_200, MentionRate: rate, CitationRate: rate, Answers: 1400,
+				Reason: "fewer than 20 prompts"}}}
 }
 
 func sampleMethod() site.MethodPage {
@@ -245,10 +288,13 @@ func sampleMethod() site.MethodPage {
 		BaseURL: base,
 		Method: fieldmark.Method{
 			Methodology: fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"},
-			Module:      fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: fieldmark.DigestOf([32]byte{0xce})},
-			Rules:       fieldmark.Rules(),
-			Reasons: &fieldmark.MethodReasons{Weights: "Weights follow evidence.", Components: []fieldmark.MethodReason{why},
-				Sources: []fieldmark.MethodSource{{ID: "rfc9309", Title: "Robots Exclusion Protocol", By: "Koster", URL: "https://www.rfc-editor.org/rfc/rfc9309", Read: "primary"}}},
+			Module: fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0",
+				Digest: fieldmark.DigestOf([32]byte{0xce})},
+			Rules: fieldmark.Rules(),
+			Reasons: &fieldmark.MethodReasons{Weights: "Weights follow evidence.",
+				Components: []fieldmark.MethodReason{why},
+				Sources: []fieldmark.MethodSource{{ID: "rfc9309", Title: "Robots Exclusion Protocol", By: "Koster",
+					URL: "https://www.rfc-editor.org/rfc/rfc9309", Read: "primary"}}},
 		},
 		Manifest: []byte(`{"components":[{"id":"access","label":"Access","weight":30,"signals":[{"id":"access.answer_crawlers","label":"Crawlers <b>","points":14}]}],"gates":[{"id":"app_shell","limit":50,"reason":"Nothing to read."},{"id":"unreachable","reason":"No answer."}]}`),
 	}
@@ -355,8 +401,11 @@ func checkElement(t *testing.T, name string, n *html.Node) {
 		}
 	case "a":
 		href := attr(n, "href")
-		cited := strings.HasPrefix(name, "llms") || name == "method" || name == "about" || strings.HasPrefix(name, "developers") // sources that we chose ourselves
-		if strings.HasPrefix(href, "http") && !strings.HasPrefix(href, base) && !strings.Contains(attr(n, "rel"), "nofollow") && !cited {
+		// sources that we chose ourselves
+		cited := strings.HasPrefix(name, "llms") || name == "method" || name == "about" ||
+			strings.HasPrefix(name, "developers")
+		if strings.HasPrefix(href, "http") && !strings.HasPrefix(href, base) &&
+			!strings.Contains(attr(n, "rel"), "nofollow") && !cited {
 			t.Errorf("%s: link to %q with rel %q, want nofollow", name, href, attr(n, "rel"))
 		}
 	}
@@ -366,12 +415,15 @@ func TestHostileBrand(t *testing.T) {
 	s := newSite(t)
 	for _, name := range []string{
 		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</script><script>alert(1)//`, `' onload='x`,
-		"{{.Page}}", "a\u202Egnp.exe", "\x00\x1b[31m", "](javascript:alert(1))", strings.Repeat("long", 25), strings.Repeat("ש", 100), "\xff\xfe",
+		"{{.Page}}", "a\u202Egnp.exe", "\x00\x1b[31m", "](javascript:alert(1))", strings.Repeat("long", 25),
+		strings.Repeat("ש", 100), "\xff\xfe",
 	} {
 		score := sampleScore(name)
 		score.URL, score.Language, score.Niche = "javascript:alert(1)", name, name
 		signal := &score.Components[0].Signals[0]
-		signal.Evidence = []fieldmark.Evidence{{URL: "javascript:alert(1)", Fact: name}, {URL: "data:text/html," + name, Fact: name}, {URL: "https://user@evil.example/", Fact: name}, {URL: name, Fact: name}}
+		signal.Evidence = []fieldmark.Evidence{{URL: "javascript:alert(1)", Fact: name},
+			{URL: "data:text/html," + name, Fact: name}, {URL: "https://user@evil.example/", Fact: name},
+			{URL: name, Fact: name}}
 		signal.Advice, signal.Label = name, name
 		board := sampleBoard()
 		board.Board.Items[0].Name, board.Board.Items[0].Niche, board.Board.Items[0].Language = name, name, name
@@ -383,7 +435,8 @@ func TestHostileBrand(t *testing.T) {
 			},
 			"board": func() ([]byte, error) { return s.AppendBoard(nil, board) },
 			"error": func() ([]byte, error) {
-				return s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: name, RequestID: name})
+				return s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: name,
+					RequestID: name})
 			},
 		} {
 			page, err := render()
@@ -402,7 +455,8 @@ func checkHarmless(t *testing.T, kind, name string, page []byte) {
 	}
 	images := 0
 	for _, n := range parse(t, kind, page) {
-		if n.Data == "script" && attr(n, "type") != "application/ld+json" && !strings.HasPrefix(attr(n, "src"), site.PathStatic) {
+		if n.Data == "script" && attr(n, "type") != "application/ld+json" &&
+			!strings.HasPrefix(attr(n, "src"), site.PathStatic) {
 			t.Errorf("%s %q: a script came through: %v", kind, name, n.Attr)
 		}
 		if n.Data == "img" {
@@ -412,7 +466,8 @@ func checkHarmless(t *testing.T, kind, name string, page []byte) {
 			}
 		}
 		for _, a := range n.Attr {
-			bad := strings.HasPrefix(a.Val, "javascript:") || strings.HasPrefix(a.Val, "data:") || strings.Contains(a.Val, "user@")
+			bad := strings.HasPrefix(a.Val, "javascript:") || strings.HasPrefix(a.Val, "data:") ||
+				strings.Contains(a.Val, "user@")
 			if strings.HasPrefix(a.Key, "on") || (a.Key == "href" || a.Key == "src") && bad {
 				t.Errorf("%s %q: <%s %s=%q>", kind, name, n.Data, a.Key, a.Val)
 			}
@@ -442,7 +497,8 @@ func TestAsset(t *testing.T) {
 	if found != 3 {
 		t.Errorf("%d static files on the page, want 3", found)
 	}
-	for _, bad := range []string{"", "/static/", "/static/site.css", "/static/../site.go", "/static/site.000000000000.css"} {
+	for _, bad := range []string{"", "/static/", "/static/site.css", "/static/../site.go",
+		"/static/site.000000000000.css"} {
 		if _, _, _, ok := s.Asset(bad); ok {
 			t.Errorf("Asset(%q) is there, want nothing", bad)
 		}
@@ -452,7 +508,8 @@ func TestAsset(t *testing.T) {
 // The size in the page and in the text to copy is the badge's own.
 func TestBadgeSize(t *testing.T) {
 	for _, n := range parse(t, "brand", samplePages(t)["brand"]) {
-		if n.Data == "img" && (attr(n, "width") != "138" || attr(n, "height") != "28") || badge.Width != 138 || badge.Height != 28 {
+		if n.Data == "img" && (attr(n, "width") != "138" || attr(n, "height") != "28") || badge.Width != 138 ||
+			badge.Height != 28 {
 			t.Errorf("img %v, want %d by %d", n.Attr, badge.Width, badge.Height)
 		}
 	}
@@ -473,7 +530,8 @@ func TestLanguageNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	board := sampleBoard()
-	for tag, want := range map[string]string{"pt": "in Portuguese", "pt-BR": "in Portuguese", "PT_br": "in Portuguese", "nb": "in Norwegian Bokmål", "zh": "in Chinese",
+	for tag, want := range map[string]string{"pt": "in Portuguese", "pt-BR": "in Portuguese", "PT_br": "in Portuguese",
+		"nb": "in Norwegian Bokmål", "zh": "in Chinese",
 		"zh-Hant-HK": "in Chinese (Traditional)", "zh-CN": "in Chinese (Simplified)", "tlh-Latn": "in tlh-Latn"} {
 		board.Board.Filters.Language = tag
 		page, err := s.AppendBoard(nil, board)

@@ -25,7 +25,8 @@ type statusView struct {
 }
 
 func newStatusView(c chrome, p *StatusPage) *statusView {
-	v := &statusView{Page: p, Head: fixedHead(c, p.BaseURL, PathStatus, "Status of this node", "Whether this node hears from the record, and what it ranks by.")}
+	v := &statusView{Page: p, Head: fixedHead(c, p.BaseURL, PathStatus, "Status of this node",
+		"Whether this node hears from the record, and what it ranks by.")}
 	v.Head.Index = false
 	return v
 }

@@ -6,7 +6,9 @@ type aboutView struct {
 }
 
 func newAboutView(c chrome, base string) *aboutView {
-	v := &aboutView{Head: fixedHead(c, base, PathAbout, "About Fieldmark", "What Fieldmark measures and what it does not, who runs it, how it treats the sites it reads, and how to reach us.")}
+	v := &aboutView{Head: fixedHead(c, base, PathAbout, "About Fieldmark",
+		"What Fieldmark measures and what it does not, who runs it, how it treats the sites it reads, and how to "+
+			"reach us.")}
 	data := webPage(base, PathAbout, v.Head.Title, v.Head.Description)
 	data["@type"], data["mainEntity"] = "AboutPage", publisher(base)
 	v.Head.Data = data
@@ -44,7 +46,8 @@ type badgesView struct {
 
 func newBadgesView(c chrome, p *BadgesPage) *badgesView {
 	v := &badgesView{Page: p, Head: fixedHead(c, p.BaseURL, PathBadges, "Badge builder for GEO readiness",
-		"Choose the style, theme and language of a GEO readiness badge, see it as it will look, and copy the markup for your site.")}
+		"Choose the style, theme and language of a GEO readiness badge, see it as it will look, and copy the markup "+
+			"for your site.")}
 	v.Head.Index = !p.Asked
 	return v
 }
@@ -92,7 +95,8 @@ type llmsLine struct {
 
 func newLLMsView(c chrome, p *LLMsPage) *llmsView {
 	v := &llmsView{Page: p, Head: fixedHead(c, p.BaseURL, PathLLMs, "Write or check an llms.txt",
-		"Write an llms.txt from a short form, or paste one and see line by line what a model or a parser will stumble over.")}
+		"Write an llms.txt from a short form, or paste one and see line by line what a model or a parser will "+
+			"stumble over.")}
 	v.Head.Index = p.Result == nil && len(p.Errors) == 0
 	if p.Result != nil {
 		v.Lines = markLines(p.Result)

@@ -28,7 +28,8 @@ const parentLength = 55
 // Context, section 4). A malformed field gives the zero SpanContext.
 func Parse(field string) (p SpanContext) {
 	if len(field) < parentLength || len(field) > parentLength && (field[:2] == "00" || field[parentLength] != '-') ||
-		field[2] != '-' || field[35] != '-' || field[52] != '-' || strings.ToLower(field[:parentLength]) != field[:parentLength] {
+		field[2] != '-' || field[35] != '-' || field[52] != '-' ||
+		strings.ToLower(field[:parentLength]) != field[:parentLength] {
 		return SpanContext{}
 	}
 	var head [2]byte // version and flags

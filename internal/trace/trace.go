@@ -65,7 +65,8 @@ func New(cfg Config) (*Tracer, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Tracer{
-		endpoint: u.String(), ratio: cfg.Ratio, resource: appendResource(nil, cfg.Resource), log: cfg.Log, queue: make(chan *Span, maxQueue),
+		endpoint: u.String(), ratio: cfg.Ratio, resource: appendResource(nil, cfg.Resource), log: cfg.Log,
+		queue: make(chan *Span, maxQueue),
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: sendTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
@@ -237,7 +238,8 @@ func (t *Tracer) post(ctx context.Context, body []byte) (retryAfter time.Duratio
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 		return 0, nil
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // OTLP 1.x, "retryable"
+	// OTLP 1.x, "retryable"
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		seconds, _ := time.ParseDuration(resp.Header.Get("Retry-After") + "s") // 0 if malformed
 		return max(seconds, 0), errors.New("the collector answered " + resp.Status)
 	}
@@ -249,5 +251,6 @@ func (t *Tracer) WriteMetrics(w io.Writer) {
 	if t == nil {
 		return
 	}
-	fmt.Fprintf(w, "fieldmark_trace_spans_total{result=\"sent\"} %d\nfieldmark_trace_spans_total{result=\"dropped\"} %d\n", t.sent.Load(), t.dropped.Load())
+	fmt.Fprintf(w, "fieldmark_trace_spans_total{result=\"sent\"} "+
+		"%d\nfieldmark_trace_spans_total{result=\"dropped\"} %d\n", t.sent.Load(), t.dropped.Load())
 }

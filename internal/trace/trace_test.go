@@ -94,7 +94,8 @@ func newReceiver(t *testing.T, fails ...int) *receiver {
 }
 
 // told sends what work makes and returns what the collector has then.
-func (r *receiver) told(t *testing.T, cfg trace.Config, work func(*trace.Tracer)) (spans []*collector.Span, metrics string) {
+func (r *receiver) told(t *testing.T, cfg trace.Config, work func(*trace.Tracer)) (spans []*collector.Span,
+	metrics string) {
 	t.Helper()
 	cfg.Endpoint = r.URL
 	tracer, err := trace.New(cfg)
@@ -123,38 +124,43 @@ func (r *receiver) told(t *testing.T, cfg trace.Config, work func(*trace.Tracer)
 func TestSpans(t *testing.T) {
 	r := newReceiver(t)
 	parent := trace.Parse(known)
-	spans, metrics := r.told(t, trace.Config{Ratio: 1, Resource: map[string]string{"service.name": "fieldmark", "b": "\xff"}}, func(tr *trace.Tracer) {
-		self, span := tr.Start(parent, "outer", trace.Server)
-		_, child := tr.Child(self, "inner", trace.Internal)
-		child.SetString("k", "v")
-		child.SetInt("n", -7)
-		child.SetError("it broke")
-		child.End()
-		span.End()
-		_, root := tr.Start(trace.SpanContext{}, "root", trace.Client)
-		root.End()
-		if _, none := tr.Child(trace.SpanContext{}, "none", trace.Internal); none != nil {
-			t.Errorf("a child without a parent is told of")
-		}
-		quiet := parent
-		quiet.Sampled = false
-		if self, none := tr.Start(quiet, "quiet", trace.Server); none != nil || self != quiet {
-			t.Errorf("a trace nobody wants told is told of")
-		}
-	})
+	spans, metrics := r.told(t,
+		trace.Config{Ratio: 1, Resource: map[string]string{"service.name": "fieldmark",
+			"b": "\xff"}}, func(tr *trace.Tracer) {
+			self, span := tr.Start(parent, "outer", trace.Server)
+			_, child := tr.Child(self, "inner", trace.Internal)
+			child.SetString("k", "v")
+			child.SetInt("n", -7)
+			child.SetError("it broke")
+			child.End()
+			span.End()
+			_, root := tr.Start(trace.SpanContext{}, "root", trace.Client)
+			root.End()
+			if _, none := tr.Child(trace.SpanContext{}, "none", trace.Internal); none != nil {
+				t.Errorf("a child without a parent is told of")
+			}
+			quiet := parent
+			quiet.Sampled = false
+			if self, none := tr.Start(quiet, "quiet", trace.Server); none != nil || self != quiet {
+				t.Errorf("a trace nobody wants told is told of")
+			}
+		})
 	if len(spans) != 3 {
 		t.Fatalf("%d spans, want 3: %v", len(spans), spans)
 	}
 	inner, outer, root := spans[0], spans[1], spans[2]
-	if hex.EncodeToString(outer.TraceId) != "0af7651916cd43dd8448eb211c80319c" || hex.EncodeToString(outer.ParentSpanId) != "b7ad6b7169203331" ||
+	if hex.EncodeToString(outer.TraceId) != "0af7651916cd43dd8448eb211c80319c" ||
+		hex.EncodeToString(outer.ParentSpanId) != "b7ad6b7169203331" ||
 		outer.Name != "outer" || outer.Kind != collector.Span_SPAN_KIND_SERVER || outer.Flags != 1 {
 		t.Errorf("the outer span is %v, want a server's under %s", outer, known)
 	}
-	if !cmp.Equal(inner.ParentSpanId, outer.SpanId) || !cmp.Equal(inner.TraceId, outer.TraceId) || inner.StartTimeUnixNano < outer.StartTimeUnixNano ||
+	if !cmp.Equal(inner.ParentSpanId, outer.SpanId) || !cmp.Equal(inner.TraceId, outer.TraceId) ||
+		inner.StartTimeUnixNano < outer.StartTimeUnixNano ||
 		inner.EndTimeUnixNano < inner.StartTimeUnixNano || inner.EndTimeUnixNano > outer.EndTimeUnixNano {
 		t.Errorf("the inner span is %v, want one within %v", inner, outer)
 	}
-	if inner.Status.GetCode() != collector.Status_STATUS_CODE_ERROR || inner.Status.GetMessage() != "it broke" || len(inner.Attributes) != 2 ||
+	if inner.Status.GetCode() != collector.Status_STATUS_CODE_ERROR || inner.Status.GetMessage() != "it broke" ||
+		len(inner.Attributes) != 2 ||
 		inner.Attributes[0].Value.GetStringValue() != "v" || inner.Attributes[1].Value.GetIntValue() != -7 {
 		t.Errorf("the inner span says %v, %v", inner.Status, inner.Attributes)
 	}
@@ -162,7 +168,8 @@ func TestSpans(t *testing.T) {
 		t.Errorf("the root is %v, want a trace of its own", root)
 	}
 	attrs := r.got.ResourceSpans[0].Resource.Attributes
-	if len(attrs) != 2 || attrs[1].Key != "service.name" || attrs[1].Value.GetStringValue() != "fieldmark" || attrs[0].Value.GetStringValue() != "\uFFFD" {
+	if len(attrs) != 2 || attrs[1].Key != "service.name" || attrs[1].Value.GetStringValue() != "fieldmark" ||
+		attrs[0].Value.GetStringValue() != "\uFFFD" {
 		t.Errorf("the resource is %v", attrs)
 	}
 	if !strings.Contains(metrics, `{result="sent"} 3`) || !strings.Contains(metrics, `{result="dropped"} 0`) {
@@ -232,7 +239,10 @@ func TestNothing(t *testing.T) {
 // the request itself.
 func TestTransport(t *testing.T) {
 	var field string
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { field = r.Header.Get(trace.Header) }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		field = r.Header.Get(trace.Header)
+	}))
 	defer server.Close()
 	ask := func(tr *trace.Transport, ctx context.Context, header string) {
 		t.Helper()
@@ -278,7 +288,8 @@ func TestTransport(t *testing.T) {
 		t.Fatalf("%d spans for %q, want 3", len(spans), fields)
 	}
 	for i, s := range spans {
-		if p := trace.Parse(fields[i+1]); !cmp.Equal(p.Span[:], s.SpanId) || !cmp.Equal(p.Trace[:], s.TraceId) || !p.Sampled {
+		if p := trace.Parse(fields[i+1]); !cmp.Equal(p.Span[:], s.SpanId) || !cmp.Equal(p.Trace[:], s.TraceId) ||
+			!p.Sampled {
 			t.Errorf("the origin heard of %q, want the span %x of %x", fields[i+1], s.SpanId, s.TraceId)
 		}
 	}
@@ -286,7 +297,8 @@ func TestTransport(t *testing.T) {
 
 // TestNew refuses what is no collector.
 func TestNew(t *testing.T) {
-	for _, cfg := range []trace.Config{{Endpoint: "127.0.0.1:4318"}, {Endpoint: "http://u:p@host"}, {Endpoint: "ftp://host"}, {Endpoint: "http://host", Ratio: 2}} {
+	for _, cfg := range []trace.Config{{Endpoint: "127.0.0.1:4318"}, {Endpoint: "http://u:p@host"},
+		{Endpoint: "ftp://host"}, {Endpoint: "http://host", Ratio: 2}} {
 		if _, err := trace.New(cfg); err == nil {
 			t.Errorf("%+v is taken", cfg)
 		}

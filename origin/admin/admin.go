@@ -13,11 +13,12 @@ import (
 
 // Config holds the dependencies and settings of the admin console.
 type Config struct {
-	Service   *origin.Service
-	Log       *slog.Logger // actions of administrators and errors; nil: discarded
-	NodeToken string       // edges that send it may report the client's address and scheme: see fieldmark.ParseNodeTokens
-	Facts     []Fact       // the settings of this origin that the settings page shows
-	Secure    bool         // browsers use HTTPS only; false: edges report the scheme of each request
+	Service *origin.Service
+	Log     *slog.Logger // actions of administrators and errors; nil: discarded
+	// edges that send it may report the client's address and scheme: see fieldmark.ParseNodeTokens
+	NodeToken string
+	Facts     []Fact // the settings of this origin that the settings page shows
+	Secure    bool   // browsers use HTTPS only; false: edges report the scheme of each request
 }
 
 // Fact is a setting on the settings page.

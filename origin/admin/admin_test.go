@@ -202,8 +202,10 @@ func TestWrongPassword(t *testing.T) {
 		}
 		checkEscaped(t, rec.Body.String())
 		rec = b.do("/admin/sign-in", wrong)
-		if rec.Code != 429 || rec.Header().Get("Retry-After") == "" || !strings.Contains(rec.Body.String(), "Try again in") {
-			t.Errorf("at once again: %d after %q, want 429 with a time: %s", rec.Code, rec.Header().Get("Retry-After"), rec.Body)
+		if rec.Code != 429 || rec.Header().Get("Retry-After") == "" ||
+			!strings.Contains(rec.Body.String(), "Try again in") {
+			t.Errorf("at once again: %d after %q, want 429 with a time: %s", rec.Code, rec.Header().Get("Retry-After"),
+				rec.Body)
 		}
 		time.Sleep(time.Minute)
 		b.signIn()
@@ -339,8 +341,9 @@ func TestKeys(t *testing.T) {
 func TestMissions(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	m, _, err := b.service.Missions.Create(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: hostile,
-		Source: "crm", Title: hostile})
+	m, _, err := b.service.Missions.Create(t.Context(), access.DefaultAccount,
+		fieldmark.MissionRequest{ExternalID: hostile,
+			Source: "crm", Title: hostile})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,7 +418,8 @@ func TestBrands(t *testing.T) {
 func TestOverviewAndWebhooks(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	b.page("/admin", "No scoring module is active", "0 <small>sent</small> 0 <small>held</small> 0 <small>failed</small>")
+	b.page("/admin", "No scoring module is active",
+		"0 <small>sent</small> 0 <small>held</small> 0 <small>failed</small>")
 	b.page("/admin/webhooks", "No endpoints yet.", "No deliveries yet.")
 	b.page("/admin?done=" + url.QueryEscape(hostile))
 }
@@ -434,8 +438,9 @@ func TestOverviewShowsProblems(t *testing.T) {
 		"failing") {
 		t.Error("a new endpoint is called failing")
 	}
-	if _, _, err := b.service.Missions.Create(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1",
-		Source: "crm", Title: "x"}); err != nil {
+	if _, _, err := b.service.Missions.Create(t.Context(), access.DefaultAccount,
+		fieldmark.MissionRequest{ExternalID: "1",
+			Source: "crm", Title: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	b.post("/admin/webhooks/"+made.ID, url.Values{"do": {"pause"}, "reason": {"moving"}},

@@ -38,7 +38,8 @@ func (h *handler) showAudit(req *request, verdict *fieldmark.AuditVerdict) error
 	}
 	d := auditData{Actor: strings.TrimSpace(query.Get("actor")), Target: strings.TrimSpace(query.Get("target")),
 		Verdict: verdict}
-	if d.Entries, err = h.origin.AuditLog.List(req.r.Context(), before, d.Actor, d.Target, auditPageSize+1); err != nil {
+	if d.Entries, err = h.origin.AuditLog.List(req.r.Context(), before, d.Actor, d.Target,
+		auditPageSize+1); err != nil {
 		return err
 	}
 	if len(d.Entries) > auditPageSize {

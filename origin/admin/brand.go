@@ -165,7 +165,8 @@ func (h *handler) deleteBrand(req *request) error {
 		return err
 	}
 	if req.r.PostForm.Get("slug") != string(slug) {
-		return h.showBrand(req, http.StatusUnprocessableEntity, nil, formErrorOf("To delete the brand, enter its slug."))
+		return h.showBrand(req, http.StatusUnprocessableEntity, nil,
+			formErrorOf("To delete the brand, enter its slug."))
 	}
 	if err := h.origin.Brands.Delete(req.r.Context(), slug); err != nil {
 		return err

@@ -84,7 +84,8 @@ func (h *handler) createCalendar(req *request) error {
 	posted := req.r.PostForm
 	form := fieldmark.CalendarRequest{Account: posted.Get("account"), Name: strings.TrimSpace(posted.Get("name")),
 		Scope:     fieldmark.CalendarScope(posted.Get("scope")),
-		Assignees: strings.Fields(strings.ReplaceAll(posted.Get("who"), ",", " ")), Details: posted.Get("details") != ""}
+		Assignees: strings.Fields(strings.ReplaceAll(posted.Get("who"), ",", " ")),
+		Details:   posted.Get("details") != ""}
 	made, err := h.origin.Missions.Calendars.CreateAfter(req.r.Context(), req.newestSeen(), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showCalendars(req, http.StatusConflict, form, staleForm("A feed"), nil)
@@ -112,7 +113,8 @@ func (h *handler) changeCalendar(req *request) error {
 			return err
 		}
 		h.audit(req, "calendar.rotate", id)
-		return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, &made)
+		return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil,
+			&made)
 	case "end":
 		if _, err := h.origin.Missions.Calendars.Revoke(req.r.Context(), id); err != nil {
 			return err

@@ -115,7 +115,8 @@ func isJSON(file []byte) bool {
 
 func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 	refuse := func(record int, err error) ([]fieldmark.Brand, func(int) int, error) {
-		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "Record %d of the file %s. Nothing was imported.",
+		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON,
+			"Record %d of the file %s. Nothing was imported.",
 			record, describeJSONError(err))
 	}
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
@@ -192,7 +193,8 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 		if header[i] = strings.ToLower(strings.TrimSpace(name)); brandColumns[header[i]] == nil ||
 			slices.Contains(header[:i], header[i]) {
 			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
-				"Column %d is unknown or repeated. The columns are slug, name, url, niche, language, description and public.",
+				"Column %d is unknown or repeated. The columns are slug, name, url, niche, language, description "+
+					"and public.",
 				i+1)
 		}
 	}

@@ -143,7 +143,8 @@ func (h *handler) showKeys(
 		Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now), Reauth: h.reauthForm(req, keysPath)}
 	for _, k := range keys {
 		line := keyRow{Key: k, Status: k.State(now)}
-		line.UsedAfterRotation = k.ReplacedAt != nil && k.LastUsedAt != nil && k.LastUsedAt.Std().After(k.ReplacedAt.Std())
+		line.UsedAfterRotation = k.ReplacedAt != nil && k.LastUsedAt != nil &&
+			k.LastUsedAt.Std().After(k.ReplacedAt.Std())
 		d.Keys = append(d.Keys, line)
 	}
 	for _, s := range fieldmark.Scopes() {

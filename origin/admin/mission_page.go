@@ -196,7 +196,8 @@ func (h *handler) planMission(req *request) error {
 	}
 	version, err := strconv.Atoi(form.posted.Get("version"))
 	if err != nil && form.errors == nil {
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "The form is incomplete. Reload the mission and try again.")
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"The form is incomplete. Reload the mission and try again.")
 	}
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)

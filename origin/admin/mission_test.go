@@ -44,7 +44,8 @@ func TestMissionLifecycle(t *testing.T) {
 	b.signIn()
 	m := b.mission(fieldmark.MissionRequest{ExternalID: hostile, Source: "crm", Title: hostile, Description: hostile,
 		Priority: fieldmark.PriorityHigh,
-		Contact:  &fieldmark.Contact{Name: hostile}, Location: &fieldmark.Location{Name: hostile, AccessNotes: hostile}})
+		Contact:  &fieldmark.Contact{Name: hostile}, Location: &fieldmark.Location{Name: hostile,
+			AccessNotes: hostile}})
 	page := "/admin/missions/" + m.ID
 	checkEscaped(t, b.page(page, "mission.created", `value="DISPATCHED"`, "response", "resolution", "running",
 		"This mission has no payment.", `aria-current="true"`))
@@ -86,14 +87,16 @@ func TestPayment(t *testing.T) {
 		"": "as in 12.50 EUR", "-1 EUR": "in digits"} {
 		b.rejected(page+"/payment", url.Values{"amount": {amount}, "direction": {"CHARGE"}}, 422, says)
 	}
-	b.rejected(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"UP"}}, 422, "must be CHARGE or PAYOUT")
+	b.rejected(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"UP"}}, 422,
+		"must be CHARGE or PAYOUT")
 	b.rejected(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"CHARGE"},
 		"terms": {strings.Repeat("x", 65)}}, 422, "at most 64")
 	b.rejected(page+"/payment/mark", url.Values{"status": {"PAID"}}, 404, "no payment")
 	b.post(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"PAYOUT"}, "terms": {"NET 14"}},
 		page+"?done=priced")
 	b.page(page, "12.50 EUR", "payout", "NET 14", "pending")
-	b.rejected(page+"/payment/mark", url.Values{"status": {"PAID"}}, 409, "A payment that is PENDING cannot become PAID.")
+	b.rejected(page+"/payment/mark", url.Values{"status": {"PAID"}}, 409,
+		"A payment that is PENDING cannot become PAID.")
 	if _, err := b.service.Missions.Complete(t.Context(), m.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +113,8 @@ func TestPayment(t *testing.T) {
 		_, form, _ := strings.Cut(b.page(page), "/payment/refund")
 		return regexp.MustCompile(`name="version" value="(\d+)"`).FindStringSubmatch(form)[1]
 	}
-	b.rejected(page+"/payment/refund", url.Values{"amount": {"13"}, "version": {version()}}, 422, "at most what is left")
+	b.rejected(page+"/payment/refund", url.Values{"amount": {"13"}, "version": {version()}}, 422,
+		"at most what is left")
 	b.rejected(page+"/payment/refund", url.Values{"amount": {"0"}}, 422, "above zero")
 	b.rejected(page+"/payment/refund", url.Values{"amount": {"2,50"}}, 422, "above zero")
 	once := url.Values{"amount": {"2.00"}, "version": {version()}}
@@ -122,8 +126,9 @@ func TestPayment(t *testing.T) {
 	b.page(page+"?done=refunded", "Refund recorded.", "partially refunded", "At most 10.00 EUR",
 		"0.50 EUR · half the work", "R-1")
 	b.post(page+"/payment/refund", url.Values{"version": {version()}}, page+"?done=refunded")
-	if body := b.page(page, "10.00 EUR", `>refunded<`); strings.Contains(body, "Record refund") || strings.Contains(body,
-		"Set amount") {
+	if body := b.page(page, "10.00 EUR", `>refunded<`); strings.Contains(body, "Record refund") ||
+		strings.Contains(body,
+			"Set amount") {
 		t.Errorf("what is refunded can be refunded or priced again: %s", body)
 	}
 }
@@ -131,7 +136,8 @@ func TestPayment(t *testing.T) {
 func TestMissionFilters(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	low := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t", Priority: fieldmark.PriorityLow})
+	low := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t",
+		Priority: fieldmark.PriorityLow})
 	high := b.mission(fieldmark.MissionRequest{ExternalID: "2", Source: "erp", Title: "t",
 		Priority: fieldmark.PriorityHigh})
 	for query, want := range map[string][2]bool{

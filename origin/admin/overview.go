@@ -54,7 +54,8 @@ func (d *overviewData) findProblems() {
 		webhooksPath)
 	add(d.Vitals.Held, "message is held until its endpoint recovers", "messages are held until their endpoints recover",
 		webhooksPath)
-	add(d.Activity.Failed, "delivery failed in the last 24 hours", "deliveries failed in the last 24 hours", webhooksPath)
+	add(d.Activity.Failed, "delivery failed in the last 24 hours", "deliveries failed in the last 24 hours",
+		webhooksPath)
 	if d.Vitals.Oldest > maxDispatchDelay {
 		delay := d.Vitals.Oldest.Round(time.Second)
 		text := fmt.Sprintf("The oldest pending delivery is late by %s", delay)

@@ -111,15 +111,17 @@ var notices = map[string]string{
 func parseTemplates() (*templates, error) {
 	t := &templates{pages: map[string]*template.Template{}}
 	layout, err := template.New("layout.html").Funcs(template.FuncMap{
-		"time": formatTime, "words": stateWords, "statusClass": statusClass, "minutes": formatMinutes, "inputTime": inputTime,
-		"current": navCurrent, "json": formatJSON, "short": shortName, "milli": formatMilli,
+		"time": formatTime, "words": stateWords, "statusClass": statusClass, "minutes": formatMinutes,
+		"inputTime": inputTime,
+		"current":   navCurrent, "json": formatJSON, "short": shortName, "milli": formatMilli,
 	}).ParseFS(files, "templates/layout.html")
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"sign-in", "reauth", "overview", "api-keys", "accounts", "missions", "mission",
 		"brands", "brand", "import",
-		"webhooks", "endpoint", "delivery", "modules", "module", "calendars", "nodes", "audit-log", "settings", "message"} {
+		"webhooks", "endpoint", "delivery", "modules", "module", "calendars", "nodes", "audit-log", "settings",
+		"message"} {
 		set, err := layout.Clone()
 		if err != nil {
 			return nil, err

@@ -96,7 +96,8 @@ func (h *handler) refundPayment(req *request) error {
 	}
 	version, err := strconv.Atoi(form.posted.Get("version"))
 	if err != nil {
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "The form is incomplete. Reload the mission and try again.")
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"The form is incomplete. Reload the mission and try again.")
 	}
 	if _, err := h.origin.Missions.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
 		return h.showMissionError(req, err)

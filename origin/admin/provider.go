@@ -44,7 +44,8 @@ func (h *handler) redirectToProvider(req *request, proves string) error {
 	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
 		h.log.Warn("sign-in provider", "error", err)
 		if proves != "" {
-			h.showMessage(req, http.StatusBadGateway, "The sign-in provider is unavailable", fieldmark.AsError(err).Detail)
+			h.showMessage(req, http.StatusBadGateway, "The sign-in provider is unavailable",
+				fieldmark.AsError(err).Detail)
 			return nil
 		}
 		return h.showSignIn(req, http.StatusBadGateway, fieldmark.AsError(err).Detail, signInForm{Next: next})

@@ -106,8 +106,9 @@ func (h *handler) formRedirects() {
 		h.mux.Handle("GET "+form, h.requireLogin(redirectToPage))
 	}
 	for path, page := range map[string]string{
-		keysPath + "/{id}/{form}": keysPath, calendarsPath + "/{id}": calendarsPath, modulesPath + "/rollback": modulesPath,
-		brandsPath + "/import": brandsPath, brandsPath + "/visibility": brandsPath, reauthPath: settingsPath,
+		keysPath + "/{id}/{form}": keysPath, calendarsPath + "/{id}": calendarsPath,
+		modulesPath + "/rollback": modulesPath,
+		brandsPath + "/import":    brandsPath, brandsPath + "/visibility": brandsPath, reauthPath: settingsPath,
 		auditPath + "/verify": auditPath, settingsPath + "/second-factor": settingsPath,
 	} {
 		h.mux.Handle("GET "+path, h.requireLogin(func(req *request) error {

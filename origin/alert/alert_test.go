@@ -42,7 +42,8 @@ func TestRecorded(t *testing.T) {
 		Description: "No light on the uplink for 5 minutes.\n\n" +
 			"- firing: LinkDown (device=rtr-7, site=Linz 2): Uplink of Linz 2 is down, since 2026-11-21T08:00:00Z\n" +
 			"- resolved: LinkFlaps (device=rtr-7, site=Linz 2), since 2026-11-21T07:59:00Z\n" +
-			"source: http://prometheus:9090/graph?g0.expr=up\nsource: http://prometheus:9090/graph?g0.expr=flaps\nalerts: http://alertmanager:9093",
+			"source: http://prometheus:9090/graph?g0.expr=up\nsource: " +
+			"http://prometheus:9090/graph?g0.expr=flaps\nalerts: http://alertmanager:9093",
 		Location: &fieldmark.Location{Name: "Linz 2", Address: &fieldmark.Address{Line1: "Hafenstraße 4, 4020 Linz"},
 			Geo: &fieldmark.Geo{Lat: 48.3, Lng: 14.29}},
 		Links:  []fieldmark.Link{{Href: "https://runbooks.example/link-down", Text: "runbook"}},
@@ -65,7 +66,8 @@ func TestRecorded(t *testing.T) {
 		freezer.Links[3], freezer.Links[4]}
 	disk := fieldmark.MissionRequest{
 		Source: "am", Title: "DiskFull", Priority: fieldmark.PriorityHigh,
-		Description: "Swap the disk.\n\n- firing: DiskFull (host=db1, priority=P2), since 2026-11-21T08:00:00Z\n- and 3 more",
+		Description: "Swap the disk.\n\n- firing: DiskFull (host=db1, priority=P2), since 2026-11-21T08:00:00Z\n- " +
+			"and 3 more",
 		Links: []fieldmark.Link{{Href: "https://prometheus.example/graph", Text: "source"},
 			{Href: "https://alerts.example", Text: "alerts"}},
 		Labels: map[string]string{"alertname": "DiskFull", "priority": "P2"},

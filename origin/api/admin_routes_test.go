@@ -61,7 +61,8 @@ func TestBrands(t *testing.T) {
 		t.Errorf("PUT %s: %d, want 404", put.path, rec.Code)
 	}
 	fx.mustSend(202, request{method: "POST", path: adminPath + "brands/acme/audit", key: fx.admin}, nil)
-	if rec := fx.send(request{method: "POST", path: adminPath + "brands/nobody/audit", key: fx.admin}); rec.Code != 404 {
+	if rec := fx.send(request{method: "POST", path: adminPath + "brands/nobody/audit",
+		key: fx.admin}); rec.Code != 404 {
 		t.Errorf("audit of an unknown brand: %d, want 404", rec.Code)
 	}
 }

@@ -27,8 +27,10 @@ var alertParams = []param{
 		enum: fieldmark.PriorityNames()},
 	{name: "cooldown", description: "How long an alert that fires again belongs to the mission that was closed for it, " +
 		"such as 15m (default), at most 24h. An alert that fires longer creates a new mission"},
-	{name: "onResolved", description: "What to do with a NEW mission whose alert is resolved: keep (default) or cancel. " +
-		"If the alert fires again, a canceled mission is followed by a new one at once", enum: []string{"keep", "cancel"}},
+	{name: "onResolved",
+		description: "What to do with a NEW mission whose alert is resolved: keep (default) or cancel. " +
+			"If the alert fires again, a canceled mission is followed by a new one at once",
+		enum: []string{"keep", "cancel"}},
 	{name: "watchdog", description: "What to do with alerts that always fire (severity none, Watchdog): " +
 		"ignore them (default) or open missions", enum: []string{"ignore", "open"}},
 }

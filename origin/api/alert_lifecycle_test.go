@@ -78,7 +78,8 @@ func (fx *fixture) mission(id string) (m fieldmark.Mission) {
 func TestAlertLifecycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)
-		id := fx.wantReport("fire", alertmanager, group("g", "Down/warning", "Slow/info"), "2: 1c 0m 0r 0i").Missions[0].ID
+		id := fx.wantReport("fire", alertmanager, group("g", "Down/warning", "Slow/info"),
+			"2: 1c 0m 0r 0i").Missions[0].ID
 		m := fx.mission(id)
 		if m.Source != "alertmanager" || m.Title != "About Down" || m.Priority != fieldmark.PriorityMedium ||
 			m.Occurrences.Count != 1 || !strings.HasSuffix(m.ExternalID, "-946684800") {
@@ -94,7 +95,8 @@ func TestAlertLifecycle(t *testing.T) {
 		if now := fx.mission(id); now.Occurrences.Count != 3 || now.Priority != fieldmark.PriorityMedium ||
 			now.Version != m.Version || now.Occurrences.LastSeenAt == m.CreatedAt ||
 			fx.countEventsOf(id, fieldmark.EventMissionUpdated) != 1 {
-			t.Errorf("repeated: %+v with %d updates, want count 3, MEDIUM, the same version and no event", now.Occurrences,
+			t.Errorf("repeated: %+v with %d updates, want count 3, MEDIUM, the same version and no event",
+				now.Occurrences,
 				fx.countEventsOf(id, fieldmark.EventMissionUpdated))
 		}
 		if again := fx.mustSend(200, request{method: "GET", path: made.Path}, nil).Body.String(); again != feed {
@@ -120,11 +122,13 @@ func TestAlertLifecycle(t *testing.T) {
 			t.Errorf("back: %+v, want it to fire again, with an event", now.Occurrences)
 		}
 
-		fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/missions/" + id + "/complete", key: fx.admin}, nil)
+		fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/missions/" + id + "/complete", key: fx.admin},
+			nil)
 		time.Sleep(14 * time.Minute)
 		fx.wantReport("within the cooldown", alertmanager, group("g", "Down/warning"), "1: 0c 1m 0r 0i")
 		time.Sleep(2 * time.Minute)
-		second := fx.wantReport("after the cooldown", alertmanager, group("g", "Down/warning"), "1: 1c 0m 0r 0i").Missions[0]
+		second := fx.wantReport("after the cooldown", alertmanager, group("g", "Down/warning"),
+			"1: 1c 0m 0r 0i").Missions[0]
 		if second.ID == id || second.ExternalID != m.ExternalID+"-2" {
 			t.Errorf("the same outage again: %+v, want another mission with a numbered name", second)
 		}
@@ -166,7 +170,8 @@ func TestAlertOptions(t *testing.T) {
 
 	for query, pointer := range map[string]string{"mode=groups": "?mode", "source=%20x": "?source",
 		"cooldown=25h": "?cooldown", "cooldown=soon": "?cooldown", "onResolved=x": "?onResolved", "prio=LOW": "?prio"} {
-		rec := fx.send(request{method: "POST", path: alertmanager + "?" + query, key: fx.creator, body: group("q", "A/high")})
+		rec := fx.send(request{method: "POST", path: alertmanager + "?" + query, key: fx.creator,
+			body: group("q", "A/high")})
 		if p := fx.problem(rec); rec.Code != 400 || p.Errors[0].Pointer != pointer {
 			t.Errorf("%s: %d %+v, want 400 about %s", query, rec.Code, p.Errors, pointer)
 		}
@@ -181,8 +186,9 @@ func TestAlertOptions(t *testing.T) {
 		{request{method: "POST", path: grafana, key: fx.creator, body: recordedAlert(t, "grafana-8.json")},
 			fieldmark.CodeValidationFailed},
 		{request{method: "PUT", path: alertmanager, key: fx.creator, body: `{}`}, fieldmark.CodeMethodNotAllowed},
-		{request{method: "POST", path: alertmanager, key: fx.creator, body: strings.Repeat(" ", fieldmark.MaxAlertBody) +
-			"{}"},
+		{request{method: "POST", path: alertmanager, key: fx.creator,
+			body: strings.Repeat(" ", fieldmark.MaxAlertBody) +
+				"{}"},
 			fieldmark.CodeBodyTooLarge},
 		{request{method: "POST", path: alertmanager, key: fx.creator, body: "x",
 			header: map[string]string{"Content-Encoding": "gzip"}}, fieldmark.CodeUnsupportedMediaType},
@@ -229,7 +235,8 @@ func TestGrafana(t *testing.T) {
 	}
 	all.Wait()
 	if sum.Created != 1 || sum.Merged != 49-sum.Ignored || fx.missions() != 1 {
-		t.Errorf("50 at once: %d created, %d merged, %d sent away, %d missions; want 1 mission", sum.Created, sum.Merged,
+		t.Errorf("50 at once: %d created, %d merged, %d sent away, %d missions; want 1 mission", sum.Created,
+			sum.Merged,
 			sum.Ignored, fx.missions())
 	}
 	again := strings.Replace(over, `"resolved", "orgId"`, `"firing", "orgId"`, 1)

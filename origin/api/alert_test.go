@@ -84,7 +84,8 @@ func TestRecurringAlert(t *testing.T) {
 					case reopens:
 						fx.transitionTo(first, fieldmark.MissionInProgress)
 					case complete:
-						fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/missions/" + first + "/complete", key: fx.admin},
+						fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/missions/" + first + "/complete",
+							key: fx.admin},
 							nil)
 					case cancel:
 						fx.transitionTo(first, fieldmark.MissionCanceled)

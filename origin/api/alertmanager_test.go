@@ -188,7 +188,8 @@ func (m *manager) fire(over bool, alerts ...string) {
 // of returns the missions of a source, the oldest first.
 func (m *manager) of(source string) []fieldmark.Mission {
 	m.t.Helper()
-	page, err := m.w.service.Missions.List(m.t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Source: source})
+	page, err := m.w.service.Missions.List(m.t.Context(), access.DefaultAccount,
+		fieldmark.MissionFilter{Source: source})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -285,8 +286,9 @@ func (m *manager) busy() {
 	full := make(chan struct{}, 1)
 	for i := range 40 {
 		all.Go(func() {
-			rec := fx.send(request{method: "POST", path: alertmanager, key: fx.creator, body: group(fmt.Sprint("end-", i),
-				"A/high/resolved")})
+			rec := fx.send(request{method: "POST", path: alertmanager, key: fx.creator,
+				body: group(fmt.Sprint("end-", i),
+					"A/high/resolved")})
 			if rec.Code == http.StatusServiceUnavailable {
 				select {
 				case full <- struct{}{}:

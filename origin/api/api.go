@@ -16,8 +16,9 @@ import (
 
 // Config holds the dependencies and settings of the API.
 type Config struct {
-	Service   *origin.Service
-	NodeToken string        // authenticates edges under /internal/ and for client addresses: see fieldmark.ParseNodeTokens
+	Service *origin.Service
+	// authenticates edges under /internal/ and for client addresses: see fieldmark.ParseNodeTokens
+	NodeToken string
 	BaseURL   string        // public address of the edges, for the types of problems; "": relative references
 	PublicAPI bool          // false: everything under /api/public/ is 404 module_disabled
 	Log       *slog.Logger  // access log and errors; nil: discarded

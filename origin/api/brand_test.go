@@ -15,7 +15,8 @@ func TestBrandLifecycle(t *testing.T) {
 		fieldmark.Brand
 		Aliases []fieldmark.Slug `json:"aliases"`
 	}
-	put := request{method: "PUT", path: adminPath + "brands/acme/aliases", key: fx.admin, body: `{"aliases":["anvils"]}`}
+	put := request{method: "PUT", path: adminPath + "brands/acme/aliases", key: fx.admin,
+		body: `{"aliases":["anvils"]}`}
 	fx.mustSend(200, put, &doc)
 	fx.mustSend(200, request{method: "POST", path: adminPath + "brands/acme/rename", key: fx.admin,
 		body: `{"slug":"acme-tools"}`},
@@ -66,8 +67,9 @@ func TestVisibilityImport(t *testing.T) {
 		`","prompts":20,"runs":5,"answers":100,"mentions":40,"cited":80,"citations":20,"voices":90,"from":"` + today +
 		`","to":"` + today + `","provider":"us"}`
 	var report fieldmark.VisibilityImport
-	fx.mustSend(200, request{method: "POST", path: path, key: fx.admin, body: "[" + record + "," + strings.Replace(record,
-		`"mentions":40`, `"mentions":400`, 1) + "]"}, &report)
+	fx.mustSend(200, request{method: "POST", path: path, key: fx.admin,
+		body: "[" + record + "," + strings.Replace(record,
+			`"mentions":40`, `"mentions":400`, 1) + "]"}, &report)
 	if report.Added != 1 || len(report.Rejected) == 0 || report.Rejected[0].Pointer != "/1/mentions" ||
 		report.FileHash == "" {
 		t.Errorf("JSON: %+v", report)
@@ -120,13 +122,15 @@ func TestBrandHistory(t *testing.T) {
 		t.Errorf("as of then: %+v", state)
 	}
 	var h fieldmark.BrandHistory
-	rec := fx.mustSend(200, request{method: "GET", path: base + "/history?from=2000-01-01T00:00:00Z", key: nodeToken}, &h)
+	rec := fx.mustSend(200, request{method: "GET", path: base + "/history?from=2000-01-01T00:00:00Z", key: nodeToken},
+		&h)
 	if len(h.Revisions) != 1 || rec.Header().Get(fieldmark.HeaderAsOf) == "" {
 		t.Errorf("history %+v as of %q", h, rec.Header().Get(fieldmark.HeaderAsOf))
 	}
 	for path, want := range map[string]int{
 		base + "/" + string(digest): 200, base + "/sha256:" + strings.Repeat("0", 64): 404, base + "/x": 404,
-		fieldmark.PathInternalFacts + "/nobody/" + string(digest): 404, base + "?asOf=x": 400, base + "/history?to=x": 400,
+		fieldmark.PathInternalFacts + "/nobody/" + string(digest): 404, base + "?asOf=x": 400,
+		base + "/history?to=x":                          400,
 		fieldmark.PathInternalFacts + "/nobody/history": 404, fieldmark.PathInternalFacts +
 			"/nobody?asOf=2000-01-01T00:00:00Z": 404,
 	} {

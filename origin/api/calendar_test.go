@@ -33,7 +33,8 @@ func (fx *fixture) plan(id, assignee string, start time.Time, length time.Durati
 	fx.t.Helper()
 	fx.mustSend(200, request{method: "PUT", path: fieldmark.PathMissions + "/" + id + "/plan", key: fx.operatorKey(),
 		body: fmt.Sprintf(
-			`{"scheduled":{"start":%q,"end":%q},"assignee":{"id":%q,"name":"Name of %[3]s"}}`, start.Format(time.RFC3339),
+			`{"scheduled":{"start":%q,"end":%q},"assignee":{"id":%q,"name":"Name of %[3]s"}}`,
+			start.Format(time.RFC3339),
 			start.Add(length).Format(time.RFC3339), assignee)}, &m)
 	return m
 }
@@ -117,8 +118,9 @@ func TestCalendar(t *testing.T) {
 			t.Errorf("another account's calendar:\n%s", rec.Body)
 		}
 		rec = fx.mustSend(200, request{method: "GET", path: team.Path}, nil)
-		if got := entries(t, rec); len(got) != 2 || !strings.Contains(strings.ReplaceAll(rec.Body.String(), "\r\n ", ""),
-			`Contact: Eva\, +43 1\nAccess: Code 4711`) {
+		if got := entries(t, rec); len(got) != 2 ||
+			!strings.Contains(strings.ReplaceAll(rec.Body.String(), "\r\n ", ""),
+				`Contact: Eva\, +43 1\nAccess: Code 4711`) {
 			t.Errorf("the team's calendar with details: %q\n%s", got, rec.Body)
 		}
 
@@ -128,7 +130,8 @@ func TestCalendar(t *testing.T) {
 		fx.transitionTo(two.ID, fieldmark.MissionCanceled)
 		want = []string{"[HIGH] Visit 1 20000103T083000Z 20000103T093000Z CONFIRMED 4",
 			"[MEDIUM] Visit 2 20000103T090000Z 20000104T090000Z CANCELLED 2"}
-		if diff := cmp.Diff(want, entries(t, fx.mustSend(200, request{method: "GET", path: team.Path}, nil))); diff != "" {
+		if diff := cmp.Diff(want,
+			entries(t, fx.mustSend(200, request{method: "GET", path: team.Path}, nil))); diff != "" {
 			t.Errorf("after moves (-want +got):\n%s", diff)
 		}
 		time.Sleep(7*24*time.Hour + time.Minute)
@@ -200,8 +203,10 @@ func TestCalendarHTTP(t *testing.T) {
 			t.Errorf("rotated to %+v", moved)
 		}
 		fx.mustSend(200, request{method: "GET", path: moved.Path}, nil)
-		fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: fx.admin}, nil)
-		fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: fx.admin}, nil)
+		fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: fx.admin},
+			nil)
+		fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: fx.admin},
+			nil)
 		var listed fieldmark.List[fieldmark.Calendar]
 		fx.mustSend(200, request{method: "GET", path: "/api/admin/v1/calendars", key: fx.admin}, &listed)
 		if len(listed.Data) != 1 || listed.Data[0].RevokedAt == nil {
@@ -233,7 +238,8 @@ func TestCalendarHTTP(t *testing.T) {
 				t.Errorf("a token of %d characters, want 43", len(secret))
 			}
 			if log := fx.log.String() + again.log.String(); strings.Contains(log, secret) || strings.Contains(log,
-				secret[:20]) || !strings.Contains(log, "path=/calendar/…") || !strings.Contains(log, "calendar="+made.ID) {
+				secret[:20]) || !strings.Contains(log, "path=/calendar/…") ||
+				!strings.Contains(log, "calendar="+made.ID) {
 				t.Errorf("the log holds the secret %s, or not what it should:\n%s", secret, log)
 			}
 			if strings.Contains(string(storetest.Dump(t, cfg)), secret) {
@@ -252,7 +258,8 @@ func TestCalendarSequence(t *testing.T) {
 	all := fx.calendar(`{"name":"All","scope":"ALL"}`)
 	edit := func(body string) func() {
 		return func() {
-			fx.mustSend(200, request{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: fx.keyWithEveryScope(),
+			fx.mustSend(200, request{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID,
+				key:  fx.keyWithEveryScope(),
 				body: body}, nil)
 		}
 	}
@@ -308,7 +315,8 @@ func TestCalendarDate(t *testing.T) {
 					t.Errorf("change %d, read %d: %d missions, want %d", i, round, n, want)
 				}
 				if round == 0 && !date.After(last) || round > 0 && !date.Equal(last) {
-					t.Errorf("change %d, read %d: Last-Modified %v after %v; want it to grow with the change and with nothing else",
+					t.Errorf("change %d, read %d: Last-Modified %v after %v; want it to grow with the change and "+
+						"with nothing else",
 						i, round, date, last)
 				}
 				last = date
@@ -322,9 +330,10 @@ func TestInvalidCalendars(t *testing.T) {
 	for body, pointer := range map[string]string{
 		`{"name":"","scope":"ALL"}`: "/name", `{"name":"a\u0007","scope":"ALL"}`: "/name", `{"name":"a",` +
 			`"scope":"SOME"}`: "/scope",
-		`{"name":"a","scope":"PERSON"}`: "/assignees", `{"name":"a","scope":"PERSON","assignees":["a","b"]}`: "/assignees",
-		`{"name":"a","scope":"ALL","assignees":["a"]}`: "/assignees",
-		`{"name":"a","scope":"TEAM","assignees":[""]}`: "/assignees", `{"scope":"ALL","name":"a","x":1}`: "/x",
+		`{"name":"a","scope":"PERSON"}`:                       "/assignees",
+		`{"name":"a","scope":"PERSON","assignees":["a","b"]}`: "/assignees",
+		`{"name":"a","scope":"ALL","assignees":["a"]}`:        "/assignees",
+		`{"name":"a","scope":"TEAM","assignees":[""]}`:        "/assignees", `{"scope":"ALL","name":"a","x":1}`: "/x",
 	} {
 		rec := fx.send(request{method: "POST", path: "/api/admin/v1/calendars", key: fx.admin, body: body})
 		p := fx.problem(rec)
@@ -354,7 +363,8 @@ func TestCalendarRenders(t *testing.T) {
 		for part := range 10 { // so many at once
 			all.Go(func() {
 				for phone := part; phone < phones; phone += 10 {
-					rec := fx.send(request{method: "GET", path: made.Path, header: map[string]string{"If-None-Match": etags[phone]}})
+					rec := fx.send(request{method: "GET", path: made.Path,
+						header: map[string]string{"If-None-Match": etags[phone]}})
 					if etags[phone] = rec.Header().Get("ETag"); rec.Code != want {
 						t.Errorf("phone %d: %d, want %d", phone, rec.Code, want)
 					}

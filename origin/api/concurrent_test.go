@@ -55,7 +55,8 @@ func TestConcurrentChanges(t *testing.T) {
 			},
 			func(i int) request { return patch(hook, manager, fmt.Sprintf(`{"maxInFlight":%d}`, i+1)) },
 			func(i int) []string {
-				return []string{fmt.Sprintf(`"signing":"v1%s"`, []string{"", "a"}[i%2]), fmt.Sprintf(`"maxInFlight":%d`, i+1)}
+				return []string{fmt.Sprintf(`"signing":"v1%s"`, []string{"", "a"}[i%2]),
+					fmt.Sprintf(`"maxInFlight":%d`, i+1)}
 			}},
 		"mission: description, priority": {m, mission,
 			func(i int) request { return patch(m, mission, fmt.Sprintf(`{"description":"d%d"}`, i)) },
@@ -76,7 +77,8 @@ func TestConcurrentChanges(t *testing.T) {
 			func(i int) request { return patch(policy, fx.admin, fmt.Sprintf(`{"responseMinutes":%d}`, 100+i)) },
 			func(i int) request { return patch(policy, fx.admin, fmt.Sprintf(`{"resolutionMinutes":%d}`, 9000+i)) },
 			func(i int) []string {
-				return []string{fmt.Sprintf(`"responseMinutes":%d`, 100+i), fmt.Sprintf(`"resolutionMinutes":%d`, 9000+i)}
+				return []string{fmt.Sprintf(`"responseMinutes":%d`, 100+i),
+					fmt.Sprintf(`"resolutionMinutes":%d`, 9000+i)}
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +87,8 @@ func TestConcurrentChanges(t *testing.T) {
 				got := fx.mustSend(200, request{method: "GET", path: c.path, key: c.key}, nil).Body.String()
 				for _, want := range c.want(i) {
 					if !strings.Contains(got, want) {
-						t.Fatalf("round %d: %s and %s at the same time: %s is lost in %s", i, c.first(i).body, c.last(i).body, want, got)
+						t.Fatalf("round %d: %s and %s at the same time: %s is lost in %s", i, c.first(i).body,
+							c.last(i).body, want, got)
 					}
 				}
 			}
@@ -132,8 +135,10 @@ func TestCredentialsDoNotFollowTheURL(t *testing.T) {
 			"", true},
 	} {
 		hook := fx.hook(here, `,"headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}`)
-		fx.mustSend(200, request{method: "PATCH", path: hook, key: manager, body: `{"url":"` + here + `/another/path"}`}, nil)
-		rec := fx.send(request{method: "PATCH", path: hook, key: manager, body: strings.ReplaceAll(c.body, "%s", elsewhere)})
+		fx.mustSend(200, request{method: "PATCH", path: hook, key: manager,
+			body: `{"url":"` + here + `/another/path"}`}, nil)
+		rec := fx.send(request{method: "PATCH", path: hook, key: manager,
+			body: strings.ReplaceAll(c.body, "%s", elsewhere)})
 		if c.complaints != "" {
 			var pointers []string
 			for _, f := range fx.problem(rec).Errors {

@@ -212,7 +212,8 @@ func syntaxError(err error, offset int64) error {
 		return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the body is empty")
 	}
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return fieldmark.Errorf(fieldmark.CodeDuplicateMember, "the member %s appears twice", clipped(syntax.JSONPointer))
+		return fieldmark.Errorf(fieldmark.CodeDuplicateMember, "the member %s appears twice",
+			clipped(syntax.JSONPointer))
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the document ends early")

@@ -24,7 +24,8 @@ func edgeOperations() []*route {
 					"the facts at that time, scored by the active module"},
 			}}},
 		{"GET", score + "/history", anyone, handleRaw[none, fieldmark.ScoreHistory](nil), operation{
-			id: "getScoreHistory", summary: "Get a brand's score over time and the changes that caused it", status: read,
+			id: "getScoreHistory", summary: "Get a brand's score over time and the changes that caused it",
+			status: read,
 			query: []param{
 				{name: "from", description: "A time or a day; the default is 90 days before to"},
 				{name: "to", description: "A time or a day; the default is now"},
@@ -36,11 +37,13 @@ func edgeOperations() []*route {
 			query: []param{
 				{name: "niche", description: "Only brands of this niche, by its slug"},
 				{name: "language", description: "Only brands in this language: a language range such as de or de-AT"},
-				{name: "basis", description: "The score to rank by", enum: []string{fieldmark.BasisReadiness, fieldmark.BasisFull}},
+				{name: "basis", description: "The score to rank by",
+					enum: []string{fieldmark.BasisReadiness, fieldmark.BasisFull}},
 				{name: "minConfidence", description: "The least confidence: 0 to 1, or low, medium or high"},
 				{name: "limit", description: "Brands per page", lowest: 1, highest: fieldmark.MaxBoardLimit,
 					preset: fieldmark.DefaultBoardLimit},
-				{name: "cursor", description: "nextCursor of the previous page. It belongs to one version of the ranking; " +
+				{name: "cursor", description: "nextCursor of the previous page. It belongs to one version of the " +
+					"ranking; " +
 					"the response is 410 when that version is gone"},
 			}}},
 		{"GET", fieldmark.PathMethodology, anyone, handleRaw[none, fieldmark.Method](nil), operation{

@@ -55,7 +55,8 @@ func TestFacts(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/nobody", "/UPPER"} {
-		if rec := fx.send(request{method: "GET", path: fieldmark.PathInternalFacts + path, key: nodeToken}); rec.Code != 404 {
+		if rec := fx.send(request{method: "GET", path: fieldmark.PathInternalFacts + path,
+			key: nodeToken}); rec.Code != 404 {
 			t.Errorf("facts of %s: %d, want 404", path, rec.Code)
 		}
 	}
@@ -101,7 +102,8 @@ func TestEventsShared(t *testing.T) {
 			var polls sync.WaitGroup
 			for i := range pages {
 				polls.Go(func() {
-					rec := fx.send(request{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s", key: nodeToken})
+					rec := fx.send(request{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s",
+						key: nodeToken})
 					pages[i] = rec.Body.String()
 				})
 			}
@@ -112,7 +114,8 @@ func TestEventsShared(t *testing.T) {
 			n = read.Load()
 			for i, page := range pages {
 				if !strings.Contains(page, `"brand":"best"`) || page != pages[0] {
-					t.Errorf("edge %d of %d got %q, want the event of best, and what the others got: %q", i, edges, page, pages[0])
+					t.Errorf("edge %d of %d got %q, want the event of best, and what the others got: %q", i, edges,
+						page, pages[0])
 				}
 			}
 		})
@@ -143,7 +146,8 @@ func TestEventsSharedLeave(t *testing.T) {
 		var polls sync.WaitGroup
 		polls.Go(func() {
 			defer func() {
-				if v := recover(); v != http.ErrAbortHandler { // the answer has begun: only the connection can be closed
+				// the answer has begun: only the connection can be closed
+				if v := recover(); v != http.ErrAbortHandler {
 					t.Errorf("the edge that left: panic %v, want %v", v, http.ErrAbortHandler)
 				}
 				if took := time.Since(began); took != time.Second {
@@ -154,7 +158,8 @@ func TestEventsSharedLeave(t *testing.T) {
 		})
 		polls.Go(func() {
 			if took, page, n := poll(t.Context(), "2s"); took != 2*time.Second || n != 0 || page.Head != 1 {
-				t.Errorf("the edge that waits 2s: %d events and head %d after %v, want 0 and 1 after 2s", n, page.Head, took)
+				t.Errorf("the edge that waits 2s: %d events and head %d after %v, want 0 and 1 after 2s", n, page.Head,
+					took)
 			}
 		})
 		polls.Go(func() {

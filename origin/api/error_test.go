@@ -46,10 +46,12 @@ func TestErrors(t *testing.T) {
 		{"trailing brace", post(goodMission + "}"), 400, fieldmark.CodeMalformedJSON, nil},
 		{"byte order mark", post("\ufeff" + goodMission), 400, fieldmark.CodeMalformedJSON, nil},
 		{"too deep", post(deep), 400, fieldmark.CodeMalformedJSON, nil},
-		{"lone surrogate", post(`{"externalId":"1","source":"crm","title":"\ud800"}`), 400, fieldmark.CodeMalformedJSON, nil},
+		{"lone surrogate", post(`{"externalId":"1","source":"crm","title":"\ud800"}`), 400, fieldmark.CodeMalformedJSON,
+			nil},
 		{"duplicate member", post(`{"externalId":"1","source":"crm","title":"a","title":"` + secret + `"}`), 400,
 			fieldmark.CodeDuplicateMember, nil},
-		{"duplicate in depth", post(`{"externalId":"1","source":"crm","title":"a","labels":{"k":"1","\u006b":"2"}}`), 400,
+		{"duplicate in depth", post(`{"externalId":"1","source":"crm","title":"a","labels":{"k":"1","\u006b":"2"}}`),
+			400,
 			fieldmark.CodeDuplicateMember, nil},
 		{"invalid UTF-8", post("{\"externalId\":\"1\",\"source\":\"crm\",\"title\":\"\xff\"}"), 400,
 			fieldmark.CodeInvalidUTF8, nil},
@@ -87,20 +89,24 @@ func TestErrors(t *testing.T) {
 			fieldmark.CodeValidationFailed, []string{"/estimatedMinutes range"}},
 		{"not whole", post(`{"externalId":"1","source":"crm","title":"t","estimatedMinutes":5.5}`), 422,
 			fieldmark.CodeValidationFailed, []string{"/estimatedMinutes format"}},
-		{"beyond numbers", post(`{"externalId":"1","source":"crm","title":"t","estimatedMinutes":1` + strings.Repeat("0",
-			400) + `}`), 422, fieldmark.CodeValidationFailed, []string{"/estimatedMinutes range"}},
+		{"beyond numbers", post(`{"externalId":"1","source":"crm","title":"t","estimatedMinutes":1` +
+			strings.Repeat("0",
+				400) + `}`), 422, fieldmark.CodeValidationFailed, []string{"/estimatedMinutes range"}},
 		{"format", post(`{"externalId":"1","source":"crm","title":"t","contact":{"email":"` + secret + `"}}`), 422,
 			fieldmark.CodeValidationFailed, []string{"/contact/email format"}},
 		{"time", post(`{"externalId":"1","source":"crm","title":"t","window":{"earliest":"` + secret +
-			`","latest":"2026-01-01T00:00:00Z"}}`), 422, fieldmark.CodeValidationFailed, []string{"/window/earliest format"}},
+			`","latest":"2026-01-01T00:00:00Z"}}`), 422, fieldmark.CodeValidationFailed,
+			[]string{"/window/earliest format"}},
 		{"window backwards",
 			post(`{"externalId":"1","source":"crm","title":"t","window":{"earliest":"2026-01-02T00:00:00Z",` +
-				`"latest":"2026-01-01T00:00:00Z"}}`), 422, fieldmark.CodeValidationFailed, []string{"/window/latest range"}},
+				`"latest":"2026-01-01T00:00:00Z"}}`), 422, fieldmark.CodeValidationFailed,
+			[]string{"/window/latest range"}},
 		{"item",
 			post(`{"externalId":"1","source":"crm","title":"t","links":[{"href":"https://a.example"},` +
 				`{"href":"javascript:1"},{}]}`), 422, fieldmark.CodeValidationFailed, []string{"/links/1/href pattern",
 				"/links/2/href required"}},
-		{"unknown zone", post(`{"externalId":"1","source":"crm","title":"t","location":{"timeZone":"Mars/Olympus"}}`), 422,
+		{"unknown zone", post(`{"externalId":"1","source":"crm","title":"t","location":{"timeZone":"Mars/Olympus"}}`),
+			422,
 			fieldmark.CodeValidationFailed, []string{"/location/timeZone enum"}},
 		{
 			"everything at once",
@@ -110,7 +116,8 @@ func TestErrors(t *testing.T) {
 			[]string{
 				"/Title unknown_field", "/externalId pattern", "/location/address/country pattern", "/location/geo/lat " +
 					"range", "/location/geo/lng required",
-				"/location/timeZone format", "/metadata format", "/priority enum", "/skills/1 too_short", "/source format",
+				"/location/timeZone format", "/metadata format", "/priority enum", "/skills/1 too_short",
+				"/source format",
 				"/title required",
 			},
 		},
@@ -161,7 +168,8 @@ func TestErrors(t *testing.T) {
 			"?status enum"}},
 		{"parameter where none is", request{method: "POST", path: fieldmark.PathMissions + "?dry=1", key: fx.creator,
 			body: goodMission}, 400, fieldmark.CodeInvalidParameter, []string{"?dry unknown_field"}},
-		{"parameter twice", request{method: "GET", path: fieldmark.PathMissions + "?source=a&source=b", key: fx.reader}, 400,
+		{"parameter twice", request{method: "GET", path: fieldmark.PathMissions + "?source=a&source=b", key: fx.reader},
+			400,
 			fieldmark.CodeInvalidParameter, []string{"?source format"}},
 		{"broken query", request{method: "GET", path: fieldmark.PathMissions + "?source=%zz", key: fx.reader}, 400,
 			fieldmark.CodeInvalidParameter, nil},
@@ -175,7 +183,8 @@ func TestErrors(t *testing.T) {
 			rec := fx.send(tt.ask)
 			p := fx.problem(rec)
 			if rec.Code != tt.status || p.Code != tt.code {
-				t.Errorf("%s %s %.200s: %d %s, want %d %s: %s", tt.ask.method, tt.ask.path, tt.ask.body, rec.Code, p.Code,
+				t.Errorf("%s %s %.200s: %d %s, want %d %s: %s", tt.ask.method, tt.ask.path, tt.ask.body, rec.Code,
+					p.Code,
 					tt.status, tt.code, rec.Body)
 			}
 			var got []string

@@ -40,7 +40,8 @@ func (s *server) events(c *call) error {
 		wait = min(wait, time.Second)
 	}
 	at := eventPosition{
-		after: fieldmark.EventCursor{Number: int64(c.params.number("after")), ID: c.r.Header.Get(fieldmark.HeaderLastEvent)},
+		after: fieldmark.EventCursor{Number: int64(c.params.number("after")),
+			ID: c.r.Header.Get(fieldmark.HeaderLastEvent)},
 		limit: c.params.number("limit"),
 	}
 	stop := c.sendKeepAlive()

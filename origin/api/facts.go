@@ -74,7 +74,8 @@ func (s *server) factsPage(c *call, limit int) error {
 // RFC 3339.
 var (
 	stateParams   = []param{{name: "asOf", description: "A time in the past"}}
-	historyParams = []param{{name: "from", description: "The earliest time"}, {name: "to", description: "The latest time"}}
+	historyParams = []param{{name: "from", description: "The earliest time"},
+		{name: "to", description: "The latest time"}}
 )
 
 // facts sends the facts of a brand, now or at a time in the past.

@@ -143,8 +143,9 @@ func TestIdempotency(t *testing.T) {
 			fieldmark.CodeIdempotencyReused, false},
 		{"same key, other address", request{method: "POST", path: fieldmark.PathMissions + "/batch", key: fx.creator,
 			body: mission("1", "a")}.keyed("k1"), 422, fieldmark.CodeIdempotencyReused, false},
-		{"key of another account", request{method: "POST", path: fieldmark.PathMissions, key: fx.otherKey, body: mission("9",
-			"z")}.keyed("k1"), 201, "", false},
+		{"key of another account", request{method: "POST", path: fieldmark.PathMissions, key: fx.otherKey,
+			body: mission("9",
+				"z")}.keyed("k1"), 201, "", false},
 		{"key of the account's other integration key", request{method: "POST", path: fieldmark.PathMissions,
 			key: fx.key(access.DefaultAccount, fieldmark.ScopeMissionCreate), body: mission("1",
 				"a")}.keyed("k1"), 201, "", true},
@@ -157,7 +158,8 @@ func TestIdempotency(t *testing.T) {
 		{"and its key is used", post(mission("3", "a")).keyed("k4"), 422, fieldmark.CodeIdempotencyReused, false},
 		{"what is no JSON", post(`{"externalId":`).keyed("k5"), 400, fieldmark.CodeMalformedJSON, false},
 		{"is not kept", post(mission("4", "a")).keyed("k5"), 201, "", false},
-		{"no credentials", request{method: "POST", path: fieldmark.PathMissions, body: mission("5", "a")}.keyed("k6"), 401,
+		{"no credentials", request{method: "POST", path: fieldmark.PathMissions, body: mission("5", "a")}.keyed("k6"),
+			401,
 			fieldmark.CodeMissingCredentials, false},
 		{"no scope", request{method: "POST", path: fieldmark.PathMissions, key: fx.reader, body: mission("5",
 			"a")}.keyed("k6"),
@@ -179,12 +181,15 @@ func TestIdempotency(t *testing.T) {
 			}
 			replayed := rec.Header().Get(fieldmark.HeaderReplayed) == "true"
 			if rec.Code != tt.status || p.Code != tt.code || replayed != tt.replayed {
-				t.Errorf("%s: %d %q replayed %v, want %d %q %v: %s", tt.ask.body, rec.Code, p.Code, replayed, tt.status, tt.code,
+				t.Errorf("%s: %d %q replayed %v, want %d %q %v: %s", tt.ask.body, rec.Code, p.Code, replayed, tt.status,
+					tt.code,
 					tt.replayed, rec.Body)
 			}
-			if tt.status == 409 && (p.MissionID != m.ID || rec.Header().Get("Location") != fieldmark.PathMissions+"/"+m.ID ||
-				len(p.Errors) != 1 || p.Errors[0].Pointer != "/title") {
-				t.Errorf("409 names %q at %q and differences %v, want %s and /title", p.MissionID, rec.Header().Get("Location"),
+			if tt.status == 409 &&
+				(p.MissionID != m.ID || rec.Header().Get("Location") != fieldmark.PathMissions+"/"+m.ID ||
+					len(p.Errors) != 1 || p.Errors[0].Pointer != "/title") {
+				t.Errorf("409 names %q at %q and differences %v, want %s and /title", p.MissionID,
+					rec.Header().Get("Location"),
 					p.Errors, m.ID)
 			}
 			if replayed && rec.Code == 201 {
@@ -234,7 +239,8 @@ func TestIdempotencyKeys(t *testing.T) {
 		key  string
 		good bool
 	}{
-		{"a", true}, {strings.Repeat("~", 255), true}, {`a"b`, true}, {`"with space"`, true}, {`"a\"b\\c"`, true}, {`"` +
+		{"a", true}, {strings.Repeat("~", 255), true}, {`a"b`, true}, {`"with space"`, true}, {`"a\"b\\c"`,
+			true}, {`"` +
 			strings.Repeat("x", 255) + `"`, true},
 		{"", false}, {strings.Repeat("x", 256), false}, {"a b", false}, {"a\tb", false}, {"ä", false}, {"a\x7f", false},
 		{`"`, false}, {`""`, false}, {`"a`, false}, {`"a"b`, false}, {`"a";p=1`, false}, {`"\n"`, false}, {`"\`,
@@ -303,7 +309,8 @@ func TestIdempotencyExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)
 		lasting, err := fx.service.Access.Keys.Create(t.Context(), access.DefaultAccount,
-			fieldmark.KeyRequest{Name: "lasting", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, ExpiresInDays: 9})
+			fieldmark.KeyRequest{Name: "lasting", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate},
+				ExpiresInDays: 9})
 		if err != nil {
 			t.Fatal(err)
 		}

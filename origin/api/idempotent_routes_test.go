@@ -33,15 +33,17 @@ func bodies(url string) map[string]string {
 		"setAliases": `{"aliases":["other-name"]}`, "auditBrand": "",
 		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "",
 		"rotateCalendar": "",
-		"createKey":      `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "", "completeMission": "",
-		"setPayment": `{"amount":{"value":100,"currency":"EUR"}}`, "moveAnyMission": `{"status":"DISPATCHED"}`,
+		"createKey":      `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
+		"completeMission": "",
+		"setPayment":      `{"amount":{"value":100,"currency":"EUR"}}`, "moveAnyMission": `{"status":"DISPATCHED"}`,
 		"pushModule":     `{"name":"m","version":"1","module":"AGFzbQ=="}`,
 		"rollBackModule": "", "activateModule": `{}`, "previewModule": "", "refundPayment": `{"amount":1,` +
 			`"reference":"r"}`, "markPayment": `{"status":"PAID"}`,
 		"purge": `{"everything":true}`, "deleteSLACalendar": "", "putSLACalendar": `{"timeZone":"UTC",` +
 			`"hours":[{"days":["MON"],"from":"08:00","to":"18:00"}]}`,
-		"resetSLAPolicy": "", "patchSLAPolicy": `{"responseMinutes":61}`, "putSLAPolicy": policy, "importVisibility": `[]`,
-		"createEndpoint": hook, "deleteEndpoint": "", "patchEndpoint": `{"description":"d"}`,
+		"resetSLAPolicy": "", "patchSLAPolicy": `{"responseMinutes":61}`, "putSLAPolicy": policy,
+		"importVisibility": `[]`,
+		"createEndpoint":   hook, "deleteEndpoint": "", "patchEndpoint": `{"description":"d"}`,
 		"resendEndpointDelivery": "", "replayEndpoint": `{"afterEvent":0}`,
 		"rotateEndpointSecret": "", "testEndpoint": "", "createWebhook": hook, "deleteWebhook": "",
 		"patchWebhook": `{"description":"d"}`, "resendWebhookDelivery": "",
@@ -86,7 +88,8 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 				t.Errorf("%s has no request in this table", op.OperationID)
 				continue
 			}
-			if !slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == fieldmark.HeaderIdempotencyKey }) {
+			if !slices.ContainsFunc(op.Parameters,
+				func(p parameter) bool { return p.Name == fieldmark.HeaderIdempotencyKey }) {
 				t.Errorf("%s does not describe %s", op.OperationID, fieldmark.HeaderIdempotencyKey)
 			}
 			a := request{method: strings.ToUpper(method), path: fx.fillPath(path, url),
@@ -99,7 +102,8 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 			}
 			if first.Code >= 300 || first.Code != again.Code || !bytes.Equal(first.Body.Bytes(), again.Body.Bytes()) ||
 				again.Header().Get(fieldmark.HeaderReplayed) != "true" {
-				t.Errorf("%s %s: first %d %s, again %d %s (replayed %q); want one success twice", a.method, a.path, first.Code,
+				t.Errorf("%s %s: first %d %s, again %d %s (replayed %q); want one success twice", a.method, a.path,
+					first.Code,
 					first.Body, again.Code, again.Body, again.Header().Get(fieldmark.HeaderReplayed))
 			}
 			a.body += " "
@@ -128,7 +132,8 @@ func TestReservedKeys(t *testing.T) {
 	if rec := fx.send(create); rec.Code != http.StatusNotFound {
 		t.Fatalf("a key for an account that does not exist: %d %s", rec.Code, rec.Body)
 	}
-	fx.mustSend(200, request{method: "PUT", path: adminPath + "accounts/later", key: fx.admin, body: `{"name":"Later"}`},
+	fx.mustSend(200, request{method: "PUT", path: adminPath + "accounts/later", key: fx.admin,
+		body: `{"name":"Later"}`},
 		nil)
 	fx.mustSend(201, create, nil)
 	fx.exec(`UPDATE idempotency SET status = 0 WHERE name = 'k1'`)
@@ -194,7 +199,8 @@ func (fx *fixture) fillPath(path, url string) string {
 		}
 		id = k.ID
 	case strings.Contains(path, "/calendars/{id}"):
-		c, err := fx.service.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
+		c, err := fx.service.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c",
+			Scope: fieldmark.CalendarOfAll})
 		if err != nil {
 			fx.t.Fatal(err)
 		}

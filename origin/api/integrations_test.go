@@ -35,7 +35,8 @@ func template(t *testing.T, name string) string {
 // missionTexts lists the missions of a source, the newest first, a line each.
 func (fx *fixture) missionTexts(source string) []string {
 	fx.t.Helper()
-	page, err := fx.service.Missions.List(fx.t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Source: source})
+	page, err := fx.service.Missions.List(fx.t.Context(), access.DefaultAccount,
+		fieldmark.MissionFilter{Source: source})
 	if err != nil {
 		fx.t.Fatal(err)
 	}
@@ -59,9 +60,11 @@ func TestTemplates(t *testing.T) {
 	fill := func(text string, oldAndNew ...string) string { return strings.NewReplacer(oldAndNew...).Replace(text) }
 	escaped := `Disk \"db-1\" is full\nsee the graph`
 	datadog := func(transition, title string) string {
-		return fill(template(t, "datadog/payload.json"), "$ORG_ID", "12", "$ALERT_CYCLE_KEY", "7261", "$ALERT_TRANSITION",
+		return fill(template(t, "datadog/payload.json"), "$ORG_ID", "12", "$ALERT_CYCLE_KEY", "7261",
+			"$ALERT_TRANSITION",
 			transition, "$LINK", "https://app.datadoghq.com/event/1",
-			"$ALERT_ID", "99", "$ALERT_PRIORITY", "P2", "$ALERT_SCOPE", "host:db-1", "$HOSTNAME", "db-1", "$EVENT_TITLE",
+			"$ALERT_ID", "99", "$ALERT_PRIORITY", "P2", "$ALERT_SCOPE", "host:db-1", "$HOSTNAME", "db-1",
+			"$EVENT_TITLE",
 			title, "$TEXT_ONLY_MSG", escaped)
 	}
 	const toDatadog = alertmanager + "?source=datadog"
@@ -93,7 +96,8 @@ func TestTemplates(t *testing.T) {
 	// Every tool has a word of help, and what is shown leads to a route there is.
 	for _, tool := range []string{"alertmanager", "grafana", "datadog", "uptime-kuma", "zabbix", "servicenow", "n8n",
 		"make", "curl"} {
-		if !strings.Contains(template(t, "README.md"), "("+tool+"/README.md)") || len(template(t, tool+"/README.md")) < 100 {
+		if !strings.Contains(template(t, "README.md"), "("+tool+"/README.md)") ||
+			len(template(t, tool+"/README.md")) < 100 {
 			t.Errorf("%s is not documented", tool)
 		}
 	}
@@ -198,7 +202,8 @@ func installLiquid(t *testing.T) string {
 		"--no-package-lock", "--loglevel=error")
 	c.Dir = fresh
 	if said, err := c.CombinedOutput(); err != nil {
-		lacking(t, "npm could not install liquidjs (a network to the package registry is needed once): %v: %.500s", err, said)
+		lacking(t, "npm could not install liquidjs (a network to the package registry is needed once): %v: %.500s", err,
+			said)
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.Rename(fresh, folder)); err != nil {
 		t.Fatal(err)

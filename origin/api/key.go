@@ -35,7 +35,8 @@ func (s *server) listAudit(c *call) (fieldmark.List[fieldmark.AuditEntry], error
 		}
 	}
 	limit := c.params.number("limit")
-	entries, err := s.origin.AuditLog.List(c.r.Context(), before, c.params.text("actor"), c.params.text("target"), limit+1)
+	entries, err := s.origin.AuditLog.List(c.r.Context(), before, c.params.text("actor"), c.params.text("target"),
+		limit+1)
 	page := list(entries)
 	if len(entries) > limit {
 		page.Data, page.HasMore = entries[:limit], true

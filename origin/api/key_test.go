@@ -75,7 +75,8 @@ func TestAuditLogOfAPI(t *testing.T) {
 		page.Data[0].Kind != fieldmark.ActorKey || !page.HasMore {
 		t.Fatalf("the newest entry %+v, want the audit that was asked for", page)
 	}
-	fx.mustSend(200, request{method: "GET", path: adminPath + "audit-log?cursor=" + page.NextCursor, key: fx.admin}, &page)
+	fx.mustSend(200, request{method: "GET", path: adminPath + "audit-log?cursor=" + page.NextCursor, key: fx.admin},
+		&page)
 	if len(page.Data) != 1 || page.Data[0].Act != "brand.put" || page.HasMore {
 		t.Errorf("the page after %+v, want the brand alone", page)
 	}

@@ -53,16 +53,19 @@ func TestFilters(t *testing.T) {
 					i, []string{"CRM", "erp", "Mon"}[i%3], fieldmark.Priorities()[i%4])}, &m)
 			all = append(all, m)
 		}
-		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.otherKey, body: goodMission}, nil)
+		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.otherKey, body: goodMission},
+			nil)
 		for i := range all {
 			if path := [][]fieldmark.MissionStatus{nil, {"SCHEDULED"}, {"CANCELED"}, {"DISPATCHED", "IN_PROGRESS"},
 				nil}[(i*7)%5]; path != nil {
 				time.Sleep(time.Millisecond)
 				fx.transitions(key, all[i].ID, path...)
-				fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "/" + all[i].ID, key: key}, &all[i])
+				fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "/" + all[i].ID, key: key},
+					&all[i])
 			}
 		}
-		times := map[string]time.Time{"": {}, "10": begin.Add(10 * time.Millisecond), "30": begin.Add(30 * time.Millisecond)}
+		times := map[string]time.Time{"": {}, "10": begin.Add(10 * time.Millisecond),
+			"30": begin.Add(30 * time.Millisecond)}
 		combinations := 0
 		for _, statuses := range [][]fieldmark.MissionStatus{nil, {"NEW"}, {"CANCELED", "IN_PROGRESS"}} {
 			for _, priority := range []fieldmark.Priority{"", "HIGH"} {
@@ -74,7 +77,8 @@ func TestFilters(t *testing.T) {
 								for _, s := range statuses {
 									q.Add("status", strings.ToLower(string(s)))
 								}
-								for name, value := range map[string]string{"priority": strings.ToLower(string(priority)), "source": source} {
+								for name, value := range map[string]string{"priority": strings.ToLower(string(
+									priority)), "source": source} {
 									if value != "" {
 										q.Set(name, value)
 									}
@@ -86,8 +90,9 @@ func TestFilters(t *testing.T) {
 									}
 								}
 								fits := func(m fieldmark.Mission) bool {
-									return (statuses == nil || slices.Contains(statuses, m.Status)) && (priority == "" ||
-										m.Priority == priority) &&
+									return (statuses == nil || slices.Contains(statuses, m.Status)) &&
+										(priority == "" ||
+											m.Priority == priority) &&
 										(source == "" || strings.EqualFold(m.Source, source)) &&
 										(since == "" || !m.CreatedAt.Std().Before(times[since])) &&
 										(until == "" || !m.CreatedAt.Std().After(times[until])) &&
@@ -140,7 +145,8 @@ func TestInvalidFilters(t *testing.T) {
 		fields    string
 	}{
 		{fieldmark.PathMissions + "?externalId=1", fx.reader, fieldmark.CodeInvalidParameter, "?externalId conflict"},
-		{fieldmark.PathMissions + "?account=default", fx.reader, fieldmark.CodeInvalidParameter, "?account unknown_field"},
+		{fieldmark.PathMissions + "?account=default", fx.reader, fieldmark.CodeInvalidParameter,
+			"?account unknown_field"},
 		{fieldmark.PathMissions + "?createdSince=yesterday&priority=SOON&updatedSince=2026-01-01", fx.reader,
 			fieldmark.CodeInvalidParameter, "?createdSince format, ?priority enum, ?updatedSince format"},
 		{fieldmark.PathMissions + "?updatedSince=2026-01-01T00:00:00Z&cursor=" + newest, fx.reader,
@@ -184,10 +190,12 @@ func TestFollowChanges(t *testing.T) {
 			for j := range fieldmark.MaxBatch {
 				fmt.Fprintf(&body, `,{"source":"crm","externalId":"%d-%d","title":"t"}`, i, j)
 			}
-			rec := fx.send(request{method: "POST", path: fieldmark.PathMissions + "/batch", key: key, body: `{"missions":[` +
-				body.String()[1:] + `]}`})
+			rec := fx.send(request{method: "POST", path: fieldmark.PathMissions + "/batch", key: key,
+				body: `{"missions":[` +
+					body.String()[1:] + `]}`})
 			var report fieldmark.BatchReport
-			if err := json.Unmarshal(rec.Body.Bytes(), &report); err != nil || len(report.Results) != fieldmark.MaxBatch {
+			if err := json.Unmarshal(rec.Body.Bytes(), &report); err != nil ||
+				len(report.Results) != fieldmark.MaxBatch {
 				t.Errorf("batch: %d, %v", rec.Code, err)
 				return
 			}

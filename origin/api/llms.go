@@ -24,7 +24,8 @@ func (s *server) generateLLMs(c *call) error {
 	h.Set("Vary", "Accept")
 	mediaType := negotiate(c.r.Header.Values("Accept"), append([]string{jsonType}, llmsTypes...))
 	if mediaType == "" {
-		return fieldmark.Errorf(fieldmark.CodeNotAcceptable, "available: %s, %s, %s", jsonType, llmsTypes[0], llmsTypes[1])
+		return fieldmark.Errorf(fieldmark.CodeNotAcceptable, "available: %s, %s, %s", jsonType, llmsTypes[0],
+			llmsTypes[1])
 	}
 	doc, err := c.decodeLLMs()
 	if err != nil {

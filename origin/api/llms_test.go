@@ -75,8 +75,9 @@ func TestGenerateLLMs(t *testing.T) {
 		t.Errorf("the file\n%s\nis not the document's content\n%s", file.Body, doc.Content)
 	}
 	for field, want := range map[string]string{
-		"Content-Language": "de", "Content-Disposition": `inline; filename="llms.txt"`, "X-Content-Type-Options": "nosniff",
-		"Llms-Txt-Warnings": rec.Header().Get("Llms-Txt-Warnings"),
+		"Content-Language": "de", "Content-Disposition": `inline; filename="llms.txt"`,
+		"X-Content-Type-Options": "nosniff",
+		"Llms-Txt-Warnings":      rec.Header().Get("Llms-Txt-Warnings"),
 	} {
 		if got := file.Header().Get(field); got != want || got == "" {
 			t.Errorf("file: %s = %q, want %q", field, got, want)
@@ -128,7 +129,8 @@ func TestLLMsCaching(t *testing.T) {
 		rec := fx.mustSend(200, a, nil)
 		h := rec.Header()
 		if !strings.HasSuffix(h.Get(fieldmark.HeaderEdition), "-v9") || h.Get("Cache-Control") != "private, no-cache" {
-			t.Errorf("%s: edition %q and Cache-Control %q", a.path, h.Get(fieldmark.HeaderEdition), h.Get("Cache-Control"))
+			t.Errorf("%s: edition %q and Cache-Control %q", a.path, h.Get(fieldmark.HeaderEdition),
+				h.Get("Cache-Control"))
 		}
 		if again := fx.mustSend(200, a, nil); again.Body.String() != rec.Body.String() {
 			t.Errorf("%s: the same request gave other bytes", a.path)
@@ -172,8 +174,9 @@ func TestLintLLMs(t *testing.T) {
 		{"content", asJSON, `{"content":"# Acme\n\n> Hammers.\n"}`, 3, "no-link"},
 		{"address", asJSON, `{"url":"` + site.URL + `"}`, 3, "no-link"},
 		{"address of nothing", asJSON, `{"url":"` + site.URL + `/gone.txt"}`, 0, "not-200"},
-		{"larger than any other body", "text/markdown", "# Acme\n\n> Hammers.\n\n" + strings.Repeat("Hammers that last. ",
-			8000) + "\n", 3, "too-large no-link"},
+		{"larger than any other body", "text/markdown", "# Acme\n\n> Hammers.\n\n" +
+			strings.Repeat("Hammers that last. ",
+				8000) + "\n", 3, "too-large no-link"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r llms.Report
@@ -206,12 +209,15 @@ func TestInvalidLint(t *testing.T) {
 		pointers   string
 	}{
 		{"nothing", fx, asJSON, `{}`, fieldmark.CodeValidationFailed, " required"},
-		{"both", fx, asJSON, `{"content":"a","url":"https://a.example"}`, fieldmark.CodeValidationFailed, "/url conflict"},
+		{"both", fx, asJSON, `{"content":"a","url":"https://a.example"}`, fieldmark.CodeValidationFailed,
+			"/url conflict"},
 		{"unknown member", fx, asJSON, `{"text":"a"}`, fieldmark.CodeValidationFailed, " required /text unknown_field"},
 		{"inward", fx, asJSON, `{"url":"http://127.0.0.1/llms.txt"}`, fieldmark.CodeValidationFailed, "/url format"},
-		{"inward by name", fx, asJSON, `{"url":"http://localhost:8081/"}`, fieldmark.CodeValidationFailed, "/url format"},
+		{"inward by name", fx, asJSON, `{"url":"http://localhost:8081/"}`, fieldmark.CodeValidationFailed,
+			"/url format"},
 		{"another scheme", fx, asJSON, `{"url":"file:///etc/passwd"}`, fieldmark.CodeValidationFailed, "/url format"},
-		{"no addresses here", closed, asJSON, `{"url":"https://a.example"}`, fieldmark.CodeValidationFailed, "/url conflict"},
+		{"no addresses here", closed, asJSON, `{"url":"https://a.example"}`, fieldmark.CodeValidationFailed,
+			"/url conflict"},
 		{"another type", fx, "text/html", `<p>`, fieldmark.CodeUnsupportedMediaType, ""},
 		{"another charset", fx, "text/plain; charset=latin1", `x`, fieldmark.CodeUnsupportedMediaType, ""},
 		{"too large", fx, "text/plain", strings.Repeat("x", fieldmark.MaxLintBody+1), fieldmark.CodeBodyTooLarge, ""},

@@ -74,7 +74,8 @@ func renderCreated(results []mission.Result) (idempotency.Response, error) {
 func renderMission(results []mission.Result) (idempotency.Response, error) {
 	m := results[0].Mission
 	body, err := encode(m)
-	return idempotency.Response{Status: http.StatusOK, Fields: map[string]string{"ETag": missionETag(m)}, Body: body, Mission: m.ID}, err
+	return idempotency.Response{Status: http.StatusOK, Fields: map[string]string{"ETag": missionETag(m)}, Body: body,
+		Mission: m.ID}, err
 }
 
 // missionBatch is a request for several missions.
@@ -111,7 +112,8 @@ func (s *server) createMissions(c *call) error {
 
 // renderBatch returns the report on a batch: the results of the valid missions at the indices that were not
 // rejected before.
-func renderBatch(results []mission.Result, rejected []*fieldmark.Error, base, requestID string) (idempotency.Response, error) {
+func renderBatch(results []mission.Result, rejected []*fieldmark.Error, base, requestID string) (idempotency.Response,
+	error) {
 	report := fieldmark.BatchReport{Results: make([]fieldmark.BatchResult, len(rejected))}
 	for i, problem := range rejected {
 		result := fieldmark.BatchResult{Index: i, Status: http.StatusOK}

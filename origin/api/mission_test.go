@@ -45,7 +45,8 @@ func TestCreateMission(t *testing.T) {
 	rec = fx.send(open)
 	if p := fx.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeMissionExists || p.MissionID != m.ID ||
 		rec.Header().Get("Location") != place {
-		t.Errorf("other content: %d %+v at %q, want 409 mission_exists of %s", rec.Code, p, rec.Header().Get("Location"),
+		t.Errorf("other content: %d %+v at %q, want 409 mission_exists of %s", rec.Code, p,
+			rec.Header().Get("Location"),
 			m.ID)
 	}
 	open.key = fx.otherKey
@@ -67,7 +68,8 @@ func TestGetMission(t *testing.T) {
 		rec.Header().Get("Cache-Control") != "private, no-cache" || rec.Header().Get("Vary") != "Authorization" {
 		t.Errorf("got %s with %v", same.ID, rec.Header())
 	}
-	for match, status := range map[string]int{`"1"`: 304, `W/"1"`: 304, `"7", "1"`: 304, "*": 304, `"2"`: 200, "1": 200} {
+	for match, status := range map[string]int{`"1"`: 304, `W/"1"`: 304, `"7", "1"`: 304, "*": 304, `"2"`: 200,
+		"1": 200} {
 		get.header = map[string]string{"If-None-Match": match}
 		if rec := fx.send(get); rec.Code != status || status == 304 && rec.Body.Len() > 0 {
 			t.Errorf("If-None-Match: %s: status %d with %d bytes, want %d", match, rec.Code, rec.Body.Len(), status)
@@ -93,7 +95,8 @@ func TestListMissions(t *testing.T) {
 				body: fmt.Sprintf(`{"externalId":"%d","source":"crm","title":"t"}`, i)}, nil)
 			time.Sleep(time.Millisecond) // so that their order is defined
 		}
-		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.otherKey, body: goodMission}, nil)
+		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.otherKey, body: goodMission},
+			nil)
 
 		var ids []string
 		next := fieldmark.PathMissions + "?limit=2&status=new&status=SCHEDULED&source=CRM"
@@ -109,7 +112,8 @@ func TestListMissions(t *testing.T) {
 			}
 			next = ""
 			if link != "" {
-				if !strings.HasPrefix(link, "<"+fieldmark.PathMissions+"?") || !strings.HasSuffix(link, `>; rel="next"`) ||
+				if !strings.HasPrefix(link, "<"+fieldmark.PathMissions+"?") ||
+					!strings.HasSuffix(link, `>; rel="next"`) ||
 					!strings.Contains(link, url.QueryEscape(page.NextCursor)) {
 					t.Fatalf("Link = %s, want the next page's address", link)
 				}
@@ -123,7 +127,8 @@ func TestListMissions(t *testing.T) {
 		for query, want := range map[string]int{"externalId=3&source=crm": 1, "externalId=9&source=crm": 0,
 			"status=COMPLETED": 0, "": 5} {
 			var page fieldmark.List[json.RawMessage]
-			rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "?" + query, key: fx.reader}, &page)
+			rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "?" + query, key: fx.reader},
+				&page)
 			if len(page.Data) != want || strings.Contains(rec.Body.String(), `"data":null`) {
 				t.Errorf("list %q: %d missions, want %d: %s", query, len(page.Data), want, rec.Body)
 			}

@@ -52,8 +52,10 @@ func describe(routes []*route, version string) (document, error) {
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: "Fieldmark", Version: version,
-			Description: "The HTTP API of Fieldmark. Operations tagged `scores` are answered by every edge without an origin. " +
-				"Every error is a problem document (RFC 9457) with a stable `code` and a `type` that links to its explanation.",
+			Description: "The HTTP API of Fieldmark. Operations tagged `scores` are answered by every edge without " +
+				"an origin. " +
+				"Every error is a problem document (RFC 9457) with a stable `code` and a `type` that links to its " +
+				"explanation.",
 			License: &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 		},
 		Servers: []*huma.Server{{URL: "/"}},

@@ -50,7 +50,8 @@ func TestOpenAPI(t *testing.T) {
 		}
 		for method, o := range operations {
 			if o.OperationID == "" || ids[o.OperationID] || o.Responses["default"] == nil {
-				t.Errorf("%s %s: id %q is missing or there twice, or no problem is described", method, path, o.OperationID)
+				t.Errorf("%s %s: id %q is missing or there twice, or no problem is described", method, path,
+					o.OperationID)
 			}
 			ids[o.OperationID] = true
 		}
@@ -75,7 +76,8 @@ func TestProblemPages(t *testing.T) {
 			t.Errorf("page of %s says nothing about what to do", code)
 		}
 	}
-	if rec := fx.send(request{method: "GET", path: "/problems/nonsense"}); fx.problem(rec).Code != fieldmark.CodeNotFound {
+	if rec := fx.send(request{method: "GET",
+		path: "/problems/nonsense"}); fx.problem(rec).Code != fieldmark.CodeNotFound {
 		t.Errorf("unknown code: %s, want not_found", rec.Body)
 	}
 }

@@ -85,8 +85,9 @@ func TestOrderedEndpoint(t *testing.T) {
 		},
 			restart: func(c *origin.Config) { c.KeepDeliveries = 7 * time.Second }, then: enable("deliver"),
 			want: []string{"done"}},
-		"the secret cannot be read": {more: `,"retry":{"steps":[1]}`, restart: func(c *origin.Config) { c.Secret = second },
-			want: []string{"failed", "failed", "failed"}},
+		"the secret cannot be read": {more: `,"retry":{"steps":[1]}`,
+			restart: func(c *origin.Config) { c.Secret = second },
+			want:    []string{"failed", "failed", "failed"}},
 		"an earlier defect": {more: `,"paused":true`, between: func(fx *fixture, hook string) {
 			fx.exec(`UPDATE delivery SET state = 'failed', lease_until = NULL WHERE state = 'due'`)
 		}, then: enable("deliver"), want: []string{"failed", "done", "done"}},
@@ -120,7 +121,8 @@ func TestOrderedEndpoint(t *testing.T) {
 				}
 				fx.describe(m, "three")
 				time.Sleep(time.Second)
-				if got, want := fx.deliveryStates(hook), append(slices.Clone(c.want), "done"); !slices.Equal(got, want) {
+				if got, want := fx.deliveryStates(hook), append(slices.Clone(c.want), "done"); !slices.Equal(got,
+					want) {
 					t.Errorf("after one more event: deliveries %v, want %v", got, want)
 				}
 			})

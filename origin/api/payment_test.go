@@ -43,7 +43,8 @@ func TestPayment(t *testing.T) {
 		var m fieldmark.Mission
 		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 			body: withPayment(`{"amount":{"value":12500,"currency":"KWD"},"direction":"payout","terms":"NET 2"}`)}, &m)
-		if p := m.Payment; p == nil || p.Status != fieldmark.PaymentPending || p.Direction != fieldmark.DirectionPayout ||
+		if p := m.Payment; p == nil || p.Status != fieldmark.PaymentPending ||
+			p.Direction != fieldmark.DirectionPayout ||
 			p.Amount.String() != "12.500 KWD" || p.DueAt != nil {
 			t.Fatalf("opened with %+v", m.Payment)
 		}
@@ -198,7 +199,8 @@ func TestPaymentLimits(t *testing.T) {
 		`{"status":"CANCELED","paidAt":"2026-01-01T00:00:00Z"}`:         "/paidAt conflict",
 		`{"status":"FAILED","failure":{"code":"a b","willRetry":true}}`: "/failure/code pattern",
 	} {
-		rec := fx.send(request{method: "POST", path: adminPath + "payments/" + m.Payment.ID + "/transitions", key: fx.admin,
+		rec := fx.send(request{method: "POST", path: adminPath + "payments/" + m.Payment.ID + "/transitions",
+			key:  fx.admin,
 			body: body})
 		p := fx.problem(rec)
 		if rec.Code != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer+" "+p.Errors[0].Code != want {

@@ -84,7 +84,8 @@ func (s *server) missionRoutes() []*route {
 			id: "openMissions", summary: "Create up to 100 missions; each one succeeds or fails on its own",
 			idempotent: true, bodyLimit: fieldmark.MaxBatchBody}},
 		{"GET", missions, read, handleCall[none](s.listMissions), operation{
-			id: "listMissions", summary: "List missions, newest first or in the order they changed", query: missionFilters}},
+			id: "listMissions", summary: "List missions, newest first or in the order they changed",
+			query: missionFilters}},
 		{"GET", one, read, handleRaw[none, fieldmark.Mission](s.getMission), operation{
 			id: "getMission", summary: "Get a mission", status: []int{200, 304}}},
 		{"PATCH", one, update, handleRaw[fieldmark.MissionPatch, fieldmark.Mission](s.editMission), operation{
@@ -95,7 +96,8 @@ func (s *server) missionRoutes() []*route {
 		{"POST", one + "/transitions", operate, handleMission(s, moveMission), operation{
 			id: "moveMission", summary: "Change the status of a mission", idempotent: true, versioned: true}},
 		{"PUT", one + "/plan", operate, handleMission(s, planMission), operation{
-			id: "planMission", summary: "Set the time and the assignee of a mission", idempotent: true, versioned: true}},
+			id: "planMission", summary: "Set the time and the assignee of a mission", idempotent: true,
+			versioned: true}},
 	}
 }
 
@@ -141,12 +143,15 @@ func (s *server) webhookRoutes() []*route {
 			id: "listEventTypes", summary: "List the event types, each with the JSON Schema of its data and an example",
 			status: []int{200, 304}}},
 		{"GET", hooks + "/{id}/keys", anyone, handleCall[none](s.publicKeys), operation{
-			id: "getWebhookKeys", summary: "Get the public keys that sign an endpoint's messages, as a JSON Web Key Set"}},
+			id:      "getWebhookKeys",
+			summary: "Get the public keys that sign an endpoint's messages, as a JSON Web Key Set"}},
 		{"GET", fieldmark.PathPublicEvents, manage, handleCall[none](s.pollEvents), operation{
-			id: "pollEvents", summary: "List events after a number, in the format of webhook messages", query: pollParams}},
+			id: "pollEvents", summary: "List events after a number, in the format of webhook messages",
+			query: pollParams}},
 		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, handleCall[none](s.listDeliveries), operation{
 			id: "listDeliveries", summary: "List webhook deliveries, newest first", query: deliveryParams}},
-	}, s.endpointRoutes(hooks, "Webhook", manage), s.endpointRoutes(fieldmark.PathAdminAPI+"webhooks", "Endpoint", admins))
+	}, s.endpointRoutes(hooks, "Webhook", manage), s.endpointRoutes(fieldmark.PathAdminAPI+"webhooks", "Endpoint",
+		admins))
 }
 
 // endpointRoutes are the operations on webhook endpoints below path; noun is part of their ids.
@@ -156,7 +161,8 @@ func (s *server) endpointRoutes(path, noun string, who authorization) []*route {
 		{"GET", path, who, handleParam(accountParam, asList(s.origin.Webhooks.Endpoints)), operation{
 			id: "list" + noun + "s", summary: "List webhook endpoints"}},
 		{"POST", path, who, handleParamBody(ownerParam, s.origin.Webhooks.CreateEndpoint), operation{
-			id: "create" + noun, summary: "Create a webhook endpoint; its secret is shown only once", status: []int{201}}},
+			id: "create" + noun, summary: "Create a webhook endpoint; its secret is shown only once",
+			status: []int{201}}},
 		{"GET", one, who, handleParam(endpointParam, s.getEndpoint), operation{
 			id: "get" + noun, summary: "Get a webhook endpoint"}},
 		{"PATCH", one, who, handleParamBody(endpointParam, s.patchEndpoint), operation{
@@ -228,10 +234,12 @@ func (s *server) adminMissionRoutes() []*route {
 			summary: "List the payments of all accounts, newest first, without their refunds"}},
 		{"GET", payments + "/{id}", admins, handleParam(paymentID, s.origin.Missions.Payment), operation{
 			id: "getPayment", summary: "Get a payment and its refunds"}},
-		{"POST", payments + "/{id}/transitions", admins, handleParamBody(paymentID, s.origin.Missions.SetPaymentStatus), operation{
-			id: "markPayment", summary: "Set the status of a payment to processing, paid, failed or canceled"}},
-		{"POST", payments + "/{id}/refunds", admins, handleParamBody(paymentID, s.origin.Missions.RefundPayment), operation{
-			id: "refundPayment", summary: "Record a refund of a payment, once for each reference"}},
+		{"POST", payments + "/{id}/transitions", admins, handleParamBody(paymentID, s.origin.Missions.SetPaymentStatus),
+			operation{
+				id: "markPayment", summary: "Set the status of a payment to processing, paid, failed or canceled"}},
+		{"POST", payments + "/{id}/refunds", admins, handleParamBody(paymentID, s.origin.Missions.RefundPayment),
+			operation{
+				id: "refundPayment", summary: "Record a refund of a payment, once for each reference"}},
 	}
 }
 
@@ -245,9 +253,11 @@ func (s *server) slaRoutes() []*route {
 			id: "listSLAPolicies", summary: "List the active SLA policies, one for each priority"}},
 		{"PUT", policies + "/{priority}", admins, handleCall[slaPolicyRecord](s.putSLAPolicy), operation{
 			id: "putSLAPolicy", summary: "Set the SLA policy of a priority and recalculate running timers"}},
-		{"PATCH", policies + "/{priority}", admins, handleParamBody(priorityParam, s.origin.Missions.SLA.PatchPolicy), operation{
-			id: "patchSLAPolicy", summary: "Update the SLA policy of a priority and recalculate running timers"}},
-		{"DELETE", policies + "/{priority}", admins, handleParam(priorityParam, noResult(s.origin.Missions.SLA.ResetPolicy)), operation{
+		{"PATCH", policies + "/{priority}", admins, handleParamBody(priorityParam, s.origin.Missions.SLA.PatchPolicy),
+			operation{
+				id: "patchSLAPolicy", summary: "Update the SLA policy of a priority and recalculate running timers"}},
+		{"DELETE", policies + "/{priority}", admins, handleParam(priorityParam,
+			noResult(s.origin.Missions.SLA.ResetPolicy)), operation{
 			id: "resetSLAPolicy", summary: "Reset the SLA policy of a priority to the built-in one"}},
 		{"GET", calendars, admins, handleList(s.origin.Missions.SLA.Calendars), operation{
 			id: "listSLACalendars", summary: "List the active business hours"}},
@@ -279,7 +289,8 @@ func (s *server) brandRoutes() []*route {
 		{"PUT", one + "/aliases", admins, handleParamBody(slugParam, s.setAliases), operation{
 			id: "setAliases", summary: "Set the aliases of a brand"}},
 		{"POST", admin + "visibility/import", admins, handleCall[[]sampleRecord](s.importVisibility), operation{
-			id: "importVisibility", summary: "Import answer samples and report rejected lines", consumes: []string{csvType},
+			id: "importVisibility", summary: "Import answer samples and report rejected lines",
+			consumes:  []string{csvType},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
 		{"POST", one + "/audit", admins, handleParam(slugParam, noResult(s.origin.Brands.Audits.Request)), operation{
 			id: "auditBrand", summary: "Queue an audit of a brand's site", status: []int{202}}},
@@ -299,7 +310,8 @@ func (s *server) calendarRoutes() []*route {
 		{"GET", calendars, admins, handleList(s.origin.Missions.Calendars.List), operation{
 			id: "listCalendars", summary: "List calendar feeds"}},
 		{"POST", calendars, admins, handleBody(s.origin.Missions.Calendars.Create), operation{
-			id: "createCalendar", summary: "Create a calendar feed; its address is shown only once", status: []int{201}}},
+			id: "createCalendar", summary: "Create a calendar feed; its address is shown only once",
+			status: []int{201}}},
 		{"POST", calendars + "/{id}/rotate", admins, handleParam(feedID, s.origin.Missions.Calendars.Rotate), operation{
 			id: "rotateCalendar", summary: "Replace the address of a calendar feed; the new one is shown only once"}},
 		{"POST", calendars + "/{id}/revoke", admins, handleParam(feedID, s.origin.Missions.Calendars.Revoke), operation{
@@ -326,7 +338,8 @@ func (s *server) moduleRoutes() []*route {
 		{"GET", one, admins, handleParam(digestParam, s.origin.Modules.Get), operation{
 			id: "showModule", summary: "Get a scoring module"}},
 		{"POST", one + "/activate", admins, handleParamBody(digestParam, s.activateModule), operation{
-			id: "activateModule", summary: "Activate a scoring module, or start it as a canary for a share of the brands"}},
+			id:      "activateModule",
+			summary: "Activate a scoring module, or start it as a canary for a share of the brands"}},
 		{"GET", one + "/preview", admins, handleParam(digestParam, s.origin.Modules.Preview), operation{
 			id: "showModulePreview", summary: "Get the progress and the results of a preview"}},
 		{"POST", one + "/preview", admins, handleParam(digestParam, s.origin.Modules.RequestPreview), operation{

@@ -117,7 +117,8 @@ func (fx *fixture) live(t testing.TB) {
 		"skills":["a"],"assets":[{"id":"1"}],"links":[{"href":"https://example.com/"}],"labels":{"a":"b"},
 		"metadata":{"a":null},
 		"payment":{"amount":{"value":100,"currency":"EUR"},"terms":"NET 14"}`)
-	for _, to := range []string{"SCHEDULED", "DISPATCHED", "EN_ROUTE", "ON_HOLD", "EN_ROUTE", "IN_PROGRESS", "COMPLETED",
+	for _, to := range []string{"SCHEDULED", "DISPATCHED", "EN_ROUTE", "ON_HOLD", "EN_ROUTE", "IN_PROGRESS",
+		"COMPLETED",
 		"CLOSED"} {
 		fx.mustSend(200, request{method: "POST", path: fieldmark.PathMissions + "/" + full.ID + "/transitions",
 			key:  fx.operatorKey(),
@@ -125,18 +126,21 @@ func (fx *fixture) live(t testing.TB) {
 	}
 	pay := "/api/admin/v1/payments/" + full.Payment.ID
 	for _, body := range []string{`{"status":"PROCESSING"}`,
-		`{"status":"FAILED","failure":{"code":"refused","willRetry":true}}`, `{"status":"PROCESSING"}`, `{"status":"PAID"}`} {
+		`{"status":"FAILED","failure":{"code":"refused","willRetry":true}}`, `{"status":"PROCESSING"}`,
+		`{"status":"PAID"}`} {
 		fx.mustSend(200, request{method: "POST", path: pay + "/transitions", key: fx.admin, body: body}, nil)
 	}
 	fx.mustSend(200, request{method: "POST", path: pay + "/refunds", key: fx.admin,
 		body: `{"amount":40,"reference":"r-1"}`}, nil)
 	plain := fx.createMission("plain")
-	fx.mustSend(200, request{method: "PATCH", path: fieldmark.PathMissions + "/" + plain.ID, key: fx.keyWithEveryScope(),
+	fx.mustSend(200, request{method: "PATCH", path: fieldmark.PathMissions + "/" + plain.ID,
+		key:  fx.keyWithEveryScope(),
 		body: `{"priority":"LOW"}`}, nil)
 	fx.transitionTo(plain.ID, fieldmark.MissionScheduled, fieldmark.MissionNew, fieldmark.MissionCanceled)
 	fx.wantReport("fires", alertmanager, group("g", "Down/warning"), "1: 1c 0m 0r 0i")
 	fx.wantReport("over", alertmanager, group("g", "Down/warning/resolved"), "1: 0c 0m 1r 0i")
-	fx.wantReport("back", alertmanager, strings.ReplaceAll(group("g", "Down/warning"), "Down", "Again"), "1: 0c 1m 0r 0i")
+	fx.wantReport("back", alertmanager, strings.ReplaceAll(group("g", "Down/warning"), "Down", "Again"),
+		"1: 0c 1m 0r 0i")
 }
 
 // TestIntegrationAddresses holds every address in deploy/integrations to the

@@ -264,7 +264,8 @@ func (s *server) accessLog(w *responseWriter, r *http.Request, start time.Time) 
 // authenticates with the node token in a header field of its own, because Authorization belongs to its
 // client. Without the token the reported address is ignored, so that clients cannot forge it.
 func (s *server) clientAddr(r *http.Request) string {
-	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" && s.isNode(r.Header.Get(fieldmark.HeaderNode)) {
+	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" &&
+		s.isNode(r.Header.Get(fieldmark.HeaderNode)) {
 		if addr, err := netip.ParseAddr(reported); err == nil {
 			return addr.String()
 		}

@@ -31,7 +31,8 @@ func (s *server) putSLAPolicy(c *call) (p fieldmark.SLAPolicy, err error) {
 	var r slaPolicyRecord
 	err = c.decodeChecked(&r, func() []fieldmark.FieldError {
 		p = fieldmark.SLAPolicy{Priority: priority, ResponseMinutes: r.ResponseMinutes, OnsiteMinutes: r.OnsiteMinutes,
-			ResolutionMinutes: r.ResolutionMinutes, Calendar: r.Calendar, AtRiskPercent: r.AtRiskPercent, PausesSLA: r.PausesSLA}
+			ResolutionMinutes: r.ResolutionMinutes, Calendar: r.Calendar, AtRiskPercent: r.AtRiskPercent,
+			PausesSLA: r.PausesSLA}
 		return sla.ValidatePolicy(&p)
 	})
 	if err != nil {

@@ -86,7 +86,8 @@ func (fx *fixture) slaTimer(id string, name fieldmark.SLAMetric) (c fieldmark.SL
 func TestSLATimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)
-		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/policies/medium", key: fx.admin, body: minutes}, nil)
+		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/policies/medium", key: fx.admin, body: minutes},
+			nil)
 		var m fieldmark.Mission
 		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: goodMission}, &m)
 		response, etag := fx.slaTimer(m.ID, fieldmark.SLAResponse)
@@ -153,10 +154,12 @@ func TestSLAPolicies(t *testing.T) {
 		var calendars fieldmark.List[fieldmark.SLACalendar]
 		fx.mustSend(200, request{method: "GET", path: adminPath + "sla/policies", key: fx.admin}, &policies)
 		fx.mustSend(200, request{method: "GET", path: adminPath + "sla/calendars", key: fx.admin}, &calendars)
-		if len(policies.Data) != 4 || policies.Data[0].Priority != fieldmark.PriorityCritical || len(calendars.Data) != 2 {
+		if len(policies.Data) != 4 || policies.Data[0].Priority != fieldmark.PriorityCritical ||
+			len(calendars.Data) != 2 {
 			t.Errorf("active: %+v, %+v", policies, calendars)
 		}
-		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/policies/MEDIUM", key: fx.admin, body: minutes}, nil)
+		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/policies/MEDIUM", key: fx.admin, body: minutes},
+			nil)
 		var m, held, done fieldmark.Mission
 		for i, m := range []*fieldmark.Mission{&m, &held, &done} {
 			fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
@@ -169,7 +172,8 @@ func TestSLAPolicies(t *testing.T) {
 		defer stop()
 		time.Sleep(10 * time.Second)
 		longer := strings.Replace(minutes, `"onsiteMinutes":8`, `"onsiteMinutes":80`, 1)
-		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/policies/MEDIUM", key: fx.admin, body: longer}, nil)
+		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/policies/MEDIUM", key: fx.admin, body: longer},
+			nil)
 		time.Sleep(5 * time.Second)
 		for _, m := range []fieldmark.Mission{m, held} {
 			if c, _ := fx.slaTimer(m.ID, fieldmark.SLAOnsite); c.TargetMinutes != 80 ||
@@ -189,7 +193,8 @@ func TestSLAPolicies(t *testing.T) {
 		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/policies/MEDIUM", key: fx.admin,
 			body: strings.Replace(longer,
 				"24x7", "around", 1)}, nil)
-		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/calendars/around", key: fx.admin, body: night}, nil)
+		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/calendars/around", key: fx.admin, body: night},
+			nil)
 		time.Sleep(5 * time.Second)
 		if c, _ := fx.slaTimer(m.ID, fieldmark.SLAOnsite); c.DueAt.String() != "2000-01-02T01:20:00.000Z" {
 			t.Errorf("with a holiday today: %+v", c)
@@ -229,10 +234,12 @@ func TestSLALimits(t *testing.T) {
 		{policy, strings.Replace(minutes, "WEATHER", "weather", 1), "/pausesSla/0 pattern"},
 		{policy, strings.Replace(minutes, `"responseMinutes":4`, `"responseMinutes":0`, 1), "/responseMinutes range"},
 		{policy, strings.Replace(minutes, "{", `{"priority":"LOW",`, 1), "/priority unknown_field"},
-		{calendar, `{"timeZone":"Mars/Olympus","hours":[{"days":["MON"],"from":"08:00","to":"18:00"}]}`, "/timeZone enum"},
+		{calendar, `{"timeZone":"Mars/Olympus","hours":[{"days":["MON"],"from":"08:00","to":"18:00"}]}`,
+			"/timeZone enum"},
 		{calendar, `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"08:00"}]}`, "/hours/0/to range"},
 		{calendar, `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"8","to":"18:00"}]}`, "/hours/0/from pattern"},
-		{calendar, `{"timeZone":"UTC","hours":[{"days":["MOON"],"from":"08:00","to":"18:00"}]}`, "/hours/0/days/0 enum"},
+		{calendar, `{"timeZone":"UTC","hours":[{"days":["MOON"],"from":"08:00","to":"18:00"}]}`,
+			"/hours/0/days/0 enum"},
 		{calendar,
 			`{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"18:00"}],"holidays":[{"date":"02-30"}]}`,
 			"/holidays/0/date format"},

@@ -160,7 +160,8 @@ func TestTransitions(t *testing.T) {
 		{"everything",
 			`{"status":"LOST","reason":{"code":"no good"},"scheduled":{"start":"2026-01-02T00:00:00Z",` +
 				`"end":"2026-01-01T00:00:00Z"},"assignee":{},"x":1}`, key, 422,
-			fieldmark.CodeValidationFailed, "/assignee/id required, /reason/code pattern, /scheduled/end range, /status " +
+			fieldmark.CodeValidationFailed, "/assignee/id required, /reason/code pattern, /scheduled/end range, " +
+				"/status " +
 				"enum, /x unknown_field"},
 		{"another account's", `{"status":"SCHEDULED"}`, fx.key("other", fieldmark.ScopeMissionOperate), 404,
 			fieldmark.CodeNotFound, ""},
@@ -196,7 +197,8 @@ func TestCancel(t *testing.T) {
 		{nil, "{}", 200, nil},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE"}, why, 200, &fieldmark.Reason{Code: "LATE_CANCEL",
 			Text: "CUSTOMER: not needed"}},
-		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE", "ON_HOLD"}, "", 200, &fieldmark.Reason{Code: "LATE_CANCEL"}},
+		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE", "ON_HOLD"}, "", 200,
+			&fieldmark.Reason{Code: "LATE_CANCEL"}},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "UNABLE_TO_COMPLETE"}, `{"reason":{"code":"CUSTOMER"}}`,
 			200, &fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER"}},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "COMPLETED"}, why, 409, nil},
@@ -307,7 +309,8 @@ func TestEdit(t *testing.T) {
 		{"half a window", `{"window":{"earliest":null}}`, "/window required", 422},
 		{"window backwards", `{"window":{"latest":"2025-01-01T00:00:00Z"}}`, "/window/latest range", 422},
 		{"not an object", `[]`, " format", 422},
-		{"metadata that grows too large", `{"metadata":{"x":"` + strings.Repeat("x", 16<<10) + `"}}`, "/metadata too_long",
+		{"metadata that grows too large", `{"metadata":{"x":"` + strings.Repeat("x", 16<<10) + `"}}`,
+			"/metadata too_long",
 			422},
 		{"no JSON", `{`, "", 400},
 		{"twice", `{"labels":{"a":"1","a":"2"}}`, "", 400},
@@ -345,13 +348,15 @@ func TestIfMatch(t *testing.T) {
 		{method: "POST", path: path + "/cancel"},
 	} {
 		a.key, a.body = key, strings.ReplaceAll(a.body, "%d", fmt.Sprint(i))
-		for _, stale := range []string{`"99"`, fmt.Sprintf(`W/"%d"`, version), fmt.Sprint(version), `"x"`, "", `"98", "99"`,
+		for _, stale := range []string{`"99"`, fmt.Sprintf(`W/"%d"`, version), fmt.Sprint(version), `"x"`, "",
+			`"98", "99"`,
 			fmt.Sprintf(`"+%d"`, version),
 			fmt.Sprintf(`"%d.5"`, version), fmt.Sprintf(`"%d.0"`, version), fmt.Sprintf(`"0%d"`, version)} {
 			a.header = map[string]string{"If-Match": stale}
 			rec := fx.send(a)
 			if p := fx.problem(rec); rec.Code != 412 || p.Code != fieldmark.CodeVersionMismatch {
-				t.Errorf("%s %s at version %d with If-Match %q: %d %s, want 412", a.method, a.path, version, stale, rec.Code,
+				t.Errorf("%s %s at version %d with If-Match %q: %d %s, want 412", a.method, a.path, version, stale,
+					rec.Code,
 					p.Code)
 			}
 		}
@@ -363,7 +368,8 @@ func TestIfMatch(t *testing.T) {
 		rec := fx.mustSend(200, a, &now)
 		version++
 		if now.Version != version || rec.Header().Get("ETag") != fmt.Sprintf(`"%d"`, version) {
-			t.Errorf("%s %s: version %d, ETag %s, want %d", a.method, a.path, now.Version, rec.Header().Get("ETag"), version)
+			t.Errorf("%s %s: version %d, ETag %s, want %d", a.method, a.path, now.Version, rec.Header().Get("ETag"),
+				version)
 		}
 	}
 }

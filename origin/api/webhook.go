@@ -191,7 +191,8 @@ func describeEvents() (document, error) {
 		if err != nil {
 			return document{}, err
 		}
-		types = append(types, fieldmark.EventTypeInfo{Type: k.Type, Description: k.Summary, Schema: text, Example: example})
+		types = append(types, fieldmark.EventTypeInfo{Type: k.Type, Description: k.Summary, Schema: text,
+			Example: example})
 	}
 	b, err := encode(list(types))
 	if err != nil {

@@ -56,7 +56,8 @@ func TestWebhookEndpoints(t *testing.T) {
 		"events":["mission.*","sla.breached"],"payload":"thin","ordering":"mission",
 		"rateLimit":5,"headers":{"X-Tenant":"seven"},"auth":{"kind":"basic","username":"u","password":"hush"},
 		"retry":{"schedule":"quick"},"signing":"v1a","paused":true}`, receiver.URL)}, &e)
-	if e.State != fieldmark.EndpointPaused || e.Headers["X-Tenant"] != fieldmark.HiddenValue || e.Auth.Username != "u" ||
+	if e.State != fieldmark.EndpointPaused || e.Headers["X-Tenant"] != fieldmark.HiddenValue ||
+		e.Auth.Username != "u" ||
 		strings.Contains(rec.Body.String(), "hush") ||
 		!strings.HasPrefix(e.Secret, "whsk_") || !strings.HasPrefix(e.PublicKey, "whpk_") || e.MaxInFlight != 8 {
 		t.Errorf("created %s", rec.Body)
@@ -101,7 +102,8 @@ func TestWebhookEndpoints(t *testing.T) {
 	if !strings.HasPrefix(rotated.Secret, "whsec_") || len(rotated.OldSecretsUntil) != 1 {
 		t.Errorf("rotated %+v", rotated)
 	}
-	fx.mustSend(200, request{method: "POST", path: one + "/rotate-secret", key: manager}, &rotated) // as it was, and a day
+	// as it was, and a day
+	fx.mustSend(200, request{method: "POST", path: one + "/rotate-secret", key: manager}, &rotated)
 	if !strings.HasPrefix(rotated.Secret, "whsec_") || len(rotated.OldSecretsUntil) != 2 {
 		t.Errorf("rotated without a body %+v", rotated)
 	}

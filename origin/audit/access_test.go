@@ -166,12 +166,18 @@ func TestSitemap(t *testing.T) {
 		{"cut off", at("", web{"/sitemap.xml": xml("<urlset>" + a + "<url><loc>https")}), all("1", "0", "1")},
 		{"unescaped ampersand", at("", web{"/sitemap.xml": xml("<urlset>" + a +
 			"<url><loc>https://example.com/?a&b=1</loc></url></urlset>")}), all("1", "0", "1")},
-		{"index", at("", web{"/sitemap.xml": xml("<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>"), "/1.xml": xml("<urlset>" + a + "</urlset>")}), all("1", "1", "1")},
+		{"index", at("", web{"/sitemap.xml": xml(
+			"<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>"),
+			"/1.xml": xml("<urlset>" + a + "</urlset>")}), all("1", "1", "1")},
 		{"index of an index is not followed", at("",
-			web{"/sitemap.xml": xml("<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>"),
+			web{"/sitemap.xml": xml(
+				"<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>"),
 				"/1.xml": xml("<sitemapindex><sitemap><loc>https://example.com/2.xml</loc></sitemap></sitemapindex>"),
 				"/2.xml": xml("<urlset>" + a + "</urlset>")}), all("1", "1", "unknown")},
-		{"index with a dead child", at("", web{"/sitemap.xml": xml("<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>")}), all("1", "0", "unknown")},
+		{"index with a dead child",
+			at("", web{"/sitemap.xml": xml(
+				"<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>")}),
+			all("1", "0", "unknown")},
 		{"too many addresses", at("", web{"/sitemap.xml": xml("<urlset>" + strings.Repeat(a, 50_001) + "</urlset>")}),
 			all("1", "0", "1")},
 		{"latin-1", at("", web{"/sitemap.xml": xml(`<?xml version="1.0" encoding="ISO-8859-1"?><urlset>` + a +

@@ -57,7 +57,8 @@ var registry = []crawler{
 
 	// These fetch for people too, but their documentation does not say how they use
 	// robots.txt, or says that they may ignore it.
-	{"Google", "Google-Agent", roleFetch, "", "https://developers.google.com/search/docs/crawling-indexing/google-user-triggered-fetchers", verifiedOn},
+	{"Google", "Google-Agent", roleFetch, "",
+		"https://developers.google.com/search/docs/crawling-indexing/google-user-triggered-fetchers", verifiedOn},
 	{"Meta", "meta-externalfetcher", roleFetch, "",
 		"https://developers.facebook.com/docs/sharing/webmasters/web-crawlers", verifiedOn},
 

@@ -12,19 +12,29 @@ func TestOrganization(t *testing.T) {
 	const none = "org.name 0"
 	runFacts(t, []factTest{
 		{"nothing", one("", "x"), []string{none, "org.url 0", "sameas.reference 0", "sameas.profiles 0"}},
-		{"all fields", one(ld(`{"@context":"https://schema.org","@type":"Organization","name":"Example","url":"https://example.com","logo":{"@type":"ImageObject","url":"/l.png"},"description":"We do.","address":{"@type":"PostalAddress","addressLocality":"Wien"}}`), "x"),
+		{"all fields", one(ld(
+			`{"@context":"https://schema.org","@type":"Organization","name":"Example","url":"https://example.com","logo":{"@type":"ImageObject","url":"/l.png"},"description":"We do.","address":{"@type":"PostalAddress","addressLocality":"Wien"}}`), "x"),
 			[]string{"org.name 1", "org.url 1", "org.logo 1", "org.description 1", "org.contact 1"}},
-		{"in a graph", one(ld(`{"@context":"https://schema.org","@graph":[{"@type":"WebSite","name":"x"},{"@type":["Organization","Brand"],"name":"Example"}]}`), "x"), []string{"org.name 1", "org.url 0"}},
-		{"several types and prefixes", one(ld(`{"@type":["schema:Thing","http://schema.org/LocalBusiness"],"schema:name":"Example","schema:telephone":"1"}`), "x"), []string{"org.name 1", "org.contact 1", "schema.typed 0"}},
-		{"as a publisher", one(ld(`{"@type":"WebSite","name":"x","publisher":{"@type":"Organization","name":"Example GmbH","url":"https://example.com/"}}`), "x"), []string{"org.name 1", "org.url 1"}},
-		{"a customer", one(ld(`{"@type":"Review","author":{"@type":"Organization","name":"Some Client","url":"https://client.example/"}}`), "x"), []string{none}},
-		{"another name, this domain", one(ld(`{"@type":"Organization","name":"Holding","url":"https://www.example.com/"}`), "x"), []string{"org.name 1"}},
-		{"broken script beside a good one", one(ld(`{"@type":"Organization",`)+ld(`{"@type":"Organization","name":"Example"}`), "x"), []string{"org.name 1"}},
+		{"in a graph", one(ld(
+			`{"@context":"https://schema.org","@graph":[{"@type":"WebSite","name":"x"},{"@type":["Organization","Brand"],"name":"Example"}]}`), "x"), []string{"org.name 1", "org.url 0"}},
+		{"several types and prefixes",
+			one(ld(`{"@type":["schema:Thing","http://schema.org/LocalBusiness"],"schema:name":"Example","schema:telephone":"1"}`), "x"), []string{"org.name 1", "org.contact 1", "schema.typed 0"}},
+		{"as a publisher", one(ld(
+			`{"@type":"WebSite","name":"x","publisher":{"@type":"Organization","name":"Example GmbH","url":"https://example.com/"}}`), "x"), []string{"org.name 1", "org.url 1"}},
+		{"a customer", one(ld(
+			`{"@type":"Review","author":{"@type":"Organization","name":"Some Client","url":"https://client.example/"}}`), "x"), []string{none}},
+		{"another name, this domain",
+			one(ld(`{"@type":"Organization","name":"Holding","url":"https://www.example.com/"}`), "x"),
+			[]string{"org.name 1"}},
+		{"broken script beside a good one",
+			one(ld(`{"@type":"Organization",`)+ld(`{"@type":"Organization","name":"Example"}`), "x"),
+			[]string{"org.name 1"}},
 		{"wrapped in a comment", one(ld("<!--\n{\"@type\":\"Organization\",\"name\":\"Example\"}\n-->"), "x"),
 			[]string{"org.name 1"}},
 		{"wrapped in CDATA", one(ld("//<![CDATA[\n{\"@type\":\"Organization\",\"name\":\"Example\"}\n//]]>"), "x"),
 			[]string{"org.name 1"}},
-		{"raw line feeds and a semicolon", one(ld("{\"@type\":\"Organization\",\"name\":\"Exam\tple\",\"description\":\"a\nb\",\"alternateName\":\"Example\"};"), "x"), []string{"org.description 1"}},
+		{"raw line feeds and a semicolon",
+			one(ld("{\"@type\":\"Organization\",\"name\":\"Exam\tple\",\"description\":\"a\nb\",\"alternateName\":\"Example\"};"), "x"), []string{"org.description 1"}},
 		{"byte order mark", one(ld("\uFEFF{\"@type\":\"Organization\",\"name\":\"Example\"}"), "x"),
 			[]string{"org.name 1"}},
 		{"nested too deep", one(ld(`{"@type":"Organization","name":"Example","x":`+repeat(`{"y":`, 40)+`1`+repeat(`}`,
@@ -36,10 +46,14 @@ func TestOrganization(t *testing.T) {
 			[]string{"org.name 1", "org.url 1", "org.logo 1", "org.description 1", "org.contact 1",
 				"sameas.profiles 1"}},
 		{"spread over pages", web{"/": html(ld(`{"@type":"Organization","name":"Example"}`),
-			"<a href=/about>About</a>"), "/about": html(ld(`{"@type":"Organization","name":"Example","description":"We do."}`), "x")}, []string{"org.name 1", "org.description 1"}},
+			"<a href=/about>About</a>"),
+			"/about": html(ld(`{"@type":"Organization","name":"Example","description":"We do."}`), "x")},
+			[]string{"org.name 1", "org.description 1"}},
 		{"profiles", one(ld(`{"@type":"Organization","name":"Example","sameAs":["https://en.wikipedia.org/wiki/Example","https://x.com/e","https://www.linkedin.com/company/e","https://linkedin.com/e2","https://unknown.example/e","not a url"]}`), "x"),
 			[]string{"sameas.reference 1", "sameas.profiles 2"}},
-		{"one profile as text", one(ld(`{"@type":"Organization","name":"Example","sameAs":"https://www.wikidata.org/wiki/Q1"}`), "x"), []string{"sameas.reference 1", "sameas.profiles 0"}},
+		{"one profile as text",
+			one(ld(`{"@type":"Organization","name":"Example","sameAs":"https://www.wikidata.org/wiki/Q1"}`), "x"),
+			[]string{"sameas.reference 1", "sameas.profiles 0"}},
 	})
 }
 
@@ -106,7 +120,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("name.coherence of %q in %q = %s, want %s", tt.brand, tt.title, got, want)
 		}
 	}
-	site := web{"/": html(`<title>Example</title><meta property="og:site_name" content="Something">`+ld(`{"@type":"WebSite","name":"Example"}`), "x"), "/llms.txt": text("# Other\n")}
+	site := web{"/": html(`<title>Example</title><meta property="og:site_name" content="Something">`+
+		ld(`{"@type":"WebSite","name":"Example"}`), "x"), "/llms.txt": text("# Other\n")}
 	if got := say(site.audit(t), "name.coherence"); got != "0.5" {
 		t.Errorf("name.coherence of two places in four = %s, want 0.5", got)
 	}

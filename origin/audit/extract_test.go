@@ -13,7 +13,8 @@ func TestMainText(t *testing.T) {
 	runFacts(t, []factTest{
 		{"main element", one("", frame+"<main>"+words(12)+"</main>"), []string{"home.words 12"}},
 		{"role main", one("", frame+"<div role=main>"+words(12)+"</div>"), []string{"home.words 12"}},
-		{"articles", one("", frame+"<article><header><h1>Big News</h1></header>"+words(10)+"</article><article>"+words(5)+"</article>"), []string{"home.words 17"}},
+		{"articles", one("", frame+"<article><header><h1>Big News</h1></header>"+words(10)+"</article><article>"+
+			words(5)+"</article>"), []string{"home.words 17"}},
 		{"densest part", one("", frame+"<div><div>"+strings.Repeat("<p>"+words(10)+"</p>",
 			5)+"</div></div><div><a href=/x>linked words</a></div>"), []string{"home.words 50"}},
 		{"two parts", one("", "<div><p>"+words(75)+"</p></div><div><p>"+words(25)+"</p></div>"),
@@ -21,7 +22,8 @@ func TestMainText(t *testing.T) {
 		{"menus by name", one("", "<main><div class='menu main-menu'><a href=/a>a</a> <a href=/b>b</a></div><ul "+
 			"id=topNav><li><a href=/c>c</a></ul><div class=breadcrumbs><a href=/d>d</a> / <a href=/e>e and its "+
 			"kind</a></div><p>"+words(10)+"</p></main>"), []string{"home.words 10"}},
-		{"menus of dishes", one("", "<main><div class=menu><a href=/a>Soup</a> of the day with bread</div><p>"+words(3)+"</p></main>"), []string{"home.words 9"}},
+		{"menus of dishes", one("", "<main><div class=menu><a href=/a>Soup</a> of the day with bread</div><p>"+words(3)+
+			"</p></main>"), []string{"home.words 9"}},
 		{"a body called a menu", web{"/": {body: "<html><body class='menu'><main><h1>A</h1><a href=/a>one</a> <a " +
 			"href=/b>two, in some more words</a></main></body></html>"}}, []string{"home.words 7"}},
 		{"a summary beside the text", one("", "<main><div class=sidebar><a href=/a>one</a> <a "+
@@ -29,9 +31,12 @@ func TestMainText(t *testing.T) {
 		{"empty main element", one("", frame+"<main></main><div>"+words(40)+"</div>"), []string{"home.words 40"}},
 		{"not text", one("", "<main>"+words(5)+"<script>var words = 1</script><style>p{}</style><template>t "+
 			"t</template><noscript>enable "+
-			"scripts</noscript><svg><text>x</text></svg><select><option>o</select><button>Go on</button></main>"), []string{"home.words 5"}},
-		{"hidden", one("", `<main>`+words(5)+`<p hidden>a b</p><p style="color:red; display : NONE">c</p><p style="visibility:hidden!important">d</p><p aria-hidden=true>e</p><p style="font-size:0px">f</p><p style="opacity: 0.0">g</p></main>`), []string{"home.words 5"}},
-		{"shown after all", one("", `<main><p style="display:inline-block;opacity:0.9;font-size:10px">`+words(5)+`</p></main>`), []string{"home.words 5"}},
+			"scripts</noscript><svg><text>x</text></svg><select><option>o</select><button>Go on</button></main>"),
+			[]string{"home.words 5"}},
+		{"hidden", one("", `<main>`+words(5)+
+			`<p hidden>a b</p><p style="color:red; display : NONE">c</p><p style="visibility:hidden!important">d</p><p aria-hidden=true>e</p><p style="font-size:0px">f</p><p style="opacity: 0.0">g</p></main>`), []string{"home.words 5"}},
+		{"shown after all", one("", `<main><p style="display:inline-block;opacity:0.9;font-size:10px">`+words(5)+
+			`</p></main>`), []string{"home.words 5"}},
 		{"marks are no words", one("", "<main>one – two — three … 4 &amp; !</main>"), []string{"home.words 4"}},
 		{"words of two parts", one("", "<main>l'outil état-nation l’été</main>"), []string{"home.words 3"}},
 		{"parts of a word", one("", "<main><b>A</b>lpen<i>glow</i><p>next</p>line</main>"), []string{"home.words 3"}},
@@ -41,7 +46,8 @@ func TestMainText(t *testing.T) {
 		{"Korean", one("", "<main>안녕하세요 여러분</main>"), []string{"home.words 2"}},
 		{"Arabic", one("", "<main>مرحبا بكم في موقعنا</main>"), []string{"home.words 4"}},
 		{"Hebrew", one("", "<main>ברוכים הבאים לאתר</main>"), []string{"home.words 3"}},
-		{"app shell", one("<title>App</title>", `<div id=root></div><script src=/app.js></script><noscript>You need to enable JavaScript to run this app.</noscript>`), []string{"home.words 0", "page.early_text 0", "headings.good 0", "quote.spans 0"}},
+		{"app shell", one("<title>App</title>",
+			`<div id=root></div><script src=/app.js></script><noscript>You need to enable JavaScript to run this app.</noscript>`), []string{"home.words 0", "page.early_text 0", "headings.good 0", "quote.spans 0"}},
 	})
 }
 
@@ -187,7 +193,9 @@ func TestWeight(t *testing.T) {
 		{"late", one("<style>"+strings.Repeat("a{}", 50_000)+"</style>",
 			"<main>Here the text of the page begins "+words(20)+"</main>"), []string{"page.light 1",
 			"page.early_text 0"}},
-		{"late, and announced by the title", one("<title>Here the text of the page begins</title><style>"+strings.Repeat("a{}", 50_000)+"</style>", "<main><h1>Here the text of the page begins</h1>"+words(20)+"</main>"), []string{"page.early_text 0"}},
+		{"late, and announced by the title",
+			one("<title>Here the text of the page begins</title><style>"+strings.Repeat("a{}", 50_000)+"</style>",
+				"<main><h1>Here the text of the page begins</h1>"+words(20)+"</main>"), []string{"page.early_text 0"}},
 		{"entities", one("", "<main>R&amp;D &eacute;t&eacute; is where we begin "+words(20)+"</main>"),
 			[]string{"page.early_text 1"}},
 	})

@@ -14,7 +14,8 @@ func TestRefresh(t *testing.T) {
 		follow     bool
 	}{
 		{"at once", `<meta http-equiv="refresh" content="0; url=/en/">`, true},
-		{"in capitals, in quotes", `<title>x</title><META HTTP-EQUIV=Refresh CONTENT="0;URL='https://example.com/en/#top'">`, true},
+		{"in capitals, in quotes",
+			`<title>x</title><META HTTP-EQUIV=Refresh CONTENT="0;URL='https://example.com/en/#top'">`, true},
 		{"by a comma, without url=", `<meta http-equiv=refresh content=" 0 , /en/ ">`, true},
 		{"by space", `<meta http-equiv=refresh content="0 /en/">`, true},
 		{"part of a second", `<meta http-equiv=refresh content="0.5;url=/en/">`, true},

@@ -161,7 +161,8 @@ func (c *Client) PutAccount(ctx context.Context, id string, r fieldmark.AccountR
 
 // AuditLog returns the newest entries of the audit log.
 func (c *Client) AuditLog(ctx context.Context, limit int) ([]fieldmark.AuditEntry, error) {
-	list, err := get[fieldmark.List[fieldmark.AuditEntry]](ctx, c, "audit-log", url.Values{"limit": {strconv.Itoa(limit)}})
+	list, err := get[fieldmark.List[fieldmark.AuditEntry]](ctx, c, "audit-log",
+		url.Values{"limit": {strconv.Itoa(limit)}})
 	return list.Data, err
 }
 

@@ -124,7 +124,8 @@ func (c *Client) do(ctx context.Context, r call, out any) (http.Header, error) {
 			return err
 		}
 		if err := json.Unmarshal(body, out); err != nil {
-			return &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("decode the origin's response: %w", err)}
+			return &fieldmark.Error{Code: fieldmark.CodeInternal,
+				Err: fmt.Errorf("decode the origin's response: %w", err)}
 		}
 		return nil
 	})
@@ -202,7 +203,8 @@ func (c *Client) checkOrigin(ctx context.Context) error {
 	case resp.StatusCode >= http.StatusInternalServerError:
 		return responseError(resp) // it may be an origin that is unavailable
 	default:
-		return fmt.Errorf("%s is not a Fieldmark origin: it answered %s to a request for events; the node token was not sent",
+		return fmt.Errorf("%s is not a Fieldmark origin: it answered %s to a request for events; the node token was "+
+			"not sent",
 			c.base, resp.Status)
 	}
 	c.verified.Store(true)
@@ -253,8 +255,9 @@ func readAll(r io.Reader, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(b)) > limit {
-		return nil, &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("the origin's response exceeds %d bytes",
-			limit)}
+		return nil, &fieldmark.Error{Code: fieldmark.CodeInternal,
+			Err: fmt.Errorf("the origin's response exceeds %d bytes",
+				limit)}
 	}
 	return b, nil
 }

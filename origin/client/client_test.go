@@ -101,7 +101,8 @@ func TestEdgeCalls(t *testing.T) {
 		t.Errorf("after the last page: %v, more %t, %v; want a b c and no more", slugs, more, err)
 	}
 	enough := errors.New("enough")
-	if _, _, err := c.BrandStates(ctx, "", 2, false, func(fieldmark.BrandState) error { return enough }); err != enough {
+	if _, _, err := c.BrandStates(ctx, "", 2, false,
+		func(fieldmark.BrandState) error { return enough }); err != enough {
 		t.Errorf("stopped by the caller: %v, want its own error", err)
 	}
 	page, err := c.Events(ctx, fieldmark.EventCursor{Number: 2}, 0)
@@ -113,8 +114,9 @@ func TestEdgeCalls(t *testing.T) {
 func TestAdminCalls(t *testing.T) {
 	ctx := t.Context()
 	service, c, _ := start(t)
-	m, _, err := service.Missions.Create(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
-		Title: "t"})
+	m, _, err := service.Missions.Create(ctx, access.DefaultAccount,
+		fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
+			Title: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,8 +172,9 @@ func TestAdminCalls(t *testing.T) {
 func TestProblemsComeBack(t *testing.T) {
 	ctx := t.Context()
 	service, c, server := start(t)
-	m, _, err := service.Missions.Create(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
-		Title: "t"})
+	m, _, err := service.Missions.Create(ctx, access.DefaultAccount,
+		fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
+			Title: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}

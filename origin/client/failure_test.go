@@ -54,16 +54,18 @@ func TestRetry(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			attempts := 0
-			c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response,
-				error) {
-				attempts++
-				if attempts <= len(tt.failures) {
-					return nil, tt.failures[attempts-1]
-				}
-				return answer(200, "application/json", `{"name":"m"}`), nil
-			})})
+			c := dial(t, client.Config{BaseURL: "http://origin.test",
+				Transport: roundTrip(func(*http.Request) (*http.Response,
+					error) {
+					attempts++
+					if attempts <= len(tt.failures) {
+						return nil, tt.failures[attempts-1]
+					}
+					return answer(200, "application/json", `{"name":"m"}`), nil
+				})})
 			err := tt.call(t.Context(), c)
-			if attempts != tt.attempts || (err == nil) != (tt.want == "") || err != nil && !fieldmark.IsCode(err, tt.want) {
+			if attempts != tt.attempts || (err == nil) != (tt.want == "") ||
+				err != nil && !fieldmark.IsCode(err, tt.want) {
 				t.Errorf("%d attempts and %v, want %d and %q", attempts, err, tt.attempts, tt.want)
 			}
 		})
@@ -90,7 +92,8 @@ func TestSilence(t *testing.T) {
 			call func(context.Context) error
 			want time.Duration
 		}{
-			{"an ordinary call", func(ctx context.Context) error { _, err := c.ModulePlan(ctx); return err }, 15 * time.Second},
+			{"an ordinary call", func(ctx context.Context) error { _, err := c.ModulePlan(ctx); return err },
+				15 * time.Second},
 			{"a poll", func(ctx context.Context) error {
 				_, err := c.Events(ctx, fieldmark.EventCursor{}, 25*time.Second)
 				return err
@@ -119,7 +122,8 @@ func TestSilence(t *testing.T) {
 // TestBadAnswers feeds what an origin would never say.
 func TestBadAnswers(t *testing.T) {
 	each := func(c *client.Client) error {
-		_, _, err := c.BrandStates(context.Background(), "", 100, false, func(fieldmark.BrandState) error { return nil })
+		_, _, err := c.BrandStates(context.Background(), "", 100, false,
+			func(fieldmark.BrandState) error { return nil })
 		return err
 	}
 	one := func(c *client.Client) error { _, err := c.ModulePlan(context.Background()); return err }
@@ -134,7 +138,8 @@ func TestBadAnswers(t *testing.T) {
 		{"lines", each, answer(200, "application/x-ndjson", line+"\n"+line), ""},
 		{"long line", each, answer(200, "application/x-ndjson", `{"factsDigest":"`+strings.Repeat("x",
 			200<<10)+"\"}\n"+line), ""},
-		{"cut off in a line", each, answer(200, "application/x-ndjson", line+`{"brand":`), fieldmark.CodeOriginUnavailable},
+		{"cut off in a line", each, answer(200, "application/x-ndjson", line+`{"brand":`),
+			fieldmark.CodeOriginUnavailable},
 		{"endless line", each, answer(200, "application/x-ndjson", strings.Repeat("x", 2<<20)), fieldmark.CodeInternal},
 		{"not JSON in a line", each, answer(200, "application/x-ndjson", "x\n"), fieldmark.CodeInternal},
 		{"endless answer", one, answer(200, "application/json", strings.Repeat(" ", 9<<20)), fieldmark.CodeInternal},
@@ -143,15 +148,17 @@ func TestBadAnswers(t *testing.T) {
 			fieldmark.CodeInternal},
 		{"a proxy without origin", one, answer(502, "text/html", "<html>"), fieldmark.CodeOriginUnavailable},
 		{"a proxy out of patience", one, answer(504, "text/html", "<html>"), fieldmark.CodeTimeout},
-		{"a problem of another product", one, answer(400, fieldmark.ProblemType, `{"title":"x"}`), fieldmark.CodeInternal},
+		{"a problem of another product", one, answer(400, fieldmark.ProblemType, `{"title":"x"}`),
+			fieldmark.CodeInternal},
 		{"a redirect", one, answer(302, "text/html", ""), fieldmark.CodeInternal},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response,
-				error) {
-				return tt.answer, nil
-			})})
+			c := dial(t, client.Config{BaseURL: "http://origin.test",
+				Transport: roundTrip(func(*http.Request) (*http.Response,
+					error) {
+					return tt.answer, nil
+				})})
 			err := tt.call(c)
 			if (err == nil) != (tt.want == "") || err != nil && !fieldmark.IsCode(err, tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)

@@ -106,7 +106,8 @@ func (c *Client) brandStates(
 		return eachLine(resp.Body, func(line []byte) error {
 			var state fieldmark.BrandState
 			if err := json.Unmarshal(line, &state); err != nil {
-				return &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("decode a brand's state: %w", err)}
+				return &fieldmark.Error{Code: fieldmark.CodeInternal,
+					Err: fmt.Errorf("decode a brand's state: %w", err)}
 			}
 			if stop = fn(state); stop != nil {
 				return stop
@@ -187,7 +188,8 @@ func (c *Client) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
 
 // ReportNode reports the state of an edge.
 func (c *Client) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
-	_, err := c.do(ctx, call{method: http.MethodPost, path: fieldmark.PathInternalNodes, token: c.nodeToken, body: r}, nil)
+	_, err := c.do(ctx, call{method: http.MethodPost, path: fieldmark.PathInternalNodes, token: c.nodeToken, body: r},
+		nil)
 	return err
 }
 
@@ -211,7 +213,8 @@ func (c *Client) internal(path string) call {
 func readAsOf(h http.Header) (int64, error) {
 	asOf, err := strconv.ParseInt(h.Get(fieldmark.HeaderAsOf), 10, 64)
 	if err != nil || asOf < 0 {
-		return 0, &fieldmark.Error{Code: fieldmark.CodeInternal, Err: errors.New("the origin's response has no event number")}
+		return 0, &fieldmark.Error{Code: fieldmark.CodeInternal,
+			Err: errors.New("the origin's response has no event number")}
 	}
 	return asOf, nil
 }

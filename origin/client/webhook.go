@@ -97,7 +97,8 @@ func (c *Client) Delivery(ctx context.Context, endpoint, id string) (fieldmark.D
 
 // Resend resends a message.
 func (c *Client) Resend(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
-	return post[fieldmark.DeliveryRecord](ctx, c, endpointPath(endpoint, "/deliveries/"+url.PathEscape(id)+"/resend"), nil)
+	return post[fieldmark.DeliveryRecord](ctx, c, endpointPath(endpoint, "/deliveries/"+url.PathEscape(id)+"/resend"),
+		nil)
 }
 
 func endpointPath(id, rest string) string { return "webhooks/" + url.PathEscape(id) + rest }

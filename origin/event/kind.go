@@ -17,71 +17,120 @@ type Kind struct {
 	Example any    // example data; its Go type defines the schema
 }
 
-// Kinds returns every event type that endpoints can subscribe to, in the
-// order of the documentation. A new event type is a row here.
+// Kinds returns every event type that endpoints can subscribe to, in the order of the
+// documentation. A new event type is a row in one of the functions below.
 func Kinds() []Kind {
-	at := exampleTime
+	return slices.Concat(missionKinds(), slaKinds(), paymentKinds(), serviceKinds())
+}
+
+func missionKinds() []Kind {
 	mission := func(t fieldmark.EventType, status fieldmark.MissionStatus, summary string) Kind {
 		m := exampleMission(status)
 		return Kind{t, summary, m.ID, m}
 	}
-	notice := fieldmark.EndpointNotice{
-		EndpointID: "whk_06m7xv8e0w3v3ac3zvc1h0gmw4", URL: "https://receiver.example/fieldmark", State: fieldmark.EndpointEnabled,
-		FailingSince: exampleTime, LastError: "answered 503",
-	}
-	subject := fieldmark.SLASubject{ID: exampleID, ExternalID: "INC0012345", Source: "servicenow", Priority: fieldmark.PriorityHigh, Status: fieldmark.MissionDispatched,
-		Metric: fieldmark.SLAOnsite, Policy: string(fieldmark.PriorityHigh), Cycle: 1}
-	sla := func(t fieldmark.EventType, data any, summary string) Kind {
-		return Kind{t, summary, exampleID, data}
-	}
-	amount := fieldmark.Money{Value: 12_500, Currency: "EUR"}
-	payment := func(t fieldmark.EventType, from, to fieldmark.PaymentStatus, summary string) Kind {
-		return Kind{t, summary, "pay_06m7xv8e0w3v3ac3zvc1h0gmw4", fieldmark.PaymentChange{
-			PaymentID: "pay_06m7xv8e0w3v3ac3zvc1h0gmw4", MissionID: exampleID, ExternalID: "INC0012345", Source: "servicenow",
-			Direction: fieldmark.DirectionCharge, Status: to, PreviousStatus: from, Amount: &amount, DueAt: &at, Version: 2,
-		}}
-	}
-	rollback := fieldmark.ModuleRollback{
-		From: fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.1.0"}, To: fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0"},
-		Kind: "trap", Error: "unreachable", At: at,
-	}
-	disabled := notice
-	disabled.State, disabled.Reason = fieldmark.EndpointDisabled, "nothing was taken for 5 days"
 	return []Kind{
 		mission(fieldmark.EventMissionCreated, fieldmark.MissionNew, "A mission was created."),
 		mission(fieldmark.EventMissionScheduled, fieldmark.MissionScheduled, "A mission was scheduled."),
 		mission(fieldmark.EventMissionUnscheduled, fieldmark.MissionNew, "The schedule of a mission was removed."),
-		mission(fieldmark.EventMissionDispatched, fieldmark.MissionDispatched, "A mission was dispatched to a technician."),
+		mission(fieldmark.EventMissionDispatched, fieldmark.MissionDispatched,
+			"A mission was dispatched to a technician."),
 		mission(fieldmark.EventMissionEnRoute, fieldmark.MissionEnRoute, "The technician is on the way."),
 		mission(fieldmark.EventMissionStarted, fieldmark.MissionInProgress, "Work on site started."),
 		mission(fieldmark.EventMissionOnHold, fieldmark.MissionOnHold, "A mission was put on hold."),
 		mission(fieldmark.EventMissionResumed, fieldmark.MissionInProgress, "A mission on hold was resumed."),
 		mission(fieldmark.EventMissionCompleted, fieldmark.MissionCompleted, "The work was completed."),
 		mission(fieldmark.EventMissionReopened, fieldmark.MissionInProgress, "A completed mission was reopened."),
-		mission(fieldmark.EventMissionUnableToComplete, fieldmark.MissionUnableToComplete, "The work could not be completed."),
+		mission(fieldmark.EventMissionUnableToComplete, fieldmark.MissionUnableToComplete,
+			"The work could not be completed."),
 		mission(fieldmark.EventMissionCanceled, fieldmark.MissionCanceled, "A mission was canceled."),
 		mission(fieldmark.EventMissionClosed, fieldmark.MissionClosed, "A mission was closed."),
-		mission(fieldmark.EventMissionUpdated, fieldmark.MissionScheduled, "The content or the plan of a mission changed, but not its status."),
-		mission(fieldmark.EventMissionSourceResolved, fieldmark.MissionInProgress, "The source reports that the cause of a mission is resolved."),
-		sla(fieldmark.EventSLAAtRisk, fieldmark.SLAAtRiskEvent{SLASubject: subject, ThresholdPercent: 75, TargetMinutes: 240, ElapsedMinutes: 180, RemainingMinutes: 60, DueAt: &at}, "A threshold of an SLA target passed."),
-		sla(fieldmark.EventSLABreached, fieldmark.SLABreachedEvent{SLASubject: subject, TargetMinutes: 240, DueAt: &at, BreachedAt: &at}, "An SLA target was missed."),
-		sla(fieldmark.EventSLAMet, fieldmark.SLAMetEvent{SLASubject: subject, DueAt: &at, StoppedAt: &at, ElapsedMinutes: 200}, "An SLA target was met."),
-		sla(fieldmark.EventSLAPaused, fieldmark.SLAPausedEvent{SLASubject: subject, Reason: "WAITING_FOR_REQUESTER", PausedAt: &at}, "An SLA clock was paused."),
-		sla(fieldmark.EventSLAResumed, fieldmark.SLAResumedEvent{SLASubject: subject, ResumedAt: exampleTime, PausedMinutes: 30, DueAt: &at}, "An SLA clock was resumed."),
-		sla(fieldmark.EventSLAUpdated, fieldmark.SLAUpdatedEvent{SLASubject: subject, PreviousDueAt: &at, DueAt: &at, TargetMinutes: 120, Cause: "priority"}, "An SLA target changed."),
+		mission(fieldmark.EventMissionUpdated, fieldmark.MissionScheduled,
+			"The content or the plan of a mission changed, but not its status."),
+		mission(fieldmark.EventMissionSourceResolved, fieldmark.MissionInProgress,
+			"The source reports that the cause of a mission is resolved."),
+	}
+}
+
+func slaKinds() []Kind {
+	at := exampleTime
+	subject := fieldmark.SLASubject{ID: exampleID, ExternalID: "INC0012345", Source: "servicenow",
+		Priority: fieldmark.PriorityHigh, Status: fieldmark.MissionDispatched,
+		Metric: fieldmark.SLAOnsite, Policy: string(fieldmark.PriorityHigh), Cycle: 1}
+	sla := func(t fieldmark.EventType, data any, summary string) Kind {
+		return Kind{t, summary, exampleID, data}
+	}
+	return []Kind{
+		sla(fieldmark.EventSLAAtRisk, fieldmark.SLAAtRiskEvent{SLASubject: subject, ThresholdPercent: 75,
+			TargetMinutes: 240, ElapsedMinutes: 180, RemainingMinutes: 60, DueAt: &at},
+			"A threshold of an SLA target passed."),
+		sla(fieldmark.EventSLABreached, fieldmark.SLABreachedEvent{SLASubject: subject, TargetMinutes: 240, DueAt: &at,
+			BreachedAt: &at}, "An SLA target was missed."),
+		sla(fieldmark.EventSLAMet, fieldmark.SLAMetEvent{SLASubject: subject, DueAt: &at, StoppedAt: &at,
+			ElapsedMinutes: 200}, "An SLA target was met."),
+		sla(fieldmark.EventSLAPaused, fieldmark.SLAPausedEvent{SLASubject: subject, Reason: "WAITING_FOR_REQUESTER",
+			PausedAt: &at}, "An SLA clock was paused."),
+		sla(fieldmark.EventSLAResumed, fieldmark.SLAResumedEvent{SLASubject: subject, ResumedAt: exampleTime,
+			PausedMinutes: 30, DueAt: &at}, "An SLA clock was resumed."),
+		sla(fieldmark.EventSLAUpdated, fieldmark.SLAUpdatedEvent{SLASubject: subject, PreviousDueAt: &at, DueAt: &at,
+			TargetMinutes: 120, Cause: "priority"}, "An SLA target changed."),
+	}
+}
+
+func paymentKinds() []Kind {
+	at := exampleTime
+	amount := fieldmark.Money{Value: 12_500, Currency: "EUR"}
+	payment := func(t fieldmark.EventType, from, to fieldmark.PaymentStatus, summary string) Kind {
+		return Kind{t, summary, "pay_06m7xv8e0w3v3ac3zvc1h0gmw4", fieldmark.PaymentChange{
+			PaymentID: "pay_06m7xv8e0w3v3ac3zvc1h0gmw4", MissionID: exampleID, ExternalID: "INC0012345",
+			Source:    "servicenow",
+			Direction: fieldmark.DirectionCharge, Status: to, PreviousStatus: from, Amount: &amount, DueAt: &at,
+			Version: 2,
+		}}
+	}
+	return []Kind{
 		payment(fieldmark.EventPaymentDue, fieldmark.PaymentNone, fieldmark.PaymentDue, "A payment is due."),
-		payment(fieldmark.EventPaymentProcessing, fieldmark.PaymentDue, fieldmark.PaymentProcessing, "A payment is being processed."),
+		payment(fieldmark.EventPaymentProcessing, fieldmark.PaymentDue, fieldmark.PaymentProcessing,
+			"A payment is being processed."),
 		payment(fieldmark.EventPaymentPaid, fieldmark.PaymentProcessing, fieldmark.PaymentPaid, "A payment was paid."),
-		payment(fieldmark.EventPaymentFailed, fieldmark.PaymentProcessing, fieldmark.PaymentFailed, "A payment failed."),
+		payment(fieldmark.EventPaymentFailed, fieldmark.PaymentProcessing, fieldmark.PaymentFailed,
+			"A payment failed."),
 		payment(fieldmark.EventPaymentOverdue, fieldmark.PaymentDue, fieldmark.PaymentOverdue, "A payment is overdue."),
-		payment(fieldmark.EventPaymentRefunded, fieldmark.PaymentPaid, fieldmark.PaymentRefunded, "A payment was refunded, in full or in part."),
-		payment(fieldmark.EventPaymentCanceled, fieldmark.PaymentDue, fieldmark.PaymentCanceled, "A payment was canceled."),
-		{fieldmark.EventModuleRolledBack, "An edge rolled back to the previous scoring module.", "geo-readiness", rollback},
-		{fieldmark.EventWebhookFailing, "Deliveries to an endpoint keep failing; it will be disabled if this continues.", notice.EndpointID, notice},
-		{fieldmark.EventWebhookDisabled, "An endpoint was disabled; new messages are held.", disabled.EndpointID, disabled},
-		{fieldmark.EventKeyExpiring, "An API key expires in 14 or 3 days.", "key_06m7xv8e0w3v3ac3zvc1h0gmw4", fieldmark.KeyExpiring{KeyID: "key_06m7xv8e0w3v3ac3zvc1h0gmw4",
-			Name: "service desk", Prefix: "fm_live_AbC12xYz", ExpiresAt: fieldmark.At(at.Std().AddDate(0, 0, 14)), DaysLeft: 14}},
-		{fieldmark.EventPing, "A test message was requested.", notice.EndpointID, fieldmark.Ping{EndpointID: notice.EndpointID}},
+		payment(fieldmark.EventPaymentRefunded, fieldmark.PaymentPaid, fieldmark.PaymentRefunded,
+			"A payment was refunded, in full or in part."),
+		payment(fieldmark.EventPaymentCanceled, fieldmark.PaymentDue, fieldmark.PaymentCanceled,
+			"A payment was canceled."),
+	}
+}
+
+// serviceKinds are the events of modules, endpoints and keys.
+func serviceKinds() []Kind {
+	at := exampleTime
+	notice := fieldmark.EndpointNotice{
+		EndpointID: "whk_06m7xv8e0w3v3ac3zvc1h0gmw4", URL: "https://receiver.example/fieldmark",
+		State:        fieldmark.EndpointEnabled,
+		FailingSince: exampleTime, LastError: "answered 503",
+	}
+	rollback := fieldmark.ModuleRollback{
+		From: fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.1.0"},
+		To:   fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0"},
+		Kind: "trap", Error: "unreachable", At: at,
+	}
+	disabled := notice
+	disabled.State, disabled.Reason = fieldmark.EndpointDisabled, "nothing was taken for 5 days"
+	return []Kind{
+		{fieldmark.EventModuleRolledBack, "An edge rolled back to the previous scoring module.", "geo-readiness",
+			rollback},
+		{fieldmark.EventWebhookFailing,
+			"Deliveries to an endpoint keep failing; it will be disabled if this continues.", notice.EndpointID,
+			notice},
+		{fieldmark.EventWebhookDisabled, "An endpoint was disabled; new messages are held.", disabled.EndpointID,
+			disabled},
+		{fieldmark.EventKeyExpiring, "An API key expires in 14 or 3 days.", "key_06m7xv8e0w3v3ac3zvc1h0gmw4",
+			fieldmark.KeyExpiring{KeyID: "key_06m7xv8e0w3v3ac3zvc1h0gmw4",
+				Name: "service desk", Prefix: "fm_live_AbC12xYz", ExpiresAt: fieldmark.At(at.Std().AddDate(0, 0, 14)),
+				DaysLeft: 14}},
+		{fieldmark.EventPing, "A test message was requested.", notice.EndpointID,
+			fieldmark.Ping{EndpointID: notice.EndpointID}},
 	}
 }
 
@@ -93,7 +142,8 @@ func exampleMission(status fieldmark.MissionStatus) fieldmark.Mission {
 	m := fieldmark.Mission{
 		ID: exampleID,
 		MissionRequest: fieldmark.MissionRequest{
-			ExternalID: "INC0012345", Source: "servicenow", Title: "Replace the display at gate 4", Priority: fieldmark.PriorityHigh,
+			ExternalID: "INC0012345", Source: "servicenow", Title: "Replace the display at gate 4",
+			Priority: fieldmark.PriorityHigh,
 			Location: &fieldmark.Location{Name: "Terminal 1", TimeZone: "Europe/Vienna"},
 		},
 		Status: status, CreatedAt: exampleTime, UpdatedAt: exampleTime, Version: 1,
@@ -111,7 +161,8 @@ func (k Kind) ExampleEnvelope() (fieldmark.Envelope, error) {
 	if err != nil {
 		return fieldmark.Envelope{}, fmt.Errorf("encode the example of %s: %w", k.Type, err)
 	}
-	return fieldmark.Envelope{ID: "evt_06m7xv8e0w3v3ac3zvc1h0gmw4", Type: k.Type, Timestamp: exampleTime, Data: data}, nil
+	return fieldmark.Envelope{ID: "evt_06m7xv8e0w3v3ac3zvc1h0gmw4", Type: k.Type, Timestamp: exampleTime,
+		Data: data}, nil
 }
 
 // KindOf returns the description of an event type.

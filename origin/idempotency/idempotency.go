@@ -67,7 +67,8 @@ type Service struct {
 
 // New returns a Service that has started nothing.
 func New(cfg Config) *Service {
-	return &Service{store: cfg.Store, cipher: cfg.Cipher, jobs: cfg.Jobs, log: cfg.Log, inFlight: inFlight{done: make(map[string]chan struct{})}}
+	return &Service{store: cfg.Store, cipher: cfg.Cipher, jobs: cfg.Jobs, log: cfg.Log,
+		inFlight: inFlight{done: make(map[string]chan struct{})}}
 }
 
 // Run deletes responses that are older than Retention, until ctx ends.
@@ -152,11 +153,13 @@ const reserved = 0
 // replay returns the response of a row, if it is one to the same request.
 func (s *Service) replay(k Key, row store.SavedResponse) (Response, error) {
 	if row.Request != k.Request {
-		return Response{}, fieldmark.Errorf(fieldmark.CodeIdempotencyReused, "the key was sent with another method, address or body before")
+		return Response{}, fieldmark.Errorf(fieldmark.CodeIdempotencyReused,
+			"the key was sent with another method, address or body before")
 	}
 	if row.Status == reserved {
-		e := fieldmark.Errorf(fieldmark.CodeIdempotencyInFlight, "the first request with this key is still being answered, or its server stopped before it was: "+
-			"if this does not change, check what the first request did before you send another under a new key")
+		e := fieldmark.Errorf(fieldmark.CodeIdempotencyInFlight,
+			"the first request with this key is still being answered, or its server stopped before it was: "+
+				"if this does not change, check what the first request did before you send another under a new key")
 		e.RetryAfter = inFlightRetry
 		return Response{}, e
 	}
@@ -190,7 +193,8 @@ func (f *inFlight) acquire(ctx context.Context, key string) (release func(), err
 		select {
 		case <-other:
 		case <-timeout.C:
-			e := fieldmark.Errorf(fieldmark.CodeIdempotencyInFlight, "the first request with this key is still being answered")
+			e := fieldmark.Errorf(fieldmark.CodeIdempotencyInFlight,
+				"the first request with this key is still being answered")
 			e.RetryAfter = inFlightRetry
 			return nil, e
 		case <-ctx.Done():

@@ -56,7 +56,8 @@ func (r *Reservation) Save(ctx context.Context, a Response) error {
 // have the effect twice.
 func (r *Reservation) Release(ctx context.Context) error {
 	if r.outcome.MayHaveCommitted() {
-		r.s.log.Warn("idempotency key stays reserved: its request failed after it may have had an effect", slog.String("account", r.key.Account))
+		r.s.log.Warn("idempotency key stays reserved: its request failed after it may have had an effect",
+			slog.String("account", r.key.Account))
 		return nil
 	}
 	return r.s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

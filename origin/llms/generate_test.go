@@ -31,7 +31,8 @@ var update = flag.Bool("update", false, "write the golden files")
 var requests = map[string]llms.Request{
 	"en": {
 		Name: "Alpenglow Gear", Niche: "outdoor equipment", Language: "en",
-		Description: "Alpenglow Gear repairs and rents mountain equipment in Chur. We keep ropes, tents and boots in use for longer than they were sold to last.",
+		Description: "Alpenglow Gear repairs and rents mountain equipment in Chur. We keep ropes, tents and boots " +
+			"in use for longer than they were sold to last.",
 		UniqueValue: "Every repair is documented with photographs and a price before we begin.",
 		URL:         "https://alpenglow.example",
 		Links: []llms.Link{
@@ -69,9 +70,10 @@ var requests = map[string]llms.Request{
 		URL:         "https://kahawa.example/sw/"},
 	"minimal": {Name: "A", Niche: "b", Description: "Twenty characters ok"},
 	"hostile": {
-		Name:        "# <script>alert(1)</script> [x](javascript:alert(1)) #",
-		Niche:       "](http://evil.example) `code` *b* __c__ ~~d~~ ![i](http://evil.example/i.png)",
-		Description: "1. first\n\n# Heading\r\n\n- item\n***\n```\nfence\n```\n\u202egnp.exe <img src=x onerror=y> &amp; &#35; [ref]: http://evil.example\u2028---\t| a | b |",
+		Name:  "# <script>alert(1)</script> [x](javascript:alert(1)) #",
+		Niche: "](http://evil.example) `code` *b* __c__ ~~d~~ ![i](http://evil.example/i.png)",
+		Description: "1. first\n\n# Heading\r\n\n- item\n***\n```\nfence\n```\n\u202egnp.exe <img src=x onerror=y> " +
+			"&amp; &#35; [ref]: http://evil.example\u2028---\t| a | b |",
 		UniqueValue: "> quote\n\n    indented\n\n===\n\n+ plus\u200b\ufeff_snake_case_ C:\\dir\\ a*b*c",
 		URL:         "https://evil.example/a(b)c d?q=[1]&copy;=<x>#f",
 		Links: []llms.Link{{Title: "a](javascript:x) b", URL: "http://example.com/(x)/\"y\"",

@@ -121,12 +121,15 @@ var hostile = map[string]string{
 // hostileRequest puts one trick into every field.
 func hostileRequest(trick string) llms.Request {
 	return llms.Request{
-		Name: "A " + clip(trick, 90), Niche: clip(trick, 100), Description: trick + " and twenty characters more.", UniqueValue: trick, URL: "https://brand.example/",
+		Name: "A " + clip(trick, 90), Niche: clip(trick, 100), Description: trick + " and twenty characters more.",
+		UniqueValue: trick, URL: "https://brand.example/",
 		Links: []llms.Link{
 			{Title: "B " + clip(trick, 90), URL: "https://brand.example/x", Note: clip(trick, 200)},
-			{Title: clip(trick, 90) + " C", URL: "https://brand.example/y", Note: "n " + clip(trick, 190), Section: "profiles"},
+			{Title: clip(trick, 90) + " C", URL: "https://brand.example/y", Note: "n " + clip(trick, 190),
+				Section: "profiles"},
 		},
-		FAQ:     []llms.Question{{Q: "Q " + clip(trick, 190), A: clip(trick, 500) + " a"}, {Q: clip(trick, 190) + " q", A: "A " + clip(trick, 500)}},
+		FAQ: []llms.Question{{Q: "Q " + clip(trick, 190), A: clip(trick, 500) + " a"},
+			{Q: clip(trick, 190) + " q", A: "A " + clip(trick, 500)}},
 		Contact: &llms.Contact{Address: "S " + clip(trick, 190)},
 		Full:    true,
 	}
@@ -156,7 +159,8 @@ func TestLanguages(t *testing.T) {
 				for _, w := range doc.Warnings {
 					t.Errorf("warning %s at %s: %s", w.Code, w.Field, w.Message)
 				}
-				if want := map[bool]string{true: "rtl", false: "ltr"}[s.Tag == "ar" || s.Tag == "fa" || s.Tag == "he"]; doc.Direction != want || doc.Language != s.Tag {
+				if want := map[bool]string{true: "rtl", false: "ltr"}[s.Tag == "ar" || s.Tag == "fa" ||
+					s.Tag == "he"]; doc.Direction != want || doc.Language != s.Tag {
 					t.Errorf("language %s written %s, want %s written %s", doc.Language, doc.Direction, s.Tag, want)
 				}
 			})

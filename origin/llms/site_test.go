@@ -26,7 +26,8 @@ func TestLintVisit(t *testing.T) {
 		return &llms.Page{URL: address(t, "https://www.alp.example/"), Language: language, Links: links}
 	}
 	const markdown = "text/markdown; charset=utf-8"
-	russian := "# Альпы\n\n> Сыр из одной долины, который зреет девять месяцев.\n\n## Сайт\n\n- [Сыр](https://alp.example/): что мы варим\n"
+	russian := "# Альпы\n\n> Сыр из одной долины, который зреет девять месяцев.\n\n## Сайт\n\n- " +
+		"[Сыр](https://alp.example/): что мы варим\n"
 	tests := []struct {
 		name  string
 		visit llms.Visit

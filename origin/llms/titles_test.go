@@ -41,7 +41,8 @@ func TestTitlesComplete(t *testing.T) {
 		}
 		seen[row["tag"]] = true
 		for _, field := range []string{"tag", "website", "profiles", "contact", "field", "uniqueValue", "language"} {
-			if row[field] == "" || row[field] != strings.TrimSpace(row[field]) || strings.ContainsAny(row[field], "[]*_`<>#\\:") {
+			if row[field] == "" || row[field] != strings.TrimSpace(row[field]) ||
+				strings.ContainsAny(row[field], "[]*_`<>#\\:") {
 				t.Errorf("%s: %s is %q", row["tag"], field, row[field])
 			}
 		}
@@ -55,12 +56,14 @@ func TestTitlesComplete(t *testing.T) {
 		if len(row) != 7 {
 			t.Errorf("%s: %d fields, want 7", row["tag"], len(row))
 		}
-		doc, err := llms.Generate(llms.Request{Name: "A", Niche: "b", Description: "Twenty characters ok", UniqueValue: "c", URL: "https://a.example", Language: row["tag"]})
+		doc, err := llms.Generate(llms.Request{Name: "A", Niche: "b", Description: "Twenty characters ok",
+			UniqueValue: "c", URL: "https://a.example", Language: row["tag"]})
 		if err != nil {
 			t.Errorf("%s: %v", row["tag"], err)
 			continue
 		}
-		for _, line := range []string{"## " + row["website"], "- " + row["field"] + ": b", "- " + row["language"] + ": " + row["tag"], row["uniqueValue"] + ": c"} {
+		for _, line := range []string{"## " + row["website"], "- " + row["field"] + ": b",
+			"- " + row["language"] + ": " + row["tag"], row["uniqueValue"] + ": c"} {
 			if !strings.Contains(doc.Content, "\n"+line+"\n") {
 				t.Errorf("%s: no line %q in\n%s", row["tag"], line, doc.Content)
 			}
@@ -71,7 +74,8 @@ func TestTitlesComplete(t *testing.T) {
 // scripts are what each language of the table is written in: one of the tables
 // for each letter, and each of them somewhere in the row.
 var scripts = map[string][]*unicode.RangeTable{
-	"el": {unicode.Greek}, "uk": {unicode.Cyrillic}, "ru": {unicode.Cyrillic}, "ar": {unicode.Arabic}, "fa": {unicode.Arabic}, "he": {unicode.Hebrew},
+	"el": {unicode.Greek}, "uk": {unicode.Cyrillic}, "ru": {unicode.Cyrillic}, "ar": {unicode.Arabic},
+	"fa": {unicode.Arabic}, "he": {unicode.Hebrew},
 	"hi": {unicode.Devanagari}, "ja": {unicode.Han, unicode.Hiragana, unicode.Katakana}, "ko": {unicode.Hangul},
 	"zh-Hans": {unicode.Han}, "zh-Hant": {unicode.Han},
 }
@@ -79,8 +83,10 @@ var scripts = map[string][]*unicode.RangeTable{
 // letters are those that tell a language from its neighbours of the same
 // script: a word with another is a word of another language, or a slip.
 var letters = map[string]string{
-	"en": "", "id": "", "nl": "ëïé", "de": "äöüß", "fr": "àâæçéèêëîïôœùûüÿ", "es": "áéíñóúü", "it": "àèéìíîòóùú", "pt": "áâãàçéêíóôõú", "pt-PT": "áâãàçéêíóôõú",
-	"pl": "ąćęłńóśźż", "cs": "áčďéěíňóřšťúůýž", "sv": "åäöé", "da": "æøåé", "nb": "æøåéòó", "fi": "äöå", "ro": "ăâîșț", "hu": "áéíóöőúüű",
+	"en": "", "id": "", "nl": "ëïé", "de": "äöüß", "fr": "àâæçéèêëîïôœùûüÿ", "es": "áéíñóúü", "it": "àèéìíîòóùú",
+	"pt": "áâãàçéêíóôõú", "pt-PT": "áâãàçéêíóôõú",
+	"pl": "ąćęłńóśźż", "cs": "áčďéěíňóřšťúůýž", "sv": "åäöé", "da": "æøåé", "nb": "æøåéòó", "fi": "äöå", "ro": "ăâîșț",
+	"hu": "áéíóöőúüű",
 	"tr": "çğıöşüâ", "vi": "ăâđêôơưàảãáạằẳẵắặầẩẫấậèẻẽéẹềểễếệìỉĩíịòỏõóọồổỗốộờởỡớợùủũúụừửữứựỳỷỹýỵ",
 	"uk": "абвгґдеєжзиіїйклмнопрстуфхцчшщьюя", "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
 }
@@ -131,7 +137,8 @@ func TestTitlesScript(t *testing.T) {
 					t.Errorf("%s: %s %q: the language does not write %q", tag, field, word, r)
 				}
 			}
-			if tag == "zh-Hans" && strings.ContainsAny(word, traditionalOnly) || tag == "zh-Hant" && strings.ContainsAny(word, simplifiedOnly) {
+			if tag == "zh-Hans" && strings.ContainsAny(word, traditionalOnly) ||
+				tag == "zh-Hant" && strings.ContainsAny(word, simplifiedOnly) {
 				t.Errorf("%s: %s %q has characters of the other form", tag, field, word)
 			}
 		}

@@ -41,7 +41,8 @@ type AlertOptions struct {
 // ReceiveAlerts makes missions of a notification: a signal that fires opens one, or
 // is heard of again by the one that is open. Taking a notification twice does no
 // harm, so a sender may repeat one that was answered with an error.
-func (s *Service) ReceiveAlerts(ctx context.Context, account string, n alert.Notification, o AlertOptions) (fieldmark.AlertReport, error) {
+func (s *Service) ReceiveAlerts(ctx context.Context, account string, n alert.Notification,
+	o AlertOptions) (fieldmark.AlertReport, error) {
 	signals, ignored := n.Signals(o.Options)
 	report := fieldmark.AlertReport{Received: n.Alerts(), Ignored: ignored, Missions: []fieldmark.AlertMission{}}
 	for chunk := range slices.Chunk(signals, alertsAtOnce) {
@@ -72,7 +73,8 @@ func (s *Service) ReceiveAlerts(ctx context.Context, account string, n alert.Not
 
 // receiveAlert makes of one signal what it comes to; no outcome is an end of
 // something that nobody knows.
-func (t *txn) receiveAlert(ctx context.Context, account string, sig alert.Signal, o AlertOptions) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
+func (t *txn) receiveAlert(ctx context.Context, account string, sig alert.Signal, o AlertOptions) (fieldmark.Mission,
+	fieldmark.AlertOutcome, error) {
 	row, err := t.tx.NewestAlertMission(ctx, account, o.Source, sig.Key)
 	known := err == nil
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -121,7 +123,8 @@ type pendingAlert struct {
 // mission at the end of the cooldown unless the alert is resolved by then.
 // Senders repeat an alert after hours only, so waiting for the repeat would leave
 // it unattended.
-func (t *txn) mergeUntil(ctx context.Context, m *store.Mission, sig alert.Signal, due time.Time, cooldown time.Duration) error {
+func (t *txn) mergeUntil(ctx context.Context, m *store.Mission, sig alert.Signal, due time.Time,
+	cooldown time.Duration) error {
 	if err := t.merge(ctx, m, sig, true); err != nil {
 		return err
 	}
@@ -155,9 +158,11 @@ func (t *txn) openPending(ctx context.Context, mission string) error {
 	if err := t.tx.DeletePendingAlert(ctx, mission); err != nil || !over || newest.ID != mission {
 		return err
 	}
-	opened, _, err := t.alertMission(ctx, m.Account, alert.Signal{Key: p.Key, Firing: true, Starts: p.Starts, Request: p.Request}, p.SeenAt)
+	opened, _, err := t.alertMission(ctx, m.Account, alert.Signal{Key: p.Key, Firing: true, Starts: p.Starts,
+		Request: p.Request}, p.SeenAt)
 	if err == nil {
-		t.s.log.Info("alert still fires after the cooldown", slog.String("mission", opened.ID), slog.String("previous", mission))
+		t.s.log.Info("alert still fires after the cooldown", slog.String("mission", opened.ID),
+			slog.String("previous", mission))
 	}
 	return err
 }
@@ -183,7 +188,8 @@ func endOf(m *store.Mission) (at time.Time, over bool) {
 
 // alertMission opens the mission of a signal. An alert that goes on firing after
 // its mission ended opens another, under a name with a number.
-func (t *txn) alertMission(ctx context.Context, account string, sig alert.Signal, seen fieldmark.Time) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
+func (t *txn) alertMission(ctx context.Context, account string, sig alert.Signal,
+	seen fieldmark.Time) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
 	taken, err := t.tx.CountAlertMissions(ctx, account, sig.Request.Source, sig.ExternalID(1))
 	if err != nil {
 		return fieldmark.Mission{}, "", err
@@ -202,7 +208,8 @@ func (t *txn) alertMission(ctx context.Context, account string, sig alert.Signal
 		}
 		// Somebody else took the name, with the same words or with others.
 		if err != nil && !fieldmark.IsCode(err, fieldmark.CodeMissionExists) || attempt == taken+maxNames {
-			return fieldmark.Mission{}, "", errors.Join(err, fmt.Errorf("no name is left for the mission of alert %s", sig.Key))
+			return fieldmark.Mission{}, "", errors.Join(err,
+				fmt.Errorf("no name is left for the mission of alert %s", sig.Key))
 		}
 	}
 }
@@ -263,7 +270,8 @@ func (t *txn) resolve(ctx context.Context, m *store.Mission, o AlertOptions) err
 	if err := t.tx.DeletePendingAlert(ctx, m.ID); err != nil {
 		return err
 	}
-	if _, err := event.Emit(ctx, t.tx, m.Account, missionEvent(fieldmark.EventMissionSourceResolved, m.ID), m.Mission); err != nil {
+	if _, err := event.Emit(ctx, t.tx, m.Account, missionEvent(fieldmark.EventMissionSourceResolved, m.ID),
+		m.Mission); err != nil {
 		return err
 	}
 	if !o.CancelResolved || m.Status != fieldmark.MissionNew {

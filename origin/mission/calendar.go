@@ -73,11 +73,13 @@ func (s *Calendars) Create(ctx context.Context, r fieldmark.CalendarRequest) (fi
 }
 
 // CreateAfter is Create for a form, as CreateKeyAfter.
-func (s *Calendars) CreateAfter(ctx context.Context, newest *string, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
+func (s *Calendars) CreateAfter(ctx context.Context, newest *string,
+	r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
 	return s.create(ctx, r, newest)
 }
 
-func (s *Calendars) create(ctx context.Context, r fieldmark.CalendarRequest, newest *string) (fieldmark.NewCalendar, error) {
+func (s *Calendars) create(ctx context.Context, r fieldmark.CalendarRequest, newest *string) (fieldmark.NewCalendar,
+	error) {
 	if r.Account == "" {
 		r.Account = access.DefaultAccount
 	}
@@ -86,11 +88,13 @@ func (s *Calendars) create(ctx context.Context, r fieldmark.CalendarRequest, new
 	}
 	now, token := time.Now(), newCalendarToken()
 	row := store.Calendar{
-		Calendar: fieldmark.Calendar{ID: fieldmark.NewID(fieldmark.PrefixCalendar, now), CalendarRequest: r, CreatedAt: fieldmark.At(now)},
-		Hash:     s.mac.Sum(token),
+		Calendar: fieldmark.Calendar{ID: fieldmark.NewID(fieldmark.PrefixCalendar, now), CalendarRequest: r,
+			CreatedAt: fieldmark.At(now)},
+		Hash: s.mac.Sum(token),
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestCalendar), access.RequireAccount(ctx, tx, r.Account)); err != nil {
+		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestCalendar),
+			access.RequireAccount(ctx, tx, r.Account)); err != nil {
 			return err
 		}
 		n, err := tx.LiveCalendars(ctx, r.Account)
@@ -98,7 +102,8 @@ func (s *Calendars) create(ctx context.Context, r fieldmark.CalendarRequest, new
 			return err
 		}
 		if n >= MaxLiveCalendars {
-			return validation.Error("", "conflict", fmt.Sprintf("an account has at most %d calendars", MaxLiveCalendars))
+			return validation.Error("", "conflict", fmt.Sprintf("an account has at most %d calendars",
+				MaxLiveCalendars))
 		}
 		if err := tx.AddCalendar(ctx, &row); err != nil {
 			return err
@@ -132,7 +137,8 @@ func (s *Calendars) List(ctx context.Context) ([]fieldmark.Calendar, error) {
 // then on.
 func (s *Calendars) Rotate(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
 	token := newCalendarToken()
-	c, err := s.change(ctx, "calendar.rotate", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
+	c, err := s.change(ctx, "calendar.rotate", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
+		now fieldmark.Time) error {
 		if c.RevokedAt != nil {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "the calendar was revoked; make another")
 		}
@@ -147,7 +153,8 @@ func (s *Calendars) Rotate(ctx context.Context, id string) (fieldmark.NewCalenda
 
 // Revoke ends a calendar at once. One that was revoked stays as it is.
 func (s *Calendars) Revoke(ctx context.Context, id string) (fieldmark.Calendar, error) {
-	c, err := s.change(ctx, "calendar.revoke", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
+	c, err := s.change(ctx, "calendar.revoke", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
+		now fieldmark.Time) error {
 		if c.RevokedAt != nil {
 			return nil
 		}

@@ -83,7 +83,8 @@ func (s *Calendars) Feed(ctx context.Context, token string) (Feed, error) {
 func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int64, today time.Time) (Feed, error) {
 	q := store.PlanQuery{
 		Account: c.Account, Assignees: c.Assignees,
-		From: today.Add(-feedBack), Today: today, Until: today.Add(feedAhead + 24*time.Hour), Ended: today.Add(-feedCancelled), Limit: maxFeedEvents,
+		From: today.Add(-feedBack), Today: today, Until: today.Add(feedAhead + 24*time.Hour),
+		Ended: today.Add(-feedCancelled), Limit: maxFeedEvents,
 	}
 	if c.Scope == fieldmark.CalendarOfAll {
 		q.Assignees = nil
@@ -109,7 +110,8 @@ func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int6
 	if current {
 		s.feeds.put(&keptFeed{Feed: f, head: head, version: version, day: today})
 	}
-	s.log.Info("calendar written", slog.String("calendar", c.ID), slog.Int("missions", len(missions)), slog.Int("bytes", len(f.Bytes)))
+	s.log.Info("calendar written", slog.String("calendar", c.ID), slog.Int("missions", len(missions)),
+		slog.Int("bytes", len(f.Bytes)))
 	return f, nil
 }
 
@@ -177,7 +179,8 @@ func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, to
 		}
 	}
 	slices.Reverse(past)
-	f.Bytes = ics.Append(nil, ics.Calendar{Product: "-//Fieldmark//Missions//EN", Name: c.Name, Refresh: feedRefresh}, append(past, events...)...)
+	f.Bytes = ics.Append(nil, ics.Calendar{Product: "-//Fieldmark//Missions//EN", Name: c.Name, Refresh: feedRefresh},
+		append(past, events...)...)
 	sum := sha256.Sum256(f.Bytes)
 	f.ETag = `"` + hex.EncodeToString(sum[:]) + `"`
 	return f
@@ -188,7 +191,8 @@ func (s *Calendars) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event 
 	e := ics.Event{
 		UID: m.ID + "@" + feedHost, Changed: m.UpdatedAt.Std(), Sequence: m.Sequence,
 		Start: m.Scheduled.Start.Std(), End: m.Scheduled.End.Std(), Status: feedStatus(m.Status),
-		Summary: fmt.Sprintf("[%s] %s", m.Priority, m.Title), Description: shorten(m.Description, maxFeedText), Priority: feedPriority(m.Priority),
+		Summary: fmt.Sprintf("[%s] %s", m.Priority, m.Title), Description: shorten(m.Description, maxFeedText),
+		Priority: feedPriority(m.Priority),
 	}
 	if m.Category != "" {
 		e.Categories = []string{m.Category}

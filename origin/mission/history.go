@@ -19,7 +19,8 @@ type History struct {
 	Account string
 	Next    []fieldmark.MissionStatus // where it may go from here, now
 	Money   *fieldmark.MissionPayment // nil if none was spoken of
-	Events  []fieldmark.Event         // of the mission, its clocks and its payment, the newest first, at most MaxHistory
+	// of the mission, its clocks and its payment, the newest first, at most MaxHistory
+	Events []fieldmark.Event
 }
 
 // History returns a mission of any account with all that happened to it.
@@ -36,7 +37,8 @@ func (s *Service) History(ctx context.Context, id string) (History, error) {
 	}
 	story := History{Mission: m.Mission, Account: m.Account, Next: AllowedTransitions(m.Status, m.HeldFrom)}
 	if m.Status == fieldmark.MissionCompleted && ValidateReopen(m.CompletedAt, time.Now()) != nil {
-		story.Next = slices.DeleteFunc(story.Next, func(to fieldmark.MissionStatus) bool { return to == fieldmark.MissionInProgress })
+		story.Next = slices.DeleteFunc(story.Next,
+			func(to fieldmark.MissionStatus) bool { return to == fieldmark.MissionInProgress })
 	}
 	payment := ""
 	if m.Mission.Payment != nil {

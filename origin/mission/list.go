@@ -16,7 +16,8 @@ import (
 
 // Missions lists missions of an account; account "" means all of them, which
 // only their status and their time of creation may narrow.
-func (s *Service) List(ctx context.Context, account string, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
+func (s *Service) List(ctx context.Context, account string,
+	f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
 	var none fieldmark.List[fieldmark.Mission]
 	if err := checkFilter(account, &f); err != nil {
 		return none, err
@@ -126,7 +127,8 @@ func goOn(cursor string, q *store.MissionQuery) error {
 		ok = ok && err == nil && rest == fmt.Sprintf("%d %s", stamp, id) && stamp >= q.Since
 	}
 	if !ok || !isKind || !fieldmark.CheckID(fieldmark.PrefixMission, id) {
-		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "take the cursor from nextCursor of the page before, and leave the other parameters as they were")
+		return fieldmark.Errorf(fieldmark.CodeInvalidCursor,
+			"take the cursor from nextCursor of the page before, and leave the other parameters as they were")
 	}
 	if q.Changes {
 		q.Since, q.SinceID = stamp, id

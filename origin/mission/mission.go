@@ -25,7 +25,8 @@ func Validate(r *fieldmark.MissionRequest) []fieldmark.FieldError {
 	bad := ValidateRequest(r)
 	if r.Location != nil && r.Location.TimeZone != "" {
 		if _, err := time.LoadLocation(r.Location.TimeZone); err != nil && !complainedOf(bad, "/location/timeZone") {
-			bad = append(bad, fieldmark.FieldError{Pointer: "/location/timeZone", Code: "enum", Detail: "is not a known time zone"})
+			bad = append(bad, fieldmark.FieldError{Pointer: "/location/timeZone", Code: "enum",
+				Detail: "is not a known time zone"})
 		}
 	}
 	return bad
@@ -53,7 +54,8 @@ func NewRequest(account string, r fieldmark.MissionRequest) (Request, error) {
 // OpenMission opens the mission that account, source and externalId name for
 // ever. The same request again finds the mission that is there (created is
 // false); another request under the same name is CodeMissionExists.
-func (s *Service) Create(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission, created bool, err error) {
+func (s *Service) Create(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission,
+	created bool, err error) {
 	in, err := NewRequest(account, r)
 	if err != nil {
 		return fieldmark.Mission{}, false, err
@@ -111,7 +113,8 @@ func missionExists(old, asked *store.Mission) error {
 	if err != nil {
 		return fmt.Errorf("compare a request with mission %s: %w", old.ID, err)
 	}
-	e := fieldmark.Errorf(fieldmark.CodeMissionExists, "source and externalId already name a mission with other content")
+	e := fieldmark.Errorf(fieldmark.CodeMissionExists,
+		"source and externalId already name a mission with other content")
 	e.MissionID, e.Fields = old.ID, differences
 	return e
 }
@@ -143,7 +146,8 @@ func (s *Service) Get(ctx context.Context, account, id string) (fieldmark.Missio
 
 // MoveMission moves a mission to another status, if that is allowed from where it
 // is. Reason may be nil.
-func (s *Service) Transition(ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason) (fieldmark.Mission, error) {
+func (s *Service) Transition(ctx context.Context, id string, to fieldmark.MissionStatus,
+	reason *fieldmark.Reason) (fieldmark.Mission, error) {
 	return s.transitionAll(ctx, id, func(*store.Mission) ([]fieldmark.MissionStatus, error) {
 		return []fieldmark.MissionStatus{to}, nil
 	}, reason)
@@ -151,10 +155,12 @@ func (s *Service) Transition(ctx context.Context, id string, to fieldmark.Missio
 
 // PlanMission sets when a mission is visited and by whom, unless it is at another
 // version than those of at, and moves it to SCHEDULED if schedule is set.
-func (s *Service) Plan(ctx context.Context, id string, plan fieldmark.MissionPlan, at Versions, schedule bool) (m fieldmark.Mission, err error) {
+func (s *Service) Plan(ctx context.Context, id string, plan fieldmark.MissionPlan, at Versions,
+	schedule bool) (m fieldmark.Mission, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *txn) (err error) {
 		if schedule {
-			m, err = t.moveTo(ctx, "", id, Transition{To: fieldmark.MissionScheduled, Scheduled: plan.Scheduled, Assignee: plan.Assignee, If: at})
+			m, err = t.moveTo(ctx, "", id, Transition{To: fieldmark.MissionScheduled, Scheduled: plan.Scheduled,
+				Assignee: plan.Assignee, If: at})
 		} else {
 			m, err = t.plan(ctx, "", id, plan, at)
 		}
@@ -180,7 +186,8 @@ func (s *Service) Complete(ctx context.Context, id string) (fieldmark.Mission, e
 
 // transitionAll takes a mission through several moves in one transaction, each with its
 // event.
-func (s *Service) transitionAll(ctx context.Context, id string, path func(*store.Mission) ([]fieldmark.MissionStatus, error),
+func (s *Service) transitionAll(ctx context.Context, id string,
+	path func(*store.Mission) ([]fieldmark.MissionStatus, error),
 	reason *fieldmark.Reason) (m fieldmark.Mission, err error) {
 
 	err = s.write(ctx, func(ctx context.Context, t *txn) error {
@@ -241,7 +248,10 @@ type Version struct{ Number, Revision int }
 // the same version is none: SLA timers, payments and repeated alerts raise it at
 // any time, and a writer overwrites nothing of theirs.
 func (v Versions) check(m *store.Mission) error {
-	if v == nil || slices.ContainsFunc(v, func(one Version) bool { return one.Number == m.Version && one.Revision <= m.Revision() }) {
+	if v == nil || slices.ContainsFunc(v, func(one Version) bool {
+		return one.Number == m.Version &&
+			one.Revision <= m.Revision()
+	}) {
 		return nil
 	}
 	e := fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the mission is at version %d now", m.Version)
@@ -260,7 +270,8 @@ func (t *txn) moveTo(ctx context.Context, account, id string, to Transition) (fi
 
 // CancelMission calls a mission of an account off. One that is called off stays
 // as it is, so that the call may be repeated.
-func (t *txn) cancel(ctx context.Context, account, id string, reason *fieldmark.Reason, at Versions) (fieldmark.Mission, error) {
+func (t *txn) cancel(ctx context.Context, account, id string, reason *fieldmark.Reason, at Versions) (fieldmark.Mission,
+	error) {
 	m, err := t.mission(ctx, account, id)
 	if err == nil && m.Status != fieldmark.MissionCanceled {
 		err = t.move(ctx, &m, Transition{To: fieldmark.MissionCanceled, Reason: reason, If: at})
@@ -281,7 +292,8 @@ func (t *txn) patch(ctx context.Context, account, id string, patch []byte, at Ve
 	was, before := m.MissionRequest, m.Mission
 	now, bad, err := ApplyPatch(&was, patch)
 	if err != nil {
-		return fieldmark.Mission{}, &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: "the patch does not fit the mission", Err: err}
+		return fieldmark.Mission{}, &fieldmark.Error{Code: fieldmark.CodeValidationFailed,
+			Detail: "the patch does not fit the mission", Err: err}
 	}
 	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.Mission{}, err
@@ -316,7 +328,8 @@ func checkOpen(m *store.Mission) error {
 }
 
 // PlanMission says who goes and when.
-func (t *txn) plan(ctx context.Context, account, id string, plan fieldmark.MissionPlan, at Versions) (fieldmark.Mission, error) {
+func (t *txn) plan(ctx context.Context, account, id string, plan fieldmark.MissionPlan, at Versions) (fieldmark.Mission,
+	error) {
 	m, err := t.mission(ctx, account, id)
 	if err == nil {
 		err = at.check(&m)
@@ -441,7 +454,8 @@ func normalReason(reason *fieldmark.Reason) *fieldmark.Reason {
 func lateCancel(reason *fieldmark.Reason) *fieldmark.Reason {
 	late := &fieldmark.Reason{Code: reasonLateCancel}
 	if reason != nil {
-		late.Text = shorten(joined(": ", strings.TrimPrefix(reason.Code, reasonLateCancel), reason.Text), fieldmark.MaxReasonText)
+		late.Text = shorten(joined(": ", strings.TrimPrefix(reason.Code, reasonLateCancel), reason.Text),
+			fieldmark.MaxReasonText)
 	}
 	return late
 }
@@ -452,5 +466,6 @@ func underway(status, held fieldmark.MissionStatus) bool {
 	if status == fieldmark.MissionOnHold {
 		status = held
 	}
-	return status == fieldmark.MissionEnRoute || status == fieldmark.MissionInProgress || status == fieldmark.MissionUnableToComplete
+	return status == fieldmark.MissionEnRoute || status == fieldmark.MissionInProgress ||
+		status == fieldmark.MissionUnableToComplete
 }

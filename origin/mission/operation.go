@@ -30,7 +30,8 @@ type Render func([]Result) (idempotency.Response, error)
 // Execute runs an operation and renders its response. If the request has a key, the
 // response is saved in the transaction of the operation; if one was saved already,
 // Execute changes nothing and returns that.
-func (s *Service) Execute(ctx context.Context, k idempotency.Key, op Operation, render Render) (r idempotency.Response, err error) {
+func (s *Service) Execute(ctx context.Context, k idempotency.Key, op Operation, render Render) (r idempotency.Response,
+	err error) {
 	if k.Name == "" {
 		var results []Result
 		err := s.writeAhead(ctx, k, op.creates, func(ctx context.Context, t *txn) (err error) {

@@ -82,9 +82,11 @@ func ApplyPatch(r *fieldmark.MissionRequest, patch []byte) (fieldmark.MissionReq
 		out.Contact = nil
 	}
 	if w := out.Window; w != nil && (w.Earliest.IsZero() || w.Latest.IsZero()) {
-		return out, validation.Errors{{Pointer: "/window", Code: "required", Detail: "needs both earliest and latest"}}, nil
+		return out, validation.Errors{{Pointer: "/window", Code: "required",
+			Detail: "needs both earliest and latest"}}, nil
 	}
-	return out, slices.DeleteFunc(ValidateRequest(&out), func(f fieldmark.FieldError) bool { return !patchable(f.Pointer) }), nil
+	return out, slices.DeleteFunc(ValidateRequest(&out),
+		func(f fieldmark.FieldError) bool { return !patchable(f.Pointer) }), nil
 }
 
 // patchable reports whether a JSON Pointer refers to a member of MissionPatch. Other

@@ -40,7 +40,8 @@ type paymentChange struct {
 }
 
 // followPayment lets a payment follow its mission.
-func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentChange, error) {
+func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentChange,
+	error) {
 	if m.StoredPayment == nil || from == m.Status {
 		return nil, nil
 	}
@@ -52,7 +53,8 @@ func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m
 }
 
 // movePayment takes a mission's payment to a status.
-func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus, now fieldmark.Time) (*paymentChange, error) {
+func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus,
+	now fieldmark.Time) (*paymentChange, error) {
 	told := &paymentChange{previous: m.StoredPayment.Status}
 	if err := TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
 		return nil, err
@@ -73,7 +75,8 @@ func (t *txn) emitPayment(ctx context.Context, m *store.Mission, told paymentCha
 	}
 	change := fieldmark.PaymentChange{
 		PaymentID: p.ID, MissionID: m.ID, ExternalID: m.ExternalID, Source: m.Source, Direction: p.Direction,
-		Status: p.Status, PreviousStatus: told.previous, Amount: p.Amount, DueAt: p.DueAt, PaidAt: p.PaidAt, Version: p.Version,
+		Status: p.Status, PreviousStatus: told.previous, Amount: p.Amount, DueAt: p.DueAt, PaidAt: p.PaidAt,
+		Version: p.Version,
 	}
 	switch kind {
 	case fieldmark.EventPaymentFailed:
@@ -92,7 +95,8 @@ func (t *txn) fireDue(ctx context.Context, id string) error {
 		return err
 	}
 	now := fieldmark.At(time.Now())
-	if m.StoredPayment.DueAt == nil || !now.Std().After(m.StoredPayment.DueAt.Std()) || ValidatePaymentTransition(m.StoredPayment.Status, fieldmark.PaymentOverdue) != nil {
+	if m.StoredPayment.DueAt == nil || !now.Std().After(m.StoredPayment.DueAt.Std()) ||
+		ValidatePaymentTransition(m.StoredPayment.Status, fieldmark.PaymentOverdue) != nil {
 		return t.tx.PutPayment(ctx, m.StoredPayment) // somebody was faster; the lease ends
 	}
 	told, err := t.movePayment(ctx, &m, fieldmark.PaymentOverdue, now)
@@ -120,12 +124,14 @@ func (t *txn) paymentMission(ctx context.Context, id string) (store.Mission, err
 
 // SetPaymentStatus marks a payment as being processed, paid, failed or called off.
 // One that stands there already stays as it is, so that the call may be repeated.
-func (s *Service) SetPaymentStatus(ctx context.Context, id string, move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
+func (s *Service) SetPaymentStatus(ctx context.Context, id string,
+	move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
 	to, bad := checkPaymentMove(&move)
 	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
-	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission, now fieldmark.Time) (*paymentChange, error) {
+	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission,
+		now fieldmark.Time) (*paymentChange, error) {
 		if m.StoredPayment.Status == to {
 			return nil, nil
 		}
@@ -178,19 +184,23 @@ func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []f
 
 // RefundPayment notes that money of a payment went back. The same reference with
 // the same amount again changes nothing.
-func (s *Service) RefundPayment(ctx context.Context, id string, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
+func (s *Service) RefundPayment(ctx context.Context, id string, r fieldmark.RefundRequest) (fieldmark.MissionPayment,
+	error) {
 	return s.refundPayment(ctx, id, nil, r)
 }
 
 // RefundPaymentAt is RefundPayment for a form, which is refused with
 // CodeVersionMismatch unless the payment is at the version that the form shows: a
 // form that is sent twice makes one refund.
-func (s *Service) RefundPaymentAt(ctx context.Context, id string, version int, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
+func (s *Service) RefundPaymentAt(ctx context.Context, id string, version int,
+	r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
 	return s.refundPayment(ctx, id, &version, r)
 }
 
-func (s *Service) refundPayment(ctx context.Context, id string, version *int, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
-	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission, now fieldmark.Time) (*paymentChange, error) {
+func (s *Service) refundPayment(ctx context.Context, id string, version *int,
+	r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
+	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission,
+		now fieldmark.Time) (*paymentChange, error) {
 		list, err := t.tx.Refunds(ctx, m.StoredPayment.ID)
 		if err != nil {
 			return nil, err
@@ -204,17 +214,20 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int, r 
 			}
 		}
 		if version != nil && *version != m.StoredPayment.Version {
-			return nil, fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the payment is at version %d now", m.StoredPayment.Version)
+			return nil, fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the payment is at version %d now",
+				m.StoredPayment.Version)
 		}
 		if len(list) >= fieldmark.MaxRefunds {
-			return nil, validation.Error("", "too_long", fmt.Sprintf("a payment has at most %d refunds", fieldmark.MaxRefunds))
+			return nil, validation.Error("", "too_long", fmt.Sprintf("a payment has at most %d refunds",
+				fieldmark.MaxRefunds))
 		}
 		told := &paymentChange{previous: m.StoredPayment.Status}
 		amount, err := RefundPayment(&m.StoredPayment.Payment, r.Amount)
 		if err != nil {
 			return nil, err
 		}
-		told.refund = &fieldmark.Refund{ID: fieldmark.NewID(fieldmark.PrefixRefund, now.Std()), Amount: amount, Reference: r.Reference, Reason: r.Reason, CreatedAt: now}
+		told.refund = &fieldmark.Refund{ID: fieldmark.NewID(fieldmark.PrefixRefund, now.Std()), Amount: amount,
+			Reference: r.Reference, Reason: r.Reason, CreatedAt: now}
 		if err := t.tx.AddRefund(ctx, m.StoredPayment.ID, told.refund); err != nil {
 			return nil, err
 		}
@@ -225,7 +238,8 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int, r 
 
 // changePayment changes a payment in a transaction and tells of it.
 func (s *Service) changePayment(ctx context.Context, id string,
-	change func(context.Context, *txn, *store.Mission, fieldmark.Time) (*paymentChange, error)) (fieldmark.MissionPayment, error) {
+	change func(context.Context, *txn, *store.Mission, fieldmark.Time) (*paymentChange,
+		error)) (fieldmark.MissionPayment, error) {
 
 	err := s.write(ctx, func(ctx context.Context, t *txn) error {
 		m, err := t.paymentMission(ctx, id)
@@ -246,7 +260,8 @@ func (s *Service) changePayment(ctx context.Context, id string,
 
 // SetPayment says what a mission costs, or changes it, until it is due. A mission
 // that is accepted already makes it due at once.
-func (s *Service) SetPayment(ctx context.Context, missionID string, r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
+func (s *Service) SetPayment(ctx context.Context, missionID string,
+	r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
 	bad := ValidatePayment(&r, "")
 	if r.Amount == nil {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/amount", Code: "required", Detail: "is required"})
@@ -272,7 +287,8 @@ func (s *Service) SetPayment(ctx context.Context, missionID string, r fieldmark.
 func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.PaymentRequest) (string, error) {
 	now := fieldmark.At(time.Now())
 	if m.Status == fieldmark.MissionCanceled {
-		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition, "the mission was called off; nothing is to be paid for it")
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition,
+			"the mission was called off; nothing is to be paid for it")
 	}
 	if m.StoredPayment == nil {
 		if err := t.tx.AddPayment(ctx, m, newPayment(r.Direction, now)); err != nil {
@@ -288,7 +304,8 @@ func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 	case fieldmark.PaymentPending:
 		p.Version++
 	default:
-		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition, "an amount can be set until it is due; this payment is %s", p.Status)
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition,
+			"an amount can be set until it is due; this payment is %s", p.Status)
 	}
 	p.Amount, p.Direction, p.Terms, p.UpdatedAt = r.Amount, r.Direction, r.Terms, now
 	if err := t.tx.PutPayment(ctx, p); err != nil {
@@ -322,13 +339,15 @@ const (
 
 // Payments lists payments of all accounts without their refunds, the newest
 // first; status "" means any.
-func (s *Service) Payments(ctx context.Context, status fieldmark.PaymentStatus, cursor string, limit int) (fieldmark.List[fieldmark.MissionPayment], error) {
+func (s *Service) Payments(ctx context.Context, status fieldmark.PaymentStatus, cursor string,
+	limit int) (fieldmark.List[fieldmark.MissionPayment], error) {
 	list := fieldmark.List[fieldmark.MissionPayment]{Data: []fieldmark.MissionPayment{}}
 	before := ""
 	if cursor != "" {
 		place, err := base64.RawURLEncoding.DecodeString(cursor)
 		if before = string(place); err != nil || !fieldmark.CheckID(fieldmark.PrefixPayment, before) {
-			return list, fieldmark.Errorf(fieldmark.CodeInvalidCursor, "take the cursor from nextCursor of the page before")
+			return list, fieldmark.Errorf(fieldmark.CodeInvalidCursor,
+				"take the cursor from nextCursor of the page before")
 		}
 	}
 	if limit <= 0 {

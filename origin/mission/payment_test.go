@@ -17,7 +17,8 @@ func TestPaymentWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	ends := map[fieldmark.PaymentStatus]bool{}
 	for range 3000 {
-		p := fieldmark.Payment{Status: fieldmark.PaymentNone, Amount: &fieldmark.Money{Value: 100, Currency: "EUR"}, Terms: "NET 14", Version: 1}
+		p := fieldmark.Payment{Status: fieldmark.PaymentNone, Amount: &fieldmark.Money{Value: 100, Currency: "EUR"},
+			Terms: "NET 14", Version: 1}
 		now := fieldmark.At(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
 		for range 25 {
 			was, to := p, all[r.IntN(len(all))]
@@ -44,7 +45,8 @@ func TestPaymentWalk(t *testing.T) {
 			if !legal || p.Version != was.Version+1 || told == (p.Status == fieldmark.PaymentPending) {
 				t.Fatalf("%s became %s, version %d to %d, told %v", was.Status, p.Status, was.Version, p.Version, told)
 			}
-			if p.RefundedTotal > p.Amount.Value || (p.Status == fieldmark.PaymentRefunded) != (p.RefundedTotal == p.Amount.Value) {
+			if p.RefundedTotal > p.Amount.Value ||
+				(p.Status == fieldmark.PaymentRefunded) != (p.RefundedTotal == p.Amount.Value) {
 				t.Fatalf("%s with %d of %d refunded", p.Status, p.RefundedTotal, p.Amount.Value)
 			}
 			if p.DueAt == nil && p.Status != fieldmark.PaymentPending && p.Status != fieldmark.PaymentCanceled {
@@ -65,9 +67,12 @@ func TestPaymentFollowsItsMission(t *testing.T) {
 		dueOn fieldmark.MissionStatus
 		want  fieldmark.PaymentStatus // empty: it stays
 	}{
-		{"PENDING", "COMPLETED", "CLOSED", ""}, {"PENDING", "CLOSED", "CLOSED", "DUE"}, {"PENDING", "COMPLETED", "COMPLETED", "DUE"},
-		{"PENDING", "CLOSED", "COMPLETED", "DUE"}, {"DUE", "CLOSED", "COMPLETED", ""}, {"PAID", "CLOSED", "COMPLETED", ""},
-		{"NONE", "CLOSED", "CLOSED", ""}, {"PENDING", "CANCELED", "CLOSED", "CANCELED"}, {"PROCESSING", "CANCELED", "CLOSED", ""},
+		{"PENDING", "COMPLETED", "CLOSED", ""}, {"PENDING", "CLOSED", "CLOSED", "DUE"},
+		{"PENDING", "COMPLETED", "COMPLETED", "DUE"},
+		{"PENDING", "CLOSED", "COMPLETED", "DUE"}, {"DUE", "CLOSED", "COMPLETED", ""},
+		{"PAID", "CLOSED", "COMPLETED", ""},
+		{"NONE", "CLOSED", "CLOSED", ""}, {"PENDING", "CANCELED", "CLOSED", "CANCELED"},
+		{"PROCESSING", "CANCELED", "CLOSED", ""},
 		{"FAILED", "CANCELED", "CLOSED", "CANCELED"}, {"PENDING", "IN_PROGRESS", "CLOSED", ""},
 	} {
 		p := fieldmark.Payment{Status: tt.from}
@@ -80,9 +85,11 @@ func TestPaymentFollowsItsMission(t *testing.T) {
 
 func TestPaymentTerm(t *testing.T) {
 	const refused = -1
-	for terms, days := range map[string]int{"": 30, "NET 14": 14, "net-7": 7, "Net60": 60, "NET 0": 0, "NET 366": 366, "2/10 NET 30": 30, "NET 30 days": 30,
+	for terms, days := range map[string]int{"": 30, "NET 14": 14, "net-7": 7, "Net60": 60, "NET 0": 0, "NET 366": 366,
+		"2/10 NET 30": 30, "NET 30 days": 30,
 		"DUE_ON_RECEIPT": 0, "due on receipt": 0, "on receipt": 0, "Due upon receipt": 0,
-		"NET 367": refused, "NET -1": refused, "NET": refused, "soon": refused, "NTE 14": refused, "NET 99999999999": refused} {
+		"NET 367": refused, "NET -1": refused, "NET": refused, "soon": refused, "NTE 14": refused,
+		"NET 99999999999": refused} {
 		got, ok := mission.ParsePaymentTerms(terms)
 		if ok != (days != refused) || ok && got != time.Duration(days)*24*time.Hour {
 			t.Errorf("terms %q: %s, %v, want %d days", terms, got, ok, days)

@@ -83,15 +83,20 @@ func (s *Service) write(ctx context.Context, fn func(context.Context, *txn) erro
 
 // writeAhead is write with the queries for a saved response and for the missions of
 // intakes made in advance. fn may run twice (see store.WriteWithPrefetch).
-func (s *Service) writeAhead(ctx context.Context, k idempotency.Key, opens []Request, fn func(context.Context, *txn) error) error {
+func (s *Service) writeAhead(ctx context.Context, k idempotency.Key, opens []Request,
+	fn func(context.Context, *txn) error) error {
 	var ahead store.Prefetch
 	if k.Name != "" {
 		ahead.Responses = []store.ResponseKey{{Account: k.Account, Key: k.Name}}
 	}
 	for i := range opens {
 		if m := &opens[i].row; m.Fingerprint != "" {
-			ahead.Missions = append(ahead.Missions, store.MissionKey{Account: m.Account, Source: m.Source, ExternalID: m.ExternalID})
+			ahead.Missions = append(ahead.Missions, store.MissionKey{Account: m.Account, Source: m.Source,
+				ExternalID: m.ExternalID})
 		}
 	}
-	return s.store.WriteWithPrefetch(ctx, ahead, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &txn{s, tx}) })
+	return s.store.WriteWithPrefetch(ctx, ahead, func(ctx context.Context,
+		tx *store.Tx) error {
+		return fn(ctx, &txn{s, tx})
+	})
 }

@@ -44,7 +44,8 @@ func (s *SLA) policy(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error)
 	policy := r.Policies[m.Priority]
 	calendar, ok := r.BusinessHours[policy.Calendar]
 	if !ok {
-		return sla.Terms{}, fmt.Errorf("BUG: policy %s names calendar %q, which is not there", policy.Priority, policy.Calendar)
+		return sla.Terms{}, fmt.Errorf("BUG: policy %s names calendar %q, which is not there", policy.Priority,
+			policy.Calendar)
 	}
 	name := calendar.TimeZone
 	if calendar.FollowsLocation && m.Location != nil && m.Location.TimeZone != "" {
@@ -68,13 +69,15 @@ func (t *txn) startTimers(ctx context.Context, m *store.Mission) error {
 		return err
 	}
 	timers := sla.Start(&m.Mission, terms)
-	return t.tx.AddSLA(ctx, m, &store.SLA{Policy: m.Priority, Timers: timers, Rules: rules.Revision, DueAt: sla.NextDue(timers, terms)})
+	return t.tx.AddSLA(ctx, m, &store.SLA{Policy: m.Priority, Timers: timers, Rules: rules.Revision,
+		DueAt: sla.NextDue(timers, terms)})
 }
 
 // advanceTimers takes the clocks of a mission from before, where it stood, to where
 // it stands now, and returns what is to be told of them. A mission that was
 // opened before there were clocks has none.
-func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *store.Mission, now time.Time) ([]sla.Change, error) {
+func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *store.Mission,
+	now time.Time) ([]sla.Change, error) {
 	if m.StoredSLA == nil {
 		return nil, nil
 	}
@@ -93,7 +96,8 @@ func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *s
 		}
 	}
 	timers, told := sla.Advance(m.StoredSLA.Timers, before, &m.Mission, was, is, now)
-	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.StoredSLA.Revision, Rules: rules.Revision, DueAt: sla.NextDue(timers, is)}
+	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.StoredSLA.Revision, Rules: rules.Revision,
+		DueAt: sla.NextDue(timers, is)}
 	if before == &m.Mission && len(told) > 0 {
 		next.Revision++ // the mission's own version says nothing of it
 	}
@@ -130,7 +134,8 @@ func (t *txn) begin(ctx context.Context, m *store.Mission) error {
 
 // follow lets clocks and payment follow what became of a mission, and returns
 // what tells of it, after the mission's own event.
-func (t *txn) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mission) (tell func(context.Context) error, err error) {
+func (t *txn) follow(ctx context.Context, before *fieldmark.Mission,
+	m *store.Mission) (tell func(context.Context) error, err error) {
 	told, err := t.advanceTimers(ctx, before, m, m.UpdatedAt.Std())
 	if err != nil {
 		return nil, err
@@ -171,7 +176,8 @@ func (s *Service) claimTimers(ctx context.Context, limit int) (todo []job.Job, e
 				return err
 			}
 			for _, id := range ids {
-				todo = append(todo, job.Job{Lease: store.Lease{Kind: kind.lease, ID: id}, Do: func(ctx context.Context) { s.runTimer(ctx, kind.what, id, kind.pass) }})
+				todo = append(todo, job.Job{Lease: store.Lease{Kind: kind.lease, ID: id},
+					Do: func(ctx context.Context) { s.runTimer(ctx, kind.what, id, kind.pass) }})
 			}
 			if len(todo) == limit {
 				break
@@ -209,7 +215,8 @@ func (t *txn) fireTimers(ctx context.Context, id string) error {
 		return err
 	}
 	for _, c := range told {
-		t.s.log.Info("deadline", slog.String("mission", id), slog.String("event", string(c.Type)), slog.String("metric", string(c.Metric)))
+		t.s.log.Info("deadline", slog.String("mission", id), slog.String("event", string(c.Type)),
+			slog.String("metric", string(c.Metric)))
 	}
 	return t.emitTimers(ctx, &m, told)
 }
@@ -235,12 +242,16 @@ func (s *SLA) PutPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fieldmark.S
 
 // PatchPolicy changes what patch names of the policy of a priority, as the
 // transaction reads it.
-func (s *SLA) PatchPolicy(ctx context.Context, priority fieldmark.Priority, patch fieldmark.SLAPolicyPatch) (fieldmark.SLAPolicy, error) {
-	return s.changePolicy(ctx, priority, func(p fieldmark.SLAPolicy) fieldmark.SLAPolicy { return sla.ApplyPatch(p, patch) })
+func (s *SLA) PatchPolicy(ctx context.Context, priority fieldmark.Priority,
+	patch fieldmark.SLAPolicyPatch) (fieldmark.SLAPolicy, error) {
+	return s.changePolicy(ctx, priority,
+		func(p fieldmark.SLAPolicy) fieldmark.SLAPolicy { return sla.ApplyPatch(p, patch) })
 }
 
-func (s *SLA) changePolicy(ctx context.Context, priority fieldmark.Priority, change func(fieldmark.SLAPolicy) fieldmark.SLAPolicy) (p fieldmark.SLAPolicy, err error) {
-	err = s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, r *store.SLARules, now time.Time) error {
+func (s *SLA) changePolicy(ctx context.Context, priority fieldmark.Priority,
+	change func(fieldmark.SLAPolicy) fieldmark.SLAPolicy) (p fieldmark.SLAPolicy, err error) {
+	err = s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, r *store.SLARules,
+		now time.Time) error {
 		p = change(r.Policies[priority])
 		if err := validation.Errors(sla.ValidatePolicy(&p)).Err(); err != nil {
 			return err
@@ -259,7 +270,8 @@ func (s *SLA) changePolicy(ctx context.Context, priority fieldmark.Priority, cha
 
 // ResetPolicy puts the program's own policy of a priority back in force.
 func (s *SLA) ResetPolicy(ctx context.Context, priority fieldmark.Priority) error {
-	return s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, _ *store.SLARules, now time.Time) error {
+	return s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, _ *store.SLARules,
+		now time.Time) error {
 		return tx.PutSLAPolicy(ctx, priority, nil, now)
 	})
 }
@@ -291,7 +303,8 @@ func (s *SLA) PutCalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldma
 	if err := validation.Errors(bad).Err(); err != nil {
 		return c, err
 	}
-	err := s.putRule(ctx, "calendar", c.Name, func(ctx context.Context, tx *store.Tx, r *store.SLARules, now time.Time) error {
+	err := s.putRule(ctx, "calendar", c.Name, func(ctx context.Context, tx *store.Tx, r *store.SLARules,
+		now time.Time) error {
 		for _, p := range r.Policies {
 			if p.Calendar == c.Name {
 				if err := reachable(c, p, "/hours", now); err != nil {
@@ -311,13 +324,15 @@ func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, n
 	if _, ok := sla.NewWorkingTime(&c, time.UTC).After(now, longest); ok {
 		return nil
 	}
-	return validation.Error(pointer, "range", "the calendar does not come to the longest target of policy "+string(p.Priority)+" within ten years")
+	return validation.Error(pointer, "range", "the calendar does not come to the longest target of policy "+
+		string(p.Priority)+" within ten years")
 }
 
 // DeleteCalendar takes a calendar away; one of the program's own is as it was. A
 // calendar that a policy names stays.
 func (s *SLA) DeleteCalendar(ctx context.Context, name string) error {
-	return s.putRule(ctx, "calendar", name, func(ctx context.Context, tx *store.Tx, r *store.SLARules, now time.Time) error {
+	return s.putRule(ctx, "calendar", name, func(ctx context.Context, tx *store.Tx, r *store.SLARules,
+		now time.Time) error {
 		if _, ok := r.BusinessHours[name]; !ok {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such calendar")
 		}
@@ -332,7 +347,8 @@ func (s *SLA) DeleteCalendar(ctx context.Context, name string) error {
 }
 
 // putRule changes a rule in a transaction and logs it.
-func (s *SLA) putRule(ctx context.Context, kind, name string, put func(context.Context, *store.Tx, *store.SLARules, time.Time) error) error {
+func (s *SLA) putRule(ctx context.Context, kind, name string,
+	put func(context.Context, *store.Tx, *store.SLARules, time.Time) error) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		rules, err := tx.SLARules(ctx)
 		if err != nil {

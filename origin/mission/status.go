@@ -75,7 +75,8 @@ func ValidateReopen(completed *fieldmark.Time, now time.Time) error {
 		return nil
 	}
 	return invalidTransition(fieldmark.MissionCompleted, fieldmark.MissionInProgress,
-		[]fieldmark.MissionStatus{fieldmark.MissionClosed}, "a mission can be reopened for 7 days after it was completed")
+		[]fieldmark.MissionStatus{fieldmark.MissionClosed},
+		"a mission can be reopened for 7 days after it was completed")
 }
 
 // TransitionEvent returns the event type of a valid transition. Returning to the
@@ -115,7 +116,8 @@ func TransitionEvent(from, to, held fieldmark.MissionStatus) fieldmark.EventType
 func PathToCompleted(from fieldmark.MissionStatus) []fieldmark.MissionStatus {
 	switch from {
 	case fieldmark.MissionNew, fieldmark.MissionScheduled:
-		return []fieldmark.MissionStatus{fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted}
+		return []fieldmark.MissionStatus{fieldmark.MissionDispatched, fieldmark.MissionInProgress,
+			fieldmark.MissionCompleted}
 	case fieldmark.MissionDispatched, fieldmark.MissionEnRoute:
 		return []fieldmark.MissionStatus{fieldmark.MissionInProgress, fieldmark.MissionCompleted}
 	case fieldmark.MissionInProgress, fieldmark.MissionOnHold:

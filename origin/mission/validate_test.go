@@ -32,7 +32,8 @@ func TestMovesWalk(t *testing.T) {
 				t.Fatalf("CheckMove(%s, %s, held %q) = %v, listed %v", at, to, held, err, next)
 			}
 			if err != nil {
-				if e := fieldmark.AsError(err); e.Code != fieldmark.CodeInvalidTransition || len(e.Allowed) != len(next) {
+				if e := fieldmark.AsError(err); e.Code != fieldmark.CodeInvalidTransition ||
+					len(e.Allowed) != len(next) {
 					t.Fatalf("refusal of %s -> %s = %v, allowed %v, want %v", at, to, err, e.Allowed, next)
 				}
 				continue
@@ -54,7 +55,8 @@ func TestMovesWalk(t *testing.T) {
 }
 
 func TestPathToCompleted(t *testing.T) {
-	for _, from := range []fieldmark.MissionStatus{fieldmark.MissionNew, fieldmark.MissionScheduled, fieldmark.MissionDispatched, fieldmark.MissionEnRoute, fieldmark.MissionInProgress, fieldmark.MissionOnHold} {
+	for _, from := range []fieldmark.MissionStatus{fieldmark.MissionNew, fieldmark.MissionScheduled,
+		fieldmark.MissionDispatched, fieldmark.MissionEnRoute, fieldmark.MissionInProgress, fieldmark.MissionOnHold} {
 		at := from
 		for _, to := range mission.PathToCompleted(from) {
 			if err := mission.ValidateTransition(at, to, ""); err != nil {
@@ -79,7 +81,8 @@ func TestMoveEvents(t *testing.T) {
 		}
 	}
 	f(fieldmark.MissionDispatched, fieldmark.MissionInProgress, "", fieldmark.EventMissionStarted)
-	for _, held := range []fieldmark.MissionStatus{fieldmark.MissionNew, fieldmark.MissionScheduled, fieldmark.MissionDispatched, fieldmark.MissionEnRoute, fieldmark.MissionInProgress} {
+	for _, held := range []fieldmark.MissionStatus{fieldmark.MissionNew, fieldmark.MissionScheduled,
+		fieldmark.MissionDispatched, fieldmark.MissionEnRoute, fieldmark.MissionInProgress} {
 		f(fieldmark.MissionOnHold, held, held, fieldmark.EventMissionResumed)
 	}
 	f(fieldmark.MissionOnHold, fieldmark.MissionScheduled, fieldmark.MissionInProgress, fieldmark.EventMissionScheduled)
@@ -107,44 +110,56 @@ func TestMissionCheck(t *testing.T) {
 		{"space around externalId", func(r *fieldmark.MissionRequest) { r.ExternalID = " x" }, "/externalId pattern"},
 		{"unknown priority", func(r *fieldmark.MissionRequest) { r.Priority = "SOON" }, "/priority enum"},
 		{"alias of a priority", func(r *fieldmark.MissionRequest) { r.Priority = "p2" }, ""},
-		{"time zone", func(r *fieldmark.MissionRequest) { r.Location = &fieldmark.Location{TimeZone: "../etc"} }, "/location/timeZone format"},
-		{"window backwards", func(r *fieldmark.MissionRequest) { r.Window = &fieldmark.Window{Earliest: early, Latest: early} }, "/window/latest range"},
+		{"time zone", func(r *fieldmark.MissionRequest) { r.Location = &fieldmark.Location{TimeZone: "../etc"} },
+			"/location/timeZone format"},
+		{"window backwards",
+			func(r *fieldmark.MissionRequest) { r.Window = &fieldmark.Window{Earliest: early, Latest: early} },
+			"/window/latest range"},
 		{"window too long", func(r *fieldmark.MissionRequest) {
 			r.Window = &fieldmark.Window{Earliest: early, Latest: fieldmark.At(early.Std().Add(367 * 24 * time.Hour))}
 		}, "/window/latest range"},
 		{"line separator in the title", func(r *fieldmark.MissionRequest) { r.Title = "a\u2028b" }, "/title pattern"},
 		{"lone carriage return", func(r *fieldmark.MissionRequest) { r.Description = "a\rb" }, "/description pattern"},
 		{"line breaks of Windows", func(r *fieldmark.MissionRequest) { r.Description = "a\r\nb" }, ""},
-		{"unprintable externalId", func(r *fieldmark.MissionRequest) { r.ExternalID = "a\u200bb" }, "/externalId pattern"},
+		{"unprintable externalId", func(r *fieldmark.MissionRequest) { r.ExternalID = "a\u200bb" },
+			"/externalId pattern"},
 		{"window before the clock", func(r *fieldmark.MissionRequest) {
 			r.Window = &fieldmark.Window{Latest: fieldmark.At(time.Date(1, 1, 1, 1, 0, 0, 0, time.UTC))}
 		}, "/window/earliest range, /window/latest range"},
 		{"window after all years", func(r *fieldmark.MissionRequest) {
 			end := time.Date(9999, 12, 31, 23, 0, 0, 0, time.UTC)
-			r.Window = &fieldmark.Window{Earliest: fieldmark.At(end.Add(-time.Hour)), Latest: fieldmark.At(end.Add(24 * time.Hour))}
+			r.Window = &fieldmark.Window{Earliest: fieldmark.At(end.Add(-time.Hour)),
+				Latest: fieldmark.At(end.Add(24 * time.Hour))}
 		}, "/window/earliest range, /window/latest range"},
 		{"no such country", func(r *fieldmark.MissionRequest) {
 			r.Location = &fieldmark.Location{Address: &fieldmark.Address{Country: "ZZ"}}
 		}, "/location/address/country enum"},
 		{"control characters anywhere", func(r *fieldmark.MissionRequest) {
 			r.Category = "\x00"
-			r.Location = &fieldmark.Location{Name: "\n", AccessNotes: "ok\n\tthen \x1b", Address: &fieldmark.Address{Line1: "\t", Line2: "\x7f", PostalCode: "\x01", City: "\u0085", Region: "\n"}}
+			r.Location = &fieldmark.Location{Name: "\n", AccessNotes: "ok\n\tthen \x1b",
+				Address: &fieldmark.Address{Line1: "\t", Line2: "\x7f", PostalCode: "\x01", City: "\u0085",
+					Region: "\n"}}
 			r.Contact = &fieldmark.Contact{Name: "\n", Phone: "\x00"}
 			r.Assets = []fieldmark.Asset{{ID: "\n", Name: "\n", Serial: "\n"}}
 			r.Links = []fieldmark.Link{{Href: "https://a.example", Text: "\n"}}
 			r.Labels = map[string]string{"k\n": "v", "l": "\x00"}
-		}, "/category pattern, /location/name pattern, /location/accessNotes pattern, /location/address/line1 pattern, /location/address/line2 pattern, " +
-			"/location/address/postalCode pattern, /location/address/city pattern, /location/address/region pattern, /contact/name pattern, /contact/phone pattern, " +
-			"/assets/0/id pattern, /assets/0/name pattern, /assets/0/serial pattern, /links/0/text pattern, /labels/k\n pattern, /labels/l pattern"},
+		}, "/category pattern, /location/name pattern, /location/accessNotes pattern, /location/address/line1 " +
+			"pattern, /location/address/line2 pattern, " +
+			"/location/address/postalCode pattern, /location/address/city pattern, /location/address/region " +
+			"pattern, /contact/name pattern, /contact/phone pattern, " +
+			"/assets/0/id pattern, /assets/0/name pattern, /assets/0/serial pattern, /links/0/text pattern, " +
+			"/labels/k\n pattern, /labels/l pattern"},
 		{"skills", func(r *fieldmark.MissionRequest) {
 			r.Skills = []string{"", strings.Repeat("ä", 64), strings.Repeat("x", 65), "a\nb"}
 		},
 			"/skills/0 too_short, /skills/2 too_long, /skills/3 pattern"},
 		{"links", func(r *fieldmark.MissionRequest) {
-			r.Links = []fieldmark.Link{{Href: "https://a.example/x?y#z"}, {Href: "http://a.example"}, {Href: "https://"}, {Href: "https://u:p@a.example"}, {Href: "https://[::1"}}
+			r.Links = []fieldmark.Link{{Href: "https://a.example/x?y#z"}, {Href: "http://a.example"},
+				{Href: "https://"}, {Href: "https://u:p@a.example"}, {Href: "https://[::1"}}
 		}, "/links/1/href format, /links/2/href format, /links/3/href format, /links/4/href format"},
 		{"labels at their bounds", func(r *fieldmark.MissionRequest) {
-			r.Labels = map[string]string{strings.Repeat("ä", 128): strings.Repeat("ß", 1024), "a": "two\nlines", "b": ""}
+			r.Labels = map[string]string{strings.Repeat("ä", 128): strings.Repeat("ß", 1024), "a": "two\nlines",
+				"b": ""}
 		}, ""},
 		{"too many labels", func(r *fieldmark.MissionRequest) {
 			r.Labels = map[string]string{}
@@ -152,17 +167,25 @@ func TestMissionCheck(t *testing.T) {
 				r.Labels[strings.Repeat("k", i+1)] = ""
 			}
 		}, "/labels too_long"},
-		{"label keys", func(r *fieldmark.MissionRequest) { r.Labels = map[string]string{"": "", strings.Repeat("k", 129): ""} },
+		{"label keys", func(r *fieldmark.MissionRequest) {
+			r.Labels = map[string]string{"": "",
+				strings.Repeat("k", 129): ""}
+		},
 			"/labels/ too_short, /labels/" + strings.Repeat("k", 128) + "… too_long"},
-		{"awkward label", func(r *fieldmark.MissionRequest) { r.Labels = map[string]string{"a/b~c": strings.Repeat("x", 1025)} }, "/labels/a~1b~0c too_long"},
+		{"awkward label", func(r *fieldmark.MissionRequest) {
+			r.Labels = map[string]string{"a/b~c": strings.Repeat("x",
+				1025)}
+		}, "/labels/a~1b~0c too_long"},
 		{"label value", func(r *fieldmark.MissionRequest) {
 			r.Labels = map[string]string{"a": strings.Repeat("x", 1025)}
 		}, "/labels/a too_long"},
-		{"metadata that is no object", func(r *fieldmark.MissionRequest) { r.Metadata = json.RawMessage(`[1]`) }, "/metadata format"},
+		{"metadata that is no object", func(r *fieldmark.MissionRequest) { r.Metadata = json.RawMessage(`[1]`) },
+			"/metadata format"},
 		{"metadata too deep", func(r *fieldmark.MissionRequest) {
 			r.Metadata = json.RawMessage(strings.Repeat(`{"a":`, 9) + "1" + strings.Repeat("}", 9))
 		}, "/metadata too_long"},
-		{"braces inside text are no depth", func(r *fieldmark.MissionRequest) { r.Metadata = json.RawMessage(`{"a":"{{{{{{{{{{\"{"}`) }, ""},
+		{"braces inside text are no depth",
+			func(r *fieldmark.MissionRequest) { r.Metadata = json.RawMessage(`{"a":"{{{{{{{{{{\"{"}`) }, ""},
 		{"metadata too large", func(r *fieldmark.MissionRequest) {
 			r.Metadata = json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10) + `"}`)
 		}, "/metadata too_long"},
@@ -206,7 +229,8 @@ func TestFingerprint(t *testing.T) {
 	meta := func(text string) fieldmark.Digest {
 		return print(func(r *fieldmark.MissionRequest) { r.Metadata = json.RawMessage(text) })
 	}
-	if meta(`{"a":1,"b":{"c":"\u00e9","d":12345678901234567890}}`) != meta(`{ "b":{"d":12345678901234567890,"c":"é"}, "a":1}`) {
+	if meta(`{"a":1,"b":{"c":"\u00e9","d":12345678901234567890}}`) != meta(
+		`{ "b":{"d":12345678901234567890,"c":"é"}, "a":1}`) {
 		t.Error("the order of metadata changes the fingerprint")
 	}
 	if meta(`{"d":12345678901234567890}`) == meta(`{"d":12345678901234567891}`) {

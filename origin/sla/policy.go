@@ -125,7 +125,8 @@ func ValidatePolicy(p *fieldmark.SLAPolicy) []fieldmark.FieldError {
 	}
 	for i, code := range p.PausesSLA {
 		if !validReasonCode(code) {
-			bad.add(fmt.Sprintf("/pausesSla/%d", i), "pattern", "must be 1 to 64 upper-case letters, digits and underscores")
+			bad.add(fmt.Sprintf("/pausesSla/%d", i), "pattern",
+				"must be 1 to 64 upper-case letters, digits and underscores")
 		}
 	}
 	p.AtRiskPercent = sortedSet(p.AtRiskPercent)
@@ -162,7 +163,8 @@ func ValidateCalendar(c *fieldmark.SLACalendar) []fieldmark.FieldError {
 	for i, h := range c.Hours {
 		for j, d := range h.Days {
 			if !slices.Contains(weekdays[:], d) {
-				bad.add(fmt.Sprintf("/hours/%d/days/%d", i, j), "enum", "must be one of MON, TUE, WED, THU, FRI, SAT, SUN")
+				bad.add(fmt.Sprintf("/hours/%d/days/%d", i, j), "enum",
+					"must be one of MON, TUE, WED, THU, FRI, SAT, SUN")
 			}
 		}
 		if h.From >= h.To {

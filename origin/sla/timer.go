@@ -52,7 +52,8 @@ func Start(m *fieldmark.Mission, terms Terms) []Timer {
 
 func newTimer(name fieldmark.SLAMetric, cycle int, start fieldmark.Time, terms Terms) Timer {
 	t := Timer{SLAClock: fieldmark.SLAClock{
-		Name: name, State: fieldmark.SLARunning, Cycle: cycle, StartedAt: start, TargetMinutes: Target(&terms.Policy, name),
+		Name: name, State: fieldmark.SLARunning, Cycle: cycle, StartedAt: start,
+		TargetMinutes: Target(&terms.Policy, name),
 	}}
 	t.setDue(terms)
 	return t
@@ -72,7 +73,8 @@ func startOf(name fieldmark.SLAMetric, m *fieldmark.Mission) fieldmark.Time {
 // the same mission, only time has passed. Elapsed time is applied before the change,
 // so a change cannot hide a breach that happened earlier. The given timers are not
 // modified.
-func Advance(timers []Timer, before, after *fieldmark.Mission, previous, present Terms, now time.Time) ([]Timer, []Change) {
+func Advance(timers []Timer, before, after *fieldmark.Mission, previous, present Terms, now time.Time) ([]Timer,
+	[]Change) {
 	timers = slices.Clone(timers)
 	var changes []Change
 	for i := range timers {
@@ -373,5 +375,6 @@ func (s *transition) subject() fieldmark.SLASubject {
 }
 
 func (s *transition) emit(kind fieldmark.EventType, turn int, data any) {
-	s.changes = append(s.changes, Change{Type: kind, Metric: s.timer.Name, Cycle: s.timer.Cycle, Turn: turn, Data: data})
+	s.changes = append(s.changes, Change{Type: kind, Metric: s.timer.Name, Cycle: s.timer.Cycle, Turn: turn,
+		Data: data})
 }

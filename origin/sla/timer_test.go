@@ -35,38 +35,46 @@ const berlin = "Europe/Berlin"
 // else is easily counted wrong.
 var bugClasses = map[string]story{
 	"business hours ignored at the breach check": {
-		lines: []string{"2026-11-20 17:00 open", "2026-11-23 10:59 look", "2026-11-23 11:00 look", "2026-11-23 11:00:01 look"},
+		lines: []string{"2026-11-20 17:00 open", "2026-11-23 10:59 look", "2026-11-23 11:00 look",
+			"2026-11-23 11:00:01 look"},
 		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-23 11:00 0", told: "at_risk breached"},
 	"hold counted in off-hours": {
 		lines: []string{"2026-11-20 15:00 open", "2026-11-20 17:00 ON_HOLD WEATHER", "2026-11-23 09:00 SCHEDULED"},
-		watch: fieldmark.SLAResolution, want: "RUNNING 2026-11-25 11:00 120", told: "paused resumed"}, // of 64 hours two count
+		// of 64 hours two count
+		watch: fieldmark.SLAResolution, want: "RUNNING 2026-11-25 11:00 120", told: "paused resumed"},
 	"hold wholly in off-hours moves nothing": {
 		lines: []string{"2026-11-20 15:00 open", "2026-11-20 19:00 ON_HOLD WEATHER", "2026-11-22 09:00 SCHEDULED"},
 		watch: fieldmark.SLAResolution, want: "RUNNING 2026-11-25 09:00 0", told: "paused resumed"},
 	"hold then resolved keeps the hold": { // nine hours of target are left when work stops, the hold takes ten
 		policy: func(p *fieldmark.SLAPolicy) { p.ResolutionMinutes = 10 * 60 },
-		lines:  []string{"2026-11-20 08:00 open", "2026-11-20 09:00 ON_HOLD SITE_ACCESS", "2026-11-23 10:00 COMPLETED", "2026-11-25 10:00 look"},
-		watch:  fieldmark.SLAResolution, want: "MET 2026-11-24 09:00 660", told: "paused met"},
+		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 ON_HOLD SITE_ACCESS", "2026-11-23 10:00 COMPLETED",
+			"2026-11-25 10:00 look"},
+		watch: fieldmark.SLAResolution, want: "MET 2026-11-24 09:00 660", told: "paused met"},
 	"deadline without a time zone": { // the location's, not the server's
 		zone: "America/New_York", lines: []string{"2026-11-20 16:00 open"},
 		watch: fieldmark.SLAResponse, want: "RUNNING 2026-11-23 10:00 0"},
 	"new target after a priority change forgets the pause": {
-		lines: []string{"2026-11-20 09:00 open", "2026-11-20 10:00 ON_HOLD WEATHER", "2026-11-20 12:00 SCHEDULED", "2026-11-20 13:00 LOW"},
+		lines: []string{"2026-11-20 09:00 open", "2026-11-20 10:00 ON_HOLD WEATHER", "2026-11-20 12:00 SCHEDULED",
+			"2026-11-20 13:00 LOW"},
 		watch: fieldmark.SLAResolution, want: "RUNNING 2026-12-02 11:00 120", told: "paused resumed updated"},
 	"priority change during a pause": {
-		lines: []string{"2026-11-20 09:00 open", "2026-11-20 10:00 ON_HOLD WEATHER", "2026-11-20 11:00 LOW", "2026-11-20 12:00 SCHEDULED"},
+		lines: []string{"2026-11-20 09:00 open", "2026-11-20 10:00 ON_HOLD WEATHER", "2026-11-20 11:00 LOW",
+			"2026-11-20 12:00 SCHEDULED"},
 		watch: fieldmark.SLAResolution, want: "RUNNING 2026-12-02 11:00 120", told: "paused updated resumed"},
 	"priority change to one that counts around the clock, during a pause": {
-		lines: []string{"2026-11-20 09:00 open", "2026-11-20 17:00 ON_HOLD WEATHER", "2026-11-20 19:00 HIGH", "2026-11-20 20:00 SCHEDULED"},
+		lines: []string{"2026-11-20 09:00 open", "2026-11-20 17:00 ON_HOLD WEATHER", "2026-11-20 19:00 HIGH",
+			"2026-11-20 20:00 SCHEDULED"},
 		watch: fieldmark.SLAResolution, want: "RUNNING 2026-11-21 12:00 180", told: "paused updated resumed"},
 	"priority raised when it is too late for it": { // breached by the change, not before
 		lines: []string{"2026-11-20 09:00 open", "2026-11-20 10:00 CRITICAL"},
-		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 09:15 0 at 2026-11-20 10:00", told: "updated breached"},
+		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 09:15 0 at 2026-11-20 10:00",
+		told: "updated breached"},
 	"priority lowered when it is too late": { // the breach was there before anybody looked
 		priority: fieldmark.PriorityCritical, lines: []string{"2026-11-20 09:00 open", "2026-11-20 09:16 LOW"},
 		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 09:15 0", told: "breached"},
 	"timer runs on after resolution": {
-		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS", "2026-11-20 11:00 COMPLETED",
+		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS",
+			"2026-11-20 11:00 COMPLETED",
 			"2026-12-20 11:00 look", "2026-12-21 11:00 CLOSED"},
 		watch: fieldmark.SLAResolution, want: "MET 2026-11-24 12:00 0", told: "met"},
 	"met late stays breached": {
@@ -77,7 +85,8 @@ var bugClasses = map[string]story{
 		priority: fieldmark.PriorityCritical, lines: []string{"2026-11-20 08:00 open", "2026-11-20 08:15 DISPATCHED"},
 		watch: fieldmark.SLAResponse, want: "MET 2026-11-20 08:15 0", told: "at_risk met"},
 	"stopped a moment after the due time is late": {
-		priority: fieldmark.PriorityCritical, lines: []string{"2026-11-20 08:00 open", "2026-11-20 08:15:01 DISPATCHED"},
+		priority: fieldmark.PriorityCritical, lines: []string{"2026-11-20 08:00 open",
+			"2026-11-20 08:15:01 DISPATCHED"},
 		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 08:15 0 stopped", told: "breached"},
 
 	"spring forward around the clock": { // 02:00 to 03:00 is not there
@@ -87,15 +96,19 @@ var bugClasses = map[string]story{
 		zone: berlin, priority: fieldmark.PriorityHigh, lines: []string{"2026-10-24 20:00 open"},
 		watch: fieldmark.SLAOnsite, want: "RUNNING 2026-10-25 03:00 0"},
 	"spring forward over a weekend of business hours": { // eight o'clock stays eight o'clock
-		zone: berlin, lines: []string{"2026-03-27 17:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-03-30 11:00 0"},
+		zone: berlin, lines: []string{"2026-03-27 17:00 open"}, watch: fieldmark.SLAResponse,
+		want: "RUNNING 2026-03-30 11:00 0"},
 	"fall back over a weekend of business hours": {
-		zone: berlin, lines: []string{"2026-10-23 17:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-10-26 11:00 0"},
+		zone: berlin, lines: []string{"2026-10-23 17:00 open"}, watch: fieldmark.SLAResponse,
+		want: "RUNNING 2026-10-26 11:00 0"},
 	"spring forward inside the hours": { // a night shift of seven hours that night
 		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00","to":"08:00"}],"holidays":[]}`,
-		lines: []string{"2026-03-29 00:00 open"}, watch: fieldmark.SLAOnsite, want: "RUNNING 2026-04-12 01:00 0"}, // 7 + 8 + 1
+		// 7 + 8 + 1
+		lines: []string{"2026-03-29 00:00 open"}, watch: fieldmark.SLAOnsite, want: "RUNNING 2026-04-12 01:00 0"},
 	"fall back inside the hours": { // a night shift of nine
 		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00","to":"08:00"}],"holidays":[]}`,
-		lines: []string{"2026-10-25 00:00 open"}, watch: fieldmark.SLAOnsite, want: "RUNNING 2026-11-01 07:00 0"}, // 9 + 7
+		// 9 + 7
+		lines: []string{"2026-10-25 00:00 open"}, watch: fieldmark.SLAOnsite, want: "RUNNING 2026-11-01 07:00 0"},
 	"opening time that the clock skips": { // opens when the clock jumps to 03:00
 		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"02:30","to":"08:00"}],"holidays":[]}`,
 		lines: []string{"2026-03-29 00:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-03-29 07:00 0"},
@@ -103,8 +116,9 @@ var bugClasses = map[string]story{
 		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"02:30","to":"08:00"}],"holidays":[]}`,
 		lines: []string{"2026-10-25 00:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-10-25 05:30 0"},
 	"a day without midnight": { // Beirut's clock jumps from 00:00 to 01:00
-		zone: "Asia/Beirut", calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00","to":"06:00"}],"holidays":[]}`,
-		lines: []string{"2026-03-28 12:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-03-29 05:00 0"},
+		zone:     "Asia/Beirut",
+		calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00","to":"06:00"}],"holidays":[]}`,
+		lines:    []string{"2026-03-28 12:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-03-29 05:00 0"},
 	"hold over the change of the clock": { // 22:00 to 06:00 are seven hours
 		zone: berlin, priority: fieldmark.PriorityHigh,
 		lines: []string{"2026-03-28 20:00 open", "2026-03-28 22:00 ON_HOLD WEATHER", "2026-03-29 06:00 SCHEDULED"},
@@ -124,11 +138,14 @@ var bugClasses = map[string]story{
 		lines:    []string{"2026-12-24 09:00 open", "2026-12-24 10:00 ON_HOLD WEATHER", "2026-12-28 10:00 SCHEDULED"},
 		watch:    fieldmark.SLAOnsite, want: "RUNNING 2026-12-29 15:00 600", told: "paused resumed"},
 	"leap day is a working day": {
-		calendar: withHolidays(), lines: []string{"2028-02-28 16:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2028-02-29 10:00 0"},
+		calendar: withHolidays(), lines: []string{"2028-02-28 16:00 open"}, watch: fieldmark.SLAResponse,
+		want: "RUNNING 2028-02-29 10:00 0"},
 	"holiday on leap days": {
-		calendar: withHolidays("02-29"), lines: []string{"2028-02-28 16:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2028-03-01 10:00 0"},
+		calendar: withHolidays("02-29"), lines: []string{"2028-02-28 16:00 open"}, watch: fieldmark.SLAResponse,
+		want: "RUNNING 2028-03-01 10:00 0"},
 	"holiday on leap days in a common year": {
-		calendar: withHolidays("02-29"), lines: []string{"2027-02-26 16:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2027-03-01 10:00 0"},
+		calendar: withHolidays("02-29"), lines: []string{"2027-02-26 16:00 open"}, watch: fieldmark.SLAResponse,
+		want: "RUNNING 2027-03-01 10:00 0"},
 
 	"deadline at closing time": { // and not at the next opening
 		lines: []string{"2026-11-20 14:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-11-20 18:00 0"},
@@ -139,20 +156,26 @@ var bugClasses = map[string]story{
 	"hold from the due time on": { // nothing was left to save
 		policy: func(p *fieldmark.SLAPolicy) { p.ResolutionMinutes = 10 * 60 },
 		lines:  []string{"2026-11-20 08:00 open", "2026-11-20 18:00 ON_HOLD WEATHER", "2026-11-21 09:00 SCHEDULED"},
-		watch:  fieldmark.SLAResolution, want: "BREACHED 2026-11-20 18:00 0 at 2026-11-21 09:00", told: "at_risk paused resumed breached"},
+		watch:  fieldmark.SLAResolution, want: "BREACHED 2026-11-20 18:00 0 at 2026-11-21 09:00",
+		told: "at_risk paused resumed breached"},
 	"target that shrank during the pause": {
-		lines: []string{"2026-11-20 09:00 open", "2026-11-20 17:00 ON_HOLD WEATHER", "2026-11-20 18:00 CRITICAL", "2026-11-20 19:00 COMPLETED"},
-		watch: fieldmark.SLAOnsite, want: "BREACHED 2026-11-20 15:00 120 at 2026-11-20 19:00 stopped", told: "paused updated breached"},
+		lines: []string{"2026-11-20 09:00 open", "2026-11-20 17:00 ON_HOLD WEATHER", "2026-11-20 18:00 CRITICAL",
+			"2026-11-20 19:00 COMPLETED"},
+		watch: fieldmark.SLAOnsite, want: "BREACHED 2026-11-20 15:00 120 at 2026-11-20 19:00 stopped",
+		told: "paused updated breached"},
 	"zero-length hold": {
 		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 ON_HOLD WEATHER", "2026-11-20 09:00 SCHEDULED"},
 		watch: fieldmark.SLAResolution, want: "RUNNING 2026-11-24 12:00 0", told: "paused resumed"},
 	"hold before the window opens counts once": { // what does not count cannot be taken off
-		lines: []string{"2026-11-20 08:00 open window 2026-11-23 08:00", "2026-11-20 09:00 ON_HOLD WEATHER", "2026-11-23 09:00 SCHEDULED"},
+		lines: []string{"2026-11-20 08:00 open window 2026-11-23 08:00", "2026-11-20 09:00 ON_HOLD WEATHER",
+			"2026-11-23 09:00 SCHEDULED"},
 		watch: fieldmark.SLAOnsite, want: "RUNNING 2026-11-24 15:00 60", told: "paused resumed"},
 	"window in the past does not move the start": {
-		lines: []string{"2026-11-20 08:00 open window 2026-11-19 08:00"}, watch: fieldmark.SLAOnsite, want: "RUNNING 2026-11-23 14:00 0"},
+		lines: []string{"2026-11-20 08:00 open window 2026-11-19 08:00"}, watch: fieldmark.SLAOnsite,
+		want: "RUNNING 2026-11-23 14:00 0"},
 	"window in the future does not move response": {
-		lines: []string{"2026-11-20 08:00 open window 2026-11-23 08:00"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-11-20 12:00 0"},
+		lines: []string{"2026-11-20 08:00 open window 2026-11-23 08:00"}, watch: fieldmark.SLAResponse,
+		want: "RUNNING 2026-11-20 12:00 0"},
 	"window moved later": {
 		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 window 2026-11-23 08:00"},
 		watch: fieldmark.SLAOnsite, want: "RUNNING 2026-11-24 14:00 0", told: "updated"},
@@ -161,34 +184,41 @@ var bugClasses = map[string]story{
 		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 ON_HOLD WEATHER", "2026-11-20 10:00 SCHEDULED"},
 		watch: fieldmark.SLAResponse, want: "RUNNING 2026-11-20 12:00 0"},
 	"a reason that pauses nothing": {
-		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 ON_HOLD WAITING_PARTS", "2026-11-20 10:00 SCHEDULED"},
+		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 ON_HOLD WAITING_PARTS",
+			"2026-11-20 10:00 SCHEDULED"},
 		watch: fieldmark.SLAOnsite, want: "RUNNING 2026-11-23 14:00 0"},
 	"paused clocks do not run out": {
 		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 ON_HOLD WEATHER", "2027-11-20 10:00 look"},
 		watch: fieldmark.SLAOnsite, want: "PAUSED 2026-11-23 14:00 0", told: "paused"},
 	"canceled while paused": {
-		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 ON_HOLD WEATHER", "2026-11-20 10:00 CANCELED", "2027-11-20 10:00 look"},
+		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 ON_HOLD WEATHER", "2026-11-20 10:00 CANCELED",
+			"2027-11-20 10:00 look"},
 		watch: fieldmark.SLAOnsite, want: "CANCELED 2026-11-23 15:00 60", told: "paused"},
 	"closed without having been completed": {
-		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS", "2026-11-20 11:00 UNABLE_TO_COMPLETE",
+		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS",
+			"2026-11-20 11:00 UNABLE_TO_COMPLETE",
 			"2026-11-20 12:00 CLOSED", "2027-11-20 10:00 look"},
 		watch: fieldmark.SLAResolution, want: "CANCELED 2026-11-24 12:00 0"},
 	"another visit keeps resolution running": {
-		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS", "2026-11-20 11:00 UNABLE_TO_COMPLETE",
+		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS",
+			"2026-11-20 11:00 UNABLE_TO_COMPLETE",
 			"2026-11-23 12:00 SCHEDULED", "2026-11-24 12:01 look"},
 		watch: fieldmark.SLAResolution, want: "BREACHED 2026-11-24 12:00 0", told: "breached"},
 	"reopening starts resolution anew": {
-		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS", "2026-11-20 11:00 COMPLETED",
+		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS",
+			"2026-11-20 11:00 COMPLETED",
 			"2026-11-23 12:00 IN_PROGRESS"},
 		watch: fieldmark.SLAResolution, want: "RUNNING 2026-11-25 16:00 0 cycle 2", told: "met"},
 	"reopening leaves onsite alone": {
-		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS", "2026-11-20 11:00 COMPLETED",
+		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS",
+			"2026-11-20 11:00 COMPLETED",
 			"2026-11-23 12:00 IN_PROGRESS"},
 		watch: fieldmark.SLAOnsite, want: "MET 2026-11-23 14:00 0", told: "met"},
 	"every threshold once": {
 		policy: func(p *fieldmark.SLAPolicy) { p.AtRiskPercent = []int{50, 75, 90} },
-		lines:  []string{"2026-11-20 08:00 open", "2026-11-20 10:00 look", "2026-11-20 10:00 look", "2026-11-20 11:40 look", "2026-11-20 11:50 look"},
-		watch:  fieldmark.SLAResponse, want: "RUNNING 2026-11-20 12:00 0", told: "at_risk at_risk at_risk"},
+		lines: []string{"2026-11-20 08:00 open", "2026-11-20 10:00 look", "2026-11-20 10:00 look",
+			"2026-11-20 11:40 look", "2026-11-20 11:50 look"},
+		watch: fieldmark.SLAResponse, want: "RUNNING 2026-11-20 12:00 0", told: "at_risk at_risk at_risk"},
 	"a warning after the fact is none": {
 		lines: []string{"2026-11-20 08:00 open", "2026-11-20 12:01 look"},
 		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 12:00 0", told: "breached"},
@@ -221,7 +251,8 @@ func TestSLABugClasses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, told := s.play(t)
 			if got != s.want || told != s.told {
-				t.Errorf("%s of %s:\n got %s, told %q\nwant %s, told %q", s.watch, strings.Join(s.lines, "; "), got, told, s.want, s.told)
+				t.Errorf("%s of %s:\n got %s, told %q\nwant %s, told %q", s.watch, strings.Join(s.lines, "; "), got,
+					told, s.want, s.told)
 			}
 		})
 	}
@@ -257,7 +288,8 @@ func (s story) play(t *testing.T) (got, events string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := fieldmark.Mission{ID: "msn_1", MissionRequest: fieldmark.MissionRequest{Priority: fieldmark.PriorityMedium}, Status: fieldmark.MissionNew}
+	m := fieldmark.Mission{ID: "msn_1", MissionRequest: fieldmark.MissionRequest{Priority: fieldmark.PriorityMedium},
+		Status: fieldmark.MissionNew}
 	if s.priority != "" {
 		m.Priority = s.priority
 	}
@@ -291,7 +323,8 @@ func (s story) play(t *testing.T) (got, events string) {
 			continue
 		}
 		var more []sla.Change
-		timers, more = sla.Advance(timers, &before, &m, s.terms(t, zone, before.Priority), s.terms(t, zone, m.Priority), now)
+		timers, more = sla.Advance(timers, &before, &m, s.terms(t, zone, before.Priority), s.terms(t, zone, m.Priority),
+			now)
 		told = append(told, more...)
 	}
 	c := timers[slices.IndexFunc(timers, func(c sla.Timer) bool { return c.Name == s.watch })]
@@ -338,7 +371,8 @@ func describe(c sla.Timer, zone *time.Location) string {
 // TestSLARulesChange has a policy and a calendar change under a running clock.
 func TestSLARulesChange(t *testing.T) {
 	at := clockTime(t, time.UTC, "2026-11-20", "08:00")
-	m := fieldmark.Mission{ID: "msn_1", MissionRequest: fieldmark.MissionRequest{Priority: fieldmark.PriorityMedium}, Status: fieldmark.MissionNew, CreatedAt: fieldmark.At(at)}
+	m := fieldmark.Mission{ID: "msn_1", MissionRequest: fieldmark.MissionRequest{Priority: fieldmark.PriorityMedium},
+		Status: fieldmark.MissionNew, CreatedAt: fieldmark.At(at)}
 	was := story{}.terms(t, time.UTC, m.Priority)
 	longer := story{policy: func(p *fieldmark.SLAPolicy) { p.ResponseMinutes = 300 }}.terms(t, time.UTC, m.Priority)
 	shorter := story{policy: func(p *fieldmark.SLAPolicy) { p.ResponseMinutes = 60 }}.terms(t, time.UTC, m.Priority)
@@ -350,8 +384,10 @@ func TestSLARulesChange(t *testing.T) {
 		cause, want string
 	}{
 		{"longer target", longer, time.Hour, fieldmark.SLACausePolicy, "RUNNING 2026-11-20 13:00 0"},
-		{"longer target, noticed past the old due time", longer, 4*time.Hour + time.Minute, fieldmark.SLACausePolicy, "RUNNING 2026-11-20 13:00 0"},
-		{"shorter target that is over", shorter, 2 * time.Hour, fieldmark.SLACausePolicy, "BREACHED 2026-11-20 09:00 0 at 2026-11-20 10:00"},
+		{"longer target, noticed past the old due time", longer, 4*time.Hour + time.Minute, fieldmark.SLACausePolicy,
+			"RUNNING 2026-11-20 13:00 0"},
+		{"shorter target that is over", shorter, 2 * time.Hour, fieldmark.SLACausePolicy,
+			"BREACHED 2026-11-20 09:00 0 at 2026-11-20 10:00"},
 		{"a holiday that was forgotten", closed, time.Hour, fieldmark.SLACauseCalendar, "RUNNING 2026-11-23 12:00 0"},
 		{"nothing", was, time.Hour, "", "RUNNING 2026-11-20 12:00 0"},
 	} {
@@ -386,9 +422,11 @@ func walkSLA(t *testing.T, r *rand.Rand, s story, zone *time.Location) {
 	t.Helper()
 	now := time.Date(2026, time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), 0, 0, time.UTC)
 	priorities := fieldmark.Priorities()
-	m := fieldmark.Mission{ID: "msn_1", MissionRequest: fieldmark.MissionRequest{Priority: priorities[r.IntN(4)]}, Status: fieldmark.MissionNew, CreatedAt: fieldmark.At(now)}
+	m := fieldmark.Mission{ID: "msn_1", MissionRequest: fieldmark.MissionRequest{Priority: priorities[r.IntN(4)]},
+		Status: fieldmark.MissionNew, CreatedAt: fieldmark.At(now)}
 	if r.IntN(3) == 0 {
-		m.Window = &fieldmark.Window{Earliest: fieldmark.At(now.Add(time.Duration(r.Int64N(int64(72*time.Hour))) - 24*time.Hour))}
+		m.Window = &fieldmark.Window{Earliest: fieldmark.At(now.Add(time.Duration(r.Int64N(int64(
+			72*time.Hour))) - 24*time.Hour))}
 	}
 	timers := sla.Start(&m, s.terms(t, zone, m.Priority))
 	var held fieldmark.MissionStatus
@@ -419,7 +457,8 @@ func walkSLA(t *testing.T, r *rand.Rand, s story, zone *time.Location) {
 			t.Fatalf("at %s the next thing is due at %s, which is over", now, next)
 		}
 		again, more := sla.Advance(timers, &m, &m, is, is, now)
-		if len(more) > 0 || !cmp.Equal(again, timers, cmp.Comparer(func(a, b fieldmark.Time) bool { return a.Std().Equal(b.Std()) })) {
+		if len(more) > 0 || !cmp.Equal(again, timers,
+			cmp.Comparer(func(a, b fieldmark.Time) bool { return a.Std().Equal(b.Std()) })) {
 			t.Fatalf("the same moment again told %v", more)
 		}
 	}
@@ -433,7 +472,8 @@ func checkTimers(t *testing.T, old, timers []sla.Timer, m *fieldmark.Mission, te
 		switch {
 		case over && c.StoppedAt == nil:
 			t.Fatalf("%s runs on in %s: %+v", c.Name, m.Status, c)
-		case c.State == fieldmark.SLAPaused && (c.Name == fieldmark.SLAResponse || m.Status != fieldmark.MissionOnHold || c.PausedAt == nil):
+		case c.State == fieldmark.SLAPaused && (c.Name == fieldmark.SLAResponse ||
+			m.Status != fieldmark.MissionOnHold || c.PausedAt == nil):
 			t.Fatalf("%s is paused in %s: %+v", c.Name, m.Status, c)
 		case c.State != fieldmark.SLAPaused && c.PausedAt != nil:
 			t.Fatalf("%s is %s and paused since %s", c.Name, c.State, c.PausedAt)

@@ -14,14 +14,16 @@ import (
 // time adds up, none is lost at the ends, and After undoes Between.
 func TestWorkingTimeAdds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for _, name := range []string{"UTC", berlin, "America/New_York", "America/St_Johns", "Asia/Beirut", "Pacific/Apia", "Australia/Lord_Howe", "Africa/Cairo", "America/Scoresbysund"} {
+	for _, name := range []string{"UTC", berlin, "America/New_York", "America/St_Johns", "Asia/Beirut", "Pacific/Apia",
+		"Australia/Lord_Howe", "Africa/Cairo", "America/Scoresbysund"} {
 		zone, err := time.LoadLocation(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 40 {
 			w := sla.NewWorkingTime(randomCalendar(r), zone)
-			a := time.Date(2009+r.IntN(20), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60), 0, time.UTC)
+			a := time.Date(2009+r.IntN(20), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60),
+				0, time.UTC)
 			b := a.Add(time.Duration(r.Int64N(int64(200 * time.Hour))))
 			c := b.Add(time.Duration(r.Int64N(int64(400 * time.Hour))))
 			ab, bc, ac := w.Between(a, b), w.Between(b, c), w.Between(a, c)
@@ -49,11 +51,13 @@ func randomCalendar(r *rand.Rand) *fieldmark.SLACalendar {
 	c := &fieldmark.SLACalendar{}
 	for range 1 + r.IntN(6) {
 		from := r.IntN(1440)
-		c.Hours = append(c.Hours, fieldmark.SLAHours{Days: days[r.IntN(6):], From: fieldmark.DayTime(from), To: fieldmark.DayTime(from + r.IntN(1441-from))})
+		c.Hours = append(c.Hours, fieldmark.SLAHours{Days: days[r.IntN(6):], From: fieldmark.DayTime(from),
+			To: fieldmark.DayTime(from + r.IntN(1441-from))})
 	}
 	c.Hours = append(c.Hours, fieldmark.SLAHours{Days: days[:1], From: 60, To: 240}) // so that it comes to something
 	for range r.IntN(5) {
-		c.Holidays = append(c.Holidays, fieldmark.Holiday{Date: fieldmark.HolidayDate{Month: time.Month(1 + r.IntN(12)), Day: 1 + r.IntN(28)}})
+		c.Holidays = append(c.Holidays,
+			fieldmark.Holiday{Date: fieldmark.HolidayDate{Month: time.Month(1 + r.IntN(12)), Day: 1 + r.IntN(28)}})
 	}
 	return c
 }
@@ -62,7 +66,8 @@ func randomCalendar(r *rand.Rand) *fieldmark.SLACalendar {
 func TestAroundTheClock(t *testing.T) {
 	always := sla.DefaultCalendars()[0]
 	all := always
-	all.Holidays = []fieldmark.Holiday{{Date: fieldmark.HolidayDate{Year: 1999, Month: 1, Day: 1}}} // takes the long way
+	// takes the long way
+	all.Holidays = []fieldmark.Holiday{{Date: fieldmark.HolidayDate{Year: 1999, Month: 1, Day: 1}}}
 	for _, name := range []string{berlin, "America/St_Johns", "Asia/Beirut", "Pacific/Apia", "Australia/Lord_Howe"} {
 		zone, err := time.LoadLocation(name)
 		if err != nil {
@@ -85,7 +90,8 @@ func TestCalendarCheck(t *testing.T) {
 	}{
 		{"good", `{"timeZone":"Europe/Berlin","hours":[{"days":["MON","TUE"],"from":"08:00","to":"24:00"}]}`, ""},
 		{"no hours", `{"timeZone":"UTC","hours":[]}`, "/hours"},
-		{"zero-length hours", `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"08:00"}]}`, "/hours/0/to"},
+		{"zero-length hours", `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"08:00"}]}`,
+			"/hours/0/to"},
 		{"past midnight", `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"22:00","to":"06:00"}]}`, "/hours/0/to"},
 		{"too few", `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"08:59"}]}`, "/hours"},
 		{"no such day", `{"timeZone":"UTC","hours":[{"days":["MOO"],"from":"08:00","to":"18:00"}]}`, "/hours/0/days/0"},
@@ -104,7 +110,8 @@ func TestCalendarCheck(t *testing.T) {
 			t.Errorf("%s: %s: complaints about %q, want %q", tt.name, tt.body, got, tt.want)
 		}
 	}
-	for _, text := range []string{"2026-02-29", "02-30", "13-01", "00-10", "2026-1-1", "0000-01-01", "", "1-1", "2026-12-25T", "-1-01"} {
+	for _, text := range []string{"2026-02-29", "02-30", "13-01", "00-10", "2026-1-1", "0000-01-01", "", "1-1",
+		"2026-12-25T", "-1-01"} {
 		var d fieldmark.HolidayDate
 		if err := d.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q was taken for the day %+v", text, d)

@@ -30,7 +30,10 @@ func TestBackupWhileWriting(t *testing.T) {
 		return
 	}
 	write := func(id string) {
-		if err := s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, id) }); err != nil {
+		if err := s.Write(context.Background(), func(ctx context.Context,
+			tx *store.Tx) error {
+			return appendEvent(ctx, tx, id)
+		}); err != nil {
 			t.Errorf("write: %v", err)
 		}
 	}

@@ -33,7 +33,8 @@ func brokenSums(t *testing.T, s *store.Store) []string {
 // wantDamage checks that a report names one event and what to do.
 func wantDamage(t *testing.T, input string, report []string, number int) {
 	t.Helper()
-	if len(report) != 1 || !strings.HasPrefix(report[0], fmt.Sprintf("event %d (", number)) || !strings.Contains(report[0], "restore a backup") {
+	if len(report) != 1 || !strings.HasPrefix(report[0], fmt.Sprintf("event %d (", number)) ||
+		!strings.Contains(report[0], "restore a backup") {
 		t.Errorf("%s: the check reports %q; want event %d, and to restore a backup", input, report, number)
 	}
 }
@@ -62,10 +63,13 @@ func appendMany(t *testing.T, s *store.Store, n int) {
 	t.Helper()
 	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		for i := 1; i <= n; i++ {
-			e := store.Event{Subject: fmt.Sprint("subject ", i), Account: "acc_1", Trace: "00-aa-bb-01", Event: fieldmark.Event{
-				ID: fmt.Sprint("evt_", i), Type: fieldmark.EventBrandChanged, Time: fieldmark.AtMicros(int64(i)), Brand: "größe",
-				Tags: []fieldmark.Tag{"a", "b"}, Data: []byte(`{"title":"the fan <&> \u0000 of unit ` + fmt.Sprint(i) + ` 😀"}`),
-			}}
+			e := store.Event{Subject: fmt.Sprint("subject ", i), Account: "acc_1", Trace: "00-aa-bb-01",
+				Event: fieldmark.Event{
+					ID: fmt.Sprint("evt_", i), Type: fieldmark.EventBrandChanged, Time: fieldmark.AtMicros(int64(i)),
+					Brand: "größe",
+					Tags:  []fieldmark.Tag{"a", "b"},
+					Data:  []byte(`{"title":"the fan <&> \u0000 of unit ` + fmt.Sprint(i) + ` 😀"}`),
+				}}
 			if err := tx.AppendEvent(ctx, &e); err != nil {
 				return err
 			}
@@ -97,7 +101,8 @@ func TestChecksumOfEvents(t *testing.T) {
 		}
 		wantDamage(t, column, brokenSums(t, s), 2)
 		damagedBackup(t, column, cfg, 2)
-		if _, err := db.Exec(`UPDATE event SET ` + column + ` = (SELECT ` + column + ` FROM before) WHERE number = 2`); err != nil {
+		if _, err := db.Exec(`UPDATE event SET ` + column + ` = (SELECT ` + column +
+			` FROM before) WHERE number = 2`); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.Exec(`DROP TABLE before`); err != nil {

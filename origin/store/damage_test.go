@@ -24,7 +24,10 @@ func read(t testing.TB, cfg store.Config, text string) (v int64) {
 func TestDamageIsReportedByRule(t *testing.T) {
 	cfg := fresh(t)
 	s := open(t, cfg)
-	if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, "e1") }); err != nil {
+	if err := s.Write(t.Context(), func(ctx context.Context,
+		tx *store.Tx) error {
+		return appendEvent(ctx, tx, "e1")
+	}); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := s.Inspect(t.Context())
@@ -34,7 +37,8 @@ func TestDamageIsReportedByRule(t *testing.T) {
 	if _, err := raw(t, cfg).Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
 		t.Fatal(err)
 	}
-	page, size := read(t, cfg, `SELECT rootpage FROM sqlite_master WHERE name = 'event'`), read(t, cfg, `PRAGMA page_size`)
+	page, size := read(t, cfg, `SELECT rootpage FROM sqlite_master WHERE name = 'event'`), read(t, cfg,
+		`PRAGMA page_size`)
 	f, err := os.OpenFile(cfg.Path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,8 @@ func (s *Store) Explain(ctx context.Context, q MissionQuery) (plan []string, rea
 // ExplainSweep says how the engine looks for clocks that are due, for those that
 // were counted by older rules, for payments that are overdue, and for pending
 // alerts that are due.
-func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules int64) (plans [][]string, read int, err error) {
+func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules int64) (plans [][]string, read int,
+	err error) {
 	for _, question := range []string{dueSLAs, staleSLAs, duePayments, duePendingAlerts} {
 		args := []any{now, limit}
 		if strings.Contains(question, "$5") {
@@ -41,7 +42,8 @@ func (s *Store) FillSLA(ctx context.Context, now int64, due int) error {
 		CASE WHEN m.created_at % 10 = 0 AND m.created_at < ` + fmt.Sprint(10*due) + ` THEN ` + fmt.Sprint(now) + ` - 1
 			WHEN m.created_at % 10 = 0 THEN ` + fmt.Sprint(now) + ` + 1000000 * (1 + m.created_at) END FROM mission m`
 	if s.dialect.shared {
-		_, err := s.readers.ExecContext(ctx, `BEGIN READ WRITE; SET LOCAL statement_timeout = 0; `+fill+`; ANALYZE sla; COMMIT`)
+		_, err := s.readers.ExecContext(ctx, `BEGIN READ WRITE; SET LOCAL statement_timeout = 0; `+fill+
+			`; ANALYZE sla; COMMIT`)
 		return err
 	}
 	return s.Write(ctx, func(ctx context.Context, t *Tx) error {
@@ -61,7 +63,8 @@ func (s *Store) explain(ctx context.Context, question string, args ...any) (plan
 		return plan, 0, err
 	}
 	var text string
-	if err := s.readers.QueryRowContext(ctx, `EXPLAIN (ANALYZE, FORMAT JSON) `+question, args...).Scan(&text); err != nil {
+	if err := s.readers.QueryRowContext(ctx, `EXPLAIN (ANALYZE, FORMAT JSON) `+question,
+		args...).Scan(&text); err != nil {
 		return nil, 0, err
 	}
 	var top []struct{ Plan node }
@@ -109,9 +112,12 @@ func (s *Store) Fill(ctx context.Context, account string, n int) error {
 		SELECT 'msn_' || ` + pad + ` || '000000000000000000', '` + account + `', 's' || (i % 7), 'x' || i, 'f', ` + request + `,
 		CASE WHEN i % 1000 = 0 THEN 'ON_HOLD' WHEN i % 100 = 1 THEN 'NEW' WHEN i % 10 = 2 THEN 'COMPLETED' ELSE 'CLOSED' END,
 		'', i, i, 1, CASE WHEN i % 500 = 3 THEN 'CRITICAL' WHEN i % 3 = 0 THEN 'LOW' ELSE 'MEDIUM' END FROM n`
-	steps := []string{`INSERT INTO account (id, created_at) VALUES ('` + account + `', 0) ON CONFLICT (id) DO NOTHING`, fill}
-	if s.dialect.shared { // a million rows take longer than a transaction of ours may; and it keeps statistics by itself
-		_, err := s.readers.ExecContext(ctx, `BEGIN READ WRITE; SET LOCAL statement_timeout = 0; `+strings.Join(steps, "; ")+`; ANALYZE mission; COMMIT`)
+	steps := []string{`INSERT INTO account (id, created_at) VALUES ('` + account + `', 0) ON CONFLICT (id) DO NOTHING`,
+		fill}
+	// a million rows take longer than a transaction of ours may; and it keeps statistics by itself
+	if s.dialect.shared {
+		_, err := s.readers.ExecContext(ctx, `BEGIN READ WRITE; SET LOCAL statement_timeout = 0; `+
+			strings.Join(steps, "; ")+`; ANALYZE mission; COMMIT`)
 		return err
 	}
 	return s.Write(ctx, func(ctx context.Context, t *Tx) error {

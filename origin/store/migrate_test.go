@@ -160,7 +160,8 @@ func TestMigrateRepeatedAlerts(t *testing.T) {
 
 func TestMigrateAtOnce(t *testing.T) {
 	cfg := fresh(t)
-	if steps, err := store.Steps(t.Context(), cfg); err != nil || len(steps) < 2 || !steps[0].AppliedAt.IsZero() || steps[0].Name != "record" {
+	if steps, err := store.Steps(t.Context(), cfg); err != nil || len(steps) < 2 || !steps[0].AppliedAt.IsZero() ||
+		steps[0].Name != "record" {
 		t.Fatalf("steps of a new record: %+v, %v; want record and others, pending", steps, err)
 	}
 	cfg.NoMigrate = true
@@ -202,7 +203,8 @@ func TestOpenNewerSchema(t *testing.T) {
 	cfg := fresh(t)
 	check(t, open(t, cfg))
 	db := raw(t, cfg)
-	for _, change := range []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9001, %s)`, `ALTER TABLE mission ADD COLUMN later TEXT`,
+	for _, change := range []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9001, %s)`,
+		`ALTER TABLE mission ADD COLUMN later TEXT`,
 		`CREATE TABLE later (id TEXT PRIMARY KEY)`} {
 		yes := "1"
 		if cfg.URL != "" {

@@ -49,7 +49,8 @@ func TestMissionPlans(t *testing.T) {
 	if err := s.Fill(t.Context(), "big", missions); err != nil {
 		t.Fatal(err)
 	}
-	search := regexp.MustCompile(`^(SEARCH mission USING (COVERING )?INDEX|SCAN mission USING COVERING INDEX sqlite_autoindex_mission_1$)`)
+	search := regexp.MustCompile(
+		`^(SEARCH mission USING (COVERING )?INDEX|SCAN mission USING COVERING INDEX sqlite_autoindex_mission_1$)`)
 	for _, q := range queries("big") {
 		name := fmt.Sprintf("%+v", q)
 		plan, read, err := s.Explain(t.Context(), q)
@@ -112,10 +113,12 @@ func BenchmarkMissions(b *testing.B) {
 			{"statuses", store.MissionQuery{Status: []fieldmark.MissionStatus{"NEW", "ON_HOLD", "CANCELED"}}},
 			{"priority", store.MissionQuery{Priority: "CRITICAL"}},
 			{"source", store.MissionQuery{Source: "s3"}},
-			{"all three", store.MissionQuery{Source: "s3", Priority: "CRITICAL", Status: []fieldmark.MissionStatus{"COMPLETED"}}},
+			{"all three", store.MissionQuery{Source: "s3", Priority: "CRITICAL",
+				Status: []fieldmark.MissionStatus{"COMPLETED"}}},
 			{"one", store.MissionQuery{Source: "s3", ExternalID: "x500000"}},
 			{"changes", store.MissionQuery{Changes: true, Since: 500_000}},
-			{"rare changes", store.MissionQuery{Changes: true, Status: []fieldmark.MissionStatus{"ON_HOLD"}, Source: "s3", Priority: "CRITICAL"}},
+			{"rare changes", store.MissionQuery{Changes: true, Status: []fieldmark.MissionStatus{"ON_HOLD"},
+				Source: "s3", Priority: "CRITICAL"}},
 		} {
 			b.Run(engine.name+"/"+strings.ReplaceAll(q.name, " ", "-"), func(b *testing.B) {
 				full(b)

@@ -163,7 +163,10 @@ func TestDatabaseAwayForAWhile(t *testing.T) {
 		}
 	}
 	write := func() error {
-		return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, rand.Text()) })
+		return s.Write(t.Context(), func(ctx context.Context,
+			tx *store.Tx) error {
+			return appendEvent(ctx, tx, rand.Text())
+		})
 	}
 	allow(false)
 	for range 3 {
@@ -187,7 +190,8 @@ func TestDatabaseAwayForAWhile(t *testing.T) {
 func TestUnstorableNames(t *testing.T) {
 	s := scratch(t)
 	for _, name := range []string{"a\x00b", "a\xffb"} {
-		if _, err := s.Brand(t.Context(), fieldmark.Slug(name)); err == nil || !strings.Contains(err.Error(), store.ErrNotFound.Error()) {
+		if _, err := s.Brand(t.Context(), fieldmark.Slug(name)); err == nil ||
+			!strings.Contains(err.Error(), store.ErrNotFound.Error()) {
 			t.Errorf("brand %q: %v, want %v", name, err, store.ErrNotFound)
 		}
 	}
@@ -208,7 +212,10 @@ func TestSeveralHosts(t *testing.T) {
 		two := *u
 		two.RawQuery = q.Encode()
 		s := open(t, store.Config{URL: two.String()})
-		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, attrs) }); err != nil {
+		if err := s.Write(t.Context(), func(ctx context.Context,
+			tx *store.Tx) error {
+			return appendEvent(ctx, tx, attrs)
+		}); err != nil {
 			t.Errorf("%s: write: %v", attrs, err)
 		}
 		if err := s.Ping(t.Context()); err != nil {

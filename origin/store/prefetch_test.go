@@ -50,7 +50,8 @@ func openOne(ctx context.Context, tx *store.Tx, name store.MissionKey, title str
 	}
 	m := store.Mission{Account: name.Account, ChangedAt: at, Fingerprint: "sha256:00", Mission: fieldmark.Mission{
 		ID: "mis_" + title, Version: 1, Status: fieldmark.MissionNew, CreatedAt: fieldmark.AtMicros(at),
-		MissionRequest: fieldmark.MissionRequest{Source: name.Source, ExternalID: name.ExternalID, Title: title, Priority: fieldmark.PriorityHigh},
+		MissionRequest: fieldmark.MissionRequest{Source: name.Source, ExternalID: name.ExternalID, Title: title,
+			Priority: fieldmark.PriorityHigh},
 	}}
 	added, err := tx.AddMission(ctx, &m)
 	if err != nil || !added {
@@ -63,7 +64,8 @@ func openOne(ctx context.Context, tx *store.Tx, name store.MissionKey, title str
 		return false, err
 	}
 	return true, tx.AppendEvent(ctx, &store.Event{Subject: m.ID, Account: name.Account, Event: fieldmark.Event{
-		ID: "evt_" + title, Type: fieldmark.EventMissionCreated, Time: m.CreatedAt, Data: []byte(fmt.Sprintf(`{"version":1,"title":%q}`, title)),
+		ID: "evt_" + title, Type: fieldmark.EventMissionCreated, Time: m.CreatedAt,
+		Data: []byte(fmt.Sprintf(`{"version":1,"title":%q}`, title)),
 	}})
 }
 
@@ -90,13 +92,14 @@ func TestPrefetchRowsStayWhole(t *testing.T) {
 	for i := range n {
 		writes = append(writes, func() {
 			name := store.MissionKey{Account: "a", Source: fmt.Sprint("Source ", i%7), ExternalID: fmt.Sprint(i)}
-			err := s.WriteWithPrefetch(context.Background(), prefetch(name), func(ctx context.Context, tx *store.Tx) error {
-				added, err := openOne(ctx, tx, name, fmt.Sprint("title ", i))
-				if err == nil && !added {
-					err = errors.New("the name was taken")
-				}
-				return err
-			})
+			err := s.WriteWithPrefetch(context.Background(), prefetch(name),
+				func(ctx context.Context, tx *store.Tx) error {
+					added, err := openOne(ctx, tx, name, fmt.Sprint("title ", i))
+					if err == nil && !added {
+						err = errors.New("the name was taken")
+					}
+					return err
+				})
 			if err != nil {
 				t.Errorf("open %+v: %v", name, err)
 			}
@@ -110,7 +113,8 @@ func TestPrefetchRowsStayWhole(t *testing.T) {
 			t.Errorf("read %s: %v", id, err)
 			continue
 		}
-		got := []string{m.Account, m.Source, m.ExternalID, m.Title, string(m.Priority), string(m.Status), string(m.StoredSLA.Policy)}
+		got := []string{m.Account, m.Source, m.ExternalID, m.Title, string(m.Priority), string(m.Status),
+			string(m.StoredSLA.Policy)}
 		want := []string{"a", fmt.Sprint("Source ", i%7), fmt.Sprint(i), fmt.Sprint("title ", i), "HIGH", "NEW", "HIGH"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", id, diff)
@@ -140,16 +144,17 @@ func TestPrefetchRacers(t *testing.T) {
 			source := []string{"crm", "CRM"}[i%2] // compared without regard to case
 			name := store.MissionKey{Account: "a", Source: source, ExternalID: fmt.Sprint(i % names)}
 			var added bool
-			err := s.WriteWithPrefetch(context.Background(), prefetch(name), func(ctx context.Context, tx *store.Tx) (err error) {
-				if added, err = openOne(ctx, tx, name, fmt.Sprint(i)); err != nil || added {
+			err := s.WriteWithPrefetch(context.Background(), prefetch(name),
+				func(ctx context.Context, tx *store.Tx) (err error) {
+					if added, err = openOne(ctx, tx, name, fmt.Sprint(i)); err != nil || added {
+						return err
+					}
+					m, err := tx.MissionBySource(ctx, "a", name.Source, name.ExternalID)
+					if err == nil && m.ExternalID != name.ExternalID {
+						err = fmt.Errorf("found %q", m.ExternalID)
+					}
 					return err
-				}
-				m, err := tx.MissionBySource(ctx, "a", name.Source, name.ExternalID)
-				if err == nil && m.ExternalID != name.ExternalID {
-					err = fmt.Errorf("found %q", m.ExternalID)
-				}
-				return err
-			})
+				})
 			switch {
 			case err != nil:
 				t.Errorf("open %+v: %v", name, err)
@@ -163,7 +168,8 @@ func TestPrefetchRacers(t *testing.T) {
 	grouped(t, s, writes[:len(writes)/2]...)
 	grouped(t, s, writes[len(writes)/2:]...)
 	if opened.Load() != names || found.Load() != (racers-1)*names {
-		t.Errorf("%d opened and %d found a mission; want %d and %d", opened.Load(), found.Load(), names, (racers-1)*names)
+		t.Errorf("%d opened and %d found a mission; want %d and %d", opened.Load(), found.Load(), names,
+			(racers-1)*names)
 	}
 	if head, err := s.Head(t.Context()); head != names || err != nil {
 		t.Errorf("head = %d, %v; want %d", head, err, names)
@@ -181,7 +187,8 @@ func TestPrefetchMembersFailAlone(t *testing.T) {
 			var good, failed, panicked, clashed, plain, again atomic.Int64
 			const each = 8
 			var writes []func()
-			open := func(kind string, i int, told *atomic.Int64, then func(context.Context, *store.Tx) error, ok func(error) bool) {
+			open := func(kind string, i int, told *atomic.Int64, then func(context.Context, *store.Tx) error,
+				ok func(error) bool) {
 				writes = append(writes, func() {
 					name := store.MissionKey{Account: "a", Source: kind, ExternalID: fmt.Sprint(i)}
 					runs := 0
@@ -196,13 +203,14 @@ func TestPrefetchMembersFailAlone(t *testing.T) {
 							t.Errorf("%s %d was run %d times", kind, i, runs)
 						}
 					}()
-					err := s.WriteWithPrefetch(context.Background(), prefetch(name), func(ctx context.Context, tx *store.Tx) error {
-						runs++
-						if added, err := openOne(ctx, tx, name, fmt.Sprint(kind, i)); err != nil || !added {
-							return fmt.Errorf("added %v: %w", added, err)
-						}
-						return then(ctx, tx)
-					})
+					err := s.WriteWithPrefetch(context.Background(), prefetch(name),
+						func(ctx context.Context, tx *store.Tx) error {
+							runs++
+							if added, err := openOne(ctx, tx, name, fmt.Sprint(kind, i)); err != nil || !added {
+								return fmt.Errorf("added %v: %w", added, err)
+							}
+							return then(ctx, tx)
+						})
 					if ok(err) {
 						told.Add(1)
 					} else {
@@ -211,15 +219,18 @@ func TestPrefetchMembersFailAlone(t *testing.T) {
 				})
 			}
 			for i := range each {
-				open("good", i, &good, func(context.Context, *store.Tx) error { return nil }, func(err error) bool { return err == nil })
-				open("failed", i, &failed, func(context.Context, *store.Tx) error { return wrong }, func(err error) bool { return errors.Is(err, wrong) })
+				open("good", i, &good, func(context.Context, *store.Tx) error { return nil },
+					func(err error) bool { return err == nil })
+				open("failed", i, &failed, func(context.Context, *store.Tx) error { return wrong },
+					func(err error) bool { return errors.Is(err, wrong) })
 				open("asks", i, &failed, func(ctx context.Context, tx *store.Tx) error { // sent before it fails
 					if _, err := tx.Mission(ctx, fmt.Sprint("mis_asks", i)); err != nil {
 						return err
 					}
 					return wrong
 				}, func(err error) bool { return errors.Is(err, wrong) })
-				open("panics", i, &failed, func(context.Context, *store.Tx) error { panic("oops") }, func(error) bool { return false })
+				open("panics", i, &failed, func(context.Context, *store.Tx) error { panic("oops") },
+					func(error) bool { return false })
 				writes = append(writes, func() {
 					runs := 0
 					err := s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
@@ -236,7 +247,10 @@ func TestPrefetchMembersFailAlone(t *testing.T) {
 			for i := range refused {
 				open("clash", i, &clashed, func(ctx context.Context, tx *store.Tx) error {
 					return appendEvent(ctx, tx, fmt.Sprint("evt_clash", i)) // the id of its own event
-				}, func(err error) bool { return err != nil && strings.Contains(strings.ToLower(err.Error()), "unique") })
+				}, func(err error) bool {
+					return err != nil &&
+						strings.Contains(strings.ToLower(err.Error()), "unique")
+				})
 			}
 			grouped(t, s, writes...)
 			got := []int64{good.Load(), failed.Load(), panicked.Load(), clashed.Load(), plain.Load()}
@@ -244,7 +258,8 @@ func TestPrefetchMembersFailAlone(t *testing.T) {
 				t.Errorf("good, failed, panicked, clashed, plain (-want +got):\n%s", diff)
 			}
 			if server := s.Shared(); again.Load() > 0 != (server && refused > 0) {
-				t.Errorf("%d were run again; %d statements were refused, by a server: %v", again.Load(), refused, server)
+				t.Errorf("%d were run again; %d statements were refused, by a server: %v", again.Load(), refused,
+					server)
 			}
 			if head, err := s.Head(t.Context()); head != 2*each || err != nil {
 				t.Errorf("head = %d, %v; want %d", head, err, 2*each)
@@ -264,7 +279,8 @@ func TestPrefetchNameIsFreeAgain(t *testing.T) {
 	wrong := errors.New("wrong")
 	try := func() {
 		err := s.WriteWithPrefetch(context.Background(), ahead, func(ctx context.Context, tx *store.Tx) error {
-			if _, err := tx.SavedResponse(ctx, "a", "k", time.UnixMicro(0)); err == nil || !errors.Is(err, store.ErrNotFound) {
+			if _, err := tx.SavedResponse(ctx, "a", "k", time.UnixMicro(0)); err == nil ||
+				!errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 			n := tries.Add(1)
@@ -273,7 +289,8 @@ func TestPrefetchNameIsFreeAgain(t *testing.T) {
 				err = errors.New("the name was taken")
 			}
 			if err == nil {
-				err = tx.SaveResponse(ctx, store.SavedResponse{Account: "a", Key: "k", Request: "sha256:00", Status: 201, Body: []byte("{}"), At: time.Now()})
+				err = tx.SaveResponse(ctx, store.SavedResponse{Account: "a", Key: "k", Request: "sha256:00",
+					Status: 201, Body: []byte("{}"), At: time.Now()})
 			}
 			if err == nil && n < 3 {
 				err = wrong
@@ -291,7 +308,8 @@ func TestPrefetchNameIsFreeAgain(t *testing.T) {
 	if tries.Load() != 3 || opened.Load() != 1 {
 		t.Errorf("%d tries opened %d; want 3, of which the last one did", tries.Load(), opened.Load())
 	}
-	if k, err := s.SavedResponse(t.Context(), "a", "k", time.UnixMicro(0)); err != nil || k.Status != 201 || string(k.Body) != "{}" {
+	if k, err := s.SavedResponse(t.Context(), "a", "k", time.UnixMicro(0)); err != nil || k.Status != 201 ||
+		string(k.Body) != "{}" {
 		t.Errorf("kept %+v, %v", k, err)
 	}
 	check(t, s)
@@ -304,7 +322,9 @@ func TestAskedTogether(t *testing.T) {
 	add := func(id string) {
 		t.Helper()
 		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			return tx.AddKey(ctx, &store.Key{Hash: id, Key: fieldmark.Key{ID: id, Prefix: "p" + id, Account: "a", CreatedAt: fieldmark.At(time.Now())}})
+			return tx.AddKey(ctx,
+				&store.Key{Hash: id, Key: fieldmark.Key{ID: id, Prefix: "p" + id, Account: "a",
+					CreatedAt: fieldmark.At(time.Now())}})
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -27,10 +27,12 @@ func TestSweepPlans(t *testing.T) {
 	}
 	for i, index := range []string{"sla_due", "sla_stale", "payment_check", "pending_alert_due"} {
 		whole := strings.Join(plans[i], "\n")
-		if !strings.Contains(whole, index) && !(i >= 2 && storetest.Engine() == storetest.Postgres) { // which may scan an empty table
+		// which may scan an empty table
+		if !strings.Contains(whole, index) && !(i >= 2 && storetest.Engine() == storetest.Postgres) {
 			t.Errorf("the question does not use %s:\n%s", index, whole)
 		}
-		if strings.Contains(whole, "SCAN") || strings.Contains(whole, "Seq Scan on sla") || strings.Contains(whole, "TEMP B-TREE") {
+		if strings.Contains(whole, "SCAN") || strings.Contains(whole, "Seq Scan on sla") ||
+			strings.Contains(whole, "TEMP B-TREE") {
 			t.Errorf("the question reads or sorts too much:\n%s", whole)
 		}
 	}
@@ -85,7 +87,10 @@ func BenchmarkSweep(b *testing.B) {
 					if n := len(claimClocks(b, s, "one", now, 256)); n != 256 {
 						b.Fatalf("%d are due", n)
 					}
-					err := s.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.ReleaseLeases(ctx, "one") })
+					err := s.Write(b.Context(), func(ctx context.Context,
+						tx *store.Tx) error {
+						return tx.ReleaseLeases(ctx, "one")
+					})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -20,9 +20,11 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m,
-		storetest.Alone{Engine: storetest.SQLite, Tests: "TestRestoreReplaces|TestDiskFull|TestDamageIsReportedByRule|TestFlippedBitIsFound"},
+		storetest.Alone{Engine: storetest.SQLite,
+			Tests: "TestRestoreReplaces|TestDiskFull|TestDamageIsReportedByRule|TestFlippedBitIsFound"},
 		// These need processes that share a record, or both engines at once.
-		storetest.Alone{Engine: storetest.Postgres, Tests: "TestSeveralHosts|TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestHeadMoved|TestEnginesHaveOneSchema"},
+		storetest.Alone{Engine: storetest.Postgres,
+			Tests: "TestSeveralHosts|TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestHeadMoved|TestEnginesHaveOneSchema"},
 	))
 }
 
@@ -61,7 +63,10 @@ func check(t testing.TB, s *store.Store) {
 func TestOpenAgainKeepsTheLog(t *testing.T) {
 	cfg := storetest.New(t)
 	first := open(t, cfg)
-	if err := first.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, "one") }); err != nil {
+	if err := first.Write(t.Context(), func(ctx context.Context,
+		tx *store.Tx) error {
+		return appendEvent(ctx, tx, "one")
+	}); err != nil {
 		t.Fatal(err)
 	}
 	second := open(t, cfg)
@@ -141,7 +146,8 @@ func TestWriteUndoesOneMember(t *testing.T) {
 	close(release)
 	all.Wait()
 	if good.Load() != each || bad.Load() != each || clashed.Load() != each || crashed.Load() != each {
-		t.Errorf("good %d, bad %d, clashed %d, crashed %d; want %d each", good.Load(), bad.Load(), clashed.Load(), crashed.Load(), each)
+		t.Errorf("good %d, bad %d, clashed %d, crashed %d; want %d each", good.Load(), bad.Load(), clashed.Load(),
+			crashed.Load(), each)
 	}
 	if head, err := s.Head(t.Context()); head != each+1 || err != nil {
 		t.Errorf("head = %d, %v; want %d", head, err, each+1)
@@ -175,7 +181,10 @@ func TestWriteLetsTheImpatientGo(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, "patient") }); err != nil {
+			if err := s.Write(t.Context(), func(ctx context.Context,
+				tx *store.Tx) error {
+				return appendEvent(ctx, tx, "patient")
+			}); err != nil {
 				t.Errorf("the patient got %v", err)
 			}
 		})
@@ -200,7 +209,10 @@ func TestWriteUnderCancellation(t *testing.T) {
 		all.Go(func() {
 			for j := range 100 {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(j%7)*50*time.Microsecond)
-				err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, fmt.Sprint(i, "-", j)) })
+				err := s.Write(ctx, func(ctx context.Context,
+					tx *store.Tx) error {
+					return appendEvent(ctx, tx, fmt.Sprint(i, "-", j))
+				})
 				cancel()
 				if err == nil {
 					done.Add(1)
@@ -234,7 +246,10 @@ func TestWatchWakesAfterCommit(t *testing.T) {
 		t.Error("an undone write woke readers")
 	default:
 	}
-	if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, "yes") }); err != nil {
+	if err := s.Write(t.Context(), func(ctx context.Context,
+		tx *store.Tx) error {
+		return appendEvent(ctx, tx, "yes")
+	}); err != nil {
 		t.Fatal(err)
 	}
 	<-events
@@ -258,14 +273,16 @@ func TestCheckFindsDamage(t *testing.T) {
 		if err := tx.PutFacts(ctx, "acme", "sha256:00", []byte("{}"), []byte("{}"), at); err != nil {
 			return err
 		}
-		_, err := tx.AddMission(ctx, &store.Mission{Account: "a", Mission: fieldmark.Mission{ID: "m", Version: 1, CreatedAt: at, UpdatedAt: at}})
+		_, err := tx.AddMission(ctx, &store.Mission{Account: "a",
+			Mission: fieldmark.Mission{ID: "m", Version: 1, CreatedAt: at, UpdatedAt: at}})
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := s.Check(t.Context())
-	for _, want := range []string{"every mission was created by an event: not m", "sha256:00", "one event per version: not m"} {
+	for _, want := range []string{"every mission was created by an event: not m", "sha256:00",
+		"one event per version: not m"} {
 		if got == nil || !strings.Contains(got.Error(), want) {
 			t.Errorf("check = %v; want it to say %q", got, want)
 		}
@@ -314,11 +331,15 @@ func TestDiskFull(t *testing.T) {
 		for range 16 {
 			all.Go(func() {
 				for range 50 {
-					err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, rand.Text()) })
+					err := s.Write(t.Context(), func(ctx context.Context,
+						tx *store.Tx) error {
+						return appendEvent(ctx, tx, rand.Text())
+					})
 					switch {
 					case err == nil:
 						written.Add(1)
-					case fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) && fieldmark.AsError(err).RetryAfter > 0:
+					case fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) &&
+						fieldmark.AsError(err).RetryAfter > 0:
 						refused.Add(1)
 					default:
 						t.Errorf("write: %v, want %s and when to come back", err, fieldmark.CodeOriginUnavailable)

@@ -23,7 +23,8 @@ const (
 	maxRecordBatch    = 256 // attempts written in one transaction: more only delay the first
 	maxClaimBatch     = 64  // messages of one endpoint in one transaction
 
-	unreadableRetry = time.Minute // between claims for an endpoint whose row cannot be decoded: only a repair of the row helps
+	// between claims for an endpoint whose row cannot be decoded: only a repair of the row helps
+	unreadableRetry = time.Minute
 
 	batchThreshold = 32                   // messages on the wire from which on a turn waits for company
 	batchDelay     = 2 * time.Millisecond // for so long at most: a turn for each would cost more than that
@@ -123,7 +124,8 @@ func collect(kept []result, results chan result, inFlight int) []result {
 
 // dispatchOnce records results and claims messages that are due. It returns when to
 // claim again if nothing wakes it before.
-func (s *dispatcher) dispatchOnce(ctx context.Context, tried []result, free int) (jobs []result, next time.Time, err error) {
+func (s *dispatcher) dispatchOnce(ctx context.Context, tried []result, free int) (jobs []result, next time.Time,
+	err error) {
 	jobs, next, err = s.recordAndClaim(ctx, tried, free)
 	switch {
 	case err == nil:
@@ -200,7 +202,8 @@ func message(j *store.Job) Message {
 }
 
 // recordAndClaim records results and claims the next messages in one transaction.
-func (s *dispatcher) recordAndClaim(ctx context.Context, tried []result, free int) (jobs []result, next time.Time, err error) {
+func (s *dispatcher) recordAndClaim(ctx context.Context, tried []result, free int) (jobs []result, next time.Time,
+	err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		jobs, next = nil, time.Time{} // the transaction may run twice
 		if err := s.recordAll(ctx, tx, tried); err != nil {
@@ -217,7 +220,8 @@ func (s *dispatcher) recordAndClaim(ctx context.Context, tried []result, free in
 // cannot be recorded is sent again when its lease expires.
 func (s *dispatcher) recordEach(ctx context.Context, tried []result) {
 	for _, r := range tried {
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return s.recordAll(ctx, tx, []result{r}) })
+		err := s.store.Write(ctx,
+			func(ctx context.Context, tx *store.Tx) error { return s.recordAll(ctx, tx, []result{r}) })
 		if err != nil {
 			s.log.Error("record an attempt", slog.String("delivery", r.job.ID), slog.Any("error", err))
 			continue
@@ -269,7 +273,8 @@ func (r *result) next(jitter float64) time.Time {
 func (s *Service) record(r *result) store.Attempt {
 	a := r.attempt
 	row := store.Attempt{
-		Delivery: r.job.ID, Owner: s.jobs.Worker(), Number: r.job.Attempts + 1, At: a.At, Took: a.Took, Status: a.Status, Error: a.Error, Body: a.Body,
+		Delivery: r.job.ID, Owner: s.jobs.Worker(), Number: r.job.Attempts + 1, At: a.At, Took: a.Took,
+		Status: a.Status, Error: a.Error, Body: a.Body,
 		Detail: a.Detail, State: fieldmark.DeliveryDone, DueAt: a.At.Add(a.Took),
 	}
 	if !a.OK() {
@@ -334,7 +339,8 @@ func (s *Service) updateHealth(ctx context.Context, tx *store.Tx, id string, tri
 
 // claimDue claims up to free due messages, round robin over the endpoints, and returns
 // when the next is due.
-func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, free int) (jobs []result, next time.Time, err error) {
+func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, free int) (jobs []result,
+	next time.Time, err error) {
 	if free <= 0 {
 		return nil, time.Time{}, nil
 	}
@@ -429,17 +435,20 @@ func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.D
 
 // dueDeliveries lists the first deliveries to an endpoint that are not leased. Those
 // whose process stopped during every attempt fail instead.
-func (s *dispatcher) dueDeliveries(ctx context.Context, tx *store.Tx, endpoint string, limit int, now time.Time) ([]store.Job, error) {
+func (s *dispatcher) dueDeliveries(ctx context.Context, tx *store.Tx, endpoint string, limit int,
+	now time.Time) ([]store.Job, error) {
 	for {
 		list, err := tx.UnleasedDeliveries(ctx, endpoint, limit)
 		lost := slices.IndexFunc(list, func(j store.Job) bool { return j.Claims >= job.MaxClaims })
 		if err != nil || lost < 0 {
 			return list, err
 		}
-		if err := tx.FailDelivery(ctx, endpoint, list[lost].ID, fmt.Sprintf(job.ReasonLost, job.MaxClaims), now); err != nil {
+		if err := tx.FailDelivery(ctx, endpoint, list[lost].ID, fmt.Sprintf(job.ReasonLost, job.MaxClaims),
+			now); err != nil {
 			return nil, err
 		}
-		s.log.Error("delivery failed: its process ended during each attempt", slog.String("delivery", list[lost].ID), slog.Int("attempts", job.MaxClaims))
+		s.log.Error("delivery failed: its process ended during each attempt", slog.String("delivery", list[lost].ID),
+			slog.Int("attempts", job.MaxClaims))
 	}
 }
 
@@ -492,6 +501,8 @@ func (s *dispatcher) report(r result) {
 	if r.job.Attempts == 0 && r.job.Envelope.Type != fieldmark.EventPing {
 		s.metrics.observeWait(r.attempt.At.Add(r.attempt.Took).Sub(r.job.DueAt))
 	}
-	s.log.Info("webhook", slog.String("delivery", r.job.ID), slog.String("event", r.job.Envelope.ID), slog.Int("attempt", r.job.Attempts+1),
-		slog.Int("status", r.attempt.Status), slog.String("state", string(state)), slog.String("problem", r.attempt.Error), slog.Duration("took", r.attempt.Took))
+	s.log.Info("webhook", slog.String("delivery", r.job.ID), slog.String("event", r.job.Envelope.ID),
+		slog.Int("attempt", r.job.Attempts+1),
+		slog.Int("status", r.attempt.Status), slog.String("state", string(state)),
+		slog.String("problem", r.attempt.Error), slog.Duration("took", r.attempt.Took))
 }

@@ -41,16 +41,19 @@ const (
 
 // CreateEndpoint adds an address that gets an account's events from now on. Its
 // secret is in the answer and nowhere else.
-func (s *Service) CreateEndpoint(ctx context.Context, account string, r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
+func (s *Service) CreateEndpoint(ctx context.Context, account string,
+	r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
 	return s.createEndpoint(ctx, account, r, nil)
 }
 
 // CreateEndpointAfter is CreateEndpoint for a form, as CreateKeyAfter.
-func (s *Service) CreateEndpointAfter(ctx context.Context, newest *string, account string, r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
+func (s *Service) CreateEndpointAfter(ctx context.Context, newest *string, account string,
+	r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
 	return s.createEndpoint(ctx, account, r, newest)
 }
 
-func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmark.EndpointRequest, newest *string) (fieldmark.NewEndpoint, error) {
+func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmark.EndpointRequest,
+	newest *string) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
 	bad := checkEndpoint(&r)
 	bad = append(bad, s.checkURL(ctx, "/url", r.URL)...)
@@ -80,7 +83,10 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 		row.ExpiresAt = &ends
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		unchanged := validation.IsNewest(ctx, newest, func(ctx context.Context) (string, error) { return tx.NewestEndpoint(ctx, now) })
+		unchanged := validation.IsNewest(ctx, newest, func(ctx context.Context) (string,
+			error) {
+			return tx.NewestEndpoint(ctx, now)
+		})
 		if err := errors.Join(unchanged, access.RequireAccount(ctx, tx, account)); err != nil {
 			return err
 		}
@@ -136,7 +142,8 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 		}
 	}
 	if utf8.RuneCountInString(r.Description) > maxEndpointNote || !validation.IsText(r.Description, false) {
-		bad.Add("/description", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", maxEndpointNote))
+		bad.Add("/description", "too_long", fmt.Sprintf("must have at most %d characters and no control characters",
+			maxEndpointNote))
 	}
 	if r.TTLSeconds < 0 || time.Duration(r.TTLSeconds)*time.Second > maxEndpointTTL {
 		bad.Add("/ttlSeconds", "range", fmt.Sprintf("must be 0 to %d", maxEndpointTTL/time.Second))
@@ -279,7 +286,8 @@ func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 // PatchEndpoint changes what p names of an endpoint of an account; account ""
 // means any. It is applied to the endpoint as the transaction reads it, so that
 // of two patches at the same time neither undoes the other.
-func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p fieldmark.EndpointPatch) (fieldmark.Endpoint, error) {
+func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p fieldmark.EndpointPatch) (fieldmark.Endpoint,
+	error) {
 	var none fieldmark.Endpoint
 	before, err := s.store.Endpoint(ctx, id, time.Now())
 	if err := of(&before, account, err); err != nil {
@@ -306,9 +314,10 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 			return none, err
 		}
 	}
-	row, err := s.changeEndpoint(ctx, "endpoint.update", account, id, func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error {
-		return s.applyPatch(ctx, tx, row, &p)
-	})
+	row, err := s.changeEndpoint(ctx, "endpoint.update", account, id,
+		func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error {
+			return s.applyPatch(ctx, tx, row, &p)
+		})
 	if err != nil {
 		return none, err
 	}
@@ -339,7 +348,8 @@ func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpo
 
 // patched is the request that would make the endpoint what the patch wants, and
 // what is wrong with it as far as that needs no network.
-func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fieldmark.EndpointRequest, bad validation.Errors, err error) {
+func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fieldmark.EndpointRequest,
+	bad validation.Errors, err error) {
 	if r.EndpointSettings, err = s.settings(e); err != nil {
 		return r, nil, err
 	}
@@ -365,7 +375,8 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 	bad = append(bad, checkEndpoint(&r)...)
 	bad = append(bad, checkSettings(&r.EndpointSettings)...)
 	if !validation.IsText(p.Reason, false) || utf8.RuneCountInString(p.Reason) > maxEndpointNote {
-		bad.Add("/reason", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", maxEndpointNote))
+		bad.Add("/reason", "too_long", fmt.Sprintf("must have at most %d characters and no control characters",
+			maxEndpointNote))
 	}
 	return r, bad, nil
 }
@@ -374,15 +385,19 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 // because its URL leads to
 // another host: they are write-only, so they must not be sent to a host that
 // whoever set them did not choose.
-func checkCredentialsForHost(e *store.Endpoint, r *fieldmark.EndpointRequest, p *fieldmark.EndpointPatch) (bad validation.Errors) {
+func checkCredentialsForHost(e *store.Endpoint, r *fieldmark.EndpointRequest,
+	p *fieldmark.EndpointPatch) (bad validation.Errors) {
 	if p.URL == nil || sameHost(e.URL, *p.URL) {
 		return nil
 	}
 	if len(r.Headers) > 0 && p.Headers == nil {
-		bad.Add("/headers", "required", "the new url is on another host, which must not get the header fields of the old one: give them again, or {} for none")
+		bad.Add("/headers", "required",
+			"the new url is on another host, which must not get the header fields of the old one: give them again, "+
+				"or {} for none")
 	}
 	if r.Auth != nil && p.Auth == nil {
-		bad.Add("/auth", "required", `the new url is on another host, which must not get the credentials of the old one: give them again, or {"kind":"none"}`)
+		bad.Add("/auth", "required",
+			`the new url is on another host, which must not get the credentials of the old one: give them again, or {"kind":"none"}`)
 	}
 	return bad
 }

@@ -81,17 +81,22 @@ func TestForms(t *testing.T) {
 		header   map[string]string
 	}{
 		{fieldmark.EndpointSettings{}, "application/json",
-			`{"id":"evt_1","type":"mission.completed","timestamp":"2021-02-25T15:02:10.000Z","data":{"id":"msn_1"}}`, nil},
-		{fieldmark.EndpointSettings{Payload: fieldmark.PayloadThin, Headers: map[string]string{"X-Tenant": "7"}}, "application/json",
-			`{"id":"evt_1","type":"mission.completed","timestamp":"2021-02-25T15:02:10.000Z","data":{"id":"msn_1"}}`, map[string]string{"X-Tenant": "7"}},
+			`{"id":"evt_1","type":"mission.completed","timestamp":"2021-02-25T15:02:10.000Z","data":{"id":"msn_1"}}`,
+			nil},
+		{fieldmark.EndpointSettings{Payload: fieldmark.PayloadThin, Headers: map[string]string{"X-Tenant": "7"}},
+			"application/json",
+			`{"id":"evt_1","type":"mission.completed","timestamp":"2021-02-25T15:02:10.000Z","data":{"id":"msn_1"}}`,
+			map[string]string{"X-Tenant": "7"}},
 		{fieldmark.EndpointSettings{Format: fieldmark.FormatCloudEvents}, "application/cloudevents+json",
 			`{"specversion":"1.0","id":"evt_1","source":"urn:fieldmark:account:default","type":"mission.completed","subject":"msn_1","time":"2021-02-25T15:02:10.000Z","datacontenttype":"application/json","data":{"id":"msn_1"}}`, nil},
 		{fieldmark.EndpointSettings{Format: fieldmark.FormatCloudEventsBinary}, "application/json", `{"id":"msn_1"}`,
-			map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "evt_1", "Ce-Source": "urn:fieldmark:account:default", "Ce-Type": "mission.completed", "Ce-Subject": "msn_1", "Ce-Time": "2021-02-25T15:02:10.000Z"}},
+			map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "evt_1", "Ce-Source": "urn:fieldmark:account:default",
+				"Ce-Type": "mission.completed", "Ce-Subject": "msn_1", "Ce-Time": "2021-02-25T15:02:10.000Z"}},
 	} {
 		a := sender(t, loopback(0), s.URL, tt.settings).Send(t.Context(), event, time.Now())
 		if !a.OK() || string(s.body) != tt.body || s.header.Get("Content-Type") != tt.kind {
-			t.Errorf("%+v: %+v, %s %s; want %s %s", tt.settings, a, s.header.Get("Content-Type"), s.body, tt.kind, tt.body)
+			t.Errorf("%+v: %+v, %s %s; want %s %s", tt.settings, a, s.header.Get("Content-Type"), s.body, tt.kind,
+				tt.body)
 		}
 		if err := ref.Verify(s.body, s.header); err != nil {
 			t.Errorf("%+v does not verify: %v", tt.settings, err)
@@ -104,7 +109,8 @@ func TestForms(t *testing.T) {
 	}
 	big := event
 	big.Data = []byte(`{"id":"msn_1","title":"Work"}`)
-	if sender(t, loopback(0), s.URL, fieldmark.EndpointSettings{Payload: fieldmark.PayloadThin}).Send(t.Context(), big, time.Now()); strings.Contains(string(s.body), "Work") {
+	if sender(t, loopback(0), s.URL, fieldmark.EndpointSettings{Payload: fieldmark.PayloadThin}).Send(t.Context(), big,
+		time.Now()); strings.Contains(string(s.body), "Work") {
 		t.Errorf("a thin message tells more than the id: %s", s.body)
 	}
 }
@@ -135,14 +141,17 @@ func TestOAuth2(t *testing.T) {
 	fail := atomic.Bool{}
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, secret, _ := r.BasicAuth()
-		if r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "hooks" || id != "c" || secret != "s%2F" || fail.Load() {
+		if r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "hooks" || id != "c" ||
+			secret != "s%2F" || fail.Load() {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"bearer","expires_in":3600}`, asked.Add(1))
 	}))
 	defer tokens.Close()
-	o := sender(t, loopback(0), s.URL, fieldmark.EndpointSettings{Auth: &fieldmark.EndpointAuth{Kind: "oauth2", TokenURL: tokens.URL, ClientID: "c", ClientSecret: "s/", Scope: "hooks"}})
+	o := sender(t, loopback(0), s.URL,
+		fieldmark.EndpointSettings{Auth: &fieldmark.EndpointAuth{Kind: "oauth2", TokenURL: tokens.URL, ClientID: "c",
+			ClientSecret: "s/", Scope: "hooks"}})
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() { o.Send(t.Context(), event, time.Now()) })
@@ -165,7 +174,9 @@ func TestOAuth2(t *testing.T) {
 	if a.OK() || a.Detail.Class != webhook.ClassAuth || !a.Away() || strings.Contains(a.Error, "s/") {
 		t.Errorf("no token to be had: %+v, want class auth", a)
 	}
-	inside := sender(t, safehttp.New(safehttp.Config{}), "https://receiver.example/", fieldmark.EndpointSettings{Auth: &fieldmark.EndpointAuth{Kind: "oauth2", TokenURL: tokens.URL, ClientID: "c", ClientSecret: "s"}})
+	inside := sender(t, safehttp.New(safehttp.Config{}), "https://receiver.example/",
+		fieldmark.EndpointSettings{Auth: &fieldmark.EndpointAuth{Kind: "oauth2", TokenURL: tokens.URL, ClientID: "c",
+			ClientSecret: "s"}})
 	if a := inside.Send(t.Context(), event, time.Now()); a.Detail.Class != webhook.ClassRefused {
 		t.Errorf("a token server inside: %+v, want refused", a)
 	}
@@ -178,8 +189,10 @@ func certificate(t *testing.T, until time.Time) (string, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: until, DNSNames: []string{"localhost"},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour),
+		NotAfter: until, DNSNames: []string{"localhost"},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -188,11 +201,13 @@ func certificate(t *testing.T, until time.Time) (string, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 }
 
 // tlsSink is a receiver on localhost with a certificate of its own.
-func tlsSink(t *testing.T, until time.Time, auth tls.ClientAuthType) (url string, client *safehttp.Client, seen *atomic.Int64) {
+func tlsSink(t *testing.T, until time.Time, auth tls.ClientAuthType) (url string, client *safehttp.Client,
+	seen *atomic.Int64) {
 	t.Helper()
 	cert, key := certificate(t, until)
 	pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
@@ -200,7 +215,10 @@ func tlsSink(t *testing.T, until time.Time, auth tls.ClientAuthType) (url string
 		t.Fatal(err)
 	}
 	seen = &atomic.Int64{}
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen.Add(int64(len(r.TLS.PeerCertificates))) }))
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		seen.Add(int64(len(r.TLS.PeerCertificates)))
+	}))
 	srv.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: auth}
 	srv.Config.ErrorLog = nil
 	srv.StartTLS()
@@ -218,15 +236,18 @@ func TestMutualTLS(t *testing.T) {
 	if member, problem := webhook.CheckAuth(auth); problem != "" {
 		t.Fatalf("%s %s", member, problem)
 	}
-	if a := sender(t, client, url, fieldmark.EndpointSettings{Auth: auth}).Send(t.Context(), event, time.Now()); !a.OK() || seen.Load() != 1 {
+	if a := sender(t, client, url, fieldmark.EndpointSettings{Auth: auth}).Send(t.Context(), event,
+		time.Now()); !a.OK() || seen.Load() != 1 {
 		t.Errorf("with a certificate: %+v, %d seen", a, seen.Load())
 	}
 	// Another endpoint of the same client must not show it.
-	if a := sender(t, client, url, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); a.OK() || a.Status != 0 {
+	if a := sender(t, client, url, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); a.OK() ||
+		a.Status != 0 {
 		t.Errorf("without a certificate: %+v, want a failed handshake", a)
 	}
 	_, other := certificate(t, time.Now().Add(time.Hour))
-	if _, problem := webhook.CheckAuth(&fieldmark.EndpointAuth{Kind: "mtls", Certificate: cert, PrivateKey: other}); problem == "" {
+	if _, problem := webhook.CheckAuth(&fieldmark.EndpointAuth{Kind: "mtls", Certificate: cert,
+		PrivateKey: other}); problem == "" {
 		t.Error("a certificate and another's key pass")
 	}
 }
@@ -240,7 +261,8 @@ func TestExpiredCertificate(t *testing.T) {
 }
 
 func TestCheckHeaderAndAuth(t *testing.T) {
-	for _, name := range []string{"", "a b", "Webhook-Id", "ce-id", "Host", "content-length", "x:y", "Transfer-Encoding"} {
+	for _, name := range []string{"", "a b", "Webhook-Id", "ce-id", "Host", "content-length", "x:y",
+		"Transfer-Encoding"} {
 		if webhook.CheckHeader(name, "v") == "" {
 			t.Errorf("CheckHeader(%q) passes", name)
 		}
@@ -248,8 +270,10 @@ func TestCheckHeaderAndAuth(t *testing.T) {
 	if webhook.CheckHeader("X-A", "a\r\nb") == "" || webhook.CheckHeader("X-A", "a b") != "" {
 		t.Error("CheckHeader does not look at values well")
 	}
-	for _, a := range []fieldmark.EndpointAuth{{}, {Kind: "kerberos"}, {Kind: "basic", Username: "a:b", Password: "p"}, {Kind: "basic"}, {Kind: "bearer"},
-		{Kind: "bearer", Token: "a\nb"}, {Kind: "header", Name: "webhook-id", Value: "x"}, {Kind: "oauth2", TokenURL: "https://a.example"}, {Kind: "mtls"}} {
+	for _, a := range []fieldmark.EndpointAuth{{}, {Kind: "kerberos"}, {Kind: "basic", Username: "a:b", Password: "p"},
+		{Kind: "basic"}, {Kind: "bearer"},
+		{Kind: "bearer", Token: "a\nb"}, {Kind: "header", Name: "webhook-id", Value: "x"},
+		{Kind: "oauth2", TokenURL: "https://a.example"}, {Kind: "mtls"}} {
 		if _, problem := webhook.CheckAuth(&a); problem == "" {
 			t.Errorf("CheckAuth(%+v) passes", a)
 		}
@@ -260,7 +284,8 @@ func TestCheckHeaderAndAuth(t *testing.T) {
 func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // a byte, and then nothing
+	// a byte, and then nothing
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(200)
 		io.WriteString(w, "x")
 		w.(http.Flusher).Flush()
@@ -268,7 +293,8 @@ func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 	}))
 	defer slow.CloseClientConnections()
 	// That Send returns at all is the point: the body never ends.
-	if a := sender(t, loopback(0), slow.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); !a.OK() || a.Body != "x" {
+	if a := sender(t, loopback(0), slow.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event,
+		time.Now()); !a.OK() || a.Body != "x" {
 		t.Errorf("a slow body: %+v; want success and the part that arrived", a)
 	}
 	flood := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -278,7 +304,8 @@ func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 		}
 	}))
 	defer flood.Close()
-	if a := sender(t, loopback(0), flood.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); a.OK() || a.Status != 0 {
+	if a := sender(t, loopback(0), flood.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event,
+		time.Now()); a.OK() || a.Status != 0 {
 		t.Errorf("a flood of 103s: %+v, want a failure", a)
 	}
 	bomb := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -286,7 +313,8 @@ func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 		w.Write(bytes.Repeat([]byte{0x1f}, 1<<16))
 	}))
 	defer bomb.Close()
-	if a := sender(t, loopback(0), bomb.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); !a.OK() || len(a.Body) > 3*webhook.MaxBody {
+	if a := sender(t, loopback(0), bomb.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event,
+		time.Now()); !a.OK() || len(a.Body) > 3*webhook.MaxBody {
 		t.Errorf("a compressed answer: ok %v, %d bytes; want it as it came, cut", a.OK(), len(a.Body))
 	}
 	for _, code := range []int{301, 303, 308} {

@@ -18,7 +18,8 @@ const (
 
 // probeAfter is how long an open circuit waits for its next probe, after each
 // probe that failed; the last goes on.
-var probeAfter = [...]time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
+var probeAfter = [...]time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute,
+	10 * time.Minute}
 
 // The rules of giving an endpoint up. They stand beside the switch in the
 // documents; nobody should have to guess them.
@@ -153,7 +154,8 @@ func (h *Health) Judge(now time.Time) Verdict {
 		return Carry
 	}
 	failing := now.Sub(h.FailingSince.Std())
-	if failing >= DisableAfter && h.Failed >= disableLeast && h.LastFailure.Std().Sub(h.FailingSince.Std()) >= disableSpread {
+	if failing >= DisableAfter && h.Failed >= disableLeast &&
+		h.LastFailure.Std().Sub(h.FailingSince.Std()) >= disableSpread {
 		return Disable
 	}
 	due := 0

@@ -11,8 +11,9 @@ import (
 var (
 	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	dead  = webhook.Attempt{Error: "dial failed", Detail: fieldmark.AttemptDetail{Class: webhook.ClassConnect}}
-	wrong = webhook.Attempt{Error: "answered 404", Status: 404, Detail: fieldmark.AttemptDetail{Class: webhook.ClassStatus}}
-	fine  = webhook.Attempt{Status: 204}
+	wrong = webhook.Attempt{Error: "answered 404", Status: 404,
+		Detail: fieldmark.AttemptDetail{Class: webhook.ClassStatus}}
+	fine = webhook.Attempt{Status: 204}
 )
 
 func at(a webhook.Attempt, t time.Time) webhook.Attempt {
@@ -37,7 +38,8 @@ func TestCircuit(t *testing.T) {
 	try(dead, time.Second)
 	wantRoom("after five", 0)
 	// Each probe that fails makes the next one later.
-	for _, wait := range []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 10 * time.Minute} {
+	for _, wait := range []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute,
+		10 * time.Minute, 10 * time.Minute} {
 		now = now.Add(wait - time.Second)
 		wantRoom("before the probe", 0)
 		now = now.Add(time.Second)
@@ -84,7 +86,8 @@ func TestCircuitOpensByShare(t *testing.T) {
 
 func TestCircuitHonoursRetryAfter(t *testing.T) {
 	var h webhook.Health
-	busy := webhook.Attempt{Error: "answered 429", Status: 429, RetryAfter: time.Hour, Detail: fieldmark.AttemptDetail{Class: webhook.ClassStatus}}
+	busy := webhook.Attempt{Error: "answered 429", Status: 429, RetryAfter: time.Hour,
+		Detail: fieldmark.AttemptDetail{Class: webhook.ClassStatus}}
 	for range 5 {
 		h.Note(at(busy, noon), 8)
 	}

@@ -71,7 +71,8 @@ func TestSnippets(t *testing.T) {
 				{"a good message under a public key", vectorPublic, id, timestamp, signatures, body, "good"},
 				{"another body", vectorSecret, id, timestamp, signatures, append(bytes.Clone(body), ' '), "bad"},
 				{"another id", vectorSecret, "evt_2", timestamp, signatures, body, "bad"},
-				{"six minutes ago", vectorSecret, id, fmt.Sprint(time.Now().Add(-6 * time.Minute).Unix()), stale, body, "bad"},
+				{"six minutes ago", vectorSecret, id, fmt.Sprint(time.Now().Add(-6 * time.Minute).Unix()), stale, body,
+					"bad"},
 			} {
 				if try.key == vectorPublic && !tt.publicKeys {
 					continue
@@ -116,7 +117,8 @@ func TestOfficialNodeLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	install := exec.CommandContext(t.Context(), npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline")
+	install := exec.CommandContext(t.Context(), npm, "install", "--no-audit", "--no-fund", "--ignore-scripts",
+		"--prefer-offline")
 	install.Dir = folder
 	if out, err := install.CombinedOutput(); err != nil {
 		missing(t, fmt.Errorf("npm install: %w\n%s", err, out))

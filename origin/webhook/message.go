@@ -67,7 +67,8 @@ func (m *Message) write(s *fieldmark.EndpointSettings, h http.Header) ([]byte, e
 		}{"1.0", m.ID, m.source(), m.Type, m.Subject, m.Timestamp, jsonType, data})
 	case fieldmark.FormatCloudEventsBinary:
 		for name, value := range map[string]string{
-			"ce-specversion": "1.0", "ce-id": m.ID, "ce-source": m.source(), "ce-type": string(m.Type), "ce-time": m.Timestamp.String(),
+			"ce-specversion": "1.0", "ce-id": m.ID, "ce-source": m.source(), "ce-type": string(m.Type),
+			"ce-time": m.Timestamp.String(),
 		} {
 			h.Set(name, value)
 		}

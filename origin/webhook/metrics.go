@@ -30,7 +30,8 @@ func (s *deliveryMetrics) countDecodeError(endpoint string, err error, log *slog
 		s.unreadable = map[string]int64{}
 	}
 	if s.unreadable[endpoint]++; s.unreadable[endpoint] == 1 {
-		log.Error("webhook endpoint skipped: its row cannot be decoded", slog.String("endpoint", endpoint), slog.Any("error", err))
+		log.Error("webhook endpoint skipped: its row cannot be decoded", slog.String("endpoint", endpoint),
+			slog.Any("error", err))
 	}
 }
 
@@ -82,9 +83,11 @@ func (s *Service) WriteMetrics(w io.Writer) {
 	total := int64(0)
 	for i, bound := range waitBounds {
 		total += waits[i]
-		fmt.Fprintf(w, "fieldmark_webhook_wait_seconds_bucket{le=%q} %d\n", strconv.FormatFloat(bound, 'g', -1, 64), total)
+		fmt.Fprintf(w, "fieldmark_webhook_wait_seconds_bucket{le=%q} %d\n", strconv.FormatFloat(bound, 'g', -1, 64),
+			total)
 	}
 	total += waits[len(waitBounds)]
-	fmt.Fprintf(w, "fieldmark_webhook_wait_seconds_bucket{le=\"+Inf\"} %d\nfieldmark_webhook_wait_seconds_sum %g\nfieldmark_webhook_wait_seconds_count %d\n",
+	fmt.Fprintf(w, "fieldmark_webhook_wait_seconds_bucket{le=\"+Inf\"} %d\nfieldmark_webhook_wait_seconds_sum "+
+		"%g\nfieldmark_webhook_wait_seconds_count %d\n",
 		total, waited.Seconds(), total)
 }

@@ -47,7 +47,8 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if err != nil {
 		return none, fmt.Errorf("test endpoint %s: %w", id, err)
 	}
-	sent := result{job: ping, sender: sender, to: id, settings: &row.EndpointSettings, attempt: s.attempt(ctx, sender, &ping, id, time.Now())}
+	sent := result{job: ping, sender: sender, to: id, settings: &row.EndpointSettings,
+		attempt: s.attempt(ctx, sender, &ping, id, time.Now())}
 	sent.job.Account = "" // no account's event: neither told to others nor repeated
 	done, cancel := job.ShutdownContext(ctx)
 	defer cancel()
@@ -65,9 +66,11 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if err != nil {
 		return none, fmt.Errorf("test endpoint %s: %w", id, err)
 	}
-	return fieldmark.PingResult{DeliveryID: ping.ID, OK: a.OK(), Verdict: pingSummary(a), Attempt: fieldmark.DeliveryAttempt{
-		Number: 1, At: fieldmark.At(a.At), Millis: a.Took.Milliseconds(), Status: a.Status, Error: a.Error, Body: a.Body, AttemptDetail: a.Detail,
-	}}, nil
+	return fieldmark.PingResult{DeliveryID: ping.ID, OK: a.OK(), Verdict: pingSummary(a),
+		Attempt: fieldmark.DeliveryAttempt{
+			Number: 1, At: fieldmark.At(a.At), Millis: a.Took.Milliseconds(), Status: a.Status, Error: a.Error,
+			Body: a.Body, AttemptDetail: a.Detail,
+		}}, nil
 }
 
 // closeCircuit lets an endpoint whose circuit is open get what is held for it,
@@ -98,8 +101,10 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 	if err != nil {
 		return store.Job{}, err
 	}
-	event := store.Event{Event: fieldmark.Event{ID: fieldmark.NewID(fieldmark.PrefixEvent, now), Type: fieldmark.EventPing, Time: fieldmark.At(now), Data: data}, Subject: e.ID}
-	ping := store.Job{ID: fieldmark.NewID(fieldmark.PrefixDelivery, now), DueAt: now, Subject: kind.Subject, Account: e.Account, Trace: trace.From(ctx).String(),
+	event := store.Event{Event: fieldmark.Event{ID: fieldmark.NewID(fieldmark.PrefixEvent, now),
+		Type: fieldmark.EventPing, Time: fieldmark.At(now), Data: data}, Subject: e.ID}
+	ping := store.Job{ID: fieldmark.NewID(fieldmark.PrefixDelivery, now), DueAt: now, Subject: kind.Subject,
+		Account: e.Account, Trace: trace.From(ctx).String(),
 		Envelope: fieldmark.Envelope{ID: event.ID, Type: kind.Type, Timestamp: event.Time, Data: data}}
 	return ping, s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.AppendEvent(ctx, &event); err != nil {

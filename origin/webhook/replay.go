@@ -54,7 +54,8 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveryPage) (fieldmark.Lis
 	if p.State == fieldmark.DeliveryHeld {
 		p.State = fieldmark.DeliveryDue
 	}
-	rows, err := s.store.Deliveries(ctx, store.DeliveryFilter{Endpoint: p.Endpoint, State: p.State, Before: before, Limit: p.Limit + 1}, time.Now())
+	rows, err := s.store.Deliveries(ctx, store.DeliveryFilter{Endpoint: p.Endpoint, State: p.State, Before: before,
+		Limit: p.Limit + 1}, time.Now())
 	if err != nil {
 		return none, err
 	}
@@ -117,7 +118,8 @@ func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.De
 
 // StartReplay begins to send messages again. It goes on by itself, over
 // restarts, until all are queued.
-func (s *Service) StartReplay(ctx context.Context, account, endpoint string, r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
+func (s *Service) StartReplay(ctx context.Context, account, endpoint string,
+	r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
 	var none fieldmark.Replay
 	row, err := s.store.Endpoint(ctx, endpoint, time.Now())
 	if err := of(&row, account, err); err != nil {
@@ -145,7 +147,8 @@ func (s *Service) StartReplay(ctx context.Context, account, endpoint string, r f
 		r.Until = &until
 	}
 	replay := store.Replay{Replay: fieldmark.Replay{
-		ID: fieldmark.NewID(fieldmark.PrefixReplay, now), EndpointID: endpoint, ReplayRequest: r, State: fieldmark.ReplayRunning,
+		ID: fieldmark.NewID(fieldmark.PrefixReplay, now), EndpointID: endpoint, ReplayRequest: r,
+		State:     fieldmark.ReplayRunning,
 		CreatedAt: fieldmark.At(now), UpdatedAt: fieldmark.At(now),
 	}}
 	if r.AfterEvent != nil {
@@ -290,7 +293,8 @@ func (s *replayer) step(ctx context.Context, id string) error {
 }
 
 // again queues one message of a replay, if it is matches and not on its way.
-func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.PastEvent, at time.Time) (bool, error) {
+func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.PastEvent,
+	at time.Time) (bool, error) {
 	switch {
 	case r.AfterEvent == nil:
 		return tx.RequeueDelivery(ctx, p.Delivery, to, p.Subject, at)
@@ -307,7 +311,8 @@ func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Rep
 // PollEvents lists an account's events after a number, as webhooks carry them.
 // Patterns narrow them as an endpoint's do; none means all. Numbers that are no
 // longer kept are CodeCursorExpired.
-func (s *Service) PollEvents(ctx context.Context, account string, after int64, patterns []string, thin bool, limit int) (fieldmark.PolledEvents, error) {
+func (s *Service) PollEvents(ctx context.Context, account string, after int64, patterns []string, thin bool,
+	limit int) (fieldmark.PolledEvents, error) {
 	none := fieldmark.PolledEvents{Data: []fieldmark.PolledEvent{}, Next: after}
 	if limit <= 0 || limit > maxPolledEvents {
 		limit = maxPolledEvents
@@ -322,7 +327,9 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 		return none, err
 	}
 	if after > 0 && after < oldest-1 {
-		return none, fieldmark.Errorf(fieldmark.CodeCursorExpired, "events up to %d are no longer kept; begin again with after=0 and read missions for what lies before", oldest-1)
+		return none, fieldmark.Errorf(fieldmark.CodeCursorExpired,
+			"events up to %d are no longer kept; begin again with after=0 and read missions for what lies before",
+			oldest-1)
 	}
 	rows, err := s.store.AccountEvents(ctx, account, after, limit+1)
 	if err != nil {
@@ -341,7 +348,8 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 		if !matches(patterns, e.Type) {
 			continue
 		}
-		m := Message{Envelope: fieldmark.Envelope{ID: e.ID, Type: e.Type, Timestamp: e.Time, Data: e.Data}, Subject: e.Subject, Account: e.Account}
+		m := Message{Envelope: fieldmark.Envelope{ID: e.ID, Type: e.Type, Timestamp: e.Time, Data: e.Data},
+			Subject: e.Subject, Account: e.Account}
 		envelope := m.Envelope
 		if thin {
 			if envelope, err = m.Thin(); err != nil {

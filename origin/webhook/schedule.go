@@ -28,7 +28,8 @@ var standard = Schedule{
 // quick is for events that are worth nothing after an hour, patient for
 // receivers that nobody looks after at once.
 var (
-	quick   = Schedule{0, 2 * time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, 40 * time.Minute}
+	quick = Schedule{0, 2 * time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute,
+		40 * time.Minute}
 	patient = Schedule{0, 30 * time.Second, 10 * time.Minute, 2 * time.Hour, 8 * time.Hour, 16 * time.Hour,
 		24 * time.Hour, 24 * time.Hour, 48 * time.Hour, 48 * time.Hour, 48 * time.Hour}
 )

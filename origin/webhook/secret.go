@@ -43,37 +43,41 @@ func (s *Service) sealSecret(e *store.Endpoint, secret string) {
 
 // RotateSecret gives an endpoint a new secret; the one before signs too for a
 // while, so that its receiver can change over without losing a message.
-func (s *Service) RotateSecret(ctx context.Context, account, id string, r fieldmark.SecretRequest) (fieldmark.NewEndpoint, error) {
+func (s *Service) RotateSecret(ctx context.Context, account, id string,
+	r fieldmark.SecretRequest) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
 	overlap := defaultOverlap
 	set(&overlap, r.OverlapHours)
 	var secret string
-	row, err := s.changeEndpoint(ctx, "endpoint.secret", account, id, func(_ context.Context, _ *store.Tx, row *store.Endpoint) error {
-		scheme := cmp.Or(r.Signing, signingOf(row))
-		var bad validation.Errors
-		if secret, bad = chooseSecret(scheme, r.Secret); overlap < 0 || overlap > maxOverlap {
-			bad.Add("/overlapHours", "range", fmt.Sprintf("must be 0 to %d", maxOverlap))
-		}
-		if err := validation.Errors(bad).Err(); err != nil {
-			return err
-		}
-		until := fieldmark.At(row.ChangedAt.Add(time.Duration(overlap) * time.Hour))
-		live := []store.PreviousSecret{{Secret: row.Secret, Until: until}}
-		for _, old := range row.PreviousSecrets {
-			if old.Until.Std().After(row.ChangedAt) {
-				live = append(live, old)
+	row, err := s.changeEndpoint(ctx, "endpoint.secret", account, id,
+		func(_ context.Context, _ *store.Tx, row *store.Endpoint) error {
+			scheme := cmp.Or(r.Signing, signingOf(row))
+			var bad validation.Errors
+			if secret, bad = chooseSecret(scheme, r.Secret); overlap < 0 || overlap > maxOverlap {
+				bad.Add("/overlapHours", "range", fmt.Sprintf("must be 0 to %d", maxOverlap))
 			}
-		}
-		row.PreviousSecrets = slices.DeleteFunc(live, func(o store.PreviousSecret) bool { return !o.Until.Std().After(row.ChangedAt) })
-		if len(row.PreviousSecrets) >= MaxKeys {
-			return fieldmark.Errorf(fieldmark.CodeValidationFailed, "%d secrets are live already; wait until the oldest ends, or rotate with overlapHours 0", MaxKeys)
-		}
-		if overlap == 0 {
-			row.PreviousSecrets = nil // the old ones are out as well: this is how a leak is answered
-		}
-		s.sealSecret(row, secret)
-		return nil
-	})
+			if err := validation.Errors(bad).Err(); err != nil {
+				return err
+			}
+			until := fieldmark.At(row.ChangedAt.Add(time.Duration(overlap) * time.Hour))
+			live := []store.PreviousSecret{{Secret: row.Secret, Until: until}}
+			for _, old := range row.PreviousSecrets {
+				if old.Until.Std().After(row.ChangedAt) {
+					live = append(live, old)
+				}
+			}
+			row.PreviousSecrets = slices.DeleteFunc(live,
+				func(o store.PreviousSecret) bool { return !o.Until.Std().After(row.ChangedAt) })
+			if len(row.PreviousSecrets) >= MaxKeys {
+				return fieldmark.Errorf(fieldmark.CodeValidationFailed,
+					"%d secrets are live already; wait until the oldest ends, or rotate with overlapHours 0", MaxKeys)
+			}
+			if overlap == 0 {
+				row.PreviousSecrets = nil // the old ones are out as well: this is how a leak is answered
+			}
+			s.sealSecret(row, secret)
+			return nil
+		})
 	if err != nil {
 		return none, err
 	}

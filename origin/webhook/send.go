@@ -21,9 +21,10 @@ import (
 
 // Bounds of one attempt.
 const (
-	Timeout      = 15 * time.Second // the lower end of what Standard Webhooks asks of senders; a receiver should queue, not work
-	MaxBody      = 4 << 10          // bytes of an answer that are read: enough for an error message
-	bodyPatience = 2 * time.Second  // for those bytes: the status was the verdict, and somebody else may want the place
+	// the lower end of what Standard Webhooks asks of senders; a receiver should queue, not work
+	Timeout      = 15 * time.Second
+	MaxBody      = 4 << 10         // bytes of an answer that are read: enough for an error message
+	bodyPatience = 2 * time.Second // for those bytes: the status was the verdict, and somebody else may want the place
 )
 
 // UserAgent names the sender.
@@ -92,7 +93,8 @@ type Sender struct {
 
 // NewSender returns an Sender; it opens no connection.
 func NewSender(cfg SenderConfig) (*Sender, error) {
-	o := &Sender{client: cfg.HTTP, url: cfg.URL, settings: cfg.Settings, signer: cfg.Signer, token: token{asking: make(chan struct{}, 1)}}
+	o := &Sender{client: cfg.HTTP, url: cfg.URL, settings: cfg.Settings, signer: cfg.Signer,
+		token: token{asking: make(chan struct{}, 1)}}
 	if a := cfg.Settings.Auth; a != nil && a.Kind == fieldmark.AuthMTLS {
 		pair, err := tls.X509KeyPair([]byte(a.Certificate), []byte(a.PrivateKey))
 		if err != nil {
@@ -209,7 +211,8 @@ func verdict(status int) error {
 	case status >= 200 && status <= 299:
 		return nil
 	case status >= 300 && status <= 399:
-		return &statusError{fmt.Sprintf("answered %d: redirects are not followed, change the address of the endpoint", status), ClassRedirect}
+		return &statusError{fmt.Sprintf("answered %d: redirects are not followed, change the address of the endpoint",
+			status), ClassRedirect}
 	case status == http.StatusGone:
 		return &statusError{"answered 410: the endpoint wants no more of this", ClassStatus}
 	}

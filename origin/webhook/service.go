@@ -40,8 +40,10 @@ type Config struct {
 	Log      *slog.Logger
 	Tracer   *trace.Tracer // records a span for each attempt; nil: none
 
-	KeepDeliveries time.Duration // how long deliveries and their attempts are kept, also held ones; 0: DefaultKeepDeliveries, negative: forever
-	KeepEvents     time.Duration // how long events are kept that no delivery needs; 0: DefaultKeepEvents, negative: forever
+	// how long deliveries and their attempts are kept, also held ones; 0: DefaultKeepDeliveries, negative: forever
+	KeepDeliveries time.Duration
+	// how long events are kept that no delivery needs; 0: DefaultKeepEvents, negative: forever
+	KeepEvents time.Duration
 }
 
 // Service manages the endpoints of accounts and delivers events to them. Its
@@ -70,7 +72,8 @@ func New(cfg Config) *Service {
 		cfg.KeepEvents = DefaultKeepEvents
 	}
 	return &Service{
-		store: cfg.Store, http: cfg.HTTP, keyring: cfg.Keyring, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log, tracer: cfg.Tracer,
+		store: cfg.Store, http: cfg.HTTP, keyring: cfg.Keyring, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log,
+		tracer:         cfg.Tracer,
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents,
 		senders: senderCache{all: make(map[string]cachedSender)},
 	}
@@ -96,7 +99,8 @@ type maintainer struct{ *Service }
 
 // endLeases makes deliveries due whose process stopped, and wakes their endpoints.
 func (s *maintainer) endLeases(ctx context.Context) error {
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.ExpireDeliveryLeases(ctx, time.Now()) })
+	return s.store.Write(ctx,
+		func(ctx context.Context, tx *store.Tx) error { return tx.ExpireDeliveryLeases(ctx, time.Now()) })
 }
 
 // review repairs what a process may have left behind that stopped between two

@@ -108,7 +108,8 @@ func checkSettings(r *fieldmark.EndpointSettings) []fieldmark.FieldError {
 	if r.Retry != nil {
 		for i, step := range r.Retry.Steps {
 			if d := time.Duration(step) * time.Second; step < 0 || d < MinStep || d > MaxStep {
-				bad.Add(fmt.Sprintf("/retry/steps/%d", i), "range", fmt.Sprintf("must be %v to %v seconds", MinStep.Seconds(), MaxStep.Seconds()))
+				bad.Add(fmt.Sprintf("/retry/steps/%d", i), "range",
+					fmt.Sprintf("must be %v to %v seconds", MinStep.Seconds(), MaxStep.Seconds()))
 			}
 		}
 	}

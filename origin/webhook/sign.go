@@ -87,7 +87,8 @@ func parseKey(text string) (key, error) {
 		return key{scheme: fieldmark.SigningV1, shared: b}, nil
 	case PrivatePrefix:
 		if len(b) != ed25519.PrivateKeySize || !bytes.Equal(b, ed25519.NewKeyFromSeed(b[:ed25519.SeedSize])) {
-			return key{}, errors.New("a private webhook key is the seed of an Ed25519 key and its public half, 64 bytes")
+			return key{}, errors.New(
+				"a private webhook key is the seed of an Ed25519 key and its public half, 64 bytes")
 		}
 		private := ed25519.PrivateKey(b)
 		return key{scheme: fieldmark.SigningV1a, private: private, public: private.Public().(ed25519.PublicKey)}, nil
@@ -120,7 +121,8 @@ func PublicKey(secret string) (string, fieldmark.PublicJWK, bool) {
 		return "", fieldmark.PublicJWK{}, false
 	}
 	return PublicPrefix + base64.StdEncoding.EncodeToString(k.public), fieldmark.PublicJWK{
-		Type: "OKP", Curve: "Ed25519", X: base64.RawURLEncoding.EncodeToString(k.public), Use: "sig", Algorithm: "EdDSA",
+		Type: "OKP", Curve: "Ed25519", X: base64.RawURLEncoding.EncodeToString(k.public), Use: "sig",
+		Algorithm: "EdDSA",
 	}, true
 }
 

@@ -48,7 +48,8 @@ func (s *Service) discardHeld(ctx context.Context, id string, choice fieldmark.H
 				return err
 			}
 			var err error
-			n, err = tx.SkipHeldDeliveries(ctx, id, reasonSkipped, choice == fieldmark.HeldNewest, before, now, maxSkippedAtOnce)
+			n, err = tx.SkipHeldDeliveries(ctx, id, reasonSkipped, choice == fieldmark.HeldNewest, before, now,
+				maxSkippedAtOnce)
 			return err
 		})
 		if err != nil {
@@ -91,7 +92,8 @@ func (s *Service) expediteHeld(ctx context.Context, id string) error {
 }
 
 // disable ends sending to an endpoint and tells its account.
-func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, reason string, now time.Time) error {
+func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, reason string,
+	now time.Time) error {
 	at := fieldmark.At(now)
 	e.State, e.StateReason, e.StateAt, e.ChangedAt = fieldmark.EndpointDisabled, reason, &at, now
 	if err := tx.PutEndpoint(ctx, e); err != nil {
@@ -107,9 +109,11 @@ func emitNotice(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health,
 	if since.IsZero() { // it was disabled by an answer that was a success
 		since = fieldmark.At(time.Now())
 	}
-	_, err := event.Emit(ctx, tx, e.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: e.ID}, fieldmark.EndpointNotice{
-		EndpointID: e.ID, URL: e.URL, State: e.State, Reason: e.StateReason, FailingSince: since, LastError: h.LastError,
-	})
+	_, err := event.Emit(ctx, tx, e.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: e.ID},
+		fieldmark.EndpointNotice{
+			EndpointID: e.ID, URL: e.URL, State: e.State, Reason: e.StateReason, FailingSince: since,
+			LastError: h.LastError,
+		})
 	return err
 }
 

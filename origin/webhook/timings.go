@@ -67,7 +67,8 @@ func (s *seen) detail(class string) fieldmark.AttemptDetail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fieldmark.AttemptDetail{
-		Class: class, Address: s.address, DNSMillis: s.dnsTook.Milliseconds(), ConnectMillis: s.connectTook.Milliseconds(),
-		TLSMillis: s.tlsTook.Milliseconds(), FirstByteMillis: s.firstByte.Milliseconds(),
+		Class: class, Address: s.address, DNSMillis: s.dnsTook.Milliseconds(),
+		ConnectMillis: s.connectTook.Milliseconds(),
+		TLSMillis:     s.tlsTook.Milliseconds(), FirstByteMillis: s.firstByte.Milliseconds(),
 	}
 }

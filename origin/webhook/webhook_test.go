@@ -54,10 +54,12 @@ func TestSignVectorEd25519(t *testing.T) {
 	if got != vectorSignatureA || err != nil {
 		t.Errorf("Sign = %q, %v; want %q", got, err, vectorSignatureA)
 	}
-	if public, jwk, ok := webhook.PublicKey(vectorPrivate); public != vectorPublic || !ok || jwk.X != "1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4" {
+	if public, jwk, ok := webhook.PublicKey(vectorPrivate); public != vectorPublic || !ok ||
+		jwk.X != "1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4" {
 		t.Errorf("PublicKey = %q, %+v, %v; want %q", public, jwk, ok, vectorPublic)
 	}
-	if err := webhook.Verify(vectorPublic, fields(vectorID, "1614265330", vectorSignatureA), []byte(vectorBody), time.Unix(vectorTime, 0)); err != nil {
+	if err := webhook.Verify(vectorPublic, fields(vectorID, "1614265330", vectorSignatureA), []byte(vectorBody),
+		time.Unix(vectorTime, 0)); err != nil {
 		t.Errorf("Verify with the public key: %v", err)
 	}
 }
@@ -71,7 +73,8 @@ func TestSignWithSeveralKeys(t *testing.T) {
 		}
 	}
 	both, err := s.Sign(vectorID, now, []byte(vectorBody))
-	if err != nil || !strings.Contains(both, vectorSignature) || !strings.Contains(both, vectorSignatureA) || strings.Count(both, " ") != 1 {
+	if err != nil || !strings.Contains(both, vectorSignature) || !strings.Contains(both, vectorSignatureA) ||
+		strings.Count(both, " ") != 1 {
 		t.Errorf("Sign = %q, %v; want both signatures", both, err)
 	}
 	for _, known := range []string{vectorSecret, vectorPublic} {
@@ -79,7 +82,8 @@ func TestSignWithSeveralKeys(t *testing.T) {
 			t.Errorf("a receiver that knows %s…: %v", known[:8], err)
 		}
 	}
-	if later, err := s.Sign(vectorID, now.Add(time.Hour), []byte(vectorBody)); err != nil || strings.Contains(later, "v1a,") || strings.Contains(later, " ") {
+	if later, err := s.Sign(vectorID, now.Add(time.Hour), []byte(vectorBody)); err != nil ||
+		strings.Contains(later, "v1a,") || strings.Contains(later, " ") {
 		t.Errorf("after the overlap: %q, %v; want one signature", later, err)
 	}
 }
@@ -155,9 +159,12 @@ func TestVerify(t *testing.T) {
 	}{
 		{"the vector", fields(vectorID, "1614265330", vectorSignature), vectorBody, now, true},
 		{"one of several", fields(vectorID, "1614265330", "v1a,AAAA v1,AAAA "+vectorSignature), vectorBody, now, true},
-		{"five minutes late", fields(vectorID, "1614265330", vectorSignature), vectorBody, now.Add(5 * time.Minute), true},
-		{"too late", fields(vectorID, "1614265330", vectorSignature), vectorBody, now.Add(5*time.Minute + time.Second), false},
-		{"too early", fields(vectorID, "1614265330", vectorSignature), vectorBody, now.Add(-5*time.Minute - time.Second), false},
+		{"five minutes late", fields(vectorID, "1614265330", vectorSignature), vectorBody, now.Add(5 * time.Minute),
+			true},
+		{"too late", fields(vectorID, "1614265330", vectorSignature), vectorBody, now.Add(5*time.Minute + time.Second),
+			false},
+		{"too early", fields(vectorID, "1614265330", vectorSignature), vectorBody,
+			now.Add(-5*time.Minute - time.Second), false},
 		{"other body", fields(vectorID, "1614265330", vectorSignature), vectorBody + " ", now, false},
 		{"other id", fields("msg_other", "1614265330", vectorSignature), vectorBody, now, false},
 		{"other time", fields(vectorID, "1614265331", vectorSignature), vectorBody, now, false},
@@ -249,7 +256,8 @@ func loopback(timeout time.Duration) *safehttp.Client {
 }
 
 // send sends an envelope as it is, signed with one secret.
-func send(ctx context.Context, client *safehttp.Client, url, secret string, e fieldmark.Envelope, now time.Time) webhook.Attempt {
+func send(ctx context.Context, client *safehttp.Client, url, secret string, e fieldmark.Envelope,
+	now time.Time) webhook.Attempt {
 	signer := &webhook.Signer{}
 	if err := signer.Add(secret, time.Time{}); err != nil {
 		return webhook.Attempt{At: now, Error: err.Error()}
@@ -272,7 +280,8 @@ func secret(t *testing.T) string {
 }
 
 var envelope = fieldmark.Envelope{
-	ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: fieldmark.AtMicros(vectorTime * 1e6), Data: []byte(`{"id":"msn_1"}`),
+	ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: fieldmark.AtMicros(vectorTime * 1e6),
+	Data: []byte(`{"id":"msn_1"}`),
 }
 
 func TestSendVerifiesWithTheReference(t *testing.T) {
@@ -285,7 +294,8 @@ func TestSendVerifiesWithTheReference(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		want := `{"id":"evt_1","type":"mission.completed","timestamp":"2021-02-25T15:02:10.000Z","data":{"id":"msn_1"}}`
 		if err := ref.Verify(body, r.Header); err != nil || string(body) != want || r.Method != http.MethodPost ||
-			r.Header.Get("Content-Type") != "application/json" || !strings.HasPrefix(r.Header.Get("User-Agent"), "Fieldmark") {
+			r.Header.Get("Content-Type") != "application/json" ||
+			!strings.HasPrefix(r.Header.Get("User-Agent"), "Fieldmark") {
 			t.Errorf("%s %v\n%s: %v; want a verified POST of\n%s", r.Method, r.Header, body, err, want)
 		}
 		if err := webhook.Verify(key, r.Header, body, time.Now()); err != nil {
@@ -314,20 +324,26 @@ func TestSendToHostileReceivers(t *testing.T) {
 		retry   time.Duration
 		gone    bool
 	}{
-		{name: "error", answer: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500) }, status: 500, problem: "answered 500"},
-		{name: "gone", answer: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(410) }, status: 410, problem: "410", gone: true},
+		{name: "error", answer: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500) }, status: 500,
+			problem: "answered 500"},
+		{name: "gone", answer: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(410) }, status: 410,
+			problem: "410", gone: true},
 		{name: "seconds", answer: retry(429, "120"), status: 429, problem: "429", retry: 2 * time.Minute},
-		{name: "date", answer: retry(503, now.Add(time.Hour).UTC().Format(http.TimeFormat)), status: 503, problem: "503", retry: time.Hour},
-		{name: "past", answer: retry(503, now.Add(-time.Hour).UTC().Format(http.TimeFormat)), status: 503, problem: "503"},
+		{name: "date", answer: retry(503, now.Add(time.Hour).UTC().Format(http.TimeFormat)), status: 503,
+			problem: "503", retry: time.Hour},
+		{name: "past", answer: retry(503, now.Add(-time.Hour).UTC().Format(http.TimeFormat)), status: 503,
+			problem: "503"},
 		{name: "year", answer: retry(429, "31536000"), status: 429, problem: "429", retry: 24 * time.Hour},
-		{name: "overflow", answer: retry(429, "9223372036854775807"), status: 429, problem: "429", retry: 24 * time.Hour},
+		{name: "overflow", answer: retry(429, "9223372036854775807"), status: 429, problem: "429",
+			retry: 24 * time.Hour},
 		{name: "garbage", answer: retry(429, "soon"), status: 429, problem: "429"},
 		{name: "redirect 301", answer: redirect(inside.URL, 301), status: 301, problem: "redirects are not followed"},
 		{name: "redirect 303", answer: redirect(inside.URL, 303), status: 303, problem: "redirects are not followed"},
 		{name: "redirect 308", answer: redirect(inside.URL, 308), status: 308, problem: "redirects are not followed"},
 		{name: "redirect 302", answer: redirect(inside.URL, 302), status: 302, problem: "redirects are not followed"},
 		{name: "redirect 307", answer: redirect(inside.URL, 307), status: 307, problem: "redirects are not followed"},
-		{name: "reset", answer: func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, problem: "failed"},
+		{name: "reset", answer: func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) },
+			problem: "failed"},
 		{name: "flood of 1xx", answer: func(w http.ResponseWriter, r *http.Request) {
 			for range 10_000 {
 				w.WriteHeader(http.StatusEarlyHints)
@@ -342,8 +358,10 @@ func TestSendToHostileReceivers(t *testing.T) {
 			defer srv.Close()
 			a := send(t.Context(), loopback(0), srv.URL, secret(t), envelope, now)
 			off := (a.RetryAfter - tt.retry).Abs()
-			if a.Status != tt.status || !strings.Contains(a.Error, tt.problem) || a.OK() || off > time.Second || a.Disable != tt.gone {
-				t.Errorf("Send = %+v; want status %d, %q, retry after %v, gone %v", a, tt.status, tt.problem, tt.retry, tt.gone)
+			if a.Status != tt.status || !strings.Contains(a.Error, tt.problem) || a.OK() || off > time.Second ||
+				a.Disable != tt.gone {
+				t.Errorf("Send = %+v; want status %d, %q, retry after %v, gone %v", a, tt.status, tt.problem, tt.retry,
+					tt.gone)
 			}
 			if strings.Contains(a.Error, "127.0.0.1") {
 				t.Errorf("the error tells an address: %q", a.Error)
@@ -401,7 +419,8 @@ func TestSendUnpacksNothing(t *testing.T) {
 	defer srv.Close()
 	a := send(t.Context(), loopback(0), srv.URL, secret(t), envelope, time.Now())
 	if !a.OK() || strings.Contains(a.Body, strings.Repeat("\x00", 64)) {
-		t.Errorf("Send of a bomb of %d bytes: ok %v, %d bytes kept: %.40q; want ok, and not unpacked", bomb.Len(), a.OK(), len(a.Body), a.Body)
+		t.Errorf("Send of a bomb of %d bytes: ok %v, %d bytes kept: %.40q; want ok, and not unpacked", bomb.Len(),
+			a.OK(), len(a.Body), a.Body)
 	}
 }
 
@@ -420,7 +439,10 @@ func TestSendGivesUpInTime(t *testing.T) {
 }
 
 func TestSendStaysOutside(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("reached loopback") }))
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		t.Error("reached loopback")
+	}))
 	defer srv.Close()
 	a := send(t.Context(), safehttp.New(safehttp.Config{}), srv.URL, secret(t), envelope, time.Now())
 	if a.OK() || a.Error != "address not allowed" {

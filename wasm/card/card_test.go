@@ -82,7 +82,8 @@ func TestCurves(t *testing.T) {
 
 func TestCombine(t *testing.T) {
 	const share = `"curve": {"linear": [[0, 0], [1, 1]]}`
-	mean := one("mean", `{"input": "a", "weight": 4, `+share+`}, {"input": "b", "weight": 2, `+share+`}, {"input": "c", `+share+`}`, anyGate)
+	mean := one("mean", `{"input": "a", "weight": 4, `+share+`}, {"input": "b", "weight": 2, `+share+
+		`}, {"input": "c", `+share+`}`, anyGate)
 	least := one("min", `{"input": "a", `+share+`}, {"input": "b", `+share+`}, {"input": "c", `+share+`}`, anyGate)
 	for _, tt := range []struct {
 		card   string
@@ -222,7 +223,8 @@ func TestParseReportsAllMistakes(t *testing.T) {
 // place.
 func TestParseReportsEveryWrongShape(t *testing.T) {
 	_, err := card.Parse([]byte("{\"name\": 1,\n\"wieght\": 1,\n\"inputs\": {},\n" +
-		"\"components\": [{\"weight\": \"100\",\n\"signals\": [{\"points\": 1.5,\n\"parts\": [{\"curve\": {\"linear\": [[0, true]]}}]}]}],\n\"gates\": [7]}"))
+		"\"components\": [{\"weight\": \"100\",\n\"signals\": [{\"points\": 1.5,\n\"parts\": [{\"curve\": " +
+		"{\"linear\": [[0, true]]}}]}]}],\n\"gates\": [7]}"))
 	got, _ := errors.AsType[abi.Problems](err)
 	want := abi.Problems{
 		`1:10: name is 1, must be a string`,
@@ -284,7 +286,8 @@ func TestCompile(t *testing.T) {
 
 // TestExplain expects the words of a card, and numbers that are those of Eval.
 func TestExplain(t *testing.T) {
-	c := parse(t, one("mean", `{"input": "a", "weight": 3, "curve": {"linear": [[50, 0], [100, 0.25], [300, 1]]}}, {"input": "b", "curve": {"steps": [[2, 0.875]], "beyond": 0.1}}`,
+	c := parse(t, one("mean",
+		`{"input": "a", "weight": 3, "curve": {"linear": [[50, 0], [100, 0.25], [300, 1]]}}, {"input": "b", "curve": {"steps": [[2, 0.875]], "beyond": 0.1}}`,
 		`{"id": "g", "limit": 40, "reason": "Why.", "when": {"any": [{"input": "a", "op": "lt", "value": 60}, {"all": [{"input": "a", "op": "eq", "value": 61.5}, {"input": "b", "op": "gt", "value": 9}, {"input": "c", "op": "lt", "value": 1}]}]}}`))
 	method := c.Explain(nil, nil)
 	s := method.Components[0].Signals[0]
@@ -329,7 +332,9 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(text) // close to a card, and not one
 	f.Add([]byte(one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate)))
-	f.Add([]byte(one("min", `{"input": "a", "curve": {"steps": [[0, 0.5]], "beyond": 1}}, {"input": "b", "curve": {"steps": [[0, 1]]}}`, anyGate)))
+	f.Add([]byte(one("min",
+		`{"input": "a", "curve": {"steps": [[0, 0.5]], "beyond": 1}}, {"input": "b", "curve": {"steps": [[0, 1]]}}`,
+		anyGate)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := card.Parse(b)
 		if err != nil {

@@ -121,7 +121,8 @@ func (c *AuditCmd) checkScore(a *fieldmark.Assessment) error {
 	case c.FailUnder == 0:
 		return nil
 	case a.Score == nil:
-		return command.WithStatus(command.StatusNotMet, fmt.Errorf("there is no score (%s) to compare with %g", a.Status, c.FailUnder))
+		return command.WithStatus(command.StatusNotMet, fmt.Errorf("there is no score (%s) to compare with %g",
+			a.Status, c.FailUnder))
 	case a.Score.Float() < c.FailUnder:
 		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the score %s is below %g", a.Score, c.FailUnder))
 	}

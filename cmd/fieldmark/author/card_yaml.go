@@ -91,7 +91,8 @@ func (w *yamlWriter) append(b []byte, n *yaml.Node, depth int) ([]byte, error) {
 		for i := 0; i < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" || seen[key.Value] {
-				return nil, fmt.Errorf("%d:%d: member %q is not a name, or is repeated", key.Line, key.Column, key.Value)
+				return nil, fmt.Errorf("%d:%d: member %q is not a name, or is repeated", key.Line, key.Column,
+					key.Value)
 			}
 			seen[key.Value] = true
 			if i > 0 {

@@ -58,8 +58,10 @@ func plainStyle(n *yaml.Node) {
 // TestYAMLMistakes wants the place of a mistake as an editor counts it.
 func TestYAMLMistakes(t *testing.T) {
 	sound := "name: n\nversion: 1.0.0\nmethodology: {id: n, version: '1.0', url: /n}\nauthor: A\nlicence: MIT\n" +
-		"inputs:\n  - {name: text.words, unit: words, direction: up}\ncomponents:\n  - id: all\n    label: All\n    weight: 100\n    signals:\n" +
-		"      - {id: one, label: One, points: 100, advice: Do., combine: mean, parts: [{input: text.words, curve: {linear: [[0, 0], [300, 1]]}}]}\ngates: []\n"
+		"inputs:\n  - {name: text.words, unit: words, direction: up}\ncomponents:\n  - id: all\n    label: All\n    " +
+		"weight: 100\n    signals:\n" +
+		"      - {id: one, label: One, points: 100, advice: Do., combine: mean, parts: [{input: text.words, curve: " +
+		"{linear: [[0, 0], [300, 1]]}}]}\ngates: []\n"
 	if _, _, err := parseCard("c.yml", []byte(sound)); err != nil {
 		t.Fatal(err)
 	}
@@ -91,14 +93,17 @@ func TestYAMLWarnings(t *testing.T) {
 	dir := t.TempDir()
 	path, module := filepath.Join(dir, "c.yaml"), filepath.Join(dir, "c.wasm")
 	text := "name: n\nversion: 1.0.0\nmethodology: {id: n, version: '1.0', url: /n}\nauthor: A\nlicence: MIT\n" +
-		"inputs:\n  - {name: text.words, unit: words, direction: up}\n  - {name: page.time, unit: ms, direction: down}\n" +
+		"inputs:\n  - {name: text.words, unit: words, direction: up}\n  - {name: page.time, unit: ms, direction: " +
+		"down}\n" +
 		"components:\n  - id: all\n    label: All\n    weight: 100\n    signals:\n" +
-		"      - {id: one, label: One, points: 100, advice: Do., combine: mean, parts: [{input: text.words, curve: {linear: [[0, 0], [300, 1]]}}]}\ngates: []\n"
+		"      - {id: one, label: One, points: 100, advice: Do., combine: mean, parts: [{input: text.words, curve: " +
+		"{linear: [[0, 0], [300, 1]]}}]}\ngates: []\n"
 	must(t, os.WriteFile(path, []byte(text), 0o600))
 	var stderr strings.Builder
 	build := moduleBuildCmd{cardFile: cardFile{File: path}, Output: module}
 	must(t, build.Run(&command.Streams{Out: io.Discard, Err: &stderr}))
-	if want := path + `:8:5: inputs[1] "page.time" is not used by any signal or gate (warning)` + "\n"; stderr.String() != want {
+	if want := path + `:8:5: inputs[1] "page.time" is not used by any signal or gate (warning)` +
+		"\n"; stderr.String() != want {
 		t.Errorf("got %q, want %q", stderr.String(), want)
 	}
 	if _, err := os.Stat(module); err != nil {
@@ -107,11 +112,13 @@ func TestYAMLWarnings(t *testing.T) {
 	stderr.Reset()
 	pack := modulePackCmd{ModuleFile: ModuleFile{File: module}, Card: path, Output: module}
 	must(t, pack.Run(&command.Streams{Out: io.Discard, Err: &stderr}))
-	if want := path + `:8:5: inputs[1] "page.time" is not used by any signal or gate (warning)` + "\n"; stderr.String() != want {
+	if want := path + `:8:5: inputs[1] "page.time" is not used by any signal or gate (warning)` +
+		"\n"; stderr.String() != want {
 		t.Errorf("pack prints %q, want %q", stderr.String(), want)
 	}
 	must(t, os.WriteFile(path, []byte(strings.Replace(text, "weight: 100", "weight: 99", 1)), 0o600))
-	if err := build.Run(&command.Streams{Out: io.Discard, Err: io.Discard}); err == nil || !strings.HasSuffix(err.Error(), ": 1 mistake") {
+	if err := build.Run(&command.Streams{Out: io.Discard, Err: io.Discard}); err == nil ||
+		!strings.HasSuffix(err.Error(), ": 1 mistake") {
 		t.Errorf("got error %v, want 1 mistake", err)
 	}
 }
@@ -145,7 +152,8 @@ func TestYAMLMemory(t *testing.T) {
 		_, _, err := parseCard("c.yml", []byte(text))
 		runtime.ReadMemStats(&after)
 		if got := after.TotalAlloc - before.TotalAlloc; got > most || err == nil {
-			t.Errorf("%s: allocated %d MB for %d kB, error %.80v; want at most %d and an error", name, got>>20, len(text)>>10, err, most>>20)
+			t.Errorf("%s: allocated %d MB for %d kB, error %.80v; want at most %d and an error", name, got>>20,
+				len(text)>>10, err, most>>20)
 		}
 	}
 }

@@ -42,8 +42,9 @@ func CheckIsolated(ctx context.Context, module []byte) (report wasm.Report, err 
 		// The child exceeded a limit, or crashed, because of the module.
 		report = wasm.Inspect(ctx, module)
 		checkInputs(&report)
-		report.Problems = append(report.Problems, fmt.Sprintf("could not be compiled and run within %s of processor time and %d GiB: %v",
-			time.Duration(checkCPU)*time.Second, checkMemory>>30, err))
+		report.Problems = append(report.Problems,
+			fmt.Sprintf("could not be compiled and run within %s of processor time and %d GiB: %v",
+				time.Duration(checkCPU)*time.Second, checkMemory>>30, err))
 		return report, nil
 	}
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {

@@ -22,7 +22,8 @@ func PrintComparison(w io.Writer, r *fieldmark.ModuleComparison) error {
 		fmt.Fprintf(t, "against a declared direction\t%d, the first: %s\n", r.DirectionsBroken, r.FirstDirection)
 	}
 	for _, m := range r.Movers {
-		fmt.Fprintf(t, "%s\t%s → %s\t%s → %s", m.Slug, orDash(m.From), orDash(m.To), gradeOrDash(m.Grades[0]), gradeOrDash(m.Grades[1]))
+		fmt.Fprintf(t, "%s\t%s → %s\t%s → %s", m.Slug, orDash(m.From), orDash(m.To), gradeOrDash(m.Grades[0]),
+			gradeOrDash(m.Grades[1]))
 		for _, reason := range m.Reasons {
 			fmt.Fprintf(t, "\t%s %s → %s", reason.ID, reason.From, reason.To)
 		}

@@ -16,7 +16,6 @@ func exhaust() {
 		fmt.Println("limit:", err)
 		os.Exit(2)
 	}
-	fmt.Println("limited")
 	if len(os.Args) > 1 && os.Args[1] == "memory" {
 		var all [][]byte
 		for {
@@ -44,7 +43,9 @@ func TestLimits(t *testing.T) {
 		path, err := exec.LookPath("exhaust")
 		must(t, err)
 		said, err := exec.Command(path, kind).CombinedOutput()
-		if err == nil || !bytes.HasPrefix(said, []byte("limited\n")) || bytes.Contains(said, []byte("got everything")) || bytes.Contains(said, []byte("was let run")) {
+		// The runtime may crash on its first failed mapping, before it writes anything else.
+		if err == nil || bytes.HasPrefix(said, []byte("limit:")) ||
+			bytes.Contains(said, []byte("got everything")) || bytes.Contains(said, []byte("was let run")) {
 			t.Errorf("%s: ended with %v, saying %.200s", kind, err, said)
 		}
 	}

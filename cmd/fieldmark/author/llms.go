@@ -116,7 +116,8 @@ func printLint(w io.Writer, name string, r llms.Report) error {
 		fmt.Fprintf(&b, "%s: %s: %s (%s)\n", at, i.Severity, i.Message, i.Code)
 	}
 	fmt.Fprintf(&b, "%s: level %d of %d, %s; %s, %s, %s\n", name, r.Level, llms.LevelLinked, levelWords[r.Level],
-		counted(count[llms.SeverityError], "error"), counted(count[llms.SeverityWarning], "warning"), counted(count[llms.SeverityInfo], "note"))
+		counted(count[llms.SeverityError], "error"), counted(count[llms.SeverityWarning], "warning"),
+		counted(count[llms.SeverityInfo], "note"))
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -157,7 +158,8 @@ func (c *llmsNewCmd) Run(_ context.Context, s *command.Streams) error {
 		fmt.Fprintf(s.Err, "Note: %s%s\n", questionOf(w.Field), w.Message)
 	}
 	if c.Out != "" {
-		fmt.Fprintf(s.Err, "Wrote %s (%s). Publish it as /llms.txt on your website, and add this line\nto the <head> of every page:\n  %s\n",
+		fmt.Fprintf(s.Err, "Wrote %s (%s). Publish it as /llms.txt on your website, and add this line\nto the "+
+			"<head> of every page:\n  %s\n",
 			c.Out, counted(doc.Bytes, "byte"), doc.Install.HTMLLink)
 	}
 	return nil

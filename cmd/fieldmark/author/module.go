@@ -129,16 +129,21 @@ func printModuleText(w io.Writer, r *wasm.Report) error {
 	fmt.Fprintf(t, "digest\t%s\nsize\t%d bytes\n", r.Digest, r.Bytes)
 	if m := r.Manifest; m != nil {
 		signals := len(m.Points())
-		fmt.Fprintf(t, "name\t%s %s\nmethodology\t%s %s\nauthor\t%s, %s\n", m.Name, m.Version, m.Methodology.ID, m.Methodology.Version, m.Author, m.Licence)
-		fmt.Fprintf(t, "inputs\t%d\nsignals\t%d in %d components, %d gates\n", len(m.Inputs), signals, len(m.Components), len(m.Gates))
+		fmt.Fprintf(t, "name\t%s %s\nmethodology\t%s %s\nauthor\t%s, %s\n", m.Name, m.Version, m.Methodology.ID,
+			m.Methodology.Version, m.Author, m.Licence)
+		fmt.Fprintf(t, "inputs\t%d\nsignals\t%d in %d components, %d gates\n", len(m.Inputs), signals,
+			len(m.Components), len(m.Gates))
 	}
-	fmt.Fprintf(t, "vectors\t%d\nimports\t%s\nexports\t%s\n", r.Vectors, listOr(r.Imports, "none"), listOr(r.Exports, "none"))
+	fmt.Fprintf(t, "vectors\t%d\nimports\t%s\nexports\t%s\n", r.Vectors, listOr(r.Imports, "none"),
+		listOr(r.Exports, "none"))
 	for _, l := range r.Limits {
 		fmt.Fprintf(t, "%s\t%d of %d\n", l.Name, l.Used, l.Max)
 	}
 	if tr := r.Measurements; tr != nil {
-		fmt.Fprintf(t, "tried\t%d calls, %d of them by both engines, %d along directions\n", tr.Calls, tr.Compared, tr.Directions)
-		fmt.Fprintf(t, "fuel\t%d for its vectors, %d at worst, %.2f %% of the budget\n", tr.Fuel, tr.WorstFuel, tr.WorstShare)
+		fmt.Fprintf(t, "tried\t%d calls, %d of them by both engines, %d along directions\n", tr.Calls, tr.Compared,
+			tr.Directions)
+		fmt.Fprintf(t, "fuel\t%d for its vectors, %d at worst, %.2f %% of the budget\n", tr.Fuel, tr.WorstFuel,
+			tr.WorstShare)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -261,13 +266,15 @@ func (c *moduleBenchCmd) Run(ctx context.Context, s *command.Streams) error {
 		slices.Sort(took)
 		t := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "load\t%s with its vectors\n", loaded.Round(10*time.Microsecond))
-		fmt.Fprintf(t, "score\t%s at best, %s median, %s in 99 of 100 calls\n", took[0], took[len(took)/2], took[len(took)*99/100])
+		fmt.Fprintf(t, "score\t%s at best, %s median, %s in 99 of 100 calls\n", took[0], took[len(took)/2],
+			took[len(took)*99/100])
 		fmt.Fprintf(t, "fuel\t%d at most, %.2f %% of the budget\n", fuel, float64(fuel)/float64(m.Fuel())*100)
 		return t.Flush()
 	})
 }
 
-func timeVectors(ctx context.Context, m *wasm.Module, vectors []abi.Vector, calls int) (took []time.Duration, most int64, err error) {
+func timeVectors(ctx context.Context, m *wasm.Module, vectors []abi.Vector, calls int) (took []time.Duration,
+	most int64, err error) {
 	took = make([]time.Duration, calls)
 	states := make([][]byte, len(vectors))
 	for i := range vectors {

@@ -96,7 +96,8 @@ func printExplanation(w io.Writer, e *card.Explanation, worked bool) {
 				}
 				fmt.Fprintf(w, ": %s\n", p.Rule)
 				if worked {
-					fmt.Fprintf(w, "      → %s\n", valueOrReason(p.Status, fmt.Sprintf("%s %s: %s %%", p.Value, p.Unit, p.Mark*100)))
+					fmt.Fprintf(w, "      → %s\n", valueOrReason(p.Status,
+						fmt.Sprintf("%s %s: %s %%", p.Value, p.Unit, p.Mark*100)))
 				}
 			}
 		}

@@ -47,9 +47,11 @@ func checkInputs(r *wasm.Report) {
 	for _, in := range r.Manifest.Inputs {
 		switch unit, ok := units[in.Name]; {
 		case !ok:
-			r.Problems = append(r.Problems, fmt.Sprintf("input %s: no audit measures it; fieldmark module facts lists what there is", in.Name))
+			r.Problems = append(r.Problems,
+				fmt.Sprintf("input %s: no audit measures it; fieldmark module facts lists what there is", in.Name))
 		case unit != in.Unit:
-			r.Problems = append(r.Problems, fmt.Sprintf("input %s is read in %s, audits measure it in %s", in.Name, in.Unit, unit))
+			r.Problems = append(r.Problems, fmt.Sprintf("input %s is read in %s, audits measure it in %s", in.Name,
+				in.Unit, unit))
 		}
 	}
 }

@@ -136,7 +136,8 @@ func (c *moduleTestCmd) Run(ctx context.Context, s *command.Streams) error {
 				return ctx.Err()
 			case <-time.After(watchInterval):
 			}
-			if now, err := os.Stat(c.File); err == nil && (last == nil || now.ModTime() != last.ModTime() || now.Size() != last.Size()) {
+			if now, err := os.Stat(c.File); err == nil && (last == nil || now.ModTime() != last.ModTime() ||
+				now.Size() != last.Size()) {
 				last = now
 				break
 			}
@@ -205,7 +206,8 @@ func (c *moduleDiffCmd) Run(ctx context.Context, s *command.Streams) error {
 		defer f.Close()
 		in = f
 	}
-	result, err := wasm.Compare(ctx, modules[0], modules[1], time.Now(), func(fn func(fieldmark.BrandState) error) error { return eachState(in, fn) })
+	result, err := wasm.Compare(ctx, modules[0], modules[1], time.Now(),
+		func(fn func(fieldmark.BrandState) error) error { return eachState(in, fn) })
 	if err != nil {
 		return err
 	}
@@ -240,7 +242,8 @@ func eachState(r io.Reader, fn func(fieldmark.BrandState) error) error {
 
 // readState parses the state of a brand, an audit, or facts.
 func readState(document []byte) (state fieldmark.BrandState, err error) {
-	if err := json.Unmarshal(document, &state); err == nil && state.Brand.Slug != "" && state.Facts != nil && len(state.Facts.Facts) > 0 {
+	if err := json.Unmarshal(document, &state); err == nil && state.Brand.Slug != "" && state.Facts != nil &&
+		len(state.Facts.Facts) > 0 {
 		return state, nil
 	}
 	facts, err := parseFacts(document)

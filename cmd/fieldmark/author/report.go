@@ -53,7 +53,9 @@ func printReport(w io.Writer, site string, a *fieldmark.Assessment, unread []str
 			writeSignal(&b, on, s)
 		}
 	}
-	fmt.Fprintf(&b, "\n%s\n", on.dim(fmt.Sprintf("%s %s · module %s\nfacts %s", a.Methodology.ID, a.Methodology.Version, a.Module.Digest, a.FactsDigest)))
+	fmt.Fprintf(&b, "\n%s\n",
+		on.dim(fmt.Sprintf("%s %s · module %s\nfacts %s", a.Methodology.ID, a.Methodology.Version, a.Module.Digest,
+			a.FactsDigest)))
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -66,11 +68,13 @@ func writeVerdict(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
 		if a.GeoReady {
 			ready = "GEO-ready"
 		}
-		fmt.Fprintf(b, "%s of 100, %s, %s\n", on.bold(a.Score.String()), on.grade(a.Grade, "grade "+string(a.Grade)), ready)
+		fmt.Fprintf(b, "%s of 100, %s, %s\n", on.bold(a.Score.String()), on.grade(a.Grade, "grade "+string(a.Grade)),
+			ready)
 		fmt.Fprintf(b, "between %s and %s, depending on the unknown facts\n", a.Range.Low, a.Range.High)
 	}
 	fmt.Fprintf(b, "confidence %s (%s): %d of %d applicable points measured, %d pages sampled, as of %s\n",
-		a.Confidence.Level, a.Confidence.Value, a.Confidence.MeasuredWeight, a.Confidence.ApplicableWeight, a.PagesSampled, a.AsOf)
+		a.Confidence.Level, a.Confidence.Value, a.Confidence.MeasuredWeight, a.Confidence.ApplicableWeight,
+		a.PagesSampled, a.AsOf)
 	for _, g := range a.Gates {
 		fmt.Fprintf(b, "%s %s: %s\n", on.paint("31", "gate"), on.bold(gateWords(g)), g.Reason)
 	}
@@ -94,7 +98,8 @@ func fixesOf(a *fieldmark.Assessment) []fix {
 	var fixes []fix
 	for _, c := range a.Components {
 		for _, s := range c.Signals {
-			if gain := fieldmark.Milli(s.Max)*fieldmark.MilliOne - s.Points; s.Status == fieldmark.Measured && gain > 0 {
+			if gain := fieldmark.Milli(s.Max)*fieldmark.MilliOne - s.Points; s.Status == fieldmark.Measured &&
+				gain > 0 {
 				fixes = append(fixes, fix{gain, s})
 			}
 		}
@@ -164,17 +169,20 @@ func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, unread []s
 		}
 	}
 	for _, c := range a.Components {
-		fmt.Fprintf(&b, "\n## %s: %s of %d\n\n| signal | points | value | seen |\n|---|---:|---|---|\n", inCell(c.Label), c.Points.Tenth(), c.Weight)
+		fmt.Fprintf(&b, "\n## %s: %s of %d\n\n| signal | points | value | seen |\n|---|---:|---|---|\n",
+			inCell(c.Label), c.Points.Tenth(), c.Weight)
 		for _, s := range c.Signals {
 			_, points := pointsOf(s)
 			var seen []string
 			for _, e := range s.Evidence {
 				seen = append(seen, inCell(e.Fact))
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", inCell(s.Label), points, inCell(valueOf(s)), strings.Join(seen, "<br>"))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", inCell(s.Label), points, inCell(valueOf(s)),
+				strings.Join(seen, "<br>"))
 		}
 	}
-	fmt.Fprintf(&b, "\n%s %s, module `%s`, facts `%s`\n", a.Methodology.ID, a.Methodology.Version, a.Module.Digest, a.FactsDigest)
+	fmt.Fprintf(&b, "\n%s %s, module `%s`, facts `%s`\n", a.Methodology.ID, a.Methodology.Version, a.Module.Digest,
+		a.FactsDigest)
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -185,4 +193,5 @@ func inCell(text string) string {
 	return cellEscapes.Replace(strings.Join(strings.Fields(text), " "))
 }
 
-var cellEscapes = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", "&", "&amp;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "@", "@\u200b", "#", "\\#", "~", "\\~")
+var cellEscapes = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", "&", "&amp;", "`", "\\`", "*", "\\*", "_",
+	"\\_", "[", "\\[", "]", "\\]", "@", "@\u200b", "#", "\\#", "~", "\\~")

@@ -36,7 +36,9 @@ func (f *edgeFlags) connect() (*client.Client, error) {
 			return nil, err
 		}
 		if access == nil {
-			return nil, fmt.Errorf("no edge to call: set FIELDMARK_URL, or start a demo with `fieldmark serve --demo` (no %s in %s)", demo.AccessFile, f.Data)
+			return nil, fmt.Errorf(
+				"no edge to call: set FIELDMARK_URL, or start a demo with `fieldmark serve --demo` (no %s in %s)",
+				demo.AccessFile, f.Data)
 		}
 		address = access.BaseURL
 	}
@@ -132,8 +134,10 @@ func (c *scoreVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 		for at < min(len(got), len(again)) && got[at] == again[at] {
 			at++
 		}
-		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the score of %s does not follow from its facts and module; the documents differ at byte %d:\n  served   …%s\n  computed …%s",
-			slug, at, excerpt(got, at), excerpt(again, at)))
+		return command.WithStatus(command.StatusNotMet,
+			fmt.Errorf("the score of %s does not follow from its facts and module; the documents differ at byte "+
+				"%d:\n  served   …%s\n  computed …%s",
+				slug, at, excerpt(got, at), excerpt(again, at)))
 	}
 	value := "no score"
 	if score.Score != nil {
@@ -146,14 +150,16 @@ func (c *scoreVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 // verifyDigest checks bytes against their digest.
 func verifyDigest(s *command.Streams, what string, want fieldmark.Digest, b []byte) error {
 	if got := fieldmark.DigestOf(sha256.Sum256(b)); got != want {
-		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the %s with digest %s have the digest %s", what, want, got))
+		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the %s with digest %s have the digest %s", what,
+			want, got))
 	}
 	_, err := fmt.Fprintf(s.Out, "%-7s %s verified, %d bytes\n", what, want, len(b))
 	return err
 }
 
 // recompute builds the document from facts and module.
-func recompute(ctx context.Context, score *fieldmark.Score, factsFile, module []byte, made time.Time) (doc []byte, err error) {
+func recompute(ctx context.Context, score *fieldmark.Score, factsFile, module []byte, made time.Time) (doc []byte,
+	err error) {
 	var facts fieldmark.Facts
 	if err := json.Unmarshal(factsFile, &facts); err != nil {
 		return nil, fmt.Errorf("read the facts: %w", err)

@@ -16,7 +16,8 @@ func printBanner(w io.Writer, a *Access, first bool, data string) {
 		a.BaseURL, a.BaseURL, a.BaseURL, filepath.Join(data, LogFile))
 	key, readKey := a.APIKey, ""
 	if first {
-		fmt.Fprintf(w, "\n  administrator   %s\n  password        %s\n  API key         %s\n", a.AdminUser, a.AdminPassword, a.APIKey)
+		fmt.Fprintf(w, "\n  administrator   %s\n  password        %s\n  API key         %s\n", a.AdminUser,
+			a.AdminPassword, a.APIKey)
 		fmt.Fprintf(w, "\nThese are shown only once. Scripts can read them from %s.\n", file)
 	} else {
 		key = "$KEY"

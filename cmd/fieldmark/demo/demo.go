@@ -24,16 +24,30 @@ type Site struct {
 // sites are all websites. The files of a site are in the folder sites/SLUG; a site without
 // a folder cannot be reached.
 var sites = []Site{
-	{"alpenglow", "Alpenglow Gear", "outdoor", "en", "A workshop in Chur that repairs, rents and resells mountain equipment, so that good gear stays on the mountain.", "alpenglow.localhost"},
-	{"brotwerk", "Brotwerk Lindenau", "food", "de", "Eine Leipziger Sauerteigbäckerei mit eigener Steinmühle und Getreide von elf Höfen der Umgebung.", "brotwerk.localhost"},
-	{"atelier-mistral", "Atelier Mistral", "cycling", "fr", "Un atelier nantais qui construit et répare des vélos-cargos pour les familles et les artisans.", "atelier-mistral.localhost"},
+	{"alpenglow", "Alpenglow Gear", "outdoor", "en",
+		"A workshop in Chur that repairs, rents and resells mountain equipment, so that good gear stays on the " +
+			"mountain.", "alpenglow.localhost"},
+	{"brotwerk", "Brotwerk Lindenau", "food", "de",
+		"Eine Leipziger Sauerteigbäckerei mit eigener Steinmühle und Getreide von elf Höfen der Umgebung.",
+		"brotwerk.localhost"},
+	{"atelier-mistral", "Atelier Mistral", "cycling", "fr",
+		"Un atelier nantais qui construit et répare des vélos-cargos pour les familles et les artisans.",
+		"atelier-mistral.localhost"},
 	{"yamanoto", "山の音", "crafts", "ja", "信楽の窯元から直接届ける、日々の食卓のための器の店。", "yamanoto.localhost"},
-	{"wahat-alnakheel", "واحة النخيل", "food", "ar", "مزرعة عائلية في الأحساء تزرع التمور وتشحنها مباشرة من النخلة إلى البيت.", "wahat-alnakheel.localhost"},
-	{"casa-lumbre", "Casa Lumbre", "hospitality", "es", "Una casa rural de siete habitaciones en la Sierra de Aracena, con chimenea, huerto y cocina de temporada.", "casa-lumbre.localhost"},
-	{"stille-pers", "Stille Pers", "publishing", "nl", "Een kleine Utrechtse uitgeverij van vertaalde poëzie en essays, gedrukt op een eigen pers.", "stille-pers.localhost"},
-	{"ferrum-parts", "Ferrum Parts", "industry", "en", "A supplier of bearings, belts and seals for machines that are no longer made.", "ferrum-parts.localhost"},
-	{"nimbusly", "Nimbusly", "software", "en", "A shared calendar for teams that work in shifts.", "nimbusly.localhost"},
-	{"fjordklinikken", "Fjordklinikken", "health", "nb", "En tannklinikk ved Hardangerfjorden med time samme uke.", "fjordklinikken.localhost"},
+	{"wahat-alnakheel", "واحة النخيل", "food", "ar",
+		"مزرعة عائلية في الأحساء تزرع التمور وتشحنها مباشرة من النخلة إلى البيت.", "wahat-alnakheel.localhost"},
+	{"casa-lumbre", "Casa Lumbre", "hospitality", "es",
+		"Una casa rural de siete habitaciones en la Sierra de Aracena, con chimenea, huerto y cocina de temporada.",
+		"casa-lumbre.localhost"},
+	{"stille-pers", "Stille Pers", "publishing", "nl",
+		"Een kleine Utrechtse uitgeverij van vertaalde poëzie en essays, gedrukt op een eigen pers.",
+		"stille-pers.localhost"},
+	{"ferrum-parts", "Ferrum Parts", "industry", "en",
+		"A supplier of bearings, belts and seals for machines that are no longer made.", "ferrum-parts.localhost"},
+	{"nimbusly", "Nimbusly", "software", "en", "A shared calendar for teams that work in shifts.",
+		"nimbusly.localhost"},
+	{"fjordklinikken", "Fjordklinikken", "health", "nb", "En tannklinikk ved Hardangerfjorden med time samme uke.",
+		"fjordklinikken.localhost"},
 }
 
 // Sites returns the sites in a fixed order.

@@ -71,7 +71,8 @@ func TestSites(t *testing.T) {
 			t.Errorf("slug %q: %v, seen %v", s.Slug, err, seen[s.Slug])
 		}
 		seen[s.Slug] = true
-		if !fieldmark.ValidSlug(s.Niche) || s.Name == "" || len([]rune(s.Description)) < 20 || s.Host != string(s.Slug)+".localhost" {
+		if !fieldmark.ValidSlug(s.Niche) || s.Name == "" || len([]rune(s.Description)) < 20 ||
+			s.Host != string(s.Slug)+".localhost" {
 			t.Errorf("site %+v is not complete", s)
 		}
 		languages[s.Language], niches[s.Niche] = true, true
@@ -83,7 +84,8 @@ func TestSites(t *testing.T) {
 		}
 	}
 	if len(seen) < 9 || len(languages) < 6 || len(niches) < 7 || !languages["ar"] || unreachable != 1 {
-		t.Errorf("%d sites in %d languages and %d niches, %d unreachable; want at least 9, 6, 7 and exactly 1", len(seen), len(languages), len(niches), unreachable)
+		t.Errorf("%d sites in %d languages and %d niches, %d unreachable; want at least 9, 6, 7 and exactly 1",
+			len(seen), len(languages), len(niches), unreachable)
 	}
 }
 
@@ -187,7 +189,8 @@ func testEdition(t *testing.T, ago int) {
 			}
 			if w := get(t, h, base(s)+"/llms.txt"); w.Code == http.StatusOK {
 				r := llms.Lint(w.Body.Bytes())
-				if r.Level != 4 || len(r.Issues) != 0 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/markdown") {
+				if r.Level != 4 || len(r.Issues) != 0 || !strings.HasPrefix(w.Header().Get("Content-Type"),
+					"text/markdown") {
 					t.Errorf("llms.txt as %s: level %d, %v", w.Header().Get("Content-Type"), r.Level, r.Issues)
 				}
 			}
@@ -209,7 +212,8 @@ func checkPage(t *testing.T, s demo.Site, p fetched) {
 			}
 		case n.Data == "script" && attr(n, "type") == "application/ld+json":
 			var v map[string]any
-			if err := json.Unmarshal([]byte(n.FirstChild.Data), &v); err != nil || v["@context"] != "https://schema.org" {
+			if err := json.Unmarshal([]byte(n.FirstChild.Data), &v); err != nil ||
+				v["@context"] != "https://schema.org" {
 				t.Errorf("%s: JSON-LD: %v in %s", p.url, err, n.FirstChild.Data)
 			}
 		case n.Data == "link" && attr(n, "rel") == "canonical":
@@ -320,7 +324,8 @@ func TestEmbeddedSize(t *testing.T) {
 func TestSpread(t *testing.T) {
 	at := start(t)
 	ctx := context.Background()
-	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}})
+	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"),
+		netip.MustParsePrefix("::1/128")}})
 	t.Cleanup(client.CloseIdle)
 	auditor, err := audit.New(audit.Config{HTTP: client, Delay: -1})
 	if err != nil {
@@ -357,12 +362,14 @@ func TestSpread(t *testing.T) {
 			shown = append(shown, g.ID)
 		}
 	}
-	for _, want := range []string{"scored", "unreachable", "A", "B", "C", "D", "E", "ready", "app_shell", "answer_crawlers_blocked"} {
+	for _, want := range []string{"scored", "unreachable", "A", "B", "C", "D", "E", "ready", "app_shell",
+		"answer_crawlers_blocked"} {
 		if !slices.Contains(shown, want) {
 			t.Errorf("no site shows %q; all together show %q", want, shown)
 		}
 	}
-	if top, bottom := slices.Max(scores), slices.Min(scores); top < 85*fieldmark.MilliOne || bottom > 40*fieldmark.MilliOne {
+	if top, bottom := slices.Max(scores), slices.Min(scores); top < 85*fieldmark.MilliOne ||
+		bottom > 40*fieldmark.MilliOne {
 		t.Errorf("scores go from %v to %v, want from below 40 to above 85", bottom, top)
 	}
 }

@@ -61,7 +61,8 @@ func (s *Seeder) auditHistory(ctx context.Context) (map[fieldmark.Slug][]fieldma
 
 // auditEdition serves an edition on a free port while it audits the edition's sites
 // under their current URLs.
-func auditEdition(ctx context.Context, sites []Site, siteURL func(Site) string, ago int) (facts []fieldmark.Facts, err error) {
+func auditEdition(ctx context.Context, sites []Site, siteURL func(Site) string, ago int) (facts []fieldmark.Facts,
+	err error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

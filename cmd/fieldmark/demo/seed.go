@@ -61,9 +61,10 @@ func (s *Seeder) credentials(ctx context.Context) (a *Access, first bool, err er
 	if err := s.Service.Access.Admins.SetPassword(ctx, a.AdminUser, a.AdminPassword); err != nil {
 		return nil, false, err
 	}
-	key, err := s.Service.Access.Keys.Create(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "demo", Scopes: []fieldmark.Scope{
-		fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
-		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage}})
+	key, err := s.Service.Access.Keys.Create(ctx, access.DefaultAccount,
+		fieldmark.KeyRequest{Name: "demo", Scopes: []fieldmark.Scope{
+			fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
+			fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage}})
 	if err != nil {
 		return nil, false, err
 	}
@@ -175,7 +176,8 @@ const (
 )
 
 // waitForScore polls the edge until it serves the score of an audit.
-func waitForScore(ctx context.Context, edge *client.Client, slug fieldmark.Slug, asOf fieldmark.Time) (fieldmark.Score, error) {
+func waitForScore(ctx context.Context, edge *client.Client, slug fieldmark.Slug, asOf fieldmark.Time) (fieldmark.Score,
+	error) {
 	for range scorePolls {
 		score, err := edge.Score(ctx, slug)
 		if err == nil && score.AsOf != nil && !score.AsOf.Std().Before(asOf.Std()) {

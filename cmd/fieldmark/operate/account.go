@@ -20,14 +20,15 @@ type accountListCmd struct {
 
 // Run prints a line for each account.
 func (c *accountListCmd) Run(ctx context.Context, s *command.Streams) error {
-	return run(c, func(api *client.Client) ([]fieldmark.Account, error) { return api.Accounts(ctx) }, func(accounts []fieldmark.Account) error {
-		for _, a := range accounts {
-			if err := printf(s, "%-24s %s\n", a.ID, a.Name); err != nil {
-				return err
+	return run(c, func(api *client.Client) ([]fieldmark.Account, error) { return api.Accounts(ctx) },
+		func(accounts []fieldmark.Account) error {
+			for _, a := range accounts {
+				if err := printf(s, "%-24s %s\n", a.ID, a.Name); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 type accountPutCmd struct {

@@ -191,8 +191,9 @@ type brandRemoveCmd struct {
 // Run removes the brand.
 func (c *brandRemoveCmd) Run(ctx context.Context, s *command.Streams) error {
 	if !c.Yes {
-		return command.WithStatus(command.StatusUsage, errors.New("this deletes the brand with its facts, history and samples; "+
-			"confirm with --yes. To hide the brand only: fieldmark brand add --private"))
+		return command.WithStatus(command.StatusUsage,
+			errors.New("this deletes the brand with its facts, history and samples; "+
+				"confirm with --yes. To hide the brand only: fieldmark brand add --private"))
 	}
 	api, slug, err := c.connectBrand()
 	if err != nil {
@@ -210,18 +211,19 @@ type brandAuditsCmd struct {
 
 // Run prints a line for each audit.
 func (c *brandAuditsCmd) Run(ctx context.Context, s *command.Streams) error {
-	return run(c, func(api *client.Client) ([]fieldmark.AuditRun, error) { return api.Audits(ctx) }, func(runs []fieldmark.AuditRun) error {
-		for _, a := range runs {
-			state := "pending until " + a.DueAt.String()
-			if a.Running {
-				state = "running: " + cmp.Or(a.Step, "starting")
+	return run(c, func(api *client.Client) ([]fieldmark.AuditRun, error) { return api.Audits(ctx) },
+		func(runs []fieldmark.AuditRun) error {
+			for _, a := range runs {
+				state := "pending until " + a.DueAt.String()
+				if a.Running {
+					state = "running: " + cmp.Or(a.Step, "starting")
+				}
+				if err := printf(s, "%-32s attempt %d  %s\n", a.Brand, max(a.Attempts, 1), state); err != nil {
+					return err
+				}
 			}
-			if err := printf(s, "%-32s attempt %d  %s\n", a.Brand, max(a.Attempts, 1), state); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 // auditPollInterval is the time between two requests for the progress of an audit.

@@ -115,7 +115,8 @@ func brandsOf(entries []importEntry, public bool, taken map[string]string) []fie
 		b := fieldmark.Brand{
 			Slug: fieldmark.Slug(slug), Name: cleanText(r.Name, fieldmark.MaxBrandName), URL: site,
 			Niche:    cmp.Or(slugify(cmp.Or(r.Niche, r.Category)), "general"),
-			Language: cmp.Or(r.Language, "und"), Description: cleanText(r.Description, fieldmark.MaxBrandDescription), Public: public,
+			Language: cmp.Or(r.Language, "und"), Description: cleanText(r.Description, fieldmark.MaxBrandDescription),
+			Public: public,
 		}
 		if r.Public != nil {
 			b.Public = *r.Public
@@ -142,7 +143,8 @@ func freeSlug(slug, site string, taken map[string]string) string {
 // cleanText puts s on one line, removes control characters and shortens it to n code
 // points. Lists from other directories contain line breaks and worse.
 func cleanText(s string, n int) string {
-	s = strings.Join(strings.FieldsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
+	s = strings.Join(strings.FieldsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }),
+		" ")
 	if r := []rune(s); len(r) > n {
 		return strings.TrimRight(string(r[:n]), "- ")
 	}
@@ -150,7 +152,8 @@ func cleanText(s string, n int) string {
 }
 
 // letters spells out letters that Unicode does not decompose into a base and a mark.
-var letters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ł", "l", "ı", "i", "þ", "th", "ð", "d", "&", " and ")
+var letters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ł", "l", "ı", "i", "þ", "th",
+	"ð", "d", "&", " and ")
 
 // slugify derives a slug from a name: it removes accents, keeps ASCII letters and digits,
 // and replaces everything else by single hyphens. It returns "" if nothing is left.

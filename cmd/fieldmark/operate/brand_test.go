@@ -23,11 +23,14 @@ func TestBrandsOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []fieldmark.Brand{
-		{Slug: "agent", Name: ".agent", URL: "https://www.agent.example", Niche: "ai-ml", Language: "und", Description: "Two lines here", Public: true},
-		{Slug: "agent-2", Name: ".Agent!", URL: "https://agent2.example", Niche: "general", Language: "und", Public: true},
+		{Slug: "agent", Name: ".agent", URL: "https://www.agent.example", Niche: "ai-ml", Language: "und",
+			Description: "Two lines here", Public: true},
+		{Slug: "agent-2", Name: ".Agent!", URL: "https://agent2.example", Niche: "general", Language: "und",
+			Public: true},
 		{Slug: "yama-example", Name: "山の音", URL: "https://www.yama.example/ja", Niche: "general", Language: "ja"},
 		{Slug: "own", Name: "Own", URL: "https://own.example", Niche: "tools-and-more", Language: "und", Public: true},
-		{Slug: "muller-and-sohne-lodz", Name: "Müller & Söhne, Łódź", URL: "https://mueller.example", Niche: "general", Language: "und", Public: true},
+		{Slug: "muller-and-sohne-lodz", Name: "Müller & Söhne, Łódź", URL: "https://mueller.example", Niche: "general",
+			Language: "und", Public: true},
 	}
 	taken := map[string]string{}
 	if diff := cmp.Diff(want, brandsOf(records, true, taken), cmp.AllowUnexported(fieldmark.Time{})); diff != "" {

@@ -34,7 +34,8 @@ func (c *calendarCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	r := fieldmark.CalendarRequest{Account: c.Account, Name: c.Name, Assignees: c.Assignee, Details: c.Details, Scope: fieldmark.CalendarOfAll}
+	r := fieldmark.CalendarRequest{Account: c.Account, Name: c.Name, Assignees: c.Assignee, Details: c.Details,
+		Scope: fieldmark.CalendarOfAll}
 	switch len(c.Assignee) {
 	case 0:
 	case 1:
@@ -53,17 +54,20 @@ func (c *calendarCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 // instructions to Err.
 func printAddress(s *command.Streams, base string, feed fieldmark.NewCalendar) error {
 	address := strings.TrimSuffix(base, "/") + feed.Path
-	fmt.Fprintf(s.Err, "%s %q. The address is shown only once. Subscribe to it; do not import it:\n", feed.ID, feed.Name)
+	fmt.Fprintf(s.Err, "%s %q. The address is shown only once. Subscribe to it; do not import it:\n", feed.ID,
+		feed.Name)
 	if err := printf(s, "%s\n", address); err != nil {
 		return err
 	}
 	if u, err := url.Parse(address); err == nil {
 		insecure := u.Scheme == "http"
 		u.Scheme = "webcal"
-		fmt.Fprintf(s.Err, "On a phone: %s\nPhones refresh a calendar every 15 minutes to once a day. Do not use it for urgent changes.\n", u)
+		fmt.Fprintf(s.Err, "On a phone: %s\nPhones refresh a calendar every 15 minutes to once a day. Do not use it "+
+			"for urgent changes.\n", u)
 		if insecure {
 			// Many phones use TLS whatever the scheme says, and the address is a secret.
-			fmt.Fprintln(s.Err, "Phones on other networks need https: put TLS in front of the edge and pass its address with --url.")
+			fmt.Fprintln(s.Err, "Phones on other networks need https: put TLS in front of the edge and pass its "+
+				"address with --url.")
 		}
 	}
 	return nil
@@ -75,21 +79,23 @@ type calendarListCmd struct {
 
 // Run prints a line for each feed.
 func (c *calendarListCmd) Run(ctx context.Context, s *command.Streams) error {
-	return run(c, func(api *client.Client) ([]fieldmark.Calendar, error) { return api.Calendars(ctx) }, func(feeds []fieldmark.Calendar) error {
-		for _, f := range feeds {
-			state, used := "active", "never"
-			if f.RevokedAt != nil {
-				state = "revoked"
+	return run(c, func(api *client.Client) ([]fieldmark.Calendar, error) { return api.Calendars(ctx) },
+		func(feeds []fieldmark.Calendar) error {
+			for _, f := range feeds {
+				state, used := "active", "never"
+				if f.RevokedAt != nil {
+					state = "revoked"
+				}
+				if f.LastUsedAt != nil {
+					used = f.LastUsedAt.Std().Format(time.DateTime)
+				}
+				if err := printf(s, "%s  %-7s %-6s read %-19s  %s  %s\n", f.ID, state, f.Scope, used, f.Name,
+					strings.Join(f.Assignees, ",")); err != nil {
+					return err
+				}
 			}
-			if f.LastUsedAt != nil {
-				used = f.LastUsedAt.Std().Format(time.DateTime)
-			}
-			if err := printf(s, "%s  %-7s %-6s read %-19s  %s  %s\n", f.ID, state, f.Scope, used, f.Name, strings.Join(f.Assignees, ",")); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 type calendarRotateCmd struct {

@@ -89,7 +89,8 @@ func dial(url, key, setting, data string, demoKey func(*demo.Access) string) (*c
 		case err != nil:
 			return nil, "", err
 		case access == nil:
-			return nil, "", fmt.Errorf("no server to call: set FIELDMARK_URL and %s, or start a demo with `fieldmark serve --demo` (no %s in %s)",
+			return nil, "", fmt.Errorf("no server to call: set FIELDMARK_URL and %s, or start a demo with "+
+				"`fieldmark serve --demo` (no %s in %s)",
 				setting, demo.AccessFile, data)
 		case key == "" && url != "" && url != access.BaseURL:
 			return nil, "", fmt.Errorf("%s is not set, and the key in %s is not for %s", setting, demo.AccessFile, url)

@@ -24,14 +24,15 @@ type keyListCmd struct {
 
 // Run prints a line for each key.
 func (c *keyListCmd) Run(ctx context.Context, s *command.Streams) error {
-	return run(c, func(api *client.Client) ([]fieldmark.Key, error) { return api.Keys(ctx) }, func(keys []fieldmark.Key) error {
-		for i := range keys {
-			if err := printKey(s, &keys[i]); err != nil {
-				return err
+	return run(c, func(api *client.Client) ([]fieldmark.Key, error) { return api.Keys(ctx) },
+		func(keys []fieldmark.Key) error {
+			for i := range keys {
+				if err := printKey(s, &keys[i]); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 func printKey(s *command.Streams, k *fieldmark.Key) error {
@@ -47,7 +48,8 @@ func printKey(s *command.Streams, k *fieldmark.Key) error {
 	if state == string(fieldmark.KeyLive) {
 		state = "active"
 	}
-	return printf(s, "%s  %s  %-8s expires %-10s  %-40s %s\n", k.ID, k.Prefix, state, until, strings.Join(scopes, ","), k.Name)
+	return printf(s, "%s  %s  %-8s expires %-10s  %-40s %s\n", k.ID, k.Prefix, state, until, strings.Join(scopes, ","),
+		k.Name)
 }
 
 type keyRotateCmd struct {

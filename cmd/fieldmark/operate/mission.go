@@ -37,7 +37,8 @@ type missionCreateCmd struct {
 
 // Run creates the mission and prints it.
 func (c *missionCreateCmd) Run(ctx context.Context, s *command.Streams) error {
-	r := fieldmark.MissionRequest{Source: c.Source, ExternalID: c.ExternalID, Title: c.Title, Description: c.Description, Priority: fieldmark.Priority(c.Priority)}
+	r := fieldmark.MissionRequest{Source: c.Source, ExternalID: c.ExternalID, Title: c.Title,
+		Description: c.Description, Priority: fieldmark.Priority(c.Priority)}
 	if c.File != "" {
 		raw, err := s.ReadFile(c.File)
 		if err != nil {
@@ -86,7 +87,10 @@ func (c *missionEditCmd) Run(ctx context.Context, s *command.Streams) error {
 	if !json.Valid(patch) {
 		return errors.New("the patch is not JSON")
 	}
-	return runJSON(c, s, func(api *client.Client) (fieldmark.Mission, error) { return api.EditMission(ctx, c.ID, patch) })
+	return runJSON(c, s, func(api *client.Client) (fieldmark.Mission,
+		error) {
+		return api.EditMission(ctx, c.ID, patch)
+	})
 }
 
 // printStatus returns a function that prints the status of a mission.
@@ -139,7 +143,8 @@ func (c *missionListCmd) Run(ctx context.Context, s *command.Streams) error {
 		return api.Missions(ctx, c.Account, f)
 	}, func(page fieldmark.List[fieldmark.Mission]) error {
 		for _, m := range page.Data {
-			if err := printf(s, "%s  %-18s %-8s %s/%s  %s\n", m.ID, m.Status, m.Priority, m.Source, m.ExternalID, m.Title); err != nil {
+			if err := printf(s, "%s  %-18s %-8s %s/%s  %s\n", m.ID, m.Status, m.Priority, m.Source, m.ExternalID,
+				m.Title); err != nil {
 				return err
 			}
 		}
@@ -152,7 +157,8 @@ func (c *missionListCmd) Run(ctx context.Context, s *command.Streams) error {
 
 func (c *missionListCmd) filter() (f fieldmark.MissionFilter, err error) {
 	f = fieldmark.MissionFilter{Source: c.Source, ExternalID: c.ExternalID, Limit: c.Limit,
-		CreatedSince: fieldmark.At(c.CreatedSince), CreatedUntil: fieldmark.At(c.CreatedUntil), UpdatedSince: fieldmark.At(c.UpdatedSince)}
+		CreatedSince: fieldmark.At(c.CreatedSince), CreatedUntil: fieldmark.At(c.CreatedUntil),
+		UpdatedSince: fieldmark.At(c.UpdatedSince)}
 	for _, text := range c.Status {
 		status, err := fieldmark.ParseMissionStatus(text)
 		if err != nil {
@@ -173,7 +179,8 @@ type missionCompleteCmd struct {
 
 // Run completes the mission.
 func (c *missionCompleteCmd) Run(ctx context.Context, s *command.Streams) error {
-	return run(c, func(api *client.Client) (fieldmark.Mission, error) { return api.CompleteMission(ctx, c.ID) }, printStatus(s))
+	return run(c, func(api *client.Client) (fieldmark.Mission, error) { return api.CompleteMission(ctx, c.ID) },
+		printStatus(s))
 }
 
 type missionMoveCmd struct {

@@ -122,7 +122,8 @@ func (c *moduleListCmd) Run(ctx context.Context, s *command.Streams) error {
 			if m.Signature != nil {
 				signer = string(m.Signature.Key)
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", short(m.Digest), m.Name, m.Version, m.State, m.Bytes, m.CreatedAt, signer)
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", short(m.Digest), m.Name, m.Version, m.State, m.Bytes,
+				m.CreatedAt, signer)
 		}
 		return t.Flush()
 	})
@@ -214,7 +215,8 @@ smaller share are part of every larger share; rollback ends the canary.`
 func (c *moduleActivateCmd) Run(ctx context.Context, s *command.Streams) error {
 	percent := 100
 	if c.Canary != "" {
-		if n, err := fmt.Sscanf(strings.TrimSuffix(c.Canary, "%"), "%d", &percent); n != 1 || err != nil || percent < 1 || percent > 99 {
+		if n, err := fmt.Sscanf(strings.TrimSuffix(c.Canary, "%"), "%d", &percent); n != 1 || err != nil ||
+			percent < 1 || percent > 99 {
 			return fmt.Errorf("--canary %s: want a share of 1%% to 99%%", c.Canary)
 		}
 	}
@@ -235,10 +237,12 @@ func (c *moduleActivateCmd) Run(ctx context.Context, s *command.Streams) error {
 // printPreviewWarnings prints the problems that the module's last preview found.
 func printPreviewWarnings(w io.Writer, r *fieldmark.ModuleComparison) {
 	if r.Faults > 0 {
-		fmt.Fprintf(w, "warning: in the preview it could not score %d of %d brands, the first: %s\n", r.Faults, r.Brands, r.FirstFault)
+		fmt.Fprintf(w, "warning: in the preview it could not score %d of %d brands, the first: %s\n", r.Faults,
+			r.Brands, r.FirstFault)
 	}
 	if r.DirectionsBroken > 0 {
-		fmt.Fprintf(w, "warning: in the preview the score of %d of %d brands moved against a declared direction, the first: %s\n",
+		fmt.Fprintf(w, "warning: in the preview the score of %d of %d brands moved against a declared direction, "+
+			"the first: %s\n",
 			r.DirectionsBroken, r.Brands, r.FirstDirection)
 	}
 }

@@ -59,7 +59,8 @@ func printPayment(s *command.Streams) func(fieldmark.MissionPayment) error {
 		if p.DueAt != nil {
 			due = "due " + p.DueAt.Std().Format(time.DateOnly)
 		}
-		return printf(s, "%s  %-18s %-6s %14s  %-14s %s/%s  %s\n", p.ID, p.Status, p.Direction, amount, due, p.Source, p.ExternalID, p.MissionID)
+		return printf(s, "%s  %-18s %-6s %14s  %-14s %s/%s  %s\n", p.ID, p.Status, p.Direction, amount, due, p.Source,
+			p.ExternalID, p.MissionID)
 	}
 }
 
@@ -71,7 +72,10 @@ type paymentFlags struct {
 
 // mark changes the payment's status and prints the payment.
 func (c *paymentFlags) mark(ctx context.Context, s *command.Streams, move fieldmark.PaymentMove) error {
-	return run(c, func(api *client.Client) (fieldmark.MissionPayment, error) { return api.MarkPayment(ctx, c.ID, move) }, printPayment(s))
+	return run(c, func(api *client.Client) (fieldmark.MissionPayment,
+		error) {
+		return api.MarkPayment(ctx, c.ID, move)
+	}, printPayment(s))
 }
 
 type paymentShowCmd struct {
@@ -98,7 +102,10 @@ func (c *paymentSetCmd) Run(ctx context.Context, s *command.Streams) error {
 		return err
 	}
 	r := fieldmark.PaymentRequest{Amount: &amount, Direction: fieldmark.Direction(c.Direction), Terms: c.Terms}
-	return run(c, func(api *client.Client) (fieldmark.MissionPayment, error) { return api.SetPayment(ctx, c.Mission, r) }, printPayment(s))
+	return run(c, func(api *client.Client) (fieldmark.MissionPayment,
+		error) {
+		return api.SetPayment(ctx, c.Mission, r)
+	}, printPayment(s))
 }
 
 type paymentProcessingCmd struct {

@@ -30,14 +30,15 @@ type slaPoliciesCmd struct {
 
 // Run prints a line for each policy.
 func (c *slaPoliciesCmd) Run(ctx context.Context, s *command.Streams) error {
-	return run(c, func(api *client.Client) ([]fieldmark.SLAPolicy, error) { return api.SLAPolicies(ctx) }, func(policies []fieldmark.SLAPolicy) error {
-		for _, p := range policies {
-			if err := printPolicy(s, p); err != nil {
-				return err
+	return run(c, func(api *client.Client) ([]fieldmark.SLAPolicy, error) { return api.SLAPolicies(ctx) },
+		func(policies []fieldmark.SLAPolicy) error {
+			for _, p := range policies {
+				if err := printPolicy(s, p); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 func printPolicy(s *command.Streams, p fieldmark.SLAPolicy) error {
@@ -45,8 +46,10 @@ func printPolicy(s *command.Streams, p fieldmark.SLAPolicy) error {
 	for i, percent := range p.AtRiskPercent {
 		thresholds[i] = fmt.Sprint(percent, "%")
 	}
-	return printf(s, "%-8s  response %-7s onsite %-7s resolution %-7s calendar %s; at risk after %s; paused by %s\n", p.Priority,
-		formatMinutes(p.ResponseMinutes), formatMinutes(p.OnsiteMinutes), formatMinutes(p.ResolutionMinutes), p.Calendar,
+	return printf(s, "%-8s  response %-7s onsite %-7s resolution %-7s calendar %s; at risk after %s; paused by %s\n",
+		p.Priority,
+		formatMinutes(p.ResponseMinutes), formatMinutes(p.OnsiteMinutes), formatMinutes(p.ResolutionMinutes),
+		p.Calendar,
 		cmp.Or(strings.Join(thresholds, ", "), "nothing"), cmp.Or(strings.Join(p.PausesSLA, ", "), "nothing"))
 }
 
@@ -89,7 +92,10 @@ func (c *slaSetPolicyCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	return run(c, func(api *client.Client) (fieldmark.SLAPolicy, error) { return api.PatchSLAPolicy(ctx, priority, patch) },
+	return run(c, func(api *client.Client) (fieldmark.SLAPolicy,
+		error) {
+		return api.PatchSLAPolicy(ctx, priority, patch)
+	},
 		func(p fieldmark.SLAPolicy) error { return printPolicy(s, p) })
 }
 
@@ -164,7 +170,10 @@ func (c *slaSetCalendarCmd) Run(ctx context.Context, s *command.Streams) error {
 		return fmt.Errorf("read a calendar from %s: %w", c.File, err)
 	}
 	calendar.Name = c.Name
-	return runJSON(c, s, func(api *client.Client) (fieldmark.SLACalendar, error) { return api.PutSLACalendar(ctx, calendar) })
+	return runJSON(c, s, func(api *client.Client) (fieldmark.SLACalendar,
+		error) {
+		return api.PutSLACalendar(ctx, calendar)
+	})
 }
 
 type slaDeleteCalendarCmd struct {

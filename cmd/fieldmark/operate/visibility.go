@@ -32,7 +32,8 @@ func (c *visibilityImportCmd) Run(ctx context.Context, s *command.Streams) error
 	return run(c, func(api *client.Client) (fieldmark.VisibilityImport, error) {
 		return api.ImportVisibility(ctx, file, c.isCSV(file))
 	}, func(report fieldmark.VisibilityImport) error {
-		if err := printf(s, "%d added, %d known already, file %s\n", report.Added, report.Unchanged, report.FileHash); err != nil || len(report.Rejected) == 0 {
+		if err := printf(s, "%d added, %d known already, file %s\n", report.Added, report.Unchanged,
+			report.FileHash); err != nil || len(report.Rejected) == 0 {
 			return err
 		}
 		return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: report.Rejected,

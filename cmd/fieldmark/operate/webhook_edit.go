@@ -105,10 +105,13 @@ func (c *webhookCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 	}
 	return runJSON(c, s, func(api *client.Client) (fieldmark.NewEndpoint, error) {
 		return api.CreateEndpoint(ctx, fieldmark.EndpointRequest{
-			URL: c.Address, Events: c.Events, Description: valueOf(p.Description), Signing: fieldmark.Signing(c.Signing), Paused: c.Paused,
+			URL: c.Address, Events: c.Events, Description: valueOf(p.Description),
+			Signing: fieldmark.Signing(c.Signing), Paused: c.Paused,
 			EndpointSettings: fieldmark.EndpointSettings{
-				Payload: fieldmark.Payload(c.Payload), Format: fieldmark.MessageFormat(c.Format), Ordering: fieldmark.Ordering(c.Ordering),
-				RateLimit: valueOf(p.RateLimit), MaxInFlight: valueOf(p.MaxInFlight), Retry: p.Retry, Headers: c.Header, Auth: p.Auth,
+				Payload: fieldmark.Payload(c.Payload), Format: fieldmark.MessageFormat(c.Format),
+				Ordering:  fieldmark.Ordering(c.Ordering),
+				RateLimit: valueOf(p.RateLimit), MaxInFlight: valueOf(p.MaxInFlight), Retry: p.Retry, Headers: c.Header,
+				Auth: p.Auth,
 			},
 		})
 	})
@@ -140,5 +143,8 @@ func (c *webhookEditCmd) Run(ctx context.Context, s *command.Streams) error {
 	if c.DropHeaders {
 		p.Headers = &map[string]string{}
 	}
-	return runJSON(c, s, func(api *client.Client) (fieldmark.Endpoint, error) { return api.PatchEndpoint(ctx, c.Endpoint, p) })
+	return runJSON(c, s, func(api *client.Client) (fieldmark.Endpoint,
+		error) {
+		return api.PatchEndpoint(ctx, c.Endpoint, p)
+	})
 }

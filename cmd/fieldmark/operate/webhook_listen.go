@@ -52,15 +52,18 @@ func (c *webhookListenCmd) Run(ctx context.Context, s *command.Streams) error {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	endpoint, err := api.CreateEndpoint(ctx, fieldmark.EndpointRequest{
-		URL: command.ListenerURL(ln) + "/", Events: c.Events, Description: "fieldmark webhook listen", TTLSeconds: int(listenTTL.Seconds()),
+		URL: command.ListenerURL(ln) + "/", Events: c.Events, Description: "fieldmark webhook listen",
+		TTLSeconds: int(listenTTL.Seconds()),
 	})
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
-		err = fmt.Errorf("%w\n  an origin connects to a private address only if FIELDMARK_ALLOW_NETWORKS contains its network: 127.0.0.0/8 for this machine", err)
+		err = fmt.Errorf("%w\n  an origin connects to a private address only if FIELDMARK_ALLOW_NETWORKS contains "+
+			"its network: 127.0.0.0/8 for this machine", err)
 	}
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	fmt.Fprintf(s.Out, "listening as %s for %s; signing secret %s\n", endpoint.ID, strings.Join(endpoint.Events, ", "), endpoint.Secret)
+	fmt.Fprintf(s.Out, "listening as %s for %s; signing secret %s\n", endpoint.ID, strings.Join(endpoint.Events, ", "),
+		endpoint.Secret)
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -104,8 +107,10 @@ func receiver(out io.Writer, secret, forwardTo string, received func()) http.Han
 			http.Error(w, "not an envelope", http.StatusBadRequest)
 			return
 		}
-		fmt.Fprintf(out, "\n%s  %s  verified\n  webhook-id         %s\n  webhook-timestamp  %s\n  webhook-signature  %s\n  %s\n",
-			e.Timestamp, e.Type, r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"), r.Header.Get("webhook-signature"), body)
+		fmt.Fprintf(out, "\n%s  %s  verified\n  webhook-id         %s\n  webhook-timestamp  %s\n  webhook-signature "+
+			" %s\n  %s\n",
+			e.Timestamp, e.Type, r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"),
+			r.Header.Get("webhook-signature"), body)
 		status := http.StatusNoContent
 		if forwardTo != "" {
 			status = forward(r, out, forwardTo, body)
@@ -123,7 +128,8 @@ func forward(r *http.Request, out io.Writer, to string, body []byte) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err == nil {
 		for name, values := range r.Header {
-			if lower := strings.ToLower(name); lower == "content-type" || strings.HasPrefix(lower, "webhook-") || strings.HasPrefix(lower, "ce-") {
+			if lower := strings.ToLower(name); lower == "content-type" || strings.HasPrefix(lower, "webhook-") ||
+				strings.HasPrefix(lower, "ce-") {
 				req.Header[name] = values
 			}
 		}

@@ -32,7 +32,8 @@ func (c *webhookListCmd) Run(ctx context.Context, s *command.Streams) error {
 			if note == "" && e.FailingSince != nil {
 				note = "failing since " + e.FailingSince.String()
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.State, e.Circuit, strings.Join(e.Events, ","), e.URL, note)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.State, e.Circuit, strings.Join(e.Events, ","), e.URL,
+				note)
 		}
 		return w.Flush()
 	})
@@ -99,7 +100,8 @@ func (c *webhookTestCmd) Run(ctx context.Context, s *command.Streams) error {
 		return api.TestEndpoint(ctx, c.Endpoint, fieldmark.PingRequest{Type: fieldmark.EventType(c.Type)})
 	}, func(result fieldmark.PingResult) error {
 		a := result.Attempt
-		fmt.Fprintf(s.Out, "%s\n%s: %d ms; DNS %d ms, connect %d ms, TLS %d ms, first byte %d ms\n", result.Verdict, result.DeliveryID,
+		fmt.Fprintf(s.Out, "%s\n%s: %d ms; DNS %d ms, connect %d ms, TLS %d ms, first byte %d ms\n", result.Verdict,
+			result.DeliveryID,
 			a.Millis, a.DNSMillis, a.ConnectMillis, a.TLSMillis, a.FirstByteMillis)
 		if a.Body != "" {
 			fmt.Fprintf(s.Out, "%s\n", a.Body)
@@ -147,7 +149,8 @@ func (c *webhookResendCmd) Run(ctx context.Context, s *command.Streams) error {
 const replayPollInterval = 200 * time.Millisecond
 
 // replay starts a replay and waits for its end. The replay continues if ctx ends first.
-func replay(ctx context.Context, api *client.Client, endpoint string, r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
+func replay(ctx context.Context, api *client.Client, endpoint string, r fieldmark.ReplayRequest) (fieldmark.Replay,
+	error) {
 	started, err := api.Replay(ctx, endpoint, r)
 	for err == nil && started.State == fieldmark.ReplayRunning {
 		select {
@@ -194,7 +197,8 @@ type webhookRotateCmd struct {
 // Run prints the new secret.
 func (c *webhookRotateCmd) Run(ctx context.Context, s *command.Streams) error {
 	return run(c, func(api *client.Client) (fieldmark.NewEndpoint, error) {
-		return api.RotateSecret(ctx, c.Endpoint, fieldmark.SecretRequest{Signing: fieldmark.Signing(c.Signing), OverlapHours: &c.OverlapHours})
+		return api.RotateSecret(ctx, c.Endpoint, fieldmark.SecretRequest{Signing: fieldmark.Signing(c.Signing),
+			OverlapHours: &c.OverlapHours})
 	}, func(e fieldmark.NewEndpoint) error {
 		if e.PublicKey != "" {
 			return printf(s, "%s\n%s\n", e.Secret, e.PublicKey)

@@ -88,39 +88,51 @@ func TestRequests(t *testing.T) {
 		"two lengths":                     {okHead + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
 		"chunked":                         {okHead + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 0},
 		"CHUNKED":                         {okHead + "Transfer-Encoding: CHUNKED\r\n\r\n0\r\n\r\n", 0},
-		"length and chunked":              {okHead + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
-		"chunked and length":              {okHead + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", 400},
-		"chunked twice":                   {okHead + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
-		"chunked as a list":               {okHead + "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", 400},
-		"identity":                        {okHead + "Transfer-Encoding: identity\r\n\r\n", 400},
-		"identity and a length":           {okHead + "Transfer-Encoding: identity\r\nContent-Length: 3\r\n\r\nabc", 400},
-		"gzip, chunked":                   {okHead + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400},
-		"xchunked":                        {okHead + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400},
-		"quoted chunked":                  {okHead + "Transfer-Encoding: \"chunked\"\r\n\r\n0\r\n\r\n", 400},
-		"chunked with a vertical tab":     {okHead + "Transfer-Encoding: \vchunked\r\n\r\n0\r\n\r\n", 400},
-		"chunked; q=1":                    {okHead + "Transfer-Encoding: chunked;q=1\r\n\r\n0\r\n\r\n", 400},
-		"no coding":                       {okHead + "Transfer-Encoding:\r\n\r\n", 400},
-		"chunked in HTTP/1.0":             {"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
-		"a chunk extension":               {okHead + "Transfer-Encoding: chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0\r\n\r\n", 0},
-		"a chunk extension with LF":       {okHead + "Transfer-Encoding: chunked\r\n\r\n3;a\nabc\r\n0\r\n\r\n", 400},
-		"a chunk extension with CR":       {okHead + "Transfer-Encoding: chunked\r\n\r\n3;a\rb\r\nabc\r\n0\r\n\r\n", 400},
-		"a long chunk extension":          {okHead + "Transfer-Encoding: chunked\r\n\r\n3;" + strings.Repeat("a", 300) + "\r\nabc\r\n0\r\n\r\n", 400},
-		"many chunk extensions":           {okHead + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("a", 200)+"\r\na\r\n", 30) + "0\r\n\r\n", 400},
-		"a chunk size with a blank":       {okHead + "Transfer-Encoding: chunked\r\n\r\n3 \r\nabc\r\n0\r\n\r\n", 400},
-		"a chunk size with 0x":            {okHead + "Transfer-Encoding: chunked\r\n\r\n0x3\r\nabc\r\n0\r\n\r\n", 400},
-		"a chunk size with plus":          {okHead + "Transfer-Encoding: chunked\r\n\r\n+3\r\nabc\r\n0\r\n\r\n", 400},
-		"a negative chunk size":           {okHead + "Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n", 400},
-		"a chunk size that overflows":     {okHead + "Transfer-Encoding: chunked\r\n\r\n10000000000000003\r\nabc\r\n0\r\n\r\n", 400},
-		"an empty chunk size":             {okHead + "Transfer-Encoding: chunked\r\n\r\n\r\nabc\r\n0\r\n\r\n", 400},
-		"a chunk size ending in LF":       {okHead + "Transfer-Encoding: chunked\r\n\r\n3\nabc\r\n0\r\n\r\n", 400},
-		"a chunk too long":                {okHead + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n", 400},
-		"a chunk ending in LF":            {okHead + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\n0\r\n\r\n", 400},
-		"a trailer":                       {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n", 0},
-		"a length as trailer":             {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 1\r\n\r\n", 400},
-		"a coding as trailer":             {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-		"a host as trailer":               {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nHost: b\r\n\r\n", 400},
-		"a trailer ending in LF":          {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nX: 1\n\r\n", 400},
-		"a large trailer":                 {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + long + "\r\n\r\n", 431},
+		"length and chunked": {okHead + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+			400},
+		"chunked and length": {okHead + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+			400},
+		"chunked twice": {okHead +
+			"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+		"chunked as a list": {okHead + "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", 400},
+		"identity":          {okHead + "Transfer-Encoding: identity\r\n\r\n", 400},
+		"identity and a length": {okHead + "Transfer-Encoding: identity\r\nContent-Length: 3\r\n\r\nabc",
+			400},
+		"gzip, chunked":               {okHead + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400},
+		"xchunked":                    {okHead + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400},
+		"quoted chunked":              {okHead + "Transfer-Encoding: \"chunked\"\r\n\r\n0\r\n\r\n", 400},
+		"chunked with a vertical tab": {okHead + "Transfer-Encoding: \vchunked\r\n\r\n0\r\n\r\n", 400},
+		"chunked; q=1":                {okHead + "Transfer-Encoding: chunked;q=1\r\n\r\n0\r\n\r\n", 400},
+		"no coding":                   {okHead + "Transfer-Encoding:\r\n\r\n", 400},
+		"chunked in HTTP/1.0":         {"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+		"a chunk extension": {okHead + "Transfer-Encoding: chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0\r\n\r\n",
+			0},
+		"a chunk extension with LF": {okHead + "Transfer-Encoding: chunked\r\n\r\n3;a\nabc\r\n0\r\n\r\n", 400},
+		"a chunk extension with CR": {okHead + "Transfer-Encoding: chunked\r\n\r\n3;a\rb\r\nabc\r\n0\r\n\r\n",
+			400},
+		"a long chunk extension": {okHead + "Transfer-Encoding: chunked\r\n\r\n3;" + strings.Repeat("a", 300) +
+			"\r\nabc\r\n0\r\n\r\n", 400},
+		"many chunk extensions": {okHead + "Transfer-Encoding: chunked\r\n\r\n" +
+			strings.Repeat("1;"+strings.Repeat("a", 200)+"\r\na\r\n", 30) + "0\r\n\r\n", 400},
+		"a chunk size with a blank": {okHead + "Transfer-Encoding: chunked\r\n\r\n3 \r\nabc\r\n0\r\n\r\n", 400},
+		"a chunk size with 0x":      {okHead + "Transfer-Encoding: chunked\r\n\r\n0x3\r\nabc\r\n0\r\n\r\n", 400},
+		"a chunk size with plus":    {okHead + "Transfer-Encoding: chunked\r\n\r\n+3\r\nabc\r\n0\r\n\r\n", 400},
+		"a negative chunk size":     {okHead + "Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n", 400},
+		"a chunk size that overflows": {okHead +
+			"Transfer-Encoding: chunked\r\n\r\n10000000000000003\r\nabc\r\n0\r\n\r\n", 400},
+		"an empty chunk size":       {okHead + "Transfer-Encoding: chunked\r\n\r\n\r\nabc\r\n0\r\n\r\n", 400},
+		"a chunk size ending in LF": {okHead + "Transfer-Encoding: chunked\r\n\r\n3\nabc\r\n0\r\n\r\n", 400},
+		"a chunk too long":          {okHead + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n", 400},
+		"a chunk ending in LF":      {okHead + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\n0\r\n\r\n", 400},
+		"a trailer":                 {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n", 0},
+		"a length as trailer": {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 1\r\n\r\n",
+			400},
+		"a coding as trailer": {okHead +
+			"Transfer-Encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+		"a host as trailer":      {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nHost: b\r\n\r\n", 400},
+		"a trailer ending in LF": {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nX: 1\n\r\n", 400},
+		"a large trailer": {okHead + "Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + long + "\r\n\r\n",
+			431},
 		"no host":                         {"GET / HTTP/1.1\r\n\r\n", 400},
 		"an empty host":                   {"GET / HTTP/1.1\r\nHost:\r\n\r\n", 400},
 		"two hosts":                       {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400},
@@ -160,8 +172,9 @@ func TestRequests(t *testing.T) {
 		"a fragment":                      {"GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		"a long request line":             {"GET /" + long + " HTTP/1.1\r\nHost: a\r\n\r\n", 414},
 		"a long field":                    {"GET / HTTP/1.1\r\nHost: a\r\nX: " + long + long + "\r\n\r\n", 431},
-		"a large head":                    {"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 20) + "\r\n", 431},
-		"many fields":                     {"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: 1\r\n", 200) + "\r\n", 431},
+		"a large head": {"GET / HTTP/1.1\r\nHost: a\r\n" +
+			strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 20) + "\r\n", 431},
+		"many fields": {"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: 1\r\n", 200) + "\r\n", 431},
 	}
 	const follower = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n"
 	for name, tt := range tests {
@@ -175,7 +188,8 @@ func TestRequests(t *testing.T) {
 				continue
 			}
 			if err != nil || len(ends) != 2 || ends[0] != len(tt.in) || ends[1] != len(in) {
-				t.Errorf("%s, in pieces of %d: requests end at %v, %v; want %d and %d", name, piece, ends, err, len(tt.in), len(in))
+				t.Errorf("%s, in pieces of %d: requests end at %v, %v; want %d and %d", name, piece, ends, err,
+					len(tt.in), len(in))
 			}
 		}
 	}
@@ -186,14 +200,16 @@ func TestResponses(t *testing.T) {
 		method, in string
 		closing    bool
 	}{
-		"a length":           {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", false},
-		"a length, bare LF":  {"GET", "HTTP/1.1 200 OK\nContent-Length: 3\n\nabc", false},
-		"nothing":            {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false},
-		"HEAD":               {"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", false},
-		"304":                {"GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n", false},
-		"204":                {"GET", "HTTP/1.1 204 No Content\r\n\r\n", false},
-		"chunks":             {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\nA: b\r\n\r\n", false},
-		"interim":            {"GET", "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", false},
+		"a length":          {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", false},
+		"a length, bare LF": {"GET", "HTTP/1.1 200 OK\nContent-Length: 3\n\nabc", false},
+		"nothing":           {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false},
+		"HEAD":              {"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", false},
+		"304":               {"GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n", false},
+		"204":               {"GET", "HTTP/1.1 204 No Content\r\n\r\n", false},
+		"chunks": {"GET",
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\nA: b\r\n\r\n", false},
+		"interim": {"GET",
+			"HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", false},
 		"to the end":         {"GET", "HTTP/1.1 200 OK\r\n\r\nabc", true},
 		"two lengths":        {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc", true},
 		"unknown coding":     {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: x\r\n\r\nabc", true},
@@ -217,7 +233,8 @@ func TestResponses(t *testing.T) {
 				want = len(in)
 			}
 			if at != want || closing != tt.closing {
-				t.Errorf("%s, in pieces of %d: the answer has %d bytes, closing %v; want %d, %v", name, piece, at, closing, want, tt.closing)
+				t.Errorf("%s, in pieces of %d: the answer has %d bytes, closing %v; want %d, %v", name, piece, at,
+					closing, want, tt.closing)
 			}
 		}
 	}
@@ -303,8 +320,12 @@ func FuzzResponses(f *testing.F) {
 }
 
 func BenchmarkHead(b *testing.B) {
-	head := []byte("GET /api/badge/acme HTTP/1.1\r\nHost: marks.example\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36\r\n" +
-		"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-US,en;q=0.9\r\nConnection: keep-alive\r\nReferer: https://shop.example/\r\nSec-Fetch-Dest: image\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Site: cross-site\r\n\r\n")
+	head := []byte("GET /api/badge/acme HTTP/1.1\r\nHost: marks.example\r\nUser-Agent: Mozilla/5.0 (X11; Linux " +
+		"x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36\r\n" +
+		"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\nAccept-Encoding: gzip, " +
+		"deflate, br, zstd\r\nAccept-Language: en-US,en;q=0.9\r\nConnection: keep-alive\r\nReferer: " +
+		"https://shop.example/\r\nSec-Fetch-Dest: image\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Site: " +
+		"cross-site\r\n\r\n")
 	b.SetBytes(int64(len(head)))
 	b.ReportAllocs()
 	var m framing.RequestFramer

@@ -78,7 +78,8 @@ func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*htt
 
 // attempt sends a request to one origin and waits up to limit for the head of its answer, 0 for as long
 // as the transport allows. began reports whether a byte of an answer came.
-func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *replayBody, limit time.Duration) (resp *http.Response, began bool, err error) {
+func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *replayBody,
+	limit time.Duration) (resp *http.Response, began bool, err error) {
 	var first atomic.Bool
 	var used *conn
 	reused := false
@@ -142,7 +143,8 @@ func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *orig
 	}
 	removeHopByHop(resp.Header, false)
 	if silence > 0 {
-		resp.Body = newIdleTimeoutBody(resp.Body, silence, func(error) { u.record(o, errSilent); cancel(errSilent) }, land)
+		resp.Body = newIdleTimeoutBody(resp.Body, silence, func(error) { u.record(o, errSilent); cancel(errSilent) },
+			land)
 	} else {
 		resp.Body = newIdleTimeoutBody(resp.Body, u.cfg.IdleTimeout, cancel, land)
 	}

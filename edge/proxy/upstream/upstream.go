@@ -116,7 +116,8 @@ func New(cfg Config) (*Upstream, error) {
 	}
 	u.tunnels, u.internal = cfg.Transport, cfg.Transport
 	if cfg.Transport == nil {
-		u.ownTransports = []*http.Transport{newTransport(cfg, MaxConns), newTransport(cfg, 0), newTransport(cfg, MaxConns)}
+		u.ownTransports = []*http.Transport{newTransport(cfg, MaxConns), newTransport(cfg, 0),
+			newTransport(cfg, MaxConns)}
 		u.transport, u.tunnels, u.internal = u.ownTransports[0], u.ownTransports[1], u.ownTransports[2]
 	}
 	return u, nil

@@ -139,12 +139,13 @@ func TestConfig(t *testing.T) {
 func TestLeftover(t *testing.T) {
 	const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 	for name, tt := range map[string]struct{ method, answer string }{
-		"a second answer":                 {"GET", good + evil},
-		"a body after HEAD":               {"HEAD", good + evil},
-		"a body after 304":                {"GET", "HTTP/1.1 304 Not Modified\r\n\r\n" + evil},
-		"a body after 204":                {"GET", "HTTP/1.1 204 No Content\r\n\r\n" + evil},
-		"a Content-Length that is short":  {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood" + "more" + evil},
-		"bytes after the last chunk":      {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ngood\r\n0\r\n\r\n" + evil},
+		"a second answer":                {"GET", good + evil},
+		"a body after HEAD":              {"HEAD", good + evil},
+		"a body after 304":               {"GET", "HTTP/1.1 304 Not Modified\r\n\r\n" + evil},
+		"a body after 204":               {"GET", "HTTP/1.1 204 No Content\r\n\r\n" + evil},
+		"a Content-Length that is short": {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood" + "more" + evil},
+		"bytes after the last chunk": {"GET",
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ngood\r\n0\r\n\r\n" + evil},
 		"an interim answer nobody wanted": {"GET", good + "HTTP/1.1 103 Early Hints\r\n\r\n" + evil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +191,11 @@ func TestLeftover(t *testing.T) {
 // TestRepeat says which failures another origin is tried for.
 func TestRepeat(t *testing.T) {
 	hangUp := func(net.Conn, *http.Request) bool { return false }
-	halfHead := func(c net.Conn, _ *http.Request) bool { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-"); return false }
+	halfHead := func(c net.Conn, _ *http.Request) bool {
+		io.WriteString(c,
+			"HTTP/1.1 200 OK\r\nContent-")
+		return false
+	}
 	tests := map[string]struct {
 		method string
 		body   func() io.Reader
@@ -198,18 +203,26 @@ func TestRepeat(t *testing.T) {
 		first  func(net.Conn, *http.Request) bool // nil: nobody listens
 		again  bool
 	}{
-		"GET, hung up":                       {method: "GET", first: hangUp, again: true},
-		"HEAD, hung up":                      {method: "HEAD", first: hangUp, again: true},
-		"GET, half a head":                   {method: "GET", first: halfHead},
-		"GET, nobody there":                  {method: "GET", again: true},
-		"POST, hung up":                      {method: "POST", body: func() io.Reader { return strings.NewReader("x") }, first: hangUp},
-		"POST without a body, hung up":       {method: "POST", first: hangUp},
-		"POST, nobody there":                 {method: "POST", body: func() io.Reader { return strings.NewReader("x") }, again: true},
-		"POST of a stream, nobody there":     {method: "POST", body: func() io.Reader { return io.MultiReader(strings.NewReader("x")) }, again: true},
-		"POST with a key, hung up":           {method: "POST", body: func() io.Reader { return strings.NewReader("x") }, header: []string{"Idempotency-Key", "k"}, first: hangUp, again: true},
-		"POST of a stream with a key":        {method: "POST", body: func() io.Reader { return io.MultiReader(strings.NewReader("x")) }, header: []string{"Idempotency-Key", "k"}, first: hangUp},
-		"PUT, hung up":                       {method: "PUT", body: func() io.Reader { return strings.NewReader("x") }, first: hangUp, again: true},
-		"PATCH, hung up":                     {method: "PATCH", body: func() io.Reader { return strings.NewReader("x") }, first: hangUp},
+		"GET, hung up":      {method: "GET", first: hangUp, again: true},
+		"HEAD, hung up":     {method: "HEAD", first: hangUp, again: true},
+		"GET, half a head":  {method: "GET", first: halfHead},
+		"GET, nobody there": {method: "GET", again: true},
+		"POST, hung up": {method: "POST", body: func() io.Reader { return strings.NewReader("x") },
+			first: hangUp},
+		"POST without a body, hung up": {method: "POST", first: hangUp},
+		"POST, nobody there": {method: "POST", body: func() io.Reader { return strings.NewReader("x") },
+			again: true},
+		"POST of a stream, nobody there": {method: "POST",
+			body: func() io.Reader { return io.MultiReader(strings.NewReader("x")) }, again: true},
+		"POST with a key, hung up": {method: "POST", body: func() io.Reader { return strings.NewReader("x") },
+			header: []string{"Idempotency-Key", "k"}, first: hangUp, again: true},
+		"POST of a stream with a key": {method: "POST",
+			body:   func() io.Reader { return io.MultiReader(strings.NewReader("x")) },
+			header: []string{"Idempotency-Key", "k"}, first: hangUp},
+		"PUT, hung up": {method: "PUT", body: func() io.Reader { return strings.NewReader("x") },
+			first: hangUp, again: true},
+		"PATCH, hung up": {method: "PATCH",
+			body: func() io.Reader { return strings.NewReader("x") }, first: hangUp},
 		"a method nobody knows, hung up":     {method: "FROB", first: hangUp},
 		"a method nobody knows, no listener": {method: "FROB", again: true},
 	}
@@ -289,7 +302,8 @@ func TestHealth(t *testing.T) {
 		defer sick.Close()
 		at, err := url.Parse(sick.URL)
 		must(t, err)
-		u := start(t, upstream.Config{Origins: []*url.URL{at, raw(t, says(good))}, HealthPath: "/health", HealthEvery: 5 * time.Millisecond})
+		u := start(t, upstream.Config{Origins: []*url.URL{at, raw(t, says(good))}, HealthPath: "/health",
+			HealthEvery: 5 * time.Millisecond})
 		ill.Store(true)
 		until(t, "the sick origin is known", func() bool { return !u.States()[0].Healthy })
 		ill.Store(false)
@@ -300,7 +314,8 @@ func TestHealth(t *testing.T) {
 		})
 	})
 	t.Run("by connecting", func(t *testing.T) {
-		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), raw(t, says(good))}, HealthEvery: 5 * time.Millisecond})
+		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), raw(t, says(good))},
+			HealthEvery: 5 * time.Millisecond})
 		until(t, "the absent origin is known", func() bool { return !u.States()[0].Healthy && u.States()[1].Healthy })
 	})
 	t.Run("all ill", func(t *testing.T) { // better asked in vain than not at all
@@ -352,11 +367,14 @@ func TestFields(t *testing.T) {
 	var host, uri string
 	u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
 		seen, host, uri = r.Header, r.Host, r.RequestURI
-		return says("HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Mine, Cache-Control\r\nX-Mine: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\n"+
+		return says("HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Mine, Cache-Control\r\nX-Mine: 1\r\nKeep-Alive: "+
+			"timeout=5\r\nProxy-Connection: x\r\n"+
 			"Cache-Control: no-store\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nContent-Length: 0\r\n\r\n")(c, r)
 	})}})
-	r := request(t, "GET", nil, "Connection", "close, X-Secret, Authorization", "X-Secret", "1", "Authorization", "Bearer a", "Te", "trailers, deflate",
-		"Trailer", "X-Sum", "Upgrade", "h2c", "Keep-Alive", "300", "Proxy-Authorization", "Basic x", "Via", "1.0 client", "X-Kept", "1", "Expect", "100-continue")
+	r := request(t, "GET", nil, "Connection", "close, X-Secret, Authorization", "X-Secret", "1", "Authorization",
+		"Bearer a", "Te", "trailers, deflate",
+		"Trailer", "X-Sum", "Upgrade", "h2c", "Keep-Alive", "300", "Proxy-Authorization", "Basic x", "Via",
+		"1.0 client", "X-Kept", "1", "Expect", "100-continue")
 	r.Host = "shop.example"
 	resp, _, err := do(u, r)
 	must(t, err)
@@ -367,7 +385,8 @@ func TestFields(t *testing.T) {
 	if host != "shop.example" || uri != "/path?q=1" {
 		t.Errorf("the origin saw host %q and target %q", host, uri)
 	}
-	want = http.Header{"Cache-Control": {"no-store"}, "Date": {"Thu, 01 Jan 2026 00:00:00 GMT"}, "Content-Length": {"0"}}
+	want = http.Header{"Cache-Control": {"no-store"}, "Date": {"Thu, 01 Jan 2026 00:00:00 GMT"},
+		"Content-Length": {"0"}}
 	if diff := cmp.Diff(want, resp.Header); diff != "" {
 		t.Errorf("the client got (-want +got):\n%s", diff)
 	}
@@ -378,7 +397,8 @@ func TestFields(t *testing.T) {
 
 // TestSilence: every phase has its own time limit.
 func TestSilence(t *testing.T) {
-	for name, head := range map[string]string{"before the head": "", "within the body": "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"} {
+	for name, head := range map[string]string{"before the head": "",
+		"within the body": "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"} {
 		t.Run(name, func(t *testing.T) {
 			hang := make(chan struct{})
 			u := start(t, upstream.Config{HeadTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond,
@@ -502,14 +522,15 @@ func TestDroppedConnections(t *testing.T) {
 	t.Run("idle", func(t *testing.T) {
 		var open sync.WaitGroup
 		open.Add(n)
-		u := start(t, upstream.Config{HealthEvery: -1, Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
-			if r.Method == "POST" {
-				return false // it closes as the request comes in
-			}
-			open.Done()
-			open.Wait() // all have a connection of their own
-			return says(good)(c, r)
-		})}})
+		u := start(t, upstream.Config{HealthEvery: -1,
+			Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+				if r.Method == "POST" {
+					return false // it closes as the request comes in
+				}
+				open.Done()
+				open.Wait() // all have a connection of their own
+				return says(good)(c, r)
+			})}})
 		var all sync.WaitGroup
 		for range n {
 			all.Go(func() {
@@ -529,10 +550,11 @@ func TestDroppedConnections(t *testing.T) {
 		}
 	})
 	t.Run("slow client", func(t *testing.T) {
-		u := start(t, upstream.Config{HealthEvery: -1, Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
-			_, _ = r.Body.Read(make([]byte, 1))
-			return false
-		})}})
+		u := start(t, upstream.Config{HealthEvery: -1,
+			Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+				_, _ = r.Body.Read(make([]byte, 1))
+				return false
+			})}})
 		for range n {
 			body, client := io.Pipe()
 			go func() {
@@ -561,7 +583,9 @@ func TestHangingOriginIsLeft(t *testing.T) {
 		u := start(t, upstream.Config{Origins: origins, HealthEvery: -1})
 		for range 4 { // some of them go to the one that hangs first
 			r := request(t, "GET", nil)
-			if _, body, err := do(u, r.WithContext(upstream.WithHeadTimeout(r.Context(), 200*time.Millisecond))); err != nil || body != "good" {
+			if _, body, err := do(u,
+				r.WithContext(upstream.WithHeadTimeout(r.Context(), 200*time.Millisecond))); err != nil ||
+				body != "good" {
 				t.Errorf("%q, %v; want the answer of the other origin", body, err)
 			}
 		}
@@ -576,18 +600,20 @@ func (errReader) Read([]byte) (int, error) { return 0, errors.New("connection re
 func TestInterim(t *testing.T) {
 	goOn := make(chan struct{})
 	u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
-		io.WriteString(c, "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n")
+		io.WriteString(c, "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 102 "+
+			"Processing\r\n\r\n")
 		<-goOn
 		return says(good)(c, r)
 	})}})
 	var got []string
 	r := request(t, "GET", nil)
-	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-		if got = append(got, fmt.Sprint(code, h.Get("Link"))); len(got) == 2 {
-			close(goOn)
-		}
-		return nil
-	}}))
+	r = r.WithContext(httptrace.WithClientTrace(r.Context(),
+		&httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+			if got = append(got, fmt.Sprint(code, h.Get("Link"))); len(got) == 2 {
+				close(goOn)
+			}
+			return nil
+		}}))
 	_, body, err := do(u, r)
 	if want := []string{"103</a.css>; rel=preload", "102"}; err != nil || body != "good" || !cmp.Equal(got, want) {
 		t.Errorf("interim %q, then %q, %v; want %q", got, body, err, want)
@@ -598,12 +624,15 @@ func TestInterim(t *testing.T) {
 // until the connection closes.
 func TestTransferCoding(t *testing.T) {
 	for name, answer := range map[string]string{
-		"alone":                "HTTP/1.1 200 OK\r\nTransfer-Encoding: mangled\r\nX-A: 1\r\n\r\ngood",
-		"with a length":        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ntransfer-encoding:mangled\r\nX-A: 1\r\n\r\ngood",
-		"after an interim one": "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nX-A: 1\r\nTransfer-Encoding: mangled\r\n\r\ngood",
+		"alone": "HTTP/1.1 200 OK\r\nTransfer-Encoding: mangled\r\nX-A: 1\r\n\r\ngood",
+		"with a length": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ntransfer-encoding:mangled\r\nX-A: " +
+			"1\r\n\r\ngood",
+		"after an interim one": "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nX-A: 1\r\nTransfer-Encoding: " +
+			"mangled\r\n\r\ngood",
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool { says(answer)(c, r); return false })}})
+			u := start(t, upstream.Config{Origins: []*url.URL{raw(t,
+				func(c net.Conn, r *http.Request) bool { says(answer)(c, r); return false })}})
 			resp, body, err := do(u, request(t, "GET", nil))
 			if err != nil || body != "good" {
 				t.Fatalf("%q, %v", body, err)
@@ -622,7 +651,8 @@ func TestTunnel(t *testing.T) {
 		if r.Header.Get("Upgrade") == "" {
 			return says(good)(c, r)
 		}
-		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
+		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
+			r.Header.Get("Upgrade"))
 		io.Copy(c, c)
 		return false
 	})
@@ -642,8 +672,10 @@ func TestTunnel(t *testing.T) {
 	if string(got) != "ping" || u.States()[0].InFlight != 0 {
 		t.Errorf("echo %q, %d under way", got, u.States()[0].InFlight)
 	}
-	for _, other := range [][]string{{"Connection", "Upgrade", "Upgrade", "h2c"}, {"Upgrade", "websocket"}, {"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AA"}} {
-		if resp, body, err := do(u, request(t, "GET", nil, other...)); err != nil || resp.StatusCode != 200 || body != "good" {
+	for _, other := range [][]string{{"Connection", "Upgrade", "Upgrade", "h2c"}, {"Upgrade", "websocket"},
+		{"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AA"}} {
+		if resp, body, err := do(u, request(t, "GET", nil, other...)); err != nil || resp.StatusCode != 200 ||
+			body != "good" {
 			t.Errorf("%v: %v %q, want an ordinary answer", other, err, body)
 		}
 	}
@@ -671,14 +703,18 @@ func TestLeftoverAtOnce(t *testing.T) {
 
 // TestTLS: an origin of https is asked by its name, and judged as any other.
 func TestTLS(t *testing.T) {
-	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host, " ", r.Proto) }))
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprint(w, r.Host, " ", r.Proto)
+	}))
 	defer srv.Close()
 	at, err := url.Parse(srv.URL)
 	must(t, err)
 	if _, _, err := do(start(t, upstream.Config{Origins: []*url.URL{at}}), request(t, "GET", nil)); err == nil {
 		t.Error("an unknown certificate is believed")
 	}
-	u := start(t, upstream.Config{Origins: []*url.URL{at}, TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig})
+	u := start(t, upstream.Config{Origins: []*url.URL{at},
+		TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig})
 	for range 3 {
 		if _, body, err := do(u, request(t, "GET", nil)); err != nil || body != "edge.example HTTP/1.1" {
 			t.Errorf("%q, %v", body, err)

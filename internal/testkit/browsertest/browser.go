@@ -24,7 +24,8 @@ func Start(t testing.TB) *Browser {
 // NAME=value.
 func StartWith(t testing.TB, env ...string) *Browser {
 	t.Helper()
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Env(env...)}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()),
+		chromedp.Env(env...)}
 	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
 		"disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
@@ -46,7 +47,8 @@ func chromium(t testing.TB) string {
 			return path
 		}
 	}
-	Lacking(t, "pages are looked at in a browser: Chromium is missing (Debian: apt-get install chromium fonts-dejavu-core)")
+	Lacking(t, "pages are looked at in a browser: Chromium is missing (Debian: apt-get install chromium "+
+		"fonts-dejavu-core)")
 	return ""
 }
 

@@ -45,7 +45,8 @@ func TestFindings(t *testing.T) {
 	p := b.Open(t, site+"/bad", browsertest.Phone)
 	p.Until(t, "the page has loaded", `document.readyState == "complete"`)
 	said := strings.Join(append(append(p.Trouble(), p.Overflow(t)...), p.Axe(t)...), "\n")
-	for _, want := range []string{"said so", "thrown", "Content Security Policy", "missing.png", "scrolls sideways", "ends at 908 of 360", "(color-contrast)", "(image-alt)", "(label)", "(html-has-lang)", "(document-title)"} {
+	for _, want := range []string{"said so", "thrown", "Content Security Policy", "missing.png", "scrolls sideways",
+		"ends at 908 of 360", "(color-contrast)", "(image-alt)", "(label)", "(html-has-lang)", "(document-title)"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("nothing is said of %q; said is:\n%s", want, said)
 		}

@@ -112,7 +112,8 @@ func (p *Page) Axe(t testing.TB) []string {
 			continue
 		}
 		for _, n := range f.Nodes {
-			all = append(all, fmt.Sprintf("axe, %s: %s (%s): %.200s: %.300s", f.Impact, f.Help, f.ID, n.HTML, n.FailureSummary))
+			all = append(all, fmt.Sprintf("axe, %s: %s (%s): %.200s: %.300s", f.Impact, f.Help, f.ID, n.HTML,
+				n.FailureSummary))
 		}
 	}
 	return all
@@ -148,10 +149,12 @@ func install(t testing.TB) string {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), installTimeout)
 	defer stop()
-	npm := exec.CommandContext(ctx, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error")
+	npm := exec.CommandContext(ctx, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
+		"--no-package-lock", "--loglevel=error")
 	npm.Dir = fresh
 	if said, err := npm.CombinedOutput(); err != nil {
-		Lacking(t, "npm could not install axe-core (a network to the package registry is needed once): %v: %.500s", err, said)
+		Lacking(t, "npm could not install axe-core (a network to the package registry is needed once): %v: %.500s", err,
+			said)
 	}
 	if err := os.Rename(fresh, folder); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatalf("put axe-core in place: %v", err)

@@ -66,7 +66,8 @@ func (p *Page) Look(t testing.TB, v View) {
 	t.Helper()
 	v.Width, v.Height = cmp.Or(v.Width, 1280), cmp.Or(v.Height, 900)
 	p.view = v
-	p.Do(t, "look at the page", chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error { return v.apply(ctx, tab) }))
+	p.Do(t, "look at the page",
+		chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error { return v.apply(ctx, tab) }))
 }
 
 // apply makes a tab look as the view says.
@@ -87,10 +88,12 @@ func (v View) apply(ctx context.Context, tab *chromedp.Target) error {
 		})
 	}
 	if err == nil {
-		_, err = cdp.Call(ctx, tab, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+		_, err = cdp.Call(ctx, tab, emulation.SetFocusEmulationEnabled,
+			emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	}
 	if err == nil {
-		_, err = cdp.Call(ctx, tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: v.NoScript})
+		_, err = cdp.Call(ctx, tab, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: v.NoScript})
 	}
 	if err == nil {
 		_, err = cdp.Call(ctx, tab, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
@@ -108,8 +111,10 @@ func (p *Page) note(event any) {
 		if e.Entry.Source == log.EntrySourceNetwork && strings.Contains(e.Entry.Text, "a status of 422 ") {
 			return
 		}
-		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning || e.Entry.Source == log.EntrySourceSecurity {
-			p.trouble = append(p.trouble, strings.TrimSpace(fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)))
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning ||
+			e.Entry.Source == log.EntrySourceSecurity {
+			p.trouble = append(p.trouble,
+				strings.TrimSpace(fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)))
 		}
 	case *runtime.EventExceptionThrown:
 		text := e.ExceptionDetails.Text
@@ -167,7 +172,9 @@ func (p *Page) Ask(t testing.TB, expression string, answer any) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(p.ctx, patience)
 	defer stop()
-	raw, err := chromedp.Run(ctx, chromedp.Evaluate[string]("(async () => JSON.stringify(await ("+expression+")) ?? 'null')()", chromedp.EvalAwaitPromise))
+	raw, err := chromedp.Run(ctx,
+		chromedp.Evaluate[string]("(async () => JSON.stringify(await ("+expression+")) ?? 'null')()",
+			chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatalf("ask the page %.200q: %v", expression, err)
 	}
@@ -202,7 +209,8 @@ func (p *Page) Clipboard(t testing.TB) string {
 	t.Helper()
 	p.Do(t, "allow reading the clipboard", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
-			Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted,
+			Permission: &browser.PermissionDescriptor{Name: "clipboard-read"},
+			Setting:    browser.PermissionSettingGranted,
 		})
 		return err
 	}))
@@ -217,7 +225,8 @@ func (p *Page) Picture(t testing.TB) []byte {
 	ctx, stop := context.WithTimeout(p.ctx, patience)
 	defer stop()
 	beyond := true
-	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &beyond})
+	shot, err := chromedp.Call(ctx, page.CaptureScreenshot,
+		page.CaptureScreenshotParams{CaptureBeyondViewport: &beyond})
 	if err != nil {
 		t.Fatalf("take a picture: %v", err)
 	}

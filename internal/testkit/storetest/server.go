@@ -22,7 +22,8 @@ import (
 const startWithin = 60 * time.Second
 
 // errNoServer says which programs are missing.
-var errNoServer = errors.New("no PostgreSQL server program: initdb and postgres are neither on the PATH nor in /usr/lib/postgresql/*/bin; " +
+var errNoServer = errors.New("no PostgreSQL server program: initdb and postgres are neither on the PATH nor in " +
+	"/usr/lib/postgresql/*/bin; " +
 	"on Debian: apt-get install postgresql")
 
 // server is a temporary PostgreSQL server that listens on a socket in its own
@@ -49,7 +50,8 @@ func startServer(durable bool) (*server, error) {
 		return nil, err
 	}
 	s := &server{dir: dir}
-	s.address = (&url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"postgres"}}.Encode()}).String()
+	s.address = (&url.URL{Scheme: "postgres", Path: "/postgres",
+		RawQuery: url.Values{"host": {dir}, "user": {"postgres"}}.Encode()}).String()
 	if err := s.start(bin, durable); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -81,7 +83,8 @@ func (s *server) start(bin string, durable bool) (err error) {
 		return err
 	}
 	data := filepath.Join(s.dir, "data")
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
+		"--locale=C", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: s.user}
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("create a database cluster: %w\n%s", err, out)
@@ -91,7 +94,8 @@ func (s *server) start(bin string, durable bool) (err error) {
 		sync = "on"
 	}
 	s.args = []string{filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=",
-		"-c", "fsync=" + sync, "-c", "full_page_writes=" + sync, "-c", "max_connections=200", "-c", "shared_buffers=64MB",
+		"-c", "fsync=" + sync, "-c", "full_page_writes=" + sync, "-c", "max_connections=200", "-c",
+		"shared_buffers=64MB",
 		"-c", "max_wal_size=4GB", "-c", "autovacuum=off", "-c", "log_min_messages=warning"}
 	return s.run()
 }

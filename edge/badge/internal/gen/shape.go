@@ -125,7 +125,8 @@ func (s *shaper) load(f *sfnt.Font, gid sfnt.GlyphIndex) (glyph, error) {
 	}
 	var out []byte
 	for _, seg := range segments {
-		points := map[sfnt.SegmentOp]int{sfnt.SegmentOpMoveTo: 1, sfnt.SegmentOpLineTo: 1, sfnt.SegmentOpQuadTo: 2, sfnt.SegmentOpCubeTo: 3}[seg.Op]
+		points := map[sfnt.SegmentOp]int{sfnt.SegmentOpMoveTo: 1, sfnt.SegmentOpLineTo: 1, sfnt.SegmentOpQuadTo: 2,
+			sfnt.SegmentOpCubeTo: 3}[seg.Op]
 		out = append(out, "MLQC"[seg.Op])
 		for _, p := range seg.Args[:points] {
 			out = binary.BigEndian.AppendUint16(out, uint16(int16(p.X.Round())))
@@ -180,7 +181,8 @@ func (s *shaper) word(l *language, weight int, text string) (width, at int, err 
 			return 0, 0, err
 		}
 		out, err := exec.Command("hb-shape", "--no-glyph-names", "--no-clusters", "--output-format=json",
-			"--language="+l.tag, fmt.Sprintf("--face-index=%d", r.face.index), filepath.Join(s.folder, file), r.text).Output()
+			"--language="+l.tag, fmt.Sprintf("--face-index=%d", r.face.index), filepath.Join(s.folder, file),
+			r.text).Output()
 		if err != nil {
 			return 0, 0, fmt.Errorf("hb-shape: %w", err)
 		}
