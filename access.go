@@ -4,8 +4,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
+	"hash/crc32"
+	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Limits of the settings of an account.
@@ -126,4 +130,214 @@ func (t NodeTokens) Contains(token string) bool {
 		found |= subtle.ConstantTimeCompare(sum[:], t.sums[i][:])
 	}
 	return found == 1
+}
+
+// Scope is a permission of an API key in the form resource:verb.
+type Scope string
+
+// The scopes. A key allows only what its scopes name.
+const (
+	ScopeMissionCreate  Scope = "mission:create"
+	ScopeMissionRead    Scope = "mission:read"
+	ScopeMissionUpdate  Scope = "mission:update"
+	ScopeMissionCancel  Scope = "mission:cancel"
+	ScopeMissionOperate Scope = "mission:operate" // transitions and plans
+	ScopeWebhookManage  Scope = "webhook:manage"  // endpoints, secrets, deliveries and events
+	ScopeAdmin          Scope = "admin:*"         // everything under /api/admin/v1
+)
+
+// Scopes returns every scope.
+func Scopes() []Scope {
+	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate,
+		ScopeWebhookManage, ScopeAdmin}
+}
+
+// ParseScope parses a scope by its exact name.
+func ParseScope(s string) (Scope, error) {
+	if !slices.Contains(Scopes(), Scope(s)) {
+		return "", Errorf(CodeInvalidParameter, "unknown scope; known are %v", Scopes())
+	}
+	return Scope(s), nil
+}
+
+// Key is an API key without its secret.
+type Key struct {
+	ID         string  `json:"id"`     // key_…
+	Prefix     string  `json:"prefix"` // fm_live_ and its eight-character public part
+	Account    string  `json:"account"`
+	Name       string  `json:"name"`
+	Scopes     []Scope `json:"scopes"`
+	CreatedAt  Time    `json:"createdAt"`
+	ExpiresAt  *Time   `json:"expiresAt"`
+	RevokedAt  *Time   `json:"revokedAt"`
+	LastUsedAt *Time   `json:"lastUsedAt"`
+
+	RateLimit *RateLimit `json:"rateLimit,omitempty"` // nil: the default of every key
+
+	Networks []netip.Prefix `json:"networks,omitempty"` // from which it may be used; empty: anywhere
+	Replaces string         `json:"replaces,omitempty"` // id of the key that it replaced
+	// id of the key that replaced it; it expires after the grace period
+	ReplacedBy    string `json:"replacedBy,omitempty"`
+	ReplacedAt    *Time  `json:"replacedAt,omitempty"`
+	RevokedReason string `json:"revokedReason,omitempty"`
+	LastUsedFrom  string `json:"lastUsedFrom,omitempty"`  // network: a /24, or a /48 of IPv6
+	LastUsedAgent string `json:"lastUsedAgent,omitempty"` // the User-Agent
+}
+
+// State returns the state of the key at a time.
+func (k *Key) State(now time.Time) KeyState {
+	switch {
+	case k.RevokedAt != nil:
+		return KeyRevoked
+	case k.ExpiresAt != nil && !now.Before(k.ExpiresAt.Std()):
+		return KeyExpired
+	case k.ReplacedBy != "":
+		return KeyReplaced
+	}
+	return KeyLive
+}
+
+// Admits reports whether the key may be used from an address.
+func (k *Key) Admits(from netip.Addr) bool {
+	return len(k.Networks) == 0 || slices.ContainsFunc(k.Networks,
+		func(p netip.Prefix) bool { return p.Contains(from.Unmap()) })
+}
+
+// KeyState is the state of an API key.
+type KeyState string
+
+// A key is live, replaced and within its grace period, expired, or revoked.
+const (
+	KeyLive     KeyState = "live"
+	KeyReplaced KeyState = "replaced"
+	KeyExpired  KeyState = "expired"
+	KeyRevoked  KeyState = "revoked"
+)
+
+// RateLimit is the rate limit of a key, in requests per minute; 0 is the default.
+type RateLimit struct {
+	Reads  int `json:"reads,omitempty" minimum:"0" maximum:"1000000"`
+	Writes int `json:"writes,omitempty" minimum:"0" maximum:"1000000"`
+}
+
+// MaxRate limits the rate of a key, in requests per minute: above it the node is the
+// bottleneck.
+const MaxRate = 1_000_000
+
+// Allows reports whether the key has the scope.
+func (k *Key) Allows(s Scope) bool { return slices.Contains(k.Scopes, s) }
+
+// Limits of the settings of a key.
+const (
+	MaxKeyName     = 100 // code points
+	MaxKeyDays     = 3650
+	DefaultKeyDays = 365
+
+	MaxKeyNetworks   = 50
+	MaxRevokeReason  = 200 // code points
+	MaxGraceHours    = 168 // of a replaced key
+	DefaultGrace     = 24  // hours
+	KeyExpiresInDays = 30  // before the expiry, responses contain HeaderKeyExpires
+)
+
+// KeyRequest creates a key. ExpiresInDays 0 means DefaultKeyDays, -1 means never.
+type KeyRequest struct {
+	Name          string  `json:"name" minLength:"1" maxLength:"100"`
+	Scopes        []Scope `json:"scopes" minItems:"1" maxItems:"10"`
+	ExpiresInDays int     `json:"expiresInDays,omitempty" minimum:"-1" maximum:"3650"`
+
+	RateLimit *RateLimit `json:"rateLimit,omitempty"`
+
+	Account  string   `json:"account,omitempty" maxLength:"64" doc:"Owner; the default account if omitted"`
+	Networks []string `json:"networks,omitempty" maxItems:"50" doc:"Addresses and networks (CIDR) from which it may be used; anywhere if omitted"`
+}
+
+// KeyRotation replaces a key. The old key works for a grace period.
+type KeyRotation struct {
+	GraceHours *int `json:"graceHours,omitempty" minimum:"0" maximum:"168" doc:"How long the old key works; default 24"`
+}
+
+// KeyRevocation revokes a key and gives the reason.
+type KeyRevocation struct {
+	Reason string `json:"reason,omitempty" maxLength:"200"`
+}
+
+// KeyExpiring is the data of api_key.expiring.
+type KeyExpiring struct {
+	KeyID     string `json:"keyId"`
+	Name      string `json:"name"`
+	Prefix    string `json:"prefix"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
+	DaysLeft  int    `json:"daysLeft"` // rounded up
+}
+
+// NewKey is a created key with its token, which is returned only once.
+type NewKey struct {
+	Key
+	Token string `json:"token"`
+}
+
+// KeyToken is the secret token of an API key: fm_live_, eight characters that identify
+// the key, an underscore, 32 secret characters, and six of CRC-32 over everything
+// before, so that random text is refused without a database lookup.
+type KeyToken struct {
+	public string // fm_live_ and the identifier
+	secret string // the secret characters
+}
+
+// The parts of a key token; scanners may search for
+// \bfm_(live|test)_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}\b.
+const (
+	keyPrefixLive  = "fm_live_"
+	keyPrefixTest  = "fm_test_"
+	KeyPublicChars = 8
+	KeySecretChars = 32
+	keySumChars    = 6
+)
+
+// Base62 is the alphabet of key tokens; a double click selects a whole token.
+const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// NewKeyToken builds a token from random characters of Base62.
+func NewKeyToken(public, secret string) KeyToken {
+	return KeyToken{public: keyPrefixLive + public, secret: secret}
+}
+
+// ParseKeyToken parses a token with a valid checksum. Every invalid token gets the same
+// error as a token without a key, so that errors reveal nothing.
+func ParseKeyToken(s string) (KeyToken, error) {
+	const length = len(keyPrefixLive) + KeyPublicChars + 1 + KeySecretChars + keySumChars
+	bad := Errorf(CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
+	if len(s) != length || (!strings.HasPrefix(s, keyPrefixLive) && !strings.HasPrefix(s, keyPrefixTest)) {
+		return KeyToken{}, bad
+	}
+	cut := len(keyPrefixLive) + KeyPublicChars
+	t := KeyToken{public: s[:cut], secret: s[cut+1 : length-keySumChars]}
+	if t.String() != s {
+		return KeyToken{}, bad
+	}
+	return t, nil
+}
+
+// Public returns the part that identifies the key and may be shown.
+func (t KeyToken) Public() string { return t.public }
+
+// Secret returns the secret part. It is compared and never stored.
+func (t KeyToken) Secret() string { return t.secret }
+
+// String returns the whole token.
+func (t KeyToken) String() string {
+	body := t.public + "_" + t.secret
+	return body + keySum(body)
+}
+
+// keySum returns the CRC-32 (IEEE) of s as six digits of Base62.
+func keySum(s string) string {
+	sum := crc32.ChecksumIEEE([]byte(s))
+	var digits [keySumChars]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = Base62[sum%62]
+		sum /= 62
+	}
+	return string(digits[:])
 }
