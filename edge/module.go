@@ -22,8 +22,8 @@ const (
 	// fallbackFresh is how long a page may be kept that was made of a score the
 	// present module could not make: until it is taken back or mended.
 	fallbackFresh = 5 * time.Second
-	// canaryShares is how finely brands are divided for a trial.
-	canaryShares = 10_000
+	// canaryBuckets is how finely brands are divided for a trial.
+	canaryBuckets = 10_000
 )
 
 // errNoModule is returned while no scoring module is loaded.
@@ -124,7 +124,7 @@ func (s *modules) registryFor(slug fieldmark.Slug) (*wasm.Registry, bool) {
 // every node, differs between modules, and is part of any larger share of the module.
 func (t *canary) covers(slug fieldmark.Slug) bool {
 	sum := sha256.Sum256([]byte(string(t.plan.Digest) + "\x00" + string(slug)))
-	return binary.BigEndian.Uint64(sum[:8])%canaryShares < uint64(t.plan.Percent)*(canaryShares/100)
+	return binary.BigEndian.Uint64(sum[:8])%canaryBuckets < uint64(t.plan.Percent)*(canaryBuckets/100)
 }
 
 // digest names the module that scores a brand here; empty before the first.

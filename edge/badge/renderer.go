@@ -83,7 +83,7 @@ func templateKey(b *Badge, l *Options) uint64 {
 	key = key<<5 | uint64(l.Lang)                       // languages
 	key = key<<2 | flag(l.Animate)<<1 | flag(l.Outline) //
 	key = key<<3 | uint64(min(b.State, 7))              // states, and values that are not one
-	key = key<<7 | uint64(whole(b.Score))               // 0 to 100
+	key = key<<7 | uint64(floorPoints(b.Score))         // 0 to 100
 	key = key<<3 | uint64(colorOf(b.Grade).class&7)     // A to E, or N
 	key = key<<16 | uint64(b.AsOf)
 	if l.Label == "" {

@@ -56,7 +56,7 @@ func contentOf(b *Badge) content {
 	f := content{ink: &grey, mark: "?", word: notRatedWord}
 	switch b.State {
 	case Ready, NotYet:
-		points := whole(b.Score)
+		points := floorPoints(b.Score)
 		f.ink, f.word, f.score, f.fill = colorOf(b.Grade), readyWord, numerals[points], points
 		f.mark = f.ink.mark()
 		if b.State == NotYet {

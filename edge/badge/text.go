@@ -69,7 +69,7 @@ func appendPhrases(dst []byte, b *Badge, l *language) []byte {
 	if b.State != Ready && b.State != NotYet && b.State != Stale {
 		return dst
 	}
-	dst = append(append(dst, l.comma...), outOf[whole(b.Score)]...)
+	dst = append(append(dst, l.comma...), outOf[floorPoints(b.Score)]...)
 	if grade := colorOf(b.Grade).mark(); grade != "" {
 		dst = append(append(dst, l.comma...), l.phrases[spokenGradePhrase]...)
 		dst = append(append(dst, ' '), grade...)
@@ -87,7 +87,7 @@ func appendPhrases(dst []byte, b *Badge, l *language) []byte {
 }
 
 func appendScore(dst []byte, b *Badge) []byte {
-	dst = append(dst, numerals[whole(b.Score)]...)
+	dst = append(dst, numerals[floorPoints(b.Score)]...)
 	dst = append(dst, " of 100"...)
 	if grade := colorOf(b.Grade).mark(); grade != "" {
 		dst = append(dst, ", grade "...)
@@ -96,9 +96,9 @@ func appendScore(dst []byte, b *Badge) []byte {
 	return dst
 }
 
-// whole cuts a score to whole points: rounded up, 69.6 would stand beside grade
+// floorPoints cuts a score to whole points: rounded up, 69.6 would stand beside grade
 // C as a 70. Whatever a caller hands in, the gauge stays between empty and full.
-func whole(m fieldmark.Milli) int {
+func floorPoints(m fieldmark.Milli) int {
 	return int(min(max(m, 0), 100*fieldmark.MilliOne) / fieldmark.MilliOne)
 }
 

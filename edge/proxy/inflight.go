@@ -126,11 +126,11 @@ func (p *Proxy) storeKey(q *request) (key string, ok bool) {
 	if e == nil {
 		return "", false
 	}
-	return q.generationOf(e.Value.(generation)), true
+	return q.keyInGeneration(e.Value.(generation)), true
 }
 
-// generationOf returns the key of q in a generation. What follows the NUL tells it
+// keyInGeneration returns the key of q in a generation. What follows the NUL tells it
 // from a field: no name is empty.
-func (q *request) generationOf(g generation) string {
+func (q *request) keyInGeneration(g generation) string {
 	return q.key + "\x00" + strconv.FormatInt(int64(g), 10)
 }

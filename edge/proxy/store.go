@@ -180,7 +180,7 @@ func (p *Proxy) put(q *request, v *variant, seq int64, url *pendingURL) {
 	entry.Fresh += entry.Fresh / 4 // the cache takes up to a tenth off; what is fresh, we decide
 	key, ok := p.storeKey(q)
 	if !ok {
-		key = q.generationOf(p.newGeneration(generationKey(q.address)))
+		key = q.keyInGeneration(p.newGeneration(generationKey(q.address)))
 	}
 	p.cache.Put(key, entry)
 	p.compressLater(v)

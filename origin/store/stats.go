@@ -93,7 +93,7 @@ type Stats struct {
 
 // Stats reads the statistics as of now.
 func (db StatsReader) Stats(ctx context.Context, now time.Time) (v Stats, err error) {
-	if v.Event, err = (EventReader{db.querier}).Head(ctx); err != nil {
+	if v.Event, err = EventReader(db).Head(ctx); err != nil {
 		return v, err
 	}
 	var due int64
