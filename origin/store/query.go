@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
+	"io"
 	"fmt"
 	"net"
 	"strings"
@@ -49,7 +50,9 @@ func unavailable(err error) error {
 	detail := ""
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
-	if connecting || network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+	// A server that stops closes its connections, some of them in the middle of a response.
+	closed := errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+	if connecting || network || closed || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
 		detail = detailUnreachable
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
