@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestErrorsCrossTheWire sends every kind of error through its JSON and back.
+// TestErrorsCrossTheWire encodes every kind of error as JSON and decodes it.
 func TestErrorsCrossTheWire(t *testing.T) {
 	for _, code := range fieldmark.Codes() {
 		in := &fieldmark.Error{

@@ -99,9 +99,9 @@ type Event struct {
 	Data   json.RawMessage `json:"data,omitempty"`
 }
 
-// EventCursor is the newest event a follower of the log has applied. Numbers are
-// given out again after a fail-over to a database that lacks the newest events,
-// so the id tells whether the log still has the event under that number.
+// EventCursor is the newest event that a follower of the log has applied. After a
+// fail-over to a database without the newest events their numbers are assigned again,
+// so the id shows whether the log still has the same event under that number.
 type EventCursor struct {
 	Number int64
 	ID     string // evt_…; empty: unknown, and not compared

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestImagesAreQualified: an image without a registry is whatever the engine
-// searches first, and one without a tag is the newest of the day.
+// TestImagesAreQualified checks that every image has a registry and a tag. Without a
+// registry, the engine chooses one; without a tag, it pulls the newest image.
 func TestImagesAreQualified(t *testing.T) {
 	image := regexp.MustCompile(`(?m)^(?:FROM(?: --platform=\S+)?|\s+image:) +(\S+)`)
 	qualified := regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+/[a-z0-9._/-]+:[a-zA-Z0-9._-]+(@sha256:[0-9a-f]{64})?$`)
-	const built = "fieldmark" // by compose itself, from the Dockerfile
+	const built = "fieldmark" // built by compose from the Dockerfile
 	for file, want := range map[string]int{"deploy/Dockerfile": 2, "deploy/compose.yaml": 4} {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -98,14 +98,14 @@ var mayImport = map[string][]string{
 
 	"internal/trace": {},
 
-	// For tests alone.
+	// For tests only.
 	"internal/testkit/browsertest": {},
 	"internal/testkit/cachetest":   {"cache"},
 	"internal/testkit/storetest":   {"origin/store"},
 	"internal/testkit/wasmtest":    {"wasm/abi", "wasm/card"},
 }
 
-// homes lists the only packages that may import a technology.
+// homes maps each technology to the only packages that may import it.
 var homes = map[string][]string{
 	"github.com/valyala/fasthttp":    {"edge", "edge/compress", "edge/conn", "edge/proxy"},
 	"github.com/dunglas/httpsfv":     {"cache/rfc9111"},
@@ -164,7 +164,7 @@ type goPackage struct {
 	Standard     bool
 }
 
-// listPackages asks the go command which packages there are.
+// listPackages runs go list and returns every package.
 func listPackages(t *testing.T, patterns ...string) []goPackage {
 	t.Helper()
 	out, err := exec.Command("go",
@@ -185,7 +185,7 @@ func listPackages(t *testing.T, patterns ...string) []goPackage {
 	}
 }
 
-// room turns an import path into the name of the room, "" for the root.
+// room returns the path of a package relative to the module, "" for the root.
 func room(importPath string) (string, bool) {
 	rest, ok := strings.CutPrefix(importPath, modulePath)
 	return strings.TrimPrefix(rest, "/"), ok
@@ -196,7 +196,7 @@ func TestImports(t *testing.T) {
 	for _, p := range listPackages(t, "./...") {
 		name, _ := room(p.ImportPath)
 		if strings.Contains(name, "internal/gen") {
-			continue // generators run by hand are no part of the product
+			continue // generators run by hand are not part of the product
 		}
 		seen[name] = true
 		allowed, ok := mayImport[name]
@@ -232,7 +232,7 @@ func checkImport(t *testing.T, name, imp string, allowed []string) {
 	}
 }
 
-// TestRootDoesNothing holds the root to its word: no files, network, clock or
+// TestRootDoesNothing checks that the root package uses no files, network, clock or
 // goroutines.
 func TestRootDoesNothing(t *testing.T) {
 	for _, p := range listPackages(t, ".") {

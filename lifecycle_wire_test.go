@@ -8,8 +8,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
-// TestLifecycleWire pins the data of every event of a clock and of a payment,
-// and the nouns around them.
+// TestLifecycleWire compares the data of every SLA and payment event, and of the
+// related types, with golden JSON.
 func TestLifecycleWire(t *testing.T) {
 	at := fieldmark.At(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 	due := fieldmark.At(at.Std().Add(8 * time.Hour))

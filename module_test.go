@@ -10,7 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestCheckSigned takes a module only with a word that holds, of a key that counts.
+// TestCheckSigned checks that a module is accepted only with a valid signature of a
+// trusted key.
 func TestCheckSigned(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -31,7 +32,7 @@ func TestCheckSigned(t *testing.T) {
 		name      string
 		signature *fieldmark.ModuleSignature
 		keys      []fieldmark.ModuleKey
-		want      string // in the error; empty: taken
+		want      string // in the error; empty: accepted
 	}{
 		{"no keys, no signature", nil, nil, ""},
 		{"no keys, any signature", &foreign, nil, ""},
@@ -57,8 +58,8 @@ func TestCheckSigned(t *testing.T) {
 	}
 }
 
-// TestAdvise wants the gain of each full mark, as a judge of the fixed site
-// would find it, the largest first.
+// TestAdvise checks that the advice contains the exact gain of each full mark, the
+// largest first.
 func TestAdvise(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	facts := &fieldmark.Facts{AsOf: fieldmark.At(now), Pages: 10}

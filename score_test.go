@@ -10,7 +10,7 @@ import (
 
 var audited = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-// judged makes one component out of max, points in thousandths and status.
+// judged returns one component with a maximum, points in thousandths, and a status.
 func judged(pages int, age time.Duration, gates []fieldmark.Gate, signals ...fieldmark.Signal) fieldmark.Assessment {
 	facts := &fieldmark.Facts{Pages: pages, AsOf: fieldmark.At(audited)}
 	return fieldmark.Judge([]fieldmark.Component{{ID: "c", Weight: 100, Signals: signals}}, gates, facts,
@@ -83,8 +83,8 @@ func TestJudgeWithoutScore(t *testing.T) {
 	}
 }
 
-// TestVisibilityWithoutAccuracy wants the same result whether statements were
-// graded or not, and whatever the grades: leaving them out must not pay.
+// TestVisibilityWithoutAccuracy checks that the result does not depend on whether
+// statements were graded, or how: leaving out grades must not raise a score.
 func TestVisibilityWithoutAccuracy(t *testing.T) {
 	sample := fieldmark.VisibilitySample{Engine: "chatgpt", Prompts: 20, Runs: 5, Answers: 100, Mentions: 40, Cited: 80,
 		Citations: 20, Voices: 90, To: fieldmark.At(audited)}

@@ -25,15 +25,15 @@ const (
 	maxColumns       = 120
 )
 
-// tabColumns is how many columns a tab counts for.
+// tabColumns is the width of a tab in columns.
 const tabColumns = 4
 
-// wideLines is how many lines of Go may exceed maxColumns, tests included. It is
-// only ever lowered.
+// wideLines is the maximum number of lines of Go that exceed maxColumns, tests
+// included. It must not be raised.
 const wideLines = 3900 // 2026-11-22: most are SQL, tables and test cases from before the limit
 
-// shapeExceptions lists what may break a rule, with the date and the reason.
-// Those of size become fewer: an exception that is no longer needed fails the test.
+// shapeExceptions lists the allowed violations of a rule, with the date and the reason.
+// An exception that is no longer needed fails the test. Do not add exceptions for size.
 var shapeExceptions = map[string]string{
 	"cmd/fieldmark files":          "2026-11-22: commands move to operate and author",
 	"edge Edge methods":            "2026-11-22: pages, scores and the follower become types",
@@ -83,8 +83,8 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// checkPackage holds a package to its number of files and its types to their
-// number of methods.
+// checkPackage checks the number of files of a package and the number of methods of its
+// types.
 func checkPackage(dir string, files map[string]parsedFile, complain complainFunc) {
 	if len(files) > maxPackageFiles {
 		complain(cmp.Or(dir, ".")+" files", "%d files, at most %d", len(files), maxPackageFiles)
@@ -130,8 +130,8 @@ type parsedFile struct {
 	file *ast.File
 }
 
-// parsePackage reads a package's files, holds them to their length and notes
-// every package-level variable.
+// parsePackage parses a package's files, checks their length and collects every
+// package-level variable.
 func parsePackage(t *testing.T, p goPackage, dir string, vars map[string]bool,
 	complain complainFunc) map[string]parsedFile {
 	t.Helper()

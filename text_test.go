@@ -16,7 +16,7 @@ import (
 // textFiles are the extensions of files with text that people or programs read.
 var textFiles = strings.Fields(".css .go .html .js .json .md .mjs .sql .svg .toml .txt .txtar .yaml .yml")
 
-// alphabets are the scripts of which a word has one.
+// alphabets are the scripts; all letters of a word must belong to one of them.
 var alphabets = map[string]*unicode.RangeTable{
 	"Latin": unicode.Latin, "Greek": unicode.Greek, "Cyrillic": unicode.Cyrillic, "Hebrew": unicode.Hebrew,
 	"Arabic": unicode.Arabic, "Devanagari": unicode.Devanagari, "Thai": unicode.Thai,
@@ -39,9 +39,9 @@ var mixedWords = map[string]string{
 // and verbs of formats.
 var notText = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[abfnrtv]|\\[pP]\{?\w+\}?|%[+#]?[a-z]|&[a-z]+;`)
 
-// TestWordsOfOneScript wants every word of the repository to be in one script. A
-// letter of another script looks right and never matches: a Hebrew word that began
-// with an Arabic letter, a Japanese one with a simplified Chinese character.
+// TestWordsOfOneScript checks that every word of the repository uses one script. A
+// letter of another script looks right and never matches, such as an Arabic letter at
+// the start of a Hebrew word or a simplified Chinese character in a Japanese one.
 func TestWordsOfOneScript(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()
@@ -88,7 +88,7 @@ func scriptWords(line string) []string {
 	})
 }
 
-// mixed tells what is mixed in a word, or nothing.
+// mixed returns the scripts that a word mixes, or "" if it uses one.
 func mixed(word string) string {
 	found := map[string]bool{}
 	kana, first, second := false, false, false

@@ -2,8 +2,8 @@
 // with other processes, and decides at every hit whether they are still valid.
 //
 // Input: a key, a function that fills it, and the purges derived from an event log.
-// Output: an immutable Entry and the Source it came from. The package must not know
-// what a brand, a badge or an HTTP message is.
+// Output: an immutable Entry and the Source it came from. The package must not
+// depend on brands, badges or HTTP messages.
 //
 // # When an entry is fresh
 //
@@ -13,7 +13,7 @@
 // counted from the same moment, when a fill has failed. After both it is absent.
 //
 // Events: an entry carries tags and AsOf, the number of the last event known before
-// its fill began. [Cache.Purge] says that an event changed the resources with a tag:
+// its fill began. [Cache.Purge] reports that an event changed the resources with a tag:
 // every entry with that tag and an older AsOf becomes stale at once, also one whose
 // fill is still running and is stored later. [Cache.PurgeHard] makes such entries
 // absent, even for OnError. [Cache.InvalidateBefore] makes every older entry stale,

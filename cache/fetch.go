@@ -27,7 +27,7 @@ type Fill func(ctx context.Context) (*Entry, error)
 //     errors is returned, else the error.
 //
 // A failed fill is not repeated for a second, and callers in that time get its
-// result, unless it failed with ErrRefused. ErrGone is an answer of the source and
+// result, unless it failed with ErrRefused. ErrGone is a result of the source and
 // not a failure: the fill is repeated after 50 ms, and at once after a purge. key
 // may be a view of a borrowed buffer; see Fill for what fill may hold.
 func (c *Cache) Fetch(ctx context.Context, key string, fill Fill) (*Entry, Source, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
-// eventLog is a log of changes to a few resources, which the members of a fleet
-// follow at their own pace.
+// eventLog is a log of changes to a few resources. Each process of a fleet reads it at
+// a different speed.
 type eventLog struct {
 	mu      sync.Mutex
 	changed []string         // changed[n-1] = what event n changed
@@ -66,8 +66,8 @@ type follower struct {
 	received int64
 }
 
-// restart replaces the process by a new one with an empty memory, which has
-// received only a part of the past.
+// restart replaces the process by a new one with an empty memory, which has received
+// only the events up to some number.
 func (f *follower) restart(t *testing.T, rng *rand.Rand, r *cache.Redis) {
 	f.c = open(t, cache.Config{Bytes: 1 << 20, Shards: 1, Redis: r})
 	head := f.tr.head()
@@ -86,9 +86,9 @@ func (f *follower) purge(to int64) {
 	}
 }
 
-// TestFleetLosesNoPurge drives three processes on one Redis through changes, late
-// events, lost log tails and restarts. Every answer that is not marked stale must
-// be as new as the last event its process had received.
+// TestFleetLosesNoPurge runs three processes with one Redis through changes, late
+// events, lost log tails and restarts. Every response that is not marked stale must be
+// as new as the last event that its process had received.
 func TestFleetLosesNoPurge(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	for seed := range uint64(6) {

@@ -17,9 +17,9 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
-// withholdingProxy forwards to Redis and withholds the reply to the first lease: the
-// lease is granted, and the process that requested it does not learn of it. The
-// lease is made persistent with the same write, so only a release can end it.
+// withholdingProxy forwards to Redis and withholds the reply to the first lease: Redis
+// grants the lease, and the process that requested it gets no reply. The same write
+// makes the lease persistent, so only a release can end it.
 func withholdingProxy(t *testing.T, to, leaseKey string) (url string, persistent *atomic.Bool) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,8 +89,8 @@ func withholdingProxy(t *testing.T, to, leaseKey string) (url string, persistent
 	return "redis://" + ln.Addr().String(), persistent
 }
 
-// A lease that a process does not know to hold is released as soon as Redis
-// answers it again: other processes would wait for a fill that does not run.
+// A process releases a lease whose grant it never received as soon as Redis is
+// available again. Otherwise other processes would wait for a fill that does not run.
 func TestAbandonedLeaseIsReleased(t *testing.T) {
 	const leaseKey = "fieldmark1:log:lease:k"
 	server := cachetest.StartRedis(t)
@@ -111,8 +111,8 @@ func TestAbandonedLeaseIsReleased(t *testing.T) {
 	})
 }
 
-// After a Reset the shared tier's entries from before are not used: an event of
-// theirs may be one that was lost.
+// After a Reset, older entries of the shared tier are not used: they may depend on an
+// event that was lost.
 func TestResetIgnoresSharedEntries(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	a, _ := member(t, server.URL, cache.Config{})
@@ -124,8 +124,8 @@ func TestResetIgnoresSharedEntries(t *testing.T) {
 	want(t, "after the reset", sharedFetch(b, "k", &source{text: "true", asOf: 6}), "fill true")
 }
 
-// TestGoneIsRefilledAfterPurge has a source answer that there is nothing, and then an
-// event that there is something.
+// TestGoneIsRefilledAfterPurge has a source that first reports ErrGone, and then, after
+// an event, an entry.
 func TestGoneIsRefilledAfterPurge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})

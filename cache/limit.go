@@ -28,7 +28,7 @@ type Rate struct {
 // nanosecond.
 func (r Rate) interval() time.Duration { return max(r.Window/time.Duration(r.Quota), 1) }
 
-// RateResult is the answer of a Limiter for one request.
+// RateResult is the result of a Limiter for one request.
 type RateResult struct {
 	// Allowed reports that the request is within its rate and was counted. A
 	// rejected request is not counted: retrying does not extend the wait.

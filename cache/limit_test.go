@@ -111,7 +111,8 @@ func TestLimiterEvicts(t *testing.T) {
 	}
 }
 
-// Two processes with one Redis share one rate; without Redis each has its own.
+// Two processes with one Redis share one rate; without Redis each process has a
+// separate rate.
 func TestLimiterShared(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	var nodes [2]*cache.Limiter

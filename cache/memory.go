@@ -31,7 +31,7 @@ const (
 )
 
 // slot is the value stored in ristretto. It stays while its entry is replaced, so
-// that a refresh is visible at once and needs no Set. ristretto knows only the hash
+// that a refresh is visible at once and needs no Set. ristretto stores only the hash
 // of the key; comparing the whole key makes a collision a miss.
 type slot struct {
 	key   string

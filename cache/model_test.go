@@ -91,7 +91,7 @@ func (m *model) fill(tags []string, seed uint64) cache.Fill {
 	}
 }
 
-// check compares an answer with the events the cache had received when it was read.
+// check compares a result with the events that the cache had received when it was read.
 func (m *model) check(t *testing.T, how string, e *cache.Entry, received int64, asked time.Time) {
 	t.Helper()
 	fresh := strings.HasPrefix(how, "get fresh") || strings.HasPrefix(how, "hit") || strings.HasPrefix(how, "fill") ||

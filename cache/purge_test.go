@@ -33,7 +33,7 @@ func TestSoftPurge(t *testing.T) {
 	})
 }
 
-// The promised second is 800 ms for the cache and the rest for the fill.
+// The guaranteed second consists of 800 ms for the cache and 200 ms for the fill.
 func TestLateReaderOfAPurgedEntryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
@@ -154,7 +154,7 @@ func TestFillReturnsStaleEntry(t *testing.T) {
 		if n := s.fills.Load(); n != 1 {
 			t.Errorf("fills within a second: got %d, want 1", n)
 		}
-		c.Purge(6, "unrelated") // something happened: try again
+		c.Purge(6, "unrelated") // an event has occurred, so the fill runs again
 		s.set("old", 6)
 		want(t, "after another event", fetch(c, "k", s), "fill old")
 		want(t, "and", fetch(c, "k", s), "hit old")

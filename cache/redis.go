@@ -221,8 +221,8 @@ func newClient(address string) (redis.UniversalClient, error) {
 	return redis.NewClient(o), nil
 }
 
-// noRetries turns off go-redis's own retries: the deadline leaves no time for them,
-// and only the caller knows what a miss costs.
+// noRetries disables the retries of go-redis: the deadline leaves no time for them, and
+// only the caller can weigh the cost of a miss.
 const noRetries = -1
 
 // limitClient, limitFailover and limitCluster set the same limits on the three kinds
@@ -306,7 +306,7 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 		err = nil
 	}
 	if err != nil && ctx.Err() != nil {
-		return err // the caller gave up; that is no failure of Redis
+		return err // the caller gave up; Redis did not fail
 	}
 	r.breaker.record(err)
 	if err != nil {

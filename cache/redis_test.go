@@ -237,8 +237,8 @@ func TestRedisFailures(t *testing.T) {
 	t.Logf("%d answers", l.answers.Load())
 }
 
-// hung is when a read counts as hanging: far above any deadline of the cache, on
-// any machine.
+// hung is the duration from which a read counts as hanging. It is far above any
+// deadline of the cache, even on a slow machine.
 const hung = time.Minute
 
 // load reads and changes 50 resources through several processes.
@@ -283,8 +283,8 @@ func (l *load) change(i int) {
 
 func (l *load) read(t *testing.T, c *cache.Cache, i int) {
 	key := fmt.Sprint("thing/", i)
-	// Every process has received all events before the newest: change delivers one
-	// before it starts another.
+	// Every process has received all events before the newest: change delivers each one
+	// before it starts the next.
 	newest := l.event.Load()
 	received := l.version[i].Load()
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
@@ -300,7 +300,7 @@ func (l *load) read(t *testing.T, c *cache.Cache, i int) {
 		return
 	}
 	if from == cache.SourceStale || from == cache.SourceOnError {
-		return // it may be old, and is marked so
+		return // it may be old, because it is marked as stale
 	}
 	var got int64
 	if _, err := fmt.Sscan(string(e.Body), &got); err != nil {

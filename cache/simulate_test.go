@@ -17,8 +17,8 @@ import (
 var simulate = flag.Bool("simulate", false, "draw from ten million keys in place of twenty thousand")
 
 // TestSimulate runs a Zipf workload and prints the hit ratio for several sizes of
-// memory next to the optimum, Bélády's algorithm, which knows the future. It counts
-// only the second half of the requests, when memory is full.
+// memory next to the optimum, Bélády's algorithm, which uses all future requests. It
+// counts only the second half of the requests, when memory is full.
 //
 // Entries have the cost of a badge, but most of it is only accounted for, so that
 // the memory of this machine is not the limit.

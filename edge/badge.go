@@ -18,9 +18,9 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn"
 )
 
-// badgeFields go out with every badge. A badge is shown by strangers' pages:
-// it may be embedded anywhere (CORP, CORS), runs nothing when opened alone
-// (CSP), sets no cookie, and is refreshed after five minutes.
+// badgeFields are the header fields of every badge. Badges are embedded in pages of other
+// sites: any page may embed one (CORP, CORS), it runs no script when opened alone (CSP),
+// sets no cookie, and is refreshed after five minutes.
 var badgeFields = []string{
 	"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 	"X-Content-Type-Options", "nosniff",
@@ -30,18 +30,19 @@ var badgeFields = []string{
 }
 
 const (
-	// badgeSeconds is how long a badge is kept unless a page asks otherwise.
+	// badgeSeconds is the lifetime of a badge in seconds, unless the URL sets another.
 	badgeSeconds = 300
 	// badgeErrorSeconds is short: a badge that is wrong must heal soon, and
 	// without any Cache-Control image proxies keep it for a year.
 	badgeErrorSeconds = 60
-	// minCacheSeconds and maxCacheSeconds bound cacheSeconds=: under a minute a
-	// busy page would ask us for every reader, over a day the badge would lie.
+	// minCacheSeconds and maxCacheSeconds bound cacheSeconds=. With less than a minute a
+	// busy page would send a request for every reader; with more than a day the badge would
+	// show an outdated score.
 	minCacheSeconds, maxCacheSeconds = 60, 86400
 
 	badgeControlTail  = ", stale-while-revalidate=86400, stale-if-error=604800"
 	badgeCacheControl = "public, max-age=300, s-maxage=300" + badgeControlTail
-	// badgeProxyControl is for image proxies, which add their own time to ours.
+	// badgeProxyControl is for image proxies, whose own lifetime adds to this one.
 	badgeProxyControl = "public, max-age=60, s-maxage=300" + badgeControlTail
 )
 
@@ -67,15 +68,15 @@ type badgeRequest struct {
 	imageProxy bool // the client is an image proxy, which shows only answers with status 200
 }
 
-// badgeRenderers is what a node keeps for drawing.
+// badgeRenderers holds the renderers and caches of badges.
 type badgeRenderers struct {
 	svg badge.Renderer
 	png *pngRenderer
 }
 
-// serveBadge answers GET /api/badge/{slug}, with .svg, .json or .png behind it,
-// and {slug}/embed. The plain address is itself the cache key, so a hit is one
-// look-up and nothing is built.
+// serveBadge handles GET /api/badge/{slug}, with an optional .svg, .json or .png suffix,
+// and {slug}/embed. A path without a query is the cache key, so a hit costs one lookup and
+// builds nothing.
 func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 	path := ctx.Path()
 	if len(ctx.URI().QueryString()) == 0 && !conn.FastPathTried(ctx) {
@@ -105,8 +106,8 @@ func (e *Edge) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	if r.options.Label != "" {
-		// A badge with a free label is drawn for each request and not kept, in any
-		// form: otherwise a client could fill the cache with labels.
+		// A badge with a free label is drawn for each request and not cached, in any
+		// format: otherwise a client could fill the cache with labels.
 		entry, err := e.fillBadge(rc, *r)
 		if err != nil {
 			e.badgeError(ctx, r, err)
@@ -131,8 +132,8 @@ func (e *Edge) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 	e.sendBadge(ctx, entry, from, r.seconds)
 }
 
-// sendBadge sends an entry, with the time it may be kept that a page or a proxy
-// needs. That is no part of the entry: one picture is one entry.
+// sendBadge sends an entry with the lifetime that the page or an image proxy needs. The
+// lifetime is not part of the entry, so that one picture is one entry.
 func (e *Edge) sendBadge(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source, seconds int) {
 	e.send(ctx, entry, from)
 	switch {
@@ -152,8 +153,8 @@ var (
 		[]byte("YahooMailProxy")}
 )
 
-// isImageProxy reports whether the request comes from a proxy of pictures in
-// text, like GitHub's. They show nothing but an answer of 200.
+// isImageProxy reports whether the request comes from an image proxy, such as GitHub's.
+// Image proxies show only responses with status 200.
 func isImageProxy(ctx *fasthttp.RequestCtx) bool {
 	return namesImageProxy(ctx.Request.Header.UserAgent()) || namesImageProxy(ctx.Request.Header.PeekBytes(headerVia))
 }
@@ -172,7 +173,8 @@ var badgeSuffixes = []struct {
 	form   badgeFormat
 }{{".svg", formatSVG}, {".json", formatJSON}, {".png", formatPNG}}
 
-// parseBadge reads a request. What it has read is good for showing an error.
+// parseBadge parses a request. With an error it returns the options parsed so far, which
+// are valid for drawing the error.
 func parseBadge(ctx *fasthttp.RequestCtx) (badgeRequest, error) {
 	r := badgeRequest{scale: 1, imageProxy: isImageProxy(ctx)}
 	slug := string(ctx.Path()[len(fieldmark.PathBadge):])
@@ -305,11 +307,11 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 	return packEntry(drawn).From(entry), nil
 }
 
-// rankingBadgeFresh is how long a badge drawn from the ranking alone is kept.
+// rankingBadgeFresh is the lifetime of a badge drawn from the ranking alone.
 const rankingBadgeFresh = retryAfter
 
-// badgeScore returns what a badge is drawn from, and the entry it came with. A
-// score that is not available is replaced by what the ranking has.
+// badgeScore returns the score that a badge shows and its cache entry. If the score is not
+// available, it uses the one in the ranking.
 func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Score, *cache.Entry, error) {
 	event := e.replica.applied.Load() // before the ranking is read
 	ranked, ok := e.rankings.Score(slug)
@@ -341,9 +343,9 @@ func (e *Edge) renderBadge(ctx context.Context, score *fieldmark.Score, r *badge
 	return bytes.Clone(e.badges.svg.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.options)), nil
 }
 
-// badgeError draws the error as a badge. Browsers show it whatever the
-// status is; proxies of pictures only with 200. Our own faults keep their
-// status, so that a cache on the way serves what it has instead.
+// badgeError draws the error as a badge. Browsers show it with any status, image proxies
+// only with 200. Server errors keep their status, so that a cache on the way serves its
+// stored badge instead.
 func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) {
 	if redirect(ctx, err, fieldmark.PathBadge, string(ctx.Path()[len(fieldmark.PathBadge)+len(r.slug):])) {
 		return
@@ -384,8 +386,8 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
-// renderBadgeError draws what is wrong in the form that was asked for, or nothing if
-// that is an SVG or cannot be done.
+// renderBadgeError draws the error as a PNG or, for an unknown brand, as an SVG. It returns
+// nil if the caller must draw the error as an SVG.
 func (e *Edge) renderBadgeError(ctx *fasthttp.RequestCtx, fe *fieldmark.Error, r *badgeRequest) []byte {
 	if r.format != formatPNG {
 		if fe.Code == fieldmark.CodeNotFound {
@@ -407,7 +409,7 @@ var embedSuffix = []byte("/embed")
 // embedFormats are the values of format=.
 const embedFormats = "json, html, picture, markdown, rst, asciidoc, bbcode, react"
 
-// serveEmbed answers GET /api/badge/{slug}/embed: how to show the badge on
+// serveEmbed handles GET /api/badge/{slug}/embed: how to show the badge on
 // another page, in every markup as JSON, or in one of them.
 func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 	slug := string(bytes.TrimSuffix(ctx.Path()[len(fieldmark.PathBadge):], embedSuffix))
@@ -440,7 +442,7 @@ func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 		h.Set(badgeFields[i], badgeFields[i+1])
 	}
 	if strings.HasPrefix(kind, "text/html") {
-		// A browser that came here by itself is shown the badge it would embed.
+		// A browser that opens this URL directly shows the badge.
 		h.Set("Content-Security-Policy",
 			"default-src 'none'; img-src 'self'; sandbox allow-top-navigation-by-user-activation")
 	}
@@ -450,8 +452,9 @@ func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 	sendOnce(ctx, http.StatusOK, body)
 }
 
-// embedAs encodes an embed as format asks, or else Accept. A snippet asked for
-// by format is text to copy; so is one of HTML that a browser would show.
+// embedAs encodes an embed in the given format, or else as Accept requests. A snippet
+// requested by format is sent as plain text to copy; so is HTML that a browser would
+// render.
 func embedAs(embed *badge.Embed, format, accept string) (body []byte, kind string, err error) {
 	if format == "" {
 		format = acceptedFormat(embed, accept)
@@ -475,8 +478,8 @@ func embedAs(embed *badge.Embed, format, accept string) (body []byte, kind strin
 	return out.Bytes(), "application/json", nil
 }
 
-// acceptedFormat returns the first format of an Accept list that we have; JSON
-// where it names none.
+// acceptedFormat returns the first supported format of an Accept list, or JSON if the list
+// contains none of them.
 func acceptedFormat(embed *badge.Embed, accept string) string {
 	for item := range strings.SplitSeq(accept, ",") {
 		kind, _, _ := strings.Cut(item, ";")

@@ -125,8 +125,8 @@ func TestBadgePixels(t *testing.T) {
 	}
 }
 
-// The ring is drawn before the eyes of whoever has nothing against motion, and
-// ends where it stands in a still badge.
+// TestBadgeAnimation: the ring is animated unless the reader prefers reduced motion, and
+// ends in the same position as in a still badge.
 func TestBadgeAnimation(t *testing.T) {
 	b := browsertest.Start(t)
 	var page strings.Builder

@@ -15,12 +15,12 @@ import (
 // thousand times as long as an SVG, and one is drawn at a time, so that they
 // keep one core busy and not all.
 const (
-	// maxPNGs bounds the requests that are answered at once: the last of them
-	// waits for a third of a second. A quarter is the share of one client network;
-	// a browser loads six pictures of a host at a time.
+	// maxPNGs bounds the requests in progress: the last of them waits for a third of a
+	// second. One client network may have a quarter of them; a browser loads six pictures
+	// of a host at a time.
 	maxPNGs = 64
-	// maxErrorPNGs bounds the pictures of errors that are kept, at about 4 KB
-	// each. Beyond it, an error is shown as an SVG.
+	// maxErrorPNGs bounds the cached pictures of errors, at about 4 KB each. Beyond it, an
+	// error is shown as an SVG.
 	maxErrorPNGs = 1024
 )
 
@@ -57,8 +57,9 @@ func (p *pngRenderer) render(ctx context.Context, picture func() ([]byte, error)
 	}
 }
 
-// error returns the picture of an error, which is drawn once, or nothing if it
-// cannot be had. A label is left out: there are too many of them to keep.
+// error returns the picture of an error, which is drawn once and cached, or nil if the
+// cache of error pictures is full. Labels are ignored, because there are too many of them
+// to cache.
 func (p *pngRenderer) error(ctx context.Context, fe *fieldmark.Error, r *badgeRequest) ([]byte, error) {
 	key := errorPNG{status: fe.Code.Status(), scale: r.scale,
 		options: badge.Options{Style: r.options.Style, Theme: r.options.Theme, Lang: r.options.Lang}}

@@ -81,7 +81,8 @@ func TestBadgeForms(t *testing.T) {
 	}
 }
 
-// What a page may not ask for is refused in the form it asked for, in words.
+// TestBadgeVocabulary: an invalid parameter is refused in the requested format, with an
+// explanation.
 func TestBadgeVocabulary(t *testing.T) {
 	h := badgeHouse(t)
 	for query, words := range map[string]string{
@@ -124,7 +125,7 @@ func TestBadgeVocabulary(t *testing.T) {
 
 var long = strings.Repeat("x", badge.MaxLabel+1)
 
-// One picture is one entry, whatever stands in the address beside it.
+// TestBadgeKey: one picture is one cache entry, whatever else the address contains.
 func TestBadgeKey(t *testing.T) {
 	h := badgeHouse(t)
 	for first, same := range map[string][]string{

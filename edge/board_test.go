@@ -217,7 +217,7 @@ func TestSnapshotIsNamedByContent(t *testing.T) {
 	}
 }
 
-// TestManyChanges holds the ranking that is kept current against one made anew.
+// TestManyChanges compares the incrementally updated ranking with one built from scratch.
 func TestManyChanges(t *testing.T) {
 	h := newHouse(t)
 	var put []fieldmark.Brand

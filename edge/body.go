@@ -17,9 +17,9 @@ import (
 
 // Limits of what clients send.
 const (
-	// DefaultPassBody bounds the body of a request to a site that the edge stands
-	// before, in bytes. It is passed on as it comes, so it costs no memory; this is
-	// above what sites take, so that the site decides, and below what fills its disk.
+	// DefaultPassBody bounds the body of a request to a site behind the edge, in bytes. It
+	// is streamed, so it costs no memory; the limit is above those of common sites, so that
+	// the site decides, and below the size of its disk.
 	DefaultPassBody = 1 << 30
 	// maxUploads bounds the bodies that are passed on as they come: half of the
 	// connections to an origin, as a slow client holds one all the time.
@@ -40,7 +40,7 @@ func (e *Edge) bufferBody(ctx *fasthttp.RequestCtx) bool {
 	return true
 }
 
-// readBody reads the body for who needs all of it.
+// readBody reads the body for handlers that need all of it.
 func (e *Edge) readBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	if err := proxy.ReadBody(ctx, limit); err != nil {
 		return bodyError(err)
@@ -48,15 +48,15 @@ func (e *Edge) readBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	return nil
 }
 
-// closeUnread closes the connection behind a body that was not read to its end:
-// nobody may take the rest for a request.
+// closeUnread closes the connection after a body that was not read completely: the rest of
+// the body must not be parsed as a request.
 func closeUnread(ctx *fasthttp.RequestCtx) {
 	if ctx.Request.IsBodyStream() {
 		ctx.SetConnectionClose()
 	}
 }
 
-// bodyError says why a body could not be read.
+// bodyError returns the error for a body that could not be read.
 func bodyError(err error) *fieldmark.Error {
 	if large, ok := errors.AsType[*proxy.TooLargeError](err); ok {
 		return errBodyTooLarge(large.Limit)
@@ -76,8 +76,8 @@ func errBodyTooLarge(limit int64) *fieldmark.Error {
 	return fe
 }
 
-// refuseLargeBody has a request whose body is too long, as far as its head tells,
-// treated like one whose client waits for leave: fasthttp would wait for the
+// refuseLargeBody treats a request whose Content-Length is too large as one with Expect:
+// 100-continue, so that it is refused at once: fasthttp would otherwise wait for the
 // beginning of the body first.
 func (e *Edge) refuseLargeBody(h *fasthttp.RequestHeader) (none fasthttp.RequestConfig) {
 	if n := int64(h.ContentLength()); n > proxy.MaxBufferedBody {
@@ -89,8 +89,8 @@ func (e *Edge) refuseLargeBody(h *fasthttp.RequestHeader) (none fasthttp.Request
 	return none
 }
 
-// checkExpect is asked before a client that waits for leave to send its body gets it
-// (RFC 9110, 10.1.1).
+// checkExpect is called before a client that sent Expect: 100-continue receives 100 (RFC
+// 9110, 10.1.1).
 func (e *Edge) checkExpect(ctx *fasthttp.RequestCtx) int {
 	limit := e.bodyLimit(ctx.Host(), ctx.Path())
 	if limit <= 0 || int64(ctx.Request.Header.ContentLength()) <= limit {
@@ -125,5 +125,5 @@ func (e *Edge) bodyLimit(host, path []byte) int64 {
 	return e.cfg.PassBody // of a site that the edge stands before
 }
 
-// documentPaths are where Fieldmark's own origin takes documents and forms.
+// documentPaths are the paths where Fieldmark's own origin accepts documents and forms.
 var documentPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathAdmin, fieldmark.PathInternal}

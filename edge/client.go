@@ -71,7 +71,7 @@ func clientNetwork(a netip.Addr) netip.Addr {
 }
 
 // countedNetwork returns the network whose share of a limit a client uses. It is invalid
-// for a trusted proxy, which all clients may be behind.
+// for a trusted proxy, because all clients may be behind it.
 func (e *Edge) countedNetwork(client netip.Addr) netip.Addr {
 	if !client.IsValid() || e.trusts(client) {
 		return netip.Addr{}

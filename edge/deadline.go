@@ -22,8 +22,8 @@ const (
 	// origin, all tries together. It is a little longer than the fills of the
 	// cache, so that both end before six seconds.
 	apiTimeout = fillTimeout + 500*time.Millisecond
-	// slowTimeout bounds the same wait where an answer may take longer with good
-	// reason, and for sites behind the edge: as long as one try may take.
+	// slowTimeout bounds the same wait for slow requests and for sites behind the edge: as
+	// long as one attempt may take.
 	slowTimeout = upstream.DefaultHeadTimeout
 	// chartTimeout bounds the wait for the history of a brand's page, and
 	// referenceTimeout that for the API reference: the pages are useful without
@@ -71,9 +71,9 @@ func (e *Edge) headTimeout(r *http.Request) time.Duration {
 	return slowTimeout
 }
 
-// roundTripWithin sends r by next and gives up when the head of the answer has
-// not come within limit. Time that a client takes to send a body does not count.
-// The caller calls release when the answer was read.
+// roundTripWithin sends r by next and fails when the response head has not arrived within
+// limit. Time that a client takes to send a body does not count. The caller calls release
+// after reading the response.
 func roundTripWithin(next http.RoundTripper, r *http.Request, limit time.Duration) (resp *http.Response, release func(),
 	err error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -99,7 +99,7 @@ func roundTripWithin(next http.RoundTripper, r *http.Request, limit time.Duratio
 	return nil, nil, err
 }
 
-// headDeadline is the time that is left for the head of an answer.
+// headDeadline is the time left for the head of a response.
 type headDeadline struct {
 	limit  time.Duration
 	expire func()
@@ -144,7 +144,7 @@ func (d *headDeadline) pause() {
 	d.timer.Stop()
 }
 
-// end stops the time for good and reports whether any was left.
+// end stops the timer permanently and reports whether it had not expired.
 func (d *headDeadline) end() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -153,7 +153,7 @@ func (d *headDeadline) end() bool {
 	return !d.late
 }
 
-// timedBody is a body that comes from a client while it is sent.
+// timedBody is a request body that arrives from a client while it is sent to the origin.
 type timedBody struct {
 	io.ReadCloser
 	deadline *headDeadline
@@ -166,8 +166,8 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// publicError returns what a client is told of err. A deadline that passed, here
-// or in the cache, is the origin's silence and no fault of the node.
+// publicError returns the error that a client receives for err. A deadline that passed,
+// here or in the cache, is reported as a timeout of the origin, not as a fault of the node.
 func publicError(err error) *fieldmark.Error {
 	if fe, ok := errors.AsType[*fieldmark.Error](err); ok {
 		return fe
@@ -184,7 +184,8 @@ func publicError(err error) *fieldmark.Error {
 	return fieldmark.AsError(err)
 }
 
-// errOriginTimeout is the answer to a request that the origin did not answer in time.
+// errOriginTimeout returns the error for a request to which the origin did not respond in
+// time.
 func errOriginTimeout(err error) *fieldmark.Error {
 	return &fieldmark.Error{Code: fieldmark.CodeTimeout,
 		Detail: "the origin did not answer in time; it is safe to repeat a request that names its mission", Err: err}

@@ -82,7 +82,8 @@ func newHangingFixture(t *testing.T) *hangingFixture {
 	return newHangingFixtureOf(t, func(next http.RoundTripper) http.RoundTripper { return next })
 }
 
-// newHangingFixtureOf is newHangingFixture with another transport on top of its own.
+// newHangingFixtureOf is newHangingFixture with another transport on top of the default
+// one.
 func newHangingFixtureOf(t *testing.T, over func(http.RoundTripper) http.RoundTripper) *hangingFixture {
 	t.Helper()
 	f := &hangingFixture{t: t}
@@ -142,8 +143,8 @@ func newHangingFixtureOf(t *testing.T, over func(http.RoundTripper) http.RoundTr
 	return f
 }
 
-// hang stops the origin from answering, after the edge was told to derive the
-// score of acme again; hard is that it must not serve the old one meanwhile.
+// hang stops the origin from responding after the edge received an event to derive the
+// score of acme again; if hard is set, the edge must not serve the old score meanwhile.
 func (f *hangingFixture) hang(hard bool) {
 	f.t.Helper()
 	facts, all := fieldmark.PathInternalFacts, "/"
@@ -158,7 +159,7 @@ func (f *hangingFixture) hang(hard bool) {
 	f.hangs.Store(&all)
 }
 
-// do sends one request to the edge on a connection of its own.
+// do sends one request to the edge on a separate connection.
 func (f *hangingFixture) do(method, path, body string) answer {
 	f.t.Helper()
 	here, there := net.Pipe()

@@ -1,13 +1,12 @@
-// Package edge is one node of the front, from socket to bytes.
+// Package edge is an edge node: it serves badges, score documents, the leaderboard and
+// pages.
 //
-// Requests come in; badges, score documents, the leaderboard and pages go out.
-// What the edge answers itself it derives: facts come from an origin, the
-// active scoring module turns them into scores, and everything else is a pure
-// function of scores. All of it is a cache entry that may be thrown away at any
-// moment. The origin's event log names the entries that are no longer valid, so
-// nothing waits for a lifetime to expire. All other requests are passed on to the
-// origin.
+// The edge derives its own responses: facts come from an origin, the active scoring module
+// turns them into scores, and everything else is a pure function of scores. Every response
+// is a cache entry that may be evicted at any time. The origin's event log names the
+// entries that are no longer valid, so changes are visible before a lifetime expires. All
+// other requests are passed on to the origin.
 //
-// It is the only home of fasthttp. It must not know the origin's rules, its
-// database or an administrator's pages.
+// It is the only package tree that uses fasthttp. It does not depend on the origin's rules,
+// its database or the admin pages.
 package edge

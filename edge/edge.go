@@ -30,7 +30,7 @@ import (
 
 // Limits of the front.
 const (
-	// DefaultCacheBytes bounds the memory of cached answers.
+	// DefaultCacheBytes bounds the memory of cached responses, in bytes.
 	DefaultCacheBytes = 256 << 20
 	// fillTimeout bounds how long a client waits for an answer that has to be
 	// derived first.
@@ -45,19 +45,19 @@ const (
 type Config struct {
 	Origin    *client.Client    // of the origin's internal interface; required
 	OriginURL *url.URL          // where everything else is passed on to; required
-	Transport http.RoundTripper // carries what is passed on; nil: a pooled transport of its own
+	Transport http.RoundTripper // carries what is passed on; nil: a pooled transport
 	NodeToken string            // authenticates the node, and the client addresses it sends, to the origin
 	BaseURL   string            // the public address of this node, without a slash at the end; required
 
 	Profile    rfc9111.Profile // how what is passed on is cached
 	PassBytes  int64           // bound of passed answers in memory; 0: proxy.DefaultBytes
 	PassFields []string        // further request fields an origin may see of what is cached
-	// Site carries what is asked of any host but that of BaseURL to a site that is not
-	// Fieldmark's; nil: the edge is before no other. Without a NodeToken everything is
-	// passed on, to the site or the origin, and the edge has nothing of its own.
+	// Site carries requests for hosts other than that of BaseURL to a site that is not
+	// Fieldmark's; nil: the edge serves no other site. Without a NodeToken every request is
+	// passed on, to the site or the origin, and the edge has no routes.
 	Site http.RoundTripper
-	// IgnoreCookies and CookielessPaths say which cookies do not keep what is passed
-	// on out of the cache (see proxy.Config).
+	// IgnoreCookies and CookielessPaths select the cookies that do not prevent the caching
+	// of passed-on requests (see proxy.Config).
 	IgnoreCookies, CookielessPaths []string
 	// bound of a request's body that is passed on to a site; 0: DefaultPassBody, below 0: none
 	PassBody int64
@@ -71,8 +71,8 @@ type Config struct {
 	WASI    bool
 	BuiltIn []fieldmark.Digest // modules that came with the program and need no signature
 
-	// TrustedNetworks are where proxies of the operator's stand: what one of them
-	// says of its client is believed, and its connections are not counted.
+	// TrustedNetworks are the networks of the operator's proxies: the client address that a
+	// proxy reports is used, and its connections are not counted.
 	TrustedNetworks []netip.Prefix
 	NetworkConns    int           // most connections of one client network; 0: conn.DefaultNetworkConns
 	Inflight        int           // most requests answered at once; 0: DefaultInflight
@@ -201,9 +201,8 @@ func (e *Edge) connConfig() conn.Config {
 	return cfg
 }
 
-// Run answers requests on the listeners, keeps in step with the origin's event
-// log, and blocks until ctx ends and everything it began is finished. A node is
-// run once.
+// Run serves requests on the listeners, replicates the origin's event log, and blocks until
+// ctx ends and all its work is finished. It must be called at most once.
 func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	defer e.close()
 	g, ctx := errgroup.WithContext(ctx)
@@ -260,7 +259,7 @@ func (e *Edge) Ready() error {
 	return nil
 }
 
-// close gives back what New took.
+// close releases the resources that New acquired.
 func (e *Edge) close() {
 	e.cache.Close()
 	if e.redis != nil {
@@ -284,8 +283,8 @@ func (e *Edge) requestContext(ctx *fasthttp.RequestCtx) (context.Context, contex
 	return context.WithTimeout(rc, fillTimeout)
 }
 
-// filling begins the span of a fill that the request of asked waits for. A fill's
-// own context is not the request's, as other requests wait for it too.
+// filling starts the span of a fill that the request of asked waits for. A fill has a
+// different context from the request, as other requests wait for it too.
 func (e *Edge) filling(ctx, asked context.Context) (context.Context, *trace.Span) {
 	if e.cfg.Tracer == nil {
 		return ctx, nil
@@ -294,5 +293,5 @@ func (e *Edge) filling(ctx, asked context.Context) (context.Context, *trace.Span
 	return trace.With(ctx, self), span
 }
 
-// newRequestID names a request that came without an id of its own.
+// newRequestID returns the id for a request that arrived without one.
 func newRequestID() string { return fieldmark.NewID(fieldmark.PrefixRequest, time.Now()) }

@@ -476,8 +476,8 @@ func TestOriginStopped(t *testing.T) {
 	h.until("the change is caught up with", func() bool { return *h.score("acme").Score == 90_000 })
 }
 
-// TestOriginStoppedCold asks a node whose memory is too small for scores for
-// what nobody asked for before the origin went away.
+// TestOriginStoppedCold requests, from a node whose memory is too small for scores, pages
+// that were never requested before the origin stopped.
 func TestOriginStoppedCold(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

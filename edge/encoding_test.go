@@ -39,7 +39,7 @@ func decoded(t testing.TB, a answer) string {
 const browserCodings = "gzip, deflate, br, zstd"
 
 // TestEncodings: own responses are sent in the encoding that the client prefers, once it
-// was produced, and each encoding has an entity tag of its own.
+// was produced, and each encoding has a separate entity tag.
 func TestEncodings(t *testing.T) {
 	h := hitHouse(t)
 	css := "/static/" + between(h.get("/").body, "/static/site.", ".css")
@@ -100,7 +100,7 @@ func TestEncodings(t *testing.T) {
 				t.Errorf("%s for a reader without codings who has %s: %d %s", tt.path, coded, b.status,
 					b.header.Get("Content-Encoding"))
 			}
-			// made anew if the entry was
+			// encoded again if the entry was replaced
 			h.until("HEAD of "+tt.path+" for "+asks+" names the same encoding", func() bool {
 				b := h.do("HEAD", tt.path, "", "Accept-Encoding", asks)
 				return b.header.Get("Content-Length") == strconv.Itoa(len(a.body)) && b.header.Get("Etag") == coded &&

@@ -33,7 +33,7 @@ func (e *Edge) ServeConn(c net.Conn) { e.conns.ServeConn(c) }
 // Close gives back what New took, of a node that was not run.
 func (e *Edge) Close() { e.close() }
 
-// KeepBadge has a node hold a badge that nobody drew.
+// KeepBadge puts a badge that was not drawn into the cache of a node.
 func (e *Edge) KeepBadge(path string, body []byte) {
 	e.cache.Put(path, packEntry(&cache.Entry{Body: body, Status: 200, Fresh: time.Hour,
 		Value: newHead(`"0123456789abcdef01234567"`, append([]string{

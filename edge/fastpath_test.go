@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// browserHead is what a browser says of itself, as it stands in a head.
+// browserHead holds the header lines that a browser sends about itself.
 const browserHead = "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
 	"Chrome/141.0.0.0 Safari/537.36\r\n" +
 	"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\nAccept-Encoding: gzip, deflate, " +
@@ -111,8 +111,8 @@ func TestConnKeepsOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkIdleConnections tells what a kept-alive connection that waits costs:
-// of memory that Go manages, in bytes.
+// BenchmarkIdleConnections measures the cost of an idle kept-alive connection in bytes of
+// memory managed by Go.
 func BenchmarkIdleConnections(b *testing.B) {
 	h := hitHouse(b)
 	var limit syscall.Rlimit
@@ -158,8 +158,8 @@ func managed() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// TestCrowdOnAColdBadge asks for one badge that nobody has asked for yet, a
-// thousand times at once. The origin hears of it once at most.
+// TestCrowdOnAColdBadge requests a badge that is not cached a thousand times at once. The
+// origin receives at most one request.
 func TestCrowdOnAColdBadge(t *testing.T) {
 	h := hitHouse(t)
 	h.brand("cold", "Cold", 200)

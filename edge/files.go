@@ -15,10 +15,10 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
-// fileControl is how files for machines are kept by others.
+// fileControl is the Cache-Control of files for machines.
 const fileControl = "public, max-age=3600, stale-while-revalidate=86400"
 
-// sitemapFresh is how long a sitemap is kept: crawlers come daily at most.
+// sitemapFresh is the lifetime of a sitemap: crawlers fetch it daily at most.
 const sitemapFresh = time.Hour
 
 const (
@@ -48,8 +48,8 @@ func (e *Edge) sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byt
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
-// serveReady answers GET /readyz, which load balancers ask: 200 while the node
-// should get requests, 503 before its first ranking and while it is stopping.
+// serveReady handles GET /readyz for load balancers: 200 while the node should receive
+// requests, 503 before its first ranking and while it is stopping.
 func (e *Edge) serveReady(ctx *fasthttp.RequestCtx) {
 	if err := e.Ready(); err != nil {
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "not ready: %s", err))
@@ -63,12 +63,12 @@ func (e *Edge) serveReady(ctx *fasthttp.RequestCtx) {
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
-// serveRobots answers GET /robots.txt.
+// serveRobots handles GET /robots.txt.
 func (e *Edge) serveRobots(ctx *fasthttp.RequestCtx) {
 	e.sendFile(ctx, "text/plain; charset=utf-8", []byte(site.Robots(e.cfg.BaseURL)))
 }
 
-// serveOwnLLMs answers GET /llms.txt: the description of this site for models.
+// serveOwnLLMs handles GET /llms.txt: the description of this site for models.
 func (e *Edge) serveOwnLLMs(ctx *fasthttp.RequestCtx) {
 	ranked := 0
 	if s := e.rankings.Current(); s != nil {
@@ -77,14 +77,14 @@ func (e *Edge) serveOwnLLMs(ctx *fasthttp.RequestCtx) {
 	e.sendFile(ctx, "text/markdown; charset=utf-8", []byte(site.LLMsTxt(e.cfg.BaseURL, ranked)))
 }
 
-// serveIcon answers the addresses at which clients look for an icon unasked.
+// serveIcon handles the paths at which clients look for an icon by convention.
 func (e *Edge) serveIcon(ctx *fasthttp.RequestCtx) {
 	body, contentType, _ := e.site.Icon()
 	e.sendFile(ctx, contentType, body)
 }
 
-// serveSitemap answers GET /sitemap.xml and its parts: the fixed pages and every
-// public brand. Only aliases are left out; they lead elsewhere.
+// serveSitemap handles GET /sitemap.xml and its parts: the fixed pages and every public
+// brand. Aliases are excluded, because they redirect.
 func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 	s := e.rankings.Current()
 	if s == nil {

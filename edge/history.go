@@ -16,8 +16,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
-// The lifetimes of what a digest names. Facts go with their brand, so no cache on
-// the way may keep them for ever.
+// The lifetimes of responses that a digest identifies. Facts are deleted with their brand,
+// so shared caches must not keep them indefinitely.
 const (
 	foreverControl = "public, max-age=31536000, immutable"
 	factsControl   = "public, max-age=3600, immutable"
@@ -31,7 +31,7 @@ const (
 	factsSlash   = "/facts/"
 )
 
-// serveScoreOf answers what is below /api/v1/score/.
+// serveScoreOf handles the paths below /api/v1/score/.
 func (e *Edge) serveScoreOf(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path()[len(fieldmark.PathScore):])
 	slug, rest, deeper := strings.Cut(path, "/")
@@ -93,7 +93,7 @@ func parseTime(text string) (time.Time, bool) {
 	return at.UTC().Truncate(time.Second), err == nil
 }
 
-// serveScoreAt answers GET /api/v1/score/{slug}?agedUntil=: what the facts of then come
+// serveScoreAt handles GET /api/v1/score/{slug}?agedUntil=: what the facts of then come
 // to by today's module, judged as of then.
 func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at time.Time) {
 	now := time.Now()
@@ -127,8 +127,8 @@ func badParameter(name, code, detail string) error {
 		Fields: []fieldmark.FieldError{{Pointer: "?" + name, Code: code, Detail: detail}}}
 }
 
-// serveDerived answers a JSON document made from a brand's facts by the module in
-// force, and keeps it like a score.
+// serveDerived serves a JSON document that the active module derives from a brand's facts,
+// and caches it like a score.
 func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, suffix, control string,
 	derive func(ctx context.Context, m *wasm.Module) (doc any, asOf int64, err error)) {
 	if err := e.checkExists(slug); err != nil {
@@ -217,7 +217,7 @@ func (q *historyQuery) stepDuration() time.Duration {
 	return 24 * time.Hour
 }
 
-// serveHistory answers GET /api/v1/score/{slug}/history.
+// serveHistory handles GET /api/v1/score/{slug}/history.
 func (e *Edge) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 	q, err := parseHistoryQuery(ctx, time.Now())
 	if err != nil {
@@ -246,7 +246,7 @@ const (
 	chartWeeks = 52
 )
 
-// brandHistory is the history that a brand's page draws, by the module in force.
+// brandHistory returns the history drawn on a brand's page, as scored by the active module.
 func (e *Edge) brandHistory(ctx context.Context, slug fieldmark.Slug) (*fieldmark.ScoreHistory, error) {
 	registry, _ := e.modules.registryFor(slug)
 	m, release, err := registry.Acquire()
@@ -383,8 +383,7 @@ func changedSignals(before, after *fieldmark.Assessment) []fieldmark.SignalChang
 	return moved[:min(len(moved), maxSignals)]
 }
 
-// serveFacts answers GET /api/v1/score/{slug}/facts/{digest}: the bytes the digest
-// is of.
+// serveFacts handles GET /api/v1/score/{slug}/facts/{digest}: the bytes with that digest.
 func (e *Edge) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, suffix string) {
 	digest, err := fieldmark.ParseDigest(suffix[len(factsSlash):])
 	if err != nil {
@@ -400,7 +399,7 @@ func (e *Edge) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, suffix 
 		func(ctx context.Context) ([]byte, int64, error) { return e.cfg.Origin.FactsBody(ctx, slug, digest) })
 }
 
-// serveModule answers GET /api/v1/modules/{digest}: the module itself, so that anyone
+// serveModule handles GET /api/v1/modules/{digest}: the module itself, so that anyone
 // can reproduce a score.
 func (e *Edge) serveModule(ctx *fasthttp.RequestCtx) {
 	digest, err := fieldmark.ParseDigest(string(ctx.Path()[len(fieldmark.PathModules):]))

@@ -28,8 +28,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
-// witness is an origin that knows nothing of Fieldmark, notes what it is asked,
-// and an edge in front of it.
+// witness is an edge in front of an origin that is not Fieldmark's and records the requests
+// it receives.
 type witness struct {
 	*house
 	mu   sync.Mutex
@@ -290,7 +290,7 @@ func TestHostAndPath(t *testing.T) {
 		{"a path in Host", get("/a", "a/b"), 400, ""},
 		{"a line break in Host", get("/a", "a%0d%0a"), 400, ""},
 		{"an absolute address", get("http://a.example/b?c", "a.example"), 200, "a.example /b?c"},
-		// our own page, of a node that knows nothing
+		// the edge's error page, from a node that has no data
 		{"an absolute address without a path", get("http://a.example", "a.example"), 503, ""},
 		{"an absolute address of another host", get("http://evil.example/b", "a.example"), 400, ""},
 		{"an absolute address with a user", get("http://u@a.example/b", "a.example"), 400, ""},
@@ -357,8 +357,8 @@ func TestHostAndPath(t *testing.T) {
 	}
 }
 
-// TestClaims: what a client says of itself or of another question is not heard,
-// but from the operator's own proxies.
+// TestClaims: fields in which a client claims an identity or another URL are ignored,
+// except from the operator's own proxies.
 func TestClaims(t *testing.T) {
 	names := []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port",
 		"X-Forwarded-Prefix", "X-Forwarded-Scheme",
@@ -454,8 +454,8 @@ func TestNodeToken(t *testing.T) {
 	}
 }
 
-// TestStrictTransport: pages shown over https ask for https from then on; a site
-// behind the edge says for itself what it wants.
+// TestStrictTransport: the edge sends Strict-Transport-Security with its own pages over
+// https; a site behind the edge sets its own.
 func TestStrictTransport(t *testing.T) {
 	w := newWitness(t, func(c *edge.Config) {
 		c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix(
@@ -471,8 +471,8 @@ func TestStrictTransport(t *testing.T) {
 	}
 }
 
-// TestSchemeIsKeptApart: what an origin says to a client of http, to come by https
-// for one, is not what it says to those who did.
+// TestSchemeIsKeptApart: a response to a request over http, such as a redirect to https, is
+// not served to requests over https.
 func TestSchemeIsKeptApart(t *testing.T) {
 	w := newWitness(t, func(c *edge.Config) {
 		c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix(

@@ -15,12 +15,13 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
-// boardTags are on whatever is made of one ranking. Only an operator purges it.
+// boardTags are the tags of every entry built from one ranking. Only an operator purges
+// them.
 var boardTags = []string{string(fieldmark.TagBoard)}
 
-// taggedBoard marks an entry that is made of one ranking. Its key names the ranking,
-// which is in memory, so it is as new as the newest purge: a purge has it made
-// again, from the same ranking until all brands are ranked again.
+// taggedBoard tags an entry built from one ranking and marks it current. Its key names the
+// ranking, which is in memory: after a purge the entry is built again from the same
+// ranking, until all brands are ranked again.
 func (e *Edge) taggedBoard(entry *cache.Entry) *cache.Entry {
 	entry.Tags, entry.AsOf = boardTags, e.replica.purged.Load()
 	return entry
@@ -36,7 +37,7 @@ const (
 	ignoreUnknown unknownParameters = false
 )
 
-// boardParameters are what a leaderboard can be asked for.
+// boardParameters are the query parameters of a leaderboard.
 const boardParameters = "niche, language, basis, minConfidence, limit and cursor"
 
 // parseBoardQuery parses the query of a leaderboard and returns all problems at once.
@@ -109,8 +110,8 @@ var boardParsers = map[string]func(q *ranking.Query, value string) (code, detail
 	},
 }
 
-// parseConfidence reads a confidence as a number or by the name of its level.
-// Two decimals bound how many different lists can be asked for.
+// parseConfidence parses a confidence as a number or as the name of its level. Two decimals
+// bound how many different lists a client can request.
 func parseConfidence(s string) (fieldmark.Milli, bool) {
 	switch fieldmark.ConfidenceLevel(s) {
 	case fieldmark.ConfidenceHigh:
@@ -163,11 +164,11 @@ func (e *Edge) findRanking(q ranking.Query) (*ranking.Snapshot, int, error) {
 
 const boardCacheControl = "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400"
 
-// boardFresh bounds how long a page of one snapshot is kept; its key names the
-// snapshot, so it can never be wrong, only unneeded.
+// boardFresh bounds the lifetime of a page of one snapshot. Its key names the snapshot, so
+// the page is never wrong; it only becomes unused.
 const boardFresh = time.Hour
 
-// serveBoard answers GET /api/v1/leaderboard.
+// serveBoard handles GET /api/v1/leaderboard.
 func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
 	q, err := parseBoardQuery(ctx.QueryArgs(), rejectUnknown)
 	if err != nil {
@@ -198,7 +199,7 @@ const (
 	maxChoices = 60
 )
 
-// serveHome answers GET /: the leaderboard for people.
+// serveHome handles GET /: the leaderboard for people.
 func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
 	q, err := parseBoardQuery(ctx.QueryArgs(), ignoreUnknown)
 	if err != nil {
@@ -228,7 +229,7 @@ func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
 	})
 }
 
-// searchHome answers GET /?q=.
+// searchHome handles GET /?q=.
 func (e *Edge) searchHome(ctx *fasthttp.RequestCtx) route {
 	return e.get(ctx, routePage, e.serveHome)
 }

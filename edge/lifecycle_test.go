@@ -67,9 +67,9 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestTakedown takes a brand down, and makes another private, under the eyes of
-// three nodes that hold every form of both. It also tries what is left when the
-// origin goes away right after.
+// TestTakedown takes a brand down, and makes another private, while three nodes have every
+// format of both in their caches. It also checks the caches when the origin stops right
+// after.
 func TestTakedown(t *testing.T) {
 	h := newHouse(t)
 	for _, slug := range []fieldmark.Slug{"acme", "shy"} {

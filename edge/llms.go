@@ -22,22 +22,21 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
-// How answers that follow from their request alone are kept. They cannot
-// become wrong while the origin's version lasts, so time only bounds how long
-// unused ones stay.
+// The lifetimes of responses that depend on the request alone. They stay valid until the
+// origin's version changes, so the lifetime only bounds how long unused ones stay.
 const (
 	llmsFresh   = 24 * time.Hour
 	llmsOnError = 7 * 24 * time.Hour
-	// maxStoredAnswer bounds one kept answer, in bytes: twice the longest llms.txt and
-	// llms-full.txt together, as JSON may escape a character into six. Ordinary
-	// ones have two thousand.
+	// maxStoredAnswer bounds one cached response, in bytes: twice the longest llms.txt and
+	// llms-full.txt together, as JSON may escape a character into six. Typical responses
+	// have two thousand.
 	maxStoredAnswer = 320 << 10
-	// maxAnswer bounds what is read of one answer before it is given up: every
-	// byte of both files escaped.
+	// maxAnswer bounds how many bytes of one response are read before the request fails:
+	// every byte of both files escaped.
 	maxAnswer = 1 << 20
 )
 
-// originVersion is the origin's edition as last heard from it.
+// originVersion is the version that the origin reported most recently.
 type originVersion struct{ value atomic.Pointer[string] }
 
 // set stores the version that the origin reports; an empty one is ignored.
@@ -47,7 +46,7 @@ func (e *originVersion) set(said string) {
 	}
 }
 
-// get is the edition last heard of, empty before the first.
+// get returns the last reported version; it is empty before the first.
 func (e *originVersion) get() string {
 	if s := e.value.Load(); s != nil {
 		return *s
@@ -55,8 +54,8 @@ func (e *originVersion) get() string {
 	return ""
 }
 
-// serveLLMs answers POST /api/v1/llms-txt and its linter. A request that was
-// answered before is answered here, also while the origin is away.
+// serveLLMs handles POST /api/v1/llms-txt and its linter. A cached response is served even
+// while the origin is unavailable.
 func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 	if err := e.readBody(ctx, e.bodyLimit(ctx.Host(), ctx.Path())); err != nil {
 		e.fail(ctx, err)
@@ -89,16 +88,16 @@ func (e *Edge) askLLMs(ctx *fasthttp.RequestCtx, q llmsRequest) (*cache.Entry, c
 	return entry, from, err
 }
 
-// llmsRequest is all of a request that its answer depends on, and all that the
-// origin is told of it: what is not in the key cannot poison the answer.
+// llmsRequest is every part of a request that its response depends on, and the only parts
+// that reach the origin: what is not in the key cannot poison the response.
 type llmsRequest struct {
 	path, accept, contentType string
 	body                      []byte
 }
 
-// readLLMs copies the request in its canonical form; not ok is one whose
-// answer is not kept: another method, a query, a coding, or
-// an order to the linter in JSON, which may be to fetch an address.
+// readLLMs copies the request in its canonical form; ok is false if its response must not
+// be cached: for another method, a query, a content coding, or a JSON request to the
+// linter, which may contain a URL to fetch.
 func readLLMs(ctx *fasthttp.RequestCtx) (q llmsRequest, ok bool) {
 	h := &ctx.Request.Header
 	path, body := ctx.Path(), ctx.Request.Body()
@@ -118,8 +117,8 @@ func readLLMs(ctx *fasthttp.RequestCtx) (q llmsRequest, ok bool) {
 	return q, true
 }
 
-// acceptClass gives the ways to ask for one form the same name. What is not
-// common keeps its own words, and so its own answer.
+// acceptClass maps Accept values that select the same format to one name. An uncommon value
+// is returned unchanged and has a separate cache entry.
 func acceptClass(accept string) string {
 	switch a := strings.ToLower(strings.TrimSpace(accept)); a {
 	case "", "*/*", "application/*":
@@ -131,9 +130,8 @@ func acceptClass(accept string) string {
 	}
 }
 
-// canonical copies a body; of JSON it leaves out the space between tokens,
-// which no reader sees. Members stay as they came: a repeated one is a fault
-// that the origin must see.
+// canonical copies a body; of JSON it removes insignificant whitespace. Members are
+// unchanged: a repeated member is an error that the origin must see.
 func canonical(body []byte, asJSON bool) []byte {
 	var b bytes.Buffer
 	if asJSON && json.Compact(&b, body) == nil {
@@ -147,21 +145,21 @@ func (q llmsRequest) cacheKey(edition string) string {
 	h := sha256.New()
 	for _, part := range []string{edition, http.MethodPost, q.path, q.accept, q.contentType} {
 		h.Write([]byte(part))
-		h.Write([]byte{0}) // stands in none of them
+		h.Write([]byte{0}) // occurs in no part
 	}
 	h.Write(q.body)
 	return "llms " + string(h.Sum(nil))
 }
 
-// uncacheable is the error of a fill whose answer is sent and not stored: the origin
-// did not allow it, is of another version than the key, or the answer is too
-// large. Those who wait for the fill share it.
+// uncacheable is the error of a fill whose response is sent but not stored: the origin did
+// not allow it, its version differs from that in the key, or the response is too large. All
+// requests that wait for the fill share it.
 type uncacheable struct{ entry *cache.Entry }
 
 // Error implements error.
 func (*uncacheable) Error() string { return "the answer is not stored" }
 
-// Unwrap keeps the cache from remembering the answer.
+// Unwrap prevents the cache from storing the response.
 func (*uncacheable) Unwrap() error { return cache.ErrUncacheable }
 
 // fetchLLMs sends q to the origin. Only a 200 becomes an entry; a problem document
@@ -208,8 +206,8 @@ func (e *Edge) fetchLLMs(ctx context.Context, q llmsRequest, known, requestID, c
 	return entry, nil
 }
 
-// problemError reads the problem of an answer. It keeps no request id: who shares
-// the answer has one of their own.
+// problemError decodes the problem document of a response. It drops the request id, because
+// each request that shares the response has a different one.
 func problemError(resp *http.Response, body []byte) error {
 	var p fieldmark.Problem
 	if err := json.Unmarshal(body, &p); err != nil || p.Code == "" {
@@ -245,7 +243,7 @@ func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
 var llmsFormFields = []string{"name", "niche", "description", "uniqueValue", "url", "language", "email", "about",
 	"content"}
 
-// serveLLMsPage answers /llms-txt: GET shows the forms, POST what came of one.
+// serveLLMsPage handles /llms-txt: GET shows the forms, POST the result of one.
 func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
 	if !ctx.IsPost() {
 		return e.get(ctx, routePage, func(ctx *fasthttp.RequestCtx) {
@@ -295,7 +293,7 @@ func (e *Edge) sendDownload(ctx *fasthttp.RequestCtx, content string) {
 	sendOnce(ctx, http.StatusOK, []byte(content))
 }
 
-// fieldErrors puts a refusal at the fields it is about.
+// fieldErrors maps a validation error to the form fields it concerns.
 func fieldErrors(fe *fieldmark.Error, check bool) map[string]string {
 	all := map[string]string{}
 	for _, f := range fe.Fields {
@@ -387,7 +385,7 @@ func (e *Edge) llmsAnswer(ctx *fasthttp.RequestCtx, check bool, form map[string]
 	return answer, nil
 }
 
-// llmsRequestBody is a form as the API takes it.
+// llmsRequestBody converts a form to the request body of the API.
 func llmsRequestBody(form map[string]string) map[string]any {
 	order := map[string]any{}
 	for _, name := range []string{"name", "niche", "description", "uniqueValue", "url", "language"} {

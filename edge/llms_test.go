@@ -80,7 +80,7 @@ func TestLLMsRepeatsNeedNoOrigin(t *testing.T) {
 	if got := h.asked.Load(); got != before {
 		t.Errorf("the origin was asked %d times for repeats", got-before)
 	}
-	// Other requests are other answers, and nobody can give those now.
+	// Other requests have other responses, which are not available now.
 	for name, a := range map[string]answer{
 		"another text":   h.write(strings.Replace(aBrand, "Acme", "Bcme", 1)),
 		"twice the name": h.write(strings.Replace(aBrand, "{", `{"name":"Acme",`, 1)),
@@ -116,8 +116,8 @@ func TestLLMsKeepsOnlyAnswers(t *testing.T) {
 	}
 }
 
-// TestLLMsPoison: nothing that is not in the key reaches the origin, so that
-// nobody can colour what others get.
+// TestLLMsPoison: nothing outside the key reaches the origin, so that a client cannot
+// change the responses of others.
 func TestLLMsPoison(t *testing.T) {
 	h := newHouse(t)
 	a := h.write(aBrand, "If-None-Match", "*", "Cookie", "a=b", "X-Forwarded-Host", "evil.example", "Range",
@@ -150,8 +150,8 @@ func TestLLMsConcurrent(t *testing.T) {
 	}
 }
 
-// TestLLMsEdition: after the origin became another program its old words are
-// not said any more, without anybody asking it first.
+// TestLLMsEdition: after the origin is replaced by another version, the edge no longer
+// serves the old responses, even before a request to the origin.
 func TestLLMsEdition(t *testing.T) {
 	h := newHouse(t)
 	var programs []http.Handler

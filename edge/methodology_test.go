@@ -20,8 +20,8 @@ type cardSignal struct {
 	Parts   any    `json:"parts"`
 }
 
-// TestMethodologyAfterStart: who asks before the node has loaded its module does not
-// keep the document from who asks right after.
+// TestMethodologyAfterStart: a request before the node has loaded its module does not
+// prevent the next one from getting the document.
 func TestMethodologyAfterStart(t *testing.T) {
 	h := newHouse(t)
 	paths := []string{fieldmark.PathMethodology, "/methodology"}

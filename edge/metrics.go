@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
-// route names what kind of request was answered, for the counters.
+// route is the kind of a request, for the counters.
 type route int
 
 // The routes of a node.
@@ -140,7 +140,7 @@ func (m *meters) watch(e *Edge) {
 	m.set.NewGauge("fieldmark_edge_connections", func() float64 { return float64(e.conns.Open()) })
 }
 
-// count notes one answered request.
+// count records one served request.
 func (m *meters) count(r route, status int) {
 	if class := status / 100; class >= 1 && class <= 5 {
 		m.requests[r][class].Inc()
@@ -221,7 +221,7 @@ type moduleMeters struct {
 	order []fieldmark.Digest // oldest first
 }
 
-// moduleMeter is what is counted of one module.
+// moduleMeter holds the metrics of one module.
 type moduleMeter struct {
 	digest    fieldmark.Digest
 	fuel      *metrics.PrometheusHistogram

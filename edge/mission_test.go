@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// TestMissions speaks the whole mission contract through the edge: what keys,
-// conditions and refusals rest on comes through as it was sent, both ways.
+// TestMissions tests the whole mission contract through the edge: keys, conditions and
+// refusals pass unchanged in both directions.
 func TestMissions(t *testing.T) {
 	h := newHouse(t)
 	key, err := h.service.Access.Keys.Create(t.Context(), access.DefaultAccount,

@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// fallbackFresh is how long a page may be kept that was made of a score the
-	// present module could not make: until it is taken back or mended.
+	// fallbackFresh is the lifetime of a page made of a fallback score, which the active
+	// module could not compute. It ends soon, because the module may be rolled back or
+	// replaced at any time.
 	fallbackFresh = 5 * time.Second
 	// canaryBuckets is how finely brands are divided for a trial.
 	canaryBuckets = 10_000
@@ -29,8 +30,8 @@ const (
 // errNoModule is returned while no scoring module is loaded.
 var errNoModule = fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not loaded a scoring module yet")
 
-// modules are the scoring modules of a node: one for all brands, and for a share
-// of them perhaps another that is on trial.
+// modules are the scoring modules of a node: the active one for all brands and, during a
+// canary, another for a share of them.
 type modules struct {
 	engine  *wasm.Engine
 	active  *wasm.Registry
@@ -39,8 +40,8 @@ type modules struct {
 	builtin []fieldmark.Digest     // welcome without a signature: they came with the program
 	log     *slog.Logger
 
-	generation atomic.Int64           // how many were put in force
-	problem    atomic.Pointer[string] // why the wanted one is not in force
+	generation atomic.Int64           // number of activations
+	problem    atomic.Pointer[string] // why the wanted module is not active
 	// the brand that the active one failed for most recently, and why
 	unscored      atomic.Pointer[string]
 	lastRollback  atomic.Pointer[fieldmark.ModuleRollback] // the last that was taken back
@@ -85,7 +86,7 @@ func (s *modules) onRollback(r wasm.Rollback) {
 	notify(s.report)
 }
 
-// notify leaves a word for one who listens now or later.
+// notify wakes the current or the next receiver of c without blocking.
 func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -93,7 +94,7 @@ func notify(c chan struct{}) {
 	}
 }
 
-// recordRefusal notes why the wanted module does not score.
+// recordRefusal records why the wanted module is not active.
 func (s *modules) recordRefusal(err error) {
 	text := err.Error()
 	if old := s.problem.Swap(&text); old == nil || *old != text {
@@ -110,7 +111,7 @@ func (s *modules) checkSignature(m fieldmark.SignedModule) error {
 	return fieldmark.CheckSigned(m.Digest, m.Signature, s.keys)
 }
 
-// registryFor returns the registry whose module scores a brand, and whether on trial.
+// registryFor returns the registry whose module scores a brand, and whether it is a canary.
 func (s *modules) registryFor(slug fieldmark.Slug) (*wasm.Registry, bool) {
 	if t := s.canary.Load(); t != nil && t.covers(slug) {
 		if ref, err := t.registry.Ref(); err == nil && ref.Digest == t.plan.Digest {
@@ -147,7 +148,7 @@ func (e *Edge) requireModule() error {
 	return nil
 }
 
-// close frees every module. No brand may be scored after it.
+// close frees every module. No brand may be scored after it returns.
 func (s *modules) close(ctx context.Context) error {
 	var errs []error
 	if t := s.canary.Swap(nil); t != nil {
@@ -156,7 +157,7 @@ func (s *modules) close(ctx context.Context) error {
 	return errors.Join(append(errs, s.active.Close(), s.engine.Close(ctx))...)
 }
 
-// assess scores one brand by the module that is in force for it.
+// assess scores one brand by the module that is active for it.
 func (e *Edge) assess(ctx context.Context, state fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
 	registry, onTrial := e.modules.registryFor(state.Brand.Slug)
 	m, release, err := registry.Acquire()
@@ -202,9 +203,9 @@ func isFault(err error) bool {
 	return ok
 }
 
-// fallbackScore answers for a brand that the module in force cannot score and of which
-// nothing is cached: by the module before, or else without a score. A bad module must
-// not take brands off the site.
+// fallbackScore returns a score for a brand that the active module cannot score and that is
+// not cached: by the previous module, or else without a value. A bad module must not remove
+// brands from the site.
 func (e *Edge) fallbackScore(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, error) {
 	state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
 	if err := asNotFound(slug, &state, err); err != nil {
@@ -232,7 +233,7 @@ func (e *Edge) fallbackScore(ctx context.Context, slug fieldmark.Slug) (*cache.E
 	return entry, nil
 }
 
-// clearRollback lets the module that an activation names be put in force again.
+// clearRollback allows the module named by an activation to become active again.
 func (s *modules) clearRollback(data json.RawMessage) {
 	var ref fieldmark.ModuleRef
 	if json.Unmarshal(data, &ref) != nil {
@@ -248,8 +249,8 @@ const (
 	// refusedRetry is when a module that was refused is tried again: the machine
 	// may have been too busy to compile it in time.
 	refusedRetry = time.Minute
-	// reportEvery is how often the origin hears of a node that has no news; it
-	// removes a node after some minutes without a report.
+	// reportEvery is how often a node without changes reports to the origin, which removes
+	// a node after some minutes without a report.
 	reportEvery = 30 * time.Second
 )
 
@@ -285,7 +286,7 @@ func (r *ranker) loadModules(ctx context.Context) error {
 	return nil
 }
 
-// refusedModule is the error of a module that came and may not score here.
+// refusedModule is the error of a module that was received but may not score on this node.
 type refusedModule struct{ err error }
 
 func (r *refusedModule) Error() string { return r.err.Error() }
@@ -366,8 +367,8 @@ func (r *ranker) clearRollbacks(activations []fieldmark.Event) {
 	}
 }
 
-// scoreRow scores a brand for the ranking. A module that cannot keeps the line it
-// gave the brand before; without one the brand is known but not ranked.
+// scoreRow scores a brand for the ranking. If the module fails, the brand keeps its
+// previous row; without one the brand is known but not ranked.
 func (e *Edge) scoreRow(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*ranking.Row,
 	*fieldmark.Score, error) {
 	score, err := e.assessBy(ctx, m, state, now)

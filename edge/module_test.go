@@ -21,7 +21,7 @@ import (
 
 func digestOf(module []byte) fieldmark.Digest { return fieldmark.DigestOf(sha256.Sum256(module)) }
 
-// sign keeps somebody's word for a module, as a check would have.
+// sign stores a signature of a module, as a check would.
 func (h *house) sign(m fieldmark.SignedModule, body []byte) {
 	h.t.Helper()
 	must(h.t, h.store.Write(h.t.Context(), func(ctx context.Context, tx *store.Tx) error {
@@ -29,7 +29,7 @@ func (h *house) sign(m fieldmark.SignedModule, body []byte) {
 	}))
 }
 
-// activate puts a module in force and returns its name.
+// activate activates a module and returns its reference.
 func (h *house) activate(module []byte) fieldmark.ModuleRef {
 	h.t.Helper()
 	ref, err := wasm.Ref(module)
@@ -44,9 +44,9 @@ func (h *house) board() (board fieldmark.Board) {
 	return board
 }
 
-// TestModuleGoesWrong puts a module in force that one site makes trap. Whoever
-// asks gets an answer all the while, the module before is back by itself, what
-// the bad one made of other sites is gone, and the origin has heard of it.
+// TestModuleGoesWrong activates a module that traps for one site. Every request still gets
+// a response, the previous module becomes active automatically, the scores that the bad
+// module made of other sites are dropped, and the origin receives a report.
 func TestModuleGoesWrong(t *testing.T) {
 	h := newHouse(t)
 	h.brand("plain", "Plain", 500)
@@ -115,7 +115,7 @@ func TestModuleGoesWrong(t *testing.T) {
 		}
 	}
 
-	// An operator who wants it after all is believed, until it goes wrong again.
+	// An operator can activate it again, until it fails again.
 	generation := report.Generation
 	must(t, h.service.Modules.ActivateBytes(t.Context(), good, nil))
 	must(t, h.service.Modules.ActivateBytes(t.Context(), bad, nil))
@@ -124,8 +124,8 @@ func TestModuleGoesWrong(t *testing.T) {
 	h.until("the good one is back", func() bool { return h.score("plain").Module == good })
 }
 
-// TestModuleFailsForOneBrand activates a module that traps for one of three brands,
-// too few to take it back: the report names the brand until it is scored again.
+// TestModuleFailsForOneBrand activates a module that traps for one of three brands, too few
+// for a rollback: the report names the brand until it is scored again.
 func TestModuleFailsForOneBrand(t *testing.T) {
 	h := newHouse(t)
 	h.brand("plain", "Plain", 500)
@@ -143,8 +143,8 @@ func TestModuleFailsForOneBrand(t *testing.T) {
 	h.until("nothing is wrong", func() bool { return h.edge.Report().Error == "" && h.board().Total == 2 })
 }
 
-// TestModuleRefused has the origin name a module that no edge can load: what was
-// in force stays, and the report says why.
+// TestModuleRefused has the origin name a module that no edge can load: the active module
+// stays, and the report gives the reason.
 func TestModuleRefused(t *testing.T) {
 	h := newHouse(t)
 	h.brand("plain", "Plain", 500)
@@ -170,8 +170,7 @@ func TestModuleRefused(t *testing.T) {
 	h.until("the built-in scores", func() bool { return h.score("plain").Module == builtin && h.board().Total == 2 })
 }
 
-// TestCanary scores a share of the brands by a module on trial, and ranks none
-// by it.
+// TestCanary scores a share of the brands by a canary module, and ranks none by it.
 func TestCanary(t *testing.T) {
 	h := newHouse(t)
 	const brands = 40

@@ -17,8 +17,8 @@ import (
 	"github.com/fieldmark/fieldmark/edge/proxy"
 )
 
-// originTransport is the way of requests to the origin. It bounds how many are under way
-// and how many a client network causes, and hears what the origin says of keys.
+// originTransport limits the requests in flight to the origin, in total and per client
+// network, and records key quotas from response headers.
 type originTransport struct {
 	next   http.RoundTripper
 	limits *rateLimiter
@@ -62,7 +62,8 @@ func (o *originTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// clientOfRequest returns the client that the edge sends r for; invalid: for none.
+// clientOfRequest returns the client that the edge sends r for; it is invalid if no client
+// caused r.
 func clientOfRequest(r *http.Request) netip.Addr {
 	client, err := netip.ParseAddr(cmp.Or(r.Header.Get(fieldmark.HeaderClient), r.Header.Get("X-Forwarded-For")))
 	if err != nil {
@@ -87,9 +88,9 @@ func (l *rateLimiter) checkQuota(ctx context.Context, path string, network netip
 	return &limitError{errRateLimited([]byte(path), b, v), b, v}
 }
 
-// fetchLimited is cache.Fetch for answers of which a client can name any number, each of
-// them made of one of the origin's: of a time, a period or a digest. What is not in
-// the cache counts for the client's network like what is passed on.
+// fetchLimited is cache.Fetch for responses of which a client can name any number, such as
+// those for a time, a period or a digest; each costs one request to the origin. A miss
+// counts against the client network's limits, like a request that is passed on.
 func (e *Edge) fetchLimited(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source, error) {
 	if entry, state := e.cache.Get(key); state == cache.Fresh {
 		return entry, cache.SourceHit, nil
@@ -109,8 +110,9 @@ func (e *Edge) fetchLimited(ctx *fasthttp.RequestCtx, key string, fill cache.Fil
 	return e.cache.Fetch(rc, key, fill)
 }
 
-// refuseRequest ends a request that is not sent, as a RoundTripper must. It says nothing of
-// the origin, and nothing to others that wait for the same answer.
+// refuseRequest closes the body of a request that is not sent, as a RoundTripper must, and
+// wraps err in ErrRefused. The error does not count against the origin's health and does
+// not apply to other requests that wait for the same response.
 func refuseRequest(r *http.Request, err error) error {
 	if r.Body != nil {
 		r.Body.Close()
@@ -118,7 +120,7 @@ func refuseRequest(r *http.Request, err error) error {
 	return fmt.Errorf("%w: %w", proxy.ErrRefused, err)
 }
 
-// trackedBody counts an answer as under way until it is read.
+// trackedBody counts a response as in flight until it is read.
 type trackedBody struct {
 	io.ReadCloser
 	release func()
@@ -130,7 +132,7 @@ func (b *trackedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// trackedConn counts a tunnel as under way until it ends.
+// trackedConn counts a tunnel as in flight until it ends.
 type trackedConn struct {
 	io.ReadWriteCloser
 	release func()

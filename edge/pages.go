@@ -34,7 +34,7 @@ var pageFields = []string{
 	"Cache-Control", "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400",
 }
 
-// serveBrand answers GET /brands/{slug}: the score explained.
+// serveBrand handles GET /brands/{slug}: the score explained.
 func (e *Edge) serveBrand(ctx *fasthttp.RequestCtx) {
 	slug := strings.TrimPrefix(string(ctx.Path()), fieldmark.PathBrandPage)
 	if !fieldmark.ValidSlug(slug) {
@@ -44,8 +44,8 @@ func (e *Edge) serveBrand(ctx *fasthttp.RequestCtx) {
 	e.servePage(ctx, e.pageKey(fieldmark.Slug(slug)), slug, e.pageFill(fieldmark.Slug(slug)))
 }
 
-// pageKey names the ranking too, because a page shows a brand's place in it. A
-// page then goes stale with its score alone.
+// pageKey includes the ranking, because a page shows a brand's rank. A page then goes stale
+// with its score alone.
 func (e *Edge) pageKey(slug fieldmark.Slug) string {
 	return "page/brand/" + e.rankings.ID() + "/" + string(slug)
 }
@@ -85,7 +85,7 @@ func newPageEntry(body []byte) *cache.Entry {
 	return entry
 }
 
-// servePage answers with a cached page, making it on a miss.
+// servePage serves a cached page and builds it on a miss.
 func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache.Fill) {
 	e.serveCached(ctx, e.fetch, key, fill, func(ctx *fasthttp.RequestCtx, err error) {
 		if !redirect(ctx, err, fieldmark.PathBrandPage, "") {
@@ -94,7 +94,7 @@ func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache
 	})
 }
 
-// failPage answers with an error page.
+// failPage sends an error page.
 func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 	fe := publicError(err)
 	id := requestID(ctx)
@@ -145,7 +145,8 @@ var (
 	apiPath     = []byte("/api/")
 )
 
-// serveStatic answers the pages' own assets, whose addresses name their content.
+// serveStatic serves the static files of the pages; their paths contain a hash of the
+// content.
 func (e *Edge) serveStatic(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
 	body, contentType, etag, ok := e.site.Asset(path)
@@ -169,15 +170,15 @@ func pageEntry(body []byte, err error) (*cache.Entry, error) {
 	return newPageEntry(body), nil
 }
 
-// serveAbout answers GET /about.
+// serveAbout handles GET /about.
 func (e *Edge) serveAbout(ctx *fasthttp.RequestCtx) {
 	e.servePage(ctx, "page/about", "", func(context.Context) (*cache.Entry, error) {
 		return pageEntry(e.site.AppendAbout(nil, e.cfg.BaseURL))
 	})
 }
 
-// sendPage answers a page made for one request: what it shows depends on what
-// the client entered, so it is not kept.
+// sendPage sends a page made for one request. It depends on what the client entered, so it
+// is not cached.
 func (e *Edge) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err error) {
 	if err != nil {
 		e.failPage(ctx, err, "")
@@ -192,7 +193,7 @@ func (e *Edge) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err e
 	sendOnce(ctx, status, body)
 }
 
-// serveBadges answers GET /badges: the builder, with a badge once one is named.
+// serveBadges handles GET /badges: the builder, with a badge once one is named.
 func (e *Edge) serveBadges(ctx *fasthttp.RequestCtx) {
 	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
 	p := site.BadgesPage{
@@ -258,12 +259,12 @@ var snippetNames = map[string]string{
 	"asciidoc": "AsciiDoc", "bbcode": "BBCode", "react": "React",
 }
 
-// incompleteFresh is how long a page lasts that lacks what the origin could not
-// be asked for just then.
+// incompleteFresh is the lifetime of a page that lacks a part because the origin was
+// unavailable.
 const incompleteFresh = 30 * time.Second
 
-// serveDevelopers answers GET /developers. The reference is made of the origin's
-// own document; without it the page is there all the same.
+// serveDevelopers handles GET /developers. The reference is built from the origin's API
+// description; if that is unavailable the page omits it.
 func (e *Edge) serveDevelopers(ctx *fasthttp.RequestCtx) {
 	e.servePage(ctx, "page/developers/"+strconv.Quote(e.originVersion.get()), "",
 		func(fc context.Context) (*cache.Entry, error) {
@@ -308,8 +309,8 @@ func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
 	return body, nil
 }
 
-// serveStatus answers GET /status: what this node knows and by what it ranks. It
-// is never kept, and shows nothing that operators keep private.
+// serveStatus handles GET /status: the state of this node and the module that it ranks by.
+// It is never cached and contains no private data of operators.
 func (e *Edge) serveStatus(ctx *fasthttp.RequestCtx) {
 	p := site.StatusPage{
 		BaseURL: e.cfg.BaseURL, Node: e.id, InStep: e.replica.connected.Load(), Event: e.replica.applied.Load(),
@@ -351,8 +352,8 @@ func (e *Edge) method() (*fieldmark.Method, error) {
 	return doc, nil
 }
 
-// serveMethodology answers GET /api/v1/methodology: every number, and what it
-// rests on.
+// serveMethodology handles GET /api/v1/methodology: the numbers of the scoring method and
+// their sources.
 func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
 	if err := noParameters(ctx); err != nil {
 		e.fail(ctx, err)
@@ -378,7 +379,7 @@ func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
 	}, e.fail)
 }
 
-// serveMethodologyPage answers GET /methodology: the same for people.
+// serveMethodologyPage handles GET /methodology: the same as a page.
 func (e *Edge) serveMethodologyPage(ctx *fasthttp.RequestCtx) {
 	if err := e.requireModule(); err != nil {
 		e.failPage(ctx, err, "")

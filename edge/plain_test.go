@@ -17,8 +17,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
-// TestPlainOrigin puts a node before an origin that knows nothing of Fieldmark: it
-// is a caching reverse proxy, and its own routes say that they cannot be answered.
+// TestPlainOrigin puts a node in front of an origin that is not Fieldmark's: it is a
+// caching reverse proxy, and its own routes report that they are unavailable.
 func TestPlainOrigin(t *testing.T) {
 	var asked atomic.Int64
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

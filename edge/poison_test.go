@@ -126,8 +126,8 @@ func TestSchemeInKey(t *testing.T) {
 	}
 }
 
-// TestIdentityFields: who somebody is, only a trusted proxy may say, and what it
-// says keeps the request away from the cache.
+// TestIdentityFields: only a trusted proxy may set the identity of a user, and a request
+// with an identity bypasses the cache.
 func TestIdentityFields(t *testing.T) {
 	for _, trusted := range []bool{false, true} {
 		w := newWitness(t, func(c *edge.Config) {

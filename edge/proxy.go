@@ -17,7 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
-// newProxy makes what everything that is not the edge's own goes through.
+// newProxy returns the proxy for all requests outside the edge's own routes.
 func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	e.origin = cfg.Transport
 	if e.origin == nil {
@@ -52,7 +52,7 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	})
 }
 
-// byHost sends to the site what is asked of its hosts, and all else to the origin.
+// byHost sends requests for the site's hosts to the site, and all others to the origin.
 type byHost struct {
 	edge         *Edge
 	origin, site http.RoundTripper
@@ -66,8 +66,8 @@ func (b *byHost) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.origin.RoundTrip(r)
 }
 
-// isSite reports whether everything at a host belongs to a site behind the edge.
-// Requests that the edge makes for itself name no host, or that of the origin.
+// isSite reports whether all requests to a host go to a site behind the edge. Requests that
+// the edge makes itself have no host, or that of the origin.
 func (e *Edge) isSite(host string) bool {
 	switch {
 	case e.cfg.NodeToken == "":
@@ -78,7 +78,7 @@ func (e *Edge) isSite(host string) bool {
 	return !strings.EqualFold((&url.URL{Host: host}).Hostname(), e.host)
 }
 
-// pass hands the request to the origin, or answers with what it has said before.
+// pass sends the request to the origin, or serves a cached response.
 func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 	if ctx.Request.IsBodyStream() {
 		release, ok := e.uploads.acquire(e.countedNetwork(e.clientAddr(ctx)))
@@ -92,7 +92,7 @@ func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 	e.proxy.Serve(ctx)
 }
 
-// failPass answers a request that could not be passed on.
+// failPass sends the error of a request that could not be passed on.
 func (e *Edge) failPass(ctx *fasthttp.RequestCtx, err error) {
 	if _, large := errors.AsType[*proxy.TooLargeError](err); large || errors.Is(err, proxy.ErrBody) {
 		e.fail(ctx, bodyError(err))

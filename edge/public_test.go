@@ -151,7 +151,7 @@ func TestUnrankedBrandsChange(t *testing.T) {
 	}
 }
 
-// TestSitemapParts: every page stands in one part, and no part is too large.
+// TestSitemapParts: every page is listed in one part, and no part is too large.
 func TestSitemapParts(t *testing.T) {
 	h := newHouse(t)
 	for i := range 9 {

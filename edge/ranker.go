@@ -27,8 +27,8 @@ const (
 	// followerLease is how long a score that another node is making is waited for:
 	// several usual fills. A reader waits longer, but no other brand waits for a reader.
 	followerLease = 250 * time.Millisecond
-	// agedEvery is how often brands are looked for whose facts have grown too old
-	// for what is said of them: no event reports that.
+	// agedEvery is the interval of the search for brands whose facts became too old for
+	// their published score: no event reports that.
 	agedEvery = time.Hour
 	// dailySpread is the time after midnight UTC over which nodes rank all brands
 	// again, as trends look back from the start of the day: a fleet that did it at
@@ -43,13 +43,13 @@ type ranker struct {
 	done requests // what was dealt with
 
 	ranking     *ranking.Snapshot // nil: none
-	module      *wasm.Module      // that the ranking was made by; nil: none
+	module      *wasm.Module      // that computed the ranking; nil: none
 	release     func()            // gives up the module
 	publishTime time.Duration     // what the last publication took
-	loadedAt    time.Time         // when the wanted module was last asked for
+	loadedAt    time.Time         // when the wanted module was last requested
 	purgeScores bool              // scores of the module before may have been stored
 
-	pass              *rankPass                // nil: none is under way
+	pass              *rankPass                // nil: no pass is running
 	changedDuringPass map[fieldmark.Slug]int64 // brands that were ranked since the pass began
 
 	aged         []fieldmark.Slug // brands to be scored again for their age
@@ -57,7 +57,7 @@ type ranker struct {
 	nextFullPass time.Time        // when all brands are ranked again without a cause
 }
 
-// runRanker keeps the ranking in step with what the log says until ctx ends.
+// runRanker keeps the ranking current with the event log until ctx ends.
 func (e *Edge) runRanker(ctx context.Context) error {
 	r := &ranker{edge: e}
 	defer r.reset()
@@ -172,7 +172,7 @@ func (r *ranker) setRanking(rank func() *ranking.Snapshot) {
 	r.publishTime = time.Since(began)
 }
 
-// reset gives up the ranking, the module it was made by, and a pass.
+// reset drops the ranking, its module and the running pass.
 func (r *ranker) reset() {
 	r.cancelPass()
 	if r.ranking != nil {
@@ -227,8 +227,8 @@ func (r *ranker) rerankAged(ctx context.Context) error {
 	return nil
 }
 
-// findAged looks for ranked brands of whose confidence or readiness something else
-// is to be said since the last look, as their facts have grown older.
+// findAged finds ranked brands whose confidence or readiness changed since the last search
+// because their facts aged.
 func (r *ranker) findAged(now time.Time) {
 	for row := range r.ranking.Ranked() {
 		at := fieldmark.AtMicros(row.AsOf()).Std()
@@ -282,7 +282,7 @@ func (e *Edge) rescore(ctx context.Context, m *wasm.Module, slug fieldmark.Slug,
 		if v := entry.Value.(*scoreValue); entry.AsOf >= event && !v.stale && v.score.Module == m.Ref() {
 			return ranking.NewRow(&v.score), nil
 		}
-	case !fieldmark.IsCode(err, fieldmark.CodeNotFound): // which may be an answer of before the event
+	case !fieldmark.IsCode(err, fieldmark.CodeNotFound): // perhaps from before the event
 		return nil, err
 	}
 	state, _, err := e.cfg.Origin.BrandState(ctx, slug)
@@ -321,8 +321,8 @@ const (
 	// passPage is how many brands are read in one request: 6 MB with evidence and 2
 	// without, which the origin reads in well under a second.
 	passPage = 500
-	// maxWarmScores is how many score documents a node makes ready while it ranks.
-	// Beyond it a node that starts would spend minutes on what few ask for.
+	// maxWarmScores is how many score documents a node prepares while it ranks. Without the
+	// limit a starting node would spend minutes on documents that are rarely requested.
 	maxWarmScores = 10_000
 )
 
@@ -344,7 +344,7 @@ type rankPass struct {
 	err    error
 }
 
-// rankAll begins a pass where one is wanted and publishes what it has ranked.
+// rankAll starts a pass if one is requested and publishes what it has ranked.
 func (r *ranker) rankAll(ctx context.Context, w requests) error {
 	if r.pass != nil && r.isSuperseded(r.pass.module) {
 		r.cancelPass()

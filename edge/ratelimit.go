@@ -22,7 +22,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 )
 
-// What may be asked of the APIs in a minute, and how much of it at once.
+// The default rates of the APIs: requests per quotaWindow and the largest burst.
 const (
 	readQuota      = 600 // with a key
 	writeQuota     = 300 // with a key
@@ -37,12 +37,12 @@ const (
 	// maxRetryAfter is what tools that retry will still wait for: several give up
 	// after five tries of five seconds.
 	maxRetryAfter = 5 * time.Second
-	// maxKnownKeys bounds the keys a node remembers as good; beyond that some are
-	// forgotten, and asked for again.
+	// maxKnownKeys bounds the verified keys that a node caches; beyond it keys are evicted
+	// and verified again by the origin.
 	maxKnownKeys = 100_000
 )
 
-// RateLimit says where requests are counted.
+// RateLimit is where requests are counted.
 type RateLimit string
 
 // The places.
@@ -52,10 +52,11 @@ const (
 	RateLimitShared RateLimit = "shared" // in Redis, for all nodes together
 )
 
-// rateLimiter hold clients to what they may ask. Which keys are good only the origin
-// knows: its answers tell, and until then a key is nobody's.
+// rateLimiter limits the request rates of clients. Only the origin can verify API keys: the
+// limiter learns valid keys from its responses, and until then counts a request by its
+// client network.
 type rateLimiter struct {
-	limiter *cache.Limiter // nil: there are none
+	limiter *cache.Limiter // nil: no limits
 	network cache.Rate     // of what reaches the origin; zero: no limit
 
 	mu sync.Mutex
@@ -63,10 +64,10 @@ type rateLimiter struct {
 	known map[keyHash]quota
 }
 
-// keyHash stands for a key's token, which is kept nowhere.
+// keyHash is the hash of a key's token; the token itself is not stored.
 type keyHash [sha256.Size]byte
 
-// quota is what a key may ask in a minute.
+// quota is the number of requests that a key may make in a minute.
 type quota struct {
 	id            string
 	reads, writes int
@@ -86,7 +87,7 @@ func newRateLimiter(where RateLimit, perNetwork int, redis *cache.Redis) *rateLi
 	return l
 }
 
-// rateLimitTimeout bounds the question to Redis, which has a shorter limit of its own.
+// rateLimitTimeout bounds a request to Redis, which has a shorter limit itself.
 const rateLimitTimeout = time.Second
 
 // bucket is what one request is counted in.
@@ -131,7 +132,7 @@ func perMinute(n int) cache.Rate {
 	return cache.Rate{Quota: n, Window: quotaWindow, Burst: min(n, quotaBurst)}
 }
 
-// anonBucket is the bucket of who shows no key.
+// anonBucket returns the bucket of a client without a key.
 func anonBucket(client netip.Addr) bucket {
 	return bucket{name: "anonymous", key: "anonymous:" + clientNetwork(client).String(),
 		rate: perMinute(anonymousQuota)}
@@ -146,14 +147,14 @@ func unverifiedBucket(hash keyHash) bucket {
 		rate: perMinute(anonymousQuota)}
 }
 
-// take takes n from a bucket.
+// take takes n tokens from a bucket.
 func (l *rateLimiter) take(b bucket, n int) cache.RateResult {
 	ctx, cancel := context.WithTimeout(context.Background(), rateLimitTimeout)
 	defer cancel()
 	return l.limiter.TakeN(ctx, b.key, b.rate, n)
 }
 
-// peek says whether one could be taken.
+// peek reports whether a request would be allowed, without counting it.
 func (l *rateLimiter) peek(b bucket) cache.RateResult {
 	ctx, cancel := context.WithTimeout(context.Background(), rateLimitTimeout)
 	defer cancel()
@@ -168,7 +169,8 @@ func (q quota) of(writes bool) bucket {
 	return bucket{name: "reads", key: "reads:" + q.id, rate: perMinute(q.reads)}
 }
 
-// rateLimited answers a request to an API by next if its client may ask it.
+// rateLimited calls next if the client is within its rate, and otherwise refuses the
+// request.
 func (e *Edge) rateLimited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx) route) route {
 	if e.limits.limiter == nil {
 		return next(ctx)
@@ -208,7 +210,7 @@ func (e *Edge) rateLimited(ctx *fasthttp.RequestCtx, next func(*fasthttp.Request
 	return r
 }
 
-// enforce answers a request by next, or refuses it, as v says.
+// enforce calls next or refuses the request, according to v.
 func (e *Edge) enforce(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult,
 	next func(*fasthttp.RequestCtx) route) route {
 	r := routeRefused
@@ -240,8 +242,8 @@ func (e *Edge) requestWeight(ctx *fasthttp.RequestCtx) (int, error) {
 	return min(max(len(batch.Missions), 1), fieldmark.MaxBatch), nil
 }
 
-// errRateLimited is the answer to a request beyond its rate. Those that monitoring
-// systems send are told that we are busy: 429 makes them drop an alert.
+// errRateLimited returns the error for a request beyond its rate. Monitoring systems get an
+// overload error instead, because 429 makes them drop an alert.
 func errRateLimited(path []byte, b bucket, v cache.RateResult) *fieldmark.Error {
 	fe := &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: jitteredRetry(v.RetryAfter),
 		Detail: fmt.Sprintf("more was asked than the policy %q allows: %d requests a minute; Retry-After says when "+
@@ -264,12 +266,13 @@ func jitteredRetry(least time.Duration) time.Duration {
 // seconds rounds up.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
-// jittered is a time of one to three times least.
+// jittered returns a duration of one to three times least.
 func jittered(least time.Duration) time.Duration {
 	return least + time.Duration(rand.IntN(3))*least
 }
 
-// parseKey takes an API key out of Authorization. Text that cannot be one is none.
+// parseKey parses an API key from an Authorization field and returns its hash; ok is false
+// if the text cannot be a key.
 func parseKey(field []byte) (hash keyHash, ok bool) {
 	scheme, token, _ := strings.Cut(string(field), " ")
 	token = strings.TrimSpace(token)
@@ -289,7 +292,8 @@ func (l *rateLimiter) find(hash keyHash) (quota, bool) {
 	return q, ok
 }
 
-// observeKey takes what an answer of the origin says of the key that was shown.
+// observeKey records what a response of the origin reports about the API key of its
+// request.
 func (l *rateLimiter) observeKey(authorization string, resp *http.Response) {
 	said := resp.Header.Get(fieldmark.HeaderQuota)
 	resp.Header.Del(fieldmark.HeaderQuota)
@@ -314,7 +318,7 @@ func (l *rateLimiter) observeKey(authorization string, resp *http.Response) {
 	}
 }
 
-// parseQuota reads what an origin says of a key.
+// parseQuota parses the quota of a key from a header field of the origin.
 func parseQuota(s string) (quota, bool) {
 	id, rest, _ := strings.Cut(s, ";")
 	q := quota{id: id, reads: readQuota, writes: writeQuota}
@@ -342,8 +346,8 @@ func parseQuota(s string) (quota, bool) {
 // address still has more than browsers use.
 const (
 	networkFraction = 4
-	// maxTunnels bounds the WebSocket connections that are passed through. Each
-	// takes two goroutines with a buffer of 32 KiB, so all of them 64 MiB.
+	// maxTunnels bounds the WebSocket connections that are passed through. Each uses two
+	// goroutines with a buffer of 32 KiB, so all of them use 64 MiB.
 	maxTunnels = 1024
 	// maxFetches bounds the requests for answers that only one client may want, like
 	// the score of some day: half of a node's own connections to an origin, so that
@@ -367,7 +371,7 @@ func newSlots(total, pool int) *slots {
 	return &slots{total: total, perNetwork: max(1, min(total, pool)/networkFraction), byNetwork: map[netip.Addr]int{}}
 }
 
-// acquire takes one for a network, if there is one. Of an invalid network only the
+// acquire reserves a slot for a network, if one is free. For an invalid network only the
 // total is counted. The caller calls release once.
 func (s *slots) acquire(network netip.Addr) (release func(), ok bool) {
 	s.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// key makes a key with a rate of its own; zero is what every key has.
+// key makes a key with its own rates; zero means the default rate.
 func (h *house) key(reads, writes int) (bearer string) {
 	h.t.Helper()
 	k, err := h.service.Access.Keys.Create(h.t.Context(), access.DefaultAccount, fieldmark.KeyRequest{

@@ -14,8 +14,8 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 )
 
-// TestQuotaOfOneNetwork: what one network is refused because of its own quota,
-// others who send the same request at the same moment get.
+// TestQuotaOfOneNetwork: a request refused because of one network's quota succeeds for
+// others who send the same request at the same moment.
 func TestQuotaOfOneNetwork(t *testing.T) {
 	const greedy, other = "198.51.100.1", "198.51.100.2"
 	h := newHouse(t)

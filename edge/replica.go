@@ -19,10 +19,10 @@ import (
 // The pace of following.
 const (
 	pollWait = fieldmark.MaxWait * time.Second
-	// backoffFirst and backoffMax bound the pause after a failed question to the
-	// origin; each pause is jittered by half so that a fleet does not return at
-	// once. The longest is also how late a node hears of what it missed, once it
-	// may: with the jitter it stays below a second.
+	// backoffFirst and backoffMax bound the pause after a failed request to the origin;
+	// each pause is jittered by half so that the nodes of a fleet do not reconnect at once.
+	// backoffMax is also the longest delay before a reconnected node receives the events it
+	// missed: with the jitter it stays below a second.
 	backoffFirst = 100 * time.Millisecond
 	backoffMax   = 500 * time.Millisecond
 	// minSilence is the least time without a byte after which a poll is asked of
@@ -46,7 +46,8 @@ type replicaState struct {
 	applied atomic.Int64 // the newest event up to which all changes are in the ranking
 	purged  atomic.Int64 // the newest event whose purges are applied, or just being applied
 	// moduleAsOf is the newest event up to which the loaded module is known to be the
-	// one in force. What it scores is no newer than that, whatever the facts are.
+	// active one. Scores that it computes are not newer than that event, even if the facts
+	// are.
 	moduleAsOf   atomic.Int64
 	connected    atomic.Bool  // whether the last question was answered
 	lostAt       atomic.Int64 // when connected became false, in nanoseconds since 1970; 0: never
@@ -91,8 +92,8 @@ func (f *replicaState) publishProgress() {
 	})
 }
 
-// replicate follows the event log until ctx ends. It applies purges at once and
-// leaves all that takes time to the ranker.
+// replicate replicates the event log until ctx ends. It applies purges at once and leaves
+// slow work to the ranker.
 func (e *Edge) replicate(ctx context.Context) error {
 	f := &replicator{edge: e}
 	pause := backoffFirst
@@ -138,11 +139,11 @@ type replicator struct {
 	maxSilence time.Duration         // what a poll may be silent for; 0: the origin sends no signs of life
 }
 
-// sync attaches to the log, and from there goes one stretch of it further. It is
-// safe to repeat.
+// sync attaches to the log if needed, and otherwise applies its next page. It is safe to
+// repeat.
 func (f *replicator) sync(ctx context.Context) error {
 	if f.edge.modules.rolledBack.Swap(false) {
-		f.edge.cache.Reset() // what the bad module made of any brand may be wrong
+		f.edge.cache.Reset() // scores that the bad module computed may be wrong
 		f.log = ""
 	}
 	if f.log == "" {
@@ -151,7 +152,7 @@ func (f *replicator) sync(ctx context.Context) error {
 	return f.pollAndApply(ctx)
 }
 
-// attach begins to follow the log at its head.
+// attach starts to replicate the log at its head.
 func (f *replicator) attach(ctx context.Context) error {
 	e := f.edge
 	page, err := f.pollEvents(ctx, fieldmark.EventCursor{Number: beyondLog}, 0)
@@ -257,8 +258,8 @@ func (e *Edge) applyPurge(ev *fieldmark.Event) {
 	}
 }
 
-// pollAndApply waits for the next stretch of the log and applies its purges, so that
-// nothing old is served any more. The ranking follows beside.
+// pollAndApply waits for the next page of the log and applies its purges, so that no
+// outdated entry is served. The ranking is updated concurrently.
 func (f *replicator) pollAndApply(ctx context.Context) error {
 	e := f.edge
 	wait := pollWait
@@ -282,8 +283,8 @@ func (f *replicator) pollAndApply(ctx context.Context) error {
 		return nil
 	}
 	n := summarize(page.Events)
-	// Both before the purges: what is filled after them must outlive them, and a
-	// reader who comes after them must find the brands that they are about.
+	// Both before the purges: entries filled after the purges must stay valid, and a client
+	// that comes after the purges must find their brands.
 	e.replica.backlog.add(n, page.Head, e.replica.moduleAsOf.Store)
 	e.replica.purged.Store(n.last)
 	for i := range page.Events {
@@ -393,17 +394,17 @@ type backlog struct {
 	moduleKnown bool              // no activation was read that the ranker has not dealt with
 }
 
-// requests counts what was asked of the ranker; it compares the numbers with those
-// it has dealt with.
+// requests counts the work requested from the ranker, which compares the numbers with those
+// it has completed.
 type requests struct {
 	attached   int // times the log was attached to or lost: drop what was known before
 	modules    int // times another module may have become the active one
 	everything int // times all brands had to be ranked again
 }
 
-// unranked is the events of one brand whose change is not in the ranking yet:
-// none is older than first, the newest is last; firstAt and lastAt are their times by
-// the clock of the origin.
+// unranked holds the events of one brand whose change is not in the ranking yet: no event
+// is older than first, and last is the newest; firstAt and lastAt are their times by the
+// origin's clock.
 type unranked struct {
 	first, last     int64
 	firstAt, lastAt time.Time

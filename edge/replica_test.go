@@ -437,8 +437,8 @@ func TestHardPurgeOfBoard(t *testing.T) {
 	}
 }
 
-// TestUnknownBrandAppears asks for a brand just before it is there: that it was not
-// is forgotten with the event.
+// TestUnknownBrandAppears requests a brand just before it is created: the event invalidates
+// the cached 404.
 func TestUnknownBrandAppears(t *testing.T) {
 	h := newHouse(t)
 	paths := []string{"/brands/acme", "/api/badge/acme", "/api/badge/acme.png?style=compact", "/api/badge/acme.json"}

@@ -23,8 +23,8 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 )
 
-// head holds the header fields of an answer; it is built once, when the
-// answer is made, and written many times.
+// head holds the header fields of a response; it is built once, with the response, and
+// written many times.
 type head struct {
 	// contentType and control are fields of their own: fasthttp writes the one
 	// itself, and a badge may replace the other.
@@ -62,10 +62,10 @@ func newHead(etag string, fields ...string) *head {
 	return h
 }
 
-// oneLine keeps a value that an origin sent from becoming another field.
+// oneLine prevents a value that an origin sent from starting another header field.
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
-// cacheStatus are the values of Cache-Status (RFC 9211) we can say, by source.
+// cacheStatus are the values of Cache-Status (RFC 9211) that the edge sends, by source.
 var cacheStatus = [...]string{
 	cache.SourceNone:      "fieldmark; fwd=miss",
 	cache.SourceHit:       "fieldmark; hit",
@@ -86,8 +86,8 @@ var statusAndAge = func() (blocks [len(cacheStatus)][]byte) {
 	return blocks
 }()
 
-// send writes a cached answer: 304 if the client has it already, the bytes
-// otherwise. Nothing is allocated.
+// send writes a cached response: 304 if the client has it already, else the body. It does
+// not allocate.
 func (e *Edge) send(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source) {
 	h := entry.Value.(answer).headOf()
 	if h.encodings != nil {
@@ -104,7 +104,7 @@ func (e *Edge) send(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Sou
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
-// answer is what a cached entry keeps beside its bytes: at least the head.
+// answer is what a cached entry holds beside its bytes: at least the head.
 type answer interface{ headOf() *head }
 
 func (h *head) headOf() *head { return h }
@@ -142,8 +142,8 @@ func (e *Edge) fetch(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*ca
 	return e.cache.Fetch(rc, key, fill)
 }
 
-// serveCached answers with what fetch, which is e.fetch or e.fetchLimited, returns for a
-// key, and leaves its errors to fail.
+// serveCached sends what fetch, which is e.fetch or e.fetchLimited, returns for a key, and
+// passes its errors to fail.
 func (e *Edge) serveCached(ctx *fasthttp.RequestCtx, fetch func(*fasthttp.RequestCtx, string, cache.Fill) (*cache.Entry,
 	cache.Source, error),
 	key string, fill cache.Fill, fail func(*fasthttp.RequestCtx, error)) {
@@ -183,7 +183,7 @@ func newJSONEntry(doc any, etag, control string) (*cache.Entry, error) {
 // for a restart, short enough for tools that give up after a few tries.
 const retryAfter = 5 * time.Second
 
-// fail answers with a problem document, or with a page where a person looks.
+// fail sends a problem document, which renderErrorPage may replace by an error page.
 func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
 	fe := publicError(err)
 	id := requestID(ctx)
@@ -224,7 +224,7 @@ func setRetryAfter(ctx *fasthttp.RequestCtx, status int, after time.Duration) {
 	}
 }
 
-// requestID keeps a client's request id if it is plain, and makes one if not.
+// requestID returns a client's request id if it is plain, and otherwise a new one.
 func requestID(ctx *fasthttp.RequestCtx) string {
 	if id := string(ctx.Request.Header.Peek(fieldmark.HeaderRequestID)); fieldmark.ValidRequestID(id) {
 		return id
@@ -232,7 +232,7 @@ func requestID(ctx *fasthttp.RequestCtx) string {
 	return newRequestID()
 }
 
-// badRequest answers what fasthttp could not read as a request.
+// badRequest responds to bytes that fasthttp could not parse as a request.
 func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	e.meters.count(routeRefused, fasthttp.StatusBadRequest)
 	var small *fasthttp.ErrSmallBuffer
@@ -273,7 +273,7 @@ func errMalformed(refused *framing.Error) *fieldmark.Error {
 	return fieldmark.Errorf(code, "%s", refused.Reason)
 }
 
-// recoverPanic answers a request whose handler panicked; the node continues.
+// recoverPanic responds to a request whose handler panicked; the node continues.
 func (e *Edge) recoverPanic(ctx *fasthttp.RequestCtx) {
 	if p := recover(); p != nil {
 		e.meters.panics.Inc()
@@ -283,6 +283,6 @@ func (e *Edge) recoverPanic(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// text returns b as a string that shares its bytes: for look-ups that end
-// before the request does.
+// text returns b as a string that shares its bytes: for lookups that end before the request
+// does.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -17,7 +17,7 @@ type endpoint struct {
 	when   func(*fasthttp.RequestCtx) bool // further condition; nil: none
 
 	route   route                            // that get counts for
-	get     func(*fasthttp.RequestCtx)       // serves GET and HEAD; nil: serve has every method
+	get     func(*fasthttp.RequestCtx)       // serves GET and HEAD; nil: serve handles every method
 	serve   func(*fasthttp.RequestCtx) route // serves every method
 	limited bool                             // serve counts towards the client's rate limit
 }
@@ -105,7 +105,7 @@ func isSitemapPart(ctx *fasthttp.RequestCtx) bool {
 	return strings.HasSuffix(text(ctx.Path()), partSuffix)
 }
 
-// serveAsterisk answers OPTIONS for the whole server (RFC 9110, 9.3.7).
+// serveAsterisk handles OPTIONS for the whole server (RFC 9110, 9.3.7).
 func serveAsterisk(ctx *fasthttp.RequestCtx) route {
 	ctx.Response.Header.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	ctx.SetStatusCode(http.StatusNoContent)

@@ -32,8 +32,8 @@ const (
 	derivedOnError = 7 * 24 * time.Hour
 )
 
-// scoreValue is what a cached score document keeps beside its bytes. The body
-// ends before the rank, which changes with other brands and is added per answer.
+// scoreValue is what a cached score document holds beside its bytes. The body ends before
+// the rank, which changes with other brands and is added per response.
 type scoreValue struct {
 	head
 	score fieldmark.Score // without signals and their evidence: see decodeScore
@@ -65,7 +65,7 @@ const readerLease = time.Second
 
 const scoreCacheControl = "public, max-age=60, s-maxage=300, stale-while-revalidate=3600, stale-if-error=86400"
 
-// serveScore answers GET /api/v1/score/{slug}.
+// serveScore handles GET /api/v1/score/{slug}.
 func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 	advice := false
 	if len(ctx.URI().QueryString()) > 0 {
@@ -130,7 +130,7 @@ func (e *Edge) sendScore(ctx *fasthttp.RequestCtx, beginning []byte, v *scoreVal
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
-// noParameters refuses a query where none has a meaning.
+// noParameters rejects query parameters on endpoints without any.
 func noParameters(ctx *fasthttp.RequestCtx) error {
 	for name := range ctx.QueryArgs().All() {
 		return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",

@@ -80,8 +80,8 @@ func TestSiteHosts(t *testing.T) {
 	}
 }
 
-// TestPureProxy: an edge without a node token has nothing of its own, is ready at
-// once, and asks its origin for nothing that no client asked for.
+// TestPureProxy: an edge without a node token has no routes, is ready at once, and sends
+// its origin no requests except those of clients.
 func TestPureProxy(t *testing.T) {
 	var internal atomic.Int64
 	w := newWitness(t, func(c *edge.Config) { c.NodeToken = "" })

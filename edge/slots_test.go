@@ -121,7 +121,7 @@ func TestSlowReader(t *testing.T) {
 				resp, err := http.ReadResponse(bufio.NewReaderSize(here, 16), nil)
 				must(t, err)
 				if tt.take == 0 {
-					<-closed // a node that waits for ever fails the test as a deadlock of the bubble
+					<-closed // a node that hangs fails the test as a bubble deadlock
 				}
 				got := int64(0)
 				for err == nil {
@@ -141,7 +141,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// longAnswer is the body of an answer that tells when nobody wants it any more.
+// longAnswer is a response body that signals when the last reader closes it.
 type longAnswer struct {
 	io.Reader
 	closed chan struct{}
@@ -154,8 +154,8 @@ func (b *longAnswer) Close() error {
 	return nil
 }
 
-// TestRefusedAlone: a request that is not sent because of its own network leaves
-// nothing behind for others.
+// TestRefusedAlone: a request that is not sent because of the limit of one network does not
+// affect other requests.
 func TestRefusedAlone(t *testing.T) {
 	w := newWitness(t, trustLoopback, func(c *edge.Config) { c.Inflight = 8 }) // one of a network at the origin
 	held, release := make(chan struct{}, 1), make(chan struct{})

@@ -17,8 +17,8 @@ const socketGet = "GET /docs/socket HTTP/1.1\r\nHost: site.example\r\nUpgrade: W
 	"Upgrade\r\n" +
 	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: https://site.example\r\n"
 
-// echoes answers a WebSocket's handshake (RFC 6455, 4.2.2) and then says back what
-// it hears until it hears "bye".
+// echoes handles a WebSocket's handshake (RFC 6455, 4.2.2) and then echoes every line until
+// it reads "bye".
 func echoes(t testing.TB) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") == "" {
@@ -70,8 +70,8 @@ func (h *house) socket(begins string) (net.Conn, *bufio.Reader, *http.Response) 
 	return conn, in, resp
 }
 
-// TestWebSocket: the one protocol that may be switched to passes in both
-// directions, whoever ends it, and is not taken for HTTP any more.
+// TestWebSocket: WebSocket, the only protocol that may be switched to, passes in both
+// directions, whichever side closes it, and its bytes are not parsed as HTTP.
 func TestWebSocket(t *testing.T) {
 	h := newHouse(t)
 	h.docs = echoes(t)
@@ -92,7 +92,8 @@ func TestWebSocket(t *testing.T) {
 			resp.Header.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
 			t.Fatalf("handshake: %d %v", resp.StatusCode, resp.Header)
 		}
-		// What looks like a request is none of ours, nor is a bare line feed a fault.
+		// The edge does not parse bytes that look like a request and accepts a bare line
+		// feed.
 		says(conn, in, "one\n", "GET /api/badge/acme HTTP/1.1\r\n", strings.Repeat("x", 100<<10)+"\n", "bye\n")
 		if rest, err := io.ReadAll(in); len(rest) != 0 || err != nil {
 			t.Errorf("after the end: %q, %v", rest, err)

@@ -165,8 +165,8 @@ var lengthy = strings.Repeat("0123456789abcdef", proxy.MaxBufferedBody/16+1<<10)
 
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
-// TestUploadCut: a body that does not come to its end, or not as it should, is
-// never shown to an origin as a whole one.
+// TestUploadCut: a body that is incomplete or malformed is never sent to an origin as a
+// complete one.
 func TestUploadCut(t *testing.T) {
 	chunked := "PUT /cut HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(lengthy)
 	sized := fmt.Sprintf("PUT /cut HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", 2*len(lengthy))
@@ -236,7 +236,7 @@ func TestUploadCut(t *testing.T) {
 	}
 }
 
-// TestUploadNobodyReads: the rest of a body that nobody wants is no request.
+// TestUploadNobodyReads: the unread rest of a body is not parsed as a request.
 func TestUploadNobodyReads(t *testing.T) {
 	w := newWitness(t)
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {
@@ -298,7 +298,7 @@ func TestUploadRefused(t *testing.T) {
 			for range 10 {
 				c := w.dial()
 				fmt.Fprint(c, "POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n")
-				go io.Copy(c, newNoise(100_000_000)) // until it is told to stop
+				go io.Copy(c, newNoise(100_000_000)) // until the connection is closed
 				resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 				if err != nil {
 					t.Fatal(err)
@@ -393,8 +393,8 @@ func TestUploadRoom(t *testing.T) {
 	w.until("there is room again", func() bool { return w.do("POST", "/files", lengthy).status == 200 })
 }
 
-// TestUploadAsItCame: no byte of a form is written anew, no field made of a trailer,
-// and who waits for leave gets it.
+// TestUploadAsItCame: no byte of a form is changed, trailers do not become header fields,
+// and a client that waits for 100 Continue gets it.
 func TestUploadAsItCame(t *testing.T) {
 	w := newWitness(t)
 	var seen *http.Request
@@ -461,8 +461,8 @@ func TestUploadAsItCame(t *testing.T) {
 	}
 }
 
-// TestUploadPace: a client that sends too slowly is given up, one whose origin takes
-// its time is not, and an origin that says nothing does not hold anybody for ever.
+// TestUploadPace: the edge drops a client that sends too slowly, keeps one whose origin
+// reads slowly, and does not wait without limit for an origin that does not respond.
 func TestUploadPace(t *testing.T) {
 	startClock()
 	const size = 200 << 10

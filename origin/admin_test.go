@@ -142,7 +142,7 @@ func TestFailuresDelay(t *testing.T) {
 	})
 }
 
-// Guesses sent at once must not all count as the first.
+// Concurrent guesses must not all count as the first.
 func TestGuessesAtOnce(t *testing.T) {
 	w := newAdmin(t)
 	var tried, refused atomic.Int64

@@ -19,7 +19,7 @@ func ada(ctx context.Context) context.Context {
 		Agent: "a\x00\xffb", Request: "req_1"})
 }
 
-// tamper runs statements as somebody with a way into the database would.
+// tamper executes statements as an attacker with access to the database would.
 func tamper(t *testing.T, at store.Config, statements ...string) {
 	t.Helper()
 	driver, source := "pgx", at.URL
@@ -49,7 +49,7 @@ func verify(t *testing.T, w *world, kept fieldmark.AuditVerdict) fieldmark.Audit
 
 func TestAuditLog(t *testing.T) {
 	w := newWorld(t)
-	createKey(t, w, intake) // by nobody: the program itself
+	createKey(t, w, intake) // without an actor: by the program itself
 	ctx := ada(t.Context())
 	if v := verify(t, w, fieldmark.AuditVerdict{}); v.Entries != 0 || v.Broken != 0 {
 		t.Fatalf("the log of nobody: %+v", v)
@@ -74,7 +74,7 @@ func TestAuditLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.AuditLog.AppendIfNone(ctx, "something", "else"); err != nil { // under a context that was noted before
+	if err := w.AuditLog.AppendIfNone(ctx, "something", "else"); err != nil { // has an entry
 		t.Fatal(err)
 	}
 	if err := w.AuditLog.AppendIfNone(ada(t.Context()), "something", "else"); err != nil {
@@ -122,7 +122,7 @@ func TestAuditLogShowsTampering(t *testing.T) {
 		{`UPDATE audit_log SET at = at + 1000 WHERE number = 3`, 3},
 		{`DELETE FROM audit_log WHERE number = 2`, 2},
 		{`DELETE FROM audit_log WHERE number = 1`, 1},
-		{`DELETE FROM audit_log WHERE number = 4`, 4}, // shows against a verdict that was kept
+		{`DELETE FROM audit_log WHERE number = 4`, 4}, // detected by a verdict that was kept
 		{`INSERT INTO audit_log SELECT 5, at, kind, actor, act, target, was, becomes, address, agent, request, sum FROM audit_log WHERE number = 4`, 5},
 	} {
 		w := newWorld(t)
@@ -143,7 +143,7 @@ func TestAuditLogShowsTampering(t *testing.T) {
 	}
 }
 
-// TestAuditLogOfMany writes from two sides at once: the chain stays one.
+// TestAuditLogOfMany writes from two sides concurrently: the result is one chain.
 func TestAuditLogOfMany(t *testing.T) {
 	w := newWorld(t)
 	var all sync.WaitGroup

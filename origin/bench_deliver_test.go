@@ -19,14 +19,14 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// benchClients is how many callers wait at once.
+// benchClients is the number of concurrent callers.
 const benchClients = 64
 
-var missionNumber atomic.Int64 // one record serves all rounds of a benchmark
+var missionNumber atomic.Int64 // all rounds of a benchmark use one database
 
-// wireSink answers every message with 204 and does as little else as can be: it
-// shares two processors with what is measured. It tells of each message's path
-// and body.
+// wireSink responds to every message with 204 and does as little else as possible,
+// because it shares two processors with what is measured. It reports the path and
+// the body of each message.
 type wireSink struct {
 	net.Listener
 	got  atomic.Int64
@@ -89,8 +89,9 @@ func (s *wireSink) serve(conn net.Conn) {
 
 func (s *wireSink) url(i int) string { return fmt.Sprintf("http://%s/%d", s.Addr(), i) }
 
-// BenchmarkDeliver drains webhooks that wait for twenty endpoints, each attempt
-// written down, beside the claims and updates that this takes and nothing else.
+// BenchmarkDeliver delivers the webhooks that are due to twenty endpoints and
+// records each attempt. For comparison, it runs only the claims and updates that
+// this takes.
 func BenchmarkDeliver(b *testing.B) {
 	b.Run("sqlite/drain",
 		func(b *testing.B) { benchDrain(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")}) })
@@ -120,12 +121,12 @@ func benchDrain(b *testing.B, at store.Config) {
 	for sink.got.Load() < int64(missions*benchEndpoints) {
 		time.Sleep(time.Millisecond)
 	}
-	stop() // after it everything is written down
+	stop() // everything is recorded when it returns
 	b.StopTimer()
 	b.ReportMetric(float64(missions*benchEndpoints)/b.Elapsed().Seconds(), "deliveries/s")
 }
 
-// openAtOnce opens missions from many callers.
+// openAtOnce creates missions from many callers.
 func openAtOnce(b testing.TB, w *world, n int) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -139,8 +140,8 @@ func openAtOnce(b testing.TB, w *world, n int) {
 	all.Wait()
 }
 
-// benchClaims does what every delivery costs the engine at the very least: a
-// claim, a line in the log of attempts and a new state, 256 to a transaction.
+// benchClaims does the least that every delivery costs the database: a claim, a row
+// in the log of attempts and a new state, 256 per transaction.
 func benchClaims(b *testing.B, driver, address string) {
 	db, err := sql.Open(driver, address)
 	if err != nil {
@@ -191,8 +192,8 @@ func benchClaims(b *testing.B, driver, address string) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// benchLatency opens fifty missions a second, each told to one endpoint, and
-// reports how long a message takes from before the request to the receiver.
+// benchLatency creates fifty missions a second, each delivered to one endpoint, and
+// reports the time from before the request until the receiver has the message.
 func benchLatency(b *testing.B, at store.Config) {
 	w := openWorld(b, at)
 	waits := &latencies{}
@@ -214,7 +215,7 @@ func benchLatency(b *testing.B, at store.Config) {
 	b.ReportMetric(waits.percentile(99), "p99-ms")
 }
 
-// latencies are how long messages took, by the number in their mission's name.
+// latencies holds how long messages took, by the number in their mission's name.
 type latencies struct {
 	mu    sync.Mutex
 	began map[string]time.Time

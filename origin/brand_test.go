@@ -129,7 +129,7 @@ func facts(at time.Time, words int64) fieldmark.Facts {
 	}
 }
 
-// Facts that a process stored whose clock was ahead do not keep newer ones out.
+// Facts stored by a process whose clock was ahead do not block newer ones.
 func TestFactsOfAClockAhead(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -177,7 +177,7 @@ func TestRecordFacts(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		record(1, false, "")
 		time.Sleep(2 * time.Hour)
-		record(1, false, "brand.audited") // confirmed a day later: its age is news
+		record(1, false, "brand.audited") // confirmed a day later: the new age is an event
 		time.Sleep(time.Hour)
 		record(2, true, "brand.audited")
 		record(1, true, "brand.audited") // and back
@@ -219,7 +219,7 @@ func TestMovedBrandLosesItsFacts(t *testing.T) {
 }
 
 // The report of an import lists a bounded number of problems and says how many it
-// left out: a large file of the wrong format must not be answered with a larger one.
+// left out: a large file of the wrong format must not cause a larger response.
 func TestImportReportIsBounded(t *testing.T) {
 	w := newWorld(t)
 	brands := make([]fieldmark.Brand, 1500) // each without a name, an address, a niche

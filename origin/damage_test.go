@@ -13,7 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// undecodable are ways in which the row of an endpoint can be damaged.
+// undecodable are statements that damage the row of an endpoint.
 var undecodable = []string{
 	`UPDATE endpoint SET settings = '{' WHERE id = '%s'`,
 	`UPDATE endpoint SET health = '{' WHERE id = '%s'`,
@@ -54,7 +54,7 @@ func TestUndecodableEndpointIsSkipped(t *testing.T) {
 	}
 }
 
-// A replay that fails does not stop the ones after it.
+// A replay that fails does not stop later replays.
 func TestFailingReplayStopsNoOther(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(204))
@@ -76,7 +76,7 @@ func TestFailingReplayStopsNoOther(t *testing.T) {
 	})
 }
 
-// A replay without an end contains every event there is, also those of an origin
+// A replay without an end contains every event in the log, also those of an origin
 // whose clock is ahead.
 func TestReplayContainsEventsOfAClockAhead(t *testing.T) {
 	w := newWorld(t)

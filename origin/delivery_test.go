@@ -58,8 +58,8 @@ func states(list []fieldmark.Delivery) map[fieldmark.DeliveryState]int {
 
 func to[T any](v T) *T { return &v }
 
-// An outage must cost no message its attempts: the circuit holds them, probes,
-// and lets them out by degrees when the receiver is back.
+// Messages must not use up their attempts during an outage: the circuit holds them,
+// probes the receiver, and releases them gradually when it recovers.
 func TestOutageHoldsMessages(t *testing.T) {
 	r := receive(t, status(503))
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestOutageHoldsMessages(t *testing.T) {
 		if e := w.endpoint(t, p.ID); e.Circuit != fieldmark.CircuitOpen || e.FailingSince == nil || e.ProbeAt == nil {
 			t.Errorf("after 4 minutes of 503: %+v; want an open circuit", e)
 		}
-		if tried > 20 { // eight before it opened, and a probe now and then
+		if tried > 20 { // eight before it opened, and the probes
 			t.Errorf("%d requests in 4 minutes to a receiver that is away, want few", tried)
 		}
 		if got := states(w.deliveries(t)); got[fieldmark.DeliveryHeld] != 60 {
@@ -99,7 +99,7 @@ func TestOutageHoldsMessages(t *testing.T) {
 	})
 }
 
-// What happens while an endpoint is not enabled waits for it.
+// Events that happen while an endpoint is paused are held for it.
 func TestPausedEndpointLosesNothing(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
@@ -134,7 +134,8 @@ func TestPausedEndpointLosesNothing(t *testing.T) {
 		if list := w.deliveries(t); len(list) != 5 || states(list)[fieldmark.DeliveryHeld] != 5 {
 			t.Errorf("while paused: %v, want 5 held", states(list))
 		}
-		// What waits for its receiver must not raise the alarm about ours.
+		// Messages held for a paused receiver must not count as backlog of the
+		// origin.
 		if v, err := w.Vitals(t.Context()); v.Held != 5 || v.Backlog != 0 || v.Oldest != 0 || v.Stopped != 1 ||
 			err != nil {
 			t.Errorf("vitals while paused: %+v, %v; want 5 held, no backlog, one stopped", v, err)
@@ -198,8 +199,8 @@ func TestReceiverAborts(t *testing.T) {
 	}
 }
 
-// Nobody is to find out after a week: two warnings, then the end, each an event,
-// whether or not anything is sent meanwhile.
+// An endpoint that fails causes two warnings and is then disabled, each with an
+// event, whether or not messages are sent to it meanwhile.
 func TestEndpointIsGivenUp(t *testing.T) {
 	r := receive(t, status(500))
 	synctest.Test(t, func(t *testing.T) {
@@ -261,7 +262,7 @@ func TestOrderingByMission(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		_ = json.Unmarshal(body, &e)
 		_ = json.Unmarshal(e.Data, &m)
-		if refused.Add(1)%5 == 0 { // whatever fails keeps its place
+		if refused.Add(1)%5 == 0 { // a message that fails keeps its position
 			rw.WriteHeader(http.StatusNotFound)
 			return
 		}
@@ -356,7 +357,7 @@ func TestRotateSecret(t *testing.T) {
 	}
 }
 
-// One endpoint of many that is dead, and one that is slow, delay nobody.
+// A dead and a slow endpoint do not delay the other endpoints.
 func TestOneDeadEndpointDelaysNobody(t *testing.T) {
 	w := newWorld(t)
 	release := make(chan struct{})
@@ -367,7 +368,7 @@ func TestOneDeadEndpointDelaysNobody(t *testing.T) {
 		defer open.Add(-1)
 		for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
 		}
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the sender gave up
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not detect the cancellation
 		select {
 		case <-release:
 		case <-r.Context().Done():

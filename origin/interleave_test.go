@@ -27,8 +27,8 @@ func hooked(t *testing.T) (next *func(), cfg store.Config) {
 	return next, cfg
 }
 
-// Of two requests that enable a paused endpoint, the second one finds nothing held:
-// it does not skip what became due since the first one.
+// The second of two requests that enable a paused endpoint finds nothing held: it
+// does not skip what became due since the first one.
 func TestEnableTwiceSkipsNothingDue(t *testing.T) {
 	next, cfg := hooked(t)
 	w := openWorld(t, cfg)
@@ -45,8 +45,8 @@ func TestEnableTwiceSkipsNothingDue(t *testing.T) {
 	}
 }
 
-// An origin that starts does not replace a module that was activated after it
-// found none.
+// An origin that starts does not replace a module that was activated after it read
+// that there is no active module.
 func TestPrepareKeepsTheFirstModule(t *testing.T) {
 	next, cfg := hooked(t)
 	bytes := []byte("another module")
@@ -74,7 +74,7 @@ func TestPrepareKeepsTheFirstModule(t *testing.T) {
 	}
 }
 
-// A slug that is taken is a fault of its record and does not stop the import.
+// A slug that is taken is an error of its row and does not stop the import.
 func TestImportReportsTakenSlugs(t *testing.T) {
 	w := newWorld(t)
 	b := acme

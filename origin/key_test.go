@@ -131,14 +131,14 @@ func TestKeyUseIsNoted(t *testing.T) {
 		if _, err := w.Access.Keys.Authenticate(t.Context(), k.Token, access.Caller{}); err != nil {
 			t.Fatal(err)
 		}
-		stop() // writes what is left
+		stop() // writes what is not written yet
 		if last := used(); !last.Std().After(first.Std()) {
 			t.Errorf("last use %v after the end, was %v", last, first)
 		}
 	})
 }
 
-// What is on disk must not be enough to act as anybody.
+// Stored data alone must not let an attacker authenticate.
 func TestSecretsAtRest(t *testing.T) {
 	w := newWorld(t)
 	k := createKey(t, w, intake)

@@ -79,8 +79,9 @@ func TestKeyNetworks(t *testing.T) {
 	}
 }
 
-// TestKeyExpiring tells an account in the last 14 days and in the last 3, once
-// each, and nothing of keys that were revoked, replaced or have no end.
+// TestKeyExpiring checks that an account is notified in the last 14 days and in the
+// last 3 days of a key, once each, and not about keys that were revoked, were
+// replaced or do not expire.
 func TestKeyExpiring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// lose claims work as processes do that end before they record anything: each claim
-// is free again at once.
+// lose claims work like a process that stops before it records anything: each claim
+// expires at once.
 func (w *world) lose(t *testing.T, times int, claim func(ctx context.Context, tx *store.Tx, now time.Time) (int,
 	error)) {
 	t.Helper()
@@ -48,8 +48,8 @@ func (w *world) audit(t *testing.T) (run fieldmark.AuditRun, ok bool) {
 	return runs[0], true
 }
 
-// An audit whose process ended during every attempt is not tried again: it fails
-// with a reason, and the next one that is asked for starts over.
+// An audit whose process stopped during every attempt is not retried: it fails with
+// a reason, and the next request starts over.
 func TestLostAuditFails(t *testing.T) {
 	w := newWorld(t)
 	asked := 0
@@ -90,7 +90,8 @@ func TestLostAuditFails(t *testing.T) {
 	}
 }
 
-// A worker that stops in order gives its claim back: deployments are no attempts.
+// A worker that stops regularly releases its claim: a deployment does not count as
+// an attempt.
 func TestStopIsNoAttempt(t *testing.T) {
 	w := newWorld(t)
 	putBrand(t, w, acme)
@@ -112,7 +113,7 @@ func TestStopIsNoAttempt(t *testing.T) {
 	}
 }
 
-// A delivery that takes its process with it fails, and what waits for it is sent.
+// A delivery that crashes its process fails, and the next one in order is sent.
 func TestLostDeliveryFails(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(200))
@@ -153,7 +154,7 @@ func TestLostDeliveryFails(t *testing.T) {
 	eventually(t, "it is sent when asked for again", allDone(w, t))
 }
 
-// A preview that takes its process with it fails, and can be asked for again.
+// A preview that crashes its process fails, and can be requested again.
 func TestLostPreviewFails(t *testing.T) {
 	w := newWorld(t)
 	const most, reason = 3, "given up"

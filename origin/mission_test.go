@@ -108,7 +108,8 @@ func TestOpenMissionRace(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// Whichever story came first, one mission was opened and its repeats found it.
+	// Whichever request came first, one mission was created and the repeats found
+	// it.
 	if c, f, r := created.Load(), found.Load(), refused.Load(); c != 1 || c+f+r != 200 || (r != 20 && r != 180) {
 		t.Errorf("created %d, found %d, refused %d; want 1 created", c, f, r)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// A form that is sent several times at once creates one thing.
+// A form that is submitted several times concurrently creates one object.
 func TestFormSentTwiceCreatesOne(t *testing.T) {
 	w := newWorld(t)
 	ctx, none := t.Context(), ""

@@ -15,8 +15,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// An origin that starts deletes the answers that need not be kept any more,
-// however many there are, and no others.
+// An origin that starts deletes all responses that are older than the retention,
+// and no others.
 func TestKeptAnswersAreSwept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -52,8 +52,8 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 	})
 }
 
-// Two origins answer one key once: whoever comes second finds the answer of the
-// other in the record.
+// Two origins execute a request with one key once: the second one finds the
+// response of the first in the database.
 func TestTwoOriginsAnswerOnce(t *testing.T) {
 	a, b := pair(t)
 	once := idempotency.Key{Account: access.DefaultAccount, Name: "k", Request: fieldmark.DigestOf([32]byte{1})}
@@ -61,7 +61,7 @@ func TestTwoOriginsAnswerOnce(t *testing.T) {
 	for i := range 40 {
 		go func() {
 			w := []*world{a, b}[i%2]
-			// Begin is left out: it would find the answer first.
+			// Begin is not called: it would find the response first.
 			in, err := mission.NewRequest(access.DefaultAccount, request("same"))
 			if err != nil {
 				t.Error(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// A test that succeeds shows that the receiver is back: what is held goes out.
+// A successful test shows that the receiver has recovered: held messages are sent.
 func TestPingClosesTheCircuit(t *testing.T) {
 	r := receive(t, status(503))
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/module"
 )
 
-// A preview whose brands cannot be read for a while, because the database is away,
-// is begun again.
+// A preview that cannot read brands because the database is unavailable is retried.
 func TestPreviewSurvivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

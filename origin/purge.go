@@ -13,12 +13,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// maxPurgeURL bounds the address of a purge, in bytes.
+// maxPurgeURL limits the address of a purge, in bytes.
 const maxPurgeURL = 2048
 
-// Purge writes an operator's will to have something derived again into the log,
-// with the key that asked. Every edge that follows the log does it, also one that
-// was away at the time.
+// Purge appends a purge to the event log, with the key that requested it. Every
+// edge that follows the log applies it, also one that was disconnected at the time.
 func (s *Service) Purge(ctx context.Context, by string, r fieldmark.PurgeRequest) (fieldmark.Purged, error) {
 	tags, bad := checkPurge(r)
 	if err := validation.Errors(bad).Err(); err != nil {
@@ -26,7 +25,7 @@ func (s *Service) Purge(ctx context.Context, by string, r fieldmark.PurgeRequest
 	}
 	p := fieldmark.Purged{Tags: tags, Everything: r.Everything, Hard: r.Hard, URL: r.URL, By: by}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		p.Event = 0 // told by the event itself
+		p.Event = 0 // the number of the event is in the event itself
 		p.Event, err = event.Emit(ctx, tx, "", store.Event{
 			Event:   fieldmark.Event{Type: fieldmark.EventCachePurged, Tags: tags},
 			Subject: "cache",
@@ -42,7 +41,7 @@ func (s *Service) Purge(ctx context.Context, by string, r fieldmark.PurgeRequest
 	return p, nil
 }
 
-// checkPurge returns the tags a purge comes to, and every complaint about it.
+// checkPurge returns the tags of a purge and all errors of the request.
 func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldError) {
 	var bad validation.Errors
 	ways := 0
@@ -78,9 +77,10 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 	return slices.Compact(tags), bad
 }
 
-// tagOfURL names what an address is made from. All forms of a brand go together:
-// what is wrong in one is wrong in the facts they share. Any other address is what
-// edges pass on, and stands for itself; a path, for every host.
+// tagOfURL returns the tag of the response at an address, and whether the address is
+// valid. All forms of a brand have one tag: an error in one comes from the facts they
+// share. Any other address is one that edges proxy, and has a separate tag; a path
+// without a host applies to every host.
 func tagOfURL(address string) (fieldmark.Tag, bool) {
 	u, err := url.Parse(address)
 	if err != nil || len(address) > maxPurgeURL || u.Path == "" || u.Path[0] != '/' ||

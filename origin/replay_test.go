@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// replayed waits until a replay is done.
+// replayed runs a replay until it is done.
 func (w *world) replayed(t testing.TB, endpoint string, r fieldmark.ReplayRequest) fieldmark.Replay {
 	t.Helper()
 	begun, err := w.Webhooks.StartReplay(t.Context(), "", endpoint, r)
@@ -73,7 +73,8 @@ func TestReplay(t *testing.T) {
 	}
 	eventually(t, "all are done", allDone(w, t))
 
-	// An endpoint made later gets what was before it, once, and all of it again.
+	// An endpoint created later gets the earlier events, once, and all of them
+	// again.
 	late := createEndpoint(t, w, r.URL+"/late", "mission.created")
 	for want, request := range map[int64]fieldmark.ReplayRequest{
 		5: {AfterEvent: new(int64)},
@@ -103,7 +104,7 @@ func TestReplay(t *testing.T) {
 	wantCode(t, "another account's endpoint", err, fieldmark.CodeNotFound)
 }
 
-// Whoever asks for a message does not want to wait for its schedule.
+// A resent message does not wait for its retry schedule.
 func TestResendHastensARetry(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(http.StatusNotFound))
@@ -126,11 +127,11 @@ func TestResendHastensARetry(t *testing.T) {
 	eventually(t, "it was tried again", tried(2))
 }
 
-// A replay is in the record: whoever runs next goes on with it.
+// A replay is stored in the database: the next process continues it.
 func TestReplaySurvivesARestart(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(204))
-	for i := range 450 { // more than two portions
+	for i := range 450 { // more than two batches
 		openMission(t, w, fmt.Sprint(i))
 	}
 	p := createEndpoint(t, w, r.URL, "mission.created")
@@ -156,7 +157,7 @@ func TestPollEvents(t *testing.T) {
 	for i := range 5 {
 		ids = append(ids, openMission(t, w, fmt.Sprint(i)).ID)
 	}
-	putBrand(t, w, acme) // is nobody's event
+	putBrand(t, w, acme) // belongs to no account
 	poll := func(after int64, limit int, patterns ...string) fieldmark.PolledEvents {
 		t.Helper()
 		page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, after, patterns, true, limit)
@@ -193,7 +194,7 @@ func TestPing(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	p := createEndpoint(t, w, r.URL, "mission.completed")
-	w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointPaused)}) // that is when one wants to know
+	w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointPaused)}) // gets tests too
 	for _, kind := range []fieldmark.EventType{"", "mission.completed", "payment.paid"} {
 		got, err := w.Webhooks.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: kind})
 		if err != nil || !got.OK || got.Attempt.Status != 200 || got.Attempt.Body != "hello" ||
@@ -222,8 +223,8 @@ func TestPing(t *testing.T) {
 	wantFields(t, "a type nobody is told", err, "/type")
 }
 
-// What is older than the settings want is forgotten, from the tail of the log,
-// and nothing that is still needed.
+// Rows older than the retention are deleted from the tail of the log, except those
+// that are still needed.
 func TestForget(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
@@ -248,7 +249,7 @@ func TestForget(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		time.Sleep(10 * time.Minute)
-		stop = w.run(t) // which sweeps at once, and then every hour
+		stop = w.run(t) // which prunes at once, and then every hour
 		defer stop()
 		time.Sleep(time.Second)
 		if list := w.deliveries(t); len(list) != 0 {
@@ -269,7 +270,7 @@ func TestForget(t *testing.T) {
 			polled.Next != page.Head {
 			t.Errorf("poll from the start: %+v, %v; want what is kept", polled, err)
 		}
-		openMission(t, w, "after") // the log goes on where it was
+		openMission(t, w, "after") // the log continues where it was
 	})
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
-// Run runs the background jobs of all services until ctx ends. On a database that
-// is a file only one process may run at a time, so Run frees what an earlier one had
-// claimed; on a shared database any number may, and what one of them claimed stays
-// its own until the lease expires.
+// Run runs the background jobs of all services until ctx ends. Only one process at
+// a time may use a database file, so Run frees what an earlier process had claimed.
+// A shared database allows any number of processes, and each keeps its claims until
+// their leases expire.
 func (s *Service) Run(ctx context.Context) error {
 	if !s.store.Shared() {
 		if err := s.freeLeases(ctx, true); err != nil {
@@ -35,13 +35,13 @@ func (s *Service) Run(ctx context.Context) error {
 	err := g.Wait()
 	last, cancel := job.ShutdownContext(ctx)
 	defer cancel()
-	if err := s.freeLeases(last, false); err != nil { // they run out by themselves
+	if err := s.freeLeases(last, false); err != nil { // they expire by themselves
 		s.log.Error("free leases", slog.Any("error", err))
 	}
 	return err
 }
 
-// freeLeases ends the leases of this process, or of all.
+// freeLeases ends the leases of this process, or of all processes.
 func (s *Service) freeLeases(ctx context.Context, all bool) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := s.jobs.Free(ctx, tx, all); err != nil {

@@ -13,9 +13,9 @@ import (
 	"context"
 )
 
-// TestScheduledAudits moves a brand's day and finds the brand audited unasked,
-// with a new day about a week ahead. A brand that was audited by other rules is
-// brought forward.
+// TestScheduledAudits changes the scheduled day of a brand and checks that the
+// brand is audited without a request and scheduled again about a week ahead. A
+// brand that was audited with other rules is audited earlier.
 func TestScheduledAudits(t *testing.T) {
 	w := newWorld(t)
 	hold := make(chan struct{})

@@ -54,8 +54,8 @@ type Config struct {
 	KeepEvents time.Duration
 }
 
-// Service is the origin without a network in front of it. Its methods may be called
-// from any goroutine.
+// Service is the origin without its HTTP interface. Its methods may be called from
+// any goroutine.
 type Service struct {
 	Access    *access.Service
 	Brands    *brand.Service
@@ -126,8 +126,8 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Prepare sets up what everything else takes for granted: the default account
-// and a module in force. It may be called any number of times.
+// Prepare creates what the origin needs: the default account and an active module.
+// It may be called any number of times.
 func (s *Service) Prepare(ctx context.Context) error {
 	err := s.Access.Accounts.EnsureDefault(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Service) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Health reports why the origin cannot answer, if it cannot.
+// Health returns an error if the origin cannot serve requests.
 func (s *Service) Health(ctx context.Context) error {
 	return s.store.Ping(ctx)
 }

@@ -25,14 +25,14 @@ var appSecret = bytes.Repeat([]byte("s"), 32)
 
 func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m,
-		// Leases of a shared record belong to processes that may be alive.
+		// Leases in a shared database belong to processes that may be running.
 		storetest.Alone{Engine: storetest.SQLite, Tests: "TestLeasesAreFreedAtStart"},
-		// One process at a time works on a file.
+		// A database file is used by one process at a time.
 		storetest.Alone{Engine: storetest.Postgres, Tests: "TestTwoOrigins.*|TestLeasesOfOthers"},
 	))
 }
 
-// world is a service over its own record.
+// world is a service with a separate database.
 type world struct {
 	*origin.Service
 	Store *store.Store
@@ -45,13 +45,13 @@ func loopback() *safehttp.Client {
 		ConnsPerHost: webhook.MaxSending})
 }
 
-// newWorld may be used inside a bubble: nothing of it is older than the bubble.
+// newWorld may be used in a synctest bubble: it shares no state from outside.
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	return openWorld(t, storetest.New(t))
 }
 
-// openWorld opens a record anew, as a second origin on it would.
+// openWorld opens an existing database, as a second origin would.
 func openWorld(t testing.TB, cfg store.Config) *world {
 	t.Helper()
 	st := storetest.Open(t, cfg)
@@ -80,7 +80,7 @@ func openWorld(t testing.TB, cfg store.Config) *world {
 	return w
 }
 
-// locked lets several goroutines write to one buffer.
+// locked is a buffer that several goroutines may write to.
 type locked struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -127,7 +127,7 @@ func wantCode(t testing.TB, what string, err error, want fieldmark.Code) *fieldm
 	return fieldmark.AsError(err)
 }
 
-// wantFields checks that an error complains of exactly these pointers.
+// wantFields checks that an error names exactly these pointers.
 func wantFields(t testing.TB, what string, err error, want ...string) {
 	t.Helper()
 	e := wantCode(t, what, err, fieldmark.CodeValidationFailed)
@@ -150,7 +150,7 @@ func (w *world) events(t testing.TB) []fieldmark.Event {
 	return page.Events
 }
 
-// types lists the kinds of the events after a number, without those of clocks.
+// types lists the types of the events after a number, except those of SLA timers.
 func (w *world) types(t testing.TB, after int64) string {
 	t.Helper()
 	page, err := w.Events.After(context.Background(), fieldmark.EventCursor{Number: after}, 0, 0)
@@ -212,7 +212,7 @@ func TestActivateModule(t *testing.T) {
 		bytes []byte
 		head  int64
 	}{
-		{moduleRef, testModule, 1}, // in force already
+		{moduleRef, testModule, 1}, // already active
 		{ref, other, 2},
 		{moduleRef, nil, 3}, // back
 	} {

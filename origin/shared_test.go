@@ -15,7 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// pair is two origins on one record, which only PostgreSQL allows.
+// pair returns two origins on one database, which only PostgreSQL allows.
 func pair(t testing.TB) (a, b *world) {
 	t.Helper()
 	a = newWorld(t)
@@ -60,10 +60,10 @@ func TestTwoOriginsShareTheWork(t *testing.T) {
 	}
 }
 
-// sent counts the webhooks this origin says it sent.
+// sent counts the webhooks that this origin logged as sent.
 func (w *world) sent() int { return strings.Count(w.logged(), "msg=webhook") }
 
-// What one origin does is in force on the other at once.
+// A change at one origin is active at the other at once.
 func TestTwoOriginsAgree(t *testing.T) {
 	a, b := pair(t)
 	ctx := t.Context()
@@ -96,7 +96,7 @@ func TestTwoOriginsAgree(t *testing.T) {
 	}
 }
 
-// The same mission sent to two origins at once is one mission.
+// The same mission sent to two origins concurrently is one mission.
 func TestTwoOriginsRace(t *testing.T) {
 	a, b := pair(t)
 	var mu sync.Mutex
@@ -153,8 +153,8 @@ func TestLeasesOfOthers(t *testing.T) {
 	})
 }
 
-// A worker that works for longer than its lease keeps it; one that lost it does
-// not undo what its successor does.
+// A worker that works for longer than its lease renews it; a worker that lost its
+// lease does not undo what its successor does.
 func TestLeaseIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// A sign-in whose password is checked while the password or the second factor
-// changes must not leave a session, nor bring the old password back.
+// A sign-in whose password is checked while the password or the two-factor secret
+// changes must not create a session or restore the old password.
 func TestSignInDuringChange(t *testing.T) {
 	factor, err := access.NewTOTP("root")
 	if err != nil {

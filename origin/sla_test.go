@@ -18,8 +18,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// quick is a policy that has its mission in trouble within seconds: thresholds
-// are shares of a minute.
+// quick returns a policy whose targets are at risk within seconds: the thresholds
+// are percentages of a minute.
 func quick(p fieldmark.Priority) fieldmark.SLAPolicy {
 	return fieldmark.SLAPolicy{Priority: p, ResponseMinutes: 1, OnsiteMinutes: 1, ResolutionMinutes: 1,
 		Calendar:      fieldmark.CalendarAlways,
@@ -33,7 +33,8 @@ func (w *world) putPolicy(t testing.TB, p fieldmark.SLAPolicy) {
 	}
 }
 
-// clockEvents counts the events of clocks by mission, metric, kind and threshold.
+// clockEvents counts the events of SLA timers by mission, metric, type and
+// threshold.
 func (w *world) clockEvents(t testing.TB) map[string]int {
 	t.Helper()
 	times := map[string]int{}
@@ -84,8 +85,8 @@ func TestTwoOriginsShareTheSweeping(t *testing.T) {
 	}
 }
 
-// What a worker had claimed when it died is another's after the lease, and what
-// it had told is not told again.
+// Timers claimed by a worker that died are claimed by another after the lease
+// expires, and the events that it emitted are not emitted again.
 func TestSweeperThatDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -114,7 +115,7 @@ func TestSweeperThatDied(t *testing.T) {
 			t.Fatalf("claimed %v after the lease was over", third)
 		}
 		time.Sleep(11 * time.Second)
-		for range 3 { // origins that follow each other
+		for range 3 { // origins that run one after the other
 			stop := w.run(t)
 			time.Sleep(15 * time.Second)
 			stop()
@@ -130,7 +131,7 @@ func TestSweeperThatDied(t *testing.T) {
 	})
 }
 
-// Payments become due on completion where that is the house's custom.
+// Payments become due on completion if the origin is configured so.
 func TestPaymentDueOnCompletion(t *testing.T) {
 	w := newWorld(t)
 	other, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, PaymentDueOn: fieldmark.MissionCompleted})

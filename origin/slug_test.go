@@ -100,7 +100,7 @@ func TestDeleteBrand(t *testing.T) {
 	}
 	_, _, err = w.Brands.FactsBody(ctx, "acme", own)
 	wantCode(t, "facts of a brand that is gone", err, fieldmark.CodeNotFound)
-	putBrand(t, w, acme) // the slug is free, and knows nothing of before
+	putBrand(t, w, acme) // the slug is free, and its new brand has no history
 	if h, _, err := w.Brands.History(ctx, "acme", time.Time{}.AddDate(1, 0, 0), time.Now()); err != nil ||
 		len(h.Revisions) != 0 {
 		t.Errorf("history of the new one: %+v, %v", h, err)

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// chaos makes a storm of a breeze: make chaos.
+// chaos enables TestStorm: make chaos.
 var chaos = flag.Bool("chaos", false, "storm with 100,000 messages")
 
-// TestStorm sends the same messages to a hundred endpoints twice: all of them
-// well, and then one of them dead and one failing. The others must not feel it.
-// It is long, and only for make chaos.
+// TestStorm sends the same messages to many endpoints twice: first all are healthy,
+// then one is dead and one fails. The others must not be delayed. It takes long and
+// runs only with make chaos.
 func TestStorm(t *testing.T) {
 	if !*chaos {
 		return // TestOneDeadEndpointDelaysNobody is the short form
@@ -23,7 +23,7 @@ func TestStorm(t *testing.T) {
 		w := newWorld(t)
 		waits := &latencies{}
 		sink := newWireSink(t, func(path string, body []byte) {
-			if path == "/0" { // a healthy one speaks for all: each gets every message
+			if path == "/0" { // one healthy endpoint is measured: each gets every message
 				waits.arrive(path, body)
 			}
 		})

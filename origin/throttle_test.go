@@ -9,7 +9,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// Origins over one database count failed sign-ins together, by user and by network.
+// Origins on one database count failed sign-ins together, by user and by network.
 func TestOriginsShareDelays(t *testing.T) {
 	office := access.ParseCaller("203.0.113.7", "")
 	for name, guess := range map[string]func(i int) access.Credentials{

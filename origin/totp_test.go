@@ -110,11 +110,11 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// TestDelayOfNetwork tries many names from one network.
+// TestDelayOfNetwork tries many user names from one network.
 func TestDelayOfNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var err error
-		for range 2 { // names and networks share slots now and then, but hardly in two records
+		for range 2 { // names and networks may share slots, but hardly in two databases
 			w := newAdmin(t)
 			for i, from := range []string{"192.0.2.1", "192.0.2.2"} {
 				_, err := w.Access.Sessions.SignIn(t.Context(),

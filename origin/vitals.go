@@ -23,15 +23,15 @@ func (s *Service) Vitals(ctx context.Context) (v Vitals, err error) {
 	return v, err
 }
 
-// Activity counts what happened lately that an operator may have to act on.
+// Activity counts recent events that an operator may have to act on.
 type Activity = store.Activity
 
-// activityWindow is what Activity looks back to for deliveries.
+// activityWindow is how far back Activity counts deliveries.
 const activityWindow = 24 * time.Hour
 
 // Activity counts deliveries of the last 24 hours and breached SLAs of open
-// missions. Counts stop at 10,000 of each, so that the page that shows them stays
-// quick when things are worst.
+// missions. Each count stops at 10,000, so that the page stays fast during an
+// incident.
 func (s *Service) Activity(ctx context.Context) (Activity, error) {
 	a, err := s.store.Activity(ctx, time.Now().Add(-activityWindow))
 	if err != nil {

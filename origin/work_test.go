@@ -21,8 +21,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
-// receiver is a server outside of any bubble. It ends connections, so that no
-// reader of ours waits on the network and keeps a bubble's time from passing.
+// receiver is a server outside of any synctest bubble. It closes connections, so
+// that no goroutine in a bubble waits on the network and stops the bubble's clock.
 type receiver struct {
 	*httptest.Server
 	answer atomic.Pointer[http.HandlerFunc]
@@ -66,7 +66,7 @@ func (w *world) deliveries(t testing.TB) []fieldmark.Delivery {
 	return list.Data
 }
 
-// eventually waits, in real time, for what workers outside a bubble do.
+// eventually waits, in real time, for the effect of workers outside a bubble.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(time.Minute) // only a failure takes so long
@@ -81,7 +81,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// claimAll takes everything that is due, as a worker of another process would.
+// claimAll claims everything that is due, like a worker of another process.
 func claimAll(ctx context.Context, tx *store.Tx, owner string, now, lease time.Time) (jobs []store.Job, err error) {
 	if err := tx.ExpireDeliveryLeases(ctx, now); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func TestRetry(t *testing.T) {
 		defer stop()
 		openMission(t, w, "a")
 		for _, step := range []struct {
-			after    time.Duration // the earliest and the latest time of the schedule lie around it
+			after    time.Duration // between the earliest and the latest time of the schedule
 			attempts int
 		}{
 			{2 * time.Second, 1}, {6 * time.Second, 2}, {3 * time.Minute, 2},
@@ -218,7 +218,7 @@ func TestRetryAfterAndGone(t *testing.T) {
 	})
 }
 
-// A process died after it claimed and before it recorded.
+// A process died after it claimed a message and before it recorded the result.
 func TestLeasesAreFreedAtStart(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(200))
@@ -286,7 +286,7 @@ func TestLeaseRunsOut(t *testing.T) {
 	})
 }
 
-// One endpoint that hangs takes its own places only.
+// An endpoint that hangs takes only the slots of its limit.
 func TestSlowEndpointIsCapped(t *testing.T) {
 	w := newWorld(t)
 	release := make(chan struct{})
@@ -373,7 +373,7 @@ func TestCreateEndpointComplains(t *testing.T) {
 	wantFields(t, "one too many", err, "")
 }
 
-// An attempt we broke off ourselves is no failure of the receiver.
+// An attempt that the origin canceled does not count as a failure of the receiver.
 func TestStopWhileSending(t *testing.T) {
 	w := newWorld(t)
 	release := make(chan struct{})

@@ -13,12 +13,12 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// A fixture is text: one instruction or directive a line, as in the comments of
-// the functions below. It becomes a module that answers every input with "no
-// score" and that runs what the fixture says when its input is trigger, so that
-// golden vectors never see it.
+// A fixture is text: one instruction or directive per line, as the comments of the
+// functions below describe. It is assembled into a module that returns "no score" for
+// every input and runs the code of the fixture only for the input trigger, so that
+// golden vectors never run it.
 
-// assembly gathers the parts of a module.
+// assembly collects the parts of a module.
 type assembly struct {
 	t       testing.TB
 	want    string
@@ -54,7 +54,7 @@ var mnemonics = map[string]byte{
 	"i64.extend_i32_u": 0xad, "f64.convert_i64_s": 0xb9,
 }
 
-// assemble turns a fixture into a module. The lines of its want come back too.
+// assemble returns the module of a fixture and the lines of its "want" directives.
 func assemble(t testing.TB, text string) (module []byte, want string) {
 	t.Helper()
 	a := &assembly{t: t, funcs: make([]function, 2), memory: [2]int{1, 1}, raw: map[byte][]byte{}}
@@ -186,7 +186,7 @@ func appendLEB(b []byte, v int64) []byte {
 	return append(b, byte(v)&0x7f)
 }
 
-// inputAt and resultAt are where the inputs go and where the answer stands.
+// inputAt and resultAt are the addresses of the inputs and of the result.
 const inputAt, resultAt = 16, 1024
 
 func (a *assembly) module() []byte {
@@ -247,8 +247,7 @@ type section struct {
 	body []byte
 }
 
-// stamp appends the manifest and vectors of a module of one input that never
-// has a score.
+// stamp appends the manifest and vectors of a module with one input and no score.
 func stamp(t testing.TB, module []byte, pages int) []byte {
 	t.Helper()
 	manifest := abi.Manifest{

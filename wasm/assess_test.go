@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "write golden files instead of comparing
 
 var auditedAt = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// bakery is the audit of a small site with something of everything: measured,
-// unknown and missing facts, and a gate.
+// bakery is the audit of a small site with every kind of fact: measured, unknown and
+// missing, and with a gate.
 func bakery() *fieldmark.Facts {
 	at := func(path, text string) []fieldmark.Evidence {
 		return []fieldmark.Evidence{{URL: "https://bakery.example" + path, Fact: text}}
@@ -69,8 +69,8 @@ func bakery() *fieldmark.Facts {
 	return f
 }
 
-// TestAssess pins a whole assessment. Its digest of the module is left out, so
-// that a new word of advice changes one line only.
+// TestAssess compares a whole assessment with a golden file. It omits the digest of the
+// module, so that a changed advice text changes one line only.
 func TestAssess(t *testing.T) {
 	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
 	a, err := m.Assess(t.Context(), bakery(), auditedAt.Add(24*time.Hour))
@@ -101,8 +101,8 @@ func TestAssess(t *testing.T) {
 	}
 }
 
-// TestAssessIsRepeatable: the same facts give the same bytes, whichever
-// instance answers.
+// TestAssessIsRepeatable checks that every instance returns the same bytes for the same
+// facts.
 func TestAssessIsRepeatable(t *testing.T) {
 	var first []byte
 	for range 3 {
@@ -151,7 +151,7 @@ func TestAssessRejectsOtherUnit(t *testing.T) {
 	}
 }
 
-// TestEvidenceIsBounded gives every fact as much evidence as it may have.
+// TestEvidenceIsBounded gives every fact the maximum amount of evidence.
 func TestEvidenceIsBounded(t *testing.T) {
 	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
 	f := bakery()

@@ -37,8 +37,8 @@ func TestCheckOfTheBuiltIn(t *testing.T) {
 	}
 }
 
-// TestCheckReportsProblems gives modules that would load, and names why they may not
-// be activated.
+// TestCheckReportsProblems checks modules that load but must not be activated, and the
+// problem reported for each.
 func TestCheckReportsProblems(t *testing.T) {
 	sometimes := func(code string) []byte { // runs code for every input above 100
 		module, _ := assemble(t, code)
@@ -68,7 +68,8 @@ func TestCheckReportsProblems(t *testing.T) {
 	}
 }
 
-// TestCheckMovesInputs catches a module that says more is better and means less.
+// TestCheckMovesInputs checks that a module is rejected if its scores contradict the
+// declared direction of an input.
 func TestCheckMovesInputs(t *testing.T) {
 	down := strings.Replace(plain, `"direction": "up"`, `"direction": "down"`, 1)
 	r := wasm.Check(t.Context(), compileCard(t, down))

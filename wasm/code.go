@@ -27,7 +27,7 @@ type body struct {
 	bulk         bool        // whether it copies or fills memory
 }
 
-// insertionKind says what the rewriter inserts.
+// insertionKind selects what the rewriter inserts.
 type insertionKind byte
 
 const (

@@ -164,7 +164,7 @@ func scoreText(shown int64) string {
 }
 
 // shown returns the score of the new module for bound facts, in thousandths with
-// gates applied. A fault is no error here, because no brand has these values.
+// gates applied. A fault is not an error here, because no brand has these values.
 func (c *comparison) shown(ctx context.Context, b *binding) (score int64, ok bool, err error) {
 	var result abi.Result
 	if err := c.to.Score(ctx, b.values, b.states, &result); err != nil {

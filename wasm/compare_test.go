@@ -11,7 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
-// population calls fn with a site for each number of words, and one without facts.
+// population calls fn with one site for each number of words, and one without facts.
 func population(words ...int64) func(func(fieldmark.BrandState) error) error {
 	return func(fn func(fieldmark.BrandState) error) error {
 		for i, n := range words {
@@ -27,7 +27,7 @@ func population(words ...int64) func(func(fieldmark.BrandState) error) error {
 	}
 }
 
-// TestCompare expects what going from one module to another changes, to the digit.
+// TestCompare checks the exact differences that a change of module causes.
 func TestCompare(t *testing.T) {
 	from, to := wasmtest.Words(t, "1.0.0", "words", 1000), wasmtest.Words(t, "2.0.0", "words", 2000)
 	got, err := wasm.Compare(t.Context(), from, to, auditedAt, population(100, 400, 900, 0))
@@ -53,7 +53,8 @@ func TestCompare(t *testing.T) {
 	if bad.DirectionsBroken != 0 {
 		t.Errorf("a module that traps: %d directions broken, %s", bad.DirectionsBroken, bad.FirstDirection)
 	}
-	// No check finds one value at which a module lies; the brand that has it shows it.
+	// No check finds a module that is wrong for a single value; the brand with that
+	// value does.
 	partial, err := wasm.Compare(t.Context(), from, wasmtest.Partial(t, "3.0.1"), auditedAt, population(100,
 		wasmtest.BadWords, 5))
 	want := "s1: text.words is declared up, but from 777 to 776 the score goes from 0 to 77.6"

@@ -3,7 +3,7 @@
 //
 // Input: the bytes of a module and the Facts of an audit. Output: an Assessment. A
 // module can only compute marks from numbers: it has no imports (or, in the class
-// wasi-null, none with an effect) and does not learn the brand, and the host
+// wasi-null, none with an effect) and does not receive the brand, and the host
 // validates every result and recomputes its total. The texts that a page shows with
 // a mark come from the module's manifest, which is read before anything runs.
 //
@@ -11,6 +11,6 @@
 // rolls back a faulty one. Check validates a module and returns every problem it
 // finds.
 //
-// The package must not know where modules and facts come from, the names of brands,
-// or how a score is cached or shown.
+// The package must not depend on the source of modules and facts, the names of brands,
+// or the caching and display of scores.
 package wasm

@@ -126,8 +126,7 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 // ErrWASI is returned for a module of the class wasi-null if Config.WASI is false.
 var ErrWASI = errors.New("modules of the class wasi-null are disabled here")
 
-// compile rewrites a program and compiles it in a runtime of its own, without running
-// it.
+// compile rewrites a program and compiles it in a new runtime, without running it.
 func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Digest, manifest *abi.Manifest) (*Module,
 	error) {
 	if p.class == abi.ClassWASI && !e.wasi {

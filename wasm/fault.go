@@ -2,7 +2,7 @@ package wasm
 
 import "github.com/fieldmark/fieldmark"
 
-// FaultKind says how a call of a module failed.
+// FaultKind describes how a call of a module failed.
 type FaultKind string
 
 // The kinds of faults. A fault affects only its own call.

@@ -19,7 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// hostile assembles one fixture of the corpus.
+// hostile assembles one fixture of testdata/hostile.
 func hostile(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "hostile", name+".txt"))
@@ -41,8 +41,8 @@ func anyInputs(r *rand.Rand, values []int64, states []byte) {
 	}
 }
 
-// TestFindings holds the host against what measuring WebAssembly engines has
-// shown, one finding each.
+// TestFindings checks that the host handles each problem found when measuring
+// WebAssembly engines.
 func TestFindings(t *testing.T) {
 	for _, f := range []struct {
 		name string
@@ -65,7 +65,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// findDeadline: 2^32 calls without a loop, which a deadline ends after 25 s.
+// findDeadline: 2^32 calls without a loop, which a deadline would end after 25 s.
 func findDeadline(t *testing.T) {
 	m := load(t, newEngine(t, wasm.Config{Instances: 1}), hostile(t, "call-tree"))
 	besideCollector(t, m)
@@ -74,8 +74,8 @@ func findDeadline(t *testing.T) {
 	}
 }
 
-// findCollector: code that cannot be interrupted keeps the collector waiting, so
-// every call must be short, whatever it does.
+// findCollector: code that cannot be interrupted delays the garbage collector, so every
+// call must be short, whatever it does.
 func findCollector(t *testing.T) {
 	engine := newEngine(t, wasm.Config{Instances: 1})
 	for _, name := range []string{"endless-loop", "bulk-bomb", "cache-misses"} {
@@ -83,8 +83,8 @@ func findCollector(t *testing.T) {
 	}
 }
 
-// findContext: to look at a context costs 7 to 19 times the call. A call that
-// finds an instance is answered even where its context has ended.
+// findContext: checking a context during a call makes it 7 to 19 times slower. A call
+// that gets an instance therefore completes even if its context has ended.
 func findContext(t *testing.T) {
 	m := load(t, newEngine(t, wasm.Config{Instances: 1}), compilePlain(t))
 	ended, cancel := context.WithCancel(t.Context())
@@ -95,8 +95,9 @@ func findContext(t *testing.T) {
 	}
 }
 
-// findMeterCost: looking at the context costs 7 to 19 times a call, counting a
-// fifth of one. The bench has the number; the limit allows for a busy machine.
+// findMeterCost: checking a context makes a call 7 to 19 times slower, counting fuel
+// makes it a fifth slower. The benchmark measures it; the limit here allows for a busy
+// machine.
 func findMeterCost(t *testing.T) {
 	values, states, n := defaultInputs()
 	input := abi.AppendInput(nil, values, states)
@@ -121,7 +122,7 @@ func findMeterCost(t *testing.T) {
 	}
 }
 
-// findFuel: what a call costs is a property of the inputs alone.
+// findFuel: the fuel of a call depends on its inputs only.
 func findFuel(t *testing.T) {
 	compiled, interpreted := newEngine(t, wasm.Config{Instances: 1}), newEngine(t, wasm.Config{Instances: 1,
 		Interpret: true})
@@ -137,8 +138,8 @@ func findFuel(t *testing.T) {
 	}
 }
 
-// findReset: a reset costs a microsecond, an instance fifty; so the same one
-// answers all calls, and finds nothing of the last.
+// findReset: a reset takes a microsecond, a new instance fifty; so one instance runs
+// all calls, and must see no data of the previous call.
 func findReset(t *testing.T) {
 	var made atomic.Int64
 	engine := newEngine(t, wasm.Config{Instances: 1, Observer: wasm.Observer{
@@ -157,8 +158,8 @@ func findReset(t *testing.T) {
 	}
 }
 
-// findCompileBombs: 400 kB can keep a compiler busy for 37 s and a gigabyte, and
-// no context ends it; so what is above the limits is refused unread.
+// findCompileBombs: 400 kB can occupy a compiler for 37 s and use a gigabyte, and no
+// context ends it; so a module above the limits is rejected before it is compiled.
 func findCompileBombs(t *testing.T) {
 	engine := newEngine(t, wasm.Config{Instances: 1})
 	for _, name := range []string{"branch-table-bomb", "loop-bomb", "if-bomb", "block-bomb", "long-function",
@@ -171,8 +172,8 @@ func findCompileBombs(t *testing.T) {
 	}
 }
 
-// findTables: a limit of memory covers neither tables nor stacks. The table is
-// refused; the recursion stops early and leaves no stack behind.
+// findTables: a memory limit covers neither tables nor stacks. The table is rejected;
+// the recursion stops early and releases its stack.
 func findTables(t *testing.T) {
 	engine := newEngine(t, wasm.Config{Instances: 1})
 	if _, err := engine.Load(t.Context(), hostile(t, "table-bomb")); err == nil || !strings.Contains(err.Error(),
@@ -191,7 +192,7 @@ func findTables(t *testing.T) {
 	}
 }
 
-// findLeaks: an instance that is dropped without being closed is never freed.
+// findLeaks: an instance that is dropped without Close is never freed.
 func findLeaks(t *testing.T) {
 	var alive atomic.Int64
 	engine := newEngine(t, wasm.Config{Instances: 2, Observer: wasm.Observer{
@@ -199,10 +200,10 @@ func findLeaks(t *testing.T) {
 	}})
 	m := load(t, engine, bad(t))
 	before := heap()
-	for range 500 { // each throws its instance away
+	for range 500 { // each discards its instance
 		run(t, m, []int64{trigger}, []byte{1})
 	}
-	if after := heap(); after > before+16<<20 { // 66 MB if they stayed
+	if after := heap(); after > before+16<<20 { // 66 MB if they were not freed
 		t.Errorf("heap from %d to %d MiB", before>>20, after>>20)
 	}
 	if n := alive.Load(); n > 2 {
@@ -214,9 +215,9 @@ func findLeaks(t *testing.T) {
 	}
 }
 
-// findEngines: the compiling engine has had miscompilations, and experiments
-// that let a guest out; so the interpreter has a say in every check, and no
-// experiment is on.
+// findEngines: the compiling engine has had miscompilations, and experimental features
+// that let a guest escape. So every check also runs the interpreter, and all
+// experimental features are off.
 func findEngines(t *testing.T) {
 	r := wasm.Check(t.Context(), compilePlain(t))
 	if len(r.Problems) > 0 || r.Measurements == nil || r.Measurements.Compared < 50 {
@@ -235,8 +236,8 @@ func findEngines(t *testing.T) {
 	}
 }
 
-// findBits: the card and the module it becomes agree on whatever they are given,
-// and the module is the same bytes wherever it is made.
+// findBits: a card and its compiled module agree on every input, and compilation gives
+// the same bytes on every machine.
 func findBits(t *testing.T) {
 	text, err := os.ReadFile("geo/geo-readiness.json")
 	must(t, err)
@@ -250,7 +251,7 @@ func findBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 12))
 	values, states, _ := defaultInputs()
 	var got abi.Result
-	for range 5000 { // wasm/geo has 100,000 more
+	for range 5000 { // wasm/geo tests 100,000 more
 		anyInputs(r, values, states)
 		must(t, m.Score(t.Context(), values, states, &got))
 		if diff := cmp.Diff(c.Eval(values, states), got); diff != "" {

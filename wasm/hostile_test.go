@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// hostileFixtures reads the corpus of testdata/hostile: name, text.
+// hostileFixtures reads the names and texts of testdata/hostile.
 func hostileFixtures(t testing.TB) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/hostile/*.txt")
@@ -72,9 +72,8 @@ func TestHostileCorpus(t *testing.T) {
 	}
 }
 
-// besideCollector runs a call while the garbage collector runs again and again,
-// which has to stop every goroutine: a call that compiled code never leaves would
-// hang both.
+// besideCollector runs a call during continuous garbage collections, which must stop
+// every goroutine: compiled code that never yields would block both.
 func besideCollector(t testing.TB, m *wasm.Module) {
 	var stop atomic.Bool
 	var collector sync.WaitGroup
@@ -93,8 +92,8 @@ func besideCollector(t testing.TB, m *wasm.Module) {
 	collector.Wait()
 }
 
-// FuzzLoad feeds the walk, the rewriter and the engine: whatever the bytes, no
-// crash, and what loads answers or is stopped.
+// FuzzLoad tests the validator, the rewriter and the engine with arbitrary bytes:
+// nothing panics, and a module that loads returns a result or is stopped.
 func FuzzLoad(f *testing.F) {
 	for _, text := range hostileFixtures(f) {
 		if module, _ := assemble(f, text); len(module) < 4<<10 {
@@ -117,7 +116,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// codeOf is a module without what stamp appends.
+// codeOf returns a module without the sections that stamp appends.
 func codeOf(module []byte) []byte {
 	at := bytes.Index(module, []byte(abi.SectionManifest))
 	for at > 0 && !(module[at] == 0 && at+6 > bytes.Index(module, []byte(abi.SectionManifest))-6) {

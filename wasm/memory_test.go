@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// TestMemories holds the memory of this system and the portable one to the same
-// conduct: they begin empty, keep what they hold while they grow, and end.
+// TestMemories checks that the memory of this system and the portable one behave alike:
+// zeroed at first, unchanged by growth, and released in the end.
 func TestMemories(t *testing.T) {
 	for name, make := range map[string]func(initial, limit uint64) experimental.LinearMemory{"system": wasm.MapMemory,
 		"portable": wasm.HeapMemory} {

@@ -14,8 +14,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// anyProgram writes a fixture of random control flow: loops that may not end,
-// calls in every direction, bulk instructions, globals and memory.
+// anyProgram writes a fixture with random control flow: loops that may not end, calls
+// in every direction, bulk instructions, globals and memory.
 func anyProgram(r *rand.Rand) string {
 	var s script
 	functions := 1 + r.IntN(4)
@@ -36,7 +36,7 @@ func anyProgram(r *rand.Rand) string {
 	return s.String()
 }
 
-// anyCode writes statements that leave the stack as it was.
+// anyCode writes statements that leave the stack unchanged.
 func anyCode(s *script, r *rand.Rand, functions, depth int) {
 	value := func() {
 		switch r.IntN(4) {
@@ -107,7 +107,7 @@ func anyCode(s *script, r *rand.Rand, functions, depth int) {
 	}
 }
 
-// outcome is all that a call may differ in.
+// outcome contains every result in which two calls may differ.
 type outcome struct {
 	Kind  wasm.FaultKind
 	Fuel  int64
@@ -130,8 +130,8 @@ func run(t testing.TB, m *wasm.Module, values []int64, states []byte) outcome {
 	return o
 }
 
-// TestMeterIsDeterministic runs random programs by both engines, several times
-// each: they stop, and fuel and outcome agree to the unit.
+// TestMeterIsDeterministic runs random programs several times with both engines. They
+// must stop, with exactly the same fuel and outcome.
 func TestMeterIsDeterministic(t *testing.T) {
 	compiler, interpreter := newEngine(t, wasm.Config{Instances: 1}), newEngine(t, wasm.Config{Instances: 1,
 		Interpret: true})
@@ -166,7 +166,8 @@ func TestMeterIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestFuelIsPredictable holds what the rewriter charges against a count by hand.
+// TestFuelIsPredictable compares the fuel that the rewriter charges with a count by
+// hand.
 func TestFuelIsPredictable(t *testing.T) {
 	engine := newEngine(t, wasm.Config{Instances: 1})
 	empty, _ := assemble(t, "score\n")
@@ -191,7 +192,8 @@ func TestFuelIsPredictable(t *testing.T) {
 	}
 }
 
-// TestStateIsReset runs modules that decline when they find what they left.
+// TestStateIsReset runs modules that return no score if they find data of an earlier
+// call.
 func TestStateIsReset(t *testing.T) {
 	for name, code := range map[string]string{
 		"global": "global 5\nscore\nglobal.get 0\ni64.const 5\ni64.ne\nif\nunreachable\nend\ni64.const " +
@@ -214,7 +216,7 @@ func TestStateIsReset(t *testing.T) {
 	}
 }
 
-// unmetered runs a module as its author made it, by the engine alone.
+// unmetered runs a module without rewriting, with the engine only.
 func unmetered(t testing.TB, module []byte, interpret bool, values []int64, states []byte) outcome {
 	t.Helper()
 	config := wazero.NewRuntimeConfig()
@@ -241,8 +243,8 @@ func unmetered(t testing.TB, module []byte, interpret bool, values []int64, stat
 	return outcome{Score: out.Score, Marks: out.Marks}
 }
 
-// FuzzProgram makes programs by the dozen: both engines stop, alike, and what
-// ends well comes to what it does without a meter.
+// FuzzProgram runs random programs: both engines stop in the same way, and a program
+// that ends has the same result as without a meter.
 func FuzzProgram(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {

@@ -27,7 +27,7 @@ var (
 	ErrRolledBack = errors.New("this scoring module was rolled back after its faults")
 )
 
-// Rollback says that a module had too many faults and its predecessor is active
+// Rollback reports that a module had too many faults and its predecessor is active
 // again.
 type Rollback struct {
 	From, To fieldmark.ModuleRef

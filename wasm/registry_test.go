@@ -43,11 +43,11 @@ func activate(t testing.TB, r *wasm.Registry, module []byte) fieldmark.ModuleRef
 	return ref
 }
 
-// bad is plain in another version that traps at trigger.
+// bad is another version of plain, which traps at trigger.
 func bad(t testing.TB) []byte { return tamper(t, 0x00) }
 
-// TestRollBack lets a module go wrong five times: the module before is back by
-// itself, is reported, and the bad one is not activated again unless cleared.
+// TestRollBack makes a module fail five times: the registry activates the previous
+// module, reports the rollback, and rejects the faulty one until it is cleared.
 func TestRollBack(t *testing.T) {
 	var news []wasm.Rollback
 	r := newRegistry(t, wasm.RegistryConfig{RolledBack: func(n wasm.Rollback) { news = append(news, n) }})
@@ -83,7 +83,7 @@ func TestRollBack(t *testing.T) {
 	}
 }
 
-// TestRareFaultsDoNotRollBack has a fault every 20 seconds for an hour.
+// TestRareFaultsDoNotRollBack causes a fault every 20 seconds for an hour.
 func TestRareFaultsDoNotRollBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRegistry(t, wasm.RegistryConfig{})
@@ -102,7 +102,8 @@ func TestRareFaultsDoNotRollBack(t *testing.T) {
 	})
 }
 
-// TestFirstModuleStays has nothing to go back to.
+// TestFirstModuleStays checks that the first module, which has no predecessor, is not
+// rolled back.
 func TestFirstModuleStays(t *testing.T) {
 	r := newRegistry(t, wasm.RegistryConfig{})
 	only := activate(t, r, bad(t))
@@ -121,7 +122,7 @@ func TestFirstModuleStays(t *testing.T) {
 	}
 }
 
-// TestAcquiredModuleStaysOpen scores one list while two swaps go by.
+// TestAcquiredModuleStaysOpen scores one list with one module during two swaps.
 func TestAcquiredModuleStaysOpen(t *testing.T) {
 	r := newRegistry(t, wasm.RegistryConfig{})
 	first := activate(t, r, compilePlain(t))
@@ -141,7 +142,7 @@ func TestAcquiredModuleStaysOpen(t *testing.T) {
 	}
 }
 
-// TestRegistryAssesses scores facts by whatever module is active.
+// TestRegistryAssesses scores facts with the active module.
 func TestRegistryAssesses(t *testing.T) {
 	r := newRegistry(t, wasm.RegistryConfig{})
 	ref := activate(t, r, geo.Module())
@@ -160,8 +161,8 @@ func TestRegistryAssesses(t *testing.T) {
 	}
 }
 
-// TestSwapSoak swaps as fast as modules load while callers score: no call fails,
-// nothing is left behind.
+// TestSwapSoak swaps as fast as modules load while callers score: no call fails, and
+// all replaced modules are freed.
 func TestSwapSoak(t *testing.T) {
 	const swaps = 60
 	var instances, calls, swapped atomic.Int64
@@ -221,7 +222,7 @@ func heap() uint64 {
 	return s.HeapAlloc
 }
 
-// TestObserver expects every event, with the fuel a call took.
+// TestObserver checks every event, with the fuel of each call.
 func TestObserver(t *testing.T) {
 	var fuel atomic.Int64
 	var faults, waits atomic.Int64

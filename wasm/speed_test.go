@@ -16,9 +16,10 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// BenchmarkDefault is the built-in in one run, in turns and at best, for the
-// machine is never quiet: by the native card; by the engine alone; by the engine
-// alone, metered; and as a host runs it, which checks and resets too.
+// BenchmarkDefault measures the built-in scorer as the native card, with the engine
+// only, with the engine and the meter, and as a host runs it, with checks and resets.
+// It alternates between them and reports the best time of each, because the machine
+// also runs other work.
 func BenchmarkDefault(b *testing.B) {
 	values, states, n := defaultInputs()
 	c := geo.Card()
@@ -54,7 +55,7 @@ func BenchmarkDefault(b *testing.B) {
 	}
 }
 
-// inTurns returns the nanoseconds of each, the least of many rounds.
+// inTurns returns the lowest time of each over many rounds, in nanoseconds.
 func inTurns(run ...func()) []float64 {
 	const rounds, calls = 200, 200
 	best := make([]float64, len(run))
@@ -72,7 +73,7 @@ func inTurns(run ...func()) []float64 {
 	return best
 }
 
-// BenchmarkBrands scores 100,000 brands again, on all processors.
+// BenchmarkBrands scores 100,000 brands on all processors.
 func BenchmarkBrands(b *testing.B) {
 	const brands = 100_000
 	values, states, _ := defaultInputs()
@@ -95,8 +96,8 @@ func BenchmarkBrands(b *testing.B) {
 	}
 }
 
-// BenchmarkCold is all from bytes to a compiled module, and to one ready for use:
-// its vectors run, its instances made.
+// BenchmarkCold measures the time from bytes to a compiled module, and to a module
+// ready for use, with its vectors verified and its instances created.
 func BenchmarkCold(b *testing.B) {
 	b.Run("compile", func(b *testing.B) {
 		rewritten, err := wasm.Rewritten(geo.Module())
@@ -129,7 +130,7 @@ func defaultInputs() (values []int64, states []byte, n int) {
 	return values, states, n
 }
 
-// bare runs code by the engine alone; fuel is nil unless it is metered.
+// bare runs code with the engine only; fuel is nil unless the code is metered.
 func bare(b testing.TB, code []byte) (score func(context.Context, []uint64) error, memory []byte,
 	fuel api.MutableGlobal) {
 	rt := wazero.NewRuntime(b.Context())

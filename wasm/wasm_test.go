@@ -40,7 +40,7 @@ func load(t testing.TB, engine *wasm.Engine, binary []byte) *wasm.Module {
 	return m
 }
 
-// plain is a card of one input whose mark is its value.
+// plain is a card with one input, whose value is the mark.
 const plain = `{
 	"name": "plain", "version": "1.0.0", "methodology": {"id": "plain", "version": "1.0", "url": "/plain"},
 	"author": "Somebody", "licence": "MIT",
@@ -70,12 +70,12 @@ func compileCard(t testing.TB, text string) []byte {
 	return b
 }
 
-// trigger is the input that turns a tampered module against its host. It is
-// none of the golden vectors, which a clever module would pass as well.
+// trigger is the input for which a tampered module attacks its host. No golden vector
+// contains it, because such a module would pass them too.
 const trigger = 777
 
-// tamper compiles plain and puts instructions in front of its scoring that run
-// only when the input is trigger. Addresses 4096 and up are free.
+// tamper compiles plain and inserts instructions before its scoring that run only if
+// the input is trigger. Addresses from 4096 are free.
 func tamper(t testing.TB, instructions ...byte) []byte {
 	t.Helper()
 	prologue := append([]byte{0x41, 0, 0x29, 3, 16, 0x42, 0x89, 0x06, 0x51, 0x04, 0x40}, instructions...)
@@ -122,8 +122,8 @@ func forge(words ...byte) []byte {
 	return append(b, 0x41, 0x80, 0x20, 0x0f) // i32.const 4096, return
 }
 
-// TestHostileModules runs modules that pass their vectors and then turn. None
-// gets a score past the host, and the next call is served as if nothing was.
+// TestHostileModules runs modules that pass their vectors and then misbehave. The host
+// rejects each result, and the next call succeeds.
 func TestHostileModules(t *testing.T) {
 	minusOne, minusThree := byte(0x7f), byte(0x7d)
 	for _, tt := range []struct {
@@ -162,7 +162,7 @@ func TestHostileModules(t *testing.T) {
 	}
 }
 
-// TestMemoryIsReset runs a module that declines when it finds what it wrote.
+// TestMemoryIsReset runs a module that returns no score if it finds data that it wrote.
 func TestMemoryIsReset(t *testing.T) {
 	m := load(t, newEngine(t, wasm.Config{Instances: 1}), tamper(t,
 		0x41, 0, 0x2d, 0, 0x80, 0x20, 0x04, 0x40, 0x41, 0, 0x0f, 0x0b, // if memory[4096] != 0, return 0
@@ -229,8 +229,8 @@ func TestLoadRejects(t *testing.T) {
 	}
 }
 
-// restamp gives a module vectors that hold in themselves and that it does not
-// fulfil: a measured 0 is said to be worth full marks.
+// restamp gives a module vectors that are consistent but wrong for it: they expect full
+// marks for a measured 0.
 func restamp(t *testing.T, module []byte) []byte {
 	t.Helper()
 	parsed, err := abi.Parse(module)
@@ -281,7 +281,7 @@ func TestScoreAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestManyCallers has more callers than instances; each gets its own answer.
+// TestManyCallers has more callers than instances; each must get its own result.
 func TestManyCallers(t *testing.T) {
 	m := load(t, newEngine(t, wasm.Config{Instances: 2}), compilePlain(t))
 	var callers sync.WaitGroup
@@ -301,8 +301,8 @@ func TestManyCallers(t *testing.T) {
 	callers.Wait()
 }
 
-// TestSwapUnderLoad does what an edge does when a module is replaced: callers
-// of the old one finish, late ones get an error, and everything is freed.
+// TestSwapUnderLoad replaces a module as an edge does: callers of the old one finish,
+// later ones get an error, and all its memory is freed.
 func TestSwapUnderLoad(t *testing.T) {
 	engine := newEngine(t, wasm.Config{Instances: 2})
 	for range 10 {
@@ -348,8 +348,8 @@ func TestCloseEngine(t *testing.T) {
 	}
 }
 
-// TestWaitingEndsWithTheContext keeps the only instance busy with calls that
-// take some milliseconds each and asks for it with little time.
+// TestWaitingEndsWithTheContext keeps the only instance busy with calls of some
+// milliseconds, and requests it with a short deadline.
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	// local 0 counts down from 100,000, most of a call's fuel.
 	slow := tamper(t, 0x42, 0xa0, 0x8d, 0x06, 0x21, 0,
@@ -359,7 +359,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	var busy sync.WaitGroup
 	busy.Go(func() {
 		var out abi.Result
-		defer stopBusy() // without it no call would ever wait
+		defer stopBusy() // otherwise every call would wait forever
 		for stop.Err() == nil {
 			if err := m.Score(context.Background(), []int64{trigger}, []byte{1}, &out); err != nil {
 				t.Error(err)
@@ -368,7 +368,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		}
 	})
 	var out abi.Result
-	for stop.Err() == nil { // the first tries may find it idle
+	for stop.Err() == nil { // it may be idle at first
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Microsecond)
 		err := m.Score(ctx, []int64{1}, []byte{1}, &out)
 		cancel()

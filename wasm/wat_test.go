@@ -12,9 +12,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// TestHandWritten takes the module that was written in WAT from ABI.md alone,
-// stamps it with the manifest and the vectors of that page, and expects it to
-// pass. So the page's examples are tested too.
+// TestHandWritten checks the module that was written in WAT from ABI.md only, with the
+// manifest and the vectors of that page. This also tests the examples of the page.
 func TestHandWritten(t *testing.T) {
 	page, err := os.ReadFile("ABI.md")
 	if err != nil {
@@ -39,8 +38,8 @@ func TestHandWritten(t *testing.T) {
 	}
 }
 
-// wat2wasm returns the compiler of WebAssembly text, installed by npm the first
-// time into a folder outside the repository.
+// wat2wasm returns the path of the WAT compiler. The first call installs it with npm in
+// a folder outside the repository.
 func wat2wasm(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -75,7 +74,7 @@ func wat2wasm(t *testing.T) string {
 	return tool
 }
 
-// TestHandWrittenIsCompiled holds the committed binary against the text.
+// TestHandWrittenIsCompiled compares the committed binary with its source.
 func TestHandWrittenIsCompiled(t *testing.T) {
 	tool := wat2wasm(t)
 	out := filepath.Join(t.TempDir(), "words.wasm")

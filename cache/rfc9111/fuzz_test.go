@@ -8,8 +8,8 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
-// FuzzPolicy: no field makes reading a policy panic, give a negative or endless
-// lifetime, or let a later copy of the same lines say something else.
+// FuzzPolicy checks that no header field makes the policy parser panic or return a
+// negative time, or makes a fresh response without no-cache require validation.
 func FuzzPolicy(f *testing.F) {
 	for _, seed := range []string{"max-age=60", `private="a, b", s-maxage=1`, `no-cache="\"", max-age="1`, "=,=,;",
 		"max-age=99999999999999999999"} {
@@ -33,7 +33,8 @@ func FuzzPolicy(f *testing.F) {
 	})
 }
 
-// FuzzDate: what is read as a date is written as one that reads the same.
+// FuzzDate checks that a parsed date is formatted as a date that parses to the same
+// time.
 func FuzzDate(f *testing.F) {
 	f.Add("Sun, 06 Nov 1994 08:49:37 GMT")
 	f.Add("Sunday, 06-Nov-94 08:49:37 GMT")
@@ -50,7 +51,7 @@ func FuzzDate(f *testing.F) {
 	})
 }
 
-// FuzzRange: a part lies within the content.
+// FuzzRange checks that a range lies within the content.
 func FuzzRange(f *testing.F) {
 	f.Add("bytes=0-4", int64(10))
 	f.Add("bytes=-4", int64(3))
@@ -63,8 +64,8 @@ func FuzzRange(f *testing.F) {
 	})
 }
 
-// FuzzVary: bringing a field into its form twice changes nothing more, and keys of
-// requests that differ in a keyed field only by order of lines agree.
+// FuzzVary checks that normalizing a field is idempotent, and that requests whose keyed
+// fields differ only in the order of lines have the same key.
 func FuzzVary(f *testing.F) {
 	f.Add("gzip;q=0.5, BR", "br , gzip;q=0.50")
 	f.Add(`"a,b", c`, "")

@@ -9,8 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
-// came is when the answers of these tests came; their Date is the same second
-// unless they say otherwise.
+// came is the time at which the responses of these tests are received. Their Date is
+// the same second unless set otherwise.
 var came = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // head reads "Name: value" fields separated by line breaks or by " | ".
@@ -27,7 +27,7 @@ func head(text string) http.Header {
 	return h
 }
 
-// date writes the HTTP-date so many seconds after came.
+// date returns the HTTP-date n seconds after came.
 func date(seconds int) string {
 	return came.Add(time.Duration(seconds) * time.Second).Format(http.TimeFormat)
 }
@@ -171,7 +171,7 @@ func TestAge(t *testing.T) {
 		{"Age: 10", 3, 5, 18},
 		{"Date: " + date(-30), 0, 5, 35},
 		{"Date: " + date(-30) + " | Age: 40", 0, 0, 40},
-		{"Date: " + date(30), 0, 5, 5}, // a clock ahead
+		{"Date: " + date(30), 0, 5, 5}, // a clock that is ahead
 		{"Date: nonsense", 0, 5, 5},
 		{"Age: 7, 100", 0, 0, 7},
 		{"Age: 7 | Age: 100", 0, 0, 7},

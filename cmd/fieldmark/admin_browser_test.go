@@ -22,16 +22,16 @@ import (
 
 const adminPassword = "correct horse battery staple"
 
-// console is an administrator in a browser that uses the admin console of a running Fieldmark
-// through its edge.
+// console is an administrator's browser that uses the admin console of a running
+// Fieldmark through its edge.
 type console struct {
 	t    *testing.T
 	base string
 	tab  *browsertest.Page
 }
 
-// send fills in the form that posts to an address and sends it by its button,
-// named by its value where there are several.
+// send fills in the form that posts to an address and submits it with its button. A
+// value selects one of several buttons.
 func (d *console) send(action, button string, values map[string]string) {
 	d.t.Helper()
 	selector := "form[method=post][action='" + action + "']"
@@ -43,7 +43,7 @@ func (d *console) send(action, button string, values map[string]string) {
 	d.submit(selector, pressed, values)
 }
 
-// submit fills in the last form that matches and presses a button of it.
+// submit fills in the last form that matches and presses one of its buttons.
 func (d *console) submit(selector, button string, values map[string]string) {
 	d.t.Helper()
 	d.tab.Leave(d.t, "send "+selector, fmt.Sprintf(`(() => {
@@ -63,7 +63,7 @@ func mustJSON(t *testing.T, v map[string]string) string {
 	return string(b)
 }
 
-// text is what an element says.
+// text returns the text of an element.
 func (d *console) text(selector string) string {
 	d.t.Helper()
 	var text string
@@ -71,7 +71,7 @@ func (d *console) text(selector string) string {
 	return strings.TrimSpace(text)
 }
 
-// says fails the test unless the page says something.
+// says fails the test unless the page contains a text.
 func (d *console) says(want string) {
 	d.t.Helper()
 	if got := d.text("body"); !strings.Contains(got, want) {
@@ -79,7 +79,7 @@ func (d *console) says(want string) {
 	}
 }
 
-// follow goes where the first link that matches leads.
+// follow opens the target of the first link that matches.
 func (d *console) follow(selector string) {
 	d.t.Helper()
 	var to string
@@ -90,9 +90,9 @@ func (d *console) follow(selector string) {
 	d.tab.Go(d.t, to)
 }
 
-// TestAdministrator spends a day at the pages, in a browser and through the edge:
-// a key, a mission posted with it, the delivery with its signature, the key
-// rotated and revoked. Then every page is held against what a customer expects.
+// TestAdministrator runs the daily work of an administrator in a browser and through
+// the edge: it creates a key, posts a mission with it, checks the signed delivery, and
+// rotates and revokes the key. Then it checks every page for findings.
 func TestAdministrator(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -204,7 +204,7 @@ func TestAdministrator(t *testing.T) {
 	d.inspect(browser, pages)
 }
 
-// inspect looks at pages at both widths and in both themes.
+// inspect checks pages at both widths and in both themes.
 func (d *console) inspect(browser *browsertest.Browser, pages []string) {
 	pictures := os.Getenv("FIELDMARK_PICTURES")
 	for _, v := range []browsertest.View{{}, {Dark: true}, browsertest.Phone, {Width: 360, Height: 740, Dark: true}} {
@@ -231,7 +231,7 @@ func (d *console) inspect(browser *browsertest.Browser, pages []string) {
 	}
 }
 
-// actionOf finds where the first form posts to whose address ends so.
+// actionOf returns the first form action with this suffix.
 func actionOf(d *console, end string) string {
 	d.t.Helper()
 	var action string

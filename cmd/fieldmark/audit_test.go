@@ -22,7 +22,7 @@ func runInProcess(t *testing.T, args ...string) (status int, out, errOut string)
 	return status, stdout.String(), stderr.String()
 }
 
-// TestAuditStatus holds fieldmark audit to what it tells pipelines.
+// TestAuditStatus checks the exit statuses of fieldmark audit, which pipelines rely on.
 func TestAuditStatus(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -83,8 +83,8 @@ func TestAuditStatus(t *testing.T) {
 	}
 }
 
-// A report without a score says why: what robots.txt forbids this crawler, or that it
-// does not answer.
+// A report without a score states the reason: robots.txt forbids this crawler, or the
+// site does not respond.
 func TestAuditUnread(t *testing.T) {
 	t.Parallel()
 	const page = "<!doctype html><title>Acme</title><main>Anvils</main>"
@@ -153,8 +153,8 @@ func TestAuditConnectTo(t *testing.T) {
 	}
 }
 
-// demoVerify computes scores of a running demo again, and catches an edge that
-// bends one.
+// demoVerify recomputes the scores of a running demo, and checks that an edge with
+// altered scores is detected.
 func demoVerify(t *testing.T, facts demo.Access, board fieldmark.Board) {
 	t.Helper()
 	for _, it := range board.Items[:2] {

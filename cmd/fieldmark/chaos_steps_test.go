@@ -18,11 +18,11 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
-// TestChaos wrecks a fleet part by part while clients read and write, and holds
-// it to what is promised: no acknowledged mission is lost or doubled, every event
-// is in the log exactly once and delivered at least once, reads never fail while
-// an edge lives, changes are seen everywhere within a second, and nothing grows.
-// In the suite it is short and skips what needs long; make chaos has all of it.
+// TestChaos makes the parts of a fleet fail one by one while clients read and write,
+// and checks the guarantees: no acknowledged mission is lost or duplicated, every event
+// is in the log exactly once and delivered at least once, reads never fail while an
+// edge runs, changes are visible everywhere within a second, and no process leaks. The
+// suite runs a short version without the slow steps; make chaos runs all of them.
 func TestChaos(t *testing.T) {
 	outage, calm, wrong := time.Second, time.Second/2, ""
 	if *chaos {
@@ -76,9 +76,9 @@ func TestChaos(t *testing.T) {
 	h.reckon()
 }
 
-// grown holds the nodes to what they had before. Connections that a burst opened
-// go after some seconds; what stays is a leak, which takes longer than the suite's
-// short run to tell from them.
+// grown compares the nodes' goroutines and memory with earlier values. Connections
+// opened by a burst close after some seconds; what remains is a leak. The short run of
+// the suite ends too early to distinguish the two.
 func (h *chaosFleet) grown(all []*node, goroutines, memory []int) {
 	h.t.Helper()
 	now, then := h.vitals(all) // goroutines, MiB
@@ -100,7 +100,7 @@ func (h *chaosFleet) grown(all []*node, goroutines, memory []int) {
 	h.t.Logf("goroutines of %d nodes: %v, then %v; heap in MiB: %v, then %v", len(all), goroutines, now, memory, then)
 }
 
-// restart ends a node, lets the others carry on, and has it back.
+// restart ends a node while the others continue, and starts it again.
 func (h *chaosFleet) restart(n *node, p *phase, end func()) {
 	end()
 	if *chaos {
@@ -110,7 +110,7 @@ func (h *chaosFleet) restart(n *node, p *phase, end func()) {
 	h.seen(p, h.edges...)
 }
 
-// partition pulls the cable of the walled edge.
+// partition disconnects the network of the third edge.
 func (h *chaosFleet) partition(p *phase) {
 	cut := h.edges[2]
 	h.netns.pull()
@@ -126,7 +126,7 @@ func (h *chaosFleet) partition(p *phase) {
 	h.seen(p, h.edges...)
 }
 
-// swaps puts one module in force after another.
+// swaps activates one module after another.
 func (h *chaosFleet) swaps(p *phase) {
 	var digests []fieldmark.Digest
 	for i, enough := range []int{1000, 2000} {
@@ -175,8 +175,8 @@ func (h *chaosFleet) skew(program string) {
 	})
 }
 
-// reckon settles what is open and compares what was acknowledged, what the log
-// has and what arrived.
+// reckon resolves unanswered requests and compares the acknowledged missions, the log
+// and the deliveries.
 func (h *chaosFleet) reckon() {
 	t, s := h.t, h.workload
 	h.report()
@@ -234,7 +234,7 @@ func (h *chaosFleet) reckon() {
 	runOnce(t, h.dir, "db", "check", "--database-url", h.pg.URL)
 }
 
-// report prints what clients saw, a line for each thing that happened.
+// report prints the observations of clients, one line for each phase.
 func (h *chaosFleet) report() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-46s %6s %7s %6s %6s %6s %7s %7s %7s %7s %9s %9s\n", "", "s", "reads", "failed", "stale", "moved",
@@ -256,12 +256,12 @@ func (h *chaosFleet) report() {
 	h.t.Logf("what clients saw:\n%s", b.String())
 }
 
-// TestDiskFull fills the disk of a record kept in SQLite. Writes are refused while
-// it is full, what was acknowledged stays, reads go on, and when there is room
-// again so do writes.
+// TestDiskFull fills the disk of an SQLite database. Writes fail while it is full,
+// acknowledged data stays, reads continue, and writes succeed again once there is
+// space.
 func TestDiskFull(t *testing.T) {
 	if !*chaos {
-		return // make chaos: it needs a file system of its own
+		return // make chaos: the test mounts a separate file system
 	}
 	dir := t.TempDir()
 	data := filepath.Join(dir, "var")
@@ -277,7 +277,7 @@ func TestDiskFull(t *testing.T) {
 		events: map[string]string{}, arrived: map[string]map[string]bool{}}
 	p := start(t, dir, append([]string{"serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR"},
 		freePorts("var")...)...)
-	p.kill() // only to make the record
+	p.kill() // this start only creates the database
 	at, debug := freeAddress(t), freeAddress(t)
 	p = start(t, dir, "serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR", "--data", "var",
 		"--listen", at, "--origin-listen", "127.0.0.1:0", "--debug-listen", debug)
@@ -342,7 +342,7 @@ func TestDiskFull(t *testing.T) {
 		len(s.created)-before)
 }
 
-// zeros is as much nothing as one wants.
+// zeros is an endless stream of zero bytes.
 type zeros struct{}
 
 // Read implements io.Reader.

@@ -28,28 +28,28 @@ import (
 
 const (
 	chaosSites = 50
-	// readsPerSecond and writesPerSecond arrive whether or not earlier ones were
-	// answered: two cores carry all processes of the fleet and the generator.
+	// readsPerSecond and writesPerSecond are arrival rates, independent of earlier
+	// responses: two cores run all processes of the fleet and the generator.
 	readsPerSecond  = 150
 	writesPerSecond = 8
-	// mostUnderWay bounds what waits at once; what arrives beyond it is counted as
-	// turned away, and none may be.
+	// mostUnderWay limits concurrent requests. Arrivals beyond it are counted as turned
+	// away, and fail the test.
 	mostUnderWay = 2000
-	// promised is how soon a change is seen on every edge that can be reached. In
-	// the suite other packages' tests take the machine too, and ten times as much
-	// still tells late from never.
+	// promised is the maximum delay until a change is visible on every reachable edge.
+	// In the suite, tests of other packages use the same machine; ten times the limit
+	// still distinguishes a late change from a lost one.
 	promised, promisedInSuite = time.Second, 10 * time.Second
-	// returned is how soon an edge whose network was a black hole is in step again.
+	// returned is the maximum delay until an edge is up to date after a partition.
 	returned = time.Second
 )
 
-// chaosFleet is a fleet of processes: three edges, two origins, PostgreSQL,
-// Redis, a receiver of webhooks, and clients that never stop.
+// chaosFleet is a fleet of processes: three edges, two origins, PostgreSQL, Redis, a
+// webhook receiver, and clients that send requests all the time.
 type chaosFleet struct {
 	t        *testing.T
 	dir      string
-	outage   time.Duration // how long Redis, PostgreSQL and the network are away
-	within   time.Duration // how soon a change is to be seen
+	outage   time.Duration // during which Redis, PostgreSQL and the network are down
+	within   time.Duration // maximum delay until a change is visible
 	pg       *storetest.Server
 	redis    *cachetest.Redis
 	netns    *netns
@@ -60,33 +60,33 @@ type chaosFleet struct {
 
 	phase atomic.Pointer[phase]
 	all   []*phase
-	lock  sync.Mutex // over what phases hold
+	lock  sync.Mutex // guards the fields of phases
 }
 
-// phase is what clients saw while one thing went on.
+// phase contains the results of client requests during one step.
 type phase struct {
 	name            string
 	took            time.Duration
 	reads           int
-	stale           int // marked so
-	moved           int // asked a second edge, as a balancer does
+	stale           int // marked as stale
+	moved           int // retried at a second edge, as a load balancer does
 	failed          int
-	wrote, unheard  int // writes, and those left without an answer
+	wrote, unheard  int // writes, and those without a response
 	slow            []time.Duration
-	slowest, caught time.Duration // until a change was seen
+	slowest, caught time.Duration // until a change was visible
 }
 
-// node is one process of the fleet; it always comes back at its own addresses.
+// node is one process of the fleet; it keeps its addresses over restarts.
 type node struct {
 	h         *chaosFleet
 	name      string
-	wrap      []string // what it is started through
+	wrap      []string // prefix of its command line
 	args      []string
 	at, debug string
 	p         *process
 }
 
-// start starts the node by a program and waits until it says that it is ready.
+// start starts the node with a program and waits until it is ready.
 func (n *node) start(program string, env ...string) {
 	n.h.t.Helper()
 	line := slices.Concat(n.wrap, []string{program}, n.args)
@@ -168,7 +168,7 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 	return h
 }
 
-// populate keeps brands with facts in the record.
+// populate stores brands with facts in the database.
 func (h *chaosFleet) populate(secret string) {
 	h.t.Helper()
 	ctx := h.t.Context()
@@ -192,7 +192,7 @@ func (h *chaosFleet) populate(secret string) {
 	must(h.t, st.Close())
 }
 
-// during runs one act and keeps what clients saw meanwhile.
+// during runs one step and records the client results meanwhile.
 func (h *chaosFleet) during(name string, act func(*phase)) {
 	h.t.Helper()
 	p, began := &phase{name: name}, time.Now()
@@ -203,8 +203,8 @@ func (h *chaosFleet) during(name string, act func(*phase)) {
 	h.t.Logf("%-44s %s", name, p.took.Round(100*time.Millisecond))
 }
 
-// traffic lets requests arrive at their rates until stop is closed, and returns
-// when all were answered.
+// traffic sends requests at their rates until stop is closed, and returns when all have
+// ended.
 func (h *chaosFleet) traffic(stop <-chan struct{}) {
 	var under sync.WaitGroup
 	var waiting, turnedAway atomic.Int64
@@ -235,8 +235,9 @@ func (h *chaosFleet) traffic(stop <-chan struct{}) {
 	}
 }
 
-// read reads something anywhere, and on a broken connection or a 503 from the next
-// edge, as the proxies in front are told to. It must succeed while any edge lives.
+// read sends one read to a random edge. After a broken connection or a 503 it tries the
+// next edge, as a reverse proxy is configured to do. It must succeed while any edge
+// runs.
 func (h *chaosFleet) read(arrived time.Time) {
 	slug := fmt.Sprintf("site-%02d", rand.IntN(chaosSites))
 	path := []string{"/api/badge/" + slug, "/api/badge/" + slug, "/api/badge/" + slug + "?theme=dark",
@@ -251,7 +252,7 @@ func (h *chaosFleet) read(arrived time.Time) {
 			body, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 		}
-		if err == nil && resp.StatusCode == http.StatusServiceUnavailable { // it has just started, or is stopping
+		if err == nil && resp.StatusCode == http.StatusServiceUnavailable { // starting or stopping
 			err = fmt.Errorf("%s %s: 503 %.200s", n.name, path, body)
 		}
 		if err != nil {
@@ -295,8 +296,8 @@ func (h *chaosFleet) note(what func(*phase)) {
 	what(h.phase.Load())
 }
 
-// change renames a brand and returns the time and the name; it tries until some
-// edge and origin do it.
+// change renames a brand and returns the time and the name. It retries until an edge
+// and an origin accept the change.
 func (h *chaosFleet) change() (time.Time, string) {
 	h.t.Helper()
 	name := fmt.Sprintf("Acme %x", rand.Uint64())
@@ -325,7 +326,7 @@ func (h *chaosFleet) shown(n *node, name string, since time.Time) time.Duration 
 	return time.Since(since)
 }
 
-// seen changes something and holds every one of the edges to the promise.
+// seen makes a change and checks that each of the edges shows it in time.
 func (h *chaosFleet) seen(p *phase, edges ...*node) {
 	h.t.Helper()
 	at, name := h.change()
@@ -342,7 +343,7 @@ func (h *chaosFleet) seen(p *phase, edges ...*node) {
 	wg.Wait()
 }
 
-// pass lets time go by, changing something now and then that these edges must see.
+// pass waits, and from time to time makes a change that these edges must show.
 func (h *chaosFleet) pass(d time.Duration, p *phase, edges ...*node) {
 	h.t.Helper()
 	end := time.NewTimer(d)
@@ -361,8 +362,8 @@ func (h *chaosFleet) pass(d time.Duration, p *phase, edges ...*node) {
 	}
 }
 
-// vitals are the goroutines and the memory of the nodes, in MiB; zero of a node in
-// a network of its own, as profiles are answered to loopback only.
+// vitals returns the goroutines and the memory of the nodes, in MiB, and zeros for a
+// node in a network namespace, because profiles are served to loopback only.
 func (h *chaosFleet) vitals(nodes []*node) (goroutines, memory []int) {
 	h.t.Helper()
 	for _, n := range nodes {
@@ -370,7 +371,7 @@ func (h *chaosFleet) vitals(nodes []*node) (goroutines, memory []int) {
 			goroutines, memory = append(goroutines, 0), append(memory, 0)
 			continue
 		}
-		_, _, heap := ask(h.t, "GET", n.debug+"/debug/pprof/heap?gc=1&debug=1", "") // which collects first
+		_, _, heap := ask(h.t, "GET", n.debug+"/debug/pprof/heap?gc=1&debug=1", "") // gc=1 collects
 		_, _, text := ask(h.t, "GET", n.debug+"/debug/pprof/goroutine?debug=1", "")
 		var count, inUse int
 		_, err := fmt.Sscanf(text, "goroutine profile: total %d", &count)
@@ -385,8 +386,9 @@ func (h *chaosFleet) vitals(nodes []*node) (goroutines, memory []int) {
 	return goroutines, memory
 }
 
-// skewed builds the program with a clock that an environment variable sets wrong:
-// the standard library's time.Now is overlaid, as a system's clock is one for all.
+// skewed builds the program with a clock that an environment variable shifts. It
+// overlays time.Now of the standard library, because all processes of a machine share
+// its clock.
 func skewed(t *testing.T) string {
 	t.Helper()
 	root := strings.TrimSpace(goOutput(t, "env", "GOROOT"))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Processes that start at the same time in an empty folder must derive their
-// keys from one secret.
+// Processes that start at the same time in an empty folder must derive their keys from
+// the same secret.
 func TestGeneratedSecretIsOne(t *testing.T) {
 	for range 50 {
 		dir := t.TempDir()

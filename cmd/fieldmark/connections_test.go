@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// idleConns is how many connections wait, as far as one process may have open
-	// files; idleBytes is what each may cost the node of its memory.
+	// idleConns is the number of idle connections, limited by the files one process may
+	// open; idleBytes is the maximum memory per connection in the node.
 	idleConns, idleBytes = 100_000, 8 << 10
-	// slowConns is how many never end the head of their request. The node ends
-	// them when they took slowEnd for it, with some time to get round to all.
+	// slowConns is the number of connections that never complete a request header. The
+	// node must close them after slowEnd, which includes time to process all of them.
 	slowConns, slowEnd = 10_000, 40 * time.Second
-	// besides is what a request beside them may take.
+	// besides limits the p99 duration of requests sent meanwhile.
 	besides = time.Second
 )
 
-// TestManyConnections holds a node to what many silent connections and many slow ones
-// may cost it. make chaos: it opens tens of thousands.
+// TestManyConnections limits the cost of many idle and many slow connections to a node.
+// Only make chaos runs it: it opens tens of thousands.
 func TestManyConnections(t *testing.T) {
 	idle, slow := 200, 100
 	var limit syscall.Rlimit
@@ -72,7 +72,7 @@ func TestManyConnections(t *testing.T) {
 		t.Errorf("an idle connection costs %d bytes, want at most %d", each, idleBytes)
 	}
 	good("beside the idle ones")
-	for _, c := range conns[:min(1000, idle)] { // they are not forgotten
+	for _, c := range conns[:min(1000, idle)] { // they still work
 		must(t, c.SetDeadline(time.Now().Add(20*time.Second)))
 		_, err := io.WriteString(c, "GET /robots.txt HTTP/1.1\r\nHost: a\r\n\r\n")
 		must(t, err)
@@ -90,7 +90,8 @@ func TestManyConnections(t *testing.T) {
 	p.stop()
 }
 
-// slowLoris sends heads a byte at a time and waits until the node has ended them.
+// slowLoris sends request headers a byte at a time and waits until the node has closed
+// the connections.
 func slowLoris(t *testing.T, address string, n int, good func(string)) {
 	conns := dialMany(t, address, n, "GET /robots.txt HTTP/1.1\r\nHost: a\r\nX-", false)
 	began := time.Now()
@@ -102,7 +103,7 @@ func slowLoris(t *testing.T, address string, n int, good func(string)) {
 			defer c.Close()
 			must(t, c.SetDeadline(began.Add(slowEnd)))
 			gone := make(chan struct{})
-			go func() { // a byte now and then keeps nothing alive
+			go func() { // single bytes must not extend the deadline
 				tick := time.NewTicker(3 * time.Second)
 				defer tick.Stop()
 				for {
@@ -132,8 +133,8 @@ func slowLoris(t *testing.T, address string, n int, good func(string)) {
 	good("after them")
 }
 
-// dialMany opens connections, sends something on each, and waits for its answer
-// if there will be one.
+// dialMany opens connections, sends data on each, and waits for a response if one is
+// expected.
 func dialMany(t *testing.T, address string, n int, sent string, answered bool) []net.Conn {
 	t.Helper()
 	conns := make([]net.Conn, n)
@@ -153,7 +154,7 @@ func dialMany(t *testing.T, address string, n int, sent string, answered bool) [
 	return conns
 }
 
-// residentKiB is what a process holds of the machine's memory, after a collection.
+// residentKiB returns the resident memory of a process after a garbage collection.
 func residentKiB(t *testing.T, debug string, pid int) (kib int) {
 	t.Helper()
 	for range 2 {

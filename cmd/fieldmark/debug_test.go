@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestProfilesStayOnTheMachine asks the debug listener from this machine and from
-// another one, which may read metrics and health but no profile.
+// TestProfilesStayOnTheMachine requests the debug listener from this machine and from
+// another address, which may read metrics and health but no profile.
 func TestProfilesStayOnTheMachine(t *testing.T) {
 	h := debugHandler(func(context.Context) error { return nil })
 	for _, tt := range []struct {

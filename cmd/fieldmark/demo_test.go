@@ -12,12 +12,13 @@ import (
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 )
 
-// TestDemo walks the README: start, look, embed, post a mission, complete it,
-// see the signed webhook arrive, start again.
+// TestDemo follows the README: start, open the pages, embed a badge, post and complete
+// a mission, receive the signed webhook, start again.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// The demo web keeps its address over the restart: brands that moved are audited anew.
+	// The demo sites keep their address over the restart: a brand with a new URL is
+	// audited again.
 	serve := append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)
 	p := start(t, dir, serve...)
 	p.waitFor("All audits are done.")
@@ -58,7 +59,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// demoBoard reads the leaderboard and holds it to the spread it promises.
+// demoBoard reads the leaderboard and checks that the grades are spread as documented.
 func demoBoard(t *testing.T, facts demo.Access) fieldmark.Board {
 	t.Helper()
 	var board fieldmark.Board
@@ -83,7 +84,7 @@ func demoBoard(t *testing.T, facts demo.Access) fieldmark.Board {
 	return board
 }
 
-// demoSites looks at every site's score, badge and page.
+// demoSites checks the score, badge and page of every site.
 func demoSites(t *testing.T, facts demo.Access, board fieldmark.Board) {
 	t.Helper()
 	gates := map[string]bool{}
@@ -129,7 +130,7 @@ func demoSites(t *testing.T, facts demo.Access, board fieldmark.Board) {
 	}
 }
 
-// demoLint: the public linter tells nobody which ports of the machine are open.
+// demoLint checks that the public linter does not reveal which local ports are open.
 func demoLint(t *testing.T, facts demo.Access) {
 	t.Helper()
 	lint := func(url string) (int, string) {
@@ -185,7 +186,7 @@ func demoMission(t *testing.T, dir string, facts demo.Access) {
 	}
 }
 
-// demoMissionCommands does to missions what the command line offers.
+// demoMissionCommands runs the mission commands of the command line.
 func demoMissionCommands(t *testing.T, dir, id string) {
 	t.Helper()
 	must(t, os.WriteFile(filepath.Join(dir, "mission.json"),

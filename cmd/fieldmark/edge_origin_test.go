@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestSplit runs an origin and two edges as processes of their own, and takes
-// the origin away.
+// TestSplit runs an origin and two edges as separate processes, and stops the origin.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
-// fleet is an origin, three edges and a Redis they share, each a process.
+// fleet is an origin, three edges and their shared Redis, each in one process.
 type fleet struct {
 	t     testing.TB
 	dir   string
@@ -52,7 +52,7 @@ func newFleet(t testing.TB) *fleet {
 	return f
 }
 
-// put makes or renames a brand through the first edge.
+// put creates or renames a brand through the first edge.
 func (f *fleet) put(slug, name string) {
 	f.t.Helper()
 	body := fmt.Sprintf(`{"name":%q,"url":"https://%s.example/","niche":"tools","language":"en","public":true}`, name,
@@ -63,7 +63,7 @@ func (f *fleet) put(slug, name string) {
 	}
 }
 
-// shows waits until an edge answers with a name, and returns for how long it did not.
+// shows waits until an edge returns a name, and returns the delay.
 func (f *fleet) shows(edge, slug, name string) time.Duration {
 	began := time.Now()
 	eventually(f.t, edge+" shows "+name, func() bool {
@@ -93,7 +93,7 @@ func (f *fleet) counter(name string) (sum int) {
 	return sum
 }
 
-// purge asks the second edge, and returns the event.
+// purge sends a purge to the second edge, and returns the event.
 func (f *fleet) purge(body string) fieldmark.Purged {
 	f.t.Helper()
 	status, _, answer := ask(f.t, "POST", f.edges[1]+"/api/admin/v1/purge", body, "Authorization", "Bearer "+f.admin)
@@ -104,7 +104,7 @@ func (f *fleet) purge(body string) fieldmark.Purged {
 	return p
 }
 
-// changes is how often a brand is changed to see how soon all edges show it.
+// changes is the number of changes whose delay on all edges is measured.
 const changes = 200
 
 const redisFills = `fieldmark_edge_redis_total{result="fill"}`
@@ -166,7 +166,7 @@ func (f *fleet) testCold(t *testing.T) {
 		}
 		wg.Wait()
 		eventually(t, "it was filled", func() bool { return f.counter(redisFills) > before })
-		for _, debug := range f.debug { // every follower has done its part
+		for _, debug := range f.debug { // every edge has applied the event
 			eventually(t, "the purge was followed", func() bool {
 				_, _, text := ask(t, "GET", debug+"/metrics", "")
 				return strings.Contains(text, "fieldmark_edge_purged_tags_total")
@@ -237,7 +237,7 @@ func (f *fleet) testPartition(t *testing.T) {
 	f.shows(cut, "cold", "Cold")
 }
 
-// testRedis takes Redis away in every way while all edges are read and changed.
+// testRedis makes Redis fail in every way while all edges are read and changed.
 func (f *fleet) testRedis(t *testing.T) {
 	stop, reads := make(chan struct{}), atomic.Int64{}
 	var wg sync.WaitGroup
@@ -277,7 +277,7 @@ func (f *fleet) testRedis(t *testing.T) {
 	wg.Wait()
 }
 
-// link is a connection to the origin that can be cut.
+// link is a connection to the origin that the test can interrupt.
 type link struct {
 	net.Listener
 	to string

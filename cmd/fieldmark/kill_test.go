@@ -20,15 +20,14 @@ import (
 
 const writers = 8
 
-// maxRequests bounds the requests sent between two kills. The plug is pulled
-// after a number of them and not after a time, so that a workload on a slow
-// machine is as strong as one on a fast one.
+// maxRequests limits the requests between two kills. The limit is a number and not a
+// duration, so that slow and fast machines run the same workload.
 const maxRequests int64 = 160
 
-// chaos makes a longer workload of it: make chaos.
+// chaos selects the long workload of make chaos.
 var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 20, and wreck a fleet in every way")
 
-// kills is how often the plug is pulled.
+// kills returns how often the process is killed.
 func kills() int {
 	if *chaos {
 		return 200
@@ -36,10 +35,10 @@ func kills() int {
 	return 20
 }
 
-// TestKill kills a Fieldmark that is being written to, again and again, at any
-// moment. What it acknowledged must be there in the end, every mission once and
-// with every move once, and every event of it must have reached the receiver.
-// What it did not acknowledge is sent again under the same key and happens once.
+// TestKill repeatedly kills a Fieldmark during writes, at arbitrary moments. In the end
+// every acknowledged mission and move must exist exactly once, and the receiver must
+// have every event of them. Requests without a response are sent again under the same
+// idempotency key and take effect once.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -52,7 +51,8 @@ func TestKill(t *testing.T) {
 	})
 }
 
-// killing storms and kills an origin whose record the settings name.
+// killing runs the workload against an origin and kills it. record selects the
+// database.
 func killing(t *testing.T, record ...string) {
 	dir := t.TempDir()
 	s := &workload{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate"),
@@ -99,7 +99,7 @@ func newKey(t testing.TB, dir string, scopes ...string) string {
 	return newKeyAt(t, dir, nil, scopes...)
 }
 
-// newKeyAt makes a key in the record that settings name.
+// newKeyAt creates an API key in the database that the settings in record select.
 func newKeyAt(t testing.TB, dir string, record []string, scopes ...string) string {
 	t.Helper()
 	args := append([]string{"key", "create", "--data", "var", "--name", "test"}, record...)
@@ -115,7 +115,7 @@ func newKeyAt(t testing.TB, dir string, record []string, scopes ...string) strin
 	return ""
 }
 
-// workload records what the writers were told and what the receiver got.
+// workload records the responses to the writers and the events at the receiver.
 type workload struct {
 	t          testing.TB
 	key, admin string
@@ -124,19 +124,19 @@ type workload struct {
 	mu        sync.Mutex
 	created   map[string]string          // externalId -> mission id, acknowledged
 	completed map[string]bool            // mission id, acknowledged
-	moved     map[string]int             // mission id -> moves acknowledged
-	open      []attempt                  // sent, and never answered
-	messages  int                        // that arrived
-	events    map[string]string          // event id -> what it told
-	arrived   map[string]map[string]bool // mission id -> "type version" of what arrived
+	moved     map[string]int             // mission id -> number of acknowledged moves
+	open      []attempt                  // sent without a response
+	messages  int                        // number received
+	events    map[string]string          // event id -> mission id, type and version
+	arrived   map[string]map[string]bool // mission id -> "type version" of received events
 
-	clocks map[string]map[string]bool // what was told of a clock -> ids of the events that told it
+	clocks map[string]map[string]bool // threshold of a timer -> ids of its events
 }
 
-// attempt is a request that may have had its effect.
+// attempt is a request that may have taken effect.
 type attempt struct{ path, body, key string }
 
-// blow writes from several goroutines and pulls the plug after so many requests.
+// blow writes from several goroutines and calls kill after a number of requests.
 func (s *workload) blow(base string, requests int64, kill func()) {
 	stop := make(chan struct{})
 	enough := s.sent.Load() + requests
@@ -159,8 +159,8 @@ func (s *workload) blow(base string, requests int64, kill func()) {
 	wg.Wait()
 }
 
-// write creates one mission under a key and moves or completes two in three,
-// noting what was acknowledged and what was left open.
+// write creates one mission under a key and moves or completes two of three. It records
+// what was acknowledged and which requests had no response.
 func (s *workload) write(base string) {
 	s.again(base)
 	n := s.next.Add(1)
@@ -204,8 +204,8 @@ func (s *workload) note(what func()) {
 	what()
 }
 
-// send sends a request under its key. One that is not answered is kept, to be
-// sent again.
+// send sends a request under its idempotency key. Without a response, the request is
+// stored to be sent again.
 func (s *workload) send(base string, a attempt, want int) (m fieldmark.Mission, ok bool) {
 	s.sent.Add(1)
 	status, _, body, err := try("POST", base+a.path, a.body, "Authorization", "Bearer "+s.key,
@@ -221,8 +221,8 @@ func (s *workload) send(base string, a attempt, want int) (m fieldmark.Mission, 
 	return m, true
 }
 
-// again repeats what was left open: the answer is the same whether or not the
-// first attempt had its effect.
+// again repeats a request without a response: the result is the same whether or not the
+// first attempt took effect.
 func (s *workload) again(base string) {
 	var a attempt
 	s.note(func() {
@@ -255,7 +255,7 @@ func missionJSON(id string) string {
 	return fmt.Sprintf(`{"source":"workload","externalId":%q,"title":"Work %s"}`, id, id)
 }
 
-// receive is the integrator's end.
+// receive is the webhook receiver.
 func (s *workload) receive(_ http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	var e fieldmark.Envelope
@@ -285,14 +285,14 @@ func (s *workload) receive(_ http.ResponseWriter, r *http.Request) {
 	s.arrived[m.ID][told] = true
 }
 
-// clocksPath is where the receiver takes what is told of clocks.
+// clocksPath is the receiver's path for events of SLA timers.
 const clocksPath = "/clocks"
 
-// hurried is how many missions there are for one whose clock is at risk within
-// a second: deadlines pass during the workload and between its kills.
+// hurried is the ratio of all missions to those with a timer at risk within a second,
+// so that deadlines pass during the workload and between its kills.
 const hurried = 8
 
-// watchClocks makes clocks of urgent missions run out soon, and asks to be told.
+// watchClocks sets short deadlines for urgent missions, and subscribes to their events.
 func (s *workload) watchClocks(base, receiver string) {
 	s.t.Helper()
 	for path, body := range map[string]string{
@@ -310,7 +310,7 @@ func (s *workload) watchClocks(base, receiver string) {
 	}
 }
 
-// noteClock notes which event told of a clock. Callers hold mu.
+// noteClock stores the event of a timer. Callers hold mu.
 func (s *workload) noteClock(e fieldmark.Envelope) {
 	var d fieldmark.SLAAtRiskEvent
 	if err := json.Unmarshal(e.Data, &d); err != nil {
@@ -324,7 +324,7 @@ func (s *workload) noteClock(e fieldmark.Envelope) {
 	s.clocks[what][e.ID] = true
 }
 
-// settle waits for every message and looks up every mission.
+// settle waits for every delivery and checks every mission.
 func (s *workload) settle(base string) {
 	for left := true; left; {
 		s.again(base)
@@ -350,11 +350,11 @@ func (s *workload) settle(base string) {
 }
 
 // drain waits until every event of every acknowledged mission has arrived. A long
-// workload leaves tens of thousands of messages, so it gives up when none comes any
-// more, and not after a time.
+// workload leaves tens of thousands of messages, so drain fails when none has arrived
+// for a while, and not after a fixed time.
 func (s *workload) drain() {
 	s.t.Helper()
-	const patience = 30 * time.Second // three times the life of a lease
+	const patience = 30 * time.Second // three times the duration of a lease
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	seen, last := -1, time.Now()
@@ -373,8 +373,8 @@ func (s *workload) drain() {
 	}
 }
 
-// missing lists the acknowledged missions of which an event has not arrived, and
-// counts the messages so far.
+// missing lists the acknowledged missions with missing events, and returns the number
+// of messages so far.
 func (s *workload) missing() (ids []string, messages int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -386,8 +386,8 @@ func (s *workload) missing() (ids []string, messages int) {
 	return ids, s.messages
 }
 
-// report says what the workload did. Late repetitions may still be arriving, so
-// it counts under the lock.
+// report logs the totals of the workload. It holds the lock because repeated deliveries
+// may still arrive.
 func (s *workload) report() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

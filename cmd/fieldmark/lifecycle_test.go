@@ -11,8 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestLifecycleCommands sets what is promised and follows a payment, from the
-// command line through an edge to the record.
+// TestLifecycleCommands sets SLA policies and follows a payment, from the command line
+// through an edge to the database.
 func TestLifecycleCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

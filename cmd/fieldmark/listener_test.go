@@ -33,8 +33,8 @@ func writePair(t *testing.T, dir string, serial int64) {
 	}
 }
 
-// TestCertificate: the edge speaks TLS with the certificate that is in the files
-// now; a pair that does not fit changes nothing.
+// TestCertificate checks that the edge uses the certificate that is currently in the
+// files, and that a pair that does not match changes nothing.
 func TestCertificate(t *testing.T) {
 	dir := t.TempDir()
 	c := listenerSettings{TLSCert: filepath.Join(dir, "cert.pem"), TLSKey: filepath.Join(dir, "key.pem")}
@@ -59,7 +59,7 @@ func TestCertificate(t *testing.T) {
 	must(t, os.WriteFile(c.TLSKey, []byte("half of it"), 0o600))
 	serial(1, false)
 	writePair(t, dir, 2)
-	must(t, os.Chtimes(c.TLSCert, time.Now(), time.Now().Add(time.Minute))) // clocks of file systems are coarse
+	must(t, os.Chtimes(c.TLSCert, time.Now(), time.Now().Add(time.Minute))) // coarse clock
 	serial(2, true)
 
 	raw, err := net.Listen("tcp", "127.0.0.1:0")

@@ -13,11 +13,11 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
-// smallCache, in bytes, holds a tenth of what the rounds of misses ask for.
+// smallCache is a tenth of the bytes that the rounds with misses request.
 const smallCache = 4 << 20
 
-// pin keeps a process and its threads on one core, so that a server and its load
-// do not trade places. Without taskset they share what there is.
+// pin binds a process and its threads to one core, so that the scheduler does not move
+// a server and its load generator. Without taskset it does nothing.
 func pin(b *testing.B, pid, core int) {
 	path, err := exec.LookPath("taskset")
 	if err != nil {
@@ -28,8 +28,8 @@ func pin(b *testing.B, pid, core int) {
 	}
 }
 
-// startMissing are nodes whose memory is too small for what they are asked: most
-// of it is drawn again, from a score in Redis or from the origin's facts.
+// startMissing starts nodes with a cache too small for the requests: most responses are
+// rendered again, from a score in Redis or from the origin's facts.
 func startMissing(b *testing.B, origin, token string) (nodes []served) {
 	redis := cachetest.StartRedis(b)
 	for _, n := range []struct {
@@ -43,7 +43,7 @@ func startMissing(b *testing.B, origin, token string) (nodes []served) {
 	return nodes
 }
 
-// startEdge starts an edge before an origin and waits until it is ready.
+// startEdge starts an edge of an origin and waits until it is ready.
 func startEdge(b *testing.B, origin, token string, args ...string) *process {
 	p := start(b, b.TempDir(), append([]string{"edge", "--origin", origin, "--node-token", token,
 		"--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0"}, args...)...)
@@ -57,11 +57,11 @@ func startEdge(b *testing.B, origin, token string, args ...string) *process {
 // peer is another cache in front of the same edge.
 type peer struct {
 	name, program string
-	file, config  string   // in which DIR, LISTEN and EDGE stand for its folder and the addresses
+	file, config  string   // DIR, LISTEN and EDGE are replaced by its folder and the addresses
 	args          []string // the same
 }
 
-// startPeer starts p in front of an edge, where it is installed.
+// startPeer starts p in front of an edge, if it is installed.
 func startPeer(b *testing.B, p peer, edge string) (served, bool) {
 	path, err := exec.LookPath(p.program)
 	if err != nil {
@@ -69,7 +69,7 @@ func startPeer(b *testing.B, p peer, edge string) (served, bool) {
 		return served{}, false
 	}
 	addr := freeAddress(b)
-	dir, err := os.MkdirTemp("", "peer") // some run as another user
+	dir, err := os.MkdirTemp("", "peer") // some peers run as another user
 	must(b, err)
 	b.Cleanup(func() { _ = os.RemoveAll(dir) })
 	must(b, os.Chmod(dir, 0o755))
@@ -92,7 +92,7 @@ func startPeer(b *testing.B, p peer, edge string) (served, bool) {
 	return served{name: p.name, pid: cmd.Process.Pid, addr: addr}, true
 }
 
-// peers are what an operator might have put there instead.
+// peers are the caches that an operator might use instead.
 var peers = []peer{
 	{"nginx proxy_cache", "nginx", "nginx.conf", `
 daemon off; worker_processes 2; pid DIR/pid; error_log DIR/error.log;

@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	loadConns  = 64     // connections kept alive, as in the measurements this is held against
+	loadConns  = 64     // kept alive, as in the measurements it is compared with
 	loadBrands = 10_000 // keys of the Zipf rounds
 )
 
-// bareServer is the least a server on fasthttp can be: one answer, the size of a
-// badge, from memory. It prints its address and serves until it is killed.
+// bareServer is a minimal server on fasthttp: one response from memory, the size of a
+// badge. It prints its address and serves until it is killed.
 func bareServer() {
 	body := bytes.Repeat([]byte("x"), 1300)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -43,18 +43,18 @@ func bareServer() {
 	panic(err)
 }
 
-// served is a server under load and how to ask it.
+// served is a server under load and its requests.
 type served struct {
 	name     string
 	pid      int
 	addr     string
-	requests [][]byte // drawn from at random
-	debug    string   // its debug listener; empty: it has none
+	requests [][]byte // chosen at random
+	debug    string   // its debug listener, or empty
 }
 
-// BenchmarkServed measures whole servers, each a process of its own, under the
-// same load: processor time per request of the server with its children, which
-// holds on a machine that others use too, and latency, which does not.
+// BenchmarkServed measures whole servers, each in a separate process, under the same
+// load: CPU time per request of the server with its children, which is reliable on a
+// shared machine, and latency, which is not.
 //
 //	go test ./cmd/fieldmark -run '^$' -bench Served -benchtime 100000x -count 3
 func BenchmarkServed(b *testing.B) {
@@ -105,7 +105,7 @@ func BenchmarkServed(b *testing.B) {
 			pin(b, pid, 0)
 		}
 	}
-	for _, s := range servers { // once through, so that every cache holds what it is asked for
+	for _, s := range servers { // fills the caches
 		s.load(b, 2*len(s.requests)+loadConns)
 	}
 	for _, s := range servers {
@@ -123,8 +123,8 @@ func BenchmarkServed(b *testing.B) {
 	}
 }
 
-// collections is how often a process has collected its garbage, 0 of one that does
-// not say.
+// collections returns the number of garbage collections of a process, or 0 if it does
+// not report them.
 func collections(b *testing.B, debug string) (n float64) {
 	if debug == "" {
 		return 0
@@ -136,7 +136,7 @@ func collections(b *testing.B, debug string) (n float64) {
 	return n
 }
 
-// importBrands registers the brands the rounds ask for.
+// importBrands registers the brands that the rounds request.
 func importBrands(b *testing.B, base, admin string) (slugs []string) {
 	var brands []map[string]any
 	for i := range loadBrands {
@@ -164,8 +164,8 @@ func importBrands(b *testing.B, base, admin string) (slugs []string) {
 	return slugs
 }
 
-// load sends n requests over loadConns connections and returns what each took,
-// in order of size.
+// load sends n requests over loadConns connections and returns their latencies in
+// ascending order.
 func (s *served) load(b *testing.B, n int) []time.Duration {
 	var next atomic.Int64
 	took := make([]time.Duration, n)
@@ -194,7 +194,7 @@ func (s *served) load(b *testing.B, n int) []time.Duration {
 	return took
 }
 
-// ask sends one request and reads its answer to the end.
+// ask sends one request and reads its response to the end.
 func (s *served) ask(conn net.Conn, in *bufio.Reader, request []byte) error {
 	if _, err := conn.Write(request); err != nil {
 		return err
@@ -244,7 +244,7 @@ func family(b *testing.B, pid int) []int {
 	return pids
 }
 
-// cpuOf is the processor time a process and its children have had.
+// cpuOf returns the CPU time that a process and its children have used.
 func cpuOf(b *testing.B, pid int) (sum time.Duration) {
 	for _, p := range family(b, pid) {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p))
@@ -259,7 +259,7 @@ func cpuOf(b *testing.B, pid int) (sum time.Duration) {
 	return sum
 }
 
-// memoryOf is what they hold of the machine's memory, in MiB.
+// memoryOf returns their resident memory in MiB.
 func memoryOf(b *testing.B, pid int) (sum float64) {
 	for _, p := range family(b, pid) {
 		for line := range strings.Lines(readFile(b, fmt.Sprintf("/proc/%d/status", p))) {
@@ -273,7 +273,7 @@ func memoryOf(b *testing.B, pid int) (sum float64) {
 	return sum
 }
 
-// startAs runs the test binary under another of its names.
+// startAs starts the test binary under another name.
 func startAs(t testing.TB, dir, name string) *process {
 	t.Helper()
 	path, err := exec.LookPath(name)

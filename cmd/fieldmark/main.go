@@ -139,7 +139,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 0
 }
 
-// printError prints an error, and each of its fields on a line of its own.
+// printError prints an error, followed by one line for each of its fields.
 func printError(w io.Writer, err error) {
 	fe, ok := errors.AsType[*fieldmark.Error](err)
 	if !ok {

@@ -32,7 +32,7 @@ func (manCmd) Run(s *command.Streams, k *kong.Context) error {
 	return err
 }
 
-// writeManCommands writes a subsection for each command that has no commands of its own.
+// writeManCommands writes a subsection for each command without subcommands.
 func writeManCommands(b *bytes.Buffer, n *kong.Node) {
 	for _, child := range n.Children {
 		switch {

@@ -18,8 +18,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// statsTimeout bounds the database queries for one scrape. It is well below the scrape
-// timeout of Prometheus, ten seconds.
+// statsTimeout bounds the database queries for one scrape. Prometheus gives up on a
+// scrape after ten seconds by default.
 const statsTimeout = 3 * time.Second
 
 // buildInfo returns a function that writes the version as a metric that is always 1.

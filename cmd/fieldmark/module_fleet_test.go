@@ -21,20 +21,20 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
-// moduleFleet is an origin and three edges that take modules of one key alone.
+// moduleFleet is an origin and three edges that accept modules signed by one key only.
 type moduleFleet struct {
 	t         testing.TB
 	dir       string
 	admin     string
 	edges     []string // addresses
 	processes []*process
-	base      string // of the first edge
+	base      string // base URL of the first edge
 	sites     int
 	publicKey string
 }
 
-// populate keeps n brands with facts: each has 20 words more than the one before,
-// but for the last four, which a bad module trips over.
+// populate stores n brands with facts: each has 20 words more than the previous one,
+// except the last four, at which a bad module traps.
 func (f *moduleFleet) populate(n int) {
 	f.t.Helper()
 	ctx := f.t.Context()
@@ -89,8 +89,7 @@ func newModuleFleet(t testing.TB) *moduleFleet {
 	return f
 }
 
-// run runs a command of an operator and returns what it printed, and whether it
-// did what it was asked.
+// run runs a command of an operator and returns its output, and whether it succeeded.
 func (f *moduleFleet) run(args ...string) (string, bool) {
 	f.t.Helper()
 	p := start(f.t, f.dir, append(args, "--url", f.base, "--admin-key", f.admin)...)
@@ -98,7 +97,7 @@ func (f *moduleFleet) run(args ...string) (string, bool) {
 	return p.printed(), p.cmd.Wait() == nil
 }
 
-// must is run of what has to work.
+// must is run for commands that must succeed.
 func (f *moduleFleet) must(args ...string) string {
 	f.t.Helper()
 	printed, ok := f.run(args...)
@@ -108,7 +107,7 @@ func (f *moduleFleet) must(args ...string) string {
 	return printed
 }
 
-// push signs a module and has the origin keep it.
+// push signs a module and uploads it to the origin.
 func (f *moduleFleet) push(name string, module []byte) fieldmark.Digest {
 	f.t.Helper()
 	must(f.t, os.WriteFile(filepath.Join(f.dir, name), module, 0o644))
@@ -130,7 +129,7 @@ func (f *moduleFleet) score(edge string, site int) (s fieldmark.Score) {
 	return s
 }
 
-// everywhere waits until every edge scores and ranks by a module.
+// everywhere waits until every edge computes scores and rankings with a module.
 func (f *moduleFleet) everywhere(d fieldmark.Digest, top fieldmark.Milli) {
 	f.t.Helper()
 	for _, edge := range f.edges {
@@ -155,8 +154,8 @@ func readBoard(edge string) (b fieldmark.Board, err error) {
 	return b, err
 }
 
-// load reads from every edge until stopped, and counts. A failed read and a
-// ranking by two modules are errors.
+// load reads from every edge until stopped, and counts the reads. A failed read and a
+// ranking with scores of two modules are errors.
 func (f *moduleFleet) load(ctx context.Context, wait *sync.WaitGroup, reads *atomic.Int64) {
 	for i, edge := range f.edges {
 		for range 2 {
@@ -184,8 +183,8 @@ func (f *moduleFleet) load(ctx context.Context, wait *sync.WaitGroup, reads *ato
 	}
 }
 
-// unmixed holds every line of a ranking to the module of its last one: sites have
-// 20 words more than the site before, of which 1,000 or 2,000 are enough.
+// unmixed checks that all scores of a ranking are from the module of its last line:
+// each site has 20 words more than the one before, and full marks require 1,000 or 2,000.
 func unmixed(b fieldmark.Board) error {
 	if len(b.Items) == 0 {
 		return nil
@@ -203,7 +202,8 @@ func unmixed(b fieldmark.Board) error {
 	return nil
 }
 
-// TestModuleFleet walks a module from its author to three edges and back.
+// TestModuleFleet follows modules from their author to three edges: signature check,
+// preview, canary, rollback and swaps under load.
 func TestModuleFleet(t *testing.T) {
 	t.Parallel()
 	f := newModuleFleet(t)
@@ -281,8 +281,8 @@ func (f *moduleFleet) onTrial(edge string, d fieldmark.Digest) (n int) {
 	return n
 }
 
-// goesWrong activates a module that passes every check and then traps: each edge
-// takes it back by itself, and no reader sees an error.
+// goesWrong activates a module that passes every check and then traps: each edge rolls
+// it back, and no reader sees an error.
 func (f *moduleFleet) goesWrong(t *testing.T) {
 	before := f.score(f.base, 0).Module.Digest
 	bad := f.push("bad.wasm", wasmtest.Bad(t, "3.0.0"))
@@ -313,7 +313,7 @@ func (f *moduleFleet) goesWrong(t *testing.T) {
 	t.Logf("%d reads meanwhile", reads.Load())
 }
 
-// swaps goes to and fro between two modules while everything is read.
+// swaps alternates between two modules during reads.
 func (f *moduleFleet) swaps(t *testing.T, first, second fieldmark.Digest) {
 	n := 100
 	if raceDetector {
@@ -335,14 +335,14 @@ func (f *moduleFleet) swaps(t *testing.T, first, second fieldmark.Digest) {
 			t.Fatalf("activate: %d %s", status, answer)
 		}
 		f.everywhere(digest, lowest)
-		if i == n/2 { // the caches are full by then
+		if i == n/2 { // the caches are full at this point
 			settled = f.memory()
 		}
 	}
 	stop()
 	readers.Wait()
 	var after []float64
-	if !raceDetector { // which keeps memory for itself
+	if !raceDetector { // the race detector keeps memory
 		eventually(t, "no edge holds a tenth more than halfway", func() bool {
 			after = f.memory()
 			for i := range after {
@@ -357,7 +357,7 @@ func (f *moduleFleet) swaps(t *testing.T, first, second fieldmark.Digest) {
 		after)
 }
 
-// memory is what each edge holds of the machine's memory, in MiB.
+// memory returns the resident memory of each edge in MiB.
 func (f *moduleFleet) memory() (all []float64) {
 	for _, p := range f.processes {
 		var kib float64

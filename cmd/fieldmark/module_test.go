@@ -10,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// sloppy is a card whose author mixed up a direction.
+// sloppy is a card with a wrong direction.
 const sloppy = `{
 	"name": "sloppy", "version": "1.0.0", "methodology": {"id": "sloppy", "version": "1.0", "url": "/sloppy"},
 	"author": "Somebody", "licence": "MIT",
@@ -22,7 +22,7 @@ const sloppy = `{
 	"gates": []
 }`
 
-// TestModuleScripts runs the commands on modules that scripts cannot hold.
+// TestModuleScripts tests the commands on modules that are too large for scripts.
 func TestModuleScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{

@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestMetricsTable holds the runbook's table of metrics to those a node has, and
-// the dashboard and the alert rules to both.
+// TestMetricsTable compares the runbook's table of metrics with those of a node, and
+// the dashboard and the alert rules with both.
 func TestMetricsTable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func TestMetricsTable(t *testing.T) {
 	p.stop()
 }
 
-// checkMetrics has Prometheus's own tool judge what a node exposes.
+// checkMetrics validates the metrics of a node with promtool.
 func checkMetrics(t *testing.T, text string) {
 	t.Helper()
 	promtool := promtoolPath(t)
@@ -91,7 +91,7 @@ func checkMetrics(t *testing.T, text string) {
 	}
 }
 
-// promtoolPath returns where promtool is; empty where it may be missing.
+// promtoolPath returns the path of promtool, or "" if it may be missing.
 func promtoolPath(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("promtool")
@@ -101,11 +101,11 @@ func promtoolPath(t *testing.T) string {
 	return path
 }
 
-// onDemand are metrics that come into being with the first thing they count.
+// onDemand are metrics that appear with their first observation.
 const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds " +
 	"fieldmark_webhook_attempts_total fieldmark_trace_spans_total fieldmark_edge_certificate_expiry_timestamp_seconds"
 
-// TestAlertsNameTheirPage wants of every alert a link to a heading of the runbook.
+// TestAlertsNameTheirPage checks that every alert links to a heading of the runbook.
 func TestAlertsNameTheirPage(t *testing.T) {
 	const page = "https://github.com/fieldmark/fieldmark/blob/main/deploy/README.md#"
 	anchors := map[string]bool{}
@@ -143,8 +143,8 @@ func TestAlertsNameTheirPage(t *testing.T) {
 	}
 }
 
-// TestWatching has the alert rules judged by Prometheus's own tool and reads the
-// dashboard as Grafana would.
+// TestWatching validates the alert rules with promtool and decodes the dashboard as
+// Grafana does.
 func TestWatching(t *testing.T) {
 	t.Parallel()
 	var board struct {

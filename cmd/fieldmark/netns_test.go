@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// netns is a network namespace for a process: one virtual cable to its clients, and
-// one to the rest of the fleet that can be pulled, after which packets vanish as
-// they do in a partition. Only root may make one; for others it has no name,
-// and nothing is pulled.
+// netns is a network namespace for a process. It has one virtual link to its clients
+// and one to the rest of the fleet. The test can disconnect the second, and packets are
+// then lost as in a partition. Creating it requires root; for other users its name is
+// empty and it has no effect.
 type netns struct {
 	t    *testing.T
-	name string // of the network namespace; empty: there is no netns
+	name string // of the network namespace; empty: none exists
 }
 
-// Addresses from the block for tests of networks (RFC 2544): the cable to the
-// clients, and the one to the fleet.
+// Addresses for network tests (RFC 2544): the link to the clients, and the one to the
+// fleet.
 const (
 	clientSide, clientEnd = "198.18.113.1", "198.18.113.2"
 	fleetSide, fleetEnd   = "198.18.114.1", "198.18.114.2"
@@ -57,7 +57,7 @@ func newNetns(t *testing.T) *netns {
 
 func (w *netns) remove() {
 	if w.name != "" {
-		_ = exec.Command("ip", "link", "del", w.name+"c").Run() // it may not have come to it
+		_ = exec.Command("ip", "link", "del", w.name+"c").Run() // it may not exist yet
 		_ = exec.Command("ip", "link", "del", w.name+"f").Run()
 		_ = exec.Command("ip", "netns", "del", w.name).Run()
 	}
@@ -82,7 +82,7 @@ func (w *netns) listen() string {
 	return "0.0.0.0"
 }
 
-// bind is listen in the words of Redis.
+// bind is listen in the syntax of a Redis setting.
 func (w *netns) bind() string {
 	if !w.there() {
 		return "127.0.0.1"
@@ -107,7 +107,7 @@ func (w *netns) inner(address string) string {
 	return net.JoinHostPort(clientEnd, port)
 }
 
-// pull pulls the cable to the fleet; plug puts it back.
+// pull disconnects the link to the fleet; plug connects it again.
 func (w *netns) pull() { w.set("down") }
 
 func (w *netns) plug() { w.set("up") }

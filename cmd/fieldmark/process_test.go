@@ -40,7 +40,7 @@ const parallelTests = 4
 // default it waits a second more for races, and the tests run hundreds of programs.
 const noSleep = "atexit_sleep_ms=0"
 
-// TestScripts runs the command line as a person would.
+// TestScripts runs the command-line scripts in testdata.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -61,7 +61,7 @@ type process struct {
 	done chan struct{}
 
 	mu  sync.Mutex
-	out bytes.Buffer // everything it printed, on either stream
+	out bytes.Buffer // its output on both streams
 	new chan struct{}
 }
 
@@ -75,13 +75,14 @@ func program(t testing.TB) string {
 	return path
 }
 
-// start runs fieldmark with args in a folder of its own.
+// start runs fieldmark with args in the folder dir.
 func start(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
 	return startCommand(t, dir, exec.Command(program(t), args...))
 }
 
-// startCommand runs a command that becomes fieldmark, with more of an environment.
+// startCommand runs a command that starts fieldmark, with additional environment
+// variables.
 func startCommand(t testing.TB, dir string, cmd *exec.Cmd, env ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: cmd, done: make(chan struct{}), new: make(chan struct{}, 1)}
@@ -97,7 +98,7 @@ func startCommand(t testing.TB, dir string, cmd *exec.Cmd, env ...string) *proce
 	return p
 }
 
-// collect keeps what the process prints until it ends.
+// collect stores the output of the process until it ends.
 func (p *process) collect(r io.ReadCloser) {
 	defer close(p.done)
 	defer r.Close()
@@ -154,14 +155,14 @@ func (p *process) logged(msg, field string) string {
 	return ""
 }
 
-// kill ends the process at once, as a power cut would.
+// kill ends the process at once, as a power failure would.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended by itself
+	_ = p.cmd.Process.Kill() // it may have ended already
 	<-p.done
 	_ = p.cmd.Wait() // a killed process has an exit error
 }
 
-// stop ends the process as an operator would, and wants it to end well.
+// stop ends the process as an operator would, and checks that it exits cleanly.
 func (p *process) stop() {
 	p.t.Helper()
 	must(p.t, p.cmd.Process.Signal(os.Interrupt))
@@ -175,7 +176,7 @@ func (p *process) stop() {
 	}
 }
 
-// runOnce runs a command to its end and returns what it printed.
+// runOnce runs a command to its end and returns its output.
 func runOnce(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	p := start(t, dir, args...)
@@ -193,7 +194,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// ask sends a request and returns status, head and body.
+// ask sends a request and returns the status, header and body of the response.
 func ask(t testing.TB, method, url, body string, header ...string) (int, http.Header, string) {
 	t.Helper()
 	status, head, got, err := try(method, url, body, header...)
@@ -201,7 +202,7 @@ func ask(t testing.TB, method, url, body string, header ...string) (int, http.He
 	return status, head, got
 }
 
-// try is ask for servers that may be gone.
+// try is ask for servers that may be down.
 func try(method, url, body string, header ...string) (int, http.Header, string, error) {
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -222,10 +223,10 @@ func try(method, url, body string, header ...string) (int, http.Header, string, 
 	return resp.StatusCode, resp.Header, string(raw), err
 }
 
-// eventually waits for something another process does.
+// eventually waits for a condition that another process brings about.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(2 * time.Minute) // only a failure takes so long
+	deadline := time.After(2 * time.Minute) // only a failure takes this long
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
@@ -237,13 +238,13 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// freePorts are the settings that let several Fieldmarks run side by side.
+// freePorts returns the settings for several Fieldmarks on one machine.
 func freePorts(data string) []string {
 	return []string{"--data", data, "--listen", "127.0.0.1:0", "--origin-listen", "127.0.0.1:0", "--debug-listen",
 		"127.0.0.1:0"}
 }
 
-// freeAddress is a loopback address nothing listened on a moment ago.
+// freeAddress returns a loopback address on which no process listens.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,8 +16,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestNoSecretInLogs lets an origin and an edge tell all they can of a day with
-// every kind of secret and of personal data, and looks for each in what they said.
+// TestNoSecretInLogs runs an origin and an edge at the DEBUG level with every kind of
+// secret and personal data, and checks that none of it is in their logs.
 func TestNoSecretInLogs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	admin, key := "Bearer "+secrets["key of an administrator"], "Bearer "+secrets["key of an integrator"]
 
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, "no", http.StatusInternalServerError) // which is told of in the log
+		http.Error(w, "no", http.StatusInternalServerError) // the origin logs this failure
 	}))
 	defer receiver.Close()
 	token := []string{"--node-token", secrets["node token"], "--log-level", "DEBUG", "--debug-listen", "127.0.0.1:0"}
@@ -91,7 +91,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	send(401, "GET", "/api/public/v1/missions?token="+secrets["key that is none"], "")
 	send(200, "GET", calendar.Path, "")
 	send(404, "GET", strings.Replace(calendar.Path, ".ics", "", 1), "")
-	o.waitFor(`"msg":"webhook"`) // with what came of an attempt
+	o.waitFor(`"msg":"webhook"`) // after a delivery attempt
 	signIn(t, base, secrets)
 	if _, _, answer := ask(t, "GET", debug+"/metrics", ""); strings.Contains(answer, secrets["address of a calendar"]) {
 		t.Error("the metrics tell the address of a calendar")
@@ -115,8 +115,8 @@ func TestNoSecretInLogs(t *testing.T) {
 	}
 }
 
-// signIn tries the right and a wrong password as a browser would, and notes the
-// session.
+// signIn signs in with the right and with a wrong password as a browser would, and
+// stores the session.
 func signIn(t *testing.T, base string, secrets map[string]string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

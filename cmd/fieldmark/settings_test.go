@@ -8,9 +8,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// TestSettingsTable holds the table of settings in deploy/README.md to the
-// settings there are: every variable of the server commands with its default,
-// and no other.
+// TestSettingsTable compares the table of settings in deploy/README.md with the actual
+// settings: it lists every variable of the server commands with its default, and no
+// other.
 func TestSettingsTable(t *testing.T) {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("fieldmark"), kong.Vars{"version": "test"})
@@ -48,7 +48,7 @@ func TestSettingsTable(t *testing.T) {
 	}
 }
 
-// settingsTable reads the rows of the runbook's table that begin with a variable.
+// settingsTable reads the rows of the runbook's table that start with a variable.
 func settingsTable(t *testing.T) map[string]string {
 	t.Helper()
 	rows := map[string]string{}

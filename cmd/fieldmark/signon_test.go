@@ -19,7 +19,7 @@ import (
 
 const providerSecret = "client-secret-4b1d0f9a77"
 
-// startProvider starts an OpenID Connect provider that others wrote, from npm.
+// startProvider starts a third-party OpenID Connect provider from npm.
 func startProvider(t *testing.T, address, redirect string) {
 	t.Helper()
 	folder := providerFolder(t)
@@ -30,7 +30,7 @@ func startProvider(t *testing.T, address, redirect string) {
 	p.waitFor("ready")
 }
 
-// providerFolder installs the provider once for all runs.
+// providerFolder installs the provider once for all test runs.
 func providerFolder(t *testing.T) string {
 	t.Helper()
 	missing := func(why string, err error) {
@@ -54,7 +54,8 @@ func providerFolder(t *testing.T) string {
 		return folder
 	}
 	must(t, os.MkdirAll(filepath.Dir(folder), 0o755))
-	// Installed aside and moved whole: one that is under way is never taken for a good one.
+	// Install into a temporary folder and rename it, so that a partial installation is
+	// never used.
 	fresh, err := os.MkdirTemp(filepath.Dir(folder), "oidc-")
 	must(t, err)
 	defer os.RemoveAll(fresh)
@@ -84,7 +85,7 @@ func newUserAgent(t *testing.T, base string) *userAgent {
 	return &userAgent{t: t, base: base, client: &http.Client{Jar: jar, Timeout: time.Minute}}
 }
 
-// seen is a page and its address after redirects.
+// seen is a page and its address after all redirects.
 type seen struct {
 	status int
 	at     *url.URL
@@ -120,8 +121,8 @@ func (v *userAgent) post(address string, form url.Values) seen {
 	return v.send("POST", address, form)
 }
 
-// enter goes to the provider by a link and says there who it is: name and value
-// pairs of the provider's form.
+// enter follows a link to the provider and submits its form with who, pairs of names
+// and values.
 func (v *userAgent) enter(link string, who ...string) seen {
 	v.t.Helper()
 	page := v.get(link)
@@ -133,7 +134,7 @@ func (v *userAgent) enter(link string, who ...string) seen {
 		form.Add(who[i], who[i+1])
 	}
 	page = v.post(page.at.String(), form)
-	// the provider ends the session of who was there before
+	// the provider ends the session of the previous user
 	if strings.Contains(page.body, "document.forms[0].submit()") {
 		form = url.Values{}
 		for _, m := range hiddenInput.FindAllStringSubmatch(page.body, -1) {
@@ -149,7 +150,7 @@ var (
 	formAction  = regexp.MustCompile(`<form method="post" action="([^"]+)"`)
 )
 
-// wants fails unless a page is as it should be.
+// wants fails the test unless the page has this status, path and text.
 func (s seen) wants(t *testing.T, status int, path string, texts ...string) {
 	t.Helper()
 	if s.status != status || s.at.Path != path {
@@ -162,8 +163,8 @@ func (s seen) wants(t *testing.T, status int, path string, texts ...string) {
 	}
 }
 
-// TestSignOn lets administrators in by a real OpenID Connect provider, through the
-// edge: who may, who may not, who pretends, and how they prove anew who they are.
+// TestSignOn signs administrators in with a real OpenID Connect provider through the
+// edge: with and without a role, with forged responses, and for reauthentication.
 func TestSignOn(t *testing.T) {
 	t.Parallel()
 	dir, issuer, at := t.TempDir(), freeAddress(t), freeAddress(t)
@@ -184,7 +185,7 @@ func TestSignOn(t *testing.T) {
 	root := newUserAgent(t, base)
 	root.get("/admin/sign-in?next=/admin/api-keys").wants(t, 200, "/admin/sign-in", "Sign in with Acme",
 		link+"?next=%2fadmin%2fapi-keys", "Password")
-	// which hinders no password
+	// an unavailable provider does not affect passwords
 	root.get(link).wants(t, 502, link, "Acme is not available; try again later", "Password")
 	root.post("/admin/sign-in", url.Values{"user": {"root"}, "password": {adminPassword}}).wants(t, 200, "/admin")
 	startProvider(t, issuer, base+"/admin/sign-in/return")
@@ -206,12 +207,13 @@ func TestSignOn(t *testing.T) {
 	eve.enter(link, "sub", "e", "group", "strangers", "email", "eve@acme.example", "verified", "yes").wants(t, 403,
 		"/admin/sign-in/return", "Access denied", "Acme knows you")
 	eve.get("/admin").wants(t, 200, "/admin/sign-in")
-	// the provider still knows her
+	// her session at the provider is still open
 	eve.get(link).wants(t, 403, "/admin/sign-in/return", link+"?next=%2fadmin&amp;again=yes")
 	eve.enter(link+"?again=yes", "sub", "e", "deny", "yes").wants(t, 401, "/admin/sign-in/return",
 		"Acme did not sign you in")
 
-	// An address gives nobody another's account, and one that is not verified no name.
+	// An address never selects another user's account, and an unverified one is not
+	// shown.
 	for _, who := range [][]string{{"email", "taken@acme.example", "verified", "yes"}, {"email", "root@acme.example"}} {
 		page := newUserAgent(t, base).enter(link, append([]string{"sub", "m" + who[1], "group", "operators"},
 			who...)...)
@@ -220,7 +222,7 @@ func TestSignOn(t *testing.T) {
 		}
 	}
 
-	// What another browser brings back, or what comes back twice, is good for nothing.
+	// A callback in another browser and a repeated callback are both rejected.
 	cut := newUserAgent(t, base)
 	cut.client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
 		if r.URL.Path == "/admin/sign-in/return" {
@@ -239,9 +241,10 @@ func TestSignOn(t *testing.T) {
 	newUserAgent(t, base).get(stolen).wants(t, 401, "/admin/sign-in/return", "Sign in again")
 	forged := regexp.MustCompile(`state=[^&]+`).ReplaceAllString(stolen, "state=forged")
 	cut.get(forged).wants(t, 401, "/admin/sign-in/return", "Sign in again")
-	cut.get(stolen).wants(t, 401, "/admin/sign-in/return", "Sign in again") // the flow ended with the first
+	cut.get(stolen).wants(t, 401, "/admin/sign-in/return", "Sign in again") // used already
 
-	// Who loses the group loses the sessions with the next try; a session ends as any other.
+	// A user who lost the role loses open sessions at the next sign-in attempt. An
+	// administrator can end the other sessions.
 	again := newUserAgent(t, base)
 	again.enter(link, "sub", "a-1", "group", "retired").wants(t, 403, "/admin/sign-in/return")
 	ann.get("/admin/accounts").wants(t, 200, "/admin/sign-in")
@@ -266,8 +269,8 @@ func TestSignOn(t *testing.T) {
 	p.stop()
 }
 
-// provesAnew has somebody whom the provider let in an hour ago confirm who it is,
-// there and by a code.
+// provesAnew checks the reauthentication of users who signed in an hour ago, at the
+// provider and with a two-factor code.
 func provesAnew(t *testing.T, base, link string) {
 	t.Helper()
 	const keys, at = "/admin/api-keys", "/admin/prove/provider?next=/admin/api-keys"
@@ -297,7 +300,7 @@ func provesAnew(t *testing.T, base, link string) {
 	again.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm with Acme", "authenticator app")
 	again.post("/admin/prove", url.Values{"next": {keys}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 200,
 		keys, "Create a key")
-	// The code is no way in: who has no password cannot sign in with one.
+	// The code alone does not sign in a user who has no password.
 	name := regexp.MustCompile(`sso-[0-9a-f]+`).FindString(again.get("/admin").body)
 	newUserAgent(t, base).post("/admin/sign-in", url.Values{"user": {name}, "password": {""},
 		"code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 401, "/admin/sign-in")

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestInheritedSocket does what a service manager does: it opens the socket,
-// hands it over, and keeps it through a restart. A request that comes while
-// nothing runs waits and is answered.
+// TestInheritedSocket acts as a service manager: it opens the socket, passes it on, and
+// keeps it open over a restart. A request that arrives while no process runs waits and
+// gets a response.
 func TestInheritedSocket(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -60,8 +60,8 @@ func TestInheritedSocket(t *testing.T) {
 	}
 }
 
-// man installs the manual page below dir as the runbook and the units say, and
-// returns whether systemd-analyze can look for it.
+// man installs the manual page below dir as the runbook and the units describe, and
+// reports whether systemd-analyze can find it.
 func man(t *testing.T, dir string) string {
 	t.Helper()
 	for _, file := range []string{"README.md", "systemd/fieldmark.service", "systemd/fieldmark-edge.service",
@@ -81,7 +81,7 @@ func man(t *testing.T, dir string) string {
 	return "--man=yes"
 }
 
-// TestUnits has systemd's own tool read the unit files, where it is installed.
+// TestUnits validates the unit files with systemd-analyze, if it is installed.
 func TestUnits(t *testing.T) {
 	tool, err := exec.LookPath("systemd-analyze")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestStatus looks at a node as an operator does: ready, counted, and gone.
+// TestStatus checks the output of the status command and the metrics of a ready node.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

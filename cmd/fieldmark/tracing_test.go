@@ -89,18 +89,18 @@ func TestOneTrace(t *testing.T) {
 		status, _, _, err := try("GET", base+"/api/v1/score/acme", "")
 		return err == nil && status == http.StatusOK
 	})
-	e.stop() // which tells what is left
+	e.stop() // exports the remaining spans
 	o.stop()
 
 	mu.Lock()
 	defer mu.Unlock()
-	filled := "" // the trace that the fill of the score began
+	filled := "" // the trace in which the score was filled
 	for name, s := range spans {
 		if strings.HasSuffix(name, " edge.fill") && len(s.ParentSpanId) == 0 {
 			filled = "00-" + strings.Fields(name)[0] + "-" + hex.EncodeToString(s.SpanId) + "-01"
 		}
 	}
-	// Each span stands under the one before it.
+	// Each span is a child of the previous one.
 	for _, chain := range [][]string{
 		{sender, "edge.pass", "origin.public", "database.write"},
 		{sender, "edge.pass", "origin.public", "webhook.attempt"},
@@ -129,7 +129,8 @@ func TestOneTrace(t *testing.T) {
 	}
 }
 
-// TestTraceWithoutCollector carries the sender's trace to the receiver all the same.
+// TestTraceWithoutCollector checks that the sender's trace reaches the receiver without
+// a collector.
 func TestTraceWithoutCollector(t *testing.T) {
 	t.Parallel()
 	heard := make(chan string, 1)

@@ -14,8 +14,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
-// TestWebhookCommands looks after endpoints as an operator would, and passes
-// messages on as a developer would.
+// TestWebhookCommands manages endpoints as an operator would, and forwards messages as
+// a developer would.
 func TestWebhookCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -81,7 +81,7 @@ func TestWebhookCommands(t *testing.T) {
 		t.Errorf("rotate said:\n%s", said)
 	}
 	command("delete", id)
-	// A variable that was left empty makes such an address.
+	// An empty variable results in such an address.
 	if status, _, body := ask(t, "POST", base+"/api/public/v1/webhooks//test", "", "Authorization",
 		key); status != 404 || !strings.Contains(body, `"not_found"`) {
 		t.Errorf("an address with an empty part: %d %s; want a problem", status, body)

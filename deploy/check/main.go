@@ -1,7 +1,7 @@
-// Command check has everything in deploy/ judged by those who know it best: the
-// Helm chart rendered by Helm and read strictly as what Kubernetes takes, the
-// compose file by compose's own loader, and the rest by its own program where
-// this machine has it. It says what it could not try.
+// Command check validates everything in deploy/ with the tools that read it: it renders
+// the Helm chart with Helm and decodes the objects strictly as Kubernetes types, loads
+// the compose file with the loader of compose, and runs the other files through their
+// programs if this machine has them. It lists the checks that it skipped.
 //
 //	cd deploy/check && go run .
 package main
@@ -197,8 +197,8 @@ func strict(doc []byte) error {
 	return checkObject(into)
 }
 
-// checkObject checks what an object must have beside the right fields: a workload
-// selects its own pods, every container has limits, and files of the chart are there.
+// checkObject checks what the types do not enforce: a workload selects its own pods,
+// every container has limits, and the chart files that it names exist.
 func checkObject(o any) error {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
@@ -261,8 +261,8 @@ func checkCaddy() (string, error) {
 	return ran("caddy validate", cmd)
 }
 
-// checkNginx lets nginx read the file inside a bare configuration, with a
-// certificate made for the purpose.
+// checkNginx runs nginx -t on the file inside a minimal configuration with a temporary
+// certificate.
 func checkNginx() (string, error) {
 	if _, err := exec.LookPath("nginx"); err != nil {
 		return "", err
@@ -346,7 +346,8 @@ func checkAlerts() (string, error) {
 	return ran("promtool test rules", cmd)
 }
 
-// ran runs a program and returns its name where it is content.
+// ran runs a program and returns its name. The error is exec.ErrNotFound if the program
+// is not installed, and otherwise contains its output.
 func ran(name string, cmd *exec.Cmd) (string, error) {
 	out, err := cmd.CombinedOutput()
 	if err != nil && !errors.Is(err, exec.ErrNotFound) {

@@ -14,18 +14,18 @@ import (
 	"strings"
 )
 
-// module is a foreign module that is linked into a binary.
+// module is a third-party module that is linked into a binary.
 type module struct {
 	Path, Version, Dir string
 	Main               bool
 
 	licences []string // by their SPDX names
-	texts    []member // what its authors want passed on
+	texts    []member // the notices to pass on with a binary
 }
 
-// phrases tell licences by words that no other one has.
+// phrases maps each licence to a phrase that occurs in no other licence.
 var phrases = []struct{ name, phrase string }{
-	{"MPL-2.0", "mozilla public license, version 2.0"}, // its files stay its own; they are linked unchanged
+	{"MPL-2.0", "mozilla public license, version 2.0"}, // per file; they are linked unchanged
 	{"Apache-2.0", "apache license version 2.0"},
 	{"BSD-3-Clause", "endorse or promote products derived from"},
 	{"BSD-2-Clause", "redistribution and use in source and binary forms"},
@@ -34,8 +34,8 @@ var phrases = []struct{ name, phrase string }{
 	{"Unlicense", "this is free and unencumbered software released into the public domain"},
 }
 
-// forbidden are licences of what may not be linked into a binary under Apache-2.0
-// that anybody may sell.
+// forbidden lists the licences that restrict the use or sale of a binary under
+// Apache-2.0. Modules under them must not be linked.
 var forbidden = []struct{ name, phrase string }{
 	{"AGPL", "gnu affero general public license"},
 	{"LGPL", "gnu lesser general public license"},
@@ -44,10 +44,11 @@ var forbidden = []struct{ name, phrase string }{
 	{"SSPL", "server side public license"},
 }
 
-// blanks and comment marks differ from one copy of a licence to the next.
+// Copies of the same licence differ in blanks and comment marks.
 var blanks = regexp.MustCompile(`[\s/#*]+`)
 
-// licencesOf names the licences a text holds, and one that forbids linking.
+// licencesOf returns the names of the licences in a text, and the name of one that
+// forbids linking, if any.
 func licencesOf(text []byte) (names []string, refused string) {
 	plain := strings.ToLower(blanks.ReplaceAllString(string(text), " "))
 	for _, p := range phrases {
@@ -55,7 +56,7 @@ func licencesOf(text []byte) (names []string, refused string) {
 			names = append(names, p.name)
 		}
 	}
-	if slices.Contains(names, "MPL-2.0") { // it speaks of the others without being one
+	if slices.Contains(names, "MPL-2.0") { // the text of the MPL names the GPL licences
 		return names, ""
 	}
 	for _, f := range forbidden {
@@ -69,8 +70,8 @@ func licencesOf(text []byte) (names []string, refused string) {
 // licenceFile matches the names of files that hold conditions or credits.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|unlicense|patents)`)
 
-// linked lists the foreign modules of the program on a platform, each with its
-// licences. It complains of every module whose licence is missing or not allowed.
+// linked lists the third-party modules of the program on a platform, each with its
+// licences. It reports every module whose licence is missing or not allowed.
 func linked(goos, arch string) ([]module, error) {
 	cmd := exec.Command("go", "list", "-deps", "-json=Module", "./cmd/fieldmark")
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0")
@@ -135,7 +136,7 @@ func (m *module) read() error {
 	return nil
 }
 
-// credits is the text every licence asks to be passed on with a binary.
+// credits returns the licence texts and notices that must accompany a binary.
 func credits(modules []module) []byte {
 	var b bytes.Buffer
 	b.WriteString("Fieldmark contains the work of others, under the conditions below.\n")

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLicencesOf: licences are told apart by their words, however they are laid out.
+// TestLicencesOf checks that licences are recognized by their text, whatever its
+// layout.
 func TestLicencesOf(t *testing.T) {
 	own, err := os.ReadFile("../../LICENSE")
 	if err != nil {
@@ -34,8 +35,8 @@ func TestLicencesOf(t *testing.T) {
 	}
 }
 
-// TestModuleWithoutLicence: a module that says nothing, or the wrong thing, is
-// complained of by name.
+// TestModuleWithoutLicence checks that the error names a module with a missing or
+// forbidden licence.
 func TestModuleWithoutLicence(t *testing.T) {
 	for text, want := range map[string]string{"": "no licence", "All rights reserved.": "no licence",
 		"GNU GENERAL PUBLIC LICENSE": "GPL"} {

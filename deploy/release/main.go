@@ -1,6 +1,7 @@
-// Command release builds what is published: one archive a platform with the
-// binary, its manual page, its licence and those of what is linked, a bill of
-// materials, and the checksums of all. The same sources, version and Go give the same bytes, wherever it runs.
+// Command release builds the published files: for each platform one archive with the
+// binary, its manual page, its licence, the licences of linked modules and a bill of
+// materials, and the checksums of all archives. The same sources, version and Go
+// release give the same bytes on every machine.
 //
 //	go run ./deploy/release -version v1.2.3 -out dist
 package main
@@ -23,13 +24,13 @@ import (
 	"time"
 )
 
-// platforms are what archives are made for.
+// platforms are the operating systems and architectures with an archive.
 var platforms = []struct{ os, arch string }{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"},
 }
 
-// epoch stands for the time of every file in an archive: the earliest a zip can
-// say. The time of a build would make every build another.
+// epoch is the modification time of every file in an archive, the earliest that zip can
+// encode. With the build time, two builds of the same sources would differ.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // member is a file of an archive.
@@ -86,7 +87,8 @@ func release(version, out string) error {
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }
 
-// manualPage has this machine's binary write it.
+// manualPage returns the manual page, which it generates with a binary for this
+// machine.
 func manualPage(version string) ([]byte, error) {
 	cmd := exec.Command("go", "run", "-ldflags", "-X main.version="+version, "./cmd/fieldmark", "man")
 	cmd.Stderr = os.Stderr
@@ -190,8 +192,8 @@ func zipped(base string, members []member) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// The parts of a CycloneDX 1.6 bill of materials that a Go binary knows of
-// itself (ECMA-424).
+// The parts of a CycloneDX 1.6 bill of materials (ECMA-424) that the build information
+// of a Go binary provides.
 type billOfMaterials struct {
 	Format      string      `json:"bomFormat"`
 	SpecVersion string      `json:"specVersion"`
@@ -219,7 +221,7 @@ type licence struct {
 	} `json:"license"`
 }
 
-// materials lists what is linked into a binary, by its own record.
+// materials lists the modules linked into a binary, from its build information.
 func materials(binary []byte, version string, modules []module) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(binary))
 	if err != nil {

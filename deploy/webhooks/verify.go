@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// verify reports whether a message was signed with the key and just now. The
+// verify reports whether a message has a valid signature and a recent timestamp. The
 // key is a shared secret, whsec_…, or a public key, whpk_….
 func verify(key, id, timestamp, signatures string, body []byte) bool {
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)

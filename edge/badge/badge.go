@@ -6,15 +6,15 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Width and Height are the size of the default badge, the English pill, in CSS
-// pixels. It is the same in every state, so that a page which embeds the badge
-// never shifts. Size tells that of the other looks.
+// Width and Height are the size of the default badge, the English pill, in CSS pixels. It
+// is the same in every state, so that a page which embeds the badge never shifts. Size
+// returns the size for other options.
 const (
 	Width  = 138
 	Height = 28
 )
 
-// State says what a badge may claim.
+// State is the kind of statement that a badge makes.
 type State uint8
 
 // The states of a badge, in the words it shows.
@@ -24,7 +24,7 @@ const (
 	NotYet                   // "not yet", with the score
 	Stale                    // "stale", with the month of the last audit
 	Pending                  // "pending": not audited yet
-	Unreachable              // "unreachable": the site did not answer
+	Unreachable              // "unreachable": the site did not respond
 	Unrated                  // "not rated": too little could be measured
 )
 
@@ -67,8 +67,8 @@ func Of(s *fieldmark.Score) Badge {
 	return b
 }
 
-// Month is a month of the years 1 to 5000; the zero value is none. It is worked
-// out once, as calendar arithmetic takes longer than drawing a badge.
+// Month is a month of the years 1 to 5000; the zero value means that the month is not set.
+// Callers compute it once, because calendar arithmetic takes longer than drawing a badge.
 type Month uint16
 
 // MonthOf returns the month of t in UTC.

@@ -72,9 +72,9 @@ func (p *svgWriter) openCard(e *fieldmark.Error, height int, radius string) {
 	p.raw(`"/>`)
 }
 
-// note appends the second line of a card: the grade, and when it was verified.
-// A space is a part of its own or stands on both sides: outlines put the parts
-// of a text read from the right in order, but not what is inside of one.
+// note appends the second line of a card: the grade and the month of verification. A space
+// is a separate part, or its part has one at both ends: outlines reorder the parts of
+// right-to-left text, but not the characters inside a part.
 func (p *svgWriter) note() {
 	var parts [7]part
 	n := 0

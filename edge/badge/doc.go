@@ -1,16 +1,16 @@
 // Package badge draws a brand's score as a small picture.
 //
-// What comes in is a score, or the reason there is none, and a look: style,
-// theme, language, label. What goes out are the bytes of one self-contained SVG,
-// appended to the caller's slice without an allocation; the same picture as a
-// PNG; the same as data; and the snippets that put it on another page. An SVG
-// holds no id, no script and no address, so that any number of badges may stand
-// inlined in one page, and the same score always gives the same bytes.
+// The input is a score, or the reason why it is missing, and Options: style, theme,
+// language, label. The output is a self-contained SVG, appended to the caller's slice
+// without an allocation; the same picture as a PNG; the same content as data; and the
+// snippets that embed the badge in a page. An SVG contains no id, script or address, so
+// that one page can inline any number of badges. The same score always produces the same
+// bytes.
 //
-// Geometry comes from measured widths: internal/gen writes the tables and the
-// outlines of letters and prepared words. A Painter remembers what it drew; it
-// is the only thing here that remembers anything.
+// Geometry comes from measured widths: internal/gen writes the tables and the outlines of
+// letters and prepared words. A Renderer caches what it drew; the package has no other
+// state.
 //
-// The package must not know HTTP, caches, files or the clock, and it trusts
-// nothing about a brand's name.
+// The package does not depend on HTTP, caches, files or the clock, and treats a brand's
+// name as untrusted.
 package badge

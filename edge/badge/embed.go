@@ -16,7 +16,7 @@ type Embed struct {
 	Width  int    `json:"width"`  // in CSS pixels
 	Height int    `json:"height"` // in CSS pixels
 
-	// Privacy is what may be told to the readers of the page.
+	// Privacy states which data the badge collects, for the readers of the page.
 	Privacy  string    `json:"privacy"`
 	Snippets []Snippet `json:"snippets"`
 }
@@ -31,10 +31,9 @@ type Snippet struct {
 	Text   string `json:"text"`
 }
 
-// EmbedOf writes the snippets of a badge. image is the address of the picture
-// without a query; page is the brand's page. Every snippet but Markdown, which
-// has no way to say it, gives the size, so that the page does not shift when
-// the picture arrives.
+// EmbedOf writes the snippets of a badge. image is the URL of the picture without a query;
+// page is the brand's page. Every snippet sets the size, so that the page does not shift
+// when the picture loads, except Markdown, which has no syntax for it.
 func EmbedOf(b Badge, look Options, image, page string) Embed {
 	e := Embed{Image: image + look.Query(), Page: page, Privacy: privacy, Alt: altText(oneLine(b.Name), look)}
 	e.Width, e.Height = Size(b, look)
@@ -56,9 +55,9 @@ func EmbedOf(b Badge, look Options, image, page string) Embed {
 	return e
 }
 
-// altText says what the picture shows, in the language of the look. It says no
-// score, as the page that holds it does not change with the badge. A name is not
-// inflected: outside English it is followed by a colon.
+// altText describes the picture in the language of the options. It contains no score,
+// because the embedding page does not change with the badge. A name is not inflected:
+// outside English it is followed by a colon.
 func altText(name string, look Options) string {
 	l := langOf(look)
 	phrase := l.phrases[readinessPhrase]
@@ -86,8 +85,8 @@ func (e *Embed) html() string {
 		html.EscapeString(e.Page), html.EscapeString(e.Image), e.Width, e.Height, html.EscapeString(e.Alt))
 }
 
-// picture chooses the theme in the page: not every browser chooses it inside a
-// picture. A look of one theme has one picture.
+// picture selects the theme in the page, because not every browser selects it inside a
+// picture. Options with a fixed theme have one picture.
 func (e *Embed) picture(light, dark string, look Options) string {
 	source := ""
 	if look.Theme == Auto && light != dark {
@@ -104,7 +103,7 @@ func (e *Embed) react() string {
 		literal(e.Page), literal(e.Image), e.Width, e.Height, literal(e.Alt))
 }
 
-// literal returns s as a JavaScript string that is good in JSX and in HTML.
+// literal returns s as a JavaScript string that is valid in JSX and in HTML.
 func literal(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {

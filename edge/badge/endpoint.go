@@ -8,9 +8,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Endpoint is the badge as data: first what shields.io asks of an endpoint, so
-// that it can draw our badge, then what a program may want to know. Shields
-// drops what it does not know.
+// Endpoint is the badge as data: first the fields that shields.io reads to draw the badge,
+// then fields for other programs, which shields.io ignores.
 type Endpoint struct {
 	SchemaVersion int    `json:"schemaVersion"` // of shields.io: 1
 	Label         string `json:"label"`
@@ -28,8 +27,8 @@ type Endpoint struct {
 	Page     string                `json:"page"`    // where the score is explained
 }
 
-// EndpointOf encodes a score document as an Endpoint, in the look's language and
-// with its label; seconds is how long it may be kept, page the brand's page.
+// EndpointOf encodes a score document as an Endpoint, in the language of the options and
+// with their label; seconds is its lifetime, page the brand's page.
 func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]byte, error) {
 	b := Of(s)
 	label, message := Words(b, look)

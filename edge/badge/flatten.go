@@ -118,8 +118,8 @@ func (r *pathReader) command() {
 	}
 }
 
-// smooth returns the control point of a curve that does not say it: the last
-// one's, mirrored, if that was a curve of its kind.
+// smooth returns the control point of a smooth curve: the last one's, mirrored, if the last
+// command was a curve of its kind.
 func (r *pathReader) smooth(last, kind byte) point {
 	if last != kind {
 		return r.p

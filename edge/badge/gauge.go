@@ -33,12 +33,12 @@ func (p *svgWriter) ring(g gauge) {
 // stroke past the end, and from 96 on it would close the ring.
 const lastRound = 95
 
-// arc appends the filled part of the ring. Lengths are absolute: not every
-// renderer knows pathLength.
+// arc appends the filled part of the ring. Lengths are absolute, because not every renderer
+// supports pathLength.
 func (p *svgWriter) arc(g gauge) {
 	fill := p.face.fill
 	if fill <= 0 {
-		return // a round cap would leave a dot
+		return // a round cap would draw a dot
 	}
 	p.circle(g)
 	if fill < 100 || p.animates() {
@@ -52,7 +52,7 @@ func (p *svgWriter) arc(g gauge) {
 	p.raw(`/>`)
 }
 
-// circle begins a path that goes round once, from twelve o'clock.
+// circle appends the start of a path for a full circle from twelve o'clock.
 func (p *svgWriter) circle(g gauge) {
 	p.put(`<path d="M`, p.mirror(g.x))
 	p.put(` `, g.y-g.r)

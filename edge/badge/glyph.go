@@ -17,14 +17,14 @@ func u32(at int) int { return u16(at)<<16 | u16(at+2) }
 
 func glyphCount() int { return u16(0) }
 
-// wordsAt returns where the list of words begins.
+// wordsAt returns the offset of the list of words.
 func wordsAt() int { return u32(2 + glyphEntry*glyphCount()) }
 
 // advanceOf returns how wide a glyph is, in thousandths of the size.
 func advanceOf(glyph uint16) int { return u16(2 + glyphEntry*int(glyph) + 4) }
 
-// outlineOf returns where a glyph's outline begins and ends. The line after the
-// last glyph's begins with the end of the outlines.
+// outlineOf returns the start and end of a glyph's outline. The entry after the last
+// glyph's starts with the end of the outlines.
 func outlineOf(glyph uint16) (from, to int) {
 	at := 2 + glyphEntry*int(glyph)
 	return u32(at), u32(at + glyphEntry)
@@ -84,13 +84,13 @@ type path struct {
 	at    glyphPoint // the current point
 	begun bool       // a contour is open
 	tail  tail
-	// The last command's curve, and its last control point: a curve that goes
-	// on from it smoothly need not say its first one.
+	// The command of the last curve and its last control point: a smooth continuation omits
+	// its first control point.
 	bend byte
 	ctrl glyphPoint
 }
 
-// tail is what of the data so far decides how it goes on.
+// tail is the state of the data so far that determines how it can continue.
 type tail struct {
 	command byte // that further numbers would repeat
 	digit   bool // the last character is of a number
@@ -147,7 +147,7 @@ func (w *path) cubic(a, b, to glyphPoint) {
 	w.at, w.bend, w.ctrl = to, 'c', b
 }
 
-// smooth returns the control point a curve has that does not say it.
+// smooth returns the implicit control point of a smooth curve.
 func (w *path) smooth(bend byte) glyphPoint {
 	if w.bend != bend {
 		return w.at

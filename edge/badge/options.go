@@ -17,8 +17,8 @@ import (
 // Style chooses the form of a badge.
 type Style uint8
 
-// The styles of a badge. The last three look like the badges of shields.io, for
-// pages that mix them with ours.
+// The styles of a badge. The last three match the badges of shields.io, for pages that show
+// both.
 const (
 	Pill        Style = iota // 28 px: ring, words, score
 	Compact                  // 20 px: words beside grade and score
@@ -32,7 +32,7 @@ const (
 
 var styleNames = [styleCount]string{"pill", "compact", "card", "seal", "flat", "flat-square", "for-the-badge"}
 
-// shields reports whether s is one of the looks of shields.io.
+// shields reports whether s is one of the styles of shields.io.
 func (s Style) shields() bool { return s >= Flat }
 
 // gauge reports whether s shows the score as a ring.
@@ -65,16 +65,16 @@ type Options struct {
 	Style   Style
 	Theme   Theme
 	Lang    Lang
-	Animate bool   // draw the ring once, where the reader has nothing against motion
+	Animate bool   // draw the ring once, unless the reader prefers reduced motion
 	Outline bool   // draw text as paths, so that it looks the same everywhere
-	Label   string // stands for "GEO-ready"; see ParseOptions
+	Label   string // replaces "GEO-ready"; see ParseOptions
 }
 
-// ParseOptions is the only way from a query to a Look. get returns the first value
-// of a parameter, or nothing. A value outside the vocabulary is an error that
-// names what is known; so is a label that is too long or cannot be read. What
-// makes no difference to the picture is left at its default, so that the same
-// picture has one Look and one Query.
+// ParseOptions is the only way from a query to Options. get returns the first value of a
+// parameter, or an empty string. A value outside the vocabulary is an error that lists the
+// valid values; so is a label that is too long or unreadable. A parameter that does not
+// change the picture keeps its default, so that the same picture has one Options value and
+// one Query.
 func ParseOptions(get func(name string) string) (Options, error) {
 	var l Options
 	var err error
@@ -98,10 +98,10 @@ func ParseOptions(get func(name string) string) (Options, error) {
 	return l, nil
 }
 
-// parseLang finds the prepared language that a BCP 47 tag asks for: pt for
-// pt-BR, he for iw, zh-Hant for zh-TW. Another language is not offered, though
-// its speakers may understand it: a page says better what it wants. The one
-// exception is Norwegian, whose two written forms every reader knows.
+// parseLang returns the prepared language of a BCP 47 tag: pt for pt-BR, he for iw, zh-Hant
+// for zh-TW. It does not substitute a related language, even if its speakers may understand
+// it: the page should name one explicitly. The one exception is Norwegian, whose readers
+// know both written forms.
 func parseLang(value string, before error) (Lang, error) {
 	if i := slices.Index(langTags[:], value); before != nil || value == "" || i >= 0 {
 		return Lang(max(i, 0)), before
@@ -127,7 +127,7 @@ var langMatcher = sync.OnceValue(func() xlanguage.Matcher {
 	return xlanguage.NewMatcher(tags)
 })
 
-// parse finds the value of a parameter among its names; none is the first.
+// parse finds the value of a parameter among its names; an empty value selects the first.
 func parse[T ~uint8](get func(string) string, parameter string, names []string, before error) (T, error) {
 	value := get(parameter)
 	if before != nil || value == "" {
@@ -166,7 +166,7 @@ func readLabel(s string) (string, error) {
 	}, s)), nil
 }
 
-// normalize puts what does not change the picture at its default.
+// normalize sets every option that does not change the picture to its default.
 func (l Options) normalize() Options {
 	if l.Style.shields() && l.Theme != Mono {
 		l.Theme = Auto // these have one set of colours for every page
@@ -183,8 +183,8 @@ func (l Options) normalize() Options {
 	return l
 }
 
-// Query returns the query of the look, beginning with "?", or nothing for the
-// default look. One look has one query.
+// Query returns the query of the options, beginning with "?", or an empty string for the
+// defaults. Equal options have equal queries.
 func (l Options) Query() string {
 	l = l.normalize()
 	var q []string

@@ -81,8 +81,8 @@ func (p *svgWriter) ink() string {
 	return p.face.ink.light
 }
 
-// backdrop returns the colour behind white words about the score: it is the
-// light ink in every theme, as white needs a dark ground.
+// backdrop returns the background color behind the white words about the score: the
+// light-theme color in every theme, because white text needs a dark background.
 func (p *svgWriter) backdrop() string {
 	if p.look.Theme == Mono {
 		return monoTint

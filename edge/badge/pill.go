@@ -44,8 +44,9 @@ func (p *svgWriter) pill(e *fieldmark.Error) {
 	}
 }
 
-// pillWidth is the same for every state of a look, but for an error in its own
-// parameters, which the owner of the page sees first and mends.
+// pillWidth returns the same width for every state, so that a badge does not change its
+// size. The exception is an error in the parameters, which the owner of the page sees and
+// fixes first.
 func (p *svgWriter) pillWidth() int {
 	width := pillWidths[int(p.look.Lang)%langCount]
 	if p.look.Label != "" {
@@ -66,7 +67,7 @@ var (
 	widestMonth = pillFont.widthOf(0, part{month: true})
 )
 
-// unreadyPercent is how small the words of "not yet" may be beside those of
+// unreadyPercent is the smallest size of the words of "not yet" relative to those of
 // "ready". It keeps the English pill, which most pages show, at Width.
 const unreadyPercent = 96
 

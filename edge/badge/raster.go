@@ -103,7 +103,7 @@ func (s paint) with(attrs []xml.Attr) paint {
 	return s
 }
 
-// number reads a number we have written.
+// number parses a number that this package has written.
 func number(s string) float64 {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil {
@@ -217,7 +217,7 @@ func (c *canvas) bounds() image.Rectangle {
 	return box.Intersect(c.image.Bounds())
 }
 
-// rgb reads a colour we have written: three or six digits.
+// rgb parses a color that this package has written: three or six digits.
 func rgb(hex string) (r, g, b uint8) {
 	hex = strings.TrimPrefix(hex, "#")
 	n, err := strconv.ParseUint(hex, 16, 32)
@@ -284,9 +284,9 @@ func (c *canvas) stroke(contour []point, s paint) {
 // near reports whether two points differ by less than can be drawn.
 func near(a, b point) bool { return math.Hypot(a.x-b.x, a.y-b.y) < 1e-6 }
 
-// distinct drops points near their predecessor: an arc begins where the path
-// already is, and a dash may end on a vertex. Two such points have no direction,
-// so offset would move them by nothing, or to any side.
+// distinct drops points near their predecessor: an arc begins at the end of the path, and a
+// dash may end on a vertex. Two such points have no direction, so offset would not move
+// them, or would move them to an arbitrary side.
 func distinct(line []point) []point { return slices.CompactFunc(line, near) }
 
 // offset returns a smooth line moved sideways, at every point along the mean of

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// A Painter remembers so many frames: enough for every score of a busy month in
-// the common looks. Full, they take about 2 MB, or 8 MB if all are outlines.
-// Frames with a label of outlines are kept apart, as anybody may ask for any:
-// the largest there can be, 45 kB each, make 12 MB.
+// A Renderer caches this many templates: enough for every score of a busy month with common
+// options. A full cache takes about 2 MB, or 8 MB if all templates are outlines. Outlined
+// labels have a separate cache, because any client can request arbitrary labels: its
+// largest templates, 45 kB each, take 12 MB.
 const (
 	frameBits = 11
 	drawnBits = 8

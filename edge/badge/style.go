@@ -19,8 +19,8 @@ func (p *svgWriter) class() {
 	}
 }
 
-// style appends the dark colours and the motion. Every selector begins with the
-// class: nothing else on a page that inlines the badge may change.
+// style appends the dark colors and the animation. Every selector begins with the class, so
+// that the styles do not change anything else on a page that inlines the badge.
 func (p *svgWriter) style() {
 	p.raw(`<style>`)
 	if p.look.Theme == Auto {

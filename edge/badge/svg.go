@@ -7,8 +7,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// AppendSVG appends the picture of b to dst. It allocates nothing but what dst
-// needs to grow, and its bytes depend on b and look alone.
+// AppendSVG appends the picture of b to dst. It allocates only to grow dst, and its bytes
+// depend only on b and look.
 func AppendSVG(dst []byte, b Badge, look Options) []byte {
 	p := newSVGWriter(dst, b, look, tenth)
 	p.face = contentOf(&b)
@@ -16,8 +16,8 @@ func AppendSVG(dst []byte, b Badge, look Options) []byte {
 	return p.dst
 }
 
-// AppendError appends a badge that explains an error in words. The status
-// of e decides the words; its detail goes where a tooltip shows it.
+// AppendError appends a badge that explains an error in words. The status of e selects the
+// words; its detail becomes the tooltip.
 func AppendError(dst []byte, e *fieldmark.Error, look Options) []byte {
 	return appendError(dst, e, look, tenth)
 }
@@ -44,7 +44,7 @@ const maxDetail = 200
 type content struct {
 	ink   *gradeColor
 	mark  string // inside the ring of the pill; a grade's letter, or a sign
-	word  uint8  // of the state; for readyWord a label of one's own may stand
+	word  uint8  // of the state; a free label may replace readyWord
 	says  part   // the state in words; worked out from word unless set
 	fill  int    // hundredths of the ring
 	score string // whole points, or empty
@@ -65,7 +65,7 @@ func contentOf(b *Badge) content {
 	case Stale:
 		f.ink, f.mark, f.word, f.month = &amber, colorOf(b.Grade).mark(), staleWord, b.AsOf != 0
 	case Pending:
-		// A ring begun, without a letter: something is under way.
+		// The start of a ring without a letter: the score is pending.
 		f.mark, f.word, f.fill = "", pendingWord, 25
 	case Unreachable:
 		f.mark, f.word = "!", unreachableWord
@@ -74,7 +74,7 @@ func contentOf(b *Badge) content {
 	return f
 }
 
-// mark returns the letter of a grade, or nothing.
+// mark returns the letter of a grade, or an empty string.
 func (k *gradeColor) mark() string {
 	const letters = "ABCDE"
 	if k.letter == 0 {
@@ -101,7 +101,7 @@ func newSVGWriter(dst []byte, b Badge, look Options, grain int) svgWriter {
 	return p
 }
 
-// langOf returns the language of a look.
+// langOf returns the language of the options.
 func langOf(look Options) *language {
 	if int(look.Lang) < langCount {
 		return &languages[look.Lang]
@@ -131,7 +131,7 @@ func (p *svgWriter) draw(e *fieldmark.Error) {
 	p.raw(`</svg>`)
 }
 
-// root returns how text is set where an element does not say it.
+// root returns the font of elements that do not set one.
 func (p *svgWriter) root() font { return roots[min(p.look.Style, styleCount-1)] }
 
 var roots = [styleCount]font{
@@ -174,7 +174,7 @@ func (p *svgWriter) open(e *fieldmark.Error, height int, fill string, flexible b
 		p.dst = appendSentence(p.dst, &p.badge, p.lang)
 	case p.look.Lang == 0:
 		p.errorCard(e)
-	default: // the text of the error is English; the title has a lang of its own
+	default: // the text of the error is English; the title has its own lang
 		p.raw(p.lang.words[p.face.word].text)
 	}
 	end := len(p.dst)

@@ -14,9 +14,9 @@ type svgWriter struct {
 	height int
 	grain  int  // what outlines are rounded to
 	path   path // of the text being drawn as outlines
-	// Where the sentence stands in dst, both times: the name goes there.
+	// The two offsets of the sentence in dst, where the name is inserted.
 	label, title int
-	// Where the free label stands in dst.
+	// The ranges of the free label in dst.
 	hole  [maxHoles][2]int
 	holes int
 }
@@ -77,10 +77,10 @@ type part struct {
 	label bool // the text is the free label
 }
 
-// separator stands between parts that are no phrase together.
+// separator separates independent parts of a text.
 var separator = part{text: " · "}
 
-// anchor says which place of a text is given.
+// anchor is the point of a text that x refers to.
 type anchor uint8
 
 const (
@@ -106,8 +106,8 @@ func (f font) widthOf(m Month, parts ...part) int {
 	return units*f.size/emUnits + letters*f.spacing
 }
 
-// measure returns the width of a part in thousandths of the size and, if asked
-// to, counts its characters.
+// measure returns the width of a part in thousandths of the size and, if count is set, its
+// number of characters.
 func (t *part) measure(weight int, count bool) (width, letters int) {
 	text := t.text
 	switch {
@@ -153,9 +153,9 @@ func (p *svgWriter) text(f font, x, y int, a anchor, paint string, parts ...part
 	p.set(f, p.textWidth(f, parts...), x, y, a, paint, parts...)
 }
 
-// set draws a text with a width. A reader may have none of the fonts that are
-// asked for, and no font for the script at all: textLength makes any other as
-// wide as the badge has room for, and so no anchor is needed.
+// set draws a text with a fixed width. The reader's system may lack the requested fonts, or
+// any font for the script: textLength fits every fallback font into the badge, and so no
+// anchor is needed.
 func (p *svgWriter) set(f font, width, x, y int, a anchor, paint string, parts ...part) {
 	seen := width - f.spacing // that of the last letter is not seen
 	switch a {
@@ -240,12 +240,12 @@ func (p *svgWriter) part(t *part) {
 	}
 }
 
-// leftToRight stands before a month among words read from the right: after
-// Arabic letters 2026-11 would be shown as 11-2026.
+// leftToRight precedes a month in right-to-left text: after Arabic letters 2026-11 would be
+// shown as 11-2026.
 const leftToRight = "\u200e"
 
-// rightToLeft stands before a separator among words read from the right: between
-// the letter of a grade and a number it would order both from the left.
+// rightToLeft precedes a separator in right-to-left text: without it, a separator between
+// the letter of a grade and a number would order both from left to right.
 const rightToLeft = "\u200f"
 
 // outlined reports whether a text is drawn as outlines. A seal's own words are,

@@ -10,8 +10,8 @@ import (
 // tooltip with noise and the image with bytes.
 const maxName = 64
 
-// appendSentence appends what the badge says to readers who cannot see it, as
-// escaped text that is valid in an element and in an attribute.
+// appendSentence appends the text for readers who cannot see the badge, escaped so that it
+// is valid in an element and in an attribute.
 func appendSentence(dst []byte, b *Badge, l *language) []byte {
 	dst = appendName(dst, b.Name, l)
 	if l != &languages[0] {
@@ -96,8 +96,8 @@ func appendScore(dst []byte, b *Badge) []byte {
 	return dst
 }
 
-// floorPoints cuts a score to whole points: rounded up, 69.6 would stand beside grade
-// C as a 70. Whatever a caller hands in, the gauge stays between empty and full.
+// floorPoints truncates a score to whole points: rounded up, 69.6 would show as 70 beside grade
+// C. The result is limited to 0 to 100, so that the gauge stays between empty and full.
 func floorPoints(m fieldmark.Milli) int {
 	return int(min(max(m, 0), 100*fieldmark.MilliOne) / fieldmark.MilliOne)
 }
@@ -112,9 +112,9 @@ func appendMonth(dst []byte, lead string, b *Badge) []byte {
 	return append(append(dst, ' '), digits[:4]...)
 }
 
-// appendEscaped appends at most limit code points of s so that XML accepts them
-// and they cannot pass for anything but text: one forgotten control character
-// makes the whole image invalid.
+// appendEscaped appends at most limit code points of s, escaped for XML and without control
+// characters or characters that reorder text: one control character makes the whole image
+// invalid.
 func appendEscaped(dst []byte, s string, limit int) []byte {
 	if len(s) <= limit && plain(s) {
 		return append(dst, s...)
@@ -158,8 +158,7 @@ func reorders(r rune) bool {
 	return 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }
 
-// plain reports whether every byte of s may stand as it is: it is what almost
-// every name is made of.
+// plain reports whether no byte of s needs escaping, which is true of almost every name.
 func plain(s string) bool {
 	for i := range len(s) {
 		if !plainBytes[s[i]] {

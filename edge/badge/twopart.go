@@ -21,10 +21,10 @@ var shapes = [styleCount]shape{
 		message: font{10 * px, bold, 125}},
 }
 
-// markGap stands between the grade's letter and the score.
+// markGap is the space between the grade's letter and the score.
 const markGap = 4 * px
 
-// twoPart draws a badge of two parts: whose it is, and how it stands.
+// twoPart draws a badge of two parts: the label and the state.
 func (p *svgWriter) twoPart(e *fieldmark.Error) {
 	s := shapes[p.look.Style]
 	label, message := p.parts()
@@ -66,7 +66,7 @@ func (p *svgWriter) twoPart(e *fieldmark.Error) {
 	p.text(s.message, left+right/2, s.base, middle, "", message[:]...)
 }
 
-// parts returns what the two parts say.
+// parts returns the texts of the two parts.
 func (p *svgWriter) parts() (label part, message [3]part) {
 	words := &p.lang.words
 	if p.look.Style == ForTheBadge {
@@ -92,8 +92,8 @@ func (p *svgWriter) parts() (label part, message [3]part) {
 	return label, message
 }
 
-// background appends what the words of a badge of two parts stand on. Corners are
-// drawn in the paths, so that there is nothing to refer to.
+// background appends the background of a badge of two parts. The paths contain the rounded
+// corners, so that the SVG needs no reference to a clip path.
 func (p *svgWriter) background(s *shape, left, right int) {
 	label := shieldsLabel
 	if !p.look.Style.shields() || p.look.Theme == Mono {

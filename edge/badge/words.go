@@ -6,7 +6,7 @@ import "unicode"
 type language struct {
 	tag    string
 	rtl    bool
-	joined bool   // its letters join or stack: no space may be put between them
+	joined bool   // its letters join or stack: do not insert spaces between them
 	colon  string // what stands between a name and a sentence
 	comma  string // what stands between the parts of a sentence
 	words  [wordCount]word
@@ -30,7 +30,7 @@ const (
 	bold
 )
 
-// letterRun is a run of characters whose glyphs follow each other.
+// letterRun is a run of consecutive characters with consecutive glyphs.
 type letterRun struct {
 	lo, hi rune
 	first  uint16 // glyph of lo
@@ -60,9 +60,9 @@ func canOutline(s string) bool {
 	return true
 }
 
-// widthOf measures s in thousandths of the size. It is exact for what we have
-// outlines of, and errs to the wide side elsewhere: a gap looks better than
-// text cut off.
+// widthOf returns the width of s in thousandths of the font size. It is exact for
+// characters with outlines and an upper estimate for others: a gap looks better than
+// truncated text.
 func widthOf(weight int, s string) (width int) {
 	if width, ok := plainWidth(weight, s); ok {
 		return width

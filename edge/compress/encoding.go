@@ -19,7 +19,7 @@ const (
 // equally it gets the smallest.
 type Encoding uint8
 
-// The encodings; Identity is none of them.
+// The encodings; Identity, the absence of an encoding, is not one of them.
 const (
 	Brotli Encoding = iota
 	Zstd

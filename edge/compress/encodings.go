@@ -27,7 +27,8 @@ func (s *Encodings) compress(e Encoding, body []byte) {
 	s.bodies[e].Store(&encoded)
 }
 
-// Body returns the body encoded as e, or nil if there is none yet or e saves too little.
+// Body returns the body encoded as e, or nil if it is not encoded yet or e saves too
+// little.
 func (s *Encodings) Body(e Encoding) []byte {
 	if body := s.bodies[e].Load(); body != nil {
 		return *body

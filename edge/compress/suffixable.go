@@ -74,7 +74,7 @@ type LazySuffixable struct {
 	value   atomic.Pointer[Suffixable]
 }
 
-// Get returns the Suffixable of beginning, or nil if there is none yet. The first call
+// Get returns the Suffixable of beginning, or nil if it does not exist yet. The first call
 // has w produce it for later ones.
 func (l *LazySuffixable) Get(w *Worker, beginning []byte) *Suffixable {
 	if s := l.value.Load(); s != nil {

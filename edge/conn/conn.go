@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// readBufferSize is what one read takes, in bytes. The headers of browsers fit; a
-	// request that does not fit is not served by the fast path.
+	// readBufferSize is the most that one read returns, in bytes. The headers of browsers
+	// fit; a request that does not fit is not served by the fast path.
 	readBufferSize = 4 << 10
 	// outBufferSize is the initial capacity for responses, in bytes: a badge with its
 	// header fits.

@@ -70,7 +70,7 @@ func rejection(name string) []byte {
 func (s *Server) reject(c net.Conn) {
 	s.cfg.OnReject()
 	if tcp, ok := c.(*net.TCPConn); ok && !s.Draining() && c.SetWriteDeadline(time.Now().Add(rejectTimeout)) == nil {
-		_, _ = tcp.Write(s.rejected) // the client may be gone
+		_, _ = tcp.Write(s.rejected) // the client may have disconnected
 	}
 	_ = c.Close()
 }

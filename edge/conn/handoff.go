@@ -121,8 +121,8 @@ func (c *conn) readRequest(p []byte) (n int, err error) {
 	return 0, err
 }
 
-// readBody measures the client's rate by the time that is spent waiting for it. Time in
-// which the origin takes nothing does not count.
+// readBody measures the client's rate by the time spent waiting for it. Time in which the
+// origin does not read does not count.
 func (c *conn) readBody(p []byte) (int, error) {
 	h, now := &c.handoff, time.Now()
 	left := bodyGrace + time.Duration(h.bodyRead)*(time.Second/bodyRate) - h.readWait
@@ -172,8 +172,8 @@ func (c *conn) readTunnel(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write gives each piece of a response its own time, because a large one may take long
-// in total. A tunnel has limits of its own.
+// Write gives each piece of a response a separate deadline, because a large one may take
+// long in total. A tunnel sets its own deadlines.
 func (c *conn) Write(p []byte) (n int, err error) {
 	if c.handoff.tunnel {
 		return c.Conn.Write(p)

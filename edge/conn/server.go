@@ -19,7 +19,7 @@ const (
 	// ReadTimeout bounds the time from a connection's first byte, or from the end of
 	// a request that fasthttp served, to the end of the next request's header.
 	ReadTimeout = 15 * time.Second
-	// IdleTimeout bounds how long a kept-alive connection may be silent.
+	// IdleTimeout bounds how long a kept-alive connection may be idle.
 	IdleTimeout = 75 * time.Second
 	// ReadBufferSize is the size of fasthttp's read buffer, in bytes. It is above
 	// what package framing lets pass, which therefore refuses a header first.
@@ -27,8 +27,8 @@ const (
 	// acceptPause is the longest pause after an accept failed, which mostly means
 	// that the process has no file descriptors left.
 	acceptPause = time.Second
-	// expireTime is how long an idle connection may still begin a request after the
-	// server began to drain: a request that is on its way is answered.
+	// expireTime is how long an idle connection may still begin a request after the server
+	// began to drain, so that a request already in transit gets a response.
 	expireTime = 50 * time.Millisecond
 )
 
@@ -56,10 +56,10 @@ type Config struct {
 	// NetworkConns bounds the connections of one client network; 0: DefaultNetworkConns.
 	NetworkConns int
 
-	// OnReject is called for each connection above a limit; nil: nothing.
+	// OnReject is called for each connection above a limit; nil: no call.
 	OnReject func()
-	// OnFastPath is called with the duration of one in 256 reads that the fast path
-	// answered, or a part of it; nil: nothing.
+	// OnFastPath is called with the duration of one in 256 reads that the fast path served,
+	// fully or in part; nil: no call.
 	OnFastPath func(time.Duration)
 	Log        *slog.Logger // nil: none
 }

@@ -49,10 +49,10 @@ func (o *crowdOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// BenchmarkCrowd is the table of a hundred readers at once on one address, ours
-// and that of the peers which are installed: how often the origin is asked, how
-// many different bodies there are, and the median wait with an origin that takes
-// 300 ms. No row takes part in it twice, so one round is all there is to see.
+// BenchmarkCrowd compares a hundred concurrent clients of one URL through the edge and the
+// other proxies that are installed: the number of requests to the origin, the number of
+// different bodies, and the median wait with an origin that takes 300 ms. Each row runs
+// once, so one round is enough.
 func BenchmarkCrowd(b *testing.B) {
 	for _, peer := range []struct {
 		name  string

@@ -7,8 +7,8 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 )
 
-// isCompressible reports whether compressing may pay: a whole answer of a kind that
-// shrinks, that is not compressed and may be transformed.
+// isCompressible reports whether compression may save bytes: a complete response of a
+// compressible type that is not compressed and may be transformed.
 func (v *variant) isCompressible() bool {
 	return v.Status == http.StatusOK && !v.Policy.NoTransform && v.Header.Get("Content-Encoding") == "" &&
 		v.Header.Get("Content-Range") == "" &&
@@ -23,7 +23,7 @@ func (p *Proxy) compressLater(v *variant) {
 	}
 }
 
-// representation is how a variant goes out to one reader.
+// representation is the form of a variant that one client receives.
 type representation struct {
 	body   []byte
 	coding compress.Encoding

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// bufferBelow is the length up to which a body is read before the first byte goes
-	// out: it arrives in a moment, and everybody gets it from memory.
+	// bufferBelow is the length below which a body is read completely before the first byte
+	// is sent: it arrives quickly, and every client gets it from memory.
 	bufferBelow = 64 << 10
 	// readChunk is what is read from the origin at a time.
 	readChunk = 32 << 10
@@ -16,9 +16,9 @@ const (
 
 var errTooLarge = errors.New("proxy: the body is too large to be stored")
 
-// collector is a body on its way into memory that one reader gets while it comes.
-// It is read to its end whether or not that reader stays, as others wait for it.
-// What turns out too large is the reader's alone.
+// collector reads a body into memory while one client receives it. It reads to the end even
+// if that client disconnects, because other requests wait for it. A body that turns out too
+// large goes to that client only.
 type collector struct {
 	src    io.ReadCloser
 	limit  int64
@@ -102,7 +102,7 @@ func (c *collector) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Close implements io.Closer: the reader leaves.
+// Close implements io.Closer: the client stops reading.
 func (c *collector) Close() error {
 	c.mu.Lock()
 	over := c.handedOver && !c.readerGone && !c.srcDone

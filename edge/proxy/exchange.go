@@ -19,7 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
-// exchange is one question to the origin and its answer.
+// exchange is one request to the origin and its response.
 type exchange struct {
 	resp      *http.Response
 	requested time.Time
@@ -30,14 +30,14 @@ type exchange struct {
 	cancel    context.CancelFunc
 }
 
-// close ends an exchange whose answer is not read.
+// close ends an exchange whose response is not read.
 func (x *exchange) close() {
 	x.resp.Body.Close()
 	x.cancel()
 }
 
-// roundTrip sends q to the origin with the given fields. ctx is whom 1xx answers go to;
-// nil is no client.
+// roundTrip sends q to the origin with the given fields. 1xx responses go to the client of
+// ctx; nil drops them.
 func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h http.Header) (*exchange, error) {
 	var early *interim
 	rc, stop := context.WithCancelCause(context.Background())
@@ -87,14 +87,14 @@ func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h
 	return x, nil
 }
 
-// interim passes 1xx answers on as they come (RFC 9110, 15.2).
+// interim forwards 1xx responses as they arrive (RFC 9110, 15.2).
 type interim struct {
 	mu   sync.Mutex
 	w    io.Writer
 	over bool
 }
 
-// pass implements httptrace's Got1xxResponse. 100 was said by the edge already.
+// pass implements httptrace's Got1xxResponse. It drops 100, which the edge already sent.
 func (i *interim) pass(code int, h textproto.MIMEHeader) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -113,14 +113,14 @@ func (i *interim) pass(code int, h textproto.MIMEHeader) error {
 	return nil
 }
 
-// end lets nothing more through: the final answer comes.
+// end stops the forwarding of 1xx responses, because the final response follows.
 func (i *interim) end() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.over = true
 }
 
-// pass sends the request on and its answer back, and stores nothing.
+// pass sends the request on and returns the response, and stores nothing.
 func (p *Proxy) pass(ctx *fasthttp.RequestCtx, q *request, why string) {
 	x, err := p.roundTrip(ctx, q, q.Method, p.fieldsFor(q, false))
 	if err != nil {
@@ -157,11 +157,11 @@ func (q *request) isResponseToGet(resp *http.Response) bool {
 	return q.url.ResolveReference(at).RequestURI() == q.url.RequestURI()
 }
 
-// lead fetches the answer for all requests that wait on fl.
+// lead fetches the response for all requests that wait on fl.
 func (p *Proxy) lead(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight) {
 	collecting := false
 	defer func() {
-		if !collecting { // also after a panic, so that no request waits for ever
+		if !collecting { // also after a panic, so that no request waits without end
 			p.finish(q, fl)
 		}
 	}()
@@ -180,8 +180,8 @@ func (p *Proxy) serveSolo(ctx *fasthttp.RequestCtx, q *request, f *lookup) {
 	p.fetch(ctx, q, f, nil)
 }
 
-// fetch sends q to the origin, stores the answer if it may, answers ctx (nil: no client
-// waits) and resolves fl (nil: no other request waits). collecting reports that the
+// fetch sends q to the origin, stores the response if allowed, responds to ctx (nil: no
+// client waits) and resolves fl (nil: no other request waits). collecting reports that the
 // body is still being read, and that fl ends with it.
 func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight) (collecting bool) {
 	p.cfg.Events.Miss()
@@ -207,8 +207,8 @@ func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fligh
 	return false
 }
 
-// roundTripStorable asks the origin for an answer that may be stored. validates says that
-// a 304 confirms f.v.
+// roundTripStorable requests a response that may be stored from the origin. validates
+// reports that a 304 confirms f.v.
 func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *lookup) (x *exchange, validates bool,
 	err error) {
 	h := p.fieldsFor(q, true)
@@ -248,7 +248,7 @@ func (p *Proxy) onError(q *request, f *lookup, t rfc9111.Failure) bool {
 	return !f.hardPurged() && p.cfg.Profile.UseOnError(&q.Directives, f.variant.Response, time.Now(), t)
 }
 
-// serveUnreachable answers without an origin.
+// serveUnreachable responds without an origin.
 func (p *Proxy) serveUnreachable(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight, err error) {
 	if !errors.Is(err, ErrRefused) {
 		p.flights.backOff(q.flightKey(f))
@@ -269,7 +269,7 @@ func (p *Proxy) serveUnreachable(ctx *fasthttp.RequestCtx, q *request, f *lookup
 	}
 }
 
-// serveFailed answers one who waited for an origin that could not be asked.
+// serveFailed responds to a request whose origin could not be reached.
 func (p *Proxy) serveFailed(ctx *fasthttp.RequestCtx, q *request, f *lookup, err error) {
 	if f.variant != nil && p.onError(q, f, rfc9111.Unreachable) {
 		p.cfg.Events.OnError()
@@ -286,14 +286,14 @@ func (p *Proxy) resolve(fl *flight, v *variant, onError bool) {
 	}
 }
 
-// sendTo answers ctx, if a client waits.
+// sendTo sends v to the client of ctx, if a client waits.
 func (p *Proxy) sendTo(ctx *fasthttp.RequestCtx, q *request, v *variant, s status) {
 	if ctx != nil {
 		p.send(ctx, q, v, s)
 	}
 }
 
-// handleResponse deals with an answer that is new.
+// handleResponse handles a new response.
 func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight,
 	x *exchange) (collecting bool) {
 	code, h := x.resp.StatusCode, x.resp.Header
@@ -319,7 +319,7 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 		}
 		if f.variant != nil && q.Method == http.MethodGet && code != http.StatusPartialContent &&
 			!rfc9111.IsServerError(code) {
-			p.invalidateURL(q.host, q.target) // the origin has something else now, and does not want it kept
+			p.invalidateURL(q.host, q.target) // the origin changed it and forbids storing
 		}
 		if ctx == nil {
 			x.close()
@@ -331,7 +331,7 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 	return p.collect(ctx, q, f, fl, x)
 }
 
-// collect takes an answer into memory while it goes to its reader.
+// collect stores a response in memory while it streams to the client.
 func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight, x *exchange) (collecting bool) {
 	r := rfc9111.NewResponse(x.resp.StatusCode, x.resp.Header, x.requested, x.received)
 	tags := tagsOf(q, x.resp.Header)
@@ -373,7 +373,7 @@ func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fli
 	return true
 }
 
-// refresh validates what is stale behind the answer, once at a time for a key.
+// refresh revalidates a stale entry in the background, at most once at a time per key.
 func (p *Proxy) refresh(q *request, f *lookup) {
 	if q.foreign || p.flights.isBackingOff(q.flightKey(f)) {
 		return

@@ -13,11 +13,11 @@ import (
 type fieldRule uint8
 
 const (
-	foreign    fieldRule = iota // any other: passed on, but the answer is not stored (strict)
-	allowed                     // passed on with a request whose answer is stored
+	foreign    fieldRule = iota // any other: passed on, but the response is not stored (strict)
+	allowed                     // passed on with a request whose response is stored
 	negotiated                  // passed on; an answer is stored for the value that was sent (strict)
 	keyed                       // passed on; part of the key (strict)
-	dropped                     // not passed on with a request whose answer is stored (strict)
+	dropped                     // not passed on with a request whose response is stored (strict)
 	secret                      // credentials: the request bypasses the cache (strict)
 	removed                     // never passed on, in either profile
 )
@@ -30,8 +30,8 @@ const (
 func fieldRules(extra []string) map[string]fieldRule {
 	rules := map[string]fieldRule{}
 	for rule, names := range map[fieldRule]string{
-		// The answer to a request with Authorization is stored only if the answer
-		// says that it may be shared (RFC 9111, 3.5).
+		// The response to a request with Authorization is stored only if the response says
+		// that it may be shared (RFC 9111, 3.5).
 		allowed:    "Authorization",
 		negotiated: "Accept Accept-Language",
 		keyed:      "Origin",
@@ -47,8 +47,8 @@ func fieldRules(extra []string) map[string]fieldRule {
 			"X-Auth-Request-User X-Auth-Request-Email X-Auth-Request-Groups X-Auth-Request-Preferred-Username " +
 			"X-Auth-Request-Access-Token " +
 			"Remote-User X-Remote-User",
-		// Fields by which a client could say who it is, or make the origin take the
-		// request for another one. Prepare sets those that the origin needs.
+		// Fields by which a client could claim an identity, or make the origin treat the
+		// request as another one. Prepare sets those that the origin needs.
 		removed: "Forwarded X-Real-Ip X-Client-Ip X-Cluster-Client-Ip True-Client-Ip Cf-Connecting-Ip Fastly-Client-Ip " +
 			"X-Host X-Http-Host-Override X-Original-Host X-Original-Url X-Rewrite-Url " +
 			"X-Http-Method X-Http-Method-Override X-Method-Override Front-End-Https Proxy",
@@ -137,11 +137,11 @@ func named(name, pattern string) bool {
 	return name == pattern
 }
 
-// withhold takes out of h, the fields of a request whose answer may be stored, the
-// negotiated ones that the answers stored for its key do not depend on, and returns
-// their names. So an origin that says by Vary what it looks at sees what it needs,
-// and the answer of any other is asked for once as its first client asked and once
-// for everybody.
+// withhold removes from h, the fields of a request whose response may be stored, the
+// negotiated fields that the responses stored for its key do not depend on, and returns
+// their names. An origin that lists its negotiated fields in Vary thus receives those it
+// needs; for any other the proxy sends two requests: the first with the fields of its
+// client, the second without them for all clients.
 func (p *Proxy) withhold(q *request, f *lookup, h http.Header) (names []string) {
 	if p.cfg.Profile != rfc9111.Strict || q.foreign || f.resource == nil {
 		return nil
@@ -159,9 +159,9 @@ func (p *Proxy) withhold(q *request, f *lookup, h http.Header) (names []string) 
 	return names
 }
 
-// mustAskAgain reports whether an answer may be another one because the fields in
-// withheld were kept from the origin: it varies by one of them, or is for its client
-// alone. An error of the origin's is what it is.
+// mustAskAgain reports whether the response may differ because the fields in withheld were
+// not sent to the origin: it varies by one of them, or must not be stored. A server error
+// is not repeated.
 func (p *Proxy) mustAskAgain(q *request, withheld []string, code int, h http.Header) bool {
 	if len(withheld) == 0 || rfc9111.IsServerError(code) {
 		return false
@@ -188,8 +188,8 @@ func (p *Proxy) variesBy(q *request, h http.Header) []string {
 	})
 }
 
-// variantNames returns the fields whose values the answer to q is stored for: those
-// that it varies by, and the negotiated ones that its origin was shown.
+// variantNames returns the fields whose values are part of the variant of the response to
+// q: those that it varies by, and the negotiated ones that were sent to the origin.
 func (p *Proxy) variantNames(q *request, varies, withheld []string) []string {
 	if p.cfg.Profile != rfc9111.Strict {
 		return varies
@@ -204,9 +204,9 @@ func (p *Proxy) variantNames(q *request, varies, withheld []string) []string {
 	return slices.Compact(names)
 }
 
-// variantKey tells apart the requests that an answer stored by names tells apart.
-// The strict profile compares values byte by byte: two that only look alike to a
-// reader of RFC 9110 may be two to the origin.
+// variantKey returns a key that differs between requests with different variants by names.
+// The strict profile compares values byte by byte: an origin may distinguish two values
+// that RFC 9110 treats as equal.
 func (p *Proxy) variantKey(names []string, h http.Header) string {
 	if p.cfg.Profile == rfc9111.Strict {
 		return rfc9111.ExactKey(names, h)

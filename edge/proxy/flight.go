@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// soloFor is how long the requests of a key do not queue after its answer
-	// turned out not to be shareable. Longer would ask more often than needed once
-	// it may be shared; shorter would make a crowd wait for a leader again.
+	// soloFor is how long the requests of a key are not coalesced after its response turned
+	// out not to be shareable. Longer would send more requests than needed once it is
+	// shareable; shorter would make many requests wait for a leader again.
 	soloFor = 10 * time.Second
-	// backoffFor is how long an origin that has failed for a key is not asked again
-	// where something stale may be sent instead.
+	// backoffFor is how long no request is sent to an origin that failed for a key, if a
+	// stale response may be served instead.
 	backoffFor = time.Second
 	// maxWait is how long a request waits for another's answer before it is sent
 	// itself.
 	maxWait = 5 * time.Second
-	// maxMarkers bounds the table. Past it marks are forgotten, which costs a wait.
+	// maxMarkers bounds the table. Beyond it marks are dropped, which costs an extra wait.
 	maxMarkers = 1 << 16
 )
 
@@ -27,7 +27,7 @@ type variantMarker [sha256.Size]byte
 
 func markerOf(key string) variantMarker { return sha256.Sum256([]byte(key)) }
 
-// flight is one question to the origin whose answer several may wait for.
+// flight is one request to the origin whose response several requests may wait for.
 type flight struct {
 	key     variantMarker
 	seq     int64 // Proxy.seq when it began
@@ -62,9 +62,9 @@ type flights struct {
 	backoffs map[variantMarker]time.Time // keys whose origin has failed just now
 }
 
-// join finds the flight of a key or begins one, which the caller then leads. No
-// flight means: ask alone. outdated tells whether what a flight will bring was
-// purged since it began: it is for those who asked before, and no one else.
+// join finds the flight of a key or begins one, which the caller then leads. A nil flight
+// means that the request must not be coalesced. outdated reports whether the result of a
+// flight was purged since it began: only requests that came before the purge may share it.
 func (t *flights) join(of string, seq int64, url *pendingURL, outdated func(*flight) bool) (f *flight, leads bool) {
 	now, key := time.Now(), markerOf(of)
 	t.mu.Lock()
@@ -99,8 +99,8 @@ func (t *flights) sweep(now time.Time) {
 	}
 }
 
-// end gives the outcome to all who wait. Only the first call counts. Where there
-// is nothing to share, the key is marked: its requests do not queue for a while.
+// end gives the outcome to all who wait. Only the first call has an effect. If the response
+// cannot be shared, the key is marked: its requests are not coalesced for soloFor.
 func (t *flights) end(f *flight, shared *variant, onError bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/fieldmark/fieldmark/edge/proxy"
 )
 
-// say is something an origin says of an answer, and what a cache has to make of
-// it, written down here so that the model needs no parser to agree with.
+// say is a response field of an origin with its meaning for a cache, written down here so
+// that the model does not depend on a parser.
 type say struct {
 	text                    string
 	life, swr, sie          time.Duration
@@ -124,7 +124,7 @@ func (k *kept) despite(answered bool) bool {
 	return stale < 24*time.Hour
 }
 
-// turn is one step of a play: what the reader asks and what the origin would say.
+// turn is one step of a play: the client's request and the origin's response.
 type turn struct {
 	url, accept string
 	post        bool
@@ -173,7 +173,7 @@ func TestAgainstModel(t *testing.T) {
 	playAll(t, plays...)
 }
 
-// playAll plays each on a site of its own, before one proxy.
+// playAll plays each on a separate site, through one proxy.
 func playAll(t *testing.T, plays ...[]byte) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, proxy.Config{Profile: rfc9111.RFC})
@@ -265,7 +265,7 @@ func (m *model) play(t *testing.T, w *world, n int, s turn) {
 		if body != k.body {
 			wrong("what may be sent while it is refreshed is")
 		}
-		s.ask = wish{} // what is asked behind is nobody's wish
+		s.ask = wish{} // the background request has none of the client's directives
 		m.learn(w, s, k, seen)
 	case seen.asked == 0:
 		m.unasked(s, k, resp.StatusCode, body, wrong)
@@ -292,7 +292,7 @@ func (m *model) unasked(s turn, k *kept, status int, body string, wrong func(str
 	}
 }
 
-// asked holds the answer against what the origin said.
+// asked compares the response with that of the origin.
 func (m *model) asked(s turn, k *kept, status int, body string, seen told, wrong func(string)) {
 	failing := s.status == 0 || rfc9111.IsServerError(s.status)
 	switch {
@@ -339,7 +339,7 @@ func (m *model) learn(w *world, s turn, k *kept, seen told) {
 	switch {
 	case !n.said.never && !s.ask.noStore && !useless && !unknown && (n.said.text != "no-cache" || n.tag != ""):
 		m.store(n)
-	case k != nil && k.dead(): // nobody can say if it was still there to be dropped, with all beside it
+	case k != nil && k.dead(): // unknown whether it was still stored; drop everything
 		w.proxy.PurgeAll(true)
 		m.all = nil
 	case k != nil && !rfc9111.IsServerError(s.status):

@@ -6,11 +6,10 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// noDateHeader returns a response header to which fasthttp adds no Date of its
-// own. A proxy must not change the Date of an answer, and Date is the one field that
-// fasthttp does not let a handler set: only its server can mark a header so,
-// and only a copy keeps the mark. So a server answers one request here, over a
-// pipe, and its header is copied.
+// noDateHeader returns a response header to which fasthttp adds no Date. A proxy must not
+// change the Date of a response, but fasthttp does not let a handler set Date: only a
+// server with NoDefaultDate can mark a header so, and only a copy keeps the mark. The
+// function therefore runs a server for one request over a pipe and copies its header.
 func noDateHeader() (*fasthttp.ResponseHeader, error) {
 	blank := new(fasthttp.ResponseHeader)
 	s := &fasthttp.Server{

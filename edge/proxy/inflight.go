@@ -9,22 +9,22 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 )
 
-// inFlight are the URLs that are being fetched, so that what an unsafe
-// request has changed meanwhile is not stored. Storing and invalidating take its
-// lock: whichever comes second sees the other.
+// inFlight are the URLs that are being fetched, so that a response is not stored if an
+// unsafe request changed its URL in the meantime. Storing and invalidating take its lock,
+// so that the later of the two sees the earlier.
 type inFlight struct {
 	mu    sync.Mutex
 	byURL map[string]*pendingURL
 	open  map[*exchange]func() // ends each that is under way
 }
 
-// pendingURL is one address that is being asked for.
+// pendingURL is one URL that is being fetched.
 type pendingURL struct {
 	count     int          // exchanges under way; under inFlight.mu
 	changedAt atomic.Int64 // Proxy.seq of the last change since the first of them began
 }
 
-// acquire notes that an address is being asked for.
+// acquire records that a URL is being fetched.
 func (a *inFlight) acquire(url string) *pendingURL {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -46,7 +46,7 @@ func (a *inFlight) release(url string, x *pendingURL) {
 	}
 }
 
-// trackStore notes that the answer of an exchange may be stored, until it is ended.
+// trackStore records, until the exchange ends, that its response may be stored.
 func (p *Proxy) trackStore(q *request, x *exchange) {
 	at, cancel := q.address, x.cancel
 	url := p.inFlight.acquire(at)
@@ -72,9 +72,9 @@ func (a *inFlight) cancelAll() {
 	}
 }
 
-// invalidateURL makes what is stored under an address absent, and what is being asked for
-// there with it. It is exact where a purge by tag is not: unsafe requests are
-// frequent, and each of those would hit one entry in 16,384 that it is not for.
+// invalidateURL invalidates the stored responses of a URL and those being fetched for it.
+// It is exact where a purge by tag is not: unsafe requests are frequent, and each purge
+// would hit one unrelated entry in 16,384.
 func (p *Proxy) invalidateURL(host, target string) {
 	at := p.seq.Add(1)
 	p.inFlight.mu.Lock()
@@ -99,9 +99,9 @@ func (p *Proxy) stored(key string) bool {
 	return e != nil
 }
 
-// generation is part of the keys that the answers of one address with keyed fields,
-// or to a range, are stored under. A new one makes all of them unreachable at once,
-// however many there are; so does the loss of the entry that holds it.
+// generation is part of the keys under which the responses of one URL with keyed fields, or
+// to a range, are stored. A new generation makes all of them unreachable at once, however
+// many there are; so does the loss of the entry that holds it.
 type generation int64
 
 // keepGeneration is far above the life of the answers stored under a generation.
@@ -116,8 +116,8 @@ func (p *Proxy) newGeneration(key string) generation {
 	return g
 }
 
-// storeKey returns the key that the answer to q is stored under; not ok if
-// nothing with keyed fields is stored for the address.
+// storeKey returns the key under which the response to q is stored; ok is false if no
+// response with keyed fields is stored for the URL.
 func (p *Proxy) storeKey(q *request) (key string, ok bool) {
 	if q.fields == "" {
 		return q.key, true
@@ -129,8 +129,8 @@ func (p *Proxy) storeKey(q *request) (key string, ok bool) {
 	return q.keyInGeneration(e.Value.(generation)), true
 }
 
-// keyInGeneration returns the key of q in a generation. What follows the NUL tells it
-// from a field: no name is empty.
+// keyInGeneration returns the key of q in a generation. The suffix after the NUL cannot be a
+// header field, because field names are not empty.
 func (q *request) keyInGeneration(g generation) string {
 	return q.key + "\x00" + strconv.FormatInt(int64(g), 10)
 }

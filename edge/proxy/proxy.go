@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// DefaultBytes bounds the memory of passed answers.
+	// DefaultBytes bounds the memory of stored responses, in bytes.
 	DefaultBytes = 256 << 20
 	// shards is few, as what one answer may weigh is a part of a shard.
 	shards = 2
-	// maxStored bounds the body of one stored answer, in bytes. What is larger
-	// streams through: it would displace hundreds of pages.
+	// maxStored bounds the body of one stored response, in bytes. A larger one is streamed
+	// and not stored, because it would displace hundreds of pages.
 	maxStored = 2 << 20
 	// keepValidated is how long an answer stays as something a 304 can confirm.
 	keepValidated = 24 * time.Hour
@@ -34,7 +34,7 @@ const (
 	headTimeout = upstream.DefaultHeadTimeout
 )
 
-// Config says where a Proxy passes requests on to, and how.
+// Config holds the settings of a Proxy.
 type Config struct {
 	// Transport sends requests to the origin. Required.
 	Transport http.RoundTripper
@@ -43,26 +43,27 @@ type Config struct {
 	Scheme, Host string
 	// Profile is how RFC 9111 is read where it leaves a choice.
 	Profile rfc9111.Profile
-	// Bytes bounds what is kept in memory. Zero: DefaultBytes.
+	// Bytes bounds the memory of stored responses. Zero: DefaultBytes.
 	Bytes int64
 	// Fields are names of request fields that may reach the origin on cached
 	// routes beside those that always may. They become part of the key.
 	Fields []string
-	// IgnoreCookies are names of cookies that answers do not depend on; * at the end
-	// stands for any rest. A request with no others is one without cookies, but where
-	// the answer is not stored the origin sees them. CookielessPaths begin the paths
-	// where no cookie matters. The rfc profile looks at no cookie.
+	// IgnoreCookies are names of cookies that responses do not depend on; a trailing *
+	// matches any suffix. A request with no other cookies is treated as one without
+	// cookies, but if the response is not stored the origin receives the cookies.
+	// CookielessPaths are prefixes of paths where cookies do not matter. The rfc profile
+	// ignores both.
 	IgnoreCookies, CookielessPaths []string
-	// Prepare adds the edge's own fields to a request to the origin (the client's
-	// address, the request's id); fields that clients may not set are removed before.
-	// The answer must not depend on what it adds. It may be nil.
+	// Prepare adds the edge's own fields to a request to the origin (the client's address,
+	// the request's id); fields that clients may not set are removed before. The response
+	// must not depend on what it adds. It may be nil.
 	Prepare func(*fasthttp.RequestCtx, http.Header)
-	// Fail answers a request whose origin could not be asked, whose body could not
-	// be read (ErrBody) or is too large, or that may only be answered from the cache
-	// and is not (ErrNotCached). Required.
+	// Fail responds to a request whose origin could not be reached, whose body could not be
+	// read (ErrBody) or is too large, or that may only be answered from the cache and is
+	// not cached (ErrNotCached). Required.
 	Fail func(*fasthttp.RequestCtx, error)
-	// BodyLimit is how many bytes the body of a request may have; zero, and nil, is
-	// any number. A longer one goes to Fail as a *TooLargeError.
+	// BodyLimit returns the limit of a request's body in bytes; zero, or a nil function,
+	// means no limit. A longer one is passed to Fail as a *TooLargeError.
 	BodyLimit func(*fasthttp.RequestCtx) int64
 	// Strip names answer fields that are between the origin and the edge.
 	Strip []string
@@ -70,21 +71,21 @@ type Config struct {
 	Events Events
 }
 
-// Events are called when something worth counting happens. Each may be nil; they
-// run on the request's path.
+// Events are callbacks for metrics. Each may be nil; they run on the request's path and
+// must be fast.
 type Events struct {
 	Hit, Stale, Miss, Passed, Collapsed, OnError func()
-	// Evicted: so many stored answers were displaced by another.
+	// Evicted reports that n stored responses were evicted.
 	Evicted func(n int)
 }
 
-// ErrNotCached goes to Fail when a request has only-if-cached and the answer is not
+// ErrNotCached is passed to Fail when a request has only-if-cached and the response is not
 // cached: a 504 (RFC 9111, 5.2.1.7).
 var ErrNotCached = errors.New("proxy: not in the cache, and the request has only-if-cached")
 
-// ErrRefused is within the error of a transport that did not send a request because
-// of whom it is for. The origin may be healthy, so others who wait for the same
-// answer are sent themselves.
+// ErrRefused is wrapped by the error of a transport that did not send a request because of
+// a limit of its client. The origin may be healthy, so other requests that wait for the
+// same response are sent separately.
 var ErrRefused = errors.New("proxy: the request is not sent")
 
 // Proxy is the pass-through. It is safe for concurrent use.
@@ -109,7 +110,7 @@ type Proxy struct {
 // Memory returns how many bytes the stored answers take and how many they are.
 func (p *Proxy) Memory() (bytes, entries int64) { return p.cache.Used(), p.cache.Entries() }
 
-// New checks cfg. Like the cache inside, a Proxy needs its Close.
+// New validates cfg and returns a Proxy. The caller must call Close.
 func New(cfg Config) (*Proxy, error) {
 	var missing []error
 	if cfg.Transport == nil {
@@ -194,8 +195,8 @@ func (p *Proxy) PurgeAll(hard bool) {
 	}
 }
 
-// Serve answers one request. Of a server that streams bodies it takes those that
-// are long as they come.
+// Serve serves one request. If the server streams bodies, Serve streams long ones to the
+// origin.
 func (p *Proxy) Serve(ctx *fasthttp.RequestCtx) {
 	defer closeUnread(ctx)
 	q, err := p.read(ctx)
@@ -211,11 +212,11 @@ func (p *Proxy) Serve(ctx *fasthttp.RequestCtx) {
 	p.answer(ctx, q)
 }
 
-// maxRounds is how often one request waits for another's answer before it is sent
-// itself: an answer that varies in an unknown way costs a second round.
+// maxRounds is how often one request waits for the response to another before it is sent
+// itself: a response that varies in an unknown way costs a second round.
 const maxRounds = 3
 
-// answer serves a request that the cache may know the answer of.
+// answer serves a request whose response may be cached.
 func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *request) {
 	for round := 1; ; round++ {
 		f := p.lookup(q)
@@ -263,7 +264,7 @@ func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *request) {
 	}
 }
 
-// useStoredRange answers with a part that was asked for in the same words before.
+// useStoredRange serves a stored 206 response to an identical range request.
 func (p *Proxy) useStoredRange(ctx *fasthttp.RequestCtx, q *request, now time.Time) bool {
 	if !p.storesRanges(q) {
 		return false
@@ -277,15 +278,15 @@ func (p *Proxy) useStoredRange(ctx *fasthttp.RequestCtx, q *request, now time.Ti
 	return true
 }
 
-// storesRanges: a 206 may answer the same request again, word for word (RFC 9111,
-// 3.3). Parts are never joined or cut. A strict cache keeps none: readers of films
-// ask for a new one each time.
+// storesRanges reports whether a 206 may be stored for identical requests (RFC 9111, 3.3).
+// Ranges are never joined or cut. A strict cache stores none: video players request a
+// different range each time.
 func (p *Proxy) storesRanges(q *request) bool {
 	return p.cfg.Profile == rfc9111.RFC && q.Method == http.MethodGet && len(q.Header["Range"]) == 1 &&
 		len(q.Header["If-Range"]) == 0
 }
 
-// rangeRequest is the query under the key of its own range.
+// rangeRequest returns a copy of q whose key includes its range.
 func (q *request) rangeRequest() *request {
 	part := *q
 	part.fields += "\x00range=" + q.Header["Range"][0]
@@ -298,8 +299,7 @@ func (q *request) rangeRequest() *request {
 // same address may be in order.
 func (q *request) flightKey(f *lookup) string { return q.key + "\x00\x00" + f.vary }
 
-// join finds or begins the flight that brings what q asks for. Who leads it ends
-// it with p.land.
+// join finds or starts the flight for q. The leader must end it with finish.
 func (p *Proxy) join(q *request, f *lookup) (fl *flight, leads bool) {
 	url := p.inFlight.acquire(q.address)
 	tags := []string{urlTag(q.host, q.target), urlTag("", q.target)}
@@ -315,20 +315,20 @@ func (p *Proxy) join(q *request, f *lookup) (fl *flight, leads bool) {
 	return fl, leads
 }
 
-// purgedBefore reports whether a tag of what a flight brings was purged after the
-// flight began and before the request looked f up. A request that came earlier may
-// have the answer.
+// purgedBefore reports whether a tag of the response of a flight was purged after the
+// flight began and before the request looked f up. A request that came earlier may share
+// the response.
 func (p *Proxy) purgedBefore(f *lookup, fl *flight, tags []string) bool {
 	return fl.seq != f.seq && p.cache.Purged(fl.seq, tags...)
 }
 
-// finish ends a flight, with nothing for those who wait if they have nothing yet.
+// finish ends a flight; requests that still wait get no response from it.
 func (p *Proxy) finish(q *request, fl *flight) {
 	p.flights.end(fl, nil, false, nil)
 	p.inFlight.release(q.address, fl.pending)
 }
 
-// useStored answers with what is stored if that may be done now.
+// useStored serves the stored response if it may be used now.
 func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *request, f *lookup, now time.Time) bool {
 	switch p.cfg.Profile.Reuse(&q.Directives, f.variant.Response, now, f.invalid) {
 	case rfc9111.Use:
@@ -370,7 +370,7 @@ func urlTag(host, target string) string { return "url:" + host + target }
 
 func groupTag(host, group string) string { return "group:" + host + " " + group }
 
-// tagsOf are the names an answer can be purged by.
+// tagsOf returns the tags by which a response can be purged.
 func tagsOf(q *request, h http.Header) []string {
 	tags := []string{urlTag(q.host, q.target), urlTag("", q.target)}
 	for _, line := range h["Surrogate-Key"] {

@@ -116,8 +116,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCrowdOfVariants: readers who ask for different things at once each get
-// theirs, with one question to the origin for each.
+// TestCrowdOfVariants: clients that request different variants at the same time each get
+// theirs, with one request to the origin for each variant.
 func TestCrowdOfVariants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, proxy.Config{})
@@ -148,8 +148,8 @@ func TestCrowdOfVariants(t *testing.T) {
 	})
 }
 
-// TestInvalidatedWhileAsking: an answer that was on its way when its address was
-// changed is neither stored nor given to who asks after the change.
+// TestInvalidatedWhileAsking: a response in transit when its URL is invalidated is neither
+// stored nor served to requests after the invalidation.
 func TestInvalidatedWhileAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, proxy.Config{})
@@ -185,8 +185,8 @@ func TestInvalidatedWhileAsking(t *testing.T) {
 	})
 }
 
-// TestPurgedWhileAsking: who asks after a purge by tag does not get the answer to a
-// question that was under way before it, be it the first or a refresh.
+// TestPurgedWhileAsking: a request after a purge by tag does not get the response to an
+// earlier request in flight, be it the first or a refresh.
 func TestPurgedWhileAsking(t *testing.T) {
 	for _, warm := range []bool{false, true} {
 		for _, hard := range []bool{false, true} {
@@ -287,8 +287,8 @@ func (r *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("%w: too much", proxy.ErrRefused)
 }
 
-// TestRefusedLeader: those who wait for an answer that is not asked for, because of
-// who asked first, get one.
+// TestRefusedLeader: requests that wait for a leader which is refused because of its client
+// still get a response.
 func TestRefusedLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, proxy.Config{Transport: &refusing{}})

@@ -14,14 +14,14 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
-// maxKeyTarget bounds the target of what is cached, in bytes: longer ones carry
-// data and are asked once.
+// maxKeyTarget bounds the target of a cached request, in bytes: longer ones carry data and
+// are requested once.
 const maxKeyTarget = 2 << 10
 
 // userAgent is sent by a strict cache when other clients may get the answer.
 const userAgent = "fieldmark"
 
-// ErrTarget goes to Fail when a request's target is no path.
+// ErrTarget is passed to Fail when a request's target is not a path.
 var ErrTarget = errors.New("proxy: the request target must be a path")
 
 // mode is what the cache has to do with a request.
@@ -29,7 +29,7 @@ type mode uint8
 
 const (
 	bypass   mode = iota // nothing
-	solo                 // it may be answered from the cache, but waits for no other request
+	solo                 // it may be served from the cache, but waits for no other request
 	coalesce             // it may share the answer to another
 )
 
@@ -42,8 +42,8 @@ type request struct {
 	key          string
 	mode         mode
 	bypassReason string // of a bypass, in the words of RFC 9211
-	// foreign: it carries fields that a cached answer may not depend on, so its
-	// answer is its own and touches nothing stored.
+	// foreign: it carries fields that a cached response may not depend on, so its response
+	// is not shared and does not change what is stored.
 	foreign bool
 	address string // host and target, for either scheme
 	fields  string // the part of key beyond scheme, host and target; empty: none
@@ -74,7 +74,7 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*request, error) {
 	q.Header.Del("Host")
 	q.upgrade = ctx.IsGet() && ctx.Request.Header.ContentLength() <= 0 && !ctx.Request.IsBodyStream() &&
 		ctx.Request.Header.IsHTTP11() && rfc9111.IsWebSocketUpgrade(q.Header)
-	rfc9111.RemoveHopByHop(q.Header) // before we add ours, or Connection could name them
+	rfc9111.RemoveHopByHop(q.Header) // first, or Connection could name them
 	if err := p.readBody(ctx, q); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*request, error) {
 	return q, nil
 }
 
-// prepare makes the fields that go to the origin.
+// prepare builds the fields that are sent to the origin.
 func (p *Proxy) prepare(ctx *fasthttp.RequestCtx, q *request) {
 	q.upstreamHeader, q.setByEdge = q.Header.Clone(), map[string]bool{}
 	for name := range q.upstreamHeader {
@@ -137,8 +137,8 @@ func (p *Proxy) classify(q *request) {
 	q.mode = coalesce
 }
 
-// secure reports whether the reader came over TLS: here, or at a proxy that Prepare
-// believes. An answer for the one may send the other in circles.
+// secure reports whether the client used TLS: to the edge, or to a proxy that Prepare
+// trusts. A response for one scheme may cause a redirect loop for the other.
 func (q *request) secure(ctx *fasthttp.RequestCtx) bool {
 	if proto := q.upstreamHeader.Get("X-Forwarded-Proto"); proto != "" {
 		return proto == "https"
@@ -146,8 +146,8 @@ func (q *request) secure(ctx *fasthttp.RequestCtx) bool {
 	return ctx.IsTLS()
 }
 
-// setKey names what a request asks for, without what its answer varies by. NUL
-// stands between the parts: no host, target or field value can hold it.
+// setKey sets the key of a request, without the fields that its response varies by. NUL
+// separates the parts, because no host, target or field value can contain it.
 func (p *Proxy) setKey(q *request, tls bool) {
 	q.address = addressOf(q.host, q.target)
 	if p.cfg.Profile == rfc9111.Strict {
@@ -166,10 +166,10 @@ func presentFields(names []string, h http.Header) (there []string) {
 	return there
 }
 
-// addressOf names what a request asks for over any scheme.
+// addressOf returns the key of a URL for any scheme.
 func addressOf(host, target string) string { return host + "\x00" + target + "\x00" }
 
-// keyOf is the key of an address that is asked for without keyed fields.
+// keyOf returns the key of a URL that is requested without keyed fields.
 func keyOf(tls bool, address string) string {
 	if tls {
 		return "https\x00" + address
@@ -177,8 +177,8 @@ func keyOf(tls bool, address string) string {
 	return "http\x00" + address
 }
 
-// fieldsFor are the fields of the request to the origin. shared says that others
-// may get the answer.
+// fieldsFor returns the fields of the request to the origin. shared reports that other
+// clients may get the response.
 func (p *Proxy) fieldsFor(q *request, shared bool) http.Header {
 	h := q.upstreamHeader.Clone()
 	if q.upgrade {

@@ -25,7 +25,7 @@ type status struct {
 	detail    string
 }
 
-// statusName is our name in Cache-Status.
+// statusName identifies this cache in Cache-Status.
 const statusName = "fieldmark"
 
 func (s *status) append(dst []byte, v *variant, now time.Time) []byte {
@@ -120,7 +120,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *request, v *variant, s status)
 
 func hasNoBody(code int) bool { return code == http.StatusNoContent }
 
-// stream sends an answer through that is not in memory.
+// stream streams a response that is not in memory.
 func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *request, x *exchange, body io.ReadCloser, s status) {
 	resp := x.resp
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -147,8 +147,8 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *request, x *exchange, body i
 	code := resp.StatusCode
 	if q.mode != bypass && code == http.StatusOK && len(q.Header["If-None-Match"])+
 		len(q.Header["If-Modified-Since"]) > 0 {
-		// The origin may have been asked for the whole, so its reader's condition is
-		// ours; where it was asked with it, a 200 means that it does not match.
+		// The origin may have been sent a request without the client's condition, so it is
+		// evaluated here; if the condition was sent, a 200 means that it does not match.
 		if r := rfc9111.NewResponse(code, h, x.requested, x.received); r.NotModified(q.Header) {
 			code = http.StatusNotModified
 		}
@@ -174,7 +174,7 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *request, x *exchange, body i
 	ctx.Response.SetBodyStream(&streamed{body, x.cancel, q.upload}, int(length))
 }
 
-// streamed ends the exchange when its answer was read.
+// streamed ends the exchange when its response was read.
 type streamed struct {
 	io.ReadCloser
 	cancel context.CancelFunc

@@ -106,7 +106,7 @@ func (w *world) dial(context.Context, string, string) (net.Conn, error) {
 	return here, nil
 }
 
-// do sends one request, given as it goes over the wire, on a connection of its own.
+// do sends one request, given as it goes over the wire, on a separate connection.
 func (w *world) do(method, raw string) (*http.Response, string, []string, error) {
 	here, there := net.Pipe()
 	var done sync.WaitGroup
@@ -146,7 +146,7 @@ type step struct {
 
 type script struct {
 	name     string
-	host     string // of its own, so that cases can share a proxy; site.example in the file
+	host     string // unique, so that cases can share a proxy; site.example in the file
 	line     int
 	profiles []rfc9111.Profile
 	fields   []string
@@ -294,8 +294,8 @@ func TestScripts(t *testing.T) {
 	t.Logf("%d cases", cases.Load())
 }
 
-// group are the cases that one proxy can play one after the other. Each has a host
-// of its own, so none sees what another left.
+// group are the cases that one proxy can play in sequence. Each has a separate host, so
+// that no case depends on what another stored.
 type group struct {
 	profile rfc9111.Profile
 	scripts []script
@@ -436,8 +436,8 @@ func repeated(text string) string {
 	return text
 }
 
-// writeOrigin answers as the script says: a Date and a Content-Length are added
-// where it has none.
+// writeOrigin sends the scripted response and adds a Date and a Content-Length if the
+// script has none.
 func writeOrigin(conn net.Conn, method string, st *step, start time.Time) error {
 	body := repeated(strings.Join(st.content, "\n"))
 	var b strings.Builder

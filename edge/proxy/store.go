@@ -11,10 +11,10 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 )
 
-// maxVariants bounds the variants of one address: who varies by more is asked.
+// maxVariants bounds the variants of one URL; requests beyond it go to the origin.
 const maxVariants = 8
 
-// variant is one stored answer. It is not changed, but for its compressed forms.
+// variant is one stored response. It is immutable except for its compressed forms.
 type variant struct {
 	*rfc9111.Response
 	varyBy        []string    // fields whose values it was stored for
@@ -30,13 +30,13 @@ type variant struct {
 	encodings atomic.Pointer[compress.Encodings]
 }
 
-// resource is all that is stored under a key. It is not changed: who stores
-// another variant stores another resource.
+// resource is everything stored under a key. It is immutable: storing another variant
+// stores another resource.
 type resource struct {
 	variants []*variant // newest first
 }
 
-// newVariant prepares the answer of x for storing.
+// newVariant prepares the response of x for storing.
 func (p *Proxy) newVariant(q *request, x *exchange, r *rfc9111.Response, body []byte, tags []string) *variant {
 	v := &variant{Response: r, requestHeader: http.Header{}, body: body, tags: tags}
 	v.declaredVary = p.variesBy(q, r.Header)
@@ -57,7 +57,7 @@ func (p *Proxy) newVariant(q *request, x *exchange, r *rfc9111.Response, body []
 	return v
 }
 
-// oneLine keeps a value from becoming another field.
+// oneLine prevents a value from starting another header field.
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ")
 
 // appendFields writes fields as they go out, sorted, without those named; the last
@@ -81,7 +81,7 @@ func appendFields(dst []byte, h http.Header, without ...string) []byte {
 	return dst
 }
 
-// lookup is what a look-up came to.
+// lookup is the result of a lookup in the store.
 type lookup struct {
 	variant  *variant // nil: nothing that matches
 	resource *resource
@@ -91,10 +91,10 @@ type lookup struct {
 	state    cache.State
 }
 
-// hardPurged reports whether nothing may be sent without the origin's word.
+// hardPurged reports whether the stored response must not be used without revalidation.
 func (f *lookup) hardPurged() bool { return f.invalid && f.state == cache.Miss }
 
-// fwd is why the request goes on to the origin, in the words of RFC 9211, 2.2.
+// fwd returns why the request goes on to the origin, as a token of RFC 9211, 2.2.
 func (f *lookup) fwd() string {
 	switch {
 	case f.variant != nil:
@@ -105,8 +105,7 @@ func (f *lookup) fwd() string {
 	return "fwd=uri-miss"
 }
 
-// lookup looks for the variant that answers q (RFC 9111, 4.1): the newest that
-// matches.
+// lookup returns the newest stored variant that matches q (RFC 9111, 4.1).
 func (p *Proxy) lookup(q *request) lookup {
 	f := lookup{seq: p.seq.Load()}
 	key, ok := p.storeKey(q)
@@ -141,8 +140,8 @@ func (p *Proxy) lookup(q *request) lookup {
 	return f
 }
 
-// inPreferredLanguage reports whether v differs from what the request asks for in
-// the languages alone, and is in the one it likes best.
+// inPreferredLanguage reports whether v differs from the request only in the languages, and
+// is in the language with the highest preference.
 func (v *variant) inPreferredLanguage(h http.Header) bool {
 	if len(v.varyBy) != 1 || v.varyBy[0] != "Accept-Language" {
 		return false
@@ -150,13 +149,13 @@ func (v *variant) inPreferredLanguage(h http.Header) bool {
 	return rfc9111.PrefersOnly(h, v.Header.Get("Content-Language"))
 }
 
-// put stores v beside the other variants of its key, in place of the one it
-// renews. seq is when the asking for it began.
+// put stores v beside the other variants of its key, in place of the one it renews. seq is
+// the purge sequence number at the start of its request.
 func (p *Proxy) put(q *request, v *variant, seq int64, url *pendingURL) {
 	p.inFlight.mu.Lock()
 	defer p.inFlight.mu.Unlock()
 	if url.changedAt.Load() > seq {
-		return // changed since: it was true for who asked, and is no longer
+		return // changed since: the response was valid for its request, but is outdated
 	}
 	old := p.lookup(q)
 	next := &resource{variants: []*variant{v}}
@@ -186,7 +185,7 @@ func (p *Proxy) put(q *request, v *variant, seq int64, url *pendingURL) {
 	p.compressLater(v)
 }
 
-// shadows reports whether every request that other answers finds v first.
+// shadows reports whether v matches every request that other matches.
 func (p *Proxy) shadows(v, other *variant) bool {
 	for _, name := range v.varyBy {
 		if !slices.Contains(other.varyBy, name) {
@@ -196,8 +195,8 @@ func (p *Proxy) shadows(v, other *variant) bool {
 	return p.variantKey(v.varyBy, other.requestHeader) == v.key
 }
 
-// weight is what a variant takes in memory, its head and compressed forms to come
-// included.
+// weight returns the memory that a variant uses, including its head and future compressed
+// forms.
 func (v *variant) weight() int64 {
 	n := int64(len(v.body) + 2*len(v.block) + 512)
 	if c := v.encodings.Load(); c != nil {
@@ -208,7 +207,7 @@ func (v *variant) weight() int64 {
 	return n
 }
 
-// renew stores the answer as a 304, or the answer to a HEAD, has renewed it.
+// renew stores the response as updated by a 304 or by the response to a HEAD.
 func (p *Proxy) renew(q *request, f *lookup, x *exchange) *variant {
 	h := x.resp.Header
 	tags := f.variant.tags

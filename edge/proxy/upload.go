@@ -17,11 +17,11 @@ import (
 // connection to one. What is longer is passed on as it comes.
 const MaxBufferedBody = 64 << 10
 
-// ErrBody is within every error that says that a request's body could not be
-// read: no fault of an origin.
+// ErrBody is wrapped by every error that reports that a request's body could not be read;
+// it does not count against the origin.
 var ErrBody = errors.New("proxy: read the request's body")
 
-// TooLargeError says that a body has more bytes than it may.
+// TooLargeError reports that a body has more bytes than the limit.
 type TooLargeError struct{ Limit int64 }
 
 // Error implements error.
@@ -29,10 +29,10 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the body is larger than %d bytes", e.Limit)
 }
 
-// BufferBody reads the body of a request if it has no more than MaxBufferedBody bytes.
-// A longer one stays a stream, as ctx.Request.IsBodyStream tells. While it is one
-// the connection must be closed after the answer: fasthttp would read on where
-// the body stands. An error holds ErrBody.
+// BufferBody reads the body of a request if it has no more than MaxBufferedBody bytes. A
+// longer one stays a stream, as ctx.Request.IsBodyStream reports. The connection of a
+// stream must be closed after the response: fasthttp would parse the unread rest of the
+// body as a request. An error wraps ErrBody.
 func BufferBody(ctx *fasthttp.RequestCtx) error {
 	r := &ctx.Request
 	if !r.IsBodyStream() || uploadOf(ctx) != nil {
@@ -44,7 +44,7 @@ func BufferBody(ctx *fasthttp.RequestCtx) error {
 		ctx.SetUserValue(uploadKey{}, newUpload(ctx, nil, length))
 		return nil
 	case length >= 0:
-		body := make([]byte, length) // of its own: what fasthttp has read of it is in the buffer it would go to
+		body := make([]byte, length) // not fasthttp's buffer, which holds the part already read
 		if _, err := io.ReadFull(r.BodyStream(), body); err != nil {
 			return bodyError(ctx.Conn(), err)
 		}
@@ -71,8 +71,8 @@ func BufferBody(ctx *fasthttp.RequestCtx) error {
 	return nil
 }
 
-// ReadBody reads what BufferBody has left a stream, for who needs the whole. A body
-// of more bytes than limit is a *TooLargeError, any other error holds ErrBody.
+// ReadBody reads a body that BufferBody left as a stream, for handlers that need all of it.
+// A body of more bytes than limit is a *TooLargeError; any other error wraps ErrBody.
 func ReadBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	u := uploadOf(ctx)
 	if u == nil {
@@ -94,9 +94,8 @@ func ReadBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	return nil
 }
 
-// upload is a body that is passed on as it comes. fasthttp's stream is good until
-// the answer is out; who sends it to an origin may go on reading after that, so it
-// is between the two.
+// upload is a streamed body. fasthttp's stream is valid until the response is sent, but the
+// transport may go on reading after that; upload lies between the two and stops such reads.
 type upload struct {
 	src       io.Reader
 	conn      net.Conn
@@ -124,7 +123,7 @@ func uploadOf(ctx *fasthttp.RequestCtx) *upload {
 	return u
 }
 
-// errAnswered ends the sending of a body whose request was answered.
+// errAnswered ends the sending of a body whose request has got its response.
 var errAnswered = errors.New("proxy: the request was answered")
 
 // Read implements io.Reader.
@@ -180,15 +179,14 @@ func (u *upload) read(p []byte) (int, error) {
 
 // bodyConn is a connection that frames its bodies, as those of the edge are.
 type bodyConn interface {
-	// BodyError is why the body is not at its end though fasthttp can read no more
-	// of it, which has forgotten it or never knew.
+	// BodyError returns why the body ended early, which fasthttp does not report.
 	BodyError() error
 	// StopReading ends every reading of the body, also one that waits.
 	StopReading()
 }
 
-// bodyError returns why a body could not be read: err, which is nil at its end, or what
-// the connection knows of it.
+// bodyError returns why a body could not be read: err, which is nil at its end, or the
+// error that the connection reports.
 func bodyError(conn net.Conn, err error) error {
 	if c, ok := conn.(bodyConn); ok {
 		if known := c.BodyError(); known != nil {
@@ -221,15 +219,15 @@ func (u *upload) stop() {
 		if c, ok := u.conn.(bodyConn); ok {
 			c.StopReading()
 		} else {
-			_ = u.conn.SetReadDeadline(time.Unix(1, 0)) // who reads hears of it, or of the connection's end
+			_ = u.conn.SetReadDeadline(time.Unix(1, 0)) // ends a pending read with an error
 		}
 	}
 	u.reads.Wait()
 }
 
-// closeUnread is the end of a request's handler. An answer that streams may still wait
-// for what its body says; any other ends it. What is left of a body then ends the
-// connection.
+// closeUnread runs at the end of a request's handler. A streamed response may still depend
+// on the rest of the body; any other response ends the reading. If part of the body is
+// left, the connection is closed.
 func closeUnread(ctx *fasthttp.RequestCtx) {
 	if !ctx.Request.IsBodyStream() {
 		return
@@ -253,7 +251,7 @@ func closeUnread(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// readBody takes the body, as far as it may be passed on.
+// readBody reads the body up to the limit of what may be passed on.
 func (p *Proxy) readBody(ctx *fasthttp.RequestCtx, q *request) error {
 	if err := BufferBody(ctx); err != nil {
 		return err

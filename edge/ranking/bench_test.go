@@ -19,8 +19,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkMillion builds a ranking of a million brands, asks it, and keeps it
-// current, and says what a brand takes. Scoring is not part of it.
+// BenchmarkMillion builds, queries and updates a ranking of a million brands, and reports
+// the memory per brand. Scoring is not included.
 func BenchmarkMillion(b *testing.B) {
 	before := heap()
 	rows := makeRows(millionBrands)

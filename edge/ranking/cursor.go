@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// CursorKey authenticates cursors, so that clients can only ask for places they were
-// given.
+// CursorKey authenticates cursors, so that clients can only use positions that the server
+// issued.
 type CursorKey [32]byte
 
 // NewCursorKey derives a key from a secret. Nodes with the same secret accept each

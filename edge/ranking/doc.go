@@ -1,9 +1,9 @@
 // Package ranking holds rankings of brands by score as immutable snapshots.
 //
-// Scores come in as rows; pages of leaderboards, ranks, search results and cursors
-// come out. A snapshot never changes: a changed brand makes another snapshot, which
-// shares all but a few kilobytes with the one before, so readers need no lock and old
-// rankings that cursors point into cost next to nothing.
+// The input is rows with scores; the output is pages of leaderboards, ranks, search results
+// and cursors. A snapshot never changes: a changed brand creates another snapshot, which
+// shares all but a few kilobytes with the previous one. Readers therefore need no lock, and
+// old snapshots that cursors refer to cost almost no memory.
 //
-// It must not know HTTP, the cache, the event log or the modules that score.
+// The package does not depend on HTTP, the cache, the event log or the modules that score.
 package ranking

@@ -21,12 +21,12 @@ type Query struct {
 	Cursor string // empty: the first page of the current ranking
 }
 
-// filtered reports whether the list leaves brands of its basis out.
+// filtered reports whether the list excludes brands of its basis.
 func (q *Query) filtered() bool {
 	return q.Filter != fieldmark.BoardFilter{Basis: q.Filter.Basis}
 }
 
-// Key names the page among all pages of one ranking.
+// Key identifies the page among all pages of one ranking.
 func (q *Query) Key(offset int) string {
 	f := &q.Filter
 	return f.Basis + "/" + f.Niche + "/" + f.Language + "/" + f.MinConfidence.String() + "/" +
@@ -98,8 +98,8 @@ func (s *Snapshot) Search(q *Query, text string) (b fieldmark.Board, unranked []
 	return b, unranked
 }
 
-// filteredCache keeps the lists that filters by language and confidence left, while
-// their ranking is the current one.
+// filteredCache caches the lists filtered by language and confidence while their ranking is
+// the current one.
 type filteredCache struct {
 	mu    sync.Mutex
 	lists map[fieldmark.BoardFilter]*category

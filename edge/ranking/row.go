@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Row is what a ranking keeps of a slug: a public brand, or an alias of one. It never
-// changes; another score makes another row.
+// Row is the data of a slug in a ranking: a public brand, or an alias of one. It is
+// immutable; another score makes another row.
 type Row struct {
 	slug     fieldmark.Slug
 	target   fieldmark.Slug // of an alias, which has no other field; empty: a brand
@@ -115,7 +115,7 @@ func (r *Row) IsAlias() bool { return r.target != "" }
 // ranked.
 func (r *Row) AsOf() int64 { return r.asOf }
 
-// Past returns the readiness 90, 30 and 7 days ago; nil where there was none.
+// Past returns the readiness 90, 30 and 7 days ago; nil where it is unknown.
 func (r *Row) Past() (past [3]*fieldmark.Milli) {
 	for i, then := range [3]int32{r.ago[1], r.ago[0], r.ratings[readiness].weekAgo} {
 		if then >= 0 {

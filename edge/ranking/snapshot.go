@@ -13,7 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Method names what scores are made by.
+// Method identifies the module and methodology of the scores.
 type Method struct {
 	Module      fieldmark.ModuleRef
 	Methodology fieldmark.Methodology
@@ -26,7 +26,7 @@ type Snapshot struct {
 	Method      Method
 	AsOf        *fieldmark.Time // of the newest audit in it; nil: none
 	Pending     int             // brands that are not audited yet
-	Unreachable int             // brands whose site did not answer
+	Unreachable int             // brands whose site did not respond
 	Failed      int             // brands that the module cannot score
 
 	slugs     *sortedList // every public brand and every alias
@@ -113,7 +113,7 @@ func (s *Snapshot) Apply(changed map[fieldmark.Slug]*Row) *Snapshot {
 	return next
 }
 
-// findNewest looks through all rows for the newest audit.
+// findNewest searches all rows for the newest audit.
 func (s *Snapshot) findNewest() {
 	for r := range s.Ranked() {
 		s.newest = max(s.newest, r.asOf)
@@ -123,7 +123,7 @@ func (s *Snapshot) findNewest() {
 // slugSeed is of the hashes in Snapshot.unranked.
 var slugSeed = maphash.MakeSeed()
 
-// count adds a row to the totals, or takes it away.
+// count adds a row to the totals if by is 1 and removes it if by is -1.
 func (s *Snapshot) count(r *Row, by int) {
 	if !r.ranked {
 		s.unranked += uint64(by) * maphash.String(slugSeed, string(r.slug))
@@ -186,7 +186,7 @@ func (s *Snapshot) RankedCount() int { return s.byBasis[readiness].all.rows.size
 // HasFull reports whether any brand is ranked by its full score.
 func (s *Snapshot) HasFull() bool { return s.byBasis[fullScore].all.rows.size > 0 }
 
-// Rank returns a brand's place, or nil if it has none.
+// Rank returns a brand's rank, or nil if it has no rank.
 func (s *Snapshot) Rank(slug fieldmark.Slug) *fieldmark.Rank {
 	r := s.Row(slug)
 	if r == nil || !r.ranked {

@@ -74,11 +74,11 @@ func (s *Store) Find(id string) *Snapshot {
 	return nil
 }
 
-// SetIncomplete says whether events were missed: until all brands are ranked again
-// the ranking cannot tell which brands do not exist.
+// SetIncomplete sets whether events were missed: until all brands are ranked again the
+// ranking cannot report that a brand does not exist.
 func (s *Store) SetIncomplete(incomplete bool) { s.incomplete.Store(incomplete) }
 
-// Presence says whether a brand exists, as far as a node knows.
+// Presence is whether a brand exists, as far as a node can determine.
 type Presence int
 
 // The answers of Lookup.

@@ -22,7 +22,7 @@ type BoardPage struct {
 	HasFull     bool // there is a list of full scores
 	Ranked      int  // brands in the whole list, whatever this page leaves out
 	Pending     int  // public brands not audited yet
-	Unreachable int  // public brands whose site did not answer
+	Unreachable int  // public brands whose site did not respond
 }
 
 // Choice is a value to filter by.
@@ -62,7 +62,7 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 		v.Head.Data = boardData(p)
 	case v.First && p.Search == "" && *f == niche && f.Niche != "" && f.Basis != fieldmark.BasisFull &&
 		p.Board.Total > 0:
-		// A list of one field of work is a page of its own; other filters are views.
+		// A list of one niche is a separate page; other filters are views of the same page.
 		v.Head.Title = "GEO readiness in " + strings.ReplaceAll(plain(f.Niche), "-", " ")
 		v.Head.Canonical = p.BaseURL + "/?niche=" + url.QueryEscape(f.Niche)
 	default:
@@ -102,7 +102,7 @@ func (v *boardView) Spark(i int) *spark {
 	return nil
 }
 
-// listHeading says what a narrowed list is of.
+// listHeading returns the heading of a filtered list.
 func listHeading(p *BoardPage) string {
 	f := &p.Board.Filters
 	text := countOf(p.Board.Total, "brand", "brands")
@@ -128,7 +128,8 @@ func listHeading(p *BoardPage) string {
 	return text
 }
 
-// Indistinct counts the lines that cannot be told from the one above them.
+// Indistinct counts the rows whose score is statistically indistinguishable from that of
+// the row above.
 func (v *boardView) Indistinct() int {
 	n := 0
 	for _, o := range v.Overlaps {
@@ -139,7 +140,7 @@ func (v *boardView) Indistinct() int {
 	return n
 }
 
-// boardData is the list as schema.org knows it.
+// boardData returns the schema.org description of the list.
 func boardData(p *BoardPage) any {
 	items := make([]any, len(p.Board.Items))
 	for i, e := range p.Board.Items {

@@ -71,8 +71,8 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	return v
 }
 
-// verdictOf says what a status means and, for a brand that is not GEO-ready,
-// which of the conditions it misses.
+// verdictOf explains a status and, for a brand that is not GEO-ready, lists the conditions
+// it misses.
 func verdictOf(s *fieldmark.Score) verdict {
 	switch s.Status {
 	case fieldmark.StatusScored:
@@ -131,8 +131,8 @@ func fixesOf(s *fieldmark.Score) []fix {
 	return fixes[:min(len(fixes), maxFixes)]
 }
 
-// brandData tells schema.org whose page this is, and what we found. The rating
-// is a review of ours, named as such: it is nobody's customer rating.
+// brandData returns the schema.org description of the page and of the score. The rating is
+// marked as a review by Fieldmark, not as a customer rating.
 func brandData(p *BrandPage) any {
 	s := &p.Score
 	brand := map[string]any{"@type": "Organization", "name": plain(s.Name)}

@@ -114,7 +114,7 @@ type sample struct {
 // 0, in hundredths of its height: room for the line's own width.
 const chartTop = 3
 
-// newChart draws a history of at least two days; nil where there is none yet.
+// newChart draws a history of at least two days; it returns nil for a shorter one.
 func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
 	if h == nil || len(h.Points) < 2 {
 		return nil

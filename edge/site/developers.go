@@ -24,7 +24,7 @@ type CallGroup struct {
 	Calls []Call
 }
 
-// Call is one thing to ask.
+// Call is one operation of the API.
 type Call struct{ Method, Path, Text string }
 
 // developersView is what templates/developers.html shows.

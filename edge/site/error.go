@@ -6,7 +6,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// ErrorPage is the data of a page that says why there is no page.
+// ErrorPage is the data of an error page.
 type ErrorPage struct {
 	BaseURL   string         // scheme and host of the site, without a slash at the end
 	Code      fieldmark.Code // decides the words and the status
@@ -30,8 +30,8 @@ func newErrorView(c chrome, p *ErrorPage) *errorView {
 	return v
 }
 
-// wordsFor says what happened and what to do next, for readers who do not know
-// HTTP.
+// wordsFor returns the text of an error page: what happened and what to do next, for
+// readers who do not know HTTP.
 func wordsFor(status int, brand bool) (heading, text string) {
 	switch {
 	case status == http.StatusNotFound && brand:

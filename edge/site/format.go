@@ -125,7 +125,7 @@ func valueOf(s *fieldmark.Signal) string {
 	return strings.TrimSpace(v.Tenth().String() + " " + strings.ReplaceAll(s.Unit, "_", " "))
 }
 
-// stateWords says what is known of a signal that has no value.
+// stateWords describes the state of a signal without a value.
 func stateWords(s fieldmark.FactState) string {
 	switch s {
 	case fieldmark.Measured:
@@ -189,7 +189,7 @@ func rate(r *fieldmark.Rate) string {
 	return fmt.Sprintf("%d\u00a0%% (%d–%d)", percent(r.Value), percent(r.Low), percent(r.High))
 }
 
-// moved writes a change with its sign; none is nothing.
+// moved formats a change with its sign; zero becomes ±0.
 func moved(m fieldmark.Milli) string {
 	switch t := m.Tenth(); {
 	case t > 0:

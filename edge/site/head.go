@@ -45,7 +45,7 @@ func fixedHead(c chrome, base, path, title, description string) head {
 	}
 }
 
-// webPage is a page as schema.org knows it.
+// webPage returns the schema.org description of a page.
 func webPage(base, path, title, description string) map[string]any {
 	return map[string]any{
 		"@context": "https://schema.org", "@type": "WebPage", "url": base + path, "name": title,
@@ -65,7 +65,7 @@ func publisher(baseURL string) map[string]any {
 	}
 }
 
-// publisherAlone is the publisher as a document of its own.
+// publisherAlone returns the publisher as a separate document.
 func publisherAlone(baseURL string) map[string]any {
 	o := publisher(baseURL)
 	o["@context"] = "https://schema.org"

@@ -6,7 +6,7 @@ import "strings"
 // marks: a page, not a mirror. Issues further down are listed by number alone.
 const maxMarkedLines = 400
 
-// maxMarkedBytes bounds the same in bytes, which a file of one long line needs.
+// maxMarkedBytes bounds the same in bytes, for a file of one long line.
 const maxMarkedBytes = 24 << 10
 
 // markLines puts each issue at its line.

@@ -50,8 +50,8 @@ func luminance(t *testing.T, colour string) float64 {
 	return 0.2126*linear(n>>16) + 0.7152*linear(n>>8) + 0.0722*linear(n)
 }
 
-// Whatever is written is readable on every ground it may stand on, in both
-// themes (WCAG 2.2, 1.4.3).
+// TestContrast: text is readable on every background it may have, in both themes (WCAG 2.2,
+// 1.4.3).
 func TestContrast(t *testing.T) {
 	const enough = 4.5
 	light, dark := palettes(t)

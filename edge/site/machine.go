@@ -37,7 +37,7 @@ func Robots(baseURL string) string {
 		"/*?q=\n\nSitemap: " + baseURL + "/sitemap.xml\n"
 }
 
-// LLMsTxt is what this site tells models of itself.
+// LLMsTxt returns the llms.txt file of this site.
 func LLMsTxt(baseURL string, ranked int) string {
 	return fmt.Sprintf(`# Fieldmark
 

@@ -65,7 +65,7 @@ type methodSource struct {
 	Basis string
 }
 
-// readings say in words how a source was read.
+// readings are the descriptions of how a source was read.
 var readings = map[string]string{"primary": "read in the original", "secondary": "as reported by others",
 	"measured": "measured here"}
 
@@ -122,7 +122,7 @@ func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
 
 func reasonOf(r fieldmark.MethodReason) methodReason { return methodReason{r.Why, r.Sources} }
 
-// curvesOf says in words how each part of a signal is measured.
+// curvesOf describes how each part of a signal is measured.
 func curvesOf(s fieldmark.SignalReason) []string {
 	var all []string
 	for _, p := range s.Parts {

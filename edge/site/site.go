@@ -23,8 +23,8 @@ var files embed.FS
 // PathStatic is where the static files are; the name and the hash follow.
 const PathStatic = "/static/"
 
-// hashDigits is how much of a file's SHA-256 stands in its name: 48 bits, far
-// more than is needed to tell two versions of a handful of files apart.
+// hashDigits is the number of hex digits of a file's SHA-256 in its name: 48 bits, more
+// than enough to distinguish the versions of a few files.
 const hashDigits = 12
 
 // Site holds the parsed templates and the static files. It is immutable.
@@ -137,7 +137,7 @@ func (s *Site) AppendAbout(dst []byte, baseURL string) ([]byte, error) {
 	return s.appendPage(dst, "about.html", newAboutView(s.chrome, baseURL))
 }
 
-// AppendStatus appends the page on which a node tells of itself.
+// AppendStatus appends the status page of a node.
 func (s *Site) AppendStatus(dst []byte, p StatusPage) ([]byte, error) {
 	return s.appendPage(dst, "status.html", newStatusView(s.chrome, &p))
 }
@@ -157,14 +157,14 @@ func (s *Site) AppendDevelopers(dst []byte, p DevelopersPage) ([]byte, error) {
 	return s.appendPage(dst, "developers.html", newDevelopersView(s.chrome, &p))
 }
 
-// Icon returns the mark as SVG, for clients that ask at the usual address.
+// Icon returns the logo as SVG, for clients that request it at a conventional path.
 func (s *Site) Icon() (body []byte, contentType, etag string) {
 	a := s.assets[s.chrome.Icon]
 	return a.body, a.contentType, a.etag
 }
 
-// Asset returns the static file at a path such as /static/site.<hash>.css. The
-// name changes with the content, so an answer may be cached for ever.
+// Asset returns the static file at a path such as /static/site.<hash>.css. The name changes
+// with the content, so a response may be cached without a time limit.
 func (s *Site) Asset(path string) (body []byte, contentType, etag string, ok bool) {
 	a, ok := s.assets[path]
 	return a.body, a.contentType, a.etag, ok

@@ -2,11 +2,11 @@ package site
 
 import "github.com/fieldmark/fieldmark"
 
-// StatusPage is the data of the page on which a node tells of itself.
+// StatusPage is the data of the status page of a node.
 type StatusPage struct {
 	BaseURL     string // scheme and host of the site, without a slash at the end
 	Node        string // its name among others
-	InStep      bool   // it hears from the record
+	InStep      bool   // whether it receives events from the origin
 	Event       int64  // the newest event it has applied
 	Now         fieldmark.Time
 	Ranked      int // brands

@@ -71,9 +71,9 @@ type LLMsResult struct {
 	Link    string   // the HTML element that does
 }
 
-// LLMsIssue is something to mend.
+// LLMsIssue is a problem in an llms.txt file.
 type LLMsIssue struct {
-	Line              int // from 1; 0 speaks of the whole
+	Line              int // from 1; 0: the whole file
 	Severity, Message string
 	Code              string
 }

@@ -21,12 +21,12 @@ import (
 
 const known = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// TestParse reads what the specification allows and nothing else.
+// TestParse checks that Parse accepts exactly what the specification allows.
 func TestParse(t *testing.T) {
 	for _, tt := range []struct{ field, want string }{
 		{known, known},
 		{strings.TrimSuffix(known, "01") + "00", strings.TrimSuffix(known, "01") + "00"},
-		{strings.TrimSuffix(known, "01") + "ff", known}, // flags that are not known are left out
+		{strings.TrimSuffix(known, "01") + "ff", known}, // unknown flags are dropped
 		{"cc" + known[2:] + "-more", known},             // of a later version
 		{"cc" + known[2:], known},
 		{"cc" + known[2:] + "more", ""},
@@ -55,12 +55,13 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// receiver is a collector: it keeps what it is told, and fails as often as asked.
+// receiver is a collector: it stores the spans it receives, and fails as often as
+// configured.
 type receiver struct {
 	*httptest.Server
 
 	mu    sync.Mutex
-	fails []int // statuses of the next answers
+	fails []int // statuses of the next responses
 	got   collector.TracesData
 	tries int
 }
@@ -93,7 +94,7 @@ func newReceiver(t *testing.T, fails ...int) *receiver {
 	return r
 }
 
-// told sends what work makes and returns what the collector has then.
+// told runs work and returns the spans that the collector has received afterwards.
 func (r *receiver) told(t *testing.T, cfg trace.Config, work func(*trace.Tracer)) (spans []*collector.Span,
 	metrics string) {
 	t.Helper()
@@ -104,7 +105,7 @@ func (r *receiver) told(t *testing.T, cfg trace.Config, work func(*trace.Tracer)
 	}
 	work(tracer)
 	ctx, stop := context.WithCancel(t.Context())
-	stop() // what is left is sent all the same
+	stop() // the remaining spans are still sent
 	if err := tracer.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func (r *receiver) told(t *testing.T, cfg trace.Config, work func(*trace.Tracer)
 	return spans, b.String()
 }
 
-// TestSpans has spans read by the types that others generated from the schema.
+// TestSpans decodes the spans with the types generated from the OTLP schema.
 func TestSpans(t *testing.T) {
 	r := newReceiver(t)
 	parent := trace.Parse(known)
@@ -177,8 +178,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestRatio takes some of the traces that begin here, and names the others so that
-// nobody behind takes them.
+// TestRatio checks that about a quarter of the new traces is sampled, and that the
+// context of every trace is valid and states whether it is sampled.
 func TestRatio(t *testing.T) {
 	const traces = 2000
 	spans, _ := newReceiver(t).told(t, trace.Config{Ratio: .25}, func(tr *trace.Tracer) {
@@ -195,7 +196,8 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// TestLoad drops what a collector does not take, never waits for it, and says so.
+// TestLoad checks that spans beyond the queue and spans that the collector rejects are
+// dropped and counted, and that a rejected batch is not retried.
 func TestLoad(t *testing.T) {
 	const many = 10_000
 	r := newReceiver(t)
@@ -217,7 +219,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestNothing costs nothing.
+// TestNothing checks that a nil Tracer allocates nothing.
 func TestNothing(t *testing.T) {
 	var tracer *trace.Tracer
 	parent := trace.Parse(known)
@@ -235,8 +237,7 @@ func TestNothing(t *testing.T) {
 	tracer.WriteMetrics(nil)
 }
 
-// TestTransport names the parent to whom a request is sent, and changes nothing of
-// the request itself.
+// TestTransport checks that a request names its parent span and is otherwise unchanged.
 func TestTransport(t *testing.T) {
 	var field string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
@@ -295,7 +296,7 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// TestNew refuses what is no collector.
+// TestNew checks that New rejects an invalid configuration.
 func TestNew(t *testing.T) {
 	for _, cfg := range []trace.Config{{Endpoint: "127.0.0.1:4318"}, {Endpoint: "http://u:p@host"},
 		{Endpoint: "ftp://host"}, {Endpoint: "http://host", Ratio: 2}} {
@@ -305,7 +306,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestAgain sends a message again to a collector that was busy.
+// TestAgain checks that a batch is sent again after the collector was busy.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, http.StatusServiceUnavailable)

@@ -14,7 +14,7 @@ import (
 // DefaultAccount owns what is created without naming an account.
 const DefaultAccount = "default"
 
-// MaxAccounts limits the number of accounts, so that one answer lists them all.
+// MaxAccounts limits the number of accounts, so that one response lists all of them.
 const MaxAccounts = 1000
 
 // Accounts are the tenants: keys, calendars, endpoints and missions belong to one.

@@ -52,7 +52,7 @@ func (s *Admins) SetPassword(ctx context.Context, user, password string) error {
 }
 
 // Put creates an administrator, or changes the password and the role of one and ends
-// all sessions of that user. A second factor stays.
+// all sessions of that user. Two-factor authentication stays enabled.
 func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.Role) error {
 	if !role.Valid() {
 		return validation.Error("/role", "enum", "must be admin or viewer")

@@ -140,7 +140,8 @@ func validateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	return append(bad, wrong...)
 }
 
-// parseNetworks parses networks in CIDR notation. An address is a network of its own.
+// parseNetworks parses networks in CIDR notation. A single address is a network of one
+// address.
 func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Errors) {
 	if len(list) > fieldmark.MaxKeyNetworks {
 		bad.Add("/networks", "too_long", fmt.Sprintf("at most %d", fieldmark.MaxKeyNetworks))
@@ -162,8 +163,9 @@ func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Error
 }
 
 // Authenticate returns the key of a token. Unknown, mistyped and revoked tokens get
-// the same error after the same work, so that timing does not tell them apart. A live
-// key that is used from a network it is not bound to is returned with the error.
+// the same error after the same work, so that the response time does not reveal which
+// case applies. An active key that is used from a network outside its list is returned
+// together with the error.
 func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (fieldmark.Key, error) {
 	t, err := fieldmark.ParseKeyToken(token)
 	if err != nil {

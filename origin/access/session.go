@@ -28,7 +28,7 @@ const (
 // Credentials are the input of a sign-in with a password.
 type Credentials struct {
 	User, Password string
-	Code           string // TOTP code; empty without a second factor
+	Code           string // TOTP code; empty without two-factor authentication
 	Caller         Caller
 	reauth         bool // re-authentication: a user without a password confirms with the code alone
 }
@@ -40,7 +40,7 @@ type Session struct {
 	Name     string    // identifies the session to people; not the token
 	ReauthAt time.Time // last sign-in or re-authentication
 	External bool      // authenticated by the sign-in provider, without a password here
-	HasTOTP  bool      // has a second factor
+	HasTOTP  bool      // two-factor authentication is enabled
 }
 
 // Reauthenticated reports whether the last authentication is recent enough for actions
@@ -116,15 +116,15 @@ func (s *Sessions) Reauthenticate(ctx context.Context, token, password, code str
 // authentication is the result of checking a password and a code.
 type authentication struct {
 	admin store.Admin // as it was checked
-	step  int64       // time step of the code; 0 without a second factor
+	step  int64       // time step of the code; 0 without two-factor authentication
 	hash  string      // of the password with current parameters; empty: the stored hash has them
 
 	throttles []string // names whose failures are reset
 }
 
-// use consumes the authentication in the transaction of what it permits. The password
-// and the second factor must still be those that were checked: checking takes a while,
-// and changing either must end what the old one could open. A code is used once.
+// use consumes the authentication in the transaction of the change that it permits. It
+// fails if the password or the TOTP secret has changed since the check: the check takes
+// time, and a change of either must invalidate the old value. A code is valid once.
 func (a *authentication) use(ctx context.Context, tx *store.Tx) error {
 	now, err := tx.Admin(ctx, a.admin.Name)
 	if errors.Is(err, store.ErrNotFound) || err == nil &&
@@ -154,7 +154,8 @@ func (a *authentication) use(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-// authenticate checks a password and the code of the second factor if there is one.
+// authenticate checks a password, and the TOTP code of a user with two-factor
+// authentication.
 func (s *Sessions) authenticate(ctx context.Context, c Credentials) (*authentication, error) {
 	if len(c.User) > maxPassword || len(c.Password) > maxPassword {
 		return nil, errCredentials()
@@ -259,7 +260,7 @@ func (s *Sessions) SignOut(ctx context.Context, token string) error {
 	})
 }
 
-// SessionInfo is a session without what could be used to enter it.
+// SessionInfo is a session without its token.
 type SessionInfo struct {
 	Name      string // as Session.Name
 	User      string

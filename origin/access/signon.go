@@ -41,7 +41,7 @@ type flow struct {
 type AuthRequest struct {
 	Next       string // page to continue at
 	Session    string // name of the session to re-authenticate; empty: begin a new one
-	ForceLogin bool   // the provider must ask for credentials even if it has a session of its own
+	ForceLogin bool   // the provider must request credentials even if the user has a session there
 }
 
 // Callback is the request of a browser that returns from the provider.
@@ -81,7 +81,7 @@ type SignOn struct {
 	noPasswords bool
 }
 
-// Label returns the display name of the provider, or "" if there is none.
+// Label returns the display name of the provider, or "" if no provider is configured.
 func (s *SignOn) Label() string {
 	if s.provider == nil {
 		return ""
@@ -149,8 +149,8 @@ func (s *SignOn) Finish(ctx context.Context, r Callback) (token, next string, er
 	return token, f.Next, err
 }
 
-// openFlow decrypts the flow of a callback and checks that the callback belongs to it:
-// an attacker could otherwise sign a browser in as somebody else.
+// openFlow decrypts the flow of a callback and checks that the callback belongs to it.
+// Otherwise an attacker could sign a victim's browser in to the attacker's account.
 func (s *SignOn) openFlow(r Callback) (f flow, err error) {
 	stale := &AccessDenied{Reason: "This sign-in was started in another browser or has expired. Sign in again."}
 	if len(r.Flow) > maxFlowBytes {

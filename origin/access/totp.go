@@ -21,7 +21,7 @@ const (
 	totpSkew   = 1  // steps
 )
 
-// TOTP is the secret of a second factor, for an authenticator app.
+// TOTP is the secret for two-factor authentication with an authenticator app.
 type TOTP struct {
 	Secret string // base 32
 	URI    string // otpauth://totp/…, for a QR code
@@ -69,8 +69,8 @@ func (s *Sessions) checkCode(a store.Admin, code string, now time.Time) (int64, 
 	return step, err
 }
 
-// SetTOTP enables the second factor of a user; the code proves that an app has the
-// secret. An empty secret disables it.
+// SetTOTP enables two-factor authentication for a user. The code proves that an
+// authenticator app has the secret. An empty secret disables it.
 func (s *Admins) SetTOTP(ctx context.Context, user, secret, code string) error {
 	act, sealed, step := "admin.second-factor.off", "", int64(0)
 	if secret != "" {

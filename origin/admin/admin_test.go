@@ -28,7 +28,7 @@ const (
 	hostile  = `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}'`
 )
 
-// browser is a person in front of the area; it keeps one cookie.
+// browser is a client of the admin console that stores one cookie.
 type browser struct {
 	t       *testing.T
 	service *origin.Service
@@ -96,7 +96,7 @@ func (b *browser) signIn() {
 	}
 }
 
-// page opens a page that must be there and contain every one of want.
+// page gets a page and fails unless its status is 200 and it contains every want.
 func (b *browser) page(path string, want ...string) string {
 	b.t.Helper()
 	rec := b.do(path, nil)
@@ -276,7 +276,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestCrossOrigin posts as a page of another site would make a browser do.
+// TestCrossOrigin sends POST requests with the headers of a cross-site form.
 func TestCrossOrigin(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
@@ -479,8 +479,7 @@ func TestErrorPages(t *testing.T) {
 	}
 }
 
-// checkEscaped looks for what a hostile name would have become if it were
-// believed anywhere on the page.
+// checkEscaped fails if a page contains markup from a hostile name without escaping.
 func checkEscaped(t *testing.T, body string) {
 	t.Helper()
 	for _, live := range []string{"<script>", "<img", "onerror=alert(1)>"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestViewer looks at every page and can change nothing.
+// TestViewer: a viewer can read every page and cannot change anything.
 func TestViewer(t *testing.T) {
 	b := newBrowser(t, false)
 	if err := b.service.Access.Admins.Put(t.Context(), user, password, fieldmark.RoleViewer); err != nil {
@@ -72,7 +72,7 @@ func TestReauthentication(t *testing.T) {
 	})
 }
 
-// TestFormSubmittedTwice sends the same form twice, as loading its answer again does.
+// TestFormSubmittedTwice sends the same form twice, as a reload of the response does.
 func TestFormSubmittedTwice(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
@@ -205,7 +205,7 @@ func TestBrandPage(t *testing.T) {
 	}
 }
 
-// TestHostileEndpoints registers addresses that lead inward.
+// TestHostileEndpoints registers URLs that resolve to internal addresses.
 func TestHostileEndpoints(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
@@ -291,7 +291,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestForgedClientAddress believes an address only from an edge.
+// TestForgedClientAddress: the origin accepts a client address only from an edge.
 func TestForgedClientAddress(t *testing.T) {
 	b := newBrowser(t, false)
 	b.header = map[string]string{fieldmark.HeaderClient: "203.0.113.9"}

@@ -10,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// post sends a form that must lead back to a page with a word of what was done.
+// post sends a form and fails unless it redirects to a page that confirms the action.
 func (b *browser) post(path string, form url.Values, want string) {
 	b.t.Helper()
 	rec := b.do(path, form)
@@ -37,8 +37,8 @@ func (b *browser) mission(r fieldmark.MissionRequest) fieldmark.Mission {
 	return m
 }
 
-// TestMissionLifecycle takes one mission from its opening to a hold, to its end and
-// back, by the buttons alone.
+// TestMissionLifecycle creates a mission, puts it on hold, completes it and reopens it
+// with the buttons of the console.
 func TestMissionLifecycle(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
@@ -122,7 +122,7 @@ func TestPayment(t *testing.T) {
 	b.rejected(page+"/payment/refund", once, 409, "was changed after this page was opened")
 	again := url.Values{"amount": {"0.50"}, "reference": {"R-1"}, "reason": {"half the work"}, "version": {version()}}
 	b.post(page+"/payment/refund", again, page+"?done=refunded")
-	b.post(page+"/payment/refund", again, page+"?done=refunded") // by its reference the same refund
+	b.post(page+"/payment/refund", again, page+"?done=refunded") // same reference, same refund
 	b.page(page+"?done=refunded", "Refund recorded.", "partially refunded", "At most 10.00 EUR",
 		"0.50 EUR · half the work", "R-1")
 	b.post(page+"/payment/refund", url.Values{"version": {version()}}, page+"?done=refunded")
@@ -169,8 +169,8 @@ func TestMissionFilters(t *testing.T) {
 	}
 }
 
-// TestPlanMission plans and assigns by the form: a mission is scheduled with a time
-// alone, and a form that was opened before another user's change overwrites nothing.
+// TestPlanMission schedules and assigns missions with the form. A time is enough to
+// schedule a mission, and a form from before another user's change overwrites nothing.
 func TestPlanMission(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
@@ -209,8 +209,8 @@ func TestPlanMission(t *testing.T) {
 	}
 }
 
-// TestRejectedForms: a refused form is at an address that can be loaded again, keeps
-// what was typed, and marks the input that is wrong.
+// TestRejectedForms: the page of a rejected form has a URL that can be reloaded, keeps the
+// entered values, and marks the invalid input.
 func TestRejectedForms(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()

@@ -59,7 +59,7 @@ func (h *handler) showSettings(req *request, status int, bad []formError, offere
 	return h.show(req, status, "settings", page{Title: "Settings and health", Errors: bad, Data: d})
 }
 
-// setSecondFactor offers, activates or removes the second factor of the user.
+// setSecondFactor offers, enables or disables two-factor authentication for the user.
 func (h *handler) setSecondFactor(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err

@@ -35,7 +35,7 @@ func signals(t testing.TB, body []byte, o alert.Options) []alert.Signal {
 	return all
 }
 
-// TestRecorded reads what each version of each tool sends.
+// TestRecorded decodes recorded payloads of each version of each tool.
 func TestRecorded(t *testing.T) {
 	linz := fieldmark.MissionRequest{
 		Source: "am", Title: "Uplink of Linz 2 is down", Priority: fieldmark.PriorityCritical,
@@ -112,7 +112,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestMapping is the table of severities, and what is left out.
+// TestMapping covers the mapping of severities, and missing members.
 func TestMapping(t *testing.T) {
 	one := func(labels string) []byte {
 		return []byte(`{"status":"firing","alerts":[{"status":"firing","labels":` + labels + `}]}`)
@@ -143,7 +143,7 @@ func TestMapping(t *testing.T) {
 			t.Errorf("labels %s: %d signals, %d ignored; want 0 and 1", labels, len(all), ignored)
 		}
 	}
-	// The highest of those that fire counts, and titles fall back.
+	// The highest severity of the firing alerts counts, and a missing title has a fallback.
 	s := signals(t, []byte(`{"status":"firing","groupLabels":{"alertname":"A","dc":"w"},"alerts":[
 		{"status":"resolved","labels":{"alertname":"A","severity":"critical"}},{"status":"firing","labels":{"alertname":"A","severity":"info"}},
 		{"status":"firing","labels":{"alertname":"A","severity":"high"}}]}`), alert.Options{})[0]
@@ -171,7 +171,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTolerance: what can be repaired is.
+// TestTolerance: the decoder repairs invalid members where possible.
 func TestTolerance(t *testing.T) {
 	long := strings.Repeat("ü", 20_000)
 	labels := map[string]any{"alertname": long, "severity": 3, "n": nil, "o": map[string]any{"a": 1}}
@@ -202,7 +202,7 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// checkBounds holds a signal to what a mission may say.
+// checkBounds checks a signal against the limits of a mission.
 func checkBounds(t *testing.T, s alert.Signal) {
 	t.Helper()
 	r := s.Request
@@ -233,7 +233,7 @@ func checkBounds(t *testing.T, s alert.Signal) {
 	}
 }
 
-// FuzzDecode: whatever comes in, what comes out can be opened.
+// FuzzDecode: every decoded signal is valid input for a new mission.
 func FuzzDecode(f *testing.F) {
 	for _, name := range []string{"alertmanager-0.25.json", "alertmanager-0.34.json", "grafana-9.json",
 		"grafana-12.json", "grafana-8.json"} {

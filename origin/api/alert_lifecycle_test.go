@@ -74,7 +74,7 @@ func (fx *fixture) mission(id string) (m fieldmark.Mission) {
 	return m
 }
 
-// TestAlertLifecycle takes an alert through everything that can happen to it.
+// TestAlertLifecycle covers every state of an alert.
 func TestAlertLifecycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)
@@ -140,7 +140,7 @@ func TestAlertLifecycle(t *testing.T) {
 	})
 }
 
-// TestAlertOptions is what the address of a receiver can say.
+// TestAlertOptions covers the query parameters of a receiver's URL.
 func TestAlertOptions(t *testing.T) {
 	fx := newFixture(t, nil)
 	fx.wantReport("resolved without a mission", alertmanager, group("x", "A/high/resolved"), "1: 0c 0m 0r 1i")
@@ -209,7 +209,7 @@ func recordedAlert(t testing.TB, name string) string {
 	return string(b)
 }
 
-// TestGrafana: each version's payload, and many senders of one at once.
+// TestGrafana covers the payload of each version, and concurrent senders of one alert.
 func TestGrafana(t *testing.T) {
 	fx := newFixture(t, nil)
 	fires, over := recordedAlert(t, "grafana-9.json"), recordedAlert(t, "grafana-12.json")
@@ -251,7 +251,7 @@ func TestGrafana(t *testing.T) {
 	}
 }
 
-// FuzzAlerts: whatever is sent is answered, and never by our own fault.
+// FuzzAlerts: every request gets a response, and no input causes a 5xx status.
 func FuzzAlerts(f *testing.F) {
 	for _, name := range []string{"alertmanager-0.25.json", "alertmanager-0.34.json", "grafana-9.json",
 		"grafana-12.json", "grafana-8.json"} {

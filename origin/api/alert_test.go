@@ -8,8 +8,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestRepeatedAlert: a repeat is counted, and is no new version of the mission.
-// The fixture checks the database at the end.
+// TestRepeatedAlert: a repeated alert increments its count and does not change the
+// version of the mission. The fixture checks the database at the end.
 func TestRepeatedAlert(t *testing.T) {
 	fx := newFixture(t, nil)
 	body := recordedAlert(t, "alertmanager-0.25.json")
@@ -37,10 +37,10 @@ const (
 	reopens = "reopens"
 )
 
-// TestRecurringAlert: an alert that fires when its mission has ended always gets
-// another mission, unless it is resolved first. Each step happens at its minute;
-// opened is the minute in which the second mission is there, 0 if never. The
-// workers run only when something is due, as after a restart.
+// TestRecurringAlert: an alert that fires after its mission has ended always gets a
+// second mission, unless it is resolved first. Each step happens at its minute. opened is
+// the minute in which the second mission exists, 0 if never. The workers run only when
+// a task is due, as after a restart.
 func TestRecurringAlert(t *testing.T) {
 	type step struct {
 		minute int
@@ -99,7 +99,7 @@ func TestRecurringAlert(t *testing.T) {
 						t.Errorf("a second before minute %d: %d missions, want 1", tt.opened, n)
 					}
 				} else {
-					at(24 * 60) // when every cooldown is over
+					at(24 * 60) // after the longest cooldown
 					fx.run()
 				}
 				time.Sleep(3 * time.Second)

@@ -22,15 +22,15 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// manager is a real Alertmanager that sends to our adapter.
+// manager is a real Alertmanager that sends notifications to the API.
 type manager struct {
 	t    *testing.T
 	w    *fixture
 	base string
 
 	mu     sync.Mutex
-	heard  []heard       // what it sent and what we answered
-	change chan struct{} // something was heard
+	heard  []heard       // requests of Alertmanager and the responses
+	change chan struct{} // signaled for every received notification
 	log    bytes.Buffer
 }
 
@@ -40,8 +40,8 @@ type heard struct {
 	retryAfter  string
 }
 
-// config makes it quick. Each device is a group; alerts with a team go to a
-// receiver that opens a mission for each and calls off what is over.
+// config has short intervals. Each device is a group. Alerts with a team go to a receiver
+// that creates one mission per alert and cancels the missions of resolved alerts.
 const managerConfig = `
 route:
   receiver: groups
@@ -100,7 +100,7 @@ func startManager(t *testing.T, fx *fixture) *manager {
 	}
 	t.Cleanup(func() {
 		cancel()
-		_ = c.Wait() // it was killed
+		_ = c.Wait() // the error reports the kill signal
 		if t.Failed() {
 			t.Logf("Alertmanager:\n%s", m.log.String())
 		}
@@ -115,7 +115,7 @@ func startManager(t *testing.T, fx *fixture) *manager {
 	return m
 }
 
-// listen is our API, overheard.
+// listen serves the API and stores each notification with its response.
 func (m *manager) listen(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -135,8 +135,8 @@ func (m *manager) listen(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// until waits for something to become true, looking whenever something is heard
-// and a few times a second.
+// until waits for a condition. It checks the condition after every notification and a
+// few times per second.
 func (m *manager) until(what string, true func() bool) {
 	m.t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -154,7 +154,7 @@ func (m *manager) until(what string, true func() bool) {
 	}
 }
 
-// fire posts alerts written name device severity [team]; over ends them.
+// fire posts alerts in the form "name device severity [team]"; over resolves them.
 func (m *manager) fire(over bool, alerts ...string) {
 	m.t.Helper()
 	var list []map[string]any
@@ -200,7 +200,7 @@ func (m *manager) of(source string) []fieldmark.Mission {
 	return list
 }
 
-// only returns the one mission that must be there.
+// only returns the mission of a source and fails unless exactly one exists.
 func (m *manager) only(source string) fieldmark.Mission {
 	m.t.Helper()
 	list := m.of(source)
@@ -210,9 +210,9 @@ func (m *manager) only(source string) fieldmark.Mission {
 	return list[0]
 }
 
-// TestRealAlertmanager: what a real one fires, repeats, groups, resolves and
-// flaps becomes exactly the missions it should, and what we are too busy for
-// comes again.
+// TestRealAlertmanager: the alerts that a real Alertmanager fires, repeats, groups and
+// resolves create exactly the expected missions, also when they flap. Alertmanager
+// repeats a notification that an overloaded origin rejects.
 func TestRealAlertmanager(t *testing.T) {
 	fx := newFixture(t, nil)
 	m := startManager(t, fx)

@@ -20,12 +20,12 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// BenchmarkOpenMission opens missions through the whole handler from 64 clients
-// at once: key, strict decoding, checks, mission, clocks, event and answer. Each
-// engine's turn first inserts bare rows of the same size, durably and one by one
-// as a client would, and is told as a ratio of that: SQLite with
-// synchronous=FULL, and a PostgreSQL that syncs every commit. p99-ms is what one
-// client in a hundred had to wait at least.
+// BenchmarkOpenMission opens missions through the whole handler from 64 concurrent
+// clients: authentication, strict decoding, validation, mission, timers, event and
+// response. For each engine it first inserts plain rows of the same size, one durable
+// commit per row, and reports the handler's result as a ratio of that baseline: SQLite
+// runs with synchronous=FULL, PostgreSQL syncs every commit. p99-ms is the 99th
+// percentile of the latency in milliseconds.
 func BenchmarkOpenMission(b *testing.B) {
 	raw := map[string]float64{}
 	file := store.Config{Path: filepath.Join(b.TempDir(), "record.db")}
@@ -42,12 +42,12 @@ func BenchmarkOpenMission(b *testing.B) {
 	b.Run("postgres/keyed", func(b *testing.B) { benchHandler(b, server, raw["postgres"], true) })
 }
 
-// benchClients is how many callers wait at once.
+// benchClients is the number of concurrent clients.
 const benchClients = 64
 
-var missionNumber atomic.Int64 // one record serves all rounds of a benchmark
+var missionNumber atomic.Int64 // all rounds of a benchmark use one database
 
-// benchHandler opens missions, under an Idempotency-Key each if they are keyed.
+// benchHandler creates missions; keyed sends each with its own Idempotency-Key.
 func benchHandler(b *testing.B, at store.Config, raw float64, keyed bool) {
 	fx := openFixture(b, at, func(cfg *api.Config) { cfg.Log = nil })
 	rate := benchAtOnce(b, "missions/s", func() error {
@@ -94,8 +94,8 @@ func benchRaw(b *testing.B, connections int, driver, address string) float64 {
 	})
 }
 
-// benchAtOnce calls write b.N times from benchClients goroutines, reports the
-// rate and the 99th percentile of the wait, and returns the rate.
+// benchAtOnce calls write b.N times from benchClients goroutines, reports the rate and the
+// 99th percentile of the latency, and returns the rate.
 func benchAtOnce(b *testing.B, unit string, write func() error) float64 {
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -27,7 +27,7 @@ func TestBrandLifecycle(t *testing.T) {
 			t.Errorf("%s: %+v", slug, doc)
 		}
 	}
-	// What was read can be sent back.
+	// A PUT accepts the body of a GET.
 	read := fx.mustSend(200, request{method: "GET", path: adminPath + "brands/acme-tools", key: fx.admin},
 		nil).Body.String()
 	fx.mustSend(200, request{method: "PUT", path: adminPath + "brands/acme-tools", key: fx.admin, body: read}, nil)

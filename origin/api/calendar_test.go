@@ -87,7 +87,7 @@ func TestCalendar(t *testing.T) {
 		one := fx.createPlanned("1", "ann", at, time.Hour, place)
 		two := fx.createPlanned("2", "bob", at.Add(time.Hour), 24*time.Hour, "")
 		fx.createPlanned("3", "zoe", at.Add(2*time.Hour), time.Hour, "")
-		fx.createPlanned("4", "ann", at.AddDate(2, 0, 0), time.Hour, "") // farther than feeds reach
+		fx.createPlanned("4", "ann", at.AddDate(2, 0, 0), time.Hour, "") // after the feed's end
 		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 			body: `{"externalId":"9","source":"crm","title":"Not planned"}`}, nil)
 
@@ -124,7 +124,7 @@ func TestCalendar(t *testing.T) {
 			t.Errorf("the team's calendar with details: %q\n%s", got, rec.Body)
 		}
 
-		// Moved, done and called off.
+		// Rescheduled, completed and canceled missions.
 		fx.plan(one.ID, "ann", at.Add(30*time.Minute), time.Hour)
 		fx.transitionTo(one.ID, fieldmark.MissionScheduled, fieldmark.MissionDispatched)
 		fx.transitionTo(two.ID, fieldmark.MissionCanceled)
@@ -149,7 +149,7 @@ func TestCalendar(t *testing.T) {
 	})
 }
 
-// TestCalendarHTTP is what clients and caches see.
+// TestCalendarHTTP covers the headers and status codes for clients and caches.
 func TestCalendarHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := storetest.New(t)
@@ -188,7 +188,7 @@ func TestCalendarHTTP(t *testing.T) {
 		}
 		delete(get.header, "If-None-Match")
 		get.header["If-Modified-Since"] = first.Header().Get("Last-Modified")
-		fx.mustSend(200, get, nil) // what left the feed would leave no trace in a time
+		fx.mustSend(200, get, nil) // the newest time alone does not show a removed mission
 		head := get
 		head.method = "HEAD"
 		if rec := fx.mustSend(200, head, nil); rec.Body.Len() != 0 ||
@@ -284,8 +284,8 @@ func TestCalendarSequence(t *testing.T) {
 	}
 }
 
-// TestCalendarDate: a client that sends If-Modified-Since alone sees every
-// change, also that a mission left its feed, from whichever origin it reads.
+// TestCalendarDate: a client that sends only If-Modified-Since gets every change,
+// including the removal of a mission from its feed, from every origin.
 func TestCalendarDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := storetest.New(t)
@@ -350,8 +350,8 @@ func TestInvalidCalendars(t *testing.T) {
 	}
 }
 
-// TestCalendarRenders: a thousand phones cost a feed one writing for each change
-// of it, and nothing for what changes elsewhere.
+// TestCalendarRenders: a feed with a thousand clients is rendered once per change, and
+// not at all for changes to other feeds.
 func TestCalendarRenders(t *testing.T) {
 	fx := newFixture(t, nil)
 	m := fx.createPlanned("1", "ann", time.Now().Add(time.Hour), time.Hour, "")
@@ -360,7 +360,7 @@ func TestCalendarRenders(t *testing.T) {
 	poll := func(phones, want int) {
 		t.Helper()
 		var all sync.WaitGroup
-		for part := range 10 { // so many at once
+		for part := range 10 { // concurrent readers
 			all.Go(func() {
 				for phone := part; phone < phones; phone += 10 {
 					rec := fx.send(request{method: "GET", path: made.Path,
@@ -376,7 +376,7 @@ func TestCalendarRenders(t *testing.T) {
 	for round, phones := range []int{len(etags), 50, 50} {
 		fx.plan(m.ID, "ann", time.Now().Add(time.Duration(round+2)*time.Hour), time.Hour)
 		poll(phones, 200)
-		// is none of Ann's business
+		// does not change Ann's calendar
 		fx.createPlanned(fmt.Sprint("other-", round), "bob", time.Now().Add(time.Hour), time.Hour, "")
 		poll(50, 304)
 	}
@@ -385,7 +385,7 @@ func TestCalendarRenders(t *testing.T) {
 	}
 }
 
-// TestCalendarLastUsed: when a feed was last read is noted.
+// TestCalendarLastUsed: the time of the last read of a feed is stored.
 func TestCalendarLastUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)

@@ -12,13 +12,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// concurrentRounds is how often each pair of changes is sent. A read and a write
-// that are not one transaction lose one of two changes in about every second
-// round.
+// concurrentRounds is the number of times that each pair of changes is sent. If read and
+// write are not one transaction, about every second round loses one of the changes.
 const concurrentRounds = 25
 
-// Two changes of different members at the same time must both be kept, whichever
-// comes first.
+// Two concurrent changes of different members both take effect, in either order.
 func TestConcurrentChanges(t *testing.T) {
 	fx := newFixture(t, nil)
 	url := receiver(t)
@@ -30,9 +28,9 @@ func TestConcurrentChanges(t *testing.T) {
 	m := fieldmark.PathMissions + "/" + fx.createMission("concurrent").ID
 	policy := fieldmark.PathAdminAPI + "sla/policies/LOW"
 	for name, c := range map[string]struct {
-		path, key   string // of the thing; the key reads it
+		path, key   string // of the resource; the key can read it
 		first, last func(i int) request
-		want        func(i int) []string // in the answer of a later read
+		want        func(i int) []string // in the response to a later read
 	}{
 		"endpoint: description, events": {hook, manager,
 			func(i int) request { return patch(hook, manager, fmt.Sprintf(`{"description":"d%d"}`, i)) },

@@ -88,8 +88,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestEventsShared has many edges wait for the next event: what the origin reads
-// to answer all of them is what it reads to answer one.
+// TestEventsShared: when many edges wait for the next event, the origin reads as much
+// from the database for all of them as for one.
 func TestEventsShared(t *testing.T) {
 	reads := func(edges int) (n int64) {
 		synctest.Test(t, func(t *testing.T) {
@@ -126,8 +126,8 @@ func TestEventsShared(t *testing.T) {
 	}
 }
 
-// TestEventsSharedLeave has edges with different deadlines wait at one position:
-// each gets its answer in time, also when those that came before it are gone.
+// TestEventsSharedLeave: edges with different timeouts wait at one position. Each gets
+// its response in time, also after earlier requests have ended.
 func TestEventsSharedLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)
@@ -146,7 +146,7 @@ func TestEventsSharedLeave(t *testing.T) {
 		var polls sync.WaitGroup
 		polls.Go(func() {
 			defer func() {
-				// the answer has begun: only the connection can be closed
+				// the response has started: the origin can only close the connection
 				if v := recover(); v != http.ErrAbortHandler {
 					t.Errorf("the edge that left: panic %v, want %v", v, http.ErrAbortHandler)
 				}

@@ -15,7 +15,7 @@ import (
 
 const goodMission = `{"externalId":"1","source":"crm","title":"Mast"}`
 
-// secret stands where a request is wrong, and must not come back.
+// secret is the invalid value in each request; no response may contain it.
 const secret = "hunter2-hunter2"
 
 func TestErrors(t *testing.T) {
@@ -32,7 +32,7 @@ func TestErrors(t *testing.T) {
 		ask    request
 		status int
 		code   fieldmark.Code
-		fields []string // pointer and code of each complaint
+		fields []string // pointer and code of each validation error
 	}{
 		{"empty body", with(post(""), "Content-Type", "application/json"), 400, fieldmark.CodeMalformedJSON, nil},
 		{"only space", post(" \n"), 400, fieldmark.CodeMalformedJSON, nil},
@@ -292,8 +292,8 @@ func TestExpiredAndRevokedKeys(t *testing.T) {
 	})
 }
 
-// TestInternalError closes the database under the API: what went wrong is in the log
-// and not in the answer.
+// TestInternalError closes the database while the API runs: the log contains the cause,
+// the response does not.
 func TestInternalError(t *testing.T) {
 	fx := newFixture(t, nil)
 	fx.store.Close()

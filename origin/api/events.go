@@ -27,8 +27,9 @@ var eventParams = []param{
 // nothing for a second as hung, which is three missing lines, and polls another one.
 const keepAlive = 300 * time.Millisecond
 
-// events sends the events after a number, and waits for some if there are none. The response is one JSON
-// document. Blank lines precede it while the origin waits, so that an edge can detect an origin that hangs.
+// events sends the events after a number, and waits for the next event if the log has no
+// later one yet. The response is one JSON document. While the origin waits, it sends blank
+// lines before the document, so that an edge can detect an origin that hangs.
 func (s *server) events(c *call) error {
 	wait, err := c.params.duration("wait", fieldmark.MaxWait*time.Second)
 	if err != nil {

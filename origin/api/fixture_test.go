@@ -27,7 +27,7 @@ import (
 
 const nodeToken = "node-token-of-the-tests"
 
-// fixture is an origin with a database of its own, and its API.
+// fixture is an origin with a separate database, and its API.
 type fixture struct {
 	t       testing.TB
 	store   *store.Store

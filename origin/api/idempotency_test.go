@@ -32,7 +32,7 @@ func (a request) keyed(key string) request {
 	return a
 }
 
-// countEvents counts the events of a type that the log has.
+// countEvents counts the events of a type in the log.
 func (fx *fixture) countEvents(kind fieldmark.EventType) int {
 	fx.t.Helper()
 	n := 0
@@ -53,7 +53,8 @@ func (fx *fixture) countEvents(kind fieldmark.EventType) int {
 	}
 }
 
-// Two hundred at once, without a key: the natural key makes them one.
+// Two hundred concurrent requests without an Idempotency-Key create one mission, because
+// source and external id are unique.
 func TestConcurrentCreate(t *testing.T) {
 	fx := newFixture(t, nil)
 	count := map[int]int{}
@@ -77,14 +78,15 @@ func TestConcurrentCreate(t *testing.T) {
 	}
 }
 
-// Two hundred at once under one key: one has the effect, the others its answer.
+// Of two hundred concurrent requests with one key, one takes effect. The others get its
+// response.
 func TestConcurrentCreateWithKey(t *testing.T) {
 	fx := newFixture(t, nil)
 	a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: goodMission}.keyed("race")
 	first, replays := 0, 0
 	bodies := map[string]bool{}
 	for rec := range fx.sendConcurrently(200, a) {
-		for rec.Code == 409 { // only on a machine that takes a second for this
+		for rec.Code == 409 { // only on a machine that needs a second for the first request
 			if p := fx.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight {
 				t.Fatalf("409 %s", p.Code)
 			}
@@ -209,8 +211,8 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// A retry is the mission's own after others have changed it, and a conflict
-// compares with what it was opened with.
+// A retry succeeds after other requests have changed the mission. A conflict is detected
+// by comparison with the original request.
 func TestRetryAfterChange(t *testing.T) {
 	fx := newFixture(t, nil)
 	operator := fx.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
@@ -256,8 +258,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// A repetition while the first request is in progress waits a little and is then told to
-// come again, and gets the first's answer when it does.
+// A retry while the first request is in progress waits briefly and then gets 409. A later
+// retry gets the response of the first request.
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)
@@ -273,7 +275,7 @@ func TestInFlight(t *testing.T) {
 		a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: goodMission}.keyed("held")
 		first := make(chan *httptest.ResponseRecorder)
 		go func() { first <- fx.send(a) }()
-		time.Sleep(100 * time.Millisecond) // virtual: the first is under way
+		time.Sleep(100 * time.Millisecond) // virtual: the first is in progress
 		began := time.Now()
 		rec := fx.send(a)
 		if p := fx.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeIdempotencyInFlight ||
@@ -304,7 +306,7 @@ func TestInFlight(t *testing.T) {
 	})
 }
 
-// An answer is kept for a day.
+// A response is stored for 24 hours.
 func TestIdempotencyExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)

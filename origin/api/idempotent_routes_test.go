@@ -16,10 +16,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// noEffects are the writes of the API description that change nothing.
+// noEffects are the POST operations of the API description that do not change state.
 var noEffects = []string{"generateLLMsTxt", "lintLLMsTxt"}
 
-// bodies are a request body for every write of the API description.
+// bodies returns a request body for every write operation of the API description.
 func bodies(url string) map[string]string {
 	hook := fmt.Sprintf(`{"url":%q}`, url)
 	const mission = `{"source":"crm","externalId":"idem","title":"Mast"}`
@@ -56,12 +56,12 @@ func bodies(url string) map[string]string {
 	}
 }
 
-// unsaved are the writes that this origin refuses with an answer that is not
-// saved: it has no module to check, activate or go back to.
+// unsaved are the writes that this origin rejects with a response that is not saved,
+// because it has no module to check, activate or roll back to.
 var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBackModule", "importVisibility"}
 
-// Every write that is sent twice under one Idempotency-Key is answered as it was
-// the first time, with the same ids and secrets, and says so in its description.
+// Every write that is sent twice with one Idempotency-Key gets the first response again,
+// with the same ids and secrets, and its description documents the header.
 func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 	fx := newFixture(t, nil)
 	url := receiver(t)
@@ -123,8 +123,8 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 	}
 }
 
-// A failure that may pass gives its key back, and a request whose process ended
-// in the middle is not done a second time.
+// A temporary failure releases its key. A request whose process ended before the response
+// was stored is not executed again.
 func TestReservedKeys(t *testing.T) {
 	fx := newFixture(t, nil)
 	create := request{method: "POST", path: adminPath + "keys", key: fx.admin,
@@ -143,8 +143,8 @@ func TestReservedKeys(t *testing.T) {
 	}
 }
 
-// A request that fails after it had an effect is not repeated under its key: the
-// test message was sent although its outcome could not be written.
+// A request that fails after it took effect is not executed again with its key: the test
+// message was sent although its result could not be stored.
 func TestReservedKeyAfterAnEffect(t *testing.T) {
 	fx := newFixture(t, nil)
 	var received atomic.Int64
@@ -172,7 +172,7 @@ func (fx *fixture) keyWithEveryScopeAndWebhooks() string {
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage)
 }
 
-// fillPath puts what exists into the placeholders of a path, made for it alone.
+// fillPath creates a resource for every placeholder of a path and inserts its id.
 func (fx *fixture) fillPath(path, url string) string {
 	fx.t.Helper()
 	ctx := fx.t.Context()

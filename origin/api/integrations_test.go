@@ -20,7 +20,7 @@ import (
 // integrations is the folder of templates.
 var integrations = filepath.Join("..", "..", "deploy", "integrations")
 
-// liquid is what Uptime Kuma fills its bodies with, pinned.
+// liquid pins the template engine of Uptime Kuma.
 const liquid = `{"private": true, "dependencies": {"liquidjs": "10.30.1"}}`
 
 func template(t *testing.T, name string) string {
@@ -32,7 +32,7 @@ func template(t *testing.T, name string) string {
 	return string(b)
 }
 
-// missionTexts lists the missions of a source, the newest first, a line each.
+// missionTexts lists the missions of a source, newest first, one line each.
 func (fx *fixture) missionTexts(source string) []string {
 	fx.t.Helper()
 	page, err := fx.service.Missions.List(fx.t.Context(), access.DefaultAccount,
@@ -54,7 +54,8 @@ func (fx *fixture) wantMissions(source string, want ...string) {
 	}
 }
 
-// TestTemplates that are filled in by their tool: with recorded values, and sent.
+// TestTemplates renders the templates with the engine of their tool and recorded values,
+// and sends the results to the API.
 func TestTemplates(t *testing.T) {
 	fx := newFixture(t, nil)
 	fill := func(text string, oldAndNew ...string) string { return strings.NewReplacer(oldAndNew...).Replace(text) }
@@ -93,7 +94,7 @@ func TestTemplates(t *testing.T) {
 	}
 	fx.wantMissions("make", "NEW CRITICAL Swap the disk")
 
-	// Every tool has a word of help, and what is shown leads to a route there is.
+	// The README links the page of every tool, and the templates contain the URL of a route.
 	for _, tool := range []string{"alertmanager", "grafana", "datadog", "uptime-kuma", "zabbix", "servicenow", "n8n",
 		"make", "curl"} {
 		if !strings.Contains(template(t, "README.md"), "("+tool+"/README.md)") ||
@@ -170,7 +171,7 @@ func TestTemplatePrograms(t *testing.T) {
 	fx.wantMissions("uptime-kuma", "NEW HIGH Test", "CANCELED HIGH ["+hostile+"] [🔴 Down] timeout")
 }
 
-// installLiquid returns the folder that has liquidjs, fetching it the first time.
+// installLiquid returns the folder with liquidjs and installs it on the first call.
 func installLiquid(t *testing.T) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
@@ -189,7 +190,7 @@ func installLiquid(t *testing.T) string {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// moved whole, so that half an installation is never taken for one
+	// renamed when complete, so that an incomplete installation is never used
 	fresh, err := os.MkdirTemp(filepath.Dir(folder), "integrations-")
 	if err != nil {
 		t.Fatal(err)
@@ -211,8 +212,7 @@ func installLiquid(t *testing.T) string {
 	return folder
 }
 
-// lacking leaves a test out on a developer's machine and fails it on the one
-// that decides.
+// lacking skips a test on a developer's machine and fails it in CI.
 func lacking(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -33,7 +33,7 @@ func TestKeyLifecycle(t *testing.T) {
 	if p := fx.problem(fx.send(read)); p.Code != fieldmark.CodeIPNotAllowed {
 		t.Errorf("from elsewhere: %+v, want ip_not_allowed", p)
 	}
-	read.header = map[string]string{fieldmark.HeaderClient: "198.51.100.1"} // only an edge is believed
+	read.header = map[string]string{fieldmark.HeaderClient: "198.51.100.1"} // no edge: ignored
 	if p := fx.problem(fx.send(read)); p.Code != fieldmark.CodeIPNotAllowed {
 		t.Errorf("with a claim of its own: %+v, want ip_not_allowed", p)
 	}
@@ -90,7 +90,7 @@ func TestAuditLogOfAPI(t *testing.T) {
 	}
 }
 
-// longLived is a key with a year to go.
+// longLived returns a key that expires in a year.
 func (fx *fixture) longLived() string {
 	fx.t.Helper()
 	k, err := fx.service.Access.Keys.Create(fx.t.Context(), "", fieldmark.KeyRequest{Name: "test",

@@ -9,8 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestTextLimits: what cannot be read, shown or sent on is refused beside
-// its member.
+// TestTextLimits: a text that cannot be decoded, displayed or forwarded is rejected with
+// the pointer of its member.
 func TestTextLimits(t *testing.T) {
 	fx := newFixture(t, nil)
 	for i, tt := range []struct{ name, members, want string }{
@@ -52,8 +52,8 @@ func TestTextLimits(t *testing.T) {
 	}
 }
 
-// TestClosedMissions: nothing changes a mission that is over for good, and a
-// repeat of what it already says is answered as before.
+// TestClosedMissions: no request changes a mission in a final state. A request that
+// repeats the current state gets the same response as before.
 func TestClosedMissions(t *testing.T) {
 	fx := newFixture(t, nil)
 	key := fx.keyWithEveryScope()
@@ -88,8 +88,7 @@ func TestClosedMissions(t *testing.T) {
 	}
 }
 
-// TestReasons: the code of a reason is taken in any case, and a late cancellation
-// keeps it.
+// TestReasons: reason codes are case-insensitive, and a late cancellation stores the code.
 func TestReasons(t *testing.T) {
 	fx := newFixture(t, nil)
 	for i, tt := range []struct {
@@ -120,8 +119,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestPaymentAmountsAndDates: a refund names its amount, and nothing is paid in
-// the future.
+// TestPaymentAmountsAndDates: a refund requires an amount, and a payment date in the
+// future is rejected.
 func TestPaymentAmountsAndDates(t *testing.T) {
 	fx := newFixture(t, nil)
 	var m fieldmark.Mission
@@ -159,7 +158,8 @@ func TestPaymentAmountsAndDates(t *testing.T) {
 	}
 }
 
-// TestTwoAuthorizationHeaders: it is not known which of them a proxy looked at.
+// TestTwoAuthorizationHeaders: a request with two is rejected, because a proxy may have
+// checked the other one.
 func TestTwoAuthorizationHeaders(t *testing.T) {
 	fx := newFixture(t, nil)
 	r := httptest.NewRequest("GET", fieldmark.PathMissions, nil)
@@ -172,7 +172,7 @@ func TestTwoAuthorizationHeaders(t *testing.T) {
 	}
 }
 
-// TestByteOrderMark: the message names what stands before the JSON.
+// TestByteOrderMark: the error message names the byte order mark before the JSON.
 func TestByteOrderMark(t *testing.T) {
 	fx := newFixture(t, nil)
 	rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: "\ufeff{}"})

@@ -16,8 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// linter is a judge of OpenAPI documents that we did not write, pinned. It comes
-// as one file without dependencies.
+// linter pins a third-party OpenAPI linter. It is a single file without dependencies.
 const linter = `{
   "private": true,
   "dependencies": {
@@ -26,10 +25,10 @@ const linter = `{
 }
 `
 
-const lintTimeout = 4 * time.Minute // the first time it is fetched, over a slow line
+const lintTimeout = 4 * time.Minute // includes the download over a slow connection
 
-// TestOpenAPILint shows the served document to a linter: its recommended rules
-// find no fault, not even a small one.
+// TestOpenAPILint: the recommended rules of the linter report no error and no warning for
+// the served document.
 func TestOpenAPILint(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("not with -short")
@@ -40,7 +39,7 @@ func TestOpenAPILint(t *testing.T) {
 	if faults := lint(t, folder, served); len(faults) > 0 {
 		t.Errorf("faults of the document: %v", faults)
 	}
-	// A linter that finds no fault with anything would prove nothing.
+	// The linter must report a document with errors, or the check above proves nothing.
 	if faults := lint(t, folder, bytes.ReplaceAll(served, []byte("operationId"),
 		[]byte("operationID"))); len(faults) == 0 {
 		t.Error("the linter finds nothing wrong with a document that is")
@@ -69,9 +68,8 @@ func lint(t *testing.T, folder string, document []byte) (faults []string) {
 	return faults
 }
 
-// installLinter returns the folder the linter is in, fetching it the first time.
-// Without Node or a network the test is left out on a developer's machine, and
-// fails on the one that decides.
+// installLinter returns the folder of the linter and installs it on the first call.
+// Without Node or a network it skips the test on a developer's machine and fails it in CI.
 func installLinter(t *testing.T) string {
 	t.Helper()
 	missing := func(what string, err error) {
@@ -97,8 +95,8 @@ func installLinter(t *testing.T) string {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		missing("make a folder for the linter", err)
 	}
-	// Installed aside and moved whole, so that half an installation is never
-	// taken for a good one.
+	// Installed in a temporary folder and then renamed, so that an incomplete installation
+	// is never used.
 	fresh, err := os.MkdirTemp(filepath.Dir(folder), "openapi-")
 	if err != nil {
 		missing("make a folder for the linter", err)
@@ -133,9 +131,8 @@ func run(t *testing.T, folder, name string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// TestResponsesMatchOpenAPI compares a mission as it is answered with what the
-// document says of one: no member it does not know, none missing that it
-// promises, and null only where it says so.
+// TestResponsesMatchOpenAPI compares a mission in a response with its schema: every member
+// is documented, every required member is present, and only nullable members are null.
 func TestResponsesMatchOpenAPI(t *testing.T) {
 	fx := newFixture(t, nil)
 	m := fx.createMission("1")

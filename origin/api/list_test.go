@@ -37,8 +37,8 @@ func (fx *fixture) listIDs(key, query string, limit int) (ids []string) {
 	return nil
 }
 
-// TestFilters compares every combination of filters, page by page, with what
-// the same filters say of each mission.
+// TestFilters compares the pages of every combination of filters with the missions that
+// match when the filters are applied in Go.
 func TestFilters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)
@@ -175,9 +175,9 @@ func TestInvalidFilters(t *testing.T) {
 	}
 }
 
-// TestFollowChanges does what the description of updatedSince says, with the default
-// limit, while batches write many missions in the same millisecond: a start time
-// once, then the newest nextCursor, also after the last page.
+// TestFollowChanges follows the description of updatedSince with the default limit, while
+// batches write many missions in the same millisecond: the first request has a start time,
+// each later one the newest nextCursor, also after the last page.
 func TestFollowChanges(t *testing.T) {
 	fx := newFixture(t, nil)
 	key := fx.keyWithEveryScope()
@@ -225,7 +225,7 @@ func TestFollowChanges(t *testing.T) {
 			}
 			known[m.ID] = m.Version
 		}
-		if page.NextCursor != "" { // none only while there is no mission at all
+		if page.NextCursor != "" { // empty only without any mission
 			cursor = page.NextCursor
 		} else if len(known) > 0 {
 			t.Fatal("a page without a cursor")

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// TestOpenAPI pins the surface: a change of it shows in review.
+// TestOpenAPI compares the document with a golden file, so that API changes show in review.
 func TestOpenAPI(t *testing.T) {
 	fx := newFixture(t, nil)
 	rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathOpenAPI}, nil)

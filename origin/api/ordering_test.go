@@ -26,7 +26,7 @@ func receiver(t testing.TB) (url string) {
 func httptestServer(t testing.TB, serve http.HandlerFunc) (url string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(serve)
-	s.Config.SetKeepAlivesEnabled(false) // a connection of one bubble is no use to the next
+	s.Config.SetKeepAlivesEnabled(false) // connections are bound to one synctest bubble
 	s.Start()
 	t.Cleanup(s.Close)
 	return s.URL
@@ -43,7 +43,7 @@ func (fx *fixture) hook(url, more string) string {
 	return hooksPath + "/" + e.ID
 }
 
-// describe changes a mission, which is an event of its own.
+// describe changes the description of a mission, which appends one event.
 func (fx *fixture) describe(m fieldmark.Mission, text string) {
 	fx.t.Helper()
 	key := fx.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
@@ -64,8 +64,8 @@ func (fx *fixture) deliveryStates(hook string) (states []string) {
 	return states
 }
 
-// Whatever ends the first delivery of a topic, the next one of an ordered
-// endpoint must follow.
+// An ordered endpoint sends the next delivery of a topic after the first one has ended,
+// regardless of how it ended.
 func TestOrderedEndpoint(t *testing.T) {
 	url := receiver(t)
 	second := []byte(strings.Repeat("z", 32))
@@ -108,7 +108,7 @@ func TestOrderedEndpoint(t *testing.T) {
 				}
 				stop := fx.run()
 				defer stop()
-				time.Sleep(time.Second) // virtual: ids order what happened in different milliseconds
+				time.Sleep(time.Second) // virtual: ids are ordered only across milliseconds
 				if c.then != nil {
 					c.then(fx, hook)
 				}
@@ -130,7 +130,7 @@ func TestOrderedEndpoint(t *testing.T) {
 	}
 }
 
-// enable enables an endpoint with a choice about what was held.
+// enable enables an endpoint; held is the action for the held messages.
 func enable(held string) func(*fixture, string) {
 	return func(fx *fixture, hook string) {
 		fx.mustSend(200, request{method: "PATCH", path: hook, key: fx.key(access.DefaultAccount,

@@ -13,7 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 )
 
-// withPayment is goodMission with what it costs.
+// withPayment returns goodMission with a payment.
 func withPayment(payment string) string {
 	return strings.Replace(goodMission, "{", `{"payment":`+payment+`,`, 1)
 }
@@ -77,7 +77,7 @@ func TestPayment(t *testing.T) {
 		if failed.Failure == nil || failed.Failure.Code != "account_closed" {
 			t.Errorf("failed: %+v", failed.Failure)
 		}
-		time.Sleep(10 * time.Second) // it was overdue; there is one event
+		time.Sleep(10 * time.Second) // after it was overdue: one event
 		fx.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`)
 		paid := fx.payment(200, "POST", id+"/transitions", `{"status":"PAID","paidAt":"2000-01-02T09:00:00Z"}`)
 		if paid.PaidAt == nil || paid.PaidAt.String() != "2000-01-02T09:00:00.000Z" || paid.Failure != nil {
@@ -134,7 +134,7 @@ func TestPaymentSetLater(t *testing.T) {
 	}
 	fx.payment(409, "PUT", set, `{"amount":{"value":300,"currency":"JPY"}}`)
 
-	// A payment without an amount, of a mission that is closed already.
+	// A payment without an amount, for a mission in a final state.
 	body := strings.Replace(goodMission, `"externalId":"`, `"externalId":"other-`, 1)
 	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: body}, &m)
 	for _, to := range []string{"DISPATCHED", "IN_PROGRESS", "COMPLETED", "CLOSED"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/api"
 )
 
-// The type of a problem can be opened from wherever it is read, in a batch as well,
-// once the origin knows its public address.
+// With a configured public address, the type of a problem is an absolute URL, also in the
+// results of a batch.
 func TestProblemType(t *testing.T) {
 	for base, want := range map[string]string{
 		"":                        "/problems/validation_failed",

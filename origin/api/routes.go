@@ -41,8 +41,8 @@ const (
 	// handlerTimeout bounds an ordinary request. An edge waits half a second longer for the response
 	// header, so that its client gets this 504, and the origin does not work for a client that has given up.
 	handlerTimeout = 5 * time.Second
-	// remoteTimeout bounds requests that call other servers or run an untrusted module, each of which
-	// has a shorter limit of its own. Edges wait 30 s for these routes.
+	// remoteTimeout bounds requests that call other servers or run an untrusted module.
+	// Each such call has a shorter limit. Edges wait 30 s for these routes.
 	remoteTimeout = 18 * time.Second
 	// bulkTimeout bounds requests that read or write every brand. Their callers are edges, which stream,
 	// and imports, which continue after an edge has given up.

@@ -19,8 +19,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// compileSchema compiles a JSON Schema with a validator that we did not write,
-// formats included.
+// compileSchema compiles a JSON Schema with a third-party validator, which also checks
+// formats.
 func compileSchema(t testing.TB, name string, schema []byte, pointer string) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
@@ -51,9 +51,8 @@ func validate(t testing.TB, what string, schema *jsonschema.Schema, data []byte)
 	}
 }
 
-// TestEventSchemas holds the examples of the event catalogue, every golden event
-// and the events of a whole life of missions to the schemas that the catalogue
-// publishes.
+// TestEventSchemas validates the examples of the event catalogue, every golden event and
+// the events of complete mission lifecycles against the schemas of the catalogue.
 func TestEventSchemas(t *testing.T) {
 	fx := newFixture(t, nil)
 	var types fieldmark.List[fieldmark.EventTypeInfo]
@@ -70,7 +69,7 @@ func TestEventSchemas(t *testing.T) {
 	seen := 0
 	for kind, schema := range schemas {
 		data, err := os.ReadFile(filepath.Join(golden, string(kind)+".json"))
-		if err != nil || kind == fieldmark.EventPing { // ping.json is the answer to a test, not its event
+		if err != nil || kind == fieldmark.EventPing { // ping.json is a response, not an event
 			continue
 		}
 		seen++
@@ -104,8 +103,8 @@ func TestEventSchemas(t *testing.T) {
 	}
 }
 
-// live takes missions through what gives them events of many types, with and
-// without each optional member.
+// live changes missions so that they get events of many types, with and without each
+// optional member.
 func (fx *fixture) live(t testing.TB) {
 	t.Helper()
 	full := fx.createPlanned("full", "ann", time.Now().Add(time.Hour), time.Hour, `,"priority":"HIGH","description":"d",
@@ -143,9 +142,8 @@ func (fx *fixture) live(t testing.TB) {
 		"1: 0c 1m 0r 0i")
 }
 
-// TestIntegrationAddresses holds every address in deploy/integrations to the
-// OpenAPI document, as a gateway that validates requests does: the path, the
-// names of the parameters and their values.
+// TestIntegrationAddresses validates every URL in deploy/integrations against the OpenAPI
+// document, as an API gateway does: the path, and the names and values of the parameters.
 func TestIntegrationAddresses(t *testing.T) {
 	fx := newFixture(t, nil)
 	document := fx.mustSend(200, request{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes()
@@ -184,7 +182,7 @@ func documentedAddresses(t testing.TB) (all []string) {
 	return all
 }
 
-// validateRequest holds the path and query of a request to the document.
+// validateRequest validates the path and query of a request against the document.
 func validateRequest(t testing.TB, document []byte, method, address string) {
 	t.Helper()
 	var doc struct {

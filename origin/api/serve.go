@@ -118,8 +118,8 @@ func (s *server) serve(rt *route) http.Handler {
 	})
 }
 
-// run authenticates a call, reads its body and calls its handler. The time in which the body arrives has a
-// limit of its own, because it depends on the client.
+// run authenticates a call, reads its body and calls its handler. A separate timeout
+// applies to reading the body, because its duration depends on the client.
 func (s *server) run(c *call) error {
 	r := c.r
 	withTimeout := func(fn func(*call) error) error {
@@ -260,9 +260,10 @@ func (s *server) accessLog(w *responseWriter, r *http.Request, start time.Time) 
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// clientAddr returns the address of the client: the one that an edge reports, or else the peer's. An edge
-// authenticates with the node token in a header field of its own, because Authorization belongs to its
-// client. Without the token the reported address is ignored, so that clients cannot forge it.
+// clientAddr returns the address of the client: the one that an edge reports, or else the
+// address of the peer. An edge sends the node token in a separate header field, because
+// Authorization contains the credentials of its client. Without the token the reported
+// address is ignored, so that clients cannot forge it.
 func (s *server) clientAddr(r *http.Request) string {
 	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" &&
 		s.isNode(r.Header.Get(fieldmark.HeaderNode)) {

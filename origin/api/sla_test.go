@@ -30,7 +30,7 @@ func (fx *fixture) run() (stop func()) {
 	return stop
 }
 
-// eventTexts lists the events of a kind since the beginning, with a word about each.
+// eventTexts lists all events of a kind, each described by word.
 func (fx *fixture) eventTexts(kind string, word func(e fieldmark.Event) string) []string {
 	fx.t.Helper()
 	page, err := fx.service.Events.After(context.Background(), fieldmark.EventCursor{Number: 0}, 0, 0)
@@ -55,8 +55,8 @@ func metricOf(e fieldmark.Event) string {
 	return " " + string(s.Metric)
 }
 
-// minutes is a policy of a few minutes around the clock: a bubble of an hour
-// takes the workers through thousands of looks.
+// minutes is a policy with targets of a few minutes around the clock. Short targets keep
+// the virtual time low: in one virtual hour the workers poll thousands of times.
 const minutes = `{"responseMinutes":4,"onsiteMinutes":8,"resolutionMinutes":10,"calendar":"24x7",` +
 	`"atRiskPercent":[50,75],"pausesSla":["WEATHER"]}`
 
@@ -116,7 +116,7 @@ func TestSLATimers(t *testing.T) {
 
 		before, _ := fx.slaTimer(m.ID, fieldmark.SLAOnsite)
 		fx.transition(m.ID, `{"status":"ON_HOLD","reason":{"code":"WEATHER"}}`)
-		time.Sleep(5 * time.Minute) // past the due time, had it not been paused
+		time.Sleep(5 * time.Minute) // after the due time of a timer without a pause
 		if c, _ := fx.slaTimer(m.ID, fieldmark.SLAOnsite); c.State != fieldmark.SLAPaused || c.PausedAt == nil {
 			t.Errorf("on hold: %+v", c)
 		}
@@ -184,7 +184,7 @@ func TestSLAPolicies(t *testing.T) {
 		if c, _ := fx.slaTimer(done.ID, fieldmark.SLAOnsite); c.TargetMinutes != 8 || c.State != fieldmark.SLACanceled {
 			t.Errorf("of a mission that is over: %+v", c)
 		}
-		// A calendar of our own: closed on the day the bubble began, 2000-01-01.
+		// A custom calendar: closed on the first day of the bubble, 2000-01-01.
 		night := `{"timeZone":"UTC","hours":[{"days":["MON","TUE","WED","THU","FRI","SAT","SUN"],"from":"00:00",` +
 			`"to":"24:00"}],"holidays":[{"date":"01-01","name":"New year"}]}`
 		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/calendars/around", key: fx.admin,
@@ -262,7 +262,7 @@ func TestSLALimits(t *testing.T) {
 	}
 }
 
-// An alert that becomes more urgent shortens what its mission has left.
+// When an alert becomes more urgent, the remaining time of its mission gets shorter.
 func TestSLATimersOfAlert(t *testing.T) {
 	fx := newFixture(t, nil)
 	id := fx.wantReport("fire", alertmanager, group("g", "Down/warning"), "1: 1c 0m 0r 0i").Missions[0].ID

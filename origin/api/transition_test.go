@@ -16,7 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
-// keyWithEveryScope makes a key that may do everything with missions.
+// keyWithEveryScope creates a key with all mission scopes.
 func (fx *fixture) keyWithEveryScope() string {
 	fx.t.Helper()
 	return fx.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
@@ -24,7 +24,7 @@ func (fx *fixture) keyWithEveryScope() string {
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate)
 }
 
-// createMission opens a mission of the default account.
+// createMission creates a mission of the default account.
 func (fx *fixture) createMission(externalID string) fieldmark.Mission {
 	fx.t.Helper()
 	var m fieldmark.Mission
@@ -47,9 +47,9 @@ func (fx *fixture) transitions(key, id string, path ...fieldmark.MissionStatus) 
 	}
 }
 
-// TestRandomTransitions takes missions through random legal and illegal moves: each that is
-// allowed is one version and one event, each other is refused with what would
-// be, and changes nothing.
+// TestRandomTransitions sends random valid and invalid transitions. Each valid one adds one
+// version and one event. Each invalid one is rejected with the list of valid transitions
+// and changes nothing.
 func TestRandomTransitions(t *testing.T) {
 	fx := newFixture(t, nil)
 	key := fx.keyWithEveryScope()
@@ -99,7 +99,7 @@ func TestRandomTransitions(t *testing.T) {
 	}
 }
 
-// eventsOf lists the events of a mission, without those of its clocks.
+// eventsOf lists the events of a mission, without those of its SLA timers.
 func (fx *fixture) eventsOf(id string) (of []fieldmark.Event) {
 	fx.t.Helper()
 	for after := int64(0); ; {
@@ -334,7 +334,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestIfMatch holds every write to the version it was meant for.
+// TestIfMatch: every write with If-Match changes only the version that it names.
 func TestIfMatch(t *testing.T) {
 	fx := newFixture(t, nil)
 	key := fx.keyWithEveryScope()

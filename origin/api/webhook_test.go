@@ -15,8 +15,8 @@ import (
 
 const hooksPath = fieldmark.PathWebhooks
 
-// TestWebhookEndpoints walks an integrator's own way through an endpoint's
-// lifecycle; keys of other accounts have no access.
+// TestWebhookEndpoints covers the lifecycle of an endpoint from an integrator's view. Keys
+// of other accounts have no access.
 func TestWebhookEndpoints(t *testing.T) {
 	fx := newFixture(t, nil)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
@@ -108,7 +108,7 @@ func TestWebhookEndpoints(t *testing.T) {
 		t.Errorf("rotated without a body %+v", rotated)
 	}
 	var keys fieldmark.KeySet
-	fx.mustSend(200, request{method: "GET", path: one + "/keys"}, &keys) // anybody may
+	fx.mustSend(200, request{method: "GET", path: one + "/keys"}, &keys) // public: no key required
 	if len(keys.Keys) != 1 || keys.Keys[0].Algorithm != "EdDSA" {
 		t.Errorf("keys %+v, want the one from before the rotation", keys)
 	}

@@ -55,7 +55,7 @@ func TestCrawlerEvidenceNamesTheLine(t *testing.T) {
 	}
 }
 
-// TestOwnRobots holds the auditor to the rules for its own name.
+// TestOwnRobots: the auditor follows the robots.txt rules for its own name.
 func TestOwnRobots(t *testing.T) {
 	site := goodSite()
 	site["/robots.txt"] = text("User-agent: FieldmarkBot\nDisallow: /about\nDisallow: /llms.txt\n")

@@ -28,7 +28,7 @@ func TestLLMSFile(t *testing.T) {
 		{"a page instead", everywhere(), []string{"llms.level 0"}},
 	})
 	t.Run("soft 404", func(t *testing.T) {
-		// Every path answers with the same page, as single-page apps do.
+		// Every path returns the same page, as in a single-page app.
 		any := answer{handler: func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {
 				http.NotFound(rw, r)
@@ -40,7 +40,7 @@ func TestLLMSFile(t *testing.T) {
 		w := web{"/": any, "/llms.txt": any}
 		s := w.serve(t, 0)
 		auditOf(t, s, audit.Subject{URL: home})
-		// The path that cannot exist is not known beforehand: learn it, and answer it too.
+		// The path that cannot exist is random: read it from the requests and serve it too.
 		for _, p := range s.requests() {
 			if strings.HasPrefix(p, "/fieldmark-") {
 				w[p] = any

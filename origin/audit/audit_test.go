@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// goodSite does everything right.
+// goodSite returns a site without findings.
 func goodSite() web {
 	page := func(path, title, body string) answer {
 		a := html(`<title>`+title+` and some more words | Example</title><meta name=description content="`+title+`: what Example does, for whom, and how it goes about it every day.">
@@ -87,8 +87,8 @@ func TestSameSiteSameDigest(t *testing.T) {
 	}
 }
 
-// TestOrderOfPages lists the same pages in another order: neither the sample nor
-// what is found depends on it.
+// TestOrderOfPages: the sample and the facts do not depend on the order in which the site
+// lists its pages.
 func TestOrderOfPages(t *testing.T) {
 	list := func(order ...int) web {
 		site := goodSite()
@@ -111,8 +111,8 @@ func TestOrderOfPages(t *testing.T) {
 	}
 }
 
-// TestAccessNeverLowers takes one rule after the other away from a robots.txt
-// that blocks crawlers: no share ever falls.
+// TestAccessNeverLowers removes the rules of a robots.txt that blocks crawlers one by one:
+// no access fact decreases.
 func TestAccessNeverLowers(t *testing.T) {
 	rules := []string{"User-agent: Googlebot\nDisallow: /\n\n", "User-agent: OAI-SearchBot\nDisallow: /about\n\n",
 		"User-agent: Claude-User\nDisallow: /\n\n", "User-agent: *\nDisallow: /pricing\n\n"}
@@ -227,8 +227,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A server that never ends its headers, or a line of them, is no answer, and an
-// audit takes no more of them than the client's bound.
+// A response whose headers, or one header line, never end counts as no response. The audit
+// reads at most the client's limit of header bytes.
 func TestEndlessHeaders(t *testing.T) {
 	for name, field := range map[string]string{"many": "X-N: 1\r\n", "one": strings.Repeat("x", 4096)} {
 		var sent atomic.Int64
@@ -259,7 +259,7 @@ func TestEndlessHeaders(t *testing.T) {
 
 func TestBadCertificate(t *testing.T) {
 	s := web{"/": html("", "x")}.serve(t, 0)
-	// which trusts the public authorities only
+	// a client that trusts only the public certificate authorities
 	s.client = safehttp.New(safehttp.Config{Allow: s.allow, ConnectTo: s.connectTo})
 	facts := auditOf(t, s, audit.Subject{URL: home})
 	if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got,

@@ -11,11 +11,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 )
 
-// benchFolder names a folder of real pages for BenchmarkExtract.
+// benchFolder is the environment variable with a folder of real pages for BenchmarkExtract.
 const benchFolder = "FIELDMARK_BENCH_PAGES"
 
-// corpus makes pages like those of shops, papers and manuals: navigation, prose
-// with figures, links and quotations, a table, structured data.
+// corpus generates pages like those of shops, newspapers and manuals: navigation, prose
+// with figures, links and quotations, a table, and structured data.
 func corpus() (pages [][]byte) {
 	for i := range 40 {
 		var b strings.Builder
@@ -57,8 +57,8 @@ func folder(b *testing.B, root string) (pages [][]byte) {
 	return pages
 }
 
-// BenchmarkExtract computes every fact of single pages: of a corpus made here,
-// and of the folder FIELDMARK_BENCH_PAGES names.
+// BenchmarkExtract computes every fact of single pages, for the generated corpus and for
+// the pages in the folder FIELDMARK_BENCH_PAGES.
 func BenchmarkExtract(b *testing.B) {
 	run := func(name string, pages [][]byte) {
 		total := int64(0)

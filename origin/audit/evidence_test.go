@@ -9,8 +9,8 @@ import (
 
 func repeat(s string, n int) string { return strings.Repeat(s, n) }
 
-// thousand fills the text of a page up to a thousand words, so that a density
-// is a count.
+// thousand extends the text of a page to a thousand words, so that a density per thousand
+// words equals the count.
 func thousand(body string, have int) web {
 	return one("", "<main><div>"+body+"</div><p>"+words(1000-have)+"</p></main>")
 }
@@ -86,7 +86,7 @@ func TestQuotations(t *testing.T) {
 		"”, says Ada.", "“" + long + " without an end, says Ada.", "<blockquote>Short</blockquote>", long,
 		"<blockquote><div><table><tr><td>" + long + "<td>3.1</table></div></blockquote>", "<blockquote><pre>" + long +
 			"</pre></blockquote>",
-		// Code, trailers of commits and both sides of a translation.
+		// Code, commit trailers, and the two sides of a translation.
 		"<pre>print(\"" + long + "\") # says Ada</pre>", "<code>“" + long + "”</code>, says Ada.",
 		"Git says “Signed-off-by: Ada Lovelace <ada@example.com>”.",
 		"<blockquote>Co-authored-by: Ada Lovelace &lt;ada@example.com&gt;</blockquote>",

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// What the fuzz targets reach into: parsers of strangers' bytes, which a server
-// in between would make a thousand times slower to try.
+// The functions below call the parsers of untrusted input directly for the fuzz targets.
+// Fuzzing them through a server would be about a thousand times slower.
 
-// TryPage parses a page and computes every fact that follows from it.
+// TryPage parses a page and computes every fact that depends only on it.
 func TryPage(body []byte, contentType, robots string) fieldmark.Facts {
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
 	header := http.Header{"Content-Type": {contentType}, "Link": {contentType}, "X-Robots-Tag": {contentType}}
@@ -57,7 +57,7 @@ func TrySitemap(r io.Reader) (addresses int, err error) {
 	return len(f.entries) + len(f.children), err
 }
 
-// TryRobots asks one file about one address; it must never panic.
+// TryRobots parses a robots.txt and evaluates it for one path. It must never panic.
 func TryRobots(body, token, path string) (string, string, []string) {
 	r := newRobots(visit{asked: "https://example.com/robots.txt", status: 200, body: []byte(body)})
 	u, err := url.Parse("https://example.com/" + path)
@@ -68,7 +68,7 @@ func TryRobots(body, token, path string) (string, string, []string) {
 	return string(v), rule, r.sitemaps()
 }
 
-// JudgeRobots says whether a robots.txt lets a crawler fetch an address.
+// JudgeRobots reports whether a robots.txt allows a crawler to fetch an address.
 func JudgeRobots(body, token, address string) (allowedTo bool, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -88,8 +88,8 @@ func Crawlers() []string {
 	return tokens
 }
 
-// TryMicrodata reads a page's microdata behind n things of JSON-LD and returns,
-// for every property that holds things, the index of one.
+// TryMicrodata reads a page's microdata after n JSON-LD items and returns, for every
+// property with items as values, the index of one item.
 func TryMicrodata(body string, n int) (things int, holds []int) {
 	doc, err := html.Parse(strings.NewReader(body))
 	if err != nil {
@@ -120,8 +120,8 @@ func TryLinks(fields ...string) (list []HeaderLink) {
 	return list
 }
 
-// TryDirectives says whether a meta element and header fields close a page to
-// all crawlers, or to one that answers.
+// TryDirectives reports whether a meta element and header fields block a page for all
+// crawlers, or for one answer crawler.
 func TryDirectives(name, content string, tags ...string) (closed, partial bool) {
 	p := &page{header: http.Header{"X-Robots-Tag": tags}, metas: []meta{{strings.ToLower(strings.TrimSpace(name)),
 		content}}}
@@ -129,7 +129,7 @@ func TryDirectives(name, content string, tags ...string) (closed, partial bool) 
 	return d.blocked != "", d.blockedForOne != ""
 }
 
-// The extractors that take and give plain values, under names a test may use.
+// Exported names for extractors with plain parameters and results.
 var (
 	ParseDate  = parseDate
 	Statistics = func(text string) (int, []string) { return statistics(text, "") }
@@ -145,7 +145,7 @@ var (
 	Manipulate = findInstructions
 )
 
-// TrySiteName says what a site is called that gives no name.
+// TrySiteName returns the name of a site for a brand without a configured name.
 func TrySiteName(address, head, llmsTitle string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -160,7 +160,7 @@ func TrySiteName(address, head, llmsTitle string) string {
 	return f.siteName(f.organization())
 }
 
-// TryUnpack undoes the encoding of a body as a fetch does, up to the limits.
+// TryUnpack decodes the content encoding of a body as a fetch does, up to the limits.
 func TryUnpack(body []byte, encoding string) (n int64, err error) {
 	r, err := decompress(&countingReader{r: bytes.NewReader(body)}, encoding)
 	if err != nil {
@@ -169,14 +169,14 @@ func TryUnpack(body []byte, encoding string) (n int64, err error) {
 	return io.Copy(io.Discard, r)
 }
 
-// The limits TryUnpack keeps to.
+// The limits of TryUnpack.
 const (
 	MaxRatio   = maxRatio
 	RatioAfter = ratioAfter
 )
 
-// TryHead reads a page's canonical address and translations and says how many
-// links it kept, and whether any of those is no web address.
+// TryHead reads a page's canonical address and translations. It returns the number of links
+// that it kept, and whether any of them is not an HTTP URL.
 func TryHead(head string) (links int, odd bool, canonical, translations string) {
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
 	p, err := parsePage(context.Background(), u, http.Header{},
@@ -202,7 +202,7 @@ func LexiconTags() (tags []string) {
 	return tags
 }
 
-// LexiconOf returns the words every lexicon must have, by the name of their field.
+// LexiconOf returns the words that every lexicon must have, by field name.
 func LexiconOf(tag string) map[string][]string {
 	for _, l := range lexicons {
 		if l.tag == tag {

@@ -172,8 +172,7 @@ func (f *site) canonicalFault(p *page) string {
 	return ""
 }
 
-// domain returns the registrable domain of an address, or its host if there is
-// none.
+// domain returns the registrable domain of an address, or its host without one.
 func domain(u *url.URL) string {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {

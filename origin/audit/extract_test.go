@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// one makes a site of a single page.
+// one returns a site with a single page.
 func one(head, body string) web { return web{"/": html(head, body)} }
 
 func TestMainText(t *testing.T) {
@@ -201,10 +201,10 @@ func TestWeight(t *testing.T) {
 	})
 }
 
-// TestHostileShapes audits pages made to be slow: a hundred kilobytes or so of nesting,
-// of attributes, of elements that each look up to the root.
+// TestHostileShapes audits pages that are designed to be slow: about 100 kB of nesting, of
+// attributes, or of elements that each cause a search up to the root.
 func TestHostileShapes(t *testing.T) {
-	const many = 2_500 // enough for a quadratic scan to be felt
+	const many = 2_500 // a quadratic scan is measurably slower
 	nested := func(open string, depth int, inner string) string { return strings.Repeat(open, depth) + inner }
 	attrs := "<body"
 	for i := range 200_000 {

@@ -8,7 +8,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 )
 
-// TestVocabulary expects a meaning for every fact, in the order of their ids.
+// TestVocabulary: every fact has a description, and the list is sorted by id.
 func TestVocabulary(t *testing.T) {
 	all := audit.Vocabulary()
 	if !slices.IsSortedFunc(all, func(a, b audit.FactDescription) int { return strings.Compare(a.ID, b.ID) }) {

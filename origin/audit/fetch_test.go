@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRefresh follows a page that refreshes at once to another, as search engines
-// do, and no other refresh.
+// TestRefresh: the audit follows an immediate meta refresh to another page, as search
+// engines do, and no other refresh.
 func TestRefresh(t *testing.T) {
 	for _, tt := range []struct {
 		name, head string
@@ -44,8 +44,8 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// A refresh is a redirect in every respect: bounded, never in circles, and only
-// where robots.txt permits.
+// The rules for redirects apply to a refresh: a maximum number, no loops, and only to
+// addresses that robots.txt allows.
 func TestRefreshBounds(t *testing.T) {
 	to := func(path string) answer {
 		return html(fmt.Sprintf(`<meta http-equiv=refresh content="0;url=%s">`, path), "x")

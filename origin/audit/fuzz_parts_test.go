@@ -12,9 +12,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 )
 
-// The extractors one by one, each held to what must be true of any input. What
-// is a separate line cannot change what its neighbours count, so most of these
-// add one known thing and want exactly one more.
+// The fuzz targets below check invariants of single extractors. A separate line cannot
+// change the counts of its neighbours, so most of them add one known element and expect
+// a count that is larger by one.
 
 func FuzzMicrodata(f *testing.F) {
 	f.Add(`<div itemscope itemtype="https://schema.org/Organization"><p itemprop="name url" itemscope><b itemprop=x>y</b></p><meta itemprop=logo content=z></div>`, 2)
@@ -115,7 +115,7 @@ func FuzzText(f *testing.F) {
 	f.Add("AI検索とSEO l'été – 4 & ภาษาไทย", "안녕 مرحبا", 7)
 	f.Add("\u202e\U000E0041 a\u0000", "\xff", 0)
 	f.Fuzz(func(t *testing.T, a, b string, n int) {
-		// Characters of scripts without spaces are rounded up once over all.
+		// The character count of scripts without spaces is rounded up once for the whole text.
 		x, y, both := audit.CountWords(a), audit.CountWords(b), audit.CountWords(a+" "+b)
 		if both > x+y || both < x+y-2 {
 			t.Errorf("%q has %d words, %q %d, together %d", a, x, b, y, both)
@@ -165,7 +165,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add([]byte("plain"), "identity")
 	f.Add([]byte{0x1f, 0x8b, 8, 0}, " X-GZIP ")
 	f.Fuzz(func(t *testing.T, body []byte, encoding string) {
-		const chunk = 64 << 10 // the most one read can add before it is judged
+		const chunk = 64 << 10 // bytes that one read can add before the check
 		if n, _ := audit.TryUnpack(body, encoding); n > max(audit.RatioAfter, audit.MaxRatio*int64(len(body)))+chunk {
 			t.Errorf("%d bytes from %d of %q", n, len(body), encoding)
 		}
@@ -200,7 +200,7 @@ func FuzzHead(f *testing.F) {
 				t.Errorf("%d bytes of complaint about %q", len(fault), head)
 			}
 		}
-		// What already names a canonical address is not fixed by another.
+		// A second canonical address does not change a page that already has one.
 		two := `<link rel=canonical href=https://example.com/a><link rel=canonical href=https://example.com/b>`
 		if _, _, fault, _ := audit.TryHead(two + head); fault == "" {
 			t.Errorf("two canonicals and %q pass", head)

@@ -28,8 +28,8 @@ func numbered(format string, n int) string {
 	return b.String()
 }
 
-// TestParserMemory gives each parser inputs that are made to become large and
-// holds all that it allocates to a bound.
+// TestParserMemory runs each parser on inputs that expand in memory, and limits the total
+// allocated memory.
 func TestParserMemory(t *testing.T) {
 	const mb = 1 << 20
 	page := func(body string) func() error {
@@ -108,8 +108,8 @@ func TestParserMemory(t *testing.T) {
 	}
 }
 
-// A page that is not read is unknown, with the reason, whether it is the home page
-// or one of the sample; it is never a page without text.
+// The facts of an unread page are unknown, with the reason, for the home page and for
+// sample pages. An unread page never counts as a page without text.
 func TestUnreadPages(t *testing.T) {
 	broken := func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "text/html")
@@ -174,7 +174,7 @@ func TestUnreadPages(t *testing.T) {
 	}
 }
 
-// What a server did not answer is unknown, whatever was asked for.
+// A fact is unknown if the server did not respond to the request for its file.
 func TestUnansweredFiles(t *testing.T) {
 	short := answer{kind: "application/xml", handler: func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Length", "5000")
@@ -192,8 +192,8 @@ func TestUnansweredFiles(t *testing.T) {
 	}
 }
 
-// TestFormattingIsInline reads the same facts whether text is marked up with
-// formatting elements or with span.
+// TestFormattingIsInline: text in formatting elements has the same facts as text in span
+// elements.
 func TestFormattingIsInline(t *testing.T) {
 	const body = `<main><h1>The <%[1]s>page</%[1]s></h1><p><%[1]s class=author>Ada</%[1]s> wrote <a href=/about><%[1]s>About</%[1]s> us</a> <%[1]s hidden>x y</%[1]s> 10 kg.</p><%[1]s>open<p>next</p></main>`
 	want := one("", fmt.Sprintf(body, "span")).audit(t)

@@ -12,8 +12,8 @@ import (
 // languages are those of the badge.
 var languages = strings.Fields("en ar cs da de el es fa fi fr he hi hu id it ja ko nb nl pl pt ro ru sv th tr uk vi zh")
 
-// TestLexiconsComplete expects every kind of word in every language: a fact that
-// depends on words counts for all of them.
+// TestLexiconsComplete: the lexicon of every language has words of every kind, so that facts
+// that depend on words exist in every language.
 func TestLexiconsComplete(t *testing.T) {
 	if tags := audit.LexiconTags(); !slices.Equal(tags, languages) {
 		t.Errorf("lexicons of %v, want %v", tags, languages)
@@ -33,7 +33,7 @@ func TestLexiconsComplete(t *testing.T) {
 	}
 }
 
-// inLanguage is a page in a language, with a thousand words of main text.
+// inLanguage returns a page in a language, with a thousand words of main text.
 func inLanguage(tag, main string) web {
 	return web{"/": {body: "<!doctype html><html lang='" + tag + "'><head></head><body><main><div>" + main +
 		"</div><p>" + words(1000) + "</p></main></body></html>"}}
@@ -117,8 +117,8 @@ func TestLexicons(t *testing.T) {
 	}
 }
 
-// TestWordBoundaries expects nothing where a word of a lexicon is part of another
-// word, or means something else in the language of the page.
+// TestWordBoundaries: a lexicon word does not match inside another word, or where it has a
+// different meaning in the language of the page.
 func TestWordBoundaries(t *testing.T) {
 	tests := []struct{ fact, tag, text string }{
 		{"quote.spans", "fr", "« Le tour du quartier que nous proposons aux clients » décrit notre offre."},
@@ -153,8 +153,8 @@ func TestWordBoundaries(t *testing.T) {
 	}
 }
 
-// TestLanguageWithoutLexicon expects unknown rather than zero where the words of a
-// language are not known, and what was found all the same where it was found.
+// TestLanguageWithoutLexicon: in a language without a lexicon a fact is unknown instead of
+// zero, and a match that does not need the lexicon still counts.
 func TestLanguageWithoutLexicon(t *testing.T) {
 	swahili := `<a href=/x>Kuhusu sisi</a><p>Tuna miaka 20, na asilimia 40 ya wateja.</p>`
 	runFacts(t, []factTest{
@@ -170,7 +170,7 @@ func TestLanguageWithoutLexicon(t *testing.T) {
 	})
 }
 
-// TestQuestions expects the questions of languages that do not write a question mark.
+// TestQuestions: questions are detected in languages that do not use a question mark.
 func TestQuestions(t *testing.T) {
 	heading := func(tag, s string) web { return inLanguage(tag, "<h2>"+s+"</h2><p>We are in the old town.</p>") }
 	runFacts(t, []factTest{

@@ -6,8 +6,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 )
 
-// TestSiteName names sites whose brand is not given as most of the places do where
-// they name themselves, and never by a public suffix.
+// TestSiteName: the name of a site without a configured brand is the one that most of its
+// sources contain, and never a public suffix.
 func TestSiteName(t *testing.T) {
 	for _, tt := range []struct{ url, head, llms, want string }{
 		{"https://www.peaklogbooks.co.uk/", "<title>Peak Logbooks | Logbooks for pilots</title>", "", "peaklogbooks"},

@@ -11,9 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 )
 
-// TestGoogleRobots holds our reading of robots.txt, which parses a file once and
-// asks it many times, to the cases Google publishes with its own parser
-// (google/robotstxt robots_test.cc, Apache-2.0, as testdata/google-robots.jsonl).
+// TestGoogleRobots runs the robots.txt parser on the cases that Google publishes with its
+// parser (google/robotstxt robots_test.cc, Apache-2.0, as testdata/google-robots.jsonl).
 func TestGoogleRobots(t *testing.T) {
 	file, err := os.ReadFile("testdata/google-robots.jsonl")
 	if err != nil {
@@ -46,7 +45,7 @@ func TestGoogleRobots(t *testing.T) {
 	}
 }
 
-// The groups of these names are the ones parsers that match by prefix get wrong.
+// Parsers that match names by prefix choose the wrong group for these names.
 func TestTokensMatchWhole(t *testing.T) {
 	const robots = "User-agent: Googlebot\nDisallow: /\n\nUser-agent: Applebot\nDisallow: /\n\nUser-agent: " +
 		"GPTBot/1.0\nDisallow: /\n"
@@ -60,8 +59,8 @@ func TestTokensMatchWhole(t *testing.T) {
 	}
 }
 
-// TestNeverAnotherCrawler: every request of every test is held to
-// audit.UserAgent by the test sites; here the name is checked to be used by this crawler only.
+// TestNeverAnotherCrawler: no other crawler uses the name in audit.UserAgent. The test sites
+// check that every request of every test sends audit.UserAgent.
 func TestNeverAnotherCrawler(t *testing.T) {
 	for _, c := range audit.Crawlers() {
 		if strings.Contains(strings.ToLower(audit.UserAgent), strings.ToLower(c)) {

@@ -18,25 +18,25 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// home is the address of every site audited here: the certificate of test
-// servers is made out to this name.
+// home is the address of every test site: the certificate of httptest servers is valid for
+// this name.
 const home = "https://example.com/"
 
-// answer is what a test site says for one path.
+// answer is the response of a test site for one path.
 type answer struct {
 	status   int // 0 means 200
 	kind     string
 	header   map[string]string
 	body     string
 	location string
-	handler  http.HandlerFunc // instead of all the rest
+	handler  http.HandlerFunc // replaces all other fields
 }
 
-// web is a site by path; other paths are 404. A key "http:" holds what plain
-// http answers, which otherwise redirects to https.
+// web maps the paths of a site to responses; other paths return 404. The key "http:" has
+// the response over plain HTTP, which otherwise is a redirect to HTTPS.
 type web map[string]answer
 
-// server is a running test site and what was asked of it.
+// server is a running test site with the requests that it received.
 type server struct {
 	client    *safehttp.Client
 	allow     []netip.Prefix
@@ -65,7 +65,7 @@ func (w web) serve(t *testing.T, timeout time.Duration) *server {
 		}
 		w.answer(rw, r, r.URL.RequestURI())
 	}))
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that hang up are part of some tests
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // some tests close connections early
 	secure.StartTLS()
 	plain := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if _, ok := w["http:"]; ok {
@@ -135,18 +135,18 @@ func auditOf(t *testing.T, s *server, subject audit.Subject) fieldmark.Facts {
 	return facts
 }
 
-// html makes a page of the given head and body.
+// html returns a page with a head and a body.
 func html(head, body string) answer {
 	return answer{body: "<!doctype html><html lang=en><head>" + head + "</head><body>" + body + "</body></html>"}
 }
 
-// text makes a plain text file.
+// text returns a plain text file.
 func text(body string) answer { return answer{kind: "text/plain; charset=utf-8", body: body} }
 
-// words makes n words of text.
+// words returns a text of n words.
 func words(n int) string { return strings.TrimSpace(strings.Repeat("lorem ", n)) }
 
-// say writes a fact as the tables below do: its value, or its state.
+// say formats a fact as in the tables below: its value, or its state.
 func say(f fieldmark.Facts, id string) string {
 	fact, ok := f.Find(id)
 	switch {
@@ -168,7 +168,7 @@ func seen(f fieldmark.Facts, id string) string {
 	return b.String()
 }
 
-// factTest audits a site and compares its facts: "id value", one each.
+// factTest audits a site and compares its facts, each in the form "id value".
 type factTest struct {
 	name string
 	site web
@@ -191,7 +191,7 @@ func runFacts(t *testing.T, tests []factTest) {
 	}
 }
 
-// checkShape holds facts to what every reader relies on.
+// checkShape checks the invariants of facts that all consumers rely on.
 func checkShape(t *testing.T, f fieldmark.Facts) {
 	t.Helper()
 	last := ""
@@ -226,7 +226,7 @@ func checkShape(t *testing.T, f fieldmark.Facts) {
 	}
 }
 
-// cancelled is a context that has ended.
+// cancelled returns a canceled context.
 func cancelled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -18,7 +18,7 @@ import (
 
 // Limits of the audit log.
 const (
-	MaxPage     = 200      // entries in one answer
+	MaxPage     = 200      // entries in one response
 	verifyBatch = 1000     // entries that Verify reads at once
 	maxText     = 256      // bytes of a name, a target or a User-Agent
 	maxState    = 16 << 10 // bytes of a state before or after: keys and endpoints have less
@@ -133,8 +133,9 @@ func encodeState(v any) (json.RawMessage, error) {
 	return b, err
 }
 
-// sum returns the sum of an entry: over its other members and the sum of the entry
-// before it. Without the key, nobody who can write rows can extend the chain.
+// sum returns the checksum of an entry, computed over its other members and the checksum
+// of the previous entry. Write access to the rows is not enough to extend the chain: that
+// also needs the key.
 func (l *Log) sum(before string, e *fieldmark.AuditEntry) (string, error) {
 	unsummed := *e
 	unsummed.Sum = before

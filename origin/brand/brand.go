@@ -84,7 +84,7 @@ func (s *Service) Create(ctx context.Context, b fieldmark.Brand) (fieldmark.Bran
 	return b, err
 }
 
-// Update updates a brand. It returns CodeNotFound if there is none.
+// Update updates a brand. It returns CodeNotFound if the brand does not exist.
 func (s *Service) Update(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
 	b, _, err := s.putIf(ctx, b, func(read error) error { return store.NotFound(read, "there is no such brand") })
 	return b, err

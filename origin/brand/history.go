@@ -8,8 +8,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// StateAt returns a brand with the facts that were current at a time, or without facts
-// if there were none yet. The slug may be an alias.
+// StateAt returns a brand with the facts that were current at a time. The facts are empty
+// if the time is before the first ones. The slug may be an alias.
 func (s *Service) StateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 const nodeToken = "node-token-of-the-tests"
 
-// start serves a real origin and returns it with a client that may do everything.
+// start serves a real origin and returns it with a client that has every scope.
 func start(t *testing.T) (*origin.Service, *client.Client, *httptest.Server) {
 	t.Helper()
 	db := storetest.Open(t, storetest.New(t))
@@ -168,7 +168,7 @@ func TestAdminCalls(t *testing.T) {
 	}
 }
 
-// TestProblemsComeBack holds errors to their form on both sides of the wire.
+// TestProblemsComeBack: the client returns the error that the origin sent.
 func TestProblemsComeBack(t *testing.T) {
 	ctx := t.Context()
 	service, c, server := start(t)

@@ -31,8 +31,8 @@ func TestOriginAway(t *testing.T) {
 	}
 }
 
-// TestRetry counts attempts: a GET gets a second one if its connection broke
-// before an answer, and nothing else does.
+// TestRetry counts attempts: only a GET whose connection broke before a response is sent
+// a second time.
 func TestRetry(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	get := func(ctx context.Context, c *client.Client) error { _, err := c.ModulePlan(ctx); return err }
@@ -79,7 +79,7 @@ func answer(status int, mediaType, body string) *http.Response {
 	}
 }
 
-// TestSilence lets an origin take the request and say nothing.
+// TestSilence: the origin reads the request and never sends a response.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := dial(t, client.Config{BaseURL: "http://origin.test",
@@ -119,7 +119,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestBadAnswers feeds what an origin would never say.
+// TestBadAnswers covers responses that a correct origin never sends.
 func TestBadAnswers(t *testing.T) {
 	each := func(c *client.Client) error {
 		_, _, err := c.BrandStates(context.Background(), "", 100, false,

@@ -61,16 +61,16 @@ type Log struct{ store *store.Store }
 // NewLog returns the log of a database.
 func NewLog(s *store.Store) *Log { return &Log{store: s} }
 
-// Head returns the number of the newest event, or 0 if there is none.
+// Head returns the number of the newest event, or 0 if the log is empty.
 func (l *Log) Head(ctx context.Context) (int64, error) { return l.store.Head(ctx) }
 
-// After returns up to limit events after a cursor. If there are none yet, it waits
-// for up to wait, at most fieldmark.MaxWait seconds.
+// After returns up to limit events after a cursor. If the log has no later event, it
+// waits for up to wait, at most fieldmark.MaxWait seconds.
 //
-// Three kinds of page are returned at once, because waiting cannot help their
-// reader: one whose Head is below the cursor, one that has Diverged from it (the
-// reader applied events that this log does not have), and one of a log that was
-// renamed.
+// Three kinds of page are returned immediately, because new events would not make them
+// usable for the reader: a page whose Head is below the cursor, a page that has Diverged
+// from it (the reader applied events that this log does not have), and a page of a log
+// that was renamed.
 func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.Duration,
 	limit int) (fieldmark.EventPage, error) {
 	if limit <= 0 || limit > MaxPage {

@@ -15,7 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/ics"
 )
 
-// hostile are titles that break writers and readers.
+// hostile are titles that defective writers or readers fail on.
 var hostile = []string{
 	"plain",
 	`back\slash, comma; semicolon: colon "quoted" ^caret^ \n no break`,
@@ -29,7 +29,7 @@ var hostile = []string{
 	"<script>alert(1)</script>", "=cmd|' /C calc'!A0", "%0d%0aX:1",
 }
 
-// year is every kind of mission over a year in zones that change their clocks.
+// year returns missions of every kind over one year, in zones with daylight saving time.
 func year(t testing.TB) (events []ics.Event) {
 	t.Helper()
 	n := 0
@@ -43,7 +43,7 @@ func year(t testing.TB) (events []ics.Event) {
 			n++
 			e := ics.Event{
 				UID: fmt.Sprintf("msn_%d@fieldmark", n), Sequence: n % 7, Status: ics.Tentative,
-				Start:   time.Date(2026, 1, 1+day, 2, 30, 0, 0, zone), // the hour that is there twice, or not at all
+				Start:   time.Date(2026, 1, 1+day, 2, 30, 0, 0, zone), // ambiguous or skipped hour
 				End:     time.Date(2026, 1, 1+day, 3, 30, 0, 0, zone),
 				Summary: "[HIGH] " + hostile[n%len(hostile)], Location: hostile[(n+3)%len(hostile)],
 				Description: hostile[(n+7)%len(hostile)],
@@ -60,7 +60,7 @@ func year(t testing.TB) (events []ics.Event) {
 				e.Status = ics.Cancelled
 			case 3: // moved to another day
 				e.Start, e.End, e.Sequence = e.Start.AddDate(0, 0, 9), e.End.AddDate(0, 0, 9), e.Sequence+1
-			case 4: // of no length, and without anything that may be left out
+			case 4: // zero duration, and without optional members
 				e.End, e.Description, e.Location, e.URL, e.Categories, e.Geo = e.Start, "", "", "", nil, nil
 			}
 			e.Changed = e.Start.AddDate(0, 0, -3).Add(123456789)
@@ -79,7 +79,7 @@ func feed(events ...ics.Event) string {
 		Refresh: 15 * time.Minute}, lines...))
 }
 
-// understood is what a reader must take an event to be.
+// understood returns the entry that a correct reader decodes from an event.
 func understood(e ics.Event) entry {
 	out := entry{
 		UID: e.UID, Changed: e.Changed.Unix(), Sequence: e.Sequence, Start: e.Start.Unix(), End: e.End.Unix(),
@@ -99,8 +99,8 @@ func understood(e ics.Event) entry {
 	return out
 }
 
-// TestReaders shows every feed of a year, month by month, and an empty one to
-// three readers that others wrote: each must understand exactly what was meant.
+// TestReaders decodes the feeds of a year, one per month, and an empty feed with three
+// third-party readers. Each must decode exactly the encoded events.
 func TestReaders(t *testing.T) {
 	all := year(t)
 	months := map[time.Month][]ics.Event{}
@@ -136,7 +136,7 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// checkLines holds a feed to the rules of lines.
+// checkLines checks the line endings, line lengths and folding of a feed (RFC 5545, 3.1).
 func checkLines(t *testing.T, feed string) {
 	t.Helper()
 	for line := range strings.SplitSeq(strings.TrimSuffix(feed, "\r\n"), "\r\n") {
@@ -149,7 +149,7 @@ func checkLines(t *testing.T, feed string) {
 	}
 }
 
-// TestBytes pins a whole feed.
+// TestBytes compares a complete feed with its expected bytes.
 func TestBytes(t *testing.T) {
 	at := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)
 	got := feed(ics.Event{UID: "msn_1@fieldmark", Changed: at.Add(-time.Hour), Sequence: 2, Start: at,
@@ -193,14 +193,14 @@ END:VCALENDAR
 	}
 }
 
-// FuzzEvent: what a reader gets back is what was said.
+// FuzzEvent: decoding an encoded event returns the same event.
 func FuzzEvent(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text, text, int64(1774746000), int64(60), 1.5)
 	}
 	f.Fuzz(func(t *testing.T, title, place string, start, length int64, lat float64) {
 		if start < 0 || start > 253402300799-1e6 || length < -1e6 || length > 1e6 || !(lat >= -90 && lat <= 90) {
-			return // years the format has no four digits for, and points off the earth
+			return // years without a four-digit form, and coordinates out of range
 		}
 		e := ics.Event{UID: "msn_1@fieldmark", Changed: time.Unix(start, 0), Start: time.Unix(start, 0),
 			End: time.Unix(start+length, 0), Status: ics.Tentative,

@@ -15,7 +15,7 @@ import (
 	goical "github.com/emersion/go-ical"
 )
 
-// entry is an event as a reader understood it. Times are Unix seconds.
+// entry is an event as a reader decodes it. Times are Unix seconds.
 type entry struct {
 	UID         string    `json:"uid"`
 	Changed     int64     `json:"changed"`
@@ -31,12 +31,11 @@ type entry struct {
 	Geo         []float64 `json:"geo"`
 }
 
-// readers are three programs that others wrote. Each gets feeds and returns
-// what it took them to say.
+// readers are three third-party iCalendar parsers. Each decodes feeds into entries.
 var readers = []struct {
 	name string
 	read func(*testing.T, []string) [][]entry
-	hear func(entry) entry // what it makes of an entry; nil: what was meant
+	hear func(entry) entry // maps an entry to the reader's result; nil: unchanged
 }{
 	{"go-ical", readGo, nil},
 	{"ical.js", readNode, nil},
@@ -47,13 +46,13 @@ var readers = []struct {
 	}},
 }
 
-// misheard is a text as python-icalendar 4 takes it: it undoes escapes twice and
-// one kind after the other, so a backslash before an n, a comma, a semicolon or
-// another backslash is lost, and percent signs may count. Commas of a category
-// it takes for those of a list.
+// misheard returns a text as python-icalendar 4 decodes it. That version decodes escapes
+// twice, one kind after the other, and so loses a backslash before an n, a comma, a
+// semicolon or another backslash. It may decode percent signs, and it splits a category
+// at its commas.
 func misheard(text string) string {
 	return replaced(text,
-		`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`, // as we write it
+		`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`, // as the encoder writes it
 		`\,`, "%2C", `\:`, "%3A", `\;`, "%3B", `\\`, "%5C",
 		"%2C", ",", "%3A", ":", "%3B", ";", "%5C", `\`,
 		`\N`, `\n`, `\n`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`)
@@ -126,7 +125,7 @@ func decode(feed string) ([]entry, error) {
 	return events, nil
 }
 
-// packages are pinned, so that an update of a package is a change of this file.
+// packages pins the versions, so that an update of a package changes this file.
 const packages = `{"private": true, "dependencies": {"ical.js": "2.2.1"}}`
 
 func readNode(t *testing.T, feeds []string) [][]entry {
@@ -147,8 +146,8 @@ func readNode(t *testing.T, feeds []string) [][]entry {
 	return run(t, folder, feeds, "node", "read.mjs")
 }
 
-// install fetches ical.js aside and moves it whole, so that a broken
-// installation is never taken for a good one.
+// install installs ical.js in a temporary folder and then renames it, so that an
+// incomplete installation is never used.
 func install(t *testing.T, folder string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
@@ -176,14 +175,14 @@ func install(t *testing.T, folder string) {
 
 func readPython(t *testing.T, feeds []string) [][]entry {
 	t.Helper()
-	const debian = "/usr/bin/python3" // where python3-icalendar is, whatever else is first on the PATH
+	const debian = "/usr/bin/python3" // the interpreter that has python3-icalendar
 	if said, err := exec.Command(debian, "-c", "import icalendar").CombinedOutput(); err != nil {
 		missing(t, "python3-icalendar is not installed: %v: %.300s", err, said)
 	}
 	return run(t, ".", feeds, debian, "read.py")
 }
 
-// run shows feeds to a script of testdata.
+// run passes feeds to a script in testdata.
 func run(t *testing.T, folder string, feeds []string, program, script string) [][]entry {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("testdata", script))
@@ -210,8 +209,7 @@ func run(t *testing.T, folder string, feeds []string, program, script string) []
 	return all
 }
 
-// missing leaves a test out on a developer's machine and fails it on the one
-// that decides.
+// missing skips a test on a developer's machine and fails it in CI.
 func missing(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -18,9 +18,9 @@ const (
 	// Retention is how long a request may be sent again under its key.
 	Retention = 24 * time.Hour
 	// inFlightWait is how long a repeated request waits for the response to the
-	// first: as long as that usually takes under load, so that most repeats get it.
+	// first. Responses rarely take longer under load, so most repeats receive it.
 	inFlightWait  = time.Second
-	inFlightRetry = time.Second // the Retry-After of a repeat that waited in vain
+	inFlightRetry = time.Second // the Retry-After of a repeat whose wait timed out
 
 	pruneInterval = time.Hour
 	// pruneBatch limits the responses that one transaction deletes: all of a day
@@ -35,7 +35,7 @@ type Key struct {
 	Request fieldmark.Digest // of its method, address and body
 }
 
-// owner is what a saved response is sealed for.
+// owner identifies the key to which a saved response is sealed.
 func (k Key) owner() string { return k.Account + " " + k.Name }
 
 // Response is the response to a request.
@@ -90,8 +90,8 @@ func (s *Service) prune(ctx context.Context) error {
 	}
 }
 
-// Begin returns the response that was saved under a key, or else makes this
-// request the one that is in flight until end is called. Another request under the
+// Begin returns the response that was saved under a key. Otherwise it marks this
+// request as in flight until the caller calls end. A different request under the
 // same key is CodeIdempotencyReused. A request that arrives while another is in
 // flight waits for it, and is CodeIdempotencyInFlight after inFlightWait.
 func (s *Service) Begin(ctx context.Context, k Key) (saved Response, end func(), err error) {
@@ -112,8 +112,8 @@ func (s *Service) Begin(ctx context.Context, k Key) (saved Response, end func(),
 	return saved, end, nil
 }
 
-// Load returns the response that was saved under a key, as the transaction sees
-// it. The response is not Replayed if there is none.
+// Load returns the response that was saved under a key, as the transaction reads
+// it. Replayed is false if no response was saved.
 func (s *Service) Load(ctx context.Context, tx *store.Tx, k Key) (Response, error) {
 	row, err := tx.SavedResponse(ctx, k.Account, k.Name, time.Now().Add(-Retention))
 	if errors.Is(err, store.ErrNotFound) {
@@ -150,7 +150,7 @@ func (s *Service) SaveRefusal(ctx context.Context, k Key, r Response) (saved Res
 // reserved is the status of a saved response that is a reservation.
 const reserved = 0
 
-// replay returns the response of a row, if it is one to the same request.
+// replay returns the response of a row if it belongs to the same request.
 func (s *Service) replay(k Key, row store.SavedResponse) (Response, error) {
 	if row.Request != k.Request {
 		return Response{}, fieldmark.Errorf(fieldmark.CodeIdempotencyReused,
@@ -173,15 +173,15 @@ func (s *Service) replay(k Key, row store.SavedResponse) (Response, error) {
 	return Response{Status: row.Status, Fields: row.Fields, Body: row.Body, Mission: row.Mission, Replayed: true}, nil
 }
 
-// inFlight holds the keys of the requests that this process is answering. For
-// those of other processes, the transactions of the requests wait for each other.
+// inFlight holds the keys of the requests that this process is handling. Requests
+// in other processes are serialized by their transactions.
 type inFlight struct {
 	mu   sync.Mutex
-	done map[string]chan struct{} // closed when the request was answered
+	done map[string]chan struct{} // closed when the response is complete
 }
 
-// acquire waits until no other request has the key, and takes it until release is
-// called.
+// acquire waits until no other request holds the key, and holds it until the caller
+// calls release.
 func (f *inFlight) acquire(ctx context.Context, key string) (release func(), err error) {
 	timeout := time.NewTimer(inFlightWait)
 	defer timeout.Stop()
@@ -203,7 +203,7 @@ func (f *inFlight) acquire(ctx context.Context, key string) (release func(), err
 	}
 }
 
-// tryAcquire takes a key, or returns the channel of the request that has it.
+// tryAcquire acquires a key, or returns the channel of the request that holds it.
 func (f *inFlight) tryAcquire(key string) chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,19 +8,19 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Reservation is a key that one request has taken: its response is saved under it,
-// or it is released. If neither happens, because the process ends, repeats are
-// CodeIdempotencyInFlight until Retention is over, so that the request runs at most
-// once.
+// Reservation is a key that one request holds. The request saves its response under
+// the key or releases it. If it does neither, because the process stops, repeats
+// are CodeIdempotencyInFlight until Retention ends, so that the request runs at
+// most once.
 type Reservation struct {
 	s       *Service
 	key     Key
 	outcome *store.Outcome
 }
 
-// Reserve takes a key for a request whose effects are not one transaction with its
-// response: what it sends, checks for long or does in portions. It returns the
-// response that was saved before, if there is one, and no Reservation with it.
+// Reserve reserves a key for a request whose effects and response are not one
+// transaction: it sends something, runs long checks or works in batches. If a
+// response was saved before, Reserve returns it and no Reservation.
 func (s *Service) Reserve(ctx context.Context, k Key) (r *Reservation, saved Response, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if saved, err = s.Load(ctx, tx, k); err != nil || saved.Replayed {
@@ -34,8 +34,8 @@ func (s *Service) Reserve(ctx context.Context, k Key) (r *Reservation, saved Res
 	return &Reservation{s: s, key: k, outcome: &store.Outcome{}}, Response{}, nil
 }
 
-// Context returns the context under which the request must have its effects, so
-// that Release knows of them.
+// Context returns the context that the request must use for its effects, so that
+// Release can detect them.
 func (r *Reservation) Context(ctx context.Context) context.Context {
 	return store.WithOutcome(ctx, r.outcome)
 }

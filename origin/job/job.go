@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// LeaseDuration is how long a claim lasts unless it is renewed: what a process
-	// had claimed when it stopped, others claim after that.
+	// LeaseDuration is how long a claim lasts without renewal. After that time other
+	// processes can claim the jobs of a process that has stopped.
 	LeaseDuration = 10 * time.Second
 	// renewInterval lets two renewals fail, or clocks differ by some seconds.
 	renewInterval = 3 * time.Second
 	// PollInterval is the longest delay until due work is found without a wake-up.
 	PollInterval = 1 * time.Second
-	// MaxClaims is how often a job may be claimed by processes that stop before they
-	// finish it. Then it fails: a job that ends its process must not end every next one.
+	// MaxClaims limits how often processes can claim a job and stop before they finish
+	// it. Then the job fails, so that a job that crashes its process does not crash
+	// every process.
 	MaxClaims = 10
 	// shutdownTimeout limits writing the results of work after Run's context ended.
 	shutdownTimeout = 5 * time.Second
@@ -53,8 +54,8 @@ func (r *Runner) Worker() string { return r.worker }
 // writes the progress of jobs. It must be called before Run.
 func (r *Runner) OnRenew(fn func(context.Context, *store.Tx) error) { r.renew = append(r.renew, fn) }
 
-// Run renews the leases of this process until ctx ends. It returns at once then:
-// what is still running is being canceled.
+// Run renews the leases of this process until ctx ends. It then returns immediately,
+// because running jobs are canceled.
 func (r *Runner) Run(ctx context.Context) error {
 	tick := time.NewTicker(renewInterval)
 	defer tick.Stop()
@@ -168,8 +169,8 @@ func (r *Runner) try(ctx context.Context, name string, fn func(context.Context) 
 	}
 }
 
-// Protect calls fn and logs its panic, so that a bug in one job does not end all
-// others. The lease of the job expires and it is tried again.
+// Protect calls fn and logs its panic, so that a bug in one job does not stop all
+// others. After the lease of the job expires, the job runs again.
 func (r *Runner) Protect(fn func()) {
 	defer func() {
 		if v := recover(); v != nil {

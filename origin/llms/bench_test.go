@@ -8,7 +8,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
-// BenchmarkGenerate writes an ordinary file, and one with everything, a second.
+// BenchmarkGenerate generates an ordinary file and a file with every section.
 func BenchmarkGenerate(b *testing.B) {
 	for _, s := range samples(b) {
 		if s.Tag != "en" && s.Tag != "ja" {

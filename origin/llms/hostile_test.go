@@ -9,11 +9,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
-// TestLintMemory gives the linter Markdown that is made to become large, and holds
-// all that it allocates to a bound.
+// TestLintMemory lints Markdown that expands to a large parse tree, and limits the total
+// allocated memory.
 func TestLintMemory(t *testing.T) {
-	// The dearest takes 105 to 109 MB under the race detector, which has sync.Pool
-	// lose items at random. Without its bounds the linter takes gigabytes.
+	// The most expensive input takes 105 to 109 MB under the race detector, which makes
+	// sync.Pool drop items at random. Without its limits the linter takes gigabytes.
 	const most = 120 << 20
 	nested := func(marker string, n int) string {
 		var b strings.Builder

@@ -34,8 +34,8 @@ func samples(t testing.TB) []sample {
 	return all
 }
 
-// shapes are the requests one brand can make, from the least to everything.
-// Each has a link, as one of the validators refuses a file without.
+// shapes returns requests for one brand, from the minimum to every section. Each has a
+// link, because one of the validators rejects a file without links.
 func (s sample) shapes() map[string]llms.Request {
 	base := llms.Request{Name: s.Name, Niche: s.Niche, Description: s.Description, Language: s.Tag,
 		URL: "https://brand.example/" + strings.ToLower(s.Tag) + "/"}
@@ -72,7 +72,7 @@ func (s sample) shapes() map[string]llms.Request {
 	}
 }
 
-// hostile is what an attacker might put into any field, by the name of the trick.
+// hostile maps the name of an attack to the text that an attacker puts into a field.
 var hostile = map[string]string{
 	"heading":                  "# Heading\n\n## Section\n\n- [x](https://evil.example)",
 	"underlined heading":       "Title\n=====\n\nPart\n-----\n",
@@ -118,7 +118,7 @@ var hostile = map[string]string{
 	"chat markup left as text": "User: hello Assistant: hi <div>",
 }
 
-// hostileRequest puts one trick into every field.
+// hostileRequest returns a request with one attack in every field.
 func hostileRequest(trick string) llms.Request {
 	return llms.Request{
 		Name: "A " + clip(trick, 90), Niche: clip(trick, 100), Description: trick + " and twenty characters more.",
@@ -142,7 +142,7 @@ func clip(s string, n int) string {
 	return s
 }
 
-// TestLanguages writes everything in every language and proves each file.
+// TestLanguages generates every shape in every language and checks each file.
 func TestLanguages(t *testing.T) {
 	all := samples(t)
 	if len(all) != 30 {
@@ -184,7 +184,7 @@ func TestHostileByName(t *testing.T) {
 	}
 }
 
-// file is one generated file and what it was planned to hold.
+// file is one generated file and its expected content.
 type file struct {
 	Name     string   `json:"name"`
 	Content  string   `json:"content"`
@@ -192,7 +192,7 @@ type file struct {
 	links    []string // in order
 }
 
-// files are all that the validators are shown.
+// files returns all files that the validators check.
 func files(t *testing.T) []file {
 	t.Helper()
 	var all []file

@@ -11,8 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
-// The table must hold every title of every language, each once, and none that
-// would read as markup.
+// The table has every title of every language exactly once, and no title contains markup.
 func TestTitlesComplete(t *testing.T) {
 	raw, err := os.ReadFile("titles.json")
 	if err != nil {
@@ -80,8 +79,8 @@ var scripts = map[string][]*unicode.RangeTable{
 	"zh-Hans": {unicode.Han}, "zh-Hant": {unicode.Han},
 }
 
-// letters are those that tell a language from its neighbours of the same
-// script: a word with another is a word of another language, or a slip.
+// letters lists the letters of each language in addition to those common to its script. A
+// title with any other letter is in the wrong language or has a typo.
 var letters = map[string]string{
 	"en": "", "id": "", "nl": "ëïé", "de": "äöüß", "fr": "àâæçéèêëîïôœùûüÿ", "es": "áéíñóúü", "it": "àèéìíîòóùú",
 	"pt": "áâãàçéêíóôõú", "pt-PT": "áâãàçéêíóôõú",
@@ -98,7 +97,7 @@ const (
 	traditionalOnly = "網帳號聯領獨處語"
 )
 
-// TestTitlesScript holds each row to the writing of its language.
+// TestTitlesScript checks that each row uses the script and letters of its language.
 func TestTitlesScript(t *testing.T) {
 	raw, err := os.ReadFile("titles.json")
 	if err != nil {

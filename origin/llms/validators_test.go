@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// validators are other people's readers of llms.txt, pinned, so that a change
-// of a package is a change of this file.
+// validators pins third-party llms.txt parsers, so that an update of a package changes
+// this file.
 const validators = `{
   "private": true,
   "dependencies": {
@@ -30,13 +30,13 @@ const validators = `{
 `
 
 const (
-	installTimeout  = 4 * time.Minute // of 130 packages over a slow line
+	installTimeout  = 4 * time.Minute // for 130 packages over a slow connection
 	validateTimeout = time.Minute
 )
 
-// TestIndependentValidators shows every file we can write in every language,
-// and every trick, to four programs that we did not write, in one process of
-// Node. A fifth, the reference parser, is followed rule by rule in prove.
+// TestIndependentValidators checks the files of all shapes, languages and attacks with four
+// third-party programs in one Node process. prove implements the rules of a fifth, the
+// reference parser.
 func TestIndependentValidators(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("not with -short")
@@ -69,23 +69,23 @@ func TestIndependentValidators(t *testing.T) {
 			}
 		}
 	}
-	// A validator that finds no fault with anything would prove nothing.
+	// Each validator must report an invalid file, or its verdicts prove nothing.
 	for who, faults := range verdicts[len(all)].Faults {
-		if len(faults) == 0 && who != "llms-txt-check" { // to which a missing title is a warning
+		if len(faults) == 0 && who != "llms-txt-check" { // reports a missing title as a warning
 			t.Errorf("%s finds nothing wrong with a file that is none", who)
 		}
 	}
 	t.Logf("%d files, 4 validators and 2 parsers", len(all))
 }
 
-// verdict is what the script says of one file.
+// verdict is the output of the script for one file.
 type verdict struct {
 	Name   string
 	Faults map[string][]string
 	Read   map[string]reading
 }
 
-// reading is what a parser took a file to hold.
+// reading is the content of a file as a parser decodes it.
 type reading struct {
 	Title    string
 	Sections []string
@@ -113,9 +113,9 @@ func validate(t *testing.T, folder string, all []file) []verdict {
 	return verdicts
 }
 
-// installValidators returns the folder the packages are in, fetching them the
-// first time. Without Node or a network the test is left out on a developer's
-// machine, and fails on the one that decides.
+// installValidators returns the folder of the packages and installs them on the first
+// call. Without Node or a network it skips the test on a developer's machine and fails it
+// in CI.
 func installValidators(t *testing.T) string {
 	t.Helper()
 	missing := func(format string, args ...any) {
@@ -141,8 +141,8 @@ func installValidators(t *testing.T) string {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		missing("make a folder for the validators: %v", err)
 	}
-	// Installed aside and moved whole, so that a broken installation and one
-	// that is under way are never taken for a good one.
+	// Installed in a temporary folder and then renamed, so that a failed or incomplete
+	// installation is never used.
 	fresh, err := os.MkdirTemp(filepath.Dir(folder), "llms-txt-")
 	if err != nil {
 		missing("make a folder for the validators: %v", err)
@@ -161,7 +161,7 @@ func installValidators(t *testing.T) string {
 	return folder
 }
 
-// command runs a program and says what it wrote when it fails.
+// command runs a program. If the program fails, it fails the test with the output.
 func command(t *testing.T, within time.Duration, folder string, in *bytes.Reader, name string, args ...string) ([]byte,
 	error) {
 	t.Helper()

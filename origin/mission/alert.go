@@ -14,33 +14,35 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Bounds of taking alerts.
+// Limits of receiving alerts.
 const (
-	// DefaultCooldown is how long an alert that fires again is merged into the
-	// mission that people ended: a flapping alert is one outage. If it still fires
-	// at the end, another mission is opened.
+	// DefaultCooldown is how long an alert that fires again is merged into its
+	// mission after people ended that mission: a flapping alert is one outage. If
+	// it still fires when the cooldown ends, another mission is created.
 	DefaultCooldown = 15 * time.Minute
-	// MaxCooldown bounds what a sender may ask for.
+	// MaxCooldown limits the cooldown that a sender may set.
 	MaxCooldown = 24 * time.Hour
-	// alertsAtOnce is how many signals share a transaction, which others wait for.
+	// alertsAtOnce limits the signals in one transaction: other writers wait until
+	// it ends.
 	alertsAtOnce = 100
-	// maxNames bounds the search for a name that nobody else took.
+	// maxNames limits the attempts to find an external id that is not in use.
 	maxNames = 8
 )
 
-// reasonSourceResolved is why a mission nobody had begun was called off.
+// reasonSourceResolved is the reason code of a mission that was canceled before it
+// was planned, because its alert was resolved.
 const reasonSourceResolved = "SOURCE_RESOLVED"
 
-// AlertOptions say how a sender wants its alerts taken.
+// AlertOptions configure how the alerts of a sender are processed.
 type AlertOptions struct {
 	alert.Options
 	Cooldown       time.Duration // 0: none
-	CancelResolved bool          // call a mission off that is over before anybody planned it
+	CancelResolved bool          // cancel an unplanned mission when its alert is resolved
 }
 
-// ReceiveAlerts makes missions of a notification: a signal that fires opens one, or
-// is heard of again by the one that is open. Taking a notification twice does no
-// harm, so a sender may repeat one that was answered with an error.
+// ReceiveAlerts applies a notification: a signal that fires creates a mission, or
+// is merged into the open one. Receiving a notification twice is harmless, so a
+// sender may retry after an error.
 func (s *Service) ReceiveAlerts(ctx context.Context, account string, n alert.Notification,
 	o AlertOptions) (fieldmark.AlertReport, error) {
 	signals, ignored := n.Signals(o.Options)
@@ -48,7 +50,7 @@ func (s *Service) ReceiveAlerts(ctx context.Context, account string, n alert.Not
 	for chunk := range slices.Chunk(signals, alertsAtOnce) {
 		after := report
 		err := s.write(ctx, func(ctx context.Context, t *txn) error {
-			after = report // a transaction may be begun again
+			after = report // the transaction may run twice
 			after.Missions = slices.Clone(report.Missions)
 			for _, sig := range chunk {
 				m, outcome, err := t.receiveAlert(ctx, account, sig, o)
@@ -71,8 +73,8 @@ func (s *Service) ReceiveAlerts(ctx context.Context, account string, n alert.Not
 	return report, nil
 }
 
-// receiveAlert makes of one signal what it comes to; no outcome is an end of
-// something that nobody knows.
+// receiveAlert applies one signal. The outcome is empty if the signal resolves an
+// alert that has no mission.
 func (t *txn) receiveAlert(ctx context.Context, account string, sig alert.Signal, o AlertOptions) (fieldmark.Mission,
 	fieldmark.AlertOutcome, error) {
 	row, err := t.tx.NewestAlertMission(ctx, account, o.Source, sig.Key)
@@ -121,8 +123,8 @@ type pendingAlert struct {
 
 // mergeUntil merges an alert into a mission that people ended, and opens another
 // mission at the end of the cooldown unless the alert is resolved by then.
-// Senders repeat an alert after hours only, so waiting for the repeat would leave
-// it unattended.
+// Senders repeat an alert only after hours, so waiting for the repeat would delay
+// the work.
 func (t *txn) mergeUntil(ctx context.Context, m *store.Mission, sig alert.Signal, due time.Time,
 	cooldown time.Duration) error {
 	if err := t.merge(ctx, m, sig, true); err != nil {
@@ -167,8 +169,9 @@ func (t *txn) openPending(ctx context.Context, mission string) error {
 	return err
 }
 
-// endOf says when the work of a mission ended, if it did. A completed mission
-// waits for its papers only: what fires after that wants somebody to go again.
+// endOf reports whether the work of a mission has ended, and when. A completed
+// mission waits only for its paperwork: an alert that fires after that needs
+// another visit.
 func endOf(m *store.Mission) (at time.Time, over bool) {
 	stamps := []*fieldmark.Time{m.CompletedAt, m.ClosedAt}
 	switch m.Status {
@@ -186,8 +189,8 @@ func endOf(m *store.Mission) (at time.Time, over bool) {
 	return m.UpdatedAt.Std(), true
 }
 
-// alertMission opens the mission of a signal. An alert that goes on firing after
-// its mission ended opens another, under a name with a number.
+// alertMission creates the mission of a signal. If the alert had missions before,
+// the external id gets a number.
 func (t *txn) alertMission(ctx context.Context, account string, sig alert.Signal,
 	seen fieldmark.Time) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
 	taken, err := t.tx.CountAlertMissions(ctx, account, sig.Request.Source, sig.ExternalID(1))
@@ -206,7 +209,8 @@ func (t *txn) alertMission(ctx context.Context, account string, sig alert.Signal
 		if err == nil && created {
 			return m, fieldmark.AlertCreated, nil
 		}
-		// Somebody else took the name, with the same words or with others.
+		// Another mission has the external id, with the same content or with other
+		// content.
 		if err != nil && !fieldmark.IsCode(err, fieldmark.CodeMissionExists) || attempt == taken+maxNames {
 			return fieldmark.Mission{}, "", errors.Join(err,
 				fmt.Errorf("no name is left for the mission of alert %s", sig.Key))
@@ -252,7 +256,8 @@ func occurrencesOf(m *store.Mission) *fieldmark.Occurrences {
 	return m.Occurrences
 }
 
-// resolve notes once that the alert of a mission is over.
+// resolve records that the alert of a mission is resolved, unless that is recorded
+// already.
 func (t *txn) resolve(ctx context.Context, m *store.Mission, o AlertOptions) error {
 	seen := occurrencesOf(m)
 	if seen.ResolvedAt != nil {

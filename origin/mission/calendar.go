@@ -20,27 +20,27 @@ import (
 const (
 	// MaxCalendars limits a list of calendars.
 	MaxCalendars = 1000
-	// MaxLiveCalendars is how many calendars of an account are not revoked: a team has
-	// some, and each is read by its subscribers every few minutes.
+	// MaxLiveCalendars limits the calendars of an account that are not revoked. A
+	// team needs a few, and the subscribers of each poll it every few minutes.
 	MaxLiveCalendars = 100
 )
 
-// The token in a calendar's address: 256 bits, as clients send nothing else to
-// prove themselves.
+// The token in the address of a calendar. It has 256 bits, because it is the only
+// credential that clients send.
 const (
 	calendarTokenBytes = 32
 	calendarTokenChars = 43 // of base64url without padding
 )
 
-// newCalendarToken draws a token.
+// newCalendarToken returns a random token.
 func newCalendarToken() string {
 	var random [calendarTokenBytes]byte
 	rand.Read(random[:]) // never fails (crypto/rand)
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// Calendars manages the feeds of the plan, which phones subscribe to. Its methods
-// may be called from any goroutine.
+// Calendars manages calendar feeds of the plan, to which phones subscribe. Its
+// methods may be called from any goroutine.
 type Calendars struct {
 	store    *store.Store
 	mac      keyring.MAC // hashes tokens
@@ -50,7 +50,7 @@ type Calendars struct {
 	feeds    feeds
 }
 
-// writeLastUsed writes when calendars were last used.
+// writeLastUsed writes to the database when calendars were last used.
 func (s *Calendars) writeLastUsed(ctx context.Context) error {
 	uses := s.lastUsed.Take()
 	if len(uses) == 0 {
@@ -66,13 +66,13 @@ func (s *Calendars) writeLastUsed(ctx context.Context) error {
 	})
 }
 
-// Create makes a feed of the plan. Its address is in the answer and
-// nowhere else.
+// Create creates a calendar feed of the plan. The response is the only place that
+// contains its address.
 func (s *Calendars) Create(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
 	return s.create(ctx, r, nil)
 }
 
-// CreateAfter is Create for a form, as CreateKeyAfter.
+// CreateAfter is Create for an HTML form, like CreateKeyAfter.
 func (s *Calendars) CreateAfter(ctx context.Context, newest *string,
 	r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
 	return s.create(ctx, r, newest)
@@ -133,8 +133,7 @@ func (s *Calendars) List(ctx context.Context) ([]fieldmark.Calendar, error) {
 	return list, nil
 }
 
-// Rotate gives a calendar another address; the old one is nothing's from
-// then on.
+// Rotate gives a calendar a new address. The old address is not found from then on.
 func (s *Calendars) Rotate(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
 	token := newCalendarToken()
 	c, err := s.change(ctx, "calendar.rotate", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
@@ -151,7 +150,8 @@ func (s *Calendars) Rotate(ctx context.Context, id string) (fieldmark.NewCalenda
 	return addressed(c, token), nil
 }
 
-// Revoke ends a calendar at once. One that was revoked stays as it is.
+// Revoke ends a calendar at once. A calendar that is already revoked does not
+// change.
 func (s *Calendars) Revoke(ctx context.Context, id string) (fieldmark.Calendar, error) {
 	c, err := s.change(ctx, "calendar.revoke", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
 		now fieldmark.Time) error {
@@ -168,7 +168,7 @@ func (s *Calendars) Revoke(ctx context.Context, id string) (fieldmark.Calendar, 
 	return c, nil
 }
 
-// change reads a calendar and changes it in one transaction.
+// change reads a calendar and updates it in one transaction.
 func (s *Calendars) change(ctx context.Context, act, id string,
 	change func(context.Context, *store.Tx, *fieldmark.Calendar, fieldmark.Time) error) (fieldmark.Calendar, error) {
 
@@ -186,9 +186,9 @@ func (s *Calendars) change(ctx context.Context, act, id string,
 	return row.Calendar, store.NotFound(err, "there is no such calendar")
 }
 
-// calendar returns the calendar a token belongs to. A token that is unknown, old
-// or revoked is not found: being asked for a password, phones would ask their
-// owners.
+// calendar returns the calendar of a token. A token that is unknown, replaced or
+// revoked is not found, rather than unauthorized: phones would prompt their users
+// for a password.
 func (s *Calendars) calendar(ctx context.Context, token string) (store.Calendar, error) {
 	if len(token) != calendarTokenChars {
 		return store.Calendar{}, errNoCalendar()

@@ -3,5 +3,5 @@
 //
 // A change of a mission is an Operation that runs in one transaction with its
 // events, timers, payment and saved response. The rules (which requests are valid,
-// which status may follow which) are pure functions beside it.
+// which status may follow which) are separate pure functions.
 package mission

@@ -19,50 +19,50 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// What a feed shows.
+// Limits of a feed.
 const (
 	feedBack      = 30 * 24 * time.Hour  // of the past
 	feedAhead     = 365 * 24 * time.Hour // of the future
-	feedCancelled = 7 * 24 * time.Hour   // how long what was called off is shown as that
-	feedRefresh   = 15 * time.Minute     // how often phones are asked to look
+	feedCancelled = 7 * 24 * time.Hour   // how long a canceled mission is shown as canceled
+	feedRefresh   = 15 * time.Minute     // how often clients should poll
 	maxFeedEvents = 1000
 	maxFeedBytes  = 1 << 20
 	maxFeedText   = 1000     // code points of a description
-	maxFeedsBytes = 64 << 20 // of all feeds kept: every phone of a large fleet asks for one of few
+	maxFeedsBytes = 64 << 20 // of all cached feeds; the phones of a fleet share few feeds
 	feedTimeout   = 10 * time.Second
 )
 
-// feedHost ends the UID of an event. It is no name of a machine: a UID must stay
-// the same when the site moves, or phones show everything twice.
+// feedHost ends the UID of an event. It is not the name of a host: a UID must stay
+// the same when the site moves, or phones show every event twice.
 const feedHost = "fieldmark"
 
-// Feed is a calendar, written out.
+// Feed is an encoded calendar.
 type Feed struct {
 	Calendar string // its id, for the log
 	Bytes    []byte
 	ETag     string          // a strong one: of the bytes
-	Modified *fieldmark.Time // when the bytes last changed; nil: not known
+	Modified *fieldmark.Time // when the bytes last changed; nil: unknown
 }
 
-// Feed returns what a calendar shows now. It is written once for each
-// change, however many ask: while nothing at all was written to the record the
-// feed is still good, and while its own missions are unchanged it is too.
+// Feed returns the current content of a calendar. It encodes a feed once for each
+// change: the cached feed stays valid on the same day while no event was appended
+// to the log, or while its missions are unchanged.
 func (s *Calendars) Feed(ctx context.Context, token string) (Feed, error) {
 	c, err := s.calendar(ctx, token)
 	if err != nil {
 		return Feed{}, err
 	}
-	// Read before the missions are, so that the feed is never older than it says.
+	// Read before the missions, so that the feed is never older than head.
 	head, err := s.store.Head(ctx)
 	if err != nil {
 		return Feed{}, fmt.Errorf("read calendar %s: %w", c.ID, err)
 	}
-	today := time.Now().UTC().Truncate(24 * time.Hour) // days, so that a feed changes by itself once a day at most
+	today := time.Now().UTC().Truncate(24 * time.Hour) // limits changes by time to one a day
 	if f := s.feeds.get(c.ID); f != nil && f.head == head && f.day.Equal(today) {
 		return f.Feed, nil
 	}
-	// Who asks at the same time shares the answer, and nobody who leaves takes it
-	// from the others.
+	// Concurrent requests share one refresh. It does not inherit the cancellation
+	// of ctx, so a client that disconnects does not cancel it for the others.
 	done := s.feeds.flight.DoChan(fmt.Sprint(c.ID, head, today.Unix()), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), feedTimeout)
 		defer cancel()
@@ -103,7 +103,7 @@ func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int6
 	}
 	f := s.writeFeed(c.Calendar, missions, today)
 	current, err := s.dateFeed(ctx, c, &f, head)
-	if err != nil { // without a date the feed is still worth having
+	if err != nil { // a feed without a date is still useful
 		s.log.Error("record the change of a calendar feed", slog.String("calendar", c.ID), slog.Any("error", err))
 		return f, nil
 	}
@@ -115,11 +115,11 @@ func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int6
 	return f, nil
 }
 
-// dateFeed sets when the bytes of a feed last changed. The times of its missions
-// do not tell: one that leaves the feed takes its own with it. The date is kept
-// in the database, so that it is the same at every origin and never goes back. A
-// feed read from fewer events than the one that was recorded gets no date and is
-// not current.
+// dateFeed sets when the bytes of a feed last changed. The times of its missions do
+// not show this: a mission that leaves the feed takes its time with it. The date is
+// stored in the database, so that it is the same at every origin and never goes
+// back. A feed read from fewer events than the stored one gets no date and is not
+// current.
 func (s *Calendars) dateFeed(ctx context.Context, c store.Calendar, f *Feed, head int64) (current bool, err error) {
 	if c.Feed.ETag == f.ETag {
 		f.Modified = c.Feed.ChangedAt
@@ -148,8 +148,8 @@ func (s *Calendars) dateFeed(ctx context.Context, c store.Calendar, f *Feed, hea
 	return current && err == nil, err
 }
 
-// writeFeed writes missions, which are in the order of their start. What does
-// not fit is left out, the farthest first: the past from its beginning, then the
+// writeFeed encodes missions, which are sorted by start. If they exceed the limit,
+// it omits those farthest from today: first the past from its beginning, then the
 // future from its end.
 func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, today time.Time) Feed {
 	f := Feed{Calendar: c.ID}
@@ -157,7 +157,7 @@ func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, to
 	if coming < 0 {
 		coming = len(missions)
 	}
-	room := maxFeedBytes - 4096 // for what stands around the events
+	room := maxFeedBytes - 4096 // for the header and the trailer of the calendar
 	var events [][]byte
 	add := func(i int, put func([]byte)) bool {
 		e := ics.AppendEvent(nil, s.feedEvent(c, &missions[i]))
@@ -186,7 +186,7 @@ func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, to
 	return f
 }
 
-// feedEvent is a mission as an entry of a calendar.
+// feedEvent returns a mission as a calendar event.
 func (s *Calendars) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event {
 	e := ics.Event{
 		UID: m.ID + "@" + feedHost, Changed: m.UpdatedAt.Std(), Sequence: m.Sequence,
@@ -209,7 +209,7 @@ func (s *Calendars) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event 
 	return e
 }
 
-// feedStatus is how certain a visit is.
+// feedStatus returns how certain a visit is.
 func feedStatus(status fieldmark.MissionStatus) ics.Status {
 	switch status {
 	case fieldmark.MissionNew, fieldmark.MissionScheduled, fieldmark.MissionOnHold:
@@ -232,7 +232,7 @@ func feedPriority(p fieldmark.Priority) int {
 	return 5
 }
 
-// place writes a location on one line, as map programs read it.
+// place returns a location on one line, in the format that map programs parse.
 func place(l *fieldmark.Location) string {
 	if l.Address == nil {
 		return l.Name
@@ -255,12 +255,12 @@ func accessLine(l *fieldmark.Location) string {
 	return "Access: " + shorten(l.AccessNotes, maxFeedText)
 }
 
-// joined joins what is not empty.
+// joined joins the parts that are not empty.
 func joined(with string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), with)
 }
 
-// shorten cuts a text to a number of code points and shows that it did.
+// shorten truncates text to a number of code points and marks the truncation.
 func shorten(text string, longest int) string {
 	if utf8.RuneCountInString(text) <= longest {
 		return text
@@ -268,7 +268,7 @@ func shorten(text string, longest int) string {
 	return string([]rune(text)[:longest-1]) + "…"
 }
 
-// keptFeed is a feed and what it was written from.
+// keptFeed is a cached feed and the state it was encoded from.
 type keptFeed struct {
 	Feed
 	head    int64 // of the event log before its missions were read
@@ -276,7 +276,7 @@ type keptFeed struct {
 	day     time.Time
 }
 
-// feeds are the feeds that were written, within a bound of bytes.
+// feeds caches encoded feeds, up to maxFeedsBytes.
 type feeds struct {
 	flight singleflight.Group
 
@@ -297,7 +297,7 @@ func (f *feeds) put(feed *keptFeed) {
 	f.remove(feed.Calendar)
 	f.kept[feed.Calendar] = feed
 	f.bytes += len(feed.Bytes)
-	for id := range f.kept { // whichever comes: it is written again when it is asked for
+	for id := range f.kept { // in any order: a removed feed is encoded again on request
 		if f.bytes <= maxFeedsBytes {
 			return
 		}

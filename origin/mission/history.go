@@ -10,20 +10,22 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// MaxHistory bounds the events told of one mission: a page is read by a person.
+// MaxHistory limits the events in the history of a mission: a person reads the
+// page.
 const MaxHistory = 200
 
-// History is a mission as an operator looks at it.
+// History is a mission as the admin console shows it.
 type History struct {
 	fieldmark.Mission
 	Account string
-	Next    []fieldmark.MissionStatus // where it may go from here, now
-	Money   *fieldmark.MissionPayment // nil if none was spoken of
-	// of the mission, its clocks and its payment, the newest first, at most MaxHistory
+	Next    []fieldmark.MissionStatus // the statuses that may follow now
+	Money   *fieldmark.MissionPayment // nil if the mission has no payment
+	// of the mission, its SLA timers and its payment, newest first, at most
+	// MaxHistory
 	Events []fieldmark.Event
 }
 
-// History returns a mission of any account with all that happened to it.
+// History returns a mission of any account with its events.
 func (s *Service) History(ctx context.Context, id string) (History, error) {
 	if !fieldmark.CheckID(fieldmark.PrefixMission, id) {
 		return History{}, errNoMission()

@@ -14,8 +14,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Missions lists missions of an account; account "" means all of them, which
-// only their status and their time of creation may narrow.
+// Missions lists missions of an account. Account "" means all accounts; only status
+// and creation time may filter that list.
 func (s *Service) List(ctx context.Context, account string,
 	f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
 	var none fieldmark.List[fieldmark.Mission]
@@ -29,7 +29,7 @@ func (s *Service) List(ctx context.Context, account string,
 	limit = min(limit, fieldmark.MaxMissionLimit)
 	q := store.MissionQuery{
 		Account: account, Status: slices.Compact(slices.Sorted(slices.Values(f.Status))), Priority: f.Priority,
-		Source: f.Source, ExternalID: f.ExternalID, Limit: limit + 1, // one more tells whether there is a next page
+		Source: f.Source, ExternalID: f.ExternalID, Limit: limit + 1, // shows if a page follows
 		Changes: !f.UpdatedSince.IsZero(), Since: f.UpdatedSince.Micros(),
 	}
 	if !f.CreatedSince.IsZero() {
@@ -52,7 +52,7 @@ func (s *Service) List(ctx context.Context, account string,
 	switch {
 	case len(rows) > 0 && (list.HasMore || q.Changes):
 		list.NextCursor = newCursor(q.Changes, &rows[len(rows)-1])
-	case q.Changes: // nothing changed; the caller goes on where it was
+	case q.Changes: // nothing changed; the caller continues from the same position
 		list.NextCursor = f.Cursor
 	}
 	for _, m := range rows {
@@ -61,7 +61,7 @@ func (s *Service) List(ctx context.Context, account string,
 	return list, nil
 }
 
-// checkFilter refuses combinations that no index answers.
+// checkFilter rejects combinations that no index supports.
 func checkFilter(account string, f *fieldmark.MissionFilter) error {
 	var bad validation.Errors
 	if f.ExternalID != "" && f.Source == "" {
@@ -86,7 +86,7 @@ func checkFilter(account string, f *fieldmark.MissionFilter) error {
 }
 
 // firstID sorts before the ids of all missions created at a time or later, and
-// after all others: an id is its time and then what is random.
+// after all others: an id begins with its time, and the rest is random.
 func firstID(at time.Time) string {
 	if at.Before(time.UnixMilli(0)) {
 		return ""
@@ -94,13 +94,14 @@ func firstID(at time.Time) string {
 	return fieldmark.FirstID(fieldmark.PrefixMission, at)
 }
 
-// The kinds of cursor: a mission's id, and the stamp of its change before it.
+// The kinds of cursor: the id of a mission, or the stamp of its change and its id.
 const (
 	cursorNewest  = "c "
 	cursorChanges = "u "
 )
 
-// newCursor hides where a page ended: clients must not build cursors.
+// newCursor encodes where a page ended. It is opaque: clients must not build
+// cursors.
 func newCursor(changes bool, last *store.Mission) string {
 	place := cursorNewest + last.ID
 	if changes {
@@ -109,7 +110,7 @@ func newCursor(changes bool, last *store.Mission) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(place))
 }
 
-// goOn lets a page begin where the one before ended.
+// goOn continues a query where the previous page ended.
 func goOn(cursor string, q *store.MissionQuery) error {
 	if cursor == "" {
 		return nil

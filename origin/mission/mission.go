@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // zone names must mean the same on a machine without zone files
+	_ "time/tzdata" // time zones must be the same on a machine without zone files
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
@@ -16,11 +16,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Request is a mission request that was found good, ready to be opened.
+// Request is a validated mission request, ready to be created.
 type Request struct{ row store.Mission }
 
-// Validate puts a request into its normal form and returns every complaint
-// about it, those included that need to know which time zones there are.
+// Validate normalizes a request and returns all its errors, including those that
+// need the time zone database.
 func Validate(r *fieldmark.MissionRequest) []fieldmark.FieldError {
 	bad := ValidateRequest(r)
 	if r.Location != nil && r.Location.TimeZone != "" {
@@ -32,8 +32,8 @@ func Validate(r *fieldmark.MissionRequest) []fieldmark.FieldError {
 	return bad
 }
 
-// NewRequest checks a request of an account. It is done before a transaction is
-// begun, because transactions wait for each other.
+// NewRequest validates a request of an account. Call it before the transaction
+// begins, because transactions wait for each other.
 func NewRequest(account string, r fieldmark.MissionRequest) (Request, error) {
 	if err := validation.Errors(Validate(&r)).Err(); err != nil {
 		return Request{}, err
@@ -51,9 +51,9 @@ func NewRequest(account string, r fieldmark.MissionRequest) (Request, error) {
 	return Request{row}, nil
 }
 
-// OpenMission opens the mission that account, source and externalId name for
-// ever. The same request again finds the mission that is there (created is
-// false); another request under the same name is CodeMissionExists.
+// OpenMission creates the mission that account, source and externalId identify
+// permanently. The same request again returns the existing mission (created is
+// false); a different request with the same identifiers is CodeMissionExists.
 func (s *Service) Create(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission,
 	created bool, err error) {
 	in, err := NewRequest(account, r)
@@ -98,15 +98,15 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 	return old.Mission, false, nil
 }
 
-// stamp notes that a mission changes now.
+// stamp sets the time of change of a mission to now.
 func (t *txn) stamp(ctx context.Context, m *store.Mission) (err error) {
 	m.ChangedAt, err = t.tx.Stamp(ctx)
 	m.UpdatedAt = fieldmark.AtMicros(m.ChangedAt)
 	return err
 }
 
-// missionExists says which parts of a request are not what the mission of that
-// name was opened with.
+// missionExists returns the error that lists in which fields a request differs from
+// the one that created the mission.
 func missionExists(old, asked *store.Mission) error {
 	opened := old.OriginalRequest()
 	differences, err := Differences(&opened, &asked.MissionRequest)
@@ -127,7 +127,7 @@ func missionEvent(t fieldmark.EventType, id string) store.Event {
 	return store.Event{Event: fieldmark.Event{Type: t}, Subject: id}
 }
 
-// errNoMission is the same for an id that is unknown and one of another account.
+// errNoMission is the same for an unknown id and for an id of another account.
 func errNoMission() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such mission")
 }
@@ -144,8 +144,8 @@ func (s *Service) Get(ctx context.Context, account, id string) (fieldmark.Missio
 	return m.Mission, err
 }
 
-// MoveMission moves a mission to another status, if that is allowed from where it
-// is. Reason may be nil.
+// MoveMission changes the status of a mission, if the state machine allows it.
+// Reason may be nil.
 func (s *Service) Transition(ctx context.Context, id string, to fieldmark.MissionStatus,
 	reason *fieldmark.Reason) (fieldmark.Mission, error) {
 	return s.transitionAll(ctx, id, func(*store.Mission) ([]fieldmark.MissionStatus, error) {
@@ -153,8 +153,9 @@ func (s *Service) Transition(ctx context.Context, id string, to fieldmark.Missio
 	}, reason)
 }
 
-// PlanMission sets when a mission is visited and by whom, unless it is at another
-// version than those of at, and moves it to SCHEDULED if schedule is set.
+// PlanMission sets the time and the assignee of a visit, unless the mission has a
+// version other than those in at. If schedule is set, it changes the status to
+// SCHEDULED.
 func (s *Service) Plan(ctx context.Context, id string, plan fieldmark.MissionPlan, at Versions,
 	schedule bool) (m fieldmark.Mission, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *txn) (err error) {
@@ -172,8 +173,8 @@ func (s *Service) Plan(ctx context.Context, id string, plan fieldmark.MissionPla
 	return m, nil
 }
 
-// CompleteMission takes every move that is left to COMPLETED. A mission that is
-// completed stays as it is, so that the call may be repeated.
+// CompleteMission makes all transitions that lead to COMPLETED. It does not change
+// a completed mission, so that the call may be repeated.
 func (s *Service) Complete(ctx context.Context, id string) (fieldmark.Mission, error) {
 	return s.transitionAll(ctx, id, func(m *store.Mission) ([]fieldmark.MissionStatus, error) {
 		path := PathToCompleted(m.Status)
@@ -184,8 +185,8 @@ func (s *Service) Complete(ctx context.Context, id string) (fieldmark.Mission, e
 	}, nil)
 }
 
-// transitionAll takes a mission through several moves in one transaction, each with its
-// event.
+// transitionAll makes several transitions of a mission in one transaction, each
+// with its event.
 func (s *Service) transitionAll(ctx context.Context, id string,
 	path func(*store.Mission) ([]fieldmark.MissionStatus, error),
 	reason *fieldmark.Reason) (m fieldmark.Mission, err error) {
@@ -225,28 +226,29 @@ func (t *txn) mission(ctx context.Context, account, id string) (store.Mission, e
 	return m, err
 }
 
-// reasonLateCancel marks a mission that was called off after somebody set out,
-// because terms of pay depend on it.
+// reasonLateCancel marks a mission that was canceled after its assignee set out,
+// because payment terms depend on it.
 const reasonLateCancel = "LATE_CANCEL"
 
-// Move is one step of a mission.
+// Move is one transition of a mission.
 type Transition struct {
 	To        fieldmark.MissionStatus
 	Reason    *fieldmark.Reason   // why; may be nil
-	Scheduled *fieldmark.Span     // when somebody is to be there; nil leaves it as it is
-	Assignee  *fieldmark.Assignee // who; nil leaves it as it is
-	If        Versions            // refuse unless the mission is at one of them
+	Scheduled *fieldmark.Span     // planned time of the visit; nil: unchanged
+	Assignee  *fieldmark.Assignee // nil: unchanged
+	If        Versions            // refuse unless the mission has one of them
 }
 
-// Versions are those of a mission that a write was meant for; nil means any.
+// Versions are the versions of a mission that a write applies to; nil means any.
 type Versions []Version
 
-// Version is a version of a mission and a revision of it that its caller has seen.
+// Version is a version of a mission and the revision of it that the caller has
+// read.
 type Version struct{ Number, Revision int }
 
-// check refuses a write that was meant for another version. A later revision of
-// the same version is none: SLA timers, payments and repeated alerts raise it at
-// any time, and a writer overwrites nothing of theirs.
+// check rejects a write that applies to another version. A later revision of the
+// same version is no conflict: SLA timers, payments and repeated alerts increase it
+// at any time, and a write does not overwrite their fields.
 func (v Versions) check(m *store.Mission) error {
 	if v == nil || slices.ContainsFunc(v, func(one Version) bool {
 		return one.Number == m.Version &&
@@ -259,7 +261,7 @@ func (v Versions) check(m *store.Mission) error {
 	return e
 }
 
-// MoveMission makes one move of a mission of an account.
+// MoveMission makes one transition of a mission of an account.
 func (t *txn) moveTo(ctx context.Context, account, id string, to Transition) (fieldmark.Mission, error) {
 	m, err := t.mission(ctx, account, id)
 	if err == nil {
@@ -268,8 +270,8 @@ func (t *txn) moveTo(ctx context.Context, account, id string, to Transition) (fi
 	return m.Mission, err
 }
 
-// CancelMission calls a mission of an account off. One that is called off stays
-// as it is, so that the call may be repeated.
+// CancelMission cancels a mission of an account. It does not change a canceled
+// mission, so that the call may be repeated.
 func (t *txn) cancel(ctx context.Context, account, id string, reason *fieldmark.Reason, at Versions) (fieldmark.Mission,
 	error) {
 	m, err := t.mission(ctx, account, id)
@@ -279,8 +281,8 @@ func (t *txn) cancel(ctx context.Context, account, id string, reason *fieldmark.
 	return m.Mission, err
 }
 
-// EditMission applies a merge patch to what a mission of an account says. One
-// that changes nothing is no new version and no event.
+// EditMission applies a merge patch to the request of a mission of an account. A
+// patch that changes nothing creates no version and no event.
 func (t *txn) patch(ctx context.Context, account, id string, patch []byte, at Versions) (fieldmark.Mission, error) {
 	m, err := t.mission(ctx, account, id)
 	if err == nil {
@@ -317,7 +319,7 @@ func (t *txn) patch(ctx context.Context, account, id string, patch []byte, at Ve
 	return m.Mission, err
 }
 
-// checkOpen refuses to change a mission that is over for good.
+// checkOpen rejects a change of a mission that is closed or canceled.
 func checkOpen(m *store.Mission) error {
 	if m.Status != fieldmark.MissionClosed && m.Status != fieldmark.MissionCanceled {
 		return nil
@@ -327,7 +329,7 @@ func checkOpen(m *store.Mission) error {
 	return e
 }
 
-// PlanMission says who goes and when.
+// PlanMission sets the assignee and the time of the visit.
 func (t *txn) plan(ctx context.Context, account, id string, plan fieldmark.MissionPlan, at Versions) (fieldmark.Mission,
 	error) {
 	m, err := t.mission(ctx, account, id)
@@ -361,7 +363,8 @@ func samePlan(p fieldmark.MissionPlan, m fieldmark.Mission) bool {
 
 func sameValue[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// edited tells of a change of what a mission says, which its clocks follow.
+// edited applies a change of the request to the SLA timers and the payment of a
+// mission, and emits the events.
 func (t *txn) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mission) error {
 	tell, err := t.follow(ctx, before, m)
 	if err != nil {
@@ -373,13 +376,13 @@ func (t *txn) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mi
 	return tell(ctx)
 }
 
-// updated tells of a change that is no move.
+// updated emits the event of a change that is no transition.
 func (t *txn) updated(ctx context.Context, m *store.Mission) error {
 	_, err := event.Emit(ctx, t.tx, m.Account, missionEvent(fieldmark.EventMissionUpdated, m.ID), m.Mission)
 	return err
 }
 
-// move makes one move, writes it, and tells of it in one event.
+// move makes one transition, writes it and emits its event.
 func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 	if err := t.stamp(ctx, m); err != nil {
 		return err
@@ -402,7 +405,8 @@ func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 	return tell(ctx)
 }
 
-// moved changes a mission, if it may be, and names the event of it.
+// moved applies a transition to a mission, if it is valid, and returns its event
+// type.
 func moved(m *store.Mission, move Transition) (fieldmark.EventType, error) {
 	from, held := m.Status, m.HeldFrom
 	if err := move.If.check(m); err != nil {
@@ -449,8 +453,8 @@ func normalReason(reason *fieldmark.Reason) *fieldmark.Reason {
 	return &fieldmark.Reason{Code: strings.ToUpper(reason.Code), Text: reason.Text}
 }
 
-// lateCancel marks a reason, because terms of pay depend on it. The caller's code
-// is kept before the text.
+// lateCancel returns a reason with the code LATE_CANCEL, because payment terms
+// depend on it. The code of the caller is kept at the start of the text.
 func lateCancel(reason *fieldmark.Reason) *fieldmark.Reason {
 	late := &fieldmark.Reason{Code: reasonLateCancel}
 	if reason != nil {
@@ -460,8 +464,8 @@ func lateCancel(reason *fieldmark.Reason) *fieldmark.Reason {
 	return late
 }
 
-// underway reports whether somebody had set out when a mission stood so; where
-// the work could not be done, somebody was there.
+// underway reports whether the assignee had set out in a status; held is the status
+// before a hold. UNABLE_TO_COMPLETE counts, because the assignee was on site.
 func underway(status, held fieldmark.MissionStatus) bool {
 	if status == fieldmark.MissionOnHold {
 		status = held

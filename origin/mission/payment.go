@@ -13,7 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// startPayment makes the payment that a request spoke of.
+// startPayment creates the payment of a request, if it has one.
 func (t *txn) startPayment(ctx context.Context, m *store.Mission) error {
 	asked := m.MissionRequest.Payment
 	if asked == nil {
@@ -33,13 +33,14 @@ func newPayment(d fieldmark.Direction, at fieldmark.Time) *store.Payment {
 	}}
 }
 
-// paymentChange is a change of a payment that is to be told.
+// paymentChange is a change of a payment whose event is not emitted yet.
 type paymentChange struct {
 	previous fieldmark.PaymentStatus
 	refund   *fieldmark.Refund
 }
 
-// followPayment lets a payment follow its mission.
+// followPayment changes the status of a payment if the mission's new status
+// requires it.
 func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentChange,
 	error) {
 	if m.StoredPayment == nil || from == m.Status {
@@ -52,7 +53,7 @@ func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m
 	return t.movePayment(ctx, m, to, m.UpdatedAt)
 }
 
-// movePayment takes a mission's payment to a status.
+// movePayment changes the status of a mission's payment.
 func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus,
 	now fieldmark.Time) (*paymentChange, error) {
 	told := &paymentChange{previous: m.StoredPayment.Status}
@@ -66,7 +67,7 @@ func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.Pa
 	return told, t.tx.PutPayment(ctx, m.StoredPayment)
 }
 
-// emitPayment tells what a payment became.
+// emitPayment emits the event of a changed payment.
 func (t *txn) emitPayment(ctx context.Context, m *store.Mission, told paymentChange) error {
 	p := m.StoredPayment
 	kind, ok := PaymentEvent(p.Status)
@@ -88,7 +89,7 @@ func (t *txn) emitPayment(ctx context.Context, m *store.Mission, told paymentCha
 	return err
 }
 
-// fireDue takes down that a payment is overdue.
+// fireDue marks a payment as overdue.
 func (t *txn) fireDue(ctx context.Context, id string) error {
 	m, err := t.paymentMission(ctx, id)
 	if err != nil {
@@ -97,7 +98,7 @@ func (t *txn) fireDue(ctx context.Context, id string) error {
 	now := fieldmark.At(time.Now())
 	if m.StoredPayment.DueAt == nil || !now.Std().After(m.StoredPayment.DueAt.Std()) ||
 		ValidatePaymentTransition(m.StoredPayment.Status, fieldmark.PaymentOverdue) != nil {
-		return t.tx.PutPayment(ctx, m.StoredPayment) // somebody was faster; the lease ends
+		return t.tx.PutPayment(ctx, m.StoredPayment) // not overdue now; this write ends the lease
 	}
 	told, err := t.movePayment(ctx, &m, fieldmark.PaymentOverdue, now)
 	if err != nil {
@@ -122,8 +123,9 @@ func (t *txn) paymentMission(ctx context.Context, id string) (store.Mission, err
 	return t.tx.Mission(ctx, mission)
 }
 
-// SetPaymentStatus marks a payment as being processed, paid, failed or called off.
-// One that stands there already stays as it is, so that the call may be repeated.
+// SetPaymentStatus marks a payment as processing, paid, failed or canceled. A
+// payment that has the status already does not change, so that the call may be
+// repeated.
 func (s *Service) SetPaymentStatus(ctx context.Context, id string,
 	move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
 	to, bad := checkPaymentMove(&move)
@@ -152,11 +154,11 @@ func (s *Service) SetPaymentStatus(ctx context.Context, id string,
 	})
 }
 
-// maxClockAhead is how far a caller's clock may be ahead of ours.
+// maxClockAhead limits how far a caller's clock may be ahead of the origin's.
 const maxClockAhead = 5 * time.Minute
 
-// checkPaymentMove holds a request to what an operator may ask for: what becomes
-// due or overdue is a matter of the mission and of time.
+// checkPaymentMove validates the status that an operator may set: DUE and OVERDUE
+// follow from the mission and the time.
 func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []fieldmark.FieldError) {
 	var bad validation.Errors
 	to, err := fieldmark.ParsePaymentStatus(move.Status)
@@ -182,16 +184,16 @@ func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []f
 	return to, bad
 }
 
-// RefundPayment notes that money of a payment went back. The same reference with
-// the same amount again changes nothing.
+// RefundPayment records a refund of a payment. The same reference with the same
+// amount again changes nothing.
 func (s *Service) RefundPayment(ctx context.Context, id string, r fieldmark.RefundRequest) (fieldmark.MissionPayment,
 	error) {
 	return s.refundPayment(ctx, id, nil, r)
 }
 
-// RefundPaymentAt is RefundPayment for a form, which is refused with
-// CodeVersionMismatch unless the payment is at the version that the form shows: a
-// form that is sent twice makes one refund.
+// RefundPaymentAt is RefundPayment for an HTML form. It returns CodeVersionMismatch
+// unless the payment has the version that the form shows, so a form that is
+// submitted twice makes one refund.
 func (s *Service) RefundPaymentAt(ctx context.Context, id string, version int,
 	r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
 	return s.refundPayment(ctx, id, &version, r)
@@ -236,7 +238,7 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int,
 	})
 }
 
-// changePayment changes a payment in a transaction and tells of it.
+// changePayment changes a payment in a transaction and emits its event.
 func (s *Service) changePayment(ctx context.Context, id string,
 	change func(context.Context, *txn, *store.Mission, fieldmark.Time) (*paymentChange,
 		error)) (fieldmark.MissionPayment, error) {
@@ -258,8 +260,8 @@ func (s *Service) changePayment(ctx context.Context, id string,
 	return s.Payment(ctx, id)
 }
 
-// SetPayment says what a mission costs, or changes it, until it is due. A mission
-// that is accepted already makes it due at once.
+// SetPayment sets or changes the price of a mission until it is due. If the mission
+// is already accepted, the payment is due at once.
 func (s *Service) SetPayment(ctx context.Context, missionID string,
 	r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
 	bad := ValidatePayment(&r, "")
@@ -331,14 +333,14 @@ func (s *Service) Payment(ctx context.Context, id string) (fieldmark.MissionPaym
 	return p, store.NotFound(err, "there is no such payment")
 }
 
-// The bounds of a page of payments.
+// Limits of a page of payments.
 const (
 	DefaultPaymentLimit = 50
 	MaxPaymentLimit     = 200
 )
 
-// Payments lists payments of all accounts without their refunds, the newest
-// first; status "" means any.
+// Payments lists payments of all accounts without their refunds, newest first;
+// status "" means any.
 func (s *Service) Payments(ctx context.Context, status fieldmark.PaymentStatus, cursor string,
 	limit int) (fieldmark.List[fieldmark.MissionPayment], error) {
 	list := fieldmark.List[fieldmark.MissionPayment]{Data: []fieldmark.MissionPayment{}}

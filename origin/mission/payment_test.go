@@ -10,8 +10,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
-// TestPaymentWalk takes payments through random lives: what the table lists is
-// possible, everything else is refused with the list, money comes to the sum.
+// TestPaymentWalk makes random transitions of payments: it checks that exactly the
+// transitions in the table are possible, that a refusal lists them, and that
+// refunds add up.
 func TestPaymentWalk(t *testing.T) {
 	all := fieldmark.PaymentStatuses()
 	r := rand.New(rand.NewPCG(7, 8))

@@ -81,8 +81,8 @@ func (s *Service) write(ctx context.Context, fn func(context.Context, *txn) erro
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &txn{s, tx}) })
 }
 
-// writeAhead is write with the queries for a saved response and for the missions of
-// intakes made in advance. fn may run twice (see store.WriteWithPrefetch).
+// writeAhead is write with prefetched queries for a saved response and for the
+// missions to create. fn may run twice (see store.WriteWithPrefetch).
 func (s *Service) writeAhead(ctx context.Context, k idempotency.Key, opens []Request,
 	fn func(context.Context, *txn) error) error {
 	var ahead store.Prefetch

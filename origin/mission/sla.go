@@ -25,8 +25,9 @@ type SLA struct {
 	zones sync.Map // name -> *time.Location
 }
 
-// zone returns a time zone by its name. Reading one takes longer than counting
-// in it; there are a few hundred of them, and they do not change.
+// zone returns a time zone by name, from a cache: loading one takes longer than
+// computing in it. There are a few hundred, and they do not change, so the cache
+// has no limit.
 func (s *SLA) zone(name string) (*time.Location, error) {
 	if known, ok := s.zones.Load(name); ok {
 		return known.(*time.Location), nil
@@ -39,7 +40,7 @@ func (s *SLA) zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// policy returns what a mission's clocks go by under the rules in force.
+// policy returns the terms of a mission's SLA timers under the active rules.
 func (s *SLA) policy(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error) {
 	policy := r.Policies[m.Priority]
 	calendar, ok := r.BusinessHours[policy.Calendar]
@@ -58,7 +59,7 @@ func (s *SLA) policy(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error)
 	return sla.Terms{Policy: policy, Hours: sla.NewWorkingTime(&calendar, zone)}, nil
 }
 
-// startTimers sets the clocks of a mission that is being opened.
+// startTimers starts the SLA timers of a new mission.
 func (t *txn) startTimers(ctx context.Context, m *store.Mission) error {
 	rules, err := t.tx.SLARules(ctx)
 	if err != nil {
@@ -73,9 +74,9 @@ func (t *txn) startTimers(ctx context.Context, m *store.Mission) error {
 		DueAt: sla.NextDue(timers, terms)})
 }
 
-// advanceTimers takes the clocks of a mission from before, where it stood, to where
-// it stands now, and returns what is to be told of them. A mission that was
-// opened before there were clocks has none.
+// advanceTimers applies the change of a mission from before to m to its SLA timers
+// and returns the changes to emit. A mission that was created before SLA timers
+// existed has no timers.
 func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *store.Mission,
 	now time.Time) ([]sla.Change, error) {
 	if m.StoredSLA == nil {
@@ -99,12 +100,12 @@ func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *s
 	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.StoredSLA.Revision, Rules: rules.Revision,
 		DueAt: sla.NextDue(timers, is)}
 	if before == &m.Mission && len(told) > 0 {
-		next.Revision++ // the mission's own version says nothing of it
+		next.Revision++ // a change of a timer does not increase the mission's version
 	}
 	return told, t.tx.PutSLA(ctx, m, &next)
 }
 
-// emitTimers tells what happened to clocks, each thing once.
+// emitTimers emits the changes of SLA timers, each once.
 func (t *txn) emitTimers(ctx context.Context, m *store.Mission, told []sla.Change) error {
 	for _, c := range told {
 		now := time.Now()
@@ -124,7 +125,7 @@ func (t *txn) emitTimers(ctx context.Context, m *store.Mission, told []sla.Chang
 	return nil
 }
 
-// begin gives a mission that is being opened its clocks and its payment.
+// begin starts the SLA timers and the payment of a new mission.
 func (t *txn) begin(ctx context.Context, m *store.Mission) error {
 	if err := t.startTimers(ctx, m); err != nil {
 		return err
@@ -132,8 +133,9 @@ func (t *txn) begin(ctx context.Context, m *store.Mission) error {
 	return t.startPayment(ctx, m)
 }
 
-// follow lets clocks and payment follow what became of a mission, and returns
-// what tells of it, after the mission's own event.
+// follow applies the change of a mission to its SLA timers and its payment. It
+// returns a function that emits their events; the caller calls it after the
+// mission's event.
 func (t *txn) follow(ctx context.Context, before *fieldmark.Mission,
 	m *store.Mission) (tell func(context.Context) error, err error) {
 	told, err := t.advanceTimers(ctx, before, m, m.UpdatedAt.Std())
@@ -152,14 +154,14 @@ func (t *txn) follow(ctx context.Context, before *fieldmark.Mission,
 	}, nil
 }
 
-// maxTimers is how many deadlines are worked on at once: as many as share a
-// transaction, because that is all the work there is.
+// maxTimers limits the timers that fire concurrently. It is the number of writes
+// that can share a transaction: firing a timer does no other work.
 const maxTimers = 256
 
 // claimTimers leases SLA timers, payments and pending alerts that are due.
 func (s *Service) claimTimers(ctx context.Context, limit int) (todo []job.Job, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		todo = nil // the transaction may be run again
+		todo = nil // the transaction may run twice
 		now := time.Now()
 		for _, kind := range []struct {
 			what  string
@@ -191,8 +193,8 @@ func (s *Service) claimTimers(ctx context.Context, limit int) (todo []job.Job, e
 	return todo, nil
 }
 
-// runTimer takes down that time has passed. Whoever did so meanwhile, the
-// same moment again changes nothing.
+// runTimer fires one timer. If another process fired it first, firing it again
+// changes nothing.
 func (s *Service) runTimer(ctx context.Context, what, id string, pass func(*txn, context.Context, string) error) {
 	began := time.Now()
 	err := s.write(ctx, func(ctx context.Context, t *txn) error { return pass(t, ctx, id) })
@@ -200,11 +202,11 @@ func (s *Service) runTimer(ctx context.Context, what, id string, pass func(*txn,
 		s.timerFired(time.Since(began))
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("sweep "+what, slog.String("id", id), slog.Any("error", err)) // the lease runs out
+		s.log.Error("sweep "+what, slog.String("id", id), slog.Any("error", err)) // the lease ends
 	}
 }
 
-// fireTimers takes down what time did to the clocks of a mission.
+// fireTimers applies the current time to the SLA timers of a mission.
 func (t *txn) fireTimers(ctx context.Context, id string) error {
 	m, err := t.tx.Mission(ctx, id)
 	if err != nil {
@@ -221,7 +223,7 @@ func (t *txn) fireTimers(ctx context.Context, id string) error {
 	return t.emitTimers(ctx, &m, told)
 }
 
-// Policies lists the policies in force, the most urgent priority first.
+// Policies lists the active policies, the most urgent priority first.
 func (s *SLA) Policies(ctx context.Context) ([]fieldmark.SLAPolicy, error) {
 	rules, err := s.store.SLARules(ctx)
 	if err != nil {
@@ -234,13 +236,13 @@ func (s *SLA) Policies(ctx context.Context) ([]fieldmark.SLAPolicy, error) {
 	return list, nil
 }
 
-// PutPolicy sets the policy of a priority. Clocks that run are counted again by
-// it, from their start.
+// PutPolicy sets the policy of a priority. Running timers are recalculated from
+// their start.
 func (s *SLA) PutPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fieldmark.SLAPolicy, error) {
 	return s.changePolicy(ctx, p.Priority, func(fieldmark.SLAPolicy) fieldmark.SLAPolicy { return p })
 }
 
-// PatchPolicy changes what patch names of the policy of a priority, as the
+// PatchPolicy changes the fields of a policy that the patch sets, as the
 // transaction reads it.
 func (s *SLA) PatchPolicy(ctx context.Context, priority fieldmark.Priority,
 	patch fieldmark.SLAPolicyPatch) (fieldmark.SLAPolicy, error) {
@@ -268,7 +270,7 @@ func (s *SLA) changePolicy(ctx context.Context, priority fieldmark.Priority,
 	return p, err
 }
 
-// ResetPolicy puts the program's own policy of a priority back in force.
+// ResetPolicy restores the built-in policy of a priority.
 func (s *SLA) ResetPolicy(ctx context.Context, priority fieldmark.Priority) error {
 	return s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, _ *store.SLARules,
 		now time.Time) error {
@@ -276,7 +278,7 @@ func (s *SLA) ResetPolicy(ctx context.Context, priority fieldmark.Priority) erro
 	})
 }
 
-// Calendars lists the calendars in force by name.
+// Calendars lists the active calendars by name.
 func (s *SLA) Calendars(ctx context.Context) ([]fieldmark.SLACalendar, error) {
 	rules, err := s.store.SLARules(ctx)
 	if err != nil {
@@ -290,8 +292,7 @@ func (s *SLA) Calendars(ctx context.Context) ([]fieldmark.SLACalendar, error) {
 	return list, nil
 }
 
-// PutCalendar sets a calendar. Clocks that run are counted again by it, from
-// their start.
+// PutCalendar sets a calendar. Running timers are recalculated from their start.
 func (s *SLA) PutCalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldmark.SLACalendar, error) {
 	if _, err := sla.ParseCalendarName(c.Name); err != nil {
 		return c, err
@@ -317,8 +318,8 @@ func (s *SLA) PutCalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldma
 	return c, err
 }
 
-// reachable complains of a calendar in which a policy's targets are never
-// reached, holidays considered.
+// reachable returns an error if a calendar, with its holidays, never contains
+// enough working time for the longest target of a policy.
 func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, now time.Time) error {
 	longest := sla.LongestTarget(&p)
 	if _, ok := sla.NewWorkingTime(&c, time.UTC).After(now, longest); ok {
@@ -328,8 +329,8 @@ func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, n
 		string(p.Priority)+" within ten years")
 }
 
-// DeleteCalendar takes a calendar away; one of the program's own is as it was. A
-// calendar that a policy names stays.
+// DeleteCalendar deletes a calendar; a built-in one is restored to its original. A
+// calendar that a policy uses cannot be deleted.
 func (s *SLA) DeleteCalendar(ctx context.Context, name string) error {
 	return s.putRule(ctx, "calendar", name, func(ctx context.Context, tx *store.Tx, r *store.SLARules,
 		now time.Time) error {
@@ -346,7 +347,7 @@ func (s *SLA) DeleteCalendar(ctx context.Context, name string) error {
 	})
 }
 
-// putRule changes a rule in a transaction and logs it.
+// putRule changes a rule in a transaction and logs the change.
 func (s *SLA) putRule(ctx context.Context, kind, name string,
 	put func(context.Context, *store.Tx, *store.SLARules, time.Time) error) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

@@ -111,8 +111,8 @@ func TransitionEvent(from, to, held fieldmark.MissionStatus) fieldmark.EventType
 	return fieldmark.EventMissionStarted
 }
 
-// PathToCompleted returns the transitions from a status to COMPLETED that complete a
-// mission in one request, or nil if there are none.
+// PathToCompleted returns the transitions from a status to COMPLETED that complete
+// a mission in one request. It returns nil if COMPLETED cannot be reached.
 func PathToCompleted(from fieldmark.MissionStatus) []fieldmark.MissionStatus {
 	switch from {
 	case fieldmark.MissionNew, fieldmark.MissionScheduled:

@@ -12,9 +12,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
-// TestMovesWalk takes random walks: every listed move is allowed, every other
-// is refused with the list, each legal move has its own kind of event, and the
-// terminal states end the walk.
+// TestMovesWalk makes random transitions: each listed one is allowed, every other
+// is refused with the list, each valid one has a different event type, and terminal
+// statuses end the walk.
 func TestMovesWalk(t *testing.T) {
 	all := []fieldmark.MissionStatus{
 		fieldmark.MissionNew, fieldmark.MissionScheduled, fieldmark.MissionDispatched, fieldmark.MissionEnRoute,

@@ -33,7 +33,7 @@ const (
 	// nodeSilence is how long an edge is listed after its last report. It reports every
 	// half minute.
 	nodeSilence = 2 * time.Minute
-	// nodeRetention is how long the report of an edge that is gone is kept.
+	// nodeRetention is how long the last report of a stopped edge is kept.
 	nodeRetention = time.Hour
 )
 
@@ -44,16 +44,16 @@ type CheckResult struct {
 	Report     json.RawMessage // measurements, for people
 }
 
-// Checker checks and runs modules, which this package cannot do itself.
+// Checker checks and runs modules. This package has no WebAssembly runtime.
 type Checker struct {
-	// Check checks a module in a process of its own, so that it cannot harm this one.
+	// Check checks a module in a separate process, so that it cannot harm this process.
 	Check func(ctx context.Context, module []byte) (CheckResult, error)
 	// Compare scores every brand that each passes to its argument with both modules.
 	Compare func(ctx context.Context, from, to []byte,
 		each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error)
 }
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
 	Store    *store.Store
 	AuditLog *auditlog.Log
@@ -79,14 +79,14 @@ type Service struct {
 	checker    Checker
 }
 
-// New returns a Service that has started nothing.
+// New returns a Service. It starts no goroutine.
 func New(cfg Config) *Service {
 	return &Service{store: cfg.Store, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log, brands: cfg.Brands,
 		module: cfg.Module, moduleRef: cfg.Ref, moduleKeys: cfg.Keys, checker: cfg.Checker}
 }
 
-// Run compares modules for previews and deletes reports of edges that are gone,
-// until ctx ends.
+// Run compares modules for previews and deletes old reports of stopped edges, until ctx
+// ends.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	if s.checker.Compare != nil {
@@ -103,8 +103,8 @@ func (s *Service) pruneNodes(ctx context.Context) error {
 	})
 }
 
-// ActivateBuiltin activates the built-in module unless there is none or a module
-// is active.
+// ActivateBuiltin activates the built-in module. It does nothing if the binary contains
+// no built-in module or if a module is already active.
 func (s *Service) ActivateBuiltin(ctx context.Context) error {
 	if len(s.module) == 0 {
 		return nil

@@ -22,7 +22,7 @@ import (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// serve starts a server on loopback that answers with a fixed text.
+// serve starts a server on loopback that sends a fixed text.
 func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	if h == nil {
@@ -47,8 +47,8 @@ func get(t *testing.T, c *safehttp.Client, rawURL string) (*http.Response, error
 	return resp, err
 }
 
-// specialPurpose has one address of each network that is no part of the public
-// internet (IANA special-purpose registries), and the clouds' magic ones.
+// specialPurpose has one address of each network that is not part of the public internet
+// (IANA special-purpose registries), and the metadata addresses of cloud providers.
 var specialPurpose = []struct{ name, addr string }{
 	{"this host", "0.0.0.0"},
 	{"this network", "0.1.2.3"},
@@ -92,8 +92,8 @@ var specialPurpose = []struct{ name, addr string }{
 	{"multicast v6", "ff02::1"},
 }
 
-// TestSpecialPurposeByName resolves a name to each address, so that the guard
-// at the dial is what refuses it, not the look of the URL.
+// TestSpecialPurposeByName resolves a name to each address, so that the check at dial time
+// rejects it and not the validation of the URL.
 func TestSpecialPurposeByName(t *testing.T) {
 	for _, tt := range specialPurpose {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestLiteralsAndSpellings(t *testing.T) {
 		"127.1", "127.0.1", "2130706433", "017700000001", "0177.0.0.1", "0x7f.0.0.1", "0x7f000001", "127.0.0.1.",
 		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[fe80::1%25lo]", "[::]", "0", "localhost", "LOCALHOST.",
 		"a.localhost",
-		"8.8.8.8", // public, but a site has a name
+		"8.8.8.8", // public, but a site must be named by a domain
 	}
 	for _, tt := range specialPurpose {
 		if ip := netip.MustParseAddr(tt.addr); ip.Is4() {
@@ -230,8 +230,8 @@ func TestRedirectIsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestRebinding has a name that is public when it is saved and ours when it is
-// dialled.
+// TestRebinding resolves a name to a public address on the first lookup and to an internal
+// address at dial time.
 func TestRebinding(t *testing.T) {
 	var reached atomic.Bool
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { reached.Store(true) })
@@ -283,13 +283,13 @@ func TestConnectTo(t *testing.T) {
 	if err := c.CheckURL(t.Context(), "http://brand.example/"); err != nil {
 		t.Errorf("CheckURL through ConnectTo: %v", err)
 	}
-	// The guard judges the address dialled, not the name asked for.
+	// The guard checks the dialed address, not the requested name.
 	wantRefused(t, safehttp.New(safehttp.Config{ConnectTo: map[string]string{"brand.example:80": target}}),
 		"http://brand.example/")
 }
 
-// Targets permits the address that ConnectTo names, on its port and by its name
-// alone: not the same address asked for directly, no other port, no other host.
+// Targets permits the address in ConnectTo only for its name and its port: not for a
+// request to the address itself, to another port or to another host.
 func TestConnectToTargets(t *testing.T) {
 	s, other := serve(t, nil), serve(t, nil)
 	target, port := strings.TrimPrefix(s.URL, "http://"), s.URL[strings.LastIndexByte(s.URL, ':'):]
@@ -366,8 +366,8 @@ func mustPort(t *testing.T, s string) uint16 {
 	return ap.Port()
 }
 
-// startDNS answers every question for an address with what answer returns for
-// the number of the lookup, the same for the A and AAAA halves of one.
+// startDNS responds to every address query with the result of answer for the number of the
+// lookup. The A and AAAA queries of one lookup have the same number.
 func startDNS(t *testing.T, answer func(lookup int) netip.Addr) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")

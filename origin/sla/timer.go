@@ -25,7 +25,7 @@ type Pause struct {
 	To   fieldmark.Time `json:"to"`
 }
 
-// Terms are the policy of a mission and the working time it is counted in.
+// Terms are the policy of a mission and the working hours for its timers.
 type Terms struct {
 	Policy fieldmark.SLAPolicy
 	Hours  WorkingTime
@@ -147,8 +147,8 @@ func (t *Timer) setDue(terms Terms) {
 	t.DueAt = t.at(terms.Hours, time.Duration(t.TargetMinutes)*time.Minute+paused)
 }
 
-// at returns the time at which the given working time has passed since the start,
-// or nil if there is none within the search limit.
+// at returns the time at which the given working time has passed since the start, or nil
+// if that time is beyond the search limit.
 func (t *Timer) at(hours WorkingTime, working time.Duration) *fieldmark.Time {
 	at, ok := hours.After(t.StartedAt.Std(), working)
 	if !ok {
@@ -269,8 +269,8 @@ func (s *transition) follow(from fieldmark.MissionStatus) {
 	}
 }
 
-// endPause records the pause and lets the timer run. It keeps PausedAt, which
-// tells follow whether a resumption must be emitted.
+// endPause stores the pause and resumes the timer. It keeps PausedAt, from which follow
+// decides whether to emit a resumption.
 func (s *transition) endPause() {
 	t := s.timer
 	t.State = fieldmark.SLARunning

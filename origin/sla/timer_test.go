@@ -16,8 +16,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
-// story is the life of one mission under the default policies: lines of a time
-// on the clock of a zone and what happens then.
+// story is the history of one mission under the default policies. Each line is a local
+// time in the zone and the change at that time.
 type story struct {
 	zone     string // IANA; empty: UTC
 	calendar string // JSON of a calendar in place of business
@@ -25,14 +25,14 @@ type story struct {
 	priority fieldmark.Priority // empty: MEDIUM, which counts business hours
 	lines    []string
 	watch    fieldmark.SLAMetric
-	want     string // state, due time, working minutes paused, on the clock of the zone
+	want     string // state, due time in the zone, working minutes paused
 	told     string // events of the watched metric
 }
 
 const berlin = "Europe/Berlin"
 
-// bugClasses are the mistakes other products were blamed for, by name, and what
-// else is easily counted wrong.
+// bugClasses are known defects of other products, by name, and other cases that are
+// easily computed wrong.
 var bugClasses = map[string]story{
 	"business hours ignored at the breach check": {
 		lines: []string{"2026-11-20 17:00 open", "2026-11-23 10:59 look", "2026-11-23 11:00 look",
@@ -69,7 +69,7 @@ var bugClasses = map[string]story{
 		lines: []string{"2026-11-20 09:00 open", "2026-11-20 10:00 CRITICAL"},
 		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 09:15 0 at 2026-11-20 10:00",
 		told: "updated breached"},
-	"priority lowered when it is too late": { // the breach was there before anybody looked
+	"priority lowered when it is too late": { // the breach precedes the first read
 		priority: fieldmark.PriorityCritical, lines: []string{"2026-11-20 09:00 open", "2026-11-20 09:16 LOW"},
 		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 09:15 0", told: "breached"},
 	"timer runs on after resolution": {
@@ -89,10 +89,10 @@ var bugClasses = map[string]story{
 			"2026-11-20 08:15:01 DISPATCHED"},
 		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 08:15 0 stopped", told: "breached"},
 
-	"spring forward around the clock": { // 02:00 to 03:00 is not there
+	"spring forward around the clock": { // 02:00 to 03:00 does not exist
 		zone: berlin, priority: fieldmark.PriorityHigh, lines: []string{"2026-03-28 20:00 open"},
 		watch: fieldmark.SLAOnsite, want: "RUNNING 2026-03-29 05:00 0"},
-	"fall back around the clock": { // 02:00 to 03:00 is there twice
+	"fall back around the clock": { // 02:00 to 03:00 occurs twice
 		zone: berlin, priority: fieldmark.PriorityHigh, lines: []string{"2026-10-24 20:00 open"},
 		watch: fieldmark.SLAOnsite, want: "RUNNING 2026-10-25 03:00 0"},
 	"spring forward over a weekend of business hours": { // eight o'clock stays eight o'clock
@@ -153,7 +153,7 @@ var bugClasses = map[string]story{
 		lines: []string{"2026-11-20 18:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-11-23 12:00 0"},
 	"opened at opening time": {
 		lines: []string{"2026-11-20 08:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-11-20 12:00 0"},
-	"hold from the due time on": { // nothing was left to save
+	"hold from the due time on": { // no time remained to pause
 		policy: func(p *fieldmark.SLAPolicy) { p.ResolutionMinutes = 10 * 60 },
 		lines:  []string{"2026-11-20 08:00 open", "2026-11-20 18:00 ON_HOLD WEATHER", "2026-11-21 09:00 SCHEDULED"},
 		watch:  fieldmark.SLAResolution, want: "BREACHED 2026-11-20 18:00 0 at 2026-11-21 09:00",
@@ -258,7 +258,7 @@ func TestSLABugClasses(t *testing.T) {
 	}
 }
 
-// terms are those of a mission by its priority.
+// terms returns the policy of a mission with a priority.
 func (s story) terms(t *testing.T, zone *time.Location, p fieldmark.Priority) sla.Terms {
 	t.Helper()
 	var policy fieldmark.SLAPolicy
@@ -368,7 +368,7 @@ func describe(c sla.Timer, zone *time.Location) string {
 	return text
 }
 
-// TestSLARulesChange has a policy and a calendar change under a running clock.
+// TestSLARulesChange changes the policy and the calendar of a running timer.
 func TestSLARulesChange(t *testing.T) {
 	at := clockTime(t, time.UTC, "2026-11-20", "08:00")
 	m := fieldmark.Mission{ID: "msn_1", MissionRequest: fieldmark.MissionRequest{Priority: fieldmark.PriorityMedium},
@@ -404,8 +404,8 @@ func TestSLARulesChange(t *testing.T) {
 	}
 }
 
-// TestSLAWalk takes missions through random lives, looking at random times, and
-// holds every clock to what is always true.
+// TestSLAWalk applies random changes to missions, reads their timers at random times, and
+// checks the invariants of every timer.
 func TestSLAWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	zones := []string{"UTC", berlin, "America/St_Johns", "Asia/Beirut", "Pacific/Apia", "Australia/Lord_Howe"}

@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
-// TestWorkingTimeAdds holds counting to what is true in every calendar and zone:
-// time adds up, none is lost at the ends, and After undoes Between.
+// TestWorkingTimeAdds checks invariants for every calendar and zone: the working times of
+// adjacent intervals add up, and After is the inverse of Between.
 func TestWorkingTimeAdds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, name := range []string{"UTC", berlin, "America/New_York", "America/St_Johns", "Asia/Beirut", "Pacific/Apia",
@@ -54,7 +54,7 @@ func randomCalendar(r *rand.Rand) *fieldmark.SLACalendar {
 		c.Hours = append(c.Hours, fieldmark.SLAHours{Days: days[r.IntN(6):], From: fieldmark.DayTime(from),
 			To: fieldmark.DayTime(from + r.IntN(1441-from))})
 	}
-	c.Hours = append(c.Hours, fieldmark.SLAHours{Days: days[:1], From: 60, To: 240}) // so that it comes to something
+	c.Hours = append(c.Hours, fieldmark.SLAHours{Days: days[:1], From: 60, To: 240}) // never empty
 	for range r.IntN(5) {
 		c.Holidays = append(c.Holidays,
 			fieldmark.Holiday{Date: fieldmark.HolidayDate{Month: time.Month(1 + r.IntN(12)), Day: 1 + r.IntN(28)}})
@@ -62,11 +62,12 @@ func randomCalendar(r *rand.Rand) *fieldmark.SLACalendar {
 	return c
 }
 
-// A day around the clock is as long as it is, whatever the clock does.
+// With business hours around the clock, working time is elapsed time, also on days with
+// a change of the UTC offset.
 func TestAroundTheClock(t *testing.T) {
 	always := sla.DefaultCalendars()[0]
 	all := always
-	// takes the long way
+	// the holiday disables the shortcut for calendars around the clock
 	all.Holidays = []fieldmark.Holiday{{Date: fieldmark.HolidayDate{Year: 1999, Month: 1, Day: 1}}}
 	for _, name := range []string{berlin, "America/St_Johns", "Asia/Beirut", "Pacific/Apia", "Australia/Lord_Howe"} {
 		zone, err := time.LoadLocation(name)
@@ -125,7 +126,8 @@ func TestCalendarCheck(t *testing.T) {
 	}
 }
 
-// FuzzCalendar reads calendars, counts in them, and writes what reads the same.
+// FuzzCalendar decodes calendars, computes working time, and checks that encoding and
+// decoding a calendar returns the same calendar.
 func FuzzCalendar(f *testing.F) {
 	f.Add(withHolidays("12-25", "2026-02-28"), int64(1_700_000_000), int64(100_000))
 	f.Add(`{"timeZone":"UTC","hours":[{"days":["SUN","MON"],"from":"02:30","to":"24:00"},{"days":["SUN"],"from":"00:00","to":"02:30"}]}`, int64(0), int64(1))

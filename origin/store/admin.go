@@ -70,7 +70,7 @@ type Admin struct {
 	Name      string
 	Password  string // hashed
 	Role      fieldmark.Role
-	TOTP      string // the encrypted secret of the second factor; empty without one
+	TOTP      string // the encrypted TOTP secret; empty without two-factor authentication
 	TOTPStep  int64  // the newest step of which a code was used
 	CreatedAt time.Time
 }
@@ -156,7 +156,7 @@ type Session struct {
 	SeenAt      time.Time
 	ConfirmedAt time.Time // when the user last confirmed their identity in it
 	External    bool      // the user signs in at a provider and has no password; only read
-	HasTOTP     bool      // the user has a second factor; only read
+	HasTOTP     bool      // the user has two-factor authentication; read-only
 }
 
 // AddSession adds a session.

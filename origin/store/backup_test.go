@@ -15,7 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// A backup under way must not stop writers, and holds one moment.
+// A running backup does not block writers, and contains a consistent snapshot.
 func TestBackupWhileWriting(t *testing.T) {
 	cfg := storetest.New(t)
 	s := open(t, cfg)
@@ -78,7 +78,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	if restored.Log() == s.Log() {
 		t.Errorf("the restored log is still called %s", s.Log())
 	}
-	for _, force := range []bool{false, true} { // it is there, and then it is in use
+	for _, force := range []bool{false, true} { // first the target exists, then it is also open
 		if _, err := store.Restore(t.Context(), copies, target, force); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("restore over an open record, force %v: %v; want %v", force, err, fs.ErrExist)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// brokenSums is what Inspect reports of events and their checksums.
+// brokenSums returns the findings of Inspect about events and their checksums.
 func brokenSums(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	report, err := s.Inspect(t.Context())
@@ -30,7 +30,7 @@ func brokenSums(t *testing.T, s *store.Store) []string {
 	return nil
 }
 
-// wantDamage checks that a report names one event and what to do.
+// wantDamage checks that a report names one event and the command to run.
 func wantDamage(t *testing.T, input string, report []string, number int) {
 	t.Helper()
 	if len(report) != 1 || !strings.HasPrefix(report[0], fmt.Sprintf("event %d (", number)) ||
@@ -40,7 +40,7 @@ func wantDamage(t *testing.T, input string, report []string, number int) {
 }
 
 // damagedBackup checks that a backup of a damaged file reports the damage and keeps the
-// copy, with every event in it. PostgreSQL has backups of its own.
+// copy with every event. It does not apply to PostgreSQL, which has its own backup tools.
 func damagedBackup(t *testing.T, input string, cfg store.Config, number int) {
 	t.Helper()
 	if cfg.URL != "" {
@@ -58,7 +58,7 @@ func damagedBackup(t *testing.T, input string, cfg store.Config, number int) {
 	wantDamage(t, input+", in the copy", brokenSums(t, s), number)
 }
 
-// appendMany appends events 1 to n, which hold whatever JSON and people write.
+// appendMany appends events 1 to n with a variety of JSON values and texts.
 func appendMany(t *testing.T, s *store.Store, n int) {
 	t.Helper()
 	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
@@ -110,14 +110,14 @@ func TestChecksumOfEvents(t *testing.T) {
 		}
 	}
 	check(t, s)
-	// What was appended before there were checksums is not judged by them.
+	// Events from before the introduction of checksums have none and are not checked.
 	if _, err := db.Exec(`UPDATE event SET sum = NULL, brand = 'other' WHERE number = 2`); err != nil {
 		t.Fatal(err)
 	}
 	check(t, s)
 }
 
-// Checks go through the log in pages and report a bounded number of events.
+// Inspect reads the log in pages and reports a limited number of events.
 func TestChecksumsOfManyEvents(t *testing.T) {
 	cfg := fresh(t)
 	s := open(t, cfg)
@@ -142,7 +142,7 @@ func TestChecksumsOfManyEvents(t *testing.T) {
 	}
 }
 
-// One bit of the file changes, as on a worn disk.
+// Inspect detects a single flipped bit in the file, as a failing disk causes it.
 func TestFlippedBitIsFound(t *testing.T) {
 	cfg := fresh(t)
 	s, err := store.Open(t.Context(), cfg)

@@ -11,7 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// read reads one value of a database behind its store's back.
+// read reads one value from a database directly, without the store.
 func read(t testing.TB, cfg store.Config, text string) (v int64) {
 	t.Helper()
 	if err := raw(t, cfg).QueryRow(text).Scan(&v); err != nil {
@@ -20,7 +20,7 @@ func read(t testing.TB, cfg store.Config, text string) (v int64) {
 	return v
 }
 
-// A damaged file must not end the check at the first rule that reads the damage.
+// The check of a damaged file continues after the first rule that reads damaged data.
 func TestDamageIsReportedByRule(t *testing.T) {
 	cfg := fresh(t)
 	s := open(t, cfg)
@@ -66,7 +66,7 @@ func TestDamageIsReportedByRule(t *testing.T) {
 	}
 }
 
-// An older program says which steps of a newer one a database has.
+// A program lists the migrations in a database that only a newer program has.
 func TestStepsOfANewerProgram(t *testing.T) {
 	cfg := fresh(t)
 	if _, err := store.Migrate(t.Context(), cfg); err != nil {

@@ -358,7 +358,7 @@ func (t WebhookTx) ExpireDeliveryLeases(ctx context.Context, now time.Time) erro
 
 // PastEvent is an event and its delivery to one endpoint.
 type PastEvent struct {
-	Delivery string // empty if there was none
+	Delivery string // empty before the first delivery
 	State    fieldmark.DeliveryState
 	Event    int64
 	Type     fieldmark.EventType

@@ -57,9 +57,9 @@ func (t *tx) readLog(ctx context.Context) (*logState, error) {
 	return l, nil
 }
 
-// updateLog writes the number of the newest event and the newest stamp. If the row
-// is not as it was read, a process without the lock wrote: the number becomes NULL,
-// which the schema refuses.
+// updateLog writes the number of the newest event and the newest stamp. If the row has
+// changed since it was read, a process wrote without the lock. Then the number becomes
+// NULL, which violates a constraint and fails the transaction.
 func (state *txState) updateLog() []commit.Statement {
 	l := &state.log
 	if l.numbered == 0 && !l.stamped {
@@ -71,9 +71,9 @@ func (state *txState) updateLog() []commit.Statement {
 	}}
 }
 
-// Stamp returns the time of what is being written, in microseconds since 1970. It
-// is the clock's, but later than every stamp before it, so that a reader of all
-// changes since a stamp misses none. The commit stores it in the log.
+// Stamp returns the time of the current write, in microseconds since 1970. It is the
+// time of the clock, but always later than every previous stamp, so that a reader of
+// all changes since a stamp misses none. The commit stores it in the log.
 func (t EventTx) Stamp(ctx context.Context) (int64, error) {
 	l, err := t.readLog(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (db EventReader) Head(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// LogStatus is what an edge compares with its own position in the log.
+// LogStatus is the state of the log, which an edge compares with its position.
 type LogStatus struct {
 	Name    string // id of the log
 	Head    int64  // number of the newest event; 0 if it is empty

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// Explain says how the engine answers a query for missions: a line for each
-// step, and how many rows PostgreSQL read for it.
+// Explain returns the plan of a query for missions, one line per step. For PostgreSQL
+// it includes the number of rows that the step read.
 func (s *Store) Explain(ctx context.Context, q MissionQuery) (plan []string, read int, err error) {
 	question, args := q.sql()
 	return s.explain(ctx, question, args...)
 }
 
-// ExplainSweep says how the engine looks for clocks that are due, for those that
-// were counted by older rules, for payments that are overdue, and for pending
-// alerts that are due.
+// ExplainSweep returns the plans of the sweeper's queries: timers that are due, timers
+// that were computed with older rules, overdue payments, and pending alerts that are due.
 func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules int64) (plans [][]string, read int,
 	err error) {
 	for _, question := range []string{dueSLAs, staleSLAs, duePayments, duePendingAlerts} {
@@ -34,8 +33,8 @@ func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules in
 	return plans, read, nil
 }
 
-// FillSLA gives the missions of Fill clocks, of which every tenth runs: those of
-// the first due are due at now, the others long after. As only a test may.
+// FillSLA adds timers to the missions of Fill. Every tenth timer runs; the first due of
+// them are due at now, the others much later. It bypasses the rules of the store.
 func (s *Store) FillSLA(ctx context.Context, now int64, due int) error {
 	fill := `INSERT INTO sla (mission, policy, timers, revision, rules, due_at)
 		SELECT m.id, 'MEDIUM', '[]', 0, CASE WHEN m.created_at % 10 = 0 THEN 0 END,
@@ -52,7 +51,7 @@ func (s *Store) FillSLA(ctx context.Context, now int64, due int) error {
 	})
 }
 
-// explain says how the engine answers a question.
+// explain returns the plan of a query.
 func (s *Store) explain(ctx context.Context, question string, args ...any) (plan []string, read int, err error) {
 	if !s.dialect.shared {
 		rows, err := s.readers.QueryContext(ctx, `EXPLAIN QUERY PLAN `+question, args...)
@@ -75,7 +74,7 @@ func (s *Store) explain(ctx context.Context, question string, args ...any) (plan
 	return plan, read, nil
 }
 
-// node is a step of a plan of PostgreSQL.
+// node is a step of a PostgreSQL query plan.
 type node struct {
 	Type    string  `json:"Node Type"`
 	Table   string  `json:"Relation Name"`
@@ -97,8 +96,8 @@ func (n *node) walk(plan *[]string, read *int) {
 	}
 }
 
-// Fill adds n missions of one account, of every status, priority and source, as
-// only a test may: without events. The statuses are as uneven as in life.
+// Fill adds n missions of one account with every status, priority and source, without
+// appending events. The statuses are distributed as unevenly as in production.
 func (s *Store) Fill(ctx context.Context, account string, n int) error {
 	numbers := `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ` + fmt.Sprint(n-1) + `)`
 	pad := `substr('00000000' || CAST(i AS TEXT), -8)`
@@ -114,7 +113,7 @@ func (s *Store) Fill(ctx context.Context, account string, n int) error {
 		'', i, i, 1, CASE WHEN i % 500 = 3 THEN 'CRITICAL' WHEN i % 3 = 0 THEN 'LOW' ELSE 'MEDIUM' END FROM n`
 	steps := []string{`INSERT INTO account (id, created_at) VALUES ('` + account + `', 0) ON CONFLICT (id) DO NOTHING`,
 		fill}
-	// a million rows take longer than a transaction of ours may; and it keeps statistics by itself
+	// a million rows exceed the transaction timeout; PostgreSQL updates statistics by itself
 	if s.dialect.shared {
 		_, err := s.readers.ExecContext(ctx, `BEGIN READ WRITE; SET LOCAL statement_timeout = 0; `+
 			strings.Join(steps, "; ")+`; ANALYZE mission; COMMIT`)
@@ -130,8 +129,8 @@ func (s *Store) Fill(ctx context.Context, account string, n int) error {
 	})
 }
 
-// Bound bounds the file of SQLite to so many pages more than it has, as a full
-// disk would; below 0 lifts the bound. As only a test may.
+// Bound limits the SQLite file to its current size plus more pages, which simulates a
+// full disk. A negative number removes the limit.
 func (s *Store) Bound(ctx context.Context, more int) error {
 	return s.Write(ctx, func(ctx context.Context, t *Tx) error {
 		var pages int
@@ -145,7 +144,7 @@ func (s *Store) Bound(ctx context.Context, more int) error {
 	})
 }
 
-// Waiting is how many writes wait for the group at work to end.
+// Waiting returns the number of writes that wait for the running group.
 func (s *Store) Waiting() int { return s.group.Waiting() }
 
 // MigrateTo brings the schema up to a version.

@@ -16,7 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// raw opens a record beside the store.
+// raw opens a database directly, without the store.
 func raw(t testing.TB, cfg store.Config) *sql.DB {
 	t.Helper()
 	driver, name := "sqlite", cfg.Path
@@ -52,7 +52,7 @@ func lines(t testing.TB, db *sql.DB, question string) string {
 	return strings.Join(all, "\n")
 }
 
-// The two schemas are written by hand. What they make must be the same.
+// Both schemas are written by hand. They must create the same tables.
 func TestEnginesHaveOneSchema(t *testing.T) {
 	file := store.Config{Path: filepath.Join(t.TempDir(), "record.db")}
 	if _, err := store.Migrate(t.Context(), file); err != nil {
@@ -85,14 +85,14 @@ func TestEnginesHaveOneSchema(t *testing.T) {
 			t.Errorf("%s of SQLite (-) and PostgreSQL (+):\n%s", what, diff)
 		}
 	}
-	// In any other collation lists and cursors would disagree with Go.
+	// With any other collation, the order of lists and cursors would differ from Go's.
 	if other := lines(t, pg, `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = 'public'
 		AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C' AND table_name <> 'goose_db_version'`); other != "" {
 		t.Errorf("columns that are not compared byte by byte:\n%s", other)
 	}
 }
 
-// fresh is a record without any table.
+// fresh returns the configuration of a database without tables.
 func fresh(t testing.TB) store.Config {
 	t.Helper()
 	if storetest.Engine() == storetest.SQLite {
@@ -111,9 +111,9 @@ func fresh(t testing.TB) store.Config {
 	return cfg
 }
 
-// TestMigrateRepeatedAlerts: version 12 raised a mission's version for a repeated
-// alert without an event. Its databases are sound after the migration, stamps go
-// on after the newest there was, and calendars go on with their SEQUENCE.
+// TestMigrateRepeatedAlerts: version 12 incremented a mission's version for a repeated
+// alert without appending an event. After the migration its databases pass the check,
+// new stamps are larger than all existing ones, and calendars continue their SEQUENCE.
 func TestMigrateRepeatedAlerts(t *testing.T) {
 	cfg := fresh(t)
 	if err := store.MigrateTo(t.Context(), cfg, 12); err != nil {
@@ -198,7 +198,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	check(t, open(t, cfg))
 }
 
-// During a deployment the older program meets the schema of the newer one.
+// During a deployment an older program opens a database with the schema of a newer one.
 func TestOpenNewerSchema(t *testing.T) {
 	cfg := fresh(t)
 	check(t, open(t, cfg))

@@ -126,8 +126,8 @@ type Mission struct {
 	request string                    // the encoded request of a mission to be added
 }
 
-// EncodeRequest encodes the request of a mission to be added, which saves time
-// in the transaction that others wait for. The request must not change after it.
+// EncodeRequest encodes the request of a new mission before the transaction, which
+// shortens the time that other writes wait. The request must not change afterwards.
 func (m *Mission) EncodeRequest() (err error) {
 	if m.request, err = jsonText(m.MissionRequest); err != nil {
 		return fmt.Errorf("write mission %s: %w", m.ID, err)
@@ -154,7 +154,7 @@ func (n MissionKey) normalized() MissionKey {
 	return n
 }
 
-// prefetchMissions reads which names are taken.
+// prefetchMissions returns a query for the natural keys that exist.
 func (state *txState) prefetchMissions(missions []MissionKey) commit.Query {
 	names := columns(missions, func(n MissionKey) []string { return []string{n.Account, n.Source, n.ExternalID} })
 	return commit.Query{Text: takenMissions, Args: names, Scan: func(row commit.Scanner) error {
@@ -311,8 +311,8 @@ func (t MissionTx) UpdateMissionRequest(ctx context.Context, m *Mission, was fie
 	return nil
 }
 
-// MissionQuery selects a page of missions. Every combination of its fields is
-// answered from an index; without Account only Status and the ids filter.
+// MissionQuery selects a page of missions. An index supports every combination of its
+// fields. Without Account only Status and the ids filter.
 type MissionQuery struct {
 	Account    string
 	Status     []fieldmark.MissionStatus // without duplicates
@@ -393,9 +393,9 @@ func (q *MissionQuery) filters(w *where) {
 	w.with("id < %s", q.Until)
 }
 
-// newest returns a query with one index range for each pair of a status and a
-// priority, of which it takes the newest missions. Neither engine finds by
-// itself a plan that reads at most a page of each range.
+// newest returns a query with one index range for each pair of a status and a priority,
+// and selects the newest missions of each range. For a simpler query, neither engine
+// chooses a plan that reads at most one page of each range.
 func (q *MissionQuery) newest(w *where) string {
 	var equal []string
 	if q.Account != "" {

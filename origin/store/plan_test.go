@@ -11,7 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// queries are all combinations of filters a list of missions offers.
+// queries returns all combinations of the filters of a mission list.
 func queries(account string) (all []store.MissionQuery) {
 	const from, until = "msn_00000500000000000000000000", "msn_00005000000000000000000000"
 	for _, status := range [][]fieldmark.MissionStatus{nil, {"ON_HOLD"}, {"NEW", "ON_HOLD"}} {
@@ -36,9 +36,9 @@ func queries(account string) (all []store.MissionQuery) {
 	return all
 }
 
-// TestMissionPlans reads how each engine answers every combination of filters:
-// from an index, never by reading all missions or sorting more than a page of
-// each stretch.
+// TestMissionPlans checks the query plan of each engine for every combination of
+// filters: it uses an index, and never reads all missions or sorts more than one page
+// of each range.
 func TestMissionPlans(t *testing.T) {
 	s, err := store.Open(t.Context(), storetest.New(t))
 	if err != nil {
@@ -70,7 +70,7 @@ func TestMissionPlans(t *testing.T) {
 				t.Errorf("%s sorts missions:\n%s", name, whole)
 			}
 		}
-		// PostgreSQL knows how rare a filter is and may sort the few it finds.
+		// PostgreSQL has statistics on how selective a filter is, and may sort few rows.
 		// At most a page of each of the forty ranges, and the page itself.
 		if most := (len(fieldmark.MissionStatuses())*len(fieldmark.Priorities()) + 1) * q.Limit; read > most {
 			t.Errorf("%s reads %d rows, want %d at most:\n%s", name, read, most, whole)
@@ -82,7 +82,7 @@ func TestMissionPlans(t *testing.T) {
 	}
 }
 
-// BenchmarkMissions lists 50 of a million missions by each kind of filter.
+// BenchmarkMissions lists 50 of one million missions with each kind of filter.
 func BenchmarkMissions(b *testing.B) {
 	for _, engine := range []struct {
 		name string

@@ -21,7 +21,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
-// connectTimeout bounds connecting to a server that does not answer, while a caller
+// connectTimeout bounds connecting to a server that does not respond, while a caller
 // waits.
 const connectTimeout = 5 * time.Second
 

@@ -21,7 +21,7 @@ func shared(t testing.TB) (store.Config, *store.Store) {
 	return cfg, s
 }
 
-// Writers of several processes take numbers in the order of their commits.
+// The event numbers of several processes are assigned in the order of their commits.
 func TestNumbersOfTwoWriters(t *testing.T) {
 	cfg, a := shared(t)
 	b := open(t, cfg)
@@ -29,7 +29,7 @@ func TestNumbersOfTwoWriters(t *testing.T) {
 	var all sync.WaitGroup
 	stop := make(chan struct{})
 	var reader sync.WaitGroup
-	reader.Go(func() { // whoever has seen a number never sees a smaller one appear later
+	reader.Go(func() { // events become visible in the order of their numbers
 		for seen := int64(0); ; {
 			events, err := b.Events(context.Background(), seen, 1000, 1<<20)
 			if err != nil {
@@ -73,7 +73,7 @@ func TestNumbersOfTwoWriters(t *testing.T) {
 	check(t, a)
 }
 
-// The server may end connections between any two writes, and during one.
+// The server may close connections between two writes and during a write.
 func TestConnectionsBreak(t *testing.T) {
 	cfg, s := shared(t)
 	db := raw(t, cfg)
@@ -108,8 +108,8 @@ func TestConnectionsBreak(t *testing.T) {
 	check(t, s)
 }
 
-// Whoever writes without the lock of writers is found out before anything of a
-// group is kept, although statements and commit travel together.
+// A write without the writer lock is detected before any part of a group is committed,
+// although the statements and the commit are sent in one batch.
 func TestHeadMoved(t *testing.T) {
 	cfg, s := shared(t)
 	db := raw(t, cfg)
@@ -144,7 +144,8 @@ func TestServerAway(t *testing.T) {
 	}
 }
 
-// A database that is away is told as such, and is found again when it is back.
+// While the database is unreachable, calls return an error that says so. The store
+// reconnects when the database is reachable again.
 func TestDatabaseAwayForAWhile(t *testing.T) {
 	cfg, s := shared(t)
 	u, err := url.Parse(cfg.URL)
@@ -186,7 +187,7 @@ func TestDatabaseAwayForAWhile(t *testing.T) {
 	}
 }
 
-// A text that PostgreSQL cannot hold names nothing, as in SQLite.
+// A lookup by a text that PostgreSQL cannot store finds nothing, as in SQLite.
 func TestUnstorableNames(t *testing.T) {
 	s := scratch(t)
 	for _, name := range []string{"a\x00b", "a\xffb"} {
@@ -197,8 +198,8 @@ func TestUnstorableNames(t *testing.T) {
 	}
 }
 
-// The address of a fail-over: several hosts, of which the one that accepts
-// writes is used by readers as well.
+// A connection string for failover lists several hosts. Readers and writers use the
+// host that accepts writes.
 func TestSeveralHosts(t *testing.T) {
 	at := storetest.New(t)
 	u, err := url.Parse(at.URL)

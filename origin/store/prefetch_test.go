@@ -18,8 +18,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// grouped runs writes that all wait while another is at work, so that they share
-// a transaction, and returns when they are done.
+// grouped queues writes while another write runs, so that they share a transaction.
+// It returns when all of them are done.
 func grouped(t testing.TB, s *store.Store, writes ...func()) {
 	t.Helper()
 	began, release := make(chan struct{}), make(chan struct{})
@@ -42,7 +42,7 @@ func grouped(t testing.TB, s *store.Store, writes ...func()) {
 	all.Wait()
 }
 
-// openOne opens a mission with its clocks and its event.
+// openOne creates a mission with its timers and its event.
 func openOne(ctx context.Context, tx *store.Tx, name store.MissionKey, title string) (bool, error) {
 	at, err := tx.Stamp(ctx)
 	if err != nil {
@@ -83,8 +83,8 @@ func prefetch(name store.MissionKey) store.Prefetch {
 	return store.Prefetch{Missions: []store.MissionKey{name}}
 }
 
-// What many members add goes to a server in few statements, every value in its
-// place and every number taken once.
+// The rows of many members are inserted with few statements. Every value is in the right
+// column and every number is used once.
 func TestPrefetchRowsStayWhole(t *testing.T) {
 	s := withAccount(t, scratch(t))
 	const n = 107 // 64 + 32 + 8 + 2 + 1
@@ -133,7 +133,8 @@ func TestPrefetchRowsStayWhole(t *testing.T) {
 	check(t, s)
 }
 
-// Of those who open the same mission at once, in a group or in several, one does.
+// Of concurrent writes that create the same mission, in one group or in several, exactly
+// one succeeds.
 func TestPrefetchRacers(t *testing.T) {
 	s := withAccount(t, scratch(t))
 	var opened, found atomic.Int64
@@ -177,8 +178,8 @@ func TestPrefetchRacers(t *testing.T) {
 	check(t, s)
 }
 
-// A member that fails, panics or is refused by the engine, after others and before
-// others, undoes itself alone; and only those who said so are run again.
+// A member that fails, panics or violates a constraint is rolled back alone, at any
+// position in the group. Only members that allow it are run again.
 func TestPrefetchMembersFailAlone(t *testing.T) {
 	wrong := errors.New("wrong")
 	for _, refused := range []int{0, 3} { // statements that the engine refuses only when they are sent
@@ -246,7 +247,7 @@ func TestPrefetchMembersFailAlone(t *testing.T) {
 			}
 			for i := range refused {
 				open("clash", i, &clashed, func(ctx context.Context, tx *store.Tx) error {
-					return appendEvent(ctx, tx, fmt.Sprint("evt_clash", i)) // the id of its own event
+					return appendEvent(ctx, tx, fmt.Sprint("evt_clash", i)) // a duplicate id
 				}, func(err error) bool {
 					return err != nil &&
 						strings.Contains(strings.ToLower(err.Error()), "unique")
@@ -269,7 +270,7 @@ func TestPrefetchMembersFailAlone(t *testing.T) {
 	}
 }
 
-// What a member learned of a name is nothing to the next if it fails.
+// The prefetched state of a name is discarded when the member that changed it fails.
 func TestPrefetchNameIsFreeAgain(t *testing.T) {
 	s := withAccount(t, scratch(t))
 	name := store.MissionKey{Account: "a", Source: "crm", ExternalID: "1"}
@@ -315,8 +316,8 @@ func TestPrefetchNameIsFreeAgain(t *testing.T) {
 	check(t, s)
 }
 
-// Whoever asks is told what was so after he asked, whoever else does; and one who
-// gives up breaks nothing off.
+// Concurrent reads share a batch. Each returns a state that is no older than its call, and
+// a canceled read does not abort the others.
 func TestAskedTogether(t *testing.T) {
 	s := withAccount(t, scratch(t))
 	add := func(id string) {
@@ -340,7 +341,7 @@ func TestAskedTogether(t *testing.T) {
 				if j%10 == i {
 					cancel()
 				}
-				id := fmt.Sprint((i + j) % 4) // the last is not there
+				id := fmt.Sprint((i + j) % 4) // the last one does not exist
 				k, err := s.KeyByPublic(ctx, "p"+id)
 				switch {
 				case ctx.Err() != nil:
@@ -353,7 +354,7 @@ func TestAskedTogether(t *testing.T) {
 			}
 		})
 	}
-	for i := range 20 { // whoever wrote sees it at once
+	for i := range 20 { // a writer reads its own write immediately
 		id := fmt.Sprint("new", i)
 		add(id)
 		if k, err := s.KeyByPublic(t.Context(), "p"+id); err != nil || k.ID != id {

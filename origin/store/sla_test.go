@@ -10,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// TestSweepPlans holds the sweeper to looking at what is due, not at what exists.
+// TestSweepPlans checks that the sweeper's queries read only the rows that are due.
 func TestSweepPlans(t *testing.T) {
 	s := scratch(t)
 	const missions, due = 20_000, 20
@@ -58,9 +58,9 @@ func claimClocks(t testing.TB, s *store.Store, owner string, now time.Time, limi
 	return ids
 }
 
-// BenchmarkSweep looks for what is due when nothing is, and claims and frees 256
-// clocks, with few missions and with a million of which 100,000 have deadlines
-// running: the cost follows what is due.
+// BenchmarkSweep runs the sweeper's queries when nothing is due, and claims and releases
+// 256 timers, with few missions and with one million missions of which 100,000 have
+// running timers. The cost depends only on the number of timers that are due.
 func BenchmarkSweep(b *testing.B) {
 	for _, engine := range []struct {
 		name string

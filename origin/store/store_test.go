@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m,
 		storetest.Alone{Engine: storetest.SQLite,
 			Tests: "TestRestoreReplaces|TestDiskFull|TestDamageIsReportedByRule|TestFlippedBitIsFound"},
-		// These need processes that share a record, or both engines at once.
+		// These tests need processes that share a database, or both engines.
 		storetest.Alone{Engine: storetest.Postgres,
 			Tests: "TestSeveralHosts|TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestHeadMoved|TestEnginesHaveOneSchema"},
 	))
@@ -89,7 +89,7 @@ func TestWriteUndoesOneMember(t *testing.T) {
 	var began sync.WaitGroup
 	began.Add(1)
 	var all sync.WaitGroup
-	all.Go(func() { // leads, and holds the group back until the others have queued
+	all.Go(func() { // becomes the leader, and blocks the group until the others have queued
 		_ = s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
 			began.Done()
 			<-release
@@ -118,7 +118,7 @@ func TestWriteUndoesOneMember(t *testing.T) {
 				bad.Add(1)
 			}
 		})
-		all.Go(func() { // the engine refuses the second statement
+		all.Go(func() { // the engine rejects the second statement
 			err := s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
 				if err := appendEvent(ctx, tx, fmt.Sprint("clash", i)); err != nil {
 					return err
@@ -200,7 +200,7 @@ func TestWriteLetsTheImpatientGo(t *testing.T) {
 	})
 }
 
-// Leaders that give up must not leave the queue without one.
+// When a leader is canceled, a waiting writer becomes the leader.
 func TestWriteUnderCancellation(t *testing.T) {
 	s := scratch(t)
 	var all sync.WaitGroup
@@ -311,8 +311,8 @@ func TestStampIsRecorded(t *testing.T) {
 	})
 }
 
-// A full disk is told as something that passes, to everybody in the group, loses
-// nothing that was acknowledged, and is over when there is room again.
+// A full disk causes a temporary error for every write in the group. No acknowledged write
+// is lost, and writes succeed again when space is available.
 func TestDiskFull(t *testing.T) {
 	var told atomic.Int64
 	cfg := storetest.New(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Failed sign-ins are kept until they are pruned; others stay.
+// Pruning deletes expired failed sign-ins and keeps the others.
 func TestLoginThrottles(t *testing.T) {
 	s := scratch(t)
 	at := time.UnixMicro(1_800_000_000_000_000)

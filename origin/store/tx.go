@@ -12,10 +12,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
-// Tx is the database inside a transaction. It is valid until the function it was
-// given to returns. Its methods are grouped by noun, as those of Store are: each
-// part writes rows of its noun and has the methods of the reader as well, which
-// then see what the transaction wrote.
+// Tx is the database inside a transaction. It is valid until the function that received
+// it returns. Its methods are grouped by noun, as those of Store are: each part writes the
+// rows of its noun and also has the methods of the reader, which see the writes of the
+// transaction.
 type Tx struct {
 	AccessTx
 	BrandTx
@@ -27,7 +27,7 @@ type Tx struct {
 	*tx
 }
 
-// tx is what all parts of a Tx share.
+// tx is the state that all parts of a Tx share.
 type tx struct {
 	db      *commit.Tx
 	state   *txState
@@ -35,7 +35,7 @@ type tx struct {
 	emitted []fieldmark.EventType
 	wrote   bool // it ran or queued a statement that is not a query
 
-	// What to restore in state if the function fails.
+	// Values that RolledBack restores in state if the function fails.
 	events    int64 // numbered before
 	missions  []MissionKey
 	responses []ResponseKey
@@ -76,9 +76,9 @@ func (t *tx) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
 	return t.db.QueryRow(ctx, text, args...)
 }
 
-// txState is what the writes of one transaction share. They hold the lock of all
-// writers, so what they read changes by their own statements only. It belongs to
-// the leader of the group.
+// txState is the state that the writes of one transaction share. The transaction holds
+// the writer lock, so only its own statements change the rows that it has read. Only the
+// leader of the group accesses txState.
 type txState struct {
 	args       func([]any) []any
 	log        logState
@@ -90,16 +90,16 @@ type txState struct {
 	touched [topics]bool
 }
 
-// Prefetch names rows that a write will read. Each query is a round trip to
-// the server, and all members of a group wait for it; the rows of all members are
-// read at once, with the begin of the transaction. A write may read rows it did
-// not name, and need not read those it did.
+// Prefetch names rows that a write is likely to read. Each query is a round trip to the
+// server, and all members of a group wait for it. Prefetched rows of all members are read
+// in one batch when the transaction begins. A write may also read other rows, and does
+// not have to read the named ones.
 type Prefetch struct {
 	Missions  []MissionKey  // that may be added
 	Responses []ResponseKey // of responses that may be saved or repeated
 }
 
-// prefetched holds what was prefetched. A key that is not in a map is unknown.
+// prefetched contains the prefetched rows. A key that is not in a map was not read.
 type prefetched struct {
 	missions  map[MissionKey]bool            // whether there is one
 	responses map[ResponseKey]*SavedResponse // nil if it does not exist
@@ -122,8 +122,8 @@ func (w *write) Run(ctx context.Context, db *commit.Tx) error {
 // Repeatable implements commit.Write.
 func (w *write) Repeatable() bool { return w.prefetch != nil }
 
-// RolledBack implements commit.Write: it removes from the shared state what the
-// write put there.
+// RolledBack implements commit.Write: it removes the changes of the write from the
+// shared state.
 func (w *write) RolledBack() {
 	t, state := w.tx.tx, &w.store.state
 	state.log.numbered = t.events
@@ -169,8 +169,8 @@ func (s *Store) newGroup() *commit.Group[*write] {
 	})
 }
 
-// prefetch returns the queries for what writes named, and for what each of them
-// reads anyway.
+// prefetch returns the queries for the rows that the writes name, and for the rows that
+// every write reads.
 func (s *Store) prefetch(writes []*write) []commit.Query {
 	state := &s.state
 	state.prefetched = prefetched{make(map[MissionKey]bool), make(map[ResponseKey]*SavedResponse)}
@@ -205,23 +205,23 @@ func (s *Store) prefetch(writes []*write) []commit.Query {
 	return queries
 }
 
-// Write runs fn in a transaction and returns when what it wrote is on disk. No
-// other fn runs at the same time, in any process: fn may read and then write what
-// follows from it. The functions of several callers share one transaction, each
-// under a savepoint of its own: an error or panic of fn undoes fn alone and is
-// returned to its caller. The caller may cancel until fn begins; after that fn
-// runs to its end under a context that outlives the caller's, because interrupting
-// one statement would roll back the others. It has the values of the caller's.
+// Write runs fn in a transaction and returns when its writes are on disk. No other fn
+// runs at the same time, in any process, so fn can base its writes on what it reads.
+// The functions of several callers share one transaction, each under a separate
+// savepoint: an error or panic of fn rolls back fn alone and is returned to its caller.
+// The caller may cancel until fn starts. After that fn runs to completion under a
+// context that ignores the cancellation of the caller's context but has its values,
+// because interrupting one statement would roll back the other functions.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) error {
 	return s.write(ctx, nil, fn)
 }
 
-// WriteWithPrefetch is Write of a function that names the rows it will read and may
-// run twice. To a server the statements of all such functions of a group are sent
-// together, without savepoints. If one fails, the server does not say whose it
-// was: the transaction is undone, and each function runs once more, by itself. So
-// fn must have no effects but those on the database and results that the second
-// run overwrites.
+// WriteWithPrefetch is Write for a function that names the rows that it reads and that
+// can run twice. With a server, the statements of all such functions of a group are sent
+// in one batch without savepoints. If a statement fails, the server does not report which
+// function it belongs to: the transaction is rolled back, and each function runs once
+// more under its own savepoint. So fn must have no effects other than database writes and
+// results that the second run overwrites.
 func (s *Store) WriteWithPrefetch(ctx context.Context, prefetch Prefetch, fn func(context.Context, *Tx) error) error {
 	return s.write(ctx, &prefetch, fn)
 }
@@ -262,8 +262,8 @@ func (s *Store) write(ctx context.Context, prefetch *Prefetch, fn func(context.C
 type Outcome struct{ committed atomic.Bool }
 
 // MayHaveCommitted reports whether a write under the context of the Outcome was
-// committed, or ended without an answer to its COMMIT. False means that the
-// database is as it was.
+// committed, or ended without a response to its COMMIT. False means that the database
+// is unchanged.
 func (o *Outcome) MayHaveCommitted() bool { return o.committed.Load() }
 
 type outcomeKey struct{}

@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// BenchmarkWrite opens missions from many goroutines at once, whose writes share
-// transactions, with what they ask for read prefetched and without.
+// BenchmarkWrite creates missions from many goroutines, whose writes share transactions,
+// with and without prefetching.
 func BenchmarkWrite(b *testing.B) {
 	for _, engine := range []struct {
 		name string

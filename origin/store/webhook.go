@@ -28,8 +28,8 @@ type DueEndpoint struct {
 }
 
 // DueEndpoints lists up to limit endpoints whose scheduled time has come, the
-// longest overdue first. A row that cannot be decoded is in the list with its
-// error, so that it does not hold up the others.
+// longest overdue first. A row that cannot be decoded is in the list with its error, so
+// that it does not block the others.
 func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int) ([]DueEndpoint, error) {
 	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d
 		WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
@@ -313,9 +313,9 @@ func (state *txState) prefetchEndpoints(accounts map[string]bool) commit.Query {
 	}}
 }
 
-// Subscribers lists the endpoints of an account that are neither deleted nor
-// expired. Every event needs them; in a transaction they change by its own
-// statements only, so its writes share the result. Callers must not change it.
+// Subscribers lists the endpoints of an account that are neither deleted nor expired.
+// Every event needs them. During a transaction only its own statements change them, so
+// all its writes share one result. Callers must not modify it.
 func (t WebhookTx) Subscribers(ctx context.Context, account string, now time.Time) ([]Subscriber, error) {
 	list, known := t.state.endpoints[account]
 	if !known {
@@ -354,8 +354,8 @@ func (t WebhookTx) scheduleDelivery(ctx context.Context, s *Subscriber, now time
 	return nil
 }
 
-// ScheduleEndpoint has the dispatcher look at an endpoint at a time, or earlier
-// if it is scheduled so.
+// ScheduleEndpoint schedules an endpoint for the dispatcher at a time. An earlier
+// schedule remains.
 func (t WebhookTx) ScheduleEndpoint(ctx context.Context, id string, by time.Time) error {
 	err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1 WHERE id = $2 AND (wake_at IS NULL OR wake_at > $1)`,
 		by.UnixMicro(), id)

@@ -40,7 +40,7 @@ func (e *Errors) Multiline(pointer, s string) string {
 	return s
 }
 
-// Err returns the errors as one fieldmark.Error, or nil if there are none.
+// Err returns the errors as one fieldmark.Error, or nil if e is empty.
 func (e Errors) Err() error {
 	if len(e) == 0 {
 		return nil

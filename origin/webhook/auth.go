@@ -19,15 +19,15 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// Bounds of getting a token.
+// Limits of access tokens.
 const (
-	maxTokenBody = 64 << 10         // bytes of a token server's answer; tokens of some are a page long
-	tokenEarly   = 30 * time.Second // a token is renewed before it ends, clocks differ
-	tokenLife    = 5 * time.Minute  // of a token whose server does not say
+	maxTokenBody = 64 << 10         // bytes of a token server's response; some tokens are long
+	tokenEarly   = 30 * time.Second // renewal before expiry, because clocks differ
+	tokenLife    = 5 * time.Minute  // of a token whose server does not state a lifetime
 	maxTokenLife = 24 * time.Hour
 )
 
-// authenticate adds to a request what the receiver knows us by.
+// authenticate adds the credentials of the endpoint to the header of a request.
 func (o *Sender) authenticate(ctx context.Context, h http.Header) error {
 	a := o.settings.Auth
 	if a == nil {
@@ -51,23 +51,24 @@ func (o *Sender) authenticate(ctx context.Context, h http.Header) error {
 	return nil
 }
 
-// authError says that no token was got, as opposed to no answer of the receiver.
+// authError reports that no access token was received, as opposed to no response
+// from the receiver.
 type authError struct{ err error }
 
 func (e *authError) Error() string { return e.err.Error() }
 func (e *authError) Unwrap() error { return e.err }
 
-// token is an access token that many messages share.
+// token is an access token that the messages of an endpoint share.
 type token struct {
-	asking chan struct{} // holds one word while somebody asks for a new one
+	asking chan struct{} // holds one value while a goroutine requests a new token
 
 	mu    sync.Mutex
 	text  string
 	until time.Time
 }
 
-// get returns the token, asking for one when there is none that is good. Those
-// who come meanwhile wait for the same answer.
+// get returns the token, and requests a new one if there is no valid one.
+// Concurrent callers wait for that request.
 func (t *token) get(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, error) {
 	select {
 	case t.asking <- struct{}{}:
@@ -97,14 +98,14 @@ func (t *token) known(now time.Time) string {
 	return ""
 }
 
-// forget drops a token the receiver refused.
+// forget drops a token that the receiver refused.
 func (t *token) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text, t.until = "", time.Time{}
 }
 
-// askToken asks a token server (RFC 6749, section 4.4).
+// askToken requests a token from a token server (RFC 6749, section 4.4).
 func askToken(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, time.Duration, error) {
 	form := url.Values{"grant_type": {"client_credentials"}}
 	if a.Scope != "" {
@@ -143,7 +144,7 @@ func askToken(ctx context.Context, client *safehttp.Client, a *fieldmark.Endpoin
 	return got.Token, life, nil
 }
 
-// CheckAuth returns what is wrong with a way to be known, by the member's name.
+// CheckAuth returns the member that is invalid and the problem with it.
 func CheckAuth(a *fieldmark.EndpointAuth) (member, problem string) {
 	required := map[fieldmark.AuthKind][]struct{ name, value string }{
 		fieldmark.AuthBasic:  {{"username", a.Username}, {"password", a.Password}},
@@ -187,7 +188,7 @@ func CheckAuth(a *fieldmark.EndpointAuth) (member, problem string) {
 // the sender sets them, or they change how a message is transferred.
 var reservedFields = []string{"content-type", "content-length", "content-encoding", "host", "expect", "user-agent"}
 
-// CheckHeader says what is wrong with a header field of an endpoint's own.
+// CheckHeader returns what is wrong with a custom header field of an endpoint.
 func CheckHeader(name, value string) string {
 	const token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
 	lower := strings.ToLower(name)

@@ -11,18 +11,18 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// SentRequest is the request of an attempt, as far as it may be shown.
+// SentRequest is the request of an attempt, without its credentials.
 type SentRequest struct {
 	Fields []SentField // of the header, by name
 	Body   string
 }
 
-// SentField is a line of a header.
+// SentField is a header field.
 type SentField struct{ Name, Value string }
 
-// RequestOf writes the request of a delivery anew, as it is sent at a time. What
-// was sent then differs where the endpoint or its secret was changed since. The
-// values of the endpoint's own header fields are hidden.
+// RequestOf reconstructs the request of a delivery as it would be sent at a time.
+// The result differs from what was sent if the endpoint or its secret changed
+// since. The values of custom header fields are hidden.
 func (s *Service) RequestOf(ctx context.Context, endpoint, delivery string, at time.Time) (r SentRequest, err error) {
 	if _, err := s.Delivery(ctx, endpoint, delivery); err != nil {
 		return r, err

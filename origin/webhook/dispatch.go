@@ -17,20 +17,20 @@ import (
 
 // Limits of delivery.
 const (
-	MaxSending        = 256 // messages in flight: a socket and a goroutine each
-	defaultInFlight   = 8   // of those to one endpoint that says nothing else
-	maxReadyEndpoints = 64  // endpoints looked at in one transaction; the others are next
-	maxRecordBatch    = 256 // attempts written in one transaction: more only delay the first
+	MaxSending        = 256 // messages in flight; each takes a socket and a goroutine
+	defaultInFlight   = 8   // of those to one endpoint that does not set a limit
+	maxReadyEndpoints = 64  // endpoints read in one transaction; the others follow in the next one
+	maxRecordBatch    = 256 // attempts recorded in one transaction; more would only delay the first
 	maxClaimBatch     = 64  // messages of one endpoint in one transaction
 
 	// between claims for an endpoint whose row cannot be decoded: only a repair of the row helps
 	unreadableRetry = time.Minute
 
-	batchThreshold = 32                   // messages on the wire from which on a turn waits for company
-	batchDelay     = 2 * time.Millisecond // for so long at most: a turn for each would cost more than that
+	batchThreshold = 32                   // messages in flight from which on collect waits
+	batchDelay     = 2 * time.Millisecond // at most; a transaction for each result would cost more
 )
 
-// result is a message that was tried.
+// result is the result of an attempt.
 type result struct {
 	job      store.Job
 	sender   *Sender                     // nil: the endpoint's secret or credentials cannot be read
@@ -43,7 +43,7 @@ type result struct {
 func (r *result) lease() store.Lease { return store.Lease{Kind: store.LeaseDelivery, ID: r.job.ID} }
 
 // dispatcher delivers messages that are due. One goroutine claims and records, and
-// each attempt has a goroutine of its own.
+// each attempt runs in a separate goroutine.
 type dispatcher struct{ *Service }
 
 // dispatch sends messages that are due until ctx ends and all attempts that it
@@ -179,7 +179,7 @@ func (s *dispatcher) send(ctx context.Context, r result, results chan<- result) 
 	r.broken = !r.attempt.OK() && ctx.Err() != nil
 }
 
-// attempt sends a message once, as part of what caused its event.
+// attempt sends a message once, in a span of the trace that caused its event.
 func (s *Service) attempt(ctx context.Context, to *Sender, j *store.Job, endpoint string, now time.Time) Attempt {
 	m := message(j)
 	self, span := s.tracer.Child(trace.Parse(j.Trace), "webhook.attempt", trace.Client)
@@ -216,7 +216,7 @@ func (s *dispatcher) recordAndClaim(ctx context.Context, tried []result, free in
 	return jobs, next, err
 }
 
-// recordEach records each result in a transaction of its own. A message whose result
+// recordEach records each result in a separate transaction. A message whose result
 // cannot be recorded is sent again when its lease expires.
 func (s *dispatcher) recordEach(ctx context.Context, tried []result) {
 	for _, r := range tried {
@@ -358,8 +358,8 @@ func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, 
 			}
 			continue
 		}
-		// The less capacity is left, the smaller is each endpoint's share, so that
-		// endpoints that hang cannot take all of it at once.
+		// Each endpoint's share shrinks with the remaining capacity, so that
+		// endpoints that hang cannot use all of it at once.
 		taken, wake, err := s.claimEndpoint(ctx, tx, e, h, now, min(free, 1+free/4))
 		if err != nil {
 			return nil, time.Time{}, fmt.Errorf("claim for endpoint %s: %w", e.ID, err)
@@ -399,8 +399,8 @@ func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.D
 		return nil, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, rate)
 	}
 	if s.store.Shared() {
-		// Half of it, so that the next look, which may be another origin's, finds
-		// some as well.
+		// Claim half of it, so that the next claim, which may be another origin's,
+		// finds messages as well.
 		most = min(most, (room+1)/2)
 	}
 	gate := newRateGate(&e.EndpointSettings, rate, now)
@@ -416,7 +416,7 @@ func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.D
 		switch {
 		case j.DueAt.After(now):
 			wake = j.DueAt
-		case len(jobs) == room: // what is on the wire wakes it
+		case len(jobs) == room: // a message in flight wakes the endpoint when it ends
 		case len(jobs) == most:
 			wake = now
 		case !gate.allow():

@@ -18,19 +18,19 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Bounds of webhooks.
+// Limits of webhooks.
 const (
-	MaxEndpoints     = 50   // per account: every event asks each of them
-	MaxEndpointList  = 1000 // in one answer
+	MaxEndpoints     = 50   // per account: every event is matched with each of them
+	MaxEndpointList  = 1000 // in one response
 	maxEndpointURL   = 2048 // bytes
 	maxEventPatterns = 50
 	maxEndpointNote  = 200            // code points of a description
-	maxEndpointTTL   = 24 * time.Hour // a temporary endpoint is for a person who watches
-	maxHeaders       = 20             // of an endpoint's own
+	maxEndpointTTL   = 24 * time.Hour // a temporary endpoint is for a person who watches it
+	maxHeaders       = 20             // custom header fields of an endpoint
 	maxHeaderBytes   = 4 << 10        // of those together: receivers refuse more than 8 KiB in all
-	defaultOverlap   = 24             // hours the secret before signs too
+	defaultOverlap   = 24             // hours for which the previous secret signs too
 	maxOverlap       = 7 * 24
-	maxExpiredAtOnce = 100 // endpoints ended in one round
+	maxExpiredAtOnce = 100 // endpoints ended in one transaction
 	maxSkippedAtOnce = 1000
 	reasonExpired    = "the endpoint expired"
 	reasonDeleted    = "the endpoint was deleted"
@@ -39,14 +39,14 @@ const (
 	reasonFailing    = "nothing was taken for 5 days"
 )
 
-// CreateEndpoint adds an address that gets an account's events from now on. Its
-// secret is in the answer and nowhere else.
+// CreateEndpoint adds a URL that receives an account's events from now on. The
+// response is the only place that contains its secret.
 func (s *Service) CreateEndpoint(ctx context.Context, account string,
 	r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
 	return s.createEndpoint(ctx, account, r, nil)
 }
 
-// CreateEndpointAfter is CreateEndpoint for a form, as CreateKeyAfter.
+// CreateEndpointAfter is CreateEndpoint for an HTML form, like CreateKeyAfter.
 func (s *Service) CreateEndpointAfter(ctx context.Context, newest *string, account string,
 	r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
 	return s.createEndpoint(ctx, account, r, newest)
@@ -113,7 +113,7 @@ func (s *Service) newEndpoint(row *store.Endpoint, secret string) (fieldmark.New
 	return fieldmark.NewEndpoint{Endpoint: e, Secret: secret}, err
 }
 
-// checkURL judges an address that messages or requests for tokens go to.
+// checkURL validates a URL to which messages or token requests are sent.
 func (s *Service) checkURL(ctx context.Context, pointer, address string) []fieldmark.FieldError {
 	if err := s.http.CheckURL(ctx, address); err != nil {
 		return []fieldmark.FieldError{{Pointer: pointer, Code: "format", Detail: fieldmark.AsError(err).Detail}}
@@ -121,8 +121,8 @@ func (s *Service) checkURL(ctx context.Context, pointer, address string) []field
 	return nil
 }
 
-// checkEndpoint returns the validation.Errors about an endpoint that need no network,
-// and fills in what it did not say.
+// checkEndpoint returns the errors of an endpoint request that need no network, and
+// sets defaults.
 func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 	var bad validation.Errors
 	if r.URL == "" || len(r.URL) > maxEndpointURL {
@@ -151,7 +151,7 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 	return bad
 }
 
-// health reads how an endpoint has been doing.
+// health decodes the health of an endpoint.
 func health(e *store.Endpoint) (*Health, error) {
 	h := &Health{}
 	if err := json.Unmarshal([]byte(e.Health), h); err != nil {
@@ -168,7 +168,7 @@ func putHealth(ctx context.Context, tx *store.Tx, id string, h *Health) error {
 	return tx.PutEndpointHealth(ctx, id, string(b), h.FailingSince.Std(), h.ProbeAt.Std())
 }
 
-// shown is an endpoint as its owner may see it.
+// shown returns an endpoint as its account may see it.
 func (s *Service) shown(row *store.Endpoint) (fieldmark.Endpoint, error) {
 	if row.Health == "" {
 		row.Health = "{}"
@@ -199,7 +199,8 @@ func (s *Service) shown(row *store.Endpoint) (fieldmark.Endpoint, error) {
 	return e, nil
 }
 
-// auditEndpoint notes what an administrator did to an endpoint, without its secrets.
+// auditEndpoint appends a change of an endpoint to the audit log, without its
+// secrets.
 func (s *Service) auditEndpoint(ctx context.Context, tx *store.Tx, act string, before, after *store.Endpoint) error {
 	var states [2]any
 	id := ""
@@ -217,12 +218,13 @@ func (s *Service) auditEndpoint(ctx context.Context, tx *store.Tx, act string, b
 	return s.auditLog.Append(ctx, tx, act, id, states[0], states[1])
 }
 
-// errNoEndpoint is the same for an id that is unknown and one of another account.
+// errNoEndpoint is the same for an unknown id and for an id of another account.
 func errNoEndpoint() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such endpoint")
 }
 
-// of reports whether an endpoint may be seen by an account; "" sees all.
+// of returns errNoEndpoint if an account must not see an endpoint; account "" sees
+// all.
 func of(e *store.Endpoint, account string, err error) error {
 	if errors.Is(err, store.ErrNotFound) || err == nil && account != "" && e.Account != account {
 		return errNoEndpoint()
@@ -255,7 +257,7 @@ func (s *Service) Endpoints(ctx context.Context, account string) ([]fieldmark.En
 	return list, nil
 }
 
-// changeEndpoint reads an endpoint of an account, has it changed and writes it.
+// changeEndpoint reads an endpoint of an account, applies change and writes it.
 func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 	change func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error) (row store.Endpoint, err error) {
 
@@ -266,7 +268,7 @@ func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 			return err
 		}
 		before := row
-		if row.ChangedAt = now; !now.After(before.ChangedAt) { // Changed names what senders were built from
+		if row.ChangedAt = now; !now.After(before.ChangedAt) { // it identifies a cached sender
 			row.ChangedAt = before.ChangedAt.Add(time.Microsecond)
 		}
 		if err := change(ctx, tx, &row); err != nil {
@@ -283,9 +285,9 @@ func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 	return row, nil
 }
 
-// PatchEndpoint changes what p names of an endpoint of an account; account ""
-// means any. It is applied to the endpoint as the transaction reads it, so that
-// of two patches at the same time neither undoes the other.
+// PatchEndpoint changes the fields of an endpoint that p sets; account "" means
+// any. It applies p to the endpoint as the transaction reads it, so that concurrent
+// patches do not undo each other.
 func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p fieldmark.EndpointPatch) (fieldmark.Endpoint,
 	error) {
 	var none fieldmark.Endpoint
@@ -293,7 +295,8 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 	if err := of(&before, account, err); err != nil {
 		return none, err
 	}
-	// Names are looked up here and not in the transaction, which all writers wait for.
+	// Host names are resolved here and not in the transaction, which all writers
+	// wait for.
 	_, bad, err := s.patched(&before, &p)
 	if err != nil {
 		return none, err
@@ -324,8 +327,8 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 	return s.shown(&row)
 }
 
-// applyPatch makes an endpoint what a patch wants. Addresses in the patch were
-// checked.
+// applyPatch applies a patch to an endpoint. The addresses in the patch are
+// validated already.
 func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpoint, p *fieldmark.EndpointPatch) error {
 	r, bad, err := s.patched(row, p)
 	if err = errors.Join(err, validation.Errors(bad).Err()); err != nil {
@@ -346,8 +349,8 @@ func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpo
 	return setState(ctx, tx, row, *p.State, p.Reason)
 }
 
-// patched is the request that would make the endpoint what the patch wants, and
-// what is wrong with it as far as that needs no network.
+// patched returns the request that a patch turns the endpoint into, and its errors
+// that need no network.
 func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fieldmark.EndpointRequest,
 	bad validation.Errors, err error) {
 	if r.EndpointSettings, err = s.settings(e); err != nil {
@@ -381,10 +384,9 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 	return r, bad, nil
 }
 
-// checkCredentialsForHost complains of credentials that a patch must bring
-// because its URL leads to
-// another host: they are write-only, so they must not be sent to a host that
-// whoever set them did not choose.
+// checkCredentialsForHost returns the credentials that a patch must set, because it
+// changes the host of the URL: credentials are write-only, so they must not be sent
+// to a host for which they were not set.
 func checkCredentialsForHost(e *store.Endpoint, r *fieldmark.EndpointRequest,
 	p *fieldmark.EndpointPatch) (bad validation.Errors) {
 	if p.URL == nil || sameHost(e.URL, *p.URL) {
@@ -402,8 +404,8 @@ func checkCredentialsForHost(e *store.Endpoint, r *fieldmark.EndpointRequest,
 	return bad
 }
 
-// sameHost reports whether two addresses have the scheme, the host and the port
-// in common (the origin of RFC 6454). An address that cannot be read has none.
+// sameHost reports whether two addresses have the same scheme, host and port (the
+// origin of RFC 6454). An address that cannot be parsed has no origin.
 func sameHost(a, b string) bool {
 	of := func(address string) string {
 		u, err := url.Parse(address)
@@ -425,8 +427,8 @@ func set[T any](to, from *T) {
 	}
 }
 
-// DeleteEndpoint ends an endpoint of an account; what was due to it is given up.
-// Account "" means any.
+// DeleteEndpoint deletes an endpoint of an account and fails the deliveries that
+// are due to it. Account "" means any.
 func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.Endpoint(ctx, id, time.Now())
@@ -444,7 +446,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error 
 	return nil
 }
 
-// endExpired ends endpoints whose time is over.
+// endExpired deletes endpoints that have expired.
 func (s *maintainer) endExpired(ctx context.Context) error {
 	now := time.Now()
 	ids, err := s.store.ExpiredEndpoints(ctx, now, maxExpiredAtOnce)

@@ -28,7 +28,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
-// sink keeps the last request it got.
+// sink keeps the last request that it received.
 type sink struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -182,7 +182,7 @@ func TestOAuth2(t *testing.T) {
 	}
 }
 
-// certificate makes a certificate and its key, both PEM.
+// certificate returns a certificate and its key, both in PEM.
 func certificate(t *testing.T, until time.Time) (string, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -205,7 +205,7 @@ func certificate(t *testing.T, until time.Time) (string, string) {
 		Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 }
 
-// tlsSink is a receiver on localhost with a certificate of its own.
+// tlsSink starts a receiver on localhost with a self-signed certificate.
 func tlsSink(t *testing.T, until time.Time, auth tls.ClientAuthType) (url string, client *safehttp.Client,
 	seen *atomic.Int64) {
 	t.Helper()
@@ -240,7 +240,7 @@ func TestMutualTLS(t *testing.T) {
 		time.Now()); !a.OK() || seen.Load() != 1 {
 		t.Errorf("with a certificate: %+v, %d seen", a, seen.Load())
 	}
-	// Another endpoint of the same client must not show it.
+	// Another endpoint of the same client must not present it.
 	if a := sender(t, client, url, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); a.OK() ||
 		a.Status != 0 {
 		t.Errorf("without a certificate: %+v, want a failed handshake", a)
@@ -280,11 +280,12 @@ func TestCheckHeaderAndAuth(t *testing.T) {
 	}
 }
 
-// What a receiver answers to hold a sender up or to fill it must not.
+// A response that is slow or endless must not block the sender or exhaust its
+// memory.
 func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	// a byte, and then nothing
+	// one byte, and then a stall
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(200)
 		io.WriteString(w, "x")
@@ -292,7 +293,7 @@ func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 		<-release
 	}))
 	defer slow.CloseClientConnections()
-	// That Send returns at all is the point: the body never ends.
+	// Send must return although the body never ends.
 	if a := sender(t, loopback(0), slow.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event,
 		time.Now()); !a.OK() || a.Body != "x" {
 		t.Errorf("a slow body: %+v; want success and the part that arrived", a)
@@ -326,7 +327,8 @@ func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 	}
 }
 
-// FuzzMessage holds that every form of a message is JSON and says the same.
+// FuzzMessage checks that every format of a message is valid JSON with the same
+// content.
 func FuzzMessage(f *testing.F) {
 	f.Add(`{"id":"msn_1"}`, "msn_1")
 	f.Add(`null`, "a\"b")

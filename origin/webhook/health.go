@@ -6,44 +6,44 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// The rules of the circuit. It opens when a receiver is plainly away, so that
-// its messages wait without using up their attempts, and it closes by degrees,
-// so that what has gathered does not knock a receiver over that just came back.
+// The rules of the circuit. It opens when a receiver is unavailable, so that its
+// messages wait without using up their attempts. It closes gradually, so that the
+// backlog does not overload a receiver that has just recovered.
 const (
 	openAfter    = 5               // failures in a row
 	windowLength = 5 * time.Minute // in which the share of failures is counted
-	windowLeast  = 10              // attempts in it before the share says anything
+	windowLeast  = 10              // attempts in it before the share is evaluated
 	windowShare  = 70              // per cent of failures that opens the circuit
 )
 
-// probeAfter is how long an open circuit waits for its next probe, after each
-// probe that failed; the last goes on.
+// probeAfter is how long an open circuit waits for its next probe, by the number of
+// probes that failed; the last value repeats.
 var probeAfter = [...]time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute,
 	10 * time.Minute}
 
-// The rules of giving an endpoint up. They stand beside the switch in the
-// documents; nobody should have to guess them.
+// The rules of disabling an endpoint. The documentation lists them next to the
+// setting.
 const (
 	DisableAfter  = 5 * 24 * time.Hour // without one success
 	disableLeast  = 10                 // failures in that time
 	disableSpread = 24 * time.Hour     // between the first and the last of them
-	successNoted  = time.Minute        // how exactly the last success is known: a write for each would double the work
+	successNoted  = time.Minute        // precision of the last success, to save writes
 )
 
-// FirstWarning is how long an endpoint may fail until its owner is warned.
+// FirstWarning is how long an endpoint may fail until its account is warned.
 const FirstWarning = 24 * time.Hour
 
-// warnAfter is when the owner is warned.
+// warnAfter lists when the account is warned.
 var warnAfter = [...]time.Duration{FirstWarning, 72 * time.Hour}
 
-// Health is how an endpoint has been doing: all that the rules above ask for.
-// The zero value is an endpoint that was never tried.
+// Health is the recent history of an endpoint, as far as the rules above need it.
+// The zero value is an endpoint without attempts.
 type Health struct {
 	Circuit  fieldmark.Circuit `json:"circuit,omitempty"` // empty: closed
-	Row      int               `json:"row,omitempty"`     // failures in a row that tell of a receiver that is away
+	Row      int               `json:"row,omitempty"`     // consecutive failures with Away
 	Probes   int               `json:"probes,omitempty"`  // failed since the circuit opened
 	ProbeAt  fieldmark.Time    `json:"probeAt,omitzero"`
-	Allowed  int               `json:"allowed,omitempty"` // on the wire at once, on the ramp
+	Allowed  int               `json:"allowed,omitempty"` // in flight while the circuit closes
 	WindowAt fieldmark.Time    `json:"windowAt,omitzero"`
 	Good     int               `json:"good,omitempty"` // in the window
 	Bad      int               `json:"bad,omitempty"`
@@ -52,12 +52,12 @@ type Health struct {
 	LastFailure  fieldmark.Time `json:"lastFailure,omitzero"`
 	LastError    string         `json:"lastError,omitempty"`
 	Failed       int            `json:"failed,omitempty"` // since then
-	Warned       int            `json:"warned,omitempty"` // how many warnings were given
+	Warned       int            `json:"warned,omitempty"` // number of warnings sent
 	LastSuccess  fieldmark.Time `json:"lastSuccess,omitzero"`
 }
 
-// Note takes an attempt down and reports whether that changed anything worth
-// keeping. Limit is how many messages the endpoint takes at once.
+// Note records an attempt and reports whether the change is worth writing. Limit is
+// the maximum number of messages in flight to the endpoint.
 func (h *Health) Note(a Attempt, limit int) (changed bool) {
 	now := a.At.Add(a.Took)
 	if a.OK() {
@@ -102,7 +102,7 @@ func (h *Health) fail(a Attempt, now time.Time) {
 	h.count(now, false)
 	switch {
 	case h.Circuit == fieldmark.CircuitOpen && now.Before(h.ProbeAt.Std()):
-		return // it was on the wire when the circuit opened
+		return // it was in flight when the circuit opened
 	case h.Circuit == "" && h.Row < openAfter && (h.Good+h.Bad < windowLeast || h.Bad*100 < windowShare*(h.Good+h.Bad)):
 		return
 	case h.Circuit != "":
@@ -112,7 +112,7 @@ func (h *Health) fail(a Attempt, now time.Time) {
 	h.Circuit, h.Allowed, h.ProbeAt = fieldmark.CircuitOpen, 0, fieldmark.At(now.Add(wait))
 }
 
-// count keeps the window.
+// count counts an attempt in the window.
 func (h *Health) count(now time.Time, good bool) {
 	if now.Sub(h.WindowAt.Std()) >= windowLength {
 		h.WindowAt, h.Good, h.Bad = fieldmark.At(now), 0, 0
@@ -124,7 +124,7 @@ func (h *Health) count(now time.Time, good bool) {
 	}
 }
 
-// Room is how many messages may be on the wire at once at a time.
+// Room returns how many messages may be in flight at a time.
 func (h *Health) Room(now time.Time, limit int) int {
 	switch h.Circuit {
 	case fieldmark.CircuitOpen:
@@ -138,17 +138,17 @@ func (h *Health) Room(now time.Time, limit int) int {
 	return limit
 }
 
-// Verdict is what to do about an endpoint that takes nothing.
+// Verdict is what to do about an endpoint that fails.
 type Verdict int
 
-// Nothing is to be done, its owner is to be warned, or it is to be disabled.
+// No action, a warning to the account, or disabling the endpoint.
 const (
 	Carry Verdict = iota
 	Warn
 	Disable
 )
 
-// Judge says what is to be done by now, and notes a warning as given.
+// Judge returns what to do now, and records a warning as sent.
 func (h *Health) Judge(now time.Time) Verdict {
 	if h.FailingSince.IsZero() {
 		return Carry

@@ -65,7 +65,7 @@ func TestCircuit(t *testing.T) {
 
 func TestCircuitOpensByShare(t *testing.T) {
 	var h webhook.Health
-	for i := range 11 { // the first success is of no interest yet, then three in ten are taken
+	for i := range 11 { // the first success does not count yet, then three of ten succeed
 		a := dead
 		if i%4 == 3 || i == 0 {
 			a = fine
@@ -76,7 +76,7 @@ func TestCircuitOpensByShare(t *testing.T) {
 		t.Errorf("7 of 10 failed: circuit %q, want open", h.Circuit)
 	}
 	h = webhook.Health{}
-	for i := range 50 { // the receiver is there; what it is sent, it does not like
+	for i := range 50 { // the receiver is available, but rejects what it is sent
 		h.Note(at(wrong, noon.Add(time.Duration(i)*time.Second)), 8)
 	}
 	if h.Circuit != "" {
@@ -113,11 +113,11 @@ func TestJudge(t *testing.T) {
 	want(day, webhook.Carry) // once
 	want(3*day, webhook.Warn)
 	want(4*day, webhook.Carry)
-	want(5*day, webhook.Carry) // one failure is too little to go by
+	want(5*day, webhook.Carry) // one failure is not enough
 	for i := range 8 {
 		fail(time.Duration(i) * time.Hour)
 	}
-	want(6*day, webhook.Carry) // and so is one day's worth of them
+	want(6*day, webhook.Carry) // nor are the failures of one day
 	fail(2 * day)
 	want(5*day, webhook.Disable)
 	h.Note(at(fine, noon.Add(5*day)), 8)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// signed is a message of now under both schemes at once.
+// signed returns a message of the current time, signed under both schemes.
 func signed(t *testing.T) (id, timestamp, signatures string, body []byte) {
 	t.Helper()
 	now := time.Now()
@@ -28,8 +28,9 @@ func signed(t *testing.T) (id, timestamp, signatures string, body []byte) {
 	return id, fmt.Sprint(now.Unix()), other + " " + one, body
 }
 
-// TestSnippets runs what we tell integrators to copy, as far as this machine
-// can: each takes a good message under every key it knows and refuses others.
+// TestSnippets runs the code that the documentation tells integrators to copy, as
+// far as this machine can: each snippet accepts a valid message under every
+// supported key and rejects others.
 func TestSnippets(t *testing.T) {
 	id, timestamp, signatures, body := signed(t)
 	stale, err := sign(vectorSecret, id, time.Now().Add(-6*time.Minute), body)
@@ -59,7 +60,7 @@ func TestSnippets(t *testing.T) {
 			says := func(key, id, timestamp, signatures string, body []byte) string {
 				cmd := exec.CommandContext(t.Context(), program, append(tt.args, key, id, timestamp, signatures)...)
 				cmd.Dir, cmd.Stdin = folder, bytes.NewReader(body)
-				out, _ := cmd.Output() // the status says what the text says
+				out, _ := cmd.Output() // the exit status repeats the output
 				return strings.TrimSpace(string(out))
 			}
 			for _, try := range []struct {
@@ -85,7 +86,7 @@ func TestSnippets(t *testing.T) {
 	}
 }
 
-// missing leaves a test out, but not where everything must be there.
+// missing skips a test, but fails it in CI, where every tool must be installed.
 func missing(t *testing.T, err error) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -97,15 +98,15 @@ func missing(t *testing.T, err error) {
 // official is the reference library for Node, pinned.
 const official = `{"private":true,"dependencies":{"standardwebhooks":"1.1.1"}}`
 
-// officialVerifier judges a message by the reference library.
+// officialVerifier verifies a message with the reference library.
 const officialVerifier = `const {Webhook} = require('standardwebhooks');
 const [secret, id, timestamp, signatures, body] = process.argv.slice(2);
 try { new Webhook(secret).verify(body, {'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures}); console.log('good') }
 catch (e) { console.log(e.message) }
 `
 
-// TestOfficialNodeLibrary has the reference library for Node verify a message
-// that is signed under two keys.
+// TestOfficialNodeLibrary verifies a message that is signed with two keys with the
+// reference library for Node.
 func TestOfficialNodeLibrary(t *testing.T) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {

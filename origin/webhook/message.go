@@ -7,11 +7,11 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Message is an event on its way out.
+// Message is an event to be sent.
 type Message struct {
 	fieldmark.Envelope
-	Subject string // the id of what the event tells of
-	Account string // whose event it is
+	Subject string // id of the object of the event
+	Account string // account of the event
 	Trace   string // the traceparent of the attempt; empty: none
 }
 
@@ -21,10 +21,10 @@ const (
 	cloudEventType = "application/cloudevents+json"
 )
 
-// source names an account as CloudEvents wants it: by a URI.
+// source returns the account as the URI that CloudEvents requires.
 func (m *Message) source() string { return "urn:fieldmark:account:" + m.Account }
 
-// data is what the event tells, or its id alone.
+// data returns the data of the event, or only its id for a thin payload.
 func (m *Message) data(p fieldmark.Payload) (json.RawMessage, error) {
 	if p == fieldmark.PayloadThin {
 		return json.Marshal(struct {
@@ -37,15 +37,15 @@ func (m *Message) data(p fieldmark.Payload) (json.RawMessage, error) {
 	return m.Data, nil
 }
 
-// Thin is the envelope with the id alone.
+// Thin returns the envelope with only the id as data.
 func (m Message) Thin() (fieldmark.Envelope, error) {
 	data, err := m.data(fieldmark.PayloadThin)
 	m.Data = data
 	return m.Envelope, err
 }
 
-// write returns the body of the message, the same bytes at every attempt, and
-// sets the fields that belong to its form.
+// write returns the body of the message, which is the same at every attempt, and
+// sets the header fields of its format.
 func (m *Message) write(s *fieldmark.EndpointSettings, h http.Header) ([]byte, error) {
 	data, err := m.data(s.Payload)
 	if err != nil {
@@ -77,7 +77,8 @@ func (m *Message) write(s *fieldmark.EndpointSettings, h http.Header) ([]byte, e
 		}
 		return data, nil
 	}
-	// Written by hand: the ids are plain, and data is JSON already.
+	// Encoded without encoding/json: the ids need no escaping, and data is JSON
+	// already.
 	b := make([]byte, 0, len(data)+160)
 	b = append(b, `{"id":"`...)
 	b = append(b, m.ID...)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// deliveryMetrics counts what was tried in this process.
+// deliveryMetrics counts the attempts of this process.
 type deliveryMetrics struct {
 	mu      sync.Mutex
 	byClass map[string]int64
@@ -35,13 +35,13 @@ func (s *deliveryMetrics) countDecodeError(endpoint string, err error, log *slog
 	}
 }
 
-// waitBounds are the buckets of the time from when a message was due to the answer
-// to its first attempt, in seconds: from an idle origin's milliseconds to an
-// endpoint that was held for a day.
+// waitBounds are the buckets of the time from when a message was due to the
+// response to its first attempt, in seconds: from milliseconds at an idle origin to
+// an endpoint that was paused for a day.
 var waitBounds = [...]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86400}
 
-// observeWait counts the time from when a message was due to the answer to its first
-// attempt.
+// observeWait records the time from when a message was due to the response to its
+// first attempt.
 func (s *deliveryMetrics) observeWait(wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *deliveryMetrics) observeWait(wait time.Duration) {
 	s.waited += wait
 }
 
-// count counts an attempt by what became of it.
+// count counts an attempt by its result.
 func (s *deliveryMetrics) count(a Attempt) {
 	class := a.Detail.Class
 	if a.OK() {
@@ -66,8 +66,8 @@ func (s *deliveryMetrics) count(a Attempt) {
 	s.byClass[class]++
 }
 
-// WriteMetrics writes counters of webhook attempts, by what became of them, and
-// how long first attempts took, in the text format of Prometheus.
+// WriteMetrics writes counters of webhook attempts by result, and how long first
+// attempts took, in the Prometheus text format.
 func (s *Service) WriteMetrics(w io.Writer) {
 	s.metrics.mu.Lock()
 	counts, waits, waited := maps.Clone(s.metrics.byClass), s.metrics.waits, s.metrics.waited

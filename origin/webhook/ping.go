@@ -15,14 +15,14 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// pingLease outlives the attempt: nobody else may send a test.
+// pingLease is longer than an attempt, so that no other process sends the test.
 const pingLease = Timeout + 5*time.Second
 
-// Ping sends a test message to an endpoint of an account and waits for what
-// becomes of it. It goes the way of every message and is in the same log; it is
-// not repeated. A success closes an open circuit as that of a probe does; a
-// failure says nothing about the endpoint's health. An endpoint that is paused or
-// disabled gets it too: that is when one wants to know.
+// Ping sends a test message to an endpoint of an account and waits for the result.
+// The message takes the same path as others and appears in the same log, but is not
+// retried. A success closes an open circuit like a successful probe; a failure does
+// not count against the endpoint's health. Paused and disabled endpoints get it
+// too, because their owners test before they enable them.
 func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.PingRequest) (fieldmark.PingResult, error) {
 	var none fieldmark.PingResult
 	if r.Type == "" {
@@ -49,7 +49,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	}
 	sent := result{job: ping, sender: sender, to: id, settings: &row.EndpointSettings,
 		attempt: s.attempt(ctx, sender, &ping, id, time.Now())}
-	sent.job.Account = "" // no account's event: neither told to others nor repeated
+	sent.job.Account = "" // a test is neither retried nor sent to other endpoints
 	done, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	recorded := s.record(&sent)
@@ -73,12 +73,12 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 		}}, nil
 }
 
-// closeCircuit lets an endpoint whose circuit is open get what is held for it,
-// after an attempt that succeeded.
+// closeCircuit starts to close the circuit of an endpoint after a successful test,
+// so that its held messages are sent.
 func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error {
 	e, err := tx.Endpoint(ctx, id, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // it ended meanwhile
+		return nil // it was deleted meanwhile
 	}
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error
 	return tx.ScheduleEndpoint(ctx, id, time.Now())
 }
 
-// addPing writes a test into the log, leased to this process from the start.
+// addPing writes a test into the log of deliveries, leased to this process.
 func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kind) (store.Job, error) {
 	now := time.Now()
 	data, err := json.Marshal(kind.Example)
@@ -110,7 +110,7 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 		if err := tx.AppendEvent(ctx, &event); err != nil {
 			return err
 		}
-		to := store.Subscriber{ID: e.ID} // without order, and not to be woken
+		to := store.Subscriber{ID: e.ID} // without ordering, and without waking the endpoint
 		if err := tx.AddDelivery(ctx, ping.ID, &to, event.Number, "", now); err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 	})
 }
 
-// pingSummary says in a sentence what a test showed.
+// pingSummary returns a sentence about the result of a test.
 func pingSummary(a Attempt) string {
 	if a.OK() {
 		return fmt.Sprintf("The receiver took it: %d in %d ms.", a.Status, a.Took.Milliseconds())

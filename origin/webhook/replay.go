@@ -15,25 +15,25 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Bounds of looking back.
+// Limits of lists and replays.
 const (
-	MaxDeliveries    = 500 // in one answer
-	maxReplays       = 50  // in one answer, and at once
-	replayStep       = 200 // rows looked at in one transaction, beside everybody else's
-	maxPolledEvents  = 500 // in one answer
+	MaxDeliveries    = 500 // in one response
+	maxReplays       = 50  // in one response, and concurrently
+	replayStep       = 200 // rows read in one transaction, to let other writers in
+	maxPolledEvents  = 500 // in one response
 	maxPolledBytes   = 4 << 20
-	pruneBatch       = 500 // rows forgotten in one transaction
+	pruneBatch       = 500 // rows deleted in one transaction
 	replayPause      = 10 * time.Millisecond
 	DefaultKeep      = 30 * 24 * time.Hour // of deliveries
-	DefaultKeepEvent = 90 * 24 * time.Hour // of events: what edges, pollers and replays can go back
+	DefaultKeepEvent = 90 * 24 * time.Hour // of events: edges, pollers and replays read them
 )
 
-// errNoDelivery is the same for an id that is unknown and one of another account.
+// errNoDelivery is the same for an unknown id and for an id of another account.
 func errNoDelivery() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such delivery")
 }
 
-// DeliveryPage says which deliveries to list.
+// DeliveryPage selects deliveries to list.
 type DeliveryPage struct {
 	Endpoint string // empty: those of every endpoint
 	State    fieldmark.DeliveryState
@@ -67,7 +67,7 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveryPage) (fieldmark.Lis
 	return list, nil
 }
 
-// parseDeliveryCursor returns the id inside a cursor; no cursor is no id.
+// parseDeliveryCursor returns the id in a cursor; an empty cursor is an empty id.
 func parseDeliveryCursor(cursor string) (string, error) {
 	if cursor == "" {
 		return "", nil
@@ -79,7 +79,7 @@ func parseDeliveryCursor(cursor string) (string, error) {
 	return string(id), nil
 }
 
-// Delivery returns a delivery to an endpoint with everything that was tried.
+// Delivery returns a delivery to an endpoint with all its attempts.
 func (s *Service) Delivery(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
 	r, err := s.store.Delivery(ctx, id, time.Now())
 	if errors.Is(err, store.ErrNotFound) || err == nil && r.EndpointID != endpoint {
@@ -88,8 +88,8 @@ func (s *Service) Delivery(ctx context.Context, endpoint, id string) (fieldmark.
 	return r, err
 }
 
-// Resend sends a message again that was delivered or given up, under its id, and
-// one that waits for its next try at once.
+// Resend sends a message again that was delivered or has failed, under the same id.
+// A message that waits for a retry becomes due at once.
 func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
 	if _, err := s.Delivery(ctx, endpoint, id); err != nil {
 		return fieldmark.DeliveryRecord{}, err
@@ -116,8 +116,8 @@ func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.De
 	return s.Delivery(ctx, endpoint, id)
 }
 
-// StartReplay begins to send messages again. It goes on by itself, over
-// restarts, until all are queued.
+// StartReplay starts to send messages again. The replay continues in the
+// background, also after a restart, until all are queued.
 func (s *Service) StartReplay(ctx context.Context, account, endpoint string,
 	r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
 	var none fieldmark.Replay
@@ -161,9 +161,9 @@ func (s *Service) StartReplay(ctx context.Context, account, endpoint string,
 	return replay.Replay, nil
 }
 
-// replayEnd returns the end of a replay that begins now: later than every event
-// that the account has by now. Events carry the clock of the origin that appended
-// them, which may be ahead of the one here.
+// replayEnd returns the end of a replay that starts now: later than every event
+// that the account has. Events have the time of the origin that appended them,
+// whose clock may be ahead of this one.
 func (s *Service) replayEnd(ctx context.Context, account string, now time.Time) (fieldmark.Time, error) {
 	newest, err := s.store.NewestEventTime(ctx, account)
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *replayer) replay(ctx context.Context) error {
 				continue
 			}
 			if failed[r.ID] = !s.tryStep(ctx, r.ID); !failed[r.ID] {
-				next = time.After(replayPause) // between portions, other writers get their turn
+				next = time.After(replayPause) // between batches, other writers get their turn
 			}
 		}
 		select {
@@ -240,7 +240,7 @@ func (s *replayer) tryStep(ctx context.Context, id string) (ok bool) {
 	return ok
 }
 
-// step looks at the next portion of what a replay is about.
+// step processes the next batch of a replay.
 func (s *replayer) step(ctx context.Context, id string) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.RunningReplay(ctx, id)
@@ -275,7 +275,7 @@ func (s *replayer) step(ctx context.Context, id string) error {
 		for i, p := range past {
 			r.LastEvent, r.LastDelivery = p.Event, p.Delivery
 			r.Looked++
-			// A microsecond apart, so that they go out in the order they happened.
+			// A microsecond apart, so that they are sent in the order in which they happened.
 			queued, err := again(ctx, tx, &to, &r, p, now.Add(time.Duration(i)*time.Microsecond))
 			if err != nil {
 				return err
@@ -292,7 +292,7 @@ func (s *replayer) step(ctx context.Context, id string) error {
 	})
 }
 
-// again queues one message of a replay, if it is matches and not on its way.
+// again queues one message of a replay, if it matches and is not already queued.
 func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.PastEvent,
 	at time.Time) (bool, error) {
 	switch {
@@ -308,16 +308,17 @@ func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Rep
 	return tx.RequeueDelivery(ctx, p.Delivery, to, p.Subject, at)
 }
 
-// PollEvents lists an account's events after a number, as webhooks carry them.
-// Patterns narrow them as an endpoint's do; none means all. Numbers that are no
-// longer kept are CodeCursorExpired.
+// PollEvents lists an account's events after a number, in the format of webhooks.
+// Patterns filter them like those of an endpoint; no patterns mean all events.
+// Numbers that are no longer kept are CodeCursorExpired.
 func (s *Service) PollEvents(ctx context.Context, account string, after int64, patterns []string, thin bool,
 	limit int) (fieldmark.PolledEvents, error) {
 	none := fieldmark.PolledEvents{Data: []fieldmark.PolledEvent{}, Next: after}
 	if limit <= 0 || limit > maxPolledEvents {
 		limit = maxPolledEvents
 	}
-	// The head first: what is told of as looked at must not be newer.
+	// Read the head first: the page must not claim to cover events that it did not
+	// read.
 	head, err := s.store.Head(ctx)
 	if err != nil {
 		return none, err
@@ -370,7 +371,7 @@ func matches(patterns []string, t fieldmark.EventType) bool {
 	return len(patterns) == 0
 }
 
-// forget trims what is older than the settings want, by portions.
+// forget deletes what is older than the retention settings, in batches.
 func (s *maintainer) prune(ctx context.Context) error {
 	now := time.Now()
 	trim := func(keep time.Duration, some func(context.Context, *store.Tx, time.Time) (int64, error)) error {

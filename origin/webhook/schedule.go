@@ -6,12 +6,12 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Schedule is how long after one attempt the next is due; the first step is the
-// wait before the first attempt. There are as many attempts as steps.
+// Schedule lists how long after one attempt the next is due; the first step is the
+// wait before the first attempt. The number of steps is the number of attempts.
 type Schedule []time.Duration
 
-// standard is what Standard Webhooks 1.0 recommends: 75.6 hours in all, so that
-// a receiver that broke on a Friday evening gets its events on Monday.
+// standard is the schedule that Standard Webhooks 1.0 recommends: 75.6 hours in
+// all, so that a receiver that fails on a Friday evening gets its events on Monday.
 var standard = Schedule{
 	0,
 	5 * time.Second,
@@ -25,8 +25,8 @@ var standard = Schedule{
 	24 * time.Hour,
 }
 
-// quick is for events that are worth nothing after an hour, patient for
-// receivers that nobody looks after at once.
+// quick is for events that are worthless after an hour, patient for receivers whose
+// failures may go unnoticed for days.
 var (
 	quick = Schedule{0, 2 * time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute,
 		40 * time.Minute}
@@ -34,14 +34,14 @@ var (
 		24 * time.Hour, 24 * time.Hour, 48 * time.Hour, 48 * time.Hour, 48 * time.Hour}
 )
 
-// Bounds of a schedule of an endpoint's own.
+// Limits of a custom schedule of an endpoint.
 const (
 	MinStep  = time.Second
 	MaxStep  = 48 * time.Hour
 	MaxSteps = 20
 )
 
-// ScheduleOf returns the schedule a policy names; nil means the standard one.
+// ScheduleOf returns the schedule of a policy; nil means the standard one.
 func ScheduleOf(p *fieldmark.RetryPolicy) Schedule {
 	if p == nil {
 		return standard
@@ -62,16 +62,16 @@ func ScheduleOf(p *fieldmark.RetryPolicy) Schedule {
 	return standard
 }
 
-// jitterShare is how far a step is moved at most, in either direction: events
-// that failed together should not come back together.
+// jitterShare limits how far a step is moved in either direction, so that events
+// that failed together are not retried together.
 const jitterShare = 0.2
 
-// MaxRetryAfter bounds how long a receiver may put us off.
+// MaxRetryAfter limits the delay that a receiver may request.
 const MaxRetryAfter = 24 * time.Hour
 
-// Next returns how long to wait before an attempt, counted from 1, and whether
-// there is such an attempt at all. Jitter is a number from 0 to 1: 0.5 keeps
-// the step as it is.
+// Next returns how long to wait before an attempt, counted from 1, and whether the
+// schedule has that attempt. Jitter is a number from 0 to 1: 0.5 leaves the step
+// unchanged.
 func (s Schedule) Next(attempt int, jitter float64) (time.Duration, bool) {
 	if attempt < 1 || attempt > len(s) {
 		return 0, false
@@ -81,9 +81,9 @@ func (s Schedule) Next(attempt int, jitter float64) (time.Duration, bool) {
 	return step + time.Duration(float64(step)*jitterShare*(2*jitter-1)), true
 }
 
-// After returns when to make the attempt that follows a failed one, counted
-// from 1, and whether to make it: what the schedule says, or later if the
-// receiver asked for that.
+// After returns how long to wait after a failed attempt, counted from 1, and
+// whether to retry: the step of the schedule, or longer if the receiver requested
+// that.
 func (s Schedule) After(failed int, a Attempt, jitter float64) (time.Duration, bool) {
 	wait, ok := s.Next(failed+1, jitter)
 	if !ok || a.Abort {

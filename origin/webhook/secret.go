@@ -13,7 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// chooseSecret returns the secret somebody brought, or a new one.
+// chooseSecret returns the secret of the request after validation, or a new one.
 func chooseSecret(scheme fieldmark.Signing, own string) (string, []fieldmark.FieldError) {
 	if scheme != fieldmark.SigningV1 && scheme != fieldmark.SigningV1a {
 		return "", []fieldmark.FieldError{{Pointer: "/signing", Code: "enum", Detail: "must be v1 or v1a"}}
@@ -31,7 +31,7 @@ func chooseSecret(scheme fieldmark.Signing, own string) (string, []fieldmark.Fie
 	return secret, nil
 }
 
-// sealSecret makes a secret the endpoint's present one.
+// sealSecret sets the current secret of an endpoint.
 func (s *Service) sealSecret(e *store.Endpoint, secret string) {
 	e.Secret = s.keyring.WebhookSecret.Seal(e.ID, secret)
 	e.Signing = fieldmark.SigningV1
@@ -41,8 +41,8 @@ func (s *Service) sealSecret(e *store.Endpoint, secret string) {
 	}
 }
 
-// RotateSecret gives an endpoint a new secret; the one before signs too for a
-// while, so that its receiver can change over without losing a message.
+// RotateSecret gives an endpoint a new secret. The previous one signs too for a
+// while, so that the receiver can switch without losing a message.
 func (s *Service) RotateSecret(ctx context.Context, account, id string,
 	r fieldmark.SecretRequest) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
@@ -73,7 +73,7 @@ func (s *Service) RotateSecret(ctx context.Context, account, id string,
 					"%d secrets are live already; wait until the oldest ends, or rotate with overlapHours 0", MaxKeys)
 			}
 			if overlap == 0 {
-				row.PreviousSecrets = nil // the old ones are out as well: this is how a leak is answered
+				row.PreviousSecrets = nil // the old ones end too: this is how to respond to a leak
 			}
 			s.sealSecret(row, secret)
 			return nil
@@ -84,7 +84,7 @@ func (s *Service) RotateSecret(ctx context.Context, account, id string,
 	return s.newEndpoint(&row, secret)
 }
 
-// signingOf is the scheme of an endpoint's present secret.
+// signingOf returns the scheme of an endpoint's current secret.
 func signingOf(e *store.Endpoint) fieldmark.Signing {
 	if e.PublicKey != "" {
 		return fieldmark.SigningV1a
@@ -92,8 +92,8 @@ func signingOf(e *store.Endpoint) fieldmark.Signing {
 	return fieldmark.SigningV1
 }
 
-// PublicKeys is the key set of an endpoint, for whoever knows its id. It is
-// empty where the secret is shared.
+// PublicKeys returns the key set of an endpoint. It needs no authentication but the
+// id. It is empty if the secret is shared.
 func (s *Service) PublicKeys(ctx context.Context, id string) (fieldmark.KeySet, error) {
 	set := fieldmark.KeySet{Keys: []fieldmark.PublicJWK{}}
 	row, err := s.store.Endpoint(ctx, id, time.Now())

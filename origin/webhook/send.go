@@ -19,19 +19,19 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// Bounds of one attempt.
+// Limits of one attempt.
 const (
-	// the lower end of what Standard Webhooks asks of senders; a receiver should queue, not work
+	// minimum that Standard Webhooks recommends; a receiver should queue the work and respond
 	Timeout      = 15 * time.Second
-	MaxBody      = 4 << 10         // bytes of an answer that are read: enough for an error message
-	bodyPatience = 2 * time.Second // for those bytes: the status was the verdict, and somebody else may want the place
+	MaxBody      = 4 << 10         // bytes of a response that are read: enough for an error message
+	bodyPatience = 2 * time.Second // for those bytes; a slow body must not block a slot
 )
 
-// UserAgent names the sender.
+// UserAgent is the User-Agent of the sender.
 const UserAgent = "Fieldmark-Webhooks/1.0"
 
-// HeaderControl is a field by which a receiver says what it wants: disable, or
-// abort-message.
+// HeaderControl is a response field with which a receiver controls delivery:
+// disable or abort-message.
 const HeaderControl = "webhook-delivery"
 
 // Classes of failure.
@@ -42,29 +42,29 @@ const (
 	ClassTimeout  = "timeout"
 	ClassStatus   = "status"
 	ClassRedirect = "redirect"
-	ClassRefused  = "refused" // by our own guard
+	ClassRefused  = "refused" // by the SSRF guard of safehttp
 	ClassAuth     = "auth"    // no access token
 	ClassOther    = "other"
 )
 
-// Attempt is what became of one try.
+// Attempt is the result of one attempt.
 type Attempt struct {
 	At         time.Time
 	Took       time.Duration
-	Status     int           // HTTP; 0 when no answer came
-	Error      string        // empty on success; fit to show to the endpoint's owner
-	Body       string        // the beginning of the answer, as valid text
-	RetryAfter time.Duration // what the receiver asked for; 0 when it did not
-	Disable    bool          // 410, or said so: the endpoint wants nothing more
-	Abort      bool          // said so: never this message again
+	Status     int           // HTTP status; 0 without a response
+	Error      string        // empty on success; safe to show to the endpoint's account
+	Body       string        // the beginning of the response body, as valid UTF-8
+	RetryAfter time.Duration // delay that the receiver requested; 0: none
+	Disable    bool          // 410 or "disable": the endpoint must be disabled
+	Abort      bool          // "abort-message": do not retry this message
 	Detail     fieldmark.AttemptDetail
 }
 
-// OK reports whether the receiver took the event.
+// OK reports whether the receiver accepted the event.
 func (a Attempt) OK() bool { return a.Error == "" }
 
-// Away reports a failure that tells of the receiver, not of the message: it
-// would fail for any other as well.
+// Away reports a failure of the receiver rather than of the message: any other
+// message would fail as well.
 func (a Attempt) Away() bool {
 	switch a.Detail.Class {
 	case ClassDNS, ClassConnect, ClassTLS, ClassTimeout, ClassAuth, ClassOther:
@@ -73,25 +73,25 @@ func (a Attempt) Away() bool {
 	return a.Status >= 500 || a.Status == http.StatusTooManyRequests
 }
 
-// SenderConfig says how one endpoint is reached.
+// SenderConfig configures a Sender.
 type SenderConfig struct {
-	HTTP     *safehttp.Client // required: the way out
+	HTTP     *safehttp.Client // required
 	URL      string
 	Settings fieldmark.EndpointSettings // with the values of headers and the secrets of auth
 	Signer   *Signer                    // required
 }
 
-// Sender sends to one endpoint. It is safe for concurrent use.
+// Sender sends to one endpoint. Its methods may be called from any goroutine.
 type Sender struct {
 	client   *safehttp.Client
-	own      bool // the client is this sender's
+	own      bool // the sender owns the client
 	url      string
 	settings fieldmark.EndpointSettings
 	signer   *Signer
 	token    token
 }
 
-// NewSender returns an Sender; it opens no connection.
+// NewSender returns a Sender; it opens no connection.
 func NewSender(cfg SenderConfig) (*Sender, error) {
 	o := &Sender{client: cfg.HTTP, url: cfg.URL, settings: cfg.Settings, signer: cfg.Signer,
 		token: token{asking: make(chan struct{}, 1)}}
@@ -100,23 +100,23 @@ func NewSender(cfg SenderConfig) (*Sender, error) {
 		if err != nil {
 			return nil, errors.New("the client certificate cannot be read")
 		}
-		// A shared pool would show one endpoint's certificate for another.
+		// A shared pool would present one endpoint's certificate for another.
 		o.client, o.own = cfg.HTTP.WithCertificate(pair), true
 	}
 	return o, nil
 }
 
-// Close closes the connections that are this sender's alone.
+// Close closes the idle connections of a client that this sender owns.
 func (o *Sender) Close() {
 	if o.own {
 		o.client.CloseIdle()
 	}
 }
 
-// Settings returns how the endpoint wants its messages.
+// Settings returns the settings of the endpoint.
 func (o *Sender) Settings() *fieldmark.EndpointSettings { return &o.settings }
 
-// Send tries once to deliver m, signed under the time now.
+// Send makes one attempt to deliver m, signed for the time now.
 func (o *Sender) Send(ctx context.Context, m Message, now time.Time) Attempt {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -158,16 +158,17 @@ func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Sender
 	a.Status = resp.StatusCode
 	a.control(resp)
 	a.RetryAfter = retryAfter(resp, a.At)
-	// The status is the verdict; a body that is slow or breaks off does not undo it.
+	// The status decides the result; a body that is slow or incomplete does not
+	// change it.
 	defer time.AfterFunc(bodyPatience, cancel).Stop()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, MaxBody))
 	a.Body = strings.ReplaceAll(strings.ToValidUTF8(string(text), string(utf8.RuneError)), "\x00", "")
 	return verdict(resp.StatusCode)
 }
 
-// Signed writes the request that carries m when it is sent at a time, but for
-// what the receiver knows us by. The same message at the same time is the same
-// request, for as long as the secrets are.
+// Signed returns the request that carries m when it is sent at a time, without the
+// credentials of the endpoint. The same message at the same time is the same
+// request, until the secrets change.
 func (o *Sender) Signed(m Message, at time.Time) (header http.Header, body []byte, err error) {
 	header = make(http.Header, 8+len(o.settings.Headers))
 	for name, value := range o.settings.Headers {
@@ -187,7 +188,7 @@ func (o *Sender) Signed(m Message, at time.Time) (header http.Header, body []byt
 	return header, body, nil
 }
 
-// control reads what the receiver wants beyond this attempt.
+// control reads the instructions of the receiver beyond this attempt.
 func (a *Attempt) control(resp *http.Response) {
 	a.Disable = resp.StatusCode == http.StatusGone
 	switch strings.ToLower(strings.TrimSpace(resp.Header.Get(HeaderControl))) {
@@ -198,14 +199,14 @@ func (a *Attempt) control(resp *http.Response) {
 	}
 }
 
-// statusError is an answer that is no success.
+// statusError is a response that is no success.
 type statusError struct {
 	text, class string
 }
 
 func (e *statusError) Error() string { return e.text }
 
-// verdict says what is wrong with a status.
+// verdict returns the error of a status, or nil for a success.
 func verdict(status int) error {
 	switch {
 	case status >= 200 && status <= 299:
@@ -219,8 +220,8 @@ func verdict(status int) error {
 	return &statusError{fmt.Sprintf("answered %d", status), ClassStatus}
 }
 
-// retryAfter reads how long the receiver wants to be left alone (RFC 9110,
-// section 10.2.3), in seconds or as a date. Nonsense counts as nothing.
+// retryAfter parses the delay that the receiver requested (RFC 9110, section
+// 10.2.3), in seconds or as a date. An invalid value counts as 0.
 func retryAfter(resp *http.Response, now time.Time) time.Duration {
 	field := strings.TrimSpace(resp.Header.Get("Retry-After"))
 	if resp.StatusCode < 300 || field == "" {
@@ -235,8 +236,8 @@ func retryAfter(resp *http.Response, now time.Time) time.Duration {
 	return 0
 }
 
-// explain says in a few words why there was no success, without telling the
-// endpoint's owner what was found inside the network, and names the class.
+// explain returns a short text on why an attempt failed, and its class. The text
+// does not reveal the internal network to the endpoint's account.
 func explain(ctx context.Context, err error) (text, class string) {
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.text, status.class
@@ -277,7 +278,7 @@ func explain(ctx context.Context, err error) (text, class string) {
 	return "the request failed: " + reason(err), ClassOther
 }
 
-// explainTLS says what was wrong with a certificate in words its owner can act on.
+// explainTLS describes a problem with a certificate so that its owner can fix it.
 func explainTLS(err error) (string, bool) {
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		if invalid.Reason == x509.Expired {
@@ -299,10 +300,11 @@ func explainTLS(err error) (string, bool) {
 	return "", false
 }
 
-// maxReason bounds an error's text in bytes; some quote what the other side sent.
+// maxReason limits an error's text in bytes; some errors quote what the receiver
+// sent.
 const maxReason = 200
 
-// reason returns the innermost text of an error, which names no address.
+// reason returns the innermost text of an error, which contains no address.
 func reason(err error) string {
 	for {
 		inner := errors.Unwrap(err)

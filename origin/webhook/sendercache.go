@@ -8,11 +8,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// maxCachedSenders bounds how many endpoints are kept ready to send to: beyond it all
-// are made anew, which costs some decryption and parsing each.
+// maxCachedSenders limits the cached senders. When the cache is full, all are
+// dropped and rebuilt on use, which costs some decryption and parsing each.
 const maxCachedSenders = 4096
 
-// senderCache keeps endpoints ready to send to, until they change.
+// senderCache caches a Sender for each endpoint until the endpoint changes.
 type senderCache struct {
 	mu  sync.Mutex
 	all map[string]cachedSender
@@ -23,7 +23,7 @@ type cachedSender struct {
 	changed time.Time
 }
 
-// sender returns the way to an endpoint as it is now.
+// sender returns the Sender for the current state of an endpoint.
 func (s *Service) sender(e *store.Endpoint) (*Sender, error) {
 	s.senders.mu.Lock()
 	defer s.senders.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 	DefaultKeepEvents     = 90 * 24 * time.Hour // what edges, pollers and replays can go back to
 )
 
-// Intervals of the work that Run does by itself.
+// Intervals of the maintenance jobs of Run.
 const (
 	expireInterval = job.PollInterval
 	reviewInterval = access.LastUsedPrecision
@@ -94,17 +94,17 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// maintainer does the work that is due at intervals.
+// maintainer runs the maintenance jobs.
 type maintainer struct{ *Service }
 
-// endLeases makes deliveries due whose process stopped, and wakes their endpoints.
+// endLeases makes the deliveries of stopped processes due, and wakes their endpoints.
 func (s *maintainer) endLeases(ctx context.Context) error {
 	return s.store.Write(ctx,
 		func(ctx context.Context, tx *store.Tx) error { return tx.ExpireDeliveryLeases(ctx, time.Now()) })
 }
 
-// review repairs what a process may have left behind that stopped between two
-// transactions, and disables or warns about endpoints that fail.
+// review repairs the state that a process left incomplete when it stopped between
+// two transactions, and disables or warns about endpoints that fail.
 func (s *maintainer) review(ctx context.Context) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return errors.Join(tx.PromoteWaiting(ctx, "", time.Now()), tx.ScheduleEndpoints(ctx), FailDeleted(ctx, tx))

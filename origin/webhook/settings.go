@@ -13,13 +13,13 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// credentials are the parts of settings that are kept encrypted.
+// credentials are the parts of settings that are stored encrypted.
 type credentials struct {
 	Headers map[string]string       `json:"headers,omitempty"`
 	Auth    *fieldmark.EndpointAuth `json:"auth,omitempty"`
 }
 
-// sealSettings makes settings the endpoint's, what is secret in them apart.
+// sealSettings sets the settings of an endpoint, with the credentials encrypted.
 func (s *Service) sealSettings(e *store.Endpoint, settings fieldmark.EndpointSettings) error {
 	e.Credentials = ""
 	if len(settings.Headers) > 0 || settings.Auth != nil {
@@ -33,7 +33,7 @@ func (s *Service) sealSettings(e *store.Endpoint, settings fieldmark.EndpointSet
 	return nil
 }
 
-// settings returns an endpoint's settings with what is secret in them.
+// settings returns an endpoint's settings with its credentials decrypted.
 func (s *Service) settings(e *store.Endpoint) (fieldmark.EndpointSettings, error) {
 	full := withDefaults(e.EndpointSettings)
 	if e.Credentials == "" {
@@ -51,7 +51,7 @@ func (s *Service) settings(e *store.Endpoint) (fieldmark.EndpointSettings, error
 	return full, nil
 }
 
-// withDefaults says what an endpoint did not.
+// withDefaults returns settings with defaults for what an endpoint does not set.
 func withDefaults(s fieldmark.EndpointSettings) fieldmark.EndpointSettings {
 	if s.Payload == "" {
 		s.Payload = fieldmark.PayloadFull
@@ -66,7 +66,7 @@ func withDefaults(s fieldmark.EndpointSettings) fieldmark.EndpointSettings {
 	return s
 }
 
-// maxInFlightOf is how many messages an endpoint takes at once.
+// maxInFlightOf returns the maximum number of messages in flight to an endpoint.
 func maxInFlightOf(s *fieldmark.EndpointSettings) int {
 	if s.MaxInFlight == 0 {
 		return defaultInFlight
@@ -74,7 +74,7 @@ func maxInFlightOf(s *fieldmark.EndpointSettings) int {
 	return s.MaxInFlight
 }
 
-// checkTokenURL checks where an endpoint's tokens are requested, if it has any.
+// checkTokenURL validates the token server's URL of an endpoint, if it has one.
 func (s *Service) checkTokenURL(ctx context.Context, auth *fieldmark.EndpointAuth) []fieldmark.FieldError {
 	if auth == nil || auth.Kind != fieldmark.AuthOAuth2 || auth.TokenURL == "" {
 		return nil
@@ -82,8 +82,8 @@ func (s *Service) checkTokenURL(ctx context.Context, auth *fieldmark.EndpointAut
 	return s.checkURL(ctx, "/auth/tokenUrl", auth.TokenURL)
 }
 
-// checkSettings returns what is wrong with settings as far as that needs no
-// network, and drops an auth of kind none.
+// checkSettings returns the errors of settings that need no network, and drops an
+// auth of kind none.
 func checkSettings(r *fieldmark.EndpointSettings) []fieldmark.FieldError {
 	var bad validation.Errors
 	if len(r.Headers) > maxHeaders {

@@ -25,31 +25,31 @@ const (
 	HeaderSignature = "webhook-signature"
 )
 
-// HeaderTrace is that of W3C Trace Context; it names the attempt within the trace
-// of what caused the event.
+// HeaderTrace is the field of W3C Trace Context. It identifies the attempt within
+// the trace that caused the event.
 const HeaderTrace = "traceparent"
 
-// Tolerance is how far a timestamp may be from the receiver's clock; it bounds
-// how long a recorded request can be played again.
+// Tolerance is the maximum difference between a timestamp and the receiver's clock.
+// It limits how long a captured request can be replayed.
 const Tolerance = 5 * time.Minute
 
-// The forms of keys. A shared secret holds 24 to 64 random bytes: fewer can be
-// guessed, more add nothing to HMAC-SHA-256. A private key is the 64 bytes that
-// Ed25519 is written with, seed and public half.
+// The formats of keys. A shared secret has 24 to 64 random bytes: fewer can be
+// guessed, more add nothing to HMAC-SHA-256. A private key has the 64 bytes of an
+// Ed25519 key: seed and public half.
 const (
 	SecretPrefix  = "whsec_"
 	PrivatePrefix = "whsk_"
 	PublicPrefix  = "whpk_"
 	minSecret     = 24
 	maxSecret     = 64
-	newSecret     = 32 // bytes of a secret we make: the size of the hash
+	newSecret     = 32 // bytes of a generated secret: the size of the hash
 )
 
-// MaxKeys is how many keys may sign one message: the present one and those from
-// before rotations that are not over.
+// MaxKeys limits the keys that sign one message: the current one and the previous
+// ones whose overlap has not ended.
 const MaxKeys = 5
 
-// NewSecret draws a secret for a scheme from random.
+// NewSecret generates a secret for a scheme from random.
 func NewSecret(scheme fieldmark.Signing, random io.Reader) (string, error) {
 	var seed [newSecret]byte
 	if _, err := io.ReadFull(random, seed[:]); err != nil {
@@ -61,15 +61,16 @@ func NewSecret(scheme fieldmark.Signing, random io.Reader) (string, error) {
 	return SecretPrefix + base64.StdEncoding.EncodeToString(seed[:]), nil
 }
 
-// key signs or checks under one scheme.
+// key signs or verifies under one scheme.
 type key struct {
 	scheme  fieldmark.Signing
 	shared  []byte             // of v1
-	private ed25519.PrivateKey // of v1a; nil in a receiver's hands
+	private ed25519.PrivateKey // of v1a; nil in a receiver
 	public  ed25519.PublicKey  // of v1a
 }
 
-// parseKey reads a secret, a private or a public key. Its errors never quote it.
+// parseKey parses a secret, private or public key. Its errors never contain the
+// key.
 func parseKey(text string) (key, error) {
 	prefix, digits, ok := strings.Cut(text, "_")
 	if !ok {
@@ -101,7 +102,8 @@ func parseKey(text string) (key, error) {
 	return key{}, errors.New("a webhook secret begins with " + SecretPrefix + " or " + PrivatePrefix)
 }
 
-// CheckSecret says what is wrong with a secret of somebody's own for a scheme.
+// CheckSecret returns an error if a secret that the client chose is invalid for a
+// scheme.
 func CheckSecret(scheme fieldmark.Signing, secret string) error {
 	k, err := parseKey(secret)
 	if err != nil {
@@ -113,8 +115,8 @@ func CheckSecret(scheme fieldmark.Signing, secret string) error {
 	return nil
 }
 
-// PublicKey returns the public half of a private key as whpk_ and base64, and
-// as a JSON Web Key without an id. A shared secret has none.
+// PublicKey returns the public half of a private key, as whpk_ and base64 and as a
+// JSON Web Key without an id. It reports false for a shared secret.
 func PublicKey(secret string) (string, fieldmark.PublicJWK, bool) {
 	k, err := parseKey(secret)
 	if err != nil || k.public == nil {
@@ -126,14 +128,14 @@ func PublicKey(secret string) (string, fieldmark.PublicJWK, bool) {
 	}, true
 }
 
-// Signer signs with every key that is live, so that a receiver may know any one
-// of them.
+// Signer signs with every key that has not expired, so that a receiver needs only
+// one of them.
 type Signer struct {
 	keys  []key
-	until []time.Time // when a key ends; zero: never
+	until []time.Time // when a key expires; zero: never
 }
 
-// Add adds a key that signs until a time; the zero time is for ever.
+// Add adds a key that signs until a time; the zero time means no end.
 func (s *Signer) Add(secret string, until time.Time) error {
 	k, err := parseKey(secret)
 	if err == nil && k.scheme == fieldmark.SigningV1a && k.private == nil {
@@ -146,10 +148,10 @@ func (s *Signer) Add(secret string, until time.Time) error {
 	return nil
 }
 
-// Sign returns the signature field of a message: for each live key its scheme,
-// a comma and base64, over id, time of the attempt and body.
+// Sign returns the signature field of a message: for each valid key its scheme, a
+// comma and base64 of the signature over id, time of the attempt and body.
 func (s *Signer) Sign(id string, at time.Time, body []byte) (string, error) {
-	// A dot would let one id and time be read as another's.
+	// With a dot, one pair of id and time could be read as another.
 	if id == "" || strings.Contains(id, ".") {
 		return "", errors.New("a webhook id is not empty and has no dot")
 	}
@@ -178,7 +180,7 @@ func (k key) sign(id, timestamp string, body []byte) []byte {
 	return mac(k.shared, id, timestamp, body)
 }
 
-// content is what a signature is over.
+// content returns the bytes that are signed.
 func content(id, timestamp string, body []byte) []byte {
 	return slices.Concat([]byte(id), []byte("."), []byte(timestamp), []byte("."), body)
 }
@@ -193,7 +195,7 @@ func mac(shared []byte, id, timestamp string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// verify reports whether a signature is this key's.
+// verify reports whether a signature was made with this key.
 func (k key) verify(signature []byte, id, timestamp string, body []byte) bool {
 	if k.public != nil {
 		return ed25519.Verify(k.public, content(id, timestamp, body), signature)
@@ -201,9 +203,9 @@ func (k key) verify(signature []byte, id, timestamp string, body []byte) bool {
 	return hmac.Equal(signature, mac(k.shared, id, timestamp, body))
 }
 
-// Verify checks a message as a receiver does: the three fields are there, the
-// timestamp is within Tolerance of now, and one of the signatures is right. The
-// secret is a shared one (whsec_) or a public key (whpk_).
+// Verify verifies a message as a receiver does: it checks that the three fields are
+// present, that the timestamp is within Tolerance of now, and that one of the
+// signatures is valid. The secret is a shared one (whsec_) or a public key (whpk_).
 func Verify(secret string, h http.Header, body []byte, now time.Time) error {
 	k, err := parseKey(secret)
 	if err != nil {
@@ -217,7 +219,8 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) error {
 	if err != nil || timestamp != strconv.FormatInt(seconds, 10) {
 		return errors.New("verify webhook: the timestamp is not a number of seconds")
 	}
-	// In whole seconds and without subtraction that a hostile number overflows.
+	// In whole seconds, and without a subtraction that a hostile number could
+	// overflow.
 	if at, slack := now.Unix(), int64(Tolerance/time.Second); seconds < at-slack || seconds > at+slack {
 		return errors.New("verify webhook: the timestamp is more than 5 minutes off")
 	}

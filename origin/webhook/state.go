@@ -11,8 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// setState changes an endpoint's state. One that is enabled begins with a clean
-// slate: its owner says that it works.
+// setState changes an endpoint's state. Enabling an endpoint resets its health,
+// because its owner states that it works.
 func setState(ctx context.Context, tx *store.Tx, row *store.Endpoint, to fieldmark.EndpointState, reason string) error {
 	at := fieldmark.At(row.ChangedAt)
 	row.State, row.StateReason, row.StateAt = to, reason, &at
@@ -33,8 +33,8 @@ func setState(ctx context.Context, tx *store.Tx, row *store.Endpoint, to fieldma
 	return errors.Join(err, putHealth(ctx, tx, row.ID, fresh))
 }
 
-// discardHeld gives up what was held, as the owner chose, before the endpoint is
-// enabled. It goes by portions: it may be all of a month.
+// discardHeld fails the held deliveries that the owner chose to skip, before the
+// endpoint is enabled. It works in batches, because there may be a month of them.
 func (s *Service) discardHeld(ctx context.Context, id string, choice fieldmark.HeldChoice) error {
 	if choice == "" || choice == fieldmark.HeldDeliver {
 		return nil
@@ -59,16 +59,16 @@ func (s *Service) discardHeld(ctx context.Context, id string, choice fieldmark.H
 	return nil
 }
 
-// isStopped reports whether an endpoint is paused or disabled, so that what is due
-// to it is held. Another request may have enabled it since it was read.
+// isStopped reports whether an endpoint is paused or disabled, so that its
+// deliveries are held. Another request may have enabled it since it was read.
 func isStopped(ctx context.Context, tx *store.Tx, id string, now time.Time) (bool, error) {
 	e, err := tx.Endpoint(ctx, id, now)
 	return e.State != fieldmark.EndpointEnabled, store.NotFound(err, "there is no such endpoint")
 }
 
-// expediteHeld makes everything due that was held, before the endpoint is enabled:
-// a schedule that fits an endpoint which fails would have its owner wait for
-// hours to see that it works.
+// expediteHeld makes all held deliveries due, before the endpoint is enabled.
+// Otherwise the owner would wait for hours of retry schedule to see that the
+// endpoint works.
 func (s *Service) expediteHeld(ctx context.Context, id string) error {
 	now := time.Now()
 	for n := int64(maxSkippedAtOnce); n == maxSkippedAtOnce; {
@@ -91,7 +91,7 @@ func (s *Service) expediteHeld(ctx context.Context, id string) error {
 	return nil
 }
 
-// disable ends sending to an endpoint and tells its account.
+// disable disables an endpoint and notifies its account.
 func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, reason string,
 	now time.Time) error {
 	at := fieldmark.At(now)
@@ -103,10 +103,10 @@ func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, 
 	return emitNotice(ctx, tx, e, h, fieldmark.EventWebhookDisabled)
 }
 
-// emitNotice tells an account about one of its endpoints.
+// emitNotice notifies an account about one of its endpoints.
 func emitNotice(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, kind fieldmark.EventType) error {
 	since := h.FailingSince
-	if since.IsZero() { // it was disabled by an answer that was a success
+	if since.IsZero() { // a successful response disabled it
 		since = fieldmark.At(time.Now())
 	}
 	_, err := event.Emit(ctx, tx, e.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: e.ID},
@@ -117,8 +117,8 @@ func emitNotice(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health,
 	return err
 }
 
-// reviewHealth warns about endpoints that take nothing and disables those that
-// took nothing for days, whether or not anything is sent to them.
+// reviewHealth warns about endpoints that fail and disables those that have failed
+// for days, whether or not messages are sent to them.
 func (s *maintainer) reviewHealth(ctx context.Context) error {
 	ids, err := s.store.FailingEndpoints(ctx, time.Now().Add(-FirstWarning), maxExpiredAtOnce)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// seen is what a request met on its way. Its hooks may run after the request
-// was given up, hence the lock.
+// seen holds the timings of a request. Its hooks may run after the request was
+// abandoned, hence the lock.
 type seen struct {
 	mu                            sync.Mutex
 	dns, connect, secure, wrote   time.Time
@@ -21,7 +21,7 @@ type seen struct {
 	address                       string
 }
 
-// withTimings returns a context whose requests tell what they meet.
+// withTimings returns a context whose requests record their timings.
 func withTimings(ctx context.Context) (context.Context, *seen) {
 	s := &seen{}
 	note := func(do func(now time.Time)) {
@@ -37,7 +37,7 @@ func withTimings(ctx context.Context) (context.Context, *seen) {
 			note(func(now time.Time) { s.connect = now })
 		},
 		ConnectDone: func(_, address string, err error) {
-			if err == nil { // what could not be reached is not told
+			if err == nil { // an address that cannot be reached is not shown
 				note(func(now time.Time) { s.connectTook = now.Sub(s.connect) })
 			}
 		},
@@ -62,7 +62,7 @@ func withTimings(ctx context.Context) (context.Context, *seen) {
 	}), s
 }
 
-// detail is what was seen so far.
+// detail returns the timings so far.
 func (s *seen) detail(class string) fieldmark.AttemptDetail {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -96,7 +96,7 @@ func TestCheckSecret(t *testing.T) {
 	}{
 		{"v1", vectorSecret, true}, {"v1a", vectorPrivate, true},
 		{"v1a", vectorSecret, false}, {"v1", vectorPrivate, false}, {"v1a", vectorPublic, false},
-		{"v1a", "whsk_" + strings.Repeat("A", 86) + "==", false}, // the halves are no pair
+		{"v1a", "whsk_" + strings.Repeat("A", 86) + "==", false}, // the halves do not match
 		{"v1", "whsec_c2hvcnQ=", false}, {"v1", "", false}, {"v1", "whsec_%", false},
 	} {
 		if err := webhook.CheckSecret(tt.scheme, tt.secret); (err == nil) != tt.ok {
@@ -114,7 +114,7 @@ func TestCheckSecret(t *testing.T) {
 	}
 }
 
-// sign signs with one secret that never ends.
+// sign signs with one secret that never expires.
 func sign(secret, id string, at time.Time, body []byte) (string, error) {
 	var s webhook.Signer
 	if err := s.Add(secret, time.Time{}); err != nil {
@@ -200,7 +200,7 @@ func FuzzVerify(f *testing.F) {
 		if webhook.Verify(secret, h, []byte(body), time.Unix(vectorTime, 0)) != nil {
 			return
 		}
-		// What we accept, the reference accepts.
+		// The reference library accepts what this package accepts.
 		ref, err := standardwebhooks.NewWebhook(secret)
 		if err != nil {
 			t.Fatalf("accepted a secret the reference refuses: %v", err)
@@ -255,7 +255,7 @@ func loopback(timeout time.Duration) *safehttp.Client {
 	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Timeout: timeout})
 }
 
-// send sends an envelope as it is, signed with one secret.
+// send sends an envelope unchanged, signed with one secret.
 func send(ctx context.Context, client *safehttp.Client, url, secret string, e fieldmark.Envelope,
 	now time.Time) webhook.Attempt {
 	signer := &webhook.Signer{}
@@ -402,7 +402,7 @@ func TestSendReadsLittle(t *testing.T) {
 	}
 }
 
-// A small answer that unpacks to a gigabyte is kept as it came.
+// A small response that decompresses to a gigabyte is kept compressed.
 func TestSendUnpacksNothing(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
@@ -425,7 +425,7 @@ func TestSendUnpacksNothing(t *testing.T) {
 }
 
 func TestSendGivesUpInTime(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never answers
+	ln, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never responds
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,5 +7,5 @@
 // fully validated values: a Manifest, its Vectors, a Result. Every parser is strict
 // and bounded, because the bytes may come from an untrusted source.
 //
-// The package runs nothing and must not know engines, scorecards, facts or brands.
+// The package runs nothing and must not use engines, scorecards, facts or brands.
 package abi

@@ -35,7 +35,7 @@ type Input struct {
 	Direction Direction `json:"direction"`
 }
 
-// Direction says how a score may move when an input grows.
+// Direction defines how a score may move when an input grows.
 type Direction string
 
 // A larger input never lowers the score, never raises it, or may do either.

@@ -173,8 +173,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestWrittenContract holds the examples of ABI.md to the code: what a stranger
-// copies from there must be accepted.
+// TestWrittenContract checks that the code accepts the examples of ABI.md, which
+// authors copy.
 func TestWrittenContract(t *testing.T) {
 	text, err := os.ReadFile("../ABI.md")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// TestLayout pins the bytes at the boundary; a change here is another ABI.
+// TestLayout checks the exact bytes exchanged with a module; any change is a new ABI.
 func TestLayout(t *testing.T) {
 	result := wasmtest.AppendResult(nil, abi.Result{Score: 61234, Gates: 5, Marks: []int32{1000, abi.MarkNotApplicable,
 		abi.MarkUnknown}})
@@ -79,11 +79,11 @@ func TestTotal(t *testing.T) {
 		{[]int64{60, 40}, []int32{abi.MarkNotApplicable, abi.MarkUnknown}, abi.NoScore},
 		{[]int64{1, 2, 97}, []int32{1, 0, abi.MarkUnknown}, 33},   // 33.3 thousandths
 		{[]int64{1, 2, 97}, []int32{0, 1, abi.MarkUnknown}, 67},   // 66.7
-		{[]int64{3, 5, 92}, []int32{1, 0, abi.MarkUnknown}, 38},   // 37.5, a half goes up
+		{[]int64{3, 5, 92}, []int32{1, 0, abi.MarkUnknown}, 38},   // 37.5, rounded half up
 		{[]int64{3, 5, 92}, []int32{999, 1000, -1}, 99_963},       // 99962.5
 		{[]int64{14, 11, 75}, []int32{333, 667, 421}, 43_574},     // 43574.0
 		{[]int64{100}, []int32{1}, 100},                           // one thousandth
-		{[]int64{1, 99}, []int32{1000, abi.MarkUnknown}, 100_000}, // the measured part alone counts
+		{[]int64{1, 99}, []int32{1000, abi.MarkUnknown}, 100_000}, // only the measured part counts
 	} {
 		if got := abi.Total(tt.points, tt.marks); got != tt.want {
 			t.Errorf("Total(%v, %v) = %d, want %d", tt.points, tt.marks, got, tt.want)

@@ -44,8 +44,8 @@ var (
 	exports = section{7, []byte("\x03\x06memory\x02\x00\x0fscorer_v1_input\x00\x00\x0fscorer_v1_score\x00\x01")}
 )
 
-// small is the sections of a module that Parse accepts; it has no code, for
-// code is the engine's to judge.
+// small returns the sections of a module that Parse accepts. It has no code, which only
+// the engine validates.
 func small(t testing.TB) (manifest, vectors section) {
 	t.Helper()
 	m := smallManifest()
@@ -129,7 +129,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseListsEverything gives a module five faults and expects all to be reported.
+// TestParseListsEverything checks that all five faults of a module are reported.
 func TestParseListsEverything(t *testing.T) {
 	manifest, _ := small(t)
 	_, err := abi.Parse(join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, section{5, []byte{1, 1, 1, 99}},
@@ -154,7 +154,7 @@ func bytesOf(s section, n int) []section {
 	return all
 }
 
-// TestAppendCustom stamps a module that was built without its sections.
+// TestAppendCustom adds the custom sections to a module that was built without them.
 func TestAppendCustom(t *testing.T) {
 	manifest, vectors := small(t)
 	module := join(memory, exports)

@@ -4,5 +4,5 @@
 // validator and the metering rewriter read and write with it.
 //
 // Input: bytes that may come from an untrusted module. Output: numbers and slices of
-// them. The package must not know the scorer ABI, limits or engines.
+// them. The package must not depend on the scorer ABI, limits or engines.
 package bytecode

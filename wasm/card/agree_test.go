@@ -16,10 +16,10 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/card"
 )
 
-// object is JSON in the making.
+// object is a JSON object under construction.
 type object = map[string]any
 
-// anyCard writes an unusual card: every feature, odd numbers, long curves.
+// anyCard writes a random card with every feature, unusual numbers and long curves.
 func anyCard(r *rand.Rand) object {
 	inputs := make([]object, 1+r.IntN(12))
 	unused := make([]object, len(inputs))
@@ -39,7 +39,7 @@ func anyCard(r *rand.Rand) object {
 			weight += points
 			signals = append(signals, anySignal(r, fmt.Sprintf("c%d.s%d", i, j), points, len(inputs)))
 		}
-		if i == abi.MaxComponents-1 && left > 0 { // the last takes what is left
+		if i == abi.MaxComponents-1 && left > 0 { // the last one gets the rest
 			last := signals[len(signals)-1]
 			last["points"] = last["points"].(int) + left
 			weight, left = weight+left, 0
@@ -128,8 +128,8 @@ func anyValue(r *rand.Rand) int64 {
 	}
 }
 
-// TestNativeAgreesWithModule compiles cards of every shape and holds each
-// module against its card, bit by bit, 100,000 times in all.
+// TestNativeAgreesWithModule compiles random cards and compares each module with its
+// card, bit by bit, for 100,000 inputs in all.
 func TestNativeAgreesWithModule(t *testing.T) {
 	const cards, each = 100, 1000
 	engine, err := wasm.New(wasm.Config{Instances: 1})

@@ -17,8 +17,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// one is a card of a single signal with the given combine, parts and gates;
-// its inputs are a, b and c.
+// one returns a card with a single signal and the given combine, parts and gates. Its
+// inputs are a, b and c.
 func one(combine, parts, gates string) string {
 	return fmt.Sprintf(`{
 		"name": "one", "version": "1.0.0",
@@ -32,7 +32,7 @@ func one(combine, parts, gates string) string {
 	}`, combine, parts, gates)
 }
 
-// anyGate uses inputs that a test does not care for, as a card must.
+// anyGate uses the inputs that a test does not need, because every input must be used.
 const anyGate = `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [
 	{"input": "a", "op": "gt", "value": 9999}, {"input": "b", "op": "gt", "value": 9999}, {"input": "c", "op": "gt", "value": 9999}]}}`
 
@@ -194,8 +194,8 @@ func TestParseReportsPositions(t *testing.T) {
 	}
 }
 
-// TestParseReportsAllMistakes makes several mistakes of different kinds and expects
-// all of them, in the order of the file and none twice.
+// TestParseReportsAllMistakes checks that several mistakes of different kinds are each
+// reported once, in the order of the file.
 func TestParseReportsAllMistakes(t *testing.T) {
 	text := strings.NewReplacer(`"version": "1.0.0"`, `"version": "new"`, `"weight": 100`, `"weight": 90`).Replace(
 		one("max", `{"input": "z", "curve": {"linear": [[0, 0], [1, 1]]}}, {"input": "b"}`,
@@ -217,10 +217,8 @@ func TestParseReportsAllMistakes(t *testing.T) {
 	}
 }
 
-// TestUnusedInput expects a warning and a module: an author who has not written the
-// signal yet can build and try the rest.
-// Values of a wrong type and unknown members are all reported at once, each with its
-// place.
+// TestParseReportsEveryWrongShape checks that values of a wrong type and unknown
+// members are all reported at once, each with its position.
 func TestParseReportsEveryWrongShape(t *testing.T) {
 	_, err := card.Parse([]byte("{\"name\": 1,\n\"wieght\": 1,\n\"inputs\": {},\n" +
 		"\"components\": [{\"weight\": \"100\",\n\"signals\": [{\"points\": 1.5,\n\"parts\": [{\"curve\": " +
@@ -240,6 +238,8 @@ func TestParseReportsEveryWrongShape(t *testing.T) {
 	}
 }
 
+// TestUnusedInput checks that an unused input causes a warning and no error: an author
+// who has not written the signal yet can build and test the rest.
 func TestUnusedInput(t *testing.T) {
 	c := parse(t, one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, ``))
 	got := c.Warnings()
@@ -256,8 +256,8 @@ func TestUnusedInput(t *testing.T) {
 	}
 }
 
-// TestCompile looks at the module from outside: it is a module of the contract,
-// the same one each time, and says of itself what the card says.
+// TestCompile checks the compiled module: it satisfies the ABI, has the same bytes each
+// time, and its manifest matches the card.
 func TestCompile(t *testing.T) {
 	c := parse(t, one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate))
 	first, err := c.Compile()
@@ -266,7 +266,7 @@ func TestCompile(t *testing.T) {
 	}
 	text := strings.Replace(one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), "{",
 		`{"$schema": "card.schema.json",`, 1)
-	second, err := parse(t, text).Compile() // the same card, whatever its schema is called
+	second, err := parse(t, text).Compile() // the same card with another schema name
 	if err != nil || !bytes.Equal(first, second) {
 		t.Errorf("compiled twice, %d and %d bytes differ (%v)", len(first), len(second), err)
 	}
@@ -284,7 +284,8 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestExplain expects the words of a card, and numbers that are those of Eval.
+// TestExplain checks the text of an explanation, and that its numbers equal those of
+// Eval.
 func TestExplain(t *testing.T) {
 	c := parse(t, one("mean",
 		`{"input": "a", "weight": 3, "curve": {"linear": [[50, 0], [100, 0.25], [300, 1]]}}, {"input": "b", "curve": {"steps": [[2, 0.875]], "beyond": 0.1}}`,
@@ -323,14 +324,14 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that whatever Parse accepts can be evaluated and compiled.
+// FuzzParse checks that every card that Parse accepts can be evaluated and compiled.
 func FuzzParse(f *testing.F) {
 	manifest := geo.Card().Manifest()
 	text, err := manifest.Append(nil)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(text) // close to a card, and not one
+	f.Add(text) // almost a card
 	f.Add([]byte(one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate)))
 	f.Add([]byte(one("min",
 		`{"input": "a", "curve": {"steps": [[0, 0.5]], "beyond": 1}}, {"input": "b", "curve": {"steps": [[0, 1]]}}`,

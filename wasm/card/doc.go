@@ -3,8 +3,8 @@
 // the reference, and compiled to a scorer/1 module.
 //
 // Input: a card file, and inputs as numbers. Output: an abi.Result, or the bytes of a
-// module that returns the same result bit by bit. The package must not know the
-// engine that runs the module, nor facts, brands and pages.
+// module that returns the same result bit by bit. The package must not
+// depend on the engine that runs the module, or on facts, brands and pages.
 //
 // # The file
 //

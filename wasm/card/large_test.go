@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/card"
 )
 
-// TestLargestCardPasses has as many signals, parts and points as a card may,
-// and gates of many comparisons: its module stays within a module's limits.
+// TestLargestCardPasses checks that a card with the maximum number of signals, parts,
+// points and comparisons compiles to a module within its limits.
 func TestLargestCardPasses(t *testing.T) {
 	var inputs, parts, signals, gates []object
 	for i := range 16 {

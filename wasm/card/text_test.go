@@ -43,8 +43,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormatKeepsTheMeaning formats the built-in: it compiles to the same bytes,
-// and formatting it again changes nothing.
+// TestFormatKeepsTheMeaning checks that the formatted built-in card compiles to the
+// same bytes, and that formatting is idempotent.
 func TestFormatKeepsTheMeaning(t *testing.T) {
 	file, err := os.ReadFile("../geo/geo-readiness.json")
 	if err != nil {
@@ -69,8 +69,8 @@ func TestFormatKeepsTheMeaning(t *testing.T) {
 	}
 }
 
-// TestSchema holds the schema to the built-in, which must be valid by it, and to
-// Parse, which must know each member the schema does.
+// TestSchema checks that the built-in card is valid by the schema, and that Parse
+// accepts every member of the schema.
 func TestSchema(t *testing.T) {
 	var schema, file any
 	must(t, json.Unmarshal(card.Schema(), &schema))
@@ -108,7 +108,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// validator knows the few words of JSON Schema that ours uses.
+// validator implements the keywords of JSON Schema that the schema of cards uses.
 type validator struct {
 	defs       object
 	complaints []string
@@ -174,7 +174,7 @@ func (v *validator) check(path string, s object, value any) {
 	}
 }
 
-// TestProblemsHaveLines puts a mistake on a separate line.
+// TestProblemsHaveLines checks the line number of a mistake.
 func TestProblemsHaveLines(t *testing.T) {
 	text := strings.Replace(one("mean", "\n  {\"input\": \"a\",\n   \"curve\": {\"linear\": [[0, 0], [1, 7]]}}",
 		anyGate), `"label": "All"`, `"label": ""`, 1)
@@ -190,7 +190,7 @@ func TestProblemsHaveLines(t *testing.T) {
 	}
 }
 
-// FuzzFormat holds that formatting loses nothing that Parse needs.
+// FuzzFormat checks that formatting preserves everything that Parse reads.
 func FuzzFormat(f *testing.F) {
 	file, err := os.ReadFile("../geo/geo-readiness.json")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// load gives a test the committed module, run by the real engine.
+// load loads the committed module with the production engine.
 func load(t testing.TB) *wasm.Module {
 	t.Helper()
 	engine, err := wasm.New(wasm.Config{})
@@ -33,7 +33,7 @@ func load(t testing.TB) *wasm.Module {
 	return m
 }
 
-// anyValue draws values where the curves bend, between, and far outside.
+// anyValue returns values at the knots of curves, between them, and far outside.
 func anyValue(r *rand.Rand) int64 {
 	switch r.IntN(8) {
 	case 0:
@@ -41,7 +41,7 @@ func anyValue(r *rand.Rand) int64 {
 	case 1:
 		return 1000
 	case 2:
-		return int64(r.Uint64()) // any at all
+		return int64(r.Uint64()) // any value at all
 	case 3:
 		return []int64{math.MinInt64, math.MaxInt64, abi.MaxValue, -abi.MaxValue, -1, 1}[r.IntN(6)]
 	case 4:
@@ -53,7 +53,7 @@ func anyValue(r *rand.Rand) int64 {
 	}
 }
 
-// fillAny draws inputs of which most are measured, as in real audits.
+// fillAny sets random inputs, most of them measured, as in real audits.
 func fillAny(r *rand.Rand, values []int64, states []byte) {
 	for i := range values {
 		values[i], states[i] = anyValue(r), abi.StateMeasured
@@ -63,7 +63,7 @@ func fillAny(r *rand.Rand, values []int64, states []byte) {
 	}
 }
 
-// TestNativeAgreesWithModule holds the module against the card, bit by bit.
+// TestNativeAgreesWithModule compares the module with the card, bit by bit.
 func TestNativeAgreesWithModule(t *testing.T) {
 	m, c := load(t), geo.Card()
 	n := len(c.Manifest().Inputs)

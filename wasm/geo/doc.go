@@ -3,5 +3,5 @@
 //
 // There is no input; the output is the card and the bytes of the module. A test
 // compiles the card and compares the bytes, so that the two stay equal. The package
-// must not know engines or facts.
+// must not use engines or facts.
 package geo

@@ -11,8 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the compiled module instead of comparing it")
 
-// TestCommittedModule compiles the card and holds the committed bytes against
-// the result.
+// TestCommittedModule compares the compiled card with the committed bytes.
 func TestCommittedModule(t *testing.T) {
 	got, err := geo.Card().Compile()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 var auditedAt = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// facts is an audit that found the given values.
+// facts returns an audit with the given values.
 func facts(values []int64, states []byte) *fieldmark.Facts {
 	f := &fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://example.com/", Pages: 10,
 		AsOf: fieldmark.At(auditedAt)}
@@ -44,7 +44,7 @@ func assess(t *testing.T, m *wasm.Module, values []int64, states []byte) fieldma
 	return a
 }
 
-// shown is the score of an assessment, below all others without one.
+// shown returns the score of an assessment, or a value below all scores if it has none.
 func shown(a fieldmark.Assessment) fieldmark.Milli {
 	if a.Score == nil {
 		return -1
@@ -52,7 +52,7 @@ func shown(a fieldmark.Assessment) fieldmark.Milli {
 	return *a.Score
 }
 
-// perfect is the inputs of a site that does everything.
+// perfect returns the inputs of a site with full marks.
 func perfect() (values []int64, states []byte) {
 	for _, in := range geo.Card().Manifest().Inputs {
 		value := int64(1000)
@@ -70,7 +70,7 @@ func perfect() (values []int64, states []byte) {
 	return values, states
 }
 
-// TestWeights holds the card against the published table.
+// TestWeights compares the card with the published table.
 func TestWeights(t *testing.T) {
 	want := map[string]int{
 		"access": 30, "access.answer_crawlers": 14, "access.user_fetchers": 2, "access.snippet_eligible": 6,
@@ -95,8 +95,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestMarks tries the curves and the weights of parts where they can be read
-// off: one input is changed on a perfect site, and one signal follows.
+// TestMarks checks curves and weights of parts: it changes one input of a perfect site,
+// and compares the mark of one signal.
 func TestMarks(t *testing.T) {
 	for _, tt := range []struct {
 		input  string
@@ -173,9 +173,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestUnknownIsNeverZero takes away what is known of one input after another:
-// its signals become unknown instead of bad, no other changes, and no gate that
-// was open catches.
+// TestUnknownIsNeverZero makes one input after another unknown: its signals become
+// unknown instead of bad, no other signal changes, and no additional gate applies.
 func TestUnknownIsNeverZero(t *testing.T) {
 	c := geo.Card()
 	inputs := c.Manifest().Inputs
@@ -209,8 +208,8 @@ func TestUnknownIsNeverZero(t *testing.T) {
 	}
 }
 
-// TestGatesAreCaps lets each gate catch on a perfect site, which then has
-// exactly the gate's limit; on any site no score is above its lowest limit.
+// TestGatesAreCaps makes each gate apply to a perfect site, whose score must equal the
+// gate's limit. On any site, no score exceeds its lowest limit.
 func TestGatesAreCaps(t *testing.T) {
 	m := load(t)
 	values, states := perfect()
@@ -257,9 +256,9 @@ func TestGatesAreCaps(t *testing.T) {
 	}
 }
 
-// TestDirections raises and lowers every input on many sites; the shown score,
-// gates included, never moves against the declared direction. More access for
-// a crawler, above all, never lowers a score.
+// TestDirections raises and lowers every input on many sites. The shown score, gates
+// included, never moves against the declared direction. In particular, more access for
+// a crawler never lowers a score.
 func TestDirections(t *testing.T) {
 	m := load(t)
 	inputs := geo.Card().Manifest().Inputs

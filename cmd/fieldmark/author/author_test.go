@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain makes the test binary the process that TestLimits limits.
+// TestMain also runs the test binary as the process that TestLimits limits.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"exhaust": exhaust})
 }

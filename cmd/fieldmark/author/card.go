@@ -26,7 +26,7 @@ func (c *cardFile) read() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, card.MaxFile+1))
 }
 
-// parse parses the card, and prints each warning or mistake on a line of its own.
+// parse parses the card and prints one line for each warning or mistake.
 func (c *cardFile) parse(s *command.Streams, text []byte) (*card.Card, error) {
 	parsed, warnings, err := parseCard(c.File, text)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *cardFile) parse(s *command.Streams, text []byte) (*card.Card, error) {
 	return parsed, nil
 }
 
-// explain shows each complaint on a line of its own, as compilers do.
+// explain prints each problem on a separate line, as compilers do.
 func (c *cardFile) explain(s *command.Streams, err error) error {
 	list, ok := errors.AsType[abi.Problems](err)
 	if !ok {

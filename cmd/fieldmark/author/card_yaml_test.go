@@ -17,8 +17,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// TestYAMLCard turns the built-in card into YAML and wants the same module, and
-// the same JSON to the byte once formatted.
+// TestYAMLCard converts the built-in card to YAML and checks that it gives the same
+// module and, once formatted, the same JSON.
 func TestYAMLCard(t *testing.T) {
 	source := []byte(readFile(t, "..", "..", "..", "wasm", "geo", "geo-readiness.json"))
 	var node yaml.Node
@@ -47,7 +47,7 @@ func TestYAMLCard(t *testing.T) {
 	}
 }
 
-// plainStyle writes every value in lines of its own.
+// plainStyle makes the encoder write every value in block style, on separate lines.
 func plainStyle(n *yaml.Node) {
 	n.Style = 0
 	for _, c := range n.Content {
@@ -55,7 +55,8 @@ func plainStyle(n *yaml.Node) {
 	}
 }
 
-// TestYAMLMistakes wants the place of a mistake as an editor counts it.
+// TestYAMLMistakes checks the line and column of a mistake, counted from 1 as in
+// editors.
 func TestYAMLMistakes(t *testing.T) {
 	sound := "name: n\nversion: 1.0.0\nmethodology: {id: n, version: '1.0', url: /n}\nauthor: A\nlicence: MIT\n" +
 		"inputs:\n  - {name: text.words, unit: words, direction: up}\ncomponents:\n  - id: all\n    label: All\n    " +
@@ -68,7 +69,7 @@ func TestYAMLMistakes(t *testing.T) {
 	for _, tt := range []struct{ old, new, want string }{
 		{"weight: 100", "weight: 99", "11:13: components[0].weight is 99"},
 		{"label: All", "label: ''", "10:12: components[0].label has 0 characters"},
-		{"author: A", "author: no", `"no"`}, // YAML 1.2 has no such truth value: it is a text
+		{"author: A", "author: no", `"no"`}, // in YAML 1.2 this is a string, not a boolean
 		{"author: A", "author: true", `4:9: "true" is neither a string nor a number`},
 		{"licence: MIT", "licence: &x MIT\nother: *x", "aliases are not supported"},
 		{"gates: []", "gates: *x", "unknown anchor"},
@@ -87,8 +88,8 @@ func TestYAMLMistakes(t *testing.T) {
 	}
 }
 
-// TestYAMLWarnings builds a card with an input that nothing uses: the place of the
-// warning is that in the YAML file, and the module is written.
+// TestYAMLWarnings builds a card with an unused input: the warning contains the
+// position in the YAML file, and the module is written.
 func TestYAMLWarnings(t *testing.T) {
 	dir := t.TempDir()
 	path, module := filepath.Join(dir, "c.yaml"), filepath.Join(dir, "c.wasm")
@@ -123,8 +124,8 @@ func TestYAMLWarnings(t *testing.T) {
 	}
 }
 
-// TestYAMLMemory gives the reader of cards files that are made to become large: each
-// is refused, within a bound of memory.
+// TestYAMLMemory parses files whose expansion is very large: each is rejected with
+// limited memory.
 func TestYAMLMemory(t *testing.T) {
 	const size, most = card.MaxFile, 150 << 20
 	bomb := "a0: &a0 [x]\n"

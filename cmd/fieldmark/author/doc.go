@@ -1,4 +1,4 @@
-// Package author holds the commands that need no server of one's own: auditing a
+// Package author holds the commands that do not require a running server: auditing a
 // website, writing and checking llms.txt files, verifying a score, and writing, testing,
 // packing and signing scoring modules.
 //

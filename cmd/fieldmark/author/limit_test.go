@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// exhaust uses processor time or memory until a limit ends it. TestLimits runs it as a
-// process.
+// exhaust uses CPU time or memory until a limit ends the process. TestLimits runs it in
+// a child process.
 func exhaust() {
 	if err := limitProcess(1, 1<<30); err != nil {
 		fmt.Println("limit:", err)
@@ -20,14 +20,14 @@ func exhaust() {
 		var all [][]byte
 		for {
 			all = append(all, bytes.Repeat([]byte{1}, 64<<20))
-			if len(all) > 64 { // 4 GiB, four times what is allowed
+			if len(all) > 64 { // 4 GiB, four times the limit
 				fmt.Println("got everything")
 				os.Exit(0)
 			}
 		}
 	}
 	for began := time.Now(); time.Since(began) < time.Minute; {
-		_ = began // a second of this is all there is
+		_ = began // the limit is one second
 	}
 	fmt.Println("was let run for a minute")
 }
@@ -37,7 +37,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"time"}
 	if !raceDetector {
-		kinds = append(kinds, "memory") // not bounded under it
+		kinds = append(kinds, "memory") // not limited under the race detector
 	}
 	for _, kind := range kinds {
 		path, err := exec.LookPath("exhaust")

@@ -121,7 +121,7 @@ func printExplanation(w io.Writer, e *card.Explanation, worked bool) {
 	}
 }
 
-// valueOrReason returns the value, or why there is none.
+// valueOrReason returns the value, or the reason why it is missing.
 func valueOrReason(status fieldmark.FactState, found string) string {
 	switch status {
 	case fieldmark.NotApplicable:

@@ -36,8 +36,8 @@ func (on ansi) grade(g fieldmark.Grade, text string) string {
 	return on.paint(map[fieldmark.Grade]string{"A": "32", "B": "32", "C": "33", "D": "33", "E": "31"}[g], text)
 }
 
-// printReport prints an assessment: the score or the reason why there is none, what to
-// improve first, and every signal with its evidence.
+// printReport prints an assessment: the score or the reason why the site has no score,
+// what to improve first, and every signal with its evidence.
 func printReport(w io.Writer, site string, a *fieldmark.Assessment, unread []string, color bool) error {
 	var b bytes.Buffer
 	on := ansi(color)

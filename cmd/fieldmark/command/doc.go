@@ -2,5 +2,5 @@
 // a command reads and writes, its exit status, and how input, secrets and results
 // are read and printed.
 //
-// It knows no command, no server and no rule of the product.
+// The package contains no command, no server and no business rule.
 package command

@@ -8,7 +8,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// NetworkFlags say which private networks a command may connect to on behalf of
+// NetworkFlags select which private networks a command may connect to on behalf of
 // others.
 type NetworkFlags struct {
 	AllowNetworks []netip.Prefix `env:"FIELDMARK_ALLOW_NETWORKS" placeholder:"CIDR" help:"Private networks that audits and webhooks may reach; none by default."`

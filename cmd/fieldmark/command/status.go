@@ -7,7 +7,7 @@ const (
 	StatusNotMet = 3 // a score is too low, or a document differs
 )
 
-// ExitError is an error that ends the program with an exit status of its own.
+// ExitError is an error that ends the program with a specific exit status.
 type ExitError struct {
 	Status int
 	Err    error

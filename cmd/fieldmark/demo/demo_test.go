@@ -29,7 +29,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// start serves the demo web on loopback and returns how each site is reached.
+// start serves the demo sites on loopback and returns the URL of each site.
 func start(t *testing.T) func(demo.Site) string {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
@@ -41,7 +41,7 @@ func start(t *testing.T) func(demo.Site) string {
 	return base
 }
 
-// get asks the handler directly, without a network.
+// get calls the handler directly, without a network.
 func get(t *testing.T, h http.Handler, address string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -95,7 +95,7 @@ type fetched struct {
 	root *html.Node
 }
 
-// crawl follows every link inside a site and fails on any that leads nowhere.
+// crawl follows every link inside a site and fails if a target is missing.
 func crawl(t *testing.T, h http.Handler, s demo.Site) []fetched {
 	t.Helper()
 	var pages []fetched
@@ -143,7 +143,7 @@ func crawl(t *testing.T, h http.Handler, s demo.Site) []fetched {
 	return pages
 }
 
-// links returns every address a page refers to.
+// links returns every address that a page links to.
 func links(root *html.Node) (all []string) {
 	for n := range root.Descendants() {
 		for _, a := range n.Attr {
@@ -229,7 +229,7 @@ func checkPage(t *testing.T, s demo.Site, p fetched) {
 	}
 }
 
-// checkSitemap checks that what robots.txt names is there and lists pages.
+// checkSitemap checks that the sitemap named in robots.txt exists and lists pages.
 func checkSitemap(t *testing.T, h http.Handler, s demo.Site) {
 	t.Helper()
 	_, after, ok := strings.Cut(get(t, h, base(s)+"/robots.txt").Body.String(), "Sitemap: ")
@@ -278,7 +278,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// The unreachable site must look dead to a real client, not just empty.
+// The unreachable site must drop connections, not return an empty response.
 func TestUnreachable(t *testing.T) {
 	at := start(t)
 	for _, s := range demo.Sites() {
@@ -303,7 +303,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestEmbeddedSize(t *testing.T) {
-	const limit = 400_000 // the sites ride in every binary
+	const limit = 400_000 // the sites are part of every binary
 	total := int64(0)
 	err := filepath.WalkDir("sites", func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -318,9 +318,9 @@ func TestEmbeddedSize(t *testing.T) {
 	}
 }
 
-// TestSpread audits and scores every site for real. It asks only that the demo
-// shows what the product can tell apart; which site earns what is not written
-// down, here or anywhere.
+// TestSpread audits and scores every site. It checks that the demo shows every grade
+// and both gates, and that the scores are spread; it does not expect a score of a
+// particular site.
 func TestSpread(t *testing.T) {
 	at := start(t)
 	ctx := context.Background()

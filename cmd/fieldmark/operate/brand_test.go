@@ -10,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestBrandsOf reads records as other directories publish them.
+// TestBrandsOf imports brands in the formats of other directories.
 func TestBrandsOf(t *testing.T) {
 	var records []importEntry
 	if err := json.Unmarshal([]byte(`[
@@ -36,7 +36,7 @@ func TestBrandsOf(t *testing.T) {
 	if diff := cmp.Diff(want, brandsOf(records, true, taken), cmp.AllowUnexported(fieldmark.Time{})); diff != "" {
 		t.Errorf("brandsOf differs (-want +got):\n%s", diff)
 	}
-	// Imported again the other way round, every brand keeps its address.
+	// A second import in reverse order gives every brand the same slug.
 	slices.Reverse(records)
 	slices.Reverse(want)
 	if diff := cmp.Diff(want, brandsOf(records, true, taken), cmp.AllowUnexported(fieldmark.Time{})); diff != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
-// VisibilityCmd manages samples of what answer engines say about brands.
+// VisibilityCmd manages samples of the statements of answer engines about brands.
 type VisibilityCmd struct {
 	Import visibilityImportCmd `cmd:"" help:"Import answer samples from a CSV or JSON file."`
 }

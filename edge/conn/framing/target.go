@@ -95,7 +95,7 @@ func checkPath(path []byte) *Error {
 	if !escaped && !bytes.Contains(path, dotSegment) {
 		return nil
 	}
-	dots, other := 0, true // in the present segment; there is none before the first slash
+	dots, other := 0, true // in the present segment; before the first slash there is no segment
 	for i := 0; i < len(path); i++ {
 		c := path[i]
 		if c == '%' {

@@ -68,10 +68,10 @@ func (b *replayBody) unfinished() bool {
 	return b.started && !b.whole
 }
 
-// give leaves the body to the try that got an answer.
+// give leaves the body to the attempt that got a response.
 func (b *replayBody) give() { b.release() }
 
-// drop ends a request that got no answer.
+// drop ends a request that got no response.
 func (b *replayBody) drop() { b.release() }
 
 // release closes the source as soon as no try is at it.
@@ -89,7 +89,7 @@ func (b *replayBody) release() {
 	}
 }
 
-// attemptBody is the body in the hands of one try.
+// attemptBody is the body as one attempt reads it.
 type attemptBody struct {
 	of   *replayBody
 	once sync.Once

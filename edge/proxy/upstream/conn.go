@@ -22,14 +22,14 @@ type conn struct {
 	mu sync.Mutex
 
 	responses   framing.ResponseFramer
-	unsolicited bool          // bytes came that belong to no answer
+	unsolicited bool          // the origin sent bytes outside a response
 	head        bool          // the head of the final answer has not been seen
-	delivered   bool          // the answer's head has reached who asked
+	delivered   bool          // the head of the response has reached the caller
 	closed      bool          // nothing more can be read
 	done        chan struct{} // closed when no more bytes can come; nil: drainResponse does not wait
 }
 
-// errUnsolicited ends a connection on which an origin said more than it was asked.
+// errUnsolicited closes a connection on which an origin sent bytes outside a response.
 var errUnsolicited = errors.New("the origin sent bytes that belong to no answer")
 
 // start notes that a request is about to be sent, before its first byte.
@@ -61,9 +61,9 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// drainResponse waits for the answer of an origin that takes no more of a request. As a
-// rule it has refused it, and has said why before it closed its end; net/http would
-// drop that with the connection as soon as it hears that a write failed.
+// drainResponse waits for the response of an origin that reads no more of a request.
+// Usually the origin has refused it and sent the reason before it closed its end; net/http
+// would drop that response with the connection as soon as a write fails.
 func (c *conn) drainResponse() {
 	deaf := make(chan struct{})
 	c.mu.Lock()
@@ -88,7 +88,7 @@ func (c *conn) drainResponse() {
 	}
 }
 
-// deliver notes that the head of the answer has reached who asked.
+// deliver records that the head of the response has reached the caller.
 func (c *conn) deliver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *conn) deliver() {
 	c.signal()
 }
 
-// signal ends the wait of drainResponse once an answer is whole and net/http has let go of
-// its head, or once nothing more can come. It is called under the lock.
+// signal ends the wait of drainResponse once a response is complete and net/http has
+// released its head, or once no more bytes can arrive. The caller holds the lock.
 func (c *conn) signal() {
 	if c.done != nil && (c.closed || c.delivered && c.responses.Idle()) {
 		close(c.done)
@@ -237,8 +237,8 @@ func normalizeFraming(b []byte) bool {
 	return true
 }
 
-// field returns the value of a field, nil if it is not there. Another first
-// letter than 0 replaces the name's, wherever it stands.
+// field returns the value of a field, or nil if it is absent. A letter other than 0
+// replaces the first letter of each occurrence of the name.
 func field(head, name []byte, letter byte) (value []byte) {
 	for lines := head; len(lines) > 0; {
 		line := lines

@@ -31,7 +31,7 @@ const (
 type origin struct {
 	scheme, host string
 
-	inFlight atomic.Int64 // requests whose answer is not read to its end
+	inFlight atomic.Int64 // requests whose response is not fully read
 
 	mu sync.Mutex
 
@@ -68,9 +68,9 @@ func (o *origin) recordFailure(now time.Time) bool {
 	return o.failures == failThreshold
 }
 
-// recordSilence is failed for an origin that has sent no sign of life for as long as
-// several should have come: it is unhealthy at once. A process that is stopped still
-// accepts connections, so only an answer makes it healthy again.
+// recordSilence marks an origin unhealthy at once if it has sent no bytes for several
+// keep-alive intervals. A stopped process still accepts connections, so only a response
+// makes it healthy again.
 func (o *origin) recordSilence(now time.Time) bool {
 	o.mu.Lock()
 	o.silent, o.failures = true, max(o.failures, failThreshold-1)
@@ -78,7 +78,7 @@ func (o *origin) recordSilence(now time.Time) bool {
 	return o.recordFailure(now)
 }
 
-// recordSuccess records an answer. It reports whether the origin was unhealthy.
+// recordSuccess records a response. It reports whether the origin was unhealthy.
 func (o *origin) recordSuccess() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -209,8 +209,7 @@ func (u *Upstream) record(o *origin, err error) {
 	}
 }
 
-// errConnected is the result of a check that has opened a connection and asked
-// nothing.
+// errConnected is the result of a check that only opened a connection.
 var errConnected = errors.New("a connection opened")
 
 // check sends one health check.

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// pending reports whether unread bytes wait in the kernel: on a
-// connection about to be used they answer nothing that was asked. An end of the
-// connection is not reported; writing will find it.
+// pending reports whether unread bytes wait in the kernel: on an idle connection they
+// belong to no response. It does not report a closed connection; the next write fails on
+// it.
 func pending(c net.Conn) bool {
 	sc, ok := c.(syscall.Conn)
 	if !ok {

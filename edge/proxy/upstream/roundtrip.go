@@ -29,9 +29,9 @@ func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	return u.roundTrip(u.transport, r)
 }
 
-// Internal returns a RoundTripper to the same origins with connections of its own,
-// for the scores and the event log of a node: clients whose requests take all others
-// do not keep it from them.
+// Internal returns a RoundTripper to the same origins with separate connections, for the
+// scores and the event log of a node: clients that use all other connections do not block
+// it.
 func (u *Upstream) Internal() http.RoundTripper { return internal{u} }
 
 type internal struct{ *Upstream }
@@ -76,8 +76,9 @@ func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*htt
 	}
 }
 
-// attempt sends a request to one origin and waits up to limit for the head of its answer, 0 for as long
-// as the transport allows. began reports whether a byte of an answer came.
+// attempt sends a request to one origin and waits up to limit for the head of the response,
+// 0 for as long as the transport allows. began reports whether a byte of a response
+// arrived.
 func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *replayBody,
 	limit time.Duration) (resp *http.Response, began bool, err error) {
 	var first atomic.Bool
@@ -165,8 +166,8 @@ func WithSilence(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, silenceKey{}, limit)
 }
 
-// errHeadTimeout ends a try that has used its share of the time, so that another
-// origin can be asked.
+// errHeadTimeout ends an attempt that has used its share of the time, so that another
+// origin can be tried.
 var errHeadTimeout = errors.New("the origin did not answer in its share of the time")
 
 type headTimeoutKey struct{}
@@ -231,8 +232,8 @@ func isIdempotent(r *http.Request) bool {
 	return r.Header.Get("Idempotency-Key") != ""
 }
 
-// removeHopByHop takes out what belongs to one connection and returns the protocol
-// a request wants to switch to, if it is one that may be tunnelled.
+// removeHopByHop removes hop-by-hop fields and returns the protocol a request wants to
+// switch to, if it is one that may be tunnelled.
 func removeHopByHop(h http.Header, request bool) (upgrade string) {
 	if request && rfc9111.IsWebSocketUpgrade(h) {
 		upgrade = "websocket"
@@ -248,7 +249,7 @@ func removeHopByHop(h http.Header, request bool) (upgrade string) {
 	return upgrade
 }
 
-// idleTimeoutBody is the body of an answer, given up when it is silent for too long.
+// idleTimeoutBody is the body of a response that fails when no byte arrives for too long.
 type idleTimeoutBody struct {
 	io.ReadCloser
 	idle     time.Duration
@@ -257,7 +258,7 @@ type idleTimeoutBody struct {
 	done     func()
 }
 
-// errIdleBody ends an answer whose origin has gone silent.
+// errIdleBody ends a response whose origin stopped sending.
 var errIdleBody = errors.New("the origin stopped in the middle of its answer")
 
 func newIdleTimeoutBody(body io.ReadCloser, idle time.Duration, cancel func(error), land func()) *idleTimeoutBody {

@@ -24,9 +24,9 @@ const (
 	// tlsTimeout bounds the handshake; it costs an origin's processor, which may
 	// be busy, and two ways there and back.
 	tlsTimeout = 5 * time.Second
-	// DefaultHeadTimeout bounds the wait for the head of an answer, from the last
-	// byte of the request. It is a little longer than the origin works on anything, so
-	// that the origin's own answer to a request that took too long comes first.
+	// DefaultHeadTimeout bounds the wait for the head of a response, from the last byte of
+	// the request. It is a little longer than the origin's own limit, so that the origin's
+	// timeout response arrives first.
 	DefaultHeadTimeout = (fieldmark.MaxBulkTime + 5) * time.Second
 	// DefaultIdleTimeout bounds the silence within a body, in either direction.
 	DefaultIdleTimeout = 30 * time.Second
@@ -37,36 +37,37 @@ const (
 	// more would queue there. Tunnels, which are the edge's to count, and the internal
 	// interface (Internal) have connections of their own.
 	MaxConns = 256
-	// maxHeaderBytes bounds the head of an answer, in bytes: four times what common
-	// servers can send, and no memory to speak of.
+	// maxHeaderBytes bounds the head of a response, in bytes: four times what common
+	// servers can send, at a negligible cost in memory.
 	maxHeaderBytes = 256 << 10
-	// earlyResponseWait bounds the wait for the head of an answer whose origin takes no more
-	// of the request: it is here already, or does not come.
+	// earlyResponseWait bounds the wait for the head of a response whose origin reads no
+	// more of the request: the response is in transit or will not arrive.
 	earlyResponseWait = 5 * time.Second
 	// maxAttempts bounds how many origins one request is tried on: a request that
 	// three could not take is not helped by a fourth, and its client waits.
 	maxAttempts = 3
 )
 
-// keepAlive finds out within four seconds that a connection leads nowhere any
-// more. An event poll hangs for half a minute without a byte: a node that was cut
-// off would wait for its end, and hear that late of what was purged meanwhile.
+// keepAlive detects within four seconds that the peer of a connection is gone. An event
+// poll waits for up to half a minute without a byte: without keep-alives a disconnected
+// node would receive purges with that delay.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 3}
 
 // Config names the origins and their limits.
 type Config struct {
-	// Origins are asked in turn of their load: scheme and host each. At least one.
+	// Origins are the scheme and host of each origin. At least one. Requests go to the one
+	// with the fewest in flight.
 	Origins []*url.URL
 	// Transport carries the requests; nil is a pooled network transport of its
 	// own. Of another one the phases' time limits are its owner's business.
 	Transport http.RoundTripper
 	// TLS is used with origins of https; nil: the system's roots, TLS 1.2 or newer.
 	TLS *tls.Config
-	// HealthPath is asked of each origin with GET every HealthEvery; any status
-	// from 200 to 399 is healthy. Empty: a connection that opens is healthy.
+	// HealthPath is requested from each origin with GET every HealthEvery; any status from
+	// 200 to 399 is healthy. Empty: a connection that opens is healthy.
 	HealthPath string
-	// HealthEvery is the pause between two checks, give or take a fifth so that
-	// a fleet does not ask in step. Zero: DefaultHealthEvery. Negative: no checks.
+	// HealthEvery is the pause between two checks, jittered by a fifth so that the nodes of
+	// a fleet do not check at the same time. Zero: DefaultHealthEvery. Negative: no checks.
 	HealthEvery time.Duration
 	// HeadTimeout and IdleTimeout replace the defaults; zero keeps them.
 	HeadTimeout, IdleTimeout time.Duration
@@ -86,7 +87,7 @@ type Upstream struct {
 	log           *slog.Logger
 }
 
-// New checks cfg; it connects to nothing.
+// New validates cfg; it opens no connections.
 func New(cfg Config) (*Upstream, error) {
 	if len(cfg.Origins) == 0 {
 		return nil, errors.New("upstream: at least one origin is required")
@@ -137,9 +138,8 @@ func checkOrigin(u *url.URL) error {
 	return nil
 }
 
-// newTransport pools connections and asks for no compression: what the client
-// asked for is what the origin is asked for. maxConns is for one origin; 0: any
-// number.
+// newTransport pools connections and does not add Accept-Encoding: the origin receives the
+// client's. maxConns is per origin; 0: any number.
 func newTransport(cfg Config, maxConns int) *http.Transport {
 	d := &dialer{net: net.Dialer{KeepAliveConfig: keepAlive}, idle: cfg.IdleTimeout, tls: cfg.TLS}
 	if d.tls == nil {
@@ -157,7 +157,7 @@ func newTransport(cfg Config, maxConns int) *http.Transport {
 	}
 }
 
-// CloseIdle closes the connections that nothing is using.
+// CloseIdle closes the idle connections.
 func (u *Upstream) CloseIdle() {
 	for _, t := range u.ownTransports {
 		t.CloseIdleConnections()

@@ -80,7 +80,7 @@ func says(answer string) func(net.Conn, *http.Request) bool {
 
 const good = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"
 
-// nobody is an address where nobody listens.
+// nobody returns an address that refuses connections.
 func nobody(t testing.TB) *url.URL {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -200,7 +200,7 @@ func TestRepeat(t *testing.T) {
 		method string
 		body   func() io.Reader
 		header []string
-		first  func(net.Conn, *http.Request) bool // nil: nobody listens
+		first  func(net.Conn, *http.Request) bool // nil: the address refuses connections
 		again  bool
 	}{
 		"GET, hung up":      {method: "GET", first: hangUp, again: true},
@@ -515,8 +515,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestDroppedConnections: connections that an origin closes on idle clients, or on
-// clients that are slow to send a body, say nothing of its health.
+// TestDroppedConnections: connections that an origin closes on idle clients, or on clients
+// that are slow to send a body, do not affect its health.
 func TestDroppedConnections(t *testing.T) {
 	const n = 5 // more than failures make an origin unhealthy
 	t.Run("idle", func(t *testing.T) {
@@ -644,8 +644,8 @@ func TestTransferCoding(t *testing.T) {
 	}
 }
 
-// TestTunnel: a WebSocket passes; no other protocol may be switched to, h2c
-// least of all, whose requests nobody would see.
+// TestTunnel: a WebSocket passes; no other protocol may be switched to, h2c least of all,
+// because its requests would bypass the proxy.
 func TestTunnel(t *testing.T) {
 	at := raw(t, func(c net.Conn, r *http.Request) bool {
 		if r.Header.Get("Upgrade") == "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Browser is a running Chromium without a window. Its pages share one profile,
-// so that what one signs in to, the next is signed in to.
+// Browser is a running headless Chromium. Its pages share one profile, so a session
+// started in one page is valid in the others.
 type Browser struct{ ctx context.Context }
 
 // Start starts a Chromium that ends with the test. Without one the test is
@@ -52,8 +52,7 @@ func chromium(t testing.TB) string {
 	return ""
 }
 
-// Lacking leaves a test out on a developer's machine and fails it on the one
-// that decides.
+// Lacking skips a test on a developer's machine and fails it in CI.
 func Lacking(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -36,7 +36,8 @@ func serve(t *testing.T) string {
 	return s.URL
 }
 
-// Whoever says that a page is sound must see what is not.
+// TestFindings checks that sound pages have no findings and that each fault is
+// reported.
 func TestFindings(t *testing.T) {
 	b, site := browsertest.Start(t), serve(t)
 	for _, v := range []browsertest.View{{}, browsertest.Phone, {Dark: true}, {NoScript: true}, {Print: true}} {
@@ -56,7 +57,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// A view is what the page sees of it.
+// TestViews checks that media queries in the page match the view.
 func TestViews(t *testing.T) {
 	b, site := browsertest.Start(t), serve(t)
 	for _, c := range []struct {

@@ -1,9 +1,8 @@
-// Package browsertest looks at pages as a reader's browser does. It is for tests
-// alone: what comes in are an address and a view (width, theme, with or without
-// scripts, printed); what goes out is all that is wrong with the page there,
-// from errors on the console and broken content security policies to sideways
-// scrolling and what axe-core finds serious.
+// Package browsertest checks pages in a real browser, for tests only. Input: an address
+// and a view (width, theme, with or without scripts, printed). Output: everything that
+// is wrong with the page in that view, from console errors and violations of the
+// content security policy to horizontal overflow and the serious findings of axe-core.
 //
-// It starts one Chromium per call of Start; a package's tests share it by being
-// subtests of one test. It must not know any page.
+// Each call of Start starts one Chromium; the tests of a package share it as subtests
+// of one test. The package must not depend on any page.
 package browsertest

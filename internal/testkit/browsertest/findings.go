@@ -16,13 +16,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tools is the package.json of what others wrote and a page is held against.
-// Only its text is ours.
+// tools is the package.json of the third-party tools that check a page.
 //
 //go:embed tools/package.json
 var tools string
 
-// installTimeout is for npm, which may have to ask a network for 3 MB.
+// installTimeout limits npm, which may have to download 3 MB.
 const installTimeout = 5 * time.Minute
 
 // Check reports all findings as errors.
@@ -33,9 +32,9 @@ func (p *Page) Check(t testing.TB) {
 	}
 }
 
-// Findings lists everything that is wrong with the page as it stands: what the
-// console says, broken policies, sideways scrolling and, where scripts run on a
-// screen, what axe-core finds serious.
+// Findings lists every fault of the page in its current state: console errors, policy
+// violations, horizontal overflow and, if scripts run on a screen, what axe-core rates
+// serious or critical.
 func (p *Page) Findings(t testing.TB) []string {
 	t.Helper()
 	all := append(p.Trouble(), p.Overflow(t)...)
@@ -54,8 +53,8 @@ func (p *Page) Trouble() []string {
 	return slices.Clone(p.trouble)
 }
 
-// Bytes returns how much came over the wire since the tab was opened, heads
-// included, compressed as it came.
+// Bytes returns the number of bytes received since the tab was opened, headers
+// included, before decompression.
 func (p *Page) Bytes() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +72,7 @@ const overflowing = `(() => {
 		" ends at " + Math.round(e.getBoundingClientRect().right) + " of " + wide + ": " + e.textContent.trim().slice(0, 60));
 })()`
 
-// Overflow lists what makes the page scroll sideways.
+// Overflow lists the elements that make the page scroll horizontally.
 func (p *Page) Overflow(t testing.TB) []string {
 	t.Helper()
 	var wide bool
@@ -86,7 +85,7 @@ func (p *Page) Overflow(t testing.TB) []string {
 	return append(who, "the page scrolls sideways")
 }
 
-// Axe lists what axe-core finds serious or critical.
+// Axe lists what axe-core rates serious or critical.
 func (p *Page) Axe(t testing.TB) []string {
 	t.Helper()
 	script, err := os.ReadFile(filepath.Join(install(t), "node_modules", "axe-core", "axe.min.js"))
@@ -119,7 +118,7 @@ func (p *Page) Axe(t testing.TB) []string {
 	return all
 }
 
-// install returns the folder that holds axe-core, fetching it the first time.
+// install returns the folder that contains axe-core. The first call downloads it.
 func install(t testing.TB) string {
 	t.Helper()
 	var wanted struct{ Dependencies map[string]string }
@@ -137,8 +136,8 @@ func install(t testing.TB) string {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		Lacking(t, "make a folder for axe-core: %v", err)
 	}
-	// Installed aside and moved whole: another package's tests may be doing the
-	// same, and half an installation is never taken for one.
+	// Install into a temporary folder and rename it: tests of other packages may
+	// install at the same time, and must never use a partial installation.
 	fresh, err := os.MkdirTemp(filepath.Dir(folder), "browser-")
 	if err != nil {
 		Lacking(t, "make a folder for axe-core: %v", err)

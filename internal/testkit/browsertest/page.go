@@ -20,11 +20,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long anything may take on a loaded machine. Who waits that
-// long waits for something that never comes.
+// patience limits each wait for the browser. A loaded machine needs less; only a
+// failure takes this long.
 const patience = 30 * time.Second
 
-// View is how a page is looked at. The zero value is a desktop of 1280 by 900
+// View describes how a page is displayed. The zero value is a desktop of 1280 by 900
 // CSS pixels, light, with scripts.
 type View struct {
 	Width, Height int // CSS pixels
@@ -33,7 +33,7 @@ type View struct {
 	Print         bool // as on paper
 }
 
-// Phone is the narrowest screen that pages must do on.
+// Phone is the narrowest screen that pages support.
 var Phone = View{Width: 360, Height: 740}
 
 // Page is a tab with a page in it.
@@ -46,8 +46,8 @@ type Page struct {
 	bytes   float64
 }
 
-// Open shows an address in a tab of its own, which closes with the test, and
-// waits until all is loaded.
+// Open opens an address in a new tab, which closes with the test, and waits until the
+// page has loaded.
 func (b *Browser) Open(t testing.TB, address string, v View) *Page {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(b.ctx)
@@ -61,7 +61,7 @@ func (b *Browser) Open(t testing.TB, address string, v View) *Page {
 	return p
 }
 
-// Look changes how the page is looked at, without loading it again.
+// Look changes the view of the page without reloading it.
 func (p *Page) Look(t testing.TB, v View) {
 	t.Helper()
 	v.Width, v.Height = cmp.Or(v.Width, 1280), cmp.Or(v.Height, 900)
@@ -70,7 +70,7 @@ func (p *Page) Look(t testing.TB, v View) {
 		chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error { return v.apply(ctx, tab) }))
 }
 
-// apply makes a tab look as the view says.
+// apply sets up a tab for the view.
 func (v View) apply(ctx context.Context, tab *chromedp.Target) error {
 	scheme, media := "light", ""
 	if v.Dark {
@@ -101,13 +101,13 @@ func (v View) apply(ctx context.Context, tab *chromedp.Target) error {
 	return err
 }
 
-// note keeps what the browser tells of the page.
+// note stores the errors, violations and transfer sizes that the browser reports.
 func (p *Page) note(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
-		// A form refused with 422 is an answer, which the page shows at its fields.
+		// 422 rejects a form; the page shows the errors at its fields.
 		if e.Entry.Source == log.EntrySourceNetwork && strings.Contains(e.Entry.Text, "a status of 422 ") {
 			return
 		}
@@ -135,14 +135,14 @@ func (p *Page) note(event any) {
 	}
 }
 
-// Go leads the tab to another address.
+// Go navigates the tab to another address.
 func (p *Page) Go(t testing.TB, address string) {
 	t.Helper()
 	p.Do(t, "open "+address, chromedp.Navigate(address))
 }
 
-// Leave evaluates an expression that leads the tab to another page, as by sending
-// a form, and waits until that page is there.
+// Leave evaluates an expression that navigates the tab, such as the submission of a
+// form, and waits until the new page has loaded.
 func (p *Page) Leave(t testing.TB, what, expression string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(p.ctx, patience)
@@ -152,7 +152,7 @@ func (p *Page) Leave(t testing.TB, what, expression string) {
 	}
 }
 
-// Do runs steps of chromedp, and ends the test where one fails.
+// Do runs steps of chromedp and fails the test at the first error.
 func (p *Page) Do(t testing.TB, what string, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	ctx := p.ctx
@@ -166,8 +166,8 @@ func (p *Page) Do(t testing.TB, what string, steps ...chromedp.Action[chromedp.V
 	}
 }
 
-// Ask evaluates an expression in the page, waits where it is a promise, and
-// puts its value into answer.
+// Ask evaluates an expression in the page, waits for the result if it is a promise, and
+// stores it in answer.
 func (p *Page) Ask(t testing.TB, expression string, answer any) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(p.ctx, patience)
@@ -191,7 +191,8 @@ func (p *Page) Until(t testing.TB, what, expression string) {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
-		// A page that is just left for another answers with an error; the next is asked.
+		// During a navigation the old page may return an error; the next attempt uses
+		// the new one.
 		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
 		if is {
 			return

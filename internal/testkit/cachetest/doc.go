@@ -3,5 +3,5 @@
 // that tests can kill, freeze and restart.
 //
 // Input: a test. Output: test failures, or the address of a server that ends with
-// the test. The package must not know what the cache is used for.
+// the test. The package must not depend on the use of the cache.
 package cachetest

@@ -21,7 +21,7 @@ import (
 // a few seconds.
 const startWithin = 60 * time.Second
 
-// errNoServer says which programs are missing.
+// errNoServer names the missing programs.
 var errNoServer = errors.New("no PostgreSQL server program: initdb and postgres are neither on the PATH nor in " +
 	"/usr/lib/postgresql/*/bin; " +
 	"on Debian: apt-get install postgresql")

@@ -359,7 +359,7 @@ func within(server, database string) string {
 	return u.String()
 }
 
-// runCommand runs one command on the server, with a connection of its own.
+// runCommand runs one command on the server over a new connection.
 func runCommand(server, command string) error {
 	db, err := sql.Open("pgx", server)
 	if err != nil {

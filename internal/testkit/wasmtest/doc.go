@@ -1,4 +1,4 @@
-// Package wasmtest makes scoring modules for tests of those who run them: sound
-// ones that tell their versions apart by their scores, and one that passes every
-// check and then goes wrong. It is for tests alone.
+// Package wasmtest makes scoring modules for tests of packages that run them: valid
+// modules whose scores identify their versions, and one that passes every check and
+// then traps. It is for tests only.
 package wasmtest

@@ -17,8 +17,8 @@ const text = `{"name": "words", "version": "%s", "methodology": {"id": "words", 
 		"advice": "Write more.", "combine": "mean", "parts": [{"input": "text.words", "curve": {"linear": [[0, 0], [%d, 1]]}}]}]}],
 	"gates": []}`
 
-// Words returns a module that marks a site by its words alone: so many are
-// enough. In the unit "words" it fits what an audit measures.
+// Words returns a module that scores a site by its number of words alone; enough words
+// earn the full score. In the unit "words" it fits what an audit measures.
 func Words(t testing.TB, version, unit string, enough int) []byte {
 	t.Helper()
 	c, err := card.Parse(fmt.Appendf(nil, text, version, unit, enough))
@@ -32,12 +32,11 @@ func Words(t testing.TB, version, unit string, enough int) []byte {
 	return module
 }
 
-// BadWords is the number of words at which Bad traps. No golden vector has it
-// and no check finds it, so only a site that has as many shows how bad it is.
+// BadWords is the number of words at which Bad traps. No golden vector contains it and
+// no check finds it, so only a site with that number triggers the trap.
 const BadWords = 777
 
-// Bad returns the module of words, of which 1,000 are enough, with a trap in
-// front of its scoring.
+// Bad returns the module of Words with 1,000 as enough, and a trap before its scoring.
 func Bad(t testing.TB, version string) []byte {
 	t.Helper()
 	prologue := []byte{0x41, 0, 0x29, 3, 16} // the first input
@@ -45,8 +44,8 @@ func Bad(t testing.TB, version string) []byte {
 	return withPrologue(t, version, append(prologue, 0x51, 0x04, 0x40, 0x00, 0x0b)) // if equal: unreachable
 }
 
-// Partial returns the module of words that reads a site of BadWords words as one
-// of none, so that a word more or less earns more.
+// Partial returns the module of Words that scores a site with BadWords words like an
+// empty one, so that one word more or less earns more.
 func Partial(t testing.TB, version string) []byte {
 	t.Helper()
 	prologue := []byte{0x41, 0, 0x29, 3, 16}
@@ -63,8 +62,8 @@ func appendConst(b []byte, v int64) []byte {
 	return append(b, byte(v))
 }
 
-// withPrologue puts code in front of the scoring function of the module of words,
-// of which 1,000 are enough.
+// withPrologue inserts code before the scoring function of the module of Words with
+// 1,000 as enough.
 func withPrologue(t testing.TB, version string, prologue []byte) []byte {
 	t.Helper()
 	module := Words(t, version, "words", 1000)

@@ -119,7 +119,7 @@ func (r *Rules) identity(issuer, subject string, c claims) Identity {
 }
 
 // merge adds claims that c does not have: the signed token takes precedence over the
-// UserInfo response. email_verified belongs to the address of its own source.
+// UserInfo response. email_verified applies only to the address from the same source.
 func (c claims) merge(more claims) {
 	if _, ok := c[emailClaim]; !ok {
 		delete(c, "email_verified")

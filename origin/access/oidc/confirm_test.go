@@ -13,8 +13,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// What the provider says when a person confirms a session counts as it does at a
-// sign-in: the role follows, and a person who is no longer admitted is signed out.
+// Re-authentication applies the provider's claims as a sign-in does: it updates the role,
+// and it signs a user out who no longer has access.
 func TestConfirmationAppliesTheRules(t *testing.T) {
 	i := newIssuer(t)
 	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "origin.db")})

@@ -2,7 +2,7 @@ package oidc
 
 import "encoding/json"
 
-// Read applies rules to claims as they were written.
+// Read applies the rules to claims in JSON.
 func (r *Rules) Read(text []byte) (Identity, error) {
 	c := claims{}
 	if err := json.Unmarshal(text, &c); err != nil {

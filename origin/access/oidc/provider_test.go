@@ -28,20 +28,20 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access/oidc"
 )
 
-// issuer is a provider that says whatever a test has it say.
+// issuer is a provider with configurable responses.
 type issuer struct {
 	*httptest.Server
 	key *rsa.PrivateKey
 
 	mu       sync.Mutex
-	asked    int               // for discovery
-	form     url.Values        // of the last exchange of a code
+	asked    int               // number of discovery requests
+	form     url.Values        // of the last token request
 	announce map[string]any    // changes to discovery
 	head     map[string]string // of the token
 	claims   map[string]any    // of the token
 	signer   *rsa.PrivateKey   // nil: the key of the provider
-	user     map[string]any    // what is said of the user; nil: the endpoint fails
-	status   int               // of the exchange; 0 means 200
+	user     map[string]any    // UserInfo response; nil: the endpoint fails
+	status   int               // of the token response; 0 means 200
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -105,8 +105,8 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.write(w, map[string]any{"access_token": "at", "token_type": "Bearer", "id_token": i.sign()})
 }
 
-// sign makes the token. The algorithms that no provider may be believed with are
-// done as an attacker would: none without a signature, HS256 with the public key.
+// sign creates the token. It implements the forbidden algorithms as an attacker would:
+// "none" without a signature, HS256 with the public key as the secret.
 func (i *issuer) sign() string {
 	part := func(v any) string {
 		b, _ := json.Marshal(v)
@@ -154,7 +154,7 @@ func mustNew(t *testing.T, cfg oidc.Config) *oidc.Provider {
 	return p
 }
 
-// TestFinish believes a good token and nothing else.
+// TestFinish checks that only a valid token is accepted.
 func TestFinish(t *testing.T) {
 	i := newIssuer(t)
 	p := mustNew(t, i.config())
@@ -242,7 +242,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestBegin asks for all that binds the answer to the flow.
+// TestBegin checks that the request has all parameters that bind the response to the flow.
 func TestBegin(t *testing.T) {
 	p := mustNew(t, newIssuer(t).config())
 	for _, fresh := range []bool{false, true} {
@@ -270,7 +270,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestAway goes on without a provider, and without asking it again and again.
+// TestAway: an unreachable provider does not block the origin, and retries are limited.
 func TestAway(t *testing.T) {
 	i := newIssuer(t)
 	i.announce["issuer"] = "https://evil.example"
@@ -316,7 +316,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestKnown asks a provider once and keeps what it said, also for many at once.
+// TestKnown: concurrent calls share one discovery request, and its result is cached.
 func TestKnown(t *testing.T) {
 	i := newIssuer(t)
 	p := mustNew(t, i.config())
@@ -334,7 +334,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestNew refuses what cannot be safe, and says all of it.
+// TestNew: an unsafe configuration is rejected with all its errors.
 func TestNew(t *testing.T) {
 	whole := oidc.Config{Issuer: "https://login.example", ClientID: "us", RedirectURL: "https://marks.example/back",
 		Rules: oidc.Rules{Admins: []string{"ops"}}}
@@ -359,7 +359,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// FuzzRules reads claims of any form; nothing but a listed text lets somebody in.
+// FuzzRules reads claims of any form. Only a listed string value grants access.
 func FuzzRules(f *testing.F) {
 	for _, seed := range []string{`{"groups":["ops"]}`, `{"groups":"ops"}`, `{"a":{"groups":["ops",1,null]}}`,
 		`{"a.groups":"ops"}`,
@@ -382,7 +382,7 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// unquoted undoes what JSON may write of a letter, so that a text is found in it.
+// unquoted decodes JSON escape sequences, so that a plain text search works.
 func unquoted(text string) string {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {

@@ -24,14 +24,14 @@ import (
 
 const good = "# Alp\n\n> Cheese from one valley.\n\n## Pages\n\n- [Shop](/shop): what we sell\n"
 
-// answer is what a site says at one path.
+// answer is the response of a site for one path.
 type answer struct {
 	status int // 0: 200
 	header string
 	body   string
 }
 
-// site answers from a table and remembers what it was asked, and when.
+// site serves responses from a table and stores the path and time of each request.
 type site struct {
 	*httptest.Server
 
@@ -209,7 +209,7 @@ func TestProbeRejects(t *testing.T) {
 			t.Errorf("%s: %v, want %s", tt.name, err, fieldmark.CodeInvalidParameter)
 		}
 	}
-	// A redirect is judged like an address: here both are in an open network.
+	// The target of a redirect is checked like the first address: here both are allowed.
 	if got, err := p.Lint(t.Context(), outward.URL); err != nil || codes(got) != "not-200" {
 		t.Errorf("redirect within an open network: %q, %v", codes(got), err)
 	}
@@ -218,7 +218,7 @@ func TestProbeRejects(t *testing.T) {
 	}
 }
 
-// TestProbeRateLimit: the rate limit of a host holds for all callers, and one that would wait
+// TestProbeRateLimit: all callers share the rate limit of a host. A caller that would wait
 // too long gets an error.
 func TestProbeRateLimit(t *testing.T) {
 	const delay = 40 * time.Millisecond

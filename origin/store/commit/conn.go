@@ -14,7 +14,7 @@ import (
 // Scanner is one row: *sql.Row, *sql.Rows or pgx.Rows.
 type Scanner interface{ Scan(dest ...any) error }
 
-// Query is a query and what is done with each row of its result.
+// Query is a query and a function that is called for each row of its result.
 type Query struct {
 	Text string
 	Args []any
@@ -31,10 +31,10 @@ type Statement struct {
 
 // conn is the one connection that writes. Only the leader uses it.
 //
-// Statements whose result is not needed at once are queued in pending, so that
-// they share a round trip to a server. Those below own belong to members that ran
-// before, those from there on to the running member. Its savepoint is set before
-// its first statement is sent; a member of which nothing was sent needs none.
+// Statements whose result is not needed immediately are queued in pending, so that they
+// share a round trip to a server. Those before index own belong to members that ran
+// earlier, the others to the running member. The savepoint of a member is set before its
+// first statement is sent; a member without sent statements needs no savepoint.
 type conn struct {
 	engine   Engine
 	db       *sql.Conn // nil until it is needed and after it broke
@@ -135,7 +135,7 @@ func (c *conn) Close() error {
 	return errors.Join(errs...)
 }
 
-// reset drops what is left of the last transaction.
+// reset clears the state of the last transaction.
 func (c *conn) reset() { c.pending, c.own, c.lost = nil, 0, nil }
 
 // setSavepoint queues the savepoint of the running member before its own
@@ -149,8 +149,8 @@ func (c *conn) setSavepoint() {
 	c.guarded = true
 }
 
-// releaseUnused ends the last member. It drops the release of a savepoint that
-// the commit ends anyway.
+// releaseUnused ends the last member. It removes a pending RELEASE of a savepoint,
+// because the commit releases the savepoint.
 func (c *conn) releaseUnused() {
 	n := len(c.pending) - 1
 	if n >= 0 && (c.engine.Prepare || n == 0 && c.pending[n].Text == "RELEASE "+savepoint) {
@@ -159,7 +159,7 @@ func (c *conn) releaseUnused() {
 	c.own = len(c.pending)
 }
 
-// flush sends what is pending.
+// flush sends the pending statements.
 func (c *conn) flush(ctx context.Context) error {
 	if len(c.pending) == 0 {
 		return nil
@@ -173,13 +173,13 @@ func (c *conn) execText(ctx context.Context, text string) error {
 	return err
 }
 
-// exec sends what is pending and a statement.
+// exec sends the pending statements and one more statement.
 func (c *conn) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
 	c.pending = append(c.pending, Statement{Text: text, Args: c.engine.Args(args)})
 	return c.send(ctx)
 }
 
-// send sends what is pending and returns the result of the last statement.
+// send sends the pending statements and returns the result of the last one.
 func (c *conn) send(ctx context.Context) (res sql.Result, err error) {
 	all := c.pending
 	earlier := min(c.own, len(all)) // statements of members that ran before

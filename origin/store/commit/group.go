@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// maxGroup bounds how many writes share one transaction. Past a few hundred the
-// cost of the sync per write is small, and a longer group only delays its first
-// member.
+// maxGroup limits the number of writes in one transaction. Above a few hundred the cost of
+// the sync per write is small, and a larger group only delays its first member.
 const maxGroup = 256
 
 // Engine describes a database engine.
@@ -18,11 +17,11 @@ type Engine struct {
 	// Begin opens a transaction and excludes all other writers, of every process,
 	// until it ends.
 	Begin []string
-	// Prepare says that statements are prepared once per connection and run one by
-	// one, as is best for an embedded engine. Otherwise the engine is a server, and
-	// statements are sent in batches to save round trips.
+	// Prepare selects how statements run: prepared once per connection and executed
+	// one by one, which is best for an embedded engine. Otherwise the engine is a
+	// server, and statements are sent in batches to save round trips.
 	Prepare bool
-	// Timeout bounds a transaction; 0 leaves that to the engine.
+	// Timeout limits the duration of a transaction; 0 means the engine's limit.
 	Timeout time.Duration
 	// Args changes arguments in place to what the engine accepts.
 	Args func([]any) []any
@@ -46,8 +45,8 @@ type Write interface {
 	Committed()
 }
 
-// Config is what a Group needs. All functions are called by one goroutine at a
-// time, and none may be nil.
+// Config configures a Group. A Group calls the functions from one goroutine at a time.
+// All functions are required.
 type Config[W Write] struct {
 	Engine
 	DB *sql.DB // where connections come from
@@ -63,10 +62,10 @@ type Config[W Write] struct {
 	Done func(took time.Duration, writes int)
 }
 
-// Group runs writes of concurrent callers in shared transactions. It has no
-// goroutine of its own: the first caller becomes the leader, runs all waiting
-// writes in one transaction, and passes the lead to the first caller that came
-// in the meantime.
+// Group runs writes of concurrent callers in shared transactions. It starts no
+// goroutine: the first caller becomes the leader, runs all waiting writes in one
+// transaction, and makes the first caller that arrived in the meantime the next
+// leader.
 type Group[W Write] struct {
 	cfg Config[W]
 	conn
@@ -81,14 +80,14 @@ func NewGroup[W Write](cfg Config[W]) *Group[W] {
 	return &Group[W]{cfg: cfg, conn: conn{engine: cfg.Engine, texts: multiInsert{}}}
 }
 
-// member is one write on its way through the group.
+// member is one write in the queue or in a running group.
 type member[W Write] struct {
 	write W
-	ready chan struct{} // receives one value: the write is done or leads
+	ready chan struct{} // receives one value when the write is done or is the leader
 
 	// lead and taken are guarded by Group.mu; the rest belongs to the leader until
 	// ready receives.
-	lead  bool // it leads the next group
+	lead  bool // it is the leader of the next group
 	taken bool // it is part of a running group and can no longer be canceled
 
 	group     int // members of its transaction
@@ -101,14 +100,14 @@ func (m *member[W]) succeeded() bool { return m.err == nil && m.panicked == "" }
 
 // Result describes the transaction of a write.
 type Result struct {
-	Writes    int    // that shared it, this one included; 0 if the write was not begun
-	Panicked  string // what Run panicked with, and the stack
-	Uncertain bool   // the COMMIT was not answered: the write may be on disk although it failed
+	Writes    int    // in the transaction, including this one; 0 if the write did not start
+	Panicked  string // panic value of Run, and the stack
+	Uncertain bool   // the COMMIT got no response: a failed write may be on disk
 }
 
-// Do runs a write and returns when it is on disk or has failed. The caller may
-// cancel until the write is begun; after that it runs to its end, because
-// interrupting one statement would roll back the others.
+// Do runs a write and returns when it is on disk or has failed. The caller may cancel
+// until the write starts. After that it runs to completion, because interrupting one
+// statement would roll back the other writes.
 func (g *Group[W]) Do(ctx context.Context, w W) (Result, error) {
 	m := &member[W]{write: w, ready: make(chan struct{}, 1)}
 	if !g.join(m) {

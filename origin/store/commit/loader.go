@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// loaderDelay bounds how long a query waits for the one before it, so that one
-	// slow answer does not delay all others.
+	// loaderDelay limits the time that a query waits for the previous one, so that one
+	// slow query does not delay all others.
 	loaderDelay = 5 * time.Millisecond
-	// loaderTimeout bounds a query for several callers, none of whom may cancel it.
+	// loaderTimeout limits a query for several callers. No single caller can cancel it.
 	loaderTimeout = 5 * time.Second
 )
 
-// Loader reads rows by key, for concurrent callers in one query. Each query is a
-// round trip to the server, and every request needs the same few. The first
-// caller that comes while a query is running sends the next one, for all callers
-// that came by then; so each answer is as of a time after its caller asked.
+// Loader reads rows by key and combines concurrent calls into one query, because each
+// query is a round trip to the server. The first caller that arrives while a query is
+// running sends the next query, for all callers that have arrived by then. So every
+// result is at least as new as its call.
 type Loader[K comparable, V any] struct {
 	// Load reads the rows of keys. A key without a row is not in the result.
 	Load func(context.Context, []K) (map[K]V, error)
@@ -64,7 +64,7 @@ func (l *Loader[K, V]) Get(ctx context.Context, key K) (v V, err error) {
 	return v, nil
 }
 
-// send runs a query once the one before it is answered.
+// send runs a query after the previous one has completed, or after loaderDelay.
 func (l *Loader[K, V]) send(ctx context.Context, q, before *load[K, V]) {
 	if before != nil {
 		timeout := time.NewTimer(loaderDelay)

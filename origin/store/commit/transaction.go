@@ -14,13 +14,13 @@ import (
 // savepoint isolates one member of a transaction from the others.
 const savepoint = "member"
 
-// commit runs a batch in one transaction and sets the result of each member. To a
-// server the statements of repeatable members are sent first, together and without
-// savepoints. If one of them fails, the server does not say whose it was: the
-// transaction is undone and every member runs again, by itself. That is why
-// repeatable members come first: no other member has run by then.
+// commit runs a batch in one transaction and sets the result of each member. With a
+// server, the statements of repeatable members are sent first, in one batch without
+// savepoints. If a statement fails, the server does not report which member it belongs
+// to: the transaction is rolled back and every member runs again under its own savepoint.
+// Repeatable members run first so that no other member has run before such a rollback.
 func (g *Group[W]) commit(batch []*member[W]) {
-	// Not a caller's context: the first caller to cancel would undo all writes.
+	// Not a caller's context: the first cancellation would roll back all writes.
 	ctx, cancel := g.withTimeout()
 	defer cancel()
 	together := 0
@@ -49,8 +49,8 @@ func order(w Write) int {
 	return 1
 }
 
-// try runs a batch, the first members together. It reports false if the
-// transaction was undone and may be run again with each member by itself.
+// try runs a batch, the first members without savepoints. It reports false if the
+// transaction was rolled back and may run again with a savepoint for each member.
 func (g *Group[W]) try(ctx context.Context, batch []*member[W], together int) (done bool) {
 	started := 0
 	err := g.begin(ctx, batch[:together])
@@ -68,13 +68,13 @@ func (g *Group[W]) try(ctx context.Context, batch []*member[W], together int) (d
 		}
 	}
 	undone := g.rollBack()
-	if ended && (undone != nil || g.db == nil) { // the COMMIT has no answer
+	if ended && (undone != nil || g.db == nil) { // the COMMIT got no response
 		for _, m := range batch {
 			m.uncertain = m.succeeded()
 		}
 	}
 	if err != nil && undone == nil && together > 0 && started <= together && g.db != nil {
-		return false // the server answered that it did not commit
+		return false // the server reported that it did not commit
 	}
 	if err = errors.Join(g.engine.Unavailable(err), undone); err != nil {
 		failAll(batch, err)
@@ -107,9 +107,9 @@ func (g *Group[W]) withTimeout() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), g.engine.Timeout)
 }
 
-// begin opens the transaction and runs the prefetch queries. If the connection
-// was lost since the last transaction, it uses a new one: nothing has run yet, so
-// nothing can run twice.
+// begin opens the transaction and runs the prefetch queries. If the connection was lost
+// since the last transaction, it uses a new one. That is safe because no statement of
+// this transaction has run yet.
 func (g *Group[W]) begin(ctx context.Context, together []*member[W]) error {
 	g.cfg.Begin()
 	g.reset()
@@ -166,8 +166,8 @@ func (g *Group[W]) end(ctx context.Context) error {
 	return nil
 }
 
-// rollBack undoes the transaction. A connection on which even that fails is
-// dropped, and the engine undoes the rest.
+// rollBack rolls the transaction back. If the ROLLBACK fails, it closes the connection,
+// and the engine rolls the transaction back.
 func (g *Group[W]) rollBack() error {
 	ctx, cancel := g.withTimeout()
 	defer cancel()
@@ -236,7 +236,7 @@ func (g *Group[W]) undo(ctx context.Context) error {
 	return g.execText(ctx, "ROLLBACK TO "+savepoint)
 }
 
-// failAll gives err to every member that has no error of its own.
+// failAll sets err on every member whose error is nil.
 func failAll[W Write](batch []*member[W], err error) {
 	for _, m := range batch {
 		if m.succeeded() {
@@ -245,14 +245,13 @@ func failAll[W Write](batch []*member[W], err error) {
 	}
 }
 
-// unavailable reports whether an error would occur again at once.
+// unavailable reports whether an immediate retry would fail with the same error.
 func (g *Group[W]) unavailable(err error) bool {
 	return g.engine.IsUnavailable(g.engine.Unavailable(err))
 }
 
-// shared returns the part of a member's error that concerns all members: SQLite
-// undoes the whole transaction when the disk is full. Other errors are the
-// member's own.
+// shared returns the part of a member's error that applies to all members: SQLite rolls
+// the whole transaction back when the disk is full. Other errors apply to the member only.
 func (g *Group[W]) shared(err error) error {
 	if !g.unavailable(err) {
 		return nil

@@ -1,8 +1,8 @@
-// Command gen writes what the badge knows about letters: how wide they and the
-// prepared words are (tables.go), and their outlines (glyphs.bin), for badges
-// whose text is drawn as paths. It needs the faces of words.go and HarfBuzz's
-// hb-shape (in Debian: fonts-dejavu-core, fonts-noto-core, fonts-noto-cjk and
-// libharfbuzz-bin). Run it in the badge's folder.
+// Command gen generates the font data of badges: the widths of letters and prepared words
+// (tables.go), and their outlines (glyphs.bin), for badges whose text is drawn as paths. It
+// needs the fonts of words.go and HarfBuzz's hb-shape (in Debian: fonts-dejavu-core,
+// fonts-noto-core, fonts-noto-cjk and libharfbuzz-bin). Run it in the directory of package
+// badge.
 package main
 
 import (
