@@ -71,7 +71,7 @@ const (
 	longTimeout = 25 * time.Second // modules are tested, files are imported
 )
 
-// middleware sets the headers of every response and answers a panic with 500.
+// middleware sets the headers of every response and responds with 500 to a panic.
 func (h *handler) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

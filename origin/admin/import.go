@@ -146,7 +146,7 @@ func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 	return brands, func(record int) int { return record + 1 }, nil
 }
 
-// describeJSONError says what is wrong with a record, in terms of the file.
+// describeJSONError describes a JSON error in the terms of the imported file.
 func describeJSONError(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if wrong.Field == "" {

@@ -26,7 +26,7 @@ type Config struct {
 	Prober    *probe.Prober // fetches files for the linter; nil: the linter accepts content only
 }
 
-// server holds what the handlers share. It does not change after New.
+// server is the state that the handlers share. It does not change after New.
 type server struct {
 	origin    *origin.Service
 	nodes     fieldmark.NodeTokens

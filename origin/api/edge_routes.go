@@ -6,8 +6,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// edgeOperations are the operations that edges answer themselves. They are in the OpenAPI document only, so
-// that a generated client can read scores; the origin does not serve them.
+// edgeOperations returns the operations that edges serve without the origin. They are only
+// in the OpenAPI document, so that a generated client can read scores.
 func edgeOperations() []*route {
 	const (
 		score = fieldmark.PathScore + "{slug}"

@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
-// handler answers requests whose caller and query parameters were checked already. Requests are validated
-// against the type in, and the OpenAPI document describes both types.
+// handler serves requests after their caller and query parameters have been checked. It
+// validates request bodies against the type in. The OpenAPI document describes both types.
 type handler struct {
 	in, out body
 	serve   func(*call) error

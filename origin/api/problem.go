@@ -13,7 +13,7 @@ import (
 //go:embed problem.html
 var problemTemplate string
 
-// remedies says what to do about a problem.
+// remedies maps each problem to instructions for fixing it.
 var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeMalformedJSON: "" +
 		"Send one JSON document (RFC 8259) and nothing after it. The detail has the byte at which parsing stopped.",

@@ -20,7 +20,8 @@ type route struct {
 	op      operation
 }
 
-// operation is what the OpenAPI document says about a route, and the limits its requests are held to.
+// operation is the description of a route in the OpenAPI document, and the limits of its
+// requests.
 type operation struct {
 	id           string // operationId; the audit log derives the name of an administrator's action from it
 	summary      string
@@ -38,14 +39,15 @@ type operation struct {
 }
 
 const (
-	// handlerTimeout bounds an ordinary request. An edge waits half a second longer for the response
-	// header, so that its client gets this 504, and the origin does not work for a client that has given up.
+	// handlerTimeout limits an ordinary request. An edge waits half a second longer for the
+	// response header. So its client gets this 504, and the origin does not continue to
+	// process a request that the edge has canceled.
 	handlerTimeout = 5 * time.Second
 	// remoteTimeout bounds requests that call other servers or run an untrusted module.
 	// Each such call has a shorter limit. Edges wait 30 s for these routes.
 	remoteTimeout = 18 * time.Second
-	// bulkTimeout bounds requests that read or write every brand. Their callers are edges, which stream,
-	// and imports, which continue after an edge has given up.
+	// bulkTimeout limits requests that read or write every brand. Their callers are edges,
+	// which stream, and imports, which continue after the timeout of an edge.
 	bulkTimeout = fieldmark.MaxBulkTime * time.Second
 )
 
@@ -378,7 +380,7 @@ func (s *server) mount(routes []*route) {
 }
 
 // unrouted returns the error for a request that no route matches: method_not_allowed where another method
-// has one, and not_found otherwise. The mux would answer the same status, in plain text.
+// has one, and not_found otherwise. The mux would send the same status with a plain text.
 func (s *server) unrouted(w *responseWriter, r *http.Request) error {
 	var allowed []string
 	for _, method := range []string{"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"} {

@@ -187,8 +187,8 @@ func auditAction(operation string) string {
 	return strings.ToLower(operation[end:]) + "." + operation[:end]
 }
 
-// refuse sends err as a problem document. After the response has begun it aborts the connection instead,
-// because a client must not take half a response for a whole one.
+// refuse sends err as a problem document. After the response has started it aborts the
+// connection instead, so that a client does not treat a partial response as complete.
 func (s *server) refuse(w *responseWriter, r *http.Request, err error) {
 	e := fieldmark.AsError(err)
 	if e.Code == fieldmark.CodeInternal && errors.Is(err, context.DeadlineExceeded) {
@@ -207,7 +207,7 @@ func (s *server) refuse(w *responseWriter, r *http.Request, err error) {
 	writeProblem(w, r, e)
 }
 
-// recoverPanic answers a panic, which is always a bug, with 500.
+// recoverPanic responds with 500 to a panic, which is always a bug.
 func (s *server) recoverPanic(w *responseWriter, r *http.Request) {
 	v := recover()
 	if v == nil {

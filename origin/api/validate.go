@@ -223,7 +223,8 @@ func atLeast(n int, what string) string {
 	return fmt.Sprintf("must have at least %d %s", n, what)
 }
 
-// formatError says what is wrong with text, for the formats that our types use; "" if nothing is.
+// formatError returns why text does not match a format, or "" if it does. It supports the
+// formats that the API types use.
 func formatError(format, text string) string {
 	switch format {
 	case "date-time":

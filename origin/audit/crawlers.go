@@ -2,7 +2,7 @@ package audit
 
 import "strings"
 
-// role says what a crawler fetches pages for.
+// role is the purpose for which a crawler fetches pages.
 type role string
 
 // Only answer crawlers and user fetchers have facts: they decide whether a page can

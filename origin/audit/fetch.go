@@ -69,8 +69,8 @@ func (v *visit) refused() bool {
 	return errors.Is(v.err, errDisallowed) || errors.Is(v.err, errNoRequestsLeft)
 }
 
-// unanswered reports whether the server gave no answer about the address, so that
-// nothing is known about it: it refused, failed, or was overloaded.
+// unanswered reports whether the server sent no usable response for the address, so that
+// its facts are unknown: the request failed, or the server failed or was overloaded.
 func (v *visit) unanswered() bool {
 	return v.err != nil || v.status >= 500 || v.status == http.StatusTooManyRequests
 }
@@ -208,8 +208,8 @@ func (v *visit) redirect(from *url.URL) *url.URL {
 	return to
 }
 
-// fetchOnce makes one request when the host's rate limit allows, and retries once
-// if the host asks for a short pause.
+// fetchOnce makes one request when the host's rate limit allows, and retries once if the
+// response has a short Retry-After.
 func (f *fetcher) fetchOnce(ctx context.Context, u *url.URL, q request, v *visit) {
 	for try := 0; ; try++ {
 		v.status, v.header, v.body, v.cut, v.wait, v.err = 0, nil, nil, false, 0, nil

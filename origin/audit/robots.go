@@ -124,7 +124,7 @@ func (r *robots) replay(m *grobotstxt.RobotsMatcher) {
 	m.HandleRobotsEnd()
 }
 
-// permission says whether robots.txt allows one crawler to fetch one address.
+// permission is the result of a robots.txt for one crawler and one address.
 type permission string
 
 const (
@@ -133,7 +133,7 @@ const (
 	undecided  permission = "undecided" // the file could not be evaluated
 )
 
-// remedyRobots says how to fix a robots.txt that fails.
+// remedyRobots describes how to fix a robots.txt that cannot be fetched.
 const remedyRobots = "make it return 200 with rules, or 404 if there are none"
 
 // newRobots evaluates the response for robots.txt (RFC 9309, section 2.3.1): 2xx is

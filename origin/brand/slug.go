@@ -13,7 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// MaxAliases limits the aliases of one brand: every edge holds all of them.
+// MaxAliases limits the aliases of one brand, because every edge stores all of them.
 const MaxAliases = 20
 
 // requireFree returns CodeBrandExists if a slug is a brand or an alias.

@@ -1,6 +1,6 @@
 package llms
 
-// Severity says how much an issue matters.
+// Severity is the importance of an issue.
 type Severity string
 
 // An error makes the file unusable for its readers, a warning affects some of them,

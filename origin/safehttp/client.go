@@ -41,7 +41,7 @@ const DefaultUserAgent = "Fieldmark/1.0"
 // network.
 var ErrNotAllowed = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "address not allowed")
 
-// Config says what a Client may reach in addition to the public internet.
+// Config lists the addresses that a Client may reach in addition to the public internet.
 type Config struct {
 	Allow []netip.Prefix // additional networks, on any port: 127.0.0.0/8 for a demo
 	// ConnectTo maps a lower-case host:port to the host:port to dial instead, like
@@ -54,16 +54,16 @@ type Config struct {
 	Roots     *x509.CertPool // trusted authorities; nil means the system's
 	Resolver  *net.Resolver  // nil means the system's
 
-	// ConnsPerHost limits the connections to one host; 0 means 8. A caller with
-	// many endpoints of different owners on one host limits each endpoint itself; a
-	// limit here would make them wait for each other.
+	// ConnsPerHost limits the connections to one host; 0 means 8. If endpoints of
+	// different owners share a host, the caller must limit each endpoint separately,
+	// because this limit makes the owners wait for each other.
 	ConnsPerHost int
 	Certificate  *tls.Certificate // client certificate; nil means none
 }
 
 // Client sends requests that cannot reach internal networks. It is safe for
-// concurrent use. Clients share no connections, so that one cannot use what only
-// another may reach.
+// concurrent use. Clients share no connections, so that a Client cannot use a connection
+// to an address that only another Client may reach.
 type Client struct {
 	http      *http.Client
 	transport *http.Transport
@@ -127,7 +127,7 @@ func New(c Config) *Client {
 }
 
 // Do sends req and returns the response, which may be a redirect. The caller closes
-// the body and limits what it reads of it. A rejected address gives ErrNotAllowed.
+// the body and limits how much of it is read. A rejected address returns ErrNotAllowed.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	if err := c.checkParsed(req.URL); err != nil {
 		return nil, err

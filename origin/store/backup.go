@@ -18,10 +18,10 @@ import (
 // maxReported bounds the damaged events that the error of a backup lists.
 const maxReported = 10
 
-// ErrNotFile says that a PostgreSQL database has no file to copy.
+// ErrNotFile reports that a PostgreSQL database has no file to copy.
 var ErrNotFile = errors.New("the database is PostgreSQL: use pg_dump and pg_restore")
 
-// DamagedError says that events of a database do not match their checksums.
+// DamagedError reports that events of a database do not match their checksums.
 type DamagedError struct {
 	Events []string // what is wrong with each, at most maxReported
 }

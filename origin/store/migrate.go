@@ -23,8 +23,7 @@ var migrations embed.FS
 // migrated at the same time and won. By then the work is done.
 const maxMigrateAttempts = 3
 
-// ErrOldSchema says that the database must be migrated before this program can
-// use it.
+// ErrOldSchema reports that the database must be migrated before this program can use it.
 var ErrOldSchema = errors.New("the database is older than this program; run fieldmark migrate up")
 
 // Step is one migration.
@@ -94,8 +93,8 @@ func step(from *goose.Source) Step {
 	return Step{Version: from.Version, Name: name}
 }
 
-// Steps lists every migration this program knows, the oldest first, with the
-// time it was applied; then those of a newer program that the database has.
+// Steps lists every migration of this program, oldest first, with the time at which it was
+// applied, and then the applied migrations of newer programs.
 func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 	d, db, err := openRaw(cfg, writerPragmas)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// ErrNotFound says that a row does not exist.
+// ErrNotFound reports that a row does not exist.
 var ErrNotFound = errors.New("no such row")
 
 // NotFound turns ErrNotFound into CodeNotFound with a detail for the caller. It returns
@@ -31,7 +31,7 @@ func NotFound(err error, format string, args ...any) error {
 	return err
 }
 
-// retryAfter is when a caller may try again: a server that restarts takes seconds.
+// retryAfter is the delay before a caller should retry: a server restart takes seconds.
 const retryAfter = 2 * time.Second
 
 // The details of errors of a database that does not work.
@@ -41,7 +41,7 @@ const (
 )
 
 // unavailable turns errors of a database that cannot be reached or does not write
-// into CodeOriginUnavailable, which says when to retry.
+// into CodeOriginUnavailable with the time after which to retry.
 func unavailable(err error) error {
 	if err == nil || isUnavailable(err) || errors.Is(err, context.Canceled) || errors.Is(err,
 		context.DeadlineExceeded) {

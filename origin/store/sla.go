@@ -131,7 +131,7 @@ type SLA struct {
 	DueAt    *fieldmark.Time // when the next timer event is due
 }
 
-// public returns what the JSON of a mission shows.
+// public returns the part that is in the JSON of a mission.
 func (s *SLA) public() *fieldmark.SLA {
 	return &fieldmark.SLA{Policy: string(s.Policy), Revision: s.Revision, Metrics: sla.Clocks(s.Timers)}
 }

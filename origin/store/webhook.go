@@ -178,7 +178,7 @@ type Endpoint struct {
 	EndpointSchedule
 }
 
-// EndpointSchedule says when an endpoint may receive deliveries.
+// EndpointSchedule contains the times from which an endpoint may receive deliveries.
 type EndpointSchedule struct {
 	OpenUntil time.Time // until when its circuit is open; zero if it is closed
 	RateAt    time.Time // until when its rate limit is used up

@@ -191,7 +191,7 @@ func (p *Provider) client(known *oidc.Provider) *oauth2.Config {
 
 // Finish exchanges the code of a callback for tokens and returns the identity. The
 // caller must have compared the state. The error is ErrUnavailable or ErrDenied; it
-// holds no secret and may be logged.
+// contains no secret and may be logged.
 func (p *Provider) Finish(ctx context.Context, code string, f Flow) (Identity, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -223,7 +223,7 @@ func (p *Provider) Finish(ctx context.Context, code string, f Flow) (Identity, e
 	return p.rules.identity(p.issuer, token.Subject, c), nil
 }
 
-// checkToken checks what the verifier leaves to its caller.
+// checkToken checks the claims that the verifier does not check.
 func (p *Provider) checkToken(token *oidc.IDToken, f Flow) error {
 	switch {
 	case token.Nonce != f.Nonce || f.Nonce == "":
@@ -310,7 +310,7 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	}
 }
 
-// unless returns err, or nil if ok: there is a substitute for what failed.
+// unless returns err, or nil if ok, that is, if the failed operation has a fallback.
 func unless(ok bool, err error) error {
 	if ok {
 		return nil
