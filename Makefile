@@ -44,18 +44,19 @@ test-race-all: ## every test, SQLite instrumented for the race detector too; wee
 	GORACE=atexit_sleep_ms=0 $(GO) test -race -trimpath -timeout 30m ./...
 
 .PHONY: check
-check: ## gofmt, vet, staticcheck, imports, shape, licences, known vulnerabilities
+check: ## gofmt, vet, staticcheck, imports, shape, prose, licences, known vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) mod tidy -diff
 	$(GO) vet $(RACE) ./...
 	GOFLAGS="$(RACE)" $(GO) tool staticcheck ./...
 	$(GO) test $(RACE) -run 'TestImports|TestRoot|TestShape' .
+	RACE_FLAGS="$(RACE)" .ci/lint-prose
 	$(GO) run ./deploy/release -licences
 	.ci/vulnerabilities
 
 .PHONY: prose
 prose: ## terms and idiom of pages, comments and help texts
-	@.ci/lint-prose
+	@RACE_FLAGS="$(RACE)" .ci/lint-prose
 
 .PHONY: bench
 bench: ## every benchmark, as ratios between alternatives of one run

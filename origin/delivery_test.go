@@ -136,9 +136,9 @@ func TestPausedEndpointLosesNothing(t *testing.T) {
 		}
 		// Messages held for a paused receiver must not count as backlog of the
 		// origin.
-		if v, err := w.Vitals(t.Context()); v.Held != 5 || v.Backlog != 0 || v.Oldest != 0 || v.Stopped != 1 ||
+		if v, err := w.Stats(t.Context()); v.Held != 5 || v.Backlog != 0 || v.Oldest != 0 || v.Stopped != 1 ||
 			err != nil {
-			t.Errorf("vitals while paused: %+v, %v; want 5 held, no backlog, one stopped", v, err)
+			t.Errorf("stats while paused: %+v, %v; want 5 held, no backlog, one stopped", v, err)
 		}
 		if e := w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointEnabled),
 			Held: choice}); e.State != fieldmark.EndpointEnabled || e.StateReason != "" {

@@ -47,7 +47,7 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	h.during("nothing happens again", func(p *phase) { h.pass(calm, p, h.edges...) })
-	goroutines, memory := h.vitals(all)
+	goroutines, memory := h.stats(all)
 	h.during(fmt.Sprint("Redis is away for ", outage), func(p *phase) {
 		h.redis.Kill()
 		h.pass(outage, p, h.edges...)
@@ -81,7 +81,7 @@ func TestChaos(t *testing.T) {
 // the suite ends too early to distinguish the two.
 func (h *chaosFleet) grown(all []*node, goroutines, memory []int) {
 	h.t.Helper()
-	now, then := h.vitals(all) // goroutines, MiB
+	now, then := h.stats(all) // goroutines, MiB
 	within := func() bool {
 		for i := range all {
 			if now[i] > goroutines[i]*3/2+50 || then[i] > memory[i]*3/2+16 {
@@ -93,7 +93,7 @@ func (h *chaosFleet) grown(all []*node, goroutines, memory []int) {
 	if *chaos {
 		eventually(h.t, fmt.Sprintf("no node has more than it had: %v goroutines, %v MiB", goroutines, memory),
 			func() bool {
-				now, then = h.vitals(all)
+				now, then = h.stats(all)
 				return within()
 			})
 	}

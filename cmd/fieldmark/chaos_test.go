@@ -362,9 +362,9 @@ func (h *chaosFleet) pass(d time.Duration, p *phase, edges ...*node) {
 	}
 }
 
-// vitals returns the goroutines and the memory of the nodes, in MiB, and zeros for a
+// stats returns the goroutines and the memory of the nodes, in MiB, and zeros for a
 // node in a network namespace, because profiles are served to loopback only.
-func (h *chaosFleet) vitals(nodes []*node) (goroutines, memory []int) {
+func (h *chaosFleet) stats(nodes []*node) (goroutines, memory []int) {
 	h.t.Helper()
 	for _, n := range nodes {
 		if !strings.Contains(n.debug, "//127.") {

@@ -161,7 +161,7 @@ func (m *originMetrics) write(w io.Writer) {
 	m.writePools(w, m.pools())
 	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
 	defer cancel()
-	v, err := m.service.Vitals(ctx)
+	v, err := m.service.Stats(ctx)
 	up := 1
 	if err != nil {
 		up = 0

@@ -2,7 +2,7 @@
 
 package badge
 
-// letterRuns are the characters with an outline. Their glyphs stand in this
+// letterRuns are the characters with an outline. Their glyphs are in this
 // order, from glyph 0 on in regular and from glyph lettersPerWeight on in bold.
 var letterRuns = [...]letterRun{
 	{0x20, 0x7e, 0},

@@ -26,7 +26,7 @@ type overviewData struct {
 	Brands          string
 	OpenMissions    string
 	Keys, Endpoints int
-	Vitals          origin.Vitals
+	Stats           origin.Stats
 	Activity        origin.Activity
 	Module          *fieldmark.ModuleRef
 }
@@ -48,16 +48,16 @@ func (d *overviewData) findProblems() {
 			d.Problems = append(d.Problems, problem{strconv.Itoa(n) + " " + many, link})
 		}
 	}
-	failing := max(d.Vitals.Failing, d.Vitals.CircuitOpen)
+	failing := max(d.Stats.Failing, d.Stats.CircuitOpen)
 	add(failing, "webhook endpoint is failing", "webhook endpoints are failing", webhooksPath)
-	add(d.Vitals.Stopped, "webhook endpoint is paused or disabled", "webhook endpoints are paused or disabled",
+	add(d.Stats.Stopped, "webhook endpoint is paused or disabled", "webhook endpoints are paused or disabled",
 		webhooksPath)
-	add(d.Vitals.Held, "message is held until its endpoint recovers", "messages are held until their endpoints recover",
+	add(d.Stats.Held, "message is held until its endpoint recovers", "messages are held until their endpoints recover",
 		webhooksPath)
 	add(d.Activity.Failed, "delivery failed in the last 24 hours", "deliveries failed in the last 24 hours",
 		webhooksPath)
-	if d.Vitals.Oldest > maxDispatchDelay {
-		delay := d.Vitals.Oldest.Round(time.Second)
+	if d.Stats.Oldest > maxDispatchDelay {
+		delay := d.Stats.Oldest.Round(time.Second)
 		text := fmt.Sprintf("The oldest pending delivery is late by %s", delay)
 		d.Problems = append(d.Problems, problem{text, webhooksPath})
 	}
@@ -92,7 +92,7 @@ func (h *handler) overview(req *request) error {
 		return err
 	}
 	d.Endpoints = len(endpoints)
-	if d.Vitals, err = h.origin.Vitals(ctx); err != nil {
+	if d.Stats, err = h.origin.Stats(ctx); err != nil {
 		return err
 	}
 	if d.Activity, err = h.origin.Activity(ctx); err != nil {

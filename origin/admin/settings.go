@@ -13,7 +13,7 @@ import (
 // settingsData is the settings page: health, settings, users and sessions.
 type settingsData struct {
 	Healthy         bool
-	Vitals          origin.Vitals
+	Stats           origin.Stats
 	Facts           []Fact
 	Admins          []fieldmark.Admin
 	Sessions        []access.SessionInfo
@@ -36,7 +36,7 @@ func (h *handler) showSettings(req *request, status int, bad []formError, offere
 		Factor: req.session.HasTOTP, Foreign: req.session.External, Offered: offered,
 	}
 	var err error
-	if d.Vitals, err = h.origin.Vitals(ctx); err != nil {
+	if d.Stats, err = h.origin.Stats(ctx); err != nil {
 		return err
 	}
 	if d.Admins, err = h.origin.Access.Admins.List(ctx); err != nil {

@@ -80,8 +80,8 @@ func says(answer string) func(net.Conn, *http.Request) bool {
 
 const good = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"
 
-// nobody returns an address that refuses connections.
-func nobody(t testing.TB) *url.URL {
+// refusedURL returns an address that refuses connections.
+func refusedURL(t testing.TB) *url.URL {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -229,7 +229,7 @@ func TestRepeat(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var bad, well atomic.Int64
-			first := nobody(t)
+			first := refusedURL(t)
 			if tt.first != nil {
 				first = raw(t, func(c net.Conn, r *http.Request) bool {
 					io.Copy(io.Discard, r.Body)
@@ -279,7 +279,7 @@ func TestRepeat(t *testing.T) {
 // meet and by checks, and comes back by itself.
 func TestHealth(t *testing.T) {
 	t.Run("by requests", func(t *testing.T) {
-		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), raw(t, says(good))}, HealthEvery: -1})
+		u := start(t, upstream.Config{Origins: []*url.URL{refusedURL(t), raw(t, says(good))}, HealthEvery: -1})
 		for range 30 {
 			if _, _, err := do(u, request(t, "GET", nil)); err != nil {
 				t.Fatal(err)
@@ -314,12 +314,12 @@ func TestHealth(t *testing.T) {
 		})
 	})
 	t.Run("by connecting", func(t *testing.T) {
-		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), raw(t, says(good))},
+		u := start(t, upstream.Config{Origins: []*url.URL{refusedURL(t), raw(t, says(good))},
 			HealthEvery: 5 * time.Millisecond})
 		until(t, "the absent origin is known", func() bool { return !u.States()[0].Healthy && u.States()[1].Healthy })
 	})
 	t.Run("all ill", func(t *testing.T) { // better asked in vain than not at all
-		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), nobody(t)}, HealthEvery: -1})
+		u := start(t, upstream.Config{Origins: []*url.URL{refusedURL(t), refusedURL(t)}, HealthEvery: -1})
 		for range 10 {
 			if _, _, err := do(u, request(t, "GET", nil)); err == nil {
 				t.Fatal("an answer from nobody")
@@ -476,8 +476,8 @@ func (c *closeCounter) Close() error {
 func TestBodyIsClosedOnce(t *testing.T) {
 	for name, origins := range map[string][]*url.URL{
 		"answered":              {raw(t, says(good))},
-		"nobody there":          {nobody(t)},
-		"nobody there, and one": {nobody(t), nobody(t), raw(t, says(good))},
+		"nobody there":          {refusedURL(t)},
+		"nobody there, and one": {refusedURL(t), refusedURL(t), raw(t, says(good))},
 		"hung up":               {raw(t, func(net.Conn, *http.Request) bool { return false })},
 	} {
 		t.Run(name, func(t *testing.T) {

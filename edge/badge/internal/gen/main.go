@@ -73,7 +73,7 @@ func writeLetters(w *bytes.Buffer, s *shaper) error {
 			}
 		}
 	}
-	fmt.Fprintf(w, "// letterRuns are the characters with an outline. Their glyphs stand in this\n// order, from "+
+	fmt.Fprintf(w, "// letterRuns are the characters with an outline. Their glyphs are in this\n// order, from "+
 		"glyph 0 on in regular and from glyph lettersPerWeight on in bold.\n")
 	fmt.Fprintf(w, "var letterRuns = [...]letterRun{")
 	total := 0

@@ -8,14 +8,14 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Vitals are the numbers that an operator monitors.
-type Vitals struct {
+// Stats contains the numbers that an operator monitors.
+type Stats struct {
 	store.Stats
 	AuditsWaiting, AuditsRunning int
 }
 
-// Vitals reads the numbers from the database, in a few milliseconds.
-func (s *Service) Vitals(ctx context.Context) (v Vitals, err error) {
+// Stats reads the numbers from the database, in a few milliseconds.
+func (s *Service) Stats(ctx context.Context) (v Stats, err error) {
 	if v.Stats, err = s.store.Stats(ctx, time.Now()); err != nil {
 		return v, fmt.Errorf("read the statistics: %w", err)
 	}
