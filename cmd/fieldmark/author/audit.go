@@ -27,7 +27,7 @@ type AuditCmd struct {
 	Requests             int           `default:"20" help:"Maximum number of requests, redirects included."`
 	JSON                 bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
 	MD                   bool          `name:"md" xor:"form" help:"Print the report as Markdown."`
-	FailUnder            float64       `placeholder:"SCORE" help:"Exit with status 3 if the score is below this, or if there is none."`
+	FailUnder            float64       `placeholder:"SCORE" help:"Exit with status 3 if the score is below this, or if the site has no score."`
 	Quiet                bool          `short:"q" help:"Do not show progress."`
 }
 
@@ -41,7 +41,7 @@ type AuditDocument struct {
 func (c *AuditCmd) Help() string {
 	return `Exit status: 0 the site was audited, and its score is not below --fail-under;
 1 it could not be audited, for example because it did not respond; 2 the command
-line is wrong; 3 the score is below --fail-under, or there is none.`
+line is wrong; 3 the score is below --fail-under, or the site has no score.`
 }
 
 // Run audits the site and prints the report.
