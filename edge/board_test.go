@@ -247,9 +247,9 @@ func TestManyChanges(t *testing.T) {
 	}
 	kept := h.listed("?limit=100")
 	h.startEdge()
-	anew := h.listed("?limit=100")
-	if diff := cmp.Diff(says(anew), says(kept)); diff != "" || anew.Snapshot != kept.Snapshot {
-		t.Errorf("kept current %s differs from made anew %s:\n%s", kept.Snapshot, anew.Snapshot, diff)
+	fresh := h.listed("?limit=100")
+	if diff := cmp.Diff(says(fresh), says(kept)); diff != "" || fresh.Snapshot != kept.Snapshot {
+		t.Errorf("kept current %s differs from made fresh %s:\n%s", kept.Snapshot, fresh.Snapshot, diff)
 	}
 	byRank := func(a, b fieldmark.BoardEntry) int {
 		return stdcmp.Or(stdcmp.Compare(b.Score, a.Score), stdcmp.Compare(b.Certainty, a.Certainty),

@@ -183,7 +183,7 @@ func TestPollEvents(t *testing.T) {
 		t.Errorf("polled %v, want %v", got, ids)
 	}
 	if page := poll(0, 0, "payment.*"); len(page.Data) != 0 || page.Next != w.head(t) {
-		t.Errorf("polled what there is none of: %+v; want no event and the head", page)
+		t.Errorf("polled events of another account: %+v; want no event and the head", page)
 	}
 	if page, err := w.Webhooks.PollEvents(t.Context(), "other", 0, nil, false, 0); err != nil || len(page.Data) != 0 {
 		t.Errorf("another account polled %+v, %v", page, err)

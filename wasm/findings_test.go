@@ -245,7 +245,7 @@ func findBits(t *testing.T) {
 	must(t, err)
 	made, err := c.Compile()
 	if err != nil || !bytes.Equal(made, geo.Module()) {
-		t.Errorf("made anew it has %d bytes, committed are %d (%v)", len(made), len(geo.Module()), err)
+		t.Errorf("rebuilt it has %d bytes, committed are %d (%v)", len(made), len(geo.Module()), err)
 	}
 	m := load(t, newEngine(t, wasm.Config{Instances: 1}), made)
 	r := rand.New(rand.NewPCG(12, 12))

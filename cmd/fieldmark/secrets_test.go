@@ -30,7 +30,7 @@ func TestNoSecretInLogs(t *testing.T) {
 		"token of a receiver": "receiver-token-0c3e",
 		"name of a contact":   "Hildegard Zwickelhuber", "phone of a contact": "+43 664 5550199",
 		"mail of a contact":  "zwickelhuber@contact.example",
-		"title of a mission": "Quiet title 4471", "key that is none": fieldmark.NewKeyToken("00000042",
+		"title of a mission": "Quiet title 4471", "key that does not exist": fieldmark.NewKeyToken("00000042",
 			strings.Repeat("y", fieldmark.KeySecretChars)).String(),
 	}
 	create := exec.Command(program(t), "admin", "create", "ada", "--data", "var", "--secret",
@@ -87,8 +87,8 @@ func TestNoSecretInLogs(t *testing.T) {
 	send(201, "POST", "/api/public/v1/missions", mission, "Authorization", key)
 	send(422, "POST", "/api/public/v1/missions", strings.Replace(mission, `"title"`, `"tittle"`, 1), "Authorization",
 		key)
-	send(401, "GET", "/api/public/v1/missions", "", "Authorization", "Bearer "+secrets["key that is none"])
-	send(401, "GET", "/api/public/v1/missions?token="+secrets["key that is none"], "")
+	send(401, "GET", "/api/public/v1/missions", "", "Authorization", "Bearer "+secrets["key that does not exist"])
+	send(401, "GET", "/api/public/v1/missions?token="+secrets["key that does not exist"], "")
 	send(200, "GET", calendar.Path, "")
 	send(404, "GET", strings.Replace(calendar.Path, ".ics", "", 1), "")
 	o.waitFor(`"msg":"webhook"`) // after a delivery attempt

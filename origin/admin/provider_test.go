@@ -18,7 +18,7 @@ import (
 func TestPasswordsOff(t *testing.T) {
 	b := newBrowser(t, false)
 	if body := b.page("/admin/sign-in", "Password"); strings.Contains(body, "/sign-in/provider") {
-		t.Errorf("a provider is offered where there is none: %s", body)
+		t.Errorf("a provider is offered without a configuration: %s", body)
 	}
 	b.rejected("/admin/sign-in/provider", nil, 404, "nothing here")
 	b.rejected("/admin/sign-in/return?code=c&state=s", nil, 404, "nothing here")

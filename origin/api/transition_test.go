@@ -305,7 +305,7 @@ func TestEdit(t *testing.T) {
 			"/contact format, /description format, /labels/a format", 422},
 		{"wrong values", `{"priority":"soon","contact":{"email":"no"},"labels":{"":"x"},"description":"\u0000"}`,
 			"/contact/email format, /description pattern, /labels/ too_short, /priority enum", 422},
-		{"metadata that is none", `{"metadata":7}`, "/metadata format", 422},
+		{"metadata that is not an object", `{"metadata":7}`, "/metadata format", 422},
 		{"half a window", `{"window":{"earliest":null}}`, "/window required", 422},
 		{"window backwards", `{"window":{"latest":"2025-01-01T00:00:00Z"}}`, "/window/latest range", 422},
 		{"not an object", `[]`, " format", 422},

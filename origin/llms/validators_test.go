@@ -72,7 +72,7 @@ func TestIndependentValidators(t *testing.T) {
 	// Each validator must report an invalid file, or its verdicts prove nothing.
 	for who, faults := range verdicts[len(all)].Faults {
 		if len(faults) == 0 && who != "llms-txt-check" { // reports a missing title as a warning
-			t.Errorf("%s finds nothing wrong with a file that is none", who)
+			t.Errorf("%s finds nothing wrong with an invalid file", who)
 		}
 	}
 	t.Logf("%d files, 4 validators and 2 parsers", len(all))

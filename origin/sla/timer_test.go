@@ -204,7 +204,7 @@ var bugClasses = map[string]story{
 			"2026-11-20 11:00 UNABLE_TO_COMPLETE",
 			"2026-11-23 12:00 SCHEDULED", "2026-11-24 12:01 look"},
 		watch: fieldmark.SLAResolution, want: "BREACHED 2026-11-24 12:00 0", told: "breached"},
-	"reopening starts resolution anew": {
+	"reopening restarts resolution": {
 		lines: []string{"2026-11-20 08:00 open", "2026-11-20 09:00 DISPATCHED", "2026-11-20 10:00 IN_PROGRESS",
 			"2026-11-20 11:00 COMPLETED",
 			"2026-11-23 12:00 IN_PROGRESS"},
@@ -219,7 +219,7 @@ var bugClasses = map[string]story{
 		lines: []string{"2026-11-20 08:00 open", "2026-11-20 10:00 look", "2026-11-20 10:00 look",
 			"2026-11-20 11:40 look", "2026-11-20 11:50 look"},
 		watch: fieldmark.SLAResponse, want: "RUNNING 2026-11-20 12:00 0", told: "at_risk at_risk at_risk"},
-	"a warning after the fact is none": {
+	"no warning after the breach": {
 		lines: []string{"2026-11-20 08:00 open", "2026-11-20 12:01 look"},
 		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 12:00 0", told: "breached"},
 	"hours that can never come to the target": {

@@ -110,7 +110,7 @@ func CheckSecret(scheme fieldmark.Signing, secret string) error {
 		return err
 	}
 	if k.scheme != scheme || k.public != nil && k.private == nil {
-		return fmt.Errorf("the secret is none for %s", scheme)
+		return fmt.Errorf("the secret is not valid for %s", scheme)
 	}
 	return nil
 }

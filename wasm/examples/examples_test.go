@@ -25,7 +25,7 @@ import (
 // means 100,000, and fewer of what takes long. -update rewrites the digests.
 var (
 	facts  = flag.Int("facts", 0, "random facts for every module")
-	update = flag.Bool("update", false, "write the digests of the modules anew")
+	update = flag.Bool("update", false, "write the digests of the modules")
 )
 
 // example is a scorer, what compiles it, and how much slower it is than others.

@@ -76,7 +76,7 @@ func TestViews(t *testing.T) {
 	}
 	looked := b.Open(t, site+"/good", browsertest.Phone)
 	looked.Look(t, browsertest.View{Width: 1000, Dark: true})
-	looked.Until(t, "the page is seen anew", "innerWidth == 1000 && matchMedia('(prefers-color-scheme: dark)').matches")
+	looked.Until(t, "the page is reloaded", "innerWidth == 1000 && matchMedia('(prefers-color-scheme: dark)').matches")
 	p := b.Open(t, site+"/bad", browsertest.View{NoScript: true})
 	if said := strings.Join(p.Trouble(), "\n"); strings.Contains(said, "said so") {
 		t.Errorf("without scripts one has run: %s", said)
