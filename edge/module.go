@@ -351,7 +351,7 @@ func (r *ranker) startCanary(ctx context.Context, plan fieldmark.ModulePlan) err
 		}
 	}
 	s.canary.Store(&canary{registry: registry, plan: *plan.Canary})
-	r.edge.log.Info("scoring module on trial", "digest", plan.Canary.Digest, "percent", plan.Canary.Percent)
+	r.edge.log.Info("canary scoring module started", "digest", plan.Canary.Digest, "percent", plan.Canary.Percent)
 	notify(s.report)
 	if old != nil {
 		return old.registry.Close()
