@@ -34,9 +34,9 @@ func must(t testing.TB, err error) {
 // until waits for something that happens in another goroutine.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 10 s until %s", what)
+			t.Fatalf("waited 2 minutes until %s", what)
 		}
 	}
 }
