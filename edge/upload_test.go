@@ -199,7 +199,7 @@ func TestUploadCut(t *testing.T) {
 		"the trailer cut off":          {chunked + "0\r\n", 400, "cut off"},
 		"a field of the trailer cut":   {chunked + "0\r\nX-Su", 400, "cut off"},
 		"a length in the trailer":      {chunked + "0\r\nContent-Length: 3\r\n\r\n", 400, "cut off"},
-		"an invalid size":          {chunked + "zz\r\n", 400, "cut off"},
+		"an invalid size":              {chunked + "zz\r\n", 400, "cut off"},
 		"a size with 0x":               {chunked + "0x5\r\nabcde\r\n0\r\n\r\n", 400, "cut off"},
 		"a size ending in LF":          {chunked + "5\nabcde\r\n0\r\n\r\n", 400, "cut off"},
 		"a chunk longer than its size": {chunked + "1\r\nabc\r\n0\r\n\r\n", 400, "cut off"},

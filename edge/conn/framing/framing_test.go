@@ -166,7 +166,7 @@ func TestRequests(t *testing.T) {
 		"an escaped line break":           {"GET /a%0d%0aX:1 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		"an escaped slash":                {"GET /a%2fb HTTP/1.1\r\nHost: a\r\n\r\n", 0},
 		"an escape cut off":               {"GET /a%2 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
-		"an invalid escape":          {"GET /a%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+		"an invalid escape":               {"GET /a%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		"a backslash":                     {"GET /a\\b HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		"an escaped backslash":            {"GET /a%5cb HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		"a fragment":                      {"GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400},
