@@ -78,14 +78,6 @@ const (
 	MaxBoardLimit     = 100
 )
 
-// NewFullBoardEntry is NewBoardEntry for the list of full scores.
-func NewFullBoardEntry(s *Score) BoardEntry {
-	e := NewBoardEntry(s)
-	e.Score, e.Grade = *s.Full, GradeOf(*s.Full)
-	e.Range = Range{Low: full(s.Range.Low, s.Visibility.Range.Low), High: full(s.Range.High, s.Visibility.Range.High)}
-	return e
-}
-
 // NewBoardEntry returns the entry of a ranked score, without its rank.
 func NewBoardEntry(s *Score) BoardEntry {
 	return BoardEntry{

@@ -76,16 +76,19 @@ const (
 	Unknown       FactState = "unknown"
 )
 
-// Evidence is the source of a fact: a URL and a short quotation.
+// Evidence is the source of a fact: a page, what was found on it, and what to change.
 type Evidence struct {
-	URL  string `json:"url"`
-	Fact string `json:"fact"`
+	URL     string `json:"url"`
+	Fact    string `json:"fact"`
+	Passage string `json:"passage,omitempty"` // the words of the page, verbatim
+	Patch   string `json:"patch,omitempty"`   // text to paste into the page, its headers or robots.txt
 }
 
 // Limits of evidence: enough to verify a claim by hand, never a copy of the page.
 const (
-	MaxEvidence     = 5   // entries per fact
-	MaxEvidenceText = 240 // code points per entry
+	MaxEvidence      = 5     // entries per fact
+	MaxEvidenceText  = 240   // code points of Fact and of Passage
+	MaxEvidencePatch = 1_000 // code points of Patch: an Organization in JSON-LD fits
 )
 
 // Fact is a measured property of a website.
@@ -108,7 +111,77 @@ type Facts struct {
 	Pages   int    `json:"pages"` // sampled pages, including the home page
 	AsOf    Time   `json:"asOf"`
 	Facts   []Fact `json:"facts"` // sorted by id
+
+	Sample     *Sample     `json:"sample,omitempty"`     // nil: audited by rules that did not record it
+	Replicates *Replicates `json:"replicates,omitempty"` // nil: every page was read, or too few to estimate
+	Profiles   []Profile   `json:"profiles,omitempty"`   // profiles that the site claims, in the order of its data
 }
+
+// Sample describes which pages an audit read, so that anybody can repeat it.
+type Sample struct {
+	// Seed selects the drawn pages. It is random and generated after the sitemap was
+	// read, so that a site cannot arrange its sample; 32 hexadecimal digits. Empty if
+	// every known page was read.
+	Seed       string        `json:"seed,omitempty"`
+	Population int           `json:"population"` // pages known from the sitemap and links, including the home page
+	Pages      []SampledPage `json:"pages,omitempty"`
+}
+
+// SampledPage is a page that an audit requested.
+type SampledPage struct {
+	URL    string   `json:"url"`
+	Role   PageRole `json:"role"`
+	Status int      `json:"status"`           // of the response; 0 without one
+	Hash   string   `json:"hash,omitempty"`   // SHA-256 of its main text, hexadecimal; empty if it was not read
+	Since  string   `json:"since,omitempty"`  // date on which an audit first found this hash
+	Dated  string   `json:"dated,omitempty"`  // date of the last change that the page claims
+	Reason string   `json:"reason,omitempty"` // why it was not read
+}
+
+// PageRole is the reason why a page is in a sample.
+type PageRole string
+
+// The home page and the pages linked from it as about, contact and offer are always read;
+// the others are drawn.
+const (
+	PageHome    PageRole = "home"
+	PageAbout   PageRole = "about"
+	PageContact PageRole = "contact"
+	PageOffer   PageRole = "offer"
+	PageDrawn   PageRole = "drawn"
+)
+
+// MaxSampledPages limits the pages of a sample.
+const MaxSampledPages = 32
+
+// Replicates are facts recomputed on bootstrap samples of the drawn pages. A host scores
+// each replicate to estimate how much the score depends on the draw.
+type Replicates struct {
+	Drawn  int        `json:"drawn"`  // drawn pages that were read, at least 2
+	Facts  []string   `json:"facts"`  // ids of the facts that vary, sorted
+	Values [][]*Milli `json:"values"` // for each replicate, in the order of Facts; null: unknown
+}
+
+// MaxReplicates limits the replicates. The standard deviation of 24 is known to 15 %,
+// which is less than what the sample itself leaves open.
+const MaxReplicates = 24
+
+// Profile is a page elsewhere that a site claims as its own with sameAs.
+type Profile struct {
+	URL    string       `json:"url"`
+	State  ProfileState `json:"state"`
+	Reason string       `json:"reason"`
+}
+
+// ProfileState says whether a profile leads back to the site that claims it.
+type ProfileState string
+
+// A profile leads back, does not, or could not be read.
+const (
+	ProfileVerified ProfileState = "verified"
+	ProfileRefuted  ProfileState = "refuted"
+	ProfileUnknown  ProfileState = "unknown"
+)
 
 // Find returns the fact with the given id.
 func (f *Facts) Find(id string) (Fact, bool) {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -55,40 +54,5 @@ func TestCheckSigned(t *testing.T) {
 	}
 	if k, err := fieldmark.ParseModuleKey(string(keys[0])); err != nil || k != keys[0] {
 		t.Errorf("key %s: %q, %v", keys[0], k, err)
-	}
-}
-
-// TestAdvise checks that the advice contains the exact gain of each full mark, the
-// largest first.
-func TestAdvise(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	facts := &fieldmark.Facts{AsOf: fieldmark.At(now), Pages: 10}
-	signal := func(id string, max int, mark fieldmark.Milli, state fieldmark.FactState) fieldmark.Signal {
-		return fieldmark.Signal{ID: id, Label: id, Status: state, Points: fieldmark.Milli(max) * mark, Max: max,
-			Advice: "do " + id}
-	}
-	components := []fieldmark.Component{{ID: "all", Weight: 100, Signals: []fieldmark.Signal{
-		signal("full", 40, 1000, fieldmark.Measured),
-		signal("half", 30, 500, fieldmark.Measured),
-		signal("none", 20, 0, fieldmark.Measured),
-		signal("apart", 10, 0, fieldmark.NotApplicable),
-	}}}
-	a := fieldmark.Judge(components, []fieldmark.Gate{}, facts, now)
-	gains := a.Advise(now)
-	if len(gains) != 2 || gains[0].ID != "none" || gains[1].ID != "half" || gains[0].Gain != 22_200 ||
-		gains[1].Gain != 16_700 ||
-		gains[0].Score != *a.Score+gains[0].Gain || gains[0].Advice != "do none" {
-		t.Errorf("from %v: %+v", a.Score, gains)
-	}
-	if components[0].Signals[1].Points != 15_000 {
-		t.Error("the assessment was changed")
-	}
-	capped := fieldmark.Judge(components, []fieldmark.Gate{{ID: "g", Limit: 10}}, facts, now)
-	if gains := capped.Advise(now); len(gains) != 0 {
-		t.Errorf("under a gate that decides: %+v", gains)
-	}
-	none := fieldmark.PendingAssessment()
-	if gains := none.Advise(now); gains == nil || len(gains) != 0 {
-		t.Errorf("without a score: %v", gains)
 	}
 }

@@ -1,28 +1,11 @@
 package fieldmark
 
 import (
-	"slices"
 	"time"
 )
 
 // Grade is the letter grade of a score, A to E.
 type Grade string
-
-// gradeFloors contains the lowest score of each grade except the last.
-var gradeFloors = []struct {
-	grade Grade
-	floor Milli
-}{{"A", 85 * MilliOne}, {"B", 70 * MilliOne}, {"C", 55 * MilliOne}, {"D", 40 * MilliOne}}
-
-// GradeOf returns the grade of a score of 0 to 100.
-func GradeOf(score Milli) Grade {
-	for _, g := range gradeFloors {
-		if score >= g.floor {
-			return g.grade
-		}
-	}
-	return "E"
-}
 
 // ScoreStatus states whether a brand has a score, and if not, why.
 type ScoreStatus string
@@ -53,19 +36,6 @@ const (
 	ConfidenceInsufficient ConfidenceLevel = "insufficient"
 )
 
-// LevelOf returns the level of a confidence of 0 to 1.
-func LevelOf(value Milli) ConfidenceLevel {
-	switch {
-	case value >= 850:
-		return ConfidenceHigh
-	case value >= 600:
-		return ConfidenceMedium
-	case value >= 400:
-		return ConfidenceLow
-	}
-	return ConfidenceInsufficient
-}
-
 // Confidence describes how much of the method was measured, on how many pages, and how
 // long ago.
 type Confidence struct {
@@ -75,11 +45,32 @@ type Confidence struct {
 	ApplicableWeight int             `json:"applicableWeight"`
 }
 
-// Range is the score with every unknown signal at its worst and at its best.
+// Range contains the score and what it could as well be: under another draw of pages,
+// with other defensible weights, and with every unknown signal at its worst and best.
 type Range struct {
 	Low  Milli `json:"low"`
 	High Milli `json:"high"`
 }
+
+// Uncertainty are the parts of a range, in points on each side of the score. Sampling
+// and weights are independent: together they count as the root of the sum of their
+// squares.
+type Uncertainty struct {
+	Sampling *Milli `json:"sampling"` // another draw of pages, 95 %; 0 if all were read; null if not estimated
+	Weights  Milli  `json:"weights"`  // each weight up to WeightBand times larger or smaller, 90 %
+	Unknown  Milli  `json:"unknown"`  // from the lowest to the highest score that unknown signals allow
+}
+
+// EvidenceGrade says how well it is known that a signal matters to answer engines.
+type EvidenceGrade string
+
+// Evidence grades, the strongest first.
+const (
+	EvidenceReproduced EvidenceGrade = "reproduced" // an effect or association measured more than once
+	EvidenceDocumented EvidenceGrade = "documented" // a condition in the documentation of an engine
+	EvidenceOneStudy   EvidenceGrade = "one_study"  // measured once, or contested
+	EvidenceJudgement  EvidenceGrade = "judgement"  // plausible; no study
+)
 
 // Signal is the result of one signal of the method.
 type Signal struct {
@@ -92,6 +83,9 @@ type Signal struct {
 	Max      int        `json:"max"`
 	Evidence []Evidence `json:"evidence"`
 	Advice   string     `json:"advice,omitempty"` // how to raise it; empty at full points
+
+	EvidenceGrade EvidenceGrade `json:"evidenceGrade,omitempty"` // empty if the module does not state it
+	Effort        int           `json:"effort,omitempty"`        // to reach full points: 1 hours, 2 days, 3 weeks
 }
 
 // Component is a group of signals with a weight; the weights add up to 100.
@@ -121,118 +115,83 @@ const (
 	BasisFull      = "full"
 )
 
+// EligibilityState is the answer to one question of an Eligibility, or to all of them.
+type EligibilityState string
+
+// Yes for every engine, for some, for none, or not known.
+const (
+	Eligible           EligibilityState = "yes"
+	PartlyEligible     EligibilityState = "partly"
+	NotEligible        EligibilityState = "no"
+	EligibilityUnknown EligibilityState = "unknown"
+)
+
+// Eligibility says whether answer engines can use a site at all: fetch it, index it and
+// read it. It contains conditions that engines document, and no points: it is decided by
+// the facts and does not depend on the module.
+type Eligibility struct {
+	State  EligibilityState   `json:"state"` // the worst of the checks
+	Checks []EligibilityCheck `json:"checks"`
+}
+
+// EligibilityCheck is one condition of eligibility.
+type EligibilityCheck struct {
+	ID       string           `json:"id"` // fetch, index or read
+	State    EligibilityState `json:"state"`
+	Reason   string           `json:"reason"`
+	Evidence []Evidence       `json:"evidence,omitempty"`
+}
+
+// The checks of an Eligibility, in their order.
+const (
+	CheckFetch = "fetch"
+	CheckIndex = "index"
+	CheckRead  = "read"
+)
+
+// ReadableWords is the fewest words of main text in the HTML of a home page that is
+// readable without JavaScript.
+const ReadableWords = 50
+
 // Assessment is the result of a module for facts, without the brand.
 type Assessment struct {
-	Status       ScoreStatus `json:"status"`
-	Score        *Milli      `json:"score"` // 0 to 100, one decimal; null unless scored or stale
-	Grade        Grade       `json:"grade,omitempty"`
-	Basis        string      `json:"basis"`
-	Range        *Range      `json:"range"`
-	Confidence   Confidence  `json:"confidence"`
-	GeoReady     bool        `json:"geoReady"`
-	Gates        []Gate      `json:"gates"`
-	Components   []Component `json:"components"`
-	AsOf         *Time       `json:"asOf"`
-	PagesSampled int         `json:"pagesSampled"`
-	FactsDigest  Digest      `json:"factsDigest,omitempty"`
-	Methodology  Methodology `json:"methodology"`
-	Module       ModuleRef   `json:"module"`
-	Canary       bool        `json:"canary,omitempty"` // scored by a canary module; rankings use the active one
+	Status       ScoreStatus  `json:"status"`
+	Score        *Milli       `json:"score"`           // 0 to 100, one decimal; null unless scored or stale
+	Grade        Grade        `json:"grade,omitempty"` // of the lower end of Range
+	Basis        string       `json:"basis"`
+	Range        *Range       `json:"range"`
+	Uncertainty  *Uncertainty `json:"uncertainty"` // null without a range
+	Confidence   Confidence   `json:"confidence"`
+	GeoReady     bool         `json:"geoReady"`    // eligible, by an audit within ReadyWithin
+	Eligibility  *Eligibility `json:"eligibility"` // null before the first audit
+	Practice     *Practice    `json:"practice"`    // null without a score
+	Gates        []Gate       `json:"gates"`
+	Components   []Component  `json:"components"`
+	AsOf         *Time        `json:"asOf"`
+	PagesSampled int          `json:"pagesSampled"`
+	FactsDigest  Digest       `json:"factsDigest,omitempty"`
+	Methodology  Methodology  `json:"methodology"`
+	Module       ModuleRef    `json:"module"`
+	Canary       bool         `json:"canary,omitempty"` // scored by a canary module; rankings use the active one
 }
 
-// Judge computes score, range, confidence, grade and status of an assessment as of now,
-// from components whose signals have their status, points and maximum. All arithmetic is
-// in integers, so every host computes the same bytes.
-func Judge(components []Component, gates []Gate, facts *Facts, now time.Time) Assessment {
-	a := Assessment{
-		Basis: BasisReadiness, Gates: gates, Components: components,
-		AsOf: &facts.AsOf, PagesSampled: facts.Pages,
-	}
-	var points Milli
-	var measured, applicable int
-	for i := range components {
-		c := &components[i]
-		c.Points, c.Measured = 0, 0
-		for _, s := range c.Signals {
-			if s.Status == NotApplicable {
-				continue
-			}
-			applicable += s.Max
-			if s.Status == Measured {
-				c.Measured += s.Max
-				c.Points += s.Points
-			}
-		}
-		points += c.Points
-		measured += c.Measured
-	}
-	age := now.Sub(facts.AsOf.Std())
-	a.Confidence = confidence(measured, applicable, facts.Pages, age)
-
-	if slices.ContainsFunc(gates, func(g Gate) bool { return g.ID == GateUnreachable }) {
-		a.Status = StatusUnreachable
-		return a
-	}
-	if a.Confidence.Level == ConfidenceInsufficient {
-		a.Status = StatusInsufficientData
-		return a
-	}
-	limit := 100 * MilliOne
-	for _, g := range gates {
-		limit = min(limit, Milli(g.Limit)*MilliOne)
-	}
-	score := min(limit, ratio(points*100, measured)).Tenth()
-	a.Score = &score
-	a.Grade = GradeOf(score)
-	unknown := Milli(applicable-measured) * MilliOne
-	a.Range = &Range{
-		Low:  min(limit, ratio(points*100, applicable)).Tenth(),
-		High: min(limit, ratio((points+unknown)*100, applicable)).Tenth(),
-	}
-	a.GeoReady = score >= 70*MilliOne && len(gates) == 0 && a.Confidence.Value >= 600 && age <= ReadyWithin
-	a.Status = StatusScored
-	if age > StaleAfter {
-		a.Status = StatusStale
-	}
-	return a
+// Practice is the score without gates: good practice, whose effect on answers is not
+// proven.
+type Practice struct {
+	Score Milli `json:"score"`
+	Range Range `json:"range"`
 }
 
-// ratio divides and rounds half up; 0/0 is 0.
-func ratio(n Milli, d int) Milli {
-	if d == 0 {
-		return 0
-	}
-	return (2*n + Milli(d)) / (2 * Milli(d))
-}
-
-// AgeLimits are the ages of facts at which an assessment changes: at each of them the
-// confidence decreases, at the second a brand is no longer GEO-ready, and at the third
-// its score is stale.
-func AgeLimits() [3]time.Duration {
-	return [...]time.Duration{14 * 24 * time.Hour, ReadyWithin, StaleAfter}
-}
-
-// confidence multiplies the measured share by factors for the number of pages and the
-// age of the audit.
-func confidence(measured, applicable, pages int, age time.Duration) Confidence {
-	aged := Milli(500)
-	for i, limit := range AgeLimits() {
-		if age <= limit {
-			aged = [...]Milli{1000, 900, 750}[i]
-			break
-		}
-	}
-	sample := min(MilliOne, 700+30*Milli(pages))
-	value := ratio(Milli(measured)*MilliOne*sample*aged, applicable*1000*1000)
-	return Confidence{Value: value, Level: LevelOf(value), MeasuredWeight: measured, ApplicableWeight: applicable}
-}
-
-// Rank is the rank of a brand among the public brands of a snapshot.
+// Rank is the range of ranks that a brand may have among the public brands of a
+// snapshot. A brand is certainly ahead of another if its range is above that of the
+// other; brands whose ranges overlap cannot be told apart.
 type Rank struct {
-	Overall int `json:"overall"`
-	Of      int `json:"of"`
-	Niche   int `json:"niche"`
-	OfNiche int `json:"ofNiche"`
+	Overall     int `json:"overall"`     // one more than the brands that are certainly ahead
+	OverallLast int `json:"overallLast"` // the number of brands less those certainly behind
+	Of          int `json:"of"`
+	Niche       int `json:"niche"`
+	NicheLast   int `json:"nicheLast"`
+	OfNiche     int `json:"ofNiche"`
 }
 
 // Score is the score document of one brand: GET /api/v1/score/{slug}.
@@ -281,62 +240,15 @@ type Gain struct {
 	Gain   Milli  `json:"gain"`  // increase of the score
 	Score  Milli  `json:"score"` // resulting score
 	Advice string `json:"advice"`
-}
 
-// Advise returns the gain of each signal below full points as of now, largest first.
-// Gates that apply keep applying: if a gate limits the score, no signal has a gain.
-func (a *Assessment) Advise(now time.Time) []Gain {
-	gains := []Gain{}
-	if a.Score == nil || a.AsOf == nil {
-		return gains
-	}
-	facts := Facts{AsOf: *a.AsOf, Pages: a.PagesSampled}
-	components := slices.Clone(a.Components)
-	for i := range components {
-		signals := slices.Clone(components[i].Signals)
-		components[i].Signals = signals
-		for j, s := range signals {
-			if s.Status == NotApplicable || s.Points == Milli(s.Max)*MilliOne {
-				continue
-			}
-			signals[j].Status, signals[j].Points = Measured, Milli(s.Max)*MilliOne
-			better := Judge(components, a.Gates, &facts, now)
-			signals[j] = s
-			if better.Score != nil && *better.Score > *a.Score {
-				gains = append(gains, Gain{ID: s.ID, Label: s.Label, Gain: *better.Score - *a.Score,
-					Score: *better.Score, Advice: s.Advice})
-			}
-		}
-	}
-	slices.SortStableFunc(gains, func(a, b Gain) int { return int(b.Gain - a.Gain) })
-	return gains
+	EvidenceGrade EvidenceGrade `json:"evidenceGrade,omitempty"`
+	Effort        int           `json:"effort,omitempty"`
+	Evidence      []Evidence    `json:"evidence,omitempty"` // where: page, passage and a patch to paste
 }
 
 // NewScore returns the score document of a brand.
 func NewScore(b Brand, a Assessment) Score {
 	return Score{Slug: b.Slug, Name: b.Name, URL: b.URL, Niche: b.Niche, Language: b.Language, Assessment: a}
-}
-
-// Shares of the full score. The strongest correlations with being named are outside the
-// site of a brand, but causality is not shown, and visibility is an outcome rather than
-// effort: therefore the smaller share.
-const (
-	readinessShare  = 60
-	visibilityShare = 40
-)
-
-// SetVisibility adds the visibility, and the full score if both can be ranked.
-func (s *Score) SetVisibility(samples []VisibilitySample, now time.Time) {
-	s.Visibility = JudgeVisibility(samples, now)
-	if s.Visibility == nil || s.Visibility.Quality != VisibilityRanked || !s.Ranked() {
-		return
-	}
-	both := full(*s.Score, s.Visibility.Score)
-	s.Full = &both
-}
-
-func full(readiness, visibility Milli) Milli {
-	return ratio(readinessShare*readiness+visibilityShare*visibility, readinessShare+visibilityShare).Tenth()
 }
 
 // PendingAssessment is the assessment of a brand before its first audit.
@@ -419,3 +331,7 @@ type GateChange struct {
 	Gate
 	Applied bool `json:"applied"` // false if it stopped applying
 }
+
+// WeightBand is how many times larger or smaller each weight may be, in thousandths: the
+// root of 3. Published weights of comparable methods differ by about as much.
+const WeightBand Milli = 1732

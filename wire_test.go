@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -25,26 +27,40 @@ func TestWire(t *testing.T) {
 	at := fieldmark.At(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 	digest := fieldmark.DigestOf([32]byte{0xab})
 	score, value := fieldmark.Milli(74_300), fieldmark.Milli(925)
-	evidence := []fieldmark.Evidence{{URL: "https://acme.example/robots.txt", Fact: "Allow: /"}}
+	evidence := []fieldmark.Evidence{{URL: "https://acme.example/robots.txt", Fact: "Allow: /", Passage: "Allow: /",
+		Patch: "Sitemap: https://acme.example/sitemap.xml"}}
 	method := fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: "/methodology"}
 	module := fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: digest}
 	brand := fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools", Language: "en",
 		Description: "Anvils.", Public: true, CreatedAt: at, UpdatedAt: at}
 	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: brand.URL, Pages: 3, AsOf: at,
 		Facts: []fieldmark.Fact{{ID: "response.ok", State: fieldmark.Measured, Value: 1000, Unit: "share",
-			Evidence: evidence}}}
+			Evidence: evidence}},
+		Sample: &fieldmark.Sample{Seed: strings.Repeat("5e", 16), Population: 40, Pages: []fieldmark.SampledPage{
+			{URL: brand.URL, Role: fieldmark.PageHome, Status: 200, Hash: strings.Repeat("ab", 32),
+				Since: "2026-11-14", Dated: "2026-11-01"},
+			{URL: brand.URL + "gone", Role: fieldmark.PageDrawn, Status: 404, Reason: "status 404"}}},
+		Replicates: &fieldmark.Replicates{Drawn: 2, Facts: []string{"response.ok"},
+			Values: [][]*fieldmark.Milli{{&value}, {nil}}},
+		Profiles: []fieldmark.Profile{{URL: "https://www.wikidata.org/wiki/Q1", State: fieldmark.ProfileVerified,
+			Reason: "official website (P856) is acme.example"}}}
 	document := fieldmark.NewScore(brand, fieldmark.Assessment{
 		Status: fieldmark.StatusScored, Score: &score, Grade: "B", Basis: fieldmark.BasisReadiness,
-		Range: &fieldmark.Range{Low: 70_000, High: 80_000}, GeoReady: true, Gates: []fieldmark.Gate{},
+		Range:       &fieldmark.Range{Low: 70_000, High: 80_000},
+		Uncertainty: &fieldmark.Uncertainty{Sampling: &value, Weights: 3_500, Unknown: 2_000}, GeoReady: true,
+		Eligibility: &fieldmark.Eligibility{State: fieldmark.Eligible, Checks: []fieldmark.EligibilityCheck{
+			{ID: fieldmark.CheckFetch, State: fieldmark.Eligible, Reason: "The site responds.", Evidence: evidence}}},
+		Practice: &fieldmark.Practice{Score: score, Range: fieldmark.Range{Low: 70_000, High: 80_000}}, Gates: []fieldmark.Gate{},
 		Confidence: fieldmark.Confidence{Value: 925, Level: fieldmark.ConfidenceHigh, MeasuredWeight: 95,
 			ApplicableWeight: 100},
 		Components: []fieldmark.Component{{ID: "access", Label: "Access", Weight: 30, Points: 27_750, Measured: 30,
 			Signals: []fieldmark.Signal{
 				{ID: "access.response", Label: "Response", Status: fieldmark.Measured, Value: &value, Unit: "share",
-					Points: 2_775, Max: 3, Evidence: evidence, Advice: "Answer faster."}}}},
+					Points: 2_775, Max: 3, Evidence: evidence, Advice: "Answer faster.",
+					EvidenceGrade: fieldmark.EvidenceDocumented, Effort: 2}}}},
 		AsOf: &at, PagesSampled: 3, FactsDigest: digest, Methodology: method, Module: module,
 	})
-	document.Rank = &fieldmark.Rank{Overall: 2, Of: 9, Niche: 1, OfNiche: 3}
+	document.Rank = &fieldmark.Rank{Overall: 2, OverallLast: 4, Of: 9, Niche: 1, NicheLast: 2, OfNiche: 3}
 	entry := fieldmark.NewBoardEntry(&document)
 	entry.Rank, entry.Overall, entry.Change = 2, 5, &fieldmark.BoardChange{Rank: 1, Score: 1_200, Since: at}
 	sample := fieldmark.VisibilitySample{Brand: "acme", Engine: "chatgpt", Model: "m1", Surface: fieldmark.SurfaceAPI,
@@ -52,7 +68,7 @@ func TestWire(t *testing.T) {
 		Prompts: 20, Runs: 5, Answers: 100, Mentions: 40, Cited: 80, Citations: 20, Voices: 90, Graded: 30, Right: 27,
 		From: at, To: at, Provider: "in-house", FileHash: digest, Signer: "key_1"}
 	seen := document
-	seen.SetVisibility([]fieldmark.VisibilitySample{sample}, at.Std())
+	scoring.SetVisibility(&seen, []fieldmark.VisibilitySample{sample}, at.Std())
 	seen.Trend.D7, seen.Previous = &value, &fieldmark.PastScore{Score: 70_000, AsOf: at}
 	past := fieldmark.Revision{FirstAt: at, LastAt: at, Digest: digest, Facts: &facts}
 	mission := fieldmark.Mission{ID: "msn_05zj5rksp1zzzfzzzzzzzzzzzw",

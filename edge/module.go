@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 const (
@@ -190,7 +191,7 @@ func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.Bra
 	}
 	since(e.meters.scores, began)
 	score := fieldmark.NewScore(state.Brand, a)
-	score.SetVisibility(state.Visibility, now)
+	scoring.SetVisibility(&score, state.Visibility, now)
 	if err := e.setTrends(ctx, m, &score, &state, now); err != nil {
 		return fieldmark.Score{}, fmt.Errorf("score the past of %s: %w", state.Brand.Slug, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/badge"
 	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // pageFields go out with every page: nothing is run or loaded from
@@ -341,7 +342,7 @@ func (e *Edge) method() (*fieldmark.Method, error) {
 	}
 	defer release()
 	doc := &fieldmark.Method{Methodology: m.Methodology(), Module: m.Ref(), Manifest: m.Manifest(),
-		Rules: fieldmark.Rules()}
+		Rules: scoring.Rules()}
 	var reasons fieldmark.MethodReasons
 	if err := json.Unmarshal(reasonsFile, &reasons); err != nil {
 		return nil, fmt.Errorf("BUG: read the reasons of the method: %w", err)

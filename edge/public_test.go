@@ -39,7 +39,7 @@ func TestOwnGrade(t *testing.T) {
 	auditor, err := audit.New(audit.Config{Delay: -1,
 		HTTP: safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})})
 	must(t, err)
-	facts, err := auditor.Audit(t.Context(), audit.Subject{URL: h.base + "/", Name: "Fieldmark", Language: "en"},
+	report, err := auditor.Audit(t.Context(), audit.Subject{URL: h.base + "/", Name: "Fieldmark", Language: "en"},
 		func(string) {})
 	must(t, err)
 	engine, err := wasm.New(wasm.Config{Instances: 1})
@@ -47,7 +47,7 @@ func TestOwnGrade(t *testing.T) {
 	t.Cleanup(func() { must(t, engine.Close(context.WithoutCancel(t.Context()))) })
 	m, err := engine.Load(t.Context(), geo.Module())
 	must(t, err)
-	a, err := m.Assess(t.Context(), &facts, time.Now())
+	a, err := m.Assess(t.Context(), &report.Facts, time.Now())
 	must(t, err)
 	if a.Score == nil || a.Grade != "A" || !a.GeoReady {
 		t.Errorf("Fieldmark by its own measure: %v, grade %s, GEO-ready %v, gates %+v; want A and ready", a.Score,

@@ -15,6 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/badge"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 const (
@@ -232,7 +233,7 @@ func (r *ranker) rerankAged(ctx context.Context) error {
 func (r *ranker) findAged(now time.Time) {
 	for row := range r.ranking.Ranked() {
 		at := fieldmark.AtMicros(row.AsOf()).Std()
-		for _, limit := range fieldmark.AgeLimits() {
+		for _, limit := range scoring.AgeLimits() {
 			if due := at.Add(limit); due.Before(now) && !due.Before(r.agedUntil) {
 				r.aged = append(r.aged, row.Slug())
 				break

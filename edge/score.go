@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // The lifetimes of what is derived from facts. Events make it exact, so the
@@ -182,7 +183,7 @@ func (e *Edge) appendSuffix(beginning []byte, v *scoreValue, end suffix) (body [
 			panic("BUG: a kept score that cannot be decoded: " + err.Error())
 		}
 		body, tag = append(body, `,"gains":`...), append(tag, "-advice"...)
-		body = appendJSON(body, score.Advise(time.Now()))
+		body = appendJSON(body, scoring.Advise(&score.Assessment))
 	}
 	return append(body, "}\n"...), string(append(tag, '"'))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // maxSignalEvidence limits the evidence of one signal: two entries for each part of
@@ -30,7 +31,12 @@ func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Ti
 	if err != nil {
 		return fieldmark.Assessment{}, fmt.Errorf("module %s: %w", m.ref.Digest, err)
 	}
-	a := fieldmark.Judge(m.components(bound, result.Marks), m.gates(result.Gates), facts, now)
+	components, gates := m.components(bound, result.Marks), m.gates(result.Gates)
+	replicates, err := m.replicates(ctx, &bound, facts.Replicates)
+	if err != nil {
+		return fieldmark.Assessment{}, err
+	}
+	a := scoring.Assess(components, gates, facts, replicates, now)
 	a.FactsDigest = digest
 	a.Methodology = m.manifest.Methodology
 	a.Module = m.ref
@@ -71,6 +77,38 @@ func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 	return b, nil
 }
 
+// replicates returns the scores of replicates, without gates. It overwrites the values
+// and states of b, so it comes last.
+func (m *Module) replicates(ctx context.Context, b *binding, r *fieldmark.Replicates) ([]fieldmark.Milli, error) {
+	if r == nil {
+		return nil, nil
+	}
+	inputs := make([]int, len(r.Facts)) // of each fact; -1: the module does not read it
+	for i, id := range r.Facts {
+		inputs[i] = slices.IndexFunc(m.manifest.Inputs, func(in abi.Input) bool { return in.Name == id })
+	}
+	var scores []fieldmark.Milli
+	var result abi.Result
+	for _, values := range r.Values[:min(len(r.Values), fieldmark.MaxReplicates)] {
+		for i, value := range values[:min(len(values), len(inputs))] {
+			switch in := inputs[i]; {
+			case in < 0:
+			case value == nil:
+				b.values[in], b.states[in] = 0, abi.StateUnknown
+			default:
+				b.values[in], b.states[in] = int64(*value), abi.StateMeasured
+			}
+		}
+		if err := m.Score(ctx, b.values, b.states, &result); err != nil {
+			return nil, err
+		}
+		if result.Score != abi.NoScore {
+			scores = append(scores, fieldmark.Milli(result.Score))
+		}
+	}
+	return scores, nil
+}
+
 // components combines the texts of the manifest with the marks of the module.
 func (m *Module) components(b binding, marks []int32) []fieldmark.Component {
 	all := make([]fieldmark.Component, len(m.manifest.Components))
@@ -90,6 +128,7 @@ func (m *Module) components(b binding, marks []int32) []fieldmark.Component {
 func (b *binding) signal(s *abi.Signal, mark int32) fieldmark.Signal {
 	out := fieldmark.Signal{
 		ID: s.ID, Label: s.Label, Unit: s.Unit, Max: s.Points, Evidence: b.evidence(s.Inputs),
+		EvidenceGrade: s.EvidenceGrade, Effort: s.Effort,
 	}
 	switch mark {
 	case abi.MarkNotApplicable:

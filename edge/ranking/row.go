@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // Row is the data of a slug in a ranking: a public brand, or an alias of one. It is
@@ -72,7 +73,7 @@ func NewRow(s *fieldmark.Score) *Row {
 	}
 	if s.Full != nil {
 		r.full = true
-		e = fieldmark.NewFullBoardEntry(s)
+		e = scoring.NewFullBoardEntry(s)
 		r.ratings[fullScore] = ratingOf(&e)
 	}
 	// Nodes compare rankings by this text, so its form must not change.
@@ -136,9 +137,9 @@ func (r *Row) entry(basis int) fieldmark.BoardEntry {
 	score := fieldmark.Milli(s.score)
 	return fieldmark.BoardEntry{
 		Slug: r.slug, Name: r.name, Niche: r.niche, Language: r.language,
-		Score: score, Grade: fieldmark.GradeOf(score),
+		Score: score, Grade: scoring.GradeOf(score),
 		Range:      fieldmark.Range{Low: fieldmark.Milli(s.low), High: fieldmark.Milli(s.high)},
-		Confidence: fieldmark.LevelOf(r.certainty), GeoReady: r.geoReady, AsOf: fieldmark.AtMicros(r.asOf),
+		Confidence: scoring.LevelOf(r.certainty), GeoReady: r.geoReady, AsOf: fieldmark.AtMicros(r.asOf),
 		Links: fieldmark.BoardLinks{Score: fieldmark.PathScore + string(r.slug),
 			Badge: fieldmark.PathBadge + string(r.slug)},
 		Certainty: r.certainty,

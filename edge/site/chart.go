@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // The size of a sparkline in CSS pixels, its margin, and the least part of the
@@ -126,7 +127,7 @@ func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
 		return min(max(float64(at.Sub(first))/float64(last.Sub(first)), 0), 1)
 	}
 	c.draw(samples, across)
-	for _, g := range fieldmark.Rules().Grades {
+	for _, g := range scoring.Rules().Grades {
 		if g.Min > 0 {
 			c.Rules = append(c.Rules, rule{fmt.Sprintf("%s from %s", g.Grade, g.Min),
 				fmt.Sprintf("%.1f%%", down(g.Min))})

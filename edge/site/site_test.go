@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge/badge"
 	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -92,7 +93,7 @@ func sampleScore(name string, gates ...fieldmark.Gate) fieldmark.Score {
 		gates = []fieldmark.Gate{}
 	}
 	facts := fieldmark.Facts{Pages: 10, AsOf: fieldmark.At(november)}
-	a := fieldmark.Judge(components, gates, &facts, november.Add(time.Hour))
+	a := scoring.Assess(components, gates, &facts, nil, november.Add(time.Hour))
 	a.FactsDigest = fieldmark.DigestOf([32]byte{0xfa})
 	a.Module = fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: fieldmark.DigestOf([32]byte{0xce})}
 	a.Methodology = fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"}
@@ -119,7 +120,7 @@ func sampleBoard() site.BoardPage {
 		{"shell", "Shell App", "software", "en", 12_900, 9_000, 22_000},
 	} {
 		at := fieldmark.At(november)
-		a := fieldmark.Assessment{Score: milli(row.score), Grade: fieldmark.GradeOf(row.score),
+		a := fieldmark.Assessment{Score: milli(row.score), Grade: scoring.GradeOf(row.score),
 			Range:      &fieldmark.Range{Low: row.low, High: row.high},
 			Confidence: fieldmark.Confidence{Value: 910, Level: fieldmark.ConfidenceHigh},
 			GeoReady:   row.score >= 70_000, AsOf: &at}
@@ -290,7 +291,7 @@ func sampleMethod() site.MethodPage {
 			Methodology: fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"},
 			Module: fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0",
 				Digest: fieldmark.DigestOf([32]byte{0xce})},
-			Rules: fieldmark.Rules(),
+			Rules: scoring.Rules(),
 			Reasons: &fieldmark.MethodReasons{Weights: "Weights follow evidence.",
 				Components: []fieldmark.MethodReason{why},
 				Sources: []fieldmark.MethodSource{{ID: "rfc9309", Title: "Robots Exclusion Protocol", By: "Koster",

@@ -42,6 +42,38 @@ type Subject struct {
 	// AsOf is the date from which ages are counted, for a copy of a site made in
 	// the past. Zero means now.
 	AsOf time.Time
+
+	// Seed selects the drawn pages, to repeat an audit. Empty: a random one, generated
+	// after the sitemap was read.
+	Seed string
+
+	// Previous are the facts of the last audit, if any. A page whose text has not changed
+	// since then cannot have a later date.
+	Previous *fieldmark.Facts
+
+	// Suspicions are those of the last audit. One that is found again at least
+	// ConfirmAfter later is a fact.
+	Suspicions []Suspicion
+}
+
+// ConfirmAfter is the time between the two audits that confirm a suspicion. A text that
+// came and went within a day may be the work of a visitor, or a mistake.
+const ConfirmAfter = 24 * time.Hour
+
+// Suspicion is text on a site that reads as written to steer a model. It is not part of
+// the facts, which are public, until a second audit finds it again.
+type Suspicion struct {
+	Rule      string         `json:"rule"`
+	URL       string         `json:"url"`
+	Passage   string         `json:"passage"`          // the matched words, verbatim
+	Hidden    string         `json:"hidden,omitempty"` // how it is hidden from readers; empty if it is not
+	FirstSeen fieldmark.Time `json:"firstSeen"`
+}
+
+// Report is the result of an audit.
+type Report struct {
+	Facts      fieldmark.Facts
+	Suspicions []Suspicion
 }
 
 // Auditor audits sites. It is safe for concurrent use; each audit has its own rate
@@ -71,10 +103,10 @@ func New(c Config) (*Auditor, error) {
 // a finding and not an error: home.reachable is 0 and the rest unknown. An error
 // means that s may not be audited or that ctx ended. progress, if not nil, is
 // called at the start of each step with a short description.
-func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step string)) (fieldmark.Facts, error) {
+func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step string)) (Report, error) {
 	home, err := parseHome(s.URL)
 	if err != nil {
-		return fieldmark.Facts{}, err
+		return Report{}, err
 	}
 	if progress == nil {
 		progress = func(string) {}
@@ -84,9 +116,9 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	r := &crawl{fetcher: newFetcher(a.config), progress: progress, parsing: a.parsing}
 	found := r.read(limited, s, home)
 	if err := ctx.Err(); err != nil {
-		return fieldmark.Facts{}, fmt.Errorf("audit %s: %w", home, err)
+		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
-	return found.facts(), nil
+	return Report{Facts: found.facts()}, nil
 }
 
 // parseHome validates the address of a site as a person typed it.

@@ -161,7 +161,8 @@ func TestRequestsAreFewAndInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(s.requests())
-	facts, err = a.Audit(t.Context(), audit.Subject{URL: home}, nil)
+	report, err := a.Audit(t.Context(), audit.Subject{URL: home}, nil)
+	facts = report.Facts
 	if err != nil || len(s.requests())-before > 4 || facts.Pages != 1 {
 		t.Errorf("with four requests: %d asked, %d pages, %v; want at most 4, 1 page", len(s.requests())-before,
 			facts.Pages, err)

@@ -128,11 +128,11 @@ func auditOf(t *testing.T, s *server, subject audit.Subject) fieldmark.Facts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := a.Audit(t.Context(), subject, nil)
+	report, err := a.Audit(t.Context(), subject, nil)
 	if err != nil {
 		t.Fatalf("audit of %s: %v", subject.URL, err)
 	}
-	return facts
+	return report.Facts
 }
 
 // html returns a page with a head and a body.

@@ -130,17 +130,17 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 		log.Error("audit", slog.Any("error", err))
 		return
 	}
-	facts, err := s.collect(ctx, b.Brand, log)
+	report, err := s.collect(ctx, b.Brand, log)
 	if err != nil && ctx.Err() != nil {
 		return // the lease is freed at shutdown
 	}
 	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	if err == nil {
-		err = s.finish(ctx, a, b.Brand, facts)
+		err = s.finish(ctx, a, b.Brand, report)
 	}
 	if err == nil {
-		log.Info("audited", slog.Int("pages", facts.Pages))
+		log.Info("audited", slog.Int("pages", report.Facts.Pages))
 		return
 	}
 	giveUp := a.Attempts >= maxAttempts
@@ -158,7 +158,7 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 }
 
 // collect runs the auditor with a deadline.
-func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logger) (fieldmark.Facts, error) {
+func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logger) (audit.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer s.progress.delete(b.Slug)
@@ -172,8 +172,8 @@ func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logge
 // finish stores the facts and deletes the audit from the queue in one transaction. If
 // the URL of the brand has changed meanwhile, the facts are dropped: the change has
 // queued another audit.
-func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark.Brand, facts fieldmark.Facts) error {
-	doc, err := newFactsDocument(facts)
+func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark.Brand, report audit.Report) error {
+	doc, err := newFactsDocument(report.Facts)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (s *Service) PutFacts(ctx context.Context, slug fieldmark.Slug, f fieldmark
 type factsDocument struct {
 	digest fieldmark.Digest
 	body   []byte // without AsOf, so that digest is the digest of these bytes
-	bare   []byte // body without evidence
+	bare   []byte // body without evidence, sampled pages and profiles
 	asOf   fieldmark.Time
 }
 
@@ -75,6 +75,10 @@ func newFactsDocument(f fieldmark.Facts) (factsDocument, error) {
 	for i := range decoded.Facts {
 		decoded.Facts[i].Evidence = nil
 	}
+	if decoded.Sample != nil {
+		decoded.Sample.Pages = nil
+	}
+	decoded.Profiles = nil
 	bare, err := json.Marshal(decoded)
 	if err != nil {
 		return factsDocument{}, err

@@ -61,7 +61,14 @@ type Signal struct {
 	Inputs []string `json:"inputs"` // names
 	Unit   string   `json:"unit"`   // of its only input; share if it has several
 	Advice string   `json:"advice"` // shown when the mark is not full
+
+	// EvidenceGrade and Effort order the advice. Empty and 0: the author does not say.
+	EvidenceGrade fieldmark.EvidenceGrade `json:"evidenceGrade,omitempty"`
+	Effort        int                     `json:"effort,omitempty"` // 1 to MaxEffort: hours, days, weeks
 }
+
+// MaxEffort is the effort of a signal that takes weeks to raise.
+const MaxEffort = 3
 
 // UnitShare is the unit of a signal with several inputs.
 const UnitShare = "share"
@@ -257,6 +264,14 @@ func (s *Signal) check(c *Problems, path string, units map[string]string) {
 		want = units[s.Inputs[0]]
 	}
 	c.require(s.Unit == want, path+".unit", "is %q, must be %q", s.Unit, want)
+	switch s.EvidenceGrade {
+	case "", fieldmark.EvidenceReproduced, fieldmark.EvidenceDocumented, fieldmark.EvidenceOneStudy,
+		fieldmark.EvidenceJudgement:
+	default:
+		c.require(false, path+".evidenceGrade", "is %q, may be reproduced, documented, one_study or judgement",
+			s.EvidenceGrade)
+	}
+	c.require(s.Effort >= 0 && s.Effort <= MaxEffort, path+".effort", "is %d, may be 1 to %d", s.Effort, MaxEffort)
 }
 
 // checkGates checks the gates.

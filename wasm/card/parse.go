@@ -52,6 +52,9 @@ type (
 		Advice  string     `json:"advice"`
 		Combine string     `json:"combine"`
 		Parts   []partFile `json:"parts"`
+
+		EvidenceGrade fieldmark.EvidenceGrade `json:"evidenceGrade"`
+		Effort        int                     `json:"effort"`
 	}
 	partFile struct {
 		Input  string     `json:"input"`
@@ -195,6 +198,7 @@ func (p *parser) component(c *Card, f *componentFile, path string) {
 		}
 		out.Signals = append(out.Signals, abi.Signal{
 			ID: s.ID, Label: s.Label, Points: s.Points, Inputs: names, Unit: unit, Advice: s.Advice,
+			EvidenceGrade: s.EvidenceGrade, Effort: s.Effort,
 		})
 	}
 	c.manifest.Components = append(c.manifest.Components, out)

@@ -232,7 +232,7 @@ func TestGatesAreCaps(t *testing.T) {
 			}
 		}
 		got := assess(t, m, values, states)
-		if len(got.Gates) != 1 || got.Gates[0].ID != id || got.GeoReady {
+		if len(got.Gates) != 1 || got.Gates[0].ID != id || got.GeoReady != (id == "manipulation") {
 			t.Errorf("%s: gates %v, ready %v", id, got.Gates, got.GeoReady)
 			continue
 		}

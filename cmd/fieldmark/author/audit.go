@@ -73,12 +73,13 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	facts, err := auditor.Audit(ctx, audit.Subject{
+	report, err := auditor.Audit(ctx, audit.Subject{
 		URL: site, Name: c.Name, Language: c.Language,
 	}, c.progress(s))
 	if err != nil {
 		return err
 	}
+	facts := report.Facts
 	a, err := assess(ctx, &facts)
 	if err != nil {
 		return err

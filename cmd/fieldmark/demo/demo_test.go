@@ -343,11 +343,11 @@ func TestSpread(t *testing.T) {
 	var shown []string
 	var scores []fieldmark.Milli
 	for _, s := range demo.Sites() {
-		facts, err := auditor.Audit(ctx, audit.Subject{URL: at(s) + "/", Name: s.Name, Language: s.Language}, nil)
+		report, err := auditor.Audit(ctx, audit.Subject{URL: at(s) + "/", Name: s.Name, Language: s.Language}, nil)
 		if err != nil {
 			t.Fatalf("audit %s: %v", s.Slug, err)
 		}
-		a, err := module.Assess(ctx, &facts, time.Now())
+		a, err := module.Assess(ctx, &report.Facts, time.Now())
 		if err != nil {
 			t.Fatalf("assess %s: %v", s.Slug, err)
 		}

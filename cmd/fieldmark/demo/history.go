@@ -95,9 +95,10 @@ func auditEdition(ctx context.Context, sites []Site, siteURL func(Site) string, 
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxHistoryAudits)
 	for i, site := range sites {
-		g.Go(func() (err error) {
-			facts[i], err = auditor.Audit(ctx, audit.Subject{
+		g.Go(func() error {
+			report, err := auditor.Audit(ctx, audit.Subject{
 				URL: siteURL(site) + "/", Name: site.Name, Language: site.Language, AsOf: day}, nil)
+			facts[i] = report.Facts
 			return err
 		})
 	}

@@ -1,0 +1,173 @@
+package scoring
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Shares of the full score. The strongest correlations with being named are outside the
+// site of a brand, but causality is not shown, and visibility is an outcome rather than
+// effort: therefore the smaller share.
+const (
+	readinessShare  = 60
+	visibilityShare = 40
+)
+
+// SetVisibility adds the visibility, and the full score if both can be ranked.
+func SetVisibility(s *fieldmark.Score, samples []fieldmark.VisibilitySample, now time.Time) {
+	s.Visibility = Visibility(samples, now)
+	if s.Visibility == nil || s.Visibility.Quality != fieldmark.VisibilityRanked || !s.Ranked() {
+		return
+	}
+	both := full(*s.Score, s.Visibility.Score)
+	s.Full = &both
+}
+
+func full(readiness, visibility fieldmark.Milli) fieldmark.Milli {
+	return ratio(readinessShare*readiness+visibilityShare*visibility, readinessShare+visibilityShare).Tenth()
+}
+
+// visibilityWeights are the weights of mention rate, citation rate and share of voice;
+// those of missing rates are dropped. Accuracy has no weight: the importer decides whether
+// statements are verified, so a weight would reward omitting a low rate.
+var visibilityWeights = [...]int{35, 30, 25}
+
+// Visibility evaluates samples per engine; samples of one engine are added up. It
+// returns nil without samples.
+func Visibility(samples []fieldmark.VisibilitySample, now time.Time) *fieldmark.Visibility {
+	if len(samples) == 0 {
+		return nil
+	}
+	v := &fieldmark.Visibility{Quality: fieldmark.VisibilityIndicative, Methodology: fieldmark.VisibilityMethodology}
+	samples = slices.Clone(samples)
+	slices.SortStableFunc(samples, func(a, b fieldmark.VisibilitySample) int { return strings.Compare(a.Engine, b.Engine) })
+	for len(samples) > 0 {
+		n := 1
+		for n < len(samples) && samples[n].Engine == samples[0].Engine {
+			n++
+		}
+		v.Engines = append(v.Engines, engineVisibility(samples[:n], now))
+		samples = samples[n:]
+	}
+	good := slices.ContainsFunc(v.Engines, func(e fieldmark.EngineVisibility) bool { return e.Reason == "" })
+	if good {
+		v.Quality = fieldmark.VisibilityRanked
+	}
+	var sum, low, high fieldmark.Milli
+	counted := 0
+	for i := range v.Engines {
+		e := &v.Engines[i]
+		if e.Counted = e.Reason == "" || !good; !e.Counted {
+			continue
+		}
+		counted++
+		sum, low, high = sum+e.Score, low+e.Interval.Low, high+e.Interval.High
+		if e.AsOf.Std().After(v.AsOf.Std()) {
+			v.AsOf = e.AsOf
+		}
+	}
+	v.Score = ratio(sum, counted).Tenth()
+	v.Range = fieldmark.Range{Low: ratio(low, counted).Tenth(), High: ratio(high, counted).Tenth()}
+	return v
+}
+
+func engineVisibility(samples []fieldmark.VisibilitySample, now time.Time) fieldmark.EngineVisibility {
+	var all fieldmark.VisibilitySample
+	e := fieldmark.EngineVisibility{Engine: samples[0].Engine}
+	for i := range samples {
+		s := &samples[i]
+		all.Answers, all.Mentions = all.Answers+s.Answers, all.Mentions+s.Mentions
+		all.Cited, all.Citations = all.Cited+s.Cited, all.Citations+s.Citations
+		all.Voices, all.Graded, all.Right = all.Voices+s.Voices, all.Graded+s.Graded, all.Right+s.Right
+		if s.To.Std().After(e.AsOf.Std()) {
+			e.AsOf = s.To
+		}
+		if why := shortOf(s, now); why != "" && e.Reason == "" {
+			e.Reason = why
+		}
+	}
+	e.Answers = all.Answers
+	e.MentionRate, e.CitationRate = newRate(all.Mentions, all.Answers), newRate(all.Citations, all.Cited)
+	e.ShareOfVoice, e.Accuracy = newRate(all.Mentions, all.Voices), newRate(all.Right, all.Graded)
+	var sum, low, high fieldmark.Milli
+	weight := 0
+	for i, r := range [...]*fieldmark.Rate{e.MentionRate, e.CitationRate, e.ShareOfVoice} {
+		if r == nil {
+			continue
+		}
+		w := fieldmark.Milli(visibilityWeights[i])
+		weight += visibilityWeights[i]
+		sum, low, high = sum+w*r.Value, low+w*r.Low, high+w*r.High
+	}
+	e.Score = ratio(100*sum, weight).Tenth()
+	e.Interval = fieldmark.Range{Low: ratio(100*low, weight).Tenth(), High: ratio(100*high, weight).Tenth()}
+	return e
+}
+
+// shortOf returns why a sample cannot be ranked, or an empty string.
+func shortOf(s *fieldmark.VisibilitySample, now time.Time) string {
+	switch {
+	case s.Prompts < fieldmark.MinVisibilityPrompts:
+		return "fewer than 20 prompts"
+	case s.Runs < fieldmark.MinVisibilityRuns:
+		return "fewer than 5 runs of each prompt"
+	case s.Answers < fieldmark.MinVisibilityPrompts*fieldmark.MinVisibilityRuns:
+		return "fewer than 100 answers"
+	case s.BrandedPrompts > 0:
+		return "prompts that name the brand"
+	case now.Sub(s.To.Std()) > fieldmark.VisibilityWithin:
+		return "older than 35 days"
+	}
+	return ""
+}
+
+func newRate(k, n int) *fieldmark.Rate {
+	if n == 0 {
+		return nil
+	}
+	low, high := Wilson(k, n)
+	return &fieldmark.Rate{Value: ratio(fieldmark.Milli(k)*fieldmark.MilliOne, n), Low: low, High: high, Of: n}
+}
+
+// Wilson returns the bounds of the 95 % Wilson interval of k out of n, 0 <= k <= n
+// and 1 <= n <= MaxSampleCount, in thousandths (E. B. Wilson, 1927; z = 1.96). It is
+// computed in integers, because floating point differs between machines.
+//
+//	(k + z²/2 ± z √(k(n-k)/n + z²/4)) / (n + z²)
+func Wilson(k, n int) (low, high fieldmark.Milli) {
+	const unit = 10_000 // z² and the root have four decimals
+	const zz = 38_416   // 1.96²
+	count, of := int64(k), int64(n)
+	root := isqrt(count*(of-count)*unit/of*unit + zz/4*unit) // in units
+	middle := count*unit + zz/2
+	spread := 196 * root / 100
+	bottom := of*unit + zz
+	low = ratio64(max(middle-spread, 0)*int64(fieldmark.MilliOne), bottom)
+	high = ratio64((middle+spread)*int64(fieldmark.MilliOne), bottom)
+	return low, min(high, fieldmark.MilliOne)
+}
+
+func ratio64(n, d int64) fieldmark.Milli { return fieldmark.Milli((2*n + d) / (2 * d)) }
+
+// isqrt returns the root of n, rounded down.
+func isqrt(n int64) int64 {
+	if n < 2 {
+		return n
+	}
+	r := n
+	for next := (r + 1) / 2; next < r; next = (r + n/r) / 2 {
+		r = next
+	}
+	return r
+}
+
+// NewFullBoardEntry is NewBoardEntry for the list of full scores.
+func NewFullBoardEntry(s *fieldmark.Score) fieldmark.BoardEntry {
+	e := fieldmark.NewBoardEntry(s)
+	e.Score, e.Grade = *s.Full, GradeOf(*s.Full)
+	e.Range = fieldmark.Range{Low: full(s.Range.Low, s.Visibility.Range.Low), High: full(s.Range.High, s.Visibility.Range.High)}
+	return e
+}
