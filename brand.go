@@ -136,7 +136,20 @@ type SampledPage struct {
 	Since  string   `json:"since,omitempty"`  // date on which an audit first found this hash
 	Dated  string   `json:"dated,omitempty"`  // date of the last change that the page claims
 	Reason string   `json:"reason,omitempty"` // why it was not read
+
+	// What the page says of itself, so that others can link to it in its own words. Empty
+	// unless it answered 200 and may be indexed.
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Language    string `json:"language,omitempty"` // BCP 47
 }
+
+// Limits of the texts of a SampledPage, in code points: what the generator of llms.txt
+// accepts as the title and the note of a link.
+const (
+	MaxPageTitle       = 100
+	MaxPageDescription = 200
+)
 
 // PageRole is the reason why a page is in a sample.
 type PageRole string
