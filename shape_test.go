@@ -30,7 +30,7 @@ const tabColumns = 4
 
 // wideLines is the maximum number of lines of Go that exceed maxColumns, tests
 // included. It must not be raised.
-const wideLines = 3900 // 2026-11-22: most are SQL, tables and test cases from before the limit
+const wideLines = 340 // struct tags of flags and raw strings
 
 // shapeExceptions lists the allowed violations of a rule, with the date and the reason.
 // An exception that is no longer needed fails the test. Do not add exceptions for size.
@@ -38,7 +38,6 @@ var shapeExceptions = map[string]string{
 	"cmd/fieldmark files":          "2026-11-22: commands move to operate and author",
 	"edge Edge methods":            "2026-11-22: pages, scores and the follower become types",
 	"edge/badge svgWriter methods": "2026-11-22: to be split by drawing and layout",
-	"edge/proxy Proxy methods":     "2026-11-22: the request becomes a type",
 	"origin/admin handler methods": "2026-11-22: to be split by page",
 	"origin/api server methods":    "2026-11-22: to be split by noun",
 	"origin/audit site methods":    "2026-11-22: to be split by step of the audit",

@@ -71,9 +71,9 @@ func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h
 	if _, named := h["User-Agent"]; !named {
 		h["User-Agent"] = nil // keeps net/http from inventing one
 	}
-	x := &exchange{requested: time.Now(), seq: p.seq.Load(), cancel: cancel}
+	x := &exchange{requested: time.Now(), seq: p.store.seq.Load(), cancel: cancel}
 	if q.mode != bypass {
-		p.trackStore(q, x)
+		p.store.trackStore(q, x)
 	}
 	resp, err := p.cfg.Transport.RoundTrip(req.WithContext(trace))
 	if early != nil {
@@ -122,7 +122,7 @@ func (i *interim) end() {
 
 // pass sends the request on and returns the response, and stores nothing.
 func (p *Proxy) pass(ctx *fasthttp.RequestCtx, q *request, why string) {
-	x, err := p.roundTrip(ctx, q, q.Method, p.fieldsFor(q, false))
+	x, err := p.roundTrip(ctx, q, q.Method, p.fields.fieldsFor(q, false))
 	if err != nil {
 		if q.upload != nil {
 			q.upload.stop() // its trailer is read into the head, which Fail reads
@@ -132,8 +132,8 @@ func (p *Proxy) pass(ctx *fasthttp.RequestCtx, q *request, why string) {
 	}
 	p.invalidate(q, x.resp.StatusCode, x.resp.Header)
 	if p.cfg.Profile == rfc9111.RFC && q.isResponseToGet(x.resp) {
-		x.seq = p.seq.Load() // after what it has just invalidated
-		p.trackStore(q, x)
+		x.seq = p.store.seq.Load() // after what it has just invalidated
+		p.store.trackStore(q, x)
 		get := *q
 		get.Method, get.mode, get.body = http.MethodGet, solo, nil
 		get.Directives.NoStore = get.Directives.NoStore || q.url.Path == "*"
@@ -211,8 +211,8 @@ func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fligh
 // reports that a 304 confirms f.v.
 func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *lookup) (x *exchange, validates bool,
 	err error) {
-	h := p.fieldsFor(q, true)
-	withheld := p.withhold(q, f, h)
+	h := p.fields.fieldsFor(q, true)
+	withheld := p.fields.withhold(q, f, h)
 	validates = f.variant != nil && f.variant.HasValidator()
 	switch {
 	case validates:
@@ -226,8 +226,8 @@ func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *looku
 	code, said := x.resp.StatusCode, x.resp.Header
 	switch {
 	case code == http.StatusNotModified && validates && !f.variant.MatchesValidator(said): // it is about another answer
-	case ctx != nil && p.mustAskAgain(q, withheld, code, said):
-		h, withheld = p.fieldsFor(q, true), nil
+	case ctx != nil && p.fields.mustAskAgain(q, withheld, code, said):
+		h, withheld = p.fields.fieldsFor(q, true), nil
 	default:
 		x.withheld = withheld
 		return x, validates, nil
@@ -301,7 +301,7 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 		if f.variant.HeadMatches(h, int64(len(f.variant.body))) {
 			p.renew(q, f, x)
 		} else {
-			p.invalidateURL(q.host, q.target)
+			p.store.invalidateURL(q.host, q.target)
 		}
 	}
 	policy := rfc9111.ReadPolicy(code, h, x.received)
@@ -319,7 +319,7 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 		}
 		if f.variant != nil && q.Method == http.MethodGet && code != http.StatusPartialContent &&
 			!rfc9111.IsServerError(code) {
-			p.invalidateURL(q.host, q.target) // the origin changed it and forbids storing
+			p.store.invalidateURL(q.host, q.target) // the origin changed it and forbids storing
 		}
 		if ctx == nil {
 			x.close()
@@ -337,7 +337,9 @@ func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fli
 	tags := tagsOf(q, x.resp.Header)
 	keep := func(body []byte) *variant {
 		v := p.newVariant(q, x, r, body, tags)
-		p.put(q, v, x.seq, x.pending)
+		if p.store.put(q, v, x.seq, x.pending) {
+			p.compressLater(v)
+		}
 		p.resolve(fl, v, false)
 		return v
 	}

@@ -22,6 +22,29 @@ const (
 	removed                     // never passed on, in either profile
 )
 
+// fieldPolicy decides which request fields reach the origin, and which of them select a
+// stored response. It is immutable.
+type fieldPolicy struct {
+	profile         rfc9111.Profile
+	rules           map[string]fieldRule
+	keyed           []string // the names whose rule is keyed, sorted
+	cookielessPaths []string
+	ignoreCookies   []string
+}
+
+// newFieldPolicy returns the policy of a configuration.
+func newFieldPolicy(cfg *Config) *fieldPolicy {
+	p := &fieldPolicy{profile: cfg.Profile, rules: fieldRules(cfg.Fields), cookielessPaths: cfg.CookielessPaths,
+		ignoreCookies: cfg.IgnoreCookies}
+	for name, rule := range p.rules {
+		if rule == keyed {
+			p.keyed = append(p.keyed, name)
+		}
+	}
+	slices.Sort(p.keyed)
+	return p
+}
+
 // fieldRules is the table of request fields. The strict profile keeps one
 // invariant, which FuzzStoredFields checks: a field of a request reaches the origin
 // of a stored answer only if its value is in the key, in the key of the variant, or
@@ -68,8 +91,8 @@ func fieldRules(extra []string) map[string]fieldRule {
 var removedPrefixes = []string{"X-Forwarded-", "Fieldmark-"}
 
 // rule is what the proxy does with a field of this canonical name.
-func (p *Proxy) rule(name string) fieldRule {
-	if r, ok := p.fields[name]; ok {
+func (p *fieldPolicy) rule(name string) fieldRule {
+	if r, ok := p.rules[name]; ok {
 		return r
 	}
 	twin := cgiTwin(name)
@@ -112,21 +135,21 @@ func lookalikeRule(twin fieldRule) fieldRule {
 }
 
 // ignoresCookies reports whether no cookie of q matters, by its path or its names.
-func (p *Proxy) ignoresCookies(q *request) bool {
+func (p *fieldPolicy) ignoresCookies(q *request) bool {
 	path, _, _ := strings.Cut(q.target, "?")
-	if slices.ContainsFunc(p.cfg.CookielessPaths, func(prefix string) bool { return strings.HasPrefix(path, prefix) }) {
+	if slices.ContainsFunc(p.cookielessPaths, func(prefix string) bool { return strings.HasPrefix(path, prefix) }) {
 		return true
 	}
 	for _, line := range q.Header["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
 			name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
-			if name != "" && !slices.ContainsFunc(p.cfg.IgnoreCookies,
+			if name != "" && !slices.ContainsFunc(p.ignoreCookies,
 				func(pattern string) bool { return named(name, pattern) }) {
 				return false
 			}
 		}
 	}
-	return len(p.cfg.IgnoreCookies) > 0
+	return len(p.ignoreCookies) > 0
 }
 
 // named reports whether a name is that of a pattern, which may end in *.
@@ -142,8 +165,8 @@ func named(name, pattern string) bool {
 // their names. An origin that lists its negotiated fields in Vary thus receives those it
 // needs; for any other the proxy sends two requests: the first with the fields of its
 // client, the second without them for all clients.
-func (p *Proxy) withhold(q *request, f *lookup, h http.Header) (names []string) {
-	if p.cfg.Profile != rfc9111.Strict || q.foreign || f.resource == nil {
+func (p *fieldPolicy) withhold(q *request, f *lookup, h http.Header) (names []string) {
+	if p.profile != rfc9111.Strict || q.foreign || f.resource == nil {
 		return nil
 	}
 	known := f.resource.variants[0].declaredVary
@@ -162,7 +185,7 @@ func (p *Proxy) withhold(q *request, f *lookup, h http.Header) (names []string) 
 // mustAskAgain reports whether the response may differ because the fields in withheld were
 // not sent to the origin: it varies by one of them, or must not be stored. A server error
 // is not repeated.
-func (p *Proxy) mustAskAgain(q *request, withheld []string, code int, h http.Header) bool {
+func (p *fieldPolicy) mustAskAgain(q *request, withheld []string, code int, h http.Header) bool {
 	if len(withheld) == 0 || rfc9111.IsServerError(code) {
 		return false
 	}
@@ -172,44 +195,18 @@ func (p *Proxy) mustAskAgain(q *request, withheld []string, code int, h http.Hea
 	}
 	get := rfc9111.Request{Method: http.MethodGet, Header: q.Header}
 	policy := rfc9111.ReadPolicy(code, h, time.Now())
-	return code != http.StatusNotModified && p.cfg.Profile.Storable(&get, code, h, &policy) != ""
+	return code != http.StatusNotModified && p.profile.Storable(&get, code, h, &policy) != ""
 }
 
 // variesBy returns the fields that the answer to q varies by, as far as its origin
 // was shown them.
-func (p *Proxy) variesBy(q *request, h http.Header) []string {
+func (p *fieldPolicy) variesBy(q *request, h http.Header) []string {
 	names, _ := rfc9111.VaryNames(h)
-	if p.cfg.Profile != rfc9111.Strict {
+	if p.profile != rfc9111.Strict {
 		return names
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		return p.rule(name) == dropped && !q.setByEdge[name] ||
 			name == "Cookie"
 	})
-}
-
-// variantNames returns the fields whose values are part of the variant of the response to
-// q: those that it varies by, and the negotiated ones that were sent to the origin.
-func (p *Proxy) variantNames(q *request, varies, withheld []string) []string {
-	if p.cfg.Profile != rfc9111.Strict {
-		return varies
-	}
-	names := slices.Clone(varies)
-	for name := range q.upstreamHeader {
-		if p.rule(name) == negotiated && !slices.Contains(withheld, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// variantKey returns a key that differs between requests with different variants by names.
-// The strict profile compares values byte by byte: an origin may distinguish two values
-// that RFC 9110 treats as equal.
-func (p *Proxy) variantKey(names []string, h http.Header) string {
-	if p.cfg.Profile == rfc9111.Strict {
-		return rfc9111.ExactKey(names, h)
-	}
-	return rfc9111.VaryKey(names, h)
 }

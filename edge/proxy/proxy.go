@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -90,17 +89,13 @@ var ErrRefused = errors.New("proxy: the request is not sent")
 
 // Proxy is the pass-through. It is safe for concurrent use.
 type Proxy struct {
-	cfg         Config
-	cache       *cache.Cache
-	seq         atomic.Int64 // counts what was forgotten; entries remember where it stood
-	flights     flights
-	inFlight    inFlight
-	generations atomic.Int64 // the newest generation
-	fields      map[string]fieldRule
-	keyed       []string
-	strip       []string
-	limit       int64 // of a stored body
-	noDate      *fasthttp.ResponseHeader
+	cfg     Config
+	store   *variantStore
+	fields  *fieldPolicy
+	flights flights
+	strip   []string
+	limit   int64 // of a stored body
+	noDate  *fasthttp.ResponseHeader
 
 	compressor *compress.Worker
 	ending     chan struct{}
@@ -108,7 +103,7 @@ type Proxy struct {
 }
 
 // Memory returns how many bytes the stored answers take and how many they are.
-func (p *Proxy) Memory() (bytes, entries int64) { return p.cache.Used(), p.cache.Entries() }
+func (p *Proxy) Memory() (bytes, entries int64) { return p.store.cache.Used(), p.store.cache.Entries() }
 
 // New validates cfg and returns a Proxy. The caller must call Close.
 func New(cfg Config) (*Proxy, error) {
@@ -136,29 +131,23 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxy: make a header: %w", err)
 	}
-	store, err := cache.New(cache.Config{Bytes: cfg.Bytes, Shards: shards,
+	responses, err := cache.New(cache.Config{Bytes: cfg.Bytes, Shards: shards,
 		Events: cache.Events{Evicted: cfg.Events.Evicted}})
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	p := &Proxy{
 		noDate: blank,
-		cfg:    cfg, cache: store, fields: fieldRules(cfg.Fields), compressor: compress.NewWorker(),
-		ending: make(chan struct{}),
-		limit:  min(maxStored, store.MaxEntryBytes()*3/4), // the rest is for its head and one compressed form
-		strip:  []string{"Surrogate-Key", "Cache-Tag"},
+		cfg:    cfg, fields: newFieldPolicy(&cfg), compressor: compress.NewWorker(), ending: make(chan struct{}),
+		limit: min(maxStored, responses.MaxEntryBytes()*3/4), // the rest is for its head and one compressed form
+		strip: []string{"Surrogate-Key", "Cache-Tag"},
 	}
+	p.store = &variantStore{cache: responses, fields: p.fields}
 	for _, name := range cfg.Strip {
 		p.strip = append(p.strip, textproto.CanonicalMIMEHeaderKey(name))
 	}
-	for name, rule := range p.fields {
-		if rule == keyed {
-			p.keyed = append(p.keyed, name)
-		}
-	}
-	slices.Sort(p.keyed)
 	p.flights.byKey = map[variantMarker]*flight{}
-	p.inFlight.byURL, p.inFlight.open = map[string]*pendingURL{}, map[*exchange]func(){}
+	p.store.inFlight.byURL, p.store.inFlight.open = map[string]*pendingURL{}, map[*exchange]func(){}
 	p.background.Go(func() { p.compressor.Run(p.ending) })
 	return p, nil
 }
@@ -167,9 +156,9 @@ func New(cfg Config) (*Proxy, error) {
 // request.
 func (p *Proxy) Close() {
 	close(p.ending)
-	p.inFlight.cancelAll()
+	p.store.inFlight.cancelAll()
 	p.background.Wait()
-	p.cache.Close()
+	p.store.cache.Close()
 }
 
 // Purge makes every stored answer that carries one of the tags stale at once: it
@@ -177,21 +166,21 @@ func (p *Proxy) Close() {
 // is away. The tag of an address is "url:" and its host, path and query, or its
 // path and query alone for any host.
 func (p *Proxy) Purge(hard bool, tags ...string) {
-	at := p.seq.Add(1)
+	at := p.store.seq.Add(1)
 	if hard {
-		p.cache.PurgeHard(at, tags...)
+		p.store.cache.PurgeHard(at, tags...)
 	} else {
-		p.cache.Purge(at, tags...)
+		p.store.cache.Purge(at, tags...)
 	}
 }
 
 // PurgeAll does to everything stored what Purge does to a tag.
 func (p *Proxy) PurgeAll(hard bool) {
-	at := p.seq.Add(1)
+	at := p.store.seq.Add(1)
 	if hard {
-		p.cache.InvalidateBeforeHard(at)
+		p.store.cache.InvalidateBeforeHard(at)
 	} else {
-		p.cache.InvalidateBefore(at)
+		p.store.cache.InvalidateBefore(at)
 	}
 }
 
@@ -219,7 +208,7 @@ const maxRounds = 3
 // answer serves a request whose response may be cached.
 func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *request) {
 	for round := 1; ; round++ {
-		f := p.lookup(q)
+		f := p.store.lookup(q)
 		now := time.Now()
 		if f.variant != nil && p.useStored(ctx, q, &f, now) {
 			return
@@ -255,7 +244,7 @@ func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *request) {
 			p.serveFailed(ctx, q, &f, fl.err)
 			return
 		}
-		if v := fl.shared; v != nil && v.key == p.variantKey(v.varyBy, q.upstreamHeader) &&
+		if v := fl.shared; v != nil && v.key == p.fields.variantKey(v.varyBy, q.upstreamHeader) &&
 			!p.purgedBefore(&f, fl, v.tags) {
 			p.cfg.Events.Collapsed()
 			p.send(ctx, q, v, status{fwd: f.fwd(), collapsed: true, stale: fl.onError})
@@ -269,7 +258,7 @@ func (p *Proxy) useStoredRange(ctx *fasthttp.RequestCtx, q *request, now time.Ti
 	if !p.storesRanges(q) {
 		return false
 	}
-	f := p.lookup(q.rangeRequest())
+	f := p.store.lookup(q.rangeRequest())
 	if f.variant == nil || p.cfg.Profile.Reuse(&q.Directives, f.variant.Response, now, f.invalid) != rfc9111.Use {
 		return false
 	}
@@ -301,7 +290,7 @@ func (q *request) flightKey(f *lookup) string { return q.key + "\x00\x00" + f.va
 
 // join finds or starts the flight for q. The leader must end it with finish.
 func (p *Proxy) join(q *request, f *lookup) (fl *flight, leads bool) {
-	url := p.inFlight.acquire(q.address)
+	url := p.store.inFlight.acquire(q.address)
 	tags := []string{urlTag(q.host, q.target), urlTag("", q.target)}
 	if f.variant != nil {
 		tags = f.variant.tags
@@ -310,7 +299,7 @@ func (p *Proxy) join(q *request, f *lookup) (fl *flight, leads bool) {
 		return fl.pending.changedAt.Load() > fl.seq || p.purgedBefore(f, fl, tags)
 	})
 	if !leads {
-		p.inFlight.release(q.address, url)
+		p.store.inFlight.release(q.address, url)
 	}
 	return fl, leads
 }
@@ -319,13 +308,13 @@ func (p *Proxy) join(q *request, f *lookup) (fl *flight, leads bool) {
 // flight began and before the request looked f up. A request that came earlier may share
 // the response.
 func (p *Proxy) purgedBefore(f *lookup, fl *flight, tags []string) bool {
-	return fl.seq != f.seq && p.cache.Purged(fl.seq, tags...)
+	return fl.seq != f.seq && p.store.cache.Purged(fl.seq, tags...)
 }
 
 // finish ends a flight; requests that still wait get no response from it.
 func (p *Proxy) finish(q *request, fl *flight) {
 	p.flights.end(fl, nil, false, nil)
-	p.inFlight.release(q.address, fl.pending)
+	p.store.inFlight.release(q.address, fl.pending)
 }
 
 // useStored serves the stored response if it may be used now.
@@ -355,7 +344,7 @@ func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *request, f *lookup, now t
 // invalidate removes what an unsafe request has changed (RFC 9111, 4.4; RFC 9875).
 func (p *Proxy) invalidate(q *request, status int, h http.Header) {
 	for _, target := range rfc9111.Invalidates(q.Method, status, q.url, q.host, h) {
-		p.invalidateURL(q.host, target)
+		p.store.invalidateURL(q.host, target)
 	}
 	var tags []string
 	for _, group := range rfc9111.InvalidatedGroups(q.Method, status, h) {

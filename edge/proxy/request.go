@@ -81,7 +81,7 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*request, error) {
 	q.Directives = p.cfg.Profile.ParseRequestDirectives(q.Header)
 	p.classify(q)
 	p.prepare(ctx, q)
-	p.setKey(q, q.secure(ctx))
+	p.fields.setKey(q, q.secure(ctx))
 	return q, nil
 }
 
@@ -89,7 +89,7 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*request, error) {
 func (p *Proxy) prepare(ctx *fasthttp.RequestCtx, q *request) {
 	q.upstreamHeader, q.setByEdge = q.Header.Clone(), map[string]bool{}
 	for name := range q.upstreamHeader {
-		if p.rule(name) == removed {
+		if p.fields.rule(name) == removed {
 			delete(q.upstreamHeader, name)
 		}
 	}
@@ -115,9 +115,9 @@ func (p *Proxy) classify(q *request) {
 	}
 	if p.cfg.Profile == rfc9111.Strict {
 		for name := range q.Header {
-			switch p.rule(name) {
+			switch p.fields.rule(name) {
 			case secret:
-				if name != "Cookie" || !p.ignoresCookies(q) {
+				if name != "Cookie" || !p.fields.ignoresCookies(q) {
 					return
 				}
 			case foreign:
@@ -146,40 +146,9 @@ func (q *request) secure(ctx *fasthttp.RequestCtx) bool {
 	return ctx.IsTLS()
 }
 
-// setKey sets the key of a request, without the fields that its response varies by. NUL
-// separates the parts, because no host, target or field value can contain it.
-func (p *Proxy) setKey(q *request, tls bool) {
-	q.address = addressOf(q.host, q.target)
-	if p.cfg.Profile == rfc9111.Strict {
-		q.fields = rfc9111.ExactKey(presentFields(p.keyed, q.upstreamHeader), q.upstreamHeader)
-	}
-	q.key = keyOf(tls, q.address) + q.fields
-}
-
-// presentFields returns the names that h has.
-func presentFields(names []string, h http.Header) (there []string) {
-	for _, name := range names {
-		if len(h[name]) > 0 {
-			there = append(there, name)
-		}
-	}
-	return there
-}
-
-// addressOf returns the key of a URL for any scheme.
-func addressOf(host, target string) string { return host + "\x00" + target + "\x00" }
-
-// keyOf returns the key of a URL that is requested without keyed fields.
-func keyOf(tls bool, address string) string {
-	if tls {
-		return "https\x00" + address
-	}
-	return "http\x00" + address
-}
-
 // fieldsFor returns the fields of the request to the origin. shared reports that other
 // clients may get the response.
-func (p *Proxy) fieldsFor(q *request, shared bool) http.Header {
+func (p *fieldPolicy) fieldsFor(q *request, shared bool) http.Header {
 	h := q.upstreamHeader.Clone()
 	if q.upgrade {
 		h.Set("Connection", "Upgrade")
@@ -188,7 +157,7 @@ func (p *Proxy) fieldsFor(q *request, shared bool) http.Header {
 	for _, name := range []string{"Content-Length", "Host", "Expect"} {
 		delete(h, name)
 	}
-	if p.cfg.Profile == rfc9111.RFC || !shared || q.foreign || q.mode == bypass {
+	if p.profile == rfc9111.RFC || !shared || q.foreign || q.mode == bypass {
 		return h
 	}
 	for name := range h {

@@ -39,14 +39,14 @@ type resource struct {
 // newVariant prepares the response of x for storing.
 func (p *Proxy) newVariant(q *request, x *exchange, r *rfc9111.Response, body []byte, tags []string) *variant {
 	v := &variant{Response: r, requestHeader: http.Header{}, body: body, tags: tags}
-	v.declaredVary = p.variesBy(q, r.Header)
-	v.varyBy = p.variantNames(q, v.declaredVary, x.withheld)
+	v.declaredVary = p.fields.variesBy(q, r.Header)
+	v.varyBy = p.fields.variantNames(q, v.declaredVary, x.withheld)
 	for _, name := range v.varyBy {
 		if lines, there := q.upstreamHeader[name]; there && !slices.Contains(x.withheld, name) {
 			v.requestHeader[name] = lines
 		}
 	}
-	v.key = p.variantKey(v.varyBy, v.requestHeader)
+	v.key = p.fields.variantKey(v.varyBy, v.requestHeader)
 	for _, name := range p.strip {
 		delete(r.Header, name)
 	}
@@ -105,14 +105,23 @@ func (f *lookup) fwd() string {
 	return "fwd=uri-miss"
 }
 
+// variantStore contains the stored responses. It is safe for concurrent use.
+type variantStore struct {
+	cache       *cache.Cache
+	fields      *fieldPolicy
+	seq         atomic.Int64 // counts purges; an entry contains the number at the start of its request
+	inFlight    inFlight
+	generations atomic.Int64 // the newest generation
+}
+
 // lookup returns the newest stored variant that matches q (RFC 9111, 4.1).
-func (p *Proxy) lookup(q *request) lookup {
-	f := lookup{seq: p.seq.Load()}
-	key, ok := p.storeKey(q)
+func (s *variantStore) lookup(q *request) lookup {
+	f := lookup{seq: s.seq.Load()}
+	key, ok := s.storeKey(q)
 	if !ok {
 		return f
 	}
-	e, state := p.cache.Get(key)
+	e, state := s.cache.Get(key)
 	if e == nil {
 		return f
 	}
@@ -123,12 +132,12 @@ func (p *Proxy) lookup(q *request) lookup {
 	f.resource, f.state = res, state
 	f.invalid = state != cache.Fresh
 	for _, v := range f.resource.variants {
-		if p.variantKey(v.varyBy, q.upstreamHeader) == v.key {
+		if s.fields.variantKey(v.varyBy, q.upstreamHeader) == v.key {
 			f.variant, f.vary = v, v.key
 			return f
 		}
 	}
-	if p.cfg.Profile == rfc9111.RFC {
+	if s.fields.profile == rfc9111.RFC {
 		for _, v := range f.resource.variants {
 			if v.inPreferredLanguage(q.Header) {
 				f.variant, f.vary = v, v.key
@@ -136,7 +145,7 @@ func (p *Proxy) lookup(q *request) lookup {
 			}
 		}
 	}
-	f.vary = p.variantKey(f.resource.variants[0].declaredVary, q.upstreamHeader)
+	f.vary = s.fields.variantKey(f.resource.variants[0].declaredVary, q.upstreamHeader)
 	return f
 }
 
@@ -150,18 +159,19 @@ func (v *variant) inPreferredLanguage(h http.Header) bool {
 }
 
 // put stores v beside the other variants of its key, in place of the one it renews. seq is
-// the purge sequence number at the start of its request.
-func (p *Proxy) put(q *request, v *variant, seq int64, url *pendingURL) {
-	p.inFlight.mu.Lock()
-	defer p.inFlight.mu.Unlock()
+// the purge sequence number at the start of its request. It returns false if the URL
+// changed since then: the response was valid for its request, but is outdated.
+func (s *variantStore) put(q *request, v *variant, seq int64, url *pendingURL) bool {
+	s.inFlight.mu.Lock()
+	defer s.inFlight.mu.Unlock()
 	if url.changedAt.Load() > seq {
-		return // changed since: the response was valid for its request, but is outdated
+		return false
 	}
-	old := p.lookup(q)
+	old := s.lookup(q)
 	next := &resource{variants: []*variant{v}}
 	if old.resource != nil && !old.invalid { // what was purged is not worth another round
 		for _, other := range old.resource.variants {
-			if !p.shadows(v, other) && len(next.variants) < maxVariants {
+			if !s.shadows(v, other) && len(next.variants) < maxVariants {
 				next.variants = append(next.variants, other)
 			}
 		}
@@ -177,22 +187,22 @@ func (p *Proxy) put(q *request, v *variant, seq int64, url *pendingURL) {
 		}
 	}
 	entry.Fresh += entry.Fresh / 4 // the cache takes up to a tenth off; what is fresh, we decide
-	key, ok := p.storeKey(q)
+	key, ok := s.storeKey(q)
 	if !ok {
-		key = q.keyInGeneration(p.newGeneration(generationKey(q.address)))
+		key = q.keyInGeneration(s.newGeneration(generationKey(q.address)))
 	}
-	p.cache.Put(key, entry)
-	p.compressLater(v)
+	s.cache.Put(key, entry)
+	return true
 }
 
 // shadows reports whether v matches every request that other matches.
-func (p *Proxy) shadows(v, other *variant) bool {
+func (s *variantStore) shadows(v, other *variant) bool {
 	for _, name := range v.varyBy {
 		if !slices.Contains(other.varyBy, name) {
 			return false
 		}
 	}
-	return p.variantKey(v.varyBy, other.requestHeader) == v.key
+	return s.fields.variantKey(v.varyBy, other.requestHeader) == v.key
 }
 
 // weight returns the memory that a variant uses, including its head and future compressed
@@ -221,9 +231,11 @@ func (p *Proxy) renew(q *request, f *lookup, x *exchange) *variant {
 	}
 	if p.cfg.Profile.Storable(&rfc9111.Request{Method: http.MethodGet, Header: q.Header, Directives: q.Directives},
 		r.Status, r.Header, &r.Policy) == "" {
-		p.put(q, v, x.seq, x.pending)
+		if p.store.put(q, v, x.seq, x.pending) {
+			p.compressLater(v)
+		}
 	} else {
-		p.invalidateURL(q.host, q.target)
+		p.store.invalidateURL(q.host, q.target)
 	}
 	return v
 }
