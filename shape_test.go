@@ -41,7 +41,6 @@ var shapeExceptions = map[string]string{
 	"origin/admin handler methods": "2026-11-22: to be split by page",
 	"origin/api server methods":    "2026-11-22: to be split by noun",
 	"origin/audit site methods":    "2026-11-22: to be split by step of the audit",
-	"origin/client Client methods": "2026-11-22: one method per route of the API",
 
 	"internal/testkit/browsertest/browser.go context": "2026-11-21: chromedp keeps its browser in the context",
 	"internal/testkit/browsertest/page.go context":    "2026-11-21: chromedp keeps its tab in the context",

@@ -9,9 +9,12 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// AdminAPI contains the calls of the administrator API: brands, audits, accounts, keys and modules.
+type AdminAPI struct{ *caller }
+
 // Missions returns a page of missions of an account. Account "" means all accounts, for which f may filter
 // only by status and time of creation.
-func (c *Client) Missions(
+func (c AdminAPI) Missions(
 	ctx context.Context, account string, f fieldmark.MissionFilter,
 ) (fieldmark.List[fieldmark.Mission], error) {
 	query := url.Values{}
@@ -29,42 +32,42 @@ func (c *Client) Missions(
 	if f.Limit > 0 {
 		query.Set("limit", strconv.Itoa(f.Limit))
 	}
-	return get[fieldmark.List[fieldmark.Mission]](ctx, c, "missions", query)
+	return get[fieldmark.List[fieldmark.Mission]](ctx, c.caller, "missions", query)
 }
 
 // CompleteMission completes a mission through all the statuses in between.
-func (c *Client) CompleteMission(ctx context.Context, id string) (fieldmark.Mission, error) {
-	return post[fieldmark.Mission](ctx, c, "missions/"+url.PathEscape(id)+"/complete", nil)
+func (c AdminAPI) CompleteMission(ctx context.Context, id string) (fieldmark.Mission, error) {
+	return post[fieldmark.Mission](ctx, c.caller, "missions/"+url.PathEscape(id)+"/complete", nil)
 }
 
 // MoveMission changes the status of a mission; reason may be nil.
-func (c *Client) MoveMission(
+func (c AdminAPI) MoveMission(
 	ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason,
 ) (fieldmark.Mission, error) {
 	body := struct {
 		Status fieldmark.MissionStatus `json:"status"`
 		Reason *fieldmark.Reason       `json:"reason,omitempty"`
 	}{to, reason}
-	return post[fieldmark.Mission](ctx, c, "missions/"+url.PathEscape(id)+"/transitions", body)
+	return post[fieldmark.Mission](ctx, c.caller, "missions/"+url.PathEscape(id)+"/transitions", body)
 }
 
 // Brands returns up to limit brands whose slugs follow after; 0 means the origin's default.
-func (c *Client) Brands(ctx context.Context, after fieldmark.Slug, limit int) (fieldmark.List[fieldmark.Brand], error) {
+func (c AdminAPI) Brands(ctx context.Context, after fieldmark.Slug, limit int) (fieldmark.List[fieldmark.Brand], error) {
 	query := url.Values{}
 	setParam(query, "cursor", string(after))
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	return get[fieldmark.List[fieldmark.Brand]](ctx, c, "brands", query)
+	return get[fieldmark.List[fieldmark.Brand]](ctx, c.caller, "brands", query)
 }
 
 // PutBrand creates or updates a brand.
-func (c *Client) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
-	return put[fieldmark.Brand](ctx, c, "brands/"+url.PathEscape(string(b.Slug)), b)
+func (c AdminAPI) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
+	return put[fieldmark.Brand](ctx, c.caller, "brands/"+url.PathEscape(string(b.Slug)), b)
 }
 
 // ImportBrands creates and updates many brands; the report lists the rejected ones.
-func (c *Client) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
+func (c AdminAPI) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
 	if brands == nil {
 		brands = []fieldmark.Brand{}
 	}
@@ -76,21 +79,21 @@ func (c *Client) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (fi
 }
 
 // DeleteBrand deletes a brand and all its data.
-func (c *Client) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
+func (c AdminAPI) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := c.do(ctx, c.admin(http.MethodDelete, "brands/"+url.PathEscape(string(slug))), nil)
 	return err
 }
 
 // RenameBrand changes the slug of a brand; the old slug becomes an alias.
-func (c *Client) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
+func (c AdminAPI) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
 	body := struct {
 		Slug fieldmark.Slug `json:"slug"`
 	}{to}
-	return post[fieldmark.Brand](ctx, c, "brands/"+url.PathEscape(string(from))+"/rename", body)
+	return post[fieldmark.Brand](ctx, c.caller, "brands/"+url.PathEscape(string(from))+"/rename", body)
 }
 
 // SetAliases sets the aliases of a brand.
-func (c *Client) SetAliases(
+func (c AdminAPI) SetAliases(
 	ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug,
 ) ([]fieldmark.Slug, error) {
 	if aliases == nil {
@@ -99,12 +102,12 @@ func (c *Client) SetAliases(
 	type list struct {
 		Aliases []fieldmark.Slug `json:"aliases"`
 	}
-	stored, err := put[list](ctx, c, "brands/"+url.PathEscape(string(slug))+"/aliases", list{aliases})
+	stored, err := put[list](ctx, c.caller, "brands/"+url.PathEscape(string(slug))+"/aliases", list{aliases})
 	return stored.Aliases, err
 }
 
 // ImportVisibility imports answer samples from a JSON or CSV file.
-func (c *Client) ImportVisibility(ctx context.Context, file []byte, csv bool) (fieldmark.VisibilityImport, error) {
+func (c AdminAPI) ImportVisibility(ctx context.Context, file []byte, csv bool) (fieldmark.VisibilityImport, error) {
 	var report fieldmark.VisibilityImport
 	r := c.admin(http.MethodPost, "visibility/import")
 	r.raw, r.timeout = file, bulkTimeout
@@ -116,117 +119,117 @@ func (c *Client) ImportVisibility(ctx context.Context, file []byte, csv bool) (f
 }
 
 // RequestAudit queues an audit of the brand's site.
-func (c *Client) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
+func (c AdminAPI) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := c.do(ctx, c.admin(http.MethodPost, "brands/"+url.PathEscape(string(slug))+"/audit"), nil)
 	return err
 }
 
 // Audits lists running and queued audits.
-func (c *Client) Audits(ctx context.Context) ([]fieldmark.AuditRun, error) {
-	list, err := get[fieldmark.List[fieldmark.AuditRun]](ctx, c, "audits", nil)
+func (c AdminAPI) Audits(ctx context.Context) ([]fieldmark.AuditRun, error) {
+	list, err := get[fieldmark.List[fieldmark.AuditRun]](ctx, c.caller, "audits", nil)
 	return list.Data, err
 }
 
 // CreateKey creates an API key. Only this response has its token.
-func (c *Client) CreateKey(ctx context.Context, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
-	return post[fieldmark.NewKey](ctx, c, "keys", r)
+func (c AdminAPI) CreateKey(ctx context.Context, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
+	return post[fieldmark.NewKey](ctx, c.caller, "keys", r)
 }
 
 // Keys lists every API key.
-func (c *Client) Keys(ctx context.Context) ([]fieldmark.Key, error) {
-	list, err := get[fieldmark.List[fieldmark.Key]](ctx, c, "keys", nil)
+func (c AdminAPI) Keys(ctx context.Context) ([]fieldmark.Key, error) {
+	list, err := get[fieldmark.List[fieldmark.Key]](ctx, c.caller, "keys", nil)
 	return list.Data, err
 }
 
 // RevokeKey revokes a key. The reason may be empty.
-func (c *Client) RevokeKey(ctx context.Context, id, reason string) (fieldmark.Key, error) {
-	return post[fieldmark.Key](ctx, c, "keys/"+url.PathEscape(id)+"/revoke", fieldmark.KeyRevocation{Reason: reason})
+func (c AdminAPI) RevokeKey(ctx context.Context, id, reason string) (fieldmark.Key, error) {
+	return post[fieldmark.Key](ctx, c.caller, "keys/"+url.PathEscape(id)+"/revoke", fieldmark.KeyRevocation{Reason: reason})
 }
 
 // RotateKey replaces a key. Only this response has the token of the new one.
-func (c *Client) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotation) (fieldmark.NewKey, error) {
-	return post[fieldmark.NewKey](ctx, c, "keys/"+url.PathEscape(id)+"/rotate", r)
+func (c AdminAPI) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotation) (fieldmark.NewKey, error) {
+	return post[fieldmark.NewKey](ctx, c.caller, "keys/"+url.PathEscape(id)+"/rotate", r)
 }
 
 // Accounts lists every account.
-func (c *Client) Accounts(ctx context.Context) ([]fieldmark.Account, error) {
-	list, err := get[fieldmark.List[fieldmark.Account]](ctx, c, "accounts", nil)
+func (c AdminAPI) Accounts(ctx context.Context) ([]fieldmark.Account, error) {
+	list, err := get[fieldmark.List[fieldmark.Account]](ctx, c.caller, "accounts", nil)
 	return list.Data, err
 }
 
 // PutAccount creates or updates an account.
-func (c *Client) PutAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
-	return put[fieldmark.Account](ctx, c, "accounts/"+url.PathEscape(id), r)
+func (c AdminAPI) PutAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
+	return put[fieldmark.Account](ctx, c.caller, "accounts/"+url.PathEscape(id), r)
 }
 
 // AuditLog returns the newest entries of the audit log.
-func (c *Client) AuditLog(ctx context.Context, limit int) ([]fieldmark.AuditEntry, error) {
-	list, err := get[fieldmark.List[fieldmark.AuditEntry]](ctx, c, "audit-log",
+func (c AdminAPI) AuditLog(ctx context.Context, limit int) ([]fieldmark.AuditEntry, error) {
+	list, err := get[fieldmark.List[fieldmark.AuditEntry]](ctx, c.caller, "audit-log",
 		url.Values{"limit": {strconv.Itoa(limit)}})
 	return list.Data, err
 }
 
 // CreateCalendar creates a calendar feed. Only this response has its address.
-func (c *Client) CreateCalendar(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
-	return post[fieldmark.NewCalendar](ctx, c, "calendars", r)
+func (c AdminAPI) CreateCalendar(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
+	return post[fieldmark.NewCalendar](ctx, c.caller, "calendars", r)
 }
 
 // Calendars lists every calendar feed.
-func (c *Client) Calendars(ctx context.Context) ([]fieldmark.Calendar, error) {
-	list, err := get[fieldmark.List[fieldmark.Calendar]](ctx, c, "calendars", nil)
+func (c AdminAPI) Calendars(ctx context.Context) ([]fieldmark.Calendar, error) {
+	list, err := get[fieldmark.List[fieldmark.Calendar]](ctx, c.caller, "calendars", nil)
 	return list.Data, err
 }
 
 // RotateCalendar replaces the address of a feed; the old one stops working at once.
-func (c *Client) RotateCalendar(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
-	return post[fieldmark.NewCalendar](ctx, c, "calendars/"+url.PathEscape(id)+"/rotate", nil)
+func (c AdminAPI) RotateCalendar(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
+	return post[fieldmark.NewCalendar](ctx, c.caller, "calendars/"+url.PathEscape(id)+"/rotate", nil)
 }
 
 // RevokeCalendar revokes a feed.
-func (c *Client) RevokeCalendar(ctx context.Context, id string) (fieldmark.Calendar, error) {
-	return post[fieldmark.Calendar](ctx, c, "calendars/"+url.PathEscape(id)+"/revoke", nil)
+func (c AdminAPI) RevokeCalendar(ctx context.Context, id string) (fieldmark.Calendar, error) {
+	return post[fieldmark.Calendar](ctx, c.caller, "calendars/"+url.PathEscape(id)+"/revoke", nil)
 }
 
 // Purge purges the caches of all edges.
-func (c *Client) Purge(ctx context.Context, r fieldmark.PurgeRequest) (fieldmark.Purged, error) {
-	return post[fieldmark.Purged](ctx, c, "purge", r)
+func (c AdminAPI) Purge(ctx context.Context, r fieldmark.PurgeRequest) (fieldmark.Purged, error) {
+	return post[fieldmark.Purged](ctx, c.caller, "purge", r)
 }
 
 // Score returns a brand's score document. Only edges serve it.
-func (c *Client) Score(ctx context.Context, slug fieldmark.Slug) (fieldmark.Score, error) {
+func (c AdminAPI) Score(ctx context.Context, slug fieldmark.Slug) (fieldmark.Score, error) {
 	var score fieldmark.Score
 	_, err := c.do(ctx, call{method: http.MethodGet, path: fieldmark.PathScore + url.PathEscape(string(slug))}, &score)
 	return score, err
 }
 
 // get, post, put and patch call a route of administrators and decode its response.
-func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
+func get[T any](ctx context.Context, c *caller, path string, query url.Values) (T, error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
 	return send[T](ctx, c, http.MethodGet, path, nil)
 }
 
-func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+func post[T any](ctx context.Context, c *caller, path string, body any) (T, error) {
 	return send[T](ctx, c, http.MethodPost, path, body)
 }
 
-func put[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+func put[T any](ctx context.Context, c *caller, path string, body any) (T, error) {
 	return send[T](ctx, c, http.MethodPut, path, body)
 }
 
-func patch[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+func patch[T any](ctx context.Context, c *caller, path string, body any) (T, error) {
 	return send[T](ctx, c, http.MethodPatch, path, body)
 }
 
-func send[T any](ctx context.Context, c *Client, method, path string, body any) (out T, err error) {
+func send[T any](ctx context.Context, c *caller, method, path string, body any) (out T, err error) {
 	r := c.admin(method, path)
 	r.body = body
 	_, err = c.do(ctx, r, &out)
 	return out, err
 }
 
-func (c *Client) admin(method, path string) call {
+func (c *caller) admin(method, path string) call {
 	return call{method: method, path: fieldmark.PathAdminAPI + path, token: c.key}
 }
 
@@ -238,18 +241,18 @@ func setParam(query url.Values, name, value string) {
 }
 
 // Modules lists the stored scoring modules, newest first.
-func (c *Client) Modules(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
-	list, err := get[fieldmark.List[fieldmark.ModuleRecord]](ctx, c, "modules", nil)
+func (c AdminAPI) Modules(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
+	list, err := get[fieldmark.List[fieldmark.ModuleRecord]](ctx, c.caller, "modules", nil)
 	return list.Data, err
 }
 
 // ModuleRecord returns a scoring module without its bytes.
-func (c *Client) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldmark.ModuleRecord, error) {
-	return get[fieldmark.ModuleRecord](ctx, c, "modules/"+string(d), nil)
+func (c AdminAPI) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldmark.ModuleRecord, error) {
+	return get[fieldmark.ModuleRecord](ctx, c.caller, "modules/"+string(d), nil)
 }
 
 // PushModule validates and stores a module.
-func (c *Client) PushModule(ctx context.Context, p fieldmark.ModulePush) (fieldmark.ModuleRecord, error) {
+func (c AdminAPI) PushModule(ctx context.Context, p fieldmark.ModulePush) (fieldmark.ModuleRecord, error) {
 	var record fieldmark.ModuleRecord
 	r := c.admin(http.MethodPost, "modules")
 	r.body, r.timeout = p, bulkTimeout
@@ -258,26 +261,26 @@ func (c *Client) PushModule(ctx context.Context, p fieldmark.ModulePush) (fieldm
 }
 
 // ActivateModule activates a stored module for all brands (percent 0 or 100), or as a canary for a share.
-func (c *Client) ActivateModule(ctx context.Context, d fieldmark.Digest, percent int) (fieldmark.ModulePlan, error) {
-	return post[fieldmark.ModulePlan](ctx, c, "modules/"+string(d)+"/activate",
+func (c AdminAPI) ActivateModule(ctx context.Context, d fieldmark.Digest, percent int) (fieldmark.ModulePlan, error) {
+	return post[fieldmark.ModulePlan](ctx, c.caller, "modules/"+string(d)+"/activate",
 		fieldmark.ModuleActivation{Percent: percent})
 }
 
 // RollBackModule ends a canary, or reactivates the previous module.
-func (c *Client) RollBackModule(ctx context.Context) (fieldmark.ModulePlan, error) {
-	return post[fieldmark.ModulePlan](ctx, c, "modules/rollback", nil)
+func (c AdminAPI) RollBackModule(ctx context.Context) (fieldmark.ModulePlan, error) {
+	return post[fieldmark.ModulePlan](ctx, c.caller, "modules/rollback", nil)
 }
 
 // ModuleStatus returns the active modules and the state of each edge.
-func (c *Client) ModuleStatus(ctx context.Context) (fieldmark.ModuleStatus, error) {
-	return get[fieldmark.ModuleStatus](ctx, c, "modules/status", nil)
+func (c AdminAPI) ModuleStatus(ctx context.Context) (fieldmark.ModuleStatus, error) {
+	return get[fieldmark.ModuleStatus](ctx, c.caller, "modules/status", nil)
 }
 
 // PreviewModule starts a preview, or returns the progress of one.
-func (c *Client) PreviewModule(ctx context.Context, d fieldmark.Digest, start bool) (fieldmark.ModulePreview, error) {
+func (c AdminAPI) PreviewModule(ctx context.Context, d fieldmark.Digest, start bool) (fieldmark.ModulePreview, error) {
 	path := "modules/" + string(d) + "/preview"
 	if start {
-		return post[fieldmark.ModulePreview](ctx, c, path, nil)
+		return post[fieldmark.ModulePreview](ctx, c.caller, path, nil)
 	}
-	return get[fieldmark.ModulePreview](ctx, c, path, nil)
+	return get[fieldmark.ModulePreview](ctx, c.caller, path, nil)
 }

@@ -43,8 +43,22 @@ type Config struct {
 	Key       string            // an API key, for all other calls
 }
 
-// Client calls one origin. It is safe for concurrent use.
+// Client calls one origin. Its calls are grouped by who makes them. It is safe for
+// concurrent use.
 type Client struct {
+	*caller
+
+	AdminAPI
+	InternalAPI
+	MissionAPI
+	PaymentAPI
+	PublicAPI
+	SLAAPI
+	WebhookAPI
+}
+
+// caller sends requests and decodes responses.
+type caller struct {
 	base      string
 	http      *http.Client
 	nodeToken string
@@ -68,7 +82,7 @@ func New(cfg Config) (*Client, error) {
 	if transport == nil {
 		transport = newTransport()
 	}
-	return &Client{
+	c := &caller{
 		base: strings.TrimSuffix(u.String(), "/"),
 		http: &http.Client{
 			Transport: transport,
@@ -77,7 +91,8 @@ func New(cfg Config) (*Client, error) {
 		},
 		nodeToken: cfg.NodeToken,
 		key:       cfg.Key,
-	}, nil
+	}
+	return &Client{c, AdminAPI{c}, InternalAPI{c}, MissionAPI{c}, PaymentAPI{c}, PublicAPI{c}, SLAAPI{c}, WebhookAPI{c}}, nil
 }
 
 // newTransport pools connections to one host. Compression is off, because it costs time within a data center.
@@ -96,7 +111,7 @@ func newTransport() http.RoundTripper {
 }
 
 // CloseIdle closes idle connections.
-func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
+func (c *caller) CloseIdle() { c.http.CloseIdleConnections() }
 
 // call is one request before it is sent.
 type call struct {
@@ -112,7 +127,7 @@ type call struct {
 }
 
 // do sends r and decodes the JSON response into out, which may be nil.
-func (c *Client) do(ctx context.Context, r call, out any) (http.Header, error) {
+func (c *caller) do(ctx context.Context, r call, out any) (http.Header, error) {
 	var header http.Header
 	err := c.read(ctx, r, func(resp *http.Response) error {
 		header = resp.Header
@@ -133,7 +148,7 @@ func (c *Client) do(ctx context.Context, r call, out any) (http.Header, error) {
 }
 
 // read sends r and calls fn with a successful response, whose body is closed when read returns.
-func (c *Client) read(ctx context.Context, r call, fn func(*http.Response) error) error {
+func (c *caller) read(ctx context.Context, r call, fn func(*http.Response) error) error {
 	if r.timeout == 0 {
 		r.timeout = callTimeout
 	}
@@ -157,7 +172,7 @@ func (c *Client) read(ctx context.Context, r call, fn func(*http.Response) error
 }
 
 // send sends a request, and repeats a GET once if its connection failed before the response.
-func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
+func (c *caller) send(ctx context.Context, r call) (*http.Response, error) {
 	body := r.raw
 	if r.body != nil {
 		var err error
@@ -185,7 +200,7 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 // checkOrigin verifies once that the server is a Fieldmark origin: it requests the event log without a token,
 // and a Fieldmark origin returns the challenge for a node token, or a log. No other server may get the node
 // token: an edge may be configured with a wrong address, and a server can expose the headers it receives.
-func (c *Client) checkOrigin(ctx context.Context) error {
+func (c *caller) checkOrigin(ctx context.Context) error {
 	if c.verified.Load() {
 		return nil
 	}
@@ -211,7 +226,7 @@ func (c *Client) checkOrigin(ctx context.Context) error {
 	return nil
 }
 
-func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (*http.Response, error) {
+func (c *caller) sendOnce(ctx context.Context, r call, body []byte) (*http.Response, error) {
 	var reader io.Reader
 	if body != nil {
 		reader = bytes.NewReader(body)

@@ -16,29 +16,32 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// InternalAPI contains the calls of edges and other nodes.
+type InternalAPI struct{ *caller }
+
 // BrandState returns a brand with its latest facts, and the number of the latest event when they were read.
-func (c *Client) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
-	return getAsOf[fieldmark.BrandState](ctx, c, string(slug))
+func (c InternalAPI) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
+	return getAsOf[fieldmark.BrandState](ctx, c.caller, string(slug))
 }
 
 // BrandStateAt is BrandState as of a time in the past.
-func (c *Client) BrandStateAt(
+func (c InternalAPI) BrandStateAt(
 	ctx context.Context, slug fieldmark.Slug, at time.Time,
 ) (fieldmark.BrandState, int64, error) {
 	query := url.Values{"asOf": {at.UTC().Format(time.RFC3339Nano)}}
-	return getAsOf[fieldmark.BrandState](ctx, c, string(slug)+"?"+query.Encode())
+	return getAsOf[fieldmark.BrandState](ctx, c.caller, string(slug)+"?"+query.Encode())
 }
 
 // BrandHistory returns a brand's facts between two times.
-func (c *Client) BrandHistory(
+func (c InternalAPI) BrandHistory(
 	ctx context.Context, slug fieldmark.Slug, from, to time.Time,
 ) (fieldmark.BrandHistory, int64, error) {
 	query := url.Values{"from": {from.UTC().Format(time.RFC3339Nano)}, "to": {to.UTC().Format(time.RFC3339Nano)}}
-	return getAsOf[fieldmark.BrandHistory](ctx, c, string(slug)+"/history?"+query.Encode())
+	return getAsOf[fieldmark.BrandHistory](ctx, c.caller, string(slug)+"/history?"+query.Encode())
 }
 
 // getAsOf reads a document about a brand and the event number at which it was current.
-func getAsOf[T any](ctx context.Context, c *Client, path string) (out T, asOf int64, err error) {
+func getAsOf[T any](ctx context.Context, c *caller, path string) (out T, asOf int64, err error) {
 	header, err := c.do(ctx, c.internal(fieldmark.PathInternalFacts+"/"+path), &out)
 	if err != nil {
 		return out, 0, err
@@ -48,7 +51,7 @@ func getAsOf[T any](ctx context.Context, c *Client, path string) (out T, asOf in
 }
 
 // FactsBody returns the bytes of facts with a digest. It does not verify them.
-func (c *Client) FactsBody(
+func (c InternalAPI) FactsBody(
 	ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest,
 ) (body []byte, asOf int64, err error) {
 	err = c.read(ctx, c.internal(fieldmark.PathInternalFacts+"/"+string(slug)+"/"+string(digest)),
@@ -67,7 +70,7 @@ func (c *Client) FactsBody(
 // when the page was read, and whether more pages follow. An error of fn stops it and is returned unchanged.
 //
 // Origins of earlier versions have no pages and return all brands; fn is called with those after the slug.
-func (c *Client) BrandStates(
+func (c InternalAPI) BrandStates(
 	ctx context.Context, after fieldmark.Slug, limit int, bare bool, fn func(fieldmark.BrandState) error,
 ) (asOf int64, more bool, err error) {
 	query := url.Values{"limit": {strconv.Itoa(limit)}, "bare": {strconv.FormatBool(bare)}}
@@ -93,7 +96,7 @@ func (c *Client) BrandStates(
 }
 
 // brandStates reads brands, one JSON document per line.
-func (c *Client) brandStates(
+func (c InternalAPI) brandStates(
 	ctx context.Context, query string, timeout time.Duration, fn func(fieldmark.BrandState) error,
 ) (asOf int64, err error) {
 	r := c.internal(fieldmark.PathInternalFacts + query)
@@ -161,7 +164,7 @@ func eachLine(r io.Reader, fn func(line []byte) error) error {
 
 // Events returns the events after a cursor. It waits for new ones for up to wait, at most fieldmark.MaxWait
 // seconds.
-func (c *Client) Events(
+func (c InternalAPI) Events(
 	ctx context.Context, after fieldmark.EventCursor, wait time.Duration,
 ) (fieldmark.EventPage, error) {
 	wait = min(max(wait, 0), fieldmark.MaxWait*time.Second)
@@ -180,21 +183,21 @@ func (c *Client) Events(
 }
 
 // ModulePlan returns the active modules.
-func (c *Client) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
+func (c InternalAPI) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
 	var plan fieldmark.ModulePlan
 	_, err := c.do(ctx, c.internal(fieldmark.PathInternalModules), &plan)
 	return plan, err
 }
 
 // ReportNode reports the state of an edge.
-func (c *Client) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
+func (c InternalAPI) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
 	_, err := c.do(ctx, call{method: http.MethodPost, path: fieldmark.PathInternalNodes, token: c.nodeToken, body: r},
 		nil)
 	return err
 }
 
 // Module returns the bytes of a module. Callers must verify the digest before they run it.
-func (c *Client) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
+func (c InternalAPI) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	var module []byte
 	err := c.read(ctx, c.internal(fieldmark.PathInternalModules+"/"+string(digest)),
 		func(resp *http.Response) (err error) {
@@ -204,7 +207,7 @@ func (c *Client) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, e
 	return module, err
 }
 
-func (c *Client) internal(path string) call {
+func (c *caller) internal(path string) call {
 	return call{method: http.MethodGet, path: path, token: c.nodeToken}
 }
 

@@ -8,9 +8,12 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// PaymentAPI contains the calls for payments of missions.
+type PaymentAPI struct{ *caller }
+
 // Payments returns a page of payments of all accounts, newest first. Status "" means any, limit 0 the origin's
 // default.
-func (c *Client) Payments(
+func (c PaymentAPI) Payments(
 	ctx context.Context, status fieldmark.PaymentStatus, cursor string, limit int,
 ) (fieldmark.List[fieldmark.MissionPayment], error) {
 	query := url.Values{}
@@ -19,31 +22,31 @@ func (c *Client) Payments(
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	return get[fieldmark.List[fieldmark.MissionPayment]](ctx, c, "payments", query)
+	return get[fieldmark.List[fieldmark.MissionPayment]](ctx, c.caller, "payments", query)
 }
 
 // Payment returns a payment and its refunds.
-func (c *Client) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
-	return get[fieldmark.MissionPayment](ctx, c, "payments/"+url.PathEscape(id), nil)
+func (c PaymentAPI) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
+	return get[fieldmark.MissionPayment](ctx, c.caller, "payments/"+url.PathEscape(id), nil)
 }
 
 // MarkPayment sets the status of a payment to processing, paid, failed or canceled.
-func (c *Client) MarkPayment(
+func (c PaymentAPI) MarkPayment(
 	ctx context.Context, id string, move fieldmark.PaymentMove,
 ) (fieldmark.MissionPayment, error) {
-	return post[fieldmark.MissionPayment](ctx, c, "payments/"+url.PathEscape(id)+"/transitions", move)
+	return post[fieldmark.MissionPayment](ctx, c.caller, "payments/"+url.PathEscape(id)+"/transitions", move)
 }
 
 // RefundPayment records a refund.
-func (c *Client) RefundPayment(
+func (c PaymentAPI) RefundPayment(
 	ctx context.Context, id string, r fieldmark.RefundRequest,
 ) (fieldmark.MissionPayment, error) {
-	return post[fieldmark.MissionPayment](ctx, c, "payments/"+url.PathEscape(id)+"/refunds", r)
+	return post[fieldmark.MissionPayment](ctx, c.caller, "payments/"+url.PathEscape(id)+"/refunds", r)
 }
 
 // SetPayment sets the amount of a mission, until its payment is due.
-func (c *Client) SetPayment(
+func (c PaymentAPI) SetPayment(
 	ctx context.Context, mission string, r fieldmark.PaymentRequest,
 ) (fieldmark.MissionPayment, error) {
-	return put[fieldmark.MissionPayment](ctx, c, "missions/"+url.PathEscape(mission)+"/payment", r)
+	return put[fieldmark.MissionPayment](ctx, c.caller, "missions/"+url.PathEscape(mission)+"/payment", r)
 }

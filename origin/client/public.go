@@ -10,6 +10,9 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// PublicAPI contains the calls that need no credentials.
+type PublicAPI struct{ *caller }
+
 // ScoreDocument is a score as sent by an edge.
 type ScoreDocument struct {
 	Body      []byte    // unchanged
@@ -17,7 +20,7 @@ type ScoreDocument struct {
 }
 
 // ScoreDocument returns the bytes of a brand's score document. Only edges serve it.
-func (c *Client) ScoreDocument(ctx context.Context, slug fieldmark.Slug) (doc ScoreDocument, err error) {
+func (c PublicAPI) ScoreDocument(ctx context.Context, slug fieldmark.Slug) (doc ScoreDocument, err error) {
 	path := fieldmark.PathScore + url.PathEscape(string(slug))
 	err = c.read(ctx, call{method: http.MethodGet, path: path}, func(resp *http.Response) (err error) {
 		doc.CreatedAt = time.Now()
@@ -34,16 +37,16 @@ func (c *Client) ScoreDocument(ctx context.Context, slug fieldmark.Slug) (doc Sc
 }
 
 // PublicFacts returns the bytes of a document of facts. It does not verify the digest. Only edges serve it.
-func (c *Client) PublicFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, error) {
+func (c PublicAPI) PublicFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, error) {
 	return c.bytes(ctx, fieldmark.PathScore+url.PathEscape(string(slug))+"/facts/"+string(digest), maxResponse)
 }
 
 // PublicModule returns the bytes of a module. It does not verify the digest. Only edges serve it.
-func (c *Client) PublicModule(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
+func (c PublicAPI) PublicModule(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	return c.bytes(ctx, fieldmark.PathModules+string(digest), fieldmark.MaxModule)
 }
 
-func (c *Client) bytes(ctx context.Context, path string, limit int64) (body []byte, err error) {
+func (c PublicAPI) bytes(ctx context.Context, path string, limit int64) (body []byte, err error) {
 	err = c.read(ctx, call{method: http.MethodGet, path: path}, func(resp *http.Response) (err error) {
 		body, err = readAll(resp.Body, limit)
 		return err
