@@ -37,7 +37,6 @@ const wideLines = 340 // struct tags of flags and raw strings
 var shapeExceptions = map[string]string{
 	"cmd/fieldmark files":          "2026-11-22: commands move to operate and author",
 	"edge Edge methods":            "2026-11-22: pages, scores and the follower become types",
-	"edge/badge svgWriter methods": "2026-11-22: to be split by drawing and layout",
 	"origin/admin handler methods": "2026-11-22: to be split by page",
 	"origin/api server methods":    "2026-11-22: to be split by noun",
 	"origin/audit site methods":    "2026-11-22: to be split by step of the audit",

@@ -50,7 +50,8 @@ func TestWire(t *testing.T) {
 		Uncertainty: &fieldmark.Uncertainty{Sampling: &value, Weights: 3_500, Unknown: 2_000}, GeoReady: true,
 		Eligibility: &fieldmark.Eligibility{State: fieldmark.Eligible, Checks: []fieldmark.EligibilityCheck{
 			{ID: fieldmark.CheckFetch, State: fieldmark.Eligible, Reason: "The site responds.", Evidence: evidence}}},
-		Practice: &fieldmark.Practice{Score: score, Range: fieldmark.Range{Low: 70_000, High: 80_000}}, Gates: []fieldmark.Gate{},
+		Practice: &fieldmark.Practice{Score: score, Range: fieldmark.Range{Low: 70_000, High: 80_000}},
+		Gates:    []fieldmark.Gate{},
 		Confidence: fieldmark.Confidence{Value: 925, Level: fieldmark.ConfidenceHigh, MeasuredWeight: 95,
 			ApplicableWeight: 100},
 		Components: []fieldmark.Component{{ID: "access", Label: "Access", Weight: 30, Points: 27_750, Measured: 30,

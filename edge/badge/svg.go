@@ -92,7 +92,7 @@ var numerals = func() (n [101]string) {
 }()
 
 func newSVGWriter(dst []byte, b Badge, look Options, grain int) svgWriter {
-	p := svgWriter{dst: dst, badge: b, look: look, grain: grain}
+	p := svgWriter{buffer: buffer{dst}, badge: b, look: look, grain: grain}
 	p.lang = langOf(look)
 	p.rtl = p.lang.rtl
 	if look.Label != "" {

@@ -4,7 +4,7 @@ import "strconv"
 
 // svgWriter writes one badge. All its lengths are hundredths of a pixel.
 type svgWriter struct {
-	dst    []byte
+	buffer
 	badge  Badge
 	look   Options
 	lang   *language
@@ -31,11 +31,13 @@ const (
 	rootSize = 11 * px // of text, unless a style says otherwise
 )
 
-func (p *svgWriter) raw(s string) { p.dst = append(p.dst, s...) }
-func (p *svgWriter) num(v int)    { p.dst = appendLength(p.dst, v) }
-func (p *svgWriter) put(s string, v int) { // a piece of text and a length after it
-	p.dst = appendLength(append(p.dst, s...), v)
-}
+// buffer is the output so far.
+type buffer struct{ dst []byte }
+
+// raw appends s, num a length, and put s and a length after it.
+func (b *buffer) raw(s string)        { b.dst = append(b.dst, s...) }
+func (b *buffer) num(v int)           { b.dst = appendLength(b.dst, v) }
+func (b *buffer) put(s string, v int) { b.dst = appendLength(append(b.dst, s...), v) }
 
 // mirror mirrors a place from the left edge in badges read from the right.
 func (p *svgWriter) mirror(x int) int {
@@ -286,7 +288,8 @@ func (p *svgWriter) outlinePart(f font, t *part, x, y int) int {
 		at := wordsAt() + int(t.word.at[f.weight])
 		spread := 0
 		for n := int(glyphs[at]); n > 0; n-- {
-			p.glyph(f, uint16(u16(at+1)), x+i16(at+3)*f.size/emUnits+spread, y+i16(at+5)*f.size/emUnits)
+			p.path.glyph(uint16(u16(at+1)), x+i16(at+3)*f.size/emUnits+spread, y+i16(at+5)*f.size/emUnits, f.size,
+				p.grain)
 			at += 6
 			spread += f.spacing
 		}
@@ -315,10 +318,6 @@ func (p *svgWriter) letter(f font, r rune, x, y int) int {
 	if !ok {
 		return 0
 	}
-	p.glyph(f, glyph, x, y)
-	return advanceOf(glyph)*f.size/emUnits + f.spacing
-}
-
-func (p *svgWriter) glyph(f font, glyph uint16, x, y int) {
 	p.path.glyph(glyph, x, y, f.size, p.grain)
+	return advanceOf(glyph)*f.size/emUnits + f.spacing
 }

@@ -34,8 +34,8 @@ type fieldPolicy struct {
 
 // newFieldPolicy returns the policy of a configuration.
 func newFieldPolicy(cfg *Config) *fieldPolicy {
-	p := &fieldPolicy{profile: cfg.Profile, rules: fieldRules(cfg.Fields), cookielessPaths: cfg.CookielessPaths,
-		ignoreCookies: cfg.IgnoreCookies}
+	p := &fieldPolicy{profile: cfg.Profile, rules: fieldRules(cfg.Fields),
+		cookielessPaths: cfg.CookielessPaths, ignoreCookies: cfg.IgnoreCookies}
 	for name, rule := range p.rules {
 		if rule == keyed {
 			p.keyed = append(p.keyed, name)

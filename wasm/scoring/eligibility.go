@@ -19,8 +19,10 @@ var answerCrawlers = []struct{ fact, name string }{
 
 // Eligibility returns the eligibility of a site from its facts.
 func Eligibility(facts *fieldmark.Facts) *fieldmark.Eligibility {
-	e := &fieldmark.Eligibility{Checks: []fieldmark.EligibilityCheck{fetchCheck(facts), indexCheck(facts), readCheck(facts)}}
-	for _, state := range []fieldmark.EligibilityState{fieldmark.NotEligible, fieldmark.EligibilityUnknown, fieldmark.PartlyEligible, fieldmark.Eligible} {
+	e := &fieldmark.Eligibility{Checks: []fieldmark.EligibilityCheck{fetchCheck(facts), indexCheck(facts),
+		readCheck(facts)}}
+	for _, state := range []fieldmark.EligibilityState{fieldmark.NotEligible, fieldmark.EligibilityUnknown,
+		fieldmark.PartlyEligible, fieldmark.Eligible} {
 		for _, c := range e.Checks {
 			if c.State == state {
 				e.State = state
@@ -100,7 +102,8 @@ func readCheck(facts *fieldmark.Facts) fieldmark.EligibilityCheck {
 		c.Reason = fmt.Sprintf("The HTML of the home page has fewer than %d words of text: "+
 			"most answer crawlers run no JavaScript.", fieldmark.ReadableWords)
 	default:
-		c.State, c.Reason = fieldmark.Eligible, "The text is in the HTML, so that crawlers without JavaScript can read it."
+		c.State, c.Reason = fieldmark.Eligible, "The text is in the HTML, so that crawlers without JavaScript can "+
+			"read it."
 	}
 	return c
 }

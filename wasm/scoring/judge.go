@@ -11,7 +11,8 @@ import (
 var gradeFloors = []struct {
 	grade fieldmark.Grade
 	floor fieldmark.Milli
-}{{"A", 85 * fieldmark.MilliOne}, {"B", 70 * fieldmark.MilliOne}, {"C", 55 * fieldmark.MilliOne}, {"D", 40 * fieldmark.MilliOne}}
+}{{"A", 85 * fieldmark.MilliOne}, {"B", 70 * fieldmark.MilliOne}, {"C", 55 * fieldmark.MilliOne},
+	{"D", 40 * fieldmark.MilliOne}}
 
 // GradeOf returns the grade of a score of 0 to 100.
 func GradeOf(score fieldmark.Milli) fieldmark.Grade {
@@ -48,7 +49,8 @@ func AgeLimits() [3]time.Duration {
 // are the scores of facts.Replicates, without gates, in thousandths; a replicate without
 // a score is left out. All arithmetic is in integers, so every host computes the same
 // bytes.
-func Assess(components []fieldmark.Component, gates []fieldmark.Gate, facts *fieldmark.Facts, replicates []fieldmark.Milli, now time.Time) fieldmark.Assessment {
+func Assess(components []fieldmark.Component, gates []fieldmark.Gate, facts *fieldmark.Facts,
+	replicates []fieldmark.Milli, now time.Time) fieldmark.Assessment {
 	a := fieldmark.Assessment{
 		Basis: fieldmark.BasisReadiness, Gates: gates, Components: components,
 		AsOf: &facts.AsOf, PagesSampled: facts.Pages,
@@ -71,7 +73,8 @@ func Assess(components []fieldmark.Component, gates []fieldmark.Gate, facts *fie
 	score := min(limit, exact).Tenth()
 	a.Score = &score
 
-	u := fieldmark.Uncertainty{Sampling: samplingError(facts, replicates), Weights: weightError(components, exact, sums.measured)}
+	u := fieldmark.Uncertainty{Sampling: samplingError(facts, replicates),
+		Weights: weightError(components, exact, sums.measured)}
 	half := u.Weights
 	if u.Sampling != nil {
 		half = root(u.Weights*u.Weights + *u.Sampling**u.Sampling)

@@ -14,13 +14,16 @@ func Rules() fieldmark.MethodRules {
 		Confidence: fieldmark.ConfidenceRules{
 			Formula: "measured weight / applicable weight x min(1, 0.70 + 0.03 x pages), or 1 if every page was read, " +
 				"x factor of age",
-			Ages: []fieldmark.AgeRule{{Days: 14, Factor: 1000}, {Days: 30, Factor: 900}, {Days: 90, Factor: 750}, {Factor: 500}},
+			Ages: []fieldmark.AgeRule{{Days: 14, Factor: 1000}, {Days: 30, Factor: 900}, {Days: 90, Factor: 750},
+				{Factor: 500}},
 			Levels: []fieldmark.ConfidenceMin{{Level: fieldmark.ConfidenceHigh, Min: 850},
 				{Level: fieldmark.ConfidenceMedium, Min: 600}, {Level: fieldmark.ConfidenceLow, Min: 400}},
 		},
-		GeoReady: "engines can fetch, index and read the site, by an audit within 30 days; it does not depend on the score",
+		GeoReady: "engines can fetch, index and read the site, by an audit within 30 days; it does not depend on " +
+			"the score",
 		Ranking: "Public brands with a score, confidence 0.60 or more, audited within 90 days. A rank is one more than " +
-			"the number of brands whose range is above that of the brand, so that brands whose ranges overlap can share " +
+			"the number of brands whose range is above that of the brand, so that brands whose ranges overlap can " +
+			"share " +
 			"it. Lists are ordered by score, then by confidence, age and slug.",
 		Visibility: fieldmark.VisibilityRules{
 			Methodology: fieldmark.VisibilityMethodology,

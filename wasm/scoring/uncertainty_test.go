@@ -89,7 +89,8 @@ func TestSamplingError(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			a := scoring.Assess([]fieldmark.Component{{ID: "c", Weight: 100,
-				Signals: []fieldmark.Signal{signal(100, 85_000, fieldmark.Measured)}}}, nil, tt.facts, tt.replicates, audited)
+				Signals: []fieldmark.Signal{signal(100, 85_000, fieldmark.Measured)}}}, nil, tt.facts, tt.replicates,
+				audited)
 			got := ""
 			if a.Uncertainty.Sampling != nil {
 				got = a.Uncertainty.Sampling.String()

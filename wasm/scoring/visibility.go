@@ -43,7 +43,8 @@ func Visibility(samples []fieldmark.VisibilitySample, now time.Time) *fieldmark.
 	}
 	v := &fieldmark.Visibility{Quality: fieldmark.VisibilityIndicative, Methodology: fieldmark.VisibilityMethodology}
 	samples = slices.Clone(samples)
-	slices.SortStableFunc(samples, func(a, b fieldmark.VisibilitySample) int { return strings.Compare(a.Engine, b.Engine) })
+	slices.SortStableFunc(samples,
+		func(a, b fieldmark.VisibilitySample) int { return strings.Compare(a.Engine, b.Engine) })
 	for len(samples) > 0 {
 		n := 1
 		for n < len(samples) && samples[n].Engine == samples[0].Engine {
@@ -168,6 +169,7 @@ func isqrt(n int64) int64 {
 func NewFullBoardEntry(s *fieldmark.Score) fieldmark.BoardEntry {
 	e := fieldmark.NewBoardEntry(s)
 	e.Score, e.Grade = *s.Full, GradeOf(*s.Full)
-	e.Range = fieldmark.Range{Low: full(s.Range.Low, s.Visibility.Range.Low), High: full(s.Range.High, s.Visibility.Range.High)}
+	e.Range = fieldmark.Range{Low: full(s.Range.Low, s.Visibility.Range.Low),
+		High: full(s.Range.High, s.Visibility.Range.High)}
 	return e
 }
