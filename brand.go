@@ -155,13 +155,15 @@ const (
 type PageRole string
 
 // The home page and the pages linked from it as about, contact and offer are always read;
-// the others are drawn.
+// the others are drawn. Translations of the home page are read for their links alone:
+// they are not part of the sample that facts are computed from.
 const (
-	PageHome    PageRole = "home"
-	PageAbout   PageRole = "about"
-	PageContact PageRole = "contact"
-	PageOffer   PageRole = "offer"
-	PageDrawn   PageRole = "drawn"
+	PageHome        PageRole = "home"
+	PageAbout       PageRole = "about"
+	PageContact     PageRole = "contact"
+	PageOffer       PageRole = "offer"
+	PageDrawn       PageRole = "drawn"
+	PageTranslation PageRole = "translation"
 )
 
 // MaxSampledPages limits the pages of a sample.
