@@ -35,6 +35,9 @@ const (
 	CodeRequestTimeout       Code = "request_timeout"
 	CodeMissionExists        Code = "mission_exists"
 	CodeBrandExists          Code = "brand_exists"
+	CodeDisputeExists        Code = "dispute_exists"
+	CodeTooManyDisputes      Code = "too_many_disputes"
+	CodeDisputeDecided       Code = "dispute_decided"
 	CodeInvalidTransition    Code = "invalid_transition"
 	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
@@ -81,6 +84,9 @@ var codeTable = map[Code]struct {
 	CodeRequestTimeout:       {http.StatusRequestTimeout, "The request took too long to arrive"},
 	CodeMissionExists:        {http.StatusConflict, "A different mission has this source and externalId"},
 	CodeBrandExists:          {http.StatusConflict, "A brand has this slug"},
+	CodeDisputeExists:        {http.StatusConflict, "This finding is disputed already"},
+	CodeTooManyDisputes:      {http.StatusConflict, "Too many disputes of this brand are open"},
+	CodeDisputeDecided:       {http.StatusConflict, "The dispute is decided already"},
 	CodeInvalidTransition:    {http.StatusConflict, "The mission cannot move to that status"},
 	CodeIdempotencyInFlight:  {http.StatusConflict, "A request with this Idempotency-Key is being answered"},
 	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The mission has changed since"},

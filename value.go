@@ -154,6 +154,7 @@ const (
 	PrefixRefund   = "rfd"
 	PrefixNode     = "nod"
 	PrefixCalendar = "cal"
+	PrefixDispute  = "dsp"
 )
 
 // crockford is the alphabet of ids: without i, l, o and u, and in byte order.

@@ -7,6 +7,7 @@ import "strings"
 const (
 	PathBadge       = "/api/badge/"
 	PathScore       = "/api/v1/score/"
+	PathBrands      = "/api/v1/brands/"
 	PathLeaderboard = "/api/v1/leaderboard"
 	PathModules     = "/api/v1/modules/"
 	PathMethodology = "/api/v1/methodology"

@@ -54,7 +54,11 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeMissionExists: "" +
 		"A mission with this source and externalId was created with different content; errors lists the " +
 		"differences. Read it at Location. To create another mission, use another externalId.",
-	fieldmark.CodeBrandExists:       "Choose another slug, or update the brand that has it.",
+	fieldmark.CodeBrandExists:   "Choose another slug, or update the brand that has it.",
+	fieldmark.CodeDisputeExists: "Wait for the decision. The status of a dispute is public under its id.",
+	fieldmark.CodeTooManyDisputes: "" +
+		"The operator decides about the open disputes of this brand first. Repeat the request later.",
+	fieldmark.CodeDisputeDecided:    "A decision is final. The owner of the site can open another dispute.",
 	fieldmark.CodeInvalidTransition: "The member allowed lists the statuses that can follow the current one.",
 	fieldmark.CodeIdempotencyInFlight: "" +
 		"Repeat the same request after the time in Retry-After. It gets the response to the first request.",

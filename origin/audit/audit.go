@@ -60,15 +60,8 @@ type Subject struct {
 // came and went within a day may be the work of a visitor, or a mistake.
 const ConfirmAfter = 24 * time.Hour
 
-// Suspicion is text on a site that reads as written to steer a model. It is not part of
-// the facts, which are public, until a second audit finds it again.
-type Suspicion struct {
-	Rule      string         `json:"rule"`
-	URL       string         `json:"url"`
-	Passage   string         `json:"passage"`          // the matched words, verbatim
-	Hidden    string         `json:"hidden,omitempty"` // how it is hidden from readers; empty if it is not
-	FirstSeen fieldmark.Time `json:"firstSeen"`
-}
+// Suspicion is text on a site that reads as written to steer a model.
+type Suspicion = fieldmark.Suspicion
 
 // Report is the result of an audit.
 type Report struct {
