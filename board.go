@@ -10,37 +10,39 @@ type BoardLinks struct {
 	Badge string `json:"badge"`
 }
 
-// BoardChange is the change of a brand within a week (D7 of its trend): ranks gained and
-// points gained, negative if it lost.
+// BoardChange is the change of a brand within a week (D7 of its trend), negative if it
+// lost. The ranks of then follow from the scores of then with the ranges of now.
 type BoardChange struct {
-	Rank  int   `json:"rank"`
-	Score Milli `json:"score"`
+	Rank  int   `json:"rank"`  // ranks certainly gained: 0 while the ranks of then and now overlap
+	Score Milli `json:"score"` // points gained
 	Since Time  `json:"since"`
 }
 
 // BoardEntry is an entry of the leaderboard.
 type BoardEntry struct {
-	Rank       int             `json:"rank"`                  // within the filter
-	Overall    int             `json:"overallRank,omitempty"` // among all brands; only with a filter
-	Slug       Slug            `json:"slug"`
-	Name       string          `json:"name"`
-	Niche      string          `json:"niche"`
-	Language   string          `json:"language"`
-	Score      Milli           `json:"score"`
-	Grade      Grade           `json:"grade"`
-	Range      Range           `json:"range"`
-	Confidence ConfidenceLevel `json:"confidence"`
-	GeoReady   bool            `json:"geoReady"`
-	Change     *BoardChange    `json:"change"` // null if it was not ranked then
-	AsOf       Time            `json:"asOf"`
-	Links      BoardLinks      `json:"links"`
+	Rank        int             `json:"rank"`                      // best rank within the filter: see Rank
+	RankLast    int             `json:"rankLast"`                  // last rank within the filter
+	Overall     int             `json:"overallRank,omitempty"`     // among all brands; only with a filter
+	OverallLast int             `json:"overallRankLast,omitempty"` // among all brands; only with a filter
+	Slug        Slug            `json:"slug"`
+	Name        string          `json:"name"`
+	Niche       string          `json:"niche"`
+	Language    string          `json:"language"`
+	Score       Milli           `json:"score"`
+	Grade       Grade           `json:"grade"` // of the lower end of Range
+	Range       Range           `json:"range"`
+	Confidence  ConfidenceLevel `json:"confidence"`
+	GeoReady    bool            `json:"geoReady"`
+	Change      *BoardChange    `json:"change"` // null if it was not ranked then
+	AsOf        Time            `json:"asOf"`
+	Links       BoardLinks      `json:"links"`
 
 	// Certainty is the confidence as a number, which orders equal scores.
 	Certainty Milli `json:"-"`
 }
 
-// Board is a page of the leaderboard: GET /api/v1/leaderboard. The method cannot
-// distinguish neighbors whose ranges overlap.
+// Board is a page of the leaderboard: GET /api/v1/leaderboard. It is ordered by score;
+// the method cannot distinguish neighbors whose ranges overlap, so they share ranks.
 type Board struct {
 	Items       []BoardEntry `json:"items"`
 	NextCursor  string       `json:"nextCursor,omitempty"`
@@ -53,7 +55,8 @@ type Board struct {
 }
 
 // BoardNote is the note on every leaderboard.
-const BoardNote = "Brands whose ranges overlap cannot be told apart by this method."
+const BoardNote = "Brands whose ranges overlap cannot be told apart: rank and rankLast are the best and the last rank " +
+	"that a brand may have. The list is ordered by score."
 
 // BoardFilter selects the brands of a leaderboard.
 type BoardFilter struct {

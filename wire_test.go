@@ -63,7 +63,8 @@ func TestWire(t *testing.T) {
 	})
 	document.Rank = &fieldmark.Rank{Overall: 2, OverallLast: 4, Of: 9, Niche: 1, NicheLast: 2, OfNiche: 3}
 	entry := fieldmark.NewBoardEntry(&document)
-	entry.Rank, entry.Overall, entry.Change = 2, 5, &fieldmark.BoardChange{Rank: 1, Score: 1_200, Since: at}
+	entry.Rank, entry.RankLast, entry.Overall, entry.OverallLast = 2, 4, 5, 7
+	entry.Change = &fieldmark.BoardChange{Rank: 1, Score: 1_200, Since: at}
 	sample := fieldmark.VisibilitySample{Brand: "acme", Engine: "chatgpt", Model: "m1", Surface: fieldmark.SurfaceAPI,
 		Locale: "en", PromptSet: "tools-1", PromptSetHash: digest,
 		Prompts: 20, Runs: 5, Answers: 100, Mentions: 40, Cited: 80, Citations: 20, Voices: 90, Graded: 30, Right: 27,

@@ -53,14 +53,14 @@ func (h *house) listed(query string) fieldmark.Board {
 	return b
 }
 
-// says writes the lines of a board as rank, slug, and what is set of overall rank
+// says writes the lines of a board as ranks, slug, and what is set of overall ranks
 // and change.
 func says(b fieldmark.Board) string {
 	var lines []string
 	for _, it := range b.Items {
-		line := fmt.Sprintf("%d %s", it.Rank, it.Slug)
+		line := ranks(it.Rank, it.RankLast) + " " + string(it.Slug)
 		if it.Overall != 0 {
-			line += fmt.Sprintf(" of all %d", it.Overall)
+			line += " of all " + ranks(it.Overall, it.OverallLast)
 		}
 		if it.Change != nil {
 			line += fmt.Sprintf(" %+d %s", it.Change.Rank, it.Change.Score)
@@ -68,6 +68,13 @@ func says(b fieldmark.Board) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "; ")
+}
+
+func ranks(best, last int) string {
+	if best == last {
+		return fmt.Sprint(best)
+	}
+	return fmt.Sprintf("%d-%d", best, last)
 }
 
 // manyRanked are brands of two niches and four languages; b and c share a score.
@@ -85,20 +92,20 @@ func TestBoardFilters(t *testing.T) {
 	h := newHouse(t)
 	manyRanked(h)
 	for _, tt := range []struct{ query, want string }{
-		// a year's first: ties share a rank and the next one skips.
-		{"", "1 a +2 8; 2 c -1 0; 2 b -1 0; 4 d; 5 e"},
-		{"?basis=readiness", "1 a +2 8; 2 c -1 0; 2 b -1 0; 4 d; 5 e"},
-		{"?niche=tools", "1 a of all 1 +1 8; 2 b of all 2 -1 0; 3 e of all 5"},
-		{"?niche=gardens", "1 c of all 2 +0 0; 2 d of all 4"},
+		// overlapping ranges share ranks and the next one skips.
+		{"", "1 a +2 8; 2-4 c +0 0; 2-4 b +0 0; 2-5 d; 4-5 e"},
+		{"?basis=readiness", "1 a +2 8; 2-4 c +0 0; 2-4 b +0 0; 2-5 d; 4-5 e"},
+		{"?niche=tools", "1 a of all 1 +1 8; 2 b of all 2-4 -1 0; 3 e of all 4-5"},
+		{"?niche=gardens", "1-2 c of all 2-4 +0 0; 1-2 d of all 2-5"},
 		{"?niche=nobody", ""},
-		{"?language=de", "1 a of all 1 +1 8; 2 b of all 2 -1 0"},
-		{"?language=DE-at", "1 b of all 2 +0 0"},
+		{"?language=de", "1 a of all 1 +1 8; 2 b of all 2-4 -1 0"},
+		{"?language=DE-at", "1 b of all 2-4 +0 0"},
 		{"?language=d", ""},
 		{"?language=fr", ""},
-		{"?minConfidence=0.8", "1 a of all 1 +2 8; 2 c of all 2 -1 0; 2 b of all 2 -1 0; 4 d of all 4"},
-		{"?minConfidence=high&niche=tools", "1 a of all 1 +1 8; 2 b of all 2 -1 0"},
-		{"?minConfidence=1", "1 a of all 1 +1 8; 2 c of all 2 -1 0; 3 d of all 4"},
-		{"?minConfidence=0&language=en&niche=tools", "1 e of all 5"},
+		{"?minConfidence=0.8", "1 a of all 1 +2 8; 2-4 c of all 2-4 +0 0; 2-4 b of all 2-4 +0 0; 2-4 d of all 2-5"},
+		{"?minConfidence=high&niche=tools", "1 a of all 1 +1 8; 2 b of all 2-4 -1 0"},
+		{"?minConfidence=1", "1 a of all 1 +1 8; 2-3 c of all 2-4 -1 0; 2-3 d of all 2-5"},
+		{"?minConfidence=0&language=en&niche=tools", "1 e of all 4-5"},
 		{"?basis=full", ""},
 	} {
 		b := h.listed(tt.query)
@@ -126,7 +133,8 @@ func TestBoardFilters(t *testing.T) {
 		*s.Previous != (fieldmark.PastScore{Score: 92_000, AsOf: s.Previous.AsOf}) {
 		t.Errorf("trend %v, previous %+v; want 8 in 7 days, 92 before", s.Trend.D7, s.Previous)
 	}
-	if s := h.score("b"); s.Rank == nil || *s.Rank != (fieldmark.Rank{Overall: 2, Of: 5, Niche: 2, OfNiche: 3}) {
+	if s := h.score("b"); s.Rank == nil ||
+		*s.Rank != (fieldmark.Rank{Overall: 2, OverallLast: 4, Of: 5, Niche: 2, NicheLast: 2, OfNiche: 3}) {
 		t.Errorf("rank of b = %+v", s.Rank)
 	}
 	for _, path := range []string{"/?niche=gardens", "/?language=de&utm_source=x"} {
@@ -173,7 +181,7 @@ func TestBoardRefusals(t *testing.T) {
 		}
 	}
 	cursor := h.listed("?limit=2&niche=tools").NextCursor
-	if got := says(h.listed("?limit=2&niche=tools&cursor=" + cursor)); got != "3 e of all 5" {
+	if got := says(h.listed("?limit=2&niche=tools&cursor=" + cursor)); got != "3 e of all 4-5" {
 		t.Errorf("second page = %s", got)
 	}
 	h.wantProblem(h.get("/api/v1/leaderboard?cursor="+cursor), 400, fieldmark.CodeInvalidCursor)

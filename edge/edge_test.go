@@ -254,7 +254,7 @@ func TestReads(t *testing.T) {
 		if s.Score == nil || *s.Score != 100_000 || s.Grade != "A" || !s.GeoReady || s.Name != "Acme & Söhne <x>" {
 			t.Errorf("score = %v grade %s ready %v name %q", s.Score, s.Grade, s.GeoReady, s.Name)
 		}
-		if want := (fieldmark.Rank{Overall: 1, Of: 2, Niche: 1, OfNiche: 2}); s.Rank == nil || *s.Rank != want {
+		if want := (fieldmark.Rank{Overall: 1, OverallLast: 1, Of: 2, Niche: 1, NicheLast: 1, OfNiche: 2}); s.Rank == nil || *s.Rank != want {
 			t.Errorf("rank = %+v, want %+v", s.Rank, want)
 		}
 		want := factsWith(300)

@@ -55,7 +55,7 @@ const (
 // scoreFormat is the version of the score documents that nodes share through Redis.
 // It changes with every change of their form or meaning that the module's digest does
 // not tell: during a rolling upgrade old and new nodes must not read each other's.
-const scoreFormat = "1"
+const scoreFormat = "2"
 
 // scoreKey is the cache key of a brand's score document, in memory and in Redis.
 func scoreKey(slug fieldmark.Slug) string { return "score/" + scoreFormat + "/" + string(slug) }
@@ -163,11 +163,11 @@ type suffix struct {
 // ranking, and its entity tag with it.
 func (e *Edge) appendSuffix(beginning []byte, v *scoreValue, end suffix) (body []byte, etag string) {
 	rank := e.rankings.Rank(v.score.Slug)
-	body = appendJSON(make([]byte, 0, 96), rank)
+	body = appendJSON(make([]byte, 0, 128), rank)
 	tag := append([]byte{'"'}, v.etag...)
 	if rank != nil {
 		tag = append(tag, '-')
-		for i, n := range []int{rank.Overall, rank.Of, rank.Niche, rank.OfNiche} {
+		for i, n := range []int{rank.Overall, rank.OverallLast, rank.Of, rank.Niche, rank.NicheLast, rank.OfNiche} {
 			if i > 0 {
 				tag = append(tag, '.')
 			}

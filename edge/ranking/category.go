@@ -2,26 +2,69 @@ package ranking
 
 import "maps"
 
-// histogram counts scores by bucket. Scores have one decimal, so a rank is a sum over
-// at most a thousand numbers however many brands there are.
+// histogram counts points by bucket. Points have one decimal, so a rank is a sum over at
+// most a thousand numbers however many brands there are.
 type histogram [1001]int32
 
-func bucket(score int32) int { return int(score) / 100 }
+func bucket(points int32) int { return int(points) / 100 }
 
-// rank is the rank of a score: one more than there are better ones.
-func (h *histogram) rank(score int32) int {
-	better := 1
-	for _, n := range h[bucket(score)+1:] {
-		better += int(n)
+// above returns how many of the counted points are more than the given ones.
+func (h *histogram) above(points int32) (n int) {
+	for _, in := range h[bucket(points)+1:] {
+		n += int(in)
 	}
-	return better
+	return n
+}
+
+// below is the opposite of above.
+func (h *histogram) below(points int32) (n int) {
+	for _, in := range h[:bucket(points)] {
+		n += int(in)
+	}
+	return n
+}
+
+// ranges are the histograms of the ends of ranges.
+type ranges struct {
+	lows, highs histogram
+	size        int
+}
+
+func (r *ranges) add(s span, by int32) {
+	r.lows[bucket(s.low)] += by
+	r.highs[bucket(s.high)] += by
+	r.size += int(by)
+}
+
+// rank returns the best and the last rank of a range: one more than there are ranges
+// certainly above it, and the number of ranges that are not certainly below it.
+func (r *ranges) rank(s span) (best, last int) {
+	return 1 + r.lows.above(s.high), r.size - r.highs.below(s.low)
 }
 
 // category is a sorted list with the histograms that ranks are counted from: now, and
 // a week ago.
 type category struct {
 	rows         *sortedList
-	now, weekAgo histogram
+	now, weekAgo ranges
+}
+
+// change returns how many ranks a row has certainly gained within a week: 0 while the
+// ranks of then and of now overlap. not ok is a row that had no score then.
+func (c *category) change(s *rating) (gained int, ok bool) {
+	then, ok := s.then()
+	if !ok {
+		return 0, false
+	}
+	best, last := c.now.rank(s.span)
+	bestThen, lastThen := c.weekAgo.rank(then)
+	switch {
+	case bestThen > last:
+		return bestThen - last, true
+	case lastThen < best:
+		return lastThen - best, true
+	}
+	return 0, true
 }
 
 func newCategory(basis int, rows []*Row) *category {
@@ -34,10 +77,10 @@ func newCategory(basis int, rows []*Row) *category {
 }
 
 func (c *category) count(r *Row, basis int, by int32) {
-	s := r.ratings[basis]
-	c.now[bucket(s.score)] += by
-	if s.weekAgo >= 0 {
-		c.weekAgo[bucket(s.weekAgo)] += by
+	s := &r.ratings[basis]
+	c.now.add(s.span, by)
+	if then, ok := s.then(); ok {
+		c.weekAgo.add(then, by)
 	}
 }
 

@@ -59,15 +59,13 @@ func (s *Snapshot) emptyBoard(f fieldmark.BoardFilter) fieldmark.Board {
 // rankedEntry is a row with its rank in a list, and with that among all where the list
 // is filtered.
 func (s *Snapshot) rankedEntry(r *Row, c *category, basis int, filtered bool) fieldmark.BoardEntry {
-	e, at := r.entry(basis), r.ratings[basis]
-	e.Rank = c.now.rank(at.score)
+	e, at := r.entry(basis), &r.ratings[basis]
+	e.Rank, e.RankLast = c.now.rank(at.span)
 	if filtered {
-		e.Overall = s.byBasis[basis].all.now.rank(at.score)
+		e.Overall, e.OverallLast = s.byBasis[basis].all.now.rank(at.span)
 	}
-	if at.weekAgo >= 0 {
-		e.Change = &fieldmark.BoardChange{
-			Rank: c.weekAgo.rank(at.weekAgo) - e.Rank, Score: fieldmark.Milli(at.score - at.weekAgo), Since: s.since,
-		}
+	if gained, ok := c.change(at); ok {
+		e.Change = &fieldmark.BoardChange{Rank: gained, Score: fieldmark.Milli(at.score - at.weekAgo), Since: s.since}
 	}
 	return e
 }
@@ -150,7 +148,7 @@ func (s *Snapshot) filter(f fieldmark.BoardFilter) *category {
 func (v *filteredCache) put(f fieldmark.BoardFilter, c *category) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	const overhead = len(histogram{}) // two histograms of half a pointer each
+	const overhead = 2 * len(histogram{}) // four histograms of half a pointer each
 	if v.rows += c.rows.size + overhead; v.rows > maxFilteredRows {
 		v.lists, v.rows = nil, c.rows.size+overhead
 	}

@@ -32,10 +32,25 @@ type Row struct {
 	sum       [2]uint64 // a digest of all of the above
 }
 
-// rating is a brand's score in one list.
+// rating is a brand's score in one list, in thousandths.
 type rating struct {
-	score, low, high int32 // thousandths
-	weekAgo          int32 // -1: none
+	score int32
+	span
+	weekAgo int32 // score a week ago; -1: none
+}
+
+// span is the range of a score, in thousandths.
+type span struct{ low, high int32 }
+
+// then returns the range of a week ago: that of now, moved to the score of then. Past
+// facts are scored for their score alone, and ranges hardly change within a week.
+func (r *rating) then() (span, bool) {
+	if r.weekAgo < 0 {
+		return span{}, false
+	}
+	const most = int32(100 * fieldmark.MilliOne)
+	moved := r.weekAgo - r.score
+	return span{min(max(r.low+moved, 0), most), min(max(r.high+moved, 0), most)}, true
 }
 
 // The lists of a ranking, by basis.
@@ -76,14 +91,16 @@ func NewRow(s *fieldmark.Score) *Row {
 		e = scoring.NewFullBoardEntry(s)
 		r.ratings[fullScore] = ratingOf(&e)
 	}
-	// Nodes compare rankings by this text, so its form must not change.
+	// Nodes compare rankings by this text, so its form must not change within a release.
+	full := r.ratings[fullScore]
 	text, err := json.Marshal(struct {
-		E    fieldmark.BoardEntry
-		C    fieldmark.Milli
-		S    [bases]rating
-		Then [bases]int32
-		Ago  [2]int32
-	}{e, e.Certainty, r.ratings, [bases]int32{r.ratings[readiness].weekAgo, r.ratings[fullScore].weekAgo}, r.ago})
+		Entry     fieldmark.BoardEntry
+		Certainty fieldmark.Milli
+		WeekAgo   int32
+		Ago       [2]int32
+		Full      [3]int32
+	}{r.entry(readiness), r.certainty, r.ratings[readiness].weekAgo, r.ago,
+		[...]int32{full.score, full.low, full.high}})
 	if err != nil {
 		panic("BUG: a row of the ranking that cannot be encoded: " + err.Error())
 	}
@@ -128,7 +145,7 @@ func (r *Row) Past() (past [3]*fieldmark.Milli) {
 }
 
 func ratingOf(e *fieldmark.BoardEntry) rating {
-	return rating{score: int32(e.Score), low: int32(e.Range.Low), high: int32(e.Range.High), weekAgo: -1}
+	return rating{score: int32(e.Score), span: span{int32(e.Range.Low), int32(e.Range.High)}, weekAgo: -1}
 }
 
 // entry is the row as one list shows it, without ranks.
@@ -137,7 +154,7 @@ func (r *Row) entry(basis int) fieldmark.BoardEntry {
 	score := fieldmark.Milli(s.score)
 	return fieldmark.BoardEntry{
 		Slug: r.slug, Name: r.name, Niche: r.niche, Language: r.language,
-		Score: score, Grade: scoring.GradeOf(score),
+		Score: score, Grade: scoring.GradeOf(fieldmark.Milli(s.low)),
 		Range:      fieldmark.Range{Low: fieldmark.Milli(s.low), High: fieldmark.Milli(s.high)},
 		Confidence: scoring.LevelOf(r.certainty), GeoReady: r.geoReady, AsOf: fieldmark.AtMicros(r.asOf),
 		Links: fieldmark.BoardLinks{Score: fieldmark.PathScore + string(r.slug),

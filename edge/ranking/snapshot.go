@@ -192,12 +192,12 @@ func (s *Snapshot) Rank(slug fieldmark.Slug) *fieldmark.Rank {
 	if r == nil || !r.ranked {
 		return nil
 	}
-	all, score := s.byBasis[readiness], r.ratings[readiness].score
+	all, at := s.byBasis[readiness], r.ratings[readiness].span
 	niche := all.niches[r.niche]
-	return &fieldmark.Rank{
-		Overall: all.all.now.rank(score), Of: all.all.rows.size,
-		Niche: niche.now.rank(score), OfNiche: niche.rows.size,
-	}
+	rank := &fieldmark.Rank{Of: all.all.rows.size, OfNiche: niche.rows.size}
+	rank.Overall, rank.OverallLast = all.all.now.rank(at)
+	rank.Niche, rank.NicheLast = niche.now.rank(at)
+	return rank
 }
 
 // Score returns what the ranking keeps of a ranked brand: enough for a badge.

@@ -16,9 +16,11 @@ func edgeOperations() []*route {
 	read := []int{http.StatusOK, http.StatusNotModified}
 	return []*route{
 		{"GET", score, anyone, handleRaw[none, fieldmark.Score](nil), operation{
-			id: "getScore", summary: "Get a brand's score with its components, evidence and digests", status: read,
+			id: "getScore", summary: "Get a brand's score with its range, eligibility, components, evidence and digests",
+			status: read,
 			query: []param{
-				{name: "advice", description: "1 adds suggestions that raise the score, the most effective first",
+				{name: "advice", description: "1 adds suggestions that raise the score, ordered by evidence grade x " +
+					"gain / effort",
 					enum: []string{"0", "1"}},
 				{name: "asOf", description: "The score at a time or at the end of a day: " +
 					"the facts at that time, scored by the active module"},
@@ -33,7 +35,9 @@ func edgeOperations() []*route {
 					enum: []string{fieldmark.StepDay, fieldmark.StepWeek}},
 			}}},
 		{"GET", fieldmark.PathLeaderboard, anyone, handleRaw[none, fieldmark.Board](nil), operation{
-			id: "getLeaderboard", summary: "Get the ranking, one page at a time", status: read,
+			id:      "getLeaderboard",
+			summary: "Get the ranking by score, one page at a time; brands whose ranges overlap share ranks",
+			status:  read,
 			query: []param{
 				{name: "niche", description: "Only brands of this niche, by its slug"},
 				{name: "language", description: "Only brands in this language: a language range such as de or de-AT"},

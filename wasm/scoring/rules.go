@@ -21,10 +21,11 @@ func Rules() fieldmark.MethodRules {
 		},
 		GeoReady: "engines can fetch, index and read the site, by an audit within 30 days; it does not depend on " +
 			"the score",
-		Ranking: "Public brands with a score, confidence 0.60 or more, audited within 90 days. A rank is one more than " +
-			"the number of brands whose range is above that of the brand, so that brands whose ranges overlap can " +
-			"share " +
-			"it. Lists are ordered by score, then by confidence, age and slug.",
+		Ranking: "Public brands with a score, confidence 0.60 or more, audited within 90 days. A brand has every rank " +
+			"that its range allows: the best is one more than the number of brands whose range is certainly above its " +
+			"own, the last is the number of brands whose range is not certainly below it. A change of rank within a " +
+			"week is shown only if the ranks of then and now do not overlap. Lists are ordered by score, then by " +
+			"confidence, age and slug.",
 		Visibility: fieldmark.VisibilityRules{
 			Methodology: fieldmark.VisibilityMethodology,
 			Weights: map[string]int{"mentionRate": visibilityWeights[0], "citationRate": visibilityWeights[1],

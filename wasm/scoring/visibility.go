@@ -168,8 +168,9 @@ func isqrt(n int64) int64 {
 // NewFullBoardEntry is NewBoardEntry for the list of full scores.
 func NewFullBoardEntry(s *fieldmark.Score) fieldmark.BoardEntry {
 	e := fieldmark.NewBoardEntry(s)
-	e.Score, e.Grade = *s.Full, GradeOf(*s.Full)
+	e.Score = *s.Full
 	e.Range = fieldmark.Range{Low: full(s.Range.Low, s.Visibility.Range.Low),
 		High: full(s.Range.High, s.Visibility.Range.High)}
+	e.Grade = GradeOf(e.Range.Low)
 	return e
 }
