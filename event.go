@@ -51,6 +51,8 @@ const (
 	EventKeyExpiring      EventType = "api_key.expiring" // data is KeyExpiring
 	EventCachePurged      EventType = "cache.purged"     // data is Purged
 
+	EventCertificateChanged EventType = "certificate.changed" // edges load it
+
 	EventWebhookFailing  EventType = "webhook.failing"  // data is EndpointNotice
 	EventWebhookDisabled EventType = "webhook.disabled" // data is EndpointNotice
 	EventPing            EventType = "ping"             // test message to one endpoint

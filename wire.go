@@ -33,8 +33,11 @@ const (
 	PathInternalEvents  = "/internal/v1/events"
 	PathInternalModules = "/internal/v1/modules"
 	PathInternalNodes   = "/internal/v1/nodes"
-	PathBrandPage       = "/brands/"
-	PathCalendar        = "/calendar/" // followed by a secret token, which is never logged
+	// PathInternalCertificates and PathInternalChallenges are those of TLS.
+	PathInternalCertificates = "/internal/v1/tls/certificates"
+	PathInternalChallenges   = "/internal/v1/tls/challenges"
+	PathBrandPage            = "/brands/"
+	PathCalendar             = "/calendar/" // followed by a secret token, which is never logged
 )
 
 // LoggedPath returns a path for logs, without the secret token of a calendar feed.
