@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,11 +41,8 @@ func (f *site) reachable(found findings) {
 
 // access measures whether answer engines may and can read the site.
 func (f *site) access(found findings) {
-	f.crawlers(found)
 	f.indexable(found)
-	f.snippets(found)
 	f.sitemaps(found)
-	f.response(found)
 	f.https(found)
 }
 
@@ -98,20 +96,39 @@ func blockedFirst(e fieldmark.Evidence) string {
 // address.
 func (f *site) countAllowed(token string) (open, asked int, example string) {
 	shown := undecided
-	for _, u := range f.sample {
-		v, rule := f.robots.check(token, u)
-		if v == undecided {
+	for i := range f.sample {
+		u := f.sample[i].url
+		d := f.decide(token, u)
+		if d.permission == undecided {
 			continue
 		}
 		asked++
-		if v == allowed {
+		if d.permission == allowed {
 			open++
 		}
-		if shown == undecided || shown == allowed && v == disallowed {
-			shown, example = v, fmt.Sprintf("%s %s: %s", u.EscapedPath(), v, rule)
+		if shown == undecided || shown == allowed && d.permission == disallowed {
+			shown, example = d.permission, d.text
 		}
 	}
 	return open, asked, example
+}
+
+// decision is what robots.txt says about one crawler and one address.
+type decision struct {
+	permission permission
+	text       string
+}
+
+// decide returns what robots.txt says, from the cache if it was asked before.
+func (f *site) decide(token string, u *url.URL) decision {
+	key := token + " " + u.String()
+	d, ok := f.rules[key]
+	if !ok {
+		v, rule := f.robots.check(token, u)
+		d = decision{v, fmt.Sprintf("%s %s: %s", u.EscapedPath(), v, rule)}
+		f.rules[key] = d
+	}
+	return d
 }
 
 // metaDirectives are the robots directives of a page that restrict answer engines.
@@ -231,22 +248,17 @@ func (f *site) sitemaps(found findings) {
 		found.set("sitemap.valid", one, newEvidence(s.files[0], "well-formed, within %d addresses and %d MiB",
 			maxSitemapURLs, maxSitemapBytes>>20))
 	}
-	f.liveness(found)
 }
 
 // liveness checks the sampled addresses that the sitemap lists. Up to three listed
 // addresses on other hosts count as missing; they are not fetched.
 func (f *site) liveness(found findings) {
 	s := &f.sitemap
-	listed := make(map[string]bool, len(s.entries))
-	for _, e := range s.entries {
-		listed[pageKey(e.loc)] = true
-	}
 	good, all := 0, 0
 	var bad []fieldmark.Evidence
-	for _, v := range f.visits {
-		asked, err := f.home.url.Parse(v.asked)
-		if err != nil || !listed[pageKey(asked)] {
+	for i := range f.sample {
+		v := &f.sample[i].visit
+		if !f.sample[i].listed || v.refused() {
 			continue
 		}
 		all++
@@ -270,11 +282,15 @@ func (f *site) liveness(found findings) {
 
 // response measures how reliably and how fast pages respond.
 func (f *site) response(found findings) {
-	good := 0
+	good, all := 0, 0
 	var bad []fieldmark.Evidence
 	var waits []int64
-	for i := range f.visits {
-		v := &f.visits[i]
+	for i := range f.sample {
+		v := &f.sample[i].visit
+		if v.refused() {
+			continue
+		}
+		all++
 		if v.err == nil {
 			waits = append(waits, v.wait.Milliseconds())
 		}
@@ -285,8 +301,8 @@ func (f *site) response(found findings) {
 		}
 	}
 	base := f.home.url.String()
-	sum := newEvidence(base, "%d of %d pages responded with 2xx", good, len(f.visits))
-	found.setShare("response.ok", good, len(f.visits), append([]fieldmark.Evidence{sum}, bad...)...)
+	sum := newEvidence(base, "%d of %d pages responded with 2xx", good, all)
+	found.setShare("response.ok", good, all, append([]fieldmark.Evidence{sum}, bad...)...)
 	wait := roundWait(median(waits))
 	found.set("response.ttfb", wait*one, newEvidence(base, "median over %s: at most %d ms to the first byte",
 		plural(len(waits), "page", "pages"), wait))

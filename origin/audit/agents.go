@@ -53,7 +53,7 @@ func (f *site) llmsFile(found findings) {
 
 // describedBy measures whether pages link to the llms.txt that covers them.
 func (f *site) describedBy(found findings) {
-	for _, p := range f.pages {
+	for _, p := range f.fixed {
 		for _, l := range p.rel("describedby") {
 			if l.url != nil && path.Base(l.url.Path) == "llms.txt" {
 				found.set("agent.describedby", one, newEvidence(p.url.String(), "describedby %s", l.href))
@@ -62,14 +62,14 @@ func (f *site) describedBy(found findings) {
 		}
 	}
 	found.set("agent.describedby", 0, newEvidence(f.home.url.String(), "no describedby link to an llms.txt on %s",
-		plural(len(f.pages), "page", "pages")))
+		plural(len(f.fixed), "page", "pages")))
 }
 
 // markdownPages measures whether pages are available as Markdown, by a link or by
 // content negotiation.
 func (f *site) markdownPages(found findings) {
 	const id = "agent.markdown"
-	if list := markdownAlternates(f.pages); len(list) > 0 {
+	if list := markdownAlternates(f.fixed); len(list) > 0 {
 		found.set(id, one, newEvidence(f.home.url.String(), "alternate of type text/markdown: %s", list[0].href))
 		return
 	}
@@ -86,7 +86,7 @@ func (f *site) markdownPages(found findings) {
 
 // feed measures whether a page links to a feed.
 func (f *site) feed(found findings) {
-	for _, p := range f.pages {
+	for _, p := range f.fixed {
 		for _, l := range p.rel("alternate") {
 			if feedTypes[l.media] {
 				found.set("agent.feed", one, newEvidence(p.url.String(), "%s %s", l.media, l.href))
@@ -95,7 +95,7 @@ func (f *site) feed(found findings) {
 		}
 	}
 	found.set("agent.feed", 0, newEvidence(f.home.url.String(), "no RSS, Atom or JSON feed linked on %s",
-		plural(len(f.pages), "page", "pages")))
+		plural(len(f.fixed), "page", "pages")))
 }
 
 // manipulation measures whether the site addresses models without its readers

@@ -24,7 +24,7 @@ const maxTranslations = 2
 // Rules is the version of the audit rules: the vocabulary, the list of crawlers,
 // and how facts are measured. Change it together with any of these, if the same
 // site would get other facts; all brands are then audited again soon.
-const Rules = "2026-11-22.3"
+const Rules = "2026-11-22.4"
 
 // Config configures an Auditor.
 type Config struct {
@@ -101,12 +101,16 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	if err != nil {
 		return Report{}, err
 	}
+	if s.Seed != "" && !ValidSeed(s.Seed) {
+		return Report{}, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"a seed is %d hexadecimal digits in lower case, as in the facts of an audit", 2*seedBytes)
+	}
 	if progress == nil {
 		progress = func(string) {}
 	}
 	limited, cancel := context.WithTimeout(ctx, auditDeadline)
 	defer cancel()
-	r := &crawl{fetcher: newFetcher(a.config), progress: progress, parsing: a.parsing}
+	r := &crawl{fetcher: newFetcher(a.config), progress: progress, parsing: a.parsing, seed: s.Seed}
 	found := r.read(limited, s, home)
 	if err := ctx.Err(); err != nil {
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
@@ -143,18 +147,22 @@ type site struct {
 	now          time.Time
 	front        visit // to the home page
 	robots       robots
-	home         *page      // nil unless it was read
-	parseErr     error      // why the home page could not be parsed
-	pages        []*page    // the home page first
-	sample       []*url.URL // the sampled addresses, fetched or not, the home page first
-	visits       []visit    // responses for the sample, where a request was allowed
+	home         *page     // nil unless it was read
+	parseErr     error     // why the home page could not be parsed
+	sample       []sampled // the home page first, then those always read, then the drawn ones
+	fixed        []*page   // the pages always read; what the site says of itself is read from them
+	pages        []*page   // the pages of the sample
+	seed         string    // of the draw; empty if every known page was requested
+	population   int       // known pages
 	sitemap      sitemap
 	llms         llmsFile
 	plain        *visit // the home page over http; nil if not fetched
 	markdown     *visit // the home page requested as Markdown; nil if not fetched
-	translations []*page
+	translations []sampled
+	served       bool                 // Last-Modified differs between pages
 	unread       []fieldmark.Evidence // sampled pages that responded but could not be parsed
 	lastmods     map[string]string
+	rules        map[string]decision // cached decisions of robots.txt
 }
 
 // llmsFile is the response for /llms.txt.
@@ -167,14 +175,16 @@ type llmsFile struct {
 // crawl is one running audit. It makes one request at a time.
 type crawl struct {
 	*fetcher
-	progress func(step string)
-	parsing  chan struct{} // of the Auditor
+	progress   func(step string)
+	parsing    chan struct{} // of the Auditor
+	seed       string        // generated when it is first used, unless it is given
+	incomplete bool          // requests or time were used up before the sample was read
 }
 
 // read makes all requests of an audit. When the time is up, the rest is not read,
 // and its facts are unknown.
 func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
-	f := &site{subject: s, now: s.AsOf.UTC(), lastmods: map[string]string{}}
+	f := &site{subject: s, now: s.AsOf.UTC(), lastmods: map[string]string{}, rules: map[string]decision{}}
 	if s.AsOf.IsZero() {
 		f.now = time.Now().UTC()
 	}
@@ -184,7 +194,7 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 	f.front = r.get(ctx, request{url: home, accept: acceptHTML})
 	base := f.front.url
 	f.robots = r.robots(ctx, base)
-	f.sample = []*url.URL{base}
+	f.sample = []sampled{{url: base, role: fieldmark.PageHome, visit: f.front}}
 	if errors.Is(f.front.err, errTruncated) {
 		f.parseErr = errTruncated
 	}
@@ -194,7 +204,8 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 	if f.home, f.parseErr = r.parse(ctx, &f.front); f.parseErr != nil {
 		return f
 	}
-	f.pages, f.visits = []*page{f.home}, []visit{f.front}
+	f.sample[0].page = f.home
+	f.pages = []*page{f.home}
 	if plain, ok := schemeProbe(base); ok {
 		r.progress("the other scheme")
 		v := r.fetchWithoutRedirects(ctx, plain, f.robots)
@@ -209,7 +220,8 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 		f.markdown = &v
 	}
 	r.progress("sitemap")
-	f.sitemap = readSitemaps(ctx, r.fetcher, base, f.robots.sitemaps(), r.requestsLeft-maxPages, f.now)
+	f.sitemap = r.readSitemaps(ctx, base, f.robots.sitemaps(), r.requestsLeft-fieldmark.MaxSampledPages, f.now)
+	f.sample[0].listed = f.sitemap.keys[pageKey(base)]
 	for _, e := range f.sitemap.entries {
 		if f.sitemap.trusted {
 			f.lastmods[pageKey(e.loc)] = e.lastmod
@@ -270,31 +282,6 @@ func (r *crawl) readLLMS(ctx context.Context, base *url.URL) llmsFile {
 	return l
 }
 
-// readSample fetches the sampled pages after the home page.
-func (r *crawl) readSample(ctx context.Context, f *site) {
-	chosen := sampleOf(f.home, &f.sitemap)
-	f.sample = append(f.sample, chosen...)
-	for i, u := range chosen {
-		r.progress(fmt.Sprintf("page %d of %d: %s", i+1, len(chosen), u.Path))
-		v := r.get(ctx, request{url: u, accept: acceptHTML})
-		if ctx.Err() != nil {
-			return
-		}
-		if v.refused() {
-			continue
-		}
-		if isPage(&v) && v.url.Host == f.home.url.Host && !f.has(v.url) {
-			if p, err := r.parse(ctx, &v); err != nil {
-				f.unread = append(f.unread, newEvidence(v.url.String(), "not read: %s", err))
-			} else {
-				f.pages = append(f.pages, p)
-			}
-		}
-		v.body = nil
-		f.visits = append(f.visits, v)
-	}
-}
-
 // has reports whether a page was read already, for example under another address.
 func (f *site) has(u *url.URL) bool {
 	for _, p := range f.pages {
@@ -316,11 +303,9 @@ func (r *crawl) readTranslations(ctx context.Context, f *site) {
 			continue
 		}
 		r.progress("translation " + alt.hreflang)
-		v := r.get(ctx, request{url: withoutFragment(alt.url, f.home.url), accept: acceptHTML})
-		if isPage(&v) {
-			if p, err := r.parse(ctx, &v); err == nil {
-				f.translations = append(f.translations, p)
-			}
+		s := r.visit(ctx, withoutFragment(alt.url, f.home.url), fieldmark.PageTranslation)
+		if s.requested() {
+			f.translations = append(f.translations, s)
 		}
 	}
 }
@@ -341,25 +326,42 @@ func markdownAlternates(pages []*page) (list []link) {
 func (f *site) facts() fieldmark.Facts {
 	found := newFindings()
 	f.reachable(found)
+	var replicates *fieldmark.Replicates
 	if f.home != nil {
 		if strings.TrimSpace(f.subject.Name) == "" {
 			f.subject.Name = f.siteName(f.organization())
 		}
 		f.access(found)
-		f.extract(found)
 		f.entity(found)
-		f.evidence(found)
 		f.agents(found)
+		f.pageFacts(found)
+		replicates = f.replicates(found)
 	} else {
 		if f.front.refused() || f.parseErr != nil {
 			// The page could not be read, but the robots.txt rules for other
 			// crawlers are known.
 			f.crawlers(found)
 		}
-		found.explain(found.fact("home.reachable").Evidence)
+		why := found.fact("home.reachable").Evidence
+		found.explain(why)
+		f.sample[0].reason = why[0].Fact
 	}
 	return fieldmark.Facts{
 		Version: fieldmark.FactsVersion, URL: f.front.url.String(), Pages: len(f.pages),
-		AsOf: fieldmark.At(f.now), Facts: found.sorted(),
+		AsOf: fieldmark.At(f.now), Facts: found.sorted(), Sample: f.sampleDocument(), Replicates: replicates,
 	}
+}
+
+// pageFacts computes the facts that depend on the drawn pages. It reads f.sample and
+// f.pages; what it measures on one page is cached in the page, so that replicates are cheap.
+func (f *site) pageFacts(found findings) {
+	f.crawlers(found)
+	f.snippets(found)
+	if f.sitemap.found {
+		f.liveness(found)
+	}
+	f.response(found)
+	f.extract(found)
+	f.typed(found)
+	f.evidence(found)
 }

@@ -69,12 +69,11 @@ func (f *site) entity(found findings) {
 	f.sameAs(found, org)
 	f.coherence(found, org)
 	f.purposeLinks(found)
-	f.typed(found)
 	f.openGraph(found)
 }
 
 // organization is what the site's structured data says about its owner, merged from
-// all pages.
+// the pages that are always read, so that it does not depend on the draw.
 type organization struct {
 	where  string // address of the page with the most properties
 	name   string
@@ -90,7 +89,7 @@ type organization struct {
 func (f *site) organization() *organization {
 	var best *organization
 	merged := map[string]*organization{}
-	for _, p := range f.pages {
+	for _, p := range f.fixed {
 		for i := range p.graph {
 			t := &p.graph[i]
 			name := cmp.Or(t.first("name"), t.first("legalName"))
@@ -153,7 +152,7 @@ func (f *site) organizationFields(found findings, o *organization) {
 		switch {
 		case o == nil:
 			found.set("org."+field, 0, newEvidence(f.home.url.String(),
-				"no Organization of this brand in JSON-LD or microdata on %s", plural(len(f.pages), "page", "pages")))
+				"no Organization of this brand in JSON-LD or microdata on %s", plural(len(f.fixed), "page", "pages")))
 		case o.fields[field] == "":
 			found.set("org."+field, 0, newEvidence(o.where, "%s %q has no %s", o.kind, o.name, field))
 		default:
@@ -268,14 +267,14 @@ func (f *site) llmsTitle() string {
 // page.
 func (f *site) purposeLinks(found findings) {
 	for i := range purposes[:2] {
-		id := "link." + purposes[i].name
+		id := "link." + string(purposes[i].role)
 		if _, ok := f.lexiconOf(f.home); ok {
-			found.set(id, 0, newEvidence(f.home.url.String(), "no link to such a page on %s", plural(len(f.pages),
+			found.set(id, 0, newEvidence(f.home.url.String(), "no link to such a page on %s", plural(len(f.fixed),
 				"page", "pages")))
 		} else {
 			found.unknown(id, f.noLexicon())
 		}
-		for _, p := range f.pages {
+		for _, p := range f.fixed {
 			if a, ok := findPurpose(p, &purposes[i],
 				func(u *url.URL) bool { return domain(u) == domain(f.home.url) }); ok {
 				found.set(id, one, newEvidence(p.url.String(), "links to %s with the text %q", a.url, a.text))
@@ -288,32 +287,60 @@ func (f *site) purposeLinks(found findings) {
 // maxTyped limits the typed items per page that are compared with its text.
 const maxTyped = 50
 
-// typed measures whether structured data names the subject of a page and the page
-// shows that name.
+// typed measures whether structured data names the subject of pages and the pages show that
+// name: on one page, and as a share of the pages.
 func (f *site) typed(found findings) {
-	unseen := ""
+	base := f.home.url.String()
+	good, unseen := 0, ""
+	var first fieldmark.Evidence
+	var bad []fieldmark.Evidence
 	for _, p := range f.pages {
-		looked := 0
-		var shows []string // words of the page, computed when needed
-		for i := range p.graph {
-			t := &p.graph[i]
-			if !t.is(contentTypes) || looked == maxTyped {
-				continue
+		s := once(p, "schema.share", func() subject { return subjectOf(p) })
+		if s.shown {
+			if good++; good == 1 {
+				first = newEvidence(p.url.String(), "%s", s.text)
 			}
-			if looked++; looked == 1 {
-				shows = plainWords(p.title + " \n " + p.text)
-			}
-			name := cmp.Or(t.first("name"), t.first("headline"))
-			if name != "" && containsWords(shows, nameWords(name)) {
-				found.set("schema.typed", one, newEvidence(p.url.String(), "%s %q, which the page shows",
-					strings.Join(t.types, ", "), name))
-				return
-			}
-			unseen = fmt.Sprintf("%s %q is not on the page", strings.Join(t.types, ", "), name)
+		} else {
+			unseen = cmp.Or(unseen, s.text)
+			bad = append(bad, newEvidence(p.url.String(), "%s", cmp.Or(s.text, noSubject)))
 		}
 	}
-	found.set("schema.typed", 0, newEvidence(f.home.url.String(), "%s", cmp.Or(unseen,
-		"no structured data says what a page is about")))
+	if good > 0 {
+		found.set("schema.typed", one, first)
+	} else {
+		found.set("schema.typed", 0, newEvidence(base, "%s", cmp.Or(unseen, noSubject)))
+	}
+	found.setShare("schema.share", good, len(f.pages),
+		f.withSummary("structured data names the subject of %d of %d pages", good, bad)...)
+}
+
+const noSubject = "no structured data says what a page is about"
+
+// subject is what structured data says a page is about.
+type subject struct {
+	shown bool // the page shows the name
+	text  string
+}
+
+// subjectOf returns the first subject that the page shows, or else the last that it does not.
+func subjectOf(p *page) (s subject) {
+	looked := 0
+	var shows []string // words of the page, computed when needed
+	for i := range p.graph {
+		t := &p.graph[i]
+		if !t.is(contentTypes) || looked == maxTyped {
+			continue
+		}
+		if looked++; looked == 1 {
+			shows = plainWords(p.title + " \n " + p.text)
+		}
+		name := cmp.Or(t.first("name"), t.first("headline"))
+		if name != "" && containsWords(shows, nameWords(name)) {
+			return subject{true, fmt.Sprintf("%s %q, which the page shows", strings.Join(t.types, ", "), name)}
+		}
+		s.text = fmt.Sprintf("%s %q is not on the page", strings.Join(t.types, ", "), name)
+	}
+	return s
 }
 
 // openGraph measures the Open Graph fields of the home page.

@@ -57,12 +57,8 @@ func (f *site) citations(found findings, words int) {
 	first := map[string]fieldmark.Evidence{}
 	var domains []string
 	for _, p := range f.pages {
-		for _, a := range p.anchors {
-			d := domain(a.url)
-			if !a.main || own[d] || !isSource(a.url) {
-				continue
-			}
-			if _, seen := first[d]; !seen && !accounts.contains(a.url) {
+		for _, d := range once(p, "cite.domains", func() []string { return sourcesOf(p, own, accounts) }) {
+			if _, seen := first[d]; !seen {
 				first[d] = newEvidence(p.url.String(), "links to %s", d)
 				domains = append(domains, d)
 			}
@@ -76,6 +72,26 @@ func (f *site) citations(found findings, words int) {
 		seen = append(seen, first[d])
 	}
 	found.set("cite.domains", density(len(domains), words), seen...)
+}
+
+// sourcesOf returns the other domains that the main text of a page links to.
+func sourcesOf(p *page, own map[string]bool, accounts accounts) (domains []string) {
+	for _, a := range p.anchors {
+		if !a.main {
+			continue
+		}
+		d := domain(a.url)
+		if !own[d] && isSource(a.url) && !slices.Contains(domains, d) && !accounts.contains(a.url) {
+			domains = append(domains, d)
+		}
+	}
+	return domains
+}
+
+// examples are a count with some of what was counted.
+type examples struct {
+	n    int
+	list []string
 }
 
 // pagesWithLexicon returns the pages in languages that have a lexicon, and their
@@ -108,10 +124,13 @@ func (f *site) statistics(found findings) {
 	total := 0
 	var seen []fieldmark.Evidence
 	for _, p := range pages {
-		tag, _ := f.lexiconOf(p)
-		n, examples := statistics(p.figures, tag)
-		if total += n; n > 0 {
-			seen = append(seen, newEvidence(p.url.String(), "%d: %s", n, strings.Join(examples, " | ")))
+		e := once(p, "stat.numbers", func() examples {
+			tag, _ := f.lexiconOf(p)
+			n, list := statistics(p.figures, tag)
+			return examples{n, list}
+		})
+		if total += e.n; e.n > 0 {
+			seen = append(seen, newEvidence(p.url.String(), "%d: %s", e.n, strings.Join(e.list, " | ")))
 		}
 	}
 	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "statistic", "statistics"),
@@ -129,12 +148,13 @@ func (f *site) quotations(found findings) {
 	total := 0
 	var seen []fieldmark.Evidence
 	for _, p := range pages {
-		tag, _ := f.lexiconOf(p)
-		n, examples := quotations(p.prose, tag)
-		n += len(p.quotes)
-		if total += n; n > 0 {
-			seen = append(seen, newEvidence(p.url.String(), "%d: %s", n, strings.Join(append(examples, p.quotes...),
-				" | ")))
+		e := once(p, "quote.spans", func() examples {
+			tag, _ := f.lexiconOf(p)
+			n, list := quotations(p.prose, tag)
+			return examples{n + len(p.quotes), append(list, p.quotes...)}
+		})
+		if total += e.n; e.n > 0 {
+			seen = append(seen, newEvidence(p.url.String(), "%d: %s", e.n, strings.Join(e.list, " | ")))
 		}
 	}
 	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "quotation", "quotations"),
@@ -142,19 +162,34 @@ func (f *site) quotations(found findings) {
 	found.set("quote.spans", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
-// freshness measures the age of the newest page with a plausible date.
+// recentDays is the age up to which a page counts as recent: half a year.
+const recentDays = 180
+
+// dateOf is the date of a page, if it has a plausible one.
+type dateOf struct {
+	dated
+	ok bool
+}
+
+// freshness measures the age of the newest page with a plausible date, and the share of
+// such pages that are recent. The newest page of a drawn sample is a matter of luck; the
+// share is not.
 func (f *site) freshness(found findings) {
 	var best dated
 	var on *page
-	served := datedByServer(f.pages)
+	recent, all := 0, 0
+	var seen []fieldmark.Evidence
 	for _, p := range f.pages {
-		lastModified := ""
-		if served {
-			lastModified = p.header.Get("Last-Modified")
+		d := once(p, "fresh.age", func() dateOf { return f.dateOf(p) })
+		if !d.ok {
+			continue
 		}
-		if d, ok := p.newestDate(f.lastmods[pageKey(p.url)], lastModified, f.now); ok &&
-			(on == nil || d.at.After(best.at)) {
-			best, on = d, p
+		if all++; ageDays(d.at, f.now) <= recentDays {
+			recent++
+		}
+		seen = append(seen, newEvidence(p.url.String(), "%s: %s", d.source, d.raw))
+		if on == nil || d.at.After(best.at) {
+			best, on = d.dated, p
 		}
 	}
 	if on == nil {
@@ -162,13 +197,28 @@ func (f *site) freshness(found findings) {
 		if len(f.sitemap.entries) > 1 && !f.sitemap.trusted {
 			why += "; lastmod does not differ between pages"
 		}
-		if !served && f.home.header.Get("Last-Modified") != "" {
+		if !f.served && f.home.header.Get("Last-Modified") != "" {
 			why += "; Last-Modified does not differ between pages"
 		}
-		found.unknown("fresh.age", newEvidence(f.home.url.String(), why, len(f.pages)))
+		unknown := newEvidence(f.home.url.String(), why, len(f.pages))
+		found.unknown("fresh.age", unknown)
+		found.unknown("fresh.recent", unknown)
 		return
 	}
 	found.set("fresh.age", ageDays(best.at, f.now)*one, newEvidence(on.url.String(), "%s: %s", best.source, best.raw))
+	sum := newEvidence(f.home.url.String(), "%d of %s changed within %d days", recent, plural(all, "dated page",
+		"dated pages"), recentDays)
+	found.setShare("fresh.recent", recent, all, append([]fieldmark.Evidence{sum}, seen...)...)
+}
+
+// dateOf returns the date of a page.
+func (f *site) dateOf(p *page) (d dateOf) {
+	lastModified := ""
+	if f.served {
+		lastModified = p.header.Get("Last-Modified")
+	}
+	d.dated, d.ok = p.newestDate(f.lastmods[pageKey(p.url)], lastModified, f.now)
+	return d
 }
 
 // authorship measures the share of articles that name their author.
@@ -176,13 +226,13 @@ func (f *site) authorship(found findings) {
 	good, all := 0, 0
 	var seen []fieldmark.Evidence
 	for _, p := range f.pages {
-		article, author := articleBy(p)
-		if !article {
+		by := once(p, "author.share", func() authored { return articleBy(p) })
+		if !by.article {
 			continue
 		}
-		if all++; author != "" {
+		if all++; by.author != "" {
 			good++
-			seen = append(seen, newEvidence(p.url.String(), "by %s", author))
+			seen = append(seen, newEvidence(p.url.String(), "by %s", by.author))
 		} else {
 			seen = append(seen, newEvidence(p.url.String(), "an article without an author"))
 		}
@@ -196,9 +246,16 @@ func (f *site) authorship(found findings) {
 	found.setShare("author.share", good, all, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
+// authored is whether a page is an article, and its author.
+type authored struct {
+	article bool
+	author  string
+}
+
 // articleBy returns whether a page is an article, and its author.
-func articleBy(p *page) (article bool, author string) {
-	article = strings.EqualFold(p.meta("og:type"), "article") || p.meta("article:published_time") != ""
+func articleBy(p *page) authored {
+	article := strings.EqualFold(p.meta("og:type"), "article") || p.meta("article:published_time") != ""
+	author := ""
 	for i := range p.graph {
 		t := &p.graph[i]
 		if !t.is(articleTypes) {
@@ -210,7 +267,7 @@ func articleBy(p *page) (article bool, author string) {
 			author = cmp.Or(author, p.graph[at].first("name"))
 		}
 	}
-	return article, cmp.Or(author, p.byline)
+	return authored{article, cmp.Or(author, p.byline)}
 }
 
 // socialDomains are not sources: a link to a profile is not a citation.

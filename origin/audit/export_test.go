@@ -21,16 +21,16 @@ func TryPage(body []byte, contentType, robots string) fieldmark.Facts {
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
 	header := http.Header{"Content-Type": {contentType}, "Link": {contentType}, "X-Robots-Tag": {contentType}}
 	v := visit{asked: u.String(), url: u, status: 200, header: header, body: body}
-	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), front: v, sample: []*url.URL{u},
-		visits: []visit{v},
+	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), front: v,
+		sample: []sampled{{url: u, role: fieldmark.PageHome, visit: v}}, rules: map[string]decision{},
 		robots: newRobots(visit{asked: u.String() + "robots.txt", status: 200, body: []byte(robots)})}
 	if f.home, f.parseErr = parsePage(context.Background(), u, header, body); f.parseErr != nil {
 		return f.facts()
 	}
-	f.pages = []*page{f.home}
+	f.sample[0].page = f.home
 	f.sitemap = sitemap{files: []string{"x"}, unreadable: "not looked for"}
-	for range sampleOf(f.home, &f.sitemap) {
-	}
+	f.candidates()
+	f.arrange(1)
 	return f.facts()
 }
 
@@ -155,7 +155,7 @@ func TrySiteName(address, head, llmsTitle string) string {
 	if err != nil {
 		return ""
 	}
-	f := &site{home: p, pages: []*page{p}}
+	f := &site{home: p, fixed: []*page{p}}
 	f.llms.visit.status, f.llms.report.Title = http.StatusOK, llmsTitle
 	return f.siteName(f.organization())
 }
@@ -221,7 +221,7 @@ func PurposeOf(text string) string {
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/x"}
 	for i := range purposes {
 		if purposes[i].matches(anchor{url: u, text: text}) {
-			return purposes[i].name
+			return string(purposes[i].role)
 		}
 	}
 	return ""

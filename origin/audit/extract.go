@@ -55,6 +55,13 @@ func (f *site) extract(found findings) {
 
 // share measures the share of sampled pages for which fault returns "".
 func (f *site) share(found findings, id, format string, fault func(*page) string) {
+	f.shareOf(found, id, format, func(p *page) string {
+		return once(p, id, func() string { return fault(p) })
+	})
+}
+
+// shareOf is share for a fault that depends on the other pages, too.
+func (f *site) shareOf(found findings, id, format string, fault func(*page) string) {
 	good := 0
 	var bad []fieldmark.Evidence
 	for _, p := range f.pages {
@@ -98,10 +105,14 @@ func (f *site) titles(found findings) {
 			return lengthFault("description", p.description, minDescription, maxDescription)
 		})
 	count := map[string]int{}
+	counted := map[*page]bool{}
 	for _, p := range f.pages {
-		count[p.title+"\x00"+p.description]++
+		if !counted[p] { // a replicate may contain a page more than once
+			counted[p] = true
+			count[p.title+"\x00"+p.description]++
+		}
 	}
-	f.share(found, "titles.distinct", "%d of %d pages have a unique title and description", func(p *page) string {
+	f.shareOf(found, "titles.distinct", "%d of %d pages have a unique title and description", func(p *page) string {
 		switch {
 		case p.title == "":
 			return "no title"
@@ -162,11 +173,10 @@ func (f *site) canonicalFault(p *page) string {
 	case domain(c.url) != domain(p.url):
 		return "points to another domain: " + c.href
 	}
-	for i := range f.visits {
-		v := &f.visits[i]
-		asked, err := f.home.url.Parse(v.asked)
-		if err == nil && pageKey(asked) == pageKey(c.url) && !v.ok() {
-			return fmt.Sprintf("points to %s, which %s", c.href, v.outcome())
+	for i := range f.sample {
+		s := &f.sample[i]
+		if s.requested() && !s.visit.ok() && pageKey(s.url) == pageKey(c.url) {
+			return fmt.Sprintf("points to %s, which %s", c.href, s.visit.outcome())
 		}
 	}
 	return ""
@@ -242,7 +252,7 @@ func (f *site) hreflang(found findings) {
 			continue
 		}
 		all++
-		if why := f.hreflangFault(p, list); why != "" {
+		if why := once(p, id, func() string { return f.hreflangFault(p, list) }); why != "" {
 			bad = append(bad, newEvidence(p.url.String(), "%s", why))
 		} else {
 			good++
@@ -287,9 +297,9 @@ func (f *site) hreflangFault(p *page, list []link) string {
 
 // read returns the page at an address if this audit read it.
 func (f *site) read(u *url.URL) *page {
-	for _, list := range [][]*page{f.pages, f.translations} {
-		for _, p := range list {
-			if pageKey(p.url) == pageKey(u) {
+	for _, list := range [][]sampled{f.sample, f.translations} {
+		for i := range list {
+			if p := list[i].page; p != nil && pageKey(p.url) == pageKey(u) {
 				return p
 			}
 		}

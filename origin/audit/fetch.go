@@ -19,14 +19,20 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
 // The limits of one audit, which bound the load on the site and the cost of a
 // malicious one.
 const (
-	DefaultDelay       = time.Second // between requests to one host, the pace of a person
-	DefaultMaxRequests = 20          // per audit, redirects included
+	DefaultDelay = time.Second // between requests to one host, the pace of a person
+
+	// DefaultMaxRequests is the maximum per audit, redirects included: the largest sample,
+	// and 16 for robots.txt, sitemaps, llms.txt, the other scheme, translations and
+	// redirects. At the default delay an audit takes less than a minute of requests, once
+	// a week, and a site of ten pages gets about as many as before samples grew.
+	DefaultMaxRequests = fieldmark.MaxSampledPages + 16
 
 	maxPageBytes  = 5 << 20          // of a decompressed page; the largest real llms-full.txt has exactly this size
 	maxPageURL    = 512              // bytes of an address to sample; matching robots rules costs its length
@@ -34,7 +40,7 @@ const (
 	maxRatio      = 200              // decompressed to compressed; HTML reaches 20, a compression bomb 1,000
 	ratioAfter    = 1 << 20          // bytes below which any ratio is accepted
 	maxRetryAfter = 10 * time.Second // a longer wait does not fit into an audit
-	auditDeadline = 3 * time.Minute  // of one audit: 20 slow requests with their pauses
+	auditDeadline = 4 * time.Minute  // of one audit: all requests, with their pauses, at 5 s each
 )
 
 // Why a request was not made or failed. The texts are shown to users as evidence.

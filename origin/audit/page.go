@@ -53,6 +53,22 @@ type page struct {
 	hidden    string   // invisible text
 	comments  string   // comments of the HTML
 	textStart int      // offset of the main text in the HTML; -1 without main text
+
+	measured map[string]any // results of once
+}
+
+// once returns the result of a measurement of one page, which it makes the first time.
+// Replicates compute the same facts of the same pages many times.
+func once[T any](p *page, what string, measure func() T) T {
+	if v, ok := p.measured[what]; ok {
+		return v.(T)
+	}
+	v := measure()
+	if p.measured == nil {
+		p.measured = map[string]any{}
+	}
+	p.measured[what] = v
+	return v
 }
 
 // meta is a meta element; key is its name or property in lower case.

@@ -1,8 +1,15 @@
 package audit
 
 import (
-	"cmp"
+	"context"
+	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
 	"net/url"
 	"path"
 	"slices"
@@ -10,19 +17,30 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fieldmark/fieldmark"
 	"golang.org/x/text/unicode/norm"
 )
 
-// The sample is large enough to show the patterns of a site's templates and small
-// enough not to burden the site. It depends on the site alone and not on chance.
+// The size of a sample. Small sites are read completely. Beyond that, the sample grows with
+// the logarithm of the site: its error depends on the number of pages read, hardly on how
+// many there are, but large sites have more kinds of pages.
 const (
-	maxPages  = 9 // in addition to the home page
-	maxNewest = 3 // by lastmod; the rest is selected by hash, so that archives are included
+	smallSite        = 10 // pages
+	pagesPerDoubling = 3  // 20 pages of 100, 30 of 1,000
 )
+
+// sampleSize returns how many pages of a site are read, including those always read.
+func sampleSize(population int) int {
+	if population <= smallSite {
+		return population
+	}
+	grown := int(math.Round(pagesPerDoubling * math.Log2(float64(population))))
+	return min(max(smallSite, grown), fieldmark.MaxSampledPages)
+}
 
 // purpose is a kind of page that people look for. All words are slugs.
 type purpose struct {
-	name  string
+	role  fieldmark.PageRole
 	whole map[string]bool // the whole text of a link
 	start map[string]bool // the whole text or its start
 	paths map[string]bool // a whole path segment, without extension
@@ -30,14 +48,14 @@ type purpose struct {
 
 // purposes are searched in this order.
 var purposes = []purpose{
-	newPurpose("about", func(l *lexicon) (texts, paths string) { return l.about, l.aboutPaths }),
-	newPurpose("contact", func(l *lexicon) (texts, paths string) { return l.contact, l.contactPaths }),
-	newPurpose("offer", func(l *lexicon) (texts, paths string) { return l.offer, l.offerPaths }),
+	newPurpose(fieldmark.PageAbout, func(l *lexicon) (texts, paths string) { return l.about, l.aboutPaths }),
+	newPurpose(fieldmark.PageContact, func(l *lexicon) (texts, paths string) { return l.contact, l.contactPaths }),
+	newPurpose(fieldmark.PageOffer, func(l *lexicon) (texts, paths string) { return l.offer, l.offerPaths }),
 }
 
 // newPurpose collects the words of one purpose in all languages.
-func newPurpose(name string, words func(*lexicon) (texts, paths string)) purpose {
-	p := purpose{name: name, whole: map[string]bool{}, start: map[string]bool{}, paths: map[string]bool{}}
+func newPurpose(role fieldmark.PageRole, words func(*lexicon) (texts, paths string)) purpose {
+	p := purpose{role: role, whole: map[string]bool{}, start: map[string]bool{}, paths: map[string]bool{}}
 	for i := range lexicons {
 		texts, paths := words(&lexicons[i])
 		for _, text := range splitWords(texts) {
@@ -125,54 +143,224 @@ func findPurpose(p *page, want *purpose, fits func(*url.URL) bool) (anchor, bool
 	return anchor{}, false
 }
 
-// sampleOf selects up to maxPages addresses in addition to the home page.
-func sampleOf(home *page, s *sitemap) []*url.URL {
-	chosen := map[string]bool{pageKey(home.url): true}
-	if c := home.rel("canonical"); len(c) == 1 && c[0].url != nil {
-		chosen[pageKey(c[0].url)] = true // the home page under its canonical address
+// sampled is an address of the sample: what an audit requested, or would have requested if
+// robots.txt allowed it.
+type sampled struct {
+	url    *url.URL
+	role   fieldmark.PageRole
+	listed bool   // in the sitemap
+	visit  visit  // without the body
+	page   *page  // nil if it was not read, or is the page of another address
+	reason string // why page is nil
+
+	unparsed bool // it responded with a page that could not be parsed
+}
+
+// requested reports whether the server was asked for the page.
+func (s *sampled) requested() bool { return !s.visit.refused() }
+
+// add requests a page and adds it to the sample. It reports false, without adding, if the
+// audit has no request or time left.
+func (r *crawl) add(ctx context.Context, f *site, u *url.URL, role fieldmark.PageRole) bool {
+	s := r.visit(ctx, u, role)
+	if ctx.Err() != nil || errors.Is(s.visit.err, errNoRequestsLeft) {
+		return false
 	}
-	var list []*url.URL
-	take := func(u *url.URL) {
-		if k := pageKey(u); len(list) < maxPages && !chosen[k] {
-			chosen[k] = true
-			list = append(list, withoutFragment(u, home.url))
+	if s.page != nil && s.page.url.Host != f.home.url.Host {
+		s.page, s.reason = nil, "redirects to another host"
+	}
+	if s.unparsed {
+		f.unread = append(f.unread, newEvidence(s.visit.url.String(), "%s", s.reason))
+	}
+	s.listed = f.sitemap.keys[pageKey(u)]
+	f.sample = append(f.sample, s)
+	return true
+}
+
+// visit requests and parses a page.
+func (r *crawl) visit(ctx context.Context, u *url.URL, role fieldmark.PageRole) sampled {
+	s := sampled{url: u, role: role, visit: r.get(ctx, request{url: u, accept: acceptHTML})}
+	switch {
+	case !s.visit.ok():
+		s.reason = s.visit.outcome()
+	case !isPage(&s.visit):
+		s.reason = fmt.Sprintf("responded %d without an HTML page", s.visit.status)
+	default:
+		p, err := r.parse(ctx, &s.visit)
+		if s.page = p; err != nil {
+			s.page, s.unparsed, s.reason = nil, true, "not read: "+err.Error()
 		}
 	}
-	fits := func(u *url.URL) bool { return isSamplable(u, home.url) && !chosen[pageKey(u)] }
+	s.visit.body = nil // a body may have maxPageBytes
+	return s
+}
+
+// readSample reads the pages of the sample after the home page: first those that the home
+// page links to as about, contact and offer, then pages drawn from all known ones.
+func (r *crawl) readSample(ctx context.Context, f *site) {
 	for i := range purposes {
-		if a, ok := findPurpose(home, &purposes[i], fits); ok {
-			take(a.url)
+		fits := func(u *url.URL) bool { return isSamplable(u, f.home.url) && !f.taken(u) }
+		a, ok := findPurpose(f.home, &purposes[i], fits)
+		if !ok {
+			continue
+		}
+		r.progress(fmt.Sprintf("%s page: %s", purposes[i].role, a.url.Path))
+		if !r.add(ctx, f, withoutFragment(a.url, f.home.url), purposes[i].role) {
+			r.incomplete = true
+			break
 		}
 	}
-	own := slices.DeleteFunc(slices.Clone(s.entries), func(e entry) bool { return !isSamplable(e.loc, home.url) })
-	if s.trusted {
-		newest := len(list) + maxNewest
-		slices.SortStableFunc(own, func(a, b entry) int {
-			return cmp.Or(strings.Compare(b.lastmod, a.lastmod), compareHash(a.loc, b.loc))
-		})
-		for _, e := range own {
-			if e.lastmod == "" || len(list) >= newest {
-				break
+	fixed := len(f.sample)
+	known := f.candidates()
+	f.population = fixed + len(known)
+	n := min(sampleSize(f.population)-fixed, len(known), r.requestsLeft)
+	for i, key := range r.draw(maps.Keys(known), max(n, 0)) {
+		r.progress(fmt.Sprintf("page %d of %d: %s", i+1, n, known[key].Path))
+		if !r.add(ctx, f, known[key], fieldmark.PageDrawn) {
+			r.incomplete = true
+			break
+		}
+	}
+	if r.incomplete || n < len(known) || f.sitemap.drawn {
+		f.seed = r.seed
+	}
+	f.arrange(fixed)
+}
+
+// taken reports whether an address is part of the sample, under the address that was
+// requested or the one that responded.
+func (f *site) taken(u *url.URL) bool {
+	key := pageKey(u)
+	if c := f.home.rel("canonical"); len(c) == 1 && c[0].url != nil && pageKey(c[0].url) == key {
+		return true // the home page under its canonical address
+	}
+	return slices.ContainsFunc(f.sample, func(s sampled) bool {
+		return pageKey(s.url) == key || pageKey(s.visit.url) == key
+	})
+}
+
+// candidates returns the known pages that are not in the sample, by key: those in the
+// sitemap, and those that the pages read so far link to, so that a site cannot choose its
+// sample by what it lists. Of several spellings of an address, the first in alphabetical
+// order is used.
+func (f *site) candidates() map[string]*url.URL {
+	known := map[string]*url.URL{}
+	add := func(u *url.URL) {
+		if !isSamplable(u, f.home.url) {
+			return
+		}
+		u = withoutFragment(u, f.home.url)
+		key := pageKey(u)
+		if other, ok := known[key]; !ok || u.String() < other.String() {
+			known[key] = u
+		}
+	}
+	for _, e := range f.sitemap.entries {
+		add(e.loc)
+	}
+	for _, s := range f.sample {
+		if s.page != nil {
+			for _, a := range s.page.anchors {
+				add(a.url)
 			}
-			take(e.loc)
 		}
 	}
-	rest := make([]*url.URL, 0, len(own))
-	for _, e := range own {
-		rest = append(rest, e.loc)
+	maps.DeleteFunc(known, func(_ string, u *url.URL) bool { return f.taken(u) })
+	return known
+}
+
+// seedBytes is the size of a seed: too many values to try until one draws a certain sample.
+const seedBytes = 16
+
+// ValidSeed reports whether s is the seed of a sample.
+func ValidSeed(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == seedBytes && strings.ToLower(s) == s
+}
+
+// draw returns n keys: those with the lowest SHA-256 of the seed, as in the facts, followed
+// by the key. The seed is generated at the first draw, when the site has been asked for its
+// list of pages, and is published with the facts.
+func (r *crawl) draw(keys iter.Seq[string], n int) []string {
+	if r.seed == "" {
+		var b [seedBytes]byte
+		_, _ = rand.Read(b[:]) // never fails
+		r.seed = hex.EncodeToString(b[:])
 	}
-	if len(rest) == 0 {
-		for _, a := range home.anchors {
-			if isSamplable(a.url, home.url) {
-				rest = append(rest, a.url)
-			}
-		}
+	type drawn struct {
+		sum [sha256.Size]byte
+		key string
 	}
-	slices.SortFunc(rest, compareHash)
-	for _, u := range rest {
-		take(u)
+	var all []drawn
+	for key := range keys {
+		all = append(all, drawn{sha256.Sum256([]byte(r.seed + key)), key})
+	}
+	slices.SortFunc(all, func(a, b drawn) int { return slices.Compare(a.sum[:], b.sum[:]) })
+	list := make([]string, n)
+	for i := range list {
+		list[i] = all[i].key
 	}
 	return list
+}
+
+// arrange sorts the drawn addresses, so that facts do not depend on the order in which they
+// were read, and keeps a page once if several addresses lead to it.
+func (f *site) arrange(fixed int) {
+	slices.SortFunc(f.sample[fixed:], func(a, b sampled) int { return strings.Compare(pageKey(a.url), pageKey(b.url)) })
+	slices.SortFunc(f.unread, func(a, b fieldmark.Evidence) int { return strings.Compare(a.URL, b.URL) })
+	first := map[string]string{}
+	for i := range f.sample {
+		s := &f.sample[i]
+		if s.page == nil {
+			continue
+		}
+		key := pageKey(s.page.url)
+		if other, ok := first[key]; ok {
+			s.page, s.reason = nil, "the same page as "+other
+		} else {
+			first[key] = s.url.String()
+		}
+	}
+	f.fixed = pagesOf(f.sample[:fixed])
+	f.pages = pagesOf(f.sample)
+	f.served = datedByServer(f.pages)
+}
+
+// pagesOf returns the pages of a sample that were read.
+func pagesOf(sample []sampled) (pages []*page) {
+	for i := range sample {
+		if p := sample[i].page; p != nil {
+			pages = append(pages, p)
+		}
+	}
+	return pages
+}
+
+// sampleDocument describes the sample for the facts.
+func (f *site) sampleDocument() *fieldmark.Sample {
+	doc := fieldmark.Sample{Seed: f.seed, Population: max(f.population, len(f.sample))}
+	for _, list := range [][]sampled{f.sample, f.translations} {
+		for i := range list {
+			doc.Pages = append(doc.Pages, list[i].document())
+		}
+	}
+	return &doc
+}
+
+// document describes one requested page.
+func (s *sampled) document() fieldmark.SampledPage {
+	d := fieldmark.SampledPage{URL: shorten(s.url.String(), fieldmark.MaxBrandURL), Role: s.role,
+		Status: s.visit.status, Reason: shorten(s.reason, fieldmark.MaxEvidenceText)}
+	if s.page != nil {
+		d.Hash = s.page.hash()
+	}
+	return d
+}
+
+// hash returns the SHA-256 of the main text.
+func (p *page) hash() string {
+	sum := sha256.Sum256([]byte(p.text))
+	return hex.EncodeToString(sum[:])
 }
 
 // isSamplable reports whether u may be a page of the same site.
@@ -201,11 +389,4 @@ func withoutFragment(u, home *url.URL) *url.URL {
 func pageKey(u *url.URL) string {
 	p := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(u.EscapedPath(), "index.html"), "index.php"), "/")
 	return u.Host + p + "?" + u.RawQuery
-}
-
-// compareHash orders addresses by the hash of their key: deterministic, and not
-// under the control of the site.
-func compareHash(a, b *url.URL) int {
-	x, y := sha256.Sum256([]byte(pageKey(a))), sha256.Sum256([]byte(pageKey(b)))
-	return cmp.Or(slices.Compare(x[:], y[:]), strings.Compare(a.String(), b.String()))
 }

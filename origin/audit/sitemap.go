@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,7 +25,7 @@ const (
 	maxSitemapDepth = 32        // nested elements; real files have five
 	// bytes of addresses kept per audit: as many as the protocol allows, of 335 bytes each
 	maxSitemapKept     = 16 << 20
-	maxSitemapChildren = 100 // addresses kept of an index, of which maxSitemapFiles are read
+	maxSitemapChildren = 5_000 // addresses kept of an index, of which maxSitemapFiles are drawn
 )
 
 // Why a sitemap is not valid. The texts are shown to users as evidence.
@@ -51,11 +52,13 @@ type sitemap struct {
 	outcome    string // of the first file, or why none was found
 	invalid    string // the first problem; "" if all are valid
 	entries    []entry
-	otherHosts []string // the first few addresses on other hosts
-	kept       int      // bytes of the entries
-	total      int      // addresses listed
-	offHost    int      // number of addresses on other hosts
-	trusted    bool     // lastmod differs between pages
+	otherHosts []string        // the first few addresses on other hosts
+	kept       int             // bytes of the entries
+	keys       map[string]bool // of the entries
+	drawn      bool            // some files were not read; those that were are drawn
+	total      int             // addresses listed
+	offHost    int             // number of addresses on other hosts
+	trusted    bool            // lastmod differs between pages
 }
 
 // sitemapFile is one parsed file: its entries, or the addresses of other files.
@@ -224,28 +227,32 @@ func (l *limitedReader) explain(err error) error {
 }
 
 // readSitemaps reads the sitemaps named by robots.txt, or the default one, and one
-// level of indexes, with at most budget requests.
-func readSitemaps(ctx context.Context, f *fetcher, base *url.URL, listed []string, budget int, now time.Time) sitemap {
-	s := sitemap{outcome: "robots.txt lists none"}
+// level of indexes, with at most budget requests. Of more files, it draws which to read.
+func (r *crawl) readSitemaps(ctx context.Context, base *url.URL, listed []string, budget int, now time.Time) sitemap {
+	s := sitemap{outcome: "robots.txt lists none", keys: map[string]bool{}}
 	queue := listed
 	if len(queue) == 0 {
 		queue = []string{base.Scheme + "://" + base.Host + "/sitemap.xml"}
 	}
 	seen := map[string]bool{}
 	for depth := 0; depth < 2; depth++ {
-		var children []string
+		var files []string
 		for _, at := range queue {
-			if len(seen) >= min(maxSitemapFiles, max(budget, 1)) {
-				break
+			if !seen[at] {
+				seen[at] = true
+				files = append(files, at)
 			}
-			u, err := url.Parse(at)
-			if err != nil || seen[at] {
-				continue
-			}
-			seen[at] = true
-			children = append(children, s.read(ctx, f, u)...)
 		}
-		queue = children
+		if left := max(min(maxSitemapFiles, budget), 1) - len(s.files); len(files) > left {
+			s.drawn = true
+			files = r.draw(slices.Values(files), max(left, 0))
+		}
+		queue = nil
+		for _, at := range files {
+			if u, err := url.Parse(at); err == nil {
+				queue = append(queue, s.read(ctx, r.fetcher, u)...)
+			}
+		}
 	}
 	s.filter(base, now)
 	return s
@@ -330,6 +337,7 @@ func (s *sitemap) filter(base *url.URL, now time.Time) {
 		if _, ok := parseDate(e.lastmod, now); !ok {
 			e.lastmod = ""
 		}
+		s.keys[pageKey(e.loc)] = true
 		if e.lastmod != "" {
 			values[e.lastmod] = true
 		} else {

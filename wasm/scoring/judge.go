@@ -151,7 +151,7 @@ func confidence(all sums, facts *fieldmark.Facts, age time.Duration) fieldmark.C
 		}
 	}
 	sample := min(fieldmark.MilliOne, 700+30*fieldmark.Milli(facts.Pages))
-	if facts.Sample != nil && facts.Pages > 0 && facts.Pages >= facts.Sample.Population {
+	if complete(facts) {
 		sample = fieldmark.MilliOne
 	}
 	value := ratio(fieldmark.Milli(all.measured)*fieldmark.MilliOne*sample*aged, all.applicable*1000*1000)

@@ -34,12 +34,12 @@ var repeatability = [...]fieldmark.Milli{17969, 6085, 4501, 3927, 3635, 3460, 33
 	2941, 2933, 2925, 2919, 2913, 2907, 2902, 2897, 2892, 2888, 2884}
 
 // samplingError returns how far a second audit of an unchanged site, with another draw of
-// pages, may differ in 95 of 100 cases: 0 if every page was read, nil if the facts do not
-// tell.
+// pages, may differ in 95 of 100 cases: 0 if every page was requested, nil if the facts do
+// not tell.
 func samplingError(facts *fieldmark.Facts, replicates []fieldmark.Milli) *fieldmark.Milli {
 	var half fieldmark.Milli
 	switch {
-	case facts.Sample != nil && facts.Pages > 0 && facts.Pages >= facts.Sample.Population:
+	case complete(facts):
 		return &half
 	case facts.Replicates == nil || facts.Replicates.Drawn < 2 || len(replicates) < 2:
 		return nil
@@ -59,6 +59,11 @@ func samplingError(facts *fieldmark.Facts, replicates []fieldmark.Milli) *fieldm
 	factor := repeatability[min(int(drawn)-1, len(repeatability))-1]
 	half = (fieldmark.Milli(isqrt(variance)) * factor / fieldmark.MilliOne).Tenth()
 	return &half
+}
+
+// complete reports whether an audit requested every known page, so that nothing was drawn.
+func complete(facts *fieldmark.Facts) bool {
+	return facts.Sample != nil && facts.Pages > 0 && facts.Sample.Seed == ""
 }
 
 // root returns the square root of m, which is in millionths, in thousandths.

@@ -66,12 +66,12 @@ func TestWeightError(t *testing.T) {
 func TestSamplingError(t *testing.T) {
 	drawn := func(n int) *fieldmark.Facts {
 		facts := eligibleFacts()
-		facts.Sample = &fieldmark.Sample{Population: 400}
+		facts.Sample = &fieldmark.Sample{Seed: "5eed", Population: 400}
 		facts.Replicates = &fieldmark.Replicates{Drawn: n}
 		return facts
 	}
 	complete := drawn(5)
-	complete.Sample.Population = complete.Pages
+	complete.Sample = &fieldmark.Sample{Population: complete.Pages + 1} // one of them responded 404
 	tests := []struct {
 		name       string
 		facts      *fieldmark.Facts
