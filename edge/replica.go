@@ -476,7 +476,7 @@ func (b *backlog) state() (w requests, activations []fieldmark.Event) {
 	return b.requests, activations
 }
 
-// requireModule reports that the module of the given count is loaded.
+// moduleLoaded reports that the module of the given count is loaded.
 func (b *backlog) moduleLoaded(count int, known func(last int64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

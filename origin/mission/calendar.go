@@ -39,7 +39,7 @@ func newCalendarToken() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// Calendars manages calendar feeds of the plan, to which phones subscribe. Its
+// List manages calendar feeds of the plan, to which phones subscribe. Its
 // methods may be called from any goroutine.
 type Calendars struct {
 	store    *store.Store

@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Missions lists missions of an account. Account "" means all accounts; only status
+// List lists missions of an account. Account "" means all accounts; only status
 // and creation time may filter that list.
 func (s *Service) List(ctx context.Context, account string,
 	f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {

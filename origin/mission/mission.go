@@ -51,7 +51,7 @@ func NewRequest(account string, r fieldmark.MissionRequest) (Request, error) {
 	return Request{row}, nil
 }
 
-// OpenMission creates the mission that account, source and externalId identify
+// Create creates the mission that account, source and externalId identify
 // permanently. The same request again returns the existing mission (created is
 // false); a different request with the same identifiers is CodeMissionExists.
 func (s *Service) Create(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission,
@@ -70,7 +70,7 @@ func (s *Service) Create(ctx context.Context, account string, r fieldmark.Missio
 	return m, created, nil
 }
 
-// OpenMission is Service.OpenMission inside a transaction.
+// create is Service.Create inside a transaction.
 func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, created bool, err error) {
 	row := in.row
 	if err := t.stamp(ctx, &row); err != nil {
@@ -132,7 +132,7 @@ func errNoMission() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such mission")
 }
 
-// Mission returns a mission of an account; account "" means any.
+// Get returns a mission of an account; account "" means any.
 func (s *Service) Get(ctx context.Context, account, id string) (fieldmark.Mission, error) {
 	if !fieldmark.CheckID(fieldmark.PrefixMission, id) {
 		return fieldmark.Mission{}, errNoMission()
@@ -144,7 +144,7 @@ func (s *Service) Get(ctx context.Context, account, id string) (fieldmark.Missio
 	return m.Mission, err
 }
 
-// MoveMission changes the status of a mission, if the state machine allows it.
+// Transition changes the status of a mission, if the state machine allows it.
 // Reason may be nil.
 func (s *Service) Transition(ctx context.Context, id string, to fieldmark.MissionStatus,
 	reason *fieldmark.Reason) (fieldmark.Mission, error) {
@@ -153,7 +153,7 @@ func (s *Service) Transition(ctx context.Context, id string, to fieldmark.Missio
 	}, reason)
 }
 
-// PlanMission sets the time and the assignee of a visit, unless the mission has a
+// Plan sets the time and the assignee of a visit, unless the mission has a
 // version other than those in at. If schedule is set, it changes the status to
 // SCHEDULED.
 func (s *Service) Plan(ctx context.Context, id string, plan fieldmark.MissionPlan, at Versions,
@@ -173,7 +173,7 @@ func (s *Service) Plan(ctx context.Context, id string, plan fieldmark.MissionPla
 	return m, nil
 }
 
-// CompleteMission makes all transitions that lead to COMPLETED. It does not change
+// Complete makes all transitions that lead to COMPLETED. It does not change
 // a completed mission, so that the call may be repeated.
 func (s *Service) Complete(ctx context.Context, id string) (fieldmark.Mission, error) {
 	return s.transitionAll(ctx, id, func(m *store.Mission) ([]fieldmark.MissionStatus, error) {
@@ -261,7 +261,7 @@ func (v Versions) check(m *store.Mission) error {
 	return e
 }
 
-// MoveMission makes one transition of a mission of an account.
+// moveTo makes one transition of a mission of an account.
 func (t *txn) moveTo(ctx context.Context, account, id string, to Transition) (fieldmark.Mission, error) {
 	m, err := t.mission(ctx, account, id)
 	if err == nil {
@@ -270,7 +270,7 @@ func (t *txn) moveTo(ctx context.Context, account, id string, to Transition) (fi
 	return m.Mission, err
 }
 
-// CancelMission cancels a mission of an account. It does not change a canceled
+// cancel cancels a mission of an account. It does not change a canceled
 // mission, so that the call may be repeated.
 func (t *txn) cancel(ctx context.Context, account, id string, reason *fieldmark.Reason, at Versions) (fieldmark.Mission,
 	error) {
@@ -281,7 +281,7 @@ func (t *txn) cancel(ctx context.Context, account, id string, reason *fieldmark.
 	return m.Mission, err
 }
 
-// EditMission applies a merge patch to the request of a mission of an account. A
+// patch applies a merge patch to the request of a mission of an account. A
 // patch that changes nothing creates no version and no event.
 func (t *txn) patch(ctx context.Context, account, id string, patch []byte, at Versions) (fieldmark.Mission, error) {
 	m, err := t.mission(ctx, account, id)
@@ -329,7 +329,7 @@ func checkOpen(m *store.Mission) error {
 	return e
 }
 
-// PlanMission sets the assignee and the time of the visit.
+// plan sets the assignee and the time of the visit.
 func (t *txn) plan(ctx context.Context, account, id string, plan fieldmark.MissionPlan, at Versions) (fieldmark.Mission,
 	error) {
 	m, err := t.mission(ctx, account, id)

@@ -48,7 +48,7 @@ func (s *Store) openSQLite(ctx context.Context, path string, cfg Config) (err er
 	return nil
 }
 
-// touch creates the file if it does not exist. The database holds password hashes
+// createFile creates the file if it does not exist. The database holds password hashes
 // and personal data: SQLite would make it readable to everyone. Its side files get
 // the mode of the main one.
 func createFile(path string) error {

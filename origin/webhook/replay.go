@@ -371,7 +371,7 @@ func matches(patterns []string, t fieldmark.EventType) bool {
 	return len(patterns) == 0
 }
 
-// forget deletes what is older than the retention settings, in batches.
+// prune deletes what is older than the retention settings, in batches.
 func (s *maintainer) prune(ctx context.Context) error {
 	now := time.Now()
 	trim := func(keep time.Duration, some func(context.Context, *store.Tx, time.Time) (int64, error)) error {
