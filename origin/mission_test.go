@@ -31,7 +31,7 @@ func openMission(t testing.TB, w *world, id string) fieldmark.Mission {
 	return m
 }
 
-func TestOpenMission(t *testing.T) {
+func TestCreateMission(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	m := openMission(t, w, "a")
@@ -67,7 +67,7 @@ func TestOpenMission(t *testing.T) {
 
 func sameTime(a, b fieldmark.Time) bool { return a.Std().Equal(b.Std()) }
 
-func TestOpenMissionComplains(t *testing.T) {
+func TestCreateMissionErrors(t *testing.T) {
 	w := newWorld(t)
 	r := request(" a")
 	r.Priority = "soon"
@@ -84,7 +84,7 @@ func TestOpenMissionComplains(t *testing.T) {
 	}
 }
 
-func TestOpenMissionRace(t *testing.T) {
+func TestCreateMissionRace(t *testing.T) {
 	w := newWorld(t)
 	var created, found, refused atomic.Int64
 	var all sync.WaitGroup
@@ -229,7 +229,7 @@ func TestCompleteMission(t *testing.T) {
 	wantCode(t, "complete a closed mission", err, fieldmark.CodeInvalidTransition)
 }
 
-func TestMoveMission(t *testing.T) {
+func TestTransition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		ctx := t.Context()

@@ -98,8 +98,8 @@ func (t *token) known(now time.Time) string {
 	return ""
 }
 
-// forget drops a token that the receiver refused.
-func (t *token) forget() {
+// invalidate drops a token that the receiver refused.
+func (t *token) invalidate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text, t.until = "", time.Time{}

@@ -303,7 +303,7 @@ func (s *Service) updateHealth(ctx context.Context, tx *store.Tx, id string, tri
 	}
 	changed, wanted := false, ""
 	for _, r := range tried {
-		changed = h.Note(r.attempt, maxInFlightOf(&e.EndpointSettings)) || changed
+		changed = h.Record(r.attempt, maxInFlightOf(&e.EndpointSettings)) || changed
 		if r.attempt.Disable {
 			wanted = "the receiver asked for it (" + r.attempt.Error + ")"
 			if r.attempt.OK() {
@@ -311,19 +311,19 @@ func (s *Service) updateHealth(ctx context.Context, tx *store.Tx, id string, tri
 			}
 		}
 	}
-	verdict := h.Judge(now)
-	if changed || verdict != Carry {
+	action := h.NextAction(now)
+	if changed || action != NoAction {
 		if err := putHealth(ctx, tx, id, h); err != nil {
 			return err
 		}
 	}
-	if wanted == "" && verdict == Disable {
+	if wanted == "" && action == Disable {
 		wanted = reasonFailing
 	}
 	switch {
 	case wanted != "" && e.State == fieldmark.EndpointEnabled:
 		return s.disable(ctx, tx, &e, h, wanted, now)
-	case verdict == Warn:
+	case action == Warn:
 		if err := emitNotice(ctx, tx, &e, h, fieldmark.EventWebhookFailing); err != nil {
 			return err
 		}
@@ -391,7 +391,7 @@ func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.D
 	if e.State != fieldmark.EndpointEnabled {
 		return nil, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, rate)
 	}
-	room := h.Room(now, maxInFlightOf(&e.EndpointSettings)) - e.InFlight
+	room := h.Concurrency(now, maxInFlightOf(&e.EndpointSettings)) - e.InFlight
 	if room <= 0 {
 		if h.Circuit == fieldmark.CircuitOpen && now.Before(h.ProbeAt.Std()) {
 			wake = h.ProbeAt.Std()

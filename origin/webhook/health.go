@@ -56,9 +56,9 @@ type Health struct {
 	LastSuccess  fieldmark.Time `json:"lastSuccess,omitzero"`
 }
 
-// Note records an attempt and reports whether the change is worth writing. Limit is
+// Record records an attempt and reports whether the change is worth writing. Limit is
 // the maximum number of messages in flight to the endpoint.
-func (h *Health) Note(a Attempt, limit int) (changed bool) {
+func (h *Health) Record(a Attempt, limit int) (changed bool) {
 	now := a.At.Add(a.Took)
 	if a.OK() {
 		return h.succeed(now, limit)
@@ -124,8 +124,8 @@ func (h *Health) count(now time.Time, good bool) {
 	}
 }
 
-// Room returns how many messages may be in flight at a time.
-func (h *Health) Room(now time.Time, limit int) int {
+// Concurrency returns how many messages may be in flight at a time.
+func (h *Health) Concurrency(now time.Time, limit int) int {
 	switch h.Circuit {
 	case fieldmark.CircuitOpen:
 		if now.Before(h.ProbeAt.Std()) {
@@ -138,20 +138,20 @@ func (h *Health) Room(now time.Time, limit int) int {
 	return limit
 }
 
-// Verdict is what to do about an endpoint that fails.
-type Verdict int
+// Action is what to do about an endpoint that fails.
+type Action int
 
 // No action, a warning to the account, or disabling the endpoint.
 const (
-	Carry Verdict = iota
+	NoAction Action = iota
 	Warn
 	Disable
 )
 
-// Judge returns what to do now, and records a warning as sent.
-func (h *Health) Judge(now time.Time) Verdict {
+// NextAction returns what to do now, and records a warning as sent.
+func (h *Health) NextAction(now time.Time) Action {
 	if h.FailingSince.IsZero() {
-		return Carry
+		return NoAction
 	}
 	failing := now.Sub(h.FailingSince.Std())
 	if failing >= DisableAfter && h.Failed >= disableLeast &&
@@ -165,7 +165,7 @@ func (h *Health) Judge(now time.Time) Verdict {
 		}
 	}
 	if h.Warned >= due {
-		return Carry
+		return NoAction
 	}
 	h.Warned = due
 	return Warn

@@ -24,10 +24,10 @@ func at(a webhook.Attempt, t time.Time) webhook.Attempt {
 func TestCircuit(t *testing.T) {
 	var h webhook.Health
 	now := noon
-	try := func(a webhook.Attempt, wait time.Duration) { now = now.Add(wait); h.Note(at(a, now), 8) }
+	try := func(a webhook.Attempt, wait time.Duration) { now = now.Add(wait); h.Record(at(a, now), 8) }
 	wantRoom := func(when string, want int) {
 		t.Helper()
-		if got := h.Room(now, 8); got != want {
+		if got := h.Concurrency(now, 8); got != want {
 			t.Errorf("%s: room for %d, want %d (%+v)", when, got, want, h)
 		}
 	}
@@ -70,14 +70,14 @@ func TestCircuitOpensByShare(t *testing.T) {
 		if i%4 == 3 || i == 0 {
 			a = fine
 		}
-		h.Note(at(a, noon.Add(time.Duration(i)*time.Second)), 8)
+		h.Record(at(a, noon.Add(time.Duration(i)*time.Second)), 8)
 	}
 	if h.Circuit != fieldmark.CircuitOpen {
 		t.Errorf("7 of 10 failed: circuit %q, want open", h.Circuit)
 	}
 	h = webhook.Health{}
 	for i := range 50 { // the receiver is available, but rejects what it is sent
-		h.Note(at(wrong, noon.Add(time.Duration(i)*time.Second)), 8)
+		h.Record(at(wrong, noon.Add(time.Duration(i)*time.Second)), 8)
 	}
 	if h.Circuit != "" {
 		t.Errorf("after 50 404s: circuit %q, want closed", h.Circuit)
@@ -89,7 +89,7 @@ func TestCircuitHonoursRetryAfter(t *testing.T) {
 	busy := webhook.Attempt{Error: "answered 429", Status: 429, RetryAfter: time.Hour,
 		Detail: fieldmark.AttemptDetail{Class: webhook.ClassStatus}}
 	for range 5 {
-		h.Note(at(busy, noon), 8)
+		h.Record(at(busy, noon), 8)
 	}
 	if got := h.ProbeAt.Std().Sub(noon); got != time.Hour {
 		t.Errorf("asked to come back after an hour: probe after %v", got)
@@ -98,28 +98,28 @@ func TestCircuitHonoursRetryAfter(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	var h webhook.Health
-	fail := func(after time.Duration) { h.Note(at(dead, noon.Add(after)), 8) }
-	want := func(after time.Duration, v webhook.Verdict) {
+	fail := func(after time.Duration) { h.Record(at(dead, noon.Add(after)), 8) }
+	want := func(after time.Duration, v webhook.Action) {
 		t.Helper()
-		if got := h.Judge(noon.Add(after)); got != v {
+		if got := h.NextAction(noon.Add(after)); got != v {
 			t.Errorf("after %v: verdict %d, want %d (%+v)", after, got, v, h)
 		}
 	}
 	const day = 24 * time.Hour
-	want(0, webhook.Carry)
+	want(0, webhook.NoAction)
 	fail(0)
-	want(day-time.Second, webhook.Carry)
+	want(day-time.Second, webhook.NoAction)
 	want(day, webhook.Warn)
-	want(day, webhook.Carry) // once
+	want(day, webhook.NoAction) // once
 	want(3*day, webhook.Warn)
-	want(4*day, webhook.Carry)
-	want(5*day, webhook.Carry) // one failure is not enough
+	want(4*day, webhook.NoAction)
+	want(5*day, webhook.NoAction) // one failure is not enough
 	for i := range 8 {
 		fail(time.Duration(i) * time.Hour)
 	}
-	want(6*day, webhook.Carry) // nor are the failures of one day
+	want(6*day, webhook.NoAction) // nor are the failures of one day
 	fail(2 * day)
 	want(5*day, webhook.Disable)
-	h.Note(at(fine, noon.Add(5*day)), 8)
-	want(6*day, webhook.Carry)
+	h.Record(at(fine, noon.Add(5*day)), 8)
+	want(6*day, webhook.NoAction)
 }

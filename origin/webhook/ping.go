@@ -87,7 +87,7 @@ func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error
 	if err != nil || h.Circuit != fieldmark.CircuitOpen {
 		return err
 	}
-	h.Note(a, maxInFlightOf(&e.EndpointSettings))
+	h.Record(a, maxInFlightOf(&e.EndpointSettings))
 	if err := putHealth(ctx, tx, id, h); err != nil {
 		return err
 	}

@@ -153,7 +153,7 @@ func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Sender
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized {
-		o.token.forget()
+		o.token.invalidate()
 	}
 	a.Status = resp.StatusCode
 	a.control(resp)

@@ -27,8 +27,8 @@ const (
 	backoffMax = 30 * time.Second
 )
 
-// origin is one of the servers and its health.
-type origin struct {
+// server is one of the servers and its health.
+type server struct {
 	scheme, host string
 
 	inFlight atomic.Int64 // requests whose response is not fully read
@@ -42,7 +42,7 @@ type origin struct {
 }
 
 // healthy reports whether requests may go to the origin.
-func (o *origin) healthy(now time.Time) bool {
+func (o *server) healthy(now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.failures < failThreshold || !now.Before(o.backoffUntil)
@@ -50,7 +50,7 @@ func (o *origin) healthy(now time.Time) bool {
 
 // recordFailure notes a request or check that got no answer. It reports whether the
 // origin has just become unhealthy.
-func (o *origin) recordFailure(now time.Time) bool {
+func (o *server) recordFailure(now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.failures++
@@ -71,7 +71,7 @@ func (o *origin) recordFailure(now time.Time) bool {
 // recordSilence marks an origin unhealthy at once if it has sent no bytes for several
 // keep-alive intervals. A stopped process still accepts connections, so only a response
 // makes it healthy again.
-func (o *origin) recordSilence(now time.Time) bool {
+func (o *server) recordSilence(now time.Time) bool {
 	o.mu.Lock()
 	o.silent, o.failures = true, max(o.failures, failThreshold-1)
 	o.mu.Unlock()
@@ -79,7 +79,7 @@ func (o *origin) recordSilence(now time.Time) bool {
 }
 
 // recordSuccess records a response. It reports whether the origin was unhealthy.
-func (o *origin) recordSuccess() bool {
+func (o *server) recordSuccess() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was := o.failures >= failThreshold
@@ -88,7 +88,7 @@ func (o *origin) recordSuccess() bool {
 }
 
 // recordConnect notes a connection that opened, as answered does.
-func (o *origin) recordConnect() bool {
+func (o *server) recordConnect() bool {
 	o.mu.Lock()
 	silent := o.silent
 	o.mu.Unlock()
@@ -98,9 +98,9 @@ func (o *origin) recordConnect() bool {
 // leastConn returns the origin with the fewest requests under way among those that
 // are healthy and were not tried; where none is healthy, any other is tried before
 // the request fails. nil means all were tried.
-func (u *Upstream) leastConn(tried []*origin) *origin {
+func (u *Upstream) leastConn(tried []*server) *server {
 	now := time.Now()
-	var best, last *origin
+	var best, last *server
 	first := rand.IntN(len(u.origins)) // equals take turns
 	for i := range u.origins {
 		o := u.origins[(first+i)%len(u.origins)]
@@ -120,14 +120,14 @@ func (u *Upstream) leastConn(tried []*origin) *origin {
 }
 
 // fewerInFlight returns the one with fewer requests under way, a if they are equal.
-func fewerInFlight(a, b *origin) *origin {
+func fewerInFlight(a, b *server) *server {
 	if a == nil || b.inFlight.Load() < a.inFlight.Load() {
 		return b
 	}
 	return a
 }
 
-func contains(list []*origin, o *origin) bool {
+func contains(list []*server, o *server) bool {
 	for _, x := range list {
 		if x == o {
 			return true
@@ -169,7 +169,7 @@ func (u *Upstream) Run(ctx context.Context) error {
 }
 
 // runChecks checks one origin again and again.
-func (u *Upstream) runChecks(ctx context.Context, o *origin) {
+func (u *Upstream) runChecks(ctx context.Context, o *server) {
 	every := u.cfg.HealthEvery
 	timer := time.NewTimer(rand.N(every))
 	defer timer.Stop()
@@ -189,7 +189,7 @@ func (u *Upstream) runChecks(ctx context.Context, o *origin) {
 }
 
 // record updates the health of an origin after an exchange.
-func (u *Upstream) record(o *origin, err error) {
+func (u *Upstream) record(o *server, err error) {
 	var recovered, failed bool
 	switch {
 	case err == nil:
@@ -213,7 +213,7 @@ func (u *Upstream) record(o *origin, err error) {
 var errConnected = errors.New("a connection opened")
 
 // check sends one health check.
-func (u *Upstream) check(ctx context.Context, o *origin) error {
+func (u *Upstream) check(ctx context.Context, o *server) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if u.cfg.HealthPath == "" && u.ownTransports != nil {
@@ -251,7 +251,7 @@ type badStatus struct{ status string }
 func (e *badStatus) Error() string { return "the health check was answered " + e.status }
 
 // dialAddress is the address to connect to.
-func dialAddress(o *origin) string {
+func dialAddress(o *server) string {
 	if _, _, err := net.SplitHostPort(o.host); err == nil {
 		return o.host
 	}

@@ -55,7 +55,7 @@ func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*htt
 	}
 	body := newReplayBody(r)
 	until := headDeadline(r.Context())
-	var tried []*origin
+	var tried []*server
 	for {
 		o := u.leastConn(tried)
 		tried = append(tried, o)
@@ -79,7 +79,7 @@ func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*htt
 // attempt sends a request to one origin and waits up to limit for the head of the response,
 // 0 for as long as the transport allows. began reports whether a byte of a response
 // arrived.
-func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *replayBody,
+func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *server, head http.Header, body *replayBody,
 	limit time.Duration) (resp *http.Response, began bool, err error) {
 	var first atomic.Bool
 	var used *conn

@@ -79,7 +79,7 @@ type Config struct {
 // for concurrent use.
 type Upstream struct {
 	cfg           Config
-	origins       []*origin
+	origins       []*server
 	transport     http.RoundTripper // of requests
 	tunnels       http.RoundTripper // of requests to switch to WebSocket
 	internal      http.RoundTripper // of Internal
@@ -113,7 +113,7 @@ func New(cfg Config) (*Upstream, error) {
 	}
 	u := &Upstream{cfg: cfg, transport: cfg.Transport, log: cfg.Log}
 	for _, at := range cfg.Origins {
-		u.origins = append(u.origins, &origin{scheme: at.Scheme, host: at.Host})
+		u.origins = append(u.origins, &server{scheme: at.Scheme, host: at.Host})
 	}
 	u.tunnels, u.internal = cfg.Transport, cfg.Transport
 	if cfg.Transport == nil {
