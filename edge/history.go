@@ -14,6 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // The lifetimes of responses that a digest identifies. Facts are deleted with their brand,
@@ -277,7 +278,9 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 		Points: []fieldmark.HistoryPoint{}, Changes: []fieldmark.HistoryChange{}, Methodology: m.Methodology(),
 		Module: m.Ref(),
 	}
-	next := 0 // the first revision that is not yet
+	next := 0                  // the first revision that is not yet
+	var a fieldmark.Assessment // of the last step
+	var assessed [2]int        // its revision and its age
 	for at := q.from; at.Before(q.to); {
 		at = at.Add(q.stepDuration())
 		if at.After(q.to) {
@@ -294,16 +297,30 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 		if facts.AsOf = r.LastAt; facts.AsOf.Std().After(at) {
 			facts.AsOf = fieldmark.At(at)
 		}
-		a, err := m.Assess(ctx, &facts, at)
-		if err != nil {
-			return nil, err
+		// The same facts change their assessment only at the limits of age.
+		if step := [2]int{next, ageOf(&facts, at)}; step != assessed {
+			var err error
+			if a, err = m.Assess(ctx, &facts, at); err != nil {
+				return nil, err
+			}
+			assessed = step
 		}
 		h.Points = append(h.Points, fieldmark.HistoryPoint{
 			At: fieldmark.At(at), Status: a.Status, Score: a.Score, Grade: a.Grade, Range: a.Range,
-			Confidence: a.Confidence.Level, AsOf: a.AsOf, FactsDigest: r.Digest,
+			Confidence: a.Confidence.Level, AsOf: &facts.AsOf, FactsDigest: r.Digest,
 		})
 	}
 	return h, markChanges(ctx, m, past, q, h)
+}
+
+// ageOf returns how many of the limits of age facts have passed at a time.
+func ageOf(facts *fieldmark.Facts, at time.Time) (passed int) {
+	for _, limit := range scoring.AgeLimits() {
+		if at.Sub(facts.AsOf.Std()) > limit {
+			passed++
+		}
+	}
+	return passed
 }
 
 // markChanges adds the changes of facts and modules between the two ends.
@@ -323,7 +340,7 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 	for i := range past.Revisions {
 		r := &past.Revisions[i]
 		module(r.FirstAt.Std())
-		a, err := m.Assess(ctx, r.Facts, r.FirstAt.Std())
+		a, err := m.Assess(ctx, withoutReplicates(r.Facts), r.FirstAt.Std())
 		if err != nil {
 			return err
 		}

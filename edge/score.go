@@ -384,6 +384,14 @@ func (e *Edge) decodeShared(entry *cache.Entry) error {
 	return nil
 }
 
+// withoutReplicates returns facts that give the same score without a range. Replicates are
+// most of the cost of an assessment.
+func withoutReplicates(facts *fieldmark.Facts) *fieldmark.Facts {
+	bare := *facts
+	bare.Replicates = nil
+	return &bare
+}
+
 // setTrends scores earlier facts by the same module and sets how far the score has
 // moved since.
 func (e *Edge) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState,
@@ -391,7 +399,7 @@ func (e *Edge) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.S
 	past := make([]*fieldmark.Milli, len(state.Past))
 	for i := range state.Past {
 		r := &state.Past[i]
-		a, err := m.Assess(ctx, r.Facts, r.LastAt.Std())
+		a, err := m.Assess(ctx, withoutReplicates(r.Facts), r.LastAt.Std())
 		switch {
 		case err == nil:
 			past[i] = a.Score

@@ -77,9 +77,9 @@ func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 	return b, nil
 }
 
-// replicates returns the scores of replicates, without gates. It overwrites the values
-// and states of b, so it comes last.
-func (m *Module) replicates(ctx context.Context, b *binding, r *fieldmark.Replicates) ([]fieldmark.Milli, error) {
+// replicates returns the scores of replicates, without gates, by one instance. It
+// overwrites the values and states of b, so it comes last.
+func (m *Module) replicates(ctx context.Context, b *binding, r *fieldmark.Replicates) (scores []fieldmark.Milli, err error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -87,19 +87,17 @@ func (m *Module) replicates(ctx context.Context, b *binding, r *fieldmark.Replic
 	for i, id := range r.Facts {
 		inputs[i] = slices.IndexFunc(m.manifest.Inputs, func(in abi.Input) bool { return in.Name == id })
 	}
-	var scores []fieldmark.Milli
+	in, err := m.pool.acquire(ctx)
+	if err != nil {
+		return nil, m.annotate(err)
+	}
+	defer func() { m.pool.release(in, err == nil) }()
 	var result abi.Result
-	for _, values := range r.Values[:min(len(r.Values), fieldmark.MaxReplicates)] {
-		for i, value := range values[:min(len(values), len(inputs))] {
-			switch in := inputs[i]; {
-			case in < 0:
-			case value == nil:
-				b.values[in], b.states[in] = 0, abi.StateUnknown
-			default:
-				b.values[in], b.states[in] = int64(*value), abi.StateMeasured
-			}
-		}
-		if err := m.Score(ctx, b.values, b.states, &result); err != nil {
+	all := r.Values[:min(len(r.Values), fieldmark.MaxReplicates)]
+	scores = make([]fieldmark.Milli, 0, len(all))
+	for _, values := range all {
+		b.replace(inputs, values)
+		if err := m.scoreOn(ctx, in, b.values, b.states, &result); err != nil {
 			return nil, err
 		}
 		if result.Score != abi.NoScore {
@@ -107,6 +105,19 @@ func (m *Module) replicates(ctx context.Context, b *binding, r *fieldmark.Replic
 		}
 	}
 	return scores, nil
+}
+
+// replace sets inputs to the values of a replicate; nil is unknown.
+func (b *binding) replace(inputs []int, values []*fieldmark.Milli) {
+	for i, value := range values[:min(len(values), len(inputs))] {
+		switch in := inputs[i]; {
+		case in < 0:
+		case value == nil:
+			b.values[in], b.states[in] = 0, abi.StateUnknown
+		default:
+			b.values[in], b.states[in] = int64(*value), abi.StateMeasured
+		}
+	}
 }
 
 // components combines the texts of the manifest with the marks of the module.

@@ -181,14 +181,109 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 }
 
+// replicated adds to facts the values of n bootstrap samples, which move every share by
+// up to 100 thousandths, and a sample of which not every page was read.
+func replicated(f *fieldmark.Facts, n int) *fieldmark.Facts {
+	r := &fieldmark.Replicates{Drawn: 3, Values: make([][]*fieldmark.Milli, n)}
+	for _, fact := range f.Facts {
+		if fact.Unit != "share" || fact.State != fieldmark.Measured {
+			continue
+		}
+		r.Facts = append(r.Facts, fact.ID)
+		for i := range r.Values {
+			value := max(0, fieldmark.Milli(fact.Value)-fieldmark.Milli(i*37%101))
+			r.Values[i] = append(r.Values[i], &value)
+		}
+	}
+	f.Sample = &fieldmark.Sample{Seed: strings.Repeat("0", 32), Population: 400}
+	f.Replicates = r
+	return f
+}
+
+func indented(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestAssessReplicates: the spread of the replicates, and nothing else of them, is in the
+// assessment.
+func TestAssessReplicates(t *testing.T) {
+	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
+	assess := func(f *fieldmark.Facts) fieldmark.Assessment {
+		t.Helper()
+		a, err := m.Assess(t.Context(), f, auditedAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.FactsDigest = ""
+		return a
+	}
+	without, with := assess(bakery()), assess(replicated(bakery(), fieldmark.MaxReplicates))
+	if without.Uncertainty.Sampling != nil {
+		t.Errorf("without replicates: sampling error %v, want none", *without.Uncertainty.Sampling)
+	}
+	if s := with.Uncertainty.Sampling; s == nil || *s <= 0 || *s > 10*fieldmark.MilliOne {
+		t.Errorf("with replicates: sampling error %v, want 0 to 10 points", s)
+	}
+	more := assess(replicated(bakery(), 3*fieldmark.MaxReplicates))
+	if diff := cmp.Diff(indented(t, with), indented(t, more)); diff != "" {
+		t.Errorf("more replicates than allowed change the assessment (-want +got):\n%s", diff)
+	}
+	with.Uncertainty, with.Range, with.Practice, with.Grade = without.Uncertainty, without.Range, without.Practice,
+		without.Grade
+	if diff := cmp.Diff(indented(t, without), indented(t, with)); diff != "" {
+		t.Errorf("replicates change more than the range (-without +with):\n%s", diff)
+	}
+}
+
+// TestAssessBareFacts: facts without evidence, which nodes rank by, give the same numbers.
+func TestAssessBareFacts(t *testing.T) {
+	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
+	full, bare := replicated(bakery(), fieldmark.MaxReplicates), replicated(bakery(), fieldmark.MaxReplicates)
+	bare.Sample = &fieldmark.Sample{Population: full.Sample.Population}
+	for i := range bare.Facts {
+		bare.Facts[i].Evidence = nil
+	}
+	var got [2]fieldmark.Score
+	for i, f := range []*fieldmark.Facts{full, bare} {
+		a, err := m.Assess(t.Context(), f, auditedAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.FactsDigest = ""
+		for i := range a.Components {
+			for j := range a.Components[i].Signals {
+				a.Components[i].Signals[j].Evidence = nil
+			}
+		}
+		for i := range a.Eligibility.Checks {
+			a.Eligibility.Checks[i].Evidence = nil
+		}
+		got[i].Assessment = a
+	}
+	if diff := cmp.Diff(indented(t, got[0]), indented(t, got[1])); diff != "" {
+		t.Errorf("(-full +bare)\n%s", diff)
+	}
+}
+
 func BenchmarkAssess(b *testing.B) {
 	m := load(b, newEngine(b, wasm.Config{}), geo.Module())
-	f := bakery()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := m.Assess(b.Context(), f, auditedAt); err != nil {
-			b.Fatal(err)
-		}
+	for _, bb := range []struct {
+		name  string
+		facts *fieldmark.Facts
+	}{{"plain", bakery()}, {"replicates", replicated(bakery(), fieldmark.MaxReplicates)}} {
+		b.Run(bb.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := m.Assess(b.Context(), bb.facts, auditedAt); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

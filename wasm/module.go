@@ -85,27 +85,25 @@ func (m *Module) Measure(ctx context.Context, values []int64, states []byte, out
 	if err != nil {
 		return 0, m.annotate(err)
 	}
-	start := m.engine.observe.started()
 	err = m.scoreOn(ctx, in, values, states, out)
 	fuel = in.spent()
 	// After a failure the instance may be in any state, so it is not reused.
 	m.pool.release(in, err == nil)
-	if err == nil {
-		m.engine.observe.scored(m.ref, fuel, start)
-	}
 	return fuel, err
 }
 
 // scoreOn runs the module once on an instance the caller has acquired.
 func (m *Module) scoreOn(ctx context.Context, in *instance, values []int64, states []byte, out *abi.Result) error {
+	start := m.engine.observe.started()
 	err := in.score(ctx, values, states, out, len(m.points))
-	if err == nil {
-		if err = out.Check(m.points, len(m.manifest.Gates)); err == nil {
-			return nil
-		}
-		err = &Fault{Kind: FaultOutput, Err: err}
+	if err != nil {
+		return m.annotate(err)
 	}
-	return m.annotate(err)
+	if err := out.Check(m.points, len(m.manifest.Gates)); err != nil {
+		return m.annotate(&Fault{Kind: FaultOutput, Err: err})
+	}
+	m.engine.observe.scored(m.ref, in.spent(), start)
+	return nil
 }
 
 // annotate adds the module to an error, and reports a fault to the observer.
