@@ -25,16 +25,12 @@ const (
 	earlyBytes      = 100 << 10 // before which the main text must start, because some readers truncate
 )
 
-// extract measures whether a program that does not run scripts finds the text.
+// extract measures whether a program that does not run scripts finds the text, apart from
+// what contents measures.
 func (f *site) extract(found findings) {
-	f.wordCounts(found)
-	f.titles(found)
-	f.share(found, "headings.good", "%d of %d pages have an H1, no skipped level and a heading per 300 words",
-		f.headingsFault)
 	f.share(found, "canonical.good", "%d of %d pages have one absolute canonical URL on this domain", f.canonicalFault)
 	f.share(found, "lang.html", "%d of %d pages declare their language", langFault)
 	f.hreflang(found)
-	f.answerKinds(found)
 	f.share(found, "page.light", "%d of %d pages have at most 500 kB of HTML", func(p *page) string {
 		if p.bytes <= lightBytes {
 			return ""
@@ -51,6 +47,17 @@ func (f *site) extract(found findings) {
 			}
 			return ""
 		})
+}
+
+// contents measures the text itself.
+func (f *site) contents(found findings) {
+	f.wordCounts(found)
+	f.titles(found)
+	f.share(found, "headings.good", "%d of %d pages have an H1, no skipped level and a heading per 300 words",
+		f.headingsFault)
+	f.answerKinds(found)
+	f.typed(found)
+	f.evidence(found)
 }
 
 // share measures the share of sampled pages for which fault returns "".
@@ -91,6 +98,10 @@ func (f *site) wordCounts(found findings) {
 	}
 	seen = append([]fieldmark.Evidence{newEvidence(base, "%s", sum)}, seen...)
 	found.set("text.words", int64(mid)*one, seen...)
+	if why := f.textFault(f.home).reason; why != "" {
+		found.unknown("home.words", newEvidence(base, "%s", why))
+		return
+	}
 	found.set("home.words", int64(f.home.words)*one, newEvidence(base, "%s of main text: %s", plural(f.home.words,
 		"word", "words"), cmp.Or(f.home.text, "(none)")))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -143,8 +144,25 @@ func html(head, body string) answer {
 // text returns a plain text file.
 func text(body string) answer { return answer{kind: "text/plain; charset=utf-8", body: body} }
 
-// words returns a text of n words.
-func words(n int) string { return strings.TrimSpace(strings.Repeat("lorem ", n)) }
+// words returns a text of n words, the same for every n. It is made of English words, half
+// of them common ones, so that it reads like a language.
+func words(n int) string {
+	common := strings.Fields(
+		"the of and to a in that for it with on are this by or from an you we our not have will all")
+	rare := strings.Fields("workshop baker river lamp garden carpet engine paper winter market bridge copper " +
+		"letter window ladder forest station mirror basket candle harbour pocket kettle velvet meadow saddle " +
+		"signal hammer orchard pepper curtain anchor bottle feather gravel lantern mill needle oven quarry")
+	random := rand.New(rand.NewPCG(1, 2))
+	list := make([]string, n)
+	for i := range list {
+		from := common
+		if random.IntN(2) == 0 {
+			from = rare
+		}
+		list[i] = from[random.IntN(len(from))]
+	}
+	return strings.Join(list, " ")
+}
 
 // say formats a fact as in the tables below: its value, or its state.
 func say(f fieldmark.Facts, id string) string {

@@ -1,0 +1,70 @@
+package audit_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark/origin/audit"
+)
+
+// gibberish returns n words of random letters.
+func gibberish(random *rand.Rand, n int) string {
+	list := make([]string, n)
+	for i := range list {
+		letters := make([]byte, 2+random.IntN(9))
+		for j := range letters {
+			letters[j] = "aeioubcdfglmnprst"[random.IntN(17)]
+		}
+		list[i] = string(letters)
+	}
+	return strings.Join(list, " ")
+}
+
+// TestTextMustReadLikeALanguage: the text facts of a page are unknown if its text is none,
+// whatever language it declares.
+func TestTextMustReadLikeALanguage(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	stuffed := strings.Repeat("Buy cheap bread online, the best bread of the best bakery in town. ", 20)
+	for _, tt := range []struct{ name, lang, text, want, why string }{
+		{"English", "en", words(200), "1", "1 of 1 page"},
+		{"English declared as German", "de", words(200), "1", "1 of 1 page"},
+		{"English without a language", "", words(200), "1", "1 of 1 page"},
+		{"gibberish", "en", gibberish(random, 300), "0", "common English words; English text has about 38 %"},
+		{"gibberish declared as Turkish", "tr", gibberish(random, 300), "0", "Turkish"},
+		{"keywords", "en", stuffed, "0", "% of the phrases of 5 words repeat another"},
+		{"shuffled keywords", "en", shuffled(random, "bread the cheap best buy of online bakery town in and fresh", 30),
+			"0",
+			"of 100 words are different"},
+		{"too short", "en", gibberish(random, 78), "unknown", "80 words"},
+		{"a language without a table", "la", gibberish(random, 300), "unknown", "80 words in a supported language"},
+	} {
+		site := web{"/": {body: `<!doctype html><html lang="` + tt.lang +
+			`"><title>A page of words</title><main><h1>Words</h1><p>` +
+			tt.text + `</p></main>`}}
+		facts := auditOf(t, site.serve(t, 0), audit.Subject{URL: home, Name: "Example"})
+		if got := say(facts, "text.plausible"); got != tt.want {
+			t.Errorf("%s: text.plausible = %s, want %s; seen:\n%s", tt.name, got, tt.want,
+				seen(facts, "text.plausible"))
+		}
+		if got := seen(facts, "text.plausible"); !strings.Contains(got, tt.why) {
+			t.Errorf("%s: the evidence is %q, want %q in it", tt.name, got, tt.why)
+		}
+		for _, id := range []string{"home.words", "text.words", "answer.kinds", "title.good", "headings.good"} {
+			if got := say(facts, id); (got == "unknown") != (tt.want == "0") {
+				t.Errorf("%s: %s = %s", tt.name, id, got)
+			}
+		}
+	}
+}
+
+// shuffled repeats a list of words n times, each time in another order.
+func shuffled(random *rand.Rand, list string, n int) string {
+	words := strings.Fields(list)
+	var all []string
+	for range n {
+		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+		all = append(all, words...)
+	}
+	return strings.Join(all, " ")
+}
