@@ -17,14 +17,11 @@ type Suspicion struct {
 	FirstSeen Time   `json:"firstSeen"`
 }
 
-// BrandDetail is a brand as administrators see it. Suspicions and NextAudit are not
-// public.
-type BrandDetail struct {
-	Brand
-	Aliases []Slug `json:"aliases"`
-	// Suspicions are those that no second audit has confirmed. They do not affect the score.
-	Suspicions []Suspicion `json:"suspicions,omitempty"`
-	NextAudit  *Time       `json:"nextAudit,omitempty"` // nil: only on request
+// BrandSuspicions are the suspicions of a brand that no second audit has confirmed. They
+// are for administrators: neither the score nor anything public depends on them.
+type BrandSuspicions struct {
+	Suspicions []Suspicion `json:"suspicions" nullable:"false"`
+	NextAudit  *Time       `json:"nextAudit"` // the earliest time of the next audit; null: only on request
 }
 
 // DisputeKind says what is wrong with a finding.

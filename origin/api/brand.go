@@ -1,9 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
@@ -187,4 +190,68 @@ func (s *server) importVisibility(c *call) (report fieldmark.VisibilityImport, e
 		}
 	}
 	return s.origin.Brands.Samples.Import(c.r.Context(), c.key.ID, fieldmark.DigestOf(sha256.Sum256(body)), lines)
+}
+
+// openDispute opens a dispute. It needs no key.
+func (s *server) openDispute(c *call) error {
+	slug, err := slugParam(c)
+	if err != nil {
+		return err
+	}
+	r, err := decodeBody[fieldmark.DisputeRequest](c)
+	if err != nil {
+		return err
+	}
+	d, err := s.origin.Brands.Disputes.Open(c.r.Context(), slug, r)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Location", fieldmark.PathBrands+string(slug)+"/disputes/"+d.ID)
+	return c.send(http.StatusCreated, d)
+}
+
+// getDisputeStatus reads the public part of a dispute.
+func (s *server) getDisputeStatus(c *call) (d fieldmark.DisputeStatus, err error) {
+	slug, err := slugParam(c)
+	if err != nil {
+		return d, err
+	}
+	id, err := idParam(fieldmark.PrefixDispute)(c)
+	if err != nil {
+		return d, err
+	}
+	return s.origin.Brands.Disputes.Status(c.r.Context(), slug, id)
+}
+
+// disputeParams are the query parameters of the list of disputes.
+var disputeParams = []param{
+	{name: "state", description: "The state; the default is open", enum: []string{string(fieldmark.DisputeOpen),
+		string(fieldmark.DisputeUpheld), string(fieldmark.DisputeRejected)}},
+	{name: "brand", description: "Only disputes of this brand, by its slug"},
+	{name: "limit", description: "Disputes per page", lowest: 1, highest: maxBrandLimit, preset: defaultBrandLimit},
+	{name: "cursor", description: "nextCursor of the previous page"},
+}
+
+// listDisputes lists disputes, the newest first. The cursor is the last id of the previous page.
+func (s *server) listDisputes(c *call) (page fieldmark.List[fieldmark.Dispute], err error) {
+	before, slug := c.params.text("cursor"), fieldmark.Slug(c.params.text("brand"))
+	if before != "" && !fieldmark.CheckID(fieldmark.PrefixDispute, before) {
+		return page, errInvalidCursor()
+	}
+	if slug != "" && !fieldmark.ValidSlug(string(slug)) {
+		return page, paramError("brand", "pattern", "must be the slug of a brand")
+	}
+	state := fieldmark.DisputeState(strings.ToLower(cmp.Or(c.params.text("state"), string(fieldmark.DisputeOpen))))
+	limit := c.params.number("limit")
+	disputes, err := s.origin.Brands.Disputes.List(c.r.Context(), slug, state, before, limit+1)
+	if err != nil {
+		return page, err
+	}
+	page = list(disputes)
+	if len(disputes) > limit {
+		page.Data, page.HasMore = disputes[:limit], true
+		page.NextCursor = disputes[limit-1].ID
+	}
+	c.linkNext(page.NextCursor)
+	return page, nil
 }

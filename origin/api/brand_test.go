@@ -139,3 +139,64 @@ func TestBrandHistory(t *testing.T) {
 		}
 	}
 }
+
+// openDispute audits a new brand and opens a dispute of one of its findings.
+func (fx *fixture) openDispute(slug fieldmark.Slug) (d fieldmark.DisputeStatus) {
+	fx.t.Helper()
+	fx.putBrand(slug)
+	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 1,
+		AsOf: fieldmark.At(time.Now())}
+	if _, err := fx.service.Brands.PutFacts(fx.t.Context(), slug, facts); err != nil {
+		fx.t.Fatal(err)
+	}
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathBrands + string(slug) + "/disputes",
+		body: dispute}, &d)
+	return d
+}
+
+const dispute = `{"signal":"access.https","kind":"wrong","text":"Our site has redirected since March.",` +
+	`"email":"web@acme.example"}`
+
+func TestDisputes(t *testing.T) {
+	fx := newFixture(t, nil)
+	d := fx.openDispute("acme")
+	public := fieldmark.PathBrands + "acme/disputes"
+	one := adminPath + "disputes/" + d.ID
+	for _, tt := range []struct {
+		method, path, key, body string
+		status                  int
+		want                    string // part of the response
+	}{
+		{"POST", public, "", dispute, 409, `"code":"dispute_exists"`},
+		{"POST", public, "", `{"signal":"x","kind":"wrong","text":"short","email":"x"}`, 422, `"/email"`},
+		{"POST", public, "", `{"signal":"x","kind":"wrong","text":"short","email":"x"}`, 422, `"/text"`},
+		{"POST", public, "", strings.Replace(dispute, "access.https", "manipulation", 1), 422, `"/signal"`},
+		{"POST", public, "", strings.Replace(dispute, `"kind"`, `"sort"`, 1), 422, `"unknown_field"`},
+		{"POST", fieldmark.PathBrands + "nobody/disputes", "", dispute, 404, `"code":"not_found"`},
+		{"GET", public, "", "", 200, d.ID},
+		{"GET", public + "/" + d.ID, "", "", 200, `"state":"open"`},
+		{"GET", public + "/dsp_x", "", "", 404, `"code":"not_found"`},
+		{"GET", one, "", "", 401, ""},
+		{"GET", one, fx.reader, "", 403, ""},
+		{"GET", one, fx.admin, "", 200, "web@acme.example"},
+		{"GET", adminPath + "disputes?brand=acme", fx.admin, "", 200, d.ID},
+		{"GET", adminPath + "disputes?state=upheld", fx.admin, "", 200, `"data":[]`},
+		{"GET", adminPath + "disputes?cursor=x", fx.admin, "", 400, ""},
+		{"GET", adminPath + "brands/acme/suspicions", fx.reader, "", 403, ""},
+		{"GET", adminPath + "brands/acme/suspicions", fx.admin, "", 200, `"suspicions":[]`},
+		{"POST", one + "/decision", fx.admin, `{"state":"open","answer":""}`, 422, `"/state"`},
+		{"POST", one + "/decision", fx.admin, `{"state":"upheld","answer":"You are right."}`, 200, `"decidedBy":"key_`},
+		{"POST", one + "/decision", fx.admin, `{"state":"upheld","answer":"Again."}`, 409, `"code":"dispute_decided"`},
+		{"GET", public + "/" + d.ID, "", "", 200, `"answer":"You are right."`},
+		{"GET", public, "", "", 200, `"data":[]`},
+	} {
+		rec := fx.send(request{method: tt.method, path: tt.path, key: tt.key, body: tt.body})
+		if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.want) {
+			t.Errorf("%s %s %s: %d %s; want %d with %s", tt.method, tt.path, tt.body, rec.Code, rec.Body, tt.status,
+				tt.want)
+		}
+		if tt.key == "" && strings.Contains(rec.Body.String(), "acme.example") {
+			t.Errorf("%s %s names the sender: %s", tt.method, tt.path, rec.Body)
+		}
+	}
+}

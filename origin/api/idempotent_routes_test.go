@@ -16,8 +16,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// noEffects are the POST operations of the API description that do not change state.
-var noEffects = []string{"generateLLMsTxt", "lintLLMsTxt"}
+// unkeyed are the POST operations that do not change state, and one that needs no key: a
+// response is saved for the account of a key.
+var unkeyed = []string{"generateLLMsTxt", "lintLLMsTxt", "openDispute"}
 
 // bodies returns a request body for every write operation of the API description.
 func bodies(url string) map[string]string {
@@ -29,8 +30,9 @@ func bodies(url string) map[string]string {
 	return map[string]string{
 		"putAccount": `{"name":"Acme"}`, "importBrands": `[{"slug":"new-one","name":"New","url":"https://new.example/",` +
 			`"niche":"tools","language":"en"}]`, "deleteBrand": "",
-		"putBrand":   `{"name":"B","url":"https://b.example/","niche":"tools","language":"en"}`,
-		"setAliases": `{"aliases":["other-name"]}`, "auditBrand": "",
+		"putBrand":      `{"name":"B","url":"https://b.example/","niche":"tools","language":"en"}`,
+		"decideDispute": `{"state":"rejected","answer":"No."}`,
+		"setAliases":    `{"aliases":["other-name"]}`, "auditBrand": "",
 		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "",
 		"rotateCalendar": "",
 		"createKey":      `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
@@ -79,7 +81,7 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 	keys := map[bool]string{false: fx.keyWithEveryScopeAndWebhooks(), true: fx.admin}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
-			if method == "get" || slices.Contains(noEffects, op.OperationID) {
+			if method == "get" || slices.Contains(unkeyed, op.OperationID) {
 				continue
 			}
 			n++
@@ -198,6 +200,8 @@ func (fx *fixture) fillPath(path, url string) string {
 			fx.t.Fatal(err)
 		}
 		id = k.ID
+	case strings.Contains(path, "/disputes/{id}"):
+		id = fx.openDispute("disputed").ID
 	case strings.Contains(path, "/calendars/{id}"):
 		c, err := fx.service.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c",
 			Scope: fieldmark.CalendarOfAll})

@@ -69,7 +69,8 @@ func (rt *route) statuses() []int {
 // routes are all operations of the API.
 func (s *server) routes() []*route {
 	return slices.Concat(s.missionRoutes(), s.alertRoutes(), s.llmsRoutes(), s.webhookRoutes(), s.keyRoutes(),
-		s.adminMissionRoutes(), s.slaRoutes(), s.brandRoutes(), s.calendarRoutes(), s.moduleRoutes(), s.edgeRoutes())
+		s.adminMissionRoutes(), s.slaRoutes(), s.brandRoutes(), s.disputeRoutes(),
+		s.calendarRoutes(), s.moduleRoutes(), s.edgeRoutes())
 }
 
 // missionRoutes are the operations of integrators on the missions of their account.
@@ -300,6 +301,31 @@ func (s *server) brandRoutes() []*route {
 			id: "listAudits", summary: "List running audits with their progress, and queued audits"}},
 		{"POST", admin + "purge", admins, handleParamBody(callerKeyParam, s.origin.Purge), operation{
 			id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},
+	}
+}
+
+// disputeRoutes open disputes, for anybody, and decide them, for administrators.
+func (s *server) disputeRoutes() []*route {
+	const public, admin = fieldmark.PathBrands + "{slug}/disputes", fieldmark.PathAdminAPI + "disputes"
+	admins, disputes := key(fieldmark.ScopeAdmin), s.origin.Brands.Disputes
+	disputeID := idParam(fieldmark.PrefixDispute)
+	return []*route{
+		{"POST", public, anyone, handleRaw[fieldmark.DisputeRequest, fieldmark.DisputeStatus](s.openDispute), operation{
+			id: "openDispute", summary: "Dispute a finding about a brand", status: []int{201}}},
+		{"GET", public, anyone, handleParam(slugParam, asList(disputes.ListOpen)), operation{
+			id: "listOpenDisputes", summary: "List the open disputes of a brand, newest first"}},
+		{"GET", public + "/{id}", anyone, handleCall[none](s.getDisputeStatus), operation{
+			id: "getDisputeStatus", summary: "Get the state of a dispute and the answer to it"}},
+		{"GET", admin, admins, handleCall[none](s.listDisputes), operation{
+			id: "listDisputes", summary: "List disputes, newest first", query: disputeParams}},
+		{"GET", admin + "/{id}", admins, handleParam(disputeID, disputes.Get), operation{
+			id: "getDispute", summary: "Get a dispute with its text and its sender"}},
+		{"POST", admin + "/{id}/decision", admins, handleParamBody(disputeID, disputes.Decide), operation{
+			id: "decideDispute", summary: "Uphold or reject an open dispute; an upheld one queues an audit"}},
+		{"GET", fieldmark.PathAdminAPI + "brands/{slug}/suspicions", admins,
+			handleParam(slugParam, s.origin.Brands.Suspicions), operation{
+				id:      "listSuspicions",
+				summary: "List text that reads as written to steer a model and that no second audit has confirmed"}},
 	}
 }
 

@@ -52,6 +52,14 @@ func actorOf(ctx context.Context) *actorState {
 	return a
 }
 
+// ActorName returns the name of the actor of ctx, or "" without one.
+func ActorName(ctx context.Context) string {
+	if a := actorOf(ctx); a != nil {
+		return a.Name
+	}
+	return ""
+}
+
 // Log is the audit log. Its methods may be called from any goroutine.
 type Log struct {
 	store *store.Store

@@ -157,12 +157,31 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 	}
 }
 
-// collect runs the auditor with a deadline.
+// collect runs the auditor with a deadline. Suspicions that an administrator dismissed are
+// new to the auditor each time, so they are never confirmed.
 func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logger) (audit.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer s.progress.delete(b.Slug)
-	return s.auditor.Audit(ctx, audit.Subject{URL: b.URL, Name: b.Name, Language: b.Language},
+	state, err := s.store.BrandState(ctx, b.Slug)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	found, err := s.store.Suspicions(ctx, b.Slug)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	dismissed, err := dismissedPassages(ctx, s.store.BrandReader, b.Slug)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	subject := audit.Subject{URL: b.URL, Name: b.Name, Language: b.Language, Previous: state.Facts}
+	for _, f := range found {
+		if !dismissed[passageOf(f.Suspicion)] {
+			subject.Suspicions = append(subject.Suspicions, f.Suspicion)
+		}
+	}
+	return s.auditor.Audit(ctx, subject,
 		func(step string) {
 			s.progress.set(b.Slug, step)
 			log.Debug("audit", slog.String("step", step))
@@ -186,9 +205,17 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 			if _, err := s.brands.putFacts(ctx, tx, a.Brand, doc); err != nil {
 				return err
 			}
+			if err := putSuspicions(ctx, tx, a.Brand, report); err != nil {
+				return err
+			}
 		}
 		if s.interval > 0 {
-			if err := tx.RecordAudit(ctx, a.Brand, s.nextTime(time.Now()), audit.Rules); err != nil {
+			now := time.Now()
+			due, err := confirmationDue(ctx, tx, a.Brand, now, s.nextTime(now))
+			if err != nil {
+				return err
+			}
+			if err := tx.RecordAudit(ctx, a.Brand, due, audit.Rules); err != nil {
 				return err
 			}
 		}

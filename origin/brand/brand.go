@@ -44,8 +44,9 @@ type Config struct {
 
 // Service manages the brands. Its methods may be called from any goroutine.
 type Service struct {
-	Audits  *Audits
-	Samples *Samples
+	Audits   *Audits
+	Samples  *Samples
+	Disputes *Disputes
 
 	store    *store.Store
 	auditLog *auditlog.Log
@@ -54,7 +55,8 @@ type Service struct {
 
 // New returns a Service that has started nothing.
 func New(cfg Config) *Service {
-	s := &Service{store: cfg.Store, auditLog: cfg.AuditLog, log: cfg.Log, Samples: &Samples{store: cfg.Store}}
+	s := &Service{store: cfg.Store, auditLog: cfg.AuditLog, log: cfg.Log, Samples: &Samples{store: cfg.Store},
+		Disputes: &Disputes{store: cfg.Store, auditLog: cfg.AuditLog}}
 	s.Audits = &Audits{store: cfg.Store, brands: s, jobs: cfg.Jobs, log: cfg.Log, auditor: cfg.Auditor,
 		interval: cmp.Or(cfg.AuditInterval, DefaultAuditInterval)}
 	cfg.Jobs.OnRenew(s.Audits.writeProgress)
@@ -156,6 +158,9 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fie
 	// been audited.
 	if put == updated && old.URL != b.URL && old.FactsDigest != "" {
 		if err := tx.ClearFacts(ctx, b.Slug); err != nil {
+			return fieldmark.Brand{}, unchanged, err
+		}
+		if err := tx.PutSuspicions(ctx, b.Slug, nil); err != nil {
 			return fieldmark.Brand{}, unchanged, err
 		}
 		if err := tx.EnqueueAudit(ctx, b.Slug, now); err != nil {

@@ -190,3 +190,64 @@ func (db BrandReader) AuditRuns(ctx context.Context, now time.Time, limit int) (
 	}
 	return list, nil
 }
+
+// Suspicion is a suspicion of a brand.
+type Suspicion struct {
+	fieldmark.Suspicion
+	Confirmed bool // by the audit that found it last: the facts contain it
+}
+
+// PutSuspicions replaces the suspicions of a brand.
+func (t BrandTx) PutSuspicions(ctx context.Context, slug fieldmark.Slug, list []Suspicion) error {
+	fail := func(err error) error { return fmt.Errorf("put the suspicions of brand %s: %w", slug, err) }
+	if _, err := t.exec(ctx, `DELETE FROM suspicion WHERE brand = $1`, string(slug)); err != nil {
+		return fail(err)
+	}
+	for i, s := range list {
+		body, err := jsonText(s.Suspicion)
+		if err != nil {
+			return fail(err)
+		}
+		if _, err := t.exec(ctx, `INSERT INTO suspicion (brand, position, body, confirmed) VALUES ($1, $2, $3, $4)`,
+			string(slug), i, body, boolInt(s.Confirmed)); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}
+
+// Suspicions lists the suspicions of a brand that its last audit found.
+func (db BrandReader) Suspicions(ctx context.Context, slug fieldmark.Slug) ([]Suspicion, error) {
+	rows, err := db.query(ctx, `SELECT body, confirmed FROM suspicion WHERE brand = $1 ORDER BY position`, string(slug))
+	list, err := collect(rows, err, func(row scanner) (s Suspicion, err error) {
+		var confirmed int64
+		err = row.Scan(jsonCol{&s.Suspicion}, &confirmed)
+		s.Confirmed = confirmed == 1
+		return s, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the suspicions of brand %s: %w", slug, err)
+	}
+	return list, nil
+}
+
+// SuspectedBrands lists brands with suspicions that are not confirmed.
+func (db BrandReader) SuspectedBrands(ctx context.Context, limit int) ([]fieldmark.Slug, error) {
+	rows, err := db.query(ctx, `SELECT DISTINCT brand FROM suspicion WHERE confirmed = 0 ORDER BY brand LIMIT $1`,
+		limit)
+	list, err := collect(rows, err, func(row scanner) (s fieldmark.Slug, err error) { return s, row.Scan(&s) })
+	if err != nil {
+		return nil, fmt.Errorf("list brands with suspicions: %w", err)
+	}
+	return list, nil
+}
+
+// NextAudit returns the time of the next audit of a brand; nil if none is
+// scheduled.
+func (db BrandReader) NextAudit(ctx context.Context, slug fieldmark.Slug) (due *fieldmark.Time, err error) {
+	err = db.queryRow(ctx, `SELECT audit_due FROM brand WHERE slug = $1`, string(slug)).Scan(nullTime{&due})
+	if err != nil {
+		return nil, fmt.Errorf("read the next audit of brand %s: %w", slug, queryErr(err))
+	}
+	return due, nil
+}

@@ -73,7 +73,8 @@ func (t BrandTx) DeleteAlias(ctx context.Context, alias, brand fieldmark.Slug) (
 }
 
 // brandTables are the tables whose rows belong to a brand, by its slug.
-var brandTables = []string{"revision", "audit", "visibility", "brand_alias"}
+var brandTables = []string{"revision", "audit", "visibility", "brand_alias", "suspicion",
+	"dispute"}
 
 // RenameBrand changes the slug of a brand and of its rows. The new slug must be
 // free.
@@ -193,4 +194,66 @@ func (db BrandReader) CountPublicBrands(ctx context.Context) (n int, err error) 
 		return 0, fmt.Errorf("count brands: %w", err)
 	}
 	return n, nil
+}
+
+// DisputeQuery selects disputes, the newest first.
+type DisputeQuery struct {
+	Brand  fieldmark.Slug         // empty: of all brands
+	State  fieldmark.DisputeState // required
+	Before string                 // only ids below this one; empty: from the newest
+	Limit  int
+}
+
+const disputeColumns = `id, brand, signal, kind, state, body, email, passages, opened_at, decided_at, decided_by, answer`
+
+func scanDispute(row scanner) (d fieldmark.Dispute, err error) {
+	err = row.Scan(&d.ID, &d.Brand, &d.Signal, &d.Kind, &d.State, &d.Text, &d.Email, jsonCol{&d.Passages},
+		timeCol{&d.OpenedAt}, nullTime{&d.DecidedAt}, &d.DecidedBy, &d.Answer)
+	return d, queryErr(err)
+}
+
+// Disputes lists disputes.
+func (db BrandReader) Disputes(ctx context.Context, q DisputeQuery) ([]fieldmark.Dispute, error) {
+	text, args := `SELECT `+disputeColumns+` FROM dispute WHERE state = $1`, []any{string(q.State)}
+	if q.Brand != "" {
+		args = append(args, string(q.Brand))
+		text += fmt.Sprintf(` AND brand = $%d`, len(args))
+	}
+	if q.Before != "" {
+		args = append(args, q.Before)
+		text += fmt.Sprintf(` AND id < $%d`, len(args))
+	}
+	args = append(args, q.Limit)
+	rows, err := db.query(ctx, text+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)), args...)
+	list, err := collect(rows, err, scanDispute)
+	if err != nil {
+		return nil, fmt.Errorf("list disputes: %w", err)
+	}
+	return list, nil
+}
+
+// Dispute reads a dispute; the error is ErrNotFound if it does not exist.
+func (db BrandReader) Dispute(ctx context.Context, id string) (fieldmark.Dispute, error) {
+	d, err := scanDispute(db.queryRow(ctx, `SELECT `+disputeColumns+` FROM dispute WHERE id = $1`, id))
+	if err != nil {
+		return fieldmark.Dispute{}, fmt.Errorf("read dispute %s: %w", id, err)
+	}
+	return d, nil
+}
+
+// PutDispute creates a dispute, or changes its state and decision.
+func (t BrandTx) PutDispute(ctx context.Context, d fieldmark.Dispute) error {
+	passages, err := jsonText(d.Passages)
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO dispute (`+disputeColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			ON CONFLICT (id) DO UPDATE SET state = excluded.state, decided_at = excluded.decided_at,
+				decided_by = excluded.decided_by, answer = excluded.answer`,
+			d.ID, string(d.Brand), d.Signal, string(d.Kind), string(d.State), d.Text, d.Email, passages,
+			d.OpenedAt.Micros(), nullMicros(d.DecidedAt), d.DecidedBy, d.Answer)
+	}
+	if err != nil {
+		return fmt.Errorf("put dispute %s: %w", d.ID, err)
+	}
+	return nil
 }

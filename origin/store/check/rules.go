@@ -78,6 +78,8 @@ var rules = []Rule{
 		WHERE b.facts_digest IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.brand = b.slug
 			AND r.digest = b.facts_digest AND r.last_at = b.facts_at
 			AND r.first_at = (SELECT MAX(q.first_at) FROM revision q WHERE q.brand = b.slug))`},
+	{"a dispute is open or decided", `SELECT d.id FROM dispute d
+		WHERE d.state NOT IN ('open', 'upheld', 'rejected') OR (d.state = 'open') <> (d.decided_at IS NULL)`},
 }
 
 // untrimmed is the condition that an event at a time would still be in the log,

@@ -1,0 +1,253 @@
+package brand
+
+import (
+	"context"
+	"fmt"
+	"net/mail"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
+)
+
+// maxOpenDisputes limits the open disputes of a brand: anybody can open one, and an
+// administrator reads each.
+const maxOpenDisputes = 10
+
+// Disputes are objections to findings about brands. Anybody can open one; an
+// administrator decides. An open dispute is public, without its text and its sender, and
+// neither it nor its decision changes stored facts.
+type Disputes struct {
+	store    *store.Store
+	auditLog *auditlog.Log
+}
+
+// Open opens a dispute of a public brand. Slug may be an alias.
+func (s *Disputes) Open(ctx context.Context, slug fieldmark.Slug,
+	r fieldmark.DisputeRequest) (fieldmark.DisputeStatus, error) {
+	var d fieldmark.Dispute
+	if err := validateDispute(&r); err != nil {
+		return d.DisputeStatus, err
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		b, err := publicBrand(ctx, tx.BrandReader, slug)
+		if err != nil {
+			return err
+		}
+		if err := requireFinding(ctx, tx, b.Slug, r.Signal); err != nil {
+			return err
+		}
+		open, err := tx.Disputes(ctx, store.DisputeQuery{Brand: b.Slug, State: fieldmark.DisputeOpen,
+			Limit: maxOpenDisputes})
+		if err != nil {
+			return err
+		}
+		same := func(d fieldmark.Dispute) bool { return d.Signal == r.Signal && strings.EqualFold(d.Email, r.Email) }
+		if i := slices.IndexFunc(open, same); i >= 0 {
+			return fieldmark.Errorf(fieldmark.CodeDisputeExists,
+				"you opened a dispute of this finding on %s, and it is under review", date(open[i].OpenedAt))
+		}
+		if len(open) >= maxOpenDisputes {
+			return fieldmark.Errorf(fieldmark.CodeTooManyDisputes,
+				"%d disputes of this brand are under review; send yours when some of them are decided", len(open))
+		}
+		now := time.Now()
+		d = fieldmark.Dispute{Brand: b.Slug, Text: r.Text, Email: r.Email,
+			DisputeStatus: fieldmark.DisputeStatus{ID: fieldmark.NewID(fieldmark.PrefixDispute, now), Signal: r.Signal,
+				Kind: r.Kind, State: fieldmark.DisputeOpen, OpenedAt: fieldmark.At(now)}}
+		if r.Signal == fieldmark.GateManipulation {
+			if d.Passages, err = confirmedSuspicions(ctx, tx, b.Slug); err != nil {
+				return err
+			}
+		}
+		if err := tx.PutDispute(ctx, d); err != nil {
+			return err
+		}
+		return emitChanged(ctx, tx, b)
+	})
+	if err != nil {
+		return fieldmark.DisputeStatus{}, fmt.Errorf("open a dispute of %s: %w", slug, err)
+	}
+	return d.DisputeStatus, nil
+}
+
+var signalPattern = regexp.MustCompile(`^[a-z0-9._-]{1,64}$`)
+
+// validateDispute trims a request and returns everything that is wrong with it.
+func validateDispute(r *fieldmark.DisputeRequest) error {
+	var bad validation.Errors
+	if !signalPattern.MatchString(r.Signal) {
+		bad.Add("/signal", "pattern", "must be the id of a signal or a gate of the score")
+	}
+	switch r.Kind {
+	case fieldmark.DisputeWrong, fieldmark.DisputeOutdated, fieldmark.DisputeNotApplicable,
+		fieldmark.DisputeRefusedByWall:
+	default:
+		bad.Add("/kind", "enum", "must be wrong, outdated, not_applicable or refused_by_wall")
+	}
+	r.Text = strings.TrimSpace(bad.Multiline("/text", r.Text))
+	if n := utf8.RuneCountInString(r.Text); n < fieldmark.MinDisputeText || n > fieldmark.MaxDisputeText {
+		bad.Add("/text", "range", fmt.Sprintf("must have %d to %d characters, has %d", fieldmark.MinDisputeText,
+			fieldmark.MaxDisputeText, n))
+	}
+	r.Email = strings.TrimSpace(r.Email)
+	if a, err := mail.ParseAddress(r.Email); err != nil || a.Address != r.Email ||
+		len(r.Email) > fieldmark.MaxDisputeEmail || strings.ContainsAny(r.Email, `"[]`) {
+		bad.Add("/email", "format", "must be an e-mail address, such as name@example.com")
+	}
+	return bad.Err()
+}
+
+// publicBrand reads a public brand by its slug or an alias.
+func publicBrand(ctx context.Context, db store.BrandReader, slug fieldmark.Slug) (fieldmark.Brand, error) {
+	if to, err := db.ResolveAlias(ctx, slug); err == nil {
+		slug = to
+	}
+	b, err := db.Brand(ctx, slug)
+	if err == nil && !b.Public {
+		err = store.ErrNotFound
+	}
+	return b.Brand, store.NotFound(err, "no public brand has this slug")
+}
+
+// requireFinding returns an error about the member signal unless there is something to
+// dispute. It reads only the facts: the response must not reveal a suspicion.
+func requireFinding(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, signal string) error {
+	state, err := tx.BrandState(ctx, slug)
+	if err != nil {
+		return err
+	}
+	if state.Facts == nil {
+		return validation.Error("/signal", "conflict", "the site has not been audited yet")
+	}
+	f, ok := state.Facts.Find(fieldmark.FactManipulation)
+	if signal == fieldmark.GateManipulation && (!ok || f.State != fieldmark.Measured || f.Value == 0) {
+		return validation.Error("/signal", "conflict", "the newest audit found no text written to steer a model")
+	}
+	return nil
+}
+
+func confirmedSuspicions(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) (list []fieldmark.Suspicion,
+	err error) {
+	found, err := tx.Suspicions(ctx, slug)
+	for _, f := range found {
+		if f.Confirmed {
+			list = append(list, f.Suspicion)
+		}
+	}
+	return list, err
+}
+
+// emitChanged makes edges render the page of a brand again.
+func emitChanged(ctx context.Context, tx *store.Tx, b fieldmark.Brand) error {
+	_, err := event.Emit(ctx, tx, "", newEvent(fieldmark.EventBrandChanged, b.Slug), b)
+	return err
+}
+
+func date(t fieldmark.Time) string { return t.Std().UTC().Format(time.DateOnly) }
+
+// ListOpen lists the public part of the open disputes of a public brand, the newest
+// first.
+func (s *Disputes) ListOpen(ctx context.Context, slug fieldmark.Slug) ([]fieldmark.DisputeStatus, error) {
+	b, err := publicBrand(ctx, s.store.BrandReader, slug)
+	if err != nil {
+		return nil, err
+	}
+	open, err := s.store.Disputes(ctx, store.DisputeQuery{Brand: b.Slug, State: fieldmark.DisputeOpen,
+		Limit: maxOpenDisputes})
+	list := make([]fieldmark.DisputeStatus, len(open))
+	for i, d := range open {
+		list[i] = d.DisputeStatus
+	}
+	return list, err
+}
+
+// Status returns the public part of a dispute of a brand.
+func (s *Disputes) Status(ctx context.Context, slug fieldmark.Slug, id string) (fieldmark.DisputeStatus, error) {
+	b, err := publicBrand(ctx, s.store.BrandReader, slug)
+	if err != nil {
+		return fieldmark.DisputeStatus{}, err
+	}
+	d, err := s.store.Dispute(ctx, id)
+	if err == nil && d.Brand != b.Slug {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return fieldmark.DisputeStatus{}, store.NotFound(err, "this brand has no such dispute")
+	}
+	return d.DisputeStatus, nil
+}
+
+// Get returns a dispute.
+func (s *Disputes) Get(ctx context.Context, id string) (fieldmark.Dispute, error) {
+	d, err := s.store.Dispute(ctx, id)
+	return d, store.NotFound(err, "there is no such dispute")
+}
+
+// List returns up to limit disputes in a state, the newest first, with ids below before.
+// An empty slug is all brands, an empty before starts at the newest.
+func (s *Disputes) List(ctx context.Context, slug fieldmark.Slug, state fieldmark.DisputeState, before string,
+	limit int) ([]fieldmark.Dispute, error) {
+	return s.store.Disputes(ctx, store.DisputeQuery{Brand: slug, State: state, Before: before, Limit: limit})
+}
+
+// Decide upholds or rejects an open dispute. An upheld one queues an audit; one of
+// GateManipulation makes this and later audits ignore its passages.
+func (s *Disputes) Decide(ctx context.Context, id string, r fieldmark.DisputeDecision) (d fieldmark.Dispute,
+	err error) {
+	if err := validateDecision(&r); err != nil {
+		return d, err
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if d, err = tx.Dispute(ctx, id); err != nil {
+			return store.NotFound(err, "there is no such dispute")
+		}
+		if d.State != fieldmark.DisputeOpen {
+			return fieldmark.Errorf(fieldmark.CodeDisputeDecided, "this dispute was %s on %s", d.State,
+				date(*d.DecidedAt))
+		}
+		before, now := d.DisputeStatus, time.Now()
+		at := fieldmark.At(now)
+		d.State, d.Answer, d.DecidedAt, d.DecidedBy = r.State, r.Answer, &at, auditlog.ActorName(ctx)
+		if err := tx.PutDispute(ctx, d); err != nil {
+			return err
+		}
+		if d.State == fieldmark.DisputeUpheld {
+			if err := tx.EnqueueAudit(ctx, d.Brand, now); err != nil {
+				return err
+			}
+		}
+		b, err := tx.Brand(ctx, d.Brand)
+		if err != nil {
+			return err
+		}
+		if err := emitChanged(ctx, tx, b.Brand); err != nil {
+			return err
+		}
+		// Without the text and the sender: entries of the audit log are never deleted.
+		return s.auditLog.Append(ctx, tx, "dispute.decide", d.ID, before, d.DisputeStatus)
+	})
+	if err != nil {
+		return fieldmark.Dispute{}, fmt.Errorf("decide dispute %s: %w", id, err)
+	}
+	return d, nil
+}
+
+func validateDecision(r *fieldmark.DisputeDecision) error {
+	var bad validation.Errors
+	if r.State != fieldmark.DisputeUpheld && r.State != fieldmark.DisputeRejected {
+		bad.Add("/state", "enum", "must be upheld or rejected")
+	}
+	r.Answer = strings.TrimSpace(bad.Multiline("/answer", r.Answer))
+	if n := utf8.RuneCountInString(r.Answer); n == 0 || n > fieldmark.MaxDisputeAnswer {
+		bad.Add("/answer", "range", fmt.Sprintf("must have 1 to %d characters", fieldmark.MaxDisputeAnswer))
+	}
+	return bad.Err()
+}

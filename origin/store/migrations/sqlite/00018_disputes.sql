@@ -1,0 +1,31 @@
+-- +goose Up
+
+-- Text of a brand's site that reads as written to steer a model, as the last
+-- audit found it. Rows with confirmed = 0 are not public in any form.
+CREATE TABLE suspicion (
+    brand     TEXT NOT NULL REFERENCES brand (slug),
+    position  BIGINT NOT NULL,
+    body      TEXT NOT NULL,
+    confirmed BIGINT NOT NULL,
+    PRIMARY KEY (brand, position)
+);
+CREATE INDEX suspicion_unconfirmed ON suspicion (brand) WHERE confirmed = 0;
+
+-- Objections to findings. passages are the suspicions that a dispute is about;
+-- those of upheld disputes are ignored by later audits of the brand.
+CREATE TABLE dispute (
+    id         TEXT NOT NULL PRIMARY KEY,
+    brand      TEXT NOT NULL REFERENCES brand (slug),
+    signal     TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    state      TEXT NOT NULL,
+    body       TEXT NOT NULL,
+    email      TEXT NOT NULL,
+    passages   TEXT NOT NULL,
+    opened_at  BIGINT NOT NULL,
+    decided_at BIGINT,
+    decided_by TEXT NOT NULL,
+    answer     TEXT NOT NULL
+);
+CREATE INDEX dispute_brand ON dispute (brand, state, id);
+CREATE INDEX dispute_state ON dispute (state, id);
