@@ -81,3 +81,16 @@ func BenchmarkExtract(b *testing.B) {
 		run("folder", folder(b, root))
 	}
 }
+
+// BenchmarkReplicates computes the replicates of one audit of 32 pages, whose facts were
+// computed before.
+func BenchmarkReplicates(b *testing.B) {
+	run, err := audit.TryReplicates(corpus()[:32])
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		run()
+	}
+}

@@ -27,7 +27,8 @@ func (f *site) evidence(found findings) {
 	f.citations(found, words)
 	f.statistics(found)
 	f.quotations(found)
-	f.freshness(found)
+	f.newest(found)
+	f.recent(found)
 	f.authorship(found)
 }
 
@@ -171,54 +172,68 @@ type dateOf struct {
 	ok bool
 }
 
-// freshness measures the age of the newest page with a plausible date, and the share of
-// such pages that are recent. The newest page of a drawn sample is a matter of luck; the
-// share is not.
-func (f *site) freshness(found findings) {
+// newest measures the age of the newest page with a plausible date.
+func (f *site) newest(found findings) {
 	var best dated
 	var on *page
-	recent, all := 0, 0
-	var seen []fieldmark.Evidence
 	for _, p := range f.pages {
-		d := once(p, "fresh.age", func() dateOf { return f.dateOf(p) })
-		if !d.ok {
-			continue
-		}
-		if all++; ageDays(d.at, f.now) <= recentDays {
-			recent++
-		}
-		seen = append(seen, newEvidence(p.url.String(), "%s: %s", d.source, d.raw))
-		if on == nil || d.at.After(best.at) {
+		if d := f.dateOf(p); d.ok && (on == nil || d.at.After(best.at)) {
 			best, on = d.dated, p
 		}
 	}
 	if on == nil {
-		why := "no plausible date on %d pages"
-		if len(f.sitemap.entries) > 1 && !f.sitemap.trusted {
-			why += "; lastmod does not differ between pages"
-		}
-		if !f.served && f.home.header.Get("Last-Modified") != "" {
-			why += "; Last-Modified does not differ between pages"
-		}
-		unknown := newEvidence(f.home.url.String(), why, len(f.pages))
-		found.unknown("fresh.age", unknown)
-		found.unknown("fresh.recent", unknown)
+		found.unknown("fresh.age", f.undated())
 		return
 	}
 	found.set("fresh.age", ageDays(best.at, f.now)*one, newEvidence(on.url.String(), "%s: %s", best.source, best.raw))
-	sum := newEvidence(f.home.url.String(), "%d of %s changed within %d days", recent, plural(all, "dated page",
+}
+
+// recent measures the share of the pages with a plausible date that are recent. The newest
+// page of a drawn sample is a matter of luck; this share is not.
+func (f *site) recent(found findings) {
+	good, all := 0, 0
+	var seen []fieldmark.Evidence
+	for _, p := range f.pages {
+		d := f.dateOf(p)
+		if !d.ok {
+			continue
+		}
+		if all++; ageDays(d.at, f.now) <= recentDays {
+			good++
+		}
+		seen = append(seen, newEvidence(p.url.String(), "%s: %s", d.source, d.raw))
+	}
+	if all == 0 {
+		found.unknown("fresh.recent", f.undated())
+		return
+	}
+	sum := newEvidence(f.home.url.String(), "%d of %s changed within %d days", good, plural(all, "dated page",
 		"dated pages"), recentDays)
-	found.setShare("fresh.recent", recent, all, append([]fieldmark.Evidence{sum}, seen...)...)
+	found.setShare("fresh.recent", good, all, append([]fieldmark.Evidence{sum}, seen...)...)
+}
+
+// undated is the evidence that no page has a plausible date.
+func (f *site) undated() fieldmark.Evidence {
+	why := "no plausible date on %d pages"
+	if len(f.sitemap.entries) > 1 && !f.sitemap.trusted {
+		why += "; lastmod does not differ between pages"
+	}
+	if !f.served && f.home.header.Get("Last-Modified") != "" {
+		why += "; Last-Modified does not differ between pages"
+	}
+	return newEvidence(f.home.url.String(), why, len(f.pages))
 }
 
 // dateOf returns the date of a page.
-func (f *site) dateOf(p *page) (d dateOf) {
-	lastModified := ""
-	if f.served {
-		lastModified = p.header.Get("Last-Modified")
-	}
-	d.dated, d.ok = p.newestDate(f.lastmods[pageKey(p.url)], lastModified, f.now)
-	return d
+func (f *site) dateOf(p *page) dateOf {
+	return once(p, "fresh.age", func() (d dateOf) {
+		lastModified := ""
+		if f.served {
+			lastModified = p.header.Get("Last-Modified")
+		}
+		d.dated, d.ok = p.newestDate(f.lastmods[pageKey(p.url)], lastModified, f.now)
+		return d
+	})
 }
 
 // authorship measures the share of articles that name their author.

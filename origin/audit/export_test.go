@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +33,28 @@ func TryPage(body []byte, contentType, robots string) fieldmark.Facts {
 	f.candidates()
 	f.arrange(1)
 	return f.facts()
+}
+
+// TryReplicates returns a function that computes the replicates of a site of the pages, of
+// which it read all but the first by a draw from 1,000.
+func TryReplicates(pages [][]byte) (run func() *fieldmark.Replicates, err error) {
+	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), rules: map[string]decision{},
+		robots: newRobots(visit{status: 200, body: []byte("User-agent: *\nDisallow: /private\n")}),
+		seed:   strings.Repeat("5e", seedBytes), population: 1_000}
+	for i, body := range pages {
+		u := &url.URL{Scheme: "https", Host: "example.com", Path: "/p" + strconv.Itoa(i)}
+		p, err := parsePage(context.Background(), u, http.Header{}, body)
+		if err != nil {
+			return nil, err
+		}
+		f.sample = append(f.sample, sampled{url: u, role: fieldmark.PageDrawn, page: p,
+			visit: visit{asked: u.String(), url: u, status: 200}})
+	}
+	f.home, f.sample[0].role = f.sample[0].page, fieldmark.PageHome
+	f.arrange(1)
+	base := newFindings()
+	f.pageFacts(base)
+	return func() *fieldmark.Replicates { return f.replicates(base) }, nil
 }
 
 // TryJSONLD parses one script.

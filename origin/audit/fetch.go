@@ -145,6 +145,7 @@ func (f *fetcher) get(ctx context.Context, q request) visit {
 				v.err = errDisallowed
 			}
 			if v.err != nil {
+				v.status, v.header, v.body = 0, nil, nil // those of a redirect
 				return v
 			}
 		}

@@ -20,8 +20,8 @@ const largeFrame = 100
 // base are the facts of the sample itself. It returns nil if every known page was requested
 // or too few were read.
 //
-// Sampling without replacement is repeated as it was done (Booth, Butler and Hall 1994,
-// Bootstrap methods for finite populations): each drawn page stands for as many pages of the
+// Sampling without replacement is repeated as it was done (Booth, Butler and Hall,
+// Bootstrap methods for finite populations, 1994): each drawn page stands for as many pages of the
 // site as it represents, and from these the same number is drawn again. A sample of nearly
 // all pages then varies little.
 func (f *site) replicates(base findings) *fieldmark.Replicates {
@@ -49,6 +49,13 @@ func (f *site) replicates(base findings) *fieldmark.Replicates {
 		r.pages = pagesOf(r.sample)
 		samples[i] = newFindings()
 		r.pageFacts(samples[i])
+		// The bootstrap does not work for extremes (Bickel and Freedman 1981); with fewer
+		// values, here half, it does.
+		r.pages = pagesOf(r.sample[:fixed+len(drawn)/2])
+		r.newest(samples[i])
+		if i%2 == 1 {
+			reflect(samples[i].fact("fresh.age"), base.fact("fresh.age"))
+		}
 	}
 	return tabulate(base, samples, read)
 }
@@ -68,6 +75,15 @@ func resample(random *rand.Rand, n, size int) []int {
 		frame[i], frame[j] = frame[j], frame[i]
 	}
 	return frame[:n]
+}
+
+// reflect replaces a value that is higher than that of the sample by one that is as much
+// lower. The lowest value of a resample is never lower than that of the sample, but the
+// lowest of another sample is lower as often as it is higher.
+func reflect(fact, base *fieldmark.Fact) {
+	if fact.State == fieldmark.Measured && base.State == fieldmark.Measured {
+		fact.Value = max(0, 2*base.Value-fact.Value)
+	}
 }
 
 // tabulate lists the values of the facts that pageFacts computes and that vary.
