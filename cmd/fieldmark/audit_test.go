@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -60,6 +61,9 @@ func TestAuditStatus(t *testing.T) {
 		`Acme \| \*anvils\* @`+"\u200b"+"all") || !strings.Contains(md, "| worth | signal | advice |") {
 		t.Errorf("--md: status %d:\n%s", status, md)
 	}
+	if !strings.Contains(report, "sample: all 1 known pages were requested, 1 were read") {
+		t.Errorf("the report does not say which pages were read:\n%s", report)
+	}
 	asked = 0
 	if status, _, why := audit("--requests", "5"); status != 0 || asked > 5 {
 		t.Errorf("--requests 5: status %d, %d requests: %s", status, asked, why)
@@ -69,7 +73,7 @@ func TestAuditStatus(t *testing.T) {
 		status int
 	}{
 		{[]string{"--fail-under", "101"}, 2}, {[]string{"--fail-under", "many"}, 2}, {[]string{"--json", "--md"}, 2},
-		{[]string{"--requests", "1"}, 2}, {[]string{"--connect-to", "x"}, 2},
+		{[]string{"--requests", "1"}, 2}, {[]string{"--connect-to", "x"}, 2}, {[]string{"--seed", "x"}, 2},
 	} {
 		if status, _, why := audit(tt.args...); status != tt.status {
 			t.Errorf("%v: status %d, want %d: %s", tt.args, status, tt.status, why)
@@ -80,6 +84,49 @@ func TestAuditStatus(t *testing.T) {
 	if status, _, why := runInProcess(t, "audit", closed.URL, "--allow-networks", "127.0.0.0/8", "-q", "--fail-under",
 		"1"); status != 1 || !strings.Contains(why, "cannot be audited") {
 		t.Errorf("a site that is down: status %d, %q", status, why)
+	}
+}
+
+// Every report of a site with a drawn sample shows the seed, and the seed repeats the audit.
+func TestAuditSeed(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if r.URL.Path == "/robots.txt" || r.URL.Path == "/llms.txt" || r.URL.Path == "/sitemap.xml" {
+			http.NotFound(w, r)
+			return
+		}
+		io.WriteString(w, "<!doctype html><html lang=en><title>Acme"+r.URL.Path+"</title><main><h1>Acme</h1>")
+		for i := range 60 {
+			fmt.Fprintf(w, "<a href=/p%d>%d</a> ", i, i)
+		}
+	}))
+	defer site.Close()
+	audit := func(args ...string) string {
+		status, out, why := runInProcess(t, append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8",
+			"--delay", "0", "-q"}, args...)...)
+		if status != 0 {
+			t.Fatalf("%v: status %d, %s", args, status, why)
+		}
+		return out
+	}
+	var first, second author.AuditDocument
+	if err := json.Unmarshal([]byte(audit("--json")), &first); err != nil {
+		t.Fatal(err)
+	}
+	seed := first.Facts.Sample.Seed
+	if err := json.Unmarshal([]byte(audit("--json", "--seed", seed)), &second); err != nil {
+		t.Fatal(err)
+	}
+	if seed == "" || first.Assessment.FactsDigest != second.Assessment.FactsDigest {
+		t.Errorf("seed %q: digests %s and %s, want the same", seed, first.Assessment.FactsDigest,
+			second.Assessment.FactsDigest)
+	}
+	want := "18 of 61 known pages were read; --seed " + seed + " reads the same pages"
+	for _, form := range []string{"-q", "--md"} {
+		if out := audit("--seed", seed, form); !strings.Contains(strings.ReplaceAll(out, "\\", ""), want) {
+			t.Errorf("%s: no %q in:\n%s", form, want, out)
+		}
 	}
 }
 

@@ -24,7 +24,8 @@ type AuditCmd struct {
 	Language             string        `help:"Language of the website (BCP 47), if known."`
 	ConnectTo            []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address instead of the first, as in curl. The second address may be private."`
 	Delay                time.Duration `default:"1s" help:"Pause between requests to one host."`
-	Requests             int           `default:"20" help:"Maximum number of requests, redirects included."`
+	Requests             int           `default:"48" help:"Maximum number of requests, redirects included."`
+	Seed                 string        `placeholder:"HEX" help:"Read the same pages as the audit whose facts show this seed."`
 	JSON                 bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
 	MD                   bool          `name:"md" xor:"form" help:"Print the report as Markdown."`
 	FailUnder            float64       `placeholder:"SCORE" help:"Exit with status 3 if the score is below this, or if the site has no score."`
@@ -52,6 +53,10 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 	if c.Requests < 2 {
 		return command.WithStatus(2, errors.New("--requests: an audit needs at least two requests"))
 	}
+	if c.Seed != "" && !audit.ValidSeed(c.Seed) {
+		return command.WithStatus(2,
+			errors.New("--seed: want 32 hexadecimal digits in lower case, as the report of an audit shows"))
+	}
 	connect, err := parseConnectTo(c.ConnectTo)
 	if err != nil {
 		return command.WithStatus(2, err)
@@ -74,7 +79,7 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 		return err
 	}
 	report, err := auditor.Audit(ctx, audit.Subject{
-		URL: site, Name: c.Name, Language: c.Language,
+		URL: site, Name: c.Name, Language: c.Language, Seed: c.Seed,
 	}, c.progress(s))
 	if err != nil {
 		return err
@@ -98,22 +103,33 @@ func (c *AuditCmd) print(s *command.Streams, facts *fieldmark.Facts, a *fieldmar
 	case a.Status == fieldmark.StatusUnreachable:
 		return unreachable(facts)
 	case c.MD:
-		return printMarkdown(s.Out, facts.URL, a, whyUnread(facts))
+		return printMarkdown(s.Out, facts.URL, a, notesOf(facts))
 	}
-	return printReport(s.Out, facts.URL, a, whyUnread(facts), s.UseColor())
+	return printReport(s.Out, facts.URL, a, notesOf(facts), s.UseColor())
 }
 
-// whyUnread returns the reasons why the home page was not read, or nothing if it was.
-func whyUnread(facts *fieldmark.Facts) []string {
-	f, ok := facts.Find("home.reachable")
-	if !ok || f.State != fieldmark.Unknown {
+// note is a line of a report below the score.
+type note struct{ label, text string }
+
+// notesOf returns why the home page was not read, or else which pages were.
+func notesOf(facts *fieldmark.Facts) (notes []note) {
+	if f, ok := facts.Find("home.reachable"); ok && f.State == fieldmark.Unknown {
+		for _, e := range f.Evidence {
+			notes = append(notes, note{"not read:", e.URL + " " + e.Fact})
+		}
+		return notes
+	}
+	switch s := facts.Sample; {
+	case s == nil:
 		return nil
+	case s.Seed == "":
+		return []note{{"sample:", fmt.Sprintf("all %d known pages were requested, %d were read", s.Population,
+			facts.Pages)}}
+	default:
+		return []note{{"sample:", fmt.Sprintf("%d of %d known pages were read; --seed %s reads the same pages",
+			facts.Pages,
+			s.Population, s.Seed)}}
 	}
-	reasons := make([]string, len(f.Evidence))
-	for i, e := range f.Evidence {
-		reasons[i] = e.URL + " " + e.Fact
-	}
-	return reasons
 }
 
 // checkScore returns an error if the score is too low.

@@ -38,13 +38,13 @@ func (on ansi) grade(g fieldmark.Grade, text string) string {
 
 // printReport prints an assessment: the score or the reason why the site has no score,
 // what to improve first, and every signal with its evidence.
-func printReport(w io.Writer, site string, a *fieldmark.Assessment, unread []string, color bool) error {
+func printReport(w io.Writer, site string, a *fieldmark.Assessment, notes []note, color bool) error {
 	var b bytes.Buffer
 	on := ansi(color)
 	fmt.Fprintf(&b, "\n%s\n", on.bold(site))
 	writeVerdict(&b, on, a)
-	for _, why := range unread {
-		fmt.Fprintf(&b, "%s %s\n", on.bold("not read:"), why)
+	for _, n := range notes {
+		fmt.Fprintf(&b, "%s %s\n", on.bold(n.label), n.text)
 	}
 	writeFixes(&b, on, a)
 	for _, c := range a.Components {
@@ -155,12 +155,12 @@ func writeSignal(b *bytes.Buffer, on ansi, s fieldmark.Signal) {
 
 // printMarkdown prints an assessment as GitHub Flavored Markdown, for comments of
 // pipelines.
-func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, unread []string) error {
+func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, notes []note) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n", inCell(site))
 	writeVerdict(&b, false, a)
-	for _, why := range unread {
-		fmt.Fprintf(&b, "\nNot read: %s\n", inCell(why))
+	for _, n := range notes {
+		fmt.Fprintf(&b, "\n**%s** %s\n", n.label, inCell(n.text))
 	}
 	if fixes := fixesOf(a); len(fixes) > 0 {
 		b.WriteString("\n## What to improve first\n\n| worth | signal | advice |\n|---:|---|---|\n")
