@@ -24,7 +24,7 @@ const maxTranslations = 2
 // Rules is the version of the audit rules: the vocabulary, the list of crawlers,
 // and how facts are measured. Change it together with any of these, if the same
 // site would get other facts; all brands are then audited again soon.
-const Rules = "2026-11-22.5"
+const Rules = "2026-11-22.6"
 
 // Config configures an Auditor.
 type Config struct {
@@ -72,8 +72,9 @@ type Report struct {
 // Auditor audits sites. It is safe for concurrent use; each audit has its own rate
 // limit.
 type Auditor struct {
-	config  Config
-	parsing chan struct{} // a semaphore: one value per document being parsed
+	config   Config
+	parsing  chan struct{} // a semaphore: one value per document being parsed
+	profiles *profileChecker
 }
 
 // New validates the configuration and returns an Auditor. It makes no requests.
@@ -89,7 +90,7 @@ func New(c Config) (*Auditor, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return &Auditor{config: c, parsing: make(chan struct{}, maxParsing)}, nil
+	return &Auditor{config: c, parsing: make(chan struct{}, maxParsing), profiles: newProfileChecker(c)}, nil
 }
 
 // Audit reads the site of s and returns its facts. A site that does not respond is
@@ -110,7 +111,8 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	}
 	limited, cancel := context.WithTimeout(ctx, auditDeadline)
 	defer cancel()
-	r := &crawl{fetcher: newFetcher(a.config), progress: progress, parsing: a.parsing, seed: s.Seed}
+	r := &crawl{fetcher: newFetcher(a.config), progress: progress, parsing: a.parsing, profiles: a.profiles,
+		seed: s.Seed}
 	found := r.read(limited, s, home)
 	if err := ctx.Err(); err != nil {
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
@@ -159,6 +161,7 @@ type site struct {
 	plain        *visit // the home page over http; nil if not fetched
 	markdown     *visit // the home page requested as Markdown; nil if not fetched
 	translations []sampled
+	profiles     []fieldmark.Profile
 	served       bool                 // Last-Modified differs between pages
 	unread       []fieldmark.Evidence // sampled pages that responded but could not be parsed
 	lastmods     map[string]string
@@ -177,8 +180,9 @@ type crawl struct {
 	*fetcher
 	progress   func(step string)
 	parsing    chan struct{} // of the Auditor
-	seed       string        // generated when it is first used, unless it is given
-	incomplete bool          // requests or time were used up before the sample was read
+	profiles   *profileChecker
+	seed       string // generated when it is first used, unless it is given
+	incomplete bool   // requests or time were used up before the sample was read
 }
 
 // read makes all requests of an audit. When the time is up, the rest is not read,
@@ -220,7 +224,8 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 		f.markdown = &v
 	}
 	r.progress("sitemap")
-	f.sitemap = r.readSitemaps(ctx, base, f.robots.sitemaps(), r.requestsLeft-fieldmark.MaxSampledPages, f.now)
+	f.sitemap = r.readSitemaps(ctx, base, f.robots.sitemaps(), r.requestsLeft-fieldmark.MaxSampledPages-profileRequests,
+		f.now)
 	f.sample[0].listed = f.sitemap.keys[pageKey(base)]
 	for _, e := range f.sitemap.entries {
 		if f.sitemap.trusted {
@@ -229,6 +234,10 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 	}
 	r.readSample(ctx, f)
 	r.readTranslations(ctx, f)
+	if strings.TrimSpace(f.subject.Name) == "" {
+		f.subject.Name = f.siteName(f.organization())
+	}
+	f.profiles = r.checkProfiles(ctx, f)
 	return f
 }
 
@@ -328,9 +337,6 @@ func (f *site) facts() fieldmark.Facts {
 	f.reachable(found)
 	var replicates *fieldmark.Replicates
 	if f.home != nil {
-		if strings.TrimSpace(f.subject.Name) == "" {
-			f.subject.Name = f.siteName(f.organization())
-		}
 		f.access(found)
 		f.entity(found)
 		f.agents(found)
@@ -349,6 +355,7 @@ func (f *site) facts() fieldmark.Facts {
 	return fieldmark.Facts{
 		Version: fieldmark.FactsVersion, URL: f.front.url.String(), Pages: len(f.pages),
 		AsOf: fieldmark.At(f.now), Facts: found.sorted(), Sample: f.sampleDocument(), Replicates: replicates,
+		Profiles: f.profiles,
 	}
 }
 

@@ -66,7 +66,7 @@ var referenceDomains = setOf("wikidata.org", "wikipedia.org")
 func (f *site) entity(found findings) {
 	org := f.organization()
 	f.organizationFields(found, org)
-	f.sameAs(found, org)
+	f.sameAs(found)
 	f.coherence(found, org)
 	f.purposeLinks(found)
 	f.openGraph(found)
@@ -161,34 +161,46 @@ func (f *site) organizationFields(found findings, o *organization) {
 	}
 }
 
-// sameAs measures the profiles and references that the organization claims.
-func (f *site) sameAs(found findings, o *organization) {
+// sameAs measures the profiles and references that lead back to the site. Without a claim,
+// or if one is refuted and none verified, there are none; if nothing could be checked, it is
+// not known.
+func (f *site) sameAs(found findings) {
+	const reference, profiles = "sameas.reference", "sameas.profiles"
+	states := map[string]map[fieldmark.ProfileState]map[string]bool{reference: {}, profiles: {}} // to domains
+	seen := map[string][]fieldmark.Evidence{}
+	for _, p := range f.profiles {
+		u, err := url.Parse(p.URL)
+		if err != nil {
+			continue
+		}
+		id := profiles
+		if referenceDomains[domain(u)] {
+			id = reference
+		}
+		if states[id][p.State] == nil {
+			states[id][p.State] = map[string]bool{}
+		}
+		states[id][p.State][domain(u)] = true
+		seen[id] = append(seen[id], newEvidence(p.URL, "%s: %s", p.State, p.Reason))
+	}
 	base := f.home.url.String()
-	var profiles []string
-	var references, seen []fieldmark.Evidence
-	if o != nil {
-		for _, s := range o.sameAs {
-			u, err := url.Parse(s)
-			if err != nil {
-				continue
-			}
-			switch d := domain(u); {
-			case referenceDomains[d]:
-				references = append(references, newEvidence(o.where, "sameAs %s", s))
-			case profileDomains[d] && !slices.Contains(profiles, d):
-				profiles = append(profiles, d)
-				seen = append(seen, newEvidence(o.where, "sameAs %s", s))
-			}
+	for id, none := range map[string]string{reference: "no sameAs link to Wikidata or Wikipedia",
+		profiles: "no recognised profile in sameAs"} {
+		verified, claimed := len(states[id][fieldmark.ProfileVerified]), len(seen[id])
+		sum := newEvidence(base, "%d of %s in sameAs lead back to this site", verified,
+			plural(claimed, "link", "links"))
+		list := append([]fieldmark.Evidence{sum}, seen[id]...)
+		switch {
+		case claimed == 0:
+			found.set(id, 0, newEvidence(base, "%s", none))
+		case verified == 0 && len(states[id][fieldmark.ProfileRefuted]) == 0:
+			found.unknown(id, list...)
+		case id == reference:
+			found.setBool(id, verified > 0, list...)
+		default:
+			found.set(id, int64(verified)*one, list...)
 		}
 	}
-	if len(references) == 0 {
-		references = []fieldmark.Evidence{newEvidence(base, "no sameAs link to Wikidata or Wikipedia")}
-		found.set("sameas.reference", 0, references...)
-	} else {
-		found.set("sameas.reference", one, references...)
-	}
-	sum := newEvidence(base, "%s in sameAs", plural(len(profiles), "recognised profile", "recognised profiles"))
-	found.set("sameas.profiles", int64(len(profiles))*one, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
 // namedPlace is a place where a site states its name; text is empty if it does not.

@@ -29,10 +29,10 @@ const (
 	DefaultDelay = time.Second // between requests to one host, the pace of a person
 
 	// DefaultMaxRequests is the maximum per audit, redirects included: the largest sample,
-	// and 16 for robots.txt, sitemaps, llms.txt, the other scheme, translations and
+	// those for profiles, and 16 for robots.txt, sitemaps, llms.txt, the other scheme, translations and
 	// redirects. At the default delay an audit takes less than a minute of requests, once
 	// a week, and a site of ten pages gets about as many as before samples grew.
-	DefaultMaxRequests = fieldmark.MaxSampledPages + 16
+	DefaultMaxRequests = fieldmark.MaxSampledPages + profileRequests + 16
 
 	maxPageBytes  = 5 << 20          // of a decompressed page; the largest real llms-full.txt has exactly this size
 	maxPageURL    = 512              // bytes of an address to sample; matching robots rules costs its length

@@ -2,9 +2,15 @@ package audit_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	crand "crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -34,7 +40,8 @@ type answer struct {
 }
 
 // web maps the paths of a site to responses; other paths return 404. The key "http:" has
-// the response over plain HTTP, which otherwise is a redirect to HTTPS.
+// the response over plain HTTP, which otherwise is a redirect to HTTPS. A key with a host,
+// github.com/x, is a profile elsewhere; the default is one that links to the site.
 type web map[string]answer
 
 // server is a running test site with the requests that it received.
@@ -58,15 +65,21 @@ func (w web) serve(t *testing.T, timeout time.Duration) *server {
 	t.Helper()
 	s := &server{}
 	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		uri := r.URL.RequestURI()
+		if r.Host != "example.com" {
+			uri = r.Host + uri
+		}
 		s.mu.Lock()
-		s.asked = append(s.asked, r.URL.RequestURI())
+		s.asked = append(s.asked, uri)
 		s.mu.Unlock()
 		if r.UserAgent() != audit.UserAgent {
 			t.Errorf("GET %s came as %q, want %q", r.URL, r.UserAgent(), audit.UserAgent)
 		}
-		w.answer(rw, r, r.URL.RequestURI())
+		w.answer(rw, r, uri)
 	}))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // some tests close connections early
+	cert, roots := certificate()
+	secure.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 	secure.StartTLS()
 	plain := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if _, ok := w["http:"]; ok {
@@ -83,17 +96,58 @@ func (w web) serve(t *testing.T, timeout time.Duration) *server {
 		"example.com:80":  plain.Listener.Addr().String(),
 		"down.example:80": "127.0.0.1:1", "down.example:443": "127.0.0.1:1",
 	}
+	for _, host := range profileHosts {
+		s.connectTo[host+":443"] = secure.Listener.Addr().String()
+	}
 	s.client = safehttp.New(safehttp.Config{
 		Allow: s.allow, ConnectTo: s.connectTo, Timeout: timeout,
-		Roots: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
+		Roots: roots,
 	})
 	t.Cleanup(s.client.CloseIdle)
 	return s
 }
 
+// profileHosts are the other hosts that a test site serves.
+var profileHosts = []string{"www.wikidata.org", "en.wikipedia.org", "github.com", "gitlab.com", "www.linkedin.com",
+	"linkedin.com", "x.com", "medium.com", "mastodon.social", "www.crunchbase.com", "codeberg.org"}
+
+// certificate returns a certificate for the test site and the profile hosts, and its root.
+var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1),
+		DNSNames: append([]string{"example.com"}, profileHosts...),
+		NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(crand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	root, err := x509.ParseCertificate(der)
+	if err != nil {
+		panic(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(root)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
+})
+
+// wikidata returns an item with an official website.
+func wikidata(website string) answer {
+	return answer{kind: "application/json", body: `{"entities":{"Q1":{"claims":{"P31":[],"P856":[{"rank":"normal",` +
+		`"mainsnak":{"datavalue":{"value":"` + website + `","type":"string"}}}]}}}}`}
+}
+
 func (w web) answer(rw http.ResponseWriter, r *http.Request, path string) {
 	a, ok := w[path]
-	if !ok {
+	switch {
+	case ok:
+	case r.Host == "www.wikidata.org" && strings.HasSuffix(path, ".json"):
+		a = wikidata("https://example.com/")
+	case r.Host != "example.com" && !strings.HasSuffix(path, "/robots.txt"):
+		a = answer{body: `<!doctype html><body class="ns-0"><a rel=me href="https://example.com/">Website</a>`}
+	default:
 		a = answer{status: http.StatusNotFound, body: "<!doctype html><title>Not found</title>"}
 	}
 	if a.handler != nil {

@@ -1,0 +1,292 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/idna"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// The limits of checking the profiles that a site claims with sameAs. Their requests are
+// part of the audit's, after those for pages.
+const (
+	// checked per audit: an organization has one or two references and a few accounts
+	maxProfiles        = 6
+	maxClaims          = 20               // listed in the facts
+	maxProfileRequests = 4                // per profile: robots.txt, the page and two redirects
+	profileRequests    = 8                // of an audit, kept for profiles: two references and two accounts
+	profileDeadline    = 40 * time.Second // for all profiles of one audit
+	profileTTL         = 24 * time.Hour   // of an outcome: profiles change rarely
+	profileHostTTL     = time.Hour        // of robots.txt rules and of a pause that a host asked for
+	maxProfileCache    = 10_000           // outcomes, a few hundred bytes each
+)
+
+// walledDomains show the links of a profile only to members, or with scripts, so that a
+// missing link proves nothing.
+var walledDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twitter.com", "x.com", "youtube.com",
+	"tiktok.com", "pinterest.com", "threads.net", "threads.com", "whatsapp.com", "discord.gg", "discord.com",
+	"weibo.com",
+	"zhihu.com", "bilibili.com", "line.me", "spotify.com", "google.com", "goo.gl", "glassdoor.com", "bsky.app")
+
+// profileChecker checks profiles for all audits of an Auditor. It is safe for concurrent
+// use: requests to one domain wait for each other, so that concurrent audits together keep
+// the pace of one.
+type profileChecker struct {
+	config Config
+
+	mu       sync.Mutex
+	outcomes map[string]profileOutcome // by site and profile
+	hosts    map[string]*profileHost   // by domain; there are as many as recognised domains
+}
+
+// profileOutcome is a cached profile.
+type profileOutcome struct {
+	profile fieldmark.Profile
+	expires time.Time
+}
+
+// profileHost makes the requests to one domain.
+type profileHost struct {
+	turn    chan struct{} // a semaphore of one, held while fetcher is used
+	fetcher *fetcher
+	expires time.Time
+}
+
+func newProfileChecker(c Config) *profileChecker {
+	if c.Delay >= 0 {
+		c.Delay = max(c.Delay, DefaultDelay)
+	}
+	return &profileChecker{config: c, outcomes: map[string]profileOutcome{}, hosts: map[string]*profileHost{}}
+}
+
+// checkProfiles checks the profiles that the organization of the site claims: references
+// first, then those that can be read without an account. The result has the order of the
+// site's data.
+func (r *crawl) checkProfiles(ctx context.Context, f *site) []fieldmark.Profile {
+	ctx, cancel := context.WithTimeout(ctx, profileDeadline)
+	defer cancel()
+	claims := f.claims()
+	order := make([]int, len(claims))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return profileRank(claims[a]) - profileRank(claims[b]) })
+	profiles := make([]fieldmark.Profile, len(claims))
+	for n, i := range order {
+		if n == maxProfiles {
+			for _, i := range order[n:] {
+				profiles[i] = unknownProfile(claims[i], "not checked: an audit checks at most six profiles")
+			}
+			break
+		}
+		r.progress("profile " + claims[i].Hostname())
+		profiles[i] = r.profiles.check(ctx, claims[i], siteDomain(f.home.url), &r.requestsLeft)
+	}
+	return profiles
+}
+
+// claims returns the recognised addresses in the organization's sameAs.
+func (f *site) claims() (list []*url.URL) {
+	o := f.organization()
+	if o == nil {
+		return nil
+	}
+	for _, s := range o.sameAs {
+		if u, err := url.Parse(s); err == nil && isProfile(u) && len(s) <= maxPageURL && len(list) < maxClaims {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// isProfile reports whether an address is on a site with profiles or references.
+func isProfile(u *url.URL) bool { return referenceDomains[domain(u)] || profileDomains[domain(u)] }
+
+// profileRank orders claims by what a check can show.
+func profileRank(u *url.URL) int {
+	switch d := domain(u); {
+	case referenceDomains[d]:
+		return 0
+	case !walledDomains[d]:
+		return 1
+	}
+	return 2
+}
+
+func unknownProfile(u *url.URL, reason string) fieldmark.Profile {
+	return fieldmark.Profile{URL: u.String(), State: fieldmark.ProfileUnknown, Reason: reason}
+}
+
+// check returns whether a profile leads back to the domain of a site, from the cache or by
+// at most maxProfileRequests, which it subtracts from *requests. Only what was determined is cached.
+func (c *profileChecker) check(ctx context.Context, claim *url.URL, site string, requests *int) fieldmark.Profile {
+	key := site + " " + claim.String()
+	if p, ok := c.cached(key); ok {
+		return p
+	}
+	if *requests < maxProfileRequests {
+		return unknownProfile(claim, errNoRequestsLeft.Error())
+	}
+	h := c.host(domain(claim))
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return unknownProfile(claim, errDeadline.Error())
+	}
+	if p, ok := c.cached(key); ok {
+		return p // an audit before this one has checked it
+	}
+	if now := time.Now(); now.After(h.expires) {
+		h.fetcher, h.expires = newFetcher(c.config), now.Add(profileHostTTL)
+	}
+	h.fetcher.requestsLeft = maxProfileRequests
+	p := fieldmark.Profile{URL: claim.String()}
+	p.State, p.Reason = h.fetcher.profile(ctx, claim, site)
+	*requests -= maxProfileRequests - h.fetcher.requestsLeft
+	if ctx.Err() != nil {
+		h.expires = time.Time{} // an interrupted request for robots.txt is not kept
+	}
+	if p.State != fieldmark.ProfileUnknown {
+		c.store(key, p)
+	}
+	return p
+}
+
+// host returns the host of a domain.
+func (c *profileChecker) host(domain string) *profileHost {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.hosts[domain]
+	if h == nil {
+		h = &profileHost{turn: make(chan struct{}, 1)}
+		c.hosts[domain] = h
+	}
+	return h
+}
+
+func (c *profileChecker) cached(key string) (fieldmark.Profile, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, ok := c.outcomes[key]
+	return o.profile, ok && time.Now().Before(o.expires)
+}
+
+// store caches an outcome. A full cache is emptied: it is refilled within a day.
+func (c *profileChecker) store(key string, p fieldmark.Profile) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.outcomes) >= maxProfileCache {
+		clear(c.outcomes)
+	}
+	c.outcomes[key] = profileOutcome{p, time.Now().Add(profileTTL)}
+}
+
+// profile fetches a claimed profile and decides whether it leads back.
+func (f *fetcher) profile(ctx context.Context, claim *url.URL, site string) (fieldmark.ProfileState, string) {
+	if domain(claim) == "wikidata.org" {
+		return f.wikidata(ctx, claim, site)
+	}
+	v := f.get(ctx, request{url: readableProfile(claim), accept: acceptHTML})
+	if state, reason := unreadProfile(&v); state != "" {
+		return state, reason
+	}
+	return newBacklinks(v.url, v.body, site).decide(claim, v.cut)
+}
+
+// unreadProfile returns what a response without a profile means, "" for one with it.
+func unreadProfile(v *visit) (fieldmark.ProfileState, string) {
+	switch {
+	case v.err == nil && (v.status == http.StatusNotFound || v.status == http.StatusGone):
+		return fieldmark.ProfileRefuted, "there is no such page: " + v.outcome()
+	case !v.ok():
+		return fieldmark.ProfileUnknown, v.outcome()
+	case !isProfile(v.url):
+		return fieldmark.ProfileUnknown, "redirects to " + domain(v.url)
+	}
+	return "", ""
+}
+
+// readableProfile returns the address with the whole text of a profile: mobile pages of
+// Wikipedia leave parts out.
+func readableProfile(claim *url.URL) *url.URL {
+	u := *claim
+	u.Fragment, u.RawFragment = "", ""
+	if domain(claim) == "wikipedia.org" {
+		u.Scheme, u.Host = "https", strings.Replace(u.Host, ".m.", ".", 1)
+	}
+	return &u
+}
+
+// wikidataItem matches the path of an item.
+var wikidataItem = regexp.MustCompile(`/(?:wiki|entity|Special:EntityData)/(Q[1-9][0-9]{0,11})(?:\.[a-z]+)?$`)
+
+// wikidata compares a site with the official websites (property P856) of a Wikidata item.
+// It reads the item's JSON at Special:EntityData, which Wikidata's page "Data access"
+// recommends for single known items; its robots.txt allows it there, apart from redirects
+// without a file extension.
+func (f *fetcher) wikidata(ctx context.Context, claim *url.URL, site string) (fieldmark.ProfileState, string) {
+	m := wikidataItem.FindStringSubmatch(claim.Path)
+	if m == nil {
+		return fieldmark.ProfileRefuted, "is not the address of an item"
+	}
+	v := f.get(ctx, request{accept: "application/json", url: &url.URL{Scheme: "https", Host: "www.wikidata.org",
+		Path: "/wiki/Special:EntityData/" + m[1] + ".json"}})
+	if state, reason := unreadProfile(&v); state != "" {
+		return state, reason
+	}
+	var doc struct {
+		Entities map[string]struct {
+			Claims struct {
+				P856 []struct {
+					Rank     string
+					Mainsnak struct{ Datavalue struct{ Value any } }
+				}
+			}
+		}
+	}
+	if v.cut || !json.Valid(v.body) {
+		return fieldmark.ProfileUnknown, "the item could not be read"
+	}
+	_ = json.Unmarshal(v.body, &doc) // fails for an item without statements, whose claims are an empty list
+	other := ""
+	for _, item := range doc.Entities {
+		for _, s := range item.Claims.P856 {
+			value, _ := s.Mainsnak.Datavalue.Value.(string)
+			u, err := url.Parse(value)
+			if err != nil || s.Rank == "deprecated" || u.Hostname() == "" {
+				continue
+			}
+			if other = siteDomain(u); other == site {
+				return fieldmark.ProfileVerified, "official website (P856): " +
+					shorten(value, fieldmark.MaxEvidenceText/2)
+			}
+		}
+	}
+	switch {
+	case other == "":
+		return fieldmark.ProfileRefuted, "the item has no official website (P856)"
+	case hostLabel(other) == hostLabel(site):
+		return fieldmark.ProfileUnknown, "the official website (P856) of the item is " + other +
+			", another domain with this name"
+	}
+	return fieldmark.ProfileRefuted, "the official website (P856) of the item is on " + other
+}
+
+// siteDomain returns the registrable domain of an address in ASCII.
+func siteDomain(u *url.URL) string {
+	d := domain(u)
+	if ascii, err := idna.Lookup.ToASCII(d); err == nil {
+		return ascii
+	}
+	return d
+}
