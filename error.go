@@ -28,6 +28,7 @@ const (
 	CodeInsufficientScope    Code = "insufficient_scope"
 	CodeIPNotAllowed         Code = "ip_not_allowed"
 	CodeKeyNotLive           Code = "key_not_live"
+	CodeHTTPSRequired        Code = "https_required"
 	CodeNotFound             Code = "not_found"
 	CodeModuleDisabled       Code = "module_disabled"
 	CodeMethodNotAllowed     Code = "method_not_allowed"
@@ -44,6 +45,7 @@ const (
 	CodeVersionMismatch      Code = "version_mismatch"
 	CodeBodyTooLarge         Code = "body_too_large"
 	CodeURITooLong           Code = "uri_too_long"
+	CodeMisdirected          Code = "misdirected_request"
 	CodeUnsupportedMediaType Code = "unsupported_media_type"
 	CodeValidationFailed     Code = "validation_failed"
 	CodeInstructionLikeText  Code = "instruction_like_text"
@@ -77,6 +79,7 @@ var codeTable = map[Code]struct {
 	CodeInsufficientScope:    {http.StatusForbidden, "The API key lacks a scope"},
 	CodeIPNotAllowed:         {http.StatusForbidden, "The API key may not be used from this address"},
 	CodeKeyNotLive:           {http.StatusConflict, "The API key is not live"},
+	CodeHTTPSRequired:        {http.StatusForbidden, "The request must use https"},
 	CodeNotFound:             {http.StatusNotFound, "There is nothing here"},
 	CodeModuleDisabled:       {http.StatusNotFound, "This part of the API is switched off"},
 	CodeMethodNotAllowed:     {http.StatusMethodNotAllowed, "The method is not allowed here"},
@@ -93,6 +96,7 @@ var codeTable = map[Code]struct {
 	CodeCursorExpired:        {http.StatusGone, "The cursor's snapshot is no longer kept"},
 	CodeBodyTooLarge:         {http.StatusRequestEntityTooLarge, "The body is too large"},
 	CodeURITooLong:           {http.StatusRequestURITooLong, "The address is too long"},
+	CodeMisdirected:          {http.StatusMisdirectedRequest, "This server does not answer for that host"},
 	CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "The body's media type is not supported"},
 	CodeValidationFailed:     {http.StatusUnprocessableEntity, "The request has invalid fields"},
 	CodeInstructionLikeText:  {http.StatusUnprocessableEntity, "The text reads as instructions to a model"},

@@ -21,6 +21,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
@@ -37,6 +38,9 @@ const (
 	fillTimeout = 5 * time.Second
 	// drainTimeout bounds how long a stopping node finishes what it began.
 	drainTimeout = 10 * time.Second
+	// redirectDrain bounds the same for redirects and answers to challenges, which need a
+	// request to the origin at most.
+	redirectDrain = time.Second
 
 	serverName = "fieldmark" // as answers name it
 )
@@ -82,6 +86,12 @@ type Config struct {
 	Version         string        // of the program, reported to the origin
 	ServerTiming    bool          // send Server-Timing to every client
 
+	Certificates *certs.Store  // of the listeners; nil: they are not TLS
+	HSTS         time.Duration // max-age of Strict-Transport-Security on every answer; 0: a year, on pages alone
+	// RedirectListener is a plain listener beside TLS: it answers the challenges of CAs and
+	// redirects to https; nil: none.
+	RedirectListener net.Listener
+
 	Log    *slog.Logger
 	Tracer *trace.Tracer // records fills and passed requests; nil: no tracing
 }
@@ -95,6 +105,7 @@ type Edge struct {
 	host       string // of BaseURL, without its port
 	routes     routes
 	conns      *conn.Server
+	redirects  *conn.Server // of the RedirectListener
 	proxy      *proxy.Proxy
 	compressor *compress.Worker  // of own responses
 	origin     http.RoundTripper // carries what is passed on
@@ -115,6 +126,9 @@ type Edge struct {
 	limits   *rateLimiter
 
 	originVersion originVersion // of the origin
+
+	certificates *certs.Store
+	packedEnd    []byte // what ends the header of a fast path response
 }
 
 // New checks cfg and builds a node that has not started anything.
@@ -174,8 +188,12 @@ func New(cfg Config) (*Edge, error) {
 	if e.proxy, err = e.newProxy(cfg); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
+	if e.certificates, err = newCertificates(&cfg); err != nil {
+		return nil, fmt.Errorf("edge: %w", err)
+	}
 	e.routes = e.newRoutes()
-	e.conns = conn.New(e.connConfig())
+	e.packedEnd = packEnd(cfg.HSTS)
+	e.conns, e.redirects = conn.New(e.connConfig()), newRedirector(e, base)
 	return e, nil
 }
 
@@ -193,6 +211,7 @@ func (e *Edge) connConfig() conn.Config {
 		NetworkConns:   e.cfg.NetworkConns,
 		OnReject:       e.meters.rejected.Inc,
 		OnFastPath:     func(took time.Duration) { e.meters.fastPath.Update(took.Seconds()) },
+		OnHandshake:    e.meters.handshake,
 		Log:            e.log,
 	}
 	if e.cfg.Site != nil { // the host decides whose badge it is
@@ -212,14 +231,22 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 		g.Go(func() error { return e.runReports(ctx) })
 	}
 	g.Go(func() error { return e.conns.Run(ctx) })
+	g.Go(func() error { return e.certificates.Run(ctx) })
 	g.Go(func() error { e.compressor.Run(ctx.Done()); return nil })
-	for _, ln := range listeners {
+	accept := func(s *conn.Server, ln net.Listener) {
 		g.Go(func() error {
-			if err := e.conns.Serve(ln); ctx.Err() == nil {
+			if err := s.Serve(ln); ctx.Err() == nil {
 				return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 			}
 			return nil
 		})
+	}
+	for _, ln := range listeners {
+		accept(e.conns, ln)
+	}
+	if ln := e.cfg.RedirectListener; ln != nil {
+		accept(e.redirects, ln)
+		listeners = append(listeners, ln)
 	}
 	g.Go(func() error {
 		<-ctx.Done()
@@ -228,7 +255,7 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 		for _, ln := range listeners {
 			_ = ln.Close() // a second listener is closed whatever the first returns
 		}
-		if cut := e.conns.Drain(drainTimeout); cut > 0 {
+		if cut := e.redirects.Drain(redirectDrain) + e.conns.Drain(drainTimeout); cut > 0 {
 			e.log.Warn("drained for long enough; what was still open is cut off", "after", drainTimeout, "connections",
 				cut)
 		}

@@ -3,6 +3,7 @@ package edge
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/conn"
@@ -17,6 +18,7 @@ const (
 	packedControl     = "\r\nCache-Control: "
 	packedLine        = "\r\n"
 	packedColon       = ": "
+	packedHSTS        = "\r\nStrict-Transport-Security: "
 	packedEnd         = "\r\n\r\n"
 )
 
@@ -41,12 +43,20 @@ func (e *Edge) appendCached(dst []byte, r conn.SimpleRequest, now *conn.Time) ([
 		dst = append(dst, entry.Head...)
 	}
 	dst = strconv.AppendInt(dst, max(0, int64(now.At.Sub(entry.Born).Seconds())), 10)
-	dst = append(dst, packedEnd...)
+	dst = append(dst, e.packedEnd...)
 	if status == http.StatusOK {
 		dst = append(dst, entry.Body...)
 	}
 	e.meters.count(routeBadge, status)
 	return dst, true
+}
+
+// packEnd returns what ends the header of each response.
+func packEnd(hsts time.Duration) []byte {
+	if hsts == 0 {
+		return []byte(packedEnd)
+	}
+	return []byte(packedHSTS + hstsValue(hsts) + packedEnd)
 }
 
 // packEntry copies everything that a response has after its date into one block, in the

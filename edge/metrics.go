@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/wasm"
 )
@@ -26,10 +27,11 @@ const (
 	routeLLMs
 	routePassed
 	routeRefused
+	routeRedirect
 	routeCount
 )
 
-var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "llms", "passed", "refused"}
+var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "llms", "passed", "refused", "redirect"}
 
 // secondBuckets reach from a score (two microseconds) to a request that ran out
 // of time.
@@ -65,6 +67,9 @@ type meters struct {
 	evicted  [2]*metrics.Counter          // by cache, as in cacheNames
 	scores   *metrics.PrometheusHistogram
 	modules  moduleMeters
+
+	handshakes    map[conn.HandshakeResult]*metrics.Counter
+	handshakeTime *metrics.PrometheusHistogram
 }
 
 func newMeters() *meters {
@@ -105,7 +110,21 @@ func newMeters() *meters {
 	}
 	m.fills = set.NewPrometheusHistogramExt("fieldmark_edge_cache_fill_seconds", secondBuckets)
 	m.scores = set.NewPrometheusHistogramExt("fieldmark_edge_score_seconds", secondBuckets)
+	m.handshakes = map[conn.HandshakeResult]*metrics.Counter{}
+	for _, result := range []conn.HandshakeResult{conn.HandshakeFull, conn.HandshakeResumed, conn.HandshakeFailed,
+		conn.HandshakeRejected} {
+		m.handshakes[result] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_handshakes_total{result=%q}`, result))
+	}
+	m.handshakeTime = set.NewPrometheusHistogramExt("fieldmark_edge_handshake_seconds", secondBuckets)
 	return m
+}
+
+// handshake counts a TLS handshake and times a successful one.
+func (m *meters) handshake(result conn.HandshakeResult, took time.Duration) {
+	m.handshakes[result].Inc()
+	if result == conn.HandshakeFull || result == conn.HandshakeResumed {
+		m.handshakeTime.Update(took.Seconds())
+	}
 }
 
 // cacheNames are the caches of a node: what it derives itself, and answers of the
@@ -151,7 +170,10 @@ func (m *meters) count(r route, status int) {
 func since(h *metrics.PrometheusHistogram, began time.Time) { h.Update(time.Since(began).Seconds()) }
 
 // WriteMetrics writes the node's counters in the Prometheus text format.
-func (e *Edge) WriteMetrics(w io.Writer) { e.meters.set.WritePrometheus(w) }
+func (e *Edge) WriteMetrics(w io.Writer) {
+	e.meters.set.WritePrometheus(w)
+	e.certificates.WriteMetrics(w)
+}
 
 // cacheEvents counts the events of the cache.
 func (m *meters) cacheEvents() cache.Events {

@@ -18,9 +18,15 @@ import (
 // only wait with them.
 const DefaultInflight = 4096
 
-// hstsHeader makes browsers that saw a page over https use https for a year. The origin
-// sends its own with the admin console.
-const hstsHeader = "max-age=31536000"
+// defaultHSTS makes browsers that saw a page over https use https for a year, unless
+// Config.HSTS is set. The origin sends its own with the admin console.
+const defaultHSTS = 365 * 24 * time.Hour
+
+// hstsValue returns the value of Strict-Transport-Security (RFC 6797, 6.1). It leaves out
+// includeSubDomains: other hosts of the domain may not have TLS.
+func hstsValue(d time.Duration) string {
+	return "max-age=" + strconv.FormatInt(int64(d/time.Second), 10)
+}
 
 // serve is the handler of every request that the fast path does not answer. In this
 // order, it reads a short body, refuses what is too much (admit), finds the endpoint
@@ -127,8 +133,10 @@ func (e *Edge) finish(ctx *fasthttp.RequestCtx, r route) {
 		conn.SetTunnel(ctx)
 	}
 	h := &ctx.Response.Header
-	if r == routePage && e.scheme(ctx) == "https" {
-		h.Set("Strict-Transport-Security", hstsHeader)
+	if e.cfg.HSTS > 0 {
+		h.Set("Strict-Transport-Security", hstsValue(e.cfg.HSTS))
+	} else if r == routePage && e.scheme(ctx) == "https" {
+		h.Set("Strict-Transport-Security", hstsValue(defaultHSTS))
 	}
 	if e.cfg.ServerTiming {
 		h.Set("Server-Timing", fmt.Sprintf("edge;dur=%.3f", float64(time.Since(ctx.Time()).Microseconds())/1000))

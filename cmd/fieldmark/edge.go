@@ -81,7 +81,12 @@ func (c *edgeSettings) base(ln net.Listener) string {
 	if c.BaseURL != "" {
 		return strings.TrimSuffix(c.BaseURL, "/")
 	}
-	if c.TLSCert != "" {
+	return c.listenURL(ln)
+}
+
+// listenURL returns the URL of the listener for clients.
+func (c *edgeSettings) listenURL(ln net.Listener) string {
+	if c.isTLS() {
 		return strings.Replace(command.ListenerURL(ln), "http://", "https://", 1)
 	}
 	return command.ListenerURL(ln)
@@ -113,6 +118,10 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
+	public, reloadCert, err := c.secure(ln, token, "", s.Log)
+	if err != nil {
+		return err
+	}
 	origins, err := c.origins(s.Log)
 	if err != nil {
 		return err
@@ -128,16 +137,12 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 		return err
 	}
 	limitMemory(s.Log)
-	s.Log.Info("edge", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug),
+	s.Log.Info("edge", "version", version, "listen", c.listenURL(ln), "debug", command.ListenerURL(debug),
 		"origin", c.Origin)
-	public, reloadCert, err := c.secure(ln, s.Log)
-	if err != nil {
-		return err
-	}
 	return withTracing(ctx, c.tracing, func() error {
 		return runEdge(ctx, e, []func(context.Context) error{origins.Run, c.runSite, reloadCert}, public, debug,
 			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics,
-				c.writeMetrics, c.tracing.WriteMetrics))
+				c.tracing.WriteMetrics))
 	})
 }
 

@@ -78,7 +78,7 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	if err != nil {
 		return err
 	}
-	public, reloadCert, err := c.secure(l.edge, s.Log)
+	public, reloadCert, err := c.secure(l.edge, token, c.Data, s.Log)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 		return errors.Join(err, n.store.Close())
 	}
 	limitMemory(s.Log)
-	s.Log.Info("serve", "version", version, "listen", command.ListenerURL(l.edge), "origin",
+	s.Log.Info("serve", "version", version, "listen", c.listenURL(l.edge), "origin",
 		command.ListenerURL(l.origin), "debug", command.ListenerURL(l.debug), "database", n.dbName, "publicAPI",
 		c.PublicAPI)
 	ready := func(ctx context.Context) error {
@@ -121,7 +121,7 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
 		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, reloadCert}, public, l.debug,
-			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, c.writeMetrics, n.metrics.write,
+			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.metrics.write,
 				n.service.Webhooks.WriteMetrics, tracing.WriteMetrics))
 	})
 	if c.Demo {

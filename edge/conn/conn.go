@@ -111,6 +111,11 @@ func (c *conn) release() {
 // serve serves requests until the connection ends.
 func (c *conn) serve() {
 	defer c.release()
+	if secure, ok := c.Conn.(*tls.Conn); ok && !c.handshake(secure) {
+		c.returned = false
+		_ = c.Close()
+		return
+	}
 	requests := c.requestConn()
 	if c.SetReadDeadline(time.Now().Add(ReadTimeout)) == nil {
 		for c.serveFastPath() {

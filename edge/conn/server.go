@@ -61,7 +61,9 @@ type Config struct {
 	// OnFastPath is called with the duration of one in 256 reads that the fast path served,
 	// fully or in part; nil: no call.
 	OnFastPath func(time.Duration)
-	Log        *slog.Logger // nil: none
+	// OnHandshake is called at the end of each TLS handshake with its duration; nil: no call.
+	OnHandshake func(HandshakeResult, time.Duration)
+	Log         *slog.Logger // nil: none
 }
 
 // Server serves connections. Its methods may be called concurrently.
@@ -84,6 +86,9 @@ func New(cfg Config) *Server {
 	if cfg.OnFastPath == nil {
 		cfg.OnFastPath = func(time.Duration) {}
 	}
+	if cfg.OnHandshake == nil {
+		cfg.OnHandshake = func(HandshakeResult, time.Duration) {}
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -91,6 +96,7 @@ func New(cfg Config) *Server {
 	s.conns.open = map[*conn]struct{}{}
 	s.conns.perNetwork = map[netip.Addr]int{}
 	s.conns.networkLimit = cfg.NetworkConns
+	s.conns.handshakes.perNetwork = map[netip.Addr]int{}
 	s.clock.set(time.Now())
 	s.http = &fasthttp.Server{
 		Handler:               cfg.Handler,
@@ -123,6 +129,7 @@ type connTracker struct {
 	open         map[*conn]struct{}
 	perNetwork   map[netip.Addr]int
 	networkLimit int
+	handshakes   handshakes
 
 	draining atomic.Bool
 	done     sync.WaitGroup

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/edge/conn/certs"
+)
+
+// tlsSettings configure TLS for the clients of an edge.
+type tlsSettings struct {
+	TLSCert       string        `name:"tls-cert" env:"FIELDMARK_TLS_CERT" type:"path" placeholder:"FILE" help:"Certificate chain in PEM. The edge serves TLS and reloads the file when it changes."`
+	TLSKey        string        `name:"tls-key" env:"FIELDMARK_TLS_KEY" type:"path" placeholder:"FILE" help:"Private key of the certificate, in PEM."`
+	TLSSelfSigned bool          `env:"FIELDMARK_TLS_SELF_SIGNED" help:"Serve TLS with a certificate for localhost, for development; only on a loopback address."`
+	TLSMin        string        `env:"FIELDMARK_TLS_MIN" enum:"1.2,1.3" default:"1.2" help:"Minimum version of TLS: 1.2 or 1.3."`
+	HSTS          time.Duration `env:"FIELDMARK_HSTS" default:"0s" help:"Send Strict-Transport-Security with this max-age on every answer; at 0, pages alone have it, with a year."`
+	HTTPListen    string        `name:"http-listen" env:"FIELDMARK_HTTP_LISTEN" placeholder:"ADDRESS" help:"Also listen for plain HTTP, to redirect to https: usually :80."`
+
+	certificates *certs.Store // nil without TLS
+	redirects    net.Listener // nil without --http-listen
+}
+
+// errUsage is an error of the settings, for which the program ends with the status of a wrong
+// command line.
+func errUsage(format string, args ...any) error {
+	return command.WithStatus(command.StatusUsage, fmt.Errorf(format, args...))
+}
+
+// tlsSource is where an edge has its certificates from.
+type tlsSource struct {
+	setting string
+	set     bool
+}
+
+// checkTLS returns whether the edge serves TLS, and an error for settings that contradict each
+// other.
+func (c *tlsSettings) checkTLS() (bool, error) {
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return false, errUsage("set both --tls-cert and --tls-key, or neither")
+	}
+	var chosen []string
+	for _, source := range []tlsSource{{"--tls-cert", c.TLSCert != ""}, {"--tls-self-signed", c.TLSSelfSigned}} {
+		if source.set {
+			chosen = append(chosen, source.setting)
+		}
+	}
+	switch {
+	case len(chosen) > 1:
+		return false, errUsage("%s are two sources of certificates: set one", strings.Join(chosen, " and "))
+	case len(chosen) == 1:
+		return true, nil
+	case c.HTTPListen != "":
+		return false, errUsage("--http-listen redirects to https, which this edge does not serve: " +
+			"set --tls-cert and --tls-key")
+	case c.HSTS != 0:
+		return false, errUsage("--hsts is for an edge that serves TLS: set --tls-cert and --tls-key")
+	}
+	return false, nil
+}
+
+// secure adds TLS to a listener if a source of certificates is set, and opens the listener
+// for redirects. data is the folder that keeps a self-signed certificate, or empty. The function it
+// returns keeps the certificates up to date until ctx ends.
+func (c *tlsSettings) secure(ln net.Listener, tokens, data string, log *slog.Logger) (net.Listener,
+	func(context.Context) error, error) {
+	run := func(context.Context) error { return nil }
+	secured, err := c.checkTLS()
+	if err != nil || !secured {
+		return ln, run, err
+	}
+	minVersion := map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}[c.TLSMin]
+	if c.certificates, err = certs.New(certs.Config{MinVersion: minVersion,
+		Secret: fieldmark.SplitNodeTokens(tokens)[0]}); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case c.TLSSelfSigned:
+		err = c.selfSign(ln, data)
+	default:
+		var files *certs.Files
+		if files, err = certs.Open(c.certificates, c.TLSCert, c.TLSKey, log); err == nil {
+			run = files.Run
+		}
+	}
+	if err == nil && c.HTTPListen != "" {
+		c.redirects, err = listen(c.HTTPListen, "--http-listen")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return tls.NewListener(ln, c.certificates.TLSConfig()), run, nil
+}
+
+// selfSign uses a certificate for localhost. On other addresses people would learn to accept
+// certificates without verification.
+func (c *tlsSettings) selfSign(ln net.Listener, data string) error {
+	if addr, ok := ln.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
+		return errUsage("--tls-self-signed is for development on this machine: listen on 127.0.0.1 or [::1], not on %s",
+			ln.Addr())
+	}
+	pair, err := certs.SelfSigned(data)
+	if err != nil {
+		return err
+	}
+	return c.certificates.Set([]tls.Certificate{pair})
+}
+
+// isTLS reports whether the edge serves TLS.
+func (c *tlsSettings) isTLS() bool { return c.TLSCert != "" || c.TLSSelfSigned }

@@ -1,0 +1,93 @@
+package conn
+
+import (
+	"crypto/tls"
+	"net/netip"
+	"time"
+
+	"github.com/fieldmark/fieldmark/edge/conn/certs"
+)
+
+const (
+	// handshakeTimeout bounds a TLS handshake in total. Phones with bad reception need
+	// three seconds.
+	handshakeTimeout = 15 * time.Second
+	// maxHandshakes bounds the unfinished handshakes of a server, and maxNetworkHandshakes
+	// those of one client network: a handshake costs a server ten times what it costs a
+	// client that sends garbage. 1,024 are three times what a core completes in 100 ms.
+	maxHandshakes        = 1024
+	maxNetworkHandshakes = 64
+)
+
+// HandshakeResult is how a TLS handshake ended.
+type HandshakeResult string
+
+// Results of handshakes.
+const (
+	HandshakeFull     HandshakeResult = "full"
+	HandshakeResumed  HandshakeResult = "resumed"
+	HandshakeFailed   HandshakeResult = "failed"
+	HandshakeRejected HandshakeResult = "rejected" // above a limit, and closed without an answer
+)
+
+// handshakes counts unfinished handshakes.
+type handshakes struct {
+	total      int
+	perNetwork map[netip.Addr]int
+}
+
+// tryAcquire reserves a slot and reports whether one was free.
+func (h *handshakes) tryAcquire(network netip.Addr) bool {
+	if h.total >= maxHandshakes || network.IsValid() && h.perNetwork[network] >= maxNetworkHandshakes {
+		return false
+	}
+	h.total++
+	if network.IsValid() {
+		h.perNetwork[network]++
+	}
+	return true
+}
+
+func (h *handshakes) release(network netip.Addr) {
+	h.total--
+	if !network.IsValid() {
+		return
+	}
+	if h.perNetwork[network]--; h.perNetwork[network] <= 0 {
+		delete(h.perNetwork, network)
+	}
+}
+
+// handshake completes the TLS handshake of a connection, and reports whether requests may
+// follow.
+func (c *conn) handshake(secure *tls.Conn) bool {
+	t, cfg := &c.server.conns, &c.server.cfg
+	t.mu.Lock()
+	ok := t.handshakes.tryAcquire(c.network)
+	t.mu.Unlock()
+	if !ok {
+		cfg.OnHandshake(HandshakeRejected, 0)
+		return false
+	}
+	began := time.Now()
+	err := secure.SetDeadline(began.Add(handshakeTimeout))
+	if c.server.Draining() { // Drain may have set its deadline before
+		c.expireIdle()
+	}
+	if err == nil {
+		err = secure.Handshake()
+	}
+	t.mu.Lock()
+	t.handshakes.release(c.network)
+	t.mu.Unlock()
+	if err != nil || secure.SetWriteDeadline(time.Time{}) != nil {
+		cfg.OnHandshake(HandshakeFailed, time.Since(began))
+		return false
+	}
+	result, state := HandshakeFull, secure.ConnectionState()
+	if state.DidResume {
+		result = HandshakeResumed
+	}
+	cfg.OnHandshake(result, time.Since(began))
+	return state.NegotiatedProtocol != certs.ProtocolACME
+}

@@ -1,0 +1,153 @@
+package conn_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/edge/conn/certs"
+)
+
+// tlsServer is a server of TLS connections and the results of their handshakes.
+type tlsServer struct {
+	*conn.Server
+	store *certs.Store
+
+	mu      sync.Mutex
+	results map[conn.HandshakeResult]int
+}
+
+func newTLSServer(t *testing.T, network func(netip.Addr) netip.Addr) *tlsServer {
+	t.Helper()
+	store, err := certs.New(certs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := certs.SelfSigned("")
+	if err == nil {
+		err = store.Set([]tls.Certificate{pair})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &tlsServer{store: store, results: map[conn.HandshakeResult]int{}}
+	s.Server = conn.New(conn.Config{Name: "test", Network: network, NetworkConns: 1 << 20,
+		Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("hello") },
+		OnHandshake: func(r conn.HandshakeResult, _ time.Duration) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.results[r]++
+		}})
+	return s
+}
+
+func (s *tlsServer) result(r conn.HandshakeResult) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.results[r]
+}
+
+// addrConn has the address of a client.
+type addrConn struct {
+	net.Conn
+	addr net.Addr
+}
+
+func (c addrConn) RemoteAddr() net.Addr { return c.addr }
+
+// connect opens a connection from an address and returns the client's end.
+func (s *tlsServer) connect(from string) net.Conn {
+	client, server := net.Pipe()
+	addr := net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(from), 1))
+	go s.ServeConn(tls.Server(addrConn{server, addr}, s.store.TLSConfig()))
+	return client
+}
+
+// isOpen reports whether a connection that never sent a byte is still open.
+func isOpen(c net.Conn) bool {
+	_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+	_, err := c.Read(make([]byte, 1))
+	ne, ok := err.(net.Error)
+	return ok && ne.Timeout()
+}
+
+// TestHandshakeLimits opens connections that send nothing: one network has 64 of them, all
+// networks 1,024, and after 15 s they are closed.
+func TestHandshakeLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTLSServer(t, func(a netip.Addr) netip.Addr { return a })
+		count := func(open []net.Conn) (n int) {
+			for _, c := range open {
+				if isOpen(c) {
+					n++
+				}
+			}
+			return n
+		}
+		var crowd []net.Conn
+		for range 70 {
+			crowd = append(crowd, s.connect("192.0.2.1"))
+			synctest.Wait()
+		}
+		if n := count(crowd); n != 64 || s.result(conn.HandshakeRejected) != 6 {
+			t.Errorf("one network: %d handshakes wait, %d were rejected; want 64 and 6", n,
+				s.result(conn.HandshakeRejected))
+		}
+		c := tls.Client(s.connect("192.0.2.2"), &tls.Config{InsecureSkipVerify: true})
+		if err := c.Handshake(); err != nil {
+			t.Errorf("another network: %v", err)
+		}
+		c.Close()
+		synctest.Wait()
+		all := crowd
+		for i := range 1000 {
+			all = append(all, s.connect(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}).String()))
+			synctest.Wait()
+		}
+		if n := count(all); n != 1024 {
+			t.Errorf("%d handshakes wait, want 1,024", n)
+		}
+		time.Sleep(16 * time.Second)
+		synctest.Wait()
+		if n := count(all); n != 0 || s.result(conn.HandshakeFailed) != 1024 || s.result(conn.HandshakeFull) != 1 {
+			t.Errorf("after 16 s: %d wait, results %v", n, s.results)
+		}
+		for _, c := range all {
+			c.Close()
+		}
+		s.Drain(0)
+	})
+}
+
+// TestHandshakeOfCA checks that nothing is served over the protocol of a challenge: its
+// connection ends after the handshake (RFC 8737, 3).
+func TestHandshakeOfCA(t *testing.T) {
+	s := newTLSServer(t, func(netip.Addr) netip.Addr { return netip.Addr{} })
+	s.store.Challenge = func(_ context.Context, name string) (*tls.Certificate, error) {
+		return certs.ChallengeCertificate(name, "token.thumbprint")
+	}
+	for protocol, want := range map[string]bool{certs.ProtocolACME: false, "http/1.1": true} {
+		c := tls.Client(s.connect("192.0.2.1"), &tls.Config{InsecureSkipVerify: true, ServerName: "localhost",
+			NextProtos: []string{protocol}})
+		if err := c.Handshake(); err != nil {
+			t.Errorf("%s: %v", protocol, err)
+		}
+		if want { // a challenge's connection is closed by now, and the pipe holds no bytes
+			_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		}
+		if n, err := c.Read(make([]byte, 1)); (n == 1) != want {
+			t.Errorf("%s: read %d bytes, %v; want an answer: %v", protocol, n, err, want)
+		}
+		c.Close()
+	}
+	s.Drain(0)
+}
