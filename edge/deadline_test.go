@@ -223,7 +223,8 @@ func TestHangingOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newHangingFixture(t)
 		routes := f.routes()
-		for _, path := range append(site.FixedPages(), "/status", "/?q=a", "/brands/acme", "/robots.txt", "/llms.txt",
+		for _, path := range append(site.FixedPages(), "/status", "/?q=a", "/brands/acme", "/brands/acme/contest",
+			"/robots.txt", "/llms.txt",
 			"/sitemap.xml", "/sitemap-1.xml", "/favicon.ico",
 			"/badges?slug=acme", "/api/badge/acme.png", "/api/badge/acme.json", "/api/badge/acme/embed",
 			"/api/badge/acme?label=x",
@@ -232,7 +233,8 @@ func TestHangingOrigin(t *testing.T) {
 			"/api/openapi.json", "/calendar/x.ics", "/problems/internal", "/admin", "/admin/brands") {
 			routes = append(routes, apiRoute{"GET", path})
 		}
-		routes = append(routes, apiRoute{"POST", "/api/v1/llms-txt?x=1"}, apiRoute{"POST", "/llms-txt"})
+		routes = append(routes, apiRoute{"POST", "/api/v1/llms-txt?x=1"}, apiRoute{"POST", "/llms-txt"},
+			apiRoute{"POST", "/brands/acme/contest"})
 		f.hang(true)
 		for _, r := range routes {
 			within := 6 * time.Second

@@ -120,6 +120,98 @@ func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 	sendOnce(ctx, status, body)
 }
 
+// isDisputePage reports whether a request is for the page that disputes a finding.
+func isDisputePage(ctx *fasthttp.RequestCtx) bool {
+	return strings.HasSuffix(text(ctx.Path()), site.DisputeSuffix)
+}
+
+// serveDispute handles /brands/{slug}/contest: GET shows the form, or with ?dispute= the
+// state of a dispute; POST opens one. A form of another site gains nothing: there is no
+// session, and opening a dispute needs no right.
+func (e *Edge) serveDispute(ctx *fasthttp.RequestCtx) route {
+	slug, err := fieldmark.ParseSlug(strings.TrimSuffix(strings.TrimPrefix(string(ctx.Path()),
+		fieldmark.PathBrandPage), site.DisputeSuffix))
+	if err != nil {
+		e.failPage(ctx, brandNotFound(), string(slug))
+		return routePage
+	}
+	rc, cancel := context.WithTimeout(context.Background(), fillTimeout) // of all requests to the origin together
+	defer cancel()
+	if ctx.IsPost() {
+		e.openDispute(rc, ctx, slug)
+		return routePage
+	}
+	return e.get(ctx, routePage, func(ctx *fasthttp.RequestCtx) {
+		p := site.DisputePage{Form: map[string]string{"signal": string(ctx.QueryArgs().Peek("signal"))}}
+		if id := string(ctx.QueryArgs().Peek("dispute")); id != "" {
+			d, err := e.disputeStatus(rc, slug, id)
+			if err != nil {
+				e.failPage(ctx, err, "")
+				return
+			}
+			p.Opened = &d
+		}
+		e.sendDispute(rc, ctx, slug, http.StatusOK, p)
+	})
+}
+
+func (e *Edge) disputeStatus(rc context.Context, slug fieldmark.Slug, id string) (d fieldmark.DisputeStatus,
+	err error) {
+	if !fieldmark.CheckID(fieldmark.PrefixDispute, id) {
+		return d, fieldmark.Errorf(fieldmark.CodeNotFound, "no such dispute")
+	}
+	return e.cfg.Origin.DisputeStatus(rc, slug, id)
+}
+
+// openDispute opens the dispute of a form and redirects to its state. With invalid fields
+// it shows the form again.
+func (e *Edge) openDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
+	if err := e.readBody(ctx, fieldmark.MaxBody); err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	p := site.DisputePage{Form: map[string]string{}}
+	for _, name := range []string{"signal", "kind", "text", "email"} {
+		// as browsers send line breaks
+		p.Form[name] = strings.ReplaceAll(string(ctx.PostArgs().Peek(name)), "\r\n", "\n")
+	}
+	d, err := e.cfg.Origin.OpenDispute(rc, slug, fieldmark.DisputeRequest{Signal: p.Form["signal"],
+		Kind: fieldmark.DisputeKind(p.Form["kind"]), Text: p.Form["text"], Email: p.Form["email"]})
+	if err == nil {
+		ctx.Response.Header.Set("Location", site.DisputePath(slug, "")+"?dispute="+d.ID)
+		ctx.Response.Header.Set("Cache-Control", "no-store")
+		ctx.SetStatusCode(http.StatusSeeOther)
+		return
+	}
+	fe := publicError(err)
+	if fe.Code == fieldmark.CodeNotFound {
+		e.failPage(ctx, brandNotFound(), string(slug))
+		return
+	}
+	p.Errors = fieldErrors(fe, false)
+	e.sendDispute(rc, ctx, slug, fe.Code.Status(), p)
+}
+
+// sendDispute sends the page that disputes a finding.
+func (e *Edge) sendDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fieldmark.Slug, status int,
+	p site.DisputePage) {
+	entry, _, err := e.score(rc, slug)
+	if err != nil {
+		if !redirect(ctx, err, fieldmark.PathBrandPage, site.DisputeSuffix) {
+			e.failPage(ctx, err, string(slug))
+		}
+		return
+	}
+	p.BaseURL = e.cfg.BaseURL
+	if p.Score, err = decodeScore(entry.Body); err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	body, err := e.site.AppendDispute(nil, p)
+	e.sendPage(ctx, status, body, err)
+	ctx.Response.Header.Set("Cache-Control", "no-store")
+}
+
 // renderErrorPage replaces a problem document by a page where a browser asked for an
 // address that does not exist, or while the origin is away. Other clients, and requests
 // to the APIs, get the document.

@@ -48,7 +48,9 @@ func (e *Edge) newRoutes() routes {
 		{path: site.PathLLMs, serve: e.serveLLMsPage, limited: true},
 		{path: "/", when: hasSearch, serve: e.searchHome, limited: true}, // a search scans every name
 		{path: "/", route: routePage, get: e.serveHome},
+		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.serveDispute, limited: true},
 		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.serveBrand},
+		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},
 		{path: "/static/", prefix: true, route: routePage, get: e.serveStatic},
 		{path: site.PathBadges, route: routePage, get: e.serveBadges},
 		{path: site.PathDevelopers, route: routePage, get: e.serveDevelopers},

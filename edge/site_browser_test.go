@@ -63,7 +63,7 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *house) {
 		"/": maxWire, "/?q=brand-1&niche=tools": maxWire, "/brands/acme": maxWire, "/brands/fern-gully": maxWire,
 		"/badges?slug=acme&style=card": maxWire,
 		"/llms-txt":                    maxWire, "/methodology": maxWire, "/developers": maxWire, "/about": maxWire,
-		"/status": maxWire, "/brands/nobody": 0,
+		"/status": maxWire, "/brands/nobody": 0, "/brands/acme/contest": maxWire,
 	} {
 		if path == "/" || path == "/brands/acme" || path == "/methodology" || path == "/developers" {
 			pressed(path)

@@ -152,6 +152,11 @@ func (s *Site) AppendLLMs(dst []byte, p LLMsPage) ([]byte, error) {
 	return s.appendPage(dst, "llms.html", newLLMsView(s.chrome, &p))
 }
 
+// AppendDispute appends the page on which a finding about a brand is disputed.
+func (s *Site) AppendDispute(dst []byte, p DisputePage) ([]byte, error) {
+	return s.appendPage(dst, "dispute.html", newDisputeView(s.chrome, &p))
+}
+
 // AppendDevelopers appends the page for developers.
 func (s *Site) AppendDevelopers(dst []byte, p DevelopersPage) ([]byte, error) {
 	return s.appendPage(dst, "developers.html", newDevelopersView(s.chrome, &p))

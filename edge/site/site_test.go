@@ -238,6 +238,18 @@ func samplePages(t *testing.T) map[string][]byte {
 		Groups: []site.CallGroup{{Name: "missions", Open: true,
 			Calls: []site.Call{{Method: "GET", Path: "/api/x", Text: "Do <b>"}}}}}))
 	add("developers-alone")(s.AppendDevelopers(nil, site.DevelopersPage{BaseURL: base}))
+	disputed := sampleScore("Alpenglow <b>", fieldmark.Gate{ID: fieldmark.GateManipulation, Limit: 55,
+		Reason: "The site holds text written to steer a model."})
+	add("dispute-refused")(s.AppendDispute(nil, site.DisputePage{BaseURL: base, Score: disputed,
+		Form: map[string]string{"signal": "extract.headings", "kind": "outdated", "text": "</textarea><script>",
+			"email": `"><script>`},
+		Errors: map[string]string{"": "refused <b>", "signal": "gone", "kind": "unknown", "text": "too short",
+			"email": "not an address"}}))
+	add("dispute-rejected")(s.AppendDispute(nil, site.DisputePage{BaseURL: base, Score: disputed,
+		Opened: &fieldmark.DisputeStatus{ID: "dsp_1", Signal: fieldmark.GateManipulation, Kind: fieldmark.DisputeWrong,
+			State: fieldmark.DisputeRejected, OpenedAt: fieldmark.At(november),
+			DecidedAt: new(fieldmark.At(november)), Answer: "It is an order <b>to</b> models."}}))
+	add("dispute-pending")(s.AppendDispute(nil, site.DisputePage{BaseURL: base, Score: pending}))
 	return pages
 }
 

@@ -253,6 +253,8 @@ func tagOf(path string) string {
 		return "administration"
 	case strings.HasPrefix(path, fieldmark.PathLLMs):
 		return "tools"
+	case strings.HasPrefix(path, fieldmark.PathBrands):
+		return "disputes"
 	}
 	return "scores"
 }

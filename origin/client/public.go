@@ -46,6 +46,33 @@ func (c PublicAPI) PublicModule(ctx context.Context, digest fieldmark.Digest) ([
 	return c.bytes(ctx, fieldmark.PathModules+string(digest), fieldmark.MaxModule)
 }
 
+// OpenDispute opens a dispute of a finding about a brand.
+func (c PublicAPI) OpenDispute(
+	ctx context.Context, slug fieldmark.Slug, r fieldmark.DisputeRequest,
+) (d fieldmark.DisputeStatus, err error) {
+	_, err = c.do(ctx, call{method: http.MethodPost, path: disputesPath(slug), body: r}, &d)
+	return d, err
+}
+
+// OpenDisputes lists the open disputes of a brand, the newest first.
+func (c PublicAPI) OpenDisputes(ctx context.Context, slug fieldmark.Slug) ([]fieldmark.DisputeStatus, error) {
+	var list fieldmark.List[fieldmark.DisputeStatus]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: disputesPath(slug)}, &list)
+	return list.Data, err
+}
+
+// DisputeStatus returns the public part of a dispute.
+func (c PublicAPI) DisputeStatus(
+	ctx context.Context, slug fieldmark.Slug, id string,
+) (d fieldmark.DisputeStatus, err error) {
+	_, err = c.do(ctx, call{method: http.MethodGet, path: disputesPath(slug) + "/" + url.PathEscape(id)}, &d)
+	return d, err
+}
+
+func disputesPath(slug fieldmark.Slug) string {
+	return fieldmark.PathBrands + url.PathEscape(string(slug)) + "/disputes"
+}
+
 func (c PublicAPI) bytes(ctx context.Context, path string, limit int64) (body []byte, err error) {
 	err = c.read(ctx, call{method: http.MethodGet, path: path}, func(resp *http.Response) (err error) {
 		body, err = readAll(resp.Body, limit)

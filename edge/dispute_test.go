@@ -1,0 +1,125 @@
+package edge_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/site"
+)
+
+const formType = "application/x-www-form-urlencoded"
+
+func disputeForm(values ...string) string {
+	form := url.Values{"signal": {"extract.headings"}, "kind": {"wrong"}, "email": {"web@acme.example"},
+		"text": {"Our headings form an outline.\r\nSee the first page."}}
+	for i := 0; i < len(values); i += 2 {
+		form.Set(values[i], values[i+1])
+	}
+	return form.Encode()
+}
+
+// TestDisputePage walks through the form without scripts: a refused form keeps what was
+// entered and says beside each field what is wrong, a sent one leads to its state.
+func TestDisputePage(t *testing.T) {
+	h := newHouse(t)
+	h.brand("acme", "Acme", 300)
+	h.until("acme is known", func() bool { return h.get("/brands/acme").status == 200 })
+	page := h.get("/brands/acme/contest?signal=extract.headings")
+	if page.status != 200 || !strings.Contains(page.body, `<option value="extract.headings" selected>`) ||
+		!strings.Contains(page.body, `name="robots" content="noindex"`) ||
+		page.header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("form: %d, cache %q: %s", page.status, page.header.Get("Cache-Control"), page.body)
+	}
+
+	bad := h.do("POST", "/brands/acme/contest", disputeForm("text", "No </textarea>", "email", "acme", "kind",
+		"outdated"), "Content-Type", formType)
+	if bad.status != http.StatusUnprocessableEntity {
+		t.Errorf("a bad form: %d, want 422", bad.status)
+	}
+	for _, want := range []string{`<span class="fault" id="text-fault">`, `<span class="fault" id="email-fault">`,
+		`No &lt;/textarea&gt;`, `value="acme"`, `<option value="outdated" selected>`,
+		`<option value="extract.headings" selected>`} {
+		if !strings.Contains(html.UnescapeString(bad.body), html.UnescapeString(want)) {
+			t.Errorf("a bad form has no %s: %s", want, bad.body)
+		}
+	}
+	gate := h.do("POST", "/brands/acme/contest", disputeForm("signal", fieldmark.GateManipulation), "Content-Type",
+		formType)
+	if gate.status != http.StatusUnprocessableEntity || !strings.Contains(gate.body, `id="signal-fault"`) {
+		t.Errorf("a finding that does not exist: %d %s", gate.status, gate.body)
+	}
+
+	sent := h.do("POST", "/brands/acme/contest", disputeForm(), "Content-Type", formType)
+	to := sent.header.Get("Location")
+	if sent.status != http.StatusSeeOther || !strings.HasPrefix(to, site.DisputePath("acme", "")+"?dispute=dsp_") {
+		t.Fatalf("a good form: %d to %q: %s", sent.status, to, sent.body)
+	}
+	if state := h.get(to); state.status != 200 || !strings.Contains(state.body, "under review") ||
+		strings.Contains(state.body, "acme.example/</") || strings.Contains(state.body, "web@acme.example") ||
+		strings.Contains(state.body, "form an outline") {
+		t.Errorf("state: %d %s", state.status, state.body)
+	}
+	twice := h.do("POST", "/brands/acme/contest", disputeForm(), "Content-Type", formType)
+	if twice.status != http.StatusConflict || !strings.Contains(twice.body, "under review") {
+		t.Errorf("sent twice: %d %s; want 409 with the reason", twice.status, twice.body)
+	}
+	_, id, _ := strings.Cut(to, "dispute=")
+	_, err := h.service.Brands.Disputes.Decide(t.Context(), id,
+		fieldmark.DisputeDecision{State: fieldmark.DisputeUpheld, Answer: "You are right & polite."})
+	must(t, err)
+	if state := h.get(to); !strings.Contains(state.body, "upheld") ||
+		!strings.Contains(state.body, "You are right & polite.") {
+		t.Errorf("decided: %s", state.body)
+	}
+
+	for path, want := range map[string]int{"/brands/nobody/contest": 404, "/brands/A_b/contest": 404,
+		"/brands/acme/contest?dispute=dsp_x": 404, "/brands/acme/contest/": 404,
+		"/brands/acme/contest?dispute=" + fieldmark.NewID(fieldmark.PrefixDispute, fieldmark.Time{}.Std()): 404} {
+		if got := h.get(path); got.status != want {
+			t.Errorf("%s: %d, want %d", path, got.status, want)
+		}
+	}
+	if got := h.do("POST", "/brands/nobody/contest", disputeForm(), "Content-Type", formType); got.status != 404 {
+		t.Errorf("a form about no brand: %d, want 404", got.status)
+	}
+	if got := h.do("DELETE", "/brands/acme/contest", ""); got.status != http.StatusMethodNotAllowed {
+		t.Errorf("DELETE: %d, want 405", got.status)
+	}
+}
+
+// Opening disputes counts towards the rate of a client network, by the form and by the API.
+func TestDisputesAreRateLimited(t *testing.T) {
+	h := newHouse(t)
+	h.change = func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal }
+	h.startEdge()
+	h.brand("acme", "Acme", 300)
+	var got []int
+	for range 31 { // the burst is 30
+		got = append(got, h.do("POST", fieldmark.PathBrands+"acme/disputes", "{}", "Content-Type",
+			"application/json").status)
+	}
+	if !slices.Contains(got, 422) || got[30] != http.StatusTooManyRequests {
+		t.Errorf("the API answers %v, want 422 and then 429", got)
+	}
+	if got := h.do("POST", "/brands/acme/contest", disputeForm(), "Content-Type", formType); got.status != 429 {
+		t.Errorf("the form answers %d, want 429: both count in one place", got.status)
+	}
+}
+
+// A brand that was renamed is disputed at its present address.
+func TestDisputePageOfAnAlias(t *testing.T) {
+	h := newHouse(t)
+	h.brand("acme", "Acme", 300)
+	_, err := h.service.Brands.Rename(t.Context(), "acme", "anvils")
+	must(t, err)
+	h.until("the page leads to the new address", func() bool {
+		a := h.get("/brands/acme/contest?signal=x")
+		return a.status == http.StatusMovedPermanently && a.header.Get("Location") == "/brands/anvils/contest?signal=x"
+	})
+}
