@@ -5,12 +5,14 @@ import (
 	"context"
 	_ "embed" // the reasons of the method are part of the binary
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -63,21 +65,44 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 			return nil, err
 		}
 		score.Rank = e.rankings.Rank(score.Slug)
+		var facts *fieldmark.Facts
+		var ferr error
+		var wg sync.WaitGroup // both are requests to the origin that the page waits for
+		wg.Go(func() { facts, ferr = e.brandFacts(ctx, &score) })
 		past, err := e.brandHistory(ctx, slug)
-		if err != nil {
-			e.log.Warn("a brand's page has no history", "slug", slug, "err", err)
+		wg.Wait()
+		if err := errors.Join(err, ferr); err != nil {
+			e.log.Warn("a brand's page is incomplete", "slug", slug, "err", err)
 		}
-		body, rerr := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score, History: past,
-			Badge: e.embedOf(&score, badge.Options{}, "html", "markdown")})
+		body, rerr := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score, Facts: facts,
+			History: past, Badge: e.embedOf(&score, badge.Options{}, "html", "markdown")})
 		if rerr != nil {
 			return nil, rerr
 		}
 		page := newPageEntry(body).From(entry)
-		if err != nil {
+		if err != nil || ferr != nil {
 			page.Fresh = incompleteFresh
 		}
 		return page, nil
 	}
+}
+
+// brandFacts returns the facts of a score, nil before the first audit.
+func (e *Edge) brandFacts(ctx context.Context, score *fieldmark.Score) (*fieldmark.Facts, error) {
+	if score.FactsDigest == "" {
+		return nil, nil
+	}
+	optional, cancel := context.WithTimeout(ctx, chartTimeout)
+	defer cancel()
+	body, _, err := e.cfg.Origin.FactsBody(optional, score.Slug, score.FactsDigest)
+	if err != nil {
+		return nil, err
+	}
+	facts := new(fieldmark.Facts)
+	if err := json.Unmarshal(body, facts); err != nil {
+		return nil, fmt.Errorf("decode facts %s: %w", score.FactsDigest, err)
+	}
+	return facts, nil
 }
 
 func newPageEntry(body []byte) *cache.Entry {

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,29 +11,29 @@ import (
 type BrandPage struct {
 	BaseURL string // scheme and host of the site, without a slash at the end
 	Score   fieldmark.Score
+	Facts   *fieldmark.Facts        // of the score; nil where they cannot be had just now
 	History *fieldmark.ScoreHistory // nil where it cannot be had just now
 	Badge   *Badge                  // nil leaves out how to show it
 }
 
-// maxFixes is how many of the most valuable fixes are listed first. More would
-// be the whole list again.
-const maxFixes = 5
-
-// fix is something to do about a site and what it is worth.
-type fix struct {
-	Signal *fieldmark.Signal
-	Gain   fieldmark.Milli // points of the score, at most
-}
+// maxAdvice is how many pieces of advice a page lists, the first: more would be the whole
+// list again. The score document has all of them.
+const maxAdvice = 6
 
 // brandView is what templates/brand.html shows.
 type brandView struct {
-	Head   head
-	Page   *BrandPage
-	Score  *fieldmark.Score
-	Value  fieldmark.Milli // of the score; 0 without one
-	Status verdict
-	Fixes  []fix
-	Chart  *chart // nil while there is nothing to draw
+	Head       head
+	Page       *BrandPage
+	Score      *fieldmark.Score
+	Value      fieldmark.Milli // of the score; 0 without one
+	Status     verdict
+	Checks     []checkView
+	Practice   *practiceView // nil without a score
+	Advice     []adviceView
+	Components []fieldmark.Component // what is missing first
+	Contest    bool                  // a gate applies that the brand can contest
+	Chart      *chart                // nil while there is nothing to draw
+	Sample     *sampleView           // nil without facts
 }
 
 // verdict is a status in words.
@@ -46,7 +45,9 @@ type verdict struct {
 
 func newBrandView(c chrome, p *BrandPage) *brandView {
 	s := &p.Score
-	v := &brandView{Page: p, Score: s, Status: verdictOf(s), Fixes: fixesOf(s)}
+	v := &brandView{Page: p, Score: s, Status: verdictOf(s), Checks: checksOf(s), Practice: practiceOf(s),
+		Advice: adviceOf(s), Components: missingFirst(s.Components), Sample: sampleOf(p)}
+	v.Contest = slices.ContainsFunc(s.Gates, func(g fieldmark.Gate) bool { return g.ID == gateManipulation })
 	name := plain(s.Name)
 	v.Head = head{
 		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: true, Base: p.BaseURL,
@@ -55,11 +56,12 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 		Description: fmt.Sprintf("%s: %s. Every signal, its evidence, and how to raise the score.", name, v.Status.Tag),
 		Data:        brandData(p),
 	}
-	if s.Score != nil {
+	if s.Score != nil && s.Range != nil {
 		v.Value = *s.Score
 		v.Head.Description = fmt.Sprintf(
-			"%s has a GEO readiness score of %s of 100, grade %s. Every signal, its evidence, and how to raise it.",
-			name, decimal(*s.Score), s.Grade)
+			"%s: %s. Good practice %s of 100, between %s and %s, grade %s. Every signal, its evidence, and how to "+
+				"raise it.", name, v.Status.Tag, decimal(*s.Score), decimal(s.Range.Low), decimal(s.Range.High),
+			s.Grade)
 	}
 	labels := map[string]string{}
 	for _, c := range s.Components {
@@ -71,27 +73,25 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	return v
 }
 
-// verdictOf explains a status and, for a brand that is not GEO-ready, lists the conditions
-// it misses.
+// gateManipulation is the gate that a brand can contest, because it is about intent.
+const gateManipulation = "manipulation"
+
+// verdictOf explains a status. GEO-ready says that engines can use the site, and nothing
+// of the score.
 func verdictOf(s *fieldmark.Score) verdict {
 	switch s.Status {
 	case fieldmark.StatusScored:
-		if s.GeoReady {
-			return verdict{"GEO-ready",
-				"Answer engines can reach this site, read it, identify who runs it and cite it.", "good"}
-		}
-		return verdict{"Not GEO-ready yet", missing(s), "fair"}
+		return readiness(s)
 	case fieldmark.StatusPending:
 		return verdict{"Waiting for its first audit",
 			"This brand is registered, and its website has not been audited yet. The score will appear here " +
 				"automatically.", "none"}
 	case fieldmark.StatusUnreachable:
-		return verdict{"Website unreachable",
-			"The home page did not respond at the last audit, so nothing could be measured. An unreachable site has " +
-				"no score rather than a low one.", "none"}
+		return verdict{"Website unreachable", blocker(s, "The home page did not respond at the last audit.") +
+			" Nothing could be measured, and an unreachable site has no score rather than a low one.", "none"}
 	case fieldmark.StatusInsufficientData:
-		return verdict{"Not enough could be measured",
-			"Too many signals are unknown for a meaningful score. Results so far are below.", "none"}
+		return verdict{"Not enough could be measured", blocker(s, "Too many signals are unknown.") +
+			" A score of what is left would mean nothing, so there is none.", "none"}
 	case fieldmark.StatusStale:
 		return verdict{"Out of date",
 			"The last audit is more than 90 days old. The score is kept for reference and is not ranked.", "fair"}
@@ -99,36 +99,37 @@ func verdictOf(s *fieldmark.Score) verdict {
 	return verdict{"Not rated", "There is no score for this brand.", "none"}
 }
 
-// missing names the first condition of GEO-ready that a score does not meet.
-func missing(s *fieldmark.Score) string {
-	switch {
-	case len(s.Gates) > 0:
-		return "A critical issue caps this score. Fix it first."
-	case s.Score != nil && *s.Score < 70*fieldmark.MilliOne:
-		return "GEO-ready needs 70 points. See what to fix below."
-	case s.Confidence.Value < 600:
-		return "The score is high enough, but too little could be measured."
+// readiness says whether a scored brand is GEO-ready, and if not, why.
+func readiness(s *fieldmark.Score) verdict {
+	state := fieldmark.EligibilityUnknown
+	if s.Eligibility != nil {
+		state = s.Eligibility.State
 	}
-	return "The score is high enough, but GEO-ready needs an audit from the last 30 days."
+	switch {
+	case s.GeoReady:
+		return verdict{"GEO-ready", "Answer engines can fetch, index and read this site. How well it follows good " +
+			"practice is a separate question, answered by the score.", "good"}
+	case state == fieldmark.Eligible:
+		return verdict{"Not GEO-ready yet", "Answer engines could fetch, index and read this site, but the audit " +
+			"is more than 30 days old.", "fair"}
+	case state == fieldmark.EligibilityUnknown:
+		return verdict{"Not known to be GEO-ready", blocker(s, "It could not be determined whether answer engines "+
+			"can use this site."), "fair"}
+	}
+	return verdict{"Not GEO-ready yet", blocker(s, "Answer engines cannot use this site."), "fair"}
 }
 
-// fixesOf lists the measured signals with advice by what they could still
-// bring, the most first.
-func fixesOf(s *fieldmark.Score) []fix {
-	var fixes []fix
-	for i := range s.Components {
-		for j := range s.Components[i].Signals {
-			sig := &s.Components[i].Signals[j]
-			lost := fieldmark.Milli(sig.Max)*fieldmark.MilliOne - sig.Points
-			if sig.Status != fieldmark.Measured || sig.Advice == "" || lost <= 0 || s.Confidence.MeasuredWeight == 0 {
-				continue
+// blocker returns the reason of the check that decided the eligibility, or the words for
+// its absence.
+func blocker(s *fieldmark.Score, otherwise string) string {
+	if s.Eligibility != nil && s.Eligibility.State != fieldmark.Eligible {
+		for _, c := range s.Eligibility.Checks {
+			if c.State == s.Eligibility.State {
+				return plain(c.Reason)
 			}
-			gain := (lost * 100 / fieldmark.Milli(s.Confidence.MeasuredWeight)).Tenth()
-			fixes = append(fixes, fix{sig, gain})
 		}
 	}
-	slices.SortStableFunc(fixes, func(a, b fix) int { return cmp.Compare(b.Gain, a.Gain) })
-	return fixes[:min(len(fixes), maxFixes)]
+	return otherwise
 }
 
 // brandData returns the schema.org description of the page and of the score. The rating is
@@ -146,7 +147,7 @@ func brandData(p *BrandPage) any {
 	if s.Status == fieldmark.StatusScored && s.Score != nil && s.AsOf != nil {
 		page["mainEntity"] = map[string]any{
 			"@type": "Review", "author": publisher(p.BaseURL), "itemReviewed": brand,
-			"reviewAspect":  "How well answer engines can reach, read and cite the website",
+			"reviewAspect":  "Good practice for answer engines",
 			"datePublished": s.AsOf.Std().Format("2006-01-02"),
 			"reviewRating": map[string]any{
 				"@type": "Rating", "ratingValue": decimal(*s.Score), "bestRating": "100", "worstRating": "0",

@@ -35,6 +35,13 @@ func functions() template.FuncMap {
 		"rate":    rate,
 		"minus":   func(n int) int { return -n },
 		"speaks":  badgeLanguage,
+		"answer":  eligibilityWord,
+		"grades":  func(g fieldmark.EvidenceGrade) gradeName { return gradeNames[g] },
+		"profile": profileWord,
+		"short":   shortHash,
+		"path":    pathOf,
+		"ranks":   ranksOf,
+		"between": betweenOf,
 	}
 }
 

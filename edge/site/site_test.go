@@ -69,7 +69,10 @@ func sampleScore(name string, gates ...fieldmark.Gate) fieldmark.Score {
 		{ID: "extract", Label: "Extraction", Weight: 25, Signals: []fieldmark.Signal{
 			signal("extract.server_text", "Text without JavaScript", "words", 612_000, 10_000, 10, ""),
 			signal("extract.headings", "Headings that outline the page", "share", 400, 1_200, 3,
-				"Give each page one main heading and skip no level."),
+				"Give each page one main heading and skip no level.", fieldmark.Evidence{
+					URL: "https://www.alpenglow.example/tents?a=1&b=<2>", Fact: "the page begins with h3",
+					Passage: "<h3>Tents for “every” weather & season</h3>",
+					Patch:   "<h1>Tents for every weather & season</h1>\n</code></pre><script>alert(1)</script>"}),
 			{ID: "extract.language", Label: "Language is declared", Status: fieldmark.NotApplicable, Unit: "share",
 				Max: 3},
 		}},
@@ -92,16 +95,52 @@ func sampleScore(name string, gates ...fieldmark.Gate) fieldmark.Score {
 	if gates == nil {
 		gates = []fieldmark.Gate{}
 	}
-	facts := fieldmark.Facts{Pages: 10, AsOf: fieldmark.At(november)}
-	a := scoring.Assess(components, gates, &facts, nil, november.Add(time.Hour))
+	for i := range components { // the grades and efforts in turn
+		for j := range components[i].Signals {
+			sig := &components[i].Signals[j]
+			sig.EvidenceGrade = []fieldmark.EvidenceGrade{fieldmark.EvidenceDocumented, fieldmark.EvidenceOneStudy,
+				fieldmark.EvidenceJudgement}[(i+j)%3]
+			sig.Effort = 1 + (i+2*j)%3
+		}
+	}
+	facts := sampleFacts()
+	a := scoring.Assess(components, gates, facts, []fieldmark.Milli{74_000, 76_000, 75_200, 78_100},
+		november.Add(time.Hour))
 	a.FactsDigest = fieldmark.DigestOf([32]byte{0xfa})
 	a.Module = fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: fieldmark.DigestOf([32]byte{0xce})}
 	a.Methodology = fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"}
 	b := fieldmark.Brand{Slug: "alpenglow", Name: name, URL: "https://www.alpenglow.example/", Niche: "outdoor-gear",
 		Language: "en"}
 	s := fieldmark.NewScore(b, a)
-	s.Rank = &fieldmark.Rank{Overall: 3, Of: 1204, Niche: 1, OfNiche: 12}
+	s.Rank = &fieldmark.Rank{Overall: 3, OverallLast: 61, Of: 1204, Niche: 1, NicheLast: 1, OfNiche: 12}
 	return s
+}
+
+// sampleFacts are the facts of eligibility, with a sample and profiles of every kind.
+func sampleFacts() *fieldmark.Facts {
+	f := &fieldmark.Facts{URL: "https://www.alpenglow.example/", Pages: 10, AsOf: fieldmark.At(november)}
+	for _, fact := range []struct {
+		id    string
+		value int64
+	}{{"crawler.bingbot", 1000}, {"crawler.claude-searchbot", 1000}, {"crawler.googlebot", 1000},
+		{"crawler.oai-searchbot", 0}, {"crawler.perplexitybot", 1000}, {"home.indexable", 1000},
+		{"home.reachable", 1000}, {"home.words", 612_000}, {"page.snippet_eligible", 900}} {
+		f.Facts = append(f.Facts, fieldmark.Fact{ID: fact.id, State: fieldmark.Measured, Value: fact.value,
+			Evidence: []fieldmark.Evidence{{URL: f.URL + "robots.txt", Fact: "robots.txt: " + fact.id}}})
+	}
+	hash := strings.Repeat("4f2a9c", 11)[:64]
+	f.Sample = &fieldmark.Sample{Seed: "0123456789abcdef0123456789abcdef", Population: 412,
+		Pages: []fieldmark.SampledPage{
+			{URL: f.URL, Role: fieldmark.PageHome, Status: 200, Hash: hash, Since: "2026-10-02"},
+			{URL: f.URL + "about/", Role: fieldmark.PageAbout, Status: 200, Hash: hash},
+			{URL: f.URL + "<b>?q=1", Role: fieldmark.PageDrawn, Status: 404, Reason: "status 404"},
+			{URL: "javascript:alert(1)", Role: fieldmark.PageDrawn, Reason: "robots.txt <forbids> it"}}}
+	f.Replicates = &fieldmark.Replicates{Drawn: 7}
+	f.Profiles = []fieldmark.Profile{
+		{URL: "https://www.wikidata.org/wiki/Q42", State: fieldmark.ProfileVerified, Reason: "P856 names the site"},
+		{URL: "https://social.example/@alpenglow", State: fieldmark.ProfileRefuted, Reason: "no link <back>"},
+		{URL: "javascript:alert(1)", State: fieldmark.ProfileUnknown, Reason: "status 403"}}
+	return f
 }
 
 func sampleBoard() site.BoardPage {
@@ -120,7 +159,7 @@ func sampleBoard() site.BoardPage {
 		{"shell", "Shell App", "software", "en", 12_900, 9_000, 22_000},
 	} {
 		at := fieldmark.At(november)
-		a := fieldmark.Assessment{Score: milli(row.score), Grade: scoring.GradeOf(row.score),
+		a := fieldmark.Assessment{Score: milli(row.score), Grade: scoring.GradeOf(row.low),
 			Range:      &fieldmark.Range{Low: row.low, High: row.high},
 			Confidence: fieldmark.Confidence{Value: 910, Level: fieldmark.ConfidenceHigh},
 			GeoReady:   row.score >= 70_000, AsOf: &at}
@@ -128,11 +167,8 @@ func sampleBoard() site.BoardPage {
 			Language: row.language}, a)
 		items = append(items, fieldmark.NewBoardEntry(&s))
 	}
-	for i := range items { // equal scores share a rank
-		items[i].Rank = i + 1
-		if i > 0 && items[i].Score == items[i-1].Score {
-			items[i].Rank = items[i-1].Rank
-		}
+	for i, ranks := range [][2]int{{1, 1}, {2, 3}, {2, 3}, {4, 4}, {5, 6}, {5, 1203}, {7, 1204}} {
+		items[i].Rank, items[i].RankLast = ranks[0], ranks[1]
 	}
 	items[1].Change = &fieldmark.BoardChange{Rank: 2, Score: 1_200, Since: fieldmark.At(november.AddDate(0, 0, -7))}
 	items[4].Change = &fieldmark.BoardChange{Rank: -1, Score: -300, Since: fieldmark.At(november.AddDate(0, 0, -7))}
@@ -179,7 +215,7 @@ func samplePages(t *testing.T) map[string][]byte {
 	found.Board.Filters = fieldmark.BoardFilter{Basis: fieldmark.BasisFull, Niche: "food", Language: "de",
 		MinConfidence: 850}
 	found.Board.Items, found.Past = found.Board.Items[1:2], found.Past[1:2]
-	found.Board.Items[0].Overall = 12
+	found.Board.Items[0].Overall, found.Board.Items[0].OverallLast = 12, 19
 	add("board-found")(s.AppendBoard(nil, found))
 	found.Board.Items, found.Past, found.Unranked, found.Board.Total = nil, nil, nil, 0
 	add("board-none")(s.AppendBoard(nil, found))
@@ -195,10 +231,11 @@ func samplePages(t *testing.T) map[string][]byte {
 	add("board-empty")(s.AppendBoard(nil, site.BoardPage{BaseURL: base, Pending: 8}))
 	seen := sampleScore("Alpenglow")
 	seen.Visibility = sampleVisibility()
-	add("brand")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: seen, History: sampleHistory(),
-		Badge: sampleBadge(seen)}))
+	add("brand")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: seen, Facts: sampleFacts(),
+		History: sampleHistory(), Badge: sampleBadge(seen)}))
 	gated := sampleScore("بساتين النخيل", fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30,
-		Reason: "robots.txt blocks the crawlers that answer engines read with."})
+		Reason: "robots.txt blocks the crawlers that answer engines read with."},
+		fieldmark.Gate{ID: "manipulation", Limit: 55, Reason: "The site holds hidden text."})
 	add("brand-gated")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gated, Badge: sampleBadge(gated)}))
 	gone := sampleScore("Gone", fieldmark.Gate{ID: fieldmark.GateUnreachable, Reason: "The home page did not answer."})
 	add("brand-unreachable")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gone, Badge: sampleBadge(gone)}))

@@ -1,0 +1,247 @@
+package site
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
+)
+
+// checkView is a condition of eligibility in words.
+type checkView struct {
+	fieldmark.EligibilityCheck
+	Question, Answer string
+}
+
+var checkQuestions = map[string]string{
+	fieldmark.CheckFetch: "Fetch", fieldmark.CheckIndex: "Index and quote", fieldmark.CheckRead: "Read",
+}
+
+func checksOf(s *fieldmark.Score) (checks []checkView) {
+	if s.Eligibility == nil {
+		return nil
+	}
+	for _, c := range s.Eligibility.Checks {
+		checks = append(checks, checkView{c, cmp.Or(checkQuestions[c.ID], c.ID), eligibilityWord(c.State)})
+	}
+	return checks
+}
+
+// eligibilityWord names the answer to a question of eligibility.
+func eligibilityWord(s fieldmark.EligibilityState) string {
+	switch s {
+	case fieldmark.Eligible:
+		return "Yes"
+	case fieldmark.PartlyEligible:
+		return "Partly"
+	case fieldmark.NotEligible:
+		return "No"
+	case fieldmark.EligibilityUnknown:
+	}
+	return "Unknown"
+}
+
+// practiceView is the score without gates, and what its range consists of.
+type practiceView struct {
+	Score fieldmark.Milli
+	Range fieldmark.Range
+	Grade fieldmark.Grade
+	Parts []string
+}
+
+func practiceOf(s *fieldmark.Score) *practiceView {
+	if s.Practice == nil {
+		return nil
+	}
+	p := &practiceView{Score: s.Practice.Score, Range: s.Practice.Range, Grade: scoring.GradeOf(s.Practice.Range.Low)}
+	if s.Uncertainty == nil {
+		return p
+	}
+	switch sampling := s.Uncertainty.Sampling; {
+	case sampling == nil:
+		p.Parts = append(p.Parts,
+			"Another draw of pages: not estimated, because too few pages were drawn or the audit "+
+				"did not record it.")
+	case *sampling == 0:
+		p.Parts = append(p.Parts, "Another draw of pages: nothing, because every known page was read.")
+	default:
+		p.Parts = append(p.Parts, fmt.Sprintf("Another draw of pages: ±%s points in 95 of 100 audits.",
+			decimal(*sampling)))
+	}
+	p.Parts = append(p.Parts, fmt.Sprintf("Other weights, each up to %s times larger or smaller: ±%s points in 90 of "+
+		"100 cases.", fieldmark.WeightBand, decimal(s.Uncertainty.Weights)))
+	if s.Uncertainty.Unknown > 0 {
+		p.Parts = append(p.Parts, fmt.Sprintf("Signals that could not be measured: %s points between their worst and "+
+			"best.", decimal(s.Uncertainty.Unknown)))
+	}
+	return p
+}
+
+// adviceView is advice with the places that it is about.
+type adviceView struct {
+	fieldmark.Gain
+	About  string
+	Places []fieldmark.Evidence // page, passage and patch; at most maxPlaces
+}
+
+// maxPlaces is how many places of one piece of advice are shown: enough to see the
+// pattern.
+const maxPlaces = 2
+
+// adviceOf returns the first advice in the order of scoring.Advise. Gates are left out:
+// while one limits the score nothing else raises it, and the page says so.
+func adviceOf(s *fieldmark.Score) (advice []adviceView) {
+	a := s.Assessment
+	if a.Practice != nil {
+		a.Gates, a.Score = nil, &a.Practice.Score
+	}
+	a.Components = slices.Clone(a.Components)
+	for _, g := range scoring.Advise(&a) {
+		if g.Advice == "" {
+			continue
+		}
+		v := adviceView{Gain: g, About: aboutAdvice(&g)}
+		for _, e := range g.Evidence {
+			if (e.Passage != "" || e.Patch != "") && len(v.Places) < maxPlaces {
+				v.Places = append(v.Places, e)
+			}
+		}
+		if v.Places == nil {
+			v.Places = g.Evidence[:min(len(g.Evidence), 1)]
+		}
+		if advice = append(advice, v); len(advice) == maxAdvice {
+			break
+		}
+	}
+	return advice
+}
+
+// missingFirst returns components with the signals that miss the most points first, then
+// those that are unknown, complete and not applicable.
+func missingFirst(components []fieldmark.Component) []fieldmark.Component {
+	components = slices.Clone(components)
+	order := func(s *fieldmark.Signal) int {
+		switch missing := s.Max*int(fieldmark.MilliOne) - int(s.Points); {
+		case s.Status == fieldmark.NotApplicable:
+			return 3
+		case s.Status != fieldmark.Measured:
+			return 1
+		case missing > 0:
+			return -missing
+		}
+		return 2
+	}
+	for i := range components {
+		signals := slices.Clone(components[i].Signals)
+		slices.SortStableFunc(signals, func(a, b fieldmark.Signal) int { return cmp.Compare(order(&a), order(&b)) })
+		components[i].Signals = signals
+	}
+	return components
+}
+
+// gradeName is an evidence grade in words.
+type gradeName struct{ Name, Text string }
+
+var gradeNames = map[fieldmark.EvidenceGrade]gradeName{
+	fieldmark.EvidenceReproduced: {"reproduced", "an effect or association measured more than once"},
+	fieldmark.EvidenceDocumented: {"documented", "a condition in the documentation of an engine"},
+	fieldmark.EvidenceOneStudy:   {"one study", "measured once, or contested"},
+	fieldmark.EvidenceJudgement:  {"judgement", "plausible, no study"},
+}
+
+// Grades returns the evidence grades of the page's signals, the strongest first.
+func (v *brandView) Grades() (grades []gradeName) {
+	for _, g := range []fieldmark.EvidenceGrade{fieldmark.EvidenceReproduced, fieldmark.EvidenceDocumented,
+		fieldmark.EvidenceOneStudy, fieldmark.EvidenceJudgement} {
+		if slices.ContainsFunc(v.Components, func(c fieldmark.Component) bool {
+			return slices.ContainsFunc(c.Signals, func(s fieldmark.Signal) bool { return s.EvidenceGrade == g })
+		}) {
+			grades = append(grades, gradeNames[g])
+		}
+	}
+	return grades
+}
+
+// aboutAdvice returns how long advice takes and how well it is known that it matters.
+func aboutAdvice(g *fieldmark.Gain) string {
+	var parts []string
+	if efforts := [...]string{"hours", "days", "weeks"}; 1 <= g.Effort && g.Effort <= len(efforts) {
+		parts = append(parts, "Effort: "+efforts[g.Effort-1])
+	}
+	if grade, ok := gradeNames[g.EvidenceGrade]; ok {
+		parts = append(parts, "evidence: "+grade.Name+" ("+grade.Text+")")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// sampleView is what an audit read, and how to repeat it.
+type sampleView struct {
+	*fieldmark.Sample
+	Profiles []fieldmark.Profile
+	Command  string
+}
+
+func sampleOf(p *BrandPage) *sampleView {
+	if p.Facts == nil || p.Facts.Sample == nil && len(p.Facts.Profiles) == 0 {
+		return nil
+	}
+	v := &sampleView{Sample: p.Facts.Sample, Profiles: p.Facts.Profiles}
+	if v.Sample != nil {
+		v.Command = "fieldmark audit " + quoteShell(p.Score.URL)
+		if v.Seed != "" {
+			v.Command += " --seed " + quoteShell(v.Seed)
+		}
+	}
+	return v
+}
+
+// quoteShell quotes a word for a POSIX shell, where it needs it: the address comes from
+// outside, and the command is made to be pasted.
+func quoteShell(s string) string {
+	s = plain(s)
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/%=") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// profileWord says whether a profile leads back to the site.
+func profileWord(s fieldmark.ProfileState) string {
+	switch s {
+	case fieldmark.ProfileVerified:
+		return "leads back"
+	case fieldmark.ProfileRefuted:
+		return "does not lead back"
+	case fieldmark.ProfileUnknown:
+	}
+	return "could not be read"
+}
+
+// shortHash shortens a hash to what a reader compares by eye.
+func shortHash(s string) string { return s[:min(len(s), 12)] }
+
+// pathOf shortens the address of a page of a site to its path.
+func pathOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return raw
+	}
+	return u.RequestURI()
+}
+
+// ranksOf writes the range of ranks: 3, or 1–4.
+func ranksOf(best, last int) string {
+	if last <= best {
+		return number(best)
+	}
+	return number(best) + "–" + number(last)
+}
+
+// betweenOf writes a range in words.
+func betweenOf(r fieldmark.Range) string {
+	return "between " + decimal(r.Low) + " and " + decimal(r.High)
+}
