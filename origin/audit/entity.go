@@ -19,34 +19,6 @@ func setOf(names ...string) map[string]bool {
 	return m
 }
 
-// organizationTypes are Organization and its subtypes in schema.org, with the most
-// common kinds of LocalBusiness.
-var organizationTypes = setOf("Organization", "Airline", "Consortium", "Cooperative", "Corporation",
-	"EducationalOrganization", "CollegeOrUniversity", "School",
-	"FundingScheme", "GovernmentOrganization", "LibrarySystem", "LocalBusiness", "MedicalOrganization", "NGO",
-	"NewsMediaOrganization", "OnlineBusiness", "OnlineStore",
-	"PerformingGroup", "PoliticalParty", "Project", "ResearchOrganization", "ResearchProject",
-	"SearchRescueOrganization", "SportsOrganization", "SportsTeam", "WorkersUnion",
-	"AutoRepair", "AutomotiveBusiness", "Bakery", "BarOrPub", "BedAndBreakfast", "Brewery", "CafeOrCoffeeShop",
-	"Campground", "Dentist", "EmploymentAgency", "EntertainmentBusiness",
-	"FinancialService", "FoodEstablishment", "GeneralContractor", "HealthAndBeautyBusiness",
-	"HomeAndConstructionBusiness", "Hostel", "Hotel", "InsuranceAgency", "LegalService", "Attorney",
-	"LodgingBusiness", "MedicalBusiness", "MedicalClinic", "Museum", "Notary", "Pharmacy", "Physician",
-	"ProfessionalService", "RealEstateAgent", "Resort", "Restaurant",
-	"SportsActivityLocation", "Store", "BookStore", "BikeStore", "ClothingStore", "ElectronicsStore", "Florist",
-	"FurnitureStore", "GardenStore", "GroceryStore", "JewelryStore", "TravelAgency", "Winery")
-
-// contentTypes say what a page is about. FAQPage is not included: it describes a
-// layout, and engines stopped showing it.
-var contentTypes = setOf("Product", "ProductGroup", "Service", "SoftwareApplication", "WebApplication",
-	"MobileApplication", "Article", "NewsArticle", "BlogPosting", "TechArticle",
-	"ScholarlyArticle", "Report", "Event", "Course", "Recipe", "HowTo", "Book", "Movie", "JobPosting", "Dataset",
-	"Offer", "TouristAttraction", "TouristTrip", "Accommodation", "Apartment", "CreativeWork",
-	"LocalBusiness", "Restaurant", "Hotel", "Store", "Bakery", "Brewery", "CafeOrCoffeeShop", "LodgingBusiness",
-	"BedAndBreakfast", "ProfessionalService", "FinancialService", "MedicalBusiness", "Dentist",
-	"Physician", "LegalService", "Attorney", "RealEstateAgent", "TravelAgency", "Museum", "FoodEstablishment",
-	"OnlineStore", "HomeAndConstructionBusiness", "GeneralContractor", "Winery")
-
 // profileDomains are sites where brands have profiles that anyone can check.
 var profileDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twitter.com", "x.com", "youtube.com",
 	"tiktok.com", "pinterest.com", "threads.net", "threads.com", "bsky.app",
@@ -93,7 +65,7 @@ func (f *site) organization() *organization {
 		for i := range p.graph {
 			t := &p.graph[i]
 			name := cmp.Or(t.first("name"), t.first("legalName"))
-			if !t.is(organizationTypes) || !f.isOwnOrganization(p, t, name) {
+			if !t.is(organizationTypes) && !t.is(personTypes) || !f.isOwner(p, t, name) {
 				continue
 			}
 			id := strings.Join(nameWords(name), " ")
@@ -111,14 +83,15 @@ func (f *site) organization() *organization {
 	return best
 }
 
-// isOwnOrganization reports whether an organization is the owner of the site.
-func (f *site) isOwnOrganization(p *page, t *thing, name string) bool {
+// isOwner reports whether an organization, or a person with the name of the brand, is the
+// owner of the site.
+func (f *site) isOwner(p *page, t *thing, name string) bool {
 	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || saysName(name, f.subject.Name) ||
 		saysName(t.first("alternateName"), f.subject.Name)) {
 		return true
 	}
-	if p != f.home {
-		return false
+	if p != f.home || !t.is(organizationTypes) {
+		return false // a person without that name may be an author
 	}
 	u := resolve(p.url, cmp.Or(t.first("url"), t.id))
 	return u != nil && domain(u) == domain(p.url) || name == "" && t.top
@@ -152,7 +125,9 @@ func (f *site) organizationFields(found findings, o *organization) {
 		switch {
 		case o == nil:
 			found.set("org."+field, 0, newEvidence(f.home.url.String(),
-				"no Organization of this brand in JSON-LD or microdata on %s", plural(len(f.fixed), "page", "pages")))
+				"no Organization of this brand (schema.org %s, with subtypes) in JSON-LD or microdata on %s",
+				schemaVersion,
+				plural(len(f.fixed), "page", "pages")))
 		case o.fields[field] == "":
 			found.set("org."+field, 0, newEvidence(o.where, "%s %q has no %s", o.kind, o.name, field))
 		default:

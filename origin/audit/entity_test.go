@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fieldmark/fieldmark/origin/audit"
@@ -57,12 +58,68 @@ func TestOrganization(t *testing.T) {
 	})
 }
 
+// TestOwnerTypes: every subtype of Organization in schema.org owns a site, over any of its
+// supertypes, and so do institutions that the vocabulary lists as places, and persons with the
+// name of the brand.
+func TestOwnerTypes(t *testing.T) {
+	var tests []factTest
+	for _, kind := range []string{"GeneralContractor", "RoofingContractor", "Plumber", "Electrician", "HairSalon",
+		"AutoDealer", "VeterinaryCare", "ChildCare", "DaySpa", "ShoeStore", "NailSalon", "PhysiciansOffice", "Dentist",
+		"Hospital", "HighSchool", "Museum", "Library", "Airline", "FundingAgency", "OnlineMarketplace", "MusicGroup",
+		"SportsTeam"} {
+		tests = append(tests, factTest{kind, one(ld(`{"@type":"`+kind+`","name":"Example","telephone":"1"}`), "x"),
+			[]string{"org.name 1", "org.contact 1"}})
+	}
+	tests = append(tests,
+		factTest{"place and organization", one(ld(`{"@type":["Place","Organization"],"name":"Example"}`), "x"),
+			[]string{"org.name 1"}},
+		factTest{"a person who is the brand", one(ld(`{"@type":"Person","name":"Example","email":"a@example.com",
+			"sameAs":"https://github.com/example"}`), "x"), []string{"org.name 1", "org.contact 1", "sameas.profiles 1"}},
+		factTest{"an author", one(ld(`{"@type":"Person","name":"Ada Byron","url":"https://example.com/ada"}`), "x"),
+			[]string{"org.name 0"}},
+		factTest{"a kind of page", one(ld(`{"@type":"AboutPage","name":"Example"}`), "x"), []string{"org.name 0"}},
+		factTest{"an unknown type", one(ld(`{"@type":"Bakeries","name":"Example"}`), "x"), []string{"org.name 0"}})
+	runFacts(t, tests)
+	for _, tt := range []struct {
+		name  string
+		types map[string]bool
+		least int
+		has   string
+		hasno string
+	}{
+		{"owner", audit.OrganizationTypes, 220, "Organization LocalBusiness Consortium Park",
+			"Thing Place Product Audiology"},
+		{"subject", audit.ContentTypes, 450,
+			"IndividualProduct FinancialProduct Drug BlogPosting Festival Motel Recipe",
+			"FAQPage WebSite ImageObject Organization Person Answer Review"},
+	} {
+		if len(tt.types) < tt.least {
+			t.Errorf("%d types may be the %s, want at least %d", len(tt.types), tt.name, tt.least)
+		}
+		for _, kind := range strings.Fields(tt.has) {
+			if !tt.types[kind] {
+				t.Errorf("%s is not the %s", kind, tt.name)
+			}
+		}
+		for _, kind := range strings.Fields(tt.hasno) {
+			if tt.types[kind] {
+				t.Errorf("%s is the %s", kind, tt.name)
+			}
+		}
+	}
+}
+
 func TestTyped(t *testing.T) {
 	runFacts(t, []factTest{
 		{"product", one(ld(`{"@type":"Product","name":"Blue Kettle"}`), "<h1>The blue kettle</h1>"),
 			[]string{"schema.typed 1"}},
 		{"product nobody sees", one(ld(`{"@type":"Product","name":"Blue Kettle"}`), "<h1>The red pan</h1>"),
 			[]string{"schema.typed 0"}},
+		{"a subtype", one(ld(`{"@type":"VacationRental","name":"Blue House"}`), "<h1>The blue house</h1>"),
+			[]string{"schema.typed 1", "schema.share 1"}},
+		{"on half of the pages", web{"/": html("", "<a href=/p>p</a>"),
+			"/p": html(ld(`{"@type":"Product","name":"Blue Kettle"}`), "<h1>The blue kettle</h1>")},
+			[]string{"schema.typed 1", "schema.share 0.5"}},
 		{"questions are neutral", one(ld(`{"@type":"FAQPage","name":"Questions","mainEntity":[]}`),
 			"<h1>Questions</h1>"), []string{"schema.typed 0"}},
 		{"article", one(ld(`{"@type":"NewsArticle","headline":"It rains"}`), "<h1>It rains!</h1>"),

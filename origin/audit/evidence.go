@@ -13,11 +13,6 @@ import (
 // single number would give a density of 25, which means nothing.
 const minDensityWords = 300
 
-// articleTypes are the kinds of page that should name an author.
-var articleTypes = setOf("Article", "NewsArticle", "BlogPosting", "TechArticle", "ScholarlyArticle", "Report",
-	"OpinionNewsArticle", "AnalysisNewsArticle", "ReviewNewsArticle", "LiveBlogPosting", "SocialMediaPosting",
-	"AdvertiserContentArticle", "MedicalScholarlyArticle")
-
 // evidence measures whether the claims of the pages can be verified.
 func (f *site) evidence(found findings) {
 	words := 0

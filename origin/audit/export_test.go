@@ -217,6 +217,12 @@ func TryHead(head string) (links int, odd bool, canonical, translations string) 
 	return len(p.links), odd, f.canonicalFault(p), translations
 }
 
+// The types of structured data that count as an owner and as the subject of a page.
+var (
+	OrganizationTypes = organizationTypes
+	ContentTypes      = contentTypes
+)
+
 // LexiconTags returns the languages that have a lexicon, in order.
 func LexiconTags() (tags []string) {
 	for _, l := range lexicons {
@@ -239,9 +245,9 @@ func LexiconOf(tag string) map[string][]string {
 	return nil
 }
 
-// PurposeOf returns the first purpose that a link text names.
-func PurposeOf(text string) string {
-	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/x"}
+// PurposeOf returns the first purpose that a link names by its text or its path.
+func PurposeOf(text, path string) string {
+	u := &url.URL{Scheme: "https", Host: "example.com", Path: path}
 	for i := range purposes {
 		if purposes[i].matches(anchor{url: u, text: text}) {
 			return string(purposes[i].role)

@@ -110,10 +110,75 @@ func TestLexicons(t *testing.T) {
 					t.Errorf("%s = %s; page:\n%s\nseen:\n%s", id, got, site["/"].body[:len(links)+400], seen(facts, id))
 				}
 			}
-			if got := audit.PurposeOf(s.offer); got != "offer" {
+			if got := audit.PurposeOf(s.offer, "/x"); got != "offer" {
 				t.Errorf("a link %q leads to %q, want an offer page", s.offer, got)
 			}
 		})
+	}
+}
+
+// linkWords are the usual texts of links to about, contact and offer pages in each language.
+const linkWords = `
+en about us, who we are / contact, contact us / pricing, products, services
+ar من نحن / اتصل بنا, تواصل معنا / الأسعار, المنتجات, الخدمات
+cs o nás, o firmě / kontakt / ceník, produkty, služby
+da om os, om virksomheden / kontakt os, kontakt / priser, produkter, ydelser
+de über uns, das unternehmen / kontakt / preise, produkte, leistungen
+el σχετικά με εμάς, ποιοι είμαστε / επικοινωνία / τιμές, προϊόντα, υπηρεσίες
+es quiénes somos, sobre nosotros / contacto / precios, productos, servicios
+fa درباره ما / تماس با ما / قیمت‌ها, محصولات, خدمات
+fi tietoa meistä, yritys / yhteystiedot, ota yhteyttä / hinnat, tuotteet, palvelut
+fr à propos, qui sommes-nous / contact, contactez-nous / tarifs, produits, services
+he אודות, מי אנחנו / צור קשר / מחירון, מוצרים, שירותים
+hi हमारे बारे में / संपर्क करें, संपर्क / मूल्य, उत्पाद, सेवाएँ
+hu rólunk / kapcsolat, elérhetőség / árak, termékek, szolgáltatások
+id tentang kami / hubungi kami, kontak / harga, produk, layanan
+it chi siamo / contatti / prezzi, prodotti, servizi
+ja 会社概要 / お問い合わせ / 料金, 製品, サービス
+ko 회사 소개 / 문의하기 / 요금, 제품, 서비스
+nb om oss / kontakt oss / priser, produkter, tjenester
+nl over ons / contact / prijzen, producten, diensten
+pl o nas, o firmie / kontakt / cennik, usługi, oferta
+pt sobre nós, quem somos / contato, fale conosco / preços, produtos, serviços
+ro despre noi / contact / prețuri, produse, servicii
+ru о нас, о компании / контакты / цены, услуги, тарифы, каталог
+sv om oss / kontakta oss, kontakt / priser, produkter, tjänster
+th เกี่ยวกับเรา / ติดต่อเรา / ราคา, สินค้า, บริการ
+tr hakkımızda / iletişim / fiyatlar, ürünler, hizmetler
+uk про нас, про компанію / контакти / ціни, послуги, продукція
+vi giới thiệu, về chúng tôi / liên hệ / bảng giá, sản phẩm, dịch vụ
+zh 关于我们, 公司简介 / 联系我们 / 价格, 产品, 服务`
+
+// TestPurposesInEveryLanguage finds about, contact and offer pages by the texts of links and
+// by the same words in paths.
+func TestPurposesInEveryLanguage(t *testing.T) {
+	lines := strings.Split(strings.TrimSpace(linkWords), "\n")
+	if len(lines) != len(languages) {
+		t.Errorf("words of %d languages, want %d", len(lines), len(languages))
+	}
+	for i, line := range lines {
+		tag, rest, _ := strings.Cut(line, " ")
+		if tag != languages[i] {
+			t.Errorf("line %d is %s, want %s", i, tag, languages[i])
+		}
+		for j, list := range strings.Split(rest, " / ") {
+			want := []string{"about", "contact", "offer"}[j]
+			for word := range strings.SplitSeq(list, ", ") {
+				path := "/" + tag + "/" + strings.ReplaceAll(word, " ", "-") + "/"
+				if got := audit.PurposeOf(word, "/x"); got != want {
+					t.Errorf("%s: a link %q leads to %q, want %s", tag, word, got, want)
+				}
+				if got := audit.PurposeOf("", path); got != want {
+					t.Errorf("%s: a link to %s leads to %q, want %s", tag, path, got, want)
+				}
+			}
+		}
+	}
+	for path, want := range map[string]string{"/hakkimizda": "about", "/iletisim": "contact", "/gioi-thieu": "about",
+		"/lien-he": "contact", "/o-firme.html": "about", "/ueber-uns": "about", "/o-nas": "about"} {
+		if got := audit.PurposeOf("", path); got != want {
+			t.Errorf("a link to %s leads to %q, want %s", path, got, want)
+		}
 	}
 }
 

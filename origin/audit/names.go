@@ -145,23 +145,20 @@ func spaced(s string) bool {
 const maxTitleName = 4
 
 // siteName returns a name for a brand without one: the registrable label of the
-// host (peaklogbooks for www.peaklogbooks.co.uk) or what the site calls itself,
-// whichever appears in most places. The label wins a tie, because it is not a claim
-// of the site.
+// host (peaklogbooks for www.peaklogbooks.co.uk) or what the site calls itself in its
+// metadata or in the titles of its pages, whichever appears in most places. The label
+// wins a tie, because it is not a claim of the site.
 func (f *site) siteName(o *organization) string {
 	label := hostLabel(f.home.url.Hostname())
-	candidates := []string{label, f.home.meta("og:site_name"), f.structuredName(o)}
+	candidates := []string{label, f.home.meta("og:site_name"), f.structuredName(o), commonTitle(f.fixed)}
 	joined := strings.Join(plainWords(label), "")
-	for _, part := range strings.FieldsFunc(f.home.title, func(r rune) bool {
-		return strings.ContainsRune("|–—·:-",
-			r)
-	}) {
+	for _, part := range titleParts(f.home.title) {
 		words := plainWords(part)
 		name := strings.Join(words, "")
 		// For example Git at git-scm.com, Acme Tools at acme.com.
 		if len(words) > 0 && len(words) <= maxTitleName && (strings.HasPrefix(joined, name) || strings.HasPrefix(name,
 			joined)) {
-			candidates = append(candidates, strings.TrimSpace(part))
+			candidates = append(candidates, part)
 		}
 	}
 	best, most := label, 0
@@ -178,6 +175,39 @@ func (f *site) siteName(o *organization) string {
 		if n > most {
 			best, most = c, n
 		}
+	}
+	return best
+}
+
+// titleParts returns the parts of a title such as "Products – Acme".
+func titleParts(title string) (parts []string) {
+	for part := range strings.FieldsFuncSeq(title, func(r rune) bool { return strings.ContainsRune("|–—·:-", r) }) {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// commonTitle returns the part that most titles share, as templates add the name of the site
+// to each, "" if there is none or there are not two different titles.
+func commonTitle(pages []*page) string {
+	titles, count := map[string]bool{}, map[string]int{}
+	best, most := "", 1
+	for _, p := range pages {
+		if titles[p.title] {
+			continue
+		}
+		titles[p.title] = true
+		for _, part := range titleParts(p.title) {
+			words := plainWords(part)
+			if count[part]++; count[part] > most && len(words) > 0 && len(words) <= maxTitleName {
+				best, most = part, count[part]
+			}
+		}
+	}
+	if 2*most <= len(titles) {
+		return ""
 	}
 	return best
 }

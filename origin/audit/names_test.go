@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fieldmark/fieldmark/origin/audit"
@@ -26,6 +27,27 @@ func TestSiteName(t *testing.T) {
 	} {
 		if got := audit.TrySiteName(tt.url, tt.head, tt.llms); got != tt.want {
 			t.Errorf("%s with %s: %q, want %q", tt.url, tt.head, got, tt.want)
+		}
+	}
+}
+
+// TestCommonTitle: the name of a site is also what the titles of its pages share.
+func TestCommonTitle(t *testing.T) {
+	for _, tt := range []struct{ home, about, contact, want string }{
+		{"Peak Logbooks – Home", "About us – Peak Logbooks", "Contact – Peak Logbooks", "Peak Logbooks"},
+		{"Welcome | Peak Logbooks", "Peak Logbooks: who we are", "Contact", "Peak Logbooks"},
+		{"Welcome – Peak Logbooks", "About", "Contact", "example"},
+		{"Home", "Home", "Home", "example"},
+		{"The best logbooks for pilots in the world – Home", "The best logbooks for pilots in the world", "x",
+			"example"},
+	} {
+		page := func(title string) answer {
+			return html("<title>"+title+"</title>", "<a href=/about>About</a><a href=/contact>Contact</a>")
+		}
+		site := web{"/": page(tt.home), "/about": page(tt.about), "/contact": page(tt.contact)}
+		facts := auditOf(t, site.serve(t, 0), audit.Subject{URL: home})
+		if got := seen(facts, "name.coherence"); !strings.Contains(got, `places name "`+tt.want+`"`) {
+			t.Errorf("titles %q, %q, %q: %s, want the name %q", tt.home, tt.about, tt.contact, got, tt.want)
 		}
 	}
 }

@@ -1,0 +1,61 @@
+package audit
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// schemaTypes has a line for each type of the schema.org vocabulary that matters here, with
+// its direct supertypes, separated by tabs. It is version 30.0 of 19 March 2026, taken from
+// the unions of subtypes in the package schema-dts 2.1.0 (Apache License 2.0).
+//
+//go:embed schema_types.tsv
+var schemaTypes string
+
+// schemaVersion is the version of the schema.org vocabulary.
+const schemaVersion = "30.0"
+
+var (
+	// organizationTypes may own a site: organizations, local businesses, and institutions
+	// that the vocabulary lists as places only, such as museums.
+	organizationTypes = subtypes("Organization", "CivicStructure")
+
+	// personTypes may own a site if they have the name of the brand.
+	personTypes = setOf("Person")
+
+	// articleTypes are the kinds of page that should name an author.
+	articleTypes = subtypes("Article")
+
+	// contentTypes say what a page is about.
+	contentTypes = newContentTypes()
+)
+
+// newContentTypes returns the types of what sites offer and write about. It excludes the
+// layout of a page (FAQPage is a WebPage), and what is part of a page about something else.
+func newContentTypes() map[string]bool {
+	types := subtypes("CreativeWork", "Product", "Service", "Event", "Offer", "JobPosting", "Trip", "LocalBusiness",
+		"CivicStructure", "Accommodation", "TouristAttraction", "MedicalEntity", "EducationalOccupationalProgram")
+	for t := range subtypes("WebSite", "WebPage", "WebPageElement", "MediaObject", "Comment", "Review", "Certification",
+		"Credential", "Message", "Quotation") {
+		delete(types, t)
+	}
+	return types
+}
+
+// subtypes returns types and everything that the vocabulary derives from them, over all
+// supertypes of a type: a Hospital is a CivicStructure and a LocalBusiness.
+func subtypes(roots ...string) map[string]bool {
+	types := setOf(roots...)
+	for n := 0; n < len(types); {
+		n = len(types)
+		for line := range strings.Lines(schemaTypes) {
+			name, parents, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			for parent := range strings.SplitSeq(parents, "\t") {
+				if types[parent] {
+					types[name] = true
+				}
+			}
+		}
+	}
+	return types
+}
