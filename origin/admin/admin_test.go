@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/admin"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 const (
@@ -32,6 +33,7 @@ const (
 type browser struct {
 	t       *testing.T
 	service *origin.Service
+	store   *store.Store
 	handler http.Handler
 	log     *bytes.Buffer
 	cookie  *http.Cookie
@@ -52,7 +54,7 @@ func newBrowser(t *testing.T, secure bool) *browser {
 	if err := service.Access.Admins.SetPassword(t.Context(), user, password); err != nil {
 		t.Fatalf("set password: %v", err)
 	}
-	b := &browser{t: t, service: service, log: &bytes.Buffer{}}
+	b := &browser{t: t, service: service, store: db, log: &bytes.Buffer{}}
 	b.handler, err = admin.New(admin.Config{Service: service, Secure: secure, Log: slog.New(slog.NewTextHandler(b.log,
 		nil))})
 	if err != nil {
@@ -113,6 +115,7 @@ func (b *browser) page(path string, want ...string) string {
 }
 
 var pages = []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/brands",
+	"/admin/disputes",
 	"/admin/webhooks", "/admin/modules",
 	"/admin/calendars", "/admin/nodes", "/admin/audit-log", "/admin/settings"}
 
@@ -128,7 +131,7 @@ func TestSessionRequired(t *testing.T) {
 	}
 	b.cookie = nil
 	for _, path := range []string{"/admin/api-keys", "/admin/api-keys/key_x/revoke", "/admin/missions/msn_x/complete",
-		"/admin/brands/a/audit"} {
+		"/admin/brands/a/audit", "/admin/disputes/dsp_x"} {
 		rec := b.do(path, url.Values{"name": {"x"}, "scope": {"admin:*"}})
 		if rec.Code != 303 || rec.Header().Get("Location") != "/admin/sign-in" {
 			t.Errorf("POST %s: %d to %q, want 303 to the sign-in page", path, rec.Code, rec.Header().Get("Location"))

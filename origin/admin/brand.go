@@ -104,6 +104,8 @@ type brandData struct {
 	Form       fieldmark.Brand
 	Status     string
 	PublicPath string // where the public sees it
+	Suspected  fieldmark.BrandSuspicions
+	Disputes   []fieldmark.Dispute // open ones
 }
 
 func (h *handler) brand(req *request) error { return h.showBrand(req, http.StatusOK, nil, nil) }
@@ -129,6 +131,13 @@ func (h *handler) showBrand(req *request, status int, form *fieldmark.Brand, bad
 		PublicPath: fieldmark.PathBrandPage + string(state.Brand.Slug)}
 	if form != nil {
 		d.Form = *form
+	}
+	if d.Suspected, err = h.origin.Brands.Suspicions(req.r.Context(), state.Brand.Slug); err != nil {
+		return err
+	}
+	if d.Disputes, err = h.origin.Brands.Disputes.List(req.r.Context(), state.Brand.Slug, fieldmark.DisputeOpen, "",
+		disputePageSize); err != nil {
+		return err
 	}
 	return h.show(req, status, "brand", page{Title: state.Brand.Name, Errors: bad, Data: d})
 }

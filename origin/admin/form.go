@@ -120,7 +120,7 @@ var inputFields = map[string]inputField{
 	"/scheduled/start": {"start", "Start"}, "/scheduled/end": {"end", "End"},
 	"/assignee/id": {"assignee", "Assignee ID"}, "/assignee/name": {"assignee-name", "Assignee name"},
 	"/reference": {"reference", "Reference"}, "/failure/code": {"code", "Code"},
-	"/failure/message": {"message", "What happened"},
+	"/failure/message": {"message", "What happened"}, "/answer": {"answer", "Reason"},
 }
 
 // formErrors turns an API error into sentences about inputs. They have no JSON Pointers, which users of a form

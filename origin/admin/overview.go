@@ -29,7 +29,12 @@ type overviewData struct {
 	Stats           origin.Stats
 	Activity        origin.Activity
 	Module          *fieldmark.ModuleRef
+	Disputes        int              // open ones, at most maxDisputes
+	Suspected       []fieldmark.Slug // brands with unconfirmed suspicions
 }
+
+// maxDisputes bounds the open disputes that the overview reads to count them.
+const maxDisputes = 100
 
 // problem is something that needs attention, with a link to the page about it.
 type problem struct{ Text, Link string }
@@ -37,6 +42,9 @@ type problem struct{ Text, Link string }
 // maxDispatchDelay is the delay of a due delivery that the overview reports as a problem. Normal dispatch takes
 // seconds.
 const maxDispatchDelay = time.Minute
+
+// maxSuspected bounds the brands that the overview names for suspected prompt injections.
+const maxSuspected = 5
 
 // findProblems adds everything that needs attention.
 func (d *overviewData) findProblems() {
@@ -61,6 +69,13 @@ func (d *overviewData) findProblems() {
 		text := fmt.Sprintf("The oldest pending delivery is late by %s", delay)
 		d.Problems = append(d.Problems, problem{text, webhooksPath})
 	}
+	add(d.Disputes, "dispute of a finding is open", "disputes of findings are open", disputesPath)
+	for _, slug := range d.Suspected[:min(len(d.Suspected), maxSuspected)] {
+		d.Problems = append(d.Problems, problem{fmt.Sprintf("Suspected prompt injection on the site of %s; the score "+
+			"is not affected until a second audit finds it again", slug), brandsPath + "/" + string(slug)})
+	}
+	add(len(d.Suspected)-maxSuspected, "more brand has a suspected prompt injection",
+		"more brands have suspected prompt injections", brandsPath)
 	add(d.Activity.Breached, "open mission has breached its SLA", "open missions have breached their SLA", missionsPath)
 	if d.Module == nil {
 		d.Problems = append(d.Problems, problem{"No scoring module is active", modulesPath})
@@ -103,6 +118,14 @@ func (h *handler) overview(req *request) error {
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
+	if d.Suspected, err = h.origin.Brands.Suspected(ctx); err != nil {
+		return err
+	}
+	open, err := h.origin.Brands.Disputes.List(ctx, "", fieldmark.DisputeOpen, "", maxDisputes)
+	if err != nil {
+		return err
+	}
+	d.Disputes = len(open)
 	d.findProblems()
 	return h.show(req, http.StatusOK, "overview", page{Title: "Overview", Data: d})
 }

@@ -96,6 +96,7 @@ var notices = map[string]string{
 	"account":    "Account saved.",
 	"brand":      "Brand saved.",
 	"gone":       "Brand deleted.",
+	"decided":    "Decision saved.",
 	"endpoint":   "Endpoint updated.",
 	"deleted":    "Endpoint deleted.",
 	"resent":     "Message queued for resending.",
@@ -119,7 +120,7 @@ func parseTemplates() (*templates, error) {
 		return nil, err
 	}
 	for _, name := range []string{"sign-in", "reauth", "overview", "api-keys", "accounts", "missions", "mission",
-		"brands", "brand", "import",
+		"brands", "brand", "import", "disputes", "dispute",
 		"webhooks", "endpoint", "delivery", "modules", "module", "calendars", "nodes", "audit-log", "settings",
 		"message"} {
 		set, err := layout.Clone()

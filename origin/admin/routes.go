@@ -17,6 +17,7 @@ const (
 	accountsPath  = homePath + "/accounts"
 	missionsPath  = homePath + "/missions"
 	brandsPath    = homePath + "/brands"
+	disputesPath  = homePath + "/disputes"
 	webhooksPath  = homePath + "/webhooks"
 	modulesPath   = homePath + "/modules"
 	calendarsPath = homePath + "/calendars"
@@ -58,6 +59,10 @@ func (h *handler) routes() {
 	h.mux.Handle("POST "+brandsPath+"/{slug}", h.requireAdmin(h.changeBrand))
 	h.mux.Handle("POST "+brandsPath+"/{slug}/audit", h.requireAdmin(h.auditBrand))
 	h.mux.Handle("POST "+brandsPath+"/{slug}/delete", h.requireAdmin(h.deleteBrand))
+
+	h.mux.Handle("GET "+disputesPath, h.requireLogin(h.disputes))
+	h.mux.Handle("GET "+disputesPath+"/{id}", h.requireLogin(h.dispute))
+	h.mux.Handle("POST "+disputesPath+"/{id}", h.requireAdmin(h.decideDispute))
 
 	h.mux.Handle("GET "+keysPath, h.requireLogin(h.keys))
 	h.mux.Handle("POST "+keysPath, h.requireReauth(h.createKey))
