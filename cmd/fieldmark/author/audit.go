@@ -36,6 +36,9 @@ type AuditCmd struct {
 type AuditDocument struct {
 	Facts      fieldmark.Facts      `json:"facts"`
 	Assessment fieldmark.Assessment `json:"assessment"`
+
+	// Suspicions do not affect the assessment: one audit confirms none.
+	Suspicions []fieldmark.Suspicion `json:"suspicions,omitempty"`
 }
 
 // Help is printed below the flags.
@@ -89,23 +92,28 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.print(s, &facts, &a); err != nil {
+	if err := c.print(s, AuditDocument{facts, a, report.Suspicions}); err != nil {
 		return err
 	}
 	return c.checkScore(&a)
 }
 
 // print prints the report in the chosen format.
-func (c *AuditCmd) print(s *command.Streams, facts *fieldmark.Facts, a *fieldmark.Assessment) error {
+func (c *AuditCmd) print(s *command.Streams, d AuditDocument) error {
+	notes := notesOf(&d.Facts)
+	for i := range d.Suspicions {
+		notes = append(notes, note{"suspected prompt injection:", command.SuspicionText(&d.Suspicions[i]) +
+			"; this score is not affected, but a registered brand is audited again after a day"})
+	}
 	switch {
 	case c.JSON:
-		return s.PrintJSON(AuditDocument{*facts, *a})
-	case a.Status == fieldmark.StatusUnreachable:
-		return unreachable(facts)
+		return s.PrintJSON(d)
+	case d.Assessment.Status == fieldmark.StatusUnreachable:
+		return unreachable(&d.Facts)
 	case c.MD:
-		return printMarkdown(s.Out, facts.URL, a, notesOf(facts))
+		return printMarkdown(s.Out, d.Facts.URL, &d.Assessment, notes)
 	}
-	return printReport(s.Out, facts.URL, a, notesOf(facts), s.UseColor())
+	return printReport(s.Out, d.Facts.URL, &d.Assessment, notes, s.UseColor())
 }
 
 // note is a line of a report below the score.

@@ -19,11 +19,14 @@ type BrandCmd struct {
 	Add    brandAddCmd    `cmd:"" help:"Register a brand, or change it."`
 	Import brandImportCmd `cmd:"" help:"Register the brands in a JSON file."`
 	List   brandListCmd   `cmd:"" help:"List brands."`
+	Show   brandShowCmd   `cmd:"" help:"Show a brand, suspected prompt injections on its site, and open disputes."`
 	Audit  brandAuditCmd  `cmd:"" help:"Request an audit of a registered brand."`
 	Audits brandAuditsCmd `cmd:"" help:"List running audits with their progress, and pending audits."`
 	Rename brandRenameCmd `cmd:"" help:"Change a brand's slug; the old slug redirects to the new one."`
 	Alias  brandAliasCmd  `cmd:"" help:"Set the aliases of a brand: other slugs that redirect to it."`
 	Remove brandRemoveCmd `cmd:"" help:"Remove a brand from every edge at once."`
+
+	Dispute brandDisputeCmd `cmd:"" help:"List and decide disputes of findings about brands."`
 }
 
 type brandAddCmd struct {

@@ -1,0 +1,17 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// SuspicionText describes a suspicion on one line. What comes from the site is quoted: it
+// may contain control characters and characters that terminals do not show.
+func SuspicionText(s *fieldmark.Suspicion) string {
+	how := "visible"
+	if s.Hidden != "" {
+		how = fmt.Sprintf("hidden by %q", s.Hidden)
+	}
+	return fmt.Sprintf("%q on %q, %s, rule %s", s.Passage, s.URL, how, s.Rule)
+}
