@@ -70,7 +70,8 @@ func TestBadgeForms(t *testing.T) {
 	}
 	var e badge.Endpoint
 	must(t, json.Unmarshal([]byte(h.get("/api/badge/acme.json").body), &e))
-	if e.SchemaVersion != 1 || e.Label != "GEO-ready" || e.Message != "A · 100" || e.Score == nil || e.Updated == nil ||
+	if e.SchemaVersion != 1 || e.Label != "GEO-ready" || e.Message != "Grade A · 100" || e.Score == nil ||
+		e.Updated == nil ||
 		e.Page != h.base+"/brands/acme" {
 		t.Errorf("endpoint: %+v", e)
 	}

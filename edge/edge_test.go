@@ -492,7 +492,7 @@ func TestOriginStoppedCold(t *testing.T) {
 			h.down.Store(true)
 			h.origin.CloseClientConnections()
 			if a := h.get("/api/badge/acme"); a.status != 200 ||
-				!strings.Contains(a.body, "GEO-ready score 100 of 100") {
+				!strings.Contains(a.body, "GEO-ready, score 100 of 100") {
 				t.Errorf("badge: %d %s", a.status, a.body)
 			}
 			h.until(fmt.Sprintf("the score is answered %d", tt.score),

@@ -20,8 +20,8 @@ type State uint8
 // The states of a badge, in the words it shows.
 const (
 	Unknown     State = iota // "not rated": there is no brand of that name
-	Ready                    // "GEO-ready", with the score
-	NotYet                   // "not yet", with the score
+	Ready                    // "GEO-ready": engines can use the site; with the score
+	NotYet                   // "not yet": some or all engines cannot, or it is not known; with the score
 	Stale                    // "stale", with the month of the last audit
 	Pending                  // "pending": not audited yet
 	Unreachable              // "unreachable": the site did not respond
@@ -33,7 +33,7 @@ type Badge struct {
 	Name  string // of the brand, as it was registered; never trusted
 	State State
 	Score fieldmark.Milli // 0 to 100; used in Ready, NotYet and Stale
-	Grade fieldmark.Grade // used in Ready, NotYet and Stale
+	Grade fieldmark.Grade // of the lower end of its range; used in Ready, NotYet and Stale
 	AsOf  Month           // of the audit; zero leaves the month out
 }
 

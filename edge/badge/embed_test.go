@@ -89,8 +89,8 @@ func TestEndpoint(t *testing.T) {
 	s := fieldmark.Score{Slug: "acme", Name: "Acme", Assessment: fieldmark.Assessment{Status: fieldmark.StatusScored,
 		Score: &score, Grade: "A", GeoReady: true, AsOf: &at}}
 	for query, want := range map[string]string{
-		"":                      `{"schemaVersion":1,"label":"GEO-ready","message":"A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
-		"lang=de&label=Wertung": `{"schemaVersion":1,"label":"Wertung","message":"A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
+		"":                      `{"schemaVersion":1,"label":"GEO-ready","message":"Grade A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"range":null,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
+		"lang=de&label=Wertung": `{"schemaVersion":1,"label":"Wertung","message":"Note A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"range":null,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
 	} {
 		raw, err := badge.EndpointOf(&s, look(t, query), 300, "p")
 		if err != nil || strings.TrimSpace(string(raw)) != want {

@@ -21,10 +21,11 @@ type Endpoint struct {
 	Name     string                `json:"name"`
 	Status   fieldmark.ScoreStatus `json:"status"`
 	Score    *fieldmark.Milli      `json:"score"` // 0 to 100; null unless scored or stale
-	Grade    fieldmark.Grade       `json:"grade,omitempty"`
-	GeoReady bool                  `json:"geoReady"`
-	Updated  *fieldmark.Time       `json:"updated"` // when the site was audited
-	Page     string                `json:"page"`    // where the score is explained
+	Range    *fieldmark.Range      `json:"range"`
+	Grade    fieldmark.Grade       `json:"grade,omitempty"` // of the lower end of Range
+	GeoReady bool                  `json:"geoReady"`        // engines can use the site; independent of the score
+	Updated  *fieldmark.Time       `json:"updated"`         // when the site was audited
+	Page     string                `json:"page"`            // where the score is explained
 }
 
 // EndpointOf encodes a score document as an Endpoint, in the language of the options and
@@ -37,8 +38,9 @@ func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]b
 	raw, err := json.Marshal(Endpoint{
 		SchemaVersion: 1, Label: label, Message: message, Color: strings.TrimPrefix(p.backdrop(), "#"),
 		CacheSeconds: seconds,
-		Slug:         s.Slug, Name: s.Name, Status: s.Status, Score: s.Score, Grade: s.Grade, GeoReady: s.GeoReady,
-		Updated: s.AsOf, Page: page,
+		Slug:         s.Slug, Name: s.Name, Status: s.Status, Score: s.Score, Range: s.Range, Grade: s.Grade,
+		GeoReady: s.GeoReady,
+		Updated:  s.AsOf, Page: page,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the badge of %s: %w", s.Slug, err)
@@ -52,7 +54,10 @@ func Words(b Badge, look Options) (label, message string) {
 	p := newSVGWriter(nil, b, look, tenth)
 	p.face = contentOf(&b)
 	l, m := p.parts()
-	return p.plain(l), p.plain(m[0]) + p.plain(m[1]) + p.plain(m[2])
+	for _, t := range m {
+		message += p.plain(t)
+	}
+	return p.plain(l), message
 }
 
 func (p *svgWriter) plain(t part) string {

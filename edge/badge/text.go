@@ -19,10 +19,10 @@ func appendSentence(dst []byte, b *Badge, l *language) []byte {
 	}
 	switch b.State {
 	case Ready:
-		dst = append(dst, "GEO-ready score "...)
+		dst = append(dst, "GEO-ready, score "...)
 		return appendMonth(appendScore(dst, b), ", verified ", b)
 	case NotYet:
-		dst = append(dst, "not yet GEO-ready, "...)
+		dst = append(dst, "not yet GEO-ready, score "...)
 		return appendMonth(appendScore(dst, b), ", verified ", b)
 	case Stale:
 		dst = append(dst, "score "...)

@@ -21,31 +21,18 @@ var shapes = [styleCount]shape{
 		message: font{10 * px, bold, 125}},
 }
 
-// markGap is the space between the grade's letter and the score.
-const markGap = 4 * px
-
 // twoPart draws a badge of two parts: the label and the state.
 func (p *svgWriter) twoPart(e *fieldmark.Error) {
 	s := shapes[p.look.Style]
 	label, message := p.parts()
-	mark := ""
-	if p.look.Style == Compact && p.badge.State == Ready {
-		mark = p.face.mark
-		message = [3]part{{text: p.face.score}, {}, {}}
-	}
 	if p.lang.joined {
 		s.label.spacing, s.message.spacing = 0, 0
 	}
 	if p.look.Label != "" && p.look.Style == ForTheBadge && !canOutline(p.look.Label) {
 		s.label.spacing = 0
 	}
-	inner := s.message.widthOf(p.badge.AsOf, message[:]...)
-	lead := 0
-	if mark != "" {
-		lead = font{s.message.size, bold, 0}.widthOf(0, part{text: mark}) + markGap
-	}
 	left := roundUp(s.label.widthOf(0, label)) + 2*s.margin
-	right := roundUp(inner+lead) + 2*s.margin
+	right := roundUp(s.message.widthOf(p.badge.AsOf, message[:]...)) + 2*s.margin
 	p.width = left + right
 	p.open(e, s.height, "#fff", true)
 	p.background(&s, left, right)
@@ -57,17 +44,15 @@ func (p *svgWriter) twoPart(e *fieldmark.Error) {
 		p.raw(`</g>`)
 	}
 	p.text(s.label, left/2, s.base, middle, "", label)
-	if mark != "" {
-		x := left + (right-inner-lead)/2
-		p.text(font{s.message.size, bold, 0}, x, s.base, start, "", part{text: mark})
-		p.text(s.message, x+lead, s.base, start, "", message[:]...)
-		return
-	}
 	p.text(s.message, left+right/2, s.base, middle, "", message[:]...)
 }
 
-// parts returns the texts of the two parts.
-func (p *svgWriter) parts() (label part, message [3]part) {
+// message is the text of the right part of a badge; empty parts show nothing.
+type message [7]part
+
+// parts returns the texts of the two parts. The word "grade" separates the score from the
+// claim beside it: GEO-ready says that engines can use the site, and no number.
+func (p *svgWriter) parts() (label part, m message) {
 	words := &p.lang.words
 	if p.look.Style == ForTheBadge {
 		words = &p.lang.upper
@@ -76,20 +61,24 @@ func (p *svgWriter) parts() (label part, message [3]part) {
 	if p.look.Label != "" {
 		label = part{text: p.look.Label, label: true}
 	}
-	f := &p.face
-	if f.word == readyWord {
-		if f.mark == "" {
-			return label, [3]part{{text: f.score}}
+	f, n := &p.face, 0
+	add := func(t part) { m[n] = t; n++ }
+	if f.word != readyWord {
+		add(part{word: &words[f.word]})
+		if f.score != "" || f.month {
+			add(separator) // without it, "not yet 45" reads as a score that has not reached 45
 		}
-		return label, [3]part{{text: f.mark}, separator, {text: f.score}}
 	}
-	message[0].word = &words[f.word]
+	if f.score != "" && f.mark != "" {
+		add(part{word: &words[gradeWord]})
+		add(part{text: " "}) // a separate part: see note
+		add(part{text: f.mark})
+		add(separator)
+	}
 	if f.score != "" || f.month {
-		// Without the mark, "not yet 45" reads as a score that has not reached 45.
-		message[1] = separator
-		message[2] = part{text: f.score, month: f.month}
+		add(part{text: f.score, month: f.month})
 	}
-	return label, message
+	return label, m
 }
 
 // background appends the background of a badge of two parts. The paths contain the rounded
