@@ -65,6 +65,12 @@ func TestDisputePage(t *testing.T) {
 		strings.Contains(state.body, "form an outline") {
 		t.Errorf("state: %d %s", state.status, state.body)
 	}
+	h.until("the page of the brand says so", func() bool {
+		return strings.Contains(h.get("/brands/acme").body, "<strong>Headings outline the page</strong>: disputed on")
+	})
+	if score := h.get("/api/v1/score/acme").body; strings.Contains(score, "disput") {
+		t.Errorf("the score document, which anybody can compute, has the dispute: %s", score)
+	}
 	twice := h.do("POST", "/brands/acme/contest", disputeForm(), "Content-Type", formType)
 	if twice.status != http.StatusConflict || !strings.Contains(twice.body, "under review") {
 		t.Errorf("sent twice: %d %s; want 409 with the reason", twice.status, twice.body)
@@ -77,6 +83,9 @@ func TestDisputePage(t *testing.T) {
 		!strings.Contains(state.body, "You are right & polite.") {
 		t.Errorf("decided: %s", state.body)
 	}
+	h.until("the page of the brand says so no more", func() bool {
+		return !strings.Contains(h.get("/brands/acme").body, "disputed on")
+	})
 
 	for path, want := range map[string]int{"/brands/nobody/contest": 404, "/brands/A_b/contest": 404,
 		"/brands/acme/contest?dispute=dsp_x": 404, "/brands/acme/contest/": 404,

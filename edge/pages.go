@@ -65,26 +65,45 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 			return nil, err
 		}
 		score.Rank = e.rankings.Rank(score.Slug)
-		var facts *fieldmark.Facts
-		var ferr error
-		var wg sync.WaitGroup // both are requests to the origin that the page waits for
-		wg.Go(func() { facts, ferr = e.brandFacts(ctx, &score) })
-		past, err := e.brandHistory(ctx, slug)
-		wg.Wait()
-		if err := errors.Join(err, ferr); err != nil {
-			e.log.Warn("a brand's page is incomplete", "slug", slug, "err", err)
+		p := site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score,
+			Badge: e.embedOf(&score, badge.Options{}, "html", "markdown")}
+		incomplete := e.addBrandParts(ctx, &p)
+		if incomplete != nil {
+			e.log.Warn("a brand's page is incomplete", "slug", slug, "err", incomplete)
 		}
-		body, rerr := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score, Facts: facts,
-			History: past, Badge: e.embedOf(&score, badge.Options{}, "html", "markdown")})
-		if rerr != nil {
-			return nil, rerr
+		body, err := e.site.AppendBrand(nil, p)
+		if err != nil {
+			return nil, err
 		}
 		page := newPageEntry(body).From(entry)
-		if err != nil || ferr != nil {
+		if incomplete != nil {
 			page.Fresh = incompleteFresh
 		}
 		return page, nil
 	}
+}
+
+// addBrandParts adds to a page what the origin knows besides the score. The requests run
+// at once, because the page waits for all of them.
+func (e *Edge) addBrandParts(ctx context.Context, p *site.BrandPage) error {
+	var wg sync.WaitGroup
+	var facts, disputes error
+	wg.Go(func() { p.Facts, facts = e.brandFacts(ctx, &p.Score) })
+	wg.Go(func() { p.Open, disputes = e.openDisputes(ctx, &p.Score) })
+	past, err := e.brandHistory(ctx, p.Score.Slug)
+	p.History = past
+	wg.Wait()
+	return errors.Join(err, facts, disputes)
+}
+
+// openDisputes returns the open disputes of a brand, none before the first audit.
+func (e *Edge) openDisputes(ctx context.Context, score *fieldmark.Score) ([]fieldmark.DisputeStatus, error) {
+	if score.FactsDigest == "" {
+		return nil, nil
+	}
+	optional, cancel := context.WithTimeout(ctx, chartTimeout)
+	defer cancel()
+	return e.cfg.Origin.OpenDisputes(optional, score.Slug)
 }
 
 // brandFacts returns the facts of a score, nil before the first audit.

@@ -2,7 +2,6 @@ package site
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -11,7 +10,8 @@ import (
 type BrandPage struct {
 	BaseURL string // scheme and host of the site, without a slash at the end
 	Score   fieldmark.Score
-	Facts   *fieldmark.Facts        // of the score; nil where they cannot be had just now
+	Facts   *fieldmark.Facts // of the score; nil where they cannot be had just now
+	Open    []fieldmark.DisputeStatus
 	History *fieldmark.ScoreHistory // nil where it cannot be had just now
 	Badge   *Badge                  // nil leaves out how to show it
 }
@@ -31,9 +31,10 @@ type brandView struct {
 	Practice   *practiceView // nil without a score
 	Advice     []adviceView
 	Components []fieldmark.Component // what is missing first
-	Contest    bool                  // a gate applies that the brand can contest
-	Chart      *chart                // nil while there is nothing to draw
-	Sample     *sampleView           // nil without facts
+	Gates      []gateView
+	Disputed   []disputedSignal // signals with an open dispute
+	Chart      *chart           // nil while there is nothing to draw
+	Sample     *sampleView      // nil without facts
 }
 
 // verdict is a status in words.
@@ -47,7 +48,7 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	s := &p.Score
 	v := &brandView{Page: p, Score: s, Status: verdictOf(s), Checks: checksOf(s), Practice: practiceOf(s),
 		Advice: adviceOf(s), Components: missingFirst(s.Components), Sample: sampleOf(p)}
-	v.Contest = slices.ContainsFunc(s.Gates, func(g fieldmark.Gate) bool { return g.ID == gateManipulation })
+	v.Gates, v.Disputed = gatesOf(p), disputedOf(p)
 	name := plain(s.Name)
 	v.Head = head{
 		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: true, Base: p.BaseURL,
@@ -72,9 +73,6 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	v.Chart = newChart(p.History, labels)
 	return v
 }
-
-// gateManipulation is the gate that a brand can contest, because it is about intent.
-const gateManipulation = "manipulation"
 
 // verdictOf explains a status. GEO-ready says that engines can use the site, and nothing
 // of the score.

@@ -20,6 +20,60 @@ func DisputePath(slug fieldmark.Slug, signal string) string {
 // DisputeSuffix follows the path of a brand's page.
 const DisputeSuffix = "/contest"
 
+// gateView is a gate that applies, with what the brand can say against it.
+type gateView struct {
+	fieldmark.Gate
+	Evidence []fieldmark.Evidence // of GateManipulation: the words that it is about
+	Since    *fieldmark.Time      // when the first open dispute of it was opened; nil: none is open
+	Path     string               // where GateManipulation is disputed; empty for other gates
+}
+
+func gatesOf(p *BrandPage) []gateView {
+	gates := make([]gateView, len(p.Score.Gates))
+	for i, g := range p.Score.Gates {
+		gates[i] = gateView{Gate: g, Since: disputedSince(p.Open, g.ID)}
+		if g.ID != fieldmark.GateManipulation {
+			continue
+		}
+		gates[i].Path = DisputePath(p.Score.Slug, g.ID)
+		if p.Facts != nil {
+			f, _ := p.Facts.Find(fieldmark.FactManipulation)
+			gates[i].Evidence = f.Evidence
+		}
+	}
+	return gates
+}
+
+// disputedSince returns when the oldest dispute of a finding was opened; open begins with
+// the newest.
+func disputedSince(open []fieldmark.DisputeStatus, signal string) (since *fieldmark.Time) {
+	for i := range open {
+		if open[i].Signal == signal {
+			since = &open[i].OpenedAt
+		}
+	}
+	return since
+}
+
+// disputedSignal is a signal with an open dispute.
+type disputedSignal struct {
+	Label string
+	Since fieldmark.Time
+}
+
+// disputedOf lists the signals with an open dispute. Disputes of what the score does not
+// contain are not shown: anybody can open one.
+func disputedOf(p *BrandPage) (list []disputedSignal) {
+	for _, c := range p.Score.Components {
+		for i := range c.Signals {
+			if since := disputedSince(p.Open, c.Signals[i].ID); since != nil {
+				list = append(list, disputedSignal{c.Signals[i].Label, *since})
+			}
+		}
+	}
+	return list
+}
+
 // DisputePage is the data of the page on which a finding about a brand is disputed.
 type DisputePage struct {
 	BaseURL string // scheme and host of the site, without a slash at the end
