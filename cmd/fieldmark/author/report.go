@@ -60,17 +60,23 @@ func printReport(w io.Writer, site string, a *fieldmark.Assessment, notes []note
 	return err
 }
 
+// writeVerdict writes whether engines can use the site, then what its practice is worth:
+// the one says nothing about the other.
 func writeVerdict(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
-	if a.Score == nil {
+	writeEligibility(b, on, a)
+	if a.Score == nil || a.Range == nil {
 		fmt.Fprintf(b, "No score: %s\n", a.Status)
 	} else {
-		ready := "not yet GEO-ready"
-		if a.GeoReady {
-			ready = "GEO-ready"
+		fmt.Fprintf(b, "practice %s of 100, between %s and %s, %s by the lower end; its effect on answers is not "+
+			"proven\n",
+			on.bold(a.Score.String()), a.Range.Low, a.Range.High, on.grade(a.Grade, "grade "+string(a.Grade)))
+	}
+	if u := a.Uncertainty; u != nil {
+		sampling := "not estimated"
+		if u.Sampling != nil {
+			sampling = "±" + u.Sampling.String()
 		}
-		fmt.Fprintf(b, "%s of 100, %s, %s\n", on.bold(a.Score.String()), on.grade(a.Grade, "grade "+string(a.Grade)),
-			ready)
-		fmt.Fprintf(b, "between %s and %s, depending on the unknown facts\n", a.Range.Low, a.Range.High)
+		fmt.Fprintf(b, "range: draw of pages %s, weights ±%s, unknown signals %s\n", sampling, u.Weights, u.Unknown)
 	}
 	fmt.Fprintf(b, "confidence %s (%s): %d of %d applicable points measured, %d pages sampled, as of %s\n",
 		a.Confidence.Level, a.Confidence.Value, a.Confidence.MeasuredWeight, a.Confidence.ApplicableWeight,
@@ -78,6 +84,28 @@ func writeVerdict(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
 	for _, g := range a.Gates {
 		fmt.Fprintf(b, "%s %s: %s\n", on.paint("31", "gate"), on.bold(gateWords(g)), g.Reason)
 	}
+}
+
+// writeEligibility writes one line for each condition that engines document.
+func writeEligibility(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
+	if a.Eligibility == nil {
+		return
+	}
+	ready := "not yet GEO-ready"
+	if a.GeoReady {
+		ready = "GEO-ready"
+	}
+	fmt.Fprintf(b, "%s, eligible: %s\n", on.bold(ready), on.eligibility(a.Eligibility.State))
+	for _, c := range a.Eligibility.Checks {
+		fmt.Fprintf(b, "- %s: %s. %s\n", c.ID, on.eligibility(c.State), c.Reason)
+	}
+	b.WriteByte('\n')
+}
+
+// eligibility colors an answer.
+func (on ansi) eligibility(s fieldmark.EligibilityState) string {
+	return on.paint(map[fieldmark.EligibilityState]string{fieldmark.Eligible: "32", fieldmark.PartlyEligible: "33",
+		fieldmark.NotEligible: "31"}[s], string(s))
 }
 
 func gateWords(g fieldmark.Gate) string {
@@ -148,6 +176,9 @@ func writeSignal(b *bytes.Buffer, on ansi, s fieldmark.Signal) {
 	mark, points := pointsOf(s)
 	mark = on.paint(map[string]string{"+": "32", "x": "31", "~": "33"}[mark], mark)
 	fmt.Fprintf(b, "  %s %-14s %-34s %s\n", mark, points, s.Label, valueOf(s))
+	if s.Status == fieldmark.Unknown {
+		fmt.Fprintf(b, "      %s\n", s.Advice) // names what could not be measured
+	}
 	for _, e := range s.Evidence {
 		fmt.Fprintf(b, "      %s\n", on.dim(e.Fact+"  "+e.URL))
 	}
@@ -174,6 +205,9 @@ func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, notes []no
 		for _, s := range c.Signals {
 			_, points := pointsOf(s)
 			var seen []string
+			if s.Status == fieldmark.Unknown {
+				seen = append(seen, inCell(s.Advice)) // names what could not be measured
+			}
 			for _, e := range s.Evidence {
 				seen = append(seen, inCell(e.Fact))
 			}

@@ -69,10 +69,18 @@ func (c *scoreShowCmd) Run(ctx context.Context, s *command.Streams) error {
 		_, err := fmt.Fprintf(s.Out, "%s has not been audited yet\n", slug)
 		return err
 	}
-	if c.MD {
-		return printMarkdown(s.Out, score.URL, &score.Assessment, nil)
+	body, err := edge.PublicFacts(ctx, slug, score.FactsDigest)
+	if err != nil {
+		return fmt.Errorf("read the facts of %s: %w", slug, err)
 	}
-	return printReport(s.Out, score.URL, &score.Assessment, nil, s.UseColor())
+	var facts fieldmark.Facts
+	if err := json.Unmarshal(body, &facts); err != nil {
+		return fmt.Errorf("read the facts of %s: %w", slug, err)
+	}
+	if c.MD {
+		return printMarkdown(s.Out, score.URL, &score.Assessment, notesOf(&facts))
+	}
+	return printReport(s.Out, score.URL, &score.Assessment, notesOf(&facts), s.UseColor())
 }
 
 type scoreVerifyCmd struct {
