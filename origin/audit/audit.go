@@ -24,7 +24,7 @@ const maxTranslations = 2
 // Rules is the version of the audit rules: the vocabulary, the list of crawlers,
 // and how facts are measured. Change it together with any of these, if the same
 // site would get other facts; all brands are then audited again soon.
-const Rules = "2026-11-22.6"
+const Rules = "2026-11-22.7"
 
 // Config configures an Auditor.
 type Config struct {
@@ -163,6 +163,8 @@ type site struct {
 	translations []sampled
 	profiles     []fieldmark.Profile
 	served       bool                 // Last-Modified differs between pages
+	dates        map[*page]pageDate   // of the pages of the sample
+	sameDate     bool                 // all pages claim the same date
 	unread       []fieldmark.Evidence // sampled pages that responded but could not be parsed
 	lastmods     map[string]string
 	rules        map[string]decision // cached decisions of robots.txt
@@ -337,6 +339,7 @@ func (f *site) facts() fieldmark.Facts {
 	f.reachable(found)
 	var replicates *fieldmark.Replicates
 	if f.home != nil {
+		f.datePages()
 		f.access(found)
 		f.entity(found)
 		f.agents(found)

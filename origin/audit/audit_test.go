@@ -27,7 +27,7 @@ func goodSite() web {
 <meta property=og:title content=T><meta property=og:description content=D><meta property=og:image content=/i.png><meta property=og:url content="https://example.com`+path+`"><meta property=og:site_name content="Example Ltd.">
 <script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":"Organization","@id":"https://example.com/#org","name":"Example Ltd","url":"https://example.com/","logo":"/l.png","description":"We do things.",
 "contactPoint":{"@type":"ContactPoint","telephone":"+1"},"sameAs":["https://www.wikidata.org/wiki/Q1","https://www.linkedin.com/company/x","https://github.com/x"]},
-{"@type":"Article","headline":"`+title+`","author":{"@type":"Person","name":"Ada"},"dateModified":"`+time.Now().UTC().AddDate(0, 0, -10).Format("2006-01-02")+`"}]}</script>`,
+{"@type":"Article","headline":"`+title+`","author":{"@type":"Person","name":"Ada"},"dateModified":"`+time.Now().UTC().AddDate(0, 0, -9-len(path)).Format("2006-01-02")+`"}]}</script>`,
 			`<nav><a href=/about>About us</a> <a href=/contact>Contact</a> <a href=/pricing>Pricing</a></nav><main><h1>`+title+`</h1>`+body+`</main>`)
 		a.header = map[string]string{"Strict-Transport-Security": "max-age=31536000; includeSubDomains"}
 		return a

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -115,4 +116,87 @@ func ageDays(at, now time.Time) int64 {
 		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	}
 	return max(int64(day(now).Sub(day(at))/(24*time.Hour)), 0)
+}
+
+// minSameDates is how many pages with one and the same date make it implausible: it is then
+// the date of a build or of a template.
+const minSameDates = 3
+
+// pageDate is the date of a page.
+type pageDate struct {
+	dated
+	ok bool
+
+	// since is when an earlier audit first found the same text, zero if none did. A text
+	// cannot have changed after that, whatever date it claims.
+	since time.Time
+}
+
+// claimed returns the date that the page claims, for facts.Sample.
+func (d pageDate) claimed() string {
+	if d.at.IsZero() {
+		return ""
+	}
+	return d.at.Format(time.DateOnly)
+}
+
+// bounded returns the date, at most that of the first audit that found the same text.
+func (d pageDate) bounded() pageDate {
+	if d.ok && !d.since.IsZero() && d.at.After(d.since.Add(dateSlack)) {
+		d.at = d.since
+		d.source = fmt.Sprintf("text unchanged since %s, although %s", d.since.Format(time.DateOnly), d.source)
+	}
+	return d
+}
+
+// String is the evidence of a date.
+func (d pageDate) String() string { return d.source + ": " + d.raw }
+
+// datePages determines the dates of all pages of the sample, before any fact, because they
+// depend on each other: one date on every page is none.
+func (f *site) datePages() {
+	f.dates = map[*page]pageDate{}
+	first := f.firstSeen()
+	count := map[time.Time]int{}
+	var all []*sampled
+	for _, list := range [][]sampled{f.sample, f.translations} {
+		for i := range list {
+			if list[i].page != nil {
+				all = append(all, &list[i])
+			}
+		}
+	}
+	for _, s := range all {
+		lastModified := ""
+		if f.served {
+			lastModified = s.page.header.Get("Last-Modified")
+		}
+		d := pageDate{since: first[s.url.String()+" "+s.page.hash()]}
+		if d.dated, d.ok = s.page.newestDate(f.lastmods[pageKey(s.page.url)], lastModified, f.now); d.ok {
+			count[d.at]++
+		}
+		s.dated, s.since = d.claimed(), d.since
+		f.dates[s.page] = d.bounded()
+	}
+	for _, n := range count {
+		f.sameDate = len(count) == 1 && n >= minSameDates
+	}
+	if f.sameDate {
+		clear(f.dates)
+	}
+}
+
+// firstSeen returns, by address and hash of the text, when an audit first found each page of
+// the previous audit. A date that is not in the past is no evidence.
+func (f *site) firstSeen() map[string]time.Time {
+	first := map[string]time.Time{}
+	if f.subject.Previous == nil || f.subject.Previous.Sample == nil {
+		return first
+	}
+	for _, p := range f.subject.Previous.Sample.Pages {
+		if at, err := time.Parse(time.DateOnly, p.Since); err == nil && p.Hash != "" && !at.After(f.now) {
+			first[p.URL+" "+p.Hash] = at
+		}
+	}
+	return first
 }

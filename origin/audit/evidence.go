@@ -161,26 +161,20 @@ func (f *site) quotations(found findings) {
 // recentDays is the age up to which a page counts as recent: half a year.
 const recentDays = 180
 
-// dateOf is the date of a page, if it has a plausible one.
-type dateOf struct {
-	dated
-	ok bool
-}
-
 // newest measures the age of the newest page with a plausible date.
 func (f *site) newest(found findings) {
-	var best dated
+	var best pageDate
 	var on *page
 	for _, p := range f.pages {
-		if d := f.dateOf(p); d.ok && (on == nil || d.at.After(best.at)) {
-			best, on = d.dated, p
+		if d := f.dates[p]; d.ok && f.textFault(p).reason == "" && (on == nil || d.at.After(best.at)) {
+			best, on = d, p
 		}
 	}
 	if on == nil {
 		found.unknown("fresh.age", f.undated())
 		return
 	}
-	found.set("fresh.age", ageDays(best.at, f.now)*one, newEvidence(on.url.String(), "%s: %s", best.source, best.raw))
+	found.set("fresh.age", ageDays(best.at, f.now)*one, newEvidence(on.url.String(), "%s", best))
 }
 
 // recent measures the share of the pages with a plausible date that are recent. The newest
@@ -189,14 +183,14 @@ func (f *site) recent(found findings) {
 	good, all := 0, 0
 	var seen []fieldmark.Evidence
 	for _, p := range f.pages {
-		d := f.dateOf(p)
+		d := f.dates[p]
 		if !d.ok {
 			continue
 		}
 		if all++; ageDays(d.at, f.now) <= recentDays {
 			good++
 		}
-		seen = append(seen, newEvidence(p.url.String(), "%s: %s", d.source, d.raw))
+		seen = append(seen, newEvidence(p.url.String(), "%s", d))
 	}
 	if all == 0 {
 		found.unknown("fresh.recent", f.undated())
@@ -210,6 +204,9 @@ func (f *site) recent(found findings) {
 // undated is the evidence that no page has a plausible date.
 func (f *site) undated() fieldmark.Evidence {
 	why := "no plausible date on %d pages"
+	if f.sameDate {
+		why += "; all of them claim the same date, as if it were set automatically"
+	}
 	if len(f.sitemap.entries) > 1 && !f.sitemap.trusted {
 		why += "; lastmod does not differ between pages"
 	}
@@ -217,18 +214,6 @@ func (f *site) undated() fieldmark.Evidence {
 		why += "; Last-Modified does not differ between pages"
 	}
 	return newEvidence(f.home.url.String(), why, len(f.pages))
-}
-
-// dateOf returns the date of a page.
-func (f *site) dateOf(p *page) dateOf {
-	return once(p, "fresh.age", func() (d dateOf) {
-		lastModified := ""
-		if f.served {
-			lastModified = p.header.Get("Last-Modified")
-		}
-		d.dated, d.ok = p.newestDate(f.lastmods[pageKey(p.url)], lastModified, f.now)
-		return d
-	})
 }
 
 // authorship measures the share of articles that name their author.

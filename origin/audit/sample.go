@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -154,6 +155,9 @@ type sampled struct {
 	reason string // why page is nil
 
 	unparsed bool // it responded with a page that could not be parsed
+
+	dated string    // the date of the last change that the page claims
+	since time.Time // when an earlier audit first found this text; zero if none did
 }
 
 // requested reports whether the server was asked for the page.
@@ -341,18 +345,22 @@ func (f *site) sampleDocument() *fieldmark.Sample {
 	doc := fieldmark.Sample{Seed: f.seed, Population: max(f.population, len(f.sample))}
 	for _, list := range [][]sampled{f.sample, f.translations} {
 		for i := range list {
-			doc.Pages = append(doc.Pages, list[i].document())
+			doc.Pages = append(doc.Pages, list[i].document(f.now))
 		}
 	}
 	return &doc
 }
 
-// document describes one requested page.
-func (s *sampled) document() fieldmark.SampledPage {
+// document describes one page that was requested at the time now.
+func (s *sampled) document(now time.Time) fieldmark.SampledPage {
 	d := fieldmark.SampledPage{URL: shorten(s.url.String(), fieldmark.MaxBrandURL), Role: s.role,
 		Status: s.visit.status, Reason: shorten(s.reason, fieldmark.MaxEvidenceText)}
 	if s.page != nil {
-		d.Hash = s.page.hash()
+		d.Hash, d.Dated = s.page.hash(), s.dated
+		if s.since.IsZero() {
+			s.since = now
+		}
+		d.Since = s.since.Format(time.DateOnly)
 	}
 	return d
 }
