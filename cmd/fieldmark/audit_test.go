@@ -7,8 +7,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/author"
@@ -241,5 +244,53 @@ func demoVerify(t *testing.T, facts demo.Access, board fieldmark.Board) {
 	}
 	if status, _, why := runInProcess(t, "score", "verify", "nobody", "--url", facts.BaseURL); status != 1 {
 		t.Errorf("nobody: status %d %s", status, why)
+	}
+}
+
+// TestAuditPrevious: --previous limits the date of a page whose text has not changed.
+func TestAuditPrevious(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, `<!doctype html><html lang=en><title>Acme</title><main><h1>Acme</h1><time datetime=%s>today</time></main>`,
+			time.Now().UTC().Format(time.DateOnly))
+	}))
+	defer site.Close()
+	audit := func(args ...string) (int, string, string) {
+		return runInProcess(t, append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8", "--delay", "0",
+			"-q", "--json"}, args...)...)
+	}
+	ageOf := func(doc author.AuditDocument) string {
+		f, _ := doc.Facts.Find("fresh.age")
+		return fieldmark.Milli(f.Value).String()
+	}
+	var doc author.AuditDocument
+	if status, out, why := audit(); status != 0 || json.Unmarshal([]byte(out), &doc) != nil || ageOf(doc) != "0" {
+		t.Fatalf("status %d, %s, age %s; want an audit of a page of today", status, why, ageOf(doc))
+	}
+	doc.Facts.Sample.Pages[0].Since = time.Now().UTC().AddDate(0, 0, -30).Format(time.DateOnly)
+	body, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "last.json")
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, why := audit("--previous", file); status != 0 || json.Unmarshal([]byte(out), &doc) != nil ||
+		ageOf(doc) != "30" {
+		t.Errorf("with the facts of 30 days ago: status %d, %s, age %s; want 30", status, why, ageOf(doc))
+	}
+	for name, content := range map[string]string{"not JSON": "x", "another document": `{"facts":{"version":"x"}}`} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, _, why := audit("--previous", file); status != 2 || !strings.Contains(why, "--previous") {
+			t.Errorf("%s: status %d, %q; want 2 and the flag named", name, status, why)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package author
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -26,6 +27,7 @@ type AuditCmd struct {
 	Delay                time.Duration `default:"1s" help:"Pause between requests to one host."`
 	Requests             int           `default:"48" help:"Maximum number of requests, redirects included."`
 	Seed                 string        `placeholder:"HEX" help:"Read the same pages as the audit whose facts show this seed."`
+	Previous             string        `placeholder:"FILE" help:"Output of the last audit with --json. Pages whose text has not changed since then cannot have a later date. - reads standard input."`
 	JSON                 bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
 	MD                   bool          `name:"md" xor:"form" help:"Print the report as Markdown."`
 	FailUnder            float64       `placeholder:"SCORE" help:"Exit with status 3 if the score is below this, or if the site has no score."`
@@ -64,6 +66,10 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 	if err != nil {
 		return command.WithStatus(2, err)
 	}
+	previous, err := c.readPrevious(s)
+	if err != nil {
+		return command.WithStatus(2, err)
+	}
 	site := command.AddScheme(c.URL)
 	delay := c.Delay
 	if delay == 0 {
@@ -82,7 +88,7 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 		return err
 	}
 	report, err := auditor.Audit(ctx, audit.Subject{
-		URL: site, Name: c.Name, Language: c.Language, Seed: c.Seed,
+		URL: site, Name: c.Name, Language: c.Language, Seed: c.Seed, Previous: previous,
 	}, c.progress(s))
 	if err != nil {
 		return err
@@ -96,6 +102,25 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 		return err
 	}
 	return c.checkScore(&a)
+}
+
+// readPrevious reads the facts of the last audit, nil without the flag.
+func (c *AuditCmd) readPrevious(s *command.Streams) (*fieldmark.Facts, error) {
+	if c.Previous == "" {
+		return nil, nil
+	}
+	b, err := s.ReadFile(c.Previous)
+	if err != nil {
+		return nil, fmt.Errorf("--previous: %w", err)
+	}
+	var doc AuditDocument
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return nil, fmt.Errorf("--previous: %s is not the output of audit --json: %w", c.Previous, err)
+	}
+	if doc.Facts.Version != fieldmark.FactsVersion {
+		return nil, fmt.Errorf("--previous: %s has no facts of version %s", c.Previous, fieldmark.FactsVersion)
+	}
+	return &doc.Facts, nil
 }
 
 // print prints the report in the chosen format.
