@@ -24,7 +24,7 @@ const maxTranslations = 2
 // Rules is the version of the audit rules: the vocabulary, the list of crawlers,
 // and how facts are measured. Change it together with any of these, if the same
 // site would get other facts; all brands are then audited again soon.
-const Rules = "2026-11-22.7"
+const Rules = "2026-11-22.8"
 
 // Config configures an Auditor.
 type Config struct {
@@ -165,6 +165,7 @@ type site struct {
 	served       bool                 // Last-Modified differs between pages
 	dates        map[*page]pageDate   // of the pages of the sample
 	sameDate     bool                 // all pages claim the same date
+	faults       map[*page]textFault  // of the pages of the sample
 	unread       []fieldmark.Evidence // sampled pages that responded but could not be parsed
 	lastmods     map[string]string
 	rules        map[string]decision // cached decisions of robots.txt
@@ -340,6 +341,7 @@ func (f *site) facts() fieldmark.Facts {
 	var replicates *fieldmark.Replicates
 	if f.home != nil {
 		f.datePages()
+		f.judgeTexts()
 		f.access(found)
 		f.entity(found)
 		f.agents(found)

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"slices"
@@ -21,7 +22,10 @@ import (
 
 // goodSite returns a site without findings.
 func goodSite() web {
-	page := func(path, title, body string) answer {
+	page := func(path, title string) answer {
+		body := `<p>` + wordsOf(uint64(crc32.ChecksumIEEE([]byte(path))), 280) + `</p><h2>How much is it?</h2><p>It costs $40 a month for a team of five.</p><ul><li>fast</li><li>small</li></ul>
+<p>It saved 35 % of 1,200 kWh, says <a href="https://study.example.org/">a study</a>: “This is the most useful thing that we have seen in years.”</p>`
+
 		a := html(`<title>`+title+` and some more words | Example</title><meta name=description content="`+title+`: what Example does, for whom, and how it goes about it every day.">
 <link rel=canonical href="https://example.com`+path+`"><link rel=describedby href="/llms.txt"><link rel=alternate type="application/atom+xml" href="/feed.xml">
 <meta property=og:title content=T><meta property=og:description content=D><meta property=og:image content=/i.png><meta property=og:url content="https://example.com`+path+`"><meta property=og:site_name content="Example Ltd.">
@@ -32,19 +36,17 @@ func goodSite() web {
 		a.header = map[string]string{"Strict-Transport-Security": "max-age=31536000; includeSubDomains"}
 		return a
 	}
-	body := `<p>` + words(280) + `</p><h2>How much is it?</h2><p>It costs $40 a month for a team of five.</p><ul><li>fast</li><li>small</li></ul>
-<p>It saved 35 % of 1,200 kWh, says <a href="https://study.example.org/">a study</a>: “This is the most useful thing that we have seen in years.”</p>`
 	w := web{
 		"/robots.txt": text("User-agent: *\nAllow: /\nSitemap: https://example.com/sitemap.xml\n"),
 		"/llms.txt": text("# Example\n\n> What Example does.\n\n## Pages\n\n- " +
 			"[About](https://example.com/about): who we are\n"),
-		"/": page("/", "Example does things", body),
+		"/": page("/", "Example does things"),
 		"/sitemap.xml": {kind: "application/xml", body: `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 <url><loc>https://example.com/</loc><lastmod>2026-01-01</lastmod></url><url><loc>https://example.com/about</loc><lastmod>2026-01-02</lastmod></url><url><loc>https://example.com/news</loc></url></urlset>`},
 	}
 	for path, title := range map[string]string{"/about": "About the people", "/contact": "Contact the people",
 		"/pricing": "Pricing of things", "/news": "News about things"} {
-		w[path] = page(path, title, body)
+		w[path] = page(path, title)
 	}
 	w["/"].header["Link"] = `</index.md>; rel="alternate"; type="text/markdown"`
 	return w

@@ -28,7 +28,8 @@ func TestDatesAgainstHistory(t *testing.T) {
 		why               string
 	}{
 		{0, "2026-02-27", words(100), "2", "2026-03-01", "2026-02-27", "dateModified: 2026-02-27"},
-		{30, "2026-03-30", words(100), "30", "2026-03-01", "2026-03-30", "text unchanged since 2026-03-01, although dateModified: 2026-03-30"},
+		{30, "2026-03-30", words(100), "30", "2026-03-01", "2026-03-30",
+			"text unchanged since 2026-03-01, although dateModified: 2026-03-30"},
 		{60, "2026-02-20", words(100), "69", "2026-03-01", "2026-02-20", "dateModified: 2026-02-20"},
 		{61, "2026-04-30", words(101), "1", "2026-05-01", "2026-04-30", "dateModified: 2026-04-30"},
 		{90, "2026-05-30", words(101), "29", "2026-05-01", "2026-05-30", "text unchanged since 2026-05-01"},

@@ -166,7 +166,7 @@ func (f *site) newest(found findings) {
 	var best pageDate
 	var on *page
 	for _, p := range f.pages {
-		if d := f.dates[p]; d.ok && f.textFault(p).reason == "" && (on == nil || d.at.After(best.at)) {
+		if d := f.dates[p]; d.ok && f.faults[p].reason == "" && (on == nil || d.at.After(best.at)) {
 			best, on = d, p
 		}
 	}

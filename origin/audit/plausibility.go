@@ -1,7 +1,10 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"strings"
 	"unicode"
 
@@ -12,12 +15,13 @@ import (
 // honest texts have (see textLanguages): at most 52 % repeated phrases, at least 30
 // different words of 100, and more than a third of the typical share of common words,
 // except in lists of names. Text of an author who copies, or of a language model, is
-// inside of them: it cannot be told from other text by its words.
+// inside of them: it cannot be told from other text.
 const (
 	minJudgedWords = 80 // in fewer words the shares vary too much
-	commonPart     = 4  // the fraction of the typical share of common words below which text is not language
+	commonPart     = 3  // the fraction of the typical share of common words below which text is not language
 	maxRepeated    = 65 // percent of phrases that occurred before on the page
 	minDistinct    = 20 // different words in distinctWindow words
+	maxDuplicate   = 80 // percent of phrases that occur on pages before
 
 	phraseWords    = 5
 	distinctWindow = 100
@@ -27,45 +31,143 @@ const (
 // too short, or in a language that the table lacks.
 type textFault struct {
 	judged bool
-	reason string // empty if the text is plausible
+	reason string // empty if the text counts
 }
 
-// textFault returns the judgement of the page's main text without code.
-func (f *site) textFault(p *page) textFault {
-	return once(p, "text.plausible", func() textFault {
+// judgeTexts judges the main texts of all pages of the sample, without code, before any
+// fact: pages that repeat each other, or whose common words are in no order, are recognised
+// together. If most pages do not read like a language, the others do not count either: a
+// random text can pass by chance.
+func (f *site) judgeTexts() {
+	f.faults = map[*page]textFault{}
+	var order wordOrder
+	seen := map[uint64]bool{}
+	good, judged := 0, 0
+	for _, p := range f.pages {
 		tag, known := lexiconTag(p.lang)
 		if tag == "" {
 			tag, known = lexiconTag(f.subject.Language)
 		}
-		return judgeText(p.figures, tag, known)
-	})
+		t := newWordText(p.figures)
+		fault := t.judge(tag, known)
+		if n := t.repeats(seen); fault.reason == "" && fault.judged && n > maxDuplicate {
+			fault.reason = fmt.Sprintf("%d %% of the text is on other pages", n)
+		}
+		if fault.judged {
+			judged++
+		}
+		if fault.judged && fault.reason == "" {
+			good++
+			order.add(t.words, t.language)
+		}
+		f.faults[p] = fault
+	}
+	switch {
+	case order.random():
+		f.discard("common words follow each other at random")
+	case 2*good < judged:
+		f.discard("most pages do not read like a language")
+	}
 }
 
-// judgeText judges a text in the language tag, "" if none is declared. known is false if
-// the table lacks it. A wrong declaration does no harm: any language may match.
-func judgeText(text, tag string, known bool) textFault {
-	if countWords(text) < minJudgedWords {
-		return textFault{}
+// discard sets the fault of all pages that have none.
+func (f *site) discard(why string) {
+	for p, fault := range f.faults {
+		f.faults[p] = textFault{fault.judged, cmp.Or(fault.reason, why)}
 	}
-	words := letterWords(text)
-	units := words
-	if letters := []rune(strings.Join(words, "")); mostlyUnspaced(letters) {
-		units = units[:0:0]
+}
+
+// wordText is a text in words.
+type wordText struct {
+	words    []string
+	units    []string // the same; pairs of letters in a script without spaces
+	short    bool
+	shares   []int // of common words, in percent, by language
+	language int   // index in textLanguages of the language with the largest share for it
+}
+
+func newWordText(text string) *wordText {
+	t := &wordText{words: letterWords(text), short: countWords(text) < minJudgedWords}
+	t.units = t.words
+	if letters := []rune(strings.Join(t.words, "")); mostlyUnspaced(letters) {
+		t.units = nil
 		for i := 0; i+hanPerWord <= len(letters); i += hanPerWord {
-			units = append(units, string(letters[i:i+hanPerWord]))
+			t.units = append(t.units, string(letters[i:i+hanPerWord]))
 		}
 	}
-	if n := repeatedPhrases(units); n > maxRepeated {
-		return textFault{true, fmt.Sprintf("%d %% of the phrases of %d words repeat another", n, phraseWords)}
+	if t.short {
+		return t
 	}
-	if n := distinctWords(units); n < minDistinct {
-		return textFault{true, fmt.Sprintf("%d of %d words are different", n, distinctWindow)}
+	t.shares = commonShares(t.words)
+	for i, l := range textLanguages {
+		if t.shares[i]*textLanguages[t.language].typical > t.shares[t.language]*l.typical {
+			t.language = i
+		}
 	}
-	fault := commonWordsFault(words, tag)
-	if fault != "" && !known {
+	return t
+}
+
+// judge judges a text in the language tag, "" if none is declared. known is false if the
+// table lacks it. A wrong declaration does no harm: any language may match.
+func (t *wordText) judge(tag string, known bool) textFault {
+	if t.short {
 		return textFault{}
 	}
-	return textFault{true, fault}
+	if n := repeatedPhrases(t.units); n > maxRepeated {
+		return textFault{true, fmt.Sprintf("%d %% of the phrases of %d words repeat another", n, phraseWords)}
+	}
+	if n := distinctWords(t.units); n < minDistinct {
+		return textFault{true, fmt.Sprintf("%d of %d words are different", n, distinctWindow)}
+	}
+	told := t.language
+	l := &textLanguages[told]
+	switch {
+	case t.shares[told]*commonPart >= l.typical:
+		return textFault{judged: true}
+	case !known:
+		return textFault{}
+	}
+	for i := range textLanguages {
+		if textLanguages[i].tag == tag {
+			told, l = i, &textLanguages[i]
+		}
+	}
+	what := "words are"
+	if l.inParts() {
+		what = "letters belong to"
+	}
+	return textFault{true, fmt.Sprintf("%d %% of the %s common %s words; %s text has about %d %%", t.shares[told], what,
+		l.name, l.name, l.typical)}
+}
+
+// maxComparedPhrases limits the phrases of a page that are compared with other pages: a long
+// text differs within them, or not at all.
+const maxComparedPhrases = 5_000
+
+// repeats returns the percentage of the text's phrases that are in seen, and adds them.
+func (t *wordText) repeats(seen map[uint64]bool) int {
+	old, all := 0, 0
+	var own []uint64
+	for words := t.units; len(words) >= phraseWords && all < maxComparedPhrases; words = words[1:] {
+		key := hashWords(words[:phraseWords])
+		if own = append(own, key); seen[key] {
+			old++
+		}
+		all++
+	}
+	for _, key := range own {
+		seen[key] = true
+	}
+	return old * 100 / max(all, 1)
+}
+
+func hashWords(words []string) uint64 {
+	h := fnv.New64a()
+	for _, w := range words {
+		io.WriteString(h, w)
+		h.Write([]byte{' '})
+	}
+	return h.Sum64()
 }
 
 // mostlyUnspaced reports whether most letters are of scripts without spaces.
@@ -109,27 +211,6 @@ func distinctWords(words []string) int {
 		return distinctWindow // too short
 	}
 	return total / windows
-}
-
-// commonWordsFault returns "" if enough words are common ones of any language.
-func commonWordsFault(words []string, tag string) string {
-	shares := commonShares(words)
-	told := 0
-	for i, l := range textLanguages {
-		if shares[i]*commonPart >= l.typical {
-			return ""
-		}
-		if l.tag == tag || textLanguages[told].tag != tag && shares[i]*textLanguages[told].typical >
-			shares[told]*l.typical {
-			told = i
-		}
-	}
-	l, what := textLanguages[told], "words are"
-	if l.inParts() {
-		what = "letters belong to"
-	}
-	return fmt.Sprintf("%d %% of the %s common %s words; %s text has about %d %%", shares[told], what, l.name, l.name,
-		l.typical)
 }
 
 // inParts reports whether common words are counted by letters.
@@ -209,7 +290,7 @@ func (f *site) plausible(found findings) (readable *site, ok bool) {
 	good, judged := 0, 0
 	var bad []fieldmark.Evidence
 	for _, p := range f.pages {
-		fault := f.textFault(p)
+		fault := f.faults[p]
 		if fault.judged {
 			judged++
 		}

@@ -58,6 +58,61 @@ func TestTextMustReadLikeALanguage(t *testing.T) {
 	}
 }
 
+// TestTextsOfASite: pages that repeat each other count once, words in a random order and
+// sites of which most pages are gibberish do not count.
+func TestTextsOfASite(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	list := strings.Fields("the of and to a in that for with on are from you our not have will all mill oven river " +
+		"lamp " +
+		"bread candle meadow signal anchor bottle feather gravel lantern needle quarry orchard pepper kettle")
+	salad := func(int) string {
+		words := make([]string, 400)
+		for i := range words {
+			words[i] = list[random.IntN(len(list))]
+		}
+		return strings.Join(words, " ")
+	}
+	for _, tt := range []struct {
+		name            string
+		text            func(page int) string
+		plausible, home string
+		why             string
+	}{
+		{"different texts", func(page int) string { return words(300 + page) }, "1", "300", "6 of 6 pages"},
+		{"one text", func(int) string { return words(300) }, "0", "unknown", "% of the text is on other pages"},
+		{"random words", salad, "0", "unknown", "common words follow each other at random"},
+		{"mostly gibberish", func(page int) string {
+			if page < 2 {
+				return words(300 + page)
+			}
+			return gibberish(random, 300)
+		}, "0", "unknown", "English text has about"},
+		{"some gibberish", func(page int) string {
+			if page < 4 {
+				return words(300 + page)
+			}
+			return gibberish(random, 300)
+		}, "0.667", "300", "English text has about"},
+	} {
+		site, menu := web{}, ""
+		for i := 1; i < 6; i++ {
+			path := "/p" + strings.Repeat("x", i)
+			site[path] = html("<title>A page of words</title>", "<main>"+tt.text(i)+"</main>")
+			menu += "<a href=" + path + ">p</a>"
+		}
+		site["/"] = html("<title>A page of words</title>", "<nav>"+menu+"</nav><main>"+tt.text(0)+"</main>")
+		facts := site.audit(t)
+		if got := say(facts, "text.plausible"); got != tt.plausible || say(facts, "home.words") != tt.home {
+			t.Errorf("%s: text.plausible = %s, home.words = %s; want %s, %s; seen:\n%s", tt.name, got,
+				say(facts, "home.words"),
+				tt.plausible, tt.home, seen(facts, "text.plausible"))
+		}
+		if got := seen(facts, "text.plausible"); !strings.Contains(got, tt.why) {
+			t.Errorf("%s: the evidence is %q, want %q in it", tt.name, got, tt.why)
+		}
+	}
+}
+
 // shuffled repeats a list of words n times, each time in another order.
 func shuffled(random *rand.Rand, list string, n int) string {
 	words := strings.Fields(list)

@@ -198,24 +198,27 @@ func html(head, body string) answer {
 // text returns a plain text file.
 func text(body string) answer { return answer{kind: "text/plain; charset=utf-8", body: body} }
 
-// words returns a text of n words, the same for every n. It is made of English words, half
-// of them common ones, so that it reads like a language.
-func words(n int) string {
-	common := strings.Fields(
-		"the of and to a in that for it with on are this by or from an you we our not have will all")
+// words returns a text of n words, another for every n. It is made of English words, half
+// of them common ones, with a rare one after an article, so that it reads like a language.
+func words(n int) string { return wordsOf(uint64(n), n) }
+
+// wordsOf is words with a choice of text.
+func wordsOf(text uint64, n int) string {
+	articles, others := strings.Fields(
+		"the a this an our"), strings.Fields("of and to in that for it with on are by or "+
+		"from you we not have will all is")
 	rare := strings.Fields("workshop baker river lamp garden carpet engine paper winter market bridge copper " +
 		"letter window ladder forest station mirror basket candle harbour pocket kettle velvet meadow saddle " +
 		"signal hammer orchard pepper curtain anchor bottle feather gravel lantern mill needle oven quarry")
-	random := rand.New(rand.NewPCG(1, 2))
-	list := make([]string, n)
-	for i := range list {
-		from := common
+	random := rand.New(rand.NewPCG(text, 2))
+	list := make([]string, 0, n+3)
+	for len(list) < n {
 		if random.IntN(2) == 0 {
-			from = rare
+			list = append(list, others[random.IntN(len(others))])
 		}
-		list[i] = from[random.IntN(len(from))]
+		list = append(list, articles[random.IntN(len(articles))], rare[random.IntN(len(rare))])
 	}
-	return strings.Join(list, " ")
+	return strings.Join(list[:n], " ")
 }
 
 // say formats a fact as in the tables below: its value, or its state.

@@ -71,15 +71,17 @@ var rare = strings.Fields("garden river market winter bread copper engine window
 	"colour building question history company weather island father mother product country machine science subject " +
 	"material pattern surface measure village repair delivery order stock season quality method result season teacher")
 
-// prose returns n words of sentences.
+// prose returns n words of sentences: a rare word follows an article, as in language.
 func prose(random *rand.Rand, n int) string {
 	var b strings.Builder
+	article := false
 	for i := range n {
 		list := rare
-		if random.Float64() < 0.5 {
+		if !article && random.Float64() < 0.65 {
 			list = common
 		}
 		word := list[random.IntN(len(list))]
+		article = word == "the" || word == "a" || word == "an" || word == "this"
 		if i%12 == 0 {
 			word = strings.ToUpper(word[:1]) + word[1:]
 		}
