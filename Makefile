@@ -90,7 +90,7 @@ conformance: ## the public suite of HTTP cache tests against an edge; needs npm
 
 .PHONY: wasm
 wasm: ## compile the built-in module and the examples whose compiler is there; 100,000 facts each
-	$(GO) test ./wasm/geo -run TestCommittedModule -update
+	$(GO) test ./wasm/geo -run TestCommittedModules -update
 	$(GO) test ./wasm/examples -count 1 -run TestExamples -v -facts 100000
 
 .PHONY: gallery

@@ -239,7 +239,7 @@ func findEngines(t *testing.T) {
 // findBits: a card and its compiled module agree on every input, and compilation gives
 // the same bytes on every machine.
 func findBits(t *testing.T) {
-	text, err := os.ReadFile("geo/geo-readiness.json")
+	text, err := os.ReadFile("geo/geo-readiness-2.json")
 	must(t, err)
 	c, err := card.Parse(text)
 	must(t, err)

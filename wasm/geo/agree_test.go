@@ -11,11 +11,19 @@ import (
 
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/card"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// load loads the committed module with the production engine.
-func load(t testing.TB) *wasm.Module {
+// eachVersion runs a test for each version of the methodology.
+func eachVersion(t *testing.T, test func(*testing.T, *card.Card, *wasm.Module)) {
+	for i, c := range geo.Cards() {
+		t.Run(c.Manifest().Version, func(t *testing.T) { test(t, c, load(t, geo.Modules()[i])) })
+	}
+}
+
+// load loads a committed module with the production engine.
+func load(t testing.TB, module []byte) *wasm.Module {
 	t.Helper()
 	engine, err := wasm.New(wasm.Config{})
 	if err != nil {
@@ -26,7 +34,7 @@ func load(t testing.TB) *wasm.Module {
 			t.Error(err)
 		}
 	})
-	m, err := engine.Load(t.Context(), geo.Module())
+	m, err := engine.Load(t.Context(), module)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,33 +71,34 @@ func fillAny(r *rand.Rand, values []int64, states []byte) {
 	}
 }
 
-// TestNativeAgreesWithModule compares the module with the card, bit by bit.
+// TestNativeAgreesWithModule compares the modules with the cards, bit by bit.
 func TestNativeAgreesWithModule(t *testing.T) {
-	m, c := load(t), geo.Card()
-	n := len(c.Manifest().Inputs)
-	values, states := make([]int64, n), make([]byte, n)
-	r := rand.New(rand.NewPCG(1, 2))
-	gates := map[uint32]int{}
-	var got abi.Result
-	for range 100_000 {
-		fillAny(r, values, states)
-		want := c.Eval(values, states)
-		gates[want.Gates]++
-		if err := m.Score(t.Context(), values, states, &got); err != nil {
-			t.Fatalf("values %v states %v: %v", values, states, err)
+	eachVersion(t, func(t *testing.T, c *card.Card, m *wasm.Module) {
+		n := len(c.Manifest().Inputs)
+		values, states := make([]int64, n), make([]byte, n)
+		r := rand.New(rand.NewPCG(1, 2))
+		gates := map[uint32]int{}
+		var got abi.Result
+		for range 100_000 {
+			fillAny(r, values, states)
+			want := c.Eval(values, states)
+			gates[want.Gates]++
+			if err := m.Score(t.Context(), values, states, &got); err != nil {
+				t.Fatalf("values %v states %v: %v", values, states, err)
+			}
+			if got.Score != want.Score || got.Gates != want.Gates || !slices.Equal(got.Marks, want.Marks) {
+				t.Fatalf("values %v states %v: module and card differ (-card +module)\n%s", values, states,
+					cmp.Diff(want, got))
+			}
 		}
-		if got.Score != want.Score || got.Gates != want.Gates || !slices.Equal(got.Marks, want.Marks) {
-			t.Fatalf("values %v states %v: module and card differ (-card +module)\n%s", values, states, cmp.Diff(want,
-				got))
+		if len(gates) < 10 {
+			t.Errorf("only %d combinations of gates were met: %v", len(gates), gates)
 		}
-	}
-	if len(gates) < 10 {
-		t.Errorf("only %d combinations of gates were met: %v", len(gates), gates)
-	}
+	})
 }
 
 func BenchmarkScore(b *testing.B) {
-	m, values, states := load(b), make([]int64, len(geo.Card().Manifest().Inputs)),
+	m, values, states := load(b, geo.Module()), make([]int64, len(geo.Card().Manifest().Inputs)),
 		make([]byte, len(geo.Card().Manifest().Inputs))
 	fillAny(rand.New(rand.NewPCG(1, 2)), values, states)
 	var out abi.Result

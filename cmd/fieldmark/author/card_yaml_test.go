@@ -20,7 +20,7 @@ import (
 // TestYAMLCard converts the built-in card to YAML and checks that it gives the same
 // module and, once formatted, the same JSON.
 func TestYAMLCard(t *testing.T) {
-	source := []byte(readFile(t, "..", "..", "..", "wasm", "geo", "geo-readiness.json"))
+	source := []byte(readFile(t, "..", "..", "..", "wasm", "geo", "geo-readiness-2.json"))
 	var node yaml.Node
 	must(t, yaml.Unmarshal(source, &node)) // JSON is YAML
 	plainStyle(&node)
