@@ -15,14 +15,40 @@ type Method struct {
 
 // MethodRules are the numbers that apply to every module.
 type MethodRules struct {
+	Kinds      []KnowledgeRule   `json:"kinds"`
 	Score      string            `json:"score"`
+	Sample     string            `json:"sample"`
 	Range      string            `json:"range"`
+	RangeParts []RangePart       `json:"rangeParts"`
 	Confidence ConfidenceRules   `json:"confidence"`
 	Grades     []GradeRule       `json:"grades"`
 	GeoReady   string            `json:"geoReady"`
 	Ranking    string            `json:"ranking"`
 	Visibility VisibilityRules   `json:"visibility"`
 	Statuses   map[string]string `json:"statuses"`
+	// how text that steers a model becomes a public finding, and how its owner contests it
+	Accusations string   `json:"accusations"`
+	Contest     string   `json:"contest"`
+	Limits      []string `json:"limits"` // what a score cannot claim
+}
+
+// KnowledgeRule is one of the three kinds of knowledge that a score document keeps apart:
+// eligible, practice and visibility.
+type KnowledgeRule struct {
+	ID       string `json:"id"`
+	Question string `json:"question"`
+	Basis    string `json:"basis"`
+	Claims   string `json:"claims"`
+	Not      string `json:"not"` // what it does not claim
+}
+
+// RangePart is one part of a range: what it covers, how it is computed, and with which
+// constants.
+type RangePart struct {
+	ID      string `json:"id"` // sampling, weights or unknown
+	Covers  string `json:"covers"`
+	Formula string `json:"formula"`
+	Not     string `json:"not"` // what it does not cover
 }
 
 // ConfidenceRules are the rules for the confidence of a score.
@@ -72,6 +98,25 @@ type MethodReasons struct {
 	Gates         []GateReason   `json:"gates"`
 	Visibility    MethodReason   `json:"visibility"`
 	Sources       []MethodSource `json:"sources"`
+
+	Grades   []EvidenceRule  `json:"grades,omitempty"`   // of the evidence of signals, the strongest first
+	Reported []MethodReason  `json:"reported,omitempty"` // measured and shown without points
+	Findings []MethodFinding `json:"findings,omitempty"` // studies that found no effect, or less than they seem to
+}
+
+// EvidenceRule is what an evidence grade means and the most points it allows a signal.
+type EvidenceRule struct {
+	Grade     EvidenceGrade `json:"grade"`
+	Why       string        `json:"why"`
+	MaxPoints int           `json:"maxPoints"`
+}
+
+// MethodFinding is the result of a study and what it does not show.
+type MethodFinding struct {
+	ID      string   `json:"id"`
+	Result  string   `json:"result"`
+	Limits  string   `json:"limits"`
+	Sources []string `json:"sources"`
 }
 
 // MethodReason explains a number and lists the ids of its sources. Without a source it is

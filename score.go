@@ -209,7 +209,7 @@ type Score struct {
 	// null unless ranked; last required member, because it changes with other brands
 	Rank  *Rank  `json:"rank"`
 	Stale bool   `json:"stale,omitempty"` // the last good score, because a refresh failed
-	Gains []Gain `json:"gains,omitempty"` // with ?advice=1: what would raise the score, largest gain first
+	Gains []Gain `json:"gains,omitempty"` // with ?advice=1: what to improve, the most worthwhile first
 }
 
 // Trend is the change of a score over time. Past facts are scored by the current module,
@@ -233,11 +233,12 @@ type PastScore struct {
 	AsOf  Time  `json:"asOf"`
 }
 
-// Gain is the effect of full points for one signal.
+// Gain is the effect of full points for one signal, or a condition of eligibility that is
+// not met.
 type Gain struct {
-	ID     string `json:"id"` // of the signal
+	ID     string `json:"id"` // of the signal, or eligibility.fetch, .index or .read
 	Label  string `json:"label"`
-	Gain   Milli  `json:"gain"`  // increase of the score
+	Gain   Milli  `json:"gain"`  // increase of the score; 0 for eligibility
 	Score  Milli  `json:"score"` // resulting score
 	Advice string `json:"advice"`
 

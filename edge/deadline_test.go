@@ -27,6 +27,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/client"
+	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
@@ -91,8 +92,8 @@ func newHangingFixtureOf(t *testing.T, over func(http.RoundTripper) http.RoundTr
 	must(t, err)
 	ref, err := wasm.Ref(geo.Module())
 	must(t, err)
-	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(),
-		ModuleRef: ref})
+	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32),
+		BuiltIn: []module.BuiltIn{{Ref: ref, Bytes: geo.Module()}}})
 	must(t, err)
 	must(t, service.Prepare(t.Context()))
 	f.service = service

@@ -26,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/client"
+	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
@@ -63,8 +64,8 @@ func openOrigin(t testing.TB, record store.Config) (*store.Store, *origin.Servic
 	st := storetest.Open(t, record)
 	ref, err := wasm.Ref(geo.Module())
 	must(t, err)
-	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(),
-		ModuleRef: ref})
+	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32),
+		BuiltIn: []module.BuiltIn{{Ref: ref, Bytes: geo.Module()}}})
 	must(t, err)
 	must(t, service.Prepare(t.Context()))
 	handler, err := api.New(api.Config{Service: service, NodeToken: nodeToken, PublicAPI: true})

@@ -9,6 +9,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -53,8 +54,8 @@ func TestPrepareKeepsTheFirstModule(t *testing.T) {
 	ref := fieldmark.ModuleRef{Name: "geo-readiness", Version: "2.0.0",
 		Digest: fieldmark.DigestOf(sha256.Sum256(bytes))}
 	st := storetest.Open(t, cfg)
-	service := func(module []byte, ref fieldmark.ModuleRef) *origin.Service {
-		s, err := origin.New(origin.Config{Store: st, Secret: appSecret, Module: module, ModuleRef: ref})
+	service := func(body []byte, ref fieldmark.ModuleRef) *origin.Service {
+		s, err := origin.New(origin.Config{Store: st, Secret: appSecret, BuiltIn: []module.BuiltIn{{Ref: ref, Bytes: body}}})
 		if err != nil {
 			t.Fatal(err)
 		}

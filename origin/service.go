@@ -34,8 +34,8 @@ type Config struct {
 	Auditor *audit.Auditor   // nil: audits wait in the queue for a process that has one
 	// between audits of a brand, plus or minus a tenth; 0: brand.DefaultAuditInterval; negative: only on request
 	AuditEvery time.Duration
-	Module     []byte                // built-in scoring module; nil: none
-	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it if no module is active
+	// scoring modules, the oldest first; Prepare stores them and activates the last on a new database
+	BuiltIn    []module.BuiltIn
 	SignOn     *oidc.Provider        // nil: administrators sign in with passwords
 	SignOnOnly bool                  // refuse passwords; ignored without a provider
 	Checker    module.Checker        // zero: modules can be neither uploaded nor previewed
@@ -111,8 +111,8 @@ func New(cfg Config) (*Service, error) {
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery})
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
-		Brands: s.Brands,
-		Module: cfg.Module, Ref: cfg.ModuleRef, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
+		Brands:  s.Brands,
+		BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
 	s.Webhooks = webhook.New(webhook.Config{
 		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Tracer:         cfg.Tracer,
@@ -126,14 +126,15 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Prepare creates what the origin needs: the default account and an active module.
+// Prepare creates what the origin needs: the default account, the built-in modules and
+// an active one.
 // It may be called any number of times.
 func (s *Service) Prepare(ctx context.Context) error {
 	err := s.Access.Accounts.EnsureDefault(ctx)
 	if err != nil {
 		return fmt.Errorf("prepare origin: %w", err)
 	}
-	err = s.Modules.ActivateBuiltin(ctx)
+	err = s.Modules.RegisterBuiltIn(ctx)
 	if err != nil {
 		return fmt.Errorf("prepare origin: %w", err)
 	}

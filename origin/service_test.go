@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
@@ -63,7 +64,7 @@ func openWorld(t testing.TB, cfg store.Config) *world {
 	w := &world{Store: st, At: cfg, Log: &locked{}}
 	w.Service, err = origin.New(origin.Config{
 		Store: st, Secret: appSecret, HTTP: client, Auditor: auditor,
-		Module: testModule, ModuleRef: moduleRef, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
+		BuiltIn: []module.BuiltIn{{Ref: moduleRef, Bytes: testModule}}, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

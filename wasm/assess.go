@@ -13,7 +13,7 @@ import (
 )
 
 // maxSignalEvidence limits the evidence of one signal: two entries for each part of
-// the largest signal of the built-in module.
+// the largest signal of the built-in modules.
 const maxSignalEvidence = 12
 
 // Assess scores facts at the time now. Facts are matched by id; a missing fact

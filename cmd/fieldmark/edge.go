@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,7 +18,6 @@ import (
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/client"
-	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
 // edgeSettings are the settings of an edge, alone or with an origin in the process.
@@ -69,7 +67,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
 		Version: version, Tracer: c.tracing,
 		ModuleKeys: keys, WASI: c.WASIModules,
-		BuiltIn: []fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256(geo.Module()))},
+		BuiltIn: builtInDigests(),
 	}
 	c.apply(&cfg)
 	c.site.apply(&cfg)

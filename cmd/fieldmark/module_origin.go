@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,7 +12,28 @@ import (
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/author"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/geo"
 )
+
+// builtInModules returns the modules that come with the program, for an origin.
+func builtInModules() (all []module.BuiltIn, err error) {
+	for _, bytes := range geo.Modules() {
+		ref, err := wasm.Ref(bytes)
+		if err != nil {
+			return nil, fmt.Errorf("built-in module: %w", err)
+		}
+		all = append(all, module.BuiltIn{Ref: ref, Bytes: bytes})
+	}
+	return all, nil
+}
+
+// builtInDigests returns their digests, for an edge: it runs them without a signature.
+func builtInDigests() (all []fieldmark.Digest) {
+	for _, bytes := range geo.Modules() {
+		all = append(all, fieldmark.DigestOf(sha256.Sum256(bytes)))
+	}
+	return all
+}
 
 // moduleChecker returns how an origin checks and compares modules. A module is checked in a
 // child process, and compared in this process after it has passed.

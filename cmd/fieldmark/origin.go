@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -26,8 +25,6 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
-	"github.com/fieldmark/fieldmark/wasm"
-	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
 // originSettings are those of an origin, whether it runs alone or with an edge.
@@ -114,9 +111,9 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
-	ref, err := wasm.Ref(geo.Module())
+	builtIn, err := builtInModules()
 	if err != nil {
-		return fmt.Errorf("built-in module: %w", err)
+		return err
 	}
 	keys, err := o.keys()
 	if err != nil {
@@ -128,7 +125,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
-		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Checker: moduleChecker(), Log: log,
+		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
 		Tracer: o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },

@@ -53,6 +53,13 @@ type Checker struct {
 		each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error)
 }
 
+// BuiltIn is a module that comes with the program. It needs neither a check nor a
+// signature.
+type BuiltIn struct {
+	Ref   fieldmark.ModuleRef
+	Bytes []byte
+}
+
 // Config configures a Service.
 type Config struct {
 	Store    *store.Store
@@ -60,8 +67,7 @@ type Config struct {
 	Jobs     *job.Runner
 	Log      *slog.Logger
 	Brands   *brand.Service
-	Module   []byte // the built-in module; nil: none
-	Ref      fieldmark.ModuleRef
+	BuiltIn  []BuiltIn             // the oldest first; a new database activates the last
 	Keys     []fieldmark.ModuleKey // signers; empty: modules need no signature
 	Checker  Checker               // zero: modules can be neither uploaded nor previewed
 }
@@ -73,8 +79,7 @@ type Service struct {
 	jobs       *job.Runner
 	log        *slog.Logger
 	brands     *brand.Service
-	module     []byte
-	moduleRef  fieldmark.ModuleRef
+	builtIn    []BuiltIn
 	moduleKeys []fieldmark.ModuleKey
 	checker    Checker
 }
@@ -82,7 +87,7 @@ type Service struct {
 // New returns a Service. It starts no goroutine.
 func New(cfg Config) *Service {
 	return &Service{store: cfg.Store, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log, brands: cfg.Brands,
-		module: cfg.Module, moduleRef: cfg.Ref, moduleKeys: cfg.Keys, checker: cfg.Checker}
+		builtIn: cfg.BuiltIn, moduleKeys: cfg.Keys, checker: cfg.Checker}
 }
 
 // Run compares modules for previews and deletes old reports of stopped edges, until ctx
@@ -103,15 +108,38 @@ func (s *Service) pruneNodes(ctx context.Context) error {
 	})
 }
 
-// ActivateBuiltin activates the built-in module. It does nothing if the binary contains
-// no built-in module or if a module is already active.
-func (s *Service) ActivateBuiltin(ctx context.Context) error {
-	if len(s.module) == 0 {
+// RegisterBuiltIn stores the modules that come with the program, if they are absent, and
+// activates the newest if no module is active. A database with an active module keeps it:
+// an administrator previews and activates a newer one.
+func (s *Service) RegisterBuiltIn(ctx context.Context) error {
+	for i, b := range s.builtIn {
+		if err := validation.Errors(validate(b.Ref, b.Bytes)).Err(); err != nil {
+			return err
+		}
+		_, err := s.store.ModuleRecord(ctx, b.Ref.Digest)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		// Lists show the newest first: modules stored in the same microsecond have no order.
+		at := fieldmark.At(time.Now().Add(time.Duration(i) * time.Millisecond))
+		err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutModule(ctx, fieldmark.SignedModule{ModuleRef: b.Ref}, b.Bytes, nil, at)
+		})
+		if err != nil {
+			return fmt.Errorf("store module %s: %w", b.Ref.Digest, err)
+		}
+		s.log.Info("built-in module stored", slog.String("name", b.Ref.Name), slog.String("version", b.Ref.Version),
+			slog.String("module", string(b.Ref.Digest)))
+	}
+	if len(s.builtIn) == 0 {
 		return nil
 	}
 	_, err := s.store.ModulePlan(ctx)
 	if errors.Is(err, store.ErrNotFound) {
-		err = s.activateBuiltin(ctx)
+		err = s.activateFirst(ctx, s.builtIn[len(s.builtIn)-1].Ref)
 	}
 	return err
 }
@@ -207,14 +235,14 @@ func (s *Service) Create(ctx context.Context, p fieldmark.ModulePush) (none fiel
 }
 
 // checkSignature returns an error for a module whose signature is invalid, or missing
-// although the operator requires one. The built-in module came with the program.
+// although the operator requires one. Built-in modules came with the program.
 func (s *Service) checkSignature(d fieldmark.Digest, signature *fieldmark.ModuleSignature) error {
 	if signature != nil {
 		if err := signature.Check(d); err != nil {
 			return err
 		}
 	}
-	if d == s.moduleRef.Digest {
+	if slices.ContainsFunc(s.builtIn, func(b BuiltIn) bool { return b.Ref.Digest == d }) {
 		return nil
 	}
 	return fieldmark.CheckSigned(d, signature, s.moduleKeys)
@@ -250,26 +278,19 @@ func (s *Service) ActivateBytes(ctx context.Context, ref fieldmark.ModuleRef, by
 	return err
 }
 
-// activateBuiltin activates the built-in module unless another is active when the
-// transaction runs: of several origins that start at once, and an operator who
-// activates a module meanwhile, the first one wins.
-func (s *Service) activateBuiltin(ctx context.Context) error {
-	if err := validation.Errors(validate(s.moduleRef, s.module)).Err(); err != nil {
-		return err
-	}
+// activateFirst activates a stored module unless another is active when the transaction
+// runs: of several origins that start at once, and an operator who activates a module
+// meanwhile, the first one wins.
+func (s *Service) activateFirst(ctx context.Context, ref fieldmark.ModuleRef) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		plan, err := tx.ModulePlan(ctx)
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if err := tx.PutModule(ctx, fieldmark.SignedModule{ModuleRef: s.moduleRef}, s.module, nil,
-			fieldmark.At(time.Now())); err != nil {
-			return err
-		}
-		return s.put(ctx, tx, s.moduleRef, 100, &plan)
+		return s.put(ctx, tx, ref, 100, &plan)
 	})
 	if err != nil {
-		return fmt.Errorf("activate module %s: %w", s.moduleRef.Digest, err)
+		return fmt.Errorf("activate module %s: %w", ref.Digest, err)
 	}
 	return nil
 }

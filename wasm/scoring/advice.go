@@ -26,14 +26,54 @@ func priority(g *fieldmark.Gain) fieldmark.Milli {
 	return g.Gain * factor(g.EvidenceGrade) * 6 / fieldmark.Milli(max(1, g.Effort)) // 6: whole for 1, 2 and 3
 }
 
-// Advise returns the gain of each signal below full points, in the order in which it is
-// worth the effort. Gates that apply keep applying: if a gate limits the score, no
+// eligibilityAdvice says how to meet a condition of eligibility.
+var eligibilityAdvice = map[string]fieldmark.Gain{
+	fieldmark.CheckFetch: {
+		Label: "Fix this first: let answer engines fetch the site",
+		Advice: "Make the home page and robots.txt respond with 200, and let the crawlers that feed AI answers fetch the " +
+			"pages. Training crawlers may stay blocked.",
+		EvidenceGrade: fieldmark.EvidenceDocumented, Effort: 1,
+	},
+	fieldmark.CheckIndex: {
+		Label: "Fix this first: let answer engines index and quote the pages",
+		Advice: "Remove noindex, none, nosnippet and max-snippet:0 from robots meta elements and X-Robots-Tag header " +
+			"fields.",
+		EvidenceGrade: fieldmark.EvidenceDocumented, Effort: 1,
+	},
+	fieldmark.CheckRead: {
+		Label:         "Fix this first: put the text into the HTML",
+		Advice:        "Render the main text on the server, so that it is in the HTML before JavaScript runs.",
+		EvidenceGrade: fieldmark.EvidenceReproduced, Effort: 3,
+	},
+}
+
+// EligibilityPrefix is the prefix of Gain.ID for a condition of eligibility.
+const EligibilityPrefix = "eligibility."
+
+// Advise returns what to improve, in the order in which it is worth the effort. The
+// conditions of eligibility that are not met come first, without points: as long as
+// engines cannot use a site, nothing else on it helps. Then follows the gain of each
+// signal below full points. Gates that apply keep applying: if a gate limits the score, no
 // signal has a gain.
 func Advise(a *fieldmark.Assessment) []fieldmark.Gain {
 	gains := []fieldmark.Gain{}
+	if a.Eligibility != nil {
+		for _, c := range a.Eligibility.Checks {
+			if c.State == fieldmark.Eligible {
+				continue
+			}
+			g := eligibilityAdvice[c.ID]
+			g.ID, g.Advice, g.Evidence = EligibilityPrefix+c.ID, c.Reason+" "+g.Advice, useful(c.Evidence)
+			if a.Score != nil {
+				g.Score = *a.Score
+			}
+			gains = append(gains, g)
+		}
+	}
 	if a.Score == nil {
 		return gains
 	}
+	first := len(gains)
 	limit := limitOf(a.Gates)
 	all := sumUp(slices.Clone(a.Components))
 	for _, c := range a.Components {
@@ -52,10 +92,27 @@ func Advise(a *fieldmark.Assessment) []fieldmark.Gain {
 			score := min(limit, ratio(better.points*100, better.measured)).Tenth()
 			if score > *a.Score {
 				gains = append(gains, fieldmark.Gain{ID: s.ID, Label: s.Label, Gain: score - *a.Score, Score: score,
-					Advice: s.Advice, EvidenceGrade: s.EvidenceGrade, Effort: s.Effort, Evidence: s.Evidence})
+					Advice: s.Advice, EvidenceGrade: s.EvidenceGrade, Effort: s.Effort, Evidence: useful(s.Evidence)})
 			}
 		}
 	}
-	slices.SortStableFunc(gains, func(a, b fieldmark.Gain) int { return int(priority(&b) - priority(&a)) })
+	slices.SortStableFunc(gains[first:], func(a, b fieldmark.Gain) int { return int(priority(&b) - priority(&a)) })
 	return gains
+}
+
+// useful returns the evidence that helps most to act: with a patch, then with a passage,
+// then the rest.
+func useful(evidence []fieldmark.Evidence) []fieldmark.Evidence {
+	help := func(e fieldmark.Evidence) int {
+		switch {
+		case e.Patch != "":
+			return 0
+		case e.Passage != "":
+			return 1
+		}
+		return 2
+	}
+	list := slices.Clone(evidence)
+	slices.SortStableFunc(list, func(a, b fieldmark.Evidence) int { return help(a) - help(b) })
+	return list[:min(len(list), fieldmark.MaxEvidence)]
 }

@@ -2,6 +2,7 @@ package scoring_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,7 +130,8 @@ func TestGradeOf(t *testing.T) {
 // gain, evidence and effort.
 func TestAdvise(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	facts := &fieldmark.Facts{AsOf: fieldmark.At(now), Pages: 10}
+	facts := eligibleFacts()
+	facts.AsOf = fieldmark.At(now)
 	signal := func(id string, max int, mark fieldmark.Milli, state fieldmark.FactState) fieldmark.Signal {
 		return fieldmark.Signal{ID: id, Label: id, Status: state, Points: fieldmark.Milli(max) * mark, Max: max,
 			Advice: "do " + id}
@@ -161,5 +163,36 @@ func TestAdvise(t *testing.T) {
 	none := fieldmark.PendingAssessment()
 	if gains := scoring.Advise(&none); gains == nil || len(gains) != 0 {
 		t.Errorf("without a score: %v", gains)
+	}
+}
+
+// TestAdviseEligibility: what keeps engines from using a site comes first, also without a
+// score, and evidence with something to paste before the rest.
+func TestAdviseEligibility(t *testing.T) {
+	facts := eligibleFacts()
+	for i := range facts.Facts {
+		if f := &facts.Facts[i]; f.ID == "crawler.perplexitybot" || f.ID == "home.indexable" {
+			f.Value = 0
+			f.Evidence = []fieldmark.Evidence{{URL: "https://a.example/1", Fact: "one"},
+				{URL: "https://a.example/2", Fact: "two", Passage: "words"},
+				{URL: "https://a.example/3", Fact: "three", Patch: "paste"}}
+		}
+	}
+	components := []fieldmark.Component{{ID: "all", Weight: 100, Signals: []fieldmark.Signal{
+		{ID: "big", Label: "Big", Status: fieldmark.Measured, Max: 100, Advice: "Do it."}}}}
+	a := scoring.Assess(components, nil, facts, nil, audited)
+	gains := scoring.Advise(&a)
+	if len(gains) != 3 || gains[0].ID != "eligibility.fetch" || gains[1].ID != "eligibility.index" || gains[2].ID != "big" {
+		t.Fatalf("advice %+v, want what prevents use before what earns points", gains)
+	}
+	for _, g := range gains[:2] {
+		if g.Gain != 0 || !strings.HasPrefix(g.Label, "Fix this first") || g.EvidenceGrade != fieldmark.EvidenceDocumented ||
+			len(g.Evidence) != 3 || g.Evidence[0].Patch != "paste" || g.Evidence[1].Passage != "words" {
+			t.Errorf("%+v", g)
+		}
+	}
+	a.Score = nil
+	if gains := scoring.Advise(&a); len(gains) != 2 {
+		t.Errorf("without a score: %+v, want the two conditions", gains)
 	}
 }

@@ -2,13 +2,12 @@ package author
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // maxFixes is the number of recommendations at the top of a report: the most that readers
@@ -115,35 +114,61 @@ func gateWords(g fieldmark.Gate) string {
 	return fmt.Sprintf("%s, at most %d", g.ID, g.Limit)
 }
 
-// fix is a recommendation and the points that it is worth.
-type fix struct {
-	gain fieldmark.Milli // points, before gates
-	s    fieldmark.Signal
+// advice returns what to improve, the most worthwhile first.
+func advice(a *fieldmark.Assessment) []fieldmark.Gain {
+	gains := scoring.Advise(a)
+	return gains[:min(len(gains), maxFixes)]
 }
 
-// fixesOf returns the recommendations that are worth most, best first.
-func fixesOf(a *fieldmark.Assessment) []fix {
-	var fixes []fix
-	for _, c := range a.Components {
-		for _, s := range c.Signals {
-			if gain := fieldmark.Milli(s.Max)*fieldmark.MilliOne - s.Points; s.Status == fieldmark.Measured &&
-				gain > 0 {
-				fixes = append(fixes, fix{gain, s})
-			}
-		}
+var gradeWords = map[fieldmark.EvidenceGrade]string{
+	fieldmark.EvidenceReproduced: "measured more than once", fieldmark.EvidenceDocumented: "documented by an engine",
+	fieldmark.EvidenceOneStudy: "one study, or contested", fieldmark.EvidenceJudgement: "judgement, no study",
+}
+
+var effortWords = map[int]string{1: "hours", 2: "days", 3: "weeks"}
+
+// worth returns the points of a recommendation, and the evidence and effort if the module
+// states them.
+func worth(g *fieldmark.Gain) (points, why string) {
+	var parts []string
+	if words := gradeWords[g.EvidenceGrade]; words != "" {
+		parts = append(parts, "evidence: "+words)
 	}
-	slices.SortStableFunc(fixes, func(x, y fix) int { return cmp.Compare(y.gain, x.gain) })
-	return fixes[:min(len(fixes), maxFixes)]
+	if words := effortWords[g.Effort]; words != "" {
+		parts = append(parts, "effort: "+words)
+	}
+	points = "+" + g.Gain.String()
+	if g.Gain == 0 {
+		points = "first"
+	}
+	return points, strings.Join(parts, " · ")
 }
 
 func writeFixes(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
-	fixes := fixesOf(a)
-	if len(fixes) == 0 {
+	gains := advice(a)
+	if len(gains) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n", on.bold("What to improve first"))
-	for i, f := range fixes {
-		fmt.Fprintf(b, "%3d. %-7s %s\n     %s\n", i+1, "+"+f.gain.Tenth().String(), f.s.Label, on.dim(f.s.Advice))
+	for i := range gains {
+		g := &gains[i]
+		points, why := worth(g)
+		fmt.Fprintf(b, "%3d. %-7s %s\n     %s\n", i+1, points, g.Label, on.dim(g.Advice))
+		if why != "" {
+			fmt.Fprintf(b, "     %s\n", on.dim(why))
+		}
+		for _, e := range g.Evidence {
+			if e.Passage == "" && e.Patch == "" {
+				continue
+			}
+			fmt.Fprintf(b, "     %s\n", e.URL)
+			if e.Passage != "" {
+				fmt.Fprintf(b, "       found: %s\n", e.Passage)
+			}
+			if e.Patch != "" {
+				fmt.Fprintf(b, "       paste: %s\n", strings.ReplaceAll(e.Patch, "\n", "\n              "))
+			}
+		}
 	}
 }
 
@@ -193,12 +218,7 @@ func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, notes []no
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\n**%s** %s\n", n.label, inCell(n.text))
 	}
-	if fixes := fixesOf(a); len(fixes) > 0 {
-		b.WriteString("\n## What to improve first\n\n| worth | signal | advice |\n|---:|---|---|\n")
-		for _, f := range fixes {
-			fmt.Fprintf(&b, "| +%s | %s | %s |\n", f.gain.Tenth(), inCell(f.s.Label), inCell(f.s.Advice))
-		}
-	}
+	writeMarkdownFixes(&b, advice(a))
 	for _, c := range a.Components {
 		fmt.Fprintf(&b, "\n## %s: %s of %d\n\n| signal | points | value | seen |\n|---|---:|---|---|\n",
 			inCell(c.Label), c.Points.Tenth(), c.Weight)
@@ -219,6 +239,34 @@ func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, notes []no
 		a.FactsDigest)
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// writeMarkdownFixes writes the recommendations as a table, then what to paste, in fenced
+// blocks that no text of the site can close.
+func writeMarkdownFixes(b *bytes.Buffer, gains []fieldmark.Gain) {
+	if len(gains) == 0 {
+		return
+	}
+	b.WriteString("\n## What to improve first\n\n| worth | signal | advice | why |\n|---:|---|---|---|\n")
+	for i := range gains {
+		points, why := worth(&gains[i])
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", points, inCell(gains[i].Label), inCell(gains[i].Advice), inCell(why))
+	}
+	for _, g := range gains {
+		for _, e := range g.Evidence {
+			if e.Passage != "" {
+				fmt.Fprintf(b, "\n%s, on %s: “%s”\n", inCell(g.Label), inCell(e.URL), inCell(e.Passage))
+			}
+			if e.Patch != "" {
+				fence := "```"
+				for strings.Contains(e.Patch, fence) {
+					fence += "`"
+				}
+				fmt.Fprintf(b, "\n%s, paste into %s:\n\n%s\n%s\n%s\n", inCell(g.Label), inCell(e.URL), fence, e.Patch,
+					fence)
+			}
+		}
+	}
 }
 
 // inCell escapes text from a website for a table cell: it must not become markup, a link
