@@ -91,12 +91,12 @@ func TestHistory(t *testing.T) {
 		}
 		changes = append(changes, line)
 	}
-	want := "facts 4 to 96 extract.server_text 2-6; facts 2 to 98 extract.server_text 6-8; facts 2 to 100 " +
-		"extract.server_text 8-10; module"
+	want := "facts 4 to 96 read.server_text 3.996-8.004; facts 2 to 98 read.server_text 8.004-9.996; facts 2 to 100 " +
+		"read.server_text 9.996-12; module"
 	got := strings.Join(changes, "; ")
 	// The module was activated when the test began, the last facts a moment later.
-	if other := "facts 4 to 96 extract.server_text 2-6; facts 2 to 98 extract.server_text 6-8; module; facts 2 to " +
-		"100 extract.server_text 8-10"; got != want && got != other {
+	if other := "facts 4 to 96 read.server_text 3.996-8.004; facts 2 to 98 read.server_text 8.004-9.996; module; facts 2 to " +
+		"100 read.server_text 9.996-12"; got != want && got != other {
 		t.Errorf("changes = %s\nwant %s", got, want)
 	}
 	weeks := read("?step=week&from=2020-01-01")
@@ -196,7 +196,7 @@ func TestVisibility(t *testing.T) {
 	if got := says(h.listed("?basis=full&niche=tools")); got != "1 a of all 2" {
 		t.Errorf("full list of tools = %s", got)
 	}
-	if got := says(h.listed("?limit=2")); got != "1 a +2 8; 2 c -1 0" {
+	if got := says(h.listed("?limit=2")); got != "1 a +2 8; 2-4 c +0 0" {
 		t.Errorf("readiness is mixed with visibility: %s", got)
 	}
 }

@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
 // cardSignal is what the published method must repeat of the scorecard.
@@ -43,8 +47,37 @@ func TestMethodologyAfterStart(t *testing.T) {
 	}
 }
 
+// TestMethodology: the published method repeats the scorecard of the active version, with a
+// reason for every number. A database from before version 2.0 keeps 1.0 active, with its
+// reasons.
 func TestMethodology(t *testing.T) {
 	h := newHouse(t)
+	checkMethodology(t, h, "../wasm/geo/geo-readiness-2.json", `id="visibility"`, `id="source-geo"`, "fresh.recent",
+		"0.5 gives 1", "at most 30", "no score", `id="contest"`, "r = 0.009", "3 changed the ranking", "300,000 domains",
+		"1,702 citations", "ISO 5725-6", "evidence: reproduced", "effort: weeks", "Reported, not scored",
+		"effect not proven")
+	old := geo.Modules()[0]
+	ref, err := wasm.Ref(old)
+	must(t, err)
+	must(t, h.service.Modules.ActivateBytes(t.Context(), ref, old))
+	h.until("version 1.0 is active", func() bool {
+		return strings.Contains(h.get("/methodology").body, ">geo-readiness 1.0.0<")
+	})
+	checkMethodology(t, h, "../wasm/geo/geo-readiness-1.json", "730 gives 0.2", "oai-searchbot", `id="source-geo"`)
+
+	h.wantProblem(h.get(fieldmark.PathMethodology+"?x=1"), 400, fieldmark.CodeInvalidParameter)
+	for _, path := range []string{"/methodology", fieldmark.PathMethodology} {
+		if again := h.get(path, "If-None-Match",
+			h.get(path).header.Get("Etag")); again.status != http.StatusNotModified {
+			t.Errorf("%s again: %d", path, again.status)
+		}
+	}
+}
+
+// checkMethodology compares the document and the page with a scorecard; the page must
+// contain the given texts.
+func checkMethodology(t *testing.T, h *house, cardFile string, texts ...string) {
+	t.Helper()
 	a := h.get(fieldmark.PathMethodology)
 	var doc struct {
 		Methodology fieldmark.Methodology
@@ -74,7 +107,7 @@ func TestMethodology(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.body), &doc); err != nil || a.status != 200 {
 		t.Fatalf("methodology: %d, %v", a.status, err)
 	}
-	file, err := os.ReadFile("../wasm/geo/geo-readiness.json")
+	file, err := os.ReadFile(cardFile)
 	must(t, err)
 	var card struct {
 		Components []struct{ Signals []cardSignal }
@@ -140,17 +173,33 @@ func TestMethodology(t *testing.T) {
 			t.Errorf("the page does not name %s", id)
 		}
 	}
-	for _, must := range []string{`id="visibility"`, `id="source-geo"`, "oai-searchbot", "730 gives 0.2", "at most 30",
-		"no score", doc.Methodology.Version} {
-		if !strings.Contains(page.body, must) {
-			t.Errorf("the page does not say %q", must)
+	for _, text := range append(texts, doc.Methodology.Version) {
+		if !strings.Contains(page.body, text) {
+			t.Errorf("the page does not say %q", text)
 		}
 	}
-	h.wantProblem(h.get(fieldmark.PathMethodology+"?x=1"), 400, fieldmark.CodeInvalidParameter)
-	for _, path := range []string{"/methodology", fieldmark.PathMethodology} {
-		if again := h.get(path, "If-None-Match",
-			h.get(path).header.Get("Etag")); again.status != http.StatusNotModified {
-			t.Errorf("%s again: %d", path, again.status)
+}
+
+// TestWords: no page, advice or text claims an effect that no study has shown.
+func TestWords(t *testing.T) {
+	claims := regexp.MustCompile(`(?i)\b(predicts|drives|boosts|guarantees|will be cited|proven)\b`)
+	denied := regexp.MustCompile(`(?i)effect (is )?not proven`)
+	for _, pattern := range []string{"site/templates/*", "site/*.go", "badge/*.go", "method-*.json", "../wasm/geo/*.json",
+		"../wasm/scoring/*.go", "../origin/audit/*.go", "../origin/llms/*.go", "../origin/admin/templates/*",
+		"../cmd/fieldmark/author/*.go", "../deploy/docs/*.md", "../README.md"} {
+		files, err := filepath.Glob(pattern)
+		must(t, err)
+		if len(files) == 0 {
+			t.Errorf("no file matches %s", pattern)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			must(t, err)
+			for i, line := range strings.Split(string(text), "\n") {
+				if found := claims.FindString(denied.ReplaceAllString(line, "")); found != "" {
+					t.Errorf("%s:%d says %q", name, i+1, found)
+				}
+			}
 		}
 	}
 }

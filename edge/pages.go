@@ -3,7 +3,7 @@ package edge
 import (
 	"bytes"
 	"context"
-	_ "embed" // the reasons of the method are part of the binary
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -464,8 +464,10 @@ func (e *Edge) serveStatus(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-//go:embed method.json
-var reasonsFile []byte
+// reasonsFiles explain the versions of the built-in method.
+//
+//go:embed method-1.json method-2.json
+var reasonsFiles embed.FS
 
 // pathMethodPage is the address scores give for their method.
 const pathMethodPage = "/methodology"
@@ -479,12 +481,18 @@ func (e *Edge) method() (*fieldmark.Method, error) {
 	defer release()
 	doc := &fieldmark.Method{Methodology: m.Methodology(), Module: m.Ref(), Manifest: m.Manifest(),
 		Rules: scoring.Rules()}
-	var reasons fieldmark.MethodReasons
-	if err := json.Unmarshal(reasonsFile, &reasons); err != nil {
-		return nil, fmt.Errorf("BUG: read the reasons of the method: %w", err)
-	}
-	if reasons.ID == doc.Methodology.ID && reasons.Version == doc.Methodology.Version {
-		doc.Reasons = &reasons
+	for _, name := range []string{"method-2.json", "method-1.json"} {
+		file, err := reasonsFiles.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("BUG: read the reasons of the method: %w", err)
+		}
+		var reasons fieldmark.MethodReasons
+		if err := json.Unmarshal(file, &reasons); err != nil {
+			return nil, fmt.Errorf("BUG: read the reasons of the method: %w", err)
+		}
+		if reasons.ID == doc.Methodology.ID && reasons.Version == doc.Methodology.Version {
+			doc.Reasons = &reasons
+		}
 	}
 	return doc, nil
 }

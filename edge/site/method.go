@@ -26,7 +26,17 @@ type methodView struct {
 	Weights    string
 	WeightsBy  []string
 	Visibility methodReason
+	Grades     []methodGrade
+	Reported   []fieldmark.MethodReason
+	Findings   []fieldmark.MethodFinding
 	Sources    []methodSource
+}
+
+// methodGrade is an evidence grade with the signals that have it.
+type methodGrade struct {
+	fieldmark.EvidenceRule
+	Name            string
+	Signals, Points int
 }
 
 type methodReason struct {
@@ -51,7 +61,20 @@ type methodSignal struct {
 	Advice string       `json:"advice"`
 	Reason methodReason `json:"-"`
 	Curves []string     `json:"-"`
+
+	EvidenceGrade fieldmark.EvidenceGrade `json:"evidenceGrade"`
+	Effort        int                     `json:"effort"`
 }
+
+// Evidence and EffortWord are empty if the module does not state them.
+func (s *methodSignal) Evidence() string   { return evidenceNames[s.EvidenceGrade] }
+func (s *methodSignal) EffortWord() string { return effortNames[s.Effort] }
+
+var evidenceNames = map[fieldmark.EvidenceGrade]string{fieldmark.EvidenceReproduced: "reproduced",
+	fieldmark.EvidenceDocumented: "documented", fieldmark.EvidenceOneStudy: "one study",
+	fieldmark.EvidenceJudgement: "judgement"}
+
+var effortNames = map[int]string{1: "hours", 2: "days", 3: "weeks"}
 
 type methodGate struct {
 	ID     string       `json:"id"`
@@ -114,10 +137,28 @@ func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
 			v.Gates[i].Reason = reasonOf(r.Gates[at].MethodReason)
 		}
 	}
+	v.Grades, v.Reported, v.Findings = gradesOf(r.Grades, v.Components), r.Reported, r.Findings
 	for _, s := range r.Sources {
 		v.Sources = append(v.Sources, methodSource{s, readings[s.Read]})
 	}
 	return v, nil
+}
+
+// gradesOf counts the signals and points of each evidence grade.
+func gradesOf(rules []fieldmark.EvidenceRule, components []methodComponent) []methodGrade {
+	var all []methodGrade
+	for _, rule := range rules {
+		g := methodGrade{EvidenceRule: rule, Name: evidenceNames[rule.Grade]}
+		for _, c := range components {
+			for _, s := range c.Signals {
+				if s.EvidenceGrade == rule.Grade {
+					g.Signals, g.Points = g.Signals+1, g.Points+s.Points
+				}
+			}
+		}
+		all = append(all, g)
+	}
+	return all
 }
 
 func reasonOf(r fieldmark.MethodReason) methodReason { return methodReason{r.Why, r.Sources} }

@@ -355,10 +355,15 @@ func sampleMethod() site.MethodPage {
 			Rules: scoring.Rules(),
 			Reasons: &fieldmark.MethodReasons{Weights: "Weights follow evidence.",
 				Components: []fieldmark.MethodReason{why},
+				Grades: []fieldmark.EvidenceRule{{Grade: fieldmark.EvidenceDocumented, Why: "An engine documents it.",
+					MaxPoints: 8}},
+				Reported: []fieldmark.MethodReason{{ID: "llms.level", Why: "No study.", Sources: []string{"rfc9309"}}},
+				Findings: []fieldmark.MethodFinding{{ID: "null", Result: "Nothing <b>.", Limits: "One engine.",
+					Sources: []string{"rfc9309"}}},
 				Sources: []fieldmark.MethodSource{{ID: "rfc9309", Title: "Robots Exclusion Protocol", By: "Koster",
 					URL: "https://www.rfc-editor.org/rfc/rfc9309", Read: "primary"}}},
 		},
-		Manifest: []byte(`{"components":[{"id":"access","label":"Access","weight":30,"signals":[{"id":"access.answer_crawlers","label":"Crawlers <b>","points":14}]}],"gates":[{"id":"app_shell","limit":50,"reason":"Nothing to read."},{"id":"unreachable","reason":"No answer."}]}`),
+		Manifest: []byte(`{"components":[{"id":"access","label":"Access","weight":30,"signals":[{"id":"access.answer_crawlers","label":"Crawlers <b>","points":14,"evidenceGrade":"documented","effort":1}]}],"gates":[{"id":"app_shell","limit":50,"reason":"Nothing to read."},{"id":"unreachable","reason":"No answer."}]}`),
 	}
 }
 
