@@ -172,7 +172,10 @@ func factsWith(words int64) fieldmark.Facts {
 			}
 		}
 		if in.Name == "text.words" {
-			value = (words + 100) * 1000 // the first 100 earn nothing
+			value = words * 1000
+			if words <= 300 {
+				value += 100_000 // the first 100 words earn nothing
+			}
 		}
 		f.Facts = append(f.Facts, fieldmark.Fact{ID: in.Name, State: fieldmark.Measured, Value: value, Unit: in.Unit,
 			Evidence: []fieldmark.Evidence{{URL: "https://a.example/", Fact: "seen"}}})

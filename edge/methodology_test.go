@@ -52,8 +52,9 @@ func TestMethodologyAfterStart(t *testing.T) {
 // reasons.
 func TestMethodology(t *testing.T) {
 	h := newHouse(t)
-	checkMethodology(t, h, "../wasm/geo/geo-readiness-2.json", `id="visibility"`, `id="source-geo"`, "fresh.recent",
-		"0.5 gives 1", "at most 30", "no score", `id="contest"`, "r = 0.009", "3 changed the ranking", "300,000 domains",
+	checkMethodology(t, h, "../wasm/geo/geo-readiness-2.json", `id="visibility"`, `id="s-geo"`, "fresh.recent",
+		"0.5 gives 1", "at most 30", "no score", `id="contest"`, "r = 0.009", "3 changed the ranking",
+		"300,000 domains",
 		"1,702 citations", "ISO 5725-6", "evidence: reproduced", "effort: weeks", "Reported, not scored",
 		"effect not proven")
 	old := geo.Modules()[0]
@@ -63,7 +64,7 @@ func TestMethodology(t *testing.T) {
 	h.until("version 1.0 is active", func() bool {
 		return strings.Contains(h.get("/methodology").body, ">geo-readiness 1.0.0<")
 	})
-	checkMethodology(t, h, "../wasm/geo/geo-readiness-1.json", "730 gives 0.2", "oai-searchbot", `id="source-geo"`)
+	checkMethodology(t, h, "../wasm/geo/geo-readiness-1.json", "730 gives 0.2", "oai-searchbot", `id="s-geo"`)
 
 	h.wantProblem(h.get(fieldmark.PathMethodology+"?x=1"), 400, fieldmark.CodeInvalidParameter)
 	for _, path := range []string{"/methodology", fieldmark.PathMethodology} {
@@ -184,7 +185,8 @@ func checkMethodology(t *testing.T, h *house, cardFile string, texts ...string) 
 func TestWords(t *testing.T) {
 	claims := regexp.MustCompile(`(?i)\b(predicts|drives|boosts|guarantees|will be cited|proven)\b`)
 	denied := regexp.MustCompile(`(?i)effect (is )?not proven`)
-	for _, pattern := range []string{"site/templates/*", "site/*.go", "badge/*.go", "method-*.json", "../wasm/geo/*.json",
+	for _, pattern := range []string{"site/templates/*", "site/*.go", "badge/*.go", "method-*.json",
+		"../wasm/geo/*.json",
 		"../wasm/scoring/*.go", "../origin/audit/*.go", "../origin/llms/*.go", "../origin/admin/templates/*",
 		"../cmd/fieldmark/author/*.go", "../deploy/docs/*.md", "../README.md"} {
 		files, err := filepath.Glob(pattern)

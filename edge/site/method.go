@@ -88,9 +88,9 @@ type methodSource struct {
 	Basis string
 }
 
-// readings are the descriptions of how a source was read.
-var readings = map[string]string{"primary": "read in the original", "secondary": "as reported by others",
-	"measured": "measured here"}
+// readings are the descriptions of how a source was read. Most were read in reports by
+// others, which the page says once.
+var readings = map[string]string{"primary": "read in the original", "measured": "measured here"}
 
 func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
 	v := &methodView{Page: p}
@@ -198,7 +198,10 @@ func curveWords(raw json.RawMessage) string {
 		parts = append(parts, fmt.Sprintf("up to %s gives %s", p[0], p[1]))
 	}
 	if c.Linear != nil {
-		return strings.Join(parts, ", ") + ", and a straight line between"
+		if slices.Equal(parts, []string{"0 gives 0", "1 gives 1"}) {
+			return "in proportion"
+		}
+		return strings.Join(parts, ", ") + ", linear between"
 	}
 	return strings.Join(parts, ", ") + ", beyond gives " + string(c.Beyond)
 }

@@ -30,7 +30,8 @@ func priority(g *fieldmark.Gain) fieldmark.Milli {
 var eligibilityAdvice = map[string]fieldmark.Gain{
 	fieldmark.CheckFetch: {
 		Label: "Fix this first: let answer engines fetch the site",
-		Advice: "Make the home page and robots.txt respond with 200, and let the crawlers that feed AI answers fetch the " +
+		Advice: "Make the home page and robots.txt respond with 200, and let the crawlers that feed AI answers " +
+			"fetch the " +
 			"pages. Training crawlers may stay blocked.",
 		EvidenceGrade: fieldmark.EvidenceDocumented, Effort: 1,
 	},

@@ -182,11 +182,13 @@ func TestAdviseEligibility(t *testing.T) {
 		{ID: "big", Label: "Big", Status: fieldmark.Measured, Max: 100, Advice: "Do it."}}}}
 	a := scoring.Assess(components, nil, facts, nil, audited)
 	gains := scoring.Advise(&a)
-	if len(gains) != 3 || gains[0].ID != "eligibility.fetch" || gains[1].ID != "eligibility.index" || gains[2].ID != "big" {
+	if len(gains) != 3 || gains[0].ID != "eligibility.fetch" || gains[1].ID != "eligibility.index" ||
+		gains[2].ID != "big" {
 		t.Fatalf("advice %+v, want what prevents use before what earns points", gains)
 	}
 	for _, g := range gains[:2] {
-		if g.Gain != 0 || !strings.HasPrefix(g.Label, "Fix this first") || g.EvidenceGrade != fieldmark.EvidenceDocumented ||
+		if g.Gain != 0 || !strings.HasPrefix(g.Label, "Fix this first") ||
+			g.EvidenceGrade != fieldmark.EvidenceDocumented ||
 			len(g.Evidence) != 3 || g.Evidence[0].Patch != "paste" || g.Evidence[1].Passage != "words" {
 			t.Errorf("%+v", g)
 		}
