@@ -53,7 +53,7 @@ func TestMethodologyAfterStart(t *testing.T) {
 func TestMethodology(t *testing.T) {
 	h := newHouse(t)
 	checkMethodology(t, h, "../wasm/geo/geo-readiness-2.json", `id="visibility"`, `id="s-geo"`, "fresh.recent",
-		"0.5 gives 1", "at most 30", "no score", `id="contest"`, "r = 0.009", "3 changed the ranking",
+		"at most 30", "no score", `id="contest"`, "r = 0.009", "3 changed the ranking",
 		"300,000 domains",
 		"1,702 citations", "ISO 5725-6", "evidence: reproduced", "effort: weeks", "Reported, not scored",
 		"effect not proven")

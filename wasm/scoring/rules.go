@@ -22,7 +22,7 @@ func Rules() fieldmark.MethodRules {
 		RangeParts: rangeParts(),
 		Confidence: fieldmark.ConfidenceRules{
 			Formula: "measured weight / applicable weight x min(1, 0.70 + 0.03 x pages), or 1 if every page was read, x " +
-			"factor of age",
+				"factor of age",
 			Ages: []fieldmark.AgeRule{{Days: 14, Factor: 1000}, {Days: 30, Factor: 900}, {Days: 90, Factor: 750},
 				{Factor: 500}},
 			Levels: []fieldmark.ConfidenceMin{{Level: fieldmark.ConfidenceHigh, Min: 850},
@@ -40,7 +40,7 @@ func Rules() fieldmark.MethodRules {
 			Weights: map[string]int{"mentionRate": visibilityWeights[0], "citationRate": visibilityWeights[1],
 				"shareOfVoice": visibilityWeights[2]},
 			Interval: "Wilson, 95 %, of every rate, carried to the sum; the mean over the engines that may be ranked; " +
-			"absent rates are dropped; accuracy is shown and not counted",
+				"absent rates are dropped; accuracy is shown and not counted",
 			MinPrompts: fieldmark.MinVisibilityPrompts, MinRuns: fieldmark.MinVisibilityRuns,
 			MaxAgeDays: int(fieldmark.VisibilityWithin.Hours() / 24),
 			Full:       "0.60 x readiness + 0.40 x visibility, where both may be ranked; a list of its own",
@@ -53,12 +53,12 @@ func Rules() fieldmark.MethodRules {
 		},
 	}
 	r.Accusations = "Text that tells language models what to answer limits the score only if it names its addressee (a " +
-			"model, an assistant, AI, or a chat token) and gives an order, and if it promotes, also names the " +
-			"brand of the site. It must be found by two audits at least 24 hours apart: until the second one, " +
-			"nothing public mentions it. The finding then quotes the words with their page."
+		"model, an assistant, AI, or a chat token) and gives an order, and if it promotes, also names the " +
+		"brand of the site. It must be found by two audits at least 24 hours apart: until the second one, " +
+		"nothing public mentions it. The finding then quotes the words with their page."
 	r.Contest = "Anybody can contest a finding: POST /api/v1/brands/{slug}/disputes with the id of the signal or " +
-			"gate, what is wrong and an e-mail address; no key is needed. The operator decides and publishes the " +
-			"reason. If a dispute of the manipulation gate is upheld, later audits ignore the disputed words."
+		"gate, what is wrong and an e-mail address; no key is needed. The operator decides and publishes the " +
+		"reason. If a dispute of the manipulation gate is upheld, later audits ignore the disputed words."
 	r.Limits = limits()
 	for _, g := range gradeFloors {
 		r.Grades = append(r.Grades, fieldmark.GradeRule{Grade: g.grade, Min: g.floor})
@@ -96,17 +96,17 @@ func rangeParts() []fieldmark.RangePart {
 		{
 			ID: "sampling", Covers: "another draw of pages from the unchanged site",
 			Formula: "t(0.975; n − 1) × √2 × s × √(n / (n − 1)), where s is the standard deviation of the score over 24 " +
-			"bootstrap samples of the n drawn pages. The bootstrap repeats the draw without replacement: each " +
-			"drawn page represents as many pages of the site as it was drawn from. It is a repeatability limit " +
-			"(ISO 5725-6): two audits of the same site differ by less in 95 of 100 cases. 0 if every known page " +
-			"was read; not estimated with fewer than two drawn pages.",
+				"bootstrap samples of the n drawn pages. The bootstrap repeats the draw without replacement: each " +
+				"drawn page represents as many pages of the site as it was drawn from. It is a repeatability limit " +
+				"(ISO 5725-6): two audits of the same site differ by less in 95 of 100 cases. 0 if every known page " +
+				"was read; not estimated with fewer than two drawn pages.",
 			Not: "pages that neither the sitemap nor a link names, and changes of the site between two audits",
 		},
 		{
 			ID: "weights", Covers: "other weights that could be defended as well",
 			Formula: "0.522 × √(Σ (w × (100 × m − score))²) / Σ w, over the measured signals of weight w and mark m: the " +
-			"90 % interval of the score, to first order, if each weight is multiplied by an independent factor " +
-			"that is uniform in logarithm between 1 / 1.732 and 1.732.",
+				"90 % interval of the score, to first order, if each weight is multiplied by an independent factor " +
+				"that is uniform in logarithm between 1 / 1.732 and 1.732.",
 			Not: "other signals and other curves",
 		},
 		{
