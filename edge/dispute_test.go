@@ -16,7 +16,7 @@ import (
 const formType = "application/x-www-form-urlencoded"
 
 func disputeForm(values ...string) string {
-	form := url.Values{"signal": {"extract.headings"}, "kind": {"wrong"}, "email": {"web@acme.example"},
+	form := url.Values{"signal": {"read.headings"}, "kind": {"wrong"}, "email": {"web@acme.example"},
 		"text": {"Our headings form an outline.\r\nSee the first page."}}
 	for i := 0; i < len(values); i += 2 {
 		form.Set(values[i], values[i+1])
@@ -30,8 +30,8 @@ func TestDisputePage(t *testing.T) {
 	h := newHouse(t)
 	h.brand("acme", "Acme", 300)
 	h.until("acme is known", func() bool { return h.get("/brands/acme").status == 200 })
-	page := h.get("/brands/acme/contest?signal=extract.headings")
-	if page.status != 200 || !strings.Contains(page.body, `<option value="extract.headings" selected>`) ||
+	page := h.get("/brands/acme/contest?signal=read.headings")
+	if page.status != 200 || !strings.Contains(page.body, `<option value="read.headings" selected>`) ||
 		!strings.Contains(page.body, `name="robots" content="noindex"`) ||
 		page.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("form: %d, cache %q: %s", page.status, page.header.Get("Cache-Control"), page.body)
@@ -44,7 +44,7 @@ func TestDisputePage(t *testing.T) {
 	}
 	for _, want := range []string{`<span class="fault" id="text-fault">`, `<span class="fault" id="email-fault">`,
 		`No &lt;/textarea&gt;`, `value="acme"`, `<option value="outdated" selected>`,
-		`<option value="extract.headings" selected>`} {
+		`<option value="read.headings" selected>`} {
 		if !strings.Contains(html.UnescapeString(bad.body), html.UnescapeString(want)) {
 			t.Errorf("a bad form has no %s: %s", want, bad.body)
 		}
