@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -215,4 +218,55 @@ func TestSuspicionsFollowTheBrand(t *testing.T) {
 	}
 	_, err = w.Brands.Disputes.Get(ctx, d.ID)
 	wantCode(t, "a dispute of a deleted brand", err, fieldmark.CodeNotFound)
+}
+
+// TestNextAuditOfASuspicion: a brand with a suspicion is audited again a day after it was
+// first seen. A site that cannot be read confirms nothing and clears nothing, and is not
+// audited all the time; a site without the text clears the suspicion.
+func TestNextAuditOfASuspicion(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	var down atomic.Bool
+	site := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, "<!doctype html><html lang=en><title>Acme makes anvils</title><h1>Acme</h1>")
+	})
+	b := acme
+	b.URL = site.URL + "/"
+	putBrand(t, w, b)
+	stop := w.run(t)
+	defer stop()
+	for _, tt := range []struct {
+		name     string
+		down     bool
+		seen     time.Duration // ago
+		kept     int
+		from, to time.Duration // the next audit, from now
+	}{
+		{"unreadable", true, time.Hour, 1, 23 * time.Hour, 23*time.Hour + 15*time.Minute},
+		{"unreadable for two days", true, 48 * time.Hour, 1, 6 * 24 * time.Hour, 8 * 24 * time.Hour},
+		{"without the text", false, time.Hour, 0, 6 * 24 * time.Hour, 8 * 24 * time.Hour},
+	} {
+		s := suspicion
+		s.FirstSeen = fieldmark.At(time.Now().Add(-tt.seen))
+		putSuspicions(t, w, store.Suspicion{Suspicion: s})
+		down.Store(tt.down)
+		if err := w.Brands.Audits.Request(ctx, "acme"); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, tt.name+" is audited", func() bool {
+			waiting, running, err := w.Brands.Audits.Status(ctx)
+			return err == nil && waiting+running == 0
+		})
+		got, err := w.Brands.Suspicions(ctx, "acme")
+		if err != nil || got.NextAudit == nil || len(got.Suspicions) != tt.kept {
+			t.Fatalf("%s: %+v, %v; want %d suspicions", tt.name, got, err, tt.kept)
+		}
+		if in := time.Until(got.NextAudit.Std()); in < tt.from || in > tt.to {
+			t.Errorf("%s: the next audit is in %v, want %v to %v", tt.name, in, tt.from, tt.to)
+		}
+	}
 }
