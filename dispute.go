@@ -55,10 +55,10 @@ const (
 
 // DisputeRequest opens a dispute: POST /api/v1/brands/{slug}/disputes. It needs no key.
 type DisputeRequest struct {
-	Signal string      `json:"signal" minLength:"1" maxLength:"64" pattern:"^[a-z0-9._-]+$" doc:"Id of a signal or a gate in the score document"`
+	Signal string      `json:"signal" minLength:"1" maxLength:"64" pattern:"^[a-z0-9._-]+$" doc:"Id of a signal or a gate"`
 	Kind   DisputeKind `json:"kind" enum:"wrong,outdated,not_applicable,refused_by_wall"`
 	Text   string      `json:"text" minLength:"20" maxLength:"2000" doc:"What is wrong. Not published"`
-	Email  string      `json:"email" minLength:"3" maxLength:"254" format:"email" doc:"For questions of the operator. Not published"`
+	Email  string      `json:"email" minLength:"3" maxLength:"254" format:"email" doc:"Not published"`
 }
 
 // DisputeStatus is the public part of a dispute.

@@ -159,7 +159,8 @@ func TestDecideDispute(t *testing.T) {
 	if err != nil || got.State != fieldmark.DisputeUpheld || got.DecidedBy != "ada" || got.DecidedAt == nil {
 		t.Fatalf("upheld: %+v, %v", got, err)
 	}
-	if waiting, _, err := w.Brands.Audits.Status(ctx); waiting != 1 || err != nil || w.types(t, before) != "brand.changed" {
+	waiting, _, err := w.Brands.Audits.Status(ctx)
+	if waiting != 1 || err != nil || w.types(t, before) != "brand.changed" {
 		t.Errorf("%d audits wait, events %q, %v; want 1 and brand.changed", waiting, w.types(t, before), err)
 	}
 	status, err := w.Brands.Disputes.Status(ctx, "acme", two.ID)

@@ -62,7 +62,7 @@ type disputedSignal struct {
 }
 
 // disputedOf lists the signals with an open dispute. Disputes of what the score does not
-// contain are not shown: anybody can open one.
+// contain are not shown: anyone can open one.
 func disputedOf(p *BrandPage) (list []disputedSignal) {
 	for _, c := range p.Score.Components {
 		for i := range c.Signals {

@@ -17,11 +17,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// maxOpenDisputes limits the open disputes of a brand: anybody can open one, and an
+// maxOpenDisputes limits the open disputes of a brand: anyone can open one, and an
 // administrator reads each.
 const maxOpenDisputes = 10
 
-// Disputes are objections to findings about brands. Anybody can open one; an
+// Disputes are objections to findings about brands. Anyone can open one; an
 // administrator decides. An open dispute is public, without its text and its sender, and
 // neither it nor its decision changes stored facts.
 type Disputes struct {

@@ -204,7 +204,8 @@ type DisputeQuery struct {
 	Limit  int
 }
 
-const disputeColumns = `id, brand, signal, kind, state, body, email, passages, opened_at, decided_at, decided_by, answer`
+const disputeColumns = `id, brand, signal, kind, state, body, email, passages, opened_at, decided_at, decided_by,
+	answer`
 
 func scanDispute(row scanner) (d fieldmark.Dispute, err error) {
 	err = row.Scan(&d.ID, &d.Brand, &d.Signal, &d.Kind, &d.State, &d.Text, &d.Email, jsonCol{&d.Passages},
