@@ -156,6 +156,7 @@ type site struct {
 	pages        []*page   // the pages of the sample
 	seed         string    // of the draw; empty if every known page was requested
 	population   int       // known pages
+	replicate    int       // number of a bootstrap sample, from 1; 0 for the sample itself
 	sitemap      sitemap
 	llms         llmsFile
 	plain        *visit // the home page over http; nil if not fetched

@@ -198,7 +198,7 @@ func (f *site) recent(found findings) {
 	}
 	sum := newEvidence(f.home.url.String(), "%d of %s changed within %d days", good, plural(all, "dated page",
 		"dated pages"), recentDays)
-	found.setShare("fresh.recent", good, all, append([]fieldmark.Evidence{sum}, seen...)...)
+	f.shareOfSome(found, "fresh.recent", good, all, 0, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
 // undated is the evidence that no page has a plausible date.
@@ -238,7 +238,7 @@ func (f *site) authorship(found findings) {
 		return
 	}
 	sum := newEvidence(f.home.url.String(), "%d of %s with an author", good, plural(all, "article", "articles"))
-	found.setShare("author.share", good, all, append([]fieldmark.Evidence{sum}, seen...)...)
+	f.shareOfSome(found, "author.share", good, all, 1, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
 // authored is whether a page is an article, and its author.

@@ -190,7 +190,7 @@ func titleParts(title string) (parts []string) {
 }
 
 // commonTitle returns the part that most titles share, as templates add the name of the site
-// to each, "" if there is none or there are not two different titles.
+// to each, or "" if no part is in most titles, or all titles are equal.
 func commonTitle(pages []*page) string {
 	titles, count := map[string]bool{}, map[string]int{}
 	best, most := "", 1

@@ -21,9 +21,9 @@ const largeFrame = 100
 // or too few were read.
 //
 // Sampling without replacement is repeated as it was done (Booth, Butler and Hall,
-// Bootstrap methods for finite populations, 1994): each drawn page stands for as many pages of the
-// site as it represents, and from these the same number is drawn again. A sample of nearly
-// all pages then varies little.
+// Bootstrap methods for finite populations, 1994): each drawn page represents an equal
+// number of pages of the site, and from these the same number is drawn again. A sample of
+// nearly all pages then varies little.
 func (f *site) replicates(base findings) *fieldmark.Replicates {
 	fixed := slices.IndexFunc(f.sample, func(s sampled) bool { return s.role == fieldmark.PageDrawn })
 	if f.seed == "" || fixed < 0 {
@@ -42,6 +42,7 @@ func (f *site) replicates(base findings) *fieldmark.Replicates {
 	samples := make([]findings, fieldmark.MaxReplicates)
 	for i := range samples {
 		r := *f
+		r.replicate = i + 1
 		r.sample = slices.Clone(f.sample[:fixed])
 		for _, at := range resample(random, len(drawn), frame) {
 			r.sample = append(r.sample, drawn[at])
@@ -53,11 +54,32 @@ func (f *site) replicates(base findings) *fieldmark.Replicates {
 		// values, here half, it does.
 		r.pages = pagesOf(r.sample[:fixed+len(drawn)/2])
 		r.newest(samples[i])
-		if i%2 == 1 {
+		if r.replicate%2 == 1 {
 			reflect(samples[i].fact("fresh.age"), base.fact("fresh.age"))
 		}
 	}
 	return tabulate(base, samples, read)
+}
+
+// minShare is the number of pages from which a sample gives a share of those that qualify,
+// such as the pages with a date. Of three pages, any share is a matter of luck.
+const minShare = 5
+
+// shareOfSome records a share of those pages that qualify. Of a drawn sample, it is unknown if
+// they are few.
+//
+// Each replicate has one page more, which counts in half of them, chosen by a bit of their
+// number: if none of five pages counts, none of any resample does, and yet some of five others
+// may (compare Agresti and Coull 1998, who add two of each kind).
+func (f *site) shareOfSome(found findings, id string, good, all, bit int, seen ...fieldmark.Evidence) {
+	if f.seed != "" && all < minShare {
+		found.unknown(id, seen...)
+		return
+	}
+	if f.replicate > 0 {
+		good, all = good+f.replicate>>bit&1, all+1
+	}
+	found.setShare(id, good, all, seen...)
 }
 
 // resample draws n indexes without replacement from a frame in which each of n indexes occurs

@@ -214,6 +214,30 @@ func TestSampleWithFewRequests(t *testing.T) {
 	}
 }
 
+// A drawn sample gives no share of few pages; a site that was read completely does.
+func TestShareOfFewPages(t *testing.T) {
+	dated := func(pages, dated int) web {
+		site := numberedSite(pages, 0)
+		for i := range dated {
+			path := fmt.Sprintf("/p%d", i)
+			site[path] = html("<title>x</title>"+ld(fmt.Sprintf(`{"@type":"Article","dateModified":"20%02d-%02d-01"}`,
+				10+i%10, 1+i%12)), "<main>x</main>")
+		}
+		return site
+	}
+	for _, tt := range []struct {
+		site   web
+		recent string
+		author string
+	}{{dated(10, 2), "0", "0"}, {dated(200, 10), "unknown", "unknown"}, {dated(200, 190), "0", "0"}} {
+		facts := auditOf(t, tt.site.serve(t, 0), seeded(5))
+		if a, b := say(facts, "fresh.recent"), say(facts, "author.share"); a != tt.recent || b != tt.author {
+			t.Errorf("%d pages: fresh.recent %s, author.share %s, want %s, %s; seen:\n%s", facts.Pages, a, b, tt.recent,
+				tt.author, seen(facts, "fresh.recent"))
+		}
+	}
+}
+
 // Replicates list the facts that vary, and vary less the more of the site was read.
 func TestReplicates(t *testing.T) {
 	spread := func(pages int) int64 {
