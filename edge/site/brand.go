@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -117,15 +118,20 @@ func readiness(s *fieldmark.Score) verdict {
 	return verdict{"Not GEO-ready yet", blocker(s, "Answer engines cannot use this site."), "fair"}
 }
 
-// blocker returns the reason of the check that decided the eligibility, or the words for
-// its absence.
+// blocker returns the reason of the check that decided the eligibility with what the audit
+// found, or the words for its absence.
 func blocker(s *fieldmark.Score, otherwise string) string {
-	if s.Eligibility != nil && s.Eligibility.State != fieldmark.Eligible {
-		for _, c := range s.Eligibility.Checks {
-			if c.State == s.Eligibility.State {
-				return plain(c.Reason)
-			}
+	if s.Eligibility == nil || s.Eligibility.State == fieldmark.Eligible {
+		return otherwise
+	}
+	for _, c := range s.Eligibility.Checks {
+		if c.State != s.Eligibility.State {
+			continue
 		}
+		if len(c.Evidence) > 0 && s.Score == nil {
+			return plain(c.Reason) + " Found: " + plain(strings.TrimSuffix(c.Evidence[0].Fact, ".")) + "."
+		}
+		return plain(c.Reason)
 	}
 	return otherwise
 }

@@ -44,7 +44,8 @@ func LLMsTxt(baseURL string, ranked int) string {
 > Fieldmark measures how ready a website is for answer engines: whether they can reach it, read it, tell whose it is and cite it. Every point has its evidence, and anyone can compute the same score again.
 
 - Brands ranked now: %d
-- Scale: 0 to 100, grades A (85), B (70), C (55), D (40) and E
+- Scale: 0 to 100, grades A (85), B (70), C (55), D (40) and E by the lower end of the range
+- GEO-ready: engines can fetch, index and read the site; it does not depend on the score
 
 ## Pages
 

@@ -238,6 +238,9 @@ func samplePages(t *testing.T) map[string][]byte {
 		fieldmark.Gate{ID: "manipulation", Limit: 55, Reason: "The site holds hidden text."})
 	add("brand-gated")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gated, Badge: sampleBadge(gated)}))
 	gone := sampleScore("Gone", fieldmark.Gate{ID: fieldmark.GateUnreachable, Reason: "The home page did not answer."})
+	gone.Eligibility.State, gone.Eligibility.Checks[0] = fieldmark.NotEligible, fieldmark.EligibilityCheck{
+		ID: fieldmark.CheckFetch, State: fieldmark.NotEligible, Reason: "The home page does not respond.",
+		Evidence: []fieldmark.Evidence{{URL: gone.URL, Fact: "connection <refused>."}}}
 	add("brand-unreachable")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gone, Badge: sampleBadge(gone)}))
 	pending := fieldmark.NewScore(fieldmark.Brand{Slug: "fern", Name: "Fern", URL: "https://fern.example",
 		Niche: "gardens", Language: "en"}, fieldmark.PendingAssessment())

@@ -59,8 +59,8 @@ func printReport(w io.Writer, site string, a *fieldmark.Assessment, notes []note
 	return err
 }
 
-// writeVerdict writes whether engines can use the site, then what its practice is worth:
-// the one says nothing about the other.
+// writeVerdict writes whether engines can use the site, then its practice. They are
+// independent.
 func writeVerdict(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
 	writeEligibility(b, on, a)
 	if a.Score == nil || a.Range == nil {
