@@ -202,6 +202,7 @@ func (p *page) findByline(doc *html.Node) string {
 // the part excluded from snippets.
 func (p *page) readText(main []*html.Node) {
 	var all, figures, prose, kept strings.Builder
+	tag, _ := lexiconTag(p.lang)
 	for _, m := range main {
 		writeText(&all, m, maxText, func(*html.Node) bool { return false })
 		writeText(&figures, m, maxText, isCodeElement)
@@ -212,7 +213,8 @@ func (p *page) readText(main []*html.Node) {
 		})
 		visible(m, func(n *html.Node) {
 			if isQuotation(n) && !within(n, "blockquote") {
-				if s := collapse(textUpTo(n, maxLine)); width(s) >= minQuote && !messageTrailer.MatchString(s) {
+				s := collapse(textUpTo(n, maxLine))
+				if width(s) >= minQuote && !messageTrailer.MatchString(s) && isAttributed(n, tag) {
 					p.quotes = append(p.quotes, s)
 				}
 			}
@@ -265,12 +267,11 @@ func isQuotation(n *html.Node) bool {
 // language: the two show a translation.
 func translated(quote *html.Node) bool {
 	language := strings.ToLower(attr(quote, "lang"))
-	beside := func(n *html.Node, step func(*html.Node) *html.Node) bool {
-		for n = step(n); n != nil && n.Type != html.ElementNode; {
-			n = step(n)
+	for _, step := range []func(*html.Node) *html.Node{next, previous} {
+		n := elementBeside(quote, step)
+		if n != nil && n.Data == "blockquote" && strings.ToLower(attr(n, "lang")) != language {
+			return true
 		}
-		return n != nil && n.Data == "blockquote" && strings.ToLower(attr(n, "lang")) != language
 	}
-	return beside(quote, func(n *html.Node) *html.Node { return n.NextSibling }) ||
-		beside(quote, func(n *html.Node) *html.Node { return n.PrevSibling })
+	return false
 }

@@ -32,10 +32,16 @@ func density(count, words int) int64 {
 	return divide(int64(count)*1000*one, int64(max(words, minDensityWords)))
 }
 
-// ownDomains returns the domains of the brand: that of the site and those its
-// structured data claims. Links to them are not citations.
+// ownDomains returns the domains of the brand: that of the site, those its structured
+// data claims and those of its translations, which are often the same name under another
+// suffix. Links to them are not citations.
 func (f *site) ownDomains() map[string]bool {
 	own := setOf(domain(f.home.url))
+	for _, l := range alternates(f.home) {
+		if l.url != nil && !isProfile(l.url) {
+			own[domain(l.url)] = true
+		}
+	}
 	if o := f.organization(); o != nil {
 		for _, s := range append(o.sameAs, o.fields["url"]) {
 			if u := resolve(f.home.url, s); u != nil && !referenceDomains[domain(u)] && !profileDomains[domain(u)] {

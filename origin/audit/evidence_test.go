@@ -28,6 +28,8 @@ func TestCitations(t *testing.T) {
 			[]string{"cite.domains 1"}},
 		{"in the frame", one("", `<main>`+words(1000)+`</main><footer><a href="https://a.example.org/">x</a></footer>`),
 			[]string{"cite.domains 0"}},
+		{"own domains by hreflang", one(`<link rel=alternate hreflang=de href="https://example.de/">`,
+			"<main>"+words(999)+`<a href="https://www.example.de/x">x</a></main>`), []string{"cite.domains 0"}},
 		{"maps, shorteners and shops", thousand(`<a href="https://www.google.com/maps/place/x">x</a><a href="https://maps.google.de/x">x</a><a href="https://goo.gl/maps/x">x</a><a href="https://maps.app.goo.gl/x">x</a><a href="https://bit.ly/x">x</a>
 			<a href="https://www.amazon.co.uk/dp/1">x</a><a href="https://www.amazon.de/dp/1">x</a><a href="https://apps.apple.com/app/1">x</a><a href="https://www.bing.com/maps?x">x</a>`, 9), []string{"cite.domains 0"}},
 		{"documents of the same companies",
@@ -78,12 +80,23 @@ func TestQuotations(t *testing.T) {
 	yes := []string{
 		"“" + long + "”, says Ada.", "According to Ada, “" + long + "”.", "Ada said: \"" + long + "\"", "„" + long +
 			"“, sagte Ada.", "« " + long + " », explique Ada.", "»" + long + "«, so die Chefin.",
-		"「この宿は本当に静かで落ち着いていて、また必ず来たいと思います」と述べました。", "<blockquote>" + long + "</blockquote>",
+		"「この宿は本当に静かで落ち着いていて、また必ず来たいと思います」と述べました。", "<blockquote>" + long +
+			"<footer>Ada, engineer</footer></blockquote>",
+		`<blockquote cite="https://study.example/">` + long + "</blockquote>", "<blockquote>" + long +
+			"</blockquote><p>— Ada Byron, engineer</p>", "<blockquote><p>" + long +
+			"</p><p>— Ada Byron</p></blockquote>",
+		"<figure><blockquote>" + long + "</blockquote><figcaption>Ada</figcaption></figure>",
+		"<p>Ada says:</p><blockquote>" + long + "</blockquote>",
+		"<blockquote>" + long + "</blockquote><cite>Ada</cite>",
+		"“" + long + "” — Ada Byron, engineer", "「この宿は本当に静かで落ち着いていて、また必ず来たいと思います」—田中",
 		"«هذا أفضل شيء حدث لنا في هذه المدينة منذ سنوات»، قال أحمد.",
 		"“" + long + "”, disse Ana.", "Secondo la fondatrice, «" + long + "».",
 	}
 	no := []string{"“Short one”, says Ada.", "“" + long + "” is our motto.", "“" + strings.Repeat("long ", 100) +
 		"”, says Ada.", "“" + long + " without an end, says Ada.", "<blockquote>Short</blockquote>", long,
+		"<blockquote>" + long + "</blockquote>", "<blockquote>" + long + "</blockquote><p>— and so on.</p>", "“" +
+			long +
+			"” - and more.",
 		"<blockquote><div><table><tr><td>" + long + "<td>3.1</table></div></blockquote>", "<blockquote><pre>" + long +
 			"</pre></blockquote>",
 		// Code, commit trailers, and the two sides of a translation.

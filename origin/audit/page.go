@@ -47,7 +47,7 @@ type page struct {
 	text      string   // main text, one line per block
 	figures   string   // the same without code
 	prose     string   // the same without code and block quotations
-	quotes    []string // block quotations
+	quotes    []string // attributed block quotations
 	words     int      // of text
 	unquoted  int      // words of text under data-nosnippet
 	hidden    string   // invisible text

@@ -2,8 +2,11 @@ package audit
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/net/html"
 )
 
 // quoteMarks maps opening to closing quotation marks.
@@ -25,8 +28,8 @@ func quotations(text, tag string) (n int, examples []string) {
 			}
 			span := line[start:end]
 			at = end
-			if !isQuoteLength(width(span)-2) || isSample(line, start, end) || !namesSpeaker(aroundQuote(line, start,
-				end), tag) {
+			if !isQuoteLength(width(span)-2) || isSample(line, start, end) ||
+				!namesSpeaker(aroundQuote(line, start, end), tag) && !signedAfter.MatchString(line[end:]) {
 				continue
 			}
 			if n++; len(examples) < 2 {
@@ -41,6 +44,68 @@ func quotations(text, tag string) (n int, examples []string) {
 func aroundQuote(line string, start, end int) string {
 	around := line[max(0, start-attributionReach):start] + " \n " + line[end:min(len(line), end+attributionReach)]
 	return strings.ToValidUTF8(around, "")
+}
+
+// A name after a dash: “…” — Ada Byron, engineer. In a script without capital letters two
+// letters are a name.
+const signature = `(?:[—–―]|--?)\s*(?:\p{Lu}[\p{L}\p{M}.'’-]*|\p{Lo}[\p{Lo}\p{M}]+)`
+
+var (
+	signedAfter = regexp.MustCompile(`^[\s,]{0,3}` + signature)
+	signedAtEnd = regexp.MustCompile(`(?:^|[\s”"»」])` + signature + `[^.!?。]{0,80}\.?$`)
+)
+
+// isAttributed reports whether a block quotation names its source: in its cite attribute, a
+// cite, footer or figcaption element, after a dash, or by a verb of saying in it or in the
+// elements beside it. Anybody can indent a paragraph.
+func isAttributed(quote *html.Node, tag string) bool {
+	if strings.TrimSpace(attr(quote, "cite")) != "" || namesSource(quote) ||
+		quote.Parent != nil && quote.Parent.Data == "figure" && namesSource(quote.Parent) {
+		return true
+	}
+	text := collapse(textUpTo(quote, maxLine))
+	if namesSpeaker(text, tag) || signedAtEnd.MatchString(text) {
+		return true
+	}
+	before, after := elementBeside(quote, previous), elementBeside(quote, next)
+	if before != nil {
+		text := collapse(textUpTo(before, maxLine))
+		if namesSpeaker(strings.ToValidUTF8(text[max(0, len(text)-attributionReach):], ""), tag) {
+			return true
+		}
+	}
+	if after == nil {
+		return false
+	}
+	text = collapse(textUpTo(after, attributionReach))
+	text = strings.ToValidUTF8(text[:min(len(text), attributionReach)], "")
+	return after.Data == "cite" || namesSpeaker(text, tag) || signedAfter.MatchString(text)
+}
+
+// namesSource reports whether an element contains another that names a source.
+func namesSource(n *html.Node) bool {
+	looked := 0
+	for d := range n.Descendants() {
+		if looked++; looked == maxIndented {
+			break
+		}
+		if d.Type == html.ElementNode && slices.Contains([]string{"cite", "footer", "figcaption"}, d.Data) &&
+			hasText(d) {
+			return true
+		}
+	}
+	return false
+}
+
+func next(n *html.Node) *html.Node     { return n.NextSibling }
+func previous(n *html.Node) *html.Node { return n.PrevSibling }
+
+// elementBeside returns the next element in a direction, nil without one.
+func elementBeside(n *html.Node, step func(*html.Node) *html.Node) *html.Node {
+	for n = step(n); n != nil && n.Type != html.ElementNode; {
+		n = step(n)
+	}
+	return n
 }
 
 // isQuoteLength reports whether a quotation has a plausible length in columns.
