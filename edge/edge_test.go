@@ -58,14 +58,24 @@ type house struct {
 // interceptor may answer a request in place of the origin.
 type interceptor func(w http.ResponseWriter, r *http.Request) (answered bool)
 
-// openOrigin opens an origin over a database.
-func openOrigin(t testing.TB, record store.Config) (*store.Store, *origin.Service, http.Handler) {
+// openOrigin opens an origin over a database, with the built-in modules, or with others.
+func openOrigin(t testing.TB, record store.Config, modules ...[]byte) (*store.Store, *origin.Service, http.Handler) {
 	t.Helper()
 	st := storetest.Open(t, record)
-	ref, err := wasm.Ref(geo.Module())
-	must(t, err)
-	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32),
-		BuiltIn: []module.BuiltIn{{Ref: ref, Bytes: geo.Module()}}})
+	if modules == nil {
+		modules = geo.Modules()
+	}
+	var builtIn []module.BuiltIn
+	for _, body := range modules {
+		ref, err := wasm.Ref(body)
+		must(t, err)
+		builtIn = append(builtIn, module.BuiltIn{Ref: ref, Bytes: body})
+	}
+	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), BuiltIn: builtIn,
+		Checker: module.Checker{Compare: func(ctx context.Context, from, to []byte,
+			each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
+			return wasm.Compare(ctx, from, to, time.Now(), each)
+		}}})
 	must(t, err)
 	must(t, service.Prepare(t.Context()))
 	handler, err := api.New(api.Config{Service: service, NodeToken: nodeToken, PublicAPI: true})
@@ -75,7 +85,13 @@ func openOrigin(t testing.TB, record store.Config) (*store.Store, *origin.Servic
 
 func newHouse(t testing.TB) *house {
 	t.Helper()
-	h := &house{t: t, record: storetest.New(t)}
+	return newHouseOver(t, storetest.New(t))
+}
+
+// newHouseOver is newHouse over an existing database.
+func newHouseOver(t testing.TB, record store.Config, keys ...fieldmark.ModuleKey) *house {
+	t.Helper()
+	h := &house{t: t, record: record, keys: keys}
 	h.store, h.service, h.handler = openOrigin(t, h.record)
 	h.origin = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.down.Load() {
@@ -111,7 +127,7 @@ func (h *house) startEdge() {
 	must(t, err)
 	cfg := edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base,
 		CacheBytes: cmp.Or(h.cacheBytes, 16<<20),
-		ModuleKeys: h.keys, BuiltIn: []fieldmark.Digest{digestOf(geo.Module())}}
+		ModuleKeys: h.keys, BuiltIn: []fieldmark.Digest{digestOf(geo.Modules()[0]), digestOf(geo.Module())}}
 	if h.change != nil {
 		h.change(&cfg)
 	}
