@@ -6,8 +6,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// factor weighs gains: a point that is well founded comes before one that is
-// not.
+// factor weighs gains: a point with strong evidence comes before one with little.
 func factor(g fieldmark.EvidenceGrade) fieldmark.Milli {
 	switch g {
 	case fieldmark.EvidenceReproduced:

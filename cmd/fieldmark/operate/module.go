@@ -22,7 +22,7 @@ import (
 // ModuleCommands manage the scoring modules of an origin.
 type ModuleCommands struct {
 	Push     modulePushCmd     `cmd:"" help:"Upload a module to the origin, which checks and stores it." group:"operators"`
-	List     moduleListCmd     `cmd:"" help:"List uploaded modules." group:"operators"`
+	List     moduleListCmd     `cmd:"" help:"List uploaded and built-in modules." group:"operators"`
 	Show     moduleShowCmd     `cmd:"" help:"Print an uploaded module and the report of its check as JSON." group:"operators"`
 	Preview  modulePreviewCmd  `cmd:"" help:"Score every brand with an uploaded module and show the differences." group:"operators"`
 	Activate moduleActivateCmd `cmd:"" help:"Activate an uploaded module for all brands, or as a canary for some." group:"operators"`
