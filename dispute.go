@@ -7,6 +7,19 @@ const GateManipulation = "manipulation"
 // FactManipulation is the fact that GateManipulation depends on.
 const FactManipulation = "manipulation.found"
 
+// DisputeSuffix follows the path of a brand's page.
+const DisputeSuffix = "/contest"
+
+// DisputePath returns the path of the page on which a finding about a brand is disputed.
+// Signal is the id of a signal or a gate, or "".
+func DisputePath(slug Slug, signal string) string {
+	path := PathBrandPage + string(slug) + DisputeSuffix
+	if signal != "" {
+		path += "?signal=" + signal
+	}
+	return path
+}
+
 // Suspicion is text on a site that reads as written to steer a model. It is not part of
 // the facts, which are public, until a second audit finds it again.
 type Suspicion struct {

@@ -106,6 +106,9 @@ type Gate struct {
 	ID     string `json:"id"`
 	Limit  int    `json:"limit"`
 	Reason string `json:"reason"`
+
+	Evidence []Evidence `json:"evidence,omitempty"` // of GateManipulation: the words that it is about
+	Dispute  string     `json:"dispute,omitempty"`  // of GateManipulation: path of the page on which it is disputed
 }
 
 // Basis of a score: the site of the brand, or the site and visibility samples. They
@@ -250,6 +253,17 @@ type Gain struct {
 // NewScore returns the score document of a brand.
 func NewScore(b Brand, a Assessment) Score {
 	return Score{Slug: b.Slug, Name: b.Name, URL: b.URL, Niche: b.Niche, Language: b.Language, Assessment: a}
+}
+
+// Substantiate adds to GateManipulation, if it applies, the words that it is about and
+// where it is disputed.
+func (s *Score) Substantiate(f *Facts) {
+	for i := range s.Gates {
+		if s.Gates[i].ID == GateManipulation {
+			found, _ := f.Find(FactManipulation)
+			s.Gates[i].Evidence, s.Gates[i].Dispute = found.Evidence, DisputePath(s.Slug, GateManipulation)
+		}
+	}
 }
 
 // PendingAssessment is the assessment of a brand before its first audit.

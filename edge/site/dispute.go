@@ -7,39 +7,16 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// DisputePath returns the path of the page on which a finding about a brand is disputed.
-// Signal is the id of a signal or a gate, or "".
-func DisputePath(slug fieldmark.Slug, signal string) string {
-	path := fieldmark.PathBrandPage + string(slug) + DisputeSuffix
-	if signal != "" {
-		path += "?signal=" + signal
-	}
-	return path
-}
-
-// DisputeSuffix follows the path of a brand's page.
-const DisputeSuffix = "/contest"
-
-// gateView is a gate that applies, with what the brand can say against it.
+// gateView is a gate that applies.
 type gateView struct {
 	fieldmark.Gate
-	Evidence []fieldmark.Evidence // of GateManipulation: the words that it is about
-	Since    *fieldmark.Time      // when the first open dispute of it was opened; nil: none is open
-	Path     string               // where GateManipulation is disputed; empty for other gates
+	Since *fieldmark.Time // when the first open dispute of it was opened; nil: none is open
 }
 
 func gatesOf(p *BrandPage) []gateView {
 	gates := make([]gateView, len(p.Score.Gates))
 	for i, g := range p.Score.Gates {
 		gates[i] = gateView{Gate: g, Since: disputedSince(p.Open, g.ID)}
-		if g.ID != fieldmark.GateManipulation {
-			continue
-		}
-		gates[i].Path = DisputePath(p.Score.Slug, g.ID)
-		if p.Facts != nil {
-			f, _ := p.Facts.Find(fieldmark.FactManipulation)
-			gates[i].Evidence = f.Evidence
-		}
 	}
 	return gates
 }

@@ -60,7 +60,7 @@ func (h *handler) showDispute(req *request, status int, bad []formError) error {
 		return err
 	}
 	data := disputeData{Dispute: d, Answer: req.r.PostForm.Get("answer"),
-		PublicPath: fieldmark.PathBrandPage + string(d.Brand) + "/contest?dispute=" + d.ID}
+		PublicPath: fieldmark.DisputePath(d.Brand, "") + "?dispute=" + d.ID}
 	return h.show(req, status, "dispute", page{Title: "Dispute of " + d.Signal, Errors: bad, Data: data})
 }
 

@@ -82,6 +82,9 @@ func writeVerdict(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
 		a.PagesSampled, a.AsOf)
 	for _, g := range a.Gates {
 		fmt.Fprintf(b, "%s %s: %s\n", on.paint("31", "gate"), on.bold(gateWords(g)), g.Reason)
+		for _, e := range g.Evidence {
+			fmt.Fprintf(b, "     %s: %q %q\n", e.URL, e.Fact, e.Passage)
+		}
 	}
 }
 

@@ -186,6 +186,7 @@ func recompute(ctx context.Context, score *fieldmark.Score, factsFile, module []
 	if again.Assessment, err = m.Assess(ctx, &facts, made); err != nil {
 		return nil, err
 	}
+	again.Substantiate(&facts)
 	return json.Marshal(again)
 }
 
