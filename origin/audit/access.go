@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit/robots"
 )
 
 // minHSTSAge is the shortest max-age of Strict-Transport-Security that counts: half
@@ -28,7 +29,7 @@ func (f *site) reachable(found findings) {
 			f.front.status))
 	case f.front.refused():
 		found.unknown("home.reachable", newEvidence(f.front.asked, "not fetched: %s", f.front.outcome()),
-			newEvidence(f.robots.url, "%s", f.robots.describe(f.front.url)))
+			newEvidence(f.robots.URL, "%s", f.robots.Describe(Token, f.front.url)))
 	case f.parseErr != nil:
 		found.unknown("home.reachable", newEvidence(f.front.url.String(),
 			"responded %d, but the page could not be read: %s", f.front.status, f.parseErr))
@@ -55,19 +56,19 @@ func (f *site) crawlers(found findings) {
 	}
 	tallies := map[string]*tally{}
 	var order []string
-	for _, c := range registry {
-		if c.fact == "" {
+	for _, c := range robots.Crawlers {
+		if c.Fact == "" {
 			continue
 		}
-		t := tallies[c.fact]
+		t := tallies[c.Fact]
 		if t == nil {
 			t = &tally{}
-			tallies[c.fact], order = t, append(order, c.fact)
+			tallies[c.Fact], order = t, append(order, c.Fact)
 		}
-		open, asked, example := f.countAllowed(c.token)
+		open, asked, example := f.countAllowed(c.Token)
 		t.open, t.asked = t.open+open, t.asked+asked
 		if asked > 0 {
-			t.seen = append(t.seen, newEvidence(f.robots.url, "%s may fetch %d of %d sampled addresses; %s", c.token,
+			t.seen = append(t.seen, newEvidence(f.robots.URL, "%s may fetch %d of %d sampled addresses; %s", c.Token,
 				open, asked, example))
 		}
 	}
@@ -95,18 +96,18 @@ func blockedFirst(e fieldmark.Evidence) string {
 // rule for the first address it may not fetch or, otherwise, for the first
 // address.
 func (f *site) countAllowed(token string) (open, asked int, example string) {
-	shown := undecided
+	shown := robots.Undecided
 	for i := range f.sample {
 		u := f.sample[i].url
 		d := f.decide(token, u)
-		if d.permission == undecided {
+		if d.permission == robots.Undecided {
 			continue
 		}
 		asked++
-		if d.permission == allowed {
+		if d.permission == robots.Allowed {
 			open++
 		}
-		if shown == undecided || shown == allowed && d.permission == disallowed {
+		if shown == robots.Undecided || shown == robots.Allowed && d.permission == robots.Disallowed {
 			shown, example = d.permission, d.text
 		}
 	}
@@ -115,7 +116,7 @@ func (f *site) countAllowed(token string) (open, asked int, example string) {
 
 // decision is what robots.txt says about one crawler and one address.
 type decision struct {
-	permission permission
+	permission robots.Permission
 	text       string
 }
 
@@ -124,7 +125,7 @@ func (f *site) decide(token string, u *url.URL) decision {
 	key := token + " " + u.String()
 	d, ok := f.rules[key]
 	if !ok {
-		v, rule := f.robots.check(token, u)
+		v, rule := f.robots.Check(token, u)
 		d = decision{v, fmt.Sprintf("%s %s: %s", u.EscapedPath(), v, rule)}
 		f.rules[key] = d
 	}
@@ -143,7 +144,7 @@ type metaDirectives struct {
 func directivesOf(p *page) metaDirectives {
 	var d metaDirectives
 	for _, m := range p.metas {
-		if m.key == "robots" || answerToken(m.key) {
+		if m.key == "robots" || robots.IsAnswerCrawler(m.key) {
 			if c := blockingDirective(m.content); c != "" {
 				d.add(m.key == "robots", fmt.Sprintf("meta %s: %s", m.key, c))
 			}
@@ -156,7 +157,7 @@ func directivesOf(p *page) metaDirectives {
 			if lower := strings.ToLower(strings.TrimSpace(name)); named && !directivesWithValue[lower] {
 				agent, part = lower, rest
 			}
-			if c := blockingDirective(part); c != "" && (agent == "" || answerToken(agent)) {
+			if c := blockingDirective(part); c != "" && (agent == "" || robots.IsAnswerCrawler(agent)) {
 				d.add(agent == "", fmt.Sprintf("X-Robots-Tag: %s", strings.TrimSpace(field)))
 			}
 		}
@@ -227,7 +228,7 @@ func (f *site) withSummary(format string, good int, bad []fieldmark.Evidence) []
 func (f *site) sitemaps(found findings) {
 	s := &f.sitemap
 	if !s.found && (s.unreadable != "" || len(s.files) == 0) {
-		why := newEvidence(f.robots.url, "no sitemap could be read: %s", cmp.Or(s.unreadable, s.outcome))
+		why := newEvidence(f.robots.URL, "no sitemap could be read: %s", cmp.Or(s.unreadable, s.outcome))
 		for _, id := range []string{"sitemap.found", "sitemap.valid", "sitemap.live"} {
 			found.unknown(id, why)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit/robots"
 	"github.com/fieldmark/fieldmark/origin/llms"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
@@ -148,7 +149,7 @@ type site struct {
 	subject      Subject
 	now          time.Time
 	front        visit // to the home page
-	robots       robots
+	robots       robots.File
 	home         *page     // nil unless it was read
 	parseErr     error     // why the home page could not be parsed
 	sample       []sampled // the home page first, then those always read, then the drawn ones
@@ -228,7 +229,7 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 		f.markdown = &v
 	}
 	r.progress("sitemap")
-	f.sitemap = r.readSitemaps(ctx, base, f.robots.sitemaps(), r.requestsLeft-fieldmark.MaxSampledPages-profileRequests,
+	f.sitemap = r.readSitemaps(ctx, base, f.robots.Sitemaps(), r.requestsLeft-fieldmark.MaxSampledPages-profileRequests,
 		f.now)
 	f.sample[0].listed = f.sitemap.keys[pageKey(base)]
 	for _, e := range f.sitemap.entries {

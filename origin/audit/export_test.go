@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit/robots"
 	"golang.org/x/net/html"
 )
 
@@ -18,13 +19,13 @@ import (
 // Fuzzing them through a server would be about a thousand times slower.
 
 // TryPage parses a page and computes every fact that depends only on it.
-func TryPage(body []byte, contentType, robots string) fieldmark.Facts {
+func TryPage(body []byte, contentType, rules string) fieldmark.Facts {
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
 	header := http.Header{"Content-Type": {contentType}, "Link": {contentType}, "X-Robots-Tag": {contentType}}
 	v := visit{asked: u.String(), url: u, status: 200, header: header, body: body}
 	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), front: v,
 		sample: []sampled{{url: u, role: fieldmark.PageHome, visit: v}}, rules: map[string]decision{},
-		robots: newRobots(visit{asked: u.String() + "robots.txt", status: 200, body: []byte(robots)})}
+		robots: newRobots(visit{asked: u.String() + "robots.txt", status: 200, body: []byte(rules)})}
 	if f.home, f.parseErr = parsePage(context.Background(), u, header, body); f.parseErr != nil {
 		return f.facts()
 	}
@@ -87,8 +88,8 @@ func TryRobots(body, token, path string) (string, string, []string) {
 	if err != nil {
 		return "", "", nil
 	}
-	v, rule := r.check(token, u)
-	return string(v), rule, r.sitemaps()
+	v, rule := r.Check(token, u)
+	return string(v), rule, r.Sitemaps()
 }
 
 // JudgeRobots reports whether a robots.txt allows a crawler to fetch an address.
@@ -98,15 +99,15 @@ func JudgeRobots(body, token, address string) (allowedTo bool, err error) {
 		return false, err
 	}
 	r := newRobots(visit{asked: "https://example.com/robots.txt", status: 200, body: []byte(body)})
-	v, _ := r.check(token, u)
-	return v == allowed, nil
+	v, _ := r.Check(token, u)
+	return v == robots.Allowed, nil
 }
 
 // Crawlers returns the token of every crawler in the registry.
 func Crawlers() []string {
-	tokens := make([]string, len(registry))
-	for i, c := range registry {
-		tokens[i] = c.token
+	tokens := make([]string, len(robots.Crawlers))
+	for i, c := range robots.Crawlers {
+		tokens[i] = c.Token
 	}
 	return tokens
 }

@@ -20,7 +20,14 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit/robots"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
+)
+
+// UserAgent identifies the auditor, and Token is its name in robots.txt.
+const (
+	Token     = "FieldmarkBot"
+	UserAgent = Token + "/1.0 (+https://fieldmark.example/bot)"
 )
 
 // The limits of one audit, which bound the load on the site and the cost of a
@@ -105,15 +112,15 @@ type fetcher struct {
 	client       *safehttp.Client
 	delay        time.Duration
 	requestsLeft int
-	next         map[string]time.Time // earliest time of the next request per host
-	rules        map[string]robots    // by scheme and host
-	suspended    map[string]bool      // hosts that asked for a longer pause than the audit has
+	next         map[string]time.Time   // earliest time of the next request per host
+	rules        map[string]robots.File // by scheme and host
+	suspended    map[string]bool        // hosts that asked for a longer pause than the audit has
 }
 
 // newFetcher returns the fetcher of one audit.
 func newFetcher(c Config) *fetcher {
 	f := &fetcher{client: c.HTTP, delay: c.Delay, requestsLeft: c.MaxRequests,
-		next: map[string]time.Time{}, rules: map[string]robots{}, suspended: map[string]bool{}}
+		next: map[string]time.Time{}, rules: map[string]robots.File{}, suspended: map[string]bool{}}
 	if f.delay == 0 {
 		f.delay = DefaultDelay
 	}
@@ -141,7 +148,7 @@ func (f *fetcher) get(ctx context.Context, q request) visit {
 	for at := q.url; ; {
 		if !q.free {
 			r := f.robots(ctx, at)
-			if v.err = r.err; v.err == nil && r.blocks(at) {
+			if v.err = r.Err; v.err == nil && forbids(r, at) {
 				v.err = errDisallowed
 			}
 			if v.err != nil {
@@ -167,14 +174,14 @@ func (f *fetcher) get(ctx context.Context, q request) visit {
 	}
 }
 
-// blocks reports whether robots.txt forbids this crawler to fetch u.
-func (r robots) blocks(u *url.URL) bool {
-	v, _ := r.check(Token, u)
-	return v == disallowed
+// forbids reports whether robots.txt forbids this crawler to fetch u.
+func forbids(r robots.File, u *url.URL) bool {
+	v, _ := r.Check(Token, u)
+	return v == robots.Disallowed
 }
 
 // robots returns the rules of u's host. It fetches them the first time.
-func (f *fetcher) robots(ctx context.Context, u *url.URL) robots {
+func (f *fetcher) robots(ctx context.Context, u *url.URL) robots.File {
 	key := u.Scheme + "://" + u.Host
 	if r, ok := f.rules[key]; ok {
 		return r
@@ -185,10 +192,24 @@ func (f *fetcher) robots(ctx context.Context, u *url.URL) robots {
 	return r
 }
 
+// newRobots evaluates the response for robots.txt.
+func newRobots(v visit) robots.File {
+	switch {
+	case errors.Is(v.err, errRedirects):
+		return robots.WithoutRules(v.asked, "robots.txt redirects too often or in a loop")
+	case v.err != nil:
+		return robots.Unanswered(v.asked, v.err)
+	case v.ok() && looksLikeHTML(v.body):
+		// A page returned for every path; parsers find no rules in it either.
+		return robots.WithoutRules(v.asked, "robots.txt returned an HTML page")
+	}
+	return robots.Parse(v.asked, v.status, v.body)
+}
+
 // fetchWithoutRedirects fetches an address whose robots rules are known.
-func (f *fetcher) fetchWithoutRedirects(ctx context.Context, u *url.URL, r robots) visit {
+func (f *fetcher) fetchWithoutRedirects(ctx context.Context, u *url.URL, r robots.File) visit {
 	v := visit{asked: u.String(), url: u}
-	if r.blocks(u) {
+	if forbids(r, u) {
 		v.err = errDisallowed
 		return v
 	}
@@ -397,6 +418,26 @@ func isCertificate(err error) bool {
 	_, ok := errors.AsType[x509.UnknownAuthorityError](err)
 	return ok
 }
+
+// isWeb reports whether u is an absolute http or https address.
+func isWeb(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// looksLikeHTML reports whether a body is an HTML page: many servers return their
+// home page or a challenge for every path. The Content-Type is not considered,
+// because many servers send plain text as text/html.
+func looksLikeHTML(body []byte) bool {
+	start := bytes.ToLower(bytes.TrimSpace(trimBOM(body[:min(len(body), 512)])))
+	for _, tag := range []string{"<!doctype html", "<html", "<head", "<body", "<script", "<title", "<meta"} {
+		if bytes.HasPrefix(start, []byte(tag)) {
+			return true
+		}
+	}
+	return false
+}
+
+func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\uFEFF")) }
 
 // maxRefresh is how many bytes of a page are searched for a meta refresh. A page
 // that only redirects is short.

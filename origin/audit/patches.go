@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit/robots"
 	"golang.org/x/text/language"
 )
 
@@ -62,26 +63,26 @@ func (f *site) patchPages(found findings, id string, repair func(*page) fieldmar
 // patchRobots adds the lines that let a blocked crawler fetch the site, and the line of a
 // missing sitemap. A robots.txt that does not respond cannot be patched.
 func (f *site) patchRobots(found findings) {
-	if f.robots.fixed != "" && f.robots.fixed != allowed {
+	if f.robots.Fixed != "" && f.robots.Fixed != robots.Allowed {
 		return
 	}
-	for _, c := range registry {
-		if c.fact == "" {
+	for _, c := range robots.Crawlers {
+		if c.Fact == "" {
 			continue
 		}
-		fact := found.fact(c.fact)
+		fact := found.fact(c.Fact)
 		if fact.State != fieldmark.Measured || 2*fact.Value >= one {
 			continue // the method calls it blocked only for most addresses
 		}
 		for i := range fact.Evidence {
-			if e := &fact.Evidence[i]; strings.HasPrefix(e.Fact, c.token+" may fetch") {
-				e.Patch = "# Applies instead of the group * to this crawler.\nUser-agent: " + c.token + "\nAllow: /\n"
+			if e := &fact.Evidence[i]; strings.HasPrefix(e.Fact, c.Token+" may fetch") {
+				e.Patch = "# Applies instead of the group * to this crawler.\nUser-agent: " + c.Token + "\nAllow: /\n"
 			}
 		}
 	}
 	if fact := found.fact("sitemap.found"); fact.State == fieldmark.Measured && fact.Value == 0 {
 		at := f.home.url.Scheme + "://" + f.home.url.Host + "/sitemap.xml"
-		file, line := newEvidence(at, "no sitemap"), newEvidence(f.robots.url, "names no sitemap")
+		file, line := newEvidence(at, "no sitemap"), newEvidence(f.robots.URL, "names no sitemap")
 		file.Patch, line.Patch = f.sitemapFile(), "Sitemap: "+at+"\n"
 		fact.Evidence = append([]fieldmark.Evidence{file, line}, fact.Evidence...)
 		fact.Evidence = fact.Evidence[:min(len(fact.Evidence), fieldmark.MaxEvidence)]
