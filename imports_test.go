@@ -27,7 +27,9 @@ var mayImport = map[string][]string{
 	"deploy/release":     {},
 
 	"edge": {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "wasm/scoring", "origin/client", "edge/badge",
-		"edge/compress", "edge/conn", "edge/conn/certs", "edge/conn/framing", "edge/ranking", "edge/site", "edge/proxy/upstream",
+		"edge/compress", "edge/conn", "edge/conn/certs", "edge/conn/framing", "edge/conn/h2", "edge/ranking",
+		"edge/site",
+		"edge/proxy/upstream",
 		"internal/trace"},
 	"edge/badge":          {""},
 	"edge/ranking":        {"", "wasm/scoring"},
@@ -35,7 +37,9 @@ var mayImport = map[string][]string{
 	"edge/compress":       {},
 	"edge/proxy":          {"cache", "cache/rfc9111", "edge/compress", "edge/proxy/upstream"},
 	"edge/proxy/upstream": {"", "edge/conn/framing", "cache/rfc9111"},
-	"edge/conn":           {"edge/conn/certs", "edge/conn/framing"},
+	"edge/conn":           {"edge/conn/certs", "edge/conn/framing", "edge/conn/h2", "edge/conn/stream"},
+	"edge/conn/h2":        {"edge/conn/framing", "edge/conn/stream"},
+	"edge/conn/stream":    {"edge/conn/framing"},
 	"edge/conn/certs":     {},
 	"edge/conn/framing":   {},
 

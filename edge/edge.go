@@ -22,6 +22,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
+	"github.com/fieldmark/fieldmark/edge/conn/h2"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
@@ -82,6 +83,7 @@ type Config struct {
 	Inflight        int           // most requests answered at once; 0: DefaultInflight
 	RateLimit       RateLimit     // where what clients ask of the APIs is counted
 	NetworkQuota    int           // requests to the origin a minute that one client network may cause; 0: any number
+	H2C             bool          // accept HTTP/2 without TLS from clients that begin with its preface
 	DrainDelay      time.Duration // how long a stopping node reports that it stops before it closes its listeners
 	Version         string        // of the program, reported to the origin
 	ServerTiming    bool          // send Server-Timing to every client
@@ -207,15 +209,21 @@ func (e *Edge) connConfig() conn.Config {
 		ExpectHandler:  e.checkExpect,
 		FastPath:       e.appendCached,
 		FastPathPrefix: fieldmark.PathBadge,
+		FastResponse:   e.respondCached,
+		Constants:      h2.NewConstants(constantFields(e.cfg.HSTS)...),
+		H2C:            e.cfg.H2C,
 		Network:        e.countedNetwork,
 		NetworkConns:   e.cfg.NetworkConns,
 		OnReject:       e.meters.rejected.Inc,
 		OnFastPath:     func(took time.Duration) { e.meters.fastPath.Update(took.Seconds()) },
 		OnHandshake:    e.meters.handshake,
+		OnStreamReset:  e.meters.streamReset,
+		OnGoAway:       e.meters.goAway,
+		OnCalm:         e.meters.calm,
 		Log:            e.log,
 	}
 	if e.cfg.Site != nil { // the host decides whose badge it is
-		cfg.FastPath = nil
+		cfg.FastPath, cfg.FastResponse = nil, nil
 	}
 	return cfg
 }

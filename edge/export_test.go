@@ -30,6 +30,9 @@ func SitemapOf(e *Edge, part, most int) []byte {
 // ServeConn serves one connection, of a node that is not run.
 func (e *Edge) ServeConn(c net.Conn) { e.conns.ServeConn(c) }
 
+// Serve serves the connections of one more listener, of a node that is run.
+func (e *Edge) Serve(ln net.Listener) error { return e.conns.Serve(ln) }
+
 // Close gives back what New took, of a node that was not run.
 func (e *Edge) Close() { e.close() }
 

@@ -2,11 +2,14 @@ package edge
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/edge/conn/h2"
 )
 
 // The constant parts of a response, in the order in which fasthttp writes them.
@@ -59,15 +62,80 @@ func packEnd(hsts time.Duration) []byte {
 	return []byte(packedHSTS + hstsValue(hsts) + packedEnd)
 }
 
+// respondCached is appendCached for HTTP/2.
+func (e *Edge) respondCached(r conn.SimpleRequest, now *conn.Time) (resp h2.Response, ok bool) {
+	if namesImageProxy(r.UserAgent) {
+		return resp, false
+	}
+	entry, state := e.cache.Get(text(r.Target))
+	if state != cache.Fresh || len(entry.Head) == 0 {
+		return resp, false
+	}
+	h := entry.Value.(*head)
+	if h.hpack == nil {
+		return resp, false
+	}
+	resp = h2.Response{Fields: h.hpack, Age: int64(now.At.Sub(entry.Born).Seconds()), Body: entry.Body}
+	status := http.StatusOK
+	if len(r.IfNoneMatch) > 0 && matches(r.IfNoneMatch, h.etag) {
+		status = http.StatusNotModified
+		resp.NotModified, resp.Fields, resp.Body = true, h.hpack[h.hpackLength:], nil
+	}
+	e.meters.count(routeBadge, status)
+	return resp, true
+}
+
+// constantFields are the header fields of every badge, for HTTP/2.
+func constantFields(hsts time.Duration) []string {
+	fields := []string{"server", serverName, "cache-status", cacheStatus[cache.SourceHit]}
+	for i := 0; i < len(badgeFields); i += 2 {
+		fields = append(fields, strings.ToLower(badgeFields[i]), badgeFields[i+1])
+	}
+	fields = append(fields, "cache-control", badgeCacheControl)
+	if hsts > 0 {
+		fields = append(fields, "strict-transport-security", hstsValue(hsts))
+	}
+	return fields
+}
+
+// appendHPACK appends the header fields of a badge for HTTP/2, without constantFields. The
+// first is Content-Length, which a response with status 304 has not. It returns nil if the
+// badge does not have the constant fields.
+func (h *head) appendHPACK(dst []byte, length int) (fields []byte, lengthSize int) {
+	dst = h2.AppendField(dst, "content-length", strconv.Itoa(length))
+	lengthSize = len(dst)
+	dst = h2.AppendField(dst, "content-type", string(h.contentType))
+	constant := 0
+	all := constantFields(0)
+	lines := "Cache-Control: " + string(h.control) + "\r\n" + string(h.block) + ": " + string(h.tail)
+	for line := range strings.SplitSeq(lines, "\r\n") {
+		name, value, _ := strings.Cut(line, ": ")
+		name = strings.ToLower(name)
+		if i := slices.Index(all, name); i >= 0 {
+			if all[i+1] != value {
+				return nil, 0
+			}
+			constant++
+			continue
+		}
+		dst = h2.AppendField(dst, name, value)
+	}
+	if constant != len(all)/2-len("sc") { // server and cache-status are not in the head
+		return nil, 0
+	}
+	return dst, lengthSize
+}
+
 // packEntry copies everything that a response has after its date into one block, in the
 // order in which it is sent: for an entry that is not in the processor's caches, each
 // separate piece of memory costs a wait. The fields of the head become slices of the
 // block.
 func packEntry(entry *cache.Entry) *cache.Entry {
 	h := entry.Value.(*head)
+	fields, lengthSize := h.appendHPACK(nil, len(entry.Body))
 	length := strconv.AppendInt(nil, int64(len(entry.Body)), 10)
 	size := len(packedType) + len(h.contentType) + len(packedLength) + len(length) + len(h.appendRest(nil)) +
-		len(entry.Body)
+		len(entry.Body) + len(fields)
 	block := make([]byte, 0, size)
 	put := func(b []byte) []byte {
 		n := len(block)
@@ -90,6 +158,9 @@ func packEntry(entry *cache.Entry) *cache.Entry {
 	n := len(block)
 	entry.Body = put(entry.Body)
 	entry.Head = block[:n:n]
+	if fields != nil {
+		h.hpack, h.hpackLength = put(fields), lengthSize
+	}
 	return entry
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/edge/conn/h2"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/wasm"
 )
@@ -70,6 +71,9 @@ type meters struct {
 
 	handshakes    map[conn.HandshakeResult]*metrics.Counter
 	handshakeTime *metrics.PrometheusHistogram
+	resets        [2]*metrics.Counter // of streams, by the server and by clients
+	goAways       [h2.EnhanceYourCalm + 1]*metrics.Counter
+	calmed        map[string]*metrics.Counter
 }
 
 func newMeters() *meters {
@@ -115,8 +119,36 @@ func newMeters() *meters {
 		conn.HandshakeRejected} {
 		m.handshakes[result] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_handshakes_total{result=%q}`, result))
 	}
+	m.resets[0] = set.NewCounter(`fieldmark_edge_stream_resets_total{by="server"}`)
+	m.resets[1] = set.NewCounter(`fieldmark_edge_stream_resets_total{by="client"}`)
+	for code := range m.goAways {
+		m.goAways[code] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_goaways_total{code="%d"}`, code))
+	}
+	m.calmed = map[string]*metrics.Counter{}
+	for _, bucket := range h2.Buckets {
+		m.calmed[bucket] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_calmed_total{bucket=%q}`, bucket))
+	}
 	m.handshakeTime = set.NewPrometheusHistogramExt("fieldmark_edge_handshake_seconds", secondBuckets)
 	return m
+}
+
+// streamReset counts a stream of HTTP/2 that was reset.
+func (m *meters) streamReset(client bool) {
+	if client {
+		m.resets[1].Inc()
+	} else {
+		m.resets[0].Inc()
+	}
+}
+
+// goAway counts a connection of HTTP/2 that the node ends.
+func (m *meters) goAway(code h2.Code) {
+	m.goAways[min(int(code), len(m.goAways)-1)].Inc()
+}
+
+// calm counts a client that has exceeded a limit of HTTP/2.
+func (m *meters) calm(bucket string) {
+	m.calmed[bucket].Inc()
 }
 
 // handshake counts a TLS handshake and times a successful one.
@@ -156,7 +188,6 @@ func (m *meters) watch(e *Edge) {
 		}
 		return 1
 	})
-	m.set.NewGauge("fieldmark_edge_connections", func() float64 { return float64(e.conns.Open()) })
 }
 
 // count records one served request.
@@ -172,6 +203,7 @@ func since(h *metrics.PrometheusHistogram, began time.Time) { h.Update(time.Sinc
 // WriteMetrics writes the node's counters in the Prometheus text format.
 func (e *Edge) WriteMetrics(w io.Writer) {
 	e.meters.set.WritePrometheus(w)
+	e.conns.WriteMetrics(w)
 	e.certificates.WriteMetrics(w)
 }
 

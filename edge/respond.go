@@ -35,6 +35,8 @@ type head struct {
 	// and values are ours and hold no line break.
 	block, tail []byte
 	etag        []byte     // strong, in quotes
+	hpack       []byte     // the fields for HTTP/2 (see appendHPACK); nil: none
+	hpackLength int        // bytes of Content-Length in hpack
 	encodings   *encodings // nil: the response is never compressed
 }
 
@@ -263,6 +265,8 @@ func errRequestTimeout() *fieldmark.Error {
 func errMalformed(refused *framing.Error) *fieldmark.Error {
 	code := fieldmark.CodeMalformedRequest
 	switch refused.Status {
+	case http.StatusMisdirectedRequest:
+		code = fieldmark.CodeMisdirected
 	case http.StatusMethodNotAllowed:
 		code = fieldmark.CodeMethodNotAllowed
 	case http.StatusRequestURITooLong:

@@ -36,6 +36,7 @@ func newRedirector(e *Edge, base *url.URL) *conn.Server {
 	}
 	cfg := e.connConfig()
 	cfg.Handler, cfg.HeaderReceived, cfg.ExpectHandler, cfg.FastPath = r.serve, nil, nil, nil
+	cfg.FastResponse, cfg.H2C = nil, false
 	return conn.New(cfg)
 }
 

@@ -23,6 +23,7 @@ type listenerSettings struct {
 func (c *listenerSettings) apply(cfg *edge.Config) {
 	cfg.TrustedNetworks, cfg.NetworkQuota, cfg.NetworkConns, cfg.Inflight = c.TrustedNetworks, c.NetworkRate, c.NetworkConns, c.MaxInflight
 	cfg.DrainDelay, cfg.ServerTiming = c.DrainDelay, c.ServerTiming
+	cfg.H2C = c.H2C
 	cfg.Certificates, cfg.HSTS, cfg.RedirectListener = c.certificates, c.HSTS, c.redirects
 	if cfg.RateLimit = edge.RateLimit(c.RateLimit); c.RateLimit == "off" {
 		cfg.RateLimit = edge.RateLimitOff

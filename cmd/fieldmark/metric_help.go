@@ -22,7 +22,12 @@ var metricHelp = map[string]string{
 	"fieldmark_edge_certificate_lifetime_days":  "Days for which it is valid in all.",
 	"fieldmark_edge_handshakes_total":           "TLS handshakes by result.",
 	"fieldmark_edge_handshake_seconds":          "Time of successful TLS handshakes.",
-	"fieldmark_edge_connections":                "Open connections of clients.",
+	"fieldmark_edge_calmed_total":               "HTTP/2 clients that exceeded a limit, by limit.",
+	"fieldmark_edge_connections":                "Open connections of clients, by protocol.",
+	"fieldmark_edge_goaways_total":              "HTTP/2 connections that the edge ended, by error code.",
+	"fieldmark_edge_protocol_requests_total":    "Requests received, by protocol.",
+	"fieldmark_edge_stream_resets_total":        "HTTP/2 streams that were reset, by side.",
+	"fieldmark_edge_streams":                    "HTTP/2 requests in progress, without badges on the fast path.",
 	"fieldmark_edge_event":                      "Number of the newest event that this edge has applied.",
 	"fieldmark_edge_followed_events_total":      "Events applied.",
 	"fieldmark_edge_hit_seconds": "Time from reading to writing badge hits on the fast " +

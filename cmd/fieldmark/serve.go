@@ -126,7 +126,8 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	})
 	if c.Demo {
 		siteURL := demo.SiteURL(l.demo.Addr().(*net.TCPAddr).Port)
-		seeder := demo.Seeder{Service: n.service, SiteURL: siteURL, Data: c.Data, Out: s.Out}
+		seeder := demo.Seeder{Service: n.service, SiteURL: siteURL, Data: c.Data, Out: s.Out,
+			Transport: c.transport()}
 		front.Go(func() error { return serveHTTP(frontCtx, demo.Handler(siteURL), l.demo) })
 		front.Go(func() error {
 			return seeder.Seed(frontCtx, demo.Access{BaseURL: c.base(l.edge), OriginURL: command.ListenerURL(l.origin),

@@ -3,14 +3,18 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 )
 
@@ -22,6 +26,9 @@ type tlsSettings struct {
 	TLSMin        string        `env:"FIELDMARK_TLS_MIN" enum:"1.2,1.3" default:"1.2" help:"Minimum version of TLS: 1.2 or 1.3."`
 	HSTS          time.Duration `env:"FIELDMARK_HSTS" default:"0s" help:"Send Strict-Transport-Security with this max-age on every answer; at 0, pages alone have it, with a year."`
 	HTTPListen    string        `name:"http-listen" env:"FIELDMARK_HTTP_LISTEN" placeholder:"ADDRESS" help:"Also listen for plain HTTP, to redirect to https: usually :80."`
+
+	Protocols []string `env:"FIELDMARK_PROTOCOLS" default:"h1,h2" placeholder:"NAME" help:"Protocols to offer over TLS: h1 (HTTP/1.1), which cannot be left out, and h2 (HTTP/2)."`
+	H2C       bool     `name:"h2c" env:"FIELDMARK_H2C" help:"Also accept HTTP/2 without TLS from clients that know of it (prior knowledge), such as a proxy of your own."`
 
 	certificates *certs.Store // nil without TLS
 	redirects    net.Listener // nil without --http-listen
@@ -42,6 +49,9 @@ type tlsSource struct {
 // checkTLS returns whether the edge serves TLS, and an error for settings that contradict each
 // other.
 func (c *tlsSettings) checkTLS() (bool, error) {
+	if _, err := c.alpn(); err != nil {
+		return false, err
+	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return false, errUsage("set both --tls-cert and --tls-key, or neither")
 	}
@@ -76,8 +86,9 @@ func (c *tlsSettings) secure(ln net.Listener, tokens, data string, log *slog.Log
 		return ln, run, err
 	}
 	minVersion := map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}[c.TLSMin]
+	protocols, _ := c.alpn() // checkTLS accepted them
 	if c.certificates, err = certs.New(certs.Config{MinVersion: minVersion,
-		Secret: fieldmark.SplitNodeTokens(tokens)[0]}); err != nil {
+		Protocols: protocols, Secret: fieldmark.SplitNodeTokens(tokens)[0]}); err != nil {
 		return nil, nil, err
 	}
 	switch {
@@ -95,7 +106,23 @@ func (c *tlsSettings) secure(ln net.Listener, tokens, data string, log *slog.Log
 	if err != nil {
 		return nil, nil, err
 	}
-	return tls.NewListener(ln, c.certificates.TLSConfig()), run, nil
+	return conn.NewTLSListener(ln, c.certificates.TLSConfig()), run, nil
+}
+
+// alpn returns the protocols that TLS offers, in the order of preference.
+func (c *tlsSettings) alpn() (protocols []string, err error) {
+	for _, name := range c.Protocols {
+		if name != "h1" && name != "h2" {
+			return nil, errUsage("--protocols: %q is not a protocol; known are h1 and h2", name)
+		}
+	}
+	if !slices.Contains(c.Protocols, "h1") {
+		return nil, errUsage("--protocols: h1 cannot be left out, as WebSocket and old clients need it")
+	}
+	if slices.Contains(c.Protocols, "h2") {
+		protocols = append(protocols, certs.ProtocolHTTP2)
+	}
+	return append(protocols, certs.ProtocolHTTP1), nil
 }
 
 // selfSign uses a certificate for localhost. On other addresses people would learn to accept
@@ -110,6 +137,19 @@ func (c *tlsSettings) selfSign(ln net.Listener, data string) error {
 		return err
 	}
 	return c.certificates.Set([]tls.Certificate{pair})
+}
+
+// transport returns a transport to the edge of this process, which trusts its certificate;
+// nil without TLS.
+func (c *tlsSettings) transport() http.RoundTripper {
+	if c.certificates == nil {
+		return nil
+	}
+	roots := x509.NewCertPool()
+	if cert, err := c.certificates.TLSConfig().GetCertificate(&tls.ClientHelloInfo{}); err == nil && cert != nil {
+		roots.AddCert(cert.Leaf)
+	}
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
 }
 
 // isTLS reports whether the edge serves TLS.

@@ -21,6 +21,8 @@ func TestTLSSettings(t *testing.T) {
 		"--tls-self-signed --listen [::]:0":  "--tls-self-signed is for development on this machine",
 		"--tls-min 1.1 --tls-self-signed":    "--tls-min must be one of",
 		"--tls-self-signed --tls-cert a.pem": "set both",
+		"--protocols h2":                     "--protocols: h1 cannot be left out",
+		"--protocols h1,spdy":                `--protocols: "spdy" is not a protocol; known are h1 and h2`,
 		"--tls-self-signed --tls-cert a.pem --tls-key b.pem": "--tls-cert and --tls-self-signed are two sources of " +
 			"certificates: set one",
 	} {

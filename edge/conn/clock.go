@@ -5,18 +5,22 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/fieldmark/fieldmark/edge/conn/h2"
 )
 
 // Time is a point in time, to the second, and its Date header field.
 type Time struct {
-	At   time.Time
-	Date [len(http.TimeFormat)]byte
+	At    time.Time
+	Date  [len(http.TimeFormat)]byte
+	HPACK []byte // the field, for HTTP/2
 }
 
 // NewTime returns at with its Date header field.
 func NewTime(at time.Time) *Time {
 	t := &Time{At: at}
 	at.UTC().AppendFormat(t.Date[:0], http.TimeFormat)
+	t.HPACK = h2.AppendField(nil, "date", string(t.Date[:]))
 	return t
 }
 

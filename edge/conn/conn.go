@@ -1,7 +1,9 @@
 package conn
 
 import (
+	"bytes"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
 	"sync"
@@ -10,6 +12,9 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark/edge/conn/certs"
+	"github.com/fieldmark/fieldmark/edge/conn/h2"
 )
 
 const (
@@ -54,7 +59,14 @@ func (b *buffer) release() {
 // response; see handoff for what these two share.
 type conn struct {
 	net.Conn
-	server  *Server
+	server    *Server
+	tls       *tls.Conn   // nil: the connection is not encrypted
+	tlsConfig *tls.Config // nil: unknown
+	waiter    *waitConn   // below tls; nil: the connection waits in its Read
+	parent    *conn       // of a stream of HTTP/2; nil: this is a socket
+	proto     atomic.Int32
+	session   atomic.Pointer[h2.Conn] // nil: not HTTP/2
+
 	raw     syscall.RawConn // nil: the connection cannot wait without a buffer
 	tryRead func(fd uintptr) bool
 
@@ -73,6 +85,17 @@ type conn struct {
 	refs          atomic.Int32 // the goroutine that serves it, and the open connection
 }
 
+// Protocols of connections.
+const (
+	protoPlain int32 = iota // HTTP/1.1
+	protoTLS                // HTTP/1.1 over TLS
+	protoHTTP2              // HTTP/2, over TLS or not
+	protoCount
+)
+
+// protoNames are the names of the protocols in metrics.
+var protoNames = [protoCount]string{"h1", "h1s", "h2"}
+
 // States of a connection, as far as Drain must know.
 const (
 	stateIdle   int32 = iota // waits for a request, of which no byte was read
@@ -82,6 +105,16 @@ const (
 // track registers a connection, unless a limit is reached or the server drains.
 func (s *Server) track(nc net.Conn) (*conn, bool) {
 	c := &conn{Conn: nc, server: s, network: s.networkOf(nc)}
+	switch nc := nc.(type) {
+	case *tlsSocket:
+		c.Conn, c.tls, c.tlsConfig = nc.Conn, nc.Conn, nc.cfg
+		c.waiter, _ = nc.NetConn().(*waitConn)
+	case *tls.Conn:
+		c.tls = nc
+	}
+	if c.tls != nil {
+		c.proto.Store(protoTLS)
+	}
 	c.refs.Store(2)
 	c.prepare()
 	s.conns.mu.Lock()
@@ -97,7 +130,7 @@ func (s *Server) track(nc net.Conn) (*conn, bool) {
 // release drops one of the two references and unregisters the connection with the
 // last: a tunnel stays open after serve has returned.
 func (c *conn) release() {
-	if c.refs.Add(-1) != 0 {
+	if c.parent != nil || c.refs.Add(-1) != 0 {
 		return
 	}
 	t := &c.server.conns
@@ -111,15 +144,21 @@ func (c *conn) release() {
 // serve serves requests until the connection ends.
 func (c *conn) serve() {
 	defer c.release()
-	if secure, ok := c.Conn.(*tls.Conn); ok && !c.handshake(secure) {
+	if c.tls != nil && !c.handshake(c.tls) {
 		c.returned = false
 		_ = c.Close()
+		return
+	}
+	if c.tls != nil && c.tls.ConnectionState().NegotiatedProtocol == certs.ProtocolHTTP2 {
+		c.serveHTTP2(c.waiter)
+		_ = c.Close() // the session has closed it
 		return
 	}
 	requests := c.requestConn()
 	if c.SetReadDeadline(time.Now().Add(ReadTimeout)) == nil {
 		for c.serveFastPath() {
 			c.returned, c.handoff.complete = false, false
+			c.server.requests[c.proto.Load()].Add(1)
 			err := c.server.http.ServeConn(requests)
 			if !c.returned && err == nil && !c.closed.Load() {
 				return // it is a tunnel now, whose owner closes it
@@ -135,8 +174,8 @@ func (c *conn) serve() {
 
 // requestConn returns the connection as fasthttp gets it.
 func (c *conn) requestConn() net.Conn {
-	if secure, ok := c.Conn.(*tls.Conn); ok {
-		return tlsConn{c, secure}
+	if c.tls != nil {
+		return tlsConn{c, c.tls}
 	}
 	return c
 }
@@ -203,6 +242,12 @@ func (c *conn) serveFastPath() bool {
 			}
 		}
 		c.state.Store(stateActive)
+		if c.server.cfg.H2C && c.tls == nil && bytes.HasPrefix(c.pending, prefacePrefix) {
+			first := bytes.Clone(c.pending)
+			c.putBuffer()
+			c.serveHTTP2(newWaitConn(c.Conn, first))
+			return false
+		}
 		if !c.answerPending() {
 			return false
 		}
@@ -211,6 +256,10 @@ func (c *conn) serveFastPath() bool {
 		}
 	}
 }
+
+// prefacePrefix begins a connection of a client that knows that the server speaks HTTP/2
+// (RFC 9113, 3.3).
+var prefacePrefix = []byte("PRI ")
 
 // answerPending answers the pending requests, up to the first that the fast path does
 // not serve. It returns false if the connection failed.
@@ -226,6 +275,7 @@ func (c *conn) answerPending() bool {
 	if b.reads++; b.reads%sampleEvery == 0 {
 		began = time.Now()
 	}
+	served := uint64(0)
 	for len(c.pending) > 0 && len(b.out) < maxOutBuffer && s.cfg.FastPath != nil && !s.Draining() {
 		r, ok := ParseSimpleGET(c.pending, s.cfg.FastPathPrefix)
 		if !ok {
@@ -236,8 +286,10 @@ func (c *conn) answerPending() bool {
 			break
 		}
 		c.pending = c.pending[r.Size:]
+		served++
 	}
-	if len(b.out) > 0 {
+	if served > 0 {
+		s.requests[c.proto.Load()].Add(served)
 		if !c.extendDeadline(now) {
 			return false
 		}
@@ -275,8 +327,9 @@ func (c *conn) putBuffer() {
 // wait reads bytes and leaves them pending.
 func (c *conn) wait() bool {
 	if c.raw == nil {
-		c.buf = bufferPool.Get().(*buffer)
-		c.readN, c.readErr = c.Conn.Read(c.buf.in[:])
+		if !c.read() {
+			return false
+		}
 	} else if err := c.raw.Read(c.tryRead); err != nil {
 		return false
 	}
@@ -286,6 +339,29 @@ func (c *conn) wait() bool {
 	}
 	c.pending = c.buf.in[:c.readN]
 	return true
+}
+
+// read reads from a connection that is encrypted or no socket. It holds no buffer while it
+// waits if it has a waiter.
+func (c *conn) read() bool {
+	for {
+		c.buf = bufferPool.Get().(*buffer)
+		if c.waiter != nil {
+			c.waiter.nonblocking = true
+		}
+		c.readN, c.readErr = c.Conn.Read(c.buf.in[:])
+		if c.waiter == nil {
+			return true
+		}
+		c.waiter.nonblocking = false
+		if !errors.Is(c.readErr, h2.ErrNotReady) {
+			return true
+		}
+		c.putBuffer()
+		if c.waiter.wait() != nil {
+			return false
+		}
+	}
 }
 
 // SetReadDeadline sets fasthttp's deadline, which extendDeadline must replace even if it

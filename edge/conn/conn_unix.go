@@ -17,18 +17,40 @@ func (c *conn) prepare() {
 	}
 	c.raw = raw
 	c.tryRead = func(fd uintptr) bool {
-		b := bufferPool.Get().(*buffer)
-		for {
-			c.readN, c.readErr = syscall.Read(int(fd), b.in[:])
-			if c.readErr != syscall.EINTR {
-				break
-			}
-		}
-		if c.readN <= 0 {
-			b.release()
-			return c.readErr != syscall.EAGAIN
-		}
-		c.buf = b
-		return true
+		c.buf, c.readN, c.readErr = readSocket(fd)
+		return c.readErr != syscall.EAGAIN
 	}
+}
+
+// prepare lets a socket wait without a buffer, as conn.prepare does.
+func (w *waitConn) prepare() {
+	sc, ok := w.Conn.(syscall.Conn)
+	if !ok {
+		return
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return
+	}
+	w.raw = raw
+	w.tryRead = func(fd uintptr) bool {
+		w.buf, w.readN, w.readErr = readSocket(fd)
+		return w.readErr != syscall.EAGAIN
+	}
+}
+
+// readSocket reads into a buffer of the pool, which it returns only if bytes were read.
+func readSocket(fd uintptr) (b *buffer, n int, err error) {
+	b = bufferPool.Get().(*buffer)
+	for {
+		n, err = syscall.Read(int(fd), b.in[:])
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	if n <= 0 {
+		b.release()
+		return nil, n, err
+	}
+	return b, n, nil
 }

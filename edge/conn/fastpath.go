@@ -3,6 +3,7 @@ package conn
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 )
 
 // Nine requests in ten are simple GETs of one kind of resource, as browsers and
@@ -60,6 +61,19 @@ func ParseSimpleGET(b []byte, prefix string) (r SimpleRequest, ok bool) {
 	}
 }
 
+// isSimpleTarget reports whether a target below prefix is one that ParseSimpleGET accepts.
+func isSimpleTarget(target, prefix string) bool {
+	if !strings.HasPrefix(target, prefix) || len(target) == len(prefix) {
+		return false
+	}
+	for i := len(prefix); i < len(target); i++ {
+		if !inTarget[target[i]] || target[i] == '.' && !inName[target[i-1]] {
+			return false
+		}
+	}
+	return true
+}
+
 const (
 	digits = "0123456789"
 	lower  = "abcdefghijklmnopqrstuvwxyz"
@@ -95,7 +109,23 @@ func (h *headerState) parseLine(line []byte) bool {
 	if colon < 1 || !printable(line[colon:]) {
 		return false
 	}
-	name, value := line[:colon], bytes.Trim(line[colon+1:], " ")
+	return h.parseField(line[:colon], bytes.Trim(line[colon+1:], " "))
+}
+
+// parseLower parses a header field of HTTP/2, whose name must be in lower case, and whose
+// value must not begin or end with a blank.
+func (h *headerState) parseLower(name, value []byte) bool {
+	for _, c := range name {
+		if 'A' <= c && c <= 'Z' {
+			return false
+		}
+	}
+	return printable(value) && len(bytes.Trim(value, " ")) == len(value) && string(name) != "connection" &&
+		string(name) != "host" && h.parseField(name, value)
+}
+
+// parseField parses a header field whose value is printable.
+func (h *headerState) parseField(name, value []byte) bool {
 	switch {
 	case foldEqual(name, "host"):
 		if h.host || len(value) == 0 {

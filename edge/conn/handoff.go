@@ -40,6 +40,7 @@ const (
 // only stopped is shared between them.
 type handoff struct {
 	framer   framing.RequestFramer
+	refuse   *framing.Error // the request is refused without being read
 	refused  *framing.Error
 	complete bool // the whole request was read
 	tunnel   bool // what follows is not HTTP
@@ -66,6 +67,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	case h.complete:
 		c.returned = true
 		return 0, io.EOF
+	case h.refuse != nil:
+		h.refused, h.readErr = h.refuse, h.refuse
+		return copy(p, unreadable), nil
 	}
 	n, fromNetwork := copy(p, c.pending), false
 	if n == 0 {
@@ -82,7 +86,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		h.refused, h.readErr = refused, refused
 		c.putBuffer()
 		if used == 0 && inHead { // fasthttp answers only after reading at least one byte, so give it one
-			p[0], used = 'X', 1
+			used = copy(p, unreadable)
 		}
 		if used == 0 {
 			return 0, refused
@@ -100,6 +104,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	return used, nil
 }
+
+// unreadable is what fasthttp gets of a request that is refused.
+const unreadable = "X"
 
 // readRequest reads from the network; a body, at its minimum rate.
 func (c *conn) readRequest(p []byte) (n int, err error) {

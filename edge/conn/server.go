@@ -3,6 +3,8 @@ package conn
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -13,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/h2"
 )
 
 const (
@@ -49,6 +52,13 @@ type Config struct {
 	// header fields cannot change the response. nil: there is no fast path.
 	FastPath       func(dst []byte, r SimpleRequest, now *Time) ([]byte, bool)
 	FastPathPrefix string
+	// FastResponse is FastPath over HTTP/2; nil: there is no fast path.
+	FastResponse func(r SimpleRequest, now *Time) (h2.Response, bool)
+	// Constants are the header fields that all responses of FastResponse have; required
+	// with it.
+	Constants *h2.Constants
+	// H2C accepts HTTP/2 without TLS from clients that begin with its preface.
+	H2C bool
 
 	// Network returns the client network that an address counts for; if it is
 	// invalid, the connection counts in the total only. Required.
@@ -63,7 +73,13 @@ type Config struct {
 	OnFastPath func(time.Duration)
 	// OnHandshake is called at the end of each TLS handshake with its duration; nil: no call.
 	OnHandshake func(HandshakeResult, time.Duration)
-	Log         *slog.Logger // nil: none
+	// OnStreamReset, OnGoAway and OnCalm are called when a stream of HTTP/2 is reset by the
+	// client or the server, when the server ends a connection, and when a client has
+	// exceeded a limit (see package h2); nil: no call.
+	OnStreamReset func(client bool)
+	OnGoAway      func(code h2.Code)
+	OnCalm        func(bucket string)
+	Log           *slog.Logger // nil: none
 }
 
 // Server serves connections. Its methods may be called concurrently.
@@ -73,6 +89,10 @@ type Server struct {
 	rejected []byte // the response to a connection above a limit
 	conns    connTracker
 	clock    clock
+	h2       h2.Config
+	window   h2.WindowBudget
+	streams  atomic.Int64
+	requests [protoCount]atomic.Uint64
 }
 
 // New returns a Server that serves nothing yet.
@@ -98,6 +118,7 @@ func New(cfg Config) *Server {
 	s.conns.networkLimit = cfg.NetworkConns
 	s.conns.handshakes.perNetwork = map[netip.Addr]int{}
 	s.clock.set(time.Now())
+	s.h2 = s.http2Config()
 	s.http = &fasthttp.Server{
 		Handler:               cfg.Handler,
 		ErrorHandler:          cfg.ErrorHandler,
@@ -114,6 +135,27 @@ func New(cfg Config) *Server {
 		DisablePreParseMultipartForm: true, // a form would be written again, as other bytes
 	}
 	return s
+}
+
+// http2Config returns what the connections of HTTP/2 have in common.
+func (s *Server) http2Config() h2.Config {
+	events := h2.Events{Request: func() { s.requests[protoHTTP2].Add(1) }, Reset: s.cfg.OnStreamReset,
+		GoAway: s.cfg.OnGoAway, Calmed: s.cfg.OnCalm}
+	if events.Reset == nil {
+		events.Reset = func(bool) {}
+	}
+	if events.GoAway == nil {
+		events.GoAway = func(h2.Code) {}
+	}
+	if events.Calmed == nil {
+		events.Calmed = func(string) {}
+	}
+	constants := s.cfg.Constants
+	if constants == nil {
+		constants = h2.NewConstants()
+	}
+	return h2.Config{Constants: constants, Date: func() []byte { return s.clock.now.Load().HPACK },
+		Window: &s.window, Streams: &s.streams, Events: events}
 }
 
 // discardLogger drops fasthttp's log lines: ErrorHandler gets the errors of clients,
@@ -178,6 +220,22 @@ func (s *Server) Open() int {
 	return len(s.conns.open)
 }
 
+// WriteMetrics writes the open connections and the requests of each protocol in the
+// Prometheus text format.
+func (s *Server) WriteMetrics(w io.Writer) {
+	var open [protoCount]int
+	s.conns.mu.Lock()
+	for c := range s.conns.open {
+		open[c.proto.Load()]++
+	}
+	s.conns.mu.Unlock()
+	for i, name := range protoNames {
+		fmt.Fprintf(w, "fieldmark_edge_connections{proto=%q} %d\n", name, open[i])
+		fmt.Fprintf(w, "fieldmark_edge_protocol_requests_total{proto=%q} %d\n", name, s.requests[i].Load())
+	}
+	fmt.Fprintf(w, "fieldmark_edge_streams %d\n", s.streams.Load())
+}
+
 // Draining reports whether Drain was called.
 func (s *Server) Draining() bool { return s.conns.draining.Load() }
 
@@ -188,7 +246,9 @@ func (s *Server) Drain(limit time.Duration) (closed int) {
 	t.mu.Lock()
 	t.draining.Store(true)
 	for c := range t.open {
-		if c.state.Load() == stateIdle {
+		if session := c.session.Load(); session != nil {
+			session.Shutdown()
+		} else if c.state.Load() == stateIdle {
 			c.expireIdle()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -19,10 +20,11 @@ const AuditDelay = 20 * time.Millisecond
 
 // Seeder fills a running Fieldmark with the demo.
 type Seeder struct {
-	Service *origin.Service
-	SiteURL func(Site) string // as for Handler
-	Data    string            // the data folder, which gets demo.json
-	Out     io.Writer         // the terminal
+	Service   *origin.Service
+	SiteURL   func(Site) string // as for Handler
+	Data      string            // the data folder, which gets demo.json
+	Out       io.Writer         // the terminal
+	Transport http.RoundTripper // to the edge; nil: a pooled transport
 }
 
 // Seed registers the demo's brands, requests an audit for each brand without facts,
@@ -124,7 +126,7 @@ func (s *Seeder) reportAudits(ctx context.Context, base string, pending map[fiel
 		fmt.Fprintln(s.Out, "Every brand was audited before.")
 		return nil
 	}
-	edge, err := client.New(client.Config{BaseURL: base})
+	edge, err := client.New(client.Config{BaseURL: base, Transport: s.Transport})
 	if err != nil {
 		return err
 	}

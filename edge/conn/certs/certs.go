@@ -15,9 +15,14 @@ import (
 	"time"
 )
 
-// ProtocolACME is the ALPN protocol of the challenge TLS-ALPN-01 (RFC 8737, 6.2). A
-// connection with it ends after the handshake.
-const ProtocolACME = "acme-tls/1"
+// ALPN protocols (RFC 7301).
+const (
+	ProtocolHTTP1 = "http/1.1"
+	ProtocolHTTP2 = "h2" // RFC 9113, 3.2
+	// ProtocolACME is that of the challenge TLS-ALPN-01 (RFC 8737, 6.2). A connection with
+	// it ends after the handshake.
+	ProtocolACME = "acme-tls/1"
+)
 
 // ticketLabel begins the HKDF info of the keys of session tickets; the day follows.
 const ticketLabel = "tls-ticket/v1 "
@@ -65,7 +70,7 @@ func New(cfg Config) (*Store, error) {
 		cfg.MinVersion = tls.VersionTLS12
 	}
 	if cfg.Protocols == nil {
-		cfg.Protocols = []string{"http/1.1"}
+		cfg.Protocols = []string{ProtocolHTTP1}
 	}
 	s := &Store{secret: cfg.Secret}
 	s.current.Store(&snapshot{})

@@ -19,7 +19,7 @@ func (m *RequestFramer) parseRequestLine(text []byte) *Error {
 	}
 	switch string(method) {
 	case "CONNECT", "TRACE": // CONNECT opens tunnels, TRACE reveals cookies to scripts
-		return &Error{http.StatusMethodNotAllowed, "this method is never allowed"}
+		return errMethod()
 	case "PRI":
 		return badRequest("HTTP/2 without TLS is not supported")
 	}
@@ -27,6 +27,8 @@ func (m *RequestFramer) parseRequestLine(text []byte) *Error {
 }
 
 var space = []byte{' '}
+
+func errMethod() *Error { return &Error{http.StatusMethodNotAllowed, "this method is never allowed"} }
 
 // checkTarget refuses targets that two parsers could read differently.
 func checkTarget(method, target []byte) *Error {

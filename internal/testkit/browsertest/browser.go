@@ -27,7 +27,8 @@ func StartWith(t testing.TB, env ...string) *Browser {
 	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()),
 		chromedp.Env(env...)}
 	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
-		"disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
+		"disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars",
+		"ignore-certificate-errors"} { // of the development certificate
 		options = append(options, chromedp.Flag(flag, true))
 	}
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)

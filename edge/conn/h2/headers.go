@@ -1,0 +1,142 @@
+package h2
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/stream"
+)
+
+// handleHeaders handles HEADERS (6.2).
+func (c *Conn) handleHeaders(f *frame) error {
+	if f.id == 0 || f.id%2 == 0 {
+		return connErrorf(ProtocolError, "HEADERS names no stream of the client")
+	}
+	if err := f.unpad(); err != nil {
+		return err
+	}
+	b := headerBlock{id: f.id, end: f.has(flagEndStream), frames: 1}
+	if f.has(flagPriority) {
+		if len(f.payload) < 5 {
+			return connErrorf(FrameSizeError, "HEADERS is too short for its priority")
+		}
+		b.self = binary.BigEndian.Uint32(f.payload)&maxWindow == f.id
+		f.payload = f.payload[5:]
+	}
+	if f.has(flagEndHeaders) {
+		return c.handleBlock(&b, f.payload)
+	}
+	b.bytes = append(b.bytes, f.payload...)
+	c.block = b
+	return nil
+}
+
+// handleContinuation handles CONTINUATION (6.10).
+func (c *Conn) handleContinuation(f *frame) error {
+	b := &c.block
+	switch b.frames++; {
+	case b.id == 0:
+		return connErrorf(ProtocolError, "CONTINUATION continues nothing")
+	case len(b.bytes)+len(f.payload) > maxBlock || b.frames > maxContinuations:
+		return connErrorf(EnhanceYourCalm, "a header block is too large")
+	}
+	b.bytes = append(b.bytes, f.payload...)
+	if !f.has(flagEndHeaders) {
+		return nil
+	}
+	whole := *b
+	c.block = headerBlock{}
+	return c.handleBlock(&whole, whole.bytes)
+}
+
+// handleBlock decodes a header block, and handles the request or trailer section.
+func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
+	if err := c.decoder.decode(block); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if b.id <= c.lastID {
+		defer c.mu.Unlock()
+		return c.handleTrailer(b)
+	}
+	c.beforeLast, c.lastID = c.lastID, b.id
+	c.mu.Unlock()
+	if b.self {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.resetStream(b.id, ProtocolError)
+	}
+	c.cfg.Events.Request()
+	tried := false
+	if b.end && !c.decoder.tooLarge() && c.drainPhase < 2 {
+		r, looked, ok := c.h.Respond(c.decoder.fields)
+		if tried = looked; ok {
+			c.mu.Lock()
+			sent := c.sendResponse(b.id, &r)
+			c.mu.Unlock()
+			if sent {
+				return nil
+			}
+		}
+	}
+	return c.openStream(b, tried)
+}
+
+// openStream begins a request that becomes an HTTP/1.1 exchange.
+func (c *Conn) openStream(b *headerBlock, tried bool) error {
+	var refused *framing.Error
+	head, req, err := framing.AppendRequest(nil, c.decoder.fields, c.scheme, !b.end)
+	malformed := framing.MalformedError("")
+	switch {
+	case c.decoder.tooLarge():
+		refused = &framing.Error{Status: 431, Reason: "the header fields are too large"}
+		head = nil
+	case errors.As(err, &malformed):
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.resetStream(b.id, ProtocolError)
+	case err != nil:
+		errors.As(err, &refused)
+	default:
+		refused = c.h.Check(req.Authority)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.streams) >= maxStreams || c.drainPhase == 2 {
+		return c.resetStream(b.id, RefusedStream) // nothing was done (8.7)
+	}
+	s := &Stream{c: c, id: b.id, sendWindow: c.initialWindow, recvWindow: streamWindow, window: streamWindow,
+		declared: req.Length, remoteEnded: b.end, urgency: parseUrgency(req.Priority)}
+	s.taken.L = &c.mu
+	s.mem = stream.New(s, c.nc.LocalAddr(), c.nc.RemoteAddr(), head, req, !b.end)
+	s.mem.FastPathTried, s.mem.Refused = tried, refused
+	c.streams[b.id] = s
+	c.cfg.Streams.Add(1)
+	c.working.Go(func() {
+		c.h.Serve(s.mem)
+		s.finish()
+	})
+	return nil
+}
+
+// handleTrailer handles HEADERS of a stream that was opened before. The caller holds c.mu.
+func (c *Conn) handleTrailer(b *headerBlock) error {
+	s := c.streams[b.id]
+	switch {
+	case s == nil && b.id > c.beforeLast && b.id < c.lastID: // never used (5.1.1)
+		return connErrorf(ProtocolError, "HEADERS names a lower stream than the last")
+	case s == nil && !c.ended.has(b.id), s != nil && s.remoteEnded && !s.dead,
+		s != nil && s.clientReset:
+		return connErrorf(StreamClosed, "HEADERS names a closed stream")
+	case s == nil || s.dead:
+		return c.charge(&c.limits.idle)
+	case !b.end, b.self, c.decoder.size > maxTrailer, framing.CheckTrailer(c.decoder.fields) != nil, !s.wholeBody():
+		return c.resetStream(b.id, ProtocolError)
+	}
+	s.endBody()
+	return nil
+}
+
+// maxTrailer bounds a trailer section, in bytes. It is not passed on.
+const maxTrailer = 4 << 10

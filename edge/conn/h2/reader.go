@@ -1,0 +1,112 @@
+package h2
+
+import (
+	"errors"
+	"net"
+	"sync"
+
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/fieldmark/fieldmark/edge/conn/framing"
+)
+
+// readBufferSize is the size of the read buffer in bytes: every frame fits.
+const readBufferSize = maxFrame + frameHeaderSize
+
+var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBufferSize); return &b }}
+
+// reader reads the bytes of a connection. It has a buffer only while there are bytes in it.
+type reader struct {
+	nc       net.Conn
+	wait     func() error // Handler.Wait
+	buf      []byte       // nil while there is nothing in it
+	from, to int          // the bytes of it that were not consumed
+}
+
+// pending returns the bytes that were not consumed.
+func (r *reader) pending() []byte { return r.buf[r.from:r.to] }
+
+// read reads what has arrived, or waits for bytes. What TLS has read and not returned
+// does not end a wait, so each begins with a read.
+func (r *reader) read() error {
+	for {
+		if r.buf == nil {
+			r.buf = *readBuffers.Get().(*[]byte)
+		}
+		n, err := r.nc.Read(r.buf[r.to:])
+		if n > 0 {
+			r.to += n
+			return nil
+		}
+		if r.to == 0 {
+			r.release()
+		}
+		if !errors.Is(err, ErrNotReady) {
+			return err
+		}
+		if err := r.wait(); err != nil {
+			return err
+		}
+	}
+}
+
+// compact makes room for more bytes.
+func (r *reader) compact() {
+	if r.from == r.to {
+		r.release()
+	} else if r.from > 0 {
+		r.from, r.to = 0, copy(r.buf, r.buf[r.from:r.to])
+	}
+}
+
+// release returns the buffer.
+func (r *reader) release() {
+	if b := r.buf; b != nil {
+		r.buf, r.from, r.to = nil, 0, 0
+		readBuffers.Put(&b)
+	}
+}
+
+// fieldDecoder decodes header blocks.
+type fieldDecoder struct {
+	hpack  *hpack.Decoder
+	fields []framing.Field
+	size   int // of the list, in bytes, with the fields that were not kept
+}
+
+func newFieldDecoder() *fieldDecoder {
+	d := &fieldDecoder{}
+	d.hpack = hpack.NewDecoder(maxTable, d.emit)
+	return d
+}
+
+// emit collects a decoded field. A list that is too large is decoded without being kept,
+// so that the table stays that of the client.
+func (d *fieldDecoder) emit(f hpack.HeaderField) {
+	field := framing.Field{Name: f.Name, Value: f.Value}
+	d.size += field.Size()
+	if d.size <= maxHeaderList && len(d.fields) <= framing.MaxFields {
+		d.fields = append(d.fields, field)
+	}
+}
+
+// tooLarge reports whether fields were not kept.
+func (d *fieldDecoder) tooLarge() bool {
+	return d.size > maxHeaderList || len(d.fields) > framing.MaxFields
+}
+
+// decode decodes a whole block. The fields are valid until the next call.
+func (d *fieldDecoder) decode(block []byte) error {
+	clear(d.fields)
+	d.fields, d.size = d.fields[:0], 0
+	if _, err := d.hpack.Write(block); err != nil {
+		return connErrorf(CompressionError, "a header block is malformed")
+	}
+	if err := d.hpack.Close(); err != nil {
+		return connErrorf(CompressionError, "a header block is cut off")
+	}
+	if d.size > maxBlock {
+		return connErrorf(EnhanceYourCalm, "a header block decodes to too much")
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package conn
+
+import (
+	"crypto/tls"
+	"net/http"
+	"strings"
+
+	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/stream"
+)
+
+// serveHTTP2 serves HTTP/2 until the connection ends.
+func (c *conn) serveHTTP2(w *waitConn) {
+	scheme := "http"
+	nc := c.Conn
+	if c.tls != nil {
+		scheme = "https"
+	} else {
+		nc = w
+	}
+	h := &http2Handler{conn: c, wait: w, scheme: scheme}
+	if w != nil {
+		w.nonblocking = true
+	}
+	c.proto.Store(protoHTTP2)
+	session := h2.New(nc, h, &c.server.h2, scheme)
+	c.session.Store(session)
+	if c.server.Draining() {
+		session.Shutdown()
+	}
+	session.Serve()
+}
+
+// http2Handler serves the requests of an HTTP/2 connection. It implements h2.Handler.
+type http2Handler struct {
+	conn      *conn
+	wait      *waitConn // nil: the connection waits in its Read
+	scheme    string
+	authority string // the last one for which requests are accepted
+	scratch   []byte // holds the fields of a simple request
+}
+
+// Wait implements h2.Handler.
+func (h *http2Handler) Wait() error {
+	if h.wait == nil {
+		return nil
+	}
+	return h.wait.wait()
+}
+
+// Respond implements h2.Handler.
+func (h *http2Handler) Respond(fields []framing.Field) (resp h2.Response, tried, ok bool) {
+	s := h.conn.server
+	if s.cfg.FastResponse == nil || s.Draining() {
+		return resp, false, false
+	}
+	r, ok := h.parseSimple(fields)
+	if !ok {
+		return resp, false, false
+	}
+	resp, ok = s.cfg.FastResponse(r, s.clock.now.Load())
+	return resp, true, ok
+}
+
+// parseSimple is ParseSimpleGET for a request in fields.
+func (h *http2Handler) parseSimple(fields []framing.Field) (r SimpleRequest, ok bool) {
+	b := h.scratch[:0]
+	var state headerState
+	get, scheme := false, false
+	for i, f := range fields {
+		if len(f.Name) == 0 {
+			return r, false
+		}
+		if f.Name[0] == ':' {
+			if i > 3 { // there are four pseudo-fields, before all others
+				return r, false
+			}
+			switch f.Name {
+			case ":method":
+				if get || f.Value != http.MethodGet {
+					return r, false
+				}
+				get = true
+			case ":scheme":
+				if scheme || f.Value != h.scheme {
+					return r, false
+				}
+				scheme = true
+			case ":authority":
+				if state.host || f.Value == "" || f.Value != h.authority && !h.accepts(f.Value) {
+					return r, false
+				}
+				state.host = true
+			case ":path":
+				if r.Target != nil || !isSimpleTarget(f.Value, h.conn.server.cfg.FastPathPrefix) {
+					return r, false
+				}
+				from := len(b)
+				b = append(b, f.Value...)
+				r.Target = b[from:len(b):len(b)]
+			default:
+				return r, false
+			}
+			continue
+		}
+		from := len(b)
+		b = append(append(b, f.Name...), f.Value...)
+		name, value := b[from:from+len(f.Name)], b[from+len(f.Name):]
+		if !state.parseLower(name, value[:len(value):len(value)]) {
+			return r, false
+		}
+	}
+	h.scratch = b[:0]
+	if !get || !scheme || !state.host || r.Target == nil || state.modifiedSince && state.ifNoneMatch == nil {
+		return r, false
+	}
+	r.IfNoneMatch, r.UserAgent = state.ifNoneMatch, state.userAgent
+	return r, true
+}
+
+// accepts reports whether requests for an authority are accepted, and remembers the last.
+func (h *http2Handler) accepts(authority string) bool {
+	for i := range len(authority) {
+		if !inHost[authority[i]] {
+			return false
+		}
+	}
+	if h.Check(authority) != nil {
+		return false
+	}
+	h.authority = authority
+	return true
+}
+
+// Check implements h2.Handler. A client may use one connection for every name that its
+// certificate covers (RFC 9113, 9.1.1); for any other the response is 421. Without
+// SNI, and from a trusted proxy, any name is accepted.
+func (h *http2Handler) Check(authority string) *framing.Error {
+	c := h.conn
+	if c.tls == nil || !c.network.IsValid() {
+		return nil
+	}
+	name := c.tls.ConnectionState().ServerName
+	host := authority
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:i]
+	}
+	if name == "" || strings.EqualFold(strings.TrimSuffix(host, "."), name) || c.covers(name, host) {
+		return nil
+	}
+	return &framing.Error{Status: http.StatusMisdirectedRequest,
+		Reason: "the connection was opened for another host, whose certificate does not cover this one"}
+}
+
+// covers reports whether the certificate for name covers host too.
+func (c *conn) covers(name, host string) bool {
+	if c.tlsConfig == nil || c.tlsConfig.GetCertificate == nil {
+		return false
+	}
+	cert, err := c.tlsConfig.GetCertificate(&tls.ClientHelloInfo{ServerName: name, Conn: c.Conn,
+		SupportedVersions: []uint16{tls.VersionTLS13}})
+	return err == nil && cert != nil && cert.Leaf != nil && cert.Leaf.VerifyHostname(host) == nil
+}
+
+// Serve implements h2.Handler: the exchange is served as if it had come over a separate
+// connection.
+func (h *http2Handler) Serve(m *stream.Conn) {
+	parent := h.conn
+	c := &conn{Conn: m, server: parent.server, network: parent.network, tls: parent.tls, parent: parent,
+		fastPathTried: m.FastPathTried}
+	c.handoff.refuse = m.Refused
+	_ = c.server.http.ServeConn(c.requestConn()) // the response tells what went wrong
+}

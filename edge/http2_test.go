@@ -1,0 +1,161 @@
+package edge_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/edge/conn/certs"
+)
+
+// protocolHouse is a house whose edge speaks every protocol, and a client for each.
+type protocolHouse struct {
+	*house
+	clients map[string]http.RoundTripper
+	bases   map[string]string
+}
+
+// newProtocolHouse adds a TLS listener to the edge of h.
+func newProtocolHouse(t *testing.T) *protocolHouse {
+	h := newHouse(t)
+	h.change = func(cfg *edge.Config) { cfg.H2C = true }
+	h.startEdge()
+	store, err := certs.New(certs.Config{Protocols: []string{certs.ProtocolHTTP2, certs.ProtocolHTTP1}})
+	must(t, err)
+	pair, err := certs.SelfSigned("")
+	must(t, err)
+	must(t, store.Set([]tls.Certificate{pair}))
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	go func() { _ = h.edge.Serve(conn.NewTLSListener(ln, store.TLSConfig())) }()
+	t.Cleanup(func() { ln.Close() })
+	roots := x509.NewCertPool()
+	roots.AddCert(pair.Leaf)
+	cfg := &tls.Config{RootCAs: roots, ServerName: "localhost"}
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	must(t, err)
+	p := &protocolHouse{house: h,
+		bases: map[string]string{"h1": h.base, "h2c": h.base, "h1s": "https://localhost:" + port,
+			"h2": "https://localhost:" + port},
+		clients: map[string]http.RoundTripper{
+			"h1": &http.Transport{DisableCompression: true},
+			"h1s": &http.Transport{DisableCompression: true, TLSClientConfig: cfg,
+				TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}},
+			"h2": &http2.Transport{DisableCompression: true, TLSClientConfig: cfg},
+			"h2c": &http2.Transport{DisableCompression: true, AllowHTTP: true,
+				DialTLSContext: func(ctx context.Context, network, addr string,
+					_ *tls.Config) (net.Conn, error) {
+					return (&net.Dialer{}).DialContext(ctx, network, addr)
+				}},
+		}}
+	for _, c := range p.clients {
+		t.Cleanup(c.(interface{ CloseIdleConnections() }).CloseIdleConnections)
+	}
+	return p
+}
+
+// TestSameAnswers requests everything over each protocol, and compares the answers.
+func TestSameAnswers(t *testing.T) {
+	h := newProtocolHouse(t)
+	h.docs = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60, no-transform")
+		http.ServeContent(w, r, "", time.Unix(1_700_000_000, 0),
+			strings.NewReader(strings.Repeat("0123456789", 20_000)))
+	}
+	h.brand("acme", "Acme", 300)
+	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
+	tag := h.get("/api/badge/acme").header.Get("Etag")
+	type request struct {
+		method, path, body string
+		header             []string
+	}
+	var all []request
+	for _, path := range []string{"/", "/api/badge/acme", "/api/badge/acme.json", "/api/badge/acme.png",
+		"/api/badge/nobody",
+		"/api/badge/acme/embed", "/api/badge/acme?label=x", "/api/v1/score/acme", "/api/v1/leaderboard", "/brands/acme",
+		"/methodology", "/developers", "/llms-txt", "/nowhere", "/docs/a", "/api/v1/score/none", "/%zz",
+		"/api/public/v1/missions", "/sitemap.xml", "/robots.txt"} {
+		all = append(all, request{"GET", path, "", nil}, request{"GET", path, "", nil}, request{"HEAD", path, "", nil},
+			request{"OPTIONS", path, "", nil})
+	}
+	h.until("the score is compressed", func() bool {
+		return h.get("/api/v1/score/acme", "Accept-Encoding", "gzip").header.Get("Content-Encoding") == "gzip"
+	})
+	all = append(all,
+		request{"GET", "/api/v1/score/acme", "", []string{"Accept-Encoding", "gzip"}},
+		request{"GET", "/api/badge/acme", "", []string{"If-None-Match", tag}},
+		request{"GET", "/docs/a", "", []string{"Range", "bytes=100-199"}},
+		request{"POST", "/api/v1/llms-txt/lint", "# Acme\n", []string{"Content-Type", "text/plain"}},
+		request{"POST", "/api/badge/acme", "x", nil},
+		request{"POST", "/api/v1/llms-txt/lint", strings.Repeat("x", 1<<20), []string{"Content-Type", "text/plain"}},
+		request{"DELETE", "/api/public/v1/missions", "", nil})
+	for _, r := range all {
+		want := h.answer("h1", r.method, r.path, r.body, r.header)
+		for _, proto := range []string{"h1s", "h2", "h2c"} {
+			if got := h.answer(proto, r.method, r.path, r.body, r.header); got != want {
+				t.Errorf("%s %s %v: over %s\n%.1500s\nover h1\n%.1500s", r.method, r.path, r.header, proto, got, want)
+			}
+		}
+	}
+}
+
+// ownFields differ between answers, or between protocols: what they say is tested elsewhere.
+var ownFields = []string{"Date", "Age", "Connection", "Transfer-Encoding", "Keep-Alive", "Strict-Transport-Security",
+	"Ratelimit", "Cache-Status", "Content-Length", "Set-Cookie"}
+
+// answer returns the response to a request over a protocol as a text.
+func (h *protocolHouse) answer(proto, method, path, body string, header []string) string {
+	h.t.Helper()
+	var in io.Reader
+	if body != "" {
+		in = strings.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(h.t.Context(), method, h.bases[proto], in)
+	must(h.t, err)
+	req.URL.Opaque = path
+	if proto == "h2" || proto == "h2c" {
+		req.URL.Opaque = ""
+		req.URL.Path, req.URL.RawQuery, _ = strings.Cut(path, "?")
+		if strings.Contains(path, "%") {
+			req.URL.Opaque = path
+		}
+	}
+	req.Host = "localhost"
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := h.clients[proto].RoundTrip(req)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	must(h.t, err)
+	if strings.HasPrefix(proto, "h2") != (resp.ProtoMajor == 2) {
+		h.t.Errorf("a request over %s was answered over %s", proto, resp.Proto)
+	}
+	for _, name := range ownFields {
+		resp.Header.Del(name)
+	}
+	text := resp.Status[:3] + "\n"
+	for _, name := range slices.Sorted(maps.Keys(resp.Header)) {
+		text += fmt.Sprintf("%s: %q\n", name, resp.Header[name])
+	}
+	return requestIDs.ReplaceAllString(text+string(got), "req_")
+}
+
+var requestIDs = regexp.MustCompile(`req_[0-9a-z]{26}`)
