@@ -300,7 +300,7 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 		// The same facts change their assessment only at the limits of age.
 		if step := [2]int{next, ageOf(&facts, at)}; step != assessed {
 			var err error
-			if a, err = m.Assess(ctx, &facts, at); err != nil {
+			if a, err = m.Evaluate(ctx, &facts, at); err != nil {
 				return nil, err
 			}
 			assessed = step
@@ -340,7 +340,7 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 	for i := range past.Revisions {
 		r := &past.Revisions[i]
 		module(r.FirstAt.Std())
-		a, err := m.Assess(ctx, withoutReplicates(r.Facts), r.FirstAt.Std())
+		a, err := m.Evaluate(ctx, withoutReplicates(r.Facts), r.FirstAt.Std())
 		if err != nil {
 			return err
 		}

@@ -185,10 +185,11 @@ func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.Bra
 		return fieldmark.NewScore(state.Brand, a), nil
 	}
 	began := time.Now()
-	a, err := m.Assess(ctx, state.Facts, now)
+	a, err := m.Evaluate(ctx, state.Facts, now)
 	if err != nil {
 		return fieldmark.Score{}, fmt.Errorf("score %s: %w", state.Brand.Slug, err)
 	}
+	a.FactsDigest = state.FactsDigest // of the facts with their evidence, which the edge may not have
 	since(e.meters.scores, began)
 	score := fieldmark.NewScore(state.Brand, a)
 	score.Substantiate(state.Facts)

@@ -399,7 +399,7 @@ func (e *Edge) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.S
 	past := make([]*fieldmark.Milli, len(state.Past))
 	for i := range state.Past {
 		r := &state.Past[i]
-		a, err := m.Assess(ctx, withoutReplicates(r.Facts), r.LastAt.Std())
+		a, err := m.Evaluate(ctx, withoutReplicates(r.Facts), r.LastAt.Std())
 		switch {
 		case err == nil:
 			past[i] = a.Score

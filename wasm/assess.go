@@ -19,6 +19,17 @@ const maxSignalEvidence = 12
 // Assess scores facts at the time now. Facts are matched by id; a missing fact
 // counts as unknown.
 func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
+	digest, err := facts.Digest()
+	if err != nil {
+		return fieldmark.Assessment{}, fmt.Errorf("module %s: %w", m.ref.Digest, err)
+	}
+	a, err := m.Evaluate(ctx, facts, now)
+	a.FactsDigest = digest
+	return a, err
+}
+
+// Evaluate is Assess without the digest of the facts, which costs as much as the rest.
+func (m *Module) Evaluate(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
 	bound, err := m.bind(facts)
 	if err != nil {
 		return fieldmark.Assessment{}, m.annotate(err)
@@ -27,17 +38,12 @@ func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Ti
 	if err := m.Score(ctx, bound.values, bound.states, &result); err != nil {
 		return fieldmark.Assessment{}, err
 	}
-	digest, err := facts.Digest()
-	if err != nil {
-		return fieldmark.Assessment{}, fmt.Errorf("module %s: %w", m.ref.Digest, err)
-	}
 	components, gates := m.components(bound, result.Marks), m.gates(result.Gates)
 	replicates, err := m.replicates(ctx, &bound, facts.Replicates)
 	if err != nil {
 		return fieldmark.Assessment{}, err
 	}
 	a := scoring.Assess(components, gates, facts, replicates, now)
-	a.FactsDigest = digest
 	a.Methodology = m.manifest.Methodology
 	a.Module = m.ref
 	return a, nil

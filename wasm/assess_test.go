@@ -1,6 +1,7 @@
 package wasm_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"os"
@@ -247,7 +248,7 @@ func TestAssessReplicates(t *testing.T) {
 func TestAssessBareFacts(t *testing.T) {
 	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
 	full, bare := replicated(bakery(), fieldmark.MaxReplicates), replicated(bakery(), fieldmark.MaxReplicates)
-	bare.Sample = &fieldmark.Sample{Population: full.Sample.Population}
+	bare.Sample = &fieldmark.Sample{Seed: full.Sample.Seed, Population: full.Sample.Population}
 	for i := range bare.Facts {
 		bare.Facts[i].Evidence = nil
 	}
@@ -275,14 +276,19 @@ func TestAssessBareFacts(t *testing.T) {
 
 func BenchmarkAssess(b *testing.B) {
 	m := load(b, newEngine(b, wasm.Config{}), geo.Module())
+	plain, full := bakery(), replicated(bakery(), fieldmark.MaxReplicates)
 	for _, bb := range []struct {
-		name  string
-		facts *fieldmark.Facts
-	}{{"plain", bakery()}, {"replicates", replicated(bakery(), fieldmark.MaxReplicates)}} {
+		name   string
+		facts  *fieldmark.Facts
+		assess func(context.Context, *fieldmark.Facts, time.Time) (fieldmark.Assessment, error)
+	}{
+		{"plain", plain, m.Assess}, {"plain-without-digest", plain, m.Evaluate},
+		{"replicates", full, m.Assess}, {"replicates-without-digest", full, m.Evaluate},
+	} {
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := m.Assess(b.Context(), bb.facts, auditedAt); err != nil {
+				if _, err := bb.assess(b.Context(), bb.facts, auditedAt); err != nil {
 					b.Fatal(err)
 				}
 			}
