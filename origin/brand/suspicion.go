@@ -2,6 +2,7 @@ package brand
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -19,10 +20,13 @@ const (
 )
 
 // passage identifies words that an administrator can dismiss. The page is not part of
-// it: the same words on another page of the site mean the same.
+// it: the same words on another page of the site mean the same, as they do in other case or
+// with other spaces.
 type passage struct{ rule, words string }
 
-func passageOf(s fieldmark.Suspicion) passage { return passage{s.Rule, s.Passage} }
+func passageOf(s fieldmark.Suspicion) passage {
+	return passage{s.Rule, strings.ToLower(strings.Join(strings.Fields(s.Passage), " "))}
+}
 
 // dismissedPassages are the passages of the upheld disputes of a brand.
 func dismissedPassages(ctx context.Context, db store.BrandReader, slug fieldmark.Slug) (map[passage]bool, error) {
