@@ -73,7 +73,7 @@ func kinds() []fieldmark.KnowledgeRule {
 		{
 			ID: "eligible", Question: "Can answer engines fetch, index and read the site?",
 			Basis:  "conditions in the documentation of the engines, checked on robots.txt, response headers and HTML",
-			Claims: "yes, partly, no or unknown, with the reason; “GEO-ready” means yes, and nothing else",
+			Claims: "yes, partly, no or unknown, with the reason; “GEO-ready” means yes by an audit within 30 days, and nothing else",
 			Not:    "that an engine uses the site, or ever has",
 		},
 		{
@@ -94,7 +94,7 @@ func kinds() []fieldmark.KnowledgeRule {
 func rangeParts() []fieldmark.RangePart {
 	return []fieldmark.RangePart{
 		{
-			ID: "sampling", Covers: "another draw of pages from the unchanged site",
+			ID: "sampling", Covers: "Another draw of pages from the unchanged site",
 			Formula: "t(0.975; n − 1) × √2 × s × √(n / (n − 1)), where s is the standard deviation of the score over 24 " +
 				"bootstrap samples of the n drawn pages. The bootstrap repeats the draw without replacement: each " +
 				"drawn page represents as many pages of the site as it was drawn from. It is a repeatability limit " +
@@ -103,15 +103,15 @@ func rangeParts() []fieldmark.RangePart {
 			Not: "pages that neither the sitemap nor a link names, and changes of the site between two audits",
 		},
 		{
-			ID: "weights", Covers: "other weights that could be defended as well",
+			ID: "weights", Covers: "Other weights that could be defended as well",
 			Formula: "0.522 × √(Σ (w × (100 × m − score))²) / Σ w, over the measured signals of weight w and mark m: the " +
 				"90 % interval of the score, to first order, if each weight is multiplied by an independent factor " +
 				"that is uniform in logarithm between 1 / 1.732 and 1.732.",
 			Not: "other signals and other curves",
 		},
 		{
-			ID: "unknown", Covers: "signals that could not be measured",
-			Formula: "the low end counts them as 0, the high end as full points",
+			ID: "unknown", Covers: "Signals that could not be measured",
+			Formula: "The low end counts them as 0, the high end as full points.",
 			Not:     "signals that do not apply to the site: they are in neither sum",
 		},
 	}

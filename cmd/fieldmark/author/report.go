@@ -66,8 +66,8 @@ func writeVerdict(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
 	if a.Score == nil || a.Range == nil {
 		fmt.Fprintf(b, "No score: %s\n", a.Status)
 	} else {
-		fmt.Fprintf(b, "practice %s of 100, between %s and %s, %s by the lower end; its effect on answers is not "+
-			"proven\n",
+		fmt.Fprintf(b, "practice %s of 100, between %s and %s, %s by the lower end; its effect on answers is "+
+			"not proven\n",
 			on.bold(a.Score.String()), a.Range.Low, a.Range.High, on.grade(a.Grade, "grade "+string(a.Grade)))
 	}
 	if u := a.Uncertainty; u != nil {
