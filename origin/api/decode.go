@@ -212,8 +212,11 @@ func syntaxError(err error, offset int64) error {
 		return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the body is empty")
 	}
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return fieldmark.Errorf(fieldmark.CodeDuplicateMember, "the member %s appears twice",
+		e := fieldmark.Errorf(fieldmark.CodeDuplicateMember, "the member %s appears twice",
 			clipped(syntax.JSONPointer))
+		e.Fields = []fieldmark.FieldError{{Pointer: clipped(syntax.JSONPointer), Code: "duplicate",
+			Detail: "appears twice"}}
+		return e
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the document ends early")

@@ -49,10 +49,10 @@ func TestErrors(t *testing.T) {
 		{"lone surrogate", post(`{"externalId":"1","source":"crm","title":"\ud800"}`), 400, fieldmark.CodeMalformedJSON,
 			nil},
 		{"duplicate member", post(`{"externalId":"1","source":"crm","title":"a","title":"` + secret + `"}`), 400,
-			fieldmark.CodeDuplicateMember, nil},
+			fieldmark.CodeDuplicateMember, []string{"/title duplicate"}},
 		{"duplicate in depth", post(`{"externalId":"1","source":"crm","title":"a","labels":{"k":"1","\u006b":"2"}}`),
 			400,
-			fieldmark.CodeDuplicateMember, nil},
+			fieldmark.CodeDuplicateMember, []string{"/labels/k duplicate"}},
 		{"invalid UTF-8", post("{\"externalId\":\"1\",\"source\":\"crm\",\"title\":\"\xff\"}"), 400,
 			fieldmark.CodeInvalidUTF8, nil},
 

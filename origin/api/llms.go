@@ -70,6 +70,10 @@ func (c *call) decodeLLMs() (doc llms.Document, err error) {
 		}
 		return nil
 	})
+	if fieldmark.IsCode(err, fieldmark.CodeDuplicateMember) {
+		// For the generator a member that is named twice is one more invalid field.
+		return doc, validationErrors(fieldmark.AsError(err).Fields).err(fieldmark.CodeValidationFailed)
+	}
 	if err == nil {
 		err = generateErr
 	}
