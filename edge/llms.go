@@ -339,6 +339,11 @@ type lintReport struct {
 		Severity string `json:"severity"`
 		Line     int    `json:"line"`
 		Message  string `json:"message"`
+		Count    int    `json:"count"`
+		Places   []struct {
+			Line int    `json:"line"`
+			Text string `json:"text"`
+		} `json:"places"`
 	} `json:"issues"`
 }
 
@@ -353,8 +358,11 @@ func (a *llmsDocument) result(check bool, sent string) *site.LLMsResult {
 	}
 	r.Level = verdict.Level
 	for _, i := range verdict.Issues {
-		r.Issues = append(r.Issues, site.LLMsIssue{Line: i.Line, Severity: i.Severity, Message: i.Message,
-			Code: i.Code})
+		issue := site.LLMsIssue{Line: i.Line, Severity: i.Severity, Message: i.Message, Code: i.Code, Count: i.Count}
+		for _, p := range i.Places {
+			issue.Places = append(issue.Places, site.LLMsPlace{Line: p.Line, Text: p.Text})
+		}
+		r.Issues = append(r.Issues, issue)
 	}
 	for _, w := range a.Warnings {
 		r.Notes = append(r.Notes, w.Message)

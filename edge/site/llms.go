@@ -1,6 +1,9 @@
 package site
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // maxMarkedLines bounds how many lines of a checked file are shown with their
 // marks: a page, not a mirror. Issues further down are listed by number alone.
@@ -22,16 +25,26 @@ func markLines(r *LLMsResult) []llmsLine {
 		lines[i] = llmsLine{Number: i + 1, Text: plain(strings.TrimSuffix(text, "\r"))}
 	}
 	for _, issue := range r.Issues {
-		if issue.Line < 1 || issue.Line > len(lines) {
-			continue
-		}
-		l := &lines[issue.Line-1]
-		l.Issues = append(l.Issues, issue)
-		if gravity[issue.Severity] > gravity[l.Tone] {
-			l.Tone = issue.Severity
+		for _, p := range issue.Places {
+			if p.Line < 1 || p.Line > len(lines) {
+				continue
+			}
+			l := &lines[p.Line-1]
+			l.Issues = append(l.Issues, issue.at(p))
+			if gravity[issue.Severity] > gravity[l.Tone] {
+				l.Tone = issue.Severity
+			}
 		}
 	}
 	return lines
+}
+
+// at returns the issue as it is shown at one of its places.
+func (i LLMsIssue) at(p LLMsPlace) LLMsIssue {
+	if p.Text != "" {
+		i.Message += ": “" + p.Text + "”"
+	}
+	return i
 }
 
 var gravity = map[string]int{"": 0, "advice": 1, "info": 1, "warning": 2, "error": 3}
@@ -43,6 +56,12 @@ func (v *llmsView) Elsewhere() []LLMsIssue {
 	var rest []LLMsIssue
 	for _, issue := range v.Page.Result.Issues {
 		if v.Page.Result.Made || issue.Line < 1 || issue.Line > len(v.Lines) {
+			if len(issue.Places) > 0 {
+				issue = issue.at(issue.Places[0])
+			}
+			if issue.Count > 1 {
+				issue.Message += fmt.Sprintf(" (%d times)", issue.Count)
+			}
 			rest = append(rest, issue)
 		}
 	}

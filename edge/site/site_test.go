@@ -271,8 +271,11 @@ func samplePages(t *testing.T) map[string][]byte {
 	add("llms-checked")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base,
 		Form: map[string]string{"content": "Acme\n<script>"},
 		Result: &site.LLMsResult{Content: "Acme\n<script>\n", Level: 0, Issues: []site.LLMsIssue{
-			{Line: 1, Severity: "error", Message: "no heading", Code: "no-h1"},
-			{Line: 1, Severity: "info", Message: "short"}, {Line: 9, Severity: "warning", Message: "beyond"},
+			{Line: 1, Severity: "error", Message: "no heading", Code: "no-h1", Count: 1,
+				Places: []site.LLMsPlace{{Line: 1}}},
+			{Line: 1, Severity: "info", Message: "short", Count: 2,
+				Places: []site.LLMsPlace{{Line: 1, Text: "Acme <b>"}, {Line: 2}}},
+			{Line: 9, Severity: "warning", Message: "beyond", Count: 12, Places: []site.LLMsPlace{{Line: 9}}},
 			{Severity: "warning", Message: "whole", Code: "no-link"}}}}))
 	add("developers")(s.AppendDevelopers(nil, site.DevelopersPage{BaseURL: base, Version: "1",
 		Groups: []site.CallGroup{{Name: "missions", Open: true,

@@ -71,11 +71,19 @@ type LLMsResult struct {
 	Link    string   // the HTML element that does
 }
 
-// LLMsIssue is a problem in an llms.txt file.
+// LLMsIssue is one kind of problem in an llms.txt file.
 type LLMsIssue struct {
-	Line              int // from 1; 0: the whole file
+	Line              int // of the first place, from 1; 0: the whole file
 	Severity, Message string
 	Code              string
+	Count             int         // how often it occurs
+	Places            []LLMsPlace // as many as are known
+}
+
+// LLMsPlace is a place of a problem.
+type LLMsPlace struct {
+	Line int    // from 1
+	Text string // the words that were found, if it is about words
 }
 
 // llmsView is what templates/llms.html shows.

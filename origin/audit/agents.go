@@ -2,10 +2,13 @@ package audit
 
 import (
 	"mime"
+	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/injection"
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
@@ -41,13 +44,17 @@ func (f *site) llmsFile(found findings) {
 		first, _, _ := strings.Cut(strings.TrimSpace(string(trimBOM(l.visit.body))), "\n")
 		found.set("llms.level", int64(l.report.Level)*one, newEvidence(at, "level %d of %d; starts with: %s",
 			l.report.Level, llms.LevelLinked, first))
-		seen := []fieldmark.Evidence{newEvidence(at, "%s", plural(l.report.Errors(), "error", "errors"))}
+		seen := []fieldmark.Evidence{{}}
+		errors := 0
 		for _, i := range l.report.Issues {
-			if i.Severity == llms.SeverityError {
+			// Text that steers models is a matter of two audits, see manipulation.
+			if i.Severity == llms.SeverityError && i.Code != llms.CodeInstructionOverride {
+				errors += i.Count
 				seen = append(seen, newEvidence(at, "%s in line %d: %s", i.Code, i.Line, i.Message))
 			}
 		}
-		found.set("llms.errors", int64(l.report.Errors())*one, seen...)
+		seen[0] = newEvidence(at, "%s", plural(errors, "error", "errors"))
+		found.set("llms.errors", int64(errors)*one, seen...)
 	}
 }
 
@@ -98,51 +105,117 @@ func (f *site) feed(found findings) {
 		plural(len(f.fixed), "page", "pages")))
 }
 
-// manipulation measures whether the site addresses models without its readers
-// seeing it: instructions in llms.txt or in hidden text, or text encoded in
-// invisible tag characters.
-func (f *site) manipulation(found findings) {
-	const id = "manipulation.found"
-	var seen []fieldmark.Evidence
-	if f.llms.visit.ok() && !f.llms.soft {
-		seen = append(seen, findInstructions(f.llms.visit.asked, "llms.txt", string(f.llms.visit.body))...)
-	}
-	for _, p := range f.pages {
-		at := p.url.String()
-		seen = append(seen, findInstructions(at, "hidden text", p.hidden)...)
-		seen = append(seen, findInstructions(at, "a comment", p.comments)...)
-		for _, visible := range []string{p.text, p.title, p.description} {
-			if hasTagCharacters(visible) {
-				seen = append(seen, newEvidence(at, "invisible tag characters in visible text"))
-				break
-			}
-		}
-	}
-	if len(seen) == 0 {
-		found.set(id, 0, newEvidence(f.home.url.String(),
-			"no instructions to models in llms.txt or in hidden text of %s", plural(len(f.pages), "page", "pages")))
-		return
-	}
-	found.set(id, one, seen...)
+// maxSuspicions limits the suspicions of one audit, which a person reads.
+const maxSuspicions = 100
+
+// ruleTagCharacters is the rule of text in tag characters, which no reader sees and a
+// tokenizer may read. The other rules are the kinds of package injection.
+const ruleTagCharacters = "tag_characters"
+
+// The ways in which text is hidden from the readers of a page.
+const (
+	inHiddenElement = "in a hidden element"
+	inComment       = "in a comment"
+	inAlt           = "in the alternative text of an image"
+)
+
+// suspect adds the suspicions about a text of a page: what it says to models. hidden says
+// how the text is hidden from readers; it is empty if they see it.
+func (f *site) suspect(p *page, text, hidden string) {
+	f.suspectText(p.url.String(), text, hidden, injection.People)
 }
 
-// findInstructions looks for instructions to models and for tag characters in a
-// text.
-func findInstructions(at, where, text string) (seen []fieldmark.Evidence) {
-	if hasTagCharacters(text) {
-		seen = append(seen, newEvidence(at, "invisible tag characters in %s", where))
+// suspectText adds the suspicions about a text of an address.
+func (f *site) suspectText(at, text, hidden string, audience injection.Audience) {
+	if text == "" {
+		return
 	}
-	if llms.InstructionLevel(text) < llms.InstructionPromotional {
-		return seen
-	}
-	example := text
-	for line := range strings.SplitSeq(text, "\n") {
-		if llms.InstructionLevel(line) >= llms.InstructionPromotional {
-			example = line
-			break
+	for _, m := range f.detector.Find(text, audience) {
+		if m.Kind != injection.Steering { // a hint to a model favours nobody
+			f.addSuspicion(Suspicion{Rule: string(m.Kind), URL: at, Passage: m.Words, Hidden: hidden})
 		}
 	}
-	return append(seen, newEvidence(at, "an instruction to models in %s: %s", where, example))
+	if hasTagCharacters(text) {
+		f.addSuspicion(Suspicion{Rule: ruleTagCharacters, URL: at, Passage: shorten(tagLetters(text),
+			injection.MaxWords), Hidden: "in invisible characters"})
+	}
+}
+
+// addSuspicion adds a suspicion unless it is known, with the time at which it was first
+// seen. Earlier audits quoted the same words under the same rule on the same host.
+func (f *site) addSuspicion(s Suspicion) {
+	known := func(o Suspicion) bool {
+		return o.Rule == s.Rule && slices.Equal(plainWords(o.Passage), plainWords(s.Passage))
+	}
+	if len(f.suspicions) == maxSuspicions || slices.ContainsFunc(f.suspicions, func(o Suspicion) bool {
+		return o.URL == s.URL && known(o)
+	}) {
+		return
+	}
+	s.FirstSeen = fieldmark.At(f.now)
+	for _, o := range f.subject.Suspicions {
+		if known(o) && hostOf(o.URL) == hostOf(s.URL) && o.FirstSeen.Std().Before(s.FirstSeen.Std()) {
+			s.FirstSeen = o.FirstSeen
+		}
+	}
+	f.suspicions = append(f.suspicions, s)
+}
+
+// hostOf returns the host of an address.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// manipulation collects the suspicions about llms.txt and every page of the sample, and
+// measures whether one of them is confirmed: found again at least ConfirmAfter after it was
+// seen first. Until then the facts, which are public, do not name it.
+func (f *site) manipulation(found findings) {
+	f.detector = injection.New(f.subject.Name, hostLabel(f.home.url.Hostname()), f.home.url.Hostname(),
+		f.home.meta("og:site_name"), f.structuredName(f.organization()))
+	if f.llms.visit.ok() && !f.llms.soft {
+		f.suspectText(f.llms.visit.asked, string(f.llms.visit.body), "", injection.Models)
+	}
+	for _, p := range f.pages {
+		for _, shown := range []string{p.title, p.description, p.prose} {
+			f.suspect(p, shown, "")
+		}
+		f.suspect(p, p.hidden, inHiddenElement)
+		f.suspect(p, p.comments, inComment)
+		f.suspect(p, p.alts, inAlt)
+	}
+	var seen []fieldmark.Evidence
+	for _, s := range f.suspicions {
+		if f.now.Sub(s.FirstSeen.Std()) >= ConfirmAfter {
+			e := newEvidence(s.URL, "text that is written to steer models, also found by an earlier audit")
+			if s.Hidden != "" {
+				e = newEvidence(s.URL, "text that is written to steer models, %s, also found by an earlier audit",
+					s.Hidden)
+			}
+			e.Passage = s.Passage
+			seen = append(seen, e)
+		}
+	}
+	if len(seen) > 0 {
+		found.set(fieldmark.FactManipulation, one, seen...)
+		return
+	}
+	found.set(fieldmark.FactManipulation, 0, newEvidence(f.home.url.String(),
+		"no text in llms.txt or on %s that two audits a day apart found to be written to steer models",
+		plural(len(f.pages), "page", "pages")))
+}
+
+// tagLetters returns the letters for which the tag characters of a text stand.
+func tagLetters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0xE0020 || r > 0xE007E {
+			return -1
+		}
+		return r - 0xE0000
+	}, s)
 }
 
 // hasTagCharacters reports whether a text has tag characters (U+E0000 to U+E007F)

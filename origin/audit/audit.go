@@ -14,6 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit/robots"
+	"github.com/fieldmark/fieldmark/origin/injection"
 	"github.com/fieldmark/fieldmark/origin/llms"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
@@ -25,7 +26,7 @@ const maxTranslations = 2
 // Rules is the version of the audit rules: the vocabulary, the list of crawlers,
 // and how facts are measured. Change it together with any of these, if the same
 // site would get other facts; all brands are then audited again soon.
-const Rules = "2026-11-22.11"
+const Rules = "2026-11-22.12"
 
 // Config configures an Auditor.
 type Config struct {
@@ -118,7 +119,7 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	if err := ctx.Err(); err != nil {
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
-	return Report{Facts: found.facts()}, nil
+	return Report{Facts: found.facts(), Suspicions: found.suspicions}, nil
 }
 
 // parseHome validates the address of a site as a person typed it.
@@ -171,6 +172,8 @@ type site struct {
 	unread       []fieldmark.Evidence // sampled pages that responded but could not be parsed
 	lastmods     map[string]string
 	rules        map[string]decision // cached decisions of robots.txt
+	detector     *injection.Detector
+	suspicions   []Suspicion
 }
 
 // llmsFile is the response for /llms.txt.

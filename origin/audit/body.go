@@ -24,7 +24,7 @@ const (
 
 // readBody collects the visible structure and the hidden text of the body.
 func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]bool) {
-	var hidden, comments strings.Builder
+	var hidden, comments, alts strings.Builder
 	for n := range doc.Descendants() {
 		switch {
 		case n.Type == html.CommentNode:
@@ -33,6 +33,8 @@ func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]
 		case n.Data == "h1" && len(p.headings) < maxHeadings && !shown[n] && !isHidden(n):
 			// The heading of a page is often in its header, outside the main text.
 			p.headings = append(p.headings, heading{1, textOf(n, maxLabel)})
+		case n.Data == "img" && len(attr(n, "alt")) > 0:
+			addBounded(&alts, attr(n, "alt"))
 		case hidden.Len() >= maxHidden:
 		case hiddenElement(n) && !isHidden(n.Parent):
 			addBounded(&hidden, textOf(n, maxHidden))
@@ -40,7 +42,7 @@ func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]
 			addBounded(&hidden, textOf(n, maxHidden))
 		}
 	}
-	p.hidden, p.comments = hidden.String(), comments.String()
+	p.hidden, p.comments, p.alts = hidden.String(), comments.String(), alts.String()
 	for _, m := range main {
 		visible(m, p.readBlock, nil)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit/robots"
+	"github.com/fieldmark/fieldmark/origin/injection"
 	"golang.org/x/net/html"
 )
 
@@ -166,8 +167,14 @@ var (
 	RetryAfter = retryAfter
 	HSTSAge    = hstsAge
 	Smuggled   = hasTagCharacters
-	Manipulate = findInstructions
 )
+
+// TrySuspect returns the suspicions about a text of a page.
+func TrySuspect(text string) []Suspicion {
+	f := &site{detector: injection.New("Example")}
+	f.suspect(&page{url: &url.URL{Scheme: "https", Host: "example.com"}}, text, "")
+	return f.suspicions
+}
 
 // TrySiteName returns the name of a site for a brand without a configured name.
 func TrySiteName(address, head, llmsTitle string) string {

@@ -133,7 +133,7 @@ func FuzzText(f *testing.F) {
 		if audit.Smuggled(a) != audit.Smuggled(a+"x") {
 			t.Errorf("a letter behind %q changes whether it smuggles", a)
 		}
-		if len(audit.Manipulate("https://example.com/", "a text", a+"\U000E0041")) == 0 {
+		if len(audit.TrySuspect(a+"\U000E0041")) == 0 {
 			t.Errorf("a tag character behind %q goes unseen", a)
 		}
 	})

@@ -52,6 +52,7 @@ type page struct {
 	unquoted  int      // words of text under data-nosnippet
 	hidden    string   // invisible text
 	comments  string   // comments of the HTML
+	alts      string   // alternative texts of images
 	textStart int      // offset of the main text in the HTML; -1 without main text
 
 	measured map[string]any // results of once

@@ -179,6 +179,12 @@ func (w web) audit(t *testing.T) fieldmark.Facts {
 
 func auditOf(t *testing.T, s *server, subject audit.Subject) fieldmark.Facts {
 	t.Helper()
+	return reportOf(t, s, subject).Facts
+}
+
+// reportOf audits a site.
+func reportOf(t *testing.T, s *server, subject audit.Subject) audit.Report {
+	t.Helper()
 	a, err := audit.New(audit.Config{HTTP: s.client, Delay: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +193,7 @@ func auditOf(t *testing.T, s *server, subject audit.Subject) fieldmark.Facts {
 	if err != nil {
 		t.Fatalf("audit of %s: %v", subject.URL, err)
 	}
-	return report.Facts
+	return report
 }
 
 // html returns a page with a head and a body.

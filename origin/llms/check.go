@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/injection"
 )
 
 // Limits of a request, in code points after cleaning unless stated otherwise. They
@@ -64,6 +65,7 @@ type checker struct {
 	instructions int // of the faults, those about text that gives orders
 	warnings     []Warning
 	urls         map[string]bool
+	detector     *injection.Detector
 }
 
 func (c *checker) addError(pointer, code, format string, args ...any) {
@@ -77,7 +79,7 @@ func (c *checker) warn(code, pointer, message string) {
 
 // check validates the whole request and returns all errors at once.
 func check(r Request) (draft, []Warning, error) {
-	c := &checker{urls: map[string]bool{}}
+	c := &checker{urls: map[string]bool{}, detector: injection.New(r.Name)}
 	d := draft{
 		name:        c.text("/name", r.Name, 1, fieldmark.MaxBrandName),
 		niche:       c.text("/niche", r.Niche, 1, maxNiche),
@@ -136,7 +138,7 @@ func (c *checker) text(pointer, raw string, least, most int) string {
 	if dropped {
 		c.warn("removed-characters", pointer, "invisible characters were removed")
 	}
-	c.checkInstructions(pointer, raw, s)
+	c.checkInstructions(pointer, raw)
 	if strings.Contains(s, "://") {
 		c.warn("url-in-text", pointer, "an address in text does not become a link; use url or links")
 	}
@@ -146,28 +148,25 @@ func (c *checker) text(pointer, raw string, least, most int) string {
 // maxReportedInstructions is how many instructions are reported per field.
 const maxReportedInstructions = 5
 
-// checkInstructions reports instructions to a model in a field. It checks the raw
-// text too: instructions hidden in characters that cleaning removes were meant for
-// a model as well.
-func (c *checker) checkInstructions(pointer, raw, cleaned string) {
-	gravestFirst := func(a, b instruction) int { return b.level - a.level }
-	found, shown := findInstructions(raw), findInstructions(cleaned)
-	slices.SortStableFunc(found, gravestFirst)
-	slices.SortStableFunc(shown, gravestFirst)
-	if len(found) == 0 || len(shown) > 0 && shown[0].level > found[0].level {
-		found = shown
-	}
-	for _, in := range found[:min(len(found), maxReportedInstructions)] {
-		switch in.level {
-		case InstructionOverride:
+// checkInstructions reports instructions to a model in a field as it was sent: those in
+// characters that cleaning removes were meant for a model as well.
+func (c *checker) checkInstructions(pointer, raw string) {
+	found := c.detector.Find(raw, injection.Models)
+	slices.SortStableFunc(found, func(a, b injection.Match) int { // errors first
+		return strings.Compare(string(instructionIssues[a.Kind].Severity), string(instructionIssues[b.Kind].Severity))
+	})
+	for _, m := range found[:min(len(found), maxReportedInstructions)] {
+		issue := instructionIssues[m.Kind]
+		switch {
+		case issue.Severity == SeverityError:
 			c.instructions++
-			c.addError(pointer, "pattern", "reads as an attempt to override a model's instructions: %q", in.text)
-		case InstructionPromotional:
-			c.warn("promotional-instruction", pointer, fmt.Sprintf("instructs a model to favour the brand: %q; "+
-				"readers distrust such files, and the score of such a site is limited", in.text))
-		case InstructionSteering:
-			c.warn("steering-instruction", pointer, fmt.Sprintf("tells a model what to prefer: %q; most ignore it",
-				in.text))
+			c.addError(pointer, "pattern", "reads as text that %s: %q", issue.Message, m.Words)
+		case m.Kind == injection.Promotion:
+			c.warn(issue.Code, pointer,
+				fmt.Sprintf("%s: %q; readers distrust such files, and the score of such a site "+
+					"is limited", issue.Message, m.Words))
+		default:
+			c.warn(issue.Code, pointer, fmt.Sprintf("%s: %q; most ignore it", issue.Message, m.Words))
 		}
 	}
 }

@@ -147,12 +147,12 @@ func (doc Document) validate() error {
 		e.Fields = []fieldmark.FieldError{{Pointer: "", Code: "too_long",
 			Detail: "all fields together are too long; shorten or remove links, alternates or questions"}}
 		return e
-	case doc.Lint.Has("instruction-override"):
+	case doc.Lint.Has(CodeInstructionOverride):
 		// The instruction only exists where two fields meet.
-		i := slices.IndexFunc(doc.Lint.Issues, func(i Issue) bool { return i.Code == "instruction-override" })
+		i := slices.IndexFunc(doc.Lint.Issues, func(i Issue) bool { return i.Code == CodeInstructionOverride })
 		return fieldmark.Errorf(fieldmark.CodeInstructionLikeText,
-			"the fields together read as instructions to a model: the file %s; describe the brand instead",
-			doc.Lint.Issues[i].Message)
+			"the fields together read as instructions to a model: the file %s: %q; describe the brand instead",
+			doc.Lint.Issues[i].Message, doc.Lint.Issues[i].Places[0].Text)
 	case doc.Lint.Errors() > 0:
 		return fmt.Errorf("generate llms.txt: own file has errors: %v", doc.Lint.Issues)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/fieldmark/fieldmark/origin/injection"
 )
 
 // Limits of the linter.
@@ -22,9 +24,9 @@ const (
 	warnChars = 50_000
 	maxChars  = 100_000
 
-	// maxPerCode is how often one rule is reported: a thousand equal issues help no
-	// one and would make a large response to a small request.
-	maxPerCode = 10
+	// maxPlaces is how many places of one kind of fault are listed: more help no one
+	// and would make a large response to a small request.
+	maxPlaces = 100
 )
 
 // The specifications of the rules.
@@ -37,16 +39,27 @@ const (
 // linter collects the issues of one file.
 type linter struct {
 	source []byte
-	starts []int // offsets of the lines
-	counts map[string]int
+	starts []int             // offsets of the lines
+	kinds  map[issueKind]int // index in report.Issues
 	report Report
+}
+
+// issueKind identifies faults that are one issue.
+type issueKind struct{ code, message string }
+
+func newLinter() *linter {
+	return &linter{kinds: map[issueKind]int{}, report: Report{Issues: []Issue{}}}
 }
 
 // Lint grades the content of an llms.txt file and lists its issues. It does not
 // apply rules that need more than the content: status, media type, or the rest of
 // the site.
-func Lint(content []byte) Report {
-	l := &linter{counts: map[string]int{}, report: Report{Issues: []Issue{}}}
+func Lint(content []byte) Report { return lint(content) }
+
+// lint is Lint for a file of a brand with these names, in addition to the one in its
+// heading.
+func lint(content []byte, names ...string) Report {
+	l := newLinter()
 	cut := false
 	if len(content) > maxLint {
 		content, cut = trimRune(content[:maxLint]), true
@@ -63,22 +76,20 @@ func Lint(content []byte) Report {
 	l.size()
 	l.text(cut, m.withoutCode())
 	m.structure()
-	l.summarizeRepeats()
+	l.instructions(append(names, titleNames(l.report.Title)...))
+	l.sort()
 	return l.report
 }
 
-// summarizeRepeats adds the number of issues that were not reported because of
-// maxPerCode, and sorts all issues in the order of the file.
-func (l *linter) summarizeRepeats() {
-	for code, n := range l.counts {
-		if n <= maxPerCode {
-			continue
-		}
-		for i := len(l.report.Issues) - 1; i >= 0; i-- {
-			if issue := &l.report.Issues[i]; issue.Code == code {
-				issue.Message += fmt.Sprintf(" (and %d more like this)", n-maxPerCode)
-				break
-			}
+// sort sorts the places of each issue, and the issues by their first place.
+func (l *linter) sort() {
+	for i := range l.report.Issues {
+		issue := &l.report.Issues[i]
+		slices.SortStableFunc(issue.Places, func(a, b Place) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+		if len(issue.Places) > 0 {
+			issue.Line, issue.Column = issue.Places[0].Line, issue.Places[0].Column
 		}
 	}
 	slices.SortStableFunc(l.report.Issues, func(a, b Issue) int {
@@ -86,17 +97,36 @@ func (l *linter) summarizeRepeats() {
 	})
 }
 
-// add records an issue at an offset of the source; -1 means the whole file.
+// add records a fault at an offset of the source; -1 means the whole file.
 func (l *linter) add(code string, s Severity, at int, ref, format string, args ...any) {
-	l.counts[code]++
-	if l.counts[code] > maxPerCode {
+	var places []Place
+	if at >= 0 {
+		places = []Place{l.place(at, "")}
+	}
+	l.addPlaces(Issue{Code: code, Severity: s, Message: fmt.Sprintf(format, args...), SpecRef: ref, Count: 1,
+		Places: places})
+}
+
+// addPlaces records an issue, or adds its places to one with the same code and message.
+func (l *linter) addPlaces(issue Issue) {
+	kind := issueKind{issue.Code, issue.Message}
+	i, ok := l.kinds[kind]
+	if !ok {
+		l.kinds[kind] = len(l.report.Issues)
+		l.report.Issues = append(l.report.Issues, issue)
 		return
 	}
-	issue := Issue{Code: code, Severity: s, Message: fmt.Sprintf(format, args...), SpecRef: ref}
-	if at >= 0 {
-		issue.Line, issue.Column = l.position(at)
+	known := &l.report.Issues[i]
+	known.Count += issue.Count
+	if free := maxPlaces - len(known.Places); free > 0 {
+		known.Places = append(known.Places, issue.Places[:min(free, len(issue.Places))]...)
 	}
-	l.report.Issues = append(l.report.Issues, issue)
+}
+
+// place returns the place of an offset.
+func (l *linter) place(at int, text string) Place {
+	line, column := l.position(at)
+	return Place{Line: line, Column: column, Text: text}
 }
 
 // position converts an offset to a line and a column in code points.
@@ -217,9 +247,8 @@ func (l *linter) size() {
 	}
 }
 
-// textRules are patterns with the same meaning anywhere in the text. Each is
-// reported once, at the start of the first group of its first match. A rule is
-// tried only on text with one of its words.
+// textRules are patterns with the same meaning anywhere in the text. The place of a match
+// is the start of its first group. A rule is tried only on text with one of its words.
 var textRules = []struct {
 	code     string
 	severity Severity
@@ -261,7 +290,7 @@ func (l *linter) text(cut bool, prose []byte) {
 		if !containsAny(lower, rule.words) {
 			continue
 		}
-		if groups := rule.pattern.FindSubmatchIndex(prose); groups != nil {
+		for _, groups := range rule.pattern.FindAllSubmatchIndex(prose, maxTextMatches) {
 			at := groups[0]
 			for g := 2; g < len(groups); g += 2 {
 				if groups[g] >= 0 {
@@ -272,29 +301,47 @@ func (l *linter) text(cut bool, prose []byte) {
 			l.add(rule.code, rule.severity, at, "", "%s", rule.message)
 		}
 	}
-	l.instructions()
 }
+
+// maxTextMatches limits the matches of one of textRules that are counted.
+const maxTextMatches = 10_000
 
 // containsAny reports whether text contains one of words.
 func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// instructions reports every instruction to a model in the file.
-func (l *linter) instructions() {
-	for _, in := range findInstructions(string(l.source)) {
-		at := l.starts[min(in.line, len(l.starts))-1]
-		switch in.level {
-		case InstructionOverride:
-			l.add("instruction-override", SeverityError, at, "", "tries to override a model's instructions: %q",
-				in.text)
-		case InstructionPromotional:
-			l.add("promotional-instruction", SeverityWarning, at, "", "instructs a model to favour the brand: %q",
-				in.text)
-		default:
-			l.add("steering-instruction", SeverityInfo, at, "", "tells a model what to prefer: %q", in.text)
+// instructionIssues are the issues of each kind of text that is written to steer models.
+var instructionIssues = map[injection.Kind]Issue{
+	injection.Override: {Code: CodeInstructionOverride, Severity: SeverityError,
+		Message: "tries to override a model's instructions"},
+	injection.Exfiltration: {Code: CodeInstructionOverride, Severity: SeverityError,
+		Message: "asks a model to reveal or send what it must not"},
+	injection.ChatToken: {Code: CodeInstructionOverride, Severity: SeverityError,
+		Message: "imitates the turns of a conversation with a model"},
+	injection.Promotion: {Code: "promotional-instruction", Severity: SeverityWarning,
+		Message: "instructs a model to favour the brand"},
+	injection.Steering: {Code: "steering-instruction", Severity: SeverityInfo, Message: "tells a model what to prefer"},
+}
+
+// instructions reports every instruction to a model in the file of a brand.
+func (l *linter) instructions(names []string) {
+	for _, m := range injection.New(names...).Find(string(l.source), injection.Models) {
+		issue := instructionIssues[m.Kind]
+		issue.Count, issue.Places = 1, []Place{l.place(m.Start, m.Words)}
+		l.addPlaces(issue)
+	}
+}
+
+// titleNames returns the names in a title: all of it, and what precedes a slogan.
+func titleNames(title string) []string {
+	names := []string{title}
+	for _, sep := range []string{" - ", " – ", " — ", " | ", ": ", " · "} {
+		if name, _, ok := strings.Cut(title, sep); ok {
+			names = append(names, name)
 		}
 	}
+	return names
 }
 
 // foldTitle returns the form in which section titles are compared.

@@ -11,14 +11,23 @@ const (
 	SeverityInfo    Severity = "info"
 )
 
-// Issue is one finding about a file.
+// Issue is one kind of fault in a file, with every place where it occurs.
 type Issue struct {
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
-	Line     int      `json:"line,omitempty"`   // from 1; 0 means the whole file
-	Column   int      `json:"column,omitempty"` // from 1, in code points
+	Line     int      `json:"line,omitempty"`   // of the first place; 0 means the whole file
+	Column   int      `json:"column,omitempty"` // of the first place
 	Message  string   `json:"message"`
 	SpecRef  string   `json:"specRef,omitempty"` // URL of the rule's specification
+	Count    int      `json:"count"`             // how often it occurs
+	Places   []Place  `json:"places,omitempty"`  // in order, at most maxPlaces; none for the whole file
+}
+
+// Place is a place in a file.
+type Place struct {
+	Line   int    `json:"line"`           // from 1
+	Column int    `json:"column"`         // from 1, in code points
+	Text   string `json:"text,omitempty"` // the words that were found, if the rule is about words
 }
 
 // The levels of a file; each includes the one before.
@@ -38,12 +47,16 @@ type Report struct {
 	URL    string  `json:"url,omitempty"`   // of the file, if it was fetched from a site
 }
 
-// Errors returns the number of issues that are errors.
+// CodeInstructionOverride is the code of text that gives a model orders against its
+// instructions.
+const CodeInstructionOverride = "instruction-override"
+
+// Errors returns the number of errors.
 func (r Report) Errors() int {
 	n := 0
 	for _, i := range r.Issues {
 		if i.Severity == SeverityError {
-			n++
+			n += i.Count
 		}
 	}
 	return n

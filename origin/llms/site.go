@@ -48,7 +48,7 @@ type PageLink struct {
 // LintVisit grades a file as its site serves it: it applies Lint to the content,
 // and checks whether readers can fetch and find the file.
 func LintVisit(v Visit) Report {
-	l := &linter{counts: map[string]int{}, report: Report{Issues: []Issue{}}}
+	l := newLinter()
 	switch {
 	case v.Refused != "":
 		l.add("no-answer", SeverityError, -1, refStatus, "%s", v.Refused)
@@ -60,7 +60,7 @@ func LintVisit(v Visit) Report {
 		l.add("soft-404", SeverityError, -1, refStatus, "the server returns the same page for a path that cannot exist")
 		return l.withURL(v.URL)
 	}
-	body := Lint(v.Body)
+	body := lint(v.Body, bareHost(v.URL))
 	l.mediaType(v)
 	if body.Level > LevelNone {
 		l.discoverable(v)

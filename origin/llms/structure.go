@@ -2,6 +2,7 @@ package llms
 
 import (
 	"bytes"
+	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -364,35 +365,41 @@ func (m *markdown) sections(o outline) bool {
 	return count.links > 0
 }
 
-// section checks the blocks under one heading. It reports misplaced content once
-// per section: a section of prose is one mistake and not twenty.
+// section checks the blocks under one heading.
 func (m *markdown) section(s section, count *linkCount) {
-	odd := counter{}
 	for _, b := range s.blocks {
-		list, ok := b.(*ast.List)
-		if !ok {
-			odd.add(m.at(b))
-			continue
+		if list, ok := b.(*ast.List); ok {
+			m.list(list, count)
+		} else {
+			m.misplaced(b)
 		}
-		m.list(list, count, &odd)
-	}
-	switch {
-	case odd.n == 1:
-		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat,
-			"only list items that start with a link belong under a level-two heading")
-	case odd.n > 1:
-		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat,
-			"only list items that start with a link belong under a level-two heading; %d blocks or items here do not",
-			odd.n)
 	}
 }
 
-// counter counts issues that are reported together, at the place of the first.
-type counter struct{ n, first int }
+// misplaced reports a block or an item that does not belong in a list of links.
+func (m *markdown) misplaced(n ast.Node) {
+	m.add("prose-in-link-section", SeverityWarning, m.at(n), refFormat,
+		"only list items that start with a link belong under a level-two heading")
+}
 
-func (t *counter) add(at int) {
-	if t.n++; t.n == 1 {
-		t.first = at
+// counter counts faults whose message says how many there are.
+type counter struct {
+	n      int
+	places []Place // at most maxPlaces
+}
+
+func (t *counter) add(m *markdown, n ast.Node) {
+	t.n++
+	if at := m.at(n); at >= 0 && len(t.places) < maxPlaces {
+		t.places = append(t.places, m.place(at, ""))
+	}
+}
+
+// report reports the faults as one issue.
+func (t *counter) report(m *markdown, code, format string, args ...any) {
+	if t.n > 0 {
+		m.addPlaces(Issue{Code: code, Severity: SeverityInfo, Message: fmt.Sprintf(format, args...),
+			SpecRef: refFormat, Count: t.n, Places: t.places})
 	}
 }
 
@@ -406,24 +413,17 @@ type linkCount struct {
 
 // report reports what concerns the whole file.
 func (c *linkCount) report(m *markdown) {
-	if c.bare.n > 0 {
-		m.add("missing-notes", SeverityInfo, c.bare.first, refFormat, "%d of %d links have no note", c.bare.n, c.links)
-	}
-	if c.loose.n > 0 {
-		m.add("note-without-colon", SeverityInfo, c.loose.first, refFormat,
-			"%d of %d links have a note without a colon right after the link; the reference parser drops it", c.loose.n,
-			c.links)
-	}
-	if c.bullets.n > 0 {
-		m.add("star-bullets", SeverityInfo, c.bullets.first, refFormat,
-			"the reference parser accepts only - as a bullet")
-	}
+	c.bare.report(m, "missing-notes", "%d of %d links have no note", c.bare.n, c.links)
+	c.loose.report(m, "note-without-colon",
+		"%d of %d links have a note without a colon right after the link; the reference parser drops it", c.loose.n,
+		c.links)
+	c.bullets.report(m, "star-bullets", "the reference parser accepts only - as a bullet")
 }
 
 // list checks the items of one list of links.
-func (m *markdown) list(list *ast.List, count *linkCount, odd *counter) {
+func (m *markdown) list(list *ast.List, count *linkCount) {
 	if list.Marker == '*' || list.Marker == '+' {
-		count.bullets.add(m.at(list))
+		count.bullets.add(m, list)
 	}
 	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
 		block := item.FirstChild()
@@ -440,7 +440,7 @@ func (m *markdown) list(list *ast.List, count *linkCount, odd *counter) {
 			if raw := m.raw(block); strings.HasPrefix(raw, "[") && strings.Contains(raw, "](") {
 				m.add("malformed-link", SeverityWarning, m.at(block), refFormat, "looks like a link, but is not valid")
 			} else {
-				odd.add(m.at(block))
+				m.misplaced(block)
 			}
 		}
 	}
@@ -455,13 +455,13 @@ func (m *markdown) item(link *ast.Link, count *linkCount) {
 	count.links++
 	switch next := link.NextSibling().(type) {
 	case nil:
-		count.bare.add(m.at(link))
+		count.bare.add(m, link)
 	case *ast.Text:
 		if !bytes.HasPrefix(next.Segment.Value(m.body), []byte(":")) {
-			count.loose.add(m.at(link))
+			count.loose.add(m, link)
 		}
 	default:
-		count.loose.add(m.at(link))
+		count.loose.add(m, link)
 	}
 	m.repeated(link)
 }

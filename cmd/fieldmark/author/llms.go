@@ -103,23 +103,54 @@ var levelWords = [...]string{
 	llms.LevelLinked:   "a title, a summary and sections of links",
 }
 
-// printLint prints one line for each issue, like a compiler, and a summary.
+// maxListedPlaces is how many places of one kind of fault are printed: a screen of them.
+const maxListedPlaces = 20
+
+// printLint prints one line for each kind of fault, like a compiler, with its other places,
+// and a summary.
 func printLint(w io.Writer, name string, r llms.Report) error {
 	var b bytes.Buffer
 	count := map[llms.Severity]int{}
 	for _, i := range r.Issues {
-		count[i.Severity]++
+		count[i.Severity] += i.Count
 		at := name
 		if i.Line > 0 {
 			at = fmt.Sprintf("%s:%d:%d", name, i.Line, i.Column)
 		}
-		fmt.Fprintf(&b, "%s: %s: %s (%s)\n", at, i.Severity, i.Message, i.Code)
+		fmt.Fprintf(&b, "%s: %s: %s (%s)%s\n", at, i.Severity, i.Message, i.Code, placesOf(i))
 	}
 	fmt.Fprintf(&b, "%s: level %d of %d, %s; %s, %s, %s\n", name, r.Level, llms.LevelLinked, levelWords[r.Level],
 		counted(count[llms.SeverityError], "error"), counted(count[llms.SeverityWarning], "warning"),
 		counted(count[llms.SeverityInfo], "note"))
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// placesOf returns the words of an issue line by line, or the lines of a repeated one.
+func placesOf(i llms.Issue) string {
+	if len(i.Places) == 0 {
+		return ""
+	}
+	shown := i.Places[:min(len(i.Places), maxListedPlaces)]
+	var b strings.Builder
+	if i.Places[0].Text != "" {
+		for _, p := range shown {
+			fmt.Fprintf(&b, "\n    line %d: %q", p.Line, p.Text)
+		}
+		if more := i.Count - len(shown); more > 0 {
+			fmt.Fprintf(&b, "\n    and %d more", more)
+		}
+		return b.String()
+	}
+	separator := "; also in line "
+	for _, p := range shown[1:] {
+		fmt.Fprintf(&b, "%s%d", separator, p.Line)
+		separator = ", "
+	}
+	if more := i.Count - len(shown); more > 0 && len(shown) > 1 {
+		fmt.Fprintf(&b, " and %d more", more)
+	}
+	return b.String()
 }
 
 // counted formats a number with its noun.
