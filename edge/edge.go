@@ -90,6 +90,11 @@ type Config struct {
 
 	Certificates *certs.Store  // of the listeners; nil: they are not TLS
 	HSTS         time.Duration // max-age of Strict-Transport-Security on every answer; 0: a year, on pages alone
+	// CertificatesFromOrigin makes the edge use the certificates that its origin ordered, and
+	// answer the challenges of CAs. TLSState is a folder that keeps them for a start while
+	// the origin is away; empty: none.
+	CertificatesFromOrigin bool
+	TLSState               string
 	// RedirectListener is a plain listener beside TLS: it answers the challenges of CAs and
 	// redirects to https; nil: none.
 	RedirectListener net.Listener
@@ -130,7 +135,8 @@ type Edge struct {
 	originVersion originVersion // of the origin
 
 	certificates *certs.Store
-	packedEnd    []byte // what ends the header of a fast path response
+	loader       *certificateLoader // nil: certificates do not come from the origin
+	packedEnd    []byte             // what ends the header of a fast path response
 }
 
 // New checks cfg and builds a node that has not started anything.
@@ -193,6 +199,9 @@ func New(cfg Config) (*Edge, error) {
 	if e.certificates, err = newCertificates(&cfg); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
+	if cfg.CertificatesFromOrigin {
+		e.loader = newCertificateLoader(e, cfg.TLSState)
+	}
 	e.routes = e.newRoutes()
 	e.packedEnd = packEnd(cfg.HSTS)
 	e.conns, e.redirects = conn.New(e.connConfig()), newRedirector(e, base)
@@ -240,6 +249,9 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	}
 	g.Go(func() error { return e.conns.Run(ctx) })
 	g.Go(func() error { return e.certificates.Run(ctx) })
+	if e.loader != nil {
+		g.Go(func() error { return e.loader.run(ctx) })
+	}
 	g.Go(func() error { e.compressor.Run(ctx.Done()); return nil })
 	accept := func(s *conn.Server, ln net.Listener) {
 		g.Go(func() error {
@@ -284,6 +296,11 @@ func (e *Edge) Ready() error {
 	}
 	if e.cfg.NodeToken == "" {
 		return nil
+	}
+	// Names without a certificate do not matter here: a node that got no requests could not
+	// answer the challenge for the first one.
+	if e.loader != nil && !e.loader.loaded.Load() {
+		return errors.New("certificates are not loaded yet")
 	}
 	if e.requireModule() != nil {
 		return errors.New("no scoring module is loaded")

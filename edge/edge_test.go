@@ -53,6 +53,7 @@ type house struct {
 	keys       []fieldmark.ModuleKey // that the next edge trusts
 	store      *store.Store
 	change     func(*edge.Config) // of the next edge; nil: nothing
+	lastConfig edge.Config        // of the last edge
 }
 
 // interceptor may answer a request in place of the origin.
@@ -131,6 +132,7 @@ func (h *house) startEdge() {
 	if h.change != nil {
 		h.change(&cfg)
 	}
+	h.lastConfig = cfg
 	h.edge, err = edge.New(cfg)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -275,7 +277,8 @@ func TestReads(t *testing.T) {
 		if s.Score == nil || *s.Score != 100_000 || s.Grade != "A" || !s.GeoReady || s.Name != "Acme & Söhne <x>" {
 			t.Errorf("score = %v grade %s ready %v name %q", s.Score, s.Grade, s.GeoReady, s.Name)
 		}
-		if want := (fieldmark.Rank{Overall: 1, OverallLast: 1, Of: 2, Niche: 1, NicheLast: 1, OfNiche: 2}); s.Rank == nil || *s.Rank != want {
+		if want := (fieldmark.Rank{Overall: 1, OverallLast: 1, Of: 2, Niche: 1, NicheLast: 1,
+			OfNiche: 2}); s.Rank == nil || *s.Rank != want {
 			t.Errorf("rank = %+v, want %+v", s.Rank, want)
 		}
 		want := factsWith(300)

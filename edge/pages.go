@@ -457,6 +457,10 @@ func (e *Edge) serveStatus(ctx *fasthttp.RequestCtx) {
 		p.Ranked, p.Pending, p.Unreachable = s.RankedCount(), s.Pending, s.Unreachable
 		p.AsOf, p.Snapshot, p.Methodology, p.Module = s.AsOf, s.ID, s.Method.Methodology, s.Method.Module
 	}
+	for _, c := range e.certificates.Expiries() {
+		p.Certificates = append(p.Certificates, site.CertificateStatus{Name: c.Name, Issued: !c.NotAfter.IsZero(),
+			DaysLeft: fieldmark.DaysUntil(c.NotAfter, p.Now.Std()), Expires: fieldmark.At(c.NotAfter)})
+	}
 	body, err := e.site.AppendStatus(nil, p)
 	e.sendPage(ctx, http.StatusOK, body, err)
 	if err == nil {

@@ -181,6 +181,9 @@ func (f *replicator) attach(ctx context.Context) error {
 	}
 	e.replica.purged.Store(page.Head)
 	e.replica.backlog.attach(page.Head, e.replica.moduleAsOf.Store)
+	if e.loader != nil {
+		notify(e.loader.wake) // events may have been missed
+	}
 	f.log, f.at = page.Log, at
 	return nil
 }
@@ -289,6 +292,9 @@ func (f *replicator) pollAndApply(ctx context.Context) error {
 	e.replica.purged.Store(n.last)
 	for i := range page.Events {
 		e.applyPurge(&page.Events[i])
+		if page.Events[i].Type == fieldmark.EventCertificateChanged && e.loader != nil {
+			notify(e.loader.wake)
+		}
 		if len(page.Events[i].Tags) > 0 {
 			e.meters.purgeLag.Update(max(time.Since(page.Events[i].Time.Std()), 0).Seconds())
 		}

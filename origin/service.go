@@ -11,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/access/oidc"
+	"github.com/fieldmark/fieldmark/origin/acme"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/brand"
@@ -48,6 +49,10 @@ type Config struct {
 	// COMPLETED; empty: CLOSED. All origins must have the same value.
 	PaymentDueOn fieldmark.MissionStatus
 
+	// Certificates are the settings of certificate orders; the fields that a Service has
+	// itself are set by New.
+	Certificates acme.Config
+
 	// retention of deliveries, also of held ones; 0: webhook.DefaultKeepDeliveries, negative: forever
 	KeepDeliveries time.Duration
 	// retention of events that no delivery needs; 0: webhook.DefaultKeepEvents, negative: forever
@@ -65,6 +70,8 @@ type Service struct {
 	Webhooks  *webhook.Service
 	Missions  *mission.Service
 	Responses *idempotency.Service // to requests with an Idempotency-Key
+
+	Certificates *acme.Service
 
 	store     *store.Store
 	log       *slog.Logger
@@ -104,6 +111,12 @@ func New(cfg Config) (*Service, error) {
 		store: cfg.Store, audits: cfg.Auditor != nil, log: cfg.Log, publicAPI: cfg.PublicAPI,
 		jobs: job.NewRunner(cfg.Store, cfg.Log), AuditLog: auditlog.New(cfg.Store, keys.AuditLog),
 		Events: event.NewLog(cfg.Store),
+	}
+	certificates := cfg.Certificates
+	certificates.Store, certificates.Keyring, certificates.AuditLog = cfg.Store, keys, s.AuditLog
+	certificates.Jobs, certificates.Log = s.jobs, cfg.Log
+	if s.Certificates, err = acme.New(certificates); err != nil {
+		return nil, fmt.Errorf("configure origin: %w", err)
 	}
 	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs,
 		Log:      cfg.Log,

@@ -104,6 +104,9 @@ type edgeCmd struct {
 
 // Run serves until ctx ends.
 func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
+	if _, err := c.checkTLS(); err != nil {
+		return err
+	}
 	token, err := c.edgeToken(s.Log)
 	if err != nil {
 		return err

@@ -44,19 +44,22 @@ type commands struct {
 	Payment  operate.PaymentCmd  `cmd:"" group:"missions" help:"Manage payments and refunds of missions."`
 	Webhook  operate.WebhookCmd  `cmd:"" group:"webhooks" help:"Manage webhook endpoints, and receive webhooks during development."`
 	Key      keyCmd              `cmd:"" group:"access" help:"Create, list, rotate and revoke API keys."`
-	Account  operate.AccountCmd  `cmd:"" group:"access" help:"Manage accounts, which own keys, missions and endpoints."`
-	AuditLog auditLogCmd         `cmd:"" group:"access" name:"audit-log" help:"Show and verify the log of what administrators did."`
-	Purge    operate.PurgeCmd    `cmd:"" group:"brands" help:"Purge edge caches."`
-	Admin    adminCmd            `cmd:"" group:"access" help:"Create administrators."`
-	Module   moduleCmd           `cmd:"" group:"modules" help:"Write, check, upload and activate scoring modules."`
-	Migrate  migrateCmd          `cmd:"" group:"maintenance" help:"Migrate the database to this version."`
-	Backup   backupCmd           `cmd:"" group:"maintenance" help:"Copy the database to a file while origins run."`
-	Restore  restoreCmd          `cmd:"" group:"maintenance" help:"Replace the database by a backup."`
-	DB       dbCmd               `cmd:"" group:"maintenance" name:"db" help:"Check the database."`
-	Status   statusCmd           `cmd:"" group:"run" help:"Show the state of nodes; exit status 1 if one is not ready."`
-	Top      topCmd              `cmd:"" group:"run" help:"Show the state and the rates of nodes every second."`
-	Version  versionCmd          `cmd:"" group:"maintenance" help:"Print the version."`
-	Man      manCmd              `cmd:"" group:"maintenance" help:"Print the manual page."`
+
+	Certificate operate.CertificateCmd `cmd:"" group:"run" help:"Manage the TLS certificates of an origin."`
+
+	Account  operate.AccountCmd `cmd:"" group:"access" help:"Manage accounts, which own keys, missions and endpoints."`
+	AuditLog auditLogCmd        `cmd:"" group:"access" name:"audit-log" help:"Show and verify the log of what administrators did."`
+	Purge    operate.PurgeCmd   `cmd:"" group:"brands" help:"Purge edge caches."`
+	Admin    adminCmd           `cmd:"" group:"access" help:"Create administrators."`
+	Module   moduleCmd          `cmd:"" group:"modules" help:"Write, check, upload and activate scoring modules."`
+	Migrate  migrateCmd         `cmd:"" group:"maintenance" help:"Migrate the database to this version."`
+	Backup   backupCmd          `cmd:"" group:"maintenance" help:"Copy the database to a file while origins run."`
+	Restore  restoreCmd         `cmd:"" group:"maintenance" help:"Replace the database by a backup."`
+	DB       dbCmd              `cmd:"" group:"maintenance" name:"db" help:"Check the database."`
+	Status   statusCmd          `cmd:"" group:"run" help:"Show the state of nodes; exit status 1 if one is not ready."`
+	Top      topCmd             `cmd:"" group:"run" help:"Show the state and the rates of nodes every second."`
+	Version  versionCmd         `cmd:"" group:"maintenance" help:"Print the version."`
+	Man      manCmd             `cmd:"" group:"maintenance" help:"Print the manual page."`
 
 	Completion kongcompletion.Completion `cmd:"" group:"maintenance" help:"Print a shell completion script."`
 

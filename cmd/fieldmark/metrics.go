@@ -158,10 +158,17 @@ func (m *originMetrics) writePools(w io.Writer, pools []store.Pool) {
 // write writes all metrics of the origin.
 func (m *originMetrics) write(w io.Writer) {
 	m.set.WritePrometheus(w)
+	for _, r := range m.service.Certificates.OrderResults() {
+		fmt.Fprintf(w, "fieldmark_certificate_orders_total{result=%q} %d\n", r.Result, r.Count)
+	}
 	m.writePools(w, m.pools())
 	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
 	defer cancel()
 	v, err := m.service.Stats(ctx)
+	var due, failing int
+	if err == nil {
+		due, failing, err = m.service.Certificates.Status(ctx)
+	}
 	up := 1
 	if err != nil {
 		up = 0
@@ -182,6 +189,7 @@ func (m *originMetrics) write(w io.Writer) {
 		{"fieldmark_audits_waiting", float64(v.AuditsWaiting)},
 		{"fieldmark_audits_running", float64(v.AuditsRunning)}, {"fieldmark_sla_due", float64(v.Due)},
 		{"fieldmark_sla_due_age_seconds", v.MaxDelay.Seconds()},
+		{"fieldmark_certificate_due", float64(due)}, {"fieldmark_certificate_failing", float64(failing)},
 	} {
 		fmt.Fprintf(w, "%s %g\n", g.name, g.value)
 	}

@@ -34,6 +34,7 @@ type originSettings struct {
 	auditSettings        `embed:""`
 	moduleSettings       `embed:""`
 	signOnSettings       `embed:""`
+	acmeSettings         `embed:""`
 	PaymentDueOn         string        `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"Status of a mission that makes its payment due: CLOSED or COMPLETED; the same on every origin."`
 	PublicAPI            bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Enable the public mission API under /api/public/; without it, requests get 404 module_disabled."`
 	publicURL            string        // "" if unknown
@@ -123,12 +124,17 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
+	certificates, err := o.config()
+	if err != nil {
+		return err
+	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
 		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
-		Tracer: o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
+		Certificates: certificates,
+		Tracer:       o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
 	}); err != nil {
 		return err
 	}
@@ -224,6 +230,9 @@ type originCmd struct {
 
 // Run serves until ctx ends.
 func (c *originCmd) Run(ctx context.Context, s *command.Streams) error {
+	if err := c.acmeSettings.check(); err != nil {
+		return err
+	}
 	token, err := c.requireToken()
 	if err != nil {
 		return err

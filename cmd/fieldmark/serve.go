@@ -70,6 +70,13 @@ func (c *serveCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 
 // serve runs both roles until ctx ends.
 func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay time.Duration) error {
+	if err := c.acmeSettings.check(); err != nil {
+		return err
+	}
+	c.acmeSettings.applyTo(&c.edgeSettings)
+	if _, err := c.checkTLS(); err != nil {
+		return err
+	}
 	token, err := c.ownToken()
 	if err != nil {
 		return err

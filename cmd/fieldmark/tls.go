@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -23,13 +25,16 @@ type tlsSettings struct {
 	TLSCert       string        `name:"tls-cert" env:"FIELDMARK_TLS_CERT" type:"path" placeholder:"FILE" help:"Certificate chain in PEM. The edge serves TLS and reloads the file when it changes."`
 	TLSKey        string        `name:"tls-key" env:"FIELDMARK_TLS_KEY" type:"path" placeholder:"FILE" help:"Private key of the certificate, in PEM."`
 	TLSSelfSigned bool          `env:"FIELDMARK_TLS_SELF_SIGNED" help:"Serve TLS with a certificate for localhost, for development; only on a loopback address."`
+	FromOrigin    bool          `name:"tls-from-origin" env:"FIELDMARK_TLS_FROM_ORIGIN" help:"Serve TLS with the certificates that the origin orders (its --acme)."`
+	TLSState      string        `name:"tls-state" env:"FIELDMARK_TLS_STATE" type:"path" placeholder:"DIR" help:"Folder that keeps the certificates of the origin, encrypted under the node token, for a start while the origin is away."`
 	TLSMin        string        `env:"FIELDMARK_TLS_MIN" enum:"1.2,1.3" default:"1.2" help:"Minimum version of TLS: 1.2 or 1.3."`
 	HSTS          time.Duration `env:"FIELDMARK_HSTS" default:"0s" help:"Send Strict-Transport-Security with this max-age on every answer; at 0, pages alone have it, with a year."`
-	HTTPListen    string        `name:"http-listen" env:"FIELDMARK_HTTP_LISTEN" placeholder:"ADDRESS" help:"Also listen for plain HTTP, to redirect to https: usually :80."`
+	HTTPListen    string        `name:"http-listen" env:"FIELDMARK_HTTP_LISTEN" placeholder:"ADDRESS" help:"Also listen for plain HTTP, to redirect to https and to answer challenges of CAs: usually :80; none if unset. With --acme and port 443 it is port 80 of the same host if unset, and none for no listener."`
 
 	Protocols []string `env:"FIELDMARK_PROTOCOLS" default:"h1,h2" placeholder:"NAME" help:"Protocols to offer over TLS: h1 (HTTP/1.1), which cannot be left out, and h2 (HTTP/2)."`
 	H2C       bool     `name:"h2c" env:"FIELDMARK_H2C" help:"Also accept HTTP/2 without TLS from clients that know of it (prior knowledge), such as a proxy of your own."`
 
+	fromOriginBy string       // setting that implies FromOrigin; empty: --tls-from-origin
 	certificates *certs.Store // nil without TLS
 	redirects    net.Listener // nil without --http-listen
 }
@@ -56,21 +61,28 @@ func (c *tlsSettings) checkTLS() (bool, error) {
 		return false, errUsage("set both --tls-cert and --tls-key, or neither")
 	}
 	var chosen []string
-	for _, source := range []tlsSource{{"--tls-cert", c.TLSCert != ""}, {"--tls-self-signed", c.TLSSelfSigned}} {
+	for _, source := range []tlsSource{{"--tls-cert", c.TLSCert != ""}, {"--tls-self-signed", c.TLSSelfSigned},
+		{cmp.Or(c.fromOriginBy, "--tls-from-origin"), c.FromOrigin}} {
 		if source.set {
 			chosen = append(chosen, source.setting)
 		}
 	}
+	if c.HTTPListen == "none" {
+		c.HTTPListen = ""
+	}
 	switch {
 	case len(chosen) > 1:
 		return false, errUsage("%s are two sources of certificates: set one", strings.Join(chosen, " and "))
+	case c.TLSState != "" && !c.FromOrigin:
+		return false, errUsage("--tls-state keeps the certificates of the origin: set --tls-from-origin")
 	case len(chosen) == 1:
 		return true, nil
 	case c.HTTPListen != "":
 		return false, errUsage("--http-listen redirects to https, which this edge does not serve: " +
-			"set --tls-cert and --tls-key")
+			"set --tls-cert and --tls-key, or --acme and --domain")
 	case c.HSTS != 0:
-		return false, errUsage("--hsts is for an edge that serves TLS: set --tls-cert and --tls-key")
+		return false, errUsage("--hsts is for an edge that serves TLS: set --tls-cert and --tls-key, or --acme and " +
+			"--domain")
 	}
 	return false, nil
 }
@@ -94,6 +106,10 @@ func (c *tlsSettings) secure(ln net.Listener, tokens, data string, log *slog.Log
 	switch {
 	case c.TLSSelfSigned:
 		err = c.selfSign(ln, data)
+	case c.FromOrigin: // the edge loads them
+		if err = fromOriginToken(tokens); err == nil && c.TLSState != "" {
+			err = os.MkdirAll(c.TLSState, 0o700)
+		}
 	default:
 		var files *certs.Files
 		if files, err = certs.Open(c.certificates, c.TLSCert, c.TLSKey, log); err == nil {
@@ -153,4 +169,12 @@ func (c *tlsSettings) transport() http.RoundTripper {
 }
 
 // isTLS reports whether the edge serves TLS.
-func (c *tlsSettings) isTLS() bool { return c.TLSCert != "" || c.TLSSelfSigned }
+func (c *tlsSettings) isTLS() bool { return c.TLSCert != "" || c.TLSSelfSigned || c.FromOrigin }
+
+// fromOriginToken returns an error if an edge cannot ask its origin for certificates.
+func fromOriginToken(tokens string) error {
+	if tokens == "" {
+		return errUsage("--tls-from-origin needs FIELDMARK_NODE_TOKEN, which encrypts the keys on their way")
+	}
+	return nil
+}

@@ -16,6 +16,16 @@ type StatusPage struct {
 	Snapshot    string          // of the ranking; empty before the first
 	Methodology fieldmark.Methodology
 	Module      fieldmark.ModuleRef
+
+	Certificates []CertificateStatus // the soonest to expire first
+}
+
+// CertificateStatus is the TLS certificate of a name.
+type CertificateStatus struct {
+	Name     string
+	Issued   bool
+	DaysLeft int
+	Expires  fieldmark.Time
 }
 
 // statusView is what templates/status.html shows.

@@ -117,7 +117,7 @@ func (b *browser) page(path string, want ...string) string {
 var pages = []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/brands",
 	"/admin/disputes",
 	"/admin/webhooks", "/admin/modules",
-	"/admin/calendars", "/admin/nodes", "/admin/audit-log", "/admin/settings"}
+	"/admin/calendars", "/admin/nodes", "/admin/certificates", "/admin/audit-log", "/admin/settings"}
 
 func TestSessionRequired(t *testing.T) {
 	b := newBrowser(t, false)

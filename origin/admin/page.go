@@ -107,6 +107,7 @@ var notices = map[string]string{
 	"factor-on":  "Two-factor authentication is on.",
 	"factor-off": "Two-factor authentication is off.",
 	"session":    "Session ended.",
+	"renewing":   "A new certificate is being ordered.",
 }
 
 func parseTemplates() (*templates, error) {
@@ -121,7 +122,8 @@ func parseTemplates() (*templates, error) {
 	}
 	for _, name := range []string{"sign-in", "reauth", "overview", "api-keys", "accounts", "missions", "mission",
 		"brands", "brand", "import", "disputes", "dispute",
-		"webhooks", "endpoint", "delivery", "modules", "module", "calendars", "nodes", "audit-log", "settings",
+		"webhooks", "endpoint", "delivery", "modules", "module", "calendars", "nodes", "certificates",
+		"audit-log", "settings",
 		"message"} {
 		set, err := layout.Clone()
 		if err != nil {

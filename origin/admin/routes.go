@@ -22,11 +22,14 @@ const (
 	modulesPath   = homePath + "/modules"
 	calendarsPath = homePath + "/calendars"
 	nodesPath     = homePath + "/nodes"
-	auditPath     = homePath + "/audit-log"
-	settingsPath  = homePath + "/settings"
-	stylePath     = homePath + "/assets/admin.css"
-	scriptPath    = homePath + "/assets/admin.js"
-	iconPath      = homePath + "/assets/icon.svg"
+
+	certificatesPath = homePath + "/certificates"
+
+	auditPath    = homePath + "/audit-log"
+	settingsPath = homePath + "/settings"
+	stylePath    = homePath + "/assets/admin.css"
+	scriptPath   = homePath + "/assets/admin.js"
+	iconPath     = homePath + "/assets/icon.svg"
 )
 
 // routes registers every page and form with what it requires: nothing, a session, the administrator role, or
@@ -88,6 +91,8 @@ func (h *handler) routes() {
 	h.mux.Handle("POST "+calendarsPath, h.requireAdmin(h.createCalendar))
 	h.mux.Handle("POST "+calendarsPath+"/{id}", h.requireAdmin(h.changeCalendar))
 	h.mux.Handle("GET "+nodesPath, h.requireLogin(h.nodes))
+	h.mux.Handle("GET "+certificatesPath, h.requireLogin(h.certificates))
+	h.mux.Handle("POST "+certificatesPath+"/{name}/renew", h.requireAdmin(h.renewCertificate))
 	h.mux.Handle("GET "+auditPath, h.requireLogin(h.auditLog))
 	h.mux.Handle("POST "+auditPath+"/verify", h.requireLogin(h.verifyLog))
 
@@ -111,7 +116,8 @@ func (h *handler) formRedirects() {
 		h.mux.Handle("GET "+form, h.requireLogin(redirectToPage))
 	}
 	for path, page := range map[string]string{
-		keysPath + "/{id}/{form}": keysPath, calendarsPath + "/{id}": calendarsPath,
+		certificatesPath + "/{name}/{form}": certificatesPath,
+		keysPath + "/{id}/{form}":           keysPath, calendarsPath + "/{id}": calendarsPath,
 		modulesPath + "/rollback": modulesPath,
 		brandsPath + "/import":    brandsPath, brandsPath + "/visibility": brandsPath, reauthPath: settingsPath,
 		auditPath + "/verify": auditPath, settingsPath + "/second-factor": settingsPath,

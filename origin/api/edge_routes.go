@@ -1,7 +1,9 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -63,4 +65,30 @@ func edgeOperations() []*route {
 			},
 			produces: []string{"image/svg+xml", "image/png"}, status: read}},
 	}
+}
+
+// challengeKinds are the kinds of challenges that edges ask for.
+var challengeKinds = []string{"http-01", "tls-alpn-01"}
+
+// edgeCertificates sends all certificates, their keys encrypted under the token of the request.
+func (s *server) edgeCertificates(c *call) error {
+	token, _ := bearer(c.r.Header.Get("Authorization"))
+	all, err := s.origin.Certificates.ForEdges(c.r.Context(), token)
+	if err != nil {
+		return fmt.Errorf("certificates for an edge: %w", err)
+	}
+	return c.send(http.StatusOK, all)
+}
+
+// challenge sends the answer to an open challenge of a CA.
+func (s *server) challenge(c *call) error {
+	kind := c.r.PathValue("kind")
+	if !slices.Contains(challengeKinds, kind) {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such kind of challenge")
+	}
+	answer, err := s.origin.Certificates.Challenge(c.r.Context(), kind, c.r.PathValue("answer"))
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, answer)
 }

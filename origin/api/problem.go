@@ -66,6 +66,8 @@ var remedies = map[fieldmark.Code]string{
 		"Read the mission again, check what changed, and repeat the request with the new ETag in If-Match.",
 	fieldmark.CodeCursorExpired:        "Start again without a cursor. The list that it belongs to no longer exists.",
 	fieldmark.CodeBodyTooLarge:         "Send at most as many bytes as the member limit says.",
+	fieldmark.CodeHTTPSRequired:        "Repeat the request with an https address.",
+	fieldmark.CodeMisdirected:          "Use the address that the operator published, or ask them for a certificate.",
 	fieldmark.CodeURITooLong:           "Shorten the address, most likely its query.",
 	fieldmark.CodeUnsupportedMediaType: "Send Content-Type: application/json and an uncompressed body.",
 	fieldmark.CodeValidationFailed: "" +

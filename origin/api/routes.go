@@ -70,7 +70,8 @@ func (rt *route) statuses() []int {
 func (s *server) routes() []*route {
 	return slices.Concat(s.missionRoutes(), s.alertRoutes(), s.llmsRoutes(), s.webhookRoutes(), s.keyRoutes(),
 		s.adminMissionRoutes(), s.slaRoutes(), s.brandRoutes(), s.disputeRoutes(),
-		s.calendarRoutes(), s.moduleRoutes(), s.edgeRoutes())
+		s.calendarRoutes(), s.moduleRoutes(), s.certificateRoutes(),
+		s.edgeRoutes())
 }
 
 // missionRoutes are the operations of integrators on the missions of their account.
@@ -373,6 +374,28 @@ func (s *server) moduleRoutes() []*route {
 		{"POST", one + "/preview", admins, handleParam(digestParam, s.origin.Modules.RequestPreview), operation{
 			id: "previewModule", status: []int{202},
 			summary: "Score every brand with a module and compare the scores with those of the active one"}},
+	}
+}
+
+// certificateRoutes are the operations of administrators on TLS certificates, and what edges
+// read of them.
+func (s *server) certificateRoutes() []*route {
+	const certificates, one = fieldmark.PathAdminAPI + "certificates", fieldmark.PathAdminAPI + "certificates/{name}"
+	admins, name := key(fieldmark.ScopeAdmin), pathParam("name")
+	return []*route{
+		{"GET", certificates, admins, handle(s.origin.Certificates.List), operation{
+			id: "listCertificates", summary: "List TLS certificates and the use of the limits of orders"}},
+		{"PUT", one, admins, handleParamBody(name, s.origin.Certificates.Import), operation{
+			id: "importCertificate", summary: "Store a TLS certificate that was issued elsewhere; it is not renewed"}},
+		{"DELETE", one, admins, handleParam(name, noResult(s.origin.Certificates.Remove)), operation{
+			id: "removeCertificate", summary: "Remove the TLS certificate of a name"}},
+		{"POST", one + "/renew", admins, handleParam(name, s.origin.Certificates.Renew), operation{
+			id: "renewCertificate", summary: "Order a new TLS certificate for a name now"}},
+
+		{"GET", fieldmark.PathInternalCertificates, node, handleRaw[none, none](s.edgeCertificates),
+			operation{hidden: true}},
+		{"GET", fieldmark.PathInternalChallenges + "/{kind}/{answer}", node, handleRaw[none, none](s.challenge),
+			operation{hidden: true}},
 	}
 }
 

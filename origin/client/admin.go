@@ -52,7 +52,8 @@ func (c AdminAPI) MoveMission(
 }
 
 // Brands returns up to limit brands whose slugs follow after; 0 means the origin's default.
-func (c AdminAPI) Brands(ctx context.Context, after fieldmark.Slug, limit int) (fieldmark.List[fieldmark.Brand], error) {
+func (c AdminAPI) Brands(ctx context.Context, after fieldmark.Slug, limit int) (fieldmark.List[fieldmark.Brand],
+	error) {
 	query := url.Values{}
 	setParam(query, "cursor", string(after))
 	if limit > 0 {
@@ -81,6 +82,29 @@ func (c AdminAPI) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (f
 // DeleteBrand deletes a brand and all its data.
 func (c AdminAPI) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := c.do(ctx, c.admin(http.MethodDelete, "brands/"+url.PathEscape(string(slug))), nil)
+	return err
+}
+
+// CertificateList returns the TLS certificates and the use of the limits of orders.
+func (c AdminAPI) CertificateList(ctx context.Context) (fieldmark.CertificateList, error) {
+	return get[fieldmark.CertificateList](ctx, c.caller, "certificates", nil)
+}
+
+// RenewCertificate orders a new certificate for a name.
+func (c AdminAPI) RenewCertificate(ctx context.Context, name string) (fieldmark.Certificate, error) {
+	return post[fieldmark.Certificate](ctx, c.caller, "certificates/"+url.PathEscape(name)+"/renew", nil)
+}
+
+// ImportCertificate stores a certificate that was issued elsewhere.
+func (c AdminAPI) ImportCertificate(
+	ctx context.Context, name string, in fieldmark.CertificateImport,
+) (fieldmark.Certificate, error) {
+	return put[fieldmark.Certificate](ctx, c.caller, "certificates/"+url.PathEscape(name), in)
+}
+
+// RemoveCertificate removes the certificate of a name.
+func (c AdminAPI) RemoveCertificate(ctx context.Context, name string) error {
+	_, err := c.do(ctx, c.admin(http.MethodDelete, "certificates/"+url.PathEscape(name)), nil)
 	return err
 }
 
@@ -176,7 +200,8 @@ func (c AdminAPI) Keys(ctx context.Context) ([]fieldmark.Key, error) {
 
 // RevokeKey revokes a key. The reason may be empty.
 func (c AdminAPI) RevokeKey(ctx context.Context, id, reason string) (fieldmark.Key, error) {
-	return post[fieldmark.Key](ctx, c.caller, "keys/"+url.PathEscape(id)+"/revoke", fieldmark.KeyRevocation{Reason: reason})
+	return post[fieldmark.Key](ctx, c.caller, "keys/"+url.PathEscape(id)+"/revoke",
+		fieldmark.KeyRevocation{Reason: reason})
 }
 
 // RotateKey replaces a key. Only this response has the token of the new one.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/keyring"
 )
 
 // InternalAPI contains the calls of edges and other nodes.
@@ -205,6 +206,38 @@ func (c InternalAPI) Module(ctx context.Context, digest fieldmark.Digest) ([]byt
 			return err
 		})
 	return module, err
+}
+
+// Certificates returns the TLS certificates for edges. OpenKey decrypts their keys.
+func (c InternalAPI) Certificates(ctx context.Context) (fieldmark.EdgeCertificates, error) {
+	var all fieldmark.EdgeCertificates
+	_, err := c.do(ctx, c.internal(fieldmark.PathInternalCertificates), &all)
+	return all, err
+}
+
+// OpenKey decrypts the private key of a certificate, in PEM.
+func (c InternalAPI) OpenKey(sealed fieldmark.SealedCertificate) (string, error) {
+	cipher, err := keyring.ForEdges(c.nodeToken)
+	if err != nil {
+		return "", err
+	}
+	return cipher.Open(sealed.Name, sealed.Key)
+}
+
+// Kinds of challenges (RFC 8555, 8.3; RFC 8737).
+const (
+	ChallengeHTTP01    = "http-01"
+	ChallengeTLSALPN01 = "tls-alpn-01"
+)
+
+// CertificateChallenge returns the answer to an open challenge of a CA: of HTTP-01 by its
+// token, of TLS-ALPN-01 by the name.
+func (c InternalAPI) CertificateChallenge(
+	ctx context.Context, kind, tokenOrName string,
+) (fieldmark.CertificateChallenge, error) {
+	var answer fieldmark.CertificateChallenge
+	_, err := c.do(ctx, c.internal(fieldmark.PathInternalChallenges+"/"+kind+"/"+url.PathEscape(tokenOrName)), &answer)
+	return answer, err
 }
 
 func (c *caller) internal(path string) call {

@@ -28,6 +28,7 @@ type Keyring struct {
 	WebhookCredentials Cipher // header values and credentials that are sent to endpoints
 	TOTP               Cipher // secrets of second factors
 	SavedResponse      Cipher // saved responses, which may hold a secret
+	Certificate        Cipher // private keys of TLS certificates and of accounts at CAs
 	SignOn             Cipher // the state of a sign-in at the OpenID Connect provider, which the browser keeps
 }
 
@@ -51,7 +52,8 @@ func New(secret []byte) (*Keyring, error) {
 	}
 	for label, c := range map[string]*Cipher{
 		"webhook-secret/v1": &k.WebhookSecret, "webhook-credentials/v1": &k.WebhookCredentials, "totp/v1": &k.TOTP,
-		"sign-on/v1": &k.SignOn, "saved-response/v1": &k.SavedResponse,
+		"sign-on/v1": &k.SignOn, "tls-certificate/v1": &k.Certificate,
+		"saved-response/v1": &k.SavedResponse,
 	} {
 		aead, err := newAEAD(secret, label)
 		if err != nil {
@@ -60,6 +62,19 @@ func New(secret []byte) (*Keyring, error) {
 		c.aead = aead
 	}
 	return &k, nil
+}
+
+// edgeLabel is the label of the key that encrypts certificate keys for edges.
+const edgeLabel = "tls-key/v1"
+
+// ForEdges returns the cipher of certificate keys on their way to edges. It is derived from
+// the node token, which both sides have.
+func ForEdges(nodeToken string) (Cipher, error) {
+	aead, err := newAEAD([]byte(nodeToken), edgeLabel)
+	if err != nil {
+		return Cipher{}, fmt.Errorf("derive %s: %w", edgeLabel, err)
+	}
+	return Cipher{aead}, nil
 }
 
 func newAEAD(secret []byte, label string) (cipher.AEAD, error) {

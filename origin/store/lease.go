@@ -18,12 +18,14 @@ const (
 	LeaseSLA      LeaseKind = "sla"
 	LeasePayment  LeaseKind = "payment"
 	LeaseAlert    LeaseKind = "pending_alert"
+
+	LeaseCertificate LeaseKind = "certificate"
 )
 
 // leaseKeys are the key columns of the tables.
 var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
-	LeaseAlert: "mission",
+	LeaseAlert: "mission", LeaseCertificate: "name",
 }
 
 // Lease identifies a leased row.
@@ -63,7 +65,7 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 		}
 		if n > 0 {
 			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews],
-				t.touched[TopicDeadlines] = true, true, true, true
+				t.touched[TopicDeadlines], t.touched[TopicCertificates] = true, true, true, true, true
 		}
 	}
 	return t.ScheduleEndpoints(ctx)

@@ -73,6 +73,7 @@ func (s *Store) Pools() []Pool {
 type Store struct {
 	AccessReader
 	BrandReader
+	CertificateReader
 	EventReader
 	MissionReader
 	ModuleReader
@@ -131,6 +132,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.readers.SetMaxIdleConns(cfg.Readers)
 	s.group = s.newGroup()
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
+	s.CertificateReader = CertificateReader{s}
 	s.MissionReader, s.ModuleReader = MissionReader{s}, ModuleReader{s}
 	s.StatsReader, s.WebhookReader = StatsReader{s}, WebhookReader{s}
 	s.keys.Load, s.responses.Load = s.loadKeys, s.loadResponses
@@ -217,8 +219,8 @@ func (s *Store) Close() error {
 // Topic is something a reader may wait for.
 type Topic int
 
-// The topics: the event log grew; a delivery, an audit, a preview, a replay or a
-// deadline became due.
+// The topics: the event log grew; a delivery, an audit, a preview, a replay, a
+// deadline or a certificate became due.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -226,6 +228,7 @@ const (
 	TopicPreviews
 	TopicReplays
 	TopicDeadlines
+	TopicCertificates
 	topics
 )
 

@@ -19,6 +19,7 @@ import (
 type Tx struct {
 	AccessTx
 	BrandTx
+	CertificateTx
 	EventTx
 	MissionTx
 	ModuleTx
@@ -44,7 +45,8 @@ type tx struct {
 func newTx(db *commit.Tx, state *txState) *Tx {
 	t := &tx{db: db, state: state, events: state.log.numbered}
 	return &Tx{
-		AccessTx{AccessReader{t}, t}, BrandTx{BrandReader{t}, t}, EventTx{EventReader{t}, t},
+		AccessTx{AccessReader{t}, t}, BrandTx{BrandReader{t}, t}, CertificateTx{CertificateReader{t}, t},
+		EventTx{EventReader{t}, t},
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
 	}

@@ -80,6 +80,10 @@ var rules = []Rule{
 			AND r.first_at = (SELECT MAX(q.first_at) FROM revision q WHERE q.brand = b.slug))`},
 	{"a dispute is open or decided", `SELECT d.id FROM dispute d
 		WHERE d.state NOT IN ('open', 'upheld', 'rejected') OR (d.state = 'open') <> (d.decided_at IS NULL)`},
+	{"an open order is of a known name", `SELECT o.id FROM acme_order o
+		WHERE o.ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM certificate c WHERE c.name = o.name)`},
+	{"a certificate has its key and its validity", `SELECT c.name FROM certificate c
+		WHERE (c.chain = '') <> (c.sealed_key = '') OR (c.chain = '') <> (c.not_after IS NULL)`},
 }
 
 // untrimmed is the condition that an event at a time would still be in the log,

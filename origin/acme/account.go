@@ -1,0 +1,85 @@
+package acme
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/mholt/acmez/v3/acme"
+
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// registered returns the account at the CA, and registers it the first time. Its key is
+// stored before: a CA returns the same account for the same key (RFC 8555, 7.3.1), so that a
+// process that stops in between does not make a second one.
+func (s *Service) registered(ctx context.Context) (a acme.Account, err error) {
+	s.account.Lock()
+	defer s.account.Unlock()
+	row, err := s.accountRow(ctx)
+	if err != nil {
+		return a, err
+	}
+	a = acme.Account{Location: row.URL, TermsOfServiceAgreed: true, Contact: []string{"mailto:" + s.cfg.Email}}
+	if a.PrivateKey, err = s.openKey(row.Directory, row.Key); err != nil || row.URL != "" {
+		return a, err
+	}
+	if s.cfg.EABKeyID != "" {
+		eab := acme.EAB{KeyID: s.cfg.EABKeyID, MACKey: s.cfg.EABKey}
+		if err := a.SetExternalAccountBinding(ctx, s.client, eab); err != nil {
+			return a, fmt.Errorf("bind the account: %w", err)
+		}
+	}
+	if a, err = s.client.NewAccount(ctx, a); err != nil {
+		return a, fmt.Errorf("register an account: %w", err)
+	}
+	terms := ""
+	if d, err := s.client.GetDirectory(ctx); err == nil && d.Meta != nil {
+		terms = d.Meta.TermsOfService
+	}
+	s.log.Info("registered at the CA", slog.String("directory", s.cfg.Directory), slog.String("agreedTo", terms))
+	row.URL = a.Location
+	return a, s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutACMEAccount(ctx, row, time.Now())
+	})
+}
+
+// accountRow returns the row of the account, and adds it with a new key if there is none.
+func (s *Service) accountRow(ctx context.Context) (row store.ACMEAccount, err error) {
+	row, err = s.store.ACMEAccount(ctx, s.cfg.Directory)
+	if !errors.Is(err, store.ErrNotFound) {
+		return row, err
+	}
+	key, err := newKey()
+	if err != nil {
+		return row, err
+	}
+	text, err := encodeKey(key)
+	if err != nil {
+		return row, err
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if row, err = tx.ACMEAccount(ctx, s.cfg.Directory); !errors.Is(err, store.ErrNotFound) {
+			return err // another process was first
+		}
+		row = store.ACMEAccount{Directory: s.cfg.Directory,
+			Key: s.cfg.Keyring.Certificate.Seal(s.cfg.Directory, text)}
+		return tx.PutACMEAccount(ctx, row, time.Now())
+	})
+	return row, err
+}
+
+// forgotten makes the next order register again, with the same key: the CA does not know the
+// account, as a test CA after a restart.
+func (s *Service) forgotten(ctx context.Context) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := tx.ACMEAccount(ctx, s.cfg.Directory)
+		if err != nil {
+			return err
+		}
+		row.URL = ""
+		return tx.PutACMEAccount(ctx, row, time.Now())
+	})
+}
