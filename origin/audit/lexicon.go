@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fieldmark/fieldmark/origin/audit/prose"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -101,13 +102,7 @@ func splitWords(list string) []string {
 // inWord reports whether r is part of a word: a letter or a combining mark.
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 
-// letterWords returns the words of a text in lower case, split at everything except
-// letters and marks: "d’après" is two words.
-func letterWords(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(norm.NFC.String(s)), func(r rune) bool { return !inWord(r) })
-}
-
-func joinWords(s string) string { return strings.Join(letterWords(s), " ") }
+func joinWords(s string) string { return strings.Join(prose.Words(s), " ") }
 
 // maxSaysWords is the number of words in the longest phrase of any lexicon.says.
 const maxSaysWords = 3
@@ -135,7 +130,7 @@ const prefixLetters = "وف" + "וש"
 
 // namesSpeaker reports whether a text contains a verb or phrase of saying.
 func namesSpeaker(text, tag string) bool {
-	words := letterWords(text)
+	words := prose.Words(text)
 	for i, word := range words {
 		phrase := word
 		for n := 1; ; n++ {

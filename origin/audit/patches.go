@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit/prose"
 	"github.com/fieldmark/fieldmark/origin/audit/robots"
 	"golang.org/x/text/language"
 )
@@ -110,10 +111,8 @@ func (f *site) languageOf(p *page) string {
 	if tag, ok := validTag(declared); ok {
 		return tag
 	}
-	if t := newWordText(p.figures); !t.short && f.faults[p].reason == "" {
-		if l := &textLanguages[t.language]; t.shares[t.language]*commonPart >= l.typical {
-			return l.tag
-		}
+	if tag, ok := prose.New(p.figures, countWords(p.figures)).Language(); ok && f.faults[p].reason == "" {
+		return tag
 	}
 	tag, _ := validTag(f.subject.Language)
 	return tag

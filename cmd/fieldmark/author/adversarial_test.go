@@ -214,8 +214,8 @@ func (m *markedUp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// audit audits and scores the site.
-func (m *markedUp) audit(t *testing.T, module *wasm.Module) (fieldmark.Facts, fieldmark.Assessment) {
+// audit audits the site.
+func (m *markedUp) audit(t *testing.T) fieldmark.Facts {
 	t.Helper()
 	hosts := []string{"example.com", "www.wikidata.org", "en.wikipedia.org", "github.com", "codeberg.org", "medium.com",
 		"www.crunchbase.com"}
@@ -242,9 +242,7 @@ func (m *markedUp) audit(t *testing.T, module *wasm.Module) (fieldmark.Facts, fi
 		Language: "en",
 		AsOf:     asOf}, nil)
 	must(t, err)
-	a, err := module.Assess(t.Context(), &report.Facts, asOf)
-	must(t, err)
-	return report.Facts, a
+	return report.Facts
 }
 
 // certificateFor returns a certificate for hosts, and its root.
@@ -264,35 +262,41 @@ func certificateFor(t *testing.T, hosts []string) (tls.Certificate, *x509.CertPo
 }
 
 // TestAdversarialSites: a site that a script fills, with all the markup of a perfect one,
-// stays below grade C, which goes by the lower end of the range. The same markup around an
-// honest text gets an A. What cannot be told apart is listed with the reason.
+// has no score or a grade below C, which goes by the lower end of the range, with every
+// version of the method. The same markup around an honest text gets a good grade. What
+// cannot be told apart is listed with the reason.
 func TestAdversarialSites(t *testing.T) {
 	engine, err := wasm.New(wasm.Config{})
 	must(t, err)
 	t.Cleanup(func() { _ = engine.Close(context.Background()) })
-	module, err := engine.Load(t.Context(), geo.Module())
-	must(t, err)
+	var modules []*wasm.Module
+	for _, raw := range geo.Modules() {
+		module, err := engine.Load(t.Context(), raw)
+		must(t, err)
+		modules = append(modules, module)
+	}
 	for i := range markedUpSites {
 		m := &markedUpSites[i]
-		facts, a := m.audit(t, module)
-		plausible, _ := facts.Find("text.plausible")
-		t.Logf("%-30s score %s range %s to %s grade %s, text.plausible %s, %s", m.name, a.Score, a.Range.Low,
-			a.Range.High,
-			a.Grade, fieldmark.Milli(plausible.Value), m.passes)
-		for _, c := range a.Components {
-			var points []string
-			for _, s := range c.Signals {
-				points = append(points, fmt.Sprintf("%s %s %s/%d", s.ID, s.Status, s.Points, s.Max))
+		facts := m.audit(t)
+		for n, module := range modules {
+			a, err := module.Assess(t.Context(), &facts, asOf)
+			must(t, err)
+			if a.Score == nil {
+				t.Logf("%-30s method %d: %s, confidence %s", m.name, n+1, a.Status, a.Confidence.Value)
+				if m.passes != "" || a.Status != fieldmark.StatusInsufficientData {
+					t.Errorf("%s, method %d: no score: %s", m.name, n+1, a.Status)
+				}
+				continue
 			}
-			if os.Getenv("ADV") != "" {
-				t.Log(strings.Join(points, "; "))
+			t.Logf("%-30s method %d: score %s, range %s to %s, grade %s; %s", m.name, n+1, a.Score, a.Range.Low, a.Range.High,
+				a.Grade, m.passes)
+			if m.passes == "" && a.Range.Low.Float() >= 55 {
+				t.Errorf("%s, method %d: %s to %s, want a lower end below 55, grade C", m.name, n+1, a.Range.Low, a.Range.High)
 			}
-		}
-		if m.passes == "" && a.Range.Low.Float() >= 55 {
-			t.Errorf("%s: %s to %s, want a lower end below 55, grade C", m.name, a.Range.Low, a.Range.High)
-		}
-		if a.Range.Low.Float() < m.floor {
-			t.Errorf("%s: %s to %s, want a lower end of at least %g", m.name, a.Range.Low, a.Range.High, m.floor)
+			if a.Range.Low.Float() < m.floor {
+				t.Errorf("%s, method %d: %s to %s, want a lower end of at least %g", m.name, n+1, a.Range.Low, a.Range.High,
+					m.floor)
+			}
 		}
 	}
 }

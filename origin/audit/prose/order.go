@@ -1,4 +1,4 @@
-package audit
+package prose
 
 import (
 	"maps"
@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// wordOrder counts which words stand beside common words. In language, common words have
+// Order counts which words stand beside common words. In language, common words have
 // neighbours of different kinds: after "the" comes a rare word, after "of" often a common
 // one. If they are drawn at random, every common word has common neighbours as often as any
 // other. Words come from all pages of a site, because a single page has too few.
-type wordOrder struct {
+type Order struct {
 	words, common int // of all texts
 	seen          map[uint64]bool
 	beside        [2]map[string]neighbours // by common word: before it and after it
@@ -20,20 +20,23 @@ type wordOrder struct {
 type neighbours struct{ all, common int }
 
 // When the order of common words is random: of 940 samples of the manuals and messages of
-// textLanguages, each with minOrdered common words in 21 languages, none is below
+// languages, each with minOrdered common words in 21 languages, none is below
 // minOrder, and the lowest has 2.5; of random sequences, 97 % are below.
 const (
 	minOrdered    = 400 // in about a thousand words of English and two thousand of Polish
 	minNeighbours = 5   // of a word that is compared
 	minOrder      = 2.0 // standard deviations of the chi-square statistic
 
+	contextWords = 1 // on each side: sentences of a template begin and end beside other words
+
 	maxOrdered = 20_000 // words of a page that are counted
 )
 
-// add counts the words of a text in a language, an index in textLanguages. Each sequence of
-// three words counts once: a sentence of a template repeats.
-func (o *wordOrder) add(words []string, language int) {
-	if textLanguages[language].inParts() {
+// Add counts the words of a text. A word counts
+// once in the same context: a sentence of a template repeats.
+func (o *Order) Add(t *Text) {
+	words, language := t.words, t.language
+	if t.short || languages[language].inParts() {
 		return
 	}
 	if o.seen == nil {
@@ -48,10 +51,10 @@ func (o *wordOrder) add(words []string, language int) {
 			continue
 		}
 		o.common++
-		if i == 0 || i == len(words)-1 {
+		if i < contextWords || i >= len(words)-contextWords {
 			continue
 		}
-		key := hashWords(words[i-1 : i+2])
+		key := hashWords(words[i-contextWords : i+contextWords+1])
 		if o.seen[key] {
 			continue
 		}
@@ -66,10 +69,10 @@ func (o *wordOrder) add(words []string, language int) {
 	}
 }
 
-// random reports whether the texts are long enough to tell and common words stand beside
+// Random reports whether the texts are long enough to tell and common words stand beside
 // each other as if drawn at random: Pearson's chi-square test of the number of common
 // neighbours of each common word, in standard deviations from its mean.
-func (o *wordOrder) random() bool {
+func (o *Order) Random() bool {
 	if len(o.seen) < minOrdered || o.common == o.words {
 		return false
 	}

@@ -1,7 +1,7 @@
-package audit
+package prose
 
-// textLanguage is what running text in one language looks like.
-type textLanguage struct {
+// language is what running text in one language looks like.
+type language struct {
 	tag  string // BCP 47, as on the badge
 	name string
 
@@ -15,9 +15,17 @@ type textLanguage struct {
 	common string // the most common words, separated by spaces
 }
 
-// textLanguages has one entry per lexicon. The words are function words: they do not
+// Languages returns the tags of the languages that are known.
+func Languages() (tags []string) {
+	for _, l := range languages {
+		tags = append(tags, l.tag)
+	}
+	return tags
+}
+
+// languages has one entry per lexicon. The words are function words: they do not
 // depend on the subject of a text.
-var textLanguages = []textLanguage{
+var languages = []language{
 	{"en", "English", 38, "the of and to a in is that for it as with on be are this by or from an at you your we " +
 		"our not have has can will if which their they all more but was were when what how who one no do its also " +
 		"than these any other only so i he she his her my about out up into there then may must should would"},
