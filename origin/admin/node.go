@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -43,4 +44,73 @@ func (h *handler) nodes(req *request) error {
 	}
 	d := nodesData{Head: head, Nodes: newNodeRows(status, head)}
 	return h.show(req, http.StatusOK, "nodes", page{Title: "Nodes", Data: d})
+}
+
+// certificateRow is the TLS certificate of a name.
+type certificateRow struct {
+	fieldmark.Certificate
+	DaysLeft    int
+	State       string // as people read it
+	StateClass  string
+	Renewable   bool // it is ordered here, not imported
+	RateLimited bool
+}
+
+type certificatesData struct {
+	Certificates                                    []certificateRow
+	OrdersHour, OrdersDay, MaxOrdersHour, MaxOrders int
+}
+
+// Days of life below which a certificate is shown as a problem: renewals have failed for a
+// while by then. Certificates of six days have less than a fifth of their life left.
+const expiresSoonDays = 10
+
+// certificates lists the TLS certificates.
+func (h *handler) certificates(req *request) error {
+	list, err := h.origin.Certificates.List(req.r.Context())
+	if err != nil {
+		return err
+	}
+	d := certificatesData{OrdersHour: list.OrdersHour, OrdersDay: list.OrdersDay,
+		MaxOrdersHour: fieldmark.MaxCertificateOrdersHour, MaxOrders: fieldmark.MaxCertificateOrdersDay}
+	for _, c := range list.Data {
+		d.Certificates = append(d.Certificates, newCertificateRow(c, time.Now()))
+	}
+	return h.show(req, http.StatusOK, "certificates", page{Title: "TLS certificates", Data: d})
+}
+
+func newCertificateRow(c fieldmark.Certificate, now time.Time) certificateRow {
+	row := certificateRow{Certificate: c, DaysLeft: c.DaysLeft(now), Renewable: c.Source == fieldmark.CertificateACME,
+		RateLimited: c.RateLimitedUntil != nil}
+	short := false
+	if c.NotAfter != nil {
+		life := fieldmark.DaysUntil(c.NotAfter.Std(), c.NotBefore.Std())
+		short = row.DaysLeft < min(expiresSoonDays, life/5)
+	}
+	switch {
+	case c.NotAfter != nil && now.After(c.NotAfter.Std()):
+		row.State, row.StateClass = "expired", "bad"
+	case row.RateLimited:
+		row.State, row.StateClass = "rate limited", "bad"
+	case c.Failures > 0:
+		row.State, row.StateClass = "renewal fails", "bad"
+	case short:
+		row.State, row.StateClass = "expires soon", "bad"
+	case c.Ordering:
+		row.State, row.StateClass = "being ordered", ""
+	case c.NotAfter == nil:
+		row.State, row.StateClass = "waiting", ""
+	default:
+		row.State, row.StateClass = "valid", "good"
+	}
+	return row
+}
+
+// renewCertificate makes the renewal of a certificate due.
+func (h *handler) renewCertificate(req *request) error {
+	name := req.r.PathValue("name")
+	if _, err := h.origin.Certificates.Renew(req.r.Context(), name); err != nil {
+		return err
+	}
+	return req.redirectWithNotice(certificatesPath, "renewing")
 }

@@ -85,29 +85,6 @@ func (c AdminAPI) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	return err
 }
 
-// CertificateList returns the TLS certificates and the use of the limits of orders.
-func (c AdminAPI) CertificateList(ctx context.Context) (fieldmark.CertificateList, error) {
-	return get[fieldmark.CertificateList](ctx, c.caller, "certificates", nil)
-}
-
-// RenewCertificate orders a new certificate for a name.
-func (c AdminAPI) RenewCertificate(ctx context.Context, name string) (fieldmark.Certificate, error) {
-	return post[fieldmark.Certificate](ctx, c.caller, "certificates/"+url.PathEscape(name)+"/renew", nil)
-}
-
-// ImportCertificate stores a certificate that was issued elsewhere.
-func (c AdminAPI) ImportCertificate(
-	ctx context.Context, name string, in fieldmark.CertificateImport,
-) (fieldmark.Certificate, error) {
-	return put[fieldmark.Certificate](ctx, c.caller, "certificates/"+url.PathEscape(name), in)
-}
-
-// RemoveCertificate removes the certificate of a name.
-func (c AdminAPI) RemoveCertificate(ctx context.Context, name string) error {
-	_, err := c.do(ctx, c.admin(http.MethodDelete, "certificates/"+url.PathEscape(name)), nil)
-	return err
-}
-
 // RenameBrand changes the slug of a brand; the old slug becomes an alias.
 func (c AdminAPI) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
 	body := struct {

@@ -49,6 +49,7 @@ type Client struct {
 	*caller
 
 	AdminAPI
+	CertificateAPI
 	InternalAPI
 	MissionAPI
 	PaymentAPI
@@ -92,7 +93,8 @@ func New(cfg Config) (*Client, error) {
 		nodeToken: cfg.NodeToken,
 		key:       cfg.Key,
 	}
-	return &Client{c, AdminAPI{c}, InternalAPI{c}, MissionAPI{c}, PaymentAPI{c}, PublicAPI{c}, SLAAPI{c}, WebhookAPI{c}}, nil
+	return &Client{c, AdminAPI{c}, CertificateAPI{c}, InternalAPI{c}, MissionAPI{c}, PaymentAPI{c}, PublicAPI{c},
+		SLAAPI{c}, WebhookAPI{c}}, nil
 }
 
 // newTransport pools connections to one host. Compression is off, because it costs time within a data center.

@@ -1,0 +1,35 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// CertificateAPI contains the calls of administrators about TLS certificates.
+type CertificateAPI struct{ *caller }
+
+// CertificateList returns the TLS certificates and the use of the limits of orders.
+func (c CertificateAPI) CertificateList(ctx context.Context) (fieldmark.CertificateList, error) {
+	return get[fieldmark.CertificateList](ctx, c.caller, "certificates", nil)
+}
+
+// RenewCertificate orders a new certificate for a name.
+func (c CertificateAPI) RenewCertificate(ctx context.Context, name string) (fieldmark.Certificate, error) {
+	return post[fieldmark.Certificate](ctx, c.caller, "certificates/"+url.PathEscape(name)+"/renew", nil)
+}
+
+// ImportCertificate stores a certificate that was issued elsewhere.
+func (c CertificateAPI) ImportCertificate(
+	ctx context.Context, name string, in fieldmark.CertificateImport,
+) (fieldmark.Certificate, error) {
+	return put[fieldmark.Certificate](ctx, c.caller, "certificates/"+url.PathEscape(name), in)
+}
+
+// RemoveCertificate removes the certificate of a name.
+func (c CertificateAPI) RemoveCertificate(ctx context.Context, name string) error {
+	_, err := c.do(ctx, c.admin(http.MethodDelete, "certificates/"+url.PathEscape(name)), nil)
+	return err
+}
