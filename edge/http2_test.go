@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,12 +56,8 @@ func newProtocolHouse(t *testing.T) *protocolHouse {
 			"h1": &http.Transport{DisableCompression: true},
 			"h1s": &http.Transport{DisableCompression: true, TLSClientConfig: cfg,
 				TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}},
-			"h2": &http2.Transport{DisableCompression: true, TLSClientConfig: cfg},
-			"h2c": &http2.Transport{DisableCompression: true, AllowHTTP: true,
-				DialTLSContext: func(ctx context.Context, network, addr string,
-					_ *tls.Config) (net.Conn, error) {
-					return (&net.Dialer{}).DialContext(ctx, network, addr)
-				}},
+			"h2":  &http2.Transport{DisableCompression: true, TLSClientConfig: cfg},
+			"h2c": newH2C(t),
 		}}
 	for _, c := range p.clients {
 		t.Cleanup(c.(interface{ CloseIdleConnections() }).CloseIdleConnections)
@@ -159,3 +156,64 @@ func (h *protocolHouse) answer(proto, method, path, body string, header []string
 }
 
 var requestIDs = regexp.MustCompile(`req_[0-9a-z]{26}`)
+
+// TestNetworkShare sends many streams of one network: they have the same share of the
+// requests at the origins as connections of HTTP/1.1 have, and other networks have the rest.
+func TestNetworkShare(t *testing.T) {
+	h := newHouse(t)
+	release := make(chan struct{})
+	var atOrigin atomic.Int64
+	h.docs = func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/docs/held" {
+			atOrigin.Add(1)
+			<-release
+		}
+	}
+	h.change = func(cfg *edge.Config) {
+		trustLoopback(cfg)
+		cfg.H2C, cfg.Inflight = true, 16 // eight of them at the origin, two of one network
+	}
+	h.startEdge()
+	client := newH2C(t)
+	send := func(path, network string) int {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", h.base+path, nil)
+		must(t, err)
+		req.Header.Set("X-Forwarded-For", network)
+		resp, err := client.RoundTrip(req)
+		must(t, err)
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	const streams, share = 20, 2
+	statuses := make(chan int, streams)
+	for range streams {
+		go func() { statuses <- send("/docs/held", "198.51.100.1") }()
+	}
+	for range streams - share {
+		if status := <-statuses; status != http.StatusServiceUnavailable {
+			t.Errorf("a stream above the share got %d, want 503", status)
+		}
+	}
+	if status := send("/docs/free", "198.51.100.2"); status != http.StatusOK {
+		t.Errorf("another network got %d, want 200", status)
+	}
+	close(release)
+	for range share {
+		if status := <-statuses; status != http.StatusOK {
+			t.Errorf("a stream within the share got %d, want 200", status)
+		}
+	}
+	if n := atOrigin.Load(); n != share {
+		t.Errorf("the origin got %d requests, want %d", n, share)
+	}
+}
+
+// newH2C returns a client of HTTP/2 without TLS.
+func newH2C(t *testing.T) *http2.Transport {
+	c := &http2.Transport{DisableCompression: true, AllowHTTP: true,
+		DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		}}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
