@@ -57,8 +57,8 @@ type dated struct {
 func (p *page) newestDate(lastmod, lastModified string, now time.Time) (best dated, ok bool) {
 	var modified, published []string
 	for i := range p.graph {
-		modified = append(modified, p.graph[i].text["dateModified"]...)
-		published = append(published, p.graph[i].text["datePublished"]...)
+		modified = append(modified, p.graph[i].Text["dateModified"]...)
+		published = append(published, p.graph[i].Text["datePublished"]...)
 	}
 	sources := []struct {
 		name   string

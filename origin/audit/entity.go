@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit/schema"
 )
 
 // setOf returns a set of names.
@@ -64,14 +65,14 @@ func (f *site) organization() *organization {
 	for _, p := range f.fixed {
 		for i := range p.graph {
 			t := &p.graph[i]
-			name := cmp.Or(t.first("name"), t.first("legalName"))
-			if !t.is(organizationTypes) && !t.is(personTypes) || !f.isOwner(p, t, name) {
+			name := cmp.Or(t.First("name"), t.First("legalName"))
+			if !t.Is(schema.OrganizationTypes) && !t.Is(schema.PersonTypes) || !f.isOwner(p, t, name) {
 				continue
 			}
 			id := strings.Join(nameWords(name), " ")
 			o := merged[id]
 			if o == nil {
-				o = &organization{where: p.url.String(), name: name, kind: t.types[0], fields: map[string]string{}}
+				o = &organization{where: p.url.String(), name: name, kind: t.Types[0], fields: map[string]string{}}
 				merged[id] = o
 			}
 			o.add(p, t)
@@ -85,33 +86,33 @@ func (f *site) organization() *organization {
 
 // isOwner reports whether an organization, or a person with the name of the brand, is the
 // owner of the site.
-func (f *site) isOwner(p *page, t *thing, name string) bool {
+func (f *site) isOwner(p *page, t *schema.Thing, name string) bool {
 	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || saysName(name, f.subject.Name) ||
-		saysName(t.first("alternateName"), f.subject.Name)) {
+		saysName(t.First("alternateName"), f.subject.Name)) {
 		return true
 	}
-	if p != f.home || !t.is(organizationTypes) {
+	if p != f.home || !t.Is(schema.OrganizationTypes) {
 		return false // a person without that name may be an author
 	}
-	u := resolve(p.url, cmp.Or(t.first("url"), t.id))
-	return u != nil && domain(u) == domain(p.url) || name == "" && t.top
+	u := resolve(p.url, cmp.Or(t.First("url"), t.Id))
+	return u != nil && domain(u) == domain(p.url) || name == "" && t.Top
 }
 
 // add merges the properties of one item.
-func (o *organization) add(p *page, t *thing) {
+func (o *organization) add(p *page, t *schema.Thing) {
 	for field, properties := range map[string][]string{
 		"name": {"name", "legalName"}, "url": {"url"}, "logo": {"logo", "image"}, "description": {"description",
 			"slogan"},
 		"contact": {"contactPoint", "address", "email", "telephone"},
 	} {
 		for _, property := range properties {
-			if o.fields[field] == "" && t.has(property) {
-				o.fields[field] = cmp.Or(t.first(property), property)
+			if o.fields[field] == "" && t.Has(property) {
+				o.fields[field] = cmp.Or(t.First(property), property)
 				o.size++
 			}
 		}
 	}
-	for _, s := range t.text["sameAs"] {
+	for _, s := range t.Text["sameAs"] {
 		if u := resolve(p.url, s); u != nil && !slices.Contains(o.sameAs, u.String()) {
 			o.sameAs = append(o.sameAs, u.String())
 			o.size++
@@ -126,7 +127,7 @@ func (f *site) organizationFields(found findings, o *organization) {
 		case o == nil:
 			found.set("org."+field, 0, newEvidence(f.home.url.String(),
 				"no Organization of this brand (schema.org %s, with subtypes) in JSON-LD or microdata on %s",
-				schemaVersion,
+				schema.Version,
 				plural(len(f.fixed), "page", "pages")))
 		case o.fields[field] == "":
 			found.set("org."+field, 0, newEvidence(o.where, "%s %q has no %s", o.kind, o.name, field))
@@ -235,7 +236,7 @@ func (f *site) structuredName(o *organization) string {
 	}
 	for i := range f.home.graph {
 		t := &f.home.graph[i]
-		if name := t.first("name"); name != "" && (slices.Contains(t.types, "WebSite") || t.is(organizationTypes)) {
+		if name := t.First("name"); name != "" && (slices.Contains(t.Types, "WebSite") || t.Is(schema.OrganizationTypes)) {
 			return name
 		}
 	}
@@ -315,17 +316,17 @@ func subjectOf(p *page) (s subject) {
 	var shows []string // words of the page, computed when needed
 	for i := range p.graph {
 		t := &p.graph[i]
-		if !t.is(contentTypes) || looked == maxTyped {
+		if !t.Is(schema.ContentTypes) || looked == maxTyped {
 			continue
 		}
 		if looked++; looked == 1 {
 			shows = plainWords(p.title + " \n " + p.text)
 		}
-		name := cmp.Or(t.first("name"), t.first("headline"))
+		name := cmp.Or(t.First("name"), t.First("headline"))
 		if name != "" && containsWords(shows, nameWords(name)) {
-			return subject{true, fmt.Sprintf("%s %q, which the page shows", strings.Join(t.types, ", "), name)}
+			return subject{true, fmt.Sprintf("%s %q, which the page shows", strings.Join(t.Types, ", "), name)}
 		}
-		s.text = fmt.Sprintf("%s %q is not on the page", strings.Join(t.types, ", "), name)
+		s.text = fmt.Sprintf("%s %q is not on the page", strings.Join(t.Types, ", "), name)
 	}
 	return s
 }

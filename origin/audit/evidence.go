@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit/schema"
 )
 
 // minDensityWords is the minimum text for a density. On a page of forty words a
@@ -259,13 +260,13 @@ func articleBy(p *page) authored {
 	author := ""
 	for i := range p.graph {
 		t := &p.graph[i]
-		if !t.is(articleTypes) {
+		if !t.Is(schema.ArticleTypes) {
 			continue
 		}
 		article = true
-		author = cmp.Or(author, t.first("author"))
-		for _, at := range t.holds["author"] {
-			author = cmp.Or(author, p.graph[at].first("name"))
+		author = cmp.Or(author, t.First("author"))
+		for _, at := range t.Holds["author"] {
+			author = cmp.Or(author, p.graph[at].First("name"))
 		}
 	}
 	return authored{article, cmp.Or(author, p.byline)}

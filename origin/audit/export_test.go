@@ -10,10 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit/robots"
+	"github.com/fieldmark/fieldmark/origin/audit/schema"
 	"github.com/fieldmark/fieldmark/origin/injection"
-	"golang.org/x/net/html"
 )
 
 // The functions below call the parsers of untrusted input directly for the fuzz targets.
@@ -61,16 +63,16 @@ func TryReplicates(pages [][]byte) (run func() *fieldmark.Replicates, err error)
 
 // TryJSONLD parses one script.
 func TryJSONLD(src []byte) int {
-	g := &graph{}
-	g.add(src)
-	for _, t := range g.things {
-		for _, at := range t.holds {
+	g := &schema.Graph{}
+	g.Add(src)
+	for _, t := range g.Things {
+		for _, at := range t.Holds {
 			for _, i := range at {
-				_ = g.things[i]
+				_ = g.Things[i]
 			}
 		}
 	}
-	return len(g.things)
+	return len(g.Things)
 }
 
 // TrySitemap parses one file.
@@ -121,9 +123,9 @@ func TryMicrodata(body string, n int) (things int, holds []int) {
 		return 0, nil
 	}
 	prune(doc)
-	all := join(make([]thing, n), microdata(doc))
+	all := schema.Join(make([]schema.Thing, n), schema.Microdata(doc, textOf))
 	for _, t := range all {
-		for _, at := range t.holds {
+		for _, at := range t.Holds {
 			holds = append(holds, at...)
 		}
 	}
@@ -227,8 +229,8 @@ func TryHead(head string) (links int, odd bool, canonical, translations string) 
 
 // The types of structured data that count as an owner and as the subject of a page.
 var (
-	OrganizationTypes = organizationTypes
-	ContentTypes      = contentTypes
+	OrganizationTypes = schema.OrganizationTypes
+	ContentTypes      = schema.ContentTypes
 )
 
 // LexiconTags returns the languages that have a lexicon, in order.

@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
+
+	"github.com/fieldmark/fieldmark/origin/audit/schema"
 )
 
 // The limits of a page. Real pages stay far below; the limits bound the cost of a
@@ -40,7 +42,7 @@ type page struct {
 	anchors     []anchor
 	headings    []heading
 	blocks      blocks
-	graph       []thing // JSON-LD and microdata
+	graph       []schema.Thing // JSON-LD and microdata
 	times       []string
 	byline      string
 
@@ -146,7 +148,7 @@ func parsePage(ctx context.Context, u *url.URL, header http.Header, body []byte)
 	p.readHead(doc, in)
 	p.readBody(doc, main, in)
 	p.readText(main)
-	p.graph = join(jsonLD(doc), microdata(doc))
+	p.graph = schema.Join(schema.JSONLD(doc), schema.Microdata(doc, textOf))
 	p.textStart = offsetOf(src, firstText(main))
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package audit
+package schema
 
 import (
 	_ "embed"
@@ -9,25 +9,25 @@ import (
 // its direct supertypes, separated by tabs. It is version 30.0 of 19 March 2026, taken from
 // the unions of subtypes in the package schema-dts 2.1.0 (Apache License 2.0).
 //
-//go:embed schema_types.tsv
+//go:embed types.tsv
 var schemaTypes string
 
 // schemaVersion is the version of the schema.org vocabulary.
-const schemaVersion = "30.0"
+const Version = "30.0"
 
 var (
 	// organizationTypes may own a site: organizations, local businesses, and institutions
 	// that the vocabulary lists as places only, such as museums.
-	organizationTypes = subtypes("Organization", "CivicStructure")
+	OrganizationTypes = subtypes("Organization", "CivicStructure")
 
 	// personTypes may own a site if they have the name of the brand.
-	personTypes = setOf("Person")
+	PersonTypes = map[string]bool{"Person": true}
 
 	// articleTypes are the kinds of page that should name an author.
-	articleTypes = subtypes("Article")
+	ArticleTypes = subtypes("Article")
 
 	// contentTypes say what a page is about.
-	contentTypes = newContentTypes()
+	ContentTypes = newContentTypes()
 )
 
 // newContentTypes returns the types of what sites offer and write about. It excludes the
@@ -45,7 +45,10 @@ func newContentTypes() map[string]bool {
 // subtypes returns types and everything that the vocabulary derives from them, over all
 // supertypes of a type: a Hospital is a CivicStructure and a LocalBusiness.
 func subtypes(roots ...string) map[string]bool {
-	types := setOf(roots...)
+	types := map[string]bool{}
+	for _, root := range roots {
+		types[root] = true
+	}
 	for n := 0; n < len(types); {
 		n = len(types)
 		for line := range strings.Lines(schemaTypes) {

@@ -1,4 +1,4 @@
-package audit
+package schema
 
 import (
 	"bytes"
@@ -19,22 +19,22 @@ const (
 
 // thing is one item of structured data: its types, and its properties with their
 // text values and nested items.
-type thing struct {
-	id    string
-	types []string            // without the schema.org prefix
-	text  map[string][]string // property to plain values
-	holds map[string][]int    // property to indexes in the same list
-	top   bool                // not nested in another thing
+type Thing struct {
+	Id    string
+	Types []string            // without the schema.org prefix
+	Text  map[string][]string // property to plain values
+	Holds map[string][]int    // property to indexes in the same list
+	Top   bool                // not nested in another thing
 }
 
 // is reports whether the thing has one of the types.
-func (t *thing) is(types map[string]bool) bool {
-	return slices.ContainsFunc(t.types, func(s string) bool { return types[s] })
+func (t *Thing) Is(types map[string]bool) bool {
+	return slices.ContainsFunc(t.Types, func(s string) bool { return types[s] })
 }
 
 // first returns the first plain value of a property.
-func (t *thing) first(property string) string {
-	for _, s := range t.text[property] {
+func (t *Thing) First(property string) string {
+	for _, s := range t.Text[property] {
 		if s != "" {
 			return s
 		}
@@ -43,20 +43,20 @@ func (t *thing) first(property string) string {
 }
 
 // has reports whether a property has a value of any kind.
-func (t *thing) has(property string) bool {
-	return t.first(property) != "" || len(t.holds[property]) > 0
+func (t *Thing) Has(property string) bool {
+	return t.First(property) != "" || len(t.Holds[property]) > 0
 }
 
 // jsonLD parses the JSON-LD scripts of a page. Malformed scripts are skipped, as
 // other consumers do.
-func jsonLD(doc *html.Node) []thing {
-	g := &graph{}
+func JSONLD(doc *html.Node) []Thing {
+	g := &Graph{}
 	left := maxJSONLD
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || n.Data != "script" || n.FirstChild == nil {
 			continue
 		}
-		kind, _, _ := strings.Cut(attr(n, "type"), ";")
+		kind, _, _ := strings.Cut(attribute(n, "type"), ";")
 		if !strings.EqualFold(strings.TrimSpace(kind), "application/ld+json") {
 			continue
 		}
@@ -67,16 +67,16 @@ func jsonLD(doc *html.Node) []thing {
 		if left -= src.Len(); left < 0 {
 			break
 		}
-		g.add([]byte(src.String()))
+		g.Add([]byte(src.String()))
 	}
-	return g.things
+	return g.Things
 }
 
 // graph collects things.
-type graph struct{ things []thing }
+type Graph struct{ Things []Thing }
 
 // add parses one script and adds what it describes.
-func (g *graph) add(src []byte) {
+func (g *Graph) Add(src []byte) {
 	if v, ok := parseJSON(src); ok {
 		g.addValue(v, true, 0)
 	}
@@ -86,7 +86,7 @@ func (g *graph) add(src []byte) {
 // mark, HTML comments, CDATA marks, control characters in strings, and a final
 // semicolon.
 func parseJSON(src []byte) (v any, ok bool) {
-	src = bytes.TrimSpace(trimBOM(src))
+	src = bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))
 	for _, wrap := range [][2]string{{"<!--", "-->"}, {"//<![CDATA[", "//]]>"}, {"/*<![CDATA[*/", "/*]]>*/"},
 		{"<![CDATA[", "]]>"}} {
 		src = bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimPrefix(src, []byte(wrap[0])), []byte(wrap[1])))
@@ -133,7 +133,7 @@ func tooDeep(src []byte) bool {
 
 // addValue adds the things in v and returns the indexes of those at the top level
 // of v.
-func (g *graph) addValue(v any, top bool, depth int) (at []int) {
+func (g *Graph) addValue(v any, top bool, depth int) (at []int) {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
@@ -155,13 +155,13 @@ func (g *graph) addValue(v any, top bool, depth int) (at []int) {
 
 // object adds one thing with its nested things. It returns -1 if there are too
 // many.
-func (g *graph) object(m map[string]any, top bool, depth int) int {
-	if len(g.things) >= maxThings || depth > maxDepth {
+func (g *Graph) object(m map[string]any, top bool, depth int) int {
+	if len(g.Things) >= maxThings || depth > maxDepth {
 		return -1
 	}
-	at := len(g.things)
-	g.things = append(g.things, thing{})
-	t := thing{top: top, text: map[string][]string{}, holds: map[string][]int{}}
+	at := len(g.Things)
+	g.Things = append(g.Things, Thing{})
+	t := Thing{Top: top, Text: map[string][]string{}, Holds: map[string][]int{}}
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
@@ -170,19 +170,19 @@ func (g *graph) object(m map[string]any, top bool, depth int) int {
 	for _, key := range keys {
 		switch key {
 		case "@id", "id":
-			t.id, _ = m[key].(string)
+			t.Id, _ = m[key].(string)
 		case "@type", "type":
 			for _, s := range plain(m[key]) {
-				t.types = append(t.types, schemaName(s))
+				t.Types = append(t.Types, schemaName(s))
 			}
 		case "@context", "@graph":
 		default:
 			name := schemaName(key)
-			t.text[name] = append(t.text[name], plain(m[key])...)
-			t.holds[name] = append(t.holds[name], g.addValue(m[key], false, depth+1)...)
+			t.Text[name] = append(t.Text[name], plain(m[key])...)
+			t.Holds[name] = append(t.Holds[name], g.addValue(m[key], false, depth+1)...)
 		}
 	}
-	g.things[at] = t
+	g.Things[at] = t
 	return at
 }
 
@@ -191,7 +191,7 @@ func (g *graph) object(m map[string]any, top bool, depth int) int {
 func plain(v any) (list []string) {
 	switch v := v.(type) {
 	case string:
-		return []string{collapse(v)}
+		return []string{oneLine(v)}
 	case json.Number:
 		return []string{v.String()}
 	case []any:
@@ -201,7 +201,7 @@ func plain(v any) (list []string) {
 	case map[string]any:
 		for _, key := range []string{"@value", "@id"} {
 			if s, ok := v[key].(string); ok && len(v) <= 2 {
-				return []string{collapse(s)}
+				return []string{oneLine(s)}
 			}
 		}
 	}
@@ -222,8 +222,8 @@ func schemaName(s string) string {
 
 // microdata parses the microdata items of a page (HTML, section 5): elements with
 // itemscope, with their schema.org types and properties.
-func microdata(doc *html.Node) []thing {
-	m := &items{}
+func Microdata(doc *html.Node, text func(n *html.Node, limit int) string) []Thing {
+	m := &items{content: text}
 	m.addNode(doc, -1)
 	return m.things
 }
@@ -237,9 +237,10 @@ const (
 
 // items collects the items of microdata within the limits above.
 type items struct {
-	things []thing
-	values int
-	bytes  int
+	content func(n *html.Node, limit int) string // the visible text of an element
+	things  []Thing
+	values  int
+	bytes   int
 }
 
 // atLimit counts one property value and reports whether a limit is exceeded.
@@ -251,18 +252,18 @@ func (m *items) atLimit() bool {
 // addNode parses n and its descendants as part of item owner; -1 means no item.
 func (m *items) addNode(n *html.Node, owner int) {
 	if n.Type == html.ElementNode {
-		props := strings.Fields(attr(n, "itemprop"))
+		props := strings.Fields(attribute(n, "itemprop"))
 		inner := owner
-		if hasAttr(n, "itemscope") && len(m.things) < maxThings {
+		if hasAttribute(n, "itemscope") && len(m.things) < maxThings {
 			inner = m.addItem(n, owner, props)
 		} else if owner >= 0 {
 			for _, p := range props {
 				if m.atLimit() {
 					break
 				}
-				name, value := schemaName(p), itemValue(n)
+				name, value := schemaName(p), m.itemValue(n)
 				m.bytes += len(value)
-				m.things[owner].text[name] = append(m.things[owner].text[name], value)
+				m.things[owner].Text[name] = append(m.things[owner].Text[name], value)
 			}
 		}
 		owner = inner
@@ -274,11 +275,11 @@ func (m *items) addNode(n *html.Node, owner int) {
 
 // addItem adds the item that starts at n and links it to its owner.
 func (m *items) addItem(n *html.Node, owner int, props []string) int {
-	t := thing{id: attr(n, "itemid"), top: owner < 0 || len(props) == 0, text: map[string][]string{},
-		holds: map[string][]int{}}
-	for _, s := range strings.Fields(attr(n, "itemtype")) {
+	t := Thing{Id: attribute(n, "itemid"), Top: owner < 0 || len(props) == 0, Text: map[string][]string{},
+		Holds: map[string][]int{}}
+	for _, s := range strings.Fields(attribute(n, "itemtype")) {
 		if name := schemaName(s); name != s {
-			t.types = append(t.types, name)
+			t.Types = append(t.Types, name)
 		}
 	}
 	m.things = append(m.things, t)
@@ -289,14 +290,14 @@ func (m *items) addItem(n *html.Node, owner int, props []string) int {
 				break
 			}
 			name := schemaName(p)
-			m.things[owner].holds[name] = append(m.things[owner].holds[name], at)
+			m.things[owner].Holds[name] = append(m.things[owner].Holds[name], at)
 		}
 	}
 	return at
 }
 
 // itemValue returns the value of a property element (HTML, section 5.2.4).
-func itemValue(n *html.Node) string {
+func (m *items) itemValue(n *html.Node) string {
 	from := ""
 	switch n.Data {
 	case "meta":
@@ -312,24 +313,41 @@ func itemValue(n *html.Node) string {
 	case "time":
 		from = "datetime"
 	}
-	if from != "" && hasAttr(n, from) {
-		return collapse(attr(n, from))
+	if from != "" && hasAttribute(n, from) {
+		return oneLine(attribute(n, from))
 	}
-	return textOf(n, maxValue)
+	return m.content(n, maxValue)
 }
 
 // join appends the things of b to a and adjusts their indexes.
-func join(a, b []thing) []thing {
+func Join(a, b []Thing) []Thing {
 	shift := len(a)
 	for _, t := range b {
-		for property, at := range t.holds {
+		for property, at := range t.Holds {
 			moved := slices.Clone(at)
 			for i := range moved {
 				moved[i] += shift
 			}
-			t.holds[property] = moved
+			t.Holds[property] = moved
 		}
 		a = append(a, t)
 	}
 	return a
 }
+
+// attribute returns an attribute of an element.
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Namespace == "" && a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func hasAttribute(n *html.Node, name string) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == name })
+}
+
+// oneLine turns every run of white space into one space.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
