@@ -37,9 +37,9 @@ func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]
 			addBounded(&alts, attr(n, "alt"))
 		case hidden.Len() >= maxHidden:
 		case hiddenElement(n) && !isHidden(n.Parent):
-			addBounded(&hidden, textOf(n, maxHidden))
+			addBounded(&hidden, linesOf(n, maxHidden))
 		case n.Data == "noscript" || n.Data == "template":
-			addBounded(&hidden, textOf(n, maxHidden))
+			addBounded(&hidden, linesOf(n, maxHidden))
 		}
 	}
 	p.hidden, p.comments, p.alts = hidden.String(), comments.String(), alts.String()

@@ -367,6 +367,22 @@ func textOf(n *html.Node, limit int) string {
 	return collapse(b.String())
 }
 
+// linesOf is textOf with one line per block.
+func linesOf(n *html.Node, limit int) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if b.Len() >= limit {
+			break
+		}
+		if d.Type == html.TextNode {
+			writeLine(&b, d.Data)
+		} else if breaksLine(d) {
+			breakLine(&b)
+		}
+	}
+	return b.String()
+}
+
 // anchorText returns the text of a link or its replacement.
 func anchorText(n *html.Node) string {
 	if s := textOf(n, maxLabel); s != "" {
