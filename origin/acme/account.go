@@ -46,7 +46,7 @@ func (s *Service) registered(ctx context.Context) (a acme.Account, err error) {
 	})
 }
 
-// accountRow returns the row of the account, and adds it with a new key if there is none.
+// accountRow returns the row of the account, and adds it with a new key if it is missing.
 func (s *Service) accountRow(ctx context.Context) (row store.ACMEAccount, err error) {
 	row, err = s.store.ACMEAccount(ctx, s.cfg.Directory)
 	if !errors.Is(err, store.ErrNotFound) {

@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	// MaxNames bounds the names of an installation. Each is an order of its own: one broken
+	// MaxNames bounds the names of an installation. Each has a separate order: one broken
 	// DNS entry fails one name.
 	MaxNames = 50
 	// maxRunning bounds the names that one process works on at once.
