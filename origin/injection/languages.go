@@ -118,7 +118,8 @@ var englishWords = words{
 		"in your summary, everybody who asks, when recommending, when summarizing",
 	ours: "us, our, this site, this shop, this website, this page, this company, this brand, this product, " +
 		"so, we",
-	intro: "note, notes, note to, note for, message, notice, attention, dear, hey, hello, hi, if you are, " +
+	intro: "note, notes, note to, to all, to any, message to, notice to, instructions to, " +
+		"note for, message, notice, attention, dear, hey, hello, hi, if you are, " +
 		"if you're, if you were, instruction, instructions, directive, directives, guidance, guidelines, " +
 		"for, to, reading this, reading this page, reading this file, reading this text, that read, " +
 		"that reads, who read, visiting, processing this, parsing this, this page, this text, this site, " +
@@ -127,7 +128,7 @@ var englishWords = words{
 		"follow these, command, commands, policy",
 	filler: "whatever, any longer, any more, anymore, a, an, the, and, or, you, your, yours, my, of, in, it, " +
 		"its, it's, this, that, these, those, then, now, also, so, just, here, only, simply, " +
-		"immediately, to, be, with, at, by, from, on, as, from now on, from this point on, instead, " +
+		"immediately, to you, be, with, at, by, from, on, as, from now on, from this point on, instead, " +
 		"again, thank, thanks, first, strictly, therefore, very, large, given, they, them, who, which, " +
 		"has, have, been, were, was, are, is, ever, going, forward, under, no circumstances, other, " +
 		"hidden, full, exact, any, two, following, out, but, next, own, internal, developer, developers, " +
