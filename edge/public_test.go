@@ -49,10 +49,10 @@ func TestOwnGrade(t *testing.T) {
 	must(t, err)
 	a, err := m.Assess(t.Context(), &report.Facts, time.Now())
 	must(t, err)
-	// The brands of the test are alike, so how many pages count as text depends on the draw.
-	if !a.GeoReady || len(a.Gates) > 0 {
-		t.Errorf("Fieldmark by its own measure: %v, grade %s, GEO-ready %v, gates %+v; want ready without gates", a.Score,
-			a.Grade, a.GeoReady, a.Gates)
+	// The pages of the test state no dates, and its brands are alike: the range is wide.
+	if a.Score == nil || *a.Score < 80*fieldmark.MilliOne || !a.GeoReady || len(a.Gates) > 0 {
+		t.Errorf("Fieldmark by its own measure: %v in %v, GEO-ready %v, gates %+v; want 80 or more and ready", a.Score,
+			a.Range, a.GeoReady, a.Gates)
 	}
 	for _, c := range a.Components {
 		for _, s := range c.Signals {

@@ -51,7 +51,7 @@ type originSettings struct {
 type auditSettings struct {
 	AuditEvery    time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0 disables them."`
 	AuditDelay    time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between requests of an audit to one host."`
-	AuditRequests int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"20" help:"Maximum number of requests of one audit, redirects included."`
+	AuditRequests int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included."`
 }
 
 // every returns the interval as origin.Config expects it.

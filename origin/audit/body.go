@@ -203,12 +203,13 @@ func (p *page) findByline(doc *html.Node) string {
 // readText extracts the main text: complete, without code, as prose, and without
 // the part excluded from snippets.
 func (p *page) readText(main []*html.Node) {
-	var all, figures, prose, kept strings.Builder
+	var all, figures, prose, unlinked, kept strings.Builder
 	tag, _ := lexiconTag(p.lang)
 	for _, m := range main {
 		writeText(&all, m, maxText, func(*html.Node) bool { return false })
 		writeText(&figures, m, maxText, isCodeElement)
 		writeText(&prose, m, maxText, func(n *html.Node) bool { return isCodeElement(n) || isQuotation(n) })
+		writeText(&unlinked, m, maxText, func(n *html.Node) bool { return isCodeElement(n) || isLink(n) })
 		writeText(&kept, m, maxText, func(n *html.Node) bool {
 			return n.Type == html.ElementNode && hasAttr(n,
 				"data-nosnippet")
@@ -223,6 +224,7 @@ func (p *page) readText(main []*html.Node) {
 		}, nil)
 	}
 	p.text, p.figures, p.prose = tidy(all.String()), tidy(figures.String()), tidy(prose.String())
+	p.unlinked = tidy(unlinked.String())
 	p.words = countWords(p.text)
 	p.unquoted = max(p.words-countWords(tidy(kept.String())), 0)
 }
@@ -238,6 +240,11 @@ func isCodeElement(n *html.Node) bool {
 		return true
 	}
 	return false
+}
+
+// isLink reports whether n is a link.
+func isLink(n *html.Node) bool {
+	return n.Type == html.ElementNode && n.Data == "a" && hasAttr(n, "href")
 }
 
 // maxIndented is how many nodes of a block quotation are checked for content that a

@@ -49,6 +49,7 @@ type page struct {
 	text      string   // main text, one line per block
 	figures   string   // the same without code
 	prose     string   // the same without code and block quotations
+	unlinked  string   // the same without code and links
 	quotes    []string // attributed block quotations
 	words     int      // of text
 	unquoted  int      // words of text under data-nosnippet

@@ -9,12 +9,19 @@ import (
 )
 
 // maxDuplicate is the percentage of a page's phrases that may occur on pages before it.
-const maxDuplicate = 80
+// Pages made from one template, such as variants of a product, stay below it.
+const maxDuplicate = 95
+
+// maxRepeated is how many pages may repeat the text of each other page before a site counts
+// as one text under many addresses. Of a shop with many variants, the pages that are always
+// read differ.
+const maxRepeated = 3
 
 // textFault is why a text does not read like a language. judged is false for a text that is
 // too short, or in a language that the table lacks.
 type textFault struct {
 	judged bool
+	list   bool   // most words are links: a table of contents or an index, not a text
 	reason string // empty if the text counts
 }
 
@@ -26,17 +33,23 @@ func (f *site) judgeTexts() {
 	f.faults = map[*page]textFault{}
 	var order prose.Order
 	seen := map[uint64]bool{}
-	good, judged := 0, 0
+	good, judged, repeated := 0, 0, 0
 	for _, p := range f.pages {
 		tag, _ := lexiconTag(p.lang)
 		if tag == "" {
 			tag, _ = lexiconTag(f.subject.Language)
 		}
 		var fault textFault
-		text := prose.New(p.figures, countWords(p.figures))
-		fault.judged, fault.reason = text.Judge(tag)
+		words, all := countWords(p.unlinked), countWords(p.figures)
+		text := prose.New(p.unlinked, words)
+		if fault.list = all >= prose.MinWords && 2*words < all; fault.list {
+			fault.reason = "most of the text is links"
+		} else {
+			fault.judged, fault.reason = text.Judge(tag)
+		}
 		if n := text.Repeats(seen); fault.reason == "" && fault.judged && n > maxDuplicate {
-			fault.reason = fmt.Sprintf("%d %% of the text is on other pages", n)
+			fault.judged, fault.reason = false, fmt.Sprintf("%d %% of the text is on other pages", n)
+			repeated++
 		}
 		if fault.judged {
 			judged++
@@ -52,13 +65,16 @@ func (f *site) judgeTexts() {
 		f.discard("common words follow each other at random")
 	case 2*good < judged:
 		f.discard("most pages do not read like a language")
+	case repeated > maxRepeated*good:
+		f.discard("nearly all pages have the same text")
 	}
 }
 
 // discard sets the fault of all pages that have none.
 func (f *site) discard(why string) {
 	for p, fault := range f.faults {
-		f.faults[p] = textFault{fault.judged, cmp.Or(fault.reason, why)}
+		fault.reason = cmp.Or(fault.reason, why)
+		f.faults[p] = fault
 	}
 }
 

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -79,7 +80,9 @@ func TestTextsOfASite(t *testing.T) {
 		why             string
 	}{
 		{"different texts", func(page int) string { return words(300 + page) }, "1", "300", "6 of 6 pages"},
-		{"one text", func(int) string { return words(300) }, "0", "unknown", "% of the text is on other pages"},
+		{"one text", func(int) string { return words(300) }, "0", "unknown", "the same text"},
+		{"a text and its variants", func(page int) string { return words(300 + min(page, 2)) }, "1", "300",
+			"% of the text is on other pages"},
 		{"random words", salad, "0", "unknown", "common words follow each other at random"},
 		{"mostly gibberish", func(page int) string {
 			if page < 2 {
@@ -110,6 +113,29 @@ func TestTextsOfASite(t *testing.T) {
 		if got := seen(facts, "text.plausible"); !strings.Contains(got, tt.why) {
 			t.Errorf("%s: the evidence is %q, want %q in it", tt.name, got, tt.why)
 		}
+	}
+}
+
+// TestListsAreNoText: a page of links to manual pages is neither text nor gibberish. It counts
+// as words to read, and the other pages count as before.
+func TestListsAreNoText(t *testing.T) {
+	site, index := web{}, ""
+	for i := range 120 {
+		index += fmt.Sprintf("<li><a href=/p%d>qmgr%d smtpd</a>", i%5, i)
+	}
+	for i := range 5 {
+		site[fmt.Sprintf("/p%d", i)] = html("<title>A page of words</title>", "<main>"+words(300+i)+"</main>")
+	}
+	site["/"] = html("<title>A page of links</title>", "<main><ul>"+index+"</ul></main>")
+	facts := site.audit(t)
+	if got := say(facts, "text.plausible"); got != "1" {
+		t.Errorf("text.plausible = %s, want all pages of text; seen:\n%s", got, seen(facts, "text.plausible"))
+	}
+	if got := say(facts, "home.words"); got != "240" {
+		t.Errorf("home.words = %s, want the words of the links", got)
+	}
+	if got := say(facts, "text.words"); got != "302" {
+		t.Errorf("text.words = %s, want the median of the pages of text", got)
 	}
 }
 

@@ -25,7 +25,7 @@ type AuditCmd struct {
 	Language             string        `help:"Language of the website (BCP 47), if known."`
 	ConnectTo            []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address instead of the first, as in curl. The second address may be private."`
 	Delay                time.Duration `default:"1s" help:"Pause between requests to one host."`
-	Requests             int           `default:"48" help:"Maximum number of requests, redirects included."`
+	Requests             int           `default:"56" help:"Maximum number of requests, redirects included."`
 	Seed                 string        `placeholder:"HEX" help:"Read the same pages as the audit whose facts show this seed."`
 	Previous             string        `placeholder:"FILE" help:"Output of the last audit with --json. Pages whose text has not changed since then cannot have a later date. - reads standard input."`
 	JSON                 bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
