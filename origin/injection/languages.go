@@ -121,7 +121,7 @@ var englishWords = words{
 	intro: "note, notes, note to, to all, to any, message to, notice to, instructions to, " +
 		"note for, message, notice, attention, dear, hey, hello, hi, if you are, " +
 		"if you're, if you were, instruction, instructions, directive, directives, guidance, guidelines, " +
-		"for, to, reading this, reading this page, reading this file, reading this text, that read, " +
+		"for, reading this, reading this page, reading this file, reading this text, that read, " +
 		"that reads, who read, visiting, processing this, parsing this, this page, this text, this site, " +
 		"when an, when a, when, is asked, are asked, asked about, important, system, reminder, warning, " +
 		"rules, as a, as an, prompt, new, such as, using this, user, the user, the following, " +
