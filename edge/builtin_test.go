@@ -103,7 +103,8 @@ func TestNewVersionOfTheBuiltIn(t *testing.T) {
 		s := h.score("brand-3")
 		return s.Module.Digest == after && !s.Canary && h.board().Methodology.Version == "2.0"
 	})
-	if s := h.score("brand-3"); s.Components[0].Signals[0].EvidenceGrade == "" || s.Components[0].Signals[0].Effort == 0 {
+	if s := h.score("brand-3"); s.Components[0].Signals[0].EvidenceGrade == "" ||
+		s.Components[0].Signals[0].Effort == 0 {
 		t.Errorf("a signal of 2.0 without evidence grade or effort: %+v", s.Components[0].Signals[0])
 	}
 	var history fieldmark.ScoreHistory

@@ -21,7 +21,8 @@ import (
 // sitePaths are addresses that Fieldmark's own host answers itself.
 var sitePaths = []string{"/", "/?q=x", "/static/app.css", "/status", "/badges", "/developers", "/llms-txt",
 	"/methodology", "/robots.txt", "/favicon.ico", "/llms.txt",
-	"/sitemap.xml", "/brands/acme", "/brands/acme/contest", "/api/badge/acme", "/api/v1/score/acme", "/api/v1/leaderboard", "/api/v1/llms-txt",
+	"/sitemap.xml", "/brands/acme", "/brands/acme/contest", "/api/badge/acme", "/api/v1/score/acme",
+	"/api/v1/leaderboard", "/api/v1/llms-txt",
 	"/internal/v1/events", "/admin", "/api/public/v1/missions"}
 
 // TestSiteHosts: with a site behind the edge, everything on its hosts is the site's,

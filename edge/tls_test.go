@@ -61,7 +61,8 @@ func TestRedirectListener(t *testing.T) {
 	} {
 		conn, err := net.Dial("tcp", plain.Addr().String())
 		must(t, err)
-		resp, body := rawRequest(t, conn, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", c.method,
+		resp, body := rawRequest(t, conn, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+			c.method,
 			c.target, c.host))
 		conn.Close()
 		got := fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("Location"))

@@ -55,7 +55,8 @@ func TestPrepareKeepsTheFirstModule(t *testing.T) {
 		Digest: fieldmark.DigestOf(sha256.Sum256(bytes))}
 	st := storetest.Open(t, cfg)
 	service := func(body []byte, ref fieldmark.ModuleRef) *origin.Service {
-		s, err := origin.New(origin.Config{Store: st, Secret: appSecret, BuiltIn: []module.BuiltIn{{Ref: ref, Bytes: body}}})
+		s, err := origin.New(origin.Config{Store: st, Secret: appSecret,
+			BuiltIn: []module.BuiltIn{{Ref: ref, Bytes: body}}})
 		if err != nil {
 			t.Fatal(err)
 		}

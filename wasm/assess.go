@@ -85,7 +85,8 @@ func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 
 // replicates returns the scores of replicates, without gates, by one instance. It
 // overwrites the values and states of b, so it comes last.
-func (m *Module) replicates(ctx context.Context, b *binding, r *fieldmark.Replicates) (scores []fieldmark.Milli, err error) {
+func (m *Module) replicates(ctx context.Context, b *binding, r *fieldmark.Replicates) (scores []fieldmark.Milli,
+	err error) {
 	if r == nil {
 		return nil, nil
 	}

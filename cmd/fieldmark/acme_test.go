@@ -77,7 +77,8 @@ func TestACME(t *testing.T) {
 	}
 	root := filepath.Join(dir, "ca.pem")
 	must(t, os.WriteFile(root, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Server.Raw}), 0o600))
-	args := []string{"serve", "--data", "var", "--listen", listen, "--http-listen", plain, "--origin-listen", "127.0.0.1:0",
+	args := []string{"serve", "--data", "var", "--listen", listen, "--http-listen", plain, "--origin-listen",
+		"127.0.0.1:0",
 		"--debug-listen", "127.0.0.1:0", "--acme", "you@example.org", "--domain", "marks.example", "--acme-directory",
 		ca.Directory, "--acme-ca-root", root}
 	serial := func() string {

@@ -199,7 +199,8 @@ func TestAdministrator(t *testing.T) {
 	d.tab.Ask(t, `document.querySelector("a[href*='/admin/modules/']").pathname`, &module)
 	pages := []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/missions/" + m.ID,
 		"/admin/webhooks", delivery[:strings.Index(delivery, "/deliveries")], delivery,
-		"/admin/calendars", "/admin/brands", "/admin/brands/acme", "/admin/disputes", "/admin/modules", module, "/admin/nodes",
+		"/admin/calendars", "/admin/brands", "/admin/brands/acme", "/admin/disputes", "/admin/modules", module,
+		"/admin/nodes",
 		"/admin/audit-log", "/admin/settings"}
 	d.inspect(browser, pages)
 }

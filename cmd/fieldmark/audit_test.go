@@ -261,8 +261,9 @@ func TestAuditPrevious(t *testing.T) {
 	}))
 	defer site.Close()
 	audit := func(args ...string) (int, string, string) {
-		return runInProcess(t, append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8", "--delay", "0",
-			"-q", "--json"}, args...)...)
+		return runInProcess(t,
+			append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8", "--delay", "0",
+				"-q", "--json"}, args...)...)
 	}
 	ageOf := func(doc author.AuditDocument) string {
 		f, _ := doc.Facts.Find("fresh.age")

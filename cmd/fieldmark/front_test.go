@@ -58,7 +58,8 @@ func BenchmarkFront(b *testing.B) {
 		var fields strings.Builder
 		for name := range head {
 			if name != "Content-Length" && name != "Date" && name != "Server" && name != "Content-Type" {
-				fmt.Fprintf(&fields, "add_header %s '%s';\n", name, strings.NewReplacer("'", "\\'").Replace(head.Get(name)))
+				fmt.Fprintf(&fields, "add_header %s '%s';\n", name,
+					strings.NewReplacer("'", "\\'").Replace(head.Get(name)))
 			}
 		}
 		p.config = strings.NewReplacer("CERT", cert, "FIELDS", fields.String(),
@@ -90,7 +91,8 @@ func BenchmarkFront(b *testing.B) {
 			for i, f := range fronts {
 				if len(took[i]) > 0 {
 					slices.Sort(took[i])
-					b.ReportMetric(took[i][len(took[i])/2], strings.NewReplacer(" ", "-", ",", "").Replace(f.name)+"-us/op")
+					b.ReportMetric(took[i][len(took[i])/2], strings.NewReplacer(" ", "-", ",", "").Replace(f.name)+
+						"-us/op")
 				}
 			}
 		})

@@ -19,7 +19,8 @@ func TestCertificatesPage(t *testing.T) {
 		for _, c := range []store.Certificate{
 			{Name: "limited.example", Source: "acme", Chain: "x", Key: "y", NotBefore: now.Add(-80 * 24 * time.Hour),
 				NotAfter: now.Add(9*24*time.Hour + time.Hour), RenewAt: now.Add(-time.Hour), Failures: 3,
-				LastError: "too many <certificates>", DueAt: now.Add(2 * time.Hour), LimitedUntil: now.Add(2 * time.Hour)},
+				LastError: "too many <certificates>", DueAt: now.Add(2 * time.Hour),
+				LimitedUntil: now.Add(2 * time.Hour)},
 			{Name: "valid.example", Source: "acme", Chain: "x", Key: "y", NotBefore: now,
 				NotAfter: now.Add(61*24*time.Hour + time.Hour), RenewAt: now.Add(30 * 24 * time.Hour)},
 			{Name: "own.example", Source: "imported", Chain: "x", Key: "y", NotBefore: now.Add(-86 * 24 * time.Hour),

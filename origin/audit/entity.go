@@ -236,7 +236,8 @@ func (f *site) structuredName(o *organization) string {
 	}
 	for i := range f.home.graph {
 		t := &f.home.graph[i]
-		if name := t.First("name"); name != "" && (slices.Contains(t.Types, "WebSite") || t.Is(schema.OrganizationTypes)) {
+		if name := t.First("name"); name != "" && (slices.Contains(t.Types, "WebSite") ||
+			t.Is(schema.OrganizationTypes)) {
 			return name
 		}
 	}

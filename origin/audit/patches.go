@@ -184,7 +184,8 @@ func (f *site) descriptionElement(p *page) fieldmark.Evidence {
 		if width(line) < minDescription {
 			continue
 		}
-		e.Patch = fmt.Sprintf(`<meta name="description" content="%s">`, html.EscapeString(cutWords(line, maxDescription)))
+		e.Patch = fmt.Sprintf(`<meta name="description" content="%s">`,
+			html.EscapeString(cutWords(line, maxDescription)))
 		break
 	}
 	return e

@@ -28,7 +28,8 @@ func (c MissionAPI) Mission(ctx context.Context, id string) (m fieldmark.Mission
 }
 
 // EditMission applies a merge patch (RFC 7396) to a mission of the key's account.
-func (c MissionAPI) EditMission(ctx context.Context, id string, patch json.RawMessage) (m fieldmark.Mission, err error) {
+func (c MissionAPI) EditMission(ctx context.Context, id string, patch json.RawMessage) (m fieldmark.Mission,
+	err error) {
 	_, err = c.do(ctx, c.public(http.MethodPatch, "/"+url.PathEscape(id), patch), &m)
 	return m, err
 }

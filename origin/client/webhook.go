@@ -39,7 +39,8 @@ func (c WebhookAPI) Endpoint(ctx context.Context, id string) (fieldmark.Endpoint
 }
 
 // PatchEndpoint updates a webhook endpoint.
-func (c WebhookAPI) PatchEndpoint(ctx context.Context, id string, p fieldmark.EndpointPatch) (fieldmark.Endpoint, error) {
+func (c WebhookAPI) PatchEndpoint(ctx context.Context, id string, p fieldmark.EndpointPatch) (fieldmark.Endpoint,
+	error) {
 	return patch[fieldmark.Endpoint](ctx, c.caller, endpointPath(id, ""), p)
 }
 
@@ -51,7 +52,8 @@ func (c WebhookAPI) RotateSecret(
 }
 
 // TestEndpoint sends a test message and returns its result.
-func (c WebhookAPI) TestEndpoint(ctx context.Context, id string, r fieldmark.PingRequest) (fieldmark.PingResult, error) {
+func (c WebhookAPI) TestEndpoint(ctx context.Context, id string, r fieldmark.PingRequest) (fieldmark.PingResult,
+	error) {
 	var result fieldmark.PingResult
 	call := c.admin(http.MethodPost, endpointPath(id, "/test"))
 	call.body, call.timeout = r, pingTimeout
@@ -100,7 +102,8 @@ func (c WebhookAPI) Delivery(ctx context.Context, endpoint, id string) (fieldmar
 
 // Resend resends a message.
 func (c WebhookAPI) Resend(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
-	return post[fieldmark.DeliveryRecord](ctx, c.caller, endpointPath(endpoint, "/deliveries/"+url.PathEscape(id)+"/resend"),
+	return post[fieldmark.DeliveryRecord](ctx, c.caller, endpointPath(endpoint,
+		"/deliveries/"+url.PathEscape(id)+"/resend"),
 		nil)
 }
 

@@ -21,7 +21,8 @@ func Rules() fieldmark.MethodRules {
 			"of the sampling part and the weights part. The grade is that of the lower end.",
 		RangeParts: rangeParts(),
 		Confidence: fieldmark.ConfidenceRules{
-			Formula: "measured weight / applicable weight x min(1, 0.70 + 0.03 x pages), or 1 if every page was read, x " +
+			Formula: "measured weight / applicable weight x min(1, 0.70 + 0.03 x pages), or 1 if every page was " +
+				"read, x " +
 				"factor of age",
 			Ages: []fieldmark.AgeRule{{Days: 14, Factor: 1000}, {Days: 30, Factor: 900}, {Days: 90, Factor: 750},
 				{Factor: 500}},
@@ -72,9 +73,10 @@ func kinds() []fieldmark.KnowledgeRule {
 	return []fieldmark.KnowledgeRule{
 		{
 			ID: "eligible", Question: "Can answer engines fetch, index and read the site?",
-			Basis:  "conditions in the documentation of the engines, checked on robots.txt, response headers and HTML",
-			Claims: "yes, partly, no or unknown, with the reason; “GEO-ready” means yes by an audit within 30 days, and nothing else",
-			Not:    "that an engine uses the site, or ever has",
+			Basis: "conditions in the documentation of the engines, checked on robots.txt, response headers and HTML",
+			Claims: "yes, partly, no or unknown, with the reason; “GEO-ready” means yes by an audit within 30 days, " +
+				"and nothing else",
+			Not: "that an engine uses the site, or ever has",
 		},
 		{
 			ID: "practice", Question: "Does the site follow good practice?",
@@ -95,7 +97,8 @@ func rangeParts() []fieldmark.RangePart {
 	return []fieldmark.RangePart{
 		{
 			ID: "sampling", Covers: "Another draw of pages from the unchanged site",
-			Formula: "t(0.975; n − 1) × √2 × s × √(n / (n − 1)), where s is the standard deviation of the score over 24 " +
+			Formula: "t(0.975; n − 1) × √2 × s × √(n / (n − 1)), where s is the standard deviation of the score " +
+				"over 24 " +
 				"bootstrap samples of the n drawn pages. The bootstrap repeats the draw without replacement: each " +
 				"drawn page represents as many pages of the site as it was drawn from. It is a repeatability limit " +
 				"(ISO 5725-6): two audits of the same site differ by less in 95 of 100 cases. 0 if every known page " +
@@ -104,7 +107,8 @@ func rangeParts() []fieldmark.RangePart {
 		},
 		{
 			ID: "weights", Covers: "Other weights that could be defended as well",
-			Formula: "0.522 × √(Σ (w × (100 × m − score))²) / Σ w, over the measured signals of weight w and mark m: the " +
+			Formula: "0.522 × √(Σ (w × (100 × m − score))²) / Σ w, over the measured signals of weight w and mark " +
+				"m: the " +
 				"90 % interval of the score, to first order, if each weight is multiplied by an independent factor " +
 				"that is uniform in logarithm between 1 / 1.732 and 1.732.",
 			Not: "other signals and other curves",

@@ -288,13 +288,16 @@ func TestAdversarialSites(t *testing.T) {
 				}
 				continue
 			}
-			t.Logf("%-30s method %d: score %s, range %s to %s, grade %s; %s", m.name, n+1, a.Score, a.Range.Low, a.Range.High,
+			t.Logf("%-30s method %d: score %s, range %s to %s, grade %s; %s", m.name, n+1, a.Score, a.Range.Low,
+				a.Range.High,
 				a.Grade, m.passes)
 			if m.passes == "" && a.Range.Low.Float() >= 55 {
-				t.Errorf("%s, method %d: %s to %s, want a lower end below 55, grade C", m.name, n+1, a.Range.Low, a.Range.High)
+				t.Errorf("%s, method %d: %s to %s, want a lower end below 55, grade C", m.name, n+1, a.Range.Low,
+					a.Range.High)
 			}
 			if a.Range.Low.Float() < m.floor {
-				t.Errorf("%s, method %d: %s to %s, want a lower end of at least %g", m.name, n+1, a.Range.Low, a.Range.High,
+				t.Errorf("%s, method %d: %s to %s, want a lower end of at least %g", m.name, n+1, a.Range.Low,
+					a.Range.High,
 					m.floor)
 			}
 		}

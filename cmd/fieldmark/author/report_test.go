@@ -22,7 +22,8 @@ func TestReportAdvice(t *testing.T) {
 			{ID: "title", Label: "Titles", Status: fieldmark.Measured, Max: 60, Advice: "Write titles.",
 				EvidenceGrade: fieldmark.EvidenceDocumented, Effort: 2,
 				Evidence: []fieldmark.Evidence{{URL: "https://a.example/", Fact: "0 of 1"},
-					{URL: "https://a.example/b", Fact: "short", Passage: "Hi *there*", Patch: "<title>A ``` b</title>"}}}}}},
+					{URL: "https://a.example/b", Fact: "short", Passage: "Hi *there*",
+						Patch: "<title>A ``` b</title>"}}}}}},
 	}
 	var text, md bytes.Buffer
 	if err := printReport(&text, "https://a.example/", a, nil, false); err != nil {
@@ -35,8 +36,10 @@ func TestReportAdvice(t *testing.T) {
 		got  string
 		want []string // in this order
 	}{
-		"text": {text.String(), []string{"What to improve first", "1. first", "Fix this first", "The home page forbids indexing.",
-			"2. +60", "Titles", "evidence: documented by an engine · effort: days", "https://a.example/b", "found: Hi *there*",
+		"text": {text.String(), []string{"What to improve first", "1. first", "Fix this first",
+			"The home page forbids indexing.",
+			"2. +60", "Titles", "evidence: documented by an engine · effort: days", "https://a.example/b",
+			"found: Hi *there*",
 			"paste: <title>A ``` b</title>"}},
 		"markdown": {md.String(), []string{"| first | Fix this first", "| +60 | Titles | Write titles. |",
 			"documented by an engine · effort: days", `on https://a.example/b: “Hi \*there\*”`,

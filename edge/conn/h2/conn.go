@@ -157,7 +157,8 @@ type headerBlock struct {
 // New returns a connection whose scheme is "http" or "https".
 func New(nc net.Conn, h Handler, cfg *Config, scheme string) *Conn {
 	now := time.Now()
-	c := &Conn{nc: nc, h: h, cfg: cfg, scheme: scheme, decoder: newFieldDecoder(), begun: now, last: now, now: now, limits: newLimits(now),
+	c := &Conn{nc: nc, h: h, cfg: cfg, scheme: scheme, decoder: newFieldDecoder(), begun: now, last: now, now: now,
+		limits:  newLimits(now),
 		streams: map[uint32]*Stream{}, recvWindow: connWindow, initialWindow: defaultWindow,
 		sendWindow: defaultWindow}
 	c.room.L = &c.mu
