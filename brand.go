@@ -117,7 +117,7 @@ type Facts struct {
 	Profiles   []Profile   `json:"profiles,omitempty"`   // profiles that the site claims, in the order of its data
 }
 
-// Sample describes which pages an audit read, so that anybody can repeat it.
+// Sample describes which pages an audit read, so that the audit can be repeated.
 type Sample struct {
 	// Seed selects the drawn pages. It is random and generated after the sitemap was
 	// read, so that a site cannot arrange its sample; 32 hexadecimal digits. Empty if
@@ -137,7 +137,7 @@ type SampledPage struct {
 	Dated  string   `json:"dated,omitempty"`  // date of the last change that the page claims
 	Reason string   `json:"reason,omitempty"` // why it was not read
 
-	// What the page says of itself, so that others can link to it in its own words. Empty
+	// What the page says about itself, to describe a link to it. Empty
 	// unless it answered 200 and may be indexed.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`

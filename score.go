@@ -187,7 +187,7 @@ type Practice struct {
 
 // Rank is the range of ranks that a brand may have among the public brands of a
 // snapshot. A brand is certainly ahead of another if its range is above that of the
-// other; brands whose ranges overlap cannot be told apart.
+// other; brands whose ranges overlap cannot be distinguished.
 type Rank struct {
 	Overall     int `json:"overall"`     // one more than the brands that are certainly ahead
 	OverallLast int `json:"overallLast"` // the number of brands less those certainly behind

@@ -24,7 +24,7 @@ import (
 
 const securedName = "marks.example"
 
-// orderCertificates starts an origin over the database of the house that orders certificates.
+// orderCertificates starts an origin over the database of h that orders certificates.
 func (h *house) orderCertificates(ca *acmetest.CA) *origin.Service {
 	h.t.Helper()
 	s, err := origin.New(origin.Config{Store: h.store, Secret: bytes.Repeat([]byte("s"), 32),

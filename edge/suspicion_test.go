@@ -41,7 +41,7 @@ func (h *house) audits() {
 	})
 }
 
-// idle waits until no audit of the house is queued or running.
+// idle waits until no audit is queued or running.
 func (h *house) idle() {
 	h.t.Helper()
 	h.until("all audits are done", func() bool {
@@ -53,7 +53,7 @@ func (h *house) idle() {
 // TestSuspicionBecomesPublicAfterTwoAudits: hidden orders to models are private until a
 // second audit a day later finds them again. Then the score is capped, and the page quotes
 // the words and leads to the form on which they are disputed. An upheld dispute lifts the
-// cap with the next audit, and for good; the facts of the past stay as they are.
+// cap with the next audit, permanently; past facts do not change.
 func TestSuspicionBecomesPublicAfterTwoAudits(t *testing.T) {
 	h := newHouse(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

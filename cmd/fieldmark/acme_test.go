@@ -46,7 +46,7 @@ func TestACMESettings(t *testing.T) {
 	}
 }
 
-// TestImpliedSettings checks what the short command line of a production node stands for.
+// TestImpliedSettings checks which settings the short command line of a production node implies.
 func TestImpliedSettings(t *testing.T) {
 	for _, c := range []struct{ listen, base, plain, wantBase, wantPlain string }{
 		{":443", "", "", "https://marks.example", ":80"},

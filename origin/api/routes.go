@@ -305,7 +305,7 @@ func (s *server) brandRoutes() []*route {
 	}
 }
 
-// disputeRoutes open disputes, for anybody, and decide them, for administrators.
+// disputeRoutes open disputes, without a key, and decide them, for administrators.
 func (s *server) disputeRoutes() []*route {
 	const public, admin = fieldmark.PathBrands + "{slug}/disputes", fieldmark.PathAdminAPI + "disputes"
 	admins, disputes := key(fieldmark.ScopeAdmin), s.origin.Brands.Disputes

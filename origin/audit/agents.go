@@ -131,7 +131,7 @@ func (f *site) suspectText(at, text, hidden string, audience injection.Audience)
 		return
 	}
 	for _, m := range f.detector.Find(text, audience) {
-		if m.Kind != injection.Steering { // a hint to a model favours nobody
+		if m.Kind != injection.Steering { // a hint to a model does not favour a brand
 			f.addSuspicion(Suspicion{Rule: string(m.Kind), URL: at, Passage: m.Words, Hidden: hidden})
 		}
 	}

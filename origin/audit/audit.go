@@ -59,7 +59,7 @@ type Subject struct {
 }
 
 // ConfirmAfter is the time between the two audits that confirm a suspicion. A text that
-// came and went within a day may be the work of a visitor, or a mistake.
+// appears for less than a day may be a comment of a reader, or a mistake.
 const ConfirmAfter = 24 * time.Hour
 
 // Suspicion is text on a site that reads as written to steer a model.

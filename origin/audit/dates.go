@@ -153,7 +153,7 @@ func (d pageDate) bounded() pageDate {
 func (d pageDate) String() string { return d.source + ": " + d.raw }
 
 // datePages determines the dates of all pages of the sample, before any fact, because they
-// depend on each other: one date on every page is none.
+// depend on each other: the same date on every page does not count.
 func (f *site) datePages() {
 	f.dates = map[*page]pageDate{}
 	first := f.firstSeen()

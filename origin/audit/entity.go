@@ -138,8 +138,8 @@ func (f *site) organizationFields(found findings, o *organization) {
 }
 
 // sameAs measures the profiles and references that lead back to the site. Without a claim,
-// or if one is refuted and none verified, there are none; if nothing could be checked, it is
-// not known.
+// or if one is refuted and none verified, the facts are zero; if nothing could be checked,
+// they are unknown.
 func (f *site) sameAs(found findings) {
 	const reference, profiles = "sameas.reference", "sameas.profiles"
 	states := map[string]map[fieldmark.ProfileState]map[string]bool{reference: {}, profiles: {}} // to domains

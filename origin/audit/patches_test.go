@@ -77,7 +77,7 @@ func paste(t *testing.T, w web, facts *fieldmark.Facts) (fixed web, applied map[
 }
 
 // TestPatches pastes every patch of an audit into the site and audits it again: the facts
-// are then met, and the text of the site has added no element of its own.
+// are then met, and the text of the site has not added elements.
 func TestPatches(t *testing.T) {
 	w := repairable()
 	before := auditAcme(t, w)

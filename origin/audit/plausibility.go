@@ -85,7 +85,7 @@ var textFacts = []string{"answer.kinds", "author.share", "cite.domains", "descri
 	"title.good", "titles.distinct"}
 
 // plausible measures the share of pages whose text reads like a language and returns the
-// site with only the pages whose text does not read otherwise. If there are none, the
+// site with only the pages whose text does not read otherwise. Without such pages, the
 // facts about text are unknown: numbers in gibberish are no statistics.
 func (f *site) plausible(found findings) (readable *site, ok bool) {
 	const id = "text.plausible"

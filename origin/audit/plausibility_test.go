@@ -22,8 +22,8 @@ func gibberish(random *rand.Rand, n int) string {
 	return strings.Join(list, " ")
 }
 
-// TestTextMustReadLikeALanguage: the text facts of a page are unknown if its text is none,
-// whatever language it declares.
+// TestTextMustReadLikeALanguage: the text facts of a page are unknown if its text does
+// not read like a language, whichever language it declares.
 func TestTextMustReadLikeALanguage(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	stuffed := strings.Repeat("Buy cheap bread online, the best bread of the best bakery in town. ", 20)

@@ -57,7 +57,7 @@ var (
 
 // isAttributed reports whether a block quotation names its source: in its cite attribute, a
 // cite, footer or figcaption element, after a dash, or by a verb of saying in it or in the
-// elements beside it. Anybody can indent a paragraph.
+// elements beside it. Indentation alone proves nothing.
 func isAttributed(quote *html.Node, tag string) bool {
 	if strings.TrimSpace(attr(quote, "cite")) != "" || namesSource(quote) ||
 		quote.Parent != nil && quote.Parent.Data == "figure" && namesSource(quote.Parent) {

@@ -38,7 +38,7 @@ type markedUp struct {
 	sameAs []string
 	extra  string // HTML after the text of each page
 
-	// passes is why the site cannot be told from an honest one; empty if it must stay below
+	// passes is why an audit cannot distinguish the site from an honest one; empty if it must stay below
 	// grade C.
 	passes string
 	floor  float64 // lower end of the range that an honest site has at least
@@ -65,7 +65,7 @@ var markedUpSites = []markedUp{
 		passes: "it is what it says", floor: 85},
 }
 
-// borrowed is the identity of somebody else.
+// borrowed is the identity of another person.
 var borrowed = []string{"https://www.wikidata.org/wiki/Q42", "https://en.wikipedia.org/wiki/Douglas_Adams",
 	"https://www.crunchbase.com/organization/other", "https://medium.com/@other"}
 
@@ -264,7 +264,7 @@ func certificateFor(t *testing.T, hosts []string) (tls.Certificate, *x509.CertPo
 // TestAdversarialSites: a site that a script fills, with all the markup of a perfect one,
 // has no score or a grade below C, which goes by the lower end of the range, with every
 // version of the method. The same markup around an honest text gets a good grade. What
-// cannot be told apart is listed with the reason.
+// an audit cannot distinguish is listed with the reason.
 func TestAdversarialSites(t *testing.T) {
 	engine, err := wasm.New(wasm.Config{})
 	must(t, err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Order counts which words stand beside common words. In language, common words have
+// Order counts which words occur next to common words. In language, common words have
 // neighbours of different kinds: after "the" comes a rare word, after "of" often a common
 // one. If they are drawn at random, every common word has common neighbours as often as any
 // other. Words come from all pages of a site, because a single page has too few.
@@ -69,7 +69,7 @@ func (o *Order) Add(t *Text) {
 	}
 }
 
-// Random reports whether the texts are long enough to tell and common words stand beside
+// Random reports whether the texts are long enough to decide and common words occur next to
 // each other as if drawn at random: Pearson's chi-square test of the number of common
 // neighbours of each common word, in standard deviations from its mean.
 func (o *Order) Random() bool {

@@ -15,7 +15,7 @@ import (
 // honest texts have (see languages): at most 52 % repeated phrases, at least 30
 // different words of 100, and more than a third of the typical share of common words,
 // except in lists of names. Text of an author who copies, or of a language model, is
-// inside of them: it cannot be told from other text.
+// inside of them: it cannot be distinguished from other text.
 const (
 	MinWords    = 80 // in fewer words the shares vary too much
 	commonPart  = 3  // the fraction of the typical share of common words below which text is not language
