@@ -1,4 +1,4 @@
-package author
+package geo_test
 
 import (
 	"context"
@@ -138,11 +138,11 @@ func known(page int) []string {
 }
 
 func knownFiles() []string {
-	files, err := filepath.Glob("../demo/sites/alpenglow/*.html")
+	files, err := filepath.Glob("../../cmd/fieldmark/demo/sites/alpenglow/*.html")
 	if err != nil {
 		panic(err)
 	}
-	more, _ := filepath.Glob("../demo/sites/alpenglow/journal/*.html")
+	more, _ := filepath.Glob("../../cmd/fieldmark/demo/sites/alpenglow/journal/*.html")
 	return slices.DeleteFunc(append(files, more...), func(f string) bool {
 		return strings.HasPrefix(filepath.Base(f), "_") || strings.HasPrefix(filepath.Base(f), "404")
 	})
@@ -266,6 +266,9 @@ func certificateFor(t *testing.T, hosts []string) (tls.Certificate, *x509.CertPo
 // version of the method. The same markup around an honest text gets a good grade. What
 // an audit cannot distinguish is listed with the reason.
 func TestAdversarialSites(t *testing.T) {
+	if len(knownFiles()) == 0 {
+		t.Fatal("the pages of the demo were not found")
+	}
 	engine, err := wasm.New(wasm.Config{})
 	must(t, err)
 	t.Cleanup(func() { _ = engine.Close(context.Background()) })
@@ -284,7 +287,8 @@ func TestAdversarialSites(t *testing.T) {
 			if a.Score == nil {
 				t.Logf("%-30s method %d: %s, confidence %s", m.name, n+1, a.Status, a.Confidence.Value)
 				if m.passes != "" || a.Status != fieldmark.StatusInsufficientData {
-					t.Errorf("%s, method %d: no score: %s", m.name, n+1, a.Status)
+					home, _ := facts.Find("home.reachable")
+					t.Errorf("%s, method %d: no score: %s, %+v", m.name, n+1, a.Status, home.Evidence)
 				}
 				continue
 			}
@@ -301,5 +305,13 @@ func TestAdversarialSites(t *testing.T) {
 					m.floor)
 			}
 		}
+	}
+}
+
+// must fails the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

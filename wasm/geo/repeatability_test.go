@@ -1,4 +1,4 @@
-package author
+package geo_test
 
 import (
 	"context"
