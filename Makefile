@@ -14,9 +14,10 @@ FUZZ    ?= 10s
 # vet and staticcheck use the same flags, so one compilation serves all three.
 RACE := -race -trimpath -gcflags=modernc.org/...=-race=false
 
-# These compile and run modules one after the other: there is no race to find, and
-# the detector makes the compiler so slow that it runs into its own limit.
-SERIAL := ./wasm/card ./wasm/examples ./wasm/geo
+# These compile and run modules, parse pages or draw badges one after the other: there is
+# no race to find, and the detector makes them several times slower. The compiler of
+# modules even runs into its own limit.
+SERIAL := ./wasm/card ./wasm/examples ./wasm/geo ./edge/badge
 
 .DEFAULT_GOAL := help
 
