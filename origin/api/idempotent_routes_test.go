@@ -41,6 +41,7 @@ func bodies(url string) map[string]string {
 		"pushModule":     `{"name":"m","version":"1","module":"AGFzbQ=="}`,
 		"rollBackModule": "", "activateModule": `{}`, "previewModule": "", "refundPayment": `{"amount":1,` +
 			`"reference":"r"}`, "markPayment": `{"status":"PAID"}`,
+		"importCertificate": `{"chain":"x","key":"x"}`, "renewCertificate": "", "removeCertificate": "",
 		"purge": `{"everything":true}`, "deleteSLACalendar": "", "putSLACalendar": `{"timeZone":"UTC",` +
 			`"hours":[{"days":["MON"],"from":"08:00","to":"18:00"}]}`,
 		"resetSLAPolicy": "", "patchSLAPolicy": `{"responseMinutes":61}`, "putSLAPolicy": policy,
@@ -59,8 +60,9 @@ func bodies(url string) map[string]string {
 }
 
 // unsaved are the writes that this origin rejects with a response that is not saved,
-// because it has no module to check, activate or roll back to.
-var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBackModule", "importVisibility"}
+// because it has no module to check, activate or roll back to, and no certificate.
+var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBackModule", "importVisibility",
+	"importCertificate", "renewCertificate", "removeCertificate"}
 
 // Every write that is sent twice with one Idempotency-Key gets the first response again,
 // with the same ids and secrets, and its description documents the header.

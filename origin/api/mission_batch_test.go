@@ -97,7 +97,7 @@ func TestBatch(t *testing.T) {
 			body: `{"missions":{}}`},
 			422},
 		{"a bare list", " format", request{method: "POST", path: a.path, key: fx.creator, body: `[]`}, 422},
-		{"a member twice", "", request{method: "POST", path: a.path, key: fx.creator,
+		{"a member twice", "/missions/0/title duplicate", request{method: "POST", path: a.path, key: fx.creator,
 			body: `{"missions":[{"title":"a","title":"b"}]}`}, 400},
 		{"too large", "", batch(strings.Repeat(" ", fieldmark.MaxBatchBody)), 413},
 	} {

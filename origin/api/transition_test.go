@@ -313,7 +313,7 @@ func TestEdit(t *testing.T) {
 			"/metadata too_long",
 			422},
 		{"no JSON", `{`, "", 400},
-		{"twice", `{"labels":{"a":"1","a":"2"}}`, "", 400},
+		{"twice", `{"labels":{"a":"1","a":"2"}}`, "/labels/a duplicate", 400},
 	} {
 		rec := fx.send(patch(tt.patch))
 		p := fx.problem(rec)
