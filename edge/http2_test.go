@@ -1,7 +1,6 @@
 package edge_test
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -15,8 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"golang.org/x/net/http2"
 
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/conn"
@@ -56,8 +53,8 @@ func newProtocolHouse(t *testing.T) *protocolHouse {
 			"h1": &http.Transport{DisableCompression: true},
 			"h1s": &http.Transport{DisableCompression: true, TLSClientConfig: cfg,
 				TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}},
-			"h2":  &http2.Transport{DisableCompression: true, TLSClientConfig: cfg},
-			"h2c": newH2C(t),
+			"h2":  newHTTP2(t, cfg),
+			"h2c": newHTTP2(t, nil),
 		}}
 	for _, c := range p.clients {
 		t.Cleanup(c.(interface{ CloseIdleConnections() }).CloseIdleConnections)
@@ -174,7 +171,7 @@ func TestNetworkShare(t *testing.T) {
 		cfg.H2C, cfg.Inflight = true, 16 // eight of them at the origin, two of one network
 	}
 	h.startEdge()
-	client := newH2C(t)
+	client := newHTTP2(t, nil)
 	send := func(path, network string) int {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", h.base+path, nil)
 		must(t, err)
@@ -208,12 +205,11 @@ func TestNetworkShare(t *testing.T) {
 	}
 }
 
-// newH2C returns a client of HTTP/2 without TLS.
-func newH2C(t *testing.T) *http2.Transport {
-	c := &http2.Transport{DisableCompression: true, AllowHTTP: true,
-		DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, addr)
-		}}
+// newHTTP2 returns a client that speaks HTTP/2 only, without TLS if cfg is nil.
+func newHTTP2(t *testing.T, cfg *tls.Config) *http.Transport {
+	c := &http.Transport{DisableCompression: true, TLSClientConfig: cfg.Clone(), Protocols: new(http.Protocols)}
+	c.Protocols.SetHTTP2(cfg != nil)
+	c.Protocols.SetUnencryptedHTTP2(cfg == nil)
 	t.Cleanup(c.CloseIdleConnections)
 	return c
 }

@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"golang.org/x/net/http2"
 
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
@@ -210,18 +209,12 @@ func (s *testServer) dial(proto string) net.Conn {
 	return nc
 }
 
-// client returns a client that speaks HTTP/2 of x/net.
+// client returns a client that speaks HTTP/2 only.
 func (s *testServer) client() *http.Client {
-	t := &http2.Transport{AllowHTTP: true, DialTLSContext: func(context.Context, string, string, *tls.Config) (net.Conn,
-		error) {
-		nc, err := net.Dial("tcp", s.addr)
-		if err != nil || s.tls == nil {
-			return nc, err
-		}
-		cfg := s.tls.Clone()
-		cfg.NextProtos = []string{http2.NextProtoTLS}
-		return tls.Client(nc, cfg), nil
-	}}
+	t := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: s.tls.Clone(),
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("tcp", s.addr) }}
+	t.Protocols.SetHTTP2(s.tls != nil)
+	t.Protocols.SetUnencryptedHTTP2(s.tls == nil)
 	s.t.Cleanup(t.CloseIdleConnections)
 	return &http.Client{Transport: t, Timeout: 60 * time.Second}
 }

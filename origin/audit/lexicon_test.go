@@ -126,7 +126,7 @@ da om os, om virksomheden / kontakt os, kontakt / priser, produkter, ydelser
 de über uns, das unternehmen / kontakt / preise, produkte, leistungen
 el σχετικά με εμάς, ποιοι είμαστε / επικοινωνία / τιμές, προϊόντα, υπηρεσίες
 es quiénes somos, sobre nosotros / contacto / precios, productos, servicios
-fa درباره ما / تماس با ما / قیمت‌ها, محصولات, خدمات
+fa درباره ما / تماس با ما / قیمت\u200cها, محصولات, خدمات
 fi tietoa meistä, yritys / yhteystiedot, ota yhteyttä / hinnat, tuotteet, palvelut
 fr à propos, qui sommes-nous / contact, contactez-nous / tarifs, produits, services
 he אודות, מי אנחנו / צור קשר / מחירון, מוצרים, שירותים
