@@ -152,7 +152,9 @@ zh 关于我们, 公司简介 / 联系我们 / 价格, 产品, 服务`
 // TestPurposesInEveryLanguage finds about, contact and offer pages by the texts of links and
 // by the same words in paths.
 func TestPurposesInEveryLanguage(t *testing.T) {
-	lines := strings.Split(strings.TrimSpace(linkWords), "\n")
+	// Persian joins words with an invisible letter, which the table writes as an escape.
+	text := strings.ReplaceAll(linkWords, `\u200c`, "\u200c")
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) != len(languages) {
 		t.Errorf("words of %d languages, want %d", len(lines), len(languages))
 	}
