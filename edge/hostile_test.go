@@ -241,7 +241,7 @@ func TestSmuggling(t *testing.T) {
 		{"HTTP/0.9", "GET /target\r\n\r\n", refused, nil},
 		{"HTTP/1.2", "GET /target HTTP/1.2\r\nHost: a\r\n\r\n", refused, nil},
 		{"not HTTP", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", refused, nil},
-		{"an Upgrade nobody takes, then a strict parser still",
+		{"an Upgrade that is not taken, then a strict parser still",
 			"GET /a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nGET /b HTTP/1.1\nHost: " +
 				"a\r\n\r\n", []int{200, 400}, []string{"GET /a"}},
 	} {

@@ -206,13 +206,13 @@ func TestRepeat(t *testing.T) {
 		"GET, hung up":      {method: "GET", first: hangUp, again: true},
 		"HEAD, hung up":     {method: "HEAD", first: hangUp, again: true},
 		"GET, half a head":  {method: "GET", first: halfHead},
-		"GET, nobody there": {method: "GET", again: true},
+		"GET, connection refused": {method: "GET", again: true},
 		"POST, hung up": {method: "POST", body: func() io.Reader { return strings.NewReader("x") },
 			first: hangUp},
 		"POST without a body, hung up": {method: "POST", first: hangUp},
-		"POST, nobody there": {method: "POST", body: func() io.Reader { return strings.NewReader("x") },
+		"POST, connection refused": {method: "POST", body: func() io.Reader { return strings.NewReader("x") },
 			again: true},
-		"POST of a stream, nobody there": {method: "POST",
+		"POST of a stream, connection refused": {method: "POST",
 			body: func() io.Reader { return io.MultiReader(strings.NewReader("x")) }, again: true},
 		"POST with a key, hung up": {method: "POST", body: func() io.Reader { return strings.NewReader("x") },
 			header: []string{"Idempotency-Key", "k"}, first: hangUp, again: true},
@@ -476,8 +476,8 @@ func (c *closeCounter) Close() error {
 func TestBodyIsClosedOnce(t *testing.T) {
 	for name, origins := range map[string][]*url.URL{
 		"answered":              {raw(t, says(good))},
-		"nobody there":          {refusedURL(t)},
-		"nobody there, and one": {refusedURL(t), refusedURL(t), raw(t, says(good))},
+		"connection refused":          {refusedURL(t)},
+		"connections refused, and one server": {refusedURL(t), refusedURL(t), raw(t, says(good))},
 		"hung up":               {raw(t, func(net.Conn, *http.Request) bool { return false })},
 	} {
 		t.Run(name, func(t *testing.T) {
