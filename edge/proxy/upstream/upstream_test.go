@@ -203,9 +203,9 @@ func TestRepeat(t *testing.T) {
 		first  func(net.Conn, *http.Request) bool // nil: the address refuses connections
 		again  bool
 	}{
-		"GET, hung up":      {method: "GET", first: hangUp, again: true},
-		"HEAD, hung up":     {method: "HEAD", first: hangUp, again: true},
-		"GET, half a head":  {method: "GET", first: halfHead},
+		"GET, hung up":            {method: "GET", first: hangUp, again: true},
+		"HEAD, hung up":           {method: "HEAD", first: hangUp, again: true},
+		"GET, half a head":        {method: "GET", first: halfHead},
 		"GET, connection refused": {method: "GET", again: true},
 		"POST, hung up": {method: "POST", body: func() io.Reader { return strings.NewReader("x") },
 			first: hangUp},
@@ -475,10 +475,10 @@ func (c *closeCounter) Close() error {
 // TestBodyIsClosedOnce: its connection serves other requests afterwards.
 func TestBodyIsClosedOnce(t *testing.T) {
 	for name, origins := range map[string][]*url.URL{
-		"answered":              {raw(t, says(good))},
-		"connection refused":          {refusedURL(t)},
+		"answered":                            {raw(t, says(good))},
+		"connection refused":                  {refusedURL(t)},
 		"connections refused, and one server": {refusedURL(t), refusedURL(t), raw(t, says(good))},
-		"hung up":               {raw(t, func(net.Conn, *http.Request) bool { return false })},
+		"hung up":                             {raw(t, func(net.Conn, *http.Request) bool { return false })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := start(t, upstream.Config{Origins: origins, HealthEvery: -1})
