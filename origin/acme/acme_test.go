@@ -296,7 +296,7 @@ func TestRenewal(t *testing.T) {
 	var replaces atomic.Value
 	w.ca.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 		if acmetest.IsNewOrder(r) {
-			replaces.Store(orderOf(t, r).Replaces)
+			replaces.CompareAndSwap(nil, orderOf(t, r).Replaces)
 		}
 		return false
 	})
@@ -313,6 +313,27 @@ func TestRenewal(t *testing.T) {
 	if leaf.PrivateKey.(*ecdsa.PrivateKey).Equal(second.PrivateKey) {
 		t.Error("the renewed certificate has the same key")
 	}
+}
+
+// TestRenewalOfUnknownCertificate: a CA that does not find the certificate to replace, and
+// reports it as an error of its own, still gets an order.
+func TestRenewalOfUnknownCertificate(t *testing.T) {
+	w := newWorld(t)
+	w.answerTLS()
+	w.start(w.open(w.db, w.ca.Client, name))
+	w.until("a certificate is issued", func() bool { return w.serial() != "" })
+	first := w.serial()
+	w.ca.Intercept(func(rw http.ResponseWriter, r *http.Request) bool {
+		if !acmetest.IsNewOrder(r) || orderOf(t, r).Replaces == "" {
+			return false
+		}
+		rw.Header().Set("Content-Type", "application/problem+json")
+		rw.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(rw, `{"type":"urn:ietf:params:acme:error:serverInternal","detail":"no such certificate"}`)
+		return true
+	})
+	w.due(func(c *store.Certificate) { c.RenewAt = time.Now() })
+	w.until("the certificate is renewed", func() bool { return w.serial() != first })
 }
 
 // orderOf reads the order in a request and restores its body.

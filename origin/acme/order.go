@@ -147,9 +147,9 @@ func (s *Service) newOrder(ctx context.Context, account acme.Account, c *store.C
 	}
 	order, err := s.client.NewOrder(ctx, account, request)
 	problem, refused := errors.AsType[acme.Problem](err)
-	if refused && request.Replaces != "" && (problem.Type == acme.ProblemTypeAlreadyReplaced ||
-		problem.Type == acme.ProblemTypeMalformed || problem.Type == acme.ProblemTypeUnauthorized) {
-		// The certificate is of another CA or account, or was replaced by an order that was lost.
+	if refused && request.Replaces != "" && problem.Type != acme.ProblemTypeRateLimited {
+		// The certificate is of another CA or account, was replaced by an order that was lost, or
+		// the CA does not find it. CAs report these by different types, some as internal errors.
 		request.Replaces = ""
 		order, err = s.client.NewOrder(ctx, account, request)
 	}
