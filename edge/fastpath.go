@@ -10,6 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
 // The constant parts of a response, in the order in which fasthttp writes them.
@@ -63,7 +64,7 @@ func packEnd(hsts time.Duration) []byte {
 }
 
 // respondCached is appendCached for HTTP/2.
-func (e *Edge) respondCached(r conn.SimpleRequest, now *conn.Time) (resp h2.Response, ok bool) {
+func (e *Edge) respondCached(r conn.SimpleRequest, now *conn.Time) (resp mux.Response, ok bool) {
 	if namesImageProxy(r.UserAgent) {
 		return resp, false
 	}
@@ -75,11 +76,11 @@ func (e *Edge) respondCached(r conn.SimpleRequest, now *conn.Time) (resp h2.Resp
 	if h.hpack == nil {
 		return resp, false
 	}
-	resp = h2.Response{Fields: h.hpack, Age: int64(now.At.Sub(entry.Born).Seconds()), Body: entry.Body}
+	resp = mux.Response{HPACK: h.hpack, Age: int64(now.At.Sub(entry.Born).Seconds()), Body: entry.Body}
 	status := http.StatusOK
 	if len(r.IfNoneMatch) > 0 && matches(r.IfNoneMatch, h.etag) {
 		status = http.StatusNotModified
-		resp.NotModified, resp.Fields, resp.Body = true, h.hpack[h.hpackLength:], nil
+		resp.NotModified, resp.HPACK, resp.Body = true, h.hpack[h.hpackLength:], nil
 	}
 	e.meters.count(routeBadge, status)
 	return resp, true

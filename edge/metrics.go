@@ -12,6 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/wasm"
 )
@@ -125,7 +126,7 @@ func newMeters() *meters {
 		m.goAways[code] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_goaways_total{code="%d"}`, code))
 	}
 	m.calmed = map[string]*metrics.Counter{}
-	for _, bucket := range h2.Buckets {
+	for _, bucket := range mux.Buckets {
 		m.calmed[bucket] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_calmed_total{bucket=%q}`, bucket))
 	}
 	m.handshakeTime = set.NewPrometheusHistogramExt("fieldmark_edge_handshake_seconds", secondBuckets)
@@ -142,7 +143,7 @@ func (m *meters) streamReset(client bool) {
 }
 
 // goAway counts a connection of HTTP/2 that the node ends.
-func (m *meters) goAway(code h2.Code) {
+func (m *meters) goAway(code uint64) {
 	m.goAways[min(int(code), len(m.goAways)-1)].Inc()
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
 )
 
@@ -50,7 +51,7 @@ func (h *http2Handler) Wait() error {
 }
 
 // Respond implements h2.Handler.
-func (h *http2Handler) Respond(fields []framing.Field) (resp h2.Response, tried, ok bool) {
+func (h *http2Handler) Respond(fields []framing.Field) (resp mux.Response, tried, ok bool) {
 	s := h.conn.server
 	if s.cfg.FastResponse == nil || s.Draining() {
 		return resp, false, false

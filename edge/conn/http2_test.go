@@ -28,6 +28,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
 const (
@@ -76,14 +77,14 @@ func testConfig() conn.Config {
 				now.Date[:], len(badgeBody), etag)
 			return append(dst, badgeBody...), true
 		},
-		FastResponse: func(r conn.SimpleRequest, now *conn.Time) (h2.Response, bool) {
+		FastResponse: func(r conn.SimpleRequest, now *conn.Time) (mux.Response, bool) {
 			if !fast(r) {
-				return h2.Response{}, false
+				return mux.Response{}, false
 			}
 			if string(r.IfNoneMatch) == etag {
-				return h2.Response{NotModified: true, Fields: fields[withoutLength:]}, true
+				return mux.Response{NotModified: true, HPACK: fields[withoutLength:]}, true
 			}
-			return h2.Response{Fields: fields, Body: badgeBody}, true
+			return mux.Response{HPACK: fields, Body: badgeBody}, true
 		},
 		Constants: h2.NewConstants("server", "test", "cache-status", "test; hit"),
 		H2C:       true,

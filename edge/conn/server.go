@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
 const (
@@ -53,7 +54,7 @@ type Config struct {
 	FastPath       func(dst []byte, r SimpleRequest, now *Time) ([]byte, bool)
 	FastPathPrefix string
 	// FastResponse is FastPath over HTTP/2; nil: there is no fast path.
-	FastResponse func(r SimpleRequest, now *Time) (h2.Response, bool)
+	FastResponse func(r SimpleRequest, now *Time) (mux.Response, bool)
 	// Constants are the header fields that all responses of FastResponse have; required
 	// with it.
 	Constants *h2.Constants
@@ -75,9 +76,9 @@ type Config struct {
 	OnHandshake func(HandshakeResult, time.Duration)
 	// OnStreamReset, OnGoAway and OnCalm are called when a stream of HTTP/2 is reset by the
 	// client or the server, when the server ends a connection, and when a client has
-	// exceeded a limit (see package h2); nil: no call.
+	// exceeded a limit (see package mux); nil: no call.
 	OnStreamReset func(client bool)
-	OnGoAway      func(code h2.Code)
+	OnGoAway      func(code uint64)
 	OnCalm        func(bucket string)
 	Log           *slog.Logger // nil: none
 }
@@ -90,7 +91,7 @@ type Server struct {
 	conns    connTracker
 	clock    clock
 	h2       h2.Config
-	window   h2.WindowBudget
+	window   mux.WindowBudget
 	streams  atomic.Int64
 	requests [protoCount]atomic.Uint64
 }
@@ -139,13 +140,13 @@ func New(cfg Config) *Server {
 
 // http2Config returns what the connections of HTTP/2 have in common.
 func (s *Server) http2Config() h2.Config {
-	events := h2.Events{Request: func() { s.requests[protoHTTP2].Add(1) }, Reset: s.cfg.OnStreamReset,
+	events := mux.Events{Request: func() { s.requests[protoHTTP2].Add(1) }, Reset: s.cfg.OnStreamReset,
 		GoAway: s.cfg.OnGoAway, Calmed: s.cfg.OnCalm}
 	if events.Reset == nil {
 		events.Reset = func(bool) {}
 	}
 	if events.GoAway == nil {
-		events.GoAway = func(h2.Code) {}
+		events.GoAway = func(uint64) {}
 	}
 	if events.Calmed == nil {
 		events.Calmed = func(string) {}

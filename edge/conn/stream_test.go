@@ -24,7 +24,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
-	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
 func TestMain(m *testing.M) {
@@ -273,7 +273,7 @@ func TestHitTakesNoGoroutine(t *testing.T) {
 	cfg := testConfig()
 	fast, most := cfg.FastResponse, 0
 	served := 0
-	cfg.FastResponse = func(r conn.SimpleRequest, now *conn.Time) (resp h2.Response, ok bool) {
+	cfg.FastResponse = func(r conn.SimpleRequest, now *conn.Time) (resp mux.Response, ok bool) {
 		most, served = max(most, runtime.NumGoroutine()), served+1
 		return fast(r, now)
 	}

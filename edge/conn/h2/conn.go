@@ -10,20 +10,12 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
 )
 
 // Limits of a connection.
 const (
-	// maxStreams bounds the streams whose work has not ended, also those that were reset:
-	// at least 100 is advised (6.5.2), and a hundred badges are a page.
-	maxStreams = 128
-	// maxHeaderList bounds the fields of a request, in bytes (6.5.2): as much as over
-	// HTTP/1.1. A larger request gets 431.
-	maxHeaderList = framing.MaxHead
-	// maxBlock bounds a header block, as sent and as decoded, in bytes: a larger one ends
-	// the connection (CVE-2023-45288, CVE-2016-6581).
-	maxBlock = 64 << 10
 	// maxContinuations bounds the frames of a header block.
 	maxContinuations = 16
 	// maxTable is the size of the table that a client may have decoded fields kept in.
@@ -49,19 +41,11 @@ const (
 // ErrNotReady is the error of a read that would have to wait.
 var ErrNotReady = errors.New("no bytes have arrived")
 
-// Response is a response from memory. Its slices must not change any more.
-type Response struct {
-	NotModified bool   // the status is 304; otherwise 200
-	Fields      []byte // header fields in HPACK, as AppendField appends them, except the constants, Date and Age
-	Age         int64  // value of Age, in seconds
-	Body        []byte // empty for 304
-}
-
 // Handler serves the requests of a connection.
 type Handler interface {
 	// Respond returns the response to a request without a body, if it is in memory. tried
 	// reports that it was looked up. It is called in the loop that reads.
-	Respond(fields []framing.Field) (r Response, tried, ok bool)
+	Respond(fields []framing.Field) (r mux.Response, tried, ok bool)
 	// Check returns why requests for an authority are refused, or nil.
 	Check(authority string) *framing.Error
 	// Serve serves the request on a connection in memory. It is called in a goroutine.
@@ -73,19 +57,23 @@ type Handler interface {
 
 // Config holds what the connections of a server have in common.
 type Config struct {
-	Constants *Constants    // header fields that every response of Handler.Respond has
-	Date      func() []byte // returns the field Date in HPACK
-	Window    *WindowBudget // of uploads
-	Streams   *atomic.Int64 // counts the open streams
-	Events    Events        // counts what happens; required
+	Constants *Constants        // header fields that every response of Handler.Respond has
+	Date      func() []byte     // returns the field Date in HPACK
+	Window    *mux.WindowBudget // of uploads
+	Streams   *atomic.Int64     // counts the open streams
+	Events    mux.Events        // counts what happens; required
 }
 
-// Events are called when something happens that is counted.
-type Events struct {
-	Request func()              // a request was received
-	Reset   func(client bool)   // a stream was reset, by the client or by the server
-	GoAway  func(code Code)     // the server ends a connection
-	Calmed  func(bucket string) // a client has exceeded a limit of limits
+// charge charges a bucket. An empty one ends the connection; the caller holds c.mu.
+func (c *Conn) charge(b *mux.Bucket) error {
+	if b.Take(c.now) {
+		return nil
+	}
+	if c.calmed == "" {
+		c.calmed = b.Name
+		c.cfg.Events.Calmed(b.Name)
+	}
+	return connErrorf(EnhanceYourCalm, "too many frames of a kind: "+b.Name)
 }
 
 // Conn is a connection.
@@ -112,7 +100,7 @@ type Conn struct {
 
 	mu            sync.Mutex // guards the following fields
 	now           time.Time  // of the last read
-	limits        limits
+	limits        mux.Limits
 	calmed        string
 	closed        bool // nothing is written any more
 	streams       map[uint32]*Stream
@@ -134,7 +122,7 @@ type Conn struct {
 	writing   bool
 	waiting   int // goroutines that wait for room in out
 	room      sync.Cond
-	ready     [urgencies][]*Stream
+	ready     [mux.Urgencies][]*Stream
 	writtenAt time.Time // when the deadline for writes was extended
 }
 
@@ -158,7 +146,7 @@ type headerBlock struct {
 func New(nc net.Conn, h Handler, cfg *Config, scheme string) *Conn {
 	now := time.Now()
 	c := &Conn{nc: nc, h: h, cfg: cfg, scheme: scheme, decoder: newFieldDecoder(), begun: now, last: now, now: now,
-		limits:  newLimits(now),
+		limits:  mux.NewLimits(now),
 		streams: map[uint32]*Stream{}, recvWindow: connWindow, initialWindow: defaultWindow,
 		sendWindow: defaultWindow}
 	c.room.L = &c.mu
@@ -192,10 +180,10 @@ func (c *Conn) greet() error {
 	defer c.mu.Unlock()
 	out := appendHeader(c.queue(), frameSettings, 0, 0, 6*6)
 	out = appendSetting(out, settingTableSize, maxTable)
-	out = appendSetting(out, settingMaxStreams, maxStreams)
+	out = appendSetting(out, settingMaxStreams, mux.MaxStreams)
 	out = appendSetting(out, settingInitialWindow, streamWindow)
 	out = appendSetting(out, settingMaxFrame, maxFrame)
-	out = appendSetting(out, settingMaxHeaderList, maxHeaderList)
+	out = appendSetting(out, settingMaxHeaderList, mux.MaxHeaderList)
 	out = appendSetting(out, settingNoOldPriorities, 1)
 	c.out = appendWindowUpdate(out, 0, connWindow-defaultWindow)
 	return c.flush()
@@ -299,7 +287,7 @@ func (c *Conn) drain() error {
 		return connErrorf(EnhanceYourCalm, "the client takes too little")
 	}
 	c.out = appendGoAway(c.queue(), maxWindow, NoError)
-	c.cfg.Events.GoAway(NoError)
+	c.cfg.Events.GoAway(uint64(NoError))
 	_ = c.nc.SetReadDeadline(c.drainSince.Add(drainGrace)) // fails only on a closed connection
 	return c.flush()
 }
@@ -334,7 +322,7 @@ func (c *Conn) goAway(code Code) {
 	until := time.Now().Add(lingerTime)
 	_ = c.nc.SetWriteDeadline(until) // fails only on a closed connection
 	c.writtenAt = c.now
-	c.cfg.Events.GoAway(code)
+	c.cfg.Events.GoAway(uint64(code))
 	c.out = appendGoAway(c.queue(), c.lastID, code)
 	_ = c.flush()                // the connection ends anyway
 	for c.writing && !c.closed { // another goroutine writes
@@ -451,11 +439,11 @@ func (c *Conn) handleFrame(f *frame) error {
 		if f.id != 0 || f.length < 8 {
 			return connErrorf(ProtocolError, "GOAWAY is malformed")
 		}
-		return c.charge(&c.limits.idle)
+		return c.charge(&c.limits.Idle)
 	case frameWindowUpdate:
 		return c.handleWindowUpdate(f)
 	}
-	return c.charge(&c.limits.idle) // unknown frames are ignored (4.1)
+	return c.charge(&c.limits.Idle) // unknown frames are ignored (4.1)
 }
 
 // handlePing answers PING (6.7).
@@ -466,10 +454,10 @@ func (c *Conn) handlePing(f *frame) error {
 	case f.length != 8:
 		return connErrorf(FrameSizeError, "PING has not 8 bytes")
 	case f.has(flagAck):
-		return c.charge(&c.limits.idle)
+		return c.charge(&c.limits.Idle)
 	}
 	c.out = append(appendHeader(c.queue(), framePing, flagAck, 0, 8), f.payload...)
-	return c.charge(&c.limits.owed)
+	return c.charge(&c.limits.Owed)
 }
 
 // handleSettings applies and acknowledges SETTINGS (6.5).
@@ -480,7 +468,7 @@ func (c *Conn) handleSettings(f *frame) error {
 	case f.length%6 != 0 || f.has(flagAck) && f.length > 0:
 		return connErrorf(FrameSizeError, "SETTINGS has a wrong length")
 	case f.has(flagAck):
-		return c.charge(&c.limits.idle)
+		return c.charge(&c.limits.Idle)
 	}
 	for p := f.payload; len(p) > 0; p = p[6:] {
 		if err := c.applySetting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
@@ -488,7 +476,7 @@ func (c *Conn) handleSettings(f *frame) error {
 		}
 	}
 	c.out = appendHeader(c.queue(), frameSettings, flagAck, 0, 0)
-	return c.charge(&c.limits.owed)
+	return c.charge(&c.limits.Owed)
 }
 
 func (c *Conn) applySetting(id uint16, value uint32) error {
@@ -532,7 +520,7 @@ func (c *Conn) handlePriority(f *frame) error {
 	case binary.BigEndian.Uint32(f.payload)&maxWindow == f.id:
 		return c.resetStream(f.id, ProtocolError)
 	}
-	return c.charge(&c.limits.idle)
+	return c.charge(&c.limits.Idle)
 }
 
 // handlePriorityUpdate changes the urgency of a stream (RFC 9218, 7.1).
@@ -545,7 +533,7 @@ func (c *Conn) handlePriorityUpdate(f *frame) error {
 		return connErrorf(ProtocolError, "PRIORITY_UPDATE names no stream")
 	}
 	if s := c.streams[id]; s != nil {
-		s.urgency = parseUrgency(string(f.payload[4:]))
+		s.urgency = mux.ParseUrgency(string(f.payload[4:]))
 	}
-	return c.charge(&c.limits.idle)
+	return c.charge(&c.limits.Idle)
 }

@@ -7,7 +7,7 @@
 // write.
 //
 // Every kind of frame that costs the server more than the client is charged to a bucket
-// (limit.go); an empty bucket ends the connection with ENHANCE_YOUR_CALM.
+// (package mux); an empty bucket ends the connection with ENHANCE_YOUR_CALM.
 //
 // The package knows no routes. Section numbers in its comments are of RFC 9113.
 package h2

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
 )
 
@@ -38,7 +39,7 @@ func (c *Conn) handleContinuation(f *frame) error {
 	switch b.frames++; {
 	case b.id == 0:
 		return connErrorf(ProtocolError, "CONTINUATION continues nothing")
-	case len(b.bytes)+len(f.payload) > maxBlock || b.frames > maxContinuations:
+	case len(b.bytes)+len(f.payload) > mux.MaxBlock || b.frames > maxContinuations:
 		return connErrorf(EnhanceYourCalm, "a header block is too large")
 	}
 	b.bytes = append(b.bytes, f.payload...)
@@ -69,8 +70,8 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 	}
 	c.cfg.Events.Request()
 	tried := false
-	if b.end && !c.decoder.tooLarge() && c.drainPhase < 2 {
-		r, looked, ok := c.h.Respond(c.decoder.fields)
+	if b.end && !c.decoder.TooLarge() && c.drainPhase < 2 {
+		r, looked, ok := c.h.Respond(c.decoder.Fields)
 		if tried = looked; ok {
 			c.mu.Lock()
 			sent := c.sendResponse(b.id, &r)
@@ -86,10 +87,10 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 // openStream begins a request that becomes an HTTP/1.1 exchange.
 func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	var refused *framing.Error
-	head, req, err := framing.AppendRequest(nil, c.decoder.fields, c.scheme, !b.end)
+	head, req, err := framing.AppendRequest(nil, c.decoder.Fields, c.scheme, !b.end)
 	malformed := framing.MalformedError("")
 	switch {
-	case c.decoder.tooLarge():
+	case c.decoder.TooLarge():
 		refused = &framing.Error{Status: 431, Reason: "the header fields are too large"}
 		head = nil
 	case errors.As(err, &malformed):
@@ -103,11 +104,11 @@ func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.streams) >= maxStreams || c.drainPhase == 2 {
+	if len(c.streams) >= mux.MaxStreams || c.drainPhase == 2 {
 		return c.resetStream(b.id, RefusedStream) // nothing was done (8.7)
 	}
 	s := &Stream{c: c, id: b.id, sendWindow: c.initialWindow, recvWindow: streamWindow, window: streamWindow,
-		declared: req.Length, remoteEnded: b.end, urgency: parseUrgency(req.Priority)}
+		declared: req.Length, remoteEnded: b.end, urgency: mux.ParseUrgency(req.Priority)}
 	s.taken.L = &c.mu
 	s.mem = stream.New(s, c.nc.LocalAddr(), c.nc.RemoteAddr(), head, req, !b.end)
 	s.mem.FastPathTried, s.mem.Refused = tried, refused
@@ -130,13 +131,10 @@ func (c *Conn) handleTrailer(b *headerBlock) error {
 		s != nil && s.clientReset:
 		return connErrorf(StreamClosed, "HEADERS names a closed stream")
 	case s == nil || s.dead:
-		return c.charge(&c.limits.idle)
-	case !b.end, b.self, c.decoder.size > maxTrailer, framing.CheckTrailer(c.decoder.fields) != nil, !s.wholeBody():
+		return c.charge(&c.limits.Idle)
+	case !b.end, b.self, c.decoder.Size > mux.MaxTrailer, framing.CheckTrailer(c.decoder.Fields) != nil, !s.wholeBody():
 		return c.resetStream(b.id, ProtocolError)
 	}
 	s.endBody()
 	return nil
 }
-
-// maxTrailer bounds a trailer section, in bytes. It is not passed on.
-const maxTrailer = 4 << 10

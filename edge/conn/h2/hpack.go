@@ -3,9 +3,8 @@ package h2
 import (
 	"strings"
 
-	"golang.org/x/net/http2/hpack"
-
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
 // staticNames are the indexes of response fields in HPACK's static table (RFC 7541,
@@ -25,7 +24,7 @@ const (
 	withIndexing, indexingBits                 = 0x40, 6
 	indexed, indexedBits                       = 0x80, 7
 	tableSizeUpdate, updateBits                = 0x20, 5
-	huffman, lengthBits                        = 0x80, 7
+	lengthBits                                 = 7
 )
 
 // Indexes of the static table.
@@ -49,32 +48,14 @@ func AppendField(dst []byte, name, value string) []byte {
 
 func appendLiteral(dst []byte, prefix byte, bits uint, name, value string) []byte {
 	if i, ok := staticNames[name]; ok {
-		dst = appendInt(dst, prefix, bits, i)
+		dst = mux.AppendInt(dst, prefix, bits, i)
 	} else {
 		dst = appendString(append(dst, prefix), name)
 	}
 	return appendString(dst, value)
 }
 
-func appendString(dst []byte, s string) []byte {
-	if n := hpack.HuffmanEncodeLength(s); n < uint64(len(s)) {
-		return hpack.AppendHuffmanString(appendInt(dst, huffman, lengthBits, n), s)
-	}
-	return append(appendInt(dst, 0, lengthBits, uint64(len(s))), s...)
-}
-
-// appendInt appends an integer of which the first byte has bits bits (RFC 7541, 5.1).
-func appendInt(dst []byte, prefix byte, bits uint, n uint64) []byte {
-	limit := uint64(1)<<bits - 1
-	if n < limit {
-		return append(dst, prefix|byte(n))
-	}
-	dst = append(dst, prefix|byte(limit))
-	for n -= limit; n >= 0x80; n >>= 7 {
-		dst = append(dst, byte(n)|0x80)
-	}
-	return append(dst, byte(n))
-}
+func appendString(dst []byte, s string) []byte { return mux.AppendString(dst, 0, lengthBits, s) }
 
 // appendStatus appends :status.
 func appendStatus(dst []byte, status int) []byte {
@@ -83,22 +64,13 @@ func appendStatus(dst []byte, status int) []byte {
 			return append(dst, indexed|byte(indexStatus+i))
 		}
 	}
-	dst = appendInt(dst, withoutIndexing, literalBits, indexStatus)
+	dst = mux.AppendInt(dst, withoutIndexing, literalBits, indexStatus)
 	return append(dst, 3, byte('0'+status/100), byte('0'+status/10%10), byte('0'+status%10))
 }
 
 // appendAge appends Age.
 func appendAge(dst []byte, age int64) []byte {
-	var digits [20]byte
-	i := len(digits)
-	for n := max(age, 0); ; n /= 10 {
-		i--
-		if digits[i] = byte('0' + n%10); n < 10 {
-			break
-		}
-	}
-	dst = append(appendInt(dst, withoutIndexing, literalBits, indexAge), byte(len(digits)-i))
-	return append(dst, digits[i:]...)
+	return mux.AppendDecimal(mux.AppendInt(dst, withoutIndexing, literalBits, indexAge), age)
 }
 
 // appendPart appends the head of a response that a server wrote as HTTP/1.1.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
 // readBufferSize is the size of the read buffer in bytes: every frame fits.
@@ -69,9 +69,8 @@ func (r *reader) release() {
 
 // fieldDecoder decodes header blocks.
 type fieldDecoder struct {
-	hpack  *hpack.Decoder
-	fields []framing.Field
-	size   int // of the list, in bytes, with the fields that were not kept
+	mux.FieldList // of the last block
+	hpack         *hpack.Decoder
 }
 
 func newFieldDecoder() *fieldDecoder {
@@ -82,30 +81,18 @@ func newFieldDecoder() *fieldDecoder {
 
 // emit collects a decoded field. A list that is too large is decoded without being kept,
 // so that the table stays that of the client.
-func (d *fieldDecoder) emit(f hpack.HeaderField) {
-	field := framing.Field{Name: f.Name, Value: f.Value}
-	d.size += field.Size()
-	if d.size <= maxHeaderList && len(d.fields) <= framing.MaxFields {
-		d.fields = append(d.fields, field)
-	}
-}
-
-// tooLarge reports whether fields were not kept.
-func (d *fieldDecoder) tooLarge() bool {
-	return d.size > maxHeaderList || len(d.fields) > framing.MaxFields
-}
+func (d *fieldDecoder) emit(f hpack.HeaderField) { d.Add(f.Name, f.Value) }
 
 // decode decodes a whole block. The fields are valid until the next call.
 func (d *fieldDecoder) decode(block []byte) error {
-	clear(d.fields)
-	d.fields, d.size = d.fields[:0], 0
+	d.Reset()
 	if _, err := d.hpack.Write(block); err != nil {
 		return connErrorf(CompressionError, "a header block is malformed")
 	}
 	if err := d.hpack.Close(); err != nil {
 		return connErrorf(CompressionError, "a header block is cut off")
 	}
-	if d.size > maxBlock {
+	if d.Size > mux.MaxBlock {
 		return connErrorf(EnhanceYourCalm, "a header block decodes to too much")
 	}
 	return nil

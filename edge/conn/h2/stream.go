@@ -4,12 +4,11 @@ import (
 	"encoding/binary"
 	"os"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
 )
 
@@ -18,30 +17,12 @@ const (
 	streamWindow = defaultWindow
 	// largeWindow is the window of a long upload, in bytes: 10 MB/s at 50 ms.
 	largeWindow = 512 << 10
-	// windowBudget bounds what large windows add on a node, in bytes.
-	windowBudget = 64 << 20
-	// urgencies is the number of urgencies (RFC 9218, 4.1), and defaultUrgency the one of
-	// a stream that names none.
-	urgencies      = 8
-	defaultUrgency = 3
 	// minData is the least DATA that is not charged if the client's window made it so
 	// short, in bytes.
 	minData = 256
 	// maxEnded bounds endedStreams: the client may have sent frames for each that was open.
-	maxEnded = maxStreams
+	maxEnded = mux.MaxStreams
 )
-
-// WindowBudget bounds the memory of large windows on a node. The zero value is ready.
-type WindowBudget struct{ used atomic.Int64 }
-
-// tryAcquire reserves n bytes and reports whether they were free.
-func (b *WindowBudget) tryAcquire(n int) bool {
-	if b.used.Add(int64(n)) <= windowBudget {
-		return true
-	}
-	b.used.Add(int64(-n))
-	return false
-}
 
 // Stream is a request that is served as an HTTP/1.1 exchange. Conn.mu guards its fields.
 type Stream struct {
@@ -68,18 +49,6 @@ type Stream struct {
 	pendingEnd bool
 	sending    bool // pending and pendingEnd are not sent
 	taken      sync.Cond
-}
-
-// parseUrgency returns the urgency of a field Priority (RFC 9218, 4.1). What is malformed
-// is ignored.
-func parseUrgency(value string) int {
-	for item := range strings.SplitSeq(value, ",") {
-		item = strings.TrimSpace(item)
-		if len(item) == len("u=0") && strings.HasPrefix(item, "u=") && '0' <= item[2] && item[2] <= '7' {
-			return int(item[2] - '0')
-		}
-	}
-	return defaultUrgency
 }
 
 // Send implements stream.Transport.
@@ -156,7 +125,7 @@ func (s *Stream) Consumed(n int) {
 	s.recvCredit += n
 	if !s.remoteEnded && !s.dead && s.recvCredit >= s.window/2 {
 		grow := 0
-		if s.window < largeWindow && c.cfg.Window.tryAcquire(largeWindow-streamWindow) {
+		if s.window < largeWindow && c.cfg.Window.TryAcquire(largeWindow-streamWindow) {
 			grow, s.window = largeWindow-streamWindow, largeWindow
 		}
 		c.out = appendWindowUpdate(c.queue(), s.id, s.recvCredit+grow)
@@ -184,7 +153,7 @@ func (s *Stream) finish() {
 	delete(c.streams, s.id)
 	c.cfg.Streams.Add(-1)
 	if s.window > streamWindow {
-		c.cfg.Window.used.Add(streamWindow - largeWindow)
+		c.cfg.Window.Release(largeWindow - streamWindow)
 	}
 	if !c.closed && !s.dead {
 		switch {
@@ -249,7 +218,7 @@ func (c *Conn) handleData(f *frame) error {
 		case s == nil && f.id > c.lastID:
 			return connErrorf(ProtocolError, "DATA names an idle stream")
 		case s != nil && s.dead && !s.clientReset, s == nil && c.ended.has(f.id):
-			return c.charge(&c.limits.idle)
+			return c.charge(&c.limits.Idle)
 		}
 		return c.resetStream(f.id, StreamClosed)
 	}
@@ -273,7 +242,7 @@ func (c *Conn) handleData(f *frame) error {
 	}
 	c.pushUpload(f.payload)
 	if size == 0 && !f.has(flagEndStream) {
-		return c.charge(&c.limits.idle)
+		return c.charge(&c.limits.Idle)
 	}
 	return nil
 }
@@ -313,7 +282,7 @@ func (c *Conn) resetStream(id uint32, code Code) error {
 	c.ended.add(id)
 	c.out = appendReset(c.queue(), id, code)
 	c.cfg.Events.Reset(false)
-	return c.charge(&c.limits.resets)
+	return c.charge(&c.limits.Resets)
 }
 
 // endedStreams are the streams that the server has ended before the client, the latest
@@ -339,16 +308,16 @@ func (c *Conn) handleReset(f *frame) error {
 	}
 	s := c.streams[f.id]
 	if s == nil || s.dead {
-		return c.charge(&c.limits.idle)
+		return c.charge(&c.limits.Idle)
 	}
 	answered := s.localEnded
 	s.clientReset = true
 	s.abort()
 	c.cfg.Events.Reset(true)
 	if answered {
-		return c.charge(&c.limits.idle)
+		return c.charge(&c.limits.Idle)
 	}
-	return c.charge(&c.limits.resets)
+	return c.charge(&c.limits.Resets)
 }
 
 // handleWindowUpdate handles WINDOW_UPDATE (6.9).
@@ -359,7 +328,7 @@ func (c *Conn) handleWindowUpdate(f *frame) error {
 	n := int(binary.BigEndian.Uint32(f.payload) & maxWindow)
 	if c.updateCredit--; c.updateCredit < 0 {
 		c.updateCredit = 0
-		if err := c.charge(&c.limits.idle); err != nil {
+		if err := c.charge(&c.limits.Idle); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package h2
 import (
 	"sync"
 
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
 )
 
@@ -112,7 +113,7 @@ func (c *Conn) appendHeaders(id uint32, end bool, block func([]byte) []byte) {
 	out = append(out, make([]byte, frameHeaderSize)...)
 	if c.tableUpdate { // RFC 7541, 4.2
 		c.tableUpdate = false
-		out = appendInt(out, tableSizeUpdate, updateBits, 0)
+		out = mux.AppendInt(out, tableSizeUpdate, updateBits, 0)
 	}
 	out = block(out)
 	flags := byte(flagEndHeaders)
@@ -140,7 +141,7 @@ func (c *Conn) appendHeaders(id uint32, end bool, block func([]byte) []byte) {
 }
 
 // sendResponse appends a response from memory if the windows are large enough.
-func (c *Conn) sendResponse(id uint32, r *Response) bool {
+func (c *Conn) sendResponse(id uint32, r *mux.Response) bool {
 	n := len(r.Body)
 	if n > min(maxFrame, c.sendWindow, c.initialWindow) || c.closed {
 		return false
@@ -151,7 +152,7 @@ func (c *Conn) sendResponse(id uint32, r *Response) bool {
 	out = append(out, make([]byte, frameHeaderSize)...)
 	if c.tableUpdate {
 		c.tableUpdate = false
-		out = appendInt(out, tableSizeUpdate, updateBits, 0)
+		out = mux.AppendInt(out, tableSizeUpdate, updateBits, 0)
 	}
 	status := byte(indexed | indexStatus)
 	if r.NotModified {
@@ -166,7 +167,7 @@ func (c *Conn) sendResponse(id uint32, r *Response) bool {
 	default:
 		out, c.inserted = append(out, k.insert...), true
 	}
-	out = appendAge(append(out, r.Fields...), r.Age)
+	out = appendAge(append(out, r.HPACK...), r.Age)
 	flags := byte(flagEndHeaders)
 	if n == 0 {
 		flags |= flagEndStream
@@ -174,7 +175,7 @@ func (c *Conn) sendResponse(id uint32, r *Response) bool {
 	appendHeader(out[:start], frameHeaders, flags, id, len(out)-start-frameHeaderSize)
 	if n > 0 {
 		out = append(appendHeader(out, frameData, flagEndStream, id, n), r.Body...)
-		c.updateCredit = min(c.updateCredit+2, 2*maxStreams)
+		c.updateCredit = min(c.updateCredit+2, 2*mux.MaxStreams)
 	}
 	c.out = out
 	return true
@@ -221,13 +222,13 @@ func (c *Conn) appendData(s *Stream) {
 	s.sendWindow -= n
 	c.sendWindow -= n
 	s.pending = s.pending[n:]
-	c.updateCredit = min(c.updateCredit+2, 2*maxStreams)
+	c.updateCredit = min(c.updateCredit+2, 2*mux.MaxStreams)
 	if last {
 		s.pending, s.sending = nil, false
 		s.taken.Broadcast()
 		return
 	}
-	if n < minData && c.charge(&c.limits.idle) != nil { // drain returns the error
+	if n < minData && c.charge(&c.limits.Idle) != nil { // drain returns the error
 		c.draining.Store(true)
 		_ = c.nc.SetReadDeadline(longAgo) // fails only on a closed connection
 		return
