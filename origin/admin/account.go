@@ -7,7 +7,16 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
+
+// accountHandler serves the accounts page.
+type accountHandler struct {
+	*console
+	accounts *access.Accounts
+	keys     *access.Keys     // counts the keys of each account
+	webhooks *webhook.Service // counts its endpoints
+}
 
 // accountRow is an account on the accounts page.
 type accountRow struct {
@@ -21,23 +30,23 @@ type accountsData struct {
 	Form     fieldmark.AccountRequest
 }
 
-func (h *handler) accounts(req *request) error {
+func (h *accountHandler) list(req *request) error {
 	return h.showAccounts(req, http.StatusOK, "", fieldmark.AccountRequest{}, nil)
 }
 
-func (h *handler) showAccounts(
+func (h *accountHandler) showAccounts(
 	req *request, status int, id string, form fieldmark.AccountRequest, bad []formError,
 ) error {
 	ctx := req.r.Context()
-	accounts, err := h.origin.Access.Accounts.List(ctx)
+	accounts, err := h.accounts.List(ctx)
 	if err != nil {
 		return err
 	}
-	keys, err := h.origin.Access.Keys.List(ctx)
+	keys, err := h.keys.List(ctx)
 	if err != nil {
 		return err
 	}
-	endpoints, err := h.origin.Webhooks.Endpoints(ctx, "")
+	endpoints, err := h.webhooks.Endpoints(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -62,15 +71,15 @@ func (h *handler) showAccounts(
 		Data: accountsData{Accounts: lines, ID: id, Form: form}})
 }
 
-// putAccount creates an account, or changes its name and note.
-func (h *handler) putAccount(req *request) error {
+// put creates an account, or changes its name and note.
+func (h *accountHandler) put(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	form := req.r.PostForm
 	id := strings.TrimSpace(form.Get("id"))
 	r := fieldmark.AccountRequest{Name: strings.TrimSpace(form.Get("name")), Note: strings.TrimSpace(form.Get("note"))}
-	_, _, err := h.origin.Access.Accounts.Put(req.r.Context(), id, r)
+	_, _, err := h.accounts.Put(req.r.Context(), id, r)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
 		return h.showAccounts(req, http.StatusUnprocessableEntity, id, r, req.formErrors(err))
 	}
@@ -82,16 +91,16 @@ func (h *handler) putAccount(req *request) error {
 }
 
 // accountChoices are the options of a select for accounts.
-func (h *handler) accountChoices(req *request, chosen string) ([]option, error) {
+func accountChoices(req *request, accounts *access.Accounts, chosen string) ([]option, error) {
 	if chosen == "" {
 		chosen = access.DefaultAccount
 	}
-	accounts, err := h.origin.Access.Accounts.List(req.r.Context())
+	all, err := accounts.List(req.r.Context())
 	if err != nil {
 		return nil, err
 	}
-	list := make([]option, len(accounts))
-	for i, one := range accounts {
+	list := make([]option, len(all))
+	for i, one := range all {
 		list[i] = option{Value: one.ID, Label: one.ID, Selected: one.ID == chosen}
 		if one.Name != "" {
 			list[i].Label = one.Name + " (" + one.ID + ")"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // Config holds the dependencies and settings of the admin console.
@@ -24,15 +25,14 @@ type Config struct {
 // Fact is a setting on the settings page.
 type Fact struct{ Name, Value string }
 
-// handler serves the admin console. It does not change after New.
+// handler routes requests to the handlers of the pages, after it has checked the session and the role of the
+// user. It does not change after New.
 type handler struct {
-	origin        *origin.Service
-	log           *slog.Logger
-	secure        bool
-	nodeTokens    fieldmark.NodeTokens
-	settingsFacts []Fact
-	templates     *templates
-	mux           *http.ServeMux
+	*console
+	forwarding
+	sessions *access.Sessions
+	signIn   *signInHandler
+	mux      *http.ServeMux
 }
 
 // New returns the handler of /admin and everything below it.
@@ -47,9 +47,15 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin: templates: %w", err)
 	}
-	h := &handler{origin: cfg.Service, log: cfg.Log, secure: cfg.Secure, templates: t, mux: http.NewServeMux(),
-		nodeTokens: fieldmark.ParseNodeTokens(cfg.NodeToken), settingsFacts: cfg.Facts}
-	h.routes()
+	o := cfg.Service
+	h := &handler{
+		console:    &console{templates: t, log: cfg.Log, auditLog: o.AuditLog},
+		forwarding: forwarding{nodeTokens: fieldmark.ParseNodeTokens(cfg.NodeToken), secure: cfg.Secure},
+		sessions:   o.Access.Sessions,
+		mux:        http.NewServeMux(),
+	}
+	h.signIn = &signInHandler{h.console, h.forwarding, h.sessions, o.Access.SignOn}
+	h.routes(o, cfg.Facts)
 
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

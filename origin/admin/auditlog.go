@@ -9,6 +9,9 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// auditLogHandler serves the audit log. The embedded console appends to the same log.
+type auditLogHandler struct{ *console }
+
 // auditPageSize is the number of entries per page of the audit log.
 const auditPageSize = 50
 
@@ -19,18 +22,18 @@ type auditData struct {
 	Verdict       *fieldmark.AuditVerdict
 }
 
-func (h *handler) auditLog(req *request) error { return h.showAudit(req, nil) }
+func (h *auditLogHandler) list(req *request) error { return h.showAudit(req, nil) }
 
-// verifyLog verifies the hash chain of the audit log. Viewers may do it too.
-func (h *handler) verifyLog(req *request) error {
-	verdict, err := h.origin.AuditLog.Verify(req.r.Context(), fieldmark.AuditVerdict{})
+// verify verifies the hash chain of the audit log. Viewers may do it too.
+func (h *auditLogHandler) verify(req *request) error {
+	verdict, err := h.auditLog.Verify(req.r.Context(), fieldmark.AuditVerdict{})
 	if err != nil {
 		return err
 	}
 	return h.showAudit(req, &verdict)
 }
 
-func (h *handler) showAudit(req *request, verdict *fieldmark.AuditVerdict) error {
+func (h *auditLogHandler) showAudit(req *request, verdict *fieldmark.AuditVerdict) error {
 	query := req.r.URL.Query()
 	before, err := strconv.ParseInt("0"+query.Get("before"), 10, 64)
 	if err != nil {
@@ -38,7 +41,7 @@ func (h *handler) showAudit(req *request, verdict *fieldmark.AuditVerdict) error
 	}
 	d := auditData{Actor: strings.TrimSpace(query.Get("actor")), Target: strings.TrimSpace(query.Get("target")),
 		Verdict: verdict}
-	if d.Entries, err = h.origin.AuditLog.List(req.r.Context(), before, d.Actor, d.Target,
+	if d.Entries, err = h.auditLog.List(req.r.Context(), before, d.Actor, d.Target,
 		auditPageSize+1); err != nil {
 		return err
 	}

@@ -6,7 +6,14 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/brand"
 )
+
+// brandHandler serves the brands page, the pages of brands, and imports.
+type brandHandler struct {
+	*console
+	brands *brand.Service
+}
 
 // brandPageSize is small because each row reads the brand's latest facts.
 const brandPageSize = 50
@@ -27,16 +34,16 @@ type brandsData struct {
 	Form   fieldmark.Brand
 }
 
-func (h *handler) brands(req *request) error {
+func (h *brandHandler) list(req *request) error {
 	return h.showBrands(req, http.StatusOK, fieldmark.Brand{Language: "en", Public: true}, nil)
 }
 
-func (h *handler) showBrands(req *request, status int, form fieldmark.Brand, bad []formError) error {
+func (h *brandHandler) showBrands(req *request, status int, form fieldmark.Brand, bad []formError) error {
 	after := fieldmark.Slug(req.r.URL.Query().Get("after"))
 	if after != "" && !fieldmark.ValidSlug(string(after)) {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
 	}
-	list, err := h.origin.Brands.List(req.r.Context(), after, brandPageSize+1)
+	list, err := h.brands.List(req.r.Context(), after, brandPageSize+1)
 	if err != nil {
 		return err
 	}
@@ -46,13 +53,13 @@ func (h *handler) showBrands(req *request, status int, form fieldmark.Brand, bad
 		d.Next = brandsPath + "?" + url.Values{"after": {string(list[brandPageSize-1].Slug)}}.Encode()
 	}
 	for _, b := range list {
-		state, _, err := h.origin.Brands.State(req.r.Context(), b.Slug)
+		state, _, err := h.brands.State(req.r.Context(), b.Slug)
 		if err != nil {
 			return err
 		}
 		d.Brands = append(d.Brands, newBrandRow(state))
 	}
-	if d.Runs, err = h.origin.Brands.Audits.List(req.r.Context()); err != nil {
+	if d.Runs, err = h.brands.Audits.List(req.r.Context()); err != nil {
 		return err
 	}
 	return h.show(req, status, "brands", page{Title: "Brands", Errors: bad, Data: d})
@@ -78,20 +85,20 @@ func (req *request) postedBrand() fieldmark.Brand {
 		Description: strings.ReplaceAll(text("description"), "\r\n", "\n"), Public: req.r.PostForm.Get("public") != ""}
 }
 
-// addBrand creates a brand and queues its audit.
-func (h *handler) addBrand(req *request) error {
+// create creates a brand and queues its audit.
+func (h *brandHandler) create(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	b := req.postedBrand()
-	_, err := h.origin.Brands.Create(req.r.Context(), b)
+	_, err := h.brands.Create(req.r.Context(), b)
 	if isClientError(err) {
 		return h.showBrands(req, statusOf(err), b, req.formErrors(err))
 	}
 	if err != nil {
 		return err
 	}
-	if err := h.origin.Brands.Audits.Request(req.r.Context(), b.Slug); err != nil {
+	if err := h.brands.Audits.Request(req.r.Context(), b.Slug); err != nil {
 		return err
 	}
 	h.audit(req, "brand.put", string(b.Slug))
@@ -108,7 +115,7 @@ type brandData struct {
 	Disputes   []fieldmark.Dispute // open ones
 }
 
-func (h *handler) brand(req *request) error { return h.showBrand(req, http.StatusOK, nil, nil) }
+func (h *brandHandler) get(req *request) error { return h.showBrand(req, http.StatusOK, nil, nil) }
 
 func (req *request) slugParam() (fieldmark.Slug, error) {
 	slug, err := fieldmark.ParseSlug(req.r.PathValue("slug"))
@@ -118,12 +125,12 @@ func (req *request) slugParam() (fieldmark.Slug, error) {
 	return slug, nil
 }
 
-func (h *handler) showBrand(req *request, status int, form *fieldmark.Brand, bad []formError) error {
+func (h *brandHandler) showBrand(req *request, status int, form *fieldmark.Brand, bad []formError) error {
 	slug, err := req.slugParam()
 	if err != nil {
 		return err
 	}
-	state, _, err := h.origin.Brands.State(req.r.Context(), slug)
+	state, _, err := h.brands.State(req.r.Context(), slug)
 	if err != nil {
 		return err
 	}
@@ -132,18 +139,18 @@ func (h *handler) showBrand(req *request, status int, form *fieldmark.Brand, bad
 	if form != nil {
 		d.Form = *form
 	}
-	if d.Suspected, err = h.origin.Brands.Suspicions(req.r.Context(), state.Brand.Slug); err != nil {
+	if d.Suspected, err = h.brands.Suspicions(req.r.Context(), state.Brand.Slug); err != nil {
 		return err
 	}
-	if d.Disputes, err = h.origin.Brands.Disputes.List(req.r.Context(), state.Brand.Slug, fieldmark.DisputeOpen, "",
+	if d.Disputes, err = h.brands.Disputes.List(req.r.Context(), state.Brand.Slug, fieldmark.DisputeOpen, "",
 		disputePageSize); err != nil {
 		return err
 	}
 	return h.show(req, status, "brand", page{Title: state.Brand.Name, Errors: bad, Data: d})
 }
 
-// changeBrand updates a brand.
-func (h *handler) changeBrand(req *request) error {
+// update updates a brand.
+func (h *brandHandler) update(req *request) error {
 	slug, err := req.slugParam()
 	if err != nil {
 		return err
@@ -153,7 +160,7 @@ func (h *handler) changeBrand(req *request) error {
 	}
 	b := req.postedBrand()
 	b.Slug = slug
-	_, err = h.origin.Brands.Update(req.r.Context(), b)
+	_, err = h.brands.Update(req.r.Context(), b)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
 		return h.showBrand(req, http.StatusUnprocessableEntity, &b, req.formErrors(err))
 	}
@@ -164,8 +171,8 @@ func (h *handler) changeBrand(req *request) error {
 	return req.redirectWithNotice(brandsPath+"/"+string(slug), "brand")
 }
 
-// deleteBrand deletes a brand after its slug was typed as confirmation.
-func (h *handler) deleteBrand(req *request) error {
+// delete deletes a brand after its slug was typed as confirmation.
+func (h *brandHandler) delete(req *request) error {
 	slug, err := req.slugParam()
 	if err != nil {
 		return err
@@ -177,19 +184,19 @@ func (h *handler) deleteBrand(req *request) error {
 		return h.showBrand(req, http.StatusUnprocessableEntity, nil,
 			formErrorOf("To delete the brand, enter its slug."))
 	}
-	if err := h.origin.Brands.Delete(req.r.Context(), slug); err != nil {
+	if err := h.brands.Delete(req.r.Context(), slug); err != nil {
 		return err
 	}
 	h.audit(req, "brand.delete", string(slug))
 	return req.redirectWithNotice(brandsPath, "gone")
 }
 
-func (h *handler) auditBrand(req *request) error {
+func (h *brandHandler) requestAudit(req *request) error {
 	slug, err := req.slugParam()
 	if err != nil {
 		return err
 	}
-	if err := h.origin.Brands.Audits.Request(req.r.Context(), slug); err != nil {
+	if err := h.brands.Audits.Request(req.r.Context(), slug); err != nil {
 		return err
 	}
 	h.audit(req, "brand.audit", string(slug))

@@ -6,7 +6,17 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
+
+// calendarHandler serves the page of calendar feeds.
+type calendarHandler struct {
+	*console
+	forwarding // the address of this site, for the links of a new feed
+	calendars  *mission.Calendars
+	accounts   *access.Accounts // owners to choose from
+}
 
 type calendarsData struct {
 	Calendars []fieldmark.Calendar
@@ -26,7 +36,7 @@ type createdFeed struct {
 	QR      template.HTML
 }
 
-func (h *handler) calendars(req *request) error {
+func (h *calendarHandler) list(req *request) error {
 	return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, nil)
 }
 
@@ -37,10 +47,10 @@ func newestCalendar(list []fieldmark.Calendar) string {
 	return list[0].ID
 }
 
-func (h *handler) showCalendars(
+func (h *calendarHandler) showCalendars(
 	req *request, status int, form fieldmark.CalendarRequest, bad []formError, made *fieldmark.NewCalendar,
 ) error {
-	list, err := h.origin.Missions.Calendars.List(req.r.Context())
+	list, err := h.calendars.List(req.r.Context())
 	if err != nil {
 		return err
 	}
@@ -54,7 +64,7 @@ func (h *handler) showCalendars(
 		c.Selected = c.Value == string(form.Scope)
 		d.Scopes = append(d.Scopes, c)
 	}
-	if d.Accounts, err = h.accountChoices(req, form.Account); err != nil {
+	if d.Accounts, err = accountChoices(req, h.accounts, form.Account); err != nil {
 		return err
 	}
 	if made != nil {
@@ -66,7 +76,7 @@ func (h *handler) showCalendars(
 }
 
 // feedLinks returns the address of a feed as https, as webcal and as a QR code.
-func (h *handler) feedLinks(req *request, made *fieldmark.NewCalendar) (*createdFeed, error) {
+func (h *calendarHandler) feedLinks(req *request, made *fieldmark.NewCalendar) (*createdFeed, error) {
 	at := h.baseURL(req.r) + made.Path
 	_, rest, _ := strings.Cut(at, "://")
 	// The host is that of this site, and the token is base64url.
@@ -76,8 +86,8 @@ func (h *handler) feedLinks(req *request, made *fieldmark.NewCalendar) (*created
 	return m, err
 }
 
-// createCalendar creates a feed and shows its address.
-func (h *handler) createCalendar(req *request) error {
+// create creates a feed and shows its address.
+func (h *calendarHandler) create(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -86,7 +96,7 @@ func (h *handler) createCalendar(req *request) error {
 		Scope:     fieldmark.CalendarScope(posted.Get("scope")),
 		Assignees: strings.Fields(strings.ReplaceAll(posted.Get("who"), ",", " ")),
 		Details:   posted.Get("details") != ""}
-	made, err := h.origin.Missions.Calendars.CreateAfter(req.r.Context(), req.newestSeen(), form)
+	made, err := h.calendars.CreateAfter(req.r.Context(), req.newestSeen(), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showCalendars(req, http.StatusConflict, form, staleForm("A feed"), nil)
 	}
@@ -100,15 +110,15 @@ func (h *handler) createCalendar(req *request) error {
 	return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, &made)
 }
 
-// changeCalendar rotates the address of a feed or revokes it.
-func (h *handler) changeCalendar(req *request) error {
+// update rotates the address of a feed or revokes it.
+func (h *calendarHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	id := req.r.PathValue("id")
 	switch req.r.PostForm.Get("do") {
 	case "rotate":
-		made, err := h.origin.Missions.Calendars.Rotate(req.r.Context(), id)
+		made, err := h.calendars.Rotate(req.r.Context(), id)
 		if err != nil {
 			return err
 		}
@@ -116,7 +126,7 @@ func (h *handler) changeCalendar(req *request) error {
 		return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil,
 			&made)
 	case "end":
-		if _, err := h.origin.Missions.Calendars.Revoke(req.r.Context(), id); err != nil {
+		if _, err := h.calendars.Revoke(req.r.Context(), id); err != nil {
 			return err
 		}
 		h.audit(req, "calendar.end", id)

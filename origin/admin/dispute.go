@@ -5,7 +5,14 @@ import (
 	"net/url"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/brand"
 )
+
+// disputeHandler serves the list of disputes and the form that decides one.
+type disputeHandler struct {
+	*console
+	disputes *brand.Disputes
+}
 
 // disputePageSize is the number of disputes on a page of the list.
 const disputePageSize = 50
@@ -17,8 +24,8 @@ type disputesData struct {
 	Next     string // the address of the next page
 }
 
-// disputes lists disputes, by default the open ones.
-func (h *handler) disputes(req *request) error {
+// list lists disputes, by default the open ones.
+func (h *disputeHandler) list(req *request) error {
 	query := req.r.URL.Query()
 	before, state := query.Get("before"), fieldmark.DisputeState(query.Get("state"))
 	if before != "" && !fieldmark.CheckID(fieldmark.PrefixDispute, before) {
@@ -33,7 +40,7 @@ func (h *handler) disputes(req *request) error {
 		d.States = append(d.States, option{Value: string(s), Label: string(s), Selected: s == state})
 	}
 	var err error
-	if d.Disputes, err = h.origin.Brands.Disputes.List(req.r.Context(), "", state, before,
+	if d.Disputes, err = h.disputes.List(req.r.Context(), "", state, before,
 		disputePageSize+1); err != nil {
 		return err
 	}
@@ -45,7 +52,7 @@ func (h *handler) disputes(req *request) error {
 	return h.show(req, http.StatusOK, "disputes", page{Title: "Disputes", Data: d})
 }
 
-func (h *handler) dispute(req *request) error { return h.showDispute(req, http.StatusOK, nil) }
+func (h *disputeHandler) get(req *request) error { return h.showDispute(req, http.StatusOK, nil) }
 
 // disputeData is one dispute and the form that decides it.
 type disputeData struct {
@@ -54,8 +61,8 @@ type disputeData struct {
 	Answer     string // of the form
 }
 
-func (h *handler) showDispute(req *request, status int, bad []formError) error {
-	d, err := h.origin.Brands.Disputes.Get(req.r.Context(), req.r.PathValue("id"))
+func (h *disputeHandler) showDispute(req *request, status int, bad []formError) error {
+	d, err := h.disputes.Get(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -64,13 +71,13 @@ func (h *handler) showDispute(req *request, status int, bad []formError) error {
 	return h.show(req, status, "dispute", page{Title: "Dispute of " + d.Signal, Errors: bad, Data: data})
 }
 
-// decideDispute upholds or rejects a dispute.
-func (h *handler) decideDispute(req *request) error {
+// decide upholds or rejects a dispute.
+func (h *disputeHandler) decide(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	id := req.r.PathValue("id")
-	_, err := h.origin.Brands.Disputes.Decide(req.r.Context(), id, fieldmark.DisputeDecision{
+	_, err := h.disputes.Decide(req.r.Context(), id, fieldmark.DisputeDecision{
 		State: fieldmark.DisputeState(req.r.PostForm.Get("do")), Answer: req.r.PostForm.Get("answer")})
 	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeDisputeDecided) {
 		return h.showDispute(req, statusOf(err), req.formErrors(err))

@@ -76,7 +76,7 @@ func rejectedLines(list []fieldmark.FieldError, lineOf func(record int) int) (al
 }
 
 // importBrands imports brands from a CSV or JSON file.
-func (h *handler) importBrands(req *request) error {
+func (h *brandHandler) importBrands(req *request) error {
 	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
 	if err != nil {
 		return h.showImportError(req, err)
@@ -89,7 +89,7 @@ func (h *handler) importBrands(req *request) error {
 	if err != nil {
 		return h.showImportError(req, err)
 	}
-	report, err := h.origin.Brands.Import(req.r.Context(), brands)
+	report, err := h.brands.Import(req.r.Context(), brands)
 	if err != nil {
 		return h.showImportError(req, err)
 	}
@@ -101,7 +101,7 @@ func (h *handler) importBrands(req *request) error {
 }
 
 // showImportError shows the brands page with an error about the file.
-func (h *handler) showImportError(req *request, err error) error {
+func (h *brandHandler) showImportError(req *request, err error) error {
 	if !isClientError(err) {
 		return err
 	}
@@ -223,7 +223,7 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 }
 
 // importSamples imports answer samples from a CSV file.
-func (h *handler) importSamples(req *request) error {
+func (h *brandHandler) importSamples(req *request) error {
 	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
 	if err != nil {
 		return h.showImportError(req, err)
@@ -232,7 +232,7 @@ func (h *handler) importSamples(req *request) error {
 	if err != nil {
 		return h.showImportError(req, err)
 	}
-	report, err := h.origin.Brands.Samples.Import(req.r.Context(), req.user, fieldmark.DigestOf(sha256.Sum256(file)),
+	report, err := h.brands.Samples.Import(req.r.Context(), req.user, fieldmark.DigestOf(sha256.Sum256(file)),
 		lines)
 	if err != nil {
 		return h.showImportError(req, err)

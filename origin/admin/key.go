@@ -8,7 +8,16 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
+
+// keyHandler serves the page of API keys.
+type keyHandler struct {
+	*console
+	keys     *access.Keys
+	accounts *access.Accounts // owners to choose from
+	signOn   *access.SignOn   // for the form that confirms the user's identity
+}
 
 // option is a checkbox or an option of a select.
 type option struct {
@@ -58,12 +67,12 @@ func defaultKeyForm() fieldmark.KeyRequest {
 	return fieldmark.KeyRequest{ExpiresInDays: fieldmark.DefaultKeyDays, Scopes: defaultScopes()}
 }
 
-func (h *handler) keys(req *request) error {
+func (h *keyHandler) list(req *request) error {
 	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, nil)
 }
 
-// createKey creates a key. The response is the only place where its token is shown.
-func (h *handler) createKey(req *request) error {
+// create creates a key. The response is the only place where its token is shown.
+func (h *keyHandler) create(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -77,7 +86,7 @@ func (h *handler) createKey(req *request) error {
 	if days, err := strconv.Atoi(form.Get("days")); err == nil {
 		k.ExpiresInDays = days
 	}
-	made, err := h.origin.Access.Keys.CreateAfter(req.r.Context(), req.newestSeen(), k)
+	made, err := h.keys.CreateAfter(req.r.Context(), req.newestSeen(), k)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showKeys(req, http.StatusConflict, k, staleForm("A key"), nil)
 	}
@@ -91,8 +100,8 @@ func (h *handler) createKey(req *request) error {
 	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, &made)
 }
 
-// rotateKey replaces a key and shows the token of the new one.
-func (h *handler) rotateKey(req *request) error {
+// rotate replaces a key and shows the token of the new one.
+func (h *keyHandler) rotate(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -101,7 +110,7 @@ func (h *handler) rotateKey(req *request) error {
 	if err != nil {
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old key stays valid.")
 	}
-	made, err := h.origin.Access.Keys.Rotate(req.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
+	made, err := h.keys.Rotate(req.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
 	if hasCode(err, fieldmark.CodeKeyNotLive, fieldmark.CodeValidationFailed) {
 		return h.showKeys(req, statusOf(err), defaultKeyForm(), req.formErrors(err), nil)
 	}
@@ -131,16 +140,16 @@ func newestKey(keys []fieldmark.Key) string {
 	return keys[0].ID
 }
 
-func (h *handler) showKeys(
+func (h *keyHandler) showKeys(
 	req *request, status int, form fieldmark.KeyRequest, bad []formError, made *fieldmark.NewKey,
 ) error {
-	keys, err := h.origin.Access.Keys.List(req.r.Context())
+	keys, err := h.keys.List(req.r.Context())
 	if err != nil {
 		return err
 	}
 	now := time.Now()
 	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Created: made,
-		Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now), Reauth: h.reauthForm(req, keysPath)}
+		Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now), Reauth: reauthForm(req, h.signOn, keysPath)}
 	for _, k := range keys {
 		line := keyRow{Key: k, Status: k.State(now)}
 		line.UsedAfterRotation = k.ReplacedAt != nil && k.LastUsedAt != nil &&
@@ -156,7 +165,7 @@ func (h *handler) showKeys(
 		l.Selected = l.Value == strconv.Itoa(form.ExpiresInDays)
 		d.Lifetimes = append(d.Lifetimes, l)
 	}
-	if d.Accounts, err = h.accountChoices(req, form.Account); err != nil {
+	if d.Accounts, err = accountChoices(req, h.accounts, form.Account); err != nil {
 		return err
 	}
 	return h.show(req, status, "api-keys", page{Title: "API keys", Errors: bad, Data: d})
@@ -173,7 +182,7 @@ var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeAdmin:          "administer everything (/api/admin)",
 }
 
-func (h *handler) revokeKey(req *request) error {
+func (h *keyHandler) revoke(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -186,7 +195,7 @@ func (h *handler) revokeKey(req *request) error {
 	if form.errors != nil {
 		return h.showKeys(req, http.StatusUnprocessableEntity, defaultKeyForm(), form.errors, nil)
 	}
-	if _, err := h.origin.Access.Keys.Revoke(req.r.Context(), id, why); err != nil {
+	if _, err := h.keys.Revoke(req.r.Context(), id, why); err != nil {
 		return err
 	}
 	h.audit(req, "key.revoke", id)

@@ -78,9 +78,9 @@ func (h *handler) requireReauth(do action) http.Handler {
 
 func (h *handler) withSession(do action) action {
 	return func(req *request) error {
-		in, err := h.origin.Access.Sessions.Get(req.r.Context(), h.sessionToken(req.r))
+		in, err := h.sessions.Get(req.r.Context(), h.signIn.sessionToken(req.r))
 		if fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials) {
-			return h.redirectToSignIn(req)
+			return h.signIn.redirectToSignIn(req)
 		}
 		if err != nil {
 			return err
@@ -114,9 +114,16 @@ func requestID(r *http.Request) string {
 	return ""
 }
 
+// forwarding reads from a request what an edge reports about the browser. Reports without a node token are
+// ignored, because any client can send the header fields.
+type forwarding struct {
+	nodeTokens fieldmark.NodeTokens
+	secure     bool // Config.Secure
+}
+
 // clientOf returns the client: the one that an edge reports, or else the peer.
-func (h *handler) clientOf(r *http.Request) access.Caller {
-	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" && h.fromEdge(r) {
+func (f forwarding) clientOf(r *http.Request) access.Caller {
+	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" && f.fromEdge(r) {
 		return access.ParseCaller(reported, r.UserAgent())
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
@@ -126,20 +133,20 @@ func (h *handler) clientOf(r *http.Request) access.Caller {
 	return access.ParseCaller(host, r.UserAgent())
 }
 
-func (h *handler) fromEdge(r *http.Request) bool {
-	return h.nodeTokens.Contains(r.Header.Get(fieldmark.HeaderNode))
+func (f forwarding) fromEdge(r *http.Request) bool {
+	return f.nodeTokens.Contains(r.Header.Get(fieldmark.HeaderNode))
 }
 
 // overHTTPS reports whether the browser uses HTTPS, from the settings or as an edge reports. Cookies are then
 // Secure, and responses have Strict-Transport-Security.
-func (h *handler) overHTTPS(r *http.Request) bool {
-	return h.secure || h.fromEdge(r) && r.Header.Get("X-Forwarded-Proto") == "https"
+func (f forwarding) overHTTPS(r *http.Request) bool {
+	return f.secure || f.fromEdge(r) && r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
 // baseURL is the address of this site in the browser.
-func (h *handler) baseURL(r *http.Request) string {
+func (f forwarding) baseURL(r *http.Request) string {
 	scheme := "http"
-	if h.overHTTPS(r) {
+	if f.overHTTPS(r) {
 		scheme = "https"
 	}
 	return (&url.URL{Scheme: scheme, Host: r.Host}).String()
@@ -147,7 +154,7 @@ func (h *handler) baseURL(r *http.Request) string {
 
 // notFound shows the error for an unknown address, with the navigation for a signed-in user.
 func (h *handler) notFound(req *request) error {
-	if in, err := h.origin.Access.Sessions.Get(req.r.Context(), h.sessionToken(req.r)); err == nil {
+	if in, err := h.sessions.Get(req.r.Context(), h.signIn.sessionToken(req.r)); err == nil {
 		req.user, req.session = in.User, in
 	}
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no page at this address.")
@@ -173,12 +180,12 @@ func (req *request) redirectWithNotice(page, notice string) error {
 
 // audit records an action of an administrator in the log, and in the audit log unless the action has added
 // its own entry.
-func (h *handler) audit(req *request, act, target string) {
-	h.log.Info("admin action", "user", req.user, "action", act, "target", target)
+func (c *console) audit(req *request, act, target string) {
+	c.log.Info("admin action", "user", req.user, "action", act, "target", target)
 	// The action is done, even if the client has left.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.r.Context()), formTimeout)
 	defer cancel()
-	if err := h.origin.AuditLog.AppendIfNone(ctx, act, target); err != nil {
-		h.log.Error("write audit log entry", "user", req.user, "action", act, "target", target, "error", err)
+	if err := c.auditLog.AppendIfNone(ctx, act, target); err != nil {
+		c.log.Error("write audit log entry", "user", req.user, "action", act, "target", target, "error", err)
 	}
 }

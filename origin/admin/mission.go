@@ -10,6 +10,13 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
+// missionHandler serves the missions page, the pages of missions, and the forms that plan, move and pay for one.
+type missionHandler struct {
+	*console
+	missions *mission.Service
+	accounts *access.Accounts // for the filter of the list
+}
+
 // missionRow is a mission on the missions page.
 type missionRow struct {
 	fieldmark.Mission
@@ -27,7 +34,7 @@ type missionsData struct {
 	Address    string // the address of this page, to return to
 }
 
-func (h *handler) missions(req *request) error {
+func (h *missionHandler) list(req *request) error {
 	query := req.r.URL.Query()
 	f, err := missionFilter(query)
 	if err != nil {
@@ -35,7 +42,7 @@ func (h *handler) missions(req *request) error {
 	}
 	account := strings.TrimSpace(query.Get("account"))
 	d := missionsData{Source: f.Source, Address: req.r.URL.RequestURI()}
-	if d.Accounts, err = h.accountFilter(req, account); err != nil {
+	if d.Accounts, err = accountFilter(req, h.accounts, account); err != nil {
 		return err
 	}
 	var list fieldmark.List[fieldmark.Mission]
@@ -49,7 +56,7 @@ func (h *handler) missions(req *request) error {
 		if filtered && account == "" { // there is only one account
 			account = access.DefaultAccount
 		}
-		if list, err = h.origin.Missions.List(req.r.Context(), account, f); err != nil {
+		if list, err = h.missions.List(req.r.Context(), account, f); err != nil {
 			return err
 		}
 	}
@@ -77,8 +84,8 @@ func (h *handler) missions(req *request) error {
 }
 
 // accountFilter returns the options of a filter by account.
-func (h *handler) accountFilter(req *request, chosen string) ([]option, error) {
-	list, err := h.accountChoices(req, chosen)
+func accountFilter(req *request, accounts *access.Accounts, chosen string) ([]option, error) {
+	list, err := accountChoices(req, accounts, chosen)
 	for i := range list {
 		list[i].Selected = list[i].Value == chosen
 	}
@@ -107,12 +114,12 @@ func missionFilter(query url.Values) (f fieldmark.MissionFilter, err error) {
 	return f, nil
 }
 
-func (h *handler) completeMission(req *request) error {
+func (h *missionHandler) complete(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	id := req.r.PathValue("id")
-	if _, err := h.origin.Missions.Complete(req.r.Context(), id); err != nil {
+	if _, err := h.missions.Complete(req.r.Context(), id); err != nil {
 		return err
 	}
 	h.audit(req, "mission.complete", id)

@@ -41,10 +41,10 @@ type paymentForm struct {
 	Amount, Direction, Terms string
 }
 
-func (h *handler) mission(req *request) error { return h.showMission(req, http.StatusOK, nil) }
+func (h *missionHandler) get(req *request) error { return h.showMission(req, http.StatusOK, nil) }
 
-func (h *handler) showMission(req *request, status int, complaints []formError) error {
-	story, err := h.origin.Missions.History(req.r.Context(), req.r.PathValue("id"))
+func (h *missionHandler) showMission(req *request, status int, complaints []formError) error {
+	story, err := h.missions.History(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -164,9 +164,9 @@ var moveLabels = map[fieldmark.MissionStatus]string{
 	fieldmark.MissionCanceled:         "Cancel",
 }
 
-// planMission sets the time and the assignee of a mission, if it still has the version of the form. One of the
+// plan sets the time and the assignee of a mission, if it still has the version of the form. One of the
 // buttons also schedules the mission.
-func (h *handler) planMission(req *request) error {
+func (h *missionHandler) plan(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -203,15 +203,15 @@ func (h *handler) planMission(req *request) error {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
 	versions := mission.Versions{{Number: version}}
-	if _, err := h.origin.Missions.Plan(req.r.Context(), id, plan, versions, schedule); err != nil {
+	if _, err := h.missions.Plan(req.r.Context(), id, plan, versions, schedule); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "mission.plan", id)
 	return req.redirectWithNotice(missionsPath+"/"+id, "planned")
 }
 
-// moveMission changes the status of a mission.
-func (h *handler) moveMission(req *request) error {
+// move changes the status of a mission.
+func (h *missionHandler) move(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (h *handler) moveMission(req *request) error {
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := h.origin.Missions.Transition(req.r.Context(), id, to, reason); err != nil {
+	if _, err := h.missions.Transition(req.r.Context(), id, to, reason); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "mission."+strings.ToLower(string(to)), id)
@@ -240,7 +240,7 @@ func (h *handler) moveMission(req *request) error {
 
 // showMissionError shows the mission with an error: the form is invalid, or the action is not possible any
 // more.
-func (h *handler) showMissionError(req *request, err error) error {
+func (h *missionHandler) showMissionError(req *request, err error) error {
 	if hasCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showMission(req, http.StatusConflict,
 			formErrorOf("The mission was changed after this page was opened. Check the current values and submit again."))

@@ -5,7 +5,14 @@ import (
 	"strconv"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/module"
 )
+
+// moduleHandler serves the pages of scoring modules and the forms that upload, preview and activate one.
+type moduleHandler struct {
+	*console
+	modules *module.Service
+}
 
 // modulesData is the modules page: the active modules, the state of each edge, and all stored modules.
 type modulesData struct {
@@ -14,15 +21,15 @@ type modulesData struct {
 	Modules []fieldmark.ModuleRecord
 }
 
-func (h *handler) modules(req *request) error { return h.showModules(req, http.StatusOK, nil) }
+func (h *moduleHandler) list(req *request) error { return h.showModules(req, http.StatusOK, nil) }
 
-func (h *handler) showModules(req *request, status int, bad []formError) error {
-	list, err := h.origin.Modules.List(req.r.Context())
+func (h *moduleHandler) showModules(req *request, status int, bad []formError) error {
+	list, err := h.modules.List(req.r.Context())
 	if err != nil {
 		return err
 	}
 	d := modulesData{Modules: list}
-	now, err := h.origin.Modules.Status(req.r.Context())
+	now, err := h.modules.Status(req.r.Context())
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
@@ -33,12 +40,12 @@ func (h *handler) showModules(req *request, status int, bad []formError) error {
 	return h.show(req, status, "modules", page{Title: "Scoring modules", Errors: bad, Data: d})
 }
 
-// pushModule validates and stores a module.
-func (h *handler) pushModule(req *request) error {
+// create validates and stores a module.
+func (h *moduleHandler) create(req *request) error {
 	file, err := req.upload(fieldmark.MaxAnyModule)
 	if err == nil {
 		var record fieldmark.ModuleRecord
-		if record, err = h.origin.Modules.Create(req.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
+		if record, err = h.modules.Create(req.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
 			h.audit(req, "module.push", string(record.Digest))
 			http.Redirect(req.w, req.r, modulesPath+"/"+string(record.Digest), http.StatusSeeOther)
 			return nil
@@ -65,19 +72,19 @@ func (req *request) digestParam() (fieldmark.Digest, error) {
 	return d, nil
 }
 
-func (h *handler) module(req *request) error { return h.showModule(req, http.StatusOK, nil) }
+func (h *moduleHandler) get(req *request) error { return h.showModule(req, http.StatusOK, nil) }
 
-func (h *handler) showModule(req *request, status int, bad []formError) error {
+func (h *moduleHandler) showModule(req *request, status int, bad []formError) error {
 	digest, err := req.digestParam()
 	if err != nil {
 		return err
 	}
 	d := moduleData{Shares: []option{{Value: "100", Label: "all brands"}, {Value: "50", Label: "canary: 50% of brands"},
 		{Value: "10", Label: "canary: 10% of brands"}, {Value: "1", Label: "canary: 1% of brands"}}}
-	if d.ModuleRecord, err = h.origin.Modules.Get(req.r.Context(), digest); err != nil {
+	if d.ModuleRecord, err = h.modules.Get(req.r.Context(), digest); err != nil {
 		return err
 	}
-	preview, err := h.origin.Modules.Preview(req.r.Context(), digest)
+	preview, err := h.modules.Preview(req.r.Context(), digest)
 	if err == nil {
 		d.Preview = &preview
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
@@ -86,8 +93,8 @@ func (h *handler) showModule(req *request, status int, bad []formError) error {
 	return h.show(req, status, "module", page{Title: d.Name + " " + d.Version, Errors: bad, Data: d})
 }
 
-// changeModule previews or activates a module.
-func (h *handler) changeModule(req *request) error {
+// update previews or activates a module.
+func (h *moduleHandler) update(req *request) error {
 	digest, err := req.digestParam()
 	if err != nil {
 		return err
@@ -99,13 +106,13 @@ func (h *handler) changeModule(req *request) error {
 	switch req.r.PostForm.Get("do") {
 	case "preview":
 		done = "preview"
-		_, err = h.origin.Modules.RequestPreview(req.r.Context(), digest)
+		_, err = h.modules.RequestPreview(req.r.Context(), digest)
 	case "activate":
 		percent, perr := strconv.Atoi(req.r.PostForm.Get("percent"))
 		if perr != nil {
 			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose which brands it applies to.")
 		}
-		_, err = h.origin.Modules.Activate(req.r.Context(), digest, percent)
+		_, err = h.modules.Activate(req.r.Context(), digest, percent)
 	default:
 		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
@@ -119,8 +126,8 @@ func (h *handler) changeModule(req *request) error {
 	return req.redirectWithNotice(modulesPath+"/"+string(digest), done)
 }
 
-func (h *handler) rollBack(req *request) error {
-	plan, err := h.origin.Modules.RollBack(req.r.Context())
+func (h *moduleHandler) rollBack(req *request) error {
+	plan, err := h.modules.RollBack(req.r.Context())
 	if isClientError(err) {
 		return h.showModules(req, statusOf(err), req.formErrors(err))
 	}

@@ -6,7 +6,17 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/acme"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/module"
 )
+
+// nodeHandler serves the page of edges.
+type nodeHandler struct {
+	*console
+	events  *event.Log      // the latest event, to show how far an edge is behind
+	modules *module.Service // the reports of edges
+}
 
 // nodeRow is the latest report of an edge.
 type nodeRow struct {
@@ -32,18 +42,24 @@ func newNodeRows(status fieldmark.ModuleStatus, head int64) (lines []nodeRow) {
 	return lines
 }
 
-// nodes lists the edges that have reported in the last minutes.
-func (h *handler) nodes(req *request) error {
-	head, err := h.origin.Events.Head(req.r.Context())
+// list lists the edges that have reported in the last minutes.
+func (h *nodeHandler) list(req *request) error {
+	head, err := h.events.Head(req.r.Context())
 	if err != nil {
 		return err
 	}
-	status, err := h.origin.Modules.Status(req.r.Context())
+	status, err := h.modules.Status(req.r.Context())
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
 	d := nodesData{Head: head, Nodes: newNodeRows(status, head)}
 	return h.show(req, http.StatusOK, "nodes", page{Title: "Nodes", Data: d})
+}
+
+// certificateHandler serves the page of TLS certificates.
+type certificateHandler struct {
+	*console
+	certificates *acme.Service
 }
 
 // certificateRow is the TLS certificate of a name.
@@ -65,9 +81,9 @@ type certificatesData struct {
 // while by then. Certificates of six days have less than a fifth of their life left.
 const expiresSoonDays = 10
 
-// certificates lists the TLS certificates.
-func (h *handler) certificates(req *request) error {
-	list, err := h.origin.Certificates.List(req.r.Context())
+// list lists the TLS certificates.
+func (h *certificateHandler) list(req *request) error {
+	list, err := h.certificates.List(req.r.Context())
 	if err != nil {
 		return err
 	}
@@ -106,10 +122,10 @@ func newCertificateRow(c fieldmark.Certificate, now time.Time) certificateRow {
 	return row
 }
 
-// renewCertificate makes the renewal of a certificate due.
-func (h *handler) renewCertificate(req *request) error {
+// renew makes the renewal of a certificate due.
+func (h *certificateHandler) renew(req *request) error {
 	name := req.r.PathValue("name")
-	if _, err := h.origin.Certificates.Renew(req.r.Context(), name); err != nil {
+	if _, err := h.certificates.Renew(req.r.Context(), name); err != nil {
 		return err
 	}
 	return req.redirectWithNotice(certificatesPath, "renewing")

@@ -20,6 +20,12 @@ var openStatuses = []fieldmark.MissionStatus{
 	fieldmark.MissionEnRoute, fieldmark.MissionInProgress, fieldmark.MissionOnHold,
 }
 
+// overviewHandler serves the first page. It counts the objects of every service of the origin.
+type overviewHandler struct {
+	*console
+	origin *origin.Service
+}
+
 // overviewData is the overview page.
 type overviewData struct {
 	Problems        []problem
@@ -82,8 +88,8 @@ func (d *overviewData) findProblems() {
 	}
 }
 
-// overview shows problems, counts and the active module.
-func (h *handler) overview(req *request) error {
+// serve shows problems, counts and the active module.
+func (h *overviewHandler) serve(req *request) error {
 	ctx := req.r.Context()
 	var d overviewData
 	var err error
@@ -130,7 +136,7 @@ func (h *handler) overview(req *request) error {
 	return h.show(req, http.StatusOK, "overview", page{Title: "Overview", Data: d})
 }
 
-func (h *handler) countBrands(req *request) (string, error) {
+func (h *overviewHandler) countBrands(req *request) (string, error) {
 	n := 0
 	for after := fieldmark.Slug(""); n < maxCount; {
 		some, err := h.origin.Brands.List(req.r.Context(), after, brand.MaxPage)
@@ -146,7 +152,7 @@ func (h *handler) countBrands(req *request) (string, error) {
 	return strconv.Itoa(n) + " or more", nil
 }
 
-func (h *handler) countOpen(req *request) (string, error) {
+func (h *overviewHandler) countOpen(req *request) (string, error) {
 	f := fieldmark.MissionFilter{Status: openStatuses, Limit: fieldmark.MaxMissionLimit}
 	list, err := h.origin.Missions.List(req.r.Context(), "", f)
 	if err != nil {

@@ -13,10 +13,19 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"log/slog"
 )
 
 //go:embed templates/*.html assets/admin.css assets/admin.js assets/icon.svg
 var files embed.FS
+
+// console is what every page needs: the templates, the log and the audit log. It does not change after New.
+type console struct {
+	templates *templates
+	log       *slog.Logger
+	auditLog  *auditlog.Log
+}
 
 // page is the data of the layout.
 type page struct {
@@ -149,14 +158,14 @@ func parseTemplates() (*templates, error) {
 }
 
 // show renders a page and sends it. Nothing is sent if rendering fails.
-func (h *handler) show(req *request, status int, name string, p page) error {
+func (c *console) show(req *request, status int, name string, p page) error {
 	p.User, p.Path, p.CanWrite = req.user, req.r.URL.Path, req.canWrite()
 	p.formPrefix, p.values = req.formPrefix, req.r.PostForm
 	if p.Notice == "" {
 		p.Notice = notices[req.r.URL.Query().Get("done")]
 	}
 	var out bytes.Buffer
-	if err := h.templates.pages[name].Execute(&out, p); err != nil {
+	if err := c.templates.pages[name].Execute(&out, p); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	req.w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -178,30 +187,30 @@ func hasCode(err error, codes ...fieldmark.Code) bool {
 }
 
 // showError shows an error as a page.
-func (h *handler) showError(req *request, err error) {
+func (c *console) showError(req *request, err error) {
 	e := fieldmark.AsError(err)
 	status := e.Code.Status()
 	detail := e.Detail
 	if status >= 500 {
-		h.log.Error("page", "path", req.r.URL.Path, "user", req.user, "error", err)
+		c.log.Error("page", "path", req.r.URL.Path, "user", req.user, "error", err)
 	}
 	if e.Code == fieldmark.CodeInternal {
 		detail = ""
 	}
-	h.showMessage(req, status, e.Code.Title(), detail)
+	c.showMessage(req, status, e.Code.Title(), detail)
 }
 
 // showMessage shows a page with a message, or plain text if rendering fails.
-func (h *handler) showMessage(req *request, status int, title, detail string) {
-	if err := h.show(req, status, "message", page{Title: title, Data: detail}); err != nil {
-		h.log.Error("page", "path", req.r.URL.Path, "error", err)
+func (c *console) showMessage(req *request, status int, title, detail string) {
+	if err := c.show(req, status, "message", page{Title: title, Data: detail}); err != nil {
+		c.log.Error("page", "path", req.r.URL.Path, "error", err)
 		http.Error(req.w, title, status)
 	}
 }
 
-func (h *handler) style(req *request) error  { return req.serveAsset(&h.templates.style) }
-func (h *handler) script(req *request) error { return req.serveAsset(&h.templates.script) }
-func (h *handler) icon(req *request) error   { return req.serveAsset(&h.templates.icon) }
+func (c *console) style(req *request) error  { return req.serveAsset(&c.templates.style) }
+func (c *console) script(req *request) error { return req.serveAsset(&c.templates.script) }
+func (c *console) icon(req *request) error   { return req.serveAsset(&c.templates.icon) }
 
 func (req *request) serveAsset(f *assetFile) error {
 	h := req.w.Header()

@@ -10,7 +10,7 @@ import (
 )
 
 // setPayment sets the amount of a mission from a text such as 12.50 EUR.
-func (h *handler) setPayment(req *request) error {
+func (h *missionHandler) setPayment(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (h *handler) setPayment(req *request) error {
 		form.addError("amount", "Amount: "+fieldmark.AsError(err).Detail+".")
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	p, err := h.origin.Missions.SetPayment(req.r.Context(), id, fieldmark.PaymentRequest{
+	p, err := h.missions.SetPayment(req.r.Context(), id, fieldmark.PaymentRequest{
 		Amount: &amount, Direction: fieldmark.Direction(form.posted.Get("direction")), Terms: terms})
 	if err != nil {
 		return h.showMissionError(req, err)
@@ -34,11 +34,11 @@ func (h *handler) setPayment(req *request) error {
 }
 
 // paymentOf returns the payment of the mission in the path.
-func (h *handler) paymentOf(req *request) (fieldmark.MissionPayment, error) {
+func (h *missionHandler) paymentOf(req *request) (fieldmark.MissionPayment, error) {
 	if err := req.parseForm(); err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
-	story, err := h.origin.Missions.History(req.r.Context(), req.r.PathValue("id"))
+	story, err := h.missions.History(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
@@ -52,7 +52,7 @@ func (h *handler) paymentOf(req *request) (fieldmark.MissionPayment, error) {
 const unknownFailure = "unknown"
 
 // markPayment sets the status of a payment.
-func (h *handler) markPayment(req *request) error {
+func (h *missionHandler) markPayment(req *request) error {
 	p, err := h.paymentOf(req)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (h *handler) markPayment(req *request) error {
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := h.origin.Missions.SetPaymentStatus(req.r.Context(), p.ID, move); err != nil {
+	if _, err := h.missions.SetPaymentStatus(req.r.Context(), p.ID, move); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "payment."+strings.ToLower(move.Status), p.ID)
@@ -74,7 +74,7 @@ func (h *handler) markPayment(req *request) error {
 }
 
 // refundPayment records a refund; without an amount, of everything that was not refunded yet.
-func (h *handler) refundPayment(req *request) error {
+func (h *missionHandler) refundPayment(req *request) error {
 	p, err := h.paymentOf(req)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (h *handler) refundPayment(req *request) error {
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter,
 			"The form is incomplete. Reload the mission and try again.")
 	}
-	if _, err := h.origin.Missions.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
+	if _, err := h.missions.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "payment.refund", p.ID)

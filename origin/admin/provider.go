@@ -16,7 +16,7 @@ const (
 	plainProviderCookie  = "fieldmark_sign_on"
 )
 
-func (h *handler) providerCookie(r *http.Request, state string) *http.Cookie {
+func (h *signInHandler) providerCookie(r *http.Request, state string) *http.Cookie {
 	c := &http.Cookie{Name: plainProviderCookie, Value: state, Path: homePath, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode, MaxAge: int(access.FlowLifetime / time.Second)}
 	if h.overHTTPS(r) {
@@ -30,16 +30,16 @@ func (h *handler) providerCookie(r *http.Request, state string) *http.Cookie {
 
 // startProviderSignIn redirects to the provider. It is a link, because the Content-Security-Policy does not
 // allow forms to lead to another site.
-func (h *handler) startProviderSignIn(req *request) error { return h.redirectToProvider(req, "") }
+func (h *signInHandler) startProviderSignIn(req *request) error { return h.redirectToProvider(req, "") }
 
 // reauthWithProvider redirects to the provider to confirm the identity of a signed-in user.
-func (h *handler) reauthWithProvider(req *request) error {
+func (h *signInHandler) reauthWithProvider(req *request) error {
 	return h.redirectToProvider(req, req.session.Name)
 }
 
-func (h *handler) redirectToProvider(req *request, proves string) error {
+func (h *signInHandler) redirectToProvider(req *request, proves string) error {
 	next := nextPage(req.r.URL.Query().Get("next"))
-	address, kept, err := h.origin.Access.SignOn.Begin(req.r.Context(), access.AuthRequest{Next: next, Session: proves,
+	address, kept, err := h.signOn.Begin(req.r.Context(), access.AuthRequest{Next: next, Session: proves,
 		ForceLogin: req.r.URL.Query().Has("again")})
 	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
 		h.log.Warn("sign-in provider", "error", err)
@@ -48,7 +48,7 @@ func (h *handler) redirectToProvider(req *request, proves string) error {
 				fieldmark.AsError(err).Detail)
 			return nil
 		}
-		return h.showSignIn(req, http.StatusBadGateway, fieldmark.AsError(err).Detail, signInForm{Next: next})
+		return h.showForm(req, http.StatusBadGateway, fieldmark.AsError(err).Detail, signInForm{Next: next})
 	}
 	if err != nil {
 		return err
@@ -59,20 +59,20 @@ func (h *handler) redirectToProvider(req *request, proves string) error {
 }
 
 // finishProviderSignIn handles the redirect back from the provider. The state in the cookie is valid once.
-func (h *handler) finishProviderSignIn(req *request) error {
+func (h *signInHandler) finishProviderSignIn(req *request) error {
 	http.SetCookie(req.w, h.providerCookie(req.r, ""))
 	back := access.Callback{Query: req.r.URL.Query(), Token: h.sessionToken(req.r), Caller: h.clientOf(req.r)}
 	if c, err := req.r.Cookie(h.providerCookie(req.r, "").Name); err == nil {
 		back.Flow = c.Value
 	}
-	token, next, err := h.origin.Access.SignOn.Finish(req.r.Context(), back)
+	token, next, err := h.signOn.Finish(req.r.Context(), back)
 	if refused, ok := errors.AsType[*access.AccessDenied](err); ok {
 		h.log.Warn("sign-in refused", "error", err)
 		if refused.Known {
 			message := refused.Reason + " Contact your administrator, or sign in with another account."
-			return h.showSignIn(req, http.StatusForbidden, message, signInForm{Next: homePath, Denied: true})
+			return h.showForm(req, http.StatusForbidden, message, signInForm{Next: homePath, Denied: true})
 		}
-		return h.showSignIn(req, http.StatusUnauthorized, refused.Reason, signInForm{Next: homePath})
+		return h.showForm(req, http.StatusUnauthorized, refused.Reason, signInForm{Next: homePath})
 	}
 	if hasCode(err, fieldmark.CodeOriginUnavailable, fieldmark.CodeRateLimited) {
 		h.log.Warn("sign-in provider", "error", err)
@@ -81,14 +81,14 @@ func (h *handler) finishProviderSignIn(req *request) error {
 		if e.Code == fieldmark.CodeRateLimited {
 			message, status = req.signInError(e), e.Code.Status()
 		}
-		return h.showSignIn(req, status, message, signInForm{Next: homePath})
+		return h.showForm(req, status, message, signInForm{Next: homePath})
 	}
 	if err != nil {
 		return err
 	}
 	if token != "" {
 		if back.Token != "" {
-			if err := h.origin.Access.Sessions.SignOut(req.r.Context(), back.Token); err != nil {
+			if err := h.sessions.SignOut(req.r.Context(), back.Token); err != nil {
 				return err
 			}
 		}
@@ -98,9 +98,9 @@ func (h *handler) finishProviderSignIn(req *request) error {
 	return nil
 }
 
-// showSignIn shows the sign-in page with an error, if there is one.
-func (h *handler) showSignIn(req *request, status int, message string, form signInForm) error {
-	form.Provider, form.Passwords = h.origin.Access.SignOn.Label(), h.origin.Access.SignOn.PasswordsAllowed()
+// showForm shows the sign-in page with an error, if there is one.
+func (h *signInHandler) showForm(req *request, status int, message string, form signInForm) error {
+	form.Provider, form.Passwords = h.signOn.Label(), h.signOn.PasswordsAllowed()
 	p := page{Title: "Sign in", Data: form}
 	if form.Denied {
 		p.Title = "Access denied"
@@ -118,10 +118,10 @@ type reauthData struct {
 	Factor   bool   // the user can enter a code instead
 }
 
-func (h *handler) reauthForm(req *request, next string) reauthData {
+func reauthForm(req *request, signOn *access.SignOn, next string) reauthData {
 	p := reauthData{Next: next, Factor: req.session.HasTOTP}
 	if req.session.External {
-		p.Provider = h.origin.Access.SignOn.Label()
+		p.Provider = signOn.Label()
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
 )
 
 // The paths of the admin console.
@@ -34,77 +35,118 @@ const (
 
 // routes registers every page and form with what it requires: nothing, a session, the administrator role, or
 // a password that was entered recently.
-func (h *handler) routes() {
+func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.mux.Handle("GET "+stylePath, h.public(h.style))
 	h.mux.Handle("GET "+scriptPath, h.public(h.script))
 	h.mux.Handle("GET "+iconPath, h.public(h.icon))
-	h.mux.Handle("GET "+signInPath, h.public(h.signInPage))
-	h.mux.Handle("POST "+signInPath, h.public(h.signIn))
-	h.mux.Handle("GET "+providerPath, h.public(h.startProviderSignIn))
-	h.mux.Handle("GET "+callbackPath, h.withTimeout(formTimeout, h.finishProviderSignIn))
-	h.mux.Handle("POST "+homePath+"/sign-out", h.public(h.signOut))
-
-	h.mux.Handle("GET "+homePath, h.requireLogin(h.overview))
-	h.mux.Handle("GET "+missionsPath, h.requireLogin(h.missions))
-	h.mux.Handle("GET "+missionsPath+"/{id}", h.requireLogin(h.mission))
-	h.mux.Handle("POST "+missionsPath+"/{id}/move", h.requireAdmin(h.moveMission))
-	h.mux.Handle("POST "+missionsPath+"/{id}/plan", h.requireAdmin(h.planMission))
-	h.mux.Handle("POST "+missionsPath+"/{id}/payment", h.requireAdmin(h.setPayment))
-	h.mux.Handle("POST "+missionsPath+"/{id}/payment/mark", h.requireAdmin(h.markPayment))
-	h.mux.Handle("POST "+missionsPath+"/{id}/payment/refund", h.requireAdmin(h.refundPayment))
-	h.mux.Handle("POST "+missionsPath+"/{id}/complete", h.requireAdmin(h.completeMission))
-
-	h.mux.Handle("GET "+brandsPath, h.requireLogin(h.brands))
-	h.mux.Handle("POST "+brandsPath, h.requireAdmin(h.addBrand))
-	h.mux.Handle("POST "+brandsPath+"/import", h.longRunning(h.importBrands))
-	h.mux.Handle("POST "+brandsPath+"/visibility", h.longRunning(h.importSamples))
-	h.mux.Handle("GET "+brandsPath+"/{slug}", h.requireLogin(h.brand))
-	h.mux.Handle("POST "+brandsPath+"/{slug}", h.requireAdmin(h.changeBrand))
-	h.mux.Handle("POST "+brandsPath+"/{slug}/audit", h.requireAdmin(h.auditBrand))
-	h.mux.Handle("POST "+brandsPath+"/{slug}/delete", h.requireAdmin(h.deleteBrand))
-
-	h.mux.Handle("GET "+disputesPath, h.requireLogin(h.disputes))
-	h.mux.Handle("GET "+disputesPath+"/{id}", h.requireLogin(h.dispute))
-	h.mux.Handle("POST "+disputesPath+"/{id}", h.requireAdmin(h.decideDispute))
-
-	h.mux.Handle("GET "+keysPath, h.requireLogin(h.keys))
-	h.mux.Handle("POST "+keysPath, h.requireReauth(h.createKey))
-	h.mux.Handle("POST "+keysPath+"/{id}/rotate", h.requireReauth(h.rotateKey))
-	h.mux.Handle("POST "+keysPath+"/{id}/revoke", h.requireReauth(h.revokeKey))
-	h.mux.Handle("GET "+accountsPath, h.requireLogin(h.accounts))
-	h.mux.Handle("POST "+accountsPath, h.requireAdmin(h.putAccount))
-
-	h.mux.Handle("GET "+webhooksPath, h.requireLogin(h.webhooks))
-	h.mux.Handle("POST "+webhooksPath, h.requireAdmin(h.createEndpoint))
-	h.mux.Handle("GET "+webhooksPath+"/{id}", h.requireLogin(h.endpoint))
-	h.mux.Handle("POST "+webhooksPath+"/{id}", h.requireAdmin(h.changeEndpoint))
-	h.mux.Handle("GET "+webhooksPath+"/{id}/deliveries/{delivery}", h.requireLogin(h.delivery))
-	h.mux.Handle("POST "+webhooksPath+"/{id}/deliveries/{delivery}/resend", h.requireAdmin(h.resend))
-
-	h.mux.Handle("GET "+modulesPath, h.requireLogin(h.modules))
-	h.mux.Handle("POST "+modulesPath, h.longRunning(h.pushModule))
-	h.mux.Handle("POST "+modulesPath+"/rollback", h.requireAdmin(h.rollBack))
-	h.mux.Handle("GET "+modulesPath+"/{digest}", h.requireLogin(h.module))
-	h.mux.Handle("POST "+modulesPath+"/{digest}", h.requireAdmin(h.changeModule))
-
-	h.mux.Handle("GET "+calendarsPath, h.requireLogin(h.calendars))
-	h.mux.Handle("POST "+calendarsPath, h.requireAdmin(h.createCalendar))
-	h.mux.Handle("POST "+calendarsPath+"/{id}", h.requireAdmin(h.changeCalendar))
-	h.mux.Handle("GET "+nodesPath, h.requireLogin(h.nodes))
-	h.mux.Handle("GET "+certificatesPath, h.requireLogin(h.certificates))
-	h.mux.Handle("POST "+certificatesPath+"/{name}/renew", h.requireAdmin(h.renewCertificate))
-	h.mux.Handle("GET "+auditPath, h.requireLogin(h.auditLog))
-	h.mux.Handle("POST "+auditPath+"/verify", h.requireLogin(h.verifyLog))
-
-	h.mux.Handle("GET "+settingsPath, h.requireLogin(h.settings))
-	h.mux.Handle("POST "+reauthPath, h.requireLogin(h.reauth))
-	h.mux.Handle("GET "+reauthPath+"/provider", h.requireLogin(h.reauthWithProvider))
-	h.mux.Handle("POST "+settingsPath+"/second-factor", h.requireLogin(h.setSecondFactor))
-	h.mux.Handle("POST "+settingsPath+"/sessions/{session}/end", h.requireLogin(h.endSession))
-
+	h.signInRoutes()
+	h.mux.Handle("GET "+homePath, h.requireLogin((&overviewHandler{h.console, o}).serve))
+	h.missionRoutes(&missionHandler{h.console, o.Missions, o.Access.Accounts})
+	h.brandRoutes(&brandHandler{h.console, o.Brands})
+	h.disputeRoutes(&disputeHandler{h.console, o.Brands.Disputes})
+	h.keyRoutes(&keyHandler{h.console, o.Access.Keys, o.Access.Accounts, o.Access.SignOn})
+	h.accountRoutes(&accountHandler{h.console, o.Access.Accounts, o.Access.Keys, o.Webhooks})
+	h.webhookRoutes(&webhookHandler{h.console, o.Webhooks, o.Access.Accounts})
+	h.moduleRoutes(&moduleHandler{h.console, o.Modules})
+	h.calendarRoutes(&calendarHandler{h.console, h.forwarding, o.Missions.Calendars, o.Access.Accounts})
+	h.mux.Handle("GET "+nodesPath, h.requireLogin((&nodeHandler{h.console, o.Events, o.Modules}).list))
+	h.certificateRoutes(&certificateHandler{h.console, o.Certificates})
+	h.auditLogRoutes(&auditLogHandler{h.console})
+	h.settingsRoutes(&settingsHandler{h.console, o, facts, o.Access.Admins, h.sessions, o.Access.SignOn})
 	h.formRedirects()
 	h.mux.Handle("GET "+homePath+"/{$}", http.RedirectHandler(homePath, http.StatusSeeOther))
 	h.mux.Handle("/", h.public(h.notFound))
+}
+
+func (h *handler) signInRoutes() {
+	s := h.signIn
+	h.mux.Handle("GET "+signInPath, h.public(s.form))
+	h.mux.Handle("POST "+signInPath, h.public(s.submit))
+	h.mux.Handle("GET "+providerPath, h.public(s.startProviderSignIn))
+	h.mux.Handle("GET "+callbackPath, h.withTimeout(formTimeout, s.finishProviderSignIn))
+	h.mux.Handle("POST "+homePath+"/sign-out", h.public(s.signOut))
+	h.mux.Handle("POST "+reauthPath, h.requireLogin(s.reauth))
+	h.mux.Handle("GET "+reauthPath+"/provider", h.requireLogin(s.reauthWithProvider))
+}
+
+func (h *handler) missionRoutes(m *missionHandler) {
+	h.mux.Handle("GET "+missionsPath, h.requireLogin(m.list))
+	h.mux.Handle("GET "+missionsPath+"/{id}", h.requireLogin(m.get))
+	h.mux.Handle("POST "+missionsPath+"/{id}/move", h.requireAdmin(m.move))
+	h.mux.Handle("POST "+missionsPath+"/{id}/plan", h.requireAdmin(m.plan))
+	h.mux.Handle("POST "+missionsPath+"/{id}/payment", h.requireAdmin(m.setPayment))
+	h.mux.Handle("POST "+missionsPath+"/{id}/payment/mark", h.requireAdmin(m.markPayment))
+	h.mux.Handle("POST "+missionsPath+"/{id}/payment/refund", h.requireAdmin(m.refundPayment))
+	h.mux.Handle("POST "+missionsPath+"/{id}/complete", h.requireAdmin(m.complete))
+}
+
+func (h *handler) brandRoutes(b *brandHandler) {
+	h.mux.Handle("GET "+brandsPath, h.requireLogin(b.list))
+	h.mux.Handle("POST "+brandsPath, h.requireAdmin(b.create))
+	h.mux.Handle("POST "+brandsPath+"/import", h.longRunning(b.importBrands))
+	h.mux.Handle("POST "+brandsPath+"/visibility", h.longRunning(b.importSamples))
+	h.mux.Handle("GET "+brandsPath+"/{slug}", h.requireLogin(b.get))
+	h.mux.Handle("POST "+brandsPath+"/{slug}", h.requireAdmin(b.update))
+	h.mux.Handle("POST "+brandsPath+"/{slug}/audit", h.requireAdmin(b.requestAudit))
+	h.mux.Handle("POST "+brandsPath+"/{slug}/delete", h.requireAdmin(b.delete))
+}
+
+func (h *handler) disputeRoutes(d *disputeHandler) {
+	h.mux.Handle("GET "+disputesPath, h.requireLogin(d.list))
+	h.mux.Handle("GET "+disputesPath+"/{id}", h.requireLogin(d.get))
+	h.mux.Handle("POST "+disputesPath+"/{id}", h.requireAdmin(d.decide))
+}
+
+func (h *handler) keyRoutes(k *keyHandler) {
+	h.mux.Handle("GET "+keysPath, h.requireLogin(k.list))
+	h.mux.Handle("POST "+keysPath, h.requireReauth(k.create))
+	h.mux.Handle("POST "+keysPath+"/{id}/rotate", h.requireReauth(k.rotate))
+	h.mux.Handle("POST "+keysPath+"/{id}/revoke", h.requireReauth(k.revoke))
+}
+
+func (h *handler) accountRoutes(a *accountHandler) {
+	h.mux.Handle("GET "+accountsPath, h.requireLogin(a.list))
+	h.mux.Handle("POST "+accountsPath, h.requireAdmin(a.put))
+}
+
+func (h *handler) webhookRoutes(w *webhookHandler) {
+	h.mux.Handle("GET "+webhooksPath, h.requireLogin(w.list))
+	h.mux.Handle("POST "+webhooksPath, h.requireAdmin(w.create))
+	h.mux.Handle("GET "+webhooksPath+"/{id}", h.requireLogin(w.get))
+	h.mux.Handle("POST "+webhooksPath+"/{id}", h.requireAdmin(w.update))
+	h.mux.Handle("GET "+webhooksPath+"/{id}/deliveries/{delivery}", h.requireLogin(w.getDelivery))
+	h.mux.Handle("POST "+webhooksPath+"/{id}/deliveries/{delivery}/resend", h.requireAdmin(w.resend))
+}
+
+func (h *handler) moduleRoutes(m *moduleHandler) {
+	h.mux.Handle("GET "+modulesPath, h.requireLogin(m.list))
+	h.mux.Handle("POST "+modulesPath, h.longRunning(m.create))
+	h.mux.Handle("POST "+modulesPath+"/rollback", h.requireAdmin(m.rollBack))
+	h.mux.Handle("GET "+modulesPath+"/{digest}", h.requireLogin(m.get))
+	h.mux.Handle("POST "+modulesPath+"/{digest}", h.requireAdmin(m.update))
+}
+
+func (h *handler) calendarRoutes(c *calendarHandler) {
+	h.mux.Handle("GET "+calendarsPath, h.requireLogin(c.list))
+	h.mux.Handle("POST "+calendarsPath, h.requireAdmin(c.create))
+	h.mux.Handle("POST "+calendarsPath+"/{id}", h.requireAdmin(c.update))
+}
+
+func (h *handler) certificateRoutes(c *certificateHandler) {
+	h.mux.Handle("GET "+certificatesPath, h.requireLogin(c.list))
+	h.mux.Handle("POST "+certificatesPath+"/{name}/renew", h.requireAdmin(c.renew))
+}
+
+// auditLogRoutes lets viewers verify the log too.
+func (h *handler) auditLogRoutes(a *auditLogHandler) {
+	h.mux.Handle("GET "+auditPath, h.requireLogin(a.list))
+	h.mux.Handle("POST "+auditPath+"/verify", h.requireLogin(a.verify))
+}
+
+func (h *handler) settingsRoutes(s *settingsHandler) {
+	h.mux.Handle("GET "+settingsPath, h.requireLogin(s.get))
+	h.mux.Handle("POST "+settingsPath+"/second-factor", h.requireLogin(s.setSecondFactor))
+	h.mux.Handle("POST "+settingsPath+"/sessions/{session}/end", h.requireLogin(s.endSession))
 }
 
 // formRedirects registers the addresses of forms for GET. A rejected form is shown at the address it was sent

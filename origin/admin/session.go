@@ -22,8 +22,17 @@ const (
 // maxForm bounds a posted form without a file in bytes. The largest form is that of a brand.
 const maxForm = 16 << 10
 
+// signInHandler signs users in and out, with a password or with the sign-in provider, and confirms the
+// identity of users who are signed in.
+type signInHandler struct {
+	*console
+	forwarding // cookies depend on the scheme, throttling on the client's address
+	sessions   *access.Sessions
+	signOn     *access.SignOn
+}
+
 // sessionToken returns the token in the session cookie.
-func (h *handler) sessionToken(r *http.Request) string {
+func (h *signInHandler) sessionToken(r *http.Request) string {
 	c, err := r.Cookie(h.sessionCookie(r, "").Name)
 	if err != nil {
 		return ""
@@ -33,7 +42,7 @@ func (h *handler) sessionToken(r *http.Request) string {
 
 // sessionCookie returns a cookie that lasts until the browser is closed. The service limits how long its token
 // is valid.
-func (h *handler) sessionCookie(r *http.Request, token string) *http.Cookie {
+func (h *signInHandler) sessionCookie(r *http.Request, token string) *http.Cookie {
 	c := &http.Cookie{Name: plainCookie, Value: token, Path: homePath, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if h.overHTTPS(r) {
 		c.Name, c.Path, c.Secure = secureCookie, "/", true
@@ -43,7 +52,7 @@ func (h *handler) sessionCookie(r *http.Request, token string) *http.Cookie {
 
 // redirectToSignIn redirects to the sign-in page, which returns to the requested page after sign-in. The
 // address of a form is not kept, because it cannot be loaded.
-func (h *handler) redirectToSignIn(req *request) error {
+func (h *signInHandler) redirectToSignIn(req *request) error {
 	to := signInPath
 	if req.r.Method == http.MethodGet && req.r.URL.Path != homePath {
 		to += "?next=" + url.QueryEscape(req.r.URL.RequestURI())
@@ -61,21 +70,21 @@ type signInForm struct {
 	Denied    bool // the account at the provider has no access, so the provider must ask for another
 }
 
-func (h *handler) signInPage(req *request) error {
-	if _, err := h.origin.Access.Sessions.Get(req.r.Context(), h.sessionToken(req.r)); err == nil {
+func (h *signInHandler) form(req *request) error {
+	if _, err := h.sessions.Get(req.r.Context(), h.sessionToken(req.r)); err == nil {
 		http.Redirect(req.w, req.r, homePath, http.StatusSeeOther)
 		return nil
 	}
-	return h.showSignIn(req, http.StatusOK, "", signInForm{Next: nextPage(req.r.URL.Query().Get("next"))})
+	return h.showForm(req, http.StatusOK, "", signInForm{Next: nextPage(req.r.URL.Query().Get("next"))})
 }
 
-// signIn starts a new session and ends the one in the cookie, against session fixation.
-func (h *handler) signIn(req *request) error {
+// submit starts a new session and ends the one in the cookie, against session fixation.
+func (h *signInHandler) submit(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	form := signInForm{User: req.r.PostForm.Get("user"), Next: nextPage(req.r.PostForm.Get("next"))}
-	token, err := h.origin.Access.Sessions.SignIn(req.r.Context(), access.Credentials{
+	token, err := h.sessions.SignIn(req.r.Context(), access.Credentials{
 		User: form.User, Password: req.r.PostForm.Get("password"), Code: req.postedCode(), Caller: h.clientOf(req.r),
 	})
 	if err != nil {
@@ -84,10 +93,10 @@ func (h *handler) signIn(req *request) error {
 			return err
 		}
 		h.log.Warn("sign-in refused", "code", string(e.Code))
-		return h.showSignIn(req, e.Code.Status(), req.signInError(e), form)
+		return h.showForm(req, e.Code.Status(), req.signInError(e), form)
 	}
 	if old := h.sessionToken(req.r); old != "" {
-		if err := h.origin.Access.Sessions.SignOut(req.r.Context(), old); err != nil {
+		if err := h.sessions.SignOut(req.r.Context(), old); err != nil {
 			return err
 		}
 	}
@@ -108,12 +117,12 @@ func (req *request) signInError(e *fieldmark.Error) string {
 }
 
 // reauth confirms the identity of the user for actions that need a recent password or code.
-func (h *handler) reauth(req *request) error {
+func (h *signInHandler) reauth(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	next := nextPage(req.r.PostForm.Get("next"))
-	err := h.origin.Access.Sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r),
+	err := h.sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r),
 		req.r.PostForm.Get("password"), req.postedCode(), h.clientOf(req.r))
 	if err != nil {
 		e := fieldmark.AsError(err)
@@ -121,14 +130,14 @@ func (h *handler) reauth(req *request) error {
 			return err
 		}
 		return h.show(req, e.Code.Status(), "reauth", page{Title: "Confirm your identity",
-			Errors: formErrorOf(req.signInError(e)), Data: h.reauthForm(req, next)})
+			Errors: formErrorOf(req.signInError(e)), Data: reauthForm(req, h.signOn, next)})
 	}
 	http.Redirect(req.w, req.r, next, http.StatusSeeOther)
 	return nil
 }
 
-func (h *handler) signOut(req *request) error {
-	if err := h.origin.Access.Sessions.SignOut(req.r.Context(), h.sessionToken(req.r)); err != nil {
+func (h *signInHandler) signOut(req *request) error {
+	if err := h.sessions.SignOut(req.r.Context(), h.sessionToken(req.r)); err != nil {
 		return err
 	}
 	gone := h.sessionCookie(req.r, "")

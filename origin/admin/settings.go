@@ -10,6 +10,16 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
+// settingsHandler serves the page of settings, users and sessions.
+type settingsHandler struct {
+	*console
+	origin   *origin.Service // health and statistics only
+	facts    []Fact          // the settings of the process
+	admins   *access.Admins
+	sessions *access.Sessions
+	signOn   *access.SignOn
+}
+
 // settingsData is the settings page: health, settings, users and sessions.
 type settingsData struct {
 	Healthy         bool
@@ -26,23 +36,25 @@ type settingsData struct {
 	QR              template.HTML
 }
 
-func (h *handler) settings(req *request) error { return h.showSettings(req, http.StatusOK, nil, nil) }
+func (h *settingsHandler) get(req *request) error {
+	return h.showSettings(req, http.StatusOK, nil, nil)
+}
 
-func (h *handler) showSettings(req *request, status int, bad []formError, offered *access.TOTP) error {
+func (h *settingsHandler) showSettings(req *request, status int, bad []formError, offered *access.TOTP) error {
 	ctx := req.r.Context()
 	d := settingsData{
-		Healthy: h.origin.Health(ctx) == nil, Facts: h.settingsFacts, CurrentSession: req.session.Name,
-		Reauthenticated: req.session.Reauthenticated(time.Now()), Reauth: h.reauthForm(req, settingsPath),
+		Healthy: h.origin.Health(ctx) == nil, Facts: h.facts, CurrentSession: req.session.Name,
+		Reauthenticated: req.session.Reauthenticated(time.Now()), Reauth: reauthForm(req, h.signOn, settingsPath),
 		Factor: req.session.HasTOTP, Foreign: req.session.External, Offered: offered,
 	}
 	var err error
 	if d.Stats, err = h.origin.Stats(ctx); err != nil {
 		return err
 	}
-	if d.Admins, err = h.origin.Access.Admins.List(ctx); err != nil {
+	if d.Admins, err = h.admins.List(ctx); err != nil {
 		return err
 	}
-	sessions, err := h.origin.Access.Sessions.List(ctx)
+	sessions, err := h.sessions.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,7 +72,7 @@ func (h *handler) showSettings(req *request, status int, bad []formError, offere
 }
 
 // setSecondFactor offers, enables or disables two-factor authentication for the user.
-func (h *handler) setSecondFactor(req *request) error {
+func (h *settingsHandler) setSecondFactor(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -85,7 +97,7 @@ func (h *handler) setSecondFactor(req *request) error {
 	default:
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
-	err := h.origin.Access.Admins.SetTOTP(req.r.Context(), req.user, secret, req.postedCode())
+	err := h.admins.SetTOTP(req.r.Context(), req.user, secret, req.postedCode())
 	if hasCode(err, fieldmark.CodeValidationFailed) {
 		return h.showSettings(req, http.StatusUnprocessableEntity, req.formErrors(err), nil)
 	}
@@ -97,15 +109,15 @@ func (h *handler) setSecondFactor(req *request) error {
 }
 
 // endSession ends a session. Viewers can end only their own sessions.
-func (h *handler) endSession(req *request) error {
+func (h *settingsHandler) endSession(req *request) error {
 	name := req.r.PathValue("session")
-	sessions, err := h.origin.Access.Sessions.List(req.r.Context())
+	sessions, err := h.sessions.List(req.r.Context())
 	if err != nil {
 		return err
 	}
 	for _, s := range sessions {
 		if s.Name == name && (req.canWrite() || s.User == req.user) {
-			if err := h.origin.Access.Sessions.Delete(req.r.Context(), name); err != nil {
+			if err := h.sessions.Delete(req.r.Context(), name); err != nil {
 				return err
 			}
 			h.audit(req, "session.end", s.User)

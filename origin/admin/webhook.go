@@ -6,8 +6,16 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
+
+// webhookHandler serves the pages of webhook endpoints and of their deliveries.
+type webhookHandler struct {
+	*console
+	webhooks *webhook.Service
+	accounts *access.Accounts // owners to choose from
+}
 
 // deliveryPageSize is the number of deliveries on a page.
 const deliveryPageSize = 100
@@ -29,7 +37,7 @@ type deliveryRow struct {
 	URL string
 }
 
-func (h *handler) webhooks(req *request) error {
+func (h *webhookHandler) list(req *request) error {
 	return h.showWebhooks(req, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}},
 		nil, nil)
 }
@@ -41,14 +49,14 @@ func newestEndpoint(endpoints []fieldmark.Endpoint) string {
 	return endpoints[0].ID
 }
 
-func (h *handler) showWebhooks(
+func (h *webhookHandler) showWebhooks(
 	req *request, status int, form fieldmark.EndpointRequest, bad []formError, made *fieldmark.NewEndpoint,
 ) error {
-	endpoints, err := h.origin.Webhooks.Endpoints(req.r.Context(), "")
+	endpoints, err := h.webhooks.Endpoints(req.r.Context(), "")
 	if err != nil {
 		return err
 	}
-	deliveries, err := h.origin.Webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{Limit: deliveryPageSize})
+	deliveries, err := h.webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{Limit: deliveryPageSize})
 	if err != nil {
 		return err
 	}
@@ -60,14 +68,14 @@ func (h *handler) showWebhooks(
 	for _, one := range deliveries.Data {
 		d.Deliveries = append(d.Deliveries, deliveryRow{Delivery: one, URL: address[one.EndpointID]})
 	}
-	if d.Accounts, err = h.accountChoices(req, req.r.PostForm.Get("account")); err != nil {
+	if d.Accounts, err = accountChoices(req, h.accounts, req.r.PostForm.Get("account")); err != nil {
 		return err
 	}
 	return h.show(req, status, "webhooks", page{Title: "Webhooks", Errors: bad, Data: d})
 }
 
-// createEndpoint creates an endpoint and shows its secret.
-func (h *handler) createEndpoint(req *request) error {
+// create creates an endpoint and shows its secret.
+func (h *webhookHandler) create(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -75,7 +83,7 @@ func (h *handler) createEndpoint(req *request) error {
 	form := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")),
 		Events:      strings.Fields(posted.Get("events")),
 		Description: strings.TrimSpace(posted.Get("description"))}
-	made, err := h.origin.Webhooks.CreateEndpointAfter(req.r.Context(), req.newestSeen(), posted.Get("account"), form)
+	made, err := h.webhooks.CreateEndpointAfter(req.r.Context(), req.newestSeen(), posted.Get("account"), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showWebhooks(req, http.StatusConflict, form, staleForm("An endpoint"), nil)
 	}
@@ -100,21 +108,21 @@ type endpointData struct {
 	Ping       *fieldmark.PingResult
 }
 
-func (h *handler) endpoint(req *request) error {
+func (h *webhookHandler) get(req *request) error {
 	return h.showEndpoint(req, http.StatusOK, nil, nil, nil)
 }
 
-func (h *handler) showEndpoint(
+func (h *webhookHandler) showEndpoint(
 	req *request, status int, bad []formError, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult,
 ) error {
 	id := req.r.PathValue("id")
-	e, err := h.origin.Webhooks.Endpoint(req.r.Context(), "", id)
+	e, err := h.webhooks.Endpoint(req.r.Context(), "", id)
 	if err != nil {
 		return err
 	}
 	query := req.r.URL.Query()
 	state := fieldmark.DeliveryState(query.Get("state"))
-	list, err := h.origin.Webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{
+	list, err := h.webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{
 		Endpoint: id, State: state, Cursor: query.Get("cursor"), Limit: deliveryPageSize,
 	})
 	if err != nil {
@@ -131,8 +139,8 @@ func (h *handler) showEndpoint(
 	return h.show(req, status, "endpoint", page{Title: "Webhook endpoint", Errors: bad, Data: d})
 }
 
-// changeEndpoint pauses, enables or deletes an endpoint, rotates its secret, or sends a test message.
-func (h *handler) changeEndpoint(req *request) error {
+// update pauses, enables or deletes an endpoint, rotates its secret, or sends a test message.
+func (h *webhookHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
@@ -147,27 +155,27 @@ func (h *handler) changeEndpoint(req *request) error {
 			patch.Held = fieldmark.HeldChoice(form.posted.Get("held"))
 		}
 		patch.State = &state
-		_, err = h.origin.Webhooks.PatchEndpoint(ctx, "", id, patch)
+		_, err = h.webhooks.PatchEndpoint(ctx, "", id, patch)
 	case "rotate":
 		overlap, aerr := strconv.Atoi(form.posted.Get("overlap"))
 		if aerr != nil {
 			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old secret stays valid.")
 		}
-		made, rerr := h.origin.Webhooks.RotateSecret(ctx, "", id, fieldmark.SecretRequest{OverlapHours: &overlap})
+		made, rerr := h.webhooks.RotateSecret(ctx, "", id, fieldmark.SecretRequest{OverlapHours: &overlap})
 		if rerr == nil {
 			h.audit(req, "endpoint.rotate_secret", id)
 			return h.showEndpoint(req, http.StatusOK, nil, &made, nil)
 		}
 		err = rerr
 	case "ping":
-		result, perr := h.origin.Webhooks.Ping(ctx, "", id, fieldmark.PingRequest{})
+		result, perr := h.webhooks.Ping(ctx, "", id, fieldmark.PingRequest{})
 		if perr == nil {
 			h.audit(req, "endpoint.test", id)
 			return h.showEndpoint(req, http.StatusOK, nil, nil, &result)
 		}
 		err = perr
 	case "delete":
-		if err = h.origin.Webhooks.DeleteEndpoint(ctx, "", id); err == nil {
+		if err = h.webhooks.DeleteEndpoint(ctx, "", id); err == nil {
 			h.audit(req, "endpoint.delete", id)
 			return req.redirectWithNotice(webhooksPath, "deleted")
 		}
@@ -199,20 +207,20 @@ type attemptRow struct {
 	Request webhook.SentRequest
 }
 
-func (h *handler) delivery(req *request) error {
+func (h *webhookHandler) getDelivery(req *request) error {
 	ctx, id, delivery := req.r.Context(), req.r.PathValue("id"), req.r.PathValue("delivery")
-	record, err := h.origin.Webhooks.Delivery(ctx, id, delivery)
+	record, err := h.webhooks.Delivery(ctx, id, delivery)
 	if err != nil {
 		return err
 	}
 	pending := record.State == fieldmark.DeliveryDue || record.State == fieldmark.DeliveryWaiting
 	d := deliveryData{Delivery: record.Delivery, Pending: pending}
-	if e, err := h.origin.Webhooks.Endpoint(ctx, "", id); err == nil {
+	if e, err := h.webhooks.Endpoint(ctx, "", id); err == nil {
 		d.URL = e.URL
 	}
 	for _, one := range record.Log {
 		line := attemptRow{DeliveryAttempt: one}
-		if line.Request, err = h.origin.Webhooks.RequestOf(ctx, id, delivery, one.At.Std()); err != nil &&
+		if line.Request, err = h.webhooks.RequestOf(ctx, id, delivery, one.At.Std()); err != nil &&
 			!fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return err
 		}
@@ -221,9 +229,9 @@ func (h *handler) delivery(req *request) error {
 	return h.show(req, http.StatusOK, "delivery", page{Title: "Webhook message", Data: d})
 }
 
-func (h *handler) resend(req *request) error {
+func (h *webhookHandler) resend(req *request) error {
 	id, delivery := req.r.PathValue("id"), req.r.PathValue("delivery")
-	if _, err := h.origin.Webhooks.Resend(req.r.Context(), id, delivery); err != nil {
+	if _, err := h.webhooks.Resend(req.r.Context(), id, delivery); err != nil {
 		return err
 	}
 	h.audit(req, "delivery.resend", delivery)

@@ -18,6 +18,12 @@ const (
 	alertRetry = 2 * time.Second
 )
 
+// alertAPI receives notifications of alerting tools.
+type alertAPI struct {
+	missions *mission.Service
+	slots    chan struct{} // semaphore of the notifications in progress, maxAlerts
+}
+
 // alertParams are the query parameters that say how alerts become missions.
 var alertParams = []param{
 	{name: "mode", description: "Create a mission for each group (default) or for each alert",
@@ -38,9 +44,9 @@ var alertParams = []param{
 // sourceName matches the source of a mission.
 var sourceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._:/-]{0,63}$`)
 
-// receiveAlerts turns a notification of an alerting tool into missions. The media type is not checked,
+// receive turns a notification of an alerting tool into missions. The media type is not checked,
 // because custom templates are often sent as text.
-func (s *server) receiveAlerts(source string) func(*call) error {
+func (a *alertAPI) receive(source string) func(*call) error {
 	return func(c *call) error {
 		o, err := c.alertOptions(source)
 		if err != nil {
@@ -58,13 +64,13 @@ func (s *server) receiveAlerts(source string) func(*call) error {
 			return err
 		}
 		select {
-		case s.alerts <- struct{}{}:
-			defer func() { <-s.alerts }()
+		case a.slots <- struct{}{}:
+			defer func() { <-a.slots }()
 		default:
 			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,
 				Detail: "too many notifications at once; send this one again"}
 		}
-		report, err := s.origin.Missions.ReceiveAlerts(c.r.Context(), c.key.Account, n, o)
+		report, err := a.missions.ReceiveAlerts(c.r.Context(), c.key.Account, n, o)
 		if err != nil {
 			return err
 		}

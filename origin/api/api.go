@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
-	"github.com/fieldmark/fieldmark/origin/llms"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 )
 
@@ -26,22 +27,17 @@ type Config struct {
 	Prober    *probe.Prober // fetches files for the linter; nil: the linter accepts content only
 }
 
-// server is the state that the handlers share. It does not change after New.
+// server routes requests to the handlers, after it has checked the caller. It does not change after New.
 type server struct {
-	origin    *origin.Service
-	nodes     fieldmark.NodeTokens
 	base      string // Config.BaseURL without a slash at the end
 	publicAPI bool
 	log       *slog.Logger
-	prober    *probe.Prober
-	alerts    chan struct{} // semaphore of the notifications in progress
-	version   string        // the value of HeaderEdition: cached responses of another version are stale
+	nodes     fieldmark.NodeTokens
+	keys      *access.Keys
+	auditLog  *auditlog.Log
+	responses *idempotency.Service
 	mux       *http.ServeMux
 	openAPI   document
-	problems  *problemPages
-	polls     eventPolls
-
-	eventTypes document
 }
 
 // New returns the handler of everything the origin serves except the admin console.
@@ -57,28 +53,22 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, err
 	}
 	s := &server{
-		origin:    cfg.Service,
-		nodes:     fieldmark.ParseNodeTokens(cfg.NodeToken),
 		base:      strings.TrimSuffix(cfg.BaseURL, "/"),
 		publicAPI: cfg.PublicAPI,
 		log:       cfg.Log,
-		prober:    cfg.Prober,
-		alerts:    make(chan struct{}, maxAlerts),
-		version:   strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version,
+		nodes:     fieldmark.ParseNodeTokens(cfg.NodeToken),
+		keys:      cfg.Service.Access.Keys,
+		auditLog:  cfg.Service.AuditLog,
+		responses: cfg.Service.Responses,
 		mux:       http.NewServeMux(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.polls = eventPolls{read: s.readEvents, polls: map[eventPosition]*eventPoll{}}
-	var err error
-	if s.problems, err = newProblemPages(); err != nil {
-		return nil, fmt.Errorf("api: problem pages: %w", err)
+	routes, err := s.routes(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("api: %w", err)
 	}
-	if s.eventTypes, err = describeEvents(); err != nil {
-		return nil, fmt.Errorf("api: describe events: %w", err)
-	}
-	routes := s.routes()
 	if s.openAPI, err = describe(routes, cfg.Version); err != nil {
 		return nil, fmt.Errorf("api: describe: %w", err)
 	}

@@ -57,7 +57,7 @@ func (s *server) authenticate(c *call) error {
 		return nil
 	}
 	from, _ := netip.ParseAddr(s.clientAddr(c.r)) // an invalid address matches no network of a restricted key
-	k, err := s.origin.Access.Keys.Authenticate(c.r.Context(), token, access.Caller{Addr: from, Agent: c.r.UserAgent()})
+	k, err := s.keys.Authenticate(c.r.Context(), token, access.Caller{Addr: from, Agent: c.r.UserAgent()})
 	if err != nil {
 		c.w.keyID = k.ID
 		if fieldmark.AsError(err).Code.Status() == http.StatusUnauthorized {

@@ -1,16 +1,16 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"net/http"
-	"strings"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
 )
+
+// brandAPI serves brands to administrators, and imports of brands and answer samples.
+type brandAPI struct{ brands *brand.Service }
 
 // The limits of a page of brands.
 const (
@@ -47,14 +47,14 @@ func (r brandRecord) brand() fieldmark.Brand {
 	}
 }
 
-// listBrands lists brands by slug. The cursor is the last slug of the previous page.
-func (s *server) listBrands(c *call) (page fieldmark.List[fieldmark.Brand], err error) {
+// list lists brands by slug. The cursor is the last slug of the previous page.
+func (a *brandAPI) list(c *call) (page fieldmark.List[fieldmark.Brand], err error) {
 	after := fieldmark.Slug(c.params.text("cursor"))
 	if after != "" && !fieldmark.ValidSlug(string(after)) {
 		return page, errInvalidCursor()
 	}
 	limit := c.params.number("limit")
-	brands, err := s.origin.Brands.List(c.r.Context(), after, limit+1) // one more shows whether there is another page
+	brands, err := a.brands.List(c.r.Context(), after, limit+1) // one more shows whether there is another page
 	if err != nil {
 		return page, err
 	}
@@ -67,7 +67,7 @@ func (s *server) listBrands(c *call) (page fieldmark.List[fieldmark.Brand], err 
 	return page, nil
 }
 
-func (s *server) putBrand(c *call) (b fieldmark.Brand, err error) {
+func (a *brandAPI) put(c *call) (b fieldmark.Brand, err error) {
 	slug, err := slugParam(c)
 	if err != nil {
 		return b, err
@@ -83,7 +83,7 @@ func (s *server) putBrand(c *call) (b fieldmark.Brand, err error) {
 		return b, err
 	}
 	req.Slug = string(slug)
-	b, _, err = s.origin.Brands.Put(c.r.Context(), req.brand())
+	b, _, err = a.brands.Put(c.r.Context(), req.brand())
 	return b, err
 }
 
@@ -93,9 +93,9 @@ type brandDocument struct {
 	Aliases []fieldmark.Slug `json:"aliases"`
 }
 
-// getBrand reads a brand by its slug or by an alias.
-func (s *server) getBrand(ctx context.Context, slug fieldmark.Slug) (brandDocument, error) {
-	state, _, err := s.origin.Brands.State(ctx, slug)
+// get reads a brand by its slug or by an alias.
+func (a *brandAPI) get(ctx context.Context, slug fieldmark.Slug) (brandDocument, error) {
+	state, _, err := a.brands.State(ctx, slug)
 	return brandDocument{Brand: state.Brand, Aliases: list(state.Aliases).Data}, err
 }
 
@@ -104,8 +104,8 @@ type renaming struct {
 	Slug string `json:"slug" minLength:"1" maxLength:"63"`
 }
 
-func (s *server) renameBrand(ctx context.Context, slug fieldmark.Slug, r renaming) (fieldmark.Brand, error) {
-	return s.origin.Brands.Rename(ctx, slug, fieldmark.Slug(r.Slug))
+func (a *brandAPI) rename(ctx context.Context, slug fieldmark.Slug, r renaming) (fieldmark.Brand, error) {
+	return a.brands.Rename(ctx, slug, fieldmark.Slug(r.Slug))
 }
 
 // aliasList are the other slugs of a brand.
@@ -113,18 +113,18 @@ type aliasList struct {
 	Aliases []fieldmark.Slug `json:"aliases" nullable:"false"`
 }
 
-func (s *server) setAliases(ctx context.Context, slug fieldmark.Slug, r aliasList) (aliasList, error) {
-	aliases, err := s.origin.Brands.SetAliases(ctx, slug, r.Aliases)
+func (a *brandAPI) setAliases(ctx context.Context, slug fieldmark.Slug, r aliasList) (aliasList, error) {
+	aliases, err := a.brands.SetAliases(ctx, slug, r.Aliases)
 	return aliasList{list(aliases).Data}, err
 }
 
 // importBrands creates and updates many brands. The report lists the rejected ones.
-func (s *server) importBrands(ctx context.Context, records []brandRecord) (fieldmark.ImportReport, error) {
+func (a *brandAPI) importBrands(ctx context.Context, records []brandRecord) (fieldmark.ImportReport, error) {
 	brands := make([]fieldmark.Brand, len(records))
 	for i, r := range records {
 		brands[i] = r.brand()
 	}
-	return s.origin.Brands.Import(ctx, brands)
+	return a.brands.Import(ctx, brands)
 }
 
 const csvType = "text/csv"
@@ -166,7 +166,7 @@ func (r *sampleRecord) line(i int) brand.SampleRow {
 }
 
 // importVisibility stores answer samples. The report lists the rejected lines.
-func (s *server) importVisibility(c *call) (report fieldmark.VisibilityImport, err error) {
+func (a *brandAPI) importVisibility(c *call) (report fieldmark.VisibilityImport, err error) {
 	mediaType, err := c.mediaType(jsonType, csvType)
 	if err != nil {
 		return report, err
@@ -189,69 +189,5 @@ func (s *server) importVisibility(c *call) (report fieldmark.VisibilityImport, e
 			lines = append(lines, records[i].line(i))
 		}
 	}
-	return s.origin.Brands.Samples.Import(c.r.Context(), c.key.ID, fieldmark.DigestOf(sha256.Sum256(body)), lines)
-}
-
-// openDispute opens a dispute. It needs no key.
-func (s *server) openDispute(c *call) error {
-	slug, err := slugParam(c)
-	if err != nil {
-		return err
-	}
-	r, err := decodeBody[fieldmark.DisputeRequest](c)
-	if err != nil {
-		return err
-	}
-	d, err := s.origin.Brands.Disputes.Open(c.r.Context(), slug, r)
-	if err != nil {
-		return err
-	}
-	c.w.Header().Set("Location", fieldmark.PathBrands+string(slug)+"/disputes/"+d.ID)
-	return c.send(http.StatusCreated, d)
-}
-
-// getDisputeStatus reads the public part of a dispute.
-func (s *server) getDisputeStatus(c *call) (d fieldmark.DisputeStatus, err error) {
-	slug, err := slugParam(c)
-	if err != nil {
-		return d, err
-	}
-	id, err := idParam(fieldmark.PrefixDispute)(c)
-	if err != nil {
-		return d, err
-	}
-	return s.origin.Brands.Disputes.Status(c.r.Context(), slug, id)
-}
-
-// disputeParams are the query parameters of the list of disputes.
-var disputeParams = []param{
-	{name: "state", description: "The state; the default is open", enum: []string{string(fieldmark.DisputeOpen),
-		string(fieldmark.DisputeUpheld), string(fieldmark.DisputeRejected)}},
-	{name: "brand", description: "Only disputes of this brand, by its slug"},
-	{name: "limit", description: "Disputes per page", lowest: 1, highest: maxBrandLimit, preset: defaultBrandLimit},
-	{name: "cursor", description: "nextCursor of the previous page"},
-}
-
-// listDisputes lists disputes, the newest first. The cursor is the last id of the previous page.
-func (s *server) listDisputes(c *call) (page fieldmark.List[fieldmark.Dispute], err error) {
-	before, slug := c.params.text("cursor"), fieldmark.Slug(c.params.text("brand"))
-	if before != "" && !fieldmark.CheckID(fieldmark.PrefixDispute, before) {
-		return page, errInvalidCursor()
-	}
-	if slug != "" && !fieldmark.ValidSlug(string(slug)) {
-		return page, paramError("brand", "pattern", "must be the slug of a brand")
-	}
-	state := fieldmark.DisputeState(strings.ToLower(cmp.Or(c.params.text("state"), string(fieldmark.DisputeOpen))))
-	limit := c.params.number("limit")
-	disputes, err := s.origin.Brands.Disputes.List(c.r.Context(), slug, state, before, limit+1)
-	if err != nil {
-		return page, err
-	}
-	page = list(disputes)
-	if len(disputes) > limit {
-		page.Data, page.HasMore = disputes[:limit], true
-		page.NextCursor = disputes[limit-1].ID
-	}
-	c.linkNext(page.NextCursor)
-	return page, nil
+	return a.brands.Samples.Import(c.r.Context(), c.key.ID, fieldmark.DigestOf(sha256.Sum256(body)), lines)
 }

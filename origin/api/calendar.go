@@ -6,18 +6,22 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/ics"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
+
+// calendarAPI serves calendar feeds, and their settings to administrators.
+type calendarAPI struct{ calendars *mission.Calendars }
 
 // calendarFile suggests a file name to browsers.
 const calendarFile = `inline; filename="missions.ics"`
 
-// sendCalendar sends a calendar feed. Its address is the only credential.
-func (s *server) sendCalendar(c *call) error {
+// send sends a calendar feed. Its address is the only credential.
+func (a *calendarAPI) send(c *call) error {
 	token, ok := strings.CutSuffix(c.r.PathValue("file"), ".ics")
 	if !ok {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "no calendar feed at this address")
 	}
-	feed, err := s.origin.Missions.Calendars.Feed(c.r.Context(), token)
+	feed, err := a.calendars.Feed(c.r.Context(), token)
 	if err != nil {
 		return err
 	}

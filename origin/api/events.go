@@ -9,10 +9,24 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 )
 
 // maxEvents bounds a page of events; an edge that is further behind requests the next page.
 const maxEvents = 1000
+
+// eventAPI sends the event log to edges.
+type eventAPI struct {
+	events  *event.Log
+	version string // the value of HeaderEdition
+	polls   eventPolls
+}
+
+func newEventAPI(events *event.Log, version string) *eventAPI {
+	a := &eventAPI{events: events, version: version}
+	a.polls = eventPolls{read: a.read, polls: map[eventPosition]*eventPoll{}}
+	return a
+}
 
 // eventParams are the query parameters of the event log. Event numbers stay below what JSON represents
 // exactly.
@@ -27,15 +41,15 @@ var eventParams = []param{
 // nothing for a second as hung, which is three missing lines, and polls another one.
 const keepAlive = 300 * time.Millisecond
 
-// events sends the events after a number, and waits for the next event if the log has no
+// send sends the events after a number, and waits for the next event if the log has no
 // later one yet. The response is one JSON document. While the origin waits, it sends blank
 // lines before the document, so that an edge can detect an origin that hangs.
-func (s *server) events(c *call) error {
+func (a *eventAPI) send(c *call) error {
 	wait, err := c.params.duration("wait", fieldmark.MaxWait*time.Second)
 	if err != nil {
 		return err
 	}
-	if known := c.params.text("edition"); known != "" && known != s.version {
+	if known := c.params.text("edition"); known != "" && known != a.version {
 		// The edge must drop responses of the other version soon, but not with every poll while a rolling
 		// update replaces the origins.
 		wait = min(wait, time.Second)
@@ -46,7 +60,7 @@ func (s *server) events(c *call) error {
 		limit: c.params.number("limit"),
 	}
 	stop := c.sendKeepAlive()
-	body, err := s.polls.get(c.r.Context(), at, wait)
+	body, err := a.polls.get(c.r.Context(), at, wait)
 	stop()
 	if err != nil {
 		return err
@@ -58,16 +72,16 @@ func (s *server) events(c *call) error {
 	return nil
 }
 
-// readEvents returns an encoded page of the log.
-func (s *server) readEvents(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error) {
-	page, err := s.origin.Events.After(ctx, at.after, wait, at.limit)
+// read returns an encoded page of the log.
+func (a *eventAPI) read(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error) {
+	page, err := a.events.After(ctx, at.after, wait, at.limit)
 	if err != nil {
 		return nil, err
 	}
 	if page.Events == nil {
 		page.Events = []fieldmark.Event{}
 	}
-	page.Edition, page.KeepAlive = s.version, int(keepAlive/time.Millisecond)
+	page.Edition, page.KeepAlive = a.version, int(keepAlive/time.Millisecond)
 	body, err := encode(page)
 	if err != nil {
 		return nil, fmt.Errorf("encode events: %w", err)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/event"
 )
 
 // streamBuffer is the size in bytes of the write buffer of a stream of lines.
@@ -18,6 +20,12 @@ const streamBuffer = 64 << 10
 
 // ndjson is the media type of one JSON document per line.
 const ndjson = "application/x-ndjson"
+
+// factsAPI sends brands and their facts to edges.
+type factsAPI struct {
+	brands *brand.Service
+	events *event.Log // for the number of the latest event
+}
 
 // factsParams are the query parameters of brands with their facts. Without limit the response has all
 // brands, as edges of earlier versions expect.
@@ -27,13 +35,13 @@ var factsParams = []param{
 	{name: "bare", description: "Whether to leave out the evidence of facts", enum: []string{"TRUE", "FALSE"}},
 }
 
-// allFacts sends the public brands with their latest facts by slug, one JSON document per line. The event
+// sendAll sends the public brands with their latest facts by slug, one JSON document per line. The event
 // number is read first, so it is never newer than the rows.
-func (s *server) allFacts(c *call) error {
+func (a *factsAPI) sendAll(c *call) error {
 	if limit := c.params.number("limit"); limit > 0 {
-		return s.factsPage(c, limit)
+		return a.sendPage(c, limit)
 	}
-	asOf, err := s.origin.Events.Head(c.r.Context())
+	asOf, err := a.events.Head(c.r.Context())
 	if err != nil {
 		return err
 	}
@@ -43,19 +51,19 @@ func (s *server) allFacts(c *call) error {
 	out := bufio.NewWriterSize(c.w, streamBuffer)
 	lines := json.NewEncoder(out)
 	write := func(b fieldmark.BrandState) error { return lines.Encode(b) }
-	if _, err := s.origin.Brands.EachState(c.r.Context(), write); err != nil {
+	if _, err := a.brands.EachState(c.r.Context(), write); err != nil {
 		return fmt.Errorf("stream facts: %w", err)
 	}
 	return out.Flush()
 }
 
-// factsPage sends one page of brands with their facts.
-func (s *server) factsPage(c *call, limit int) error {
+// sendPage sends one page of brands with their facts.
+func (a *factsAPI) sendPage(c *call, limit int) error {
 	after, bare := c.params.text("after"), strings.EqualFold(c.params.text("bare"), "true")
 	if after != "" && !fieldmark.ValidSlug(after) {
 		return paramError("after", "pattern", "must be the slug of a brand")
 	}
-	states, asOf, err := s.origin.Brands.States(c.r.Context(), fieldmark.Slug(after), limit, bare)
+	states, asOf, err := a.brands.States(c.r.Context(), fieldmark.Slug(after), limit, bare)
 	if err != nil {
 		return err
 	}
@@ -78,8 +86,8 @@ var (
 		{name: "to", description: "The latest time"}}
 )
 
-// facts sends the facts of a brand, now or at a time in the past.
-func (s *server) facts(c *call) error {
+// send sends the facts of a brand, now or at a time in the past.
+func (a *factsAPI) send(c *call) error {
 	slug, err := slugParam(c)
 	if err != nil {
 		return err
@@ -91,15 +99,15 @@ func (s *server) facts(c *call) error {
 	var state fieldmark.BrandState
 	var asOf int64
 	if at.IsZero() {
-		state, asOf, err = s.origin.Brands.State(c.r.Context(), slug)
+		state, asOf, err = a.brands.State(c.r.Context(), slug)
 	} else {
-		state, asOf, err = s.origin.Brands.StateAt(c.r.Context(), slug, at)
+		state, asOf, err = a.brands.StateAt(c.r.Context(), slug, at)
 	}
 	return c.sendAsOf(state, asOf, err)
 }
 
-// history sends the history of a brand's facts.
-func (s *server) history(c *call) error {
+// sendHistory sends the history of a brand's facts.
+func (a *factsAPI) sendHistory(c *call) error {
 	slug, err := slugParam(c)
 	if err != nil {
 		return err
@@ -115,7 +123,7 @@ func (s *server) history(c *call) error {
 	if to.IsZero() {
 		to = time.Now()
 	}
-	h, asOf, err := s.origin.Brands.History(c.r.Context(), slug, from, to)
+	h, asOf, err := a.brands.History(c.r.Context(), slug, from, to)
 	return c.sendAsOf(h, asOf, err)
 }
 
@@ -128,8 +136,8 @@ func (c *call) sendAsOf(v any, asOf int64, err error) error {
 	return c.send(http.StatusOK, v)
 }
 
-// factsBody sends the bytes of facts with a digest.
-func (s *server) factsBody(c *call) error {
+// sendBody sends the bytes of facts with a digest.
+func (a *factsAPI) sendBody(c *call) error {
 	slug, err := slugParam(c)
 	if err != nil {
 		return err
@@ -138,7 +146,7 @@ func (s *server) factsBody(c *call) error {
 	if err != nil {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such facts")
 	}
-	body, asOf, err := s.origin.Brands.FactsBody(c.r.Context(), slug, digest)
+	body, asOf, err := a.brands.FactsBody(c.r.Context(), slug, digest)
 	if err != nil {
 		return err
 	}

@@ -75,8 +75,8 @@ func (s *server) serveIdempotent(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.once = idempotency.Key{Account: c.key.Account, Name: key, Request: requestDigest(c.r, body)}
-	saved, end, err := s.origin.Responses.Begin(c.r.Context(), c.once)
+	c.idempotency = idempotency.Key{Account: c.key.Account, Name: key, Request: requestDigest(c.r, body)}
+	saved, end, err := s.responses.Begin(c.r.Context(), c.idempotency)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *server) serveIdempotent(c *call) error {
 	if e.MissionID != "" {
 		refusal.Fields = map[string]string{"Location": missionPath(e.MissionID)}
 	}
-	if refusal, err = s.origin.Responses.SaveRefusal(c.r.Context(), c.once, refusal); err != nil {
+	if refusal, err = s.responses.SaveRefusal(c.r.Context(), c.idempotency, refusal); err != nil {
 		return err
 	}
 	c.w.code, c.w.cause = e.Code, e
@@ -120,8 +120,8 @@ func (s *server) serveReserved(c *call, next func(*call) error) error {
 	if err != nil {
 		return err
 	}
-	once := idempotency.Key{Account: c.key.Account, Name: key, Request: requestDigest(c.r, body)}
-	reservation, response, err := s.origin.Responses.Reserve(c.r.Context(), once)
+	reserved := idempotency.Key{Account: c.key.Account, Name: key, Request: requestDigest(c.r, body)}
+	reservation, response, err := s.responses.Reserve(c.r.Context(), reserved)
 	if err != nil {
 		return err
 	}
@@ -189,8 +189,8 @@ func requestDigest(r *http.Request, body []byte) fieldmark.Digest {
 
 // execute runs an operation on missions and sends its response, which is saved in the transaction of the
 // operation if the request has an idempotency key.
-func (s *server) execute(c *call, op mission.Operation, render mission.Render) error {
-	response, err := s.origin.Missions.Execute(c.r.Context(), c.once, op, render)
+func (a *missionAPI) execute(c *call, op mission.Operation, render mission.Render) error {
+	response, err := a.missions.Execute(c.r.Context(), c.idempotency, op, render)
 	if err != nil {
 		return err
 	}

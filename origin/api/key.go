@@ -5,16 +5,24 @@ import (
 	"strconv"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 )
 
-func (s *server) revokeKey(ctx context.Context, id string, r fieldmark.KeyRevocation) (fieldmark.Key, error) {
-	return s.origin.Access.Keys.Revoke(ctx, id, r.Reason)
+// accessAPI serves API keys, accounts and the audit log.
+type accessAPI struct {
+	keys     *access.Keys
+	accounts *access.Accounts
+	auditLog *auditlog.Log
 }
 
-func (s *server) putAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
-	a, _, err := s.origin.Access.Accounts.Put(ctx, id, r)
-	return a, err
+func (a *accessAPI) revokeKey(ctx context.Context, id string, r fieldmark.KeyRevocation) (fieldmark.Key, error) {
+	return a.keys.Revoke(ctx, id, r.Reason)
+}
+
+func (a *accessAPI) putAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
+	account, _, err := a.accounts.Put(ctx, id, r)
+	return account, err
 }
 
 // auditParams are the query parameters of the audit log.
@@ -26,7 +34,7 @@ var auditParams = []param{
 }
 
 // listAudit lists the audit log. The cursor is the number of the last entry of the previous page.
-func (s *server) listAudit(c *call) (fieldmark.List[fieldmark.AuditEntry], error) {
+func (a *accessAPI) listAudit(c *call) (fieldmark.List[fieldmark.AuditEntry], error) {
 	var before int64
 	if text := c.params.text("cursor"); text != "" {
 		var err error
@@ -35,7 +43,7 @@ func (s *server) listAudit(c *call) (fieldmark.List[fieldmark.AuditEntry], error
 		}
 	}
 	limit := c.params.number("limit")
-	entries, err := s.origin.AuditLog.List(c.r.Context(), before, c.params.text("actor"), c.params.text("target"),
+	entries, err := a.auditLog.List(c.r.Context(), before, c.params.text("actor"), c.params.text("target"),
 		limit+1)
 	page := list(entries)
 	if len(entries) > limit {
@@ -45,6 +53,6 @@ func (s *server) listAudit(c *call) (fieldmark.List[fieldmark.AuditEntry], error
 	return page, err
 }
 
-func (s *server) verifyAudit(ctx context.Context) (fieldmark.AuditVerdict, error) {
-	return s.origin.AuditLog.Verify(ctx, fieldmark.AuditVerdict{})
+func (a *accessAPI) verifyAudit(ctx context.Context) (fieldmark.AuditVerdict, error) {
+	return a.auditLog.Verify(ctx, fieldmark.AuditVerdict{})
 }

@@ -8,7 +8,14 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/llms"
+	"github.com/fieldmark/fieldmark/origin/llms/probe"
 )
+
+// llmsAPI serves the llms.txt tools.
+type llmsAPI struct {
+	prober  *probe.Prober // Config.Prober; may be nil
+	version string        // the value of HeaderEdition: cached responses of another version are stale
+}
 
 // HeaderWarnings is the number of warnings about a generated llms.txt. A client that requested the file itself
 // can request JSON to read them.
@@ -17,9 +24,9 @@ const HeaderWarnings = "Llms-Txt-Warnings"
 // llmsTypes are the media types of the file itself.
 var llmsTypes = []string{"text/markdown", "text/plain"}
 
-// generateLLMs generates an llms.txt from a description of a brand. The response is JSON with the file and
+// generate generates an llms.txt from a description of a brand. The response is JSON with the file and
 // its warnings, or the file itself if Accept prefers that.
-func (s *server) generateLLMs(c *call) error {
+func (a *llmsAPI) generate(c *call) error {
 	h := c.w.Header()
 	h.Set("Vary", "Accept")
 	mediaType := negotiate(c.r.Header.Values("Accept"), append([]string{jsonType}, llmsTypes...))
@@ -42,16 +49,16 @@ func (s *server) generateLLMs(c *call) error {
 		h.Set("Content-Language", doc.Language)
 		h.Set("Content-Disposition", `inline; filename="`+doc.Filename+`"`)
 	}
-	return s.sendDerived(c, mediaType, content)
+	return a.sendDerived(c, mediaType, content)
 }
 
 // sendDerived sends a response that depends only on the request and on the version of the program, so edges
 // cache it by both (see fieldmark.HeaderEdition). It is private to the client, and other caches revalidate
 // it.
-func (s *server) sendDerived(c *call, mediaType string, content []byte) error {
+func (a *llmsAPI) sendDerived(c *call, mediaType string, content []byte) error {
 	h := c.w.Header()
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set(fieldmark.HeaderEdition, s.version)
+	h.Set(fieldmark.HeaderEdition, a.version)
 	if c.notModified(etagOf(content)) {
 		return nil
 	}
@@ -86,8 +93,8 @@ type lintRequest struct {
 	URL     string `json:"url,omitempty" maxLength:"2048" format:"uri" doc:"The address of the file or of its folder"`
 }
 
-// lintLLMs checks an llms.txt that is in the request, or one on a website.
-func (s *server) lintLLMs(c *call) error {
+// lint checks an llms.txt that is in the request, or one on a website.
+func (a *llmsAPI) lint(c *call) error {
 	mediaType, err := c.mediaType(append([]string{jsonType}, llmsTypes...)...)
 	if err != nil {
 		return err
@@ -97,17 +104,17 @@ func (s *server) lintLLMs(c *call) error {
 		return err
 	}
 	if mediaType != jsonType {
-		return s.sendReport(c, llms.Lint(body))
+		return a.sendReport(c, llms.Lint(body))
 	}
 	var q lintRequest
-	checkRequest := func() []fieldmark.FieldError { return q.check(s.prober != nil) }
+	checkRequest := func() []fieldmark.FieldError { return q.check(a.prober != nil) }
 	if err := c.route.handler.in.schema.decode(body, &q, checkRequest); err != nil {
 		return err
 	}
 	if q.URL == "" {
-		return s.sendReport(c, llms.Lint([]byte(q.Content)))
+		return a.sendReport(c, llms.Lint([]byte(q.Content)))
 	}
-	report, err := s.prober.Lint(c.r.Context(), q.URL)
+	report, err := a.prober.Lint(c.r.Context(), q.URL)
 	if fieldmark.IsCode(err, fieldmark.CodeInvalidParameter) {
 		return validationErrors{{Pointer: "/url", Code: "format", Detail: fieldmark.AsError(err).Detail}}.err(
 			fieldmark.CodeValidationFailed)
@@ -134,10 +141,10 @@ func (q lintRequest) check(fetches bool) []fieldmark.FieldError {
 }
 
 // sendReport sends the report on a file that was in the request.
-func (s *server) sendReport(c *call, r llms.Report) error {
+func (a *llmsAPI) sendReport(c *call, r llms.Report) error {
 	content, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encode response: %w", err)
 	}
-	return s.sendDerived(c, jsonType, append(content, '\n'))
+	return a.sendDerived(c, jsonType, append(content, '\n'))
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
+// missionAPI serves missions and their payments, to integrators and administrators.
+type missionAPI struct{ missions *mission.Service }
+
 // missionFilters are the query parameters of a list of missions.
 var missionFilters = []param{
 	{name: "status", description: "Only missions with one of these statuses", many: true, enum: missionStatuses()},
@@ -45,8 +48,8 @@ func missionStatuses() []string {
 	return names
 }
 
-// createMission creates a mission, or returns the one that has the same source and externalId.
-func (s *server) createMission(c *call) error {
+// create creates a mission, or returns the one that has the same source and externalId.
+func (a *missionAPI) create(c *call) error {
 	req, err := decodeBody[fieldmark.MissionRequest](c)
 	if err != nil {
 		return err
@@ -55,7 +58,7 @@ func (s *server) createMission(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.execute(c, mission.Create(in), renderCreated)
+	return a.execute(c, mission.Create(in), renderCreated)
 }
 
 // renderCreated returns the response to a request that created a mission, or found it.
@@ -83,9 +86,9 @@ type missionBatch struct {
 	Missions []fieldmark.MissionRequest `json:"missions" minItems:"1" maxItems:"100"`
 }
 
-// createMissions creates missions as if each had been sent alone: an error in one is reported at its index and
+// createBatch creates missions as if each had been sent alone: an error in one is reported at its index and
 // does not affect the others. All are created in one transaction, so an internal error creates none.
-func (s *server) createMissions(c *call) error {
+func (a *missionAPI) createBatch(c *call) error {
 	body, err := c.readJSON()
 	if err != nil {
 		return err
@@ -105,7 +108,7 @@ func (s *server) createMissions(c *call) error {
 		}
 	}
 	base, requestID := c.w.base, c.w.requestID
-	return s.execute(c, mission.CreateAll(valid), func(results []mission.Result) (idempotency.Response, error) {
+	return a.execute(c, mission.CreateAll(valid), func(results []mission.Result) (idempotency.Response, error) {
 		return renderBatch(results, rejected, base, requestID)
 	})
 }
@@ -190,8 +193,8 @@ func checkMission(req *fieldmark.MissionRequest) []fieldmark.FieldError {
 	return mission.Validate(req)
 }
 
-// listMissions lists the missions of the caller's account. Administrators choose an account, or list all.
-func (s *server) listMissions(c *call) (page fieldmark.List[fieldmark.Mission], err error) {
+// list lists the missions of the caller's account. Administrators choose an account, or list all.
+func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err error) {
 	f := fieldmark.MissionFilter{
 		Source: c.params.text("source"), ExternalID: c.params.text("externalId"),
 		CreatedSince: c.params.times["createdSince"], CreatedUntil: c.params.times["createdUntil"],
@@ -212,7 +215,7 @@ func (s *server) listMissions(c *call) (page fieldmark.List[fieldmark.Mission], 
 	if account == "" {
 		account = c.params.text("account")
 	}
-	if page, err = s.origin.Missions.List(c.r.Context(), account, f); err != nil {
+	if page, err = a.missions.List(c.r.Context(), account, f); err != nil {
 		return page, err
 	}
 	if page.Data == nil {
@@ -224,14 +227,14 @@ func (s *server) listMissions(c *call) (page fieldmark.List[fieldmark.Mission], 
 	return page, nil
 }
 
-// getMission reads a mission. One of another account is not found, like one that does not exist, so that
+// get reads a mission. One of another account is not found, like one that does not exist, so that
 // ids cannot be probed.
-func (s *server) getMission(c *call) error {
+func (a *missionAPI) get(c *call) error {
 	id, err := idParam(fieldmark.PrefixMission)(c)
 	if err != nil {
 		return err
 	}
-	m, err := s.origin.Missions.Get(c.r.Context(), c.key.Account, id)
+	m, err := a.missions.Get(c.r.Context(), c.key.Account, id)
 	if err != nil {
 		return err
 	}
@@ -256,7 +259,7 @@ func missionParam(c *call) (missionRef, error) {
 }
 
 // handleMission returns a handler that changes a mission by the operation that op returns.
-func handleMission[B any](s *server, op func(missionRef, B) (mission.Operation, error)) handler {
+func handleMission[B any](a *missionAPI, op func(missionRef, B) (mission.Operation, error)) handler {
 	return handleRaw[B, fieldmark.Mission](func(c *call) error {
 		m, err := missionParam(c)
 		if err != nil {
@@ -270,7 +273,7 @@ func handleMission[B any](s *server, op func(missionRef, B) (mission.Operation, 
 		if err != nil {
 			return err
 		}
-		return s.execute(c, change, renderMission)
+		return a.execute(c, change, renderMission)
 	})
 }
 
@@ -318,9 +321,9 @@ func planMission(m missionRef, p fieldmark.MissionPlan) (mission.Operation, erro
 // mergePatchType is the media type of a merge patch (RFC 7396, section 4).
 const mergePatchType = "application/merge-patch+json"
 
-// editMission applies a merge patch. The patch is applied as it was sent, because a member of null and a
+// edit applies a merge patch. The patch is applied as it was sent, because a member of null and a
 // missing member differ.
-func (s *server) editMission(c *call) error {
+func (a *missionAPI) edit(c *call) error {
 	m, err := missionParam(c)
 	if err != nil {
 		return err
@@ -337,7 +340,7 @@ func (s *server) editMission(c *call) error {
 		func() []fieldmark.FieldError { return mission.ValidatePatch(&decoded) }); err != nil {
 		return err
 	}
-	return s.execute(c, mission.Patch(m.account, m.id, patch, m.ifMatch), renderMission)
+	return a.execute(c, mission.Patch(m.account, m.id, patch, m.ifMatch), renderMission)
 }
 
 // ifMatch returns the versions in If-Match at which a write may proceed (RFC 9110, section 13.1.1); nil means
@@ -390,14 +393,14 @@ func paymentStatuses() []string {
 }
 
 // listPayments lists the payments of all accounts.
-func (s *server) listPayments(c *call) (page fieldmark.List[fieldmark.MissionPayment], err error) {
+func (a *missionAPI) listPayments(c *call) (page fieldmark.List[fieldmark.MissionPayment], err error) {
 	var status fieldmark.PaymentStatus
 	if text := c.params.text("status"); text != "" {
 		if status, err = fieldmark.ParsePaymentStatus(text); err != nil {
 			return page, err
 		}
 	}
-	page, err = s.origin.Missions.Payments(c.r.Context(), status, c.params.text("cursor"), c.params.number("limit"))
+	page, err = a.missions.Payments(c.r.Context(), status, c.params.text("cursor"), c.params.number("limit"))
 	if err == nil {
 		c.linkNext(page.NextCursor)
 	}

@@ -6,22 +6,26 @@ import (
 	"strconv"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/module"
 )
 
-// activateModule makes a module the active one, or starts it as a canary.
-func (s *server) activateModule(
+// moduleAPI serves scoring modules to administrators and to edges.
+type moduleAPI struct{ modules *module.Service }
+
+// activate makes a module the active one, or starts it as a canary.
+func (a *moduleAPI) activate(
 	ctx context.Context, digest fieldmark.Digest, r fieldmark.ModuleActivation,
 ) (fieldmark.ModulePlan, error) {
-	return s.origin.Modules.Activate(ctx, digest, r.Percent)
+	return a.modules.Activate(ctx, digest, r.Percent)
 }
 
-// module sends the bytes of a module. They never change, because the digest identifies them.
-func (s *server) module(c *call) error {
+// sendBody sends the bytes of a module. They never change, because the digest identifies them.
+func (a *moduleAPI) sendBody(c *call) error {
 	digest, err := digestParam(c)
 	if err != nil {
 		return err
 	}
-	b, err := s.origin.Modules.Body(c.r.Context(), digest)
+	b, err := a.modules.Body(c.r.Context(), digest)
 	if err != nil {
 		return err
 	}

@@ -116,9 +116,9 @@ func newProblemPages() (*problemPages, error) {
 	return p, nil
 }
 
-// problemPage explains a problem code.
-func (s *server) problemPage(c *call) error {
-	page, ok := s.problems.pages[c.r.PathValue("code")]
+// send explains a problem code.
+func (p *problemPages) send(c *call) error {
+	page, ok := p.pages[c.r.PathValue("code")]
 	if !ok {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such problem code")
 	}

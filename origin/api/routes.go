@@ -2,8 +2,10 @@ package api
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,51 +69,79 @@ func (rt *route) statuses() []int {
 }
 
 // routes are all operations of the API.
-func (s *server) routes() []*route {
-	return slices.Concat(s.missionRoutes(), s.alertRoutes(), s.llmsRoutes(), s.webhookRoutes(), s.keyRoutes(),
-		s.adminMissionRoutes(), s.slaRoutes(), s.brandRoutes(), s.disputeRoutes(),
-		s.calendarRoutes(), s.moduleRoutes(), s.certificateRoutes(),
-		s.edgeRoutes())
+func (s *server) routes(cfg Config) ([]*route, error) {
+	o := cfg.Service
+	eventTypes, err := describeEvents()
+	if err != nil {
+		return nil, fmt.Errorf("describe events: %w", err)
+	}
+	problems, err := newProblemPages()
+	if err != nil {
+		return nil, fmt.Errorf("problem pages: %w", err)
+	}
+	version := strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version
+	missions := &missionAPI{o.Missions}
+	alerts := &alertAPI{o.Missions, make(chan struct{}, maxAlerts)}
+	const admin = fieldmark.PathAdminAPI
+	return slices.Concat(
+		missions.routes(), missions.adminRoutes(), alerts.routes(),
+		(&slaAPI{o.Missions.SLA}).routes(),
+		(&calendarAPI{o.Missions.Calendars}).routes(),
+		(&llmsAPI{cfg.Prober, version}).routes(),
+		(&webhookAPI{o.Webhooks, eventTypes}).routes(),
+		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(),
+		(&brandAPI{o.Brands}).routes(),
+		(&disputeAPI{o.Brands, o.Brands.Disputes}).routes(),
+		(&moduleAPI{o.Modules}).routes(),
+		(&certificateAPI{o.Certificates}).routes(),
+		(&factsAPI{o.Brands, o.Events}).routes(),
+		newEventAPI(o.Events, version).routes(),
+		[]*route{
+			{"POST", admin + "purge", key(fieldmark.ScopeAdmin), handleParamBody(callerKeyParam, o.Purge), operation{
+				id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},
+			{"GET", fieldmark.PathOpenAPI, anyone, handleRaw[none, none](s.sendOpenAPI), operation{hidden: true}},
+			{"GET", "/problems/{code}", anyone, handleRaw[none, none](problems.send), operation{hidden: true}},
+		}), nil
 }
 
-// missionRoutes are the operations of integrators on the missions of their account.
-func (s *server) missionRoutes() []*route {
+// routes are the operations of integrators on the missions of their account.
+func (a *missionAPI) routes() []*route {
 	const missions, one, batch = fieldmark.PathMissions, fieldmark.PathMissions + "/{id}", fieldmark.PathMissionBatch
 	create, read := key(fieldmark.ScopeMissionCreate), key(fieldmark.ScopeMissionRead)
 	update, cancel := key(fieldmark.ScopeMissionUpdate), key(fieldmark.ScopeMissionCancel)
 	operate := key(fieldmark.ScopeMissionOperate)
 	return []*route{
-		{"POST", missions, create, handleRaw[fieldmark.MissionRequest, fieldmark.Mission](s.createMission), operation{
+		{"POST", missions, create, handleRaw[fieldmark.MissionRequest, fieldmark.Mission](a.create), operation{
 			id: "openMission", summary: "Create a mission; the same source and externalId return the existing one",
 			status: []int{201, 200}, idempotent: true}},
-		{"POST", batch, create, handleRaw[missionBatch, fieldmark.BatchReport](s.createMissions), operation{
+		{"POST", batch, create, handleRaw[missionBatch, fieldmark.BatchReport](a.createBatch), operation{
 			id: "openMissions", summary: "Create up to 100 missions; each one succeeds or fails on its own",
 			idempotent: true, bodyLimit: fieldmark.MaxBatchBody}},
-		{"GET", missions, read, handleCall[none](s.listMissions), operation{
+		{"GET", missions, read, handleCall[none](a.list), operation{
 			id: "listMissions", summary: "List missions, newest first or in the order they changed",
 			query: missionFilters}},
-		{"GET", one, read, handleRaw[none, fieldmark.Mission](s.getMission), operation{
+		{"GET", one, read, handleRaw[none, fieldmark.Mission](a.get), operation{
 			id: "getMission", summary: "Get a mission", status: []int{200, 304}}},
-		{"PATCH", one, update, handleRaw[fieldmark.MissionPatch, fieldmark.Mission](s.editMission), operation{
+		{"PATCH", one, update, handleRaw[fieldmark.MissionPatch, fieldmark.Mission](a.edit), operation{
 			id: "editMission", summary: "Update a mission with a merge patch (RFC 7396)",
 			consumes: []string{mergePatchType}, idempotent: true, versioned: true}},
-		{"POST", one + "/cancel", cancel, handleMission(s, cancelMission), operation{
+		{"POST", one + "/cancel", cancel, handleMission(a, cancelMission), operation{
 			id: "cancelMission", summary: "Cancel a mission", optionalBody: true, idempotent: true, versioned: true}},
-		{"POST", one + "/transitions", operate, handleMission(s, moveMission), operation{
+		{"POST", one + "/transitions", operate, handleMission(a, moveMission), operation{
 			id: "moveMission", summary: "Change the status of a mission", idempotent: true, versioned: true}},
-		{"PUT", one + "/plan", operate, handleMission(s, planMission), operation{
+		{"PUT", one + "/plan", operate, handleMission(a, planMission), operation{
 			id: "planMission", summary: "Set the time and the assignee of a mission", idempotent: true,
 			versioned: true}},
 	}
 }
 
-// alertRoutes turn the notifications of alerting tools into missions. Grafana contact points send POST
+// routes turn the notifications of alerting tools into missions. Grafana contact points send POST
 // or PUT.
-func (s *server) alertRoutes() []*route {
+func (a *alertAPI) routes() []*route {
 	const path = fieldmark.PathAlerts
 	create := key(fieldmark.ScopeMissionCreate)
-	alertmanager := handleRaw[map[string]any, fieldmark.AlertReport](s.receiveAlerts("alertmanager"))
-	grafana := handleRaw[map[string]any, fieldmark.AlertReport](s.receiveAlerts("grafana"))
+	alertmanager := handleRaw[map[string]any, fieldmark.AlertReport](a.receive("alertmanager"))
+	grafana := handleRaw[map[string]any, fieldmark.AlertReport](a.receive("grafana"))
 	return []*route{
 		{"POST", path + "alertmanager", create, alertmanager, operation{
 			id: "takeAlertmanager", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
@@ -125,299 +155,300 @@ func (s *server) alertRoutes() []*route {
 	}
 }
 
-// llmsRoutes are the llms.txt tools. They need no key and store nothing.
-func (s *server) llmsRoutes() []*route {
+// routes are the llms.txt tools. They need no key and store nothing.
+func (a *llmsAPI) routes() []*route {
 	return []*route{
-		{"POST", fieldmark.PathLLMs, anyone, handleRaw[llms.Request, llms.Document](s.generateLLMs), operation{
+		{"POST", fieldmark.PathLLMs, anyone, handleRaw[llms.Request, llms.Document](a.generate), operation{
 			id: "generateLLMsTxt", summary: "Generate an llms.txt", produces: llmsTypes, status: []int{200, 304}}},
-		{"POST", fieldmark.PathLLMsLint, anyone, handleRaw[lintRequest, llms.Report](s.lintLLMs), operation{
+		{"POST", fieldmark.PathLLMsLint, anyone, handleRaw[lintRequest, llms.Report](a.lint), operation{
 			id: "lintLLMsTxt", summary: "Check an llms.txt for errors and warnings", consumes: llmsTypes,
 			status: []int{200, 304}, bodyLimit: fieldmark.MaxLintBody, timeout: remoteTimeout}},
 	}
 }
 
-// webhookRoutes are the operations of integrators on the endpoints of their account, and of
+// routes are the operations of integrators on the endpoints of their account, and of
 // administrators on all endpoints.
-func (s *server) webhookRoutes() []*route {
+func (a *webhookAPI) routes() []*route {
 	const hooks = fieldmark.PathWebhooks
 	manage, admins := key(fieldmark.ScopeWebhookManage), key(fieldmark.ScopeAdmin)
-	eventTypes := handleRaw[none, fieldmark.List[fieldmark.EventTypeInfo]](s.listEventTypes)
+	eventTypes := handleRaw[none, fieldmark.List[fieldmark.EventTypeInfo]](a.listEventTypes)
 	return slices.Concat([]*route{
 		{"GET", hooks + "/event-types", anyone, eventTypes, operation{
 			id: "listEventTypes", summary: "List the event types, each with the JSON Schema of its data and an example",
 			status: []int{200, 304}}},
-		{"GET", hooks + "/{id}/keys", anyone, handleCall[none](s.publicKeys), operation{
+		{"GET", hooks + "/{id}/keys", anyone, handleCall[none](a.publicKeys), operation{
 			id:      "getWebhookKeys",
 			summary: "Get the public keys that sign an endpoint's messages, as a JSON Web Key Set"}},
-		{"GET", fieldmark.PathPublicEvents, manage, handleCall[none](s.pollEvents), operation{
+		{"GET", fieldmark.PathPublicEvents, manage, handleCall[none](a.pollEvents), operation{
 			id: "pollEvents", summary: "List events after a number, in the format of webhook messages",
 			query: pollParams}},
-		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, handleCall[none](s.listDeliveries), operation{
+		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, handleCall[none](a.listDeliveries), operation{
 			id: "listDeliveries", summary: "List webhook deliveries, newest first", query: deliveryParams}},
-	}, s.endpointRoutes(hooks, "Webhook", manage), s.endpointRoutes(fieldmark.PathAdminAPI+"webhooks", "Endpoint",
+	}, a.endpointRoutes(hooks, "Webhook", manage), a.endpointRoutes(fieldmark.PathAdminAPI+"webhooks", "Endpoint",
 		admins))
 }
 
 // endpointRoutes are the operations on webhook endpoints below path; noun is part of their ids.
-func (s *server) endpointRoutes(path, noun string, who authorization) []*route {
+func (a *webhookAPI) endpointRoutes(path, noun string, who authorization) []*route {
 	one := path + "/{id}"
 	return []*route{
-		{"GET", path, who, handleParam(accountParam, asList(s.origin.Webhooks.Endpoints)), operation{
+		{"GET", path, who, handleParam(accountParam, asList(a.webhooks.Endpoints)), operation{
 			id: "list" + noun + "s", summary: "List webhook endpoints"}},
-		{"POST", path, who, handleParamBody(ownerParam, s.origin.Webhooks.CreateEndpoint), operation{
+		{"POST", path, who, handleParamBody(ownerParam, a.webhooks.CreateEndpoint), operation{
 			id: "create" + noun, summary: "Create a webhook endpoint; its secret is shown only once",
 			status: []int{201}}},
-		{"GET", one, who, handleParam(endpointParam, s.getEndpoint), operation{
+		{"GET", one, who, handleParam(endpointParam, a.get), operation{
 			id: "get" + noun, summary: "Get a webhook endpoint"}},
-		{"PATCH", one, who, handleParamBody(endpointParam, s.patchEndpoint), operation{
+		{"PATCH", one, who, handleParamBody(endpointParam, a.patch), operation{
 			id: "patch" + noun, summary: "Update, pause or enable a webhook endpoint"}},
-		{"DELETE", one, who, handleParam(endpointParam, noResult(s.deleteEndpoint)), operation{
+		{"DELETE", one, who, handleParam(endpointParam, noResult(a.delete)), operation{
 			id: "delete" + noun, summary: "Delete a webhook endpoint"}},
-		{"POST", one + "/rotate-secret", who, handleParamBody(endpointParam, s.rotateSecret), operation{
+		{"POST", one + "/rotate-secret", who, handleParamBody(endpointParam, a.rotateSecret), operation{
 			id: "rotate" + noun + "Secret", optionalBody: true,
 			summary: "Rotate the secret of a webhook endpoint; the old secret also signs for a grace period"}},
-		{"POST", one + "/test", who, handleParamBody(endpointParam, s.testEndpoint), operation{
+		{"POST", one + "/test", who, handleParamBody(endpointParam, a.test), operation{
 			id: "test" + noun, summary: "Send a test message and return its result",
 			optionalBody: true, timeout: remoteTimeout}},
-		{"POST", one + "/replays", who, handleParamBody(endpointParam, s.startReplay), operation{
+		{"POST", one + "/replays", who, handleParamBody(endpointParam, a.startReplay), operation{
 			id: "replay" + noun, status: []int{202},
 			summary: "Resend the messages that failed since a time, or all events after a number"}},
-		{"GET", one + "/replays", who, handleParam(endpointParam, asList(s.listReplays)), operation{
+		{"GET", one + "/replays", who, handleParam(endpointParam, asList(a.listReplays)), operation{
 			id: "list" + noun + "Replays", summary: "List the replays of a webhook endpoint"}},
-		{"GET", one + "/deliveries", who, handleCall[none](s.listDeliveries), operation{
+		{"GET", one + "/deliveries", who, handleCall[none](a.listDeliveries), operation{
 			id: "list" + noun + "Deliveries", query: deliveryParams,
 			summary: "List the deliveries to a webhook endpoint, newest first"}},
-		{"GET", one + "/deliveries/{delivery}", who, handleParam(s.deliveryParam, s.getDelivery), operation{
+		{"GET", one + "/deliveries/{delivery}", who, handleParam(a.deliveryParam, a.getDelivery), operation{
 			id: "get" + noun + "Delivery", summary: "Get a delivery and all its attempts"}},
-		{"POST", one + "/deliveries/{delivery}/resend", who, handleParam(s.deliveryParam, s.resendDelivery), operation{
+		{"POST", one + "/deliveries/{delivery}/resend", who, handleParam(a.deliveryParam, a.resendDelivery), operation{
 			id: "resend" + noun + "Delivery", status: []int{202},
 			summary: "Resend a message under its id, or send it now if it is pending"}},
 	}
 }
 
-// keyRoutes manage API keys and accounts, and read the audit log.
-func (s *server) keyRoutes() []*route {
+// routes manage API keys and accounts, and read the audit log.
+func (a *accessAPI) routes() []*route {
 	const admin = fieldmark.PathAdminAPI
 	admins, keyID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixKey)
 	return []*route{
-		{"GET", admin + "keys", admins, handleList(s.origin.Access.Keys.List), operation{
+		{"GET", admin + "keys", admins, handleList(a.keys.List), operation{
 			id: "listKeys", summary: "List API keys"}},
-		{"POST", admin + "keys", admins, handleParamBody(accountParam, s.origin.Access.Keys.Create), operation{
+		{"POST", admin + "keys", admins, handleParamBody(accountParam, a.keys.Create), operation{
 			id: "createKey", summary: "Create an API key; its token is shown only once", status: []int{201}}},
-		{"POST", admin + "keys/{id}/revoke", admins, handleParamBody(keyID, s.revokeKey), operation{
+		{"POST", admin + "keys/{id}/revoke", admins, handleParamBody(keyID, a.revokeKey), operation{
 			id: "revokeKey", summary: "Revoke an API key", optionalBody: true}},
-		{"POST", admin + "keys/{id}/rotate", admins, handleParamBody(keyID, s.origin.Access.Keys.Rotate), operation{
+		{"POST", admin + "keys/{id}/rotate", admins, handleParamBody(keyID, a.keys.Rotate), operation{
 			id: "rotateKey", optionalBody: true, status: []int{201},
 			summary: "Rotate an API key; the old key works for a grace period and the new token is shown only once"}},
-		{"GET", admin + "accounts", admins, handleList(s.origin.Access.Accounts.List), operation{
+		{"GET", admin + "accounts", admins, handleList(a.accounts.List), operation{
 			id: "listAccounts", summary: "List accounts"}},
-		{"PUT", admin + "accounts/{account}", admins, handleParamBody(pathParam("account"), s.putAccount), operation{
+		{"PUT", admin + "accounts/{account}", admins, handleParamBody(pathParam("account"), a.putAccount), operation{
 			id: "putAccount", summary: "Create or update an account"}},
-		{"GET", admin + "audit-log", admins, handleCall[none](s.listAudit), operation{
+		{"GET", admin + "audit-log", admins, handleCall[none](a.listAudit), operation{
 			id: "listAuditLog", summary: "List the actions of administrators, newest first", query: auditParams}},
-		{"GET", admin + "audit-log/verdict", admins, handle(s.verifyAudit), operation{
+		{"GET", admin + "audit-log/verdict", admins, handle(a.verifyAudit), operation{
 			id: "verifyAuditLog", summary: "Verify the hash chain of the audit log", timeout: bulkTimeout}},
 	}
 }
 
-// adminMissionRoutes are the operations of administrators on the missions and payments of all accounts.
-func (s *server) adminMissionRoutes() []*route {
+// adminRoutes are the operations of administrators on the missions and payments of all accounts.
+func (a *missionAPI) adminRoutes() []*route {
 	const missions, payments = fieldmark.PathAdminAPI + "missions", fieldmark.PathAdminAPI + "payments"
 	admins, missionID, paymentID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixMission), pathParam("id")
 	return []*route{
-		{"GET", missions, admins, handleCall[none](s.listMissions), operation{
+		{"GET", missions, admins, handleCall[none](a.list), operation{
 			id: "listAllMissions", summary: "List the missions of one account or of all", query: allMissionFilters}},
-		{"POST", missions + "/{id}/transitions", admins, handleMission(s, moveMission), operation{
+		{"POST", missions + "/{id}/transitions", admins, handleMission(a, moveMission), operation{
 			id: "moveAnyMission", summary: "Change the status of a mission of any account"}},
-		{"POST", missions + "/{id}/complete", admins, handleParam(missionID, s.origin.Missions.Complete), operation{
+		{"POST", missions + "/{id}/complete", admins, handleParam(missionID, a.missions.Complete), operation{
 			id: "completeMission", summary: "Complete a mission through all the statuses in between"}},
-		{"PUT", missions + "/{id}/payment", admins, handleParamBody(missionID, s.origin.Missions.SetPayment), operation{
+		{"PUT", missions + "/{id}/payment", admins, handleParamBody(missionID, a.missions.SetPayment), operation{
 			id: "setPayment", summary: "Set the amount of a mission, until its payment is due"}},
-		{"GET", payments, admins, handleCall[none](s.listPayments), operation{
+		{"GET", payments, admins, handleCall[none](a.listPayments), operation{
 			id: "listPayments", query: paymentParams,
 			summary: "List the payments of all accounts, newest first, without their refunds"}},
-		{"GET", payments + "/{id}", admins, handleParam(paymentID, s.origin.Missions.Payment), operation{
+		{"GET", payments + "/{id}", admins, handleParam(paymentID, a.missions.Payment), operation{
 			id: "getPayment", summary: "Get a payment and its refunds"}},
-		{"POST", payments + "/{id}/transitions", admins, handleParamBody(paymentID, s.origin.Missions.SetPaymentStatus),
+		{"POST", payments + "/{id}/transitions", admins, handleParamBody(paymentID, a.missions.SetPaymentStatus),
 			operation{
 				id: "markPayment", summary: "Set the status of a payment to processing, paid, failed or canceled"}},
-		{"POST", payments + "/{id}/refunds", admins, handleParamBody(paymentID, s.origin.Missions.RefundPayment),
+		{"POST", payments + "/{id}/refunds", admins, handleParamBody(paymentID, a.missions.RefundPayment),
 			operation{
 				id: "refundPayment", summary: "Record a refund of a payment, once for each reference"}},
 	}
 }
 
-// slaRoutes manage SLA policies and business hours.
-func (s *server) slaRoutes() []*route {
+// routes manage SLA policies and business hours.
+func (a *slaAPI) routes() []*route {
 	const policies, calendars = fieldmark.PathAdminAPI + "sla/policies", fieldmark.PathAdminAPI + "sla/calendars"
 	admins := key(fieldmark.ScopeAdmin)
-	deleteCalendar := handleParam(calendarNameParam, noResult(s.origin.Missions.SLA.DeleteCalendar))
+	deleteCalendar := handleParam(calendarNameParam, noResult(a.sla.DeleteCalendar))
 	return []*route{
-		{"GET", policies, admins, handleList(s.origin.Missions.SLA.Policies), operation{
+		{"GET", policies, admins, handleList(a.sla.Policies), operation{
 			id: "listSLAPolicies", summary: "List the active SLA policies, one for each priority"}},
-		{"PUT", policies + "/{priority}", admins, handleCall[slaPolicyRecord](s.putSLAPolicy), operation{
+		{"PUT", policies + "/{priority}", admins, handleCall[slaPolicyRecord](a.putPolicy), operation{
 			id: "putSLAPolicy", summary: "Set the SLA policy of a priority and recalculate running timers"}},
-		{"PATCH", policies + "/{priority}", admins, handleParamBody(priorityParam, s.origin.Missions.SLA.PatchPolicy),
+		{"PATCH", policies + "/{priority}", admins, handleParamBody(priorityParam, a.sla.PatchPolicy),
 			operation{
 				id: "patchSLAPolicy", summary: "Update the SLA policy of a priority and recalculate running timers"}},
 		{"DELETE", policies + "/{priority}", admins, handleParam(priorityParam,
-			noResult(s.origin.Missions.SLA.ResetPolicy)), operation{
+			noResult(a.sla.ResetPolicy)), operation{
 			id: "resetSLAPolicy", summary: "Reset the SLA policy of a priority to the built-in one"}},
-		{"GET", calendars, admins, handleList(s.origin.Missions.SLA.Calendars), operation{
+		{"GET", calendars, admins, handleList(a.sla.Calendars), operation{
 			id: "listSLACalendars", summary: "List the active business hours"}},
-		{"PUT", calendars + "/{name}", admins, handleCall[slaCalendarRecord](s.putSLACalendar), operation{
+		{"PUT", calendars + "/{name}", admins, handleCall[slaCalendarRecord](a.putCalendar), operation{
 			id: "putSLACalendar", summary: "Set business hours and recalculate running timers"}},
 		{"DELETE", calendars + "/{name}", admins, deleteCalendar, operation{
 			id: "deleteSLACalendar", summary: "Delete business hours; built-in ones are reset"}},
 	}
 }
 
-// brandRoutes manage brands, their facts, and what edges cache of them.
-func (s *server) brandRoutes() []*route {
+// routes manage brands and their facts.
+func (a *brandAPI) routes() []*route {
 	const admin, one = fieldmark.PathAdminAPI, fieldmark.PathAdminAPI + "brands/{slug}"
 	admins := key(fieldmark.ScopeAdmin)
 	return []*route{
-		{"GET", admin + "brands", admins, handleCall[none](s.listBrands), operation{
+		{"GET", admin + "brands", admins, handleCall[none](a.list), operation{
 			id: "listBrands", summary: "List brands by slug", query: brandParams}},
-		{"PUT", one, admins, handleCall[brandRecord](s.putBrand), operation{
+		{"PUT", one, admins, handleCall[brandRecord](a.put), operation{
 			id: "putBrand", summary: "Create or update a brand"}},
-		{"POST", admin + "brands/import", admins, handleBody(s.importBrands), operation{
+		{"POST", admin + "brands/import", admins, handleBody(a.importBrands), operation{
 			id: "importBrands", summary: "Create and update many brands",
 			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
-		{"GET", one, admins, handleParam(slugParam, s.getBrand), operation{
+		{"GET", one, admins, handleParam(slugParam, a.get), operation{
 			id: "getBrand", summary: "Get a brand and its aliases"}},
-		{"DELETE", one, admins, handleParam(slugParam, noResult(s.origin.Brands.Delete)), operation{
+		{"DELETE", one, admins, handleParam(slugParam, noResult(a.brands.Delete)), operation{
 			id: "deleteBrand", summary: "Delete a brand and all its data, and purge it from every edge"}},
-		{"POST", one + "/rename", admins, handleParamBody(slugParam, s.renameBrand), operation{
+		{"POST", one + "/rename", admins, handleParamBody(slugParam, a.rename), operation{
 			id: "renameBrand", summary: "Change the slug of a brand; the old slug becomes an alias"}},
-		{"PUT", one + "/aliases", admins, handleParamBody(slugParam, s.setAliases), operation{
+		{"PUT", one + "/aliases", admins, handleParamBody(slugParam, a.setAliases), operation{
 			id: "setAliases", summary: "Set the aliases of a brand"}},
-		{"POST", admin + "visibility/import", admins, handleCall[[]sampleRecord](s.importVisibility), operation{
+		{"POST", admin + "visibility/import", admins, handleCall[[]sampleRecord](a.importVisibility), operation{
 			id: "importVisibility", summary: "Import answer samples and report rejected lines",
 			consumes:  []string{csvType},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
-		{"POST", one + "/audit", admins, handleParam(slugParam, noResult(s.origin.Brands.Audits.Request)), operation{
+		{"POST", one + "/audit", admins, handleParam(slugParam, noResult(a.brands.Audits.Request)), operation{
 			id: "auditBrand", summary: "Queue an audit of a brand's site", status: []int{202}}},
-		{"GET", admin + "audits", admins, handleList(s.origin.Brands.Audits.List), operation{
+		{"GET", admin + "audits", admins, handleList(a.brands.Audits.List), operation{
 			id: "listAudits", summary: "List running audits with their progress, and queued audits"}},
-		{"POST", admin + "purge", admins, handleParamBody(callerKeyParam, s.origin.Purge), operation{
-			id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},
 	}
 }
 
-// disputeRoutes open disputes, without a key, and decide them, for administrators.
-func (s *server) disputeRoutes() []*route {
+// routes open disputes, without a key, and decide them, for administrators.
+func (a *disputeAPI) routes() []*route {
 	const public, admin = fieldmark.PathBrands + "{slug}/disputes", fieldmark.PathAdminAPI + "disputes"
-	admins, disputes := key(fieldmark.ScopeAdmin), s.origin.Brands.Disputes
+	admins, disputes := key(fieldmark.ScopeAdmin), a.disputes
 	disputeID := idParam(fieldmark.PrefixDispute)
 	return []*route{
-		{"POST", public, anyone, handleRaw[fieldmark.DisputeRequest, fieldmark.DisputeStatus](s.openDispute), operation{
+		{"POST", public, anyone, handleRaw[fieldmark.DisputeRequest, fieldmark.DisputeStatus](a.open), operation{
 			id: "openDispute", summary: "Dispute a finding about a brand", status: []int{201}}},
 		{"GET", public, anyone, handleParam(slugParam, asList(disputes.ListOpen)), operation{
 			id: "listOpenDisputes", summary: "List the open disputes of a brand, newest first"}},
-		{"GET", public + "/{id}", anyone, handleCall[none](s.getDisputeStatus), operation{
+		{"GET", public + "/{id}", anyone, handleCall[none](a.getStatus), operation{
 			id: "getDisputeStatus", summary: "Get the state of a dispute and the answer to it"}},
-		{"GET", admin, admins, handleCall[none](s.listDisputes), operation{
+		{"GET", admin, admins, handleCall[none](a.list), operation{
 			id: "listDisputes", summary: "List disputes, newest first", query: disputeParams}},
 		{"GET", admin + "/{id}", admins, handleParam(disputeID, disputes.Get), operation{
 			id: "getDispute", summary: "Get a dispute with its text and its sender"}},
 		{"POST", admin + "/{id}/decision", admins, handleParamBody(disputeID, disputes.Decide), operation{
 			id: "decideDispute", summary: "Uphold or reject an open dispute; an upheld one queues an audit"}},
 		{"GET", fieldmark.PathAdminAPI + "brands/{slug}/suspicions", admins,
-			handleParam(slugParam, s.origin.Brands.Suspicions), operation{
+			handleParam(slugParam, a.brands.Suspicions), operation{
 				id:      "listSuspicions",
 				summary: "List text that reads as written to steer a model and that no second audit has confirmed"}},
 	}
 }
 
-// calendarRoutes manage calendar feeds and serve them. A calendar application may add query parameters
+// routes manage calendar feeds and serve them. A calendar application may add query parameters
 // to the address of a feed.
-func (s *server) calendarRoutes() []*route {
+func (a *calendarAPI) routes() []*route {
 	const calendars = fieldmark.PathAdminAPI + "calendars"
 	admins, feedID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixCalendar)
 	return []*route{
-		{"GET", calendars, admins, handleList(s.origin.Missions.Calendars.List), operation{
+		{"GET", calendars, admins, handleList(a.calendars.List), operation{
 			id: "listCalendars", summary: "List calendar feeds"}},
-		{"POST", calendars, admins, handleBody(s.origin.Missions.Calendars.Create), operation{
+		{"POST", calendars, admins, handleBody(a.calendars.Create), operation{
 			id: "createCalendar", summary: "Create a calendar feed; its address is shown only once",
 			status: []int{201}}},
-		{"POST", calendars + "/{id}/rotate", admins, handleParam(feedID, s.origin.Missions.Calendars.Rotate), operation{
+		{"POST", calendars + "/{id}/rotate", admins, handleParam(feedID, a.calendars.Rotate), operation{
 			id: "rotateCalendar", summary: "Replace the address of a calendar feed; the new one is shown only once"}},
-		{"POST", calendars + "/{id}/revoke", admins, handleParam(feedID, s.origin.Missions.Calendars.Revoke), operation{
+		{"POST", calendars + "/{id}/revoke", admins, handleParam(feedID, a.calendars.Revoke), operation{
 			id: "revokeCalendar", summary: "Revoke a calendar feed"}},
-		{"GET", fieldmark.PathCalendar + "{file}", anyone, handleRaw[none, none](s.sendCalendar), operation{
+		{"GET", fieldmark.PathCalendar + "{file}", anyone, handleRaw[none, none](a.send), operation{
 			hidden: true, anyQuery: true}},
 	}
 }
 
-// moduleRoutes manage scoring modules.
-func (s *server) moduleRoutes() []*route {
+// routes manage scoring modules. Edges read the active modules and report what they use.
+func (a *moduleAPI) routes() []*route {
 	const modules, one = fieldmark.PathAdminAPI + "modules", fieldmark.PathAdminAPI + "modules/{digest}"
 	admins := key(fieldmark.ScopeAdmin)
 	return []*route{
-		{"GET", modules, admins, handleList(s.origin.Modules.List), operation{
+		{"GET", modules, admins, handleList(a.modules.List), operation{
 			id: "listModules", summary: "List scoring modules, newest first"}},
-		{"POST", modules, admins, handleBody(s.origin.Modules.Create), operation{
+		{"POST", modules, admins, handleBody(a.modules.Create), operation{
 			id: "pushModule", summary: "Validate and store a scoring module", status: []int{201},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: remoteTimeout}},
-		{"GET", modules + "/status", admins, handle(s.origin.Modules.Status), operation{
+		{"GET", modules + "/status", admins, handle(a.modules.Status), operation{
 			id: "moduleStatus", summary: "Get the active modules and the state of each edge"}},
-		{"POST", modules + "/rollback", admins, handle(s.origin.Modules.RollBack), operation{
+		{"POST", modules + "/rollback", admins, handle(a.modules.RollBack), operation{
 			id: "rollBackModule", summary: "End the canary, or reactivate the previous module"}},
-		{"GET", one, admins, handleParam(digestParam, s.origin.Modules.Get), operation{
+		{"GET", one, admins, handleParam(digestParam, a.modules.Get), operation{
 			id: "showModule", summary: "Get a scoring module"}},
-		{"POST", one + "/activate", admins, handleParamBody(digestParam, s.activateModule), operation{
+		{"POST", one + "/activate", admins, handleParamBody(digestParam, a.activate), operation{
 			id:      "activateModule",
 			summary: "Activate a scoring module, or start it as a canary for a share of the brands"}},
-		{"GET", one + "/preview", admins, handleParam(digestParam, s.origin.Modules.Preview), operation{
+		{"GET", one + "/preview", admins, handleParam(digestParam, a.modules.Preview), operation{
 			id: "showModulePreview", summary: "Get the progress and the results of a preview"}},
-		{"POST", one + "/preview", admins, handleParam(digestParam, s.origin.Modules.RequestPreview), operation{
+		{"POST", one + "/preview", admins, handleParam(digestParam, a.modules.RequestPreview), operation{
 			id: "previewModule", status: []int{202},
 			summary: "Score every brand with a module and compare the scores with those of the active one"}},
+
+		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(a.modules.ReportNode)), operation{hidden: true}},
+		{"GET", fieldmark.PathInternalModules, node, handle(a.modules.Plan), operation{hidden: true}},
+		{"GET", fieldmark.PathInternalModules + "/{digest}", node, handleRaw[none, none](a.sendBody),
+			operation{hidden: true}},
 	}
 }
 
-// certificateRoutes are the operations of administrators on TLS certificates, and what edges
+// routes are the operations of administrators on TLS certificates, and what edges
 // read of them.
-func (s *server) certificateRoutes() []*route {
+func (a *certificateAPI) routes() []*route {
 	const certificates, one = fieldmark.PathAdminAPI + "certificates", fieldmark.PathAdminAPI + "certificates/{name}"
 	admins, name := key(fieldmark.ScopeAdmin), pathParam("name")
 	return []*route{
-		{"GET", certificates, admins, handle(s.origin.Certificates.List), operation{
+		{"GET", certificates, admins, handle(a.certificates.List), operation{
 			id: "listCertificates", summary: "List TLS certificates and the use of the limits of orders"}},
-		{"PUT", one, admins, handleParamBody(name, s.origin.Certificates.Import), operation{
+		{"PUT", one, admins, handleParamBody(name, a.certificates.Import), operation{
 			id: "importCertificate", summary: "Store a TLS certificate that was issued elsewhere; it is not renewed"}},
-		{"DELETE", one, admins, handleParam(name, noResult(s.origin.Certificates.Remove)), operation{
+		{"DELETE", one, admins, handleParam(name, noResult(a.certificates.Remove)), operation{
 			id: "removeCertificate", summary: "Remove the TLS certificate of a name"}},
-		{"POST", one + "/renew", admins, handleParam(name, s.origin.Certificates.Renew), operation{
+		{"POST", one + "/renew", admins, handleParam(name, a.certificates.Renew), operation{
 			id: "renewCertificate", summary: "Order a new TLS certificate for a name now"}},
 
-		{"GET", fieldmark.PathInternalCertificates, node, handleRaw[none, none](s.edgeCertificates),
+		{"GET", fieldmark.PathInternalCertificates, node, handleRaw[none, none](a.sendAll),
 			operation{hidden: true}},
-		{"GET", fieldmark.PathInternalChallenges + "/{kind}/{answer}", node, handleRaw[none, none](s.challenge),
+		{"GET", fieldmark.PathInternalChallenges + "/{kind}/{answer}", node, handleRaw[none, none](a.sendChallenge),
 			operation{hidden: true}},
 	}
 }
 
-// edgeRoutes are what edges read and report with the node token, and the documentation.
-func (s *server) edgeRoutes() []*route {
-	const facts, modules = fieldmark.PathInternalFacts, fieldmark.PathInternalModules
+// routes are the facts that edges read with the node token.
+func (a *factsAPI) routes() []*route {
+	const facts = fieldmark.PathInternalFacts
 	return []*route{
-		{"GET", facts, node, handleRaw[none, none](s.allFacts), operation{
+		{"GET", facts, node, handleRaw[none, none](a.sendAll), operation{
 			hidden: true, query: factsParams, timeout: bulkTimeout}},
-		{"GET", facts + "/{slug}", node, handleRaw[none, none](s.facts), operation{hidden: true, query: stateParams}},
-		{"GET", facts + "/{slug}/history", node, handleRaw[none, none](s.history), operation{
+		{"GET", facts + "/{slug}", node, handleRaw[none, none](a.send), operation{hidden: true, query: stateParams}},
+		{"GET", facts + "/{slug}/history", node, handleRaw[none, none](a.sendHistory), operation{
 			hidden: true, query: historyParams}},
-		{"GET", facts + "/{slug}/{digest}", node, handleRaw[none, none](s.factsBody), operation{hidden: true}},
-		{"GET", fieldmark.PathInternalEvents, node, handleRaw[none, none](s.events), operation{
-			hidden: true, query: eventParams, timeout: fieldmark.MaxWait*time.Second + handlerTimeout}},
-		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(s.origin.Modules.ReportNode)),
-			operation{hidden: true}},
-		{"GET", modules, node, handle(s.origin.Modules.Plan), operation{hidden: true}},
-		{"GET", modules + "/{digest}", node, handleRaw[none, none](s.module), operation{hidden: true}},
+		{"GET", facts + "/{slug}/{digest}", node, handleRaw[none, none](a.sendBody), operation{hidden: true}},
+	}
+}
 
-		{"GET", fieldmark.PathOpenAPI, anyone, handleRaw[none, none](s.sendOpenAPI), operation{hidden: true}},
-		{"GET", "/problems/{code}", anyone, handleRaw[none, none](s.problemPage), operation{hidden: true}},
+func (a *eventAPI) routes() []*route {
+	return []*route{
+		{"GET", fieldmark.PathInternalEvents, node, handleRaw[none, none](a.send), operation{
+			hidden: true, query: eventParams, timeout: fieldmark.MaxWait*time.Second + handlerTimeout}},
 	}
 }
 

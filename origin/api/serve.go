@@ -24,14 +24,14 @@ const maxURI = 8 << 10
 
 // call is one request and its response.
 type call struct {
-	w       *responseWriter
-	r       *http.Request
-	route   *route
-	key     fieldmark.Key // of the caller; zero where no key is needed
-	params  query
-	once    idempotency.Key // identifies the request for idempotency; zero without a key
-	body    []byte          // nil until it is read
-	bodyErr error           // of reading it
+	w           *responseWriter
+	r           *http.Request
+	route       *route
+	key         fieldmark.Key // of the caller; zero where no key is needed
+	params      query
+	idempotency idempotency.Key // of the request; zero without an Idempotency-Key
+	body        []byte          // nil until it is read
+	bodyErr     error           // of reading it
 
 	buffered *idempotency.Response // receives the response until it is saved; nil: the response is sent at once
 }
@@ -171,7 +171,7 @@ func (s *server) serveAdmin(c *call) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout) // also if the client has left
 	defer cancel()
 	target := strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)
-	if err := s.origin.AuditLog.AppendIfNone(ctx, auditAction(c.route.op.id), target); err != nil {
+	if err := s.auditLog.AppendIfNone(ctx, auditAction(c.route.op.id), target); err != nil {
 		s.log.Error("write audit log entry", "requestId", c.w.requestID, "operation", c.route.op.id, "error", err)
 	}
 	return nil

@@ -2,8 +2,12 @@ package api
 
 import (
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/sla"
 )
+
+// slaAPI serves SLA policies and business hours.
+type slaAPI struct{ sla *mission.SLA }
 
 // slaPolicyRecord is a policy in a request, without the priority, which is in the path.
 type slaPolicyRecord struct {
@@ -23,7 +27,7 @@ type slaCalendarRecord struct {
 	Holidays        []fieldmark.Holiday  `json:"holidays,omitempty" maxItems:"1000"`
 }
 
-func (s *server) putSLAPolicy(c *call) (p fieldmark.SLAPolicy, err error) {
+func (a *slaAPI) putPolicy(c *call) (p fieldmark.SLAPolicy, err error) {
 	priority, err := priorityParam(c)
 	if err != nil {
 		return p, err
@@ -38,10 +42,10 @@ func (s *server) putSLAPolicy(c *call) (p fieldmark.SLAPolicy, err error) {
 	if err != nil {
 		return p, err
 	}
-	return s.origin.Missions.SLA.PutPolicy(c.r.Context(), p)
+	return a.sla.PutPolicy(c.r.Context(), p)
 }
 
-func (s *server) putSLACalendar(c *call) (calendar fieldmark.SLACalendar, err error) {
+func (a *slaAPI) putCalendar(c *call) (calendar fieldmark.SLACalendar, err error) {
 	name, err := calendarNameParam(c)
 	if err != nil {
 		return calendar, err
@@ -58,5 +62,5 @@ func (s *server) putSLACalendar(c *call) (calendar fieldmark.SLACalendar, err er
 	if err != nil {
 		return calendar, err
 	}
-	return s.origin.Missions.SLA.PutCalendar(c.r.Context(), calendar)
+	return a.sla.PutCalendar(c.r.Context(), calendar)
 }

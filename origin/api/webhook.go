@@ -49,6 +49,12 @@ func deliveryStates() []string {
 	return append(all, strings.ToUpper(string(fieldmark.DeliveryHeld)))
 }
 
+// webhookAPI serves webhook endpoints, their deliveries, and the events of an account.
+type webhookAPI struct {
+	webhooks   *webhook.Service
+	eventTypes document
+}
+
 // endpointRef names a webhook endpoint of an account, or of any account if that is empty.
 type endpointRef struct{ account, id string }
 
@@ -57,47 +63,47 @@ func endpointParam(c *call) (endpointRef, error) {
 	return endpointRef{c.account(), id}, err
 }
 
-func (s *server) getEndpoint(ctx context.Context, e endpointRef) (fieldmark.Endpoint, error) {
-	return s.origin.Webhooks.Endpoint(ctx, e.account, e.id)
+func (a *webhookAPI) get(ctx context.Context, e endpointRef) (fieldmark.Endpoint, error) {
+	return a.webhooks.Endpoint(ctx, e.account, e.id)
 }
 
-func (s *server) patchEndpoint(ctx context.Context, e endpointRef, p fieldmark.EndpointPatch) (
+func (a *webhookAPI) patch(ctx context.Context, e endpointRef, p fieldmark.EndpointPatch) (
 	fieldmark.Endpoint, error,
 ) {
-	return s.origin.Webhooks.PatchEndpoint(ctx, e.account, e.id, p)
+	return a.webhooks.PatchEndpoint(ctx, e.account, e.id, p)
 }
 
-func (s *server) deleteEndpoint(ctx context.Context, e endpointRef) error {
-	return s.origin.Webhooks.DeleteEndpoint(ctx, e.account, e.id)
+func (a *webhookAPI) delete(ctx context.Context, e endpointRef) error {
+	return a.webhooks.DeleteEndpoint(ctx, e.account, e.id)
 }
 
-func (s *server) rotateSecret(ctx context.Context, e endpointRef, r fieldmark.SecretRequest) (
+func (a *webhookAPI) rotateSecret(ctx context.Context, e endpointRef, r fieldmark.SecretRequest) (
 	fieldmark.NewEndpoint, error,
 ) {
-	return s.origin.Webhooks.RotateSecret(ctx, e.account, e.id, r)
+	return a.webhooks.RotateSecret(ctx, e.account, e.id, r)
 }
 
-func (s *server) testEndpoint(ctx context.Context, e endpointRef, r fieldmark.PingRequest) (
+func (a *webhookAPI) test(ctx context.Context, e endpointRef, r fieldmark.PingRequest) (
 	fieldmark.PingResult, error,
 ) {
-	return s.origin.Webhooks.Ping(ctx, e.account, e.id, r)
+	return a.webhooks.Ping(ctx, e.account, e.id, r)
 }
 
-func (s *server) startReplay(ctx context.Context, e endpointRef, r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
-	return s.origin.Webhooks.StartReplay(ctx, e.account, e.id, r)
+func (a *webhookAPI) startReplay(ctx context.Context, e endpointRef, r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
+	return a.webhooks.StartReplay(ctx, e.account, e.id, r)
 }
 
-func (s *server) listReplays(ctx context.Context, e endpointRef) ([]fieldmark.Replay, error) {
-	return s.origin.Webhooks.Replays(ctx, e.account, e.id)
+func (a *webhookAPI) listReplays(ctx context.Context, e endpointRef) ([]fieldmark.Replay, error) {
+	return a.webhooks.Replays(ctx, e.account, e.id)
 }
 
 // publicKeys returns an endpoint's public keys to anyone who has its id.
-func (s *server) publicKeys(c *call) (keys fieldmark.KeySet, err error) {
+func (a *webhookAPI) publicKeys(c *call) (keys fieldmark.KeySet, err error) {
 	id, err := idParam(fieldmark.PrefixWebhook)(c)
 	if err != nil {
 		return keys, err
 	}
-	keys, err = s.origin.Webhooks.PublicKeys(c.r.Context(), id)
+	keys, err = a.webhooks.PublicKeys(c.r.Context(), id)
 	if err == nil {
 		c.w.Header().Set("Cache-Control", "public, max-age=300")
 	}
@@ -105,24 +111,24 @@ func (s *server) publicKeys(c *call) (keys fieldmark.KeySet, err error) {
 }
 
 // listDeliveries lists the deliveries to one endpoint, or to all where the path names none.
-func (s *server) listDeliveries(c *call) (page fieldmark.List[fieldmark.Delivery], err error) {
+func (a *webhookAPI) listDeliveries(c *call) (page fieldmark.List[fieldmark.Delivery], err error) {
 	var endpoint string
 	if c.r.PathValue("id") != "" {
-		if endpoint, err = s.visibleEndpoint(c); err != nil {
+		if endpoint, err = a.visibleEndpoint(c); err != nil {
 			return page, err
 		}
 	}
-	return s.origin.Webhooks.Deliveries(c.r.Context(), webhook.DeliveryPage{
+	return a.webhooks.Deliveries(c.r.Context(), webhook.DeliveryPage{
 		Endpoint: endpoint, State: fieldmark.DeliveryState(strings.ToLower(c.params.text("state"))),
 		Cursor: c.params.text("cursor"), Limit: c.params.number("limit"),
 	})
 }
 
 // visibleEndpoint returns the id in the path if the caller may see that endpoint.
-func (s *server) visibleEndpoint(c *call) (string, error) {
+func (a *webhookAPI) visibleEndpoint(c *call) (string, error) {
 	e, err := endpointParam(c)
 	if err == nil {
-		_, err = s.getEndpoint(c.r.Context(), e)
+		_, err = a.get(c.r.Context(), e)
 	}
 	return e.id, err
 }
@@ -130,8 +136,8 @@ func (s *server) visibleEndpoint(c *call) (string, error) {
 // deliveryRef names a delivery to an endpoint.
 type deliveryRef struct{ endpoint, id string }
 
-func (s *server) deliveryParam(c *call) (d deliveryRef, err error) {
-	if d.endpoint, err = s.visibleEndpoint(c); err != nil {
+func (a *webhookAPI) deliveryParam(c *call) (d deliveryRef, err error) {
+	if d.endpoint, err = a.visibleEndpoint(c); err != nil {
 		return d, err
 	}
 	if d.id = c.r.PathValue("delivery"); !fieldmark.CheckID(fieldmark.PrefixDelivery, d.id) {
@@ -140,16 +146,16 @@ func (s *server) deliveryParam(c *call) (d deliveryRef, err error) {
 	return d, nil
 }
 
-func (s *server) getDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
-	return s.origin.Webhooks.Delivery(ctx, d.endpoint, d.id)
+func (a *webhookAPI) getDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
+	return a.webhooks.Delivery(ctx, d.endpoint, d.id)
 }
 
-func (s *server) resendDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
-	return s.origin.Webhooks.Resend(ctx, d.endpoint, d.id)
+func (a *webhookAPI) resendDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
+	return a.webhooks.Resend(ctx, d.endpoint, d.id)
 }
 
 // pollEvents lists an account's events for receivers that webhooks cannot reach.
-func (s *server) pollEvents(c *call) (page fieldmark.PolledEvents, err error) {
+func (a *webhookAPI) pollEvents(c *call) (page fieldmark.PolledEvents, err error) {
 	patterns := c.params.values["type"]
 	invalid := func(p string) bool { return !event.ValidPattern(p) }
 	if slices.ContainsFunc(patterns, invalid) {
@@ -157,13 +163,13 @@ func (s *server) pollEvents(c *call) (page fieldmark.PolledEvents, err error) {
 	}
 	thin := strings.EqualFold(c.params.text("payload"), "thin")
 	after, limit := int64(c.params.number("after")), c.params.number("limit")
-	return s.origin.Webhooks.PollEvents(c.r.Context(), c.key.Account, after, patterns, thin, limit)
+	return a.webhooks.PollEvents(c.r.Context(), c.key.Account, after, patterns, thin, limit)
 }
 
 // listEventTypes describes every event type.
-func (s *server) listEventTypes(c *call) error {
+func (a *webhookAPI) listEventTypes(c *call) error {
 	c.w.Header().Set("Cache-Control", "public, max-age=300")
-	return c.sendDocument(s.eventTypes)
+	return c.sendDocument(a.eventTypes)
 }
 
 // describeEvents encodes the list of event types: each with the JSON Schema of its data, which is generated
