@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,7 +15,6 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
-	"log/slog"
 )
 
 //go:embed templates/*.html assets/admin.css assets/admin.js assets/icon.svg
