@@ -149,7 +149,8 @@ func (h *keyHandler) showKeys(
 	}
 	now := time.Now()
 	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Created: made,
-		Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now), Reauth: reauthForm(req, h.signOn, keysPath)}
+		Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now),
+		Reauth: reauthForm(req, h.signOn, keysPath)}
 	for _, k := range keys {
 		line := keyRow{Key: k, Status: k.State(now)}
 		line.UsedAfterRotation = k.ReplacedAt != nil && k.LastUsedAt != nil &&

@@ -403,7 +403,8 @@ func (a *moduleAPI) routes() []*route {
 			id: "previewModule", status: []int{202},
 			summary: "Score every brand with a module and compare the scores with those of the active one"}},
 
-		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(a.modules.ReportNode)), operation{hidden: true}},
+		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(a.modules.ReportNode)),
+			operation{hidden: true}},
 		{"GET", fieldmark.PathInternalModules, node, handle(a.modules.Plan), operation{hidden: true}},
 		{"GET", fieldmark.PathInternalModules + "/{digest}", node, handleRaw[none, none](a.sendBody),
 			operation{hidden: true}},

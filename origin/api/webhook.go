@@ -89,7 +89,9 @@ func (a *webhookAPI) test(ctx context.Context, e endpointRef, r fieldmark.PingRe
 	return a.webhooks.Ping(ctx, e.account, e.id, r)
 }
 
-func (a *webhookAPI) startReplay(ctx context.Context, e endpointRef, r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
+func (a *webhookAPI) startReplay(ctx context.Context, e endpointRef, r fieldmark.ReplayRequest) (
+	fieldmark.Replay, error,
+) {
 	return a.webhooks.StartReplay(ctx, e.account, e.id, r)
 }
 
