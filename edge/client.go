@@ -2,10 +2,13 @@ package edge
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
 
@@ -22,6 +25,22 @@ func (e *Edge) trusts(addr netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// onBadProxyHeader returns the function that counts connections of proxies without a good
+// PROXY header. It logs the first as a warning: a proxy that sends none is a mistake in the
+// settings.
+func (e *Edge) onBadProxyHeader() func(proxy netip.Addr, err error) {
+	var warned atomic.Bool
+	return func(proxy netip.Addr, err error) {
+		e.meters.badProxyHeaders.Inc()
+		level := slog.LevelDebug
+		if !warned.Swap(true) {
+			level = slog.LevelWarn
+		}
+		e.log.Log(context.Background(), level, "a connection of a proxy has no good PROXY header; see --proxy-protocol",
+			"proxy", proxy.String(), "err", err)
+	}
 }
 
 // clientAddr returns the address of the client: the remote address, or if that is a

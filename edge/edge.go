@@ -79,14 +79,17 @@ type Config struct {
 	// TrustedNetworks are the networks of the operator's proxies: the client address that a
 	// proxy reports is used, and its connections are not counted.
 	TrustedNetworks []netip.Prefix
-	NetworkConns    int           // most connections of one client network; 0: conn.DefaultNetworkConns
-	Inflight        int           // most requests answered at once; 0: DefaultInflight
-	RateLimit       RateLimit     // where what clients ask of the APIs is counted
-	NetworkQuota    int           // requests to the origin a minute that one client network may cause; 0: any number
-	H2C             bool          // accept HTTP/2 without TLS from clients that begin with its preface
-	DrainDelay      time.Duration // how long a stopping node reports that it stops before it closes its listeners
-	Version         string        // of the program, reported to the origin
-	ServerTiming    bool          // send Server-Timing to every client
+	// ProxyProtocol are the networks of proxies whose connections begin with a header of the
+	// PROXY protocol (see conn.Config).
+	ProxyProtocol []netip.Prefix
+	NetworkConns  int           // most connections of one client network; 0: conn.DefaultNetworkConns
+	Inflight      int           // most requests answered at once; 0: DefaultInflight
+	RateLimit     RateLimit     // where what clients ask of the APIs is counted
+	NetworkQuota  int           // requests to the origin a minute that one client network may cause; 0: any number
+	H2C           bool          // accept HTTP/2 without TLS from clients that begin with its preface
+	DrainDelay    time.Duration // how long a stopping node reports that it stops before it closes its listeners
+	Version       string        // of the program, reported to the origin
+	ServerTiming  bool          // send Server-Timing to every client
 
 	Certificates *certs.Store  // of the listeners; nil: they are not TLS
 	HSTS         time.Duration // max-age of Strict-Transport-Security on every answer; 0: a year, on pages alone
@@ -211,25 +214,27 @@ func New(cfg Config) (*Edge, error) {
 // connConfig returns the configuration of the connection server.
 func (e *Edge) connConfig() conn.Config {
 	cfg := conn.Config{
-		Name:           serverName,
-		Handler:        e.serve,
-		ErrorHandler:   e.badRequest,
-		HeaderReceived: e.refuseLargeBody,
-		ExpectHandler:  e.checkExpect,
-		FastPath:       e.appendCached,
-		FastPathPrefix: fieldmark.PathBadge,
-		FastResponse:   e.respondCached,
-		Constants:      h2.NewConstants(constantFields(e.cfg.HSTS)...),
-		H2C:            e.cfg.H2C,
-		Network:        e.countedNetwork,
-		NetworkConns:   e.cfg.NetworkConns,
-		OnReject:       e.meters.rejected.Inc,
-		OnFastPath:     func(took time.Duration) { e.meters.fastPath.Update(took.Seconds()) },
-		OnHandshake:    e.meters.handshake,
-		OnStreamReset:  e.meters.streamReset,
-		OnGoAway:       e.meters.goAway,
-		OnCalm:         e.meters.calm,
-		Log:            e.log,
+		Name:             serverName,
+		Handler:          e.serve,
+		ErrorHandler:     e.badRequest,
+		HeaderReceived:   e.refuseLargeBody,
+		ExpectHandler:    e.checkExpect,
+		FastPath:         e.appendCached,
+		FastPathPrefix:   fieldmark.PathBadge,
+		FastResponse:     e.respondCached,
+		Constants:        h2.NewConstants(constantFields(e.cfg.HSTS)...),
+		H2C:              e.cfg.H2C,
+		Network:          e.countedNetwork,
+		NetworkConns:     e.cfg.NetworkConns,
+		ProxyProtocol:    e.cfg.ProxyProtocol,
+		OnReject:         e.meters.rejected.Inc,
+		OnBadProxyHeader: e.onBadProxyHeader(),
+		OnFastPath:       func(took time.Duration) { e.meters.fastPath.Update(took.Seconds()) },
+		OnHandshake:      e.meters.handshake,
+		OnStreamReset:    e.meters.streamReset,
+		OnGoAway:         e.meters.goAway,
+		OnCalm:           e.meters.calm,
+		Log:              e.log,
 	}
 	if e.cfg.Site != nil { // the host decides whose badge it is
 		cfg.FastPath, cfg.FastResponse = nil, nil

@@ -386,6 +386,25 @@ func TestClaims(t *testing.T) {
 			t.Errorf("Via: %q", via)
 		}
 	})
+	t.Run("behind a proxy of connections", func(t *testing.T) {
+		w := newWitness(t, func(c *edge.Config) {
+			c.ProxyProtocol = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+			c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+		})
+		for client, want := range map[string]string{"\xc6\x33\x64\x07": "198.51.100.7", "\xc0\x00\x02\x01": "6.6.6.6"} {
+			c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
+			must(t, err)
+			_, err = io.WriteString(c, "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c"+client+
+				"\x7f\x00\x00\x01\x10\x00\x00\x50")
+			must(t, err)
+			rawRequest(t, c, "POST /a HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 6.6.6.6\r\nContent-Length: 0\r\n\r\n")
+			c.Close()
+			_, requests := w.take()
+			if got := requests[0].Header.Get("X-Forwarded-For"); got != want {
+				t.Errorf("the origin saw the client %s, want %s", got, want)
+			}
+		}
+	})
 	t.Run("from trusted networks", func(t *testing.T) {
 		w := newWitness(t, func(c *edge.Config) {
 			c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"),

@@ -52,6 +52,9 @@ type meters struct {
 	shed     *metrics.Counter
 	limited  *metrics.Counter
 	rejected *metrics.Counter
+
+	badProxyHeaders *metrics.Counter
+
 	purges   *metrics.Counter
 	purgeLag *metrics.PrometheusHistogram
 	follows  *metrics.Counter
@@ -93,6 +96,7 @@ func newMeters() *meters {
 	m.panics = set.NewCounter("fieldmark_edge_panics_total")
 	m.shed = set.NewCounter(`fieldmark_edge_shed_total{what="request"}`)
 	m.rejected = set.NewCounter(`fieldmark_edge_shed_total{what="connection"}`)
+	m.badProxyHeaders = set.NewCounter("fieldmark_edge_proxy_headers_rejected_total")
 	m.limited = set.NewCounter("fieldmark_edge_rate_limited_total")
 	m.purges = set.NewCounter("fieldmark_edge_purged_tags_total")
 	m.purgeLag = set.NewPrometheusHistogramExt("fieldmark_edge_purge_lag_seconds", lagBuckets)

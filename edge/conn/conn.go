@@ -64,6 +64,9 @@ type conn struct {
 	tlsConfig *tls.Config // nil: unknown
 	waiter    *waitConn   // below tls; nil: the connection waits in its Read
 	parent    *conn       // of a stream of HTTP/2; nil: this is a socket
+	peer      Peer
+	remote    net.Addr // of a client that a PROXY header names; nil: that of Conn
+	proxied   bool     // the connection begins with a PROXY header
 	proto     atomic.Int32
 	session   atomic.Pointer[h2.Conn] // nil: not HTTP/2
 
@@ -85,6 +88,11 @@ type conn struct {
 	refs          atomic.Int32 // the goroutine that serves it, and the open connection
 }
 
+// Peer is the client of a connection.
+type Peer struct {
+	Addr netip.Addr // invalid: the connection is not TCP
+}
+
 // Protocols of connections.
 const (
 	protoPlain int32 = iota // HTTP/1.1
@@ -104,7 +112,10 @@ const (
 
 // track registers a connection, unless a limit is reached or the server drains.
 func (s *Server) track(nc net.Conn) (*conn, bool) {
-	c := &conn{Conn: nc, server: s, network: s.networkOf(nc)}
+	c := &conn{Conn: nc, server: s, peer: Peer{Addr: Addr(nc.RemoteAddr())}}
+	if c.proxied = s.isProxy(c.peer.Addr); !c.proxied && c.peer.Addr.IsValid() {
+		c.network = s.cfg.Network(c.peer.Addr)
+	}
 	switch nc := nc.(type) {
 	case *tlsSocket:
 		c.Conn, c.tls, c.tlsConfig = nc.Conn, nc.Conn, nc.cfg
@@ -144,7 +155,7 @@ func (c *conn) release() {
 // serve serves requests until the connection ends.
 func (c *conn) serve() {
 	defer c.release()
-	if c.tls != nil && !c.handshake(c.tls) {
+	if c.proxied && !c.acceptProxied() || c.tls != nil && !c.handshake(c.tls) {
 		c.returned = false
 		_ = c.Close()
 		return
@@ -245,7 +256,9 @@ func (c *conn) serveFastPath() bool {
 		if c.server.cfg.H2C && c.tls == nil && bytes.HasPrefix(c.pending, prefacePrefix) {
 			first := bytes.Clone(c.pending)
 			c.putBuffer()
-			c.serveHTTP2(newWaitConn(c.Conn, first))
+			w := newWaitConn(c.Conn, first)
+			w.remote = c.remote
+			c.serveHTTP2(w)
 			return false
 		}
 		if !c.answerPending() {

@@ -39,14 +39,6 @@ func (t *connTracker) release(network netip.Addr) {
 	}
 }
 
-// networkOf returns the network that a connection counts for.
-func (s *Server) networkOf(c net.Conn) netip.Addr {
-	if addr := Addr(c.RemoteAddr()); addr.IsValid() {
-		return s.cfg.Network(addr)
-	}
-	return netip.Addr{}
-}
-
 // Addr returns the IP address of a TCP address; an IPv4 address in its own form, not
 // mapped to IPv6. It is invalid for an address of another kind.
 func Addr(a net.Addr) netip.Addr {

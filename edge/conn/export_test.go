@@ -7,3 +7,6 @@ func ParseSimpleFields(s *Server, fields []framing.Field) (SimpleRequest, bool) 
 	h := &http2Handler{conn: &conn{server: s}, scheme: "https"}
 	return h.parseSimple(fields)
 }
+
+// ReadProxyHeader reads the header of the PROXY protocol.
+var ReadProxyHeader = readProxyHeader

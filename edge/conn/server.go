@@ -66,7 +66,14 @@ type Config struct {
 	Network func(netip.Addr) netip.Addr
 	// NetworkConns bounds the connections of one client network; 0: DefaultNetworkConns.
 	NetworkConns int
+	// ProxyProtocol are the networks of proxies whose connections must begin with a header
+	// of the PROXY protocol, version 2. The client that it names is the remote address.
+	// Connections of others must not begin with one.
+	ProxyProtocol []netip.Prefix
 
+	// OnBadProxyHeader is called for each connection of a proxy that is closed for its
+	// header; nil: no call.
+	OnBadProxyHeader func(proxy netip.Addr, err error)
 	// OnReject is called for each connection above a limit; nil: no call.
 	OnReject func()
 	// OnFastPath is called with the duration of one in 256 reads that the fast path served,
@@ -100,6 +107,9 @@ type Server struct {
 func New(cfg Config) *Server {
 	if cfg.NetworkConns == 0 {
 		cfg.NetworkConns = DefaultNetworkConns
+	}
+	if cfg.OnBadProxyHeader == nil {
+		cfg.OnBadProxyHeader = func(netip.Addr, error) {}
 	}
 	if cfg.OnReject == nil {
 		cfg.OnReject = func() {}

@@ -20,6 +20,7 @@ type waitConn struct {
 	net.Conn
 	raw         syscall.RawConn // nil: the connection cannot wait without a buffer
 	nonblocking bool            // set by the goroutine that reads
+	remote      net.Addr        // of a client that a PROXY header names; nil: that of Conn
 
 	tryRead func(fd uintptr) bool
 	buf     *buffer // holds pending; nil while there is nothing
@@ -67,6 +68,14 @@ func (w *waitConn) wait() error {
 		return &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", w.readErr)}
 	}
 	return io.EOF
+}
+
+// RemoteAddr implements net.Conn: it is the address of the client.
+func (w *waitConn) RemoteAddr() net.Addr {
+	if w.remote != nil {
+		return w.remote
+	}
+	return w.Conn.RemoteAddr()
 }
 
 // CloseWrite closes the writing half.
