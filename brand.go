@@ -137,6 +137,10 @@ type SampledPage struct {
 	Dated  string   `json:"dated,omitempty"`  // date of the last change that the page claims
 	Reason string   `json:"reason,omitempty"` // why it was not read
 
+	// Earlier is the page of another brand on which the registry saw this text first. It is
+	// empty unless most pages of the site have such a text.
+	Earlier string `json:"earlier,omitempty"`
+
 	// What the page says about itself, to describe a link to it. Empty
 	// unless it answered 200 and may be indexed.
 	Title       string `json:"title,omitempty"`
@@ -156,7 +160,9 @@ type PageRole string
 
 // The home page and the pages linked from it as about, contact and offer are always read;
 // the others are drawn. Translations of the home page are read for their links alone:
-// they are not part of the sample that facts are computed from.
+// they are not part of the sample that facts are computed from. Nor are pages that are read
+// again because an earlier audit suspected their text; they are listed if the text is still
+// there a day later, because until then nothing public may mention it.
 const (
 	PageHome        PageRole = "home"
 	PageAbout       PageRole = "about"
@@ -164,6 +170,7 @@ const (
 	PageOffer       PageRole = "offer"
 	PageDrawn       PageRole = "drawn"
 	PageTranslation PageRole = "translation"
+	PageRecheck     PageRole = "recheck"
 )
 
 // MaxSampledPages limits the pages of a sample.

@@ -7,6 +7,10 @@ const GateManipulation = "manipulation"
 // FactManipulation is the fact that GateManipulation depends on.
 const FactManipulation = "manipulation.found"
 
+// FactText is the fact whose dispute is about text that was first seen at another brand. It
+// is named here because an upheld dispute of it changes which brand counts as the first.
+const FactText = "text.plausible"
+
 // DisputeSuffix follows the path of a brand's page.
 const DisputeSuffix = "/contest"
 
@@ -28,6 +32,9 @@ type Suspicion struct {
 	Passage   string `json:"passage"`          // the matched words, verbatim
 	Hidden    string `json:"hidden,omitempty"` // how it is hidden from readers; empty if it is not
 	FirstSeen Time   `json:"firstSeen"`
+
+	Unread string `json:"unread,omitempty"` // why the last audit could not read the page; empty if it did
+	Misses int    `json:"misses,omitempty"` // audits in a row that could not read it
 }
 
 // BrandSuspicions are the suspicions of a brand that no second audit has confirmed. They
@@ -93,8 +100,10 @@ type Dispute struct {
 	Email     string `json:"email"`
 	DecidedBy string `json:"decidedBy,omitempty"` // user or API key
 
-	// Passages are the confirmed findings that a dispute of GateManipulation is about. If
-	// it is upheld, audits of the brand ignore these words from then on.
+	// Passages are the findings that the dispute is about. Of GateManipulation, these are the
+	// confirmed ones: if it is upheld, audits of the brand ignore these words from then on. Of
+	// FactText, these are the pages on which the text was first seen: if it is upheld, the text
+	// counts as first seen at this brand.
 	Passages []Suspicion `json:"passages,omitempty"`
 }
 
