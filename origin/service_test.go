@@ -53,7 +53,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // openWorld opens an existing database, as a second origin would.
-func openWorld(t testing.TB, cfg store.Config) *world {
+func openWorld(t testing.TB, cfg store.Config, edits ...func(*origin.Config)) *world {
 	t.Helper()
 	st := storetest.Open(t, cfg)
 	client := loopback()
@@ -62,11 +62,14 @@ func openWorld(t testing.TB, cfg store.Config) *world {
 		t.Fatal(err)
 	}
 	w := &world{Store: st, At: cfg, Log: &locked{}}
-	w.Service, err = origin.New(origin.Config{
+	config := origin.Config{
 		Store: st, Secret: appSecret, HTTP: client, Auditor: auditor,
 		BuiltIn: []module.BuiltIn{{Ref: moduleRef, Bytes: testModule}}, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
-	})
-	if err != nil {
+	}
+	for _, edit := range edits {
+		edit(&config)
+	}
+	if w.Service, err = origin.New(config); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Prepare(context.Background()); err != nil {

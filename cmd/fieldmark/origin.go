@@ -49,7 +49,7 @@ type originSettings struct {
 
 // auditSettings are how an origin audits brands.
 type auditSettings struct {
-	AuditEvery    time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0 disables them."`
+	AuditEvery    time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0: only on request, and once a day after an audit suspects text written to steer models."`
 	AuditDelay    time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between requests of an audit to one host."`
 	AuditRequests int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included."`
 }

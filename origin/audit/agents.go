@@ -144,9 +144,7 @@ func (f *site) suspectText(at, text, hidden string, audience injection.Audience)
 // addSuspicion adds a suspicion unless it is known, with the time at which it was first
 // seen. Earlier audits quoted the same words under the same rule on the same host.
 func (f *site) addSuspicion(s Suspicion) {
-	known := func(o Suspicion) bool {
-		return o.Rule == s.Rule && slices.Equal(plainWords(o.Passage), plainWords(s.Passage))
-	}
+	known := func(o Suspicion) bool { return sameWords(o, s) }
 	if len(f.suspicions) == maxSuspicions || slices.ContainsFunc(f.suspicions, func(o Suspicion) bool {
 		return o.URL == s.URL && known(o)
 	}) {
@@ -154,11 +152,18 @@ func (f *site) addSuspicion(s Suspicion) {
 	}
 	s.FirstSeen = fieldmark.At(f.now)
 	for _, o := range f.subject.Suspicions {
-		if known(o) && hostOf(o.URL) == hostOf(s.URL) && o.FirstSeen.Std().Before(s.FirstSeen.Std()) {
+		if known(o) && o.FirstSeen.Std().Before(s.FirstSeen.Std()) {
 			s.FirstSeen = o.FirstSeen
 		}
 	}
 	f.suspicions = append(f.suspicions, s)
+}
+
+// sameWords reports whether two suspicions quote the same words under the same rule on the
+// same host.
+func sameWords(a, b Suspicion) bool {
+	return a.Rule == b.Rule && hostOf(a.URL) == hostOf(b.URL) &&
+		slices.Equal(plainWords(a.Passage), plainWords(b.Passage))
 }
 
 // hostOf returns the host of an address.
@@ -179,7 +184,7 @@ func (f *site) manipulation(found findings) {
 	if f.llms.visit.ok() && !f.llms.soft {
 		f.suspectText(f.llms.visit.asked, string(f.llms.visit.body), "", injection.Models)
 	}
-	for _, p := range f.pages {
+	for _, p := range f.suspectedPages() {
 		for _, shown := range []string{p.title, p.description, p.prose} {
 			f.suspect(p, shown, "")
 		}
@@ -189,7 +194,7 @@ func (f *site) manipulation(found findings) {
 	}
 	var seen []fieldmark.Evidence
 	for _, s := range f.suspicions {
-		if f.now.Sub(s.FirstSeen.Std()) >= ConfirmAfter {
+		if f.confirmed(s) {
 			e := newEvidence(s.URL, "text that is written to steer models, also found by an earlier audit")
 			if s.Hidden != "" {
 				e = newEvidence(s.URL, "text that is written to steer models, %s, also found by an earlier audit",

@@ -32,7 +32,7 @@ const Rules = "2026-11-22.12"
 type Config struct {
 	HTTP        *safehttp.Client // required: makes all requests
 	Delay       time.Duration    // between requests to one host; 0 means DefaultDelay, negative means none
-	MaxRequests int              // per audit, redirects included; 0 means DefaultMaxRequests
+	MaxRequests int              // per audit, redirects included; 0 means DefaultMaxRequests; see recheckRequests
 }
 
 // Subject is the site to audit and the brand it belongs to.
@@ -53,8 +53,8 @@ type Subject struct {
 	// since then cannot have a later date.
 	Previous *fieldmark.Facts
 
-	// Suspicions are those of the last audit. One that is found again at least
-	// ConfirmAfter later is a fact.
+	// Suspicions are those of the last audit, whose pages are read again. One that is found
+	// again at least ConfirmAfter later is a fact.
 	Suspicions []Suspicion
 }
 
@@ -68,7 +68,7 @@ type Suspicion = fieldmark.Suspicion
 // Report is the result of an audit.
 type Report struct {
 	Facts      fieldmark.Facts
-	Suspicions []Suspicion
+	Suspicions []Suspicion // found, and earlier ones whose page could not be read
 }
 
 // Auditor audits sites. It is safe for concurrent use; each audit has its own rate
@@ -119,7 +119,8 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	if err := ctx.Err(); err != nil {
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
-	return Report{Facts: found.facts(), Suspicions: found.suspicions}, nil
+	facts := found.facts()
+	return Report{Facts: facts, Suspicions: found.openSuspicions()}, nil
 }
 
 // parseHome validates the address of a site as a person typed it.
@@ -164,6 +165,7 @@ type site struct {
 	plain        *visit // the home page over http; nil if not fetched
 	markdown     *visit // the home page requested as Markdown; nil if not fetched
 	translations []sampled
+	rechecked    []sampled // because of earlier suspicions; not part of the sample
 	profiles     []fieldmark.Profile
 	served       bool                 // Last-Modified differs between pages
 	dates        map[*page]pageDate   // of the pages of the sample
@@ -246,6 +248,7 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 		f.subject.Name = f.siteName(f.organization())
 	}
 	f.profiles = r.checkProfiles(ctx, f)
+	r.readSuspected(ctx, f)
 	return f
 }
 

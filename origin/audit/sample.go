@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,6 +11,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"net/http"
 	"net/url"
 	"path"
 	"slices"
@@ -340,12 +342,127 @@ func pagesOf(sample []sampled) (pages []*page) {
 	return pages
 }
 
+// Limits of the pages that are read again because of a suspicion.
+const (
+	// recheckRequests is the number of requests for them in one audit, redirects included.
+	// They are not part of MaxRequests: with fewer requests for the sample, facts would
+	// depend on a suspicion. Text of a template is on the home page as well, other text
+	// mostly on one page; more pages are read by the next audits.
+	recheckRequests = 6
+
+	// maxMisses is how many audits in a row may fail to read the page of a suspicion before
+	// it is dropped. It gives a site with weekly audits two weeks to respond again; a
+	// suspicion that cannot be checked must not stay forever.
+	maxMisses = 3
+)
+
+// readSuspected reads the pages with earlier suspicions that are not in the sample, so that
+// a draw that misses a page does not clear it. Facts of pages and their replicates are
+// computed without them.
+func (r *crawl) readSuspected(ctx context.Context, f *site) {
+	left := r.requestsLeft
+	r.requestsLeft = recheckRequests
+	defer func() { r.requestsLeft = left }()
+	for _, s := range f.subject.Suspicions {
+		u, err := url.Parse(s.URL)
+		if err != nil || u.Host != f.home.url.Host || s.URL == f.llms.visit.asked || f.visited(u) != nil {
+			continue
+		}
+		r.progress("page with a suspicion: " + u.Path)
+		v := r.visit(ctx, withoutFragment(u, f.home.url), fieldmark.PageRecheck)
+		if v.page != nil && v.page.url.Host != f.home.url.Host {
+			v.page, v.reason = nil, "redirects to another host"
+		}
+		f.rechecked = append(f.rechecked, v)
+	}
+}
+
+// visited returns the visit of the sample, or of a page that was read again, for an address;
+// nil without one.
+func (f *site) visited(u *url.URL) *sampled {
+	key := pageKey(u)
+	for _, list := range [][]sampled{f.sample, f.rechecked} {
+		for i := range list {
+			if s := &list[i]; pageKey(s.url) == key || s.visit.url != nil && pageKey(s.visit.url) == key {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// suspectedPages returns the pages whose text is searched for orders to models.
+func (f *site) suspectedPages() []*page {
+	return append(slices.Clone(f.pages), pagesOf(f.rechecked)...)
+}
+
+// confirmed reports whether a suspicion was first seen at least ConfirmAfter ago.
+func (f *site) confirmed(s Suspicion) bool { return f.now.Sub(s.FirstSeen.Std()) >= ConfirmAfter }
+
+// confirmedOn reports whether a page has a confirmed suspicion.
+func (f *site) confirmedOn(p *page) bool {
+	return slices.ContainsFunc(f.suspicions, func(s Suspicion) bool { return s.URL == p.url.String() && f.confirmed(s) })
+}
+
+// openSuspicions returns the suspicions of this audit and those earlier ones whose page it
+// could not read. An earlier one is closed when its page was read without the text, no
+// longer exists, or could not be read maxMisses times in a row.
+func (f *site) openSuspicions() []Suspicion {
+	list := f.suspicions
+	for _, s := range f.subject.Suspicions {
+		s.Unread = f.unreadReason(s.URL)
+		s.Misses++
+		found := func(o Suspicion) bool { return sameWords(o, s) }
+		if s.Unread == "" || s.Misses >= maxMisses || len(list) >= maxSuspicions ||
+			slices.ContainsFunc(f.suspicions, found) {
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// unreadReason returns why the text of an address of an earlier suspicion could not be read;
+// it is empty if it was, or if nothing of this site has the address any more.
+func (f *site) unreadReason(address string) string {
+	if f.home == nil {
+		return cmp.Or(f.sample[0].reason, "the home page was not read")
+	}
+	v := &f.llms.visit
+	unparsed := ""
+	if address != v.asked {
+		u, err := url.Parse(address)
+		if err != nil || u.Host != f.home.url.Host {
+			return ""
+		}
+		s := f.visited(u)
+		if s == nil {
+			return errNoRequestsLeft.Error()
+		}
+		v = &s.visit
+		if s.unparsed {
+			unparsed = s.reason
+		}
+	}
+	if v.ok() || v.err == nil && (v.status == http.StatusNotFound || v.status == http.StatusGone) {
+		return unparsed
+	}
+	return v.outcome()
+}
+
 // sampleDocument describes the sample for the facts.
 func (f *site) sampleDocument() *fieldmark.Sample {
 	doc := fieldmark.Sample{Seed: f.seed, Population: max(f.population, len(f.sample))}
 	for _, list := range [][]sampled{f.sample, f.translations} {
 		for i := range list {
 			doc.Pages = append(doc.Pages, list[i].document(f.now))
+		}
+	}
+	for i := range f.rechecked {
+		if s := &f.rechecked[i]; s.page != nil && f.confirmedOn(s.page) {
+			d := s.document(f.now)
+			d.Since = "" // dates are not read on this page
+			doc.Pages = append(doc.Pages, d)
 		}
 	}
 	return &doc

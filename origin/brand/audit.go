@@ -31,7 +31,7 @@ type Audits struct {
 	jobs     *job.Runner
 	log      *slog.Logger
 	auditor  *audit.Auditor
-	interval time.Duration // 0 or less: only on request
+	interval time.Duration // 0 or less: only on request, and to decide suspicions
 	progress progress
 }
 
@@ -65,9 +65,7 @@ func (s *Audits) run(ctx context.Context) error {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicAudits, maxRunning, s.claim) })
-	if s.interval > 0 {
-		wg.Go(func() { s.jobs.AtStartAndEvery(ctx, scheduleInterval, "schedule audits", s.enqueueDue) })
-	}
+	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, scheduleInterval, "schedule audits", s.enqueueDue) })
 	wg.Wait()
 	return nil
 }
@@ -209,15 +207,13 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 				return err
 			}
 		}
-		if s.interval > 0 {
-			now := time.Now()
-			due, err := confirmationDue(ctx, tx, a.Brand, now, s.nextTime(now))
-			if err != nil {
-				return err
-			}
-			if err := tx.RecordAudit(ctx, a.Brand, due, audit.Rules); err != nil {
-				return err
-			}
+		now := time.Now()
+		due, err := confirmationDue(ctx, tx, a.Brand, now, s.nextTime(now))
+		if err != nil {
+			return err
+		}
+		if err := tx.RecordAudit(ctx, a.Brand, due, audit.Rules); err != nil {
+			return err
 		}
 		return tx.CompleteAudit(ctx, a)
 	})

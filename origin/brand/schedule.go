@@ -22,36 +22,28 @@ const (
 	maxAudits        = 200
 )
 
-// nextTime returns when a brand that was audited now is due again.
+// nextTime returns when a brand that was audited now is due again; zero without a schedule.
 func (s *Audits) nextTime(now time.Time) time.Time {
+	if s.interval <= 0 {
+		return time.Time{}
+	}
 	every := float64(s.interval)
 	return now.Add(time.Duration(every * (1 + auditJitter*(2*rand.Float64()-1))))
 }
 
-// enqueueDue schedules brands that have no time yet, brings forward those that were
-// audited by other rules, and queues those that are due.
+// enqueueDue queues the brands that are due. Without an interval these are the ones with a
+// suspicion, once each, because what an audit suspects another one must decide.
 func (s *Audits) enqueueDue(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
-		within := func(list []fieldmark.Slug, err error, span time.Duration) error {
-			for _, slug := range list {
-				if err := tx.ScheduleAudit(ctx, slug,
-					now.Add(time.Duration(rand.Float64()*float64(span)))); err != nil {
-					return err
-				}
+		dueBrands := tx.DueSuspectedBrands
+		if s.interval > 0 {
+			dueBrands = tx.DueBrands
+			if err := s.schedule(ctx, tx, now); err != nil {
+				return err
 			}
-			return err
 		}
-		list, err := tx.UnscheduledBrands(ctx, scheduleBatch)
-		if err := within(list, err, s.interval); err != nil {
-			return err
-		}
-		soon := min(rulesSpread, s.interval)
-		list, err = tx.OutdatedBrands(ctx, audit.Rules, now.Add(soon), scheduleBatch)
-		if err := within(list, err, soon); err != nil {
-			return err
-		}
-		due, err := tx.DueBrands(ctx, now, scheduleBatch)
+		due, err := dueBrands(ctx, now, scheduleBatch)
 		if err != nil {
 			return err
 		}
@@ -65,4 +57,25 @@ func (s *Audits) enqueueDue(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// schedule schedules brands that have no time yet, and brings forward those that were
+// audited by other rules.
+func (s *Audits) schedule(ctx context.Context, tx *store.Tx, now time.Time) error {
+	within := func(list []fieldmark.Slug, err error, span time.Duration) error {
+		for _, slug := range list {
+			if err := tx.ScheduleAudit(ctx, slug,
+				now.Add(time.Duration(rand.Float64()*float64(span)))); err != nil {
+				return err
+			}
+		}
+		return err
+	}
+	list, err := tx.UnscheduledBrands(ctx, scheduleBatch)
+	if err := within(list, err, s.interval); err != nil {
+		return err
+	}
+	soon := min(rulesSpread, s.interval)
+	list, err = tx.OutdatedBrands(ctx, audit.Rules, now.Add(soon), scheduleBatch)
+	return within(list, err, soon)
 }

@@ -43,12 +43,9 @@ func dismissedPassages(ctx context.Context, db store.BrandReader, slug fieldmark
 	return all, nil
 }
 
-// putSuspicions stores the suspicions of an audit, except dismissed ones. Those that the
-// audit did not find again are deleted, unless it could not read the site.
+// putSuspicions stores the suspicions of an audit in place of the earlier ones, except
+// dismissed ones.
 func putSuspicions(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, report audit.Report) error {
-	if report.Facts.Pages == 0 {
-		return nil
-	}
 	dismissed, err := dismissedPassages(ctx, tx.BrandReader, slug)
 	if err != nil {
 		return err
@@ -57,19 +54,21 @@ func putSuspicions(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, repor
 	for _, s := range report.Suspicions {
 		if len(found) < maxSuspicions && !dismissed[passageOf(s)] {
 			age := report.Facts.AsOf.Std().Sub(s.FirstSeen.Std())
-			found = append(found, store.Suspicion{Suspicion: s, Confirmed: age >= audit.ConfirmAfter})
+			found = append(found, store.Suspicion{Suspicion: s,
+				Confirmed: s.Unread == "" && age >= audit.ConfirmAfter})
 		}
 	}
 	return tx.PutSuspicions(ctx, slug, found)
 }
 
 // confirmationDue returns the time at which an audit can confirm a suspicion of a brand,
-// or next if that is earlier. A time that has passed does not count: the audit that was
-// due then could not read the site, and would fail again at once.
+// or next if that is earlier; a zero next is never. A time that has passed does not count:
+// the audit that was due then could not read the page, and would fail again at once.
 func confirmationDue(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, now, next time.Time) (time.Time, error) {
 	found, err := tx.Suspicions(ctx, slug)
 	for _, s := range found {
-		if at := s.FirstSeen.Std().Add(audit.ConfirmAfter + confirmMargin); at.After(now) && at.Before(next) {
+		at := s.FirstSeen.Std().Add(audit.ConfirmAfter + confirmMargin)
+		if !s.Confirmed && at.After(now) && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}

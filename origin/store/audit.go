@@ -132,6 +132,13 @@ func (t BrandTx) DueBrands(ctx context.Context, now time.Time, limit int) ([]fie
 		LIMIT $2`, now.UnixMicro(), limit)
 }
 
+// DueSuspectedBrands lists those of DueBrands with a suspicion that is not confirmed.
+func (t BrandTx) DueSuspectedBrands(ctx context.Context, now time.Time, limit int) ([]fieldmark.Slug, error) {
+	return t.slugs(ctx, "list due brands with suspicions", `SELECT slug FROM brand WHERE audit_due <= $1
+		AND EXISTS (SELECT 1 FROM suspicion s WHERE s.brand = brand.slug AND s.confirmed = 0)
+		ORDER BY audit_due, slug LIMIT $2`, now.UnixMicro(), limit)
+}
+
 func (t BrandTx) slugs(ctx context.Context, what, question string, args ...any) ([]fieldmark.Slug, error) {
 	rows, err := t.query(ctx, question, args...)
 	list, err := collect(rows, err, func(row scanner) (s fieldmark.Slug, err error) { return s, row.Scan(&s) })
@@ -141,9 +148,9 @@ func (t BrandTx) slugs(ctx context.Context, what, question string, args ...any) 
 	return list, nil
 }
 
-// ScheduleAudit sets the time of the next audit of a brand.
+// ScheduleAudit sets the time of the next audit of a brand; zero is never.
 func (t BrandTx) ScheduleAudit(ctx context.Context, slug fieldmark.Slug, due time.Time) error {
-	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1 WHERE slug = $2`, due.UnixMicro(),
+	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1 WHERE slug = $2`, dueMicros(due),
 		string(slug)); err != nil {
 		return fmt.Errorf("schedule the audit of %s: %w", slug, err)
 	}
@@ -151,13 +158,21 @@ func (t BrandTx) ScheduleAudit(ctx context.Context, slug fieldmark.Slug, due tim
 }
 
 // RecordAudit stores the rules of a completed audit and the time of the next
-// one.
+// one; zero is never.
 func (t BrandTx) RecordAudit(ctx context.Context, slug fieldmark.Slug, due time.Time, rules string) error {
-	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1, audit_rules = $2 WHERE slug = $3`, due.UnixMicro(),
+	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1, audit_rules = $2 WHERE slug = $3`, dueMicros(due),
 		rules, string(slug)); err != nil {
 		return fmt.Errorf("record the audit of %s: %w", slug, err)
 	}
 	return nil
+}
+
+// dueMicros returns the stored form of a time, NULL for zero.
+func dueMicros(due time.Time) any {
+	if due.IsZero() {
+		return nil
+	}
+	return due.UnixMicro()
 }
 
 // UpdateAuditProgress stores the step an audit has reached, if the owner still

@@ -13,5 +13,9 @@ func SuspicionText(s *fieldmark.Suspicion) string {
 	if s.Hidden != "" {
 		how = fmt.Sprintf("hidden by %q", s.Hidden)
 	}
-	return fmt.Sprintf("%q on %q, %s, rule %s", s.Passage, s.URL, how, s.Rule)
+	text := fmt.Sprintf("%q on %q, %s, rule %s", s.Passage, s.URL, how, s.Rule)
+	if s.Unread != "" {
+		text += fmt.Sprintf("; the last audit could not read the page: %q", s.Unread)
+	}
+	return text
 }
