@@ -34,6 +34,10 @@ import (
 
 const nodeToken = "node-token-of-the-tests-0123456789"
 
+// waitLimit is how long a test waits for something that must happen. Only a failure takes
+// so long: four busy loops beside the race detector make seconds of milliseconds.
+const waitLimit = 2 * time.Minute
+
 // house is a real origin over a real SQLite file, and an edge in front of it.
 type house struct {
 	t       testing.TB
@@ -150,13 +154,13 @@ func (h *house) startEdge() {
 // until waits for something that happens in another goroutine.
 func (h *house) until(what string, ok func() bool) {
 	h.t.Helper()
-	deadline := time.After(time.Minute) // only a failure takes so long
+	deadline := time.After(waitLimit)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {
 		case <-deadline:
-			h.t.Fatalf("waited a minute until %s", what)
+			h.t.Fatalf("waited in vain until %s", what)
 		case <-tick.C:
 		}
 	}

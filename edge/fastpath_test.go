@@ -33,7 +33,7 @@ func (h *house) speak(requests string) string {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 	must(h.t, err)
 	defer conn.Close()
-	must(h.t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	must(h.t, conn.SetDeadline(time.Now().Add(waitLimit)))
 	_, err = io.WriteString(conn, requests)
 	must(h.t, err)
 	answer, err := io.ReadAll(conn)
@@ -81,7 +81,7 @@ func TestConnKeepsOrder(t *testing.T) {
 	in := bufio.NewReader(conn)
 	for round, batch := range []string{plain, plain + plain + score + plain, score, plain, plain[:30], plain[30:],
 		lint + plain + score, plain + lint, plain} {
-		must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		must(t, conn.SetDeadline(time.Now().Add(waitLimit)))
 		_, err := io.WriteString(conn, batch)
 		must(t, err)
 		if round == 4 {

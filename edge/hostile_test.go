@@ -127,7 +127,7 @@ func (w *witness) say(sent string) (answers []answer) {
 	c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 	must(w.t, err)
 	defer c.Close()
-	must(w.t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	must(w.t, c.SetDeadline(time.Now().Add(waitLimit)))
 	if _, err := io.WriteString(c, sent); err == nil {
 		_ = c.(*net.TCPConn).CloseWrite() // it may be closed by the other side already
 	}

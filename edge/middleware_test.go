@@ -25,7 +25,7 @@ func (w *witness) dial() net.Conn {
 	c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 	must(w.t, err)
 	w.t.Cleanup(func() { c.Close() })
-	must(w.t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	must(w.t, c.SetDeadline(time.Now().Add(waitLimit)))
 	return c
 }
 

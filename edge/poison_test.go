@@ -69,7 +69,7 @@ func FuzzStoredFields(f *testing.F) {
 		c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 		must(t, err)
 		defer c.Close()
-		must(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+		must(t, c.SetDeadline(time.Now().Add(waitLimit)))
 		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: site.example\r\n"+fields+"\r\n"); err == nil {
 			_ = c.(*net.TCPConn).CloseWrite() // it may be refused already
 		}

@@ -69,7 +69,7 @@ func (w *world) deliveries(t testing.TB) []fieldmark.Delivery {
 // eventually waits, in real time, for the effect of workers outside a bubble.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(time.Minute) // only a failure takes so long
+	deadline := time.After(2 * time.Minute) // only a failure takes so long
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

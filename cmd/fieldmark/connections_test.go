@@ -21,7 +21,8 @@ const (
 	// slowConns is the number of connections that never complete a request header. The
 	// node must close them after slowEnd, which includes time to process all of them.
 	slowConns, slowEnd = 10_000, 40 * time.Second
-	// besides limits the p99 duration of requests sent meanwhile.
+	// besides limits the p99 duration of requests sent meanwhile, in make chaos: in the
+	// suite, other tests use the same processors.
 	besides = time.Second
 )
 
@@ -57,7 +58,7 @@ func TestManyConnections(t *testing.T) {
 		slices.Sort(took)
 		t.Logf("%s: a request on a connection of its own takes p50 %s, p99 %s", when, took[50].Round(time.Microsecond),
 			took[99].Round(time.Microsecond))
-		if took[99] > besides {
+		if *chaos && took[99] > besides {
 			t.Errorf("%s: p99 %s, want %s", when, took[99], besides)
 		}
 	}
@@ -73,7 +74,7 @@ func TestManyConnections(t *testing.T) {
 	}
 	good("beside the idle ones")
 	for _, c := range conns[:min(1000, idle)] { // they still work
-		must(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+		must(t, c.SetDeadline(time.Now().Add(waitLimit)))
 		_, err := io.WriteString(c, "GET /robots.txt HTTP/1.1\r\nHost: a\r\n\r\n")
 		must(t, err)
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)

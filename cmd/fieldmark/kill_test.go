@@ -354,7 +354,6 @@ func (s *workload) settle(base string) {
 // for a while, and not after a fixed time.
 func (s *workload) drain() {
 	s.t.Helper()
-	const patience = 30 * time.Second // three times the duration of a lease
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	seen, last := -1, time.Now()
@@ -365,8 +364,8 @@ func (s *workload) drain() {
 		}
 		if messages != seen {
 			seen, last = messages, time.Now()
-		} else if time.Since(last) > patience {
-			s.t.Fatalf("nothing arrived for %v; %d missions of %d lack events, such as %s", patience, len(missing),
+		} else if time.Since(last) > waitLimit {
+			s.t.Fatalf("nothing arrived for %v; %d missions of %d lack events, such as %s", waitLimit, len(missing),
 				len(s.created), missing[0])
 		}
 		<-tick.C

@@ -54,6 +54,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// waitLimit is how long a test waits for something that must happen. Only a failure takes
+// so long: four busy loops beside the race detector make seconds of milliseconds.
+const waitLimit = 2 * time.Minute
+
 // process is a running fieldmark.
 type process struct {
 	t    testing.TB
@@ -127,7 +131,7 @@ func (p *process) printed() string {
 // waitFor waits until the process has printed text.
 func (p *process) waitFor(text string) {
 	p.t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(waitLimit)
 	for !strings.Contains(p.printed(), text) {
 		select {
 		case <-p.new:
@@ -168,8 +172,8 @@ func (p *process) stop() {
 	must(p.t, p.cmd.Process.Signal(os.Interrupt))
 	select {
 	case <-p.done:
-	case <-time.After(20 * time.Second):
-		p.t.Fatalf("%v did not stop within 20 s:\n%s", p.cmd.Args, p.printed())
+	case <-time.After(waitLimit):
+		p.t.Fatalf("%v did not stop:\n%s", p.cmd.Args, p.printed())
 	}
 	if err := p.cmd.Wait(); err != nil {
 		p.t.Fatalf("%v: %v\n%s", p.cmd.Args, err, p.printed())
@@ -226,7 +230,7 @@ func try(method, url, body string, header ...string) (int, http.Header, string, 
 // eventually waits for a condition that another process brings about.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(2 * time.Minute) // only a failure takes this long
+	deadline := time.After(waitLimit)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

@@ -139,7 +139,7 @@ func (m *manager) listen(rw http.ResponseWriter, r *http.Request) {
 // few times per second.
 func (m *manager) until(what string, true func() bool) {
 	m.t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute) // only a failure takes so long
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for !true() {
