@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -28,9 +29,13 @@ type document struct {
 // securityScheme is the name of the only security scheme.
 const securityScheme = "apiKey"
 
-// describe generates the OpenAPI 3.1 document from the types of the routes, and gives each route the schema
-// that validates its requests.
-func describe(routes []*route, version string) (document, error) {
+// lazyDocument generates a document at the first call. Most processes never send the documents of the
+// API, and generating them takes most of the time that New takes.
+type lazyDocument func() (document, error)
+
+// describe gives each route the schema that validates its requests, and returns the OpenAPI 3.1 document,
+// which is generated from the types of the routes.
+func describe(routes []*route, version string) (lazyDocument, error) {
 	reg := huma.NewMapRegistry("#/components/schemas/", nameSchema)
 	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
 	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Milli](), reflect.TypeFor[float64]())
@@ -43,11 +48,15 @@ func describe(routes []*route, version string) (document, error) {
 		in.published = requestSchema(reg, *in)
 		var err error
 		if in.schema, err = compile(reg, in.published); err != nil {
-			return document{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+			return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 		}
 	}
-	requests := slices.Collect(maps.Keys(reg.Map()))
+	return sync.OnceValues(func() (document, error) { return generate(reg, routes, version) }), nil
+}
 
+// generate generates the OpenAPI document. reg contains the schemas of the requests.
+func generate(reg huma.Registry, routes []*route, version string) (document, error) {
+	requests := slices.Collect(maps.Keys(reg.Map()))
 	api := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{

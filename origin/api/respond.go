@@ -84,7 +84,11 @@ func (c *call) sendEmpty(status int) error {
 }
 
 // sendDocument sends a document that is the same for every caller, or 304.
-func (c *call) sendDocument(d document) error {
+func (c *call) sendDocument(generate lazyDocument) error {
+	d, err := generate()
+	if err != nil {
+		return fmt.Errorf("BUG: generate a document: %w", err)
+	}
 	if c.notModified(d.etag) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -71,10 +72,6 @@ func (rt *route) statuses() []int {
 // routes are all operations of the API.
 func (s *server) routes(cfg Config) ([]*route, error) {
 	o := cfg.Service
-	eventTypes, err := describeEvents()
-	if err != nil {
-		return nil, fmt.Errorf("describe events: %w", err)
-	}
 	problems, err := newProblemPages()
 	if err != nil {
 		return nil, fmt.Errorf("problem pages: %w", err)
@@ -88,7 +85,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		(&slaAPI{o.Missions.SLA}).routes(),
 		(&calendarAPI{o.Missions.Calendars}).routes(),
 		(&llmsAPI{cfg.Prober, version}).routes(),
-		(&webhookAPI{o.Webhooks, eventTypes}).routes(),
+		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents)}).routes(),
 		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(),
 		(&brandAPI{o.Brands}).routes(),
 		(&disputeAPI{o.Brands, o.Brands.Disputes}).routes(),

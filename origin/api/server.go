@@ -44,7 +44,7 @@ type server struct {
 	auditLog  *auditlog.Log
 	responses *idempotency.Service
 	mux       *http.ServeMux
-	openAPI   document
+	openAPI   lazyDocument
 }
 
 // New returns the handler of everything the origin serves except the admin console.

@@ -52,7 +52,7 @@ func deliveryStates() []string {
 // webhookAPI serves webhook endpoints, their deliveries, and the events of an account.
 type webhookAPI struct {
 	webhooks   *webhook.Service
-	eventTypes document
+	eventTypes lazyDocument
 }
 
 // endpointRef names a webhook endpoint of an account, or of any account if that is empty.
