@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/badge"
 	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 )
 
 // badgeFields are the header fields of every badge. Badges are embedded in pages of other
@@ -74,10 +75,23 @@ type badgeRenderers struct {
 	png *pngRenderer
 }
 
-// serveBadge handles GET /api/badge/{slug}, with an optional .svg, .json or .png suffix,
+// badgeEndpoints serve badges and the markup that embeds them.
+type badgeEndpoints struct {
+	*responder
+	cache     *cache.Cache
+	fetcher   *fetcher
+	scorer    *scorer
+	rankings  *ranking.Store // scores for badges while the origin is away
+	replica   *replicaState
+	clients   clients
+	limiter   *requestLimiter // of drawing PNGs
+	renderers badgeRenderers
+}
+
+// serve handles GET /api/badge/{slug}, with an optional .svg, .json or .png suffix,
 // and {slug}/embed. A path without a query is the cache key, so a hit costs one lookup and
 // builds nothing.
-func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
+func (e *badgeEndpoints) serve(ctx *fasthttp.RequestCtx) {
 	path := ctx.Path()
 	if len(ctx.URI().QueryString()) == 0 && !conn.FastPathTried(ctx) {
 		if entry, state := e.cache.Get(text(path)); state == cache.Fresh {
@@ -91,7 +105,7 @@ func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 	}
 	r, err := parseBadge(ctx)
 	if err != nil {
-		e.badgeError(ctx, &r, err)
+		e.failBadge(ctx, &r, err)
 		return
 	}
 	if r.format == formatPNG {
@@ -102,22 +116,22 @@ func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 }
 
 // serveBadgeEntry answers a request for a badge from the cache, or draws it.
-func (e *Edge) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeRequest) {
-	rc, cancel := e.requestContext(ctx)
+func (e *badgeEndpoints) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeRequest) {
+	rc, cancel := e.fetcher.context(ctx)
 	defer cancel()
 	if r.options.Label != "" {
 		// A badge with a free label is drawn for each request and not cached, in any
 		// format: otherwise a client could fill the cache with labels.
 		entry, err := e.fillBadge(rc, *r)
 		if err != nil {
-			e.badgeError(ctx, r, err)
+			e.failBadge(ctx, r, err)
 			return
 		}
 		e.sendBadge(ctx, entry, cache.SourceNone, r.seconds)
 		return
 	}
-	if err := e.requireModule(); err != nil {
-		e.badgeError(ctx, r, err)
+	if err := e.scorer.modules.require(); err != nil {
+		e.failBadge(ctx, r, err)
 		return
 	}
 	kept := *r // outlives the request: another may wait for the same picture
@@ -126,7 +140,7 @@ func (e *Edge) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 		return e.fillBadge(ctx, kept)
 	})
 	if err != nil {
-		e.badgeError(ctx, r, err)
+		e.failBadge(ctx, r, err)
 		return
 	}
 	e.sendBadge(ctx, entry, from, r.seconds)
@@ -134,7 +148,7 @@ func (e *Edge) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 
 // sendBadge sends an entry with the lifetime that the page or an image proxy needs. The
 // lifetime is not part of the entry, so that one picture is one entry.
-func (e *Edge) sendBadge(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source, seconds int) {
+func (e *badgeEndpoints) sendBadge(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source, seconds int) {
 	e.send(ctx, entry, from)
 	switch {
 	case seconds != 0:
@@ -270,18 +284,18 @@ func badgeKey(slug fieldmark.Slug, theme badge.Theme) string {
 	return fieldmark.PathBadge + string(slug) + themeQuery[theme]
 }
 
-func (e *Edge) badgeFill(slug fieldmark.Slug, theme badge.Theme) cache.Fill {
+func (e *badgeEndpoints) fillOf(slug fieldmark.Slug, theme badge.Theme) cache.Fill {
 	r := badgeRequest{slug: slug, options: badge.Options{Theme: theme}, scale: 1}
 	return func(ctx context.Context) (*cache.Entry, error) { return e.fillBadge(ctx, r) }
 }
 
 // fillBadge draws a badge from the score it shares with the other forms.
-func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, error) {
+func (e *badgeEndpoints) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, error) {
 	score, entry, err := e.badgeScore(ctx, r.slug)
 	if err != nil {
 		return nil, err
 	}
-	page := e.cfg.BaseURL + fieldmark.PathBrandPage + string(r.slug)
+	page := e.baseURL + fieldmark.PathBrandPage + string(r.slug)
 	body, err := e.renderBadge(ctx, score, &r, page)
 	if err != nil {
 		return nil, err
@@ -312,7 +326,7 @@ const rankingBadgeFresh = retryAfter
 
 // badgeScore returns the score that a badge shows and its cache entry. If the score is not
 // available, it uses the one in the ranking.
-func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Score, *cache.Entry, error) {
+func (e *badgeEndpoints) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Score, *cache.Entry, error) {
 	event := e.replica.applied.Load() // before the ranking is read
 	ranked, ok := e.rankings.Score(slug)
 	if ok {
@@ -320,7 +334,7 @@ func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.
 		ctx, cancel = context.WithTimeout(ctx, rankedTimeout)
 		defer cancel()
 	}
-	entry, _, err := e.score(ctx, slug)
+	entry, _, err := e.scorer.get(ctx, slug)
 	if err == nil {
 		return &entry.Value.(*scoreValue).score, entry, nil
 	}
@@ -331,22 +345,23 @@ func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.
 		Tags: []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}}, nil
 }
 
-func (e *Edge) renderBadge(ctx context.Context, score *fieldmark.Score, r *badgeRequest, page string) ([]byte, error) {
+func (e *badgeEndpoints) renderBadge(ctx context.Context, score *fieldmark.Score, r *badgeRequest, page string) ([]byte,
+	error) {
 	switch r.format {
 	case formatJSON:
 		return badge.EndpointOf(score, r.options, badgeSeconds, page)
 	case formatPNG:
-		return e.badges.png.render(ctx,
+		return e.renderers.png.render(ctx,
 			func() ([]byte, error) { return badge.PNG(badge.Of(score), r.options, r.scale) })
 	}
 	// Kept for long: without the room that drawing took.
-	return bytes.Clone(e.badges.svg.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.options)), nil
+	return bytes.Clone(e.renderers.svg.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.options)), nil
 }
 
-// badgeError draws the error as a badge. Browsers show it with any status, image proxies
+// failBadge draws the error as a badge. Browsers show it with any status, image proxies
 // only with 200. Server errors keep their status, so that a cache on the way serves its
 // stored badge instead.
-func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) {
+func (e *badgeEndpoints) failBadge(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) {
 	if redirect(ctx, err, fieldmark.PathBadge, string(ctx.Path()[len(fieldmark.PathBadge)+len(r.slug):])) {
 		return
 	}
@@ -388,16 +403,16 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 
 // renderBadgeError draws the error as a PNG or, for an unknown brand, as an SVG. It returns
 // nil if the caller must draw the error as an SVG.
-func (e *Edge) renderBadgeError(ctx *fasthttp.RequestCtx, fe *fieldmark.Error, r *badgeRequest) []byte {
+func (e *badgeEndpoints) renderBadgeError(ctx *fasthttp.RequestCtx, fe *fieldmark.Error, r *badgeRequest) []byte {
 	if r.format != formatPNG {
 		if fe.Code == fieldmark.CodeNotFound {
 			return badge.AppendSVG(nil, badge.Badge{}, r.options)
 		}
 		return nil
 	}
-	rc, cancel := e.requestContext(ctx)
+	rc, cancel := e.fetcher.context(ctx)
 	defer cancel()
-	body, err := e.badges.png.error(rc, fe, r)
+	body, err := e.renderers.png.error(rc, fe, r)
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeOverloaded) {
 		e.log.Error("draw an error", "err", err)
 	}
@@ -411,7 +426,7 @@ const embedFormats = "json, html, picture, markdown, rst, asciidoc, bbcode, reac
 
 // serveEmbed handles GET /api/badge/{slug}/embed: how to show the badge on
 // another page, in every markup as JSON, or in one of them.
-func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
+func (e *badgeEndpoints) serveEmbed(ctx *fasthttp.RequestCtx) {
 	slug := string(bytes.TrimSuffix(ctx.Path()[len(fieldmark.PathBadge):], embedSuffix))
 	if !fieldmark.ValidSlug(slug) {
 		e.fail(ctx, brandNotFound())
@@ -423,15 +438,15 @@ func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, err)
 		return
 	}
-	rc, cancel := e.requestContext(ctx)
+	rc, cancel := e.fetcher.context(ctx)
 	defer cancel()
-	entry, _, err := e.score(rc, fieldmark.Slug(slug))
+	entry, _, err := e.scorer.get(rc, fieldmark.Slug(slug))
 	if err != nil {
 		e.failBrand(ctx, err, fieldmark.PathBadge, string(embedSuffix))
 		return
 	}
 	embed := badge.EmbedOf(badge.Of(&entry.Value.(*scoreValue).score), look,
-		e.cfg.BaseURL+fieldmark.PathBadge+slug, e.cfg.BaseURL+fieldmark.PathBrandPage+slug)
+		e.baseURL+fieldmark.PathBadge+slug, e.baseURL+fieldmark.PathBrandPage+slug)
 	body, kind, err := embedAs(&embed, get("format"), string(ctx.Request.Header.Peek("Accept")))
 	if err != nil {
 		e.fail(ctx, err)

@@ -92,25 +92,25 @@ func (p *pngRenderer) error(ctx context.Context, fe *fieldmark.Error, r *badgeRe
 
 // servePNG answers a request for a PNG. What is not in the cache counts as a
 // request to an API.
-func (e *Edge) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
+func (e *badgeEndpoints) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 	if r.options.Label == "" {
 		if entry, state := e.cache.Get(r.key()); state == cache.Fresh {
 			e.sendBadge(ctx, entry, cache.SourceHit, r.seconds)
 			return
 		}
 	}
-	if e.rateLimited(ctx,
+	if e.limiter.limit(ctx,
 		func(ctx *fasthttp.RequestCtx) route { e.serveNewPNG(ctx, r); return routeBadge }) == routeRefused {
-		e.badgeError(ctx, r, fieldmark.Errorf(fieldmark.CodeRateLimited,
+		e.failBadge(ctx, r, fieldmark.Errorf(fieldmark.CodeRateLimited,
 			"too many pictures were requested; Retry-After says when to try again"))
 	}
 }
 
-func (e *Edge) serveNewPNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
-	release, ok := e.badges.png.waiting.acquire(e.countedNetwork(e.clientAddr(ctx)))
+func (e *badgeEndpoints) serveNewPNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
+	release, ok := e.renderers.png.waiting.acquire(e.clients.network(e.clients.addr(ctx)))
 	if !ok {
 		e.meters.shed.Inc()
-		e.badgeError(ctx, r, errOverloaded())
+		e.failBadge(ctx, r, errOverloaded())
 		return
 	}
 	defer release()

@@ -28,20 +28,20 @@ const (
 
 // bufferBody reads a short body. It reports whether the request can be answered;
 // if not, it was.
-func (e *Edge) bufferBody(ctx *fasthttp.RequestCtx) bool {
+func (w *responder) bufferBody(ctx *fasthttp.RequestCtx) bool {
 	if !ctx.Request.IsBodyStream() {
 		return true
 	}
 	if err := proxy.BufferBody(ctx); err != nil {
-		e.fail(ctx, bodyError(err))
-		e.meters.count(routeRefused, ctx.Response.StatusCode())
+		w.fail(ctx, bodyError(err))
+		w.meters.count(routeRefused, ctx.Response.StatusCode())
 		return false
 	}
 	return true
 }
 
 // readBody reads the body for handlers that need all of it.
-func (e *Edge) readBody(ctx *fasthttp.RequestCtx, limit int64) error {
+func readBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	if err := proxy.ReadBody(ctx, limit); err != nil {
 		return bodyError(err)
 	}
@@ -79,10 +79,10 @@ func errBodyTooLarge(limit int64) *fieldmark.Error {
 // refuseLargeBody treats a request whose Content-Length is too large as one with Expect:
 // 100-continue, so that it is refused at once: fasthttp would otherwise wait for the
 // beginning of the body first.
-func (e *Edge) refuseLargeBody(h *fasthttp.RequestHeader) (none fasthttp.RequestConfig) {
+func (s *siteHosts) refuseLargeBody(h *fasthttp.RequestHeader) (none fasthttp.RequestConfig) {
 	if n := int64(h.ContentLength()); n > proxy.MaxBufferedBody {
 		path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
-		if limit := e.bodyLimit(h.Host(), path); limit > 0 && n > limit {
+		if limit := s.bodyLimit(h.Host(), path); limit > 0 && n > limit {
 			h.Set("Expect", "100-continue")
 		}
 	}
@@ -92,22 +92,22 @@ func (e *Edge) refuseLargeBody(h *fasthttp.RequestHeader) (none fasthttp.Request
 // checkExpect is called before a client that sent Expect: 100-continue receives 100 (RFC
 // 9110, 10.1.1).
 func (e *Edge) checkExpect(ctx *fasthttp.RequestCtx) int {
-	limit := e.bodyLimit(ctx.Host(), ctx.Path())
+	limit := e.hosts.bodyLimit(ctx.Host(), ctx.Path())
 	if limit <= 0 || int64(ctx.Request.Header.ContentLength()) <= limit {
 		return http.StatusContinue
 	}
 	e.meters.count(routeRefused, http.StatusRequestEntityTooLarge)
-	e.fail(ctx, errBodyTooLarge(limit))
+	e.responder.fail(ctx, errBodyTooLarge(limit))
 	return http.StatusRequestEntityTooLarge
 }
 
 // bodyLimit is what a body may weigh: administrators import lists, a file to be
 // linted may be too large by every rule, everyone else sends one document. What is
 // below zero has no limit.
-func (e *Edge) bodyLimit(host, path []byte) int64 {
+func (s *siteHosts) bodyLimit(host, path []byte) int64 {
 	switch {
-	case e.isSite(text(host)):
-		return e.cfg.PassBody
+	case s.isSite(text(host)):
+		return s.passBody
 	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI), strings.HasPrefix(text(path), fieldmark.PathAdmin+"/"):
 		return fieldmark.MaxBulkBody
 	case strings.HasPrefix(text(path), fieldmark.PathAlerts):
@@ -122,7 +122,7 @@ func (e *Edge) bodyLimit(host, path []byte) int64 {
 			return fieldmark.MaxBody
 		}
 	}
-	return e.cfg.PassBody // of a site that the edge stands before
+	return s.passBody // of a site that the edge stands before
 }
 
 // documentPaths are the paths where Fieldmark's own origin accepts documents and forms.

@@ -16,10 +16,15 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn"
 )
 
+// clients finds out who sent a request.
+type clients struct {
+	trusted []netip.Prefix // Config.TrustedNetworks
+}
+
 // trusts reports whether addr is a proxy of the operator, whose X-Forwarded fields are
 // believed.
-func (e *Edge) trusts(addr netip.Addr) bool {
-	for _, p := range e.cfg.TrustedNetworks {
+func (c clients) trusts(addr netip.Addr) bool {
+	for _, p := range c.trusted {
 		if p.Contains(addr) {
 			return true
 		}
@@ -43,12 +48,12 @@ func (e *Edge) onBadProxyHeader() func(proxy netip.Addr, err error) {
 	}
 }
 
-// clientAddr returns the address of the client: the remote address, or if that is a
+// addr returns the address of the client: the remote address, or if that is a
 // trusted proxy, the last address in X-Forwarded-For that is not. A client can make up
 // everything before it.
-func (e *Edge) clientAddr(ctx *fasthttp.RequestCtx) netip.Addr {
+func (c clients) addr(ctx *fasthttp.RequestCtx) netip.Addr {
 	client := conn.Addr(ctx.RemoteAddr())
-	if len(e.cfg.TrustedNetworks) == 0 || !e.trusts(client) {
+	if len(c.trusted) == 0 || !c.trusts(client) {
 		return client
 	}
 	chain := strings.Split(string(bytes.Join(ctx.Request.Header.PeekAll("X-Forwarded-For"), []byte(","))), ",")
@@ -57,7 +62,7 @@ func (e *Edge) clientAddr(ctx *fasthttp.RequestCtx) netip.Addr {
 		if err != nil {
 			break
 		}
-		if client = addr; !e.trusts(addr) {
+		if client = addr; !c.trusts(addr) {
 			break
 		}
 	}
@@ -89,18 +94,18 @@ func clientNetwork(a netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// countedNetwork returns the network whose share of a limit a client uses. It is invalid
+// network returns the network whose share of a limit a client uses. It is invalid
 // for a trusted proxy, because all clients may be behind it.
-func (e *Edge) countedNetwork(client netip.Addr) netip.Addr {
-	if !client.IsValid() || e.trusts(client) {
+func (c clients) network(client netip.Addr) netip.Addr {
+	if !client.IsValid() || c.trusts(client) {
 		return netip.Addr{}
 	}
 	return clientNetwork(client)
 }
 
 // scheme returns the scheme by which the client reached the site.
-func (e *Edge) scheme(ctx *fasthttp.RequestCtx) string {
-	if len(e.cfg.TrustedNetworks) > 0 && e.trusts(conn.Addr(ctx.RemoteAddr())) {
+func (c clients) scheme(ctx *fasthttp.RequestCtx) string {
+	if len(c.trusted) > 0 && c.trusts(conn.Addr(ctx.RemoteAddr())) {
 		if proto := string(ctx.Request.Header.Peek("X-Forwarded-Proto")); proto == "https" || proto == "http" {
 			return proto
 		}
@@ -118,15 +123,15 @@ const forwardedPrefix = "X-Forwarded-"
 // setForwarded sets the fields of a request to the origin that describe its client. The
 // proxy has removed those that a client may not set (proxy.Config.Prepare); fields that
 // name the user are accepted from a trusted proxy only.
-func (e *Edge) setForwarded(ctx *fasthttp.RequestCtx, h http.Header) {
-	if !e.trusts(conn.Addr(ctx.RemoteAddr())) {
+func (e *proxyEndpoints) setForwarded(ctx *fasthttp.RequestCtx, h http.Header) {
+	if !e.clients.trusts(conn.Addr(ctx.RemoteAddr())) {
 		for name := range h {
 			if strings.HasPrefix(name, forwardedPrefix) {
 				delete(h, name)
 			}
 		}
 	}
-	client, scheme, host := e.clientAddr(ctx), e.scheme(ctx), string(ctx.Request.Header.Host())
+	client, scheme, host := e.clients.addr(ctx), e.clients.scheme(ctx), string(ctx.Request.Header.Host())
 	if client.IsValid() {
 		h.Set("X-Forwarded-For", client.String())
 		node := client.String()
@@ -135,22 +140,28 @@ func (e *Edge) setForwarded(ctx *fasthttp.RequestCtx, h http.Header) {
 		}
 		h.Set("Forwarded", fmt.Sprintf("for=%s;host=%q;proto=%s", node, host, scheme))
 	}
-	if !e.isSite(host) {
-		e.setNodeToken(h, client.String())
+	if !e.hosts.isSite(host) {
+		e.auth.setNodeToken(h, client.String())
 	}
 	h.Set("X-Forwarded-Proto", scheme) // no X-Forwarded-Host: Host is not changed
 	h.Set(fieldmark.HeaderRequestID, requestID(ctx))
+}
+
+// originAuth authenticates the node's own requests to the origin.
+type originAuth struct {
+	token  string       // Config.NodeToken
+	proven *atomic.Bool // replicaState.originProven
 }
 
 // setNodeToken adds the node token to a request to the origin, and the address of the
 // client that the request is for, unless it is empty. It does so only after the origin
 // has answered a request for its event log: the token must not be sent to another site
 // in its place, which could use it.
-func (e *Edge) setNodeToken(h http.Header, client string) {
-	if e.cfg.NodeToken == "" || !e.replica.originProven.Load() {
+func (a *originAuth) setNodeToken(h http.Header, client string) {
+	if a.token == "" || !a.proven.Load() {
 		return
 	}
-	h.Set(fieldmark.HeaderNode, e.cfg.NodeToken)
+	h.Set(fieldmark.HeaderNode, a.token)
 	if client != "" {
 		h.Set(fieldmark.HeaderClient, client)
 	}

@@ -55,8 +55,8 @@ var originPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathCa
 
 // headTimeout returns how long the head of the answer to r may take, from when r
 // was sent.
-func (e *Edge) headTimeout(r *http.Request) time.Duration {
-	if e.isSite(r.Host) {
+func (s *siteHosts) headTimeout(r *http.Request) time.Duration {
+	if s.isSite(r.Host) {
 		return slowTimeout
 	}
 	for _, s := range slowPaths {

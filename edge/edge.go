@@ -23,7 +23,6 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
-	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/trace"
@@ -111,35 +110,37 @@ type Edge struct {
 	cfg        Config
 	cache      *cache.Cache
 	redis      *cache.Redis // nil: none
-	site       *site.Site
-	host       string // of BaseURL, without its port
 	routes     routes
 	conns      *conn.Server
-	redirects  *conn.Server // of the RedirectListener
-	proxy      *proxy.Proxy
+	redirects  *conn.Server      // of the RedirectListener
 	compressor *compress.Worker  // of own responses
-	origin     http.RoundTripper // carries what is passed on
+	transport  http.RoundTripper // carries what is passed on
 	meters     *meters
 	log        *slog.Logger
 
-	id        string // of this process
-	modules   *modules
-	rankings  ranking.Store
-	cursorKey ranking.CursorKey
-	badges    badgeRenderers
-	replica   replicaState
+	id            string // of this process
+	modules       *modules
+	rankings      ranking.Store
+	replica       replicaState
+	originVersion originVersion
+	certificates  *certs.Store
+	loader        *certificateLoader // nil: certificates do not come from the origin
 
-	inFlight atomic.Int64
-	uploads  *slots      // bodies that are passed on as they come
-	fetches  *slots      // requests that wait for what fetchLimited fetches
-	leaving  atomic.Bool // the node is stopping
-	limits   *rateLimiter
+	clients   clients
+	hosts     *siteHosts
+	auth      *originAuth
+	responder *responder
+	limiter   *requestLimiter
+	fetcher   *fetcher
+	scorer    *scorer
+	pages     *pageWriter
+	badges    *badgeEndpoints
+	brands    *brandEndpoints
+	proxied   *proxyEndpoints
 
-	originVersion originVersion // of the origin
-
-	certificates *certs.Store
-	loader       *certificateLoader // nil: certificates do not come from the origin
-	packedEnd    []byte             // what ends the header of a fast path response
+	inFlight  atomic.Int64
+	leaving   atomic.Bool // the node is stopping
+	packedEnd []byte      // what ends the header of a fast path response
 }
 
 // New checks cfg and builds a node that has not started anything.
@@ -169,8 +170,7 @@ func New(cfg Config) (*Edge, error) {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(),
-		id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), badges: badgeRenderers{png: newPNGs()},
-		replica: replicaState{backlog: newBacklog()}}
+		id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), replica: replicaState{backlog: newBacklog()}}
 	e.meters.watch(e)
 	var err error
 	if cfg.RedisURL != "" {
@@ -186,17 +186,11 @@ func New(cfg Config) (*Edge, error) {
 	if e.modules, err = newModules(cfg, e.meters); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
-	if e.site, err = site.New(); err != nil {
-		return nil, fmt.Errorf("edge: %w", err)
-	}
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("edge: the public base address: %w", err)
 	}
-	e.host = base.Hostname()
-	e.cursorKey = ranking.NewCursorKey(cfg.NodeToken)
-	e.limits = newRateLimiter(cfg.RateLimit, cfg.NetworkQuota, e.redis)
-	if e.proxy, err = e.newProxy(cfg); err != nil {
+	if err := e.connect(cfg, base); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
 	if e.certificates, err = newCertificates(&cfg); err != nil {
@@ -211,20 +205,49 @@ func New(cfg Config) (*Edge, error) {
 	return e, nil
 }
 
+// connect makes the parts that serve requests, each with the others that it uses.
+func (e *Edge) connect(cfg Config, base *url.URL) error {
+	pages, err := site.New()
+	if err != nil {
+		return err
+	}
+	e.clients = clients{trusted: cfg.TrustedNetworks}
+	e.hosts = &siteHosts{own: base.Hostname(), origin: cfg.OriginURL.Host, proxyOnly: cfg.NodeToken == "",
+		hasSite: cfg.Site != nil, passBody: cfg.PassBody}
+	e.auth = &originAuth{token: cfg.NodeToken, proven: &e.replica.originProven}
+	e.responder = &responder{baseURL: cfg.BaseURL, log: e.log, meters: e.meters, compressor: e.compressor}
+	e.limiter = &requestLimiter{responder: e.responder, clients: e.clients,
+		limits: newRateLimiter(cfg.RateLimit, cfg.NetworkQuota, e.redis)}
+	e.fetcher = &fetcher{cache: e.cache, clients: e.clients, limits: e.limiter.limits, meters: e.meters,
+		fetches: newSlots(maxFetches, maxFetches), tracer: cfg.Tracer}
+	e.scorer = &scorer{origin: cfg.Origin, cache: e.cache, fetcher: e.fetcher, modules: e.modules,
+		rankings: &e.rankings, replica: &e.replica, meters: e.meters, log: e.log}
+	e.pages = &pageWriter{responder: e.responder, fetcher: e.fetcher, site: pages}
+	e.badges = &badgeEndpoints{responder: e.responder, cache: e.cache, fetcher: e.fetcher, scorer: e.scorer,
+		rankings: &e.rankings, replica: &e.replica, clients: e.clients, limiter: e.limiter,
+		renderers: badgeRenderers{png: newPNGs()}}
+	e.brands = &brandEndpoints{pageWriter: e.pages, scorer: e.scorer, origin: cfg.Origin, rankings: &e.rankings}
+	if e.transport, err = e.newTransport(cfg); err != nil {
+		return err
+	}
+	e.proxied, err = e.newProxyEndpoints(cfg)
+	return err
+}
+
 // connConfig returns the configuration of the connection server.
 func (e *Edge) connConfig() conn.Config {
 	cfg := conn.Config{
 		Name:             serverName,
 		Handler:          e.serve,
-		ErrorHandler:     e.badRequest,
-		HeaderReceived:   e.refuseLargeBody,
+		ErrorHandler:     e.responder.badRequest,
+		HeaderReceived:   e.hosts.refuseLargeBody,
 		ExpectHandler:    e.checkExpect,
 		FastPath:         e.appendCached,
 		FastPathPrefix:   fieldmark.PathBadge,
 		FastResponse:     e.respondCached,
 		Constants:        h2.NewConstants(constantFields(e.cfg.HSTS)...),
 		H2C:              e.cfg.H2C,
-		Network:          e.countedNetwork,
+		Network:          e.clients.network,
 		NetworkConns:     e.cfg.NetworkConns,
 		ProxyProtocol:    e.cfg.ProxyProtocol,
 		OnReject:         e.meters.rejected.Inc,
@@ -307,7 +330,7 @@ func (e *Edge) Ready() error {
 	if e.loader != nil && !e.loader.loaded.Load() {
 		return errors.New("certificates are not loaded yet")
 	}
-	if e.requireModule() != nil {
+	if e.modules.require() != nil {
 		return errors.New("no scoring module is loaded")
 	}
 	if e.rankings.Current() == nil {
@@ -327,27 +350,7 @@ func (e *Edge) close() {
 	if err := e.modules.close(context.Background()); err != nil {
 		e.log.Error("close the scoring modules", "err", err)
 	}
-	e.proxy.Close()
-}
-
-// requestContext bounds the work done for one request. It does not descend from
-// the fasthttp context, which is used again for another request.
-func (e *Edge) requestContext(ctx *fasthttp.RequestCtx) (context.Context, context.CancelFunc) {
-	rc := context.Background()
-	if e.cfg.Tracer != nil {
-		rc = trace.With(rc, trace.Parse(string(ctx.Request.Header.Peek(trace.Header))))
-	}
-	return context.WithTimeout(rc, fillTimeout)
-}
-
-// filling starts the span of a fill that the request of asked waits for. A fill has a
-// different context from the request, as other requests wait for it too.
-func (e *Edge) filling(ctx, asked context.Context) (context.Context, *trace.Span) {
-	if e.cfg.Tracer == nil {
-		return ctx, nil
-	}
-	self, span := e.cfg.Tracer.Start(trace.From(asked), "edge.fill", trace.Internal)
-	return trace.With(ctx, self), span
+	e.proxied.proxy.Close()
 }
 
 // newRequestID returns the id for a request that arrived without one.

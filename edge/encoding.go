@@ -110,15 +110,15 @@ func (s *encodings) clientHas(list []byte, accept *compress.AcceptEncoding, etag
 }
 
 // sendEncoded is send for a response that has encodings.
-func (e *Edge) sendEncoded(ctx *fasthttp.RequestCtx, h *head, entry *cache.Entry, from cache.Source) {
+func (w *responder) sendEncoded(ctx *fasthttp.RequestCtx, h *head, entry *cache.Entry, from cache.Source) {
 	accept, list := acceptEncoding(ctx), ctx.Request.Header.PeekBytes(headerIfNoneMatch)
 	if c, ok := h.encodings.clientHas(list, &accept, h.etag); ok && entry.Status == http.StatusOK {
-		e.writeHead(ctx, h, h.tailOf(c), entry, from)
+		w.writeHead(ctx, h, h.tailOf(c), entry, from)
 		ctx.Response.SetStatusCode(fasthttp.StatusNotModified)
 		return
 	}
-	c, body := h.encodings.Choose(e.compressor, &accept, entry.Body)
-	e.writeHead(ctx, h, h.tailOf(c), entry, from)
+	c, body := h.encodings.Choose(w.compressor, &accept, entry.Body)
+	w.writeHead(ctx, h, h.tailOf(c), entry, from)
 	if c != compress.Identity {
 		ctx.Response.Header.SetContentEncoding(c.String())
 	}

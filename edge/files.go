@@ -33,7 +33,7 @@ const (
 )
 
 // sendFile answers with a file that is cheap to make and not cached.
-func (e *Edge) sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byte) {
+func sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byte) {
 	etag := etagOf(body)
 	h := &ctx.Response.Header
 	h.SetContentType(contentType)
@@ -48,11 +48,20 @@ func (e *Edge) sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byt
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
+// fileEndpoints serve the files that crawlers and browsers ask every site for.
+type fileEndpoints struct {
+	*responder
+	fetcher  *fetcher
+	site     *site.Site
+	rankings *ranking.Store
+	replica  *replicaState
+}
+
 // serveReady handles GET /readyz for load balancers: 200 while the node should receive
 // requests, 503 before its first ranking and while it is stopping.
 func (e *Edge) serveReady(ctx *fasthttp.RequestCtx) {
 	if err := e.Ready(); err != nil {
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "not ready: %s", err))
+		e.responder.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "not ready: %s", err))
 		return
 	}
 	h := &ctx.Response.Header
@@ -64,28 +73,28 @@ func (e *Edge) serveReady(ctx *fasthttp.RequestCtx) {
 }
 
 // serveRobots handles GET /robots.txt.
-func (e *Edge) serveRobots(ctx *fasthttp.RequestCtx) {
-	e.sendFile(ctx, "text/plain; charset=utf-8", []byte(site.Robots(e.cfg.BaseURL)))
+func (e *fileEndpoints) serveRobots(ctx *fasthttp.RequestCtx) {
+	sendFile(ctx, "text/plain; charset=utf-8", []byte(site.Robots(e.baseURL)))
 }
 
-// serveOwnLLMs handles GET /llms.txt: the description of this site for models.
-func (e *Edge) serveOwnLLMs(ctx *fasthttp.RequestCtx) {
+// serveLLMs handles GET /llms.txt: the description of this site for models.
+func (e *fileEndpoints) serveLLMs(ctx *fasthttp.RequestCtx) {
 	ranked := 0
 	if s := e.rankings.Current(); s != nil {
 		ranked = s.RankedCount()
 	}
-	e.sendFile(ctx, "text/markdown; charset=utf-8", []byte(site.LLMsTxt(e.cfg.BaseURL, ranked)))
+	sendFile(ctx, "text/markdown; charset=utf-8", []byte(site.LLMsTxt(e.baseURL, ranked)))
 }
 
 // serveIcon handles the paths at which clients look for an icon by convention.
-func (e *Edge) serveIcon(ctx *fasthttp.RequestCtx) {
+func (e *fileEndpoints) serveIcon(ctx *fasthttp.RequestCtx) {
 	body, contentType, _ := e.site.Icon()
-	e.sendFile(ctx, contentType, body)
+	sendFile(ctx, contentType, body)
 }
 
 // serveSitemap handles GET /sitemap.xml and its parts: the fixed pages and every public
 // brand. Aliases are excluded, because they redirect.
-func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
+func (e *fileEndpoints) serveSitemap(ctx *fasthttp.RequestCtx) {
 	s := e.rankings.Current()
 	if s == nil {
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not ranked the brands yet"))
@@ -100,8 +109,9 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 		}
 		part = n
 	}
-	e.serveCached(ctx, e.fetch, "sitemap/"+s.Key()+"/"+strconv.Itoa(part), func(context.Context) (*cache.Entry, error) {
-		body := sitemapOf(s, e.cfg.BaseURL, part, site.MaxSitemapURLs)
+	key := "sitemap/" + s.Key() + "/" + strconv.Itoa(part)
+	e.serveCached(ctx, e.fetcher.get, key, func(context.Context) (*cache.Entry, error) {
+		body := sitemapOf(s, e.baseURL, part, site.MaxSitemapURLs)
 		if body == nil {
 			return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such sitemap")
 		}
@@ -109,7 +119,7 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 			"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options",
 			"nosniff")
 		entry.Fresh, entry.OnError = sitemapFresh, derivedOnError
-		return e.taggedBoard(entry), nil
+		return e.replica.taggedBoard(entry), nil
 	}, e.fail)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
@@ -32,8 +33,17 @@ const (
 	factsSlash   = "/facts/"
 )
 
+// scoreEndpoints serve scores, their history, and the facts and modules behind them.
+type scoreEndpoints struct {
+	*responder
+	fetcher *fetcher
+	scorer  *scorer
+	origin  *client.Client
+	replica *replicaState
+}
+
 // serveScoreOf handles the paths below /api/v1/score/.
-func (e *Edge) serveScoreOf(ctx *fasthttp.RequestCtx) {
+func (e *scoreEndpoints) serveScoreOf(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path()[len(fieldmark.PathScore):])
 	slug, rest, deeper := strings.Cut(path, "/")
 	rest = "/" + rest
@@ -96,7 +106,7 @@ func parseTime(text string) (time.Time, bool) {
 
 // serveScoreAt handles GET /api/v1/score/{slug}?agedUntil=: what the facts of then come
 // to by today's module, judged as of then.
-func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at time.Time) {
+func (e *scoreEndpoints) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at time.Time) {
 	now := time.Now()
 	isDay := len(ctx.QueryArgs().Peek("asOf")) == len(time.DateOnly)
 	today := isDay && at.After(now) && at.Sub(now) < 24*time.Hour // a day that is not over
@@ -114,11 +124,11 @@ func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at ti
 		if today {
 			at = time.Now()
 		}
-		state, asOf, err := e.cfg.Origin.BrandStateAt(ctx, slug, at)
+		state, asOf, err := e.origin.BrandStateAt(ctx, slug, at)
 		if err := asNotFound(slug, &state, err); err != nil {
 			return nil, 0, asUnavailable(err)
 		}
-		score, err := e.assessBy(ctx, m, state, at)
+		score, err := e.scorer.assessBy(ctx, m, state, at)
 		return score, asOf, err
 	})
 }
@@ -130,19 +140,19 @@ func badParameter(name, code, detail string) error {
 
 // serveDerived serves a JSON document that the active module derives from a brand's facts,
 // and caches it like a score.
-func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, suffix, control string,
+func (e *scoreEndpoints) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, suffix, control string,
 	derive func(ctx context.Context, m *wasm.Module) (doc any, asOf int64, err error)) {
-	if err := e.checkExists(slug); err != nil {
+	if err := e.scorer.checkExists(slug); err != nil {
 		e.failBrand(ctx, err, fieldmark.PathScore, suffix)
 		return
 	}
-	if err := e.requireModule(); err != nil {
+	if err := e.scorer.modules.require(); err != nil {
 		e.fail(ctx, err)
 		return
 	}
-	e.serveCached(ctx, e.fetchLimited, key, func(ctx context.Context) (*cache.Entry, error) {
+	e.serveCached(ctx, e.fetcher.getLimited, key, func(ctx context.Context) (*cache.Entry, error) {
 		known := e.replica.moduleAsOf.Load() // before the module is read
-		registry, _ := e.modules.registryFor(slug)
+		registry, _ := e.scorer.modules.registryFor(slug)
 		m, release, err := registry.Acquire()
 		if err != nil {
 			return nil, errNoModule
@@ -219,7 +229,7 @@ func (q *historyQuery) stepDuration() time.Duration {
 }
 
 // serveHistory handles GET /api/v1/score/{slug}/history.
-func (e *Edge) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
+func (e *scoreEndpoints) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 	q, err := parseHistoryQuery(ctx, time.Now())
 	if err != nil {
 		e.fail(ctx, err)
@@ -232,7 +242,7 @@ func (e *Edge) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 			if q.untilNow {
 				q.to = time.Now().UTC()
 			}
-			past, asOf, err := e.cfg.Origin.BrandHistory(ctx, slug, q.from, q.to)
+			past, asOf, err := e.origin.BrandHistory(ctx, slug, q.from, q.to)
 			if err := asNotFound(slug, &fieldmark.BrandState{Brand: past.Brand}, err); err != nil {
 				return nil, 0, asUnavailable(err)
 			}
@@ -247,9 +257,9 @@ const (
 	chartWeeks = 52
 )
 
-// brandHistory returns the history drawn on a brand's page, as scored by the active module.
-func (e *Edge) brandHistory(ctx context.Context, slug fieldmark.Slug) (*fieldmark.ScoreHistory, error) {
-	registry, _ := e.modules.registryFor(slug)
+// history returns the history drawn on a brand's page, as scored by the active module.
+func (s *scorer) history(ctx context.Context, slug fieldmark.Slug) (*fieldmark.ScoreHistory, error) {
+	registry, _ := s.modules.registryFor(slug)
 	m, release, err := registry.Acquire()
 	if err != nil {
 		return nil, errNoModule
@@ -260,7 +270,7 @@ func (e *Edge) brandHistory(ctx context.Context, slug fieldmark.Slug) (*fieldmar
 		step: fieldmark.StepWeek}
 	optional, cancel := context.WithTimeout(ctx, chartTimeout)
 	defer cancel()
-	past, _, err := e.cfg.Origin.BrandHistory(optional, slug, q.from, q.to)
+	past, _, err := s.origin.BrandHistory(optional, slug, q.from, q.to)
 	if err != nil {
 		return nil, err
 	}
@@ -401,24 +411,24 @@ func changedSignals(before, after *fieldmark.Assessment) []fieldmark.SignalChang
 }
 
 // serveFacts handles GET /api/v1/score/{slug}/facts/{digest}: the bytes with that digest.
-func (e *Edge) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, suffix string) {
+func (e *scoreEndpoints) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, suffix string) {
 	digest, err := fieldmark.ParseDigest(suffix[len(factsSlash):])
 	if err != nil {
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there are no such facts"))
 		return
 	}
-	if err := e.checkExists(slug); err != nil {
+	if err := e.scorer.checkExists(slug); err != nil {
 		e.failBrand(ctx, err, fieldmark.PathScore, suffix)
 		return
 	}
 	e.serveDigest(ctx, digest, fieldmark.PathScore+string(slug)+suffix, "application/json", factsControl,
 		[]string{string(fieldmark.TagBrand(slug))},
-		func(ctx context.Context) ([]byte, int64, error) { return e.cfg.Origin.FactsBody(ctx, slug, digest) })
+		func(ctx context.Context) ([]byte, int64, error) { return e.origin.FactsBody(ctx, slug, digest) })
 }
 
 // serveModule handles GET /api/v1/modules/{digest}: the module itself, so that anyone
 // can reproduce a score.
-func (e *Edge) serveModule(ctx *fasthttp.RequestCtx) {
+func (e *scoreEndpoints) serveModule(ctx *fasthttp.RequestCtx) {
 	digest, err := fieldmark.ParseDigest(string(ctx.Path()[len(fieldmark.PathModules):]))
 	if err != nil {
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such module"))
@@ -427,19 +437,20 @@ func (e *Edge) serveModule(ctx *fasthttp.RequestCtx) {
 	e.serveDigest(ctx, digest, fieldmark.PathModules+string(digest), "application/wasm", foreverControl, nil,
 		func(ctx context.Context) ([]byte, int64, error) {
 			asOf := e.replica.purged.Load()
-			body, err := e.cfg.Origin.Module(ctx, digest)
+			body, err := e.origin.Module(ctx, digest)
 			return body, asOf, err
 		})
 }
 
 // serveDigest answers bytes that their digest names, once they were seen to be it.
-func (e *Edge) serveDigest(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key, kind, control string, tags []string,
+func (e *scoreEndpoints) serveDigest(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key, kind, control string,
+	tags []string,
 	fetch func(ctx context.Context) ([]byte, int64, error)) {
 	if err := noParameters(ctx); err != nil {
 		e.fail(ctx, err)
 		return
 	}
-	e.serveCached(ctx, e.fetchLimited, key, func(ctx context.Context) (*cache.Entry, error) {
+	e.serveCached(ctx, e.fetcher.getLimited, key, func(ctx context.Context) (*cache.Entry, error) {
 		body, asOf, err := fetch(ctx)
 		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return nil, fmt.Errorf("%w: %w", cache.ErrGone, err)

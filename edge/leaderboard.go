@@ -15,6 +15,14 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
+// boardEndpoints serve the leaderboard, as JSON and as the home page.
+type boardEndpoints struct {
+	*pageWriter
+	rankings  *ranking.Store
+	cursorKey ranking.CursorKey
+	replica   *replicaState
+}
+
 // boardTags are the tags of every entry built from one ranking. Only an operator purges
 // them.
 var boardTags = []string{string(fieldmark.TagBoard)}
@@ -22,8 +30,8 @@ var boardTags = []string{string(fieldmark.TagBoard)}
 // taggedBoard tags an entry built from one ranking and marks it current. Its key names the
 // ranking, which is in memory: after a purge the entry is built again from the same
 // ranking, until all brands are ranked again.
-func (e *Edge) taggedBoard(entry *cache.Entry) *cache.Entry {
-	entry.Tags, entry.AsOf = boardTags, e.replica.purged.Load()
+func (r *replicaState) taggedBoard(entry *cache.Entry) *cache.Entry {
+	entry.Tags, entry.AsOf = boardTags, r.purged.Load()
 	return entry
 }
 
@@ -142,7 +150,7 @@ func unknownParameter(name, known string) fieldmark.FieldError {
 }
 
 // findRanking returns the ranking of a query, and the place in it.
-func (e *Edge) findRanking(q ranking.Query) (*ranking.Snapshot, int, error) {
+func (e *boardEndpoints) findRanking(q ranking.Query) (*ranking.Snapshot, int, error) {
 	if q.Cursor == "" {
 		if s := e.rankings.Current(); s != nil {
 			return s, 0, nil
@@ -169,7 +177,7 @@ const boardCacheControl = "public, max-age=30, stale-while-revalidate=300, stale
 const boardFresh = time.Hour
 
 // serveBoard handles GET /api/v1/leaderboard.
-func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
+func (e *boardEndpoints) serveBoard(ctx *fasthttp.RequestCtx) {
 	q, err := parseBoardQuery(ctx.QueryArgs(), rejectUnknown)
 	if err != nil {
 		e.fail(ctx, err)
@@ -181,13 +189,13 @@ func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	key := q.Key(offset)
-	e.serveCached(ctx, e.fetch, "board/"+s.ID+"/"+key, func(context.Context) (*cache.Entry, error) {
+	e.serveCached(ctx, e.fetcher.get, "board/"+s.ID+"/"+key, func(context.Context) (*cache.Entry, error) {
 		entry, err := newJSONEntry(s.Page(&q, offset, e.cursorKey), etagOf([]byte(s.ID+"/"+key)), boardCacheControl)
 		if err != nil {
 			return nil, err
 		}
 		entry.Fresh = boardFresh
-		return e.taggedBoard(entry), nil
+		return e.replica.taggedBoard(entry), nil
 	}, e.fail)
 }
 
@@ -200,7 +208,7 @@ const (
 )
 
 // serveHome handles GET /: the leaderboard for people.
-func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
+func (e *boardEndpoints) serveHome(ctx *fasthttp.RequestCtx) {
 	q, err := parseBoardQuery(ctx.QueryArgs(), ignoreUnknown)
 	if err != nil {
 		e.failPage(ctx, err, "")
@@ -225,19 +233,19 @@ func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
 		if err != nil {
 			return nil, err
 		}
-		return e.taggedBoard(newPageEntry(body)), nil
+		return e.replica.taggedBoard(newPageEntry(body)), nil
 	})
 }
 
 // searchHome handles GET /?q=.
-func (e *Edge) searchHome(ctx *fasthttp.RequestCtx) route {
+func (e *boardEndpoints) searchHome(ctx *fasthttp.RequestCtx) route {
 	return e.get(ctx, routePage, e.serveHome)
 }
 
 // boardPage gathers what a page of the leaderboard shows.
-func (e *Edge) boardPage(s *ranking.Snapshot, q *ranking.Query, offset int, search string) site.BoardPage {
+func (e *boardEndpoints) boardPage(s *ranking.Snapshot, q *ranking.Query, offset int, search string) site.BoardPage {
 	p := site.BoardPage{
-		BaseURL: e.cfg.BaseURL, Cursor: q.Cursor, Search: search, Ranked: s.RankedCount(), Pending: s.Pending,
+		BaseURL: e.baseURL, Cursor: q.Cursor, Search: search, Ranked: s.RankedCount(), Pending: s.Pending,
 		Unreachable: s.Unreachable,
 		Niches:      choices(s.Niches(q.Filter, maxChoices)), Languages: choices(s.Languages()), HasFull: s.HasFull(),
 	}

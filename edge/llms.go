@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -54,19 +55,32 @@ func (e *originVersion) get() string {
 	return ""
 }
 
-// serveLLMs handles POST /api/v1/llms-txt and its linter. A cached response is served even
+// llmsEndpoints serve the llms.txt tools, as an API and as a page.
+type llmsEndpoints struct {
+	*pageWriter
+	clients       clients
+	hosts         *siteHosts
+	auth          *originAuth
+	proxied       *proxyEndpoints // requests that are not cached
+	originURL     *url.URL
+	transport     http.RoundTripper // to the origin
+	originVersion *originVersion
+	replica       *replicaState
+}
+
+// serve handles POST /api/v1/llms-txt and its linter. A cached response is served even
 // while the origin is unavailable.
-func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
-	if err := e.readBody(ctx, e.bodyLimit(ctx.Host(), ctx.Path())); err != nil {
+func (e *llmsEndpoints) serve(ctx *fasthttp.RequestCtx) route {
+	if err := readBody(ctx, e.hosts.bodyLimit(ctx.Host(), ctx.Path())); err != nil {
 		e.fail(ctx, err)
 		return routeLLMs
 	}
 	q, ok := readLLMs(ctx)
 	if !ok {
-		e.pass(ctx)
+		e.proxied.serve(ctx)
 		return routePassed
 	}
-	entry, from, err := e.askLLMs(ctx, q)
+	entry, from, err := e.ask(ctx, q)
 	if err != nil {
 		e.fail(ctx, err)
 		ctx.Response.Header.Set("Vary", "Accept")
@@ -76,11 +90,11 @@ func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 	return routeLLMs
 }
 
-// askLLMs returns the answer to q, from the cache or the origin.
-func (e *Edge) askLLMs(ctx *fasthttp.RequestCtx, q llmsRequest) (*cache.Entry, cache.Source, error) {
-	known, id, client := e.originVersion.get(), requestID(ctx), e.clientAddr(ctx).String()
-	entry, from, err := e.fetch(ctx, q.cacheKey(known), func(fc context.Context) (*cache.Entry, error) {
-		return e.fetchLLMs(fc, q, known, id, client)
+// ask returns the answer to q, from the cache or the origin.
+func (e *llmsEndpoints) ask(ctx *fasthttp.RequestCtx, q llmsRequest) (*cache.Entry, cache.Source, error) {
+	known, id, client := e.originVersion.get(), requestID(ctx), e.clients.addr(ctx).String()
+	entry, from, err := e.fetcher.get(ctx, q.cacheKey(known), func(fc context.Context) (*cache.Entry, error) {
+		return e.fetch(fc, q, known, id, client)
 	})
 	if u, ok := errors.AsType[*uncacheable](err); ok {
 		return u.entry, cache.SourceNone, nil
@@ -162,11 +176,12 @@ func (*uncacheable) Error() string { return "the answer is not stored" }
 // Unwrap prevents the cache from storing the response.
 func (*uncacheable) Unwrap() error { return cache.ErrUncacheable }
 
-// fetchLLMs sends q to the origin. Only a 200 becomes an entry; a problem document
+// fetch sends q to the origin. Only a 200 becomes an entry; a problem document
 // becomes an error.
-func (e *Edge) fetchLLMs(ctx context.Context, q llmsRequest, known, requestID, client string) (*cache.Entry, error) {
+func (e *llmsEndpoints) fetch(ctx context.Context, q llmsRequest, known, requestID, client string) (*cache.Entry,
+	error) {
 	asOf := e.replica.purged.Load() // it follows from its request, so it is as new as we are
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.cfg.OriginURL.JoinPath(q.path).String(),
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.originURL.JoinPath(q.path).String(),
 		bytes.NewReader(q.body))
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)
@@ -177,8 +192,8 @@ func (e *Edge) fetchLLMs(ctx context.Context, q llmsRequest, known, requestID, c
 	} {
 		req.Header.Set(name, value)
 	}
-	e.setNodeToken(req.Header, client)
-	resp, err := e.origin.RoundTrip(req)
+	e.auth.setNodeToken(req.Header, client)
+	resp, err := e.transport.RoundTrip(req)
 	if errors.Is(err, proxy.ErrRefused) {
 		return nil, fmt.Errorf("%w: %w", cache.ErrRefused, passError(err))
 	}
@@ -243,16 +258,16 @@ func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
 var llmsFormFields = []string{"name", "niche", "description", "uniqueValue", "url", "language", "email", "about",
 	"content"}
 
-// serveLLMsPage handles /llms-txt: GET shows the forms, POST the result of one.
-func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
+// serveForm handles /llms-txt: GET shows the forms, POST the result of one.
+func (e *llmsEndpoints) serveForm(ctx *fasthttp.RequestCtx) route {
 	if !ctx.IsPost() {
 		return e.get(ctx, routePage, func(ctx *fasthttp.RequestCtx) {
 			e.servePage(ctx, "page/llms", "", func(context.Context) (*cache.Entry, error) {
-				return pageEntry(e.site.AppendLLMs(nil, site.LLMsPage{BaseURL: e.cfg.BaseURL}))
+				return pageEntry(e.site.AppendLLMs(nil, site.LLMsPage{BaseURL: e.baseURL}))
 			})
 		})
 	}
-	if err := e.readBody(ctx, fieldmark.MaxLintBody); err != nil {
+	if err := readBody(ctx, fieldmark.MaxLintBody); err != nil {
 		e.failPage(ctx, err, "")
 		return routePage
 	}
@@ -263,8 +278,8 @@ func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
 		}
 	}
 	check := string(args.Peek("do")) == "check"
-	p := site.LLMsPage{BaseURL: e.cfg.BaseURL, Form: form}
-	made, err := e.llmsAnswer(ctx, check, form)
+	p := site.LLMsPage{BaseURL: e.baseURL, Form: form}
+	made, err := e.answer(ctx, check, form)
 	if err == nil && !check && args.Has("download") {
 		e.sendDownload(ctx, made.Content)
 		return routePage
@@ -284,7 +299,7 @@ func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
 	return routePage
 }
 
-func (e *Edge) sendDownload(ctx *fasthttp.RequestCtx, content string) {
+func (e *llmsEndpoints) sendDownload(ctx *fasthttp.RequestCtx, content string) {
 	h := &ctx.Response.Header
 	h.SetContentType("text/markdown; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="llms.txt"`)
@@ -370,8 +385,8 @@ func (a *llmsDocument) result(check bool, sent string) *site.LLMsResult {
 	return r
 }
 
-// llmsAnswer returns what the API returns for the form, through the same cache.
-func (e *Edge) llmsAnswer(ctx *fasthttp.RequestCtx, check bool, form map[string]string) (*llmsDocument, error) {
+// answer returns what the API returns for the form, through the same cache.
+func (e *llmsEndpoints) answer(ctx *fasthttp.RequestCtx, check bool, form map[string]string) (*llmsDocument, error) {
 	q := llmsRequest{path: fieldmark.PathLLMsLint, accept: "application/json", contentType: "text/markdown",
 		body: []byte(form["content"])}
 	if !check {
@@ -382,7 +397,7 @@ func (e *Edge) llmsAnswer(ctx *fasthttp.RequestCtx, check bool, form map[string]
 		q = llmsRequest{path: fieldmark.PathLLMs, accept: "application/json", contentType: "application/json",
 			body: raw}
 	}
-	entry, _, err := e.askLLMs(ctx, q)
+	entry, _, err := e.ask(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ func (m *meters) watch(e *Edge) {
 	for _, name := range cacheNames {
 		memory := func() (bytes, entries int64) {
 			if name == cacheNames[1] {
-				return e.proxy.Memory()
+				return e.proxied.proxy.Memory()
 			}
 			return e.cache.Used(), e.cache.Entries()
 		}

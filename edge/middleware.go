@@ -34,8 +34,8 @@ func hstsValue(d time.Duration) string {
 // calls the endpoint, and sets the header fields that every response has (finish).
 func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
 	defer closeUnread(ctx)
-	defer e.recoverPanic(ctx)
-	if !e.bufferBody(ctx) {
+	defer e.responder.recoverPanic(ctx)
+	if !e.responder.bufferBody(ctx) {
 		return
 	}
 	began := time.Now()
@@ -55,7 +55,7 @@ func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
 func (e *Edge) admit(ctx *fasthttp.RequestCtx, inFlight int64) bool {
 	if inFlight > int64(e.cfg.Inflight) {
 		e.meters.shed.Inc()
-		e.fail(ctx, errOverloaded())
+		e.responder.fail(ctx, errOverloaded())
 		return false
 	}
 	target := ctx.RequestURI()
@@ -68,7 +68,8 @@ func (e *Edge) admit(ctx *fasthttp.RequestCtx, inFlight int64) bool {
 		end = len(rest)
 	}
 	if !bytes.EqualFold(rest[:end], ctx.Request.Header.Host()) {
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the address names another host than Host"))
+		e.responder.fail(ctx,
+			fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the address names another host than Host"))
 		return false
 	}
 	path := string(rest[end:])
@@ -93,19 +94,19 @@ func errOverloaded() *fieldmark.Error {
 func (e *Edge) dispatch(ctx *fasthttp.RequestCtx, p *endpoint) route {
 	switch {
 	case p.get != nil:
-		return e.get(ctx, p.route, p.get)
+		return e.responder.get(ctx, p.route, p.get)
 	case !p.limited:
 		return p.serve(ctx)
 	}
 	if isPublicAPI(ctx.Path()) {
 		defer allowCORS(ctx)
 	}
-	return e.rateLimited(ctx, p.serve)
+	return e.limiter.limit(ctx, p.serve)
 }
 
 // get calls a handler for GET and HEAD, answers OPTIONS for scripts of other sites, and
 // refuses every other method.
-func (e *Edge) get(ctx *fasthttp.RequestCtx, r route, handler func(*fasthttp.RequestCtx)) route {
+func (w *responder) get(ctx *fasthttp.RequestCtx, r route, handler func(*fasthttp.RequestCtx)) route {
 	switch {
 	case ctx.IsGet(), ctx.IsHead():
 		handler(ctx)
@@ -119,7 +120,7 @@ func (e *Edge) get(ctx *fasthttp.RequestCtx, r route, handler func(*fasthttp.Req
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 	default:
 		ctx.Response.Header.Set("Allow", "GET, HEAD, OPTIONS")
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMethodNotAllowed, "only GET, HEAD and OPTIONS are answered here"))
+		w.fail(ctx, fieldmark.Errorf(fieldmark.CodeMethodNotAllowed, "only GET, HEAD and OPTIONS are answered here"))
 	}
 	return r
 }
@@ -135,7 +136,7 @@ func (e *Edge) finish(ctx *fasthttp.RequestCtx, r route) {
 	h := &ctx.Response.Header
 	if e.cfg.HSTS > 0 {
 		h.Set("Strict-Transport-Security", hstsValue(e.cfg.HSTS))
-	} else if r == routePage && e.scheme(ctx) == "https" {
+	} else if r == routePage && e.clients.scheme(ctx) == "https" {
 		h.Set("Strict-Transport-Security", hstsValue(defaultHSTS))
 	}
 	if e.cfg.ServerTiming {
@@ -166,7 +167,7 @@ var (
 )
 
 // preflight answers a preflight request to the public API.
-func (e *Edge) preflight(ctx *fasthttp.RequestCtx) route {
+func preflight(ctx *fasthttp.RequestCtx) route {
 	h := &ctx.Response.Header
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", corsMethods)

@@ -139,11 +139,11 @@ func (s *modules) digest(slug fieldmark.Slug) fieldmark.Digest {
 	return ref.Digest
 }
 
-// requireModule returns errNoModule before the first module is loaded. Handlers check
+// require returns errNoModule before the first module is loaded. Handlers check
 // it before a fill begins: the cache remembers a failed fill for a second, in which
 // the module may come.
-func (e *Edge) requireModule() error {
-	if _, err := e.modules.active.Ref(); err != nil {
+func (s *modules) require() error {
+	if _, err := s.active.Ref(); err != nil {
 		return errNoModule
 	}
 	return nil
@@ -159,25 +159,25 @@ func (s *modules) close(ctx context.Context) error {
 }
 
 // assess scores one brand by the module that is active for it.
-func (e *Edge) assess(ctx context.Context, state fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
-	registry, onTrial := e.modules.registryFor(state.Brand.Slug)
+func (s *scorer) assess(ctx context.Context, state fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
+	registry, onTrial := s.modules.registryFor(state.Brand.Slug)
 	m, release, err := registry.Acquire()
 	if onTrial && errors.Is(err, wasm.ErrNoModule) { // the trial ended just now
-		registry, onTrial = e.modules.active, false
+		registry, onTrial = s.modules.active, false
 		m, release, err = registry.Acquire()
 	}
 	if err != nil {
 		return fieldmark.Score{}, errNoModule
 	}
 	defer release()
-	score, err := e.assessBy(ctx, m, state, now)
+	score, err := s.assessBy(ctx, m, state, now)
 	score.Canary = onTrial
 	registry.Report(m, err)
 	return score, err
 }
 
 // assessBy scores one brand by a given module.
-func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.BrandState,
+func (s *scorer) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.BrandState,
 	now time.Time) (fieldmark.Score, error) {
 	if state.Facts == nil {
 		a := fieldmark.PendingAssessment()
@@ -190,11 +190,11 @@ func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.Bra
 		return fieldmark.Score{}, fmt.Errorf("score %s: %w", state.Brand.Slug, err)
 	}
 	a.FactsDigest = state.FactsDigest // of the facts with their evidence, which the edge may not have
-	since(e.meters.scores, began)
+	since(s.meters.scores, began)
 	score := fieldmark.NewScore(state.Brand, a)
 	score.Substantiate(state.Facts)
 	scoring.SetVisibility(&score, state.Visibility, now)
-	if err := e.setTrends(ctx, m, &score, &state, now); err != nil {
+	if err := s.setTrends(ctx, m, &score, &state, now); err != nil {
 		return fieldmark.Score{}, fmt.Errorf("score the past of %s: %w", state.Brand.Slug, err)
 	}
 	return score, nil
@@ -206,19 +206,19 @@ func isFault(err error) bool {
 	return ok
 }
 
-// fallbackScore returns a score for a brand that the active module cannot score and that is
+// fallback returns a score for a brand that the active module cannot score and that is
 // not cached: by the previous module, or else without a value. A bad module must not remove
 // brands from the site.
-func (e *Edge) fallbackScore(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, error) {
-	state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
+func (s *scorer) fallback(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, error) {
+	state, asOf, err := s.origin.BrandState(ctx, slug)
 	if err := asNotFound(slug, &state, err); err != nil {
 		return nil, asUnavailable(err)
 	}
-	registry, _ := e.modules.registryFor(slug)
+	registry, _ := s.modules.registryFor(slug)
 	score := fieldmark.NewScore(state.Brand, fieldmark.PendingAssessment())
 	score.Status = fieldmark.StatusInsufficientData
 	if m, release, err := registry.AcquirePrevious(); err == nil {
-		before, err := e.assessBy(ctx, m, state, time.Now())
+		before, err := s.assessBy(ctx, m, state, time.Now())
 		release()
 		if err == nil {
 			score = before
@@ -227,7 +227,7 @@ func (e *Edge) fallbackScore(ctx context.Context, slug fieldmark.Slug) (*cache.E
 		score.Methodology, score.Module = m.Methodology(), m.Ref()
 		release()
 	}
-	entry, err := newScoreEntry(score, min(asOf, e.replica.moduleAsOf.Load()))
+	entry, err := newScoreEntry(score, min(asOf, s.replica.moduleAsOf.Load()))
 	if err != nil {
 		return nil, err
 	}
@@ -372,22 +372,22 @@ func (r *ranker) clearRollbacks(activations []fieldmark.Event) {
 
 // scoreRow scores a brand for the ranking. If the module fails, the brand keeps its
 // previous row; without one the brand is known but not ranked.
-func (e *Edge) scoreRow(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*ranking.Row,
+func (s *scorer) scoreRow(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*ranking.Row,
 	*fieldmark.Score, error) {
-	score, err := e.assessBy(ctx, m, state, now)
+	score, err := s.assessBy(ctx, m, state, now)
 	if err == nil {
 		return ranking.NewRow(&score), &score, nil
 	}
-	e.modules.active.Report(m, err)
+	s.modules.active.Report(m, err)
 	if !isFault(err) {
 		return nil, nil, err
 	}
-	if ref, active := e.modules.active.Ref(); active != nil || ref != m.Ref() {
+	if ref, active := s.modules.active.Ref(); active != nil || ref != m.Ref() {
 		return nil, nil, fmt.Errorf("the module was taken back: %w", err)
 	}
-	e.modules.unscored.Store(new(fmt.Sprintf("%s: %s", state.Brand.Slug, err)))
+	s.modules.unscored.Store(new(fmt.Sprintf("%s: %s", state.Brand.Slug, err)))
 	var old *ranking.Row
-	if s := e.rankings.Current(); s != nil && s.Method.Module == m.Ref() {
+	if s := s.rankings.Current(); s != nil && s.Method.Module == m.Ref() {
 		old = s.Row(state.Brand.Slug)
 	}
 	return ranking.NewFailed(state.Brand.Slug, old), nil, nil

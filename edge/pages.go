@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,10 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/badge"
+	"github.com/fieldmark/fieldmark/edge/conn/certs"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
@@ -37,26 +41,34 @@ var pageFields = []string{
 	"Cache-Control", "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400",
 }
 
-// serveBrand handles GET /brands/{slug}: the score explained.
-func (e *Edge) serveBrand(ctx *fasthttp.RequestCtx) {
+// brandEndpoints serve the pages of brands and the forms that dispute their findings.
+type brandEndpoints struct {
+	*pageWriter
+	scorer   *scorer
+	origin   *client.Client
+	rankings *ranking.Store
+}
+
+// serve handles GET /brands/{slug}: the score explained.
+func (e *brandEndpoints) serve(ctx *fasthttp.RequestCtx) {
 	slug := strings.TrimPrefix(string(ctx.Path()), fieldmark.PathBrandPage)
 	if !fieldmark.ValidSlug(slug) {
 		e.failPage(ctx, brandNotFound(), slug)
 		return
 	}
-	e.servePage(ctx, e.pageKey(fieldmark.Slug(slug)), slug, e.pageFill(fieldmark.Slug(slug)))
+	e.servePage(ctx, e.key(fieldmark.Slug(slug)), slug, e.fillOf(fieldmark.Slug(slug)))
 }
 
-// pageKey includes the ranking, because a page shows a brand's rank. A page then goes stale
+// key includes the ranking, because a page shows a brand's rank. A page then goes stale
 // with its score alone.
-func (e *Edge) pageKey(slug fieldmark.Slug) string {
+func (e *brandEndpoints) key(slug fieldmark.Slug) string {
 	return "page/brand/" + e.rankings.ID() + "/" + string(slug)
 }
 
-// pageFill renders a brand's page from the score it shares with the other forms.
-func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
+// fillOf renders a brand's page from the score it shares with the other forms.
+func (e *brandEndpoints) fillOf(slug fieldmark.Slug) cache.Fill {
 	return func(ctx context.Context) (*cache.Entry, error) {
-		entry, _, err := e.score(ctx, slug)
+		entry, _, err := e.scorer.get(ctx, slug)
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +77,8 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 			return nil, err
 		}
 		score.Rank = e.rankings.Rank(score.Slug)
-		p := site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score,
-			Badge: e.embedOf(&score, badge.Options{}, "html", "markdown")}
+		p := site.BrandPage{BaseURL: e.baseURL, Score: score,
+			Badge: embedOf(e.baseURL, &score, badge.Options{}, "html", "markdown")}
 		incomplete := e.addBrandParts(ctx, &p)
 		if incomplete != nil {
 			e.log.Warn("a brand's page is incomplete", "slug", slug, "err", incomplete)
@@ -85,35 +97,35 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 
 // addBrandParts adds to a page what the origin knows besides the score. The requests run
 // at once, because the page waits for all of them.
-func (e *Edge) addBrandParts(ctx context.Context, p *site.BrandPage) error {
+func (e *brandEndpoints) addBrandParts(ctx context.Context, p *site.BrandPage) error {
 	var wg sync.WaitGroup
 	var facts, disputes error
 	wg.Go(func() { p.Facts, facts = e.brandFacts(ctx, &p.Score) })
 	wg.Go(func() { p.Open, disputes = e.openDisputes(ctx, &p.Score) })
-	past, err := e.brandHistory(ctx, p.Score.Slug)
+	past, err := e.scorer.history(ctx, p.Score.Slug)
 	p.History = past
 	wg.Wait()
 	return errors.Join(err, facts, disputes)
 }
 
 // openDisputes returns the open disputes of a brand, none before the first audit.
-func (e *Edge) openDisputes(ctx context.Context, score *fieldmark.Score) ([]fieldmark.DisputeStatus, error) {
+func (e *brandEndpoints) openDisputes(ctx context.Context, score *fieldmark.Score) ([]fieldmark.DisputeStatus, error) {
 	if score.FactsDigest == "" {
 		return nil, nil
 	}
 	optional, cancel := context.WithTimeout(ctx, chartTimeout)
 	defer cancel()
-	return e.cfg.Origin.OpenDisputes(optional, score.Slug)
+	return e.origin.OpenDisputes(optional, score.Slug)
 }
 
 // brandFacts returns the facts of a score, nil before the first audit.
-func (e *Edge) brandFacts(ctx context.Context, score *fieldmark.Score) (*fieldmark.Facts, error) {
+func (e *brandEndpoints) brandFacts(ctx context.Context, score *fieldmark.Score) (*fieldmark.Facts, error) {
 	if score.FactsDigest == "" {
 		return nil, nil
 	}
 	optional, cancel := context.WithTimeout(ctx, chartTimeout)
 	defer cancel()
-	body, _, err := e.cfg.Origin.FactsBody(optional, score.Slug, score.FactsDigest)
+	body, _, err := e.origin.FactsBody(optional, score.Slug, score.FactsDigest)
 	if err != nil {
 		return nil, err
 	}
@@ -130,27 +142,34 @@ func newPageEntry(body []byte) *cache.Entry {
 	return entry
 }
 
+// pageWriter sends HTML pages and error pages.
+type pageWriter struct {
+	*responder
+	fetcher *fetcher
+	site    *site.Site
+}
+
 // servePage serves a cached page and builds it on a miss.
-func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache.Fill) {
-	e.serveCached(ctx, e.fetch, key, fill, func(ctx *fasthttp.RequestCtx, err error) {
+func (w *pageWriter) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache.Fill) {
+	w.serveCached(ctx, w.fetcher.get, key, fill, func(ctx *fasthttp.RequestCtx, err error) {
 		if !redirect(ctx, err, fieldmark.PathBrandPage, "") {
-			e.failPage(ctx, err, brand)
+			w.failPage(ctx, err, brand)
 		}
 	})
 }
 
 // failPage sends an error page.
-func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
+func (w *pageWriter) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 	fe := publicError(err)
 	id := requestID(ctx)
 	if fe.Code == fieldmark.CodeInternal {
-		e.log.Error("page failed", "requestId", id, "path", string(ctx.Path()), "err", err)
+		w.log.Error("page failed", "requestId", id, "path", string(ctx.Path()), "err", err)
 	}
-	body, perr := e.site.AppendError(nil, site.ErrorPage{BaseURL: e.cfg.BaseURL, Code: fe.Code, Brand: brand,
+	body, perr := w.site.AppendError(nil, site.ErrorPage{BaseURL: w.baseURL, Code: fe.Code, Brand: brand,
 		RequestID: id})
 	if perr != nil {
-		e.log.Error("render the error page", "requestId", id, "err", perr)
-		e.fail(ctx, err)
+		w.log.Error("render the error page", "requestId", id, "err", perr)
+		w.fail(ctx, err)
 		return
 	}
 	h := &ctx.Response.Header
@@ -172,7 +191,7 @@ func isDisputePage(ctx *fasthttp.RequestCtx) bool {
 // serveDispute handles /brands/{slug}/contest: GET shows the form, or with ?dispute= the
 // state of a dispute; POST opens one. A form of another site gains nothing: there is no
 // session, and opening a dispute needs no right.
-func (e *Edge) serveDispute(ctx *fasthttp.RequestCtx) route {
+func (e *brandEndpoints) serveDispute(ctx *fasthttp.RequestCtx) route {
 	slug, err := fieldmark.ParseSlug(strings.TrimSuffix(strings.TrimPrefix(string(ctx.Path()),
 		fieldmark.PathBrandPage), fieldmark.DisputeSuffix))
 	if err != nil {
@@ -199,18 +218,18 @@ func (e *Edge) serveDispute(ctx *fasthttp.RequestCtx) route {
 	})
 }
 
-func (e *Edge) disputeStatus(rc context.Context, slug fieldmark.Slug, id string) (d fieldmark.DisputeStatus,
+func (e *brandEndpoints) disputeStatus(rc context.Context, slug fieldmark.Slug, id string) (d fieldmark.DisputeStatus,
 	err error) {
 	if !fieldmark.CheckID(fieldmark.PrefixDispute, id) {
 		return d, fieldmark.Errorf(fieldmark.CodeNotFound, "no such dispute")
 	}
-	return e.cfg.Origin.DisputeStatus(rc, slug, id)
+	return e.origin.DisputeStatus(rc, slug, id)
 }
 
 // openDispute opens the dispute of a form and redirects to its state. With invalid fields
 // it shows the form again.
-func (e *Edge) openDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
-	if err := e.readBody(ctx, fieldmark.MaxBody); err != nil {
+func (e *brandEndpoints) openDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
+	if err := readBody(ctx, fieldmark.MaxBody); err != nil {
 		e.failPage(ctx, err, "")
 		return
 	}
@@ -219,7 +238,7 @@ func (e *Edge) openDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fi
 		// as browsers send line breaks
 		p.Form[name] = strings.ReplaceAll(string(ctx.PostArgs().Peek(name)), "\r\n", "\n")
 	}
-	d, err := e.cfg.Origin.OpenDispute(rc, slug, fieldmark.DisputeRequest{Signal: p.Form["signal"],
+	d, err := e.origin.OpenDispute(rc, slug, fieldmark.DisputeRequest{Signal: p.Form["signal"],
 		Kind: fieldmark.DisputeKind(p.Form["kind"]), Text: p.Form["text"], Email: p.Form["email"]})
 	if err == nil {
 		ctx.Response.Header.Set("Location", fieldmark.DisputePath(slug, "")+"?dispute="+d.ID)
@@ -237,16 +256,16 @@ func (e *Edge) openDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fi
 }
 
 // sendDispute sends the page that disputes a finding.
-func (e *Edge) sendDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fieldmark.Slug, status int,
+func (e *brandEndpoints) sendDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fieldmark.Slug, status int,
 	p site.DisputePage) {
-	entry, _, err := e.score(rc, slug)
+	entry, _, err := e.scorer.get(rc, slug)
 	if err != nil {
 		if !redirect(ctx, err, fieldmark.PathBrandPage, fieldmark.DisputeSuffix) {
 			e.failPage(ctx, err, string(slug))
 		}
 		return
 	}
-	p.BaseURL = e.cfg.BaseURL
+	p.BaseURL = e.baseURL
 	if p.Score, err = decodeScore(entry.Body); err != nil {
 		e.failPage(ctx, err, "")
 		return
@@ -259,7 +278,7 @@ func (e *Edge) sendDispute(rc context.Context, ctx *fasthttp.RequestCtx, slug fi
 // renderErrorPage replaces a problem document by a page where a browser asked for an
 // address that does not exist, or while the origin is away. Other clients, and requests
 // to the APIs, get the document.
-func (e *Edge) renderErrorPage(ctx *fasthttp.RequestCtx) {
+func (w *pageWriter) renderErrorPage(ctx *fasthttp.RequestCtx) {
 	status := ctx.Response.StatusCode()
 	if status < http.StatusNotFound || !bytes.HasPrefix(ctx.Response.Header.ContentType(), problemType) ||
 		bytes.HasPrefix(ctx.Path(), apiPath) || !bytes.Contains(ctx.Request.Header.Peek("Accept"), htmlType) {
@@ -271,7 +290,7 @@ func (e *Edge) renderErrorPage(ctx *fasthttp.RequestCtx) {
 	}[status]
 	if ok {
 		ctx.Response.Reset()
-		e.failPage(ctx, fieldmark.Errorf(code, "%s", http.StatusText(status)), "")
+		w.failPage(ctx, fieldmark.Errorf(code, "%s", http.StatusText(status)), "")
 		ctx.Response.Header.Set("Vary", "Accept")
 	}
 }
@@ -282,9 +301,23 @@ var (
 	apiPath     = []byte("/api/")
 )
 
+// siteEndpoints serve the pages about this site, and its assets.
+type siteEndpoints struct {
+	*pageWriter
+	scorer        *scorer
+	auth          *originAuth
+	originURL     *url.URL
+	transport     http.RoundTripper // to the origin, for its OpenAPI document
+	originVersion *originVersion
+	rankings      *ranking.Store
+	replica       *replicaState
+	certificates  *certs.Store
+	node          string // id of this process
+}
+
 // serveStatic serves the static files of the pages; their paths contain a hash of the
 // content.
-func (e *Edge) serveStatic(ctx *fasthttp.RequestCtx) {
+func (e *siteEndpoints) serveStatic(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
 	body, contentType, etag, ok := e.site.Asset(path)
 	if !ok {
@@ -308,17 +341,17 @@ func pageEntry(body []byte, err error) (*cache.Entry, error) {
 }
 
 // serveAbout handles GET /about.
-func (e *Edge) serveAbout(ctx *fasthttp.RequestCtx) {
+func (e *siteEndpoints) serveAbout(ctx *fasthttp.RequestCtx) {
 	e.servePage(ctx, "page/about", "", func(context.Context) (*cache.Entry, error) {
-		return pageEntry(e.site.AppendAbout(nil, e.cfg.BaseURL))
+		return pageEntry(e.site.AppendAbout(nil, e.baseURL))
 	})
 }
 
 // sendPage sends a page made for one request. It depends on what the client entered, so it
 // is not cached.
-func (e *Edge) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err error) {
+func (w *pageWriter) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err error) {
 	if err != nil {
-		e.failPage(ctx, err, "")
+		w.failPage(ctx, err, "")
 		return
 	}
 	h := &ctx.Response.Header
@@ -331,10 +364,10 @@ func (e *Edge) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err e
 }
 
 // serveBadges handles GET /badges: the builder, with a badge once one is named.
-func (e *Edge) serveBadges(ctx *fasthttp.RequestCtx) {
+func (e *siteEndpoints) serveBadges(ctx *fasthttp.RequestCtx) {
 	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
 	p := site.BadgesPage{
-		BaseURL: e.cfg.BaseURL, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(),
+		BaseURL: e.baseURL, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(),
 		Asked: ctx.QueryArgs().Len() > 0,
 		Slug:  get("slug"), Style: get("style"), Theme: get("theme"), Lang: get("lang"), Label: get("label"),
 		Animate: get("animate") == "1",
@@ -356,7 +389,7 @@ func (e *Edge) serveBadges(ctx *fasthttp.RequestCtx) {
 }
 
 // embedFor returns how to show a brand's badge.
-func (e *Edge) embedFor(slug string, get func(string) string) (*site.Badge, error) {
+func (e *siteEndpoints) embedFor(slug string, get func(string) string) (*site.Badge, error) {
 	if !fieldmark.ValidSlug(slug) {
 		return nil, brandNotFound()
 	}
@@ -366,18 +399,18 @@ func (e *Edge) embedFor(slug string, get func(string) string) (*site.Badge, erro
 	}
 	rc, cancel := context.WithTimeout(context.Background(), fillTimeout)
 	defer cancel()
-	entry, _, err := e.score(rc, fieldmark.Slug(slug))
+	entry, _, err := e.scorer.get(rc, fieldmark.Slug(slug))
 	if err != nil {
 		return nil, err
 	}
-	return e.embedOf(&entry.Value.(*scoreValue).score, look), nil
+	return embedOf(e.baseURL, &entry.Value.(*scoreValue).score, look), nil
 }
 
 // embedOf returns how to show a badge, in the given formats or in all.
-func (e *Edge) embedOf(score *fieldmark.Score, look badge.Options, formats ...string) *site.Badge {
+func embedOf(baseURL string, score *fieldmark.Score, look badge.Options, formats ...string) *site.Badge {
 	address := string(score.Slug)
-	embed := badge.EmbedOf(badge.Of(score), look, e.cfg.BaseURL+fieldmark.PathBadge+address,
-		e.cfg.BaseURL+fieldmark.PathBrandPage+address)
+	embed := badge.EmbedOf(badge.Of(score), look, baseURL+fieldmark.PathBadge+address,
+		baseURL+fieldmark.PathBrandPage+address)
 	b := &site.Badge{Image: fieldmark.PathBadge + address + look.Query(), Alt: embed.Alt,
 		Lang:  badge.Languages()[look.Lang],
 		Width: embed.Width, Height: embed.Height}
@@ -402,10 +435,10 @@ const incompleteFresh = 30 * time.Second
 
 // serveDevelopers handles GET /developers. The reference is built from the origin's API
 // description; if that is unavailable the page omits it.
-func (e *Edge) serveDevelopers(ctx *fasthttp.RequestCtx) {
+func (e *siteEndpoints) serveDevelopers(ctx *fasthttp.RequestCtx) {
 	e.servePage(ctx, "page/developers/"+strconv.Quote(e.originVersion.get()), "",
 		func(fc context.Context) (*cache.Entry, error) {
-			p := site.DevelopersPage{BaseURL: e.cfg.BaseURL}
+			p := site.DevelopersPage{BaseURL: e.baseURL}
 			raw, err := e.openAPI(fc)
 			if err == nil {
 				p.Version, p.Groups, err = site.ParseReference(raw)
@@ -422,16 +455,16 @@ func (e *Edge) serveDevelopers(ctx *fasthttp.RequestCtx) {
 }
 
 // openAPI reads the origin's description of itself.
-func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
+func (e *siteEndpoints) openAPI(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, referenceTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.cfg.OriginURL.JoinPath("/api/openapi.json").String(),
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.originURL.JoinPath("/api/openapi.json").String(),
 		nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)
 	}
-	e.setNodeToken(req.Header, "")
-	resp, err := e.origin.RoundTrip(req)
+	e.auth.setNodeToken(req.Header, "")
+	resp, err := e.transport.RoundTrip(req)
 	if err != nil {
 		return nil, passError(err)
 	}
@@ -448,9 +481,9 @@ func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
 
 // serveStatus handles GET /status: the state of this node and the module that it ranks by.
 // It is never cached and contains no private data of operators.
-func (e *Edge) serveStatus(ctx *fasthttp.RequestCtx) {
+func (e *siteEndpoints) serveStatus(ctx *fasthttp.RequestCtx) {
 	p := site.StatusPage{
-		BaseURL: e.cfg.BaseURL, Node: e.id, InStep: e.replica.connected.Load(), Event: e.replica.applied.Load(),
+		BaseURL: e.baseURL, Node: e.node, InStep: e.replica.connected.Load(), Event: e.replica.applied.Load(),
 		Now: fieldmark.At(time.Now()),
 	}
 	if s := e.rankings.Current(); s != nil {
@@ -477,8 +510,8 @@ var reasonsFiles embed.FS
 const pathMethodPage = "/methodology"
 
 // method is everything by which this node scores.
-func (e *Edge) method() (*fieldmark.Method, error) {
-	m, release, err := e.modules.active.Acquire()
+func (s *modules) method() (*fieldmark.Method, error) {
+	m, release, err := s.active.Acquire()
 	if err != nil {
 		return nil, errNoModule
 	}
@@ -503,18 +536,18 @@ func (e *Edge) method() (*fieldmark.Method, error) {
 
 // serveMethodology handles GET /api/v1/methodology: the numbers of the scoring method and
 // their sources.
-func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
+func (e *scoreEndpoints) serveMethodology(ctx *fasthttp.RequestCtx) {
 	if err := noParameters(ctx); err != nil {
 		e.fail(ctx, err)
 		return
 	}
-	if err := e.requireModule(); err != nil {
+	if err := e.scorer.modules.require(); err != nil {
 		e.fail(ctx, err)
 		return
 	}
-	e.serveCached(ctx, e.fetch, fieldmark.PathMethodology, func(context.Context) (*cache.Entry, error) {
+	e.serveCached(ctx, e.fetcher.get, fieldmark.PathMethodology, func(context.Context) (*cache.Entry, error) {
 		known := e.replica.moduleAsOf.Load() // before the module is read
-		doc, err := e.method()
+		doc, err := e.scorer.modules.method()
 		if err != nil {
 			return nil, err
 		}
@@ -528,15 +561,15 @@ func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
 	}, e.fail)
 }
 
-// serveMethodologyPage handles GET /methodology: the same as a page.
-func (e *Edge) serveMethodologyPage(ctx *fasthttp.RequestCtx) {
-	if err := e.requireModule(); err != nil {
+// serveMethodology handles GET /methodology: the same as a page.
+func (e *siteEndpoints) serveMethodology(ctx *fasthttp.RequestCtx) {
+	if err := e.scorer.modules.require(); err != nil {
 		e.failPage(ctx, err, "")
 		return
 	}
 	e.servePage(ctx, "page"+pathMethodPage, "", func(context.Context) (*cache.Entry, error) {
 		known := e.replica.moduleAsOf.Load()
-		doc, err := e.method()
+		doc, err := e.scorer.modules.method()
 		if err != nil {
 			return nil, err
 		}
@@ -544,7 +577,7 @@ func (e *Edge) serveMethodologyPage(ctx *fasthttp.RequestCtx) {
 		if err != nil {
 			return nil, err
 		}
-		body, err := e.site.AppendMethod(nil, site.MethodPage{BaseURL: e.cfg.BaseURL, Method: *doc, Manifest: manifest})
+		body, err := e.site.AppendMethod(nil, site.MethodPage{BaseURL: e.baseURL, Method: *doc, Manifest: manifest})
 		if err != nil {
 			return nil, err
 		}

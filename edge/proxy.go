@@ -16,7 +16,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
@@ -24,71 +23,95 @@ import (
 	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
-// newProxy returns the proxy for all requests outside the edge's own routes.
-func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
-	e.origin = cfg.Transport
-	if e.origin == nil {
+// newTransport returns what carries requests to the origin and to sites, within the limits of a client network.
+func (e *Edge) newTransport(cfg Config) (http.RoundTripper, error) {
+	next := cfg.Transport
+	if next == nil {
 		own, err := upstream.New(upstream.Config{Origins: []*url.URL{cfg.OriginURL}, Log: cfg.Log})
 		if err != nil {
 			return nil, err
 		}
-		e.origin = own
+		next = own
 	}
 	if cfg.Tracer != nil {
-		e.origin = &trace.Transport{Next: e.origin, Tracer: cfg.Tracer, Name: "edge.pass", Roots: true}
+		next = &trace.Transport{Next: next, Tracer: cfg.Tracer, Name: "edge.pass", Roots: true}
 	}
 	if cfg.Site != nil {
-		e.origin = &byHost{edge: e, origin: e.origin, site: cfg.Site}
+		next = &byHost{hosts: e.hosts, origin: next, site: cfg.Site}
 	}
 	atOrigin := cfg.Inflight / 2
-	e.uploads, e.fetches = newSlots(maxUploads, maxUploads), newSlots(maxFetches, maxFetches)
-	e.origin = &originTransport{
-		next: e.origin, limits: e.limits, onReject: e.meters.shed.Inc, headTimeout: e.headTimeout,
-		network:  e.countedNetwork,
+	return &originTransport{
+		next: next, limits: e.limiter.limits, onReject: e.meters.shed.Inc, headTimeout: e.hosts.headTimeout,
+		network:  e.clients.network,
 		requests: newSlots(atOrigin, upstream.MaxConns), tunnels: newSlots(min(atOrigin, maxTunnels), maxTunnels),
-	}
-	return proxy.New(proxy.Config{
-		Transport: e.origin, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
+	}, nil
+}
+
+// proxyEndpoints serve all requests outside the edge's own routes.
+type proxyEndpoints struct {
+	*responder
+	clients clients
+	hosts   *siteHosts
+	auth    *originAuth
+	proxy   *proxy.Proxy
+	uploads *slots // bodies that are passed on as they come
+}
+
+func (e *Edge) newProxyEndpoints(cfg Config) (*proxyEndpoints, error) {
+	p := &proxyEndpoints{responder: e.responder, clients: e.clients, hosts: e.hosts, auth: e.auth,
+		uploads: newSlots(maxUploads, maxUploads)}
+	var err error
+	p.proxy, err = proxy.New(proxy.Config{
+		Transport: e.transport, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
 		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
 		IgnoreCookies: cfg.IgnoreCookies, CookielessPaths: cfg.CookielessPaths,
-		Prepare:   e.setForwarded,
-		BodyLimit: func(ctx *fasthttp.RequestCtx) int64 { return e.bodyLimit(ctx.Host(), ctx.Path()) },
-		Fail:      e.failPass,
+		Prepare:   p.setForwarded,
+		BodyLimit: func(ctx *fasthttp.RequestCtx) int64 { return e.hosts.bodyLimit(ctx.Host(), ctx.Path()) },
+		Fail:      p.failPass,
 		Strip:     []string{fieldmark.HeaderEdition}, // between us and the origin only
 		Events:    e.meters.proxyEvents(),
 	})
+	return p, err
 }
 
 // byHost sends requests for the site's hosts to the site, and all others to the origin.
 type byHost struct {
-	edge         *Edge
+	hosts        *siteHosts
 	origin, site http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
 func (b *byHost) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.edge.isSite(r.Host) {
+	if b.hosts.isSite(r.Host) {
 		return b.site.RoundTrip(r)
 	}
 	return b.origin.RoundTrip(r)
 }
 
-// isSite reports whether all requests to a host go to a site behind the edge. Requests that
-// the edge makes itself have no host, or that of the origin.
-func (e *Edge) isSite(host string) bool {
-	switch {
-	case e.cfg.NodeToken == "":
-		return true
-	case e.cfg.Site == nil || host == "" || host == e.cfg.OriginURL.Host:
-		return false
-	}
-	return !strings.EqualFold((&url.URL{Host: host}).Hostname(), e.host)
+// siteHosts knows which hosts belong to sites behind the edge, and the limits of requests to them.
+type siteHosts struct {
+	own, origin string // host of BaseURL without its port, and of OriginURL with it
+	proxyOnly   bool   // every host is a site's: the node has no token
+	hasSite     bool   // Config.Site is set
+	passBody    int64  // Config.PassBody
 }
 
-// pass sends the request to the origin, or serves a cached response.
-func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
+// isSite reports whether all requests to a host go to a site behind the edge. Requests that
+// the edge makes itself have no host, or that of the origin.
+func (s *siteHosts) isSite(host string) bool {
+	switch {
+	case s.proxyOnly:
+		return true
+	case !s.hasSite || host == "" || host == s.origin:
+		return false
+	}
+	return !strings.EqualFold((&url.URL{Host: host}).Hostname(), s.own)
+}
+
+// serve sends the request to the origin, or serves a cached response.
+func (e *proxyEndpoints) serve(ctx *fasthttp.RequestCtx) {
 	if ctx.Request.IsBodyStream() {
-		release, ok := e.uploads.acquire(e.countedNetwork(e.clientAddr(ctx)))
+		release, ok := e.uploads.acquire(e.clients.network(e.clients.addr(ctx)))
 		if !ok {
 			e.meters.shed.Inc()
 			e.fail(ctx, errOverloaded())
@@ -100,7 +123,7 @@ func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 }
 
 // failPass sends the error of a request that could not be passed on.
-func (e *Edge) failPass(ctx *fasthttp.RequestCtx, err error) {
+func (e *proxyEndpoints) failPass(ctx *fasthttp.RequestCtx, err error) {
 	if _, large := errors.AsType[*proxy.TooLargeError](err); large || errors.Is(err, proxy.ErrBody) {
 		e.fail(ctx, bodyError(err))
 		return
@@ -202,28 +225,6 @@ func (l *rateLimiter) checkQuota(ctx context.Context, path string, network netip
 		return nil
 	}
 	return &limitError{errRateLimited([]byte(path), b, v), b, v}
-}
-
-// fetchLimited is cache.Fetch for responses of which a client can name any number, such as
-// those for a time, a period or a digest; each costs one request to the origin. A miss
-// counts against the client network's limits, like a request that is passed on.
-func (e *Edge) fetchLimited(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source, error) {
-	if entry, state := e.cache.Get(key); state == cache.Fresh {
-		return entry, cache.SourceHit, nil
-	}
-	network := e.countedNetwork(e.clientAddr(ctx))
-	release, ok := e.fetches.acquire(network)
-	if !ok {
-		e.meters.shed.Inc()
-		return nil, cache.SourceNone, errOverloaded()
-	}
-	defer release()
-	rc, cancel := e.requestContext(ctx)
-	defer cancel()
-	if err := e.limits.checkQuota(rc, string(ctx.Path()), network); err != nil {
-		return nil, cache.SourceNone, err
-	}
-	return e.cache.Fetch(rc, key, fill)
 }
 
 // refuseRequest closes the body of a request that is not sent, as a RoundTripper must, and

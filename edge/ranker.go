@@ -254,7 +254,7 @@ func (r *ranker) rescoreAll(ctx context.Context, m *wasm.Module,
 	g.SetLimit(scoreAtOnce)
 	for slug, event := range batch {
 		g.Go(func() error {
-			row, err := r.edge.rescore(ctx, m, slug, event)
+			row, err := r.edge.scorer.rescore(ctx, m, slug, event)
 			switch {
 			case fieldmark.IsCode(err, fieldmark.CodeNotFound):
 				r.edge.cache.PurgeHard(event, string(fieldmark.TagBrand(slug))) // withdrawn: not even served in need
@@ -276,8 +276,8 @@ func (r *ranker) rescoreAll(ctx context.Context, m *wasm.Module,
 
 // rescore scores a brand after an event, by the ranking's module. It shares
 // the score with the cache, and so with the fleet, where that is of use.
-func (e *Edge) rescore(ctx context.Context, m *wasm.Module, slug fieldmark.Slug, event int64) (*ranking.Row, error) {
-	entry, _, err := e.deriveScore(ctx, slug, followerLease)
+func (s *scorer) rescore(ctx context.Context, m *wasm.Module, slug fieldmark.Slug, event int64) (*ranking.Row, error) {
+	entry, _, err := s.derive(ctx, slug, followerLease)
 	switch {
 	case err == nil:
 		if v := entry.Value.(*scoreValue); entry.AsOf >= event && !v.stale && v.score.Module == m.Ref() {
@@ -286,11 +286,11 @@ func (e *Edge) rescore(ctx context.Context, m *wasm.Module, slug fieldmark.Slug,
 	case !fieldmark.IsCode(err, fieldmark.CodeNotFound): // perhaps from before the event
 		return nil, err
 	}
-	state, _, err := e.cfg.Origin.BrandState(ctx, slug)
+	state, _, err := s.origin.BrandState(ctx, slug)
 	if err := asNotFound(slug, &state, err); err != nil {
 		return nil, err
 	}
-	again, _, err := e.scoreRow(ctx, m, state, time.Now())
+	again, _, err := s.scoreRow(ctx, m, state, time.Now())
 	return again, err
 }
 
@@ -302,19 +302,19 @@ func (r *ranker) refresh(ctx context.Context, changed map[fieldmark.Slug]int64) 
 		for theme := range themeQuery {
 			key := badgeKey(slug, badge.Theme(theme))
 			if _, state := e.cache.Get(key); state == cache.Stale {
-				e.logRefresh(e.cache.Fetch(ctx, key, e.badgeFill(slug, badge.Theme(theme))))
+				e.scorer.logRefresh(e.cache.Fetch(ctx, key, e.badges.fillOf(slug, badge.Theme(theme))))
 			}
 		}
-		if _, state := e.cache.Get(e.pageKey(slug)); state == cache.Stale {
-			e.logRefresh(e.cache.Fetch(ctx, e.pageKey(slug), e.pageFill(slug)))
+		if _, state := e.cache.Get(e.brands.key(slug)); state == cache.Stale {
+			e.scorer.logRefresh(e.cache.Fetch(ctx, e.brands.key(slug), e.brands.fillOf(slug)))
 		}
 	}
 }
 
 // logRefresh logs why a refresh could not begin; the next reader tries again.
-func (e *Edge) logRefresh(_ *cache.Entry, _ cache.Source, err error) {
+func (s *scorer) logRefresh(_ *cache.Entry, _ cache.Source, err error) {
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
-		e.log.Debug("refresh after a change", "err", err)
+		s.log.Debug("refresh after a change", "err", err)
 	}
 }
 
@@ -467,13 +467,13 @@ func (p *rankPass) run(ctx context.Context) {
 // add scores one brand. Keep makes its score document ready.
 func (p *rankPass) add(ctx context.Context, state *fieldmark.BrandState, asOf int64, keep bool) error {
 	e := p.edge
-	row, score, err := e.scoreRow(ctx, p.module, *state, p.began)
+	row, score, err := e.scorer.scoreRow(ctx, p.module, *state, p.began)
 	if err != nil {
 		return fmt.Errorf("rank every brand: %w", err)
 	}
 	p.rows = append(append(p.rows, row), aliasRows(state)...)
 	if keep && score != nil && len(p.rows) <= maxWarmScores && e.modules.digest(score.Slug) == p.module.Ref().Digest {
-		e.storeScore(ctx, *score, asOf)
+		e.scorer.store(ctx, *score, asOf)
 	}
 	return nil
 }
@@ -487,10 +487,10 @@ func aliasRows(state *fieldmark.BrandState) []*ranking.Row {
 	return rows
 }
 
-// storeScore stores a score ahead of requests, so that it is there while the origin is
+// store stores a score ahead of requests, so that it is there while the origin is
 // away.
-func (e *Edge) storeScore(ctx context.Context, score fieldmark.Score, asOf int64) {
-	e.logRefresh(e.cache.Fetch(ctx, scoreKey(score.Slug), func(context.Context) (*cache.Entry, error) {
+func (s *scorer) store(ctx context.Context, score fieldmark.Score, asOf int64) {
+	s.logRefresh(s.cache.Fetch(ctx, scoreKey(score.Slug), func(context.Context) (*cache.Entry, error) {
 		return newScoreEntry(score, asOf)
 	}))
 }

@@ -169,68 +169,75 @@ func (q quota) of(writes bool) bucket {
 	return bucket{name: "reads", key: "reads:" + q.id, rate: perMinute(q.reads)}
 }
 
-// rateLimited calls next if the client is within its rate, and otherwise refuses the
+// requestLimiter enforces the rate limits of clients.
+type requestLimiter struct {
+	*responder
+	clients clients
+	limits  *rateLimiter
+}
+
+// limit calls next if the client is within its rate, and otherwise refuses the
 // request.
-func (e *Edge) rateLimited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx) route) route {
-	if e.limits.limiter == nil {
+func (l *requestLimiter) limit(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx) route) route {
+	if l.limits.limiter == nil {
 		return next(ctx)
 	}
 	hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization"))
 	if !keyed {
-		b := anonBucket(e.clientAddr(ctx))
-		return e.enforce(ctx, b, e.limits.take(b, 1), next)
+		b := anonBucket(l.clients.addr(ctx))
+		return l.enforce(ctx, b, l.limits.take(b, 1), next)
 	}
-	q, known := e.limits.find(hash)
+	q, known := l.limits.find(hash)
 	if known && strings.HasPrefix(text(ctx.Path()), fieldmark.PathAdminAPI) {
 		return next(ctx) // the operator's own; only guessing keys is counted
 	}
-	weight, err := e.requestWeight(ctx)
+	weight, err := l.weight(ctx)
 	if err != nil {
-		e.fail(ctx, err)
+		l.fail(ctx, err)
 		return routeRefused
 	}
 	writes := !ctx.IsGet() && !ctx.IsHead() && !ctx.IsOptions()
 	if known {
 		b := q.of(writes)
-		return e.enforce(ctx, b, e.limits.take(b, weight), next)
+		return l.enforce(ctx, b, l.limits.take(b, weight), next)
 	}
 	b := unverifiedBucket(hash) // pays only if the origin does not know the key either
-	v := e.limits.peek(b)
+	v := l.limits.peek(b)
 	if !v.Allowed {
-		return e.enforce(ctx, b, v, next)
+		return l.enforce(ctx, b, v, next)
 	}
 	r := next(ctx)
-	if q, known = e.limits.find(hash); known {
+	if q, known = l.limits.find(hash); known {
 		b = q.of(writes)
-		v = e.limits.take(b, weight)
+		v = l.limits.take(b, weight)
 	} else if ctx.Response.StatusCode() == http.StatusUnauthorized {
-		v = e.limits.take(b, 1)
+		v = l.limits.take(b, 1)
 	}
 	b.write(&ctx.Response.Header, v)
 	return r
 }
 
 // enforce calls next or refuses the request, according to v.
-func (e *Edge) enforce(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult,
+func (l *requestLimiter) enforce(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult,
 	next func(*fasthttp.RequestCtx) route) route {
 	r := routeRefused
 	if v.Allowed {
 		r = next(ctx)
 	} else {
-		e.meters.limited.Inc()
-		e.fail(ctx, errRateLimited(ctx.Path(), b, v))
+		l.meters.limited.Inc()
+		l.fail(ctx, errRateLimited(ctx.Path(), b, v))
 	}
 	b.write(&ctx.Response.Header, v)
 	return r
 }
 
-// requestWeight returns how many requests one counts for: a batch as its missions. A
+// weight returns how many requests one counts for: a batch as its missions. A
 // batch that cannot be read is refused by the origin and counts as one.
-func (e *Edge) requestWeight(ctx *fasthttp.RequestCtx) (int, error) {
+func (l *requestLimiter) weight(ctx *fasthttp.RequestCtx) (int, error) {
 	if !ctx.IsPost() || text(ctx.Path()) != fieldmark.PathMissionBatch {
 		return 1, nil
 	}
-	if err := e.readBody(ctx, fieldmark.MaxBatchBody); err != nil {
+	if err := readBody(ctx, fieldmark.MaxBatchBody); err != nil {
 		return 0, err
 	}
 	var batch struct {

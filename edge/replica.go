@@ -248,7 +248,7 @@ func (e *Edge) applyPurge(ev *fieldmark.Event) {
 			e.cache.InvalidateBefore(ev.Number)
 		}
 		if p.Everything {
-			e.proxy.PurgeAll(p.Hard)
+			e.proxied.proxy.PurgeAll(p.Hard)
 		}
 	}
 	if ev.Type == fieldmark.EventBrandRemoved {
@@ -256,7 +256,8 @@ func (e *Edge) applyPurge(ev *fieldmark.Event) {
 	}
 	for _, tag := range ev.Tags {
 		soft(ev.Number, string(tag))
-		e.proxy.Purge(p.Hard || ev.Type == fieldmark.EventBrandRemoved, string(tag)) // passed answers carry tags too
+		// passed answers carry tags too
+		e.proxied.proxy.Purge(p.Hard || ev.Type == fieldmark.EventBrandRemoved, string(tag))
 		e.meters.purges.Inc()
 	}
 }
@@ -374,7 +375,7 @@ func (f *replicator) reattach(page fieldmark.EventPage) {
 		page.Oldest, "diverged", diverged)
 	e.meters.lost.Inc()
 	e.replica.backlog.detach(func() { e.rankings.SetIncomplete(true) })
-	e.proxy.PurgeAll(false) // the purges that were missed are not known
+	e.proxied.proxy.PurgeAll(false) // the purges that were missed are not known
 	if page.Log == f.log && page.Head >= f.at.Number && !diverged {
 		e.cache.InvalidateBefore(page.Head)
 	} else {

@@ -1,11 +1,13 @@
 package edge
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -19,9 +21,19 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/internal/trace"
 )
+
+// responder sends responses and errors.
+type responder struct {
+	baseURL    string // Config.BaseURL
+	log        *slog.Logger
+	meters     *meters
+	compressor *compress.Worker
+}
 
 // head holds the header fields of a response; it is built once, with the response, and
 // written many times.
@@ -90,13 +102,13 @@ var statusAndAge = func() (blocks [len(cacheStatus)][]byte) {
 
 // send writes a cached response: 304 if the client has it already, else the body. It does
 // not allocate.
-func (e *Edge) send(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source) {
+func (w *responder) send(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source) {
 	h := entry.Value.(answer).headOf()
 	if h.encodings != nil {
-		e.sendEncoded(ctx, h, entry, from)
+		w.sendEncoded(ctx, h, entry, from)
 		return
 	}
-	e.writeHead(ctx, h, h.tail, entry, from)
+	w.writeHead(ctx, h, h.tail, entry, from)
 	if entry.Status == http.StatusOK && matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), h.etag) {
 		ctx.Response.SetStatusCode(fasthttp.StatusNotModified)
 		return
@@ -112,7 +124,7 @@ type answer interface{ headOf() *head }
 func (h *head) headOf() *head { return h }
 
 // writeHead writes the fields of an answer; tail is h.tail or that of another form.
-func (e *Edge) writeHead(ctx *fasthttp.RequestCtx, h *head, tail []byte, entry *cache.Entry, from cache.Source) {
+func (w *responder) writeHead(ctx *fasthttp.RequestCtx, h *head, tail []byte, entry *cache.Entry, from cache.Source) {
 	rh := &ctx.Response.Header
 	if h.contentType != nil {
 		rh.SetContentTypeBytes(h.contentType)
@@ -137,24 +149,78 @@ func matches(list, etag []byte) bool {
 		unsafe.String(unsafe.SliceData(etag), len(etag)))
 }
 
-// fetch returns the entry of key, made by fill where the cache does not have it.
-func (e *Edge) fetch(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source, error) {
-	rc, cancel := e.requestContext(ctx)
-	defer cancel()
-	return e.cache.Fetch(rc, key, fill)
+// fetcher reads the cache for requests.
+type fetcher struct {
+	cache   *cache.Cache
+	clients clients
+	limits  *rateLimiter // of getLimited
+	fetches *slots       // requests that wait in getLimited
+	meters  *meters
+	tracer  *trace.Tracer // nil: none
 }
 
-// serveCached sends what fetch, which is e.fetch or e.fetchLimited, returns for a key, and
-// passes its errors to fail.
-func (e *Edge) serveCached(ctx *fasthttp.RequestCtx, fetch func(*fasthttp.RequestCtx, string, cache.Fill) (*cache.Entry,
-	cache.Source, error),
-	key string, fill cache.Fill, fail func(*fasthttp.RequestCtx, error)) {
+// context bounds the work done for one request. It does not descend from
+// the fasthttp context, which is used again for another request.
+func (f *fetcher) context(ctx *fasthttp.RequestCtx) (context.Context, context.CancelFunc) {
+	rc := context.Background()
+	if f.tracer != nil {
+		rc = trace.With(rc, trace.Parse(string(ctx.Request.Header.Peek(trace.Header))))
+	}
+	return context.WithTimeout(rc, fillTimeout)
+}
+
+// trace starts the span of a fill that the request of asked waits for. A fill has a
+// different context from the request, as other requests wait for it too.
+func (f *fetcher) trace(ctx, asked context.Context) (context.Context, *trace.Span) {
+	if f.tracer == nil {
+		return ctx, nil
+	}
+	self, span := f.tracer.Start(trace.From(asked), "edge.fill", trace.Internal)
+	return trace.With(ctx, self), span
+}
+
+// get returns the entry of key, made by fill where the cache does not have it.
+func (f *fetcher) get(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source, error) {
+	rc, cancel := f.context(ctx)
+	defer cancel()
+	return f.cache.Fetch(rc, key, fill)
+}
+
+// getLimited is cache.Fetch for responses of which a client can name any number, such as
+// those for a time, a period or a digest; each costs one request to the origin. A miss
+// counts against the client network's limits, like a request that is passed on.
+func (f *fetcher) getLimited(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source,
+	error) {
+	if entry, state := f.cache.Get(key); state == cache.Fresh {
+		return entry, cache.SourceHit, nil
+	}
+	network := f.clients.network(f.clients.addr(ctx))
+	release, ok := f.fetches.acquire(network)
+	if !ok {
+		f.meters.shed.Inc()
+		return nil, cache.SourceNone, errOverloaded()
+	}
+	defer release()
+	rc, cancel := f.context(ctx)
+	defer cancel()
+	if err := f.limits.checkQuota(rc, string(ctx.Path()), network); err != nil {
+		return nil, cache.SourceNone, err
+	}
+	return f.cache.Fetch(rc, key, fill)
+}
+
+// fetchFunc is get or getLimited of a fetcher.
+type fetchFunc func(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source, error)
+
+// serveCached sends what fetch returns for a key, and passes its errors to fail.
+func (w *responder) serveCached(ctx *fasthttp.RequestCtx, fetch fetchFunc, key string, fill cache.Fill,
+	fail func(*fasthttp.RequestCtx, error)) {
 	entry, from, err := fetch(ctx, key, fill)
 	if err != nil {
 		fail(ctx, err)
 		return
 	}
-	e.send(ctx, entry, from)
+	w.send(ctx, entry, from)
 }
 
 // etagOf returns the strong entity tag of a body.
@@ -186,17 +252,17 @@ func newJSONEntry(doc any, etag, control string) (*cache.Entry, error) {
 const retryAfter = 5 * time.Second
 
 // fail sends a problem document, which renderErrorPage may replace by an error page.
-func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
+func (w *responder) fail(ctx *fasthttp.RequestCtx, err error) {
 	fe := publicError(err)
 	id := requestID(ctx)
 	if fe.Code == fieldmark.CodeInternal {
-		e.log.Error("request failed", "requestId", id, "method", string(ctx.Method()), "path",
+		w.log.Error("request failed", "requestId", id, "method", string(ctx.Method()), "path",
 			fieldmark.LoggedPath(string(ctx.Path())), "err", err)
 	}
-	p := fe.Problem(e.cfg.BaseURL, id)
+	p := fe.Problem(w.baseURL, id)
 	body, merr := json.Marshal(p)
 	if merr != nil {
-		e.log.Error("encode problem", "requestId", id, "err", merr)
+		w.log.Error("encode problem", "requestId", id, "err", merr)
 		body = []byte(`{"type":"about:blank","title":"Internal error","status":500,"code":"internal"}`)
 	}
 	h := &ctx.Response.Header
@@ -235,24 +301,24 @@ func requestID(ctx *fasthttp.RequestCtx) string {
 }
 
 // badRequest responds to bytes that fasthttp could not parse as a request.
-func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
-	e.meters.count(routeRefused, fasthttp.StatusBadRequest)
+func (w *responder) badRequest(ctx *fasthttp.RequestCtx, err error) {
+	w.meters.count(routeRefused, fasthttp.StatusBadRequest)
 	var small *fasthttp.ErrSmallBuffer
 	refused, malformedly := errors.AsType[*framing.Error](err)
 	var late net.Error
 	switch {
 	case malformedly:
-		e.fail(ctx, errMalformed(refused))
+		w.fail(ctx, errMalformed(refused))
 		if refused.Status == http.StatusMethodNotAllowed {
 			ctx.Response.Header.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 		}
 	case errors.As(err, &late) && late.Timeout():
-		e.fail(ctx, errRequestTimeout())
+		w.fail(ctx, errRequestTimeout())
 	case errors.As(err, &small):
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes",
+		w.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes",
 			conn.ReadBufferSize))
 	default:
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMalformedRequest, "this is not an HTTP/1.1 request"))
+		w.fail(ctx, fieldmark.Errorf(fieldmark.CodeMalformedRequest, "this is not an HTTP/1.1 request"))
 	}
 	ctx.SetConnectionClose()
 }
@@ -278,12 +344,12 @@ func errMalformed(refused *framing.Error) *fieldmark.Error {
 }
 
 // recoverPanic responds to a request whose handler panicked; the node continues.
-func (e *Edge) recoverPanic(ctx *fasthttp.RequestCtx) {
+func (w *responder) recoverPanic(ctx *fasthttp.RequestCtx) {
 	if p := recover(); p != nil {
-		e.meters.panics.Inc()
-		e.log.Error("BUG: panic in a handler", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		w.meters.panics.Inc()
+		w.log.Error("BUG: panic in a handler", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		ctx.Response.Reset()
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeInternal, ""))
+		w.fail(ctx, fieldmark.Errorf(fieldmark.CodeInternal, ""))
 	}
 }
 

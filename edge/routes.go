@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
@@ -34,34 +35,42 @@ type routes struct {
 // newRoutes lists everything that a node serves. Badges come first, as they are most
 // requests.
 func (e *Edge) newRoutes() routes {
+	scores := &scoreEndpoints{e.responder, e.fetcher, e.scorer, e.cfg.Origin, &e.replica}
+	boards := &boardEndpoints{e.pages, &e.rankings, ranking.NewCursorKey(e.cfg.NodeToken), &e.replica}
+	files := &fileEndpoints{e.responder, e.fetcher, e.pages.site, &e.rankings, &e.replica}
+	llms := &llmsEndpoints{pageWriter: e.pages, clients: e.clients, hosts: e.hosts, auth: e.auth, proxied: e.proxied,
+		originURL: e.cfg.OriginURL, transport: e.transport, originVersion: &e.originVersion, replica: &e.replica}
+	pages := &siteEndpoints{pageWriter: e.pages, scorer: e.scorer, auth: e.auth, originURL: e.cfg.OriginURL,
+		transport: e.transport, originVersion: &e.originVersion, rankings: &e.rankings, replica: &e.replica,
+		certificates: e.certificates, node: e.id}
 	table := []endpoint{
-		{path: fieldmark.PathBadge, prefix: true, route: routeBadge, get: e.serveBadge},
-		{path: fieldmark.PathScore, prefix: true, route: routeScore, get: e.serveScoreOf},
-		{path: fieldmark.PathLeaderboard, route: routeBoard, get: e.serveBoard},
-		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: e.serveModule},
-		{path: fieldmark.PathMethodology, route: routeBoard, get: e.serveMethodology},
-		{path: "/methodology", route: routePage, get: e.serveMethodologyPage},
-		{path: fieldmark.PathPublic, prefix: true, when: isPreflight, serve: e.preflight},
-		{path: fieldmark.PathLLMs, prefix: true, when: isPreflight, serve: e.preflight},
-		{path: fieldmark.PathLLMs, serve: e.serveLLMs, limited: true},
-		{path: fieldmark.PathLLMsLint, serve: e.serveLLMs, limited: true},
-		{path: site.PathLLMs, serve: e.serveLLMsPage, limited: true},
-		{path: "/", when: hasSearch, serve: e.searchHome, limited: true}, // a search scans every name
-		{path: "/", route: routePage, get: e.serveHome},
-		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.serveDispute, limited: true},
-		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.serveBrand},
+		{path: fieldmark.PathBadge, prefix: true, route: routeBadge, get: e.badges.serve},
+		{path: fieldmark.PathScore, prefix: true, route: routeScore, get: scores.serveScoreOf},
+		{path: fieldmark.PathLeaderboard, route: routeBoard, get: boards.serveBoard},
+		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: scores.serveModule},
+		{path: fieldmark.PathMethodology, route: routeBoard, get: scores.serveMethodology},
+		{path: "/methodology", route: routePage, get: pages.serveMethodology},
+		{path: fieldmark.PathPublic, prefix: true, when: isPreflight, serve: preflight},
+		{path: fieldmark.PathLLMs, prefix: true, when: isPreflight, serve: preflight},
+		{path: fieldmark.PathLLMs, serve: llms.serve, limited: true},
+		{path: fieldmark.PathLLMsLint, serve: llms.serve, limited: true},
+		{path: site.PathLLMs, serve: llms.serveForm, limited: true},
+		{path: "/", when: hasSearch, serve: boards.searchHome, limited: true}, // a search scans every name
+		{path: "/", route: routePage, get: boards.serveHome},
+		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute, limited: true},
+		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.brands.serve},
 		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},
-		{path: "/static/", prefix: true, route: routePage, get: e.serveStatic},
-		{path: site.PathBadges, route: routePage, get: e.serveBadges},
-		{path: site.PathDevelopers, route: routePage, get: e.serveDevelopers},
-		{path: site.PathAbout, route: routePage, get: e.serveAbout},
-		{path: site.PathStatus, route: routePage, get: e.serveStatus},
-		{path: pathRobots, route: routePage, get: e.serveRobots},
-		{path: pathLLMsTxt, route: routePage, get: e.serveOwnLLMs},
-		{path: pathFavicon, route: routePage, get: e.serveIcon},
-		{path: pathIcon, route: routePage, get: e.serveIcon},
-		{path: pathSitemap, route: routePage, get: e.serveSitemap},
-		{path: partPrefix, prefix: true, when: isSitemapPart, route: routePage, get: e.serveSitemap},
+		{path: "/static/", prefix: true, route: routePage, get: pages.serveStatic},
+		{path: site.PathBadges, route: routePage, get: pages.serveBadges},
+		{path: site.PathDevelopers, route: routePage, get: pages.serveDevelopers},
+		{path: site.PathAbout, route: routePage, get: pages.serveAbout},
+		{path: site.PathStatus, route: routePage, get: pages.serveStatus},
+		{path: pathRobots, route: routePage, get: files.serveRobots},
+		{path: pathLLMsTxt, route: routePage, get: files.serveLLMs},
+		{path: pathFavicon, route: routePage, get: files.serveIcon},
+		{path: pathIcon, route: routePage, get: files.serveIcon},
+		{path: pathSitemap, route: routePage, get: files.serveSitemap},
+		{path: partPrefix, prefix: true, when: isSitemapPart, route: routePage, get: files.serveSitemap},
 		{path: pathReady, route: routePage, get: e.serveReady},
 		{path: fieldmark.PathInternal, prefix: true, serve: e.refuseInternal},
 	}
@@ -73,7 +82,7 @@ func (e *Edge) newRoutes() routes {
 	}
 	return routes{
 		table:     table,
-		site:      endpoint{serve: func(ctx *fasthttp.RequestCtx) route { e.pass(ctx); return routePassed }},
+		site:      endpoint{serve: func(ctx *fasthttp.RequestCtx) route { e.proxied.serve(ctx); return routePassed }},
 		asterisk:  endpoint{serve: serveAsterisk},
 		api:       endpoint{serve: e.passOn, limited: true},
 		otherwise: endpoint{serve: e.passOn},
@@ -85,7 +94,7 @@ func (e *Edge) find(ctx *fasthttp.RequestCtx) *endpoint {
 	if string(ctx.RequestURI()) == "*" {
 		return &e.routes.asterisk
 	}
-	if e.isSite(text(ctx.Host())) {
+	if e.hosts.isSite(text(ctx.Host())) {
 		return &e.routes.site
 	}
 	path := text(ctx.Path())
@@ -117,18 +126,18 @@ func serveAsterisk(ctx *fasthttp.RequestCtx) route {
 // refuseInternal answers requests for the origin's internal interface, which is not for
 // clients, whatever token they send.
 func (e *Edge) refuseInternal(ctx *fasthttp.RequestCtx) route {
-	e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"))
+	e.responder.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"))
 	return routeRefused
 }
 
 func (e *Edge) refuseAdmin(ctx *fasthttp.RequestCtx) route {
-	e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "administration is not served by this node"))
+	e.responder.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "administration is not served by this node"))
 	return routeRefused
 }
 
 func (e *Edge) passOn(ctx *fasthttp.RequestCtx) route {
-	e.pass(ctx)
-	e.renderErrorPage(ctx)
+	e.proxied.serve(ctx)
+	e.pages.renderErrorPage(ctx)
 	return routePassed
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/ranking"
+	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
@@ -32,6 +34,18 @@ const (
 	derivedStale   = 24 * time.Hour
 	derivedOnError = 7 * 24 * time.Hour
 )
+
+// scorer derives scores from the facts at the origin.
+type scorer struct {
+	origin   *client.Client
+	cache    *cache.Cache
+	fetcher  *fetcher
+	modules  *modules
+	rankings *ranking.Store // which brands exist
+	replica  *replicaState  // how new the module and the facts are
+	meters   *meters
+	log      *slog.Logger
+}
 
 // scoreValue is what a cached score document holds beside its bytes. The body ends before
 // the rank, which changes with other brands and is added per response.
@@ -67,7 +81,7 @@ const readerLease = time.Second
 const scoreCacheControl = "public, max-age=60, s-maxage=300, stale-while-revalidate=3600, stale-if-error=86400"
 
 // serveScore handles GET /api/v1/score/{slug}.
-func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
+func (e *scoreEndpoints) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 	advice := false
 	if len(ctx.URI().QueryString()) > 0 {
 		var at time.Time
@@ -86,21 +100,22 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 			return
 		}
 	}
-	rc, cancel := e.requestContext(ctx)
+	rc, cancel := e.fetcher.context(ctx)
 	defer cancel()
-	entry, from, err := e.score(rc, slug)
+	entry, from, err := e.scorer.get(rc, slug)
 	if err != nil {
 		e.failBrand(ctx, err, fieldmark.PathScore, "")
 		return
 	}
 	v := entry.Value.(*scoreValue)
-	end, etag := e.appendSuffix(entry.Body, v, suffix{stale: v.stale || from == cache.SourceOnError, advice: advice})
+	end, etag := e.scorer.appendSuffix(entry.Body, v,
+		suffix{stale: v.stale || from == cache.SourceOnError, advice: advice})
 	e.writeHead(ctx, &v.head, v.head.tail, entry, from)
 	e.sendScore(ctx, entry.Body, v, end, etag)
 }
 
 // sendScore sends a score document, compressed if the client accepts that.
-func (e *Edge) sendScore(ctx *fasthttp.RequestCtx, beginning []byte, v *scoreValue, end []byte, etag string) {
+func (e *scoreEndpoints) sendScore(ctx *fasthttp.RequestCtx, beginning []byte, v *scoreValue, end []byte, etag string) {
 	accept, list := acceptEncoding(ctx), ctx.Request.Header.PeekBytes(headerIfNoneMatch)
 	coded := compress.Gzip.ETag(etag)
 	wanted := accept.Negotiate(func(c compress.Encoding) bool { return c == compress.Gzip }) == compress.Gzip
@@ -161,8 +176,8 @@ type suffix struct {
 
 // appendSuffix completes a score document with the brand's place in the present
 // ranking, and its entity tag with it.
-func (e *Edge) appendSuffix(beginning []byte, v *scoreValue, end suffix) (body []byte, etag string) {
-	rank := e.rankings.Rank(v.score.Slug)
+func (s *scorer) appendSuffix(beginning []byte, v *scoreValue, end suffix) (body []byte, etag string) {
+	rank := s.rankings.Rank(v.score.Slug)
 	body = appendJSON(make([]byte, 0, 128), rank)
 	tag := append([]byte{'"'}, v.etag...)
 	if rank != nil {
@@ -212,9 +227,9 @@ func (m redirectError) Unwrap() error { return m.error }
 
 // failBrand answers a request for something of a brand: a slug it had before leads
 // to the one it has, all else is a failure.
-func (e *Edge) failBrand(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) {
+func (w *responder) failBrand(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) {
 	if !redirect(ctx, err, prefix, suffix) {
-		e.fail(ctx, err)
+		w.fail(ctx, err)
 	}
 }
 
@@ -243,14 +258,14 @@ func redirect(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) bool {
 // checkExists returns an error if a slug certainly has no brand, as far as the node can
 // know without the origin; nothing old is served in its place. Brands that have changed
 // since the ranking was made may exist.
-func (e *Edge) checkExists(slug fieldmark.Slug) error {
+func (s *scorer) checkExists(slug fieldmark.Slug) error {
 	// again: it may have been ranked between the two
-	if e.rankings.Lookup(slug) != ranking.Absent || e.replica.backlog.has(slug) ||
-		e.rankings.Lookup(slug) != ranking.Absent {
+	if s.rankings.Lookup(slug) != ranking.Absent || s.replica.backlog.has(slug) ||
+		s.rankings.Lookup(slug) != ranking.Absent {
 		return nil
 	}
 	err := brandNotFound()
-	if to := e.rankings.AliasTarget(slug); to != "" {
+	if to := s.rankings.AliasTarget(slug); to != "" {
 		err = redirectError{to, err}
 	}
 	return fmt.Errorf("%w: %w", cache.ErrGone, err)
@@ -267,42 +282,42 @@ func asNotFound(slug fieldmark.Slug, state *fieldmark.BrandState, err error) err
 	return err
 }
 
-// score returns the cached score document of a brand, deriving it on a miss.
-func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, cache.Source, error) {
-	if err := e.checkExists(slug); err != nil {
+// get returns the cached score document of a brand, deriving it on a miss.
+func (s *scorer) get(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, cache.Source, error) {
+	if err := s.checkExists(slug); err != nil {
 		return nil, cache.SourceNone, err
 	}
-	return e.deriveScore(ctx, slug, readerLease)
+	return s.derive(ctx, slug, readerLease)
 }
 
-// deriveScore is score without the check that the brand exists. One node of the fleet
+// derive is score without the check that the brand exists. One node of the fleet
 // reads the facts and runs the module; the others wait for it, up to lease.
-func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.Duration) (*cache.Entry, cache.Source,
+func (s *scorer) derive(ctx context.Context, slug fieldmark.Slug, lease time.Duration) (*cache.Entry, cache.Source,
 	error) {
-	if err := e.requireModule(); err != nil {
+	if err := s.modules.require(); err != nil {
 		return nil, cache.SourceNone, err
 	}
 	key := scoreKey(slug)
 	asked := ctx
-	entry, from, err := e.cache.Fetch(ctx, key, e.cache.SharedFill(key, lease, e.decodeShared,
+	entry, from, err := s.cache.Fetch(ctx, key, s.cache.SharedFill(key, lease, s.decodeShared,
 		func(ctx context.Context) (*cache.Entry, error) {
-			ctx, span := e.filling(ctx, asked)
+			ctx, span := s.fetcher.trace(ctx, asked)
 			defer span.End()
-			known := e.replica.moduleAsOf.Load() // before the module is read
-			state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
+			known := s.replica.moduleAsOf.Load() // before the module is read
+			state, asOf, err := s.origin.BrandState(ctx, slug)
 			if err := asNotFound(slug, &state, err); err != nil {
 				return nil, asUnavailable(err)
 			}
-			score, err := e.assess(ctx, state, time.Now())
+			score, err := s.assess(ctx, state, time.Now())
 			if err != nil {
 				return nil, err
 			}
 			return newScoreEntry(score, min(asOf, known))
 		}))
 	if isFault(err) {
-		return e.cache.Fetch(ctx, key+"?previous", func(ctx context.Context) (*cache.Entry,
+		return s.cache.Fetch(ctx, key+"?previous", func(ctx context.Context) (*cache.Entry,
 			error) {
-			return e.fallbackScore(ctx, slug)
+			return s.fallback(ctx, slug)
 		})
 	}
 	return entry, from, err
@@ -372,12 +387,12 @@ func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
 // decodeShared reads a score document that another node has made.
 // One that another module made is refused: that node may have rolled back to an
 // earlier module, or not have loaded the active one.
-func (e *Edge) decodeShared(entry *cache.Entry) error {
+func (s *scorer) decodeShared(entry *cache.Entry) error {
 	score, err := decodeScore(entry.Body)
 	if err != nil {
 		return fmt.Errorf("of another node: %w", err)
 	}
-	if digest := e.modules.digest(score.Slug); score.Module.Digest != digest {
+	if digest := s.modules.digest(score.Slug); score.Module.Digest != digest {
 		return fmt.Errorf("%s was scored by %s, here by %s", score.Slug, score.Module.Digest, digest)
 	}
 	entry.Value, entry.Weight = newScoreValue(score, entry.ETag), scoreSize(entry.Body)
@@ -394,7 +409,7 @@ func withoutReplicates(facts *fieldmark.Facts) *fieldmark.Facts {
 
 // setTrends scores earlier facts by the same module and sets how far the score has
 // moved since.
-func (e *Edge) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState,
+func (s *scorer) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState,
 	now time.Time) error {
 	past := make([]*fieldmark.Milli, len(state.Past))
 	for i := range state.Past {

@@ -58,7 +58,7 @@ func newRedirector(e *Edge, base *url.URL) *conn.Server {
 // have a body are refused, so that a client notices that it sends secrets unencrypted.
 func (r redirector) serve(ctx *fasthttp.RequestCtx) {
 	defer closeUnread(ctx)
-	defer r.edge.recoverPanic(ctx)
+	defer r.edge.responder.recoverPanic(ctx)
 	e := r.edge
 	defer func() { e.meters.count(routeRedirect, ctx.Response.StatusCode()) }()
 	if token, ok := strings.CutPrefix(string(ctx.Path()), challengePath); ok && (ctx.IsGet() || ctx.IsHead()) {
@@ -66,13 +66,14 @@ func (r redirector) serve(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	if !ctx.IsGet() && !ctx.IsHead() {
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHTTPSRequired, "repeat the request over https"))
+		e.responder.fail(ctx, fieldmark.Errorf(fieldmark.CodeHTTPSRequired, "repeat the request over https"))
 		return
 	}
 	host := (&url.URL{Host: string(ctx.Request.Header.Host())}).Hostname()
 	target := ctx.RequestURI()
-	if !isOriginForm(target) || !e.certificates.Serves(host) && !strings.EqualFold(host, e.host) {
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMisdirected, "this server has no certificate for that host"))
+	if !isOriginForm(target) || !e.certificates.Serves(host) && !strings.EqualFold(host, e.hosts.own) {
+		e.responder.fail(ctx,
+			fieldmark.Errorf(fieldmark.CodeMisdirected, "this server has no certificate for that host"))
 		return
 	}
 	if strings.Contains(host, ":") { // IPv6
@@ -107,7 +108,7 @@ func (r redirector) answerChallenge(ctx *fasthttp.RequestCtx, token string) {
 	e, err := r.edge, error(errNoChallenge)
 	answer := ""
 	if isChallengeToken(token) && e.loader != nil {
-		rc, cancel := e.requestContext(ctx)
+		rc, cancel := e.fetcher.context(ctx)
 		defer cancel()
 		answer, err = e.loader.challenge(rc, client.ChallengeHTTP01, token)
 	}
@@ -118,9 +119,9 @@ func (r redirector) answerChallenge(ctx *fasthttp.RequestCtx, token string) {
 		ctx.SetBodyString(answer)
 		ctx.Response.SkipBody = ctx.IsHead()
 	case e.cfg.Site != nil:
-		e.pass(ctx)
+		e.proxied.serve(ctx)
 	default:
-		e.fail(ctx, err)
+		e.responder.fail(ctx, err)
 	}
 }
 
