@@ -22,7 +22,6 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
-	"github.com/fieldmark/fieldmark/edge/conn/h2"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/trace"
@@ -91,6 +90,7 @@ type Config struct {
 	ServerTiming  bool          // send Server-Timing to every client
 
 	Certificates *certs.Store  // of the listeners; nil: they are not TLS
+	HTTP3        *HTTP3Config  // nil: HTTP/3 is not served
 	HSTS         time.Duration // max-age of Strict-Transport-Security on every answer; 0: a year, on pages alone
 	// CertificatesFromOrigin makes the edge use the certificates that its origin ordered, and
 	// answer the challenges of CAs. TLSState is a folder that keeps them for a start while
@@ -138,9 +138,10 @@ type Edge struct {
 	brands    *brandEndpoints
 	proxied   *proxyEndpoints
 
-	inFlight  atomic.Int64
-	leaving   atomic.Bool // the node is stopping
-	packedEnd []byte      // what ends the header of a fast path response
+	inFlight atomic.Int64
+	leaving  atomic.Bool // the node is stopping
+	// What ends the header of a fast path response: Alt-Svc over TLS, and the rest.
+	packedAltSvc, packedEnd []byte
 }
 
 // New checks cfg and builds a node that has not started anything.
@@ -154,6 +155,9 @@ func New(cfg Config) (*Edge, error) {
 	}
 	if cfg.BaseURL == "" {
 		missing = append(missing, errors.New("a public base address is required"))
+	}
+	if cfg.HTTP3 != nil && cfg.Certificates == nil {
+		missing = append(missing, errors.New("HTTP/3 needs certificates"))
 	}
 	if err := errors.Join(missing...); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
@@ -200,7 +204,7 @@ func New(cfg Config) (*Edge, error) {
 		e.loader = newCertificateLoader(e, cfg.TLSState)
 	}
 	e.routes = e.newRoutes()
-	e.packedEnd = packEnd(cfg.HSTS)
+	e.packedEnd, e.packedAltSvc = packEnd(cfg.HSTS), []byte(packedAltSvc+cfg.altSvc())
 	e.conns, e.redirects = conn.New(e.connConfig()), newRedirector(e, base)
 	return e, nil
 }
@@ -239,13 +243,14 @@ func (e *Edge) connConfig() conn.Config {
 	cfg := conn.Config{
 		Name:             serverName,
 		Handler:          e.serve,
-		ErrorHandler:     e.responder.badRequest,
+		ErrorHandler:     e.badRequest,
 		HeaderReceived:   e.hosts.refuseLargeBody,
 		ExpectHandler:    e.checkExpect,
 		FastPath:         e.appendCached,
 		FastPathPrefix:   fieldmark.PathBadge,
 		FastResponse:     e.respondCached,
-		Constants:        h2.NewConstants(constantFields(e.cfg.HSTS)...),
+		ConstantFields:   constantFields(e.cfg.HSTS),
+		AltSvc:           e.cfg.altSvc(),
 		H2C:              e.cfg.H2C,
 		Network:          e.clients.network,
 		NetworkConns:     e.cfg.NetworkConns,
@@ -270,6 +275,10 @@ func (e *Edge) connConfig() conn.Config {
 func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	defer e.close()
 	g, ctx := errgroup.WithContext(ctx)
+	stopHTTP3, err := e.serveHTTP3(ctx, g)
+	if err != nil {
+		return err
+	}
 	if e.cfg.NodeToken != "" {
 		g.Go(func() error { return e.replicate(ctx) })
 		g.Go(func() error { return e.runRanker(ctx) })
@@ -303,6 +312,8 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 		for _, ln := range listeners {
 			_ = ln.Close() // a second listener is closed whatever the first returns
 		}
+		closeHTTP3 := stopHTTP3()
+		defer closeHTTP3()
 		if cut := e.redirects.Drain(redirectDrain) + e.conns.Drain(drainTimeout); cut > 0 {
 			e.log.Warn("drained for long enough; what was still open is cut off", "after", drainTimeout, "connections",
 				cut)

@@ -10,6 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/h3"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
@@ -23,6 +24,7 @@ const (
 	packedLine        = "\r\n"
 	packedColon       = ": "
 	packedHSTS        = "\r\nStrict-Transport-Security: "
+	packedAltSvc      = "\r\nAlt-Svc: "
 	packedEnd         = "\r\n\r\n"
 )
 
@@ -47,6 +49,9 @@ func (e *Edge) appendCached(dst []byte, r conn.SimpleRequest, now *conn.Time) ([
 		dst = append(dst, entry.Head...)
 	}
 	dst = strconv.AppendInt(dst, max(0, int64(now.At.Sub(entry.Born).Seconds())), 10)
+	if r.AltSvc {
+		dst = append(dst, e.packedAltSvc...)
+	}
 	dst = append(dst, e.packedEnd...)
 	if status == http.StatusOK {
 		dst = append(dst, entry.Body...)
@@ -63,7 +68,7 @@ func packEnd(hsts time.Duration) []byte {
 	return []byte(packedHSTS + hstsValue(hsts) + packedEnd)
 }
 
-// respondCached is appendCached for HTTP/2.
+// respondCached is appendCached for HTTP/2 and HTTP/3.
 func (e *Edge) respondCached(r conn.SimpleRequest, now *conn.Time) (resp mux.Response, ok bool) {
 	if namesImageProxy(r.UserAgent) {
 		return resp, false
@@ -76,17 +81,18 @@ func (e *Edge) respondCached(r conn.SimpleRequest, now *conn.Time) (resp mux.Res
 	if h.hpack == nil {
 		return resp, false
 	}
-	resp = mux.Response{HPACK: h.hpack, Age: int64(now.At.Sub(entry.Born).Seconds()), Body: entry.Body}
+	resp = mux.Response{HPACK: h.hpack, QPACK: h.qpack, Age: int64(now.At.Sub(entry.Born).Seconds()), Body: entry.Body}
 	status := http.StatusOK
 	if len(r.IfNoneMatch) > 0 && matches(r.IfNoneMatch, h.etag) {
 		status = http.StatusNotModified
-		resp.NotModified, resp.HPACK, resp.Body = true, h.hpack[h.hpackLength:], nil
+		resp.NotModified, resp.Body = true, nil
+		resp.HPACK, resp.QPACK = h.hpack[h.hpackLength:], h.qpack[h.qpackLength:]
 	}
 	e.meters.count(routeBadge, status)
 	return resp, true
 }
 
-// constantFields are the header fields of every badge, for HTTP/2.
+// constantFields are the header fields of every badge, for HTTP/2 and HTTP/3.
 func constantFields(hsts time.Duration) []string {
 	fields := []string{"server", serverName, "cache-status", cacheStatus[cache.SourceHit]}
 	for i := 0; i < len(badgeFields); i += 2 {
@@ -99,13 +105,14 @@ func constantFields(hsts time.Duration) []string {
 	return fields
 }
 
-// appendHPACK appends the header fields of a badge for HTTP/2, without constantFields. The
-// first is Content-Length, which a response with status 304 has not. It returns nil if the
-// badge does not have the constant fields.
-func (h *head) appendHPACK(dst []byte, length int) (fields []byte, lengthSize int) {
-	dst = h2.AppendField(dst, "content-length", strconv.Itoa(length))
+// appendFields appends the header fields of a badge for HTTP/2 or HTTP/3, without
+// constantFields. The first is Content-Length, which a response with status 304 has not. It
+// returns nil if the badge does not have the constant fields.
+func (h *head) appendFields(dst []byte, length int,
+	appendField func(dst []byte, name, value string) []byte) (fields []byte, lengthSize int) {
+	dst = appendField(dst, "content-length", strconv.Itoa(length))
 	lengthSize = len(dst)
-	dst = h2.AppendField(dst, "content-type", string(h.contentType))
+	dst = appendField(dst, "content-type", string(h.contentType))
 	constant := 0
 	all := constantFields(0)
 	lines := "Cache-Control: " + string(h.control) + "\r\n" + string(h.block) + ": " + string(h.tail)
@@ -119,7 +126,7 @@ func (h *head) appendHPACK(dst []byte, length int) (fields []byte, lengthSize in
 			constant++
 			continue
 		}
-		dst = h2.AppendField(dst, name, value)
+		dst = appendField(dst, name, value)
 	}
 	if constant != len(all)/2-len("sc") { // server and cache-status are not in the head
 		return nil, 0
@@ -133,10 +140,11 @@ func (h *head) appendHPACK(dst []byte, length int) (fields []byte, lengthSize in
 // block.
 func packEntry(entry *cache.Entry) *cache.Entry {
 	h := entry.Value.(*head)
-	fields, lengthSize := h.appendHPACK(nil, len(entry.Body))
+	hpack, hpackLength := h.appendFields(nil, len(entry.Body), h2.AppendField)
+	qpack, qpackLength := h.appendFields(nil, len(entry.Body), h3.AppendField)
 	length := strconv.AppendInt(nil, int64(len(entry.Body)), 10)
 	size := len(packedType) + len(h.contentType) + len(packedLength) + len(length) + len(h.appendRest(nil)) +
-		len(entry.Body) + len(fields)
+		len(entry.Body) + len(hpack) + len(qpack)
 	block := make([]byte, 0, size)
 	put := func(b []byte) []byte {
 		n := len(block)
@@ -159,8 +167,9 @@ func packEntry(entry *cache.Entry) *cache.Entry {
 	n := len(block)
 	entry.Body = put(entry.Body)
 	entry.Head = block[:n:n]
-	if fields != nil {
-		h.hpack, h.hpackLength = put(fields), lengthSize
+	if hpack != nil {
+		h.hpack, h.hpackLength = put(hpack), hpackLength
+		h.qpack, h.qpackLength = put(qpack), qpackLength
 	}
 	return entry
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/h3"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/wasm"
@@ -75,8 +76,8 @@ type meters struct {
 
 	handshakes    map[conn.HandshakeResult]*metrics.Counter
 	handshakeTime *metrics.PrometheusHistogram
-	resets        [2]*metrics.Counter // of streams, by the server and by clients
-	goAways       [h2.EnhanceYourCalm + 1]*metrics.Counter
+	resets        [2]*metrics.Counter         // of streams, by the server and by clients
+	goAways       map[uint64]*metrics.Counter // by error code
 	calmed        map[string]*metrics.Counter
 }
 
@@ -121,14 +122,20 @@ func newMeters() *meters {
 	m.scores = set.NewPrometheusHistogramExt("fieldmark_edge_score_seconds", secondBuckets)
 	m.handshakes = map[conn.HandshakeResult]*metrics.Counter{}
 	for _, result := range []conn.HandshakeResult{conn.HandshakeFull, conn.HandshakeResumed, conn.HandshakeFailed,
-		conn.HandshakeRejected} {
+		conn.HandshakeEarly, conn.HandshakeRejected} {
 		m.handshakes[result] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_handshakes_total{result=%q}`, result))
 	}
 	m.resets[0] = set.NewCounter(`fieldmark_edge_stream_resets_total{by="server"}`)
 	m.resets[1] = set.NewCounter(`fieldmark_edge_stream_resets_total{by="client"}`)
-	for code := range m.goAways {
-		m.goAways[code] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_goaways_total{code="%d"}`, code))
+	m.goAways = map[uint64]*metrics.Counter{}
+	count := func(first, last uint64) {
+		for code := first; code <= last; code++ {
+			m.goAways[code] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_goaways_total{code="%d"}`, code))
+		}
 	}
+	count(uint64(h2.NoError), uint64(h2.EnhanceYourCalm))
+	count(uint64(h3.NoError), uint64(h3.MissingSettings))
+	count(uint64(h3.DecompressionFailed), uint64(h3.DecoderStreamError))
 	m.calmed = map[string]*metrics.Counter{}
 	for _, bucket := range mux.Buckets {
 		m.calmed[bucket] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_calmed_total{bucket=%q}`, bucket))
@@ -137,7 +144,7 @@ func newMeters() *meters {
 	return m
 }
 
-// streamReset counts a stream of HTTP/2 that was reset.
+// streamReset counts a stream of HTTP/2 or HTTP/3 that was reset.
 func (m *meters) streamReset(client bool) {
 	if client {
 		m.resets[1].Inc()
@@ -146,12 +153,10 @@ func (m *meters) streamReset(client bool) {
 	}
 }
 
-// goAway counts a connection of HTTP/2 that the node ends.
-func (m *meters) goAway(code uint64) {
-	m.goAways[min(int(code), len(m.goAways)-1)].Inc()
-}
+// goAway counts a connection of HTTP/2 or HTTP/3 that the node ends. Their codes differ.
+func (m *meters) goAway(code uint64) { m.goAways[code].Inc() }
 
-// calm counts a client that has exceeded a limit of HTTP/2.
+// calm counts a client that has exceeded a limit of HTTP/2 or HTTP/3.
 func (m *meters) calm(bucket string) {
 	m.calmed[bucket].Inc()
 }
@@ -159,7 +164,8 @@ func (m *meters) calm(bucket string) {
 // handshake counts a TLS handshake and times a successful one.
 func (m *meters) handshake(result conn.HandshakeResult, took time.Duration) {
 	m.handshakes[result].Inc()
-	if result == conn.HandshakeFull || result == conn.HandshakeResumed {
+	switch result {
+	case conn.HandshakeFull, conn.HandshakeResumed, conn.HandshakeEarly:
 		m.handshakeTime.Update(took.Seconds())
 	}
 }

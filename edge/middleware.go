@@ -134,6 +134,7 @@ func (e *Edge) finish(ctx *fasthttp.RequestCtx, r route) {
 		conn.SetTunnel(ctx)
 	}
 	h := &ctx.Response.Header
+	e.setAltSvc(ctx)
 	if e.cfg.HSTS > 0 {
 		h.Set("Strict-Transport-Security", hstsValue(e.cfg.HSTS))
 	} else if r == routePage && e.clients.scheme(ctx) == "https" {

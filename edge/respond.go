@@ -45,11 +45,12 @@ type head struct {
 	// last; tail is its value. fasthttp writes a field as name, colon, value and
 	// does not look into a name given as canonical, so one field carries all. Names
 	// and values are ours and hold no line break.
-	block, tail []byte
-	etag        []byte     // strong, in quotes
-	hpack       []byte     // the fields for HTTP/2 (see appendHPACK); nil: none
-	hpackLength int        // bytes of Content-Length in hpack
-	encodings   *encodings // nil: the response is never compressed
+	block, tail  []byte
+	etag         []byte     // strong, in quotes
+	hpack, qpack []byte     // the fields for HTTP/2 and HTTP/3 (see appendFields); nil: none
+	hpackLength  int        // bytes of Content-Length in hpack
+	qpackLength  int        // bytes of Content-Length in qpack
+	encodings    *encodings // nil: the response is never compressed
 }
 
 // newHead prepares header fields given as name, value, name, value.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge/conn"
@@ -32,6 +34,68 @@ func newCertificates(cfg *Config) (*certs.Store, error) {
 		return cfg.Certificates, nil
 	}
 	return certs.New(certs.Config{})
+}
+
+// HTTP3Config configures HTTP/3.
+type HTTP3Config struct {
+	Conn net.PacketConn // the UDP socket; Run closes it
+	// Port is the UDP port that clients reach, as Alt-Svc names it.
+	Port int
+	// EarlyData answers badges from memory in a client's first packet (0-RTT).
+	EarlyData bool
+}
+
+// altSvcAge is how long clients remember that HTTP/3 is served, in seconds: it may be switched
+// off, and clients then try it in vain.
+const altSvcAge = 86400
+
+// altSvc returns the value of Alt-Svc (RFC 7838, 3); empty without HTTP/3.
+func (cfg *Config) altSvc() string {
+	if cfg.HTTP3 == nil {
+		return ""
+	}
+	return fmt.Sprintf(`%s=":%d"; ma=%d`, certs.ProtocolHTTP3, cfg.HTTP3.Port, altSvcAge)
+}
+
+// setAltSvc tells clients over TLS that HTTP/3 is served (RFC 9114, 3.1.1).
+func (e *Edge) setAltSvc(ctx *fasthttp.RequestCtx) {
+	if !ctx.IsTLS() {
+		return
+	}
+	if value := e.conns.AltSvc(); value != "" {
+		ctx.Response.Header.Set("Alt-Svc", value)
+	}
+}
+
+// badRequest responds to bytes that are no acceptable request.
+func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
+	e.responder.badRequest(ctx, err)
+	e.setAltSvc(ctx)
+}
+
+// serveHTTP3 begins to serve HTTP/3 if it is configured. stop refuses new connections and
+// returns a function that ends those that are left.
+func (e *Edge) serveHTTP3(ctx context.Context, g *errgroup.Group) (stop func() (end func()), err error) {
+	cfg := e.cfg.HTTP3
+	if cfg == nil {
+		return func() func() { return func() {} }, nil
+	}
+	host, _ := os.Hostname() // an empty name only makes the key of resets shared
+	ln, err := e.conns.ListenQUIC(cfg.Conn, conn.QUICConfig{TLS: e.certificates.QUICConfig(), Secret: e.cfg.NodeToken,
+		Host: host, EarlyData: cfg.EarlyData})
+	if err != nil {
+		return nil, err
+	}
+	g.Go(func() error {
+		if err := ln.Serve(); ctx.Err() == nil {
+			return fmt.Errorf("serve HTTP/3 on %s: %w", cfg.Conn.LocalAddr(), err)
+		}
+		return nil
+	})
+	return func() func() {
+		_ = ln.Stop() // fails only if it was stopped before
+		return func() { _ = errors.Join(ln.Close(), cfg.Conn.Close()) }
+	}, nil
 }
 
 // redirector serves the plain listener beside TLS: it redirects to https, and answers the

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/h3"
 )
 
 // Time is a point in time, to the second, and its Date header field.
@@ -14,6 +15,7 @@ type Time struct {
 	At    time.Time
 	Date  [len(http.TimeFormat)]byte
 	HPACK []byte // the field, for HTTP/2
+	QPACK []byte // the field, for HTTP/3
 }
 
 // NewTime returns at with its Date header field.
@@ -21,6 +23,7 @@ func NewTime(at time.Time) *Time {
 	t := &Time{At: at}
 	at.UTC().AppendFormat(t.Date[:0], http.TimeFormat)
 	t.HPACK = h2.AppendField(nil, "date", string(t.Date[:]))
+	t.QPACK = h3.AppendField(nil, "date", string(t.Date[:]))
 	return t
 }
 

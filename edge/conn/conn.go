@@ -60,15 +60,15 @@ func (b *buffer) release() {
 type conn struct {
 	net.Conn
 	server    *Server
-	tls       *tls.Conn   // nil: the connection is not encrypted
+	tls       tlsState    // nil: the connection is not encrypted
 	tlsConfig *tls.Config // nil: unknown
 	waiter    *waitConn   // below tls; nil: the connection waits in its Read
-	parent    *conn       // of a stream of HTTP/2; nil: this is a socket
+	parent    *conn       // of a stream of HTTP/2 or HTTP/3; nil: this is a socket
 	peer      Peer
 	remote    net.Addr // of a client that a PROXY header names; nil: that of Conn
 	proxied   bool     // the connection begins with a PROXY header
 	proto     atomic.Int32
-	session   atomic.Pointer[h2.Conn] // nil: not HTTP/2
+	session   atomic.Pointer[session] // nil: neither HTTP/2 nor HTTP/3
 
 	raw     syscall.RawConn // nil: the connection cannot wait without a buffer
 	tryRead func(fd uintptr) bool
@@ -88,6 +88,18 @@ type conn struct {
 	refs          atomic.Int32 // the goroutine that serves it, and the open connection
 }
 
+// tlsState is an encrypted connection. A *tls.Conn is one.
+type tlsState interface {
+	Handshake() error
+	ConnectionState() tls.ConnectionState
+}
+
+// session is a connection of HTTP/2 or HTTP/3.
+type session interface {
+	// Shutdown makes the connection end when its requests are served. It returns at once.
+	Shutdown()
+}
+
 // Peer is the client of a connection.
 type Peer struct {
 	Addr netip.Addr // invalid: the connection is not TCP
@@ -98,11 +110,12 @@ const (
 	protoPlain int32 = iota // HTTP/1.1
 	protoTLS                // HTTP/1.1 over TLS
 	protoHTTP2              // HTTP/2, over TLS or not
+	protoHTTP3              // HTTP/3
 	protoCount
 )
 
 // protoNames are the names of the protocols in metrics.
-var protoNames = [protoCount]string{"h1", "h1s", "h2"}
+var protoNames = [protoCount]string{"h1", "h1s", "h2", "h3"}
 
 // States of a connection, as far as Drain must know.
 const (
@@ -155,7 +168,7 @@ func (c *conn) release() {
 // serve serves requests until the connection ends.
 func (c *conn) serve() {
 	defer c.release()
-	if c.proxied && !c.acceptProxied() || c.tls != nil && !c.handshake(c.tls) {
+	if c.proxied && !c.acceptProxied() || c.tls != nil && !c.handshake() {
 		c.returned = false
 		_ = c.Close()
 		return
@@ -194,7 +207,7 @@ func (c *conn) requestConn() net.Conn {
 // tlsConn has the methods by which fasthttp recognizes an encrypted connection.
 type tlsConn struct {
 	*conn
-	tls *tls.Conn
+	tls tlsState
 }
 
 // Handshake implements the interface that fasthttp checks for.
@@ -288,12 +301,13 @@ func (c *conn) answerPending() bool {
 	if b.reads++; b.reads%sampleEvery == 0 {
 		began = time.Now()
 	}
-	served := uint64(0)
+	served, altSvc := uint64(0), c.tls != nil && s.altSvc.Load()
 	for len(c.pending) > 0 && len(b.out) < maxOutBuffer && s.cfg.FastPath != nil && !s.Draining() {
 		r, ok := ParseSimpleGET(c.pending, s.cfg.FastPathPrefix)
 		if !ok {
 			break
 		}
+		r.AltSvc = altSvc
 		if b.out, ok = s.cfg.FastPath(b.out, r, now); !ok {
 			c.fastPathTried = true
 			break

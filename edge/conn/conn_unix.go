@@ -2,7 +2,10 @@
 
 package conn
 
-import "syscall"
+import (
+	"net"
+	"syscall"
+)
 
 // prepare lets a socket wait without a buffer: each time it becomes readable, tryRead
 // takes a buffer from the pool and keeps it only if bytes were read.
@@ -53,4 +56,20 @@ func readSocket(fd uintptr) (b *buffer, n int, err error) {
 		return nil, n, err
 	}
 	return b, n, nil
+}
+
+// receiveBuffer returns the size of a socket's receive buffer in bytes, or 0 if it is unknown.
+func receiveBuffer(pc net.PacketConn) (size int) {
+	sc, ok := pc.(syscall.Conn)
+	if !ok {
+		return 0
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) { // fails only on a closed socket
+		size, _ = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF)
+	})
+	return size
 }

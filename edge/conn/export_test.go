@@ -4,7 +4,7 @@ import "github.com/fieldmark/fieldmark/edge/conn/framing"
 
 // ParseSimpleFields is ParseSimpleGET for a request that came over HTTP/2 with TLS.
 func ParseSimpleFields(s *Server, fields []framing.Field) (SimpleRequest, bool) {
-	h := &http2Handler{conn: &conn{server: s}, scheme: "https"}
+	h := &streamHandler{conn: &conn{server: s}, scheme: "https"}
 	return h.parseSimple(fields)
 }
 

@@ -13,13 +13,14 @@ import (
 // sure of: a rejected request costs a microsecond, a wrong guess another response than
 // the client requested.
 
-// SimpleRequest is a GET request of which only these three values can change the
+// SimpleRequest is a GET request of which only these values can change the
 // response. Its slices are valid until FastPath returns.
 type SimpleRequest struct {
 	Target      []byte // path and query, of lower-case letters, digits and "-./?=&"
 	IfNoneMatch []byte // empty if absent
 	UserAgent   []byte // empty if absent
 	Size        int    // of the header in bytes, with the empty line
+	AltSvc      bool   // the response has the field Alt-Svc
 }
 
 const (

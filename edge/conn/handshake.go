@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"crypto/tls"
 	"net/netip"
 	"time"
 
@@ -26,6 +25,7 @@ type HandshakeResult string
 const (
 	HandshakeFull     HandshakeResult = "full"
 	HandshakeResumed  HandshakeResult = "resumed"
+	HandshakeEarly    HandshakeResult = "early" // resumed over QUIC, with requests in its first packet (0-RTT)
 	HandshakeFailed   HandshakeResult = "failed"
 	HandshakeRejected HandshakeResult = "rejected" // above a limit, and closed without an answer
 )
@@ -60,7 +60,7 @@ func (h *handshakes) release(network netip.Addr) {
 
 // handshake completes the TLS handshake of a connection, and reports whether requests may
 // follow.
-func (c *conn) handshake(secure *tls.Conn) bool {
+func (c *conn) handshake() bool {
 	t, cfg := &c.server.conns, &c.server.cfg
 	t.mu.Lock()
 	ok := t.handshakes.tryAcquire(c.network)
@@ -70,21 +70,21 @@ func (c *conn) handshake(secure *tls.Conn) bool {
 		return false
 	}
 	began := time.Now()
-	err := secure.SetDeadline(began.Add(handshakeTimeout))
+	err := c.Conn.SetDeadline(began.Add(handshakeTimeout))
 	if c.server.Draining() { // Drain may have set its deadline before
 		c.expireIdle()
 	}
 	if err == nil {
-		err = secure.Handshake()
+		err = c.tls.Handshake()
 	}
 	t.mu.Lock()
 	t.handshakes.release(c.network)
 	t.mu.Unlock()
-	if err != nil || secure.SetWriteDeadline(time.Time{}) != nil {
+	if err != nil || c.Conn.SetWriteDeadline(time.Time{}) != nil {
 		cfg.OnHandshake(HandshakeFailed, time.Since(began))
 		return false
 	}
-	result, state := HandshakeFull, secure.ConnectionState()
+	result, state := HandshakeFull, c.tls.ConnectionState()
 	if state.DidResume {
 		result = HandshakeResumed
 	}

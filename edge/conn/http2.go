@@ -20,21 +20,31 @@ func (c *conn) serveHTTP2(w *waitConn) {
 	} else {
 		nc = w
 	}
-	h := &http2Handler{conn: c, wait: w, scheme: scheme}
+	h := &streamHandler{conn: c, wait: w, scheme: scheme}
 	if w != nil {
 		w.nonblocking = true
 	}
 	c.proto.Store(protoHTTP2)
-	session := h2.New(nc, h, &c.server.h2, scheme)
-	c.session.Store(session)
-	if c.server.Draining() {
-		session.Shutdown()
+	cfg := &c.server.h2
+	if c.tls != nil && c.server.altSvc.Load() { // until the end of the connection
+		cfg = &c.server.h2AltSvc
 	}
-	session.Serve()
+	h2c := h2.New(nc, h, cfg, scheme)
+	c.setSession(h2c)
+	h2c.Serve()
 }
 
-// http2Handler serves the requests of an HTTP/2 connection. It implements h2.Handler.
-type http2Handler struct {
+// setSession makes Drain end the connection by its own means.
+func (c *conn) setSession(s session) {
+	c.session.Store(&s)
+	if c.server.Draining() { // Drain may not have seen it
+		s.Shutdown()
+	}
+}
+
+// streamHandler serves the requests of a connection of HTTP/2 or HTTP/3. It implements
+// h2.Handler and h3.Handler.
+type streamHandler struct {
 	conn      *conn
 	wait      *waitConn // nil: the connection waits in its Read
 	scheme    string
@@ -43,15 +53,15 @@ type http2Handler struct {
 }
 
 // Wait implements h2.Handler.
-func (h *http2Handler) Wait() error {
+func (h *streamHandler) Wait() error {
 	if h.wait == nil {
 		return nil
 	}
 	return h.wait.wait()
 }
 
-// Respond implements h2.Handler.
-func (h *http2Handler) Respond(fields []framing.Field) (resp mux.Response, tried, ok bool) {
+// Respond implements h2.Handler and h3.Handler.
+func (h *streamHandler) Respond(fields []framing.Field) (resp mux.Response, tried, ok bool) {
 	s := h.conn.server
 	if s.cfg.FastResponse == nil || s.Draining() {
 		return resp, false, false
@@ -65,7 +75,7 @@ func (h *http2Handler) Respond(fields []framing.Field) (resp mux.Response, tried
 }
 
 // parseSimple is ParseSimpleGET for a request in fields.
-func (h *http2Handler) parseSimple(fields []framing.Field) (r SimpleRequest, ok bool) {
+func (h *streamHandler) parseSimple(fields []framing.Field) (r SimpleRequest, ok bool) {
 	b := h.scratch[:0]
 	var state headerState
 	get, scheme := false, false
@@ -121,7 +131,7 @@ func (h *http2Handler) parseSimple(fields []framing.Field) (r SimpleRequest, ok 
 }
 
 // accepts reports whether requests for an authority are accepted, and remembers the last.
-func (h *http2Handler) accepts(authority string) bool {
+func (h *streamHandler) accepts(authority string) bool {
 	for i := range len(authority) {
 		if !inHost[authority[i]] {
 			return false
@@ -134,10 +144,10 @@ func (h *http2Handler) accepts(authority string) bool {
 	return true
 }
 
-// Check implements h2.Handler. A client may use one connection for every name that its
+// Check implements h2.Handler and h3.Handler. A client may use one connection for every name that its
 // certificate covers (RFC 9113, 9.1.1); for any other the response is 421. Without
 // SNI, and from a trusted proxy, any name is accepted.
-func (h *http2Handler) Check(authority string) *framing.Error {
+func (h *streamHandler) Check(authority string) *framing.Error {
 	c := h.conn
 	if c.tls == nil || !c.network.IsValid() {
 		return nil
@@ -164,9 +174,9 @@ func (c *conn) covers(name, host string) bool {
 	return err == nil && cert != nil && cert.Leaf != nil && cert.Leaf.VerifyHostname(host) == nil
 }
 
-// Serve implements h2.Handler: the exchange is served as if it had come over a separate
+// Serve implements h2.Handler and h3.Handler: the exchange is served as if it had come over a separate
 // connection.
-func (h *http2Handler) Serve(m *stream.Conn) {
+func (h *streamHandler) Serve(m *stream.Conn) {
 	parent := h.conn
 	c := &conn{Conn: m, server: parent.server, network: parent.network, tls: parent.tls, parent: parent,
 		fastPathTried: m.FastPathTried}

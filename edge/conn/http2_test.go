@@ -28,6 +28,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/h3"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
@@ -51,10 +52,17 @@ var badgeBody = bytes.Repeat([]byte("<svg/>"), 146)
 // not begin with "miss".
 func testConfig() conn.Config {
 	etag := `"0123456789abcdef01234567"`
-	fields := h2.AppendField(nil, "content-length", strconv.Itoa(len(badgeBody)))
-	withoutLength := len(fields)
-	fields = h2.AppendField(fields, "content-type", "image/svg+xml; charset=utf-8")
-	fields = h2.AppendField(fields, "etag", etag)
+	var full, notModified mux.Response
+	for _, f := range []framing.Field{{Name: "content-length", Value: strconv.Itoa(len(badgeBody))},
+		{Name: "content-type", Value: "image/svg+xml; charset=utf-8"}, {Name: "etag", Value: etag}} {
+		full.HPACK = h2.AppendField(full.HPACK, f.Name, f.Value)
+		full.QPACK = h3.AppendField(full.QPACK, f.Name, f.Value)
+		if f.Name != "content-length" {
+			notModified.HPACK = h2.AppendField(notModified.HPACK, f.Name, f.Value)
+			notModified.QPACK = h3.AppendField(notModified.QPACK, f.Name, f.Value)
+		}
+	}
+	full.Body, notModified.NotModified = badgeBody, true
 	fast := func(r conn.SimpleRequest) bool { return !bytes.HasPrefix(r.Target, []byte("/api/badge/miss")) }
 	return conn.Config{
 		Name:    "test",
@@ -82,12 +90,12 @@ func testConfig() conn.Config {
 				return mux.Response{}, false
 			}
 			if string(r.IfNoneMatch) == etag {
-				return mux.Response{NotModified: true, HPACK: fields[withoutLength:]}, true
+				return notModified, true
 			}
-			return mux.Response{HPACK: fields, Body: badgeBody}, true
+			return full, true
 		},
-		Constants: h2.NewConstants("server", "test", "cache-status", "test; hit"),
-		H2C:       true,
+		ConstantFields: []string{"server", "test", "cache-status", "test; hit"},
+		H2C:            true,
 	}
 }
 

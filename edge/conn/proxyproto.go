@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func (c *conn) acceptProxied() bool {
 	case c.waiter != nil:
 		socket = c.waiter
 	case c.tls != nil:
-		socket = c.tls.NetConn()
+		socket = c.Conn.(*tls.Conn).NetConn()
 	}
 	err := socket.SetReadDeadline(time.Now().Add(proxyTimeout))
 	if c.server.Draining() { // Drain may have set its deadline before

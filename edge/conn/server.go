@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/h3"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
@@ -53,11 +55,14 @@ type Config struct {
 	// header fields cannot change the response. nil: there is no fast path.
 	FastPath       func(dst []byte, r SimpleRequest, now *Time) ([]byte, bool)
 	FastPathPrefix string
-	// FastResponse is FastPath over HTTP/2; nil: there is no fast path.
+	// FastResponse is FastPath over HTTP/2 and HTTP/3; nil: there is no fast path.
 	FastResponse func(r SimpleRequest, now *Time) (mux.Response, bool)
-	// Constants are the header fields that all responses of FastResponse have; required
-	// with it.
-	Constants *h2.Constants
+	// ConstantFields are the header fields that all responses of FastResponse have, as name,
+	// value, name, value; the names in lower case.
+	ConstantFields []string
+	// AltSvc is the value of Alt-Svc (RFC 7838, 3) on responses over TLS while HTTP/3 is
+	// served; required with ListenQUIC.
+	AltSvc string
 	// H2C accepts HTTP/2 without TLS from clients that begin with its preface.
 	H2C bool
 
@@ -98,6 +103,10 @@ type Server struct {
 	conns    connTracker
 	clock    clock
 	h2       h2.Config
+	h2AltSvc h2.Config // of connections whose responses have Alt-Svc
+	h3       h3.Config
+	quic     quicLimits
+	altSvc   atomic.Bool // responses over TLS have Alt-Svc
 	window   mux.WindowBudget
 	streams  atomic.Int64
 	requests [protoCount]atomic.Uint64
@@ -129,7 +138,8 @@ func New(cfg Config) *Server {
 	s.conns.networkLimit = cfg.NetworkConns
 	s.conns.handshakes.perNetwork = map[netip.Addr]int{}
 	s.clock.set(time.Now())
-	s.h2 = s.http2Config()
+	s.h2, s.h2AltSvc, s.h3 = s.http2Config(), s.http2Config(cfg.altSvcField()...), s.http3Config()
+	s.quic.maxConns = maxQUICConns
 	s.http = &fasthttp.Server{
 		Handler:               cfg.Handler,
 		ErrorHandler:          cfg.ErrorHandler,
@@ -148,9 +158,25 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// http2Config returns what the connections of HTTP/2 have in common.
-func (s *Server) http2Config() h2.Config {
-	events := mux.Events{Request: func() { s.requests[protoHTTP2].Add(1) }, Reset: s.cfg.OnStreamReset,
+// altSvcField returns the field Alt-Svc as ConstantFields has it.
+func (cfg *Config) altSvcField() []string {
+	if cfg.AltSvc == "" {
+		return nil
+	}
+	return []string{"alt-svc", cfg.AltSvc}
+}
+
+// http2Config returns what the connections of HTTP/2 have in common, with more constant
+// fields.
+func (s *Server) http2Config(more ...string) h2.Config {
+	return h2.Config{Constants: h2.NewConstants(slices.Concat(s.cfg.ConstantFields, more)...),
+		Date: func() []byte { return s.clock.now.Load().HPACK }, Window: &s.window, Streams: &s.streams,
+		Events: s.events(protoHTTP2)}
+}
+
+// events returns the functions that count what happens on connections of a protocol.
+func (s *Server) events(proto int32) mux.Events {
+	events := mux.Events{Request: func() { s.requests[proto].Add(1) }, Reset: s.cfg.OnStreamReset,
 		GoAway: s.cfg.OnGoAway, Calmed: s.cfg.OnCalm}
 	if events.Reset == nil {
 		events.Reset = func(bool) {}
@@ -161,12 +187,7 @@ func (s *Server) http2Config() h2.Config {
 	if events.Calmed == nil {
 		events.Calmed = func(string) {}
 	}
-	constants := s.cfg.Constants
-	if constants == nil {
-		constants = h2.NewConstants()
-	}
-	return h2.Config{Constants: constants, Date: func() []byte { return s.clock.now.Load().HPACK },
-		Window: &s.window, Streams: &s.streams, Events: events}
+	return events
 }
 
 // discardLogger drops fasthttp's log lines: ErrorHandler gets the errors of clients,
@@ -245,6 +266,8 @@ func (s *Server) WriteMetrics(w io.Writer) {
 		fmt.Fprintf(w, "fieldmark_edge_protocol_requests_total{proto=%q} %d\n", name, s.requests[i].Load())
 	}
 	fmt.Fprintf(w, "fieldmark_edge_streams %d\n", s.streams.Load())
+	fmt.Fprintf(w, "fieldmark_edge_quic_retries_total %d\n", s.quic.retries.Load())
+	fmt.Fprintf(w, "fieldmark_edge_quic_receive_buffer_bytes %d\n", s.quic.receiveBuffer.Load())
 }
 
 // Draining reports whether Drain was called.
@@ -258,7 +281,7 @@ func (s *Server) Drain(limit time.Duration) (closed int) {
 	t.draining.Store(true)
 	for c := range t.open {
 		if session := c.session.Load(); session != nil {
-			session.Shutdown()
+			(*session).Shutdown()
 		} else if c.state.Load() == stateIdle {
 			c.expireIdle()
 		}

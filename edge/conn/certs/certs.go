@@ -19,13 +19,20 @@ import (
 const (
 	ProtocolHTTP1 = "http/1.1"
 	ProtocolHTTP2 = "h2" // RFC 9113, 3.2
+	ProtocolHTTP3 = "h3" // over QUIC (RFC 9114, 3.1)
 	// ProtocolACME is that of the challenge TLS-ALPN-01 (RFC 8737, 6.2). A connection with
 	// it ends after the handshake.
 	ProtocolACME = "acme-tls/1"
 )
 
-// ticketLabel begins the HKDF info of the keys of session tickets; the day follows.
-const ticketLabel = "tls-ticket/v1 "
+// Labels begin the HKDF info of the keys of session tickets; the day follows.
+const (
+	ticketLabel = "tls-ticket/v1 "
+	// quicTicketLabel has another number when the SETTINGS of package h3 change: a client that
+	// resumes a session sends early data as the SETTINGS of that session allow, which the
+	// server must still accept (RFC 9114, 7.2.4.2).
+	quicTicketLabel = "quic-ticket/v1 "
+)
 
 // Config configures a Store.
 type Config struct {
@@ -47,6 +54,7 @@ type Store struct {
 	secret  string
 	current atomic.Pointer[snapshot]
 	config  *tls.Config
+	quic    *tls.Config
 }
 
 // snapshot is immutable.
@@ -82,6 +90,8 @@ func New(cfg Config) (*Store, error) {
 		// All responses to one read are written at once: one record is one system call.
 		DynamicRecordSizingDisabled: true,
 	}
+	s.quic = &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{ProtocolHTTP3},
+		GetCertificate: s.certificate}
 	if err := s.rotateTickets(time.Now()); err != nil {
 		return nil, err
 	}
@@ -91,6 +101,13 @@ func New(cfg Config) (*Store, error) {
 // TLSConfig returns the configuration of listeners. It must not be changed or cloned: a
 // clone does not get the ticket keys of later days.
 func (s *Store) TLSConfig() *tls.Config { return s.config }
+
+// QUICConfig returns the configuration of HTTP/3 (RFC 9001, 4.2), which may be cloned: each
+// handshake gets the ticket keys of the day.
+func (s *Store) QUICConfig() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: s.quic.NextProtos, GetCertificate: s.certificate,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.quic, nil }}
+}
 
 // Set replaces the certificates. Clients without SNI get the first one; of two for the same
 // name the first is used. pending are names whose certificate is still being issued:
@@ -175,16 +192,18 @@ func (s *Store) rotateTickets(now time.Time) error {
 	if s.secret == "" {
 		return nil
 	}
-	var keys [][32]byte
-	for _, days := range []int{0, -1, 1} {
-		day := now.UTC().AddDate(0, 0, days).Format(time.DateOnly)
-		key, err := hkdf.Key(sha256.New, []byte(s.secret), nil, ticketLabel+day, 32)
-		if err != nil {
-			return fmt.Errorf("derive the key of session tickets: %w", err)
+	for label, config := range map[string]*tls.Config{ticketLabel: s.config, quicTicketLabel: s.quic} {
+		var keys [][32]byte
+		for _, days := range []int{0, -1, 1} {
+			day := now.UTC().AddDate(0, 0, days).Format(time.DateOnly)
+			key, err := hkdf.Key(sha256.New, []byte(s.secret), nil, label+day, 32)
+			if err != nil {
+				return fmt.Errorf("derive the key of session tickets: %w", err)
+			}
+			keys = append(keys, [32]byte(key))
 		}
-		keys = append(keys, [32]byte(key))
+		config.SetSessionTicketKeys(keys)
 	}
-	s.config.SetSessionTicketKeys(keys)
 	return nil
 }
 
