@@ -14,6 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/listen"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 	"github.com/fieldmark/fieldmark/internal/trace"
@@ -111,11 +112,11 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	ln, err := listen(c.Listen, "--listen")
+	ln, err := listen.Open(c.Listen, "--listen")
 	if err != nil {
 		return err
 	}
-	debug, err := listen(c.DebugListen, "--debug-listen")
+	debug, err := listen.Open(c.DebugListen, "--debug-listen")
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func runEdge(ctx context.Context, e *edge.Edge, background []func(context.Contex
 	g, ctx := errgroup.WithContext(ctx)
 	backgroundCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g.Go(func() error { defer stop(); return e.Run(ctx, ln) })
-	g.Go(func() error { return serveHTTP(backgroundCtx, debugHandler, debug) })
+	g.Go(func() error { return listen.ServeHTTP(backgroundCtx, debugHandler, debug) })
 	for _, run := range background {
 		g.Go(func() error { return run(backgroundCtx) })
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/listen"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/admin"
@@ -213,7 +214,7 @@ func formatDays(d time.Duration) string {
 // run serves on the listeners and runs the background jobs until ctx ends.
 func (n *originNode) run(ctx context.Context, listeners ...net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveHTTP(ctx, n.handler, listeners...) })
+	g.Go(func() error { return listen.ServeHTTP(ctx, n.handler, listeners...) })
 	g.Go(func() error { return n.service.Run(ctx) })
 	return errors.Join(g.Wait(), n.store.Close())
 }
@@ -245,11 +246,11 @@ func (c *originCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	ln, err := listen(c.OriginListen, "--origin-listen")
+	ln, err := listen.Open(c.OriginListen, "--origin-listen")
 	if err != nil {
 		return err
 	}
-	debug, err := listen(c.DebugListen, "--debug-listen")
+	debug, err := listen.Open(c.DebugListen, "--debug-listen")
 	if err != nil {
 		return err
 	}
@@ -259,7 +260,7 @@ func (c *originCmd) Run(ctx context.Context, s *command.Streams) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
 	g.Go(func() error {
-		return serveHTTP(ctx, debugHandler(n.metrics.ready, buildInfo("origin"), n.metrics.write,
+		return listen.ServeHTTP(ctx, debugHandler(n.metrics.ready, buildInfo("origin"), n.metrics.write,
 			n.service.Webhooks.WriteMetrics, c.tracing.WriteMetrics), debug)
 	})
 	return withTracing(ctx, c.tracing, g.Wait)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/listen"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 )
 
@@ -39,7 +40,7 @@ type listeners struct{ edge, origin, debug, demo net.Listener }
 func (c *serveCmd) listen() (l listeners, err error) {
 	open := func(address, setting string) (ln net.Listener) {
 		if err == nil {
-			ln, err = listen(address, setting)
+			ln, err = listen.Open(address, setting)
 		}
 		return ln
 	}
@@ -99,9 +100,9 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	if err != nil {
 		return err
 	}
-	inmem := newInmemListener()
+	inmem := listen.NewInMemory()
 	origins, err := upstream.New(upstream.Config{Origins: []*url.URL{{Scheme: "http", Host: anyOrigin}},
-		Transport: inmem.transport(), Log: s.Log})
+		Transport: inmem.Transport(), Log: s.Log})
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}
@@ -135,7 +136,7 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 		siteURL := demo.SiteURL(l.demo.Addr().(*net.TCPAddr).Port)
 		seeder := demo.Seeder{Service: n.service, SiteURL: siteURL, Data: c.Data, Out: s.Out,
 			Transport: c.transport()}
-		front.Go(func() error { return serveHTTP(frontCtx, demo.Handler(siteURL), l.demo) })
+		front.Go(func() error { return listen.ServeHTTP(frontCtx, demo.Handler(siteURL), l.demo) })
 		front.Go(func() error {
 			return seeder.Seed(frontCtx, demo.Access{BaseURL: c.base(l.edge), OriginURL: command.ListenerURL(l.origin),
 				DebugURL: command.ListenerURL(l.debug), NodeToken: token})

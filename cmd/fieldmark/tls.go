@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/listen"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 )
@@ -117,7 +118,7 @@ func (c *tlsSettings) secure(ln net.Listener, tokens, data string, log *slog.Log
 		}
 	}
 	if err == nil && c.HTTPListen != "" {
-		c.redirects, err = listen(c.HTTPListen, "--http-listen")
+		c.redirects, err = listen.Open(c.HTTPListen, "--http-listen")
 	}
 	if err != nil {
 		return nil, nil, err

@@ -165,7 +165,8 @@ func (s *testServer) dialProxied(head, proto string) net.Conn {
 
 // whoAmI asks the server for the address of the client; "" if the connection ends.
 func whoAmI(nc net.Conn, proto string) string {
-	t := &http.Transport{Protocols: new(http.Protocols), Dial: func(string, string) (net.Conn, error) { return nc, nil },
+	t := &http.Transport{Protocols: new(http.Protocols),
+		Dial: func(string, string) (net.Conn, error) { return nc, nil },
 		DialTLS: func(string, string) (net.Conn, error) {
 			return nc, nc.(*tls.Conn).Handshake()
 		}}
@@ -225,7 +226,8 @@ func TestProxyProtocol(t *testing.T) {
 				if got := whoAmI(other.dialProxied("", alpn), proto); !strings.HasPrefix(got, "127.0.0.1:") {
 					t.Errorf("another peer without a header: %q", got)
 				}
-				if got := whoAmI(other.dialProxied(header(0x21, 0x11, client4), alpn), proto); got != "" && got != "400" {
+				got := whoAmI(other.dialProxied(header(0x21, 0x11, client4), alpn), proto)
+				if got != "" && got != "400" {
 					t.Errorf("another peer with a header: %q, want an error", got)
 				}
 			})

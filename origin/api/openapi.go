@@ -307,8 +307,9 @@ func edgeOperations() []*route {
 	read := []int{http.StatusOK, http.StatusNotModified}
 	return []*route{
 		{"GET", score, anyone, handleRaw[none, fieldmark.Score](nil), operation{
-			id: "getScore", summary: "Get a brand's score with its range, eligibility, components, evidence and digests",
-			status: read,
+			id:      "getScore",
+			summary: "Get a brand's score with its range, eligibility, components, evidence and digests",
+			status:  read,
 			query: []param{
 				{name: "advice", description: "1 adds suggestions that raise the score, ordered by evidence grade x " +
 					"gain / effort",

@@ -401,7 +401,8 @@ func (f *site) confirmed(s Suspicion) bool { return f.now.Sub(s.FirstSeen.Std())
 
 // confirmedOn reports whether a page has a confirmed suspicion.
 func (f *site) confirmedOn(p *page) bool {
-	return slices.ContainsFunc(f.suspicions, func(s Suspicion) bool { return s.URL == p.url.String() && f.confirmed(s) })
+	return slices.ContainsFunc(f.suspicions,
+		func(s Suspicion) bool { return s.URL == p.url.String() && f.confirmed(s) })
 }
 
 // openSuspicions returns the suspicions of this audit and those earlier ones whose page it

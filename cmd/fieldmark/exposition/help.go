@@ -1,4 +1,4 @@
-package main
+package exposition
 
 // metricHelp describes each metric in a sentence, for HELP lines.
 var metricHelp = map[string]string{

@@ -1,4 +1,4 @@
-package main
+package listen
 
 import (
 	"context"
@@ -7,20 +7,21 @@ import (
 	"sync"
 )
 
-// inmemListener is a listener in memory. In a process that runs both roles, the edge
-// connects to the origin through it.
-type inmemListener struct {
+// InMemory is a net.Listener whose connections are pipes in memory. In a process that runs both
+// roles, the edge connects to the origin through it: nothing else on the machine can.
+type InMemory struct {
 	conns chan net.Conn
 	done  chan struct{}
 	once  sync.Once
 }
 
-func newInmemListener() *inmemListener {
-	return &inmemListener{conns: make(chan net.Conn), done: make(chan struct{})}
+// NewInMemory returns an open listener.
+func NewInMemory() *InMemory {
+	return &InMemory{conns: make(chan net.Conn), done: make(chan struct{})}
 }
 
 // Accept implements net.Listener.
-func (p *inmemListener) Accept() (net.Conn, error) {
+func (p *InMemory) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
@@ -30,16 +31,17 @@ func (p *inmemListener) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (p *inmemListener) Close() error {
+func (p *InMemory) Close() error {
 	p.once.Do(func() { close(p.done) })
 	return nil
 }
 
 // Addr implements net.Listener.
-func (p *inmemListener) Addr() net.Addr { return inmemAddr{} }
+func (p *InMemory) Addr() net.Addr { return inmemAddr{} }
 
-// transport returns a transport that connects to the listener for every address.
-func (p *inmemListener) transport() *http.Transport {
+// Transport returns a transport that connects to the listener, whatever the address of a request. A
+// dial waits for Accept until its context ends, and fails once the listener is closed.
+func (p *InMemory) Transport() *http.Transport {
 	return &http.Transport{
 		MaxIdleConnsPerHost: 64,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -1,4 +1,4 @@
-package main
+package exposition
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// expositionType is the media type of the Prometheus text format.
-const expositionType = "text/plain; version=0.0.4; charset=utf-8"
+// ContentType is the media type of the Prometheus text format.
+const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
 // metricFamily is one metric with all its samples.
 type metricFamily struct {
@@ -21,10 +21,11 @@ type metricFamily struct {
 // which the metrics are also exported for one release.
 var renamedMetrics = map[string]string{"fieldmark_database_": "fieldmark_record_"}
 
-// writeExposition writes the output of the given functions in the Prometheus text format:
-// grouped by metric, with HELP and TYPE. Counters end in _total; histograms and summaries
-// have le and quantile labels.
-func writeExposition(w io.Writer, write ...func(io.Writer)) error {
+// Write writes what the given functions write, samples in the Prometheus text format, grouped by
+// metric and with HELP and TYPE lines. It derives the types from the samples: counters end in
+// _total, histograms have _bucket samples with the label le, summaries have the label quantile. The
+// output of the functions is kept in memory; the error is that of w.
+func Write(w io.Writer, write ...func(io.Writer)) error {
 	var raw bytes.Buffer
 	for _, f := range write {
 		f(&raw)

@@ -1,0 +1,8 @@
+// Package listen opens the listeners of a process and serves net/http on them.
+//
+// A listener is a TCP address, a socket that a service manager opened before the process
+// started (sd_listen_fds(3)), or one in memory, by which an edge reaches the origin of the same
+// process.
+//
+// The package knows no route and no setting except the names that errors mention.
+package listen
