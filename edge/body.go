@@ -98,6 +98,7 @@ func (e *Edge) checkExpect(ctx *fasthttp.RequestCtx) int {
 	}
 	e.meters.count(routeRefused, http.StatusRequestEntityTooLarge)
 	e.responder.fail(ctx, errBodyTooLarge(limit))
+	e.requestLog.request(ctx)
 	return http.StatusRequestEntityTooLarge
 }
 

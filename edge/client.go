@@ -56,27 +56,32 @@ func (c clients) addr(ctx *fasthttp.RequestCtx) netip.Addr {
 	if len(c.trusted) == 0 || !c.trusts(client) {
 		return client
 	}
-	chain := strings.Split(string(bytes.Join(ctx.Request.Header.PeekAll("X-Forwarded-For"), []byte(","))), ",")
-	for i := len(chain) - 1; i >= 0; i-- {
-		addr, err := parseNode(chain[i])
+	return c.lastUntrusted(client, string(bytes.Join(ctx.Request.Header.PeekAll("X-Forwarded-For"), []byte(","))))
+}
+
+// lastUntrusted returns the last address in the value of X-Forwarded-For that is not of a
+// trusted proxy, if client is one. It does not allocate.
+func (c clients) lastUntrusted(client netip.Addr, forwarded string) netip.Addr {
+	for forwarded != "" && c.trusts(client) {
+		i := strings.LastIndexByte(forwarded, ',')
+		addr, err := parseNode(forwarded[i+1:])
 		if err != nil {
 			break
 		}
-		if client = addr; !c.trusts(addr) {
-			break
-		}
+		client, forwarded = addr, forwarded[:max(i, 0)]
 	}
 	return client
 }
 
-// parseNode parses an address with or without a port.
+// parseNode parses an address with or without a port. An address without one is parsed first,
+// as it is common and an error allocates.
 func parseNode(s string) (netip.Addr, error) {
 	s = strings.TrimSpace(s)
-	if ap, err := netip.ParseAddrPort(s); err == nil {
-		return ap.Addr().Unmap().WithZone(""), nil
+	if a, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
+		return a.Unmap().WithZone(""), nil
 	}
-	a, err := netip.ParseAddr(strings.Trim(s, "[]"))
-	return a.Unmap().WithZone(""), err
+	ap, err := netip.ParseAddrPort(s)
+	return ap.Addr().Unmap().WithZone(""), err
 }
 
 // clientNetwork returns the network that a client counts for: its IPv4 address, or the

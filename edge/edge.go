@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/edge/accesslog"
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
@@ -101,8 +102,9 @@ type Config struct {
 	// redirects to https; nil: none.
 	RedirectListener net.Listener
 
-	Log    *slog.Logger
-	Tracer *trace.Tracer // records fills and passed requests; nil: no tracing
+	Log       *slog.Logger
+	AccessLog *accesslog.Log // gets every request, and must be run by the caller; nil: none
+	Tracer    *trace.Tracer  // records fills and passed requests; nil: no tracing
 }
 
 // Edge is one node.
@@ -126,17 +128,18 @@ type Edge struct {
 	certificates  *certs.Store
 	loader        *certificateLoader // nil: certificates do not come from the origin
 
-	clients   clients
-	hosts     *siteHosts
-	auth      *originAuth
-	responder *responder
-	limiter   *requestLimiter
-	fetcher   *fetcher
-	scorer    *scorer
-	pages     *pageWriter
-	badges    *badgeEndpoints
-	brands    *brandEndpoints
-	proxied   *proxyEndpoints
+	clients    clients
+	requestLog requestLog
+	hosts      *siteHosts
+	auth       *originAuth
+	responder  *responder
+	limiter    *requestLimiter
+	fetcher    *fetcher
+	scorer     *scorer
+	pages      *pageWriter
+	badges     *badgeEndpoints
+	brands     *brandEndpoints
+	proxied    *proxyEndpoints
 
 	inFlight atomic.Int64
 	leaving  atomic.Bool // the node is stopping
@@ -216,6 +219,7 @@ func (e *Edge) connect(cfg Config, base *url.URL) error {
 		return err
 	}
 	e.clients = clients{trusted: cfg.TrustedNetworks}
+	e.requestLog = requestLog{log: cfg.AccessLog, clients: e.clients}
 	e.hosts = &siteHosts{own: base.Hostname(), origin: cfg.OriginURL.Host, proxyOnly: cfg.NodeToken == "",
 		hasSite: cfg.Site != nil, passBody: cfg.PassBody}
 	e.auth = &originAuth{token: cfg.NodeToken, proven: &e.replica.originProven}
@@ -263,6 +267,7 @@ func (e *Edge) connConfig() conn.Config {
 		OnGoAway:         e.meters.goAway,
 		OnCalm:           e.meters.calm,
 		Log:              e.log,
+		AccessLog:        e.cfg.AccessLog,
 	}
 	if e.cfg.Site != nil { // the host decides whose badge it is
 		cfg.FastPath, cfg.FastResponse = nil, nil

@@ -20,6 +20,16 @@ func (e *Edge) AppendFastPath(dst, b []byte) ([]byte, bool) {
 	return e.appendCached(dst, r, cachedTime)
 }
 
+// AppendFastPathFrom is AppendFastPath for a request on a connection, which is logged.
+func (e *Edge) AppendFastPathFrom(dst, b []byte, peer *conn.Peer) ([]byte, bool) {
+	r, ok := conn.ParseSimpleGET(b, fieldmark.PathBadge)
+	if !ok {
+		return dst, false
+	}
+	r.Peer = peer
+	return e.appendCached(dst, r, cachedTime)
+}
+
 var cachedTime = conn.NewTime(time.Now())
 
 // SitemapOf is a part of the present sitemap, were each to hold no more than most.

@@ -53,10 +53,15 @@ func (e *Edge) appendCached(dst []byte, r conn.SimpleRequest, now *conn.Time) ([
 		dst = append(dst, e.packedAltSvc...)
 	}
 	dst = append(dst, e.packedEnd...)
+	size := 0
 	if status == http.StatusOK {
 		dst = append(dst, entry.Body...)
+		size = len(entry.Body)
 	}
 	e.meters.count(routeBadge, status)
+	if e.requestLog.log != nil {
+		e.requestLog.hit(&r, status, size)
+	}
 	return dst, true
 }
 
@@ -89,6 +94,9 @@ func (e *Edge) respondCached(r conn.SimpleRequest, now *conn.Time) (resp mux.Res
 		resp.HPACK, resp.QPACK = h.hpack[h.hpackLength:], h.qpack[h.qpackLength:]
 	}
 	e.meters.count(routeBadge, status)
+	if e.requestLog.log != nil {
+		e.requestLog.hit(&r, status, len(resp.Body))
+	}
 	return resp, true
 }
 

@@ -28,9 +28,14 @@ type protocolHouse struct {
 }
 
 // newProtocolHouse adds a TLS listener to the edge of h.
-func newProtocolHouse(t *testing.T) *protocolHouse {
+func newProtocolHouse(t *testing.T, changes ...func(*edge.Config)) *protocolHouse {
 	h := newHouse(t)
-	h.change = func(cfg *edge.Config) { cfg.H2C = true }
+	h.change = func(cfg *edge.Config) {
+		cfg.H2C = true
+		for _, change := range changes {
+			change(cfg)
+		}
+	}
 	h.startEdge()
 	store, err := certs.New(certs.Config{Protocols: []string{certs.ProtocolHTTP2, certs.ProtocolHTTP1}})
 	must(t, err)

@@ -216,6 +216,7 @@ func (e *Edge) WriteMetrics(w io.Writer) {
 	e.meters.set.WritePrometheus(w)
 	e.conns.WriteMetrics(w)
 	e.certificates.WriteMetrics(w)
+	e.cfg.AccessLog.WriteMetrics(w)
 }
 
 // cacheEvents counts the events of the cache.

@@ -3,6 +3,8 @@ package edge
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/accesslog"
 	"github.com/fieldmark/fieldmark/edge/conn"
 )
 
@@ -33,6 +36,7 @@ func hstsValue(d time.Duration) string {
 // (find), enforces the client's rate limit and allows cross-origin access (dispatch),
 // calls the endpoint, and sets the header fields that every response has (finish).
 func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
+	defer e.requestLog.request(ctx)
 	defer closeUnread(ctx)
 	defer e.responder.recoverPanic(ctx)
 	if !e.responder.bufferBody(ctx) {
@@ -189,4 +193,87 @@ func allowCORS(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", corsExposed)
+}
+
+// requestLog gives requests to the access log.
+type requestLog struct {
+	log     *accesslog.Log // nil: none
+	clients clients
+}
+
+// hit logs a badge that the fast path answered. Its duration is below a millisecond and
+// not measured, and it has no request id: a request with one is not served by the fast path.
+// It does not allocate.
+func (l requestLog) hit(r *conn.SimpleRequest, status, size int) {
+	if r.Peer == nil || !l.log.Selects(status) {
+		return
+	}
+	path, _, _ := bytes.Cut(r.Target, queryMark)
+	l.log.Add(&accesslog.Entry{Time: time.Now(), Client: l.clients.lastUntrusted(r.Peer.Addr, text(r.ForwardedFor)),
+		Method: http.MethodGet, Host: text(r.Host), Path: text(path), Protocol: r.Peer.Protocol, Status: status,
+		Bytes: int64(size), Cache: "hit"})
+}
+
+var queryMark = []byte("?")
+
+// request logs every other request. It must be called when the response is complete.
+func (l requestLog) request(ctx *fasthttp.RequestCtx) {
+	if l.log != nil {
+		l.add(ctx, accesslog.Entry{Method: string(ctx.Method()), Host: string(ctx.Host()), Path: string(ctx.Path())})
+	}
+}
+
+// refused logs a request that fasthttp did not get, if its method has arrived.
+func (l requestLog) refused(ctx *fasthttp.RequestCtx) {
+	if l.log == nil {
+		return
+	}
+	if method, target, host := conn.RefusedRequest(ctx); method != "" {
+		l.add(ctx, accesslog.Entry{Method: method, Host: host, Path: refusedPath(target)})
+	}
+}
+
+// refusedPath returns the path of a request target of any form, decoded as far as it can be.
+// A host in it, which may come with a password, is left out.
+func refusedPath(target string) string {
+	if i := strings.IndexAny(target, "?#"); i >= 0 {
+		target = target[:i]
+	}
+	if !strings.HasPrefix(target, "/") && target != "*" {
+		_, rest, _ := strings.Cut(target, "://")
+		i := strings.IndexByte(rest, '/')
+		if i < 0 {
+			return ""
+		}
+		target = rest[i:]
+	}
+	if path, err := url.PathUnescape(target); err == nil {
+		return path
+	}
+	return target
+}
+
+// add completes the entry of a request.
+func (l requestLog) add(ctx *fasthttp.RequestCtx, entry accesslog.Entry) {
+	entry.Time, entry.Status, entry.Client = ctx.Time(), ctx.Response.StatusCode(), l.clients.addr(ctx)
+	entry.Path, entry.Cache = fieldmark.LoggedPath(entry.Path), ownCacheStatus(&ctx.Response.Header)
+	if id, ok := ctx.UserValue(requestIDKey{}).(string); ok {
+		entry.RequestID = id
+	} else if id := string(ctx.Request.Header.Peek(fieldmark.HeaderRequestID)); fieldmark.ValidRequestID(id) {
+		entry.RequestID = id
+	}
+	conn.LogRequest(ctx, entry)
+}
+
+// ownCacheStatus returns the parameters of this edge's member of Cache-Status, such as "hit" or
+// "fwd=miss; stored". Responses of caches have the field in one block with others.
+func ownCacheStatus(h *fasthttp.ResponseHeader) (status string) {
+	const field = "Cache-Status: " + serverName
+	for name, value := range h.All() {
+		block := string(name) + ": " + string(value)
+		if i := strings.LastIndex(block, field); i >= 0 {
+			status, _, _ = strings.Cut(block[i+len(field):], "\r\n")
+		}
+	}
+	return strings.TrimPrefix(status, "; ")
 }

@@ -293,12 +293,21 @@ func setRetryAfter(ctx *fasthttp.RequestCtx, status int, after time.Duration) {
 	}
 }
 
-// requestID returns a client's request id if it is plain, and otherwise a new one.
+// requestIDKey is the user value of a request that holds its id.
+type requestIDKey struct{}
+
+// requestID returns a client's request id if it is plain, and otherwise a new one, which is
+// the same at every call.
 func requestID(ctx *fasthttp.RequestCtx) string {
-	if id := string(ctx.Request.Header.Peek(fieldmark.HeaderRequestID)); fieldmark.ValidRequestID(id) {
+	if id, ok := ctx.UserValue(requestIDKey{}).(string); ok {
 		return id
 	}
-	return newRequestID()
+	id := string(ctx.Request.Header.Peek(fieldmark.HeaderRequestID))
+	if !fieldmark.ValidRequestID(id) {
+		id = newRequestID()
+	}
+	ctx.SetUserValue(requestIDKey{}, id)
+	return id
 }
 
 // badRequest responds to bytes that fasthttp could not parse as a request.

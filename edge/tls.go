@@ -71,6 +71,7 @@ func (e *Edge) setAltSvc(ctx *fasthttp.RequestCtx) {
 func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	e.responder.badRequest(ctx, err)
 	e.setAltSvc(ctx)
+	e.requestLog.refused(ctx)
 }
 
 // serveHTTP3 begins to serve HTTP/3 if it is configured. stop refuses new connections and
@@ -121,6 +122,7 @@ func newRedirector(e *Edge, base *url.URL) *conn.Server {
 // anything else would make the edge an open redirector. Requests with a method that may
 // have a body are refused, so that a client notices that it sends secrets unencrypted.
 func (r redirector) serve(ctx *fasthttp.RequestCtx) {
+	defer r.edge.requestLog.request(ctx)
 	defer closeUnread(ctx)
 	defer r.edge.responder.recoverPanic(ctx)
 	e := r.edge

@@ -124,6 +124,10 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
+	runAccessLog, err := c.openAccessLog(s.Log)
+	if err != nil {
+		return err
+	}
 	origins, err := c.origins(s.Log)
 	if err != nil {
 		return err
@@ -142,7 +146,7 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	s.Log.Info("edge", "version", version, "listen", c.listenURL(ln), "debug", command.ListenerURL(debug),
 		"origin", c.Origin)
 	return withTracing(ctx, c.tracing, func() error {
-		return runEdge(ctx, e, []func(context.Context) error{origins.Run, c.runSite, reloadCert}, public, debug,
+		return runEdge(ctx, e, []func(context.Context) error{origins.Run, c.runSite, reloadCert, runAccessLog}, public, debug,
 			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics,
 				c.tracing.WriteMetrics))
 	})

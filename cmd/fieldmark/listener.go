@@ -1,10 +1,17 @@
 package main
 
 import (
+	"context"
+	"log/slog"
 	"net/netip"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/accesslog"
 )
 
 // listenerSettings are the settings of an edge for its clients.
@@ -17,7 +24,48 @@ type listenerSettings struct {
 	NetworkConns    int            `env:"FIELDMARK_NETWORK_CONNS" default:"1024" help:"Maximum number of open connections of one client network."`
 	MaxInflight     int            `env:"FIELDMARK_MAX_INFLIGHT" default:"4096" help:"Maximum number of requests in flight; at most half of them at the origins."`
 	DrainDelay      time.Duration  `env:"FIELDMARK_DRAIN_DELAY" default:"0s" help:"How long a stopping edge reports not ready while it still accepts connections; 5s suits a load balancer that checks every 2s."`
+	AccessLog       string         `name:"access-log" env:"FIELDMARK_ACCESS_LOG" placeholder:"FILE" help:"Write a line for each request into this file, or - for standard output; SIGHUP opens the file again. No log if unset."`
+	AccessLogFormat string         `name:"access-log-format" env:"FIELDMARK_ACCESS_LOG_FORMAT" enum:"json,combined" default:"json" help:"Form of its lines: json or combined (that of Apache and nginx)."`
+	AccessLogIP     string         `name:"access-log-ip" env:"FIELDMARK_ACCESS_LOG_IP" enum:"network,full,none" default:"network" help:"What it holds of the address of a client: network (/24, or /48 of IPv6), full or none."`
+	AccessLogSample float64        `name:"access-log-sample" env:"FIELDMARK_ACCESS_LOG_SAMPLE" default:"1" help:"Share of requests that it holds, from 0 to 1. Requests with an error of the server (5xx) are always logged."`
 	ServerTiming    bool           `env:"FIELDMARK_SERVER_TIMING" help:"Send the field Server-Timing to every client."`
+
+	accessLog *accesslog.Log // nil without --access-log
+}
+
+// openAccessLog opens the access log, if one is set. The function it returns writes the lines
+// until ctx ends, and opens the file again at SIGHUP.
+func (c *listenerSettings) openAccessLog(log *slog.Logger) (func(context.Context) error, error) {
+	if !(c.AccessLogSample >= 0 && c.AccessLogSample <= 1) { // not a number is neither
+		return nil, errUsage("--access-log-sample: %v is not a share; want a number from 0 to 1", c.AccessLogSample)
+	}
+	if c.AccessLog == "" {
+		return func(context.Context) error { return nil }, nil
+	}
+	l, err := accesslog.Open(accesslog.Config{Path: c.AccessLog, Format: accesslog.Format(c.AccessLogFormat),
+		Address: accesslog.AddressForm(c.AccessLogIP), Sample: c.AccessLogSample, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	c.accessLog = l
+	return func(ctx context.Context) error {
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		wg.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-hangups:
+					l.Reopen()
+				}
+			}
+		})
+		return l.Run(ctx)
+	}, nil
 }
 
 // apply copies the settings to an edge's configuration.
@@ -25,7 +73,7 @@ func (c *listenerSettings) apply(cfg *edge.Config) {
 	cfg.TrustedNetworks, cfg.NetworkQuota, cfg.NetworkConns, cfg.Inflight = c.TrustedNetworks, c.NetworkRate, c.NetworkConns, c.MaxInflight
 	cfg.ProxyProtocol = c.ProxyProtocol
 	cfg.DrainDelay, cfg.ServerTiming = c.DrainDelay, c.ServerTiming
-	cfg.H2C = c.H2C
+	cfg.H2C, cfg.AccessLog = c.H2C, c.accessLog
 	cfg.Certificates, cfg.HSTS, cfg.RedirectListener = c.certificates, c.HSTS, c.redirects
 	cfg.CertificatesFromOrigin, cfg.TLSState = c.FromOrigin, c.TLSState
 	if cfg.RateLimit = edge.RateLimit(c.RateLimit); c.RateLimit == "off" {

@@ -5,11 +5,13 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,7 +46,7 @@ func TestHAProxy(t *testing.T) {
 	}
 	dir, redirects, secure, plain := t.TempDir(), freeAddress(t), freeAddress(t), freeAddress(t)
 	p := start(t, dir, append([]string{"serve", "--tls-self-signed", "--http-listen", redirects,
-		"--proxy-protocol", "127.0.0.0/8,::1/128"}, freePorts("var")...)...)
+		"--proxy-protocol", "127.0.0.0/8,::1/128", "--access-log", "access.log", "--access-log-ip", "full"}, freePorts("var")...)...)
 	address := strings.TrimPrefix(p.logged("serve", "listen"), "https://")
 	config := strings.NewReplacer("SECURE", secure, "PLAIN", plain, "EDGE", address, "REDIRECTS", redirects).
 		Replace(haproxyConfig)
@@ -60,8 +62,10 @@ func TestHAProxy(t *testing.T) {
 			t.Log(out.String())
 		}
 	})
+	// HAProxy itself connects from another address.
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		transport := &http.Transport{Protocols: new(http.Protocols),
+		transport := &http.Transport{Protocols: new(http.Protocols), DialContext: dialer.DialContext,
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: "localhost"}}
 		transport.Protocols.SetHTTP1(protocol == "HTTP/1.1")
 		transport.Protocols.SetHTTP2(protocol == "HTTP/2.0")
@@ -98,4 +102,40 @@ func TestHAProxy(t *testing.T) {
 		return strings.Contains(text, "fieldmark_edge_proxy_headers_rejected_total 1\n")
 	})
 	p.stop()
+	accessLog := readFile(t, dir, "access.log")
+	for _, protocol := range []string{"h1s", "h2"} {
+		if want := `"path":"/status","protocol":"` + protocol; !strings.Contains(accessLog, want) {
+			t.Errorf("the access log lacks %s:\n%s", want, accessLog)
+		}
+	}
+	for line := range strings.Lines(accessLog) {
+		if strings.Contains(line, `"path":"/status"`) && !strings.Contains(line, `"address":"127.0.0.2"`) {
+			t.Errorf("another client than HAProxy's is logged: %s", line)
+		}
+	}
+}
+
+// TestAccessLog rotates the access log of a node by SIGHUP.
+func TestAccessLog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir, append([]string{"serve", "--access-log", "access.log", "--access-log-format", "combined",
+		"--access-log-ip", "none"}, freePorts("var")...)...)
+	base := p.logged("serve", "listen")
+	ask(t, "GET", base+"/nowhere?before", "")
+	must(t, os.Rename(filepath.Join(dir, "access.log"), filepath.Join(dir, "old.log")))
+	must(t, p.cmd.Process.Signal(syscall.SIGHUP))
+	eventually(t, "the log is opened again", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "access.log"))
+		return err == nil
+	})
+	ask(t, "GET", base+"/elsewhere", "")
+	p.stop()
+	for file, want := range map[string]string{"old.log": `"GET /nowhere HTTP/1.1" 404 `,
+		"access.log": `"GET /elsewhere HTTP/1.1" 404 `} {
+		if text := readFile(t, dir, file); strings.Count(text, "\n") != 1 || !strings.Contains(text, want) ||
+			!strings.HasPrefix(text, "- - - [") {
+			t.Errorf("%s holds %q, want a line with %s", file, text, want)
+		}
+	}
 }

@@ -90,6 +90,10 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	if err != nil {
 		return err
 	}
+	runAccessLog, err := c.openAccessLog(s.Log)
+	if err != nil {
+		return err
+	}
 	c.publicURL = c.base(l.edge)
 	tracing, err := c.tracer("serve", s.Log)
 	if err != nil {
@@ -128,7 +132,7 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	g.Go(func() error { return n.run(originCtx, l.origin, inmem) })
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
-		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, reloadCert}, public, l.debug,
+		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, reloadCert, runAccessLog}, public, l.debug,
 			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.metrics.write,
 				n.service.Webhooks.WriteMetrics, tracing.WriteMetrics))
 	})

@@ -78,6 +78,7 @@ type conn struct {
 	readN   int     // result of the last read
 	readErr error   // result of the last read
 
+	exchange      *exchange // of the present request; nil: it is not logged
 	handoff       handoff
 	returned      bool       // fasthttp returned the connection
 	fastPathTried bool       // the fast path was tried for the pending request
@@ -102,7 +103,8 @@ type session interface {
 
 // Peer is the client of a connection.
 type Peer struct {
-	Addr netip.Addr // invalid: the connection is not TCP
+	Addr     netip.Addr // invalid: the connection is not TCP
+	Protocol string     // h1, h1s, h2 or h3
 }
 
 // Protocols of connections.
@@ -117,6 +119,12 @@ const (
 // protoNames are the names of the protocols in metrics.
 var protoNames = [protoCount]string{"h1", "h1s", "h2", "h3"}
 
+// setProto records the protocol of the connection.
+func (c *conn) setProto(proto int32) {
+	c.proto.Store(proto)
+	c.peer.Protocol = protoNames[proto]
+}
+
 // States of a connection, as far as Drain must know.
 const (
 	stateIdle   int32 = iota // waits for a request, of which no byte was read
@@ -125,7 +133,7 @@ const (
 
 // track registers a connection, unless a limit is reached or the server drains.
 func (s *Server) track(nc net.Conn) (*conn, bool) {
-	c := &conn{Conn: nc, server: s, peer: Peer{Addr: Addr(nc.RemoteAddr())}}
+	c := &conn{Conn: nc, server: s, peer: Peer{Addr(nc.RemoteAddr()), protoNames[protoPlain]}}
 	if c.proxied = s.isProxy(c.peer.Addr); !c.proxied && c.peer.Addr.IsValid() {
 		c.network = s.cfg.Network(c.peer.Addr)
 	}
@@ -137,7 +145,7 @@ func (s *Server) track(nc net.Conn) (*conn, bool) {
 		c.tls = nc
 	}
 	if c.tls != nil {
-		c.proto.Store(protoTLS)
+		c.setProto(protoTLS)
 	}
 	c.refs.Store(2)
 	c.prepare()
@@ -184,6 +192,10 @@ func (c *conn) serve() {
 			c.returned, c.handoff.complete = false, false
 			c.server.requests[c.proto.Load()].Add(1)
 			err := c.server.http.ServeConn(requests)
+			if !c.handoff.tunnel {
+				c.logExchange()
+				c.exchange = nil
+			}
 			if !c.returned && err == nil && !c.closed.Load() {
 				return // it is a tunnel now, whose owner closes it
 			}
@@ -307,7 +319,7 @@ func (c *conn) answerPending() bool {
 		if !ok {
 			break
 		}
-		r.AltSvc = altSvc
+		r.AltSvc, r.Peer = altSvc, &c.peer
 		if b.out, ok = s.cfg.FastPath(b.out, r, now); !ok {
 			c.fastPathTried = true
 			break

@@ -13,7 +13,7 @@ import (
 // sure of: a rejected request costs a microsecond, a wrong guess another response than
 // the client requested.
 
-// SimpleRequest is a GET request of which only these values can change the
+// SimpleRequest is a GET request of which only the first five values can change the
 // response. Its slices are valid until FastPath returns.
 type SimpleRequest struct {
 	Target      []byte // path and query, of lower-case letters, digits and "-./?=&"
@@ -21,6 +21,11 @@ type SimpleRequest struct {
 	UserAgent   []byte // empty if absent
 	Size        int    // of the header in bytes, with the empty line
 	AltSvc      bool   // the response has the field Alt-Svc
+
+	// For the access log.
+	Host         []byte
+	ForwardedFor []byte // value of X-Forwarded-For; empty if absent
+	Peer         *Peer
 }
 
 const (
@@ -52,8 +57,8 @@ func ParseSimpleGET(b []byte, prefix string) (r SimpleRequest, ok bool) {
 		}
 		if end == 0 {
 			r.Size = i + len("\r\n")
-			r.IfNoneMatch, r.UserAgent = h.ifNoneMatch, h.userAgent
-			return r, h.host && (len(h.ifNoneMatch) > 0 || !h.modifiedSince)
+			h.apply(&r)
+			return r, h.host != nil && (len(h.ifNoneMatch) > 0 || !h.modifiedSince)
 		}
 		if !h.parseLine(b[i : i+end]) {
 			return r, false
@@ -99,8 +104,14 @@ func byteSet(chars string) (set [256]bool) {
 type headerState struct {
 	ifNoneMatch   []byte
 	userAgent     []byte
-	host          bool
+	host          []byte
+	forwardedFor  []byte
 	modifiedSince bool // If-Modified-Since, which counts only without If-None-Match
+}
+
+// apply copies the values to a request.
+func (h *headerState) apply(r *SimpleRequest) {
+	r.IfNoneMatch, r.UserAgent, r.Host, r.ForwardedFor = h.ifNoneMatch, h.userAgent, h.host, h.forwardedFor
 }
 
 // parseLine parses one header field. It returns false for a field that may change the
@@ -129,7 +140,7 @@ func (h *headerState) parseLower(name, value []byte) bool {
 func (h *headerState) parseField(name, value []byte) bool {
 	switch {
 	case foldEqual(name, "host"):
-		if h.host || len(value) == 0 {
+		if h.host != nil || len(value) == 0 {
 			return false
 		}
 		for _, c := range value {
@@ -137,7 +148,7 @@ func (h *headerState) parseField(name, value []byte) bool {
 				return false
 			}
 		}
-		h.host = true
+		h.host = value
 		return true
 	case foldEqual(name, "user-agent"):
 		if h.userAgent != nil {
@@ -156,6 +167,12 @@ func (h *headerState) parseField(name, value []byte) bool {
 		return true
 	case foldEqual(name, "connection"):
 		return foldEqual(value, "keep-alive")
+	case foldEqual(name, "x-forwarded-for"):
+		if h.forwardedFor != nil {
+			return false
+		}
+		h.forwardedFor = value
+		return true
 	}
 	return ignored(name)
 }

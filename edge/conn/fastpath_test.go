@@ -71,6 +71,7 @@ func TestSimpleGET(t *testing.T) {
 		{"named hop", plainGet + "Connection: keep-alive, x\r\n\r\n", false},
 		{"range", plainGet + "Range: bytes=0-1\r\n\r\n", false},
 		{"two etags", plainGet + "If-None-Match: \"x\"\r\nIf-None-Match: \"y\"\r\n\r\n", false},
+		{"two clients", plainGet + "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2\r\n\r\n", false},
 		{"two agents", plainGet + "User-Agent: a\r\nUser-Agent: b\r\n\r\n", false},
 		{"another path", strings.Replace(plainGet, "badge", "score", 1) + "\r\n", false},
 		{"via", plainGet + "Via: 1.1 camo\r\n\r\n", false},
@@ -88,7 +89,7 @@ func TestSimpleGET(t *testing.T) {
 // the same request of the same length.
 func FuzzSimpleGET(f *testing.F) {
 	for _, more := range []string{"", browserHead, "If-None-Match: \"x\", W/\"y\"\r\n", "Accept: a\nb\r\n",
-		"Content-Length: 5\r\n", "host: y\r\n", " x: y\r\n",
+		"X-Forwarded-For: 192.0.2.1, 192.0.2.2\r\n", "Content-Length: 5\r\n", "host: y\r\n", " x: y\r\n",
 		"Transfer-Encoding: chunked\r\n", "Sec-Fetch-Mode : x\r\n", "Connection: close\r\n", "Accept:\t\r\n",
 		"Accept:\r\n", "Expect: 100-continue\r\n"} {
 		f.Add([]byte(plainGet + more + "\r\n"))
@@ -118,8 +119,9 @@ func FuzzSimpleGET(f *testing.F) {
 			"method": {string(full.Method()), "GET"}, "protocol": {string(full.Protocol()), "HTTP/1.1"},
 			"target": {string(full.RequestURI()), string(r.Target)}, "address": {address, string(r.Target)},
 			"match": {string(full.Peek("If-None-Match")), string(r.IfNoneMatch)},
-			"agent": {string(full.UserAgent()), string(r.UserAgent)},
-			"rest":  {fmt.Sprint(rest.Buffered()), fmt.Sprint(len(in) - r.Size)},
+			"agent": {string(full.UserAgent()), string(r.UserAgent)}, "host": {string(full.Host()), string(r.Host)},
+			"client": {string(full.Peek("X-Forwarded-For")), string(r.ForwardedFor)},
+			"rest":   {fmt.Sprint(rest.Buffered()), fmt.Sprint(len(in) - r.Size)},
 			"body": {fmt.Sprint(full.ContentLength() > 0, full.ConnectionClose(), full.ConnectionUpgrade()),
 				"false false false"},
 		} {

@@ -45,6 +45,8 @@ type handoff struct {
 	complete bool // the whole request was read
 	tunnel   bool // what follows is not HTTP
 
+	requestLine []byte // of the present request, only for the access log
+
 	readErr  error         // why the present body could not be read
 	stopped  atomic.Bool   // the rest of the body is not needed
 	readWait time.Duration // time that was spent waiting for the present body
@@ -78,6 +80,9 @@ func (c *conn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		fromNetwork = true
+	}
+	if c.server.cfg.AccessLog != nil && h.framer.Idle() {
+		h.keepRequestLine(p[:n])
 	}
 	inHead := !h.framer.InBody()
 	used, refused := h.framer.Next(p[:n])
@@ -179,9 +184,18 @@ func (c *conn) readTunnel(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write gives each piece of a response a separate deadline, because a large one may take
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.write(p)
+	if c.exchange != nil {
+		c.exchange.count(p[:n])
+	}
+	return n, err
+}
+
+// write gives each piece of a response a separate deadline, because a large one may take
 // long in total. A tunnel sets its own deadlines.
-func (c *conn) Write(p []byte) (n int, err error) {
+func (c *conn) write(p []byte) (n int, err error) {
 	if c.handoff.tunnel {
 		return c.Conn.Write(p)
 	}
@@ -218,6 +232,9 @@ func (c *conn) Close() error {
 	}
 	err := c.Conn.Close()
 	if !c.closed.Swap(true) {
+		if c.handoff.tunnel {
+			c.logExchange()
+		}
 		c.release()
 	}
 	return err

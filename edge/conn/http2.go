@@ -24,7 +24,7 @@ func (c *conn) serveHTTP2(w *waitConn) {
 	if w != nil {
 		w.nonblocking = true
 	}
-	c.proto.Store(protoHTTP2)
+	c.setProto(protoHTTP2)
 	cfg := &c.server.h2
 	if c.tls != nil && c.server.altSvc.Load() { // until the end of the connection
 		cfg = &c.server.h2AltSvc
@@ -99,10 +99,12 @@ func (h *streamHandler) parseSimple(fields []framing.Field) (r SimpleRequest, ok
 				}
 				scheme = true
 			case ":authority":
-				if state.host || f.Value == "" || f.Value != h.authority && !h.accepts(f.Value) {
+				if state.host != nil || f.Value == "" || f.Value != h.authority && !h.accepts(f.Value) {
 					return r, false
 				}
-				state.host = true
+				from := len(b)
+				b = append(b, f.Value...)
+				state.host = b[from:len(b):len(b)]
 			case ":path":
 				if r.Target != nil || !isSimpleTarget(f.Value, h.conn.server.cfg.FastPathPrefix) {
 					return r, false
@@ -123,10 +125,11 @@ func (h *streamHandler) parseSimple(fields []framing.Field) (r SimpleRequest, ok
 		}
 	}
 	h.scratch = b[:0]
-	if !get || !scheme || !state.host || r.Target == nil || state.modifiedSince && state.ifNoneMatch == nil {
+	if !get || !scheme || state.host == nil || r.Target == nil || state.modifiedSince && state.ifNoneMatch == nil {
 		return r, false
 	}
-	r.IfNoneMatch, r.UserAgent = state.ifNoneMatch, state.userAgent
+	state.apply(&r)
+	r.Peer = &h.conn.peer
 	return r, true
 }
 
@@ -180,6 +183,8 @@ func (h *streamHandler) Serve(m *stream.Conn) {
 	parent := h.conn
 	c := &conn{Conn: m, server: parent.server, network: parent.network, tls: parent.tls, parent: parent,
 		fastPathTried: m.FastPathTried}
+	c.proto.Store(parent.proto.Load())
 	c.handoff.refuse = m.Refused
 	_ = c.server.http.ServeConn(c.requestConn()) // the response tells what went wrong
+	c.logExchange()
 }

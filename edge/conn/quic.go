@@ -163,7 +163,7 @@ func (s *Server) beginQUIC(a net.Addr) func(h3.Handshake) {
 func (s *Server) serveQUIC(hc *h3.Conn, cfg *tls.Config) {
 	c := &conn{Conn: quicSocket{c: hc}, server: s, tls: hc, tlsConfig: cfg, peer: Peer{Addr: Addr(hc.RemoteAddr())}}
 	c.network = s.cfg.Network(c.peer.Addr)
-	c.proto.Store(protoHTTP3)
+	c.setProto(protoHTTP3)
 	c.refs.Store(1)
 	if !s.trackQUIC(c) {
 		s.cfg.OnReject()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/fieldmark/fieldmark/edge/accesslog"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
 	"github.com/fieldmark/fieldmark/edge/conn/h3"
@@ -93,6 +94,8 @@ type Config struct {
 	OnGoAway      func(code uint64)
 	OnCalm        func(bucket string)
 	Log           *slog.Logger // nil: none
+	// AccessLog gets the requests that the handlers give to LogRequest; nil: none.
+	AccessLog *accesslog.Log
 }
 
 // Server serves connections. Its methods may be called concurrently.

@@ -35,6 +35,7 @@ var metricHelp = map[string]string{
 	"fieldmark_edge_followed_events_total":      "Events applied.",
 	"fieldmark_edge_hit_seconds": "Time from reading to writing badge hits on the fast " +
 		"path, one read in 256.",
+	"fieldmark_edge_log_dropped_total": "Lines of the access log that were dropped, because the file takes too few.",
 	"fieldmark_edge_log_lost_total": "Times the end of the event log was lost and everything was " +
 		"checked again.",
 	"fieldmark_edge_module_faults_total":          "Runs of a scoring module that were stopped, by reason.",

@@ -26,6 +26,7 @@ func (e MalformedError) Error() string { return string(e) }
 // Request is what a transport must know of a request that AppendRequest wrote.
 type Request struct {
 	Method    string
+	Target    string // path and query
 	Authority string // of the field :authority, or Host
 	Priority  string // value of the field Priority (RFC 9218, 5), or empty
 	Length    int64  // of the body, in bytes; -1: unknown, it is sent in chunks
@@ -47,7 +48,7 @@ func AppendRequest(dst []byte, fields []Field, scheme string, body bool) ([]byte
 	if err := h.check(scheme, body); err != nil {
 		return dst, h.req, err
 	}
-	out := append(append(append(append(dst, h.req.Method...), ' '), h.path...), protocol...)
+	out := append(append(append(append(dst, h.req.Method...), ' '), h.req.Target...), protocol...)
 	out = appendLine(out, "host", h.req.Authority)
 	cookies := 0
 	for _, f := range fields {
@@ -94,7 +95,7 @@ func appendCookies(dst []byte, fields []Field) []byte {
 // requestHead is what the fields so far contain.
 type requestHead struct {
 	req                  Request
-	scheme, path, host   string
+	scheme, host         string
 	authority            string
 	hasMethod, hasScheme bool
 	hasPath, hasHost     bool
@@ -141,7 +142,7 @@ func (h *requestHead) addPseudo(f Field) error {
 	case ":scheme":
 		value, seen = &h.scheme, &h.hasScheme
 	case ":path":
-		value, seen = &h.path, &h.hasPath
+		value, seen = &h.req.Target, &h.hasPath
 	case ":authority":
 		value, seen = &h.authority, &h.hasAuthority
 	default:
@@ -160,7 +161,7 @@ func (h *requestHead) check(scheme string, body bool) error {
 	switch {
 	case !h.hasMethod || !isToken([]byte(h.req.Method)):
 		return MalformedError(":method is not a token")
-	case !connect && (!h.hasScheme || !h.hasPath || h.path == ""):
+	case !connect && (!h.hasScheme || !h.hasPath || h.req.Target == ""):
 		return MalformedError("a pseudo-field is missing")
 	case h.hasAuthority && h.hasHost && !strings.EqualFold(h.authority, h.host):
 		return MalformedError("Host is not :authority")
@@ -181,12 +182,12 @@ func (h *requestHead) check(scheme string, body bool) error {
 		return badRequest("the authority is not a host name and a port")
 	case !strings.EqualFold(h.scheme, scheme):
 		return badRequest(":scheme is not that of the connection")
-	case len(h.req.Method)+len(h.path)+len(protocol)+1 > MaxLine:
+	case len(h.req.Method)+len(h.req.Target)+len(protocol)+1 > MaxLine:
 		return &Error{http.StatusRequestURITooLong, "the address is too long"}
-	case h.path[0] != '/' && (h.path != "*" || h.req.Method != "OPTIONS"):
+	case h.req.Target[0] != '/' && (h.req.Target != "*" || h.req.Method != "OPTIONS"):
 		return badRequest("the address is not a path")
 	}
-	if err := checkTarget([]byte(h.req.Method), []byte(h.path)); err != nil {
+	if err := checkTarget([]byte(h.req.Method), []byte(h.req.Target)); err != nil {
 		return err
 	}
 	return nil

@@ -30,6 +30,8 @@ var ErrAborted = errors.New("the stream was reset")
 // Conn is a connection in memory that carries one request and its response. Its methods
 // may be called concurrently, but only one goroutine may read and one may write.
 type Conn struct {
+	// Request is the request as its transport got it, also one that is refused.
+	Request framing.Request
 	// FastPathTried reports that the fast path was tried for the request.
 	FastPathTried bool
 	// Refused is the reason for which the request is refused without being read; nil: it
@@ -54,7 +56,7 @@ type Conn struct {
 // New returns a connection with the head of a request. A body of unknown length is read in
 // chunks; without a body, it has ended.
 func New(t Transport, local, remote net.Addr, head []byte, req framing.Request, body bool) *Conn {
-	c := &Conn{transport: t, local: local, remote: remote, head: head, ended: !body,
+	c := &Conn{Request: req, transport: t, local: local, remote: remote, head: head, ended: !body,
 		chunked: body && req.Length < 0}
 	c.wake.L = &c.mu
 	c.parser.ToHEAD = req.Method == "HEAD"
