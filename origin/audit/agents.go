@@ -112,11 +112,16 @@ const maxSuspicions = 100
 // tokenizer may read. The other rules are the kinds of package injection.
 const ruleTagCharacters = "tag_characters"
 
-// The ways in which text is hidden from the readers of a page.
+// ruleStuffing is the rule of hidden lists of repeated keywords, which readers do not see
+// and which are written for engines. Google's spam policies name both: hidden text and keyword
+// stuffing. Hidden text alone is no suspicion: menus, tabs and labels are hidden.
+const ruleStuffing = "keyword_stuffing"
+
+// The ways in which text is hidden from the readers of a page, besides those of package
+// style.
 const (
-	inHiddenElement = "in a hidden element"
-	inComment       = "in a comment"
-	inAlt           = "in the alternative text of an image"
+	inComment = "in a comment"
+	inAlt     = "in the alternative text of an image"
 )
 
 // suspect adds the suspicions about a text of a page: what it says to models. hidden says
@@ -188,18 +193,27 @@ func (f *site) manipulation(found findings) {
 		for _, shown := range []string{p.title, p.description, p.prose} {
 			f.suspect(p, shown, "")
 		}
-		f.suspect(p, p.hidden, inHiddenElement)
+		for _, h := range p.hidden {
+			f.suspect(p, h.text, h.how)
+			if h.stuffed != "" {
+				f.addSuspicion(Suspicion{Rule: ruleStuffing, URL: p.url.String(),
+					Passage: shorten(h.stuffed, injection.MaxWords), Hidden: h.how})
+			}
+		}
 		f.suspect(p, p.comments, inComment)
 		f.suspect(p, p.alts, inAlt)
 	}
 	var seen []fieldmark.Evidence
 	for _, s := range f.suspicions {
 		if f.confirmed(s) {
-			e := newEvidence(s.URL, "text that is written to steer models, also found by an earlier audit")
-			if s.Hidden != "" {
-				e = newEvidence(s.URL, "text that is written to steer models, %s, also found by an earlier audit",
-					s.Hidden)
+			what := "text that is written to steer models"
+			if s.Rule == ruleStuffing {
+				what = "repeated keywords"
 			}
+			if s.Hidden != "" {
+				what += ", " + s.Hidden
+			}
+			e := newEvidence(s.URL, "%s, also found by an earlier audit", what)
 			e.Passage = s.Passage
 			seen = append(seen, e)
 		}

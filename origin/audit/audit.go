@@ -26,7 +26,7 @@ const maxTranslations = 2
 // Rules is the version of the audit rules: the vocabulary, the list of crawlers,
 // and how facts are measured. Change it together with any of these, if the same
 // site would get other facts; all brands are then audited again soon.
-const Rules = "2026-11-22.12"
+const Rules = "2026-11-22.13"
 
 // Config configures an Auditor.
 type Config struct {

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/fieldmark/fieldmark/origin/audit/prose"
+	"github.com/fieldmark/fieldmark/origin/audit/style"
 )
 
 // A question counts as answered if the block after its heading has this many words:
@@ -22,9 +25,100 @@ const (
 	maxQuote = 400
 )
 
-// readBody collects the visible structure and the hidden text of the body.
+// hiddenText is text that readers do not see.
+type hiddenText struct {
+	text, how string
+	stuffed   string // the part of text that is a list of repeated keywords
+}
+
+// maxHeadingLabel is how many words a heading for screen readers has: a heading that is
+// clipped or moved off the screen, as is usual for logos and sections without a visible
+// title, counts as a heading.
+const maxHeadingLabel = 20
+
+// A page that hides nearly all of its text shows it by a script: shownByScript is how much
+// more hidden text than visible text it has, and minScripted from how many bytes on.
+const (
+	shownByScript = 19
+	minScripted   = 2000
+)
+
+// hideText collects the text that the style of the page hides, and marks the elements whose
+// text no reader sees, so that facts about text do not count it.
+func (p *page) hideText(doc *html.Node) {
+	r := style.Compute(doc)
+	scripted := r.GoneBytes >= minScripted && r.GoneBytes >= shownByScript*r.VisibleBytes
+	left := maxHidden
+	for _, t := range r.Hidden {
+		var b strings.Builder
+		for _, n := range t.Nodes {
+			writeLines(&b, n, left)
+			breakLine(&b)
+		}
+		left -= b.Len()
+		h := hiddenText{text: b.String(), how: t.How}
+		if !scripted && !t.Shown {
+			h.stuffed = findKeywords(t.Nodes)
+		}
+		p.hidden = append(p.hidden, h)
+		if left <= 0 {
+			break
+		}
+	}
+	for _, g := range r.Generated {
+		p.hidden = append(p.hidden, hiddenText{text: g.Text, how: g.How})
+	}
+	for n := range doc.Descendants() {
+		for i := range n.Attr {
+			if n.Attr[i].Key == "style" {
+				n.Attr[i].Val = ""
+			}
+		}
+	}
+	if scripted {
+		return
+	}
+	for _, t := range r.Gone {
+		for _, n := range t.Nodes {
+			if !t.Label || !isHeadingLabel(n) {
+				markHidden(n)
+			}
+		}
+	}
+}
+
+// markHidden gives an element hiddenStyle, and a text an element that has it.
+func markHidden(n *html.Node) {
+	mark := html.Attribute{Key: "style", Val: hiddenStyle}
+	if n.Type == html.ElementNode {
+		n.Attr = append(slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "style" }), mark)
+		return
+	}
+	span := &html.Node{Type: html.ElementNode, Data: "span", Attr: []html.Attribute{mark}}
+	n.Parent.InsertBefore(span, n)
+	n.Parent.RemoveChild(n)
+	span.AppendChild(n)
+}
+
+// isHeadingLabel reports whether a node is in a heading, or contains one, and is short.
+func isHeadingLabel(n *html.Node) bool {
+	const names = " h1 h2 h3 h4 h5 h6 "
+	isHeading := func(n *html.Node) bool {
+		return n.Type == html.ElementNode && strings.Contains(names, " "+n.Data+" ")
+	}
+	found := false
+	for p := n; p != nil; p = p.Parent {
+		found = found || isHeading(p)
+	}
+	for d := range n.Descendants() {
+		found = found || isHeading(d)
+	}
+	return found && countWords(n.Data+" "+textOf(n, maxLabel)) <= maxHeadingLabel
+}
+
+// readBody collects the visible structure of the body.
 func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]bool) {
-	var hidden, comments, alts strings.Builder
+	var comments, alts strings.Builder
 	for n := range doc.Descendants() {
 		switch {
 		case n.Type == html.CommentNode:
@@ -35,14 +129,9 @@ func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]
 			p.headings = append(p.headings, heading{1, textOf(n, maxLabel)})
 		case n.Data == "img" && len(attr(n, "alt")) > 0:
 			addBounded(&alts, attr(n, "alt"))
-		case hidden.Len() >= maxHidden:
-		case hiddenElement(n) && !isHidden(n.Parent):
-			addBounded(&hidden, linesOf(n, maxHidden))
-		case n.Data == "noscript" || n.Data == "template":
-			addBounded(&hidden, linesOf(n, maxHidden))
 		}
 	}
-	p.hidden, p.comments, p.alts = hidden.String(), comments.String(), alts.String()
+	p.comments, p.alts = comments.String(), alts.String()
 	for _, m := range main {
 		visible(m, p.readBlock, nil)
 	}
@@ -283,4 +372,87 @@ func translated(quote *html.Node) bool {
 		}
 	}
 	return false
+}
+
+// The elements and names of menus, dialogs, forms and tables: their hidden text repeats words
+// for a reason. Consent tools list hundreds of companies and cookies.
+var (
+	notKeywords = setOf("nav", "menu", "dialog", "form", "select", "datalist", "table", "a", "button", "label", "svg",
+		"pre", "textarea", "script", "style", "noscript", "template")
+	consentNames = []string{"cookie", "consent", "gdpr", "onetrust"}
+)
+
+// isKeywordFrame reports whether an element is one of these.
+func isKeywordFrame(n *html.Node) bool {
+	if n.Type != html.ElementNode {
+		return n.Type != html.TextNode && n.Type != html.DocumentNode
+	}
+	switch strings.ToLower(attr(n, "role")) {
+	case "navigation", "dialog", "alertdialog", "menu", "menubar", "listbox", "table", "search":
+		return true
+	}
+	names := strings.ToLower(attr(n, "id") + " " + attr(n, "class"))
+	return notKeywords[n.Data] || n.Data != "body" && n.Data != "html" &&
+		slices.ContainsFunc(consentNames, func(s string) bool {
+			return strings.Contains(names, s)
+		})
+}
+
+// findKeywords returns the first list of repeated keywords in hidden nodes.
+func findKeywords(nodes []*html.Node) string {
+	for p := nodes[0].Parent; p != nil; p = p.Parent {
+		if isKeywordFrame(p) {
+			return ""
+		}
+	}
+	var k keywordGroups
+	var b strings.Builder
+	for _, n := range nodes {
+		if text, _ := k.visit(n); b.Len() < maxHidden {
+			b.WriteString(text)
+		}
+	}
+	k.judge(b.String())
+	return k.stuffed
+}
+
+// keywordGroups finds stuffed text in groups: a block without other blocks, or neighbours of
+// this kind, such as the items of a list. The parts of a product card are on several levels,
+// so that the labels of many cards are no group.
+type keywordGroups struct{ stuffed string }
+
+// judge judges a group.
+func (k *keywordGroups) judge(text string) {
+	if k.stuffed == "" {
+		k.stuffed = prose.Stuffed(text)
+	}
+}
+
+// visit returns the text of a node that forms a group with its neighbours, and how many
+// levels of blocks the node has. With two levels, its groups have been judged.
+func (k *keywordGroups) visit(n *html.Node) (text string, levels int) {
+	if n.Type == html.TextNode {
+		return n.Data[:min(len(n.Data), maxHidden)], 0
+	}
+	if isKeywordFrame(n) {
+		return "", 0
+	}
+	var b strings.Builder
+	for c := range n.ChildNodes() {
+		inner, l := k.visit(c)
+		if levels = max(levels, l); b.Len() < maxHidden {
+			b.WriteString(inner)
+		}
+	}
+	switch {
+	case n.Data == "br":
+		return "\n", levels
+	case !breaksLine(n):
+		return b.String(), levels
+	}
+	k.judge(b.String())
+	if levels > 0 {
+		return "", levels + 1
+	}
+	return "\n" + b.String() + "\n", 1
 }

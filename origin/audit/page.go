@@ -53,10 +53,10 @@ type page struct {
 	quotes    []string // attributed block quotations
 	words     int      // of text
 	unquoted  int      // words of text under data-nosnippet
-	hidden    string   // invisible text
-	comments  string   // comments of the HTML
-	alts      string   // alternative texts of images
-	textStart int      // offset of the main text in the HTML; -1 without main text
+	hidden    []hiddenText
+	comments  string // comments of the HTML
+	alts      string // alternative texts of images
+	textStart int    // offset of the main text in the HTML; -1 without main text
 
 	measured map[string]any // results of once
 }
@@ -143,6 +143,7 @@ func parsePage(ctx context.Context, u *url.URL, header http.Header, body []byte)
 		return nil, err
 	}
 	p.links = headerLinks(u, header)
+	p.hideText(doc)
 	markMenus(doc)
 	main := findMain(doc)
 	in := linksInMain(main)

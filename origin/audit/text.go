@@ -69,42 +69,9 @@ func hiddenElement(n *html.Node) bool {
 	return attr(n, "style") == hiddenStyle
 }
 
-// hiddenStyle replaces a style that hides its element; prune removes all other
+// hiddenStyle is the style of elements that hideText marked as hidden. It removes all other
 // styles.
 const hiddenStyle = "display:none"
-
-// reduceStyle returns hiddenStyle for a style that hides its element, "" for others.
-func reduceStyle(style string) string {
-	if hidingStyle(style) {
-		return hiddenStyle
-	}
-	return ""
-}
-
-// hidingStyle reports whether an inline style hides an element.
-func hidingStyle(style string) bool {
-	if style == "" {
-		return false
-	}
-	style = strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(style, " ", ""), "!important", ""))
-	for decl := range strings.SplitSeq(style, ";") {
-		switch name, value, _ := strings.Cut(decl, ":"); name {
-		case "display":
-			if value == "none" {
-				return true
-			}
-		case "visibility":
-			if value == "hidden" {
-				return true
-			}
-		case "opacity", "font-size":
-			if strings.Trim(value, "0.px%emrt") == "" && strings.Contains(value, "0") {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // within reports whether an element is inside one with one of these names.
 func within(n *html.Node, names ...string) bool {
@@ -367,20 +334,21 @@ func textOf(n *html.Node, limit int) string {
 	return collapse(b.String())
 }
 
-// linesOf is textOf with one line per block.
-func linesOf(n *html.Node, limit int) string {
-	var b strings.Builder
-	for d := range n.Descendants() {
-		if b.Len() >= limit {
-			break
-		}
-		if d.Type == html.TextNode {
-			writeLine(&b, d.Data)
-		} else if breaksLine(d) {
-			breakLine(&b)
-		}
+// writeLines writes all text under a node, also hidden text, with one line per block, ended
+// soon after limit bytes.
+func writeLines(b *strings.Builder, n *html.Node, limit int) {
+	switch {
+	case b.Len() >= limit || n.Data == "script" || n.Data == "style":
+		return
+	case n.Type == html.TextNode:
+		writeLine(b, n.Data)
+		return
+	case breaksLine(n):
+		breakLine(b)
 	}
-	return b.String()
+	for c := range n.ChildNodes() {
+		writeLines(b, c, limit)
+	}
 }
 
 // anchorText returns the text of a link or its replacement.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
+
+	"github.com/fieldmark/fieldmark/origin/audit/style"
 )
 
 // The cost limits of parsing one document. The parser of x/net/html limits only the
@@ -96,7 +98,8 @@ const maxFormatting = len("strike")
 // into every later block, so that 5 MB of HTML could become tens of gigabytes of
 // nodes; an open span or kbd ends with its block. Except for code, the extractors
 // treat all of them as inline elements without a meaning. The element a keeps its
-// name: a second a closes the first, so at most one is cloned.
+// name: a second a closes the first, so at most one is cloned. An attribute keeps the old
+// name for the selectors of style sheets.
 //
 // Names are replaced everywhere, also in scripts and comments: what the parser
 // treats as a tag depends on the elements around it, and a malicious page could
@@ -114,7 +117,8 @@ func inlineFormatting(src []byte) ([]byte, error) {
 		if tags++; tags > maxTags {
 			return nil, errTags
 		}
-		if at < len(src) && src[at] == '/' {
+		end := at < len(src) && src[at] == '/'
+		if end {
 			at++
 		}
 		switch name := tagName(src[at:]); {
@@ -124,7 +128,9 @@ func inlineFormatting(src []byte) ([]byte, error) {
 			}
 		case formatting[name] != "":
 			out = append(append(out, src[copied:at]...), formatting[name]...)
-			copied = at + len(name)
+			if copied = at + len(name); !end {
+				out = append(out, " "+style.TypeAttribute+"="+name...)
+			}
 		}
 	}
 	if out == nil {
@@ -181,9 +187,6 @@ func prune(doc *html.Node) {
 			a := &n.Attr[i]
 			if len(a.Val) > maxAttrBytes {
 				a.Val = a.Val[:maxAttrBytes]
-			}
-			if a.Key == "style" { // checked for every ancestor of every node, so parsed only once
-				a.Val = reduceStyle(a.Val)
 			}
 		}
 	}
