@@ -49,7 +49,7 @@ type problem struct{ Text, Link string }
 // seconds.
 const maxDispatchDelay = time.Minute
 
-// maxSuspected bounds the brands that the overview names for suspected prompt injections.
+// maxSuspected bounds the brands that the overview names for suspected manipulation.
 const maxSuspected = 5
 
 // findProblems adds everything that needs attention.
@@ -77,11 +77,11 @@ func (d *overviewData) findProblems() {
 	}
 	add(d.Disputes, "dispute of a finding is open", "disputes of findings are open", disputesPath)
 	for _, slug := range d.Suspected[:min(len(d.Suspected), maxSuspected)] {
-		d.Problems = append(d.Problems, problem{fmt.Sprintf("Suspected prompt injection on the site of %s; the score "+
+		d.Problems = append(d.Problems, problem{fmt.Sprintf("Suspected manipulation on the site of %s; the score "+
 			"is not affected until a second audit finds it again", slug), brandsPath + "/" + string(slug)})
 	}
-	add(len(d.Suspected)-maxSuspected, "more brand has a suspected prompt injection",
-		"more brands have suspected prompt injections", brandsPath)
+	add(len(d.Suspected)-maxSuspected, "more brand is suspected of manipulation",
+		"more brands are suspected of manipulation", brandsPath)
 	add(d.Activity.Breached, "open mission has breached its SLA", "open missions have breached their SLA", missionsPath)
 	if d.Module == nil {
 		d.Problems = append(d.Problems, problem{"No scoring module is active", modulesPath})

@@ -127,7 +127,7 @@ func (c *AuditCmd) readPrevious(s *command.Streams) (*fieldmark.Facts, error) {
 func (c *AuditCmd) print(s *command.Streams, d AuditDocument) error {
 	notes := notesOf(&d.Facts)
 	for i := range d.Suspicions {
-		notes = append(notes, note{"suspected prompt injection:", command.SuspicionText(&d.Suspicions[i]) +
+		notes = append(notes, note{"suspected manipulation:", command.SuspicionText(&d.Suspicions[i]) +
 			"; this score is not affected, but a registered brand is audited again after a day"})
 	}
 	switch {

@@ -11,7 +11,7 @@ import (
 func SuspicionText(s *fieldmark.Suspicion) string {
 	how := "visible"
 	if s.Hidden != "" {
-		how = fmt.Sprintf("hidden by %q", s.Hidden)
+		how = fmt.Sprintf("%q", s.Hidden)
 	}
 	text := fmt.Sprintf("%q on %q, %s, rule %s", s.Passage, s.URL, how, s.Rule)
 	if s.Unread != "" {

@@ -19,7 +19,7 @@ type BrandCmd struct {
 	Add    brandAddCmd    `cmd:"" help:"Register a brand, or change it."`
 	Import brandImportCmd `cmd:"" help:"Register the brands in a JSON file."`
 	List   brandListCmd   `cmd:"" help:"List brands."`
-	Show   brandShowCmd   `cmd:"" help:"Show a brand, suspected prompt injections on its site, and open disputes."`
+	Show   brandShowCmd   `cmd:"" help:"Show a brand, suspected manipulation on its site, and open disputes."`
 	Audit  brandAuditCmd  `cmd:"" help:"Request an audit of a registered brand."`
 	Audits brandAuditsCmd `cmd:"" help:"List running audits with their progress, and pending audits."`
 	Rename brandRenameCmd `cmd:"" help:"Change a brand's slug; the old slug redirects to the new one."`

@@ -45,7 +45,7 @@ func (c *brandShowCmd) Run(ctx context.Context, s *command.Streams) error {
 	fmt.Fprintf(&out, "%s  %s\n%s  niche %s  language %s  %s\nnext audit: %s\n", b.Slug, b.Name, b.URL, b.Niche,
 		b.Language, visibility, next)
 	if len(found.Suspicions) > 0 {
-		fmt.Fprintf(&out, "\nSuspected prompt injection. The score is not affected; text that an audit at least a day "+
+		fmt.Fprintf(&out, "\nSuspected manipulation. The score is not affected; text that an audit at least a day "+
 			"later finds again becomes a fact.\n")
 	}
 	for i := range found.Suspicions {
