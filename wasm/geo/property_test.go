@@ -235,8 +235,9 @@ func TestMarks(t *testing.T) {
 		{"sameas.profiles", 1000, "identify.same_as", 667},
 		{"name.coherence", 750, "identify.name_coherence", 750},
 		{"link.about", 0, "identify.about_contact", 500},
-		{"fresh.recent", 750, "support.freshness", 750},
-		{"fresh.recent", 250, "support.freshness", 250},
+		{"fresh.recent", 333, "support.freshness", 499},
+		{"fresh.recent", 667, "support.freshness", 1000}, // two pages of three
+		{"fresh.recent", 750, "support.freshness", 1000},
 		{"stat.numbers", 3000, "support.statistics", 500},
 		{"cite.domains", 2500, "support.citations", 500},
 		{"quote.spans", 1000, "support.quotations", 500},
