@@ -41,8 +41,10 @@ type world struct {
 	Log   *locked
 }
 
+var loopbackNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+
 func loopback() *safehttp.Client {
-	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	return safehttp.New(safehttp.Config{Allow: loopbackNet,
 		ConnsPerHost: webhook.MaxSending})
 }
 

@@ -104,6 +104,11 @@ func newDisputeView(c chrome, p *DisputePage) *disputeView {
 		g := &p.Score.Gates[i]
 		return option{g.ID, plain(g.Reason)}
 	})
+	if p.Form["signal"] == fieldmark.FactText {
+		v.addGroup("Text", 1, func(int) option {
+			return option{fieldmark.FactText, "The text was seen earlier at another brand"}
+		})
+	}
 	for i := range p.Score.Components {
 		component := &p.Score.Components[i]
 		v.addGroup(component.Label, len(component.Signals), func(i int) option {

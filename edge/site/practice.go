@@ -183,6 +183,7 @@ type sampleView struct {
 	*fieldmark.Sample
 	Profiles []fieldmark.Profile
 	Command  string
+	Dispute  string // path on which text that was seen earlier elsewhere is disputed; empty without such text
 }
 
 func sampleOf(p *BrandPage) *sampleView {
@@ -194,6 +195,9 @@ func sampleOf(p *BrandPage) *sampleView {
 		v.Command = "fieldmark audit " + quoteShell(p.Score.URL)
 		if v.Seed != "" {
 			v.Command += " --seed " + quoteShell(v.Seed)
+		}
+		if slices.ContainsFunc(v.Pages, func(p fieldmark.SampledPage) bool { return p.Earlier != "" }) {
+			v.Dispute = fieldmark.DisputePath(p.Score.Slug, fieldmark.FactText)
 		}
 	}
 	return v

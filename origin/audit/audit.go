@@ -56,6 +56,10 @@ type Subject struct {
 	// Suspicions are those of the last audit, whose pages are read again. One that is found
 	// again at least ConfirmAfter later is a fact.
 	Suspicions []Suspicion
+
+	// Earlier returns where the texts of pages were seen earlier, at other brands, by the URL
+	// of the page. Nil: nothing is known about other sites.
+	Earlier func(context.Context, Texts) (map[string]EarlierText, error)
 }
 
 // ConfirmAfter is the time between the two audits that confirm a suspicion. A text that
@@ -69,6 +73,7 @@ type Suspicion = fieldmark.Suspicion
 type Report struct {
 	Facts      fieldmark.Facts
 	Suspicions []Suspicion // found, and earlier ones whose page could not be read
+	Texts      Texts
 }
 
 // Auditor audits sites. It is safe for concurrent use; each audit has its own rate
@@ -119,8 +124,11 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	if err := ctx.Err(); err != nil {
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
+	if err := found.compareTexts(ctx); err != nil {
+		return Report{}, fmt.Errorf("audit %s: %w", home, err)
+	}
 	facts := found.facts()
-	return Report{Facts: facts, Suspicions: found.openSuspicions()}, nil
+	return Report{Facts: facts, Suspicions: found.openSuspicions(), Texts: found.texts}, nil
 }
 
 // parseHome validates the address of a site as a person typed it.
@@ -167,11 +175,13 @@ type site struct {
 	translations []sampled
 	rechecked    []sampled // because of earlier suspicions; not part of the sample
 	profiles     []fieldmark.Profile
-	served       bool                 // Last-Modified differs between pages
-	dates        map[*page]pageDate   // of the pages of the sample
-	sameDate     bool                 // all pages claim the same date
-	faults       map[*page]textFault  // of the pages of the sample
-	unread       []fieldmark.Evidence // sampled pages that responded but could not be parsed
+	served       bool                // Last-Modified differs between pages
+	dates        map[*page]pageDate  // of the pages of the sample
+	sameDate     bool                // all pages claim the same date
+	faults       map[*page]textFault // of the pages of the sample
+	texts        Texts
+	earlier      map[string]EarlierText // by URL of the page; empty unless most texts were seen earlier
+	unread       []fieldmark.Evidence   // sampled pages that responded but could not be parsed
 	lastmods     map[string]string
 	rules        map[string]decision // cached decisions of robots.txt
 	detector     *injection.Detector

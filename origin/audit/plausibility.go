@@ -2,7 +2,12 @@ package audit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit/prose"
@@ -61,6 +66,8 @@ func (f *site) judgeTexts() {
 		f.faults[p] = fault
 	}
 	switch {
+	case len(f.earlier) > 0:
+		f.disownTexts()
 	case order.Random():
 		f.discard("common words follow each other at random")
 	case 2*good < judged:
@@ -76,6 +83,121 @@ func (f *site) discard(why string) {
 		fault.reason = cmp.Or(fault.reason, why)
 		f.faults[p] = fault
 	}
+}
+
+// minComparedWords is the least text of a page that is compared with other sites: in fewer
+// words, such as the terms of a shop's delivery, sites agree by chance or by template.
+const minComparedWords = 150
+
+// minEarlier is how many pages must have text that was seen earlier at another brand, unless
+// all pages with text have. Two may be legal texts of the same author.
+const minEarlier = 3
+
+// maxOwnDomains limits the other domains of a site that are stored.
+const maxOwnDomains = 20
+
+// Texts are the main texts of the pages of a site that are long enough to be compared with
+// other sites.
+type Texts struct {
+	Domain string   // of the site, registrable
+	Claims []string // other domains that the site claims as its own, sorted
+	Pages  []PageText
+}
+
+// PageText is the main text of a page.
+type PageText struct {
+	URL    string
+	Sketch Sketch
+}
+
+// Sketch summarizes a text.
+type Sketch = prose.Sketch
+
+// ParseSketch decodes a sketch.
+func ParseSketch(text string) (Sketch, error) { return prose.ParseSketch(text) }
+
+// EarlierText is a page of another brand that has the same text.
+type EarlierText struct {
+	URL     string
+	Since   time.Time // when it was first seen there
+	Decided bool      // it counts as the first because of a dispute, not because of Since
+}
+
+// Domain returns the registrable domain of an address, or its host without one.
+func Domain(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return domain(u)
+}
+
+// compareTexts looks up where the texts of the pages were seen earlier.
+func (f *site) compareTexts(ctx context.Context) error {
+	if f.home == nil {
+		return nil
+	}
+	f.texts.Domain = domain(f.home.url)
+	claims := f.ownDomains()
+	delete(claims, f.texts.Domain)
+	f.texts.Claims = slices.Sorted(maps.Keys(claims))
+	f.texts.Claims = f.texts.Claims[:min(len(claims), maxOwnDomains)]
+	for _, p := range f.pages {
+		if countWords(p.unlinked) >= minComparedWords {
+			f.texts.Pages = append(f.texts.Pages, PageText{p.url.String(), prose.NewSketch(p.unlinked)})
+		}
+	}
+	if f.subject.Earlier == nil || len(f.texts.Pages) == 0 {
+		return nil
+	}
+	earlier, err := f.subject.Earlier(ctx, f.texts)
+	if err == nil && f.mostlyEarlier(earlier) {
+		f.earlier = earlier
+	}
+	return err
+}
+
+// mostlyEarlier reports whether the site mostly has text that was seen earlier elsewhere: half
+// of the pages with text, and half of those that are always read. Legal texts are alike on
+// many sites, home pages are not.
+func (f *site) mostlyEarlier(earlier map[string]EarlierText) bool {
+	fixed := map[string]bool{}
+	for _, p := range f.fixed {
+		fixed[p.url.String()] = true
+	}
+	var all, old, fixedAll, fixedOld int
+	for _, t := range f.texts.Pages {
+		_, seen := earlier[t.URL]
+		all++
+		if fixed[t.URL] {
+			fixedAll++
+		}
+		if seen {
+			old++
+		}
+		if seen && fixed[t.URL] {
+			fixedOld++
+		}
+	}
+	return 2*old >= all && fixedOld > 0 && 2*fixedOld >= fixedAll && (old >= minEarlier || old == all)
+}
+
+// disownTexts makes the facts about text unknown: whose text it is, a single site does not
+// tell. Nothing is held against the site.
+func (f *site) disownTexts() {
+	for p, fault := range f.faults {
+		fault.judged = false
+		if t, ok := f.earlier[p.url.String()]; ok {
+			fault.reason = fmt.Sprintf("the registry saw the same text on %s at %s",
+				t.Since.UTC().Format(time.DateOnly),
+				t.URL)
+			if t.Decided {
+				fault.reason = "a decided dispute attributes the same text to " + t.URL
+			}
+		}
+		f.faults[p] = fault
+	}
+	f.discard("most texts of the site were seen earlier at another brand")
 }
 
 // textFacts are the facts that need text which reads like a language.
@@ -108,7 +230,13 @@ func (f *site) plausible(found findings) (readable *site, ok bool) {
 		}
 	}
 	base := f.home.url.String()
-	if judged == 0 {
+	if len(f.earlier) > 0 {
+		sum := newEvidence(base,
+			"known to the registry and not from this site: the text of %d of %s is on sites of other "+
+				"brands that it read earlier", len(f.earlier), plural(len(f.texts.Pages), "page", "pages"))
+		bad = append([]fieldmark.Evidence{sum}, bad...)
+		found.unknown(id, bad...)
+	} else if judged == 0 {
 		found.unknown(id, newEvidence(base, "no page has %d words in a supported language", prose.MinWords))
 	} else {
 		sum := newEvidence(base, "the text of %d of %s reads like a language", good, plural(judged, "page", "pages"))

@@ -1,6 +1,8 @@
 package audit_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -148,4 +150,113 @@ func shuffled(random *rand.Rand, list string, n int) string {
 		all = append(all, words...)
 	}
 	return strings.Join(all, " ")
+}
+
+// TestTextSeenEarlier: if most texts of a site were seen earlier at another brand, the facts
+// about text are unknown and name the page; a few texts, or legal texts alone, are not enough.
+func TestTextSeenEarlier(t *testing.T) {
+	site := func(n int) web {
+		w := web{}
+		var links string
+		for i := 1; i < n; i++ {
+			path := fmt.Sprintf("/p%d", i)
+			if i == 1 {
+				path = "/about"
+			}
+			links += "<a href=" + path + ">" + strings.Trim(path, "/") + "</a> "
+			w[path] = html("<title>A title of page "+path+"</title>", "<main>"+wordsOf(uint64(i), 200)+"</main>")
+		}
+		w["/"] = html("<title>A title of the home page</title>",
+			"<nav>"+links+"</nav><main>"+wordsOf(99, 200)+"</main>")
+		return w
+	}
+	for _, tt := range []struct {
+		name    string
+		site    web
+		earlier []string // paths
+		unknown bool
+	}{
+		{"none", site(6), nil, false},
+		{"all", site(6), []string{"/", "/about", "/p2", "/p3", "/p4", "/p5"}, true},
+		{"half", site(6), []string{"/", "/about", "/p2"}, true},
+		{"less than half", site(7), []string{"/", "/about", "/p2"}, false},
+		{"legal texts", site(6), []string{"/p2", "/p3", "/p4", "/p5"}, false},
+		{"all but the home page", site(6), []string{"/about", "/p2", "/p3", "/p4", "/p5"}, true},
+		{"two of four", site(4), []string{"/", "/about"}, false},
+		{"a site of one page", site(1), []string{"/"}, true},
+		{"one of two pages", site(2), []string{"/"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var asked audit.Texts
+			facts := auditOf(t, tt.site.serve(t, 0), audit.Subject{URL: home, Name: "Example", Language: "en",
+				Earlier: func(_ context.Context, texts audit.Texts) (map[string]audit.EarlierText, error) {
+					asked = texts
+					all := map[string]audit.EarlierText{}
+					for _, path := range tt.earlier {
+						all["https://example.com"+path] = audit.EarlierText{URL: "https://first.example" + path,
+							Since: day(1)}
+					}
+					return all, nil
+				}})
+			checkShape(t, facts)
+			if asked.Domain != "example.com" || len(asked.Pages) != len(tt.site) {
+				t.Errorf("asked for %d texts of %s, want %d", len(asked.Pages), asked.Domain, len(tt.site))
+			}
+			for _, id := range []string{"text.words", "title.good", "fresh.recent", "stat.numbers", "text.plausible"} {
+				if got := say(facts, id) == "unknown"; got != tt.unknown && (id != "fresh.recent" || tt.unknown) {
+					t.Errorf("%s is %s: %s", id, say(facts, id), seen(facts, id))
+				}
+				if tt.unknown && (!strings.Contains(seen(facts, id), "the registry saw the same text on 2026-11-01 at "+
+					"https://first.example/") || !strings.Contains(seen(facts, id), "known to the registry and not")) {
+					t.Errorf("%s: evidence %s, want the page and where it is known from", id, seen(facts, id))
+				}
+			}
+			if say(facts, "sitemap.found") == "unknown" {
+				t.Error("a fact that does not depend on text is unknown")
+			}
+			named := 0
+			for _, p := range facts.Sample.Pages {
+				if p.Earlier != "" {
+					named++
+				}
+			}
+			if want := len(tt.earlier); tt.unknown && named != want || !tt.unknown && named != 0 {
+				t.Errorf("the sample names %d earlier pages, want %d, and none if the facts are known", named, want)
+			}
+		})
+	}
+}
+
+// TestShortTextsAreNotCompared: a page with little text, or with links alone, is not compared
+// with other sites.
+func TestShortTextsAreNotCompared(t *testing.T) {
+	w := web{"/": html("<title>x</title>", "<nav><a href=/list>list</a></nav><main>"+words(149)+"</main>"),
+		"/list": html("<title>x</title>", "<main>"+strings.Repeat("<a href=/x>a link of some words</a> ", 100)+
+			"</main>")}
+	report := reportOf(t, w.serve(t, 0), audit.Subject{URL: home,
+		Earlier: func(context.Context, audit.Texts) (map[string]audit.EarlierText, error) {
+			t.Error("asked for short texts")
+			return nil, nil
+		}})
+	if len(report.Texts.Pages) != 0 {
+		t.Errorf("texts %+v, want none", report.Texts)
+	}
+}
+
+// TestTextsThatCannotBeCompared: without the registry there are no facts, and the audit is
+// tried again.
+func TestTextsThatCannotBeCompared(t *testing.T) {
+	s := one("", "<main>"+words(200)+"</main>").serve(t, 0)
+	a, err := audit.New(audit.Config{HTTP: s.client, Delay: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.Audit(t.Context(), audit.Subject{URL: home,
+		Earlier: func(context.Context, audit.Texts) (map[string]audit.EarlierText, error) {
+			return nil, errors.New("the database is away")
+		}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "the database is away") {
+		t.Errorf("the audit returned %v", err)
+	}
 }

@@ -456,7 +456,11 @@ func (f *site) sampleDocument() *fieldmark.Sample {
 	doc := fieldmark.Sample{Seed: f.seed, Population: max(f.population, len(f.sample))}
 	for _, list := range [][]sampled{f.sample, f.translations} {
 		for i := range list {
-			doc.Pages = append(doc.Pages, list[i].document(f.now))
+			d := list[i].document(f.now)
+			if p := list[i].page; p != nil {
+				d.Earlier = shorten(f.earlier[p.url.String()].URL, fieldmark.MaxBrandURL)
+			}
+			doc.Pages = append(doc.Pages, d)
 		}
 	}
 	for i := range f.rechecked {

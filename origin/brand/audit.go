@@ -173,7 +173,10 @@ func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logge
 	if err != nil {
 		return audit.Report{}, err
 	}
-	subject := audit.Subject{URL: b.URL, Name: b.Name, Language: b.Language, Previous: state.Facts}
+	subject := audit.Subject{URL: b.URL, Name: b.Name, Language: b.Language, Previous: state.Facts,
+		Earlier: func(ctx context.Context, texts audit.Texts) (map[string]audit.EarlierText, error) {
+			return earlierTexts(ctx, s.store.BrandReader, b.Slug, texts)
+		}}
 	for _, f := range found {
 		if !dismissed[passageOf(f.Suspicion)] {
 			subject.Suspicions = append(subject.Suspicions, f.Suspicion)
@@ -204,6 +207,9 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 				return err
 			}
 			if err := putSuspicions(ctx, tx, a.Brand, report); err != nil {
+				return err
+			}
+			if err := putTexts(ctx, tx, a.Brand, report); err != nil {
 				return err
 			}
 		}

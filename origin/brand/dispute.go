@@ -62,10 +62,14 @@ func (s *Disputes) Open(ctx context.Context, slug fieldmark.Slug,
 		d = fieldmark.Dispute{Brand: b.Slug, Text: r.Text, Email: r.Email,
 			DisputeStatus: fieldmark.DisputeStatus{ID: fieldmark.NewID(fieldmark.PrefixDispute, now), Signal: r.Signal,
 				Kind: r.Kind, State: fieldmark.DisputeOpen, OpenedAt: fieldmark.At(now)}}
-		if r.Signal == fieldmark.GateManipulation {
-			if d.Passages, err = confirmedSuspicions(ctx, tx, b.Slug); err != nil {
-				return err
-			}
+		switch r.Signal {
+		case fieldmark.GateManipulation:
+			d.Passages, err = confirmedSuspicions(ctx, tx, b.Slug)
+		case fieldmark.FactText:
+			d.Passages, err = earlierPassages(ctx, tx, b.Slug)
+		}
+		if err != nil {
+			return err
 		}
 		if err := tx.PutDispute(ctx, d); err != nil {
 			return err
@@ -199,7 +203,8 @@ func (s *Disputes) List(ctx context.Context, slug fieldmark.Slug, state fieldmar
 }
 
 // Decide upholds or rejects an open dispute. An upheld one queues an audit; one of
-// GateManipulation makes this and later audits ignore its passages.
+// GateManipulation makes this and later audits ignore its passages, and one of FactText
+// makes them and those of the other brands attribute the text to this brand.
 func (s *Disputes) Decide(ctx context.Context, id string, r fieldmark.DisputeDecision) (d fieldmark.Dispute,
 	err error) {
 	if err := validateDecision(&r); err != nil {

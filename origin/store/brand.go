@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -74,13 +76,13 @@ func (t BrandTx) DeleteAlias(ctx context.Context, alias, brand fieldmark.Slug) (
 
 // brandTables are the tables whose rows belong to a brand, by its slug.
 var brandTables = []string{"revision", "audit", "visibility", "brand_alias", "suspicion",
-	"dispute"}
+	"dispute", "page_text"}
 
 // RenameBrand changes the slug of a brand and of its rows. The new slug must be
 // free.
 func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fieldmark.Time) error {
 	const rest = `name, url, niche, language, description, public, created_at, facts_digest, facts_at, audit_due,
-		audit_rules`
+		audit_rules, domains`
 	fail := func(err error) error { return fmt.Errorf("rename brand %s to %s: %w", from, to, err) }
 	if _, err := t.exec(ctx, `INSERT INTO brand (slug, updated_at, `+rest+`) SELECT $2, $3, `+rest+` FROM brand
 		WHERE slug = $1`,
@@ -200,6 +202,7 @@ func (db BrandReader) CountPublicBrands(ctx context.Context) (n int, err error) 
 type DisputeQuery struct {
 	Brand  fieldmark.Slug         // empty: of all brands
 	State  fieldmark.DisputeState // required
+	Signal string                 // empty: of all findings
 	Before string                 // only ids below this one; empty: from the newest
 	Limit  int
 }
@@ -219,6 +222,10 @@ func (db BrandReader) Disputes(ctx context.Context, q DisputeQuery) ([]fieldmark
 	if q.Brand != "" {
 		args = append(args, string(q.Brand))
 		text += fmt.Sprintf(` AND brand = $%d`, len(args))
+	}
+	if q.Signal != "" {
+		args = append(args, q.Signal)
+		text += fmt.Sprintf(` AND signal = $%d`, len(args))
 	}
 	if q.Before != "" {
 		args = append(args, q.Before)
@@ -255,6 +262,85 @@ func (t BrandTx) PutDispute(ctx context.Context, d fieldmark.Dispute) error {
 	}
 	if err != nil {
 		return fmt.Errorf("put dispute %s: %w", d.ID, err)
+	}
+	return nil
+}
+
+// PageText is the sketch of the main text of a brand's page.
+type PageText struct {
+	Brand     fieldmark.Slug
+	URL       string
+	Domain    string // of the URL, registrable
+	Sketch    string // encoded; equal texts have equal sketches
+	Keys      [4]int64
+	FirstSeen time.Time
+
+	// Of SimilarTexts only.
+	Public bool     // whether the brand is
+	Claims []string // other domains that the site of the brand claims
+}
+
+const textColumns = `t.brand, t.url, t.domain, t.sketch, t.key0, t.key1, t.key2, t.key3, t.first_seen`
+
+func (p *PageText) columns() []any {
+	return []any{&p.Brand, &p.URL, &p.Domain, &p.Sketch, &p.Keys[0], &p.Keys[1], &p.Keys[2], &p.Keys[3],
+		exactTime{&p.FirstSeen}}
+}
+
+// SimilarTexts lists up to limit texts of all brands that share a key at its position, those
+// seen first at the start.
+func (db BrandReader) SimilarTexts(ctx context.Context, keys [4]int64, limit int) ([]PageText, error) {
+	rows, err := db.query(ctx, `SELECT `+textColumns+`, b.public, b.domains FROM page_text t
+		JOIN brand b ON b.slug = t.brand
+		WHERE t.key0 = $1 OR t.key1 = $2 OR t.key2 = $3 OR t.key3 = $4
+		ORDER BY t.first_seen, t.brand, t.url LIMIT $5`, keys[0], keys[1], keys[2], keys[3], limit)
+	list, err := collect(rows, err, func(row scanner) (p PageText, err error) {
+		var public int64
+		var domains string
+		err = row.Scan(append(p.columns(), &public, &domains)...)
+		p.Public, p.Claims = public == 1, strings.Fields(domains)
+		return p, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list similar texts: %w", err)
+	}
+	return list, nil
+}
+
+// PageTexts lists the stored texts of a brand, those seen first at the start.
+func (db BrandReader) PageTexts(ctx context.Context, slug fieldmark.Slug) ([]PageText, error) {
+	rows, err := db.query(ctx, `SELECT `+textColumns+` FROM page_text t WHERE t.brand = $1
+		ORDER BY t.first_seen, t.url`, string(slug))
+	list, err := collect(rows, err, func(row scanner) (p PageText, err error) { return p, row.Scan(p.columns()...) })
+	if err != nil {
+		return nil, fmt.Errorf("list the texts of brand %s: %w", slug, err)
+	}
+	return list, nil
+}
+
+// PutPageTexts stores texts of a brand that were seen at a time, in place of those with the
+// same URL, and the domains that its site claims. It deletes all but the limit texts that
+// were seen last.
+func (t BrandTx) PutPageTexts(ctx context.Context, slug fieldmark.Slug, claims []string, list []PageText,
+	at time.Time, limit int) error {
+	fail := func(err error) error { return fmt.Errorf("put the texts of brand %s: %w", slug, err) }
+	for _, p := range list {
+		if _, err := t.exec(ctx, `INSERT INTO page_text (brand, url, domain, sketch, key0, key1, key2, key3,
+				first_seen, last_seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+			ON CONFLICT (brand, url) DO UPDATE SET domain = excluded.domain, sketch = excluded.sketch,
+				key0 = excluded.key0, key1 = excluded.key1, key2 = excluded.key2, key3 = excluded.key3,
+				first_seen = excluded.first_seen, last_seen = excluded.last_seen`, string(slug), p.URL, p.Domain,
+			p.Sketch, p.Keys[0], p.Keys[1], p.Keys[2], p.Keys[3], p.FirstSeen.UnixMicro(), at.UnixMicro()); err != nil {
+			return fail(err)
+		}
+	}
+	if _, err := t.exec(ctx, `DELETE FROM page_text WHERE brand = $1 AND url NOT IN (SELECT k.url FROM page_text k
+		WHERE k.brand = $1 ORDER BY k.last_seen DESC, k.url LIMIT $2)`, string(slug), limit); err != nil {
+		return fail(err)
+	}
+	if _, err := t.exec(ctx, `UPDATE brand SET domains = $1 WHERE slug = $2`, strings.Join(claims, " "),
+		string(slug)); err != nil {
+		return fail(err)
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ type markedUp struct {
 	text   func(random *rand.Rand, page int) []string // paragraphs
 	sameAs []string
 	extra  string // HTML after the text of each page
+	known  bool   // the registry saw the same text earlier at another brand
 
 	// passes is why an audit cannot distinguish the site from an honest one; empty if it must stay below
 	// grade C.
@@ -55,7 +56,9 @@ var markedUpSites = []markedUp{
 	{name: "one copied text on every page", text: func(*rand.Rand, int) []string { return known(0) }, sameAs: borrowed},
 	{name: "link farm", text: links, sameAs: borrowed},
 	{name: "copied site", text: func(_ *rand.Rand, page int) []string { return known(page) }, sameAs: borrowed,
-		passes: "the text is honest; whose it is no single audit can tell"},
+		passes: "the text is honest; whose it is only the registry can tell, if it knows the other site"},
+	{name: "copied site of another brand", text: func(_ *rand.Rand, page int) []string { return known(page) },
+		sameAs: borrowed, known: true},
 	{name: "random words", text: randomWords, sameAs: borrowed},
 	{name: "random words in order", text: func(random *rand.Rand, _ int) []string { return split(prose(random, 360)) },
 		sameAs: borrowed, passes: "words and their order are those of the language; that it makes no sense takes a " +
@@ -239,8 +242,16 @@ func (m *markedUp) audit(t *testing.T) fieldmark.Facts {
 	auditor, err := audit.New(audit.Config{HTTP: client, Delay: -1})
 	must(t, err)
 	report, err := auditor.Audit(t.Context(), audit.Subject{URL: "https://example.com/", Name: "Example",
-		Language: "en",
-		AsOf:     asOf}, nil)
+		Language: "en", AsOf: asOf, Earlier: func(_ context.Context, texts audit.Texts) (map[string]audit.EarlierText,
+			error) {
+			earlier := map[string]audit.EarlierText{}
+			for _, p := range texts.Pages {
+				if m.known {
+					earlier[p.URL] = audit.EarlierText{URL: "https://other.example/", Since: asOf.AddDate(0, -1, 0)}
+				}
+			}
+			return earlier, nil
+		}}, nil)
 	must(t, err)
 	return report.Facts
 }

@@ -59,7 +59,9 @@ func Rules() fieldmark.MethodRules {
 		"nothing public mentions it. The finding then quotes the words with their page."
 	r.Contest = "Anybody can contest a finding: POST /api/v1/brands/{slug}/disputes with the id of the signal or " +
 		"gate, what is wrong and an e-mail address; no key is needed. The operator decides and publishes the " +
-		"reason. If a dispute of the manipulation gate is upheld, later audits ignore the disputed words."
+		"reason. If a dispute of the manipulation gate is upheld, later audits ignore the disputed words. If one of " +
+		"the fact text.plausible is upheld, text that the registry saw earlier at another brand is attributed to " +
+		"this one."
 	r.Limits = limits()
 	for _, g := range gradeFloors {
 		r.Grades = append(r.Grades, fieldmark.GradeRule{Grade: g.grade, Min: g.floor})
@@ -133,6 +135,10 @@ func limits() []string {
 		"It counts figures, sources and quotations, and does not check whether they are true or relevant.",
 		"It describes the pages that were read, at the time of the audit, as the auditor received them. A " +
 			"site can answer an engine differently.",
+		"Facts about text are unknown if most texts of a site were seen at least a day earlier on the site of " +
+			"another brand. This comes from the registry and not from the site: an audit outside of it cannot " +
+			"tell, and text that was changed, or that is not in the registry, is not recognized. Who was seen " +
+			"first need not be who wrote it; a dispute can change it.",
 		"Patterns of words and common words are known for 28 languages. In others more facts are unknown, " +
 			"and the range is wider.",
 		"Whoever knows the rules can follow them without writing anything useful. Claims that can be " +

@@ -41,13 +41,7 @@ type Text struct {
 // New splits a text. words is its number of words, as people count them.
 func New(text string, words int) *Text {
 	t := &Text{words: Words(text), short: words < MinWords}
-	t.units = t.words
-	if letters := []rune(strings.Join(t.words, "")); mostlyUnspaced(letters) {
-		t.units = nil
-		for i := 0; i+pairLetters <= len(letters); i += pairLetters {
-			t.units = append(t.units, string(letters[i:i+pairLetters]))
-		}
-	}
+	t.units = unitsOf(t.words)
 	if t.short {
 		return t
 	}
@@ -58,6 +52,18 @@ func New(text string, words int) *Text {
 		}
 	}
 	return t
+}
+
+// unitsOf returns the words, or pairs of letters in a script without spaces.
+func unitsOf(words []string) (units []string) {
+	letters := []rune(strings.Join(words, ""))
+	if !mostlyUnspaced(letters) {
+		return words
+	}
+	for i := 0; i+pairLetters <= len(letters); i += pairLetters {
+		units = append(units, string(letters[i:i+pairLetters]))
+	}
+	return units
 }
 
 // Language returns the language of the text by its common words. ok is false for a short text
