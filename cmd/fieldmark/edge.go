@@ -124,6 +124,9 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
+	if err := c.openHTTP3(ln, s.Log); err != nil {
+		return err
+	}
 	runAccessLog, err := c.openAccessLog(s.Log)
 	if err != nil {
 		return err

@@ -75,6 +75,7 @@ func (c *listenerSettings) apply(cfg *edge.Config) {
 	cfg.DrainDelay, cfg.ServerTiming = c.DrainDelay, c.ServerTiming
 	cfg.H2C, cfg.AccessLog = c.H2C, c.accessLog
 	cfg.Certificates, cfg.HSTS, cfg.RedirectListener = c.certificates, c.HSTS, c.redirects
+	cfg.HTTP3 = c.http3
 	cfg.CertificatesFromOrigin, cfg.TLSState = c.FromOrigin, c.TLSState
 	if cfg.RateLimit = edge.RateLimit(c.RateLimit); c.RateLimit == "off" {
 		cfg.RateLimit = edge.RateLimitOff

@@ -90,6 +90,9 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	if err != nil {
 		return err
 	}
+	if err := c.openHTTP3(l.edge, s.Log); err != nil {
+		return err
+	}
 	runAccessLog, err := c.openAccessLog(s.Log)
 	if err != nil {
 		return err

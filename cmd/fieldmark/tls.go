@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/listen"
+	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 )
@@ -32,12 +33,16 @@ type tlsSettings struct {
 	HSTS          time.Duration `env:"FIELDMARK_HSTS" default:"0s" help:"Send Strict-Transport-Security with this max-age on every answer; at 0, pages alone have it, with a year."`
 	HTTPListen    string        `name:"http-listen" env:"FIELDMARK_HTTP_LISTEN" placeholder:"ADDRESS" help:"Also listen for plain HTTP, to redirect to https and to answer challenges of CAs: usually :80; none if unset. With --acme and port 443 it is port 80 of the same host if unset, and none for no listener."`
 
-	Protocols []string `env:"FIELDMARK_PROTOCOLS" default:"h1,h2" placeholder:"NAME" help:"Protocols to offer over TLS: h1 (HTTP/1.1), which cannot be left out, and h2 (HTTP/2)."`
-	H2C       bool     `name:"h2c" env:"FIELDMARK_H2C" help:"Also accept HTTP/2 without TLS from clients that know of it (prior knowledge), such as a proxy of your own."`
+	Protocols []string `env:"FIELDMARK_PROTOCOLS" default:"h1,h2,h3" placeholder:"NAME" help:"Protocols to offer over TLS: h1 (HTTP/1.1), which cannot be left out, h2 (HTTP/2) and h3 (HTTP/3, over UDP)."`
+	// The address and port of --listen by default, so that --base-url holds for both.
+	QUICListen string `name:"quic-listen" env:"FIELDMARK_QUIC_LISTEN" placeholder:"ADDRESS" help:"UDP address to listen on for HTTP/3; that of --listen if unset."`
+	EarlyData  bool   `env:"FIELDMARK_EARLY_DATA" default:"true" negatable:"" help:"Answer badges from memory in the first packet of a client that returns over HTTP/3 (0-RTT)."`
+	H2C        bool   `name:"h2c" env:"FIELDMARK_H2C" help:"Also accept HTTP/2 without TLS from clients that know of it (prior knowledge), such as a proxy of your own."`
 
-	fromOriginBy string       // setting that implies FromOrigin; empty: --tls-from-origin
-	certificates *certs.Store // nil without TLS
-	redirects    net.Listener // nil without --http-listen
+	fromOriginBy string            // setting that implies FromOrigin; empty: --tls-from-origin
+	certificates *certs.Store      // nil without TLS
+	redirects    net.Listener      // nil without --http-listen
+	http3        *edge.HTTP3Config // nil without HTTP/3
 }
 
 // errUsage is an error of the settings, for which the program ends with the status of a wrong
@@ -76,8 +81,13 @@ func (c *tlsSettings) checkTLS() (bool, error) {
 		return false, errUsage("%s are two sources of certificates: set one", strings.Join(chosen, " and "))
 	case c.TLSState != "" && !c.FromOrigin:
 		return false, errUsage("--tls-state keeps the certificates of the origin: set --tls-from-origin")
+	case c.QUICListen != "" && !slices.Contains(c.Protocols, "h3"):
+		return false, errUsage("--quic-listen is for HTTP/3: add h3 to --protocols")
 	case len(chosen) == 1:
 		return true, nil
+	case c.QUICListen != "":
+		return false, errUsage("--quic-listen is for HTTP/3, which needs TLS: set --tls-cert and --tls-key, or --acme and " +
+			"--domain")
 	case c.HTTPListen != "":
 		return false, errUsage("--http-listen redirects to https, which this edge does not serve: " +
 			"set --tls-cert and --tls-key, or --acme and --domain")
@@ -126,11 +136,11 @@ func (c *tlsSettings) secure(ln net.Listener, tokens, data string, log *slog.Log
 	return conn.NewTLSListener(ln, c.certificates.TLSConfig()), run, nil
 }
 
-// alpn returns the protocols that TLS offers, in the order of preference.
+// alpn returns the protocols that TLS over TCP offers, in the order of preference.
 func (c *tlsSettings) alpn() (protocols []string, err error) {
 	for _, name := range c.Protocols {
-		if name != "h1" && name != "h2" {
-			return nil, errUsage("--protocols: %q is not a protocol; known are h1 and h2", name)
+		if name != "h1" && name != "h2" && name != "h3" {
+			return nil, errUsage("--protocols: %q is not a protocol; known are h1, h2 and h3", name)
 		}
 	}
 	if !slices.Contains(c.Protocols, "h1") {

@@ -26,7 +26,7 @@ func TestTLSSettings(t *testing.T) {
 		"--access-log a.log --access-log-format text": "--access-log-format must be one of",
 		"--proxy-protocol 10.0.0.1":                   "--proxy-protocol",
 		"--protocols h2":                              "--protocols: h1 cannot be left out",
-		"--protocols h1,spdy":                         `--protocols: "spdy" is not a protocol; known are h1 and h2`,
+		"--protocols h1,spdy":                         `--protocols: "spdy" is not a protocol; known are h1, h2 and h3`,
 		"--tls-self-signed --tls-cert a.pem --tls-key b.pem": "--tls-cert and --tls-self-signed are two sources of " +
 			"certificates: set one",
 	} {

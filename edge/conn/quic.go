@@ -57,7 +57,12 @@ func (s *Server) ListenQUIC(pc net.PacketConn, cfg QUICConfig) (*QUICListener, e
 	if err != nil {
 		return nil, err
 	}
-	s.quic.receiveBuffer.Store(int64(receiveBuffer(pc)))
+	size := receiveBuffer(pc)
+	s.quic.receiveBuffer.Store(int64(size))
+	if 0 < size && size < h3.ReceiveBuffer {
+		s.cfg.Log.Warn("the receive buffer of HTTP/3 is small, so bursts lose packets; raise net.core.rmem_max",
+			"bytes", size, "wanted", h3.ReceiveBuffer)
+	}
 	s.altSvc.Store(true)
 	return &QUICListener{s, ln, cfg.TLS}, nil
 }

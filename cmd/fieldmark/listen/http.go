@@ -67,3 +67,23 @@ func Open(address, setting string) (net.Listener, error) {
 	}
 	return ln, nil
 }
+
+// OpenPacket opens a UDP socket at HOST:PORT, or for systemd:NAME returns the datagram socket
+// that the service manager opened under that name. Errors begin with setting.
+func OpenPacket(address, setting string) (net.PacketConn, error) {
+	if name, ok := strings.CutPrefix(address, inheritedPrefix); ok {
+		pc, err := inheritedPacket(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", setting, err)
+		}
+		return pc, nil
+	}
+	pc, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (choose another address)", setting, err)
+	}
+	return pc, nil
+}
+
+// IsInherited reports whether an address names a socket of the service manager.
+func IsInherited(address string) bool { return strings.HasPrefix(address, inheritedPrefix) }

@@ -10,7 +10,10 @@ import (
 // inheritedPrefix marks the name of a socket that the service manager opened.
 const inheritedPrefix = "systemd:"
 
-// inherited returns an error: only Unix has socket activation.
-func inherited(string) (net.Listener, error) {
-	return nil, errors.New("socket activation is only available on Unix")
-}
+var errNoActivation = errors.New("socket activation is only available on Unix")
+
+// inherited returns an error.
+func inherited(string) (net.Listener, error) { return nil, errNoActivation }
+
+// inheritedPacket returns an error.
+func inheritedPacket(string) (net.PacketConn, error) { return nil, errNoActivation }

@@ -169,7 +169,7 @@ func (c *Conn) handleControl(typ uint64, in *frameReader) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch typ {
-	case frameGoAway: // of pushes, which there are none of
+	case frameGoAway: // names a push, and the server never pushes
 		if id > c.goAwayID {
 			return connErrorf(IDError, "GOAWAY names a higher push than before")
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -32,9 +33,10 @@ const (
 	connWindow, maxConnWindow     = 128 << 10, 1 << 20
 	// connectionIDLength is in bytes: collisions must not happen among millions.
 	connectionIDLength = 8
-	// receiveBuffer is the size that a socket's receive buffer should have, in bytes: what
-	// arrives at 1 Gbit/s while the process does not run for 50 ms.
-	receiveBuffer = 7 << 20
+	// ReceiveBuffer is the size that a socket's receive buffer should have, in bytes: what
+	// arrives at 1 Gbit/s while the process does not run for 50 ms. The library asks the
+	// system for it.
+	ReceiveBuffer = 7 << 20
 )
 
 // Labels of keys that are derived from the secret of Listen.
@@ -47,7 +49,7 @@ const (
 type ListenConfig struct {
 	TLS *tls.Config
 	// Secret is shared by all edges: each accepts the address validation tokens of the others
-	// (RFC 9000, 8.1.3), and resets the connections of its own predecessor (10.3). Empty:
+	// (RFC 9000, 8.1.3), and resets the connections of the process before it (10.3). Empty:
 	// random keys of this process.
 	Secret string
 	// Host distinguishes nodes that share Secret and listen on the same address: no node can
@@ -74,11 +76,14 @@ type Handshake struct {
 type Listener struct {
 	transport *quic.Transport
 	listener  *quic.EarlyListener
-	buffer    int
 }
 
 // Listen accepts connections on a UDP socket, which stays the caller's.
 func Listen(pc net.PacketConn, cfg ListenConfig) (*Listener, error) {
+	// The library would write a line about the size of the receive buffer to standard error.
+	if err := os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true"); err != nil {
+		return nil, err
+	}
 	t := &quic.Transport{Conn: pc, ConnectionIDLength: connectionIDLength, VerifySourceAddress: cfg.Retry}
 	if cfg.Secret != "" {
 		token, err := hkdf.Key(sha256.New, []byte(cfg.Secret), nil, tokenLabel, 32)

@@ -2,6 +2,9 @@ package browsertest
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
 	"os"
 	"os/exec"
 	"testing"
@@ -24,9 +27,23 @@ func Start(t testing.TB) *Browser {
 // NAME=value.
 func StartWith(t testing.TB, env ...string) *Browser {
 	t.Helper()
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()),
-		chromedp.Env(env...)}
-	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
+	return start(t, chromedp.Env(env...), chromedp.Flag("disable-quic", true))
+}
+
+// StartQUIC starts a Chromium that reaches a host and port over HTTP/3 alone, with a
+// certificate that no CA has signed.
+func StartQUIC(t testing.TB, address string, cert *x509.Certificate) *Browser {
+	t.Helper()
+	key := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
+	return start(t, chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", address),
+		chromedp.Flag("ignore-certificate-errors-spki-list", base64.StdEncoding.EncodeToString(key[:])))
+}
+
+func start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
+	t.Helper()
+	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir())},
+		more...)
+	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "no-first-run",
 		"disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars",
 		"ignore-certificate-errors"} { // of the development certificate
 		options = append(options, chromedp.Flag(flag, true))
