@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +30,9 @@ func (h *house) orderCertificates(ca *acmetest.CA) *origin.Service {
 	h.t.Helper()
 	s, err := origin.New(origin.Config{Store: h.store, Secret: bytes.Repeat([]byte("s"), 32),
 		Certificates: acme.Config{Names: []string{securedName}, Directory: ca.Directory, Email: "you@example.org",
-			HTTP: ca.Client}})
+			HTTP: ca.Client, Dial: func(context.Context, string, string) (net.Conn, error) {
+				return nil, syscall.ECONNREFUSED
+			}}})
 	must(h.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

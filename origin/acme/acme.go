@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -63,6 +64,9 @@ type Config struct {
 	Profile string       // of certificates, as the CA names it; empty: the CA's default
 	HTTP    *http.Client // for requests to the CA; nil: a client with timeouts
 	Agent   string       // of requests to the CA (RFC 8555, 6.1)
+	// Dial connects to a name, to check who answers for it before its first order; nil: a
+	// net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Service orders and stores certificates. Its methods may be called from any goroutine.
@@ -96,6 +100,9 @@ func New(cfg Config) (*Service, error) {
 	}
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{Timeout: requestTimeout}
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = new(net.Dialer).DialContext
 	}
 	client := *cfg.HTTP
 	client.Transport = retryAfterTransport{cmp.Or(client.Transport, http.DefaultTransport)}
@@ -204,6 +211,13 @@ func (s *Service) step(ctx context.Context, c *store.Certificate) error {
 			s.plan(ctx, c)
 			if now.Before(c.RenewAt) {
 				return nil
+			}
+		}
+		if c.Chain == "" {
+			if err := s.selfCheck(ctx, c.Name); err != nil {
+				c.Failures++
+				c.LastError, c.DueAt = err.Error(), now.Add(backoff(awayFirst, awayMost, c.Failures))
+				return err
 			}
 		}
 		limited, err := s.place(ctx, c, &open)

@@ -12,12 +12,16 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,14 +60,28 @@ type world struct {
 	at store.Config
 	db *store.Store
 
-	answers atomic.Pointer[acme.Service] // of challenges; nil: none
+	answers atomic.Pointer[acme.Service]      // of challenges; nil: none
+	ports   atomic.Pointer[map[string]string] // addresses by port of the name; others refuse connections
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, ca: acmetest.New(t, 90*acmetest.Day), at: storetest.New(t)}
 	w.db = storetest.Open(t, w.at)
+	w.ports.Store(&map[string]string{})
 	return w
+}
+
+// dial connects to a port of the name.
+func (w *world) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if to := (*w.ports.Load())[port]; to != "" && host == name {
+		return new(net.Dialer).DialContext(ctx, network, to)
+	}
+	return nil, syscall.ECONNREFUSED
 }
 
 // answerTLS answers TLS-ALPN-01.
@@ -109,8 +127,9 @@ func (w *world) answerHTTP() {
 func (w *world) open(db *store.Store, client *http.Client, names ...string) *origin.Service {
 	w.t.Helper()
 	s, err := origin.New(origin.Config{Store: db, Secret: appSecret,
-		Log:          slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Certificates: acme.Config{Names: names, Directory: w.ca.Directory, Email: "you@example.org", HTTP: client}})
+		Log: slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Certificates: acme.Config{Names: names, Directory: w.ca.Directory, Email: "you@example.org", HTTP: client,
+			Dial: w.dial}})
 	must(w.t, err)
 	must(w.t, s.Prepare(w.t.Context()))
 	w.answers.Store(s.Certificates)
@@ -249,6 +268,7 @@ func TestIssue(t *testing.T) {
 func TestHTTP01(t *testing.T) {
 	w := newWorld(t)
 	w.answerHTTP()
+	w.ports.Store(&map[string]string{"80": w.ca.HTTP.Addr().String()})
 	must(t, w.ca.TLS.Close())
 	w.start(w.open(w.db, w.ca.Client, name))
 	w.until("the first order fails", func() bool { return w.row().Failures == 1 })
@@ -482,6 +502,51 @@ func TestCAAway(t *testing.T) {
 	}
 }
 
+// TestSelfCheck lets another server answer for the name: no order is made until an edge answers
+// at port 443, or the other server is gone.
+func TestSelfCheck(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Server", "another")
+		http.Redirect(rw, &http.Request{}, "http://"+name+"/", http.StatusFound) // without end
+	}))
+	defer other.Close()
+	lost := httptest.NewUnstartedServer(http.NotFoundHandler())
+	lost.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes for acme-tls/1
+	lost.StartTLS()
+	defer lost.Close()
+	notFound := httptest.NewServer(http.NotFoundHandler())
+	defer notFound.Close()
+	for _, tt := range []struct {
+		what  string
+		ports func(*world) map[string]string
+	}{
+		{"nothing answers", func(*world) map[string]string { return map[string]string{} }},
+		{"redirects without end", func(*world) map[string]string {
+			return map[string]string{"80": other.Listener.Addr().String()}
+		}},
+		{"an edge answers at port 443", func(w *world) map[string]string {
+			return map[string]string{"80": notFound.Listener.Addr().String(), "443": w.ca.TLS.Addr().String()}
+		}},
+	} {
+		w := newWorld(t)
+		w.answerTLS()
+		w.ports.Store(&map[string]string{"80": notFound.Listener.Addr().String(), "443": lost.Listener.Addr().String()})
+		stop := w.start(w.open(w.db, w.ca.Client, name))
+		w.until("the order is postponed", func() bool { return w.row().Failures == 1 })
+		if row := w.row(); !strings.Contains(row.LastError, "another server answers for the name at port 80") ||
+			!strings.Contains(row.LastError, "status 404") || row.DueAt.After(time.Now().Add(2*time.Minute)) {
+			t.Errorf("%s: postponed: %+v", tt.what, row)
+		}
+		w.wantOrders(0)
+		ports := tt.ports(w)
+		w.ports.Store(&ports)
+		w.due(nil)
+		w.until("a certificate is issued when "+tt.what, func() bool { return w.serial() != "" })
+		w.wantOrders(1)
+		stop()
+	}
+}
+
 // killer is a transport that ends its process before a request.
 type killer struct {
 	next http.RoundTripper
@@ -503,9 +568,6 @@ func (k *killer) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestKilled kills an origin before each request to the CA in turn: the next one continues
 // with the order that was made.
 func TestKilled(t *testing.T) {
-	if storetest.Engine() == storetest.Postgres {
-		t.Skip("a lease of a killed process lasts for ten seconds")
-	}
 	w := newWorld(t)
 	w.answerTLS()
 	for requests := int64(1); ; requests++ {
@@ -546,6 +608,9 @@ func TestKilled(t *testing.T) {
 			return
 		}
 		w.db = storetest.Open(t, w.at)
+		must(t, w.db.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			return tx.ReleaseLeases(ctx, "") // as ten seconds would; with SQLite, the next process does
+		}))
 		stop := w.start(w.open(w.db, w.ca.Client, name))
 		w.due(nil)
 		w.until("a certificate is issued", func() bool { return w.serial() != "" })
