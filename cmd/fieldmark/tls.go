@@ -117,6 +117,7 @@ func (c *tlsSettings) secure(ln net.Listener, tokens, data string, log *slog.Log
 	switch {
 	case c.TLSSelfSigned:
 		err = c.selfSign(ln, data)
+		run = func(ctx context.Context) error { return certs.RunSelfSigned(ctx, c.certificates, data, log) }
 	case c.FromOrigin: // the edge loads them
 		if err = fromOriginToken(tokens); err == nil && c.TLSState != "" {
 			err = os.MkdirAll(c.TLSState, 0o700)

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
@@ -244,6 +245,37 @@ func TestSelfSigned(t *testing.T) {
 	if other, err := certs.SelfSigned(""); err != nil || first.Leaf.Equal(other.Leaf) {
 		t.Errorf("without a folder: %v", err)
 	}
+}
+
+// TestSelfSignedRenewal runs for a month: the certificate is replaced when half of its life is
+// left, in the folder too.
+func TestSelfSignedRenewal(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		first, err := certs.SelfSigned(dir)
+		must(t, err)
+		s := newStore(t, certs.Config{}, first)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- certs.RunSelfSigned(ctx, s, dir, slog.New(slog.DiscardHandler)) }()
+		time.Sleep(14 * 24 * time.Hour)
+		if got := s.Expiries()[0].NotAfter; !got.Equal(first.Leaf.NotAfter) {
+			t.Errorf("after 14 days it expires at %v, want %v", got, first.Leaf.NotAfter)
+		}
+		time.Sleep(16 * 24 * time.Hour)
+		synctest.Wait()
+		got := s.Expiries()[0].NotAfter
+		if left := time.Until(got); left < 14*24*time.Hour {
+			t.Errorf("after 30 days it is valid for %v", left)
+		}
+		stored, err := certs.SelfSigned(dir)
+		must(t, err)
+		if !stored.Leaf.NotAfter.Equal(got) {
+			t.Errorf("the stored certificate expires at %v, that in use at %v", stored.Leaf.NotAfter, got)
+		}
+		stop()
+		must(t, <-done)
+	})
 }
 
 // writePair writes a certificate and its key.

@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -11,6 +12,7 @@ import (
 	"encoding/asn1"
 	"encoding/pem"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"net"
 	"os"
@@ -19,8 +21,8 @@ import (
 )
 
 const (
-	// selfSignedLife is the life of a development certificate, selfSignedRest what must be
-	// left of it when a process starts.
+	// selfSignedLife is the life of a development certificate. When selfSignedRest is left of
+	// it, a new one is made.
 	selfSignedLife = 30 * 24 * time.Hour
 	selfSignedRest = 15 * 24 * time.Hour
 	// selfSignedFile holds the certificate and its key.
@@ -30,7 +32,7 @@ const (
 )
 
 // SelfSigned returns a certificate for localhost, 127.0.0.1 and ::1 that is stored in a
-// folder, so that a developer has to trust it only once a month. It makes a new one if none
+// folder, so that a developer has to trust it only twice a month. It makes a new one if none
 // is there or the old one expires soon. If dir is empty, the certificate is not stored.
 func SelfSigned(dir string) (tls.Certificate, error) {
 	path := filepath.Join(dir, selfSignedFile)
@@ -62,6 +64,31 @@ func SelfSigned(dir string) (tls.Certificate, error) {
 		return c, fmt.Errorf("store the certificate of localhost: %w", err)
 	}
 	return c, nil
+}
+
+// RunSelfSigned replaces the certificate of SelfSigned, which s must have, before it expires,
+// until ctx ends.
+func RunSelfSigned(ctx context.Context, s *Store, dir string, log *slog.Logger) error {
+	for {
+		timer := time.NewTimer(time.Until(s.Expiries()[0].NotAfter.Add(-selfSignedRest)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		c, err := SelfSigned(dir)
+		if c.Leaf == nil {
+			return err
+		}
+		if err != nil { // it is used, but not stored
+			log.Error("the new certificate for localhost is not stored", "err", err)
+		}
+		if err := s.Set([]tls.Certificate{c}); err != nil {
+			return err
+		}
+		log.Info("new certificate for localhost", "expires", c.Leaf.NotAfter)
+	}
 }
 
 // acmeIdentifier is the extension that carries the digest of a key authorization (RFC 8737,
