@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net/http"
 	"strings"
+	"unsafe"
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
@@ -49,7 +50,6 @@ type streamHandler struct {
 	wait      *waitConn // nil: the connection waits in its Read
 	scheme    string
 	authority string // the last one for which requests are accepted
-	scratch   []byte // holds the fields of a simple request
 }
 
 // Wait implements h2.Handler.
@@ -76,7 +76,6 @@ func (h *streamHandler) Respond(fields []framing.Field) (resp mux.Response, trie
 
 // parseSimple is ParseSimpleGET for a request in fields.
 func (h *streamHandler) parseSimple(fields []framing.Field) (r SimpleRequest, ok bool) {
-	b := h.scratch[:0]
 	var state headerState
 	get, scheme := false, false
 	for i, f := range fields {
@@ -94,7 +93,7 @@ func (h *streamHandler) parseSimple(fields []framing.Field) (r SimpleRequest, ok
 				}
 				get = true
 			case ":scheme":
-				if scheme || f.Value != h.scheme {
+				if scheme || !framing.AcceptsScheme(h.scheme, f.Value) {
 					return r, false
 				}
 				scheme = true
@@ -102,29 +101,21 @@ func (h *streamHandler) parseSimple(fields []framing.Field) (r SimpleRequest, ok
 				if state.host != nil || f.Value == "" || f.Value != h.authority && !h.accepts(f.Value) {
 					return r, false
 				}
-				from := len(b)
-				b = append(b, f.Value...)
-				state.host = b[from:len(b):len(b)]
+				state.host = bytesOf(f.Value)
 			case ":path":
 				if r.Target != nil || !isSimpleTarget(f.Value, h.conn.server.cfg.FastPathPrefix) {
 					return r, false
 				}
-				from := len(b)
-				b = append(b, f.Value...)
-				r.Target = b[from:len(b):len(b)]
+				r.Target = bytesOf(f.Value)
 			default:
 				return r, false
 			}
 			continue
 		}
-		from := len(b)
-		b = append(append(b, f.Name...), f.Value...)
-		name, value := b[from:from+len(f.Name)], b[from+len(f.Name):]
-		if !state.parseLower(name, value[:len(value):len(value)]) {
+		if !state.parseLower(bytesOf(f.Name), bytesOf(f.Value)) {
 			return r, false
 		}
 	}
-	h.scratch = b[:0]
 	if !get || !scheme || state.host == nil || r.Target == nil || state.modifiedSince && state.ifNoneMatch == nil {
 		return r, false
 	}
@@ -132,6 +123,9 @@ func (h *streamHandler) parseSimple(fields []framing.Field) (r SimpleRequest, ok
 	r.Peer = &h.conn.peer
 	return r, true
 }
+
+// bytesOf returns the bytes of s, which must not be changed.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // accepts reports whether requests for an authority are accepted, and remembers the last.
 func (h *streamHandler) accepts(authority string) bool {

@@ -43,6 +43,7 @@ type testServer struct {
 	t    testing.TB
 	addr string
 	tls  *tls.Config // of clients; nil: the server speaks HTTP/1.1 and h2c
+	cert *tls.Certificate
 }
 
 // badgeBody is what the fast path of a testServer responds with.
@@ -157,12 +158,17 @@ func startServer(t testing.TB, cfg conn.Config, secure bool) *testServer {
 	}
 	s := &testServer{Server: conn.New(cfg), t: t, addr: ln.Addr().String()}
 	if secure {
-		cert := newCertificate(t)
-		ln = conn.NewTLSListener(ln, &tls.Config{DynamicRecordSizingDisabled: true,
-			NextProtos:     []string{certs.ProtocolHTTP2, certs.ProtocolHTTP1},
-			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert, nil }})
+		s.cert = newCertificate(t)
+		store, err := certs.New(certs.Config{Protocols: []string{certs.ProtocolHTTP2, certs.ProtocolHTTP1}})
+		if err == nil {
+			err = store.Set([]tls.Certificate{*s.cert})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln = conn.NewTLSListener(ln, store.TLSConfig())
 		roots := x509.NewCertPool()
-		roots.AddCert(cert.Leaf)
+		roots.AddCert(s.cert.Leaf)
 		s.tls = &tls.Config{RootCAs: roots, ServerName: testHost}
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -180,7 +180,7 @@ func (h *requestHead) check(scheme string, body bool) error {
 		return badRequest("Host is missing")
 	case !validHost([]byte(h.req.Authority)):
 		return badRequest("the authority is not a host name and a port")
-	case !strings.EqualFold(h.scheme, scheme):
+	case !AcceptsScheme(scheme, h.scheme):
 		return badRequest(":scheme is not that of the connection")
 	case len(h.req.Method)+len(h.req.Target)+len(protocol)+1 > MaxLine:
 		return &Error{http.StatusRequestURITooLong, "the address is too long"}
@@ -191,6 +191,14 @@ func (h *requestHead) check(scheme string, body bool) error {
 		return err
 	}
 	return nil
+}
+
+// AcceptsScheme reports whether a request may have a scheme over a connection of another. A
+// proxy that ends TLS and forwards requests over HTTP/2 without TLS sends https; HAProxy
+// always does. Nothing else depends on it: fields of trusted proxies say whether the
+// client's connection is encrypted.
+func AcceptsScheme(connection, request string) bool {
+	return strings.EqualFold(connection, request) || connection == "http" && strings.EqualFold(request, "https")
 }
 
 // CheckTrailer checks the fields of a trailer section, which are then dropped.
