@@ -176,15 +176,21 @@ func (c *conn) release() {
 // serve serves requests until the connection ends.
 func (c *conn) serve() {
 	defer c.release()
-	if c.proxied && !c.acceptProxied() || c.tls != nil && !c.handshake() {
-		c.returned = false
+	if c.proxied && !c.acceptProxied() {
 		_ = c.Close()
 		return
 	}
-	if c.tls != nil && c.tls.ConnectionState().NegotiatedProtocol == certs.ProtocolHTTP2 {
-		c.serveHTTP2(c.waiter)
-		_ = c.Close() // the session has closed it
-		return
+	if c.tls != nil {
+		// The state of TLS is kept out of this frame: the stack of an idle connection is
+		// 4 KiB only if less than 2 KiB are used.
+		protocol, ok := c.handshake()
+		if ok && protocol == certs.ProtocolHTTP2 {
+			c.serveHTTP2(c.waiter)
+		}
+		if !ok || protocol == certs.ProtocolHTTP2 {
+			_ = c.Close() // HTTP/2 has closed it
+			return
+		}
 	}
 	requests := c.requestConn()
 	if c.SetReadDeadline(time.Now().Add(ReadTimeout)) == nil {

@@ -58,16 +58,16 @@ func (h *handshakes) release(network netip.Addr) {
 	}
 }
 
-// handshake completes the TLS handshake of a connection, and reports whether requests may
-// follow.
-func (c *conn) handshake() bool {
+// handshake completes the TLS handshake of a connection. It returns the negotiated protocol,
+// and whether requests may follow.
+func (c *conn) handshake() (protocol string, ok bool) {
 	t, cfg := &c.server.conns, &c.server.cfg
 	t.mu.Lock()
-	ok := t.handshakes.tryAcquire(c.network)
+	ok = t.handshakes.tryAcquire(c.network)
 	t.mu.Unlock()
 	if !ok {
 		cfg.OnHandshake(HandshakeRejected, 0)
-		return false
+		return "", false
 	}
 	began := time.Now()
 	err := c.Conn.SetDeadline(began.Add(handshakeTimeout))
@@ -82,12 +82,12 @@ func (c *conn) handshake() bool {
 	t.mu.Unlock()
 	if err != nil || c.Conn.SetWriteDeadline(time.Time{}) != nil {
 		cfg.OnHandshake(HandshakeFailed, time.Since(began))
-		return false
+		return "", false
 	}
 	result, state := HandshakeFull, c.tls.ConnectionState()
 	if state.DidResume {
 		result = HandshakeResumed
 	}
 	cfg.OnHandshake(result, time.Since(began))
-	return state.NegotiatedProtocol != certs.ProtocolACME
+	return state.NegotiatedProtocol, state.NegotiatedProtocol != certs.ProtocolACME
 }

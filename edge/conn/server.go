@@ -31,6 +31,9 @@ const (
 	// ReadBufferSize is the size of fasthttp's read buffer, in bytes. It is above
 	// what package framing lets pass, which therefore refuses a header first.
 	ReadBufferSize = framing.MaxHead + 1<<10
+	// writeBufferSize is the size of fasthttp's write buffer, in bytes, while it writes a
+	// response: most responses fit, and are one write and one TLS record.
+	writeBufferSize = 16 << 10
 	// acceptPause is the longest pause after an accept failed, which mostly means
 	// that the process has no file descriptors left.
 	acceptPause = time.Second
@@ -112,6 +115,7 @@ type Server struct {
 	altSvc   atomic.Bool // responses over TLS have Alt-Svc
 	window   mux.WindowBudget
 	streams  atomic.Int64
+	workers  *workers
 	requests [protoCount]atomic.Uint64
 }
 
@@ -135,7 +139,7 @@ func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, rejected: rejection(cfg.Name)}
+	s := &Server{cfg: cfg, rejected: rejection(cfg.Name), workers: newWorkers()}
 	s.conns.open = map[*conn]struct{}{}
 	s.conns.perNetwork = map[netip.Addr]int{}
 	s.conns.networkLimit = cfg.NetworkConns
@@ -153,6 +157,7 @@ func New(cfg Config) *Server {
 		ReadTimeout:           ReadTimeout,
 		IdleTimeout:           IdleTimeout,
 		ReadBufferSize:        ReadBufferSize,
+		WriteBufferSize:       writeBufferSize,
 		Logger:                discardLogger{},
 
 		StreamRequestBody:            true, // fasthttp's limit on bodies does not hold then; the handler has its own
@@ -174,7 +179,7 @@ func (cfg *Config) altSvcField() []string {
 func (s *Server) http2Config(more ...string) h2.Config {
 	return h2.Config{Constants: h2.NewConstants(slices.Concat(s.cfg.ConstantFields, more)...),
 		Date: func() []byte { return s.clock.now.Load().HPACK }, Window: &s.window, Streams: &s.streams,
-		Events: s.events(protoHTTP2)}
+		Go: s.workers.run, Events: s.events(protoHTTP2)}
 }
 
 // events returns the functions that count what happens on connections of a protocol.

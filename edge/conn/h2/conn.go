@@ -61,6 +61,7 @@ type Config struct {
 	Date      func() []byte     // returns the field Date in HPACK
 	Window    *mux.WindowBudget // of uploads
 	Streams   *atomic.Int64     // counts the open streams
+	Go        func(func())      // runs a function in a goroutine
 	Events    mux.Events        // counts what happens; required
 }
 
@@ -95,6 +96,8 @@ type Conn struct {
 	decoder    *fieldDecoder
 	drainPhase int
 	drainSince time.Time
+	lastID     uint32 // highest stream of the client
+	beforeLast uint32 // the one before it
 
 	draining atomic.Bool
 
@@ -104,8 +107,6 @@ type Conn struct {
 	calmed        string
 	closed        bool // nothing is written any more
 	streams       map[uint32]*Stream
-	lastID        uint32 // highest stream of the client
-	beforeLast    uint32 // the one before it
 	ended         endedStreams
 	working       sync.WaitGroup
 	recvWindow    int // bytes that the client may send
@@ -119,6 +120,7 @@ type Conn struct {
 
 	out       []byte // frames to write
 	spare     []byte
+	pooled    []*[]byte // what out and spare came from; they go back to the pool in either
 	writing   bool
 	waiting   int // goroutines that wait for room in out
 	room      sync.Cond
@@ -391,12 +393,6 @@ func (c *Conn) handleFrames() error {
 		if err := c.handleFrame(&f); err != nil {
 			return err
 		}
-		c.mu.Lock()
-		err := c.makeRoom()
-		c.mu.Unlock()
-		if err != nil {
-			return err
-		}
 	}
 	c.in.compact()
 	return nil
@@ -420,6 +416,9 @@ func (c *Conn) handleFrame(f *frame) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.makeRoom(); err != nil {
+		return err
+	}
 	switch f.typ {
 	case frameData:
 		return c.handleData(f)

@@ -56,13 +56,12 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 	if err := c.decoder.decode(block); err != nil {
 		return err
 	}
-	c.mu.Lock()
 	if b.id <= c.lastID {
+		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.handleTrailer(b)
 	}
 	c.beforeLast, c.lastID = c.lastID, b.id
-	c.mu.Unlock()
 	if b.self {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -74,10 +73,11 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 		r, looked, ok := c.h.Respond(c.decoder.Fields)
 		if tried = looked; ok {
 			c.mu.Lock()
-			sent := c.sendResponse(b.id, &r)
+			err := c.makeRoom()
+			sent := err == nil && c.sendResponse(b.id, &r)
 			c.mu.Unlock()
-			if sent {
-				return nil
+			if sent || err != nil {
+				return err
 			}
 		}
 	}
@@ -87,7 +87,9 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 // openStream begins a request that becomes an HTTP/1.1 exchange.
 func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	var refused *framing.Error
-	head, req, err := framing.AppendRequest(nil, c.decoder.Fields, c.scheme, !b.end)
+	// A field counts 32 bytes in the size of the list, and less in the head.
+	head := make([]byte, 0, min(c.decoder.Size, mux.MaxHeaderList)+headOverhead)
+	head, req, err := framing.AppendRequest(head, c.decoder.Fields, c.scheme, !b.end)
 	malformed := framing.MalformedError("")
 	switch {
 	case c.decoder.TooLarge():
@@ -104,6 +106,9 @@ func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.makeRoom(); err != nil {
+		return err
+	}
 	if len(c.streams) >= mux.MaxStreams || c.drainPhase == 2 {
 		return c.resetStream(b.id, RefusedStream) // nothing was done (8.7)
 	}
@@ -114,12 +119,17 @@ func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	s.mem.FastPathTried, s.mem.Refused = tried, refused
 	c.streams[b.id] = s
 	c.cfg.Streams.Add(1)
-	c.working.Go(func() {
+	c.working.Add(1)
+	c.cfg.Go(func() {
+		defer c.working.Done()
 		c.h.Serve(s.mem)
 		s.finish()
 	})
 	return nil
 }
+
+// headOverhead is more than a head has beside its fields, in bytes.
+const headOverhead = 64
 
 // handleTrailer handles HEADERS of a stream that was opened before. The caller holds c.mu.
 func (c *Conn) handleTrailer(b *headerBlock) error {

@@ -1,8 +1,6 @@
 package h2
 
 import (
-	"strings"
-
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
@@ -13,7 +11,7 @@ var staticNames = map[string]uint64{
 	"accept-ranges": 18, "access-control-allow-origin": 20, "age": 21, "allow": 22, "cache-control": 24,
 	"content-disposition": 25, "content-encoding": 26, "content-language": 27, "content-length": 28,
 	"content-location": 29, "content-range": 30, "content-type": 31, "date": 33, "etag": 34, "expires": 36,
-	"last-modified": 44, "link": 45, "location": 46, "retry-after": 53, "server": 54, "set-cookie": 55,
+	"last-modified": 44, "link": 45, "location": 46, "retry-after": 53, "server": 54, "set-cookie": indexSetCookie,
 	"strict-transport-security": 56, "vary": 59, "via": 60, "www-authenticate": 61,
 }
 
@@ -32,6 +30,7 @@ const (
 	indexStatus    = 8 // :status 200
 	indexStatus304 = 11
 	indexAge       = 21
+	indexSetCookie = 55
 	dynamicTable   = 62 // the newest field of the dynamic table
 )
 
@@ -77,9 +76,31 @@ func appendAge(dst []byte, age int64) []byte {
 func appendPart(dst []byte, part *framing.Part) []byte {
 	dst = appendStatus(dst, part.Status)
 	for name, value := range part.Fields() {
-		dst = AppendField(dst, strings.ToLower(string(name)), string(value))
+		dst = appendPlain(dst, name, value)
 	}
 	return dst
+}
+
+// appendPlain is AppendField without Huffman coding and for a name of any case: for a field
+// that is sent once, the coding takes longer than it saves.
+func appendPlain(dst, name, value []byte) []byte {
+	start := len(dst)
+	dst = mux.AppendInt(append(dst, withoutIndexing), 0, lengthBits, uint64(len(name)))
+	from := len(dst)
+	for _, c := range name {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		dst = append(dst, c)
+	}
+	if i, ok := staticNames[string(dst[from:])]; ok {
+		prefix := byte(withoutIndexing)
+		if i == indexSetCookie {
+			prefix = neverIndexed
+		}
+		dst = mux.AppendInt(dst[:start], prefix, literalBits, i)
+	}
+	return append(mux.AppendInt(dst, 0, lengthBits, uint64(len(value))), value...)
 }
 
 // Constants are the header fields that every response of the fast path has. The first

@@ -13,25 +13,30 @@ import (
 // readBufferSize is the size of the read buffer in bytes: every frame fits.
 const readBufferSize = maxFrame + frameHeaderSize
 
-var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBufferSize); return &b }}
+var readBuffers = sync.Pool{New: func() any { return new([readBufferSize]byte) }}
 
 // reader reads the bytes of a connection. It has a buffer only while there are bytes in it.
 type reader struct {
 	nc       net.Conn
-	wait     func() error // Handler.Wait
-	buf      []byte       // nil while there is nothing in it
-	from, to int          // the bytes of it that were not consumed
+	wait     func() error          // Handler.Wait
+	buf      *[readBufferSize]byte // nil while there is nothing in it
+	from, to int                   // the bytes of it that were not consumed
 }
 
 // pending returns the bytes that were not consumed.
-func (r *reader) pending() []byte { return r.buf[r.from:r.to] }
+func (r *reader) pending() []byte {
+	if r.buf == nil {
+		return nil
+	}
+	return r.buf[r.from:r.to]
+}
 
 // read reads what has arrived, or waits for bytes. What TLS has read and not returned
 // does not end a wait, so each begins with a read.
 func (r *reader) read() error {
 	for {
 		if r.buf == nil {
-			r.buf = *readBuffers.Get().(*[]byte)
+			r.buf = readBuffers.Get().(*[readBufferSize]byte)
 		}
 		n, err := r.nc.Read(r.buf[r.to:])
 		if n > 0 {
@@ -55,15 +60,15 @@ func (r *reader) compact() {
 	if r.from == r.to {
 		r.release()
 	} else if r.from > 0 {
-		r.from, r.to = 0, copy(r.buf, r.buf[r.from:r.to])
+		r.from, r.to = 0, copy(r.buf[:], r.buf[r.from:r.to])
 	}
 }
 
 // release returns the buffer.
 func (r *reader) release() {
-	if b := r.buf; b != nil {
+	if r.buf != nil {
+		readBuffers.Put(r.buf)
 		r.buf, r.from, r.to = nil, 0, 0
-		readBuffers.Put(&b)
 	}
 }
 

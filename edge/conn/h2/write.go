@@ -20,7 +20,8 @@ var queues = sync.Pool{New: func() any { b := make([]byte, 0, queueSize); return
 // queue returns c.out to append to. The caller holds c.mu, as for all functions here.
 func (c *Conn) queue() []byte {
 	if c.out == nil {
-		c.out = *queues.Get().(*[]byte)
+		pooled := queues.Get().(*[]byte)
+		c.out, c.pooled = *pooled, append(c.pooled, pooled)
 	}
 	return c.out
 }
@@ -96,13 +97,18 @@ func (c *Conn) flush() error {
 
 // releaseQueues returns empty buffers, so that an idle connection has none.
 func (c *Conn) releaseQueues() {
-	for _, b := range []*[]byte{&c.out, &c.spare} {
-		if *b != nil && len(*b) == 0 {
-			if old := (*b)[:0]; cap(old) <= 2*maxQueue {
-				queues.Put(&old)
-			}
-			*b = nil
+	for _, b := range [...]*[]byte{&c.out, &c.spare} {
+		if *b == nil || len(*b) > 0 {
+			continue
 		}
+		last := len(c.pooled) - 1
+		pooled := c.pooled[last]
+		c.pooled = c.pooled[:last]
+		if cap(*b) <= 2*maxQueue {
+			*pooled = *b
+			queues.Put(pooled)
+		}
+		*b = nil
 	}
 }
 
