@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -217,4 +218,31 @@ func newHTTP2(t *testing.T, cfg *tls.Config) *http.Transport {
 	c.Protocols.SetUnencryptedHTTP2(cfg == nil)
 	t.Cleanup(c.CloseIdleConnections)
 	return c
+}
+
+// TestResetEndsExchange reads the beginning of a response that its origin never ends, over
+// HTTP/2: when the client resets the stream, the exchange with the origin ends too.
+func TestResetEndsExchange(t *testing.T) {
+	h := newHouse(t)
+	ended := make(chan struct{})
+	h.docs = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: 1\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(ended)
+	}
+	h.change = func(cfg *edge.Config) { cfg.H2C = true }
+	h.startEdge()
+	ctx, reset := context.WithCancel(t.Context())
+	defer reset()
+	req, err := http.NewRequestWithContext(ctx, "GET", h.base+"/docs/events", nil)
+	must(t, err)
+	resp, err := newHTTP2(t, nil).RoundTrip(req)
+	must(t, err)
+	defer resp.Body.Close()
+	_, err = io.ReadFull(resp.Body, make([]byte, len("data: 1\n\n")))
+	must(t, err)
+	reset()
+	<-ended
 }

@@ -86,6 +86,7 @@ type conn struct {
 	network       netip.Addr // that it counts for; invalid: none
 	state         atomic.Int32
 	closed        atomic.Bool
+	onAbort       atomic.Pointer[func()]
 	refs          atomic.Int32 // the goroutine that serves it, and the open connection
 }
 

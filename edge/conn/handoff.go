@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/stream"
 )
 
 // Limits of a request that fasthttp serves.
@@ -170,6 +171,26 @@ func (c *conn) BodyError() error {
 func (c *conn) StopReading() {
 	c.handoff.stopped.Store(true)
 	_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // fails only on a closed connection
+}
+
+// OnAbort sets the function that is called when the client resets the stream of a request, or
+// when Drain ends its connection: a handler that waits for an origin could not notice. It
+// must not block; nil: none.
+func (c *conn) OnAbort(f func()) {
+	switch m := c.Conn.(type) {
+	case *stream.Conn:
+		m.OnAbort(f)
+	default:
+		c.onAbort.Store(&f)
+	}
+}
+
+// abort ends the connection and the work for its request.
+func (c *conn) abort() {
+	_ = c.Conn.Close() // it ends whatever this returns
+	if f := c.onAbort.Load(); f != nil && *f != nil {
+		(*f)()
+	}
 }
 
 // readTunnel reads what follows a switch of protocols.

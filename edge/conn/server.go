@@ -310,7 +310,7 @@ func (s *Server) Drain(limit time.Duration) (closed int) {
 	t.mu.Lock()
 	closed = len(t.open)
 	for c := range t.open {
-		_ = c.Conn.Close()
+		c.abort()
 	}
 	t.mu.Unlock()
 	<-done

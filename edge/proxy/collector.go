@@ -79,8 +79,12 @@ func (c *collector) readAll() ([]byte, error) {
 // Read implements io.Reader.
 func (c *collector) Read(p []byte) (int, error) {
 	c.mu.Lock()
-	for c.off >= len(c.buf) && !c.srcDone && !c.handedOver {
+	for c.off >= len(c.buf) && !c.srcDone && !c.handedOver && !c.readerGone {
 		c.more.Wait()
+	}
+	if c.readerGone {
+		c.mu.Unlock()
+		return 0, errReaderGone
 	}
 	if c.off < len(c.buf) {
 		n := copy(p, c.buf[c.off:])
@@ -102,11 +106,15 @@ func (c *collector) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Close implements io.Closer: the client stops reading.
+// errReaderGone ends the reads of a client that has disconnected.
+var errReaderGone = errors.New("the client has disconnected")
+
+// Close implements io.Closer: the client stops reading, also a read that waits.
 func (c *collector) Close() error {
 	c.mu.Lock()
 	over := c.handedOver && !c.readerGone && !c.srcDone
 	c.readerGone = true
+	c.more.Broadcast()
 	c.mu.Unlock()
 	if over {
 		defer c.cancel()

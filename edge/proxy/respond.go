@@ -171,20 +171,41 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *request, x *exchange, body i
 		x.cancel()
 		return
 	}
-	ctx.Response.SetBodyStream(&streamed{body, x.cancel, q.upload}, int(length))
+	answer := &streamed{ReadCloser: body, cancel: x.cancel, upload: q.upload}
+	if answer.conn, _ = ctx.Conn().(abortable); answer.conn != nil {
+		answer.conn.OnAbort(answer.abort)
+	}
+	ctx.Response.SetBodyStream(answer, int(length))
 }
+
+// abortable is a connection that reports its end while a response is read from the origin.
+type abortable interface{ OnAbort(func()) }
 
 // streamed ends the exchange when its response was read.
 type streamed struct {
 	io.ReadCloser
 	cancel context.CancelFunc
-	upload *upload // of its request; nil: none that is still under way
+	upload *upload   // of its request; nil: none that is still under way
+	conn   abortable // nil: unknown
+}
+
+// abort ends the reads of a client that has disconnected, and the exchange unless others
+// wait for the response too.
+func (b *streamed) abort() {
+	if c, collected := b.ReadCloser.(*collector); collected {
+		_ = c.Close() // the reads fail in any case
+		return
+	}
+	b.cancel()
 }
 
 // Close implements io.Closer.
 func (b *streamed) Close() error {
 	if b.upload != nil {
 		b.upload.stop()
+	}
+	if b.conn != nil {
+		b.conn.OnAbort(nil)
 	}
 	if _, collected := b.ReadCloser.(*collector); !collected {
 		defer b.cancel()

@@ -49,6 +49,7 @@ type Conn struct {
 	body          []byte     // bytes of the body that were not read
 	ended         bool       // the body has ended
 	readErr       error
+	onAbort       func() // nil: none
 	readDeadline  time.Time
 	writeDeadline time.Time
 }
@@ -93,6 +94,19 @@ func (c *Conn) Abort() {
 	if c.readErr == nil {
 		c.readErr, c.body, c.head = ErrAborted, nil, nil
 		c.wake.Broadcast()
+		if c.onAbort != nil {
+			c.onAbort()
+		}
+	}
+}
+
+// OnAbort sets the function that Abort calls, or calls it at once if the exchange was
+// aborted. It must not block; nil: none.
+func (c *Conn) OnAbort(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.onAbort = f; f != nil && c.readErr != nil {
+		f()
 	}
 }
 
