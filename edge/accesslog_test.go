@@ -70,7 +70,7 @@ func newAccessLog(t testing.TB) (l *accesslog.Log, lines func() (text string, al
 // what became of it and holds no secret.
 func TestAccessLog(t *testing.T) {
 	accessLog, lines := newAccessLog(t)
-	h := newProtocolHouse(t, func(cfg *edge.Config) { cfg.AccessLog = accessLog })
+	h := newProtocolFixture(t, func(cfg *edge.Config) { cfg.AccessLog = accessLog })
 	large := strings.Repeat("x", 300_000)
 	echo := echoes(t)
 	h.docs = func(w http.ResponseWriter, r *http.Request) {
@@ -206,7 +206,7 @@ func TestAccessLog(t *testing.T) {
 // whose client is logged.
 func TestAccessLogOfHits(t *testing.T) {
 	accessLog, lines := newAccessLog(t)
-	h := newHouse(t)
+	h := newFixture(t)
 	h.change = func(cfg *edge.Config) {
 		trustLoopback(cfg)
 		cfg.AccessLog = accessLog

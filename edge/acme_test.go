@@ -26,7 +26,7 @@ import (
 const securedName = "marks.example"
 
 // orderCertificates starts an origin over the database of h that orders certificates.
-func (h *house) orderCertificates(ca *acmetest.CA) *origin.Service {
+func (h *fixture) orderCertificates(ca *acmetest.CA) *origin.Service {
 	h.t.Helper()
 	s, err := origin.New(origin.Config{Store: h.store, Secret: bytes.Repeat([]byte("s"), 32),
 		Certificates: acme.Config{Names: []string{securedName}, Directory: ca.Directory, Email: "you@example.org",
@@ -51,7 +51,7 @@ type secureEdge struct {
 }
 
 // startSecureEdge starts an edge that keeps its certificates in a folder, or not.
-func (h *house) startSecureEdge(state string, plain net.Listener) secureEdge {
+func (h *fixture) startSecureEdge(state string, plain net.Listener) secureEdge {
 	h.t.Helper()
 	store, err := certs.New(certs.Config{Secret: nodeToken})
 	must(h.t, err)
@@ -91,7 +91,7 @@ func (e secureEdge) served(t *testing.T, ca *acmetest.CA) string {
 // an open connection, and takes the origin away.
 func TestCertificatesOfOrigin(t *testing.T) {
 	ca := acmetest.New(t, 90*acmetest.Day)
-	h := newHouse(t)
+	h := newFixture(t)
 	state := t.TempDir()
 	a, b := h.startSecureEdge(state, nil), h.startSecureEdge("", ca.HTTP)
 	go serveTLS(ca.TLS, a, b)
@@ -143,7 +143,7 @@ func TestCertificatesOfOrigin(t *testing.T) {
 }
 
 // newSecureEdge starts an edge and does not wait until it is ready.
-func (h *house) newSecureEdge(state string) secureEdge {
+func (h *fixture) newSecureEdge(state string) secureEdge {
 	h.t.Helper()
 	store, err := certs.New(certs.Config{Secret: nodeToken})
 	must(h.t, err)
@@ -164,7 +164,7 @@ func (h *house) newSecureEdge(state string) secureEdge {
 // TestChallenges checks what the plain listener answers under the path of HTTP-01, and that
 // guessing tokens does not reach the origin.
 func TestChallenges(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	h.startSecureEdge("", plain)
@@ -212,7 +212,7 @@ func TestChallenges(t *testing.T) {
 
 // TestFloodChallenges asks for many tokens at once: the origin gets ten questions a second.
 func TestFloodChallenges(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	h.startSecureEdge("", plain)

@@ -166,7 +166,7 @@ const loadedWidths = `async () => {
 // does not allow it; so does one that shows an answer of 404.
 func TestBadgeInIsolatedPage(t *testing.T) {
 	b := browsertest.Start(t)
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/svg+xml")
 		_, _ = w.Write(badge.AppendSVG(nil, badge.Badge{}, badge.Options{}))

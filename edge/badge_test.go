@@ -12,9 +12,9 @@ import (
 	"github.com/fieldmark/fieldmark/edge/badge"
 )
 
-// badgeHouse is a house with one brand that has a score and one that has none.
-func badgeHouse(t *testing.T) *house {
-	h := newHouse(t)
+// newBadgeFixture is a fixture with one brand that has a score and one that has none.
+func newBadgeFixture(t *testing.T) *fixture {
+	h := newFixture(t)
 	h.brand("acme", "Acme & Söhne <x>", 300)
 	h.brand("young", "Young", -1)
 	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
@@ -22,7 +22,7 @@ func badgeHouse(t *testing.T) *house {
 }
 
 func TestBadgeForms(t *testing.T) {
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	for path, kind := range map[string]string{
 		"/api/badge/acme": "image/svg+xml; charset=utf-8",
 		"/api/badge/acme.svg?style=card&theme=dark":          "image/svg+xml; charset=utf-8",
@@ -85,7 +85,7 @@ func TestBadgeForms(t *testing.T) {
 // TestBadgeVocabulary: an invalid parameter is refused in the requested format, with an
 // explanation.
 func TestBadgeVocabulary(t *testing.T) {
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	for query, words := range map[string]string{
 		"style=round":         "unknown style; known are pill",
 		"theme=pink":          "unknown theme; known are auto, light, dark, mono",
@@ -128,7 +128,7 @@ var long = strings.Repeat("x", badge.MaxLabel+1)
 
 // TestBadgeKey: one picture is one cache entry, whatever else the address contains.
 func TestBadgeKey(t *testing.T) {
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	for first, same := range map[string][]string{
 		"/api/badge/acme?style=card&theme=dark": {
 			"/api/badge/acme?theme=dark&style=card", "/api/badge/acme.svg?style=card&theme=dark&utm_source=x&v=2",
@@ -166,7 +166,7 @@ func TestBadgeKey(t *testing.T) {
 
 // Proxies of pictures show nothing but an answer of 200, and keep it longest.
 func TestBadgeProxies(t *testing.T) {
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	const (
 		camo    = "github-camo (876de43e)"
 		browser = "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0"
@@ -206,7 +206,7 @@ func TestBadgeProxies(t *testing.T) {
 }
 
 func TestBadgeEmbed(t *testing.T) {
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	var e badge.Embed
 	must(t, json.Unmarshal([]byte(h.get("/api/badge/acme/embed?style=card&x=y").body), &e))
 	if e.Image != h.base+"/api/badge/acme?style=card" || e.Page != h.base+"/brands/acme" ||
@@ -250,7 +250,7 @@ func TestBadgeEmbed(t *testing.T) {
 
 // A change of the score is seen in every look, long before any entry expires.
 func TestBadgeFollowsTheScore(t *testing.T) {
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	paths := []string{"/api/badge/acme", "/api/badge/acme?theme=dark", "/api/badge/acme?style=card&lang=ja",
 		"/api/badge/acme.json", "/api/badge/acme.png?scale=2", "/api/badge/acme?label=x"}
 	before := map[string]string{}

@@ -17,7 +17,7 @@ import (
 
 // ranked registers a public brand whose facts were found out at several times,
 // oldest first, each time with so many words.
-func (h *house) ranked(slug fieldmark.Slug, niche, language string, found ...found) {
+func (h *fixture) ranked(slug fieldmark.Slug, niche, language string, found ...found) {
 	h.t.Helper()
 	_, _, err := h.service.Brands.Put(h.t.Context(), fieldmark.Brand{
 		Slug: slug, Name: strings.ToUpper(string(slug)), URL: "https://" + string(slug) + ".example/", Niche: niche,
@@ -42,7 +42,7 @@ type found struct {
 
 const day = 24 * time.Hour
 
-func (h *house) listed(query string) fieldmark.Board {
+func (h *fixture) listed(query string) fieldmark.Board {
 	h.t.Helper()
 	a := h.get("/api/v1/leaderboard" + query)
 	if a.status != http.StatusOK {
@@ -78,7 +78,7 @@ func ranks(best, last int) string {
 }
 
 // manyRanked are brands of two niches and four languages; b and c share a score.
-func manyRanked(h *house) {
+func manyRanked(h *fixture) {
 	h.ranked("a", "tools", "de", found{ago: 20 * day, words: 100}, found{words: 300}) // from last to first
 	h.ranked("b", "tools", "de-AT", found{ago: 20 * day, words: 250}, found{words: 250, pages: 9})
 	h.ranked("c", "gardens", "en", found{ago: 20 * day, words: 251}, found{words: 250})
@@ -89,7 +89,7 @@ func manyRanked(h *house) {
 }
 
 func TestBoardFilters(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	manyRanked(h)
 	for _, tt := range []struct{ query, want string }{
 		// overlapping ranges share ranks and the next one skips.
@@ -145,7 +145,7 @@ func TestBoardFilters(t *testing.T) {
 }
 
 func TestBoardRefusals(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	manyRanked(h)
 	for _, tt := range []struct {
 		query string
@@ -191,7 +191,7 @@ func TestBoardRefusals(t *testing.T) {
 
 // A cursor outlives changes, but not as many as there are rankings kept.
 func TestCursorExpires(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	manyRanked(h)
 	query := "?limit=2&cursor=" + h.listed("?limit=2").NextCursor
 	want := says(h.listed(query))
@@ -208,7 +208,7 @@ func TestCursorExpires(t *testing.T) {
 
 // Two nodes that came to know the same in different ways name it alike.
 func TestSnapshotIsNamedByContent(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	manyRanked(h)
 	h.ranked("a", "gardens", "fr", found{words: 120})
 	h.brand("last", "Last", -1) // its event is after all others
@@ -227,7 +227,7 @@ func TestSnapshotIsNamedByContent(t *testing.T) {
 
 // TestManyChanges compares the incrementally updated ranking with one built from scratch.
 func TestManyChanges(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var put []fieldmark.Brand
 	for i := range 60 {
 		put = append(put, fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprintf("b%02d", i)), Name: "B",

@@ -10,7 +10,7 @@ import (
 // TestBrandPageParts: a page shows what engines can do with a site, what the score is
 // worth and what was read, and why there is no score.
 func TestBrandPageParts(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	sampled := factsWith(300)
 	sampled.Sample = &fieldmark.Sample{Seed: strings.Repeat("0a", 16), Population: 40, Pages: []fieldmark.SampledPage{

@@ -50,7 +50,7 @@ func TestNewVersionOfTheBuiltIn(t *testing.T) {
 	}
 	must(t, st.Close())
 
-	h := newHouseOver(t, record, fieldmark.ModuleKeyOf(make(ed25519.PublicKey, ed25519.PublicKeySize)))
+	h := newFixtureOver(t, record, fieldmark.ModuleKeyOf(make(ed25519.PublicKey, ed25519.PublicKeySize)))
 	modules := h.service.Modules
 	states := func() map[fieldmark.Digest]fieldmark.ModuleState {
 		list, err := modules.List(t.Context())
@@ -133,7 +133,7 @@ func TestNewVersionOfTheBuiltIn(t *testing.T) {
 // TestNewInstallation: a new database activates the newest version and has the older ones, so
 // that their scores can be verified.
 func TestNewInstallation(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	active, err := h.service.Modules.Active(t.Context())
 	must(t, err)
 	if active.Digest != digestOf(geo.Module()) || active.Version != "2.0.0" {

@@ -76,7 +76,7 @@ func essay(t *testing.T, name string) string {
 // it, has a grade below C in the score and on the badge, and its text is unknown, not bad. An
 // upheld dispute changes which of them is the first.
 func TestCopiedSite(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx := t.Context()
 	h.audits("original.example:80", essay(t, "Original"), "copy.test:80", essay(t, "Copycat"))
 	auditNow := func(slug fieldmark.Slug) fieldmark.Score {

@@ -31,7 +31,7 @@ var safelisted = []string{"cache-control", "content-language", "content-length",
 // TestCORSOfTheAPI: what a preflight allows is what the API has, and scripts of other
 // sites may read every field that its answers bring.
 func TestCORSOfTheAPI(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.change = func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal }
 	h.startEdge()
 	var doc struct {

@@ -26,7 +26,7 @@ func disputeForm(values ...string) string {
 // TestDisputePage walks through the form without scripts: a refused form keeps what was
 // entered and says beside each field what is wrong, a sent one leads to its state.
 func TestDisputePage(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.until("acme is known", func() bool { return h.get("/brands/acme").status == 200 })
 	page := h.get("/brands/acme/contest?signal=read.headings")
@@ -103,7 +103,7 @@ func TestDisputePage(t *testing.T) {
 
 // Opening disputes counts towards the rate of a client network, by the form and by the API.
 func TestDisputesAreRateLimited(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.change = func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal }
 	h.startEdge()
 	h.brand("acme", "Acme", 300)
@@ -122,7 +122,7 @@ func TestDisputesAreRateLimited(t *testing.T) {
 
 // A brand that was renamed is disputed at its present address.
 func TestDisputePageOfAnAlias(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	_, err := h.service.Brands.Rename(t.Context(), "acme", "anvils")
 	must(t, err)

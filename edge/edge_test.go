@@ -38,8 +38,8 @@ const nodeToken = "node-token-of-the-tests-0123456789"
 // so long: four busy loops beside the race detector make seconds of milliseconds.
 const waitLimit = 2 * time.Minute
 
-// house is a real origin over a real SQLite file, and an edge in front of it.
-type house struct {
+// fixture is a real origin over a real SQLite file, and an edge in front of it.
+type fixture struct {
 	t       testing.TB
 	service *origin.Service
 	origin  *httptest.Server
@@ -88,15 +88,15 @@ func openOrigin(t testing.TB, record store.Config, modules ...[]byte) (*store.St
 	return st, service, handler
 }
 
-func newHouse(t testing.TB) *house {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	return newHouseOver(t, storetest.New(t))
+	return newFixtureOver(t, storetest.New(t))
 }
 
-// newHouseOver is newHouse over an existing database.
-func newHouseOver(t testing.TB, record store.Config, keys ...fieldmark.ModuleKey) *house {
+// newFixtureOver is newFixture over an existing database.
+func newFixtureOver(t testing.TB, record store.Config, keys ...fieldmark.ModuleKey) *fixture {
 	t.Helper()
-	h := &house{t: t, record: record, keys: keys}
+	h := &fixture{t: t, record: record, keys: keys}
 	h.store, h.service, h.handler = openOrigin(t, h.record)
 	h.origin = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.down.Load() {
@@ -120,7 +120,7 @@ func newHouseOver(t testing.TB, record store.Config, keys ...fieldmark.ModuleKey
 }
 
 // startEdge puts a node in front of the origin and waits until it is ready.
-func (h *house) startEdge() {
+func (h *fixture) startEdge() {
 	t := h.t
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -152,7 +152,7 @@ func (h *house) startEdge() {
 }
 
 // until waits for something that happens in another goroutine.
-func (h *house) until(what string, ok func() bool) {
+func (h *fixture) until(what string, ok func() bool) {
 	h.t.Helper()
 	deadline := time.After(waitLimit)
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -168,7 +168,7 @@ func (h *house) until(what string, ok func() bool) {
 
 // brand registers a brand with facts whose main text has so many words; nil
 // words leaves it without facts.
-func (h *house) brand(slug fieldmark.Slug, name string, words int64) {
+func (h *fixture) brand(slug fieldmark.Slug, name string, words int64) {
 	h.t.Helper()
 	_, _, err := h.service.Brands.Put(h.t.Context(), fieldmark.Brand{
 		Slug: slug, Name: name, URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en",
@@ -213,7 +213,7 @@ type answer struct {
 }
 
 // do sends one request to the edge.
-func (h *house) do(method, path, body string, header ...string) answer {
+func (h *fixture) do(method, path, body string, header ...string) answer {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.base+path, strings.NewReader(body))
 	must(h.t, err)
@@ -228,12 +228,12 @@ func (h *house) do(method, path, body string, header ...string) answer {
 	return answer{resp.StatusCode, resp.Header, string(raw)}
 }
 
-func (h *house) get(path string, header ...string) answer {
+func (h *fixture) get(path string, header ...string) answer {
 	h.t.Helper()
 	return h.do("GET", path, "", header...)
 }
 
-func (h *house) score(slug string) fieldmark.Score {
+func (h *fixture) score(slug string) fieldmark.Score {
 	h.t.Helper()
 	a := h.get("/api/v1/score/" + slug)
 	if a.status != http.StatusOK {
@@ -251,7 +251,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func (h *house) wantProblem(a answer, status int, code fieldmark.Code) {
+func (h *fixture) wantProblem(a answer, status int, code fieldmark.Code) {
 	h.t.Helper()
 	var p fieldmark.Problem
 	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
@@ -267,7 +267,7 @@ func (h *house) wantProblem(a answer, status int, code fieldmark.Code) {
 }
 
 func TestReads(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme & Söhne <x>", 300)
 	h.brand("plain", "Plain", 50)
 	h.brand("young", "Young", -1)
@@ -399,7 +399,7 @@ func hasElement(t *testing.T, page, name string) bool {
 }
 
 func TestUnknown(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	before := h.asked.Load()
 	for _, slug := range []string{"nobody", "-", "UPPER", "a..b", strings.Repeat("x", 64)} {
 		a := h.get("/api/badge/" + slug)
@@ -443,7 +443,7 @@ func TestUnknown(t *testing.T) {
 
 // TestChange changes a brand and sees it in every form, long before any expires.
 func TestChange(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.brand("rival", "Rival", 290)
 	h.until("both are ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) })
@@ -478,7 +478,7 @@ func TestChange(t *testing.T) {
 // TestOriginStopped cuts the origin off: what is known goes on, what must be
 // written is refused in words, and both recover.
 func TestOriginStopped(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
 	reads := []string{"/api/badge/acme", "/api/v1/score/acme", "/api/v1/leaderboard", "/", "/brands/acme"}
@@ -513,7 +513,7 @@ func TestOriginStoppedCold(t *testing.T) {
 		score int
 	}{{"scores in memory", 16 << 20, 200}, {"ranking only", 1 << 20, 503}} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newFixture(t)
 			h.brand("acme", "Acme", 300)
 			h.cacheBytes = tt.bytes
 			h.startEdge()
@@ -531,7 +531,7 @@ func TestOriginStoppedCold(t *testing.T) {
 
 // TestCursor pages through a ranking while it changes under the reader's hands.
 func TestCursor(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for i := range 7 {
 		h.brand(fieldmark.Slug(fmt.Sprintf("b%d", i)), "B", int64(60+30*i))
 	}
@@ -579,7 +579,7 @@ func TestPassed(t *testing.T) {
 		io.WriteString(w, "made")
 	}))
 	defer origin.Close()
-	h := &house{t: t, origin: origin}
+	h := &fixture{t: t, origin: origin}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	h.base = "http://" + ln.Addr().String()

@@ -41,7 +41,7 @@ const browserCodings = "gzip, deflate, br, zstd"
 // TestEncodings: own responses are sent in the encoding that the client prefers, once it
 // was produced, and each encoding has a separate entity tag.
 func TestEncodings(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	css := "/static/" + between(h.get("/").body, "/static/site.", ".css")
 	for _, tt := range []struct {
 		path  string
@@ -120,7 +120,7 @@ func TestEncodings(t *testing.T) {
 // TestFirstClient: the first client of a page gets it compressed too, and so does the
 // client of a page that is rendered for one request.
 func TestFirstClient(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	css := "/static/" + between(h.get("/").body, "/static/site.", ".css")
 	for _, path := range []string{"/", "/brands/acme", "/about", "/sitemap.xml", "/developers", "/api/v1/leaderboard",
 		css} {
@@ -178,7 +178,7 @@ func TestFirstClient(t *testing.T) {
 // TestFirstClients: one of many first clients waits for the compression, the others do
 // not, and all get the same content.
 func TestFirstClients(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	want := h.get("/about", "Accept-Encoding", "identity")
 	var wg sync.WaitGroup
 	for i := range 40 {
@@ -203,7 +203,7 @@ func between(s, from, to string) string {
 // TestEncodedHitAllocates: a hit of a compressed page allocates no more than one of the
 // plain page.
 func TestEncodedHitAllocates(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	handle := h.edge.Handler()
 	h.until("the page is there as br", func() bool {
 		return h.get("/about", "Accept-Encoding", browserCodings).header.Get("Content-Encoding") == "br"

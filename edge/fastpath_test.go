@@ -28,7 +28,7 @@ const browserHead = "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537
 const plainGet = "GET /api/badge/acme HTTP/1.1\r\nHost: fieldmark.example\r\n"
 
 // speak writes requests to a connection of their own and returns the answer.
-func (h *house) speak(requests string) string {
+func (h *fixture) speak(requests string) string {
 	h.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 	must(h.t, err)
@@ -49,7 +49,7 @@ var (
 // TestFastPathMatchesHandler sends requests that the fast path serves, and the same with
 // a header field that it does not accept, and compares the bytes.
 func TestFastPathMatchesHandler(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	tag := h.get("/api/badge/acme").header.Get("Etag")
 	for _, path := range []string{"/api/badge/acme", "/api/badge/acme?theme=dark", "/api/badge/acme.json",
 		"/api/badge/acme.png", "/api/badge/acme?style=flat"} {
@@ -71,7 +71,7 @@ func TestFastPathMatchesHandler(t *testing.T) {
 
 // TestConnKeepsOrder mixes requests of all kinds on one connection.
 func TestConnKeepsOrder(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	plain, score := plainGet+"\r\n", "GET /api/v1/score/acme HTTP/1.1\r\nHost: x\r\n\r\n"
 	lint := "POST /api/v1/llms-txt/lint HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: " +
 		"7\r\n\r\n# Acme\n"
@@ -114,7 +114,7 @@ func TestConnKeepsOrder(t *testing.T) {
 // BenchmarkIdleConnections measures the cost of an idle kept-alive connection in bytes of
 // memory managed by Go.
 func BenchmarkIdleConnections(b *testing.B) {
-	h := hitHouse(b)
+	h := newHitFixture(b)
 	var limit syscall.Rlimit
 	must(b, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	n := min(10_000, int(limit.Cur)/2-200)
@@ -161,7 +161,7 @@ func managed() int64 {
 // TestCrowdOnAColdBadge requests a badge that is not cached a thousand times at once. The
 // origin receives at most one request.
 func TestCrowdOnAColdBadge(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	h.brand("cold", "Cold", 200)
 	h.until("cold is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) })
 	before := h.asked.Load()

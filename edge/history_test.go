@@ -16,8 +16,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-func agedHouse(t *testing.T) *house {
-	h := newHouse(t)
+func newAgedFixture(t *testing.T) *fixture {
+	h := newFixture(t)
 	h.ranked("acme", "tools", "en", found{ago: 100 * day, words: 100}, found{ago: 40 * day, words: 200},
 		found{ago: 10 * day, words: 250}, found{words: 300})
 	h.until("it is ranked", func() bool { return h.listed("").Total == 1 })
@@ -25,7 +25,7 @@ func agedHouse(t *testing.T) *house {
 }
 
 func TestScoreAsOf(t *testing.T) {
-	h := agedHouse(t)
+	h := newAgedFixture(t)
 	at := func(ago time.Duration) string { return time.Now().UTC().Add(-ago).Format(time.RFC3339) }
 	for _, tt := range []struct {
 		asOf string
@@ -62,7 +62,7 @@ func TestScoreAsOf(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
-	h := agedHouse(t)
+	h := newAgedFixture(t)
 	read := func(query string) fieldmark.ScoreHistory {
 		t.Helper()
 		a := h.get("/api/v1/score/acme/history" + query)
@@ -119,7 +119,7 @@ func TestHistory(t *testing.T) {
 
 // TestByDigest fetches what a score was made of and comes to the same bytes.
 func TestByDigest(t *testing.T) {
-	h := agedHouse(t)
+	h := newAgedFixture(t)
 	s := h.score("acme")
 	path := "/api/v1/score/acme/facts/" + string(s.FactsDigest)
 	facts := h.get(path)
@@ -146,7 +146,7 @@ func TestByDigest(t *testing.T) {
 	}
 }
 
-func (h *house) sample(lines ...string) fieldmark.VisibilityImport {
+func (h *fixture) sample(lines ...string) fieldmark.VisibilityImport {
 	h.t.Helper()
 	header := "brand,engine,surface,locale,promptSetId,promptSetHash,prompts,runs,answers,mentions,cited,citations,voices,from,to,provider\n"
 	read, err := brand.ParseSamplesCSV([]byte(header + strings.Join(lines, "\n")))
@@ -157,7 +157,7 @@ func (h *house) sample(lines ...string) fieldmark.VisibilityImport {
 }
 
 func TestVisibility(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	manyRanked(h)
 	if s := h.score("a"); s.Visibility != nil || s.Full != nil {
 		t.Errorf("visibility without samples: %+v, full %v", s.Visibility, s.Full)

@@ -19,9 +19,9 @@ func prepared(uri string) *fasthttp.RequestCtx {
 	return ctx
 }
 
-// hitHouse is a house whose badge of acme is in memory.
-func hitHouse(t testing.TB) *house {
-	h := newHouse(t)
+// newHitFixture is a fixture whose badge of acme is in memory.
+func newHitFixture(t testing.TB) *fixture {
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
 	h.until("the badge is a hit",
@@ -32,7 +32,7 @@ func hitHouse(t testing.TB) *house {
 // TestHitAllocatesNothing holds the whole path of a badge hit, from the parsed
 // request to the filled response, to its promise.
 func TestHitAllocatesNothing(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	handle := h.edge.Handler()
 	tag := h.get("/api/badge/acme").header.Get("Etag")
 	for _, tt := range []struct{ name, etag string }{{"200", ""}, {"304", tag}} {
@@ -65,7 +65,7 @@ func TestHitAllocatesNothing(t *testing.T) {
 // TestFastPathAndImageProxies: an image proxy gets another Cache-Control, which only the
 // handler sends.
 func TestFastPathAndImageProxies(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	for agent, want := range map[string]bool{"github-camo (1)": false, "Mozilla/5.0": true} {
 		if _, ok := h.edge.AppendFastPath(nil, []byte(plainGet+"User-Agent: "+agent+"\r\n\r\n")); ok != want {
 			t.Errorf("%s: served by the fast path %v, want %v", agent, ok, want)
@@ -76,7 +76,7 @@ func TestFastPathAndImageProxies(t *testing.T) {
 // TestHeadIsOneFieldALine: the prebuilt block must read as the fields it was
 // made of, each once.
 func TestHeadIsOneFieldALine(t *testing.T) {
-	h := hitHouse(t)
+	h := newHitFixture(t)
 	ctx := prepared("/api/badge/acme")
 	ctx.Request.Header.SetUserAgent("github-camo (1)") // such a reader gets another Cache-Control
 	h.edge.Handler()(ctx)
@@ -103,7 +103,7 @@ func TestHeadIsOneFieldALine(t *testing.T) {
 // BenchmarkBadgeHit is the badge hit beside the least a fasthttp handler can do
 // with the same bytes.
 func BenchmarkBadgeHit(b *testing.B) {
-	h := hitHouse(b)
+	h := newHitFixture(b)
 	body := []byte(h.get("/api/badge/acme").body)
 	contentType := []byte("image/svg+xml; charset=utf-8")
 	bare := func(ctx *fasthttp.RequestCtx) {
@@ -140,7 +140,7 @@ func BenchmarkBadgeHit(b *testing.B) {
 // BenchmarkBadgeHits is the look at a hit that the processor's caches do not hold:
 // one of so many badges, as asked for by Zipf's law.
 func BenchmarkBadgeHits(b *testing.B) {
-	h := hitHouse(b)
+	h := newHitFixture(b)
 	body := []byte(h.get("/api/badge/acme").body)
 	for _, n := range []int{1, 100, 10_000, 50_000} {
 		heads := make([][]byte, 1<<16)

@@ -28,10 +28,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
-// witness is an edge in front of an origin that is not Fieldmark's and records the requests
+// recordingOrigin is an edge in front of an origin that is not Fieldmark's and records the requests
 // it receives.
-type witness struct {
-	*house
+type recordingOrigin struct {
+	*fixture
 	mu   sync.Mutex
 	seen []*http.Request
 	said []string // the bodies it was sent
@@ -43,9 +43,9 @@ type witness struct {
 	isFieldmarks atomic.Bool // it answers for an event log, which has no events
 }
 
-func newWitness(t testing.TB, change ...func(*edge.Config)) *witness {
+func newRecordingOrigin(t testing.TB, change ...func(*edge.Config)) *recordingOrigin {
 	t.Helper()
-	w := &witness{house: &house{t: t}}
+	w := &recordingOrigin{fixture: &fixture{t: t}}
 	w.origin = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) && w.onInternal != nil {
 			w.onInternal()
@@ -91,7 +91,7 @@ func newWitness(t testing.TB, change ...func(*edge.Config)) *witness {
 }
 
 // newWitnessEdge makes another node in front of the same origin.
-func newWitnessEdge(t testing.TB, w *witness, change ...func(*edge.Config)) *edge.Edge {
+func newWitnessEdge(t testing.TB, w *recordingOrigin, change ...func(*edge.Config)) *edge.Edge {
 	t.Helper()
 	target, err := url.Parse(w.origin.URL)
 	must(t, err)
@@ -107,7 +107,7 @@ func newWitnessEdge(t testing.TB, w *witness, change ...func(*edge.Config)) *edg
 }
 
 // take returns what the origin was asked since the last time.
-func (w *witness) take() (asked []string, requests []*http.Request) {
+func (w *recordingOrigin) take() (asked []string, requests []*http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, r := range w.seen {
@@ -122,7 +122,7 @@ func (w *witness) take() (asked []string, requests []*http.Request) {
 }
 
 // say sends bytes over a connection of their own and returns the answers.
-func (w *witness) say(sent string) (answers []answer) {
+func (w *recordingOrigin) say(sent string) (answers []answer) {
 	w.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 	must(w.t, err)
@@ -164,7 +164,7 @@ const post = "POST /target HTTP/1.1\r\nHost: edge.example\r\n"
 // TestSmuggling sends by name every form by which one parser can be made to see
 // other requests than the next. What the origin was asked is compared exactly.
 func TestSmuggling(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	refused := []int{400}
 	for _, tt := range []struct {
 		name, sent string
@@ -267,7 +267,7 @@ func TestSmuggling(t *testing.T) {
 
 // TestHostAndPath: what a request is for must read the same for everybody.
 func TestHostAndPath(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	get := func(target string, host ...string) string {
 		s := "GET " + target + " HTTP/1.1\r\n"
 		for _, h := range host {
@@ -370,7 +370,7 @@ func TestClaims(t *testing.T) {
 		header = append(header, name, "evil.example")
 	}
 	t.Run("from outside", func(t *testing.T) {
-		w := newWitness(t)
+		w := newRecordingOrigin(t)
 		w.do("POST", "/a", "x", header...)
 		_, requests := w.take()
 		host := strings.TrimPrefix(w.base, "http://")
@@ -387,7 +387,7 @@ func TestClaims(t *testing.T) {
 		}
 	})
 	t.Run("behind a proxy of connections", func(t *testing.T) {
-		w := newWitness(t, func(c *edge.Config) {
+		w := newRecordingOrigin(t, func(c *edge.Config) {
 			c.ProxyProtocol = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 			c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		})
@@ -406,7 +406,7 @@ func TestClaims(t *testing.T) {
 		}
 	})
 	t.Run("from trusted networks", func(t *testing.T) {
-		w := newWitness(t, func(c *edge.Config) {
+		w := newRecordingOrigin(t, func(c *edge.Config) {
 			c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"),
 				netip.MustParsePrefix("10.0.0.0/8")}
 		})
@@ -454,11 +454,11 @@ func TestNodeToken(t *testing.T) {
 	note := func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header }
 	for _, tt := range []struct {
 		name          string
-		ask           func() *house
+		ask           func() *fixture
 		client, token string
 	}{
-		{"Fieldmark's origin", func() *house { h := newHouse(t); h.docs = note; return h }, "127.0.0.1", nodeToken},
-		{"another site", func() *house { w := newWitness(t); w.answer = note; return w.house }, "", ""},
+		{"Fieldmark's origin", func() *fixture { h := newFixture(t); h.docs = note; return h }, "127.0.0.1", nodeToken},
+		{"another site", func() *fixture { w := newRecordingOrigin(t); w.answer = note; return w.fixture }, "", ""},
 	} {
 		h := tt.ask()
 		for _, method := range []string{"GET", "POST"} {
@@ -476,7 +476,7 @@ func TestNodeToken(t *testing.T) {
 // TestStrictTransport: the edge sends Strict-Transport-Security with its own pages over
 // https; a site behind the edge sets its own.
 func TestStrictTransport(t *testing.T) {
-	w := newWitness(t, func(c *edge.Config) {
+	w := newRecordingOrigin(t, func(c *edge.Config) {
 		c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix(
 			"127.0.0.0/8")}
 	})
@@ -493,7 +493,7 @@ func TestStrictTransport(t *testing.T) {
 // TestSchemeIsKeptApart: a response to a request over http, such as a redirect to https, is
 // not served to requests over https.
 func TestSchemeIsKeptApart(t *testing.T) {
-	w := newWitness(t, func(c *edge.Config) {
+	w := newRecordingOrigin(t, func(c *edge.Config) {
 		c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix(
 			"127.0.0.0/8")}
 	})
@@ -510,7 +510,7 @@ func TestSchemeIsKeptApart(t *testing.T) {
 
 // TestIDs: a request's id and trace are carried if they are what they should be.
 func TestIDs(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for _, tt := range []struct {
 		id   string
@@ -530,7 +530,7 @@ func TestIDs(t *testing.T) {
 // TestCORS: any site's scripts may use the public API with a key they were given,
 // and nothing else.
 func TestCORS(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	for _, tt := range []struct {
 		method, path string
 		shared       bool
@@ -559,7 +559,7 @@ func TestCORS(t *testing.T) {
 
 // TestPieces: the same bytes in other pieces are the same requests.
 func TestPieces(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	sent := post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n" + "GET /b HTTP/1.1\r\nHost: a\r\n\r\n" +
 		post + "Content-Length: 2\r\n\r\nde" + "GET /c HTTP/1.1\nHost: a\r\n\r\n"
 	for _, piece := range []int{1, 3, 50, 1000} {

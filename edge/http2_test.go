@@ -21,16 +21,16 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 )
 
-// protocolHouse is a house whose edge speaks every protocol, and a client for each.
-type protocolHouse struct {
-	*house
+// protocolFixture is a fixture whose edge speaks every protocol, and a client for each.
+type protocolFixture struct {
+	*fixture
 	clients map[string]http.RoundTripper
 	bases   map[string]string
 }
 
-// newProtocolHouse adds a TLS listener to the edge of h.
-func newProtocolHouse(t *testing.T, changes ...func(*edge.Config)) *protocolHouse {
-	h := newHouse(t)
+// newProtocolFixture adds a TLS listener to the edge of h.
+func newProtocolFixture(t *testing.T, changes ...func(*edge.Config)) *protocolFixture {
+	h := newFixture(t)
 	h.change = func(cfg *edge.Config) {
 		cfg.H2C = true
 		for _, change := range changes {
@@ -52,7 +52,7 @@ func newProtocolHouse(t *testing.T, changes ...func(*edge.Config)) *protocolHous
 	cfg := &tls.Config{RootCAs: roots, ServerName: "localhost"}
 	_, port, err := net.SplitHostPort(ln.Addr().String())
 	must(t, err)
-	p := &protocolHouse{house: h,
+	p := &protocolFixture{fixture: h,
 		bases: map[string]string{"h1": h.base, "h2c": h.base, "h1s": "https://localhost:" + port,
 			"h2": "https://localhost:" + port},
 		clients: map[string]http.RoundTripper{
@@ -70,7 +70,7 @@ func newProtocolHouse(t *testing.T, changes ...func(*edge.Config)) *protocolHous
 
 // TestSameAnswers requests everything over each protocol, and compares the answers.
 func TestSameAnswers(t *testing.T) {
-	h := newProtocolHouse(t)
+	h := newProtocolFixture(t)
 	h.docs = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60, no-transform")
 		http.ServeContent(w, r, "", time.Unix(1_700_000_000, 0),
@@ -118,7 +118,7 @@ var ownFields = []string{"Date", "Age", "Connection", "Transfer-Encoding", "Keep
 	"Ratelimit", "Cache-Status", "Content-Length", "Set-Cookie"}
 
 // answer returns the response to a request over a protocol as a text.
-func (h *protocolHouse) answer(proto, method, path, body string, header []string) string {
+func (h *protocolFixture) answer(proto, method, path, body string, header []string) string {
 	h.t.Helper()
 	var in io.Reader
 	if body != "" {
@@ -163,7 +163,7 @@ var requestIDs = regexp.MustCompile(`req_[0-9a-z]{26}`)
 // TestNetworkShare sends many streams of one network: they have the same share of the
 // requests at the origins as connections of HTTP/1.1 have, and other networks have the rest.
 func TestNetworkShare(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	release := make(chan struct{})
 	var atOrigin atomic.Int64
 	h.docs = func(_ http.ResponseWriter, r *http.Request) {

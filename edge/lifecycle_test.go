@@ -18,7 +18,7 @@ func forms(slug string) []string {
 }
 
 func TestRename(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.brand("other", "Other", 200)
 	h.until("both are ranked", func() bool { return h.listed("").Total == 2 })
@@ -74,7 +74,7 @@ func TestRename(t *testing.T) {
 // format of both in their caches. It also checks the caches when the origin stops right
 // after.
 func TestTakedown(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, slug := range []fieldmark.Slug{"acme", "shy"} {
 		h.brand(slug, "Acme", 300)
 	}

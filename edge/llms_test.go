@@ -23,7 +23,7 @@ const (
 
 // follows waits until the node has heard of the origin's edition, before which
 // it keeps nothing.
-func (h *house) follows() {
+func (h *fixture) follows() {
 	h.t.Helper()
 	h.until("the edition is known", func() bool {
 		return h.write(`{"name":"B","niche":"b","description":"Something for the first request."}`).header.Get(
@@ -32,13 +32,13 @@ func (h *house) follows() {
 }
 
 // write posts to the generator.
-func (h *house) write(body string, header ...string) answer {
+func (h *fixture) write(body string, header ...string) answer {
 	h.t.Helper()
 	return h.do("POST", fieldmark.PathLLMs, body, append([]string{"Content-Type", asJSON}, header...)...)
 }
 
 func TestLLMsRepeatsNeedNoOrigin(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.follows()
 	forms := [][]string{{}, {"Accept", "text/markdown"}, {"Accept", "text/plain"},
 		{"Accept", "text/plain;q=0.5, text/markdown"}}
@@ -96,7 +96,7 @@ func TestLLMsRepeatsNeedNoOrigin(t *testing.T) {
 }
 
 func TestLLMsKeepsOnlyAnswers(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	short := strings.Replace(aBrand, " makes hammers that last a lifetime.", "", 1)
 	a := h.write(short)
 	h.wantProblem(a, 422, fieldmark.CodeValidationFailed)
@@ -119,7 +119,7 @@ func TestLLMsKeepsOnlyAnswers(t *testing.T) {
 // TestLLMsPoison: nothing outside the key reaches the origin, so that a client cannot
 // change the responses of others.
 func TestLLMsPoison(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	a := h.write(aBrand, "If-None-Match", "*", "Cookie", "a=b", "X-Forwarded-Host", "evil.example", "Range",
 		"bytes=0-3", "Accept-Language", "xx", "Host", "evil.example")
 	if a.status != http.StatusNotModified {
@@ -132,7 +132,7 @@ func TestLLMsPoison(t *testing.T) {
 }
 
 func TestLLMsConcurrent(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.follows()
 	before := h.asked.Load()
 	var wg sync.WaitGroup
@@ -153,7 +153,7 @@ func TestLLMsConcurrent(t *testing.T) {
 // TestLLMsEdition: after the origin is replaced by another version, the edge no longer
 // serves the old responses, even before a request to the origin.
 func TestLLMsEdition(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var programs []http.Handler
 	for _, version := range []string{"old", "new"} {
 		p, err := api.New(api.Config{Service: h.service, NodeToken: nodeToken, Version: version})
@@ -185,7 +185,7 @@ func TestLLMsEdition(t *testing.T) {
 // TestLLMsLargeAnswer: an answer that is too large to be kept is not held in memory
 // after it was sent either.
 func TestLLMsLargeAnswer(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.follows()
 	var asked atomic.Int64
 	padded := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
@@ -213,7 +213,7 @@ func TestLLMsLargeAnswer(t *testing.T) {
 }
 
 func TestLintKeepsWhatWasSent(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.follows()
 	lint := func() answer {
 		return h.do("POST", fieldmark.PathLLMsLint, "# Acme\n", "Content-Type", "text/markdown")

@@ -11,7 +11,7 @@ import (
 // TestMemoryBound compares what the cache counts for scores with the heap they
 // take: an operator sizes nodes by the one and runs out of the other.
 func TestMemoryBound(t *testing.T) {
-	h := newHouse(t) // with 16 MiB
+	h := newFixture(t) // with 16 MiB
 	h.brand("acme", "Acme", 100)
 	h.score("acme")
 	const (

@@ -27,7 +27,7 @@ type cardSignal struct {
 // TestMethodologyAfterStart: a request before the node has loaded its module does not
 // prevent the next one from getting the document.
 func TestMethodologyAfterStart(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	paths := []string{fieldmark.PathMethodology, "/methodology"}
 	var early [2]int
 	ask := interceptor(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -51,7 +51,7 @@ func TestMethodologyAfterStart(t *testing.T) {
 // reason for every number. A database from before version 2.0 keeps 1.0 active, with its
 // reasons.
 func TestMethodology(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	checkMethodology(t, h, "../wasm/geo/geo-readiness-2.json", `id="visibility"`, `id="s-geo"`, "fresh.recent",
 		"at most 30", "no score", `id="contest"`, "r = 0.009", "3 changed the ranking",
 		"300,000 domains",
@@ -77,7 +77,7 @@ func TestMethodology(t *testing.T) {
 
 // checkMethodology compares the document and the page with a scorecard; the page must
 // contain the given texts.
-func checkMethodology(t *testing.T, h *house, cardFile string, texts ...string) {
+func checkMethodology(t *testing.T, h *fixture, cardFile string, texts ...string) {
 	t.Helper()
 	a := h.get(fieldmark.PathMethodology)
 	var doc struct {

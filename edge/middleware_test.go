@@ -20,7 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge"
 )
 
-func (w *witness) dial() net.Conn {
+func (w *recordingOrigin) dial() net.Conn {
 	w.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 	must(w.t, err)
@@ -32,7 +32,7 @@ func (w *witness) dial() net.Conn {
 // TestNetworkConns: one network has so many connections and no more; closing one
 // makes room.
 func TestNetworkConns(t *testing.T) {
-	w := newWitness(t, func(c *edge.Config) { c.NetworkConns = 3 })
+	w := newRecordingOrigin(t, func(c *edge.Config) { c.NetworkConns = 3 })
 	ask := func(c net.Conn) (*http.Response, error) {
 		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
 		return http.ReadResponse(bufio.NewReader(c), nil)
@@ -59,7 +59,7 @@ func TestNetworkConns(t *testing.T) {
 // TestOverload: while the origin is slow, requests for it are refused at once
 // beyond a limit, and what the node answers itself goes on.
 func TestOverload(t *testing.T) {
-	w := newWitness(t, func(c *edge.Config) { c.Inflight = 16 }) // eight of them at the origin, two of one network
+	w := newRecordingOrigin(t, func(c *edge.Config) { c.Inflight = 16 }) // eight of them at the origin, two of one network
 	release := make(chan struct{})
 	var held atomic.Int64
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func TestOverload(t *testing.T) {
 // TestDrain: a node that stops ends waiting connections, takes no more, and finishes
 // what was begun.
 func TestDrain(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	w.base = "http://" + ln.Addr().String()
@@ -188,7 +188,7 @@ func TestDrainDelay(t *testing.T) {
 
 // TestSlowLoris: heads that never end hold nothing that others need.
 func TestSlowLoris(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	for range 200 {
 		c := w.dial()
 		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: a\r\nX-") // and no more
@@ -205,7 +205,7 @@ func TestSlowLoris(t *testing.T) {
 
 // TestPoison: nothing that is not in a request's key changes what another gets.
 func TestPoison(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Cache-Control", "public, max-age=60")
 		body, _ := io.ReadAll(r.Body)

@@ -22,7 +22,7 @@ import (
 func digestOf(module []byte) fieldmark.Digest { return fieldmark.DigestOf(sha256.Sum256(module)) }
 
 // sign stores a signature of a module, as a check would.
-func (h *house) sign(m fieldmark.SignedModule, body []byte) {
+func (h *fixture) sign(m fieldmark.SignedModule, body []byte) {
 	h.t.Helper()
 	must(h.t, h.store.Write(h.t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		return tx.PutModule(ctx, m, body, nil, fieldmark.At(time.Now()))
@@ -30,7 +30,7 @@ func (h *house) sign(m fieldmark.SignedModule, body []byte) {
 }
 
 // activate activates a module and returns its reference.
-func (h *house) activate(module []byte) fieldmark.ModuleRef {
+func (h *fixture) activate(module []byte) fieldmark.ModuleRef {
 	h.t.Helper()
 	ref, err := wasm.Ref(module)
 	must(h.t, err)
@@ -38,7 +38,7 @@ func (h *house) activate(module []byte) fieldmark.ModuleRef {
 	return ref
 }
 
-func (h *house) board() (board fieldmark.Board) {
+func (h *fixture) board() (board fieldmark.Board) {
 	h.t.Helper()
 	must(h.t, json.Unmarshal([]byte(h.get("/api/v1/leaderboard").body), &board))
 	return board
@@ -48,7 +48,7 @@ func (h *house) board() (board fieldmark.Board) {
 // a response, the previous module becomes active automatically, the scores that the bad
 // module made of other sites are dropped, and the origin receives a report.
 func TestModuleGoesWrong(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.brand("odd", "Odd", wasmtest.BadWords)
 	for i := range 3 { // four faults while ranking, and one to come
@@ -127,7 +127,7 @@ func TestModuleGoesWrong(t *testing.T) {
 // TestModuleFailsForOneBrand activates a module that traps for one of three brands, too few
 // for a rollback: the report names the brand until it is scored again.
 func TestModuleFailsForOneBrand(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.brand("odd", "Odd", wasmtest.BadWords)
 	h.until("both are ranked", func() bool { return h.board().Total == 2 })
@@ -146,7 +146,7 @@ func TestModuleFailsForOneBrand(t *testing.T) {
 // TestModuleRefused has the origin name a module that no edge can load: the active module
 // stays, and the report gives the reason.
 func TestModuleRefused(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
 	builtin := h.score("plain").Module
@@ -172,7 +172,7 @@ func TestModuleRefused(t *testing.T) {
 
 // TestCanary scores a share of the brands by a canary module, and ranks none by it.
 func TestCanary(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	const brands = 40
 	for i := range brands {
 		h.brand(fieldmark.Slug(fmt.Sprintf("b%02d", i)), "B", int64(300+i))
@@ -236,7 +236,7 @@ func TestSignedOnly(t *testing.T) {
 	must(t, err)
 	_, stranger, err := ed25519.GenerateKey(nil)
 	must(t, err)
-	h := newHouse(t)
+	h := newFixture(t)
 	h.keys = []fieldmark.ModuleKey{fieldmark.ModuleKeyOf(public)}
 	h.startEdge() // beside the first, which takes anything
 	h.brand("plain", "Plain", 500)

@@ -59,7 +59,7 @@ func TestPlainOrigin(t *testing.T) {
 		stop()
 		must(t, <-done)
 	})
-	h := &house{t: t, base: base}
+	h := &fixture{t: t, base: base}
 
 	first, second := h.get("/docs?page=1"), h.get("/docs?page=1")
 	if first.status != 200 || first.body != "/docs?page=1 1" || second.body != first.body || asked.Load() != 1 {
@@ -92,7 +92,7 @@ func TestPlainOrigin(t *testing.T) {
 // TestPurgePassed: a purge by tag, address or of everything reaches answers that
 // were passed on, on every node that follows the log.
 func TestPurgePassed(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var asked atomic.Int64
 	h.docs = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=3600")

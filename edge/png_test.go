@@ -15,7 +15,7 @@ import (
 // A PNG that has to be drawn counts as a request to an API; one from the cache
 // does not, and neither does an SVG.
 func TestPNGsAreCounted(t *testing.T) {
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	h.change = func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal }
 	h.startEdge()
 	first := h.get("/api/badge/acme.png?label=x")
@@ -42,7 +42,7 @@ func TestPNGsAreCounted(t *testing.T) {
 // refused at once, and those of other networks are answered.
 func TestPNGsOfOneNetwork(t *testing.T) {
 	const share = 16
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	h.change = func(c *edge.Config) { c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
 	h.startEdge()
 	const crowd, other = "198.51.100.7", "203.0.113.9"
@@ -83,7 +83,7 @@ func TestPNGsOfOneNetwork(t *testing.T) {
 // Behind a trusted proxy that does not name its clients, every client has the
 // proxy's address. They must not share the places of one network.
 func TestPNGsBehindAProxy(t *testing.T) {
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	h.change = trustLoopback
 	h.startEdge()
 	var clients sync.WaitGroup
@@ -99,7 +99,7 @@ func TestPNGsBehindAProxy(t *testing.T) {
 // The picture of an error depends on a few words only: a label adds none, or
 // each label would be another picture to draw.
 func TestErrorPNGsAreFew(t *testing.T) {
-	h := badgeHouse(t)
+	h := newBadgeFixture(t)
 	for _, path := range []string{"/api/badge/nobody.png?style=flat&lang=de&scale=2",
 		"/api/badge/nobody.png?style=card", "/api/badge/acme.png?style=x"} {
 		first, again := h.get(path), h.get(path+"&label=Another")

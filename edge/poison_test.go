@@ -51,7 +51,7 @@ func FuzzStoredFields(f *testing.F) {
 			f.Add(fields, uint8(i))
 		}
 	}
-	w := newWitness(f, func(c *edge.Config) { c.NodeToken = "" })
+	w := newRecordingOrigin(f, func(c *edge.Config) { c.NodeToken = "" })
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
 		var lines []string
 		for name, values := range r.Header {
@@ -107,7 +107,7 @@ func FuzzStoredFields(f *testing.F) {
 // TestSchemeInKey: the answer for one scheme and host is never that for another
 // scheme and a host whose name begins or ends otherwise.
 func TestSchemeInKey(t *testing.T) {
-	w := newWitness(t, func(c *edge.Config) {
+	w := newRecordingOrigin(t, func(c *edge.Config) {
 		c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix(
 			"127.0.0.0/8")}
 	})
@@ -130,7 +130,7 @@ func TestSchemeInKey(t *testing.T) {
 // with an identity bypasses the cache.
 func TestIdentityFields(t *testing.T) {
 	for _, trusted := range []bool{false, true} {
-		w := newWitness(t, func(c *edge.Config) {
+		w := newRecordingOrigin(t, func(c *edge.Config) {
 			if trusted {
 				c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 			}

@@ -31,7 +31,7 @@ const maxPage = 60 << 10
 // TestOwnGrade: what Fieldmark asks of others, it does itself. The test cannot
 // have https, which costs 2 points.
 func TestOwnGrade(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for i := range 12 {
 		h.brand(fieldmark.Slug(fmt.Sprintf("brand-%d", i)), fmt.Sprintf("Brand %d", i), int64(100+40*i))
 	}
@@ -66,17 +66,17 @@ func TestOwnGrade(t *testing.T) {
 // TestReady: a load balancer learns at the public address whether a node can
 // answer by itself.
 func TestReady(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	if a := h.get("/readyz"); a.status != 200 || a.body != "ready\n" || a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("a ranked node: %d %q %s", a.status, a.body, a.header.Get("Cache-Control"))
 	}
-	w := newWitness(t) // its origin has no module
+	w := newRecordingOrigin(t) // its origin has no module
 	a := w.get("/readyz")
 	w.wantProblem(a, http.StatusServiceUnavailable, fieldmark.CodeOriginUnavailable)
 	if asked, _ := w.take(); a.header.Get("Retry-After") == "" || len(asked) > 0 {
 		t.Errorf("a node without a module: Retry-After %q, the origin was asked %v", a.header.Get("Retry-After"), asked)
 	}
-	w = newWitness(t, func(c *edge.Config) { c.NodeToken = "" })
+	w = newRecordingOrigin(t, func(c *edge.Config) { c.NodeToken = "" })
 	if a := w.get("/readyz"); a.status != 200 {
 		t.Errorf("a node that only passes requests on: %d %s", a.status, a.body)
 	}
@@ -84,7 +84,7 @@ func TestReady(t *testing.T) {
 
 // TestMachineFiles: crawlers and models find what they look for.
 func TestMachineFiles(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 900)
 	h.until("the sitemap has the brand",
 		func() bool { return strings.Contains(h.get("/sitemap.xml").body, h.base+"/brands/acme<") })
@@ -126,7 +126,7 @@ func TestMachineFiles(t *testing.T) {
 // TestUnrankedBrandsChange: lists of brands without a rank follow them, although
 // there are as many as before and the ranking is the same.
 func TestUnrankedBrandsChange(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 900)
 	h.brand("pending-one", "One", -1)
 	lists := []string{"/sitemap.xml", "/?q=pending"}
@@ -154,7 +154,7 @@ func TestUnrankedBrandsChange(t *testing.T) {
 
 // TestSitemapParts: every page is listed in one part, and no part is too large.
 func TestSitemapParts(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for i := range 9 {
 		h.brand(fieldmark.Slug(fmt.Sprintf("brand-%d", i)), "Brand", 900)
 	}
@@ -195,7 +195,7 @@ func publicPages() []string {
 // TestPageWeight holds every page to its weight with all it loads but badges,
 // and to a description of itself that no other page has.
 func TestPageWeight(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 900)
 	h.until("the brand is ranked", func() bool { return strings.Contains(h.get("/").body, "/brands/acme") })
 	titles := map[string]string{}
@@ -231,7 +231,7 @@ func TestPageWeight(t *testing.T) {
 
 // TestForms: builder and generator work by forms alone.
 func TestForms(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 900)
 	h.until("the brand is ranked", func() bool { return strings.Contains(h.get("/").body, "/brands/acme") })
 	if a := h.get("/badges?slug=acme&style=card&theme=dark&lang=de"); a.status != 200 ||
@@ -285,7 +285,7 @@ func TestForms(t *testing.T) {
 
 // TestDevelopersAlone: without an origin the page is there, and whole again after.
 func TestDevelopersAlone(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.down.Store(true)
 	if a := h.get(site.PathDevelopers); a.status != 200 || strings.Contains(a.body,
 		"/api/public/v1/missions/{id}/cancel") {

@@ -14,7 +14,7 @@ import (
 )
 
 // key makes a key with its own rates; zero means the default rate.
-func (h *house) key(reads, writes int) (bearer string) {
+func (h *fixture) key(reads, writes int) (bearer string) {
 	h.t.Helper()
 	k, err := h.service.Access.Keys.Create(h.t.Context(), access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "test", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead, fieldmark.ScopeMissionCreate},
@@ -23,16 +23,16 @@ func (h *house) key(reads, writes int) (bearer string) {
 	return "Bearer " + k.Token
 }
 
-// limitedHouse is a house whose edge counts.
-func limitedHouse(t *testing.T) *house {
-	h := newHouse(t)
+// newLimitedFixture is a fixture whose edge counts.
+func newLimitedFixture(t *testing.T) *fixture {
+	h := newFixture(t)
 	h.change = func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal }
 	h.startEdge()
 	return h
 }
 
 func TestRateLimitOfKeys(t *testing.T) {
-	h := limitedHouse(t)
+	h := newLimitedFixture(t)
 	const path = fieldmark.PathMissions
 	usual, slow := h.key(0, 0), h.key(7, 3)
 	for _, tt := range []struct {
@@ -91,7 +91,7 @@ func badKey(n int) string {
 // and those with an unknown key for that key alone: a client behind the same
 // address as others is never refused because of them.
 func TestRateLimitOfNetworks(t *testing.T) {
-	h := limitedHouse(t)
+	h := newLimitedFixture(t)
 	for i := range 30 {
 		a := h.do("GET", fieldmark.PathMissions, "")
 		if want := fmt.Sprintf(`"anonymous";r=%d;`, 29-i); a.status != 401 ||
@@ -130,7 +130,7 @@ func TestRateLimitOfNetworks(t *testing.T) {
 // TestRateLimitOfBatches: a batch counts as its missions. One that is larger than
 // the burst passes, and what follows waits for all of it.
 func TestRateLimitOfBatches(t *testing.T) {
-	h := limitedHouse(t)
+	h := newLimitedFixture(t)
 	bearer := h.key(0, 6) // one in ten seconds, which the test takes less than
 	for i, tt := range []struct {
 		missions, padding, status, remaining int
@@ -163,7 +163,7 @@ func TestRateLimitOfBatches(t *testing.T) {
 // asks for, and an answer names the policy that ended; what the node answers
 // itself is not counted.
 func TestNetworkQuota(t *testing.T) {
-	w := newWitness(t, func(c *edge.Config) { c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, 5 })
+	w := newRecordingOrigin(t, func(c *edge.Config) { c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, 5 })
 	for i := range 20 {
 		a := w.get(fmt.Sprintf("/page/%d", i))
 		want, policy := 200, ""
@@ -199,7 +199,7 @@ func TestNetworkQuota(t *testing.T) {
 // TestNetworkQuotaBehindAProxy: a trusted proxy is not a client. Requests for which
 // it names no client have no network quota; those for which it names one do.
 func TestNetworkQuotaBehindAProxy(t *testing.T) {
-	w := newWitness(t, trustLoopback, func(c *edge.Config) { c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, 5 })
+	w := newRecordingOrigin(t, trustLoopback, func(c *edge.Config) { c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, 5 })
 	for i := range 20 {
 		if a := w.get(fmt.Sprintf("/page/%d", i)); a.status != http.StatusOK {
 			t.Errorf("request %d for no client: %d, want 200", i, a.status)
@@ -216,7 +216,7 @@ func TestNetworkQuotaBehindAProxy(t *testing.T) {
 
 // TestFloodOfSlugs: names that are no brand's cost the origin nothing.
 func TestFloodOfSlugs(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.brand("young", "Young", -1)
 	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })

@@ -17,7 +17,7 @@ import (
 // a process with the node token and as others.
 func TestSharedScoresNeedTheNodeToken(t *testing.T) {
 	server := cachetest.StartRedis(t)
-	h := newHouse(t)
+	h := newFixture(t)
 	h.change = func(cfg *edge.Config) { cfg.RedisURL = server.URL }
 	h.startEdge()
 	h.brand("acme", "Acme", 100)

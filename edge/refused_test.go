@@ -18,7 +18,7 @@ import (
 // others who send the same request at the same moment.
 func TestQuotaOfOneNetwork(t *testing.T) {
 	const greedy, other = "198.51.100.1", "198.51.100.2"
-	h := newHouse(t)
+	h := newFixture(t)
 	h.quota(1)
 	if a := h.write(aBrand, "X-Forwarded-For", greedy); a.status != http.StatusOK {
 		t.Fatalf("the first request: %d %s", a.status, a.body)
@@ -37,7 +37,7 @@ func TestQuotaOfOneNetwork(t *testing.T) {
 
 // quota puts a node in front of the origin that lets one network cause so many
 // requests a minute there, and believes what a test says of its client.
-func (h *house) quota(perMinute int) {
+func (h *fixture) quota(perMinute int) {
 	h.t.Helper()
 	h.change = func(c *edge.Config) {
 		trustLoopback(c)
@@ -50,7 +50,7 @@ func (h *house) quota(perMinute int) {
 // digests, so those that are not in the cache count for its network.
 func TestQuotaOfWhatIsNamed(t *testing.T) {
 	const greedy, other = "198.51.100.1", "198.51.100.2"
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.quota(1)
 	h.until("it is ranked", func() bool { return h.board().Total == 1 })
@@ -86,7 +86,7 @@ func TestQuotaOfWhatIsNamed(t *testing.T) {
 // answers at the same time.
 func TestShareOfWhatIsNamed(t *testing.T) {
 	const share = 32
-	h := newHouse(t)
+	h := newFixture(t)
 	h.change = trustLoopback
 	h.brand("acme", "Acme", 300)
 	h.startEdge()
@@ -115,7 +115,7 @@ func TestShareOfWhatIsNamed(t *testing.T) {
 // TestOriginThatRefusesTheNode: what the node asks for itself is no fault of its
 // client's, whatever the origin answers.
 func TestOriginThatRefusesTheNode(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.until("it is ranked", func() bool { return h.board().Total == 1 })
 	digest := strings.Repeat("0", 64)
@@ -151,7 +151,7 @@ func TestOriginThatRefusesTheNode(t *testing.T) {
 // TestFaultIsNotOneRequestEach: readers of a brand that the active module cannot
 // score, and of which nothing is cached, share what there is instead.
 func TestFaultIsNotOneRequestEach(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.brand("odd", "Odd", wasmtest.BadWords)
 	h.until("both are ranked", func() bool { return h.board().Total == 2 })

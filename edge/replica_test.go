@@ -27,7 +27,7 @@ import (
 )
 
 // between puts an edge in front of origins at addresses.
-func (h *house) between(addresses ...string) {
+func (h *fixture) between(addresses ...string) {
 	h.t.Helper()
 	var origins []*url.URL
 	for _, a := range addresses {
@@ -137,7 +137,7 @@ func TestOriginHangs(t *testing.T) {
 // TestReplicationLag: the metrics say how far a node is behind the log, and whether it
 // is ready.
 func TestReplicationLag(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	lag := func() float64 {
 		f, err := strconv.ParseFloat(h.metric("fieldmark_edge_replication_lag_seconds"), 64)
 		must(t, err)
@@ -164,7 +164,7 @@ func TestReplicationLag(t *testing.T) {
 // TestOriginOfBefore is an origin of an earlier version: its polls are silent
 // until they are answered, its facts have no pages, and it reports no event ids.
 func TestOriginOfBefore(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	before := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
 		switch r.URL.Path {
 		case fieldmark.PathInternalFacts:
@@ -201,7 +201,7 @@ func TestOriginOfBefore(t *testing.T) {
 // TestDatabaseBehind fails over to a database that lacks the newest events, and has
 // given their numbers to others before the edge asks again.
 func TestDatabaseBehind(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("kept", "Kept", 500)
 	copied := filepath.Join(t.TempDir(), "standby.db")
 	must(t, store.Backup(t.Context(), h.record, copied))
@@ -244,7 +244,7 @@ func TestDatabaseBehind(t *testing.T) {
 // TestLogIsRenamed renames the log from another process while the origin runs, as
 // db new-log does: the edge starts over without a restart of anything.
 func TestLogIsRenamed(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 500)
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
 	other, err := store.Open(t.Context(), h.record)
@@ -258,7 +258,7 @@ func TestLogIsRenamed(t *testing.T) {
 // TestRankingInPages reads three pages of brands of which one page fails twice: the
 // pages before it are not read again.
 func TestRankingInPages(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	const brands = 1200
 	h.importBrands("made", brands)
 	var first, failed atomic.Int64
@@ -362,7 +362,7 @@ func TestRanksOnceADay(t *testing.T) {
 // TestFollowsWhileRanking has the reading of all brands hang: purges, changed and
 // new brands take effect beside it.
 func TestFollowsWhileRanking(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 500)
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
 	was := *h.score("acme").Score
@@ -388,7 +388,7 @@ func TestFollowsWhileRanking(t *testing.T) {
 // TestImportDelaysNothing has every brand of an import hang while it is scored: a
 // change of another brand and a new brand are served meanwhile.
 func TestImportDelaysNothing(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 500)
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
 	was := *h.score("acme").Score
@@ -420,7 +420,7 @@ func TestHardPurgeOfBoard(t *testing.T) {
 	for _, p := range []fieldmark.PurgeRequest{{Tags: []fieldmark.Tag{fieldmark.TagBoard}, Hard: true},
 		{Everything: true, Hard: true}} {
 		t.Run(fmt.Sprint(p.Tags, p.Everything), func(t *testing.T) {
-			h := newHouse(t)
+			h := newFixture(t)
 			h.brand("acme", "Acme", 500)
 			h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
 			hangs, asked := h.hang(func(r *http.Request) bool { return r.URL.Path == fieldmark.PathInternalFacts })
@@ -440,7 +440,7 @@ func TestHardPurgeOfBoard(t *testing.T) {
 // TestUnknownBrandAppears requests a brand just before it is created: the event invalidates
 // the cached 404.
 func TestUnknownBrandAppears(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	paths := []string{"/brands/acme", "/api/badge/acme", "/api/badge/acme.png?style=compact", "/api/badge/acme.json"}
 	for _, path := range paths {
 		if a := h.get(path); a.status != http.StatusNotFound {
@@ -458,7 +458,7 @@ func TestUnknownBrandAppears(t *testing.T) {
 
 // hang has the origin keep requests without an answer until release is called, and
 // counts them.
-func (h *house) hang(these func(*http.Request) bool) (release func(), asked *atomic.Int64) {
+func (h *fixture) hang(these func(*http.Request) bool) (release func(), asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	released := make(chan struct{})
 	hangs := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
@@ -478,7 +478,7 @@ func (h *house) hang(these func(*http.Request) bool) (release func(), asked *ato
 }
 
 // importBrands imports public brands without facts, named prefix-0 and so on.
-func (h *house) importBrands(prefix string, n int) {
+func (h *fixture) importBrands(prefix string, n int) {
 	h.t.Helper()
 	brands := make([]fieldmark.Brand, n)
 	for i := range brands {
@@ -505,7 +505,7 @@ func put(t testing.TB, service *origin.Service, slug fieldmark.Slug) {
 }
 
 // metric returns the value of the edge's first metric whose name ends so.
-func (h *house) metric(name string) string {
+func (h *fixture) metric(name string) string {
 	var metrics bytes.Buffer
 	h.edge.WriteMetrics(&metrics)
 	_, rest, _ := strings.Cut(metrics.String(), name+" ")

@@ -17,9 +17,9 @@ import (
 // visit, in bytes, heads included.
 const maxWire = 60_000
 
-// gallery is a house with a bit of everything to look at.
-func gallery(t *testing.T) *house {
-	h := newHouse(t)
+// gallery is a fixture with a bit of everything to look at.
+func gallery(t *testing.T) *fixture {
+	h := newFixture(t)
 	h.cacheBytes = 256 << 20 // a shard of less is too small for a whole page
 	h.startEdge()
 	for i := range 25 {
@@ -39,7 +39,7 @@ func gallery(t *testing.T) *house {
 	return h
 }
 
-// TestSite reads the public pages as people do. One browser and one house serve
+// TestSite reads the public pages as people do. One browser and one fixture serve
 // all its parts.
 func TestSite(t *testing.T) {
 	b, h := browsertest.Start(t), gallery(t)
@@ -52,7 +52,7 @@ func TestSite(t *testing.T) {
 
 // lookAtPages looks at every page on the narrowest phone in the dark, on a
 // desktop and on paper. What axe-core says of colours by day, it says of a few.
-func lookAtPages(t *testing.T, b *browsertest.Browser, h *house) {
+func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
 	pressed := func(path string) {
 		h.until(path+" is pressed for the next reader", func() bool {
 			return h.get(path, "Accept-Encoding", browserCodings).header.Get("Content-Encoding") == "br"
@@ -98,7 +98,7 @@ func set(id, value string) string {
 
 // findBrands: the leaderboard narrows down while one types, and shows the same
 // without scripts.
-func findBrands(t *testing.T, b *browsertest.Browser, h *house) {
+func findBrands(t *testing.T, b *browsertest.Browser, h *fixture) {
 	names := `[...document.querySelectorAll(".board .c-name a")].map(a => a.textContent).join()`
 	p := b.Open(t, h.base+"/", browsertest.View{})
 	var done any
@@ -135,7 +135,7 @@ func findBrands(t *testing.T, b *browsertest.Browser, h *house) {
 }
 
 // buildBadge: what is chosen is shown, and what is shown can be copied.
-func buildBadge(t *testing.T, b *browsertest.Browser, h *house) {
+func buildBadge(t *testing.T, b *browsertest.Browser, h *fixture) {
 	p := b.Open(t, h.base+"/badges", browsertest.View{})
 	var done any
 	p.Ask(t, set("slug", "acme"), &done)
@@ -164,7 +164,7 @@ func buildBadge(t *testing.T, b *browsertest.Browser, h *house) {
 }
 
 // writeLLMs: the form writes a file and marks what is wrong with one.
-func writeLLMs(t *testing.T, b *browsertest.Browser, h *house) {
+func writeLLMs(t *testing.T, b *browsertest.Browser, h *fixture) {
 	p := b.Open(t, h.base+"/llms-txt", browsertest.Phone)
 	p.Do(t, "fill in the form", chromedp.SendKeys(chromedp.CSS("#name"), "Acme"),
 		chromedp.SendKeys(chromedp.CSS("#niche"), "rockets"),
@@ -187,7 +187,7 @@ func writeLLMs(t *testing.T, b *browsertest.Browser, h *house) {
 }
 
 // readOnPaper: a brand's page is a short report on paper, evidence included.
-func readOnPaper(t *testing.T, b *browsertest.Browser, h *house) {
+func readOnPaper(t *testing.T, b *browsertest.Browser, h *fixture) {
 	p := b.Open(t, h.base+"/brands/acme", browsertest.View{})
 	var pages int
 	p.Do(t, "print", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {

@@ -28,7 +28,7 @@ var sitePaths = []string{"/", "/?q=x", "/static/app.css", "/status", "/badges", 
 // TestSiteHosts: with a site behind the edge, everything on its hosts is the site's,
 // which never sees the node token, and Fieldmark's own host stays as it is.
 func TestSiteHosts(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	var told atomic.Value
 	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func TestSiteHosts(t *testing.T) {
 // its origin no requests except those of clients.
 func TestPureProxy(t *testing.T) {
 	var internal atomic.Int64
-	w := newWitness(t, func(c *edge.Config) { c.NodeToken = "" })
+	w := newRecordingOrigin(t, func(c *edge.Config) { c.NodeToken = "" })
 	w.takes = func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, "theirs: "+r.URL.RequestURI()) }
 	w.onInternal = func() { internal.Add(1) }
 	if err := w.edge.Ready(); err != nil {
@@ -127,7 +127,7 @@ func TestNodeTokenStaysHere(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
-	(&house{t: t}).until("the edge has asked some times", func() bool { return asked.Load() >= 5 })
+	(&fixture{t: t}).until("the edge has asked some times", func() bool { return asked.Load() >= 5 })
 	stop()
 	must(t, <-done)
 }

@@ -43,7 +43,7 @@ func TestShareOfNetwork(t *testing.T) {
 			if tt.name == "uploads" {
 				inflight = 1000
 			}
-			w := newWitness(t, trustLoopback, func(c *edge.Config) { c.Inflight = inflight })
+			w := newRecordingOrigin(t, trustLoopback, func(c *edge.Config) { c.Inflight = inflight })
 			held, release := make(chan struct{}, 100), make(chan struct{})
 			echo := echoes(t)
 			w.takes = func(rw http.ResponseWriter, r *http.Request) {
@@ -157,7 +157,7 @@ func (b *longAnswer) Close() error {
 // TestRefusedAlone: a request that is not sent because of the limit of one network does not
 // affect other requests.
 func TestRefusedAlone(t *testing.T) {
-	w := newWitness(t, trustLoopback, func(c *edge.Config) { c.Inflight = 8 }) // one of a network at the origin
+	w := newRecordingOrigin(t, trustLoopback, func(c *edge.Config) { c.Inflight = 8 }) // one of a network at the origin
 	held, release := make(chan struct{}, 1), make(chan struct{})
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/held") {

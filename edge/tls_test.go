@@ -42,7 +42,7 @@ func rawRequest(t *testing.T, c io.ReadWriter, text string) (*http.Response, str
 // TestRedirectListener checks that the plain listener redirects requests for hosts of this
 // edge, and does nothing else.
 func TestRedirectListener(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	h.change = func(cfg *edge.Config) {
@@ -82,7 +82,7 @@ func TestRedirectListener(t *testing.T) {
 
 // TestHSTS checks that every answer over TLS has the field, whatever serves it.
 func TestHSTS(t *testing.T) {
-	h, store := newHouse(t), newLocalCertificates(t)
+	h, store := newFixture(t), newLocalCertificates(t)
 	h.change = func(cfg *edge.Config) { cfg.Certificates, cfg.HSTS = store, 24*time.Hour }
 	h.startEdge()
 	h.brand("acme", "Acme", 500)

@@ -56,7 +56,7 @@ func echoes(t testing.TB) http.HandlerFunc {
 }
 
 // socket opens a connection, sends what begins, and reads the head of the answer.
-func (h *house) socket(begins string) (net.Conn, *bufio.Reader, *http.Response) {
+func (h *fixture) socket(begins string) (net.Conn, *bufio.Reader, *http.Response) {
 	h.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 	must(h.t, err)
@@ -73,7 +73,7 @@ func (h *house) socket(begins string) (net.Conn, *bufio.Reader, *http.Response) 
 // TestWebSocket: WebSocket, the only protocol that may be switched to, passes in both
 // directions, whichever side closes it, and its bytes are not parsed as HTTP.
 func TestWebSocket(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.docs = echoes(t)
 	says := func(conn net.Conn, in *bufio.Reader, lines ...string) {
 		t.Helper()

@@ -70,7 +70,7 @@ func sums(rw http.ResponseWriter, r *http.Request) {
 // TestUploadStreams sends a body larger than any buffer through a node: it arrives
 // as it was, and the node holds next to nothing of it.
 func TestUploadStreams(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	w.takes = sums
 	size := int64(256 << 20)
 	if testing.Short() {
@@ -113,7 +113,7 @@ func TestUploadStreams(t *testing.T) {
 // TestUploadWaits: a node takes no more of a body than its origin does.
 func TestUploadWaits(t *testing.T) {
 	const size = 128 << 20
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	release := make(chan struct{})
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {
 		<-release
@@ -170,7 +170,7 @@ func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 func TestUploadCut(t *testing.T) {
 	chunked := "PUT /cut HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(lengthy)
 	sized := fmt.Sprintf("PUT /cut HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", 2*len(lengthy))
-	w := newWitness(t, func(c *edge.Config) { c.PassBody = int64(2 * len(lengthy)) })
+	w := newRecordingOrigin(t, func(c *edge.Config) { c.PassBody = int64(2 * len(lengthy)) })
 	read := make(chan string, 10)
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
@@ -238,7 +238,7 @@ func TestUploadCut(t *testing.T) {
 
 // TestUploadNobodyReads: the unread rest of a body is not parsed as a request.
 func TestUploadNobodyReads(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/smuggled" {
 			t.Error("a part of a body was taken for a request")
@@ -294,7 +294,7 @@ func TestUploadRefused(t *testing.T) {
 			})
 			target, err := url.Parse("http://" + ln.Addr().String())
 			must(t, err)
-			w := newWitness(t, func(c *edge.Config) { c.OriginURL = target })
+			w := newRecordingOrigin(t, func(c *edge.Config) { c.OriginURL = target })
 			for range 10 {
 				c := w.dial()
 				fmt.Fprint(c, "POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n")
@@ -317,7 +317,7 @@ func TestUploadRefused(t *testing.T) {
 
 // TestUploadBothWays: an answer that depends on what is still being sent.
 func TestUploadBothWays(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(rw)
 		must(t, rc.EnableFullDuplex())
@@ -355,7 +355,7 @@ func TestUploadBothWays(t *testing.T) {
 // TestUploadRoom: so many slow bodies may be on their way to the origin, and no more.
 func TestUploadRoom(t *testing.T) {
 	const most = 128
-	w := newWitness(t, trustLoopback)
+	w := newRecordingOrigin(t, trustLoopback)
 	var under atomic.Int64
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > 100 {
@@ -396,7 +396,7 @@ func TestUploadRoom(t *testing.T) {
 // TestUploadAsItCame: no byte of a form is changed, trailers do not become header fields,
 // and a client that waits for 100 Continue gets it.
 func TestUploadAsItCame(t *testing.T) {
-	w := newWitness(t)
+	w := newRecordingOrigin(t)
 	var seen *http.Request
 	var said []byte
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {

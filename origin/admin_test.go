@@ -13,9 +13,9 @@ import (
 
 const goodPassword = "tall trees by the river"
 
-func newAdmin(t testing.TB) *world {
+func newAdmin(t testing.TB) *fixture {
 	t.Helper()
-	w := newWorld(t)
+	w := newFixture(t)
 	if err := w.Access.Admins.SetPassword(t.Context(), "root", goodPassword); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 }
 
 func TestSetAdminPasswordComplains(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, tt := range []struct {
 		user, password string
 		want           []string

@@ -13,7 +13,7 @@ import (
 )
 
 // fire sends the notification of one alert that fires and returns the report.
-func (w *world) fire(t testing.TB, key string, cooldown time.Duration) fieldmark.AlertReport {
+func (w *fixture) fire(t testing.TB, key string, cooldown time.Duration) fieldmark.AlertReport {
 	t.Helper()
 	n, err := alert.Decode([]byte(fmt.Sprintf(
 		`{"groupKey":%q,"status":"firing","alerts":[{"status":"firing","labels":{"alertname":"Down"}}]}`, key)))
@@ -35,7 +35,7 @@ func TestTwoOriginsOpenPendingAlerts(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range alerts {
 		all.Go(func() {
-			w := []*world{a, b}[i%2]
+			w := []*fixture{a, b}[i%2]
 			id := w.fire(t, fmt.Sprint(i), time.Minute).Missions[0].ID
 			if _, err := w.Missions.Complete(t.Context(), id); err != nil {
 				t.Error(err)
@@ -47,7 +47,7 @@ func TestTwoOriginsOpenPendingAlerts(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for _, w := range []*world{a, b} {
+	for _, w := range []*fixture{a, b} {
 		stop := w.run(t)
 		defer stop()
 	}

@@ -52,7 +52,7 @@ func BenchmarkAuditThousand(b *testing.B) {
 	web.Start()
 	defer web.Close()
 	for b.Loop() {
-		w := newWorld(b)
+		w := newFixture(b)
 		var list []fieldmark.Brand
 		for i := range brands {
 			list = append(list, fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprintf("b%04d", i)), Name: "Acme",

@@ -38,7 +38,7 @@ func tamper(t *testing.T, at store.Config, statements ...string) {
 	}
 }
 
-func verify(t *testing.T, w *world, kept fieldmark.AuditVerdict) fieldmark.AuditVerdict {
+func verify(t *testing.T, w *fixture, kept fieldmark.AuditVerdict) fieldmark.AuditVerdict {
 	t.Helper()
 	v, err := w.AuditLog.Verify(t.Context(), kept)
 	if err != nil {
@@ -48,7 +48,7 @@ func verify(t *testing.T, w *world, kept fieldmark.AuditVerdict) fieldmark.Audit
 }
 
 func TestAuditLog(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	createKey(t, w, intake) // without an actor: by the program itself
 	ctx := ada(t.Context())
 	if v := verify(t, w, fieldmark.AuditVerdict{}); v.Entries != 0 || v.Broken != 0 {
@@ -125,7 +125,7 @@ func TestAuditLogShowsTampering(t *testing.T) {
 		{`DELETE FROM audit_log WHERE number = 4`, 4}, // detected by a verdict that was kept
 		{`INSERT INTO audit_log SELECT 5, at, kind, actor, act, target, was, becomes, address, agent, request, sum FROM audit_log WHERE number = 4`, 5},
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		for i := range 4 {
 			if _, _, err := w.Access.Accounts.Put(ada(t.Context()), fmt.Sprint("a", i),
 				fieldmark.AccountRequest{Name: "A"}); err != nil {
@@ -145,7 +145,7 @@ func TestAuditLogShowsTampering(t *testing.T) {
 
 // TestAuditLogOfMany writes from two sides concurrently: the result is one chain.
 func TestAuditLogOfMany(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {

@@ -109,7 +109,7 @@ func BenchmarkDeliver(b *testing.B) {
 const benchEndpoints = 20
 
 func benchDrain(b *testing.B, at store.Config) {
-	w := openWorld(b, at)
+	w := openFixture(b, at)
 	sink := newWireSink(b, nil)
 	for i := range benchEndpoints {
 		createEndpoint(b, w, sink.url(i), "mission.created")
@@ -127,7 +127,7 @@ func benchDrain(b *testing.B, at store.Config) {
 }
 
 // openAtOnce creates missions from many callers.
-func openAtOnce(b testing.TB, w *world, n int) {
+func openAtOnce(b testing.TB, w *fixture, n int) {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range benchClients {
@@ -195,7 +195,7 @@ func benchClaims(b *testing.B, driver, address string) {
 // benchLatency creates fifty missions a second, each delivered to one endpoint, and
 // reports the time from before the request until the receiver has the message.
 func benchLatency(b *testing.B, at store.Config) {
-	w := openWorld(b, at)
+	w := openFixture(b, at)
 	waits := &latencies{}
 	sink := newWireSink(b, waits.arrive)
 	createEndpoint(b, w, sink.url(0), "mission.created")
@@ -222,7 +222,7 @@ type latencies struct {
 	took  []time.Duration
 }
 
-func (l *latencies) open(b testing.TB, w *world) {
+func (l *latencies) open(b testing.TB, w *fixture) {
 	n := fmt.Sprint(missionNumber.Add(1))
 	l.mu.Lock()
 	if l.began == nil {

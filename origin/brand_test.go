@@ -17,7 +17,7 @@ var acme = fieldmark.Brand{
 	Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools", Language: "en", Public: true,
 }
 
-func putBrand(t testing.TB, w *world, b fieldmark.Brand) fieldmark.Brand {
+func putBrand(t testing.TB, w *fixture, b fieldmark.Brand) fieldmark.Brand {
 	t.Helper()
 	got, _, err := w.Brands.Put(t.Context(), b)
 	if err != nil {
@@ -28,7 +28,7 @@ func putBrand(t testing.TB, w *world, b fieldmark.Brand) fieldmark.Brand {
 
 func TestPutBrand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		ctx := t.Context()
 		made, changed, err := w.Brands.Put(ctx, acme)
 		if err != nil || !changed || made.CreatedAt.IsZero() {
@@ -60,7 +60,7 @@ func TestPutBrand(t *testing.T) {
 }
 
 func TestPutBrandComplains(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	_, _, err := w.Brands.Put(t.Context(), fieldmark.Brand{URL: "ftp://x", Description: "\x00"})
 	wantFields(t, "nothing right", err, "/slug", "/name", "/url", "/niche", "/language", "/description")
 	for _, bad := range []string{"", "acme.example", "https://", "http://user@acme.example/",
@@ -77,7 +77,7 @@ func TestPutBrandComplains(t *testing.T) {
 }
 
 func TestImportBrands(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	var brands []fieldmark.Brand
 	for i := range 250 {
@@ -131,7 +131,7 @@ func facts(at time.Time, words int64) fieldmark.Facts {
 
 // Facts stored by a process whose clock was ahead do not block newer ones.
 func TestFactsOfAClockAhead(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	putBrand(t, w, acme)
 	if _, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now().Add(time.Hour), 1)); err != nil {
@@ -153,7 +153,7 @@ func TestFactsOfAClockAhead(t *testing.T) {
 
 func TestRecordFacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		ctx := t.Context()
 		putBrand(t, w, acme)
 		record := func(words int64, wantChanged bool, wantEvents string) {
@@ -200,7 +200,7 @@ func TestRecordFacts(t *testing.T) {
 }
 
 func TestMovedBrandLosesItsFacts(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	putBrand(t, w, acme)
 	if _, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now(), 1)); err != nil {
@@ -221,7 +221,7 @@ func TestMovedBrandLosesItsFacts(t *testing.T) {
 // The report of an import lists a bounded number of problems and says how many it
 // left out: a large file of the wrong format must not cause a larger response.
 func TestImportReportIsBounded(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	brands := make([]fieldmark.Brand, 1500) // each without a name, an address, a niche
 	report, err := w.Brands.Import(t.Context(), brands)
 	if err != nil || len(report.Rejected) != 1000 || report.Omitted < 500 || report.Rejected[0].Pointer != "/0/slug" {

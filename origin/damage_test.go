@@ -22,7 +22,7 @@ var undecodable = []string{
 // An endpoint whose row cannot be decoded is skipped, counted and logged once. The
 // other endpoints get their messages.
 func TestUndecodableEndpointIsSkipped(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, status(204))
 	for _, damage := range undecodable {
 		bad := createEndpoint(t, w, r.URL+"/bad", "mission.created")
@@ -56,7 +56,7 @@ func TestUndecodableEndpointIsSkipped(t *testing.T) {
 
 // A replay that fails does not stop later replays.
 func TestFailingReplayStopsNoOther(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, status(204))
 	openMission(t, w, "a")
 	bad := createEndpoint(t, w, r.URL+"/bad", "mission.created")
@@ -79,7 +79,7 @@ func TestFailingReplayStopsNoOther(t *testing.T) {
 // A replay without an end contains every event in the log, also those of an origin
 // whose clock is ahead.
 func TestReplayContainsEventsOfAClockAhead(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, status(204))
 	ahead := store.Event{Account: access.DefaultAccount, Subject: "msn_1", Event: fieldmark.Event{
 		ID: "evt_ahead", Type: fieldmark.EventMissionCreated, Time: fieldmark.At(time.Now().Add(5 * time.Second)),

@@ -20,7 +20,7 @@ import (
 )
 
 // told returns the types of events in the log that begin with a prefix.
-func (w *world) told(t testing.TB, prefix string) (types []string) {
+func (w *fixture) told(t testing.TB, prefix string) (types []string) {
 	t.Helper()
 	for _, e := range w.events(t) {
 		if strings.HasPrefix(string(e.Type), prefix) {
@@ -30,7 +30,7 @@ func (w *world) told(t testing.TB, prefix string) (types []string) {
 	return types
 }
 
-func (w *world) endpoint(t testing.TB, id string) fieldmark.Endpoint {
+func (w *fixture) endpoint(t testing.TB, id string) fieldmark.Endpoint {
 	t.Helper()
 	e, err := w.Webhooks.Endpoint(t.Context(), "", id)
 	if err != nil {
@@ -39,7 +39,7 @@ func (w *world) endpoint(t testing.TB, id string) fieldmark.Endpoint {
 	return e
 }
 
-func (w *world) patch(t testing.TB, id string, p fieldmark.EndpointPatch) fieldmark.Endpoint {
+func (w *fixture) patch(t testing.TB, id string, p fieldmark.EndpointPatch) fieldmark.Endpoint {
 	t.Helper()
 	e, err := w.Webhooks.PatchEndpoint(t.Context(), "", id, p)
 	if err != nil {
@@ -63,7 +63,7 @@ func to[T any](v T) *T { return &v }
 func TestOutageHoldsMessages(t *testing.T) {
 	r := receive(t, status(503))
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		p := createEndpoint(t, w, r.URL, "mission.created")
 		stop := w.run(t)
 		defer stop()
@@ -118,7 +118,7 @@ func TestPausedEndpointLosesNothing(t *testing.T) {
 		fieldmark.HeldDeliver: {"mission.completed", "mission.created", "mission.created", "mission.dispatched",
 			"mission.started"},
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		got = []string{}
 		p := createEndpoint(t, w, r.URL)
 		stop := w.run(t)
@@ -162,7 +162,7 @@ func TestReceiverDisables(t *testing.T) {
 		"410":     status(http.StatusGone),
 		"control": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("webhook-delivery", "disable") },
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		r, other := receive(t, answer), receive(t, status(204))
 		p := createEndpoint(t, w, r.URL, "mission.created")
 		createEndpoint(t, w, other.URL, "webhook.*")
@@ -183,7 +183,7 @@ func TestReceiverDisables(t *testing.T) {
 }
 
 func TestReceiverAborts(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("webhook-delivery", "abort-message")
 		w.WriteHeader(http.StatusUnprocessableEntity)
@@ -204,7 +204,7 @@ func TestReceiverAborts(t *testing.T) {
 func TestEndpointIsGivenUp(t *testing.T) {
 	r := receive(t, status(500))
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		p := createEndpoint(t, w, r.URL, "mission.created")
 		openMission(t, w, "a")
 		stop := w.run(t)
@@ -252,7 +252,7 @@ func TestEndpointIsGivenUp(t *testing.T) {
 }
 
 func TestOrderingByMission(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var mu sync.Mutex
 	order := map[string][]string{}
 	var refused atomic.Int64
@@ -301,7 +301,7 @@ func TestOrderingByMission(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
 			fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
 				EndpointSettings: fieldmark.EndpointSettings{RateLimit: 2}})
@@ -325,7 +325,7 @@ func TestRateLimit(t *testing.T) {
 }
 
 func TestRotateSecret(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	p := createEndpoint(t, w, "http://127.0.0.1:9/")
 	hours := func(n int) fieldmark.SecretRequest { return fieldmark.SecretRequest{OverlapHours: &n} }
 	n, err := w.Webhooks.RotateSecret(t.Context(), "", p.ID, hours(48))
@@ -359,7 +359,7 @@ func TestRotateSecret(t *testing.T) {
 
 // A dead and a slow endpoint do not delay the other endpoints.
 func TestOneDeadEndpointDelaysNobody(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	release := make(chan struct{})
 	defer close(release)
 	var open, most atomic.Int64

@@ -21,7 +21,7 @@ var workerID = regexp.MustCompile(`worker=(\w+)`)
 // and the deadline is acted on.
 func TestOnlyWorkAtHandKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		compare := func(ctx context.Context, _, _ []byte,
 			_ func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
 			<-ctx.Done() // busy until the end

@@ -32,7 +32,7 @@ func hooked(t *testing.T) (next *func(), cfg store.Config) {
 // does not skip what became due since the first one.
 func TestEnableTwiceSkipsNothingDue(t *testing.T) {
 	next, cfg := hooked(t)
-	w := openWorld(t, cfg)
+	w := openFixture(t, cfg)
 	e := createEndpoint(t, w, "http://127.0.0.1:9/", "mission.created")
 	paused, enabled := fieldmark.EndpointPaused, fieldmark.EndpointEnabled
 	w.patch(t, e.ID, fieldmark.EndpointPatch{State: &paused})
@@ -78,7 +78,7 @@ func TestPrepareKeepsTheFirstModule(t *testing.T) {
 
 // A slug that is taken is an error of its row and does not stop the import.
 func TestImportReportsTakenSlugs(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	b := acme
 	putBrand(t, w, b)
 	if _, err := w.Brands.Rename(t.Context(), b.Slug, "acme-anvils"); err != nil {
@@ -96,7 +96,7 @@ func TestImportReportsTakenSlugs(t *testing.T) {
 // canceled.
 func TestCooldownBeginsAtTheCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		id := w.fire(t, "a", time.Minute).Missions[0].ID
 		if _, err := w.Missions.Complete(t.Context(), id); err != nil {
 			t.Fatal(err)

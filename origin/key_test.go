@@ -13,7 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-func createKey(t testing.TB, w *world, r fieldmark.KeyRequest) fieldmark.NewKey {
+func createKey(t testing.TB, w *fixture, r fieldmark.KeyRequest) fieldmark.NewKey {
 	t.Helper()
 	k, err := w.Access.Keys.Create(t.Context(), access.DefaultAccount, r)
 	if err != nil {
@@ -25,7 +25,7 @@ func createKey(t testing.TB, w *world, r fieldmark.KeyRequest) fieldmark.NewKey 
 var intake = fieldmark.KeyRequest{Name: "intake", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}}
 
 func TestAuthenticate(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	k := createKey(t, w, intake)
 	got, err := w.Access.Keys.Authenticate(ctx, k.Token, access.Caller{})
@@ -60,7 +60,7 @@ func TestAuthenticate(t *testing.T) {
 }
 
 func TestRevokeKey(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	k := createKey(t, w, intake)
 	first, err := w.Access.Keys.Revoke(t.Context(), k.ID, "")
 	if err != nil || first.RevokedAt == nil {
@@ -75,7 +75,7 @@ func TestRevokeKey(t *testing.T) {
 }
 
 func TestCreateKeyComplains(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	_, err := w.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "\n", Scopes: []fieldmark.Scope{"mission:create", "mission:fly", "mission:create"}, ExpiresInDays: -2})
 	wantFields(t, "all wrong", err, "/name", "/scopes/1", "/scopes/2", "/expiresInDays")
@@ -87,7 +87,7 @@ func TestCreateKeyComplains(t *testing.T) {
 
 func TestKeyExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		day, never := intake, intake
 		day.ExpiresInDays, never.ExpiresInDays = 1, -1
 		short, long := createKey(t, w, day), createKey(t, w, never)
@@ -103,7 +103,7 @@ func TestKeyExpires(t *testing.T) {
 
 func TestKeyUseIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		k := createKey(t, w, intake)
 		stop := w.run(t)
 		defer stop()
@@ -140,7 +140,7 @@ func TestKeyUseIsNoted(t *testing.T) {
 
 // Stored data alone must not let an attacker authenticate.
 func TestSecretsAtRest(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	k := createKey(t, w, intake)
 	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
 		fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})

@@ -11,7 +11,7 @@ import (
 )
 
 func TestRotateKey(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	asked := intake
 	asked.Networks = []string{"192.0.2.0/24"}
@@ -57,7 +57,7 @@ func TestRotateKey(t *testing.T) {
 }
 
 func TestKeyNetworks(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, bad := range []string{"", "192.0.2.0/33", "192.0.2", "::ffff:192.0.2.1/120", "fe80::1%eth0", "example.org"} {
 		r := intake
 		r.Networks = []string{bad}
@@ -84,7 +84,7 @@ func TestKeyNetworks(t *testing.T) {
 // replaced or do not expire.
 func TestKeyExpiring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		r := intake
 		r.ExpiresInDays = 20
 		createKey(t, w, r)
@@ -113,7 +113,7 @@ func TestKeyExpiring(t *testing.T) {
 
 func TestKeyUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		k := createKey(t, w, intake)
 		stop := w.run(t)
 		defer stop()

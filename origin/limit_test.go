@@ -12,7 +12,7 @@ import (
 // An account has a limited number of live keys and calendars, and there is a
 // limited number of accounts. What was revoked does not count.
 func TestCreationIsLimited(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	for name, c := range map[string]struct {
 		limit  int

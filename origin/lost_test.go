@@ -16,7 +16,7 @@ import (
 
 // lose claims work like a process that stops before it records anything: each claim
 // expires at once.
-func (w *world) lose(t *testing.T, times int, claim func(ctx context.Context, tx *store.Tx, now time.Time) (int,
+func (w *fixture) lose(t *testing.T, times int, claim func(ctx context.Context, tx *store.Tx, now time.Time) (int,
 	error)) {
 	t.Helper()
 	for i := range times {
@@ -36,7 +36,7 @@ func (w *world) lose(t *testing.T, times int, claim func(ctx context.Context, tx
 	}
 }
 
-func (w *world) audit(t *testing.T) (run fieldmark.AuditRun, ok bool) {
+func (w *fixture) audit(t *testing.T) (run fieldmark.AuditRun, ok bool) {
 	t.Helper()
 	runs, err := w.Brands.Audits.List(t.Context())
 	if err != nil || len(runs) > 1 {
@@ -51,7 +51,7 @@ func (w *world) audit(t *testing.T) (run fieldmark.AuditRun, ok bool) {
 // An audit whose process stopped during every attempt is not retried: it fails with
 // a reason, and the next request starts over.
 func TestLostAuditFails(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	asked := 0
 	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		asked++
@@ -93,7 +93,7 @@ func TestLostAuditFails(t *testing.T) {
 // A worker that stops regularly releases its claim: a deployment does not count as
 // an attempt.
 func TestStopIsNoAttempt(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	putBrand(t, w, acme)
 	if err := w.Brands.Audits.Request(t.Context(), acme.Slug); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestStopIsNoAttempt(t *testing.T) {
 
 // A delivery that crashes its process fails, and the next one in order is sent.
 func TestLostDeliveryFails(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, status(200))
 	e, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
 		fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.*"},
@@ -156,7 +156,7 @@ func TestLostDeliveryFails(t *testing.T) {
 
 // A preview that crashes its process fails, and can be requested again.
 func TestLostPreviewFails(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	const most, reason = 3, "given up"
 	request := func(ctx context.Context, tx *store.Tx) error {
 		return tx.EnqueuePreview(ctx, fieldmark.ModulePreview{Digest: moduleRef.Digest, Against: moduleRef.Digest,

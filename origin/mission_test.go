@@ -22,7 +22,7 @@ func request(id string) fieldmark.MissionRequest {
 		Metadata: []byte(`{ "a": [1, "<&>"] }`)}
 }
 
-func openMission(t testing.TB, w *world, id string) fieldmark.Mission {
+func openMission(t testing.TB, w *fixture, id string) fieldmark.Mission {
 	t.Helper()
 	m, created, err := w.Missions.Create(t.Context(), access.DefaultAccount, request(id))
 	if err != nil || !created {
@@ -32,7 +32,7 @@ func openMission(t testing.TB, w *world, id string) fieldmark.Mission {
 }
 
 func TestCreateMission(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	m := openMission(t, w, "a")
 	if m.Status != fieldmark.MissionNew || m.Version != 1 || m.Priority != fieldmark.PriorityHigh ||
@@ -68,7 +68,7 @@ func TestCreateMission(t *testing.T) {
 func sameTime(a, b fieldmark.Time) bool { return a.Std().Equal(b.Std()) }
 
 func TestCreateMissionErrors(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := request(" a")
 	r.Priority = "soon"
 	r.Location = &fieldmark.Location{TimeZone: "Mars/Olympus"}
@@ -85,7 +85,7 @@ func TestCreateMissionErrors(t *testing.T) {
 }
 
 func TestCreateMissionRace(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var created, found, refused atomic.Int64
 	var all sync.WaitGroup
 	for i := range 200 {
@@ -119,7 +119,7 @@ func TestCreateMissionRace(t *testing.T) {
 }
 
 func TestMissionOfAnotherAccount(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	m := openMission(t, w, "a")
 	for _, tt := range []struct{ account, id string }{{"other", m.ID}, {"", "msn_0"}, {"", strings.Repeat("x", 30)},
 		{"", "msn_" + strings.Repeat("0", 26)}} {
@@ -135,7 +135,7 @@ func TestMissions(t *testing.T) {
 }
 
 func testMissions(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	var want []string
 	for i := range 7 {
@@ -193,7 +193,7 @@ func testMissions(t *testing.T) {
 }
 
 func FuzzMissionCursor(f *testing.F) {
-	w := newWorld(f)
+	w := newFixture(f)
 	openMission(f, w, "a")
 	f.Add("bXNuX3g")
 	f.Fuzz(func(t *testing.T, cursor string) {
@@ -205,7 +205,7 @@ func FuzzMissionCursor(f *testing.F) {
 }
 
 func TestCompleteMission(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	m := openMission(t, w, "a")
 	before := w.head(t)
@@ -231,7 +231,7 @@ func TestCompleteMission(t *testing.T) {
 
 func TestTransition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		ctx := t.Context()
 		m := openMission(t, w, "a")
 		step := func(to fieldmark.MissionStatus, reason *fieldmark.Reason) fieldmark.Mission {
@@ -273,7 +273,7 @@ func TestTransition(t *testing.T) {
 }
 
 func TestLateCancel(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, tt := range []struct {
 		path []fieldmark.MissionStatus
 		want fieldmark.Reason

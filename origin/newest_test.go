@@ -12,7 +12,7 @@ import (
 
 // A form that is submitted several times concurrently creates one object.
 func TestFormSentTwiceCreatesOne(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx, none := t.Context(), ""
 	url := receive(t, status(200)).URL
 	for name, c := range map[string]struct {

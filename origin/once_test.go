@@ -19,7 +19,7 @@ import (
 // and no others.
 func TestKeptAnswersAreSwept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		ctx := t.Context()
 		keep := func(prefix string, n int) {
 			t.Helper()
@@ -60,7 +60,7 @@ func TestTwoOriginsAnswerOnce(t *testing.T) {
 	answers := make(chan idempotency.Response, 40)
 	for i := range 40 {
 		go func() {
-			w := []*world{a, b}[i%2]
+			w := []*fixture{a, b}[i%2]
 			// Begin is not called: it would find the response first.
 			in, err := mission.NewRequest(access.DefaultAccount, request("same"))
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 func TestPingClosesTheCircuit(t *testing.T) {
 	r := receive(t, status(503))
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		p := createEndpoint(t, w, r.URL, "mission.created")
 		stop := w.run(t)
 		defer stop()

@@ -15,7 +15,7 @@ import (
 // A preview that cannot read brands because the database is unavailable is retried.
 func TestPreviewSurvivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		var calls atomic.Int64
 		compare := func(_ context.Context, _, _ []byte,
 			each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {

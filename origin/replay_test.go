@@ -15,7 +15,7 @@ import (
 )
 
 // replayed runs a replay until it is done.
-func (w *world) replayed(t testing.TB, endpoint string, r fieldmark.ReplayRequest) fieldmark.Replay {
+func (w *fixture) replayed(t testing.TB, endpoint string, r fieldmark.ReplayRequest) fieldmark.Replay {
 	t.Helper()
 	begun, err := w.Webhooks.StartReplay(t.Context(), "", endpoint, r)
 	if err != nil {
@@ -34,7 +34,7 @@ func (w *world) replayed(t testing.TB, endpoint string, r fieldmark.ReplayReques
 }
 
 func TestReplay(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, status(http.StatusNotFound))
 	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
 		fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
@@ -106,7 +106,7 @@ func TestReplay(t *testing.T) {
 
 // A resent message does not wait for its retry schedule.
 func TestResendHastensARetry(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, status(http.StatusNotFound))
 	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
 		fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
@@ -129,7 +129,7 @@ func TestResendHastensARetry(t *testing.T) {
 
 // A replay is stored in the database: the next process continues it.
 func TestReplaySurvivesARestart(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, status(204))
 	for i := range 450 { // more than two batches
 		openMission(t, w, fmt.Sprint(i))
@@ -152,7 +152,7 @@ func TestReplaySurvivesARestart(t *testing.T) {
 }
 
 func TestPollEvents(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var ids []string
 	for i := range 5 {
 		ids = append(ids, openMission(t, w, fmt.Sprint(i)).ID)
@@ -191,7 +191,7 @@ func TestPollEvents(t *testing.T) {
 }
 
 func TestPing(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	p := createEndpoint(t, w, r.URL, "mission.completed")
 	w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointPaused)}) // gets tests too
@@ -228,7 +228,7 @@ func TestPing(t *testing.T) {
 func TestForget(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		short, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, KeepDeliveries: 5 * time.Minute,
 			KeepEvents: 20 * time.Minute,
 			HTTP:       loopback()})
@@ -279,7 +279,7 @@ func TestForget(t *testing.T) {
 func TestRequeuedDeliveryIsKept(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		short, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, KeepDeliveries: 5 * time.Minute,
 			HTTP: loopback()})
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 // brand is audited without a request and scheduled again about a week ahead. A
 // brand that was audited with other rules is audited earlier.
 func TestScheduledAudits(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	hold := make(chan struct{})
 	site := receive(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	))
 }
 
-// world is a service with a separate database.
-type world struct {
+// fixture is a service with a separate database.
+type fixture struct {
 	*origin.Service
 	Store *store.Store
 	At    store.Config
@@ -48,14 +48,14 @@ func loopback() *safehttp.Client {
 		ConnsPerHost: webhook.MaxSending})
 }
 
-// newWorld may be used in a synctest bubble: it shares no state from outside.
-func newWorld(t testing.TB) *world {
+// newFixture may be used in a synctest bubble: it shares no state from outside.
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	return openWorld(t, storetest.New(t))
+	return openFixture(t, storetest.New(t))
 }
 
-// openWorld opens an existing database, as a second origin would.
-func openWorld(t testing.TB, cfg store.Config, edits ...func(*origin.Config)) *world {
+// openFixture opens an existing database, as a second origin would.
+func openFixture(t testing.TB, cfg store.Config, edits ...func(*origin.Config)) *fixture {
 	t.Helper()
 	st := storetest.Open(t, cfg)
 	client := loopback()
@@ -63,7 +63,7 @@ func openWorld(t testing.TB, cfg store.Config, edits ...func(*origin.Config)) *w
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Store: st, At: cfg, Log: &locked{}}
+	w := &fixture{Store: st, At: cfg, Log: &locked{}}
 	config := origin.Config{
 		Store: st, Secret: appSecret, HTTP: client, Auditor: auditor,
 		BuiltIn: []module.BuiltIn{{Ref: moduleRef, Bytes: testModule}}, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
@@ -99,14 +99,14 @@ func (l *locked) Write(b []byte) (int, error) {
 }
 
 // logged returns the log so far.
-func (w *world) logged() string {
+func (w *fixture) logged() string {
 	w.Log.mu.Lock()
 	defer w.Log.mu.Unlock()
 	return w.Log.b.String()
 }
 
 // run runs the workers until the returned function is called.
-func (w *world) run(t testing.TB) (stop func()) {
+func (w *fixture) run(t testing.TB) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -147,7 +147,7 @@ func wantFields(t testing.TB, what string, err error, want ...string) {
 }
 
 // events returns the whole log.
-func (w *world) events(t testing.TB) []fieldmark.Event {
+func (w *fixture) events(t testing.TB) []fieldmark.Event {
 	t.Helper()
 	page, err := w.Events.After(context.Background(), fieldmark.EventCursor{Number: 0}, 0, 0)
 	if err != nil {
@@ -157,7 +157,7 @@ func (w *world) events(t testing.TB) []fieldmark.Event {
 }
 
 // types lists the types of the events after a number, except those of SLA timers.
-func (w *world) types(t testing.TB, after int64) string {
+func (w *fixture) types(t testing.TB, after int64) string {
 	t.Helper()
 	page, err := w.Events.After(context.Background(), fieldmark.EventCursor{Number: after}, 0, 0)
 	if err != nil {
@@ -172,7 +172,7 @@ func (w *world) types(t testing.TB, after int64) string {
 	return strings.Join(kinds, " ")
 }
 
-func (w *world) head(t testing.TB) int64 {
+func (w *fixture) head(t testing.TB) int64 {
 	t.Helper()
 	n, err := w.Events.Head(context.Background())
 	if err != nil {
@@ -191,7 +191,7 @@ func TestNewComplainsAtOnce(t *testing.T) {
 }
 
 func TestPrepareTwice(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	before := w.head(t)
 	if err := w.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestPrepareTwice(t *testing.T) {
 }
 
 func TestActivateModule(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	other := []byte("another module")
 	ref := fieldmark.ModuleRef{Name: "other", Version: "2", Digest: fieldmark.DigestOf(sha256.Sum256(other))}
@@ -243,7 +243,7 @@ func TestActivateModule(t *testing.T) {
 }
 
 func TestEventsWait(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	page, err := w.Events.After(ctx, fieldmark.EventCursor{Number: 0}, 0, 0)
 	if err != nil || page.Head != 1 || page.Oldest != 1 || page.Log == "" || len(page.Events) != 1 {

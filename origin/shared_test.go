@@ -16,10 +16,10 @@ import (
 )
 
 // pair returns two origins on one database, which only PostgreSQL allows.
-func pair(t testing.TB) (a, b *world) {
+func pair(t testing.TB) (a, b *fixture) {
 	t.Helper()
-	a = newWorld(t)
-	return a, openWorld(t, a.At)
+	a = newFixture(t)
+	return a, openFixture(t, a.At)
 }
 
 func TestTwoOriginsShareTheWork(t *testing.T) {
@@ -45,7 +45,7 @@ func TestTwoOriginsShareTheWork(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		for i := range 50 {
-			all.Go(func() { openMission(t, []*world{a, b}[i%2], fmt.Sprint(round, "-", i)) })
+			all.Go(func() { openMission(t, []*fixture{a, b}[i%2], fmt.Sprint(round, "-", i)) })
 		}
 		all.Wait()
 		missions += 50
@@ -71,7 +71,7 @@ func TestTwoOriginsShareTheWork(t *testing.T) {
 }
 
 // sent counts the webhooks that this origin logged as sent.
-func (w *world) sent() int { return strings.Count(w.logged(), "msg=webhook") }
+func (w *fixture) sent() int { return strings.Count(w.logged(), "msg=webhook") }
 
 // A change at one origin is active at the other at once.
 func TestTwoOriginsAgree(t *testing.T) {
@@ -116,7 +116,7 @@ func TestTwoOriginsRace(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			m, created, err := []*world{a, b}[i%2].Missions.Create(t.Context(), access.DefaultAccount, request("same"))
+			m, created, err := []*fixture{a, b}[i%2].Missions.Create(t.Context(), access.DefaultAccount, request("same"))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -136,7 +136,7 @@ func TestTwoOriginsRace(t *testing.T) {
 func TestLeasesOfOthers(t *testing.T) {
 	r := receive(t, status(200))
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		if !w.Store.Shared() {
 			return // TestLeasesAreFreedAtStart
 		}
@@ -169,7 +169,7 @@ func TestLeasesOfOthers(t *testing.T) {
 // lease does not undo what its successor does.
 func TestLeaseIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		createEndpoint(t, w, "http://127.0.0.1:9/", "mission.created")
 		openMission(t, w, "a")
 		write := func(fn func(context.Context, *store.Tx) error) {

@@ -18,11 +18,11 @@ func TestSignInDuringChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(ctx context.Context, w *world) error{
-		"password": func(ctx context.Context, w *world) error {
+	for name, change := range map[string]func(ctx context.Context, w *fixture) error{
+		"password": func(ctx context.Context, w *fixture) error {
 			return w.Access.Admins.SetPassword(ctx, "root", "quite another password")
 		},
-		"second factor": func(ctx context.Context, w *world) error {
+		"second factor": func(ctx context.Context, w *fixture) error {
 			return w.Access.Admins.SetTOTP(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now()))
 		},
 	} {

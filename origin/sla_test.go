@@ -26,7 +26,7 @@ func quick(p fieldmark.Priority) fieldmark.SLAPolicy {
 		AtRiskPercent: []int{1, 2, 3}}
 }
 
-func (w *world) putPolicy(t testing.TB, p fieldmark.SLAPolicy) {
+func (w *fixture) putPolicy(t testing.TB, p fieldmark.SLAPolicy) {
 	t.Helper()
 	if _, err := w.Missions.SLA.PutPolicy(t.Context(), p); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func (w *world) putPolicy(t testing.TB, p fieldmark.SLAPolicy) {
 
 // clockEvents counts the events of SLA timers by mission, metric, type and
 // threshold.
-func (w *world) clockEvents(t testing.TB) map[string]int {
+func (w *fixture) clockEvents(t testing.TB) map[string]int {
 	t.Helper()
 	times := map[string]int{}
 	for after := int64(0); ; {
@@ -63,7 +63,7 @@ func TestTwoOriginsShareTheSweeping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pair(t)
 		a.putPolicy(t, quick(fieldmark.PriorityHigh))
-		for _, w := range []*world{a, b} {
+		for _, w := range []*fixture{a, b} {
 			stop := w.run(t)
 			defer stop()
 		}
@@ -76,7 +76,7 @@ func TestTwoOriginsShareTheSweeping(t *testing.T) {
 			}
 			var all sync.WaitGroup
 			for i := range 300 { // more than one origin claims at once
-				all.Go(func() { openMission(t, []*world{a, b}[i%2], fmt.Sprint(round, "-", i)) })
+				all.Go(func() { openMission(t, []*fixture{a, b}[i%2], fmt.Sprint(round, "-", i)) })
 			}
 			all.Wait()
 			missions += 300
@@ -100,7 +100,7 @@ func TestTwoOriginsShareTheSweeping(t *testing.T) {
 // expires, and the events that it emitted are not emitted again.
 func TestSweeperThatDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.putPolicy(t, quick(fieldmark.PriorityHigh))
 		m := openMission(t, w, "a")
 		time.Sleep(700 * time.Millisecond) // virtual; past the first threshold
@@ -144,7 +144,7 @@ func TestSweeperThatDied(t *testing.T) {
 
 // Payments become due on completion if the origin is configured so.
 func TestPaymentDueOnCompletion(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	other, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, PaymentDueOn: fieldmark.MissionCompleted})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestRenameBrand(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	putBrand(t, w, acme)
 	other := acme
@@ -70,7 +70,7 @@ func TestRenameBrand(t *testing.T) {
 }
 
 func TestDeleteBrand(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	twin := acme
 	twin.Slug = "twin"
@@ -109,7 +109,7 @@ func TestDeleteBrand(t *testing.T) {
 
 func TestPast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		ctx := t.Context()
 		putBrand(t, w, acme)
 		began := time.Now()

@@ -51,7 +51,7 @@ func TestFirstTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := openWorld(t, storetest.New(t), func(c *origin.Config) { c.Auditor = auditor })
+	w := openFixture(t, storetest.New(t), func(c *origin.Config) { c.Auditor = auditor })
 	ctx := t.Context()
 	stop := w.run(t)
 	defer stop()
@@ -127,7 +127,7 @@ func TestFirstTexts(t *testing.T) {
 
 // TestPageTextsAreBounded: a brand keeps the texts that were seen last; they follow its slug.
 func TestPageTextsAreBounded(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	ctx := t.Context()
 	putBrand(t, w, acme)
 	now := time.Now().Truncate(time.Microsecond)

@@ -25,7 +25,7 @@ func TestOriginsShareDelays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newAdmin(t)
-				both := []*world{w, openWorld(t, w.At)}
+				both := []*fixture{w, openFixture(t, w.At)}
 				right := access.Credentials{User: "root", Password: goodPassword, Caller: office}
 				for i, want := range []time.Duration{1, 2, 4, 8} {
 					want *= time.Second
@@ -58,7 +58,7 @@ func TestOriginsShareDelays(t *testing.T) {
 func TestDelaysEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAdmin(t)
-		other := openWorld(t, w.At)
+		other := openFixture(t, w.At)
 		wrong := access.Credentials{User: "root", Password: "a wrong password"}
 		for _, wait := range []time.Duration{2 * time.Second, time.Hour + 3*time.Second, 0} {
 			_, err := w.Access.Sessions.SignIn(t.Context(), wrong)

@@ -18,7 +18,7 @@ const sampleHeader = "brand,engine,model,surface,locale,promptSetId,promptSetHas
 var goodSample = "acme,chatgpt,m1,api,en,set-1,sha256:" + strings.Repeat("0a", 32) +
 	",20,0,5,100,40,80,20,90,30,27,2000-01-01,2000-01-01,in-house,"
 
-func importCSV(t testing.TB, w *world, file string) fieldmark.VisibilityImport {
+func importCSV(t testing.TB, w *fixture, file string) fieldmark.VisibilityImport {
 	t.Helper()
 	lines, err := brand.ParseSamplesCSV([]byte(file))
 	if err != nil {
@@ -33,7 +33,7 @@ func importCSV(t testing.TB, w *world, file string) fieldmark.VisibilityImport {
 
 func TestImportVisibility(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it is 2000-01-01
-		w := newWorld(t)
+		w := newFixture(t)
 		putBrand(t, w, acme)
 		before := w.head(t)
 		report := importCSV(t, w, sampleHeader+goodSample+"\n"+strings.Replace(goodSample, "chatgpt", "claude", 1))

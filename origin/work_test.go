@@ -47,7 +47,7 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(code) }
 }
 
-func createEndpoint(t testing.TB, w *world, url string, patterns ...string) fieldmark.NewEndpoint {
+func createEndpoint(t testing.TB, w *fixture, url string, patterns ...string) fieldmark.NewEndpoint {
 	t.Helper()
 	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
 		fieldmark.EndpointRequest{URL: url, Events: patterns})
@@ -57,7 +57,7 @@ func createEndpoint(t testing.TB, w *world, url string, patterns ...string) fiel
 	return p
 }
 
-func (w *world) deliveries(t testing.TB) []fieldmark.Delivery {
+func (w *fixture) deliveries(t testing.TB) []fieldmark.Delivery {
 	t.Helper()
 	list, err := w.Webhooks.Deliveries(context.Background(), webhook.DeliveryPage{})
 	if err != nil {
@@ -108,7 +108,7 @@ func claimAll(ctx context.Context, tx *store.Tx, owner string, now, lease time.T
 	return jobs, nil
 }
 
-func allDone(w *world, t testing.TB) func() bool {
+func allDone(w *fixture, t testing.TB) func() bool {
 	return func() bool {
 		for _, d := range w.deliveries(t) {
 			if d.State != fieldmark.DeliveryDone {
@@ -120,7 +120,7 @@ func allDone(w *world, t testing.TB) func() bool {
 }
 
 func TestDeliver(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	var mu sync.Mutex
 	got := map[string]int{}
 	var secrets sync.Map
@@ -165,7 +165,7 @@ func TestDeliver(t *testing.T) {
 func TestRetry(t *testing.T) {
 	r := receive(t, status(500))
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		createEndpoint(t, w, r.URL, "mission.created")
 		stop := w.run(t)
 		defer stop()
@@ -199,7 +199,7 @@ func TestRetryAfterAndGone(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		createEndpoint(t, w, r.URL, "mission.created")
 		stop := w.run(t)
 		defer stop()
@@ -220,7 +220,7 @@ func TestRetryAfterAndGone(t *testing.T) {
 
 // A process died after it claimed a message and before it recorded the result.
 func TestLeasesAreFreedAtStart(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := receive(t, status(200))
 	createEndpoint(t, w, r.URL, "mission.created")
 	putBrand(t, w, acme)
@@ -254,7 +254,7 @@ func TestLeasesAreFreedAtStart(t *testing.T) {
 	if waiting, running, err := w.Brands.Audits.Status(t.Context()); waiting != 0 || running != 1 || err != nil {
 		t.Errorf("audits before the start: %d wait, %d run, %v; want 0, 1", waiting, running, err)
 	}
-	second := openWorld(t, w.At)
+	second := openFixture(t, w.At)
 	stop := second.run(t)
 	defer stop()
 	eventually(t, "all deliveries are done", allDone(second, t))
@@ -262,7 +262,7 @@ func TestLeasesAreFreedAtStart(t *testing.T) {
 
 func TestLeaseRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		createEndpoint(t, w, "http://127.0.0.1:9/", "mission.created")
 		openMission(t, w, "a")
 		claim := func() (n int) {
@@ -288,7 +288,7 @@ func TestLeaseRunsOut(t *testing.T) {
 
 // An endpoint that hangs takes only the slots of its limit.
 func TestSlowEndpointIsCapped(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	release := make(chan struct{})
 	var now, most atomic.Int64
 	slow := receive(t, func(http.ResponseWriter, *http.Request) {
@@ -323,7 +323,7 @@ func TestSlowEndpointIsCapped(t *testing.T) {
 func TestEndpointExpires(t *testing.T) {
 	r := receive(t, status(500))
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
 			fieldmark.EndpointRequest{URL: r.URL, TTLSeconds: 60})
 		if err != nil || p.ExpiresAt == nil {
@@ -346,7 +346,7 @@ func TestEndpointExpires(t *testing.T) {
 }
 
 func TestDeleteEndpoint(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	p := createEndpoint(t, w, "http://127.0.0.1:9/")
 	openMission(t, w, "a")
 	if err := w.Webhooks.DeleteEndpoint(t.Context(), "", p.ID); err != nil {
@@ -360,7 +360,7 @@ func TestDeleteEndpoint(t *testing.T) {
 }
 
 func TestCreateEndpointComplains(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{
 		URL: "http://10.0.0.1/", Events: []string{"mission.*", "mission.*", "brand.changed"}, Description: "\x1b",
 		TTLSeconds: -1})
@@ -375,7 +375,7 @@ func TestCreateEndpointComplains(t *testing.T) {
 
 // An attempt that the origin canceled does not count as a failure of the receiver.
 func TestStopWhileSending(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	release := make(chan struct{})
 	defer close(release)
 	r := receive(t, func(http.ResponseWriter, *http.Request) { <-release })
@@ -395,7 +395,7 @@ func TestStopWhileSending(t *testing.T) {
 }
 
 func TestAudit(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	site := receive(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
 			http.NotFound(w, r)

@@ -176,7 +176,7 @@ func TestAgainstModel(t *testing.T) {
 // playAll plays each on a separate site, through one proxy.
 func playAll(t *testing.T, plays ...[]byte) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, proxy.Config{Profile: rfc9111.RFC})
+		w := newFixture(t, proxy.Config{Profile: rfc9111.RFC})
 		defer w.close()
 		for site, play := range plays {
 			m := &model{site: fmt.Sprintf("site%d.example", site), failed: map[string]time.Time{}}
@@ -223,7 +223,7 @@ func (s *turn) origin(n int, seen *told) func(net.Conn, *http.Request) error {
 	}
 }
 
-func (m *model) play(t *testing.T, w *world, n int, s turn) {
+func (m *model) play(t *testing.T, w *fixture, n int, s turn) {
 	var seen told
 	w.respond = s.origin(n, &seen)
 	method := "GET"
@@ -316,7 +316,7 @@ func (m *model) asked(s turn, k *kept, status int, body string, seen told, wrong
 }
 
 // learn does to the model what an answer of the origin's does to a cache.
-func (m *model) learn(w *world, s turn, k *kept, seen told) {
+func (m *model) learn(w *fixture, s turn, k *kept, seen told) {
 	if seen.asked == 0 {
 		return
 	}

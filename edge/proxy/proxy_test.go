@@ -54,7 +54,7 @@ func TestCrowd(t *testing.T) {
 		for _, profile := range []rfc9111.Profile{rfc9111.Strict, rfc9111.RFC} {
 			t.Run(fmt.Sprintf("%s %s", tt.name, profile), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, proxy.Config{Profile: profile})
+					w := newFixture(t, proxy.Config{Profile: profile})
 					defer w.close()
 					var asked atomic.Int64
 					answering := func(answer string) func(net.Conn, *http.Request) error {
@@ -120,7 +120,7 @@ func TestCrowd(t *testing.T) {
 // theirs, with one request to the origin for each variant.
 func TestCrowdOfVariants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, proxy.Config{})
+		w := newFixture(t, proxy.Config{})
 		defer w.close()
 		var asked atomic.Int64
 		w.respond = func(conn net.Conn, r *http.Request) error {
@@ -152,7 +152,7 @@ func TestCrowdOfVariants(t *testing.T) {
 // stored nor served to requests after the invalidation.
 func TestInvalidatedWhileAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, proxy.Config{})
+		w := newFixture(t, proxy.Config{})
 		defer w.close()
 		var version atomic.Int64
 		w.respond = func(conn net.Conn, r *http.Request) error {
@@ -198,7 +198,7 @@ func TestPurgedWhileAsking(t *testing.T) {
 }
 
 func purgeWhileAsking(t *testing.T, warm, hard bool) {
-	w := newWorld(t, proxy.Config{})
+	w := newFixture(t, proxy.Config{})
 	defer w.close()
 	var version atomic.Int64
 	w.respond = func(conn net.Conn, r *http.Request) error {
@@ -243,7 +243,7 @@ func purgeWhileAsking(t *testing.T, warm, hard bool) {
 func TestTunnelIdle(t *testing.T) {
 	for _, talks := range []time.Duration{0, 4 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, proxy.Config{})
+			w := newFixture(t, proxy.Config{})
 			defer w.close()
 			w.respond = func(conn net.Conn, r *http.Request) error {
 				io.WriteString(conn,
@@ -291,7 +291,7 @@ func (r *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 // still get a response.
 func TestRefusedLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, proxy.Config{Transport: &refusing{}})
+		w := newFixture(t, proxy.Config{Transport: &refusing{}})
 		defer w.close()
 		w.respond = func(conn net.Conn, r *http.Request) error {
 			return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=60"},
@@ -321,7 +321,7 @@ func TestRefusedLeader(t *testing.T) {
 // asked for the others as ever.
 func TestFailureOfOneVariant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, proxy.Config{})
+		w := newFixture(t, proxy.Config{})
 		defer w.close()
 		var failing atomic.Bool
 		w.respond = func(conn net.Conn, r *http.Request) error {
@@ -363,7 +363,7 @@ func TestFailureOfOneVariant(t *testing.T) {
 // does not grow with the length of what clients ask for.
 func TestMarksAreSmall(t *testing.T) {
 	const requests, long = 2000, 1500 // each has a target and an Origin of this length
-	w := newWorld(t, proxy.Config{})
+	w := newFixture(t, proxy.Config{})
 	defer w.close()
 	w.respond = func(conn net.Conn, r *http.Request) error {
 		return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: no-store"},
@@ -509,7 +509,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // stopping.
 func TestCloseEndsWhatRunsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, proxy.Config{})
+		w := newFixture(t, proxy.Config{})
 		var hangs atomic.Bool
 		w.respond = func(conn net.Conn, r *http.Request) error {
 			if hangs.Swap(true) {

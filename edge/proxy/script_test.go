@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// world is a proxy before a scripted origin, in a bubble where time is ours.
-type world struct {
+// fixture is a proxy before a scripted origin, in a bubble where time is ours.
+type fixture struct {
 	t      testing.TB
 	proxy  *proxy.Proxy
 	server *fasthttp.Server
@@ -51,9 +51,9 @@ type world struct {
 	respond func(conn net.Conn, r *http.Request) error
 }
 
-func newWorld(t testing.TB, cfg proxy.Config) *world {
+func newFixture(t testing.TB, cfg proxy.Config) *fixture {
 	t.Helper()
-	w := &world{t: t}
+	w := &fixture{t: t}
 	w.carry = &http.Transport{DialContext: w.dial, DisableCompression: true, MaxIdleConnsPerHost: 200}
 	if r, ok := cfg.Transport.(*refusing); ok {
 		r.next = w.carry
@@ -81,14 +81,14 @@ func newWorld(t testing.TB, cfg proxy.Config) *world {
 }
 
 // close ends everything the bubble began.
-func (w *world) close() {
+func (w *fixture) close() {
 	w.carry.CloseIdleConnections()
 	w.served.Wait()
 	w.proxy.Close()
 }
 
 // dial opens a connection to the origin.
-func (w *world) dial(context.Context, string, string) (net.Conn, error) {
+func (w *fixture) dial(context.Context, string, string) (net.Conn, error) {
 	here, there := net.Pipe()
 	w.served.Go(func() {
 		defer there.Close()
@@ -107,7 +107,7 @@ func (w *world) dial(context.Context, string, string) (net.Conn, error) {
 }
 
 // do sends one request, given as it goes over the wire, on a separate connection.
-func (w *world) do(method, raw string) (*http.Response, string, []string, error) {
+func (w *fixture) do(method, raw string) (*http.Response, string, []string, error) {
 	here, there := net.Pipe()
 	var done sync.WaitGroup
 	done.Go(func() { _ = w.server.ServeConn(there) })
@@ -325,7 +325,7 @@ func (g *group) run(t *testing.T, file string) {
 			cfg.IgnoreCookies = append(cfg.IgnoreCookies, c)
 		}
 	}
-	w := newWorld(t, cfg)
+	w := newFixture(t, cfg)
 	defer w.close()
 	for _, s := range g.scripts {
 		w.runScript(t, file, s, g.profile)
@@ -337,7 +337,7 @@ func (g *group) run(t *testing.T, file string) {
 	}
 }
 
-func (w *world) runScript(t *testing.T, file string, s script, profile rfc9111.Profile) {
+func (w *fixture) runScript(t *testing.T, file string, s script, profile rfc9111.Profile) {
 	start := time.Now()
 	for _, st := range s.steps {
 		where := fmt.Sprintf("%s:%d: %s (%s)", filepath.Base(file), st.line, s.name, profile)
@@ -364,7 +364,7 @@ func (w *world) runScript(t *testing.T, file string, s script, profile rfc9111.P
 
 // play sends one request and holds what the origin saw, and the answer, against
 // the script.
-func (w *world) play(t *testing.T, where, site string, st *step, start time.Time, real bool) {
+func (w *fixture) play(t *testing.T, where, site string, st *step, start time.Time, real bool) {
 	asked := 0
 	w.respond = func(conn net.Conn, r *http.Request) error {
 		asked++

@@ -53,8 +53,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// world is a CA, a database and the listeners on which challenges are answered.
-type world struct {
+// fixture is a CA, a database and the listeners on which challenges are answered.
+type fixture struct {
 	t  *testing.T
 	ca *acmetest.CA
 	at store.Config
@@ -64,16 +64,16 @@ type world struct {
 	ports   atomic.Pointer[map[string]string] // addresses by port of the name; others refuse connections
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{t: t, ca: acmetest.New(t, 90*acmetest.Day), at: storetest.New(t)}
+	w := &fixture{t: t, ca: acmetest.New(t, 90*acmetest.Day), at: storetest.New(t)}
 	w.db = storetest.Open(t, w.at)
 	w.ports.Store(&map[string]string{})
 	return w
 }
 
 // dial connects to a port of the name.
-func (w *world) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (w *fixture) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (w *world) dial(ctx context.Context, network, address string) (net.Conn, er
 }
 
 // answerTLS answers TLS-ALPN-01.
-func (w *world) answerTLS() {
+func (w *fixture) answerTLS() {
 	s, err := certs.New(certs.Config{})
 	must(w.t, err)
 	must(w.t, s.Set(nil, name))
@@ -111,7 +111,7 @@ func (w *world) answerTLS() {
 }
 
 // answerHTTP answers HTTP-01.
-func (w *world) answerHTTP() {
+func (w *fixture) answerHTTP() {
 	go http.Serve(w.ca.HTTP, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.URL.Path, "/.well-known/acme-challenge/")
 		a, err := w.answers.Load().Challenge(r.Context(), "http-01", token)
@@ -124,7 +124,7 @@ func (w *world) answerHTTP() {
 }
 
 // open opens an origin that orders certificates for names.
-func (w *world) open(db *store.Store, client *http.Client, names ...string) *origin.Service {
+func (w *fixture) open(db *store.Store, client *http.Client, names ...string) *origin.Service {
 	w.t.Helper()
 	s, err := origin.New(origin.Config{Store: db, Secret: appSecret,
 		Log: slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -137,7 +137,7 @@ func (w *world) open(db *store.Store, client *http.Client, names ...string) *ori
 }
 
 // start runs an origin until the returned function is called, or the test ends.
-func (w *world) start(s *origin.Service) (stop func()) {
+func (w *fixture) start(s *origin.Service) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -152,7 +152,7 @@ func (w *world) start(s *origin.Service) (stop func()) {
 }
 
 // until waits for a condition.
-func (w *world) until(what string, ok func() bool) {
+func (w *fixture) until(what string, ok func() bool) {
 	w.t.Helper()
 	deadline := time.After(2 * time.Minute) // only a failure takes so long
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -167,13 +167,13 @@ func (w *world) until(what string, ok func() bool) {
 }
 
 // row reads the row of the name.
-func (w *world) row() store.Certificate {
+func (w *fixture) row() store.Certificate {
 	c, _ := w.db.Certificate(context.Background(), name)
 	return c
 }
 
 // due makes the name due now, as time would.
-func (w *world) due(change func(*store.Certificate)) {
+func (w *fixture) due(change func(*store.Certificate)) {
 	w.t.Helper()
 	must(w.t, w.db.Write(w.t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		c, err := tx.Certificate(ctx, name)
@@ -190,7 +190,7 @@ func (w *world) due(change func(*store.Certificate)) {
 }
 
 // serial returns the serial number of the certificate in use; "": none.
-func (w *world) serial() string {
+func (w *fixture) serial() string {
 	pair, ok := w.pair()
 	if !ok {
 		return ""
@@ -199,7 +199,7 @@ func (w *world) serial() string {
 }
 
 // pair returns the certificate as an edge gets it.
-func (w *world) pair() (tls.Certificate, bool) {
+func (w *fixture) pair() (tls.Certificate, bool) {
 	w.t.Helper()
 	all, err := w.answers.Load().ForEdges(w.t.Context(), nodeToken)
 	must(w.t, err)
@@ -218,7 +218,7 @@ func (w *world) pair() (tls.Certificate, bool) {
 }
 
 // wantOrders checks how many orders the CA got.
-func (w *world) wantOrders(want int) {
+func (w *fixture) wantOrders(want int) {
 	w.t.Helper()
 	if got := w.ca.Orders(); got != want {
 		w.t.Errorf("the CA got %d orders, want %d", got, want)
@@ -227,7 +227,7 @@ func (w *world) wantOrders(want int) {
 
 // TestIssue orders the first certificate of a name by TLS-ALPN-01.
 func TestIssue(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerTLS()
 	w.start(w.open(w.db, w.ca.Client, name))
 	w.until("a certificate is issued", func() bool { return w.serial() != "" })
@@ -266,7 +266,7 @@ func TestIssue(t *testing.T) {
 
 // TestHTTP01 lets the validation by TLS-ALPN-01 fail, and that by HTTP-01 succeed.
 func TestHTTP01(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerHTTP()
 	w.ports.Store(&map[string]string{"80": w.ca.HTTP.Addr().String()})
 	must(t, w.ca.TLS.Close())
@@ -283,7 +283,7 @@ func TestHTTP01(t *testing.T) {
 }
 
 // ari answers questions about renewals with a window.
-func (w *world) ari(start, end time.Time) {
+func (w *fixture) ari(start, end time.Time) {
 	w.ca.Intercept(func(rw http.ResponseWriter, r *http.Request) bool {
 		if !strings.Contains(r.URL.Path, "/renewalInfo/") {
 			return false
@@ -298,7 +298,7 @@ func (w *world) ari(start, end time.Time) {
 // TestRenewal moves the window of the CA: the certificate is renewed when it has come, and the
 // order says what it replaces.
 func TestRenewal(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerTLS()
 	w.start(w.open(w.db, w.ca.Client, name))
 	w.until("a certificate is issued", func() bool { return w.serial() != "" })
@@ -338,7 +338,7 @@ func TestRenewal(t *testing.T) {
 // TestRenewalOfUnknownCertificate: a CA that does not find the certificate to replace, and
 // reports it as an error of its own, still gets an order.
 func TestRenewalOfUnknownCertificate(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerTLS()
 	w.start(w.open(w.db, w.ca.Client, name))
 	w.until("a certificate is issued", func() bool { return w.serial() != "" })
@@ -380,7 +380,7 @@ func orderOf(t *testing.T, r *http.Request) (o acmeclient.Order) {
 
 // TestRevoked revokes a certificate: the CA then advises to renew it at once.
 func TestRevoked(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerTLS()
 	w.start(w.open(w.db, w.ca.Client, name))
 	w.until("a certificate is issued", func() bool { return w.serial() != "" })
@@ -396,7 +396,7 @@ func TestRevoked(t *testing.T) {
 
 // TestOriginsRace starts two origins at once with one database: they make one order.
 func TestOriginsRace(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerTLS()
 	other := w.db
 	if storetest.Engine() == storetest.Postgres {
@@ -412,7 +412,7 @@ func TestOriginsRace(t *testing.T) {
 // TestLimitedCA checks that an order waits as long as the CA says, and that administrators
 // see why.
 func TestLimitedCA(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerTLS()
 	w.ca.Intercept(func(rw http.ResponseWriter, r *http.Request) bool {
 		if !acmetest.IsNewOrder(r) {
@@ -450,7 +450,7 @@ func TestLimitedCA(t *testing.T) {
 // TestOrderLimit checks that no more than 10 orders are made in an hour, whatever asks for
 // them.
 func TestOrderLimit(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerTLS()
 	oldest := time.Now().Add(-50 * time.Minute)
 	must(t, w.db.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
@@ -478,7 +478,7 @@ func TestOrderLimit(t *testing.T) {
 // TestCAAway checks that a certificate stays in use while the CA cannot be reached, and that
 // the renewal is repeated.
 func TestCAAway(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerTLS()
 	s := w.open(w.db, w.ca.Client, name)
 	w.start(s)
@@ -518,17 +518,17 @@ func TestSelfCheck(t *testing.T) {
 	defer notFound.Close()
 	for _, tt := range []struct {
 		what  string
-		ports func(*world) map[string]string
+		ports func(*fixture) map[string]string
 	}{
-		{"nothing answers", func(*world) map[string]string { return map[string]string{} }},
-		{"redirects without end", func(*world) map[string]string {
+		{"nothing answers", func(*fixture) map[string]string { return map[string]string{} }},
+		{"redirects without end", func(*fixture) map[string]string {
 			return map[string]string{"80": other.Listener.Addr().String()}
 		}},
-		{"an edge answers at port 443", func(w *world) map[string]string {
+		{"an edge answers at port 443", func(w *fixture) map[string]string {
 			return map[string]string{"80": notFound.Listener.Addr().String(), "443": w.ca.TLS.Addr().String()}
 		}},
 	} {
-		w := newWorld(t)
+		w := newFixture(t)
 		w.answerTLS()
 		w.ports.Store(&map[string]string{"80": notFound.Listener.Addr().String(), "443": lost.Listener.Addr().String()})
 		stop := w.start(w.open(w.db, w.ca.Client, name))
@@ -568,7 +568,7 @@ func (k *killer) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestKilled kills an origin before each request to the CA in turn: the next one continues
 // with the order that was made.
 func TestKilled(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answerTLS()
 	for requests := int64(1); ; requests++ {
 		w.at = storetest.New(t)
@@ -623,7 +623,7 @@ func TestKilled(t *testing.T) {
 
 // TestImport checks what can be imported, and that it is not renewed.
 func TestImport(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	s := w.open(w.db, w.ca.Client)
 	pair, err := certs.SelfSigned("")
 	must(t, err)

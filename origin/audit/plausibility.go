@@ -17,10 +17,10 @@ import (
 // Pages made from one template, such as variants of a product, stay below it.
 const maxDuplicate = 95
 
-// maxRepeated is how many pages may repeat the text of each other page before a site counts
+// maxRepeatedPages is how many pages may repeat the text of each other page before a site counts
 // as one text under many addresses. Of a shop with many variants, the pages that are always
 // read differ.
-const maxRepeated = 3
+const maxRepeatedPages = 3
 
 // textFault is why a text does not read like a language. judged is false for a text that is
 // too short, or in a language that the table lacks.
@@ -72,7 +72,7 @@ func (f *site) judgeTexts() {
 		f.discard("common words follow each other at random")
 	case 2*good < judged:
 		f.discard("most pages do not read like a language")
-	case repeated > maxRepeated*good:
+	case repeated > maxRepeatedPages*good:
 		f.discard("nearly all pages have the same text")
 	}
 }

@@ -17,10 +17,10 @@ import (
 // except in lists of names. Text of an author who copies, or of a language model, is
 // inside of them: it cannot be distinguished from other text.
 const (
-	MinWords    = 80 // in fewer words the shares vary too much
-	commonPart  = 3  // the fraction of the typical share of common words below which text is not language
-	maxRepeated = 65 // percent of phrases that occurred before on the page
-	minDistinct = 20 // different words in distinctWindow words
+	MinWords           = 80 // in fewer words the shares vary too much
+	commonPart         = 3  // the fraction of the typical share of common words below which text is not language
+	maxRepeatedPhrases = 65 // percent of phrases that occurred before on the page
+	minDistinct        = 20 // different words in distinctWindow words
 
 	phraseWords    = 5
 	distinctWindow = 100
@@ -89,7 +89,7 @@ func (t *Text) Judge(tag string) (judged bool, fault string) {
 	if t.short {
 		return false, ""
 	}
-	if n := repeatedPhrases(t.units); n > maxRepeated {
+	if n := repeatedPhrases(t.units); n > maxRepeatedPhrases {
 		return true, fmt.Sprintf("%d %% of the phrases of %d words repeat another", n, phraseWords)
 	}
 	if n := distinctWords(t.units); n < minDistinct {

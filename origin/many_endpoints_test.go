@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// chaos enables TestStorm: make chaos.
-var chaos = flag.Bool("chaos", false, "storm with 100,000 messages")
+// chaos enables TestManyEndpoints: make chaos.
+var chaos = flag.Bool("chaos", false, "deliver 100,000 messages")
 
-// TestStorm sends the same messages to many endpoints twice: first all are healthy,
+// TestManyEndpoints sends the same messages to many endpoints twice: first all are healthy,
 // then one is dead and one fails. The others must not be delayed. It takes long and
 // runs only with make chaos.
-func TestStorm(t *testing.T) {
+func TestManyEndpoints(t *testing.T) {
 	if !*chaos {
 		return // TestOneDeadEndpointDelaysNobody is the short form
 	}
 	const endpoints, missions = 50, 2000 // 100,000 messages, to as many endpoints as an account may have
-	storm := func(sick bool) (p50, p99 float64) {
-		w := newWorld(t)
+	deliver := func(sick bool) (p50, p99 float64) {
+		w := newFixture(t)
 		waits := &latencies{}
 		sink := newWireSink(t, func(path string, body []byte) {
 			if path == "/0" { // one healthy endpoint is measured: each gets every message
@@ -52,8 +52,8 @@ func TestStorm(t *testing.T) {
 		eventually(t, "the healthy ones have everything", func() bool { return sink.got.Load() == well*missions })
 		return waits.percentile(50), waits.percentile(99)
 	}
-	quietHalf, quiet := storm(false)
-	half, most := storm(true)
+	quietHalf, quiet := deliver(false)
+	half, most := deliver(true)
 	report := fmt.Sprintf(
 		"%d messages: p50 %.1f and p99 %.1f ms with all well; p50 %.1f and p99 %.1f ms with one dead and one failing",
 		endpoints*missions, quietHalf, quiet, half, most)
