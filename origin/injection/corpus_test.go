@@ -40,14 +40,14 @@ func corpus(t testing.TB, name string) (list []sentence) {
 }
 
 // TestCorpora reads every text as one of a page, and the innocent ones also as an
-// llms.txt. The held-out files were written before the tables and the rules, which are not
-// tuned on them: their bounds are a little below what was reached.
+// llms.txt. The held-out files were written before the last change of the tables and the
+// rules, which are not tuned on them: their bounds are a little below what was reached.
 func TestCorpora(t *testing.T) {
 	for _, tt := range []struct {
 		prefix               string
 		maxAccused, minFound int // percent
 	}{
-		{"", 1, 95}, {"heldout_", 3, 80},
+		{"", 1, 94}, {"heldout_", 2, 93},
 	} {
 		accused, innocents := count(t, tt.prefix+"innocents", injection.People, true)
 		inFiles, _ := count(t, tt.prefix+"innocents", injection.Models, true)

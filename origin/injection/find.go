@@ -14,7 +14,7 @@ type Kind string
 // The kinds, the most severe first.
 const (
 	Override     Kind = "override"     // replaces the model's instructions or its role
-	Exfiltration Kind = "exfiltration" // makes it reveal or send what it must not
+	Exfiltration Kind = "exfiltration" // makes it reveal or send what it must not, or deceive its user
 	ChatToken    Kind = "chat_token"   // imitates the structure of a conversation
 	Promotion    Kind = "promotion"    // demands praise of the brand, or silence about others
 	Steering     Kind = "steering"     // says what to prefer, without praise
@@ -126,17 +126,12 @@ func (f *finder) examine(sentence []token) (scope int) {
 		f.spans = x.find(f.spans, sentence, i)
 		f.spans = f.names.find(f.spans, sentence, i)
 	}
-	var candidates uint64
+	var known [64]concept // what the sentence has in each language
 	for _, s := range f.spans {
-		if s.means&(verbs|cModel) != 0 {
-			candidates |= 1 << s.language
-		}
-	}
-	if candidates == 0 {
-		return 0
+		known[s.language] |= s.means
 	}
 	for i := range languages {
-		if candidates&(1<<i) == 0 && (i != english || candidates&1 == 0) || i == anyLanguage {
+		if i == anyLanguage || !f.matters(known[i], known[i]|known[anyLanguage]) {
 			continue
 		}
 		f.order.reset(f, sentence, i)
@@ -144,6 +139,22 @@ func (f *finder) examine(sentence []token) (scope int) {
 		scope = max(scope, f.order.scope())
 	}
 	return scope
+}
+
+// matters reports whether a sentence with these words of a language, or these together
+// with words of all languages, can be a match or introduce an addressee.
+func (f *finder) matters(own, known concept) bool {
+	switch {
+	case own&(cIgnore|cVoid) != 0 && known&(cRules|cSecret|cEarlier) != 0,
+		own&cReveal != 0 && known&(cSecret|cData) != 0,
+		own&cConceal != 0 && known&cUser != 0,
+		own&cRole != 0 && known&(cFree|cModel|cBrand) != 0,
+		own&cNever != 0 && known&(cRival|cBrand) != 0,
+		own&(cRecommend|cSay) != 0 && known&(cBrand|cOurs) != 0,
+		own&cPrefer != 0 && (f.audience == Models || f.scope > 0 || known&addressees != 0):
+		return true
+	}
+	return known&addressees != 0 && own&cIntro != 0
 }
 
 // add records a match of some tokens.

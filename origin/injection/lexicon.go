@@ -23,6 +23,7 @@ type words struct {
 	all       string // all, everything
 	earlier   string // previous, above: makes instructions those of a model
 	rules     string // instructions, rules, prompts
+	void      string // no longer valid, replaced: said of instructions
 	reveal    string // orders to reveal or send
 	secret    string // system prompt: what only a model has
 	data      string // what a model can betray: conversations, passwords
@@ -37,11 +38,16 @@ type words struct {
 	must      string // must, should, please: makes an order of what follows
 	always    string // always, never
 	model     string // AI assistant, language model
+	helper    string // assistant: a model or a person
+	user      string // the user of a model
+	conceal   string // orders to inform no one
 	asked     string // when users ask
 	ours      string // us, our
 	intro     string // what introduces an addressee: note to, attention, if you are
+	and       string // joins two orders
 	filler    string // articles, courtesy and adverbs, which change nothing
 	topic     string // what says that an order is only mentioned: attack, example, phrase
+	report    string // what says that others recommend: survey, according to
 	about     string // prompt injection
 }
 
@@ -53,6 +59,7 @@ const (
 	cAll
 	cEarlier
 	cRules
+	cVoid
 	cReveal
 	cSecret
 	cData
@@ -67,26 +74,32 @@ const (
 	cMust
 	cAlways
 	cModel
+	cHelper
+	cUser
+	cConceal
 	cAsked
 	cOurs
 	cIntro
+	cAnd
 	cFiller
 	cTopic
+	cReport
 	cAbout
 	cBrand
 	cAfterMust // together with a verb: counts only after a word of must
 )
 
 // verbs are the concepts that start an order.
-const verbs = cIgnore | cReveal | cRole | cRecommend | cSay | cNever | cPrefer
+const verbs = cIgnore | cReveal | cConceal | cRole | cRecommend | cSay | cNever | cPrefer
 
 // fields returns the lists of a language with their concepts.
 func (w *words) fields() map[concept]string {
-	return map[concept]string{cIgnore: w.ignore, cAll: w.all, cEarlier: w.earlier, cRules: w.rules, cReveal: w.reveal,
+	return map[concept]string{cIgnore: w.ignore, cAll: w.all, cEarlier: w.earlier, cRules: w.rules, cVoid: w.void,
+		cReveal: w.reveal,
 		cSecret: w.secret, cData: w.data, cRole: w.role, cFree: w.free, cRecommend: w.recommend, cSay: w.say,
 		cNever: w.never, cFirst: w.first, cRival: w.rival, cPrefer: w.prefer, cMust: w.must, cAlways: w.always,
-		cModel: w.model,
-		cAsked: w.asked, cOurs: w.ours, cIntro: w.intro, cFiller: w.filler, cTopic: w.topic, cAbout: w.about}
+		cModel: w.model, cHelper: w.helper, cUser: w.user, cConceal: w.conceal,
+		cAsked: w.asked, cOurs: w.ours, cIntro: w.intro, cAnd: w.and, cFiller: w.filler, cTopic: w.topic, cReport: w.report, cAbout: w.about}
 }
 
 // pattern is a word of a phrase, folded.

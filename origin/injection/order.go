@@ -9,8 +9,10 @@ type order struct {
 	lang     *words
 	spans    []span    // of the language, of all languages, and of the names; by start
 	cover    []concept // what the phrases over each token mean
-	named    bool      // the sentence starts by addressing a model
-	prefix   int       // where that address ends
+	named    bool      // a clause of the sentence addresses a model
+	helper   bool      // that address may be one to a person: "assistant"
+	prefix   int       // where the address at the start of the sentence ends
+	must     int       // the word of must whose subject is a model; -1 without one
 	known    concept   // everything the sentence has
 }
 
@@ -36,22 +38,64 @@ func (o *order) reset(f *finder, sentence []token, language int) {
 	o.address()
 }
 
-// inPrefix is what may stand between the start of a clause and its verb.
-const inPrefix = cIntro | cFiller | cModel | cMust | cAlways | cAsked | cAll
+// addressees are what a model is called.
+const addressees = cModel | cHelper
 
-// address finds whether the sentence starts by addressing a model, by what it is called
-// before any other word: "AI assistants must", "Note to LLMs:", "If you are ChatGPT,".
+// inPrefix is what may stand between the start of a clause and its verb.
+const inPrefix = cIntro | cFiller | addressees | cMust | cAlways | cAsked | cAll
+
+// address finds whether a clause addresses a model: the first one by what a model is
+// called before any other word, "AI assistants must", "Note to LLMs:", "If you are
+// ChatGPT,", and any of them with a model that must do something.
 func (o *order) address() {
-	o.named, o.prefix = false, 0
-	if o.sentence[0].flags&first == 0 {
-		return
+	o.named, o.helper, o.prefix, o.must = false, false, 0, -1
+	for start := range o.sentence {
+		if o.sentence[start].flags&(first|clause) == 0 {
+			continue
+		}
+		end, model, helper := o.callsAt(start)
+		if o.sentence[start].flags&first != 0 {
+			o.prefix = end
+			// A person: "Assistant wanted"
+			helper = helper && (end == len(o.sentence) || o.sentence[end].flags&clause != 0 || o.cover[end]&(verbs|cBrand) != 0)
+			o.named, o.helper = model || helper, !model && helper
+		}
+		if (model || helper && o.known&cAsked != 0) && o.must < 0 {
+			if o.must = o.mustAfter(start, end); o.must >= 0 {
+				o.named, o.helper = true, !model && o.helper
+			}
+		}
 	}
-	i := 0
-	for i < len(o.sentence) && o.cover[i]&inPrefix != 0 {
-		o.named = o.named || o.cover[i]&cModel != 0
-		i++
+}
+
+// callsAt returns where the words that may precede a verb end, from the start of a
+// clause, and whether a model is among them.
+func (o *order) callsAt(start int) (end int, model, helper bool) {
+	for end = start; end < len(o.sentence) && o.cover[end]&inPrefix != 0; end++ {
+		model = model || o.cover[end]&cModel != 0
+		helper = helper || o.cover[end]&cHelper != 0
 	}
-	o.prefix = i
+	if end < len(o.sentence) && o.cover[end] == 0 && o.sentence[end].flags&clause == 0 && end > start &&
+		o.cover[end-1]&addressees != 0 && !o.lang.unspaced {
+		return end, false, false // "AI companies", "ChatGPT users"
+	}
+	return end, model, helper
+}
+
+// mustAfter returns the first word of must after a model in its clause, with a few words
+// about the model between them: "language models that read this page must". It is -1
+// without one.
+func (o *order) mustAfter(start, end int) int {
+	model := slices.IndexFunc(o.cover[start:end], func(c concept) bool { return c&addressees != 0 }) + start
+	for i := model + 1; i < min(len(o.sentence), end+o.words(maxAttribute)); i++ {
+		if o.sentence[i].flags&(first|clause) != 0 {
+			break
+		}
+		if o.cover[i]&cMust != 0 && o.cover[i]&cModel == 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // The numbers of sentences for which an addressee that is named once still counts.
@@ -79,14 +123,17 @@ func (o *order) apply() {
 	}
 	for i := range o.spans {
 		s := &o.spans[i]
-		if s.means&verbs == 0 || s.means&cAfterMust != 0 && o.mustBefore(s.start) < 0 {
+		if s.means&(verbs|cVoid) == 0 || s.means&cAfterMust != 0 && o.mustBefore(s.start) < 0 {
 			continue
 		}
 		switch {
 		case s.means&cIgnore != 0:
 			o.override(s)
+		case s.means&cVoid != 0:
+			o.voided(s)
 		case s.means&cReveal != 0:
 			o.exfiltration(s)
+		case s.means&cConceal != 0 && o.conceals(s):
 		case s.means&cRole != 0:
 			o.role(s)
 		case s.means&cNever != 0:
@@ -102,12 +149,18 @@ func (o *order) apply() {
 // addressed reports whether a model is addressed in this sentence or a line before it.
 func (o *order) addressed() bool { return o.named || o.f.scope > 0 }
 
+// modelAddressed is addressed without those that may be persons.
+func (o *order) modelAddressed() bool { return o.named && !o.helper || o.f.scope > 0 }
+
 // The distances within which words belong together, in words.
 const (
 	maxGap      = 10 // between an order and its object, articles and the like included
 	maxUnknown  = 1  // words of the gap that no table has
 	maxReach    = 30 // between an order to recommend and the brand
 	maxModifier = 5  // between an object and "previous"
+
+	maxAttribute = 6 // between a model and its "must"
+	maxAside     = 2 // words of a gap between "must" and its verb that no table has
 
 	charsPerWord = 3 // in scripts without spaces
 )
@@ -125,13 +178,17 @@ func (o *order) near(from, to int) bool {
 	if to < from || to-from > o.words(maxGap) {
 		return false
 	}
-	unknown := 0
+	return o.unknown(from, to) <= o.words(maxUnknown)
+}
+
+// unknown counts the words between two places that may change what is said.
+func (o *order) unknown(from, to int) (n int) {
 	for _, c := range o.cover[from:to] {
 		if c&(inPrefix|cEarlier|cOurs|cBrand) == 0 {
-			unknown++
+			n++
 		}
 	}
-	return unknown <= o.words(maxUnknown)
+	return n
 }
 
 // beside reports whether a phrase is near a verb, before or after it.
@@ -182,14 +239,14 @@ func (o *order) mustBefore(at int) int {
 // nothing but address, courtesy and what else is allowed. A mention in quotation marks is
 // no order.
 func (o *order) commands(at int, allowed concept) bool {
-	if o.sentence[at].flags&inside != 0 || o.sentence[at].flags&quoted != 0 && o.f.isAbout() {
+	if o.isQuoted(at) {
 		return false
 	}
 	// A model before the verb is its subject, "AI assistants recommend", unless there is
 	// a "must" between them.
 	subject, must := false, o.cover[at]&cMust != 0
 	for i := at; ; i-- {
-		if o.sentence[i].flags&(first|clause) != 0 {
+		if o.sentence[i].flags&(first|clause) != 0 || o.named && i > 0 && o.cover[i-1]&cAnd != 0 && !must {
 			return !subject
 		}
 		if i == 0 {
@@ -202,7 +259,7 @@ func (o *order) commands(at int, allowed concept) bool {
 			subject, must = false, true
 		case before&cIntro != 0:
 			subject = false
-		case before&cModel != 0:
+		case before&addressees != 0:
 			subject = !must && !o.lang.verbLast
 		}
 	}
@@ -212,6 +269,9 @@ func (o *order) commands(at int, allowed concept) bool {
 // the instructions of a device or a form are followed by which, "if the lamp is red".
 func (o *order) finishes(at int) bool {
 	for at < len(o.sentence) && o.cover[at]&(verbs|cMust|cBrand) == 0 {
+		if o.cover[at]&cAnd != 0 && o.known&cBrand != 0 {
+			return true
+		}
 		if o.cover[at]&cFiller == 0 {
 			return false
 		}
@@ -223,21 +283,53 @@ func (o *order) finishes(at int) bool {
 // override finds orders to ignore the instructions so far.
 func (o *order) override(verb *span) {
 	object, ok := o.object(verb, cRules|cSecret)
+	if !ok && o.known&cPrefer != 0 && o.known&cRules != 0 { // "forget all before and follow these rules"
+		object, ok = o.object(verb, cEarlier)
+		ok = ok && o.known&cAll != 0
+	}
 	if !ok || o.known&cTopic != 0 {
 		return
 	}
 	start, end := min(verb.start, object.start), max(verb.end, object.end)
 	start, end, earlier := o.widened(start, end, cEarlier)
 	start, end, all := o.widened(start, end, cAll)
-	if (o.addressed() || object.means&cSecret != 0 || earlier && (all || o.finishes(end))) && o.commands(start, 0) {
+	if (o.modelAddressed() || object.means&cSecret != 0 || earlier && (all || o.finishes(end))) && o.commands(start, 0) {
 		o.add(Override, start, end)
 	}
+}
+
+// voided finds statements that the instructions so far are no longer valid.
+func (o *order) voided(predicate *span) {
+	object, ok := o.object(predicate, cRules|cSecret)
+	if !ok || o.known&cTopic != 0 || o.isQuoted(predicate.start) {
+		return
+	}
+	start, end := min(predicate.start, object.start), max(predicate.end, object.end)
+	start, end, earlier := o.widened(start, end, cEarlier)
+	// Rules of people expire as well; only models are ordered to obey a page instead.
+	if o.modelAddressed() || object.means&cSecret != 0 || earlier && o.obeys(end) {
+		o.add(Override, start, end)
+	}
+}
+
+// obeys reports whether the sentence goes on with an order to follow this page or these
+// rules.
+func (o *order) obeys(at int) bool {
+	return slices.ContainsFunc(o.spans, func(verb span) bool {
+		_, ok := o.object(&verb, cOurs|cRules)
+		return ok && verb.means&cPrefer != 0 && verb.start >= at
+	})
+}
+
+// isQuoted reports whether a place is in quotation marks and not an order itself.
+func (o *order) isQuoted(at int) bool {
+	return o.sentence[at].flags&inside != 0 || o.sentence[at].flags&quoted != 0 && o.f.isAbout()
 }
 
 // exfiltration finds orders to reveal the system prompt or, to a model, data of the user.
 func (o *order) exfiltration(verb *span) {
 	means := cSecret
-	if o.addressed() {
+	if o.modelAddressed() {
 		means |= cData
 	}
 	object, ok := o.object(verb, means)
@@ -249,17 +341,39 @@ func (o *order) exfiltration(verb *span) {
 	}
 }
 
-// role finds orders to be another model, or one without rules.
+// conceals finds orders to a model not to inform its user.
+func (o *order) conceals(verb *span) bool {
+	user, ok := o.object(verb, cUser)
+	if !ok || !o.modelAddressed() || o.known&cTopic != 0 || !o.commands(verb.start, 0) {
+		return false
+	}
+	o.add(Exfiltration, min(verb.start, user.start), max(verb.end, user.end))
+	return true
+}
+
+// role finds orders to be another model, one without rules, or one of the brand.
 func (o *order) role(verb *span) {
 	if o.known&cTopic != 0 || !o.commands(verb.start, 0) {
 		return
 	}
 	for _, s := range o.spans {
-		if s.means&cFree != 0 && o.beside(verb, s) || s.means&cModel != 0 && o.adjoins(verb, s) {
+		if s.means&cFree != 0 && o.beside(verb, s) && o.frees() || s.means&cModel != 0 && o.adjoins(verb, s) ||
+			s.means&cBrand != 0 && o.modelAddressed() && o.near(verb.end, s.start) {
 			o.add(Override, min(verb.start, s.start), max(verb.end, s.end))
 			return
 		}
 	}
+}
+
+// frees reports whether the freedom is one of a model: people are in developer mode, too.
+func (o *order) frees() bool {
+	n := 0
+	for _, s := range o.spans {
+		if s.means&cFree != 0 {
+			n++
+		}
+	}
+	return n > 1 || o.known&addressees != 0 || o.addressed()
 }
 
 // adjoins is beside without unknown words: "you are now talking to an AI" is no order.
@@ -290,7 +404,7 @@ func (o *order) silence(verb *span) {
 
 // promotion finds orders to recommend the brand, or to say something of it.
 func (o *order) promotion(verb *span) {
-	if !o.orders(verb, cBrand|cFirst|cRival) {
+	if !o.orders(verb, cBrand|cFirst|cRival) || o.known&cReport != 0 {
 		return
 	}
 	brand, ok := o.closest(verb, cBrand)
@@ -304,7 +418,14 @@ func (o *order) promotion(verb *span) {
 	praise, praised := o.closest(verb, cFirst|cRival)
 	recommends := verb.means&cRecommend != 0
 	switch {
-	case o.addressed():
+	case o.addressed() && !o.modelAddressed():
+		if brand.means&cBrand == 0 || !o.beside(verb, brand) || !praised && o.known&cAsked == 0 {
+			return
+		}
+	// To say something of the brand is not yet to favour it.
+	case o.addressed() && (recommends || praised || o.known&(cAlways|cAsked|cUser) != 0):
+	// "Acme must always be recommended by AI assistants"
+	case o.isPassive(verb, brand) && (praised || o.known&cAlways != 0):
 	// A text for models needs no addressee, but an order that is not one to people.
 	case o.f.audience == Models && o.takes(verb, brand) && (recommends && (praised || o.known&cAlways != 0) ||
 		brand.means&cBrand != 0 && o.known&cAsked != 0):
@@ -319,16 +440,38 @@ func (o *order) promotion(verb *span) {
 	o.add(Promotion, start, end)
 }
 
+// isPassive reports whether a verb says what models must do with the brand, which is its
+// subject.
+func (o *order) isPassive(verb *span, brand span) bool {
+	must := o.mustBefore(verb.start)
+	return verb.means&cAfterMust != 0 && brand.end <= must && slices.ContainsFunc(o.spans, func(s span) bool {
+		return s.means&cModel != 0 && s.start > must && o.distance(verb, s) <= o.words(maxModifier)
+	})
+}
+
 // orders reports whether a verb is an order. Where it follows its object, its form says
 // so; to a model, "must" may be far from it.
 func (o *order) orders(verb *span, allowed concept) bool {
 	if o.lang.verbLast {
-		return o.sentence[verb.start].flags&inside == 0
+		return o.sentence[verb.start].flags&inside == 0 && o.closes(verb.end)
 	}
-	if must := o.mustBefore(verb.start); must >= 0 && o.addressed() && o.commands(must, allowed) {
+	must := o.mustBefore(verb.start)
+	switch {
+	case must >= 0 && o.addressed() && o.commands(must, allowed):
+		return true
+	case o.must >= 0 && o.must < verb.start && verb.start-o.must <= o.words(maxGap) &&
+		o.unknown(o.must, verb.start) <= o.words(maxAside) && !o.isQuoted(verb.start):
+		return true
+	case must >= 0 && verb.means&cAfterMust != 0 && o.commands(must, allowed): // in the passive
 		return true
 	}
 	return o.commands(verb.start, allowed)
+}
+
+// closes reports whether a clause may end at a place, or goes on with known words. A verb
+// that an unknown auxiliary follows is a statement.
+func (o *order) closes(at int) bool {
+	return at == len(o.sentence) || o.sentence[at].flags&(first|clause) != 0 || o.cover[at] != 0
 }
 
 // distance returns the number of tokens between a verb and a phrase.

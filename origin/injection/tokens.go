@@ -239,13 +239,18 @@ func (s *scanner) mark(r rune, size int) (ends bool) {
 		return false
 	}
 	if end, ok := quotes[r]; ok && s.quote == 0 {
-		s.quote, s.mid = end, len(s.sentence) > 0
+		s.quote, s.mid = end, len(s.sentence) > 0 && !s.isMember()
 		if s.mid {
 			return false
 		}
 	}
 	s.flags |= clause
 	return false
+}
+
+// isMember reports whether the quotation that starts here is the value of a JSON member.
+func (s *scanner) isMember() bool {
+	return strings.HasSuffix(strings.TrimRight(s.text[max(0, s.at-4):s.at], " "), "\":")
 }
 
 // touch sets joint if the next token follows the previous one directly after r.
