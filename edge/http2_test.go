@@ -223,7 +223,7 @@ func newHTTP2(t *testing.T, cfg *tls.Config) *http.Transport {
 // TestResetEndsExchange reads the beginning of a response that its origin never ends, over
 // HTTP/2: when the client resets the stream, the exchange with the origin ends too.
 func TestResetEndsExchange(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	ended := make(chan struct{})
 	h.docs = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
