@@ -53,6 +53,8 @@ const (
 
 	EventCertificateChanged EventType = "certificate.changed" // edges load it
 
+	EventScoreChanged EventType = "score.changed" // to endpoints that watch the brand; data is ScoreChange
+
 	EventWebhookFailing  EventType = "webhook.failing"  // data is EndpointNotice
 	EventWebhookDisabled EventType = "webhook.disabled" // data is EndpointNotice
 	EventPing            EventType = "ping"             // test message to one endpoint

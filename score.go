@@ -1,6 +1,8 @@
 package fieldmark
 
 import (
+	"cmp"
+	"slices"
 	"time"
 )
 
@@ -236,6 +238,68 @@ type PastScore struct {
 	AsOf  Time  `json:"asOf"`
 }
 
+// Standing is what a change of a score is measured by: the verdict of the active module on
+// the newest facts, without ranks.
+type Standing struct {
+	Status   ScoreStatus `json:"status"`
+	Score    *Milli      `json:"score"` // null unless scored or stale
+	Grade    Grade       `json:"grade,omitempty"`
+	GeoReady bool        `json:"geoReady"`
+	AsOf     *Time       `json:"asOf"` // of the facts; null before the first audit
+}
+
+// Standing returns the standing that a score document shows.
+func (s *Score) Standing() Standing {
+	return Standing{Status: s.Status, Score: s.Score, Grade: s.Grade, GeoReady: s.GeoReady, AsOf: s.AsOf}
+}
+
+// Differs reports whether two standings differ in more than the time of the audit, and
+// their scores by at least threshold.
+func (s Standing) Differs(from Standing, threshold Milli) bool {
+	if s.Status != from.Status || s.Grade != from.Grade || s.GeoReady != from.GeoReady {
+		return true
+	}
+	if s.Score == nil || from.Score == nil {
+		return s.Score != from.Score
+	}
+	return max(*s.Score-*from.Score, *from.Score-*s.Score) >= max(threshold, 1)
+}
+
+// ChangeCause is why a score changed.
+type ChangeCause string
+
+// A score changes because audits found other facts, another module is active, or the
+// facts grew old.
+const (
+	CauseFacts  ChangeCause = "facts"
+	CauseModule ChangeCause = "module"
+	CauseAge    ChangeCause = "age"
+)
+
+// ScoreChange is the data of EventScoreChanged.
+type ScoreChange struct {
+	Slug    Slug           `json:"slug"`
+	Name    string         `json:"name"`
+	URL     string         `json:"url"`
+	Cause   ChangeCause    `json:"cause" enum:"facts,module,age"`
+	From    Standing       `json:"from"`
+	To      Standing       `json:"to"`
+	Delta   *Milli         `json:"delta"` // null unless both have a score
+	Module  DigestChange   `json:"module"`
+	Facts   DigestChange   `json:"facts"`
+	Signals []SignalChange `json:"signals"` // that changed most, at most MaxSignalChanges
+	Gates   []GateChange   `json:"gates"`   // that started or stopped applying
+}
+
+// MaxSignalChanges limits the signals of a ScoreChange: the page of the brand has the rest.
+const MaxSignalChanges = 5
+
+// DigestChange is the digest before and after a change.
+type DigestChange struct {
+	From Digest `json:"from,omitempty"`
+	To   Digest `json:"to,omitempty"`
+}
+
 // Gain is the effect of full points for one signal, or a condition of eligibility that is
 // not met.
 type Gain struct {
@@ -345,6 +409,48 @@ type SignalChange struct {
 type GateChange struct {
 	Gate
 	Applied bool `json:"applied"` // false if it stopped applying
+}
+
+// Points returns the points of all signals by their ids.
+func (a *Assessment) Points() map[string]Milli {
+	points := map[string]Milli{}
+	for _, c := range a.Components {
+		for _, s := range c.Signals {
+			points[s.ID] = s.Points
+		}
+	}
+	return points
+}
+
+// ChangedSignals returns at most limit signals whose points differ, the largest change
+// first. A signal that only one of the two modules has is left out.
+func ChangedSignals(before map[string]Milli, after *Assessment, limit int) []SignalChange {
+	var changes []SignalChange
+	for _, c := range after.Components {
+		for _, s := range c.Signals {
+			if was, ok := before[s.ID]; ok && was != s.Points {
+				changes = append(changes, SignalChange{ID: s.ID, From: was, To: s.Points})
+			}
+		}
+	}
+	size := func(c SignalChange) Milli { return max(c.From-c.To, c.To-c.From) }
+	slices.SortStableFunc(changes, func(a, b SignalChange) int { return cmp.Compare(size(b), size(a)) })
+	return changes[:min(len(changes), limit)]
+}
+
+// ChangedGates returns the gates that started to apply, and then those that stopped.
+func ChangedGates(before, after []Gate) []GateChange {
+	var changes []GateChange
+	without := func(gates, others []Gate, applied bool) {
+		for _, g := range gates {
+			if !slices.ContainsFunc(others, func(o Gate) bool { return o.ID == g.ID }) {
+				changes = append(changes, GateChange{Gate: g, Applied: applied})
+			}
+		}
+	}
+	without(after, before, true)
+	without(before, after, false)
+	return changes
 }
 
 // WeightBand is how many times larger or smaller each weight may be, in thousandths: the

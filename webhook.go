@@ -75,7 +75,18 @@ type EndpointSettings struct {
 	Retry       *RetryPolicy      `json:"retry,omitempty"`
 	Headers     map[string]string `json:"headers,omitempty" doc:"Headers of every message"`
 	Auth        *EndpointAuth     `json:"auth,omitempty"`
+
+	Brands         []Slug `json:"brands,omitempty" maxItems:"100" doc:"Public brands whose score.changed events the endpoint receives"`
+	ScoreThreshold *Milli `json:"scoreThreshold,omitempty" minimum:"0.1" maximum:"50" doc:"Points by which a score must differ from the one that was last sent; default 1. Another grade, status or geoReady is always sent"`
 }
+
+// MaxWatchedBrands limits the brands that one endpoint watches: each is matched with every
+// change of a score.
+const MaxWatchedBrands = 100
+
+// DefaultScoreThreshold is the threshold of endpoints that set none: less is within the
+// range of most scores.
+const DefaultScoreThreshold = MilliOne
 
 // Payload is the amount of data in a message.
 type Payload string
@@ -198,9 +209,13 @@ type EndpointPatch struct {
 	Retry       *RetryPolicy       `json:"retry,omitempty"`
 	Headers     *map[string]string `json:"headers,omitempty"`
 	Auth        *EndpointAuth      `json:"auth,omitempty"`
-	State       *EndpointState     `json:"state,omitempty" enum:"enabled,paused"`
-	Reason      string             `json:"reason,omitempty" maxLength:"200" doc:"Reason for pausing"`
-	Held        HeldChoice         `json:"held,omitempty" enum:"deliver,newest,skip" doc:"With state enabled, how to handle held messages: send all (default), only the newest per resource, or none"`
+	Brands      *[]Slug            `json:"brands,omitempty" maxItems:"100"`
+
+	ScoreThreshold *Milli `json:"scoreThreshold,omitempty" minimum:"0.1" maximum:"50"`
+
+	State  *EndpointState `json:"state,omitempty" enum:"enabled,paused"`
+	Reason string         `json:"reason,omitempty" maxLength:"200" doc:"Reason for pausing"`
+	Held   HeldChoice     `json:"held,omitempty" enum:"deliver,newest,skip" doc:"With state enabled, how to handle held messages: send all (default), only the newest per resource, or none"`
 }
 
 // HeldChoice selects how held messages are handled when an endpoint is enabled.

@@ -1,11 +1,9 @@
 package edge
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -358,7 +356,8 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 			c := fieldmark.HistoryChange{At: r.FirstAt, Kind: fieldmark.ChangeFacts, FactsDigest: r.Digest,
 				Score: a.Score}
 			if before != nil {
-				c.Signals, c.Gates = changedSignals(before, &a), changedGates(before, &a)
+				c.Signals, c.Gates = fieldmark.ChangedSignals(before.Points(), &a, maxSignals),
+					fieldmark.ChangedGates(before.Gates, a.Gates)
 				if before.Score != nil && a.Score != nil {
 					moved := *a.Score - *before.Score
 					c.Moved = &moved
@@ -370,44 +369,6 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 	}
 	module(q.to)
 	return nil
-}
-
-// changedGates lists the gates that cap the score after a change and did not
-// before, then those that it lifted. A gate often moves a score more than all
-// signals together.
-func changedGates(before, after *fieldmark.Assessment) []fieldmark.GateChange {
-	var changes []fieldmark.GateChange
-	without := func(gates, others []fieldmark.Gate, applied bool) {
-		for _, g := range gates {
-			if !slices.ContainsFunc(others, func(o fieldmark.Gate) bool { return o.ID == g.ID }) {
-				changes = append(changes, fieldmark.GateChange{Gate: g, Applied: applied})
-			}
-		}
-	}
-	without(after.Gates, before.Gates, true)
-	without(before.Gates, after.Gates, false)
-	return changes
-}
-
-// changedSignals lists the signals that moved, the largest moves first.
-func changedSignals(before, after *fieldmark.Assessment) []fieldmark.SignalChange {
-	old := map[string]fieldmark.Milli{}
-	for _, c := range before.Components {
-		for _, s := range c.Signals {
-			old[s.ID] = s.Points
-		}
-	}
-	var moved []fieldmark.SignalChange
-	for _, c := range after.Components {
-		for _, s := range c.Signals {
-			if was, ok := old[s.ID]; ok && was != s.Points {
-				moved = append(moved, fieldmark.SignalChange{ID: s.ID, From: was, To: s.Points})
-			}
-		}
-	}
-	size := func(c fieldmark.SignalChange) fieldmark.Milli { return max(c.From-c.To, c.To-c.From) }
-	slices.SortStableFunc(moved, func(a, b fieldmark.SignalChange) int { return cmp.Compare(size(b), size(a)) })
-	return moved[:min(len(moved), maxSignals)]
 }
 
 // serveFacts handles GET /api/v1/score/{slug}/facts/{digest}: the bytes with that digest.

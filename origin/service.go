@@ -22,6 +22,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/origin/standing"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -40,6 +41,7 @@ type Config struct {
 	SignOn     *oidc.Provider        // nil: administrators sign in with passwords
 	SignOnOnly bool                  // refuse passwords; ignored without a provider
 	Checker    module.Checker        // zero: modules can be neither uploaded nor previewed
+	Scorer     standing.Scorer       // nil: no scores are computed, and none sent to who watches brands
 	Log        *slog.Logger          // nil: nothing is logged
 	Tracer     *trace.Tracer         // traces webhook attempts; nil: none
 	Swept      func(time.Duration)   // called with the time it took to process one due deadline; may be nil
@@ -72,6 +74,8 @@ type Service struct {
 	Responses *idempotency.Service // to requests with an Idempotency-Key
 
 	Certificates *acme.Service
+
+	standings *standing.Service
 
 	store     *store.Store
 	log       *slog.Logger
@@ -126,6 +130,7 @@ func New(cfg Config) (*Service, error) {
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Brands:  s.Brands,
 		BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
+	s.standings = standing.New(standing.Config{Store: cfg.Store, Scorer: cfg.Scorer, Log: cfg.Log})
 	s.Webhooks = webhook.New(webhook.Config{
 		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Tracer:         cfg.Tracer,

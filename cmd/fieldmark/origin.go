@@ -26,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
+	"github.com/fieldmark/fieldmark/wasm"
 )
 
 // originSettings are those of an origin, whether it runs alone or with an edge.
@@ -131,7 +132,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
-		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Log: log,
+		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{}, Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
 		Certificates: certificates,

@@ -181,6 +181,7 @@ func describeEvents() (document, error) {
 	for _, k := range event.Kinds() {
 		reg := huma.NewMapRegistry("#/$defs/", huma.DefaultSchemaNamer)
 		reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
+		reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Milli](), reflect.TypeFor[float64]())
 		root := reg.Schema(reflect.TypeOf(k.Example), true, "")
 		allowAdditional(reg, nil)
 		for name, s := range reg.Map() {

@@ -160,6 +160,9 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fie
 		if err := tx.ClearFacts(ctx, b.Slug); err != nil {
 			return fieldmark.Brand{}, unchanged, err
 		}
+		if err := tx.RequestStanding(ctx, b.Slug, now); err != nil {
+			return fieldmark.Brand{}, unchanged, err
+		}
 		if err := tx.PutSuspicions(ctx, b.Slug, nil); err != nil {
 			return fieldmark.Brand{}, unchanged, err
 		}

@@ -112,6 +112,9 @@ func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 	if err := tx.PutFacts(ctx, slug, doc.digest, doc.body, doc.bare, doc.asOf); err != nil {
 		return false, err
 	}
+	if err := tx.RequestStanding(ctx, slug, time.Now()); err != nil {
+		return false, err
+	}
 	last, err := tx.LastEventTime(ctx, string(slug), fieldmark.EventBrandAudited)
 	if err != nil {
 		return false, err

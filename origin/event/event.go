@@ -23,6 +23,13 @@ const (
 // both are committed or neither. Account is empty for events that no endpoint can
 // subscribe to. It returns the number of the event.
 func Emit(ctx context.Context, tx *store.Tx, account string, e store.Event, data any) (int64, error) {
+	return EmitTo(ctx, tx, account, e, data, nil)
+}
+
+// EmitTo is Emit with deliveries only to the endpoints that to reports true for; nil: to all
+// that subscribe.
+func EmitTo(ctx context.Context, tx *store.Tx, account string, e store.Event, data any,
+	to func(endpoint string) bool) (int64, error) {
 	now := time.Now()
 	body, err := json.Marshal(data)
 	if err != nil {
@@ -43,7 +50,7 @@ func Emit(ctx context.Context, tx *store.Tx, account string, e store.Event, data
 		return 0, err
 	}
 	for i := range endpoints {
-		if !endpoints[i].Subscribes(e.Type) {
+		if !endpoints[i].Subscribes(e.Type) || to != nil && !to(endpoints[i].ID) {
 			continue
 		}
 		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number,

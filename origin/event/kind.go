@@ -1,6 +1,7 @@
 package event
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,7 +21,7 @@ type Kind struct {
 // Kinds returns every event type that endpoints can subscribe to, in the order of the
 // documentation. A new event type is a row in one of the functions below.
 func Kinds() []Kind {
-	return slices.Concat(missionKinds(), slaKinds(), paymentKinds(), serviceKinds())
+	return slices.Concat(missionKinds(), slaKinds(), paymentKinds(), brandKinds(), serviceKinds())
 }
 
 func missionKinds() []Kind {
@@ -100,6 +101,28 @@ func paymentKinds() []Kind {
 		payment(fieldmark.EventPaymentCanceled, fieldmark.PaymentDue, fieldmark.PaymentCanceled,
 			"A payment was canceled."),
 	}
+}
+
+// brandKinds are the events of brands that endpoints watch.
+func brandKinds() []Kind {
+	audited := fieldmark.At(exampleTime.Std().AddDate(0, 0, -7))
+	from, to := fieldmark.Milli(30_000), fieldmark.Milli(78_400)
+	delta := to - from
+	limited := fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30,
+		Reason: "robots.txt blocks every search crawler of answer engines."}
+	module := fieldmark.DigestOf(sha256.Sum256([]byte("module")))
+	return []Kind{{fieldmark.EventScoreChanged,
+		"The score of a watched brand changed by its threshold, or its grade, status or geoReady did.", "acme",
+		fieldmark.ScoreChange{Slug: "acme", Name: "Acme", URL: "https://acme.example/", Cause: fieldmark.CauseFacts,
+			From: fieldmark.Standing{Status: fieldmark.StatusScored, Score: &from, Grade: "E", AsOf: &audited},
+			To: fieldmark.Standing{Status: fieldmark.StatusScored, Score: &to, Grade: "B", GeoReady: true,
+				AsOf: &exampleTime},
+			Delta:  &delta,
+			Module: fieldmark.DigestChange{From: module, To: module},
+			Facts: fieldmark.DigestChange{From: fieldmark.DigestOf(sha256.Sum256([]byte("before"))),
+				To: fieldmark.DigestOf(sha256.Sum256([]byte("after")))},
+			Signals: []fieldmark.SignalChange{{ID: "read.server_text", From: 0, To: 9_000}},
+			Gates:   []fieldmark.GateChange{{Gate: limited, Applied: false}}}}}
 }
 
 // serviceKinds are the events of modules, endpoints and keys.

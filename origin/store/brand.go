@@ -76,7 +76,7 @@ func (t BrandTx) DeleteAlias(ctx context.Context, alias, brand fieldmark.Slug) (
 
 // brandTables are the tables whose rows belong to a brand, by its slug.
 var brandTables = []string{"revision", "audit", "visibility", "brand_alias", "suspicion",
-	"dispute", "page_text"}
+	"dispute", "page_text", "standing", "watch"}
 
 // RenameBrand changes the slug of a brand and of its rows. The new slug must be
 // free.
@@ -88,6 +88,9 @@ func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fi
 		WHERE slug = $1`,
 		string(from), string(to), at.Micros()); err != nil {
 		return fail(err)
+	}
+	if err := t.renameWatched(ctx, from, to); err != nil {
+		return err
 	}
 	for _, table := range brandTables {
 		if _, err := t.exec(ctx, `UPDATE `+table+` SET brand = $2 WHERE brand = $1`, string(from),
@@ -109,6 +112,9 @@ func (t BrandTx) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	digests, err := collect(rows, err, func(row scanner) (d string, err error) { return d, row.Scan(&d) })
 	if err != nil {
 		return fail(err)
+	}
+	if err := t.renameWatched(ctx, slug, ""); err != nil {
+		return err
 	}
 	for _, table := range brandTables {
 		if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE brand = $1`, string(slug)); err != nil {

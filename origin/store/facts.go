@@ -88,6 +88,15 @@ func (db BrandReader) BrandState(ctx context.Context, slug fieldmark.Slug) (fiel
 	return state, nil
 }
 
+// BareState is BrandState without the evidence of facts, which scores do not depend on.
+func (db BrandReader) BareState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, error) {
+	state, err := scanState(db.queryRow(ctx, `SELECT `+bareColumns+` WHERE b.slug = $1`, string(slug)))
+	if err != nil {
+		return fieldmark.BrandState{}, fmt.Errorf("read the state of brand %s: %w", slug, err)
+	}
+	return state, nil
+}
+
 // PublicStates lists public brands after a slug with their facts, in the order
 // of slugs. Bare leaves out the evidence of facts.
 func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, limit int,

@@ -66,6 +66,7 @@ func (t ModuleTx) ActivateModule(ctx context.Context, digest fieldmark.Digest, e
 	if err != nil {
 		return fmt.Errorf("activate module %s: %w", digest, err)
 	}
+	t.touched[TopicStandings] = true
 	return nil
 }
 

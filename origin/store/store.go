@@ -77,6 +77,7 @@ type Store struct {
 	EventReader
 	MissionReader
 	ModuleReader
+	StandingReader
 	StatsReader
 	WebhookReader
 
@@ -134,6 +135,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
 	s.CertificateReader = CertificateReader{s}
 	s.MissionReader, s.ModuleReader = MissionReader{s}, ModuleReader{s}
+	s.StandingReader = StandingReader{s}
 	s.StatsReader, s.WebhookReader = StatsReader{s}, WebhookReader{s}
 	s.keys.Load, s.responses.Load = s.loadKeys, s.loadResponses
 	s.watch.make()
@@ -220,7 +222,7 @@ func (s *Store) Close() error {
 type Topic int
 
 // The topics: the event log grew; a delivery, an audit, a preview, a replay, a
-// deadline or a certificate became due.
+// deadline, a certificate or a standing became due.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -229,6 +231,7 @@ const (
 	TopicReplays
 	TopicDeadlines
 	TopicCertificates
+	TopicStandings
 	topics
 )
 

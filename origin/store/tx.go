@@ -23,6 +23,7 @@ type Tx struct {
 	EventTx
 	MissionTx
 	ModuleTx
+	StandingTx
 	StatsTx
 	WebhookTx
 	*tx
@@ -48,7 +49,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		AccessTx{AccessReader{t}, t}, BrandTx{BrandReader{t}, t}, CertificateTx{CertificateReader{t}, t},
 		EventTx{EventReader{t}, t},
 		MissionTx{MissionReader{t}, t},
-		ModuleTx{ModuleReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
+		ModuleTx{ModuleReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
 	}
 }
 

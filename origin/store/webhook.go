@@ -406,6 +406,9 @@ func (t WebhookTx) DeleteEndpoint(ctx context.Context, id, reason string, now ti
 		_, err = t.exec(ctx, `UPDATE replay SET state = 'done', updated_at = $1 WHERE endpoint = $2
 			AND state = 'running'`, now.UnixMicro(), id)
 	}
+	if err == nil {
+		_, err = t.exec(ctx, `DELETE FROM watch WHERE endpoint = $1`, id)
+	}
 	if err != nil {
 		return false, fmt.Errorf("fail deliveries to endpoint %s: %w", id, err)
 	}

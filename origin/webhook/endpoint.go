@@ -24,7 +24,12 @@ const (
 	MaxEndpointList  = 1000 // in one response
 	maxEndpointURL   = 2048 // bytes
 	maxEventPatterns = 50
-	maxEndpointNote  = 200            // code points of a description
+	maxEndpointNote  = 200 // code points of a description
+
+	// of a score: no change is below the tenth that scores show, and more than half the scale is never crossed twice
+	minThreshold = fieldmark.MilliOne / 10
+	maxThreshold = 50 * fieldmark.MilliOne
+
 	maxEndpointTTL   = 24 * time.Hour // a temporary endpoint is for a person who watches it
 	maxHeaders       = 20             // custom header fields of an endpoint
 	maxHeaderBytes   = 4 << 10        // of those together: receivers refuse more than 8 KiB in all
@@ -97,7 +102,13 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 		if len(live) >= MaxEndpoints {
 			return validation.Error("", "conflict", fmt.Sprintf("an account has at most %d endpoints", MaxEndpoints))
 		}
+		if row.Brands, err = watched(ctx, tx, r.Brands); err != nil {
+			return err
+		}
 		if err := tx.AddEndpoint(ctx, &row); err != nil {
+			return err
+		}
+		if err := tx.SetWatches(ctx, row.ID, row.Brands); err != nil {
 			return err
 		}
 		return s.auditEndpoint(ctx, tx, "endpoint.create", nil, &row)
@@ -128,9 +139,14 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 	if r.URL == "" || len(r.URL) > maxEndpointURL {
 		bad.Add("/url", "range", fmt.Sprintf("must have 1 to %d bytes", maxEndpointURL))
 	}
-	if len(r.Events) == 0 {
+	switch {
+	case len(r.Events) > 0:
+	case len(r.Brands) > 0:
+		r.Events = []string{string(fieldmark.EventScoreChanged)}
+	default:
 		r.Events = []string{fieldmark.AllMissionEvents}
 	}
+	bad = append(bad, checkBrands(r)...)
 	if len(r.Events) > maxEventPatterns {
 		bad.Add("/events", "too_long", fmt.Sprintf("at most %d patterns", maxEventPatterns))
 	}
@@ -149,6 +165,55 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 		bad.Add("/ttlSeconds", "range", fmt.Sprintf("must be 0 to %d", maxEndpointTTL/time.Second))
 	}
 	return bad
+}
+
+// checkBrands returns the errors of what an endpoint watches.
+func checkBrands(r *fieldmark.EndpointRequest) (bad validation.Errors) {
+	subscribes := slices.ContainsFunc(r.Events, func(p string) bool {
+		return fieldmark.MatchEvent(p, fieldmark.EventScoreChanged)
+	})
+	switch {
+	case len(r.Brands) > fieldmark.MaxWatchedBrands:
+		bad.Add("/brands", "too_long", fmt.Sprintf("at most %d brands", fieldmark.MaxWatchedBrands))
+	case len(r.Brands) > 0 && !subscribes:
+		bad.Add("/events", "required", "must contain score.changed, which is what is sent about brands")
+	case len(r.Brands) == 0 && slices.Contains(r.Events, string(fieldmark.EventScoreChanged)):
+		bad.Add("/brands", "required", "must name the brands whose score.changed events are sent")
+	}
+	for i, slug := range r.Brands {
+		if slices.Contains(r.Brands[:i], slug) {
+			bad.Add(fmt.Sprintf("/brands/%d", i), "conflict", "is there twice")
+		}
+	}
+	if t := r.ScoreThreshold; t != nil && (*t < minThreshold || *t > maxThreshold) {
+		bad.Add("/scoreThreshold", "range", fmt.Sprintf("must be %v to %v points", minThreshold, maxThreshold))
+	}
+	return bad
+}
+
+// watched resolves the brands that an endpoint watches: aliases to their brands, sorted.
+func watched(ctx context.Context, tx *store.Tx, brands []fieldmark.Slug) ([]fieldmark.Slug, error) {
+	var bad validation.Errors
+	var found []fieldmark.Slug
+	for i, slug := range brands {
+		to, err := tx.ResolveAlias(ctx, slug)
+		if errors.Is(err, store.ErrNotFound) {
+			to, err = slug, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		b, err := tx.Brand(ctx, to)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		if !b.Public {
+			bad.Add(fmt.Sprintf("/brands/%d", i), "not_found", "there is no such brand")
+		}
+		found = append(found, to)
+	}
+	slices.Sort(found)
+	return slices.Compact(found), bad.Err()
 }
 
 // health decodes the health of an endpoint.
@@ -343,6 +408,14 @@ func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpo
 	if err := s.sealSettings(row, r.EndpointSettings); err != nil {
 		return err
 	}
+	if p.Brands != nil {
+		if row.Brands, err = watched(ctx, tx, r.Brands); err != nil {
+			return err
+		}
+		if err := tx.SetWatches(ctx, row.ID, row.Brands); err != nil {
+			return err
+		}
+	}
 	if p.State == nil || *p.State == row.State && p.Reason == "" {
 		return nil
 	}
@@ -367,6 +440,10 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 	set(&r.Ordering, p.Ordering)
 	set(&r.RateLimit, p.RateLimit)
 	set(&r.MaxInFlight, p.MaxInFlight)
+	set(&r.Brands, p.Brands)
+	if p.ScoreThreshold != nil {
+		r.ScoreThreshold = p.ScoreThreshold
+	}
 	bad = checkCredentialsForHost(e, &r, p)
 	set(&r.Headers, p.Headers)
 	if p.Retry != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,9 @@ type endpointSettings struct {
 	Retry       string            `placeholder:"SCHEDULE" help:"standard (default, three days), quick (an hour), patient (nine days), or the seconds between attempts: 5,60,600."`
 	Header      map[string]string `placeholder:"NAME=VALUE" help:"Header field sent with every message. May be repeated."`
 	Auth        string            `placeholder:"FILE" help:"Authentication in addition to the signature: the JSON of the API's member auth, such as {\"kind\":\"bearer\",\"token\":\"…\"}; - reads standard input."`
+	Brand       []fieldmark.Slug  `placeholder:"SLUG" help:"Public brand whose score.changed events are sent. May be repeated; replaces the brands watched so far."`
+
+	ScoreThreshold *float64 `placeholder:"POINTS" help:"Points by which a score must differ from the one last sent; default 1."`
 }
 
 // patch returns the settings that were given.
@@ -40,6 +44,12 @@ func (e *endpointSettings) patch(s *command.Streams) (p fieldmark.EndpointPatch,
 	}
 	if len(e.Header) > 0 {
 		p.Headers = &e.Header
+	}
+	if len(e.Brand) > 0 {
+		p.Brands = &e.Brand
+	}
+	if e.ScoreThreshold != nil {
+		p.ScoreThreshold = new(fieldmark.Milli(math.Round(*e.ScoreThreshold * 1000)))
 	}
 	if e.Retry != "" {
 		if p.Retry, err = parseRetry(e.Retry); err != nil {
@@ -92,7 +102,7 @@ type webhookCreateCmd struct {
 	adminFlags       `embed:""`
 	endpointSettings `embed:""`
 	Address          string   `arg:"" help:"URL of the receiver: https://…"`
-	Events           []string `default:"mission.*" help:"Event types, exact or ending in .*"`
+	Events           []string `help:"Event types, exact or ending in .*; default mission.*, or score.changed with --brand."`
 	Signing          string   `enum:"v1,v1a" default:"v1" help:"Signature scheme: v1 is HMAC-SHA-256 with a shared secret, v1a is Ed25519."`
 	Paused           bool     `help:"Hold messages until the endpoint is enabled."`
 }
@@ -111,7 +121,7 @@ func (c *webhookCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 				Payload: fieldmark.Payload(c.Payload), Format: fieldmark.MessageFormat(c.Format),
 				Ordering:  fieldmark.Ordering(c.Ordering),
 				RateLimit: valueOf(p.RateLimit), MaxInFlight: valueOf(p.MaxInFlight), Retry: p.Retry, Headers: c.Header,
-				Auth: p.Auth,
+				Auth: p.Auth, Brands: c.Brand, ScoreThreshold: p.ScoreThreshold,
 			},
 		})
 	})

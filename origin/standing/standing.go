@@ -1,0 +1,212 @@
+package standing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// batch is how many standings are computed between two transactions: enough to share the
+// cost of a commit, and few enough that a conflict repeats little.
+const batch = 200
+
+// Scorer scores facts. This package has no WebAssembly runtime.
+type Scorer interface {
+	// Score scores a brand by the module with a digest, which load returns, as of now.
+	Score(ctx context.Context, module fieldmark.Digest, load func(context.Context) ([]byte, error),
+		state *fieldmark.BrandState, now time.Time) (fieldmark.Score, error)
+	// Ages are the ages of facts at which a score changes, in ascending order.
+	Ages() []time.Duration
+}
+
+// Config configures a Service.
+type Config struct {
+	Store  *store.Store
+	Log    *slog.Logger
+	Scorer Scorer // nil: another process computes standings
+}
+
+// Service computes standings.
+type Service struct{ cfg Config }
+
+// New returns a Service.
+func New(cfg Config) *Service { return &Service{cfg} }
+
+// Run computes standings as they become due until ctx ends. Any number of processes may
+// run: a standing that two of them computed is written, and its change sent, by one.
+func (s *Service) Run(ctx context.Context) error {
+	if s.cfg.Scorer == nil {
+		return nil
+	}
+	poll := time.NewTicker(job.PollInterval)
+	defer poll.Stop()
+	for {
+		due := s.cfg.Store.Watch(store.TopicStandings)
+		more, err := s.compute(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Log.Error("compute standings", slog.Any("error", err)) // and again: the database may recover
+			more = false
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-due:
+		case <-poll.C:
+		}
+	}
+}
+
+// move is a standing before and after it was computed.
+type move struct {
+	was, next store.Standing
+	brand     fieldmark.Brand
+	score     *fieldmark.Score // nil: the module failed for the brand
+}
+
+// compute computes one batch of standings. It reports whether there may be more.
+func (s *Service) compute(ctx context.Context) (more bool, err error) {
+	now := time.Now()
+	plan, err := s.cfg.Store.ModulePlan(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	due, err := s.cfg.Store.DueStandings(ctx, plan.Digest, now, batch)
+	if err != nil || len(due) == 0 {
+		return false, err
+	}
+	moves := make([]move, 0, len(due))
+	for i := range due {
+		m, err := s.score(ctx, &due[i], plan.Digest, now)
+		if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		moves = append(moves, m)
+	}
+	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for i := range moves {
+			if err := put(ctx, tx, &moves[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(due) == batch, err
+}
+
+// score computes the standing of one brand. A brand that the module cannot score keeps what
+// it had, until its facts or the module change.
+func (s *Service) score(ctx context.Context, was *store.Standing, module fieldmark.Digest,
+	now time.Time) (move, error) {
+	state, err := s.cfg.Store.BareState(ctx, was.Brand)
+	if err != nil {
+		return move{}, err
+	}
+	m := move{was: *was, next: *was, brand: state.Brand}
+	m.next.Module, m.next.DueAt = module, nil
+	score, err := s.cfg.Scorer.Score(ctx, module, func(ctx context.Context) ([]byte, error) {
+		return s.cfg.Store.Module(ctx, module)
+	}, &state, now)
+	if err != nil {
+		if ctx.Err() != nil || fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+			return move{}, err
+		}
+		s.cfg.Log.Error("score a brand", slog.String("brand", string(was.Brand)), slog.Any("error", err))
+		return m, nil
+	}
+	m.score, m.next.Facts = &score, state.FactsDigest
+	m.next.Standing, m.next.Points = score.Standing(), score.Points()
+	m.next.Gates = nil
+	for _, g := range score.Gates {
+		g.Evidence = nil
+		m.next.Gates = append(m.next.Gates, g)
+	}
+	if score.AsOf != nil {
+		for _, age := range s.cfg.Scorer.Ages() {
+			// The score changes when the facts are older than the age.
+			if at := score.AsOf.Std().Add(age + time.Millisecond); at.After(now) {
+				m.next.DueAt = &at
+				break
+			}
+		}
+	}
+	return m, nil
+}
+
+// put stores a computed standing and sends its change, unless another process did, or the
+// brand became due again meanwhile.
+func put(ctx context.Context, tx *store.Tx, m *move) error {
+	written, err := tx.PutStanding(ctx, &m.was, &m.next)
+	if err != nil || !written || m.score == nil || !m.brand.Public {
+		return err
+	}
+	watches, err := tx.Watches(ctx, m.was.Brand)
+	if err != nil || len(watches) == 0 {
+		return err
+	}
+	due := map[string]map[string]bool{} // endpoints by account
+	for _, w := range watches {
+		threshold := fieldmark.DefaultScoreThreshold
+		if w.Threshold != nil {
+			threshold = *w.Threshold
+		}
+		if !m.next.Standing.Differs(w.Sent, threshold) {
+			continue
+		}
+		if due[w.Account] == nil {
+			due[w.Account] = map[string]bool{}
+		}
+		due[w.Account][w.Endpoint] = true
+		if err := tx.SetSent(ctx, w.Endpoint, m.was.Brand, m.next.Standing); err != nil {
+			return err
+		}
+	}
+	for account, endpoints := range due {
+		_, err := event.EmitTo(ctx, tx, account, store.Event{
+			Event: fieldmark.Event{Type: fieldmark.EventScoreChanged}, Subject: string(m.was.Brand),
+		}, m.change(), func(endpoint string) bool { return endpoints[endpoint] })
+		if err != nil {
+			return fmt.Errorf("send the score of %s: %w", m.was.Brand, err)
+		}
+	}
+	return nil
+}
+
+// change describes a move to those who watch the brand.
+func (m *move) change() fieldmark.ScoreChange {
+	c := fieldmark.ScoreChange{Slug: m.brand.Slug, Name: m.brand.Name, URL: m.brand.URL,
+		From: m.was.Standing, To: m.next.Standing, Cause: fieldmark.CauseAge,
+		Module:  fieldmark.DigestChange{From: m.was.Module, To: m.next.Module},
+		Facts:   fieldmark.DigestChange{From: m.was.Facts, To: m.next.Facts},
+		Signals: fieldmark.ChangedSignals(m.was.Points, &m.score.Assessment, fieldmark.MaxSignalChanges),
+		Gates:   fieldmark.ChangedGates(m.was.Gates, m.next.Gates)}
+	switch {
+	case m.was.Module == "" || m.was.Facts != m.next.Facts:
+		c.Cause = fieldmark.CauseFacts
+	case m.was.Module != m.next.Module:
+		c.Cause = fieldmark.CauseModule
+	}
+	if m.was.Module == "" {
+		c.From = fieldmark.Standing{Status: fieldmark.StatusPending}
+	}
+	if c.From.Score != nil && c.To.Score != nil {
+		delta := *c.To.Score - *c.From.Score
+		c.Delta = &delta
+	}
+	return c
+}
