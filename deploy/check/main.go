@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -89,6 +90,8 @@ var variants = map[string]map[string]any{
 		"nodeSelector": map[string]any{"pool": "edge"},
 		"image":        map[string]any{"pullSecrets": []any{map[string]any{"name": "registry"}}},
 	},
+	"certificates of a CA": {"acme": map[string]any{"email": "you@example.org"},
+		"edge": map[string]any{"service": map[string]any{"annotations": map[string]any{"a": "b"}}}},
 	"egress without Redis": {"redis": map[string]any{"enabled": false},
 		"networkPolicy": map[string]any{"egress": map[string]any{"enabled": true}}},
 	"as little as can be": {
@@ -116,8 +119,10 @@ func checkChart() (string, error) {
 		objects += n
 	}
 	for name, bad := range map[string]map[string]any{
-		"an address with a path": {"siteURL": "https://marks.example/x"},
-		"a typing mistake":       {"edgee": map[string]any{}}, "no secret": {"existingSecret": ""},
+		"an address with a path":       {"siteURL": "https://marks.example/x"},
+		"two ends of TLS":              {"acme": map[string]any{"email": "you@example.org"}, "ingress": map[string]any{"enabled": true}},
+		"a contact that is no address": {"acme": map[string]any{"email": "you"}},
+		"a typing mistake":             {"edgee": map[string]any{}}, "no secret": {"existingSecret": ""},
 		"an egress rule that is no list": {"networkPolicy": map[string]any{"egress": map[string]any{"edge": "any"}}},
 	} {
 		if _, err := render(loaded, bad); err == nil {
@@ -232,6 +237,9 @@ func checkWorkload(name string, selector map[string]string, pod corev1.PodTempla
 			return fmt.Errorf("%s: container %s has no limit of CPU, memory or ephemeral storage", name, c.Name)
 		}
 		for _, e := range c.Env {
+			if e.Name == "FIELDMARK_DOMAIN" && e.Value != "marks.example" {
+				return fmt.Errorf("%s: certificates are ordered for %q, want the host of siteURL", name, e.Value)
+			}
 			if e.Name == "FIELDMARK_ORIGIN" && !strings.Contains(e.Value, "-origin-0.") {
 				return fmt.Errorf("%s: edges reach origins by %s, want the name of each pod", name, e.Value)
 			}
@@ -241,18 +249,40 @@ func checkWorkload(name string, selector map[string]string, pod corev1.PodTempla
 }
 
 func checkCompose() (string, error) {
-	options, err := cli.NewProjectOptions([]string{"../compose.yaml"}, cli.WithEnv([]string{
-		"FIELDMARK_SECRET=s", "FIELDMARK_NODE_TOKEN=n", "POSTGRES_PASSWORD=p", "SITE=marks.localhost"}))
+	project, err := loadCompose("../compose.yaml")
 	if err != nil {
 		return "", err
 	}
-	project, err := options.LoadProject(context.Background())
+	secured, err := loadCompose("../compose.yaml", "../compose.acme.yaml")
 	if err != nil {
 		return "", err
 	}
-	names := project.ServiceNames()
-	slices.Sort(names)
-	return strings.Join(names, " "), nil
+	edge, origin := secured.Services["edge-a"], secured.Services["origin-b"]
+	if _, trusts := edge.Environment["FIELDMARK_TRUSTED_NETWORKS"]; trusts || len(edge.Ports) != 3 ||
+		edge.Environment["FIELDMARK_ORIGIN"] == nil || origin.Environment["FIELDMARK_DOMAIN"] == nil ||
+		*origin.Environment["FIELDMARK_DOMAIN"] != "marks.localhost" || origin.Environment["FIELDMARK_SECRET"] == nil {
+		return "", fmt.Errorf("with compose.acme.yaml: an edge has %v and ports %v, an origin %v", edge.Environment,
+			edge.Ports, origin.Environment)
+	}
+	if _, runs := secured.Services["caddy"]; runs {
+		return "", errors.New("with compose.acme.yaml, Caddy still runs")
+	}
+	return strings.Join(names(project), " ") + "; with certificates of a CA: " + strings.Join(names(secured), " "), nil
+}
+
+func loadCompose(files ...string) (*types.Project, error) {
+	options, err := cli.NewProjectOptions(files, cli.WithEnv([]string{"FIELDMARK_SECRET=s", "FIELDMARK_NODE_TOKEN=n",
+		"POSTGRES_PASSWORD=p", "SITE=marks.localhost", "ACME=you@example.org"}))
+	if err != nil {
+		return nil, err
+	}
+	return options.LoadProject(context.Background())
+}
+
+func names(p *types.Project) []string {
+	all := p.ServiceNames()
+	slices.Sort(all)
+	return all
 }
 
 func checkCaddy() (string, error) {

@@ -336,7 +336,7 @@ func TestRenewal(t *testing.T) {
 }
 
 // TestRenewalOfUnknownCertificate: a CA that does not find the certificate to replace, and
-// reports it as an error of its own, still gets an order.
+// reports it by another error, still gets an order.
 func TestRenewalOfUnknownCertificate(t *testing.T) {
 	w := newFixture(t)
 	w.answerTLS()

@@ -28,10 +28,10 @@ const (
 	maxSelfCheck = 1 << 10
 )
 
-// selfCheck asks for challenges of its own, as a CA would, before the first order for a name: a
-// failed validation counts against the limits of the CA, five an hour at Let's Encrypt. It
-// returns an error if another server answers for the name. If nothing answers, the name may
-// be reachable from outside only, and the CA decides.
+// selfCheck requests two challenges that it has made, as a CA would, before the first order for
+// a name: a failed validation counts against the limits of the CA, five an hour at Let's
+// Encrypt. It returns an error if another server answers for the name. If nothing answers,
+// the name may be reachable from outside only, and the CA decides.
 func (s *Service) selfCheck(ctx context.Context, name string) error {
 	token := rand.Text()
 	answer := token + ".self-check"
