@@ -59,7 +59,8 @@ func TestNetworkConns(t *testing.T) {
 // TestOverload: while the origin is slow, requests for it are refused at once
 // beyond a limit, and what the node answers itself goes on.
 func TestOverload(t *testing.T) {
-	w := newRecordingOrigin(t, func(c *edge.Config) { c.Inflight = 16 }) // eight of them at the origin, two of one network
+	// eight of them at the origin, two of one network
+	w := newRecordingOrigin(t, func(c *edge.Config) { c.Inflight = 16 })
 	release := make(chan struct{})
 	var held atomic.Int64
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {

@@ -199,7 +199,10 @@ func TestNetworkQuota(t *testing.T) {
 // TestNetworkQuotaBehindAProxy: a trusted proxy is not a client. Requests for which
 // it names no client have no network quota; those for which it names one do.
 func TestNetworkQuotaBehindAProxy(t *testing.T) {
-	w := newRecordingOrigin(t, trustLoopback, func(c *edge.Config) { c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, 5 })
+	w := newRecordingOrigin(t, trustLoopback, func(c *edge.Config) {
+		c.RateLimit, c.NetworkQuota = edge.RateLimitLocal,
+			5
+	})
 	for i := range 20 {
 		if a := w.get(fmt.Sprintf("/page/%d", i)); a.status != http.StatusOK {
 			t.Errorf("request %d for no client: %d, want 200", i, a.status)

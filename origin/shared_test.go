@@ -116,7 +116,8 @@ func TestTwoOriginsRace(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			m, created, err := []*fixture{a, b}[i%2].Missions.Create(t.Context(), access.DefaultAccount, request("same"))
+			m, created, err := []*fixture{a, b}[i%2].Missions.Create(t.Context(), access.DefaultAccount,
+				request("same"))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

@@ -91,6 +91,22 @@ func (c *edgeSettings) listenURL(ln net.Listener) string {
 	return command.ListenerURL(ln)
 }
 
+// openListener opens what the edge has beside its listener: TLS, HTTP/3 and the access log. data
+// is the folder for a self-signed certificate, or empty. background are the functions that
+// must run beside the edge.
+func (c *edgeSettings) openListener(ln net.Listener, tokens, data string, log *slog.Logger) (public net.Listener,
+	background []func(context.Context) error, err error) {
+	public, runCertificates, err := c.secure(ln, tokens, data, log)
+	if err == nil {
+		err = c.openHTTP3(ln, log)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	runAccessLog, err := c.openAccessLog(log)
+	return public, []func(context.Context) error{runCertificates, runAccessLog}, err
+}
+
 // edgeCmd runs an edge alone.
 type edgeCmd struct {
 	edgeSettings   `embed:""`
@@ -120,14 +136,7 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	public, reloadCert, err := c.secure(ln, token, "", s.Log)
-	if err != nil {
-		return err
-	}
-	if err := c.openHTTP3(ln, s.Log); err != nil {
-		return err
-	}
-	runAccessLog, err := c.openAccessLog(s.Log)
+	public, background, err := c.openListener(ln, token, "", s.Log)
 	if err != nil {
 		return err
 	}
@@ -149,7 +158,7 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	s.Log.Info("edge", "version", version, "listen", c.listenURL(ln), "debug", command.ListenerURL(debug),
 		"origin", c.Origin)
 	return withTracing(ctx, c.tracing, func() error {
-		return runEdge(ctx, e, []func(context.Context) error{origins.Run, c.runSite, reloadCert, runAccessLog}, public, debug,
+		return runEdge(ctx, e, append(background, origins.Run, c.runSite), public, debug,
 			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics,
 				c.tracing.WriteMetrics))
 	})

@@ -143,7 +143,8 @@ location / { default_type image/svg+xml; FIELDS return 200 'BODY'; } } }`,
 daemon off; worker_processes 1; pid DIR/pid; error_log DIR/error.log; user root;
 events { worker_connections 1024; }
 http { access_log off; keepalive_requests 100000000; proxy_cache_path DIR/cache keys_zone=c:10m;
-client_body_temp_path DIR/b; proxy_temp_path DIR/t; fastcgi_temp_path DIR/f; uwsgi_temp_path DIR/u; scgi_temp_path DIR/s;
+client_body_temp_path DIR/b; proxy_temp_path DIR/t; fastcgi_temp_path DIR/f; uwsgi_temp_path DIR/u;
+scgi_temp_path DIR/s;
 server { listen LISTEN ssl http2; ssl_certificate CERT; ssl_certificate_key CERT;
 location / { proxy_pass http://EDGE; proxy_cache c; proxy_cache_lock on; } } }`,
 		[]string{"-c", "DIR/nginx.conf", "-p", "DIR"}},

@@ -70,8 +70,8 @@ func (c *listenerSettings) openAccessLog(log *slog.Logger) (func(context.Context
 
 // apply copies the settings to an edge's configuration.
 func (c *listenerSettings) apply(cfg *edge.Config) {
-	cfg.TrustedNetworks, cfg.NetworkQuota, cfg.NetworkConns, cfg.Inflight = c.TrustedNetworks, c.NetworkRate, c.NetworkConns, c.MaxInflight
-	cfg.ProxyProtocol = c.ProxyProtocol
+	cfg.TrustedNetworks, cfg.ProxyProtocol = c.TrustedNetworks, c.ProxyProtocol
+	cfg.NetworkQuota, cfg.NetworkConns, cfg.Inflight = c.NetworkRate, c.NetworkConns, c.MaxInflight
 	cfg.DrainDelay, cfg.ServerTiming = c.DrainDelay, c.ServerTiming
 	cfg.H2C, cfg.AccessLog = c.H2C, c.accessLog
 	cfg.Certificates, cfg.HSTS, cfg.RedirectListener = c.certificates, c.HSTS, c.redirects

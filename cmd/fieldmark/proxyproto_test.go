@@ -46,7 +46,8 @@ func TestHAProxy(t *testing.T) {
 	}
 	dir, redirects, secure, plain := t.TempDir(), freeAddress(t), freeAddress(t), freeAddress(t)
 	p := start(t, dir, append([]string{"serve", "--tls-self-signed", "--http-listen", redirects,
-		"--proxy-protocol", "127.0.0.0/8,::1/128", "--access-log", "access.log", "--access-log-ip", "full"}, freePorts("var")...)...)
+		"--proxy-protocol", "127.0.0.0/8,::1/128", "--access-log", "access.log", "--access-log-ip", "full"},
+		freePorts("var")...)...)
 	address := strings.TrimPrefix(p.logged("serve", "listen"), "https://")
 	config := strings.NewReplacer("SECURE", secure, "PLAIN", plain, "EDGE", address, "REDIRECTS", redirects).
 		Replace(haproxyConfig)
@@ -88,7 +89,8 @@ func TestHAProxy(t *testing.T) {
 	resp, err := client.Do(req)
 	must(t, err)
 	resp.Body.Close()
-	if want := fmt.Sprintf("https://localhost:%s/a", address[strings.LastIndexByte(address, ':')+1:]); resp.StatusCode !=
+	if want := fmt.Sprintf("https://localhost:%s/a",
+		address[strings.LastIndexByte(address, ':')+1:]); resp.StatusCode !=
 		308 || resp.Header.Get("Location") != want {
 		t.Errorf("the plain listener: %d to %s, want 308 to %s", resp.StatusCode, resp.Header.Get("Location"), want)
 	}

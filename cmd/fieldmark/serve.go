@@ -86,14 +86,7 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	if err != nil {
 		return err
 	}
-	public, reloadCert, err := c.secure(l.edge, token, c.Data, s.Log)
-	if err != nil {
-		return err
-	}
-	if err := c.openHTTP3(l.edge, s.Log); err != nil {
-		return err
-	}
-	runAccessLog, err := c.openAccessLog(s.Log)
+	public, background, err := c.openListener(l.edge, token, c.Data, s.Log)
 	if err != nil {
 		return err
 	}
@@ -135,7 +128,7 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	g.Go(func() error { return n.run(originCtx, l.origin, inmem) })
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
-		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, reloadCert, runAccessLog}, public, l.debug,
+		return runEdge(frontCtx, e, append(background, origins.Run), public, l.debug,
 			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.metrics.write,
 				n.service.Webhooks.WriteMetrics, tracing.WriteMetrics))
 	})

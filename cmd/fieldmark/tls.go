@@ -86,7 +86,8 @@ func (c *tlsSettings) checkTLS() (bool, error) {
 	case len(chosen) == 1:
 		return true, nil
 	case c.QUICListen != "":
-		return false, errUsage("--quic-listen is for HTTP/3, which needs TLS: set --tls-cert and --tls-key, or --acme and " +
+		return false, errUsage("--quic-listen is for HTTP/3, which needs TLS: set --tls-cert and --tls-key, or " +
+			"--acme and " +
 			"--domain")
 	case c.HTTPListen != "":
 		return false, errUsage("--http-listen redirects to https, which this edge does not serve: " +

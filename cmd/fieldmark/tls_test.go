@@ -14,14 +14,15 @@ import (
 // the status of a wrong command line, and name the settings.
 func TestTLSSettings(t *testing.T) {
 	for args, want := range map[string]string{
-		"--tls-cert a.pem":                            "set both --tls-cert and --tls-key",
-		"--tls-key a.pem":                             "set both --tls-cert and --tls-key",
-		"--hsts 24h":                                  "--hsts is for an edge that serves TLS",
-		"--http-listen 127.0.0.1:0":                   "--http-listen redirects to https",
-		"--tls-self-signed --listen [::]:0":           "--tls-self-signed is for development on this machine",
-		"--tls-min 1.1 --tls-self-signed":             "--tls-min must be one of",
-		"--tls-self-signed --tls-cert a.pem":          "set both",
-		"--access-log a.log --access-log-sample 2":    "--access-log-sample: 2 is not a share; want a number from 0 to 1",
+		"--tls-cert a.pem":                   "set both --tls-cert and --tls-key",
+		"--tls-key a.pem":                    "set both --tls-cert and --tls-key",
+		"--hsts 24h":                         "--hsts is for an edge that serves TLS",
+		"--http-listen 127.0.0.1:0":          "--http-listen redirects to https",
+		"--tls-self-signed --listen [::]:0":  "--tls-self-signed is for development on this machine",
+		"--tls-min 1.1 --tls-self-signed":    "--tls-min must be one of",
+		"--tls-self-signed --tls-cert a.pem": "set both",
+		"--access-log a.log --access-log-sample 2": "--access-log-sample: 2 is not a share; want a number from 0 " +
+			"to 1",
 		"--access-log a.log --access-log-sample NaN":  "--access-log-sample: NaN is not a share",
 		"--access-log a.log --access-log-format text": "--access-log-format must be one of",
 		"--proxy-protocol 10.0.0.1":                   "--proxy-protocol",

@@ -81,9 +81,10 @@ var variants = map[string]map[string]any{
 		"networkPolicy": map[string]any{"clients": []any{map[string]any{"namespaceSelector": map[string]any{}}},
 			"monitors": []any{map[string]any{"podSelector": map[string]any{}}},
 			"egress": map[string]any{"enabled": true,
-				"database": map[string]any{"to": []any{map[string]any{"ipBlock": map[string]any{"cidr": "10.1.2.3/32"}}}},
-				"edge":     []any{map[string]any{"ports": []any{map[string]any{"port": 4318, "protocol": "TCP"}}}},
-				"origin":   []any{map[string]any{"to": []any{map[string]any{"podSelector": map[string]any{}}}}}}},
+				"database": map[string]any{"to": []any{
+					map[string]any{"ipBlock": map[string]any{"cidr": "10.1.2.3/32"}}}},
+				"edge":   []any{map[string]any{"ports": []any{map[string]any{"port": 4318, "protocol": "TCP"}}}},
+				"origin": []any{map[string]any{"to": []any{map[string]any{"podSelector": map[string]any{}}}}}}},
 		"edge": map[string]any{"env": map[string]any{"FIELDMARK_SERVER_TIMING": true},
 			"service": map[string]any{"annotations": map[string]any{"a": "b"}}},
 		"tolerations":  []any{map[string]any{"key": "edge", "operator": "Exists"}},
@@ -119,8 +120,9 @@ func checkChart() (string, error) {
 		objects += n
 	}
 	for name, bad := range map[string]map[string]any{
-		"an address with a path":       {"siteURL": "https://marks.example/x"},
-		"two ends of TLS":              {"acme": map[string]any{"email": "you@example.org"}, "ingress": map[string]any{"enabled": true}},
+		"an address with a path": {"siteURL": "https://marks.example/x"},
+		"two ends of TLS": {"acme": map[string]any{"email": "you@example.org"},
+			"ingress": map[string]any{"enabled": true}},
 		"a contact that is no address": {"acme": map[string]any{"email": "you"}},
 		"a typing mistake":             {"edgee": map[string]any{}}, "no secret": {"existingSecret": ""},
 		"an egress rule that is no list": {"networkPolicy": map[string]any{"egress": map[string]any{"edge": "any"}}},

@@ -74,7 +74,8 @@ h2{font-size:15px;margin:0;padding:20px 20px 4px}
 .g{padding:14px 20px;display:flex;flex-wrap:wrap;gap:10px;align-items:center;align-content:flex-start}
 .white{background:#fff}.black{background:#0b0d10;color:#ddd;color-scheme:dark}
 .photo{background:radial-gradient(circle at 20% 30%,#e9b872,transparent 40%),radial-gradient(circle at 75% 20%,#7fb2d9,transparent 45%),radial-gradient(circle at 60% 80%,#2f5d50,transparent 55%),linear-gradient(120deg,#c06c4b,#39475a)}
-.two img{zoom:2}.row{display:flex;gap:8px;align-items:center;width:100%}.row span{width:110px;font-size:11px;color:inherit}
+.two img{zoom:2}.row{display:flex;gap:8px;align-items:center;width:100%}
+.row span{width:110px;font-size:11px;color:inherit}
 </style>`
 
 func galleryPage(t *testing.T) string {

@@ -36,7 +36,8 @@ func TestHitAllocations(t *testing.T) {
 		}
 		each := float64(count(many)-count(few)) / (many - few)
 		if t.Logf("with %s in a read, a hit allocates %.2f times", what, each); each > 2 {
-			t.Errorf("with %s in a read, a hit allocates %.2f times, want 2 at most, for the path that is decoded", what,
+			t.Errorf("with %s in a read, a hit allocates %.2f times, want 2 at most, for the path that is decoded",
+				what,
 				each)
 		}
 	}

@@ -63,7 +63,8 @@ func (s *Service) otherServer(ctx context.Context, name, token, answer string) s
 	// Like a CA, it follows redirects, to servers with any certificate.
 	transport := &http.Transport{DialContext: s.cfg.Dial, DisableKeepAlives: true,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+name+"/.well-known/acme-challenge/"+token, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+name+"/.well-known/acme-challenge/"+token,
+		nil)
 	if err != nil {
 		return ""
 	}

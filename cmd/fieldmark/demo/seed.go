@@ -36,7 +36,8 @@ func (s *Seeder) Seed(ctx context.Context, addresses Access) error {
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	a.BaseURL, a.OriginURL, a.DebugURL, a.NodeToken = addresses.BaseURL, addresses.OriginURL, addresses.DebugURL, addresses.NodeToken
+	a.BaseURL, a.OriginURL = addresses.BaseURL, addresses.OriginURL
+	a.DebugURL, a.NodeToken = addresses.DebugURL, addresses.NodeToken
 	if err := a.write(s.Data); err != nil {
 		return err
 	}

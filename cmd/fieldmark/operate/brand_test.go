@@ -14,7 +14,8 @@ import (
 func TestBrandsOf(t *testing.T) {
 	var records []importEntry
 	if err := json.Unmarshal([]byte(`[
-		{"name": ".agent", "domain": "https://www.agent.example", "category": "ai-ml", "description": "Two\nlines\u0007 here"},
+		{"name": ".agent", "domain": "https://www.agent.example", "category": "ai-ml",
+			"description": "Two\nlines\u0007 here"},
 		{"name": ".Agent!", "domain": "agent2.example"},
 		{"name": "山の音", "url": "https://www.yama.example/ja", "language": "ja", "public": false},
 		{"slug": "own", "name": "Own", "url": "https://own.example", "niche": "Tools & More"},
