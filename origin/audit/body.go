@@ -118,11 +118,13 @@ func isHeadingLabel(n *html.Node) bool {
 
 // readBody collects the visible structure of the body.
 func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]bool) {
-	var comments, alts strings.Builder
+	var comments, alts, drawings strings.Builder
 	for n := range doc.Descendants() {
 		switch {
 		case n.Type == html.CommentNode:
 			addBounded(&comments, n.Data)
+		case n.Type == html.TextNode && n.Parent.Namespace == "svg" && n.Parent.Data != "style":
+			addBounded(&drawings, n.Data)
 		case n.Type != html.ElementNode || n.Namespace != "":
 		case n.Data == "h1" && len(p.headings) < maxHeadings && !shown[n] && !isHidden(n):
 			// The heading of a page is often in its header, outside the main text.
@@ -132,6 +134,9 @@ func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]
 		}
 	}
 	p.comments, p.alts = comments.String(), alts.String()
+	if drawings.Len() > 0 {
+		p.hidden = append(p.hidden, hiddenText{text: drawings.String(), how: "in a drawing"})
+	}
 	for _, m := range main {
 		visible(m, p.readBlock, nil)
 	}

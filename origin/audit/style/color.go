@@ -1,7 +1,6 @@
 package style
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -70,10 +69,10 @@ func parseHex(s string) color {
 	return color{part(24), part(16), part(8), part(0), true}
 }
 
-// isColorFunction reports whether a value is a color in sRGB as a function.
+// isColorFunction reports whether a value is a color as a function that is known.
 func isColorFunction(s string) bool {
 	return strings.HasPrefix(s, "rgb(") || strings.HasPrefix(s, "rgba(") || strings.HasPrefix(s, "hsl(") ||
-		strings.HasPrefix(s, "hsla(")
+		strings.HasPrefix(s, "hsla(") || strings.HasPrefix(s, "oklab(") || strings.HasPrefix(s, "oklch(")
 }
 
 // parseColorFunction parses rgb() and hsl(), in the notations with commas and with spaces.
@@ -82,6 +81,9 @@ func parseColorFunction(s string) color {
 	parts := strings.Fields(strings.NewReplacer(",", " ", "/", " ").Replace(args))
 	if len(parts) != 3 && len(parts) != 4 {
 		return color{}
+	}
+	if strings.HasPrefix(name, "ok") {
+		return parseOklab(name, parts)
 	}
 	n := [4]float64{3: 1}
 	for i, part := range parts {
@@ -102,10 +104,46 @@ func parseColorFunction(s string) color {
 	if name[0] == 'h' {
 		c = fromHSL(n[0], n[1], n[2], n[3])
 	}
+	return c.clamped()
+}
+
+// clamped limits the values of a color to those that exist.
+func (c color) clamped() color {
 	for _, v := range []*float64{&c.r, &c.g, &c.b, &c.a} {
 		*v = max(0, min(1, *v))
 	}
 	return c
+}
+
+// parseOklab parses oklab() and oklch() with the matrices of CSS Color, section 17.
+func parseOklab(name string, parts []string) color {
+	n := [4]float64{3: 1}
+	for i, part := range parts {
+		whole := 0.4
+		if i == 0 || i == 3 {
+			whole = 1
+		}
+		v, ok := resolveLength(strings.TrimSuffix(part, "deg"), lengths{whole: whole})
+		if !ok && part != "none" {
+			return color{}
+		}
+		n[i] = v
+	}
+	if name == "oklch" {
+		sin, cos := math.Sincos(n[2] * math.Pi / 180)
+		n[1], n[2] = n[1]*cos, n[1]*sin
+	}
+	cube := func(a, b float64) float64 { return math.Pow(n[0]+a*n[1]+b*n[2], 3) }
+	l, m, s := cube(0.3963377774, 0.2158037573), cube(-0.1055613458, -0.0638541728), cube(-0.0894841775, -1.2914855480)
+	gamma := func(v float64) float64 {
+		if v <= 0.0031308 {
+			return 12.92 * v
+		}
+		return 1.055*math.Pow(v, 1/2.4) - 0.055
+	}
+	return color{gamma(4.0767416621*l - 3.3077115913*m + 0.2309699292*s),
+		gamma(-1.2684380046*l + 2.6097574011*m - 0.3413193965*s),
+		gamma(-0.0041960863*l - 0.7034186147*m + 1.7076147010*s), n[3], true}.clamped()
 }
 
 // fromHSL converts by the algorithm of CSS Color, section 7.1.
@@ -144,15 +182,15 @@ func (c color) luminance() float64 {
 	return 0.2126*linear(c.r) + 0.7152*linear(c.g) + 0.0722*linear(c.b)
 }
 
-// String returns the name of a color that everybody knows, or its digits.
+// String returns the digits of a color, or its name if it is black or white.
 func (c color) String() string {
-	name := ""
-	switch c {
-	case white:
-		name = "white"
-	case black:
-		name = "black"
+	part := func(v float64) int { return int(math.Round(v * 255)) }
+	switch digits := fmt.Sprintf("#%02x%02x%02x", part(c.r), part(c.g), part(c.b)); digits {
+	case "#ffffff":
+		return "white"
+	case "#000000":
+		return "black"
+	default:
+		return digits
 	}
-	digits := func(v float64) int { return int(math.Round(v * 255)) }
-	return cmp.Or(name, fmt.Sprintf("#%02x%02x%02x", digits(c.r), digits(c.g), digits(c.b)))
 }

@@ -9,6 +9,13 @@ import (
 // when the technique spread, and farther than any layout moves text that can be read.
 const offScreen = 999
 
+// farRight is how far to the right or below text is off the screen: the slides of a carousel
+// are side by side, a few thousand pixels.
+const farRight = 9_999
+
+// minScale is the scale up to which text of the default size is smaller than minFont.
+const minScale = 0.1
+
 // maxHiddenBox is the size of a box in pixels that shows no text: screen-reader-only text
 // has 1 pixel, which some screen readers need.
 const maxHiddenBox = 1
@@ -42,6 +49,16 @@ func (g geometry) because(what, name string, p property) reason {
 	return reason{what: what + name + ":" + g.v[p].value, source: g.v[p].source, label: true}
 }
 
+// offset returns an offset in pixels. It is relative to the window, unless a positioned
+// ancestor is smaller.
+func (g geometry) offset(p property) (px float64, ok bool) {
+	g.lengths.whole = g.lengths.width
+	if p == top || p == bottom {
+		g.lengths.whole = g.lengths.height
+	}
+	return g.length(p)
+}
+
 // movedAway checks the position and the margins.
 func (g geometry) movedAway() reason {
 	const what = "in an element moved off the screen by "
@@ -55,7 +72,7 @@ func (g geometry) movedAway() reason {
 		if i < 4 && (pos == "" || pos == "static") {
 			continue
 		}
-		if px, ok := g.length(o.p); ok && px <= -offScreen {
+		if px, ok := g.offset(o.p); ok && (px <= -offScreen || px >= farRight && (o.p == left || o.p == top)) {
 			if pad, _ := g.length(paddingLeft); o.p == marginLeft && pad >= offScreen {
 				continue // a background as wide as the window
 			}
@@ -68,9 +85,17 @@ func (g geometry) movedAway() reason {
 // transformed checks the transformations.
 func (g geometry) transformed() reason {
 	const what = "in an element with "
-	if v := g.v[scale].value; v != "" && strings.Trim(v, "0. ") == "" {
+	first, _, _ := strings.Cut(g.v[scale].value, " ")
+	if n, ok := resolveNumber(first); ok && math.Abs(n) <= minScale {
 		return g.because(what, "scale", scale)
 	}
+	if n, ok := resolveNumber(g.v[zoom].value); ok && n <= minScale {
+		return g.because(what, "zoom", zoom)
+	}
+	if g.v[contentVisibility].value == "hidden" {
+		return g.because(what, "content-visibility", contentVisibility)
+	}
+	g.lengths.whole = minBox
 	for _, part := range strings.Fields(g.v[translate].value) {
 		if px, ok := resolveLength(part, g.lengths); ok && px <= -offScreen {
 			return g.because("in an element moved off the screen by ", "translate", translate)
@@ -80,8 +105,10 @@ func (g geometry) transformed() reason {
 		for i, arg := range args {
 			n, ok := resolveLength(arg, g.lengths)
 			switch {
+			case (name == "rotatex" || name == "rotatey") && (arg == "90deg" || arg == "-90deg"):
+				return g.because(what, "transform", transform)
 			case !ok:
-			case strings.HasPrefix(name, "scale") && n == 0 && name != "scalez" && i < 2:
+			case strings.HasPrefix(name, "scale") && math.Abs(n) <= minScale && name != "scalez" && i < 2:
 				return g.because(what, "transform", transform)
 			case name == "matrix" && n == 0 && i == 0 && len(args) == 6 && args[1] == "0":
 				return g.because(what, "transform", transform)
@@ -92,6 +119,9 @@ func (g geometry) transformed() reason {
 	}
 	return reason{}
 }
+
+// minBox is the size in pixels that a box with text has at least, for percentages of it.
+const minBox = 100
 
 // functions iterates over the functions of a value with their arguments.
 func functions(value string) func(yield func(name string, args []string) bool) {

@@ -1,6 +1,7 @@
 package style
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -142,6 +143,7 @@ type element struct {
 	parent    *element
 	depth     int
 	tag       string // the type
+	lang      string // the language, that of the parent unless the element has its own
 	id        string
 	classes   []string
 	index     int            // among the elements of the parent, from 1
@@ -184,7 +186,7 @@ func (m *matcher) enter(n *html.Node, parent *element) *element {
 	}
 	clear(e.types)
 	e.node, e.parent, e.depth, e.tag, e.id, e.classes = n, parent, depth, n.Data, "", nil
-	e.index, e.typeIndex = 1, 1
+	e.lang, e.index, e.typeIndex = "", 1, 1
 	for _, a := range n.Attr {
 		switch a.Key {
 		case "id":
@@ -192,6 +194,8 @@ func (m *matcher) enter(n *html.Node, parent *element) *element {
 		case "class":
 			e.classes = strings.Fields(a.Val)
 			e.classes = e.classes[:min(len(e.classes), maxClasses)]
+		case "lang":
+			e.lang = strings.ToLower(a.Val)
 		case TypeAttribute:
 			e.tag = a.Val
 		}
@@ -200,6 +204,7 @@ func (m *matcher) enter(n *html.Node, parent *element) *element {
 		parent.types[""]++
 		parent.types[e.tag]++
 		e.index, e.typeIndex = parent.types[""], parent.types[e.tag]
+		e.lang = cmp.Or(e.lang, parent.lang)
 		e.ancestors.unite(parent.ancestors)
 		e.ancestors.unite(parent.own)
 		e.previous.unite(parent.last)
@@ -283,6 +288,11 @@ func (m *matcher) accepts(c *compound, e *element) bool {
 	}
 	for _, n := range c.nthType {
 		if !isNth(e.typeIndex, n) {
+			return false
+		}
+	}
+	for _, lang := range c.langs {
+		if e.lang != lang && !strings.HasPrefix(e.lang, lang+"-") {
 			return false
 		}
 	}

@@ -44,6 +44,8 @@ const (
 	filter
 	textShadow
 	whiteSpace
+	zoom
+	contentVisibility
 	animation
 	transition
 	content
@@ -66,7 +68,8 @@ var properties = map[string][]property{
 	"padding-top": {paddingTop}, "padding-bottom": {paddingBottom},
 	"padding-left": {paddingLeft}, "padding": {paddingTop, noProperty, paddingBottom, paddingLeft},
 	"transform": {transform}, "-webkit-transform": {transform}, "translate": {translate}, "scale": {scale},
-	"filter": {filter}, "text-shadow": {textShadow}, "white-space": {whiteSpace}, "animation": {animation},
+	"filter": {filter}, "text-shadow": {textShadow}, "white-space": {whiteSpace},
+	"zoom": {zoom}, "content-visibility": {contentVisibility}, "animation": {animation},
 	"-webkit-animation": {animation}, "animation-name": {animation}, "transition": {transition},
 	"transition-property": {transition}, "-webkit-transition": {transition}, "content": {content},
 }

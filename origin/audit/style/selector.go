@@ -25,6 +25,7 @@ type compound struct {
 	nth     [][2]int // :nth-child(an+b)
 	nthType [][2]int // :nth-of-type(an+b)
 	link    bool     // :link
+	langs   []string // :lang
 	any     [][]int  // :is: of each list one step must match
 	none    []int    // :not: no step may match
 }
@@ -256,7 +257,9 @@ func (p *selectorParser) pseudoClass(c *compound, name, inner string) {
 		c.none = append(c.none, steps...)
 	case "first-of-type":
 		c.nthType = append(c.nthType, [2]int{0, 1})
-	case "lang", "dir", "enabled", "read-only", "defined": // no condition for the text of a document
+	case "lang":
+		c.langs = append(c.langs, strings.ToLower(strings.Trim(inner, `"' `)))
+	case "enabled", "read-only", "defined": // no condition for the text of a document
 	default:
 		p.envs &= onlyState
 	}

@@ -65,6 +65,9 @@ func TestHidden(t *testing.T) {
 			"a: in white text on a #fefefe background (.x)"},
 		{":root{--ink:white}.x{color:var(--ink)}", `<p class=x>a</p>b`, "a: in white text on a white background (.x)"},
 		{".x{color:var(--no, hsl(0, 0%, 100%))}", `<p class=x>a</p>b`, "a: in white text on a white background (.x)"},
+		{".x{color:oklch(1 0 0)}", `<p class=x>a</p>b`, "a: in white text on a white background (.x)"},
+		{".x{color:oklab(62.8% .225 .126);background:red}", `<p class=x>a</p>b`,
+			"a: in #ff0000 text on a #ff0000 background (.x)"},
 		{".x{color:transparent}", `<p class=x>a</p>b`, "a: in transparent text (.x)"},
 		{"", `<body bgcolor=black text=white><p><font color=#000000>a</font>b`,
 			"a: in black text on a black background (attribute)"},
@@ -75,6 +78,18 @@ func TestHidden(t *testing.T) {
 			"a: in an element moved off the screen by left:-9999px (.x)"},
 		{".x{position:fixed;inset:-999em auto auto 0}", `<p class=x>a</p>b`,
 			"a: in an element moved off the screen by top:-999em (.x)"},
+		{".x{position:absolute;left:9999px}", `<p class=x>a</p>b`,
+			"a: in an element moved off the screen by left:9999px (.x)"},
+		{".x{position:absolute;top:-500%}", `<p class=x>a</p>b`,
+			"a: in an element moved off the screen by top:-500% (.x)"},
+		{".x{scale:.01}", `<p class=x>a</p>b`, "a: in an element with scale:.01 (.x)"},
+		{".x{zoom:1%}", `<p class=x>a</p>b`, "a: in an element with zoom:1% (.x)"},
+		{".x{transform:rotateY(90deg)}", `<p class=x>a</p>b`, "a: in an element with transform:rotatey(90deg) (.x)"},
+		{".x{transform:translateX(-1000%)}", `<p class=x>a</p>b`,
+			"a: in an element moved off the screen by transform:translatex(-1000%) (.x)"},
+		{".x{content-visibility:hidden}", `<p class=x>a</p>b`, "a: in an element with content-visibility:hidden (.x)"},
+		{".x{text-indent:9999px;white-space:nowrap;overflow:hidden}", `<p class=x>a</p>b`,
+			"a: in text indented by 9999px (.x)"},
 		{".x{margin-left:-5000px}", `<p class=x>a</p>b`,
 			"a: in an element moved off the screen by margin-left:-5000px (.x)"},
 		{".x{transform:translateX(-9999px)}", `<p class=x>a</p>b`,
@@ -140,6 +155,8 @@ func TestCascade(t *testing.T) {
 		":is(#i,.y)" + none + ".x.x.x" + block:                  true,
 		"p:nth-child(3)" + none:                                 true,
 		"p:nth-child(2n)" + none:                                false,
+		"p:lang(en)" + none:                                     true,
+		"p:lang(de)" + none:                                     false,
 		"p:first-of-type" + none:                                true,
 		"p:last-child" + none:                                   true,
 		"p:first-child" + none:                                  false,
@@ -177,7 +194,7 @@ func TestCascade(t *testing.T) {
 		".x{--a:var(--b);--b:var(--a);display:var(--a)}":                                    false,
 		".x:hover" + none:                                                                   false,
 	} {
-		list, _ := find(t, "<!doctype html><style>"+css+"</style><div><h1>h</h1><h2>h</h2>"+
+		list, _ := find(t, "<!doctype html><style>"+css+"</style><div lang=en-GB><h1>h</h1><h2>h</h2>"+
 			`<p class="k x" id=i data-k=v>a</p></div>b`)
 		got := slices.ContainsFunc(list, func(s string) bool { return strings.HasPrefix(s, "a: ") })
 		if got != want {
