@@ -13,7 +13,7 @@ import (
 func TestMemoryBound(t *testing.T) {
 	h := newFixture(t) // with 16 MiB
 	h.brand("acme", "Acme", 100)
-	h.score("acme")
+	h.until("acme has a score", func() bool { return h.get("/api/v1/score/acme").status == 200 })
 	const (
 		fill  = 6 << 20
 		share = 1.4     // of the counted bytes: sizes are rounded up by the allocator

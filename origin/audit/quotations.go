@@ -29,7 +29,7 @@ func quotations(text, tag string) (n int, examples []string) {
 			span := line[start:end]
 			at = end
 			if !isQuoteLength(width(span)-2) || isSample(line, start, end) ||
-				!namesSpeaker(aroundQuote(line, start, end), tag) && !signedAfter.MatchString(line[end:]) {
+				!namesSpeaker(aroundQuote(line, start, end), tag) && !signedAfter().MatchString(line[end:]) {
 				continue
 			}
 			if n++; len(examples) < 2 {
@@ -51,8 +51,8 @@ func aroundQuote(line string, start, end int) string {
 const signature = `(?:[—–―]|--?)\s*(?:\p{Lu}[\p{L}\p{M}.'’-]*|\p{Lo}[\p{Lo}\p{M}]+)`
 
 var (
-	signedAfter = regexp.MustCompile(`^[\s,]{0,3}` + signature)
-	signedAtEnd = regexp.MustCompile(`(?:^|[\s”"»」])` + signature + `[^.!?。]{0,80}\.?$`)
+	signedAfter = lazyPattern(`^[\s,]{0,3}` + signature)
+	signedAtEnd = lazyPattern(`(?:^|[\s”"»」])` + signature + `[^.!?。]{0,80}\.?$`)
 )
 
 // isAttributed reports whether a block quotation names its source: in its cite attribute, a
@@ -64,7 +64,7 @@ func isAttributed(quote *html.Node, tag string) bool {
 		return true
 	}
 	text := collapse(textUpTo(quote, maxLine))
-	if namesSpeaker(text, tag) || signedAtEnd.MatchString(text) {
+	if namesSpeaker(text, tag) || signedAtEnd().MatchString(text) {
 		return true
 	}
 	before, after := elementBeside(quote, previous), elementBeside(quote, next)
@@ -79,7 +79,7 @@ func isAttributed(quote *html.Node, tag string) bool {
 	}
 	text = collapse(textUpTo(after, attributionReach))
 	text = strings.ToValidUTF8(text[:min(len(text), attributionReach)], "")
-	return after.Data == "cite" || namesSpeaker(text, tag) || signedAfter.MatchString(text)
+	return after.Data == "cite" || namesSpeaker(text, tag) || signedAfter().MatchString(text)
 }
 
 // namesSource reports whether an element contains another that names a source.

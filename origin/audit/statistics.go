@@ -5,16 +5,23 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
 
+// lazyPattern compiles a pattern when it is used first. A pattern with classes of letters
+// takes a millisecond, which every command would pay at its start; few commands audit.
+func lazyPattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // numberPattern finds numbers with their context. Groups: a currency or percent
 // sign before the number, the number, and the letters or sign after it, which
 // Romanian joins with "de". RE2 matches in time linear in the text.
-var numberPattern = regexp.MustCompile(`(?i)((?:[$€£¥₹₩₽₺₪₫฿]|\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr|brl|sek|nok|` +
+var numberPattern = lazyPattern(`(?i)((?:[$€£¥₹₩₽₺₪₫฿]|\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr|brl|sek|nok|` +
 	`dkk|pln)|r\$|kr\.?|zł|fr\.)[ ]?|[%٪]|yüzde |百分之)?` +
 	`([0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,'’]*[0-9]|[0-9])` +
 	`(?:[ -]?(?:de )?(%|‰|٪|[$€£¥₹₩₽₺₪₫฿]|` + unitPhrases +
@@ -61,7 +68,7 @@ func statistics(text, tag string) (n int, examples []string) {
 		if !strings.ContainsAny(line, "0123456789") {
 			continue // most lines; this check is a hundred times faster than matching
 		}
-		for _, m := range numberPattern.FindAllStringSubmatchIndex(line, -1) {
+		for _, m := range numberPattern().FindAllStringSubmatchIndex(line, -1) {
 			end, ok := isStatistic(line, m, tag)
 			if !ok {
 				continue
