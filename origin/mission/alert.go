@@ -33,7 +33,8 @@ const (
 // was planned, because its alert was resolved.
 const reasonSourceResolved = "SOURCE_RESOLVED"
 
-// AlertOptions configure how the alerts of a sender are processed.
+// AlertOptions configure how the alerts of a sender are processed. They come from the query of
+// the webhook address, so that alerting tools need no other configuration.
 type AlertOptions struct {
 	alert.Options
 	Cooldown       time.Duration // 0: none
@@ -43,6 +44,9 @@ type AlertOptions struct {
 // ReceiveAlerts applies a notification: a signal that fires creates a mission, or
 // is merged into the open one. Receiving a notification twice is harmless, so a
 // sender may retry after an error.
+//
+// The signals are applied in several transactions. After an error the first ones may have been
+// applied; receiving them again merges them.
 func (s *Service) ReceiveAlerts(ctx context.Context, account string, n alert.Notification,
 	o AlertOptions) (fieldmark.AlertReport, error) {
 	signals, ignored := n.Signals(o.Options)
@@ -73,8 +77,9 @@ func (s *Service) ReceiveAlerts(ctx context.Context, account string, n alert.Not
 	return report, nil
 }
 
-// receiveAlert applies one signal. The outcome is empty if the signal resolves an
-// alert that has no mission.
+// receiveAlert applies one signal to the newest mission of its alert: it merges, resolves,
+// waits for the end of the cooldown, or creates another mission. The outcome is empty if the
+// signal resolves an alert that has no mission.
 func (t *txn) receiveAlert(ctx context.Context, account string, sig alert.Signal, o AlertOptions) (fieldmark.Mission,
 	fieldmark.AlertOutcome, error) {
 	row, err := t.tx.NewestAlertMission(ctx, account, o.Source, sig.Key)
@@ -111,8 +116,8 @@ func canceledBySource(m *store.Mission) bool {
 	return m.Status == fieldmark.MissionCanceled && m.StatusReason != nil && m.StatusReason.Code == reasonSourceResolved
 }
 
-// pendingAlert is an alert that fires in the cooldown of its mission, with what
-// the next mission needs.
+// pendingAlert is an alert that fires in the cooldown of its mission, with what the next
+// mission needs. It is stored as JSON; fields may be added, but not renamed.
 type pendingAlert struct {
 	Key      string                   `json:"key"`
 	Starts   time.Time                `json:"starts"`
@@ -134,8 +139,9 @@ func (t *txn) mergeUntil(ctx context.Context, m *store.Mission, sig alert.Signal
 	return t.tx.PutPendingAlert(ctx, m.ID, p, due)
 }
 
-// openPending opens the mission of a pending alert whose cooldown is over. The
-// claim may be stale: the alert was resolved, or a mission for it is open.
+// openPending opens the mission of a pending alert whose cooldown is over. The claim may be
+// stale: the alert was resolved, or a mission for it is open. Then it deletes the pending alert
+// or moves its due time, so that it is not claimed again.
 func (t *txn) openPending(ctx context.Context, mission string) error {
 	var p pendingAlert
 	if err := t.tx.PendingAlert(ctx, mission, &p); err != nil {
@@ -189,8 +195,9 @@ func endOf(m *store.Mission) (at time.Time, over bool) {
 	return m.UpdatedAt.Std(), true
 }
 
-// alertMission creates the mission of a signal. If the alert had missions before,
-// the external id gets a number.
+// alertMission creates the mission of a signal. If the alert had missions before, the external
+// id gets a number. The number starts after those in use, and the next ones are tried if a
+// mission that no alert created has the id.
 func (t *txn) alertMission(ctx context.Context, account string, sig alert.Signal,
 	seen fieldmark.Time) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
 	taken, err := t.tx.CountAlertMissions(ctx, account, sig.Request.Source, sig.ExternalID(1))
@@ -218,9 +225,9 @@ func (t *txn) alertMission(ctx context.Context, account string, sig alert.Signal
 	}
 }
 
-// merge counts a repeat of the alert of a mission. That is a new version with an
-// event only if something else changed with it: the alert is more urgent, it was
-// resolved before, or the mission has ended.
+// merge counts a repeat of the alert of a mission. That is a new version with an event only if
+// something else changed with it: the alert is more urgent, it was resolved before, or the
+// mission has ended. Otherwise repeats would fill the event log and the queues of webhooks.
 func (t *txn) merge(ctx context.Context, m *store.Mission, sig alert.Signal, over bool) error {
 	before := m.Mission
 	seen := occurrencesOf(m)
@@ -256,8 +263,9 @@ func occurrencesOf(m *store.Mission) *fieldmark.Occurrences {
 	return m.Occurrences
 }
 
-// resolve records that the alert of a mission is resolved, unless that is recorded
-// already.
+// resolve records that the alert of a mission is resolved, unless that is recorded already. The
+// mission stays open unless the sender asked to cancel it and it is not planned yet: otherwise
+// a person decides whether the work is still needed.
 func (t *txn) resolve(ctx context.Context, m *store.Mission, o AlertOptions) error {
 	seen := occurrencesOf(m)
 	if seen.ResolvedAt != nil {

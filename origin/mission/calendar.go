@@ -39,8 +39,9 @@ func newCalendarToken() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// List manages calendar feeds of the plan, to which phones subscribe. Its
-// methods may be called from any goroutine.
+// Calendars manages the calendar feeds of planned missions, to which phones subscribe. The
+// address of a feed is its only credential; the database stores a keyed hash of it. Its methods
+// may be called from any goroutine.
 type Calendars struct {
 	store    *store.Store
 	mac      keyring.MAC // hashes tokens
@@ -50,7 +51,9 @@ type Calendars struct {
 	feeds    feeds
 }
 
-// writeLastUsed writes to the database when calendars were last used.
+// writeLastUsed writes to the database when calendars were last used. Uses are collected in
+// memory, because a write for each poll would cost more than the feed. After an error they are
+// lost; the next poll records a newer one.
 func (s *Calendars) writeLastUsed(ctx context.Context) error {
 	uses := s.lastUsed.Take()
 	if len(uses) == 0 {
@@ -72,7 +75,9 @@ func (s *Calendars) Create(ctx context.Context, r fieldmark.CalendarRequest) (fi
 	return s.create(ctx, r, nil)
 }
 
-// CreateAfter is Create for an HTML form, like CreateKeyAfter.
+// CreateAfter is Create for an HTML form: newest is the id of the newest calendar when the form
+// was opened. If there is a newer one, it returns CodeVersionMismatch, so a form that is
+// submitted twice creates one calendar.
 func (s *Calendars) CreateAfter(ctx context.Context, newest *string,
 	r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
 	return s.create(ctx, r, newest)
@@ -120,7 +125,7 @@ func addressed(c fieldmark.Calendar, token string) fieldmark.NewCalendar {
 	return fieldmark.NewCalendar{Calendar: c, Path: fieldmark.PathCalendar + token + ".ics"}
 }
 
-// Calendars lists calendars, the newest first.
+// List lists the newest MaxCalendars calendars, the newest first, also revoked ones.
 func (s *Calendars) List(ctx context.Context) ([]fieldmark.Calendar, error) {
 	rows, err := s.store.Calendars(ctx, MaxCalendars)
 	if err != nil {
@@ -133,7 +138,8 @@ func (s *Calendars) List(ctx context.Context) ([]fieldmark.Calendar, error) {
 	return list, nil
 }
 
-// Rotate gives a calendar a new address. The old address is not found from then on.
+// Rotate gives a calendar a new address. The old address is not found from then on. Subscribers
+// must be given the new one. A revoked calendar is CodeNotFound.
 func (s *Calendars) Rotate(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
 	token := newCalendarToken()
 	c, err := s.change(ctx, "calendar.rotate", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
@@ -150,8 +156,8 @@ func (s *Calendars) Rotate(ctx context.Context, id string) (fieldmark.NewCalenda
 	return addressed(c, token), nil
 }
 
-// Revoke ends a calendar at once. A calendar that is already revoked does not
-// change.
+// Revoke ends a calendar at once. A calendar that is already revoked does not change. Its
+// address is not found from then on.
 func (s *Calendars) Revoke(ctx context.Context, id string) (fieldmark.Calendar, error) {
 	c, err := s.change(ctx, "calendar.revoke", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
 		now fieldmark.Time) error {
@@ -168,7 +174,7 @@ func (s *Calendars) Revoke(ctx context.Context, id string) (fieldmark.Calendar, 
 	return c, nil
 }
 
-// change reads a calendar and updates it in one transaction.
+// change reads a calendar, updates it and appends an audit log entry in one transaction.
 func (s *Calendars) change(ctx context.Context, act, id string,
 	change func(context.Context, *store.Tx, *fieldmark.Calendar, fieldmark.Time) error) (fieldmark.Calendar, error) {
 

@@ -25,18 +25,20 @@ const (
 	feedAhead     = 365 * 24 * time.Hour // of the future
 	feedCancelled = 7 * 24 * time.Hour   // how long a canceled mission is shown as canceled
 	feedRefresh   = 15 * time.Minute     // how often clients should poll
+	// limits of one feed, which calendar applications read whole at every poll
 	maxFeedEvents = 1000
 	maxFeedBytes  = 1 << 20
 	maxFeedText   = 1000     // code points of a description
 	maxFeedsBytes = 64 << 20 // of all cached feeds; the phones of a fleet share few feeds
-	feedTimeout   = 10 * time.Second
+	// of one refresh, which requests share
+	feedTimeout = 10 * time.Second
 )
 
 // feedHost ends the UID of an event. It is not the name of a host: a UID must stay
 // the same when the site moves, or phones show every event twice.
 const feedHost = "fieldmark"
 
-// Feed is an encoded calendar.
+// Feed is an encoded calendar. Its bytes must not be changed: requests share them.
 type Feed struct {
 	Calendar string // its id, for the log
 	Bytes    []byte
@@ -44,9 +46,9 @@ type Feed struct {
 	Modified *fieldmark.Time // when the bytes last changed; nil: unknown
 }
 
-// Feed returns the current content of a calendar. It encodes a feed once for each
-// change: the cached feed stays valid on the same day while no event was appended
-// to the log, or while its missions are unchanged.
+// Feed returns the current content of a calendar. It encodes a feed once for each change: the
+// cached feed stays valid on the same day while no event was appended to the log, or while its
+// missions are unchanged. An unknown or revoked token is CodeNotFound.
 func (s *Calendars) Feed(ctx context.Context, token string) (Feed, error) {
 	c, err := s.calendar(ctx, token)
 	if err != nil {
@@ -79,7 +81,9 @@ func (s *Calendars) Feed(ctx context.Context, token string) (Feed, error) {
 	}
 }
 
-// refreshFeed encodes a feed again if its missions changed.
+// refreshFeed encodes a feed again if its missions changed. Most events of the log concern
+// other missions: then the version of the plan, which one query returns, is the same, and the
+// cached bytes are marked as current at head.
 func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int64, today time.Time) (Feed, error) {
 	q := store.PlanQuery{
 		Account: c.Account, Assignees: c.Assignees,
@@ -220,6 +224,8 @@ func feedStatus(status fieldmark.MissionStatus) ics.Status {
 	return ics.Confirmed
 }
 
+// feedPriority returns the PRIORITY of an event: 1 is the highest, 5 medium and 9 the lowest
+// (RFC 5545, 3.8.1.9).
 func feedPriority(p fieldmark.Priority) int {
 	switch p {
 	case fieldmark.PriorityCritical:
@@ -241,6 +247,8 @@ func place(l *fieldmark.Location) string {
 	return joined(", ", l.Name, a.Line1, a.Line2, joined(" ", a.PostalCode, a.City), a.Region, a.Country)
 }
 
+// contactLine and accessLine are in feeds with details only: they are personal data, and anyone
+// with the address of a feed can read them.
 func contactLine(c *fieldmark.Contact) string {
 	if c == nil {
 		return ""
@@ -276,7 +284,8 @@ type keptFeed struct {
 	day     time.Time
 }
 
-// feeds caches encoded feeds, up to maxFeedsBytes.
+// feeds caches encoded feeds, up to maxFeedsBytes. A feed's bytes are never changed, so get may
+// return them without a copy.
 type feeds struct {
 	flight singleflight.Group
 

@@ -13,9 +13,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Fingerprint returns a digest of a validated request. It distinguishes a retry from
-// a different mission with the same source and externalId: the order of members, the
-// case of the source and the escaping of text do not matter.
+// Fingerprint returns a digest of a validated request. It distinguishes a retry from a
+// different mission with the same source and externalId: the order of members, the case of the
+// source and the escaping of text do not matter. Numbers keep their digits: 1.0 and 1 differ.
 func Fingerprint(r *fieldmark.MissionRequest) (fieldmark.Digest, error) {
 	same := *r
 	same.Source = strings.ToLower(r.Source)
@@ -48,7 +48,8 @@ func documentOf(r *fieldmark.MissionRequest) (map[string]any, error) {
 	return tree, decodeDocument(b, &tree)
 }
 
-// decodeDocument decodes JSON without losing digits of numbers.
+// decodeDocument decodes JSON without losing digits of numbers. encoding/json would decode them
+// into float64, which has 53 bits.
 func decodeDocument(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -89,6 +90,8 @@ func (c *validator) differ(at string, a, b map[string]any) {
 	}
 }
 
+// sameJSON compares decoded values by their encoding, in which the members of objects are
+// sorted.
 func sameJSON(a, b any) bool {
 	ta, errA := json.Marshal(a)
 	tb, errB := json.Marshal(b)

@@ -25,7 +25,8 @@ type History struct {
 	Events []fieldmark.Event
 }
 
-// History returns a mission of any account with its events.
+// History returns a mission of any account with its events. Next leaves out the return to
+// IN_PROGRESS if the time to reopen is over.
 func (s *Service) History(ctx context.Context, id string) (History, error) {
 	if !fieldmark.CheckID(fieldmark.PrefixMission, id) {
 		return History{}, errNoMission()

@@ -14,8 +14,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// List lists missions of an account. Account "" means all accounts; only status
-// and creation time may filter that list.
+// List lists missions of an account. Account "" means all accounts; only status and creation
+// time may filter that list. It returns one page, and the cursor of the next. With UpdatedSince
+// the order is that of the changes, and the cursor of the last page is valid as well: it
+// returns what changes later.
 func (s *Service) List(ctx context.Context, account string,
 	f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
 	var none fieldmark.List[fieldmark.Mission]
@@ -36,6 +38,7 @@ func (s *Service) List(ctx context.Context, account string,
 		q.From = firstID(f.CreatedSince.Std())
 	}
 	if !f.CreatedUntil.IsZero() {
+		// ids hold milliseconds: one more includes those of CreatedUntil itself
 		q.Until = cmp.Or(firstID(f.CreatedUntil.Std().Add(time.Millisecond)), fieldmark.PrefixMission)
 	}
 	if err := goOn(f.Cursor, &q); err != nil {
@@ -61,7 +64,8 @@ func (s *Service) List(ctx context.Context, account string,
 	return list, nil
 }
 
-// checkFilter rejects combinations that no index supports.
+// checkFilter rejects combinations that no index supports. They would read every mission of the
+// table.
 func checkFilter(account string, f *fieldmark.MissionFilter) error {
 	var bad validation.Errors
 	if f.ExternalID != "" && f.Source == "" {
@@ -110,7 +114,9 @@ func newCursor(changes bool, last *store.Mission) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(place))
 }
 
-// goOn continues a query where the previous page ended.
+// goOn continues a query where the previous page ended. A cursor is untrusted: it must have the
+// canonical form that newCursor writes, and for changes must not lie before the time that the
+// request names.
 func goOn(cursor string, q *store.MissionQuery) error {
 	if cursor == "" {
 		return nil

@@ -16,7 +16,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Request is a validated mission request, ready to be created.
+// Request is a validated mission request, ready to be created. It holds the row to insert,
+// encoded before the transaction. Only NewRequest makes one.
 type Request struct{ row store.Mission }
 
 // Validate normalizes a request and returns all its errors, including those that
@@ -32,8 +33,9 @@ func Validate(r *fieldmark.MissionRequest) []fieldmark.FieldError {
 	return bad
 }
 
-// NewRequest validates a request of an account. Call it before the transaction
-// begins, because transactions wait for each other.
+// NewRequest validates a request of an account. Call it before the transaction begins, because
+// transactions wait for each other. It returns CodeValidationFailed with all invalid fields at
+// once.
 func NewRequest(account string, r fieldmark.MissionRequest) (Request, error) {
 	if err := validation.Errors(Validate(&r)).Err(); err != nil {
 		return Request{}, err
@@ -51,9 +53,13 @@ func NewRequest(account string, r fieldmark.MissionRequest) (Request, error) {
 	return Request{row}, nil
 }
 
-// Create creates the mission that account, source and externalId identify
-// permanently. The same request again returns the existing mission (created is
-// false); a different request with the same identifiers is CodeMissionExists.
+// Create creates the mission that account, source and externalId identify permanently. The same
+// request again returns the existing mission (created is false), whatever happened to it since;
+// a different request with the same identifiers is CodeMissionExists with the members that
+// differ, but not their values. Sources that differ in case only are the same.
+//
+// The mission, its SLA timers, its payment, its event and the deliveries of that event are
+// committed together.
 func (s *Service) Create(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission,
 	created bool, err error) {
 	in, err := NewRequest(account, r)
@@ -77,6 +83,8 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 		return fieldmark.Mission{}, false, err
 	}
 	row.ID, row.CreatedAt = fieldmark.NewID(fieldmark.PrefixMission, time.UnixMicro(row.ChangedAt)), row.UpdatedAt
+	// The unique index on the identifiers decides between concurrent requests: one inserts the
+	// row, and all others read it.
 	added, err := t.tx.AddMission(ctx, &row)
 	if err != nil {
 		return fieldmark.Mission{}, false, err
@@ -98,15 +106,18 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 	return old.Mission, false, nil
 }
 
-// stamp sets the time of change of a mission to now.
+// stamp sets the time of change of a mission to a time that is later than every stamp before it
+// in the database, even if the clock went back: lists by change use it as their order, and a
+// client that follows them must not miss a change.
 func (t *txn) stamp(ctx context.Context, m *store.Mission) (err error) {
 	m.ChangedAt, err = t.tx.Stamp(ctx)
 	m.UpdatedAt = fieldmark.AtMicros(m.ChangedAt)
 	return err
 }
 
-// missionExists returns the error that lists in which fields a request differs from
-// the one that created the mission.
+// missionExists returns the error that lists in which fields a request differs from the one
+// that created the mission. It compares with the request as it was sent, because patches may
+// have changed the mission since.
 func missionExists(old, asked *store.Mission) error {
 	opened := old.OriginalRequest()
 	differences, err := Differences(&opened, &asked.MissionRequest)
@@ -132,7 +143,8 @@ func errNoMission() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such mission")
 }
 
-// Get returns a mission of an account; account "" means any.
+// Get returns a mission of an account; account "" means any. A mission of another account is
+// CodeNotFound, as if it did not exist: the ids of others cannot be probed.
 func (s *Service) Get(ctx context.Context, account, id string) (fieldmark.Mission, error) {
 	if !fieldmark.CheckID(fieldmark.PrefixMission, id) {
 		return fieldmark.Mission{}, errNoMission()
@@ -144,8 +156,9 @@ func (s *Service) Get(ctx context.Context, account, id string) (fieldmark.Missio
 	return m.Mission, err
 }
 
-// Transition changes the status of a mission, if the state machine allows it.
-// Reason may be nil.
+// Transition changes the status of a mission of any account, if the state machine allows it
+// (see transitions). Reason may be nil. An invalid transition is CodeInvalidTransition with the
+// allowed statuses.
 func (s *Service) Transition(ctx context.Context, id string, to fieldmark.MissionStatus,
 	reason *fieldmark.Reason) (fieldmark.Mission, error) {
 	return s.transitionAll(ctx, id, func(*store.Mission) ([]fieldmark.MissionStatus, error) {
@@ -185,8 +198,9 @@ func (s *Service) Complete(ctx context.Context, id string) (fieldmark.Mission, e
 	}, nil)
 }
 
-// transitionAll makes several transitions of a mission in one transaction, each
-// with its event.
+// transitionAll makes several transitions of a mission in one transaction, each with its event.
+// path decides from the mission as the transaction reads it. If one transition is invalid, none
+// is made.
 func (s *Service) transitionAll(ctx context.Context, id string,
 	path func(*store.Mission) ([]fieldmark.MissionStatus, error),
 	reason *fieldmark.Reason) (m fieldmark.Mission, err error) {
@@ -291,6 +305,8 @@ func (t *txn) patch(ctx context.Context, account, id string, patch []byte, at Ve
 	if err != nil {
 		return fieldmark.Mission{}, err
 	}
+	// m is changed below. The store needs the request, and the timers and the payment need the
+	// mission, as they were before.
 	was, before := m.MissionRequest, m.Mission
 	now, bad, err := ApplyPatch(&was, patch)
 	if err != nil {
@@ -329,7 +345,9 @@ func checkOpen(m *store.Mission) error {
 	return e
 }
 
-// plan sets the assignee and the time of the visit.
+// plan sets the assignee and the time of the visit. Sequence increases only with the time,
+// because calendars announce the change of an event whose SEQUENCE is higher (RFC 5545,
+// 3.8.7.4).
 func (t *txn) plan(ctx context.Context, account, id string, plan fieldmark.MissionPlan, at Versions) (fieldmark.Mission,
 	error) {
 	m, err := t.mission(ctx, account, id)
@@ -363,8 +381,9 @@ func samePlan(p fieldmark.MissionPlan, m fieldmark.Mission) bool {
 
 func sameValue[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// edited applies a change of the request to the SLA timers and the payment of a
-// mission, and emits the events.
+// edited applies a change of the request to the SLA timers and the payment of a mission, and
+// emits the events: first the one of the mission, then those of its timers and its payment.
+// Receivers of webhooks then know the mission before they receive its deadlines.
 func (t *txn) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mission) error {
 	tell, err := t.follow(ctx, before, m)
 	if err != nil {
@@ -382,7 +401,8 @@ func (t *txn) updated(ctx context.Context, m *store.Mission) error {
 	return err
 }
 
-// move makes one transition, writes it and emits its event.
+// move makes one transition, writes it and emits its event, and after it the events of timers
+// and of the payment that follow from it. m is the mission afterwards.
 func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 	if err := t.stamp(ctx, m); err != nil {
 		return err
@@ -405,8 +425,9 @@ func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 	return tell(ctx)
 }
 
-// moved applies a transition to a mission, if it is valid, and returns its event
-// type.
+// moved applies a transition to a mission, if it is valid, and returns its event type. It
+// changes m in memory only. It is checked before anything is written, so that a refusal leaves
+// no trace.
 func moved(m *store.Mission, move Transition) (fieldmark.EventType, error) {
 	from, held := m.Status, m.HeldFrom
 	if err := move.If.check(m); err != nil {
@@ -421,6 +442,7 @@ func moved(m *store.Mission, move Transition) (fieldmark.EventType, error) {
 		}
 	}
 	reason := normalReason(move.Reason)
+	// held was read before HeldFrom is cleared below: a mission on hold may have been underway.
 	if move.To == fieldmark.MissionCanceled && underway(from, held) {
 		reason = lateCancel(reason)
 	}

@@ -11,25 +11,34 @@ import (
 
 // Operation is a change of missions that runs in one transaction. It changes
 // nothing but the database, so the store may roll it back and run it again.
+//
+// Operations are values so that an HTTP handler can decide what to do outside of the
+// transaction: other writers wait for the operation and the rendering of its response only.
 type Operation struct {
 	run     func(context.Context, *txn) ([]Result, error)
 	creates []Request
 }
 
-// Result is what an operation did to one mission.
+// Result is what an operation did to one mission. Operations other than CreateAll have exactly
+// one.
 type Result struct {
 	Mission fieldmark.Mission
 	Created bool
 	Err     *fieldmark.Error // why a mission of CreateAll was refused; then the others are zero
 }
 
-// Render returns the response to an operation. It must be a pure function: a
-// response that is saved is rendered inside the transaction.
+// Render returns the response to an operation. It must be a pure function of the results: a
+// response that is saved is rendered inside the transaction, which may run twice, and a
+// repeated request gets the bytes that the first rendering produced.
 type Render func([]Result) (idempotency.Response, error)
 
 // Execute runs an operation and renders its response. If the request has a key, the
 // response is saved in the transaction of the operation; if one was saved already,
 // Execute changes nothing and returns that.
+//
+// A refusal by the operation is returned as an error and is not saved here: the transaction
+// that would save it is rolled back. The caller saves it in another transaction (see
+// idempotency.Service.SaveRefusal).
 func (s *Service) Execute(ctx context.Context, k idempotency.Key, op Operation, render Render) (r idempotency.Response,
 	err error) {
 	if k.Name == "" {
@@ -59,7 +68,8 @@ func (s *Service) Execute(ctx context.Context, k idempotency.Key, op Operation, 
 	return r, err
 }
 
-// Create creates a mission as Service.Create does.
+// Create creates a mission as Service.Create does. The result has Created set if the mission is
+// new.
 func Create(in Request) Operation {
 	return Operation{creates: []Request{in}, run: func(ctx context.Context, t *txn) ([]Result, error) {
 		m, created, err := t.create(ctx, in)
@@ -73,6 +83,8 @@ func CreateAll(in []Request) Operation {
 	return Operation{creates: in, run: func(ctx context.Context, t *txn) ([]Result, error) {
 		results := make([]Result, len(in))
 		for i := range in {
+			// A refusal leaves the transaction usable: it comes from reading rows, not from a
+			// statement that failed.
 			m, created, err := t.create(ctx, in[i])
 			if err == nil {
 				results[i] = Result{Mission: m, Created: created}
@@ -88,7 +100,9 @@ func CreateAll(in []Request) Operation {
 	}}
 }
 
-// Move makes one transition of a mission of an account; account "" means any.
+// Move makes one transition of a mission of an account; account "" means any. An invalid
+// transition is CodeInvalidTransition with the statuses that are allowed; a version other than
+// to.If is CodeVersionMismatch.
 func Move(account, id string, to Transition) Operation {
 	return one(func(ctx context.Context, t *txn) (fieldmark.Mission, error) { return t.moveTo(ctx, account, id, to) })
 }
@@ -109,7 +123,9 @@ func Patch(account, id string, patch []byte, at Versions) Operation {
 	})
 }
 
-// Plan sets who visits a mission of an account and when.
+// Plan sets who visits a mission of an account and when, without a transition. A field of plan
+// that is nil is removed from the mission. A plan that changes nothing creates no version and
+// no event.
 func Plan(account, id string, plan fieldmark.MissionPlan, at Versions) Operation {
 	return one(func(ctx context.Context, t *txn) (fieldmark.Mission, error) {
 		return t.plan(ctx, account, id, plan, at)

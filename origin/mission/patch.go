@@ -10,7 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// ValidatePatch returns the errors of a patch that do not depend on the mission.
+// ValidatePatch returns the errors of a patch that do not depend on the mission. The API
+// reports them before it reads the mission.
 func ValidatePatch(p *fieldmark.MissionPatch) validation.Errors {
 	r := fieldmark.MissionRequest{Contact: p.Contact, Labels: map[string]string{}, Metadata: p.Metadata}
 	if p.Priority != nil {
@@ -52,9 +53,9 @@ func MergePatch(target, patch any) any {
 	return merged
 }
 
-// ApplyPatch returns the request with a patch that has the members of a MissionPatch
-// applied, and every field error of the result. The error is not nil if the patch is
-// not a JSON object.
+// ApplyPatch returns the request with a patch that has the members of a MissionPatch applied,
+// and every field error of the result. The error is not nil if the patch is not a JSON object.
+// r is not changed.
 func ApplyPatch(r *fieldmark.MissionRequest, patch []byte) (fieldmark.MissionRequest, validation.Errors, error) {
 	var changes map[string]any
 	if err := decodeDocument(patch, &changes); err != nil {
@@ -78,6 +79,7 @@ func ApplyPatch(r *fieldmark.MissionRequest, patch []byte) (fieldmark.MissionReq
 	if _, named := changes["metadata"]; !named {
 		out.Metadata = r.Metadata // keeps the order of members
 	}
+	// a patch that removes all members of the contact removes it
 	if out.Contact != nil && *out.Contact == (fieldmark.Contact{}) {
 		out.Contact = nil
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// startPayment creates the payment of a request, if it has one.
+// startPayment creates the payment of a request, if it has one. Without an amount its status is
+// NONE until SetPayment sets one.
 func (t *txn) startPayment(ctx context.Context, m *store.Mission) error {
 	asked := m.MissionRequest.Payment
 	if asked == nil {
@@ -33,14 +34,15 @@ func newPayment(d fieldmark.Direction, at fieldmark.Time) *store.Payment {
 	}}
 }
 
-// paymentChange is a change of a payment whose event is not emitted yet.
+// paymentChange is a change of a payment whose event is not emitted yet: events of the payment
+// follow that of the mission. A nil *paymentChange means that nothing changed.
 type paymentChange struct {
 	previous fieldmark.PaymentStatus
 	refund   *fieldmark.Refund
 }
 
-// followPayment changes the status of a payment if the mission's new status
-// requires it.
+// followPayment changes the status of a payment if the mission's new status requires it. It
+// returns nil if it does not.
 func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentChange,
 	error) {
 	if m.StoredPayment == nil || from == m.Status {
@@ -53,7 +55,8 @@ func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m
 	return t.movePayment(ctx, m, to, m.UpdatedAt)
 }
 
-// movePayment changes the status of a mission's payment.
+// movePayment changes the status of a mission's payment and writes it, which also ends a lease
+// on the payment. The event is left to the caller (see emitPayment).
 func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus,
 	now fieldmark.Time) (*paymentChange, error) {
 	told := &paymentChange{previous: m.StoredPayment.Status}
@@ -67,7 +70,8 @@ func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.Pa
 	return told, t.tx.PutPayment(ctx, m.StoredPayment)
 }
 
-// emitPayment emits the event of a changed payment.
+// emitPayment emits the event of a changed payment. Statuses without an event, NONE and
+// PENDING, emit none. The data name the failure and the refund only in the events about them.
 func (t *txn) emitPayment(ctx context.Context, m *store.Mission, told paymentChange) error {
 	p := m.StoredPayment
 	kind, ok := PaymentEvent(p.Status)
@@ -89,7 +93,9 @@ func (t *txn) emitPayment(ctx context.Context, m *store.Mission, told paymentCha
 	return err
 }
 
-// fireDue marks a payment as overdue.
+// fireDue marks a payment as overdue if it is. The claim may be stale: the payment may have
+// been paid or its due time moved since. Then the write of the unchanged payment ends the
+// lease.
 func (t *txn) fireDue(ctx context.Context, id string) error {
 	m, err := t.paymentMission(ctx, id)
 	if err != nil {
@@ -123,9 +129,9 @@ func (t *txn) paymentMission(ctx context.Context, id string) (store.Mission, err
 	return t.tx.Mission(ctx, mission)
 }
 
-// SetPaymentStatus marks a payment as processing, paid, failed or canceled. A
-// payment that has the status already does not change, so that the call may be
-// repeated.
+// SetPaymentStatus marks a payment as processing, paid, failed or canceled. A payment that has
+// the status already does not change, so that the call may be repeated. DUE, OVERDUE and the
+// refunds are not accepted: they follow from the mission, from the time and from RefundPayment.
 func (s *Service) SetPaymentStatus(ctx context.Context, id string,
 	move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
 	to, bad := checkPaymentMove(&move)
@@ -154,7 +160,8 @@ func (s *Service) SetPaymentStatus(ctx context.Context, id string,
 	})
 }
 
-// maxClockAhead limits how far a caller's clock may be ahead of the origin's.
+// maxClockAhead limits how far a caller's clock may be ahead of the origin's. Clocks that are
+// synchronized differ by less; a date in the future is a mistake.
 const maxClockAhead = 5 * time.Minute
 
 // checkPaymentMove validates the status that an operator may set: DUE and OVERDUE
@@ -184,8 +191,9 @@ func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []f
 	return to, bad
 }
 
-// RefundPayment records a refund of a payment. The same reference with the same
-// amount again changes nothing.
+// RefundPayment records a refund of a payment. The same reference with the same amount again
+// changes nothing. Another amount with the same reference is a conflict. The sum of all refunds
+// never exceeds the amount of the payment.
 func (s *Service) RefundPayment(ctx context.Context, id string, r fieldmark.RefundRequest) (fieldmark.MissionPayment,
 	error) {
 	return s.refundPayment(ctx, id, nil, r)
@@ -199,6 +207,8 @@ func (s *Service) RefundPaymentAt(ctx context.Context, id string, version int,
 	return s.refundPayment(ctx, id, &version, r)
 }
 
+// refundPayment looks for the reference before it checks the version and the limits: a repeated
+// request must succeed, although the first one has changed both.
 func (s *Service) refundPayment(ctx context.Context, id string, version *int,
 	r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
 	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission,
@@ -238,7 +248,8 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int,
 	})
 }
 
-// changePayment changes a payment in a transaction and emits its event.
+// changePayment changes a payment in a transaction, emits its event, and returns the payment
+// with its refunds as it is after the commit. A change that returns nil emits nothing.
 func (s *Service) changePayment(ctx context.Context, id string,
 	change func(context.Context, *txn, *store.Mission, fieldmark.Time) (*paymentChange,
 		error)) (fieldmark.MissionPayment, error) {
@@ -286,6 +297,9 @@ func (s *Service) SetPayment(ctx context.Context, missionID string,
 	return s.Payment(ctx, id)
 }
 
+// setPayment sets the amount of a payment that is not due yet, and creates the payment if the
+// mission has none. After that its amount is what the parties agreed on, and only refunds
+// change it.
 func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.PaymentRequest) (string, error) {
 	now := fieldmark.At(time.Now())
 	if m.Status == fieldmark.MissionCanceled {
@@ -324,7 +338,7 @@ func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 	return p.ID, t.emitPayment(ctx, m, *told)
 }
 
-// Payment returns a payment with its refunds.
+// Payment returns a payment with its refunds. An unknown or malformed id is CodeNotFound.
 func (s *Service) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
 	if !fieldmark.CheckID(fieldmark.PrefixPayment, id) {
 		return fieldmark.MissionPayment{}, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such payment")
@@ -335,12 +349,13 @@ func (s *Service) Payment(ctx context.Context, id string) (fieldmark.MissionPaym
 
 // Limits of a page of payments.
 const (
+	// of a request without a limit
 	DefaultPaymentLimit = 50
 	MaxPaymentLimit     = 200
 )
 
-// Payments lists payments of all accounts without their refunds, newest first;
-// status "" means any.
+// Payments lists payments of all accounts without their refunds, newest first; status "" means
+// any. The cursor is nextCursor of the page before; a limit of 0 is DefaultPaymentLimit.
 func (s *Service) Payments(ctx context.Context, status fieldmark.PaymentStatus, cursor string,
 	limit int) (fieldmark.List[fieldmark.MissionPayment], error) {
 	list := fieldmark.List[fieldmark.MissionPayment]{Data: []fieldmark.MissionPayment{}}

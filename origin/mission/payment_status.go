@@ -11,7 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// paymentTransitions is the state machine of a payment.
+// paymentTransitions is the state machine of a payment. A payment that is being processed
+// cannot be canceled: the money may have left already. REFUNDED and CANCELED are final.
 var paymentTransitions = func() map[fieldmark.PaymentStatus][]fieldmark.PaymentStatus {
 	const (
 		none       = fieldmark.PaymentNone
@@ -79,13 +80,15 @@ func PaymentEvent(to fieldmark.PaymentStatus) (fieldmark.EventType, bool) {
 // Payment terms, in days after acceptance.
 const (
 	defaultPaymentDays = 30 // EU directive 2011/7, article 3, if nothing was agreed
-	maxPaymentDays     = 366
+	// longer terms are refused as a likely typing error
+	maxPaymentDays = 366
 )
 
 // netTerms matches days after acceptance, with or without an early payment discount:
 // NET 14, net-14, NET14 DAYS, 2/10 NET 30.
 var netTerms = regexp.MustCompile(`^(?:\d{1,2}/\d{1,3}[ _-]?)?NET[ _-]?(\d{1,3})(?:[ _-]?DAYS?)?$`)
 
+// receiptTerms matches terms without a delay: DUE ON RECEIPT, UPON RECEIPT, IMMEDIATE.
 var receiptTerms = regexp.MustCompile(`^(?:(?:DUE[ _-])?(?:UP)?ON[ _-]RECEIPT|IMMEDIATE)$`)
 
 // ParsePaymentTerms returns how long after acceptance a payment is due. It reports
@@ -116,8 +119,9 @@ func PaymentTerm(terms string) time.Duration {
 	return defaultPaymentDays * 24 * time.Hour
 }
 
-// TransitionPayment changes the status of a payment and what depends on it: the due
-// time when it becomes due, the time it was paid, and the failure.
+// TransitionPayment changes the status of a payment and what depends on it: the due time when
+// it becomes due, the time it was paid, and the failure. It increases the version. It changes p
+// only if it returns nil.
 func TransitionPayment(p *fieldmark.Payment, to fieldmark.PaymentStatus, now fieldmark.Time) error {
 	if err := ValidatePaymentTransition(p.Status, to); err != nil {
 		return err
@@ -137,9 +141,10 @@ func TransitionPayment(p *fieldmark.Payment, to fieldmark.PaymentStatus, now fie
 	return nil
 }
 
-// PaymentStatusFor returns the payment status that follows from a new status of the
-// mission, and reports whether the payment must change. A payment becomes due when
-// its mission reaches dueOn, which is COMPLETED or CLOSED.
+// PaymentStatusFor returns the payment status that follows from a new status of the mission,
+// and reports whether the payment must change. A payment becomes due when its mission reaches
+// dueOn, which is COMPLETED or CLOSED. CLOSED always makes a payment due, also where dueOn is
+// COMPLETED: a mission may be closed without being completed.
 func PaymentStatusFor(p *fieldmark.Payment, to, dueOn fieldmark.MissionStatus) (fieldmark.PaymentStatus, bool) {
 	next := p.Status
 	switch to {
@@ -151,7 +156,8 @@ func PaymentStatusFor(p *fieldmark.Payment, to, dueOn fieldmark.MissionStatus) (
 	return next, next != p.Status && ValidatePaymentTransition(p.Status, next) == nil
 }
 
-// RefundPayment refunds an amount, at most the refundable rest, and returns it.
+// RefundPayment refunds an amount, at most the refundable rest, and returns it. A refund of
+// everything makes the payment REFUNDED, any other PARTIALLY_REFUNDED.
 func RefundPayment(p *fieldmark.Payment, amount int64) (int64, error) {
 	if err := ValidatePaymentTransition(p.Status, fieldmark.PaymentRefunded); err != nil {
 		return 0, err

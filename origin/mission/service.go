@@ -28,8 +28,9 @@ type Config struct {
 	TimerFired   func(time.Duration)     // receives the time that firing one timer took; may be nil
 }
 
-// Service manages missions, their SLA timers and payments, and the alerts that
-// create them. Its methods may be called from any goroutine.
+// Service manages missions, their SLA timers and payments, and the alerts that create them. Its
+// methods may be called from any goroutine. A method returns a *fieldmark.Error for what the
+// caller did, and any other error for a failure of the database.
 type Service struct {
 	SLA       *SLA
 	Calendars *Calendars
@@ -53,8 +54,9 @@ func New(cfg Config) *Service {
 	}
 }
 
-// Run fires timers that are due and writes when calendars were last used, until ctx
-// ends.
+// Run fires timers that are due and writes when calendars were last used, until ctx ends. It
+// returns nil, when everything that it started has stopped. Any number of processes may run it
+// on one database: timers are claimed under leases (see package job).
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.jobs.Work(ctx, store.TopicDeadlines, maxTimers, s.claimTimers) })
@@ -62,6 +64,8 @@ func (s *Service) Run(ctx context.Context) error {
 		s.jobs.Every(ctx, access.LastUsedPrecision, "write the last uses of calendars", s.Calendars.writeLastUsed)
 	})
 	wg.Wait()
+	// ctx has ended; the last uses since the previous interval would be lost without this
+	// write.
 	last, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	if err := s.Calendars.writeLastUsed(last); err != nil {
@@ -70,7 +74,9 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// txn changes missions in one transaction.
+// txn changes missions in one transaction. A txn is valid until the function that received it
+// returns. The store may roll a transaction back and run the function again, so nothing outside
+// of the database may be changed before the commit.
 type txn struct {
 	s  *Service
 	tx *store.Tx
@@ -81,8 +87,10 @@ func (s *Service) write(ctx context.Context, fn func(context.Context, *txn) erro
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &txn{s, tx}) })
 }
 
-// writeAhead is write with prefetched queries for a saved response and for the
-// missions to create. fn may run twice (see store.WriteWithPrefetch).
+// writeAhead is write for requests that create missions. It names the rows that fn is going to
+// read, the saved response of k and the missions with the identifiers of opens, so that the
+// store reads them for all transactions of a group in one round trip. fn may run twice (see
+// store.WriteWithPrefetch).
 func (s *Service) writeAhead(ctx context.Context, k idempotency.Key, opens []Request,
 	fn func(context.Context, *txn) error) error {
 	var ahead store.Prefetch

@@ -40,7 +40,9 @@ func (s *SLA) zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// policy returns the terms of a mission's SLA timers under the active rules.
+// policy returns the terms of a mission's SLA timers under the active rules: the targets of its
+// priority, and the business hours that they count, in the time zone of the mission's location
+// if the calendar follows it.
 func (s *SLA) policy(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error) {
 	policy := r.Policies[m.Priority]
 	calendar, ok := r.BusinessHours[policy.Calendar]
@@ -59,7 +61,8 @@ func (s *SLA) policy(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error)
 	return sla.Terms{Policy: policy, Hours: sla.NewWorkingTime(&calendar, zone)}, nil
 }
 
-// startTimers starts the SLA timers of a new mission.
+// startTimers starts the SLA timers of a new mission. The row stores when the first of them is
+// due, which is what claimTimers looks for.
 func (t *txn) startTimers(ctx context.Context, m *store.Mission) error {
 	rules, err := t.tx.SLARules(ctx)
 	if err != nil {
@@ -74,9 +77,12 @@ func (t *txn) startTimers(ctx context.Context, m *store.Mission) error {
 		DueAt: sla.NextDue(timers, terms)})
 }
 
-// advanceTimers applies the change of a mission from before to m to its SLA timers
-// and returns the changes to emit. A mission that was created before SLA timers
-// existed has no timers.
+// advanceTimers applies the change of a mission from before to m to its SLA timers, and returns
+// the changes to emit. before may be &m.Mission: then only the time has passed. A mission that
+// was created before SLA timers existed has no timers.
+//
+// The time up to now is counted under the terms of before and only then the change is applied,
+// so that a change cannot hide a breach that happened earlier.
 func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *store.Mission,
 	now time.Time) ([]sla.Change, error) {
 	if m.StoredSLA == nil {
@@ -105,7 +111,9 @@ func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *s
 	return told, t.tx.PutSLA(ctx, m, &next)
 }
 
-// emitTimers emits the changes of SLA timers, each once.
+// emitTimers emits the changes of SLA timers, each once. A row for each mission and change
+// remembers what was emitted: a timer that is recalculated, after a change of the rules or by a
+// stale claim, does not repeat an event.
 func (t *txn) emitTimers(ctx context.Context, m *store.Mission, told []sla.Change) error {
 	for _, c := range told {
 		now := time.Now()
@@ -125,7 +133,8 @@ func (t *txn) emitTimers(ctx context.Context, m *store.Mission, told []sla.Chang
 	return nil
 }
 
-// begin starts the SLA timers and the payment of a new mission.
+// begin starts the SLA timers and the payment of a new mission. Their events, if there are any,
+// come later: the mission must be known first.
 func (t *txn) begin(ctx context.Context, m *store.Mission) error {
 	if err := t.startTimers(ctx, m); err != nil {
 		return err
@@ -133,9 +142,9 @@ func (t *txn) begin(ctx context.Context, m *store.Mission) error {
 	return t.startPayment(ctx, m)
 }
 
-// follow applies the change of a mission to its SLA timers and its payment. It
-// returns a function that emits their events; the caller calls it after the
-// mission's event.
+// follow applies the change of a mission to its SLA timers and its payment. It returns a
+// function that emits their events; the caller calls it after the mission's event. All rows are
+// written before any event, so that every event of the transaction describes the same state.
 func (t *txn) follow(ctx context.Context, before *fieldmark.Mission,
 	m *store.Mission) (tell func(context.Context) error, err error) {
 	told, err := t.advanceTimers(ctx, before, m, m.UpdatedAt.Std())
@@ -158,7 +167,9 @@ func (t *txn) follow(ctx context.Context, before *fieldmark.Mission,
 // that can share a transaction: firing a timer does no other work.
 const maxTimers = 256
 
-// claimTimers leases SLA timers, payments and pending alerts that are due.
+// claimTimers leases up to limit SLA timers, payments and pending alerts that are due, in this
+// order: deadlines of SLAs are the most urgent. A process that stops lets its leases expire,
+// and another one claims the rows.
 func (s *Service) claimTimers(ctx context.Context, limit int) (todo []job.Job, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		todo = nil // the transaction may run twice
@@ -193,8 +204,10 @@ func (s *Service) claimTimers(ctx context.Context, limit int) (todo []job.Job, e
 	return todo, nil
 }
 
-// runTimer fires one timer. If another process fired it first, firing it again
-// changes nothing.
+// runTimer fires one timer. It does not verify that the process still owns the lease: each of
+// the functions decides from the current row, so if another process fired the timer first,
+// firing it again changes nothing. After an error the lease expires, and the timer is claimed
+// again.
 func (s *Service) runTimer(ctx context.Context, what, id string, pass func(*txn, context.Context, string) error) {
 	began := time.Now()
 	err := s.write(ctx, func(ctx context.Context, t *txn) error { return pass(t, ctx, id) })
@@ -242,14 +255,16 @@ func (s *SLA) PutPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fieldmark.S
 	return s.changePolicy(ctx, p.Priority, func(fieldmark.SLAPolicy) fieldmark.SLAPolicy { return p })
 }
 
-// PatchPolicy changes the fields of a policy that the patch sets, as the
-// transaction reads it.
+// PatchPolicy changes the fields of a policy that the patch sets, as the transaction reads it.
+// Concurrent patches of different fields do not overwrite each other.
 func (s *SLA) PatchPolicy(ctx context.Context, priority fieldmark.Priority,
 	patch fieldmark.SLAPolicyPatch) (fieldmark.SLAPolicy, error) {
 	return s.changePolicy(ctx, priority,
 		func(p fieldmark.SLAPolicy) fieldmark.SLAPolicy { return sla.ApplyPatch(p, patch) })
 }
 
+// changePolicy changes a policy as the transaction reads it. The calendar must exist, and the
+// targets must be reachable in it: both can only be decided with all rules at hand.
 func (s *SLA) changePolicy(ctx context.Context, priority fieldmark.Priority,
 	change func(fieldmark.SLAPolicy) fieldmark.SLAPolicy) (p fieldmark.SLAPolicy, err error) {
 	err = s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, r *store.SLARules,
@@ -292,7 +307,8 @@ func (s *SLA) Calendars(ctx context.Context) ([]fieldmark.SLACalendar, error) {
 	return list, nil
 }
 
-// PutCalendar sets a calendar. Running timers are recalculated from their start.
+// PutCalendar sets a calendar. Running timers are recalculated from their start. Every policy
+// that uses it must stay reachable.
 func (s *SLA) PutCalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldmark.SLACalendar, error) {
 	if _, err := sla.ParseCalendarName(c.Name); err != nil {
 		return c, err
@@ -318,8 +334,9 @@ func (s *SLA) PutCalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldma
 	return c, err
 }
 
-// reachable returns an error if a calendar, with its holidays, never contains
-// enough working time for the longest target of a policy.
+// reachable returns an error if a calendar, with its holidays, never contains enough working
+// time for the longest target of a policy. Timers would otherwise never be due. The check uses
+// UTC: another time zone moves the hours, but a week has as many of them.
 func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, now time.Time) error {
 	longest := sla.LongestTarget(&p)
 	if _, ok := sla.NewWorkingTime(&c, time.UTC).After(now, longest); ok {

@@ -7,10 +7,13 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// ReopenWithin is how long after its completion a mission may be reopened.
+// ReopenWithin is how long after its completion a mission may be reopened. After that a new
+// mission is needed, which has new SLA timers.
 const ReopenWithin = 7 * 24 * time.Hour
 
-// transitions is the state machine of a mission.
+// transitions is the state machine of a mission: for each status those that may follow it. It
+// is a function of the status alone, apart from the hold (see AllowedTransitions) and the time
+// to reopen (see ValidateReopen). CLOSED and CANCELED are final.
 var transitions = func() map[fieldmark.MissionStatus][]fieldmark.MissionStatus {
 	const (
 		created    = fieldmark.MissionNew
@@ -79,8 +82,9 @@ func ValidateReopen(completed *fieldmark.Time, now time.Time) error {
 		"a mission can be reopened for 7 days after it was completed")
 }
 
-// TransitionEvent returns the event type of a valid transition. Returning to the
-// status before a hold is mission.resumed, whatever that status is.
+// TransitionEvent returns the event type of a valid transition. Returning to the status before
+// a hold is mission.resumed, whatever that status is. The result for a transition that is not
+// valid has no meaning.
 func TransitionEvent(from, to, held fieldmark.MissionStatus) fieldmark.EventType {
 	if from == fieldmark.MissionOnHold && to == held {
 		return fieldmark.EventMissionResumed
@@ -111,8 +115,9 @@ func TransitionEvent(from, to, held fieldmark.MissionStatus) fieldmark.EventType
 	return fieldmark.EventMissionStarted
 }
 
-// PathToCompleted returns the transitions from a status to COMPLETED that complete
-// a mission in one request. It returns nil if COMPLETED cannot be reached.
+// PathToCompleted returns the transitions from a status to COMPLETED that complete a mission in
+// one request. It returns nil if COMPLETED cannot be reached. It takes the shortest way:
+// EN_ROUTE is left out, because no report says that the assignee set out.
 func PathToCompleted(from fieldmark.MissionStatus) []fieldmark.MissionStatus {
 	switch from {
 	case fieldmark.MissionNew, fieldmark.MissionScheduled:

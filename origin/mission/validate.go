@@ -106,6 +106,8 @@ func (c *validator) window(w fieldmark.Window) {
 	}
 }
 
+// year rejects times that RFC 3339 cannot express in every time zone: a response with such a
+// time could not be encoded.
 func (c *validator) year(pointer string, t fieldmark.Time) {
 	if y := t.Std().Year(); y < minYear || y > maxYear {
 		c.Add(pointer, "range", fmt.Sprintf("must be in a year from %d to %d", minYear, maxYear))
@@ -127,6 +129,8 @@ func ValidateSpan(s fieldmark.Span, at string) validation.Errors {
 	return c.Errors
 }
 
+// lists validates skills, assets and links. Links must be https, because people open them from
+// the admin console and from messages.
 func (c *validator) lists(r *fieldmark.MissionRequest) {
 	for i, s := range r.Skills {
 		at := "/skills/" + strconv.Itoa(i)
@@ -176,7 +180,8 @@ func (c *validator) labels(labels map[string]string) {
 	}
 }
 
-// metadata returns m without insignificant space.
+// metadata returns m without insignificant space, as it is stored and sent. Its depth is
+// checked before it is decoded: the decoder recurses.
 func (c *validator) metadata(m json.RawMessage) json.RawMessage {
 	if len(m) == 0 {
 		return m
@@ -197,7 +202,8 @@ func (c *validator) metadata(m json.RawMessage) json.RawMessage {
 	return m
 }
 
-// jsonDepth returns the nesting depth of valid JSON.
+// jsonDepth returns the nesting depth of valid JSON. It counts brackets outside of strings and
+// does not recurse.
 func jsonDepth(b []byte) int {
 	depth, deepest, inText := 0, 0, false
 	for i := 0; i < len(b); i++ {
