@@ -42,13 +42,18 @@ type result struct {
 
 func (r *result) lease() store.Lease { return store.Lease{Kind: store.LeaseDelivery, ID: r.job.ID} }
 
-// dispatcher delivers messages that are due. One goroutine claims and records, and
-// each attempt runs in a separate goroutine.
+// dispatcher delivers messages that are due. One goroutine claims and records, and each attempt
+// runs in a separate goroutine, so no lock is needed for the state of the dispatcher. An
+// endpoint that hangs cannot occupy all slots (see claimDue).
 type dispatcher struct{ *Service }
 
 // dispatch sends messages that are due until ctx ends and all attempts that it
 // started are recorded. One goroutine claims and records, so that the results of
 // some messages and the claim of the next ones share a transaction.
+//
+// It looks for due messages when a commit of this process publishes them, when a result
+// arrives, when the next retry is due, and every job.PollInterval for those that another
+// process has appended.
 func (s *dispatcher) dispatch(ctx context.Context) error {
 	results := make(chan result, MaxSending)
 	poll := time.NewTicker(job.PollInterval)
@@ -63,6 +68,8 @@ func (s *dispatcher) dispatch(ctx context.Context) error {
 		inFlight -= len(kept)
 		jobs, next, err := s.dispatchOnce(ctx, kept, MaxSending-inFlight)
 		if err != nil { // the database may recover; the results are kept until then
+			// their slots stay occupied: without the results, the next claim could exceed the
+			// limits of endpoints
 			inFlight += len(kept)
 			select {
 			case <-ctx.Done():
@@ -92,9 +99,10 @@ func (s *dispatcher) dispatch(ctx context.Context) error {
 	}
 }
 
-// collect receives results. If many messages are in flight, it waits up to
-// batchDelay until half of them are back, so that they share a transaction with each
-// other and with the next claim.
+// collect receives results. If many messages are in flight, it waits up to batchDelay until
+// half of them are back, so that they share a transaction with each other and with the next
+// claim. With few in flight it takes what is there and does not wait: latency matters more than
+// the number of transactions.
 func collect(kept []result, results chan result, inFlight int) []result {
 	var late <-chan time.Time
 	if len(kept) > 0 && inFlight >= batchThreshold {
@@ -122,8 +130,10 @@ func collect(kept []result, results chan result, inFlight int) []result {
 	return kept
 }
 
-// dispatchOnce records results and claims messages that are due. It returns when to
-// claim again if nothing wakes it before.
+// dispatchOnce records results and claims messages that are due. It returns when to claim again
+// if nothing wakes it before. After an error of one row it records the results one by one, so
+// that a row that cannot be written does not hold up all others. An error that means that the
+// database is away is returned, and the results are kept.
 func (s *dispatcher) dispatchOnce(ctx context.Context, tried []result, free int) (jobs []result, next time.Time,
 	err error) {
 	jobs, next, err = s.recordAndClaim(ctx, tried, free)
@@ -147,7 +157,8 @@ func (s *dispatcher) dispatchOnce(ctx context.Context, tried []result, free int)
 	return jobs, next, nil
 }
 
-// drain waits for the messages in flight and records their results.
+// drain waits for the messages in flight and records their results. Attempts end early, because
+// their context has ended; these are not recorded as failures.
 func (s *dispatcher) drain(ctx context.Context, kept []result, inFlight int, results chan result) error {
 	for inFlight -= len(kept); inFlight > 0; inFlight-- {
 		kept = append(kept, <-results)
@@ -161,7 +172,8 @@ func (s *dispatcher) drain(ctx context.Context, kept []result, inFlight int, res
 	return nil
 }
 
-// send makes one attempt. A bug in it counts as a failure of the message.
+// send makes one attempt. A bug in it counts as a failure of the message. It always sends
+// exactly one result: the dispatcher counts on it.
 func (s *dispatcher) send(ctx context.Context, r result, results chan<- result) {
 	began := time.Now()
 	defer func() {
@@ -179,7 +191,8 @@ func (s *dispatcher) send(ctx context.Context, r result, results chan<- result) 
 	r.broken = !r.attempt.OK() && ctx.Err() != nil
 }
 
-// attempt sends a message once, in a span of the trace that caused its event.
+// attempt sends a message once, in a span of the trace that caused its event. The receiver gets
+// the trace in its traceparent field.
 func (s *Service) attempt(ctx context.Context, to *Sender, j *store.Job, endpoint string, now time.Time) Attempt {
 	m := message(j)
 	self, span := s.tracer.Child(trace.Parse(j.Trace), "webhook.attempt", trace.Client)
@@ -201,7 +214,9 @@ func message(j *store.Job) Message {
 	return Message{Envelope: j.Envelope, Subject: j.Subject, Account: j.Account}
 }
 
-// recordAndClaim records results and claims the next messages in one transaction.
+// recordAndClaim records results and claims the next messages in one transaction. With both in
+// one, an endpoint that has just finished a message gets the next one without another commit,
+// which is the most expensive part of a delivery.
 func (s *dispatcher) recordAndClaim(ctx context.Context, tried []result, free int) (jobs []result, next time.Time,
 	err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -230,7 +245,10 @@ func (s *dispatcher) recordEach(ctx context.Context, tried []result) {
 	}
 }
 
-// recordAll records attempts and updates the health of their endpoints.
+// recordAll records attempts and updates the health of their endpoints, once for each endpoint.
+// With ordering by mission, the end of a message releases the next one of the same mission. An
+// attempt that this process canceled is not recorded: the message becomes due when its lease
+// ends.
 func (s *dispatcher) recordAll(ctx context.Context, tx *store.Tx, tried []result) error {
 	byEndpoint := map[string][]result{}
 	for _, r := range tried {
@@ -260,7 +278,9 @@ func (r *result) over() bool {
 	return r.attempt.OK() || r.next(0.5).IsZero()
 }
 
-// next returns when to try a failed message again; zero means never.
+// next returns when to try a failed message again; zero means never. Attempts before a replay
+// or a resend (BaseAttempts) do not count, so that the schedule starts again. A ping, whose
+// event belongs to no account, is tried once.
 func (r *result) next(jitter float64) time.Time {
 	wait, ok := ScheduleOf(r.settings.Retry).After(r.job.Attempts+1-r.job.BaseAttempts, r.attempt, jitter)
 	if !ok || r.job.Envelope.Type == fieldmark.EventPing && r.job.Account == "" {
@@ -269,7 +289,8 @@ func (r *result) next(jitter float64) time.Time {
 	return r.attempt.At.Add(r.attempt.Took + wait)
 }
 
-// record returns the row of an attempt.
+// record returns the row of an attempt. The time of the next attempt counts from the end of
+// this one: a slow receiver is not asked again at once.
 func (s *Service) record(r *result) store.Attempt {
 	a := r.attempt
 	row := store.Attempt{
@@ -286,8 +307,10 @@ func (s *Service) record(r *result) store.Attempt {
 	return row
 }
 
-// updateHealth applies results to the health of an endpoint, disables it or notifies
-// its account if a limit is reached, and wakes it: it has capacity for the next message.
+// updateHealth applies results to the health of an endpoint, disables it or notifies its
+// account if a limit is reached, and wakes it: it has capacity for the next message. An
+// endpoint that is paused, disabled or deleted is not woken. tried may be empty: then only the
+// time has passed.
 func (s *Service) updateHealth(ctx context.Context, tx *store.Tx, id string, tried []result) error {
 	now := time.Now()
 	e, err := tx.Endpoint(ctx, id, now)
@@ -337,8 +360,9 @@ func (s *Service) updateHealth(ctx context.Context, tx *store.Tx, id string, tri
 	return tx.ScheduleEndpoint(ctx, id, now)
 }
 
-// claimDue claims up to free due messages, round robin over the endpoints, and returns
-// when the next is due.
+// claimDue claims up to free due messages, round robin over the endpoints, and returns when the
+// next is due. A row that cannot be decoded does not stop the others; it is tried again after
+// unreadableRetry.
 func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, free int) (jobs []result,
 	next time.Time, err error) {
 	if free <= 0 {
@@ -373,8 +397,8 @@ func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, 
 	return jobs, next, nil
 }
 
-// readReady returns the health of a ready endpoint. The error is about its row
-// alone, not about the database.
+// readReady returns the health of a ready endpoint. The error is about its row alone, not about
+// the database. So the dispatcher can go on with the other endpoints.
 func readReady(e *store.DueEndpoint) (*Health, error) {
 	if e.Err != nil {
 		return nil, e.Err
@@ -382,8 +406,10 @@ func readReady(e *store.DueEndpoint) (*Health, error) {
 	return health(&e.Endpoint)
 }
 
-// claimEndpoint claims messages that are due to one endpoint, within its limits, and
-// returns when to claim again; zero means when a message in flight ends.
+// claimEndpoint claims messages that are due to one endpoint, at most most and within its rate,
+// its limit of messages in flight and its circuit. It returns when to claim again; zero means
+// when a message in flight ends. The schedule of the endpoint is written in the same
+// transaction, so the processes of a fleet share one rate and one limit.
 func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.DueEndpoint, h *Health, now time.Time,
 	most int) (jobs []result, wake time.Time, err error) {
 
@@ -433,8 +459,9 @@ func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.D
 	return jobs, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, gate.used)
 }
 
-// dueDeliveries lists the first deliveries to an endpoint that are not leased. Those
-// whose process stopped during every attempt fail instead.
+// dueDeliveries lists the first deliveries to an endpoint that are not leased. Those whose
+// process stopped during every attempt fail instead. A message that crashes its process would
+// otherwise crash every process, one after the other.
 func (s *dispatcher) dueDeliveries(ctx context.Context, tx *store.Tx, endpoint string, limit int,
 	now time.Time) ([]store.Job, error) {
 	for {
@@ -452,8 +479,8 @@ func (s *dispatcher) dueDeliveries(ctx context.Context, tx *store.Tx, endpoint s
 	}
 }
 
-// rateGate limits the rate of messages, with bursts of up to one second's worth (the
-// generic cell rate algorithm).
+// rateGate limits the rate of messages, with bursts of up to one second's worth (the generic
+// cell rate algorithm). Its only state is one time, which is stored with the endpoint.
 type rateGate struct {
 	every time.Duration // zero: no limit
 	now   time.Time
@@ -469,6 +496,8 @@ func newRateGate(s *fieldmark.EndpointSettings, used, now time.Time) rateGate {
 	return p
 }
 
+// allow reports whether a message may be sent now, and uses up its share of the rate. Up to one
+// second's worth may pass at once; beyond that it sets at.
 func (p *rateGate) allow() bool {
 	if p.every == 0 {
 		return true
@@ -485,7 +514,8 @@ func (p *rateGate) allow() bool {
 	return true
 }
 
-// report logs and counts an attempt.
+// report logs and counts an attempt after it was recorded, so that an attempt that is recorded
+// twice because of an error is counted once.
 func (s *dispatcher) report(r result) {
 	if r.broken {
 		return

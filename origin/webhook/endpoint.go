@@ -44,19 +44,26 @@ const (
 	reasonFailing    = "nothing was taken for 5 days"
 )
 
-// CreateEndpoint adds a URL that receives an account's events from now on. The
-// response is the only place that contains its secret.
+// CreateEndpoint adds a URL that receives an account's events from now on. The response is the
+// only place that contains its secret. The URL must be one that the HTTP client may reach; its
+// host name is resolved before the transaction, and again for every connection, because names
+// may change.
 func (s *Service) CreateEndpoint(ctx context.Context, account string,
 	r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
 	return s.createEndpoint(ctx, account, r, nil)
 }
 
-// CreateEndpointAfter is CreateEndpoint for an HTML form, like CreateKeyAfter.
+// CreateEndpointAfter is CreateEndpoint for an HTML form: newest is the id of the newest
+// endpoint when the form was opened. If there is a newer one, it returns CodeVersionMismatch,
+// so a form that is submitted twice creates one endpoint.
 func (s *Service) CreateEndpointAfter(ctx context.Context, newest *string, account string,
 	r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
 	return s.createEndpoint(ctx, account, r, newest)
 }
 
+// createEndpoint collects the errors of all fields before it returns, so that a client can
+// correct everything at once. The limit of endpoints is checked in the transaction: two
+// requests at once cannot exceed it.
 func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmark.EndpointRequest,
 	newest *string) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
@@ -124,7 +131,8 @@ func (s *Service) newEndpoint(row *store.Endpoint, secret string) (fieldmark.New
 	return fieldmark.NewEndpoint{Endpoint: e, Secret: secret}, err
 }
 
-// checkURL validates a URL to which messages or token requests are sent.
+// checkURL validates a URL to which messages or token requests are sent. It resolves the host
+// name, so it must not run in a transaction.
 func (s *Service) checkURL(ctx context.Context, pointer, address string) []fieldmark.FieldError {
 	if err := s.http.CheckURL(ctx, address); err != nil {
 		return []fieldmark.FieldError{{Pointer: pointer, Code: "format", Detail: fieldmark.AsError(err).Detail}}
@@ -225,6 +233,8 @@ func health(e *store.Endpoint) (*Health, error) {
 	return h, nil
 }
 
+// putHealth writes the health of an endpoint, and beside it the two times by which the database
+// finds endpoints to review and to probe.
 func putHealth(ctx context.Context, tx *store.Tx, id string, h *Health) error {
 	b, err := json.Marshal(h)
 	if err != nil {
@@ -306,8 +316,8 @@ func (s *Service) Endpoint(ctx context.Context, account, id string) (fieldmark.E
 	return s.shown(&row)
 }
 
-// Endpoints lists the endpoints of an account that are neither deleted nor
-// expired, the newest first; account "" means any.
+// Endpoints lists the endpoints of an account that are neither deleted nor expired, the newest
+// first; account "" means any. There are at most MaxEndpointList in the answer.
 func (s *Service) Endpoints(ctx context.Context, account string) ([]fieldmark.Endpoint, error) {
 	rows, err := s.store.Endpoints(ctx, account, time.Now(), MaxEndpointList)
 	if err != nil {
@@ -322,7 +332,9 @@ func (s *Service) Endpoints(ctx context.Context, account string) ([]fieldmark.En
 	return list, nil
 }
 
-// changeEndpoint reads an endpoint of an account, applies change and writes it.
+// changeEndpoint reads an endpoint of an account, applies change, writes it and appends an
+// audit log entry, all in one transaction. It increases ChangedAt, which makes every process
+// replace its cached Sender.
 func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 	change func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error) (row store.Endpoint, err error) {
 
@@ -350,9 +362,10 @@ func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 	return row, nil
 }
 
-// PatchEndpoint changes the fields of an endpoint that p sets; account "" means
-// any. It applies p to the endpoint as the transaction reads it, so that concurrent
-// patches do not undo each other.
+// PatchEndpoint changes the fields of an endpoint that p sets; account "" means any. It applies
+// p to the endpoint as the transaction reads it, so that concurrent patches do not undo each
+// other. Enabling an endpoint first discards or expedites what was held, as the patch says; if
+// that is interrupted, the endpoint is still paused and the request can be repeated.
 func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p fieldmark.EndpointPatch) (fieldmark.Endpoint,
 	error) {
 	var none fieldmark.Endpoint
@@ -392,8 +405,8 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 	return s.shown(&row)
 }
 
-// applyPatch applies a patch to an endpoint. The addresses in the patch are
-// validated already.
+// applyPatch applies a patch to an endpoint. The addresses in the patch are validated already.
+// Leaving ordering by mission releases the messages that wait for others.
 func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpoint, p *fieldmark.EndpointPatch) error {
 	r, bad, err := s.patched(row, p)
 	if err = errors.Join(err, validation.Errors(bad).Err()); err != nil {
@@ -504,8 +517,8 @@ func set[T any](to, from *T) {
 	}
 }
 
-// DeleteEndpoint deletes an endpoint of an account and fails the deliveries that
-// are due to it. Account "" means any.
+// DeleteEndpoint deletes an endpoint of an account and fails the deliveries that are due to it.
+// Account "" means any. A message in flight may still arrive.
 func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.Endpoint(ctx, id, time.Now())
@@ -523,7 +536,8 @@ func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error 
 	return nil
 }
 
-// endExpired deletes endpoints that have expired.
+// endExpired deletes endpoints that have expired. Their deliveries fail as if the owner had
+// deleted them.
 func (s *maintainer) endExpired(ctx context.Context) error {
 	now := time.Now()
 	ids, err := s.store.ExpiredEndpoints(ctx, now, maxExpiredAtOnce)

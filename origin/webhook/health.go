@@ -36,8 +36,9 @@ const FirstWarning = 24 * time.Hour
 // warnAfter lists when the account is warned.
 var warnAfter = [...]time.Duration{FirstWarning, 72 * time.Hour}
 
-// Health is the recent history of an endpoint, as far as the rules above need it.
-// The zero value is an endpoint without attempts.
+// Health is the recent history of an endpoint, as far as the rules above need it. The zero
+// value is an endpoint without attempts. It is stored as JSON with the endpoint: fields may be
+// added, but not renamed.
 type Health struct {
 	Circuit  fieldmark.Circuit `json:"circuit,omitempty"` // empty: closed
 	Row      int               `json:"row,omitempty"`     // consecutive failures with Away
@@ -56,8 +57,8 @@ type Health struct {
 	LastSuccess  fieldmark.Time `json:"lastSuccess,omitzero"`
 }
 
-// Record records an attempt and reports whether the change is worth writing. Limit is
-// the maximum number of messages in flight to the endpoint.
+// Record records an attempt and reports whether the change is worth writing. Limit is the
+// maximum number of messages in flight to the endpoint. The time of an attempt is its end.
 func (h *Health) Record(a Attempt, limit int) (changed bool) {
 	now := a.At.Add(a.Took)
 	if a.OK() {
@@ -67,6 +68,9 @@ func (h *Health) Record(a Attempt, limit int) (changed bool) {
 	return true
 }
 
+// succeed ends all failures. One success of a probe lets two messages pass, and each further
+// one doubles the number until the limit of the endpoint is reached; then the circuit is
+// closed. Without any failure to forget, the success is written once a minute only.
 func (h *Health) succeed(now time.Time, limit int) (changed bool) {
 	changed = h.Failed > 0 || h.Circuit != "" || now.Sub(h.LastSuccess.Std()) >= successNoted
 	h.FailingSince, h.LastFailure, h.LastError, h.Failed, h.Warned, h.Row = fieldmark.Time{}, fieldmark.Time{}, "", 0, 0, 0
@@ -89,6 +93,9 @@ func (h *Health) succeed(now time.Time, limit int) (changed bool) {
 	return changed
 }
 
+// fail counts a failure. Only failures that mean that the receiver is away (Attempt.Away) open
+// the circuit: a receiver that refuses one message may accept the next. The wait for the next
+// probe grows with each failed probe, or is what the receiver asked for if that is longer.
 func (h *Health) fail(a Attempt, now time.Time) {
 	if h.Failed++; h.FailingSince.IsZero() {
 		h.FailingSince = fieldmark.At(now)
@@ -112,7 +119,8 @@ func (h *Health) fail(a Attempt, now time.Time) {
 	h.Circuit, h.Allowed, h.ProbeAt = fieldmark.CircuitOpen, 0, fieldmark.At(now.Add(wait))
 }
 
-// count counts an attempt in the window.
+// count counts an attempt in the window. The window starts again when it is over, instead of
+// sliding: two counters are enough.
 func (h *Health) count(now time.Time, good bool) {
 	if now.Sub(h.WindowAt.Std()) >= windowLength {
 		h.WindowAt, h.Good, h.Bad = fieldmark.At(now), 0, 0
@@ -124,7 +132,8 @@ func (h *Health) count(now time.Time, good bool) {
 	}
 }
 
-// Concurrency returns how many messages may be in flight at a time.
+// Concurrency returns how many messages may be in flight at a time. 0 means none: the circuit
+// is open. When its wait is over, one message is the probe.
 func (h *Health) Concurrency(now time.Time, limit int) int {
 	switch h.Circuit {
 	case fieldmark.CircuitOpen:
@@ -148,7 +157,8 @@ const (
 	Disable
 )
 
-// NextAction returns what to do now, and records a warning as sent.
+// NextAction returns what to do now, and records a warning as sent. Several warnings that are
+// due at once, as after an outage of the origin, are one.
 func (h *Health) NextAction(now time.Time) Action {
 	if h.FailingSince.IsZero() {
 		return NoAction

@@ -17,15 +17,13 @@ import (
 
 // Limits of lists and replays.
 const (
-	MaxDeliveries    = 500 // in one response
-	maxReplays       = 50  // in one response, and concurrently
-	replayStep       = 200 // rows read in one transaction, to let other writers in
-	maxPolledEvents  = 500 // in one response
-	maxPolledBytes   = 4 << 20
-	pruneBatch       = 500 // rows deleted in one transaction
-	replayPause      = 10 * time.Millisecond
-	DefaultKeep      = 30 * 24 * time.Hour // of deliveries
-	DefaultKeepEvent = 90 * 24 * time.Hour // of events: edges, pollers and replays read them
+	MaxDeliveries   = 500 // in one response
+	maxReplays      = 50  // in one response, and concurrently
+	replayStep      = 200 // rows read in one transaction, to let other writers in
+	maxPolledEvents = 500 // in one response
+	maxPolledBytes  = 4 << 20
+	pruneBatch      = 500 // rows deleted in one transaction
+	replayPause     = 10 * time.Millisecond
 )
 
 // errNoDelivery is the same for an unknown id and for an id of another account.
@@ -41,7 +39,8 @@ type DeliveryPage struct {
 	Limit    int
 }
 
-// Deliveries lists deliveries, the newest first.
+// Deliveries lists deliveries, the newest first. The state held is a part of due: the endpoint
+// decides which of the two it is. Limit 0 is MaxDeliveries.
 func (s *Service) Deliveries(ctx context.Context, p DeliveryPage) (fieldmark.List[fieldmark.Delivery], error) {
 	var none fieldmark.List[fieldmark.Delivery]
 	before, err := parseDeliveryCursor(p.Cursor)
@@ -79,7 +78,8 @@ func parseDeliveryCursor(cursor string) (string, error) {
 	return string(id), nil
 }
 
-// Delivery returns a delivery to an endpoint with all its attempts.
+// Delivery returns a delivery to an endpoint with all its attempts. A delivery to another
+// endpoint is CodeNotFound.
 func (s *Service) Delivery(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
 	r, err := s.store.Delivery(ctx, id, time.Now())
 	if errors.Is(err, store.ErrNotFound) || err == nil && r.EndpointID != endpoint {
@@ -116,8 +116,9 @@ func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.De
 	return s.Delivery(ctx, endpoint, id)
 }
 
-// StartReplay starts to send messages again. The replay continues in the
-// background, also after a restart, until all are queued.
+// StartReplay starts to send messages again. The replay continues in the background, also after
+// a restart, until all are queued. It selects either what failed since a time, or all events
+// after a number; events that are no longer kept cannot be replayed.
 func (s *Service) StartReplay(ctx context.Context, account, endpoint string,
 	r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
 	var none fieldmark.Replay
@@ -175,7 +176,7 @@ func (s *Service) replayEnd(ctx context.Context, account string, now time.Time) 
 	return fieldmark.At(now.Add(time.Millisecond)), nil
 }
 
-// Replays lists the newest replays of an endpoint.
+// Replays lists the newest replays of an endpoint. There are at most maxReplays.
 func (s *Service) Replays(ctx context.Context, account, endpoint string) ([]fieldmark.Replay, error) {
 	row, err := s.store.Endpoint(ctx, endpoint, time.Now())
 	if err := of(&row, account, err); err != nil {
@@ -240,7 +241,9 @@ func (s *replayer) tryStep(ctx context.Context, id string) (ok bool) {
 	return ok
 }
 
-// step processes the next batch of a replay.
+// step processes the next batch of a replay. Its position is written in the same transaction as
+// the deliveries: a step that runs again continues where the last commit ended, so no message
+// is queued twice.
 func (s *replayer) step(ctx context.Context, id string) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.RunningReplay(ctx, id)
@@ -292,7 +295,8 @@ func (s *replayer) step(ctx context.Context, id string) error {
 	})
 }
 
-// again queues one message of a replay, if it matches and is not already queued.
+// again queues one message of a replay, if it matches and is not already queued. A delivery
+// that exists keeps its id, so that receivers recognize the message.
 func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.PastEvent,
 	at time.Time) (bool, error) {
 	switch {
@@ -373,7 +377,8 @@ func matches(patterns []string, t fieldmark.EventType) bool {
 	return len(patterns) == 0
 }
 
-// prune deletes what is older than the retention settings, in batches.
+// prune deletes what is older than the retention settings, in batches. Several processes may
+// prune at once: each batch deletes what it finds.
 func (s *maintainer) prune(ctx context.Context) error {
 	now := time.Now()
 	trim := func(keep time.Duration, some func(context.Context, *store.Tx, time.Time) (int64, error)) error {

@@ -41,7 +41,8 @@ const (
 	MaxSteps = 20
 )
 
-// ScheduleOf returns the schedule of a policy; nil means the standard one.
+// ScheduleOf returns the schedule of a policy; nil means the standard one. The first attempt is
+// always at once, also with steps of the endpoint.
 func ScheduleOf(p *fieldmark.RetryPolicy) Schedule {
 	if p == nil {
 		return standard
@@ -69,9 +70,9 @@ const jitterShare = 0.2
 // MaxRetryAfter limits the delay that a receiver may request.
 const MaxRetryAfter = 24 * time.Hour
 
-// Next returns how long to wait before an attempt, counted from 1, and whether the
-// schedule has that attempt. Jitter is a number from 0 to 1: 0.5 leaves the step
-// unchanged.
+// Next returns how long to wait before an attempt, counted from 1, and whether the schedule has
+// that attempt. Jitter is a number from 0 to 1: 0.5 leaves the step unchanged. It is a pure
+// function; callers pass the random number.
 func (s Schedule) Next(attempt int, jitter float64) (time.Duration, bool) {
 	if attempt < 1 || attempt > len(s) {
 		return 0, false
@@ -81,9 +82,9 @@ func (s Schedule) Next(attempt int, jitter float64) (time.Duration, bool) {
 	return step + time.Duration(float64(step)*jitterShare*(2*jitter-1)), true
 }
 
-// After returns how long to wait after a failed attempt, counted from 1, and
-// whether to retry: the step of the schedule, or longer if the receiver requested
-// that.
+// After returns how long to wait after a failed attempt, counted from 1, and whether to retry:
+// the step of the schedule, or longer if the receiver requested that. It reports false after
+// the last step, and if the receiver asked for no retry of this message.
 func (s Schedule) After(failed int, a Attempt, jitter float64) (time.Duration, bool) {
 	wait, ok := s.Next(failed+1, jitter)
 	if !ok || a.Abort {

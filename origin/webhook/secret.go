@@ -13,7 +13,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// chooseSecret returns the secret of the request after validation, or a new one.
+// chooseSecret returns the secret of the request after validation, or a new one. It is stored
+// encrypted only; the response to the request is the last time that the origin shows it.
 func chooseSecret(scheme fieldmark.Signing, own string) (string, []fieldmark.FieldError) {
 	if scheme != fieldmark.SigningV1 && scheme != fieldmark.SigningV1a {
 		return "", []fieldmark.FieldError{{Pointer: "/signing", Code: "enum", Detail: "must be v1 or v1a"}}
@@ -31,7 +32,8 @@ func chooseSecret(scheme fieldmark.Signing, own string) (string, []fieldmark.Fie
 	return secret, nil
 }
 
-// sealSecret sets the current secret of an endpoint.
+// sealSecret sets the current secret of an endpoint. The id of the endpoint is authenticated
+// with it: a copied row does not decrypt under another id.
 func (s *Service) sealSecret(e *store.Endpoint, secret string) {
 	e.Secret = s.keyring.WebhookSecret.Seal(e.ID, secret)
 	e.Signing = fieldmark.SigningV1
@@ -41,8 +43,10 @@ func (s *Service) sealSecret(e *store.Endpoint, secret string) {
 	}
 }
 
-// RotateSecret gives an endpoint a new secret. The previous one signs too for a
-// while, so that the receiver can switch without losing a message.
+// RotateSecret gives an endpoint a new secret. The previous one signs too for a while, so that
+// the receiver can switch without losing a message. Without an overlap all previous secrets end
+// at once. At most MaxKeys secrets are live at a time, because each adds a signature to every
+// message.
 func (s *Service) RotateSecret(ctx context.Context, account, id string,
 	r fieldmark.SecretRequest) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
@@ -92,8 +96,9 @@ func signingOf(e *store.Endpoint) fieldmark.Signing {
 	return fieldmark.SigningV1
 }
 
-// PublicKeys returns the key set of an endpoint. It needs no authentication but the
-// id. It is empty if the secret is shared.
+// PublicKeys returns the key set of an endpoint. It needs no authentication but the id. It is
+// empty if the secret is shared. Keys of before a rotation stay in the set while they sign, so
+// that a receiver that caches the set verifies every message.
 func (s *Service) PublicKeys(ctx context.Context, id string) (fieldmark.KeySet, error) {
 	set := fieldmark.KeySet{Keys: []fieldmark.PublicJWK{}}
 	row, err := s.store.Endpoint(ctx, id, time.Now())

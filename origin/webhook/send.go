@@ -47,7 +47,8 @@ const (
 	ClassOther    = "other"
 )
 
-// Attempt is the result of one attempt.
+// Attempt is the result of one attempt. Everything in it may be shown to the account of the
+// endpoint.
 type Attempt struct {
 	At         time.Time
 	Took       time.Duration
@@ -63,8 +64,8 @@ type Attempt struct {
 // OK reports whether the receiver accepted the event.
 func (a Attempt) OK() bool { return a.Error == "" }
 
-// Away reports a failure of the receiver rather than of the message: any other
-// message would fail as well.
+// Away reports a failure of the receiver rather than of the message: any other message would
+// fail as well. Such failures open the circuit; a status of 4xx except 429 does not.
 func (a Attempt) Away() bool {
 	switch a.Detail.Class {
 	case ClassDNS, ClassConnect, ClassTLS, ClassTimeout, ClassAuth, ClassOther:
@@ -81,7 +82,9 @@ type SenderConfig struct {
 	Signer   *Signer                    // required
 }
 
-// Sender sends to one endpoint. Its methods may be called from any goroutine.
+// Sender sends to one endpoint. Its methods may be called from any goroutine. It follows no
+// redirects: a signature is for one address, and a redirect could lead into the internal
+// network.
 type Sender struct {
 	client   *safehttp.Client
 	own      bool // the sender owns the client
@@ -91,7 +94,8 @@ type Sender struct {
 	token    token
 }
 
-// NewSender returns a Sender; it opens no connection.
+// NewSender returns a Sender; it opens no connection. An error is a client certificate that
+// cannot be read.
 func NewSender(cfg SenderConfig) (*Sender, error) {
 	o := &Sender{client: cfg.HTTP, url: cfg.URL, settings: cfg.Settings, signer: cfg.Signer,
 		token: token{asking: make(chan struct{}, 1)}}
@@ -116,7 +120,8 @@ func (o *Sender) Close() {
 // Settings returns the settings of the endpoint.
 func (o *Sender) Settings() *fieldmark.EndpointSettings { return &o.settings }
 
-// Send makes one attempt to deliver m, signed for the time now.
+// Send makes one attempt to deliver m, signed for the time now. It takes Timeout at most. It
+// never fails: an error is part of the attempt, in words for the owner of the endpoint.
 func (o *Sender) Send(ctx context.Context, m Message, now time.Time) Attempt {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -129,6 +134,8 @@ func (o *Sender) Send(ctx context.Context, m Message, now time.Time) Attempt {
 	return a
 }
 
+// send makes the request and sets what the response says. An error without a response is
+// explained by the caller. A 401 makes the next attempt ask for another access token.
 func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Sender, m Message) error {
 	header, body, err := o.Signed(m, a.At)
 	if err != nil {
@@ -188,7 +195,9 @@ func (o *Sender) Signed(m Message, at time.Time) (header http.Header, body []byt
 	return header, body, nil
 }
 
-// control reads the instructions of the receiver beyond this attempt.
+// control reads the instructions of the receiver beyond this attempt. A receiver can disable
+// its endpoint, by 410 as in Standard Webhooks or by a field, and end the retries of one
+// message.
 func (a *Attempt) control(resp *http.Response) {
 	a.Disable = resp.StatusCode == http.StatusGone
 	switch strings.ToLower(strings.TrimSpace(resp.Header.Get(HeaderControl))) {
@@ -236,8 +245,9 @@ func retryAfter(resp *http.Response, now time.Time) time.Duration {
 	return 0
 }
 
-// explain returns a short text on why an attempt failed, and its class. The text
-// does not reveal the internal network to the endpoint's account.
+// explain returns a short text on why an attempt failed, and its class. The text does not
+// reveal the internal network to the endpoint's account. Errors of the network name addresses,
+// so only their innermost text is used.
 func explain(ctx context.Context, err error) (text, class string) {
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.text, status.class

@@ -12,7 +12,9 @@ import (
 // dropped and rebuilt on use, which costs some decryption and parsing each.
 const maxCachedSenders = 4096
 
-// senderCache caches a Sender for each endpoint until the endpoint changes.
+// senderCache caches a Sender for each endpoint until the endpoint changes. A Sender keeps
+// decrypted secrets and, with a client certificate, connections; making one for each message
+// would cost more than sending it.
 type senderCache struct {
 	mu  sync.Mutex
 	all map[string]cachedSender
@@ -23,7 +25,9 @@ type cachedSender struct {
 	changed time.Time
 }
 
-// sender returns the Sender for the current state of an endpoint.
+// sender returns the Sender for the current state of an endpoint. ChangedAt identifies the
+// state: every change of an endpoint increases it. A Sender in use stays usable after it was
+// replaced; its message is signed with the secrets as they were when it was claimed.
 func (s *Service) sender(e *store.Endpoint) (*Sender, error) {
 	s.senders.mu.Lock()
 	defer s.senders.mu.Unlock()
@@ -47,6 +51,9 @@ func (s *Service) sender(e *store.Endpoint) (*Sender, error) {
 	return o, nil
 }
 
+// newSender decrypts the secrets and the credentials of an endpoint. Secrets of before a
+// rotation sign too until their overlap ends. An error is a bug or a database that was written
+// under another application secret.
 func (s *Service) newSender(e *store.Endpoint) (*Sender, error) {
 	signer := &Signer{}
 	add := func(sealed string, until time.Time) error {

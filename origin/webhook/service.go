@@ -29,8 +29,8 @@ const (
 	pruneInterval  = time.Hour
 )
 
-// Config configures a Service. All fields but Tracer and the two durations are
-// required.
+// Config configures a Service. All fields but Tracer and the two durations are required.
+// Retention bounds the size of the database: without it every event ever sent would stay.
 type Config struct {
 	Store    *store.Store
 	HTTP     *safehttp.Client // sends messages and requests tokens
@@ -48,6 +48,9 @@ type Config struct {
 
 // Service manages the endpoints of accounts and delivers events to them. Its
 // methods may be called from any goroutine.
+//
+// Delivery is at least once: a message whose result could not be recorded is sent again, under
+// the same id. Receivers recognize it by the id.
 type Service struct {
 	store    *store.Store
 	http     *safehttp.Client
@@ -79,8 +82,10 @@ func New(cfg Config) *Service {
 	}
 }
 
-// Run delivers messages, runs replays, and disables, expires and prunes what is
-// due, until ctx ends and all attempts that it started are recorded.
+// Run delivers messages, runs replays, and disables, expires and prunes what is due, until ctx
+// ends and all attempts that it started are recorded. Any number of processes may run it on one
+// database: messages are claimed under leases (see package job), and replays and maintenance
+// decide from the rows that their transactions read.
 func (s *Service) Run(ctx context.Context) error {
 	m := &maintainer{s}
 	var g sync.WaitGroup
@@ -97,14 +102,17 @@ func (s *Service) Run(ctx context.Context) error {
 // maintainer runs the maintenance jobs.
 type maintainer struct{ *Service }
 
-// endLeases makes the deliveries of stopped processes due, and wakes their endpoints.
+// endLeases makes the deliveries of stopped processes due, and wakes their endpoints. A
+// delivery under a lease is not looked at otherwise, so that a claim reads the index of due
+// deliveries only.
 func (s *maintainer) endLeases(ctx context.Context) error {
 	return s.store.Write(ctx,
 		func(ctx context.Context, tx *store.Tx) error { return tx.ExpireDeliveryLeases(ctx, time.Now()) })
 }
 
-// review repairs the state that a process left incomplete when it stopped between
-// two transactions, and disables or warns about endpoints that fail.
+// review repairs the state that a process left incomplete when it stopped between two
+// transactions, and disables or warns about endpoints that fail. Each part changes nothing
+// where the state is complete, so that it may run in every process.
 func (s *maintainer) review(ctx context.Context) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return errors.Join(tx.PromoteWaiting(ctx, "", time.Now()), tx.ScheduleEndpoints(ctx), FailDeleted(ctx, tx))
@@ -112,7 +120,9 @@ func (s *maintainer) review(ctx context.Context) error {
 	return errors.Join(err, s.reviewHealth(ctx))
 }
 
-// FailDeleted fails the deliveries to deleted endpoints that no process is sending.
+// FailDeleted fails the deliveries to deleted endpoints that no process is sending. Deleting an
+// endpoint fails those that are due at once; one that was in flight at that time may be
+// recorded as due afterwards.
 func FailDeleted(ctx context.Context, tx *store.Tx) error {
 	return tx.FailEndedDeliveries(ctx, time.Now(), reasonDeleted)
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// setState changes an endpoint's state. Enabling an endpoint resets its health,
-// because its owner states that it works.
+// setState changes an endpoint's state in memory; the caller writes it. Enabling an endpoint
+// resets its health, because its owner states that it works: otherwise an open circuit would
+// keep the messages back. Only the time of the last success stays.
 func setState(ctx context.Context, tx *store.Tx, row *store.Endpoint, to fieldmark.EndpointState, reason string) error {
 	at := fieldmark.At(row.ChangedAt)
 	row.State, row.StateReason, row.StateAt = to, reason, &at
@@ -33,8 +34,10 @@ func setState(ctx context.Context, tx *store.Tx, row *store.Endpoint, to fieldma
 	return errors.Join(err, putHealth(ctx, tx, row.ID, fresh))
 }
 
-// discardHeld fails the held deliveries that the owner chose to skip, before the
-// endpoint is enabled. It works in batches, because there may be a month of them.
+// discardHeld fails the held deliveries that the owner chose to skip, before the endpoint is
+// enabled. It works in batches, because there may be a month of them. before bounds it to
+// deliveries that existed when the owner decided. It stops if another request has enabled the
+// endpoint meanwhile.
 func (s *Service) discardHeld(ctx context.Context, id string, choice fieldmark.HeldChoice) error {
 	if choice == "" || choice == fieldmark.HeldDeliver {
 		return nil
@@ -91,7 +94,8 @@ func (s *Service) expediteHeld(ctx context.Context, id string) error {
 	return nil
 }
 
-// disable disables an endpoint and notifies its account.
+// disable disables an endpoint and notifies its account. Its deliveries are held, and are sent
+// after the owner has enabled it.
 func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, reason string,
 	now time.Time) error {
 	at := fieldmark.At(now)
@@ -103,7 +107,8 @@ func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, 
 	return emitNotice(ctx, tx, e, h, fieldmark.EventWebhookDisabled)
 }
 
-// emitNotice notifies an account about one of its endpoints.
+// emitNotice notifies an account about one of its endpoints. The event is delivered to the
+// other endpoints of the account.
 func emitNotice(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, kind fieldmark.EventType) error {
 	since := h.FailingSince
 	if since.IsZero() { // a successful response disabled it
@@ -117,8 +122,9 @@ func emitNotice(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health,
 	return err
 }
 
-// reviewHealth warns about endpoints that fail and disables those that have failed
-// for days, whether or not messages are sent to them.
+// reviewHealth warns about endpoints that fail and disables those that have failed for days,
+// whether or not messages are sent to them. An endpoint without messages has no attempts, and
+// its failure would never be reviewed otherwise.
 func (s *maintainer) reviewHealth(ctx context.Context) error {
 	ids, err := s.store.FailingEndpoints(ctx, time.Now().Add(-FirstWarning), maxExpiredAtOnce)
 	if err != nil {
