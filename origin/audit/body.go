@@ -167,6 +167,10 @@ func addBounded(b *strings.Builder, s string) {
 	b.WriteByte('\n')
 }
 
+// permalinks are the marks by which generators of documentation link a heading to itself:
+// Sphinx and MkDocs, Jekyll and Hugo. They are no part of the heading.
+const permalinks = " ¶#§🔗"
+
 // readBlock evaluates one visible node of the main text.
 func (p *page) readBlock(n *html.Node) {
 	if n.Type != html.ElementNode {
@@ -174,7 +178,7 @@ func (p *page) readBlock(n *html.Node) {
 	}
 	switch n.Data {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
-		h := heading{int(n.Data[1] - '0'), collapse(textUpTo(n, maxLabel))}
+		h := heading{int(n.Data[1] - '0'), strings.Trim(collapse(textUpTo(n, maxLabel)), permalinks)}
 		if len(p.headings) < maxHeadings && h.text != "" {
 			p.headings = append(p.headings, h)
 		}

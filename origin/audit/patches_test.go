@@ -28,7 +28,7 @@ func repairable() web {
 		"/robots.txt": {kind: "text/plain", body: "User-agent: *\nDisallow: /\nUser-agent: FieldmarkBot\nAllow: /\n"},
 		"/":           htmlPage(`Acme &lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt; bread`),
 		"/about":      htmlPage(`About "us" &amp; &lt;!-- our bakery`),
-		"/contact":    htmlPage(`Contact the bakery&#x202e;&#x200b; in town`),
+		"/contact":    htmlPage(`Contact the bakery&#x202e;&#x200b; in town<a class="headerlink" href="#contact">¶</a>`),
 	}
 }
 
@@ -99,6 +99,9 @@ func TestPatches(t *testing.T) {
 		if applied[id] == 0 {
 			t.Errorf("%s has no patch; all: %v", id, applied)
 		}
+	}
+	if body := fixed["/contact"].body; !strings.Contains(body, "<title>Contact the bakery in town – Acme</title>") {
+		t.Errorf("the title has more than the heading and the name: %s", body[:min(len(body), 300)])
 	}
 	for path, a := range fixed {
 		if path != "/robots.txt" && path != "/sitemap.xml" {
