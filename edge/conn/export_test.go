@@ -10,3 +10,6 @@ func ParseSimpleFields(s *Server, fields []framing.Field) (SimpleRequest, bool) 
 
 // ReadProxyHeader reads the header of the PROXY protocol.
 var ReadProxyHeader = readProxyHeader
+
+// SetMaxQUICConns bounds the connections of HTTP/3.
+func SetMaxQUICConns(s *Server, n int) { s.quic.maxConns = n }

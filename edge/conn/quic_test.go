@@ -1,21 +1,29 @@
 package conn_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
+	"github.com/fieldmark/fieldmark/edge/conn/h3"
+	"github.com/fieldmark/fieldmark/edge/conn/mux"
 )
 
 // quicServer is a testServer that also speaks HTTP/3.
@@ -140,4 +148,275 @@ func TestHTTP3(t *testing.T) {
 			}
 		}
 	}
+}
+
+// exchange opens a connection for one request of raw fields.
+func (s *quicServer) exchange(all ...string) string {
+	s.t.Helper()
+	c := s.dialQUIC()
+	st, err := c.OpenStream()
+	if err == nil {
+		_, err = st.Write(fields(all...))
+	}
+	if err == nil {
+		err = st.Close()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer(st)
+}
+
+// gatedConn is a socket of a client. Nothing is read before it is opened, and after the first
+// packet was read nothing is written before it is released: the handshake cannot end.
+type gatedConn struct {
+	net.PacketConn
+	opened, released chan struct{}
+	read             atomic.Bool
+}
+
+func (g *gatedConn) ReadFrom(p []byte) (int, net.Addr, error) {
+	<-g.opened
+	n, a, err := g.PacketConn.ReadFrom(p)
+	g.read.Store(true)
+	return n, a, err
+}
+
+func (g *gatedConn) WriteTo(p []byte, a net.Addr) (int, error) {
+	if g.read.Load() {
+		select {
+		case <-g.released:
+		default:
+			return len(p), nil // lost
+		}
+	}
+	return g.PacketConn.WriteTo(p, a)
+}
+
+// TestEarlyData resumes a session and sends requests in the first packet: only the one that the
+// fast path answers is served before the end of the handshake.
+func TestEarlyData(t *testing.T) {
+	cfg := testConfig()
+	var mu sync.Mutex
+	results := map[conn.HandshakeResult]int{}
+	cfg.OnHandshake = func(r conn.HandshakeResult, _ time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		results[r]++
+	}
+	var released atomic.Bool
+	cfg.Handler = func(ctx *fasthttp.RequestCtx) {
+		if string(ctx.Path()) == "/late" && !released.Load() {
+			t.Error("the handler got a request before the end of the handshake")
+		}
+		serveTest(ctx)
+	}
+	hit, fast := make(chan struct{}), cfg.FastResponse
+	cfg.FastResponse = func(r conn.SimpleRequest, now *conn.Time) (mux.Response, bool) {
+		if bytes.Contains(r.Target, []byte("early")) {
+			close(hit)
+		}
+		return fast(r, now)
+	}
+	s := startQUIC(t, cfg)
+	s.tls.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+	first := s.dialQUIC()
+	waitFor(t, "a session ticket", func() bool {
+		_, ok := s.tls.ClientSessionCache.Get(testHost)
+		return ok
+	})
+	_ = first.CloseWithError(0, "")
+
+	g := &gatedConn{PacketConn: listenUDP(t), opened: make(chan struct{}), released: make(chan struct{})}
+	tr := &quic.Transport{Conn: g}
+	c, err := tr.DialEarly(t.Context(), s.pc.LocalAddr(), s.tls, &quic.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(path string) *quic.Stream {
+		st, err := c.OpenStream()
+		if err == nil {
+			_, err = st.Write(requestFields("GET", path))
+		}
+		if err == nil {
+			err = st.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	late, early := send("/late"), send("/api/badge/early")
+	<-hit
+	released.Store(true)
+	close(g.released)
+	close(g.opened)
+	for name, st := range map[string]*quic.Stream{"late": late, "early": early} {
+		if got := answer(st); got != "200" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	waitFor(t, "the handshake to be counted", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return results[conn.HandshakeEarly] == 1 && results[conn.HandshakeFull] == 1
+	})
+	_ = c.CloseWithError(0, "")
+	_ = tr.Close()
+}
+
+// TestQUICRestart replaces a server by another on the same socket: a connection of the first
+// is reset by the second, which derives its key from the same secret.
+func TestQUICRestart(t *testing.T) {
+	pc, cert := listenUDP(t), newCertificate(t)
+	old := startQUICOn(t, testConfig(), pc, cert)
+	c := old.dialQUIC()
+	ask := func() string {
+		st, err := c.OpenStream()
+		if err != nil {
+			return err.Error()
+		}
+		_, _ = st.Write(requestFields("GET", "/api/badge/acme"))
+		_ = st.Close()
+		return answer(st)
+	}
+	if got := ask(); got != "200" {
+		t.Fatal(got)
+	}
+	_ = old.ln.Close() // as if the process were killed
+	startQUICOn(t, testConfig(), pc, cert)
+	ask()
+	<-c.Context().Done()
+	if err := context.Cause(c.Context()); !errors.As(err, new(*quic.StatelessResetError)) {
+		t.Errorf("the connection ended with %v, want a stateless reset", err)
+	}
+}
+
+// TestQUICMigration moves a client to another address.
+func TestQUICMigration(t *testing.T) {
+	s := startQUIC(t, testConfig())
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	// A client with connection IDs: without, as DialAddr, it cannot move.
+	c, err := (&quic.Transport{Conn: listenUDP(t)}).Dial(ctx, s.pc.LocalAddr(), s.tls, &quic.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := c.AddPath(&quic.Transport{Conn: listenUDP(t)})
+	if err == nil {
+		err = path.Probe(ctx)
+	}
+	if err == nil {
+		err = path.Switch()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := c.OpenStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = st.Write(requestFields("GET", "/x"))
+	_ = st.Close()
+	if got := answer(st); got != "200" || s.Open() != 1 {
+		t.Errorf("after the move: %s, %d connections", got, s.Open())
+	}
+}
+
+// TestDrainOverH3 drains a server with a request in flight: it is answered, and so is one that
+// the client sends before it has seen GOAWAY.
+func TestDrainOverH3(t *testing.T) {
+	cfg := testConfig()
+	started, release := make(chan struct{}), make(chan struct{})
+	cfg.Handler = func(ctx *fasthttp.RequestCtx) {
+		if string(ctx.Path()) == "/slow" {
+			close(started)
+			<-release
+		}
+		serveTest(ctx)
+	}
+	s := startQUIC(t, cfg)
+	f := newQUICFlooder(t, s)
+	control, err := f.AcceptUniStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	next := func(n int) []rawFrame { // the first n frames after the type of the stream
+		t.Helper()
+		b := make([]byte, 100)
+		for {
+			if len(got) > 0 {
+				if all, _ := splitFrames(got[1:]); len(all) >= n {
+					return all
+				}
+			}
+			k, err := control.Read(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, b[:k]...)
+		}
+	}
+	ask := func(path string) *quic.Stream {
+		st, err := f.open(requestFields("GET", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = st.Close()
+		return st
+	}
+	slow := ask("/slow")
+	<-started
+	drained := make(chan int)
+	go func() { drained <- s.Drain(30 * time.Second) }()
+	if all := next(2); all[1].typ != 0x7 {
+		t.Errorf("frame %#x follows SETTINGS, want GOAWAY", all[1].typ)
+	}
+	if got := answer(ask("/late")); got != "200" {
+		t.Errorf("a request in transit: %s", got)
+	}
+	if all := next(3); all[2].typ != 0x7 || !bytes.Equal(all[2].payload, []byte{8}) {
+		t.Errorf("then %#x %x, want GOAWAY with the first stream that is not served", all[2].typ, all[2].payload)
+	}
+	if got := answer(ask("/refused")); got != fmt.Sprintf("reset %#x", uint64(h3.RequestRejected)) {
+		t.Errorf("a late request: %s", got)
+	}
+	close(release)
+	if got := answer(slow); got != "200" {
+		t.Errorf("the request in flight: %s", got)
+	}
+	if code := f.closed(); code != h3.NoError {
+		t.Errorf("the connection was closed with %#x", code)
+	}
+	if cut := <-drained; cut != 0 {
+		t.Errorf("%d connections were cut off", cut)
+	}
+}
+
+// TestQUICConns opens more connections than there may be: the last is refused, and responses
+// have no Alt-Svc until a quarter of them has ended.
+func TestQUICConns(t *testing.T) {
+	s := startQUIC(t, testConfig())
+	conn.SetMaxQUICConns(s.Server, 8)
+	var all []*quic.Conn
+	for range 8 {
+		if s.AltSvc() == "" {
+			t.Errorf("Alt-Svc is left out with %d connections", len(all))
+		}
+		all = append(all, s.dialQUIC())
+		waitFor(t, "the connection to be counted", func() bool { return s.Open() == len(all) })
+	}
+	if got := s.AltSvc(); got != "" {
+		t.Errorf("Alt-Svc is %q with as many connections as there may be", got)
+	}
+	_, err := quic.DialAddr(t.Context(), s.addr, s.tls, &quic.Config{})
+	if e, ok := errors.AsType[*quic.TransportError](err); !ok || e.ErrorCode != quic.ConnectionRefused {
+		t.Errorf("another connection: %v, want CONNECTION_REFUSED", err)
+	}
+	for i, c := range all[:2] {
+		_ = c.CloseWithError(0, "")
+		waitFor(t, "the connection to end", func() bool { return s.Open() == 7-i })
+	}
+	waitFor(t, "Alt-Svc to return", func() bool { return s.AltSvc() != "" })
 }

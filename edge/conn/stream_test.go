@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// status sends a request of raw fields and returns its :status, or "reset" with the code.
+// status sends a request of raw fields and returns its :status, "malformed", or "reset" with the code.
 func (f *flooder) status(fields ...string) string {
 	f.t.Helper()
 	f.block.Reset()
@@ -60,6 +60,9 @@ func (f *flooder) status(fields ...string) string {
 		case *http2.MetaHeadersFrame:
 			return frame.PseudoValue("status")
 		case *http2.RSTStreamFrame:
+			if frame.ErrCode == http2.ErrCodeProtocol {
+				return "malformed"
+			}
 			return "reset " + frame.ErrCode.String()
 		case *http2.GoAwayFrame:
 			return "goaway " + frame.ErrCode.String()
@@ -83,8 +86,17 @@ func (s *testServer) exchange(fields ...string) string {
 	return f.status(fields...)
 }
 
-// TestSmuggling sends requests that HTTP/1.1 behind HTTP/2 could read as others.
+// TestSmuggling sends requests that HTTP/1.1 behind HTTP/2 and HTTP/3 could read as others.
 func TestSmuggling(t *testing.T) {
+	t.Run("h2", func(t *testing.T) {
+		testSmuggling(t, func(cfg conn.Config) func(...string) string { return startServer(t, cfg, true).exchange })
+	})
+	t.Run("h3", func(t *testing.T) {
+		testSmuggling(t, func(cfg conn.Config) func(...string) string { return startQUIC(t, cfg).exchange })
+	})
+}
+
+func testSmuggling(t *testing.T, start func(conn.Config) (exchange func(...string) string)) {
 	cfg := testConfig()
 	var mu sync.Mutex
 	var seen []string
@@ -94,7 +106,7 @@ func TestSmuggling(t *testing.T) {
 		mu.Unlock()
 		serveTest(ctx)
 	}
-	s := startServer(t, cfg, true)
+	exchange := start(cfg)
 	base := []string{":method", "GET", ":scheme", "https", ":authority", testHost, ":path", "/x"}
 	with := func(more ...string) []string { return append(append([]string{}, base...), more...) }
 	change := func(name, value string) []string {
@@ -106,7 +118,7 @@ func TestSmuggling(t *testing.T) {
 		}
 		return fields
 	}
-	const reset = "reset PROTOCOL_ERROR"
+	const reset = "malformed"
 	for _, tt := range []struct {
 		name   string
 		fields []string
@@ -157,7 +169,7 @@ func TestSmuggling(t *testing.T) {
 		{"a badge over http", append(change(":path", "/api/badge/acme")[:2], ":scheme", "http", ":authority", testHost,
 			":path", "/api/badge/acme"), "400"},
 	} {
-		if got := s.exchange(tt.fields...); got != tt.want {
+		if got := exchange(tt.fields...); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
