@@ -160,7 +160,7 @@ var homes = map[string][]string{
 	"github.com/letsencrypt/":      {"internal/testkit/acmetest"},
 	"github.com/redis/go-redis/v9": {"cache"},
 	"github.com/maypok86/otter":    {},
-	"unsafe":                       {"edge", "cache", "wasm", "wasm/guest"},
+	"unsafe":                       {"edge", "edge/conn", "cache", "wasm", "wasm/guest"},
 	"net/http/pprof":               {"cmd/fieldmark"},
 	"golang.org/x/net/html": {"origin/audit", "origin/audit/schema", "origin/audit/style",
 		"origin/llms/probe"},
