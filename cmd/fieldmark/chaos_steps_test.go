@@ -66,7 +66,10 @@ func TestChaos(t *testing.T) {
 		h.during(fmt.Sprint("edge 2 is cut off for ", outage), h.partition)
 	}
 	h.during("scoring modules change ten times", h.swaps)
-	h.during("nothing happens at last", func(p *phase) { h.pass(calm, p, h.edges...) })
+	h.during("nothing happens at last", func(p *phase) {
+		h.pass(calm, p, h.edges...)
+		h.rotated()
+	})
 	h.grown(all, goroutines, memory)
 	if *chaos {
 		h.skew(wrong)

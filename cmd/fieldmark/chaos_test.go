@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -43,8 +44,8 @@ const (
 	returned = time.Second
 )
 
-// chaosFleet is a fleet of processes: three edges, two origins, PostgreSQL, Redis, a
-// webhook receiver, and clients that send requests all the time.
+// chaosFleet is a fleet of processes: three edges, two of which serve TLS, two origins,
+// PostgreSQL, Redis, a webhook receiver, and clients that send requests all the time.
 type chaosFleet struct {
 	t        *testing.T
 	dir      string
@@ -57,6 +58,8 @@ type chaosFleet struct {
 	origins  []*node
 	edges    []*node
 	client   *http.Client
+	readers  []*http.Client
+	ca       *testCA
 
 	phase atomic.Pointer[phase]
 	all   []*phase
@@ -117,9 +120,8 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 	if *chaos {
 		h.within = promised
 	}
-	h.client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64,
-		IdleConnTimeout: 5 * time.Second}}
 	h.netns = newNetns(t)
+	h.newClients()
 	h.redis = cachetest.StartRedis(t, "bind", h.netns.bind(), "protected-mode", "no")
 	secret, token := strings.Repeat("s", minSecret), strings.Repeat("n", minSecret)
 	record := []string{"--database-url", h.pg.URL, "--secret", secret}
@@ -155,6 +157,10 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 		n.args = []string{"edge", "--node-token", token, "--origin", origins, "--redis-url", "redis://" + redis,
 			"--listen", at, "--debug-listen", debug,
 			"--rate-limit", "off", "--network-rate", "0", "--log-level", "WARN"}
+		if i < 2 {
+			n.at = "https://" + at
+			n.args = append(n.args, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
+		}
 		h.edges = append(h.edges, n)
 	}
 	for _, n := range slices.Concat(h.origins, h.edges) {
@@ -166,6 +172,43 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 		t.Fatalf("register the receiver: %d %s", status, body)
 	}
 	return h
+}
+
+// newClients creates the certificate and the clients that trust it: of three readers the
+// first speaks HTTP/2, the second HTTP/1.1, and the third opens a connection for each read.
+// Writers speak HTTP/2 too.
+func (h *chaosFleet) newClients() {
+	h.ca = newTestCA(h.t)
+	h.rotate()
+	for i := range 3 {
+		transport := &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 5 * time.Second,
+			ForceAttemptHTTP2: i == 0,
+			TLSClientConfig:   &tls.Config{RootCAs: h.ca.roots}, DisableKeepAlives: i == 2}
+		h.readers = append(h.readers, &http.Client{Timeout: 5 * time.Second, Transport: transport})
+	}
+	h.client = h.readers[0]
+	http.DefaultClient.Transport = h.client.Transport // of ask and try; no other test runs meanwhile
+	h.t.Cleanup(func() { http.DefaultClient.Transport = nil })
+}
+
+// rotate replaces the certificate of the edges, which check the files every 5 s.
+func (h *chaosFleet) rotate() { h.ca.write(h.dir, "127.0.0.1") }
+
+// rotated waits until the edges serve a certificate that is no older than the last but one,
+// which was written when the previous phase began.
+func (h *chaosFleet) rotated() {
+	h.t.Helper()
+	want := h.ca.last - 1
+	for _, n := range h.edges[:2] {
+		eventually(h.t, n.name+" serves a certificate that was rotated", func() bool {
+			c, err := tls.Dial("tcp", strings.TrimPrefix(n.at, "https://"), &tls.Config{RootCAs: h.ca.roots})
+			if err != nil {
+				return false
+			}
+			defer c.Close()
+			return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64() >= want
+		})
+	}
 }
 
 // populate stores brands with facts in the database.
@@ -192,12 +235,13 @@ func (h *chaosFleet) populate(secret string) {
 	must(h.t, st.Close())
 }
 
-// during runs one step and records the client results meanwhile.
+// during replaces the certificate, runs one step and records the client results meanwhile.
 func (h *chaosFleet) during(name string, act func(*phase)) {
 	h.t.Helper()
 	p, began := &phase{name: name}, time.Now()
 	h.all = append(h.all, p)
 	h.phase.Store(p)
+	h.rotate()
 	act(p)
 	p.took = time.Since(began)
 	h.t.Logf("%-44s %s", name, p.took.Round(100*time.Millisecond))
@@ -242,11 +286,12 @@ func (h *chaosFleet) read(arrived time.Time) {
 	slug := fmt.Sprintf("site-%02d", rand.IntN(chaosSites))
 	path := []string{"/api/badge/" + slug, "/api/badge/" + slug, "/api/badge/" + slug + "?theme=dark",
 		"/api/v1/score/" + slug, "/brands/" + slug, "/", "/api/v1/leaderboard"}[rand.IntN(7)]
+	client := h.readers[[]int{0, 0, 0, 0, 0, 1, 1, 1, 1, 2}[rand.IntN(10)]]
 	first, moved := rand.IntN(len(h.edges)), 0
 	var trouble []string
 	for i := range h.edges {
 		n := h.edges[(first+i)%len(h.edges)]
-		resp, err := h.client.Get(n.at + path)
+		resp, err := client.Get(n.at + path)
 		var body []byte
 		if err == nil {
 			body, err = io.ReadAll(resp.Body)

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"crypto/x509"
-	"encoding/json"
-	"net/url"
 	"os/exec"
 	"strings"
 	"testing"
 
-	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 )
 
@@ -39,57 +35,4 @@ func TestProtocols(t *testing.T) {
 		}
 		p.stop()
 	}
-}
-
-// TestBrowserOverHTTP2 loads the demo in a browser: everything comes over one HTTP/2
-// connection, a hundred badges too.
-func TestBrowserOverHTTP2(t *testing.T) {
-	t.Parallel()
-	testBrowserOver(t, "h2", func(*url.URL, *x509.Certificate) *browsertest.Browser { return browsertest.Start(t) })
-}
-
-// TestBrowserOverHTTP3 does the same over HTTP/3.
-func TestBrowserOverHTTP3(t *testing.T) {
-	t.Parallel()
-	testBrowserOver(t, "h3", func(base *url.URL, cert *x509.Certificate) *browsertest.Browser {
-		return browsertest.StartQUIC(t, base.Host, cert)
-	})
-}
-
-func testBrowserOver(t *testing.T, want string, open func(*url.URL, *x509.Certificate) *browsertest.Browser) {
-	dir := t.TempDir()
-	p := start(t, dir, append([]string{"serve", "--demo", "--demo-listen", freeAddress(t), "--tls-self-signed"},
-		freePorts("var")...)...)
-	p.waitFor("All audits are done.")
-	var access demo.Access
-	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demo.AccessFile)), &access))
-	base := access.BaseURL
-	address, err := url.Parse(base)
-	must(t, err)
-	page := open(address, readCertificate(t, dir)).Open(t, base+"/", browsertest.View{})
-	var protocol string
-	page.Ask(t, "performance.getEntriesByType('navigation')[0].nextHopProtocol", &protocol)
-	if protocol != want {
-		t.Errorf("the page came over %s, want %s", protocol, want)
-	}
-	var loaded int
-	page.Ask(t, `Promise.all([...Array(100).keys()].map(i => new Promise((done, failed) => {
-		const img = new Image();
-		img.onload = () => done(1); img.onerror = () => failed(new Error('badge ' + i));
-		img.src = '/api/badge/alpenglow?x=' + i; document.body.append(img);
-	}))).then(all => all.length)`, &loaded)
-	var others []string
-	page.Ask(t, `performance.getEntriesByType('resource').filter(e => e.nextHopProtocol != '`+want+`')
-		.map(e => e.name + ' over ' + e.nextHopProtocol)`, &others)
-	if loaded != 100 || len(others) > 0 {
-		t.Errorf("%d badges were loaded; not over %s: %v", loaded, want, others)
-	}
-	for _, path := range []string{"/brands/alpenglow", "/methodology", "/developers", "/llms-txt", "/status",
-		"/admin"} {
-		page.Go(t, base+path)
-	}
-	if trouble := page.Trouble(); len(trouble) > 0 {
-		t.Errorf("the browser reports %v", trouble)
-	}
-	p.stop()
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -173,6 +174,8 @@ func (p *process) stop() {
 	select {
 	case <-p.done:
 	case <-time.After(waitLimit):
+		must(p.t, p.cmd.Process.Signal(syscall.SIGQUIT)) // prints its goroutines
+		<-p.done
 		p.t.Fatalf("%v did not stop:\n%s", p.cmd.Args, p.printed())
 	}
 	if err := p.cmd.Wait(); err != nil {

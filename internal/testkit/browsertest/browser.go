@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -30,12 +31,15 @@ func StartWith(t testing.TB, env ...string) *Browser {
 	return start(t, chromedp.Env(env...), chromedp.Flag("disable-quic", true))
 }
 
-// StartQUIC starts a Chromium that reaches a host and port over HTTP/3 alone, with a
-// certificate that no CA has signed.
-func StartQUIC(t testing.TB, address string, cert *x509.Certificate) *Browser {
+// StartQUIC starts a Chromium that reaches addresses, each a host and a port, over HTTP/3
+// alone, with a certificate that no CA has signed. The name localhost and those below are
+// 127.0.0.1: the browser would not fall back from ::1.
+func StartQUIC(t testing.TB, cert *x509.Certificate, addresses ...string) *Browser {
 	t.Helper()
 	key := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
-	return start(t, chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", address),
+	return start(t, chromedp.Flag("enable-quic", true),
+		chromedp.Flag("origin-to-force-quic-on", strings.Join(addresses, ",")),
+		chromedp.Flag("host-resolver-rules", "MAP localhost 127.0.0.1,MAP *.localhost 127.0.0.1"),
 		chromedp.Flag("ignore-certificate-errors-spki-list", base64.StdEncoding.EncodeToString(key[:])))
 }
 
