@@ -30,9 +30,10 @@ import (
 const (
 	chaosSites = 50
 	// readsPerSecond and writesPerSecond are arrival rates, independent of earlier
-	// responses: two cores run all processes of the fleet and the generator.
-	readsPerSecond  = 150
-	writesPerSecond = 8
+	// responses: two cores run all processes of the fleet and the generator. In the suite
+	// they run under the race detector, beside other tests.
+	readsPerSecond, readsInSuite = 150, 50
+	writesPerSecond              = 8
 	// mostUnderWay limits concurrent requests. Arrivals beyond it are counted as turned
 	// away, and fail the test.
 	mostUnderWay = 2000
@@ -92,9 +93,21 @@ type node struct {
 // start starts the node with a program and waits until it is ready.
 func (n *node) start(program string, env ...string) {
 	n.h.t.Helper()
+	n.launch(program, env...)
+	n.await()
+}
+
+// launch starts the node with a program.
+func (n *node) launch(program string, env ...string) {
+	n.h.t.Helper()
 	line := slices.Concat(n.wrap, []string{program}, n.args)
 	cmd := exec.Command(line[0], line[1:]...)
 	n.p = startCommand(n.h.t, n.h.dir, cmd, env...)
+}
+
+// await waits until the node is ready.
+func (n *node) await() {
+	n.h.t.Helper()
 	eventually(n.h.t, n.name+" is ready", func() bool {
 		select {
 		case <-n.p.done:
@@ -163,8 +176,12 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 		}
 		h.edges = append(h.edges, n)
 	}
-	for _, n := range slices.Concat(h.origins, h.edges) {
-		n.start(program(t))
+	all := slices.Concat(h.origins, h.edges)
+	for _, n := range all {
+		n.launch(program(t))
+	}
+	for _, n := range all {
+		n.await()
 	}
 	status, _, body := ask(t, "POST", h.edges[0].at+"/api/admin/v1/webhooks",
 		fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", "Bearer "+h.workload.admin)
@@ -270,7 +287,11 @@ func (h *chaosFleet) traffic(stop <-chan struct{}) {
 		}
 	}
 	var sources sync.WaitGroup
-	sources.Go(func() { arrive(time.Second/readsPerSecond, h.read) })
+	reads := time.Second / readsInSuite
+	if *chaos {
+		reads = time.Second / readsPerSecond
+	}
+	sources.Go(func() { arrive(reads, h.read) })
 	sources.Go(func() { arrive(time.Second/writesPerSecond, h.write) })
 	sources.Wait()
 	under.Wait()
