@@ -21,7 +21,10 @@ import (
 func TestHitAllocations(t *testing.T) {
 	s := conn.New(testConfig())
 	s.ServeConn(script(t, 10)) // fills the pools
-	const few, many = 100, 10_100
+	few, many, limit := 100, 10_100, 2.0
+	if raceDetector { // pools drop buffers at random
+		many, limit = 2100, 4
+	}
 	for what, single := range map[string]bool{"many": false, "one": true} {
 		count := func(n int) uint64 {
 			c := script(t, n)
@@ -34,11 +37,10 @@ func TestHitAllocations(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.Mallocs - before.Mallocs
 		}
-		each := float64(count(many)-count(few)) / (many - few)
-		if t.Logf("with %s in a read, a hit allocates %.2f times", what, each); each > 2 {
-			t.Errorf("with %s in a read, a hit allocates %.2f times, want 2 at most, for the path that is decoded",
-				what,
-				each)
+		each := float64(count(many)-count(few)) / float64(many-few)
+		if t.Logf("with %s in a read, a hit allocates %.2f times", what, each); each > limit {
+			t.Errorf("with %s in a read, a hit allocates %.2f times, want %v at most, for the path that is decoded", what,
+				each, limit)
 		}
 	}
 }
@@ -66,9 +68,12 @@ func (r *frameReader) Read(p []byte) (int, error) {
 // TestIdleMemory bounds the memory of connections that are idle after a response, heap and
 // stack. The client's side of TLS is garbage here, so what remains of it is a socket.
 func TestIdleMemory(t *testing.T) {
-	const conns = 200
 	const clientSocket = 1000 // bytes, with what closes it in the end
-	for proto, limit := range map[string]int{certs.ProtocolHTTP1: 14_000, certs.ProtocolHTTP2: 15_000} {
+	conns, limits := 200, map[string]int{certs.ProtocolHTTP1: 14_000, certs.ProtocolHTTP2: 15_000}
+	if raceDetector { // stacks are larger, and pools drop buffers at random: held ones are still found
+		conns, limits = 50, map[string]int{certs.ProtocolHTTP1: 40_000, certs.ProtocolHTTP2: 60_000}
+	}
+	for proto, limit := range limits {
 		s := startServer(t, testConfig(), true)
 		s.openIdle(proto)
 		before := memory()
