@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -109,7 +110,7 @@ func TestAccessLog(t *testing.T) {
 	}
 	var want []wanted
 	ids := map[string]bool{}
-	for _, proto := range []string{"h1", "h1s", "h2", "h2c"} {
+	for _, proto := range slices.Sorted(maps.Keys(h.clients)) {
 		name := strings.TrimSuffix(proto, "c")
 		for _, r := range []struct {
 			method, target, want string
