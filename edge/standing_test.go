@@ -19,7 +19,7 @@ import (
 // for byte.
 func TestStandingsAgree(t *testing.T) {
 	const brands = 1000
-	h := newHouse(t)
+	h := newFixture(t)
 	h.importBrands("b", brands)
 	random := rand.New(rand.NewPCG(20, 26))
 	for i := range brands {

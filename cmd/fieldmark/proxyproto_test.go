@@ -117,24 +117,33 @@ func TestHAProxy(t *testing.T) {
 	}
 }
 
-// TestAccessLog rotates the access log of a node by SIGHUP.
+// TestAccessLog rotates the access log of a node by SIGHUP. The requests come over HTTP/3.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, dir, append([]string{"serve", "--access-log", "access.log", "--access-log-format", "combined",
+	p := start(t, dir, append([]string{"serve", "--tls-self-signed", "--access-log", "access.log",
+		"--access-log-format", "combined",
 		"--access-log-ip", "none"}, freePorts("var")...)...)
 	base := p.logged("serve", "listen")
-	ask(t, "GET", base+"/nowhere?before", "")
+	client := http3Client(t, readCertificate(t, dir))
+	get := func(path string) {
+		resp, err := client.Get(base + path)
+		must(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		must(t, err)
+		resp.Body.Close()
+	}
+	get("/nowhere?before")
 	must(t, os.Rename(filepath.Join(dir, "access.log"), filepath.Join(dir, "old.log")))
 	must(t, p.cmd.Process.Signal(syscall.SIGHUP))
 	eventually(t, "the log is opened again", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "access.log"))
 		return err == nil
 	})
-	ask(t, "GET", base+"/elsewhere", "")
+	get("/elsewhere")
 	p.stop()
-	for file, want := range map[string]string{"old.log": `"GET /nowhere HTTP/1.1" 404 `,
-		"access.log": `"GET /elsewhere HTTP/1.1" 404 `} {
+	for file, want := range map[string]string{"old.log": `"GET /nowhere HTTP/3.0" 404 `,
+		"access.log": `"GET /elsewhere HTTP/3.0" 404 `} {
 		if text := readFile(t, dir, file); strings.Count(text, "\n") != 1 || !strings.Contains(text, want) ||
 			!strings.HasPrefix(text, "- - - [") {
 			t.Errorf("%s holds %q, want a line with %s", file, text, want)
