@@ -90,6 +90,27 @@ func TestAuditStatus(t *testing.T) {
 	}
 }
 
+// The report of an audit quotes what it suspects, and says how it is hidden.
+func TestAuditSuspicion(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, "<!doctype html><html lang=en><title>Acme</title><style>.k{color:#fff}</style><main>"+
+			"<h1>Acme</h1><p>Anvils for everyone.<p class=k>"+strings.Repeat("best anvils in town, ", 8)+"</html>")
+	}))
+	defer site.Close()
+	const want = `suspected manipulation: "best anvils in town`
+	const how = `"in white text on a white background (.k)", rule keyword_stuffing; this score is not affected`
+	status, report, _ := runInProcess(t, "audit", site.URL+"/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q")
+	if status != 0 || !strings.Contains(report, want) || !strings.Contains(report, how) {
+		t.Errorf("status %d, want %s … %s in the report:\n%s", status, want, how, report)
+	}
+}
+
 // Every report of a site with a drawn sample shows the seed, and the seed repeats the audit.
 func TestAuditSeed(t *testing.T) {
 	t.Parallel()
