@@ -46,7 +46,7 @@ func (pointScorer) Score(_ context.Context, module fieldmark.Digest, _ func(cont
 
 // watched is an origin with one public brand, acme, and a receiver of what endpoints are sent.
 type watched struct {
-	*world
+	*fixture
 	t   *testing.T
 	url string
 
@@ -55,7 +55,7 @@ type watched struct {
 }
 
 func newWatched(t *testing.T) *watched {
-	w := &watched{t: t, world: openWorld(t, storetest.New(t),
+	w := &watched{t: t, fixture: openFixture(t, storetest.New(t),
 		func(c *origin.Config) { c.Scorer = pointScorer{} })}
 	w.url = receive(t, func(_ http.ResponseWriter, r *http.Request) {
 		var m struct {
@@ -172,7 +172,7 @@ func TestScoreChanged(t *testing.T) {
 	if _, err := w.Brands.Rename(t.Context(), "acme", "acme-tools"); err != nil {
 		t.Fatal(err)
 	}
-	if e := w.world.endpoint(t, one.ID); fmt.Sprint(e.Brands) != "[acme-tools other]" &&
+	if e := w.fixture.endpoint(t, one.ID); fmt.Sprint(e.Brands) != "[acme-tools other]" &&
 		fmt.Sprint(e.Brands) != "[other acme-tools]" {
 		t.Errorf("after the rename the endpoint watches %v", e.Brands)
 	}
@@ -190,7 +190,7 @@ func TestScoreChanged(t *testing.T) {
 	if err := w.Brands.Delete(t.Context(), "other"); err != nil {
 		t.Fatal(err)
 	}
-	if e := w.world.endpoint(t, one.ID); fmt.Sprint(e.Brands) != "[acme-tools]" {
+	if e := w.fixture.endpoint(t, one.ID); fmt.Sprint(e.Brands) != "[acme-tools]" {
 		t.Errorf("after the deletion the endpoint watches %v", e.Brands)
 	}
 	w.audited("acme-tools", 40_000)
@@ -222,7 +222,7 @@ func TestScoreChangedByModule(t *testing.T) {
 func TestScoreChangedByAge(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
-		w := &watched{t: t, url: r.URL, world: openWorld(t, storetest.New(t),
+		w := &watched{t: t, url: r.URL, fixture: openFixture(t, storetest.New(t),
 			func(c *origin.Config) { c.Scorer, c.Auditor = pointScorer{}, nil })}
 		defer w.run(t)()
 		w.brand("acme")
