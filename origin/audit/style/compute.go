@@ -293,7 +293,8 @@ func (c *computer) setIndent(s *state, v *values, g geometry) {
 	}
 	s.indented = reason{}
 	px, ok := resolveLength(value, g.lengths)
-	whole := (value == "100%" || ok && px >= offScreen) && v[overflow].value == "hidden" && v[whiteSpace].value == "nowrap"
+	whole := (value == "100%" || ok && px >= offScreen) && v[overflow].value == "hidden" &&
+		v[whiteSpace].value == "nowrap"
 	if ok && px <= -offScreen || whole {
 		s.indented = because("in text indented by "+value, v[textIndent])
 		s.indented.label = true
