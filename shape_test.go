@@ -35,7 +35,6 @@ const wideLines = 378 // struct tags of flags and raw strings
 // shapeExceptions lists the allowed violations of a rule, with the date and the reason.
 // An exception that is no longer needed fails the test. Do not add exceptions for size.
 var shapeExceptions = map[string]string{
-	"origin/audit site methods": "2026-11-22: to be split by step of the audit",
 
 	"internal/testkit/browsertest/browser.go context": "2026-11-21: chromedp keeps its browser in the context",
 	"internal/testkit/browsertest/page.go context":    "2026-11-21: chromedp keeps its tab in the context",

@@ -13,6 +13,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit/robots"
 )
 
+// accessFacts measures whether crawlers may and can read the site. It reads what the
+// crawl found and changes only the findings.
+type accessFacts struct{ *site }
+
 // minHSTSAge is the shortest max-age of Strict-Transport-Security that counts: half
 // a year covers people who return rarely.
 const minHSTSAge = 180 * 24 * time.Hour
@@ -22,7 +26,7 @@ const minHSTSAge = 180 * 24 * time.Hour
 const maxNosnippetShare = 50
 
 // reachable measures whether the home page responded.
-func (f *site) reachable(found findings) {
+func (f accessFacts) reachable(found findings) {
 	switch {
 	case f.home != nil:
 		found.set("home.reachable", one, newEvidence(f.home.url.String(), "responded %d with an HTML page",
@@ -40,8 +44,8 @@ func (f *site) reachable(found findings) {
 	}
 }
 
-// access measures whether answer engines may and can read the site.
-func (f *site) access(found findings) {
+// measure measures whether answer engines may and can read the site.
+func (f accessFacts) measure(found findings) {
 	f.indexable(found)
 	f.sitemaps(found)
 	f.https(found)
@@ -49,7 +53,7 @@ func (f *site) access(found findings) {
 
 // crawlers measures, for each crawler with a fact, the share of sampled addresses
 // it may fetch. Crawlers that share a fact are averaged.
-func (f *site) crawlers(found findings) {
+func (f accessFacts) crawlers(found findings) {
 	type tally struct {
 		open, asked int
 		seen        []fieldmark.Evidence
@@ -95,7 +99,7 @@ func blockedFirst(e fieldmark.Evidence) string {
 // countAllowed counts the sampled addresses a crawler may fetch. example is the
 // rule for the first address it may not fetch or, otherwise, for the first
 // address.
-func (f *site) countAllowed(token string) (open, asked int, example string) {
+func (f accessFacts) countAllowed(token string) (open, asked int, example string) {
 	shown := robots.Undecided
 	for i := range f.sample {
 		u := f.sample[i].url
@@ -121,7 +125,7 @@ type decision struct {
 }
 
 // decide returns what robots.txt says, from the cache if it was asked before.
-func (f *site) decide(token string, u *url.URL) decision {
+func (f accessFacts) decide(token string, u *url.URL) decision {
 	key := token + " " + u.String()
 	d, ok := f.rules[key]
 	if !ok {
@@ -190,7 +194,7 @@ func blockingDirective(list string) string {
 }
 
 // indexable measures whether all crawlers may index and quote the home page.
-func (f *site) indexable(found findings) {
+func (f accessFacts) indexable(found findings) {
 	if d := directivesOf(f.home); d.blocked != "" {
 		found.set("home.indexable", 0, newEvidence(f.home.url.String(), "%s", d.blocked))
 		return
@@ -199,7 +203,7 @@ func (f *site) indexable(found findings) {
 }
 
 // snippets measures the share of pages that may be quoted.
-func (f *site) snippets(found findings) {
+func (f accessFacts) snippets(found findings) {
 	good := 0
 	var bad []fieldmark.Evidence
 	for _, p := range f.pages {
@@ -225,7 +229,7 @@ func (f *site) withSummary(format string, good int, bad []fieldmark.Evidence) []
 
 // sitemaps measures whether there is a sitemap, whether it is valid, and whether
 // the listed addresses exist.
-func (f *site) sitemaps(found findings) {
+func (f accessFacts) sitemaps(found findings) {
 	s := &f.sitemap
 	if !s.found && (s.unreadable != "" || len(s.files) == 0) {
 		why := newEvidence(f.robots.URL, "no sitemap could be read: %s", cmp.Or(s.unreadable, s.outcome))
@@ -253,7 +257,7 @@ func (f *site) sitemaps(found findings) {
 
 // liveness checks the sampled addresses that the sitemap lists. Up to three listed
 // addresses on other hosts count as missing; they are not fetched.
-func (f *site) liveness(found findings) {
+func (f accessFacts) liveness(found findings) {
 	s := &f.sitemap
 	good, all := 0, 0
 	var bad []fieldmark.Evidence
@@ -282,7 +286,7 @@ func (f *site) liveness(found findings) {
 }
 
 // response measures how reliably and how fast pages respond.
-func (f *site) response(found findings) {
+func (f accessFacts) response(found findings) {
 	good, all := 0, 0
 	var bad []fieldmark.Evidence
 	var waits []int64
@@ -325,7 +329,7 @@ func roundWait(ms int64) int64 {
 
 // https measures whether the site uses TLS, whether http redirects to it, and
 // whether HSTS is set.
-func (f *site) https(found findings) {
+func (f accessFacts) https(found findings) {
 	base := f.home.url.String()
 	secure, header := f.home.url.Scheme == "https", f.home.header
 	switch {
@@ -352,7 +356,7 @@ func (f *site) https(found findings) {
 }
 
 // redirect measures whether http redirects to https in one hop.
-func (f *site) redirect(found findings, secure bool) {
+func (f accessFacts) redirect(found findings, secure bool) {
 	const id = "https.redirect"
 	base := f.home.url.String()
 	switch {

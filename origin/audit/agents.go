@@ -12,22 +12,26 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
+// agentFacts measures what the site offers to agents: llms.txt, Markdown, feeds. It reads what the
+// crawl found and changes only the findings.
+type agentFacts struct{ *site }
+
 // feedTypes are the media types of feeds.
 var feedTypes = setOf("application/rss+xml", "application/atom+xml", "application/feed+json")
 
-// agents measures what the site offers to AI agents, and whether it tries to
+// measure measures what the site offers to AI agents, and whether it tries to
 // manipulate them.
-func (f *site) agents(found findings) {
+func (f agentFacts) measure(found findings) {
 	f.llmsFile(found)
 	f.describedBy(found)
 	f.markdownPages(found)
 	f.feed(found)
-	f.manipulation(found)
+	suspicionFacts{f.site}.manipulation(found)
 }
 
 // llmsFile measures the level and the errors of llms.txt. A missing file has level 0
 // and no errors.
-func (f *site) llmsFile(found findings) {
+func (f agentFacts) llmsFile(found findings) {
 	l := &f.llms
 	at := l.visit.asked
 	switch {
@@ -59,7 +63,7 @@ func (f *site) llmsFile(found findings) {
 }
 
 // describedBy measures whether pages link to the llms.txt that covers them.
-func (f *site) describedBy(found findings) {
+func (f agentFacts) describedBy(found findings) {
 	for _, p := range f.fixed {
 		for _, l := range p.rel("describedby") {
 			if l.url != nil && path.Base(l.url.Path) == "llms.txt" {
@@ -74,7 +78,7 @@ func (f *site) describedBy(found findings) {
 
 // markdownPages measures whether pages are available as Markdown, by a link or by
 // content negotiation.
-func (f *site) markdownPages(found findings) {
+func (f agentFacts) markdownPages(found findings) {
 	const id = "agent.markdown"
 	if list := markdownAlternates(f.fixed); len(list) > 0 {
 		found.set(id, one, newEvidence(f.home.url.String(), "alternate of type text/markdown: %s", list[0].href))
@@ -92,7 +96,7 @@ func (f *site) markdownPages(found findings) {
 }
 
 // feed measures whether a page links to a feed.
-func (f *site) feed(found findings) {
+func (f agentFacts) feed(found findings) {
 	for _, p := range f.fixed {
 		for _, l := range p.rel("alternate") {
 			if feedTypes[l.media] {
@@ -126,12 +130,12 @@ const (
 
 // suspect adds the suspicions about a text of a page: what it says to models. hidden says
 // how the text is hidden from readers; it is empty if they see it.
-func (f *site) suspect(p *page, text, hidden string) {
+func (f suspicionFacts) suspect(p *page, text, hidden string) {
 	f.suspectText(p.url.String(), text, hidden, injection.People)
 }
 
 // suspectText adds the suspicions about a text of an address.
-func (f *site) suspectText(at, text, hidden string, audience injection.Audience) {
+func (f suspicionFacts) suspectText(at, text, hidden string, audience injection.Audience) {
 	if text == "" {
 		return
 	}
@@ -148,7 +152,7 @@ func (f *site) suspectText(at, text, hidden string, audience injection.Audience)
 
 // addSuspicion adds a suspicion unless it is known, with the time at which it was first
 // seen. Earlier audits quoted the same words under the same rule on the same host.
-func (f *site) addSuspicion(s Suspicion) {
+func (f suspicionFacts) addSuspicion(s Suspicion) {
 	known := func(o Suspicion) bool { return sameWords(o, s) }
 	if len(f.suspicions) == maxSuspicions || slices.ContainsFunc(f.suspicions, func(o Suspicion) bool {
 		return o.URL == s.URL && known(o)
@@ -183,9 +187,9 @@ func hostOf(address string) string {
 // manipulation collects the suspicions about llms.txt and every page of the sample, and
 // measures whether one of them is confirmed: found again at least ConfirmAfter after it was
 // seen first. Until then the facts, which are public, do not name it.
-func (f *site) manipulation(found findings) {
+func (f suspicionFacts) manipulation(found findings) {
 	f.detector = injection.New(f.subject.Name, hostLabel(f.home.url.Hostname()), f.home.url.Hostname(),
-		f.home.meta("og:site_name"), f.structuredName(f.organization()))
+		f.home.meta("og:site_name"), entityFacts{f.site}.structuredName(entityFacts{f.site}.organization()))
 	if f.llms.visit.ok() && !f.llms.soft {
 		f.suspectText(f.llms.visit.asked, string(f.llms.visit.body), "", injection.Models)
 	}

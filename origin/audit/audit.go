@@ -128,7 +128,7 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
 	facts := found.facts()
-	return Report{Facts: facts, Suspicions: found.openSuspicions(), Texts: found.texts}, nil
+	return Report{Facts: facts, Suspicions: suspicionFacts{found}.openSuspicions(), Texts: found.texts}, nil
 }
 
 // parseHome validates the address of a site as a person typed it.
@@ -255,7 +255,8 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 	r.readSample(ctx, f)
 	r.readTranslations(ctx, f)
 	if strings.TrimSpace(f.subject.Name) == "" {
-		f.subject.Name = f.siteName(f.organization())
+		names := entityFacts{f}
+		f.subject.Name = names.siteName(names.organization())
 	}
 	f.profiles = r.checkProfiles(ctx, f)
 	r.readSuspected(ctx, f)
@@ -355,22 +356,22 @@ func markdownAlternates(pages []*page) (list []link) {
 // facts computes every fact of the vocabulary.
 func (f *site) facts() fieldmark.Facts {
 	found := newFindings()
-	f.reachable(found)
+	accessFacts{f}.reachable(found)
 	var replicates *fieldmark.Replicates
 	if f.home != nil {
 		f.datePages()
 		f.judgeTexts()
-		f.access(found)
-		f.entity(found)
-		f.agents(found)
+		accessFacts{f}.measure(found)
+		entityFacts{f}.measure(found)
+		agentFacts{f}.measure(found)
 		f.pageFacts(found)
 		replicates = f.replicates(found)
-		f.patches(found)
+		patchFacts{f}.add(found)
 	} else {
 		if f.front.refused() || f.parseErr != nil {
 			// The page could not be read, but the robots.txt rules for other
 			// crawlers are known.
-			f.crawlers(found)
+			accessFacts{f}.crawlers(found)
 		}
 		why := found.fact("home.reachable").Evidence
 		found.explain(why)
@@ -386,12 +387,12 @@ func (f *site) facts() fieldmark.Facts {
 // pageFacts computes the facts that depend on the drawn pages. It reads f.sample and
 // f.pages; what it measures on one page is cached in the page, so that replicates are cheap.
 func (f *site) pageFacts(found findings) {
-	f.crawlers(found)
-	f.snippets(found)
+	accessFacts{f}.crawlers(found)
+	accessFacts{f}.snippets(found)
 	if f.sitemap.found {
-		f.liveness(found)
+		accessFacts{f}.liveness(found)
 	}
-	f.response(found)
+	accessFacts{f}.response(found)
 	f.extract(found)
 	if readable, ok := f.plausible(found); ok {
 		readable.contents(found)

@@ -11,6 +11,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit/schema"
 )
 
+// entityFacts measures what the site says of its brand: organization, names, profiles. It reads what the
+// crawl found and changes only the findings.
+type entityFacts struct{ *site }
+
 // setOf returns a set of names.
 func setOf(names ...string) map[string]bool {
 	m := make(map[string]bool, len(names))
@@ -35,8 +39,8 @@ var profileDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twi
 // referenceDomains are the encyclopedias that answer engines take names from.
 var referenceDomains = setOf("wikidata.org", "wikipedia.org")
 
-// entity measures whether a program can identify the owner of the site.
-func (f *site) entity(found findings) {
+// measure measures whether a program can identify the owner of the site.
+func (f entityFacts) measure(found findings) {
 	org := f.organization()
 	f.organizationFields(found, org)
 	f.sameAs(found)
@@ -59,7 +63,7 @@ type organization struct {
 // organization merges the items that describe the brand: those with its name, or
 // else those on the home page that link to this domain. An organization with
 // another name may be a customer or a partner.
-func (f *site) organization() *organization {
+func (f entityFacts) organization() *organization {
 	var best *organization
 	merged := map[string]*organization{}
 	for _, p := range f.fixed {
@@ -86,7 +90,7 @@ func (f *site) organization() *organization {
 
 // isOwner reports whether an organization, or a person with the name of the brand, is the
 // owner of the site.
-func (f *site) isOwner(p *page, t *schema.Thing, name string) bool {
+func (f entityFacts) isOwner(p *page, t *schema.Thing, name string) bool {
 	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || saysName(name, f.subject.Name) ||
 		saysName(t.First("alternateName"), f.subject.Name)) {
 		return true
@@ -121,7 +125,7 @@ func (o *organization) add(p *page, t *schema.Thing) {
 }
 
 // organizationFields measures the properties of the organization.
-func (f *site) organizationFields(found findings, o *organization) {
+func (f entityFacts) organizationFields(found findings, o *organization) {
 	for _, field := range []string{"name", "url", "logo", "description", "contact"} {
 		switch {
 		case o == nil:
@@ -140,7 +144,7 @@ func (f *site) organizationFields(found findings, o *organization) {
 // sameAs measures the profiles and references that lead back to the site. Without a claim,
 // or if one is refuted and none verified, the facts are zero; if nothing could be checked,
 // they are unknown.
-func (f *site) sameAs(found findings) {
+func (f entityFacts) sameAs(found findings) {
 	const reference, profiles = "sameas.reference", "sameas.profiles"
 	states := map[string]map[fieldmark.ProfileState]map[string]bool{reference: {}, profiles: {}} // to domains
 	seen := map[string][]fieldmark.Evidence{}
@@ -191,7 +195,7 @@ func (p namedPlace) names(brand string) bool {
 }
 
 // namedPlaces returns the four places where sites state their name.
-func (f *site) namedPlaces(o *organization) []namedPlace {
+func (f entityFacts) namedPlaces(o *organization) []namedPlace {
 	return []namedPlace{
 		{"title", f.home.title, false},
 		{"og:site_name", f.home.meta("og:site_name"), true},
@@ -202,7 +206,7 @@ func (f *site) namedPlaces(o *organization) []namedPlace {
 
 // coherence measures whether the places that state the site's name agree with the
 // brand.
-func (f *site) coherence(found findings, o *organization) {
+func (f entityFacts) coherence(found findings, o *organization) {
 	const id = "name.coherence"
 	base := f.home.url.String()
 	brand := f.subject.Name
@@ -230,7 +234,7 @@ func (f *site) coherence(found findings, o *organization) {
 
 // structuredName returns the name in the structured data of the site's owner, or
 // else of the site.
-func (f *site) structuredName(o *organization) string {
+func (f entityFacts) structuredName(o *organization) string {
 	if o != nil && o.name != "" {
 		return o.name
 	}
@@ -245,7 +249,7 @@ func (f *site) structuredName(o *organization) string {
 }
 
 // llmsTitle returns the title of llms.txt, "" without the file.
-func (f *site) llmsTitle() string {
+func (f entityFacts) llmsTitle() string {
 	if !f.llms.visit.ok() || f.llms.soft {
 		return ""
 	}
@@ -254,7 +258,7 @@ func (f *site) llmsTitle() string {
 
 // purposeLinks measures whether there are links to an about page and a contact
 // page.
-func (f *site) purposeLinks(found findings) {
+func (f entityFacts) purposeLinks(found findings) {
 	for i := range purposes[:2] {
 		id := "link." + string(purposes[i].role)
 		if _, ok := f.lexiconOf(f.home); ok {
@@ -278,7 +282,7 @@ const maxTyped = 50
 
 // typed measures whether structured data names the subject of pages and the pages show that
 // name: on one page, and as a share of the pages.
-func (f *site) typed(found findings) {
+func (f entityFacts) typed(found findings) {
 	base := f.home.url.String()
 	good, unseen := 0, ""
 	var first fieldmark.Evidence
@@ -333,7 +337,7 @@ func subjectOf(p *page) (s subject) {
 }
 
 // openGraph measures the Open Graph fields of the home page.
-func (f *site) openGraph(found findings) {
+func (f entityFacts) openGraph(found findings) {
 	have, lack := []string{}, []string{}
 	for _, name := range []string{"og:title", "og:description", "og:image", "og:url"} {
 		if f.home.meta(name) != "" {

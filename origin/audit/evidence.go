@@ -10,12 +10,16 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit/schema"
 )
 
+// evidenceFacts measures citations, numbers, quotations, dates and authors on the pages. It reads what the
+// crawl found and changes only the findings.
+type evidenceFacts struct{ *site }
+
 // minDensityWords is the minimum text for a density. On a page of forty words a
 // single number would give a density of 25, which means nothing.
 const minDensityWords = 300
 
-// evidence measures whether the claims of the pages can be verified.
-func (f *site) evidence(found findings) {
+// measure measures whether the claims of the pages can be verified.
+func (f evidenceFacts) measure(found findings) {
 	words := 0
 	for _, p := range f.pages {
 		words += p.words
@@ -36,14 +40,14 @@ func density(count, words int) int64 {
 // ownDomains returns the domains of the brand: that of the site, those its structured
 // data claims and those of its translations, which are often the same name under another
 // suffix. Links to them are not citations.
-func (f *site) ownDomains() map[string]bool {
+func (f evidenceFacts) ownDomains() map[string]bool {
 	own := setOf(domain(f.home.url))
 	for _, l := range alternates(f.home) {
 		if l.url != nil && !isProfile(l.url) {
 			own[domain(l.url)] = true
 		}
 	}
-	if o := f.organization(); o != nil {
+	if o := (entityFacts{f.site}).organization(); o != nil {
 		for _, s := range append(o.sameAs, o.fields["url"]) {
 			if u := resolve(f.home.url, s); u != nil && !referenceDomains[domain(u)] && !profileDomains[domain(u)] {
 				own[domain(u)] = true
@@ -55,7 +59,7 @@ func (f *site) ownDomains() map[string]bool {
 
 // citations counts the other domains that the main text links to, without the
 // brand's own accounts, maps and shops.
-func (f *site) citations(found findings, words int) {
+func (f evidenceFacts) citations(found findings, words int) {
 	own, accounts := f.ownDomains(), f.accounts()
 	first := map[string]fieldmark.Evidence{}
 	var domains []string
@@ -99,7 +103,7 @@ type examples struct {
 
 // pagesWithLexicon returns the pages in languages that have a lexicon, and their
 // number of words. On other pages, facts that depend on words are unknown.
-func (f *site) pagesWithLexicon() (pages []*page, words int) {
+func (f evidenceFacts) pagesWithLexicon() (pages []*page, words int) {
 	for _, p := range f.pages {
 		if _, ok := f.lexiconOf(p); ok {
 			pages = append(pages, p)
@@ -118,7 +122,7 @@ func (f *site) noLexicon() fieldmark.Evidence {
 
 // statistics measures the density of numbers with a unit. It is unknown if no page
 // has a supported language.
-func (f *site) statistics(found findings) {
+func (f evidenceFacts) statistics(found findings) {
 	pages, words := f.pagesWithLexicon()
 	if len(pages) == 0 {
 		found.unknown("stat.numbers", f.noLexicon())
@@ -142,7 +146,7 @@ func (f *site) statistics(found findings) {
 }
 
 // quotations measures the density of attributed quotations and block quotations.
-func (f *site) quotations(found findings) {
+func (f evidenceFacts) quotations(found findings) {
 	pages, words := f.pagesWithLexicon()
 	if len(pages) == 0 {
 		found.unknown("quote.spans", f.noLexicon())
@@ -169,7 +173,7 @@ func (f *site) quotations(found findings) {
 const recentDays = 180
 
 // newest measures the age of the newest page with a plausible date.
-func (f *site) newest(found findings) {
+func (f evidenceFacts) newest(found findings) {
 	var best pageDate
 	var on *page
 	for _, p := range f.pages {
@@ -186,7 +190,7 @@ func (f *site) newest(found findings) {
 
 // recent measures the share of the pages with a plausible date that are recent. The newest
 // page of a drawn sample is a matter of luck; this share is not.
-func (f *site) recent(found findings) {
+func (f evidenceFacts) recent(found findings) {
 	good, all := 0, 0
 	var seen []fieldmark.Evidence
 	for _, p := range f.pages {
@@ -209,7 +213,7 @@ func (f *site) recent(found findings) {
 }
 
 // undated is the evidence that no page has a plausible date.
-func (f *site) undated() fieldmark.Evidence {
+func (f evidenceFacts) undated() fieldmark.Evidence {
 	why := "no plausible date on %d pages"
 	if f.sameDate {
 		why += "; all of them claim the same date, as if it were set automatically"
@@ -224,7 +228,7 @@ func (f *site) undated() fieldmark.Evidence {
 }
 
 // authorship measures the share of articles that name their author.
-func (f *site) authorship(found findings) {
+func (f evidenceFacts) authorship(found findings) {
 	good, all := 0, 0
 	var seen []fieldmark.Evidence
 	for _, p := range f.pages {
@@ -324,13 +328,13 @@ type accounts struct {
 
 // accounts returns the accounts of the brand, by its structured data, its name and
 // its domain.
-func (f *site) accounts() accounts {
+func (f evidenceFacts) accounts() accounts {
 	label, _, _ := strings.Cut(domain(f.home.url), ".")
 	own := accounts{names: []string{plainName(label)}}
 	if name := plainName(strings.Join(nameWords(f.subject.Name), "")); name != "" {
 		own.names = append(own.names, name)
 	}
-	if o := f.organization(); o != nil {
+	if o := (entityFacts{f.site}).organization(); o != nil {
 		for _, s := range o.sameAs {
 			if u := resolve(f.home.url, s); u != nil {
 				own.addresses = append(own.addresses, u)

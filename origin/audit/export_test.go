@@ -174,7 +174,7 @@ var (
 // TrySuspect returns the suspicions about a text of a page.
 func TrySuspect(text string) []Suspicion {
 	f := &site{detector: injection.New("Example")}
-	f.suspect(&page{url: &url.URL{Scheme: "https", Host: "example.com"}}, text, "")
+	suspicionFacts{f}.suspect(&page{url: &url.URL{Scheme: "https", Host: "example.com"}}, text, "")
 	return f.suspicions
 }
 
@@ -190,7 +190,7 @@ func TrySiteName(address, head, llmsTitle string) string {
 	}
 	f := &site{home: p, fixed: []*page{p}}
 	f.llms.visit.status, f.llms.report.Title = http.StatusOK, llmsTitle
-	return f.siteName(f.organization())
+	return entityFacts{f}.siteName(entityFacts{f}.organization())
 }
 
 // TryUnpack decodes the content encoding of a body as a fetch does, up to the limits.

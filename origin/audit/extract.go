@@ -56,8 +56,8 @@ func (f *site) contents(found findings) {
 	f.share(found, "headings.good", "%d of %d pages have an H1, no skipped level and a heading per 300 words",
 		f.headingsFault)
 	f.answerKinds(found)
-	f.typed(found)
-	f.evidence(found)
+	entityFacts{f}.typed(found)
+	evidenceFacts{f}.measure(found)
 }
 
 // share measures the share of sampled pages for which fault returns "".

@@ -148,7 +148,7 @@ const maxTitleName = 4
 // host (peaklogbooks for www.peaklogbooks.co.uk) or what the site calls itself in its
 // metadata or in the titles of its pages, whichever appears in most places. The label
 // wins a tie, because it is not a claim of the site.
-func (f *site) siteName(o *organization) string {
+func (f entityFacts) siteName(o *organization) string {
 	label := hostLabel(f.home.url.Hostname())
 	candidates := []string{label, f.home.meta("og:site_name"), f.structuredName(o), commonTitle(f.fixed)}
 	joined := strings.Join(plainWords(label), "")

@@ -14,10 +14,14 @@ import (
 	"golang.org/x/text/language"
 )
 
-// patches adds to the evidence of facts what to paste into the page or the file. It comes
+// patchFacts writes the changes that would improve the facts. It reads what the
+// crawl found and changes only the findings.
+type patchFacts struct{ *site }
+
+// add adds to the evidence of facts what to paste into the page or the file. It comes
 // after all facts, and changes none. Text of the site is untrusted: in a patch it is
 // shortened, has no invisible characters, and is escaped for the place where it is pasted.
-func (f *site) patches(found findings) {
+func (f patchFacts) add(found findings) {
 	f.patchRobots(found)
 	f.patchPages(found, "canonical.good", func(p *page) fieldmark.Evidence {
 		e := fieldmark.Evidence{Patch: linkElement("canonical", withoutFragment(p.url, p.url).String(), "")}
@@ -42,7 +46,7 @@ func (f *site) patches(found findings) {
 
 // patchPages adds passage and patch to the evidence of the pages that a fact below full is
 // about. The first entry is the summary.
-func (f *site) patchPages(found findings, id string, repair func(*page) fieldmark.Evidence) {
+func (f patchFacts) patchPages(found findings, id string, repair func(*page) fieldmark.Evidence) {
 	fact := found.fact(id)
 	if fact.State != fieldmark.Measured || fact.Value == one || len(fact.Evidence) < 2 {
 		return
@@ -63,7 +67,7 @@ func (f *site) patchPages(found findings, id string, repair func(*page) fieldmar
 
 // patchRobots adds the lines that let a blocked crawler fetch the site, and the line of a
 // missing sitemap. A robots.txt that does not respond cannot be patched.
-func (f *site) patchRobots(found findings) {
+func (f patchFacts) patchRobots(found findings) {
 	if f.robots.Fixed != "" && f.robots.Fixed != robots.Allowed {
 		return
 	}
@@ -91,7 +95,7 @@ func (f *site) patchRobots(found findings) {
 }
 
 // sitemapFile returns a sitemap of the pages that were read, as many as fit.
-func (f *site) sitemapFile() string {
+func (f patchFacts) sitemapFile() string {
 	const end = "</urlset>\n"
 	b := "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
 	for _, p := range f.pages {
@@ -106,7 +110,7 @@ func (f *site) sitemapFile() string {
 
 // languageOf returns the language of a page that does not declare a valid one: from its
 // Content-Language field, its words, or what is known of the brand; "" if none of them says.
-func (f *site) languageOf(p *page) string {
+func (f patchFacts) languageOf(p *page) string {
 	declared, _, _ := strings.Cut(p.header.Get("Content-Language"), ",")
 	if tag, ok := validTag(declared); ok {
 		return tag
@@ -136,7 +140,7 @@ func linkElement(rel, href, hreflang string) string {
 
 // translationLinks returns the links that a page and each of its translations need: one to
 // each of them, the page itself included.
-func (f *site) translationLinks(p *page) fieldmark.Evidence {
+func (f patchFacts) translationLinks(p *page) fieldmark.Evidence {
 	own, ok := validTag(p.lang)
 	if !ok {
 		return fieldmark.Evidence{}
@@ -159,7 +163,7 @@ func (f *site) translationLinks(p *page) fieldmark.Evidence {
 }
 
 // titleElement returns a title from the first H1 of a page and the name of the brand.
-func (f *site) titleElement(p *page) fieldmark.Evidence {
+func (f patchFacts) titleElement(p *page) fieldmark.Evidence {
 	e := fieldmark.Evidence{Passage: p.title}
 	at := slices.IndexFunc(p.headings, func(h heading) bool { return h.level == 1 })
 	if at < 0 {
@@ -177,7 +181,7 @@ func (f *site) titleElement(p *page) fieldmark.Evidence {
 }
 
 // descriptionElement returns a description from the first sentences of a page.
-func (f *site) descriptionElement(p *page) fieldmark.Evidence {
+func (f patchFacts) descriptionElement(p *page) fieldmark.Evidence {
 	e := fieldmark.Evidence{Passage: p.description}
 	for line := range strings.Lines(p.prose) {
 		line = shorten(line, maxLine)
@@ -193,7 +197,7 @@ func (f *site) descriptionElement(p *page) fieldmark.Evidence {
 
 // modifiedElement states on a page the date that so far only the sitemap or the server
 // states. It does not change the fact; readers of the page alone then know the date.
-func (f *site) modifiedElement(p *page) fieldmark.Evidence {
+func (f patchFacts) modifiedElement(p *page) fieldmark.Evidence {
 	d := f.dates[p]
 	if d.source != "sitemap lastmod" && d.source != "Last-Modified" {
 		return fieldmark.Evidence{}
@@ -253,7 +257,7 @@ const maxPatchProfiles = 5
 
 // patchOrganization adds a description of the organization to the first of its facts that is
 // not met, from what the site says already.
-func (f *site) patchOrganization(found findings) {
+func (f patchFacts) patchOrganization(found findings) {
 	ids := []string{"org.name", "org.url", "org.logo", "org.description", "org.contact"}
 	at := slices.IndexFunc(ids, func(id string) bool {
 		fact := found.fact(id)
@@ -265,7 +269,7 @@ func (f *site) patchOrganization(found findings) {
 	o := organizationData{Context: "https://schema.org", Type: "Organization", Name: shorten(f.subject.Name,
 		fieldmark.MaxBrandName), URL: f.home.url.String(), Logo: f.logo(), Description: shorten(f.home.description,
 		maxDescription), SameAs: f.linkedProfiles()}
-	if known := f.organization(); known != nil {
+	if known := (entityFacts{f.site}).organization(); known != nil {
 		o.Type = known.kind
 	}
 	for i := range f.sample {
@@ -296,7 +300,7 @@ func (f *site) patchOrganization(found findings) {
 }
 
 // logo returns the address of a picture that the home page calls its icon, or shares.
-func (f *site) logo() string {
+func (f patchFacts) logo() string {
 	for _, rel := range []string{"apple-touch-icon", "icon"} {
 		for _, l := range f.home.rel(rel) {
 			if l.url != nil {
@@ -312,7 +316,7 @@ func (f *site) logo() string {
 
 // linkedProfiles returns the profiles that the site claims, or else those that the home page
 // links.
-func (f *site) linkedProfiles() (list []string) {
+func (f patchFacts) linkedProfiles() (list []string) {
 	for _, p := range f.profiles {
 		if p.State != fieldmark.ProfileRefuted {
 			list = append(list, p.URL)

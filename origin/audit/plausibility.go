@@ -138,7 +138,7 @@ func (f *site) compareTexts(ctx context.Context) error {
 		return nil
 	}
 	f.texts.Domain = domain(f.home.url)
-	claims := f.ownDomains()
+	claims := evidenceFacts{f}.ownDomains()
 	delete(claims, f.texts.Domain)
 	f.texts.Claims = slices.Sorted(maps.Keys(claims))
 	f.texts.Claims = f.texts.Claims[:min(len(claims), maxOwnDomains)]

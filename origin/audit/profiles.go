@@ -77,7 +77,7 @@ func newProfileChecker(c Config) *profileChecker {
 func (r *crawl) checkProfiles(ctx context.Context, f *site) []fieldmark.Profile {
 	ctx, cancel := context.WithTimeout(ctx, profileDeadline)
 	defer cancel()
-	claims := f.claims()
+	claims := entityFacts{f}.claims()
 	order := make([]int, len(claims))
 	for i := range order {
 		order[i] = i
@@ -98,7 +98,7 @@ func (r *crawl) checkProfiles(ctx context.Context, f *site) []fieldmark.Profile 
 }
 
 // claims returns the recognised addresses in the organization's sameAs.
-func (f *site) claims() (list []*url.URL) {
+func (f entityFacts) claims() (list []*url.URL) {
 	o := f.organization()
 	if o == nil {
 		return nil

@@ -53,7 +53,7 @@ func (f *site) replicates(base findings) *fieldmark.Replicates {
 		// The bootstrap does not work for extremes (Bickel and Freedman 1981); with fewer
 		// values, here half, it does.
 		r.pages = pagesOf(r.sample[:fixed+len(drawn)/2])
-		r.newest(samples[i])
+		evidenceFacts{&r}.newest(samples[i])
 		if r.replicate%2 == 1 {
 			reflect(samples[i].fact("fresh.age"), base.fact("fresh.age"))
 		}

@@ -391,16 +391,22 @@ func (f *site) visited(u *url.URL) *sampled {
 	return nil
 }
 
+// suspicionFacts finds text that is written to steer models, and decides which suspicions stay
+// open. It adds to the suspicions of the site.
+type suspicionFacts struct{ *site }
+
 // suspectedPages returns the pages whose text is searched for orders to models.
-func (f *site) suspectedPages() []*page {
+func (f suspicionFacts) suspectedPages() []*page {
 	return append(slices.Clone(f.pages), pagesOf(f.rechecked)...)
 }
 
 // confirmed reports whether a suspicion was first seen at least ConfirmAfter ago.
-func (f *site) confirmed(s Suspicion) bool { return f.now.Sub(s.FirstSeen.Std()) >= ConfirmAfter }
+func (f suspicionFacts) confirmed(s Suspicion) bool {
+	return f.now.Sub(s.FirstSeen.Std()) >= ConfirmAfter
+}
 
 // confirmedOn reports whether a page has a confirmed suspicion.
-func (f *site) confirmedOn(p *page) bool {
+func (f suspicionFacts) confirmedOn(p *page) bool {
 	return slices.ContainsFunc(f.suspicions,
 		func(s Suspicion) bool { return s.URL == p.url.String() && f.confirmed(s) })
 }
@@ -408,7 +414,7 @@ func (f *site) confirmedOn(p *page) bool {
 // openSuspicions returns the suspicions of this audit and those earlier ones whose page it
 // could not read. An earlier one is closed when its page was read without the text, no
 // longer exists, or could not be read maxMisses times in a row.
-func (f *site) openSuspicions() []Suspicion {
+func (f suspicionFacts) openSuspicions() []Suspicion {
 	list := f.suspicions
 	for _, s := range f.subject.Suspicions {
 		s.Unread = f.unreadReason(s.URL)
@@ -425,7 +431,7 @@ func (f *site) openSuspicions() []Suspicion {
 
 // unreadReason returns why the text of an address of an earlier suspicion could not be read;
 // it is empty if it was, or if nothing of this site has the address any more.
-func (f *site) unreadReason(address string) string {
+func (f suspicionFacts) unreadReason(address string) string {
 	if f.home == nil {
 		return cmp.Or(f.sample[0].reason, "the home page was not read")
 	}
@@ -464,7 +470,7 @@ func (f *site) sampleDocument() *fieldmark.Sample {
 		}
 	}
 	for i := range f.rechecked {
-		if s := &f.rechecked[i]; s.page != nil && f.confirmedOn(s.page) {
+		if s := &f.rechecked[i]; s.page != nil && (suspicionFacts{f}).confirmedOn(s.page) {
 			d := s.document(f.now)
 			d.Since = "" // dates are not read on this page
 			doc.Pages = append(doc.Pages, d)
