@@ -28,7 +28,8 @@ type Config struct {
 	NoPasswords bool           // refuse passwords; ignored without a Provider
 }
 
-// Service is who may do what. Its parts may be called from any goroutine.
+// Service decides who may do what: API keys for programs, sessions for people, and the accounts
+// to which both the keys and the objects belong. Its parts may be called from any goroutine.
 type Service struct {
 	Accounts *Accounts
 	Keys     *Keys
@@ -61,8 +62,8 @@ func New(cfg Config) *Service {
 	}
 }
 
-// Run writes the last uses of keys, notifies of expiring keys and deletes expired
-// sessions, until ctx ends.
+// Run writes the last uses of keys, notifies of expiring keys and deletes expired sessions,
+// until ctx ends. Any number of processes may run it on one database.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.jobs.Every(ctx, LastUsedPrecision, "write the last uses of keys", s.Keys.writeLastUsed) })

@@ -23,8 +23,9 @@ type Accounts struct {
 	auditLog *auditlog.Log
 }
 
-// Put creates an account or changes its name and note, and reports whether
-// it was created.
+// Put creates an account or changes its name and note, and reports whether it was created. A
+// change that changes nothing adds no audit log entry. The limit is checked after the row was
+// added, in the same transaction: the error takes the row back.
 func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountRequest) (a fieldmark.Account, made bool,
 	err error) {
 	bad := ValidateAccount(&r)
@@ -72,7 +73,8 @@ func (s *Accounts) List(ctx context.Context) ([]fieldmark.Account, error) {
 	return s.store.Accounts(ctx, MaxAccounts)
 }
 
-// RequireAccount returns CodeNotFound unless the account exists.
+// RequireAccount returns CodeNotFound unless the account exists. It runs in the transaction
+// that creates an object of the account.
 func RequireAccount(ctx context.Context, tx *store.Tx, account string) error {
 	ok, err := tx.HasAccount(ctx, account)
 	if err == nil && !ok {

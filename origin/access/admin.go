@@ -51,8 +51,10 @@ func (s *Admins) SetPassword(ctx context.Context, user, password string) error {
 	return s.Put(ctx, user, password, fieldmark.RoleAdmin)
 }
 
-// Put creates an administrator, or changes the password and the role of one and ends
-// all sessions of that user. Two-factor authentication stays enabled.
+// Put creates an administrator, or changes the password and the role of one and ends all
+// sessions of that user. Two-factor authentication stays enabled. It also ends the delays of
+// the user after failed sign-ins. An identity of the sign-in provider has no password here and
+// is a conflict.
 func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.Role) error {
 	if !role.Valid() {
 		return validation.Error("/role", "enum", "must be admin or viewer")
@@ -111,7 +113,7 @@ func validateAdmin(user, password string) []fieldmark.FieldError {
 // maxAdmins limits the list of administrators.
 const maxAdmins = 500
 
-// List returns the administrators.
+// List returns the administrators. There are at most maxAdmins, without their hashes.
 func (s *Admins) List(ctx context.Context) ([]fieldmark.Admin, error) {
 	rows, err := s.store.Admins(ctx, maxAdmins)
 	if err != nil {

@@ -40,8 +40,9 @@ type Keys struct {
 	lastUsed LastUsed
 }
 
-// Create creates a key for an account, or for the account of the request if account
-// is empty. The response is the only place that has its token.
+// Create creates a key for an account, or for the account of the request if account is empty.
+// The response is the only place that has its token. An account that does not exist is
+// CodeNotFound; one with MaxLiveKeys live keys is a conflict.
 func (s *Keys) Create(ctx context.Context, account string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	return s.create(ctx, account, r, nil)
 }
@@ -90,7 +91,9 @@ func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyReques
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
 }
 
-// newKey returns a random token and the row that stores its MAC.
+// newKey returns a random token and the row that stores its MAC. The public part of the token
+// finds the row, so that authentication reads one row by an index; the MAC of the whole token
+// is what must match.
 func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 	t := fieldmark.NewKeyToken(
 		randomBase62(fieldmark.Base62, fieldmark.KeyPublicChars),
@@ -162,10 +165,11 @@ func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Error
 	return networks, bad
 }
 
-// Authenticate returns the key of a token. Unknown, mistyped and revoked tokens get
-// the same error after the same work, so that the response time does not reveal which
-// case applies. An active key that is used from a network outside its list is returned
-// together with the error.
+// Authenticate returns the key of a token. Unknown, mistyped and revoked tokens get the same
+// error after the same work, so that the response time does not reveal which case applies. An
+// active key that is used from a network outside its list is returned together with the error.
+// The scopes of the key are checked by the caller. A key in the grace period after its rotation
+// is valid.
 func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (fieldmark.Key, error) {
 	t, err := fieldmark.ParseKeyToken(token)
 	if err != nil {
@@ -194,7 +198,8 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (field
 	return row.Key, nil
 }
 
-// List returns keys, the newest first.
+// List returns keys, the newest first. Keys that are revoked or expired are included. There are
+// at most MaxKeys.
 func (s *Keys) List(ctx context.Context) ([]fieldmark.Key, error) {
 	rows, err := s.store.Keys(ctx, MaxKeys)
 	if err != nil {
@@ -207,7 +212,8 @@ func (s *Keys) List(ctx context.Context) ([]fieldmark.Key, error) {
 	return list, nil
 }
 
-// Revoke ends a key at once. Revoking it again changes nothing.
+// Revoke ends a key at once. Revoking it again changes nothing. Origins read the key from the
+// database for each request, so none accepts it after the commit.
 func (s *Keys) Revoke(ctx context.Context, id, reason string) (fieldmark.Key, error) {
 	if utf8.RuneCountInString(reason) > fieldmark.MaxRevokeReason || !validation.IsText(reason, false) {
 		return fieldmark.Key{},
@@ -237,8 +243,10 @@ func (s *Keys) Revoke(ctx context.Context, id, reason string) (fieldmark.Key, er
 	return key.Key, nil
 }
 
-// Rotate creates a key with the account, scopes, limits and lifetime of another. The
-// old key works for the grace period, and until its own expiry at the latest.
+// Rotate creates a key with the account, scopes, limits and lifetime of another. The old key
+// works for the grace period, and until its own expiry at the latest. Both are live in the
+// grace period, so that a fleet of programs can switch one by one. A key that is not live is
+// CodeKeyNotLive.
 func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (created fieldmark.NewKey, err error) {
 	hours := fieldmark.DefaultGrace
 	if r.GraceHours != nil {
@@ -292,8 +300,9 @@ func expiryNotices() []int { return []int{3, 14} }
 // maxNotices limits the keys of one transaction, because other writers wait for it.
 const maxNotices = 200
 
-// notifyExpiring emits api_key.expiring for keys that expire within 14 or 3 days, once
-// for each.
+// notifyExpiring emits api_key.expiring for keys that expire within 14 or 3 days, once for
+// each. The event and the mark that it was emitted are committed together, so several processes
+// may run it.
 func (s *Keys) notifyExpiring(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
@@ -319,7 +328,8 @@ func (s *Keys) notifyExpiring(ctx context.Context) error {
 	})
 }
 
-// writeLastUsed records when keys were last used.
+// writeLastUsed records when keys were last used. After an error the collected uses are lost;
+// the next request records a newer one.
 func (s *Keys) writeLastUsed(ctx context.Context) error {
 	uses := s.lastUsed.Take()
 	if len(uses) == 0 {

@@ -33,7 +33,8 @@ func (l *LastUsed) Record(id string, u Use) {
 	l.uses[id] = u
 }
 
-// Take returns the uses recorded since the last call.
+// Take returns the uses recorded since the last call. A caller that cannot write them drops
+// them: they are not worth a retry.
 func (l *LastUsed) Take() map[string]Use {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -34,7 +34,8 @@ const maxArgonMemory = 1 << 20
 // known ones. No password is known to have it.
 const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// hashPassword returns the hash of a password as a PHC string.
+// hashPassword returns the hash of a password as a PHC string. It takes the time and the memory
+// above; the caller holds the hasher.
 func hashPassword(password string) string {
 	salt := make([]byte, argonSalt)
 	rand.Read(salt) // never fails (crypto/rand)
@@ -43,8 +44,9 @@ func hashPassword(password string) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
 }
 
-// checkPassword reports whether a password has a hash, and whether the hash is
-// outdated because its parameters are not the current ones.
+// checkPassword reports whether a password has a hash, and whether the hash is outdated because
+// its parameters are not the current ones. The comparison takes the same time whatever differs.
+// An error is a damaged row, not a wrong password.
 func checkPassword(hash, password string) (ok, outdated bool, err error) {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" {
@@ -76,7 +78,8 @@ const (
 	maxHashQueue = 32 // sign-ins that may wait; more are refused
 )
 
-// hasher limits how many passwords are hashed at once.
+// hasher limits how many passwords are hashed at once. Without it, a flood of sign-ins would
+// take the memory and the processors from all other requests.
 type hasher struct {
 	running chan struct{} // holds one value per password that is being hashed
 	queued  chan struct{} // and one per password that is hashed or waits

@@ -18,7 +18,9 @@ import (
 
 // Lifetimes of a session.
 const (
-	SessionIdle       = 30 * time.Minute
+	// without a request
+	SessionIdle = 30 * time.Minute
+	// since the sign-in: a stolen cookie is useless after a working day
 	SessionAbsolute   = 12 * time.Hour
 	lastSeenPrecision = time.Minute // precision of the last use of a session
 	// ReauthLifetime is how long a re-authentication counts, for actions that require one.
@@ -33,7 +35,8 @@ type Credentials struct {
 	reauth         bool // re-authentication: a user without a password confirms with the code alone
 }
 
-// Session is an open session and its administrator.
+// Session is an open session and its administrator. It is a copy: a change of the role takes
+// effect with the next request.
 type Session struct {
 	User     string
 	Role     fieldmark.Role
@@ -47,7 +50,9 @@ type Session struct {
 // that require one, such as creating keys.
 func (s Session) Reauthenticated(now time.Time) bool { return now.Sub(s.ReauthAt) < ReauthLifetime }
 
-// Sessions are the sessions of administrators in the admin console.
+// Sessions are the sessions of administrators in the admin console. The database holds hashes
+// of their tokens, so a copy of it opens no session. Its methods may be called from any
+// goroutine.
 type Sessions struct {
 	store       *store.Store
 	auditLog    *auditlog.Log
@@ -57,8 +62,10 @@ type Sessions struct {
 	noPasswords bool
 }
 
-// SignIn returns the token of a new session. A wrong password, a wrong code and an
-// unknown user get the same error after the same work, and delay the next attempt.
+// SignIn returns the token of a new session. A wrong password, a wrong code and an unknown user
+// get the same error after the same work, and delay the next attempt. While attempts are
+// delayed, it returns CodeRateLimited with the time to wait, also for the right password; while
+// too many passwords wait to be hashed, CodeOverloaded.
 func (s *Sessions) SignIn(ctx context.Context, c Credentials) (session string, err error) {
 	if s.noPasswords {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "signing in with a password is disabled")
@@ -93,8 +100,9 @@ func newSession(user string, caller Caller) (token string, row store.Session) {
 		Address: networkOf(caller.Addr), Agent: auditlog.Clip(caller.Agent)}
 }
 
-// Reauthenticate checks the password and the code of the user of a session again, and
-// records the time in the session.
+// Reauthenticate checks the password and the code of the user of a session again, and records
+// the time in the session. It has the delays of SignIn: a stolen session must not allow more
+// guesses than the sign-in page.
 func (s *Sessions) Reauthenticate(ctx context.Context, token, password, code string, caller Caller) error {
 	in, err := s.Get(ctx, token)
 	if err != nil {
@@ -154,8 +162,10 @@ func (a *authentication) use(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-// authenticate checks a password, and the TOTP code of a user with two-factor
-// authentication.
+// authenticate checks a password, and the TOTP code of a user with two-factor authentication.
+// It changes nothing but the counts of failures: the caller consumes the result in the
+// transaction of what it permits (see authentication.use). Every path after the throttle hashes
+// one password, whether or not the user exists.
 func (s *Sessions) authenticate(ctx context.Context, c Credentials) (*authentication, error) {
 	if len(c.User) > maxPassword || len(c.Password) > maxPassword {
 		return nil, errCredentials()
@@ -224,7 +234,9 @@ func hashSession(token string) string {
 // sessionNameLength is how many digits of its hash identify a session to people.
 const sessionNameLength = 16
 
-// Get returns the session of a token and restarts its idle timeout.
+// Get returns the session of a token and restarts its idle timeout. An unknown, ended or
+// expired session is CodeInvalidCredentials. The time of the last request is written once in
+// lastSeenPrecision, so that most requests read only.
 func (s *Sessions) Get(ctx context.Context, token string) (in Session, err error) {
 	expired := fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the session has ended; sign in again")
 	if token == "" || len(token) > maxPassword {
@@ -273,7 +285,7 @@ type SessionInfo struct {
 // maxSessions limits a list of sessions.
 const maxSessions = 500
 
-// List returns the open sessions, the newest first.
+// List returns the open sessions, the newest first. There are at most maxSessions.
 func (s *Sessions) List(ctx context.Context) ([]SessionInfo, error) {
 	now := time.Now()
 	rows, err := s.store.Sessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle), maxSessions)
@@ -288,7 +300,8 @@ func (s *Sessions) List(ctx context.Context) ([]SessionInfo, error) {
 	return list, nil
 }
 
-// Delete ends the session of a name.
+// Delete ends the session of a name. The name is a part of the hash of its token, from which
+// the token cannot be found.
 func (s *Sessions) Delete(ctx context.Context, name string) error {
 	if len(name) != sessionNameLength {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such session")

@@ -22,7 +22,9 @@ const (
 	throttleReset = time.Hour
 )
 
-// throttle delays sign-ins after failed ones.
+// throttle delays sign-ins after failed ones. Counts are kept by user and by network: one
+// bounds the guesses of many computers at one user, the other those of one computer at many
+// users.
 type throttle struct {
 	store    *store.Store
 	auditLog *auditlog.Log
@@ -49,7 +51,8 @@ func (t *throttle) name(kind, name string) string {
 	return t.mac.Sum(kind + " " + name)
 }
 
-// check returns CodeRateLimited before the delay of any of the names has passed.
+// check returns CodeRateLimited before the delay of any of the names has passed. The longest
+// delay counts.
 func (t *throttle) check(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil

@@ -55,8 +55,9 @@ func matchStep(secret, code string, now time.Time) (step int64, err error) {
 	return step, nil
 }
 
-// checkCode returns the time step of an administrator's code, or 0 if it is wrong or
-// was used before.
+// checkCode returns the time step of an administrator's code, or 0 if it is wrong or was used
+// before. The step is stored when the code is consumed, so a code that was observed cannot be
+// used again (RFC 6238, section 5.2).
 func (s *Sessions) checkCode(a store.Admin, code string, now time.Time) (int64, error) {
 	secret, err := s.totp.Open(a.Name, a.TOTP)
 	if err != nil {
@@ -69,8 +70,9 @@ func (s *Sessions) checkCode(a store.Admin, code string, now time.Time) (int64, 
 	return step, err
 }
 
-// SetTOTP enables two-factor authentication for a user. The code proves that an
-// authenticator app has the secret. An empty secret disables it.
+// SetTOTP enables two-factor authentication for a user. The code proves that an authenticator
+// app has the secret. An empty secret disables it. The caller has checked that the user
+// authenticated recently. The secret is stored encrypted.
 func (s *Admins) SetTOTP(ctx context.Context, user, secret, code string) error {
 	act, sealed, step := "admin.second-factor.off", "", int64(0)
 	if secret != "" {

@@ -22,6 +22,9 @@ const (
 // that subscribes to it. It must run in the transaction of the change, so that
 // both are committed or neither. Account is empty for events that no endpoint can
 // subscribe to. It returns the number of the event.
+//
+// Numbers follow the order of commits: the transaction that takes a number holds the one row
+// that counts them until it ends, so a reader that has seen a number misses no lower one.
 func Emit(ctx context.Context, tx *store.Tx, account string, e store.Event, data any) (int64, error) {
 	return EmitTo(ctx, tx, account, e, data, nil)
 }
@@ -45,6 +48,8 @@ func EmitTo(ctx context.Context, tx *store.Tx, account string, e store.Event, da
 	if account == "" {
 		return e.Number, nil
 	}
+	// deliveries are rows of the same transaction: an endpoint that is created later gets later
+	// events only
 	endpoints, err := tx.Subscribers(ctx, account, now)
 	if err != nil {
 		return 0, err
@@ -62,13 +67,15 @@ func EmitTo(ctx context.Context, tx *store.Tx, account string, e store.Event, da
 	return e.Number, nil
 }
 
-// Log reads the event log. Its methods may be called from any goroutine.
+// Log reads the event log. Its methods may be called from any goroutine. Readers poll it; a
+// commit of the same process wakes them at once, that of another one within pollInterval.
 type Log struct{ store *store.Store }
 
 // NewLog returns the log of a database.
 func NewLog(s *store.Store) *Log { return &Log{store: s} }
 
-// Head returns the number of the newest event, or 0 if the log is empty.
+// Head returns the number of the newest event, or 0 if the log is empty. Deleted events are
+// counted: numbers are never used again.
 func (l *Log) Head(ctx context.Context) (int64, error) { return l.store.Head(ctx) }
 
 // After returns up to limit events after a cursor. If the log has no later event, it
