@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go/http3"
+
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
@@ -31,18 +33,22 @@ type protocolFixture struct {
 // newProtocolFixture adds a TLS listener to the edge of h.
 func newProtocolFixture(t *testing.T, changes ...func(*edge.Config)) *protocolFixture {
 	h := newFixture(t)
-	h.change = func(cfg *edge.Config) {
-		cfg.H2C = true
-		for _, change := range changes {
-			change(cfg)
-		}
-	}
-	h.startEdge()
 	store, err := certs.New(certs.Config{Protocols: []string{certs.ProtocolHTTP2, certs.ProtocolHTTP1}})
 	must(t, err)
 	pair, err := certs.SelfSigned("")
 	must(t, err)
 	must(t, store.Set([]tls.Certificate{pair}))
+	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+	must(t, err)
+	quicPort := pc.LocalAddr().(*net.UDPAddr).Port
+	h.change = func(cfg *edge.Config) {
+		cfg.H2C, cfg.Certificates = true, store
+		cfg.HTTP3 = &edge.HTTP3Config{Conn: pc, Port: quicPort, EarlyData: true}
+		for _, change := range changes {
+			change(cfg)
+		}
+	}
+	h.startEdge()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	go func() { _ = h.edge.Serve(conn.NewTLSListener(ln, store.TLSConfig())) }()
@@ -54,13 +60,14 @@ func newProtocolFixture(t *testing.T, changes ...func(*edge.Config)) *protocolFi
 	must(t, err)
 	p := &protocolFixture{fixture: h,
 		bases: map[string]string{"h1": h.base, "h2c": h.base, "h1s": "https://localhost:" + port,
-			"h2": "https://localhost:" + port},
+			"h2": "https://localhost:" + port, "h3": fmt.Sprintf("https://127.0.0.1:%d", quicPort)},
 		clients: map[string]http.RoundTripper{
 			"h1": &http.Transport{DisableCompression: true},
 			"h1s": &http.Transport{DisableCompression: true, TLSClientConfig: cfg,
 				TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}},
 			"h2":  newHTTP2(t, cfg),
 			"h2c": newHTTP2(t, nil),
+			"h3":  &http3.Transport{TLSClientConfig: cfg, DisableCompression: true},
 		}}
 	for _, c := range p.clients {
 		t.Cleanup(c.(interface{ CloseIdleConnections() }).CloseIdleConnections)
@@ -105,7 +112,7 @@ func TestSameAnswers(t *testing.T) {
 		request{"DELETE", "/api/public/v1/missions", "", nil})
 	for _, r := range all {
 		want := h.answer("h1", r.method, r.path, r.body, r.header)
-		for _, proto := range []string{"h1s", "h2", "h2c"} {
+		for _, proto := range []string{"h1s", "h2", "h2c", "h3"} {
 			if got := h.answer(proto, r.method, r.path, r.body, r.header); got != want {
 				t.Errorf("%s %s %v: over %s\n%.1500s\nover h1\n%.1500s", r.method, r.path, r.header, proto, got, want)
 			}
@@ -115,7 +122,7 @@ func TestSameAnswers(t *testing.T) {
 
 // ownFields differ between answers, or between protocols: what they say is tested elsewhere.
 var ownFields = []string{"Date", "Age", "Connection", "Transfer-Encoding", "Keep-Alive", "Strict-Transport-Security",
-	"Ratelimit", "Cache-Status", "Content-Length", "Set-Cookie"}
+	"Ratelimit", "Cache-Status", "Content-Length", "Set-Cookie", "Alt-Svc"}
 
 // answer returns the response to a request over a protocol as a text.
 func (h *protocolFixture) answer(proto, method, path, body string, header []string) string {
@@ -127,7 +134,7 @@ func (h *protocolFixture) answer(proto, method, path, body string, header []stri
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.bases[proto], in)
 	must(h.t, err)
 	req.URL.Opaque = path
-	if proto == "h2" || proto == "h2c" {
+	if proto == "h2" || proto == "h2c" || proto == "h3" {
 		req.URL.Opaque = ""
 		req.URL.Path, req.URL.RawQuery, _ = strings.Cut(path, "?")
 		if strings.Contains(path, "%") {
@@ -145,8 +152,11 @@ func (h *protocolFixture) answer(proto, method, path, body string, header []stri
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
 	must(h.t, err)
-	if strings.HasPrefix(proto, "h2") != (resp.ProtoMajor == 2) {
+	if int(proto[1]-'0') != resp.ProtoMajor {
 		h.t.Errorf("a request over %s was answered over %s", proto, resp.Proto)
+	}
+	if secure := proto != "h1" && proto != "h2c"; secure != strings.HasPrefix(resp.Header.Get("Alt-Svc"), `h3=":`) {
+		h.t.Errorf("%s %s over %s: Alt-Svc is %q", method, path, proto, resp.Header.Get("Alt-Svc"))
 	}
 	for _, name := range ownFields {
 		resp.Header.Del(name)
