@@ -52,24 +52,28 @@ func dialConfig(t testing.TB, cfg cache.RedisConfig) *redisCounters {
 // member is a process of a fleet: its own memory, and the shared tier.
 func member(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *redisCounters) {
 	t.Helper()
-	return join(t, dial(t, url), url, cfg)
+	return join(t, dial(t, url), cfg)
 }
 
 // defaultMember is a member with the default deadlines.
 func defaultMember(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *redisCounters) {
 	t.Helper()
-	return join(t, dialConfig(t, cache.RedisConfig{URL: url}), url, cfg)
+	return join(t, dialConfig(t, cache.RedisConfig{URL: url}), cfg)
 }
 
-func join(t testing.TB, r *redisCounters, url string, cfg cache.Config) (*cache.Cache, *redisCounters) {
+func join(t testing.TB, r *redisCounters, cfg cache.Config) (*cache.Cache, *redisCounters) {
 	t.Helper()
 	cfg.Redis = r.Redis
 	c := open(t, cfg)
-	if err := r.Ping(t.Context()); err != nil {
-		t.Fatalf("ping %s: %v", url, err)
-	}
+	answers(t, r.Redis)
 	c.Join("log", logHead)
 	return c, r
+}
+
+// answers waits until Redis answers: the first connection may take longer than a ping.
+func answers(t testing.TB, r *cache.Redis) {
+	t.Helper()
+	cachetest.Until(t, "Redis answers", func() bool { return r.Ping(t.Context()) == nil })
 }
 
 func sharedFetch(c *cache.Cache, key string, s *source) string {

@@ -37,7 +37,7 @@ func TestForgedRedisEntryIsNotServed(t *testing.T) {
 		if err := raw.Del(t.Context(), "fieldmark1:log:"+key).Err(); err != nil {
 			t.Fatal(err)
 		}
-		c, _ := join(t, r, server.URL, cache.Config{})
+		c, _ := join(t, r, cache.Config{})
 		want(t, "filled", sharedFetch(c, key, &source{text: text, asOf: 5}), "fill "+text)
 		var stored string
 		cachetest.Until(t, "it is stored", func() (ok bool) {

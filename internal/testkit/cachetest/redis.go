@@ -16,7 +16,7 @@ import (
 
 // startTimeout limits the start of a server, and the time until a cluster of
 // servers agrees. Only a failure takes this long; a busy machine needs seconds.
-const startTimeout = time.Minute
+const startTimeout = 2 * time.Minute
 
 // program returns the path of redis-server. Without it, tests that need it are
 // skipped, but they fail in CI.
