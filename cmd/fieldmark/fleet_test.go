@@ -125,7 +125,8 @@ const leaseWait = 250 * time.Millisecond
 // without a lease, as it must. On a busy machine some take longer than they may.
 func (f *fleet) redisTrouble() int {
 	f.t.Helper()
-	return f.counter(`fieldmark_edge_redis_total{result="error"}`) + f.counter(`fieldmark_edge_redis_total{result="skip"}`)
+	return f.counter(`fieldmark_edge_redis_total{result="error"}`) +
+		f.counter(`fieldmark_edge_redis_total{result="skip"}`)
 }
 
 func TestFleet(t *testing.T) {

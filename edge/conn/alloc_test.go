@@ -39,7 +39,8 @@ func TestHitAllocations(t *testing.T) {
 		}
 		each := float64(count(many)-count(few)) / float64(many-few)
 		if t.Logf("with %s in a read, a hit allocates %.2f times", what, each); each > limit {
-			t.Errorf("with %s in a read, a hit allocates %.2f times, want %v at most, for the path that is decoded", what,
+			t.Errorf("with %s in a read, a hit allocates %.2f times, want %v at most, for the path that is decoded",
+				what,
 				each, limit)
 		}
 	}

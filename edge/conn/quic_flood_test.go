@@ -262,7 +262,8 @@ func TestBombQPACK(t *testing.T) {
 		data []byte
 		code h3.Code
 	}{
-		"static fields":   {frame(0x1, append([]byte{0, 0}, bytes.Repeat([]byte{longest, 85 - 63}, 8000)...)), h3.ExcessiveLoad},
+		"static fields": {frame(0x1, append([]byte{0, 0}, bytes.Repeat([]byte{longest, 85 - 63}, 8000)...)),
+			h3.ExcessiveLoad},
 		"large":           {frame(0x1, make([]byte, 70_000)), h3.ExcessiveLoad},
 		"claims a length": {quicvarint.Append([]byte{0x1}, 1<<40), h3.ExcessiveLoad},
 		"dynamic table":   {frame(0x1, []byte{0, 0, 0x80}), h3.DecompressionFailed},
@@ -297,11 +298,12 @@ func TestQUICProtocolErrors(t *testing.T) {
 		send func(*quicFlooder)
 		code h3.Code
 	}{
-		"DATA first":                    {request(frame(0x0, []byte("x"))...), h3.FrameUnexpected},
-		"SETTINGS of a request":         {request(frame(0x4, nil)...), h3.FrameUnexpected},
-		"PRIORITY of HTTP/2":            {request(frame(0x2, nil)...), h3.FrameUnexpected},
-		"cut off":                       {request(0x1, 0x5, 0), h3.FrameError},
-		"DATA after trailers":           {request(append(append(requestFields("POST", "/count"), fields("x", "y")...), frame(0, []byte("z"))...)...), h3.FrameUnexpected},
+		"DATA first":            {request(frame(0x0, []byte("x"))...), h3.FrameUnexpected},
+		"SETTINGS of a request": {request(frame(0x4, nil)...), h3.FrameUnexpected},
+		"PRIORITY of HTTP/2":    {request(frame(0x2, nil)...), h3.FrameUnexpected},
+		"cut off":               {request(0x1, 0x5, 0), h3.FrameError},
+		"DATA after trailers": {request(append(append(requestFields("POST", "/count"), fields("x", "y")...),
+			frame(0, []byte("z"))...)...), h3.FrameUnexpected},
 		"second SETTINGS":               {control(frame(0x4, nil)), h3.FrameUnexpected},
 		"HEADERS on control":            {control(frame(0x1, nil)), h3.FrameUnexpected},
 		"PING of HTTP/2":                {control(frame(0x6, nil)), h3.FrameUnexpected},
@@ -314,9 +316,11 @@ func TestQUICProtocolErrors(t *testing.T) {
 		"control is closed":             {func(f *quicFlooder) { _ = f.control.Close() }, h3.ClosedCriticalStream},
 		"second control":                {func(f *quicFlooder) { f.uni(0x0, nil) }, h3.StreamCreationError},
 		"push":                          {func(f *quicFlooder) { f.uni(0x1, nil) }, h3.StreamCreationError},
-		"insertion":                     {func(f *quicFlooder) { f.uni(0x2, []byte{0x41, 'a', 0x1, 'b'}) }, h3.EncoderStreamError},
-		"capacity":                      {func(f *quicFlooder) { f.uni(0x2, []byte{0x20, 0x3f, 0x01}) }, h3.EncoderStreamError},
-		"acknowledgement":               {func(f *quicFlooder) { f.uni(0x3, []byte{0x44, 0x7f, 0x80, 0x01, 0x80}) }, h3.DecoderStreamError},
+		"insertion": {func(f *quicFlooder) { f.uni(0x2, []byte{0x41, 'a', 0x1, 'b'}) },
+			h3.EncoderStreamError},
+		"capacity": {func(f *quicFlooder) { f.uni(0x2, []byte{0x20, 0x3f, 0x01}) }, h3.EncoderStreamError},
+		"acknowledgement": {func(f *quicFlooder) { f.uni(0x3, []byte{0x44, 0x7f, 0x80, 0x01, 0x80}) },
+			h3.DecoderStreamError},
 	} {
 		f := newQUICFlooder(t, s)
 		tt.send(f)
