@@ -141,7 +141,8 @@ func TestFirstClient(t *testing.T) {
 			t.Errorf("%s: one entity tag, %s, for two encodings", path, first.header.Get("Etag"))
 		}
 	}
-	const form = "do=write&name=Acme&description=Anvils+for+everyone&url=https%3A%2F%2Facme.example%2F&niche=tools&uniqueValue=They+fall+down"
+	const form = "do=write&name=Acme&description=Anvils+for+everyone" +
+		"&url=https%3A%2F%2Facme.example%2F&niche=tools&uniqueValue=They+fall+down"
 	for _, tt := range []struct {
 		method, path, body string
 		coded              bool

@@ -148,7 +148,8 @@ func TestByDigest(t *testing.T) {
 
 func (h *fixture) sample(lines ...string) fieldmark.VisibilityImport {
 	h.t.Helper()
-	header := "brand,engine,surface,locale,promptSetId,promptSetHash,prompts,runs,answers,mentions,cited,citations,voices,from,to,provider\n"
+	header := "brand,engine,surface,locale,promptSetId,promptSetHash," +
+		"prompts,runs,answers,mentions,cited,citations,voices,from,to,provider\n"
 	read, err := brand.ParseSamplesCSV([]byte(header + strings.Join(lines, "\n")))
 	must(h.t, err)
 	report, err := h.service.Brands.Samples.Import(h.t.Context(), "key_1", "", read)

@@ -98,7 +98,8 @@ func Compressible(contentType string, length int) bool {
 	}
 	switch media {
 	case "application/json", "application/javascript", "application/xml", "application/x-javascript",
-		"application/wasm", "application/x-ndjson", "application/yaml", "image/bmp", "image/x-icon", "font/ttf", "font/otf":
+		"application/wasm", "application/x-ndjson", "application/yaml", "image/bmp", "image/x-icon", "font/ttf",
+		"font/otf":
 		return true
 	}
 	return false

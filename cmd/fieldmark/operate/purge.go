@@ -29,7 +29,7 @@ func (c *PurgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	}
 	return run(c, func(api *client.Client) (fieldmark.Purged, error) { return api.Purge(ctx, r) },
 		func(p fieldmark.Purged) error {
-			return printf(s, "purge is event %d; connected edges apply it within a second, others when they reconnect\n",
-				p.Event)
+			return printf(s, "purge is event %d; connected edges apply it within a second, others when "+
+				"they reconnect\n", p.Event)
 		})
 }
