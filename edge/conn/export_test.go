@@ -12,4 +12,8 @@ func ParseSimpleFields(s *Server, fields []framing.Field) (SimpleRequest, bool) 
 var ReadProxyHeader = readProxyHeader
 
 // SetMaxQUICConns bounds the connections of HTTP/3.
-func SetMaxQUICConns(s *Server, n int) { s.quic.maxConns = n }
+func SetMaxQUICConns(s *Server, n int) {
+	s.conns.mu.Lock()
+	defer s.conns.mu.Unlock()
+	s.quic.maxConns = n
+}

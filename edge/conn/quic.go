@@ -27,8 +27,8 @@ const (
 
 // quicLimits count the connections of QUIC.
 type quicLimits struct {
-	maxConns      int
-	open          int // guarded by connTracker.mu, as second and begun
+	maxConns      int // guarded by connTracker.mu, as the next three
+	open          int
 	second        int64
 	begun         int // connections in that second
 	retries       atomic.Uint64
