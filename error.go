@@ -49,6 +49,7 @@ const (
 	CodeUnsupportedMediaType Code = "unsupported_media_type"
 	CodeValidationFailed     Code = "validation_failed"
 	CodeInstructionLikeText  Code = "instruction_like_text"
+	CodeNotAudited           Code = "not_audited"
 	CodeIdempotencyReused    Code = "idempotency_key_reused"
 	CodeModuleRefused        Code = "module_refused"
 	CodeRateLimited          Code = "rate_limited"
@@ -100,6 +101,7 @@ var codeTable = map[Code]struct {
 	CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "The body's media type is not supported"},
 	CodeValidationFailed:     {http.StatusUnprocessableEntity, "The request has invalid fields"},
 	CodeInstructionLikeText:  {http.StatusUnprocessableEntity, "The text reads as instructions to a model"},
+	CodeNotAudited:           {http.StatusUnprocessableEntity, "No audit of this site is known"},
 	CodeIdempotencyReused:    {http.StatusUnprocessableEntity, "This Idempotency-Key came with another request"},
 	CodeModuleRefused:        {http.StatusUnprocessableEntity, "The scoring module may not be activated"},
 	CodeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},

@@ -280,6 +280,12 @@ func (e *llmsEndpoints) serveForm(ctx *fasthttp.RequestCtx) route {
 	check := string(args.Peek("do")) == "check"
 	p := site.LLMsPage{BaseURL: e.baseURL, Form: form}
 	made, err := e.answer(ctx, check, form)
+	if err == nil && made.Source != nil {
+		p.Pages = made.Source.pages()
+		if args.Has("chosen") {
+			made, err = e.answerChosen(ctx, made.Source, p.Pages, args)
+		}
+	}
 	if err == nil && !check && args.Has("download") {
 		e.sendDownload(ctx, made.Content)
 		return routePage
@@ -323,6 +329,9 @@ func fieldErrors(fe *fieldmark.Error, check bool) map[string]string {
 			all[name] = f.Detail
 		}
 	}
+	if fe.Code == fieldmark.CodeNotAudited {
+		all["url"] = fe.Detail
+	}
 	if len(all) == 0 {
 		all[""] = fe.Detail
 	}
@@ -332,8 +341,52 @@ func fieldErrors(fe *fieldmark.Error, check bool) map[string]string {
 	return all
 }
 
+// llmsSource is a request that the origin completed from an audit. The members that the
+// page does not know stay as they are.
+type llmsSource map[string]any
+
+// pages returns the pages that it lists, all of them kept.
+func (s llmsSource) pages() (list []site.LLMsOffer) {
+	links, _ := s["links"].([]any)
+	for _, l := range links {
+		link, _ := l.(map[string]any)
+		address, _ := link["url"].(string)
+		title, _ := link["title"].(string)
+		note, _ := link["note"].(string)
+		list = append(list, site.LLMsOffer{URL: address, Title: title, Note: note, Keep: true})
+	}
+	return list
+}
+
+// answerChosen generates the file again with the pages that the visitor kept, and marks
+// the others.
+func (e *llmsEndpoints) answerChosen(ctx *fasthttp.RequestCtx, source llmsSource, pages []site.LLMsOffer,
+	args *fasthttp.Args) (*llmsDocument, error) {
+	kept := map[string]bool{}
+	for _, address := range args.PeekMulti("page") {
+		kept[string(address)] = true
+	}
+	links, _ := source["links"].([]any)
+	var chosen []any
+	for i := range pages {
+		if pages[i].Keep = kept[pages[i].URL]; pages[i].Keep {
+			chosen = append(chosen, links[i])
+		}
+	}
+	if source["links"] = chosen; chosen == nil {
+		delete(source, "links")
+	}
+	raw, err := json.Marshal(source)
+	if err != nil {
+		return nil, err
+	}
+	return e.decodeAnswer(ctx, llmsRequest{path: fieldmark.PathLLMs, accept: "application/json",
+		contentType: "application/json", body: raw})
+}
+
 // llmsDocument is what the page shows of either answer of the origin.
 type llmsDocument struct {
+	Source   llmsSource  `json:"source"`
 	Content  string      `json:"content"`
 	Lint     *lintReport `json:"lint"`
 	Warnings []struct {
@@ -397,6 +450,11 @@ func (e *llmsEndpoints) answer(ctx *fasthttp.RequestCtx, check bool, form map[st
 		q = llmsRequest{path: fieldmark.PathLLMs, accept: "application/json", contentType: "application/json",
 			body: raw}
 	}
+	return e.decodeAnswer(ctx, q)
+}
+
+// decodeAnswer returns the answer to q.
+func (e *llmsEndpoints) decodeAnswer(ctx *fasthttp.RequestCtx, q llmsRequest) (*llmsDocument, error) {
 	entry, _, err := e.ask(ctx, q)
 	if err != nil {
 		return nil, err

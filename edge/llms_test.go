@@ -224,3 +224,59 @@ func TestLintKeepsWhatWasSent(t *testing.T) {
 		t.Errorf("repeat: %d %s, want %s", a.status, a.body, first.body)
 	}
 }
+
+// TestLLMsOfAuditedSite: the form needs the address alone, the visitor keeps or drops
+// pages, and no file outlives an audit.
+func TestLLMsOfAuditedSite(t *testing.T) {
+	h := newFixture(t)
+	h.follows()
+	h.brand("acme", "Acme", -1)
+	audited := func(titles ...string) {
+		t.Helper()
+		facts := factsWith(300)
+		facts.URL, facts.Sample = "https://acme.example/", &fieldmark.Sample{Population: 3, Pages: []fieldmark.SampledPage{
+			{URL: "https://acme.example/", Role: fieldmark.PageHome, Status: 200, Title: "Acme",
+				Description: "Acme makes hammers that last a lifetime."}}}
+		for i, title := range titles {
+			facts.Sample.Pages = append(facts.Sample.Pages, fieldmark.SampledPage{
+				URL: fmt.Sprintf("https://acme.example/%d", i), Role: fieldmark.PageDrawn, Status: 200,
+				Title: title, Description: "All about it."})
+		}
+		_, err := h.service.Brands.PutFacts(t.Context(), "acme", facts)
+		must(t, err)
+	}
+	const onlyURL = `{"url":"https://acme.example/"}`
+	for _, title := range []string{"Hammers", "Anvils"} {
+		audited(title, "Tongs")
+		for range 2 {
+			if a := h.write(onlyURL); a.status != 200 || !strings.Contains(a.body, title) {
+				t.Errorf("after the audit with %s: %d %s", title, a.status, a.body)
+			}
+		}
+	}
+	post := func(form string) answer {
+		t.Helper()
+		return h.do("POST", "/llms-txt", form, "Content-Type", "application/x-www-form-urlencoded")
+	}
+	const form, home, first, second = "do=write&url=https%3A%2F%2Facme.example", "&page=https%3A%2F%2Facme.example%2F",
+		"&page=https%3A%2F%2Facme.example%2F0", "&page=https%3A%2F%2Facme.example%2F1"
+	for _, tt := range []struct {
+		form         string
+		anvils, tong bool
+	}{
+		{form, true, true}, {form + "&chosen=1" + home + second, false, true}, {form + "&chosen=1", false, false},
+		{form + "&chosen=1&page=https%3A%2F%2Fevil.example%2F" + first, true, false},
+	} {
+		a := post(tt.form)
+		file := a.body[max(0, strings.LastIndex(a.body, `data-copy="llms.txt"`)):]
+		file, _, _ = strings.Cut(file, "</pre>")
+		if a.status != 200 || strings.Contains(file, "Anvils") != tt.anvils || strings.Contains(file, "Tongs") != tt.tong ||
+			strings.Contains(a.body, "evil") || strings.Count(a.body, `type="checkbox"`) != 3 {
+			t.Errorf("%s: %d, file %s", tt.form, a.status, file)
+		}
+	}
+	if a := post("do=write&url=https%3A%2F%2Fother.example"); a.status != 422 ||
+		!strings.Contains(a.body, `id="url-fault"`) {
+		t.Errorf("a site without an audit: %d", a.status)
+	}
+}

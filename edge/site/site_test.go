@@ -269,6 +269,8 @@ func samplePages(t *testing.T) map[string][]byte {
 		Form:   map[string]string{"name": "</textarea><script>", "description": "</textarea><script>"},
 		Errors: map[string]string{"name": "too <b>", "description": "too short", "": "refused"}}))
 	add("llms-made")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base, Form: map[string]string{"name": "Acme"},
+		Pages: []site.LLMsOffer{{URL: "https://acme.example/a", Title: "About <b>", Note: "Who we are.", Keep: true},
+			{URL: "https://acme.example/b", Title: "Shop"}},
 		Result: &site.LLMsResult{Made: true, Content: "# Acme\n", Level: 4, Notes: []string{"a note"},
 			Header: "Link: </llms.txt>", Link: "<link>"}}))
 	add("llms-checked")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base,

@@ -58,6 +58,13 @@ type LLMsPage struct {
 	Form    map[string]string // what was typed, by the name of the field
 	Errors  map[string]string // what is wrong with it, by the name of the field; "" is the whole
 	Result  *LLMsResult       // nil before something was asked
+	Pages   []LLMsOffer       // of an audited site, to keep or drop
+}
+
+// LLMsOffer is a page that the file can list.
+type LLMsOffer struct {
+	URL, Title, Note string
+	Keep             bool // it is in the file
 }
 
 // LLMsResult is a file with the verdict on it.

@@ -1,18 +1,21 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/llms"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 )
 
 // llmsAPI serves the llms.txt tools.
 type llmsAPI struct {
+	brands  *brand.Service
 	prober  *probe.Prober // Config.Prober; may be nil
 	version string        // the value of HeaderEdition: cached responses of another version are stale
 }
@@ -34,7 +37,7 @@ func (a *llmsAPI) generate(c *call) error {
 		return fieldmark.Errorf(fieldmark.CodeNotAcceptable, "available: %s, %s, %s", jsonType, llmsTypes[0],
 			llmsTypes[1])
 	}
-	doc, err := c.decodeLLMs()
+	doc, err := a.decodeRequest(c)
 	if err != nil {
 		return err
 	}
@@ -49,6 +52,9 @@ func (a *llmsAPI) generate(c *call) error {
 		h.Set("Content-Language", doc.Language)
 		h.Set("Content-Disposition", `inline; filename="`+doc.Filename+`"`)
 	}
+	if doc.Source != nil {
+		return sendPrivate(c, mediaType, content)
+	}
 	return a.sendDerived(c, mediaType, content)
 }
 
@@ -56,24 +62,33 @@ func (a *llmsAPI) generate(c *call) error {
 // cache it by both (see fieldmark.HeaderEdition). It is private to the client, and other caches revalidate
 // it.
 func (a *llmsAPI) sendDerived(c *call, mediaType string, content []byte) error {
-	h := c.w.Header()
-	h.Set("Cache-Control", "private, no-cache")
-	h.Set(fieldmark.HeaderEdition, a.version)
+	c.w.Header().Set(fieldmark.HeaderEdition, a.version)
+	return sendPrivate(c, mediaType, content)
+}
+
+// sendPrivate sends a response that clients revalidate. Without an edition no edge caches it: the next audit
+// of the site may change it.
+func sendPrivate(c *call, mediaType string, content []byte) error {
+	c.w.Header().Set("Cache-Control", "private, no-cache")
 	if c.notModified(etagOf(content)) {
 		return nil
 	}
 	return c.sendBytes(http.StatusOK, mediaType, content)
 }
 
-// decodeLLMs generates the file while it decodes, because the generator validates the texts: it measures
+// decodeRequest generates the file while it decodes, because the generator validates the texts: it measures
 // them after cleaning.
-func (c *call) decodeLLMs() (doc llms.Document, err error) {
+func (a *llmsAPI) decodeRequest(c *call) (doc llms.Document, err error) {
 	var req llms.Request
-	var generateErr error
+	var source *llms.Request
+	var otherErr error
 	err = c.decodeChecked(&req, func() []fieldmark.FieldError {
-		doc, generateErr = llms.Generate(req)
-		if fieldmark.IsCode(generateErr, fieldmark.CodeValidationFailed) {
-			return fieldmark.AsError(generateErr).Fields
+		if source, otherErr = a.complete(c.r.Context(), &req); otherErr != nil {
+			return nil
+		}
+		doc, otherErr = llms.Generate(req)
+		if fieldmark.IsCode(otherErr, fieldmark.CodeValidationFailed) {
+			return fieldmark.AsError(otherErr).Fields
 		}
 		return nil
 	})
@@ -81,10 +96,27 @@ func (c *call) decodeLLMs() (doc llms.Document, err error) {
 		// For the generator a member that is named twice is one more invalid field.
 		return doc, validationErrors(fieldmark.AsError(err).Fields).err(fieldmark.CodeValidationFailed)
 	}
+	doc.Source = source
 	if err == nil {
-		err = generateErr
+		err = otherErr
 	}
 	return doc, err
+}
+
+// complete completes a request without a name or a description from the last audit of the site. It returns
+// the completed request, or nil if nothing was left out.
+func (a *llmsAPI) complete(ctx context.Context, req *llms.Request) (*llms.Request, error) {
+	if req.URL == "" || req.Name != "" && req.Description != "" {
+		return nil, nil
+	}
+	state, err := a.brands.AtURL(ctx, req.URL)
+	if err != nil {
+		return nil, err
+	}
+	audited := llms.FromAudit(state.Brand, state.Facts)
+	req.URL = audited.URL // the same site, as it spells its address
+	req.Complete(audited)
+	return req, nil
 }
 
 // lintRequest is the JSON request to the linter: the content of a file or its address.

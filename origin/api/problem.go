@@ -75,6 +75,9 @@ var remedies = map[fieldmark.Code]string{
 		" list is complete, so you can correct everything at once.",
 	fieldmark.CodeInstructionLikeText: "" +
 		"The text contains instructions for a language model. Describe the brand instead.",
+	fieldmark.CodeNotAudited: "" +
+		"Describe the brand in the request, ask the operator to register its site, or run fieldmark llms with its " +
+		"address.",
 	fieldmark.CodeIdempotencyReused: "" +
 		"Use a new key for a new request. A repeated request must have the same method, address and body.",
 	fieldmark.CodeHeadersTooLarge: "Send fewer or shorter headers.",

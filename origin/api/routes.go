@@ -84,7 +84,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		missions.routes(), missions.adminRoutes(), alerts.routes(),
 		(&slaAPI{o.Missions.SLA}).routes(),
 		(&calendarAPI{o.Missions.Calendars}).routes(),
-		(&llmsAPI{cfg.Prober, version}).routes(),
+		(&llmsAPI{o.Brands, cfg.Prober, version}).routes(),
 		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents)}).routes(),
 		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(),
 		(&brandAPI{o.Brands}).routes(),

@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -489,8 +490,21 @@ func (s *sampled) document(now time.Time) fieldmark.SampledPage {
 			s.since = now
 		}
 		d.Since = s.since.Format(time.DateOnly)
+		s.page.describe(&d)
 	}
 	return d
+}
+
+// describe adds what the page says about itself, unless it may not be indexed.
+func (p *page) describe(d *fieldmark.SampledPage) {
+	if d.Status != http.StatusOK || directivesOf(p).blocked != "" {
+		return
+	}
+	d.Title, d.Description = shorten(p.title, fieldmark.MaxPageTitle), shorten(p.description,
+		fieldmark.MaxPageDescription)
+	if tag, err := language.Parse(p.lang); err == nil && len(tag.String()) <= fieldmark.MaxLanguageTag {
+		d.Language = tag.String()
+	}
 }
 
 // hash returns the SHA-256 of the main text.

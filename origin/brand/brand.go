@@ -320,6 +320,38 @@ func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.Bra
 	return states[0], asOf, err
 }
 
+// AtURL returns the public brand whose home page has this URL, with its facts. Addresses
+// that differ in scheme, "www." or a slash at the end are the same. The error has
+// CodeNotAudited without such a brand, or before its first audit.
+func (s *Service) AtURL(ctx context.Context, rawURL string) (fieldmark.BrandState, error) {
+	notAudited := fieldmark.Errorf(fieldmark.CodeNotAudited,
+		"no audited brand has this address; send name and description, or run fieldmark llms with the address")
+	u, err := url.Parse(strings.TrimSpace(rawURL))
+	if err != nil || u.Host == "" {
+		return fieldmark.BrandState{}, notAudited
+	}
+	state, err := s.store.AuditedAt(ctx, spellings(u))
+	if errors.Is(err, store.ErrNotFound) {
+		return fieldmark.BrandState{}, notAudited
+	}
+	return state, err
+}
+
+// spellings returns the addresses of one home page.
+func spellings(u *url.URL) (all [8]string) {
+	host, path := strings.TrimPrefix(strings.ToLower(u.Host), "www."), strings.TrimSuffix(u.EscapedPath(), "/")
+	i := 0
+	for _, scheme := range []string{"https://", "http://"} {
+		for _, www := range []string{"", "www."} {
+			for _, end := range []string{"/", ""} {
+				all[i] = scheme + www + host + path + end
+				i++
+			}
+		}
+	}
+	return all
+}
+
 // States returns up to limit public brands in the order of their slugs, after the slug
 // after, and the number of the newest event before they were read. Bare omits the
 // evidence of facts, which is two thirds of their size and changes no score. Fewer

@@ -46,6 +46,7 @@ type draft struct {
 
 	tag        language.Tag
 	url        *url.URL
+	home       link // to url
 	links      []link
 	faq        []Question
 	contact    string // one line
@@ -82,17 +83,23 @@ func check(r Request) (draft, []Warning, error) {
 	c := &checker{urls: map[string]bool{}, detector: injection.New(r.Name)}
 	d := draft{
 		name:        c.text("/name", r.Name, 1, fieldmark.MaxBrandName),
-		niche:       c.text("/niche", r.Niche, 1, maxNiche),
+		niche:       c.text("/niche", r.Niche, 0, maxNiche),
 		description: c.text("/description", r.Description, minDescription, fieldmark.MaxBrandDescription),
 		uniqueValue: c.text("/uniqueValue", r.UniqueValue, 0, maxUniqueValue),
 		tag:         c.language("/language", r.Language, "en"),
 	}
 	if r.URL != "" {
-		if d.url = c.address("/url", r.URL); d.url != nil {
-			c.urls[d.url.String()] = true
-		}
+		d.url = c.address("/url", r.URL)
 	}
 	d.links = c.links(r.Links)
+	d.home = link{title: d.name}
+	if d.url != nil {
+		d.home.url = d.url.String()
+		if i := slices.IndexFunc(d.links, func(l link) bool { return l.url == d.home.url }); i >= 0 {
+			d.home = d.links[i]
+			d.links = slices.Delete(d.links, i, i+1)
+		}
+	}
 	d.faq = c.faq(r.FAQ)
 	if r.Contact != nil {
 		d.contact, d.contactURL = c.contact(*r.Contact)

@@ -18,15 +18,16 @@ const SpecVersion = "2026-08"
 // request would give other bytes, so that cached files can be distinguished.
 const TemplateVersion = 2
 
-// Request describes a brand. Limits are in code points after cleaning.
+// Request describes a brand. Limits are in code points after cleaning. The API completes
+// a request without a name or a description from the last audit of the site at url.
 type Request struct {
-	Name        string      `json:"name" required:"true" minLength:"1" maxLength:"100" doc:"The brand's name; becomes the heading"`
-	Niche       string      `json:"niche" required:"true" minLength:"1" maxLength:"100" doc:"The field it works in"`
-	Description string      `json:"description" required:"true" minLength:"20" maxLength:"2000" doc:"What it does; the first sentences become the summary"`
+	Name        string      `json:"name,omitempty" maxLength:"100" doc:"The brand's name; becomes the heading. May be left out if url is the home page of an audited brand"`
+	Niche       string      `json:"niche,omitempty" maxLength:"100" doc:"The field it works in"`
+	Description string      `json:"description,omitempty" maxLength:"2000" doc:"What it does; the first sentences become the summary. May be left out like name"`
 	UniqueValue string      `json:"uniqueValue,omitempty" maxLength:"1000" doc:"What sets it apart"`
 	Language    string      `json:"language,omitempty" maxLength:"35" default:"en" doc:"BCP 47 tag of the text"`
 	URL         string      `json:"url,omitempty" maxLength:"2048" format:"uri" doc:"The home page"`
-	Links       []Link      `json:"links,omitempty" maxItems:"20" doc:"More pages"`
+	Links       []Link      `json:"links,omitempty" maxItems:"20" doc:"More pages; one with the address of the home page gives it a title and a note"`
 	FAQ         []Question  `json:"faq,omitempty" maxItems:"10" doc:"Questions with their answers"`
 	Contact     *Contact    `json:"contact,omitempty" doc:"How to reach the brand"`
 	Alternates  []Alternate `json:"alternates,omitempty" maxItems:"20" doc:"The same file in other languages"`
@@ -74,6 +75,10 @@ type Document struct {
 	Lint        Report    `json:"lint"`
 	Install     Install   `json:"install"`
 	LLMSFullTxt string    `json:"llmsFullTxt,omitempty"` // if Full was set
+
+	// Source is the completed request, if it was completed from an audit: change it and
+	// send it to change the file.
+	Source *Request `json:"source,omitempty"`
 }
 
 // Warning is a problem that does not prevent the file.

@@ -281,7 +281,7 @@ func TestGenerateRejects(t *testing.T) {
 		want []string // pointer and code
 	}{
 		{"nothing", func(r *llms.Request) { *r = llms.Request{} }, fieldmark.CodeValidationFailed,
-			[]string{"/name required", "/niche required", "/description required"}},
+			[]string{"/name required", "/description required"}},
 		{"only invisible", func(r *llms.Request) { r.Name = "\u200b\u00ad \n" }, fieldmark.CodeValidationFailed,
 			[]string{"/name required"}},
 		{"too short", func(r *llms.Request) { r.Description = "Short." }, fieldmark.CodeValidationFailed,

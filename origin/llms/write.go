@@ -58,7 +58,10 @@ func (d draft) fullFile(words titles) string {
 func (d draft) head(b *strings.Builder, words titles, summary string) {
 	b.WriteString("# " + escape(d.name) + "\n")
 	paragraph(b, "> "+escapeStart(summary))
-	facts := "- " + words.Field + ": " + escape(d.niche) + "\n- " + words.Language + ": " + d.tag.String()
+	facts := "- " + words.Language + ": " + d.tag.String()
+	if d.niche != "" {
+		facts = "- " + words.Field + ": " + escape(d.niche) + "\n" + facts
+	}
 	if d.contact != "" {
 		facts += "\n- " + words.Contact + ": " + escape(d.contact)
 	}
@@ -72,7 +75,7 @@ func paragraph(b *strings.Builder, s string) { b.WriteString("\n" + s + "\n") }
 func (d draft) linkSections(b *strings.Builder, words titles, full bool) {
 	var site, profiles, contact, optional []link
 	if d.url != nil {
-		site = append(site, link{title: d.name, url: d.url.String()})
+		site = append(site, d.home)
 	}
 	site = append(site, d.linksIn(sectionPages)...)
 	profiles = d.linksIn(sectionProfiles)

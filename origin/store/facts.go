@@ -97,6 +97,21 @@ func (db BrandReader) BareState(ctx context.Context, slug fieldmark.Slug) (field
 	return state, nil
 }
 
+// AuditedAt returns the first public brand with facts, in the order of slugs, that has one
+// of the URLs; the error is ErrNotFound if there is none.
+func (db BrandReader) AuditedAt(ctx context.Context, urls [8]string) (fieldmark.BrandState, error) {
+	args := make([]any, len(urls))
+	for i, u := range urls {
+		args[i] = u
+	}
+	state, err := scanState(db.queryRow(ctx, `SELECT `+stateColumns+` WHERE b.url IN ($1, $2, $3, $4, $5, $6, $7, $8)
+		AND b.public = 1 AND b.facts_digest IS NOT NULL ORDER BY b.slug LIMIT 1`, args...))
+	if err != nil {
+		return fieldmark.BrandState{}, fmt.Errorf("read the brand at %s: %w", urls[0], err)
+	}
+	return state, nil
+}
+
 // PublicStates lists public brands after a slug with their facts, in the order
 // of slugs. Bare leaves out the evidence of facts.
 func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, limit int,

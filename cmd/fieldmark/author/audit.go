@@ -62,34 +62,7 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 		return command.WithStatus(2,
 			errors.New("--seed: want 32 hexadecimal digits in lower case, as the report of an audit shows"))
 	}
-	connect, err := parseConnectTo(c.ConnectTo)
-	if err != nil {
-		return command.WithStatus(2, err)
-	}
-	previous, err := c.readPrevious(s)
-	if err != nil {
-		return command.WithStatus(2, err)
-	}
-	site := command.AddScheme(c.URL)
-	delay := c.Delay
-	if delay == 0 {
-		delay = -1 // --delay=0 means no pause
-	}
-	outbound := c.Client(connect)
-	if len(connect) == 0 {
-		if err := outbound.CheckURL(ctx, site); errors.Is(err, safehttp.ErrNotAllowed) {
-			return fmt.Errorf("%s: %w (--allow-networks permits private ones)", site, err)
-		} else if err != nil {
-			return fmt.Errorf("%s: %w", site, err)
-		}
-	}
-	auditor, err := audit.New(audit.Config{HTTP: outbound, Delay: delay, MaxRequests: c.Requests})
-	if err != nil {
-		return err
-	}
-	report, err := auditor.Audit(ctx, audit.Subject{
-		URL: site, Name: c.Name, Language: c.Language, Seed: c.Seed, Previous: previous,
-	}, c.progress(s))
+	report, err := c.audit(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -102,6 +75,38 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 		return err
 	}
 	return c.checkScore(&a)
+}
+
+// audit audits the site.
+func (c *AuditCmd) audit(ctx context.Context, s *command.Streams) (audit.Report, error) {
+	connect, err := parseConnectTo(c.ConnectTo)
+	if err != nil {
+		return audit.Report{}, command.WithStatus(2, err)
+	}
+	previous, err := c.readPrevious(s)
+	if err != nil {
+		return audit.Report{}, command.WithStatus(2, err)
+	}
+	site := command.AddScheme(c.URL)
+	delay := c.Delay
+	if delay == 0 {
+		delay = -1 // --delay=0 means no pause
+	}
+	outbound := c.Client(connect)
+	if len(connect) == 0 {
+		if err := outbound.CheckURL(ctx, site); errors.Is(err, safehttp.ErrNotAllowed) {
+			return audit.Report{}, fmt.Errorf("%s: %w (--allow-networks permits private ones)", site, err)
+		} else if err != nil {
+			return audit.Report{}, fmt.Errorf("%s: %w", site, err)
+		}
+	}
+	auditor, err := audit.New(audit.Config{HTTP: outbound, Delay: delay, MaxRequests: c.Requests})
+	if err != nil {
+		return audit.Report{}, err
+	}
+	return auditor.Audit(ctx, audit.Subject{
+		URL: site, Name: c.Name, Language: c.Language, Seed: c.Seed, Previous: previous,
+	}, c.progress(s))
 }
 
 // readPrevious reads the facts of the last audit, nil without the flag.

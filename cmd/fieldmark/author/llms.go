@@ -9,16 +9,20 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/llms"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 )
 
 // LLMsCmd checks and writes llms.txt files, which describe a site to language models.
 type LLMsCmd struct {
-	Lint llmsLintCmd `cmd:"" help:"Check an llms.txt file; needs no server."`
-	New  llmsNewCmd  `cmd:"" help:"Write an llms.txt file from answers about a brand; needs no server."`
+	Generate llmsGenerateCmd `cmd:"" default:"withargs" help:"Audit a website and write its llms.txt file, with its ten best pages; needs no server. The name of this command may be left out."`
+	Lint     llmsLintCmd     `cmd:"" help:"Check an llms.txt file; needs no server."`
+	New      llmsNewCmd      `cmd:"" help:"Write an llms.txt file from answers about a brand; needs no server."`
 }
 
 type llmsLintCmd struct {
@@ -161,23 +165,73 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-type llmsNewCmd struct {
-	Lang  string `placeholder:"TAG" help:"Language of the answers (BCP 47); prompted for if unset."`
+// llmsFile is where a file is written.
+type llmsFile struct {
 	Out   string `name:"output" short:"o" aliases:"out" placeholder:"FILE" help:"File to write; standard output if unset."`
 	Force bool   `help:"Replace an existing file."`
 }
 
+type llmsNewCmd struct {
+	llmsFile `embed:""`
+	Lang     string `placeholder:"TAG" help:"Language of the answers (BCP 47); prompted for if unset."`
+}
+
 // Run prompts for the answers, writes the file and prints how to install it.
 func (c *llmsNewCmd) Run(_ context.Context, s *command.Streams) error {
-	if c.Out != "" && !c.Force {
-		if _, err := os.Stat(c.Out); err == nil {
-			return fmt.Errorf("%s exists already; use --force to replace it", c.Out)
-		}
+	if err := c.check(); err != nil {
+		return err
 	}
 	request, err := prompt(s, c.Lang)
 	if err != nil {
 		return err
 	}
+	return c.generate(s, request)
+}
+
+// llmsGenerateCmd writes the file of a website from its own audit.
+type llmsGenerateCmd struct {
+	command.NetworkFlags `embed:""`
+	llmsFile             `embed:""`
+	URL                  string        `arg:"" help:"URL of the home page."`
+	Name                 string        `help:"Name of the brand; taken from the title of the home page if unset."`
+	Niche                string        `help:"The field it works in."`
+	Description          string        `help:"What it does; taken from the description of the home page if unset."`
+	Lang                 string        `placeholder:"TAG" help:"Language of the site (BCP 47); taken from the home page if unset."`
+	ConnectTo            []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address instead of the first, as in curl. The second address may be private."`
+	Delay                time.Duration `default:"1s" help:"Pause between requests to one host."`
+	Quiet                bool          `short:"q" help:"Do not show progress."`
+}
+
+// Run audits the site, writes the file and prints how to install it.
+func (c *llmsGenerateCmd) Run(ctx context.Context, s *command.Streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	cmd := AuditCmd{NetworkFlags: c.NetworkFlags, URL: c.URL, Name: c.Name, Language: c.Lang, ConnectTo: c.ConnectTo,
+		Delay: c.Delay, Requests: audit.DefaultMaxRequests, Quiet: c.Quiet}
+	report, err := cmd.audit(ctx, s)
+	if err != nil {
+		return err
+	}
+	if f, ok := report.Facts.Find("home.reachable"); !ok || f.Value == 0 {
+		return unreachable(&report.Facts)
+	}
+	return c.generate(s, llms.FromAudit(fieldmark.Brand{Name: c.Name, Niche: c.Niche, Description: c.Description,
+		Language: c.Lang, URL: c.URL}, &report.Facts))
+}
+
+// check refuses to replace a file unless it was asked for.
+func (c *llmsFile) check() error {
+	if c.Out != "" && !c.Force {
+		if _, err := os.Stat(c.Out); err == nil {
+			return fmt.Errorf("%s exists already; use --force to replace it", c.Out)
+		}
+	}
+	return nil
+}
+
+// generate writes the file of a request and prints its warnings.
+func (c *llmsFile) generate(s *command.Streams, request llms.Request) error {
 	doc, err := llms.Generate(request)
 	if err != nil {
 		return err
@@ -196,7 +250,7 @@ func (c *llmsNewCmd) Run(_ context.Context, s *command.Streams) error {
 	return nil
 }
 
-func (c *llmsNewCmd) write(s *command.Streams, doc llms.Document) error {
+func (c *llmsFile) write(s *command.Streams, doc llms.Document) error {
 	if c.Out == "" {
 		_, err := io.WriteString(s.Out, doc.Content)
 		return err
