@@ -234,9 +234,10 @@ func TestLLMsOfAuditedSite(t *testing.T) {
 	audited := func(titles ...string) {
 		t.Helper()
 		facts := factsWith(300)
-		facts.URL, facts.Sample = "https://acme.example/", &fieldmark.Sample{Population: 3, Pages: []fieldmark.SampledPage{
-			{URL: "https://acme.example/", Role: fieldmark.PageHome, Status: 200, Title: "Acme",
-				Description: "Acme makes hammers that last a lifetime."}}}
+		facts.URL, facts.Sample = "https://acme.example/", &fieldmark.Sample{Population: 3,
+			Pages: []fieldmark.SampledPage{
+				{URL: "https://acme.example/", Role: fieldmark.PageHome, Status: 200, Title: "Acme",
+					Description: "Acme makes hammers that last a lifetime."}}}
 		for i, title := range titles {
 			facts.Sample.Pages = append(facts.Sample.Pages, fieldmark.SampledPage{
 				URL: fmt.Sprintf("https://acme.example/%d", i), Role: fieldmark.PageDrawn, Status: 200,
@@ -270,7 +271,8 @@ func TestLLMsOfAuditedSite(t *testing.T) {
 		a := post(tt.form)
 		file := a.body[max(0, strings.LastIndex(a.body, `data-copy="llms.txt"`)):]
 		file, _, _ = strings.Cut(file, "</pre>")
-		if a.status != 200 || strings.Contains(file, "Anvils") != tt.anvils || strings.Contains(file, "Tongs") != tt.tong ||
+		if a.status != 200 || strings.Contains(file, "Anvils") != tt.anvils ||
+			strings.Contains(file, "Tongs") != tt.tong ||
 			strings.Contains(a.body, "evil") || strings.Count(a.body, `type="checkbox"`) != 3 {
 			t.Errorf("%s: %d, file %s", tt.form, a.status, file)
 		}

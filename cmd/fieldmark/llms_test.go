@@ -48,7 +48,8 @@ func TestLLMsOfSite(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		io.WriteString(w, "<!doctype html><html lang=en><title>"+titles[r.URL.Path]+"</title>"+
 			`<meta name=description content="Acme makes anvils for everyone."><main><h1>Acme</h1>`+
-			`<a href=/about>About us</a> <a href=/login>Log in</a>`+strings.Repeat("<p>Anvils for everyone.", 20)+"</html>")
+			`<a href=/about>About us</a> <a href=/login>Log in</a>`+strings.Repeat("<p>Anvils for everyone.", 20)+
+			"</html>")
 	}))
 	defer site.Close()
 	args := []string{"llms", site.URL, "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q", "--name", "Acme"}
@@ -57,7 +58,8 @@ func TestLLMsOfSite(t *testing.T) {
 		!strings.Contains(file, "- [About Acme]("+site.URL+"/about): ") || strings.Contains(file, "login") {
 		t.Errorf("status %d, %s, file:\n%s", status, why, file)
 	}
-	if status, _, why := runInProcess(t, "llms", "http://127.0.0.1:1/", "--allow-networks", "127.0.0.0/8", "-q"); status != 1 ||
+	if status, _, why := runInProcess(t, "llms", "http://127.0.0.1:1/", "--allow-networks", "127.0.0.0/8",
+		"-q"); status != 1 ||
 		!strings.Contains(why, "cannot be audited") {
 		t.Errorf("a site that does not answer: status %d, %s", status, why)
 	}

@@ -264,3 +264,21 @@ func TestReplicates(t *testing.T) {
 		t.Errorf("text.words varies by %d with 10 of 11 pages, by %d with 29 of 900", few, many)
 	}
 }
+
+// TestSampleDescribes: the sample keeps what pages say about themselves, unless they may
+// not be indexed.
+func TestSampleDescribes(t *testing.T) {
+	about := func(head string) answer {
+		return html(head+`<title>About  Acme</title><meta name=description content="Who we are.">`,
+			"<main>We are here.</main>")
+	}
+	facts := web{"/": html("", "<a href=/about>About us</a><a href=/contact>Contact</a><main>Hello.</main>"),
+		"/about": about(""), "/contact": about("<meta name=robots content=noindex>")}.audit(t)
+	got := map[string]string{}
+	for _, p := range facts.Sample.Pages {
+		got[p.URL] = p.Title + ": " + p.Description
+	}
+	if got[home+"about"] != "About Acme: Who we are." || got[home+"contact"] != ": " {
+		t.Errorf("pages %q", got)
+	}
+}
