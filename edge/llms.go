@@ -358,7 +358,7 @@ func (s llmsSource) pages() (list []site.LLMsOffer) {
 	return list
 }
 
-// answerChosen generates the file again with the pages that the visitor kept, and marks
+// answerChosen generates the file again with the pages that the form keeps, and marks
 // the others.
 func (e *llmsEndpoints) answerChosen(ctx *fasthttp.RequestCtx, source llmsSource, pages []site.LLMsOffer,
 	args *fasthttp.Args) (*llmsDocument, error) {

@@ -156,7 +156,7 @@ func pageKey(address string) string {
 	return bareHost(u) + strings.TrimSuffix(u.EscapedPath(), "/") + "?" + u.RawQuery
 }
 
-// otherPurposes are path segments of pages that say nothing about a brand: legal texts,
+// otherPurposes are path segments of pages that do not describe a brand: legal texts,
 // accounts, orders, searches and archives, in the languages in which they are common.
 var otherPurposes = func() map[string]bool {
 	set := map[string]bool{}
