@@ -49,7 +49,8 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		AccessTx{AccessReader{t}, t}, BrandTx{BrandReader{t}, t}, CertificateTx{CertificateReader{t}, t},
 		EventTx{EventReader{t}, t},
 		MissionTx{MissionReader{t}, t},
-		ModuleTx{ModuleReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
+		ModuleTx{ModuleReader{t}, t},
+		StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
 	}
 }
 
