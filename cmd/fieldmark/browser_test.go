@@ -89,7 +89,8 @@ func (d *console) useDemo(protocol string, access *demo.Access) {
 		const rows = [...Array(500).keys()].map(i =>
 			"upload-" + i + ",Uploaded " + i + ",https://" + i + ".example/,tools,en,,false");
 		const files = new DataTransfer();
-		files.items.add(new File(["slug,name,url,niche,language,description,public\n" + rows.join("\n")], "brands.csv"));
+		rows.unshift("slug,name,url,niche,language,description,public");
+		files.items.add(new File([rows.join("\n")], "brands.csv"));
 		const form = document.querySelector("form[action='/admin/brands/import']");
 		form.elements.file.files = files.files;
 		form.requestSubmit();
