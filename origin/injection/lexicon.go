@@ -216,7 +216,7 @@ func (x *index) find(spans []span, sentence []token, at int) []span {
 
 func (x *index) findKey(spans []span, sentence []token, at int, key string) []span {
 	spans = appendMatching(spans, x.exact[key], sentence, at)
-	for n := 1; n <= len(key); n++ {
+	for n := 1; n <= min(len(key), maxWord); n++ { // a key may end with a character of more bytes
 		if x.lengths[n] {
 			spans = appendMatching(spans, x.prefix[key[:n]], sentence, at)
 		}
