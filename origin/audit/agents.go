@@ -26,7 +26,7 @@ func (f agentFacts) measure(found findings) {
 	f.describedBy(found)
 	f.markdownPages(found)
 	f.feed(found)
-	suspicionFacts{f.site}.manipulation(found)
+	suspicionFacts(f).manipulation(found)
 }
 
 // llmsFile measures the level and the errors of llms.txt. A missing file has level 0
@@ -189,7 +189,7 @@ func hostOf(address string) string {
 // seen first. Until then the facts, which are public, do not name it.
 func (f suspicionFacts) manipulation(found findings) {
 	f.detector = injection.New(f.subject.Name, hostLabel(f.home.url.Hostname()), f.home.url.Hostname(),
-		f.home.meta("og:site_name"), entityFacts{f.site}.structuredName(entityFacts{f.site}.organization()))
+		f.home.meta("og:site_name"), entityFacts(f).structuredName(entityFacts(f).organization()))
 	if f.llms.visit.ok() && !f.llms.soft {
 		f.suspectText(f.llms.visit.asked, string(f.llms.visit.body), "", injection.Models)
 	}

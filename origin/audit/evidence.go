@@ -47,7 +47,7 @@ func (f evidenceFacts) ownDomains() map[string]bool {
 			own[domain(l.url)] = true
 		}
 	}
-	if o := (entityFacts{f.site}).organization(); o != nil {
+	if o := entityFacts(f).organization(); o != nil {
 		for _, s := range append(o.sameAs, o.fields["url"]) {
 			if u := resolve(f.home.url, s); u != nil && !referenceDomains[domain(u)] && !profileDomains[domain(u)] {
 				own[domain(u)] = true
@@ -334,7 +334,7 @@ func (f evidenceFacts) accounts() accounts {
 	if name := plainName(strings.Join(nameWords(f.subject.Name), "")); name != "" {
 		own.names = append(own.names, name)
 	}
-	if o := (entityFacts{f.site}).organization(); o != nil {
+	if o := entityFacts(f).organization(); o != nil {
 		for _, s := range o.sameAs {
 			if u := resolve(f.home.url, s); u != nil {
 				own.addresses = append(own.addresses, u)

@@ -269,7 +269,7 @@ func (f patchFacts) patchOrganization(found findings) {
 	o := organizationData{Context: "https://schema.org", Type: "Organization", Name: shorten(f.subject.Name,
 		fieldmark.MaxBrandName), URL: f.home.url.String(), Logo: f.logo(), Description: shorten(f.home.description,
 		maxDescription), SameAs: f.linkedProfiles()}
-	if known := (entityFacts{f.site}).organization(); known != nil {
+	if known := entityFacts(f).organization(); known != nil {
 		o.Type = known.kind
 	}
 	for i := range f.sample {
