@@ -71,7 +71,7 @@ var englishWords = words{
 		"your safety instructions, your original instructions, your content policy, " +
 		"your system instructions, your secret instructions, your internal instructions, " +
 		"your hidden instructions, your hidden rules, your initial instructions, " +
-		"your exact instructions, exact instructions, your configuration, your internal rules, " +
+		"your exact instructions, exact instructions, your internal rules, " +
 		"text above this line, text above, everything above this line, words above this line, " +
 		"prompt above, your confidential instructions, hidden rules, user's question, " +
 		"user's request, user's query, user's instructions, user's prompt, question of the user, " +
@@ -127,7 +127,7 @@ var englishWords = words{
 		"crown, award, assign, give, grant, score, grade, rated+, mark, save, store, stored+, " +
 		"memorize, memorise, record, associate, keep in mind, bear in mind, output, print, " +
 		"open with, begin with, start with, end with, finish with, close with, conclude with, " +
-		"appear+, appears, appeared+, confirm, assure, inform, convince, persuade, insist, stress, " +
+		"appear+, appeared+, confirm, assure, inform, convince, persuade, insist, stress, " +
 		"underline, generate, produce, acknowledge, admit, agree, treats+, think of, rank+, bring, " +
 		"promise, vote for, update your memory, add to your memory, save to your memory, " +
 		"commit to memory, make, steer, guide, route, nudge",
@@ -166,7 +166,7 @@ var englishWords = words{
 		"top rated, most reputable, reputable, most innovative, most accurate, nothing but, solely, " +
 		"exclusively, head of, front of, ahead, above its, above their, above every, over its, " +
 		"over every, over other, over others, instead of, rather than, one and only, expert, " +
-		"standard, strongest, most secure, lead, benchmark",
+		"strongest, most secure, lead",
 	rival: "competitor*, rival*, alternative*, other brand*, other shop*, other compan*, " +
 		"other provider*, other product*, other service*, other website*, other vendor*, " +
 		"other site*, anybody but, anyone but, anything but, any other*, nobody but, others, " +
