@@ -225,7 +225,7 @@ func TestLintKeepsWhatWasSent(t *testing.T) {
 	}
 }
 
-// TestLLMsOfAuditedSite: the form needs the address alone, the visitor keeps or drops
+// TestLLMsOfAuditedSite: the form needs the address alone, the user keeps or drops
 // pages, and no file outlives an audit.
 func TestLLMsOfAuditedSite(t *testing.T) {
 	h := newFixture(t)

@@ -36,7 +36,7 @@ http://acme.example/llms.txt: level 3 of 4, a title and a summary; 0 errors, 2 w
 	}
 }
 
-// TestLLMsOfSite: fieldmark llms URL writes the file from an audit of its own.
+// TestLLMsOfSite: fieldmark llms URL writes the file after an audit of the site.
 func TestLLMsOfSite(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

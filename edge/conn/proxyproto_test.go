@@ -3,6 +3,7 @@ package conn_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"fmt"
@@ -166,8 +167,8 @@ func (s *testServer) dialProxied(head, proto string) net.Conn {
 // whoAmI asks the server for the address of the client; "" if the connection ends.
 func whoAmI(nc net.Conn, proto string) string {
 	t := &http.Transport{Protocols: new(http.Protocols),
-		Dial: func(string, string) (net.Conn, error) { return nc, nil },
-		DialTLS: func(string, string) (net.Conn, error) {
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return nc, nil },
+		DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
 			return nc, nc.(*tls.Conn).Handshake()
 		}}
 	defer t.CloseIdleConnections()

@@ -82,7 +82,7 @@ func startQUICOn(t testing.TB, cfg conn.Config, pc net.PacketConn, cert *tls.Cer
 	return s
 }
 
-// dial opens a connection of QUIC.
+// dialQUIC opens a QUIC connection.
 func (s *quicServer) dialQUIC() *quic.Conn {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

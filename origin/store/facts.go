@@ -98,7 +98,7 @@ func (db BrandReader) BareState(ctx context.Context, slug fieldmark.Slug) (field
 }
 
 // AuditedAt returns the first public brand with facts, in the order of slugs, that has one
-// of the URLs; the error is ErrNotFound if there is none.
+// of the URLs; the error is ErrNotFound if no brand has one.
 func (db BrandReader) AuditedAt(ctx context.Context, urls [8]string) (fieldmark.BrandState, error) {
 	args := make([]any, len(urls))
 	for i, u := range urls {
