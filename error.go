@@ -52,6 +52,7 @@ const (
 	CodeNotAudited           Code = "not_audited"
 	CodeIdempotencyReused    Code = "idempotency_key_reused"
 	CodeModuleRefused        Code = "module_refused"
+	CodeTooEarly             Code = "too_early"
 	CodeRateLimited          Code = "rate_limited"
 	CodeHeadersTooLarge      Code = "headers_too_large"
 	CodeInternal             Code = "internal"
@@ -104,6 +105,7 @@ var codeTable = map[Code]struct {
 	CodeNotAudited:           {http.StatusUnprocessableEntity, "No audit of this site is known"},
 	CodeIdempotencyReused:    {http.StatusUnprocessableEntity, "This Idempotency-Key came with another request"},
 	CodeModuleRefused:        {http.StatusUnprocessableEntity, "The scoring module may not be activated"},
+	CodeTooEarly:             {http.StatusTooEarly, "The request may be a replay"},
 	CodeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
 	CodeHeadersTooLarge:      {http.StatusRequestHeaderFieldsTooLarge, "The header fields are too large"},
 	CodeInternal:             {http.StatusInternalServerError, "Something went wrong on our side"},

@@ -87,3 +87,20 @@ func TestCORSOfTheAPI(t *testing.T) {
 		}
 	}
 }
+
+// TestEarlyDataOfProxies: a proxy in front says that it received a request in early data. One
+// that may change something is refused before an origin sees it (RFC 8470, 5.2).
+func TestEarlyDataOfProxies(t *testing.T) {
+	h := newFixture(t)
+	h.brand("acme", "Acme", 300)
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		h.wantProblem(h.do(method, "/api/public/v1/missions", "{}", "Early-Data", "1"), http.StatusTooEarly,
+			fieldmark.CodeTooEarly)
+	}
+	if a := h.get("/api/badge/acme", "Early-Data", "1"); a.status != http.StatusOK {
+		t.Errorf("a badge in early data: %d", a.status)
+	}
+	if a := h.do("POST", "/api/public/v1/missions", "{}"); a.status != http.StatusUnauthorized {
+		t.Errorf("without early data: %d", a.status)
+	}
+}

@@ -54,12 +54,19 @@ func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
 	since(e.meters.took[r], began)
 }
 
-// admit refuses a request if too many are in flight or its target is not acceptable. It
-// turns an absolute target (RFC 9112, 3.2.2) into the path that it names.
+// admit refuses a request if too many are in flight, if it may be a replay, or if its target
+// is not acceptable. It turns an absolute target (RFC 9112, 3.2.2) into the path that it names.
 func (e *Edge) admit(ctx *fasthttp.RequestCtx, inFlight int64) bool {
 	if inFlight > int64(e.cfg.Inflight) {
 		e.meters.shed.Inc()
 		e.responder.fail(ctx, errOverloaded())
+		return false
+	}
+	// A proxy in front received the request in early data, which an attacker can replay
+	// (RFC 8470, 5.1 and 5.2). The edge's own early data never gets here.
+	if early := ctx.Request.Header.Peek("Early-Data"); len(early) > 0 && isWrite(ctx) {
+		e.responder.fail(ctx, fieldmark.Errorf(fieldmark.CodeTooEarly,
+			"%s requests are not answered in early data, which can be replayed", ctx.Method()))
 		return false
 	}
 	target := ctx.RequestURI()

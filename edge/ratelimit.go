@@ -196,7 +196,7 @@ func (l *requestLimiter) limit(ctx *fasthttp.RequestCtx, next func(*fasthttp.Req
 		l.fail(ctx, err)
 		return routeRefused
 	}
-	writes := !ctx.IsGet() && !ctx.IsHead() && !ctx.IsOptions()
+	writes := isWrite(ctx)
 	if known {
 		b := q.of(writes)
 		return l.enforce(ctx, b, l.limits.take(b, weight), next)
@@ -403,3 +403,7 @@ func (s *slots) release(network netip.Addr) {
 		}
 	}
 }
+
+// isWrite reports whether a request may change something: GET, HEAD and OPTIONS are safe (RFC
+// 9110, 9.2.1).
+func isWrite(ctx *fasthttp.RequestCtx) bool { return !ctx.IsGet() && !ctx.IsHead() && !ctx.IsOptions() }

@@ -68,6 +68,7 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeBodyTooLarge:         "Send at most as many bytes as the member limit says.",
 	fieldmark.CodeHTTPSRequired:        "Repeat the request with an https address.",
 	fieldmark.CodeMisdirected:          "Use the address that the operator published, or ask them for a certificate.",
+	fieldmark.CodeTooEarly:             "Repeat the request once the TLS handshake is complete.",
 	fieldmark.CodeURITooLong:           "Shorten the address, most likely its query.",
 	fieldmark.CodeUnsupportedMediaType: "Send Content-Type: application/json and an uncompressed body.",
 	fieldmark.CodeValidationFailed: "" +
