@@ -53,8 +53,9 @@ func BenchmarkFront(b *testing.B) {
 		{name: "own h1 over TLS, score", url: base + miss, pid: pid, h1: true},
 	}
 	_, head, body := ask(b, "GET", plain+badge, "")
-	cert := writeCertificate(b)
-	for _, p := range frontPeers {
+	cert, file := writeCertificate(b), filepath.Join(dir, "badge.svg")
+	must(b, os.WriteFile(file, []byte(body), 0o644))
+	for _, p := range append(frontPeers, frontCaddy) {
 		var fields strings.Builder
 		for name := range head {
 			if name != "Content-Length" && name != "Date" && name != "Server" && name != "Content-Type" {
@@ -62,7 +63,7 @@ func BenchmarkFront(b *testing.B) {
 					strings.NewReplacer("'", "\\'").Replace(head.Get(name)))
 			}
 		}
-		p.config = strings.NewReplacer("CERT", cert, "FIELDS", fields.String(),
+		p.config = strings.NewReplacer("CERT", cert, "FILE", file, "FIELDS", fields.String(),
 			"BODY", strings.NewReplacer("'", "\\'", "$", "").Replace(string(body))).Replace(p.config)
 		if s, ok := startPeer(b, p, strings.TrimPrefix(plain, "http://")); ok {
 			fronts = append(fronts, front{name: p.name, url: "https://" + s.addr + badge, pid: s.pid})
@@ -148,6 +149,23 @@ scgi_temp_path DIR/s;
 server { listen LISTEN ssl http2; ssl_certificate CERT; ssl_certificate_key CERT;
 location / { proxy_pass http://EDGE; proxy_cache c; proxy_cache_lock on; } } }`,
 		[]string{"-c", "DIR/nginx.conf", "-p", "DIR"}},
+	{"h2o file", "h2o", "h2o.conf", `
+num-threads: 1
+pid-file: DIR/pid
+user: root
+listen:
+  host: 127.0.0.1
+  port: PORT
+  ssl:
+    certificate-file: CERT
+    key-file: CERT
+hosts:
+  default:
+    paths:
+      /:
+        file.file: FILE
+        file.mime.setdefaulttype: image/svg+xml
+`, []string{"-c", "DIR/h2o.conf"}},
 	{"haproxy cache", "haproxy", "haproxy.cfg", `
 global
   maxconn 2000

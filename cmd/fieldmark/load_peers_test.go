@@ -57,7 +57,7 @@ func startEdge(b *testing.B, origin, token string, args ...string) *process {
 // peer is another cache in front of the same edge.
 type peer struct {
 	name, program string
-	file, config  string   // DIR, LISTEN and EDGE are replaced by its folder and the addresses
+	file, config  string   // DIR, LISTEN, PORT and EDGE are replaced by its folder and the addresses
 	args          []string // the same
 }
 
@@ -73,7 +73,9 @@ func startPeer(b *testing.B, p peer, edge string) (served, bool) {
 	must(b, err)
 	b.Cleanup(func() { _ = os.RemoveAll(dir) })
 	must(b, os.Chmod(dir, 0o755))
-	fill := strings.NewReplacer("DIR", dir, "LISTEN", addr, "EDGE", edge)
+	_, port, err := net.SplitHostPort(addr)
+	must(b, err)
+	fill := strings.NewReplacer("DIR", dir, "LISTEN", addr, "PORT", port, "EDGE", edge)
 	must(b, os.WriteFile(filepath.Join(dir, p.file), []byte(fill.Replace(p.config)), 0o644))
 	var args []string
 	for _, a := range p.args {

@@ -274,12 +274,12 @@ func memoryOf(b *testing.B, pid int) (sum float64) {
 }
 
 // startAs starts the test binary under another name.
-func startAs(t testing.TB, dir, name string) *process {
+func startAs(t testing.TB, dir, name string, args ...string) *process {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	must(t, err)
 	p := &process{t: t, done: make(chan struct{}), new: make(chan struct{}, 1)}
-	p.cmd = exec.Command(path)
+	p.cmd = exec.Command(path, args...)
 	p.cmd.Dir = dir
 	read, write, err := os.Pipe()
 	must(t, err)

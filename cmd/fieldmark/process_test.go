@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	testscript.Main(m, map[string]func(){"fieldmark": main, "bareserver": bareServer})
+	testscript.Main(m, map[string]func(){"fieldmark": main, "bareserver": bareServer,
+		"http3server": http3Server})
 }
 
 // parallelTests is the number of tests that run at once unless -parallel is set. They
