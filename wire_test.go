@@ -19,7 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // TestWire pins the JSON of every noun. A golden file is never edited by hand;
 // a change that alters an old member breaks those who read it.

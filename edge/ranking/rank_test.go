@@ -84,7 +84,7 @@ func TestRankRanges(t *testing.T) {
 		{"of a niche", []brandRange{
 			{"a", "m", 80, 90, 85, -1}, {"b", "n", 60, 75, 70, -1}, {"c", "n", 50, 65, 60, -1},
 		}, fieldmark.BoardFilter{Niche: "n"}, "b 1-2 of all 2-3, c 1-2 of all 2-3"},
-		{"a change within the range is none", []brandRange{
+		{"a change within the range does not count", []brandRange{
 			{"a", "n", 70, 80, 75, 70}, {"b", "n", 66, 76, 71, 74},
 		}, fieldmark.BoardFilter{}, "a 1-2 +0, b 1-2 +0"},
 		{"a certain change", []brandRange{

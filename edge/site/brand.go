@@ -90,7 +90,7 @@ func verdictOf(s *fieldmark.Score) verdict {
 			" Nothing could be measured, and an unreachable site has no score rather than a low one.", "none"}
 	case fieldmark.StatusInsufficientData:
 		return verdict{"Not enough could be measured", blocker(s, "Too many signals are unknown.") +
-			" A score of what is left would mean nothing, so there is none.", "none"}
+			" The rest is not enough for a score.", "none"}
 	case fieldmark.StatusStale:
 		return verdict{"Out of date",
 			"The last audit is more than 90 days old. The score is kept for reference and is not ranked.", "fair"}

@@ -611,8 +611,8 @@ func TestKilled(t *testing.T) {
 		must(t, w.db.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			return tx.ReleaseLeases(ctx, "") // as ten seconds would; with SQLite, the next process does
 		}))
+		w.due(nil) // before the next process has claimed it: a change of the row ends its lease
 		stop := w.start(w.open(w.db, w.ca.Client, name))
-		w.due(nil)
 		w.until("a certificate is issued", func() bool { return w.serial() != "" })
 		stop()
 		if made := w.ca.Orders() - before; made != 1 {

@@ -141,7 +141,7 @@ func limits() []string {
 			"first need not be who wrote it; a dispute can change it.",
 		"Patterns of words and common words are known for 28 languages. In others more facts are unknown, " +
 			"and the range is wider.",
-		"Whoever knows the rules can follow them without writing anything useful. Claims that can be " +
+		"A site can follow the rules without being useful. Claims that can be " +
 			"verified are verified: profiles, dates and the language of the text. The others are taken as they " +
 			"are.",
 	}
