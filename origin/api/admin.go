@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/acme"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/module"
+)
+
+// accessAPI serves API keys, accounts and the audit log.
+type accessAPI struct {
+	keys     *access.Keys
+	accounts *access.Accounts
+	auditLog *auditlog.Log
+}
+
+func (a *accessAPI) revokeKey(ctx context.Context, id string, r fieldmark.KeyRevocation) (fieldmark.Key, error) {
+	return a.keys.Revoke(ctx, id, r.Reason)
+}
+
+func (a *accessAPI) putAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
+	account, _, err := a.accounts.Put(ctx, id, r)
+	return account, err
+}
+
+// auditParams are the query parameters of the audit log.
+var auditParams = []param{
+	{name: "limit", description: "Entries per page, newest first", lowest: 1, highest: auditlog.MaxPage, preset: 50},
+	{name: "cursor", description: "nextCursor of the previous page"},
+	{name: "actor", description: "Only actions of this user, key or command"},
+	{name: "target", description: "Only actions on this object"},
+}
+
+// listAudit lists the audit log. The cursor is the number of the last entry of the previous page.
+func (a *accessAPI) listAudit(c *call) (fieldmark.List[fieldmark.AuditEntry], error) {
+	var before int64
+	if text := c.params.text("cursor"); text != "" {
+		var err error
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+			return list[fieldmark.AuditEntry](nil), errInvalidCursor()
+		}
+	}
+	limit := c.params.number("limit")
+	entries, err := a.auditLog.List(c.r.Context(), before, c.params.text("actor"), c.params.text("target"),
+		limit+1)
+	page := list(entries)
+	if len(entries) > limit {
+		page.Data, page.HasMore = entries[:limit], true
+		page.NextCursor = strconv.FormatInt(entries[limit-1].Number, 10)
+	}
+	return page, err
+}
+
+func (a *accessAPI) verifyAudit(ctx context.Context) (fieldmark.AuditVerdict, error) {
+	return a.auditLog.Verify(ctx, fieldmark.AuditVerdict{})
+}
+
+// moduleAPI serves scoring modules to administrators and to edges.
+type moduleAPI struct{ modules *module.Service }
+
+// activate makes a module the active one, or starts it as a canary.
+func (a *moduleAPI) activate(
+	ctx context.Context, digest fieldmark.Digest, r fieldmark.ModuleActivation,
+) (fieldmark.ModulePlan, error) {
+	return a.modules.Activate(ctx, digest, r.Percent)
+}
+
+// sendBody sends the bytes of a module. They never change, because the digest identifies them.
+func (a *moduleAPI) sendBody(c *call) error {
+	digest, err := digestParam(c)
+	if err != nil {
+		return err
+	}
+	b, err := a.modules.Body(c.r.Context(), digest)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	if c.notModified(strconv.Quote(string(digest))) {
+		return nil
+	}
+	return c.sendBytes(http.StatusOK, "application/wasm", b)
+}
+
+// certificateAPI serves TLS certificates to administrators and to edges.
+type certificateAPI struct{ certificates *acme.Service }
+
+// challengeKinds are the kinds of challenges that edges ask for.
+var challengeKinds = []string{"http-01", "tls-alpn-01"}
+
+// sendAll sends all certificates, their keys encrypted under the token of the request.
+func (a *certificateAPI) sendAll(c *call) error {
+	token, _ := bearer(c.r.Header.Get("Authorization"))
+	all, err := a.certificates.ForEdges(c.r.Context(), token)
+	if err != nil {
+		return fmt.Errorf("certificates for an edge: %w", err)
+	}
+	return c.send(http.StatusOK, all)
+}
+
+// sendChallenge sends the answer to an open challenge of a CA.
+func (a *certificateAPI) sendChallenge(c *call) error {
+	kind := c.r.PathValue("kind")
+	if !slices.Contains(challengeKinds, kind) {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such kind of challenge")
+	}
+	answer, err := a.certificates.Challenge(c.r.Context(), kind, c.r.PathValue("answer"))
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, answer)
+}
