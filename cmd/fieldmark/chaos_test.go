@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -108,23 +109,33 @@ func (n *node) launch(program string, env ...string) {
 // await waits until the node is ready.
 func (n *node) await() {
 	n.h.t.Helper()
+	defer func() {
+		if n.h.t.Failed() {
+			n.h.t.Logf("%s is not ready: %v\n%s", n.name, n.ready(), n.p.printed())
+		}
+	}()
 	eventually(n.h.t, n.name+" is ready", func() bool {
 		select {
 		case <-n.p.done:
-			n.h.t.Fatalf("%s ended:\n%s", n.name, n.p.printed())
+			n.h.t.Fatalf("%s ended", n.name)
 		default:
 		}
-		return n.ready()
+		return n.ready() == nil
 	})
 }
 
-func (n *node) ready() bool {
+// ready returns why the node is not ready.
+func (n *node) ready() error {
 	resp, err := n.h.client.Get(n.debug + "/readyz")
 	if err != nil {
-		return false
+		return err
 	}
 	defer resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	if resp.StatusCode != http.StatusOK {
+		body, err := io.ReadAll(resp.Body)
+		return errors.Join(fmt.Errorf("%s: %s", resp.Status, body), err)
+	}
+	return nil
 }
 
 // newChaosFleet starts the fleet.

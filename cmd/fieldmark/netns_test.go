@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,14 +17,29 @@ import (
 type netns struct {
 	t    *testing.T
 	name string // of the network namespace; empty: none exists
+
+	clientSide, clientEnd string // addresses of the link to the clients
+	fleetSide, fleetEnd   string // of the link to the fleet
 }
 
-// Addresses for network tests (RFC 2544): the link to the clients, and the one to the
-// fleet.
-const (
-	clientSide, clientEnd = "198.18.113.1", "198.18.113.2"
-	fleetSide, fleetEnd   = "198.18.114.1", "198.18.114.2"
-)
+// freeNetworks returns the addresses of two links from the range for network tests (RFC
+// 2544). A run that was killed leaves its links behind, and a second network of the same
+// addresses would be unreachable, so networks in use are skipped.
+func freeNetworks(t *testing.T) (client, clientEnd, fleet, fleetEnd string) {
+	t.Helper()
+	used, err := net.InterfaceAddrs()
+	must(t, err)
+	for i := range 256 {
+		third := byte(os.Getpid() + i)
+		network := net.IPNet{IP: net.IPv4(198, 18, third, 0), Mask: net.CIDRMask(24, 32)}
+		if !slices.ContainsFunc(used, func(a net.Addr) bool { return network.Contains(a.(*net.IPNet).IP) }) {
+			at := func(last byte) string { return net.IPv4(198, 18, third, last).String() }
+			return at(1), at(2), at(5), at(6)
+		}
+	}
+	t.Fatal("every network for tests is in use")
+	return
+}
 
 func newNetns(t *testing.T) *netns {
 	t.Helper()
@@ -35,13 +51,14 @@ func newNetns(t *testing.T) *netns {
 		return w
 	}
 	w.name = fmt.Sprintf("fm%d", os.Getpid())
+	w.clientSide, w.clientEnd, w.fleetSide, w.fleetEnd = freeNetworks(t)
 	t.Cleanup(w.remove)
 	for _, line := range []string{
 		"ip netns add NS",
 		"ip link add NSc type veth peer name NSC netns NS", "ip link add NSf type veth peer name NSF netns NS",
-		"ip addr add " + clientSide + "/30 dev NSc", "ip addr add " + fleetSide + "/30 dev NSf",
+		"ip addr add " + w.clientSide + "/30 dev NSc", "ip addr add " + w.fleetSide + "/30 dev NSf",
 		"ip link set NSc up", "ip link set NSf up",
-		"ip -n NS addr add " + clientEnd + "/30 dev NSC", "ip -n NS addr add " + fleetEnd + "/30 dev NSF",
+		"ip -n NS addr add " + w.clientEnd + "/30 dev NSC", "ip -n NS addr add " + w.fleetEnd + "/30 dev NSF",
 		"ip -n NS link set NSC up", "ip -n NS link set NSF up", "ip -n NS link set lo up",
 	} {
 		words := strings.Fields(strings.ReplaceAll(line, "NS", w.name))
@@ -87,7 +104,7 @@ func (w *netns) bind() string {
 	if !w.there() {
 		return "127.0.0.1"
 	}
-	return "127.0.0.1 " + fleetSide
+	return "127.0.0.1 " + w.fleetSide
 }
 
 // outer returns the address of the fleet as seen from the namespace.
@@ -95,7 +112,7 @@ func (w *netns) outer() string {
 	if !w.there() {
 		return "127.0.0.1"
 	}
-	return fleetSide
+	return w.fleetSide
 }
 
 // inner converts a loopback address to one in the namespace.
@@ -104,7 +121,7 @@ func (w *netns) inner(address string) string {
 	if !w.there() {
 		return address
 	}
-	return net.JoinHostPort(clientEnd, port)
+	return net.JoinHostPort(w.clientEnd, port)
 }
 
 // pull disconnects the link to the fleet; plug connects it again.
