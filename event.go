@@ -60,6 +60,17 @@ const (
 	EventPing            EventType = "ping"             // test message to one endpoint
 )
 
+// AboutBrand reports whether events of the type are about a brand. Endpoints receive them for
+// brands that their account manages, and for brands that they watch.
+func (t EventType) AboutBrand() bool {
+	subject, _, _ := strings.Cut(string(t), ".")
+	switch subject {
+	case "brand", "claim", "dispute", "rank", "score":
+		return true
+	}
+	return false
+}
+
 // MissionEvents returns the event types of missions.
 func MissionEvents() []EventType {
 	return []EventType{

@@ -263,15 +263,16 @@ func TestWatchErrors(t *testing.T) {
 		settings fieldmark.EndpointSettings
 		want     string
 	}{
-		"unknown":   {nil, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme", "nobody"}}, "/brands/1"},
-		"private":   {nil, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"shy"}}, "/brands/0"},
-		"twice":     {nil, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme", "acme"}}, "/brands/1"},
-		"too many":  {nil, fieldmark.EndpointSettings{Brands: many}, "/brands"},
-		"no brands": {[]string{"score.changed"}, fieldmark.EndpointSettings{}, "/brands"},
-		"no event":  {[]string{"mission.*"}, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"}}, "/events"},
+		"unknown":    {nil, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme", "nobody"}}, "/brands/1"},
+		"private":    {nil, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"shy"}}, "/brands/0"},
+		"twice":      {nil, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme", "acme"}}, "/brands/1"},
+		"too many":   {nil, fieldmark.EndpointSettings{Brands: many}, "/brands"},
+		"no brands":  {[]string{"score.changed"}, fieldmark.EndpointSettings{}, "/brands"},
+		"no event":   {[]string{"mission.*"}, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"}}, "/events"},
+		"everything": {[]string{"*"}, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"}}, "/events"},
 		"no change": {nil, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"},
 			ScoreThreshold: to(fieldmark.Milli(99))}, "/scoreThreshold"},
-		"everything": {nil, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"},
+		"every change": {nil, fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"},
 			ScoreThreshold: to(fieldmark.Milli(50_001))}, "/scoreThreshold"},
 	} {
 		_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,

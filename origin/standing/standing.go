@@ -3,8 +3,8 @@ package standing
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -152,39 +152,45 @@ func (s *Service) score(ctx context.Context, was *store.Standing, module fieldma
 // brand became due again meanwhile.
 func put(ctx context.Context, tx *store.Tx, m *move) error {
 	written, err := tx.PutStanding(ctx, &m.was, &m.next)
-	if err != nil || !written || m.score == nil || !m.brand.Public {
+	if err != nil || !written || m.score == nil {
 		return err
+	}
+	to, err := m.audience(ctx, tx)
+	if err != nil || len(to) == 0 {
+		return err
+	}
+	return to.Emit(ctx, tx, m.was.Brand, fieldmark.EventScoreChanged, m.change())
+}
+
+// audience returns the endpoints whose threshold the move crosses, and stores that they were
+// sent it.
+func (m *move) audience(ctx context.Context, tx *store.Tx) (event.Audience, error) {
+	to, err := event.BrandAudience(ctx, tx, m.was.Brand, fieldmark.EventScoreChanged)
+	if err != nil || len(to) == 0 {
+		return nil, err
 	}
 	watches, err := tx.Watches(ctx, m.was.Brand)
-	if err != nil || len(watches) == 0 {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	due := map[string]map[string]bool{} // endpoints by account
 	for _, w := range watches {
+		if !to[w.Account][w.Endpoint] {
+			continue
+		}
 		threshold := fieldmark.DefaultScoreThreshold
 		if w.Threshold != nil {
 			threshold = *w.Threshold
 		}
 		if !m.next.Standing.Differs(w.Sent, threshold) {
+			delete(to[w.Account], w.Endpoint)
 			continue
 		}
-		if due[w.Account] == nil {
-			due[w.Account] = map[string]bool{}
-		}
-		due[w.Account][w.Endpoint] = true
 		if err := tx.SetSent(ctx, w.Endpoint, m.was.Brand, m.next.Standing); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for account, endpoints := range due {
-		_, err := event.EmitTo(ctx, tx, account, store.Event{
-			Event: fieldmark.Event{Type: fieldmark.EventScoreChanged}, Subject: string(m.was.Brand),
-		}, m.change(), func(endpoint string) bool { return endpoints[endpoint] })
-		if err != nil {
-			return fmt.Errorf("send the score of %s: %w", m.was.Brand, err)
-		}
-	}
-	return nil
+	maps.DeleteFunc(to, func(_ string, endpoints map[string]bool) bool { return len(endpoints) == 0 })
+	return to, nil
 }
 
 // change describes a move to those who watch the brand.

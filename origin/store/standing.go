@@ -117,24 +117,25 @@ func (t StandingTx) PutStanding(ctx context.Context, was, next *Standing) (bool,
 	return n > 0, nil
 }
 
-// Watch is a brand that an endpoint watches.
+// Watch is an endpoint that watches a brand.
 type Watch struct {
 	Endpoint  string
 	Account   string
+	Events    []string         // patterns
 	Threshold *fieldmark.Milli // nil: fieldmark.DefaultScoreThreshold
 	Sent      fieldmark.Standing
 }
 
 // Watches lists the endpoints that watch a brand, by account.
 func (db StandingReader) Watches(ctx context.Context, slug fieldmark.Slug) ([]Watch, error) {
-	rows, err := db.query(ctx, `SELECT w.endpoint, e.account, e.settings, w.sent FROM watch w
+	rows, err := db.query(ctx, `SELECT w.endpoint, e.account, e.events, e.settings, w.sent FROM watch w
 		JOIN endpoint e ON e.id = w.endpoint
 		WHERE w.brand = $1 AND e.deleted_at IS NULL ORDER BY e.account, w.endpoint`, string(slug))
 	list, err := collect(rows, err, func(row scanner) (w Watch, err error) {
 		var settings struct {
 			ScoreThreshold *fieldmark.Milli `json:"scoreThreshold"`
 		}
-		err = row.Scan(&w.Endpoint, &w.Account, jsonCol{&settings}, jsonCol{&w.Sent})
+		err = row.Scan(&w.Endpoint, &w.Account, jsonCol{&w.Events}, jsonCol{&settings}, jsonCol{&w.Sent})
 		w.Threshold = settings.ScoreThreshold
 		return w, err
 	})

@@ -177,14 +177,14 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 
 // checkBrands returns the errors of what an endpoint watches.
 func checkBrands(r *fieldmark.EndpointRequest) (bad validation.Errors) {
-	subscribes := slices.ContainsFunc(r.Events, func(p string) bool {
-		return fieldmark.MatchEvent(p, fieldmark.EventScoreChanged)
+	subscribes := slices.ContainsFunc(event.Kinds(), func(k event.Kind) bool {
+		return k.Type.AboutBrand() && event.Named(r.Events, k.Type)
 	})
 	switch {
 	case len(r.Brands) > fieldmark.MaxWatchedBrands:
 		bad.Add("/brands", "too_long", fmt.Sprintf("at most %d brands", fieldmark.MaxWatchedBrands))
 	case len(r.Brands) > 0 && !subscribes:
-		bad.Add("/events", "required", "must contain score.changed, which is what is sent about brands")
+		bad.Add("/events", "required", "must contain a type of event about brands, such as score.changed; * matches those of brands you manage")
 	case len(r.Brands) == 0 && slices.Contains(r.Events, string(fieldmark.EventScoreChanged)):
 		bad.Add("/brands", "required", "must name the brands whose score.changed events are sent")
 	}

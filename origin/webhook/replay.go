@@ -304,7 +304,7 @@ func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Rep
 		return tx.RequeueDelivery(ctx, p.Delivery, to, p.Subject, at)
 	case !to.Subscribes(p.Type) || p.Type == fieldmark.EventPing:
 		return false, nil
-	case p.Delivery == "" && p.Type == fieldmark.EventScoreChanged:
+	case p.Delivery == "" && p.Type.AboutBrand():
 		return false, nil // of a brand that the endpoint did not watch, or less than its threshold
 	case p.Delivery == "":
 		return true, tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, at), to, p.Event, p.Subject, at)
