@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/web"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -35,7 +36,7 @@ func (h *accountHandler) list(req *request) error {
 }
 
 func (h *accountHandler) showAccounts(
-	req *request, status int, id string, form fieldmark.AccountRequest, bad []formError,
+	req *request, status int, id string, form fieldmark.AccountRequest, bad []web.FormError,
 ) error {
 	ctx := req.r.Context()
 	accounts, err := h.accounts.List(ctx)
@@ -67,7 +68,7 @@ func (h *accountHandler) showAccounts(
 			line.Endpoints++
 		}
 	}
-	return h.show(req, status, "accounts", page{Title: "Accounts", Errors: bad,
+	return h.show(req, status, "accounts", web.Page{Title: "Accounts", Errors: bad,
 		Data: accountsData{Accounts: lines, ID: id, Form: form}})
 }
 

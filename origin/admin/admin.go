@@ -10,6 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // Config holds the dependencies and settings of the admin console.
@@ -29,7 +30,7 @@ type Fact struct{ Name, Value string }
 // user. It does not change after New.
 type handler struct {
 	*console
-	forwarding
+	web.Forwarding
 	sessions *access.Sessions
 	signIn   *signInHandler
 	mux      *http.ServeMux
@@ -50,24 +51,19 @@ func New(cfg Config) (http.Handler, error) {
 	o := cfg.Service
 	h := &handler{
 		console:    &console{templates: t, log: cfg.Log, auditLog: o.AuditLog},
-		forwarding: forwarding{nodeTokens: fieldmark.ParseNodeTokens(cfg.NodeToken), secure: cfg.Secure},
+		Forwarding: web.Forwarding{NodeTokens: fieldmark.ParseNodeTokens(cfg.NodeToken), Secure: cfg.Secure},
 		sessions:   o.Access.Sessions,
 		mux:        http.NewServeMux(),
 	}
-	h.signIn = &signInHandler{h.console, h.forwarding, h.sessions, o.Access.SignOn}
+	h.signIn = &signInHandler{h.console, h.Forwarding, h.sessions, o.Access.SignOn}
 	h.routes(o, cfg.Facts)
 
-	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.showMessage(&request{w: w, r: r}, http.StatusForbidden, "This request came from another site",
-			"Open the page in the admin console and try again.")
-	}))
-	return h.middleware(guard.Handler(h.mux)), nil
+	guard := &web.Guard{Forwarding: h.Forwarding, Log: h.log,
+		Message: func(w http.ResponseWriter, r *http.Request, status int, title, text string) {
+			h.showMessage(&request{w: w, r: r}, status, title, text)
+		}}
+	return guard.Wrap(h.mux), nil
 }
-
-// contentPolicy allows the stylesheet, the script, images and forms of this site, and nothing else.
-const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action " +
-	"'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // The timeouts are shorter than the time for which an edge waits, so that the origin does not work for a
 // browser that has been answered already: 5.5 s for a page and 30 s for a form.
@@ -76,31 +72,3 @@ const (
 	formTimeout = 10 * time.Second // a sign-in may wait for other passwords to be hashed
 	longTimeout = 25 * time.Second // modules are tested, files are imported
 )
-
-// middleware sets the headers of every response and responds with 500 to a panic.
-func (h *handler) middleware(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			v := recover()
-			if v == nil {
-				return
-			}
-			if v == http.ErrAbortHandler {
-				panic(v)
-			}
-			h.log.Error("panic", "path", fieldmark.LoggedPath(r.URL.Path), "panic", fmt.Sprint(v))
-			h.showMessage(&request{w: w, r: r}, http.StatusInternalServerError, fieldmark.CodeInternal.Title(), "")
-		}()
-		header := w.Header()
-		header.Set("Content-Security-Policy", contentPolicy)
-		header.Set("Cache-Control", "no-store")
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Cross-Origin-Opener-Policy", "same-origin")
-		header.Set("X-Robots-Tag", "noindex")
-		if h.overHTTPS(r) {
-			header.Set("Strict-Transport-Security", "max-age=31536000")
-		}
-		next.ServeHTTP(w, r)
-	})
-}

@@ -265,8 +265,8 @@ func TestHeaders(t *testing.T) {
 				t.Errorf("%s: %s = %q, want %q", path, field, got, want)
 			}
 		}
-		if got := h.Get("Cache-Control"); got != "no-store" && path != "/admin/assets/admin.css" {
-			t.Errorf("%s: Cache-Control = %q, want no-store", path, got)
+		if got := h.Get("Cache-Control"); got != "private, no-store" && path != "/admin/assets/admin.css" {
+			t.Errorf("%s: Cache-Control = %q, want private, no-store", path, got)
 		}
 	}
 	rec := b.do("/admin/assets/admin.css", nil)

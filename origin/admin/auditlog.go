@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // auditLogHandler serves the audit log. The embedded console appends to the same log.
@@ -50,5 +51,5 @@ func (h *auditLogHandler) showAudit(req *request, verdict *fieldmark.AuditVerdic
 		d.Next = auditPath + "?" + url.Values{"before": {strconv.FormatInt(d.Entries[auditPageSize-1].Number, 10)},
 			"actor": {d.Actor}, "target": {d.Target}}.Encode()
 	}
-	return h.show(req, http.StatusOK, "audit-log", page{Title: "Audit log", Data: d})
+	return h.show(req, http.StatusOK, "audit-log", web.Page{Title: "Audit log", Data: d})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // brandHandler serves the brands page, the pages of brands, and imports.
@@ -38,7 +39,7 @@ func (h *brandHandler) list(req *request) error {
 	return h.showBrands(req, http.StatusOK, fieldmark.Brand{Language: "en", Public: true}, nil)
 }
 
-func (h *brandHandler) showBrands(req *request, status int, form fieldmark.Brand, bad []formError) error {
+func (h *brandHandler) showBrands(req *request, status int, form fieldmark.Brand, bad []web.FormError) error {
 	after := fieldmark.Slug(req.r.URL.Query().Get("after"))
 	if after != "" && !fieldmark.ValidSlug(string(after)) {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
@@ -62,7 +63,7 @@ func (h *brandHandler) showBrands(req *request, status int, form fieldmark.Brand
 	if d.Runs, err = h.brands.Audits.List(req.r.Context()); err != nil {
 		return err
 	}
-	return h.show(req, status, "brands", page{Title: "Brands", Errors: bad, Data: d})
+	return h.show(req, status, "brands", web.Page{Title: "Brands", Errors: bad, Data: d})
 }
 
 // newBrandRow summarizes the facts of a brand. It has no score, because edges calculate scores.
@@ -125,7 +126,7 @@ func (req *request) slugParam() (fieldmark.Slug, error) {
 	return slug, nil
 }
 
-func (h *brandHandler) showBrand(req *request, status int, form *fieldmark.Brand, bad []formError) error {
+func (h *brandHandler) showBrand(req *request, status int, form *fieldmark.Brand, bad []web.FormError) error {
 	slug, err := req.slugParam()
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (h *brandHandler) showBrand(req *request, status int, form *fieldmark.Brand
 		disputePageSize); err != nil {
 		return err
 	}
-	return h.show(req, status, "brand", page{Title: state.Brand.Name, Errors: bad, Data: d})
+	return h.show(req, status, "brand", web.Page{Title: state.Brand.Name, Errors: bad, Data: d})
 }
 
 // update updates a brand.
@@ -182,7 +183,7 @@ func (h *brandHandler) delete(req *request) error {
 	}
 	if req.r.PostForm.Get("slug") != string(slug) {
 		return h.showBrand(req, http.StatusUnprocessableEntity, nil,
-			formErrorOf("To delete the brand, enter its slug."))
+			web.ErrorOf("To delete the brand, enter its slug."))
 	}
 	if err := h.brands.Delete(req.r.Context(), slug); err != nil {
 		return err

@@ -8,14 +8,15 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // calendarHandler serves the page of calendar feeds.
 type calendarHandler struct {
 	*console
-	forwarding // the address of this site, for the links of a new feed
-	calendars  *mission.Calendars
-	accounts   *access.Accounts // owners to choose from
+	web.Forwarding // the address of this site, for the links of a new feed
+	calendars      *mission.Calendars
+	accounts       *access.Accounts // owners to choose from
 }
 
 type calendarsData struct {
@@ -48,7 +49,7 @@ func newestCalendar(list []fieldmark.Calendar) string {
 }
 
 func (h *calendarHandler) showCalendars(
-	req *request, status int, form fieldmark.CalendarRequest, bad []formError, made *fieldmark.NewCalendar,
+	req *request, status int, form fieldmark.CalendarRequest, bad []web.FormError, made *fieldmark.NewCalendar,
 ) error {
 	list, err := h.calendars.List(req.r.Context())
 	if err != nil {
@@ -72,12 +73,12 @@ func (h *calendarHandler) showCalendars(
 			return err
 		}
 	}
-	return h.show(req, status, "calendars", page{Title: "Calendar feeds", Errors: bad, Data: d})
+	return h.show(req, status, "calendars", web.Page{Title: "Calendar feeds", Errors: bad, Data: d})
 }
 
 // feedLinks returns the address of a feed as https, as webcal and as a QR code.
 func (h *calendarHandler) feedLinks(req *request, made *fieldmark.NewCalendar) (*createdFeed, error) {
-	at := h.baseURL(req.r) + made.Path
+	at := h.BaseURL(req.r) + made.Path
 	_, rest, _ := strings.Cut(at, "://")
 	// The host is that of this site, and the token is base64url.
 	m := &createdFeed{NewCalendar: *made, Address: at, Webcal: template.URL("webcal://" + rest)}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // disputeHandler serves the list of disputes and the form that decides one.
@@ -49,7 +50,7 @@ func (h *disputeHandler) list(req *request) error {
 		d.Next = disputesPath + "?" + url.Values{"state": {string(state)},
 			"before": {d.Disputes[disputePageSize-1].ID}}.Encode()
 	}
-	return h.show(req, http.StatusOK, "disputes", page{Title: "Disputes", Data: d})
+	return h.show(req, http.StatusOK, "disputes", web.Page{Title: "Disputes", Data: d})
 }
 
 func (h *disputeHandler) get(req *request) error { return h.showDispute(req, http.StatusOK, nil) }
@@ -61,14 +62,14 @@ type disputeData struct {
 	Answer     string // of the form
 }
 
-func (h *disputeHandler) showDispute(req *request, status int, bad []formError) error {
+func (h *disputeHandler) showDispute(req *request, status int, bad []web.FormError) error {
 	d, err := h.disputes.Get(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	data := disputeData{Dispute: d, Answer: req.r.PostForm.Get("answer"),
 		PublicPath: fieldmark.DisputePath(d.Brand, "") + "?dispute=" + d.ID}
-	return h.show(req, status, "dispute", page{Title: "Dispute of " + d.Signal, Errors: bad, Data: data})
+	return h.show(req, status, "dispute", web.Page{Title: "Dispute of " + d.Signal, Errors: bad, Data: data})
 }
 
 // decide upholds or rejects a dispute.

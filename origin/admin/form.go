@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // The formats of codes, as in the API.
@@ -31,18 +30,9 @@ const (
 	maxAssigneeName = 200
 )
 
-// formError is an error in a form.
-type formError struct {
-	Field string // id of the input; empty: the form as a whole
-	Text  string // a sentence
-}
-
-// formErrorOf returns an error about a form as a whole.
-func formErrorOf(text string) []formError { return []formError{{Text: text}} }
-
 // staleForm is the error in a form that creates something, if its list has changed since it was opened.
-func staleForm(created string) []formError {
-	return formErrorOf(created + " was created after this form was opened. Check the list, and submit again if you " +
+func staleForm(created string) []web.FormError {
+	return web.ErrorOf(created + " was created after this form was opened. Check the list, and submit again if you " +
 		"still want another.")
 }
 
@@ -50,7 +40,7 @@ func staleForm(created string) []formError {
 type form struct {
 	posted url.Values
 	prefix string // of the ids of this form's inputs, where a page has several forms
-	errors []formError
+	errors []web.FormError
 }
 
 // readForm returns the posted form, whose input ids have a prefix. If the form is rejected, the page shows it
@@ -61,7 +51,7 @@ func (req *request) readForm(prefix string) *form {
 }
 
 func (f *form) addError(name, text string) {
-	f.errors = append(f.errors, formError{Field: f.prefix + name, Text: text})
+	f.errors = append(f.errors, web.FormError{Field: f.prefix + name, Text: text})
 }
 
 // text returns a line of at most limit code points without surrounding spaces.
@@ -103,11 +93,8 @@ func (f *form) time(name, label string) time.Time {
 	return t
 }
 
-// inputField is the input for a member of an API request.
-type inputField struct{ id, label string }
-
 // inputFields maps pointers of validation errors to inputs.
-var inputFields = map[string]inputField{
+var inputFields = map[string]web.Input{
 	"/name": {"name", "Name"}, "/scopes": {"scope", "Permissions"}, "/expiresInDays": {"days", "Expires after"},
 	"/networks": {"networks", "Allowed IP addresses"}, "/url": {"url", "Address"}, "/events": {"events", "Events"},
 	"/slug": {"slug", "Slug"}, "/niche": {"niche", "Niche"}, "/language": {"language", "Language"},
@@ -123,41 +110,7 @@ var inputFields = map[string]inputField{
 	"/failure/message": {"message", "What happened"}, "/answer": {"answer", "Reason"},
 }
 
-// formErrors turns an API error into sentences about inputs. They have no JSON Pointers, which users of a form
-// do not know.
-func (req *request) formErrors(err error) []formError {
-	e := fieldmark.AsError(err)
-	var list []formError
-	for _, f := range e.Fields {
-		pointer, item := f.Pointer, ""
-		field, known := inputFields[pointer]
-		if at := strings.LastIndexByte(pointer, '/'); !known && at > 0 {
-			if n, err := strconv.Atoi(pointer[at+1:]); err == nil { // an element of a list
-				field, known = inputFields[pointer[:at]]
-				item = fmt.Sprintf(", entry %d", n+1)
-			}
-		}
-		switch {
-		case known:
-			// Some details start with the name of their member.
-			text := strings.TrimPrefix(f.Detail, strings.ToLower(field.label)+" ")
-			list = append(list, formError{req.formPrefix + field.id, sentence(field.label + item + ": " + text)})
-		default:
-			name := strings.ReplaceAll(strings.Trim(pointer, "/"), "/", " ")
-			list = append(list, formError{Text: sentence(name + " " + f.Detail)})
-		}
-	}
-	if len(list) == 0 {
-		list = formErrorOf(sentence(e.Detail))
-	}
-	return list
-}
-
-// sentence returns s with a capital letter and a full stop.
-func sentence(s string) string {
-	r, n := utf8.DecodeRuneInString(s)
-	if n == 0 {
-		return ""
-	}
-	return strings.TrimSuffix(string(unicode.ToUpper(r))+s[n:], ".") + "."
+// formErrors turns an API error into sentences about the inputs of the posted form.
+func (req *request) formErrors(err error) []web.FormError {
+	return web.FormErrors(err, inputFields, req.formPrefix)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // uploadName is the form field of a file.
@@ -94,7 +95,7 @@ func (h *brandHandler) importBrands(req *request) error {
 		return h.showImportError(req, err)
 	}
 	h.audit(req, "brand.import", fmt.Sprintf("%d %s", len(brands), unit))
-	return h.show(req, http.StatusOK, "import", page{Title: "Brands imported", Data: importData{
+	return h.show(req, http.StatusOK, "import", web.Page{Title: "Brands imported", Data: importData{
 		Unit: unit, Added: report.Added, Updated: report.Updated,
 		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,
 		Rejected: rejectedLines(report.Rejected, lineOf), Back: brandsPath}})
@@ -238,7 +239,7 @@ func (h *brandHandler) importSamples(req *request) error {
 		return h.showImportError(req, err)
 	}
 	h.audit(req, "visibility.import", string(report.FileHash))
-	return h.show(req, http.StatusOK, "import", page{Title: "Answer samples imported", Data: importData{
+	return h.show(req, http.StatusOK, "import", web.Page{Title: "Answer samples imported", Data: importData{
 		Unit: "lines", Added: report.Added,
 		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,
 		Rejected: rejectedLines(report.Rejected, func(line int) int { return line }), Back: brandsPath}})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // keyHandler serves the page of API keys.
@@ -141,7 +142,7 @@ func newestKey(keys []fieldmark.Key) string {
 }
 
 func (h *keyHandler) showKeys(
-	req *request, status int, form fieldmark.KeyRequest, bad []formError, made *fieldmark.NewKey,
+	req *request, status int, form fieldmark.KeyRequest, bad []web.FormError, made *fieldmark.NewKey,
 ) error {
 	keys, err := h.keys.List(req.r.Context())
 	if err != nil {
@@ -169,7 +170,7 @@ func (h *keyHandler) showKeys(
 	if d.Accounts, err = accountChoices(req, h.accounts, form.Account); err != nil {
 		return err
 	}
-	return h.show(req, status, "api-keys", page{Title: "API keys", Errors: bad, Data: d})
+	return h.show(req, status, "api-keys", web.Page{Title: "API keys", Errors: bad, Data: d})
 }
 
 // scopeLabels describe scopes.

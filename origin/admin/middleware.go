@@ -2,15 +2,14 @@ package admin
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // request is one request and its response.
@@ -86,10 +85,10 @@ func (h *handler) withSession(do action) action {
 			return err
 		}
 		req.user, req.session = in.User, in
-		client := h.clientOf(req.r)
+		client := h.ClientOf(req.r)
 		req.r = req.r.WithContext(auditlog.WithActor(req.r.Context(), auditlog.Actor{
 			Kind: fieldmark.ActorPerson, Name: in.User,
-			Address: client.Addr.String(), Agent: client.Agent, Request: requestID(req.r),
+			Address: client.Addr.String(), Agent: client.Agent, Request: web.RequestID(req.r),
 		}))
 		return do(req)
 	}
@@ -104,52 +103,6 @@ func (h *handler) checkRole(do action) action {
 		}
 		return do(req)
 	}
-}
-
-// requestID returns the id that an edge gave the request, or "".
-func requestID(r *http.Request) string {
-	if id := r.Header.Get(fieldmark.HeaderRequestID); fieldmark.ValidRequestID(id) {
-		return id
-	}
-	return ""
-}
-
-// forwarding reads from a request what an edge reports about the browser. Reports without a node token are
-// ignored, because any client can send the header fields.
-type forwarding struct {
-	nodeTokens fieldmark.NodeTokens
-	secure     bool // Config.Secure
-}
-
-// clientOf returns the client: the one that an edge reports, or else the peer.
-func (f forwarding) clientOf(r *http.Request) access.Caller {
-	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" && f.fromEdge(r) {
-		return access.ParseCaller(reported, r.UserAgent())
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	return access.ParseCaller(host, r.UserAgent())
-}
-
-func (f forwarding) fromEdge(r *http.Request) bool {
-	return f.nodeTokens.Contains(r.Header.Get(fieldmark.HeaderNode))
-}
-
-// overHTTPS reports whether the browser uses HTTPS, from the settings or as an edge reports. Cookies are then
-// Secure, and responses have Strict-Transport-Security.
-func (f forwarding) overHTTPS(r *http.Request) bool {
-	return f.secure || f.fromEdge(r) && r.Header.Get("X-Forwarded-Proto") == "https"
-}
-
-// baseURL is the address of this site in the browser.
-func (f forwarding) baseURL(r *http.Request) string {
-	scheme := "http"
-	if f.overHTTPS(r) {
-		scheme = "https"
-	}
-	return (&url.URL{Scheme: scheme, Host: r.Host}).String()
 }
 
 // notFound shows the error for an unknown address, with the navigation for a signed-in user.

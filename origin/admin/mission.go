@@ -8,6 +8,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // missionHandler serves the missions page, the pages of missions, and the forms that plan, move and pay for one.
@@ -46,12 +47,12 @@ func (h *missionHandler) list(req *request) error {
 		return err
 	}
 	var list fieldmark.List[fieldmark.Mission]
-	var bad []formError
+	var bad []web.FormError
 	status := http.StatusOK
 	switch filtered := f.Priority != "" || f.Source != ""; {
 	case filtered && account == "" && len(d.Accounts) > 1:
 		status = http.StatusUnprocessableEntity
-		bad = []formError{{"account", "Account: choose one to filter by priority or source."}}
+		bad = []web.FormError{{Field: "account", Text: "Account: choose one to filter by priority or source."}}
 	default:
 		if filtered && account == "" { // there is only one account
 			account = access.DefaultAccount
@@ -66,10 +67,10 @@ func (h *missionHandler) list(req *request) error {
 	}
 	for _, s := range fieldmark.MissionStatuses() {
 		selected := len(f.Status) > 0 && f.Status[0] == s
-		d.Statuses = append(d.Statuses, option{Value: string(s), Label: stateWords(s), Selected: selected})
+		d.Statuses = append(d.Statuses, option{Value: string(s), Label: web.StateWords(s), Selected: selected})
 	}
 	for _, p := range fieldmark.Priorities() {
-		d.Priorities = append(d.Priorities, option{Value: string(p), Label: stateWords(p), Selected: f.Priority == p})
+		d.Priorities = append(d.Priorities, option{Value: string(p), Label: web.StateWords(p), Selected: f.Priority == p})
 	}
 	if list.HasMore {
 		next := url.Values{"cursor": {list.NextCursor}}
@@ -80,7 +81,7 @@ func (h *missionHandler) list(req *request) error {
 		}
 		d.Next = missionsPath + "?" + next.Encode()
 	}
-	return h.show(req, status, "missions", page{Title: "Missions", Errors: bad, Data: d})
+	return h.show(req, status, "missions", web.Page{Title: "Missions", Errors: bad, Data: d})
 }
 
 // accountFilter returns the options of a filter by account.

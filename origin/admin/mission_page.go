@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // missionData is one mission with its available actions.
@@ -43,7 +44,7 @@ type paymentForm struct {
 
 func (h *missionHandler) get(req *request) error { return h.showMission(req, http.StatusOK, nil) }
 
-func (h *missionHandler) showMission(req *request, status int, complaints []formError) error {
+func (h *missionHandler) showMission(req *request, status int, complaints []web.FormError) error {
 	story, err := h.missions.History(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (h *missionHandler) showMission(req *request, status int, complaints []form
 	if !req.canWrite() {
 		d.Moves, d.PaymentMoves, d.CanPlan, d.CanSetAmount, d.CanRefund = nil, nil, false, false, false
 	}
-	return h.show(req, status, "mission", page{Title: story.Title, Errors: complaints, Data: d})
+	return h.show(req, status, "mission", web.Page{Title: story.Title, Errors: complaints, Data: d})
 }
 
 // addPayment adds the actions that are possible on the payment.
@@ -89,7 +90,7 @@ func (d *missionData) addPayment(story mission.History) {
 	for _, to := range []fieldmark.PaymentStatus{fieldmark.PaymentProcessing, fieldmark.PaymentPaid,
 		fieldmark.PaymentFailed, fieldmark.PaymentCanceled} {
 		if mission.ValidatePaymentTransition(p.Status, to) == nil {
-			d.PaymentMoves = append(d.PaymentMoves, option{Value: string(to), Label: stateWords(to)})
+			d.PaymentMoves = append(d.PaymentMoves, option{Value: string(to), Label: web.StateWords(to)})
 		}
 	}
 	if p.Amount == nil {
@@ -183,7 +184,7 @@ func (h *missionHandler) plan(req *request) error {
 	case !start.IsZero():
 		plan.Scheduled = &fieldmark.Span{Start: fieldmark.At(start), End: fieldmark.At(end)}
 		for _, e := range mission.ValidateSpan(*plan.Scheduled, "/scheduled") {
-			form.addError("end", sentence("End: "+e.Detail))
+			form.addError("end", web.Sentence("End: "+e.Detail))
 		}
 	}
 	who := form.text("assignee", "Assignee ID", maxAssignee)
@@ -243,7 +244,7 @@ func (h *missionHandler) move(req *request) error {
 func (h *missionHandler) showMissionError(req *request, err error) error {
 	if hasCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showMission(req, http.StatusConflict,
-			formErrorOf("The mission was changed after this page was opened. Check the current values and submit again."))
+			web.ErrorOf("The mission was changed after this page was opened. Check the current values and submit again."))
 	}
 	if !hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeInvalidTransition, fieldmark.CodeInvalidParameter) {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/module"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // moduleHandler serves the pages of scoring modules and the forms that upload, preview and activate one.
@@ -23,7 +24,7 @@ type modulesData struct {
 
 func (h *moduleHandler) list(req *request) error { return h.showModules(req, http.StatusOK, nil) }
 
-func (h *moduleHandler) showModules(req *request, status int, bad []formError) error {
+func (h *moduleHandler) showModules(req *request, status int, bad []web.FormError) error {
 	list, err := h.modules.List(req.r.Context())
 	if err != nil {
 		return err
@@ -37,7 +38,7 @@ func (h *moduleHandler) showModules(req *request, status int, bad []formError) e
 		d.Plan = &now.Plan
 		d.Nodes = newNodeRows(now, 0)
 	}
-	return h.show(req, status, "modules", page{Title: "Scoring modules", Errors: bad, Data: d})
+	return h.show(req, status, "modules", web.Page{Title: "Scoring modules", Errors: bad, Data: d})
 }
 
 // create validates and stores a module.
@@ -74,7 +75,7 @@ func (req *request) digestParam() (fieldmark.Digest, error) {
 
 func (h *moduleHandler) get(req *request) error { return h.showModule(req, http.StatusOK, nil) }
 
-func (h *moduleHandler) showModule(req *request, status int, bad []formError) error {
+func (h *moduleHandler) showModule(req *request, status int, bad []web.FormError) error {
 	digest, err := req.digestParam()
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func (h *moduleHandler) showModule(req *request, status int, bad []formError) er
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
-	return h.show(req, status, "module", page{Title: d.Name + " " + d.Version, Errors: bad, Data: d})
+	return h.show(req, status, "module", web.Page{Title: d.Name + " " + d.Version, Errors: bad, Data: d})
 }
 
 // update previews or activates a module.

@@ -9,6 +9,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/acme"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/module"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // nodeHandler serves the page of edges.
@@ -53,7 +54,7 @@ func (h *nodeHandler) list(req *request) error {
 		return err
 	}
 	d := nodesData{Head: head, Nodes: newNodeRows(status, head)}
-	return h.show(req, http.StatusOK, "nodes", page{Title: "Nodes", Data: d})
+	return h.show(req, http.StatusOK, "nodes", web.Page{Title: "Nodes", Data: d})
 }
 
 // certificateHandler serves the page of TLS certificates.
@@ -92,7 +93,7 @@ func (h *certificateHandler) list(req *request) error {
 	for _, c := range list.Data {
 		d.Certificates = append(d.Certificates, newCertificateRow(c, time.Now()))
 	}
-	return h.show(req, http.StatusOK, "certificates", page{Title: "TLS certificates", Data: d})
+	return h.show(req, http.StatusOK, "certificates", web.Page{Title: "TLS certificates", Data: d})
 }
 
 func newCertificateRow(c fieldmark.Certificate, now time.Time) certificateRow {

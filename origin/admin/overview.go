@@ -9,6 +9,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // maxCount bounds the rows that the overview reads to count them; it shows a larger number as "or more".
@@ -133,7 +134,7 @@ func (h *overviewHandler) serve(req *request) error {
 	}
 	d.Disputes = len(open)
 	d.findProblems()
-	return h.show(req, http.StatusOK, "overview", page{Title: "Overview", Data: d})
+	return h.show(req, http.StatusOK, "overview", web.Page{Title: "Overview", Data: d})
 }
 
 func (h *overviewHandler) countBrands(req *request) (string, error) {

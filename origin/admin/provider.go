@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // The names of the cookie that holds the state of a sign-in at the provider. It is SameSite=Lax: a browser
@@ -19,7 +20,7 @@ const (
 func (h *signInHandler) providerCookie(r *http.Request, state string) *http.Cookie {
 	c := &http.Cookie{Name: plainProviderCookie, Value: state, Path: homePath, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode, MaxAge: int(access.FlowLifetime / time.Second)}
-	if h.overHTTPS(r) {
+	if h.OverHTTPS(r) {
 		c.Name, c.Path, c.Secure = secureProviderCookie, "/", true
 	}
 	if state == "" {
@@ -61,7 +62,7 @@ func (h *signInHandler) redirectToProvider(req *request, proves string) error {
 // finishProviderSignIn handles the redirect back from the provider. The state in the cookie is valid once.
 func (h *signInHandler) finishProviderSignIn(req *request) error {
 	http.SetCookie(req.w, h.providerCookie(req.r, ""))
-	back := access.Callback{Query: req.r.URL.Query(), Token: h.sessionToken(req.r), Caller: h.clientOf(req.r)}
+	back := access.Callback{Query: req.r.URL.Query(), Token: h.sessionToken(req.r), Caller: h.ClientOf(req.r)}
 	if c, err := req.r.Cookie(h.providerCookie(req.r, "").Name); err == nil {
 		back.Flow = c.Value
 	}
@@ -101,12 +102,12 @@ func (h *signInHandler) finishProviderSignIn(req *request) error {
 // showForm shows the sign-in page with an error, if there is one.
 func (h *signInHandler) showForm(req *request, status int, message string, form signInForm) error {
 	form.Provider, form.Passwords = h.signOn.Label(), h.signOn.PasswordsAllowed()
-	p := page{Title: "Sign in", Data: form}
+	p := web.Page{Title: "Sign in", Data: form}
 	if form.Denied {
 		p.Title = "Access denied"
 	}
 	if message != "" {
-		p.Errors = formErrorOf(message)
+		p.Errors = web.ErrorOf(message)
 	}
 	return h.show(req, status, "sign-in", p)
 }

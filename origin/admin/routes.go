@@ -36,9 +36,9 @@ const (
 // routes registers every page and form with what it requires: nothing, a session, the administrator role, or
 // a password that was entered recently.
 func (h *handler) routes(o *origin.Service, facts []Fact) {
-	h.mux.Handle("GET "+stylePath, h.public(h.style))
-	h.mux.Handle("GET "+scriptPath, h.public(h.script))
-	h.mux.Handle("GET "+iconPath, h.public(h.icon))
+	h.mux.Handle("GET "+stylePath, h.templates.style)
+	h.mux.Handle("GET "+scriptPath, h.templates.script)
+	h.mux.Handle("GET "+iconPath, h.templates.icon)
 	h.signInRoutes()
 	h.mux.Handle("GET "+homePath, h.requireLogin((&overviewHandler{h.console, o}).serve))
 	h.missionRoutes(&missionHandler{h.console, o.Missions, o.Access.Accounts})
@@ -48,7 +48,7 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.accountRoutes(&accountHandler{h.console, o.Access.Accounts, o.Access.Keys, o.Webhooks})
 	h.webhookRoutes(&webhookHandler{h.console, o.Webhooks, o.Access.Accounts})
 	h.moduleRoutes(&moduleHandler{h.console, o.Modules})
-	h.calendarRoutes(&calendarHandler{h.console, h.forwarding, o.Missions.Calendars, o.Access.Accounts})
+	h.calendarRoutes(&calendarHandler{h.console, h.Forwarding, o.Missions.Calendars, o.Access.Accounts})
 	h.mux.Handle("GET "+nodesPath, h.requireLogin((&nodeHandler{h.console, o.Events, o.Modules}).list))
 	h.certificateRoutes(&certificateHandler{h.console, o.Certificates})
 	h.auditLogRoutes(&auditLogHandler{h.console})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // The names of the session cookie. Browsers reject a cookie with the prefix __Host- that is not Secure, that
@@ -26,9 +27,9 @@ const maxForm = 16 << 10
 // identity of users who are signed in.
 type signInHandler struct {
 	*console
-	forwarding // cookies depend on the scheme, throttling on the client's address
-	sessions   *access.Sessions
-	signOn     *access.SignOn
+	web.Forwarding // cookies depend on the scheme, throttling on the client's address
+	sessions       *access.Sessions
+	signOn         *access.SignOn
 }
 
 // sessionToken returns the token in the session cookie.
@@ -44,7 +45,7 @@ func (h *signInHandler) sessionToken(r *http.Request) string {
 // is valid.
 func (h *signInHandler) sessionCookie(r *http.Request, token string) *http.Cookie {
 	c := &http.Cookie{Name: plainCookie, Value: token, Path: homePath, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if h.overHTTPS(r) {
+	if h.OverHTTPS(r) {
 		c.Name, c.Path, c.Secure = secureCookie, "/", true
 	}
 	return c
@@ -85,7 +86,7 @@ func (h *signInHandler) submit(req *request) error {
 	}
 	form := signInForm{User: req.r.PostForm.Get("user"), Next: nextPage(req.r.PostForm.Get("next"))}
 	token, err := h.sessions.SignIn(req.r.Context(), access.Credentials{
-		User: form.User, Password: req.r.PostForm.Get("password"), Code: req.postedCode(), Caller: h.clientOf(req.r),
+		User: form.User, Password: req.r.PostForm.Get("password"), Code: req.postedCode(), Caller: h.ClientOf(req.r),
 	})
 	if err != nil {
 		e := fieldmark.AsError(err)
@@ -123,14 +124,14 @@ func (h *signInHandler) reauth(req *request) error {
 	}
 	next := nextPage(req.r.PostForm.Get("next"))
 	err := h.sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r),
-		req.r.PostForm.Get("password"), req.postedCode(), h.clientOf(req.r))
+		req.r.PostForm.Get("password"), req.postedCode(), h.ClientOf(req.r))
 	if err != nil {
 		e := fieldmark.AsError(err)
 		if e.Code.Status() >= 500 {
 			return err
 		}
-		return h.show(req, e.Code.Status(), "reauth", page{Title: "Confirm your identity",
-			Errors: formErrorOf(req.signInError(e)), Data: reauthForm(req, h.signOn, next)})
+		return h.show(req, e.Code.Status(), "reauth", web.Page{Title: "Confirm your identity",
+			Errors: web.ErrorOf(req.signInError(e)), Data: reauthForm(req, h.signOn, next)})
 	}
 	http.Redirect(req.w, req.r, next, http.StatusSeeOther)
 	return nil

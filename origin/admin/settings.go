@@ -8,6 +8,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // settingsHandler serves the page of settings, users and sessions.
@@ -40,7 +41,7 @@ func (h *settingsHandler) get(req *request) error {
 	return h.showSettings(req, http.StatusOK, nil, nil)
 }
 
-func (h *settingsHandler) showSettings(req *request, status int, bad []formError, offered *access.TOTP) error {
+func (h *settingsHandler) showSettings(req *request, status int, bad []web.FormError, offered *access.TOTP) error {
 	ctx := req.r.Context()
 	d := settingsData{
 		Healthy: h.origin.Health(ctx) == nil, Facts: h.facts, CurrentSession: req.session.Name,
@@ -68,7 +69,7 @@ func (h *settingsHandler) showSettings(req *request, status int, bad []formError
 			return err
 		}
 	}
-	return h.show(req, status, "settings", page{Title: "Settings and health", Errors: bad, Data: d})
+	return h.show(req, status, "settings", web.Page{Title: "Settings and health", Errors: bad, Data: d})
 }
 
 // setSecondFactor offers, enables or disables two-factor authentication for the user.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/web"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -50,7 +51,7 @@ func newestEndpoint(endpoints []fieldmark.Endpoint) string {
 }
 
 func (h *webhookHandler) showWebhooks(
-	req *request, status int, form fieldmark.EndpointRequest, bad []formError, made *fieldmark.NewEndpoint,
+	req *request, status int, form fieldmark.EndpointRequest, bad []web.FormError, made *fieldmark.NewEndpoint,
 ) error {
 	endpoints, err := h.webhooks.Endpoints(req.r.Context(), "")
 	if err != nil {
@@ -71,7 +72,7 @@ func (h *webhookHandler) showWebhooks(
 	if d.Accounts, err = accountChoices(req, h.accounts, req.r.PostForm.Get("account")); err != nil {
 		return err
 	}
-	return h.show(req, status, "webhooks", page{Title: "Webhooks", Errors: bad, Data: d})
+	return h.show(req, status, "webhooks", web.Page{Title: "Webhooks", Errors: bad, Data: d})
 }
 
 // create creates an endpoint and shows its secret.
@@ -113,7 +114,7 @@ func (h *webhookHandler) get(req *request) error {
 }
 
 func (h *webhookHandler) showEndpoint(
-	req *request, status int, bad []formError, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult,
+	req *request, status int, bad []web.FormError, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult,
 ) error {
 	id := req.r.PathValue("id")
 	e, err := h.webhooks.Endpoint(req.r.Context(), "", id)
@@ -136,7 +137,7 @@ func (h *webhookHandler) showEndpoint(
 	if list.HasMore {
 		d.Next = webhooksPath + "/" + id + "?state=" + string(state) + "&cursor=" + list.NextCursor
 	}
-	return h.show(req, status, "endpoint", page{Title: "Webhook endpoint", Errors: bad, Data: d})
+	return h.show(req, status, "endpoint", web.Page{Title: "Webhook endpoint", Errors: bad, Data: d})
 }
 
 // update pauses, enables or deletes an endpoint, rotates its secret, or sends a test message.
@@ -226,7 +227,7 @@ func (h *webhookHandler) getDelivery(req *request) error {
 		}
 		d.Attempts = append(d.Attempts, line)
 	}
-	return h.show(req, http.StatusOK, "delivery", page{Title: "Webhook message", Data: d})
+	return h.show(req, http.StatusOK, "delivery", web.Page{Title: "Webhook message", Data: d})
 }
 
 func (h *webhookHandler) resend(req *request) error {

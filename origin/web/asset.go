@@ -1,0 +1,40 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
+)
+
+// Asset is a stylesheet, script or image.
+type Asset struct {
+	kind string
+	body []byte
+	etag string
+}
+
+// ReadAsset reads the asset of a name and a media type.
+func ReadAsset(files fs.FS, name, kind string) (*Asset, error) {
+	body, err := fs.ReadFile(files, name)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(body)
+	return &Asset{kind: kind + "; charset=utf-8", body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}, nil
+}
+
+// ServeHTTP sends the asset, or 304 to a browser that has it.
+func (a *Asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache")
+	h.Set("ETag", a.etag)
+	if rfc9111.MatchETag(r.Header.Get("If-None-Match"), a.etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", a.kind)
+	_, _ = w.Write(a.body)
+}
