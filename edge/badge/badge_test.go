@@ -174,22 +174,23 @@ func TestSentence(t *testing.T) {
 	}{
 		{samples[0].badge, "Acme: GEO-ready, score 92 of 100, grade A, verified November 2026", "GEO-ready|A|92"},
 		{badge.Badge{Name: "Bolt & Nut", State: badge.NotYet, Score: 69_900, Grade: "C", AsOf: november},
-			"Bolt & Nut: not yet GEO-ready, score 69 of 100, grade C, verified November 2026", "GEO: not yet|C|69"},
+			"Bolt & Nut: not yet GEO-ready, score 69 of 100, grade C, verified November 2026", "GEO 69, not yet|C"},
 		{badge.Badge{Name: "M", State: badge.Stale, Score: 83_000, Grade: "B", AsOf: july},
-			"M: score 83 of 100, grade B, stale, last verified July 2026", "stale|B|2026-07"},
-		{badge.Badge{Name: "M", State: badge.Pending}, "M: not audited yet", "pending"},
-		{badge.Badge{Name: "M", State: badge.Unreachable}, "M: site unreachable, no score", "unreachable|!"},
-		{badge.Badge{Name: "M", State: badge.Unrated}, "M: not rated, too little could be measured", "not rated|?"},
-		{badge.Badge{Name: "m"}, "m: not rated, no such brand", "not rated|?"},
-		{badge.Badge{}, "not rated, no such brand", "not rated|?"},
-		{badge.Badge{Name: "<b>\"'", State: badge.Pending}, "<b>\"': not audited yet", "pending"},
+			"M: GEO score 83 of 100, grade B, stale, last verified July 2026", "GEO: stale|B|2026-07"},
+		{badge.Badge{Name: "M", State: badge.Pending}, "M: GEO readiness not audited yet", "GEO: pending"},
+		{badge.Badge{Name: "M", State: badge.Unreachable}, "M: no GEO score, site unreachable", "GEO: unreachable|!"},
+		{badge.Badge{Name: "M", State: badge.Unrated}, "M: no GEO score, too little could be measured",
+			"GEO: not rated|?"},
+		{badge.Badge{Name: "m"}, "m: no GEO score, no such brand", "GEO: not rated|?"},
+		{badge.Badge{}, "no GEO score, no such brand", "GEO: not rated|?"},
+		{badge.Badge{Name: "<b>\"'", State: badge.Pending}, "<b>\"': GEO readiness not audited yet", "GEO: pending"},
 		{badge.Badge{Name: "a\x00b\x1b\uFFFEc\xff\td", State: badge.Pending},
-			"a\uFFFDb\uFFFD\uFFFDc\uFFFD d: not audited yet", "pending"},
-		{badge.Badge{Name: "a\u202Eb\u2067c", State: badge.Pending}, "abc: not audited yet", "pending"},
+			"a\uFFFDb\uFFFD\uFFFDc\uFFFD d: GEO readiness not audited yet", "GEO: pending"},
+		{badge.Badge{Name: "a\u202Eb\u2067c", State: badge.Pending}, "abc: GEO readiness not audited yet", "GEO: pending"},
 		{badge.Badge{Name: strings.Repeat("é", 64), State: badge.Pending},
-			strings.Repeat("é", 64) + ": not audited yet", "pending"},
+			strings.Repeat("é", 64) + ": GEO readiness not audited yet", "GEO: pending"},
 		{badge.Badge{Name: strings.Repeat("é", 65), State: badge.Pending},
-			strings.Repeat("é", 63) + "…: not audited yet", "pending"},
+			strings.Repeat("é", 63) + "…: GEO readiness not audited yet", "GEO: pending"},
 		{badge.Badge{Name: "M", State: badge.Ready, Score: 1_000_000, Grade: "?"}, "M: GEO-ready, score 100 of 100",
 			"GEO-ready|100"},
 	} {
@@ -216,12 +217,12 @@ func TestSentenceInLanguages(t *testing.T) {
 	}{
 		{"de", scored(badge.Ready, "A"), "Acme: GEO-bereit, 45/100, Note A, geprüft 2026-11"},
 		{"de", scored(badge.NotYet, "D"), "Acme: noch nicht GEO-bereit, 45/100, Note D, geprüft 2026-11"},
-		{"de", scored(badge.Stale, "B"), "Acme: Prüfung veraltet, 45/100, Note B, geprüft 2026-11"},
-		{"de", scored(badge.Pending, ""), "Acme: noch nicht geprüft"},
-		{"de", scored(badge.Unreachable, ""), "Acme: Website nicht erreichbar"},
-		{"de", scored(badge.Unrated, ""), "Acme: nicht bewertet"},
-		{"de", badge.Badge{Name: "acme"}, "acme: unbekannte Marke"},
-		{"es", scored(badge.Unreachable, ""), "Acme: sitio inaccesible"},
+		{"de", scored(badge.Stale, "B"), "Acme: GEO-Bewertung, Prüfung veraltet, 45/100, Note B, geprüft 2026-11"},
+		{"de", scored(badge.Pending, ""), "Acme: GEO-Bewertung, noch nicht geprüft"},
+		{"de", scored(badge.Unreachable, ""), "Acme: GEO-Bewertung, Website nicht erreichbar"},
+		{"de", scored(badge.Unrated, ""), "Acme: GEO-Bewertung, nicht bewertet"},
+		{"de", badge.Badge{Name: "acme"}, "acme: GEO-Bewertung, unbekannte Marke"},
+		{"es", scored(badge.Unreachable, ""), "Acme: evaluación GEO, sitio inaccesible"},
 		{"es", scored(badge.NotYet, "D"), "Acme: aún no está listo para GEO, 45/100, nota D, verificado 2026-11"},
 		{"fr", scored(badge.NotYet, "D"), "Acme\u00a0: pas encore prêt pour le GEO, 45/100, note D, vérifié 2026-11"},
 		{"cs", scored(badge.Ready, ""), "Acme: připraveno na GEO, 45/100, ověřeno 2026-11"},
@@ -230,7 +231,7 @@ func TestSentenceInLanguages(t *testing.T) {
 		{"el", scored(badge.Ready, "A"), "Acme: έτοιμο για GEO, 45/100, βαθμός A, έλεγχος 2026-11"},
 		{"ar", scored(badge.NotYet, "D"), "Acme: غير جاهز لـ GEO بعد، 45/100، الدرجة D، تم التحقق \u200e2026-11"},
 		{"ja", scored(badge.NotYet, "D"), "Acme：まだGEO未対応、45/100、評価 D、確認 2026-11"},
-		{"zh", scored(badge.Stale, "B"), "Acme：检测结果已过期，45/100，等级 B，检测 2026-11"},
+		{"zh", scored(badge.Stale, "B"), "Acme：GEO 评级，检测结果已过期，45/100，等级 B，检测 2026-11"},
 		{"zh-Hant", scored(badge.Ready, "A"), "Acme：GEO 已就緒，45/100，等級 A，檢測 2026-11"},
 	} {
 		l := look(t, "lang="+tt.lang)
@@ -254,7 +255,7 @@ func TestSentenceInLanguages(t *testing.T) {
 // score follows the claim, the word "grade" is between them.
 func TestStylesAgree(t *testing.T) {
 	for style, want := range map[string][2]string{
-		"pill": {"GEO-ready|A|92", "GEO: not yet|D|47"}, "card": {"GEO-ready|Grade A · verified 2026-11|92",
+		"pill": {"GEO-ready|A|92", "GEO 47, not yet|D"}, "card": {"GEO-ready|Grade A · verified 2026-11|92",
 			"GEO: not yet|Grade D · verified 2026-11|47"},
 		"compact":       {"GEO-ready|Grade A · 92", "GEO-ready|not yet · Grade D · 47"},
 		"flat":          {"GEO-ready|Grade A · 92", "GEO-ready|not yet · Grade D · 47"},
@@ -272,9 +273,9 @@ func TestStylesAgree(t *testing.T) {
 
 func TestErrorWordsInLanguages(t *testing.T) {
 	for lang, want := range map[string][3]string{
-		"de": {"ungültiger Parameter|!", "nicht bewertet|?", "nicht verfügbar|!"},
-		"he": {"פרמטר לא חוקי|!", "ללא דירוג|?", "לא זמין|!"},
-		"ja": {"無効なパラメーター|!", "未評価|?", "利用不可|!"},
+		"de": {"ungültiger Parameter|!", "GEO: nicht bewertet|?", "GEO: nicht verfügbar|!"},
+		"he": {"פרמטר לא חוקי|!", "GEO: ללא דירוג|?", "GEO: לא זמין|!"},
+		"ja": {"無効なパラメーター|!", "GEO: 未評価|?", "GEO: 利用不可|!"},
 	} {
 		for i, name := range []string{"error-400", "error-404", "error-503"} {
 			label, title, words := spoken(t, badge.AppendError(nil, failures[name], look(t, "lang="+lang)))
@@ -287,14 +288,14 @@ func TestErrorWordsInLanguages(t *testing.T) {
 		}
 	}
 	limited := fieldmark.Errorf(fieldmark.CodeRateLimited, "")
-	if _, _, words := spoken(t, badge.AppendError(nil, limited, badge.Options{})); words[0] != "unavailable" {
-		t.Errorf("a request too many: %q, want unavailable", words)
+	if _, _, words := spoken(t, badge.AppendError(nil, limited, badge.Options{})); words[0] != "GEO: unavailable" {
+		t.Errorf("a request too many: %q, want GEO: unavailable", words)
 	}
 }
 
 func TestErrorWords(t *testing.T) {
 	for name, want := range map[string]string{
-		"error-400": "bad parameter|!", "error-404": "not rated|?", "error-503": "unavailable|!",
+		"error-400": "bad parameter|!", "error-404": "GEO: not rated|?", "error-503": "GEO: unavailable|!",
 	} {
 		label, _, words := spoken(t, badge.AppendError(nil, failures[name], badge.Options{Theme: badge.Dark}))
 		if got := strings.Join(words, "|"); got != want {

@@ -26,7 +26,7 @@ var (
 // hasNote reports whether a card or a seal has a second line.
 func (p *svgWriter) hasNote() bool {
 	if p.look.Style == Seal {
-		return p.face.score != "" || p.face.month
+		return true
 	}
 	return p.badge.AsOf != 0 || p.face.score != "" && p.face.mark != ""
 }
@@ -39,7 +39,8 @@ func (p *svgWriter) card(e *fieldmark.Error) {
 	if p.hasNote() {
 		base = 2550
 	}
-	p.text(cardFont, cardText, base, start, c.textFill, p.face.says)
+	f, width := p.fit(cardFont, p.width-cardText-cardEnd, p.says()...)
+	p.set(f, width, cardText, base, start, c.textFill, p.says()...)
 	if p.hasNote() {
 		p.note()
 	}
@@ -113,7 +114,7 @@ func (p *svgWriter) cardWidth() int {
 		width = max(width, cardWith(cardFont.widthOf(0, part{text: p.look.Label})))
 	}
 	if p.face.word == badParameterWord {
-		width = max(width, cardWith(cardFont.widthOf(0, p.face.says)))
+		width = max(width, cardWith(cardFont.widthOf(0, p.says()...)))
 	}
 	return width
 }
@@ -136,19 +137,18 @@ func (p *svgWriter) seal(e *fieldmark.Error) {
 	p.width = sealSize
 	p.openCard(e, sealSize, `16`)
 	c := &schemes[p.look.Theme]
-	f, width := p.fit(sealFont, sealText, p.face.says)
-	base := 8200
-	if p.hasNote() {
-		base = 7650
+	// The number or, without one, the state is in the second line, below its subject.
+	says, note := p.says(), part{text: outOf[p.face.fill]}
+	switch {
+	case p.face.month:
+		note = part{month: true}
+	case p.face.score == "":
+		says, note = []part{{text: subject}}, part{word: &p.lang.words[p.face.word]}
 	}
-	p.set(f, width, sealSize/2, base, middle, c.textFill, p.face.says)
-	if p.hasNote() {
-		note := []part{{text: outOf[p.face.fill]}}
-		if p.face.month {
-			note = []part{{month: true}}
-		}
-		p.text(sealNote, sealSize/2, 8800, middle, c.mutedFill, note...)
-	}
+	f, width := p.fit(sealFont, sealText, says...)
+	p.set(f, width, sealSize/2, 7650, middle, c.textFill, says...)
+	f, width = p.fit(sealNote, sealText, note)
+	p.set(f, width, sealSize/2, 8800, middle, c.mutedFill, note)
 	p.ring(sealGauge)
 	if p.face.mark != "" {
 		p.text(sealMark, sealGauge.x, sealGauge.y+sealMark.size*365/1000, middle, "", part{text: p.face.mark})

@@ -29,9 +29,9 @@ func (p *svgWriter) ring(g gauge) {
 	p.raw(`</g>`)
 }
 
-// lastRound is the fullest ring whose arc ends round: the cap reaches half the
-// stroke past the end, and from 96 on it would close the ring.
-const lastRound = 95
+// minGap is the smallest gap of a ring that is not full. A narrower one is not seen on
+// a screen with one pixel to a CSS pixel, and the ring of 99 would look like that of 100.
+const minGap = 120
 
 // arc appends the filled part of the ring. Lengths are absolute, because not every renderer
 // supports pathLength.
@@ -40,13 +40,17 @@ func (p *svgWriter) arc(g gauge) {
 	if fill <= 0 {
 		return // a round cap would draw a dot
 	}
+	length := (fill*g.around/100 + tenth/2) / tenth * tenth
+	if fill < 100 {
+		length = min(length, g.around-minGap)
+	}
 	p.circle(g)
 	if fill < 100 || p.animates() {
-		p.put(` stroke-dasharray="`, (fill*g.around/100+tenth/2)/tenth*tenth)
+		p.put(` stroke-dasharray="`, length)
 		p.put(` `, (g.around/px+1)*px)
 		p.raw(`"`)
 	}
-	if fill <= lastRound {
+	if g.around-length >= g.stroke+minGap { // a round end reaches half the stroke into the gap
 		p.raw(` stroke-linecap="round"`)
 	}
 	p.raw(`/>`)

@@ -15,6 +15,7 @@ var (
 	pillGauge = gauge{x: 15 * px, y: 14 * px, r: 8 * px, stroke: 3 * px, around: 5027}
 	pillMark  = font{size: 9 * px, weight: bold}
 	pillFont  = font{size: rootSize, weight: bold}
+	pillMonth = font{size: rootSize, weight: regular}
 )
 
 func (p *svgWriter) pill(e *fieldmark.Error) {
@@ -28,19 +29,41 @@ func (p *svgWriter) pill(e *fieldmark.Error) {
 	p.raw(c.border)
 	p.raw(`"/>`)
 	// The words follow the surface at once: that is how the style finds them.
-	number := part{text: p.face.score, month: p.face.month}
-	room := p.width - pillText - pillCurve
-	if number != (part{}) {
-		room = p.width - pillEnd - p.textWidth(pillFont, number) - pillGap - pillText
+	number, numberFont := p.pillNumber()
+	if number == (part{}) {
+		f, width := p.fit(pillFont, p.width-pillText-pillCurve, p.says()...)
+		p.set(f, width, pillText, pillBase, start, c.textFill, p.says()...)
+		p.pillRing()
+		return
 	}
-	f, width := p.fit(pillFont, room, p.face.says)
-	p.set(f, width, pillText, pillBase, start, c.textFill, p.face.says)
+	f, room := pillFont, p.width-pillText-pillGap-pillEnd
+	words, digits := p.textWidth(f, p.says()...), p.textWidth(numberFont, number)
+	if all := words + digits; all > room {
+		words, digits = words*room/all, digits*room/all
+		f.size, numberFont.size = f.size*room/all, numberFont.size*room/all
+	}
+	p.set(f, words, pillText, pillBase, start, c.textFill, p.says()...)
+	p.pillRing()
+	p.set(numberFont, digits, p.width-pillEnd, pillBase, end, "", number)
+}
+
+// pillNumber returns what is at the end of the pill: the score of a ready brand, or the
+// month of an outdated audit. The score of a brand that is not ready is among the words,
+// because "not yet 45" reads as a score that has not reached 45.
+func (p *svgWriter) pillNumber() (part, font) {
+	switch {
+	case p.face.month:
+		return part{month: true}, pillMonth
+	case p.face.word == readyWord:
+		return part{text: p.face.score}, pillFont
+	}
+	return part{}, pillFont
+}
+
+func (p *svgWriter) pillRing() {
 	p.ring(pillGauge)
 	if p.face.mark != "" {
 		p.text(pillMark, pillGauge.x, 1730, middle, "", part{text: p.face.mark})
-	}
-	if number != (part{}) {
-		p.text(pillFont, p.width-pillEnd, pillBase, end, "", number)
 	}
 }
 
@@ -53,7 +76,7 @@ func (p *svgWriter) pillWidth() int {
 		width = max(width, pillWith(pillFont.widthOf(0, part{text: p.look.Label}), widestScore))
 	}
 	if p.face.word == badParameterWord {
-		width = max(width, pillWith(pillFont.widthOf(0, p.face.says), 0))
+		width = max(width, pillWith(pillFont.widthOf(0, p.says()...), 0))
 	}
 	return width
 }
@@ -80,7 +103,8 @@ func pillWith(words, number int) int {
 	return pillText + words + pillCurve
 }
 
-// pillWidths are the widths of the pill in each language.
+// pillWidths are the widths of the pill in each language: those of the bare words. With
+// their subject, words are set smaller where they need it, at 75 % in the worst case.
 var pillWidths = widest(Width*px, func(w *[wordCount]word) int {
 	width := 0
 	for i := range wordCount {

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"image"
 	"image/color"
+	imagedraw "image/draw"
 	"image/png"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge/badge"
 )
 
@@ -126,6 +130,106 @@ func TestPNGRingBegins(t *testing.T) {
 						t.Errorf("style %d, state %d, score %v, scale %d: the ring at %d, %d is %v, want about %v",
 							ring.style, b.State, b.Score, scale, x, y, got, want)
 					}
+				}
+			}
+		}
+	}
+}
+
+// A ring that is not full has a gap before twelve o'clock that is seen at every scale.
+func TestPNGRingIsOpen(t *testing.T) {
+	for _, ring := range []struct {
+		style   badge.Style
+		x, y, r float64 // CSS pixels
+	}{{badge.Pill, 15, 14, 8}, {badge.Card, 31, 28, 17}, {badge.Seal, 48, 36, 23}} {
+		for _, points := range []int{91, 95, 96, 97, 98, 99, 100} {
+			b := badge.Badge{State: badge.Ready, Grade: "A", Score: fieldmark.Milli(points * 1000)}
+			for _, scale := range []int{1, badge.MaxScale} {
+				raw, err := badge.PNG(b, badge.Options{Style: ring.style}, scale)
+				m := decode(t, raw, err)
+				palest := uint8(0)
+				for turn := 0.002; turn < 0.05; turn += 0.002 {
+					sin, cos := math.Sincos(2 * math.Pi * turn)
+					x, y := (ring.x-ring.r*sin)*float64(scale), (ring.y-ring.r*cos)*float64(scale)
+					palest = max(palest, color.NRGBAModel.Convert(m.At(int(x), int(y))).(color.NRGBA).R)
+				}
+				if open := palest > 0x90; open != (points < 100) {
+					t.Errorf("style %d, %d points, scale %d: red is %d at most before twelve o'clock, want a gap: %t",
+						ring.style, points, scale, palest, points < 100)
+				}
+			}
+		}
+	}
+}
+
+// The rings of nearly full scores, and texts from right to left, at two times the size.
+func TestPNGGolden(t *testing.T) {
+	var rings, mirrored []image.Image
+	add := func(list *[]image.Image, b badge.Badge, query string) {
+		raw, err := badge.PNG(b, look(t, query), 2)
+		*list = append(*list, decode(t, raw, err))
+	}
+	for _, style := range []string{"pill", "card", "seal"} {
+		for points := 95; points <= 100; points++ {
+			add(&rings, badge.Badge{State: badge.Ready, Grade: "A", Score: fieldmark.Milli(points * 1000),
+				AsOf: november}, "style="+style)
+		}
+	}
+	for _, lang := range []string{"ar", "fa", "he"} {
+		for _, style := range []string{"pill", "compact", "card", "seal"} {
+			for _, s := range []int{5, 8} {
+				add(&mirrored, samples[s].badge, "lang="+lang+"&style="+style)
+			}
+		}
+	}
+	goldenPicture(t, "rings.png", sheet(rings))
+	goldenPicture(t, "right-to-left.png", sheet(mirrored))
+}
+
+// sheet arranges pictures in rows.
+func sheet(pictures []image.Image) *image.RGBA {
+	const width, gap = 1800, 8
+	out := image.NewRGBA(image.Rect(0, 0, width, 1200))
+	imagedraw.Draw(out, out.Bounds(), image.White, image.Point{}, imagedraw.Src)
+	x, y, row := gap, gap, 0
+	for _, m := range pictures {
+		size := m.Bounds().Size()
+		if x+size.X > width {
+			x, y, row = gap, y+row+gap, 0
+		}
+		imagedraw.Draw(out, image.Rect(x, y, x+size.X, y+size.Y), m, image.Point{}, imagedraw.Over)
+		x, row = x+size.X+gap, max(row, size.Y)
+	}
+	return out.SubImage(image.Rect(0, 0, width, y+row+gap)).(*image.RGBA)
+}
+
+// goldenPicture compares a picture with its golden file. Processors that fuse a
+// multiplication with an addition round some blended pixels differently.
+func goldenPicture(t *testing.T, name string, got image.Image) {
+	t.Helper()
+	const tolerance = 4 // of 255
+	path := filepath.Join("testdata", name)
+	if *update {
+		var raw bytes.Buffer
+		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&raw, got); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, raw.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := os.ReadFile(path)
+	want := decode(t, raw, err)
+	if want.Bounds().Size() != got.Bounds().Size() {
+		t.Fatalf("%s: %v, want %v", name, got.Bounds().Size(), want.Bounds().Size())
+	}
+	for y := range want.Bounds().Dy() {
+		for x := range want.Bounds().Dx() {
+			g := color.RGBAModel.Convert(got.At(x, y)).(color.RGBA)
+			w := color.RGBAModel.Convert(want.At(x, y)).(color.RGBA)
+			for _, d := range []int{int(g.R) - int(w.R), int(g.G) - int(w.G), int(g.B) - int(w.B), int(g.A) - int(w.A)} {
+				if d > tolerance || -d > tolerance {
+					t.Fatalf("%s: %v at %d, %d, want %v", name, g, x, y, w)
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package badge
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -45,11 +46,23 @@ type content struct {
 	ink   *gradeColor
 	mark  string // inside the ring of the pill; a grade's letter, or a sign
 	word  uint8  // of the state; a free label may replace readyWord
-	says  part   // the state in words; worked out from word unless set
+	says  statement
 	fill  int    // hundredths of the ring
 	score string // whole points, or empty
 	month bool   // show the month instead of the score, and dash the ring
 }
+
+// statement is the state in words with its subject, so that the badge can be understood
+// on a page that says nothing about it.
+type statement struct {
+	parts [4]part
+	n     int
+}
+
+func (s *statement) add(parts ...part) { s.n += copy(s.parts[s.n:], parts) }
+
+// says returns the words of the badge.
+func (p *svgWriter) says() []part { return p.face.says.parts[:p.face.says.n] }
 
 // contentOf turns a badge into what is drawn.
 func contentOf(b *Badge) content {
@@ -111,13 +124,7 @@ func langOf(look Options) *language {
 
 // draw writes the badge, or the badge of an error.
 func (p *svgWriter) draw(e *fieldmark.Error) {
-	p.face.says.word = &p.lang.words[p.face.word]
-	switch {
-	case p.face.word == readyWord && p.look.Label != "":
-		p.face.says = part{text: p.look.Label, label: true}
-	case p.face.word == notYetWord:
-		p.face.says.word = &p.lang.words[unreadyWord] // in these styles nothing else names the subject
-	}
+	p.state()
 	switch p.look.Style {
 	case Compact, Flat, FlatSquare, ForTheBadge:
 		p.twoPart(e)
@@ -129,6 +136,52 @@ func (p *svgWriter) draw(e *fieldmark.Error) {
 		p.pill(e)
 	}
 	p.raw(`</svg>`)
+}
+
+// subject is what a badge is about, in every language.
+const subject = "GEO"
+
+// subjects are the scores with their subject. One part keeps its order among words read
+// from the right.
+var subjects = func() (n [101]string) {
+	for i := range n {
+		n[i] = subject + " " + numerals[i]
+	}
+	return n
+}()
+
+// state sets the words of pill, card and seal, which have no other text that names the
+// subject. Marks and spaces are separate parts: see note.
+func (p *svgWriter) state() {
+	s, word := &p.face.says, part{word: &p.lang.words[p.face.word]}
+	*s = statement{}
+	switch {
+	case p.face.word == readyWord && p.look.Label != "":
+		s.add(part{text: p.look.Label, label: true})
+	case p.face.word == readyWord, p.face.word == badParameterWord: // the latter is for the author of the page
+		s.add(word)
+	case p.face.word == notYetWord && p.look.Style == Pill:
+		s.add(part{text: subjects[p.face.fill]})
+		p.addMark(p.lang.comma, separator)
+		s.add(word)
+	case p.face.word == notYetWord: // the score is beside it
+		s.add(part{word: &p.lang.words[unreadyWord]})
+	default:
+		s.add(part{text: subject})
+		p.addMark(p.lang.colon, part{text: ":"}, part{text: " "})
+		s.add(word)
+	}
+}
+
+// addMark adds a mark of the language and the space after it to the words, or the
+// replacement if the mark has no outline.
+func (p *svgWriter) addMark(mark string, otherwise ...part) {
+	s := &p.face.says
+	if bare, spaced := strings.CutSuffix(mark, " "); spaced && canOutline(bare) {
+		s.add(part{text: bare}, part{text: " "})
+		return
+	}
+	s.add(otherwise...)
 }
 
 // root returns the font of elements that do not set one.
@@ -175,7 +228,9 @@ func (p *svgWriter) open(e *fieldmark.Error, height int, fill string, flexible b
 	case p.look.Lang == 0:
 		p.errorCard(e)
 	default: // the text of the error is English; the title has its own lang
-		p.raw(p.lang.words[p.face.word].text)
+		for _, t := range p.says() {
+			p.raw(p.plain(t))
+		}
 	}
 	end := len(p.dst)
 	if e != nil && p.look.Lang != 0 {

@@ -25,17 +25,17 @@ func appendSentence(dst []byte, b *Badge, l *language) []byte {
 		dst = append(dst, "not yet GEO-ready, score "...)
 		return appendMonth(appendScore(dst, b), ", verified ", b)
 	case Stale:
-		dst = append(dst, "score "...)
+		dst = append(dst, "GEO score "...)
 		return appendMonth(append(appendScore(dst, b), ", stale"...), ", last verified ", b)
 	case Pending:
-		return append(dst, "not audited yet"...)
+		return append(dst, "GEO readiness not audited yet"...)
 	case Unreachable:
-		return appendMonth(append(dst, "site unreachable, no score"...), ", last tried ", b)
+		return appendMonth(append(dst, "no GEO score, site unreachable"...), ", last tried ", b)
 	case Unrated:
-		return append(dst, "not rated, too little could be measured"...)
+		return append(dst, "no GEO score, too little could be measured"...)
 	case Unknown:
 	}
-	return append(dst, "not rated, no such brand"...)
+	return append(dst, "no GEO score, no such brand"...)
 }
 
 // appendName appends a brand's name and what separates it from the sentence.
@@ -64,6 +64,9 @@ func appendPhrases(dst []byte, b *Badge, l *language) []byte {
 	case Unrated:
 		phrase = spokenNotRatedPhrase
 	case Unknown:
+	}
+	if phrase != spokenReadyPhrase && phrase != notReadyPhrase { // these name their subject
+		dst = append(append(dst, l.phrases[readinessPhrase]...), l.comma...)
 	}
 	dst = append(dst, l.phrases[phrase]...)
 	if b.State != Ready && b.State != NotYet && b.State != Stale {
