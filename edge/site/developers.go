@@ -57,6 +57,7 @@ func newDevelopersView(c chrome, p *DevelopersPage) *developersView {
 	v.Head = fixedHead(c, p.BaseURL, PathDevelopers, "Fieldmark for developers",
 		"Quick starts for scores, badges, llms.txt, missions and webhooks, how to verify a signature, every error, "+
 			"and the API reference.")
+	v.Head.Text = true
 	return v
 }
 

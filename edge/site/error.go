@@ -26,7 +26,7 @@ type errorView struct {
 func newErrorView(c chrome, p *ErrorPage) *errorView {
 	v := &errorView{Page: p, Status: p.Code.Status()}
 	v.Heading, v.Text = wordsFor(v.Status, p.Brand != "")
-	v.Head = head{chrome: c, Title: v.Heading, Description: v.Text, Kind: "website", Base: p.BaseURL}
+	v.Head = head{chrome: c, Title: v.Heading, Description: v.Text, Kind: "website", Base: p.BaseURL, Text: true}
 	return v
 }
 

@@ -17,6 +17,7 @@ type head struct {
 	Here        string // path of the page in the navigation; empty for none
 	Image       string // absolute, for previews of links; empty: the site's own
 	Base        string // scheme and host of the site
+	Text        bool   // text alone: no brands, forms or charts, so that their styles are not loaded
 }
 
 // Nav is the navigation of every page.

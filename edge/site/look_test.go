@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"regexp"
@@ -71,19 +72,28 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// A class that no rule names is a typing error in a template or in the sheet.
+// A class that no rule names is a typing error in a template or in a sheet that the page
+// loads.
 func TestClasses(t *testing.T) {
-	source, err := os.ReadFile("static/site.css")
-	if err != nil {
-		t.Fatal(err)
+	sheet := map[string]string{}
+	for _, name := range []string{"site", "components"} {
+		source, err := os.ReadFile("static/" + name + ".css")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sheet[name] = string(source)
 	}
 	unstyled := map[string]bool{ // said for those who read the source
 		"s-measured": true, "v-none": true,
 	}
 	for name, page := range samplePages(t) {
+		rules := sheet["site"]
+		if bytes.Contains(page, []byte("/static/components.")) {
+			rules += sheet["components"]
+		}
 		for _, n := range parse(t, name, page) {
 			for class := range strings.FieldsSeq(attr(n, "class")) {
-				if !strings.Contains(string(source), "."+class) && !unstyled[class] {
+				if !strings.Contains(rules, "."+class) && !unstyled[class] {
 					t.Errorf("%s: <%s class=%q> has no rule", name, n.Data, class)
 				}
 			}

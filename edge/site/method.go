@@ -97,7 +97,7 @@ func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
 	v.Head = fixedHead(c, p.BaseURL, PathMethodology, "How GEO readiness scores are made",
 		"Every weight, curve, gate and rule of the "+p.Method.Methodology.ID+
 			" method, with the reason and the evidence behind each number.")
-	v.Head.Kind = "article"
+	v.Head.Kind, v.Head.Text = "article", true
 	data := webPage(p.BaseURL, PathMethodology, v.Head.Title, v.Head.Description)
 	data["@type"], data["headline"], data["author"] = "TechArticle", "How scores are made", publisher(p.BaseURL)
 	v.Head.Data = data

@@ -44,6 +44,7 @@ type asset struct {
 // chrome holds the addresses every page refers to.
 type chrome struct {
 	Stylesheet string
+	Components string // stylesheet of brands, forms and charts
 	Script     string
 	Icon       string
 	Share      string // picture for previews of links, 1200 by 630
@@ -71,6 +72,7 @@ func New() (*Site, error) {
 		name, mediaType string
 	}{
 		{&s.chrome.Stylesheet, "site.css", "text/css"},
+		{&s.chrome.Components, "components.css", "text/css"},
 		{&s.chrome.Script, "site.js", "text/javascript"},
 		{&s.chrome.Icon, "mark.svg", "image/svg+xml"},
 		{&s.chrome.Share, "share.png", "image/png"},

@@ -569,8 +569,8 @@ func TestAsset(t *testing.T) {
 			t.Errorf("Asset(%q): %d bytes, type %q, etag %s, ok %v", href, len(body), contentType, etag, ok)
 		}
 	}
-	if found != 3 {
-		t.Errorf("%d static files on the page, want 3", found)
+	if found != 4 {
+		t.Errorf("%d static files on the page, want 4", found)
 	}
 	for _, bad := range []string{"", "/static/", "/static/site.css", "/static/../site.go",
 		"/static/site.000000000000.css"} {

@@ -9,6 +9,7 @@ func newAboutView(c chrome, base string) *aboutView {
 	v := &aboutView{Head: fixedHead(c, base, PathAbout, "About Fieldmark",
 		"What Fieldmark measures and what it does not, who runs it, how it treats the sites it reads, and how to "+
 			"reach us.")}
+	v.Head.Text = true
 	data := webPage(base, PathAbout, v.Head.Title, v.Head.Description)
 	data["@type"], data["mainEntity"] = "AboutPage", publisher(base)
 	v.Head.Data = data
