@@ -35,10 +35,12 @@ type representation struct {
 // clients that accept nothing else.
 func (v *variant) negotiate(h http.Header) representation {
 	f := representation{body: v.body, coding: compress.Identity}
+	// Not compressed yet, or not worth it: every client gets it as it came.
 	c := v.encodings.Load()
 	if c == nil {
 		return f
 	}
+	// Ranges are of the identity form: offsets in one compressed form mean nothing in another.
 	if len(h["Range"]) == 0 {
 		var accept compress.AcceptEncoding
 		for _, line := range h["Accept-Encoding"] {

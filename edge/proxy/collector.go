@@ -45,6 +45,8 @@ func newCollector(src io.ReadCloser, limit int64, end func()) *collector {
 // readAll reads the body. It returns all of it, or errTooLarge once it is the
 // reader's, or why it broke off.
 func (c *collector) readAll() ([]byte, error) {
+	// The chunk is read without the lock, so that the reader is never kept from the bytes that
+	// are here.
 	chunk := make([]byte, readChunk)
 	for {
 		n, err := c.src.Read(chunk)
@@ -56,6 +58,8 @@ func (c *collector) readAll() ([]byte, error) {
 			if !errors.Is(err, io.EOF) {
 				c.err = err
 			}
+		// Too large to store: the reader takes over the source, and the memory is freed once it has
+		// read what was collected.
 		case int64(len(c.buf)) > c.limit:
 			c.handedOver = true
 		}
@@ -67,6 +71,7 @@ func (c *collector) readAll() ([]byte, error) {
 			c.src.Close()
 			return all, cause
 		case over:
+			// Nobody wants the rest.
 			if gone {
 				c.src.Close()
 				c.cancel()
@@ -95,6 +100,7 @@ func (c *collector) Read(p []byte) (int, error) {
 		c.mu.Unlock()
 		return n, nil
 	}
+	// All that was collected is read: either the source is the reader's now, or it has ended.
 	over, err := c.handedOver && !c.srcDone, c.err
 	c.mu.Unlock()
 	switch {

@@ -55,6 +55,8 @@ func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h
 		early = &interim{w: ctx.Conn()}
 		trace = httptrace.WithClientTrace(rc, &httptrace.ClientTrace{Got1xxResponse: early.pass})
 	}
+	// The transport picks the server of a pool by this scheme and host. The client's own Host
+	// is sent as it came: the site behind the edge chooses its virtual host by it.
 	target := *q.url
 	target.Scheme, target.Host = p.cfg.Scheme, p.cfg.Host
 	req := &http.Request{Method: method, URL: &target, Host: q.host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1,
@@ -62,6 +64,7 @@ func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h
 	if q.target == "*" {
 		req.URL = &url.URL{Scheme: target.Scheme, Host: target.Host, Opaque: "*"}
 	}
+	// A request that may share its response carries no body: its meaning is not in the key.
 	if q.body != nil && q.mode == bypass {
 		req.Body, req.ContentLength = q.body, q.length
 		if q.buffered != nil { // so that it can be sent again on another connection, if this one was closed before
@@ -71,6 +74,8 @@ func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h
 	if _, named := h["User-Agent"]; !named {
 		h["User-Agent"] = nil // keeps net/http from inventing one
 	}
+	// The number of the newest purge is read before the request leaves: a purge during the
+	// exchange makes its response outdated.
 	x := &exchange{requested: time.Now(), seq: p.store.seq.Load(), cancel: cancel}
 	if q.mode != bypass {
 		p.store.trackStore(q, x)
@@ -187,13 +192,17 @@ func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fligh
 	p.cfg.Events.Miss()
 	x, validates, err := p.roundTripStorable(ctx, q, f)
 	switch {
+	// The origin sent nothing: a stale answer if RFC 9111, 4.2.4 allows one, else the error.
 	case err != nil:
 		p.serveUnreachable(ctx, q, f, fl, err)
+	// What is stored is still right, and fresh again (RFC 9111, 4.3.4).
 	case x.resp.StatusCode == http.StatusNotModified && validates:
 		v := p.renew(q, f, x)
 		x.close()
 		p.resolve(fl, v, false)
 		p.sendTo(ctx, q, v, status{fwd: "fwd=stale", code: http.StatusNotModified, stored: true})
+	// A stored answer is better than an error of the origin (RFC 5861, 4). Revalidations
+	// pause, so that a failing origin does not get one for each request.
 	case f.variant != nil && rfc9111.IsServerError(x.resp.StatusCode) && p.onError(q, f, rfc9111.ServerError):
 		code := x.resp.StatusCode
 		x.close()
@@ -211,6 +220,8 @@ func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fligh
 // reports that a 304 confirms f.v.
 func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *lookup) (x *exchange, validates bool,
 	err error) {
+	// The client's own conditions are replaced by those of the stored variant, as the response
+	// is for everybody; the client's are evaluated against it afterwards.
 	h := p.fields.fieldsFor(q, true)
 	withheld := p.fields.withhold(q, f, h)
 	validates = f.variant != nil && f.variant.HasValidator()
@@ -225,6 +236,7 @@ func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *looku
 	}
 	code, said := x.resp.StatusCode, x.resp.Header
 	switch {
+	// A second request, without conditions or with what was withheld, gets a full response.
 	case code == http.StatusNotModified && validates && !f.variant.MatchesValidator(said): // it is about another answer
 	case ctx != nil && p.fields.mustAskAgain(q, withheld, code, said):
 		h, withheld = p.fields.fieldsFor(q, true), nil
@@ -304,6 +316,7 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 			p.store.invalidateURL(q.host, q.target)
 		}
 	}
+	// A part is stored only as the part that was asked for, under a key with its range.
 	policy := rfc9111.ReadPolicy(code, h, x.received)
 	why := p.cfg.Profile.Storable(&q.Request, code, h, &policy)
 	if code == http.StatusPartialContent && f.variant == nil && p.storesRanges(q) {
@@ -333,6 +346,7 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 
 // collect stores a response in memory while it streams to the client.
 func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight, x *exchange) (collecting bool) {
+	// The tags are read before the fields that carry them are removed from what is stored.
 	r := rfc9111.NewResponse(x.resp.StatusCode, x.resp.Header, x.requested, x.received)
 	tags := tagsOf(q, x.resp.Header)
 	keep := func(body []byte) *variant {
@@ -345,6 +359,8 @@ func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fli
 	}
 	c := newCollector(x.resp.Body, p.limit, x.cancel)
 	n := x.resp.ContentLength
+	// A short body is read at once: then even the first client gets its exact length, and an
+	// origin that fails halfway is an error instead of a cut response.
 	if ctx == nil || n >= 0 && n <= bufferBelow {
 		defer x.cancel()
 		if ctx == nil {
@@ -358,6 +374,8 @@ func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fli
 		p.sendTo(ctx, q, keep(body), status{fwd: f.fwd(), code: r.Status, stored: true})
 		return false
 	}
+	// A long body goes to the client as it comes. Reading to its end goes on here even if that
+	// client is slow or has left, as others may wait for the response.
 	p.background.Go(func() {
 		if fl != nil {
 			defer p.finish(q, fl)

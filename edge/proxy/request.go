@@ -60,6 +60,8 @@ type request struct {
 
 // read copies a request and decides how the cache handles it.
 func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*request, error) {
+	// Everything is copied: fasthttp reuses its buffers when the handler returns, and flights
+	// and refreshes go on after that.
 	q := &request{target: string(ctx.RequestURI()), host: strings.ToLower(string(ctx.Host()))}
 	var err error
 	if q.url, err = url.ParseRequestURI(q.target); err != nil || q.url.IsAbs() || q.url.Host != "" ||
@@ -96,6 +98,7 @@ func (p *Proxy) prepare(ctx *fasthttp.RequestCtx, q *request) {
 	if p.cfg.Prepare == nil {
 		return
 	}
+	// What Prepare changed is the edge's own word, the same for all clients.
 	before := maps.Clone(q.upstreamHeader)
 	p.cfg.Prepare(ctx, q.upstreamHeader)
 	for name, lines := range q.upstreamHeader {
@@ -113,6 +116,9 @@ func (p *Proxy) classify(q *request) {
 	case q.body != nil, q.upgrade, len(q.target) > maxKeyTarget, rfc9111.RequiresOrigin(q.Header):
 		return
 	}
+	// In the strict profile a field that is neither in the key nor known to be harmless makes a
+	// response unshareable: an origin may reflect any field, and a cache that stored the result
+	// would serve one client's input to all others.
 	if p.cfg.Profile == rfc9111.Strict {
 		for name := range q.Header {
 			switch p.fields.rule(name) {
@@ -125,6 +131,7 @@ func (p *Proxy) classify(q *request) {
 			}
 		}
 	}
+	// These may be answered from the store, but their response is of one client only.
 	q.mode = solo
 	h := q.Header
 	if q.Method == http.MethodHead || q.foreign || q.Directives.NoStore || len(h["Authorization"]) > 0 ||

@@ -66,6 +66,8 @@ var contentFields = []string{"Content-Type", "Content-Encoding", "Content-Langua
 // send answers with what is stored, as far as the reader lacks it.
 func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *request, v *variant, s status) {
 	now := time.Now()
+	// fasthttp would add its own Date beside the one that is stored, by which clients compute
+	// the age (RFC 9110, 6.6.1).
 	p.noDate.CopyTo(&ctx.Response.Header)
 	ctx.Response.Header.SetServer(v.server)
 	form := v.negotiate(q.Header)
@@ -75,6 +77,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *request, v *variant, s status)
 	}
 	body, code := form.body, v.Status
 	switch {
+	// The tag of a compressed form is our own: only the edge can confirm it.
 	case form.tag != "" && v.Status == http.StatusOK && rfc9111.MatchETags(q.Header["If-None-Match"], form.tag):
 		code, body = http.StatusNotModified, nil
 		block = appendFields(nil, form.header(v), contentFields...)
@@ -86,6 +89,8 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *request, v *variant, s status)
 			h = form.header(v)
 		}
 		block = appendFields(nil, h, contentFields...)
+	// One range is cut out of the stored body. Several ranges in one request are answered with
+	// the whole body, which RFC 9110, 14.2 allows: multipart answers invite amplification.
 	case v.Status == http.StatusOK && len(q.Header["Range"]) == 1 && q.Method == http.MethodGet &&
 		v.IfRangeMatches(q.Header):
 		kind, start, length := rfc9111.ParseRange(q.Header["Range"][0], int64(len(v.body)))
@@ -101,6 +106,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *request, v *variant, s status)
 			block = []byte("Content-Range: bytes */" + size)
 		}
 	}
+	// A 304 has no content to describe, and the body of a 416 is empty.
 	if code != http.StatusNotModified && code != http.StatusRequestedRangeNotSatisfiable {
 		ctx.Response.Header.SetContentTypeBytes(v.ctype)
 	}
@@ -118,6 +124,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *request, v *variant, s status)
 	ctx.Response.SkipBody = q.Method == http.MethodHead
 }
 
+// hasNoBody reports whether a response never has content, whatever its method.
 func hasNoBody(code int) bool { return code == http.StatusNoContent }
 
 // stream streams a response that is not in memory.
@@ -127,6 +134,8 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *request, x *exchange, body i
 		p.tunnel(ctx, resp, x.cancel)
 		return
 	}
+	// What concerns one connection is removed (RFC 9110, 7.6.1), and a missing Date is set, as a
+	// recipient with a clock must (6.6.1).
 	h := resp.Header
 	s.code = resp.StatusCode
 	length := resp.ContentLength
@@ -153,6 +162,7 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *request, x *exchange, body i
 			code = http.StatusNotModified
 		}
 	}
+	// fasthttp writes these itself.
 	without := []string{"Content-Type", "Content-Length", "Server"}
 	if code == http.StatusNotModified {
 		without = append(without, contentFields...)
@@ -162,6 +172,7 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *request, x *exchange, body i
 	block := appendFields(nil, h, without...)
 	ctx.Response.Header.SetCanonical(append(block, "\r\nCache-Status"...), s.append(nil, nil, x.received))
 	ctx.SetStatusCode(code)
+	// A response to HEAD repeats the length that a GET would have (RFC 9110, 9.3.2).
 	if q.Method == http.MethodHead || hasNoBody(code) || code == http.StatusNotModified {
 		ctx.Response.SkipBody = true
 		if length >= 0 && q.Method == http.MethodHead {
@@ -215,6 +226,7 @@ func (b *streamed) Close() error {
 
 // tunnel hands the connection over to a protocol both sides have agreed on.
 func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel context.CancelFunc) {
+	// net/http gives a 101 a body that can be written too.
 	far, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok {
 		resp.Body.Close()
@@ -233,6 +245,7 @@ func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel con
 	}
 	ctx.Response.Header.SetCanonical(append(block, "Connection: Upgrade\r\nUpgrade"...),
 		[]byte(oneLine.Replace(protocol)))
+	// After a hijack no limit of the server applies, so the tunnel has its own idle limit.
 	ctx.Hijack(func(near net.Conn) {
 		defer cancel()
 		defer far.Close()

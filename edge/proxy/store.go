@@ -137,6 +137,8 @@ func (s *variantStore) lookup(q *request) lookup {
 			return f
 		}
 	}
+	// A stored translation also answers requests that prefer its language, whatever else their
+	// Accept-Language lists: the lists of browsers have too many variants to store each.
 	if s.fields.profile == rfc9111.RFC {
 		for _, v := range f.resource.variants {
 			if v.inPreferredLanguage(q.Header) {
@@ -164,10 +166,13 @@ func (v *variant) inPreferredLanguage(h http.Header) bool {
 func (s *variantStore) put(q *request, v *variant, seq int64, url *pendingURL) bool {
 	s.inFlight.mu.Lock()
 	defer s.inFlight.mu.Unlock()
+	// A purge or an unsafe request changed the URL after this response was requested (RFC
+	// 9111, 4.4); storing it would bring the old state back.
 	if url.changedAt.Load() > seq {
 		return false
 	}
 	old := s.lookup(q)
+	// A resource is replaced as a whole, so that readers need no lock.
 	next := &resource{variants: []*variant{v}}
 	if old.resource != nil && !old.invalid { // what was purged is not worth another round
 		for _, other := range old.resource.variants {
@@ -176,6 +181,7 @@ func (s *variantStore) put(q *request, v *variant, seq int64, url *pendingURL) b
 			}
 		}
 	}
+	// The entry lives as long as its longest variant, and is purged by the tags of all.
 	entry := &cache.Entry{Value: next, AsOf: seq, OnError: keepValidated}
 	for _, x := range next.variants {
 		entry.Weight += x.weight()
@@ -220,12 +226,14 @@ func (v *variant) weight() int64 {
 // renew stores the response as updated by a 304 or by the response to a HEAD.
 func (p *Proxy) renew(q *request, f *lookup, x *exchange) *variant {
 	h := x.resp.Header
+	// A 304 that names tags replaces them all; one that names none leaves them (RFC 9111, 3.2).
 	tags := f.variant.tags
 	if len(h["Surrogate-Key"]) > 0 || len(h["Cache-Tag"]) > 0 || len(h["Cache-Groups"]) > 0 {
 		tags = tagsOf(q, h)
 	}
 	r := f.variant.Update(h, x.requested, x.received)
 	v := p.newVariant(q, x, r, f.variant.body, tags)
+	// The compressed forms are of the same bytes: keep them.
 	if c := f.variant.encodings.Load(); c != nil && r.Header.Get("Etag") == f.variant.Header.Get("Etag") {
 		v.encodings.Store(c)
 	}

@@ -163,8 +163,11 @@ func (u *upload) read(p []byte) (int, error) {
 	n, err := u.src.Read(p)
 	u.bytesRead += int64(n)
 	switch {
+	// A body of unknown length is measured while it is read.
 	case u.limit > 0 && u.bytesRead > u.limit:
 		return 0, fmt.Errorf("%w: %w", ErrBody, &TooLargeError{u.limit})
+	// The client left before the end that it declared: the origin must not take the rest for
+	// the whole.
 	case err == io.EOF && u.length >= 0 && u.bytesRead < u.length:
 		err = bodyError(u.conn, io.ErrUnexpectedEOF)
 	case err == io.EOF:
@@ -199,7 +202,8 @@ func bodyError(conn net.Conn, err error) error {
 	return fmt.Errorf("%w: %w", ErrBody, err)
 }
 
-// Close implements io.Closer. It is settle that ends a body.
+// Close implements io.Closer. It does nothing, because the transport calls it when it sees
+// fit; stop ends the reading.
 func (u *upload) Close() error { return nil }
 
 // resetOnRead has a timer put off by every read from now on.

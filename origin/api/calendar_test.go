@@ -380,7 +380,7 @@ func TestCalendarRenders(t *testing.T) {
 		fx.createPlanned(fmt.Sprint("other-", round), "bob", time.Now().Add(time.Hour), time.Hour, "")
 		poll(50, 304)
 	}
-	if n := strings.Count(fx.log.String(), "calendar written"); n != 3 {
+	if n := strings.Count(fx.log.String(), "calendar feed encoded"); n != 3 {
 		t.Errorf("the feed was written %d times for 3 changes, want 3", n)
 	}
 }

@@ -102,6 +102,7 @@ func (s *Calendars) create(ctx context.Context, r fieldmark.CalendarRequest, new
 			access.RequireAccount(ctx, tx, r.Account)); err != nil {
 			return err
 		}
+		// Counted in the transaction: two requests at once must not exceed the limit together.
 		n, err := tx.LiveCalendars(ctx, r.Account)
 		if err != nil {
 			return err
@@ -121,6 +122,8 @@ func (s *Calendars) create(ctx context.Context, r fieldmark.CalendarRequest, new
 	return addressed(row.Calendar, token), nil
 }
 
+// addressed adds the address to a calendar. The address contains the token, which is not
+// stored.
 func addressed(c fieldmark.Calendar, token string) fieldmark.NewCalendar {
 	return fieldmark.NewCalendar{Calendar: c, Path: fieldmark.PathCalendar + token + ".ics"}
 }

@@ -21,6 +21,9 @@ import (
 
 // Limits of a feed.
 const (
+	// People look up last month's visits for their time sheets, and plan a year ahead.
+	// Cancelled visits stay for a week: an application that polls rarely would otherwise only
+	// see them vanish.
 	feedBack      = 30 * 24 * time.Hour  // of the past
 	feedAhead     = 365 * 24 * time.Hour // of the future
 	feedCancelled = 7 * 24 * time.Hour   // how long a canceled mission is shown as canceled
@@ -98,7 +101,7 @@ func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int6
 		return Feed{}, err
 	}
 	if f := s.feeds.get(c.ID); f != nil && f.version == version && f.day.Equal(today) {
-		s.feeds.put(&keptFeed{Feed: f.Feed, head: head, version: version, day: today})
+		s.feeds.put(&cachedFeed{Feed: f.Feed, head: head, version: version, day: today})
 		return f.Feed, nil
 	}
 	missions, err := s.store.PlannedMissions(ctx, q)
@@ -112,9 +115,9 @@ func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int6
 		return f, nil
 	}
 	if current {
-		s.feeds.put(&keptFeed{Feed: f, head: head, version: version, day: today})
+		s.feeds.put(&cachedFeed{Feed: f, head: head, version: version, day: today})
 	}
-	s.log.Info("calendar written", slog.String("calendar", c.ID), slog.Int("missions", len(missions)),
+	s.log.Info("calendar feed encoded", slog.String("calendar", c.ID), slog.Int("missions", len(missions)),
 		slog.Int("bytes", len(f.Bytes)))
 	return f, nil
 }
@@ -125,6 +128,7 @@ func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int6
 // back. A feed read from fewer events than the stored one gets no date and is not
 // current.
 func (s *Calendars) dateFeed(ctx context.Context, c store.Calendar, f *Feed, head int64) (current bool, err error) {
+	// Nothing changed, which is the common case: no write is needed.
 	if c.Feed.ETag == f.ETag {
 		f.Modified = c.Feed.ChangedAt
 		return true, nil
@@ -157,6 +161,7 @@ func (s *Calendars) dateFeed(ctx context.Context, c store.Calendar, f *Feed, hea
 // future from its end.
 func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, today time.Time) Feed {
 	f := Feed{Calendar: c.ID}
+	// What is planned matters most to a calendar, so it is encoded first.
 	coming := slices.IndexFunc(missions, func(m store.Mission) bool { return m.Scheduled.End.Std().After(today) })
 	if coming < 0 {
 		coming = len(missions)
@@ -214,6 +219,8 @@ func (s *Calendars) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event 
 }
 
 // feedStatus returns how certain a visit is.
+// Calendar applications show tentative events differently from confirmed ones (RFC 5545,
+// 3.8.1.11), and clients hide cancelled ones.
 func feedStatus(status fieldmark.MissionStatus) ics.Status {
 	switch status {
 	case fieldmark.MissionNew, fieldmark.MissionScheduled, fieldmark.MissionOnHold:
@@ -276,8 +283,8 @@ func shorten(text string, longest int) string {
 	return string([]rune(text)[:longest-1]) + "…"
 }
 
-// keptFeed is a cached feed and the state it was encoded from.
-type keptFeed struct {
+// cachedFeed is a cached feed and the state it was encoded from.
+type cachedFeed struct {
 	Feed
 	head    int64 // of the event log before its missions were read
 	version string
@@ -289,24 +296,24 @@ type keptFeed struct {
 type feeds struct {
 	flight singleflight.Group
 
-	mu    sync.Mutex
-	kept  map[string]*keptFeed
-	bytes int
+	mu     sync.Mutex
+	cached map[string]*cachedFeed
+	bytes  int
 }
 
-func (f *feeds) get(id string) *keptFeed {
+func (f *feeds) get(id string) *cachedFeed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.kept[id]
+	return f.cached[id]
 }
 
-func (f *feeds) put(feed *keptFeed) {
+func (f *feeds) put(feed *cachedFeed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.remove(feed.Calendar)
-	f.kept[feed.Calendar] = feed
+	f.cached[feed.Calendar] = feed
 	f.bytes += len(feed.Bytes)
-	for id := range f.kept { // in any order: a removed feed is encoded again on request
+	for id := range f.cached { // in any order: a removed feed is encoded again on request
 		if f.bytes <= maxFeedsBytes {
 			return
 		}
@@ -324,8 +331,8 @@ func (f *feeds) drop(id string) {
 
 // remove is called with mu held.
 func (f *feeds) remove(id string) {
-	if old, ok := f.kept[id]; ok {
+	if old, ok := f.cached[id]; ok {
 		f.bytes -= len(old.Bytes)
-		delete(f.kept, id)
+		delete(f.cached, id)
 	}
 }

@@ -19,6 +19,7 @@ import (
 func Fingerprint(r *fieldmark.MissionRequest) (fieldmark.Digest, error) {
 	same := *r
 	same.Source = strings.ToLower(r.Source)
+	// Metadata are raw JSON: decoding and encoding sorts their members.
 	if len(r.Metadata) > 0 {
 		var tree any
 		err := decodeDocument(r.Metadata, &tree)

@@ -24,6 +24,7 @@ func (s *Service) List(ctx context.Context, account string,
 	if err := checkFilter(account, &f); err != nil {
 		return none, err
 	}
+	// The API refuses more than the maximum; callers without a schema get the maximum.
 	limit := f.Limit
 	if limit <= 0 {
 		limit = fieldmark.DefaultMissionLimit
@@ -41,7 +42,7 @@ func (s *Service) List(ctx context.Context, account string,
 		// ids hold milliseconds: one more includes those of CreatedUntil itself
 		q.Until = cmp.Or(firstID(f.CreatedUntil.Std().Add(time.Millisecond)), fieldmark.PrefixMission)
 	}
-	if err := goOn(f.Cursor, &q); err != nil {
+	if err := applyCursor(f.Cursor, &q); err != nil {
 		return none, err
 	}
 	rows, err := s.store.Missions(ctx, q)
@@ -53,6 +54,7 @@ func (s *Service) List(ctx context.Context, account string,
 		rows = rows[:limit]
 	}
 	switch {
+	// A list of changes has no last page: what changes next follows it.
 	case len(rows) > 0 && (list.HasMore || q.Changes):
 		list.NextCursor = newCursor(q.Changes, &rows[len(rows)-1])
 	case q.Changes: // nothing changed; the caller continues from the same position
@@ -114,14 +116,16 @@ func newCursor(changes bool, last *store.Mission) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(place))
 }
 
-// goOn continues a query where the previous page ended. A cursor is untrusted: it must have the
+// applyCursor continues a query where the previous page ended. A cursor is untrusted: it must have the
 // canonical form that newCursor writes, and for changes must not lie before the time that the
 // request names.
-func goOn(cursor string, q *store.MissionQuery) error {
+func applyCursor(cursor string, q *store.MissionQuery) error {
 	if cursor == "" {
 		return nil
 	}
 	place, err := base64.RawURLEncoding.DecodeString(cursor)
+	// Each error below is reported in the same way: a cursor is opaque, so which part of it is
+	// wrong is of no use to the client.
 	ok := err == nil
 	kind := cursorNewest
 	if q.Changes {

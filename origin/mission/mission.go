@@ -25,7 +25,7 @@ type Request struct{ row store.Mission }
 func Validate(r *fieldmark.MissionRequest) []fieldmark.FieldError {
 	bad := ValidateRequest(r)
 	if r.Location != nil && r.Location.TimeZone != "" {
-		if _, err := time.LoadLocation(r.Location.TimeZone); err != nil && !complainedOf(bad, "/location/timeZone") {
+		if _, err := time.LoadLocation(r.Location.TimeZone); err != nil && !hasError(bad, "/location/timeZone") {
 			bad = append(bad, fieldmark.FieldError{Pointer: "/location/timeZone", Code: "enum",
 				Detail: "is not a known time zone"})
 		}
@@ -130,7 +130,7 @@ func missionExists(old, asked *store.Mission) error {
 	return e
 }
 
-func complainedOf(bad []fieldmark.FieldError, pointer string) bool {
+func hasError(bad []fieldmark.FieldError, pointer string) bool {
 	return slices.ContainsFunc(bad, func(f fieldmark.FieldError) bool { return f.Pointer == pointer })
 }
 
@@ -385,14 +385,14 @@ func sameValue[T comparable](a, b *T) bool { return a == b || a != nil && b != n
 // emits the events: first the one of the mission, then those of its timers and its payment.
 // Receivers of webhooks then know the mission before they receive its deadlines.
 func (t *txn) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mission) error {
-	tell, err := t.follow(ctx, before, m)
+	emit, err := t.follow(ctx, before, m)
 	if err != nil {
 		return err
 	}
 	if err := t.updated(ctx, m); err != nil {
 		return err
 	}
-	return tell(ctx)
+	return emit(ctx)
 }
 
 // updated emits the event of a change that is no transition.
@@ -415,14 +415,14 @@ func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 	if err := t.tx.UpdateMissionStatus(ctx, m); err != nil {
 		return err
 	}
-	tell, err := t.follow(ctx, &before, m)
+	emit, err := t.follow(ctx, &before, m)
 	if err != nil {
 		return err
 	}
 	if _, err = event.Emit(ctx, t.tx, m.Account, missionEvent(kind, m.ID), m.Mission); err != nil {
 		return err
 	}
-	return tell(ctx)
+	return emit(ctx)
 }
 
 // moved applies a transition to a mission, if it is valid, and returns its event type. It

@@ -25,6 +25,7 @@ func ValidatePatch(p *fieldmark.MissionPatch) validation.Errors {
 			r.Labels[k] = *v
 		}
 	}
+	// null removes the member (RFC 7396), so it is no metadata that could be wrong.
 	if string(r.Metadata) == "null" {
 		r.Metadata = nil
 	}
@@ -58,6 +59,8 @@ func MergePatch(target, patch any) any {
 // r is not changed.
 func ApplyPatch(r *fieldmark.MissionRequest, patch []byte) (fieldmark.MissionRequest, validation.Errors, error) {
 	var changes map[string]any
+	// The patch is applied to the JSON document, not to the struct: only there can a member
+	// that is absent be told from one that is null.
 	if err := decodeDocument(patch, &changes); err != nil {
 		return fieldmark.MissionRequest{}, nil, err
 	}
@@ -83,6 +86,7 @@ func ApplyPatch(r *fieldmark.MissionRequest, patch []byte) (fieldmark.MissionReq
 	if out.Contact != nil && *out.Contact == (fieldmark.Contact{}) {
 		out.Contact = nil
 	}
+	// A patch may set one end of a window only if the mission has the other.
 	if w := out.Window; w != nil && (w.Earliest.IsZero() || w.Latest.IsZero()) {
 		return out, validation.Errors{{Pointer: "/window", Code: "required",
 			Detail: "needs both earliest and latest"}}, nil

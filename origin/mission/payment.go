@@ -45,6 +45,7 @@ type paymentChange struct {
 // returns nil if it does not.
 func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentChange,
 	error) {
+	// The change concerned other fields, or there is nothing to pay.
 	if m.StoredPayment == nil || from == m.Status {
 		return nil, nil
 	}
@@ -59,7 +60,7 @@ func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m
 // on the payment. The event is left to the caller (see emitPayment).
 func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus,
 	now fieldmark.Time) (*paymentChange, error) {
-	told := &paymentChange{previous: m.StoredPayment.Status}
+	changed := &paymentChange{previous: m.StoredPayment.Status}
 	if err := TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
 		return nil, err
 	}
@@ -67,12 +68,12 @@ func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.Pa
 	if to == fieldmark.PaymentOverdue {
 		m.StoredPayment.OverdueAt = &now
 	}
-	return told, t.tx.PutPayment(ctx, m.StoredPayment)
+	return changed, t.tx.PutPayment(ctx, m.StoredPayment)
 }
 
 // emitPayment emits the event of a changed payment. Statuses without an event, NONE and
 // PENDING, emit none. The data name the failure and the refund only in the events about them.
-func (t *txn) emitPayment(ctx context.Context, m *store.Mission, told paymentChange) error {
+func (t *txn) emitPayment(ctx context.Context, m *store.Mission, changed paymentChange) error {
 	p := m.StoredPayment
 	kind, ok := PaymentEvent(p.Status)
 	if !ok {
@@ -80,14 +81,14 @@ func (t *txn) emitPayment(ctx context.Context, m *store.Mission, told paymentCha
 	}
 	change := fieldmark.PaymentChange{
 		PaymentID: p.ID, MissionID: m.ID, ExternalID: m.ExternalID, Source: m.Source, Direction: p.Direction,
-		Status: p.Status, PreviousStatus: told.previous, Amount: p.Amount, DueAt: p.DueAt, PaidAt: p.PaidAt,
+		Status: p.Status, PreviousStatus: changed.previous, Amount: p.Amount, DueAt: p.DueAt, PaidAt: p.PaidAt,
 		Version: p.Version,
 	}
 	switch kind {
 	case fieldmark.EventPaymentFailed:
 		change.Failure = p.Failure
 	case fieldmark.EventPaymentRefunded:
-		change.Refund, change.RefundedTotal = told.refund, p.RefundedTotal
+		change.Refund, change.RefundedTotal = changed.refund, p.RefundedTotal
 	}
 	_, err := event.Emit(ctx, t.tx, m.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: p.ID}, change)
 	return err
@@ -106,11 +107,11 @@ func (t *txn) fireDue(ctx context.Context, id string) error {
 		ValidatePaymentTransition(m.StoredPayment.Status, fieldmark.PaymentOverdue) != nil {
 		return t.tx.PutPayment(ctx, m.StoredPayment) // not overdue now; this write ends the lease
 	}
-	told, err := t.movePayment(ctx, &m, fieldmark.PaymentOverdue, now)
+	changed, err := t.movePayment(ctx, &m, fieldmark.PaymentOverdue, now)
 	if err != nil {
 		return err
 	}
-	return t.emitPayment(ctx, &m, *told)
+	return t.emitPayment(ctx, &m, *changed)
 }
 
 // paymentMission reads the mission of a payment.
@@ -150,6 +151,7 @@ func (s *Service) SetPaymentStatus(ctx context.Context, id string,
 		switch to {
 		case fieldmark.PaymentFailed:
 			m.StoredPayment.Failure = move.Failure
+		// Bookkeeping often learns of a payment days later and names the day of the transfer.
 		case fieldmark.PaymentPaid:
 			if move.PaidAt != nil {
 				m.StoredPayment.PaidAt = move.PaidAt
@@ -225,6 +227,7 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int,
 				return nil, validation.Error("/reference", "conflict", "names a refund of another amount")
 			}
 		}
+		// After the search for the reference, so that a repeated form of a finished refund succeeds.
 		if version != nil && *version != m.StoredPayment.Version {
 			return nil, fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the payment is at version %d now",
 				m.StoredPayment.Version)
@@ -233,18 +236,18 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int,
 			return nil, validation.Error("", "too_long", fmt.Sprintf("a payment has at most %d refunds",
 				fieldmark.MaxRefunds))
 		}
-		told := &paymentChange{previous: m.StoredPayment.Status}
+		changed := &paymentChange{previous: m.StoredPayment.Status}
 		amount, err := RefundPayment(&m.StoredPayment.Payment, r.Amount)
 		if err != nil {
 			return nil, err
 		}
-		told.refund = &fieldmark.Refund{ID: fieldmark.NewID(fieldmark.PrefixRefund, now.Std()), Amount: amount,
+		changed.refund = &fieldmark.Refund{ID: fieldmark.NewID(fieldmark.PrefixRefund, now.Std()), Amount: amount,
 			Reference: r.Reference, Reason: r.Reason, CreatedAt: now}
-		if err := t.tx.AddRefund(ctx, m.StoredPayment.ID, told.refund); err != nil {
+		if err := t.tx.AddRefund(ctx, m.StoredPayment.ID, changed.refund); err != nil {
 			return nil, err
 		}
 		m.StoredPayment.UpdatedAt = now
-		return told, t.tx.PutPayment(ctx, m.StoredPayment)
+		return changed, t.tx.PutPayment(ctx, m.StoredPayment)
 	})
 }
 
@@ -259,11 +262,11 @@ func (s *Service) changePayment(ctx context.Context, id string,
 		if err != nil {
 			return err
 		}
-		told, err := change(ctx, t, &m, fieldmark.At(time.Now()))
-		if err != nil || told == nil {
+		changed, err := change(ctx, t, &m, fieldmark.At(time.Now()))
+		if err != nil || changed == nil {
 			return err
 		}
-		return t.emitPayment(ctx, &m, *told)
+		return t.emitPayment(ctx, &m, *changed)
 	})
 	if err != nil {
 		return fieldmark.MissionPayment{}, fmt.Errorf("change payment %s: %w", id, err)
@@ -304,7 +307,7 @@ func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 	now := fieldmark.At(time.Now())
 	if m.Status == fieldmark.MissionCanceled {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition,
-			"the mission was called off; nothing is to be paid for it")
+			"the mission is canceled, so nothing is due for it")
 	}
 	if m.StoredPayment == nil {
 		if err := t.tx.AddPayment(ctx, m, newPayment(r.Direction, now)); err != nil {
@@ -312,6 +315,7 @@ func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 		}
 	}
 	p := m.StoredPayment
+	// Before it is due, a payment may be repriced as often as the parties like.
 	switch p.Status {
 	case fieldmark.PaymentNone:
 		if err := TransitionPayment(&p.Payment, fieldmark.PaymentPending, now); err != nil {
@@ -331,11 +335,11 @@ func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 	if !moves {
 		return p.ID, nil
 	}
-	told, err := t.movePayment(ctx, m, to, now)
+	changed, err := t.movePayment(ctx, m, to, now)
 	if err != nil {
 		return "", err
 	}
-	return p.ID, t.emitPayment(ctx, m, *told)
+	return p.ID, t.emitPayment(ctx, m, *changed)
 }
 
 // Payment returns a payment with its refunds. An unknown or malformed id is CodeNotFound.

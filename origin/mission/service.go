@@ -48,7 +48,7 @@ func New(cfg Config) *Service {
 	return &Service{
 		SLA: &SLA{store: cfg.Store, log: cfg.Log},
 		Calendars: &Calendars{store: cfg.Store, mac: cfg.Keyring.Calendar, auditLog: cfg.AuditLog, log: cfg.Log,
-			feeds: feeds{kept: make(map[string]*keptFeed)}},
+			feeds: feeds{cached: make(map[string]*cachedFeed)}},
 		store: cfg.Store, jobs: cfg.Jobs, responses: cfg.Responses, log: cfg.Log,
 		paymentDueOn: cfg.PaymentDueOn, timerFired: cfg.TimerFired,
 	}

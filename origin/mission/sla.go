@@ -56,7 +56,7 @@ func (s *SLA) policy(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error)
 	}
 	zone, err := s.zone(name)
 	if err != nil {
-		return sla.Terms{}, fmt.Errorf("count by calendar %s: %w", calendar.Name, err)
+		return sla.Terms{}, fmt.Errorf("use calendar %s: %w", calendar.Name, err)
 	}
 	return sla.Terms{Policy: policy, Hours: sla.NewWorkingTime(&calendar, zone)}, nil
 }
@@ -96,28 +96,30 @@ func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *s
 	if err != nil {
 		return nil, err
 	}
+	// The terms depend on priority and location, and no call changes the location.
 	is := was
 	if before.Priority != m.Priority {
 		if is, err = t.s.SLA.policy(rules, &m.Mission); err != nil {
 			return nil, err
 		}
 	}
-	timers, told := sla.Advance(m.StoredSLA.Timers, before, &m.Mission, was, is, now)
+	timers, changed := sla.Advance(m.StoredSLA.Timers, before, &m.Mission, was, is, now)
 	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.StoredSLA.Revision, Rules: rules.Revision,
 		DueAt: sla.NextDue(timers, is)}
-	if before == &m.Mission && len(told) > 0 {
+	if before == &m.Mission && len(changed) > 0 {
 		next.Revision++ // a change of a timer does not increase the mission's version
 	}
-	return told, t.tx.PutSLA(ctx, m, &next)
+	return changed, t.tx.PutSLA(ctx, m, &next)
 }
 
 // emitTimers emits the changes of SLA timers, each once. A row for each mission and change
 // remembers what was emitted: a timer that is recalculated, after a change of the rules or by a
 // stale claim, does not repeat an event.
-func (t *txn) emitTimers(ctx context.Context, m *store.Mission, told []sla.Change) error {
-	for _, c := range told {
+func (t *txn) emitTimers(ctx context.Context, m *store.Mission, changed []sla.Change) error {
+	for _, c := range changed {
 		now := time.Now()
 		id := fieldmark.NewID(fieldmark.PrefixEvent, now)
+		// The unique key of the row decides between two processes that fire the same timer.
 		fresh, err := t.tx.AddSLAEvent(ctx, m.ID, c, id, now)
 		if err != nil {
 			return err
@@ -146,8 +148,8 @@ func (t *txn) begin(ctx context.Context, m *store.Mission) error {
 // function that emits their events; the caller calls it after the mission's event. All rows are
 // written before any event, so that every event of the transaction describes the same state.
 func (t *txn) follow(ctx context.Context, before *fieldmark.Mission,
-	m *store.Mission) (tell func(context.Context) error, err error) {
-	told, err := t.advanceTimers(ctx, before, m, m.UpdatedAt.Std())
+	m *store.Mission) (emit func(context.Context) error, err error) {
+	changed, err := t.advanceTimers(ctx, before, m, m.UpdatedAt.Std())
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +158,7 @@ func (t *txn) follow(ctx context.Context, before *fieldmark.Mission,
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		if err := t.emitTimers(ctx, m, told); err != nil || paid == nil {
+		if err := t.emitTimers(ctx, m, changed); err != nil || paid == nil {
 			return err
 		}
 		return t.emitPayment(ctx, m, *paid)
@@ -180,7 +182,7 @@ func (s *Service) claimTimers(ctx context.Context, limit int) (todo []job.Job, e
 			claim func(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error)
 			pass  func(*txn, context.Context, string) error
 		}{
-			{"clocks", store.LeaseSLA, tx.ClaimSLAs, (*txn).fireTimers},
+			{"SLA timers", store.LeaseSLA, tx.ClaimSLAs, (*txn).fireTimers},
 			{"payment", store.LeasePayment, tx.ClaimPayments, (*txn).fireDue},
 			{"pending alert", store.LeaseAlert, tx.ClaimPendingAlerts, (*txn).openPending},
 		} {
@@ -215,7 +217,7 @@ func (s *Service) runTimer(ctx context.Context, what, id string, pass func(*txn,
 		s.timerFired(time.Since(began))
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("sweep "+what, slog.String("id", id), slog.Any("error", err)) // the lease ends
+		s.log.Error("fire "+what, slog.String("id", id), slog.Any("error", err)) // the lease ends
 	}
 }
 
@@ -225,15 +227,15 @@ func (t *txn) fireTimers(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	told, err := t.advanceTimers(ctx, &m.Mission, &m, time.Now())
+	changed, err := t.advanceTimers(ctx, &m.Mission, &m, time.Now())
 	if err != nil {
 		return err
 	}
-	for _, c := range told {
+	for _, c := range changed {
 		t.s.log.Info("deadline", slog.String("mission", id), slog.String("event", string(c.Type)),
 			slog.String("metric", string(c.Metric)))
 	}
-	return t.emitTimers(ctx, &m, told)
+	return t.emitTimers(ctx, &m, changed)
 }
 
 // Policies lists the active policies, the most urgent priority first.
@@ -314,7 +316,7 @@ func (s *SLA) PutCalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldma
 		return c, err
 	}
 	bad := sla.ValidateCalendar(&c)
-	if _, err := time.LoadLocation(c.TimeZone); err != nil && !complainedOf(bad, "/timeZone") {
+	if _, err := time.LoadLocation(c.TimeZone); err != nil && !hasError(bad, "/timeZone") {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/timeZone", Code: "enum", Detail: "is not a known time zone"})
 	}
 	if err := validation.Errors(bad).Err(); err != nil {
@@ -342,7 +344,7 @@ func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, n
 	if _, ok := sla.NewWorkingTime(&c, time.UTC).After(now, longest); ok {
 		return nil
 	}
-	return validation.Error(pointer, "range", "the calendar does not come to the longest target of policy "+
+	return validation.Error(pointer, "range", "the calendar does not reach the longest target of policy "+
 		string(p.Priority)+" within ten years")
 }
 
@@ -357,7 +359,7 @@ func (s *SLA) DeleteCalendar(ctx context.Context, name string) error {
 		own := slices.ContainsFunc(sla.DefaultCalendars(), func(c fieldmark.SLACalendar) bool { return c.Name == name })
 		for _, p := range fieldmark.Priorities() {
 			if !own && r.Policies[p].Calendar == name {
-				return validation.Error("", "conflict", "policy "+string(p)+" counts by this calendar")
+				return validation.Error("", "conflict", "policy "+string(p)+" uses this calendar")
 			}
 		}
 		return tx.PutBusinessHours(ctx, name, nil, now)
@@ -377,6 +379,6 @@ func (s *SLA) putRule(ctx context.Context, kind, name string,
 	if err != nil {
 		return fmt.Errorf("put %s %s: %w", kind, name, err)
 	}
-	s.log.Info("rules of clocks changed", slog.String("kind", kind), slog.String("name", name))
+	s.log.Info("SLA rules changed", slog.String("kind", kind), slog.String("name", name))
 	return nil
 }

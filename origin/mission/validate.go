@@ -50,6 +50,7 @@ func ValidateRequest(r *fieldmark.MissionRequest) validation.Errors {
 	case strings.ContainsFunc(r.ExternalID, func(r rune) bool { return !unicode.IsPrint(r) }):
 		c.Add("/externalId", "pattern", "must be printable characters")
 	}
+	// Tools differ in the case of enumerations; the stored form is one.
 	if p, ok := fieldmark.ParsePriority(string(r.Priority)); ok {
 		r.Priority = p
 	} else {
@@ -81,6 +82,8 @@ func (c *validator) location(l *fieldmark.Location) {
 	if l.TimeZone != "" && !fieldmark.ValidTimeZone(l.TimeZone) {
 		c.Add("/location/timeZone", "format", "must be an IANA time zone name")
 	}
+	// Postal codes and regions are free text: their formats change, and no list of them is
+	// complete.
 	a := l.Address
 	if a == nil {
 		return
@@ -190,10 +193,12 @@ func (c *validator) metadata(m json.RawMessage) json.RawMessage {
 	switch err := json.Compact(&compact, m); {
 	case err != nil || !bytes.HasPrefix(compact.Bytes(), []byte("{")):
 		c.Add("/metadata", "format", "must be a JSON object")
+	// The bound is on the compact form: indentation is the sender's and is not stored.
 	case compact.Len() > maxMetadata:
 		c.Add("/metadata", "too_long", "must not exceed 16384 bytes")
 	case jsonDepth(compact.Bytes()) > maxMetadataDepth:
 		c.Add("/metadata", "too_long", "must not nest deeper than 8 levels")
+	// A number such as 1e999 is valid JSON, and most receivers of webhooks cannot decode it.
 	case json.Unmarshal(compact.Bytes(), new(map[string]any)) != nil:
 		c.Add("/metadata", "range", "must have no number that a 64-bit float cannot hold")
 	default:
@@ -208,6 +213,7 @@ func jsonDepth(b []byte) int {
 	depth, deepest, inText := 0, 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
+		// The escaped character may be a quote.
 		case inText && c == '\\':
 			i++
 		case c == '"':
@@ -275,6 +281,7 @@ func ValidateCalendar(r *fieldmark.CalendarRequest) validation.Errors {
 	case fieldmark.CalendarOfAll:
 		least, most = 0, 0
 	default:
+		// How many assignees are right depends on the scope, so nothing more can be said.
 		bad.Add("/scope", "enum", "must be PERSON, TEAM or ALL")
 		return bad
 	}
