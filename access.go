@@ -143,13 +143,14 @@ const (
 	ScopeMissionCancel  Scope = "mission:cancel"
 	ScopeMissionOperate Scope = "mission:operate" // transitions and plans
 	ScopeWebhookManage  Scope = "webhook:manage"  // endpoints, secrets, deliveries and events
+	ScopeBrandManage    Scope = "brand:manage"    // the brand that the account has claimed
 	ScopeAdmin          Scope = "admin:*"         // everything under /api/admin/v1
 )
 
 // Scopes returns every scope.
 func Scopes() []Scope {
 	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate,
-		ScopeWebhookManage, ScopeAdmin}
+		ScopeWebhookManage, ScopeBrandManage, ScopeAdmin}
 }
 
 // ParseScope parses a scope by its exact name.

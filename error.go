@@ -39,6 +39,9 @@ const (
 	CodeDisputeExists        Code = "dispute_exists"
 	CodeTooManyDisputes      Code = "too_many_disputes"
 	CodeDisputeDecided       Code = "dispute_decided"
+	CodeProofMissing         Code = "proof_missing"
+	CodeClaimContested       Code = "claim_contested"
+	CodeClaimState           Code = "claim_state"
 	CodeInvalidTransition    Code = "invalid_transition"
 	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
@@ -92,6 +95,9 @@ var codeTable = map[Code]struct {
 	CodeDisputeExists:        {http.StatusConflict, "This finding is disputed already"},
 	CodeTooManyDisputes:      {http.StatusConflict, "Too many disputes of this brand are open"},
 	CodeDisputeDecided:       {http.StatusConflict, "The dispute is decided already"},
+	CodeProofMissing:         {http.StatusConflict, "No proof of the claim was found"},
+	CodeClaimContested:       {http.StatusConflict, "Another claim contests this brand"},
+	CodeClaimState:           {http.StatusConflict, "The state of the claim does not allow this"},
 	CodeInvalidTransition:    {http.StatusConflict, "The mission cannot move to that status"},
 	CodeIdempotencyInFlight:  {http.StatusConflict, "A request with this Idempotency-Key is being answered"},
 	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The mission has changed since"},
@@ -154,8 +160,9 @@ type Error struct {
 	Limit     int64         // in bytes, for CodeBodyTooLarge
 	Scope     Scope         // missing scope, for CodeInsufficientScope
 
-	RetryAfter time.Duration // zero: no Retry-After
-	Err        error         // cause; logged, never sent
+	Tried      []ClaimAttempt // proofs that were looked for, for CodeProofMissing
+	RetryAfter time.Duration  // zero: no Retry-After
+	Err        error          // cause; logged, never sent
 }
 
 // FieldError is an error of one member of a request.
@@ -213,19 +220,20 @@ const ProblemType = "application/problem+json"
 
 // Problem is the wire format of an Error (RFC 9457).
 type Problem struct {
-	Type      string        `json:"type"`
-	Title     string        `json:"title"`
-	Status    int           `json:"status"`
-	Detail    string        `json:"detail,omitempty"`
-	Instance  string        `json:"instance,omitempty"`
-	Code      Code          `json:"code"`
-	RequestID string        `json:"requestId,omitempty"`
-	Errors    []FieldError  `json:"errors,omitempty"`
-	MissionID string        `json:"missionId,omitempty"`
-	From      MissionStatus `json:"from,omitempty"`
-	To        MissionStatus `json:"to,omitempty"`
-	Allowed   []string      `json:"allowed,omitempty"`
-	Limit     int64         `json:"limit,omitempty"`
+	Type      string         `json:"type"`
+	Title     string         `json:"title"`
+	Status    int            `json:"status"`
+	Detail    string         `json:"detail,omitempty"`
+	Instance  string         `json:"instance,omitempty"`
+	Code      Code           `json:"code"`
+	RequestID string         `json:"requestId,omitempty"`
+	Errors    []FieldError   `json:"errors,omitempty"`
+	MissionID string         `json:"missionId,omitempty"`
+	From      MissionStatus  `json:"from,omitempty"`
+	To        MissionStatus  `json:"to,omitempty"`
+	Allowed   []string       `json:"allowed,omitempty"`
+	Limit     int64          `json:"limit,omitempty"`
+	Tried     []ClaimAttempt `json:"tried,omitempty"`
 }
 
 // MaxFieldErrors limits the field errors of a response, so that a body with thousands of
@@ -248,6 +256,7 @@ func (e *Error) Problem(base, requestID string) Problem {
 		To:        e.To,
 		Allowed:   e.Allowed,
 		Limit:     e.Limit,
+		Tried:     e.Tried,
 	}
 	if len(p.Errors) > MaxFieldErrors {
 		p.Errors = p.Errors[:MaxFieldErrors]
@@ -262,6 +271,6 @@ func (e *Error) Problem(base, requestID string) Problem {
 func (p Problem) Err() *Error {
 	return &Error{
 		Code: p.Code, Detail: p.Detail, Fields: p.Errors,
-		MissionID: p.MissionID, From: p.From, To: p.To, Allowed: p.Allowed, Limit: p.Limit,
+		MissionID: p.MissionID, From: p.From, To: p.To, Allowed: p.Allowed, Limit: p.Limit, Tried: p.Tried,
 	}
 }

@@ -155,6 +155,7 @@ const (
 	PrefixNode     = "nod"
 	PrefixCalendar = "cal"
 	PrefixDispute  = "dsp"
+	PrefixClaim    = "clm"
 )
 
 // crockford is the alphabet of ids: without i, l, o and u, and in byte order.

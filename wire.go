@@ -15,6 +15,7 @@ const (
 	PathLLMsLint    = "/api/v1/llms-txt/lint"
 	PathPublic      = "/api/public/"
 	PathMissions    = "/api/public/v1/missions"
+	PathClaims      = "/api/v1/claims"
 	PathAlerts      = "/api/public/v1/integrations/"
 	PathWebhooks    = "/api/public/v1/webhooks"
 	PathAdminAPI    = "/api/admin/v1/"
@@ -37,6 +38,7 @@ const (
 	PathInternalCertificates = "/internal/v1/tls/certificates"
 	PathInternalChallenges   = "/internal/v1/tls/challenges"
 	PathBrandPage            = "/brands/"
+	PathClaimPage            = "/claim"
 	PathCalendar             = "/calendar/" // followed by a secret token, which is never logged
 )
 

@@ -181,6 +181,7 @@ var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeMissionCancel:  "cancel missions",
 	fieldmark.ScopeMissionOperate: "plan and move missions",
 	fieldmark.ScopeWebhookManage:  "manage webhooks, read events",
+	fieldmark.ScopeBrandManage:    "manage the claimed brand",
 	fieldmark.ScopeAdmin:          "administer everything (/api/admin)",
 }
 

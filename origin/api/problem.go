@@ -58,7 +58,13 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeDisputeExists: "Wait for the decision. The status of a dispute is public under its id.",
 	fieldmark.CodeTooManyDisputes: "" +
 		"The operator decides about the open disputes of this brand first. Repeat the request later.",
-	fieldmark.CodeDisputeDecided:    "A decision is final. The owner of the site can open another dispute.",
+	fieldmark.CodeDisputeDecided: "A decision is final. The owner of the site can open another dispute.",
+	fieldmark.CodeProofMissing: "" +
+		"The member tried lists where a proof was looked for and what was found. New DNS records can take an hour " +
+		"to become visible.",
+	fieldmark.CodeClaimContested: "" +
+		"A brand has one contest at a time. Repeat the request after the time in Retry-After.",
+	fieldmark.CodeClaimState:        "Read the claim: its state says what is possible. An ended claim needs a new one.",
 	fieldmark.CodeInvalidTransition: "The member allowed lists the statuses that can follow the current one.",
 	fieldmark.CodeIdempotencyInFlight: "" +
 		"Repeat the same request after the time in Retry-After. It gets the response to the first request.",

@@ -131,7 +131,7 @@ func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, li
 
 // AddHistory adds to states, which are sorted by slug, what edges need besides
 // the facts: earlier revisions that were active at one of times or precede the
-// active one, visibility samples, and aliases.
+// active one, visibility samples, aliases, and the claims that hold the brands.
 func (db BrandReader) AddHistory(ctx context.Context, states []fieldmark.BrandState, times [3]time.Time) error {
 	if len(states) == 0 {
 		return nil
@@ -162,7 +162,7 @@ func (db BrandReader) AddHistory(ctx context.Context, states []fieldmark.BrandSt
 			b.Aliases = append(b.Aliases, a.slug)
 		}
 	}
-	return nil
+	return db.publicClaims(ctx, first, last, at)
 }
 
 // brandRevision is a revision of a brand.

@@ -74,6 +74,7 @@ type Store struct {
 	AccessReader
 	BrandReader
 	CertificateReader
+	ClaimReader
 	EventReader
 	MissionReader
 	ModuleReader
@@ -133,7 +134,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.readers.SetMaxIdleConns(cfg.Readers)
 	s.group = s.newGroup()
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
-	s.CertificateReader = CertificateReader{s}
+	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
 	s.MissionReader, s.ModuleReader = MissionReader{s}, ModuleReader{s}
 	s.StandingReader = StandingReader{s}
 	s.StatsReader, s.WebhookReader = StatsReader{s}, WebhookReader{s}
@@ -222,7 +223,7 @@ func (s *Store) Close() error {
 type Topic int
 
 // The topics: the event log grew; a delivery, an audit, a preview, a replay, a
-// deadline, a certificate or a standing became due.
+// deadline, a certificate, a standing or a claim became due.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -232,6 +233,7 @@ const (
 	TopicDeadlines
 	TopicCertificates
 	TopicStandings
+	TopicClaims
 	topics
 )
 

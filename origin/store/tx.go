@@ -21,6 +21,7 @@ type Tx struct {
 	AccessTx
 	BrandTx
 	CertificateTx
+	ClaimTx
 	EventTx
 	MissionTx
 	ModuleTx
@@ -48,6 +49,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 	t := &tx{db: db, state: state, events: state.log.numbered}
 	return &Tx{
 		AccessTx{AccessReader{t}, t}, BrandTx{BrandReader{t}, t}, CertificateTx{CertificateReader{t}, t},
+		ClaimTx{ClaimReader{t}, t},
 		EventTx{EventReader{t}, t},
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t},
@@ -300,12 +302,13 @@ const (
 	LeaseAlert    LeaseKind = "pending_alert"
 
 	LeaseCertificate LeaseKind = "certificate"
+	LeaseClaim       LeaseKind = "claim"
 )
 
 // leaseKeys are the key columns of the tables.
 var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
-	LeaseAlert: "mission", LeaseCertificate: "name",
+	LeaseAlert: "mission", LeaseCertificate: "name", LeaseClaim: "id",
 }
 
 // Lease identifies a leased row.
@@ -345,7 +348,7 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 		}
 		if n > 0 {
 			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews],
-				t.touched[TopicDeadlines], t.touched[TopicCertificates] = true, true, true, true, true
+				t.touched[TopicDeadlines], t.touched[TopicCertificates], t.touched[TopicClaims] = true, true, true, true, true, true
 		}
 	}
 	return t.ScheduleEndpoints(ctx)
