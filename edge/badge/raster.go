@@ -2,12 +2,14 @@ package badge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -28,12 +30,12 @@ func PNG(b Badge, look Options, scale int) ([]byte, error) {
 	p := newSVGWriter(nil, b, look.withoutAnimation(), finest)
 	p.face = contentOf(&b)
 	p.draw(nil)
-	return rasterise(p.dst, scale)
+	return picture(p.dst, scale)
 }
 
 // ErrorPNG draws what AppendError appends.
 func ErrorPNG(e *fieldmark.Error, look Options, scale int) ([]byte, error) {
-	return rasterise(appendError(nil, e, look.withoutAnimation(), finest), scale)
+	return picture(appendError(nil, e, look.withoutAnimation(), finest), scale)
 }
 
 // withoutAnimation returns the look as a picture of pixels can have it.
@@ -45,8 +47,25 @@ func (l Options) withoutAnimation() Options {
 	return l
 }
 
+// picture draws one of our own SVGs as a PNG.
+func picture(svg []byte, scale int) ([]byte, error) {
+	m, err := rasterise(svg, scale)
+	if err != nil {
+		return nil, err
+	}
+	return encode(m)
+}
+
+func encode(m image.Image) ([]byte, error) {
+	var out bytes.Buffer
+	if err := png.Encode(&out, m); err != nil {
+		return nil, fmt.Errorf("encode the badge: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
 // rasterise draws one of our own SVGs: rect, circle and path, in groups.
-func rasterise(svg []byte, scale int) ([]byte, error) {
+func rasterise(svg []byte, scale int) (*image.RGBA, error) {
 	c := canvas{scale: float64(min(max(scale, 1), MaxScale))}
 	styles := []paint{{opacity: 1}}
 	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
@@ -66,11 +85,58 @@ func rasterise(svg []byte, scale int) ([]byte, error) {
 			styles = styles[:len(styles)-1]
 		}
 	}
-	var out bytes.Buffer
-	if err := png.Encode(&out, c.image); err != nil {
-		return nil, fmt.Errorf("encode the badge: %w", err)
+	return c.image, nil
+}
+
+// paletteError is how far a color may be from the one that replaces it, as the sum of the
+// differences of its channels: less than the eye sees at the edge of a letter.
+const paletteError = 12
+
+// paletted returns an opaque picture with at most 256 colors: one byte per pixel instead of
+// three, and runs that compress. The most frequent colors are exact.
+func paletted(m *image.RGBA) *image.Paletted {
+	at := func(i int) color.RGBA { return color.RGBA{m.Pix[i], m.Pix[i+1], m.Pix[i+2], m.Pix[i+3]} }
+	counts := map[color.RGBA]int{}
+	for i := 0; i < len(m.Pix); {
+		from, c := i, at(i) // a run of one color takes one look at the map
+		for i < len(m.Pix) && at(i) == c {
+			i += 4
+		}
+		counts[c] += i - from
 	}
-	return out.Bytes(), nil
+	colors := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(u24(a), u24(b)))
+	})
+	var palette color.Palette
+	index := map[color.RGBA]uint8{}
+	for _, c := range colors {
+		nearest, best := 0, math.MaxInt
+		for i, p := range palette {
+			if d := distance(c, p.(color.RGBA)); d < best {
+				nearest, best = i, d
+			}
+		}
+		if best > paletteError && len(palette) < 256 {
+			nearest = len(palette)
+			palette = append(palette, c)
+		}
+		index[c] = uint8(nearest)
+	}
+	out := image.NewPaletted(m.Bounds(), palette)
+	for i := 0; i < len(m.Pix); {
+		c := at(i)
+		for n := index[c]; i < len(m.Pix) && at(i) == c; i += 4 {
+			out.Pix[i/4] = n
+		}
+	}
+	return out
+}
+
+func u24(c color.RGBA) int { return int(c.R)<<16 | int(c.G)<<8 | int(c.B) }
+
+func distance(a, b color.RGBA) int {
+	diff := func(a, b uint8) int { return int(max(a, b) - min(a, b)) }
+	return diff(a.R, b.R) + diff(a.G, b.G) + diff(a.B, b.B)
 }
 
 // paint is how an element is painted; children inherit it.
