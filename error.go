@@ -45,6 +45,7 @@ const (
 	CodeInvalidTransition    Code = "invalid_transition"
 	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
+	CodeCheckExpired         Code = "check_expired"
 	CodeVersionMismatch      Code = "version_mismatch"
 	CodeBodyTooLarge         Code = "body_too_large"
 	CodeURITooLong           Code = "uri_too_long"
@@ -57,6 +58,7 @@ const (
 	CodeModuleRefused        Code = "module_refused"
 	CodeTooEarly             Code = "too_early"
 	CodeRateLimited          Code = "rate_limited"
+	CodeHostBudget           Code = "host_budget"
 	CodeHeadersTooLarge      Code = "headers_too_large"
 	CodeInternal             Code = "internal"
 	CodeOriginUnavailable    Code = "origin_unavailable"
@@ -102,6 +104,7 @@ var codeTable = map[Code]struct {
 	CodeIdempotencyInFlight:  {http.StatusConflict, "A request with this Idempotency-Key is being answered"},
 	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The mission has changed since"},
 	CodeCursorExpired:        {http.StatusGone, "The cursor's snapshot is no longer kept"},
+	CodeCheckExpired:         {http.StatusGone, "The check is no longer kept"},
 	CodeBodyTooLarge:         {http.StatusRequestEntityTooLarge, "The body is too large"},
 	CodeURITooLong:           {http.StatusRequestURITooLong, "The address is too long"},
 	CodeMisdirected:          {http.StatusMisdirectedRequest, "This server does not answer for that host"},
@@ -113,6 +116,7 @@ var codeTable = map[Code]struct {
 	CodeModuleRefused:        {http.StatusUnprocessableEntity, "The scoring module may not be activated"},
 	CodeTooEarly:             {http.StatusTooEarly, "The request may be a replay"},
 	CodeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
+	CodeHostBudget:           {http.StatusTooManyRequests, "This site has been audited often enough for now"},
 	CodeHeadersTooLarge:      {http.StatusRequestHeaderFieldsTooLarge, "The header fields are too large"},
 	CodeInternal:             {http.StatusInternalServerError, "Something went wrong on our side"},
 	CodeOriginUnavailable:    {http.StatusServiceUnavailable, "The origin cannot be reached"},

@@ -172,6 +172,14 @@ func NewID(prefix string, at time.Time) string {
 	return encodeID(prefix, at, random)
 }
 
+// NewRandomID returns an id of 130 random bits, in the same form as those of NewID. It does
+// not contain the time, so it cannot be guessed from when it was made.
+func NewRandomID(prefix string) string {
+	var random [17]byte
+	rand.Read(random[:]) // never fails (crypto/rand)
+	return prefix + "_" + crockford.EncodeToString(random[:])[:idLength]
+}
+
 // FirstID returns the smallest id that NewID can return for a time. It is the
 // lower bound of a search for ids made at that time or later.
 func FirstID(prefix string, at time.Time) string { return encodeID(prefix, at, [10]byte{}) }

@@ -42,8 +42,14 @@ const (
 	PathCalendar             = "/calendar/" // followed by a secret token, which is never logged
 )
 
-// LoggedPath returns a path for logs, without the secret token of a calendar feed.
+// LoggedPath returns a path for logs, without the secret token of a calendar feed and the
+// id of a check, which is the key to its report.
 func LoggedPath(path string) string {
+	for _, prefix := range []string{PathChecks + "/", PathCheckPage + "/"} {
+		if strings.HasPrefix(path, prefix) {
+			return prefix + "…"
+		}
+	}
 	if before, _, secret := strings.Cut(path, PathCalendar); secret {
 		return before + PathCalendar + "…"
 	}

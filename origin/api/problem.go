@@ -71,6 +71,11 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeVersionMismatch: "" +
 		"Read the mission again, check what changed, and repeat the request with the new ETag in If-Match.",
 	fieldmark.CodeCursorExpired:        "Start again without a cursor. The list that it belongs to no longer exists.",
+	fieldmark.CodeCheckExpired: "" +
+		"A check is deleted a day after it was requested. Request another one.",
+	fieldmark.CodeHostBudget: "" +
+		"The number of audits of one site is limited, whoever requests them. Repeat the request after the time in " +
+		"Retry-After, which may be hours, or run fieldmark audit with the address.",
 	fieldmark.CodeBodyTooLarge:         "Send at most as many bytes as the member limit says.",
 	fieldmark.CodeHTTPSRequired:        "Repeat the request with an https address.",
 	fieldmark.CodeMisdirected:          "Use the address that the operator published, or ask them for a certificate.",
