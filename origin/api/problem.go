@@ -70,7 +70,7 @@ var remedies = map[fieldmark.Code]string{
 		"Repeat the same request after the time in Retry-After. It gets the response to the first request.",
 	fieldmark.CodeVersionMismatch: "" +
 		"Read the mission again, check what changed, and repeat the request with the new ETag in If-Match.",
-	fieldmark.CodeCursorExpired:        "Start again without a cursor. The list that it belongs to no longer exists.",
+	fieldmark.CodeCursorExpired: "Start again without a cursor. The list that it belongs to no longer exists.",
 	fieldmark.CodeCheckExpired: "" +
 		"A check is deleted a day after it was requested. Request another one.",
 	fieldmark.CodeHostBudget: "" +

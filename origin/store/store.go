@@ -78,6 +78,7 @@ type Store struct {
 	EventReader
 	MissionReader
 	ModuleReader
+	SiteCheckReader
 	StandingReader
 	StatsReader
 	WebhookReader
@@ -136,7 +137,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
 	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
 	s.MissionReader, s.ModuleReader = MissionReader{s}, ModuleReader{s}
-	s.StandingReader = StandingReader{s}
+	s.SiteCheckReader, s.StandingReader = SiteCheckReader{s}, StandingReader{s}
 	s.StatsReader, s.WebhookReader = StatsReader{s}, WebhookReader{s}
 	s.keys.Load, s.responses.Load = s.loadKeys, s.loadResponses
 	s.watch.make()
@@ -223,7 +224,8 @@ func (s *Store) Close() error {
 type Topic int
 
 // The topics: the event log grew; a delivery, an audit, a preview, a replay, a
-// deadline, a certificate, a standing or a claim became due.
+// deadline, a certificate, a standing or a claim became due; a check of a site changed its
+// state.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -234,6 +236,7 @@ const (
 	TopicCertificates
 	TopicStandings
 	TopicClaims
+	TopicSiteChecks
 	topics
 )
 

@@ -25,6 +25,7 @@ type Tx struct {
 	EventTx
 	MissionTx
 	ModuleTx
+	SiteCheckTx
 	StandingTx
 	StatsTx
 	WebhookTx
@@ -53,7 +54,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		EventTx{EventReader{t}, t},
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t},
-		StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
+		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
 	}
 }
 
@@ -303,12 +304,13 @@ const (
 
 	LeaseCertificate LeaseKind = "certificate"
 	LeaseClaim       LeaseKind = "claim"
+	LeaseSiteCheck   LeaseKind = "site_check"
 )
 
 // leaseKeys are the key columns of the tables.
 var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
-	LeaseAlert: "mission", LeaseCertificate: "name", LeaseClaim: "id",
+	LeaseAlert: "mission", LeaseCertificate: "name", LeaseClaim: "id", LeaseSiteCheck: "id",
 }
 
 // Lease identifies a leased row.
@@ -334,6 +336,8 @@ var uncountClaim = map[LeaseKind]string{
 	LeaseDelivery: `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeasePreview:  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeaseAudit:    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+
+	LeaseSiteCheck: `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 }
 
 // ReleaseLeases ends all leases of owner; those of all owners if it is empty,
@@ -348,7 +352,9 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 		}
 		if n > 0 {
 			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews],
-				t.touched[TopicDeadlines], t.touched[TopicCertificates], t.touched[TopicClaims] = true, true, true, true, true, true
+				t.touched[TopicDeadlines], t.touched[TopicCertificates] = true, true, true, true, true
+			t.touched[TopicClaims] = true
+			t.touched[TopicSiteChecks] = true
 		}
 	}
 	return t.ScheduleEndpoints(ctx)
