@@ -79,6 +79,10 @@ func (e *brandEndpoints) fillOf(slug fieldmark.Slug) cache.Fill {
 		score.Rank = e.rankings.Rank(score.Slug)
 		p := site.BrandPage{BaseURL: e.baseURL, Score: score,
 			Badge: embedOf(e.baseURL, &score, badge.Options{}, "html", "markdown")}
+		if s := e.rankings.Current(); s != nil {
+			niche := s.Niche(score.Niche)
+			p.NicheMedian, p.NicheBrands = niche.Median, niche.Brands
+		}
 		incomplete := e.addBrandParts(ctx, &p)
 		if incomplete != nil {
 			e.log.Warn("a brand's page is incomplete", "slug", slug, "err", incomplete)

@@ -15,6 +15,9 @@ type BrandPage struct {
 	Open    []fieldmark.DisputeStatus
 	History *fieldmark.ScoreHistory // nil where it cannot be had just now
 	Badge   *Badge                  // nil leaves out how to show it
+
+	NicheMedian fieldmark.Milli // of the readiness of all ranked brands of its niche; used with NicheBrands
+	NicheBrands int             // how many they are; 0 leaves the median out
 }
 
 // maxAdvice is how many pieces of advice a page lists, the first: more would be the whole
@@ -31,11 +34,31 @@ type brandView struct {
 	Checks     []checkView
 	Practice   *practiceView // nil without a score
 	Advice     []adviceView
-	Components []fieldmark.Component // what is missing first
+	Components []componentView
 	Gates      []gateView
 	Disputed   []disputedSignal // signals with an open dispute
+	Niche      *nicheView       // nil: too few brands to compare with
+	Since      *sinceView       // nil before the second audit
 	Chart      *chart           // nil while there is nothing to draw
 	Sample     *sampleView      // nil without facts
+}
+
+// nicheView compares a brand with the ranked brands of its niche.
+type nicheView struct {
+	Median fieldmark.Milli
+	Brands int
+	Above  fieldmark.Milli // points of the brand above the median, negative below
+}
+
+// minMedian is the fewest brands of which a page shows the median: of two it would be
+// the brand itself and one other.
+const minMedian = 3
+
+func nicheOf(p *BrandPage) *nicheView {
+	if p.Score.Rank == nil || p.Score.Score == nil || p.NicheBrands < minMedian {
+		return nil
+	}
+	return &nicheView{Median: p.NicheMedian, Brands: p.NicheBrands, Above: *p.Score.Score - p.NicheMedian}
 }
 
 // verdict is a status in words.
@@ -48,8 +71,8 @@ type verdict struct {
 func newBrandView(c chrome, p *BrandPage) *brandView {
 	s := &p.Score
 	v := &brandView{Page: p, Score: s, Status: verdictOf(s), Checks: checksOf(s), Practice: practiceOf(s),
-		Advice: adviceOf(s), Components: missingFirst(s.Components), Sample: sampleOf(p)}
-	v.Gates, v.Disputed = gatesOf(p), disputedOf(p)
+		Advice: adviceOf(s), Components: componentsOf(s), Sample: sampleOf(p)}
+	v.Gates, v.Disputed, v.Niche = gatesOf(p), disputedOf(p), nicheOf(p)
 	name := plain(s.Name)
 	v.Head = head{
 		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: true, Base: p.BaseURL,
@@ -71,7 +94,7 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 			labels[sig.ID] = sig.Label
 		}
 	}
-	v.Chart = newChart(p.History, labels)
+	v.Chart, v.Since = newChart(p.History, labels), sinceOf(p, labels)
 	return v
 }
 

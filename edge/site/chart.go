@@ -158,6 +158,37 @@ func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
 	return c
 }
 
+// sinceView is what the newest audit found that the one before had not.
+type sinceView struct {
+	Audit   fieldmark.Time // the newest
+	Changed bool           // it found other facts
+	Last    *changed       // the newest change of facts; nil: none since the first audit
+	First   fieldmark.Time // the first audit, if Last is nil
+}
+
+// sinceOf returns nil before the second audit, and where there is no history.
+func sinceOf(p *BrandPage, labels map[string]string) *sinceView {
+	if p.History == nil || p.Score.AsOf == nil {
+		return nil
+	}
+	v := &sinceView{Audit: *p.Score.AsOf}
+	for i := range p.History.Changes {
+		c := &p.History.Changes[i]
+		switch {
+		case c.Kind != fieldmark.ChangeFacts:
+		case c.Moved == nil && c.Signals == nil && c.Gates == nil && v.Last == nil:
+			v.First = c.At // nothing to compare with
+		default:
+			v.Last = &changed{At: c.At, Score: c.Score, Moved: c.Moved, What: causesOf(c, labels)}
+			v.Changed = c.At == v.Audit
+		}
+	}
+	if v.Last == nil && (v.First.IsZero() || v.First == v.Audit) {
+		return nil
+	}
+	return v
+}
+
 // causesOf names what moved a score: gates, then the signals that moved most.
 func causesOf(it *fieldmark.HistoryChange, labels map[string]string) []string {
 	var causes []string

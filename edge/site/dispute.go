@@ -7,20 +7,6 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// gateView is a gate that applies.
-type gateView struct {
-	fieldmark.Gate
-	Since *fieldmark.Time // when the first open dispute of it was opened; nil: none is open
-}
-
-func gatesOf(p *BrandPage) []gateView {
-	gates := make([]gateView, len(p.Score.Gates))
-	for i, g := range p.Score.Gates {
-		gates[i] = gateView{Gate: g, Since: disputedSince(p.Open, g.ID)}
-	}
-	return gates
-}
-
 // disputedSince returns when the oldest dispute of a finding was opened; open begins with
 // the newest.
 func disputedSince(open []fieldmark.DisputeStatus, signal string) (since *fieldmark.Time) {

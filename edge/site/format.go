@@ -17,6 +17,7 @@ func functions() template.FuncMap {
 		"decimal": decimal,
 		"number":  number,
 		"countOf": countOf,
+		"about":   func(m fieldmark.Milli) string { return number(int((m + fieldmark.MilliOne/2) / fieldmark.MilliOne)) },
 		"percent": percentOf,
 		"dash":    dash,
 		"value":   valueOf,

@@ -92,8 +92,8 @@ type adviceView struct {
 // pattern.
 const maxPlaces = 2
 
-// adviceOf returns the first advice in the order of scoring.Advise. Gates are left out:
-// while one limits the score nothing else raises it, and the page says so.
+// adviceOf returns the first advice in the order of scoring.Advise, as if no gate applied:
+// while one limits the score nothing else raises it, and the page shows it first.
 func adviceOf(s *fieldmark.Score) (advice []adviceView) {
 	a := s.Assessment
 	if a.Practice != nil {
@@ -101,7 +101,7 @@ func adviceOf(s *fieldmark.Score) (advice []adviceView) {
 	}
 	a.Components = slices.Clone(a.Components)
 	for _, g := range scoring.Advise(&a) {
-		if g.Advice == "" {
+		if g.Advice == "" || liftsGate(s, &g) {
 			continue
 		}
 		v := adviceView{Gain: g, About: aboutAdvice(&g)}
@@ -120,27 +120,50 @@ func adviceOf(s *fieldmark.Score) (advice []adviceView) {
 	return advice
 }
 
-// missingFirst returns components with the signals that miss the most points first, then
-// those that are unknown, complete and not applicable.
-func missingFirst(components []fieldmark.Component) []fieldmark.Component {
-	components = slices.Clone(components)
-	order := func(s *fieldmark.Signal) int {
-		switch missing := s.Max*int(fieldmark.MilliOne) - int(s.Points); {
-		case s.Status == fieldmark.NotApplicable:
-			return 3
-		case s.Status != fieldmark.Measured:
-			return 1
-		case missing > 0:
-			return -missing
+// componentView is a component with its signals in two lists.
+type componentView struct {
+	fieldmark.Component
+	Failed []fieldmark.Signal // that miss points, the most first, then those that are unknown
+	Passed []fieldmark.Signal // with full points, then those that do not apply
+}
+
+func componentsOf(s *fieldmark.Score) []componentView {
+	views := make([]componentView, len(s.Components))
+	missing := func(s *fieldmark.Signal) int {
+		if s.Status != fieldmark.Measured {
+			return 0
 		}
-		return 2
+		return s.Max*int(fieldmark.MilliOne) - int(s.Points)
 	}
-	for i := range components {
-		signals := slices.Clone(components[i].Signals)
-		slices.SortStableFunc(signals, func(a, b fieldmark.Signal) int { return cmp.Compare(order(&a), order(&b)) })
-		components[i].Signals = signals
+	for i, c := range s.Components {
+		v := &views[i]
+		v.Component = c
+		for _, sig := range c.Signals {
+			if sig.Status == fieldmark.Unknown || missing(&sig) > 0 {
+				v.Failed = append(v.Failed, sig)
+			} else {
+				v.Passed = append(v.Passed, sig)
+			}
+		}
+		slices.SortStableFunc(v.Failed, func(a, b fieldmark.Signal) int { return cmp.Compare(missing(&b), missing(&a)) })
+		slices.SortStableFunc(v.Passed, func(a, b fieldmark.Signal) int { return cmp.Compare(a.Status, b.Status) })
 	}
-	return components
+	return views
+}
+
+// PassedCount returns how many signals have full points.
+func (v *componentView) PassedCount() int {
+	return len(v.Passed) - v.NotApplicable()
+}
+
+// NotApplicable returns how many signals do not apply.
+func (v *componentView) NotApplicable() (n int) {
+	for _, s := range v.Passed {
+		if s.Status == fieldmark.NotApplicable {
+			n++
+		}
+	}
+	return n
 }
 
 // gradeName is an evidence grade in words.
@@ -157,7 +180,7 @@ var gradeNames = map[fieldmark.EvidenceGrade]gradeName{
 func (v *brandView) Grades() (grades []gradeName) {
 	for _, g := range []fieldmark.EvidenceGrade{fieldmark.EvidenceReproduced, fieldmark.EvidenceDocumented,
 		fieldmark.EvidenceOneStudy, fieldmark.EvidenceJudgement} {
-		if slices.ContainsFunc(v.Components, func(c fieldmark.Component) bool {
+		if slices.ContainsFunc(v.Score.Components, func(c fieldmark.Component) bool {
 			return slices.ContainsFunc(c.Signals, func(s fieldmark.Signal) bool { return s.EvidenceGrade == g })
 		}) {
 			grades = append(grades, gradeNames[g])

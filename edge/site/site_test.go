@@ -235,11 +235,20 @@ func samplePages(t *testing.T) map[string][]byte {
 	seen := sampleScore("Alpenglow")
 	seen.Visibility = sampleVisibility()
 	add("brand")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: seen, Facts: sampleFacts(),
-		History: sampleHistory(), Badge: sampleBadge(seen)}))
+		History: sampleHistory(), Badge: sampleBadge(seen), NicheMedian: 71_200, NicheBrands: 12}))
 	gated := sampleScore("بساتين النخيل", fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30,
 		Reason: "robots.txt blocks the crawlers that answer engines read with."},
 		fieldmark.Gate{ID: "manipulation", Limit: 55, Reason: "The site holds hidden text."})
-	add("brand-gated")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gated, Badge: sampleBadge(gated)}))
+	blocked := fieldmark.EligibilityCheck{ID: fieldmark.CheckFetch, State: fieldmark.NotEligible,
+		Reason: "robots.txt lets none of the answer crawlers fetch the site."}
+	for _, crawler := range []string{"OAI-SearchBot", "PerplexityBot"} {
+		blocked.Evidence = append(blocked.Evidence, fieldmark.Evidence{URL: "https://www.alpenglow.example/robots.txt",
+			Fact:  crawler + " may fetch 0 of 10 sampled addresses",
+			Patch: "# Applies to <this> crawler.\nUser-agent: " + crawler + "\nAllow: /\n"})
+	}
+	gated.Eligibility.State, gated.Eligibility.Checks[0] = fieldmark.NotEligible, blocked
+	add("brand-gated")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gated, History: sampleHistory(),
+		Badge: sampleBadge(gated)}))
 	gone := sampleScore("Gone", fieldmark.Gate{ID: fieldmark.GateUnreachable, Reason: "The home page did not answer."})
 	gone.Eligibility.State, gone.Eligibility.Checks[0] = fieldmark.NotEligible, fieldmark.EligibilityCheck{
 		ID: fieldmark.CheckFetch, State: fieldmark.NotEligible, Reason: "The home page does not respond.",
@@ -375,8 +384,13 @@ func sampleMethod() site.MethodPage {
 	}
 }
 
+// assetHash is the part of a static file's address that every change of the file changes:
+// goldens do without it.
+var assetHash = regexp.MustCompile(`(/static/[a-z]+)\.[0-9a-f]{12}\.`)
+
 func TestGolden(t *testing.T) {
 	for name, got := range samplePages(t) {
+		got = assetHash.ReplaceAll(got, []byte("$1.HASH."))
 		path := filepath.Join("testdata", name+".html")
 		if *update {
 			if err := os.WriteFile(path, got, 0o644); err != nil {

@@ -1,0 +1,89 @@
+package site
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
+)
+
+// gateView is a gate that applies, and what lifts it.
+type gateView struct {
+	fieldmark.Gate
+	Since    *fieldmark.Time // when the first open dispute of it was opened; nil: none is open
+	First    bool            // it limits the score most
+	From, To fieldmark.Milli // the score while it applies, and about what follows it; both 0 without a score
+	Advice   string
+	Patches  []patchView
+}
+
+// patchView is text to paste into a page or a file of a site.
+type patchView struct{ URL, Text string }
+
+// gateChecks are the conditions of eligibility that gates of the published modules stand
+// for: their advice and evidence say how to lift the gate.
+var gateChecks = map[string]string{
+	"answer_crawlers_blocked": fieldmark.CheckFetch, "not_indexable": fieldmark.CheckIndex,
+	"app_shell": fieldmark.CheckRead,
+}
+
+// gatesOf lists the gates of a score, the lowest limit first: it has to be lifted before
+// another one counts. Behind the last follows the score without gates.
+func gatesOf(p *BrandPage) []gateView {
+	gates := make([]gateView, len(p.Score.Gates))
+	for i, g := range p.Score.Gates {
+		gates[i] = gateView{Gate: g, Since: disputedSince(p.Open, g.ID)}
+	}
+	slices.SortStableFunc(gates, func(a, b gateView) int { return cmp.Compare(a.Limit, b.Limit) })
+	advice := scoring.Advise(&p.Score.Assessment)
+	for i := range gates {
+		g := &gates[i]
+		g.First = i == 0
+		if p.Score.Practice != nil {
+			limit := func(i int) fieldmark.Milli {
+				if i == len(gates) {
+					return p.Score.Practice.Score
+				}
+				return min(p.Score.Practice.Score, fieldmark.Milli(gates[i].Limit)*fieldmark.MilliOne)
+			}
+			g.From, g.To = limit(i), limit(i+1)
+		}
+		for _, a := range advice {
+			if check := gateChecks[g.ID]; check != "" && a.ID == scoring.EligibilityPrefix+check {
+				g.Advice, g.Patches = a.Advice, patchesOf(a.Evidence)
+			}
+		}
+	}
+	return gates
+}
+
+// liftsGate reports whether advice is shown with a gate.
+func liftsGate(s *fieldmark.Score, advice *fieldmark.Gain) bool {
+	return slices.ContainsFunc(s.Gates, func(g fieldmark.Gate) bool {
+		return gateChecks[g.ID] != "" && advice.ID == scoring.EligibilityPrefix+gateChecks[g.ID]
+	})
+}
+
+// patchesOf joins the patches of each file or page, so that they are pasted at once. Lines
+// that begin with # are comments in robots.txt; the same one is kept once.
+func patchesOf(evidence []fieldmark.Evidence) (patches []patchView) {
+	for _, e := range evidence {
+		if e.Patch == "" {
+			continue
+		}
+		i := slices.IndexFunc(patches, func(p patchView) bool { return p.URL == e.URL })
+		if i < 0 {
+			patches = append(patches, patchView{e.URL, e.Patch})
+			continue
+		}
+		text := e.Patch
+		if comment, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(comment, "#") &&
+			strings.Contains(patches[i].Text, comment+"\n") {
+			text = rest
+		}
+		patches[i].Text = strings.TrimSuffix(patches[i].Text, "\n") + "\n\n" + text
+	}
+	return patches
+}
