@@ -115,6 +115,10 @@ type Facts struct {
 	Sample     *Sample     `json:"sample,omitempty"`     // nil: audited by rules that did not record it
 	Replicates *Replicates `json:"replicates,omitempty"` // nil: every page was read, or too few to estimate
 	Profiles   []Profile   `json:"profiles,omitempty"`   // profiles that the site claims, in the order of its data
+
+	// Refused: bot protection answered in place of the home page, so that every fact that
+	// rests on pages is unknown.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Sample describes which pages an audit read, so that the audit can be repeated.

@@ -12,11 +12,12 @@ type Grade string
 // ScoreStatus states whether a brand has a score, and if not, why.
 type ScoreStatus string
 
-// A score is known, missing for one of three reasons, or too old.
+// A score is known, missing for one of four reasons, or too old.
 const (
 	StatusScored           ScoreStatus = "scored"
 	StatusPending          ScoreStatus = "pending"           // not audited yet
 	StatusUnreachable      ScoreStatus = "unreachable"       // its site did not respond
+	StatusRefused          ScoreStatus = "refused"           // its site refused every audit so far
 	StatusInsufficientData ScoreStatus = "insufficient_data" // confidence below low
 	StatusStale            ScoreStatus = "stale"             // audited more than StaleAfter ago
 )

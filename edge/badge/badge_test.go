@@ -319,6 +319,7 @@ func TestOf(t *testing.T) {
 		{"stale", fieldmark.Assessment{Status: fieldmark.StatusStale, Score: &score}, badge.Stale},
 		{"pending", fieldmark.Assessment{Status: fieldmark.StatusPending}, badge.Pending},
 		{"unreachable", fieldmark.Assessment{Status: fieldmark.StatusUnreachable}, badge.Unreachable},
+		{"refused", fieldmark.Assessment{Status: fieldmark.StatusRefused}, badge.Unrated},
 		{"insufficient", fieldmark.Assessment{Status: fieldmark.StatusInsufficientData}, badge.Unrated},
 		{"scored without a score", fieldmark.Assessment{Status: fieldmark.StatusScored, GeoReady: true}, badge.Unrated},
 		{"a status of tomorrow", fieldmark.Assessment{Status: "paused", Score: &score}, badge.Unrated},

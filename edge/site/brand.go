@@ -111,6 +111,10 @@ func verdictOf(s *fieldmark.Score) verdict {
 	case fieldmark.StatusUnreachable:
 		return verdict{"Website unreachable", blocker(s, "The home page did not respond at the last audit.") +
 			" Nothing could be measured, and an unreachable site has no score rather than a low one.", "none"}
+	case fieldmark.StatusRefused:
+		return verdict{"The site refused our audit", "Its bot protection answered in place of the home page, so " +
+			"nothing could be measured. This says nothing about other crawlers, and is no fault of the site: there " +
+			"is no score rather than a low one.", "none"}
 	case fieldmark.StatusInsufficientData:
 		return verdict{"Not enough could be measured", blocker(s, "Too many signals are unknown.") +
 			" The rest is not enough for a score.", "none"}

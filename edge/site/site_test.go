@@ -254,6 +254,12 @@ func samplePages(t *testing.T) map[string][]byte {
 		ID: fieldmark.CheckFetch, State: fieldmark.NotEligible, Reason: "The home page does not respond.",
 		Evidence: []fieldmark.Evidence{{URL: gone.URL, Fact: "connection <refused>."}}}
 	add("brand-unreachable")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gone, Badge: sampleBadge(gone)}))
+	refused := sampleScore("Walled")
+	refused.Status, refused.Score, refused.Range, refused.Practice = fieldmark.StatusRefused, nil, nil, nil
+	refused.Eligibility.State, refused.Eligibility.Checks[2] = fieldmark.EligibilityUnknown, fieldmark.EligibilityCheck{
+		ID: fieldmark.CheckRead, State: fieldmark.EligibilityUnknown, Reason: "The home page was not read.",
+		Evidence: []fieldmark.Evidence{{URL: gone.URL, Fact: "answered 403 to this auditor; others may see more"}}}
+	add("brand-refused")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: refused, Badge: sampleBadge(refused)}))
 	pending := fieldmark.NewScore(fieldmark.Brand{Slug: "fern", Name: "Fern", URL: "https://fern.example",
 		Niche: "gardens", Language: "en"}, fieldmark.PendingAssessment())
 	add("brand-pending")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: pending, Badge: sampleBadge(pending)}))

@@ -22,7 +22,7 @@ const brandPageSize = 50
 // brandRow is a brand on the brands page.
 type brandRow struct {
 	fieldmark.Brand
-	Status  string // pending, audited or unreachable
+	Status  string // pending, audited, refused or unreachable
 	Audited *fieldmark.Time
 	Pages   int
 }
@@ -71,6 +71,9 @@ func newBrandRow(state fieldmark.BrandState) brandRow {
 	line := brandRow{Brand: state.Brand, Status: string(fieldmark.StatusPending)}
 	if f := state.Facts; f != nil {
 		line.Status, line.Audited, line.Pages = "audited", &f.AsOf, f.Pages
+		if f.Refused {
+			line.Status = string(fieldmark.StatusRefused)
+		}
 		if home, ok := f.Find("home.reachable"); ok && home.State == fieldmark.Measured && home.Value == 0 {
 			line.Status = string(fieldmark.StatusUnreachable)
 		}

@@ -2,7 +2,11 @@ package audit
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -31,6 +35,10 @@ func (f accessFacts) reachable(found findings) {
 	case f.home != nil:
 		found.set("home.reachable", one, newEvidence(f.home.url.String(), "responded %d with an HTML page",
 			f.front.status))
+	case f.front.walled:
+		found.unknown("home.reachable", newEvidence(f.front.url.String(), "%s", f.front.outcome()))
+	case f.refusal() == RefusedByWall:
+		found.unknown("home.reachable", newEvidence(f.robots.URL, "%s", f.robots.visit.outcome()))
 	case f.front.refused():
 		found.unknown("home.reachable", newEvidence(f.front.asked, "not fetched: %s", f.front.outcome()),
 			newEvidence(f.robots.URL, "%s", f.robots.Describe(Token, f.front.url)))
@@ -41,6 +49,97 @@ func (f accessFacts) reachable(found findings) {
 		found.set("home.reachable", 0, newEvidence(f.front.asked, "responded %d without an HTML page", f.front.status))
 	default:
 		found.set("home.reachable", 0, newEvidence(f.front.asked, "%s", f.front.outcome()))
+	}
+}
+
+// refusal says who refused the audit, if the home page was not read for this reason.
+func (f *site) refusal() Refusal {
+	switch {
+	case f.home != nil:
+		return NotRefused
+	case f.front.walled, errors.Is(f.front.err, errDisallowed) && f.robots.visit.walled:
+		return RefusedByWall
+	case errors.Is(f.front.err, errDisallowed) && f.robots.Err == nil:
+		return RefusedByRobots
+	}
+	return NotRefused
+}
+
+// probeWall finds out whether a home page that the server denies is one page or all: it
+// requests the sitemap, and a page that the sitemap lists.
+func (r *crawl) probeWall(ctx context.Context, f *site) {
+	base := f.front.url
+	if !f.front.denied() || f.robots.visit.status == f.front.status {
+		return
+	}
+	r.progress("sitemap")
+	f.sitemap = r.readSitemaps(ctx, base, f.robots.Sitemaps(), probeFiles, f.now)
+	pages := map[string]*url.URL{}
+	for _, e := range f.sitemap.entries {
+		if key := pageKey(e.loc); isSamplable(e.loc, base) && key != pageKey(base) {
+			pages[key] = withoutFragment(e.loc, base)
+		}
+	}
+	f.population = 1 + len(pages)
+	if len(pages) == 0 || f.sitemap.first.status == f.front.status {
+		return
+	}
+	at := pages[r.draw(maps.Keys(pages), 1)[0]]
+	f.seed = r.seed
+	r.progress("another page: " + at.Path)
+	s := r.visit(ctx, at, fieldmark.PageDrawn)
+	s.page, s.listed = nil, true
+	s.reason = cmp.Or(s.reason, "read to find out whether the home page alone is denied")
+	f.sample = append(f.sample, s)
+}
+
+// probeFiles is how many sitemaps probeWall reads: an index and one of its files.
+const probeFiles = 2
+
+// markWalls marks the visits that bot protection answered without marking them: at
+// least two addresses of the host, of which robots.txt may be one, got the same 401 or 403.
+// While the home page is readable, other files do not count, because object stores answer
+// 403 for each file that does not exist. A home page that got 429 is marked as well: the
+// status is about this client (RFC 6585, section 4).
+func (f *site) markWalls() {
+	host := f.front.url.Host
+	visits := []*visit{&f.front, &f.robots.visit}
+	for _, list := range [][]sampled{f.sample, f.translations, f.rechecked} {
+		for i := range list {
+			visits = append(visits, &list[i].visit)
+		}
+	}
+	if f.home == nil && f.sitemap.first.url != nil {
+		visits = append(visits, &f.sitemap.first)
+	}
+	denied := map[int]map[string]bool{}
+	for _, v := range visits {
+		if v.denied() && v.url.Host == host {
+			if denied[v.status] == nil {
+				denied[v.status] = map[string]bool{}
+			}
+			denied[v.status][v.url.String()] = true
+		}
+	}
+	visits = append(visits, &f.llms.visit, &f.sitemap.first)
+	for _, v := range []*visit{f.plain, f.markdown} {
+		if v != nil {
+			visits = append(visits, v)
+		}
+	}
+	for _, v := range visits {
+		v.walled = v.walled || len(denied[v.status]) > 1 && v.url.Host == host
+	}
+	if f.front.status == http.StatusTooManyRequests {
+		f.front.walled, f.sample[0].visit.walled = true, true
+	}
+	if f.sitemap.first.walled {
+		f.sitemap.unreadable = cmp.Or(f.sitemap.unreadable, f.sitemap.first.outcome())
+	}
+	for i := range f.sample {
+		if s := &f.sample[i]; s.visit.walled {
+			s.reason = s.visit.outcome()
+		}
 	}
 }
 
@@ -78,6 +177,10 @@ func (f accessFacts) crawlers(found findings) {
 	}
 	for _, id := range order {
 		t := tallies[id]
+		if f.robots.visit.walled { // what others get is not known
+			found.unknown(id, newEvidence(f.robots.URL, "%s", f.robots.visit.outcome()))
+			continue
+		}
 		if len(t.seen) > 1 { // blocks first, so that a bounded list keeps what costs points
 			slices.SortStableFunc(t.seen, func(a, b fieldmark.Evidence) int {
 				return strings.Compare(blockedFirst(a),
@@ -263,7 +366,7 @@ func (f accessFacts) liveness(found findings) {
 	var bad []fieldmark.Evidence
 	for i := range f.sample {
 		v := &f.sample[i].visit
-		if !f.sample[i].listed || v.refused() {
+		if !f.sample[i].listed || v.unseen() {
 			continue
 		}
 		all++
@@ -292,7 +395,7 @@ func (f accessFacts) response(found findings) {
 	var waits []int64
 	for i := range f.sample {
 		v := &f.sample[i].visit
-		if v.refused() {
+		if v.unseen() {
 			continue
 		}
 		all++
@@ -367,7 +470,7 @@ func (f accessFacts) redirect(found findings, secure bool) {
 			f.front.hops[0]))
 	case f.plain == nil:
 		found.notApplicable(id, newEvidence(base, "on a non-default port, which has no http counterpart"))
-	case f.plain.refused():
+	case f.plain.unseen():
 		found.unknown(id, newEvidence(f.plain.asked, "%s", f.plain.outcome()))
 	default:
 		to := f.plain.redirect(f.plain.url)

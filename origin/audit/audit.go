@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/audit/robots"
 	"github.com/fieldmark/fieldmark/origin/injection"
 	"github.com/fieldmark/fieldmark/origin/llms"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
@@ -26,7 +25,7 @@ const maxTranslations = 2
 // Rules is the version of the audit rules: the vocabulary, the list of crawlers,
 // and how facts are measured. Change it together with any of these, if the same
 // site would get other facts; all brands are then audited again soon.
-const Rules = "2026-11-22.13"
+const Rules = "2026-11-22.14"
 
 // Config configures an Auditor.
 type Config struct {
@@ -74,7 +73,20 @@ type Report struct {
 	Facts      fieldmark.Facts
 	Suspicions []Suspicion // found, and earlier ones whose page could not be read
 	Texts      Texts
+	Refused    Refusal // why the home page was not read, if the auditor was refused
 }
+
+// Refusal says who refused an audit: nothing was read, and nothing is known about what
+// others see.
+type Refusal string
+
+// An audit is refused by the rules of robots.txt for this crawler, or by bot protection,
+// which answers in place of the site.
+const (
+	NotRefused      Refusal = ""
+	RefusedByRobots Refusal = "robots"
+	RefusedByWall   Refusal = "wall"
+)
 
 // Auditor audits sites. It is safe for concurrent use; each audit has its own rate
 // limit.
@@ -124,11 +136,13 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	if err := ctx.Err(); err != nil {
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
+	found.markWalls()
 	if err := found.compareTexts(ctx); err != nil {
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
 	facts := found.facts()
-	return Report{Facts: facts, Suspicions: suspicionFacts{found}.openSuspicions(), Texts: found.texts}, nil
+	return Report{Facts: facts, Suspicions: suspicionFacts{found}.openSuspicions(), Texts: found.texts,
+		Refused: found.refusal()}, nil
 }
 
 // parseHome validates the address of a site as a person typed it.
@@ -159,7 +173,7 @@ type site struct {
 	subject      Subject
 	now          time.Time
 	front        visit // to the home page
-	robots       robots.File
+	robots       robotsFile
 	home         *page     // nil unless it was read
 	parseErr     error     // why the home page could not be parsed
 	sample       []sampled // the home page first, then those always read, then the drawn ones
@@ -223,6 +237,7 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 		f.parseErr = errTruncated
 	}
 	if !isPage(&f.front) {
+		r.probeWall(ctx, f)
 		return f
 	}
 	if f.home, f.parseErr = r.parse(ctx, &f.front); f.parseErr != nil {
@@ -232,7 +247,7 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 	f.pages = []*page{f.home}
 	if plain, ok := schemeProbe(base); ok {
 		r.progress("the other scheme")
-		v := r.fetchWithoutRedirects(ctx, plain, f.robots)
+		v := r.fetchWithoutRedirects(ctx, plain, f.robots.File)
 		f.plain = &v
 	}
 	r.progress("llms.txt")
@@ -368,7 +383,7 @@ func (f *site) facts() fieldmark.Facts {
 		replicates = f.replicates(found)
 		patchFacts{f}.add(found)
 	} else {
-		if f.front.refused() || f.parseErr != nil {
+		if f.front.unseen() || f.parseErr != nil {
 			// The page could not be read, but the robots.txt rules for other
 			// crawlers are known.
 			accessFacts{f}.crawlers(found)
@@ -380,7 +395,7 @@ func (f *site) facts() fieldmark.Facts {
 	return fieldmark.Facts{
 		Version: fieldmark.FactsVersion, URL: f.front.url.String(), Pages: len(f.pages),
 		AsOf: fieldmark.At(f.now), Facts: found.sorted(), Sample: f.sampleDocument(), Replicates: replicates,
-		Profiles: f.profiles,
+		Profiles: f.profiles, Refused: f.refusal() == RefusedByWall,
 	}
 }
 

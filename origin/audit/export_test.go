@@ -28,7 +28,7 @@ func TryPage(body []byte, contentType, rules string) fieldmark.Facts {
 	v := visit{asked: u.String(), url: u, status: 200, header: header, body: body}
 	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), front: v,
 		sample: []sampled{{url: u, role: fieldmark.PageHome, visit: v}}, rules: map[string]decision{},
-		robots: newRobots(visit{asked: u.String() + "robots.txt", status: 200, body: []byte(rules)})}
+		robots: robotsFile{File: newRobots(visit{asked: u.String() + "robots.txt", status: 200, body: []byte(rules)})}}
 	if f.home, f.parseErr = parsePage(context.Background(), u, header, body); f.parseErr != nil {
 		return f.facts()
 	}
@@ -43,7 +43,7 @@ func TryPage(body []byte, contentType, rules string) fieldmark.Facts {
 // which it read all but the first by a draw from 1,000.
 func TryReplicates(pages [][]byte) (run func() *fieldmark.Replicates, err error) {
 	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), rules: map[string]decision{},
-		robots: newRobots(visit{status: 200, body: []byte("User-agent: *\nDisallow: /private\n")}),
+		robots: robotsFile{File: newRobots(visit{status: 200, body: []byte("User-agent: *\nDisallow: /private\n")})},
 		seed:   strings.Repeat("5e", seedBytes), population: 1_000}
 	for i, body := range pages {
 		u := &url.URL{Scheme: "https", Host: "example.com", Path: "/p" + strconv.Itoa(i)}

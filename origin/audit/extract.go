@@ -186,7 +186,7 @@ func (f *site) canonicalFault(p *page) string {
 	}
 	for i := range f.sample {
 		s := &f.sample[i]
-		if s.requested() && !s.visit.ok() && pageKey(s.url) == pageKey(c.url) {
+		if !s.visit.unseen() && !s.visit.ok() && pageKey(s.url) == pageKey(c.url) {
 			return fmt.Sprintf("points to %s, which %s", c.href, s.visit.outcome())
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,10 +72,17 @@ type visit struct {
 	wait   time.Duration // time to the first byte of the response
 	hops   []string      // targets of the redirects, in order
 	err    error         // why there is no usable response
+	walled bool          // bot protection responded in place of the site
 }
 
 // ok reports whether the response was successful.
-func (v *visit) ok() bool { return v.err == nil && v.status >= 200 && v.status < 300 }
+func (v *visit) ok() bool { return v.err == nil && !v.walled && v.status >= 200 && v.status < 300 }
+
+// denied reports whether the server denied the address without a mark of bot protection:
+// to everyone, or to this auditor.
+func (v *visit) denied() bool {
+	return !v.walled && (v.status == http.StatusUnauthorized || v.status == http.StatusForbidden)
+}
 
 // refused reports whether no request was made, so that nothing is known about the
 // address.
@@ -82,16 +90,23 @@ func (v *visit) refused() bool {
 	return errors.Is(v.err, errDisallowed) || errors.Is(v.err, errNoRequestsLeft)
 }
 
+// unseen reports whether the site itself did not respond, because no request was made or bot
+// protection responded: nothing is known about the address.
+func (v *visit) unseen() bool { return v.walled || v.refused() }
+
 // unanswered reports whether the server sent no usable response for the address, so that
-// its facts are unknown: the request failed, or the server failed or was overloaded.
+// its facts are unknown: the request failed, or the server failed, was overloaded or is
+// behind bot protection.
 func (v *visit) unanswered() bool {
-	return v.err != nil || v.status >= 500 || v.status == http.StatusTooManyRequests
+	return v.err != nil || v.walled || v.status >= 500 || v.status == http.StatusTooManyRequests
 }
 
 // outcome describes the outcome in stable words, so that repeated audits give the
 // same facts.
 func (v *visit) outcome() string {
 	switch {
+	case v.walled:
+		return fmt.Sprintf("answered %d to this auditor; others may see more", v.status)
 	case v.err == nil:
 		return fmt.Sprintf("responded %d", v.status)
 	case errors.Is(v.err, safehttp.ErrNotAllowed):
@@ -107,20 +122,52 @@ func (v *visit) outcome() string {
 	return "no response" // network errors differ from attempt to attempt
 }
 
+// wallFields are header fields that bot protection adds to its responses. The first is
+// documented by Cloudflare, the third by AWS; the last asks for signed requests
+// (RFC 9421, section 5.1).
+var wallFields = []struct{ name, value string }{
+	{"Cf-Mitigated", "challenge"}, {"X-Datadome", ""}, {"X-Amzn-Waf-Action", ""}, {"X-Sucuri-Block", ""},
+	{"X-Iinfo", ""}, {"Accept-Signature", ""},
+}
+
+// marksWall reports whether a response is one of bot protection by its header. Some
+// vendors mark the responses of the site too, so the status must be one that refuses. AWS
+// challenges a client with 202, and with 405 for a puzzle.
+func marksWall(status int, header http.Header) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable, http.StatusTooManyRequests,
+		http.StatusServiceUnavailable:
+	case http.StatusAccepted, http.StatusMethodNotAllowed:
+		return header.Get("X-Amzn-Waf-Action") != ""
+	default:
+		return false
+	}
+	return slices.ContainsFunc(wallFields, func(f struct{ name, value string }) bool {
+		values := header.Values(f.name)
+		return len(values) > 0 && (f.value == "" || strings.EqualFold(strings.TrimSpace(values[0]), f.value))
+	})
+}
+
 // fetcher makes the requests of one audit, one at a time.
 type fetcher struct {
 	client       *safehttp.Client
 	delay        time.Duration
 	requestsLeft int
-	next         map[string]time.Time   // earliest time of the next request per host
-	rules        map[string]robots.File // by scheme and host
-	suspended    map[string]bool        // hosts that asked for a longer pause than the audit has
+	next         map[string]time.Time  // earliest time of the next request per host
+	rules        map[string]robotsFile // by scheme and host
+	suspended    map[string]bool       // hosts that asked for a longer pause than the audit has
+}
+
+// robotsFile is the robots.txt of a host and the visit that read it.
+type robotsFile struct {
+	robots.File
+	visit visit // without the body
 }
 
 // newFetcher returns the fetcher of one audit.
 func newFetcher(c Config) *fetcher {
 	f := &fetcher{client: c.HTTP, delay: c.Delay, requestsLeft: c.MaxRequests,
-		next: map[string]time.Time{}, rules: map[string]robots.File{}, suspended: map[string]bool{}}
+		next: map[string]time.Time{}, rules: map[string]robotsFile{}, suspended: map[string]bool{}}
 	if f.delay == 0 {
 		f.delay = DefaultDelay
 	}
@@ -148,7 +195,7 @@ func (f *fetcher) get(ctx context.Context, q request) visit {
 	for at := q.url; ; {
 		if !q.free {
 			r := f.robots(ctx, at)
-			if v.err = r.Err; v.err == nil && forbids(r, at) {
+			if v.err = r.Err; v.err == nil && forbids(r.File, at) {
 				v.err = errDisallowed
 			}
 			if v.err != nil {
@@ -181,13 +228,15 @@ func forbids(r robots.File, u *url.URL) bool {
 }
 
 // robots returns the rules of u's host. It fetches them the first time.
-func (f *fetcher) robots(ctx context.Context, u *url.URL) robots.File {
+func (f *fetcher) robots(ctx context.Context, u *url.URL) robotsFile {
 	key := u.Scheme + "://" + u.Host
 	if r, ok := f.rules[key]; ok {
 		return r
 	}
-	r := newRobots(f.get(ctx, request{url: &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"},
-		accept: "text/plain,*/*;q=0.5", free: true}))
+	v := f.get(ctx, request{url: &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"},
+		accept: "text/plain,*/*;q=0.5", free: true})
+	r := robotsFile{File: newRobots(v), visit: v}
+	r.visit.body = nil
 	f.rules[key] = r
 	return r
 }
@@ -199,6 +248,8 @@ func newRobots(v visit) robots.File {
 		return robots.WithoutRules(v.asked, "robots.txt redirects too often or in a loop")
 	case v.err != nil:
 		return robots.Unanswered(v.asked, v.err)
+	case v.walled && v.status < 400:
+		return robots.WithoutRules(v.asked, "bot protection answered in place of robots.txt")
 	case v.ok() && looksLikeHTML(v.body):
 		// A page returned for every path; parsers find no rules in it either.
 		return robots.WithoutRules(v.asked, "robots.txt returned an HTML page")
@@ -240,7 +291,7 @@ func (v *visit) redirect(from *url.URL) *url.URL {
 // response has a short Retry-After.
 func (f *fetcher) fetchOnce(ctx context.Context, u *url.URL, q request, v *visit) {
 	for try := 0; ; try++ {
-		v.status, v.header, v.body, v.cut, v.wait, v.err = 0, nil, nil, false, 0, nil
+		v.status, v.header, v.body, v.cut, v.wait, v.err, v.walled = 0, nil, nil, false, 0, nil, false
 		if f.requestsLeft <= 0 || f.suspended[u.Host] {
 			v.err = errNoRequestsLeft
 			return
@@ -311,8 +362,15 @@ func (f *fetcher) send(ctx context.Context, u *url.URL, q request, v *visit) err
 	}
 	defer resp.Body.Close()
 	v.status, v.header, v.wait = resp.StatusCode, resp.Header, first.Sub(start)
+	v.walled = marksWall(v.status, v.header)
+	if v.walled {
+		return nil // its body is not that of the site
+	}
 	packed := &countingReader{r: resp.Body}
 	body, err := decompress(packed, resp.Header.Get("Content-Encoding"))
+	if err != nil && !v.ok() {
+		return nil // the status is sufficient
+	}
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ type entry struct {
 // sitemap is the combined content of a site's sitemaps.
 type sitemap struct {
 	files      []string // read, in order
+	first      visit    // to the first of them, without the body
 	found      bool
 	unreadable string // why the first unreadable file could not be read; "" if none
 	outcome    string // of the first file, or why none was found
@@ -278,13 +279,14 @@ func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 	first := len(s.files) == 0
 	s.files = append(s.files, u.String())
 	if first {
-		s.outcome = v.outcome()
+		s.outcome, s.first = v.outcome(), v
+		s.first.body = nil
 	}
 	if v.unanswered() && s.unreadable == "" {
 		s.unreadable = v.outcome()
 	}
 	switch {
-	case v.refused():
+	case v.unseen():
 		return nil
 	case !v.ok():
 		if s.found && s.invalid == "" {

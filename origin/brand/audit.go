@@ -203,7 +203,7 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 			return err
 		}
 		if b.URL == audited.URL {
-			if _, err := s.brands.putFacts(ctx, tx, a.Brand, doc); err != nil {
+			if err := s.putReport(ctx, tx, a.Brand, doc, report.Facts.Refused); err != nil {
 				return err
 			}
 			if err := putSuspicions(ctx, tx, a.Brand, report); err != nil {
@@ -223,6 +223,26 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 		}
 		return tx.CompleteAudit(ctx, a)
 	})
+}
+
+// putReport stores the facts of an audit. Those of an audit that bot protection refused say
+// nothing about the site, so they never replace facts that do: these stay and age.
+func (s *Audits) putReport(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, doc factsDocument,
+	refused bool) error {
+	if _, err := tx.RecordRefusal(ctx, slug, refused); err != nil {
+		return err
+	}
+	if refused {
+		state, err := tx.BareState(ctx, slug)
+		if err != nil {
+			return err
+		}
+		if state.Facts != nil && !state.Facts.Refused {
+			return nil
+		}
+	}
+	_, err := s.brands.putFacts(ctx, tx, slug, doc)
+	return err
 }
 
 // progress is how far the audits of this process are.

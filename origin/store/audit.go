@@ -167,6 +167,17 @@ func (t BrandTx) RecordAudit(ctx context.Context, slug fieldmark.Slug, due time.
 	return nil
 }
 
+// RecordRefusal counts the audits in a row that the site of a brand refused, or resets the
+// count. It returns the count.
+func (t BrandTx) RecordRefusal(ctx context.Context, slug fieldmark.Slug, refused bool) (count int, err error) {
+	err = t.queryRow(ctx, `UPDATE brand SET audit_refusals = CASE WHEN $1 = 1 THEN audit_refusals + 1 ELSE 0 END
+		WHERE slug = $2 RETURNING audit_refusals`, boolInt(refused), string(slug)).Scan(&count)
+	if err != nil {
+		return 0, fmt.Errorf("count the refused audits of %s: %w", slug, queryErr(err))
+	}
+	return count, nil
+}
+
 // dueMicros returns the stored form of a time, NULL for zero.
 func dueMicros(due time.Time) any {
 	if due.IsZero() {

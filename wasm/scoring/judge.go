@@ -64,6 +64,10 @@ func Assess(components []fieldmark.Component, gates []fieldmark.Gate, facts *fie
 		a.Status = fieldmark.StatusUnreachable
 		return a
 	}
+	if facts.Refused {
+		a.Status = fieldmark.StatusRefused
+		return a
+	}
 	if a.Confidence.Level == fieldmark.ConfidenceInsufficient {
 		a.Status = fieldmark.StatusInsufficientData
 		return a

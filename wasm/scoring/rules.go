@@ -48,7 +48,9 @@ func Rules() fieldmark.MethodRules {
 		},
 		Statuses: map[string]string{
 			string(fieldmark.StatusScored): "has a score", string(fieldmark.StatusPending): "not audited yet",
-			string(fieldmark.StatusUnreachable):      "its site did not respond",
+			string(fieldmark.StatusUnreachable): "its site did not respond",
+			string(fieldmark.StatusRefused): "its bot protection refused every audit so far, which says nothing " +
+				"about other crawlers",
 			string(fieldmark.StatusInsufficientData): "confidence below 0.40",
 			string(fieldmark.StatusStale):            "audited more than 90 days ago; not ranked",
 		},

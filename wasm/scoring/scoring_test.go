@@ -85,7 +85,14 @@ func TestAssessWithoutScore(t *testing.T) {
 	if thin.Status != fieldmark.StatusInsufficientData || thin.Score != nil {
 		t.Errorf("thin: status %s, score %v", thin.Status, thin.Score)
 	}
-	if thin.Ranked() || unreachable.Ranked() {
+	facts := eligibleFacts()
+	facts.Refused = true
+	refused := scoring.Assess([]fieldmark.Component{{Signals: []fieldmark.Signal{signal(100, 80_000,
+		fieldmark.Measured)}}}, nil, facts, nil, audited)
+	if refused.Status != fieldmark.StatusRefused || refused.Score != nil {
+		t.Errorf("refused: status %s, score %v", refused.Status, refused.Score)
+	}
+	if refused.Ranked() || thin.Ranked() || unreachable.Ranked() {
 		t.Error("a brand without a score is ranked")
 	}
 }
