@@ -58,12 +58,31 @@ const (
 // DisputeState is the state of a dispute.
 type DisputeState string
 
-// A dispute is open until an administrator upholds or rejects it.
+// A dispute of the public is open until an administrator upholds or rejects it. One of the
+// owner of the brand first has the site audited again: it is open until that audit starts,
+// rechecking until it ends, settled if the facts changed, and otherwise in review until an
+// administrator decides. The owner can withdraw it; it lapses with the claim of the brand.
 const (
-	DisputeOpen     DisputeState = "open"
-	DisputeUpheld   DisputeState = "upheld"
-	DisputeRejected DisputeState = "rejected"
+	DisputeOpen       DisputeState = "open"
+	DisputeRechecking DisputeState = "rechecking"
+	DisputeInReview   DisputeState = "in_review"
+	DisputeSettled    DisputeState = "settled"
+	DisputeUpheld     DisputeState = "upheld"
+	DisputeRejected   DisputeState = "rejected"
+	DisputeWithdrawn  DisputeState = "withdrawn"
+	DisputeLapsed     DisputeState = "lapsed"
 )
+
+// Undecided reports whether the state can still change.
+func (s DisputeState) Undecided() bool {
+	return s == DisputeOpen || s == DisputeRechecking || s == DisputeInReview
+}
+
+// DisputeStates returns every state.
+func DisputeStates() []DisputeState {
+	return []DisputeState{DisputeOpen, DisputeRechecking, DisputeInReview, DisputeSettled, DisputeUpheld,
+		DisputeRejected, DisputeWithdrawn, DisputeLapsed}
+}
 
 // Limits of a dispute.
 const (
@@ -71,14 +90,34 @@ const (
 	MaxDisputeText   = 2_000 // code points
 	MaxDisputeEmail  = 254   // bytes (RFC 5321, section 4.5.3.1.3)
 	MaxDisputeAnswer = 2_000 // code points
+
+	MaxDisputeEvidence = 5   // pages
+	MaxDisputeNote     = 240 // code points of the note about a page
+	MaxDisputeExcerpt  = 240 // code points of the text of an owner, which are published
 )
 
-// DisputeRequest opens a dispute: POST /api/v1/brands/{slug}/disputes. It needs no key.
+// DisputeRequest opens a dispute: POST /api/v1/brands/{slug}/disputes. Without a key, it needs
+// an e-mail address; with a key of the owner of the brand it has none, and may name evidence.
 type DisputeRequest struct {
 	Signal string      `json:"signal" minLength:"1" maxLength:"64" pattern:"^[a-z0-9._-]+$" doc:"Id of a signal or a gate"`
 	Kind   DisputeKind `json:"kind" enum:"wrong,outdated,not_applicable,refused_by_wall"`
-	Text   string      `json:"text" minLength:"20" maxLength:"2000" doc:"What is wrong. Not published"`
-	Email  string      `json:"email" minLength:"3" maxLength:"254" format:"email" doc:"Not published"`
+	Text   string      `json:"text" minLength:"20" maxLength:"2000" doc:"What is wrong. Published in part if the owner of the brand sends it, otherwise not"`
+	Email  string      `json:"email,omitempty" minLength:"3" maxLength:"254" format:"email" doc:"Required without a key. Not published"`
+
+	Evidence []DisputeEvidence `json:"evidence,omitempty" maxItems:"5" doc:"Only with a key of the owner"`
+}
+
+// DisputeEvidence is a page that supports a dispute.
+type DisputeEvidence struct {
+	URL  string `json:"url" minLength:"1" maxLength:"2048" doc:"http or https"`
+	Note string `json:"note,omitempty" maxLength:"240"`
+}
+
+// DisputedFact is a fact that a dispute is about, as it was when the dispute was opened.
+type DisputedFact struct {
+	ID    string    `json:"id"`
+	State FactState `json:"state"`
+	Value int64     `json:"value"`
 }
 
 // DisputeStatus is the public part of a dispute.
@@ -90,6 +129,12 @@ type DisputeStatus struct {
 	OpenedAt  Time         `json:"openedAt"`
 	DecidedAt *Time        `json:"decidedAt,omitempty"`
 	Answer    string       `json:"answer,omitempty"` // of the operator: the reason of the decision
+
+	// Of a dispute by the owner of the brand. They are untrusted text: show them as text, and
+	// follow no address in them.
+	Owner    bool              `json:"owner,omitempty"`
+	Excerpt  string            `json:"excerpt,omitempty"` // the first MaxDisputeExcerpt code points of the text, in one line
+	Evidence []DisputeEvidence `json:"evidence,omitempty"`
 }
 
 // Dispute is an objection to a finding, as administrators see it.
@@ -105,6 +150,20 @@ type Dispute struct {
 	// FactText, these are the pages on which the text was first seen: if it is upheld, the text
 	// counts as first seen at this brand.
 	Passages []Suspicion `json:"passages,omitempty"`
+
+	Account string         `json:"account,omitempty"` // that manages the brand; empty: a dispute of the public
+	Facts   []DisputedFact `json:"facts,omitempty"`   // of a dispute by the owner
+	Rules   string         `json:"rules,omitempty"`   // of the auditor when the dispute of an owner was upheld
+}
+
+// DisputeChange is the data of the events of disputes by owners.
+type DisputeChange struct {
+	ID     string       `json:"id"`
+	Slug   Slug         `json:"slug"`
+	Signal string       `json:"signal"`
+	Kind   DisputeKind  `json:"kind" enum:"wrong,outdated,not_applicable,refused_by_wall"`
+	State  DisputeState `json:"state"`
+	Answer string       `json:"answer,omitempty"`
 }
 
 // DisputeDecision decides an open dispute.

@@ -42,6 +42,9 @@ const (
 	CodeProofMissing         Code = "proof_missing"
 	CodeClaimContested       Code = "claim_contested"
 	CodeClaimState           Code = "claim_state"
+	CodeRelistTooSoon        Code = "relist_too_soon"
+	CodeBrandUnlisted        Code = "brand_unlisted"
+	CodeRequestDecided       Code = "request_decided"
 	CodeInvalidTransition    Code = "invalid_transition"
 	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
@@ -100,9 +103,12 @@ var codeTable = map[Code]struct {
 	CodeProofMissing:         {http.StatusConflict, "No proof of the claim was found"},
 	CodeClaimContested:       {http.StatusConflict, "Another claim contests this brand"},
 	CodeClaimState:           {http.StatusConflict, "The state of the claim does not allow this"},
+	CodeRelistTooSoon:        {http.StatusConflict, "The brand was unlisted too recently"},
+	CodeBrandUnlisted:        {http.StatusConflict, "The brand is not listed"},
+	CodeRequestDecided:       {http.StatusConflict, "The request is decided already"},
 	CodeInvalidTransition:    {http.StatusConflict, "The mission cannot move to that status"},
 	CodeIdempotencyInFlight:  {http.StatusConflict, "A request with this Idempotency-Key is being answered"},
-	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The mission has changed since"},
+	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The resource has changed since"},
 	CodeCursorExpired:        {http.StatusGone, "The cursor's snapshot is no longer kept"},
 	CodeCheckExpired:         {http.StatusGone, "The check is no longer kept"},
 	CodeBodyTooLarge:         {http.StatusRequestEntityTooLarge, "The body is too large"},

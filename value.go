@@ -156,6 +156,7 @@ const (
 	PrefixCalendar = "cal"
 	PrefixDispute  = "dsp"
 	PrefixClaim    = "clm"
+	PrefixChange   = "brq"
 )
 
 // crockford is the alphabet of ids: without i, l, o and u, and in byte order.

@@ -67,7 +67,7 @@ func TestOpenDispute(t *testing.T) {
 		t.Errorf("stored %+v, %v; want the sender and the passage", whole, err)
 	}
 	open, err := w.Brands.Disputes.ListOpen(ctx, "acme")
-	if err != nil || len(open) != 1 || open[0] != got {
+	if err != nil || len(open) != 1 || open[0].ID != got.ID {
 		t.Errorf("open disputes: %+v, %v; want %+v", open, err, got)
 	}
 	_, err = w.Brands.Disputes.Open(ctx, "acme", objection("WEB@acme.example"))

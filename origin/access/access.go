@@ -36,6 +36,7 @@ type Service struct {
 	Admins   *Admins
 	Sessions *Sessions
 	SignOn   *SignOn
+	Owners   *OwnerSessions
 
 	jobs *job.Runner
 	log  *slog.Logger
@@ -49,9 +50,11 @@ func New(cfg Config) *Service {
 	sessions := &Sessions{store: cfg.Store, auditLog: cfg.AuditLog, totp: cfg.Keyring.TOTP, hasher: hash,
 		throttle:    slow,
 		noPasswords: noPasswords}
+	keys := &Keys{store: cfg.Store, auditLog: cfg.AuditLog, mac: cfg.Keyring.APIKey}
 	return &Service{
 		Accounts: &Accounts{store: cfg.Store, auditLog: cfg.AuditLog},
-		Keys:     &Keys{store: cfg.Store, auditLog: cfg.AuditLog, mac: cfg.Keyring.APIKey},
+		Keys:     keys,
+		Owners:   &OwnerSessions{store: cfg.Store, keys: keys},
 		Admins: &Admins{store: cfg.Store, auditLog: cfg.AuditLog, totp: cfg.Keyring.TOTP, hasher: hash,
 			throttle: slow},
 		Sessions: sessions,
@@ -83,6 +86,9 @@ func (s *Sessions) prune(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		if err := tx.PruneLoginThrottles(ctx, now.Add(-throttleReset)); err != nil {
+			return err
+		}
+		if err := tx.PruneOwnerSessions(ctx, now.Add(-OwnerSessionLifetime)); err != nil {
 			return err
 		}
 		return tx.PruneSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))

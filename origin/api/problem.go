@@ -64,12 +64,16 @@ var remedies = map[fieldmark.Code]string{
 		"to become visible.",
 	fieldmark.CodeClaimContested: "" +
 		"A brand has one contest at a time. Repeat the request after the time in Retry-After.",
-	fieldmark.CodeClaimState:        "Read the claim: its state says what is possible. An ended claim needs a new one.",
+	fieldmark.CodeClaimState: "Read the claim: its state says what is possible. An ended claim needs a new one.",
+	fieldmark.CodeRelistTooSoon: "" +
+		"A brand stays unlisted for at least 7 days. Repeat the request after the time in Retry-After.",
+	fieldmark.CodeBrandUnlisted:     "List the brand again before the request.",
+	fieldmark.CodeRequestDecided:    "A decision is final. The owner of the brand can send another request.",
 	fieldmark.CodeInvalidTransition: "The member allowed lists the statuses that can follow the current one.",
 	fieldmark.CodeIdempotencyInFlight: "" +
 		"Repeat the same request after the time in Retry-After. It gets the response to the first request.",
 	fieldmark.CodeVersionMismatch: "" +
-		"Read the mission again, check what changed, and repeat the request with the new ETag in If-Match.",
+		"Read the resource again, check what changed, and repeat the request with the new ETag in If-Match.",
 	fieldmark.CodeCursorExpired: "Start again without a cursor. The list that it belongs to no longer exists.",
 	fieldmark.CodeCheckExpired: "" +
 		"A check is deleted a day after it was requested. Request another one.",

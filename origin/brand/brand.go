@@ -47,6 +47,7 @@ type Service struct {
 	Audits   *Audits
 	Samples  *Samples
 	Disputes *Disputes
+	Owners   *Owners
 
 	store    *store.Store
 	auditLog *auditlog.Log
@@ -57,6 +58,7 @@ type Service struct {
 func New(cfg Config) *Service {
 	s := &Service{store: cfg.Store, auditLog: cfg.AuditLog, log: cfg.Log, Samples: &Samples{store: cfg.Store},
 		Disputes: &Disputes{store: cfg.Store, auditLog: cfg.AuditLog}}
+	s.Owners = &Owners{store: cfg.Store, auditLog: cfg.AuditLog, brands: s}
 	s.Audits = &Audits{store: cfg.Store, brands: s, jobs: cfg.Jobs, log: cfg.Log, auditor: cfg.Auditor,
 		interval: cmp.Or(cfg.AuditInterval, DefaultAuditInterval)}
 	cfg.Jobs.OnRenew(s.Audits.writeProgress)

@@ -44,7 +44,7 @@ func (s *Disputes) Open(ctx context.Context, slug fieldmark.Slug,
 		if err := requireFinding(ctx, tx, b.Slug, r.Signal); err != nil {
 			return err
 		}
-		open, err := tx.Disputes(ctx, store.DisputeQuery{Brand: b.Slug, State: fieldmark.DisputeOpen,
+		open, err := tx.Disputes(ctx, store.DisputeQuery{Brand: b.Slug, Undecided: true,
 			Limit: maxOpenDisputes})
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (s *Disputes) ListOpen(ctx context.Context, slug fieldmark.Slug) ([]fieldma
 	if err != nil {
 		return nil, err
 	}
-	open, err := s.store.Disputes(ctx, store.DisputeQuery{Brand: b.Slug, State: fieldmark.DisputeOpen,
+	open, err := s.store.Disputes(ctx, store.DisputeQuery{Brand: b.Slug, Undecided: true,
 		Limit: maxOpenDisputes})
 	list := make([]fieldmark.DisputeStatus, len(open))
 	for i, d := range open {

@@ -82,8 +82,20 @@ func (s *Service) emitForSlugs(ctx context.Context, tx *store.Tx, kind fieldmark
 }
 
 // SetAliases replaces the aliases of a brand: slugs that lead to it.
-func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug) ([]fieldmark.Slug,
-	error) {
+func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug) (
+	set []fieldmark.Slug, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		set, err = s.setAliases(ctx, tx, slug, aliases)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set the aliases of %s: %w", slug, err)
+	}
+	return set, nil
+}
+
+func (s *Service) setAliases(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, aliases []fieldmark.Slug) (
+	[]fieldmark.Slug, error) {
 	aliases = slices.Compact(slices.Sorted(slices.Values(aliases)))
 	var bad validation.Errors
 	if len(aliases) > MaxAliases {
@@ -94,48 +106,42 @@ func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases [
 			bad.Add(fmt.Sprintf("/aliases/%d", i), "pattern", "must be a slug other than the brand's own")
 		}
 	}
-	if err := validation.Errors(bad).Err(); err != nil {
+	if err := bad.Err(); err != nil {
 		return nil, err
 	}
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		b, err := tx.Brand(ctx, slug)
-		if err != nil {
-			return store.NotFound(err, "there is no such brand")
-		}
-		old, err := tx.Aliases(ctx, slug)
-		if err != nil {
-			return err
-		}
-		var moved []fieldmark.Slug
-		for _, a := range old {
-			if !slices.Contains(aliases, a) {
-				if _, err := tx.DeleteAlias(ctx, a, slug); err != nil {
-					return err
-				}
-				moved = append(moved, a)
-			}
-		}
-		for _, a := range aliases {
-			if slices.Contains(old, a) {
-				continue
-			}
-			if err := requireFree(ctx, tx, a); err != nil {
-				return err
-			}
-			if err := tx.PutAlias(ctx, a, slug, fieldmark.At(time.Now())); err != nil {
-				return err
+	b, err := tx.Brand(ctx, slug)
+	if err != nil {
+		return nil, store.NotFound(err, "there is no such brand")
+	}
+	old, err := tx.Aliases(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	var moved []fieldmark.Slug
+	for _, a := range old {
+		if !slices.Contains(aliases, a) {
+			if _, err := tx.DeleteAlias(ctx, a, slug); err != nil {
+				return nil, err
 			}
 			moved = append(moved, a)
 		}
-		if len(moved) == 0 {
-			return nil
-		}
-		return s.emitForSlugs(ctx, tx, fieldmark.EventBrandChanged, slug, moved, b.Brand)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("set the aliases of %s: %w", slug, err)
 	}
-	return aliases, nil
+	for _, a := range aliases {
+		if slices.Contains(old, a) {
+			continue
+		}
+		if err := requireFree(ctx, tx, a); err != nil {
+			return nil, err
+		}
+		if err := tx.PutAlias(ctx, a, slug, fieldmark.At(time.Now())); err != nil {
+			return nil, err
+		}
+		moved = append(moved, a)
+	}
+	if len(moved) == 0 {
+		return aliases, nil
+	}
+	return aliases, s.emitForSlugs(ctx, tx, fieldmark.EventBrandChanged, slug, moved, b.Brand)
 }
 
 // Aliases returns the aliases of a brand.

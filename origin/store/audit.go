@@ -113,8 +113,8 @@ func (db BrandReader) CountAudits(ctx context.Context, now time.Time) (waiting, 
 
 // UnscheduledBrands lists brands without a date for the next audit.
 func (t BrandTx) UnscheduledBrands(ctx context.Context, limit int) ([]fieldmark.Slug, error) {
-	return t.slugs(ctx, "list unscheduled brands", `SELECT slug FROM brand WHERE audit_due IS NULL ORDER BY slug
-		LIMIT $1`, limit)
+	return t.slugs(ctx, "list unscheduled brands", `SELECT slug FROM brand WHERE audit_due IS NULL
+		AND unlisted_at IS NULL ORDER BY slug LIMIT $1`, limit)
 }
 
 // OutdatedBrands lists brands whose facts were found by other rules and whose
@@ -128,14 +128,14 @@ func (t BrandTx) OutdatedBrands(ctx context.Context, rules string, after time.Ti
 
 // DueBrands lists brands whose next audit is due, the longest overdue first.
 func (t BrandTx) DueBrands(ctx context.Context, now time.Time, limit int) ([]fieldmark.Slug, error) {
-	return t.slugs(ctx, "list due brands", `SELECT slug FROM brand WHERE audit_due <= $1 ORDER BY audit_due, slug
-		LIMIT $2`, now.UnixMicro(), limit)
+	return t.slugs(ctx, "list due brands", `SELECT slug FROM brand WHERE audit_due <= $1
+		AND unlisted_at IS NULL ORDER BY audit_due, slug LIMIT $2`, now.UnixMicro(), limit)
 }
 
 // DueSuspectedBrands lists those of DueBrands with a suspicion that is not confirmed.
 func (t BrandTx) DueSuspectedBrands(ctx context.Context, now time.Time, limit int) ([]fieldmark.Slug, error) {
 	return t.slugs(ctx, "list due brands with suspicions", `SELECT slug FROM brand WHERE audit_due <= $1
-		AND EXISTS (SELECT 1 FROM suspicion s WHERE s.brand = brand.slug AND s.confirmed = 0)
+		AND unlisted_at IS NULL AND EXISTS (SELECT 1 FROM suspicion s WHERE s.brand = brand.slug AND s.confirmed = 0)
 		ORDER BY audit_due, slug LIMIT $2`, now.UnixMicro(), limit)
 }
 
@@ -197,24 +197,41 @@ func (t BrandTx) UpdateAuditProgress(ctx context.Context, brand fieldmark.Slug, 
 	return nil
 }
 
+const auditRunColumns = `brand, requested_at, due_at, attempts, CASE WHEN lease_until > $1 THEN 1
+	ELSE 0 END AS running, step, steps, failure`
+
+func scanAuditRun(row scanner) (a fieldmark.AuditRun, err error) {
+	var running int64
+	err = row.Scan(&a.Brand, timeCol{&a.RequestedAt}, timeCol{&a.DueAt}, &a.Attempts, &running, &a.Step, &a.Steps,
+		&a.Failure)
+	if a.Running = running == 1; !a.Running {
+		a.Step, a.Steps = "", 0
+	}
+	return a, err
+}
+
 // AuditRuns lists audits: running, queued, and failed ones last.
 func (db BrandReader) AuditRuns(ctx context.Context, now time.Time, limit int) ([]fieldmark.AuditRun, error) {
-	rows, err := db.query(ctx, `SELECT brand, requested_at, due_at, attempts, CASE WHEN lease_until > $1 THEN 1
-		ELSE 0 END AS running, step, steps, failure
-		FROM audit ORDER BY running DESC, failure, due_at, brand LIMIT $2`, now.UnixMicro(), limit)
-	list, err := collect(rows, err, func(row scanner) (a fieldmark.AuditRun, err error) {
-		var running int64
-		err = row.Scan(&a.Brand, timeCol{&a.RequestedAt}, timeCol{&a.DueAt}, &a.Attempts, &running, &a.Step, &a.Steps,
-			&a.Failure)
-		if a.Running = running == 1; !a.Running {
-			a.Step, a.Steps = "", 0
-		}
-		return a, err
-	})
+	rows, err := db.query(ctx, `SELECT `+auditRunColumns+` FROM audit ORDER BY running DESC, failure, due_at, brand
+		LIMIT $2`, now.UnixMicro(), limit)
+	list, err := collect(rows, err, scanAuditRun)
 	if err != nil {
 		return nil, fmt.Errorf("list audits: %w", err)
 	}
 	return list, nil
+}
+
+// AuditRun reads the audit of a brand: running, queued or failed; nil if there is none.
+func (db BrandReader) AuditRun(ctx context.Context, slug fieldmark.Slug, now time.Time) (*fieldmark.AuditRun, error) {
+	rows, err := db.query(ctx, `SELECT `+auditRunColumns+` FROM audit WHERE brand = $2`, now.UnixMicro(), string(slug))
+	list, err := collect(rows, err, scanAuditRun)
+	if err != nil {
+		return nil, fmt.Errorf("read the audit of %s: %w", slug, err)
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return &list[0], nil
 }
 
 // Suspicion is a suspicion of a brand.

@@ -76,13 +76,13 @@ func (t BrandTx) DeleteAlias(ctx context.Context, alias, brand fieldmark.Slug) (
 
 // brandTables are the tables whose rows belong to a brand, by its slug.
 var brandTables = []string{"revision", "audit", "visibility", "brand_alias", "suspicion",
-	"dispute", "page_text", "standing", "watch", "claim"}
+	"dispute", "page_text", "standing", "watch", "claim", "owner_action", "brand_wishes", "brand_request"}
 
 // RenameBrand changes the slug of a brand and of its rows. The new slug must be
 // free.
 func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fieldmark.Time) error {
 	const rest = `name, url, niche, language, description, public, created_at, facts_digest, facts_at, audit_due,
-		audit_rules, domains`
+		audit_rules, domains, unlisted_at`
 	fail := func(err error) error { return fmt.Errorf("rename brand %s to %s: %w", from, to, err) }
 	if _, err := t.exec(ctx, `INSERT INTO brand (slug, updated_at, `+rest+`) SELECT $2, $3, `+rest+` FROM brand
 		WHERE slug = $1`,
@@ -202,74 +202,6 @@ func (db BrandReader) CountPublicBrands(ctx context.Context) (n int, err error) 
 		return 0, fmt.Errorf("count brands: %w", err)
 	}
 	return n, nil
-}
-
-// DisputeQuery selects disputes, the newest first.
-type DisputeQuery struct {
-	Brand  fieldmark.Slug         // empty: of all brands
-	State  fieldmark.DisputeState // required
-	Signal string                 // empty: of all findings
-	Before string                 // only ids below this one; empty: from the newest
-	Limit  int
-}
-
-const disputeColumns = `id, brand, signal, kind, state, body, email, passages, opened_at, decided_at, decided_by,
-	answer`
-
-func scanDispute(row scanner) (d fieldmark.Dispute, err error) {
-	err = row.Scan(&d.ID, &d.Brand, &d.Signal, &d.Kind, &d.State, &d.Text, &d.Email, jsonCol{&d.Passages},
-		timeCol{&d.OpenedAt}, nullTime{&d.DecidedAt}, &d.DecidedBy, &d.Answer)
-	return d, queryErr(err)
-}
-
-// Disputes lists disputes.
-func (db BrandReader) Disputes(ctx context.Context, q DisputeQuery) ([]fieldmark.Dispute, error) {
-	text, args := `SELECT `+disputeColumns+` FROM dispute WHERE state = $1`, []any{string(q.State)}
-	if q.Brand != "" {
-		args = append(args, string(q.Brand))
-		text += fmt.Sprintf(` AND brand = $%d`, len(args))
-	}
-	if q.Signal != "" {
-		args = append(args, q.Signal)
-		text += fmt.Sprintf(` AND signal = $%d`, len(args))
-	}
-	if q.Before != "" {
-		args = append(args, q.Before)
-		text += fmt.Sprintf(` AND id < $%d`, len(args))
-	}
-	args = append(args, q.Limit)
-	rows, err := db.query(ctx, text+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)), args...)
-	list, err := collect(rows, err, scanDispute)
-	if err != nil {
-		return nil, fmt.Errorf("list disputes: %w", err)
-	}
-	return list, nil
-}
-
-// Dispute reads a dispute; the error is ErrNotFound if it does not exist.
-func (db BrandReader) Dispute(ctx context.Context, id string) (fieldmark.Dispute, error) {
-	d, err := scanDispute(db.queryRow(ctx, `SELECT `+disputeColumns+` FROM dispute WHERE id = $1`, id))
-	if err != nil {
-		return fieldmark.Dispute{}, fmt.Errorf("read dispute %s: %w", id, err)
-	}
-	return d, nil
-}
-
-// PutDispute creates a dispute, or changes its state and decision.
-func (t BrandTx) PutDispute(ctx context.Context, d fieldmark.Dispute) error {
-	passages, err := jsonText(d.Passages)
-	if err == nil {
-		_, err = t.exec(ctx, `INSERT INTO dispute (`+disputeColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-			ON CONFLICT (id) DO UPDATE SET state = excluded.state, decided_at = excluded.decided_at,
-				decided_by = excluded.decided_by, answer = excluded.answer`,
-			d.ID, string(d.Brand), d.Signal, string(d.Kind), string(d.State), d.Text, d.Email, passages,
-			d.OpenedAt.Micros(), nullMicros(d.DecidedAt), d.DecidedBy, d.Answer)
-	}
-	if err != nil {
-		return fmt.Errorf("put dispute %s: %w", d.ID, err)
-	}
-	return nil
 }
 
 // PageText is the sketch of the main text of a brand's page.

@@ -79,7 +79,8 @@ var rules = []Rule{
 			AND r.digest = b.facts_digest AND r.last_at = b.facts_at
 			AND r.first_at = (SELECT MAX(q.first_at) FROM revision q WHERE q.brand = b.slug))`},
 	{"a dispute is open or decided", `SELECT d.id FROM dispute d
-		WHERE d.state NOT IN ('open', 'upheld', 'rejected') OR (d.state = 'open') <> (d.decided_at IS NULL)`},
+		WHERE d.state NOT IN ('open', 'rechecking', 'in_review', 'settled', 'upheld', 'rejected', 'withdrawn', 'lapsed')
+		OR (d.state IN ('open', 'rechecking', 'in_review')) <> (d.decided_at IS NULL)`},
 	{"an open order is of a known name", `SELECT o.id FROM acme_order o
 		WHERE o.ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM certificate c WHERE c.name = o.name)`},
 	{"a certificate has its key and its validity", `SELECT c.name FROM certificate c

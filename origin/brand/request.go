@@ -1,0 +1,109 @@
+package brand
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
+)
+
+// putRequest stores a request of an owner in place of the pending one of its kind.
+func (s *Owners) putRequest(ctx context.Context, tx *store.Tx, account string, slug fieldmark.Slug,
+	kind fieldmark.RequestKind, change fieldmark.BrandChange) (fieldmark.BrandRequest, error) {
+	now := time.Now()
+	at := fieldmark.At(now)
+	r := fieldmark.BrandRequest{ID: fieldmark.NewID(fieldmark.PrefixChange, now), Brand: slug, Account: account,
+		Kind: kind, State: fieldmark.RequestPending, Change: change, RequestedAt: at}
+	pending, err := tx.BrandRequests(ctx, slug, fieldmark.RequestPending, "", maxOwnRequests)
+	if err != nil {
+		return r, err
+	}
+	for i := range pending {
+		if old := &pending[i]; old.Kind == kind {
+			old.State, old.DecidedAt = fieldmark.RequestReplaced, &at
+			if err := tx.PutBrandRequest(ctx, old); err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, tx.PutBrandRequest(ctx, &r)
+}
+
+// Requests lists up to limit requests of owners in a state, the newest first, with ids below
+// before.
+func (s *Owners) Requests(ctx context.Context, state fieldmark.RequestState, before string,
+	limit int) ([]fieldmark.BrandRequest, error) {
+	return s.store.BrandRequests(ctx, "", state, before, limit)
+}
+
+// DecideRequest approves or rejects a pending request of an owner. An approved one changes
+// the brand.
+func (s *Owners) DecideRequest(ctx context.Context, id string, d fieldmark.RequestDecision) (
+	r fieldmark.BrandRequest, err error) {
+	var bad validation.Errors
+	if d.State != fieldmark.RequestApproved && d.State != fieldmark.RequestRejected {
+		bad.Add("/state", "enum", "must be approved or rejected")
+	}
+	d.Answer = strings.TrimSpace(bad.Multiline("/answer", d.Answer))
+	switch n := utf8.RuneCountInString(d.Answer); {
+	case n > fieldmark.MaxDisputeAnswer:
+		bad.Add("/answer", "range", fmt.Sprintf("must have at most %d characters", fieldmark.MaxDisputeAnswer))
+	case n == 0 && d.State == fieldmark.RequestRejected:
+		bad.Add("/answer", "required", "give the reason")
+	}
+	if err := bad.Err(); err != nil {
+		return r, err
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if r, err = tx.BrandRequest(ctx, id); err != nil {
+			return store.NotFound(err, "there is no such request")
+		}
+		if r.State != fieldmark.RequestPending {
+			return fieldmark.Errorf(fieldmark.CodeRequestDecided, "this request was %s on %s", r.State,
+				date(*r.DecidedAt))
+		}
+		before, at := r, fieldmark.At(time.Now())
+		r.State, r.Answer, r.DecidedAt, r.DecidedBy = d.State, d.Answer, &at, auditlog.ActorName(ctx)
+		if err := tx.PutBrandRequest(ctx, &r); err != nil {
+			return err
+		}
+		if r.State == fieldmark.RequestApproved {
+			if err := s.apply(ctx, tx, &r); err != nil {
+				return err
+			}
+		}
+		return s.auditLog.Append(ctx, tx, "request.decide", r.ID, before, r)
+	})
+	if err != nil {
+		return r, fmt.Errorf("decide request %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// apply makes the change of an approved request.
+func (s *Owners) apply(ctx context.Context, tx *store.Tx, r *fieldmark.BrandRequest) error {
+	b, err := tx.Brand(ctx, r.Brand)
+	if err != nil {
+		return err
+	}
+	if r.Kind == fieldmark.RequestProfile {
+		if err := validateProfile(b.Brand, *r.Change.Profile); err != nil {
+			return err
+		}
+		_, err := s.applyProfile(ctx, tx, b.Brand, *r.Change.Profile)
+		return err
+	}
+	aliases, err := tx.Aliases(ctx, r.Brand)
+	if err != nil {
+		return err
+	}
+	_, err = s.brands.setAliases(ctx, tx, r.Brand, slices.Concat(aliases, r.Change.Aliases))
+	return err
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// AddOwnerSession adds a session of an account, begun with a key.
+func (t AccessTx) AddOwnerSession(ctx context.Context, hash, key string, at time.Time) error {
+	_, err := t.exec(ctx, `INSERT INTO owner_session (hash, key_id, created_at) VALUES ($1, $2, $3)`, hash, key,
+		at.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("add a session of an owner: %w", err)
+	}
+	return nil
+}
+
+// OwnerSession reads the key of a session that began after a time, as it is now; the error is
+// ErrNotFound if there is no such session.
+func (db AccessReader) OwnerSession(ctx context.Context, hash string, after time.Time) (Key, error) {
+	k, err := scanKey(db.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE id = (SELECT s.key_id
+		FROM owner_session s WHERE s.hash = $1 AND s.created_at > $2)`, hash, after.UnixMicro()))
+	if err != nil {
+		return k, fmt.Errorf("read a session of an owner: %w", err)
+	}
+	return k, nil
+}
+
+// DeleteOwnerSession deletes a session.
+func (t AccessTx) DeleteOwnerSession(ctx context.Context, hash string) error {
+	if _, err := t.exec(ctx, `DELETE FROM owner_session WHERE hash = $1`, hash); err != nil {
+		return fmt.Errorf("delete a session of an owner: %w", err)
+	}
+	return nil
+}
+
+// PruneOwnerSessions deletes sessions that began before a time.
+func (t AccessTx) PruneOwnerSessions(ctx context.Context, before time.Time) error {
+	if _, err := t.exec(ctx, `DELETE FROM owner_session WHERE created_at < $1`, before.UnixMicro()); err != nil {
+		return fmt.Errorf("prune the sessions of owners: %w", err)
+	}
+	return nil
+}
+
+// OwnerActions lists when owners of a brand requested an action after a time, the oldest
+// first.
+func (db BrandReader) OwnerActions(ctx context.Context, slug fieldmark.Slug, kind string,
+	after time.Time) ([]time.Time, error) {
+	rows, err := db.query(ctx, `SELECT at FROM owner_action WHERE brand = $1 AND kind = $2 AND at > $3 ORDER BY at`,
+		string(slug), kind, after.UnixMicro())
+	list, err := collect(rows, err, func(row scanner) (at time.Time, err error) {
+		return at, row.Scan(exactTime{&at})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the actions of the owner of %s: %w", slug, err)
+	}
+	return list, nil
+}
+
+// AddOwnerAction adds an action of the owner of a brand and deletes those of its kind before
+// a time.
+func (t BrandTx) AddOwnerAction(ctx context.Context, slug fieldmark.Slug, kind string, at, before time.Time) error {
+	_, err := t.exec(ctx, `DELETE FROM owner_action WHERE brand = $1 AND kind = $2 AND at < $3`, string(slug), kind,
+		before.UnixMicro())
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO owner_action (brand, kind, at) VALUES ($1, $2, $3)`, string(slug), kind,
+			at.UnixMicro())
+	}
+	if err != nil {
+		return fmt.Errorf("add an action of the owner of %s: %w", slug, err)
+	}
+	return nil
+}
+
+// Unlisted returns when the owner of a brand unlisted it; nil if it is listed, or was not by
+// its owner.
+func (db BrandReader) Unlisted(ctx context.Context, slug fieldmark.Slug) (at *fieldmark.Time, err error) {
+	err = db.queryRow(ctx, `SELECT unlisted_at FROM brand WHERE slug = $1`, string(slug)).Scan(nullTime{&at})
+	if err != nil {
+		return nil, fmt.Errorf("read whether %s is unlisted: %w", slug, queryErr(err))
+	}
+	return at, nil
+}
+
+// SetUnlisted stores when the owner of a brand unlisted it; nil: it is listed.
+func (t BrandTx) SetUnlisted(ctx context.Context, slug fieldmark.Slug, at *fieldmark.Time) error {
+	_, err := t.exec(ctx, `UPDATE brand SET unlisted_at = $1 WHERE slug = $2`, nullMicros(at), string(slug))
+	if err != nil {
+		return fmt.Errorf("unlist %s: %w", slug, err)
+	}
+	return nil
+}
+
+// DefaultPause is the pause of a brand whose owner set none.
+const defaultPause = time.Second
+
+// Wishes reads how the owner of a brand wants its site to be crawled, or the defaults.
+func (db BrandReader) Wishes(ctx context.Context, slug fieldmark.Slug) (fieldmark.Wishes, error) {
+	w := fieldmark.Wishes{Checks: true, Pause: int(defaultPause / time.Second)}
+	rows, err := db.query(ctx, `SELECT checks, pause FROM brand_wishes WHERE brand = $1`, string(slug))
+	_, err = collect(rows, err, func(row scanner) (struct{}, error) {
+		var checks, pause int64
+		err := row.Scan(&checks, &pause)
+		w.Checks, w.Pause = checks == 1, int(pause/1000)
+		return struct{}{}, err
+	})
+	if err != nil {
+		return w, fmt.Errorf("read the wishes of the owner of %s: %w", slug, err)
+	}
+	return w, nil
+}
+
+// PutWishes stores how the owner of a brand wants the site at host to be crawled.
+func (t BrandTx) PutWishes(ctx context.Context, slug fieldmark.Slug, host string, w fieldmark.Wishes) error {
+	_, err := t.exec(ctx, `INSERT INTO brand_wishes (brand, host, checks, pause) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (brand) DO UPDATE SET host = excluded.host, checks = excluded.checks, pause = excluded.pause`,
+		string(slug), host, boolInt(w.Checks), int64(w.Pause)*1000)
+	if err != nil {
+		return fmt.Errorf("put the wishes of the owner of %s: %w", slug, err)
+	}
+	return nil
+}
+
+// ChecksRefused reports whether the owner of a brand with this host refuses checks of it.
+// Without a claim that holds the brand, wishes do not count.
+func (db BrandReader) ChecksRefused(ctx context.Context, host string) (bool, error) {
+	var n int
+	err := db.queryRow(ctx, `SELECT COUNT(*) FROM brand_wishes w WHERE w.host = $1 AND w.checks = 0
+		AND EXISTS (SELECT 1 FROM claim c WHERE c.brand = w.brand AND `+holds+`)`, host).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("read whether checks of %s are refused: %w", host, err)
+	}
+	return n > 0, nil
+}
+
+const brandRequestColumns = `id, brand, account, kind, state, body, requested_at, decided_at, decided_by, answer`
+
+func scanBrandRequest(row scanner) (r fieldmark.BrandRequest, err error) {
+	err = row.Scan(&r.ID, &r.Brand, &r.Account, &r.Kind, &r.State, jsonCol{&r.Change}, timeCol{&r.RequestedAt},
+		nullTime{&r.DecidedAt}, &r.DecidedBy, &r.Answer)
+	return r, queryErr(err)
+}
+
+// BrandRequest reads a request; the error is ErrNotFound if it does not exist.
+func (db BrandReader) BrandRequest(ctx context.Context, id string) (fieldmark.BrandRequest, error) {
+	r, err := scanBrandRequest(db.queryRow(ctx, `SELECT `+brandRequestColumns+` FROM brand_request WHERE id = $1`, id))
+	if err != nil {
+		return r, fmt.Errorf("read request %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// BrandRequests lists up to limit requests before an id, the newest first. An empty slug is
+// all brands, an empty state all states, an empty before the newest.
+func (db BrandReader) BrandRequests(ctx context.Context, slug fieldmark.Slug, state fieldmark.RequestState,
+	before string, limit int) ([]fieldmark.BrandRequest, error) {
+	rows, err := db.query(ctx, `SELECT `+brandRequestColumns+` FROM brand_request WHERE (brand = $1 OR $1 = '')
+		AND (state = $2 OR $2 = '') AND (id < $3 OR $3 = '') ORDER BY id DESC LIMIT $4`,
+		string(slug), string(state), before, limit)
+	list, err := collect(rows, err, scanBrandRequest)
+	if err != nil {
+		return nil, fmt.Errorf("list the requests of owners: %w", err)
+	}
+	return list, nil
+}
+
+// PutBrandRequest creates a request, or changes its state, its change and its decision.
+func (t BrandTx) PutBrandRequest(ctx context.Context, r *fieldmark.BrandRequest) error {
+	body, err := jsonText(r.Change)
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO brand_request (`+brandRequestColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+			ON CONFLICT (id) DO UPDATE SET state = excluded.state, body = excluded.body,
+				decided_at = excluded.decided_at, decided_by = excluded.decided_by, answer = excluded.answer`,
+			r.ID, string(r.Brand), r.Account, string(r.Kind), string(r.State), body, r.RequestedAt.Micros(),
+			nullMicros(r.DecidedAt), r.DecidedBy, r.Answer)
+	}
+	if err != nil {
+		return fmt.Errorf("put request %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// BrandNamed reports whether another public brand in a niche has this name, whatever the
+// case of its letters A to Z.
+func (db BrandReader) BrandNamed(ctx context.Context, name, niche string, other fieldmark.Slug) (bool, error) {
+	var n int
+	err := db.queryRow(ctx, `SELECT COUNT(*) FROM brand WHERE niche = $1 AND lower(name) = lower($2) AND slug <> $3
+		AND public = 1`, niche, name, string(other)).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("look for brand %q in %s: %w", name, niche, err)
+	}
+	return n > 0, nil
+}
