@@ -18,6 +18,7 @@ import (
 // boardEndpoints serve the leaderboard, as JSON and as the home page.
 type boardEndpoints struct {
 	*pageWriter
+	scorer    *scorer
 	rankings  *ranking.Store
 	cursorKey ranking.CursorKey
 	replica   *replicaState
@@ -237,6 +238,61 @@ func (e *boardEndpoints) serveHome(ctx *fasthttp.RequestCtx) {
 	})
 }
 
+// serveNiche handles GET /niches/{niche}: the leaderboard of a niche as a page of its own.
+func (e *boardEndpoints) serveNiche(ctx *fasthttp.RequestCtx) {
+	q, err := parseBoardQuery(ctx.QueryArgs(), ignoreUnknown)
+	if err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	// The page has no filters: what a query adds to the path is a place in the list.
+	q.Filter = fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness,
+		Niche: strings.TrimPrefix(string(ctx.Path()), site.PathNiches+"/")}
+	s, offset, err := e.findRanking(q)
+	if err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	niche := site.NicheLine(s.Niche(q.Filter.Niche))
+	if niche.Brands == 0 {
+		e.failPage(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "no ranked brand has this niche"), "")
+		return
+	}
+	e.servePage(ctx, "page/niche/"+s.Key()+"/"+q.Key(offset), "", func(context.Context) (*cache.Entry, error) {
+		p := e.boardPage(s, &q, offset, "")
+		p.Niche = &niche
+		body, err := e.site.AppendBoard(nil, p)
+		if err != nil {
+			return nil, err
+		}
+		return e.replica.taggedBoard(newPageEntry(body)), nil
+	})
+}
+
+// maxNiches is how many niches a page lists, the largest: about 60 KB of HTML.
+const maxNiches = 500
+
+// serveNiches handles GET /niches.
+func (e *boardEndpoints) serveNiches(ctx *fasthttp.RequestCtx) {
+	s, _, err := e.findRanking(ranking.Query{})
+	if err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	e.servePage(ctx, "page/niches/"+s.Key(), "", func(context.Context) (*cache.Entry, error) {
+		largest, all := s.AllNiches(maxNiches)
+		p := site.NichesPage{BaseURL: e.baseURL, All: all}
+		for _, n := range largest {
+			p.Niches = append(p.Niches, site.NicheLine(n))
+		}
+		body, err := e.site.AppendNiches(nil, p)
+		if err != nil {
+			return nil, err
+		}
+		return e.replica.taggedBoard(newPageEntry(body)), nil
+	})
+}
+
 // searchHome handles GET /?q=.
 func (e *boardEndpoints) searchHome(ctx *fasthttp.RequestCtx) route {
 	return e.get(ctx, routePage, e.serveHome)
@@ -252,7 +308,11 @@ func (e *boardEndpoints) boardPage(s *ranking.Snapshot, q *ranking.Query, offset
 	if search == "" {
 		p.Board = s.Page(q, offset, e.cursorKey)
 	} else {
-		p.Board, p.Unranked = s.Search(q, search)
+		found := s.Search(q, search)
+		p.Board, p.UnrankedAll = found.Board, found.UnrankedTotal
+		for _, u := range found.Unranked {
+			p.Unranked = append(p.Unranked, site.UnrankedBrand(u))
+		}
 	}
 	if q.Filter.Basis == fieldmark.BasisFull {
 		return p

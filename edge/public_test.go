@@ -165,7 +165,7 @@ func TestSitemapParts(t *testing.T) {
 		Parts   []string `xml:"sitemap>loc"`
 	}
 	read := func(body []byte) (p part) { must(t, xml.Unmarshal(body, &p)); return p }
-	for _, most := range []int{7, 8, 10, 14, 15} {
+	for _, most := range []int{9, 10, 12, 16, 17} {
 		index := read(edge.SitemapOf(h.edge, 0, most))
 		seen := map[string]int{}
 		n := max(len(index.Parts), 1)

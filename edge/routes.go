@@ -36,7 +36,7 @@ type routes struct {
 // requests.
 func (e *Edge) newRoutes() routes {
 	scores := &scoreEndpoints{e.responder, e.fetcher, e.scorer, e.cfg.Origin, &e.replica}
-	boards := &boardEndpoints{e.pages, &e.rankings, ranking.NewCursorKey(e.cfg.NodeToken), &e.replica}
+	boards := &boardEndpoints{e.pages, e.scorer, &e.rankings, ranking.NewCursorKey(e.cfg.NodeToken), &e.replica}
 	files := &fileEndpoints{e.responder, e.fetcher, e.pages.site, &e.rankings, &e.replica}
 	llms := &llmsEndpoints{pageWriter: e.pages, clients: e.clients, hosts: e.hosts, auth: e.auth, proxied: e.proxied,
 		originURL: e.cfg.OriginURL, transport: e.transport, originVersion: &e.originVersion, replica: &e.replica}
@@ -57,6 +57,9 @@ func (e *Edge) newRoutes() routes {
 		{path: site.PathLLMs, serve: llms.serveForm, limited: true},
 		{path: "/", when: hasSearch, serve: boards.searchHome, limited: true}, // a search scans every name
 		{path: "/", route: routePage, get: boards.serveHome},
+		{path: site.PathNiches, route: routePage, get: boards.serveNiches},
+		{path: site.PathNiches + "/", prefix: true, route: routePage, get: boards.serveNiche},
+		{path: site.PathCompare, serve: boards.serveCompare, limited: true}, // a name is searched among all
 		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute, limited: true},
 		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.brands.serve},
 		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},

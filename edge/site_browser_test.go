@@ -123,7 +123,7 @@ func findBrands(t *testing.T, b *browsertest.Browser, h *fixture) {
 		t.Errorf("the form asks %q", query)
 	}
 	if other := h.get("/?niche=tools"); !strings.Contains(other.body,
-		`<link rel="canonical" href="`+h.base+`/?niche=tools">`) {
+		`<link rel="canonical" href="`+h.base+`/niches/tools">`) {
 		t.Errorf("a list of one field of work has no address of its own: %.900s", other.body)
 	}
 	for path, want := range map[string]string{"/?q=" + strings.Repeat("x", 101): "400", "/?niche=none": "200",

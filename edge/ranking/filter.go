@@ -10,10 +10,6 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// maxUnranked is how many brands without a rank a search returns; a longer text finds
-// fewer.
-const maxUnranked = 10
-
 // Query is a checked request for a page of a ranking.
 type Query struct {
 	Filter fieldmark.BoardFilter // in its one canonical form
@@ -68,32 +64,6 @@ func (s *Snapshot) rankedEntry(r *Row, c *category, basis int, filtered bool) fi
 		e.Change = &fieldmark.BoardChange{Rank: gained, Score: fieldmark.Milli(at.score - at.weekAgo), Since: s.since}
 	}
 	return e
-}
-
-// Search returns the ranked brands of a query's filter whose name or slug contains a
-// text, by rank, and brands without a rank whose slug does. It looks through every
-// name.
-func (s *Snapshot) Search(q *Query, text string) (b fieldmark.Board, unranked []fieldmark.Slug) {
-	c, basis := s.filter(q.Filter), basisOf(q.Filter.Basis)
-	b = s.emptyBoard(q.Filter)
-	text = strings.ToLower(text)
-	inSlug := strings.Join(strings.Fields(text), "-")
-	for r := range c.rows.from(0) {
-		if !strings.Contains(string(r.slug), inSlug) && !strings.Contains(strings.ToLower(r.name), text) {
-			continue
-		}
-		if b.Total++; len(b.Items) < q.Limit {
-			b.Items = append(b.Items, s.rankedEntry(r, c, basis, q.filtered()))
-		}
-	}
-	for r := range s.slugs.from(0) {
-		if !r.ranked && r.target == "" && strings.Contains(string(r.slug), inSlug) {
-			if unranked = append(unranked, r.slug); len(unranked) == maxUnranked {
-				break
-			}
-		}
-	}
-	return b, unranked
 }
 
 // filteredCache caches the lists filtered by language and confidence while their ranking is

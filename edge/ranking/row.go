@@ -17,6 +17,7 @@ type Row struct {
 	slug     fieldmark.Slug
 	target   fieldmark.Slug // of an alias, which has no other field; empty: a brand
 	name     string
+	host     string // of its site, without www.
 	niche    string
 	language string
 	status   fieldmark.ScoreStatus
@@ -69,12 +70,12 @@ func basisOf(name string) int {
 
 // NewRow returns the row of a score.
 func NewRow(s *fieldmark.Score) *Row {
-	r := &Row{slug: s.Slug, status: s.Status, ranked: s.Ranked()}
+	r := &Row{slug: s.Slug, name: s.Name, host: strings.Clone(hostOf(s.URL)), status: s.Status, ranked: s.Ranked()}
 	if !r.ranked {
 		return r
 	}
 	e := fieldmark.NewBoardEntry(s)
-	r.name, r.niche, r.language, r.geoReady = e.Name, e.Niche, e.Language, e.GeoReady
+	r.niche, r.language, r.geoReady = e.Niche, e.Language, e.GeoReady
 	r.certainty, r.asOf = e.Certainty, e.AsOf.Micros()
 	r.ratings[readiness] = ratingOf(&e)
 	if s.Trend.D7 != nil {
@@ -95,11 +96,12 @@ func NewRow(s *fieldmark.Score) *Row {
 	full := r.ratings[fullScore]
 	text, err := json.Marshal(struct {
 		Entry     fieldmark.BoardEntry
+		Host      string
 		Certainty fieldmark.Milli
 		WeekAgo   int32
 		Ago       [2]int32
 		Full      [3]int32
-	}{r.entry(readiness), r.certainty, r.ratings[readiness].weekAgo, r.ago,
+	}{r.entry(readiness), r.host, r.certainty, r.ratings[readiness].weekAgo, r.ago,
 		[...]int32{full.score, full.low, full.high}})
 	if err != nil {
 		panic("BUG: a row of the ranking that cannot be encoded: " + err.Error())
@@ -128,6 +130,9 @@ func (r *Row) Slug() fieldmark.Slug { return r.slug }
 
 // IsAlias reports whether the row is of an old slug that leads to a brand.
 func (r *Row) IsAlias() bool { return r.target != "" }
+
+// Target returns the slug that an old slug leads to; empty for a brand.
+func (r *Row) Target() fieldmark.Slug { return r.target }
 
 // AsOf returns when the brand was audited, in microseconds since 1970; 0: it is not
 // ranked.

@@ -35,7 +35,7 @@ type Snapshot struct {
 	since     fieldmark.Time // what changes are counted from
 	newest    int64          // AsOf in microseconds; 0: none
 	sum       [2]uint64      // of its ranked rows
-	unranked  uint64         // sum of the hashes of all other slugs, which ID does not cover
+	unranked  uint64         // sum of the hashes of all other rows, which ID does not cover
 
 	filtered *filteredCache
 }
@@ -120,13 +120,14 @@ func (s *Snapshot) findNewest() {
 	}
 }
 
-// slugSeed is of the hashes in Snapshot.unranked.
-var slugSeed = maphash.MakeSeed()
+// unrankedSeed is of the hashes in Snapshot.unranked.
+var unrankedSeed = maphash.MakeSeed()
 
 // count adds a row to the totals if by is 1 and removes it if by is -1.
 func (s *Snapshot) count(r *Row, by int) {
 	if !r.ranked {
-		s.unranked += uint64(by) * maphash.String(slugSeed, string(r.slug))
+		s.unranked += uint64(by) * maphash.String(unrankedSeed, strings.Join([]string{string(r.slug), r.name, r.host,
+			string(r.status)}, "\x00"))
 	}
 	if r.failed {
 		s.Failed += by

@@ -15,7 +15,9 @@ type BoardPage struct {
 	Board       fieldmark.Board
 	Cursor      string                // the one this page was asked for with; empty on the first page
 	Search      string                // what was looked for; any text, empty for nothing
-	Unranked    []fieldmark.Slug      // brands without a rank that were found
+	Niche       *NicheLine            // the niche whose own page this is; nil: the page lists all
+	Unranked    []UnrankedBrand       // brands without a rank that were found, the first of
+	UnrankedAll int                   // so many
 	Past        [][3]*fieldmark.Milli // of each item: the score 90, 30 and 7 days ago; nil where it had none
 	Niches      []Choice
 	Languages   []Choice
@@ -23,6 +25,13 @@ type BoardPage struct {
 	Ranked      int  // brands in the whole list, whatever this page leaves out
 	Pending     int  // public brands not audited yet
 	Unreachable int  // public brands whose site did not respond
+}
+
+// UnrankedBrand is a public brand without a rank.
+type UnrankedBrand struct {
+	Slug   fieldmark.Slug
+	Name   string // empty if it is not known
+	Status fieldmark.ScoreStatus
 }
 
 // Choice is a value to filter by.
@@ -56,15 +65,23 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 			"%s ranked by how well answer engines can reach, read and cite their websites, with the evidence behind "+
 				"every point.", countOf(p.Board.Total, "brand", "brands")),
 	}
+	path := "/"
+	if p.Niche != nil {
+		path = nichePath(p.Niche.Name)
+		v.Narrowed = false // by the page itself
+	}
 	switch niche := (fieldmark.BoardFilter{Basis: f.Basis, Niche: f.Niche}); {
+	case p.Niche != nil:
+		v.Head.Title, v.Head.Description = "GEO readiness in "+nicheName(f.Niche), aboutNiche(p.Niche)
+		v.Head.Here, v.Head.Canonical = PathNiches, p.BaseURL+path
 	case !v.Narrowed && v.First:
 		v.Head.Canonical = p.BaseURL + "/"
 		v.Head.Data = boardData(p)
 	case v.First && p.Search == "" && *f == niche && f.Niche != "" && f.Basis != fieldmark.BasisFull &&
 		p.Board.Total > 0:
-		// A list of one niche is a separate page; other filters are views of the same page.
-		v.Head.Title = "GEO readiness in " + strings.ReplaceAll(plain(f.Niche), "-", " ")
-		v.Head.Canonical = p.BaseURL + "/?niche=" + url.QueryEscape(f.Niche)
+		// A list of one niche has a page of its own; other filters are views of the same page.
+		v.Head.Title = "GEO readiness in " + nicheName(f.Niche)
+		v.Head.Canonical = p.BaseURL + nichePath(f.Niche)
 	default:
 		v.Head.Index = false
 	}
@@ -73,16 +90,16 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 		if n := len(p.Board.Items); n != fieldmark.DefaultBoardLimit {
 			next.Set("limit", strconv.Itoa(n)) // a page that has a next one is full
 		}
-		for name, value := range map[string]string{"niche": p.Board.Filters.Niche, "language": p.Board.Filters.Language,
+		for name, value := range map[string]string{"niche": f.Niche, "language": p.Board.Filters.Language,
 			"basis": p.Board.Filters.Basis} {
-			if value != "" && value != fieldmark.BasisReadiness {
+			if value != "" && value != fieldmark.BasisReadiness && (name != "niche" || p.Niche == nil) {
 				next.Set(name, value)
 			}
 		}
 		if c := p.Board.Filters.MinConfidence; c > 0 {
 			next.Set("minConfidence", c.String())
 		}
-		v.Next = "/?" + next.Encode()
+		v.Next = path + "?" + next.Encode()
 	}
 	for i, past := range p.Past {
 		s := newSpark(past, p.Board.Items[i].Score)
@@ -102,19 +119,57 @@ func (v *boardView) Spark(i int) *spark {
 	return nil
 }
 
+// Top is the address of the first page of the list.
+func (v *boardView) Top() string {
+	if v.Page.Niche != nil {
+		return nichePath(v.Page.Niche.Name)
+	}
+	return "/"
+}
+
+// CompareTop is the address that compares the first brands of a niche; empty for fewer than two.
+func (v *boardView) CompareTop() string {
+	items := v.Page.Board.Items
+	if len(items) < 2 {
+		return ""
+	}
+	var slugs []string
+	for _, e := range items[:min(len(items), MaxCompared)] {
+		slugs = append(slugs, string(e.Slug))
+	}
+	return PathCompare + "?brands=" + strings.Join(slugs, ",")
+}
+
+// withoutRank says why a brand has no rank.
+func withoutRank(s fieldmark.ScoreStatus) string {
+	switch s {
+	case fieldmark.StatusPending:
+		return "waiting for its first audit"
+	case fieldmark.StatusUnreachable:
+		return "website unreachable"
+	case fieldmark.StatusRefused:
+		return "the site refused our audit"
+	case fieldmark.StatusInsufficientData:
+		return "not enough could be measured"
+	case fieldmark.StatusStale:
+		return "last audit too old"
+	}
+	return "confidence too low"
+}
+
 // listHeading returns the heading of a filtered list.
 func listHeading(p *BoardPage) string {
 	f := &p.Board.Filters
 	text := countOf(p.Board.Total, "brand", "brands")
 	if len(p.Unranked) > 0 {
-		text = fmt.Sprintf("%s and %d not ranked yet", countOf(p.Board.Total, "ranked brand", "ranked brands"),
-			len(p.Unranked))
+		text = fmt.Sprintf("%s and %d without a rank", countOf(p.Board.Total, "ranked brand", "ranked brands"),
+			p.UnrankedAll)
 	}
 	if p.Search != "" {
 		text += " matching “" + plain(p.Search) + "”"
 	}
 	if f.Niche != "" {
-		text += " in " + strings.ReplaceAll(plain(f.Niche), "-", " ")
+		text += " in " + nicheName(f.Niche)
 	}
 	if f.Language != "" {
 		text += ", in " + languageName(f.Language)

@@ -18,6 +18,7 @@ func functions() template.FuncMap {
 		"number":  number,
 		"countOf": countOf,
 		"about":   func(m fieldmark.Milli) string { return number(int((m + fieldmark.MilliOne/2) / fieldmark.MilliOne)) },
+		"noRank":  withoutRank,
 		"percent": percentOf,
 		"dash":    dash,
 		"value":   valueOf,

@@ -16,6 +16,8 @@ const MaxSitemapURLs = 50_000
 
 // The addresses of the pages beside the leaderboard and the brands.
 const (
+	PathNiches      = "/niches"
+	PathCompare     = "/compare"
 	PathBadges      = "/badges"
 	PathLLMs        = "/llms-txt"
 	PathMethodology = "/methodology"
@@ -27,7 +29,7 @@ const (
 // FixedPages lists the pages that are there without any brand, in the order of
 // the navigation.
 func FixedPages() []string {
-	return []string{"/", PathBadges, PathLLMs, PathMethodology, PathDevelopers, PathAbout}
+	return []string{"/", PathNiches, PathCompare, PathBadges, PathLLMs, PathMethodology, PathDevelopers, PathAbout}
 }
 
 // Robots is the robots.txt (RFC 9309): everything public is for everyone.
@@ -50,6 +52,8 @@ func LLMsTxt(baseURL string, ranked int) string {
 ## Pages
 
 - [Leaderboard](%[2]s/): every ranked brand, by score
+- [Niches](%[2]s%[10]s): each with its ranked brands and their median
+- [Compare](%[2]s%[11]s): up to four brands side by side
 - [Method](%[2]s%[3]s): each signal, its weight, and the studies behind it
 - [Badges](%[2]s%[4]s): choose a badge and copy the markup
 - [llms.txt](%[2]s%[5]s): write a file like this one, or check one
@@ -65,7 +69,8 @@ func LLMsTxt(baseURL string, ranked int) string {
 ## Optional
 
 - [Sitemap](%[2]s/sitemap.xml): every page there is
-`, ranked, baseURL, PathMethodology, PathBadges, PathLLMs, PathDevelopers, PathAbout, fieldmark.PathLeaderboard, fieldmark.PathMethodology)
+`, ranked, baseURL, PathMethodology, PathBadges, PathLLMs, PathDevelopers, PathAbout, fieldmark.PathLeaderboard, fieldmark.PathMethodology, PathNiches,
+		PathCompare)
 }
 
 // SitemapEntry is one page in a sitemap.

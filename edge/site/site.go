@@ -120,6 +120,16 @@ func (s *Site) AppendBrand(dst []byte, p BrandPage) ([]byte, error) {
 	return s.appendPage(dst, "brand.html", newBrandView(s.chrome, &p))
 }
 
+// AppendNiches appends the list of niches.
+func (s *Site) AppendNiches(dst []byte, p NichesPage) ([]byte, error) {
+	return s.appendPage(dst, "niches.html", newNichesView(s.chrome, &p))
+}
+
+// AppendCompare appends the page that compares brands.
+func (s *Site) AppendCompare(dst []byte, p ComparePage) ([]byte, error) {
+	return s.appendPage(dst, "compare.html", newCompareView(s.chrome, &p))
+}
+
 // AppendMethod appends the page that publishes the method.
 func (s *Site) AppendMethod(dst []byte, p MethodPage) ([]byte, error) {
 	view, err := newMethodView(s.chrome, &p)

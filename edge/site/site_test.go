@@ -211,7 +211,10 @@ func samplePages(t *testing.T) map[string][]byte {
 	second.Cursor, second.Board.NextCursor = "c_2", ""
 	add("board-last")(s.AppendBoard(nil, second))
 	found := sampleBoard()
-	found.Search, found.Unranked, found.Board.Total, found.Board.NextCursor = `<b>"lind`, []fieldmark.Slug{"lindgren"}, 1, ""
+	found.Search, found.Board.Total, found.Board.NextCursor = `<b>"lind`, 1, ""
+	found.Unranked = []site.UnrankedBrand{{Slug: "lindgren"},
+		{Slug: "linde", Name: "<b>Linde", Status: fieldmark.StatusPending}}
+	found.UnrankedAll = 21
 	found.Board.Filters = fieldmark.BoardFilter{Basis: fieldmark.BasisFull, Niche: "food", Language: "de",
 		MinConfidence: 850}
 	found.Board.Items, found.Past = found.Board.Items[1:2], found.Past[1:2]
@@ -222,6 +225,14 @@ func samplePages(t *testing.T) map[string][]byte {
 	niche := sampleBoard()
 	niche.Board.Filters.Niche = "outdoor-gear"
 	add("board-niche")(s.AppendBoard(nil, niche))
+	niche.Niche = &site.NicheLine{Name: "outdoor-gear", Brands: 1203, Median: 71_250}
+	add("niche")(s.AppendBoard(nil, niche))
+	add("niches")(s.AppendNiches(nil, site.NichesPage{BaseURL: base, All: 3, Niches: []site.NicheLine{
+		{Name: "food", Brands: 1, Median: 86_100}, *niche.Niche}}))
+	add("niches-empty")(s.AppendNiches(nil, site.NichesPage{BaseURL: base}))
+	add("compare")(s.AppendCompare(nil, site.ComparePage{BaseURL: base}))
+	add("compare-refused")(s.AppendCompare(nil, site.ComparePage{BaseURL: base, Asked: `"><b>`,
+		Faults: []string{"No public brand is called “<b>”.", "At most 4."}}))
 	add("status")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1", InStep: true, Event: 1204,
 		Now: fieldmark.At(november), Ranked: 3, Pending: 1,
 		AsOf: new(fieldmark.At(november)), Snapshot: "0123456789abcdef",
@@ -263,6 +274,8 @@ func samplePages(t *testing.T) map[string][]byte {
 	pending := fieldmark.NewScore(fieldmark.Brand{Slug: "fern", Name: "Fern", URL: "https://fern.example",
 		Niche: "gardens", Language: "en"}, fieldmark.PendingAssessment())
 	add("brand-pending")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: pending, Badge: sampleBadge(pending)}))
+	add("compare-made")(s.AppendCompare(nil, site.ComparePage{BaseURL: base, Asked: "alpenglow, nakhil, gone, fern",
+		Brands: []fieldmark.Score{seen, gated, gone, pending}}))
 	add("error-404")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: "acmee",
 		RequestID: "req-12345678"}))
 	add("error-503")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeOriginUnavailable}))

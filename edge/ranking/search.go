@@ -1,0 +1,91 @@
+package ranking
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// maxUnranked is how many brands without a rank a search returns; a longer text finds
+// fewer.
+const maxUnranked = 20
+
+// Found is the result of a search.
+type Found struct {
+	Board         fieldmark.Board // the ranked brands of the query's filter, by rank
+	Unranked      []Unranked      // at most maxUnranked, by slug
+	UnrankedTotal int
+}
+
+// Unranked is a public brand without a rank.
+type Unranked struct {
+	Slug   fieldmark.Slug
+	Name   string // empty if the active module cannot score the brand
+	Status fieldmark.ScoreStatus
+}
+
+// Search finds public brands by a part of their name, their slug or the host of their
+// site. The filter of the query applies to ranked brands only. It looks through every name.
+func (s *Snapshot) Search(q *Query, text string) (f Found) {
+	c, basis := s.filter(q.Filter), basisOf(q.Filter.Basis)
+	f.Board = s.emptyBoard(q.Filter)
+	n := newNeedle(text)
+	for r := range c.rows.from(0) {
+		if !n.matches(r) {
+			continue
+		}
+		if f.Board.Total++; len(f.Board.Items) < q.Limit {
+			f.Board.Items = append(f.Board.Items, s.rankedEntry(r, c, basis, q.filtered()))
+		}
+	}
+	for r := range s.slugs.from(0) {
+		if r.ranked || r.target != "" || !n.matches(r) {
+			continue
+		}
+		if f.UnrankedTotal++; len(f.Unranked) < maxUnranked {
+			f.Unranked = append(f.Unranked, Unranked{Slug: r.slug, Name: r.name, Status: r.status})
+		}
+	}
+	return f
+}
+
+// needle is the text of a search in the form of each property it is compared with.
+type needle struct{ name, slug, host string }
+
+func newNeedle(text string) needle {
+	n := needle{name: strings.ToLower(strings.TrimSpace(text))}
+	words := strings.Fields(n.name)
+	n.slug = strings.Join(words, "-")
+	if len(words) == 1 {
+		n.host = hostOf(n.name)
+	}
+	return n
+}
+
+func (n *needle) matches(r *Row) bool {
+	if n.slug != "" && strings.Contains(string(r.slug), n.slug) || strings.Contains(strings.ToLower(r.name), n.name) {
+		return true
+	}
+	if n.host == "" {
+		return false
+	}
+	host := r.host
+	if !strings.Contains(n.host, ".") { // no top-level domain: "com" would find most brands
+		host = host[:max(strings.LastIndexByte(host, '.'), 0)]
+	}
+	return strings.Contains(host, n.host)
+}
+
+// hostOf returns the host of an address, or of a text that begins with one, in lower case
+// and without www.
+func hostOf(address string) string {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
+}
