@@ -2,12 +2,14 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"mime"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -32,6 +34,23 @@ type Config struct {
 	HTTP        *safehttp.Client // required: makes all requests
 	Delay       time.Duration    // between requests to one host; 0 means DefaultDelay, negative means none
 	MaxRequests int              // per audit, redirects included; 0 means DefaultMaxRequests; see recheckRequests
+	Timeout     time.Duration    // of all requests of an audit; 0 means auditDeadline
+
+	// Acquire waits until a request to a host is allowed and reserves the host, so that audits
+	// of several processes keep one pace. The audit calls release after the request, with the
+	// pause until the next one. An error fails the audit. Nil: each audit keeps its own pace.
+	Acquire func(ctx context.Context, host string) (release func(pause time.Duration), err error)
+}
+
+// Hooks observe and limit the requests of one audit, except those for profiles. An error of
+// either is no fact about the site: what is not requested is unknown.
+type Hooks struct {
+	// Admit is called before the first request to each host, also after a redirect. An error
+	// prevents requests to the host. Nil: every host is admitted.
+	Admit func(ctx context.Context, host string) error
+	// Sent is called after each request with the address that it was sent to, which is invalid
+	// if there was no connection. An error prevents further requests. May be nil.
+	Sent func(ctx context.Context, addr netip.Addr) error
 }
 
 // Subject is the site to audit and the brand it belongs to.
@@ -56,6 +75,8 @@ type Subject struct {
 	// again at least ConfirmAfter later is a fact.
 	Suspicions []Suspicion
 
+	Hooks Hooks // may be zero
+
 	// Earlier returns where the texts of pages were seen earlier, at other brands, by the URL
 	// of the page. Nil: nothing is known about other sites.
 	Earlier func(context.Context, Texts) (map[string]EarlierText, error)
@@ -74,6 +95,10 @@ type Report struct {
 	Suspicions []Suspicion // found, and earlier ones whose page could not be read
 	Texts      Texts
 	Refused    Refusal // why the home page was not read, if the auditor was refused
+	Requests   int     // made
+	// Unread is why the home page was not requested though the site allows it: it wraps
+	// safehttp.ErrNotAllowed or the error of a hook. Nil if it was requested.
+	Unread error
 }
 
 // Refusal says who refused an audit: nothing was read, and nothing is known about what
@@ -128,12 +153,13 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	if progress == nil {
 		progress = func(string) {}
 	}
-	limited, cancel := context.WithTimeout(ctx, auditDeadline)
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(a.config.Timeout, auditDeadline))
 	defer cancel()
 	r := &crawl{fetcher: newFetcher(a.config), progress: progress, parsing: a.parsing, profiles: a.profiles,
 		seed: s.Seed}
+	r.fetcher.Hooks = s.Hooks
 	found := r.read(limited, s, home)
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), r.failed); err != nil {
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
 	found.markWalls()
@@ -141,8 +167,12 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
 	facts := found.facts()
-	return Report{Facts: facts, Suspicions: suspicionFacts{found}.openSuspicions(), Texts: found.texts,
-		Refused: found.refusal()}, nil
+	report := Report{Facts: facts, Suspicions: suspicionFacts{found}.openSuspicions(), Texts: found.texts,
+		Refused: found.refusal(), Requests: cmp.Or(a.config.MaxRequests, DefaultMaxRequests) - r.requestsLeft}
+	if errors.Is(found.front.err, errNoRequestsLeft) || errors.Is(found.front.err, safehttp.ErrNotAllowed) {
+		report.Unread = found.front.err
+	}
+	return report, nil
 }
 
 // parseHome validates the address of a site as a person typed it.

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -111,7 +112,9 @@ func (v *visit) outcome() string {
 		return fmt.Sprintf("responded %d", v.status)
 	case errors.Is(v.err, safehttp.ErrNotAllowed):
 		return "address not allowed"
-	case errors.Is(v.err, errDisallowed), errors.Is(v.err, errNoRequestsLeft), errors.Is(v.err, errRedirects),
+	case errors.Is(v.err, errNoRequestsLeft):
+		return errNoRequestsLeft.Error() // without the reason of Admit or Sent
+	case errors.Is(v.err, errDisallowed), errors.Is(v.err, errRedirects),
 		errors.Is(v.err, errRatio), errors.Is(v.err, errTruncated):
 		return v.err.Error()
 	case isTimeout(v.err):
@@ -150,9 +153,14 @@ func marksWall(status int, header http.Header) bool {
 
 // fetcher makes the requests of one audit, one at a time.
 type fetcher struct {
+	Hooks
+	acquire      func(ctx context.Context, host string) (release func(pause time.Duration), err error)
 	client       *safehttp.Client
 	delay        time.Duration
 	requestsLeft int
+	failed       error                 // of acquire: nothing that was found can be trusted
+	refusals     map[string]error      // results of Admit per host
+	ended        error                 // of Sent
 	next         map[string]time.Time  // earliest time of the next request per host
 	rules        map[string]robotsFile // by scheme and host
 	suspended    map[string]bool       // hosts that asked for a longer pause than the audit has
@@ -166,8 +174,9 @@ type robotsFile struct {
 
 // newFetcher returns the fetcher of one audit.
 func newFetcher(c Config) *fetcher {
-	f := &fetcher{client: c.HTTP, delay: c.Delay, requestsLeft: c.MaxRequests,
-		next: map[string]time.Time{}, rules: map[string]robotsFile{}, suspended: map[string]bool{}}
+	f := &fetcher{client: c.HTTP, delay: c.Delay, requestsLeft: c.MaxRequests, acquire: c.Acquire,
+		refusals: map[string]error{}, next: map[string]time.Time{}, rules: map[string]robotsFile{},
+		suspended: map[string]bool{}}
 	if f.delay == 0 {
 		f.delay = DefaultDelay
 	}
@@ -292,29 +301,63 @@ func (v *visit) redirect(from *url.URL) *url.URL {
 func (f *fetcher) fetchOnce(ctx context.Context, u *url.URL, q request, v *visit) {
 	for try := 0; ; try++ {
 		v.status, v.header, v.body, v.cut, v.wait, v.err, v.walled = 0, nil, nil, false, 0, nil, false
-		if f.requestsLeft <= 0 || f.suspended[u.Host] {
-			v.err = errNoRequestsLeft
+		if v.err = f.admit(ctx, u); v.err != nil {
 			return
 		}
-		if v.err = f.waitForHost(ctx, u.Host); v.err != nil {
+		release, err := f.waitForHost(ctx, u.Host)
+		if err != nil {
+			v.err = err
 			return
 		}
 		f.requestsLeft--
 		v.err = f.send(ctx, u, q, v)
-		f.next[u.Host] = time.Now().Add(max(f.delay, 0))
-		if v.err != nil || v.status != http.StatusTooManyRequests && v.status != http.StatusServiceUnavailable {
+		wait, again := f.retry(v, u.Host, try)
+		pause := max(wait, f.delay, 0)
+		f.next[u.Host] = time.Now().Add(pause)
+		release(pause)
+		if !again {
 			return
 		}
-		wait, asked := retryAfter(v.header.Get("Retry-After"), time.Now())
-		if !asked {
-			return
-		}
-		if try > 0 || wait > maxRetryAfter {
-			f.suspended[u.Host] = true // the pause is longer than this audit
-			return
-		}
-		f.next[u.Host] = time.Now().Add(max(wait, f.delay))
 	}
+}
+
+// admit returns an error with errNoRequestsLeft if no request may be made to u.
+func (f *fetcher) admit(ctx context.Context, u *url.URL) error {
+	if f.requestsLeft <= 0 || f.suspended[u.Host] {
+		return errNoRequestsLeft
+	}
+	if f.ended != nil {
+		return fmt.Errorf("%w: %w", errNoRequestsLeft, f.ended)
+	}
+	if f.Admit == nil {
+		return nil
+	}
+	err, known := f.refusals[u.Hostname()]
+	if !known {
+		err = f.Admit(ctx, u.Hostname())
+		f.refusals[u.Hostname()] = err
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoRequestsLeft, err)
+	}
+	return nil
+}
+
+// retry reports whether to repeat a request, and after which time: once, if the response
+// has a short Retry-After.
+func (f *fetcher) retry(v *visit, host string, try int) (wait time.Duration, again bool) {
+	if v.err != nil || v.status != http.StatusTooManyRequests && v.status != http.StatusServiceUnavailable {
+		return 0, false
+	}
+	wait, asked := retryAfter(v.header.Get("Retry-After"), time.Now())
+	if !asked {
+		return 0, false
+	}
+	if try > 0 || wait > maxRetryAfter {
+		f.suspended[host] = true // the pause is longer than this audit
+		return 0, false
+	}
+	return wait, true
 }
 
 // retryAfter parses both forms of the field (RFC 9110, section 10.2.3).
@@ -328,26 +371,38 @@ func retryAfter(field string, now time.Time) (wait time.Duration, ok bool) {
 	return 0, false
 }
 
-// waitForHost waits until the next request to a host is allowed.
-func (f *fetcher) waitForHost(ctx context.Context, host string) error {
-	wait := time.Until(f.next[host])
-	if wait <= 0 {
-		return ctx.Err()
+// waitForHost waits until the next request to a host is allowed. The caller calls release
+// after the request, with the pause until the next one.
+func (f *fetcher) waitForHost(ctx context.Context, host string) (release func(pause time.Duration), err error) {
+	if wait := time.Until(f.next[host]); wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
+	if f.acquire == nil || f.delay < 0 {
+		return func(time.Duration) {}, nil
+	}
+	if release, err = f.acquire(ctx, host); err != nil && ctx.Err() == nil {
+		f.failed = err
+	}
+	return release, err
 }
 
 // send sends one request and reads its response.
 func (f *fetcher) send(ctx context.Context, u *url.URL, q request, v *visit) error {
 	var first time.Time
-	trace := &httptrace.ClientTrace{GotFirstResponseByte: func() { first = time.Now() }}
+	var peer net.Addr
+	trace := &httptrace.ClientTrace{GotFirstResponseByte: func() { first = time.Now() },
+		GotConn: func(c httptrace.GotConnInfo) { peer = c.Conn.RemoteAddr() }}
+	if f.Sent != nil {
+		defer func() { f.ended = errors.Join(f.ended, f.Sent(ctx, addrOf(peer))) }()
+	}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodGet, u.String(), nil)
 	if err != nil {
 		return fmt.Errorf("request for a page: %w", err)
@@ -378,6 +433,14 @@ func (f *fetcher) send(ctx context.Context, u *url.URL, q request, v *visit) err
 		return q.read(body, v)
 	}
 	return readPage(body, v)
+}
+
+// addrOf returns the IP address of a peer, the zero Addr if there is none.
+func addrOf(peer net.Addr) netip.Addr {
+	if tcp, ok := peer.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
 }
 
 // readPage reads at most maxPageBytes of a body. A truncated body is an error: the

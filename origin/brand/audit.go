@@ -17,7 +17,7 @@ import (
 
 // Limits of audits.
 const (
-	maxRunning  = 32              // audits at once: each mostly waits between its requests
+	maxRunning  = 24              // audits at once, of 32 with checks: each mostly waits between its requests
 	timeout     = 5 * time.Minute // more than an audit takes, which has its own deadline
 	maxAttempts = 3               // internal failures: a site that does not respond is a fact, not a failure
 	retryDelay  = 1 * time.Minute // times the number of attempts

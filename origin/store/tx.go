@@ -336,8 +336,6 @@ var uncountClaim = map[LeaseKind]string{
 	LeaseDelivery: `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeasePreview:  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeaseAudit:    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
-
-	LeaseSiteCheck: `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 }
 
 // ReleaseLeases ends all leases of owner; those of all owners if it is empty,
