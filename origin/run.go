@@ -33,6 +33,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { return s.Brands.Run(ctx) })
 	g.Go(func() error { return s.Modules.Run(ctx) })
 	g.Go(func() error { return s.standings.Run(ctx) })
+	g.Go(func() error { return s.SiteChecks.Run(ctx) })
 	g.Go(func() error { return s.Certificates.Run(ctx) })
 	err := g.Wait()
 	last, cancel := job.ShutdownContext(ctx)

@@ -22,6 +22,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/standing"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
@@ -55,6 +56,10 @@ type Config struct {
 	// itself are set by New.
 	Certificates acme.Config
 
+	// SiteChecks are the settings of checks of sites; the fields that a Service has itself are
+	// set by New.
+	SiteChecks sitecheck.Config
+
 	// retention of deliveries, also of held ones; 0: webhook.DefaultKeepDeliveries, negative: forever
 	KeepDeliveries time.Duration
 	// retention of events that no delivery needs; 0: webhook.DefaultKeepEvents, negative: forever
@@ -74,6 +79,7 @@ type Service struct {
 	Responses *idempotency.Service // to requests with an Idempotency-Key
 
 	Certificates *acme.Service
+	SiteChecks   *sitecheck.Service
 
 	standings *standing.Service
 
@@ -130,6 +136,9 @@ func New(cfg Config) (*Service, error) {
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Brands:  s.Brands,
 		BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
+	checks := cfg.SiteChecks
+	checks.Store, checks.Jobs, checks.Log, checks.Scorer = cfg.Store, s.jobs, cfg.Log, cfg.Scorer
+	s.SiteChecks = sitecheck.New(checks)
 	s.standings = standing.New(standing.Config{Store: cfg.Store, Scorer: cfg.Scorer, Log: cfg.Log})
 	s.Webhooks = webhook.New(webhook.Config{
 		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,

@@ -11,7 +11,8 @@ import (
 // Stats contains the numbers that an operator monitors.
 type Stats struct {
 	store.Stats
-	AuditsWaiting, AuditsRunning int
+	AuditsWaiting, AuditsRunning         int
+	SiteChecksWaiting, SiteChecksRunning int
 }
 
 // Stats reads the numbers from the database, in a few milliseconds.
@@ -19,7 +20,10 @@ func (s *Service) Stats(ctx context.Context) (v Stats, err error) {
 	if v.Stats, err = s.store.Stats(ctx, time.Now()); err != nil {
 		return v, fmt.Errorf("read the statistics: %w", err)
 	}
-	v.AuditsWaiting, v.AuditsRunning, err = s.Brands.Audits.Status(ctx)
+	if v.AuditsWaiting, v.AuditsRunning, err = s.Brands.Audits.Status(ctx); err != nil {
+		return v, err
+	}
+	v.SiteChecksWaiting, v.SiteChecksRunning, err = s.SiteChecks.Status(ctx)
 	return v, err
 }
 

@@ -187,7 +187,9 @@ func (m *originMetrics) write(w io.Writer) {
 		{"fieldmark_webhook_endpoints_failing", float64(v.Failing)},
 		{"fieldmark_webhook_held", float64(v.Held)}, {"fieldmark_webhook_circuits_open", float64(v.CircuitOpen)},
 		{"fieldmark_audits_waiting", float64(v.AuditsWaiting)},
-		{"fieldmark_audits_running", float64(v.AuditsRunning)}, {"fieldmark_sla_due", float64(v.Due)},
+		{"fieldmark_audits_running", float64(v.AuditsRunning)},
+		{"fieldmark_checks_waiting", float64(v.SiteChecksWaiting)},
+		{"fieldmark_checks_running", float64(v.SiteChecksRunning)}, {"fieldmark_sla_due", float64(v.Due)},
 		{"fieldmark_sla_due_age_seconds", v.MaxDelay.Seconds()},
 		{"fieldmark_certificate_due", float64(due)}, {"fieldmark_certificate_failing", float64(failing)},
 	} {

@@ -4,6 +4,8 @@ package exposition
 var metricHelp = map[string]string{
 	"fieldmark_audits_running":                  "Audits that run.",
 	"fieldmark_audits_waiting":                  "Audits in the queue.",
+	"fieldmark_checks_running":                  "Checks of sites that run.",
+	"fieldmark_checks_waiting":                  "Checks of sites in the queue.",
 	"fieldmark_build_info":                      "Role, version and Go version of the process; always 1.",
 	"fieldmark_certificate_due":                 "Names whose certificate should have been ordered a minute ago.",
 	"fieldmark_certificate_failing":             "Names whose last order of a certificate failed.",
