@@ -62,8 +62,8 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 	v.Head = head{
 		chrome: c, Title: "GEO readiness leaderboard", Kind: "website", Index: v.First, Here: "/", Base: p.BaseURL,
 		Description: fmt.Sprintf(
-			"%s ranked by how well answer engines can reach, read and cite their websites, with the evidence behind "+
-				"every point.", countOf(p.Board.Total, "brand", "brands")),
+			"%s ranked by generative engine optimisation (GEO): how well answer engines can reach, read and cite their "+
+				"websites, with the evidence behind every point.", countOf(p.Board.Total, "brand", "brands")),
 	}
 	path := "/"
 	if p.Niche != nil {

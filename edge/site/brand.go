@@ -76,16 +76,17 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	name := plain(s.Name)
 	v.Head = head{
 		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: true, Base: p.BaseURL,
-		Image:       badgeAddress(p.BaseURL, s.Slug) + ".png?style=card&scale=3",
-		Canonical:   brandAddress(p.BaseURL, s.Slug),
-		Description: fmt.Sprintf("%s: %s. Every signal, its evidence, and how to raise the score.", name, v.Status.Tag),
-		Data:        brandData(p),
+		Image:     badgeAddress(p.BaseURL, s.Slug) + ".png?style=card&scale=3",
+		Canonical: brandAddress(p.BaseURL, s.Slug),
+		Description: fmt.Sprintf("%s in generative engine optimisation (GEO): %s. Every signal, its evidence, and "+
+			"how to raise the score.", name, v.Status.Tag),
+		Data: brandData(p),
 	}
 	if s.Score != nil && s.Range != nil {
 		v.Value = *s.Score
 		v.Head.Description = fmt.Sprintf(
-			"%s: %s. Good practice %s of 100, between %s and %s, grade %s. Every signal, its evidence, and how to "+
-				"raise it.", name, v.Status.Tag, decimal(*s.Score), decimal(s.Range.Low), decimal(s.Range.High),
+			"%s in generative engine optimisation (GEO): %s. Good practice %s of 100, between %s and %s, grade %s. Every "+
+				"signal, its evidence, and how to raise it.", name, v.Status.Tag, decimal(*s.Score), decimal(s.Range.Low), decimal(s.Range.High),
 			s.Grade)
 	}
 	labels := map[string]string{}

@@ -59,7 +59,7 @@ func webPage(base, path, title, description string) map[string]any {
 func publisher(baseURL string) map[string]any {
 	return map[string]any{
 		"@type": "Organization", "name": "Fieldmark", "url": baseURL + "/", "logo": baseURL + "/favicon.svg",
-		"description": "Measures how ready a website is for answer engines.",
+		"description": "Measures generative engine optimisation (GEO): how ready a website is for answer engines.",
 		"sameAs":      []string{"https://github.com/fieldmark/fieldmark"},
 		"contactPoint": map[string]any{"@type": "ContactPoint", "contactType": "technical support",
 			"url": baseURL + PathAbout + "#contact"},

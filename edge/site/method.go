@@ -96,7 +96,7 @@ func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
 	v := &methodView{Page: p}
 	v.Head = fixedHead(c, p.BaseURL, PathMethodology, "How GEO readiness scores are made",
 		"Every weight, curve, gate and rule of the "+p.Method.Methodology.ID+
-			" method, with the reason and the evidence behind each number.")
+			" method of generative engine optimisation (GEO), with the reason and the evidence behind each number.")
 	v.Head.Kind, v.Head.Text = "article", true
 	data := webPage(p.BaseURL, PathMethodology, v.Head.Title, v.Head.Description)
 	data["@type"], data["headline"], data["author"] = "TechArticle", "How scores are made", publisher(p.BaseURL)

@@ -29,7 +29,7 @@ type nichesView struct {
 
 func newNichesView(c chrome, p *NichesPage) *nichesView {
 	return &nichesView{Page: p, Head: fixedHead(c, p.BaseURL, PathNiches, "GEO readiness by niche",
-		"Every niche with its ranked brands and the median of their scores.")}
+		"Every niche with its ranked brands and the median of their scores in generative engine optimisation (GEO).")}
 }
 
 // nichePath returns the path of the page of a niche.
@@ -40,6 +40,6 @@ func nicheName(niche string) string { return strings.ReplaceAll(plain(niche), "-
 
 // aboutNiche describes a niche in a sentence.
 func aboutNiche(n *NicheLine) string {
-	return fmt.Sprintf("%s in %s, ranked by how well answer engines can reach, read and cite their websites.",
-		countOf(n.Brands, "brand", "brands"), nicheName(n.Name))
+	return fmt.Sprintf("%s in %s, ranked by generative engine optimisation (GEO): how well answer engines can reach, "+
+		"read and cite their websites.", countOf(n.Brands, "brand", "brands"), nicheName(n.Name))
 }

@@ -47,8 +47,8 @@ type badgesView struct {
 
 func newBadgesView(c chrome, p *BadgesPage) *badgesView {
 	v := &badgesView{Page: p, Head: fixedHead(c, p.BaseURL, PathBadges, "Badge builder for GEO readiness",
-		"Choose the style, theme and language of a GEO readiness badge, see it as it will look, and copy the markup "+
-			"for your site.")}
+		"Choose the style, theme and language of a badge for generative engine optimisation (GEO), see it as it will "+
+			"look, and copy the markup for your site.")}
 	v.Head.Index = !p.Asked
 	return v
 }
