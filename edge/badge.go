@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/badge"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/ranking"
+	"github.com/fieldmark/fieldmark/edge/site"
 )
 
 // badgeFields are the header fields of every badge. Badges are embedded in pages of other
@@ -446,7 +447,7 @@ func (e *badgeEndpoints) serveEmbed(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	embed := badge.EmbedOf(badge.Of(&entry.Value.(*scoreValue).score), look,
-		e.baseURL+fieldmark.PathBadge+slug, e.baseURL+fieldmark.PathBrandPage+slug)
+		e.baseURL+fieldmark.PathBadge+slug, e.baseURL+site.PathVerify+slug)
 	body, kind, err := embedAs(&embed, get("format"), string(ctx.Request.Header.Peek("Accept")))
 	if err != nil {
 		e.fail(ctx, err)

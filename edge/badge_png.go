@@ -11,8 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/edge/badge"
 )
 
-// Limits of PNGs that are not in the cache. One takes 1 to 5 ms to draw, a
-// thousand times as long as an SVG, and one is drawn at a time, so that they
+// Limits of PNGs that are not in the cache. A badge takes 1 to 5 ms to draw, a thousand
+// times as long as an SVG, and a share card 40 ms. One is drawn at a time, so that they
 // keep one core busy and not all.
 const (
 	// maxPNGs bounds the requests in progress: the last of them waits for a third of a
@@ -99,20 +99,25 @@ func (e *badgeEndpoints) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 			return
 		}
 	}
-	if e.limiter.limit(ctx,
-		func(ctx *fasthttp.RequestCtx) route { e.serveNewPNG(ctx, r); return routeBadge }) == routeRefused {
-		e.failBadge(ctx, r, fieldmark.Errorf(fieldmark.CodeRateLimited,
-			"too many pictures were requested; Retry-After says when to try again"))
-	}
+	e.serveDrawn(ctx, func(ctx *fasthttp.RequestCtx, err error) { e.failBadge(ctx, r, err) },
+		func() { e.serveBadgeEntry(ctx, r) })
 }
 
-func (e *badgeEndpoints) serveNewPNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
-	release, ok := e.renderers.png.waiting.acquire(e.clients.network(e.clients.addr(ctx)))
-	if !ok {
-		e.meters.shed.Inc()
-		e.failBadge(ctx, r, errOverloaded())
-		return
+// serveDrawn calls serve, which draws a PNG, if the client may have one drawn now.
+func (e *badgeEndpoints) serveDrawn(ctx *fasthttp.RequestCtx, fail func(*fasthttp.RequestCtx, error), serve func()) {
+	next := func(ctx *fasthttp.RequestCtx) route {
+		release, ok := e.renderers.png.waiting.acquire(e.clients.network(e.clients.addr(ctx)))
+		if !ok {
+			e.meters.shed.Inc()
+			fail(ctx, errOverloaded())
+			return routeBadge
+		}
+		defer release()
+		serve()
+		return routeBadge
 	}
-	defer release()
-	e.serveBadgeEntry(ctx, r)
+	if e.limiter.limit(ctx, next) == routeRefused {
+		fail(ctx, fieldmark.Errorf(fieldmark.CodeRateLimited,
+			"too many pictures were requested; Retry-After says when to try again"))
+	}
 }

@@ -209,7 +209,7 @@ func TestBadgeEmbed(t *testing.T) {
 	h := newBadgeFixture(t)
 	var e badge.Embed
 	must(t, json.Unmarshal([]byte(h.get("/api/badge/acme/embed?style=card&x=y").body), &e))
-	if e.Image != h.base+"/api/badge/acme?style=card" || e.Page != h.base+"/brands/acme" ||
+	if e.Image != h.base+"/api/badge/acme?style=card" || e.Page != h.base+"/verify/acme" ||
 		e.Alt != "GEO readiness of Acme & Söhne <x>" || len(e.Snippets) != 7 {
 		t.Errorf("embed: %+v", e)
 	}

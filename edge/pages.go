@@ -33,7 +33,7 @@ import (
 var pageFields = []string{
 	"Content-Type", "text/html; charset=utf-8",
 	"Content-Security-Policy",
-	"default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; base-uri " +
+	"default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; manifest-src 'self'; base-uri " +
 		"'none'; form-action 'self'; frame-ancestors 'none'",
 	"X-Content-Type-Options", "nosniff",
 	"Link", `</llms.txt>; rel="describedby"; type="text/markdown"`,
@@ -414,7 +414,7 @@ func (e *siteEndpoints) embedFor(slug string, get func(string) string) (*site.Ba
 func embedOf(baseURL string, score *fieldmark.Score, look badge.Options, formats ...string) *site.Badge {
 	address := string(score.Slug)
 	embed := badge.EmbedOf(badge.Of(score), look, baseURL+fieldmark.PathBadge+address,
-		baseURL+fieldmark.PathBrandPage+address)
+		baseURL+site.PathVerify+address)
 	b := &site.Badge{Image: fieldmark.PathBadge + address + look.Query(), Alt: embed.Alt,
 		Lang:  badge.Languages()[look.Lang],
 		Width: embed.Width, Height: embed.Height}

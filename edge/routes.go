@@ -45,6 +45,9 @@ func (e *Edge) newRoutes() routes {
 		certificates: e.certificates, node: e.id}
 	table := []endpoint{
 		{path: fieldmark.PathBadge, prefix: true, route: routeBadge, get: e.badges.serve},
+		{path: pathCard, prefix: true, route: routeBadge, get: e.badges.serveCard},
+		{path: site.PathOEmbed, route: routeBadge, get: e.badges.serveOEmbed},
+		{path: site.PathVerify, prefix: true, route: routePage, get: pages.serveVerify},
 		{path: fieldmark.PathScore, prefix: true, route: routeScore, get: scores.serveScoreOf},
 		{path: fieldmark.PathLeaderboard, route: routeBoard, get: boards.serveBoard},
 		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: scores.serveModule},

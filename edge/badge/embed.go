@@ -11,7 +11,7 @@ import (
 // Embed is what another page needs to show a badge. Snippets are ready to paste.
 type Embed struct {
 	Image  string `json:"image"` // address of the picture
-	Page   string `json:"page"`  // what the picture links to
+	Page   string `json:"page"`  // what the picture links to: whether the badge is genuine
 	Alt    string `json:"alt"`
 	Width  int    `json:"width"`  // in CSS pixels
 	Height int    `json:"height"` // in CSS pixels
@@ -32,7 +32,7 @@ type Snippet struct {
 }
 
 // EmbedOf writes the snippets of a badge. image is the URL of the picture without a query;
-// page is the brand's page. Every snippet sets the size, so that the page does not shift
+// page is what it links to. Every snippet sets the size, so that the page does not shift
 // when the picture loads, except Markdown, which has no syntax for it.
 func EmbedOf(b Badge, look Options, image, page string) Embed {
 	e := Embed{Image: image + look.Query(), Page: page, Privacy: privacy, Alt: altText(oneLine(b.Name), look)}

@@ -49,7 +49,7 @@ func (l Options) withoutAnimation() Options {
 
 // picture draws one of our own SVGs as a PNG.
 func picture(svg []byte, scale int) ([]byte, error) {
-	m, err := rasterise(svg, scale)
+	m, err := rasterise(svg, float64(min(max(scale, 1), MaxScale)))
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func encode(m image.Image) ([]byte, error) {
 }
 
 // rasterise draws one of our own SVGs: rect, circle and path, in groups.
-func rasterise(svg []byte, scale int) (*image.RGBA, error) {
-	c := canvas{scale: float64(min(max(scale, 1), MaxScale))}
+func rasterise(svg []byte, scale float64) (*image.RGBA, error) {
+	c := canvas{scale: scale}
 	styles := []paint{{opacity: 1}}
 	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
 		token, err := d.Token()

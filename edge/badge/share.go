@@ -59,10 +59,17 @@ var shareStates = map[State][2]string{
 	Unrated:     {"Too little could be measured", "Last tried "},
 }
 
+// ShareWidths are the widths a share card can be drawn with; the first is the default. The
+// others are for services that bound the pictures they show (oEmbed).
+var ShareWidths = [...]int{ShareWidth, ShareWidth / 2, ShareWidth / 4}
+
+// ShareHeightOf returns the height of a share card of a width.
+func ShareHeightOf(width int) int { return (ShareHeight*width + ShareWidth - 1) / ShareWidth }
+
 // SharePNG draws the share card of a score: name, score, grade, date and niche. A name
 // with letters that have no outline is replaced by the host of the brand. The theme is
-// Light or Dark.
-func SharePNG(s *fieldmark.Score, theme Theme) ([]byte, error) {
+// Light or Dark, the width one of ShareWidths.
+func SharePNG(s *fieldmark.Score, theme Theme, width int) ([]byte, error) {
 	b := Of(s)
 	p := newSVGWriter(nil, b, Options{Theme: theme, Outline: true}, tenth)
 	p.face = contentOf(&b)
@@ -78,7 +85,7 @@ func SharePNG(s *fieldmark.Score, theme Theme) ([]byte, error) {
 	p.shareWords(s, colors)
 	p.shareFooter(colors)
 	p.raw(`</svg>`)
-	m, err := rasterise(p.dst, 1)
+	m, err := rasterise(p.dst, float64(width)/ShareWidth)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func TestSharePNG(t *testing.T) {
 		scored("Fog", 0, withStatus(fieldmark.StatusInsufficientData)),
 	} {
 		for _, theme := range []badge.Theme{badge.Light, badge.Dark} {
-			raw, err := badge.SharePNG(&s, theme)
+			raw, err := badge.SharePNG(&s, theme, badge.ShareWidth)
 			m := decode(t, raw, err)
 			if size := m.Bounds().Size(); size != (image.Point{badge.ShareWidth, badge.ShareHeight}) || len(raw) > most {
 				t.Errorf("%s: %v in %d bytes, want %d by %d in %d bytes", s.Name, size, len(raw), badge.ShareWidth,
@@ -59,6 +59,18 @@ func TestSharePNG(t *testing.T) {
 			if theme == badge.Light || i == 0 {
 				goldenPicture(t, fmt.Sprintf("share-%d-%d.png", i, theme), m)
 			}
+		}
+	}
+}
+
+// Smaller cards are the same picture.
+func TestSharePNGWidths(t *testing.T) {
+	s := scored("Alpenglow Gear", 92_400)
+	for _, width := range badge.ShareWidths {
+		raw, err := badge.SharePNG(&s, badge.Light, width)
+		want := image.Point{width, map[int]int{1200: 630, 600: 315, 300: 158}[width]}
+		if size := decode(t, raw, err).Bounds().Size(); size != want || badge.ShareHeightOf(width) != want.Y {
+			t.Errorf("width %d: %v and %d, want %v", width, size, badge.ShareHeightOf(width), want)
 		}
 	}
 }
@@ -75,7 +87,7 @@ func FuzzSharePNG(f *testing.F) {
 			return
 		}
 		s := scored(name, 50_000, func(s *fieldmark.Score) { s.URL = address })
-		raw, err := badge.SharePNG(&s, badge.Light)
+		raw, err := badge.SharePNG(&s, badge.Light, badge.ShareWidth)
 		decode(t, raw, err)
 	})
 }
@@ -83,7 +95,7 @@ func FuzzSharePNG(f *testing.F) {
 func BenchmarkSharePNG(b *testing.B) {
 	s := scored("Alpenglow Gear", 92_400)
 	for b.Loop() {
-		if _, err := badge.SharePNG(&s, badge.Light); err != nil {
+		if _, err := badge.SharePNG(&s, badge.Light, badge.ShareWidth); err != nil {
 			b.Fatal(err)
 		}
 	}

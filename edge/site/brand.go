@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -76,12 +77,13 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	name := plain(s.Name)
 	v.Head = head{
 		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: true, Base: p.BaseURL,
-		Image:     badgeAddress(p.BaseURL, s.Slug) + ".png?style=card&scale=3",
 		Canonical: brandAddress(p.BaseURL, s.Slug),
 		Description: fmt.Sprintf("%s in generative engine optimisation (GEO): %s. Every signal, its evidence, and "+
 			"how to raise the score.", name, v.Status.Tag),
 		Data: brandData(p),
 	}
+	v.Head.setCard(s)
+	v.Head.OEmbed = p.BaseURL + PathOEmbed + "?url=" + url.QueryEscape(v.Head.Canonical)
 	if s.Score != nil && s.Range != nil {
 		v.Value = *s.Score
 		v.Head.Description = fmt.Sprintf(

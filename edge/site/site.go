@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -48,6 +49,8 @@ type chrome struct {
 	Script     string
 	Icon       string
 	Share      string // picture for previews of links, 1200 by 630
+	TouchIcon  string // 180 by 180 pixels, for home screens
+	Manifest   string // of the web app
 }
 
 // New parses the embedded templates and prepares the static files.
@@ -67,6 +70,7 @@ func New() (*Site, error) {
 	s := &Site{minify: m, assets: map[string]asset{}}
 
 	var err error
+	var small, large string
 	for _, a := range []struct {
 		address         *string
 		name, mediaType string
@@ -76,10 +80,16 @@ func New() (*Site, error) {
 		{&s.chrome.Script, "site.js", "text/javascript"},
 		{&s.chrome.Icon, "mark.svg", "image/svg+xml"},
 		{&s.chrome.Share, "share.png", "image/png"},
+		{&s.chrome.TouchIcon, "icon-180.png", "image/png"},
+		{&small, "icon-192.png", "image/png"},
+		{&large, "icon-512.png", "image/png"},
 	} {
 		if *a.address, err = s.addAsset(a.name, a.mediaType); err != nil {
 			return nil, err
 		}
+	}
+	if s.chrome.Manifest, err = s.addManifest(small, large); err != nil {
+		return nil, err
 	}
 	s.pages, err = template.New("site").Funcs(functions()).ParseFS(files, "templates/*.html")
 	if err != nil {
@@ -98,6 +108,32 @@ func (s *Site) addAsset(name, mediaType string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("minify %s: %w", name, err)
 	}
+	return s.store(name, mediaType, body), nil
+}
+
+// addManifest adds the web app manifest (w3.org/TR/appmanifest) with its icons, for a site
+// that somebody keeps on a home screen. It opens in a browser, as every page does.
+func (s *Site) addManifest(small, large string) (string, error) {
+	type icon struct {
+		Src     string `json:"src"`
+		Sizes   string `json:"sizes"`
+		Type    string `json:"type"`
+		Purpose string `json:"purpose"` // the mark is within the safe zone of maskable icons
+	}
+	body, err := json.Marshal(map[string]any{
+		"name": "Fieldmark", "short_name": "Fieldmark", "id": "/", "start_url": "/", "scope": "/",
+		"description": "How ready a website is for AI answer engines.", "lang": "en", "display": "browser",
+		"theme_color": "#16302b", "background_color": "#fcfbf8",
+		"icons": []icon{{small, "192x192", "image/png", "any maskable"}, {large, "512x512", "image/png", "any maskable"}},
+	})
+	if err != nil {
+		return "", fmt.Errorf("encode the manifest: %w", err)
+	}
+	return s.store("app.webmanifest", "application/manifest+json", body), nil
+}
+
+// store adds a static file under a name with the hash of its content.
+func (s *Site) store(name, mediaType string, body []byte) string {
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])[:hashDigits]
 	ext := path.Ext(name)
@@ -107,7 +143,7 @@ func (s *Site) addAsset(name, mediaType string) (string, error) {
 		contentType += "; charset=utf-8"
 	}
 	s.assets[address] = asset{body: body, contentType: contentType, etag: `"` + hash + `"`}
-	return address, nil
+	return address
 }
 
 // AppendBoard appends the leaderboard page.
@@ -128,6 +164,11 @@ func (s *Site) AppendNiches(dst []byte, p NichesPage) ([]byte, error) {
 // AppendCompare appends the page that compares brands.
 func (s *Site) AppendCompare(dst []byte, p ComparePage) ([]byte, error) {
 	return s.appendPage(dst, "compare.html", newCompareView(s.chrome, &p))
+}
+
+// AppendVerify appends the page that tells whether a badge is genuine.
+func (s *Site) AppendVerify(dst []byte, p VerifyPage) ([]byte, error) {
+	return s.appendPage(dst, "verify.html", newVerifyView(s.chrome, &p))
 }
 
 // AppendMethod appends the page that publishes the method.

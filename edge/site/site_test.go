@@ -335,6 +335,12 @@ func samplePages(t *testing.T) map[string][]byte {
 			State: fieldmark.DisputeRejected, OpenedAt: fieldmark.At(november),
 			DecidedAt: new(fieldmark.At(november)), Answer: "It is an order <b>to</b> models."}}))
 	add("dispute-pending")(s.AppendDispute(nil, site.DisputePage{BaseURL: base, Score: pending}))
+	add("verify-own")(s.AppendVerify(nil, site.VerifyPage{BaseURL: base, Score: sampleScore("Alpenglow Gear"),
+		Claim: &fieldmark.BrandClaim{Verified: true, Since: fieldmark.At(november), Method: fieldmark.ClaimDNS},
+		Host:  "alpenglow.example", Own: true}))
+	add("verify-other")(s.AppendVerify(nil, site.VerifyPage{BaseURL: base, Score: sampleScore("Alpenglow Gear"),
+		Host: "xn--lpenglow-9za.example"}))
+	add("verify-untold")(s.AppendVerify(nil, site.VerifyPage{BaseURL: base, Score: pending}))
 	return pages
 }
 
@@ -602,8 +608,8 @@ func TestAsset(t *testing.T) {
 			t.Errorf("Asset(%q): %d bytes, type %q, etag %s, ok %v", href, len(body), contentType, etag, ok)
 		}
 	}
-	if found != 4 {
-		t.Errorf("%d static files on the page, want 4", found)
+	if found != 6 {
+		t.Errorf("%d static files on the page, want 6", found)
 	}
 	for _, bad := range []string{"", "/static/", "/static/site.css", "/static/../site.go",
 		"/static/site.000000000000.css"} {

@@ -354,5 +354,24 @@ func edgeOperations() []*route {
 				{name: "label", description: "Text that replaces GEO"},
 			},
 			produces: []string{"image/svg+xml", "image/png"}, status: read}},
+		{"GET", "/api/card/{slug}.png", anyone, handleRaw[none, map[string]any](nil), operation{
+			id:      "getShareCard",
+			summary: "Get a brand's share card, a PNG for link previews: name, score, grade, date and niche",
+			query: []param{
+				{name: "theme", description: "The colors of the card", enum: []string{"light", "dark"}},
+				{name: "width", description: "The width in pixels; the height is 630, 315 or 158",
+					enum: []string{"1200", "600", "300"}},
+			},
+			produces: []string{"image/png"}, status: read}},
+		{"GET", "/oembed", anyone, handleRaw[none, map[string]any](nil), operation{
+			id:      "getOEmbed",
+			summary: "Get the oEmbed 1.0 response of a brand's page: its share card as a photo",
+			query: []param{
+				{name: "url", description: "The address of the brand's page on this site"},
+				{name: "maxwidth", description: "The largest width in pixels", lowest: 1},
+				{name: "maxheight", description: "The largest height in pixels", lowest: 1},
+				{name: "format", description: "The format; any other is answered with 501", enum: []string{"json"}},
+			},
+			status: []int{http.StatusOK}}},
 	}
 }

@@ -1,0 +1,349 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/net/idna"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/badge"
+	"github.com/fieldmark/fieldmark/edge/site"
+)
+
+const (
+	pathCard   = site.PathCard
+	cardSuffix = ".png"
+)
+
+// cardRequest is a parsed request for a share card.
+type cardRequest struct {
+	slug  fieldmark.Slug
+	theme badge.Theme
+	width int
+}
+
+// key is the address of the card, without what does not change it.
+func (r *cardRequest) key() string {
+	query := url.Values{}
+	if r.theme == badge.Dark {
+		query.Set("theme", "dark")
+	}
+	if r.width != badge.ShareWidth {
+		query.Set("width", strconv.Itoa(r.width))
+	}
+	key := pathCard + string(r.slug) + cardSuffix
+	if len(query) > 0 {
+		key += "?" + query.Encode()
+	}
+	return key
+}
+
+func parseCard(ctx *fasthttp.RequestCtx) (cardRequest, error) {
+	r := cardRequest{theme: badge.Light, width: badge.ShareWidth}
+	slug, ok := strings.CutSuffix(string(ctx.Path()[len(pathCard):]), cardSuffix)
+	if !ok || !fieldmark.ValidSlug(slug) {
+		return r, brandNotFound()
+	}
+	r.slug = fieldmark.Slug(slug)
+	switch theme := string(ctx.QueryArgs().Peek("theme")); theme {
+	case "", "light":
+	case "dark":
+		r.theme = badge.Dark
+	default:
+		return r, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown theme; known are light, dark")
+	}
+	if value := string(ctx.QueryArgs().Peek("width")); value != "" {
+		r.width = 0
+		for _, width := range badge.ShareWidths {
+			if value == strconv.Itoa(width) {
+				r.width = width
+			}
+		}
+		if r.width == 0 {
+			return r, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown width; known are 1200, 600, 300")
+		}
+	}
+	return r, nil
+}
+
+// serveCard handles GET /api/card/{slug}.png: the picture for previews of links to a brand.
+func (e *badgeEndpoints) serveCard(ctx *fasthttp.RequestCtx) {
+	r, err := parseCard(ctx)
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	if entry, state := e.cache.Get(r.key()); state == cache.Fresh {
+		e.send(ctx, entry, cache.SourceHit)
+		return
+	}
+	fail := func(ctx *fasthttp.RequestCtx, err error) { e.failBrand(ctx, err, pathCard, cardSuffix) }
+	e.serveDrawn(ctx, fail, func() {
+		e.serveCached(ctx, e.fetcher.get, r.key(), func(ctx context.Context) (*cache.Entry, error) {
+			return e.fillCard(ctx, &r)
+		}, fail)
+	})
+}
+
+func (e *badgeEndpoints) fillCard(ctx context.Context, r *cardRequest) (*cache.Entry, error) {
+	if err := e.scorer.modules.require(); err != nil {
+		return nil, err
+	}
+	score, entry, err := e.badgeScore(ctx, r.slug)
+	if err != nil {
+		return nil, err
+	}
+	body, err := e.renderers.png.render(ctx, func() ([]byte, error) { return badge.SharePNG(score, r.theme, r.width) })
+	if err != nil {
+		return nil, err
+	}
+	drawn := newEntry(body, etagOf(body), append([]string{
+		"Content-Type", "image/png",
+		"Cache-Control", badgeCacheControl,
+		"Link", "<" + e.baseURL + fieldmark.PathBrandPage + string(r.slug) + `>; rel="describedby"`,
+		"Surrogate-Key", "brand-" + string(r.slug),
+	}, badgeFields...)...)
+	drawn.Fresh, drawn.OnError = min(derivedFresh, entry.Fresh), derivedOnError
+	return drawn.From(entry), nil
+}
+
+// oEmbed is the response of an oEmbed provider (oembed.com, 2.3.4.1) about a brand: its
+// share card as a photo.
+type oEmbed struct {
+	Version         string `json:"version"` // of oEmbed: "1.0"
+	Type            string `json:"type"`
+	Title           string `json:"title"`
+	AuthorName      string `json:"author_name"`
+	AuthorURL       string `json:"author_url"`
+	ProviderName    string `json:"provider_name"`
+	ProviderURL     string `json:"provider_url"`
+	CacheAge        int    `json:"cache_age"` // seconds
+	URL             string `json:"url"`
+	Width           int    `json:"width"`
+	Height          int    `json:"height"`
+	ThumbnailURL    string `json:"thumbnail_url"`
+	ThumbnailWidth  int    `json:"thumbnail_width"`
+	ThumbnailHeight int    `json:"thumbnail_height"`
+}
+
+// serveOEmbed handles GET /oembed?url=: the largest share card of a brand's page that fits
+// the bounds.
+func (e *badgeEndpoints) serveOEmbed(ctx *fasthttp.RequestCtx) {
+	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
+	if format := get("format"); format != "" && format != "json" {
+		e.failFormat(ctx)
+		return
+	}
+	maxWidth, err := bound("maxwidth", get("maxwidth"))
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	maxHeight, err := bound("maxheight", get("maxheight"))
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	slug, ok := e.brandOf(get("url"))
+	if !ok {
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "url is not the page of a brand of this site"))
+		return
+	}
+	for _, width := range badge.ShareWidths {
+		if width <= maxWidth && badge.ShareHeightOf(width) <= maxHeight {
+			e.sendOEmbed(ctx, slug, width)
+			return
+		}
+	}
+	e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "no picture of this brand fits within maxwidth and maxheight"))
+}
+
+func (e *badgeEndpoints) sendOEmbed(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, width int) {
+	rc, cancel := e.fetcher.context(ctx)
+	defer cancel()
+	score, _, err := e.badgeScore(rc, slug)
+	if err != nil {
+		// an old address is not redirected: the consumer asks for the page itself first
+		e.fail(ctx, asMissing(err))
+		return
+	}
+	card := func(width int) string {
+		r := cardRequest{slug: score.Slug, theme: badge.Light, width: width}
+		return e.baseURL + r.key()
+	}
+	least := badge.ShareWidths[len(badge.ShareWidths)-1]
+	body, err := json.Marshal(oEmbed{Version: "1.0", Type: "photo",
+		Title:      site.ShareText(score),
+		AuthorName: score.Name, AuthorURL: e.baseURL + fieldmark.PathBrandPage + string(score.Slug),
+		ProviderName: "Fieldmark", ProviderURL: e.baseURL + "/", CacheAge: badgeSeconds,
+		URL: card(width), Width: width, Height: badge.ShareHeightOf(width),
+		ThumbnailURL: card(least), ThumbnailWidth: least, ThumbnailHeight: badge.ShareHeightOf(least)})
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	h := &ctx.Response.Header
+	for i := 0; i < len(badgeFields); i += 2 {
+		h.Set(badgeFields[i], badgeFields[i+1])
+	}
+	h.SetContentType("application/json")
+	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", badgeSeconds))
+	h.Set("Surrogate-Key", "brand-"+string(score.Slug))
+	sendOnce(ctx, http.StatusOK, append(body, '\n'))
+}
+
+// asMissing returns the error of a brand that has another address as one that is missing.
+func asMissing(err error) error {
+	if _, ok := err.(redirectError); ok {
+		return brandNotFound()
+	}
+	return err
+}
+
+// failFormat answers a request for a format other than JSON with 501, as oEmbed demands.
+func (e *badgeEndpoints) failFormat(ctx *fasthttp.RequestCtx) {
+	fe := fieldmark.Errorf(fieldmark.CodeNotAcceptable, "format is not supported; use json")
+	p := fe.Problem(e.baseURL, requestID(ctx))
+	p.Status = http.StatusNotImplemented
+	body, err := json.Marshal(p)
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	e.fail(ctx, fe)
+	ctx.SetStatusCode(http.StatusNotImplemented)
+	ctx.Response.SetBody(body)
+}
+
+// bound parses a bound of oEmbed in pixels; an empty value is no bound.
+func bound(name, value string) (int, error) {
+	if value == "" {
+		return badge.ShareWidth, nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		return 0, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "%s is a number of pixels", name)
+	}
+	return n, nil
+}
+
+// brandOf returns the slug of a page of this site about a brand.
+func (e *badgeEndpoints) brandOf(address string) (fieldmark.Slug, bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", false
+	}
+	u.RawQuery, u.Fragment = "", ""
+	for _, prefix := range []string{fieldmark.PathBrandPage, site.PathVerify} {
+		if slug, ok := strings.CutPrefix(u.String(), e.baseURL+prefix); ok && fieldmark.ValidSlug(slug) {
+			return fieldmark.Slug(slug), true
+		}
+	}
+	return "", false
+}
+
+// claimKey is the cache key of the claim that holds a brand.
+func claimKey(slug fieldmark.Slug) string { return "claim/" + string(slug) }
+
+// claim returns the claim that holds a brand, or nil, and its cache entry. It is read with
+// the facts, apart from the score document, which does not depend on it.
+func (s *scorer) claim(ctx context.Context, slug fieldmark.Slug) (*fieldmark.BrandClaim, *cache.Entry, error) {
+	entry, _, err := s.cache.Fetch(ctx, claimKey(slug), func(ctx context.Context) (*cache.Entry, error) {
+		state, asOf, err := s.origin.BrandState(ctx, slug)
+		if err := asNotFound(slug, &state, err); err != nil {
+			return nil, asUnavailable(err)
+		}
+		return &cache.Entry{Value: claimValue{state.Claim}, AsOf: asOf, Status: http.StatusOK,
+			Tags:  []string{string(fieldmark.TagBrand(slug))},
+			Fresh: derivedFresh, OnError: derivedOnError}, nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return entry.Value.(claimValue).claim, entry, nil
+}
+
+// claimValue is what the cache entry of a claim holds.
+type claimValue struct{ claim *fieldmark.BrandClaim }
+
+// serveVerify handles GET /verify/{slug}, to which badges lead: what the badge claims, and
+// whether the page that showed it is the brand's own. The page depends on the Referer of
+// one request, which is neither stored nor logged nor sent on, so no cache may keep it.
+func (e *siteEndpoints) serveVerify(ctx *fasthttp.RequestCtx) {
+	e.writeVerify(ctx, strings.TrimPrefix(string(ctx.Path()), site.PathVerify))
+	ctx.Response.Header.Set("Cache-Control", "no-store")
+	ctx.Response.Header.Set("Referrer-Policy", "no-referrer")
+}
+
+func (e *siteEndpoints) writeVerify(ctx *fasthttp.RequestCtx, slug string) {
+	if !fieldmark.ValidSlug(slug) {
+		e.failPage(ctx, brandNotFound(), slug)
+		return
+	}
+	rc, cancel := e.fetcher.context(ctx)
+	defer cancel()
+	entry, _, err := e.scorer.get(rc, fieldmark.Slug(slug))
+	if err != nil {
+		if !redirect(ctx, err, site.PathVerify, "") {
+			e.failPage(ctx, err, slug)
+		}
+		return
+	}
+	p := site.VerifyPage{BaseURL: e.baseURL, Score: entry.Value.(*scoreValue).score}
+	// Without the claim the page still tells the score and compares the brand's own address.
+	if p.Claim, _, err = e.scorer.claim(rc, fieldmark.Slug(slug)); err != nil {
+		e.log.Warn("a page that verifies a badge lacks the claim", "slug", slug, "err", err)
+	}
+	p.Host = refererHost(string(ctx.Request.Header.Referer()), e.baseURL)
+	p.Own = p.Host != "" && ownHost(p.Host, p.Score.URL, p.Claim)
+	body, err := e.site.AppendVerify(nil, p)
+	e.sendPage(ctx, http.StatusOK, body, err)
+}
+
+// refererHost returns the host of the page that a request came from, in its ASCII form. It
+// is empty if the browser does not tell it, or if it is this site's.
+func refererHost(referer, baseURL string) string {
+	host := hostOf(referer)
+	if host == hostOf(baseURL) {
+		return ""
+	}
+	return host
+}
+
+// hostOf returns the host of a web address in its ASCII form, or an empty string.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	host, err := hostNames.ToASCII(strings.TrimSuffix(u.Hostname(), "."))
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// hostNames is idna.Lookup with the length of labels checked, and with the hyphens that
+// content networks have in their names.
+var hostNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true),
+	idna.CheckHyphens(false))
+
+// ownHost reports whether a host belongs to a brand: it is that of its address, with or
+// without www, or within the domain that its owner proved to control.
+func ownHost(host, address string, claim *fieldmark.BrandClaim) bool {
+	if own := hostOf(address); own != "" && strings.TrimPrefix(host, "www.") == strings.TrimPrefix(own, "www.") {
+		return true
+	}
+	if claim == nil || !claim.Verified || claim.Domain == "" {
+		return false
+	}
+	return host == claim.Domain || claim.Method == fieldmark.ClaimDNS && strings.HasSuffix(host, "."+claim.Domain)
+}

@@ -1,0 +1,229 @@
+package edge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// What leads from other sites to a brand: its card, its oEmbed response, and the page behind
+// its badge.
+func TestShare(t *testing.T) {
+	h := newBadgeFixture(t)
+	h.claim("young", fieldmark.ClaimDNS, "young.example")
+	t.Run("card", func(t *testing.T) { testCard(t, h) })
+	t.Run("oembed", func(t *testing.T) { testOEmbed(t, h) })
+	t.Run("verify", func(t *testing.T) { testVerify(t, h) })
+}
+
+func testCard(t *testing.T, h *fixture) {
+	bodies := map[string]string{}
+	for path, width := range map[string]int{
+		"/api/card/acme.png": 1200, "/api/card/acme.png?theme=dark": 1200, "/api/card/acme.png?theme=light": 1200,
+		"/api/card/acme.png?width=600": 600, "/api/card/young.png?width=300&theme=dark": 300,
+	} {
+		a := h.get(path)
+		m, err := png.Decode(strings.NewReader(a.body))
+		if a.status != 200 || err != nil || m.Bounds().Dx() != width || len(a.body) > 80_000 ||
+			a.header.Get("Content-Type") != "image/png" ||
+			a.header.Get("Cache-Control") != h.get("/api/badge/acme").header.Get("Cache-Control") ||
+			a.header.Get("Cross-Origin-Resource-Policy") != "cross-origin" ||
+			!strings.HasPrefix(a.header.Get("Surrogate-Key"), "brand-") {
+			t.Errorf("%s: %d %v, %d bytes, %v", path, a.status, err, len(a.body), a.header)
+		}
+		if again := h.get(path, "If-None-Match", a.header.Get("Etag")); again.status != 304 {
+			t.Errorf("%s: %d with its own Etag, want 304", path, again.status)
+		}
+		bodies[path] = a.body
+	}
+	if bodies["/api/card/acme.png"] != bodies["/api/card/acme.png?theme=light"] ||
+		bodies["/api/card/acme.png"] == bodies["/api/card/acme.png?theme=dark"] {
+		t.Error("light is not the default theme, or dark is no other")
+	}
+	for path, status := range map[string]int{
+		"/api/card/nobody.png": 404, "/api/card/acme": 404, "/api/card/acme.svg": 404, "/api/card/.png": 404,
+		"/api/card/acme.png?theme=mono": 400, "/api/card/acme.png?width=1201": 400,
+	} {
+		if a := h.get(path); a.status != status || a.header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %d %s, want a problem with %d", path, a.status, a.header.Get("Content-Type"), status)
+		}
+	}
+}
+
+func testOEmbed(t *testing.T, h *fixture) {
+	base := h.base
+	ask := func(address, query string) answer {
+		return h.get("/oembed?url=" + url.QueryEscape(address) + query)
+	}
+	for query, want := range map[string][2]int{
+		"": {1200, 630}, "&format=json": {1200, 630}, "&maxwidth=1200&maxheight=630": {1200, 630},
+		"&maxwidth=1199": {600, 315}, "&maxheight=315": {600, 315}, "&maxwidth=600&maxheight=314": {300, 158},
+		"&maxwidth=5000": {1200, 630},
+	} {
+		a := ask(base+"/brands/acme", query)
+		var doc map[string]any
+		if err := json.Unmarshal([]byte(a.body), &doc); err != nil || a.status != 200 || doc["type"] != "photo" ||
+			doc["version"] != "1.0" || doc["cache_age"] != 300.0 || doc["width"] != float64(want[0]) ||
+			doc["height"] != float64(want[1]) || doc["thumbnail_width"] != 300.0 {
+			t.Errorf("%s: %d %v %s", query, a.status, err, a.body)
+			continue
+		}
+		for name, width := range map[string]int{"url": want[0], "thumbnail_url": 300} {
+			picture := h.get(strings.TrimPrefix(doc[name].(string), base))
+			m, err := png.DecodeConfig(bytes.NewReader([]byte(picture.body)))
+			if err != nil || m.Width != width {
+				t.Errorf("%s: %s is %d wide, %v, want %d", query, doc[name], m.Width, err, width)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		address, query string
+		status         int
+	}{
+		{"https://other.example/brands/acme", "", 404}, {base + "/brands/nobody", "", 404}, {base + "/", "", 404},
+		{base + "/brands/../acme", "", 404}, {"", "", 404}, {base + ".evil.example/brands/acme", "", 404},
+		{base + "/brands/acme", "&maxwidth=299", 404}, {base + "/brands/acme", "&maxheight=157", 404},
+		{base + "/brands/acme", "&maxwidth=x", 400}, {base + "/brands/acme", "&maxheight=0", 400},
+		{base + "/brands/acme", "&format=xml", 501},
+	} {
+		if a := ask(tt.address, tt.query); a.status != tt.status ||
+			a.header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%q%s: %d %s, want a problem with %d", tt.address, tt.query, a.status, a.body, tt.status)
+		}
+	}
+	if a := h.get("/brands/acme"); !strings.Contains(a.body, `href="`+base+"/oembed?url=") {
+		t.Error("the page of the brand does not say where its oEmbed response is")
+	}
+}
+
+// syncBuffer is a buffer that a log and a test share.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// claim makes a verified claim of a brand, by the proof of a domain.
+func (h *fixture) claim(slug fieldmark.Slug, method fieldmark.ClaimMethod, domain string) {
+	h.t.Helper()
+	since := fieldmark.At(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
+	must(h.t, h.store.Write(h.t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutClaim(ctx, &store.Claim{ID: "clm_" + string(slug), Brand: slug, State: fieldmark.ClaimVerified,
+			CreatedAt: since.Std(), ClaimBody: store.ClaimBody{URL: "https://" + domain + "/", VerifiedAt: &since,
+				Proven: []store.ProvenMethod{{Method: method, Domain: domain, At: since}}}})
+	}))
+}
+
+// Nothing keeps where a reader came from: neither the access log, nor the log, nor the
+// origin.
+func TestVerifyKeepsNothing(t *testing.T) {
+	const secret = "secret-intranet.example"
+	h := newBadgeFixture(t)
+	access, lines := newAccessLog(t)
+	var log syncBuffer
+	var sent atomic.Pointer[http.Header]
+	h.change = func(c *edge.Config) {
+		c.AccessLog = access
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	h.startEdge()
+	h.intercept.Store(new(interceptor(func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.Contains(fmt.Sprint(r.Header, r.URL), secret) {
+			sent.Store(&r.Header)
+		}
+		return false
+	})))
+	for _, path := range []string{"/verify/acme", "/verify/nobody", "/verify/young"} {
+		h.get(path, "Referer", "https://"+secret+"/private")
+	}
+	h.until("the requests are in the access log", func() bool {
+		_, all := lines()
+		return len(all) >= 3
+	})
+	if text, _ := lines(); strings.Contains(text, secret) {
+		t.Errorf("the access log has the referer: %s", text)
+	}
+	if text := log.String(); strings.Contains(text, secret) {
+		t.Errorf("the log has the referer: %s", text)
+	}
+	if header := sent.Load(); header != nil {
+		t.Errorf("the origin got the referer: %v", *header)
+	}
+}
+
+// The page says where its reader came from, and no cache keeps it.
+func testVerify(t *testing.T, h *fixture) {
+	const own, other, untold = "its own site", "not one of its sites", "not told"
+	for referer, want := range map[string]string{
+		"https://acme.example/":              own,
+		"https://ACME.example./shop?x=1":     own,
+		"http://www.acme.example":            own,
+		"https://acme.example.evil.test/":    other,
+		"https://shop.acme.example/":         other,
+		"https://xn--cme-2na.example/":       other,
+		"https://192.0.2.7/":                 other,
+		"":                                   untold,
+		"about:blank":                        untold,
+		"android-app://com.example":          untold,
+		"https://" + strings.Repeat("a", 64): untold, // no label of DNS
+		h.base + "/brands/acme":              untold,
+	} {
+		a := h.get("/verify/acme", "Referer", referer)
+		for _, words := range []string{own, other, untold} {
+			if strings.Contains(a.body, ">"+words+"<") != (words == want) {
+				t.Errorf("from %q: %d, want only %q", referer, a.status, want)
+			}
+		}
+		if a.header.Get("Cache-Control") != "no-store" || a.header.Get("Referrer-Policy") != "no-referrer" ||
+			a.header.Get("Cache-Status") != "" {
+			t.Errorf("from %q: %v", referer, a.header)
+		}
+	}
+	if a := h.get("/verify/acme", "Referer", "https://äcme.example/<script>"); strings.Contains(a.body, "äcme") ||
+		!strings.Contains(a.body, "xn--cme-pla.example") && !strings.Contains(a.body, untold) {
+		t.Errorf("a host in another alphabet is not in ASCII: %s", a.body)
+	}
+	// What is within the domain that the owner proved is the brand's.
+	for referer, want := range map[string]string{
+		"https://blog.young.example/": own, "https://notyoung.example/": other,
+	} {
+		if a := h.get("/verify/young", "Referer", referer); !strings.Contains(a.body, ">"+want+"<") ||
+			!strings.Contains(a.body, "21 Nov 2026") {
+			t.Errorf("a claimed brand from %q: want %q and the day of the claim: %s", referer, want, a.body)
+		}
+	}
+	for path, status := range map[string]int{"/verify/nobody": 404, "/verify/": 404, "/verify/A%20b": 404} {
+		if a := h.get(path, "Referer", "https://acme.example/"); a.status != status ||
+			a.header.Get("Cache-Control") != "no-store" || a.header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s: %d %v, want %d", path, a.status, a.header, status)
+		}
+	}
+	if a := h.get("/api/badge/acme/embed?format=html"); !strings.Contains(a.body, `<a href="`+h.base+`/verify/acme">`) {
+		t.Errorf("the snippet does not lead to the page that verifies: %s", a.body)
+	}
+}
