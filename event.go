@@ -42,7 +42,7 @@ const (
 	EventPaymentCanceled   EventType = "payment.canceled"
 
 	EventBrandChanged     EventType = "brand.changed"      // name, URL or visibility
-	EventBrandAudited     EventType = "brand.audited"      // new facts
+	EventBrandAudited     EventType = "brand.audited"      // new facts; sent with BrandAudit as data
 	EventBrandRemoved     EventType = "brand.removed"      // removed everywhere immediately
 	EventBrandSampled     EventType = "brand.sampled"      // new visibility samples
 	EventModuleActivated  EventType = "module.activated"   // every score may change
@@ -53,7 +53,8 @@ const (
 
 	EventCertificateChanged EventType = "certificate.changed" // edges load it
 
-	EventScoreChanged EventType = "score.changed" // to endpoints that watch the brand; data is ScoreChange
+	EventScoreChanged EventType = "score.changed" // data is ScoreChange
+	EventRankChanged  EventType = "rank.changed"  // data is RankChange
 
 	EventWebhookFailing  EventType = "webhook.failing"  // data is EndpointNotice
 	EventWebhookDisabled EventType = "webhook.disabled" // data is EndpointNotice

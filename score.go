@@ -246,35 +246,41 @@ type Standing struct {
 	Score    *Milli      `json:"score"` // null unless scored or stale
 	Grade    Grade       `json:"grade,omitempty"`
 	GeoReady bool        `json:"geoReady"`
-	AsOf     *Time       `json:"asOf"` // of the facts; null before the first audit
+	Full     *Milli      `json:"full,omitempty"` // combined with visibility; absent unless both can be ranked
+	AsOf     *Time       `json:"asOf"`           // of the facts; null before the first audit
 }
 
 // Standing returns the standing that a score document shows.
 func (s *Score) Standing() Standing {
-	return Standing{Status: s.Status, Score: s.Score, Grade: s.Grade, GeoReady: s.GeoReady, AsOf: s.AsOf}
+	return Standing{Status: s.Status, Score: s.Score, Grade: s.Grade, GeoReady: s.GeoReady, Full: s.Full, AsOf: s.AsOf}
 }
 
 // Differs reports whether two standings differ in more than the time of the audit, and
-// their scores by at least threshold.
+// one of their scores by at least threshold.
 func (s Standing) Differs(from Standing, threshold Milli) bool {
-	if s.Status != from.Status || s.Grade != from.Grade || s.GeoReady != from.GeoReady {
-		return true
+	return s.Status != from.Status || s.Grade != from.Grade || s.GeoReady != from.GeoReady ||
+		pointsDiffer(s.Score, from.Score, threshold) || pointsDiffer(s.Full, from.Full, threshold)
+}
+
+func pointsDiffer(a, b *Milli, threshold Milli) bool {
+	if a == nil || b == nil {
+		return a != b
 	}
-	if s.Score == nil || from.Score == nil {
-		return s.Score != from.Score
-	}
-	return max(*s.Score-*from.Score, *from.Score-*s.Score) >= max(threshold, 1)
+	return max(*a-*b, *b-*a) >= max(threshold, 1)
 }
 
 // ChangeCause is why a score changed.
 type ChangeCause string
 
-// A score changes because audits found other facts, another module is active, or the
-// facts grew old.
+// A score changes because audits found other facts, the address or the name of the brand
+// is another one, another module is active, visibility samples were imported, or facts or
+// samples grew old. Of several causes the first of these is given.
 const (
-	CauseFacts  ChangeCause = "facts"
-	CauseModule ChangeCause = "module"
-	CauseAge    ChangeCause = "age"
+	CauseAlias   ChangeCause = "alias"
+	CauseFacts   ChangeCause = "facts"
+	CauseModule  ChangeCause = "module"
+	CauseSamples ChangeCause = "samples"
+	CauseAge     ChangeCause = "age"
 )
 
 // ScoreChange is the data of EventScoreChanged.
@@ -282,7 +288,7 @@ type ScoreChange struct {
 	Slug    Slug           `json:"slug"`
 	Name    string         `json:"name"`
 	URL     string         `json:"url"`
-	Cause   ChangeCause    `json:"cause" enum:"facts,module,age"`
+	Cause   ChangeCause    `json:"cause" enum:"alias,facts,module,samples,age"`
 	From    Standing       `json:"from"`
 	To      Standing       `json:"to"`
 	Delta   *Milli         `json:"delta"` // null unless both have a score
@@ -291,6 +297,38 @@ type ScoreChange struct {
 	Signals []SignalChange `json:"signals"` // that changed most, at most MaxSignalChanges
 	Gates   []GateChange   `json:"gates"`   // that started or stopped applying
 }
+
+// RankChange is the data of EventRankChanged.
+type RankChange struct {
+	Slug  Slug   `json:"slug"`
+	Name  string `json:"name"`
+	URL   string `json:"url"`
+	Basis string `json:"basis" enum:"readiness"`
+	From  *Rank  `json:"from"` // null: not in the ranking
+	To    *Rank  `json:"to"`
+	AsOf  Time   `json:"asOf"` // of the ranking
+}
+
+// BrandAudit is the data of EventBrandAudited as endpoints receive it.
+type BrandAudit struct {
+	Slug        Slug        `json:"slug"`
+	URL         string      `json:"url"`
+	Result      AuditResult `json:"result" enum:"measured,refused,unreachable"`
+	Changed     bool        `json:"changed"` // whether the facts differ from those before
+	FactsDigest Digest      `json:"factsDigest,omitempty"`
+	AsOf        Time        `json:"asOf"`
+}
+
+// AuditResult is whether an audit could read a site.
+type AuditResult string
+
+// An audit measured the site, the site refused the auditor, or its home page did not
+// respond with a page.
+const (
+	AuditMeasured    AuditResult = "measured"
+	AuditRefused     AuditResult = "refused"
+	AuditUnreachable AuditResult = "unreachable"
+)
 
 // MaxSignalChanges limits the signals of a ScoreChange: the page of the brand has the rest.
 const MaxSignalChanges = 5

@@ -3,15 +3,23 @@ package edge_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/standing"
+	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
@@ -36,14 +44,18 @@ func TestStandingsAgree(t *testing.T) {
 		_, err := h.service.Brands.PutFacts(t.Context(), fieldmark.Slug("b-"+strconv.Itoa(i)), f)
 		must(t, err)
 	}
-	scorer := &wasm.Scorer{}
+	scorer, log := &wasm.Scorer{}, slog.New(slog.DiscardHandler)
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	service := standing.New(standing.Config{Store: h.store, Scorer: scorer, Log: slog.New(slog.DiscardHandler)})
-	go func() { done <- service.Run(ctx) }()
+	var running sync.WaitGroup
+	start := func() {
+		service := standing.New(standing.Config{Store: h.store, Scorer: scorer, Log: log,
+			Jobs: job.NewRunner(h.store, log)})
+		running.Go(func() { must(t, service.Run(ctx)) })
+	}
+	start()
 	t.Cleanup(func() {
 		stop()
-		must(t, <-done)
+		running.Wait()
 		must(t, scorer.Close(context.WithoutCancel(ctx)))
 	})
 	active, err := h.service.Modules.Active(t.Context())
@@ -64,8 +76,34 @@ func TestStandingsAgree(t *testing.T) {
 		must(t, err)
 		if string(got) != string(want) || !maps.Equal(stored.Points, score.Points()) ||
 			len(stored.Gates) != len(score.Gates) || stored.Facts != score.FactsDigest ||
-			stored.Module != score.Module.Digest {
+			stored.Module != score.Module.Digest || (stored.Range != nil) != score.Ranked() ||
+			stored.Range != nil && *stored.Range != *score.Range {
 			t.Fatalf("%s stands at %s by %s, the edge serves %s", slug, got, stored.Module, want)
+		}
+	}
+
+	// Ranks are stored for brands that an endpoint watches.
+	const watched = 100
+	must(t, h.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		e := store.Endpoint{Endpoint: fieldmark.Endpoint{ID: fieldmark.NewID(fieldmark.PrefixWebhook, time.Now()),
+			Account: access.DefaultAccount, URL: "https://receiver.example/", CreatedAt: fieldmark.At(time.Now())}}
+		var slugs []fieldmark.Slug
+		for i := range watched {
+			slugs = append(slugs, fieldmark.Slug("b-"+strconv.Itoa(i)))
+		}
+		return errors.Join(tx.AddEndpoint(ctx, &e), tx.SetWatches(ctx, e.ID, slugs))
+	}))
+	start() // ranks at its start
+	var ranks []store.SentRank
+	h.until("the watched brands are ranked", func() bool {
+		var err error
+		ranks, err = h.store.SentRanks(ctx, "", brands)
+		must(t, err)
+		return len(ranks) == watched && !slices.ContainsFunc(ranks, func(r store.SentRank) bool { return r.First() })
+	})
+	for _, r := range ranks {
+		if want := h.score(string(r.Brand.Slug)).Rank; !cmp.Equal(r.Sent, want) {
+			t.Errorf("%s has the rank %+v, the edge serves %+v", r.Brand.Slug, r.Sent, want)
 		}
 	}
 }

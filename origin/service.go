@@ -139,7 +139,7 @@ func New(cfg Config) (*Service, error) {
 	checks := cfg.SiteChecks
 	checks.Store, checks.Jobs, checks.Log, checks.Scorer = cfg.Store, s.jobs, cfg.Log, cfg.Scorer
 	s.SiteChecks = sitecheck.New(checks)
-	s.standings = standing.New(standing.Config{Store: cfg.Store, Scorer: cfg.Scorer, Log: cfg.Log})
+	s.standings = standing.New(standing.Config{Store: cfg.Store, Jobs: s.jobs, Scorer: cfg.Scorer, Log: cfg.Log})
 	s.Webhooks = webhook.New(webhook.Config{
 		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Tracer:         cfg.Tracer,

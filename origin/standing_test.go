@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,10 +18,13 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/standing"
 )
 
 // pointScorer scores a brand with its fact home.words, and by a module other than the first
-// ten points higher. Brands with facts older than 30 days are not GEO-ready.
+// ten points higher. Brands with facts older than 30 days are not GEO-ready. The full score
+// of a brand with a visibility sample is the number of its mentions.
 type pointScorer struct{}
 
 func (pointScorer) Ages() []time.Duration { return []time.Duration{fieldmark.ReadyWithin} }
@@ -35,13 +39,18 @@ func (pointScorer) Score(_ context.Context, module fieldmark.Digest, _ func(cont
 			points += 10_000
 		}
 		a.Status, a.Score, a.AsOf = fieldmark.StatusScored, &points, &state.Facts.AsOf
+		a.Range, a.Confidence.Value = &fieldmark.Range{Low: points, High: points}, fieldmark.MilliOne
 		a.GeoReady = now.Sub(a.AsOf.Std()) <= fieldmark.ReadyWithin
 		a.Components = []fieldmark.Component{{ID: "all", Signals: []fieldmark.Signal{{ID: "words", Points: points}}}}
 		if points < 30_000 {
 			a.Gates = []fieldmark.Gate{{ID: "short", Limit: 30, Reason: "Too little text."}}
 		}
 	}
-	return fieldmark.NewScore(state.Brand, a), nil
+	score := fieldmark.NewScore(state.Brand, a)
+	for _, v := range state.Visibility {
+		score.Full = to(fieldmark.Milli(1000 * v.Mentions))
+	}
+	return score, nil
 }
 
 // watched is an origin with one public brand, acme, and a receiver of what endpoints are sent.
@@ -56,28 +65,49 @@ type watched struct {
 
 func newWatched(t *testing.T) *watched {
 	w := &watched{t: t, fixture: openFixture(t, storetest.New(t),
-		func(c *origin.Config) { c.Scorer = pointScorer{} })}
+		func(c *origin.Config) { c.Scorer, c.Auditor = pointScorer{}, nil })}
 	w.url = receive(t, func(_ http.ResponseWriter, r *http.Request) {
-		var m struct {
-			Type fieldmark.EventType
-			Data fieldmark.ScoreChange
-		}
-		if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.Type != fieldmark.EventScoreChanged {
-			t.Errorf("message %s: %v", m.Type, err)
+		var m fieldmark.Envelope
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+			t.Error(err)
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.got = append(w.got, fmt.Sprintf("%s %s %s %s>%s", r.URL.Path, m.Data.Slug, m.Data.Cause,
-			show(m.Data.From), show(m.Data.To)))
+		w.got = append(w.got, r.URL.Path+" "+describe(t, m.Type, m.Data))
 	}).URL
 	t.Cleanup(w.run(t))
 	w.brand("acme")
 	return w
 }
 
+// describe returns an event of a brand as tests compare it.
+func describe(t testing.TB, kind fieldmark.EventType, data []byte) string {
+	var score fieldmark.ScoreChange
+	var audit fieldmark.BrandAudit
+	var err error
+	switch kind {
+	case fieldmark.EventScoreChanged:
+		err = json.Unmarshal(data, &score)
+	case fieldmark.EventBrandAudited:
+		err = json.Unmarshal(data, &audit)
+	default:
+		t.Errorf("unexpected event %s", kind)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if kind == fieldmark.EventBrandAudited {
+		return fmt.Sprintf("%s %s changed=%t", audit.Slug, audit.Result, audit.Changed)
+	}
+	return fmt.Sprintf("%s %s %s>%s", score.Slug, score.Cause, show(score.From), show(score.To))
+}
+
 func show(s fieldmark.Standing) string {
-	if s.Score == nil {
+	switch {
+	case s.Score == nil:
 		return string(s.Status)
+	case s.Full != nil:
+		return s.Score.String() + "/" + s.Full.String()
 	}
 	return s.Score.String()
 }
@@ -218,30 +248,201 @@ func TestScoreChangedByModule(t *testing.T) {
 	w.want("/one acme module 50>60")
 }
 
+// startStandings computes standings in this process until the test ends, without the other
+// jobs of an origin.
+func (w *fixture) startStandings(t testing.TB) {
+	ctx, stop := context.WithCancel(context.Background())
+	log := slog.New(slog.NewTextHandler(w.Log, nil))
+	service := standing.New(standing.Config{Store: w.Store, Jobs: job.NewRunner(w.Store, log), Scorer: pointScorer{},
+		Log: log})
+	done := make(chan error, 1)
+	go func() { done <- service.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// sentTo lists the events of a type that the account was sent, as data.
+func (w *fixture) sentTo(t testing.TB, account string, kind fieldmark.EventType) (list []json.RawMessage) {
+	t.Helper()
+	page, err := w.Webhooks.PollEvents(t.Context(), account, 0, []string{string(kind)}, false, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range page.Data {
+		list = append(list, e.Data)
+	}
+	return list
+}
+
 // TestScoreChangedByAge: facts that nothing confirms grow too old.
 func TestScoreChangedByAge(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
-		w := &watched{t: t, url: r.URL, fixture: openFixture(t, storetest.New(t),
-			func(c *origin.Config) { c.Scorer, c.Auditor = pointScorer{}, nil })}
-		defer w.run(t)()
+		w := &watched{t: t, url: r.URL, fixture: openFixture(t, storetest.New(t))}
 		w.brand("acme")
 		if _, err := w.Brands.PutFacts(t.Context(), "acme",
-			facts(time.Now().Add(time.Hour-fieldmark.ReadyWithin), 50_000)); err != nil {
+			facts(time.Now().Add(2*time.Minute-fieldmark.ReadyWithin), 50_000)); err != nil {
 			t.Fatal(err)
 		}
+		w.startStandings(t)
 		time.Sleep(time.Minute)
 		w.endpoint("/", fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"}})
-		time.Sleep(2 * time.Hour)
-		var causes []fieldmark.ChangeCause
-		for _, e := range w.events(t) {
-			var c fieldmark.ScoreChange
-			if e.Type == fieldmark.EventScoreChanged && json.Unmarshal(e.Data, &c) == nil {
-				causes = append(causes, c.Cause)
+		time.Sleep(2 * time.Minute)
+		var got []string
+		for _, data := range w.sentTo(t, access.DefaultAccount, fieldmark.EventScoreChanged) {
+			got = append(got, describe(t, fieldmark.EventScoreChanged, data))
+		}
+		if strings.Join(got, ", ") != "acme age 50>50" {
+			t.Errorf("changes %v, want one by age", got)
+		}
+	})
+}
+
+// TestScoreChangeCauses: another address and visibility samples are causes of their own, and a
+// full score counts like a score.
+func TestScoreChangeCauses(t *testing.T) {
+	w := newWatched(t)
+	w.audited("acme", 50_000)
+	w.endpoint("/one", fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"}})
+	importCSV(t, w.fixture, sampleHeader+goodSample)
+	w.want("/one acme samples 50>50/40")
+	if _, _, err := w.Brands.Put(t.Context(), fieldmark.Brand{Slug: "acme", Name: "acme",
+		URL: "https://new.acme.example/", Niche: "tools", Language: "en", Public: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.want("/one acme alias 50/40>pending")
+}
+
+// TestBrandAudited: endpoints that ask for audits are sent those with other facts, and the
+// same facts once a day.
+func TestBrandAudited(t *testing.T) {
+	w := newWatched(t)
+	create := func(path string, events ...string) {
+		t.Helper()
+		_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{
+			URL: w.url + path, Events: events, EndpointSettings: fieldmark.EndpointSettings{
+				Brands: []fieldmark.Slug{"acme"}, Ordering: fieldmark.OrderingMission}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("/audits", "brand.audited")
+	create("/all", "brand.*", "score.*")
+	create("/scores", "score.changed")
+	put := func(at time.Time, home fieldmark.Fact, words int64) {
+		t.Helper()
+		f := facts(at, words)
+		home.ID = "home.reachable"
+		f.Facts[0] = home
+		if _, err := w.Brands.PutFacts(t.Context(), "acme", f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now().Add(-72 * time.Hour)
+	ok := fieldmark.Fact{State: fieldmark.Measured, Value: 1000}
+	put(now, ok, 50_000)
+	w.want("/audits acme measured changed=true", "/all acme measured changed=true", "/all acme facts pending>50",
+		"/scores acme facts pending>50")
+	put(now.Add(time.Hour), ok, 50_000)
+	put(now.Add(25*time.Hour), fieldmark.Fact{State: fieldmark.Measured}, 50_000)
+	w.want("/audits acme unreachable changed=true", "/all acme unreachable changed=true")
+	put(now.Add(26*time.Hour), fieldmark.Fact{State: fieldmark.Unknown}, 50_000)
+	w.want("/audits acme refused changed=true", "/all acme refused changed=true")
+	put(time.Now().Add(25*time.Hour), fieldmark.Fact{State: fieldmark.Unknown}, 50_000)
+	w.want("/audits acme refused changed=false", "/all acme refused changed=false")
+
+	// Edges receive each audit once with the tags to invalidate.
+	tagged := 0
+	for _, e := range w.events(t) {
+		if e.Type == fieldmark.EventBrandAudited && len(e.Tags) > 0 {
+			tagged++
+		}
+	}
+	if got := w.sentTo(t, access.DefaultAccount, fieldmark.EventBrandAudited); len(got) != 4 || tagged != 4 {
+		t.Errorf("%d audits were sent, and %d to edges; want 4 each", len(got), tagged)
+	}
+}
+
+// TestBrandEventsInOrder: an ordered endpoint is sent the events of a brand one after the other.
+func TestBrandEventsInOrder(t *testing.T) {
+	w := newWatched(t)
+	e := w.endpoint("/one", fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"},
+		Ordering: fieldmark.OrderingMission})
+	pause := fieldmark.EndpointPaused
+	w.patch(t, e.ID, fieldmark.EndpointPatch{State: &pause})
+	w.audited("acme", 50_000)
+	w.audited("acme", 60_000)
+	var states []string
+	for _, d := range w.deliveries(t) {
+		states = append(states, string(d.State))
+	}
+	if strings.Join(states, " ") != "waiting held" {
+		t.Errorf("deliveries are %v, the newest first; want the second to wait for the first", states)
+	}
+}
+
+// TestRankChanged: brands are ranked at 00:20 UTC, and a change is sent once however many
+// processes run.
+func TestRankChanged(t *testing.T) {
+	r := receive(t, status(204))
+	synctest.Test(t, func(t *testing.T) { // it is midnight in UTC
+		w := &watched{t: t, url: r.URL, fixture: openFixture(t, storetest.New(t))}
+		const brands = 45
+		put := func(i int, points int64) {
+			if _, err := w.Brands.PutFacts(t.Context(), fieldmark.Slug(fmt.Sprint("b", i)),
+				facts(time.Now(), points)); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if len(causes) != 1 || causes[0] != fieldmark.CauseAge {
-			t.Errorf("changes %v, want one by age", causes)
+		var slugs []fieldmark.Slug
+		for i := 1; i <= brands; i++ { // b1 is the first, b45 the last; b9 and b10 share a niche
+			b := fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprint("b", i)), Name: "B", URL: "https://b.example/",
+				Niche: fmt.Sprint("n", i), Language: "en", Public: true}
+			if i == 10 {
+				b.Niche = "n9"
+			}
+			if _, _, err := w.Brands.Put(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			put(i, int64(90_000-1000*i))
+			slugs = append(slugs, b.Slug)
+		}
+		_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL,
+			Events:           []string{"rank.changed"},
+			EndpointSettings: fieldmark.EndpointSettings{Brands: slugs[:brands-1]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.startStandings(t)
+		w.startStandings(t)
+		time.Sleep(19 * time.Minute)
+		if got := w.sentTo(t, access.DefaultAccount, fieldmark.EventRankChanged); len(got) > 0 {
+			t.Fatalf("the first ranking sent %s", got)
+		}
+		put(10, 90_000-8_500)      // from 10 to 9, ahead of b9
+		put(43, 90_000-41_500)     // from 43 to 42: less than 5 %
+		put(40, 90_000-36_500)     // from 40 to 37; b37, b38 and b39 move by less than 5 %
+		put(brands, 90_000-43_500) // from 45 to 44, which nobody watches
+		time.Sleep(3 * time.Minute)
+		var got []string
+		for _, data := range w.sentTo(t, access.DefaultAccount, fieldmark.EventRankChanged) {
+			var c fieldmark.RankChange
+			if err := json.Unmarshal(data, &c); err != nil {
+				t.Fatal(err)
+			}
+			if c.Basis != "readiness" || c.To.Of != brands || c.AsOf.Std().Minute() != 20 {
+				t.Errorf("%s", data)
+			}
+			got = append(got, fmt.Sprintf("%s %d>%d (%d>%d)", c.Slug, c.From.Overall, c.To.Overall, c.From.Niche,
+				c.To.Niche))
+		}
+		slices.Sort(got)
+		if want := "b10 10>9 (2>1), b40 40>37 (1>1), b9 9>10 (1>2)"; strings.Join(got, ", ") != want {
+			t.Errorf("ranks %v, want %s", got, want)
 		}
 	})
 }

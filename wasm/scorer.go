@@ -38,7 +38,9 @@ func (s *Scorer) Score(ctx context.Context, digest fieldmark.Digest, load func(c
 		return fieldmark.Score{}, err
 	}
 	a.FactsDigest = state.FactsDigest
-	return fieldmark.NewScore(state.Brand, a), nil
+	score := fieldmark.NewScore(state.Brand, a)
+	scoring.SetVisibility(&score, state.Visibility, now)
+	return score, nil
 }
 
 // Ages are the ages of facts at which a score changes, in ascending order.

@@ -48,6 +48,7 @@ type factsDocument struct {
 	body   []byte // without AsOf, so that digest is the digest of these bytes
 	bare   []byte // body without evidence, sampled pages and profiles
 	asOf   fieldmark.Time
+	result fieldmark.AuditResult
 }
 
 func newFactsDocument(f fieldmark.Facts) (factsDocument, error) {
@@ -83,10 +84,23 @@ func newFactsDocument(f fieldmark.Facts) (factsDocument, error) {
 	if err != nil {
 		return factsDocument{}, err
 	}
-	return factsDocument{digest: fieldmark.DigestOf(sha256.Sum256(body)), body: body, bare: bare, asOf: asOf}, nil
+	return factsDocument{digest: fieldmark.DigestOf(sha256.Sum256(body)), body: body, bare: bare, asOf: asOf,
+		result: resultOf(&decoded)}, nil
 }
 
-// auditedData is the data of a brand.audited event.
+// resultOf returns whether the audit with facts could read the site.
+func resultOf(f *fieldmark.Facts) fieldmark.AuditResult {
+	home, ok := f.Find("home.reachable")
+	switch {
+	case ok && home.State == fieldmark.Unknown:
+		return fieldmark.AuditRefused
+	case ok && home.Value == 0:
+		return fieldmark.AuditUnreachable
+	}
+	return fieldmark.AuditMeasured
+}
+
+// auditedData is the data of the brand.audited event that edges follow.
 type auditedData struct {
 	Slug        fieldmark.Slug   `json:"slug"`
 	FactsDigest fieldmark.Digest `json:"factsDigest"`
@@ -122,7 +136,10 @@ func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 	if !changed && doc.asOf.Std().Sub(last.Std()) <= reconfirmAfter {
 		return false, nil
 	}
-	_, err = event.Emit(ctx, tx, "", newEvent(fieldmark.EventBrandAudited, slug),
-		auditedData{Slug: slug, FactsDigest: doc.digest, AsOf: doc.asOf, Changed: changed})
-	return changed, err
+	if _, err = event.Emit(ctx, tx, "", newEvent(fieldmark.EventBrandAudited, slug),
+		auditedData{Slug: slug, FactsDigest: doc.digest, AsOf: doc.asOf, Changed: changed}); err != nil {
+		return false, err
+	}
+	return changed, event.EmitBrand(ctx, tx, slug, fieldmark.EventBrandAudited, fieldmark.BrandAudit{Slug: slug,
+		URL: b.URL, Result: doc.result, Changed: changed, FactsDigest: doc.digest, AsOf: doc.asOf})
 }

@@ -265,6 +265,9 @@ func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, rows []SampleRow
 		if _, err := event.Emit(ctx, tx, "", newEvent(fieldmark.EventBrandSampled, slug), data); err != nil {
 			return done, err
 		}
+		if err := tx.RequestStanding(ctx, slug, time.Now()); err != nil {
+			return done, err
+		}
 	}
 	return done, nil
 }

@@ -103,7 +103,7 @@ func paymentKinds() []Kind {
 	}
 }
 
-// brandKinds are the events of brands that endpoints watch.
+// brandKinds are the events of brands that endpoints watch or accounts manage.
 func brandKinds() []Kind {
 	audited := fieldmark.At(exampleTime.Std().AddDate(0, 0, -7))
 	from, to := fieldmark.Milli(30_000), fieldmark.Milli(78_400)
@@ -111,8 +111,9 @@ func brandKinds() []Kind {
 	limited := fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30,
 		Reason: "robots.txt blocks every search crawler of answer engines."}
 	module := fieldmark.DigestOf(sha256.Sum256([]byte("module")))
+	facts := fieldmark.DigestOf(sha256.Sum256([]byte("after")))
 	return []Kind{{fieldmark.EventScoreChanged,
-		"The score of a watched brand changed by its threshold, or its grade, status or geoReady did.", "acme",
+		"The score of a brand changed by the threshold of the endpoint, or its grade, status or geoReady did.", "acme",
 		fieldmark.ScoreChange{Slug: "acme", Name: "Acme", URL: "https://acme.example/", Cause: fieldmark.CauseFacts,
 			From: fieldmark.Standing{Status: fieldmark.StatusScored, Score: &from, Grade: "E", AsOf: &audited},
 			To: fieldmark.Standing{Status: fieldmark.StatusScored, Score: &to, Grade: "B", GeoReady: true,
@@ -120,9 +121,19 @@ func brandKinds() []Kind {
 			Delta:  &delta,
 			Module: fieldmark.DigestChange{From: module, To: module},
 			Facts: fieldmark.DigestChange{From: fieldmark.DigestOf(sha256.Sum256([]byte("before"))),
-				To: fieldmark.DigestOf(sha256.Sum256([]byte("after")))},
+				To: facts},
 			Signals: []fieldmark.SignalChange{{ID: "read.server_text", From: 0, To: 9_000}},
-			Gates:   []fieldmark.GateChange{{Gate: limited, Applied: false}}}}}
+			Gates:   []fieldmark.GateChange{{Gate: limited, Applied: false}}}}, {
+		fieldmark.EventRankChanged, "The rank of a brand in its niche, or by 5 % overall, changed since it was last " +
+			"sent; " +
+			"daily at most.", "acme",
+		fieldmark.RankChange{Slug: "acme", Name: "Acme", URL: "https://acme.example/",
+			Basis: fieldmark.BasisReadiness, AsOf: exampleTime,
+			From: &fieldmark.Rank{Overall: 41, OverallLast: 58, Of: 120, Niche: 5, NicheLast: 6, OfNiche: 9},
+			To:   &fieldmark.Rank{Overall: 12, OverallLast: 25, Of: 120, Niche: 2, NicheLast: 3, OfNiche: 9}}}, {
+		fieldmark.EventBrandAudited, "An audit of a brand found other facts, or the same ones after a day.", "acme",
+		fieldmark.BrandAudit{Slug: "acme", URL: "https://acme.example/", Result: fieldmark.AuditMeasured, Changed: true,
+			FactsDigest: facts, AsOf: exampleTime}}}
 }
 
 // serviceKinds are the events of modules, endpoints and keys.

@@ -2,9 +2,12 @@ package standing
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -29,6 +32,7 @@ type Scorer interface {
 // Config configures a Service.
 type Config struct {
 	Store  *store.Store
+	Jobs   *job.Runner
 	Log    *slog.Logger
 	Scorer Scorer // nil: another process computes standings
 }
@@ -39,12 +43,22 @@ type Service struct{ cfg Config }
 // New returns a Service.
 func New(cfg Config) *Service { return &Service{cfg} }
 
-// Run computes standings as they become due until ctx ends. Any number of processes may
-// run: a standing that two of them computed is written, and its change sent, by one.
+// Run computes standings as they become due, and ranks brands once a day, until ctx ends. Any
+// number of processes may run: a standing that two of them computed is written, and its change
+// sent, by one.
 func (s *Service) Run(ctx context.Context) error {
 	if s.cfg.Scorer == nil {
 		return nil
 	}
+	var wg sync.WaitGroup
+	wg.Go(func() { s.run(ctx) })
+	wg.Go(func() { s.cfg.Jobs.AtStartAndEvery(ctx, rankPoll, "rank brands", s.rankDaily) })
+	wg.Wait()
+	return nil
+}
+
+// run computes standings as they become due.
+func (s *Service) run(ctx context.Context) {
 	poll := time.NewTicker(job.PollInterval)
 	defer poll.Stop()
 	for {
@@ -59,7 +73,7 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-due:
 		case <-poll.C:
 		}
@@ -117,6 +131,9 @@ func (s *Service) score(ctx context.Context, was *store.Standing, module fieldma
 	if err != nil {
 		return move{}, err
 	}
+	if state.Visibility, err = s.cfg.Store.Samples(ctx, was.Brand); err != nil {
+		return move{}, err
+	}
 	m := move{was: *was, next: *was, brand: state.Brand}
 	m.next.Module, m.next.DueAt = module, nil
 	score, err := s.cfg.Scorer.Score(ctx, module, func(ctx context.Context) ([]byte, error) {
@@ -136,16 +153,45 @@ func (s *Service) score(ctx context.Context, was *store.Standing, module fieldma
 		g.Evidence = nil
 		m.next.Gates = append(m.next.Gates, g)
 	}
-	if score.AsOf != nil {
-		for _, age := range s.cfg.Scorer.Ages() {
-			// The score changes when the facts are older than the age.
-			if at := score.AsOf.Std().Add(age + time.Millisecond); at.After(now) {
-				m.next.DueAt = &at
-				break
-			}
+	m.next.Name, m.next.URL, m.next.Samples = state.Brand.Name, state.Brand.URL, digestOf(state.Visibility)
+	m.next.Range = nil
+	if score.Ranked() {
+		m.next.Range = score.Range
+	}
+	m.next.DueAt = s.ageLimit(&score, state.Visibility, now)
+	return m, nil
+}
+
+// ageLimit returns the next time at which age alone changes a score; nil: none.
+func (s *Service) ageLimit(score *fieldmark.Score, samples []fieldmark.VisibilitySample, now time.Time) *time.Time {
+	var next *time.Time
+	// The score changes when the facts or samples are older than the age.
+	limit := func(from fieldmark.Time, age time.Duration) {
+		if at := from.Std().Add(age + time.Millisecond); at.After(now) && (next == nil || at.Before(*next)) {
+			next = &at
 		}
 	}
-	return m, nil
+	if score.AsOf != nil {
+		for _, age := range s.cfg.Scorer.Ages() {
+			limit(*score.AsOf, age)
+		}
+	}
+	for i := range samples {
+		limit(samples[i].To, fieldmark.VisibilityWithin)
+	}
+	return next
+}
+
+// digestOf identifies visibility samples; it is empty if there are none.
+func digestOf(samples []fieldmark.VisibilitySample) fieldmark.Digest {
+	if len(samples) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(samples)
+	if err != nil {
+		panic("BUG: samples cannot be encoded: " + err.Error())
+	}
+	return fieldmark.DigestOf(sha256.Sum256(text))
 }
 
 // put stores a computed standing and sends its change, unless another process did, or the
@@ -196,17 +242,11 @@ func (m *move) audience(ctx context.Context, tx *store.Tx) (event.Audience, erro
 // change describes a move to those who watch the brand.
 func (m *move) change() fieldmark.ScoreChange {
 	c := fieldmark.ScoreChange{Slug: m.brand.Slug, Name: m.brand.Name, URL: m.brand.URL,
-		From: m.was.Standing, To: m.next.Standing, Cause: fieldmark.CauseAge,
+		From: m.was.Standing, To: m.next.Standing, Cause: m.cause(),
 		Module:  fieldmark.DigestChange{From: m.was.Module, To: m.next.Module},
 		Facts:   fieldmark.DigestChange{From: m.was.Facts, To: m.next.Facts},
 		Signals: fieldmark.ChangedSignals(m.was.Points, &m.score.Assessment, fieldmark.MaxSignalChanges),
 		Gates:   fieldmark.ChangedGates(m.was.Gates, m.next.Gates)}
-	switch {
-	case m.was.Module == "" || m.was.Facts != m.next.Facts:
-		c.Cause = fieldmark.CauseFacts
-	case m.was.Module != m.next.Module:
-		c.Cause = fieldmark.CauseModule
-	}
 	if m.was.Module == "" {
 		c.From = fieldmark.Standing{Status: fieldmark.StatusPending}
 	}
@@ -215,4 +255,23 @@ func (m *move) change() fieldmark.ScoreChange {
 		c.Delta = &delta
 	}
 	return c
+}
+
+// cause returns why the score moved. Another name counts once the facts changed: until then
+// it has changed nothing that was measured.
+func (m *move) cause() fieldmark.ChangeCause {
+	renamed := m.was.URL != m.next.URL || m.was.Name != m.next.Name
+	switch {
+	case m.was.Module == "":
+		return fieldmark.CauseFacts
+	case m.was.Facts != m.next.Facts && renamed && m.was.URL != "":
+		return fieldmark.CauseAlias
+	case m.was.Facts != m.next.Facts:
+		return fieldmark.CauseFacts
+	case m.was.Module != m.next.Module:
+		return fieldmark.CauseModule
+	case m.was.Samples != m.next.Samples:
+		return fieldmark.CauseSamples
+	}
+	return fieldmark.CauseAge
 }

@@ -308,6 +308,11 @@ func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample,
 	return true, nil
 }
 
+// Samples lists the newest visibility sample of each engine, surface and locale of a brand.
+func (db BrandReader) Samples(ctx context.Context, slug fieldmark.Slug) ([]fieldmark.VisibilitySample, error) {
+	return db.latestSamples(ctx, slug, slug)
+}
+
 // latestSamples lists the newest sample of each engine, surface and locale of
 // the brands from first to last.
 func (db BrandReader) latestSamples(ctx context.Context, first,

@@ -26,6 +26,7 @@ type Standing struct {
 	Module fieldmark.Digest // empty before the brand is scored for the first time
 	Facts  fieldmark.Digest // empty before the first audit
 	DueAt  *time.Time       // when it must be computed again; nil: when its facts or the module change
+	Range  *fieldmark.Range // nil: the brand is not ranked
 	StandingBody
 }
 
@@ -34,13 +35,20 @@ type StandingBody struct {
 	fieldmark.Standing
 	Points map[string]fieldmark.Milli `json:"points,omitempty"` // of the signals
 	Gates  []fieldmark.Gate           `json:"gates,omitempty"`  // without evidence
+
+	// What else the score was computed from, to name the cause of the next change.
+	Name    string           `json:"name,omitempty"`
+	URL     string           `json:"url,omitempty"`
+	Samples fieldmark.Digest `json:"samples,omitempty"` // of the visibility samples; empty: there are none
 }
+
+const standingColumns = `brand, module, facts, body, due_at, low, high`
 
 // dueStandings selects standings whose time has come; staleStandings those of modules
 // other than the active one, in two ranges of the index.
 const (
-	dueStandings   = `SELECT brand, module, facts, body, due_at FROM standing WHERE due_at <= $1 ORDER BY due_at LIMIT $2`
-	staleStandings = `SELECT brand, module, facts, body, due_at FROM standing WHERE module < $1 OR module > $1
+	dueStandings   = `SELECT ` + standingColumns + ` FROM standing WHERE due_at <= $1 ORDER BY due_at LIMIT $2`
+	staleStandings = `SELECT ` + standingColumns + ` FROM standing WHERE module < $1 OR module > $1
 		ORDER BY module LIMIT $2`
 )
 
@@ -62,7 +70,7 @@ func (db StandingReader) DueStandings(ctx context.Context, active fieldmark.Dige
 
 // Standing reads the standing of a brand; the error is ErrNotFound if the brand has none.
 func (db StandingReader) Standing(ctx context.Context, slug fieldmark.Slug) (Standing, error) {
-	s, err := scanStanding(db.queryRow(ctx, `SELECT brand, module, facts, body, due_at FROM standing WHERE brand = $1`,
+	s, err := scanStanding(db.queryRow(ctx, `SELECT `+standingColumns+` FROM standing WHERE brand = $1`,
 		string(slug)))
 	if err != nil {
 		return Standing{}, fmt.Errorf("read the standing of %s: %w", slug, err)
@@ -71,9 +79,12 @@ func (db StandingReader) Standing(ctx context.Context, slug fieldmark.Slug) (Sta
 }
 
 func scanStanding(row scanner) (s Standing, err error) {
-	var due *int64
-	if err = row.Scan(&s.Brand, &s.Module, &s.Facts, jsonCol{&s.StandingBody}, &due); err != nil {
+	var due, low, high *int64
+	if err = row.Scan(&s.Brand, &s.Module, &s.Facts, jsonCol{&s.StandingBody}, &due, &low, &high); err != nil {
 		return s, queryErr(err)
+	}
+	if low != nil && high != nil {
+		s.Range = &fieldmark.Range{Low: fieldmark.Milli(*low), High: fieldmark.Milli(*high)}
 	}
 	if due != nil {
 		s.DueAt = new(time.UnixMicro(*due))
@@ -107,14 +118,149 @@ func (t StandingTx) PutStanding(ctx context.Context, was, next *Standing) (bool,
 		}
 		return new(at.UnixMicro())
 	}
-	n, err := t.exec(ctx, `UPDATE standing SET module = $1, facts = $2, body = $3, due_at = $4
-		WHERE brand = $5 AND module = $6 AND facts = $7 AND COALESCE(due_at, -1) = COALESCE(CAST($8 AS BIGINT), -1)`,
-		string(next.Module), string(next.Facts), body, micros(next.DueAt), string(was.Brand), string(was.Module),
-		string(was.Facts), micros(was.DueAt))
+	var low, high *int64
+	if r := next.Range; r != nil {
+		low, high = new(int64(r.Low)), new(int64(r.High))
+	}
+	n, err := t.exec(ctx, `UPDATE standing SET module = $1, facts = $2, body = $3, due_at = $4, low = $5, high = $6
+		WHERE brand = $7 AND module = $8 AND facts = $9 AND COALESCE(due_at, -1) = COALESCE(CAST($10 AS BIGINT), -1)`,
+		string(next.Module), string(next.Facts), body, micros(next.DueAt), low, high, string(was.Brand),
+		string(was.Module), string(was.Facts), micros(was.DueAt))
 	if err != nil {
 		return false, fmt.Errorf("put the standing of %s: %w", next.Brand, err)
 	}
 	return n > 0, nil
+}
+
+// StandingsLate reports whether the standing of a brand should have been computed before a
+// time, or was computed by another module than active.
+func (db StandingReader) StandingsLate(ctx context.Context, active fieldmark.Digest, before time.Time) (bool, error) {
+	late, err := db.DueStandings(ctx, active, before, 1)
+	return len(late) > 0, err
+}
+
+// RankedRanges calls add with the niche and the range of the score of each public brand that
+// is ranked.
+func (db StandingReader) RankedRanges(ctx context.Context, add func(niche string, r fieldmark.Range)) error {
+	rows, err := db.query(ctx, `SELECT b.niche, s.low, s.high FROM standing s JOIN brand b ON b.slug = s.brand
+		WHERE s.low IS NOT NULL AND b.public = 1`)
+	if err != nil {
+		return fmt.Errorf("read the ranges of scores: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var niche string
+		var r fieldmark.Range
+		if err := rows.Scan(&niche, &r.Low, &r.High); err != nil {
+			return fmt.Errorf("read the ranges of scores: %w", err)
+		}
+		add(niche, r)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read the ranges of scores: %w", err)
+	}
+	return nil
+}
+
+// SentRank is a brand that accounts hear of, with the rank that was sent last.
+type SentRank struct {
+	Brand fieldmark.Brand  // slug, name, URL and niche
+	Range *fieldmark.Range // nil: it is not ranked
+	Sent  *fieldmark.Rank
+	text  *string // Sent as it is stored
+}
+
+// First reports whether no rank was sent or stored before.
+func (r *SentRank) First() bool { return r.text == nil }
+
+// SentRanks lists up to limit brands after a slug that accounts hear of, in the order of slugs.
+func (db StandingReader) SentRanks(ctx context.Context, after fieldmark.Slug, limit int) ([]SentRank, error) {
+	rows, err := db.query(ctx, `SELECT b.slug, b.name, b.url, b.niche, b.public = 1, s.low, s.high, s.rank
+		FROM standing s JOIN brand b ON b.slug = s.brand
+		WHERE s.brand > $1 AND s.brand IN (SELECT brand FROM watch) ORDER BY s.brand LIMIT $2`, string(after), limit)
+	list, err := collect(rows, err, func(row scanner) (r SentRank, err error) {
+		var low, high *int64
+		b := &r.Brand
+		err = row.Scan(&b.Slug, &b.Name, &b.URL, &b.Niche, &b.Public, &low, &high, &r.text)
+		if low != nil && high != nil && b.Public {
+			r.Range = &fieldmark.Range{Low: fieldmark.Milli(*low), High: fieldmark.Milli(*high)}
+		}
+		if err == nil && r.text != nil {
+			err = jsonCol{&r.Sent}.Scan(*r.text)
+		}
+		return r, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the ranks of brands after %q: %w", after, err)
+	}
+	return list, nil
+}
+
+// PutSentRank stores the rank that is sent now, and reports whether no other process
+// changed it since it was read.
+func (t StandingTx) PutSentRank(ctx context.Context, was *SentRank, next *fieldmark.Rank) (bool, error) {
+	text, err := jsonText(next)
+	if err != nil {
+		return false, fmt.Errorf("encode the rank of %s: %w", was.Brand.Slug, err)
+	}
+	n, err := t.exec(ctx, `UPDATE standing SET rank = $1 WHERE brand = $2
+		AND COALESCE(rank, '') = COALESCE(CAST($3 AS TEXT), '')`, text, string(was.Brand.Slug), was.text)
+	if err != nil {
+		return false, fmt.Errorf("put the rank of %s: %w", was.Brand.Slug, err)
+	}
+	return n > 0, nil
+}
+
+// DropSentRanks deletes the ranks of brands that no account hears of any more: a later
+// account is not sent changes since then.
+func (t StandingTx) DropSentRanks(ctx context.Context) error {
+	_, err := t.exec(ctx, `UPDATE standing SET rank = NULL WHERE rank IS NOT NULL
+		AND brand NOT IN (SELECT brand FROM watch)`)
+	if err != nil {
+		return fmt.Errorf("drop the ranks of brands that are not watched: %w", err)
+	}
+	return nil
+}
+
+// DailyJob is a job that one process runs once a day.
+type DailyJob string
+
+// JobRanking ranks the brands.
+const JobRanking DailyJob = "ranking"
+
+// DailyJobDue reports whether a job is due and no process runs it. A job that never ran is due.
+func (db StandingReader) DailyJobDue(ctx context.Context, job DailyJob, now time.Time) (bool, error) {
+	var busy int
+	err := db.queryRow(ctx, `SELECT COUNT(*) FROM daily_job WHERE name = $1 AND (due_at > $2 OR lease_until > $2)`,
+		string(job), now.UnixMicro()).Scan(&busy)
+	if err != nil {
+		return false, fmt.Errorf("read when the job %s is due: %w", job, queryErr(err))
+	}
+	return busy == 0, nil
+}
+
+// ClaimDailyJob leases a due job to owner, and reports whether it was still free.
+func (t StandingTx) ClaimDailyJob(ctx context.Context, job DailyJob, owner string,
+	now, until time.Time) (bool, error) {
+	n, err := t.exec(ctx, `INSERT INTO daily_job (name, due_at, lease_owner, lease_until) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (name) DO UPDATE SET lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+		WHERE daily_job.due_at <= excluded.due_at
+			AND (daily_job.lease_until IS NULL OR daily_job.lease_until <= excluded.due_at)`,
+		string(job), now.UnixMicro(), owner, until.UnixMicro())
+	if err != nil {
+		return false, fmt.Errorf("claim the job %s: %w", job, err)
+	}
+	return n > 0, nil
+}
+
+// EndDailyJob ends the lease of owner and makes the job due at a time.
+func (t StandingTx) EndDailyJob(ctx context.Context, job DailyJob, owner string, due time.Time) error {
+	_, err := t.exec(ctx, `UPDATE daily_job SET due_at = $1, lease_until = NULL, lease_owner = NULL
+		WHERE name = $2 AND lease_owner = $3`, due.UnixMicro(), string(job), owner)
+	if err != nil {
+		return fmt.Errorf("end the job %s: %w", job, err)
+	}
+	return nil
 }
 
 // Watch is an endpoint that watches a brand.

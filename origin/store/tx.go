@@ -305,12 +305,14 @@ const (
 	LeaseCertificate LeaseKind = "certificate"
 	LeaseClaim       LeaseKind = "claim"
 	LeaseSiteCheck   LeaseKind = "site_check"
+	LeaseDailyJob    LeaseKind = "daily_job"
 )
 
 // leaseKeys are the key columns of the tables.
 var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
 	LeaseAlert: "mission", LeaseCertificate: "name", LeaseClaim: "id", LeaseSiteCheck: "id",
+	LeaseDailyJob: "name",
 }
 
 // Lease identifies a leased row.
