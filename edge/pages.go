@@ -367,49 +367,6 @@ func (w *pageWriter) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte,
 	sendOnce(ctx, status, body)
 }
 
-// serveBadges handles GET /badges: the builder, with a badge once one is named.
-func (e *siteEndpoints) serveBadges(ctx *fasthttp.RequestCtx) {
-	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
-	p := site.BadgesPage{
-		BaseURL: e.baseURL, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(),
-		Asked: ctx.QueryArgs().Len() > 0,
-		Slug:  get("slug"), Style: get("style"), Theme: get("theme"), Lang: get("lang"), Label: get("label"),
-		Animate: get("animate") == "1",
-	}
-	status := http.StatusOK
-	if p.Slug != "" {
-		embed, err := e.embedFor(p.Slug, get)
-		if fe := publicError(err); err != nil {
-			status, p.Problem = fe.Code.Status(), fe.Detail
-			if fe.Code == fieldmark.CodeNotFound {
-				p.Problem = "No brand is registered under this name, or it is not public."
-			}
-		} else {
-			p.Badge = embed
-		}
-	}
-	body, err := e.site.AppendBadges(nil, p)
-	e.sendPage(ctx, status, body, err)
-}
-
-// embedFor returns how to show a brand's badge.
-func (e *siteEndpoints) embedFor(slug string, get func(string) string) (*site.Badge, error) {
-	if !fieldmark.ValidSlug(slug) {
-		return nil, brandNotFound()
-	}
-	look, err := badge.ParseOptions(get)
-	if err != nil {
-		return nil, err
-	}
-	rc, cancel := context.WithTimeout(context.Background(), fillTimeout)
-	defer cancel()
-	entry, _, err := e.scorer.get(rc, fieldmark.Slug(slug))
-	if err != nil {
-		return nil, err
-	}
-	return embedOf(e.baseURL, &entry.Value.(*scoreValue).score, look), nil
-}
-
 // embedOf returns how to show a badge, in the given formats or in all.
 func embedOf(baseURL string, score *fieldmark.Score, look badge.Options, formats ...string) *site.Badge {
 	address := string(score.Slug)

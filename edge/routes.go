@@ -67,6 +67,7 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.brands.serve},
 		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},
 		{path: "/static/", prefix: true, route: routePage, get: pages.serveStatic},
+		{path: site.PathBadges, when: hasSearch, serve: pages.searchBadges, limited: true},
 		{path: site.PathBadges, route: routePage, get: pages.serveBadges},
 		{path: site.PathDevelopers, route: routePage, get: pages.serveDevelopers},
 		{path: site.PathAbout, route: routePage, get: pages.serveAbout},

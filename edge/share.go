@@ -1,13 +1,18 @@
 package edge
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 	"golang.org/x/net/idna"
@@ -15,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/badge"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
@@ -346,4 +352,150 @@ func ownHost(host, address string, claim *fieldmark.BrandClaim) bool {
 		return false
 	}
 	return host == claim.Domain || claim.Method == fieldmark.ClaimDNS && strings.HasSuffix(host, "."+claim.Domain)
+}
+
+// maxFoundBrands is how many brands the badge builder offers: more are narrowed down faster
+// by a longer text than by reading.
+const maxFoundBrands = 10
+
+// searchBadges handles GET /badges?q=, which looks through every name.
+func (e *siteEndpoints) searchBadges(ctx *fasthttp.RequestCtx) route {
+	return e.get(ctx, routePage, e.serveBadges)
+}
+
+// serveBadges handles GET /badges: the brand picker, the gallery, and the builder once a
+// brand is chosen.
+func (e *siteEndpoints) serveBadges(ctx *fasthttp.RequestCtx) {
+	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
+	p := site.BadgesPage{
+		BaseURL: e.baseURL, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(),
+		Asked: ctx.QueryArgs().Len() > 0, Search: strings.TrimSpace(get("q")),
+		Slug: get("slug"), Style: get("style"), Theme: get("theme"), Lang: get("lang"), Label: get("label"),
+		Animate: get("animate") == "1", Claimed: get("claimed") == "1",
+	}
+	if len(p.Search) > maxSearch || !utf8.ValidString(p.Search) {
+		e.failPage(ctx, badParameter("q", "length", "must be text of at most "+strconv.Itoa(maxSearch)+" bytes"), "")
+		return
+	}
+	if p.Search != "" {
+		e.findBrands(&p)
+	}
+	status := http.StatusOK
+	look, err := badge.ParseOptions(get)
+	if err == nil && p.Slug != "" {
+		err = e.addEmbed(&p, look)
+	}
+	if fe := publicError(err); err != nil {
+		status, p.Problem = fe.Code.Status(), fe.Detail
+		if fe.Code == fieldmark.CodeNotFound {
+			p.Problem = "No brand is registered under this name, or it is not public."
+		}
+	}
+	addGallery(&p, look)
+	body, err := e.site.AppendBadges(nil, p)
+	e.sendPage(ctx, status, body, err)
+}
+
+// findBrands adds the brands that a search finds. A single one is chosen at once.
+func (e *siteEndpoints) findBrands(p *site.BadgesPage) {
+	s := e.rankings.Current()
+	if s == nil {
+		return
+	}
+	found := s.Search(&ranking.Query{Limit: maxFoundBrands}, p.Search)
+	p.FoundAll = found.Board.Total + found.UnrankedTotal
+	for _, it := range found.Board.Items {
+		p.Found = append(p.Found, site.FoundBrand{Slug: it.Slug, Name: it.Name, Host: s.Row(it.Slug).Host()})
+	}
+	for _, u := range found.Unranked {
+		if len(p.Found) < maxFoundBrands {
+			p.Found = append(p.Found, site.FoundBrand{Slug: u.Slug, Name: cmp.Or(u.Name, string(u.Slug)),
+				Host: s.Row(u.Slug).Host()})
+		}
+	}
+	if p.FoundAll == 1 && p.Slug == "" {
+		p.Slug = string(p.Found[0].Slug)
+	}
+}
+
+// addEmbed adds the chosen brand and how to show its badge.
+func (e *siteEndpoints) addEmbed(p *site.BadgesPage, look badge.Options) error {
+	slug, err := fieldmark.ParseSlug(p.Slug)
+	if err != nil {
+		return brandNotFound()
+	}
+	rc, cancel := context.WithTimeout(context.Background(), fillTimeout)
+	defer cancel()
+	entry, _, err := e.scorer.get(rc, slug)
+	if err != nil {
+		return err
+	}
+	score := &entry.Value.(*scoreValue).score
+	p.Brand = &site.FoundBrand{Slug: slug, Name: score.Name, Host: hostOf(score.URL)}
+	p.Badge = embedOf(e.baseURL, score, look)
+	claim, _, err := e.scorer.claim(rc, slug)
+	if err != nil {
+		e.log.Warn("the badge builder lacks a claim", "slug", slug, "err", err)
+	}
+	p.Owned = claim != nil && claim.Verified
+	return nil
+}
+
+// styleNotes describe the styles of badges, in the order of badge.Styles.
+var styleNotes = []string{"28 px, the default", "20 px, for rows of badges", "56 px, with grade and month",
+	"96 px square, for footers", "20 px, as shields.io", "20 px, as shields.io", "28 px, as shields.io"}
+
+// exampleStates are the states of a badge, for the gallery.
+var exampleStates = []struct {
+	badge      badge.Badge
+	name, text string
+}{
+	{badge.Badge{State: badge.Ready, Score: 92_000, Grade: "A"}, "GEO-ready",
+		"Answer engines can use the site. With the score and its grade."},
+	{badge.Badge{State: badge.NotYet, Score: 45_000, Grade: "D"}, "GEO 45, not yet",
+		"Some or all answer engines cannot, or it is not known."},
+	{badge.Badge{State: badge.Stale, Score: 83_000, Grade: "B"}, "GEO: stale",
+		"The last audit is more than 90 days old. With its month."},
+	{badge.Badge{State: badge.Pending}, "GEO: pending", "Registered, not audited yet."},
+	{badge.Badge{State: badge.Unreachable}, "GEO: unreachable", "The site did not respond to the last audit."},
+	{badge.Badge{State: badge.Unrated}, "GEO: not rated", "Too little could be measured, or there is no such brand."},
+}
+
+// addGallery adds pictures of every style and every state. Styles show the chosen brand, or
+// an example that is in the page itself.
+func addGallery(p *site.BadgesPage, look badge.Options) {
+	month := badge.MonthOf(time.Now())
+	example := exampleStates[0].badge
+	example.Name, example.AsOf = "Example", month
+	for i, name := range badge.Styles() {
+		l := look
+		l.Style, l.Theme, l.Animate = badge.Style(i), badge.Auto, false
+		b := site.Picture{Name: name, Text: styleNotes[i], Here: p.Brand != nil && look.Style == l.Style}
+		b.Width, b.Height = badge.Size(example, l)
+		if p.Brand == nil {
+			b.Image = dataImage(example, l)
+		} else {
+			slug := string(p.Brand.Slug)
+			b.Image = template.URL(fieldmark.PathBadge + slug + l.Query())
+			l.Theme = look.Theme
+			b.Link = site.PathBadges + "?slug=" + slug + strings.Replace(l.Query(), "?", "&", 1)
+		}
+		p.Gallery = append(p.Gallery, b)
+	}
+	for _, s := range exampleStates {
+		b := s.badge
+		b.Name, b.AsOf = "Example", month
+		if b.State == badge.Stale {
+			b.AsOf -= 4 // months
+		}
+		l := badge.Options{Lang: look.Lang}
+		picture := site.Picture{Name: s.name, Text: s.text, Image: dataImage(b, l)}
+		picture.Width, picture.Height = badge.Size(b, l)
+		p.States = append(p.States, picture)
+	}
+}
+
+// dataImage returns a badge as an address that contains it.
+func dataImage(b badge.Badge, look badge.Options) template.URL {
+	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(badge.AppendSVG(nil, b, look)))
 }

@@ -138,7 +138,8 @@ func findBrands(t *testing.T, b *browsertest.Browser, h *fixture) {
 func buildBadge(t *testing.T, b *browsertest.Browser, h *fixture) {
 	p := b.Open(t, h.base+"/badges", browsertest.View{})
 	var done any
-	p.Ask(t, set("slug", "acme"), &done)
+	p.Do(t, "look for a brand", chromedp.SendKeys(chromedp.CSS("#q"), "acme.ex"),
+		chromedp.Click(chromedp.CSS("form[role=search] .go")))
 	p.Until(t, "the badge is shown", `document.querySelector("#result img")?.naturalWidth == 138`)
 	p.Ask(t, set("style", "card"), &done)
 	p.Ask(t, set("lang", "de"), &done)
@@ -146,13 +147,13 @@ func buildBadge(t *testing.T, b *browsertest.Browser, h *fixture) {
 		`document.querySelector("#result img")?.getAttribute("src") == "/api/badge/acme?style=card&lang=de"`)
 	p.Do(t, "copy", chromedp.Click(chromedp.CSS(`#result .copy[aria-label="Copy HTML"]`)))
 	p.Until(t, "the button says so", `document.querySelector("#result .copy").textContent == "Copied"`)
-	if got := p.Clipboard(t); !strings.HasPrefix(got, `<a href="`+h.base+`/brands/acme"><img src="`+h.base+
+	if got := p.Clipboard(t); !strings.HasPrefix(got, `<a href="`+h.base+`/verify/acme"><img src="`+h.base+
 		`/api/badge/acme?style=card`) {
 		t.Errorf("copied %q", got)
 	}
-	p.Ask(t, set("slug", "nobody"), &done)
-	p.Until(t, "it is said that there is no such brand",
-		`document.querySelector("#result .fault")?.textContent.startsWith("No brand is registered")`)
+	p.Do(t, "pick a style by its picture", chromedp.Click(chromedp.CSS(`.gallery figure:nth-of-type(4) a`)))
+	p.Until(t, "the seal is shown", `document.querySelector("#style")?.value == "seal" &&
+		document.querySelector("#result img")?.naturalWidth == 96`)
 
 	brand := b.Open(t, h.base+"/brands/acme", browsertest.View{})
 	brand.Do(t, "copy", chromedp.Click(chromedp.CSS(`.copy[aria-label="Copy Markdown"]`)))

@@ -128,6 +128,9 @@ func NewFailed(slug fieldmark.Slug, old *Row) *Row {
 // Slug returns the slug of the row.
 func (r *Row) Slug() fieldmark.Slug { return r.slug }
 
+// Host returns the host of the brand's site, without www.
+func (r *Row) Host() string { return r.host }
+
 // IsAlias reports whether the row is of an old slug that leads to a brand.
 func (r *Row) IsAlias() bool { return r.target != "" }
 

@@ -79,8 +79,3 @@ func publisherAlone(baseURL string) map[string]any {
 func brandAddress(baseURL string, slug fieldmark.Slug) string {
 	return baseURL + fieldmark.PathBrandPage + string(slug)
 }
-
-// badgeAddress returns the absolute address of a brand's badge.
-func badgeAddress(baseURL string, slug fieldmark.Slug) string {
-	return baseURL + fieldmark.PathBadge + string(slug)
-}

@@ -284,13 +284,24 @@ func samplePages(t *testing.T) map[string][]byte {
 		RequestID: "req-12345678"}))
 	add("method")(s.AppendMethod(nil, sampleMethod()))
 	add("about")(s.AppendAbout(nil, base))
-	builder := site.BadgesPage{BaseURL: base, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages()}
+	builder := site.BadgesPage{BaseURL: base, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(),
+		Gallery: []site.Picture{{Name: "pill", Text: "28 px", Image: "data:image/svg+xml;base64,PHN2Zy8+", Width: 138,
+			Height: 28}},
+		States: []site.Picture{{Name: "GEO: stale", Text: "Old.", Image: "data:image/svg+xml;base64,PHN2Zy8+", Width: 138,
+			Height: 28}}}
 	add("badges")(s.AppendBadges(nil, builder))
-	builder.Asked, builder.Slug, builder.Style = true, "alpenglow", "card"
+	builder.Asked, builder.Search = true, "gl<w"
+	add("badges-none")(s.AppendBadges(nil, builder))
+	builder.Found, builder.FoundAll = []site.FoundBrand{{Slug: "alpenglow", Name: "Alpen<glow>", Host: "alpenglow.example"},
+		{Slug: "afterglow", Name: "Afterglow"}}, 12
+	add("badges-found")(s.AppendBadges(nil, builder))
+	builder.Brand, builder.Owned = &builder.Found[0], true
+	builder.Gallery[0].Link, builder.Gallery[0].Here = "/badges?slug=alpenglow", true
+	builder.Slug, builder.Style = "alpenglow", "card"
 	builder.Badge = &site.Badge{Image: "/api/badge/alpenglow?style=card", Alt: "GEO readiness of Alpenglow", Lang: "en",
 		Width: 200, Height: 56, Snippets: []site.Snippet{{Name: "HTML", Text: "<a href=\"x\">"}}}
 	add("badges-built")(s.AppendBadges(nil, builder))
-	builder.Badge, builder.Problem = nil, "unknown style <b>"
+	builder.Badge, builder.Brand, builder.Problem = nil, nil, "unknown style <b>"
 	add("badges-refused")(s.AppendBadges(nil, builder))
 	add("llms")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base}))
 	add("llms-refused")(s.AppendLLMs(nil, site.LLMsPage{BaseURL: base,

@@ -16,43 +16,6 @@ func newAboutView(c chrome, base string) *aboutView {
 	return v
 }
 
-// BadgesPage is the data of the badge builder.
-type BadgesPage struct {
-	BaseURL                   string // scheme and host of the site, without a slash at the end
-	Slug                      string // as asked for; any text
-	Style, Theme, Lang, Label string // as asked for; any text
-	Animate                   bool
-	Styles, Themes, Langs     []string // the known values
-	Problem                   string   // what is wrong with what was asked for; empty with a badge
-	Asked                     bool     // something was asked for
-	Badge                     *Badge   // nil without one
-}
-
-// Badge is a badge to be shown and copied.
-type Badge struct {
-	Image, Alt    string
-	Lang          string // of Alt, as a BCP 47 tag
-	Width, Height int    // CSS pixels
-	Snippets      []Snippet
-}
-
-// Snippet is a text to copy.
-type Snippet struct{ Name, Text string }
-
-// badgesView is what templates/badges.html shows.
-type badgesView struct {
-	Head head
-	Page *BadgesPage
-}
-
-func newBadgesView(c chrome, p *BadgesPage) *badgesView {
-	v := &badgesView{Page: p, Head: fixedHead(c, p.BaseURL, PathBadges, "Badge builder for GEO readiness",
-		"Choose the style, theme and language of a badge for generative engine optimisation (GEO), see it as it will "+
-			"look, and copy the markup for your site.")}
-	v.Head.Index = !p.Asked
-	return v
-}
-
 // LLMsPage is the data of the page that writes and checks an llms.txt.
 type LLMsPage struct {
 	BaseURL string            // scheme and host of the site, without a slash at the end
