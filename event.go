@@ -56,6 +56,12 @@ const (
 	EventScoreChanged EventType = "score.changed" // data is ScoreChange
 	EventRankChanged  EventType = "rank.changed"  // data is RankChange
 
+	EventClaimVerified    EventType = "claim.verified" // to the account of the claim; data is ClaimChange
+	EventClaimLapsing     EventType = "claim.lapsing"
+	EventClaimContested   EventType = "claim.contested"
+	EventClaimExpired     EventType = "claim.expired"
+	EventClaimTransferred EventType = "claim.transferred"
+
 	EventWebhookFailing  EventType = "webhook.failing"  // data is EndpointNotice
 	EventWebhookDisabled EventType = "webhook.disabled" // data is EndpointNotice
 	EventPing            EventType = "ping"             // test message to one endpoint

@@ -15,6 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/claim"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/job"
@@ -52,6 +53,10 @@ type Config struct {
 	// COMPLETED; empty: CLOSED. All origins must have the same value.
 	PaymentDueOn fieldmark.MissionStatus
 
+	Prover    *claim.Prover   // looks for proofs of claims; nil: by the system's DNS servers and HTTP
+	NewBrands claim.NewBrands // what claims of sites do that are not registered; empty: claim.NewBrandsReview
+	OwnersOff bool            // owners of brands have no calls and no pages
+
 	// Certificates are the settings of certificate orders; the fields that a Service has
 	// itself are set by New.
 	Certificates acme.Config
@@ -79,6 +84,7 @@ type Service struct {
 	Responses *idempotency.Service // to requests with an Idempotency-Key
 
 	Certificates *acme.Service
+	Claims       *claim.Service
 	SiteChecks   *sitecheck.Service
 
 	standings *standing.Service
@@ -133,6 +139,11 @@ func New(cfg Config) (*Service, error) {
 		Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery})
+	if cfg.Prover == nil {
+		cfg.Prover = claim.NewProver(nil, cfg.HTTP)
+	}
+	s.Claims = claim.New(claim.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
+		Access: s.Access, Brands: s.Brands, Prover: cfg.Prover, NewBrands: cfg.NewBrands, Off: cfg.OwnersOff})
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Brands:  s.Brands,
 		BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})

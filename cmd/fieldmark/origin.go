@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/admin"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/claim"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -46,7 +48,8 @@ type originSettings struct {
 	demoNetworks   []netip.Prefix
 	KeepDeliveries time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"Retention of webhook deliveries and attempts, held ones included; below 0 forever."`
 	KeepEvents     time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"Retention of events for polling and replay; below 0 forever."`
-	SecureCookies  bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
+	claimSettings  `embed:""`
+	SecureCookies  bool `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
 }
 
 // auditSettings are how an origin audits brands.
@@ -54,6 +57,22 @@ type auditSettings struct {
 	AuditEvery    time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0: only on request, and once a day after an audit suspects text written to steer models."`
 	AuditDelay    time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between requests of an audit to one host."`
 	AuditRequests int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included."`
+}
+
+// claimSettings are how owners of websites claim their brands.
+type claimSettings struct {
+	Owners    string   `env:"FIELDMARK_OWNERS" default:"on" enum:"on,off" help:"Whether owners of websites can claim and manage their brands; off: their calls and pages get 404 module_disabled."`
+	ClaimNew  string   `env:"FIELDMARK_CLAIM_NEW" default:"review" enum:"off,review,on" help:"What a proven claim does whose site is not registered: off refuses it, review registers an unlisted brand, on a public one."`
+	Resolvers []string `env:"FIELDMARK_RESOLVERS" placeholder:"ADDRESS" help:"Addresses of one to five DNS servers, each asked for the records that prove claims: a majority must have them. The system's servers if omitted."`
+}
+
+// prover returns what looks for proofs of claims.
+func (c *claimSettings) prover(client *safehttp.Client) (*claim.Prover, error) {
+	servers, err := claim.ParseResolvers(c.Resolvers)
+	if err != nil {
+		return nil, fmt.Errorf("--resolvers: %w", err)
+	}
+	return claim.NewProver(servers, client), nil
 }
 
 // every returns the interval as origin.Config expects it.
@@ -130,7 +149,12 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
+	prover, err := o.prover(o.Client(nil))
+	if err != nil {
+		return err
+	}
 	if n.service, err = origin.New(origin.Config{
+		Prover: prover, NewBrands: claim.NewBrands(o.ClaimNew), OwnersOff: o.Owners == "off",
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
 		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{}, Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
@@ -196,6 +220,9 @@ func (o *originSettings) facts(database string) []admin.Fact {
 		{Name: "Audit interval", Value: "every " + formatDays(o.AuditEvery)},
 		{Name: "Delivery retention", Value: retention(o.KeepDeliveries)},
 		{Name: "Event retention", Value: retention(o.KeepEvents)},
+		{Name: "Pages of owners", Value: o.Owners},
+		{Name: "Claims of new sites", Value: o.ClaimNew},
+		{Name: "DNS servers of claims", Value: strings.Join(o.Resolvers, " ")},
 		{Name: "Module keys", Value: strings.Join(o.ModuleKeys, " ")},
 	}
 }

@@ -14,6 +14,9 @@ func ParseCaller(address, agent string) Caller {
 	return Caller{Addr: addr, Agent: agent}
 }
 
+// Network returns the network of the caller, or "" for an unknown address.
+func (c Caller) Network() string { return networkOf(c.Addr) }
+
 // networkOf returns the network of an address, a /24 or an IPv6 /48, or "" for an
 // unknown address. It is stored instead of the address, which is personal data.
 func networkOf(a netip.Addr) string {

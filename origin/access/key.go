@@ -54,8 +54,21 @@ func (s *Keys) CreateAfter(ctx context.Context, newest *string, r fieldmark.KeyR
 	return s.create(ctx, "", r, newest)
 }
 
-func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (fieldmark.NewKey,
-	error) {
+func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (k fieldmark.NewKey,
+	err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := validation.IsNewest(ctx, newest, tx.NewestKey); err != nil {
+			return err
+		}
+		k, err = s.CreateIn(ctx, tx, account, r)
+		return err
+	})
+	return k, err
+}
+
+// CreateIn is Create in a transaction.
+func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
+	r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	if err := validation.Errors(validateKey(&r)).Err(); err != nil {
 		return fieldmark.NewKey{}, err
 	}
@@ -68,27 +81,55 @@ func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyReques
 		ends := fieldmark.At(now.AddDate(0, 0, r.ExpiresInDays))
 		row.ExpiresAt = &ends
 	}
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestKey),
-			RequireAccount(ctx, tx, account)); err != nil {
-			return err
-		}
-		n, err := tx.LiveKeys(ctx, account, now)
-		if err != nil {
-			return err
-		}
-		if n >= MaxLiveKeys {
-			return validation.Error("", "conflict", fmt.Sprintf("an account has at most %d live keys", MaxLiveKeys))
-		}
-		if err := tx.AddKey(ctx, &row); err != nil {
-			return err
-		}
-		return s.auditLog.Append(ctx, tx, "key.create", row.ID, nil, row.Key)
-	})
+	err := RequireAccount(ctx, tx, account)
+	if err == nil {
+		err = requireKeys(ctx, tx, account, now, MaxLiveKeys)
+	}
+	if err == nil {
+		err = tx.AddKey(ctx, &row)
+	}
+	if err == nil {
+		err = s.auditLog.Append(ctx, tx, "key.create", row.ID, nil, row.Key)
+	}
 	if err != nil {
 		return fieldmark.NewKey{}, fmt.Errorf("create a key: %w", err)
 	}
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
+}
+
+// requireKeys returns an error unless an account has fewer live keys than a limit, which is
+// lower for accounts that claims made: anyone with a website can have one.
+func requireKeys(ctx context.Context, tx *store.Tx, account string, now time.Time, limit int) error {
+	small, err := tx.MadeByClaim(ctx, account)
+	if err != nil {
+		return err
+	}
+	if small {
+		limit = fieldmark.ClaimKeys
+	}
+	n, err := tx.LiveKeys(ctx, account, now)
+	if err == nil && n >= limit {
+		return validation.Error("", "conflict", fmt.Sprintf("an account has at most %d live keys", limit))
+	}
+	return err
+}
+
+// RevokeAll ends all keys of an account at once, in the transaction of the reason.
+func (s *Keys) RevokeAll(ctx context.Context, tx *store.Tx, account, reason string) error {
+	keys, err := tx.RevokeKeys(ctx, account, fieldmark.At(time.Now()), reason)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if err := s.auditLog.Append(ctx, tx, "key.revoke", k.ID, nil, k.Key); err != nil {
+			return err
+		}
+		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyRevoked}, Subject: k.ID}
+		if _, err := event.Emit(ctx, tx, "", e, k.Key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newKey returns a random token and the row that stores its MAC. The public part of the token
@@ -274,6 +315,9 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 		if old.ExpiresAt != nil {
 			ends := fieldmark.At(now.Add(old.ExpiresAt.Std().Sub(old.CreatedAt.Std())))
 			row.ExpiresAt = &ends
+		}
+		if err := requireKeys(ctx, tx, old.Account, now, 2*MaxLiveKeys); err != nil {
+			return err
 		}
 		if err := tx.AddKey(ctx, &row); err != nil {
 			return err

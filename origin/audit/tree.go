@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/net/html"
@@ -193,4 +194,27 @@ func prune(doc *html.Node) {
 	for _, n := range excess {
 		n.Parent.RemoveChild(n)
 	}
+}
+
+// HeadMeta returns the contents of the meta elements with a name that are children of the
+// head of a UTF-8 document. Those in comments, in the body, in noscript and in templates do
+// not count. The limits are those of audited pages.
+func HeadMeta(ctx context.Context, src []byte, name string) (contents []string, err error) {
+	doc, err := parseTree(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	for page := range doc.ChildNodes() {
+		for head := range page.ChildNodes() {
+			if head.Type != html.ElementNode || head.Data != "head" {
+				continue
+			}
+			for n := range head.ChildNodes() {
+				if n.Type == html.ElementNode && n.Data == "meta" && strings.EqualFold(attr(n, "name"), name) {
+					contents = append(contents, strings.TrimSpace(attr(n, "content")))
+				}
+			}
+		}
+	}
+	return contents, nil
 }

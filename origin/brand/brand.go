@@ -88,6 +88,22 @@ func (s *Service) Create(ctx context.Context, b fieldmark.Brand) (fieldmark.Bran
 	return b, err
 }
 
+// CreateIn creates a brand in a transaction, and reports whether its slug was free.
+func (s *Service) CreateIn(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (bool, error) {
+	if err := validation.Errors(validate(&b, "")).Err(); err != nil {
+		return false, err
+	}
+	if _, err := tx.Brand(ctx, b.Slug); !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	if _, _, err := s.put(ctx, tx, b); fieldmark.IsCode(err, fieldmark.CodeBrandExists) { // an alias has it
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	return true, s.auditLog.Append(ctx, tx, "brand.put", string(b.Slug), nil, b)
+}
+
 // Update updates a brand. It returns CodeNotFound if the brand does not exist.
 func (s *Service) Update(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
 	b, _, err := s.putIf(ctx, b, func(read error) error { return store.NotFound(read, "there is no such brand") })

@@ -2,10 +2,12 @@ package event
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -26,13 +28,16 @@ func EmitBrand(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fieldma
 	return to.Emit(ctx, tx, slug, t, data)
 }
 
-// BrandAudience returns who receives events of a type about a brand: accounts whose endpoints
-// watch the public brand and subscribe to the type. The pattern * matches only events of
-// brands that the account manages: an account does not expect the events of its missions and
-// those of other companies on the same subscription. Events of claims are private to the
-// accounts that manage the brand.
+// BrandAudience returns who receives events of a type about a brand: the account that manages
+// it, and accounts whose endpoints watch the public brand and subscribe to the type. The
+// pattern * matches only events of brands that the account manages: an account does not
+// expect the events of its missions and those of other companies on the same subscription.
+// Events of claims are private to the account that manages the brand.
 func BrandAudience(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fieldmark.EventType) (Audience, error) {
 	to := Audience{}
+	if err := to.addManager(ctx, tx, slug, t); err != nil {
+		return nil, err
+	}
 	if strings.HasPrefix(string(t), "claim.") {
 		return to, nil
 	}
@@ -50,6 +55,26 @@ func BrandAudience(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fie
 		}
 	}
 	return to, nil
+}
+
+// addManager adds the account that manages a brand, with its endpoints that subscribe to the
+// type.
+func (a Audience) addManager(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fieldmark.EventType) error {
+	claim, err := tx.ClaimOf(ctx, slug)
+	if errors.Is(err, store.ErrNotFound) || err == nil && claim.Account == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a[claim.Account] = map[string]bool{}
+	endpoints, err := tx.Subscribers(ctx, claim.Account, time.Now())
+	for i := range endpoints {
+		if endpoints[i].Subscribes(t) {
+			a.add(claim.Account, endpoints[i].ID)
+		}
+	}
+	return err
 }
 
 // Named reports whether a pattern other than * matches an event type.

@@ -21,7 +21,7 @@ type Kind struct {
 // Kinds returns every event type that endpoints can subscribe to, in the order of the
 // documentation. A new event type is a row in one of the functions below.
 func Kinds() []Kind {
-	return slices.Concat(missionKinds(), slaKinds(), paymentKinds(), brandKinds(), serviceKinds())
+	return slices.Concat(missionKinds(), slaKinds(), paymentKinds(), brandKinds(), claimKinds(), serviceKinds())
 }
 
 func missionKinds() []Kind {
@@ -134,6 +134,25 @@ func brandKinds() []Kind {
 		fieldmark.EventBrandAudited, "An audit of a brand found other facts, or the same ones after a day.", "acme",
 		fieldmark.BrandAudit{Slug: "acme", URL: "https://acme.example/", Result: fieldmark.AuditMeasured, Changed: true,
 			FactsDigest: facts, AsOf: exampleTime}}}
+}
+
+// claimKinds are the events of claims, which the account of the claim receives.
+func claimKinds() []Kind {
+	until := fieldmark.At(exampleTime.Std().AddDate(0, 0, 7))
+	claim := func(t fieldmark.EventType, state fieldmark.ClaimState, until *fieldmark.Time, summary string) Kind {
+		return Kind{t, summary, "acme", fieldmark.ClaimChange{ID: "clm_06m7xv8e0w3v3ac3zvc1h0gmw4", Slug: "acme",
+			Method: fieldmark.ClaimDNS, State: state, Until: until}}
+	}
+	return []Kind{
+		claim(fieldmark.EventClaimVerified, fieldmark.ClaimVerified, nil, "A proof of a claim was found."),
+		claim(fieldmark.EventClaimLapsing, fieldmark.ClaimLapsing, &until,
+			"No proof of a claim was found; its rights end at until."),
+		claim(fieldmark.EventClaimContested, fieldmark.ClaimVerified, &until,
+			"Another party proved control of the claimed site; object before until."),
+		claim(fieldmark.EventClaimExpired, fieldmark.ClaimExpired, nil, "A claim expired with its keys."),
+		claim(fieldmark.EventClaimTransferred, fieldmark.ClaimTransferred, nil,
+			"The brand of a claim went to another claim; the keys of this one ended."),
+	}
 }
 
 // serviceKinds are the events of modules, endpoints and keys.

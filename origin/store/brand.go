@@ -116,6 +116,11 @@ func (t BrandTx) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	if err := t.renameWatched(ctx, slug, ""); err != nil {
 		return err
 	}
+	if _, err := t.exec(ctx, `UPDATE api_key SET revoked_at = $2, revoked_why = 'brand deleted'
+		WHERE revoked_at IS NULL AND account IN (SELECT account FROM claim WHERE brand = $1 AND account <> '')`,
+		string(slug), time.Now().UnixMicro()); err != nil {
+		return fail(err)
+	}
 	for _, table := range brandTables {
 		if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE brand = $1`, string(slug)); err != nil {
 			return fail(err)

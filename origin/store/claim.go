@@ -39,17 +39,18 @@ type ClaimBody struct {
 	ExpiresAt  *fieldmark.Time `json:"expiresAt,omitempty"` // of a pending or lapsing claim
 	CheckedAt  *fieldmark.Time `json:"checkedAt,omitempty"`
 	// first check without a proof since the last with one
-	FailingAt *fieldmark.Time          `json:"failingAt,omitempty"`
-	Failures  int                      `json:"failures,omitempty"` // checks since FailingAt
-	Resolvers int                      `json:"resolvers,omitempty"`
-	Contest   *ClaimContest            `json:"contest,omitempty"`   // of a contested claim
-	Objection *ClaimObjection          `json:"objection,omitempty"` // of the holder of a contested brand
-	Transfer  *ClaimTransfer           `json:"transfer,omitempty"`  // that the holder offers
-	From      string                   `json:"from,omitempty"`      // claim whose transfer code this claim has
-	Reason    string                   `json:"reason,omitempty"`
-	Requested []fieldmark.Time         `json:"requested,omitempty"` // checks that the owner requested in the last day
-	Tried     []fieldmark.ClaimAttempt `json:"tried,omitempty"`
-	History   []fieldmark.ClaimStep    `json:"history,omitempty"`
+	FailingAt  *fieldmark.Time          `json:"failingAt,omitempty"`
+	Failures   int                      `json:"failures,omitempty"`   // checks since FailingAt
+	Unanswered int                      `json:"unanswered,omitempty"` // checks in a row that no server answered
+	Resolvers  int                      `json:"resolvers,omitempty"`
+	Contest    *ClaimContest            `json:"contest,omitempty"`   // of a contested claim
+	Objection  *ClaimObjection          `json:"objection,omitempty"` // of the holder of a contested brand
+	Transfer   *ClaimTransfer           `json:"transfer,omitempty"`  // that the holder offers
+	From       string                   `json:"from,omitempty"`      // claim whose transfer code this claim has
+	Reason     string                   `json:"reason,omitempty"`
+	Requested  []fieldmark.Time         `json:"requested,omitempty"` // checks that the owner requested in the last day
+	Tried      []fieldmark.ClaimAttempt `json:"tried,omitempty"`
+	History    []fieldmark.ClaimStep    `json:"history,omitempty"`
 }
 
 // ProvenMethod is a method by which a claim was proven.
@@ -213,6 +214,25 @@ func (db BrandReader) publicClaims(ctx context.Context, first, last fieldmark.Sl
 	return nil
 }
 
+// BrandByURL returns the first brand, in the order of slugs, that has one of eight URLs, and ""
+// if none has.
+func (db ClaimReader) BrandByURL(ctx context.Context, urls []string) (fieldmark.Slug, error) {
+	args := make([]any, len(urls))
+	for i, u := range urls {
+		args[i] = u
+	}
+	rows, err := db.query(ctx, `SELECT slug FROM brand WHERE url IN ($1, $2, $3, $4, $5, $6, $7, $8)
+		ORDER BY slug LIMIT 1`, args...)
+	list, err := collect(rows, err, func(row scanner) (s fieldmark.Slug, err error) { return s, row.Scan(&s) })
+	if err != nil {
+		return "", fmt.Errorf("read the brand at %s: %w", urls[0], err)
+	}
+	if len(list) == 0 {
+		return "", nil
+	}
+	return list[0], nil
+}
+
 // CountClaims counts the claims that a network opened since a time.
 func (t ClaimTx) CountClaims(ctx context.Context, network string, since time.Time) (n int, err error) {
 	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM claim WHERE network = $1 AND created_at > $2`, network,
@@ -246,6 +266,16 @@ func (t ClaimTx) PutClaim(ctx context.Context, c *Claim) error {
 	return nil
 }
 
+// HasDueClaims reports whether a claim is due that no worker has leased.
+func (db ClaimReader) HasDueClaims(ctx context.Context, now time.Time) (bool, error) {
+	var n int
+	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT id FROM claim WHERE due_at <= $1
+		AND (lease_until IS NULL OR lease_until <= $1) LIMIT 1) AS due`, now.UnixMicro()).Scan(&n); err != nil {
+		return false, fmt.Errorf("read whether claims are due: %w", err)
+	}
+	return n > 0, nil
+}
+
 // ClaimDueClaims leases up to limit claims that are due to owner, and returns their ids.
 func (t ClaimTx) ClaimDueClaims(ctx context.Context, owner string, now, lease time.Time,
 	limit int) ([]string, error) {
@@ -264,14 +294,14 @@ func (t ClaimTx) PruneClaims(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// RevokeKeys revokes all live keys of an account for a reason, and returns their ids.
-func (t ClaimTx) RevokeKeys(ctx context.Context, account string, at fieldmark.Time, why string) ([]string, error) {
-	rows, err := t.query(ctx, `UPDATE api_key SET revoked_at = $1, revoked_why = $2 WHERE account = $3
-		AND revoked_at IS NULL RETURNING id`, at.Micros(), why, account)
+// RevokeKeys revokes all keys of an account for a reason, and returns those that were live.
+func (t ClaimTx) RevokeKeys(ctx context.Context, account string, at fieldmark.Time, why string) ([]Key, error) {
 	t.wrote = true
-	ids, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
+	rows, err := t.query(ctx, `UPDATE api_key SET revoked_at = $1, revoked_why = $2 WHERE account = $3
+		AND revoked_at IS NULL RETURNING `+keyColumns, at.Micros(), why, account)
+	list, err := collect(rows, err, func(row scanner) (Key, error) { return scanKey(row) })
 	if err != nil {
 		return nil, fmt.Errorf("revoke the keys of %s: %w", account, err)
 	}
-	return ids, nil
+	return list, nil
 }

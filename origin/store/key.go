@@ -39,9 +39,13 @@ func (t AccessTx) AddAccount(ctx context.Context, a fieldmark.Account) (bool, er
 	return n == 1, nil
 }
 
-// CountAccounts counts the accounts.
+// notOfClaim selects accounts that no claim made: those are as many as there are claimed
+// brands, and listed with their claims.
+const notOfClaim = `NOT EXISTS (SELECT 1 FROM claim c WHERE c.account = a.id)`
+
+// CountAccounts counts the accounts that no claim made.
 func (t AccessTx) CountAccounts(ctx context.Context) (n int, err error) {
-	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM account`).Scan(&n); err != nil {
+	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM account a WHERE `+notOfClaim).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count accounts: %w", err)
 	}
 	return n, nil
@@ -72,9 +76,10 @@ func (t AccessTx) Account(ctx context.Context, id string) (fieldmark.Account, er
 	return a, nil
 }
 
-// Accounts lists accounts by id.
+// Accounts lists the accounts that no claim made, by id.
 func (db AccessReader) Accounts(ctx context.Context, limit int) ([]fieldmark.Account, error) {
-	rows, err := db.query(ctx, `SELECT `+accountColumns+` FROM account ORDER BY id LIMIT $1`, limit)
+	rows, err := db.query(ctx, `SELECT `+accountColumns+` FROM account a WHERE `+notOfClaim+`
+		ORDER BY id LIMIT $1`, limit)
 	list, err := collect(rows, err, scanAccount)
 	if err != nil {
 		return nil, fmt.Errorf("list accounts: %w", err)
