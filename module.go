@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ModuleRef names a scoring module; the digest is of its bytes.
@@ -77,6 +78,30 @@ type NodeReport struct {
 	Version    string          `json:"version,omitempty"`
 	SeenAt     Time            `json:"seenAt,omitzero"` // when the origin received this report
 }
+
+// ServiceStatus is what the origin knows of its own work: GET /internal/v1/status.
+type ServiceStatus struct {
+	Since   Time     `json:"since,omitzero"` // first report of an edge in the record; zero: none yet
+	Outages []Outage `json:"outages"`        // within OutageWindow, the newest first
+
+	AuditsWaiting int   `json:"auditsWaiting"` // audits and checks of sites in the queue
+	DeliveryDelay int64 `json:"deliveryDelay"` // seconds that the oldest due webhook delivery has been due
+}
+
+// Outage is a period in which no edge could report to the origin, or the origin could not
+// store the report.
+type Outage struct {
+	Began Time `json:"began"`
+	Ended Time `json:"ended"`
+}
+
+// Limits of the record of outages. Edges report every half minute: a gap that is not longer
+// than three lost reports may be a slow network or a restart.
+const (
+	OutageWindow = 90 * 24 * time.Hour
+	OutageAfter  = 2 * time.Minute
+	MaxOutages   = 1_000 // more make the record begin later
+)
 
 // ModuleKey is a public key that signs modules (Ed25519, RFC 8032). Its text form is
 // ed25519: and base64 of 32 bytes.

@@ -34,6 +34,7 @@ const (
 	PathInternalEvents  = "/internal/v1/events"
 	PathInternalModules = "/internal/v1/modules"
 	PathInternalNodes   = "/internal/v1/nodes"
+	PathInternalStatus  = "/internal/v1/status"
 	// PathInternalCertificates and PathInternalChallenges are those of TLS.
 	PathInternalCertificates = "/internal/v1/tls/certificates"
 	PathInternalChallenges   = "/internal/v1/tls/challenges"

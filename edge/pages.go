@@ -309,6 +309,7 @@ var (
 type siteEndpoints struct {
 	*pageWriter
 	scorer        *scorer
+	origin        *client.Client
 	auth          *originAuth
 	originURL     *url.URL
 	transport     http.RoundTripper // to the origin, for its OpenAPI document
@@ -440,8 +441,35 @@ func (e *siteEndpoints) openAPI(ctx context.Context) ([]byte, error) {
 	return body, nil
 }
 
-// serveStatus handles GET /status: the state of this node and the module that it ranks by.
-// It is never cached and contains no private data of operators.
+// serviceFresh is the lifetime of the status of the origin: as long as edges take to report.
+const serviceFresh = 30 * time.Second
+
+// serviceStatus returns the status of the origin. While that is away it is the last one
+// known, which has all outages but the present; nil if none is known.
+func (e *siteEndpoints) serviceStatus(ctx *fasthttp.RequestCtx) *fieldmark.ServiceStatus {
+	entry, _, err := e.fetcher.get(ctx, "status/origin", func(ctx context.Context) (*cache.Entry, error) {
+		optional, cancel := context.WithTimeout(ctx, chartTimeout)
+		defer cancel()
+		status, err := e.origin.Status(optional)
+		if err != nil {
+			return nil, err
+		}
+		entry, err := newJSONEntry(status, "", "no-store")
+		if err != nil {
+			return nil, err
+		}
+		entry.Fresh, entry.OnError, entry.AsOf = serviceFresh, derivedOnError, e.replica.purged.Load()
+		return entry, nil
+	})
+	status := new(fieldmark.ServiceStatus)
+	if err != nil || json.Unmarshal(entry.Body, status) != nil {
+		return nil
+	}
+	return status
+}
+
+// serveStatus handles GET /status: whether the service works, its outages, and the versions
+// of this node. It is never cached and contains no private data of operators.
 func (e *siteEndpoints) serveStatus(ctx *fasthttp.RequestCtx) {
 	p := site.StatusPage{
 		BaseURL: e.baseURL, Node: e.node, InStep: e.replica.connected.Load(), Event: e.replica.applied.Load(),
@@ -455,6 +483,7 @@ func (e *siteEndpoints) serveStatus(ctx *fasthttp.RequestCtx) {
 		p.Certificates = append(p.Certificates, site.CertificateStatus{Name: c.Name, Issued: !c.NotAfter.IsZero(),
 			DaysLeft: fieldmark.DaysUntil(c.NotAfter, p.Now.Std()), Expires: fieldmark.At(c.NotAfter)})
 	}
+	p.Service = e.serviceStatus(ctx)
 	body, err := e.site.AppendStatus(nil, p)
 	e.sendPage(ctx, http.StatusOK, body, err)
 	if err == nil {

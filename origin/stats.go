@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -24,6 +25,25 @@ func (s *Service) Stats(ctx context.Context) (v Stats, err error) {
 		return v, err
 	}
 	v.SiteChecksWaiting, v.SiteChecksRunning, err = s.SiteChecks.Status(ctx)
+	return v, err
+}
+
+// Status returns what anyone may know of the work of this service.
+func (s *Service) Status(ctx context.Context) (v fieldmark.ServiceStatus, err error) {
+	v.Outages = []fieldmark.Outage{}
+	up, err := s.store.Uptimes(ctx, fieldmark.At(time.Now().Add(-fieldmark.OutageWindow)), fieldmark.MaxOutages)
+	if err != nil {
+		return v, err
+	}
+	for i := range up {
+		if next := i - 1; next >= 0 && up[next].Began.Std().After(up[i].Ended.Std()) {
+			v.Outages = append(v.Outages, fieldmark.Outage{Began: up[i].Ended, Ended: up[next].Began})
+		}
+		v.Since = up[i].Began
+	}
+	stats, err := s.Stats(ctx)
+	v.AuditsWaiting = stats.AuditsWaiting + stats.SiteChecksWaiting
+	v.DeliveryDelay = int64(stats.Oldest.Seconds())
 	return v, err
 }
 

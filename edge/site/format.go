@@ -23,6 +23,7 @@ func functions() template.FuncMap {
 		"dash":    dash,
 		"value":   valueOf,
 		"day":     dayOf,
+		"clock":   func(t fieldmark.Time) string { return t.Std().Format("15:04") },
 		"words":   func(s string) string { return strings.ReplaceAll(plain(s), "-", " ") },
 		"webLink": webLink,
 		"host":    hostOf,

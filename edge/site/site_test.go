@@ -236,10 +236,16 @@ func samplePages(t *testing.T) map[string][]byte {
 	add("status")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1", InStep: true, Event: 1204,
 		Now: fieldmark.At(november), Ranked: 3, Pending: 1,
 		AsOf: new(fieldmark.At(november)), Snapshot: "0123456789abcdef",
+		Service:     &fieldmark.ServiceStatus{Since: fieldmark.At(november.AddDate(-1, 0, 0))},
 		Methodology: fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"},
 		Certificates: []site.CertificateStatus{{Name: "new.example"},
 			{Name: "old.example", Issued: true, DaysLeft: -1, Expires: fieldmark.At(november)},
 			{Name: "marks.example", Issued: true, DaysLeft: 61, Expires: fieldmark.At(november.AddDate(0, 0, 61))}}}))
+	add("status-late")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1", InStep: true, Snapshot: "1",
+		Now: fieldmark.At(november), Service: &fieldmark.ServiceStatus{AuditsWaiting: 1200, DeliveryDelay: 600,
+			Since: fieldmark.At(november.AddDate(0, 0, -60)), Outages: []fieldmark.Outage{
+				{Began: fieldmark.At(november.Add(-30 * time.Hour)), Ended: fieldmark.At(november.Add(-29 * time.Hour))},
+				{Began: fieldmark.At(november.AddDate(0, 0, -20)), Ended: fieldmark.At(november.AddDate(0, 0, -18))}}}}))
 	add("status-starting")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1",
 		Now: fieldmark.At(november)}))
 	add("board-empty")(s.AppendBoard(nil, site.BoardPage{BaseURL: base, Pending: 8}))

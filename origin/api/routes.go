@@ -96,6 +96,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		[]*route{
 			{"POST", admin + "purge", key(fieldmark.ScopeAdmin), handleParamBody(callerKeyParam, o.Purge), operation{
 				id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},
+			{"GET", fieldmark.PathInternalStatus, node, handle(o.Status), operation{hidden: true}},
 			{"GET", fieldmark.PathOpenAPI, anyone, handleRaw[none, none](s.sendOpenAPI), operation{hidden: true}},
 			{"GET", "/problems/{code}", anyone, handleRaw[none, none](problems.send), operation{hidden: true}},
 		}), nil

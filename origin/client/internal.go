@@ -190,6 +190,13 @@ func (c InternalAPI) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, erro
 	return plan, err
 }
 
+// Status returns what the origin knows of its own work.
+func (c InternalAPI) Status(ctx context.Context) (fieldmark.ServiceStatus, error) {
+	var status fieldmark.ServiceStatus
+	_, err := c.do(ctx, c.internal(fieldmark.PathInternalStatus), &status)
+	return status, err
+}
+
 // ReportNode reports the state of an edge.
 func (c InternalAPI) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
 	_, err := c.do(ctx, call{method: http.MethodPost, path: fieldmark.PathInternalNodes, token: c.nodeToken, body: r},

@@ -104,7 +104,11 @@ func (s *Service) Run(ctx context.Context) error {
 
 func (s *Service) pruneNodes(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.PruneNodes(ctx, fieldmark.At(time.Now().Add(-nodeRetention)))
+		now := time.Now()
+		if err := tx.PruneUptime(ctx, fieldmark.At(now.Add(-fieldmark.OutageWindow))); err != nil {
+			return err
+		}
+		return tx.PruneNodes(ctx, fieldmark.At(now.Add(-nodeRetention)))
 	})
 }
 
@@ -423,7 +427,7 @@ func (s *Service) Status(ctx context.Context) (status fieldmark.ModuleStatus, er
 	return status, nil
 }
 
-// ReportNode stores the report of an edge. If the edge has rolled a module back, that is
+// ReportNode stores the report of an edge, which also records uptime. If the edge has rolled a module back, that is
 // emitted as an event and logged as an error, once.
 func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
 	var bad validation.Errors
@@ -438,6 +442,9 @@ func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error 
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		before, err := tx.PutNode(ctx, r)
 		if err != nil {
+			return err
+		}
+		if err := tx.PutUptime(ctx, r.SeenAt, fieldmark.OutageAfter); err != nil {
 			return err
 		}
 		news = r.RolledBack != nil && (before.RolledBack == nil || *before.RolledBack != *r.RolledBack)

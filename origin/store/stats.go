@@ -64,6 +64,51 @@ func nodes(ctx context.Context, db querier, text string, args ...any) ([]fieldma
 	return list, nil
 }
 
+// PutUptime records that a report of an edge was stored: it extends the newest period of
+// uptime, or begins one if that ended more than gap ago. Two reports in one instant may
+// begin two; they overlap and count as one.
+func (t StatsTx) PutUptime(ctx context.Context, now fieldmark.Time, gap time.Duration) error {
+	var newest int64
+	if err := t.queryRow(ctx, `SELECT COALESCE(MAX(ended_at), 0) FROM uptime`).Scan(&newest); err != nil {
+		return fmt.Errorf("read the uptime: %w", err)
+	}
+	var err error
+	if at := now.Micros(); at-newest > gap.Microseconds() {
+		_, err = t.exec(ctx, `INSERT INTO uptime (began_at, ended_at) VALUES ($1, $1) ON CONFLICT DO NOTHING`, at)
+	} else if at > newest {
+		_, err = t.exec(ctx, `UPDATE uptime SET ended_at = $1 WHERE ended_at = $2`, at, newest)
+	}
+	if err != nil {
+		return fmt.Errorf("put the uptime: %w", err)
+	}
+	return nil
+}
+
+// PruneUptime deletes the periods of uptime that ended before a time.
+func (t StatsTx) PruneUptime(ctx context.Context, before fieldmark.Time) error {
+	if _, err := t.exec(ctx, `DELETE FROM uptime WHERE ended_at < $1`, before.Micros()); err != nil {
+		return fmt.Errorf("prune the uptime: %w", err)
+	}
+	return nil
+}
+
+// Uptime is a period in which edges reported without a gap.
+type Uptime struct{ Began, Ended fieldmark.Time }
+
+// Uptimes lists the periods of uptime that ended at or after a time, the newest first.
+func (db StatsReader) Uptimes(ctx context.Context, since fieldmark.Time, limit int) ([]Uptime, error) {
+	rows, err := db.query(ctx, `SELECT began_at, ended_at FROM uptime WHERE ended_at >= $1 ORDER BY ended_at DESC
+		LIMIT $2`, since.Micros(), limit)
+	list, err := collect(rows, err, func(row scanner) (u Uptime, err error) {
+		err = row.Scan(timeCol{&u.Began}, timeCol{&u.Ended})
+		return u, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the uptime: %w", err)
+	}
+	return list, nil
+}
+
 // PruneNodes deletes nodes that have not reported since a time.
 func (t StatsTx) PruneNodes(ctx context.Context, since fieldmark.Time) error {
 	if _, err := t.exec(ctx, `DELETE FROM node WHERE seen_at < $1`, since.Micros()); err != nil {

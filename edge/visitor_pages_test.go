@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -56,4 +57,33 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: %d, the page lacks %q: %.300s", path, a.status, want, between(a.body, "<main", "</main>"))
 		}
 	}
+}
+
+// TestStatusPage: the page says that everything works, since when that is recorded, and
+// keeps the record while the origin is away.
+func TestStatusPage(t *testing.T) {
+	h := newFixture(t)
+	h.until("a report is recorded", func() bool {
+		status, err := h.service.Status(t.Context())
+		return err == nil && !status.Since.IsZero()
+	})
+	h.until("the brands are ranked", func() bool { return h.get("/").status == http.StatusOK })
+	for _, want := range []string{"Everything works", "Available 100\u00a0% of the time since", "There was no outage.",
+		"The queue is empty.", "On time", "Versions of this server"} {
+		if a := h.get("/status"); !strings.Contains(a.body, want) {
+			t.Errorf("the page lacks %q: %d %s", want, a.status, between(a.body, "<main", "</main>"))
+		}
+	}
+	away := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	})
+	h.intercept.Store(&away)
+	_, _, err := h.service.Brands.Put(t.Context(), fieldmark.Brand{Slug: "late", Name: "Late", Niche: "tools",
+		URL: "https://late.example/", Language: "en", Public: true}) // ends the wait for events
+	must(t, err)
+	h.until("the edge misses the origin", func() bool {
+		a := h.get("/status").body
+		return strings.Contains(a, "Updates are delayed") && strings.Contains(a, "Available 100")
+	})
 }
