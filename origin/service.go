@@ -87,7 +87,7 @@ type Service struct {
 	Claims       *claim.Service
 	SiteChecks   *sitecheck.Service
 
-	standings *standing.Service
+	Standings *standing.Service
 
 	store     *store.Store
 	log       *slog.Logger
@@ -149,8 +149,9 @@ func New(cfg Config) (*Service, error) {
 		BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
 	checks := cfg.SiteChecks
 	checks.Store, checks.Jobs, checks.Log, checks.Scorer = cfg.Store, s.jobs, cfg.Log, cfg.Scorer
+	checks.Wishes = s.Brands.Owners.AllowsChecks
 	s.SiteChecks = sitecheck.New(checks)
-	s.standings = standing.New(standing.Config{Store: cfg.Store, Jobs: s.jobs, Scorer: cfg.Scorer, Log: cfg.Log})
+	s.Standings = standing.New(standing.Config{Store: cfg.Store, Jobs: s.jobs, Scorer: cfg.Scorer, Log: cfg.Log})
 	s.Webhooks = webhook.New(webhook.Config{
 		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Tracer:         cfg.Tracer,

@@ -25,10 +25,12 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/claim"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
+	"github.com/fieldmark/fieldmark/origin/owner"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // originSettings are those of an origin, whether it runs alone or with an edge.
@@ -177,8 +179,13 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
+	ownerHandler, err := owner.New(owner.Config{Service: n.service, Advise: scoring.Advise, Log: log,
+		NodeToken: nodeToken, Secure: o.secureCookies()})
+	if err != nil {
+		return err
+	}
 	n.metrics.service, n.metrics.pools = n.service, n.store.Pools
-	n.handler = n.metrics.wrap(traceRequests(o.tracing, splitAdmin(apiHandler, adminHandler)))
+	n.handler = n.metrics.wrap(traceRequests(o.tracing, splitPages(apiHandler, adminHandler, ownerHandler)))
 	return nil
 }
 
@@ -188,15 +195,22 @@ func (o *originSettings) secureCookies() bool {
 	return o.SecureCookies || strings.HasPrefix(o.publicURL, "https://")
 }
 
-// splitAdmin routes the admin console to admin and everything else to api. ServeMux would
-// answer a path such as //test with a redirect instead of a problem document.
-func splitAdmin(api, admin http.Handler) http.Handler {
+// splitPages routes the admin console to admin, the pages of brand owners to owner and
+// everything else to api. ServeMux would answer a path such as //test with a redirect instead
+// of a problem document.
+func splitPages(api, admin, owner http.Handler) http.Handler {
+	below := func(r *http.Request, path string) bool {
+		return r.URL.Path == path || strings.HasPrefix(r.URL.Path, path+"/")
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == fieldmark.PathAdmin || strings.HasPrefix(r.URL.Path, fieldmark.PathAdmin+"/") {
+		switch {
+		case below(r, fieldmark.PathAdmin):
 			admin.ServeHTTP(w, r)
-			return
+		case below(r, fieldmark.PathOwner):
+			owner.ServeHTTP(w, r)
+		default:
+			api.ServeHTTP(w, r)
 		}
-		api.ServeHTTP(w, r)
 	})
 }
 

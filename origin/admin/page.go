@@ -12,7 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
-//go:embed templates/*.html assets/admin.css assets/admin.js assets/icon.svg
+//go:embed templates/*.html assets/admin.js
 var files embed.FS
 
 // console is what every page needs: the templates, the log and the audit log. It does not change after New.
@@ -67,14 +67,9 @@ func parseTemplates() (t *templates, err error) {
 		"modules", "module", "calendars", "nodes", "certificates", "audit-log", "settings", "message"); err != nil {
 		return nil, err
 	}
-	for _, f := range []struct {
-		to         **web.Asset
-		name, kind string
-	}{{&t.style, "admin.css", "text/css"}, {&t.script, "admin.js", "text/javascript"},
-		{&t.icon, "icon.svg", "image/svg+xml"}} {
-		if *f.to, err = web.ReadAsset(files, "assets/"+f.name, f.kind); err != nil {
-			return nil, err
-		}
+	t.style, t.icon = web.Style(), web.Icon()
+	if t.script, err = web.ReadAsset(files, "assets/admin.js", "text/javascript"); err != nil {
+		return nil, err
 	}
 	return t, nil
 }

@@ -385,3 +385,10 @@ func (s *Owners) SetWishes(ctx context.Context, account string, slug fieldmark.S
 			return s.auditLog.Append(ctx, tx, "brand.wishes", string(slug), before, w)
 		})
 }
+
+// AllowsChecks reports whether anyone may check the site at a host: no owner of a brand there
+// refuses it.
+func (s *Owners) AllowsChecks(ctx context.Context, host string) (bool, error) {
+	refused, err := s.store.ChecksRefused(ctx, host)
+	return !refused, err
+}

@@ -275,3 +275,23 @@ func (m *move) cause() fieldmark.ChangeCause {
 	}
 	return fieldmark.CauseAge
 }
+
+// Current scores a brand by the active module as of now, with the facts and their evidence
+// that the score is of. It is CodeNotFound without an active module.
+func (s *Service) Current(ctx context.Context, slug fieldmark.Slug) (score fieldmark.Score, state fieldmark.BrandState,
+	err error) {
+	if s.cfg.Scorer == nil {
+		return score, state, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this process computes no scores")
+	}
+	plan, err := s.cfg.Store.ModulePlan(ctx)
+	if err != nil {
+		return score, state, store.NotFound(err, "no module is active")
+	}
+	if state, err = s.cfg.Store.BrandState(ctx, slug); err != nil {
+		return score, state, store.NotFound(err, "there is no such brand")
+	}
+	score, err = s.cfg.Scorer.Score(ctx, plan.Digest, func(ctx context.Context) ([]byte, error) {
+		return s.cfg.Store.Module(ctx, plan.Digest)
+	}, &state, time.Now())
+	return score, state, err
+}

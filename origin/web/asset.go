@@ -2,12 +2,30 @@ package web
 
 import (
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
 	"io/fs"
 	"net/http"
 
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
+
+//go:embed web.css icon.svg
+var files embed.FS
+
+// Style returns the stylesheet of every page.
+func Style() *Asset { return mustAsset("web.css", "text/css") }
+
+// Icon returns the icon of every page.
+func Icon() *Asset { return mustAsset("icon.svg", "image/svg+xml") }
+
+func mustAsset(name, kind string) *Asset {
+	a, err := ReadAsset(files, name, kind)
+	if err != nil {
+		panic("BUG: " + err.Error()) // it is embedded
+	}
+	return a
+}
 
 // Asset is a stylesheet, script or image.
 type Asset struct {

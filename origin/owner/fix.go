@@ -1,0 +1,186 @@
+package owner
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/llms"
+	"github.com/fieldmark/fieldmark/origin/web"
+)
+
+// home shows the brands of the account, or its only one.
+func (h *handler) home(req *request) error {
+	list, err := h.origin.Brands.Owners.Brands(req.r.Context(), req.key.Account)
+	if err != nil {
+		return err
+	}
+	if len(list) == 1 {
+		http.Redirect(req.w, req.r, brandsPath+string(list[0].Slug), http.StatusSeeOther)
+		return nil
+	}
+	return h.show(req, http.StatusOK, "home", web.Page{Title: "Your brands", Data: list})
+}
+
+// fixData is what templates/fix.html shows.
+type fixData struct {
+	Brand   brand.OwnedBrand
+	Score   *fieldmark.Score
+	Cap     *scoreCap // nil: no gate limits the score
+	Fixes   []fix
+	Unknown []unmeasured
+	Refused []unmeasured // of Unknown, those whose evidence is that our auditor was refused
+	Files   []file
+	Wait    int  // minutes until another audit may be requested; 0: now
+	Working bool // an audit is queued or running: the page reloads itself
+}
+
+// scoreCap is the limit of gates on a score.
+type scoreCap struct {
+	Now, Then fieldmark.Milli // the score, and what it would be without gates
+	Gates     []fieldmark.Gate
+}
+
+// fix is something to improve.
+type fix struct {
+	fieldmark.Gain
+	Effort  string
+	Strong  string // how well it is known that it matters
+	Signal  string // that can be disputed; empty for eligibility
+	Patched bool   // the evidence has lines to paste
+}
+
+// unmeasured is a signal that could not be measured, so that it counts neither for nor against
+// the score.
+type unmeasured struct {
+	ID, Label string
+	Evidence  []fieldmark.Evidence
+}
+
+// file is a file or an element that the facts suggest, ready to paste.
+type file struct {
+	Name, Where, Text string
+}
+
+var efforts = map[int]string{1: "hours", 2: "days", 3: "weeks"}
+
+var evidenceWords = map[fieldmark.EvidenceGrade]string{
+	fieldmark.EvidenceReproduced: "measured more than once", fieldmark.EvidenceDocumented: "documented by an engine",
+	fieldmark.EvidenceOneStudy: "measured once", fieldmark.EvidenceJudgement: "plausible, not studied",
+}
+
+// fix shows what to fix first.
+func (h *handler) fix(req *request) error { return h.showFix(req, http.StatusOK, nil) }
+
+func (h *handler) showFix(req *request, status int, bad []web.FormError) error {
+	b, err := h.origin.Brands.Owners.Get(req.r.Context(), req.key.Account, req.slug)
+	if err != nil {
+		return err
+	}
+	score, state, err := h.origin.Standings.Current(req.r.Context(), req.slug)
+	if err != nil {
+		return err
+	}
+	d := fixData{Brand: b, Score: &score, Working: b.Audit != nil && b.Audit.Failure == ""}
+	if wait := time.Until(b.AuditAfter); wait > 0 {
+		d.Wait = minutes(wait)
+	}
+	if state.Facts != nil {
+		d.advise(h.cfg.Advise, &score)
+		d.Files = filesOf(b.Brand, state.Facts)
+	}
+	return h.show(req, status, "fix", web.Page{Title: b.Name, Errors: bad, Data: &d})
+}
+
+// requestAudit queues an audit.
+func (h *handler) requestAudit(req *request) error {
+	err := h.origin.Brands.Owners.RequestAudit(req.r.Context(), req.key.Account, req.slug)
+	if isRefusal(err) {
+		return h.showFix(req, statusOf(err), []web.FormError{{Field: "audit",
+			Text: "No audit was queued: " + fieldmark.AsError(err).Detail + "."}})
+	}
+	if err != nil {
+		return err
+	}
+	return req.done("", "audit")
+}
+
+// advise lists what to improve as if no gate applied: while one limits the score, nothing else
+// raises it, and the page shows it first.
+func (d *fixData) advise(advise func(*fieldmark.Assessment) []fieldmark.Gain, s *fieldmark.Score) {
+	a := s.Assessment
+	if len(a.Gates) > 0 && a.Practice != nil && a.Score != nil {
+		d.Cap = &scoreCap{Now: *a.Score, Then: a.Practice.Score, Gates: a.Gates}
+		a.Gates, a.Score = nil, &a.Practice.Score
+	}
+	unknown := map[string]bool{}
+	for _, c := range s.Components {
+		for _, sig := range c.Signals {
+			if sig.Status != fieldmark.Unknown {
+				continue
+			}
+			unknown[sig.ID] = true
+			u := unmeasured{ID: sig.ID, Label: sig.Label, Evidence: sig.Evidence}
+			if slices.ContainsFunc(u.Evidence, wasRefused) {
+				d.Refused = append(d.Refused, u)
+			} else {
+				d.Unknown = append(d.Unknown, u)
+			}
+		}
+	}
+	for _, g := range advise(&a) {
+		if unknown[g.ID] {
+			continue
+		}
+		f := fix{Gain: g, Effort: efforts[g.Effort], Strong: evidenceWords[g.EvidenceGrade],
+			Patched: slices.ContainsFunc(g.Evidence, func(e fieldmark.Evidence) bool { return e.Patch != "" })}
+		if !strings.HasPrefix(g.ID, "eligibility.") {
+			f.Signal = g.ID
+		}
+		d.Fixes = append(d.Fixes, f)
+	}
+}
+
+// wasRefused reports whether evidence says that a site refused the auditor, which says nothing
+// about what others get.
+func wasRefused(e fieldmark.Evidence) bool { return strings.Contains(e.Fact, "to this auditor") }
+
+// filesOf collects the lines to paste in the evidence of facts, those of one file together, and
+// a draft of llms.txt.
+func filesOf(b fieldmark.Brand, facts *fieldmark.Facts) (files []file) {
+	var robots, entity, sitemap []string
+	for i := range facts.Facts {
+		for _, e := range facts.Facts[i].Evidence {
+			into := &robots
+			switch {
+			case e.Patch == "":
+				continue
+			case strings.Contains(e.Patch, "application/ld+json"):
+				into = &entity
+			case strings.HasPrefix(e.Patch, "<?xml"):
+				into = &sitemap
+			case !strings.Contains(e.Patch, "User-agent:") && !strings.HasPrefix(e.Patch, "Sitemap:"):
+				continue
+			}
+			if text := strings.TrimSpace(e.Patch); !slices.Contains(*into, text) {
+				*into = append(*into, text)
+			}
+		}
+	}
+	add := func(name, where string, parts []string) {
+		if len(parts) > 0 {
+			files = append(files, file{name, where, strings.Join(parts, "\n\n")})
+		}
+	}
+	add("robots.txt", "Add these lines to /robots.txt. Keep the lines that it has.", robots)
+	add("Organization in JSON-LD", "Paste it into the head of the home page.", entity)
+	add("sitemap.xml", "Save it as /sitemap.xml and add the other pages.", sitemap)
+	if doc, err := llms.Generate(llms.FromAudit(b, facts)); err == nil {
+		files = append(files, file{"llms.txt",
+			"A draft from the pages of the last audit. Check it, then save it as /llms.txt.", doc.Content})
+	}
+	return files
+}

@@ -1,0 +1,126 @@
+package owner
+
+import (
+	"embed"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/web"
+)
+
+//go:embed templates/*.html assets/owner.css
+var files embed.FS
+
+// notices are shown after a form was processed. The address contains only the key, so that a
+// link cannot show a text of its author.
+var notices = map[string]string{
+	"audit": "Audit queued. This page shows the new score when it is done.",
+}
+
+func parseTemplates() (web.Templates, error) {
+	return web.ParseTemplates(files, template.FuncMap{"plain": plain, "webLink": webLink, "host": hostOf,
+		"signed": signed}, "sign-in", "home", "fix", "message")
+}
+
+// nav is what the navigation shows.
+type nav struct {
+	Brand fieldmark.Slug // empty on pages of the account
+	Base  string         // path of the pages of the brand
+}
+
+// show renders a page and sends it.
+func (h *handler) show(req *request, status int, name string, p web.Page) error {
+	p.User, p.Path, p.CanWrite = req.key.Account, req.r.URL.Path, true
+	p.Prefix, p.Posted = req.prefix, req.r.PostForm
+	n := nav{Brand: req.slug}
+	if req.slug != "" {
+		n.Base = brandsPath + string(req.slug)
+	}
+	p.Nav = n
+	if p.Notice == "" {
+		p.Notice = notices[req.r.URL.Query().Get("done")]
+	}
+	return h.pages.Show(req.w, status, name, p)
+}
+
+// done redirects to a page of the brand after a form was processed.
+func (req *request) done(page, notice string) error {
+	http.Redirect(req.w, req.r, brandsPath+string(req.slug)+page+"?done="+notice, http.StatusSeeOther)
+	return nil
+}
+
+// isRefusal reports whether err is about the request, so that the page of the form shows it.
+func isRefusal(err error) bool {
+	s := statusOf(err)
+	return s == http.StatusUnprocessableEntity || s == http.StatusConflict || s == http.StatusTooManyRequests ||
+		s == http.StatusPreconditionFailed
+}
+
+func statusOf(err error) int {
+	if err == nil {
+		return http.StatusOK
+	}
+	return fieldmark.AsError(err).Code.Status()
+}
+
+// showError shows an error as a page.
+func (h *handler) showError(req *request, err error) {
+	e := fieldmark.AsError(err)
+	status, detail := e.Code.Status(), e.Detail
+	if status >= http.StatusInternalServerError {
+		h.log.Error("page", "path", fieldmark.LoggedPath(req.r.URL.Path), "key", req.key.ID, "error", err)
+	}
+	if e.Code == fieldmark.CodeInternal {
+		detail = ""
+	}
+	h.showMessage(req, status, e.Code.Title(), web.Sentence(detail))
+}
+
+// showMessage shows a page with a message, or plain text if rendering fails.
+func (h *handler) showMessage(req *request, status int, title, detail string) {
+	if err := h.show(req, status, "message", web.Page{Title: title, Data: detail}); err != nil {
+		h.log.Error("page", "path", fieldmark.LoggedPath(req.r.URL.Path), "error", err)
+		http.Error(req.w, title, status)
+	}
+}
+
+// plain returns text of a website or a stranger without characters that hide or turn text.
+func plain(text any) string {
+	s, _ := text.(string)
+	return strings.Map(func(r rune) rune {
+		if fieldmark.IsHidden(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// webLink returns an address that a page may link to, or "".
+func webLink(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https"}, u.Scheme) {
+		return ""
+	}
+	return u.String()
+}
+
+// hostOf returns the host and the path of an address.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
+// signed writes a change of a score with its sign.
+func signed(m fieldmark.Milli) string {
+	if m >= 0 {
+		return "+" + m.String()
+	}
+	return "−" + (-m).String()
+}
