@@ -47,7 +47,9 @@ func start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
 	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir())},
 		more...)
-	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "no-first-run",
+	for _, flag := range []string{"headless", "no-sandbox", "no-first-run",
+		"disable-gpu", "disable-gpu-rasterization", // Debian enables it: a software GPU paints more slowly
+		"process-per-site", // a process for each tab takes longer to start than its page
 		"disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars",
 		"ignore-certificate-errors"} { // of the development certificate
 		options = append(options, chromedp.Flag(flag, true))
