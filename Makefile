@@ -18,10 +18,13 @@ WAZEVO := github.com/tetratelabs/wazero/internal/engine/wazevo
 RACE := -race -trimpath -gcflags=modernc.org/...=-race=false -gcflags=$(WAZEVO)/ssa=-race=false \
 	-gcflags=$(WAZEVO)/frontend=-race=false -gcflags=$(WAZEVO)/backend/...=-race=false
 
-# These compile and run modules, parse pages or draw badges one after the other: there is
-# no race to find, and the detector makes them several times slower. The compiler of
-# modules even runs into its own limit.
-SERIAL := ./wasm/card ./wasm/examples ./wasm/geo ./edge/badge
+# These compile and run modules, parse texts, draw badges or write pages one after the
+# other: neither they nor their tests start a goroutine, so there is no race to find, and the
+# detector makes them several times slower. The compiler of modules even runs into its own
+# limit. What programs do with these packages at once is tested, with the detector, where
+# they do it: in edge, origin/api and cmd/fieldmark.
+SERIAL := ./wasm/card ./wasm/examples ./wasm/geo ./wasm/abi ./wasm/scoring ./edge/badge ./edge/site \
+	./origin/llms ./origin/injection ./origin/audit/prose ./origin/audit/style ./origin/ics ./origin/sla
 
 # The packages that take longest, which start first: the last minutes would be one of them
 # on one processor.
