@@ -342,3 +342,33 @@ func keySum(s string) string {
 	}
 	return string(digits[:])
 }
+
+// SigningKeyState is the state of a key that signs the requests of the auditor.
+type SigningKeyState string
+
+// A key is published before its first use and after its last, so that verifiers with a
+// cached key directory know it.
+const (
+	SigningKeyNext     SigningKeyState = "next"
+	SigningKeyActive   SigningKeyState = "active"
+	SigningKeyPrevious SigningKeyState = "previous"
+)
+
+// SigningKey is a key that signs the requests of the auditor (HTTP Message Signatures,
+// RFC 9421). Its private half is never shown.
+type SigningKey struct {
+	ID        string          `json:"id"`        // JWK thumbprint (RFC 7638), the keyid of signatures
+	PublicKey string          `json:"publicKey"` // Ed25519, base64url without padding
+	State     SigningKeyState `json:"state" enum:"next,active,previous"`
+	CreatedAt Time            `json:"createdAt"`
+	UseFrom   Time            `json:"useFrom"`
+	UseUntil  *Time           `json:"useUntil"`  // null until its successor is published
+	ExpiresAt Time            `json:"expiresAt"` // when it leaves the key directory
+}
+
+// SigningKeys lists the published signing keys, and where verifiers find them.
+type SigningKeys struct {
+	Directory string       `json:"directory"` // URL of the key directory
+	Form      string       `json:"form"`      // of the Signature-Agent field: dictionary or string
+	Data      []SigningKey `json:"data"`      // oldest first
+}

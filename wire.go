@@ -28,6 +28,11 @@ const (
 	// PathSignedOn is the callback of single sign-on.
 	PathSignedOn = PathAdmin + "/sign-in/return"
 	PathOpenAPI  = "/api/openapi.json"
+	// PathKeyDirectory has the public keys of the auditor (Web Bot Auth); the path is
+	// registered by draft-ietf-webbotauth-httpsig-protocol.
+	PathKeyDirectory = "/.well-known/http-message-signatures-directory"
+	// PathBot is the page about the auditor for the owners of sites that it reads.
+	PathBot = "/bot"
 
 	PathInternal        = "/internal/" // not reachable through an edge
 	PathInternalFacts   = "/internal/v1/facts"

@@ -30,6 +30,7 @@ type Keyring struct {
 	TOTP               Cipher // secrets of second factors
 	SavedResponse      Cipher // saved responses, which may hold a secret
 	Certificate        Cipher // private keys of TLS certificates and of accounts at CAs
+	RequestSigning     Cipher // private keys that sign the requests of the auditor
 	SignOn             Cipher // the state of a sign-in at the OpenID Connect provider, which the browser keeps
 }
 
@@ -54,7 +55,7 @@ func New(secret []byte) (*Keyring, error) {
 	for label, c := range map[string]*Cipher{
 		"webhook-secret/v1": &k.WebhookSecret, "webhook-credentials/v1": &k.WebhookCredentials, "totp/v1": &k.TOTP,
 		"sign-on/v1": &k.SignOn, "tls-certificate/v1": &k.Certificate,
-		"saved-response/v1": &k.SavedResponse,
+		"saved-response/v1": &k.SavedResponse, "request-signing/v1": &k.RequestSigning,
 	} {
 		aead, err := newAEAD(secret, label)
 		if err != nil {
