@@ -67,13 +67,14 @@ var mayImport = map[string][]string{
 	"origin": {"", "origin/store", "origin/access", "origin/auditlog", "origin/event", "origin/job",
 		"origin/keyring", "origin/idempotency", "origin/mission", "origin/validation", "origin/audit", "origin/webhook",
 		"origin/safehttp", "origin/access/oidc", "internal/trace",
-		"origin/acme", "origin/brand", "origin/claim", "origin/module", "origin/sitecheck", "origin/standing"},
+		"origin/acme", "origin/botauth", "origin/brand", "origin/claim", "origin/module", "origin/sitecheck", "origin/standing"},
 	"origin/acme": {"", "origin/auditlog", "origin/event", "origin/job", "origin/keyring", "origin/store",
 		"origin/validation"},
 	"origin/access": {"", "origin/store", "origin/access/oidc", "origin/auditlog", "origin/event", "origin/job",
 		"origin/keyring",
 		"origin/validation"},
 	"origin/access/oidc": {"", "origin/safehttp"},
+	"origin/botauth":     {"", "origin/auditlog", "origin/event", "origin/job", "origin/keyring", "origin/store"},
 	"origin/auditlog":    {"", "origin/store", "origin/keyring"},
 	"origin/brand": {"", "origin/store", "origin/audit", "origin/auditlog", "origin/event", "origin/job",
 		"origin/validation"},
@@ -90,7 +91,7 @@ var mayImport = map[string][]string{
 	"origin/keyring":    {},
 	"origin/validation": {""},
 
-	"origin/api": {"", "cache/rfc9111", "origin", "origin/acme", "origin/module",
+	"origin/api": {"", "cache/rfc9111", "origin", "origin/acme", "origin/botauth", "origin/module",
 		"origin/idempotency", "origin/webhook", "origin/access",
 		"origin/auditlog", "origin/event",
 		"origin/llms", "origin/llms/probe", "origin/ics", "origin/alert", "origin/mission", "origin/sla",
@@ -139,7 +140,7 @@ var mayImport = map[string][]string{
 // homes maps each technology to the only packages that may import it.
 var homes = map[string][]string{
 	"github.com/valyala/fasthttp":    {"edge", "edge/compress", "edge/conn", "edge/proxy"},
-	"github.com/dunglas/httpsfv":     {"cache/rfc9111"},
+	"github.com/dunglas/httpsfv":     {"cache/rfc9111", "origin/botauth"},
 	"github.com/quic-go/":            {"edge/conn/h3"},
 	"github.com/tetratelabs/wazero":  {"wasm"},
 	"github.com/dgraph-io/ristretto": {"cache"},

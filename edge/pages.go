@@ -352,6 +352,13 @@ func (e *siteEndpoints) serveAbout(ctx *fasthttp.RequestCtx) {
 	})
 }
 
+// serveBot handles GET /bot.
+func (e *siteEndpoints) serveBot(ctx *fasthttp.RequestCtx) {
+	e.servePage(ctx, "page/bot", "", func(context.Context) (*cache.Entry, error) {
+		return pageEntry(e.site.AppendBot(nil, e.baseURL))
+	})
+}
+
 // sendPage sends a page made for one request. It depends on what the client entered, so it
 // is not cached.
 func (w *pageWriter) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err error) {

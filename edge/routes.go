@@ -71,6 +71,7 @@ func (e *Edge) newRoutes() routes {
 		{path: site.PathBadges, route: routePage, get: pages.serveBadges},
 		{path: site.PathDevelopers, route: routePage, get: pages.serveDevelopers},
 		{path: site.PathAbout, route: routePage, get: pages.serveAbout},
+		{path: fieldmark.PathBot, route: routePage, get: pages.serveBot},
 		{path: site.PathStatus, route: routePage, get: pages.serveStatus},
 		{path: pathRobots, route: routePage, get: files.serveRobots},
 		{path: pathLLMsTxt, route: routePage, get: files.serveLLMs},
@@ -78,6 +79,7 @@ func (e *Edge) newRoutes() routes {
 		{path: pathIcon, route: routePage, get: files.serveIcon},
 		{path: pathSitemap, route: routePage, get: files.serveSitemap},
 		{path: partPrefix, prefix: true, when: isSitemapPart, route: routePage, get: files.serveSitemap},
+		{path: fieldmark.PathKeyDirectory, serve: e.passOn}, // not limited: verifiers must always reach it
 		{path: pathReady, route: routePage, get: e.serveReady},
 		{path: fieldmark.PathInternal, prefix: true, serve: e.refuseInternal},
 	}

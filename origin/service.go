@@ -14,6 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/acme"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/botauth"
 	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/claim"
 	"github.com/fieldmark/fieldmark/origin/event"
@@ -56,6 +57,7 @@ type Config struct {
 	Prover    *claim.Prover   // looks for proofs of claims; nil: by the system's DNS servers and HTTP
 	NewBrands claim.NewBrands // what claims of sites do that are not registered; empty: claim.NewBrandsReview
 	OwnersOff bool            // owners of brands have no calls and no pages
+	Signer    *botauth.Signer // of the requests of Auditor; nil: they are not signed
 
 	// Certificates are the settings of certificate orders; the fields that a Service has
 	// itself are set by New.
@@ -85,6 +87,7 @@ type Service struct {
 
 	Certificates *acme.Service
 	Claims       *claim.Service
+	SigningKeys  *botauth.Service
 	SiteChecks   *sitecheck.Service
 
 	Standings *standing.Service
@@ -134,6 +137,8 @@ func New(cfg Config) (*Service, error) {
 	if s.Certificates, err = acme.New(certificates); err != nil {
 		return nil, fmt.Errorf("configure origin: %w", err)
 	}
+	s.SigningKeys = botauth.New(botauth.Config{Store: cfg.Store, Cipher: keys.RequestSigning, AuditLog: s.AuditLog,
+		Jobs: s.jobs, Log: cfg.Log, Signer: cfg.Signer})
 	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs,
 		Log:      cfg.Log,
 		Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})

@@ -47,6 +47,8 @@ type commands struct {
 
 	Certificate operate.CertificateCmd `cmd:"" group:"run" help:"Manage the TLS certificates of an origin."`
 
+	SigningKey operate.SigningKeyCmd `cmd:"" group:"access" name:"signing-key" help:"Manage the keys that sign the requests of the auditor."`
+
 	Account  operate.AccountCmd `cmd:"" group:"access" help:"Manage accounts, which own keys, missions and endpoints."`
 	AuditLog auditLogCmd        `cmd:"" group:"access" name:"audit-log" help:"Show and verify the log of what administrators did."`
 	Purge    operate.PurgeCmd   `cmd:"" group:"brands" help:"Purge edge caches."`

@@ -23,6 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/admin"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/botauth"
 	"github.com/fieldmark/fieldmark/origin/claim"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/owner"
@@ -56,9 +57,10 @@ type originSettings struct {
 
 // auditSettings are how an origin audits brands.
 type auditSettings struct {
-	AuditEvery    time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0: only on request, and once a day after an audit suspects text written to steer models."`
-	AuditDelay    time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between requests of an audit to one host."`
-	AuditRequests int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included."`
+	AuditEvery     time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0: only on request, and once a day after an audit suspects text written to steer models."`
+	AuditDelay     time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between requests of an audit to one host."`
+	RequestSigning string        `env:"FIELDMARK_REQUEST_SIGNING" default:"dictionary" enum:"dictionary,string,off" help:"Form of the signatures of the auditor's requests (Web Bot Auth): dictionary as the draft demands, string for verifiers that know only its older form, off. Signing needs an https URL in --base-url."`
+	AuditRequests  int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included."`
 }
 
 // claimSettings are how owners of websites claim their brands.
@@ -127,7 +129,12 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if auditDelay == 0 {
 		auditDelay = o.AuditDelay
 	}
-	auditor, err := audit.New(audit.Config{HTTP: o.Client(nil), Delay: auditDelay, MaxRequests: o.AuditRequests})
+	signer, crawler, err := o.crawler(log)
+	if err != nil {
+		return err
+	}
+	auditor, err := audit.New(audit.Config{HTTP: crawler, UserAgent: audit.UserAgentOf(o.publicURL), Delay: auditDelay,
+		MaxRequests: o.AuditRequests})
 	if err != nil {
 		return err
 	}
@@ -157,7 +164,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	}
 	if n.service, err = origin.New(origin.Config{
 		Prover: prover, NewBrands: claim.NewBrands(o.ClaimNew), OwnersOff: o.Owners == "off",
-		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
+		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, Signer: signer, AuditEvery: o.every(),
 		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{}, Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
@@ -187,6 +194,20 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	n.metrics.service, n.metrics.pools = n.service, n.store.Pools
 	n.handler = n.metrics.wrap(traceRequests(o.tracing, splitPages(apiHandler, adminHandler, ownerHandler)))
 	return nil
+}
+
+// crawler returns the client of the auditor and its signer, which is nil if requests are not
+// signed.
+func (o *originSettings) crawler(log *slog.Logger) (*botauth.Signer, *safehttp.Client, error) {
+	if o.RequestSigning == "off" || !strings.HasPrefix(o.publicURL, "https://") {
+		log.Info("requests of the auditor are not signed", "requestSigning", o.RequestSigning, "baseURL", o.publicURL)
+		return nil, o.Client(nil), nil
+	}
+	signer, err := botauth.NewSigner(o.publicURL, botauth.Form(o.RequestSigning))
+	if err != nil {
+		return nil, nil, err
+	}
+	return signer, safehttp.New(safehttp.Config{Allow: o.AllowNetworks, Targets: true, Sign: signer.Sign}), nil
 }
 
 // secureCookies reports whether cookies are always Secure: if the public address is https,

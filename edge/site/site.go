@@ -190,6 +190,11 @@ func (s *Site) AppendAbout(dst []byte, baseURL string) ([]byte, error) {
 	return s.appendPage(dst, "about.html", newAboutView(s.chrome, baseURL))
 }
 
+// AppendBot appends the page about the crawler, for the owners of sites that it reads.
+func (s *Site) AppendBot(dst []byte, baseURL string) ([]byte, error) {
+	return s.appendPage(dst, "bot.html", newBotView(s.chrome, baseURL))
+}
+
 // AppendStatus appends the status page of a node.
 func (s *Site) AppendStatus(dst []byte, p StatusPage) ([]byte, error) {
 	return s.appendPage(dst, "status.html", newStatusView(s.chrome, &p))

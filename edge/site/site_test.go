@@ -290,6 +290,7 @@ func samplePages(t *testing.T) map[string][]byte {
 		RequestID: "req-12345678"}))
 	add("method")(s.AppendMethod(nil, sampleMethod()))
 	add("about")(s.AppendAbout(nil, base))
+	add("bot")(s.AppendBot(nil, base))
 	builder := site.BadgesPage{BaseURL: base, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(),
 		Gallery: []site.Picture{{Name: "pill", Text: "28 px", Image: "data:image/svg+xml;base64,PHN2Zy8+", Width: 138,
 			Height: 28}},
@@ -533,7 +534,7 @@ func checkElement(t *testing.T, name string, n *html.Node) {
 	case "a":
 		href := attr(n, "href")
 		// sources that we chose ourselves
-		cited := strings.HasPrefix(name, "llms") || name == "method" || name == "about" ||
+		cited := strings.HasPrefix(name, "llms") || name == "method" || name == "about" || name == "bot" ||
 			strings.HasPrefix(name, "developers")
 		if strings.HasPrefix(href, "http") && !strings.HasPrefix(href, base) &&
 			!strings.Contains(attr(n, "rel"), "nofollow") && !cited {

@@ -1,5 +1,11 @@
 package site
 
+import (
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
 // aboutView is what templates/about.html shows.
 type aboutView struct {
 	Head head
@@ -13,6 +19,23 @@ func newAboutView(c chrome, base string) *aboutView {
 	data := webPage(base, PathAbout, v.Head.Title, v.Head.Description)
 	data["@type"], data["mainEntity"] = "AboutPage", publisher(base)
 	v.Head.Data = data
+	return v
+}
+
+// botView is what templates/bot.html shows.
+type botView struct {
+	Head      head
+	Signed    bool   // requests of the auditor may be signed: the site has an https address
+	Directory string // path of the key directory
+}
+
+func newBotView(c chrome, base string) *botView {
+	v := &botView{Signed: strings.HasPrefix(base, "https://"), Directory: fieldmark.PathKeyDirectory,
+		Head: fixedHead(c, base, fieldmark.PathBot, "FieldmarkBot, the crawler of this site",
+			"Who FieldmarkBot is, why and how often it reads a website, how to recognise it by its signature, and "+
+				"how to "+
+				"keep it out or let it in.")}
+	v.Head.Text = true
 	return v
 }
 

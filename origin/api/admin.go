@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/acme"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/botauth"
 	"github.com/fieldmark/fieldmark/origin/module"
 )
 
@@ -116,4 +118,21 @@ func (a *certificateAPI) sendChallenge(c *call) error {
 		return err
 	}
 	return c.send(http.StatusOK, answer)
+}
+
+// signingKeyAPI serves the keys that sign the requests of the auditor.
+type signingKeyAPI struct{ keys *botauth.Service }
+
+// sendDirectory sends the key directory. A 304 carries new signatures too, so that what a
+// cache revalidates keeps its proof.
+func (a *signingKeyAPI) sendDirectory(c *call) error {
+	d, err := a.keys.Directory(c.r.Context())
+	if err != nil {
+		return err
+	}
+	maps.Copy(c.w.Header(), d.Header)
+	if c.notModified(etagOf(d.Body)) {
+		return nil
+	}
+	return c.sendBytes(http.StatusOK, botauth.DirectoryType, d.Body)
 }

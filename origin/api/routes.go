@@ -91,6 +91,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		(&disputeAPI{o.Brands, o.Brands.Disputes}).routes(),
 		(&moduleAPI{o.Modules}).routes(),
 		(&certificateAPI{o.Certificates}).routes(),
+		(&signingKeyAPI{o.SigningKeys}).routes(),
 		(&factsAPI{o.Brands, o.Events}).routes(),
 		newEventAPI(o.Events, version).routes(),
 		[]*route{
@@ -428,6 +429,22 @@ func (a *certificateAPI) routes() []*route {
 			operation{hidden: true}},
 		{"GET", fieldmark.PathInternalChallenges + "/{kind}/{answer}", node, handleRaw[none, none](a.sendChallenge),
 			operation{hidden: true}},
+	}
+}
+
+// routes are the operations of administrators on the keys that sign the requests of the
+// auditor, and the directory in which verifiers find their public halves.
+func (a *signingKeyAPI) routes() []*route {
+	const keys = fieldmark.PathAdminAPI + "signing-keys"
+	admins := key(fieldmark.ScopeAdmin)
+	return []*route{
+		{"GET", keys, admins, handle(a.keys.List), operation{
+			id: "listSigningKeys", summary: "List the keys that sign the requests of the auditor"}},
+		{"POST", keys + "/rotate", admins, handle(a.keys.Rotate), operation{
+			id: "rotateSigningKey", summary: "Publish a new signing key, which comes into use after 48 hours"}},
+		{"DELETE", keys + "/{id}", admins, handleParam(pathParam("id"), a.keys.Retire), operation{
+			id: "retireSigningKey", summary: "Delete a signing key at once; the next one comes into use"}},
+		{"GET", fieldmark.PathKeyDirectory, anyone, handleRaw[none, none](a.sendDirectory), operation{hidden: true}},
 	}
 }
 

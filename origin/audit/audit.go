@@ -32,6 +32,7 @@ const Rules = "2026-11-22.14"
 // Config configures an Auditor.
 type Config struct {
 	HTTP        *safehttp.Client // required: makes all requests
+	UserAgent   string           // empty: UserAgent
 	Delay       time.Duration    // between requests to one host; 0 means DefaultDelay, negative means none
 	MaxRequests int              // per audit, redirects included; 0 means DefaultMaxRequests; see recheckRequests
 	Timeout     time.Duration    // of all requests of an audit; 0 means auditDeadline

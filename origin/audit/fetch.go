@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -19,18 +20,26 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/html"
-
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit/robots"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// UserAgent identifies the auditor, and Token is its name in robots.txt.
+// Token is the name of the auditor in robots.txt, and UserAgent identifies one that runs
+// without a public address, such as that of a command.
 const (
 	Token     = "FieldmarkBot"
-	UserAgent = Token + "/1.0 (+https://fieldmark.example/bot)"
+	UserAgent = Token + "/1.0 (+https://github.com/fieldmark/fieldmark)"
 )
+
+// UserAgentOf identifies the auditor of an installation by its public URL, which has a page
+// about it.
+func UserAgentOf(base string) string {
+	if base == "" {
+		return UserAgent
+	}
+	return Token + "/1.0 (+" + strings.TrimSuffix(base, "/") + fieldmark.PathBot + ")"
+}
 
 // The limits of one audit, which bound the load on the site and the cost of a
 // malicious one.
@@ -156,6 +165,7 @@ type fetcher struct {
 	Hooks
 	acquire      func(ctx context.Context, host string) (release func(pause time.Duration), err error)
 	client       *safehttp.Client
+	userAgent    string
 	delay        time.Duration
 	requestsLeft int
 	failed       error                 // of acquire: nothing that was found can be trusted
@@ -174,7 +184,8 @@ type robotsFile struct {
 
 // newFetcher returns the fetcher of one audit.
 func newFetcher(c Config) *fetcher {
-	f := &fetcher{client: c.HTTP, delay: c.Delay, requestsLeft: c.MaxRequests, acquire: c.Acquire,
+	f := &fetcher{client: c.HTTP, userAgent: cmp.Or(c.UserAgent, UserAgent), delay: c.Delay,
+		requestsLeft: c.MaxRequests, acquire: c.Acquire,
 		refusals: map[string]error{}, next: map[string]time.Time{}, rules: map[string]robotsFile{},
 		suspended: map[string]bool{}}
 	if f.delay == 0 {
@@ -407,7 +418,7 @@ func (f *fetcher) send(ctx context.Context, u *url.URL, q request, v *visit) err
 	if err != nil {
 		return fmt.Errorf("request for a page: %w", err)
 	}
-	req.Header.Set("User-Agent", UserAgent)
+	req.Header.Set("User-Agent", f.userAgent)
 	req.Header.Set("Accept", q.accept)
 	req.Header.Set("Accept-Encoding", "gzip")
 	start := time.Now()
@@ -559,79 +570,3 @@ func looksLikeHTML(body []byte) bool {
 }
 
 func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\uFEFF")) }
-
-// maxRefresh is how many bytes of a page are searched for a meta refresh. A page
-// that only redirects is short.
-const maxRefresh = 16 << 10
-
-// refreshTarget returns the target of a meta refresh of 0 seconds in the head of a
-// page, which search engines treat as a redirect, or nil. A refresh in noscript
-// does not count, because search engines run scripts.
-func refreshTarget(at *url.URL, body []byte) *url.URL {
-	base := at
-	z := html.NewTokenizer(bytes.NewReader(body[:min(len(body), maxRefresh)])) // treats the content of noscript as text
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return nil
-		case html.StartTagToken, html.SelfClosingTagToken:
-		default:
-			continue
-		}
-		t := z.Token()
-		switch t.Data {
-		case "html", "head", "title", "link", "script", "style", "noscript":
-		case "base":
-			if u := resolve(at, tokenAttr(t, "href")); u != nil && base == at {
-				base = u
-			}
-		case "meta":
-			if strings.EqualFold(tokenAttr(t, "http-equiv"), "refresh") {
-				if to := immediate(base, tokenAttr(t, "content")); to != nil && to.String() != at.String() {
-					return to
-				}
-				return nil
-			}
-		default:
-			return nil // start of the body
-		}
-	}
-}
-
-// immediate parses the content of a meta refresh (HTML, section 4.2.5.3): seconds,
-// a separator, and the address, optionally after url= and in quotes.
-func immediate(base *url.URL, content string) *url.URL {
-	const space = " \t\n\f\r"
-	content = strings.TrimLeft(content, space)
-	rest := strings.TrimLeft(content, "0")
-	if rest == content && !strings.HasPrefix(content, ".") || rest != "" && rest[0] >= '1' && rest[0] <= '9' {
-		return nil // no time, or at least one second
-	}
-	rest = strings.TrimLeft(strings.TrimLeft(rest, ".0123456789"), space)
-	if rest != "" && (rest[0] == ';' || rest[0] == ',') {
-		rest = strings.TrimLeft(rest[1:], space)
-	}
-	if len(rest) >= 3 && strings.EqualFold(rest[:3], "url") {
-		if after, ok := strings.CutPrefix(strings.TrimLeft(rest[3:], space), "="); ok {
-			rest = strings.TrimLeft(after, space)
-		}
-	}
-	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
-		rest, _, _ = strings.Cut(rest[1:], rest[:1])
-	}
-	to := resolve(base, rest)
-	if to == nil {
-		return nil
-	}
-	to.Fragment, to.RawFragment = "", ""
-	return to
-}
-
-func tokenAttr(t html.Token, name string) string {
-	for _, a := range t.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
-}

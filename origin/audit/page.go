@@ -342,3 +342,79 @@ func fields(s string) []string { return strings.Fields(strings.ToLower(s)) }
 
 // collapse turns every run of white space into one space.
 func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// maxRefresh is how many bytes of a page are searched for a meta refresh. A page
+// that only redirects is short.
+const maxRefresh = 16 << 10
+
+// refreshTarget returns the target of a meta refresh of 0 seconds in the head of a
+// page, which search engines treat as a redirect, or nil. A refresh in noscript
+// does not count, because search engines run scripts.
+func refreshTarget(at *url.URL, body []byte) *url.URL {
+	base := at
+	z := html.NewTokenizer(bytes.NewReader(body[:min(len(body), maxRefresh)])) // treats the content of noscript as text
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return nil
+		case html.StartTagToken, html.SelfClosingTagToken:
+		default:
+			continue
+		}
+		t := z.Token()
+		switch t.Data {
+		case "html", "head", "title", "link", "script", "style", "noscript":
+		case "base":
+			if u := resolve(at, tokenAttr(t, "href")); u != nil && base == at {
+				base = u
+			}
+		case "meta":
+			if strings.EqualFold(tokenAttr(t, "http-equiv"), "refresh") {
+				if to := immediate(base, tokenAttr(t, "content")); to != nil && to.String() != at.String() {
+					return to
+				}
+				return nil
+			}
+		default:
+			return nil // start of the body
+		}
+	}
+}
+
+// immediate parses the content of a meta refresh (HTML, section 4.2.5.3): seconds,
+// a separator, and the address, optionally after url= and in quotes.
+func immediate(base *url.URL, content string) *url.URL {
+	const space = " \t\n\f\r"
+	content = strings.TrimLeft(content, space)
+	rest := strings.TrimLeft(content, "0")
+	if rest == content && !strings.HasPrefix(content, ".") || rest != "" && rest[0] >= '1' && rest[0] <= '9' {
+		return nil // no time, or at least one second
+	}
+	rest = strings.TrimLeft(strings.TrimLeft(rest, ".0123456789"), space)
+	if rest != "" && (rest[0] == ';' || rest[0] == ',') {
+		rest = strings.TrimLeft(rest[1:], space)
+	}
+	if len(rest) >= 3 && strings.EqualFold(rest[:3], "url") {
+		if after, ok := strings.CutPrefix(strings.TrimLeft(rest[3:], space), "="); ok {
+			rest = strings.TrimLeft(after, space)
+		}
+	}
+	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
+		rest, _, _ = strings.Cut(rest[1:], rest[:1])
+	}
+	to := resolve(base, rest)
+	if to == nil {
+		return nil
+	}
+	to.Fragment, to.RawFragment = "", ""
+	return to
+}
+
+func tokenAttr(t html.Token, name string) string {
+	for _, a := range t.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}

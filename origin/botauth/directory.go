@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// directoryType is the media type of the key directory.
-	directoryType = "application/http-message-signatures-directory+json"
+	// DirectoryType is the media type of the key directory.
+	DirectoryType = "application/http-message-signatures-directory+json"
 
 	// directoryAge is how long anyone may cache the directory: it bounds how long a retired
 	// key is accepted.
@@ -39,7 +39,7 @@ type jwk struct {
 
 // Directory is the key directory with the header fields of its response.
 type Directory struct {
-	Header http.Header // without ETag
+	Header http.Header // without Content-Type and ETag
 	Body   []byte
 }
 
@@ -72,7 +72,6 @@ func (s *Service) Directory(ctx context.Context) (Directory, error) {
 	if err != nil {
 		return Directory{}, fmt.Errorf("sign the key directory: %w", err)
 	}
-	h.Set("Content-Type", directoryType)
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(directoryAge.Seconds())))
 	h.Set("Surrogate-Key", string(TagKeys))
 	h.Set("Access-Control-Allow-Origin", "*") // verifiers may run in browsers; the keys are public

@@ -31,7 +31,7 @@ func newPlan(keys []store.SigningKey, now time.Time) (p plan) {
 	}
 	switch n := len(keys); {
 	case n == 0, !expiry(keys, n-1).After(now):
-		// Nobody has cached a directory without this key, or the origin did not run for
+		// There is no cached directory without this key, or the origin did not run for
 		// months and verifiers refuse the last key: there is nothing to wait for.
 		p.add, p.useFrom = true, now
 	case !keys[n-1].UseFrom.Add(useFor - publishBefore).After(now):

@@ -34,7 +34,7 @@ const (
 	label = "fm"
 
 	// lifetime of a signature: enough for clocks that differ and a slow connection, and
-	// as little as possible for one that somebody recorded and sends again.
+	// as little as possible for a recorded request that is sent again.
 	lifetime = time.Minute
 
 	nonceBytes = 64 // as in the examples of the draft
@@ -118,7 +118,7 @@ func (s *Signer) key(now time.Time) (current *Key) {
 // Sign adds a signature to an https request, which must not change afterwards. It covers the
 // address without the query, so the same request may not be sent elsewhere. Requests over
 // http are left as they are: the draft asks verifiers to refuse their signatures, because
-// anybody on the way could read and use them.
+// they can be read and used on the way.
 func (s *Signer) Sign(req *http.Request) error {
 	now := time.Now()
 	k := s.key(now)

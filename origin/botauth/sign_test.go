@@ -46,7 +46,8 @@ func TestVectors(t *testing.T) {
 		input, signature string
 	}{
 		{"RFC 9421, B.2.6", "sig-b26", []botauth.Covered{{Name: "date", Value: "Tue, 20 Apr 2021 02:07:55 GMT"},
-			{Name: "@method", Value: "POST"}, {Name: "@path", Value: "/foo"}, {Name: "@authority", Value: "example.com"},
+			{Name: "@method", Value: "POST"}, {Name: "@path", Value: "/foo"},
+			{Name: "@authority", Value: "example.com"},
 			{Name: "content-type", Value: "application/json"}, {Name: "content-length", Value: "18"}},
 			params("created", int64(1618884473), "keyid", "test-key-ed25519"),
 			`sig-b26=("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473` +
@@ -77,7 +78,8 @@ func TestVectors(t *testing.T) {
 	} {
 		input, signature, err := botauth.SignComponents(k, tt.label, tt.components, tt.params)
 		if err != nil || signature != tt.signature || tt.input != "" && input != tt.input {
-			t.Errorf("%s: %v\ngot  %s\n     %s\nwant %s\n     %s", tt.name, err, input, signature, tt.input, tt.signature)
+			t.Errorf("%s: %v\ngot  %s\n     %s\nwant %s\n     %s", tt.name, err, input, signature, tt.input,
+				tt.signature)
 		}
 	}
 	body := `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"` + k.ID +
@@ -107,7 +109,8 @@ func TestSign(t *testing.T) {
 	}{
 		{botauth.FormDictionary, `fm="https://marks.example/.well-known/http-message-signatures-directory"`,
 			`fm=("@authority" "@method" "@path" "signature-agent";key="fm");created=`},
-		{botauth.FormString, `"https://marks.example"`, `fm=("@authority" "@method" "@path" "signature-agent");created=`},
+		{botauth.FormString, `"https://marks.example"`,
+			`fm=("@authority" "@method" "@path" "signature-agent");created=`},
 	} {
 		signer := newSigner(t, tt.form)
 		nonces := map[string]bool{}

@@ -1,6 +1,7 @@
 package safehttp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -59,6 +60,10 @@ type Config struct {
 	// because this limit makes the owners wait for each other.
 	ConnsPerHost int
 	Certificate  *tls.Certificate // client certificate; nil means none
+
+	// Sign adds signatures to the fields of a request whose address passed the first check;
+	// nil means none. A request that is refused when it is dialled is never sent.
+	Sign func(*http.Request) error
 }
 
 // Client sends requests that cannot reach internal networks. It is safe for
@@ -132,12 +137,17 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	if err := c.checkParsed(req.URL); err != nil {
 		return nil, err
 	}
-	if req.Header.Get("User-Agent") == "" {
+	if req.Header.Get("User-Agent") == "" || c.config.Sign != nil {
 		req = req.Clone(req.Context())
 		if req.Header == nil {
 			req.Header = http.Header{}
 		}
-		req.Header.Set("User-Agent", c.userAgent)
+		req.Header.Set("User-Agent", cmp.Or(req.Header.Get("User-Agent"), c.userAgent))
+	}
+	if c.config.Sign != nil {
+		if err := c.config.Sign(req); err != nil {
+			return nil, err
+		}
 	}
 	resp, err := c.http.Do(req)
 	if errors.Is(err, ErrNotAllowed) {

@@ -275,3 +275,57 @@ func (db CertificateReader) ChallengeAnswer(ctx context.Context, kind, nameOrTok
 	}
 	return answer, nil
 }
+
+// SigningKey is a key that signs the requests of the auditor.
+type SigningKey struct {
+	ID        string // JWK thumbprint
+	PublicKey string // base64url
+	Sealed    string // the private key, encrypted
+	CreatedAt time.Time
+	UseFrom   time.Time
+}
+
+// SigningKeys lists the keys that sign the requests of the auditor, oldest first.
+func (db CertificateReader) SigningKeys(ctx context.Context) ([]SigningKey, error) {
+	rows, err := db.query(ctx, `SELECT id, public_key, sealed_key, created_at, use_from FROM signing_key
+		ORDER BY number`)
+	list, err := collect(rows, err, func(row scanner) (k SigningKey, err error) {
+		var created, from int64
+		err = row.Scan(&k.ID, &k.PublicKey, &k.Sealed, &created, &from)
+		k.CreatedAt, k.UseFrom = time.UnixMicro(created), time.UnixMicro(from)
+		return k, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list signing keys: %w", err)
+	}
+	return list, nil
+}
+
+// AddSigningKey adds a key after the one with the id last, "" for none. It reports false, and
+// adds nothing, if another process added one meanwhile.
+func (t CertificateTx) AddSigningKey(ctx context.Context, last string, k SigningKey) (bool, error) {
+	n, err := t.exec(ctx, `INSERT INTO signing_key (id, number, public_key, sealed_key, created_at, use_from)
+		SELECT $1, COALESCE((SELECT s.number FROM signing_key s WHERE s.id = $2), 0) + 1, $3, $4, CAST($5 AS BIGINT),
+			CAST($6 AS BIGINT)
+		ON CONFLICT DO NOTHING`, k.ID, last, k.PublicKey, k.Sealed, k.CreatedAt.UnixMicro(), k.UseFrom.UnixMicro())
+	if err != nil {
+		return false, fmt.Errorf("add signing key %s: %w", k.ID, err)
+	}
+	return n == 1, nil
+}
+
+// UseSigningKey sets the time from which a key is used.
+func (t CertificateTx) UseSigningKey(ctx context.Context, id string, from time.Time) error {
+	if _, err := t.exec(ctx, `UPDATE signing_key SET use_from = $1 WHERE id = $2`, from.UnixMicro(), id); err != nil {
+		return fmt.Errorf("use signing key %s: %w", id, err)
+	}
+	return nil
+}
+
+// DeleteSigningKey deletes a key with its private half.
+func (t CertificateTx) DeleteSigningKey(ctx context.Context, id string) error {
+	if _, err := t.exec(ctx, `DELETE FROM signing_key WHERE id = $1`, id); err != nil {
+		return fmt.Errorf("delete signing key %s: %w", id, err)
+	}
+	return nil
+}

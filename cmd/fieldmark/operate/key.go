@@ -79,3 +79,58 @@ func (c *keyRevokeCmd) Run(ctx context.Context, s *command.Streams) error {
 	return run(c, func(api *client.Client) (fieldmark.Key, error) { return api.RevokeKey(ctx, c.ID, c.Reason) },
 		func(k fieldmark.Key) error { return printf(s, "%s was revoked at %s\n", k.ID, k.RevokedAt) })
 }
+
+// SigningKeyCmd manages the keys that sign the requests of the auditor.
+type SigningKeyCmd struct {
+	Show   signingKeyShowCmd   `cmd:"" help:"Show the keys and the address of the key directory."`
+	Rotate signingKeyRotateCmd `cmd:"" help:"Publish a new key; it comes into use after 48 hours."`
+	Retire signingKeyRetireCmd `cmd:"" help:"Delete a key that others may know; the next one comes into use at once."`
+}
+
+type signingKeyShowCmd struct {
+	adminFlags `embed:""`
+}
+
+// Run prints the directory and a line for each key.
+func (c *signingKeyShowCmd) Run(ctx context.Context, s *command.Streams) error {
+	return run(c, func(api *client.Client) (fieldmark.SigningKeys, error) { return api.SigningKeys(ctx) },
+		func(keys fieldmark.SigningKeys) error { return printSigningKeys(s, &keys) })
+}
+
+func printSigningKeys(s *command.Streams, keys *fieldmark.SigningKeys) error {
+	if err := printf(s, "directory %s\nform      %s\n", keys.Directory, keys.Form); err != nil {
+		return err
+	}
+	for _, k := range keys.Data {
+		until := "-"
+		if k.UseUntil != nil {
+			until = k.UseUntil.Std().Format(time.RFC3339)
+		}
+		if err := printf(s, "%s  %-8s  used from %s until %-20s  published until %s\n", k.ID, k.State,
+			k.UseFrom.Std().Format(time.RFC3339), until, k.ExpiresAt.Std().Format(time.RFC3339)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type signingKeyRotateCmd struct {
+	adminFlags `embed:""`
+}
+
+// Run publishes a key, unless the next one is published already, and prints all.
+func (c *signingKeyRotateCmd) Run(ctx context.Context, s *command.Streams) error {
+	return run(c, func(api *client.Client) (fieldmark.SigningKeys, error) { return api.RotateSigningKey(ctx) },
+		func(keys fieldmark.SigningKeys) error { return printSigningKeys(s, &keys) })
+}
+
+type signingKeyRetireCmd struct {
+	adminFlags `embed:""`
+	ID         string `arg:"" help:"Key id, as signing-key show prints it."`
+}
+
+// Run deletes the key and prints those that are left.
+func (c *signingKeyRetireCmd) Run(ctx context.Context, s *command.Streams) error {
+	return run(c, func(api *client.Client) (fieldmark.SigningKeys, error) { return api.RetireSigningKey(ctx, c.ID) },
+		func(keys fieldmark.SigningKeys) error { return printSigningKeys(s, &keys) })
+}
