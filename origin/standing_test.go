@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -18,8 +19,10 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/standing"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // pointScorer scores a brand with its fact home.words, and by a module other than the first
@@ -91,7 +94,7 @@ func describe(t testing.TB, kind fieldmark.EventType, data []byte) string {
 	case fieldmark.EventBrandAudited:
 		err = json.Unmarshal(data, &audit)
 	default:
-		t.Errorf("unexpected event %s", kind)
+		return string(kind)
 	}
 	if err != nil {
 		t.Error(err)
@@ -445,6 +448,93 @@ func TestRankChanged(t *testing.T) {
 			t.Errorf("ranks %v, want %s", got, want)
 		}
 	})
+}
+
+// manage makes an account that manages a brand, and returns its claim.
+func (w *watched) manage(account string, slug fieldmark.Slug) store.Claim {
+	w.t.Helper()
+	c := store.Claim{ID: fieldmark.NewID(fieldmark.PrefixClaim, time.Now()), Brand: slug, Account: account,
+		State: fieldmark.ClaimVerified, CreatedAt: time.Now()}
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		return errors.Join(tx.PutAccount(ctx, account, fieldmark.At(time.Now())), tx.PutClaim(ctx, &c))
+	})
+	return c
+}
+
+func (w *watched) write(fn func(ctx context.Context, tx *store.Tx) error) {
+	w.t.Helper()
+	if err := w.Store.Write(w.t.Context(), fn); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestManagedBrands: an account hears of the brand that it manages without naming it, also
+// when it is private, by endpoints and when it polls; and of its claim, which is private.
+func TestManagedBrands(t *testing.T) {
+	w := newWatched(t)
+	w.endpoint("/watcher", fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"}})
+	claim := w.manage("owner", "acme")
+	polled := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, data := range w.sentTo(t, "owner", fieldmark.EventScoreChanged) {
+			got = append(got, describe(t, fieldmark.EventScoreChanged, data))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the owner polls %q, want %q", got, want)
+		}
+	}
+	w.audited("acme", 50_000)
+	w.audited("acme", 50_600)
+	w.audited("acme", 51_200) // 1.2 from what was sent
+	w.want("/watcher acme facts pending>50", "/watcher acme facts 50.6>51.2")
+	polled("acme facts pending>50", "acme facts 50.6>51.2")
+
+	_, err := w.Webhooks.CreateEndpoint(t.Context(), "owner", fieldmark.EndpointRequest{URL: w.url + "/owner",
+		Events: []string{"*"}, EndpointSettings: fieldmark.EndpointSettings{ScoreThreshold: to(fieldmark.Milli(2000))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.audited("acme", 52_200)
+	w.want("/owner acme measured changed=true", "/watcher acme facts 51.2>52.2")
+	w.audited("acme", 53_200) // twice a point
+	w.want("/owner acme measured changed=true", "/owner acme facts 52.2>53.2", "/watcher acme facts 52.2>53.2")
+	polled("acme facts pending>50", "acme facts 50.6>51.2", "acme facts 52.2>53.2")
+
+	// A private brand is silent for those who only watch it.
+	if _, _, err := w.Brands.Put(t.Context(), fieldmark.Brand{Slug: "acme", Name: "acme",
+		URL: "https://acme.example/", Niche: "tools", Language: "en"}); err != nil {
+		t.Fatal(err)
+	}
+	w.audited("acme", 60_000)
+	w.want("/owner acme measured changed=true", "/owner acme facts 53.2>60")
+	head := w.head(t)
+	w.write(func(ctx context.Context, tx *store.Tx) error {
+		return event.EmitBrand(ctx, tx, "acme", "claim.lapsing", struct{}{})
+	})
+	if got := w.types(t, head); got != "claim.lapsing" {
+		t.Errorf("events %s, want one of the claim, for its account alone", got)
+	}
+	w.want("/owner claim.lapsing")
+
+	// Nothing is sent once the claim has ended.
+	claim.State = fieldmark.ClaimExpired
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutClaim(ctx, &claim) })
+	head = w.head(t)
+	w.audited("acme", 70_000)
+	if got := w.types(t, head); got != "brand.audited" {
+		t.Errorf("events %s, want only the one that edges follow", got)
+	}
+
+	// Accounts made by claims are small.
+	w.manage("small", "acme")
+	for i := range fieldmark.ClaimEndpoints + 1 {
+		_, err = w.Webhooks.CreateEndpoint(t.Context(), "small", fieldmark.EndpointRequest{
+			URL: w.url + fmt.Sprint("/", i), Events: []string{"score.changed"}})
+		if (err != nil) != (i == fieldmark.ClaimEndpoints) {
+			t.Errorf("endpoint %d: %v", i, err)
+		}
+	}
 }
 
 // TestWatchErrors: what an endpoint cannot watch is refused beside its member.

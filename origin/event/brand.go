@@ -2,12 +2,10 @@ package event
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -32,61 +30,45 @@ func EmitBrand(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fieldma
 // it, and accounts whose endpoints watch the public brand and subscribe to the type. The
 // pattern * matches only events of brands that the account manages: an account does not
 // expect the events of its missions and those of other companies on the same subscription.
-// Events of claims are private to the account that manages the brand.
 func BrandAudience(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fieldmark.EventType) (Audience, error) {
-	to := Audience{}
-	if err := to.addManager(ctx, tx, slug, t); err != nil {
+	watches, err := tx.Watches(ctx, slug)
+	if err != nil || len(watches) == 0 {
 		return nil, err
 	}
-	if strings.HasPrefix(string(t), "claim.") {
-		return to, nil
-	}
 	b, err := tx.Brand(ctx, slug)
-	if err != nil || !b.Public {
-		return to, err
-	}
-	watches, err := tx.Watches(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
+	private := !b.Public || Private(t)
+	to := Audience{}
 	for _, w := range watches {
-		if Named(w.Events, t) {
-			to.add(w.Account, w.Endpoint)
+		switch {
+		case w.Manages:
+			to.add(w.Account, w.Endpoint, slices.ContainsFunc(w.Events, func(p string) bool {
+				return fieldmark.MatchEvent(p, t)
+			}))
+		case !private && Named(w.Events, t):
+			to.add(w.Account, w.Endpoint, true)
 		}
 	}
 	return to, nil
 }
 
-// addManager adds the account that manages a brand, with its endpoints that subscribe to the
-// type.
-func (a Audience) addManager(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fieldmark.EventType) error {
-	claim, err := tx.ClaimOf(ctx, slug)
-	if errors.Is(err, store.ErrNotFound) || err == nil && claim.Account == "" {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	a[claim.Account] = map[string]bool{}
-	endpoints, err := tx.Subscribers(ctx, claim.Account, time.Now())
-	for i := range endpoints {
-		if endpoints[i].Subscribes(t) {
-			a.add(claim.Account, endpoints[i].ID)
-		}
-	}
-	return err
-}
+// Private reports whether events of a type are for the account alone that manages the brand.
+func Private(t fieldmark.EventType) bool { return strings.HasPrefix(string(t), "claim.") }
 
 // Named reports whether a pattern other than * matches an event type.
 func Named(patterns []string, t fieldmark.EventType) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return p != "*" && fieldmark.MatchEvent(p, t) })
 }
 
-func (a Audience) add(account, endpoint string) {
+func (a Audience) add(account, endpoint string, subscribes bool) {
 	if a[account] == nil {
 		a[account] = map[string]bool{}
 	}
-	a[account][endpoint] = true
+	if subscribes {
+		a[account][endpoint] = true
+	}
 }
 
 // Emit appends an event about a brand for each account of the audience.

@@ -85,6 +85,7 @@ type move struct {
 	was, next store.Standing
 	brand     fieldmark.Brand
 	score     *fieldmark.Score // nil: the module failed for the brand
+	crossed   bool             // by the default threshold
 }
 
 // compute computes one batch of standings. It reports whether there may be more.
@@ -154,7 +155,11 @@ func (s *Service) score(ctx context.Context, was *store.Standing, module fieldma
 		m.next.Gates = append(m.next.Gates, g)
 	}
 	m.next.Name, m.next.URL, m.next.Samples = state.Brand.Name, state.Brand.URL, digestOf(state.Visibility)
-	m.next.Range = nil
+	from := m.from(was.Sent)
+	if m.crossed = m.next.Standing.Differs(from, fieldmark.DefaultScoreThreshold); m.crossed {
+		from = m.next.Standing
+	}
+	m.next.Sent, m.next.Range = &from, nil
 	if score.Ranked() {
 		m.next.Range = score.Range
 	}
@@ -198,7 +203,7 @@ func digestOf(samples []fieldmark.VisibilitySample) fieldmark.Digest {
 // brand became due again meanwhile.
 func put(ctx context.Context, tx *store.Tx, m *move) error {
 	written, err := tx.PutStanding(ctx, &m.was, &m.next)
-	if err != nil || !written || m.score == nil {
+	if err != nil || !written || m.score == nil || !m.next.Standing.Differs(m.from(nil), 0) {
 		return err
 	}
 	to, err := m.audience(ctx, tx)
@@ -209,11 +214,16 @@ func put(ctx context.Context, tx *store.Tx, m *move) error {
 }
 
 // audience returns the endpoints whose threshold the move crosses, and stores that they were
-// sent it.
+// sent it. An account that manages the brand and has no endpoint for its score polls, and
+// has the default threshold.
 func (m *move) audience(ctx context.Context, tx *store.Tx) (event.Audience, error) {
 	to, err := event.BrandAudience(ctx, tx, m.was.Brand, fieldmark.EventScoreChanged)
 	if err != nil || len(to) == 0 {
 		return nil, err
+	}
+	polls := map[string]bool{}
+	for account, endpoints := range to {
+		polls[account] = len(endpoints) == 0
 	}
 	watches, err := tx.Watches(ctx, m.was.Brand)
 	if err != nil {
@@ -223,33 +233,45 @@ func (m *move) audience(ctx context.Context, tx *store.Tx) (event.Audience, erro
 		if !to[w.Account][w.Endpoint] {
 			continue
 		}
-		threshold := fieldmark.DefaultScoreThreshold
+		from, threshold := m.from(w.Sent), fieldmark.DefaultScoreThreshold
 		if w.Threshold != nil {
 			threshold = *w.Threshold
 		}
-		if !m.next.Standing.Differs(w.Sent, threshold) {
-			delete(to[w.Account], w.Endpoint)
+		if m.next.Standing.Differs(from, threshold) {
+			from = m.next.Standing
+		} else if delete(to[w.Account], w.Endpoint); w.Sent != nil {
 			continue
 		}
-		if err := tx.SetSent(ctx, w.Endpoint, m.was.Brand, m.next.Standing); err != nil {
+		if err := tx.SetSent(ctx, w.Endpoint, m.was.Brand, from); err != nil {
 			return nil, err
 		}
 	}
-	maps.DeleteFunc(to, func(_ string, endpoints map[string]bool) bool { return len(endpoints) == 0 })
+	maps.DeleteFunc(to, func(account string, endpoints map[string]bool) bool {
+		return len(endpoints) == 0 && !(polls[account] && m.crossed)
+	})
 	return to, nil
+}
+
+// from returns the standing that a change is measured from: what was sent or, before the first
+// change, what there was.
+func (m *move) from(sent *fieldmark.Standing) fieldmark.Standing {
+	switch {
+	case sent != nil:
+		return *sent
+	case m.was.Module == "":
+		return fieldmark.Standing{Status: fieldmark.StatusPending}
+	}
+	return m.was.Standing
 }
 
 // change describes a move to those who watch the brand.
 func (m *move) change() fieldmark.ScoreChange {
 	c := fieldmark.ScoreChange{Slug: m.brand.Slug, Name: m.brand.Name, URL: m.brand.URL,
-		From: m.was.Standing, To: m.next.Standing, Cause: m.cause(),
+		From: m.from(nil), To: m.next.Standing, Cause: m.cause(),
 		Module:  fieldmark.DigestChange{From: m.was.Module, To: m.next.Module},
 		Facts:   fieldmark.DigestChange{From: m.was.Facts, To: m.next.Facts},
 		Signals: fieldmark.ChangedSignals(m.was.Points, &m.score.Assessment, fieldmark.MaxSignalChanges),
 		Gates:   fieldmark.ChangedGates(m.was.Gates, m.next.Gates)}
-	if m.was.Module == "" {
-		c.From = fieldmark.Standing{Status: fieldmark.StatusPending}
-	}
 	if c.From.Score != nil && c.To.Score != nil {
 		delta := *c.To.Score - *c.From.Score
 		c.Delta = &delta

@@ -40,6 +40,10 @@ type StandingBody struct {
 	Name    string           `json:"name,omitempty"`
 	URL     string           `json:"url,omitempty"`
 	Samples fieldmark.Digest `json:"samples,omitempty"` // of the visibility samples; empty: there are none
+
+	// Sent is the last standing that differed from the one before by the default threshold:
+	// what an account that polls was sent.
+	Sent *fieldmark.Standing `json:"sent,omitempty"`
 }
 
 const standingColumns = `brand, module, facts, body, due_at, low, high`
@@ -177,7 +181,7 @@ func (r *SentRank) First() bool { return r.text == nil }
 func (db StandingReader) SentRanks(ctx context.Context, after fieldmark.Slug, limit int) ([]SentRank, error) {
 	rows, err := db.query(ctx, `SELECT b.slug, b.name, b.url, b.niche, b.public = 1, s.low, s.high, s.rank
 		FROM standing s JOIN brand b ON b.slug = s.brand
-		WHERE s.brand > $1 AND s.brand IN (SELECT brand FROM watch) ORDER BY s.brand LIMIT $2`, string(after), limit)
+		WHERE s.brand > $1 AND s.brand IN `+heard+` ORDER BY s.brand LIMIT $2`, string(after), limit)
 	list, err := collect(rows, err, func(row scanner) (r SentRank, err error) {
 		var low, high *int64
 		b := &r.Brand
@@ -215,7 +219,7 @@ func (t StandingTx) PutSentRank(ctx context.Context, was *SentRank, next *fieldm
 // account is not sent changes since then.
 func (t StandingTx) DropSentRanks(ctx context.Context) error {
 	_, err := t.exec(ctx, `UPDATE standing SET rank = NULL WHERE rank IS NOT NULL
-		AND brand NOT IN (SELECT brand FROM watch)`)
+		AND brand NOT IN `+heard)
 	if err != nil {
 		return fmt.Errorf("drop the ranks of brands that are not watched: %w", err)
 	}
@@ -263,40 +267,69 @@ func (t StandingTx) EndDailyJob(ctx context.Context, job DailyJob, owner string,
 	return nil
 }
 
-// Watch is an endpoint that watches a brand.
+// heard selects the brands that an account hears of.
+const heard = `(SELECT brand FROM watch UNION SELECT brand FROM claim WHERE account <> '' AND ` + holds + `)`
+
+// Watch is an endpoint that watches a brand, or one of the account that manages it.
 type Watch struct {
-	Endpoint  string
+	Endpoint  string // empty: the account that manages the brand has no endpoint
 	Account   string
-	Events    []string         // patterns
-	Threshold *fieldmark.Milli // nil: fieldmark.DefaultScoreThreshold
-	Sent      fieldmark.Standing
+	Manages   bool
+	Events    []string            // patterns
+	Threshold *fieldmark.Milli    // nil: fieldmark.DefaultScoreThreshold
+	Sent      *fieldmark.Standing // nil: none
 }
 
-// Watches lists the endpoints that watch a brand, by account.
+// Watches lists the endpoints that watch a brand, and those of the account that manages it.
 func (db StandingReader) Watches(ctx context.Context, slug fieldmark.Slug) ([]Watch, error) {
-	rows, err := db.query(ctx, `SELECT w.endpoint, e.account, e.events, e.settings, w.sent FROM watch w
-		JOIN endpoint e ON e.id = w.endpoint
-		WHERE w.brand = $1 AND e.deleted_at IS NULL ORDER BY e.account, w.endpoint`, string(slug))
-	list, err := collect(rows, err, func(row scanner) (w Watch, err error) {
+	rows, err := db.query(ctx, `SELECT e.account, e.id, 0 AS manages, e.events, e.settings, w.sent
+		FROM watch w JOIN endpoint e ON e.id = w.endpoint WHERE w.brand = $1 AND e.deleted_at IS NULL
+		UNION ALL
+		SELECT c.account, COALESCE(e.id, ''), 1, COALESCE(e.events, '[]'), COALESCE(e.settings, '{}'), w.sent
+		FROM claim c LEFT JOIN endpoint e ON e.account = c.account AND e.deleted_at IS NULL
+			LEFT JOIN watch w ON w.endpoint = e.id AND w.brand = c.brand
+		WHERE c.brand = $1 AND c.account <> '' AND c.`+holds+` ORDER BY 1, 2, 3 DESC`, string(slug))
+	var list []Watch
+	all, err := collect(rows, err, func(row scanner) (w Watch, err error) {
 		var settings struct {
+			Brands         []fieldmark.Slug `json:"brands"`
 			ScoreThreshold *fieldmark.Milli `json:"scoreThreshold"`
 		}
-		err = row.Scan(&w.Endpoint, &w.Account, jsonCol{&w.Events}, jsonCol{&settings}, jsonCol{&w.Sent})
+		err = row.Scan(&w.Account, &w.Endpoint, &w.Manages, jsonCol{&w.Events}, jsonCol{&settings}, jsonCol{&w.Sent})
 		w.Threshold = settings.ScoreThreshold
+		// The row of an endpoint of an account that no longer manages the brand is left.
+		if !w.Manages && !slices.Contains(settings.Brands, slug) {
+			w.Account = ""
+		}
 		return w, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the watches of %s: %w", slug, err)
 	}
+	for _, w := range all { // an endpoint that also watches the brand is there twice
+		if last := len(list) - 1; w.Account != "" && (last < 0 || list[last].Endpoint != w.Endpoint) {
+			list = append(list, w)
+		}
+	}
 	return list, nil
+}
+
+// CountWatches counts the brands that the endpoints of an account other than one watch.
+func (db StandingReader) CountWatches(ctx context.Context, account, except string) (n int, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM watch w JOIN endpoint e ON e.id = w.endpoint
+		WHERE e.account = $1 AND e.id <> $2 AND e.deleted_at IS NULL`, account, except).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the watches of %s: %w", account, err)
+	}
+	return n, nil
 }
 
 // SetSent stores the standing of a brand that was last sent to an endpoint.
 func (t StandingTx) SetSent(ctx context.Context, endpoint string, slug fieldmark.Slug, s fieldmark.Standing) error {
 	sent, err := jsonText(s)
 	if err == nil {
-		_, err = t.exec(ctx, `UPDATE watch SET sent = $1 WHERE endpoint = $2 AND brand = $3`, sent, endpoint,
-			string(slug))
+		_, err = t.exec(ctx, `INSERT INTO watch (endpoint, brand, sent) VALUES ($1, $2, $3)
+			ON CONFLICT (endpoint, brand) DO UPDATE SET sent = excluded.sent`, endpoint, string(slug), sent)
 	}
 	if err != nil {
 		return fmt.Errorf("store what endpoint %s was sent of %s: %w", endpoint, slug, err)
@@ -352,11 +385,15 @@ func (t BrandTx) renameWatched(ctx context.Context, from, to fieldmark.Slug) err
 		return e, err
 	})
 	for i := 0; i < len(list) && err == nil; i++ {
-		brands := slices.DeleteFunc(list[i].settings.Brands, func(s fieldmark.Slug) bool { return s == from })
-		if to != "" {
-			brands = append(brands, to)
+		at := slices.Index(list[i].settings.Brands, from)
+		switch {
+		case at < 0: // its account manages the brand
+			continue
+		case to == "":
+			list[i].settings.Brands = slices.Delete(list[i].settings.Brands, at, at+1)
+		default:
+			list[i].settings.Brands[at] = to
 		}
-		list[i].settings.Brands = brands
 		var text string
 		if text, err = jsonText(list[i].settings); err == nil {
 			_, err = t.exec(ctx, `UPDATE endpoint SET settings = $1 WHERE id = $2`, text, list[i].id)

@@ -74,6 +74,11 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 	if r.Signing == "" {
 		r.Signing = fieldmark.SigningV1
 	}
+	missing, err := requireBrands(ctx, s.store.ClaimReader, account, &r)
+	if err != nil {
+		return none, err
+	}
+	bad = append(bad, missing...)
 	secret, complaint := chooseSecret(r.Signing, r.Secret)
 	if err := validation.Errors(append(bad, complaint...)).Err(); err != nil {
 		return none, err
@@ -94,7 +99,7 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 		ends := fieldmark.At(now.Add(time.Duration(r.TTLSeconds) * time.Second))
 		row.ExpiresAt = &ends
 	}
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		unchanged := validation.IsNewest(ctx, newest, func(ctx context.Context) (string,
 			error) {
 			return tx.NewestEndpoint(ctx, now)
@@ -102,14 +107,11 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 		if err := errors.Join(unchanged, access.RequireAccount(ctx, tx, account)); err != nil {
 			return err
 		}
-		live, err := tx.Subscribers(ctx, account, now)
-		if err != nil {
+		var err error
+		if row.Brands, err = watched(ctx, tx, r.Brands); err != nil {
 			return err
 		}
-		if len(live) >= MaxEndpoints {
-			return validation.Error("", "conflict", fmt.Sprintf("an account has at most %d endpoints", MaxEndpoints))
-		}
-		if row.Brands, err = watched(ctx, tx, r.Brands); err != nil {
+		if err := checkAccount(ctx, tx, &row, now); err != nil {
 			return err
 		}
 		if err := tx.AddEndpoint(ctx, &row); err != nil {
@@ -173,55 +175,6 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 		bad.Add("/ttlSeconds", "range", fmt.Sprintf("must be 0 to %d", maxEndpointTTL/time.Second))
 	}
 	return bad
-}
-
-// checkBrands returns the errors of what an endpoint watches.
-func checkBrands(r *fieldmark.EndpointRequest) (bad validation.Errors) {
-	subscribes := slices.ContainsFunc(event.Kinds(), func(k event.Kind) bool {
-		return k.Type.AboutBrand() && event.Named(r.Events, k.Type)
-	})
-	switch {
-	case len(r.Brands) > fieldmark.MaxWatchedBrands:
-		bad.Add("/brands", "too_long", fmt.Sprintf("at most %d brands", fieldmark.MaxWatchedBrands))
-	case len(r.Brands) > 0 && !subscribes:
-		bad.Add("/events", "required", "must contain a type of event about brands, such as score.changed; * matches those of brands you manage")
-	case len(r.Brands) == 0 && slices.Contains(r.Events, string(fieldmark.EventScoreChanged)):
-		bad.Add("/brands", "required", "must name the brands whose score.changed events are sent")
-	}
-	for i, slug := range r.Brands {
-		if slices.Contains(r.Brands[:i], slug) {
-			bad.Add(fmt.Sprintf("/brands/%d", i), "conflict", "is there twice")
-		}
-	}
-	if t := r.ScoreThreshold; t != nil && (*t < minThreshold || *t > maxThreshold) {
-		bad.Add("/scoreThreshold", "range", fmt.Sprintf("must be %v to %v points", minThreshold, maxThreshold))
-	}
-	return bad
-}
-
-// watched resolves the brands that an endpoint watches: aliases to their brands, sorted.
-func watched(ctx context.Context, tx *store.Tx, brands []fieldmark.Slug) ([]fieldmark.Slug, error) {
-	var bad validation.Errors
-	var found []fieldmark.Slug
-	for i, slug := range brands {
-		to, err := tx.ResolveAlias(ctx, slug)
-		if errors.Is(err, store.ErrNotFound) {
-			to, err = slug, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		b, err := tx.Brand(ctx, to)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return nil, err
-		}
-		if !b.Public {
-			bad.Add(fmt.Sprintf("/brands/%d", i), "not_found", "there is no such brand")
-		}
-		found = append(found, to)
-	}
-	slices.Sort(found)
-	return slices.Compact(found), bad.Err()
 }
 
 // health decodes the health of an endpoint.
@@ -375,9 +328,16 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 	}
 	// Host names are resolved here and not in the transaction, which all writers
 	// wait for.
-	_, bad, err := s.patched(&before, &p)
+	r, bad, err := s.patched(&before, &p)
 	if err != nil {
 		return none, err
+	}
+	if p.Events != nil || p.Brands != nil {
+		missing, err := requireBrands(ctx, s.store.ClaimReader, before.Account, &r)
+		if err != nil {
+			return none, err
+		}
+		bad = append(bad, missing...)
 	}
 	if p.URL != nil {
 		bad = append(bad, s.checkURL(ctx, "/url", *p.URL)...)
@@ -423,6 +383,9 @@ func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpo
 	}
 	if p.Brands != nil {
 		if row.Brands, err = watched(ctx, tx, r.Brands); err != nil {
+			return err
+		}
+		if err := checkAccount(ctx, tx, row, row.ChangedAt); err != nil {
 			return err
 		}
 		if err := tx.SetWatches(ctx, row.ID, row.Brands); err != nil {
