@@ -46,6 +46,7 @@ var slowPaths = []struct {
 	method, prefix, suffix string
 }{
 	{http.MethodPost, fieldmark.PathLLMsLint, ""},
+	{http.MethodGet, fieldmark.PathChecks + "/", ""},
 	{http.MethodPost, fieldmark.PathWebhooks, "/test"},
 	{http.MethodPost, fieldmark.PathAdminAPI + "webhooks", "/test"},
 	{http.MethodPost, fieldmark.PathAdminAPI, "/import"},

@@ -56,7 +56,6 @@ func (p *svgWriter) card(e *fieldmark.Error) {
 		}
 		p.text(f, cardGauge.x, cardGauge.y+f.size*36/100, middle, "", part{text: mark})
 	}
-	p.tick(cardGauge)
 }
 
 // openCard appends the head and the surface of a card or a seal.
@@ -154,5 +153,4 @@ func (p *svgWriter) seal(e *fieldmark.Error) {
 	if p.face.mark != "" {
 		p.text(sealMark, sealGauge.x, sealGauge.y+sealMark.size*365/1000, middle, "", part{text: p.face.mark})
 	}
-	p.tick(sealGauge)
 }

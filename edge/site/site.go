@@ -18,7 +18,7 @@ import (
 	"github.com/tdewolff/minify/v2/svg"
 )
 
-//go:embed templates static text
+//go:embed templates static
 var files embed.FS
 
 // PathStatic is where the static files are; the name and the hash follow.
@@ -91,8 +91,9 @@ func New() (*Site, error) {
 	if s.chrome.Manifest, err = s.addManifest(small, large); err != nil {
 		return nil, err
 	}
-	if s.pages, err = parseTemplates(files); err != nil {
-		return nil, err
+	s.pages, err = template.New("site").Funcs(functions()).ParseFS(files, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("parse the templates: %w", err)
 	}
 	return s, nil
 }
@@ -212,6 +213,11 @@ func (s *Site) AppendLLMs(dst []byte, p LLMsPage) ([]byte, error) {
 // AppendDispute appends the page on which a finding about a brand is disputed.
 func (s *Site) AppendDispute(dst []byte, p DisputePage) ([]byte, error) {
 	return s.appendPage(dst, "dispute.html", newDisputeView(s.chrome, &p))
+}
+
+// AppendCheck appends the page that requests a check of a site, or the page of one.
+func (s *Site) AppendCheck(dst []byte, p CheckPage) ([]byte, error) {
+	return s.appendPage(dst, "check.html", newSitecheckView(s.chrome, &p))
 }
 
 // AppendDevelopers appends the page for developers.

@@ -49,7 +49,6 @@ type server struct {
 	client    *safehttp.Client
 	allow     []netip.Prefix
 	connectTo map[string]string
-	roots     *x509.CertPool
 
 	mu    sync.Mutex
 	asked []string
@@ -91,7 +90,6 @@ func (w web) serve(t *testing.T, timeout time.Duration) *server {
 	}))
 	t.Cleanup(secure.Close)
 	t.Cleanup(plain.Close)
-	s.roots = roots
 	s.allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s.connectTo = map[string]string{
 		"example.com:443": secure.Listener.Addr().String(),

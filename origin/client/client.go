@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -125,7 +126,8 @@ type call struct {
 	contentType string        // of raw; empty: JSON
 	timeout     time.Duration // 0: callTimeout
 
-	lastEvent string // HeaderLastEvent; empty: none
+	lastEvent string     // HeaderLastEvent; empty: none
+	client    netip.Addr // of an edge, for whom it calls; invalid: the caller itself
 }
 
 // do sends r and decodes the JSON response into out, which may be nil.
@@ -182,7 +184,7 @@ func (c *caller) send(ctx context.Context, r call) (*http.Response, error) {
 			return nil, fmt.Errorf("encode request: %w", err)
 		}
 	}
-	if r.token != "" && r.token == c.nodeToken {
+	if r.token != "" && r.token == c.nodeToken || r.client.IsValid() {
 		if err := c.checkOrigin(ctx); err != nil {
 			return nil, err
 		}
@@ -242,6 +244,10 @@ func (c *caller) sendOnce(ctx context.Context, r call, body []byte) (*http.Respo
 	}
 	if r.token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	if r.client.IsValid() && c.nodeToken != "" {
+		req.Header.Set(fieldmark.HeaderNode, c.nodeToken)
+		req.Header.Set(fieldmark.HeaderClient, r.client.String())
 	}
 	if r.lastEvent != "" {
 		req.Header.Set(fieldmark.HeaderLastEvent, r.lastEvent)
