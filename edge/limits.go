@@ -46,8 +46,9 @@ var slowPaths = []struct {
 	method, prefix, suffix string
 }{
 	{http.MethodPost, fieldmark.PathLLMsLint, ""},
-	{http.MethodGet, fieldmark.PathChecks + "/", ""},
 	{http.MethodPost, fieldmark.PathWebhooks, "/test"},
+	{http.MethodPost, fieldmark.PathClaims, "/verify"},
+	{http.MethodPost, fieldmark.PathClaims, "/object"},
 	{http.MethodPost, fieldmark.PathAdminAPI + "webhooks", "/test"},
 	{http.MethodPost, fieldmark.PathAdminAPI, "/import"},
 	{http.MethodPost, fieldmark.PathAdminAPI + "modules", "modules"},

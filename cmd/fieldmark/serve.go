@@ -50,9 +50,6 @@ func (c *serveCmd) listen() (l listeners, err error) {
 	if c.Demo {
 		l.demo = open(c.DemoListen, "--demo-listen")
 	}
-	if l.demo != nil {
-		c.CheckConnectTo = append(c.CheckConnectTo, demo.ConnectTo(l.demo.Addr().(*net.TCPAddr).Port)...)
-	}
 	return l, err
 }
 
@@ -99,6 +96,13 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 		return err
 	}
 	c.edgeSettings.tracing, c.originSettings.tracing = tracing, tracing
+	var demoDNS net.PacketConn // nil without a demo, or if other DNS servers are set
+	if c.Demo && len(c.Resolvers) == 0 {
+		if demoDNS, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+			return err
+		}
+		c.Resolvers = []string{demoDNS.LocalAddr().String()}
+	}
 	n, err := c.open(ctx, token, auditDelay, s.Log)
 	if err != nil {
 		return err
@@ -139,7 +143,12 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 		siteURL := demo.SiteURL(l.demo.Addr().(*net.TCPAddr).Port)
 		seeder := demo.Seeder{Service: n.service, SiteURL: siteURL, Data: c.Data, Out: s.Out,
 			Transport: c.transport()}
-		front.Go(func() error { return listen.ServeHTTP(frontCtx, demo.Handler(siteURL), l.demo) })
+		front.Go(func() error {
+			return listen.ServeHTTP(frontCtx, demo.WithFiles(c.Data, demo.Handler(siteURL)), l.demo)
+		})
+		if demoDNS != nil {
+			front.Go(func() error { return demo.ServeDNS(frontCtx, c.Data, demoDNS) })
+		}
 		front.Go(func() error {
 			return seeder.Seed(frontCtx, demo.Access{BaseURL: c.base(l.edge), OriginURL: command.ListenerURL(l.origin),
 				DebugURL: command.ListenerURL(l.debug), NodeToken: token})

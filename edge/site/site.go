@@ -18,7 +18,7 @@ import (
 	"github.com/tdewolff/minify/v2/svg"
 )
 
-//go:embed templates static
+//go:embed templates static text
 var files embed.FS
 
 // PathStatic is where the static files are; the name and the hash follow.
@@ -91,9 +91,8 @@ func New() (*Site, error) {
 	if s.chrome.Manifest, err = s.addManifest(small, large); err != nil {
 		return nil, err
 	}
-	s.pages, err = template.New("site").Funcs(functions()).ParseFS(files, "templates/*.html")
-	if err != nil {
-		return nil, fmt.Errorf("parse the templates: %w", err)
+	if s.pages, err = parseTemplates(files); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -215,9 +214,9 @@ func (s *Site) AppendDispute(dst []byte, p DisputePage) ([]byte, error) {
 	return s.appendPage(dst, "dispute.html", newDisputeView(s.chrome, &p))
 }
 
-// AppendCheck appends the page that requests a check of a site, or the page of one.
-func (s *Site) AppendCheck(dst []byte, p CheckPage) ([]byte, error) {
-	return s.appendPage(dst, "check.html", newSitecheckView(s.chrome, &p))
+// AppendClaim appends the page on which the owner of a site claims its brand.
+func (s *Site) AppendClaim(dst []byte, p ClaimPage) ([]byte, error) {
+	return s.appendPage(dst, "claim.html", newClaimView(s.chrome, &p))
 }
 
 // AppendDevelopers appends the page for developers.

@@ -15,7 +15,12 @@ import (
 type authorization struct {
 	realm string // of the challenge; empty: no credentials are needed
 	scope fieldmark.Scope
+	// secret permits the secret of a claim in place of a key; the service compares it
+	secret bool
 }
+
+// claimant is who has the secret of a claim, or a key of its account.
+var claimant = authorization{realm: "brands", scope: fieldmark.ScopeBrandManage, secret: true}
 
 // anyone and node are the kinds of access without an API key: no credentials, and the node token.
 var (
@@ -25,8 +30,11 @@ var (
 
 // key requires an API key with a scope.
 func key(scope fieldmark.Scope) authorization {
-	if scope == fieldmark.ScopeAdmin {
+	switch scope {
+	case fieldmark.ScopeAdmin:
 		return authorization{realm: "admin", scope: scope}
+	case fieldmark.ScopeBrandManage:
+		return authorization{realm: "brands", scope: scope}
 	}
 	return authorization{realm: "missions", scope: scope}
 }
@@ -54,6 +62,9 @@ func (s *server) authenticate(c *call) error {
 			c.w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token"`)
 			return fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the node token is wrong")
 		}
+		return nil
+	}
+	if required.secret && c.secret() != "" {
 		return nil
 	}
 	from, _ := netip.ParseAddr(s.clientAddr(c.r)) // an invalid address matches no network of a restricted key

@@ -103,7 +103,7 @@ func (s *server) serveIdempotent(c *call) error {
 // reservable reports whether a route accepts an Idempotency-Key that is reserved before its handler runs:
 // every write with an API key that does not save its response in the transaction of its effects.
 func (rt *route) reservable() bool {
-	return !rt.op.idempotent && rt.access.scope != "" && rt.method != http.MethodGet
+	return !rt.op.idempotent && rt.access.scope != "" && !rt.access.secret && rt.method != http.MethodGet
 }
 
 // serveReserved is serveIdempotent for a handler whose effects are not in one transaction with the saved

@@ -188,6 +188,10 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 	} else {
 		out.Security = []map[string][]string{{securityScheme: {string(r.access.scope)}}}
 		out.Description = "Needs the scope `" + string(r.access.scope) + "`."
+		if r.access.secret {
+			out.Description = "Needs the secret of the claim as bearer token, or the scope `" +
+				string(r.access.scope) + "`."
+		}
 	}
 	for _, name := range pathNames(r.path) {
 		out.Parameters = append(out.Parameters, &huma.Param{
@@ -262,6 +266,8 @@ func tagOf(path string) string {
 		return "administration"
 	case strings.HasPrefix(path, fieldmark.PathLLMs):
 		return "tools"
+	case strings.HasPrefix(path, fieldmark.PathClaims):
+		return "claims"
 	case strings.HasPrefix(path, fieldmark.PathBrands):
 		return "disputes"
 	}

@@ -89,7 +89,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(),
 		(&brandAPI{o.Brands}).routes(),
 		(&disputeAPI{o.Brands, o.Brands.Disputes}).routes(),
-		(&checkAPI{s, o.SiteChecks}).routes(),
+		(&claimAPI{o.Claims, s}).routes(),
 		(&moduleAPI{o.Modules}).routes(),
 		(&certificateAPI{o.Certificates}).routes(),
 		(&signingKeyAPI{o.SigningKeys}).routes(),

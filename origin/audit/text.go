@@ -367,6 +367,11 @@ func anchorText(n *html.Node) string {
 	return collapse(attr(n, "title"))
 }
 
+// firstUnspaced is the lowest character of the scripts without spaces and of those of
+// double width: the first Thai letter. Most texts have lower ones alone, which need not be
+// looked up in the tables of these scripts.
+const firstUnspaced = 0x0e01
+
 // countWords counts words: sequences between spaces with a letter or digit and, for
 // scripts without spaces, the number of characters divided by the average length of
 // a word.
@@ -377,10 +382,11 @@ func countWords(s string) int {
 		switch {
 		case unicode.IsSpace(r):
 			in = false
-		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+		case r >= firstUnspaced && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
 			han++
 			in = false
-		case unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) && unicode.IsLetter(r):
+		case r >= firstUnspaced && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) &&
+			unicode.IsLetter(r):
 			thai++
 			in = false
 		case !in && (unicode.IsLetter(r) || unicode.IsDigit(r)):
@@ -397,7 +403,7 @@ func width(s string) int {
 	n := 0
 	for _, r := range s {
 		n++
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+		if r >= firstUnspaced && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
 			n++
 		}
 	}

@@ -242,7 +242,7 @@ func (s *Service) unproven(ctx context.Context, tx *store.Tx, c *store.Claim, f 
 	if err := tx.PutClaim(ctx, c); err != nil {
 		return err
 	}
-	return errProof(f.tried, "no proof was found; see tried for each method")
+	return errProof(f.tried, "no proof was found")
 }
 
 func (s *Service) put(ctx context.Context, tx *store.Tx, c *store.Claim, act string) error {

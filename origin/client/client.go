@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -51,6 +50,7 @@ type Client struct {
 
 	AdminAPI
 	CertificateAPI
+	ClaimAPI
 	InternalAPI
 	MissionAPI
 	PaymentAPI
@@ -94,7 +94,7 @@ func New(cfg Config) (*Client, error) {
 		nodeToken: cfg.NodeToken,
 		key:       cfg.Key,
 	}
-	return &Client{c, AdminAPI{c}, CertificateAPI{c}, InternalAPI{c}, MissionAPI{c}, PaymentAPI{c}, PublicAPI{c},
+	return &Client{c, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c}, MissionAPI{c}, PaymentAPI{c}, PublicAPI{c},
 		SLAAPI{c}, WebhookAPI{c}}, nil
 }
 
@@ -126,8 +126,8 @@ type call struct {
 	contentType string        // of raw; empty: JSON
 	timeout     time.Duration // 0: callTimeout
 
-	lastEvent string     // HeaderLastEvent; empty: none
-	client    netip.Addr // of an edge, for whom it calls; invalid: the caller itself
+	lastEvent string // HeaderLastEvent; empty: none
+	client    string // HeaderClient, for edges; empty: none
 }
 
 // do sends r and decodes the JSON response into out, which may be nil.
@@ -184,7 +184,7 @@ func (c *caller) send(ctx context.Context, r call) (*http.Response, error) {
 			return nil, fmt.Errorf("encode request: %w", err)
 		}
 	}
-	if r.token != "" && r.token == c.nodeToken || r.client.IsValid() {
+	if r.token != "" && r.token == c.nodeToken || r.client != "" {
 		if err := c.checkOrigin(ctx); err != nil {
 			return nil, err
 		}
@@ -245,12 +245,12 @@ func (c *caller) sendOnce(ctx context.Context, r call, body []byte) (*http.Respo
 	if r.token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.token)
 	}
-	if r.client.IsValid() && c.nodeToken != "" {
-		req.Header.Set(fieldmark.HeaderNode, c.nodeToken)
-		req.Header.Set(fieldmark.HeaderClient, r.client.String())
-	}
 	if r.lastEvent != "" {
 		req.Header.Set(fieldmark.HeaderLastEvent, r.lastEvent)
+	}
+	if r.client != "" && c.verified.Load() {
+		req.Header.Set(fieldmark.HeaderNode, c.nodeToken)
+		req.Header.Set(fieldmark.HeaderClient, r.client)
 	}
 	req.Header.Set("Accept", "application/json, "+fieldmark.ProblemType)
 	return c.http.Do(req)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"time"
@@ -124,13 +123,6 @@ func (c InternalAPI) brandStates(
 		return 0, stop
 	}
 	return asOf, err
-}
-
-// RequestCheckFor is PublicAPI.RequestCheck of an edge, for the client at an address, whose budget it uses.
-func (c InternalAPI) RequestCheckFor(
-	ctx context.Context, client netip.Addr, r fieldmark.SiteCheckRequest,
-) (check fieldmark.SiteCheck, existing bool, err error) {
-	return requestCheck(ctx, c.caller, call{method: http.MethodPost, path: fieldmark.PathChecks, body: r, client: client})
 }
 
 // eachLine calls fn with each line of NDJSON. A last line without its line feed

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -236,6 +237,9 @@ func commonShares(words []string) []int {
 // at each place.
 func commonLetters(letters []rune, language uint32) (n int) {
 	for at := 0; at < len(letters); at++ {
+		if letters[at] < utf8.RuneSelf { // begins no word of these languages, and most texts are of such letters
+			continue
+		}
 		for size := min(maxCommonPart, len(letters)-at); size > 0; size-- {
 			if commonWords[string(letters[at:at+size])]&language != 0 {
 				n += size

@@ -1,0 +1,148 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/origin/client"
+)
+
+// claimTimeout bounds a request of the page that claims a brand: a check of proofs takes up
+// to 18 s at the origin.
+const claimTimeout = 25 * time.Second
+
+// claimEndpoints serve the page on which the owner of a site claims its brand.
+type claimEndpoints struct {
+	*pageWriter
+	clients clients
+	origin  *client.Client
+}
+
+// serve handles /claim: GET shows the form; POST opens, shows or checks a claim. The secret
+// of a claim is in a hidden field and never in an address. A form of another site gains
+// nothing: there is no session.
+func (e *claimEndpoints) serve(ctx *fasthttp.RequestCtx) route {
+	rc, cancel := context.WithTimeout(context.Background(), claimTimeout)
+	defer cancel()
+	if !ctx.IsPost() {
+		return e.get(ctx, routePage, func(ctx *fasthttp.RequestCtx) {
+			args := ctx.QueryArgs()
+			value := string(args.Peek("url"))
+			if value == "" {
+				value = string(args.Peek("brand"))
+			}
+			e.send(ctx, http.StatusOK, site.ClaimPage{Form: map[string]string{"site": value}})
+		})
+	}
+	if err := readBody(ctx, fieldmark.MaxBody); err != nil {
+		e.failPage(ctx, err, "")
+		return routePage
+	}
+	p := site.ClaimPage{Form: map[string]string{}}
+	for _, name := range []string{"site", "code", "id", "secret"} {
+		p.Form[name] = strings.TrimSpace(string(ctx.PostArgs().Peek(name)))
+	}
+	api := e.origin.ClaimAPI.For(e.clients.addr(ctx).String())
+	var err error
+	switch string(ctx.PostArgs().Peek("do")) {
+	case "open":
+		err = openClaim(rc, api, &p)
+	case "show":
+		err = showClaim(rc, api, &p)
+	default:
+		err = checkClaim(rc, api, &p)
+	}
+	status, after := http.StatusOK, time.Duration(0)
+	if err != nil {
+		fe := publicError(err)
+		status, after, p.Tried = fe.Code.Status(), fe.RetryAfter, fe.Tried
+		p.Errors = claimErrors(fe, &p)
+	}
+	e.send(ctx, status, p)
+	setRetryAfter(ctx, status, after)
+	return routePage
+}
+
+func (e *claimEndpoints) send(ctx *fasthttp.RequestCtx, status int, p site.ClaimPage) {
+	p.BaseURL = e.baseURL
+	body, err := e.site.AppendClaim(nil, p)
+	e.sendPage(ctx, status, body, err)
+	ctx.Response.Header.Set("Cache-Control", "no-store")
+	ctx.Response.Header.Set("Referrer-Policy", "no-referrer")
+	ctx.Response.Header.Set("X-Robots-Tag", "noindex")
+}
+
+// openClaim opens a claim of a brand, if the input is a slug, or of a site.
+func openClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) error {
+	r := fieldmark.ClaimRequest{URL: p.Form["site"], Code: p.Form["code"]}
+	if fieldmark.ValidSlug(r.URL) {
+		r.Brand, r.URL = fieldmark.Slug(r.URL), ""
+	}
+	opened, err := api.OpenClaim(rc, r)
+	if err == nil {
+		p.Claim, p.Secret, p.Opened = &opened.Claim, opened.Secret, true
+	}
+	return err
+}
+
+// showClaim shows a claim again.
+func showClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) error {
+	c, err := api.Claim(rc, p.Form["id"], p.Form["secret"])
+	if err == nil {
+		p.Claim, p.Secret, p.Tried = &c, p.Form["secret"], c.Tried
+	}
+	return err
+}
+
+// checkClaim looks for the proofs of a claim and, when it is verified, gets the key of its
+// account. Without a proof it shows the claim again.
+func checkClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) error {
+	id, secret := p.Form["id"], p.Form["secret"]
+	c, err := api.VerifyClaim(rc, id, secret)
+	if err == nil && c.State.Holds() {
+		var access fieldmark.ClaimAccess
+		if access, err = api.AccessClaim(rc, id, secret); err == nil {
+			p.Access = &access
+			return nil
+		}
+	}
+	if err != nil {
+		shown, failed := api.Claim(rc, id, secret)
+		if failed != nil {
+			return err
+		}
+		c = shown
+	}
+	p.Claim, p.Secret, p.Tried = &c, secret, c.Tried
+	return err
+}
+
+// claimErrors maps an error to the fields of the form it concerns.
+func claimErrors(fe *fieldmark.Error, p *site.ClaimPage) map[string]string {
+	all := map[string]string{}
+	for _, f := range fe.Fields {
+		name := strings.TrimPrefix(f.Pointer, "/")
+		if name == "url" || name == "brand" {
+			name = "site"
+		}
+		if all[name] == "" {
+			all[name] = f.Detail
+		}
+	}
+	switch {
+	case len(all) > 0:
+	case p.Claim == nil && fe.Code == fieldmark.CodeInvalidAPIKey:
+		all["secret"] = fe.Detail
+	case p.Claim == nil && fe.Code == fieldmark.CodeNotFound:
+		all["id"] = fe.Detail
+	default:
+		all[""] = fe.Detail
+	}
+	return all
+}

@@ -1,0 +1,83 @@
+package site
+
+import (
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The words of the pages are in one file for each language, text/en.txt, one text in each
+// line: a name, a space, and HTML with actions of html/template. Templates hold no words
+// but include texts by their names, as {{text "brand.rank"}}, or as (text "brand.rank")
+// for an argument of an action. Inclusion happens in the source, before it is parsed: a
+// text sees the variables of its place, and html/template escapes what it inserts by
+// context. A translation is a file with the same names.
+const textFile = "text/en.txt"
+
+// textUse is the place of a text in a template.
+var textUse = regexp.MustCompile(`\{\{text "([a-z0-9.-]+)"\}\}|\(text "([a-z0-9.-]+)"\)`)
+
+// readTexts reads a file of texts.
+func readTexts(files fs.FS, name string) (map[string]string, error) {
+	source, err := fs.ReadFile(files, name)
+	if err != nil {
+		return nil, fmt.Errorf("read the texts: %w", err)
+	}
+	texts := map[string]string{}
+	n := 0
+	for line := range strings.Lines(string(source)) {
+		n++
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		key, text, ok := strings.Cut(line, " ")
+		if _, twice := texts[key]; !ok || text == "" || twice {
+			return nil, fmt.Errorf("%s:%d: want a name that no other line has, a space and a text", name, n)
+		}
+		texts[key] = text
+	}
+	return texts, nil
+}
+
+// parseTemplates parses the templates with their texts.
+func parseTemplates(files fs.FS) (*template.Template, error) {
+	texts, err := readTexts(files, textFile)
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("list the templates: %w", err)
+	}
+	pages := template.New("site").Funcs(functions())
+	for _, name := range names {
+		source, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("read a template: %w", err)
+		}
+		var missing []string
+		whole := textUse.ReplaceAllStringFunc(string(source), func(use string) string {
+			m := textUse.FindStringSubmatch(use)
+			text, ok := texts[m[1]+m[2]]
+			switch {
+			case !ok:
+				missing = append(missing, m[1]+m[2])
+			case m[2] != "":
+				return strconv.Quote(text)
+			}
+			return text
+		})
+		if missing != nil {
+			return nil, fmt.Errorf("%s: %s has no text %s", name, textFile, strings.Join(missing, ", "))
+		}
+		if _, err := pages.New(path.Base(name)).Parse(whole); err != nil {
+			return nil, fmt.Errorf("parse the templates: %w", err)
+		}
+	}
+	return pages, nil
+}
