@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -74,5 +75,21 @@ func TestRefusedAudits(t *testing.T) {
 		t.Errorf("facts %s as of %v after a refusal, want %s as of %v: they stay and age", again.FactsDigest,
 			again.Facts.AsOf, read.FactsDigest, read.Facts.AsOf)
 	}
-	refusals(1)
+	refusals(1) // and one more is counted
+
+	// Those who hear of the brand are told of the third refusal in a row, once.
+	if _, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{
+		URL: site.URL + "/hook", Events: []string{"brand.audited"},
+		EndpointSettings: fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"}}}); err != nil {
+		t.Fatal(err)
+	}
+	head := w.head(t)
+	audited("the third refusal in a row")
+	if got := w.types(t, head); got != "brand.audited" {
+		t.Errorf("events %q after the third refusal, want brand.audited", got)
+	}
+	audited("the fourth")
+	if got := w.types(t, head); got != "brand.audited" {
+		t.Errorf("events %q after the fourth refusal, want no other", got)
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -225,11 +226,17 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 	})
 }
 
+// refusalsToTell is how many audits in a row bot protection must refuse until those who hear
+// of the brand are told: one or two may be an accident, and on the default schedule the third
+// comes two weeks after the first.
+const refusalsToTell = 3
+
 // putReport stores the facts of an audit. Those of an audit that bot protection refused say
 // nothing about the site, so they never replace facts that do: these stay and age.
 func (s *Audits) putReport(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, doc factsDocument,
 	refused bool) error {
-	if _, err := tx.RecordRefusal(ctx, slug, refused); err != nil {
+	refusals, err := tx.RecordRefusal(ctx, slug, refused)
+	if err != nil {
 		return err
 	}
 	if refused {
@@ -238,10 +245,14 @@ func (s *Audits) putReport(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 			return err
 		}
 		if state.Facts != nil && !state.Facts.Refused {
-			return nil
+			if refusals != refusalsToTell {
+				return nil
+			}
+			return event.EmitBrand(ctx, tx, slug, fieldmark.EventBrandAudited, fieldmark.BrandAudit{Slug: slug,
+				URL: state.Brand.URL, Result: fieldmark.AuditRefused, FactsDigest: state.FactsDigest, AsOf: doc.asOf})
 		}
 	}
-	_, err := s.brands.putFacts(ctx, tx, slug, doc)
+	_, err = s.brands.putFacts(ctx, tx, slug, doc)
 	return err
 }
 

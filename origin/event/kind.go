@@ -131,7 +131,8 @@ func brandKinds() []Kind {
 			Basis: fieldmark.BasisReadiness, AsOf: exampleTime,
 			From: &fieldmark.Rank{Overall: 41, OverallLast: 58, Of: 120, Niche: 5, NicheLast: 6, OfNiche: 9},
 			To:   &fieldmark.Rank{Overall: 12, OverallLast: 25, Of: 120, Niche: 2, NicheLast: 3, OfNiche: 9}}}, {
-		fieldmark.EventBrandAudited, "An audit of a brand found other facts, or the same ones after a day.", "acme",
+		fieldmark.EventBrandAudited, "An audit of a brand found other facts, or the same ones after a day; " +
+			"or bot protection refused the third audit in a row, and the facts of an earlier one stay.", "acme",
 		fieldmark.BrandAudit{Slug: "acme", URL: "https://acme.example/", Result: fieldmark.AuditMeasured, Changed: true,
 			FactsDigest: facts, AsOf: exampleTime}}}
 }
