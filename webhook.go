@@ -76,7 +76,7 @@ type EndpointSettings struct {
 	Headers     map[string]string `json:"headers,omitempty" doc:"Headers of every message"`
 	Auth        *EndpointAuth     `json:"auth,omitempty"`
 
-	Brands         []Slug `json:"brands,omitempty" maxItems:"100" doc:"Public brands whose score.changed events the endpoint receives"`
+	Brands         []Slug `json:"brands,omitempty" maxItems:"100" doc:"Public brands whose events the endpoint receives; those of brands that the account has claimed are sent without"`
 	ScoreThreshold *Milli `json:"scoreThreshold,omitempty" minimum:"0.1" maximum:"50" doc:"Points by which a score must differ from the one that was last sent; default 1. Another grade, status or geoReady is always sent"`
 }
 

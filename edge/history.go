@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
@@ -116,8 +117,8 @@ func (e *scoreEndpoints) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.S
 	if today {
 		key += "/open" // the whole day has another answer once it is over
 	}
-	e.serveDerived(ctx, slug, key, "", scoreCacheControl, func(ctx context.Context, m *wasm.Module) (any, int64,
-		error) {
+	e.serveDerived(ctx, slug, key, fieldmark.PathScore, "", func(ctx context.Context, m *wasm.Module) (*cache.Entry,
+		int64, error) {
 		at := at
 		if today {
 			at = time.Now()
@@ -127,7 +128,11 @@ func (e *scoreEndpoints) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.S
 			return nil, 0, asUnavailable(err)
 		}
 		score, err := e.scorer.assessBy(ctx, m, state, at)
-		return score, asOf, err
+		if err != nil {
+			return nil, 0, err
+		}
+		entry, err := newJSONEntry(score, "", scoreCacheControl)
+		return entry, asOf, err
 	})
 }
 
@@ -136,12 +141,12 @@ func badParameter(name, code, detail string) error {
 		Fields: []fieldmark.FieldError{{Pointer: "?" + name, Code: code, Detail: detail}}}
 }
 
-// serveDerived serves a JSON document that the active module derives from a brand's facts,
-// and caches it like a score.
-func (e *scoreEndpoints) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, suffix, control string,
-	derive func(ctx context.Context, m *wasm.Module) (doc any, asOf int64, err error)) {
+// serveDerived serves a document that the active module derives from a brand's facts, and
+// caches it like a score. An alias leads to the slug of the brand between prefix and suffix.
+func (e *scoreEndpoints) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, prefix, suffix string,
+	derive func(ctx context.Context, m *wasm.Module) (entry *cache.Entry, asOf int64, err error)) {
 	if err := e.scorer.checkExists(slug); err != nil {
-		e.failBrand(ctx, err, fieldmark.PathScore, suffix)
+		e.failBrand(ctx, err, prefix, suffix)
 		return
 	}
 	if err := e.scorer.modules.require(); err != nil {
@@ -156,11 +161,7 @@ func (e *scoreEndpoints) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.S
 			return nil, errNoModule
 		}
 		defer release()
-		doc, asOf, err := derive(ctx, m)
-		if err != nil {
-			return nil, err
-		}
-		entry, err := newJSONEntry(doc, "", control)
+		entry, asOf, err := derive(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -234,8 +235,8 @@ func (e *scoreEndpoints) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.S
 		return
 	}
 	key := fieldmark.PathScore + string(slug) + historySlash + "/" + q.key()
-	e.serveDerived(ctx, slug, key, historySlash, scoreCacheControl,
-		func(ctx context.Context, m *wasm.Module) (any, int64, error) {
+	e.serveDerived(ctx, slug, key, fieldmark.PathScore, historySlash,
+		func(ctx context.Context, m *wasm.Module) (*cache.Entry, int64, error) {
 			q := q
 			if q.untilNow {
 				q.to = time.Now().UTC()
@@ -245,8 +246,64 @@ func (e *scoreEndpoints) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.S
 				return nil, 0, asUnavailable(err)
 			}
 			h, err := historyOf(ctx, m, &past, q)
-			return h, asOf, err
+			if err != nil {
+				return nil, 0, err
+			}
+			entry, err := newJSONEntry(h, "", scoreCacheControl)
+			return entry, asOf, err
 		})
+}
+
+// serveFeed handles GET /brands/{slug}/feed.atom: the changes of a year.
+func (e *scoreEndpoints) serveFeed(ctx *fasthttp.RequestCtx) {
+	path := string(ctx.Path())
+	slug := fieldmark.Slug(strings.TrimSuffix(strings.TrimPrefix(path, fieldmark.PathBrandPage), site.FeedSuffix))
+	if !fieldmark.ValidSlug(string(slug)) {
+		e.fail(ctx, brandNotFound())
+		return
+	}
+	if err := noParameters(ctx); err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	e.serveDerived(ctx, slug, path, fieldmark.PathBrandPage, site.FeedSuffix,
+		func(ctx context.Context, m *wasm.Module) (*cache.Entry, int64, error) {
+			now := time.Now().UTC()
+			q := historyQuery{from: now.AddDate(-1, 0, 0), to: now}
+			past, asOf, err := e.origin.BrandHistory(ctx, slug, q.from, q.to)
+			if err := asNotFound(slug, &fieldmark.BrandState{Brand: past.Brand}, err); err != nil {
+				return nil, 0, asUnavailable(err)
+			}
+			body, err := e.feedOf(ctx, m, &past, q)
+			if err != nil {
+				return nil, 0, err
+			}
+			return newEntry(body, etagOf(body), "Content-Type", site.FeedType, "Cache-Control", scoreCacheControl,
+				"X-Content-Type-Options", "nosniff", "Access-Control-Allow-Origin", "*",
+				"Surrogate-Key", "brand-"+string(slug)), asOf, nil
+		})
+}
+
+func (e *scoreEndpoints) feedOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory,
+	q historyQuery) ([]byte, error) {
+	f := site.Feed{BaseURL: e.baseURL, Brand: past.Brand, Labels: map[string]string{}}
+	if n := len(past.Revisions); n > 0 {
+		a, err := m.Evaluate(ctx, withoutReplicates(past.Revisions[n-1].Facts), q.to)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range a.Components {
+			for _, s := range c.Signals {
+				f.Labels[s.ID] = s.Label
+			}
+		}
+	}
+	h := fieldmark.ScoreHistory{}
+	if err := markChanges(ctx, m, past, q, &h); err != nil {
+		return nil, err
+	}
+	f.Changes = h.Changes
+	return f.Encode()
 }
 
 // The history a brand's page draws: days while they are few, else weeks.

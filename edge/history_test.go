@@ -110,7 +110,26 @@ func TestHistory(t *testing.T) {
 	h.wantProblem(h.get("/api/v1/score/nobody/history"), 404, fieldmark.CodeNotFound)
 	h.wantProblem(h.get("/api/v1/score/acme/future"), 404, fieldmark.CodeNotFound)
 
+	const feed = "/brands/acme/feed.atom"
+	first := h.get(feed)
+	if first.status != 200 || first.header.Get("Content-Type") != "application/atom+xml" ||
+		first.header.Get("Surrogate-Key") != "brand-acme" || strings.Count(first.body, "<entry>") != 5 ||
+		!strings.Contains(first.body, "<title>GEO score 98.0 (+2.0)</title>") {
+		t.Errorf("the feed is %d %v\n%s", first.status, first.header, first.body)
+	}
+	if tag := first.header.Get("Etag"); !strings.HasPrefix(tag, `"`) ||
+		h.get(feed, "If-None-Match", tag).status != http.StatusNotModified {
+		t.Errorf("the feed is not revalidated by %s", tag)
+	}
+	if page := h.get("/brands/acme"); !strings.Contains(page.body, feed) {
+		t.Error("the page does not lead to its feed")
+	}
+	h.wantProblem(h.get(feed+"?x=1"), 400, fieldmark.CodeInvalidParameter)
+	h.wantProblem(h.get("/brands/nobody/feed.atom"), 404, fieldmark.CodeNotFound)
+	h.wantProblem(h.get("/brands/no/body/feed.atom"), 404, fieldmark.CodeNotFound)
+
 	h.ranked("acme", "tools", "en", found{words: 60})
+	h.until("the feed goes on", func() bool { return strings.Count(h.get(feed).body, "<entry>") == 6 })
 	h.until("the history goes on", func() bool {
 		now := read("")
 		return *now.Points[len(now.Points)-1].Score < 92_000

@@ -65,6 +65,7 @@ func (e *Edge) newRoutes() routes {
 		{path: site.PathNiches + "/", prefix: true, route: routePage, get: boards.serveNiche},
 		{path: site.PathCompare, serve: boards.serveCompare, limited: true}, // a name is searched among all
 		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute, limited: true},
+		{path: fieldmark.PathBrandPage, prefix: true, when: isFeed, route: routePage, get: scores.serveFeed},
 		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.brands.serve},
 		{path: fieldmark.PathClaimPage, serve: claims.serve, limited: true},
 		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},
@@ -122,6 +123,10 @@ func (e *Edge) find(ctx *fasthttp.RequestCtx) *endpoint {
 }
 
 func hasSearch(ctx *fasthttp.RequestCtx) bool { return len(ctx.QueryArgs().Peek("q")) > 0 }
+
+func isFeed(ctx *fasthttp.RequestCtx) bool {
+	return strings.HasSuffix(text(ctx.Path()), site.FeedSuffix)
+}
 
 func isSitemapPart(ctx *fasthttp.RequestCtx) bool {
 	return strings.HasSuffix(text(ctx.Path()), partSuffix)

@@ -83,6 +83,7 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 		Data: brandData(p),
 	}
 	v.Head.setCard(s)
+	v.Head.Feed = v.Head.Canonical + FeedSuffix
 	v.Head.OEmbed = p.BaseURL + PathOEmbed + "?url=" + url.QueryEscape(v.Head.Canonical)
 	if s.Score != nil && s.Range != nil {
 		v.Value = *s.Score

@@ -17,6 +17,7 @@ type head struct {
 	Here        string // path of the page in the navigation; empty for none
 	Image       string // absolute, for previews of links, 1200 by 630; empty: the site's own
 	ImageAlt    string // what Image shows
+	Feed        string // absolute address of the page's Atom feed; empty: none
 	OEmbed      string // absolute address of the page's oEmbed response; empty: none
 	Base        string // scheme and host of the site
 	Text        bool   // text alone: no brands, forms or charts, so that their styles are not loaded

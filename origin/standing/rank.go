@@ -66,8 +66,8 @@ func (s *Service) rankDaily(ctx context.Context) error {
 	})
 }
 
-// rank counts the ranges of all scores in one scan, and sends the changes of the brands that
-// accounts hear of. A brand whose change was sent compares equal when another process goes on
+// rank counts the ranges of all scores in one scan, and sends the changes of watched and
+// managed brands. A brand whose change was sent compares equal when another process goes on
 // after this one was stopped.
 func (s *Service) rank(ctx context.Context, now fieldmark.Time) error {
 	all := newRanking()

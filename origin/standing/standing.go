@@ -187,7 +187,7 @@ func (s *Service) ageLimit(score *fieldmark.Score, samples []fieldmark.Visibilit
 	return next
 }
 
-// digestOf identifies visibility samples; it is empty if there are none.
+// digestOf identifies visibility samples; it is empty without samples.
 func digestOf(samples []fieldmark.VisibilitySample) fieldmark.Digest {
 	if len(samples) == 0 {
 		return ""

@@ -19,7 +19,8 @@ func checkBrands(r *fieldmark.EndpointRequest) (bad validation.Errors) {
 	case len(r.Brands) > fieldmark.MaxWatchedBrands:
 		bad.Add("/brands", "too_long", fmt.Sprintf("at most %d brands", fieldmark.MaxWatchedBrands))
 	case len(r.Brands) > 0 && !namesBrandEvents(r.Events, false):
-		bad.Add("/events", "required", "must contain a type of event about brands, such as score.changed; * matches those of brands you manage")
+		bad.Add("/events", "required",
+			"must contain a type of event about brands, such as score.changed; * matches those of brands you manage")
 	}
 	for i, slug := range r.Brands {
 		if slices.Contains(r.Brands[:i], slug) {
@@ -78,8 +79,8 @@ func checkAccount(ctx context.Context, tx *store.Tx, e *store.Endpoint, now time
 	}
 	n, err := tx.CountWatches(ctx, e.Account, e.ID)
 	if err == nil && n+len(e.Brands) > fieldmark.ClaimWatches {
-		err = validation.Error("/brands", "too_long", fmt.Sprintf("all endpoints of your account watch at most %d brands",
-			fieldmark.ClaimWatches))
+		err = validation.Error("/brands", "too_long",
+			fmt.Sprintf("all endpoints of your account watch at most %d brands", fieldmark.ClaimWatches))
 	}
 	return err
 }

@@ -25,7 +25,7 @@ type endpointSettings struct {
 	Retry       string            `placeholder:"SCHEDULE" help:"standard (default, three days), quick (an hour), patient (nine days), or the seconds between attempts: 5,60,600."`
 	Header      map[string]string `placeholder:"NAME=VALUE" help:"Header field sent with every message. May be repeated."`
 	Auth        string            `placeholder:"FILE" help:"Authentication in addition to the signature: the JSON of the API's member auth, such as {\"kind\":\"bearer\",\"token\":\"…\"}; - reads standard input."`
-	Brand       []fieldmark.Slug  `placeholder:"SLUG" help:"Public brand whose score.changed events are sent. May be repeated; replaces the brands watched so far."`
+	Brand       []fieldmark.Slug  `placeholder:"SLUG" help:"Public brand whose events are sent. May be repeated; replaces the brands watched so far."`
 
 	ScoreThreshold *float64 `placeholder:"POINTS" help:"Points by which a score must differ from the one last sent; default 1."`
 }

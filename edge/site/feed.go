@@ -1,0 +1,130 @@
+package site
+
+import (
+	"encoding/xml"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// FeedSuffix follows the address of a brand's page in that of its feed, and FeedType is the
+// media type of the feed.
+const (
+	FeedSuffix = "/feed.atom"
+	FeedType   = "application/atom+xml"
+)
+
+// maxFeedEntries limits a feed: readers poll it, and a year of changes fits.
+const maxFeedEntries = 50
+
+// Feed is what the feed of a brand is made of.
+type Feed struct {
+	BaseURL string
+	Brand   fieldmark.Brand
+	Changes []fieldmark.HistoryChange // oldest first
+	Labels  map[string]string         // of signals, by id
+}
+
+// The elements of Atom (RFC 4287) that a feed uses.
+type (
+	atomFeed struct {
+		XMLName  xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+		ID       string      `xml:"id"`
+		Title    string      `xml:"title"`
+		Subtitle string      `xml:"subtitle"`
+		Updated  string      `xml:"updated"`
+		Author   string      `xml:"author>name"`
+		Links    []atomLink  `xml:"link"`
+		Entries  []atomEntry `xml:"entry"`
+	}
+	atomEntry struct {
+		ID      string      `xml:"id"`
+		Title   string      `xml:"title"`
+		Updated string      `xml:"updated"`
+		Link    atomLink    `xml:"link"`
+		Content atomContent `xml:"content"`
+	}
+	atomLink struct {
+		Rel  string `xml:"rel,attr"`
+		Type string `xml:"type,attr"`
+		Href string `xml:"href,attr"`
+	}
+	atomContent struct {
+		Type string `xml:"type,attr"`
+		Text string `xml:",chardata"`
+	}
+)
+
+// Encode returns the Atom document: the audits that moved the score or a gate, and the
+// activations of scoring modules, the newest first. Ids are tag URIs (RFC 4151) of digests and
+// times, so that an entry keeps its id on every node.
+func (f *Feed) Encode() ([]byte, error) {
+	page := brandAddress(f.BaseURL, f.Brand.Slug)
+	name := plain(f.Brand.Name)
+	doc := atomFeed{
+		ID: f.id("feed"), Title: name + ": GEO readiness", Author: "Fieldmark",
+		Subtitle: "Changes of the generative engine optimisation (GEO) score of " + name + ".",
+		Updated:  f.Brand.CreatedAt.String(),
+		Links: []atomLink{{"self", FeedType, f.BaseURL + fieldmark.PathBrandPage + string(f.Brand.Slug) + FeedSuffix},
+			{"alternate", "text/html", page}},
+	}
+	for _, c := range slices.Backward(f.Changes) {
+		entry, ok := f.entry(&c)
+		if !ok {
+			continue
+		}
+		if len(doc.Entries) == 0 {
+			doc.Updated = entry.Updated
+		}
+		entry.Link = atomLink{"alternate", "text/html", page}
+		if doc.Entries = append(doc.Entries, entry); len(doc.Entries) == maxFeedEntries {
+			break
+		}
+	}
+	body, err := xml.MarshalIndent(doc, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the feed of %s: %w", f.Brand.Slug, err)
+	}
+	return append([]byte(xml.Header), append(body, '\n')...), nil
+}
+
+// entry returns the entry of a change; not ok is an audit that moved nothing.
+func (f *Feed) entry(c *fieldmark.HistoryChange) (e atomEntry, ok bool) {
+	e = atomEntry{Updated: c.At.String(), Content: atomContent{Type: "text"}}
+	if c.Kind == fieldmark.ChangeModule {
+		e.ID = f.id("module", string(c.Module.Digest), e.Updated)
+		e.Title = fmt.Sprintf("Scoring rules: %s %s", c.Module.Name, c.Module.Version)
+		e.Content.Text = "Scores are computed by other rules from now on; the history is computed by the rules of today."
+		return e, true
+	}
+	still := c.Moved != nil && *c.Moved == 0
+	if still && len(c.Gates) == 0 {
+		return e, false
+	}
+	e.ID = f.id("facts", string(c.FactsDigest), e.Updated)
+	switch {
+	case c.Score == nil:
+		e.Title = "No score"
+	case c.Moved == nil || still:
+		e.Title = "GEO score " + decimal(*c.Score)
+	default:
+		e.Title = fmt.Sprintf("GEO score %s (%s)", decimal(*c.Score), moved(*c.Moved))
+	}
+	e.Content.Text = "An audit measured the site."
+	if causes := causesOf(c, f.Labels); len(causes) > 0 {
+		e.Content.Text += " " + strings.Join(causes, "; ") + "."
+	}
+	return e, true
+}
+
+// id returns a tag URI. A node that does not know its public address is localhost.
+func (f *Feed) id(parts ...string) string {
+	host := "localhost"
+	if u, err := url.Parse(f.BaseURL); err == nil && u.Hostname() != "" {
+		host = u.Hostname()
+	}
+	return "tag:" + host + ",2026:" + string(f.Brand.Slug) + "/" + strings.Join(parts, "/")
+}
