@@ -296,8 +296,18 @@ func (e *badgeEndpoints) fillBadge(ctx context.Context, r badgeRequest) (*cache.
 	if err != nil {
 		return nil, err
 	}
+	parts, b, fresh := []*cache.Entry{entry}, badge.Of(score), min(derivedFresh, entry.Fresh)
+	if r.options.Claimed {
+		claim, claimEntry, err := e.scorer.claim(ctx, r.slug)
+		if err == nil {
+			parts = append(parts, claimEntry)
+		} else { // without a tick, until the origin is back
+			fresh = min(fresh, rankingBadgeFresh)
+		}
+		b.Claimed = claim != nil
+	}
 	page := e.baseURL + fieldmark.PathBrandPage + string(r.slug)
-	body, err := e.renderBadge(ctx, score, &r, page)
+	body, err := e.renderBadge(ctx, score, b, &r, page)
 	if err != nil {
 		return nil, err
 	}
@@ -312,14 +322,14 @@ func (e *badgeEndpoints) fillBadge(ctx context.Context, r badgeRequest) (*cache.
 	}
 	drawn := &cache.Entry{
 		Body: body, Status: http.StatusOK, Value: newHead(etagOf(body), fields...),
-		Fresh: min(derivedFresh, entry.Fresh), OnError: derivedOnError,
+		Fresh: fresh, OnError: derivedOnError,
 	}
 	if r.format == formatSVG && r.options.Query() == themeQuery[min(int(r.options.Theme), len(themeQuery)-1)] {
 		// These may be served while they are drawn again, because a change of
 		// the score redraws them at once.
 		drawn.Stale = derivedStale
 	}
-	return packEntry(drawn).From(entry), nil
+	return packEntry(drawn).From(parts...), nil
 }
 
 // rankingBadgeFresh is the lifetime of a badge drawn from the ranking alone.
@@ -346,17 +356,17 @@ func (e *badgeEndpoints) badgeScore(ctx context.Context, slug fieldmark.Slug) (*
 		Tags: []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}}, nil
 }
 
-func (e *badgeEndpoints) renderBadge(ctx context.Context, score *fieldmark.Score, r *badgeRequest, page string) ([]byte,
-	error) {
+func (e *badgeEndpoints) renderBadge(ctx context.Context, score *fieldmark.Score, b badge.Badge, r *badgeRequest,
+	page string) ([]byte, error) {
 	switch r.format {
 	case formatJSON:
 		return badge.EndpointOf(score, r.options, badgeSeconds, page)
 	case formatPNG:
 		return e.renderers.png.render(ctx,
-			func() ([]byte, error) { return badge.PNG(badge.Of(score), r.options, r.scale) })
+			func() ([]byte, error) { return badge.PNG(b, r.options, r.scale) })
 	}
 	// Kept for long: without the room that drawing took.
-	return bytes.Clone(e.renderers.svg.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.options)), nil
+	return bytes.Clone(e.renderers.svg.AppendSVG(make([]byte, 0, 2048), b, r.options)), nil
 }
 
 // failBadge draws the error as a badge. Browsers show it with any status, image proxies
@@ -446,7 +456,16 @@ func (e *badgeEndpoints) serveEmbed(ctx *fasthttp.RequestCtx) {
 		e.failBrand(ctx, err, fieldmark.PathBadge, string(embedSuffix))
 		return
 	}
-	embed := badge.EmbedOf(badge.Of(&entry.Value.(*scoreValue).score), look,
+	b := badge.Of(&entry.Value.(*scoreValue).score)
+	if look.Claimed {
+		claim, _, err := e.scorer.claim(rc, fieldmark.Slug(slug))
+		if err != nil {
+			e.fail(ctx, err)
+			return
+		}
+		b.Claimed = claim != nil
+	}
+	embed := badge.EmbedOf(b, look,
 		e.baseURL+fieldmark.PathBadge+slug, e.baseURL+site.PathVerify+slug)
 	body, kind, err := embedAs(&embed, get("format"), string(ctx.Request.Header.Peek("Accept")))
 	if err != nil {

@@ -78,7 +78,7 @@ func (e *brandEndpoints) fillOf(slug fieldmark.Slug) cache.Fill {
 		}
 		score.Rank = e.rankings.Rank(score.Slug)
 		p := site.BrandPage{BaseURL: e.baseURL, Score: score,
-			Badge: embedOf(e.baseURL, &score, badge.Options{}, "html", "markdown")}
+			Badge: embedOf(e.baseURL, &score, badge.Options{}, false, "html", "markdown")}
 		if s := e.rankings.Current(); s != nil {
 			niche := s.Niche(score.Niche)
 			p.NicheMedian, p.NicheBrands = niche.Median, niche.Brands
@@ -376,9 +376,10 @@ func (w *pageWriter) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte,
 }
 
 // embedOf returns how to show a badge, in the given formats or in all.
-func embedOf(baseURL string, score *fieldmark.Score, look badge.Options, formats ...string) *site.Badge {
-	address := string(score.Slug)
-	embed := badge.EmbedOf(badge.Of(score), look, baseURL+fieldmark.PathBadge+address,
+func embedOf(baseURL string, score *fieldmark.Score, look badge.Options, claimed bool, formats ...string) *site.Badge {
+	address, shown := string(score.Slug), badge.Of(score)
+	shown.Claimed = claimed && look.Claimed
+	embed := badge.EmbedOf(shown, look, baseURL+fieldmark.PathBadge+address,
 		baseURL+site.PathVerify+address)
 	b := &site.Badge{Image: fieldmark.PathBadge + address + look.Query(), Alt: embed.Alt,
 		Lang:  badge.Languages()[look.Lang],

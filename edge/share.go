@@ -259,7 +259,7 @@ func (e *badgeEndpoints) brandOf(address string) (fieldmark.Slug, bool) {
 // claimKey is the cache key of the claim that holds a brand.
 func claimKey(slug fieldmark.Slug) string { return "claim/" + string(slug) }
 
-// claim returns the claim that holds a brand, or nil, and its cache entry. It is read with
+// claim returns the verified claim that holds a brand, or nil, and its cache entry. It is read with
 // the facts, apart from the score document, which does not depend on it.
 func (s *scorer) claim(ctx context.Context, slug fieldmark.Slug) (*fieldmark.BrandClaim, *cache.Entry, error) {
 	entry, _, err := s.cache.Fetch(ctx, claimKey(slug), func(ctx context.Context) (*cache.Entry, error) {
@@ -267,7 +267,11 @@ func (s *scorer) claim(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Bra
 		if err := asNotFound(slug, &state, err); err != nil {
 			return nil, asUnavailable(err)
 		}
-		return &cache.Entry{Value: claimValue{state.Claim}, AsOf: asOf, Status: http.StatusOK,
+		claim := state.Claim
+		if claim != nil && !claim.Verified {
+			claim = nil
+		}
+		return &cache.Entry{Value: claimValue{claim}, AsOf: asOf, Status: http.StatusOK,
 			Tags:  []string{string(fieldmark.TagBrand(slug))},
 			Fresh: derivedFresh, OnError: derivedOnError}, nil
 	})
@@ -315,7 +319,7 @@ func (e *siteEndpoints) writeVerify(ctx *fasthttp.RequestCtx, slug string) {
 }
 
 // refererHost returns the host of the page that a request came from, in its ASCII form. It
-// is empty if the browser does not tell it, or if it is this site's.
+// is empty if the browser does not send it, or if it is this site's.
 func refererHost(referer, baseURL string) string {
 	host := hostOf(referer)
 	if host == hostOf(baseURL) {
@@ -348,7 +352,7 @@ func ownHost(host, address string, claim *fieldmark.BrandClaim) bool {
 	if own := hostOf(address); own != "" && strings.TrimPrefix(host, "www.") == strings.TrimPrefix(own, "www.") {
 		return true
 	}
-	if claim == nil || !claim.Verified || claim.Domain == "" {
+	if claim == nil || claim.Domain == "" {
 		return false
 	}
 	return host == claim.Domain || claim.Method == fieldmark.ClaimDNS && strings.HasSuffix(host, "."+claim.Domain)
@@ -432,12 +436,12 @@ func (e *siteEndpoints) addEmbed(p *site.BadgesPage, look badge.Options) error {
 	}
 	score := &entry.Value.(*scoreValue).score
 	p.Brand = &site.FoundBrand{Slug: slug, Name: score.Name, Host: hostOf(score.URL)}
-	p.Badge = embedOf(e.baseURL, score, look)
 	claim, _, err := e.scorer.claim(rc, slug)
 	if err != nil {
 		e.log.Warn("the badge builder lacks a claim", "slug", slug, "err", err)
 	}
-	p.Owned = claim != nil && claim.Verified
+	p.Owned = claim != nil
+	p.Badge = embedOf(e.baseURL, score, look, p.Owned)
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -27,6 +28,7 @@ func TestShare(t *testing.T) {
 	h.claim("young", fieldmark.ClaimDNS, "young.example")
 	t.Run("card", func(t *testing.T) { testCard(t, h) })
 	t.Run("oembed", func(t *testing.T) { testOEmbed(t, h) })
+	t.Run("claimed", func(t *testing.T) { testClaimed(t, h) })
 	t.Run("verify", func(t *testing.T) { testVerify(t, h) })
 }
 
@@ -130,12 +132,26 @@ func (s *syncBuffer) String() string {
 
 // claim makes a verified claim of a brand, by the proof of a domain.
 func (h *fixture) claim(slug fieldmark.Slug, method fieldmark.ClaimMethod, domain string) {
+	h.putClaim(slug, fieldmark.ClaimVerified, method, domain)
+}
+
+// endClaim expires the claim of a brand.
+func (h *fixture) endClaim(slug fieldmark.Slug) { h.putClaim(slug, fieldmark.ClaimExpired, "", "") }
+
+func (h *fixture) putClaim(slug fieldmark.Slug, state fieldmark.ClaimState, method fieldmark.ClaimMethod,
+	domain string) {
 	h.t.Helper()
 	since := fieldmark.At(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 	must(h.t, h.store.Write(h.t.Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.PutClaim(ctx, &store.Claim{ID: "clm_" + string(slug), Brand: slug, State: fieldmark.ClaimVerified,
+		if err := tx.PutClaim(ctx, &store.Claim{ID: "clm_" + string(slug), Brand: slug, State: state,
 			CreatedAt: since.Std(), ClaimBody: store.ClaimBody{URL: "https://" + domain + "/", VerifiedAt: &since,
-				Proven: []store.ProvenMethod{{Method: method, Domain: domain, At: since}}}})
+				Proven: []store.ProvenMethod{{Method: method, Domain: domain, At: since}}}}); err != nil {
+			return err
+		}
+		_, err := event.Emit(ctx, tx, "", store.Event{Subject: string(slug), Event: fieldmark.Event{
+			Type: fieldmark.EventBrandChanged, Brand: slug, Tags: []fieldmark.Tag{fieldmark.TagBrand(slug)}}},
+			fieldmark.Brand{Slug: slug})
+		return err
 	}))
 }
 
@@ -226,4 +242,35 @@ func testVerify(t *testing.T, h *fixture) {
 	if a := h.get("/api/badge/acme/embed?format=html"); !strings.Contains(a.body, `<a href="`+h.base+`/verify/acme">`) {
 		t.Errorf("the snippet does not lead to the page that verifies: %s", a.body)
 	}
+}
+
+// A badge has a tick if its page asks for one and the owner proved control of the site. The
+// plain badge does not change.
+func testClaimed(t *testing.T, h *fixture) {
+	const words, query = "claimed by its owner", "?claimed=1"
+	for path, want := range map[string]bool{
+		"/api/badge/young": false, "/api/badge/young?claimed=0": false, "/api/badge/young" + query: true,
+		"/api/badge/young?style=flat&claimed=1": true, "/api/badge/acme" + query: false,
+	} {
+		if a := h.get(path); a.status != 200 || strings.Contains(a.body, words) != want {
+			t.Errorf("%s: %d, want a tick: %t: %s", path, a.status, want, a.body)
+		}
+	}
+	if a := h.get("/api/badge/young?claimed=2"); a.status != 400 {
+		t.Errorf("claimed=2: %d, want 400", a.status)
+	}
+	if plain, claimed := h.get("/api/badge/young.png"), h.get("/api/badge/young.png"+query); plain.body == claimed.body {
+		t.Error("the PNG has no tick")
+	}
+	if a := h.get("/badges?slug=young"); !strings.Contains(a.body, `name="claimed"`) {
+		t.Error("the builder does not offer the tick of a claimed brand")
+	}
+	if a := h.get("/badges?slug=acme"); strings.Contains(a.body, `name="claimed"`) {
+		t.Error("the builder offers a tick for a brand that nobody claimed")
+	}
+	// The tick goes as soon as the claim ends and the brand is purged.
+	h.endClaim("young")
+	h.until("the tick is gone", func() bool { return !strings.Contains(h.get("/api/badge/young"+query).body, words) })
+	h.claim("young", fieldmark.ClaimDNS, "young.example")
+	h.until("the tick is back", func() bool { return strings.Contains(h.get("/api/badge/young"+query).body, words) })
 }

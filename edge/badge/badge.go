@@ -35,6 +35,8 @@ type Badge struct {
 	Score fieldmark.Milli // 0 to 100; used in Ready, NotYet and Stale
 	Grade fieldmark.Grade // of the lower end of its range; used in Ready, NotYet and Stale
 	AsOf  Month           // of the audit; zero leaves the month out
+
+	Claimed bool // the owner proved control of the site: adds a tick
 }
 
 // Of returns the badge of a score document.

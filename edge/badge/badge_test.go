@@ -114,6 +114,14 @@ func TestGolden(t *testing.T) {
 		l := look(t, query)
 		add("options", "ready", l, badge.AppendSVG(nil, samples[0].badge, l))
 	}
+	for _, s := range []int{0, 5, 8, 10} {
+		for i := range styles {
+			b := samples[s].badge
+			b.Claimed = true
+			l := badge.Options{Style: badge.Style(i)}
+			add("claimed", samples[s].name, l, badge.AppendSVG(nil, b, l))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(failures)) {
 		for i := range styles {
 			l := badge.Options{Style: badge.Style(i)}
@@ -246,6 +254,28 @@ func TestSentenceInLanguages(t *testing.T) {
 			if scored := s.badge.State == badge.Ready || s.badge.State == badge.NotYet ||
 				s.badge.State == badge.Stale; tag != "en" && !scored && strings.Contains(label, "2026") {
 				t.Errorf("%s, %s: %q has a month, and nothing was verified", tag, s.name, label)
+			}
+		}
+	}
+}
+
+// A claimed badge says so in its sentence in every language, has a tick, and is as large as
+// the plain one where that has a ring.
+func TestClaimed(t *testing.T) {
+	for i, tag := range badge.Languages() {
+		plain, claimed := samples[0].badge, samples[0].badge
+		claimed.Claimed = true
+		for style := range styles {
+			l := badge.Options{Lang: badge.Lang(i), Style: badge.Style(style)}
+			before, _, _ := spoken(t, badge.AppendSVG(nil, plain, l))
+			after, _, _ := spoken(t, badge.AppendSVG(nil, claimed, l))
+			if more := strings.TrimPrefix(after, before); more == after || utf8.RuneCountInString(more) < 8 ||
+				tag == "en" && more != ", claimed by its owner" {
+				t.Errorf("%s: %q after %q", tag, after, before)
+			}
+			w, h := badge.Size(plain, l)
+			if cw, ch := badge.Size(claimed, l); ch != h || cw < w || cw > w && styles[style] != "compact" && !(style > 3) {
+				t.Errorf("%s %s: %d by %d with a tick, %d by %d without", tag, styles[style], cw, ch, w, h)
 			}
 		}
 	}

@@ -56,6 +56,7 @@ func (p *svgWriter) card(e *fieldmark.Error) {
 		}
 		p.text(f, cardGauge.x, cardGauge.y+f.size*36/100, middle, "", part{text: mark})
 	}
+	p.tick(cardGauge)
 }
 
 // openCard appends the head and the surface of a card or a seal.
@@ -153,4 +154,5 @@ func (p *svgWriter) seal(e *fieldmark.Error) {
 	if p.face.mark != "" {
 		p.text(sealMark, sealGauge.x, sealGauge.y+sealMark.size*365/1000, middle, "", part{text: p.face.mark})
 	}
+	p.tick(sealGauge)
 }

@@ -64,3 +64,40 @@ func (p *svgWriter) circle(g gauge) {
 	p.put(` `, g.r)
 	p.raw(` 0 1 1-.1 0z"`)
 }
+
+// tickShape is a tick in a circle of radius 100, as points from its centre.
+var tickShape = [...][2]int{{-52, 4}, {-38, -10}, {-15, 13}, {36, -38}, {50, -24}, {-15, 41}}
+
+// tick appends the sign of a claimed brand: a tick in a disc on the ring, between the right
+// and the foot, where no text is.
+func (p *svgWriter) tick(g gauge) {
+	if !p.badge.Claimed {
+		return
+	}
+	const diagonal = 707 // thousandths of a radius
+	x, y, r := g.x+(g.r+px)*diagonal/1000, g.y+(g.r+px)*diagonal/1000, g.r/6+240
+	surface := schemes[p.look.Theme].surface
+	p.put(`<circle cx="`, p.mirror(x))
+	p.put(`" cy="`, y)
+	p.put(`" r="`, r)
+	p.raw(`" stroke="`)
+	p.raw(surface)
+	p.raw(`"/>`)
+	p.tickPath(p.mirror(x), y, r, surface)
+}
+
+// tickPath appends a tick within a circle. It is not mirrored: ticks are not in languages
+// read from the right either.
+func (p *svgWriter) tickPath(x, y, r int, fill string) {
+	p.raw(`<path fill="`)
+	p.raw(fill)
+	p.raw(`" d="M`)
+	for i, point := range tickShape {
+		if i > 0 {
+			p.raw(` `)
+		}
+		p.num(x + point[0]*r/100)
+		p.put(` `, y+point[1]*r/100)
+	}
+	p.raw(`z"/>`)
+}

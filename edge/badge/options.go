@@ -68,6 +68,7 @@ type Options struct {
 	Animate bool   // draw the ring once, unless the reader prefers reduced motion
 	Outline bool   // draw text as paths, so that it looks the same everywhere
 	Label   string // replaces "GEO-ready"; see ParseOptions
+	Claimed bool   // ask for Badge.Claimed; it changes nothing by itself
 }
 
 // ParseOptions is the only way from a query to Options. get returns the first value of a
@@ -83,10 +84,11 @@ func ParseOptions(get func(name string) string) (Options, error) {
 	l.Lang, err = parseLang(get("lang"), err)
 	animate, err := parse[uint8](get, "animate", []string{"0", "1"}, err)
 	font, err := parse[uint8](get, "font", []string{"text", "outline"}, err)
+	claimed, err := parse[uint8](get, "claimed", []string{"0", "1"}, err)
 	if err != nil {
 		return Options{}, err
 	}
-	l.Animate, l.Outline = animate == 1, font == 1
+	l.Animate, l.Outline, l.Claimed = animate == 1, font == 1, claimed == 1
 	if l.Label, err = readLabel(get("label")); err != nil {
 		return Options{}, err
 	}
@@ -199,6 +201,7 @@ func (l Options) Query() string {
 	add("label", url.QueryEscape(l.Label), l.Label != "")
 	add("animate", "1", l.Animate)
 	add("font", "outline", l.Outline)
+	add("claimed", "1", l.Claimed)
 	if len(q) == 0 {
 		return ""
 	}

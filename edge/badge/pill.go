@@ -34,6 +34,7 @@ func (p *svgWriter) pill(e *fieldmark.Error) {
 		f, width := p.fit(pillFont, p.width-pillText-pillCurve, p.says()...)
 		p.set(f, width, pillText, pillBase, start, c.textFill, p.says()...)
 		p.pillRing()
+		p.tick(pillGauge)
 		return
 	}
 	f, room := pillFont, p.width-pillText-pillGap-pillEnd
@@ -45,6 +46,7 @@ func (p *svgWriter) pill(e *fieldmark.Error) {
 	p.set(f, words, pillText, pillBase, start, c.textFill, p.says()...)
 	p.pillRing()
 	p.set(numberFont, digits, p.width-pillEnd, pillBase, end, "", number)
+	p.tick(pillGauge)
 }
 
 // pillNumber returns what is at the end of the pill: the score of a ready brand, or the

@@ -86,6 +86,7 @@ func templateKey(b *Badge, l *Options) uint64 {
 	key = key<<7 | uint64(floorPoints(b.Score))         // 0 to 100
 	key = key<<3 | uint64(colorOf(b.Grade).class&7)     // A to E, or N
 	key = key<<16 | uint64(b.AsOf)
+	key = key<<1 | flag(b.Claimed)
 	if l.Label == "" {
 		return key<<13 | 1 // no key is zero
 	}

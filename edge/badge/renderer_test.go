@@ -19,7 +19,7 @@ func TestPainterIsAppendSVG(t *testing.T) {
 		b := badge.Badge{
 			Name: pick("", "Acme", "<&>", "Zürich", "שלום"), State: badge.State(r.IntN(9)),
 			Score: fieldmark.Milli(r.IntN(101_000)), Grade: fieldmark.Grade(pick("A", "B", "C", "D", "E", "")),
-			AsOf: badge.Month(pick("\x00", "a", "b")[0]) * 240,
+			AsOf: badge.Month(pick("\x00", "a", "b")[0]) * 240, Claimed: r.IntN(4) == 0,
 		}
 		l := badge.Options{
 			Style: badge.Style(r.IntN(len(styles))), Theme: badge.Theme(r.IntN(4)), Lang: badge.Lang(r.IntN(4)),

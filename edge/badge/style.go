@@ -35,6 +35,10 @@ func (p *svgWriter) style() {
 			if p.look.Style != Pill && p.hasNote() {
 				p.rule(` rect+*+*{fill:`, dark.muted, `}`)
 			}
+			if p.badge.Claimed {
+				p.rule(` g~circle{stroke:`, dark.surface, `}`)
+				p.rule(` g~circle+path{fill:`, dark.surface, `}`)
+			}
 		}
 		p.raw(`}`)
 	}

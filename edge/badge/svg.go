@@ -53,7 +53,7 @@ type content struct {
 }
 
 // statement is the state in words with its subject, so that the badge can be understood
-// on a page that says nothing about it.
+// on any page.
 type statement struct {
 	parts [4]part
 	n     int

@@ -77,6 +77,7 @@ const (
 	siteUnreachablePhrase
 	unknownBrandPhrase
 	readinessPhrase
+	claimedPhrase
 	phraseCount
 )
 
@@ -94,6 +95,7 @@ var languages = [...]language{
 			"site unreachable",
 			"no such brand",
 			"GEO readiness",
+			"claimed by its owner",
 		},
 		words: [wordCount]word{
 			{text: "GEO-ready", width: [2]uint16{5426, 6001}, at: [2]uint32{0, 55}},
@@ -134,6 +136,7 @@ var languages = [...]language{
 			"تعذّر الوصول إلى الموقع",
 			"علامة تجارية غير معروفة",
 			"تقييم GEO",
+			"مؤكَّدة من مالكها",
 		},
 		words: [wordCount]word{
 			{text: "جاهز لـ GEO", width: [2]uint16{5429, 6179}, at: [2]uint32{2360, 2427}},
@@ -174,6 +177,7 @@ var languages = [...]language{
 			"web je nedostupný",
 			"neznámá značka",
 			"hodnocení GEO",
+			"potvrzeno vlastníkem",
 		},
 		words: [wordCount]word{
 			{text: "připraveno na GEO", width: [2]uint16{9511, 10602}, at: [2]uint32{5068, 5171}},
@@ -214,6 +218,7 @@ var languages = [...]language{
 			"webstedet kunne ikke nås",
 			"ukendt brand",
 			"GEO-vurdering",
+			"bekræftet af ejeren",
 		},
 		words: [wordCount]word{
 			{text: "GEO-klar", width: [2]uint16{4463, 4963}, at: [2]uint32{7944, 7993}},
@@ -254,6 +259,7 @@ var languages = [...]language{
 			"Website nicht erreichbar",
 			"unbekannte Marke",
 			"GEO-Bewertung",
+			"vom Inhaber bestätigt",
 		},
 		words: [wordCount]word{
 			{text: "GEO-bereit", width: [2]uint16{5507, 6174}, at: [2]uint32{11036, 11097}},
@@ -294,6 +300,7 @@ var languages = [...]language{
 			"ο ιστότοπος δεν αποκρίνεται",
 			"άγνωστη μάρκα",
 			"αξιολόγηση GEO",
+			"επιβεβαιωμένο από τον κάτοχο",
 		},
 		words: [wordCount]word{
 			{text: "Έτοιμο για GEO", width: [2]uint16{7965, 8792}, at: [2]uint32{14176, 14261}},
@@ -334,6 +341,7 @@ var languages = [...]language{
 			"sitio inaccesible",
 			"marca desconocida",
 			"evaluación GEO",
+			"confirmado por su propietario",
 		},
 		words: [wordCount]word{
 			{text: "listo para GEO", width: [2]uint16{7182, 8055}, at: [2]uint32{17292, 17377}},
@@ -374,6 +382,7 @@ var languages = [...]language{
 			"سایت در دسترس نیست",
 			"برند ناشناخته",
 			"ارزیابی GEO",
+			"تأییدشده توسط مالک",
 		},
 		words: [wordCount]word{
 			{text: "آماده GEO", width: [2]uint16{4599, 5143}, at: [2]uint32{20264, 20319}},
@@ -414,6 +423,7 @@ var languages = [...]language{
 			"sivustoa ei tavoitettu",
 			"tuntematon brändi",
 			"GEO-arvio",
+			"omistajan vahvistama",
 		},
 		words: [wordCount]word{
 			{text: "GEO-valmis", width: [2]uint16{5811, 6437}, at: [2]uint32{22780, 22841}},
@@ -454,6 +464,7 @@ var languages = [...]language{
 			"site injoignable",
 			"marque inconnue",
 			"évaluation GEO",
+			"confirmé par son propriétaire",
 		},
 		words: [wordCount]word{
 			{text: "prêt pour le GEO", width: [2]uint16{8363, 9393}, at: [2]uint32{25872, 25969}},
@@ -494,6 +505,7 @@ var languages = [...]language{
 			"לא ניתן היה להגיע לאתר",
 			"מותג לא ידוע",
 			"דירוג GEO",
+			"אושר על ידי הבעלים",
 		},
 		words: [wordCount]word{
 			{text: "מוכן ל-GEO", width: [2]uint16{5194, 5699}, at: [2]uint32{28976, 29037}},
@@ -534,6 +546,7 @@ var languages = [...]language{
 			"साइट तक पहुँचा नहीं जा सका",
 			"अज्ञात ब्रांड",
 			"GEO मूल्यांकन",
+			"स्वामी द्वारा पुष्ट",
 		},
 		words: [wordCount]word{
 			{text: "GEO के लिए तैयार", width: [2]uint16{7102, 7676}, at: [2]uint32{31132, 31229}},
@@ -574,6 +587,7 @@ var languages = [...]language{
 			"a webhely nem érhető el",
 			"ismeretlen márka",
 			"GEO-értékelés",
+			"a tulajdonos megerősítette",
 		},
 		words: [wordCount]word{
 			{text: "GEO-kész", width: [2]uint16{4787, 5281}, at: [2]uint32{33768, 33817}},
@@ -614,6 +628,7 @@ var languages = [...]language{
 			"situs tidak dapat diakses",
 			"merek tidak dikenal",
 			"penilaian GEO",
+			"dikonfirmasi oleh pemiliknya",
 		},
 		words: [wordCount]word{
 			{text: "Siap GEO", width: [2]uint16{4672, 5156}, at: [2]uint32{36980, 37029}},
@@ -654,6 +669,7 @@ var languages = [...]language{
 			"sito irraggiungibile",
 			"marchio sconosciuto",
 			"valutazione GEO",
+			"confermato dal proprietario",
 		},
 		words: [wordCount]word{
 			{text: "pronto per la GEO", width: [2]uint16{8973, 10076}, at: [2]uint32{40252, 40355}},
@@ -694,6 +710,7 @@ var languages = [...]language{
 			"サイトに接続できません",
 			"未登録のブランド",
 			"GEO評価",
+			"所有者が確認済み",
 		},
 		words: [wordCount]word{
 			{text: "GEO対応", width: [2]uint16{4194, 4354}, at: [2]uint32{43500, 43531}},
@@ -734,6 +751,7 @@ var languages = [...]language{
 			"사이트에 접속할 수 없음",
 			"알 수 없는 브랜드",
 			"GEO 평가",
+			"소유자가 확인함",
 		},
 		words: [wordCount]word{
 			{text: "GEO 준비됨", width: [2]uint16{5272, 5462}, at: [2]uint32{44648, 44691}},
@@ -774,6 +792,7 @@ var languages = [...]language{
 			"nettstedet kunne ikke nås",
 			"ukjent merke",
 			"GEO-vurdering",
+			"bekreftet av eieren",
 		},
 		words: [wordCount]word{
 			{text: "GEO-klar", width: [2]uint16{4463, 4963}, at: [2]uint32{46156, 46205}},
@@ -814,6 +833,7 @@ var languages = [...]language{
 			"site onbereikbaar",
 			"onbekend merk",
 			"GEO-beoordeling",
+			"bevestigd door de eigenaar",
 		},
 		words: [wordCount]word{
 			{text: "GEO-klaar", width: [2]uint16{5076, 5638}, at: [2]uint32{49152, 49207}},
@@ -854,6 +874,7 @@ var languages = [...]language{
 			"strona niedostępna",
 			"nieznana marka",
 			"ocena GEO",
+			"potwierdzone przez właściciela",
 		},
 		words: [wordCount]word{
 			{text: "gotowe na GEO", width: [2]uint16{7760, 8607}, at: [2]uint32{52604, 52683}},
@@ -894,6 +915,7 @@ var languages = [...]language{
 			"site inacessível",
 			"marca desconhecida",
 			"avaliação GEO",
+			"confirmado pelo proprietário",
 		},
 		words: [wordCount]word{
 			{text: "pronto para GEO", width: [2]uint16{8375, 9382}, at: [2]uint32{55528, 55619}},
@@ -934,6 +956,7 @@ var languages = [...]language{
 			"site inaccesibil",
 			"marcă necunoscută",
 			"evaluare GEO",
+			"confirmat de proprietar",
 		},
 		words: [wordCount]word{
 			{text: "pregătit pentru GEO", width: [2]uint16{10099, 11416}, at: [2]uint32{58584, 58699}},
@@ -974,6 +997,7 @@ var languages = [...]language{
 			"сайт недоступен",
 			"неизвестный бренд",
 			"оценка GEO",
+			"подтверждён владельцем",
 		},
 		words: [wordCount]word{
 			{text: "готов к GEO", width: [2]uint16{6354, 6838}, at: [2]uint32{61628, 61695}},
@@ -1014,6 +1038,7 @@ var languages = [...]language{
 			"webbplatsen kunde inte nås",
 			"okänt varumärke",
 			"GEO-bedömning",
+			"bekräftat av ägaren",
 		},
 		words: [wordCount]word{
 			{text: "GEO-redo", width: [2]uint16{4833, 5362}, at: [2]uint32{64240, 64289}},
@@ -1054,6 +1079,7 @@ var languages = [...]language{
 			"เข้าถึงเว็บไซต์ไม่ได้",
 			"ไม่รู้จักแบรนด์นี้",
 			"การประเมิน GEO",
+			"เจ้าของยืนยันแล้ว",
 		},
 		words: [wordCount]word{
 			{text: "พร้อม GEO", width: [2]uint16{4825, 5098}, at: [2]uint32{67068, 67123}},
@@ -1094,6 +1120,7 @@ var languages = [...]language{
 			"siteye erişilemiyor",
 			"bilinmeyen marka",
 			"GEO değerlendirmesi",
+			"sahibi tarafından doğrulandı",
 		},
 		words: [wordCount]word{
 			{text: "GEO'ya hazır", width: [2]uint16{6452, 7140}, at: [2]uint32{69992, 70065}},
@@ -1134,6 +1161,7 @@ var languages = [...]language{
 			"сайт недоступний",
 			"невідомий бренд",
 			"оцінка GEO",
+			"підтверджено власником",
 		},
 		words: [wordCount]word{
 			{text: "готово до GEO", width: [2]uint16{7666, 8341}, at: [2]uint32{73084, 73163}},
@@ -1174,6 +1202,7 @@ var languages = [...]language{
 			"không truy cập được trang web",
 			"thương hiệu không xác định",
 			"đánh giá GEO",
+			"đã được chủ sở hữu xác nhận",
 		},
 		words: [wordCount]word{
 			{text: "sẵn sàng cho GEO", width: [2]uint16{9113, 10070}, at: [2]uint32{75624, 75721}},
@@ -1214,6 +1243,7 @@ var languages = [...]language{
 			"网站无法访问",
 			"未知品牌",
 			"GEO 评级",
+			"已由所有者认领",
 		},
 		words: [wordCount]word{
 			{text: "GEO 就绪", width: [2]uint16{4512, 4702}, at: [2]uint32{78812, 78849}},
@@ -1254,6 +1284,7 @@ var languages = [...]language{
 			"無法連線至網站",
 			"未知品牌",
 			"GEO 評級",
+			"已由所有者認領",
 		},
 		words: [wordCount]word{
 			{text: "GEO 已就緒", width: [2]uint16{5512, 5702}, at: [2]uint32{79816, 79859}},

@@ -13,6 +13,14 @@ const maxName = 64
 // appendSentence appends the text for readers who cannot see the badge, escaped so that it
 // is valid in an element and in an attribute.
 func appendSentence(dst []byte, b *Badge, l *language) []byte {
+	dst = appendStatement(dst, b, l)
+	if b.Claimed {
+		dst = append(append(dst, l.comma...), l.phrases[claimedPhrase]...)
+	}
+	return dst
+}
+
+func appendStatement(dst []byte, b *Badge, l *language) []byte {
 	dst = appendName(dst, b.Name, l)
 	if l != &languages[0] {
 		return appendPhrases(dst, b, l)

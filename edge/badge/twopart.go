@@ -33,6 +33,11 @@ func (p *svgWriter) twoPart(e *fieldmark.Error) {
 	}
 	left := roundUp(s.label.widthOf(0, label)) + 2*s.margin
 	right := roundUp(s.message.widthOf(p.badge.AsOf, message[:]...)) + 2*s.margin
+	tick := 0 // room for it
+	if p.badge.Claimed {
+		tick = tickRoom
+	}
+	right += tick
 	p.width = left + right
 	p.open(e, s.height, "#fff", true)
 	p.background(&s, left, right)
@@ -40,12 +45,18 @@ func (p *svgWriter) twoPart(e *fieldmark.Error) {
 		// The shadow of the words, as it is on badges beside this one.
 		p.raw(`<g fill="#010101" opacity=".3">`)
 		p.text(s.label, left/2, s.base+px, middle, "", label)
-		p.text(s.message, left+right/2, s.base+px, middle, "", message[:]...)
+		p.text(s.message, left+(right-tick)/2, s.base+px, middle, "", message[:]...)
 		p.raw(`</g>`)
 	}
 	p.text(s.label, left/2, s.base, middle, "", label)
-	p.text(s.message, left+right/2, s.base, middle, "", message[:]...)
+	p.text(s.message, left+(right-tick)/2, s.base, middle, "", message[:]...)
+	if p.badge.Claimed {
+		p.tickPath(p.mirror(p.width-s.margin-tickRoom/2+px), s.height/2, tickRoom/2, "#fff")
+	}
 }
+
+// tickRoom is the width that a tick takes beside the words.
+const tickRoom = 14 * px
 
 // message is the text of the right part of a badge; empty parts show nothing.
 type message [7]part

@@ -13,25 +13,24 @@ const PathVerify = "/verify/"
 type VerifyPage struct {
 	BaseURL string // scheme and host of the site, without a slash at the end
 	Score   fieldmark.Score
-	Claim   *fieldmark.BrandClaim // nil: nobody has claimed the brand, or it is not known
+	Claim   *fieldmark.BrandClaim // verified; nil: none, or it is not known
 	Host    string                // that showed the badge, in its ASCII form; empty: not told
 	Own     bool                  // Host is a site of the brand
 }
 
 // verifyView is what templates/verify.html shows.
 type verifyView struct {
-	Head    head
-	Page    *VerifyPage
-	Score   *fieldmark.Score
-	Value   fieldmark.Milli // of the score; 0 without one
-	Status  verdict
-	Claimed bool
+	Head   head
+	Page   *VerifyPage
+	Score  *fieldmark.Score
+	Value  fieldmark.Milli // of the score; 0 without one
+	Status verdict
 }
 
 func newVerifyView(c chrome, p *VerifyPage) *verifyView {
 	s := &p.Score
 	name := plain(s.Name)
-	v := &verifyView{Page: p, Score: s, Status: verdictOf(s), Claimed: p.Claim != nil && p.Claim.Verified}
+	v := &verifyView{Page: p, Score: s, Status: verdictOf(s)}
 	if s.Score != nil {
 		v.Value = *s.Score
 	}

@@ -357,7 +357,9 @@ func edgeOperations() []*route {
 				{name: "style", description: "The style; see /badges"},
 				{name: "theme", description: "The background the badge is designed for; see /badges"},
 				{name: "lang", description: "The language of the text (BCP 47)"},
-				{name: "label", description: "Text that replaces GEO"},
+				{name: "label", description: "Text that replaces GEO-ready"},
+				{name: "claimed", description: "1 adds a tick if the owner of the brand proved control of its site",
+					enum: []string{"0", "1"}},
 			},
 			produces: []string{"image/svg+xml", "image/png"}, status: read}},
 		{"GET", "/api/card/{slug}.png", anyone, handleRaw[none, map[string]any](nil), operation{
