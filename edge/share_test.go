@@ -259,7 +259,8 @@ func testClaimed(t *testing.T, h *fixture) {
 	if a := h.get("/api/badge/young?claimed=2"); a.status != 400 {
 		t.Errorf("claimed=2: %d, want 400", a.status)
 	}
-	if plain, claimed := h.get("/api/badge/young.png"), h.get("/api/badge/young.png"+query); plain.body == claimed.body {
+	if plain, claimed := h.get("/api/badge/young.png"), h.get("/api/badge/young.png"+
+		query); plain.body == claimed.body {
 		t.Error("the PNG has no tick")
 	}
 	if a := h.get("/badges?slug=young"); !strings.Contains(a.body, `name="claimed"`) {

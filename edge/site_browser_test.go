@@ -61,8 +61,9 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
 	pressed("/static/" + between(h.get("/").body, "/static/site.", ".css"))
 	for path, wire := range map[string]int{
 		"/": maxWire, "/?q=brand-1&niche=tools": maxWire, "/brands/acme": maxWire, "/brands/fern-gully": maxWire,
-		"/badges?slug=acme&style=card": maxWire,
-		"/llms-txt":                    maxWire, "/methodology": maxWire, "/developers": maxWire, "/about": maxWire,
+		"/badges?slug=acme&style=card": maxWire, "/badges": maxWire, "/badges?q=brand": maxWire,
+		"/verify/acme": maxWire,
+		"/llms-txt":    maxWire, "/methodology": maxWire, "/developers": maxWire, "/about": maxWire,
 		"/status": maxWire, "/brands/nobody": 0, "/brands/acme/contest": maxWire,
 	} {
 		if path == "/" || path == "/brands/acme" || path == "/methodology" || path == "/developers" {

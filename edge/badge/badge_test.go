@@ -194,7 +194,8 @@ func TestSentence(t *testing.T) {
 		{badge.Badge{Name: "<b>\"'", State: badge.Pending}, "<b>\"': GEO readiness not audited yet", "GEO: pending"},
 		{badge.Badge{Name: "a\x00b\x1b\uFFFEc\xff\td", State: badge.Pending},
 			"a\uFFFDb\uFFFD\uFFFDc\uFFFD d: GEO readiness not audited yet", "GEO: pending"},
-		{badge.Badge{Name: "a\u202Eb\u2067c", State: badge.Pending}, "abc: GEO readiness not audited yet", "GEO: pending"},
+		{badge.Badge{Name: "a\u202Eb\u2067c", State: badge.Pending}, "abc: GEO readiness not audited yet",
+			"GEO: pending"},
 		{badge.Badge{Name: strings.Repeat("é", 64), State: badge.Pending},
 			strings.Repeat("é", 64) + ": GEO readiness not audited yet", "GEO: pending"},
 		{badge.Badge{Name: strings.Repeat("é", 65), State: badge.Pending},
@@ -274,7 +275,8 @@ func TestClaimed(t *testing.T) {
 				t.Errorf("%s: %q after %q", tag, after, before)
 			}
 			w, h := badge.Size(plain, l)
-			if cw, ch := badge.Size(claimed, l); ch != h || cw < w || cw > w && styles[style] != "compact" && !(style > 3) {
+			if cw, ch := badge.Size(claimed, l); ch != h || cw < w ||
+				cw > w && styles[style] != "compact" && !(style > 3) {
 				t.Errorf("%s %s: %d by %d with a tick, %d by %d without", tag, styles[style], cw, ch, w, h)
 			}
 		}

@@ -39,8 +39,8 @@ func (p *svgWriter) card(e *fieldmark.Error) {
 	if p.hasNote() {
 		base = 2550
 	}
-	f, width := p.fit(cardFont, p.width-cardText-cardEnd, p.says()...)
-	p.set(f, width, cardText, base, start, c.textFill, p.says()...)
+	f, width := p.fit(cardFont, p.width-cardText-cardEnd, p.face.says.all()...)
+	p.set(f, width, cardText, base, start, c.textFill, p.face.says.all()...)
 	if p.hasNote() {
 		p.note()
 	}
@@ -56,7 +56,7 @@ func (p *svgWriter) card(e *fieldmark.Error) {
 		}
 		p.text(f, cardGauge.x, cardGauge.y+f.size*36/100, middle, "", part{text: mark})
 	}
-	p.tick(cardGauge)
+	cardGauge.tick(p)
 }
 
 // openCard appends the head and the surface of a card or a seal.
@@ -115,7 +115,7 @@ func (p *svgWriter) cardWidth() int {
 		width = max(width, cardWith(cardFont.widthOf(0, part{text: p.look.Label})))
 	}
 	if p.face.word == badParameterWord {
-		width = max(width, cardWith(cardFont.widthOf(0, p.says()...)))
+		width = max(width, cardWith(cardFont.widthOf(0, p.face.says.all()...)))
 	}
 	return width
 }
@@ -139,7 +139,7 @@ func (p *svgWriter) seal(e *fieldmark.Error) {
 	p.openCard(e, sealSize, `16`)
 	c := &schemes[p.look.Theme]
 	// The number or, without one, the state is in the second line, below its subject.
-	says, note := p.says(), part{text: outOf[p.face.fill]}
+	says, note := p.face.says.all(), part{text: outOf[p.face.fill]}
 	switch {
 	case p.face.month:
 		note = part{month: true}
@@ -154,5 +154,5 @@ func (p *svgWriter) seal(e *fieldmark.Error) {
 	if p.face.mark != "" {
 		p.text(sealMark, sealGauge.x, sealGauge.y+sealMark.size*365/1000, middle, "", part{text: p.face.mark})
 	}
-	p.tick(sealGauge)
+	sealGauge.tick(p)
 }

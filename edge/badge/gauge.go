@@ -70,7 +70,7 @@ var tickShape = [...][2]int{{-52, 4}, {-38, -10}, {-15, 13}, {36, -38}, {50, -24
 
 // tick appends the sign of a claimed brand: a tick in a disc on the ring, between the right
 // and the foot, where no text is.
-func (p *svgWriter) tick(g gauge) {
+func (g gauge) tick(p *svgWriter) {
 	if !p.badge.Claimed {
 		return
 	}
@@ -83,14 +83,14 @@ func (p *svgWriter) tick(g gauge) {
 	p.raw(`" stroke="`)
 	p.raw(surface)
 	p.raw(`"/>`)
-	p.tickPath(p.mirror(x), y, r, surface)
+	p.raw(`<path fill="`)
+	p.raw(surface)
+	tickPath(p, p.mirror(x), y, r)
 }
 
-// tickPath appends a tick within a circle. It is not mirrored: ticks are not in languages
+// tickPath appends the end of a path for a tick within a circle. It is not mirrored: ticks are not in languages
 // read from the right either.
-func (p *svgWriter) tickPath(x, y, r int, fill string) {
-	p.raw(`<path fill="`)
-	p.raw(fill)
+func tickPath(p *svgWriter, x, y, r int) {
 	p.raw(`" d="M`)
 	for i, point := range tickShape {
 		if i > 0 {

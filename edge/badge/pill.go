@@ -29,44 +29,41 @@ func (p *svgWriter) pill(e *fieldmark.Error) {
 	p.raw(c.border)
 	p.raw(`"/>`)
 	// The words follow the surface at once: that is how the style finds them.
-	number, numberFont := p.pillNumber()
-	if number == (part{}) {
-		f, width := p.fit(pillFont, p.width-pillText-pillCurve, p.says()...)
-		p.set(f, width, pillText, pillBase, start, c.textFill, p.says()...)
-		p.pillRing()
-		p.tick(pillGauge)
-		return
+	number, f, g := p.face.pillNumber(), pillFont, pillFont
+	if number.month {
+		g = pillMonth
 	}
-	f, room := pillFont, p.width-pillText-pillGap-pillEnd
-	words, digits := p.textWidth(f, p.says()...), p.textWidth(numberFont, number)
+	room, digits := p.width-pillText-pillCurve, 0
+	if number != (part{}) {
+		room, digits = p.width-pillText-pillGap-pillEnd, p.textWidth(g, number)
+	}
+	words := p.textWidth(f, p.face.says.all()...)
 	if all := words + digits; all > room {
 		words, digits = words*room/all, digits*room/all
-		f.size, numberFont.size = f.size*room/all, numberFont.size*room/all
+		f.size, g.size = f.size*room/all, g.size*room/all
 	}
-	p.set(f, words, pillText, pillBase, start, c.textFill, p.says()...)
-	p.pillRing()
-	p.set(numberFont, digits, p.width-pillEnd, pillBase, end, "", number)
-	p.tick(pillGauge)
+	p.set(f, words, pillText, pillBase, start, c.textFill, p.face.says.all()...)
+	p.ring(pillGauge)
+	if p.face.mark != "" {
+		p.text(pillMark, pillGauge.x, 1730, middle, "", part{text: p.face.mark})
+	}
+	if number != (part{}) {
+		p.set(g, digits, p.width-pillEnd, pillBase, end, "", number)
+	}
+	pillGauge.tick(p)
 }
 
 // pillNumber returns what is at the end of the pill: the score of a ready brand, or the
 // month of an outdated audit. The score of a brand that is not ready is among the words,
 // because "not yet 45" reads as a score that has not reached 45.
-func (p *svgWriter) pillNumber() (part, font) {
+func (f *content) pillNumber() part {
 	switch {
-	case p.face.month:
-		return part{month: true}, pillMonth
-	case p.face.word == readyWord:
-		return part{text: p.face.score}, pillFont
+	case f.month:
+		return part{month: true}
+	case f.word == readyWord:
+		return part{text: f.score}
 	}
-	return part{}, pillFont
-}
-
-func (p *svgWriter) pillRing() {
-	p.ring(pillGauge)
-	if p.face.mark != "" {
-		p.text(pillMark, pillGauge.x, 1730, middle, "", part{text: p.face.mark})
-	}
+	return part{}
 }
 
 // pillWidth returns the same width for every state, so that a badge does not change its
@@ -78,7 +75,7 @@ func (p *svgWriter) pillWidth() int {
 		width = max(width, pillWith(pillFont.widthOf(0, part{text: p.look.Label}), widestScore))
 	}
 	if p.face.word == badParameterWord {
-		width = max(width, pillWith(pillFont.widthOf(0, p.says()...), 0))
+		width = max(width, pillWith(pillFont.widthOf(0, p.face.says.all()...), 0))
 	}
 	return width
 }

@@ -227,7 +227,8 @@ func goldenPicture(t *testing.T, name string, got image.Image) {
 		for x := range want.Bounds().Dx() {
 			g := color.RGBAModel.Convert(got.At(x, y)).(color.RGBA)
 			w := color.RGBAModel.Convert(want.At(x, y)).(color.RGBA)
-			for _, d := range []int{int(g.R) - int(w.R), int(g.G) - int(w.G), int(g.B) - int(w.B), int(g.A) - int(w.A)} {
+			for _, d := range []int{int(g.R) - int(w.R), int(g.G) - int(w.G), int(g.B) - int(w.B),
+				int(g.A) - int(w.A)} {
 				if d > tolerance || -d > tolerance {
 					t.Fatalf("%s: %v at %d, %d, want %v", name, g, x, y, w)
 				}

@@ -71,7 +71,7 @@ func ShareHeightOf(width int) int { return (ShareHeight*width + ShareWidth - 1) 
 // Light or Dark, the width one of ShareWidths.
 func SharePNG(s *fieldmark.Score, theme Theme, width int) ([]byte, error) {
 	b := Of(s)
-	p := newSVGWriter(nil, b, Options{Theme: theme, Outline: true}, tenth)
+	p := shareWriter{newSVGWriter(nil, b, Options{Theme: theme, Outline: true}, tenth)}
 	p.face = contentOf(&b)
 	colors, ok := shareSchemes[theme]
 	if !ok {
@@ -81,9 +81,9 @@ func SharePNG(s *fieldmark.Score, theme Theme, width int) ([]byte, error) {
 	p.put(`" height="`, ShareHeight*px)
 	p.raw(`">`)
 	p.area(0, 0, ShareWidth*px, ShareHeight*px, colors.paper)
-	p.shareRing(s)
-	p.shareWords(s, colors)
-	p.shareFooter(colors)
+	p.drawRing(s)
+	p.words(s, colors)
+	p.footer(colors)
 	p.raw(`</svg>`)
 	m, err := rasterise(p.dst, float64(width)/ShareWidth)
 	if err != nil {
@@ -92,8 +92,11 @@ func SharePNG(s *fieldmark.Score, theme Theme, width int) ([]byte, error) {
 	return encode(paletted(m))
 }
 
+// shareWriter writes a share card.
+type shareWriter struct{ svgWriter }
+
 // area appends a filled rectangle.
-func (p *svgWriter) area(x, y, width, height int, fill string) {
+func (p *shareWriter) area(x, y, width, height int, fill string) {
 	p.put(`<rect x="`, x)
 	p.put(`" y="`, y)
 	p.put(`" width="`, width)
@@ -101,9 +104,9 @@ func (p *svgWriter) area(x, y, width, height int, fill string) {
 	p.raw(`" fill="` + fill + `"/>`)
 }
 
-// shareRing appends the ring with the score as the brand's page shows it, to one decimal,
+// drawRing appends the ring with the score as the brand's page shows it, to one decimal,
 // and the grade.
-func (p *svgWriter) shareRing(s *fieldmark.Score) {
+func (p *shareWriter) drawRing(s *fieldmark.Score) {
 	p.ring(shareGauge)
 	ink := ` fill="` + p.ink() + `"`
 	if p.face.score == "" {
@@ -118,8 +121,8 @@ func (p *svgWriter) shareRing(s *fieldmark.Score) {
 	}
 }
 
-// shareWords appends the name, the state, the niche and the date.
-func (p *svgWriter) shareWords(s *fieldmark.Score, colors shareScheme) {
+// words appends the name, the state, the niche and the date.
+func (p *shareWriter) words(s *fieldmark.Score, colors shareScheme) {
 	soft := ` fill="` + colors.soft + `"`
 	f, lines := shareLinesOf(shareNameOf(s))
 	base := 230*px - (len(lines)-1)*44*px
@@ -142,8 +145,8 @@ func (p *svgWriter) shareWords(s *fieldmark.Score, colors shareScheme) {
 	}
 }
 
-// shareFooter appends the rule, the mark of the site, and what the score is about.
-func (p *svgWriter) shareFooter(colors shareScheme) {
+// footer appends the rule, the mark of the site, and what the score is about.
+func (p *shareWriter) footer(colors shareScheme) {
 	p.area(60*px, shareLine, ShareWidth*px-120*px, 2*px, colors.rule)
 	p.face = content{ink: &grades[0], fill: 75} // as in the logo
 	p.ring(shareMark)

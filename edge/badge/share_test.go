@@ -52,7 +52,8 @@ func TestSharePNG(t *testing.T) {
 		for _, theme := range []badge.Theme{badge.Light, badge.Dark} {
 			raw, err := badge.SharePNG(&s, theme, badge.ShareWidth)
 			m := decode(t, raw, err)
-			if size := m.Bounds().Size(); size != (image.Point{badge.ShareWidth, badge.ShareHeight}) || len(raw) > most {
+			if size := m.Bounds().Size(); size != (image.Point{badge.ShareWidth, badge.ShareHeight}) ||
+				len(raw) > most {
 				t.Errorf("%s: %v in %d bytes, want %d by %d in %d bytes", s.Name, size, len(raw), badge.ShareWidth,
 					badge.ShareHeight, most)
 			}
@@ -77,7 +78,8 @@ func TestSharePNGWidths(t *testing.T) {
 
 // Any name makes a card, of the widest letters too.
 func FuzzSharePNG(f *testing.F) {
-	for _, name := range []string{"Acme", "", " ", "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", "a\x00b", "שלום",
+	for _, name := range []string{"Acme", "", " ", "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
+		"a\x00b", "שלום",
 		"Zu\u0308rich", "a\u202eb"} {
 		f.Add(name, "https://acme.example/")
 	}

@@ -61,8 +61,7 @@ type statement struct {
 
 func (s *statement) add(parts ...part) { s.n += copy(s.parts[s.n:], parts) }
 
-// says returns the words of the badge.
-func (p *svgWriter) says() []part { return p.face.says.parts[:p.face.says.n] }
+func (s *statement) all() []part { return s.parts[:s.n] }
 
 // contentOf turns a badge into what is drawn.
 func contentOf(b *Badge) content {
@@ -124,7 +123,7 @@ func langOf(look Options) *language {
 
 // draw writes the badge, or the badge of an error.
 func (p *svgWriter) draw(e *fieldmark.Error) {
-	p.state()
+	p.face.says.set(&p.face, p.lang, &p.look)
 	switch p.look.Style {
 	case Compact, Flat, FlatSquare, ForTheBadge:
 		p.twoPart(e)
@@ -150,33 +149,32 @@ var subjects = func() (n [101]string) {
 	return n
 }()
 
-// state sets the words of pill, card and seal, which have no other text that names the
+// set sets the words of pill, card and seal, which have no other text that names the
 // subject. Marks and spaces are separate parts: see note.
-func (p *svgWriter) state() {
-	s, word := &p.face.says, part{word: &p.lang.words[p.face.word]}
+func (s *statement) set(f *content, l *language, look *Options) {
+	word := part{word: &l.words[f.word]}
 	*s = statement{}
 	switch {
-	case p.face.word == readyWord && p.look.Label != "":
-		s.add(part{text: p.look.Label, label: true})
-	case p.face.word == readyWord, p.face.word == badParameterWord: // the latter is for the author of the page
+	case f.word == readyWord && look.Label != "":
+		s.add(part{text: look.Label, label: true})
+	case f.word == readyWord, f.word == badParameterWord: // the latter is for the author of the page
 		s.add(word)
-	case p.face.word == notYetWord && p.look.Style == Pill:
-		s.add(part{text: subjects[p.face.fill]})
-		p.addMark(p.lang.comma, separator)
+	case f.word == notYetWord && look.Style == Pill:
+		s.add(part{text: subjects[f.fill]})
+		s.addMark(l.comma, separator)
 		s.add(word)
-	case p.face.word == notYetWord: // the score is beside it
-		s.add(part{word: &p.lang.words[unreadyWord]})
+	case f.word == notYetWord: // the score is beside it
+		s.add(part{word: &l.words[unreadyWord]})
 	default:
 		s.add(part{text: subject})
-		p.addMark(p.lang.colon, part{text: ":"}, part{text: " "})
+		s.addMark(l.colon, part{text: ":"}, part{text: " "})
 		s.add(word)
 	}
 }
 
 // addMark adds a mark of the language and the space after it to the words, or the
 // replacement if the mark has no outline.
-func (p *svgWriter) addMark(mark string, otherwise ...part) {
-	s := &p.face.says
+func (s *statement) addMark(mark string, otherwise ...part) {
 	if bare, spaced := strings.CutSuffix(mark, " "); spaced && canOutline(bare) {
 		s.add(part{text: bare}, part{text: " "})
 		return
@@ -228,7 +226,7 @@ func (p *svgWriter) open(e *fieldmark.Error, height int, fill string, flexible b
 	case p.look.Lang == 0:
 		p.errorCard(e)
 	default: // the text of the error is English; the title has its own lang
-		for _, t := range p.says() {
+		for _, t := range p.face.says.all() {
 			p.raw(p.plain(t))
 		}
 	}

@@ -51,7 +51,8 @@ func (p *svgWriter) twoPart(e *fieldmark.Error) {
 	p.text(s.label, left/2, s.base, middle, "", label)
 	p.text(s.message, left+(right-tick)/2, s.base, middle, "", message[:]...)
 	if p.badge.Claimed {
-		p.tickPath(p.mirror(p.width-s.margin-tickRoom/2+px), s.height/2, tickRoom/2, "#fff")
+		p.raw(`<path fill="#fff`)
+		tickPath(p, p.mirror(p.width-s.margin-tickRoom/2+px), s.height/2, tickRoom/2)
 	}
 }
 

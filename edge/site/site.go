@@ -110,8 +110,8 @@ func (s *Site) addAsset(name, mediaType string) (string, error) {
 	return s.store(name, mediaType, body), nil
 }
 
-// addManifest adds the web app manifest (w3.org/TR/appmanifest) with its icons, for a site
-// that somebody keeps on a home screen. It opens in a browser, as every page does.
+// addManifest adds the web app manifest (w3.org/TR/appmanifest) with its icons, for home
+// screens. The site opens in a browser, as every page does.
 func (s *Site) addManifest(small, large string) (string, error) {
 	type icon struct {
 		Src     string `json:"src"`
@@ -123,7 +123,8 @@ func (s *Site) addManifest(small, large string) (string, error) {
 		"name": "Fieldmark", "short_name": "Fieldmark", "id": "/", "start_url": "/", "scope": "/",
 		"description": "How ready a website is for AI answer engines.", "lang": "en", "display": "browser",
 		"theme_color": "#16302b", "background_color": "#fcfbf8",
-		"icons": []icon{{small, "192x192", "image/png", "any maskable"}, {large, "512x512", "image/png", "any maskable"}},
+		"icons": []icon{{small, "192x192", "image/png", "any maskable"},
+			{large, "512x512", "image/png", "any maskable"}},
 	})
 	if err != nil {
 		return "", fmt.Errorf("encode the manifest: %w", err)
