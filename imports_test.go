@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 		"origin/idempotency", "origin/webhook", "origin/access",
 		"origin/auditlog", "origin/event",
 		"origin/llms", "origin/llms/probe", "origin/ics", "origin/alert", "origin/mission", "origin/sla",
-		"origin/brand", "origin/claim"},
+		"origin/brand", "origin/claim", "origin/sitecheck"},
 	"origin/owner": {"", "origin", "origin/access", "origin/auditlog", "origin/brand", "origin/llms", "origin/web"},
 	"origin/web":   {"", "cache/rfc9111", "origin/access"},
 	"origin/admin": {"", "origin/web", "origin", "origin/acme", "origin/event", "origin/module",

@@ -46,6 +46,7 @@ var slowPaths = []struct {
 	method, prefix, suffix string
 }{
 	{http.MethodPost, fieldmark.PathLLMsLint, ""},
+	{http.MethodGet, fieldmark.PathChecks + "/", ""},
 	{http.MethodPost, fieldmark.PathWebhooks, "/test"},
 	{http.MethodPost, fieldmark.PathClaims, "/verify"},
 	{http.MethodPost, fieldmark.PathClaims, "/object"},

@@ -44,6 +44,7 @@ func (e *Edge) newRoutes() routes {
 		transport: e.transport, originVersion: &e.originVersion, rankings: &e.rankings, replica: &e.replica,
 		certificates: e.certificates, node: e.id}
 	claims := &claimEndpoints{pageWriter: e.pages, clients: e.clients, origin: e.brands.origin}
+	checks := &checkEndpoints{pageWriter: e.pages, clients: e.clients, limits: e.limiter.limits, origin: e.cfg.Origin}
 	table := []endpoint{
 		{path: fieldmark.PathBadge, prefix: true, route: routeBadge, get: e.badges.serve},
 		{path: pathCard, prefix: true, route: routeBadge, get: e.badges.serveCard},
@@ -69,6 +70,10 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.brands.serve},
 		{path: fieldmark.PathClaimPage, serve: claims.serve, limited: true},
 		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},
+		{path: fieldmark.PathCheckPage, serve: checks.serveForm, limited: true},
+		{path: fieldmark.PathCheckPage + "/", prefix: true, route: routePage, get: checks.serveCheck},
+		{path: fieldmark.PathChecks, serve: e.passOn, limited: true},
+		{path: fieldmark.PathChecks + "/", prefix: true, serve: e.passOn, limited: true},
 		{path: "/static/", prefix: true, route: routePage, get: pages.serveStatic},
 		{path: site.PathBadges, when: hasSearch, serve: pages.searchBadges, limited: true},
 		{path: site.PathBadges, route: routePage, get: pages.serveBadges},

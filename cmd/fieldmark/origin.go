@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -28,6 +29,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/owner"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 	"github.com/fieldmark/fieldmark/wasm"
@@ -39,6 +41,7 @@ type originSettings struct {
 	dataSettings         `embed:""`
 	command.NetworkFlags `embed:""`
 	auditSettings        `embed:""`
+	checkSettings        `embed:""`
 	moduleSettings       `embed:""`
 	signOnSettings       `embed:""`
 	acmeSettings         `embed:""`
@@ -87,6 +90,39 @@ func (a *auditSettings) every() time.Duration {
 	return a.AuditEvery
 }
 
+// checkSettings are those of checks of sites, which anyone may request.
+type checkSettings struct {
+	Checks         string   `env:"FIELDMARK_CHECKS" default:"on" enum:"on,off" help:"Whether anyone may check any public site: on or off."`
+	CheckDeny      []string `env:"FIELDMARK_CHECK_DENY" placeholder:"DOMAIN" help:"Domains that are not checked, with all names below them."`
+	CheckConnectTo []string `env:"FIELDMARK_CHECK_CONNECT_TO" placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address for checks of the first, as in curl. Only sites that are named here are checked on private addresses; --allow-networks does not apply."`
+}
+
+// siteChecks returns the configuration of checks, whose auditor is like that of brands with
+// lower limits and its own client: anyone names its addresses, so it must not reach the
+// networks that the operator's own audits may. signer may be nil.
+func (c *checkSettings) siteChecks(auditing audit.Config, signer *botauth.Signer) (sitecheck.Config, error) {
+	connect, err := command.ParseConnectTo("--check-connect-to", c.CheckConnectTo)
+	if err != nil {
+		return sitecheck.Config{}, err
+	}
+	cfg := sitecheck.Config{Off: c.Checks == "off", Advise: scoring.Advise, Sites: slices.Sorted(maps.Keys(connect))}
+	for _, domain := range c.CheckDeny {
+		domain = strings.ToLower(strings.Trim(domain, " ."))
+		if domain == "" || strings.ContainsAny(domain, "/:@* ") {
+			return cfg, fmt.Errorf("--check-deny: %q is not a domain such as acme.example", domain)
+		}
+		cfg.Deny = append(cfg.Deny, domain)
+	}
+	client := safehttp.Config{ConnectTo: connect, Targets: true}
+	if signer != nil {
+		client.Sign = signer.Sign
+	}
+	auditing.HTTP, auditing.MaxRequests = safehttp.New(client), sitecheck.MaxRequests
+	auditing.Timeout = sitecheck.AuditTimeout
+	cfg.Auditor, err = audit.New(auditing)
+	return cfg, err
+}
+
 // originNode is an origin with its database open.
 type originNode struct {
 	dbName  string // for log lines
@@ -129,12 +165,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if auditDelay == 0 {
 		auditDelay = o.AuditDelay
 	}
-	signer, crawler, err := o.crawler(log)
-	if err != nil {
-		return err
-	}
-	auditor, err := audit.New(audit.Config{HTTP: crawler, UserAgent: audit.UserAgentOf(o.publicURL), Delay: auditDelay,
-		MaxRequests: o.AuditRequests})
+	auditor, checks, signer, err := n.auditors(o, auditDelay, log)
 	if err != nil {
 		return err
 	}
@@ -168,8 +199,8 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{}, Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
-		Certificates: certificates,
-		Tracer:       o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
+		Certificates: certificates, SiteChecks: checks,
+		Tracer: o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
 	}); err != nil {
 		return err
 	}
@@ -194,6 +225,25 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	n.metrics.service, n.metrics.pools = n.service, n.store.Pools
 	n.handler = n.metrics.wrap(traceRequests(o.tracing, splitPages(apiHandler, adminHandler, ownerHandler)))
 	return nil
+}
+
+// auditors returns the auditor of brands, the configuration of checks, and the signer of
+// their requests, which is nil if they are not signed. Both keep the same pauses.
+func (n *originNode) auditors(o *originSettings, delay time.Duration, log *slog.Logger) (auditor *audit.Auditor,
+	checks sitecheck.Config, signer *botauth.Signer, err error) {
+	signer, crawler, err := o.crawler(log)
+	if err != nil {
+		return nil, checks, nil, err
+	}
+	pauses := &sitecheck.Pauses{Store: n.store, Log: log}
+	auditing := audit.Config{HTTP: crawler, UserAgent: audit.UserAgentOf(o.publicURL), Delay: delay,
+		MaxRequests: o.AuditRequests, Acquire: pauses.Acquire}
+	if auditor, err = audit.New(auditing); err != nil {
+		return nil, checks, nil, err
+	}
+	auditing.Delay = o.AuditDelay // not that of the demo: a check may be of any site
+	checks, err = o.siteChecks(auditing, signer)
+	return auditor, checks, signer, err
 }
 
 // crawler returns the client of the auditor and its signer, which is nil if requests are not

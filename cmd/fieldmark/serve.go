@@ -50,6 +50,9 @@ func (c *serveCmd) listen() (l listeners, err error) {
 	if c.Demo {
 		l.demo = open(c.DemoListen, "--demo-listen")
 	}
+	if l.demo != nil {
+		c.CheckConnectTo = append(c.CheckConnectTo, demo.ConnectTo(l.demo.Addr().(*net.TCPAddr).Port)...)
+	}
 	return l, err
 }
 

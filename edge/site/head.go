@@ -20,6 +20,7 @@ type head struct {
 	Feed        string // absolute address of the page's Atom feed; empty: none
 	OEmbed      string // absolute address of the page's oEmbed response; empty: none
 	Base        string // scheme and host of the site
+	Refresh     int    // seconds after which a page without scripts loads itself again; 0: never
 	Text        bool   // text alone: no brands, forms or charts, so that their styles are not loaded
 }
 

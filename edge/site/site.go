@@ -220,6 +220,11 @@ func (s *Site) AppendClaim(dst []byte, p ClaimPage) ([]byte, error) {
 	return s.appendPage(dst, "claim.html", newClaimView(s.chrome, &p))
 }
 
+// AppendCheck appends the page that requests a check of a site, or the page of one.
+func (s *Site) AppendCheck(dst []byte, p CheckPage) ([]byte, error) {
+	return s.appendPage(dst, "check.html", newSitecheckView(s.chrome, &p))
+}
+
 // AppendDevelopers appends the page for developers.
 func (s *Site) AppendDevelopers(dst []byte, p DevelopersPage) ([]byte, error) {
 	return s.appendPage(dst, "developers.html", newDevelopersView(s.chrome, &p))

@@ -248,6 +248,10 @@ func samplePages(t *testing.T) map[string][]byte {
 				{Began: fieldmark.At(november.AddDate(0, 0, -20)), Ended: fieldmark.At(november.AddDate(0, 0, -18))}}}}))
 	add("status-starting")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1",
 		Now: fieldmark.At(november)}))
+	for _, c := range checkCases() {
+		c.page.BaseURL = base
+		add("check-" + c.name)(s.AppendCheck(nil, c.page))
+	}
 	add("board-empty")(s.AppendBoard(nil, site.BoardPage{BaseURL: base, Pending: 8}))
 	seen := sampleScore("Alpenglow")
 	seen.Visibility = sampleVisibility()

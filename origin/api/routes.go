@@ -90,6 +90,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		(&brandAPI{o.Brands}).routes(),
 		(&disputeAPI{o.Brands, o.Brands.Disputes}).routes(),
 		(&claimAPI{o.Claims, s}).routes(),
+		(&checkAPI{s, o.SiteChecks}).routes(),
 		(&moduleAPI{o.Modules}).routes(),
 		(&certificateAPI{o.Certificates}).routes(),
 		(&signingKeyAPI{o.SigningKeys}).routes(),

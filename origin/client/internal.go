@@ -125,6 +125,13 @@ func (c InternalAPI) brandStates(
 	return asOf, err
 }
 
+// RequestCheckFor is PublicAPI.RequestCheck of an edge, for the client at an address, whose budget it uses.
+func (c InternalAPI) RequestCheckFor(
+	ctx context.Context, client string, r fieldmark.SiteCheckRequest,
+) (check fieldmark.SiteCheck, existing bool, err error) {
+	return requestCheck(ctx, c.caller, call{method: http.MethodPost, path: fieldmark.PathChecks, body: r, client: client})
+}
+
 // eachLine calls fn with each line of NDJSON. A last line without its line feed
 // is a stream that was cut off.
 func eachLine(r io.Reader, fn func(line []byte) error) error {

@@ -69,6 +69,31 @@ func (c PublicAPI) DisputeStatus(
 	return d, err
 }
 
+// RequestCheck requests an audit of a site that need not be a registered brand. Existing is true if the check was
+// under way, or ended recently.
+func (c PublicAPI) RequestCheck(
+	ctx context.Context, r fieldmark.SiteCheckRequest,
+) (check fieldmark.SiteCheck, existing bool, err error) {
+	return requestCheck(ctx, c.caller, call{method: http.MethodPost, path: fieldmark.PathChecks, body: r})
+}
+
+func requestCheck(ctx context.Context, c *caller, r call) (check fieldmark.SiteCheck, existing bool, err error) {
+	header, err := c.do(ctx, r, &check)
+	return check, header.Get(fieldmark.HeaderCheckDeduplicated) == "true", err
+}
+
+// Check returns a check of a site, with its report once it is done. It waits until the check has ended, but not
+// longer than wait, at most fieldmark.MaxCheckWait seconds.
+func (c PublicAPI) Check(ctx context.Context, id string, wait time.Duration) (check fieldmark.SiteCheck, err error) {
+	r := call{method: http.MethodGet, path: fieldmark.PathChecks + "/" + url.PathEscape(id)}
+	if wait > 0 {
+		r.path += "?wait=" + wait.String()
+		r.timeout = wait + pollMargin
+	}
+	_, err = c.do(ctx, r, &check)
+	return check, err
+}
+
 func disputesPath(slug fieldmark.Slug) string {
 	return fieldmark.PathBrands + url.PathEscape(string(slug)) + "/disputes"
 }

@@ -1,6 +1,7 @@
 package sitecheck
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -26,6 +27,8 @@ type address struct {
 // specialNames are domains that never belong to a public site (RFC 6761, 6762, 7686, 8375;
 // ICANN reserved internal in 2024). What they resolve to is refused when it is dialled, too.
 var specialNames = []string{"localhost", "local", "internal", "onion", "arpa"}
+
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
 // maxHost is the length of a name in DNS, in bytes.
 const maxHost = 253
@@ -59,14 +62,14 @@ func parseAddress(raw string, sites []string) (a address, err error) {
 	}
 	a.host = host
 	port := u.Port()
-	if port == "80" && u.Scheme == "http" || port == "443" && u.Scheme == "https" {
+	if port == defaultPorts[u.Scheme] {
 		port = ""
 	}
 	u.Host = host
 	if port != "" {
 		u.Host = net.JoinHostPort(host, port)
 	}
-	if !slices.Contains(sites, u.Host) {
+	if !slices.Contains(sites, net.JoinHostPort(host, cmp.Or(port, defaultPorts[u.Scheme]))) {
 		if slices.ContainsFunc(specialNames, func(name string) bool { return isBelow(host, name) }) {
 			return bad("format", safehttp.ErrNotAllowed.Detail)
 		}

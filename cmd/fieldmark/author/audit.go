@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -79,7 +77,7 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 
 // audit audits the site.
 func (c *AuditCmd) audit(ctx context.Context, s *command.Streams) (audit.Report, error) {
-	connect, err := parseConnectTo(c.ConnectTo)
+	connect, err := command.ParseConnectTo("--connect-to", c.ConnectTo)
 	if err != nil {
 		return audit.Report{}, command.WithStatus(2, err)
 	}
@@ -213,17 +211,4 @@ func assess(ctx context.Context, facts *fieldmark.Facts) (a fieldmark.Assessment
 		return a, err
 	}
 	return m.Assess(ctx, facts, time.Now())
-}
-
-// parseConnectTo parses HOST:PORT:HOST:PORT as curl does.
-func parseConnectTo(list []string) (map[string]string, error) {
-	to := map[string]string{}
-	for _, item := range list {
-		parts := strings.Split(item, ":")
-		if len(parts) != 4 {
-			return nil, fmt.Errorf("--connect-to: %q is not HOST:PORT:HOST:PORT", item)
-		}
-		to[net.JoinHostPort(strings.ToLower(parts[0]), parts[1])] = net.JoinHostPort(parts[2], parts[3])
-	}
-	return to, nil
 }

@@ -83,7 +83,7 @@ func (c *llmsLintCmd) lint(ctx context.Context, s *command.Streams) (llms.Report
 
 // probe checks the file on its site, and how it is served.
 func (c *llmsLintCmd) probe(ctx context.Context) (llms.Report, error) {
-	connect, err := parseConnectTo(c.ConnectTo)
+	connect, err := command.ParseConnectTo("--connect-to", c.ConnectTo)
 	if err != nil {
 		return llms.Report{}, err
 	}

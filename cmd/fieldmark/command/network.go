@@ -1,9 +1,11 @@
 package command
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
@@ -19,6 +21,19 @@ type NetworkFlags struct {
 // of the command named them.
 func (f *NetworkFlags) Client(connectTo map[string]string) *safehttp.Client {
 	return safehttp.New(safehttp.Config{Allow: f.AllowNetworks, ConnectTo: connectTo, Targets: true})
+}
+
+// ParseConnectTo parses the values of a flag, HOST:PORT:HOST:PORT as in curl.
+func ParseConnectTo(flag string, list []string) (map[string]string, error) {
+	to := map[string]string{}
+	for _, item := range list {
+		parts := strings.Split(item, ":")
+		if len(parts) != 4 {
+			return nil, fmt.Errorf("%s: %q is not HOST:PORT:HOST:PORT", flag, item)
+		}
+		to[net.JoinHostPort(strings.ToLower(parts[0]), parts[1])] = net.JoinHostPort(parts[2], parts[3])
+	}
+	return to, nil
 }
 
 // ListenerURL returns the address of a listener as a client on this machine uses it.

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -56,6 +57,15 @@ func Sites() []Site { return slices.Clone(sites) }
 // SiteURL returns the addresses of the sites for the port that Handler listens on.
 func SiteURL(port int) func(Site) string {
 	return func(s Site) string { return "http://" + net.JoinHostPort(s.Host, strconv.Itoa(port)) }
+}
+
+// ConnectTo returns where each site can be reached on this machine, as --check-connect-to
+// takes it.
+func ConnectTo(port int) (list []string) {
+	for _, s := range sites {
+		list = append(list, fmt.Sprintf("%s:%d:127.0.0.1:%d", s.Host, port, port))
+	}
+	return list
 }
 
 // Handler serves every site under its Host. base returns the URL of a site without a slash

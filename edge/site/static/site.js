@@ -32,6 +32,19 @@
   };
   addCopy(document);
 
+  // A page that waits for something loads the part that changes, and itself at the end.
+  const waiting = document.querySelector("[data-refresh]");
+  const refresh = async () => {
+    try {
+      const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+      const fresh = page.getElementById(waiting.id);
+      if (!fresh) return location.reload();
+      waiting.replaceChildren(...fresh.childNodes);
+    } catch {} // and again: the connection may return
+    setTimeout(refresh, waiting.dataset.refresh * 1000);
+  };
+  if (waiting) setTimeout(refresh, waiting.dataset.refresh * 1000);
+
   for (const form of document.querySelectorAll("form[data-live]")) {
     const target = document.getElementById(form.dataset.live);
     const post = form.method === "post";
