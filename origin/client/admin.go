@@ -319,18 +319,3 @@ func (c AdminAPI) PreviewModule(ctx context.Context, d fieldmark.Digest, start b
 	}
 	return get[fieldmark.ModulePreview](ctx, c.caller, path, nil)
 }
-
-// SigningKeys lists the keys that sign the requests of the auditor.
-func (c AdminAPI) SigningKeys(ctx context.Context) (fieldmark.SigningKeys, error) {
-	return get[fieldmark.SigningKeys](ctx, c.caller, "signing-keys", nil)
-}
-
-// RotateSigningKey publishes a new signing key.
-func (c AdminAPI) RotateSigningKey(ctx context.Context) (fieldmark.SigningKeys, error) {
-	return post[fieldmark.SigningKeys](ctx, c.caller, "signing-keys/rotate", nil)
-}
-
-// RetireSigningKey deletes a signing key at once.
-func (c AdminAPI) RetireSigningKey(ctx context.Context, id string) (fieldmark.SigningKeys, error) {
-	return send[fieldmark.SigningKeys](ctx, c.caller, http.MethodDelete, "signing-keys/"+url.PathEscape(id), nil)
-}

@@ -33,3 +33,22 @@ func (c CertificateAPI) RemoveCertificate(ctx context.Context, name string) erro
 	_, err := c.do(ctx, c.admin(http.MethodDelete, "certificates/"+url.PathEscape(name)), nil)
 	return err
 }
+
+// SigningKeyAPI contains the calls of administrators about the keys that sign the requests of
+// the auditor.
+type SigningKeyAPI struct{ *caller }
+
+// SigningKeys lists the keys that sign the requests of the auditor.
+func (c SigningKeyAPI) SigningKeys(ctx context.Context) (fieldmark.SigningKeys, error) {
+	return get[fieldmark.SigningKeys](ctx, c.caller, "signing-keys", nil)
+}
+
+// RotateSigningKey publishes a new signing key.
+func (c SigningKeyAPI) RotateSigningKey(ctx context.Context) (fieldmark.SigningKeys, error) {
+	return post[fieldmark.SigningKeys](ctx, c.caller, "signing-keys/rotate", nil)
+}
+
+// RetireSigningKey deletes a signing key at once.
+func (c SigningKeyAPI) RetireSigningKey(ctx context.Context, id string) (fieldmark.SigningKeys, error) {
+	return send[fieldmark.SigningKeys](ctx, c.caller, http.MethodDelete, "signing-keys/"+url.PathEscape(id), nil)
+}

@@ -56,6 +56,7 @@ type Client struct {
 	PaymentAPI
 	PublicAPI
 	SLAAPI
+	SigningKeyAPI
 	WebhookAPI
 }
 
@@ -95,7 +96,7 @@ func New(cfg Config) (*Client, error) {
 		key:       cfg.Key,
 	}
 	return &Client{c, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c}, MissionAPI{c}, PaymentAPI{c}, PublicAPI{c},
-		SLAAPI{c}, WebhookAPI{c}}, nil
+		SLAAPI{c}, SigningKeyAPI{c}, WebhookAPI{c}}, nil
 }
 
 // newTransport pools connections to one host. Compression is off, because it costs time within a data center.
