@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -130,6 +131,7 @@ func (s *Service) Object(ctx context.Context, id string, by Caller) (fieldmark.C
 	if err != nil {
 		return fieldmark.Claim{}, err
 	}
+	t.ignored = append(slices.Clone(c.Former), c.Token)
 	look, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	f := s.prover.check(look, t, nil)
@@ -151,6 +153,8 @@ func (s *Service) Object(ctx context.Context, id string, by Caller) (fieldmark.C
 		if err := s.put(ctx, tx, newcomer, "claim.expire"); err != nil {
 			return err
 		}
+		c.Former = append(c.Former, c.Token)
+		c.Former = c.Former[max(0, len(c.Former)-maxFormer):]
 		c.Token, c.Objection, c.Proven = t.token, nil, nil
 		prove(c, f, now)
 		c.DueAt = nextRecheck(now)

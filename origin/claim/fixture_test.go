@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,11 +25,13 @@ type outside struct {
 	mu    sync.Mutex
 	texts map[string][]string // TXT records by name, without a dot at the end
 	pages map[string]string   // bodies by URL; those that begin with > redirect
+	shown map[string][]string // proofs by name or URL
 	down  map[string]bool     // hosts whose servers do not answer
 }
 
 func newOutside() *outside {
-	return &outside{texts: map[string][]string{}, pages: map[string]string{}, down: map[string]bool{}}
+	return &outside{texts: map[string][]string{}, pages: map[string]string{}, down: map[string]bool{},
+		shown: map[string][]string{}}
 }
 
 func (o *outside) LookupTXT(_ context.Context, name string) ([]string, error) {
@@ -40,8 +43,8 @@ func (o *outside) LookupTXT(_ context.Context, name string) ([]string, error) {
 			return nil, &net.DNSError{Err: "server misbehaving", Name: name, IsTemporary: true}
 		}
 	}
-	if list, ok := o.texts[name]; ok {
-		return list, nil
+	if list := slices.Concat(o.texts[name], o.shown[name]); len(list) > 0 {
+		return append(list, "v=spf1 -all"), nil
 	}
 	return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 }
@@ -54,6 +57,9 @@ func (o *outside) Do(req *http.Request) (*http.Response, error) {
 	}
 	resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/html"}}, Request: req}
 	body, ok := o.pages[req.URL.String()]
+	if values := o.shown[req.URL.String()]; len(values) > 0 {
+		body, ok = body+strings.Join(values, "\n")+"\n", true
+	}
 	if to, moved := strings.CutPrefix(body, ">"); moved {
 		resp.StatusCode, body = 302, ""
 		resp.Header.Set("Location", to)
@@ -72,19 +78,11 @@ func (o *outside) show(c fieldmark.Claim, m fieldmark.ClaimMethod, on bool) {
 		if p.Method != m {
 			continue
 		}
-		name := p.Names[0]
-		switch {
-		case m == fieldmark.ClaimDNS && on:
-			o.texts[name] = []string{"v=spf1 -all", p.Value}
-		case m == fieldmark.ClaimDNS:
-			delete(o.texts, name)
-		case m == fieldmark.ClaimFile && on:
-			o.pages[name] = p.Value + "\n"
-		case m == fieldmark.ClaimMeta && on:
-			o.pages[name] = "<!doctype html><title>A</title>" + p.Value + "<p>Text"
-		default:
-			delete(o.pages, name)
+		values := o.shown[p.Names[0]]
+		if values = slices.DeleteFunc(values, func(v string) bool { return v == p.Value }); on {
+			values = append(values, p.Value)
 		}
+		o.shown[p.Names[0]] = values
 	}
 }
 

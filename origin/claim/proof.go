@@ -93,6 +93,7 @@ func ParseResolvers(list []string) ([]Lookup, error) {
 // target is what a claim proves control of.
 type target struct {
 	id, token string
+	ignored   []string // other tokens that the claim has or had
 	url       *url.URL
 }
 
@@ -305,7 +306,7 @@ func (t target) matches(text string) (shown, other bool) {
 	if version != "fm1" || claim != t.id {
 		return false, false
 	}
-	return token == t.token, token != t.token
+	return token == t.token, token != t.token && !slices.Contains(t.ignored, token)
 }
 
 // lookFile reads the file of the host. Robots.txt is not asked: the owner asked for this one

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ const (
 	keepEnded    = 30 * 24 * time.Hour
 	newNiche     = "other" // of brands that claims register
 	newLanguage  = "en"
+	maxFormer    = 10   // tokens that a claim had: a contest takes a week, and records of older ones are long gone
 	maxSuffix    = 1000 // of slugs and accounts that are taken
 )
 
@@ -141,6 +143,10 @@ func (s *Service) find(ctx context.Context, c *store.Claim, all bool) (finding, 
 	if err != nil {
 		return finding{}, err
 	}
+	t.ignored = c.Former
+	if c.Objection != nil {
+		t.ignored = append(slices.Clone(c.Former), c.Objection.Token)
+	}
 	only := methods(c)
 	if all {
 		only = nil
@@ -230,6 +236,9 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, id string, f finding
 			return s.put(ctx, tx, &c, "claim.expire")
 		}
 		return s.unproven(ctx, tx, &c, f)
+	}
+	if !requested { // it ended while its proofs were looked for
+		return nil
 	}
 	return errState(&c)
 }

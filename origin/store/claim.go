@@ -35,6 +35,7 @@ type ClaimBody struct {
 	URL        string          `json:"url"`   // that is claimed
 	Token      string          `json:"token"` // to show at the site; public by nature
 	Proven     []ProvenMethod  `json:"proven,omitempty"`
+	Former     []string        `json:"former,omitempty"` // earlier tokens: they prove nothing, and are no sign of a lie
 	VerifiedAt *fieldmark.Time `json:"verifiedAt,omitempty"`
 	ExpiresAt  *fieldmark.Time `json:"expiresAt,omitempty"` // of a pending or lapsing claim
 	CheckedAt  *fieldmark.Time `json:"checkedAt,omitempty"`
