@@ -34,6 +34,11 @@ LONGEST := $(addprefix $(MODULE)/,cmd/fieldmark edge origin/api origin)
 # processor are tested at once. `make check` vets.
 TEST := test -vet=off -p $(shell expr 2 '*' $$(nproc 2>/dev/null || echo 2)) -timeout 15m
 
+# Under the detector a collection costs more, because it clears the shadow of what it frees:
+# a heap of four times what is in use in place of twice saves a tenth of the processor time.
+# Tests of memory collect before they measure.
+TEST_ENV := GORACE=atexit_sleep_ms=0 GOGC=300
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -51,7 +56,7 @@ build: ## build bin/fieldmark
 .PHONY: test
 test: ## every test, with the race detector; installs what it needs where it may
 	@.ci/tools
-	GORACE=atexit_sleep_ms=0 $(GO) $(TEST) $(RACE) $(LONGEST) \
+	$(TEST_ENV) $(GO) $(TEST) $(RACE) $(LONGEST) \
 		$(filter-out $(LONGEST) $(SERIAL:./%=$(MODULE)/%),$(shell $(GO) list ./...))
 	$(GO) $(TEST) -trimpath $(SERIAL)
 
