@@ -2,8 +2,12 @@ package audit_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
 // TestRefresh: the audit follows an immediate meta refresh to another page, as search
@@ -74,5 +78,43 @@ func TestRefreshBounds(t *testing.T) {
 				t.Errorf("home.reachable = %s, seen %q; want %s, %q", got, why, tt.want, tt.why)
 			}
 		})
+	}
+}
+
+// TestSignedHops: every request is signed by itself, those after a redirect too, and names the
+// page about the crawler.
+func TestSignedHops(t *testing.T) {
+	site := goodSite()
+	site["/about"] = answer{status: 302, location: "/us"}
+	site["/us"] = plainPage
+	s := site.serve(t, 0)
+	agent := audit.UserAgentOf("https://marks.example/")
+	if want := "FieldmarkBot/1.0 (+https://marks.example/bot)"; agent != want {
+		t.Errorf("User-Agent %q, want %q", agent, want)
+	}
+	signed := map[string]int{}
+	client := safehttp.New(safehttp.Config{Allow: s.allow, ConnectTo: s.connectTo, Roots: s.roots,
+		Sign: func(r *http.Request) error {
+			signed[r.URL.String()]++
+			if r.UserAgent() != agent {
+				t.Errorf("GET %s signed as %q", r.URL, r.UserAgent())
+			}
+			r.Header.Set("User-Agent", audit.UserAgent) // the test site wants it
+			return nil
+		}})
+	t.Cleanup(client.CloseIdle)
+	a, err := audit.New(audit.Config{HTTP: client, UserAgent: agent, Delay: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Audit(t.Context(), audit.Subject{URL: home, Name: "Example"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	sum := 0
+	for _, n := range signed {
+		sum += n
+	}
+	if asked := len(s.requests()); sum < asked || signed[home+"about"] != 1 || signed[home+"us"] != 1 {
+		t.Errorf("%d signatures for %d requests: %v", sum, asked, signed)
 	}
 }

@@ -49,6 +49,7 @@ type server struct {
 	client    *safehttp.Client
 	allow     []netip.Prefix
 	connectTo map[string]string
+	roots     *x509.CertPool
 
 	mu    sync.Mutex
 	asked []string
@@ -90,6 +91,7 @@ func (w web) serve(t *testing.T, timeout time.Duration) *server {
 	}))
 	t.Cleanup(secure.Close)
 	t.Cleanup(plain.Close)
+	s.roots = roots
 	s.allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s.connectTo = map[string]string{
 		"example.com:443": secure.Listener.Addr().String(),

@@ -26,7 +26,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m, storetest.Alone{Engine: storetest.SQLite,
+		Tests: "TestVectors|TestSign|TestUnsigned|TestForeignVerifiers"})) // without a database
+}
 
 // node is one process with a Service on a database.
 type node struct {

@@ -406,3 +406,44 @@ func startDNS(t *testing.T, answer func(lookup int) netip.Addr) *net.Resolver {
 		return d.DialContext(ctx, "udp4", conn.LocalAddr().String())
 	}}
 }
+
+// TestSign: fields that Sign adds reach the server and stay out of the caller's request; a
+// refused address is neither signed nor asked.
+func TestSign(t *testing.T) {
+	got := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got <- r.Header.Get("Signature") + " " + r.UserAgent()
+	}))
+	t.Cleanup(server.Close)
+	signed := 0
+	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Sign: func(r *http.Request) error {
+			signed++
+			r.Header.Set("Signature", "fm=:AA==:")
+			return nil
+		}})
+	t.Cleanup(client.CloseIdle)
+	send := func(url string) error {
+		req, err := http.NewRequest(http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if len(req.Header) != 0 {
+			t.Errorf("the request of the caller has %v", req.Header)
+		}
+		return err
+	}
+	if err := send(server.URL); err != nil {
+		t.Fatal(err)
+	}
+	if sent := <-got; sent != "fm=:AA==: Fieldmark/1.0" {
+		t.Errorf("the server got %q", sent)
+	}
+	if err := send("http://10.0.0.1/"); !errors.Is(err, safehttp.ErrNotAllowed) || signed != 1 {
+		t.Errorf("a private address: %v, signed %d times; want ErrNotAllowed, once", err, signed)
+	}
+}

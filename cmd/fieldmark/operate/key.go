@@ -126,7 +126,7 @@ func (c *signingKeyRotateCmd) Run(ctx context.Context, s *command.Streams) error
 
 type signingKeyRetireCmd struct {
 	adminFlags `embed:""`
-	ID         string `arg:"" help:"Key id, as signing-key show prints it."`
+	ID         string `arg:"" help:"Key id, as signing-key show prints it; after -- if it starts with a hyphen."`
 }
 
 // Run deletes the key and prints those that are left.
