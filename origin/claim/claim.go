@@ -398,7 +398,7 @@ func (s *Service) audit(ctx context.Context, tx *store.Tx, act string, c *store.
 }
 
 // emit tells the account that holds a brand about its claim. It runs before the claim ends,
-// because nobody hears of a brand whose claim has ended.
+// because an account receives no events after its claim ended.
 func emit(ctx context.Context, tx *store.Tx, t fieldmark.EventType, c *store.Claim,
 	state fieldmark.ClaimState, until *fieldmark.Time) error {
 	change := fieldmark.ClaimChange{ID: c.ID, Slug: c.Brand, State: state, Until: until}

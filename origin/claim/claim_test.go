@@ -186,7 +186,7 @@ func TestUnansweredIsNotAbsent(t *testing.T) {
 		f.pass(t, day)
 		f.wantState(t, c.ID, fieldmark.ClaimVerified)
 		f.out.down["acme.example"] = true
-		f.pass(t, 24*day) // for good: the rights end
+		f.pass(t, 24*day) // permanently: the rights end
 		f.wantState(t, c.ID, fieldmark.ClaimExpired)
 	})
 }

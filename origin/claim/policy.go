@@ -13,7 +13,7 @@ import (
 const (
 	pendingFor = fieldmark.ClaimDays * 24 * time.Hour
 	// recheckEvery, plus or minus a tenth, so that claims of one day are not checked at once,
-	// and the times in recheckAfter bound how long somebody keeps the rights who lost the
+	// and the times in recheckAfter bound how long an owner keeps the rights after losing the
 	// domain: three weeks.
 	recheckEvery = 7 * 24 * time.Hour
 	// An unanswered check is repeated this often before it counts as one without a proof: the
@@ -132,7 +132,7 @@ func recheck(c *store.Claim, f finding, now time.Time) (was fieldmark.ClaimState
 	return was
 }
 
-// verdict is what becomes of a contest.
+// verdict is the result of a contest.
 type verdict int
 
 const (

@@ -60,7 +60,7 @@ type Prover struct {
 	parse chan struct{}
 }
 
-// NewProver returns a Prover that asks the given DNS servers, the system's if there are none.
+// NewProver returns a Prover that asks the given DNS servers, the system's if the list is empty.
 func NewProver(dns []Lookup, http Fetcher) *Prover {
 	if len(dns) == 0 {
 		dns = []Lookup{net.DefaultResolver}

@@ -85,7 +85,7 @@ func (s *Service) Check(ctx context.Context, id string) error {
 	return err
 }
 
-// apply is settle in a transaction of its own. CodeProofMissing does not undo what it stored.
+// apply is settle in a separate transaction. CodeProofMissing does not undo what it stored.
 func (s *Service) apply(ctx context.Context, id string, f finding, h *held, requested bool) error {
 	var missing error
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -154,7 +154,7 @@ func (s *Service) find(ctx context.Context, c *store.Claim, all bool) (finding, 
 	return s.prover.check(ctx, t, only), nil
 }
 
-// Verify looks for the proofs of a claim now. It is CodeProofMissing if there is none.
+// Verify looks for the proofs of a claim now. It is CodeProofMissing if none is found.
 func (s *Service) Verify(ctx context.Context, id string, by Caller) (fieldmark.Claim, error) {
 	var c *store.Claim
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -310,7 +310,7 @@ func (s *Service) settleHolder(ctx context.Context, tx *store.Tx, c *store.Claim
 // sessions. A contest of the brand is decided now.
 func (s *Service) endHolder(ctx context.Context, tx *store.Tx, c *store.Claim, t fieldmark.EventType, act,
 	reason string) error {
-	if t != "" { // before the claim ends, or its account does not hear of it
+	if t != "" { // before the claim ends, or its account does not receive it
 		if err := emit(ctx, tx, t, c, c.State, nil); err != nil {
 			return err
 		}
