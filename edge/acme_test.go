@@ -138,7 +138,8 @@ func TestCertificatesOfOrigin(t *testing.T) {
 		// It is ready but for its modules a moment after it serves the certificate.
 		h.until(fmt.Sprintf("an edge has started without the origin, folder %q", folder), func() bool {
 			err := e.Ready()
-			return e.served(t, ca) == want && err != nil && strings.Contains(err.Error(), "certificates") == (want == "")
+			return e.served(t, ca) == want && err != nil && strings.Contains(err.Error(),
+				"certificates") == (want == "")
 		})
 	}
 	h.down.Store(false)
