@@ -33,8 +33,7 @@ func (p *Page) Check(t testing.TB) {
 }
 
 // Findings lists every fault of the page in its current state: console errors, policy
-// violations, horizontal overflow and, if scripts run on a screen, what axe-core rates
-// serious or critical.
+// violations, horizontal overflow and, if scripts run on a screen, what axe-core finds.
 func (p *Page) Findings(t testing.TB) []string {
 	t.Helper()
 	all := append(p.Trouble(), p.Overflow(t)...)
@@ -85,7 +84,7 @@ func (p *Page) Overflow(t testing.TB) []string {
 	return append(who, "the page scrolls sideways")
 }
 
-// Axe lists what axe-core rates serious or critical.
+// Axe lists what axe-core finds, of whatever impact.
 func (p *Page) Axe(t testing.TB) []string {
 	t.Helper()
 	script, err := os.ReadFile(filepath.Join(install(t), "node_modules", "axe-core", "axe.min.js"))
@@ -107,9 +106,6 @@ func (p *Page) Axe(t testing.TB) []string {
 	p.Ask(t, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations)`, &found)
 	var all []string
 	for _, f := range found {
-		if f.Impact != "serious" && f.Impact != "critical" {
-			continue
-		}
 		for _, n := range f.Nodes {
 			all = append(all, fmt.Sprintf("axe, %s: %s (%s): %.200s: %.300s", f.Impact, f.Help, f.ID, n.HTML,
 				n.FailureSummary))
