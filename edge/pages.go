@@ -33,8 +33,8 @@ import (
 var pageFields = []string{
 	"Content-Type", "text/html; charset=utf-8",
 	"Content-Security-Policy",
-	"default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; manifest-src 'self'; base-uri " +
-		"'none'; form-action 'self'; frame-ancestors 'none'",
+	"default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; " +
+		"manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 	"X-Content-Type-Options", "nosniff",
 	"Link", `</llms.txt>; rel="describedby"; type="text/markdown"`,
 	"Referrer-Policy", "strict-origin-when-cross-origin",
