@@ -188,6 +188,22 @@ type Replicates struct {
 	Values [][]*Milli `json:"values"` // for each replicate, in the order of Facts; null: unknown
 }
 
+// Without returns the replicates with a fact left out, as if it did not vary.
+func (r *Replicates) Without(id string) *Replicates {
+	if r == nil || !slices.Contains(r.Facts, id) {
+		return r
+	}
+	at := slices.Index(r.Facts, id)
+	rest := &Replicates{Drawn: r.Drawn, Facts: slices.Delete(slices.Clone(r.Facts), at, at+1)}
+	for _, values := range r.Values {
+		if at < len(values) {
+			values = slices.Delete(slices.Clone(values), at, at+1)
+		}
+		rest.Values = append(rest.Values, values)
+	}
+	return rest
+}
+
 // MaxReplicates limits the replicates. The standard deviation of 24 is known to 15 %,
 // which is less than what the sample itself leaves open.
 const MaxReplicates = 24

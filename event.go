@@ -62,6 +62,12 @@ const (
 	EventClaimExpired     EventType = "claim.expired"
 	EventClaimTransferred EventType = "claim.transferred"
 
+	EventDisputeOpened    EventType = "dispute.opened" // by the owner of a brand; data is DisputeChange
+	EventDisputeSettled   EventType = "dispute.settled"
+	EventDisputeUpheld    EventType = "dispute.upheld"
+	EventDisputeRejected  EventType = "dispute.rejected"
+	EventDisputeWithdrawn EventType = "dispute.withdrawn"
+
 	EventWebhookFailing  EventType = "webhook.failing"  // data is EndpointNotice
 	EventWebhookDisabled EventType = "webhook.disabled" // data is EndpointNotice
 	EventPing            EventType = "ping"             // test message to one endpoint

@@ -41,15 +41,17 @@ type Config struct {
 	AuditEvery time.Duration
 	// scoring modules, the oldest first; Prepare stores them and activates the last on a new database
 	BuiltIn    []module.BuiltIn
-	SignOn     *oidc.Provider        // nil: administrators sign in with passwords
-	SignOnOnly bool                  // refuse passwords; ignored without a provider
-	Checker    module.Checker        // zero: modules can be neither uploaded nor previewed
-	Scorer     standing.Scorer       // nil: no scores are computed, and none sent to who watches brands
-	Log        *slog.Logger          // nil: nothing is logged
-	Tracer     *trace.Tracer         // traces webhook attempts; nil: none
-	Swept      func(time.Duration)   // called with the time it took to process one due deadline; may be nil
-	ModuleKeys []fieldmark.ModuleKey // signers of modules; empty: modules need no signature
-	PublicAPI  bool                  // whether the mission API is public; logged by Run
+	SignOn     *oidc.Provider  // nil: administrators sign in with passwords
+	SignOnOnly bool            // refuse passwords; ignored without a provider
+	Checker    module.Checker  // zero: modules can be neither uploaded nor previewed
+	Scorer     standing.Scorer // nil: no scores are computed, and none sent to who watches brands
+	// facts that a signal of a module depends on; nil: owners of brands can dispute facts, but no signals
+	SignalFacts func(module []byte, signal string) ([]string, error)
+	Log         *slog.Logger          // nil: nothing is logged
+	Tracer      *trace.Tracer         // traces webhook attempts; nil: none
+	Swept       func(time.Duration)   // called with the time it took to process one due deadline; may be nil
+	ModuleKeys  []fieldmark.ModuleKey // signers of modules; empty: modules need no signature
+	PublicAPI   bool                  // whether the mission API is public; logged by Run
 	// PaymentDueOn is the status of a mission that makes its payment due: CLOSED or
 	// COMPLETED; empty: CLOSED. All origins must have the same value.
 	PaymentDueOn fieldmark.MissionStatus
@@ -143,7 +145,7 @@ func New(cfg Config) (*Service, error) {
 		Log:      cfg.Log,
 		Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
-		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery})
+		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery, SignalFacts: cfg.SignalFacts})
 	if cfg.Prover == nil {
 		cfg.Prover = claim.NewProver(nil, cfg.HTTP)
 	}

@@ -51,6 +51,23 @@ func Inspect(_ context.Context, module []byte) Report {
 	return r
 }
 
+// SignalFacts returns the ids of the facts that a signal of a module depends on; none if the
+// module has no such signal.
+func SignalFacts(module []byte, signal string) ([]string, error) {
+	parsed, _, err := parseModule(module)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range parsed.Manifest.Components {
+		for i := range c.Signals {
+			if c.Signals[i].ID == signal {
+				return c.Signals[i].Inputs, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
 // inspect validates a module and returns what it parsed, for Check.
 func inspect(module []byte) (Report, *abi.Module, *program) {
 	r := Report{

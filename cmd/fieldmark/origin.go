@@ -196,7 +196,8 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if n.service, err = origin.New(origin.Config{
 		Prover: prover, NewBrands: claim.NewBrands(o.ClaimNew), OwnersOff: o.Owners == "off",
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, Signer: signer, AuditEvery: o.every(),
-		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{}, Log: log,
+		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{},
+		SignalFacts: wasm.SignalFacts, Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
 		Certificates: certificates, SiteChecks: checks,

@@ -16,7 +16,8 @@ type authorization struct {
 	realm string // of the challenge; empty: no credentials are needed
 	scope fieldmark.Scope
 	// secret permits the secret of a claim in place of a key; the service compares it
-	secret bool
+	secret   bool
+	optional bool // without credentials the route does something else
 }
 
 // claimant is who has the secret of a claim, or a key of its account.
@@ -39,11 +40,18 @@ func key(scope fieldmark.Scope) authorization {
 	return authorization{realm: "missions", scope: scope}
 }
 
+// owner requires a key of an account that manages brands; ownerOrAnyone also serves callers
+// without credentials.
+var (
+	owner         = key(fieldmark.ScopeBrandManage)
+	ownerOrAnyone = authorization{realm: "brands", scope: fieldmark.ScopeBrandManage, optional: true}
+)
+
 // authenticate checks the caller's credentials before anything else is read. A rejection has the challenge
 // of RFC 6750.
 func (s *server) authenticate(c *call) error {
 	required := c.route.access
-	if required == anyone {
+	if required == anyone || required.optional && len(c.r.Header.Values("Authorization")) == 0 {
 		return nil
 	}
 	challenge := fmt.Sprintf("Bearer realm=%q", required.realm)

@@ -15,7 +15,7 @@ type disputeAPI struct {
 	disputes *brand.Disputes
 }
 
-// open opens a dispute. It needs no key.
+// open opens a dispute.
 func (a *disputeAPI) open(c *call) error {
 	slug, err := slugParam(c)
 	if err != nil {
@@ -25,12 +25,52 @@ func (a *disputeAPI) open(c *call) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.disputes.Open(c.r.Context(), slug, r)
+	d, err := a.openBy(c, slug, r)
 	if err != nil {
 		return err
 	}
 	c.w.Header().Set("Location", fieldmark.PathBrands+string(slug)+"/disputes/"+d.ID)
 	return c.send(http.StatusCreated, d)
+}
+
+// openBy opens a dispute of the public, or of the account of the key.
+func (a *disputeAPI) openBy(c *call, slug fieldmark.Slug, r fieldmark.DisputeRequest) (fieldmark.DisputeStatus, error) {
+	if c.key.ID == "" {
+		return a.disputes.Open(c.r.Context(), slug, r)
+	}
+	d, err := a.disputes.OpenAsOwner(c.r.Context(), c.key.Account, slug, r)
+	return d.DisputeStatus, err
+}
+
+// listOfBrand lists the open disputes of a brand for anyone, and all that it opened for an account.
+func (a *disputeAPI) listOfBrand(c *call) (page fieldmark.List[fieldmark.DisputeStatus], err error) {
+	slug, err := slugParam(c)
+	if err != nil {
+		return page, err
+	}
+	if c.key.ID == "" {
+		open, err := a.disputes.ListOpen(c.r.Context(), slug)
+		return list(open), err
+	}
+	own, err := a.disputes.ListOwn(c.r.Context(), c.key.Account, slug)
+	all := make([]fieldmark.DisputeStatus, len(own))
+	for i := range own {
+		all[i] = own[i].DisputeStatus
+	}
+	return list(all), err
+}
+
+func (a *disputeAPI) withdraw(c *call) (d fieldmark.DisputeStatus, err error) {
+	slug, err := slugParam(c)
+	if err != nil {
+		return d, err
+	}
+	id, err := idParam(fieldmark.PrefixDispute)(c)
+	if err != nil {
+		return d, err
+	}
+	whole, err := a.disputes.Withdraw(c.r.Context(), c.key.Account, slug, id)
+	return whole.DisputeStatus, err
 }
 
 // getStatus reads the public part of a dispute.
@@ -46,10 +86,16 @@ func (a *disputeAPI) getStatus(c *call) (d fieldmark.DisputeStatus, err error) {
 	return a.disputes.Status(c.r.Context(), slug, id)
 }
 
+func disputeStates() (all []string) {
+	for _, s := range fieldmark.DisputeStates() {
+		all = append(all, string(s))
+	}
+	return all
+}
+
 // disputeParams are the query parameters of the list of disputes.
 var disputeParams = []param{
-	{name: "state", description: "The state; the default is open", enum: []string{string(fieldmark.DisputeOpen),
-		string(fieldmark.DisputeUpheld), string(fieldmark.DisputeRejected)}},
+	{name: "state", description: "The state; the default is open", enum: disputeStates()},
 	{name: "brand", description: "Only disputes of this brand, by its slug"},
 	{name: "limit", description: "Disputes per page", lowest: 1, highest: maxBrandLimit, preset: defaultBrandLimit},
 	{name: "cursor", description: "nextCursor of the previous page"},

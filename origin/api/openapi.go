@@ -192,6 +192,10 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 			out.Description = "Needs the secret of the claim as bearer token, or the scope `" +
 				string(r.access.scope) + "`."
 		}
+		if r.access.optional {
+			out.Security = append(out.Security, map[string][]string{})
+			out.Description = "A key is optional, and needs the scope `" + string(r.access.scope) + "`."
+		}
 	}
 	for _, name := range pathNames(r.path) {
 		out.Parameters = append(out.Parameters, &huma.Param{

@@ -91,6 +91,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		(&disputeAPI{o.Brands, o.Brands.Disputes}).routes(),
 		(&claimAPI{o.Claims, s}).routes(),
 		(&checkAPI{s, o.SiteChecks}).routes(),
+		(&ownerAPI{o.Brands.Owners}).routes(),
 		(&moduleAPI{o.Modules}).routes(),
 		(&certificateAPI{o.Certificates}).routes(),
 		(&signingKeyAPI{o.SigningKeys}).routes(),
@@ -340,10 +341,15 @@ func (a *disputeAPI) routes() []*route {
 	admins, disputes := key(fieldmark.ScopeAdmin), a.disputes
 	disputeID := idParam(fieldmark.PrefixDispute)
 	return []*route{
-		{"POST", public, anyone, handleRaw[fieldmark.DisputeRequest, fieldmark.DisputeStatus](a.open), operation{
-			id: "openDispute", summary: "Dispute a finding about a brand", status: []int{201}}},
-		{"GET", public, anyone, handleParam(slugParam, asList(disputes.ListOpen)), operation{
-			id: "listOpenDisputes", summary: "List the open disputes of a brand, newest first"}},
+		{"POST", public, ownerOrAnyone, handleRaw[fieldmark.DisputeRequest, fieldmark.DisputeStatus](a.open), operation{
+			id: "openDispute", status: []int{201},
+			summary: "Dispute a finding about a brand; with a key of its owner, the site is audited again at once"}},
+		{"GET", public, ownerOrAnyone, handleCall[none](a.listOfBrand), operation{
+			id: "listOpenDisputes",
+			summary: "List the open disputes of a brand, newest first; with a key of its owner, all disputes of the " +
+				"account"}},
+		{"POST", public + "/{id}/withdraw", owner, handleCall[none](a.withdraw), operation{
+			id: "withdrawDispute", summary: "Withdraw a dispute that your account opened"}},
 		{"GET", public + "/{id}", anyone, handleCall[none](a.getStatus), operation{
 			id: "getDisputeStatus", summary: "Get the state of a dispute and the answer to it"}},
 		{"GET", admin, admins, handleCall[none](a.list), operation{

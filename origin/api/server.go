@@ -214,7 +214,7 @@ func (s *server) dispatch(c *call) (err error) {
 		return s.serveIdempotent(c)
 	}
 	serve := rt.handler.serve
-	if rt.access.scope == fieldmark.ScopeAdmin && rt.method != http.MethodGet {
+	if (rt.access.scope == fieldmark.ScopeAdmin || rt.access == owner) && rt.method != http.MethodGet {
 		serve = s.serveAdmin
 	}
 	if rt.reservable() {

@@ -129,6 +129,9 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 		log.Error("audit", slog.Any("error", err))
 		return
 	}
+	if err := s.brands.Disputes.startRecheck(ctx, a.Brand); err != nil {
+		log.Error("start to recheck disputes", slog.Any("error", err))
+	}
 	report, err := s.collect(ctx, b.Brand, log)
 	if err != nil && ctx.Err() != nil {
 		return // the lease is freed at shutdown
@@ -147,6 +150,9 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 	reason := cmp.Or(fieldmark.AsError(err).Detail, "an internal error; see the log")
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if giveUp {
+			if err := s.brands.Disputes.endRecheck(ctx, tx, a.Brand, nil); err != nil {
+				return err
+			}
 			return tx.FailAudit(ctx, a, reason)
 		}
 		return tx.RetryAudit(ctx, a, time.Now().Add(time.Duration(a.Attempts)*retryDelay))
@@ -194,16 +200,27 @@ func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logge
 // the URL of the brand has changed meanwhile, the facts are dropped: the change has
 // queued another audit.
 func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark.Brand, report audit.Report) error {
-	doc, err := newFactsDocument(report.Facts)
-	if err != nil {
-		return err
-	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		b, err := tx.Brand(ctx, a.Brand)
 		if err != nil {
 			return err
 		}
+		found := &report.Facts
+		if b.URL != audited.URL || found.Refused {
+			found = nil
+		}
+		if err := s.brands.Disputes.endRecheck(ctx, tx, a.Brand, found); err != nil {
+			return err
+		}
 		if b.URL == audited.URL {
+			facts, err := withUpheld(ctx, tx.BrandReader, a.Brand, report.Facts, time.Now())
+			if err != nil {
+				return err
+			}
+			doc, err := newFactsDocument(facts)
+			if err != nil {
+				return err
+			}
 			if err := s.putReport(ctx, tx, a.Brand, doc, report.Facts.Refused); err != nil {
 				return err
 			}

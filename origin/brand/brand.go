@@ -40,6 +40,9 @@ type Config struct {
 	Auditor  *audit.Auditor // nil: audits wait in the queue for a process that has one
 	// between audits of a brand, plus or minus a tenth; 0: DefaultAuditInterval; negative: only on request
 	AuditInterval time.Duration
+	// SignalFacts returns the facts that a signal of a module depends on; nil: owners can
+	// dispute facts, but no signals.
+	SignalFacts func(module []byte, signal string) ([]string, error)
 }
 
 // Service manages the brands. Its methods may be called from any goroutine.
@@ -57,7 +60,8 @@ type Service struct {
 // New returns a Service that has started nothing.
 func New(cfg Config) *Service {
 	s := &Service{store: cfg.Store, auditLog: cfg.AuditLog, log: cfg.Log, Samples: &Samples{store: cfg.Store},
-		Disputes: &Disputes{store: cfg.Store, auditLog: cfg.AuditLog}}
+		Disputes: &Disputes{store: cfg.Store, auditLog: cfg.AuditLog, signalFacts: cfg.SignalFacts}}
+	s.Disputes.brands = s
 	s.Owners = &Owners{store: cfg.Store, auditLog: cfg.AuditLog, brands: s}
 	s.Audits = &Audits{store: cfg.Store, brands: s, jobs: cfg.Jobs, log: cfg.Log, auditor: cfg.Auditor,
 		interval: cmp.Or(cfg.AuditInterval, DefaultAuditInterval)}

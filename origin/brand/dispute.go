@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -21,12 +22,14 @@ import (
 // administrator reads each.
 const maxOpenDisputes = 10
 
-// Disputes are objections to findings about brands. Anyone can open one; an
-// administrator decides. An open dispute is public, without its text and its sender, and
-// neither it nor its decision changes stored facts.
+// Disputes are objections to findings about brands. Anyone can open one, and the owner of a
+// brand another kind with more rights; an administrator decides. An open dispute of the public
+// is listed without its text and its sender, and never changes stored facts.
 type Disputes struct {
-	store    *store.Store
-	auditLog *auditlog.Log
+	store       *store.Store
+	auditLog    *auditlog.Log
+	brands      *Service
+	signalFacts func(module []byte, signal string) ([]string, error) // Config.SignalFacts
 }
 
 // Open opens a dispute of a public brand. Slug may be an alias.
@@ -62,12 +65,7 @@ func (s *Disputes) Open(ctx context.Context, slug fieldmark.Slug,
 		d = fieldmark.Dispute{Brand: b.Slug, Text: r.Text, Email: r.Email,
 			DisputeStatus: fieldmark.DisputeStatus{ID: fieldmark.NewID(fieldmark.PrefixDispute, now), Signal: r.Signal,
 				Kind: r.Kind, State: fieldmark.DisputeOpen, OpenedAt: fieldmark.At(now)}}
-		switch r.Signal {
-		case fieldmark.GateManipulation:
-			d.Passages, err = confirmedSuspicions(ctx, tx, b.Slug)
-		case fieldmark.FactText:
-			d.Passages, err = earlierPassages(ctx, tx, b.Slug)
-		}
+		d.Passages, err = passagesOf(ctx, tx, b.Slug, r.Signal)
 		if err != nil {
 			return err
 		}
@@ -86,7 +84,20 @@ var signalPattern = regexp.MustCompile(`^[a-z0-9._-]{1,64}$`)
 
 // validateDispute trims a request and returns everything that is wrong with it.
 func validateDispute(r *fieldmark.DisputeRequest) error {
-	var bad validation.Errors
+	bad := disputeErrors(r)
+	if len(r.Evidence) > 0 {
+		bad.Add("/evidence", "conflict", "needs a key of the owner of the brand")
+	}
+	r.Email = strings.TrimSpace(r.Email)
+	if a, err := mail.ParseAddress(r.Email); err != nil || a.Address != r.Email ||
+		len(r.Email) > fieldmark.MaxDisputeEmail || strings.ContainsAny(r.Email, `"[]`) {
+		bad.Add("/email", "format", "must be an e-mail address, such as name@example.com")
+	}
+	return bad.Err()
+}
+
+// disputeErrors trims the members of every dispute and returns what is wrong with them.
+func disputeErrors(r *fieldmark.DisputeRequest) (bad validation.Errors) {
 	if !signalPattern.MatchString(r.Signal) {
 		bad.Add("/signal", "pattern", "must be the id of a signal or a gate of the score")
 	}
@@ -101,12 +112,7 @@ func validateDispute(r *fieldmark.DisputeRequest) error {
 		bad.Add("/text", "range", fmt.Sprintf("must have %d to %d characters, has %d", fieldmark.MinDisputeText,
 			fieldmark.MaxDisputeText, n))
 	}
-	r.Email = strings.TrimSpace(r.Email)
-	if a, err := mail.ParseAddress(r.Email); err != nil || a.Address != r.Email ||
-		len(r.Email) > fieldmark.MaxDisputeEmail || strings.ContainsAny(r.Email, `"[]`) {
-		bad.Add("/email", "format", "must be an e-mail address, such as name@example.com")
-	}
-	return bad.Err()
+	return bad
 }
 
 // publicBrand reads a public brand by its slug or an alias.
@@ -136,6 +142,17 @@ func requireFinding(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, sign
 		return validation.Error("/signal", "conflict", "the newest audit found no text written to steer a model")
 	}
 	return nil
+}
+
+// passagesOf returns the findings that a dispute is about.
+func passagesOf(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, signal string) ([]fieldmark.Suspicion, error) {
+	switch signal {
+	case fieldmark.GateManipulation:
+		return confirmedSuspicions(ctx, tx, slug)
+	case fieldmark.FactText:
+		return earlierPassages(ctx, tx, slug)
+	}
+	return nil, nil
 }
 
 func confirmedSuspicions(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) (list []fieldmark.Suspicion,
@@ -168,7 +185,7 @@ func (s *Disputes) ListOpen(ctx context.Context, slug fieldmark.Slug) ([]fieldma
 		Limit: maxOpenDisputes})
 	list := make([]fieldmark.DisputeStatus, len(open))
 	for i, d := range open {
-		list[i] = d.DisputeStatus
+		list[i] = public(&d)
 	}
 	return list, err
 }
@@ -186,7 +203,7 @@ func (s *Disputes) Status(ctx context.Context, slug fieldmark.Slug, id string) (
 	if err != nil {
 		return fieldmark.DisputeStatus{}, store.NotFound(err, "this brand has no such dispute")
 	}
-	return d.DisputeStatus, nil
+	return public(&d), nil
 }
 
 // Get returns a dispute.
@@ -214,26 +231,28 @@ func (s *Disputes) Decide(ctx context.Context, id string, r fieldmark.DisputeDec
 		if d, err = tx.Dispute(ctx, id); err != nil {
 			return store.NotFound(err, "there is no such dispute")
 		}
-		if d.State != fieldmark.DisputeOpen {
-			return fieldmark.Errorf(fieldmark.CodeDisputeDecided, "this dispute was %s on %s", d.State,
-				date(*d.DecidedAt))
+		if !d.State.Undecided() {
+			return errDecided(&d)
 		}
 		before, now := d.DisputeStatus, time.Now()
 		at := fieldmark.At(now)
 		d.State, d.Answer, d.DecidedAt, d.DecidedBy = r.State, r.Answer, &at, auditlog.ActorName(ctx)
+		if d.Account != "" && d.State == fieldmark.DisputeUpheld {
+			d.Rules = audit.Rules
+		}
 		if err := tx.PutDispute(ctx, d); err != nil {
 			return err
 		}
-		if d.State == fieldmark.DisputeUpheld {
-			if err := tx.EnqueueAudit(ctx, d.Brand, now); err != nil {
-				return err
-			}
+		if err := s.apply(ctx, tx, &d, now); err != nil {
+			return err
 		}
 		b, err := tx.Brand(ctx, d.Brand)
 		if err != nil {
 			return err
 		}
-		if err := emitChanged(ctx, tx, b.Brand); err != nil {
+		changed := map[fieldmark.DisputeState]fieldmark.EventType{
+			fieldmark.DisputeUpheld: fieldmark.EventDisputeUpheld, fieldmark.DisputeRejected: fieldmark.EventDisputeRejected}
+		if err := s.changed(ctx, tx, b.Brand, &d, changed[d.State]); err != nil {
 			return err
 		}
 		// Without the text and the sender: entries of the audit log are never deleted.
@@ -243,6 +262,32 @@ func (s *Disputes) Decide(ctx context.Context, id string, r fieldmark.DisputeDec
 		return fieldmark.Dispute{}, fmt.Errorf("decide dispute %s: %w", id, err)
 	}
 	return d, nil
+}
+
+// apply gives an upheld dispute its effect: one of the public queues an audit, one of the owner
+// makes the disputed facts unknown in a new revision.
+func (s *Disputes) apply(ctx context.Context, tx *store.Tx, d *fieldmark.Dispute, now time.Time) error {
+	switch {
+	case d.State != fieldmark.DisputeUpheld:
+		return nil
+	case d.Account == "" || d.Signal == fieldmark.GateManipulation || d.Signal == fieldmark.FactText:
+		return tx.EnqueueAudit(ctx, d.Brand, now)
+	}
+	state, err := tx.BrandState(ctx, d.Brand)
+	if err != nil || state.Facts == nil {
+		return err
+	}
+	facts, err := withUpheld(ctx, tx.BrandReader, d.Brand, *state.Facts, now)
+	if err != nil {
+		return err
+	}
+	// A revision of its own: the earlier one keeps what was found.
+	facts.AsOf = fieldmark.At(facts.AsOf.Std().Add(time.Millisecond))
+	doc, err := newFactsDocument(facts)
+	if err == nil {
+		_, err = s.brands.putFacts(ctx, tx, d.Brand, doc)
+	}
+	return err
 }
 
 func validateDecision(r *fieldmark.DisputeDecision) error {

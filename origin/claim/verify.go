@@ -319,6 +319,9 @@ func (s *Service) endHolder(ctx context.Context, tx *store.Tx, c *store.Claim, t
 		return err
 	}
 	if c.Account != "" {
+		if err := tx.LapseDisputes(ctx, c.Brand, c.Account, fieldmark.At(time.Now())); err != nil {
+			return err
+		}
 		if err := s.keys.RevokeAll(acting(ctx), tx, c.Account, reason); err != nil {
 			return err
 		}

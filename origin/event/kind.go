@@ -21,7 +21,8 @@ type Kind struct {
 // Kinds returns every event type that endpoints can subscribe to, in the order of the
 // documentation. A new event type is a row in one of the functions below.
 func Kinds() []Kind {
-	return slices.Concat(missionKinds(), slaKinds(), paymentKinds(), brandKinds(), claimKinds(), serviceKinds())
+	return slices.Concat(missionKinds(), slaKinds(), paymentKinds(), brandKinds(), claimKinds(), disputeKinds(),
+		serviceKinds())
 }
 
 func missionKinds() []Kind {
@@ -153,6 +154,26 @@ func claimKinds() []Kind {
 		claim(fieldmark.EventClaimExpired, fieldmark.ClaimExpired, nil, "A claim expired with its keys."),
 		claim(fieldmark.EventClaimTransferred, fieldmark.ClaimTransferred, nil,
 			"The brand of a claim went to another claim; the keys of this one ended."),
+	}
+}
+
+// disputeKinds are the events of disputes by the owners of brands.
+func disputeKinds() []Kind {
+	dispute := func(t fieldmark.EventType, state fieldmark.DisputeState, answer, summary string) Kind {
+		return Kind{t, summary, "acme", fieldmark.DisputeChange{ID: "dsp_06m7xv8e0w3v3ac3zvc1h0gmw4", Slug: "acme",
+			Signal: "read.server_text", Kind: fieldmark.DisputeWrong, State: state, Answer: answer}}
+	}
+	return []Kind{
+		dispute(fieldmark.EventDisputeOpened, fieldmark.DisputeOpen, "",
+			"The owner of a brand opened a dispute of a signal; the site is audited again."),
+		dispute(fieldmark.EventDisputeSettled, fieldmark.DisputeSettled, "",
+			"The audit after a dispute found other facts."),
+		dispute(fieldmark.EventDisputeUpheld, fieldmark.DisputeUpheld, "The page is served to readers as you say.",
+			"A dispute was upheld: its facts no longer count for or against the score."),
+		dispute(fieldmark.EventDisputeRejected, fieldmark.DisputeRejected, "The page still answers 404.",
+			"A dispute was rejected; answer has the reason."),
+		dispute(fieldmark.EventDisputeWithdrawn, fieldmark.DisputeWithdrawn, "",
+			"The owner of a brand withdrew a dispute."),
 	}
 }
 

@@ -87,3 +87,13 @@ func (t BrandTx) PutDispute(ctx context.Context, d fieldmark.Dispute) error {
 	}
 	return nil
 }
+
+// LapseDisputes ends the disputes of an account that no longer manages a brand.
+func (t BrandTx) LapseDisputes(ctx context.Context, slug fieldmark.Slug, account string, at fieldmark.Time) error {
+	_, err := t.exec(ctx, `UPDATE dispute SET state = 'lapsed', decided_at = $1 WHERE brand = $2 AND account = $3
+		AND account <> '' AND state IN ('open', 'rechecking', 'in_review')`, at.Micros(), string(slug), account)
+	if err != nil {
+		return fmt.Errorf("end the disputes of %s by %s: %w", slug, account, err)
+	}
+	return nil
+}

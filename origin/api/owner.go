@@ -1,0 +1,120 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/brand"
+)
+
+// ownerAPI serves the changes that the owner of a brand may make.
+type ownerAPI struct{ owners *brand.Owners }
+
+// routes are the operations of owners on the brands that their account manages.
+func (a *ownerAPI) routes() []*route {
+	const one = fieldmark.PathBrands + "{slug}"
+	return []*route{
+		{"POST", one + "/audit", owner, handleParam(ownBrandParam, noResult(a.audit)), operation{
+			id: "auditOwnBrand", summary: "Queue an audit of your site: one an hour, six a day", status: []int{202}}},
+		{"GET", one + "/profile", owner, handleCall[none](a.getProfile), operation{
+			id: "getProfile", summary: "Get the profile of your brand"}},
+		{"PATCH", one + "/profile", owner, handleRaw[fieldmark.ProfilePatch, fieldmark.BrandProfile](a.patchProfile),
+			operation{id: "patchProfile", status: []int{200, 202}, versioned: true,
+				summary: "Change the profile of your brand, three times a week; 202 if an administrator decides, " +
+					"because another brand of the niche has the name"}},
+		{"PUT", one + "/aliases", owner, handleParamBody(ownBrandParam, a.requestAliases), operation{
+			id: "requestAliases", summary: "Ask an administrator for other slugs of your brand", status: []int{202}}},
+		{"POST", one + "/listing", owner, handleParamBody(ownBrandParam, a.setListing), operation{
+			id: "setListing", summary: "Unlist your brand, or list it again seven days later at the earliest"}},
+		{"PUT", one + "/wishes", owner, handleParamBody(ownBrandParam, a.setWishes), operation{
+			id: "setWishes", summary: "Set whether anyone may check your site, and how slowly it is read"}},
+		{"GET", fieldmark.PathAdminAPI + "brand-requests", key(fieldmark.ScopeAdmin), handleList(a.pending), operation{
+			id: "listBrandRequests", summary: "List the pending requests of owners, newest first"}},
+		{"POST", fieldmark.PathAdminAPI + "brand-requests/{id}/decision", key(fieldmark.ScopeAdmin),
+			handleParamBody(idParam(fieldmark.PrefixChange), a.owners.DecideRequest), operation{
+				id: "decideBrandRequest", summary: "Approve or reject a request of an owner"}},
+	}
+}
+
+// ownBrand is a brand in the path and the account of the caller.
+type ownBrand struct {
+	account string
+	slug    fieldmark.Slug
+}
+
+func ownBrandParam(c *call) (ownBrand, error) {
+	slug, err := slugParam(c)
+	return ownBrand{c.key.Account, slug}, err
+}
+
+func (a *ownerAPI) audit(ctx context.Context, b ownBrand) error {
+	return a.owners.RequestAudit(ctx, b.account, b.slug)
+}
+
+func (a *ownerAPI) requestAliases(ctx context.Context, b ownBrand, r fieldmark.AliasRequest) (fieldmark.BrandRequest,
+	error) {
+	return a.owners.RequestAliases(ctx, b.account, b.slug, r)
+}
+
+func (a *ownerAPI) setListing(ctx context.Context, b ownBrand, r fieldmark.ListingRequest) (fieldmark.BrandListing,
+	error) {
+	return a.owners.SetListing(ctx, b.account, b.slug, r)
+}
+
+func (a *ownerAPI) setWishes(ctx context.Context, b ownBrand, w fieldmark.Wishes) (fieldmark.Wishes, error) {
+	return a.owners.SetWishes(ctx, b.account, b.slug, w)
+}
+
+// profileTag is the entity tag of a profile.
+func profileTag(changed fieldmark.Time) string { return fmt.Sprintf(`"%d"`, changed.Micros()) }
+
+func (a *ownerAPI) getProfile(c *call) (p fieldmark.BrandProfile, err error) {
+	b, err := ownBrandParam(c)
+	if err != nil {
+		return p, err
+	}
+	p, changed, err := a.owners.Profile(c.r.Context(), b.account, b.slug)
+	if err == nil {
+		c.w.Header().Set("ETag", profileTag(changed))
+	}
+	return p, err
+}
+
+func (a *ownerAPI) patchProfile(c *call) error {
+	b, err := ownBrandParam(c)
+	if err != nil {
+		return err
+	}
+	patch, err := decodeBody[fieldmark.ProfilePatch](c)
+	if err != nil {
+		return err
+	}
+	wanted := strings.Join(c.r.Header.Values("If-Match"), ",")
+	allowed := func(changed fieldmark.Time) error {
+		if wanted == "" || strings.TrimSpace(wanted) == "*" || slices.ContainsFunc(strings.Split(wanted, ","),
+			func(tag string) bool { return strings.TrimSpace(tag) == profileTag(changed) }) {
+			return nil
+		}
+		return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the profile was changed on %s", changed)
+	}
+	p, changed, review, err := a.owners.PatchProfile(c.r.Context(), b.account, b.slug, patch, allowed)
+	if err != nil {
+		return err
+	}
+	if review {
+		return c.send(http.StatusAccepted, p)
+	}
+	c.w.Header().Set("ETag", profileTag(changed))
+	return c.send(http.StatusOK, p)
+}
+
+// maxBrandRequests limits the list of pending requests.
+const maxBrandRequests = 200
+
+func (a *ownerAPI) pending(ctx context.Context) ([]fieldmark.BrandRequest, error) {
+	return a.owners.Requests(ctx, fieldmark.RequestPending, "", maxBrandRequests)
+}

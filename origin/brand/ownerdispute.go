@@ -1,0 +1,346 @@
+package brand
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
+)
+
+// Limits of disputes by owners.
+const (
+	recheckWithin = time.Hour // after an audit, the next one of a dispute waits for the rest of it
+	// upheldFor is how long an upheld dispute makes facts unknown: as long as facts are current.
+	upheldFor = fieldmark.StaleAfter
+	// maxOwnDisputes limits a list: more than an owner can open in a year.
+	maxOwnDisputes = 300
+)
+
+// OpenAsOwner opens a dispute by the account that manages a brand, and queues an audit.
+func (s *Disputes) OpenAsOwner(ctx context.Context, account string, slug fieldmark.Slug,
+	r fieldmark.DisputeRequest) (d fieldmark.Dispute, err error) {
+	if err := validateOwnerDispute(&r); err != nil {
+		return d, err
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := requireManager(ctx, tx.ClaimReader, account, slug); err != nil {
+			return err
+		}
+		if err := requireListed(ctx, tx, slug); err != nil {
+			return err
+		}
+		b, err := tx.Brand(ctx, slug)
+		if err != nil {
+			return err
+		}
+		if err := requireFinding(ctx, tx, slug, r.Signal); err != nil {
+			return err
+		}
+		state, err := tx.BareState(ctx, slug)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		d = fieldmark.Dispute{Brand: slug, Text: r.Text, Account: account,
+			DisputeStatus: fieldmark.DisputeStatus{ID: fieldmark.NewID(fieldmark.PrefixDispute, now), Signal: r.Signal,
+				Kind: r.Kind, State: fieldmark.DisputeOpen, OpenedAt: fieldmark.At(now), Evidence: r.Evidence}}
+		if d.Facts, err = s.disputedFacts(ctx, tx, state.Facts, r.Signal); err != nil {
+			return err
+		}
+		if d.Passages, err = passagesOf(ctx, tx, slug, r.Signal); err != nil {
+			return err
+		}
+		open, err := tx.Disputes(ctx, store.DisputeQuery{Brand: slug, Account: account, Undecided: true,
+			Limit: maxOpenDisputes})
+		if err != nil {
+			return err
+		}
+		same := func(d fieldmark.Dispute) bool { return d.Signal == r.Signal }
+		if i := slices.IndexFunc(open, same); i >= 0 {
+			return fieldmark.Errorf(fieldmark.CodeDisputeExists, "you opened a dispute of this signal on %s",
+				date(open[i].OpenedAt))
+		}
+		if len(open) >= maxOpenDisputes {
+			return fieldmark.Errorf(fieldmark.CodeTooManyDisputes, "%d of your disputes are open; wait for an answer",
+				len(open))
+		}
+		if err := spend(ctx, tx, slug, actionDispute, fieldmark.CodeRateLimited, now); err != nil {
+			return err
+		}
+		if err := tx.PutDispute(ctx, d); err != nil {
+			return err
+		}
+		due := now
+		if b.FactsAt != nil && b.FactsAt.Std().Before(now) {
+			due = latest(now, b.FactsAt.Std().Add(recheckWithin))
+		}
+		if err := tx.EnqueueAudit(ctx, slug, due); err != nil {
+			return err
+		}
+		return s.changed(ctx, tx, b.Brand, &d, fieldmark.EventDisputeOpened)
+	})
+	if err != nil {
+		return fieldmark.Dispute{}, fmt.Errorf("open a dispute of %s: %w", slug, err)
+	}
+	d.Excerpt, d.Owner = excerpt(d.Text), true
+	return d, nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func validateOwnerDispute(r *fieldmark.DisputeRequest) error {
+	var bad validation.Errors
+	if r.Email != "" {
+		bad.Add("/email", "conflict", "is not used with a key")
+	}
+	bad = append(bad, disputeErrors(r)...)
+	if len(r.Evidence) > fieldmark.MaxDisputeEvidence {
+		bad.Add("/evidence", "range", fmt.Sprintf("must be at most %d", fieldmark.MaxDisputeEvidence))
+	}
+	for i := range r.Evidence {
+		e := &r.Evidence[i]
+		e.URL, e.Note = strings.TrimSpace(e.URL), strings.TrimSpace(e.Note)
+		if u, err := url.Parse(e.URL); err != nil || !validSite(e.URL) || u.Host == "" {
+			bad.Add(fmt.Sprintf("/evidence/%d/url", i), "format", "must be an http or https address")
+		}
+		bad.Line(fmt.Sprintf("/evidence/%d/note", i), e.Note)
+		if utf8.RuneCountInString(e.Note) > fieldmark.MaxDisputeNote {
+			bad.Add(fmt.Sprintf("/evidence/%d/note", i), "too_long",
+				fmt.Sprintf("must have at most %d characters", fieldmark.MaxDisputeNote))
+		}
+	}
+	return bad.Err()
+}
+
+// disputedFacts returns the facts of a signal of the active module, or the fact of that id.
+func (s *Disputes) disputedFacts(ctx context.Context, tx *store.Tx, facts *fieldmark.Facts,
+	signal string) (list []fieldmark.DisputedFact, err error) {
+	ids := []string{signal}
+	if _, ok := facts.Find(signal); !ok && signal != fieldmark.GateManipulation {
+		plan, err := tx.ModulePlan(ctx)
+		if err != nil {
+			return nil, err
+		}
+		module, err := tx.Module(ctx, plan.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if s.signalFacts == nil {
+			ids = nil
+		} else if ids, err = s.signalFacts(module, signal); err != nil {
+			return nil, err
+		}
+		if len(ids) == 0 {
+			return nil, validation.Error("/signal", "enum", "must be the id of a signal of the score")
+		}
+	}
+	for _, id := range ids {
+		if f, ok := facts.Find(id); ok {
+			list = append(list, fieldmark.DisputedFact{ID: f.ID, State: f.State, Value: f.Value})
+		}
+	}
+	return list, nil
+}
+
+// excerpt returns the part of an owner's text that is published: one line without characters
+// that hide or turn text.
+func excerpt(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if fieldmark.IsHidden(r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > fieldmark.MaxDisputeExcerpt {
+		runes = append(runes[:fieldmark.MaxDisputeExcerpt-1], '…')
+	}
+	return string(runes)
+}
+
+// public returns what is published of a dispute.
+func public(d *fieldmark.Dispute) fieldmark.DisputeStatus {
+	status := d.DisputeStatus
+	if d.Account != "" {
+		status.Owner, status.Excerpt = true, excerpt(d.Text)
+	} else {
+		status.Evidence = nil
+	}
+	return status
+}
+
+// changed makes edges render the page of a brand again, and sends an event about a dispute.
+func (s *Disputes) changed(ctx context.Context, tx *store.Tx, b fieldmark.Brand, d *fieldmark.Dispute,
+	t fieldmark.EventType) error {
+	if err := emitChanged(ctx, tx, b); err != nil || d.Account == "" {
+		return err
+	}
+	return event.EmitBrand(ctx, tx, b.Slug, t, fieldmark.DisputeChange{ID: d.ID, Slug: b.Slug, Signal: d.Signal,
+		Kind: d.Kind, State: d.State, Answer: d.Answer})
+}
+
+// ListOwn lists the disputes of a brand by the account that manages it, the newest first.
+func (s *Disputes) ListOwn(ctx context.Context, account string, slug fieldmark.Slug) ([]fieldmark.Dispute, error) {
+	if err := requireManager(ctx, s.store.ClaimReader, account, slug); err != nil {
+		return nil, err
+	}
+	list, err := s.store.Disputes(ctx, store.DisputeQuery{Brand: slug, Account: account, Limit: maxOwnDisputes})
+	for i := range list {
+		list[i].Owner, list[i].Excerpt = true, excerpt(list[i].Text)
+	}
+	return list, err
+}
+
+// Withdraw ends a dispute by the account that opened it.
+func (s *Disputes) Withdraw(ctx context.Context, account string, slug fieldmark.Slug, id string) (d fieldmark.Dispute,
+	err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := requireManager(ctx, tx.ClaimReader, account, slug); err != nil {
+			return err
+		}
+		if d, err = tx.Dispute(ctx, id); err == nil && (d.Brand != slug || d.Account != account) {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return store.NotFound(err, "this brand has no such dispute")
+		}
+		if !d.State.Undecided() {
+			return errDecided(&d)
+		}
+		b, err := tx.Brand(ctx, slug)
+		if err != nil {
+			return err
+		}
+		at := fieldmark.At(time.Now())
+		d.State, d.DecidedAt = fieldmark.DisputeWithdrawn, &at
+		if err := tx.PutDispute(ctx, d); err != nil {
+			return err
+		}
+		return s.changed(ctx, tx, b.Brand, &d, fieldmark.EventDisputeWithdrawn)
+	})
+	if err != nil {
+		return fieldmark.Dispute{}, fmt.Errorf("withdraw dispute %s: %w", id, err)
+	}
+	d.Owner, d.Excerpt = true, excerpt(d.Text)
+	return d, nil
+}
+
+func errDecided(d *fieldmark.Dispute) error {
+	return fieldmark.Errorf(fieldmark.CodeDisputeDecided, "this dispute was %s on %s", d.State, date(*d.DecidedAt))
+}
+
+// startRecheck marks the open disputes of the owner: the audit that starts now is theirs.
+func (s *Disputes) startRecheck(ctx context.Context, slug fieldmark.Slug) error {
+	open, err := s.store.Disputes(ctx, store.DisputeQuery{Brand: slug, State: fieldmark.DisputeOpen,
+		Limit: maxUpheld})
+	if err != nil || !slices.ContainsFunc(open, func(d fieldmark.Dispute) bool { return d.Account != "" }) {
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for _, d := range open {
+			if d.Account == "" {
+				continue
+			}
+			if d, err = tx.Dispute(ctx, d.ID); err != nil {
+				return err
+			}
+			if d.State != fieldmark.DisputeOpen { // withdrawn meanwhile
+				continue
+			}
+			d.State = fieldmark.DisputeRechecking
+			if err := tx.PutDispute(ctx, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// endRecheck settles the disputes of which the audit found other facts, and leaves the others to
+// an administrator. Without facts, the audit found nothing.
+func (s *Disputes) endRecheck(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, facts *fieldmark.Facts) error {
+	list, err := tx.Disputes(ctx, store.DisputeQuery{Brand: slug, State: fieldmark.DisputeRechecking,
+		Limit: maxUpheld})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	b, err := tx.Brand(ctx, slug)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		d := &list[i]
+		differs := func(was fieldmark.DisputedFact) bool {
+			f, ok := facts.Find(was.ID)
+			return !ok || f.State != was.State || f.Value != was.Value
+		}
+		d.State = fieldmark.DisputeInReview
+		if facts != nil && slices.ContainsFunc(d.Facts, differs) {
+			at := fieldmark.At(time.Now())
+			d.State, d.DecidedAt = fieldmark.DisputeSettled, &at
+		}
+		if err := tx.PutDispute(ctx, *d); err != nil {
+			return err
+		}
+		if d.State == fieldmark.DisputeInReview {
+			err = emitChanged(ctx, tx, b.Brand)
+		} else {
+			err = s.changed(ctx, tx, b.Brand, d, fieldmark.EventDisputeSettled)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withUpheld returns facts in which those of upheld disputes of the owner are unknown, or do not
+// apply: never better than they were found. A dispute counts for upheldFor, until the rules of
+// the auditor change.
+func withUpheld(ctx context.Context, db store.BrandReader, slug fieldmark.Slug, facts fieldmark.Facts,
+	now time.Time) (fieldmark.Facts, error) {
+	upheld, err := db.Disputes(ctx, store.DisputeQuery{Brand: slug, State: fieldmark.DisputeUpheld, Limit: maxUpheld})
+	if err != nil {
+		return facts, err
+	}
+	copied := false
+	for i := range upheld {
+		d := &upheld[i]
+		if d.Account == "" || d.Rules != audit.Rules || now.Sub(d.DecidedAt.Std()) > upheldFor {
+			continue
+		}
+		if !copied {
+			facts.Facts, copied = slices.Clone(facts.Facts), true
+		}
+		for _, id := range d.Facts {
+			at := slices.IndexFunc(facts.Facts, func(f fieldmark.Fact) bool { return f.ID == id.ID })
+			if at < 0 {
+				continue
+			}
+			f := &facts.Facts[at]
+			f.State, f.Value = fieldmark.Unknown, 0
+			if d.Kind == fieldmark.DisputeNotApplicable {
+				f.State = fieldmark.NotApplicable
+			}
+			f.Evidence = []fieldmark.Evidence{{URL: fieldmark.PathBrands + string(slug) + "/disputes/" + d.ID,
+				Fact: "disputed by the brand, upheld " + date(*d.DecidedAt)}}
+			facts.Replicates = facts.Replicates.Without(id.ID)
+		}
+	}
+	return facts, nil
+}
