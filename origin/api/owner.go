@@ -9,16 +9,20 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/claim"
 )
 
 // ownerAPI serves the changes that the owner of a brand may make.
-type ownerAPI struct{ owners *brand.Owners }
+type ownerAPI struct {
+	owners *brand.Owners
+	claims *claim.Service
+}
 
 // routes are the operations of owners on the brands that their account manages.
 func (a *ownerAPI) routes() []*route {
 	const one = fieldmark.PathBrands + "{slug}"
 	return []*route{
-		{"POST", one + "/audit", owner, handleParam(ownBrandParam, noResult(a.audit)), operation{
+		{"POST", one + "/audit", owner, handleParam(a.brandParam, noResult(a.audit)), operation{
 			id: "auditOwnBrand", summary: "Queue an audit of your site: one an hour, six a day", status: []int{202}}},
 		{"GET", one + "/profile", owner, handleCall[none](a.getProfile), operation{
 			id: "getProfile", summary: "Get the profile of your brand"}},
@@ -26,11 +30,11 @@ func (a *ownerAPI) routes() []*route {
 			operation{id: "patchProfile", status: []int{200, 202}, versioned: true,
 				summary: "Change the profile of your brand, three times a week; 202 if an administrator decides, " +
 					"because another brand of the niche has the name"}},
-		{"PUT", one + "/aliases", owner, handleParamBody(ownBrandParam, a.requestAliases), operation{
+		{"PUT", one + "/aliases", owner, handleParamBody(a.brandParam, a.requestAliases), operation{
 			id: "requestAliases", summary: "Ask an administrator for other slugs of your brand", status: []int{202}}},
-		{"POST", one + "/listing", owner, handleParamBody(ownBrandParam, a.setListing), operation{
+		{"POST", one + "/listing", owner, handleParamBody(a.brandParam, a.setListing), operation{
 			id: "setListing", summary: "Unlist your brand, or list it again seven days later at the earliest"}},
-		{"PUT", one + "/wishes", owner, handleParamBody(ownBrandParam, a.setWishes), operation{
+		{"PUT", one + "/wishes", owner, handleParamBody(a.brandParam, a.setWishes), operation{
 			id: "setWishes", summary: "Set whether anyone may check your site, and how slowly it is read"}},
 		{"GET", fieldmark.PathAdminAPI + "brand-requests", key(fieldmark.ScopeAdmin), handleList(a.pending), operation{
 			id: "listBrandRequests", summary: "List the pending requests of owners, newest first"}},
@@ -46,7 +50,10 @@ type ownBrand struct {
 	slug    fieldmark.Slug
 }
 
-func ownBrandParam(c *call) (ownBrand, error) {
+func (a *ownerAPI) brandParam(c *call) (ownBrand, error) {
+	if err := a.claims.Enabled(); err != nil {
+		return ownBrand{}, err
+	}
 	slug, err := slugParam(c)
 	return ownBrand{c.key.Account, slug}, err
 }
@@ -73,7 +80,7 @@ func (a *ownerAPI) setWishes(ctx context.Context, b ownBrand, w fieldmark.Wishes
 func profileTag(changed fieldmark.Time) string { return fmt.Sprintf(`"%d"`, changed.Micros()) }
 
 func (a *ownerAPI) getProfile(c *call) (p fieldmark.BrandProfile, err error) {
-	b, err := ownBrandParam(c)
+	b, err := a.brandParam(c)
 	if err != nil {
 		return p, err
 	}
@@ -85,7 +92,7 @@ func (a *ownerAPI) getProfile(c *call) (p fieldmark.BrandProfile, err error) {
 }
 
 func (a *ownerAPI) patchProfile(c *call) error {
-	b, err := ownBrandParam(c)
+	b, err := a.brandParam(c)
 	if err != nil {
 		return err
 	}

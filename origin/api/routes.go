@@ -91,7 +91,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		(&disputeAPI{o.Brands, o.Brands.Disputes}).routes(),
 		(&claimAPI{o.Claims, s}).routes(),
 		(&checkAPI{s, o.SiteChecks}).routes(),
-		(&ownerAPI{o.Brands.Owners}).routes(),
+		(&ownerAPI{o.Brands.Owners, o.Claims}).routes(),
 		(&moduleAPI{o.Modules}).routes(),
 		(&certificateAPI{o.Certificates}).routes(),
 		(&signingKeyAPI{o.SigningKeys}).routes(),

@@ -18,12 +18,24 @@ var files embed.FS
 // notices are shown after a form was processed. The address contains only the key, so that a
 // link cannot show a text of its author.
 var notices = map[string]string{
-	"audit": "Audit queued. This page shows the new score when it is done.",
+	"audit":     "Audit queued. This page shows the new score when it is done.",
+	"opened":    "Dispute opened. The site is audited again within the hour; if that does not settle it, a person decides.",
+	"withdrawn": "Dispute withdrawn.",
+	"profile":   "Profile saved.",
+	"review":    "Another brand of this niche has that name, so a person decides. Nothing has changed yet.",
+	"aliases":   "Request sent. A person decides.",
+	"listed":    "The brand is listed again.",
+	"unlisted":  "The brand is unlisted. It can be listed again in 7 days.",
+	"wishes":    "Saved.",
+	"deleted":   "Endpoint deleted.",
+	"resent":    "Message queued for resending.",
+	"checked":   "Done. The state of the claim is below.",
 }
 
 func parseTemplates() (web.Templates, error) {
 	return web.ParseTemplates(files, template.FuncMap{"plain": plain, "webLink": webLink, "host": hostOf,
-		"signed": signed}, "sign-in", "home", "fix", "message")
+		"signed": signed}, "sign-in", "home", "fix", "disputes", "profile",
+		"notifications", "claim", "message")
 }
 
 // nav is what the navigation shows.

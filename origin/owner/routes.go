@@ -37,6 +37,21 @@ func (h *handler) routes() error {
 	const one = brandsPath + "{slug}"
 	h.mux.Handle("GET "+one, h.brand(h.fix))
 	h.form(one, "audit", h.requestAudit)
+	h.mux.Handle("GET "+one+"/disputes", h.brand(h.disputes))
+	h.mux.Handle("POST "+one+"/disputes", h.brand(h.openDispute))
+	h.form(one+"/disputes/{id}", "withdraw", h.withdrawDispute)
+	h.mux.Handle("GET "+one+"/disputes/{id}", h.brand(h.disputes))
+	h.mux.Handle("GET "+one+"/profile", h.brand(h.profile))
+	h.mux.Handle("POST "+one+"/profile", h.brand(h.setProfile))
+	h.form(one+"/profile", "aliases", h.requestAliases)
+	h.form(one+"/profile", "listing", h.setListing)
+	h.form(one+"/profile", "wishes", h.setWishes)
+	h.mux.Handle("GET "+one+"/notifications", h.brand(h.notifications))
+	h.mux.Handle("POST "+one+"/notifications", h.brand(h.createEndpoint))
+	h.mux.Handle("GET "+one+"/notifications/{id}", h.brand(h.notifications))
+	h.mux.Handle("POST "+one+"/notifications/{id}", h.brand(h.changeEndpoint))
+	h.mux.Handle("GET "+one+"/claim", h.brand(h.claim))
+	h.mux.Handle("POST "+one+"/claim", h.brand(h.changeClaim))
 	h.mux.Handle("/", h.public(h.notFound))
 	return nil
 }
@@ -74,6 +89,10 @@ func (h *handler) public(do action) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
 		req := &request{w: w, r: r.WithContext(ctx)}
+		if err := h.origin.Claims.Enabled(); err != nil {
+			h.showError(req, err)
+			return
+		}
 		if err := do(req); err != nil {
 			h.showError(req, err)
 		}

@@ -1,0 +1,130 @@
+package owner
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/web"
+)
+
+// number parses a whole number; anything else is 0, which no form accepts.
+func number(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// disputesData is the page of the disputes of a brand.
+type disputesData struct {
+	Disputes []fieldmark.Dispute
+	Signals  []choice
+	Kinds    []choice
+	Text     string // of the form
+	Evidence []fieldmark.DisputeEvidence
+}
+
+// choice is an option of a select element.
+type choice struct {
+	Value, Label string
+	Selected     bool
+}
+
+// shownEvidence is how many pages the form has room for; the API accepts more.
+const shownEvidence = 3
+
+func (h *handler) disputes(req *request) error { return h.showDisputes(req, http.StatusOK, nil) }
+
+func (h *handler) showDisputes(req *request, status int, bad []web.FormError) error {
+	list, err := h.origin.Brands.Disputes.ListOwn(req.r.Context(), req.key.Account, req.slug)
+	if err != nil {
+		return err
+	}
+	score, _, err := h.origin.Standings.Current(req.r.Context(), req.slug)
+	if err != nil {
+		return err
+	}
+	posted := req.r.PostForm
+	signal := posted.Get("signal")
+	if signal == "" {
+		signal = req.r.URL.Query().Get("signal")
+	}
+	d := disputesData{Disputes: list, Text: posted.Get("text")}
+	for _, c := range score.Components {
+		for _, s := range c.Signals {
+			d.Signals = append(d.Signals, choice{s.ID, s.Label, s.ID == signal})
+		}
+	}
+	for _, g := range score.Gates {
+		if g.ID == fieldmark.GateManipulation {
+			d.Signals = append(d.Signals, choice{g.ID, g.Reason, g.ID == signal})
+		}
+	}
+	for _, k := range []choice{{Value: string(fieldmark.DisputeWrong), Label: "It is wrong"},
+		{Value: string(fieldmark.DisputeOutdated), Label: "It is out of date"},
+		{Value: string(fieldmark.DisputeNotApplicable), Label: "It does not apply to this site"},
+		{Value: string(fieldmark.DisputeRefusedByWall), Label: "Bot protection refused the auditor"}} {
+		k.Selected = k.Value == posted.Get("kind")
+		d.Kinds = append(d.Kinds, k)
+	}
+	for i := range shownEvidence {
+		n := strconv.Itoa(i)
+		d.Evidence = append(d.Evidence, fieldmark.DisputeEvidence{URL: posted.Get("url" + n), Note: posted.Get("note" + n)})
+	}
+	return h.show(req, status, "disputes", web.Page{Title: "Disputes", Errors: bad, Data: &d})
+}
+
+func (h *handler) openDispute(req *request) error {
+	posted := req.r.PostForm
+	r := fieldmark.DisputeRequest{Signal: posted.Get("signal"), Kind: fieldmark.DisputeKind(posted.Get("kind")),
+		Text: posted.Get("text")}
+	for i := range shownEvidence {
+		e := fieldmark.DisputeEvidence{URL: strings.TrimSpace(posted.Get("url" + strconv.Itoa(i))),
+			Note: strings.TrimSpace(posted.Get("note" + strconv.Itoa(i)))}
+		if e != (fieldmark.DisputeEvidence{}) {
+			r.Evidence = append(r.Evidence, e)
+		}
+	}
+	_, err := h.origin.Brands.Disputes.OpenAsOwner(req.r.Context(), req.key.Account, req.slug, r)
+	if isRefusal(err) {
+		return h.showDisputes(req, statusOf(err), evidenceErrors(fieldmark.AsError(err), req.formErrors(err), posted.Get))
+	}
+	if err != nil {
+		return err
+	}
+	return req.done("/disputes", "opened")
+}
+
+// evidenceErrors replaces errors of the pages of evidence by ones beside their inputs. Empty rows
+// of the form are not sent, so the rows that are count.
+func evidenceErrors(e *fieldmark.Error, list []web.FormError, posted func(string) string) []web.FormError {
+	var rows []string
+	for i := range shownEvidence {
+		n := strconv.Itoa(i)
+		if strings.TrimSpace(posted("url"+n)+posted("note"+n)) != "" {
+			rows = append(rows, n)
+		}
+	}
+	for i, f := range e.Fields {
+		parts := strings.Split(f.Pointer, "/") // "", evidence, row, member
+		if len(parts) != 4 || parts[1] != "evidence" {
+			continue
+		}
+		if row := number(parts[2]); row < len(rows) && i < len(list) {
+			list[i] = web.FormError{Field: parts[3] + rows[row],
+				Text: web.Sentence(map[string]string{"url": "Address", "note": "Note"}[parts[3]] + ": " + f.Detail)}
+		}
+	}
+	return list
+}
+
+func (h *handler) withdrawDispute(req *request) error {
+	_, err := h.origin.Brands.Disputes.Withdraw(req.r.Context(), req.key.Account, req.slug, req.r.PathValue("id"))
+	if err != nil {
+		return refuse(req, err, h.showDisputes)
+	}
+	return req.done("/disputes", "withdrawn")
+}

@@ -1,0 +1,161 @@
+package owner
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/claim"
+	"github.com/fieldmark/fieldmark/origin/web"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// deliveryPageSize is the number of deliveries that a page shows.
+const deliveryPageSize = 50
+
+// notifyData is the page of how an owner is notified.
+type notifyData struct {
+	Feed      string // address of the Atom feed
+	Endpoints []fieldmark.Endpoint
+	Open      *fieldmark.Endpoint // whose deliveries are shown
+	Sent      []fieldmark.Delivery
+	Created   *fieldmark.NewEndpoint
+	Ping      *fieldmark.PingResult
+	URL       string // of the form
+	Threshold string // of the form
+}
+
+func (h *handler) notifications(req *request) error { return h.showNotify(req, http.StatusOK, nil) }
+
+func (h *handler) showNotify(req *request, status int, bad []web.FormError) error {
+	return h.showEndpoints(req, status, bad, notifyData{URL: req.r.PostForm.Get("url"),
+		Threshold: req.r.PostForm.Get("threshold")})
+}
+
+func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d notifyData) error {
+	if _, err := h.origin.Brands.Owners.Get(req.r.Context(), req.key.Account, req.slug); err != nil {
+		return err
+	}
+	d.Feed = h.BaseURL(req.r) + fieldmark.PathBrandPage + string(req.slug) + "/feed.atom"
+	var err error
+	if d.Endpoints, err = h.origin.Webhooks.Endpoints(req.r.Context(), req.key.Account); err != nil {
+		return err
+	}
+	if id := req.r.PathValue("id"); id != "" {
+		e, err := h.origin.Webhooks.Endpoint(req.r.Context(), req.key.Account, id)
+		if err != nil {
+			return err
+		}
+		sent, err := h.origin.Webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{Endpoint: id,
+			Limit: deliveryPageSize})
+		if err != nil {
+			return err
+		}
+		d.Open, d.Sent = &e, sent.Data
+	}
+	return h.show(req, status, "notifications", web.Page{Title: "Notifications", Errors: bad, Data: &d})
+}
+
+// brandEvents are the events that an owner expects of a new endpoint.
+var brandEvents = []string{string(fieldmark.EventScoreChanged), string(fieldmark.EventRankChanged),
+	string(fieldmark.EventBrandAudited), "dispute.*", "claim.*"}
+
+// createEndpoint creates an endpoint and shows its secret.
+func (h *handler) createEndpoint(req *request) error {
+	posted := req.r.PostForm
+	r := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: brandEvents,
+		Description: "of " + string(req.slug)}
+	r.Brands = []fieldmark.Slug{req.slug}
+	if text := strings.TrimSpace(posted.Get("threshold")); text != "" {
+		var m fieldmark.Milli
+		if err := m.UnmarshalJSON([]byte(text)); err != nil {
+			return h.showNotify(req, http.StatusUnprocessableEntity, []web.FormError{{Field: "threshold",
+				Text: "Threshold: must be a number of points, such as 1 or 2.5."}})
+		}
+		r.ScoreThreshold = &m
+	}
+	made, err := h.origin.Webhooks.CreateEndpoint(req.r.Context(), req.key.Account, r)
+	if err != nil {
+		return refuse(req, err, h.showNotify)
+	}
+	return h.showEndpoints(req, http.StatusOK, nil, notifyData{Created: &made})
+}
+
+// changeEndpoint sends a test message, resends a delivery, or deletes an endpoint.
+func (h *handler) changeEndpoint(req *request) error {
+	ctx, id := req.r.Context(), req.r.PathValue("id")
+	if _, err := h.origin.Webhooks.Endpoint(ctx, req.key.Account, id); err != nil {
+		return err
+	}
+	switch do := req.r.PostForm.Get("do"); do {
+	case "delete":
+		if err := h.origin.Webhooks.DeleteEndpoint(ctx, req.key.Account, id); err != nil {
+			return err
+		}
+		return req.done("/notifications", "deleted")
+	case "ping":
+		result, err := h.origin.Webhooks.Ping(ctx, req.key.Account, id, fieldmark.PingRequest{})
+		if err != nil {
+			return refuse(req, err, h.showNotify)
+		}
+		return h.showEndpoints(req, http.StatusOK, nil, notifyData{Ping: &result})
+	default:
+		if _, err := h.origin.Webhooks.Resend(ctx, id, do); err != nil {
+			return refuse(req, err, h.showNotify)
+		}
+		return req.done("/notifications/"+id, "resent")
+	}
+}
+
+// claimData is the page of the claim of a brand.
+type claimData struct {
+	Claim    fieldmark.Claim
+	Transfer *fieldmark.ClaimTransfer // the code, told once
+}
+
+func (h *handler) claim(req *request) error { return h.showClaim(req, http.StatusOK, nil, nil) }
+
+func (h *handler) showClaim(req *request, status int, bad []web.FormError, t *fieldmark.ClaimTransfer) error {
+	c, err := h.origin.Claims.OfBrand(req.r.Context(), req.key.Account, req.slug)
+	if err != nil {
+		return err
+	}
+	return h.show(req, status, "claim", web.Page{Title: "Claim", Errors: bad, Data: claimData{c, t}})
+}
+
+// changeClaim checks the proofs, answers a contest, offers a transfer or withdraws the claim.
+func (h *handler) changeClaim(req *request) error {
+	ctx, by := req.r.Context(), claim.Caller{Account: req.key.Account}
+	c, err := h.origin.Claims.OfBrand(ctx, req.key.Account, req.slug)
+	if err != nil {
+		return err
+	}
+	switch req.r.PostForm.Get("do") {
+	case "verify":
+		_, err = h.origin.Claims.Verify(ctx, c.ID, by)
+	case "object":
+		_, err = h.origin.Claims.Object(ctx, c.ID, by)
+	case "transfer":
+		var t fieldmark.ClaimTransfer
+		if t, err = h.origin.Claims.Transfer(ctx, c.ID, by); err == nil {
+			return h.showClaim(req, http.StatusOK, nil, &t)
+		}
+	case "withdraw":
+		if req.r.PostForm.Get("confirm") != string(req.slug) {
+			return h.showClaim(req, http.StatusUnprocessableEntity, []web.FormError{{Field: "confirm",
+				Text: "Type " + string(req.slug) + " to confirm."}}, nil)
+		}
+		if err = h.origin.Claims.Withdraw(ctx, c.ID, by); err == nil {
+			http.Redirect(req.w, req.r, signInPath, http.StatusSeeOther)
+			return nil
+		}
+	default:
+		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
+	}
+	if err != nil {
+		return refuse(req, err, func(req *request, status int, bad []web.FormError) error {
+			return h.showClaim(req, status, bad, nil)
+		})
+	}
+	return req.done("/claim", "checked")
+}

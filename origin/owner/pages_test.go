@@ -1,0 +1,208 @@
+package owner_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+const acmePages = "/owner/brands/acme"
+
+// decided opens a dispute of a signal and waits until its audit has ended.
+func (f *fixture) disputed(form url.Values) fieldmark.Dispute {
+	f.t.Helper()
+	rec := f.do(acmePages+"/disputes", form)
+	if rec.Code != 303 {
+		f.t.Fatalf("open a dispute: %d: %s", rec.Code, rec.Body)
+	}
+	list, err := f.service.Brands.Disputes.ListOwn(f.t.Context(), "brand-acme", "acme")
+	must(f.t, err)
+	return list[0]
+}
+
+// TestDisputes: hostile text is shown as text, an open dispute changes no score, an upheld one
+// makes its facts unknown, and a later audit keeps that.
+func TestDisputes(t *testing.T) {
+	f := newFixture(t)
+	f.signIn()
+	must(t, f.service.Brands.Audits.Request(t.Context(), "acme"))
+	f.audited("acme")
+	before, state, err := f.service.Standings.Current(t.Context(), "acme")
+	must(t, err)
+	signal := ""
+	for _, c := range before.Components {
+		for _, s := range c.Signals {
+			if s.Status == fieldmark.Measured && s.Points < fieldmark.Milli(s.Max)*1000 {
+				signal = s.ID
+			}
+		}
+	}
+	const text = "<script>alert(1)</script> \u202egnp.exe [click](javascript:alert(1)) the page has it {{.}}"
+	form := url.Values{"signal": {signal}, "kind": {"wrong"}, "text": {text},
+		"url1": {"javascript:alert(1)"}, "note1": {"here"}}
+	says(t, "a link to a script", f.do(acmePages+"/disputes", form), 422, `id="url1" aria-invalid="true"`,
+		"&lt;script&gt;", "must be an http or https address")
+	form.Set("url1", "https://acme.example/proof")
+	d := f.disputed(form)
+	if strings.ContainsRune(d.Excerpt, '\u202e') || len([]rune(d.Excerpt)) > 240 {
+		t.Errorf("published part %q", d.Excerpt)
+	}
+	page := f.do(acmePages+"/disputes", nil)
+	says(t, "the disputes", page, 200, "&lt;script&gt;", "https://acme.example/proof")
+	if body := page.Body.String(); strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") ||
+		strings.Contains(body, `href="javascript`) || strings.Contains(body, `href="https://acme.example/proof`) {
+		t.Errorf("markup, bidi or a link of the dispute is live:\n%s", body)
+	}
+	says(t, "the same signal again", f.do(acmePages+"/disputes", form), 409, "You opened a dispute")
+	open, _, err := f.service.Standings.Current(t.Context(), "acme")
+	must(t, err)
+	a, _ := json.Marshal(before)
+	if b, _ := json.Marshal(open); string(a) != string(b) {
+		t.Errorf("an open dispute changes the score:\n%s\n%s", a, b)
+	}
+
+	// The recheck of a dispute waits until an hour after the last audit: let it happen now.
+	must(t, f.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		run, err := tx.AuditRun(ctx, "acme", time.Now())
+		if err != nil || run == nil {
+			return err
+		}
+		if until := time.Until(run.DueAt.Std()); until < 55*time.Minute || until > time.Hour {
+			t.Errorf("the recheck is due in %s, want within the hour", until)
+		}
+		return nil
+	}))
+	if d.State != fieldmark.DisputeOpen {
+		t.Errorf("state %s, want open", d.State)
+	}
+	_, err = f.service.Brands.Disputes.Decide(t.Context(), d.ID, fieldmark.DisputeDecision{
+		State: fieldmark.DisputeUpheld, Answer: "It is there."})
+	must(t, err)
+	after, upheld, err := f.service.Standings.Current(t.Context(), "acme")
+	must(t, err)
+	if upheld.FactsDigest == state.FactsDigest || !upheld.Facts.AsOf.Std().After(state.Facts.AsOf.Std()) {
+		t.Error("an upheld dispute is no new revision")
+	}
+	for _, c := range after.Components {
+		for _, s := range c.Signals {
+			if s.ID != signal {
+				continue
+			}
+			if s.Status != fieldmark.Unknown || len(s.Evidence) == 0 ||
+				!strings.Contains(s.Evidence[0].Fact, "disputed by the brand, upheld") {
+				t.Errorf("signal after the decision: %+v", s)
+			}
+		}
+	}
+	digest, err := upheld.Facts.Digest()
+	if err != nil || digest != upheld.FactsDigest {
+		t.Errorf("digest %s of facts stored under %s: %v", digest, upheld.FactsDigest, err)
+	}
+	says(t, "the answer", f.do(acmePages+"/disputes", nil), 200, "It is there.", "upheld")
+}
+
+// TestRelist: a brand that its owner unlisted cannot come back before a week, whatever the owner
+// does in between.
+func TestRelist(t *testing.T) {
+	f := newFixture(t)
+	f.signIn()
+	unlist := url.Values{"do": {"unlist"}, "reason": {"redesign"}}
+	if rec := f.do(acmePages+"/profile/listing", unlist); rec.Code != 303 {
+		t.Fatalf("unlist: %d: %s", rec.Code, rec.Body)
+	}
+	b, err := f.service.Brands.Get(t.Context(), "acme")
+	if err != nil || b.Public {
+		t.Errorf("unlisted brand: %+v, %v", b, err)
+	}
+	list := url.Values{"do": {"list"}}
+	says(t, "list it at once", f.do(acmePages+"/profile/listing", list), 409, "The brand can be listed again at")
+	says(t, "audit it", f.do(acmePages+"/audit", url.Values{}), 409, "is not audited")
+	says(t, "unlist it again", f.do(acmePages+"/profile/listing", unlist), 303)
+	says(t, "change the profile", f.do(acmePages+"/profile", url.Values{"name": {"Acme & Co"}, "niche": {"tools"},
+		"language": {"en"}, "changed": {b.UpdatedAt.String()}}), 303)
+	says(t, "list it after other changes", f.do(acmePages+"/profile/listing", list), 409, "can be listed again")
+	if b, err = f.service.Brands.Get(t.Context(), "acme"); err != nil || b.Public || b.Name != "Acme & Co" {
+		t.Errorf("after the changes: %+v, %v", b, err)
+	}
+	// A week later.
+	old := fieldmark.At(time.Now().AddDate(0, 0, -fieldmark.RelistAfterDays).Add(-time.Second))
+	must(t, f.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.SetUnlisted(ctx, "acme", &old)
+	}))
+	says(t, "list it a week later", f.do(acmePages+"/profile/listing", list), 303)
+	if b, err = f.service.Brands.Get(t.Context(), "acme"); err != nil || !b.Public {
+		t.Errorf("listed again: %+v, %v", b, err)
+	}
+}
+
+// TestForms: each form rejects what is wrong beside its input, keeps what was entered, and
+// reports success.
+func TestForms(t *testing.T) {
+	f := newFixture(t)
+	f.signIn()
+	_, err := f.service.Brands.Create(t.Context(), fieldmark.Brand{Slug: "bolt", Name: "Bolt",
+		URL: "https://bolt.example/", Niche: "tools", Language: "en", Public: true})
+	must(t, err)
+	changed := func() string {
+		b, err := f.service.Brands.Get(t.Context(), "acme")
+		must(t, err)
+		return b.UpdatedAt.String()
+	}
+	profile := func(name, niche, at string) url.Values {
+		return url.Values{"name": {name}, "niche": {niche}, "language": {"en"}, "changed": {at}}
+	}
+	for _, c := range []struct {
+		what, path string
+		form       url.Values
+		status     int
+		want       []string
+	}{
+		{"no name", "/profile", profile("", "Not a slug", changed()), 422,
+			[]string{`id="name" aria-invalid="true" autofocus`, `value="Not a slug"`}},
+		{"an old page", "/profile", profile("Acme", "shops", "2020-01-01T00:00:00.000Z"), 412,
+			[]string{"changed after this page was opened", `value="shops"`}},
+		{"the name of another brand", "/profile", profile("bolt", "tools", changed()), 303, nil},
+		{"a bad alias", "/profile/aliases", url.Values{"names": {"Acme!"}}, 422, []string{`value="Acme!"`,
+			`id="names" aria-invalid="true"`}},
+		{"aliases", "/profile/aliases", url.Values{"names": {"acme-tools acme-shop"}}, 303, nil},
+		{"a long pause", "/profile/wishes", url.Values{"pause": {"11"}}, 422, []string{"must be 1 to 10 seconds"}},
+		{"no checks", "/profile/wishes", url.Values{"pause": {"5"}}, 303, nil},
+		{"no text", "/disputes", url.Values{"signal": {"x"}, "kind": {"bad"}, "text": {"short"}}, 422,
+			[]string{`id="text" aria-invalid="true"`, ">short</textarea>"}},
+		{"no https", "/notifications", url.Values{"url": {"ftp://x"}, "threshold": {"2"}}, 422,
+			[]string{`id="url" aria-invalid="true"`, `value="ftp://x"`}},
+		{"a word as threshold", "/notifications", url.Values{"url": {"https://acme.example/"}, "threshold": {"much"}},
+			422, []string{`id="threshold" aria-invalid="true"`, `value="much"`}},
+		{"no confirmation", "/claim", url.Values{"do": {"withdraw"}, "confirm": {"no"}}, 422,
+			[]string{"Type acme to confirm"}},
+	} {
+		says(t, c.what, f.do(acmePages+c.path, c.form), c.status, c.want...)
+	}
+	says(t, "the profile page", f.do(acmePages+"/profile", nil), 200, "acme-tools", "pending",
+		`name="pause" type="number" min="1" max="10" value="5"`)
+	requests, err := f.service.Brands.Owners.Requests(t.Context(), fieldmark.RequestPending, "", 10)
+	if err != nil || len(requests) != 2 {
+		t.Fatalf("requests %+v, %v; want the name and the aliases", requests, err)
+	}
+	for _, r := range requests {
+		_, err := f.service.Brands.Owners.DecideRequest(t.Context(), r.ID,
+			fieldmark.RequestDecision{State: fieldmark.RequestApproved})
+		must(t, err)
+	}
+	b, err := f.service.Brands.Get(t.Context(), "acme")
+	aliases, aliasErr := f.service.Brands.Aliases(t.Context(), "acme")
+	if err != nil || aliasErr != nil || b.Name != "bolt" || len(aliases) != 2 {
+		t.Errorf("after the decisions: %+v %v, %v, %v", b, aliases, err, aliasErr)
+	}
+	if ok, err := f.service.Brands.Owners.AllowsChecks(t.Context(), "127.0.0.1"); ok || err != nil {
+		t.Errorf("checks are allowed: %v, %v", ok, err)
+	}
+	says(t, "the claim page", f.do(acmePages+"/claim", nil), 200, "verified", "Proofs")
+	says(t, "the notifications", f.do(acmePages+"/notifications", nil), 200, "/brands/acme/feed.atom")
+}

@@ -1,0 +1,109 @@
+package owner
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/web"
+)
+
+// inputs maps pointers of validation errors to inputs.
+var inputs = map[string]web.Input{
+	"/name": {"name", "Name"}, "/niche": {"niche", "Niche"}, "/language": {"language", "Language"},
+	"/description": {"description", "Description"}, "/names": {"names", "Slugs"}, "/reason": {"reason", "Reason"},
+	"/pause": {"pause", "Pause"}, "/signal": {"signal", "Signal"}, "/kind": {"kind", "Kind"},
+	"/text": {"text", "What is wrong"}, "/url": {"url", "Address"}, "/events": {"events", "Events"},
+	"/scoreThreshold": {"threshold", "Threshold"}, "/description ": {"description", "Description"},
+}
+
+func (req *request) formErrors(err error) []web.FormError {
+	return web.FormErrors(err, inputs, req.prefix)
+}
+
+// profileData is the page of the profile, the listing and the wishes of a brand.
+type profileData struct {
+	Brand   brand.OwnedBrand
+	Profile fieldmark.BrandProfile // of the form
+	Aliases string                 // of the form
+	Changed fieldmark.Time         // of the profile in the form, against lost updates
+	Relist  bool                   // the brand can be listed again now
+}
+
+func (h *handler) profile(req *request) error { return h.showProfile(req, http.StatusOK, nil) }
+
+func (h *handler) showProfile(req *request, status int, bad []web.FormError) error {
+	b, err := h.origin.Brands.Owners.Get(req.r.Context(), req.key.Account, req.slug)
+	if err != nil {
+		return err
+	}
+	d := profileData{Brand: b, Profile: b.Profile(), Changed: b.UpdatedAt}
+	if posted := req.r.PostForm; posted.Has("name") {
+		d.Profile = postedProfile(req)
+	}
+	d.Aliases = req.r.PostForm.Get("names")
+	return h.show(req, status, "profile", web.Page{Title: "Profile of " + b.Name, Errors: bad, Data: &d})
+}
+
+func postedProfile(req *request) fieldmark.BrandProfile {
+	get := func(name string) string { return strings.TrimSpace(req.r.PostForm.Get(name)) }
+	return fieldmark.BrandProfile{Name: get("name"), Niche: get("niche"), Language: get("language"),
+		Description: strings.ReplaceAll(get("description"), "\r\n", "\n")}
+}
+
+// refuse shows the page of a form again with the reason for a refusal.
+func refuse(req *request, err error, show func(*request, int, []web.FormError) error) error {
+	if isRefusal(err) {
+		return show(req, statusOf(err), req.formErrors(err))
+	}
+	return err
+}
+
+func (h *handler) setProfile(req *request) error {
+	p := postedProfile(req)
+	patch := fieldmark.ProfilePatch{Name: &p.Name, Niche: &p.Niche, Language: &p.Language, Description: &p.Description}
+	seen := req.r.PostForm.Get("changed")
+	_, _, review, err := h.origin.Brands.Owners.PatchProfile(req.r.Context(), req.key.Account, req.slug, patch,
+		func(changed fieldmark.Time) error {
+			if seen != changed.String() {
+				return fieldmark.Errorf(fieldmark.CodeVersionMismatch,
+					"the profile was changed after this page was opened; check it and save again")
+			}
+			return nil
+		})
+	if err != nil {
+		return refuse(req, err, h.showProfile)
+	}
+	if review {
+		return req.done("/profile", "review")
+	}
+	return req.done("/profile", "profile")
+}
+
+func (h *handler) requestAliases(req *request) error {
+	var r fieldmark.AliasRequest
+	for _, name := range strings.Fields(req.r.PostForm.Get("names")) {
+		r.Names = append(r.Names, fieldmark.Slug(name))
+	}
+	if _, err := h.origin.Brands.Owners.RequestAliases(req.r.Context(), req.key.Account, req.slug, r); err != nil {
+		return refuse(req, err, h.showProfile)
+	}
+	return req.done("/profile", "aliases")
+}
+
+func (h *handler) setListing(req *request) error {
+	r := fieldmark.ListingRequest{Listed: req.r.PostForm.Get("do") == "list", Reason: req.r.PostForm.Get("reason")}
+	if _, err := h.origin.Brands.Owners.SetListing(req.r.Context(), req.key.Account, req.slug, r); err != nil {
+		return refuse(req, err, h.showProfile)
+	}
+	return req.done("/profile", map[bool]string{true: "listed", false: "unlisted"}[r.Listed])
+}
+
+func (h *handler) setWishes(req *request) error {
+	w := fieldmark.Wishes{Checks: req.r.PostForm.Get("checks") != "", Pause: number(req.r.PostForm.Get("pause"))}
+	if _, err := h.origin.Brands.Owners.SetWishes(req.r.Context(), req.key.Account, req.slug, w); err != nil {
+		return refuse(req, err, h.showProfile)
+	}
+	return req.done("/profile", "wishes")
+}
