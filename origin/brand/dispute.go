@@ -251,7 +251,8 @@ func (s *Disputes) Decide(ctx context.Context, id string, r fieldmark.DisputeDec
 			return err
 		}
 		changed := map[fieldmark.DisputeState]fieldmark.EventType{
-			fieldmark.DisputeUpheld: fieldmark.EventDisputeUpheld, fieldmark.DisputeRejected: fieldmark.EventDisputeRejected}
+			fieldmark.DisputeUpheld:   fieldmark.EventDisputeUpheld,
+			fieldmark.DisputeRejected: fieldmark.EventDisputeRejected}
 		if err := s.changed(ctx, tx, b.Brand, &d, changed[d.State]); err != nil {
 			return err
 		}

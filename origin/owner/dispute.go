@@ -72,7 +72,8 @@ func (h *handler) showDisputes(req *request, status int, bad []web.FormError) er
 	}
 	for i := range shownEvidence {
 		n := strconv.Itoa(i)
-		d.Evidence = append(d.Evidence, fieldmark.DisputeEvidence{URL: posted.Get("url" + n), Note: posted.Get("note" + n)})
+		d.Evidence = append(d.Evidence, fieldmark.DisputeEvidence{URL: posted.Get("url" + n),
+			Note: posted.Get("note" + n)})
 	}
 	return h.show(req, status, "disputes", web.Page{Title: "Disputes", Errors: bad, Data: &d})
 }
@@ -90,7 +91,8 @@ func (h *handler) openDispute(req *request) error {
 	}
 	_, err := h.origin.Brands.Disputes.OpenAsOwner(req.r.Context(), req.key.Account, req.slug, r)
 	if isRefusal(err) {
-		return h.showDisputes(req, statusOf(err), evidenceErrors(fieldmark.AsError(err), req.formErrors(err), posted.Get))
+		return h.showDisputes(req, statusOf(err), evidenceErrors(fieldmark.AsError(err), req.formErrors(err),
+			posted.Get))
 	}
 	if err != nil {
 		return err

@@ -68,7 +68,8 @@ func newWebsite(t *testing.T) *website {
 				fmt.Fprint(w, "User-agent: *\nAllow: /\n")
 				return
 			}
-			fmt.Fprint(w, "User-agent: *\nAllow: /\n\nUser-agent: OAI-SearchBot\nDisallow: /\n\nUser-agent: GPTBot\nDisallow: /\n")
+			fmt.Fprint(w, "User-agent: *\nAllow: /\n\nUser-agent: OAI-SearchBot\nDisallow: /\n\nUser-agent: "+
+				"GPTBot\nDisallow: /\n")
 		case "/":
 			entity := ""
 			if s.fixed.Load() {

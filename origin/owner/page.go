@@ -18,8 +18,9 @@ var files embed.FS
 // notices are shown after a form was processed. The address contains only the key, so that a
 // link cannot show a text of its author.
 var notices = map[string]string{
-	"audit":     "Audit queued. This page shows the new score when it is done.",
-	"opened":    "Dispute opened. The site is audited again within the hour; if that does not settle it, a person decides.",
+	"audit": "Audit queued. This page shows the new score when it is done.",
+	"opened": "Dispute opened. The site is audited again within the hour; if that does not settle it, a person " +
+		"decides.",
 	"withdrawn": "Dispute withdrawn.",
 	"profile":   "Profile saved.",
 	"review":    "Another brand of this niche has that name, so a person decides. Nothing has changed yet.",
