@@ -216,6 +216,8 @@ type Score struct {
 	Rank  *Rank  `json:"rank"`
 	Stale bool   `json:"stale,omitempty"` // the last good score, because a refresh failed
 	Gains []Gain `json:"gains,omitempty"` // with ?advice=1: what to improve, the most worthwhile first
+	// with ?owner=1: the verified claim of the brand; absent if nobody holds it
+	Claim *BrandClaim `json:"claim,omitempty"`
 }
 
 // Trend is the change of a score over time. Past facts are scored by the current module,

@@ -54,6 +54,7 @@ func TestEncodings(t *testing.T) {
 		{css, map[string]string{browserCodings: "br", "gzip": "gzip"}},
 		{"/api/v1/score/acme", map[string]string{browserCodings: "gzip", "gzip": "gzip", "br": "",
 			"gzip;q=0.5, identity": ""}},
+		{"/api/v1/score/acme?owner=1", map[string]string{"gzip": "gzip"}},
 		{"/api/v1/score/acme?advice=1", map[string]string{"gzip": "gzip"}},
 		{"/api/badge/acme", map[string]string{browserCodings: ""}},
 		{"/api/badge/acme?style=card", map[string]string{browserCodings: ""}},

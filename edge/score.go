@@ -69,7 +69,7 @@ const (
 // scoreFormat is the version of the score documents that nodes share through Redis.
 // It changes with every change of their form or meaning that the module's digest does
 // not tell: during a rolling upgrade old and new nodes must not read each other's.
-const scoreFormat = "3"
+const scoreFormat = "4"
 
 // scoreKey is the cache key of a brand's score document, in memory and in Redis.
 func scoreKey(slug fieldmark.Slug) string { return "score/" + scoreFormat + "/" + string(slug) }
@@ -82,14 +82,16 @@ const scoreCacheControl = "public, max-age=60, s-maxage=300, stale-while-revalid
 
 // serveScore handles GET /api/v1/score/{slug}.
 func (e *scoreEndpoints) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
-	advice := false
+	var end suffix
 	if len(ctx.URI().QueryString()) > 0 {
 		var at time.Time
-		err := parseTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf and advice", adviceIn(&advice))
-		if err == nil && advice && !at.IsZero() {
-			err = &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
-				Fields: []fieldmark.FieldError{{Pointer: "?advice", Code: "conflict",
-					Detail: "is about today; leave asOf out"}}}
+		err := parseTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf, advice and owner", end.parse)
+		switch {
+		case err != nil || at.IsZero():
+		case end.advice:
+			err = badParameter("advice", "conflict", "is about today; leave asOf out")
+		case end.owner:
+			err = badParameter("owner", "conflict", "is about today; leave asOf out")
 		}
 		if err != nil {
 			e.fail(ctx, err)
@@ -108,10 +110,16 @@ func (e *scoreEndpoints) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 		return
 	}
 	v := entry.Value.(*scoreValue)
-	end, etag := e.scorer.appendSuffix(entry.Body, v,
-		suffix{stale: v.stale || from == cache.SourceOnError, advice: advice})
+	if end.owner { // without the claim it would say that nobody holds the brand
+		if end.claim, _, err = e.scorer.claim(rc, slug); err != nil {
+			e.failBrand(ctx, err, fieldmark.PathScore, "")
+			return
+		}
+	}
+	end.stale = v.stale || from == cache.SourceOnError
+	body, etag := e.scorer.appendSuffix(entry.Body, v, end)
 	e.writeHead(ctx, &v.head, v.head.tail, entry, from)
-	e.sendScore(ctx, entry.Body, v, end, etag)
+	e.sendScore(ctx, entry.Body, v, body, etag)
 }
 
 // sendScore sends a score document, compressed if the client accepts that.
@@ -155,23 +163,24 @@ func noParameters(ctx *fasthttp.RequestCtx) error {
 	return nil
 }
 
-// adviceIn parses the parameter that adds what would raise the score.
-func adviceIn(wanted *bool) func(name, value string) (code, detail string, ok bool) {
-	return func(name, value string) (code, detail string, ok bool) {
-		if name != "advice" {
-			return "", "", false
-		}
-		if *wanted = value == "1"; !*wanted {
-			return "enum", "must be 1, or left out", true
-		}
-		return "", "", true
-	}
-}
-
 // suffix holds the members of a score document after its rank.
 type suffix struct {
-	stale  bool // it could not be renewed
-	advice bool // what would raise it
+	stale  bool                  // it could not be renewed
+	advice bool                  // what would raise it
+	owner  bool                  // who holds the brand
+	claim  *fieldmark.BrandClaim // with owner; nil: nobody
+}
+
+// parse parses a parameter that adds members.
+func (s *suffix) parse(name, value string) (code, detail string, ok bool) {
+	wanted, ok := map[string]*bool{"advice": &s.advice, "owner": &s.owner}[name]
+	if !ok {
+		return "", "", false
+	}
+	if *wanted = value == "1"; !*wanted {
+		return "enum", "must be 1, or left out", true
+	}
+	return "", "", true
 }
 
 // appendSuffix completes a score document with the brand's place in the present
@@ -199,6 +208,14 @@ func (s *scorer) appendSuffix(beginning []byte, v *scoreValue, end suffix) (body
 		}
 		body, tag = append(body, `,"gains":`...), append(tag, "-advice"...)
 		body = appendJSON(body, scoring.Advise(&score.Assessment))
+	}
+	if end.owner {
+		tag = append(tag, "-owner"...)
+		if end.claim != nil {
+			claim := appendJSON(nil, end.claim)
+			sum := sha256.Sum256(claim)
+			body, tag = append(append(body, `,"claim":`...), claim...), hex.AppendEncode(tag, sum[:6])
+		}
 	}
 	return append(body, "}\n"...), string(append(tag, '"'))
 }

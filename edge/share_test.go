@@ -29,6 +29,7 @@ func TestShare(t *testing.T) {
 	t.Run("card", func(t *testing.T) { testCard(t, h) })
 	t.Run("oembed", func(t *testing.T) { testOEmbed(t, h) })
 	t.Run("claimed", func(t *testing.T) { testClaimed(t, h) })
+	t.Run("owner", func(t *testing.T) { testOwner(t, h) })
 	t.Run("verify", func(t *testing.T) { testVerify(t, h) })
 }
 
@@ -241,6 +242,43 @@ func testVerify(t *testing.T, h *fixture) {
 	}
 	if a := h.get("/api/badge/acme/embed?format=html"); !strings.Contains(a.body, `<a href="`+h.base+`/verify/acme">`) {
 		t.Errorf("the snippet does not lead to the page that verifies: %s", a.body)
+	}
+}
+
+// A score document names the claim of its brand only if it is asked to, and follows its end.
+func testOwner(t *testing.T, h *fixture) {
+	const young, owner = "/api/v1/score/young", "/api/v1/score/young?owner=1"
+	const claim = `,"claim":{"verified":true,"since":"2026-11-21T08:00:00.000Z","method":"dns","domain":"young.example"}}` +
+		"\n"
+	plain, claimed := h.get(young), h.get(owner)
+	if want := strings.TrimSuffix(plain.body, "}\n") + claim; claimed.status != 200 || claimed.body != want {
+		t.Errorf("%d %s, want the plain document and %s", claimed.status, claimed.body, claim)
+	}
+	if both := h.get(owner + "&advice=1"); both.status != 200 || !strings.Contains(both.body, `,"gains":`) ||
+		!strings.HasSuffix(both.body, claim) {
+		t.Errorf("with advice: %d %s", both.status, both.body)
+	}
+	if again := h.get(owner, "If-None-Match", claimed.header.Get("Etag")); again.status != http.StatusNotModified {
+		t.Errorf("with its own Etag: %d", again.status)
+	}
+	if other := h.get(owner, "If-None-Match", plain.header.Get("Etag")); other.status != 200 {
+		t.Errorf("with the Etag of the plain document: %d", other.status)
+	}
+	if free := h.get("/api/v1/score/acme?owner=1"); free.body != h.get("/api/v1/score/acme").body {
+		t.Errorf("a brand that nobody claimed: %s", free.body)
+	}
+	for _, query := range []string{"?owner=0", "?owner=1&owner=1", "?owner=1&asOf=2026-01-01"} {
+		h.wantProblem(h.get(young+query), 400, fieldmark.CodeInvalidParameter)
+	}
+	h.endClaim("young")
+	h.until("the claim is gone", func() bool { return h.get(owner).body == h.get(young).body })
+	if ended := h.get(owner, "If-None-Match", claimed.header.Get("Etag")); ended.status != 200 {
+		t.Errorf("with the Etag of a claim that ended: %d", ended.status)
+	}
+	h.claim("young", fieldmark.ClaimDNS, "young.example")
+	h.until("the claim is back", func() bool { return strings.HasSuffix(h.get(owner).body, claim) })
+	if again := h.get(young); again.body != plain.body {
+		t.Errorf("the plain document has changed: %s", again.body)
 	}
 }
 

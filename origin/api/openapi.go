@@ -324,6 +324,8 @@ func edgeOperations() []*route {
 				{name: "advice", description: "1 adds suggestions that raise the score, ordered by evidence grade x " +
 					"gain / effort",
 					enum: []string{"0", "1"}},
+				{name: "owner", description: "1 adds the verified claim of the brand, if somebody holds it",
+					enum: []string{"1"}},
 				{name: "asOf", description: "The score at a time or at the end of a day: " +
 					"the facts at that time, scored by the active module"},
 			}}},
