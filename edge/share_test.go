@@ -248,8 +248,8 @@ func testVerify(t *testing.T, h *fixture) {
 // A score document names the claim of its brand only if it is asked to, and follows its end.
 func testOwner(t *testing.T, h *fixture) {
 	const young, owner = "/api/v1/score/young", "/api/v1/score/young?owner=1"
-	const claim = `,"claim":{"verified":true,"since":"2026-11-21T08:00:00.000Z","method":"dns","domain":"young.example"}}` +
-		"\n"
+	const claim = `,"claim":{"verified":true,"since":"2026-11-21T08:00:00.000Z","method":"dns",` +
+		`"domain":"young.example"}}` + "\n"
 	plain, claimed := h.get(young), h.get(owner)
 	if want := strings.TrimSuffix(plain.body, "}\n") + claim; claimed.status != 200 || claimed.body != want {
 		t.Errorf("%d %s, want the plain document and %s", claimed.status, claimed.body, claim)

@@ -36,7 +36,8 @@ func TestClaims(t *testing.T) {
 	const claims = fieldmark.PathClaims
 	open := func(slug string) (c fieldmark.NewClaim) {
 		rec := fx.mustSend(201, request{method: "POST", path: claims, body: `{"brand":"` + slug + `"}`}, &c)
-		if got := rec.Header().Get("Location"); got != claims+"/"+c.ID || !strings.HasPrefix(c.Secret, claim.SecretPrefix) {
+		if got := rec.Header().Get("Location"); got != claims+"/"+c.ID ||
+			!strings.HasPrefix(c.Secret, claim.SecretPrefix) {
 			t.Fatalf("opened %+v at %q", c, got)
 		}
 		return c
@@ -52,7 +53,8 @@ func TestClaims(t *testing.T) {
 	a, b := obtain(mine), obtain(theirs)
 	one, other, first := claims+"/"+mine.ID, claims+"/"+theirs.ID, claims+"/"+early.ID
 	rec := fx.mustSend(200, request{method: "GET", path: one, key: a.Key.Token}, nil)
-	if body := rec.Body.String(); !strings.Contains(body, `"state":"verified"`) || strings.Contains(body, mine.Secret) ||
+	if body := rec.Body.String(); !strings.Contains(body, `"state":"verified"`) ||
+		strings.Contains(body, mine.Secret) ||
 		rec.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("own claim: %s, %v", body, rec.Header())
 	}
