@@ -36,14 +36,17 @@ func (f *fixture) attempt(t testing.TB, c fieldmark.NewClaim, m fieldmark.ClaimM
 
 // TestWhatProves: what the world shows, and whether it proves a claim of the site. $line and
 // $meta stand for the proofs of the claim, $other for the line of another claim, and $fill
-// makes a file with $line 4 KiB large.
+// makes a file with $line 4 KiB large. A redirect leads to a page with the meta element.
 func TestWhatProves(t *testing.T) {
 	const (
 		site   = "https://www.acme.example/"
 		shared = "https://pages.example/~acme/"
 		hosted = "https://acme.github.io/"
-		file   = ".well-known/fieldmark-verify.txt"
-		label  = "_fieldmark-challenge."
+
+		neighbor = "https://pages.example/~evil/"
+
+		file  = ".well-known/fieldmark-verify.txt"
+		label = "_fieldmark-challenge."
 	)
 	head := func(inner string) string {
 		return "<!doctype html><html><head>" + inner + "</head><body></body></html>"
@@ -78,7 +81,10 @@ func TestWhatProves(t *testing.T) {
 
 		{"meta of a path", shared, shared, head("$meta"), "meta", true},
 		{"meta of the host of a path", shared, "https://pages.example/", head("$meta"), "meta", false},
-		{"meta of a neighbor", shared, "https://pages.example/~evil/", head("$meta"), "meta", false},
+		{"meta of a neighbor", shared, neighbor, head("$meta"), "meta", false},
+		{"redirect to a neighbor", shared, shared, ">" + neighbor, "meta", false},
+		{"redirect to the host of a path", shared, shared, ">https://pages.example/", "meta", false},
+		{"redirect to www", site, site, ">https://acme.example/", "meta", true},
 		{"file of the host of a path", shared, "https://pages.example/" + file, "$line", "file", false},
 		{"file below a path", shared, shared + file, "$line", "file", false},
 
@@ -100,6 +106,9 @@ func TestWhatProves(t *testing.T) {
 			shown := strings.NewReplacer("$line", lineOf(c), "$meta", metaOf(c), "$other", lineOf(other),
 				"$token", token, "$fill", strings.Repeat("x", 4096-len(lineOf(c)+"\n"))).Replace(tt.shows)
 			f.out.pages, f.out.texts = map[string]string{tt.at: shown}, map[string][]string{tt.at: {shown}}
+			if strings.HasPrefix(shown, ">") {
+				f.out.pages[shown[1:]] = head(metaOf(c))
+			}
 			if got := f.attempt(t, c, tt.by); got.Found != tt.want {
 				t.Errorf("%+v, want found: %v", got, tt.want)
 			}
