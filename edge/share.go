@@ -473,14 +473,17 @@ func addGallery(p *site.BadgesPage, look badge.Options) {
 	example.Name, example.AsOf = "Example", month
 	for i, name := range badge.Styles() {
 		l := look
-		l.Style, l.Theme, l.Animate = badge.Style(i), badge.Auto, false
+		l.Style, l.Theme, l.Animate = badge.Style(i), badge.Light, false
+		dark := l
+		dark.Theme = badge.Dark
 		b := site.Picture{Name: name, Text: styleNotes[i], Here: p.Brand != nil && look.Style == l.Style}
 		b.Width, b.Height = badge.Size(example, l)
 		if p.Brand == nil {
-			b.Image = dataImage(example, l)
+			b.Image, b.Dark = dataImage(example, l), dataImage(example, dark)
 		} else {
 			slug := string(p.Brand.Slug)
 			b.Image = template.URL(fieldmark.PathBadge + slug + l.Query())
+			b.Dark = template.URL(fieldmark.PathBadge + slug + dark.Query())
 			l.Theme = look.Theme
 			b.Link = site.PathBadges + "?slug=" + slug + strings.Replace(l.Query(), "?", "&", 1)
 		}
@@ -492,7 +495,7 @@ func addGallery(p *site.BadgesPage, look badge.Options) {
 		if b.State == badge.Stale {
 			b.AsOf -= 4 // months
 		}
-		l := badge.Options{Lang: look.Lang}
+		l := badge.Options{Lang: look.Lang, Theme: badge.Light}
 		picture := site.Picture{Name: s.name, Text: s.text, Image: dataImage(b, l)}
 		picture.Width, picture.Height = badge.Size(b, l)
 		p.States = append(p.States, picture)

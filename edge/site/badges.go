@@ -36,7 +36,8 @@ type FoundBrand struct {
 // Picture is a badge in the gallery.
 type Picture struct {
 	Name, Text    string       // what is shown, and a note about it
-	Image         template.URL // an address of this site, or the picture itself
+	Image         template.URL // in the light theme: an address of this site, or the picture itself
+	Dark          template.URL // in the dark theme; empty for a state
 	Link          string       // chooses it; empty without a brand
 	Width, Height int          // CSS pixels
 	Here          bool         // it is the chosen one

@@ -244,8 +244,10 @@ func samplePages(t *testing.T) map[string][]byte {
 	add("status-late")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1", InStep: true, Snapshot: "1",
 		Now: fieldmark.At(november), Service: &fieldmark.ServiceStatus{AuditsWaiting: 1200, DeliveryDelay: 600,
 			Since: fieldmark.At(november.AddDate(0, 0, -60)), Outages: []fieldmark.Outage{
-				{Began: fieldmark.At(november.Add(-30 * time.Hour)), Ended: fieldmark.At(november.Add(-29 * time.Hour))},
-				{Began: fieldmark.At(november.AddDate(0, 0, -20)), Ended: fieldmark.At(november.AddDate(0, 0, -18))}}}}))
+				{Began: fieldmark.At(november.Add(-30 * time.Hour)),
+					Ended: fieldmark.At(november.Add(-29 * time.Hour))},
+				{Began: fieldmark.At(november.AddDate(0, 0, -20)),
+					Ended: fieldmark.At(november.AddDate(0, 0, -18))}}}}))
 	add("status-starting")(s.AppendStatus(nil, site.StatusPage{BaseURL: base, Node: "node_1",
 		Now: fieldmark.At(november)}))
 	for _, c := range checkCases() {
@@ -296,14 +298,16 @@ func samplePages(t *testing.T) map[string][]byte {
 	add("about")(s.AppendAbout(nil, base))
 	add("bot")(s.AppendBot(nil, base))
 	builder := site.BadgesPage{BaseURL: base, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(),
-		Gallery: []site.Picture{{Name: "pill", Text: "28 px", Image: "data:image/svg+xml;base64,PHN2Zy8+", Width: 138,
-			Height: 28}},
-		States: []site.Picture{{Name: "GEO: stale", Text: "Old.", Image: "data:image/svg+xml;base64,PHN2Zy8+", Width: 138,
+		Gallery: []site.Picture{{Name: "pill", Text: "28 px", Image: "data:image/svg+xml;base64,PHN2Zy8+",
+			Dark: "data:image/svg+xml;base64,PHN2Zy8+", Width: 138, Height: 28}},
+		States: []site.Picture{{Name: "GEO: stale", Text: "Old.", Image: "data:image/svg+xml;base64,PHN2Zy8+",
+			Width:  138,
 			Height: 28}}}
 	add("badges")(s.AppendBadges(nil, builder))
 	builder.Asked, builder.Search = true, "gl<w"
 	add("badges-none")(s.AppendBadges(nil, builder))
-	builder.Found, builder.FoundAll = []site.FoundBrand{{Slug: "alpenglow", Name: "Alpen<glow>", Host: "alpenglow.example"},
+	builder.Found, builder.FoundAll = []site.FoundBrand{{Slug: "alpenglow", Name: "Alpen<glow>",
+		Host: "alpenglow.example"},
 		{Slug: "afterglow", Name: "Afterglow"}}, 12
 	add("badges-found")(s.AppendBadges(nil, builder))
 	builder.Brand, builder.Owned = &builder.Found[0], true
