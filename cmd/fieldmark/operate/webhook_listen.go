@@ -21,10 +21,11 @@ import (
 // webhookListenCmd is a receiver for developing an integration.
 type webhookListenCmd struct {
 	adminFlags `embed:""`
-	Listen     string   `default:"127.0.0.1:0" help:"Address to listen on; the origin must be allowed to connect to it."`
-	Events     []string `default:"mission.*" help:"Event types, exact or ending in .*"`
-	Forward    string   `placeholder:"URL" help:"Forward each message unchanged to this URL and return its status."`
-	Count      int      `help:"Stop after this number of messages; 0 runs until Ctrl-C."`
+	Listen     string           `default:"127.0.0.1:0" help:"Address to listen on; the origin must be allowed to connect to it."`
+	Events     []string         `default:"mission.*" help:"Event types, exact or ending in .*"`
+	Brand      []fieldmark.Slug `placeholder:"SLUG" help:"Public brand whose events are sent too. May be repeated."`
+	Forward    string           `placeholder:"URL" help:"Forward each message to this URL and return its status."`
+	Count      int              `help:"Stop after this number of messages; 0 runs until Ctrl-C."`
 }
 
 const (
@@ -53,7 +54,7 @@ func (c *webhookListenCmd) Run(ctx context.Context, s *command.Streams) error {
 	}
 	endpoint, err := api.CreateEndpoint(ctx, fieldmark.EndpointRequest{
 		URL: command.ListenerURL(ln) + "/", Events: c.Events, Description: "fieldmark webhook listen",
-		TTLSeconds: int(listenTTL.Seconds()),
+		TTLSeconds: int(listenTTL.Seconds()), EndpointSettings: fieldmark.EndpointSettings{Brands: c.Brand},
 	})
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
 		err = fmt.Errorf("%w\n  an origin connects to a private address only if FIELDMARK_ALLOW_NETWORKS contains "+
