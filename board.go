@@ -55,8 +55,8 @@ type Board struct {
 }
 
 // BoardNote is the note on every leaderboard.
-const BoardNote = "Brands whose ranges overlap cannot be told apart: rank and rankLast are the best and the last rank " +
-	"that a brand may have. The list is ordered by score."
+const BoardNote = "Brands whose ranges overlap cannot be told apart: rank and rankLast are the best and the last " +
+	"rank that a brand may have. The list is ordered by score."
 
 // BoardFilter selects the brands of a leaderboard.
 type BoardFilter struct {

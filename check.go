@@ -24,7 +24,7 @@ const MaxCheckWait = 20
 
 // SiteCheckRequest requests an audit of a site that need not be a registered brand.
 type SiteCheckRequest struct {
-	URL string `json:"url" minLength:"1" maxLength:"2048" doc:"Home page: http or https, a host name, port 80 or 443; the query and the fragment are dropped"`
+	URL string `json:"url" minLength:"1" maxLength:"2048" doc:"Home page; query and fragment are dropped"`
 }
 
 // SiteCheckState is the state of a SiteCheck.

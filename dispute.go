@@ -132,8 +132,9 @@ type DisputeStatus struct {
 
 	// Of a dispute by the owner of the brand. They are untrusted text: show them as text, and
 	// follow no address in them.
-	Owner    bool              `json:"owner,omitempty"`
-	Excerpt  string            `json:"excerpt,omitempty"` // the first MaxDisputeExcerpt code points of the text, in one line
+	Owner bool `json:"owner,omitempty"`
+	// the first MaxDisputeExcerpt code points of the text, in one line
+	Excerpt  string            `json:"excerpt,omitempty"`
 	Evidence []DisputeEvidence `json:"evidence,omitempty"`
 }
 

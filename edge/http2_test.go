@@ -119,7 +119,8 @@ func TestSameAnswers(t *testing.T) {
 		// An entry is compressed in the background after each fill.
 		h.until("a score is compressed over "+proto+" as over h1", func() bool {
 			got := h.answer(proto, "GET", "/api/v1/score/acme", "", gzip)
-			return strings.Contains(got, "Content-Encoding") && got == h.answer("h1", "GET", "/api/v1/score/acme", "", gzip)
+			return strings.Contains(got, "Content-Encoding") &&
+				got == h.answer("h1", "GET", "/api/v1/score/acme", "", gzip)
 		})
 	}
 }

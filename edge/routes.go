@@ -40,7 +40,8 @@ func (e *Edge) newRoutes() routes {
 	files := &fileEndpoints{e.responder, e.fetcher, e.pages.site, &e.rankings, &e.replica}
 	llms := &llmsEndpoints{pageWriter: e.pages, clients: e.clients, hosts: e.hosts, auth: e.auth, proxied: e.proxied,
 		originURL: e.cfg.OriginURL, transport: e.transport, originVersion: &e.originVersion, replica: &e.replica}
-	pages := &siteEndpoints{pageWriter: e.pages, scorer: e.scorer, origin: e.cfg.Origin, auth: e.auth, originURL: e.cfg.OriginURL,
+	pages := &siteEndpoints{pageWriter: e.pages, scorer: e.scorer, origin: e.cfg.Origin, auth: e.auth,
+		originURL: e.cfg.OriginURL,
 		transport: e.transport, originVersion: &e.originVersion, rankings: &e.rankings, replica: &e.replica,
 		certificates: e.certificates, node: e.id}
 	claims := &claimEndpoints{pageWriter: e.pages, clients: e.clients, origin: e.brands.origin}

@@ -87,7 +87,8 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
 			}
 		}
 		for _, finding := range found {
-			if wire > 0 || !strings.Contains(finding, "a status of 4") { // a browser complains of a page that is an error
+			// a browser complains of a page that is an error
+			if wire > 0 || !strings.Contains(finding, "a status of 4") {
 				t.Errorf("%s: %s", path, finding)
 			}
 		}

@@ -32,7 +32,8 @@ func TestCompare(t *testing.T) {
 		"acme,acme": {200, []string{"Add another brand above to compare."}},
 		"acme, nobody": {400, []string{"No public brand is registered as “nobody”.", `value="acme, nobody"`,
 			`aria-invalid="true"`, `<a href="/brands/acme">`}},
-		"ern":                         {400, []string{"“ern” matches 2 brands: enter one of them, such as fern or fern-gully."}},
+		"ern": {400,
+			[]string{"“ern” matches 2 brands: enter one of them, such as fern or fern-gully."}},
 		"acme,fern,moss,fern-gully,x": {400, []string{"registered as “x”"}},
 		strings.Repeat("a", 500):      {400, []string{"at most 408 bytes"}},
 		"\xff":                        {400, []string{"must be text"}},
@@ -49,8 +50,9 @@ func TestCompare(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/niches": `<a href="/niches/tools">tools</a>`, "/niches/tools": "3 ranked brands. Half of them score ",
-		"/?niche=tools": `<link rel="canonical" href="` + h.base + `/niches/tools">`, "/niches/gardens": "Page not found",
-		"/niches/": "Page not found", "/niches/tools?cursor=x": "Invalid address",
+		"/?niche=tools":   `<link rel="canonical" href="` + h.base + `/niches/tools">`,
+		"/niches/gardens": "Page not found",
+		"/niches/":        "Page not found", "/niches/tools?cursor=x": "Invalid address",
 		"/niches/tools?limit=2": `href="/niches/tools?cursor=`, "/brands/acme": `Median of the niche</dt><dd>`,
 	} {
 		if a := h.get(path); !strings.Contains(a.body, want) {

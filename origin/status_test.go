@@ -36,7 +36,8 @@ func TestOutages(t *testing.T) {
 			}
 			if strings.Join(got, ", ") != strings.Join(outages, ", ") || !status.Since.IsZero() &&
 				status.Since.Std().Sub(start) != since || status.Since.IsZero() != (since < 0) {
-				t.Errorf("after %s: %v since %s, want %v since %s", time.Since(start), got, status.Since, outages, since)
+				t.Errorf("after %s: %v since %s, want %v since %s", time.Since(start), got, status.Since, outages,
+					since)
 			}
 		}
 		want(-1)

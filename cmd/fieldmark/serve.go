@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -99,12 +100,9 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 		return err
 	}
 	c.edgeSettings.tracing, c.originSettings.tracing = tracing, tracing
-	var demoDNS net.PacketConn // nil without a demo, or if other DNS servers are set
-	if c.Demo && len(c.Resolvers) == 0 {
-		if demoDNS, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
-			return err
-		}
-		c.Resolvers = []string{demoDNS.LocalAddr().String()}
+	demoDNS, err := c.listenDNS()
+	if err != nil {
+		return err
 	}
 	n, err := c.open(ctx, token, auditDelay, s.Log)
 	if err != nil {
@@ -143,24 +141,43 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 				n.service.Webhooks.WriteMetrics, tracing.WriteMetrics))
 	})
 	if c.Demo {
-		siteURL := demo.SiteURL(l.demo.Addr().(*net.TCPAddr).Port)
-		seeder := demo.Seeder{Service: n.service, SiteURL: siteURL, Data: c.Data, Out: s.Out,
-			Transport: c.transport()}
-		front.Go(func() error {
-			return listen.ServeHTTP(frontCtx, demo.WithFiles(c.Data, demo.Handler(siteURL)), l.demo)
-		})
-		if demoDNS != nil {
-			front.Go(func() error { return demo.ServeDNS(frontCtx, c.Data, demoDNS) })
-		}
-		front.Go(func() error {
-			return seeder.Seed(frontCtx, demo.Access{BaseURL: c.base(l.edge), OriginURL: command.ListenerURL(l.origin),
-				DebugURL: command.ListenerURL(l.debug), NodeToken: token})
-		})
+		c.runDemo(frontCtx, front, n, l, demoDNS, token, s.Out)
 	}
 	return withTracing(ctx, tracing, func() error {
 		err := front.Wait()
 		stopOrigin()
 		return errors.Join(err, g.Wait())
+	})
+}
+
+// listenDNS opens the DNS server of the demo, whose answers prove claims. It returns nil
+// without a demo, or if other DNS servers are set.
+func (c *serveCmd) listenDNS() (net.PacketConn, error) {
+	if !c.Demo || len(c.Resolvers) > 0 {
+		return nil, nil
+	}
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	c.Resolvers = []string{conn.LocalAddr().String()}
+	return conn, nil
+}
+
+// runDemo starts the websites and the DNS server of the demo, and seeds its brands.
+func (c *serveCmd) runDemo(ctx context.Context, g *errgroup.Group, n *originNode, l listeners, dns net.PacketConn,
+	token string, out io.Writer) {
+	siteURL := demo.SiteURL(l.demo.Addr().(*net.TCPAddr).Port)
+	seeder := demo.Seeder{Service: n.service, SiteURL: siteURL, Data: c.Data, Out: out, Transport: c.transport()}
+	g.Go(func() error {
+		return listen.ServeHTTP(ctx, demo.WithFiles(c.Data, demo.Handler(siteURL)), l.demo)
+	})
+	if dns != nil {
+		g.Go(func() error { return demo.ServeDNS(ctx, c.Data, dns) })
+	}
+	g.Go(func() error {
+		return seeder.Seed(ctx, demo.Access{BaseURL: c.base(l.edge), OriginURL: command.ListenerURL(l.origin),
+			DebugURL: command.ListenerURL(l.debug), NodeToken: token})
 	})
 }
 

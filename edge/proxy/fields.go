@@ -72,8 +72,8 @@ func fieldRules(extra []string) map[string]fieldRule {
 			"Remote-User X-Remote-User",
 		// Fields by which a client could claim an identity, or make the origin treat the
 		// request as another one. Prepare sets those that the origin needs.
-		removed: "Forwarded X-Real-Ip X-Client-Ip X-Cluster-Client-Ip True-Client-Ip Cf-Connecting-Ip Fastly-Client-Ip " +
-			"X-Host X-Http-Host-Override X-Original-Host X-Original-Url X-Rewrite-Url " +
+		removed: "Forwarded X-Real-Ip X-Client-Ip X-Cluster-Client-Ip True-Client-Ip Cf-Connecting-Ip " +
+			"Fastly-Client-Ip X-Host X-Http-Host-Override X-Original-Host X-Original-Url X-Rewrite-Url " +
 			"X-Http-Method X-Http-Method-Override X-Method-Override Front-End-Https Proxy",
 	} {
 		for name := range strings.FieldsSeq(names) {

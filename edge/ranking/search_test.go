@@ -36,8 +36,9 @@ func TestSearch(t *testing.T) {
 	for text, want := range map[string]string{
 		"LIND": "lindenau | shut/unreachable", "fern gully": "| fern-gully/pending", "fern-g": "| fern-gully/pending",
 		"gardens.example": "| fern-gully/pending", "https://WWW.gardens.example/path?q=1": "| fern-gully/pending",
-		"werke-lind": "lindenau |", "werke-lindenau.example/de": "lindenau |", "shut.example:8080": "| shut/unreachable",
-		"example": "|", "lindenau werke": "lindenau |", "http://": "|", "%zz": "|", "nothing": "|",
+		"werke-lind": "lindenau |", "werke-lindenau.example/de": "lindenau |",
+		"shut.example:8080": "| shut/unreachable",
+		"example":           "|", "lindenau werke": "lindenau |", "http://": "|", "%zz": "|", "nothing": "|",
 	} {
 		f := s.Search(&ranking.Query{Limit: 10}, text)
 		var got []string

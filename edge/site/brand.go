@@ -88,8 +88,10 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	if s.Score != nil && s.Range != nil {
 		v.Value = *s.Score
 		v.Head.Description = fmt.Sprintf(
-			"%s in generative engine optimisation (GEO): %s. Good practice %s of 100, between %s and %s, grade %s. Every "+
-				"signal, its evidence, and how to raise it.", name, v.Status.Tag, decimal(*s.Score), decimal(s.Range.Low), decimal(s.Range.High),
+			"%s in generative engine optimisation (GEO): %s. Good practice %s of 100, between %s and %s, grade %s. "+
+				"Every "+
+				"signal, its evidence, and how to raise it.", name, v.Status.Tag, decimal(*s.Score),
+			decimal(s.Range.Low), decimal(s.Range.High),
 			s.Grade)
 	}
 	labels := map[string]string{}

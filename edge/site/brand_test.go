@@ -26,8 +26,8 @@ func TestFixGateFirst(t *testing.T) {
 	if gate < 0 || gate > eligible {
 		t.Errorf("the gate is at %d, after what engines can do at %d", gate, eligible)
 	}
-	want := "<code># Applies to &lt;this> crawler.\nUser-agent: OAI-SearchBot\nAllow: /\n\nUser-agent: PerplexityBot\n" +
-		"Allow: /\n</code>"
+	want := "<code># Applies to &lt;this> crawler.\nUser-agent: OAI-SearchBot\nAllow: /\n\nUser-agent: " +
+		"PerplexityBot\nAllow: /\n</code>"
 	if !strings.Contains(strings.ReplaceAll(page, "&gt;", ">"), want) {
 		t.Errorf("the page lacks %q", want)
 	}
@@ -51,7 +51,8 @@ func TestSinceLastAudit(t *testing.T) {
 	}{
 		"changed": {last, history,
 			`<strong>Since the audit before:</strong> <b class="down">−1.5</b> to 75.0; cap lifted: `},
-		"nothing": {fieldmark.At(last.Std().Add(time.Hour)), history, `found nothing new. <strong>Last change</strong> on`},
+		"nothing": {fieldmark.At(last.Std().Add(time.Hour)), history,
+			`found nothing new. <strong>Last change</strong> on`},
 		"never":   {last, &first, `No audit since the first, on`},
 		"first":   {first.Changes[0].At, &first, ""},
 		"unknown": {last, nil, ""},

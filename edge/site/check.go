@@ -37,7 +37,8 @@ func newSitecheckView(c chrome, p *CheckPage) *sitecheckView {
 	v := &sitecheckView{Page: p, Check: p.Check, brandView: &brandView{}}
 	if p.Check == nil {
 		v.Head = fixedHead(c, p.BaseURL, fieldmark.PathCheckPage, "Check your site",
-			"How ready is a website for AI answer engines? Generative engine optimisation (GEO) in half a minute: every "+
+			"How ready is a website for AI answer engines? Generative engine optimisation (GEO) in half a minute: "+
+				"every "+
 				"signal, its evidence, and what to fix first.")
 		v.Head.Index = p.Problem == "" && p.URL == ""
 		return v

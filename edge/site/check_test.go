@@ -35,10 +35,12 @@ func checkCases() []checkCase {
 	none := func(*fieldmark.SiteCheck) {}
 	return []checkCase{
 		{name: "form", want: []string{`name="url"`, "at most ten requests"}},
-		{name: "form-refused", page: site.CheckPage{URL: "acme.example:99", Problem: "The address must use port 80 or 443."},
+		{name: "form-refused", page: site.CheckPage{URL: "acme.example:99",
+			Problem: "The address must use port 80 or 443."},
 			want: []string{`aria-invalid="true"`, "must use port 80 or 443", `value="acme.example:99"`}},
 		{name: "queued", page: site.CheckPage{Check: sampleCheck(fieldmark.SiteCheckQueued,
-			func(c *fieldmark.SiteCheck) { c.Position = 3 })}, want: []string{"2 checks before this one"}, refresh: true},
+			func(c *fieldmark.SiteCheck) { c.Position = 3 })}, want: []string{"2 checks before this one"},
+			refresh: true},
 		{name: "running", page: site.CheckPage{Check: sampleCheck(fieldmark.SiteCheckRunning,
 			func(c *fieldmark.SiteCheck) { c.Step, c.Steps, c.Requests = "page 1 of 3: /<b>", 5, 4 })},
 			want: []string{"page 1 of 3: /&lt;b", "of at most 10"}, refresh: true},
@@ -53,7 +55,8 @@ func checkCases() []checkCase {
 			func(c *fieldmark.SiteCheck) { c.By, c.Reason = fieldmark.RefusedByRobots, "line 2: Disallow: /" })},
 			want: []string{"User-agent: FieldmarkBot", "line 2: Disallow: /"}},
 		{name: "walled", page: site.CheckPage{Check: sampleCheck(fieldmark.SiteCheckRefused,
-			func(c *fieldmark.SiteCheck) { c.By = fieldmark.RefusedByWall })}, want: []string{"bot protection", `href="/bot"`}},
+			func(c *fieldmark.SiteCheck) { c.By = fieldmark.RefusedByWall })},
+			want: []string{"bot protection", `href="/bot"`}},
 		{name: "failed", page: site.CheckPage{Check: sampleCheck(fieldmark.SiteCheckFailed, none)},
 			want: []string{"The check failed", `value="https://www.alpenglow.example/"`}},
 	}

@@ -50,7 +50,8 @@ type compareCell struct {
 
 func newCompareView(c chrome, p *ComparePage) *compareView {
 	v := &compareView{Page: p, Head: fixedHead(c, p.BaseURL, PathCompare, "Compare brands",
-		"Generative engine optimisation (GEO) of up to four brands side by side: scores, ranges, caps, and the points of every signal.")}
+		"Generative engine optimisation (GEO) of up to four brands side by side: scores, ranges, caps, and the "+
+			"points of every signal.")}
 	v.Head.Index = p.Asked == ""
 	byScore := slices.DeleteFunc(slices.Clone(p.Brands), func(s fieldmark.Score) bool { return s.Range == nil })
 	slices.SortStableFunc(byScore, func(a, b fieldmark.Score) int { return cmp.Compare(*b.Score, *a.Score) })

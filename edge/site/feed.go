@@ -97,7 +97,8 @@ func (f *Feed) entry(c *fieldmark.HistoryChange) (e atomEntry, ok bool) {
 	if c.Kind == fieldmark.ChangeModule {
 		e.ID = f.id("module", string(c.Module.Digest), e.Updated)
 		e.Title = fmt.Sprintf("Scoring rules: %s %s", c.Module.Name, c.Module.Version)
-		e.Content.Text = "Scores are computed by other rules from now on; the history is computed by the rules of today."
+		e.Content.Text = "Scores are computed by other rules from now on; the history is computed by the rules of " +
+			"today."
 		return e, true
 	}
 	still := c.Moved != nil && *c.Moved == 0

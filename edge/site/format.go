@@ -17,7 +17,10 @@ func functions() template.FuncMap {
 		"decimal": decimal,
 		"number":  number,
 		"countOf": countOf,
-		"about":   func(m fieldmark.Milli) string { return number(int((m + fieldmark.MilliOne/2) / fieldmark.MilliOne)) },
+		"about": func(m fieldmark.Milli) string {
+			return number(int((m +
+				fieldmark.MilliOne/2) / fieldmark.MilliOne))
+		},
 		"noRank":  withoutRank,
 		"percent": percentOf,
 		"dash":    dash,

@@ -69,8 +69,8 @@ func LLMsTxt(baseURL string, ranked int) string {
 ## Optional
 
 - [Sitemap](%[2]s/sitemap.xml): every page there is
-`, ranked, baseURL, PathMethodology, PathBadges, PathLLMs, PathDevelopers, PathAbout, fieldmark.PathLeaderboard, fieldmark.PathMethodology, PathNiches,
-		PathCompare)
+`, ranked, baseURL, PathMethodology, PathBadges, PathLLMs, PathDevelopers, PathAbout,
+		fieldmark.PathLeaderboard, fieldmark.PathMethodology, PathNiches, PathCompare)
 }
 
 // SitemapEntry is one page in a sitemap.

@@ -145,7 +145,8 @@ func componentsOf(s *fieldmark.Score) []componentView {
 				v.Passed = append(v.Passed, sig)
 			}
 		}
-		slices.SortStableFunc(v.Failed, func(a, b fieldmark.Signal) int { return cmp.Compare(missing(&b), missing(&a)) })
+		slices.SortStableFunc(v.Failed,
+			func(a, b fieldmark.Signal) int { return cmp.Compare(missing(&b), missing(&a)) })
 		slices.SortStableFunc(v.Passed, func(a, b fieldmark.Signal) int { return cmp.Compare(a.Status, b.Status) })
 	}
 	return views

@@ -70,7 +70,8 @@ func (h *missionHandler) list(req *request) error {
 		d.Statuses = append(d.Statuses, option{Value: string(s), Label: web.StateWords(s), Selected: selected})
 	}
 	for _, p := range fieldmark.Priorities() {
-		d.Priorities = append(d.Priorities, option{Value: string(p), Label: web.StateWords(p), Selected: f.Priority == p})
+		d.Priorities = append(d.Priorities, option{Value: string(p), Label: web.StateWords(p),
+			Selected: f.Priority == p})
 	}
 	if list.HasMore {
 		next := url.Values{"cursor": {list.NextCursor}}

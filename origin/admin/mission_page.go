@@ -244,7 +244,8 @@ func (h *missionHandler) move(req *request) error {
 func (h *missionHandler) showMissionError(req *request, err error) error {
 	if hasCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showMission(req, http.StatusConflict,
-			web.ErrorOf("The mission was changed after this page was opened. Check the current values and submit again."))
+			web.ErrorOf("The mission was changed after this page was opened. Check the current values and submit "+
+				"again."))
 	}
 	if !hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeInvalidTransition, fieldmark.CodeInvalidParameter) {
 		return err

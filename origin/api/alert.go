@@ -31,8 +31,8 @@ var alertParams = []param{
 	{name: "source", description: "The source of the missions; the default is alertmanager or grafana"},
 	{name: "priority", description: "The priority of alerts without a severity; the default is MEDIUM",
 		enum: fieldmark.PriorityNames()},
-	{name: "cooldown", description: "How long an alert that fires again belongs to the mission that was closed for it, " +
-		"such as 15m (default), at most 24h. An alert that fires longer creates a new mission"},
+	{name: "cooldown", description: "How long an alert that fires again belongs to the mission that was closed for " +
+		"it, such as 15m (default), at most 24h. An alert that fires longer creates a new mission"},
 	{name: "onResolved",
 		description: "What to do with a NEW mission whose alert is resolved: keep (default) or cancel. " +
 			"If the alert fires again, a canceled mission is followed by a new one at once",

@@ -54,9 +54,10 @@ func (a *claimAPI) routes() []*route {
 			summary: "Object to the claim of another party: get a fresh token, then prove it"}},
 		{"GET", admin, admins, handleCall[none](a.list), operation{
 			id: "listClaims", summary: "List claims, newest first", query: claimParams}},
-		{"GET", admin + "/{id}", admins, handleParam(claimID, func(ctx context.Context, id string) (fieldmark.Claim, error) {
-			return a.claims.Get(ctx, id, claim.Caller{Admin: true})
-		}), operation{id: "getAnyClaim", summary: "Get a claim of any account"}},
+		{"GET", admin + "/{id}", admins, handleParam(claimID,
+			func(ctx context.Context, id string) (fieldmark.Claim, error) {
+				return a.claims.Get(ctx, id, claim.Caller{Admin: true})
+			}), operation{id: "getAnyClaim", summary: "Get a claim of any account"}},
 		{"POST", admin + "/{id}/revoke", admins, handleParamBody(claimID, a.claims.Revoke), operation{
 			id: "revokeClaim", summary: "Revoke a claim; its keys end"}},
 	}

@@ -129,7 +129,8 @@ func (c InternalAPI) brandStates(
 func (c InternalAPI) RequestCheckFor(
 	ctx context.Context, client string, r fieldmark.SiteCheckRequest,
 ) (check fieldmark.SiteCheck, existing bool, err error) {
-	return requestCheck(ctx, c.caller, call{method: http.MethodPost, path: fieldmark.PathChecks, body: r, client: client})
+	return requestCheck(ctx, c.caller, call{method: http.MethodPost, path: fieldmark.PathChecks, body: r,
+		client: client})
 }
 
 // eachLine calls fn with each line of NDJSON. A last line without its line feed

@@ -99,7 +99,8 @@ func (w *words) fields() map[concept]string {
 		cSecret: w.secret, cData: w.data, cRole: w.role, cFree: w.free, cRecommend: w.recommend, cSay: w.say,
 		cNever: w.never, cFirst: w.first, cRival: w.rival, cPrefer: w.prefer, cMust: w.must, cAlways: w.always,
 		cModel: w.model, cHelper: w.helper, cUser: w.user, cConceal: w.conceal,
-		cAsked: w.asked, cOurs: w.ours, cIntro: w.intro, cAnd: w.and, cFiller: w.filler, cTopic: w.topic, cReport: w.report, cAbout: w.about}
+		cAsked: w.asked, cOurs: w.ours, cIntro: w.intro, cAnd: w.and, cFiller: w.filler, cTopic: w.topic,
+		cReport: w.report, cAbout: w.about}
 }
 
 // pattern is a word of a phrase, folded.

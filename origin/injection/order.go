@@ -57,7 +57,8 @@ func (o *order) address() {
 		if o.sentence[start].flags&first != 0 {
 			o.prefix = end
 			// A person: "Assistant wanted"
-			helper = helper && (end == len(o.sentence) || o.sentence[end].flags&clause != 0 || o.cover[end]&(verbs|cBrand) != 0)
+			helper = helper && (end == len(o.sentence) || o.sentence[end].flags&clause != 0 ||
+				o.cover[end]&(verbs|cBrand) != 0)
 			o.named, o.helper = model || helper, !model && helper
 		}
 		if (model || helper && o.known&cAsked != 0) && o.must < 0 {

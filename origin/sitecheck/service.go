@@ -39,12 +39,14 @@ type Config struct {
 	// Auditor reads the sites, with MaxRequests, AuditTimeout and Pauses.Acquire; nil: checks
 	// wait in the queue for a process that has one.
 	Auditor *audit.Auditor
-	Scorer  standing.Scorer                                                 // nil: as without an Auditor
-	Advise  func(*fieldmark.Assessment) []fieldmark.Gain                    // of the same module runtime
-	Deny    []string                                                        // domains that are not checked, in lower case
-	Sites   []string                                                        // host:port pairs that may be checked although they are not public
-	Wishes  func(ctx context.Context, host string) (checks bool, err error) // of the owner of a host; nil: none has any
-	Off     bool                                                            // no checks are accepted or made
+	Scorer  standing.Scorer                              // nil: as without an Auditor
+	Advise  func(*fieldmark.Assessment) []fieldmark.Gain // of the same module runtime
+	// domains that are not checked, in lower case
+	Deny []string
+	// host:port pairs that may be checked although they are not public
+	Sites  []string
+	Wishes func(ctx context.Context, host string) (checks bool, err error) // of the owner of a host; nil: none has any
+	Off    bool                                                            // no checks are accepted or made
 }
 
 // Service accepts checks, makes them and returns what they found. Its methods may be called

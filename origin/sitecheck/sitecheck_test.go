@@ -116,7 +116,8 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	client := netip.MustParseAddr("192.0.2.1")
-	denied, _, err := service.Request(t.Context(), client, fieldmark.SiteCheckRequest{URL: "https://www.denied.example"})
+	denied, _, err := service.Request(t.Context(), client,
+		fieldmark.SiteCheckRequest{URL: "https://www.denied.example"})
 	if err != nil || denied.State != fieldmark.SiteCheckRefused || denied.By != fieldmark.RefusedByOperator {
 		t.Errorf("a denied host: %+v, %v", denied, err)
 	}
@@ -180,7 +181,8 @@ func TestOutcomes(t *testing.T) {
 			Reason: "address not allowed"},
 		"http://closed.example/": {State: fieldmark.SiteCheckRefused, By: fieldmark.RefusedByRobots},
 	} {
-		c, _, err := service.Request(t.Context(), netip.MustParseAddr("192.0.2.1"), fieldmark.SiteCheckRequest{URL: url})
+		c, _, err := service.Request(t.Context(), netip.MustParseAddr("192.0.2.1"),
+			fieldmark.SiteCheckRequest{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}

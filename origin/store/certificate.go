@@ -255,7 +255,8 @@ type Challenge struct {
 
 // PutChallenge stores the answer to a challenge.
 func (t CertificateTx) PutChallenge(ctx context.Context, c Challenge) error {
-	_, err := t.exec(ctx, `INSERT INTO acme_challenge (token, name, kind, answer, expires_at) VALUES ($1, $2, $3, $4, $5)
+	_, err := t.exec(ctx, `INSERT INTO acme_challenge (token, name, kind, answer, expires_at)
+		VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (token) DO UPDATE SET kind = excluded.kind, answer = excluded.answer,
 			expires_at = excluded.expires_at`, c.Token, c.Name, c.Kind, c.Answer, c.ExpiresAt.UnixMicro())
 	if err != nil {

@@ -56,7 +56,8 @@ func (db SiteCheckReader) locate(ctx context.Context, c *fieldmark.SiteCheck) er
 		return nil
 	}
 	return queryErr(db.queryRow(ctx, `SELECT COUNT(*) FROM site_check o, site_check c WHERE c.id = $1
-		AND o.due_at IS NOT NULL AND o.state = 'queued' AND (o.due_at < c.due_at OR o.due_at = c.due_at AND o.id <= c.id)`,
+		AND o.due_at IS NOT NULL AND o.state = 'queued'
+		AND (o.due_at < c.due_at OR o.due_at = c.due_at AND o.id <= c.id)`,
 		c.ID).Scan(&c.Position))
 }
 
@@ -137,7 +138,8 @@ func (t SiteCheckTx) ClaimSiteChecks(ctx context.Context, owner string, now, lea
 	limit int) ([]SiteCheckJob, error) {
 	rows, err := t.query(ctx, `UPDATE site_check SET lease_until = $1, lease_owner = $4, attempts = attempts + 1,
 			state = 'running', started_at = COALESCE(started_at, $2), step = '', steps = 0, requests = 0
-		WHERE id IN (SELECT c.id FROM site_check c WHERE c.due_at <= $2 AND (c.lease_until IS NULL OR c.lease_until <= $2)
+		WHERE id IN (SELECT c.id FROM site_check c WHERE c.due_at <= $2
+			AND (c.lease_until IS NULL OR c.lease_until <= $2)
 			ORDER BY c.due_at, c.id LIMIT $3)
 		AND (lease_until IS NULL OR lease_until <= $2)
 		RETURNING id, url, host, attempts`, lease.UnixMicro(), now.UnixMicro(), limit, owner)
@@ -156,7 +158,8 @@ func (t SiteCheckTx) ClaimSiteChecks(ctx context.Context, owner string, now, lea
 
 // UpdateSiteCheckProgress stores how far a check is, if the owner still has its lease.
 func (t SiteCheckTx) UpdateSiteCheckProgress(ctx context.Context, id, owner, step string, steps, requests int) error {
-	_, err := t.exec(ctx, `UPDATE site_check SET step = $1, steps = $2, requests = $3 WHERE id = $4 AND lease_owner = $5`,
+	_, err := t.exec(ctx,
+		`UPDATE site_check SET step = $1, steps = $2, requests = $3 WHERE id = $4 AND lease_owner = $5`,
 		step, steps, requests, id, owner)
 	if err != nil {
 		return fmt.Errorf("update the progress of a check: %w", err)

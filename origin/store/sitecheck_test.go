@@ -140,8 +140,10 @@ func TestSiteCheckQueue(t *testing.T) {
 		ids = append(ids, id)
 		at := fieldmark.At(now.Add(time.Duration(i) * time.Second))
 		write(t, s, func(ctx context.Context, tx *store.Tx) error {
-			return tx.AddSiteCheck(ctx, fieldmark.SiteCheck{ID: id, State: fieldmark.SiteCheckQueued, Host: "acme.example",
-				URL: fmt.Sprintf("https://acme.example/%d", i), CreatedAt: at, ExpiresAt: fieldmark.At(now.Add(time.Hour))})
+			return tx.AddSiteCheck(ctx, fieldmark.SiteCheck{ID: id, State: fieldmark.SiteCheckQueued,
+				Host: "acme.example",
+				URL:  fmt.Sprintf("https://acme.example/%d", i), CreatedAt: at,
+				ExpiresAt: fieldmark.At(now.Add(time.Hour))})
 		})
 	}
 	for i, id := range ids {

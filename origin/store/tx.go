@@ -54,7 +54,8 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		EventTx{EventReader{t}, t},
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t},
-		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
+		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t},
+		WebhookTx{WebhookReader{t}, t}, t,
 	}
 }
 

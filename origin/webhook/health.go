@@ -73,7 +73,8 @@ func (h *Health) Record(a Attempt, limit int) (changed bool) {
 // closed. Without any failure to forget, the success is written once a minute only.
 func (h *Health) succeed(now time.Time, limit int) (changed bool) {
 	changed = h.Failed > 0 || h.Circuit != "" || now.Sub(h.LastSuccess.Std()) >= successNoted
-	h.FailingSince, h.LastFailure, h.LastError, h.Failed, h.Warned, h.Row = fieldmark.Time{}, fieldmark.Time{}, "", 0, 0, 0
+	h.FailingSince, h.LastFailure, h.LastError = fieldmark.Time{}, fieldmark.Time{}, ""
+	h.Failed, h.Warned, h.Row = 0, 0, 0
 	if changed {
 		h.LastSuccess = fieldmark.At(now)
 	}

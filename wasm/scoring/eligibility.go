@@ -38,7 +38,8 @@ func fetchCheck(facts *fieldmark.Facts) fieldmark.EligibilityCheck {
 	c := fieldmark.EligibilityCheck{ID: fieldmark.CheckFetch}
 	home, _ := facts.Find("home.reachable")
 	if home.State == fieldmark.Measured && home.Value == 0 {
-		c.State, c.Reason, c.Evidence = fieldmark.NotEligible, "The home page does not respond with an HTML page.", home.Evidence
+		c.State, c.Reason, c.Evidence = fieldmark.NotEligible,
+			"The home page does not respond with an HTML page.", home.Evidence
 		return c
 	}
 	var allowed, blocked, unknown []string

@@ -31,8 +31,8 @@ func Rules() fieldmark.MethodRules {
 		},
 		GeoReady: "engines can fetch, index and read the site, by an audit within 30 days; it does not depend on the " +
 			"score",
-		Ranking: "Public brands with a score, confidence 0.60 or more, audited within 90 days. A brand has every rank " +
-			"that its range allows: the best is one more than the number of brands whose range is certainly " +
+		Ranking: "Public brands with a score, confidence 0.60 or more, audited within 90 days. A brand has every " +
+			"rank that its range allows: the best is one more than the number of brands whose range is certainly " +
 			"above its own, the last is the number of brands whose range is not certainly below it. A change of " +
 			"rank within a week is shown only if the ranks of then and now do not overlap. Lists are ordered by " +
 			"score, then by confidence, age and slug.",
@@ -40,8 +40,8 @@ func Rules() fieldmark.MethodRules {
 			Methodology: fieldmark.VisibilityMethodology,
 			Weights: map[string]int{"mentionRate": visibilityWeights[0], "citationRate": visibilityWeights[1],
 				"shareOfVoice": visibilityWeights[2]},
-			Interval: "Wilson, 95 %, of every rate, carried to the sum; the mean over the engines that may be ranked; " +
-				"absent rates are dropped; accuracy is shown and not counted",
+			Interval: "Wilson, 95 %, of every rate, carried to the sum; the mean over the engines that may be " +
+				"ranked; absent rates are dropped; accuracy is shown and not counted",
 			MinPrompts: fieldmark.MinVisibilityPrompts, MinRuns: fieldmark.MinVisibilityRuns,
 			MaxAgeDays: int(fieldmark.VisibilityWithin.Hours() / 24),
 			Full:       "0.60 x readiness + 0.40 x visibility, where both may be ranked; a list of its own",
@@ -55,8 +55,8 @@ func Rules() fieldmark.MethodRules {
 			string(fieldmark.StatusStale):            "audited more than 90 days ago; not ranked",
 		},
 	}
-	r.Accusations = "Text that tells language models what to answer limits the score only if it names its addressee (a " +
-		"model, an assistant, AI, or a chat token) and gives an order, and if it promotes, also names the " +
+	r.Accusations = "Text that tells language models what to answer limits the score only if it names its addressee " +
+		"(a model, an assistant, AI, or a chat token) and gives an order, and if it promotes, also names the " +
 		"brand of the site. It must be found by two audits at least 24 hours apart: until the second one, " +
 		"nothing public mentions it. The finding then quotes the words with their page."
 	r.Contest = "Anybody can contest a finding: POST /api/v1/brands/{slug}/disputes with the id of the signal or " +

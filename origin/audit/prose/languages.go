@@ -55,8 +55,8 @@ var languages = []language{
 		"nuestro nuestra nuestros muy ya hay puede donde cada le les me mi tu te qué porque solo está fue ni"},
 	{"fa", "Persian", 35,
 		"و در به از که را این با است برای آن یک تا بر هم هر ما شما می شود شده باشد های ها اگر یا اما " +
-			"نیز خود نمی دارد دارند کنید کند کرد کرده شد بود نیست هستند آنها پس بین پیش بعد چه همه دیگر بدون باید توان " +
-			"روی فقط همین وی او من تان مان ای ولی چون دو تواند"},
+			"نیز خود نمی دارد دارند کنید کند کرد کرده شد بود نیست هستند آنها پس بین پیش بعد چه همه دیگر بدون باید " +
+			"توان روی فقط همین وی او من تان مان ای ولی چون دو تواند"},
 	{"fi", "Finnish", 14, "ja on ei se että tai ovat kun niin jos mutta sekä ole oli kuin myös voi vain joka jotka " +
 		"jossa sen siitä tämä tämän tässä ne niiden hän me te sinun meidän mukaan kanssa ennen jälkeen voit voidaan " +
 		"olla ollut mitä miten nyt vielä jo eikä kaikki kaikkien yli ilman kautta siis sitä jonka ettei mikä eri " +
@@ -80,13 +80,13 @@ var languages = []language{
 		"namun bila maka sebuah apa"},
 	{"it", "Italian", 35,
 		"di e la il che in a per un è i del le con non una della si da sono al dei come più o anche " +
-			"lo nel alla se delle gli ma su ci questo questa questi queste ha nella dal dalla sul sulla essere nostro " +
-			"nostra nostri loro suo sua tutti tutto ogni dove quando senza fra tra solo può vi ne l d c ed ad"},
+			"lo nel alla se delle gli ma su ci questo questa questi queste ha nella dal dalla sul sulla essere " +
+			"nostro nostra nostri loro suo sua tutti tutto ogni dove quando senza fra tra solo può vi ne l d c ed ad"},
 	{"ja", "Japanese", 36, "の に は を た が で て と し れ さ い も な か ら り る す ま ん け こ そ よ き く せ ば ず"},
 	{"ko", "Korean", 30, "이 다 는 의 에 을 를 은 가 고 하 로 도 한 지 기 서 니 과 와 인 들 그 해 있 습 되 거 나 라 면 수 것 만 된 할"},
 	{"nb", "Norwegian", 34, "og i er det på som en til å av for med at de ikke den har et vi du kan om fra man eller " +
-		"seg så vil var skal hvis men din ditt dine vår våre oss ved etter være blir når over hvor hva alle under enn " +
-		"bare mer uten ble denne dette disse andre han hun jeg dem deres mellom opp ut inn også"},
+		"seg så vil var skal hvis men din ditt dine vår våre oss ved etter være blir når over hvor hva alle under " +
+		"enn bare mer uten ble denne dette disse andre han hun jeg dem deres mellom opp ut inn også"},
 	{"nl", "Dutch", 40, "de het een en van in is op te dat voor met die zijn niet aan er om als ook bij door of naar " +
 		"wordt uit maar u je wij we dan nog kan worden over tot hebben heeft deze dit ze zich wat meer al onze ons " +
 		"uw hun geen zo was wanneer alle na wel kunt hij ik ter per moet zonder tussen"},
