@@ -466,7 +466,7 @@ func (a *Assessment) Points() map[string]Milli {
 // ChangedSignals returns at most limit signals whose points differ, the largest change
 // first. A signal that only one of the two modules has is left out.
 func ChangedSignals(before map[string]Milli, after *Assessment, limit int) []SignalChange {
-	var changes []SignalChange
+	changes := []SignalChange{}
 	for _, c := range after.Components {
 		for _, s := range c.Signals {
 			if was, ok := before[s.ID]; ok && was != s.Points {
@@ -481,7 +481,7 @@ func ChangedSignals(before map[string]Milli, after *Assessment, limit int) []Sig
 
 // ChangedGates returns the gates that started to apply, and then those that stopped.
 func ChangedGates(before, after []Gate) []GateChange {
-	var changes []GateChange
+	changes := []GateChange{}
 	without := func(gates, others []Gate, applied bool) {
 		for _, g := range gates {
 			if !slices.ContainsFunc(others, func(o Gate) bool { return o.ID == g.ID }) {

@@ -360,7 +360,11 @@ func (e *boardEndpoints) serveCompare(ctx *fasthttp.RequestCtx) route {
 				e.failPage(ctx, err, "")
 				return
 			}
-			score := entry.Value.(*scoreValue).score
+			score, err := decodeScore(entry.Body)
+			if err != nil {
+				e.failPage(ctx, err, "")
+				return
+			}
 			score.Rank = e.rankings.Rank(slug)
 			p.Brands = append(p.Brands, score)
 		}

@@ -30,6 +30,7 @@ func TestCompare(t *testing.T) {
 		"acme, https://www.gardens.example/shop": {200, []string{`<a href="/brands/acme">`,
 			`<a href="/brands/fern-gully">`, "Waiting for its first audit"}},
 		"acme,acme": {200, []string{"Add another brand above to compare."}},
+		"acme,fern": {200, []string{`<th scope="rowgroup">`}},
 		"acme, nobody": {400, []string{"No public brand is registered as “nobody”.", `value="acme, nobody"`,
 			`aria-invalid="true"`, `<a href="/brands/acme">`}},
 		"ern": {400,

@@ -31,7 +31,8 @@ claim() {
 	dns) echo "v=fm1; claim=$id; token=$token" >"$data/sites/_fieldmark-challenge.$host.txt" ;;
 	file) echo "v=fm1; claim=$id; token=$token" >"$data/sites/$host/.well-known/fieldmark-verify.txt" ;;
 	meta)
-		call "$url" | sed "s|<head>|<head><meta name=\"fieldmark-verify\" content=\"$token\">|" \
+		page=$(call "$url") # before the file is there, which the demo would serve
+		printf '%s' "$page" | sed "s|<head>|<head><meta name=\"fieldmark-verify\" content=\"$token\">|" \
 			>"$data/sites/$host/index.html"
 		;;
 	esac
@@ -56,7 +57,8 @@ claim ferrum-parts dns >/dev/null
 claim casa-lumbre meta >/dev/null
 
 echo "3. What to fix first"
-call -H "Authorization: Bearer $key" "$base/api/v1/score/$slug?advice=1" | grep -o '"to":[0-9.]*' | head -n 1
+call "$base/api/v1/score/$slug?advice=1" | grep -o '"gains":.*' |
+	grep -o '"label":"[^"]*","gain":[^,]*,"score":[0-9.]*' | head -n 3
 
 echo "4. Listen for the new score"
 "$fieldmark" webhook listen --data "$data" --brand $slug --events score.changed --count 1 >"$data/listen.log" &

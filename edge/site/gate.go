@@ -29,6 +29,10 @@ var gateChecks = map[string]string{
 	"app_shell": fieldmark.CheckRead,
 }
 
+// shownGain is the least difference that lifting a gate must make to be announced with both
+// scores, which are shown in whole points.
+const shownGain = fieldmark.MilliOne
+
 // gatesOf lists the gates of a score, the lowest limit first: it has to be lifted before
 // another one counts. Behind the last follows the score without gates.
 func gatesOf(p *BrandPage) []gateView {
@@ -48,7 +52,9 @@ func gatesOf(p *BrandPage) []gateView {
 				}
 				return min(p.Score.Practice.Score, fieldmark.Milli(gates[i].Limit)*fieldmark.MilliOne)
 			}
-			g.From, g.To = limit(i), limit(i+1)
+			if from, to := limit(i), limit(i+1); to-from >= shownGain {
+				g.From, g.To = from, to
+			}
 		}
 		for _, a := range advice {
 			if check := gateChecks[g.ID]; check != "" && a.ID == scoring.EligibilityPrefix+check {

@@ -160,7 +160,10 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 		seed: s.Seed}
 	r.fetcher.Hooks = s.Hooks
 	found := r.read(limited, s, home)
-	if err := cmp.Or(ctx.Err(), r.failed); err != nil {
+	if err = ctx.Err(); err == nil {
+		err = r.failed
+	}
+	if err != nil {
 		return Report{}, fmt.Errorf("audit %s: %w", home, err)
 	}
 	found.markWalls()

@@ -23,7 +23,6 @@ type party struct {
 	gone      time.Time                      // since when it shows nothing; zero: it shows something
 	contested time.Time
 	invited   bool // has the code of a transfer
-	account   string
 }
 
 func (p *party) strongest(of map[fieldmark.ClaimMethod]bool) (n int) {
