@@ -257,7 +257,7 @@ type BrandState struct {
 	Past       []Revision         `json:"past,omitempty"`       // revisions for trends, oldest first, without evidence
 	Visibility []VisibilitySample `json:"visibility,omitempty"` // newest sample per engine, surface and locale
 	Aliases    []Slug             `json:"aliases,omitempty"`    // other slugs that redirect to this one
-	Claim      *BrandClaim        `json:"claim,omitempty"`      // nil: nobody has claimed the brand
+	Claim      *BrandClaim        `json:"claim,omitempty"`      // nil: the brand is not claimed
 }
 
 // Revision is the period in which audits of a brand returned the same facts.

@@ -47,7 +47,7 @@ func (s SiteCheckState) Ended() bool {
 // SiteCheck is a check of a site that anyone requested. It is deleted a day after it was
 // requested, and changes nothing else: no brand, no ranking, no badge.
 type SiteCheck struct {
-	ID       string         `json:"id"` // random; whoever knows it can read the check
+	ID       string         `json:"id"` // random, and the only key to the check
 	State    SiteCheckState `json:"state" enum:"queued,running,done,refused,failed"`
 	URL      string         `json:"url"` // as it is audited
 	Host     string         `json:"host"`

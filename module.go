@@ -79,7 +79,7 @@ type NodeReport struct {
 	SeenAt     Time            `json:"seenAt,omitzero"` // when the origin received this report
 }
 
-// ServiceStatus is what the origin knows of its own work: GET /internal/v1/status.
+// ServiceStatus is the status of the origin: GET /internal/v1/status.
 type ServiceStatus struct {
 	Since   Time     `json:"since,omitzero"` // first report of an edge in the record; zero: none yet
 	Outages []Outage `json:"outages"`        // within OutageWindow, the newest first

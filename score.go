@@ -216,7 +216,7 @@ type Score struct {
 	Rank  *Rank  `json:"rank"`
 	Stale bool   `json:"stale,omitempty"` // the last good score, because a refresh failed
 	Gains []Gain `json:"gains,omitempty"` // with ?advice=1: what to improve, the most worthwhile first
-	// with ?owner=1: the verified claim of the brand; absent if nobody holds it
+	// with ?owner=1: the verified claim of the brand; absent if it is not claimed
 	Claim *BrandClaim `json:"claim,omitempty"`
 }
 

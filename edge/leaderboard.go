@@ -242,7 +242,7 @@ func (e *boardEndpoints) serveHome(ctx *fasthttp.RequestCtx) {
 	})
 }
 
-// serveNiche handles GET /niches/{niche}: the leaderboard of a niche as a page of its own.
+// serveNiche handles GET /niches/{niche}: the leaderboard of one niche.
 func (e *boardEndpoints) serveNiche(ctx *fasthttp.RequestCtx) {
 	q, err := parseBoardQuery(ctx.QueryArgs(), ignoreUnknown)
 	if err != nil {

@@ -110,7 +110,7 @@ func (e *scoreEndpoints) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 		return
 	}
 	v := entry.Value.(*scoreValue)
-	if end.owner { // without the claim it would say that nobody holds the brand
+	if end.owner { // without the claim the document would deny it
 		if end.claim, _, err = e.scorer.claim(rc, slug); err != nil {
 			e.failBrand(ctx, err, fieldmark.PathScore, "")
 			return
@@ -168,7 +168,7 @@ type suffix struct {
 	stale  bool                  // it could not be renewed
 	advice bool                  // what would raise it
 	owner  bool                  // who holds the brand
-	claim  *fieldmark.BrandClaim // with owner; nil: nobody
+	claim  *fieldmark.BrandClaim // with owner; nil: not claimed
 }
 
 // parse parses a parameter that adds members.

@@ -77,7 +77,7 @@ func TestRefusedAudits(t *testing.T) {
 	}
 	refusals(1) // and one more is counted
 
-	// Those who hear of the brand are told of the third refusal in a row, once.
+	// Watchers receive the third refusal in a row, once.
 	if _, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{
 		URL: site.URL + "/hook", Events: []string{"brand.audited"},
 		EndpointSettings: fieldmark.EndpointSettings{Brands: []fieldmark.Slug{"acme"}}}); err != nil {

@@ -429,7 +429,7 @@ func TestRankChanged(t *testing.T) {
 		put(10, 90_000-8_500)      // from 10 to 9, ahead of b9
 		put(43, 90_000-41_500)     // from 43 to 42: less than 5 %
 		put(40, 90_000-36_500)     // from 40 to 37; b37, b38 and b39 move by less than 5 %
-		put(brands, 90_000-43_500) // from 45 to 44, which nobody watches
+		put(brands, 90_000-43_500) // from 45 to 44, without watchers
 		time.Sleep(3 * time.Minute)
 		var got []string
 		for _, data := range w.sentTo(t, access.DefaultAccount, fieldmark.EventRankChanged) {
@@ -468,7 +468,7 @@ func (w *watched) write(fn func(ctx context.Context, tx *store.Tx) error) {
 	}
 }
 
-// TestManagedBrands: an account hears of the brand that it manages without naming it, also
+// TestManagedBrands: an account receives the events of the brand that it manages without naming it, also
 // when it is private, by endpoints and when it polls; and of its claim, which is private.
 func TestManagedBrands(t *testing.T) {
 	w := newWatched(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestOutages: while some edge reports there is no outage, a gap of two minutes is none, a
+// TestOutages: while some edge reports there is no outage, a gap of two minutes is not an outage, a
 // longer one is an outage from the last report to the next, and the record forgets what is
 // older than 90 days.
 func TestOutages(t *testing.T) {

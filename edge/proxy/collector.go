@@ -58,7 +58,7 @@ func (c *collector) readAll() ([]byte, error) {
 			if !errors.Is(err, io.EOF) {
 				c.err = err
 			}
-		// Too large to store: the reader takes over the source, and the memory is freed once it has
+		// Too large to store: from now on the client reads the source, and the memory is freed once it has
 		// read what was collected.
 		case int64(len(c.buf)) > c.limit:
 			c.handedOver = true
@@ -71,7 +71,7 @@ func (c *collector) readAll() ([]byte, error) {
 			c.src.Close()
 			return all, cause
 		case over:
-			// Nobody wants the rest.
+			// No client reads the rest.
 			if gone {
 				c.src.Close()
 				c.cancel()

@@ -79,7 +79,7 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 		v.Head.Data = boardData(p)
 	case v.First && p.Search == "" && *f == niche && f.Niche != "" && f.Basis != fieldmark.BasisFull &&
 		p.Board.Total > 0:
-		// A list of one niche has a page of its own; other filters are views of the same page.
+		// A list of one niche has its own page; other filters are views of the same page.
 		v.Head.Title = "GEO readiness in " + nicheName(f.Niche)
 		v.Head.Canonical = p.BaseURL + nichePath(f.Niche)
 	default:

@@ -44,7 +44,7 @@ type compareRow struct {
 // compareCell is the points of a brand.
 type compareCell struct {
 	Points fieldmark.Milli
-	Text   string // instead of points, where there are none
+	Text   string // instead of points
 	Best   bool   // no other brand has more, and one has fewer
 }
 

@@ -446,7 +446,7 @@ func (f *fetcher) send(ctx context.Context, u *url.URL, q request, v *visit) err
 	return readPage(body, v)
 }
 
-// addrOf returns the IP address of a peer, the zero Addr if there is none.
+// addrOf returns the IP address of a peer, the zero Addr if it is unknown.
 func addrOf(peer net.Addr) netip.Addr {
 	if tcp, ok := peer.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()

@@ -243,10 +243,10 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 	})
 }
 
-// refusalsToTell is how many audits in a row bot protection must refuse until those who hear
-// of the brand are told: one or two may be an accident, and on the default schedule the third
+// refusalsToNotify is how many audits in a row bot protection must refuse until the
+// watchers of the brand are notified: one or two may be an accident, and on the default schedule the third
 // comes two weeks after the first.
-const refusalsToTell = 3
+const refusalsToNotify = 3
 
 // putReport stores the facts of an audit. Those of an audit that bot protection refused say
 // nothing about the site, so they never replace facts that do: these stay and age.
@@ -262,7 +262,7 @@ func (s *Audits) putReport(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 			return err
 		}
 		if state.Facts != nil && !state.Facts.Refused {
-			if refusals != refusalsToTell {
+			if refusals != refusalsToNotify {
 				return nil
 			}
 			return event.EmitBrand(ctx, tx, slug, fieldmark.EventBrandAudited, fieldmark.BrandAudit{Slug: slug,

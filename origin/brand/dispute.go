@@ -282,7 +282,7 @@ func (s *Disputes) apply(ctx context.Context, tx *store.Tx, d *fieldmark.Dispute
 	if err != nil {
 		return err
 	}
-	// A revision of its own: the earlier one keeps what was found.
+	// A new revision: the earlier one keeps what was found.
 	facts.AsOf = fieldmark.At(facts.AsOf.Std().Add(time.Millisecond))
 	doc, err := newFactsDocument(facts)
 	if err == nil {

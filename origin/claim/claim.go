@@ -210,7 +210,7 @@ func siteURL(text string) (string, error) {
 	return u.String(), nil
 }
 
-// brandAt returns the brand with a URL, "" if there is none.
+// brandAt returns the brand with a URL, "" if no brand has it.
 func brandAt(ctx context.Context, db store.ClaimReader, address string) (fieldmark.Slug, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -381,7 +381,7 @@ func (s *Service) view(ctx context.Context, db store.ClaimReader, c *store.Claim
 	return v, nil
 }
 
-// acting returns a context in which the worker of claims acts if nobody else does, so that
+// acting returns a context in which the worker of claims acts unless a person does, so that
 // every step is in the audit log.
 func acting(ctx context.Context) context.Context {
 	if auditlog.ActorName(ctx) != "" {

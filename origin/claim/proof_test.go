@@ -35,7 +35,7 @@ func (f *fixture) attempt(t testing.TB, c fieldmark.NewClaim, m fieldmark.ClaimM
 }
 
 // TestWhatProves: what the world shows, and whether it proves a claim of the site. $line and
-// $meta stand for the proofs of the claim, $other for the line of another claim, and $fill
+// $meta are replaced by the proofs of the claim, $other for the line of another claim, and $fill
 // makes a file with $line 4 KiB large. A redirect leads to a page with the meta element.
 func TestWhatProves(t *testing.T) {
 	const (

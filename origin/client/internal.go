@@ -198,7 +198,7 @@ func (c InternalAPI) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, erro
 	return plan, err
 }
 
-// Status returns what the origin knows of its own work.
+// Status returns the status of the origin.
 func (c InternalAPI) Status(ctx context.Context) (fieldmark.ServiceStatus, error) {
 	var status fieldmark.ServiceStatus
 	_, err := c.do(ctx, c.internal(fieldmark.PathInternalStatus), &status)

@@ -60,7 +60,7 @@ func MergePatch(target, patch any) any {
 func ApplyPatch(r *fieldmark.MissionRequest, patch []byte) (fieldmark.MissionRequest, validation.Errors, error) {
 	var changes map[string]any
 	// The patch is applied to the JSON document, not to the struct: only there can a member
-	// that is absent be told from one that is null.
+	// that is absent be distinguished from one that is null.
 	if err := decodeDocument(patch, &changes); err != nil {
 		return fieldmark.MissionRequest{}, nil, err
 	}

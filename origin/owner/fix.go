@@ -144,7 +144,7 @@ func (d *fixData) advise(advise func(*fieldmark.Assessment) []fieldmark.Gain, s 
 	}
 }
 
-// wasRefused reports whether evidence says that a site refused the auditor, which says nothing
+// wasRefused reports whether evidence says that a site refused the auditor, which is no finding
 // about what others get.
 func wasRefused(e fieldmark.Evidence) bool { return strings.Contains(e.Fact, "to this auditor") }
 

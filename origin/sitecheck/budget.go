@@ -27,7 +27,7 @@ func clientBudgets(client netip.Addr) []store.Budget {
 	}
 }
 
-// hostBudgets are those of a host, whoever requests checks of it: at ten requests a check,
+// hostBudgets are those of a host, for all clients together: at ten requests a check,
 // sixty a day are less than a search engine makes.
 func hostBudgets(host string) []store.Budget {
 	return []store.Budget{

@@ -161,7 +161,7 @@ func (s *Service) Get(ctx context.Context, id string, wait time.Duration) (field
 		c.Brand, err = s.cfg.Store.BrandAt(ctx, homeURLs(c.URL))
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		// The row of an expired check is deleted, and nobody can guess an id.
+		// The row of an expired check is deleted, and ids cannot be guessed.
 		return c, fieldmark.Errorf(fieldmark.CodeCheckExpired,
 			"a check is kept for a day, then it is deleted; request another one")
 	}

@@ -105,11 +105,11 @@ func (s *Service) run(ctx context.Context, j store.SiteCheckJob) {
 	log.Info("checked", slog.String("state", string(c.State)), slog.Int("requests", c.Requests))
 }
 
-// check audits a site and scores it. An error is one of ours.
+// check audits a site and scores it. An error is internal.
 func (s *Service) check(ctx context.Context, j store.SiteCheckJob) (c fieldmark.SiteCheck, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	v := &visitor{service: s, job: j, networks: map[string]bool{}}
+	v := &hostLimiter{service: s, job: j, networks: map[string]bool{}}
 	report, err := s.cfg.Auditor.Audit(ctx, audit.Subject{URL: j.URL,
 		Hooks: audit.Hooks{Admit: v.admit, Sent: v.sent}},
 		func(step string) {
@@ -140,7 +140,7 @@ func failed(c fieldmark.SiteCheck, err error) fieldmark.SiteCheck {
 	return c
 }
 
-// unread returns a check whose home page was not requested, for a reason of ours.
+// unread returns a check whose home page was not requested, for an internal reason.
 func unread(c fieldmark.SiteCheck, why error) fieldmark.SiteCheck {
 	if denied, ok := errors.AsType[*deniedError](why); ok {
 		c.State, c.By, c.Reason = fieldmark.SiteCheckRefused, denied.by, denied.reason
@@ -191,13 +191,13 @@ func (s *Service) score(ctx context.Context, j store.SiteCheckJob, facts *fieldm
 	return r, nil
 }
 
-// visitor limits where the requests of one check go.
-type visitor struct {
+// hostLimiter limits where the requests of one check go.
+type hostLimiter struct {
 	service  *Service
 	job      store.SiteCheckJob
 	networks map[string]bool // that were counted
 	over     error           // the budget that ended the check
-	failed   error           // an error of ours, which is no finding
+	failed   error           // an internal error, which is no finding
 }
 
 // deniedError says who does not want a host to be checked that the site leads to.
@@ -211,7 +211,7 @@ func (e *deniedError) Error() string { return e.reason }
 
 // admit counts a check for each further host that the site leads to, so that many names
 // which redirect to one host do not share its budget out among them.
-func (v *visitor) admit(ctx context.Context, host string) error {
+func (v *hostLimiter) admit(ctx context.Context, host string) error {
 	if host == v.job.Host {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (v *visitor) admit(ctx context.Context, host string) error {
 }
 
 // sent counts a request, and the check for each network that was dialled.
-func (v *visitor) sent(ctx context.Context, addr netip.Addr) error {
+func (v *hostLimiter) sent(ctx context.Context, addr netip.Addr) error {
 	v.service.progress.update(v.job.ID, func(p *current) { p.requests++ })
 	network := networkOf(addr)
 	if !addr.IsValid() || v.networks[network] {
@@ -246,7 +246,7 @@ func (v *visitor) sent(ctx context.Context, addr netip.Addr) error {
 	return err
 }
 
-func (v *visitor) spend(ctx context.Context, budgets ...store.Budget) error {
+func (v *hostLimiter) spend(ctx context.Context, budgets ...store.Budget) error {
 	err := v.service.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.Spend(ctx, time.Now(), budgets...)
 	})

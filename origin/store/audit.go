@@ -221,7 +221,7 @@ func (db BrandReader) AuditRuns(ctx context.Context, now time.Time, limit int) (
 	return list, nil
 }
 
-// AuditRun reads the audit of a brand: running, queued or failed; nil if there is none.
+// AuditRun reads the audit of a brand: running, queued or failed; nil without an audit.
 func (db BrandReader) AuditRun(ctx context.Context, slug fieldmark.Slug, now time.Time) (*fieldmark.AuditRun, error) {
 	rows, err := db.query(ctx, `SELECT `+auditRunColumns+` FROM audit WHERE brand = $2`, now.UnixMicro(), string(slug))
 	list, err := collect(rows, err, scanAuditRun)

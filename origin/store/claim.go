@@ -75,7 +75,7 @@ type ClaimObjection struct {
 	Token string `json:"token"`
 }
 
-// ClaimTransfer is the code with which another claim takes over the brand.
+// ClaimTransfer is the code with which another claim gets the brand.
 type ClaimTransfer struct {
 	Code  string         `json:"code"` // MAC
 	Until fieldmark.Time `json:"until"`

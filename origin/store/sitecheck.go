@@ -98,7 +98,7 @@ func (db SiteCheckReader) CountSiteChecks(ctx context.Context) (waiting, running
 }
 
 // BrandAt returns the slug of a public brand whose home page has one of the URLs, "" if
-// there is none.
+// no brand has one.
 func (db SiteCheckReader) BrandAt(ctx context.Context, urls []string) (slug fieldmark.Slug, err error) {
 	args := make([]any, len(urls))
 	list := make([]string, len(urls))

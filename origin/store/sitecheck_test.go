@@ -90,7 +90,7 @@ func TestBudgetsTogether(t *testing.T) {
 	}
 }
 
-// TestHostPauses reserves a host: nobody else gets it until it is released and its pause is
+// TestHostPauses reserves a host: no other process gets it until it is released and its pause is
 // over, or the reservation expires.
 func TestHostPauses(t *testing.T) {
 	s, now := storetest.Open(t, storetest.New(t)), time.UnixMicro(1_700_000_000_000_000)

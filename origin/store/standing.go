@@ -39,7 +39,7 @@ type StandingBody struct {
 	// What else the score was computed from, to name the cause of the next change.
 	Name    string           `json:"name,omitempty"`
 	URL     string           `json:"url,omitempty"`
-	Samples fieldmark.Digest `json:"samples,omitempty"` // of the visibility samples; empty: there are none
+	Samples fieldmark.Digest `json:"samples,omitempty"` // of the visibility samples; empty: no samples
 
 	// Sent is the last standing that differed from the one before by the default threshold:
 	// what an account that polls was sent.
@@ -166,7 +166,7 @@ func (db StandingReader) RankedRanges(ctx context.Context, add func(niche string
 	return nil
 }
 
-// SentRank is a brand that accounts hear of, with the rank that was sent last.
+// SentRank is a brand whose events accounts receive, with the rank that was sent last.
 type SentRank struct {
 	Brand fieldmark.Brand  // slug, name, URL and niche
 	Range *fieldmark.Range // nil: it is not ranked
@@ -177,7 +177,7 @@ type SentRank struct {
 // First reports whether no rank was sent or stored before.
 func (r *SentRank) First() bool { return r.text == nil }
 
-// SentRanks lists up to limit brands after a slug that accounts hear of, in the order of slugs.
+// SentRanks lists up to limit brands after a slug whose events accounts receive, in the order of slugs.
 func (db StandingReader) SentRanks(ctx context.Context, after fieldmark.Slug, limit int) ([]SentRank, error) {
 	rows, err := db.query(ctx, `SELECT b.slug, b.name, b.url, b.niche, b.public = 1, s.low, s.high, s.rank
 		FROM standing s JOIN brand b ON b.slug = s.brand
@@ -215,7 +215,7 @@ func (t StandingTx) PutSentRank(ctx context.Context, was *SentRank, next *fieldm
 	return n > 0, nil
 }
 
-// DropSentRanks deletes the ranks of brands that no account hears of any more: a later
+// DropSentRanks deletes the ranks of brands whose events no account receives any longer: a later
 // account is not sent changes since then.
 func (t StandingTx) DropSentRanks(ctx context.Context) error {
 	_, err := t.exec(ctx, `UPDATE standing SET rank = NULL WHERE rank IS NOT NULL
@@ -267,7 +267,7 @@ func (t StandingTx) EndDailyJob(ctx context.Context, job DailyJob, owner string,
 	return nil
 }
 
-// heard selects the brands that an account hears of.
+// heard selects the brands whose events an account receives.
 const heard = `(SELECT brand FROM watch UNION SELECT brand FROM claim WHERE account <> '' AND ` + holds + `)`
 
 // Watch is an endpoint that watches a brand, or one of the account that manages it.
