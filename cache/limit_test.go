@@ -154,8 +154,10 @@ func TestLimiterShared(t *testing.T) {
 		t.Error("a peek was counted")
 	}
 	server.Kill()
-	if v := nodes[0].Take(t.Context(), "a", hour); !v.Allowed || v.Remaining != 19 {
-		t.Errorf("without Redis: %+v, want an allowance of its own", v)
+	// Calls that failed before have used some of it.
+	if v := nodes[0].Take(t.Context(), "a", hour); !v.Allowed || v.Remaining > 19 ||
+		v.Remaining < 19-int(failed.Load()) {
+		t.Errorf("without Redis: %+v after %d failures, want an allowance of its own", v, failed.Load())
 	}
 }
 

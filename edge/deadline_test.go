@@ -195,6 +195,9 @@ func (f *hangingFixture) routes() []apiRoute {
 	var all []apiRoute
 	for path, item := range doc.Paths {
 		path = parameter.ReplaceAllString(strings.ReplaceAll(path, "{slug}", "acme"), "x")
+		if path == "/oembed" { // 404 without a page of a brand
+			path += "?url=http://a/brands/acme"
+		}
 		for method := range item {
 			switch method = strings.ToUpper(method); method {
 			case "GET", "POST", "PUT", "PATCH", "DELETE":
@@ -209,12 +212,13 @@ func (f *hangingFixture) routes() []apiRoute {
 }
 
 // slowRoutes may take longer than others, as the origin calls other servers, runs
-// a module or handles every brand.
+// a module, handles every brand or waits for the end of a check.
 var slowRoutes = map[string]bool{
 	"POST /api/v1/llms-txt/lint": true, "POST /api/admin/v1/brands/import": true,
 	"POST /api/admin/v1/visibility/import": true,
 	"POST /api/admin/v1/modules":           true, "GET /api/admin/v1/audit-log/verdict": true,
 	"POST /api/public/v1/webhooks/x/test": true, "POST /api/admin/v1/webhooks/x/test": true,
+	"POST /api/v1/claims/x/verify": true, "POST /api/v1/claims/x/object": true, "GET /api/v1/checks/x": true,
 }
 
 // TestHangingOrigin: an origin that accepts requests and never answers makes no

@@ -41,7 +41,7 @@ const (
 )
 
 // slowPaths are where the origin itself calls other servers, runs untrusted
-// modules or handles every brand. They have limits of 18 to 60 s at the origin.
+// modules, handles every brand or waits for the end of a check. They have limits of 18 to 60 s at the origin.
 var slowPaths = []struct {
 	method, prefix, suffix string
 }{

@@ -19,10 +19,11 @@ import (
 const notRun = "<!-- not run by tests: "
 
 // TestDocumentation runs the shell commands in the README and in the pages below deploy/docs against a demo, in
-// the order printed. Only addresses are replaced.
+// the order printed. Only addresses are replaced. Then it runs the script that claims a brand.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
-	root := filepath.Join("..", "..")
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	must(t, err)
 	pages, err := filepath.Glob(filepath.Join(root, "deploy", "docs", "*.md"))
 	must(t, err)
 	pages = append(pages, filepath.Join(root, "README.md"))
@@ -61,6 +62,13 @@ func TestDocumentation(t *testing.T) {
 	}
 	if ran < 8 {
 		t.Errorf("the pages have %d blocks to run, want at least 8", ran)
+	}
+	script := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy", "docs", "claim-a-brand.sh"))
+	script.Dir = dir
+	script.Env = append(os.Environ(), "FIELDMARK="+program(t))
+	out, err := script.CombinedOutput()
+	if want := `"cause":"facts"`; err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("the script of owners: %v, want a message with %s:\n%s", err, want, out)
 	}
 	_, _, body := ask(t, "GET", access.BaseURL+fieldmark.PathMissions+"?source=demo", "", "Authorization",
 		"Bearer "+access.APIKey)

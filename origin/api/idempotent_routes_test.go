@@ -16,9 +16,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// unkeyed are the POST operations that do not change state, and one that needs no key: a
+// unkeyed are the POST operations that do not change state, and those that need no key: a
 // response is saved for the account of a key.
-var unkeyed = []string{"generateLLMsTxt", "lintLLMsTxt", "openDispute"}
+var unkeyed = []string{"generateLLMsTxt", "lintLLMsTxt", "openDispute", "requestCheck", "openClaim", "verifyClaim",
+	"accessClaim", "withdrawClaim"}
 
 // bodies returns a request body for every write operation of the API description.
 func bodies(url string) map[string]string {
@@ -54,15 +55,22 @@ func bodies(url string) map[string]string {
 		"takeAlertmanager": alerts, "takeGrafana": strings.Replace(alerts, `"4"`, `"1"`,
 			1), "putGrafana": strings.Replace(alerts, `"4"`, `"1"`, 1),
 		"openMission": mission, "openMissions": `{"missions":[` + mission + `]}`, "editMission": `{"description":"d"}`,
-		"cancelMission": "",
-		"planMission":   `{"assignee":{"id":"ann","name":"Ann"}}`, "moveMission": `{"status":"DISPATCHED"}`,
+		"cancelMission":    "",
+		"retireSigningKey": "", "rotateSigningKey": "", "revokeClaim": `{"reason":"r"}`, "transferClaim": "",
+		"objectClaim": "", "patchProfile": `{"niche":"tools"}`, "setWishes": `{"checks":false}`,
+		"setListing": `{"listed":false}`, "withdrawDispute": "", "decideBrandRequest": `{"state":"approved"}`,
+		"requestAliases": `{"names":["other"]}`, "auditOwnBrand": "",
+		"planMission": `{"assignee":{"id":"ann","name":"Ann"}}`, "moveMission": `{"status":"DISPATCHED"}`,
 	}
 }
 
 // unsaved are the writes that this origin rejects with a response that is not saved,
-// because it has no module to check, activate or roll back to, and no certificate.
+// because it has no module to check, activate or roll back to, no certificate, no https
+// address for which to sign requests, and no brand that the account has claimed.
 var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBackModule", "importVisibility",
-	"importCertificate", "renewCertificate", "removeCertificate"}
+	"importCertificate", "renewCertificate", "removeCertificate", "retireSigningKey", "rotateSigningKey", "revokeClaim",
+	"transferClaim", "objectClaim", "patchProfile", "setWishes", "setListing", "withdrawDispute", "decideBrandRequest",
+	"requestAliases", "auditOwnBrand"}
 
 // Every write that is sent twice with one Idempotency-Key gets the first response again,
 // with the same ids and secrets, and its description documents the header.
@@ -202,7 +210,7 @@ func (fx *fixture) fillPath(path, url string) string {
 			fx.t.Fatal(err)
 		}
 		id = k.ID
-	case strings.Contains(path, "/disputes/{id}"):
+	case strings.Contains(path, adminPath+"disputes/{id}"):
 		id = fx.openDispute("disputed").ID
 	case strings.Contains(path, "/calendars/{id}"):
 		c, err := fx.service.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c",
