@@ -84,6 +84,8 @@ func (d *console) useDemo(protocol string, access *demo.Access) {
 	}
 	d.tab.Go(d.t, d.base+"/admin/brands")
 	d.send("/admin/sign-in", "", map[string]string{"user": access.AdminUser, "password": access.AdminPassword})
+	d.tab.Until(d.t, "the administrator sees the brands",
+		`document.querySelector("form[action='/admin/brands/import']") !== null`)
 	d.over(protocol, "the sign-in")
 	d.tab.Leave(d.t, "upload brands", `(() => {
 		const rows = [...Array(500).keys()].map(i =>
