@@ -125,7 +125,7 @@ func (h *missionHandler) complete(req *request) error {
 		return err
 	}
 	h.audit(req, "mission.complete", id)
-	back := nextPage(req.r.PostForm.Get("back"))
+	back := web.NextPage(homePath, req.r.PostForm.Get("back"))
 	if back == homePath {
 		back = missionsPath
 	}

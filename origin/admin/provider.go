@@ -39,7 +39,7 @@ func (h *signInHandler) reauthWithProvider(req *request) error {
 }
 
 func (h *signInHandler) redirectToProvider(req *request, proves string) error {
-	next := nextPage(req.r.URL.Query().Get("next"))
+	next := web.NextPage(homePath, req.r.URL.Query().Get("next"))
 	address, kept, err := h.signOn.Begin(req.r.Context(), access.AuthRequest{Next: next, Session: proves,
 		ForceLogin: req.r.URL.Query().Has("again")})
 	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
@@ -95,7 +95,7 @@ func (h *signInHandler) finishProviderSignIn(req *request) error {
 		}
 		http.SetCookie(req.w, h.sessionCookie(req.r, token))
 	}
-	http.Redirect(req.w, req.r, nextPage(next), http.StatusSeeOther)
+	http.Redirect(req.w, req.r, web.NextPage(homePath, next), http.StatusSeeOther)
 	return nil
 }
 

@@ -3,7 +3,6 @@ package admin
 import (
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -76,7 +75,7 @@ func (h *signInHandler) form(req *request) error {
 		http.Redirect(req.w, req.r, homePath, http.StatusSeeOther)
 		return nil
 	}
-	return h.showForm(req, http.StatusOK, "", signInForm{Next: nextPage(req.r.URL.Query().Get("next"))})
+	return h.showForm(req, http.StatusOK, "", signInForm{Next: web.NextPage(homePath, req.r.URL.Query().Get("next"))})
 }
 
 // submit starts a new session and ends the one in the cookie, against session fixation.
@@ -84,7 +83,7 @@ func (h *signInHandler) submit(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
-	form := signInForm{User: req.r.PostForm.Get("user"), Next: nextPage(req.r.PostForm.Get("next"))}
+	form := signInForm{User: req.r.PostForm.Get("user"), Next: web.NextPage(homePath, req.r.PostForm.Get("next"))}
 	token, err := h.sessions.SignIn(req.r.Context(), access.Credentials{
 		User: form.User, Password: req.r.PostForm.Get("password"), Code: req.postedCode(), Caller: h.ClientOf(req.r),
 	})
@@ -122,7 +121,7 @@ func (h *signInHandler) reauth(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
-	next := nextPage(req.r.PostForm.Get("next"))
+	next := web.NextPage(homePath, req.r.PostForm.Get("next"))
 	err := h.sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r),
 		req.r.PostForm.Get("password"), req.postedCode(), h.ClientOf(req.r))
 	if err != nil {
@@ -146,17 +145,6 @@ func (h *signInHandler) signOut(req *request) error {
 	http.SetCookie(req.w, gone)
 	http.Redirect(req.w, req.r, signInPath, http.StatusSeeOther)
 	return nil
-}
-
-// nextPage returns next if it is a path of the admin console, and the overview otherwise, so that a link to the
-// sign-in page cannot redirect to another site.
-func nextPage(next string) string {
-	u, err := url.Parse(next)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(next, "\\\r\n") ||
-		path.Clean(u.Path) != u.Path || (u.Path != homePath && !strings.HasPrefix(u.Path, homePath+"/")) {
-		return homePath
-	}
-	return u.RequestURI()
 }
 
 // postedCode returns the code of an authenticator app, which shows it with a space.

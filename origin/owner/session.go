@@ -3,7 +3,6 @@ package owner
 import (
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -49,7 +48,7 @@ func (h *handler) redirectToSignIn(req *request) error {
 }
 
 func (h *handler) signInForm(req *request) error {
-	next := nextPage(req.r.URL.Query().Get("next"))
+	next := web.NextPage(homePath, req.r.URL.Query().Get("next"))
 	if _, err := h.sessions.Get(req.r.Context(), h.sessionToken(req.r), h.ClientOf(req.r)); err == nil {
 		http.Redirect(req.w, req.r, next, http.StatusSeeOther)
 		return nil
@@ -63,7 +62,7 @@ func (h *handler) signIn(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
-	next := nextPage(req.r.PostForm.Get("next"))
+	next := web.NextPage(homePath, req.r.PostForm.Get("next"))
 	token, err := h.sessions.SignIn(req.r.Context(), strings.TrimSpace(req.r.PostForm.Get("key")), h.ClientOf(req.r))
 	if err != nil {
 		e := fieldmark.AsError(err)
@@ -106,15 +105,4 @@ func (h *handler) signOut(req *request) error {
 	http.SetCookie(req.w, gone)
 	http.Redirect(req.w, req.r, signInPath, http.StatusSeeOther)
 	return nil
-}
-
-// nextPage returns next if it is a path of these pages, and the first page otherwise, so that a
-// link to the sign-in page cannot redirect to another site.
-func nextPage(next string) string {
-	u, err := url.Parse(next)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(next, "\\\r\n") ||
-		path.Clean(u.Path) != u.Path || (u.Path != homePath && !strings.HasPrefix(u.Path, homePath+"/")) {
-		return homePath
-	}
-	return u.RequestURI()
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"path"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -52,4 +55,15 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// NextPage returns next if it is the path home or one below it, and home otherwise, so that a
+// link to a sign-in page cannot redirect to another site.
+func NextPage(home, next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(next, "\\\r\n") ||
+		path.Clean(u.Path) != u.Path || (u.Path != home && !strings.HasPrefix(u.Path, home+"/")) {
+		return home
+	}
+	return u.RequestURI()
 }
