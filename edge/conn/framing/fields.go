@@ -32,6 +32,8 @@ type Request struct {
 	Length    int64  // of the body, in bytes; -1: unknown, it is sent in chunks
 }
 
+// Two passes: nothing is written before all of the fields were checked, so a refused request
+// leaves no bytes behind.
 // AppendRequest appends the head of an HTTP/1.1 request with the given fields, which came
 // over a connection of scheme. body tells whether a body follows. The error is a
 // MalformedError, or an *Error for a request that gets a response; dst is unchanged then.
@@ -53,6 +55,7 @@ func AppendRequest(dst []byte, fields []Field, scheme string, body bool) ([]byte
 	cookies := 0
 	for _, f := range fields {
 		switch f.Name {
+		// These three are decided by the pseudo-fields, by the hop and by the transport.
 		case "host", "te", "content-length": // te says "trailers", which are dropped
 		case "cookie":
 			cookies++
@@ -80,6 +83,8 @@ func appendLine(dst []byte, name, value string) []byte {
 	return append(append(append(append(dst, name...), ": "...), value...), "\r\n"...)
 }
 
+// Browsers split Cookie so that each crumb is an entry of its own in HPACK; a server of HTTP/1.1
+// may read only the first.
 // appendCookies joins the crumbs of Cookie to one field (RFC 9113, 8.2.3).
 func appendCookies(dst []byte, fields []Field) []byte {
 	separator := "cookie: "
@@ -92,6 +97,8 @@ func appendCookies(dst []byte, fields []Field) []byte {
 	return append(dst, "\r\n"...)
 }
 
+// The booleans stand beside the strings because an empty value counts as present: a second
+// :path must be refused also after an empty first.
 // requestHead is what the fields so far contain.
 type requestHead struct {
 	req                  Request
@@ -103,6 +110,8 @@ type requestHead struct {
 	regular              bool // a field that is no pseudo-field was read
 }
 
+// Content-Length may not be repeated, not even with the same number: another parser behind the
+// edge might take the list.
 // add checks one field (RFC 9113, 8.2 and 8.3).
 func (h *requestHead) add(f Field) error {
 	if strings.HasPrefix(f.Name, ":") {
@@ -148,6 +157,7 @@ func (h *requestHead) addPseudo(f Field) error {
 	default:
 		return MalformedError("there is an unknown pseudo-field")
 	}
+	// In any order they would be ambiguous for whoever forwards them (RFC 9113, 8.3).
 	if *seen || h.regular {
 		return MalformedError("a pseudo-field is repeated, or follows another field")
 	}
@@ -155,6 +165,8 @@ func (h *requestHead) addPseudo(f Field) error {
 	return nil
 }
 
+// What is malformed comes first and resets the stream. The second half is well-formed but not
+// served: there the client gets a status and the reason.
 // check checks what several fields decide together (RFC 9113, 8.3.1).
 func (h *requestHead) check(scheme string, body bool) error {
 	connect := h.req.Method == "CONNECT"
@@ -163,8 +175,10 @@ func (h *requestHead) check(scheme string, body bool) error {
 		return MalformedError(":method is not a token")
 	case !connect && (!h.hasScheme || !h.hasPath || h.req.Target == ""):
 		return MalformedError("a pseudo-field is missing")
+	// Two names for one request are how one site's answer gets into the cache of another.
 	case h.hasAuthority && h.hasHost && !strings.EqualFold(h.authority, h.host):
 		return MalformedError("Host is not :authority")
+	// User information is deprecated and misleads people and parsers (RFC 9110, 4.2.4).
 	case strings.ContainsRune(h.authority, '@'), strings.ContainsRune(h.host, '@'):
 		return MalformedError("the authority names a user")
 	case !body && h.req.Length > 0:
@@ -228,6 +242,8 @@ func checkField(f Field) error {
 	case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade":
 		return MalformedError("a field is about the connection")
 	}
+	// CR, LF and NUL are what an HTTP/1.1 message must not contain (RFC 9113, 10.3). The other
+	// control characters are refused as well, since some servers treat them as blanks.
 	for i := range len(f.Value) {
 		if c := f.Value[i]; c < ' ' && c != '\t' || c == 0x7f {
 			return MalformedError("a field value holds a control character")

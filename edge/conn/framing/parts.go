@@ -14,6 +14,7 @@ type Part struct {
 	End    bool   // the response has ended
 }
 
+// They have no meaning in HTTP/2 and HTTP/3, and a response that contains one is malformed there.
 // Fields returns the names and values of the head, without those that describe an
 // HTTP/1.1 connection (RFC 9113, 8.2.2). The slices share the bytes of the part.
 func (p *Part) Fields() iter.Seq2[[]byte, []byte] {
@@ -35,6 +36,8 @@ var (
 	headEnd   = []byte("\r\n\r\n")
 )
 
+// isConnectionField reports whether a field is about the connection. The length decides first:
+// most fields of a response need no comparison.
 func isConnectionField(name []byte) bool {
 	switch len(name) {
 	case len("upgrade"):
@@ -65,6 +68,7 @@ type ResponseParser struct {
 	state   state
 }
 
+// A handler that exceeds it has a bug; the bound keeps that from becoming one of memory.
 // maxResponseHead bounds the head of a response, in bytes: origins may send 64 KiB, and the
 // server adds a few fields.
 const maxResponseHead = 128 << 10
@@ -101,6 +105,8 @@ func (p *ResponseParser) Next(b []byte) (part Part, n int, err error) {
 func (p *ResponseParser) nextHead(b []byte) (Part, int, error) {
 	head, n := b, 0
 	if len(p.partial) > 0 {
+		// The end may be split between the pieces, so the search begins three bytes before
+		// the new ones.
 		from := max(0, len(p.partial)-len(headEnd)+1)
 		before := len(p.partial)
 		p.partial = append(p.partial, b...)
@@ -135,10 +141,12 @@ func (p *ResponseParser) checkHead() error {
 func (p *ResponseParser) parseHead(head []byte) (Part, error) {
 	line, lines, _ := bytes.Cut(head[:len(head)-len("\r\n")], crlf)
 	status, ok := parseStatus(line)
+	// Connections in memory offer no upgrade, so no handler may switch protocols.
 	if !ok || status == 101 {
 		return Part{}, errResponse
 	}
 	part := Part{Status: status, Lines: lines}
+	// An interim response, such as 103 (RFC 8297): the final one follows as another part.
 	if status < 200 {
 		return part, nil
 	}
@@ -174,6 +182,8 @@ func (p *ResponseParser) parseHead(head []byte) (Part, error) {
 	return part, nil
 }
 
+// Trailers of responses are dropped: HTTP/1.1 clients hardly read them, so no answer depends on
+// one.
 // nextLine parses a line between the chunks.
 func (p *ResponseParser) nextLine(b []byte) (Part, int, error) {
 	i := bytes.IndexByte(b, '\n')

@@ -44,6 +44,7 @@ const (
 	atTrailer              // a line after the last chunk
 )
 
+// It keeps no bytes but an incomplete line: the caller passes on what Next has counted, unchanged.
 // RequestFramer checks the requests of one connection and finds where each ends. The
 // zero value is at the start of the first request. It is not safe for concurrent use.
 type RequestFramer struct {
@@ -94,6 +95,8 @@ func (m *RequestFramer) Next(b []byte) (int, *Error) {
 			m.state = atDataEnd
 			continue
 		}
+		// A line that came in pieces is joined before it is parsed, so that it is read the same way
+		// however the client has cut it.
 		i := bytes.IndexByte(b[n:], '\n')
 		if i < 0 {
 			if err := m.checkLength(len(m.line) + len(b) - n); err != nil {
@@ -120,6 +123,7 @@ func (m *RequestFramer) Next(b []byte) (int, *Error) {
 	return n, nil
 }
 
+// It is called for the incomplete line as well, so what is kept is bounded by the same limits.
 // checkLength refuses a line that is too long, before its end was read.
 func (m *RequestFramer) checkLength(n int) *Error {
 	switch {
@@ -140,6 +144,8 @@ func (m *RequestFramer) readLine(line []byte) (done bool, err *Error) {
 	if err := m.checkLength(len(line)); err != nil {
 		return false, err
 	}
+	// RFC 9112, 2.2 lets a server accept a bare LF. Those that do and those that do not see
+	// different requests in the same bytes, which is what smuggling needs.
 	if len(line) < 2 || line[len(line)-2] != '\r' {
 		return false, badRequest("a line ends in LF without CR")
 	}
@@ -182,6 +188,7 @@ func (m *RequestFramer) parseField(text []byte) *Error {
 	if m.head.fields++; m.head.fields > MaxFields {
 		return &Error{http.StatusRequestHeaderFieldsTooLarge, "there are too many header fields"}
 	}
+	// Obsolete line folding (RFC 9112, 5.2): the next server may take it for a field.
 	if text[0] == ' ' || text[0] == '\t' {
 		return badRequest("a header field is folded over lines")
 	}
@@ -221,6 +228,8 @@ func (m *RequestFramer) parseContentLength(value []byte) *Error {
 	return nil
 }
 
+// parseTransferEncoding accepts one coding. Lists such as "gzip, chunked" are valid, and no client
+// of ours sends them; "xchunked" and "chunked, identity" are attacks on parsers that search.
 func (m *RequestFramer) parseTransferEncoding(value []byte) *Error {
 	switch {
 	case m.head.chunked || m.state == atTrailer:
@@ -240,6 +249,8 @@ func (m *RequestFramer) endHead() (done bool, err *Error) {
 	switch {
 	case !h.host && !h.http10:
 		return false, badRequest("Host is missing")
+	// RFC 9112, 6.1 would let Transfer-Encoding win; the servers behind might think otherwise
+	// (CL.TE and TE.CL).
 	case h.chunked && h.hasLength:
 		return false, badRequest("Content-Length and Transfer-Encoding exclude each other")
 	case h.chunked:
@@ -255,6 +266,7 @@ func (m *RequestFramer) endHead() (done bool, err *Error) {
 // parseDecimal parses a number without sign, list or leading zeros, which other parsers
 // treat differently.
 func parseDecimal(b []byte) (n int64, ok bool) {
+	// Eighteen digits never overflow an int64.
 	if len(b) == 0 || len(b) > 18 || len(b) > 1 && b[0] == '0' {
 		return 0, false
 	}

@@ -31,6 +31,7 @@ const (
 // longer one lasts until the connection closes.
 const maxResponseLine = 64 << 10
 
+// Requests are not pipelined, so there is never more than one.
 // Expect records that a request was sent: the next bytes belong to its response. After
 // a response that lasts until the connection closes it has no effect.
 func (m *ResponseFramer) Expect(method string) {
@@ -118,6 +119,7 @@ func (m *ResponseFramer) readLine(text []byte) {
 	}
 }
 
+// Every HTTP/1.x version is accepted from an origin: it chose to answer in it.
 // parseStatus parses the three digits after the version.
 func parseStatus(text []byte) (int, bool) {
 	const at = len("HTTP/1.1 ")
@@ -128,6 +130,8 @@ func parseStatus(text []byte) (int, bool) {
 	return int(n), ok && n >= 100
 }
 
+// parseField notes what decides where the response ends. Contradictions make that unknown, and
+// not an error: the response is passed on until its connection closes, and never reused.
 func (m *ResponseFramer) parseField(text []byte) {
 	name, value, _ := bytes.Cut(text, []byte{':'})
 	switch {
@@ -144,9 +148,12 @@ func (m *ResponseFramer) parseField(text []byte) {
 	}
 }
 
+// Where the length is in doubt the response lasts until the connection closes, which is then not
+// used again: nothing that an origin sends can become part of the next answer.
 // endHead decides what follows a header section (RFC 9112, 6.3).
 func (m *ResponseFramer) endHead() {
 	switch {
+	// After switching protocols the bytes are no longer HTTP.
 	case m.code == 101:
 		m.untilClose = true
 	case m.code < 200:

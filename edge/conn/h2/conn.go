@@ -17,14 +17,21 @@ import (
 // Limits of a connection.
 const (
 	// maxContinuations bounds the frames of a header block.
+	// A block of mux.MaxBlock bytes needs few full ones, so more are the
+	// flood of CVE-2023-45288 and its siblings: empty CONTINUATION frames cost the
+	// sender nine bytes each and never end.
 	maxContinuations = 16
 	// maxTable is the size of the table that a client may have decoded fields kept in.
+	// It is the default of RFC 7541, 4.2, so that a client that has not yet read our
+	// SETTINGS encodes for the same size.
 	maxTable = 4096
 	// connWindow is the window of a connection: what all its uploads may have buffered, in
 	// bytes.
 	connWindow = 1 << 20
 	// headTimeout bounds the time for the preface, and for a frame or a header block from
 	// its first byte.
+	// A frame that arrives one byte a minute holds a read buffer, which is what the
+	// limit gives back.
 	headTimeout = 15 * time.Second
 	// idleTimeout bounds how long a connection may have no stream.
 	idleTimeout = 75 * time.Second
@@ -35,6 +42,7 @@ const (
 	extendEvery = 5 * time.Second
 	// drainGrace is how long a client may still begin streams after the first GOAWAY:
 	// one round trip (6.8).
+	// Requests that were on their way when GOAWAY was sent are served, not refused.
 	drainGrace = time.Second
 )
 
@@ -65,6 +73,8 @@ type Config struct {
 	Events    mux.Events        // counts what happens; required
 }
 
+// The first empty bucket is counted and kept, so that the metric names the flood and not
+// what followed from it.
 // charge charges a bucket. An empty one ends the connection; the caller holds c.mu.
 func (c *Conn) charge(b *mux.Bucket) error {
 	if b.Take(c.now) {
@@ -85,9 +95,11 @@ type Conn struct {
 	scheme string
 
 	// Only the goroutine that reads uses these.
-	in         reader
-	begun      time.Time
-	last       time.Time // when bytes were read
+	in    reader
+	begun time.Time
+	last  time.Time // when bytes were read
+	// partial is not extended by more bytes of the same frame: a client that sends them
+	// one at a time meets headTimeout all the same.
 	partial    time.Time // when the first byte of an incomplete frame or block was read; zero: none
 	deadline   time.Time // for reads
 	opened     int       // steps of opening: preface, SETTINGS
@@ -96,28 +108,36 @@ type Conn struct {
 	decoder    *fieldDecoder
 	drainPhase int
 	drainSince time.Time
+	// A HEADERS frame of an identifier between beforeLast and lastID names a stream that
+	// was skipped, which is closed by that (5.1.1).
 	lastID     uint32 // highest stream of the client
 	beforeLast uint32 // the one before it
 
 	draining atomic.Bool
 
-	mu            sync.Mutex // guards the following fields
-	now           time.Time  // of the last read
-	limits        mux.Limits
-	calmed        string
-	closed        bool // nothing is written any more
-	streams       map[uint32]*Stream
-	ended         endedStreams
+	mu      sync.Mutex // guards the following fields
+	now     time.Time  // of the last read
+	limits  mux.Limits
+	calmed  string
+	closed  bool // nothing is written any more
+	streams map[uint32]*Stream
+	ended   endedStreams
+	// Serve returns when all handlers have: their buffers and the connection in memory
+	// belong to it.
 	working       sync.WaitGroup
 	recvWindow    int // bytes that the client may send
 	recvCredit    int // bytes that were read and not given back
 	updateCredit  int // WINDOW_UPDATE frames that are not charged
 	initialWindow int // of the client, for new streams
 	sendWindow    int
-	tableUpdate   bool // the client's table became too small
-	literalOnly   bool // the client's table is too small for the constants
-	inserted      bool // the client's table holds the constants
+	// The next header block must begin with the new size, even though we insert nothing
+	// after it: RFC 7541, 4.2 has the decoder treat its absence as an error.
+	tableUpdate bool // the client's table became too small
+	literalOnly bool // the client's table is too small for the constants
+	inserted    bool // the client's table holds the constants
 
+	// Frames are appended to out by any goroutine and written by one of them, so that the
+	// responses to all requests of one read leave in one write.
 	out       []byte // frames to write
 	spare     []byte
 	pooled    []*[]byte // what out and spare came from; they go back to the pool in either
@@ -156,6 +176,8 @@ func New(nc net.Conn, h Handler, cfg *Config, scheme string) *Conn {
 	return c
 }
 
+// The deadline only wakes the loop that reads: the frames of the shutdown are written by that
+// loop, so that their order with the others is never in doubt.
 // Shutdown makes the connection end when its streams have (6.8). It returns at once.
 func (c *Conn) Shutdown() {
 	c.draining.Store(true)
@@ -165,6 +187,8 @@ func (c *Conn) Shutdown() {
 // longAgo is a deadline that ends a read at once.
 var longAgo = time.Unix(1, 0)
 
+// An error of the client and the end of a shutdown both come as errors of serveOnce; end decides
+// which of them the client is told with GOAWAY.
 // Serve serves the connection until it ends and all its requests are served. It closes
 // the connection.
 func (c *Conn) Serve() {
@@ -187,6 +211,7 @@ func (c *Conn) greet() error {
 	out = appendSetting(out, settingMaxFrame, maxFrame)
 	out = appendSetting(out, settingMaxHeaderList, mux.MaxHeaderList)
 	out = appendSetting(out, settingNoOldPriorities, 1)
+	// SETTINGS cannot change the window of the connection, only WINDOW_UPDATE can (6.9.2).
 	c.out = appendWindowUpdate(out, 0, connWindow-defaultWindow)
 	return c.flush()
 }
@@ -216,6 +241,8 @@ func (c *Conn) serveOnce() error {
 	err = c.handleFrames()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// What is left is the beginning of a frame or of a header block. Its time runs from
+	// here, and ends only when nothing incomplete is left.
 	if c.block.id != 0 || len(c.in.pending()) > 0 {
 		if c.partial.IsZero() {
 			c.partial = c.now
@@ -239,6 +266,8 @@ func (c *Conn) setDeadline() error {
 	default:
 		d = c.last.Add(idleTimeout)
 	}
+	// A deadline that is up to extendEvery early costs one needless wake-up, which
+	// expired recognises because it compares times, not the fact of the deadline.
 	if d.Before(c.deadline) || d.Sub(c.deadline) > extendEvery {
 		c.deadline = d
 		if err := c.nc.SetReadDeadline(d); err != nil {
@@ -274,12 +303,15 @@ func (c *Conn) expired() error {
 		return connErrorf(EnhanceYourCalm, "a frame has not arrived in time")
 	case streams == 0 && c.now.Sub(c.last) >= idleTimeout:
 		return connErrorf(NoError, "the connection is idle")
+	// A handler works or a client reads slowly: both have limits of their own.
 	case streams > 0:
 		c.last = c.now
 	}
 	return nil
 }
 
+// The first GOAWAY names the highest identifier possible, because a client may have sent
+// requests that have not arrived; the second, after drainGrace, names the last one served (6.8).
 // drain announces that the connection ends.
 func (c *Conn) drain() error {
 	c.drainPhase, c.drainSince = 1, time.Now()
@@ -318,6 +350,8 @@ func (c *Conn) end(err error) {
 	_ = c.nc.Close() // all that can be written was
 }
 
+// The number of bytes and the time are both bounded: the client has just shown that it does not
+// follow the protocol, and would otherwise keep a goroutine for as long as it sends.
 // goAway writes GOAWAY and reads on for a while: closing a connection with unread bytes
 // resets it, and the client could not read why. The caller holds c.mu.
 func (c *Conn) goAway(code Code) {
@@ -326,7 +360,9 @@ func (c *Conn) goAway(code Code) {
 	c.writtenAt = c.now
 	c.cfg.Events.GoAway(uint64(code))
 	c.out = appendGoAway(c.queue(), c.lastID, code)
-	_ = c.flush()                // the connection ends anyway
+	_ = c.flush() // the connection ends anyway
+	// That goroutine takes GOAWAY along with what was queued before it; closing now would
+	// cut off its write.
 	for c.writing && !c.closed { // another goroutine writes
 		c.waiting++
 		c.room.Wait()
@@ -368,6 +404,8 @@ func (c *Conn) fail() {
 func (c *Conn) handleFrames() error {
 	if c.opened == 0 {
 		n := min(len(c.in.pending()), len(preface))
+		// Compared from the first byte on: a client of another protocol is refused at once and
+		// not after headTimeout.
 		if string(c.in.pending()[:n]) != preface[:n] {
 			return connErrorf(ProtocolError, "the preface is not that of HTTP/2")
 		}
@@ -385,6 +423,8 @@ func (c *Conn) handleFrames() error {
 		if f.length > maxFrame {
 			return connErrorf(FrameSizeError, "a frame is larger than SETTINGS_MAX_FRAME_SIZE")
 		}
+		// DATA is passed on as it arrives, so that an upload needs no buffer of a frame's size.
+		// Padding is at the end of a frame, so a padded one has to be complete first.
 		whole := len(f.payload) == f.length
 		if !whole && (f.typ != frameData || f.has(flagPadded) || len(f.payload) == 0) {
 			break
@@ -403,6 +443,8 @@ func (c *Conn) handleFrame(f *frame) error {
 	switch {
 	case c.opened == 1 && (f.typ != frameSettings || f.has(flagAck)):
 		return connErrorf(ProtocolError, "the first frame is not SETTINGS")
+	// Nothing may come between the frames of a block (6.10): the state of HPACK is shared
+	// by all streams, so a connection in doubt about it has to end.
 	case c.block.id != 0 && (f.typ != frameContinuation || f.id != c.block.id):
 		return connErrorf(ProtocolError, "a header block is interrupted")
 	case c.opened == 1:
@@ -416,6 +458,8 @@ func (c *Conn) handleFrame(f *frame) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// Frames that want an answer are not read while earlier answers wait: a client that sends
+	// PING or SETTINGS and reads nothing stops itself (CVE-2019-9512, CVE-2019-9515).
 	if err := c.makeRoom(); err != nil {
 		return err
 	}
@@ -481,6 +525,8 @@ func (c *Conn) handleSettings(f *frame) error {
 func (c *Conn) applySetting(id uint16, value uint32) error {
 	switch id {
 	case settingTableSize:
+		// Every reduction below minTable is announced, and an increase later is not used: a client
+		// that changes its table again and again gains nothing.
 		small := value < minTable
 		if c.tableUpdate = c.tableUpdate || small && !c.literalOnly; small {
 			c.literalOnly, c.inserted = true, false
@@ -501,6 +547,7 @@ func (c *Conn) applySetting(id uint16, value uint32) error {
 			}
 			c.schedule(s)
 		}
+	// The value is checked and not used: frames of 16 KiB are always allowed.
 	case settingMaxFrame:
 		if value < maxFrame || value > 1<<24-1 {
 			return connErrorf(ProtocolError, "SETTINGS_MAX_FRAME_SIZE is out of range")
@@ -509,6 +556,8 @@ func (c *Conn) applySetting(id uint16, value uint32) error {
 	return nil
 }
 
+// A stream that depends on itself is an error of the stream still (RFC 7540, 5.3.1), which is
+// all that is left of priorities: SETTINGS_NO_RFC7540_PRIORITIES was sent.
 // handlePriority checks PRIORITY, which is deprecated (5.3.2).
 func (c *Conn) handlePriority(f *frame) error {
 	switch {
@@ -531,6 +580,8 @@ func (c *Conn) handlePriorityUpdate(f *frame) error {
 	if id == 0 {
 		return connErrorf(ProtocolError, "PRIORITY_UPDATE names no stream")
 	}
+	// An update for a stream that has not begun may be ignored (RFC 9218, 7.1); keeping it would
+	// need a bound of its own.
 	if s := c.streams[id]; s != nil {
 		s.urgency = mux.ParseUrgency(string(f.payload[4:]))
 	}

@@ -38,6 +38,7 @@ const (
 	maxFrame = 16384
 	// preface begins a client's connection (3.4).
 	preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	// It also masks the reserved bit of identifiers and increments (4.1).
 	// maxWindow is the largest window, in bytes (6.9.1).
 	maxWindow = 1<<31 - 1
 	// defaultWindow is the window of a stream and a connection at first, in bytes (6.9.2).
@@ -89,6 +90,8 @@ func parseFrame(b []byte) (f frame, ok bool) {
 	if len(b) < frameHeaderSize {
 		return f, false
 	}
+	// The length is taken as declared: the caller compares it with maxFrame before it waits for
+	// the rest.
 	f = frame{typ: frameType(b[3]), flags: b[4], length: int(b[0])<<16 | int(b[1])<<8 | int(b[2]),
 		id: binary.BigEndian.Uint32(b[5:]) & maxWindow}
 	f.payload = b[frameHeaderSize:min(len(b), frameHeaderSize+f.length)]
@@ -104,6 +107,7 @@ func (f *frame) unpad() error {
 		return connErrorf(FrameSizeError, "a padded frame has no length of its padding")
 	}
 	pad := int(f.payload[0])
+	// The byte that holds the length is part of the payload, hence not equal either (6.1).
 	if pad >= len(f.payload) {
 		return connErrorf(ProtocolError, "the padding is longer than the frame")
 	}

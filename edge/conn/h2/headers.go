@@ -9,6 +9,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
 )
 
+// A block in one frame is decoded from the read buffer; only one that continues is copied.
 // handleHeaders handles HEADERS (6.2).
 func (c *Conn) handleHeaders(f *frame) error {
 	if f.id == 0 || f.id%2 == 0 {
@@ -33,6 +34,8 @@ func (c *Conn) handleHeaders(f *frame) error {
 	return nil
 }
 
+// Size and number are checked before the bytes are kept. Exceeding either ends the connection: a
+// block that was not decoded leaves HPACK in an unknown state.
 // handleContinuation handles CONTINUATION (6.10).
 func (c *Conn) handleContinuation(f *frame) error {
 	b := &c.block
@@ -51,6 +54,7 @@ func (c *Conn) handleContinuation(f *frame) error {
 	return c.handleBlock(&whole, whole.bytes)
 }
 
+// Also a block that will be refused is decoded, since it may change the table.
 // handleBlock decodes a header block, and handles the request or trailer section.
 func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 	if err := c.decoder.decode(block); err != nil {
@@ -69,6 +73,8 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 	}
 	c.cfg.Events.Request()
 	tried := false
+	// The fast path: a request without a body whose answer is in memory needs no goroutine and
+	// no stream. Others go to openStream, with the note that it was tried.
 	if b.end && !c.decoder.TooLarge() && c.drainPhase < 2 {
 		r, looked, ok := c.h.Respond(c.decoder.Fields)
 		if tried = looked; ok {
@@ -84,6 +90,8 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 	return c.openStream(b, tried)
 }
 
+// Refusals that HTTP can express (431, 421, 400) become responses and not resets, so that the
+// client's developer reads why; the exchange writes them.
 // openStream begins a request that becomes an HTTP/1.1 exchange.
 func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	var refused *framing.Error
@@ -95,6 +103,7 @@ func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	case c.decoder.TooLarge():
 		refused = &framing.Error{Status: 431, Reason: "the header fields are too large"}
 		head = nil
+	// Malformed requests are errors of the stream (8.1.1), and are never passed on.
 	case errors.As(err, &malformed):
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -120,6 +129,7 @@ func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	c.streams[b.id] = s
 	c.cfg.Streams.Add(1)
 	c.working.Add(1)
+	// A goroutine per request, bounded by MaxStreams for each connection.
 	c.cfg.Go(func() {
 		defer c.working.Done()
 		c.h.Serve(s.mem)
@@ -142,6 +152,9 @@ func (c *Conn) handleTrailer(b *headerBlock) error {
 		return connErrorf(StreamClosed, "HEADERS names a closed stream")
 	case s == nil || s.dead:
 		return c.charge(&c.limits.Idle)
+	// A trailer section ends the stream (8.1); its fields are checked and dropped, because
+	// nothing behind this connection uses them and merging them into the head is unsafe
+	// (RFC 9110, 6.5.1).
 	case !b.end, b.self, c.decoder.Size > mux.MaxTrailer, framing.CheckTrailer(c.decoder.Fields) != nil, !s.wholeBody():
 		return c.resetStream(b.id, ProtocolError)
 	}

@@ -58,6 +58,7 @@ func appendString(dst []byte, s string) []byte { return mux.AppendString(dst, 0,
 
 // appendStatus appends :status.
 func appendStatus(dst []byte, status int) []byte {
+	// Indexes 8 to 14 of the static table, in its order.
 	for i, known := range [...]int{200, 204, 206, 304, 400, 404, 500} {
 		if status == known {
 			return append(dst, indexed|byte(indexStatus+i))
@@ -87,6 +88,7 @@ func appendPlain(dst, name, value []byte) []byte {
 	start := len(dst)
 	dst = mux.AppendInt(append(dst, withoutIndexing), 0, lengthBits, uint64(len(name)))
 	from := len(dst)
+	// Names are in lower case in HTTP/2 (8.2), and handlers of HTTP/1.1 write them as they like.
 	for _, c := range name {
 		if 'A' <= c && c <= 'Z' {
 			c |= 0x20

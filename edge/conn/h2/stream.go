@@ -16,8 +16,12 @@ const (
 	// streamWindow is the window of a stream at first, in bytes.
 	streamWindow = defaultWindow
 	// largeWindow is the window of a long upload, in bytes: 10 MB/s at 50 ms.
+	// It is granted from a budget of the process, mux.WindowBudget, because a client could open
+	// as many uploads as it may have streams and stop reading all of them.
 	largeWindow = 512 << 10
 	// minData is the least DATA that is not charged if the client's window made it so
+	// A client that grants a byte at a time makes a frame of nine bytes for each
+	// (CVE-2019-9511, "Data Dribble").
 	// short, in bytes.
 	minData = 256
 	// maxEnded bounds endedStreams: the client may have sent frames for each that was open.
@@ -37,7 +41,9 @@ type Stream struct {
 	urgency     int
 	queued      bool // it is in c.ready
 
-	declared   int64 // Content-Length; -1: unknown
+	declared int64 // Content-Length; -1: unknown
+	// received and consumed are compared at the end of a stream: what its handler did not
+	// read is credited to the connection then, or the window would shrink with each.
 	received   int64 // bytes of the body
 	consumed   int64 // bytes of it that were read
 	recvWindow int   // bytes that the client may send
@@ -51,6 +57,9 @@ type Stream struct {
 	taken      sync.Cond
 }
 
+// The head is queued at once, the body waits in pending until the windows allow it. Send returns
+// when all of the body was queued or the deadline has passed: the caller may then reuse its bytes.
+// more says that another part follows at once; a head is then not written alone.
 // Send implements stream.Transport.
 func (s *Stream) Send(part framing.Part, deadline time.Time, more bool) error {
 	c := s.c
@@ -88,6 +97,8 @@ func (s *Stream) sendHead(part *framing.Part) error {
 	return nil
 }
 
+// A condition variable has no deadline, so a timer wakes the waiters; it is made only by those
+// that have to wait, which the answers of a fast client do not.
 // waitTaken waits until all of pending was taken.
 func (s *Stream) waitTaken(deadline time.Time) error {
 	var timer *time.Timer
@@ -123,6 +134,8 @@ func (s *Stream) Consumed(n int) {
 	}
 	s.consumed += int64(n)
 	s.recvCredit += n
+	// Half a window at a time: one frame for every 32 KiB, and the client never waits for
+	// a round trip while the handler reads.
 	if !s.remoteEnded && !s.dead && s.recvCredit >= s.window/2 {
 		grow := 0
 		if s.window < largeWindow && c.cfg.Window.TryAcquire(largeWindow-streamWindow) {
@@ -150,6 +163,9 @@ func (s *Stream) finish() {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// The place is free only now, when the handler has returned, and not when the client has
+	// reset the stream: else a client could start handlers without end by opening and resetting
+	// (CVE-2023-44487, "Rapid Reset").
 	delete(c.streams, s.id)
 	c.cfg.Streams.Add(-1)
 	if s.window > streamWindow {
@@ -200,6 +216,8 @@ func (c *Conn) handleData(f *frame) error {
 	if f.id == 0 {
 		return connErrorf(ProtocolError, "DATA names no stream")
 	}
+	// Padding and DATA of streams that no longer exist count too (6.9.1), or both sides would
+	// disagree about the window.
 	if c.recvWindow -= f.length; c.recvWindow < 0 {
 		return connErrorf(FlowControlError, "DATA exceeds the window of the connection")
 	}
@@ -217,6 +235,8 @@ func (c *Conn) handleData(f *frame) error {
 		switch {
 		case s == nil && f.id > c.lastID:
 			return connErrorf(ProtocolError, "DATA names an idle stream")
+		// We have ended that stream and the client may not know it yet (5.1): its DATA is
+		// dropped. It is charged, since a client that does know could send it without end.
 		case s != nil && s.dead && !s.clientReset, s == nil && c.ended.has(f.id):
 			return c.charge(&c.limits.Idle)
 		}
@@ -230,12 +250,15 @@ func (c *Conn) handleData(f *frame) error {
 		c.upload.stream = nil
 		return c.resetStream(f.id, FlowControlError)
 	}
+	// A body of another length than declared is malformed (8.1.1). Passed on as HTTP/1.1, its
+	// rest would be read as the next request: the class of request smuggling.
 	if s.declared >= 0 && s.received > s.declared || f.has(flagEndStream) && !s.wholeBody() {
 		c.credit(f.length)
 		s.received -= int64(size)
 		c.upload.stream = nil
 		return c.resetStream(f.id, ProtocolError)
 	}
+	// The handler never sees padding, so it is given back here.
 	if padding := f.length - size; padding > 0 {
 		s.recvCredit += padding
 		c.credit(padding)
@@ -310,6 +333,8 @@ func (c *Conn) handleReset(f *frame) error {
 	if s == nil || s.dead {
 		return c.charge(&c.limits.Idle)
 	}
+	// A client may lose interest in an answer that is complete; only resets that made a handler
+	// work for nothing count towards the limit.
 	answered := s.localEnded
 	s.clientReset = true
 	s.abort()
@@ -326,6 +351,8 @@ func (c *Conn) handleWindowUpdate(f *frame) error {
 		return connErrorf(FrameSizeError, "WINDOW_UPDATE has not 4 bytes")
 	}
 	n := int(binary.BigEndian.Uint32(f.payload) & maxWindow)
+	// Each DATA frame that was sent may be answered by two updates, one for the stream and one
+	// for the connection; more of them are a flood.
 	if c.updateCredit--; c.updateCredit < 0 {
 		c.updateCredit = 0
 		if err := c.charge(&c.limits.Idle); err != nil {

@@ -15,6 +15,8 @@ const (
 	queueSize = 16 << 10
 )
 
+// queues holds the buffers of connections that have something to write: a hundred thousand idle
+// ones have none.
 var queues = sync.Pool{New: func() any { b := make([]byte, 0, queueSize); return &b }}
 
 // queue returns c.out to append to. The caller holds c.mu, as for all functions here.
@@ -28,6 +30,8 @@ func (c *Conn) queue() []byte {
 
 // makeRoom waits until frames can be appended.
 func (c *Conn) makeRoom() error {
+	// The bound is checked before a frame is appended, so a queue exceeds it by one frame at
+	// the most.
 	for len(c.out) > maxQueue {
 		if err := c.flush(); err != nil {
 			return err
@@ -44,6 +48,8 @@ func (c *Conn) makeRoom() error {
 	return nil
 }
 
+// Streams are filled in before each write, so urgency is decided when the bytes can leave and
+// not when they were made.
 // flush writes what is queued, unless another goroutine does: that one takes it along. It
 // unlocks c.mu while it writes.
 func (c *Conn) flush() error {
@@ -59,8 +65,11 @@ func (c *Conn) flush() error {
 		if len(c.out) == 0 {
 			break
 		}
+		// While out is written, others append to spare; the two change places at each turn.
 		out := c.out
 		c.out, c.spare = c.spare, nil
+		// A deadline in the past fails the write, so it is set at first and then often enough; the
+		// client has between writeTimeout and writeTimeout + extendEvery.
 		extend := c.now.Sub(c.writtenAt) > extendEvery
 		if extend {
 			c.writtenAt = c.now
@@ -80,6 +89,7 @@ func (c *Conn) flush() error {
 			c.room.Broadcast()
 		}
 		if err != nil {
+			// A connection that cannot be written has to end: part of a frame may have left.
 			c.fail()
 			_ = c.nc.Close() // wakes the loop that reads
 		}
@@ -104,6 +114,7 @@ func (c *Conn) releaseQueues() {
 		last := len(c.pooled) - 1
 		pooled := c.pooled[last]
 		c.pooled = c.pooled[:last]
+		// A buffer that a large response has grown is left to the collector.
 		if cap(*b) <= 2*maxQueue {
 			*pooled = *b
 			queues.Put(pooled)
@@ -146,6 +157,8 @@ func (c *Conn) appendHeaders(id uint32, end bool, block func([]byte) []byte) {
 	c.out = out
 }
 
+// One that does not fit into the windows or into a single frame is served as a stream, which can
+// wait. The fast path never waits.
 // sendResponse appends a response from memory if the windows are large enough.
 func (c *Conn) sendResponse(id uint32, r *mux.Response) bool {
 	n := len(r.Body)
@@ -166,6 +179,8 @@ func (c *Conn) sendResponse(id uint32, r *mux.Response) bool {
 	}
 	out = append(append(out, status), c.cfg.Date()...)
 	switch k := c.cfg.Constants; {
+	// The three encodings say the same. The shortest that the client's table allows is taken:
+	// inserted once, then one byte a field.
 	case c.literalOnly:
 		out = append(out, k.literal...)
 	case c.inserted:
@@ -201,6 +216,7 @@ func (c *Conn) fill() {
 	for u := range c.ready {
 		for len(c.ready[u]) > 0 && len(c.out) < maxQueue {
 			s := c.ready[u][0]
+			// Streams of less urgency have to wait as well: no window is left.
 			if !s.dead && c.sendWindow <= 0 && len(s.pending) > 0 {
 				return
 			}
@@ -213,6 +229,8 @@ func (c *Conn) fill() {
 	}
 }
 
+// One frame, then the next stream of the same urgency has its turn: a large download does not
+// delay a small one by more than 16 KiB.
 // appendData appends one DATA frame of a stream, as far as the windows allow.
 func (c *Conn) appendData(s *Stream) {
 	n := min(len(s.pending), maxFrame, s.sendWindow, c.sendWindow)

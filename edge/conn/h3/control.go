@@ -19,6 +19,7 @@ const (
 	controlBuffer = 128
 )
 
+// A client opens three such streams: control, encoder and decoder.
 // acceptUni waits for the end of the handshake, serves unidirectional streams, and drains
 // the connection when Shutdown is called.
 func (c *Conn) acceptUni() {
@@ -46,6 +47,7 @@ func (c *Conn) serveUni(rs *quic.ReceiveStream) {
 		c.dropUni(rs)
 		return
 	}
+	// A critical stream stays open for as long as the connection does.
 	_ = rs.SetReadDeadline(time.Time{}) // never fails
 	switch {
 	case typ == streamPush:
@@ -65,6 +67,7 @@ func (c *Conn) serveUni(rs *quic.ReceiveStream) {
 	}
 }
 
+// It is charged, as a client could open such streams without end.
 // dropUni ends a stream of an unknown type (6.2.3).
 func (c *Conn) dropUni(rs *quic.ReceiveStream) {
 	rs.CancelRead(quic.StreamErrorCode(StreamCreationError))
@@ -118,6 +121,7 @@ func controlPayload(in *frameReader) ([]byte, error) {
 	return in.payload()
 }
 
+// The payload is bounded by maxControlFrame, so seen is bounded as well.
 // readSettings checks SETTINGS (7.2.4). Nothing in them matters to the server, which uses no
 // dynamic table.
 func (c *Conn) readSettings(in *frameReader) error {
@@ -190,6 +194,7 @@ func (c *Conn) handleControl(typ uint64, in *frameReader) error {
 	return nil
 }
 
+// We announce no table, so a client has nothing to say there.
 // serveEncoder reads the stream of a client's encoder. It has no table to insert anything
 // into; only setting its capacity to zero is allowed (RFC 9204, 4.3).
 func (c *Conn) serveEncoder(in *frameReader) error {
@@ -208,6 +213,7 @@ func (c *Conn) serveEncoder(in *frameReader) error {
 	}
 }
 
+// The numbers of the streams are skipped: whatever they name, nothing depends on it.
 // serveDecoder reads the stream of a client's decoder. There is nothing to acknowledge; it
 // may report streams that it has not read (RFC 9204, 4.4.2).
 func (c *Conn) serveDecoder(in *frameReader) error {
@@ -244,6 +250,7 @@ func (f *frameReader) byte() (byte, error) {
 // integer returns the next integer of a stream, before its frames.
 func (f *frameReader) integer() (uint64, error) {
 	for {
+		// At most eight bytes (RFC 9000, 16), so the buffer always holds one.
 		if n, size, err := quicvarint.Parse(f.buf); err == nil {
 			f.buf = f.buf[size:]
 			return n, nil

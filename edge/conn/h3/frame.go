@@ -67,6 +67,7 @@ func (e *connError) Error() string { return fmt.Sprintf("%s (code %#x)", e.reaso
 
 func connErrorf(code Code, reason string) error { return &connError{code, reason} }
 
+// Others of the connection go on: their requests have nothing to do with it.
 // streamError is an error that ends a stream.
 type streamError struct {
 	code   Code
@@ -79,6 +80,7 @@ func (e *streamError) Error() string { return fmt.Sprintf("%s (code %#x)", e.rea
 // maxFrameHeader is the longest header of a frame in bytes: two integers.
 const maxFrameHeader = 16
 
+// Both integers have one to eight bytes, and need not be the shortest form (RFC 9000, 16).
 // parseFrameHeader parses the header of the frame that b begins with, and returns its
 // size. It is 0 if b does not hold the header.
 func parseFrameHeader(b []byte) (typ, length uint64, size int) {
@@ -109,6 +111,7 @@ type frameReader struct {
 	readErr error  // another error of r
 }
 
+// An error that came with bytes is returned by the next call, when they were used.
 // fill reads once. It returns io.EOF if the stream has ended, and moves what is buffered
 // to the beginning of store.
 func (f *frameReader) fill() error {
@@ -136,6 +139,7 @@ func (f *frameReader) fill() error {
 	return err
 }
 
+// A frame that is ignored is read in pieces of one buffer, so its length costs no memory.
 // next skips the rest of the present frame and returns type and length of the next. At the
 // end of the stream it returns io.EOF, within a frame an error of the connection (7.1).
 func (f *frameReader) next() (typ, length uint64, err error) {

@@ -113,6 +113,8 @@ func (s *Stream) readHead() (ok bool, err error) {
 	}
 }
 
+// With GET and HEAD it waits for the end of the stream, which browsers send at once: the fast
+// path and the cache know only requests without a body.
 // readRequest decodes the header section.
 func (s *Stream) readRequest(length uint64) (bool, error) {
 	list, err := s.readFields(length, mux.MaxBlock)
@@ -141,6 +143,7 @@ func methodOf(fields []framing.Field) string {
 	return ""
 }
 
+// A block that was not decoded leaves nothing behind: there is no dynamic table.
 // readFields reads and decodes a header block of at most limit bytes.
 func (s *Stream) readFields(length, limit uint64) (*mux.FieldList, error) {
 	if length > limit {
@@ -169,6 +172,7 @@ func (c *Conn) ignore(typ uint64) error {
 	return nil
 }
 
+// It is used by the fast path too, for what turned out not to be in memory.
 // prepare makes the connection in memory of a request with the given fields. body tells
 // whether a body follows. It returns false if the request is malformed, and resets its
 // stream.
@@ -216,6 +220,7 @@ func (s *Stream) run() {
 	stop()
 }
 
+// A handler that waits for its database has to learn that the client has gone.
 // closed is called when the sending half of the stream was closed, by either side.
 func (s *Stream) closed() {
 	err := context.Cause(s.qs.Context())
@@ -257,6 +262,8 @@ func (s *Stream) reset(code Code) {
 	s.c.charge(&s.c.limits.Resets)
 }
 
+// The order matters: the reader of the body may wait for room or for bytes, and ends only after
+// done was closed and the receiving half cancelled.
 // finish ends the stream of a request that was served.
 func (s *Stream) finish() {
 	switch {
@@ -314,6 +321,8 @@ func (s *Stream) copyBody() error {
 			if length == 0 {
 				s.c.charge(&s.c.limits.Idle)
 			}
+			// Compared before the bytes are read: none beyond the declared length reaches the
+			// handler, which reads HTTP/1.1.
 			if received += int64(length); s.declared >= 0 && received > s.declared {
 				return &streamError{MessageError, "the body is longer than Content-Length"}
 			}
@@ -341,6 +350,7 @@ func (s *Stream) copyData() error {
 		}
 		s.unread.Add(int64(len(p)))
 		s.mem.Push(p)
+		// Not reading is what makes QUIC close the window of the stream.
 		for s.unread.Load() > maxUnread {
 			select {
 			case <-s.consumed:
@@ -366,6 +376,7 @@ func (s *Stream) readTrailer(length uint64) error {
 	return nil
 }
 
+// The channel holds one signal, which is enough: the reader compares the count each time.
 // Consumed implements stream.Transport.
 func (s *Stream) Consumed(n int) {
 	s.unread.Add(-int64(n))
@@ -387,6 +398,7 @@ func (s *Stream) Send(part framing.Part, deadline time.Time, more bool) error {
 	if part.Status != 0 {
 		block := appendPart(nil, &part)
 		s.out = append(appendFrame(s.out, frameHeaders, uint64(len(block))), block...)
+		// The head leaves with the first bytes of the body, in one packet where they fit.
 		if more && !part.End {
 			return nil
 		}
@@ -398,6 +410,7 @@ func (s *Stream) Send(part framing.Part, deadline time.Time, more bool) error {
 	return s.write(rest, deadline, part.End)
 }
 
+// rest is written without a copy; what was copied into out goes before it.
 // write writes what is to be sent.
 func (s *Stream) write(rest []byte, deadline time.Time, end bool) error {
 	_ = s.qs.SetWriteDeadline(deadline) // never fails
