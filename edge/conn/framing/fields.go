@@ -83,7 +83,7 @@ func appendLine(dst []byte, name, value string) []byte {
 	return append(append(append(append(dst, name...), ": "...), value...), "\r\n"...)
 }
 
-// Browsers split Cookie so that each crumb is an entry of its own in HPACK; a server of HTTP/1.1
+// Browsers split Cookie so that HPACK indexes each crumb separately; a server of HTTP/1.1
 // may read only the first.
 // appendCookies joins the crumbs of Cookie to one field (RFC 9113, 8.2.3).
 func appendCookies(dst []byte, fields []Field) []byte {
@@ -97,7 +97,7 @@ func appendCookies(dst []byte, fields []Field) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// The booleans stand beside the strings because an empty value counts as present: a second
+// The booleans are needed because an empty value counts as present: a second
 // :path must be refused also after an empty first.
 // requestHead is what the fields so far contain.
 type requestHead struct {
@@ -157,7 +157,7 @@ func (h *requestHead) addPseudo(f Field) error {
 	default:
 		return MalformedError("there is an unknown pseudo-field")
 	}
-	// In any order they would be ambiguous for whoever forwards them (RFC 9113, 8.3).
+	// In any other order a proxy could read them differently (RFC 9113, 8.3).
 	if *seen || h.regular {
 		return MalformedError("a pseudo-field is repeated, or follows another field")
 	}
@@ -165,7 +165,7 @@ func (h *requestHead) addPseudo(f Field) error {
 	return nil
 }
 
-// What is malformed comes first and resets the stream. The second half is well-formed but not
+// What is malformed comes first and resets the stream. The second half is valid but not
 // served: there the client gets a status and the reason.
 // check checks what several fields decide together (RFC 9113, 8.3.1).
 func (h *requestHead) check(scheme string, body bool) error {
@@ -243,7 +243,7 @@ func checkField(f Field) error {
 		return MalformedError("a field is about the connection")
 	}
 	// CR, LF and NUL are what an HTTP/1.1 message must not contain (RFC 9113, 10.3). The other
-	// control characters are refused as well, since some servers treat them as blanks.
+	// control characters are refused too, since some servers treat them as blanks.
 	for i := range len(f.Value) {
 		if c := f.Value[i]; c < ' ' && c != '\t' || c == 0x7f {
 			return MalformedError("a field value holds a control character")

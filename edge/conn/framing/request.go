@@ -228,8 +228,8 @@ func (m *RequestFramer) parseContentLength(value []byte) *Error {
 	return nil
 }
 
-// parseTransferEncoding accepts one coding. Lists such as "gzip, chunked" are valid, and no client
-// of ours sends them; "xchunked" and "chunked, identity" are attacks on parsers that search.
+// parseTransferEncoding accepts one coding. Lists such as "gzip, chunked" are valid, but clients do
+// not send them; "xchunked" and "chunked, identity" are attacks on parsers that search.
 func (m *RequestFramer) parseTransferEncoding(value []byte) *Error {
 	switch {
 	case m.head.chunked || m.state == atTrailer:

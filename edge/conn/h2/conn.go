@@ -188,7 +188,7 @@ func (c *Conn) Shutdown() {
 var longAgo = time.Unix(1, 0)
 
 // An error of the client and the end of a shutdown both come as errors of serveOnce; end decides
-// which of them the client is told with GOAWAY.
+// which of them GOAWAY reports.
 // Serve serves the connection until it ends and all its requests are served. It closes
 // the connection.
 func (c *Conn) Serve() {
@@ -581,7 +581,7 @@ func (c *Conn) handlePriorityUpdate(f *frame) error {
 		return connErrorf(ProtocolError, "PRIORITY_UPDATE names no stream")
 	}
 	// An update for a stream that has not begun may be ignored (RFC 9218, 7.1); keeping it would
-	// need a bound of its own.
+	// need another bound.
 	if s := c.streams[id]; s != nil {
 		s.urgency = mux.ParseUrgency(string(f.payload[4:]))
 	}
