@@ -36,8 +36,8 @@ func (m *RequestFramer) parseChunkSize(text []byte) *Error {
 
 var semicolon = []byte{';'}
 
-// No sign, no 0x and no blanks: strconv would accept the first two.
 // parseHex parses digits and nothing else.
+// No sign, no 0x and no blanks: strconv would accept the first two.
 func parseHex(b []byte) (n int64, ok bool) {
 	if len(b) == 0 || len(b) > maxSizeDigits {
 		return 0, false

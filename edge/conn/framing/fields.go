@@ -32,14 +32,14 @@ type Request struct {
 	Length    int64  // of the body, in bytes; -1: unknown, it is sent in chunks
 }
 
-// Two passes: nothing is written before all of the fields were checked, so a refused request
-// leaves no bytes behind.
 // AppendRequest appends the head of an HTTP/1.1 request with the given fields, which came
 // over a connection of scheme. body tells whether a body follows. The error is a
 // MalformedError, or an *Error for a request that gets a response; dst is unchanged then.
 //
 // A RequestFramer accepts nothing but one request with these fields and this body in the
 // bytes: no field can end a line.
+// Two passes: nothing is written before all of the fields were checked, so a refused request
+// leaves no bytes behind.
 func AppendRequest(dst []byte, fields []Field, scheme string, body bool) ([]byte, Request, error) {
 	h := requestHead{req: Request{Length: -1}}
 	for _, f := range fields {
@@ -83,9 +83,9 @@ func appendLine(dst []byte, name, value string) []byte {
 	return append(append(append(append(dst, name...), ": "...), value...), "\r\n"...)
 }
 
+// appendCookies joins the crumbs of Cookie to one field (RFC 9113, 8.2.3).
 // Browsers split Cookie so that HPACK indexes each crumb separately; a server of HTTP/1.1
 // may read only the first.
-// appendCookies joins the crumbs of Cookie to one field (RFC 9113, 8.2.3).
 func appendCookies(dst []byte, fields []Field) []byte {
 	separator := "cookie: "
 	for _, f := range fields {
@@ -97,9 +97,9 @@ func appendCookies(dst []byte, fields []Field) []byte {
 	return append(dst, "\r\n"...)
 }
 
+// requestHead is what the fields so far contain.
 // The booleans are needed because an empty value counts as present: a second
 // :path must be refused also after an empty first.
-// requestHead is what the fields so far contain.
 type requestHead struct {
 	req                  Request
 	scheme, host         string
@@ -110,9 +110,9 @@ type requestHead struct {
 	regular              bool // a field that is no pseudo-field was read
 }
 
+// add checks one field (RFC 9113, 8.2 and 8.3).
 // Content-Length may not be repeated, not even with the same number: another parser behind the
 // edge might take the list.
-// add checks one field (RFC 9113, 8.2 and 8.3).
 func (h *requestHead) add(f Field) error {
 	if strings.HasPrefix(f.Name, ":") {
 		return h.addPseudo(f)
@@ -165,9 +165,9 @@ func (h *requestHead) addPseudo(f Field) error {
 	return nil
 }
 
+// check checks what several fields decide together (RFC 9113, 8.3.1).
 // What is malformed comes first and resets the stream. The second half is valid but not
 // served: there the client gets a status and the reason.
-// check checks what several fields decide together (RFC 9113, 8.3.1).
 func (h *requestHead) check(scheme string, body bool) error {
 	connect := h.req.Method == "CONNECT"
 	switch {

@@ -14,9 +14,9 @@ type Part struct {
 	End    bool   // the response has ended
 }
 
-// They have no meaning in HTTP/2 and HTTP/3, and a response that contains one is malformed there.
 // Fields returns the names and values of the head, without those that describe an
 // HTTP/1.1 connection (RFC 9113, 8.2.2). The slices share the bytes of the part.
+// They have no meaning in HTTP/2 and HTTP/3, and a response that contains one is malformed there.
 func (p *Part) Fields() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		for rest := p.Lines; len(rest) > 0; {
@@ -68,9 +68,9 @@ type ResponseParser struct {
 	state   state
 }
 
-// A handler that exceeds it has a bug; the bound keeps that from becoming one of memory.
 // maxResponseHead bounds the head of a response, in bytes: origins may send 64 KiB, and the
 // server adds a few fields.
+// A handler that exceeds it has a bug; the bound keeps that from becoming one of memory.
 const maxResponseHead = 128 << 10
 
 var errResponse = errors.New("BUG: the response is not a well-formed HTTP/1.1 message")
@@ -182,9 +182,9 @@ func (p *ResponseParser) parseHead(head []byte) (Part, error) {
 	return part, nil
 }
 
+// nextLine parses a line between the chunks.
 // Trailers of responses are dropped: HTTP/1.1 clients hardly read them, so no answer depends on
 // one.
-// nextLine parses a line between the chunks.
 func (p *ResponseParser) nextLine(b []byte) (Part, int, error) {
 	i := bytes.IndexByte(b, '\n')
 	if i < 0 {

@@ -44,9 +44,9 @@ const (
 	atTrailer              // a line after the last chunk
 )
 
-// It keeps no bytes but an incomplete line: the caller passes on what Next has counted, unchanged.
 // RequestFramer checks the requests of one connection and finds where each ends. The
 // zero value is at the start of the first request. It is not safe for concurrent use.
+// It keeps no bytes but an incomplete line: the caller passes on what Next has counted, unchanged.
 type RequestFramer struct {
 	remaining int64  // bytes of the body or chunk
 	line      []byte // the beginning of a line whose end was not read yet
@@ -123,8 +123,8 @@ func (m *RequestFramer) Next(b []byte) (int, *Error) {
 	return n, nil
 }
 
-// It is called for the incomplete line as well, so what is kept is bounded by the same limits.
 // checkLength refuses a line that is too long, before its end was read.
+// It is called for the incomplete line as well, so what is kept is bounded by the same limits.
 func (m *RequestFramer) checkLength(n int) *Error {
 	switch {
 	case m.state == atStart && n > MaxLine:

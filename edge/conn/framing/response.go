@@ -31,9 +31,9 @@ const (
 // longer one lasts until the connection closes.
 const maxResponseLine = 64 << 10
 
-// Requests are not pipelined, so there is never more than one.
 // Expect records that a request was sent: the next bytes belong to its response. After
 // a response that lasts until the connection closes it has no effect.
+// Requests are not pipelined, so there is never more than one.
 func (m *ResponseFramer) Expect(method string) {
 	if !m.untilClose {
 		*m = ResponseFramer{expected: true, toHEAD: method == "HEAD", length: -1}
@@ -119,8 +119,8 @@ func (m *ResponseFramer) readLine(text []byte) {
 	}
 }
 
-// Every HTTP/1.x version is accepted from an origin: it chose to answer in it.
 // parseStatus parses the three digits after the version.
+// Every HTTP/1.x version is accepted from an origin: it chose to answer in it.
 func parseStatus(text []byte) (int, bool) {
 	const at = len("HTTP/1.1 ")
 	if len(text) < at+3 || !bytes.HasPrefix(text, []byte("HTTP/1.")) {
@@ -148,9 +148,9 @@ func (m *ResponseFramer) parseField(text []byte) {
 	}
 }
 
+// endHead decides what follows a header section (RFC 9112, 6.3).
 // Where the length is in doubt the response lasts until the connection closes, which is then not
 // used again: nothing that an origin sends can become part of the next answer.
-// endHead decides what follows a header section (RFC 9112, 6.3).
 func (m *ResponseFramer) endHead() {
 	switch {
 	// After switching protocols the bytes are no longer HTTP.

@@ -30,8 +30,8 @@ var space = []byte{' '}
 
 func errMethod() *Error { return &Error{http.StatusMethodNotAllowed, "this method is never allowed"} }
 
-// The path is checked, the query is not: nothing in front of the site decides by its bytes.
 // checkTarget refuses targets that two parsers could read differently.
+// The path is checked, the query is not: nothing in front of the site decides by its bytes.
 func checkTarget(method, target []byte) *Error {
 	if len(target) == 0 {
 		return badRequest("the address is empty")
@@ -54,10 +54,10 @@ func checkTarget(method, target []byte) *Error {
 
 var question = []byte{'?'}
 
-// An absolute target names its host a second time; the router takes it from there, and refuses
-// one that differs from Host.
 // checkTargetForm accepts "*" with OPTIONS, and absolute targets of http and https (RFC
 // 9112, 3.2).
+// An absolute target names its host a second time; the router takes it from there, and refuses
+// one that differs from Host.
 func checkTargetForm(method, target []byte) *Error {
 	if string(target) == "*" && string(method) == "OPTIONS" {
 		return nil
@@ -157,10 +157,10 @@ func hexValue(c byte) int {
 	return -1
 }
 
-// An underscore is no part of a host name (RFC 952) and common in names of containers.
-// 255 bytes are the longest name of DNS.
 // validHost accepts a host name or an IP address, in brackets if it is an IPv6 address,
 // and an optional port: no user, no path, no list, no escapes.
+// An underscore is no part of a host name (RFC 952) and common in names of containers.
+// 255 bytes are the longest name of DNS.
 func validHost(b []byte) bool {
 	if len(b) == 0 || len(b) > 255+len(":65535") {
 		return false

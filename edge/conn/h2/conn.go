@@ -73,9 +73,9 @@ type Config struct {
 	Events    mux.Events        // counts what happens; required
 }
 
+// charge charges a bucket. An empty one ends the connection; the caller holds c.mu.
 // The first empty bucket is counted and kept, so that the metric names the flood and not
 // what followed from it.
-// charge charges a bucket. An empty one ends the connection; the caller holds c.mu.
 func (c *Conn) charge(b *mux.Bucket) error {
 	if b.Take(c.now) {
 		return nil
@@ -176,9 +176,9 @@ func New(nc net.Conn, h Handler, cfg *Config, scheme string) *Conn {
 	return c
 }
 
+// Shutdown makes the connection end when its streams have (6.8). It returns at once.
 // The deadline only wakes the loop that reads: the frames of the shutdown are written by that
 // loop, so that their order with the others is never in doubt.
-// Shutdown makes the connection end when its streams have (6.8). It returns at once.
 func (c *Conn) Shutdown() {
 	c.draining.Store(true)
 	_ = c.nc.SetReadDeadline(longAgo) // fails only on a closed connection
@@ -187,10 +187,10 @@ func (c *Conn) Shutdown() {
 // longAgo is a deadline that ends a read at once.
 var longAgo = time.Unix(1, 0)
 
-// An error of the client and the end of a shutdown both come as errors of serveOnce; end decides
-// which of them GOAWAY reports.
 // Serve serves the connection until it ends and all its requests are served. It closes
 // the connection.
+// An error of the client and the end of a shutdown both come as errors of serveOnce; end decides
+// which of them GOAWAY reports.
 func (c *Conn) Serve() {
 	err := c.greet()
 	for err == nil {
@@ -310,9 +310,9 @@ func (c *Conn) expired() error {
 	return nil
 }
 
+// drain announces that the connection ends.
 // The first GOAWAY names the highest identifier possible, because a client may have sent
 // requests that have not arrived; the second, after drainGrace, names the last one served (6.8).
-// drain announces that the connection ends.
 func (c *Conn) drain() error {
 	c.drainPhase, c.drainSince = 1, time.Now()
 	c.mu.Lock()
@@ -350,10 +350,10 @@ func (c *Conn) end(err error) {
 	_ = c.nc.Close() // all that can be written was
 }
 
-// The number of bytes and the time are both bounded: the client has just shown that it does not
-// follow the protocol, and would otherwise keep a goroutine for as long as it sends.
 // goAway writes GOAWAY and reads on for a while: closing a connection with unread bytes
 // resets it, and the client could not read why. The caller holds c.mu.
+// The number of bytes and the time are both bounded: the client has just shown that it does not
+// follow the protocol, and would otherwise keep a goroutine for as long as it sends.
 func (c *Conn) goAway(code Code) {
 	until := time.Now().Add(lingerTime)
 	_ = c.nc.SetWriteDeadline(until) // fails only on a closed connection
@@ -556,9 +556,9 @@ func (c *Conn) applySetting(id uint16, value uint32) error {
 	return nil
 }
 
+// handlePriority checks PRIORITY, which is deprecated (5.3.2).
 // A stream that depends on itself is an error of the stream still (RFC 7540, 5.3.1), which is
 // all that is left of priorities: SETTINGS_NO_RFC7540_PRIORITIES was sent.
-// handlePriority checks PRIORITY, which is deprecated (5.3.2).
 func (c *Conn) handlePriority(f *frame) error {
 	switch {
 	case f.id == 0:

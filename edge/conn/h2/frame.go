@@ -38,8 +38,8 @@ const (
 	maxFrame = 16384
 	// preface begins a client's connection (3.4).
 	preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-	// It also masks the reserved bit of identifiers and increments (4.1).
 	// maxWindow is the largest window, in bytes (6.9.1).
+	// It also masks the reserved bit of identifiers and increments (4.1).
 	maxWindow = 1<<31 - 1
 	// defaultWindow is the window of a stream and a connection at first, in bytes (6.9.2).
 	defaultWindow = 65535

@@ -9,8 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
 )
 
-// A block in one frame is decoded from the read buffer; only one that continues is copied.
 // handleHeaders handles HEADERS (6.2).
+// A block in one frame is decoded from the read buffer; only one that continues is copied.
 func (c *Conn) handleHeaders(f *frame) error {
 	if f.id == 0 || f.id%2 == 0 {
 		return connErrorf(ProtocolError, "HEADERS names no stream of the client")
@@ -34,9 +34,9 @@ func (c *Conn) handleHeaders(f *frame) error {
 	return nil
 }
 
+// handleContinuation handles CONTINUATION (6.10).
 // Size and number are checked before the bytes are kept. Exceeding either ends the connection: a
 // block that was not decoded leaves HPACK in an unknown state.
-// handleContinuation handles CONTINUATION (6.10).
 func (c *Conn) handleContinuation(f *frame) error {
 	b := &c.block
 	switch b.frames++; {
@@ -54,8 +54,8 @@ func (c *Conn) handleContinuation(f *frame) error {
 	return c.handleBlock(&whole, whole.bytes)
 }
 
-// Also a block that will be refused is decoded, since it may change the table.
 // handleBlock decodes a header block, and handles the request or trailer section.
+// Also a block that will be refused is decoded, since it may change the table.
 func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 	if err := c.decoder.decode(block); err != nil {
 		return err
@@ -90,9 +90,9 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 	return c.openStream(b, tried)
 }
 
+// openStream begins a request that becomes an HTTP/1.1 exchange.
 // Refusals that HTTP can express (431, 421, 400) become responses and not resets, so that the
 // client's developer reads why; the exchange writes them.
-// openStream begins a request that becomes an HTTP/1.1 exchange.
 func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	var refused *framing.Error
 	// A field counts 32 bytes in the size of the list, and less in the head.

@@ -57,10 +57,10 @@ type Stream struct {
 	taken      sync.Cond
 }
 
+// Send implements stream.Transport.
 // The head is queued at once, the body waits in pending until the windows allow it. Send returns
 // when all of the body was queued or the deadline has passed: the caller may then reuse its bytes.
 // more says that another part follows at once; a head is then not written alone.
-// Send implements stream.Transport.
 func (s *Stream) Send(part framing.Part, deadline time.Time, more bool) error {
 	c := s.c
 	c.mu.Lock()
@@ -97,9 +97,9 @@ func (s *Stream) sendHead(part *framing.Part) error {
 	return nil
 }
 
+// waitTaken waits until all of pending was taken.
 // A condition variable has no deadline, so a timer wakes the waiters; it is made only by those
 // that have to wait, which the answers of a fast client do not.
-// waitTaken waits until all of pending was taken.
 func (s *Stream) waitTaken(deadline time.Time) error {
 	var timer *time.Timer
 	for s.sending && !s.dead {

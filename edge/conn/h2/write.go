@@ -48,10 +48,10 @@ func (c *Conn) makeRoom() error {
 	return nil
 }
 
-// Streams are filled in before each write, so urgency is decided when the bytes can leave and
-// not when they were made.
 // flush writes what is queued, unless another goroutine does: that one takes it along. It
 // unlocks c.mu while it writes.
+// Streams are filled in before each write, so urgency is decided when the bytes can leave and
+// not when they were made.
 func (c *Conn) flush() error {
 	if c.closed {
 		return stream.ErrAborted
@@ -157,9 +157,9 @@ func (c *Conn) appendHeaders(id uint32, end bool, block func([]byte) []byte) {
 	c.out = out
 }
 
+// sendResponse appends a response from memory if the windows are large enough.
 // One that does not fit into the windows or into a single frame is served as a stream, which can
 // wait. The fast path never waits.
-// sendResponse appends a response from memory if the windows are large enough.
 func (c *Conn) sendResponse(id uint32, r *mux.Response) bool {
 	n := len(r.Body)
 	if n > min(maxFrame, c.sendWindow, c.initialWindow) || c.closed {
@@ -229,9 +229,9 @@ func (c *Conn) fill() {
 	}
 }
 
+// appendData appends one DATA frame of a stream, as far as the windows allow.
 // One frame, then the next stream of the same urgency has its turn: a large download does not
 // delay a small one by more than 16 KiB.
-// appendData appends one DATA frame of a stream, as far as the windows allow.
 func (c *Conn) appendData(s *Stream) {
 	n := min(len(s.pending), maxFrame, s.sendWindow, c.sendWindow)
 	if n < 0 || n == 0 && len(s.pending) > 0 {

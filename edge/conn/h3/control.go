@@ -19,9 +19,9 @@ const (
 	controlBuffer = 128
 )
 
-// A client opens three such streams: control, encoder and decoder.
 // acceptUni waits for the end of the handshake, serves unidirectional streams, and drains
 // the connection when Shutdown is called.
+// A client opens three such streams: control, encoder and decoder.
 func (c *Conn) acceptUni() {
 	c.state.finishHandshake(c.qc)
 	for {
@@ -67,8 +67,8 @@ func (c *Conn) serveUni(rs *quic.ReceiveStream) {
 	}
 }
 
-// It is charged, as a client could open such streams without end.
 // dropUni ends a stream of an unknown type (6.2.3).
+// It is charged, as a client could open such streams without end.
 func (c *Conn) dropUni(rs *quic.ReceiveStream) {
 	rs.CancelRead(quic.StreamErrorCode(StreamCreationError))
 	rs.ReleaseStreamCredit()
@@ -121,9 +121,9 @@ func controlPayload(in *frameReader) ([]byte, error) {
 	return in.payload()
 }
 
-// The payload is bounded by maxControlFrame, so seen is bounded as well.
 // readSettings checks SETTINGS (7.2.4). Nothing in them matters to the server, which uses no
 // dynamic table.
+// The payload is bounded by maxControlFrame, so seen is bounded as well.
 func (c *Conn) readSettings(in *frameReader) error {
 	p, err := controlPayload(in)
 	if err != nil {
@@ -194,9 +194,9 @@ func (c *Conn) handleControl(typ uint64, in *frameReader) error {
 	return nil
 }
 
-// We announce no table, so a client has nothing to say there.
 // serveEncoder reads the stream of a client's encoder. It has no table to insert anything
 // into; only setting its capacity to zero is allowed (RFC 9204, 4.3).
+// We announce no table, so a client has nothing to say there.
 func (c *Conn) serveEncoder(in *frameReader) error {
 	const capacityZero = 0x20
 	for {
@@ -213,9 +213,9 @@ func (c *Conn) serveEncoder(in *frameReader) error {
 	}
 }
 
-// The numbers of the streams are skipped: whatever they name, nothing depends on it.
 // serveDecoder reads the stream of a client's decoder. There is nothing to acknowledge; it
 // may report streams that it has not read (RFC 9204, 4.4.2).
+// The numbers of the streams are skipped: whatever they name, nothing depends on it.
 func (c *Conn) serveDecoder(in *frameReader) error {
 	const cancellation, kind, longID = 0x40, 0xc0, 0x3f
 	for {

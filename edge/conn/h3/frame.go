@@ -67,8 +67,8 @@ func (e *connError) Error() string { return fmt.Sprintf("%s (code %#x)", e.reaso
 
 func connErrorf(code Code, reason string) error { return &connError{code, reason} }
 
-// Others of the connection go on: their requests have nothing to do with it.
 // streamError is an error that ends a stream.
+// Others of the connection go on: their requests have nothing to do with it.
 type streamError struct {
 	code   Code
 	reason string
@@ -80,9 +80,9 @@ func (e *streamError) Error() string { return fmt.Sprintf("%s (code %#x)", e.rea
 // maxFrameHeader is the longest header of a frame in bytes: two integers.
 const maxFrameHeader = 16
 
-// Both integers have one to eight bytes, and need not be the shortest form (RFC 9000, 16).
 // parseFrameHeader parses the header of the frame that b begins with, and returns its
 // size. It is 0 if b does not hold the header.
+// Both integers have one to eight bytes, and need not be the shortest form (RFC 9000, 16).
 func parseFrameHeader(b []byte) (typ, length uint64, size int) {
 	typ, n, err := quicvarint.Parse(b)
 	if err != nil {
@@ -111,9 +111,9 @@ type frameReader struct {
 	readErr error  // another error of r
 }
 
-// An error that came with bytes is returned by the next call, when they were used.
 // fill reads once. It returns io.EOF if the stream has ended, and moves what is buffered
 // to the beginning of store.
+// An error that came with bytes is returned by the next call, when they were used.
 func (f *frameReader) fill() error {
 	if f.readErr != nil {
 		return f.readErr
@@ -139,9 +139,9 @@ func (f *frameReader) fill() error {
 	return err
 }
 
-// A frame that is ignored is read in pieces of one buffer, so its length costs no memory.
 // next skips the rest of the present frame and returns type and length of the next. At the
 // end of the stream it returns io.EOF, within a frame an error of the connection (7.1).
+// A frame that is ignored is read in pieces of one buffer, so its length costs no memory.
 func (f *frameReader) next() (typ, length uint64, err error) {
 	if err := f.skip(); err != nil {
 		return 0, 0, err

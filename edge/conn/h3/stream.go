@@ -113,9 +113,9 @@ func (s *Stream) readHead() (ok bool, err error) {
 	}
 }
 
+// readRequest decodes the header section.
 // With GET and HEAD it waits for the end of the stream, which browsers send at once: the fast
 // path and the cache know only requests without a body.
-// readRequest decodes the header section.
 func (s *Stream) readRequest(length uint64) (bool, error) {
 	list, err := s.readFields(length, mux.MaxBlock)
 	if err != nil {
@@ -143,8 +143,8 @@ func methodOf(fields []framing.Field) string {
 	return ""
 }
 
-// A block that was not decoded leaves nothing behind: there is no dynamic table.
 // readFields reads and decodes a header block of at most limit bytes.
+// A block that was not decoded leaves nothing behind: there is no dynamic table.
 func (s *Stream) readFields(length, limit uint64) (*mux.FieldList, error) {
 	if length > limit {
 		return nil, connErrorf(ExcessiveLoad, "a header block is too large")
@@ -172,10 +172,10 @@ func (c *Conn) ignore(typ uint64) error {
 	return nil
 }
 
-// It is used by the fast path too, for what turned out not to be in memory.
 // prepare makes the connection in memory of a request with the given fields. body tells
 // whether a body follows. It returns false if the request is malformed, and resets its
 // stream.
+// It is used by the fast path too, for what turned out not to be in memory.
 func (s *Stream) prepare(list *mux.FieldList, tried, body bool) bool {
 	c := s.c
 	c.cfg.Events.Request()
@@ -220,8 +220,8 @@ func (s *Stream) run() {
 	stop()
 }
 
-// A handler that waits for its database has to learn that the client has gone.
 // closed is called when the sending half of the stream was closed, by either side.
+// A handler that waits for its database has to learn that the client has gone.
 func (s *Stream) closed() {
 	err := context.Cause(s.qs.Context())
 	if errors.Is(err, quic.ErrStreamClosed) {
@@ -262,9 +262,9 @@ func (s *Stream) reset(code Code) {
 	s.c.charge(&s.c.limits.Resets)
 }
 
+// finish ends the stream of a request that was served.
 // The order matters: the reader of the body may wait for room or for bytes, and ends only after
 // done was closed and the receiving half cancelled.
-// finish ends the stream of a request that was served.
 func (s *Stream) finish() {
 	switch {
 	case s.localEnd:
@@ -376,8 +376,8 @@ func (s *Stream) readTrailer(length uint64) error {
 	return nil
 }
 
-// The channel holds one signal, which is enough: the reader compares the count each time.
 // Consumed implements stream.Transport.
+// The channel holds one signal, which is enough: the reader compares the count each time.
 func (s *Stream) Consumed(n int) {
 	s.unread.Add(-int64(n))
 	select {
@@ -410,8 +410,8 @@ func (s *Stream) Send(part framing.Part, deadline time.Time, more bool) error {
 	return s.write(rest, deadline, part.End)
 }
 
-// rest is written without a copy; what was copied into out goes before it.
 // write writes what is to be sent.
+// rest is written without a copy; what was copied into out goes before it.
 func (s *Stream) write(rest []byte, deadline time.Time, end bool) error {
 	_ = s.qs.SetWriteDeadline(deadline) // never fails
 	for _, p := range [...][]byte{s.out, rest} {
