@@ -84,6 +84,34 @@ type Evidence struct {
 	Patch   string `json:"patch,omitempty"`   // text to paste into the page, its headers or robots.txt
 }
 
+// Patch is text to paste into a page or a file of a site.
+type Patch struct {
+	URL  string // of the page or file
+	Text string
+}
+
+// Patches joins the patches of each page or file, so that they are pasted at once. Lines that
+// begin with # are comments in robots.txt; the same one is kept once.
+func Patches(evidence []Evidence) (patches []Patch) {
+	for _, e := range evidence {
+		if e.Patch == "" {
+			continue
+		}
+		i := slices.IndexFunc(patches, func(p Patch) bool { return p.URL == e.URL })
+		if i < 0 {
+			patches = append(patches, Patch{e.URL, e.Patch})
+			continue
+		}
+		text := e.Patch
+		if comment, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(comment, "#") &&
+			strings.Contains(patches[i].Text, comment+"\n") {
+			text = rest
+		}
+		patches[i].Text = strings.TrimSuffix(patches[i].Text, "\n") + "\n\n" + text
+	}
+	return patches
+}
+
 // Limits of evidence: enough to verify a claim by hand, never a copy of the page.
 const (
 	MaxEvidence      = 5     // entries per fact

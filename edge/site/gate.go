@@ -3,7 +3,6 @@ package site
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
@@ -16,11 +15,8 @@ type gateView struct {
 	First    bool            // it limits the score most
 	From, To fieldmark.Milli // the score while it applies, and about what follows it; both 0 without a score
 	Advice   string
-	Patches  []patchView
+	Patches  []fieldmark.Patch
 }
-
-// patchView is text to paste into a page or a file of a site.
-type patchView struct{ URL, Text string }
 
 // gateChecks are the conditions of eligibility that gates of the published modules stand
 // for: their advice and evidence say how to lift the gate.
@@ -58,7 +54,7 @@ func gatesOf(p *BrandPage) []gateView {
 		}
 		for _, a := range advice {
 			if check := gateChecks[g.ID]; check != "" && a.ID == scoring.EligibilityPrefix+check {
-				g.Advice, g.Patches = a.Advice, patchesOf(a.Evidence)
+				g.Advice, g.Patches = a.Advice, fieldmark.Patches(a.Evidence)
 			}
 		}
 	}
@@ -70,26 +66,4 @@ func liftsGate(s *fieldmark.Score, advice *fieldmark.Gain) bool {
 	return slices.ContainsFunc(s.Gates, func(g fieldmark.Gate) bool {
 		return gateChecks[g.ID] != "" && advice.ID == scoring.EligibilityPrefix+gateChecks[g.ID]
 	})
-}
-
-// patchesOf joins the patches of each file or page, so that they are pasted at once. Lines
-// that begin with # are comments in robots.txt; the same one is kept once.
-func patchesOf(evidence []fieldmark.Evidence) (patches []patchView) {
-	for _, e := range evidence {
-		if e.Patch == "" {
-			continue
-		}
-		i := slices.IndexFunc(patches, func(p patchView) bool { return p.URL == e.URL })
-		if i < 0 {
-			patches = append(patches, patchView{e.URL, e.Patch})
-			continue
-		}
-		text := e.Patch
-		if comment, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(comment, "#") &&
-			strings.Contains(patches[i].Text, comment+"\n") {
-			text = rest
-		}
-		patches[i].Text = strings.TrimSuffix(patches[i].Text, "\n") + "\n\n" + text
-	}
-	return patches
 }

@@ -256,7 +256,8 @@ func TestHeaders(t *testing.T) {
 	for _, path := range append(pages, "/admin/sign-in", "/admin/nothing", "/admin/assets/admin.css") {
 		h := b.do(path, nil).Header()
 		for field, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; " +
+			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; " +
+				"connect-src 'self'; img-src 'self' data:; " +
 				"form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 			"X-Content-Type-Options": "nosniff",
 			"Referrer-Policy":        "no-referrer",

@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
-//go:embed templates/*.html assets/admin.js
+//go:embed templates/*.html
 var files embed.FS
 
 // console is what every page needs: the templates, the log and the audit log. It does not change after New.
@@ -69,10 +69,7 @@ func parseTemplates() (t *templates, err error) {
 		"modules", "module", "calendars", "nodes", "certificates", "audit-log", "settings", "message"); err != nil {
 		return nil, err
 	}
-	t.style, t.icon = web.Style(), web.Icon()
-	if t.script, err = web.ReadAsset(files, "assets/admin.js", "text/javascript"); err != nil {
-		return nil, err
-	}
+	t.style, t.script, t.icon = web.Style(), web.Script(), web.Icon()
 	return t, nil
 }
 

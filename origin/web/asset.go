@@ -10,11 +10,14 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
-//go:embed web.css icon.svg
+//go:embed web.css web.js icon.svg
 var files embed.FS
 
 // Style returns the stylesheet of every page.
 func Style() *Asset { return mustAsset("web.css", "text/css") }
+
+// Script returns the script of every page.
+func Script() *Asset { return mustAsset("web.js", "text/javascript") }
 
 // Icon returns the icon of every page.
 func Icon() *Asset { return mustAsset("icon.svg", "image/svg+xml") }

@@ -11,9 +11,10 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// contentPolicy allows the stylesheet, the script, images and forms of this site, and nothing else.
-const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action " +
-	"'self'; frame-ancestors 'none'; base-uri 'none'"
+// contentPolicy allows the stylesheet, the script and what it loads, images and forms of this site, and nothing
+// else.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; " +
+	"img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // Guard protects the handlers of pages. Message shows a page with a title and a text.
 type Guard struct {
