@@ -307,7 +307,14 @@ type BrandHistory struct {
 	Brand       Brand        `json:"brand"`
 	Revisions   []Revision   `json:"revisions"`   // oldest first
 	Activations []Activation `json:"activations"` // oldest first
+
+	// that were settled, upheld or rejected, the newest first, at most MaxHistoryDisputes
+	Disputes []DisputeStatus `json:"disputes,omitempty"`
 }
+
+// MaxHistoryDisputes limits the disputes of a BrandHistory: the feed of a brand has no more
+// entries.
+const MaxHistoryDisputes = 50
 
 // MaxRevisions limits the stored revisions of a brand; the oldest are dropped. It is more
 // than seven years of weekly audits.

@@ -441,9 +441,10 @@ type HistoryChange struct {
 
 // SignalChange is a signal whose points changed.
 type SignalChange struct {
-	ID   string `json:"id"`
-	From Milli  `json:"from"`
-	To   Milli  `json:"to"`
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	From  Milli  `json:"from"`
+	To    Milli  `json:"to"`
 }
 
 // GateChange is a gate that started or stopped limiting the score.
@@ -470,7 +471,7 @@ func ChangedSignals(before map[string]Milli, after *Assessment, limit int) []Sig
 	for _, c := range after.Components {
 		for _, s := range c.Signals {
 			if was, ok := before[s.ID]; ok && was != s.Points {
-				changes = append(changes, SignalChange{ID: s.ID, From: was, To: s.Points})
+				changes = append(changes, SignalChange{ID: s.ID, Label: s.Label, From: was, To: s.Points})
 			}
 		}
 	}

@@ -286,8 +286,13 @@ func (e *scoreEndpoints) serveFeed(ctx *fasthttp.RequestCtx) {
 
 func (e *scoreEndpoints) feedOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory,
 	q historyQuery) ([]byte, error) {
-	f := site.Feed{BaseURL: e.baseURL, Brand: past.Brand, Labels: map[string]string{}}
-	if n := len(past.Revisions); n > 0 {
+	h := fieldmark.ScoreHistory{}
+	if err := markChanges(ctx, m, past, q, &h); err != nil {
+		return nil, err
+	}
+	f := site.Feed{BaseURL: e.baseURL, Brand: past.Brand, Changes: h.Changes, Disputes: past.Disputes,
+		Labels: map[string]string{}}
+	if n := len(past.Revisions); n > 0 && len(past.Disputes) > 0 {
 		a, err := m.Evaluate(ctx, withoutReplicates(past.Revisions[n-1].Facts), q.to)
 		if err != nil {
 			return nil, err
@@ -298,11 +303,6 @@ func (e *scoreEndpoints) feedOf(ctx context.Context, m *wasm.Module, past *field
 			}
 		}
 	}
-	h := fieldmark.ScoreHistory{}
-	if err := markChanges(ctx, m, past, q, &h); err != nil {
-		return nil, err
-	}
-	f.Changes = h.Changes
 	return f.Encode()
 }
 

@@ -169,6 +169,11 @@ func TestDecideDispute(t *testing.T) {
 	if err != nil || status.Answer != "It is a quotation." {
 		t.Errorf("status %+v, %v", status, err)
 	}
+	past, _, err := w.Brands.History(ctx, "acme", time.Now().Add(-time.Hour), time.Now())
+	if err != nil || len(past.Disputes) != 2 || past.Disputes[0].ID != two.ID ||
+		past.Disputes[1].State != fieldmark.DisputeRejected {
+		t.Errorf("the history has the disputes %+v, %v; want both outcomes, the newest first", past.Disputes, err)
+	}
 	putBrand(t, w, fieldmark.Brand{Slug: "other", Name: "Other", URL: "https://other.example/", Niche: "tools",
 		Language: "en", Public: true})
 	_, err = w.Brands.Disputes.Status(ctx, "other", two.ID)

@@ -2,6 +2,7 @@ package origin_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -16,12 +17,18 @@ import (
 // facts of one that read the site, and a brand without any has facts that say so.
 func TestRefusedAudits(t *testing.T) {
 	w := newFixture(t)
-	var open atomic.Bool
+	var mode atomic.Value
+	mode.Store("wall")
 	site := receive(t, func(w http.ResponseWriter, r *http.Request) {
-		switch {
+		switch mode := mode.Load(); {
+		case r.URL.Path == "/robots.txt" && mode == "robots":
+			io.WriteString(w, "User-agent: *\nDisallow: /\n")
 		case r.URL.Path != "/":
 			http.NotFound(w, r)
-		case open.Load():
+		case mode == "truncated":
+			w.Header().Set("Content-Length", "1000")
+			fallthrough
+		case mode == "open":
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			io.WriteString(w, "<!doctype html><html lang=en><title>Acme makes anvils</title><h1>Acme</h1>")
 		default:
@@ -64,12 +71,12 @@ func TestRefusedAudits(t *testing.T) {
 		t.Errorf("the first audit found %d pages, refused: %t", first.Facts.Pages, first.Facts.Refused)
 	}
 	refusals(1)
-	open.Store(true)
+	mode.Store("open")
 	read := audited("an audit that reads the site")
 	if read.Facts.Refused || read.Facts.Pages != 1 {
 		t.Errorf("the second audit found %d pages, refused: %t", read.Facts.Pages, read.Facts.Refused)
 	}
-	open.Store(false)
+	mode.Store("wall")
 	again := audited("another refused audit")
 	if again.FactsDigest != read.FactsDigest || again.Facts.AsOf != read.Facts.AsOf {
 		t.Errorf("facts %s as of %v after a refusal, want %s as of %v: they stay and age", again.FactsDigest,
@@ -91,5 +98,16 @@ func TestRefusedAudits(t *testing.T) {
 	audited("the fourth")
 	if got := w.types(t, head); got != "brand.audited" {
 		t.Errorf("events %q after the fourth refusal, want no other", got)
+	}
+
+	for _, tt := range []struct{ mode, want string }{{"robots", "refused"}, {"truncated", "unreachable"},
+		{"open", "measured"}} {
+		mode.Store(tt.mode)
+		audited(tt.mode)
+		var last fieldmark.BrandAudit
+		all := w.sentTo(t, access.DefaultAccount, fieldmark.EventBrandAudited)
+		if err := json.Unmarshal(all[len(all)-1], &last); err != nil || string(last.Result) != tt.want {
+			t.Errorf("%s: the audit was %q, %v; want %s", tt.mode, last.Result, err, tt.want)
+		}
 	}
 }

@@ -353,9 +353,19 @@ func TestBrandAudited(t *testing.T) {
 	put(now.Add(time.Hour), ok, 50_000)
 	put(now.Add(25*time.Hour), fieldmark.Fact{State: fieldmark.Measured}, 50_000)
 	w.want("/audits acme unreachable changed=true", "/all acme unreachable changed=true")
-	put(now.Add(26*time.Hour), fieldmark.Fact{State: fieldmark.Unknown}, 50_000)
+	put(now.Add(26*time.Hour), fieldmark.Fact{State: fieldmark.Unknown}, 50_000) // such as a page that cannot be parsed
+	w.want("/audits acme unreachable changed=true", "/all acme unreachable changed=true")
+	refused := func(at time.Time) {
+		t.Helper()
+		f := facts(at, 50_000)
+		f.Refused, f.Facts[0].State, f.Facts[0].Value = true, fieldmark.Unknown, 0
+		if _, err := w.Brands.PutFacts(t.Context(), "acme", f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(now.Add(27 * time.Hour))
 	w.want("/audits acme refused changed=true", "/all acme refused changed=true")
-	put(time.Now().Add(25*time.Hour), fieldmark.Fact{State: fieldmark.Unknown}, 50_000)
+	refused(time.Now().Add(25 * time.Hour))
 	w.want("/audits acme refused changed=false", "/all acme refused changed=false")
 
 	// Edges receive each audit once with the tags to invalidate.
@@ -365,8 +375,8 @@ func TestBrandAudited(t *testing.T) {
 			tagged++
 		}
 	}
-	if got := w.sentTo(t, access.DefaultAccount, fieldmark.EventBrandAudited); len(got) != 4 || tagged != 4 {
-		t.Errorf("%d audits were sent, and %d to edges; want 4 each", len(got), tagged)
+	if got := w.sentTo(t, access.DefaultAccount, fieldmark.EventBrandAudited); len(got) != 5 || tagged != 5 {
+		t.Errorf("%d audits were sent, and %d to edges; want 5 each", len(got), tagged)
 	}
 }
 

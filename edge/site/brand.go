@@ -94,13 +94,7 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 			decimal(s.Range.Low), decimal(s.Range.High),
 			s.Grade)
 	}
-	labels := map[string]string{}
-	for _, c := range s.Components {
-		for _, sig := range c.Signals {
-			labels[sig.ID] = sig.Label
-		}
-	}
-	v.Chart, v.Since = newChart(p.History, labels), sinceOf(p, labels)
+	v.Chart, v.Since = newChart(p.History), sinceOf(p)
 	return v
 }
 

@@ -116,7 +116,7 @@ type sample struct {
 const chartTop = 3
 
 // newChart draws a history of at least two days; it returns nil for a shorter one.
-func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
+func newChart(h *fieldmark.ScoreHistory) *chart {
 	if h == nil || len(h.Points) < 2 {
 		return nil
 	}
@@ -134,7 +134,7 @@ func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
 		}
 	}
 	for _, it := range slices.Backward(h.Changes) {
-		line := changed{At: it.At, Module: it.Module, Score: it.Score, Moved: it.Moved, What: causesOf(&it, labels)}
+		line := changed{At: it.At, Module: it.Module, Score: it.Score, Moved: it.Moved, What: causesOf(&it)}
 		if line.Moved != nil && *line.Moved == 0 && line.What == nil {
 			continue // new facts that change no points
 		}
@@ -167,7 +167,7 @@ type sinceView struct {
 }
 
 // sinceOf returns nil before the second audit, and where there is no history.
-func sinceOf(p *BrandPage, labels map[string]string) *sinceView {
+func sinceOf(p *BrandPage) *sinceView {
 	if p.History == nil || p.Score.AsOf == nil {
 		return nil
 	}
@@ -179,7 +179,7 @@ func sinceOf(p *BrandPage, labels map[string]string) *sinceView {
 		case c.Moved == nil && c.Signals == nil && c.Gates == nil && v.Last == nil:
 			v.First = c.At // nothing to compare with
 		default:
-			v.Last = &changed{At: c.At, Score: c.Score, Moved: c.Moved, What: causesOf(c, labels)}
+			v.Last = &changed{At: c.At, Score: c.Score, Moved: c.Moved, What: causesOf(c)}
 			v.Changed = c.At == v.Audit
 		}
 	}
@@ -190,7 +190,7 @@ func sinceOf(p *BrandPage, labels map[string]string) *sinceView {
 }
 
 // causesOf names what moved a score: gates, then the signals that moved most.
-func causesOf(it *fieldmark.HistoryChange, labels map[string]string) []string {
+func causesOf(it *fieldmark.HistoryChange) []string {
 	var causes []string
 	for _, g := range it.Gates {
 		reason := strings.TrimSuffix(plain(g.Reason), ".") // part of a list
@@ -204,7 +204,7 @@ func causesOf(it *fieldmark.HistoryChange, labels map[string]string) []string {
 		}
 	}
 	for _, s := range it.Signals[:min(len(it.Signals), maxMoved)] {
-		causes = append(causes, fmt.Sprintf("%s %s", plain(cmp.Or(labels[s.ID], s.ID)), moved(s.To-s.From)))
+		causes = append(causes, fmt.Sprintf("%s %s", plain(cmp.Or(s.Label, s.ID)), moved(s.To-s.From)))
 	}
 	return causes
 }

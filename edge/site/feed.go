@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"net/url"
@@ -25,7 +26,9 @@ type Feed struct {
 	BaseURL string
 	Brand   fieldmark.Brand
 	Changes []fieldmark.HistoryChange // oldest first
-	Labels  map[string]string         // of signals, by id
+	// that were settled, upheld or rejected, the newest first
+	Disputes []fieldmark.DisputeStatus
+	Labels   map[string]string // of signals, by id
 }
 
 // The elements of Atom (RFC 4287) that a feed uses.
@@ -58,9 +61,9 @@ type (
 	}
 )
 
-// Encode returns the Atom document: the audits that moved the score or a gate, and the
-// activations of scoring modules, the newest first. Ids are tag URIs (RFC 4151) of digests and
-// times, so that an entry keeps its id on every node.
+// Encode returns the Atom document: the audits that moved the score or a gate, the
+// activations of scoring modules, and the outcomes of disputes, the newest first. Ids are tag
+// URIs (RFC 4151) of digests and times, so that an entry keeps its id on every node.
 func (f *Feed) Encode() ([]byte, error) {
 	page := brandAddress(f.BaseURL, f.Brand.Slug)
 	name := plain(f.Brand.Name)
@@ -71,18 +74,22 @@ func (f *Feed) Encode() ([]byte, error) {
 		Links: []atomLink{{"self", FeedType, f.BaseURL + fieldmark.PathBrandPage + string(f.Brand.Slug) + FeedSuffix},
 			{"alternate", "text/html", page}},
 	}
+	for i := range f.Disputes {
+		doc.Entries = append(doc.Entries, f.disputeEntry(&f.Disputes[i]))
+	}
 	for _, c := range slices.Backward(f.Changes) {
-		entry, ok := f.entry(&c)
-		if !ok {
-			continue
+		if entry, ok := f.entry(&c); ok {
+			doc.Entries = append(doc.Entries, entry)
 		}
-		if len(doc.Entries) == 0 {
-			doc.Updated = entry.Updated
-		}
-		entry.Link = atomLink{"alternate", "text/html", page}
-		if doc.Entries = append(doc.Entries, entry); len(doc.Entries) == maxFeedEntries {
-			break
-		}
+	}
+	// times in one format and zone sort as texts
+	slices.SortStableFunc(doc.Entries, func(a, b atomEntry) int { return strings.Compare(b.Updated, a.Updated) })
+	doc.Entries = doc.Entries[:min(len(doc.Entries), maxFeedEntries)]
+	for i := range doc.Entries {
+		doc.Entries[i].Link = atomLink{"alternate", "text/html", page}
+	}
+	if len(doc.Entries) > 0 {
+		doc.Updated = doc.Entries[0].Updated
 	}
 	body, err := xml.MarshalIndent(doc, "", " ")
 	if err != nil {
@@ -115,10 +122,29 @@ func (f *Feed) entry(c *fieldmark.HistoryChange) (e atomEntry, ok bool) {
 		e.Title = fmt.Sprintf("GEO score %s (%s)", decimal(*c.Score), moved(*c.Moved))
 	}
 	e.Content.Text = "An audit measured the site."
-	if causes := causesOf(c, f.Labels); len(causes) > 0 {
+	if causes := causesOf(c); len(causes) > 0 {
 		e.Content.Text += " " + strings.Join(causes, "; ") + "."
 	}
 	return e, true
+}
+
+// disputeOutcomes are what the states of a decided dispute mean to readers of a feed.
+var disputeOutcomes = map[fieldmark.DisputeState]string{
+	fieldmark.DisputeSettled:  "The next audit found other facts.",
+	fieldmark.DisputeUpheld:   "The finding no longer counts for or against the score.",
+	fieldmark.DisputeRejected: "The finding stays.",
+}
+
+// disputeEntry returns the entry of the outcome of a dispute. What the brand wrote is not in it:
+// feed readers show entries far from the page that says whose words they are.
+func (f *Feed) disputeEntry(d *fieldmark.DisputeStatus) atomEntry {
+	e := atomEntry{ID: f.id("dispute", d.ID), Updated: d.DecidedAt.String(),
+		Title:   fmt.Sprintf("Dispute %s: %s", d.State, plain(cmp.Or(f.Labels[d.Signal], d.Signal))),
+		Content: atomContent{Type: "text", Text: disputeOutcomes[d.State]}}
+	if answer := plain(d.Answer); answer != "" {
+		e.Content.Text += " Answer: " + answer
+	}
+	return e
 }
 
 // id returns a tag URI. A node that does not know its public address is localhost.

@@ -87,7 +87,7 @@ func TestFeed(t *testing.T) {
 		return fieldmark.At(time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC).AddDate(0, 0, n))
 	}
 	points := func(n fieldmark.Milli) *fieldmark.Milli { n *= 1000; return &n }
-	f := site.Feed{BaseURL: "https://marks.example:8443", Labels: map[string]string{"text": "Text of the <body>"},
+	f := site.Feed{BaseURL: "https://marks.example:8443",
 		Brand: fieldmark.Brand{Slug: "acme", Name: "A\x00]]><b>&\u202e", CreatedAt: day(0)}}
 	empty, err := f.Encode()
 	if err != nil {
@@ -104,10 +104,18 @@ func TestFeed(t *testing.T) {
 	gate := facts(3, points(30), points(0))
 	gate.Gates = []fieldmark.GateChange{{Gate: fieldmark.Gate{Limit: 30, Reason: "robots.txt blocks."}, Applied: true}}
 	up := facts(4, points(72), points(42))
-	up.Signals = []fieldmark.SignalChange{{ID: "text", From: 0, To: 9000}}
+	up.Signals = []fieldmark.SignalChange{{ID: "text", Label: "Text of the <body>", From: 0, To: 9000}}
 	f.Changes = []fieldmark.HistoryChange{facts(0, points(30), nil), facts(2, points(30), points(0)), gate, up,
 		{At: day(5), Kind: fieldmark.ChangeModule, Module: &fieldmark.ModuleRef{Name: "geo", Version: "2.0.0"}},
 		facts(6, nil, nil)}
+	decided := func(at int, state fieldmark.DisputeState, answer string) fieldmark.DisputeStatus {
+		on := day(at)
+		return fieldmark.DisputeStatus{ID: fmt.Sprint("dsp_", at), Signal: "text", State: state, DecidedAt: &on,
+			Answer: answer, Owner: true, Excerpt: "<script>buy</script>"}
+	}
+	f.Labels = map[string]string{"text": "Text"}
+	f.Disputes = []fieldmark.DisputeStatus{decided(7, fieldmark.DisputeUpheld, "Served to\u202e readers."),
+		decided(1, fieldmark.DisputeSettled, "")}
 	text, err := f.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -117,15 +125,17 @@ func TestFeed(t *testing.T) {
 	for _, e := range got.Entries {
 		titles = append(titles, e.Title[0]+" | "+e.Content[0].Text)
 	}
-	want := `No score | An audit measured the site.
+	want := `Dispute upheld: Text | The finding no longer counts for or against the score. Answer: Served to readers.
+No score | An audit measured the site.
 Scoring rules: geo 2.0.0 | Scores are computed by other rules from now on; the history is computed by the rules of today.
 GEO score 72.0 (+42.0) | An audit measured the site. Text of the <body> +9.0.
 GEO score 30.0 | An audit measured the site. capped at 30: robots.txt blocks.
+Dispute settled: Text | The next audit found other facts.
 GEO score 30.0 | An audit measured the site.`
 	if s := strings.Join(titles, "\n"); s != want {
 		t.Errorf("entries\n%s\nwant\n%s", s, want)
 	}
-	if got.Updated[0] != day(6).String() || got.ID[0] != "tag:marks.example,2026:acme/feed" ||
+	if got.Updated[0] != day(7).String() || got.ID[0] != "tag:marks.example,2026:acme/feed" ||
 		fmt.Sprint(got.Links) != "[{self https://marks.example:8443/brands/acme/feed.atom} "+
 			"{alternate https://marks.example:8443/brands/acme}]" {
 		t.Errorf("the feed is\n%s", text)

@@ -221,6 +221,7 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 			if err != nil {
 				return err
 			}
+			doc.result = resultOf(&report.Facts, report.Refused != audit.NotRefused) // before disputes
 			if err := s.putReport(ctx, tx, a.Brand, doc, report.Facts.Refused); err != nil {
 				return err
 			}

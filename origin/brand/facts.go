@@ -85,16 +85,17 @@ func newFactsDocument(f fieldmark.Facts) (factsDocument, error) {
 		return factsDocument{}, err
 	}
 	return factsDocument{digest: fieldmark.DigestOf(sha256.Sum256(body)), body: body, bare: bare, asOf: asOf,
-		result: resultOf(&decoded)}, nil
+		result: resultOf(&decoded, decoded.Refused)}, nil
 }
 
-// resultOf returns whether the audit with facts could read the site.
-func resultOf(f *fieldmark.Facts) fieldmark.AuditResult {
+// resultOf returns whether an audit that was refused or not could read the site. A home page
+// that the auditor could not parse is unknown, too, but nobody refused it.
+func resultOf(f *fieldmark.Facts, refused bool) fieldmark.AuditResult {
 	home, ok := f.Find("home.reachable")
 	switch {
-	case ok && home.State == fieldmark.Unknown:
+	case refused:
 		return fieldmark.AuditRefused
-	case ok && home.Value == 0:
+	case ok && (home.State == fieldmark.Unknown || home.Value == 0):
 		return fieldmark.AuditUnreachable
 	}
 	return fieldmark.AuditMeasured

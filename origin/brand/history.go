@@ -23,7 +23,7 @@ func (s *Service) StateAt(ctx context.Context, slug fieldmark.Slug, at time.Time
 }
 
 // History returns the revisions of a brand's facts in a period, at most the newest
-// fieldmark.MaxRevisions, and the activations of modules.
+// fieldmark.MaxRevisions, the activations of modules, and the outcomes of disputes.
 func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to time.Time) (fieldmark.BrandHistory, int64,
 	error) {
 	asOf, err := s.store.Head(ctx)
@@ -42,7 +42,16 @@ func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to tim
 	if h.Revisions, err = s.store.Revisions(ctx, slug, from, to, fieldmark.MaxRevisions); err != nil {
 		return h, asOf, err
 	}
-	h.Activations, err = s.store.Activations(ctx)
+	if h.Activations, err = s.store.Activations(ctx); err != nil {
+		return h, asOf, err
+	}
+	disputes, err := s.store.Disputes(ctx, store.DisputeQuery{Brand: slug, Decided: true,
+		Limit: fieldmark.MaxHistoryDisputes})
+	for i := range disputes {
+		if at := disputes[i].DecidedAt.Std(); !at.Before(from) && !at.After(to) {
+			h.Disputes = append(h.Disputes, public(&disputes[i]))
+		}
+	}
 	return h, asOf, err
 }
 

@@ -123,8 +123,9 @@ func brandKinds() []Kind {
 			Module: fieldmark.DigestChange{From: module, To: module},
 			Facts: fieldmark.DigestChange{From: fieldmark.DigestOf(sha256.Sum256([]byte("before"))),
 				To: facts},
-			Signals: []fieldmark.SignalChange{{ID: "read.server_text", From: 0, To: 9_000}},
-			Gates:   []fieldmark.GateChange{{Gate: limited, Applied: false}}}}, {
+			Signals: []fieldmark.SignalChange{{ID: "read.server_text", Label: "Text without scripts", From: 0,
+				To: 9_000}},
+			Gates: []fieldmark.GateChange{{Gate: limited, Applied: false}}}}, {
 		fieldmark.EventRankChanged, "The rank of a brand in its niche, or by 5 % overall, changed since it was last " +
 			"sent; " +
 			"daily at most.", "acme",

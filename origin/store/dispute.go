@@ -202,6 +202,7 @@ type DisputeQuery struct {
 	Brand     fieldmark.Slug         // empty: of all brands
 	State     fieldmark.DisputeState // empty: all
 	Undecided bool                   // only those that can still change
+	Decided   bool                   // only those that were settled, upheld or rejected
 	Signal    string                 // empty: of all findings
 	// of an account that manages the brand; empty: of the public and of owners
 	Account string
@@ -234,6 +235,9 @@ func (db BrandReader) Disputes(ctx context.Context, q DisputeQuery) ([]fieldmark
 	where("state", string(q.State))
 	if q.Undecided {
 		text += ` AND state IN ('open', 'rechecking', 'in_review')`
+	}
+	if q.Decided {
+		text += ` AND state IN ('settled', 'upheld', 'rejected')`
 	}
 	if q.Before != "" {
 		args = append(args, q.Before)
