@@ -95,8 +95,9 @@ chaos: ## chaos tests: a fleet, a full disk, 200 kills, a hundred webhook endpoi
 	$(GO) test ./origin -run 'TestManyEndpoints$$' -count 1 -v -timeout 30m -args -chaos
 
 .PHONY: simulate
-simulate: ## hit ratios of the cache for ten million keys, beside the optimum
+simulate: ## hit ratios of the cache for ten million keys; 10,000 schedules of claims; 1,000,000 standings
 	$(GO) test ./cache -run 'TestSimulate$$' -count 1 -v -timeout 30m -args -simulate
+	$(GO) test ./origin/claim -run 'TestRandomSchedules$$' -count 1 -v -timeout 60m -args -schedules 10000
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ (default 10s) each

@@ -12,20 +12,26 @@ import (
 	"github.com/fieldmark/fieldmark/origin/claim"
 )
 
-// schedules is how many random schedules TestRandomSchedules runs.
-var schedules = flag.Int("schedules", 150, "random schedules")
+// schedules is how many random schedules TestRandomSchedules runs; make simulate runs 10,000.
+var schedules = flag.Int("schedules", 30, "random schedules")
 
-// party is one of those who claim a brand, and what is true of it in the world.
+// maxLost is the longest time that a holder keeps the brand without a proof: the longest
+// pause before a check, the time in which its claim is lapsing, and the steps of the test.
+const maxLost = 8*day + 14*day + day
+
+// party is a claim of a brand, and what is true of it in the world.
 type party struct {
 	fieldmark.NewClaim
 	shows     map[fieldmark.ClaimMethod]bool
 	proven    map[fieldmark.ClaimMethod]bool // at some check
-	gone      time.Time                      // since when it shows nothing; zero: it shows something
+	gone      time.Time                      // since when it shows no proven method; zero: it shows one
 	contested time.Time
-	invited   bool // has the code of a transfer
+	held      time.Time // since when it holds the brand
+	invitedBy *party    // that gave it the code of a transfer
+	withdrawn bool
 }
 
-func (p *party) strongest(of map[fieldmark.ClaimMethod]bool) (n int) {
+func strongest(of map[fieldmark.ClaimMethod]bool) (n int) {
 	for m, on := range of {
 		if on {
 			n = max(n, m.Strength())
@@ -34,134 +40,245 @@ func (p *party) strongest(of map[fieldmark.ClaimMethod]bool) (n int) {
 	return n
 }
 
+// update sets gone after a change: checks that nobody requests look for proven methods alone.
+func (p *party) update() {
+	for m := range p.shows {
+		if p.proven[m] {
+			p.gone = time.Time{}
+			return
+		}
+	}
+	if p.gone.IsZero() {
+		p.gone = time.Now()
+	}
+}
+
+// lostFor returns how long the party shows no proof that a check would find.
+func (p *party) lostFor(at time.Time) time.Duration {
+	if p.gone.IsZero() {
+		return 0
+	}
+	return at.Sub(p.gone)
+}
+
+// world is one brand and those who claim it.
+type world struct {
+	*fixture
+	rng     *rand.Rand
+	slug    fieldmark.Slug
+	parties []*party // a party that opens another claim is replaced
+	holder  *party   // nil: none
+	opened  *int     // claims of all worlds, to have a network for each
+	changes int      // of the holder
+}
+
 // TestRandomSchedules lets three parties do anything at any time and checks each change of
 // the holder against what was true in the world.
 func TestRandomSchedules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(24, 4))
 		f := newFixture(t)
-		grants := 0
+		var opened, changes, contests int
 		for n := range *schedules {
 			slug := fieldmark.Slug(fmt.Sprintf("brand-%d", n))
 			f.brand(t, slug, "https://"+string(slug)+".example/")
-			grants += f.schedule(t, rng, slug, n)
+			w := &world{fixture: f, rng: rng, slug: slug, opened: &opened}
+			contests += w.run(t)
+			changes += w.changes
 		}
-		t.Logf("%d schedules, %d changes of the holder, none wrong", *schedules, grants)
+		t.Logf("%d schedules, %d claims, %d contests, %d changes of the holder, none wrong", *schedules, opened,
+			contests, changes)
 	})
 }
 
-// schedule runs one schedule and returns how often the brand changed hands.
-func (f *fixture) schedule(t *testing.T, rng *rand.Rand, slug fieldmark.Slug, n int) (grants int) {
-	parties := make([]*party, 3)
-	for i := range parties {
-		parties[i] = &party{shows: map[fieldmark.ClaimMethod]bool{}, proven: map[fieldmark.ClaimMethod]bool{},
-			gone: time.Now()}
-		parties[i].NewClaim = f.openClaim(t, fieldmark.ClaimRequest{Brand: slug},
-			fmt.Sprintf("10.%d.%d.%d", n/250, n%250, i))
+// run runs one schedule and returns how many contests it had.
+func (w *world) run(t *testing.T) (contests int) {
+	for range 3 {
+		w.parties = append(w.parties, w.open(t, nil))
 	}
-	var holder *party
-	check := func(what string) {
-		t.Helper()
-		c, err := f.store.ClaimOf(t.Context(), slug)
-		if err != nil {
-			holder = nil
-			return
+	for range 20 {
+		p := w.rng.IntN(len(w.parties))
+		was := w.parties[p].contested
+		what := w.act(t, p)
+		w.parties[p].update()
+		w.check(t, what)
+		if w.parties[p].contested != was {
+			contests++
 		}
-		var next *party
-		for _, p := range parties {
-			if p.ID == c.ID {
-				next = p
-			}
-		}
-		if next == holder {
-			return
-		}
-		grants++
-		old := holder
-		holder = next
-		if !next.gone.IsZero() {
-			t.Fatalf("%s after %s: granted without a proof: %+v", slug, what, f.get(t, c.ID).History)
-		}
-		if old == nil || f.get(t, old.ID).State != fieldmark.ClaimTransferred || next.invited {
-			return
-		}
-		waited := time.Since(next.contested)
-		lapsed := !old.gone.IsZero() && next.contested.Sub(old.gone) >= 7*day
-		absent := !old.gone.IsZero() && time.Since(old.gone) >= 72*time.Hour && waited >= 72*time.Hour
-		if next.strongest(next.shows) < old.strongest(old.proven) || !lapsed && !absent && waited < 7*day {
-			t.Fatalf("%s after %s: changed hands after %v: %+v", slug, what, waited, f.get(t, c.ID).History)
-		}
-	}
-	for range 14 {
-		p := parties[rng.IntN(len(parties))]
-		what := f.act(t, rng, p, holder)
-		check(what)
-		wait := []time.Duration{time.Hour, 25 * time.Hour, 3 * day, 8 * day}[rng.IntN(4)]
+		wait := []time.Duration{time.Hour, 25 * time.Hour, 3 * day, 8 * day}[w.rng.IntN(4)]
 		for end := time.Now().Add(wait); time.Now().Before(end); {
 			time.Sleep(min(12*time.Hour, time.Until(end)))
-			f.work(t)
-			check("waiting")
+			if w.work(t) {
+				w.check(t, "waiting")
+			}
 		}
 	}
-	for _, p := range parties { // nothing is due of this brand while the next ones run
-		if f.get(t, p.ID).State.Open() {
-			if err := f.Claims.Withdraw(t.Context(), p.ID, claim.Caller{Admin: true}); err != nil {
+	for _, p := range w.parties { // nothing is due of this brand while the next ones run
+		if w.get(t, p.ID).State.Open() {
+			if err := w.Claims.Withdraw(t.Context(), p.ID, claim.Caller{Admin: true}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	return grants
+	return contests
+}
+
+// open opens a claim, with the code of a transfer if the holder invites it.
+func (w *world) open(t *testing.T, by *party) *party {
+	p := &party{shows: map[fieldmark.ClaimMethod]bool{}, proven: map[fieldmark.ClaimMethod]bool{},
+		gone: time.Now(), invitedBy: by}
+	r := fieldmark.ClaimRequest{Brand: w.slug}
+	if by != nil {
+		offer, err := w.Claims.Transfer(t.Context(), by.ID, claim.Caller{Admin: true})
+		if err != nil { // it is lapsing
+			p.invitedBy = nil
+		}
+		r.Code = offer.Code
+	}
+	*w.opened++
+	p.NewClaim = w.openClaim(t, r, fmt.Sprintf("%d.%d.%d.1", 11+*w.opened>>16, *w.opened>>8&255, *w.opened&255))
+	return p
+}
+
+// check finds the holder and, if it is another one than before, checks that it should be.
+func (w *world) check(t *testing.T, what string) {
+	t.Helper()
+	fail := func(p *party, why string) {
+		t.Helper()
+		t.Fatalf("%s after %s: %s: %+v", w.slug, what, why, w.get(t, p.ID).History)
+	}
+	old, now := w.holder, time.Now()
+	w.holder = nil
+	if c, err := w.store.ClaimOf(t.Context(), w.slug); err == nil {
+		for _, p := range w.parties {
+			if p.ID == c.ID {
+				w.holder = p
+			}
+		}
+	}
+	next := w.holder
+	if next == old {
+		if old != nil && old.lostFor(now) > maxLost {
+			fail(old, fmt.Sprintf("holds the brand without a proof for %s", old.lostFor(now)))
+		}
+		return
+	}
+	w.changes++
+	if next != nil {
+		next.held = now
+		if !next.gone.IsZero() {
+			fail(next, "granted without a proof")
+		}
+	}
+	if old == nil {
+		return
+	}
+	switch state := w.get(t, old.ID).State; {
+	case state == fieldmark.ClaimWithdrawn && old.withdrawn:
+	case state == fieldmark.ClaimExpired && old.lostFor(now) >= 14*day:
+	case state == fieldmark.ClaimTransferred && next != nil:
+		if next.invitedBy != old || now.Sub(next.CreatedAt.Std()) >= 7*day {
+			w.checkContest(t, old, next, func(why string) { fail(next, why) })
+		}
+	default:
+		fail(old, fmt.Sprintf("the claim is %s without a reason", state))
+	}
+}
+
+// checkContest checks that next, which won a contest against old, should have.
+func (w *world) checkContest(t *testing.T, old, next *party, fail func(why string)) {
+	t.Helper()
+	since, now := next.contested, time.Now()
+	if since.IsZero() {
+		fail("changed hands without a contest")
+	}
+	if old.held.After(since) { // a new holder is asked anew
+		since = old.held
+	}
+	waited, lapsing := now.Sub(since), since
+	for _, step := range w.get(t, old.ID).History {
+		if step.State == fieldmark.ClaimLapsing {
+			lapsing = step.At.Std()
+		}
+	}
+	switch {
+	case strongest(next.shows) < strongest(old.proven):
+		fail("a weaker proof won")
+	case waited >= 7*day:
+	case old.lostFor(since) >= 7*day && since.Sub(lapsing) >= 7*day:
+	case waited >= 72*time.Hour && old.lostFor(now) >= waited:
+	default:
+		fail(fmt.Sprintf("changed hands after %s", waited))
+	}
 }
 
 // act does one random thing in the name of a party.
-func (f *fixture) act(t *testing.T, rng *rand.Rand, p, holder *party) string {
-	m := fieldmark.ClaimMethods()[rng.IntN(3)]
-	state := f.get(t, p.ID)
-	by := claim.Caller{Admin: true}
-	switch rng.IntN(9) {
-	case 0, 1:
-		f.out.show(p.Claim, m, true)
-		p.shows[m], p.gone = true, time.Time{}
-		return "show"
-	case 2:
+func (w *world) act(t *testing.T, at int) string {
+	p := w.parties[at]
+	state := w.get(t, p.ID)
+	if !state.State.Open() {
+		w.parties[at] = w.open(t, nil)
+		p = w.parties[at]
+		state = p.Claim
+	}
+	by, m := claim.Caller{Admin: true}, fieldmark.ClaimMethods()[w.rng.IntN(3)]
+	switch n := w.rng.IntN(24); {
+	case n < 8:
+		w.out.show(p.Claim, m, true)
+		p.shows[m] = true
+		if n < 2 {
+			return "show"
+		}
+	case n < 10:
 		for m := range p.shows {
-			f.out.show(p.Claim, m, false)
+			w.out.show(p.Claim, m, false)
 		}
 		p.shows = map[fieldmark.ClaimMethod]bool{}
-		if p.gone.IsZero() {
-			p.gone = time.Now()
-		}
 		return "hide"
-	case 3:
-		if holder != p || state.Contest == nil {
-			return "nothing"
+	case n < 12 && p == w.holder && state.Contest != nil:
+		return w.object(t, p, m)
+	case n == 12 && p == w.holder:
+		other := (at + 1) % len(w.parties)
+		if !w.get(t, w.parties[other].ID).State.Open() {
+			w.parties[other] = w.open(t, p)
 		}
-		c, err := f.Claims.Object(t.Context(), p.ID, by)
-		if err != nil || c.Contest == nil || c.Contest.Proofs == nil {
-			return "object in vain"
+		return "invite"
+	case n == 13:
+		if err := w.Claims.Withdraw(t.Context(), p.ID, by); err != nil {
+			t.Fatal(err)
 		}
-		fresh := c
-		fresh.Proofs = c.Contest.Proofs
-		f.out.show(fresh, m, true)
-		time.Sleep(2 * time.Minute)
-		if _, err := f.Claims.Object(t.Context(), p.ID, by); err != nil {
-			f.out.show(fresh, m, false)
-			return "object in vain"
-		}
-		for old := range p.shows {
-			f.out.show(p.Claim, old, false)
-		}
-		p.Claim.Proofs, p.gone = fresh.Proofs, time.Time{}
-		p.shows, p.proven = map[fieldmark.ClaimMethod]bool{m: true}, map[fieldmark.ClaimMethod]bool{m: true}
-		return "object"
+		p.withdrawn = true
+		return "withdraw"
 	}
 	time.Sleep(2 * time.Minute)
-	got, err := f.Claims.Verify(t.Context(), p.ID, by)
-	if err == nil && got.State == fieldmark.ClaimContested && state.State == fieldmark.ClaimPending {
+	_, err := w.Claims.Verify(t.Context(), p.ID, by)
+	if err == nil && state.State == fieldmark.ClaimPending && w.holder != nil {
 		p.contested = time.Now()
 	}
-	for m, on := range p.shows {
-		p.proven[m] = p.proven[m] || on && err == nil
+	for m := range p.shows {
+		p.proven[m] = p.proven[m] || err == nil
 	}
 	return "verify"
+}
+
+// object answers a contest with a fresh token.
+func (w *world) object(t *testing.T, p *party, m fieldmark.ClaimMethod) string {
+	by := claim.Caller{Admin: true}
+	fresh, err := w.Claims.Object(t.Context(), p.ID, by)
+	if err != nil || fresh.Contest == nil || fresh.Contest.Proofs == nil {
+		return "object in vain"
+	}
+	fresh.Proofs = fresh.Contest.Proofs
+	w.out.show(fresh, m, true)
+	time.Sleep(2 * time.Minute)
+	if _, err := w.Claims.Object(t.Context(), p.ID, by); err != nil {
+		w.out.show(fresh, m, false)
+		return "object in vain"
+	}
+	for old := range p.shows {
+		w.out.show(p.Claim, old, false)
+	}
+	p.Claim.Proofs = fresh.Proofs
+	p.shows, p.proven = map[fieldmark.ClaimMethod]bool{m: true}, map[fieldmark.ClaimMethod]bool{m: true}
+	return "object"
 }
