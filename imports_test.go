@@ -142,7 +142,7 @@ var mayImport = map[string][]string{
 // homes maps each technology to the only packages that may import it.
 var homes = map[string][]string{
 	"github.com/valyala/fasthttp":    {"edge", "edge/compress", "edge/conn", "edge/proxy"},
-	"github.com/dunglas/httpsfv":     {"cache/rfc9111", "origin/botauth"},
+	"github.com/dunglas/httpsfv":     {"cache/rfc9111"},
 	"github.com/quic-go/":            {"edge/conn/h3"},
 	"github.com/tetratelabs/wazero":  {"wasm"},
 	"github.com/dgraph-io/ristretto": {"cache"},

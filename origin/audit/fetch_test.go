@@ -94,13 +94,12 @@ func TestSignedHops(t *testing.T) {
 	}
 	signed := map[string]int{}
 	client := safehttp.New(safehttp.Config{Allow: s.allow, ConnectTo: s.connectTo, Roots: s.roots,
-		Sign: func(r *http.Request) error {
+		Sign: func(r *http.Request) {
 			signed[r.URL.String()]++
 			if r.UserAgent() != agent {
 				t.Errorf("GET %s signed as %q", r.URL, r.UserAgent())
 			}
 			r.Header.Set("User-Agent", audit.UserAgent) // the test site wants it
-			return nil
 		}})
 	t.Cleanup(client.CloseIdle)
 	a, err := audit.New(audit.Config{HTTP: client, UserAgent: agent, Delay: -1})

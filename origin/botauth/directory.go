@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/dunglas/httpsfv"
 )
 
 const (
@@ -68,10 +66,7 @@ func (s *Service) Directory(ctx context.Context) (Directory, error) {
 	if err != nil {
 		return Directory{}, fmt.Errorf("encode the key directory: %w", err)
 	}
-	h, err := signDirectory(keys, s.cfg.Signer.authority, body, time.Now())
-	if err != nil {
-		return Directory{}, fmt.Errorf("sign the key directory: %w", err)
-	}
+	h := signDirectory(keys, s.cfg.Signer.authority, body, time.Now())
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(directoryAge.Seconds())))
 	h.Set("Surrogate-Key", string(TagKeys))
 	h.Set("Access-Control-Allow-Origin", "*") // verifiers may run in browsers; the keys are public
@@ -79,27 +74,17 @@ func (s *Service) Directory(ctx context.Context) (Directory, error) {
 }
 
 // signDirectory returns the digest of the directory (RFC 9530) and a signature of each key.
-func signDirectory(keys []Key, authority string, body []byte, now time.Time) (http.Header, error) {
+func signDirectory(keys []Key, authority string, body []byte, now time.Time) http.Header {
 	sum := sha256.Sum256(body)
-	digest, err := member("sha-256", httpsfv.NewItem(sum[:]))
-	if err != nil {
-		return nil, err
-	}
+	digest := bytesMember("sha-256", sum[:])
 	var inputs, signatures []string
 	for i := range keys {
-		params := httpsfv.NewParams()
-		params.Add("created", now.Unix())
-		params.Add("expires", now.Add(directoryLifetime).Unix())
-		params.Add("keyid", keys[i].ID)
-		params.Add("tag", directoryTag)
-		input, signature, err := sign(&keys[i], fmt.Sprintf("binding%d", i+1), []component{
+		input, signature := sign(&keys[i], fmt.Sprintf("binding%d", i+1), []component{
 			{name: "@authority", req: true, value: authority}, {name: "content-digest", value: digest},
-		}, params)
-		if err != nil {
-			return nil, err
-		}
+		}, fmt.Sprintf(`;created=%d;expires=%d;keyid="%s";tag="%s"`, now.Unix(), now.Add(directoryLifetime).Unix(),
+			keys[i].ID, directoryTag))
 		inputs, signatures = append(inputs, input), append(signatures, signature)
 	}
 	return http.Header{"Content-Digest": {digest}, "Signature-Input": {strings.Join(inputs, ", ")},
-		"Signature": {strings.Join(signatures, ", ")}}, nil
+		"Signature": {strings.Join(signatures, ", ")}}
 }

@@ -1,8 +1,7 @@
 package botauth
 
 import (
-	"net/http"
-	"time"
+	"strings"
 
 	"github.com/dunglas/httpsfv"
 )
@@ -13,19 +12,22 @@ type Covered struct {
 	Req              bool
 }
 
-// SignComponents signs components of any message.
+// SignComponents signs components of any message, with parameters as a library writes them.
 func SignComponents(k Key, label string, list []Covered, params *httpsfv.Params) (input, signature string, err error) {
 	components := make([]component, len(list))
 	for i, c := range list {
 		components[i] = component{name: c.Name, key: c.Key, value: c.Value, req: c.Req}
 	}
-	return sign(&k, label, components, params)
+	text, err := httpsfv.Marshal(httpsfv.Item{Value: true, Params: params})
+	if err != nil {
+		return "", "", err
+	}
+	input, signature = sign(&k, label, components, strings.TrimPrefix(text, "?1"))
+	return input, signature, nil
 }
 
 // SetKeys replaces the keys of a Signer.
 func (s *Signer) SetKeys(keys ...Key) { s.setKeys(keys) }
 
 // SignDirectory signs a key directory.
-var SignDirectory = func(keys []Key, authority string, body []byte, now time.Time) (http.Header, error) {
-	return signDirectory(keys, authority, body, now)
-}
+var SignDirectory = signDirectory

@@ -56,9 +56,7 @@ func signed(t *testing.T, form botauth.Form, n int) []message {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := signer.Sign(req); err != nil {
-			t.Fatal(err)
-		}
+		signer.Sign(req)
 		list[i] = message{Method: req.Method, URL: address, Headers: headersOf(req.Header)}
 	}
 	return list
@@ -102,10 +100,7 @@ func TestForeignVerifiers(t *testing.T) {
 	folder := installVerifiers(t)
 	dictionary, plain := signed(t, botauth.FormDictionary, requests), signed(t, botauth.FormString, requests)
 	body := []byte(`{"keys":[]}`)
-	h, err := botauth.SignDirectory([]botauth.Key{vectorKey(t)}, "marks.example", body, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := botauth.SignDirectory([]botauth.Key{vectorKey(t)}, "marks.example", body, time.Now())
 	directory := func(host string) []message {
 		return []message{{Method: http.MethodGet, URL: "https://" + host +
 			"/.well-known/http-message-signatures-directory",

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dunglas/httpsfv"
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/fieldmark/fieldmark"
@@ -119,11 +118,11 @@ func (s *Signer) key(now time.Time) (current *Key) {
 // address without the query, so the same request may not be sent elsewhere. Requests over
 // http are left as they are: the draft asks verifiers to refuse their signatures, because
 // they can be read and used on the way.
-func (s *Signer) Sign(req *http.Request) error {
+func (s *Signer) Sign(req *http.Request) {
 	now := time.Now()
 	k := s.key(now)
 	if k == nil || req.URL.Scheme != "https" {
-		return nil
+		return
 	}
 	agent := component{name: "signature-agent", value: s.agent}
 	if s.form == FormDictionary {
@@ -135,24 +134,15 @@ func (s *Signer) Sign(req *http.Request) error {
 	}
 	var nonce [nonceBytes]byte
 	_, _ = rand.Read(nonce[:]) // never fails
-	params := httpsfv.NewParams()
-	params.Add("created", now.Unix())
-	params.Add("expires", now.Add(lifetime).Unix())
-	params.Add("keyid", k.ID)
-	params.Add("alg", "ed25519")
-	params.Add("nonce", base64.StdEncoding.EncodeToString(nonce[:]))
-	params.Add("tag", requestTag)
-	input, signature, err := sign(k, label, []component{
+	params := fmt.Sprintf(`;created=%d;expires=%d;keyid="%s";alg="ed25519";nonce="%s";tag="%s"`, now.Unix(),
+		now.Add(lifetime).Unix(), k.ID, base64.StdEncoding.EncodeToString(nonce[:]), requestTag)
+	input, signature := sign(k, label, []component{
 		{name: "@authority", value: authority(req.URL)}, {name: "@method", value: req.Method},
 		{name: "@path", value: path}, agent,
 	}, params)
-	if err != nil {
-		return fmt.Errorf("sign a request: %w", err)
-	}
 	req.Header.Set("Signature-Agent", s.agent)
 	req.Header.Set("Signature-Input", input)
 	req.Header.Set("Signature", signature)
-	return nil
 }
 
 // authority returns the component @authority of a request to u (RFC 9421, section 2.2.3):
@@ -178,36 +168,31 @@ type component struct {
 }
 
 // sign returns the members of Signature-Input and Signature for components (RFC 9421,
-// section 3.1). Values must not have line breaks, which fields of net/http cannot have.
-func sign(k *Key, label string, components []component, params *httpsfv.Params) (input, signature string, err error) {
-	var base strings.Builder
-	list := httpsfv.InnerList{Params: params}
-	for _, c := range components {
-		item := httpsfv.NewItem(c.name)
+// section 3.1) with parameters. Both are structured fields, written here because nothing in
+// them needs an escape: names are of this package, ids and nonces are base64. Values must not
+// have line breaks, which fields of net/http cannot have.
+func sign(k *Key, label string, components []component, params string) (input, signature string) {
+	var ids, base strings.Builder
+	for i, c := range components {
+		id := `"` + c.name + `"`
 		if c.req {
-			item.Params.Add("req", true)
+			id += ";req"
 		}
 		if c.key != "" {
-			item.Params.Add("key", c.key)
+			id += `;key="` + c.key + `"`
 		}
-		id, err := httpsfv.Marshal(item)
-		if err != nil {
-			return "", "", fmt.Errorf("component %s: %w", c.name, err)
+		if i > 0 {
+			ids.WriteByte(' ')
 		}
+		ids.WriteString(id)
 		base.WriteString(id + ": " + c.value + "\n")
-		list.Items = append(list.Items, item)
 	}
-	if input, err = member(label, list); err != nil {
-		return "", "", err
-	}
-	base.WriteString(`"@signature-params": ` + strings.TrimPrefix(input, label+"="))
-	signature, err = member(label, httpsfv.NewItem(ed25519.Sign(k.private, []byte(base.String()))))
-	return input, signature, err
+	input = "(" + ids.String() + ")" + params
+	base.WriteString(`"@signature-params": ` + input)
+	return label + "=" + input, bytesMember(label, ed25519.Sign(k.private, []byte(base.String())))
 }
 
-// member returns a dictionary with one member.
-func member(label string, value httpsfv.Member) (string, error) {
-	d := httpsfv.NewDictionary()
-	d.Add(label, value)
-	return httpsfv.Marshal(d)
+// bytesMember returns a dictionary with one byte sequence (RFC 9651, section 4.1.8).
+func bytesMember(label string, value []byte) string {
+	return label + "=:" + base64.StdEncoding.EncodeToString(value) + ":"
 }

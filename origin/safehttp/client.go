@@ -63,7 +63,7 @@ type Config struct {
 
 	// Sign adds signatures to the fields of a request whose address passed the first check;
 	// nil means none. A request that is refused when it is dialled is never sent.
-	Sign func(*http.Request) error
+	Sign func(*http.Request)
 }
 
 // Client sends requests that cannot reach internal networks. It is safe for
@@ -145,9 +145,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 		req.Header.Set("User-Agent", cmp.Or(req.Header.Get("User-Agent"), c.userAgent))
 	}
 	if c.config.Sign != nil {
-		if err := c.config.Sign(req); err != nil {
-			return nil, err
-		}
+		c.config.Sign(req)
 	}
 	resp, err := c.http.Do(req)
 	if errors.Is(err, ErrNotAllowed) {

@@ -417,10 +417,9 @@ func TestSign(t *testing.T) {
 	t.Cleanup(server.Close)
 	signed := 0
 	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Sign: func(r *http.Request) error {
+		Sign: func(r *http.Request) {
 			signed++
 			r.Header.Set("Signature", "fm=:AA==:")
-			return nil
 		}})
 	t.Cleanup(client.CloseIdle)
 	send := func(url string) error {
