@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"origin/admin": {"", "origin/web", "origin", "origin/acme", "origin/event", "origin/module",
 		"origin/webhook", "origin/access", "origin/auditlog",
 		"origin/mission",
-		"origin/brand"},
+		"origin/brand", "origin/claim"},
 	"origin/client":       {"", "origin/keyring"},
 	"origin/store":        {"", "origin/sla", "origin/store/check", "origin/store/commit", "internal/trace"},
 	"origin/store/check":  {""},

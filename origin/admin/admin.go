@@ -50,7 +50,7 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	o := cfg.Service
 	h := &handler{
-		console:    &console{templates: t, log: cfg.Log, auditLog: o.AuditLog},
+		console:    &console{templates: t, log: cfg.Log, auditLog: o.AuditLog, brands: o.Brands},
 		Forwarding: web.Forwarding{NodeTokens: fieldmark.ParseNodeTokens(cfg.NodeToken), Secure: cfg.Secure},
 		sessions:   o.Access.Sessions,
 		mux:        http.NewServeMux(),

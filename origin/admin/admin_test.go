@@ -115,7 +115,7 @@ func (b *browser) page(path string, want ...string) string {
 }
 
 var pages = []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/brands",
-	"/admin/disputes",
+	"/admin/disputes", "/admin/claims", "/admin/requests",
 	"/admin/webhooks", "/admin/modules",
 	"/admin/calendars", "/admin/nodes", "/admin/certificates", "/admin/audit-log", "/admin/settings"}
 
@@ -131,7 +131,8 @@ func TestSessionRequired(t *testing.T) {
 	}
 	b.cookie = nil
 	for _, path := range []string{"/admin/api-keys", "/admin/api-keys/key_x/revoke", "/admin/missions/msn_x/complete",
-		"/admin/brands/a/audit", "/admin/disputes/dsp_x"} {
+		"/admin/brands/a/audit", "/admin/disputes/dsp_x", "/admin/claims/clm_x",
+		"/admin/requests/brq_x"} {
 		rec := b.do(path, url.Values{"name": {"x"}, "scope": {"admin:*"}})
 		if rec.Code != 303 || rec.Header().Get("Location") != "/admin/sign-in" {
 			t.Errorf("POST %s: %d to %q, want 303 to the sign-in page", path, rec.Code, rec.Header().Get("Location"))

@@ -6,14 +6,12 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
 // brandHandler serves the brands page, the pages of brands, and imports.
 type brandHandler struct {
 	*console
-	brands *brand.Service
 }
 
 // brandPageSize is small because each row reads the brand's latest facts.
@@ -116,7 +114,7 @@ type brandData struct {
 	Status     string
 	PublicPath string // where the public sees it
 	Suspected  fieldmark.BrandSuspicions
-	Disputes   []fieldmark.Dispute // open ones
+	Disputes   []fieldmark.Dispute // that wait for a decision
 }
 
 func (h *brandHandler) get(req *request) error { return h.showBrand(req, http.StatusOK, nil, nil) }
@@ -146,7 +144,7 @@ func (h *brandHandler) showBrand(req *request, status int, form *fieldmark.Brand
 	if d.Suspected, err = h.brands.Suspicions(req.r.Context(), state.Brand.Slug); err != nil {
 		return err
 	}
-	if d.Disputes, err = h.brands.Disputes.List(req.r.Context(), state.Brand.Slug, fieldmark.DisputeOpen, "",
+	if d.Disputes, err = h.brands.Disputes.ListWaiting(req.r.Context(), state.Brand.Slug, "",
 		disputePageSize); err != nil {
 		return err
 	}

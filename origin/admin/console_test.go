@@ -42,6 +42,9 @@ func TestViewer(t *testing.T) {
 		"/admin/calendars":                      {"name": {"x"}, "scope": {"ALL"}},
 		"/admin/modules/rollback":               {},
 		"/admin/webhooks/whk_x":                 {"do": {"delete"}},
+		"/admin/claims/clm_x":                   {"reason": {"x"}},
+		"/admin/requests/brq_x":                 {"do": {"approved"}},
+		"/admin/disputes/dsp_x":                 {"do": {"upheld"}},
 		"/admin/webhooks/w/deliveries/x/resend": {},
 	} {
 		if rec := b.do(path, form); rec.Code != 403 || !strings.Contains(rec.Body.String(), "Read-only access") {

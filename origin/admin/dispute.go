@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
@@ -20,29 +22,33 @@ const disputePageSize = 50
 
 // disputesData is a page of disputes in one state.
 type disputesData struct {
+	Now      time.Time
 	States   []option
 	Disputes []fieldmark.Dispute
 	Next     string // the address of the next page
 }
 
-// list lists disputes, by default the open ones.
+// Waits returns for how long a dispute has waited for its end, in its largest unit.
+func (d disputesData) Waits(since fieldmark.Time) string { return formatAge(d.Now.Sub(since.Std())) }
+
+// list lists disputes, by default those that wait for a decision.
 func (h *disputeHandler) list(req *request) error {
 	query := req.r.URL.Query()
 	before, state := query.Get("before"), fieldmark.DisputeState(query.Get("state"))
 	if before != "" && !fieldmark.CheckID(fieldmark.PrefixDispute, before) {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
 	}
-	if state == "" {
-		state = fieldmark.DisputeOpen
-	}
-	var d disputesData
-	for _, s := range []fieldmark.DisputeState{fieldmark.DisputeOpen, fieldmark.DisputeUpheld,
-		fieldmark.DisputeRejected} {
-		d.States = append(d.States, option{Value: string(s), Label: string(s), Selected: s == state})
+	d := disputesData{Now: time.Now(), States: []option{{Label: "to decide", Selected: state == ""}}}
+	for _, s := range fieldmark.DisputeStates() {
+		d.States = append(d.States, option{Value: string(s), Label: web.StateWords(s), Selected: s == state})
 	}
 	var err error
-	if d.Disputes, err = h.disputes.List(req.r.Context(), "", state, before,
-		disputePageSize+1); err != nil {
+	if state == "" {
+		d.Disputes, err = h.disputes.ListWaiting(req.r.Context(), "", before, disputePageSize+1)
+	} else {
+		d.Disputes, err = h.disputes.List(req.r.Context(), "", state, before, disputePageSize+1)
+	}
+	if err != nil {
 		return err
 	}
 	if len(d.Disputes) > disputePageSize {
@@ -58,8 +64,42 @@ func (h *disputeHandler) get(req *request) error { return h.showDispute(req, htt
 // disputeData is one dispute and the form that decides it.
 type disputeData struct {
 	fieldmark.Dispute
+	Rows       []factRow
 	PublicPath string // where the sender sees the state
 	Answer     string // of the form
+}
+
+// Waits returns for how long the dispute has waited for its end, in its largest unit.
+func (d *disputeData) Waits() string { return formatAge(time.Since(d.OpenedAt.Std())) }
+
+// Rechecked reports whether no audit comes before the decision.
+func (d *disputeData) Rechecked() bool {
+	return d.Account == "" || d.State == fieldmark.DisputeInReview
+}
+
+// Effect says what upholding a dispute of an owner does to its facts, "" if it does nothing to them.
+func (d *disputeData) Effect() string {
+	if d.Account == "" || len(d.Facts) == 0 || d.Signal == fieldmark.GateManipulation {
+		return ""
+	}
+	state := fieldmark.Unknown
+	if d.Kind == fieldmark.DisputeNotApplicable {
+		state = fieldmark.NotApplicable
+	}
+	return fmt.Sprintf("the disputed facts become %s for %d days, or until the rules of the auditor change. The score "+
+		"is calculated again without them; it gets no points for them.", web.StateWords(state),
+		fieldmark.StaleAfter/(24*time.Hour))
+}
+
+// factRow is a fact that a dispute is about.
+type factRow struct {
+	Then *fieldmark.Fact // when an owner opened the dispute; nil in one of the public
+	Now  fieldmark.Fact
+}
+
+// Differs reports whether the fact changed since the dispute was opened.
+func (r factRow) Differs() bool {
+	return r.Then != nil && (r.Then.State != r.Now.State || r.Then.Value != r.Now.Value)
 }
 
 func (h *disputeHandler) showDispute(req *request, status int, bad []web.FormError) error {
@@ -69,7 +109,17 @@ func (h *disputeHandler) showDispute(req *request, status int, bad []web.FormErr
 	}
 	data := disputeData{Dispute: d, Answer: req.r.PostForm.Get("answer"),
 		PublicPath: fieldmark.DisputePath(d.Brand, "") + "?dispute=" + d.ID}
-	return h.show(req, status, "dispute", web.Page{Title: "Dispute of " + d.Signal, Errors: bad, Data: data})
+	then, now, err := h.disputes.Findings(req.r.Context(), &d)
+	if err != nil {
+		return err
+	}
+	for i := range now {
+		data.Rows = append(data.Rows, factRow{Now: now[i]})
+		if then != nil {
+			data.Rows[i].Then = &then[i]
+		}
+	}
+	return h.show(req, status, "dispute", web.Page{Title: "Dispute of " + d.Signal, Errors: bad, Data: &data})
 }
 
 // decide upholds or rejects a dispute.

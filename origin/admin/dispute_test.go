@@ -40,8 +40,8 @@ func TestDisputes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.page("/admin", "1 dispute of a finding is open", "Suspected manipulation on the site of acme")
-	page := b.page("/admin/brands/acme", "Suspected manipulation", "The score is not affected", "Open disputes")
+	b.page("/admin", "1 dispute of a finding needs a decision", "Suspected manipulation on the site of acme")
+	page := b.page("/admin/brands/acme", "Suspected manipulation", "The score is not affected", "Disputes to decide")
 	checkEscaped(t, page)
 	if n := strings.Count(page, "<q>"); n != 1 {
 		t.Errorf("the page of the brand lists %d suspicions, want the one that is not confirmed", n)

@@ -36,12 +36,9 @@ type overviewData struct {
 	Stats           origin.Stats
 	Activity        origin.Activity
 	Module          *fieldmark.ModuleRef
-	Disputes        int              // open ones, at most maxDisputes
+	Waiting         brand.Waiting
 	Suspected       []fieldmark.Slug // brands with unconfirmed suspicions
 }
-
-// maxDisputes bounds the open disputes that the overview reads to count them.
-const maxDisputes = 100
 
 // problem is something that needs attention, with a link to the page about it.
 type problem struct{ Text, Link string }
@@ -76,7 +73,11 @@ func (d *overviewData) findProblems() {
 		text := fmt.Sprintf("The oldest pending delivery is late by %s", delay)
 		d.Problems = append(d.Problems, problem{text, webhooksPath})
 	}
-	add(d.Disputes, "dispute of a finding is open", "disputes of findings are open", disputesPath)
+	add(d.Waiting.Disputes, "dispute of a finding needs a decision", "disputes of findings need a decision", disputesPath)
+	add(d.Waiting.Requests, "request of a brand owner needs a decision", "requests of brand owners need a decision",
+		requestsPath)
+	add(d.Waiting.Contests, "brand is contested by a second claim", "brands are contested by a second claim",
+		claimsPath+"?state="+string(fieldmark.ClaimContested))
 	for _, slug := range d.Suspected[:min(len(d.Suspected), maxSuspected)] {
 		d.Problems = append(d.Problems, problem{fmt.Sprintf("Suspected manipulation on the site of %s; the score "+
 			"is not affected until a second audit finds it again", slug), brandsPath + "/" + string(slug)})
@@ -128,11 +129,9 @@ func (h *overviewHandler) serve(req *request) error {
 	if d.Suspected, err = h.origin.Brands.Suspected(ctx); err != nil {
 		return err
 	}
-	open, err := h.origin.Brands.Disputes.List(ctx, "", fieldmark.DisputeOpen, "", maxDisputes)
-	if err != nil {
+	if d.Waiting, err = h.brands.Waiting(ctx); err != nil {
 		return err
 	}
-	d.Disputes = len(open)
 	d.findProblems()
 	return h.show(req, http.StatusOK, "overview", web.Page{Title: "Overview", Data: d})
 }

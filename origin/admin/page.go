@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -22,6 +24,7 @@ type console struct {
 	templates *templates
 	log       *slog.Logger
 	auditLog  *auditlog.Log
+	brands    *brand.Service // counts what waits, for the navigation
 }
 
 // templates holds the parsed templates of the pages, and the assets.
@@ -48,6 +51,7 @@ var notices = map[string]string{
 	"brand":      "Brand saved.",
 	"gone":       "Brand deleted.",
 	"decided":    "Decision saved.",
+	"ended":      "Claim revoked. Its keys are rejected from now on.",
 	"endpoint":   "Endpoint updated.",
 	"deleted":    "Endpoint deleted.",
 	"resent":     "Message queued for resending.",
@@ -65,7 +69,8 @@ func parseTemplates() (t *templates, err error) {
 	t = &templates{}
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
 		"minutes": formatMinutes, "inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
-		"missions", "mission", "brands", "brand", "import", "disputes", "dispute", "webhooks", "endpoint", "delivery",
+		"missions", "mission", "brands", "brand", "import", "disputes", "dispute",
+		"claims", "claim", "requests", "request", "webhooks", "endpoint", "delivery",
 		"modules", "module", "calendars", "nodes", "certificates", "audit-log", "settings", "message"); err != nil {
 		return nil, err
 	}
@@ -77,6 +82,13 @@ func parseTemplates() (t *templates, err error) {
 func (c *console) show(req *request, status int, name string, p web.Page) error {
 	p.User, p.Path, p.CanWrite = req.user, req.r.URL.Path, req.canWrite()
 	p.Prefix, p.Posted = req.formPrefix, req.r.PostForm
+	if req.user != "" {
+		waiting, err := c.brands.Waiting(req.r.Context())
+		if err != nil { // the page may be the one about it
+			c.log.Warn("navigation", "error", err)
+		}
+		p.Nav = waiting
+	}
 	if p.Notice == "" {
 		p.Notice = notices[req.r.URL.Query().Get("done")]
 	}
@@ -120,10 +132,10 @@ func (c *console) showMessage(req *request, status int, title, detail string) {
 // statusClass returns the CSS class of a state: good, bad, or "" for a neutral color.
 func statusClass(s any) string {
 	switch fmt.Sprint(s) {
-	case "COMPLETED", "MET", "PAID", "done", "enabled", "active", "live", "measured":
+	case "COMPLETED", "MET", "PAID", "done", "enabled", "active", "live", "measured", "verified", "approved":
 		return "good"
 	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open", "revoked",
-		"expired":
+		"expired", "in_review", "lapsing", "contested":
 		return "bad"
 	}
 	return ""
@@ -131,6 +143,23 @@ func statusClass(s any) string {
 
 // inputTime formats a time for an input of type datetime-local.
 func inputTime(t fieldmark.Time) string { return t.Std().UTC().Format(localMinute) }
+
+// formatAge formats how long ago something was, in its largest unit.
+func formatAge(d time.Duration) string {
+	plural := func(n int, unit string) string {
+		if n == 1 {
+			return "1 " + unit
+		}
+		return strconv.Itoa(n) + " " + unit + "s"
+	}
+	switch {
+	case d >= 24*time.Hour:
+		return plural(int(d/(24*time.Hour)), "day")
+	case d >= time.Hour:
+		return plural(int(d/time.Hour), "hour")
+	}
+	return plural(max(0, int(d/time.Minute)), "minute")
+}
 
 // formatMinutes formats minutes in hours and minutes.
 func formatMinutes(minutes int) string {

@@ -19,6 +19,8 @@ const (
 	missionsPath  = homePath + "/missions"
 	brandsPath    = homePath + "/brands"
 	disputesPath  = homePath + "/disputes"
+	claimsPath    = homePath + "/claims"
+	requestsPath  = homePath + "/requests"
 	webhooksPath  = homePath + "/webhooks"
 	modulesPath   = homePath + "/modules"
 	calendarsPath = homePath + "/calendars"
@@ -42,8 +44,10 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.signInRoutes()
 	h.mux.Handle("GET "+homePath, h.requireLogin((&overviewHandler{h.console, o}).serve))
 	h.missionRoutes(&missionHandler{h.console, o.Missions, o.Access.Accounts})
-	h.brandRoutes(&brandHandler{h.console, o.Brands})
+	h.brandRoutes(&brandHandler{h.console})
 	h.disputeRoutes(&disputeHandler{h.console, o.Brands.Disputes})
+	h.claimRoutes(&claimHandler{h.console, o.Claims})
+	h.requestRoutes(&brandRequestHandler{h.console, o.Brands.Owners})
 	h.keyRoutes(&keyHandler{h.console, o.Access.Keys, o.Access.Accounts, o.Access.SignOn})
 	h.accountRoutes(&accountHandler{h.console, o.Access.Accounts, o.Access.Keys, o.Webhooks})
 	h.webhookRoutes(&webhookHandler{h.console, o.Webhooks, o.Access.Accounts})
@@ -95,6 +99,19 @@ func (h *handler) disputeRoutes(d *disputeHandler) {
 	h.mux.Handle("GET "+disputesPath, h.requireLogin(d.list))
 	h.mux.Handle("GET "+disputesPath+"/{id}", h.requireLogin(d.get))
 	h.mux.Handle("POST "+disputesPath+"/{id}", h.requireAdmin(d.decide))
+}
+
+func (h *handler) claimRoutes(c *claimHandler) {
+	h.mux.Handle("GET "+claimsPath, h.requireLogin(c.list))
+	h.mux.Handle("GET "+claimsPath+"/{id}", h.requireLogin(c.get))
+	h.mux.Handle("POST "+claimsPath+"/{id}", h.requireAdmin(c.revoke))
+}
+
+// requestRoutes serves the changes of brands that owners request.
+func (h *handler) requestRoutes(b *brandRequestHandler) {
+	h.mux.Handle("GET "+requestsPath, h.requireLogin(b.list))
+	h.mux.Handle("GET "+requestsPath+"/{id}", h.requireLogin(b.get))
+	h.mux.Handle("POST "+requestsPath+"/{id}", h.requireAdmin(b.decide))
 }
 
 func (h *handler) keyRoutes(k *keyHandler) {

@@ -219,6 +219,13 @@ func (s *Disputes) List(ctx context.Context, slug fieldmark.Slug, state fieldmar
 	return s.store.Disputes(ctx, store.DisputeQuery{Brand: slug, State: state, Before: before, Limit: limit})
 }
 
+// ListWaiting is List of the disputes that wait for an administrator: those of the public, and those of
+// owners whose audit found the same again.
+func (s *Disputes) ListWaiting(ctx context.Context, slug fieldmark.Slug, before string,
+	limit int) ([]fieldmark.Dispute, error) {
+	return s.store.Disputes(ctx, store.DisputeQuery{Brand: slug, Waiting: true, Before: before, Limit: limit})
+}
+
 // Decide upholds or rejects an open dispute. An upheld one queues an audit; one of
 // GateManipulation makes this and later audits ignore its passages, and one of FactText
 // makes them and those of the other brands attribute the text to this brand.

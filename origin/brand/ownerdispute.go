@@ -2,6 +2,7 @@ package brand
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -130,24 +131,12 @@ func validateOwnerDispute(r *fieldmark.DisputeRequest) error {
 // disputedFacts returns the facts of a signal of the active module, or the fact of that id.
 func (s *Disputes) disputedFacts(ctx context.Context, tx *store.Tx, facts *fieldmark.Facts,
 	signal string) (list []fieldmark.DisputedFact, err error) {
-	ids := []string{signal}
-	if _, ok := facts.Find(signal); !ok && signal != fieldmark.GateManipulation {
-		plan, err := tx.ModulePlan(ctx)
-		if err != nil {
-			return nil, err
-		}
-		module, err := tx.Module(ctx, plan.Digest)
-		if err != nil {
-			return nil, err
-		}
-		if s.signalFacts == nil {
-			ids = nil
-		} else if ids, err = s.signalFacts(module, signal); err != nil {
-			return nil, err
-		}
-		if len(ids) == 0 {
-			return nil, validation.Error("/signal", "enum", "must be the id of a signal of the score")
-		}
+	ids, err := s.factsOf(ctx, tx.ModuleReader, facts, signal)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, validation.Error("/signal", "enum", "must be the id of a signal of the score")
 	}
 	for _, id := range ids {
 		if f, ok := facts.Find(id); ok {
@@ -155,6 +144,58 @@ func (s *Disputes) disputedFacts(ctx context.Context, tx *store.Tx, facts *field
 		}
 	}
 	return list, nil
+}
+
+// factsOf returns the ids of the facts that a dispute of a signal is about; none if the active module has
+// no such signal.
+func (s *Disputes) factsOf(ctx context.Context, db store.ModuleReader, facts *fieldmark.Facts,
+	signal string) ([]string, error) {
+	if signal == fieldmark.GateManipulation {
+		return []string{fieldmark.FactManipulation}, nil
+	}
+	if _, ok := facts.Find(signal); ok {
+		return []string{signal}, nil
+	}
+	if s.signalFacts == nil {
+		return nil, nil
+	}
+	plan, err := db.ModulePlan(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	module, err := db.Module(ctx, plan.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return s.signalFacts(module, signal)
+}
+
+// Findings returns the facts that a dispute is about, with their evidence: as they are now, and for a
+// dispute of an owner also as they were when it was opened.
+func (s *Disputes) Findings(ctx context.Context, d *fieldmark.Dispute) (then, now []fieldmark.Fact, err error) {
+	current, err := s.store.BrandState(ctx, d.Brand)
+	if err != nil || current.Facts == nil {
+		return nil, nil, err
+	}
+	if d.Account == "" {
+		ids, err := s.factsOf(ctx, s.store.ModuleReader, current.Facts, d.Signal)
+		for _, id := range ids {
+			if f, ok := current.Facts.Find(id); ok {
+				now = append(now, f)
+			}
+		}
+		return nil, now, err
+	}
+	for _, was := range d.Facts {
+		f, _ := current.Facts.Find(was.ID)
+		f.ID = was.ID
+		then = append(then, fieldmark.Fact{ID: was.ID, State: was.State, Value: was.Value, Unit: f.Unit})
+		now = append(now, f)
+	}
+	return then, now, nil
 }
 
 // excerpt returns the part of an owner's text that is published: one line without characters
@@ -321,7 +362,8 @@ func withUpheld(ctx context.Context, db store.BrandReader, slug fieldmark.Slug, 
 	copied := false
 	for i := range upheld {
 		d := &upheld[i]
-		if d.Account == "" || d.Rules != audit.Rules || now.Sub(d.DecidedAt.Std()) > upheldFor {
+		if d.Account == "" || d.Rules != audit.Rules || now.Sub(d.DecidedAt.Std()) > upheldFor ||
+			d.Signal == fieldmark.GateManipulation { // its passages do not count; others still do
 			continue
 		}
 		if !copied {

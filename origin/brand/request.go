@@ -43,6 +43,21 @@ func (s *Owners) Requests(ctx context.Context, state fieldmark.RequestState, bef
 	return s.store.BrandRequests(ctx, "", state, before, limit)
 }
 
+// Request returns a request of an owner.
+func (s *Owners) Request(ctx context.Context, id string) (fieldmark.BrandRequest, error) {
+	r, err := s.store.BrandRequest(ctx, id)
+	return r, store.NotFound(err, "there is no such request")
+}
+
+// Waiting counts what waits for an administrator. A contest of a brand also ends without one.
+type Waiting struct{ Disputes, Requests, Contests int }
+
+// Waiting counts what waits for an administrator.
+func (s *Service) Waiting(ctx context.Context) (w Waiting, err error) {
+	w.Disputes, w.Requests, w.Contests, err = s.store.CountWaiting(ctx)
+	return w, err
+}
+
 // DecideRequest approves or rejects a pending request of an owner. An approved one changes
 // the brand.
 func (s *Owners) DecideRequest(ctx context.Context, id string, d fieldmark.RequestDecision) (

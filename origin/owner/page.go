@@ -34,7 +34,7 @@ var notices = map[string]string{
 }
 
 func parseTemplates() (web.Templates, error) {
-	return web.ParseTemplates(files, template.FuncMap{"plain": plain, "webLink": webLink, "host": hostOf,
+	return web.ParseTemplates(files, template.FuncMap{"webLink": webLink, "host": hostOf,
 		"signed": signed}, "sign-in", "home", "fix", "disputes", "profile",
 		"notifications", "claim", "message")
 }
@@ -99,17 +99,6 @@ func (h *handler) showMessage(req *request, status int, title, detail string) {
 		h.log.Error("page", "path", fieldmark.LoggedPath(req.r.URL.Path), "error", err)
 		http.Error(req.w, title, status)
 	}
-}
-
-// plain returns text of a website or a stranger without characters that hide or turn text.
-func plain(text any) string {
-	s, _ := text.(string)
-	return strings.Map(func(r rune) rune {
-		if fieldmark.IsHidden(r) {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // webLink returns an address that a page may link to, or "".

@@ -203,6 +203,7 @@ type DisputeQuery struct {
 	State     fieldmark.DisputeState // empty: all
 	Undecided bool                   // only those that can still change
 	Decided   bool                   // only those that were settled, upheld or rejected
+	Waiting   bool                   // only those that wait for an administrator
 	Signal    string                 // empty: of all findings
 	// of an account that manages the brand; empty: of the public and of owners
 	Account string
@@ -218,6 +219,22 @@ func scanDispute(row scanner) (d fieldmark.Dispute, err error) {
 		timeCol{&d.OpenedAt}, nullTime{&d.DecidedAt}, &d.DecidedBy, &d.Answer, &d.Account,
 		jsonCol{&d.Evidence}, jsonCol{&d.Facts}, &d.Rules)
 	return d, queryErr(err)
+}
+
+// waiting selects disputes that wait for an administrator: those of the public, and those of owners
+// whose audit found the same again.
+const waiting = `(state = 'in_review' OR state = 'open' AND account = '')`
+
+// CountWaiting counts the disputes and the requests of owners that wait for an administrator, and the
+// contests of brands, which also end without one.
+func (db BrandReader) CountWaiting(ctx context.Context) (disputes, requests, contests int, err error) {
+	err = db.queryRow(ctx, `SELECT (SELECT COUNT(*) FROM dispute WHERE state IN ('open', 'in_review') AND `+waiting+`),
+		(SELECT COUNT(*) FROM brand_request WHERE state = 'pending'),
+		(SELECT COUNT(*) FROM claim WHERE state = 'contested')`).Scan(&disputes, &requests, &contests)
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("count disputes, requests and contests: %w", err)
+	}
+	return disputes, requests, contests, nil
 }
 
 // Disputes lists disputes.
@@ -238,6 +255,9 @@ func (db BrandReader) Disputes(ctx context.Context, q DisputeQuery) ([]fieldmark
 	}
 	if q.Decided {
 		text += ` AND state IN ('settled', 'upheld', 'rejected')`
+	}
+	if q.Waiting {
+		text += ` AND ` + waiting
 	}
 	if q.Before != "" {
 		args = append(args, q.Before)

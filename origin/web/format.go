@@ -14,7 +14,7 @@ import (
 // Funcs are the functions of every template.
 func Funcs() template.FuncMap {
 	return template.FuncMap{"time": formatTime, "words": StateWords, "current": navCurrent, "json": formatJSON,
-		"short": shortName, "milli": formatMilli}
+		"short": shortName, "milli": formatMilli, "plain": plain}
 }
 
 // formatJSON indents JSON. Other text is returned unchanged.
@@ -78,4 +78,15 @@ func navCurrent(here, place string) template.HTMLAttr {
 		return `aria-current="true"`
 	}
 	return ""
+}
+
+// plain returns text of a website or a stranger without characters that hide or turn text.
+func plain(text any) string {
+	s, _ := text.(string)
+	return strings.Map(func(r rune) rune {
+		if fieldmark.IsHidden(r) {
+			return -1
+		}
+		return r
+	}, s)
 }

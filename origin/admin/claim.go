@@ -1,0 +1,105 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/claim"
+	"github.com/fieldmark/fieldmark/origin/web"
+)
+
+// claimHandler serves the list of claims, and the form that revokes one.
+type claimHandler struct {
+	*console
+	claims *claim.Service
+}
+
+// claimPageSize is the number of claims on a page of the list.
+const claimPageSize = 50
+
+// claimsData is a page of claims.
+type claimsData struct {
+	States []option
+	Brand  string
+	Claims []fieldmark.Claim
+	Next   string // the address of the next page
+}
+
+// list lists claims, the newest first.
+func (h *claimHandler) list(req *request) error {
+	query := req.r.URL.Query()
+	before, state := query.Get("before"), fieldmark.ClaimState(query.Get("state"))
+	if before != "" && !fieldmark.CheckID(fieldmark.PrefixClaim, before) {
+		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
+	}
+	d := claimsData{Brand: strings.TrimSpace(query.Get("brand")),
+		States: []option{{Label: "any", Selected: state == ""}}}
+	for _, s := range claim.States() {
+		d.States = append(d.States, option{Value: s, Label: s, Selected: s == string(state)})
+	}
+	var err error
+	d.Claims, err = h.claims.List(req.r.Context(), state, fieldmark.Slug(d.Brand), before, claimPageSize+1)
+	if err != nil {
+		return err
+	}
+	if len(d.Claims) > claimPageSize {
+		d.Claims = d.Claims[:claimPageSize]
+		d.Next = claimsPath + "?" + url.Values{"state": {string(state)}, "brand": {d.Brand},
+			"before": {d.Claims[claimPageSize-1].ID}}.Encode()
+	}
+	return h.show(req, http.StatusOK, "claims", web.Page{Title: "Claims", Data: d})
+}
+
+func (h *claimHandler) get(req *request) error { return h.showClaim(req, http.StatusOK, nil) }
+
+// claimData is one claim and the form that revokes it.
+type claimData struct {
+	fieldmark.Claim
+	Others []fieldmark.Claim // of the same brand
+	Posted string            // reason of the form
+}
+
+// maxOtherClaims limits the other claims of a brand on the page of a claim.
+const maxOtherClaims = 20
+
+func (h *claimHandler) showClaim(req *request, status int, bad []web.FormError) error {
+	ctx := req.r.Context()
+	c, err := h.claims.Get(ctx, req.r.PathValue("id"), claim.Caller{Admin: true})
+	if err != nil {
+		return err
+	}
+	d := claimData{Claim: c, Posted: req.r.PostForm.Get("reason")}
+	title := "Claim of " + c.URL
+	if c.Brand != "" {
+		title = "Claim of " + string(c.Brand)
+		others, err := h.claims.List(ctx, "", c.Brand, "", maxOtherClaims+1)
+		if err != nil {
+			return err
+		}
+		for i := range others {
+			if others[i].ID != c.ID {
+				d.Others = append(d.Others, others[i])
+			}
+		}
+	}
+	return h.show(req, status, "claim", web.Page{Title: title, Errors: bad, Data: d})
+}
+
+// revoke ends a claim.
+func (h *claimHandler) revoke(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	id := req.r.PathValue("id")
+	_, err := h.claims.Revoke(req.r.Context(), id, fieldmark.ClaimRevocation{Reason: req.r.PostForm.Get("reason")})
+	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeClaimState) {
+		return h.showClaim(req, statusOf(err), req.formErrors(err))
+	}
+	if err != nil {
+		return err
+	}
+	h.audit(req, "claim.revoke", id)
+	return req.redirectWithNotice(claimsPath+"/"+id, "ended")
+}
