@@ -61,7 +61,7 @@ type ModuleRollback struct {
 	At    Time      `json:"at"`
 }
 
-// NodeReport is the status that an edge reports.
+// NodeReport is the status that an edge reports every ReportInterval, and when it changes.
 type NodeReport struct {
 	Node    string `json:"node"`    // nod_…, unique per process
 	Address string `json:"address"` // public address
@@ -77,6 +77,20 @@ type NodeReport struct {
 	Misses     int64           `json:"misses,omitempty"` // cache misses since the start
 	Version    string          `json:"version,omitempty"`
 	SeenAt     Time            `json:"seenAt,omitzero"` // when the origin received this report
+
+	// host and port; a node that starts under a name takes the place of an older one
+	Name      string `json:"name,omitempty"`
+	StartedAt Time   `json:"startedAt,omitzero"`
+	Stopping  bool   `json:"stopping,omitempty"` // the last report: the node leaves the list
+	// since when Redis does not answer this node; absent: it answers, or there is none
+	RedisDownSince *Time `json:"redisDownSince,omitempty"`
+	// expiry of the TLS certificate of this node that expires first; absent: it has none
+	CertificateEnds *Time  `json:"certificateEnds,omitempty"`
+	CertificateName string `json:"certificateName,omitempty"`
+	// full minutes that the origin has not accepted yet, the oldest first
+	Buckets []MetricBucket `json:"buckets,omitempty"`
+	// begin of the newest accepted bucket, as the origin stores it
+	CountedUntil Time `json:"countedUntil,omitzero"`
 }
 
 // ServiceStatus is the status of the origin: GET /internal/v1/status.
@@ -95,8 +109,8 @@ type Outage struct {
 	Ended Time `json:"ended"`
 }
 
-// Limits of the record of outages. Edges report every half minute: a gap that is not longer
-// than three lost reports may be a slow network or a restart.
+// Limits of the record of outages. Edges report every few seconds: a gap of two minutes may be
+// a slow network or a restart.
 const (
 	OutageWindow = 90 * 24 * time.Hour
 	OutageAfter  = 2 * time.Minute

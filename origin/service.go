@@ -23,6 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/module"
+	"github.com/fieldmark/fieldmark/origin/monitor"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/standing"
@@ -65,6 +66,10 @@ type Config struct {
 	// itself are set by New.
 	Certificates acme.Config
 
+	// Monitor are the settings of the list of issues; the fields that a Service has itself are
+	// set by New.
+	Monitor monitor.Config
+
 	// SiteChecks are the settings of checks of sites; the fields that a Service has itself are
 	// set by New.
 	SiteChecks sitecheck.Config
@@ -93,6 +98,7 @@ type Service struct {
 	SiteChecks   *sitecheck.Service
 
 	Standings *standing.Service
+	Monitor   *monitor.Service
 
 	store     *store.Store
 	log       *slog.Logger
@@ -166,6 +172,10 @@ func New(cfg Config) (*Service, error) {
 	})
 	s.Responses = idempotency.New(idempotency.Config{Store: cfg.Store, Cipher: keys.SavedResponse, Jobs: s.jobs,
 		Log: cfg.Log})
+	watch := cfg.Monitor
+	watch.Store, watch.Webhooks, watch.Certificates, watch.Modules = cfg.Store, s.Webhooks, s.Certificates, s.Modules
+	watch.Jobs, watch.Log = s.jobs, cfg.Log
+	s.Monitor = monitor.New(watch)
 	s.Missions = mission.New(mission.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs,
 		Responses: s.Responses, Log: cfg.Log,
 		PaymentDueOn: cfg.PaymentDueOn, TimerFired: cfg.Swept})

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -62,6 +63,21 @@ func (a *accessAPI) listAudit(c *call) (fieldmark.List[fieldmark.AuditEntry], er
 
 func (a *accessAPI) verifyAudit(ctx context.Context) (fieldmark.AuditVerdict, error) {
 	return a.auditLog.Verify(ctx, fieldmark.AuditVerdict{})
+}
+
+// metricParams are the query parameters of the counts of nodes.
+var metricParams = []param{{name: "range", description: "Time up to now; default 1h",
+	enum: enumOf(fieldmark.MetricRanges())}}
+
+func enumOf[T ~string](values []T) (texts []string) {
+	for _, v := range values {
+		texts = append(texts, string(v))
+	}
+	return texts
+}
+
+func rangeParam(c *call) (fieldmark.MetricRange, error) {
+	return fieldmark.MetricRange(cmp.Or(c.params.text("range"), string(fieldmark.Range1h))), nil
 }
 
 // moduleAPI serves scoring modules to administrators and to edges.

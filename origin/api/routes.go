@@ -100,6 +100,10 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		[]*route{
 			{"POST", admin + "purge", key(fieldmark.ScopeAdmin), handleParamBody(callerKeyParam, o.Purge), operation{
 				id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},
+			{"GET", admin + "issues", key(fieldmark.ScopeAdmin), handle(o.Monitor.Issues), operation{
+				id: "listIssues", summary: "List what is wrong with the installation, critical issues first"}},
+			{"GET", admin + "metrics", key(fieldmark.ScopeAdmin), handleParam(rangeParam, o.Monitor.Metrics), operation{
+				id: "showMetrics", summary: "Get the counts of all nodes over a range of time", query: metricParams}},
 			{"GET", fieldmark.PathInternalStatus, node, handle(o.Status), operation{hidden: true}},
 			{"GET", fieldmark.PathOpenAPI, anyone, handleRaw[none, none](s.sendOpenAPI), operation{hidden: true}},
 			{"GET", "/problems/{code}", anyone, handleRaw[none, none](problems.send), operation{hidden: true}},

@@ -53,6 +53,7 @@ type Client struct {
 	ClaimAPI
 	InternalAPI
 	MissionAPI
+	MonitorAPI
 	PaymentAPI
 	PublicAPI
 	SLAAPI
@@ -95,8 +96,8 @@ func New(cfg Config) (*Client, error) {
 		nodeToken: cfg.NodeToken,
 		key:       cfg.Key,
 	}
-	return &Client{c, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c}, MissionAPI{c}, PaymentAPI{c},
-		PublicAPI{c},
+	return &Client{c, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c}, MissionAPI{c}, MonitorAPI{c},
+		PaymentAPI{c}, PublicAPI{c},
 		SLAAPI{c}, SigningKeyAPI{c}, WebhookAPI{c}}, nil
 }
 

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -30,11 +31,12 @@ const (
 	maxListed = 200
 	// maxNodes limits the list of edges.
 	maxNodes = 1000
-	// nodeSilence is how long an edge is listed after its last report. It reports every
-	// half minute.
+	// nodeSilence is how long an edge takes part in the deployment of modules after its last
+	// report.
 	nodeSilence = 2 * time.Minute
-	// nodeRetention is how long the last report of a stopped edge is kept.
-	nodeRetention = time.Hour
+	// nodeRetention is how long an edge is known that does not report any more. One that stops
+	// in an orderly way is removed at once.
+	nodeRetention = 24 * time.Hour
 )
 
 // CheckResult is the result of checking an uploaded module.
@@ -97,7 +99,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.checker.Compare != nil {
 		wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicPreviews, maxRunning, s.claim) })
 	}
-	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, nodeRetention, "prune nodes", s.pruneNodes) })
+	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, time.Hour, "prune nodes", s.pruneNodes) })
 	wg.Wait()
 	return nil
 }
@@ -418,17 +420,46 @@ func (s *Service) Status(ctx context.Context) (status fieldmark.ModuleStatus, er
 	if status.Nodes, err = s.store.Nodes(ctx, fieldmark.At(time.Now().Add(-nodeSilence)), maxNodes); err != nil {
 		return status, err
 	}
-	slices.SortFunc(status.Nodes, func(a, b fieldmark.NodeReport) int {
-		if a.Address != b.Address {
-			return strings.Compare(a.Address, b.Address)
-		}
-		return strings.Compare(a.Node, b.Node)
-	})
+	sortNodes(status.Nodes)
 	return status, nil
 }
 
-// ReportNode stores the report of an edge, which also records uptime. If the edge has rolled a module back, that is
-// emitted as an event and logged as an error, once.
+func sortNodes(list []fieldmark.NodeReport) {
+	slices.SortFunc(list, func(a, b fieldmark.NodeReport) int {
+		return cmp.Or(strings.Compare(a.Address, b.Address), strings.Compare(a.Name, b.Name),
+			strings.Compare(a.Node, b.Node))
+	})
+}
+
+// Nodes returns the last report of every edge, also of those that stopped without notice in
+// the last day.
+func (s *Service) Nodes(ctx context.Context) ([]fieldmark.NodeReport, error) {
+	list, err := s.store.Nodes(ctx, fieldmark.At(time.Now().Add(-nodeRetention)), maxNodes)
+	sortNodes(list)
+	return list, err
+}
+
+// RemoveNode removes an edge from the list. One that still runs is back with its next report.
+func (s *Service) RemoveNode(ctx context.Context, id string) error {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		ok, err := tx.DeleteNode(ctx, id)
+		if err == nil && !ok {
+			err = fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such edge")
+		}
+		if err != nil {
+			return err
+		}
+		return s.auditLog.Append(ctx, tx, "node.remove", id, nil, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("remove node %s: %w", id, err)
+	}
+	return nil
+}
+
+// ReportNode stores the report of an edge and what it has counted, and records uptime. The last
+// report of an edge that stops removes it. If the edge has rolled a module back, that is emitted
+// as an event and logged as an error, once.
 func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
 	var bad validation.Errors
 	if !fieldmark.CheckID(fieldmark.PrefixNode, r.Node) {
@@ -442,6 +473,10 @@ func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error 
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		before, err := tx.PutNode(ctx, r)
 		if err != nil {
+			return err
+		}
+		if r.Stopping {
+			_, err := tx.DeleteNode(ctx, r.Node)
 			return err
 		}
 		if err := tx.PutUptime(ctx, r.SeenAt, fieldmark.OutageAfter); err != nil {

@@ -85,6 +85,22 @@ func (db WebhookReader) Deliveries(ctx context.Context, f DeliveryFilter, now ti
 	return list, nil
 }
 
+// DeliverySummary counts how the newest deliveries to an endpoint ended.
+type DeliverySummary struct {
+	Sent, Failed int // of the newest; the others are not finished
+	Attempts     int // for those
+}
+
+// SummarizeDeliveries summarizes the newest deliveries to an endpoint, limit at most.
+func (db WebhookReader) SummarizeDeliveries(ctx context.Context, endpoint string,
+	limit int) (s DeliverySummary, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state = 'done' THEN 1 END),
+		COUNT(CASE WHEN state = 'failed' THEN 1 END), COALESCE(SUM(attempts), 0)
+		FROM (SELECT state, attempts FROM delivery WHERE endpoint = $1 ORDER BY id DESC LIMIT $2) AS newest`,
+		endpoint, limit).Scan(&s.Sent, &s.Failed, &s.Attempts)
+	return s, queryErr(err)
+}
+
 // Delivery reads a delivery and its attempts; the error is ErrNotFound if it
 // does not exist.
 func (db WebhookReader) Delivery(ctx context.Context, id string,

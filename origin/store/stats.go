@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -18,8 +20,12 @@ type StatsTx struct {
 	*tx
 }
 
+// maxBucketAge is how far before a report a bucket may begin; an edge keeps fewer of them.
+const maxBucketAge = 2 * time.Hour
+
 // PutNode stores the report of a node and returns its previous one, which is
-// zero for a new node.
+// zero for a new node. The counts of each minute are added once, however often
+// the node reports them.
 func (t StatsTx) PutNode(ctx context.Context, r fieldmark.NodeReport) (before fieldmark.NodeReport, err error) {
 	list, err := nodes(ctx, t, `SELECT report, seen_at FROM node WHERE id = $1`, r.Node)
 	if err != nil {
@@ -28,6 +34,18 @@ func (t StatsTx) PutNode(ctx context.Context, r fieldmark.NodeReport) (before fi
 	if len(list) == 1 {
 		before = list[0]
 	}
+	r.CountedUntil = before.CountedUntil
+	for _, b := range r.Buckets[:min(len(r.Buckets), fieldmark.MaxNodeBuckets)] {
+		age := r.SeenAt.Std().Sub(b.At.Std())
+		if !b.At.Std().After(r.CountedUntil.Std()) || age < 0 || age > maxBucketAge {
+			continue
+		}
+		if err := t.AddMetric(ctx, b); err != nil {
+			return before, err
+		}
+		r.CountedUntil = b.At
+	}
+	r.Buckets = nil // they are rows of their own
 	text, err := json.Marshal(r)
 	if err == nil {
 		_, err = t.exec(ctx, `INSERT INTO node (id, report, seen_at) VALUES ($1, $2, $3)
@@ -107,6 +125,15 @@ func (db StatsReader) Uptimes(ctx context.Context, since fieldmark.Time, limit i
 		return nil, fmt.Errorf("read the uptime: %w", err)
 	}
 	return list, nil
+}
+
+// DeleteNode deletes a node and reports whether it existed.
+func (t StatsTx) DeleteNode(ctx context.Context, id string) (bool, error) {
+	n, err := t.exec(ctx, `DELETE FROM node WHERE id = $1`, id)
+	if err != nil {
+		return false, fmt.Errorf("delete node %s: %w", id, err)
+	}
+	return n > 0, nil
 }
 
 // PruneNodes deletes nodes that have not reported since a time.
@@ -233,4 +260,244 @@ func (db StatsReader) Activity(ctx context.Context, since time.Time) (a Activity
 		return a, fmt.Errorf("count breached missions: %w", err)
 	}
 	return a, nil
+}
+
+// The lengths of the periods that are counted, and how long their rows are kept: at most
+// 12,240 rows, however many nodes count.
+const (
+	MetricMinute = time.Minute
+	MetricHour   = time.Hour
+	keepMinutes  = 7 * 24 * time.Hour
+	keepHours    = 90 * 24 * time.Hour
+)
+
+// AddMetric adds the counts of a minute.
+func (t StatsTx) AddMetric(ctx context.Context, b fieldmark.MetricBucket) error {
+	if err := t.putMetric(ctx, MetricMinute, b); err != nil {
+		return err
+	}
+	return t.putMetric(ctx, MetricHour, b)
+}
+
+// putMetric adds counts to the row of the period of a length that contains a time.
+func (t StatsTx) putMetric(ctx context.Context, step time.Duration, b fieldmark.MetricBucket) error {
+	b.At = fieldmark.At(b.At.Std().Truncate(step))
+	seconds := int64(step / time.Second)
+	var row fieldmark.MetricBucket
+	err := queryErr(t.queryRow(ctx, `SELECT body FROM metric WHERE step = $1 AND at = $2`, seconds,
+		b.At.Micros()).Scan(jsonCol{&row}))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("read a metric: %w", err)
+	}
+	row.Add(b)
+	row.At = b.At
+	text, err := jsonText(row)
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO metric (step, at, body) VALUES ($1, $2, $3)
+			ON CONFLICT (step, at) DO UPDATE SET body = excluded.body`, seconds, b.At.Micros(), text)
+	}
+	if err != nil {
+		return fmt.Errorf("put a metric: %w", err)
+	}
+	return nil
+}
+
+// PruneMetrics deletes the rows that are too old at a time.
+func (t StatsTx) PruneMetrics(ctx context.Context, now time.Time) error {
+	if _, err := t.exec(ctx, `DELETE FROM metric WHERE step = $1 AND at < $2 OR step = $3 AND at < $4`,
+		int64(MetricMinute/time.Second), now.Add(-keepMinutes).UnixMicro(), int64(MetricHour/time.Second),
+		now.Add(-keepHours).UnixMicro()); err != nil {
+		return fmt.Errorf("prune metrics: %w", err)
+	}
+	return nil
+}
+
+// Metrics lists the rows of periods of a length that began at or after a time, the oldest
+// first.
+func (db StatsReader) Metrics(ctx context.Context, step time.Duration,
+	since time.Time) ([]fieldmark.MetricBucket, error) {
+	rows, err := db.query(ctx, `SELECT body FROM metric WHERE step = $1 AND at >= $2 ORDER BY at`,
+		int64(step/time.Second), since.UnixMicro())
+	list, err := collect(rows, err, func(row scanner) (b fieldmark.MetricBucket, err error) {
+		return b, row.Scan(jsonCol{&b})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
+	return list, nil
+}
+
+// AddBackup records that the database was backed up, instead of earlier backups.
+func (t StatsTx) AddBackup(ctx context.Context, at time.Time) error {
+	_, err := t.exec(ctx, `DELETE FROM backup WHERE at <= $1`, at.UnixMicro())
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO backup (at) VALUES ($1) ON CONFLICT DO NOTHING`, at.UnixMicro())
+	}
+	if err != nil {
+		return fmt.Errorf("record a backup: %w", err)
+	}
+	return nil
+}
+
+// LastBackup returns when the database was last backed up, or the zero Time, and when it was
+// created.
+func (db StatsReader) LastBackup(ctx context.Context) (at, created time.Time, err error) {
+	err = db.queryRow(ctx, `SELECT (SELECT MAX(at) FROM backup), (SELECT MIN(created_at) FROM account)`).Scan(
+		exactTime{&at}, exactTime{&created})
+	if err != nil {
+		return at, created, fmt.Errorf("read the last backup: %w", queryErr(err))
+	}
+	return at, created, nil
+}
+
+// UnhealthyEndpoints lists endpoints that are not enabled or whose deliveries fail.
+func (db StatsReader) UnhealthyEndpoints(ctx context.Context, now time.Time, limit int) ([]Endpoint, error) {
+	rows, err := db.query(ctx, `SELECT `+endpointColumns+` FROM endpoint
+		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1)
+		AND (state <> 'enabled' OR failing_since IS NOT NULL OR open_until IS NOT NULL) ORDER BY id LIMIT $2`,
+		now.UnixMicro(), limit)
+	list, err := collect(rows, err, scanEndpoint)
+	if err != nil {
+		return nil, fmt.Errorf("list unhealthy endpoints: %w", err)
+	}
+	return list, nil
+}
+
+// CountDue counts the unsent deliveries to an endpoint, limit at most.
+func (db StatsReader) CountDue(ctx context.Context, endpoint string, limit int) (n int, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT id FROM delivery WHERE endpoint = $1 AND state = 'due'
+		AND lease_owner IS NULL LIMIT $2) AS due`, endpoint, limit).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the deliveries to %s: %w", endpoint, queryErr(err))
+	}
+	return n, nil
+}
+
+// Overdue contains when the oldest unfinished work was due; zero times: nothing is due.
+type Overdue struct {
+	Deliveries time.Time // to endpoints that accept messages
+	Timers     time.Time // of SLAs, and pending alerts
+	Audits     time.Time // that no process works on
+	Auditing   int       // audits that run, at most 1
+}
+
+// Overdue reads when the oldest unfinished work was due.
+func (db StatsReader) Overdue(ctx context.Context, now time.Time) (o Overdue, err error) {
+	// One step into an index for each endpoint, however many deliveries it has.
+	err = db.queryRow(ctx, `SELECT MIN(due) FROM (SELECT (SELECT MIN(d.due_at) FROM delivery d
+			WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL) AS due
+		FROM endpoint p WHERE p.state = 'enabled' AND p.open_until IS NULL AND p.deleted_at IS NULL) AS first
+		WHERE due <= $1`, now.UnixMicro()).Scan(exactTime{&o.Deliveries})
+	if err == nil {
+		err = db.queryRow(ctx, `SELECT MIN(due_at) FROM (SELECT MIN(due_at) AS due_at FROM sla WHERE due_at <= $1
+			UNION ALL SELECT MIN(due_at) FROM pending_alert WHERE due_at <= $1) AS late`,
+			now.UnixMicro()).Scan(exactTime{&o.Timers})
+	}
+	if err == nil {
+		err = db.queryRow(ctx, `SELECT (SELECT MIN(due_at) FROM audit WHERE due_at <= $1 AND failure = ''
+			AND (lease_until IS NULL OR lease_until <= $1)),
+			(SELECT COUNT(*) FROM (SELECT brand FROM audit WHERE lease_until > $1 LIMIT 1) AS running)`,
+			now.UnixMicro()).Scan(exactTime{&o.Audits}, &o.Auditing)
+	}
+	if err != nil {
+		return o, fmt.Errorf("read what is overdue: %w", queryErr(err))
+	}
+	return o, nil
+}
+
+// maxSLAEvents bounds the events that OpenSLAs reads of a kind, the newest ones.
+const maxSLAEvents = 5_000
+
+// OpenSLAs counts the missions that are not finished and whose newest events are of a kind:
+// sla.breached, or sla.at_risk without a later breach or success of the same timer. Since is
+// the time of the oldest.
+func (db StatsReader) OpenSLAs(ctx context.Context, kind fieldmark.EventType) (n int, since time.Time, err error) {
+	ended := ""
+	if kind == fieldmark.EventSLAAtRisk {
+		ended = `AND NOT EXISTS (SELECT 1 FROM sla_event l WHERE l.mission = e.mission AND l.metric = e.metric
+			AND l.cycle = e.cycle AND l.kind IN ('sla.breached', 'sla.met')) `
+	}
+	err = db.queryRow(ctx, `SELECT COUNT(DISTINCT e.mission), MIN(e.at)
+		FROM (SELECT mission, metric, cycle, at FROM sla_event WHERE kind = $1 ORDER BY at DESC LIMIT $2) e
+		JOIN mission m ON m.id = e.mission WHERE m.status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE',
+			'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE') `+ended, string(kind), maxSLAEvents).Scan(&n,
+		exactTime{&since})
+	if err != nil {
+		return 0, since, fmt.Errorf("count missions by %s: %w", kind, queryErr(err))
+	}
+	return n, since, nil
+}
+
+// EndingKeys lists the API keys in use that expire between two times, the first to expire
+// first.
+func (db StatsReader) EndingKeys(ctx context.Context, from, until time.Time, limit int) ([]Key, error) {
+	rows, err := db.query(ctx, `SELECT `+keyColumns+` FROM api_key WHERE revoked_at IS NULL AND replaced_by IS NULL
+		AND expires_at > $1 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3`, from.UnixMicro(),
+		until.UnixMicro(), limit)
+	list, err := collect(rows, err, func(row scanner) (Key, error) { return scanKey(row) })
+	if err != nil {
+		return nil, fmt.Errorf("list keys that expire: %w", err)
+	}
+	return list, nil
+}
+
+// EventTime returns the time of the first event after a number, or the zero Time.
+func (db StatsReader) EventTime(ctx context.Context, after int64) (at time.Time, err error) {
+	err = queryErr(db.queryRow(ctx, `SELECT at FROM event WHERE number > $1 ORDER BY number LIMIT 1`,
+		after).Scan(exactTime{&at}))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return at, fmt.Errorf("read the time of an event: %w", err)
+	}
+	return at, nil
+}
+
+// ActivatedAt returns when the active module was activated, or the zero Time if its event is no
+// longer stored.
+func (db StatsReader) ActivatedAt(ctx context.Context) (at time.Time, err error) {
+	err = queryErr(db.queryRow(ctx, `SELECT e.at FROM activation a JOIN event e ON e.number = a.event
+		ORDER BY a.event DESC LIMIT 1`).Scan(exactTime{&at}))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return at, fmt.Errorf("read the time of the activation: %w", err)
+	}
+	return at, nil
+}
+
+// refusedWindow is how long a refused write counts as an outage: a full disk refuses only what
+// needs room, so others may succeed in between.
+const refusedWindow = 30 * time.Second
+
+// outage records since when the database cannot be reached, or refuses writes. It is safe for
+// concurrent use.
+type outage struct {
+	unreachable            atomic.Int64 // since, in microseconds; 0: it can be reached
+	refusedFrom, refusedTo atomic.Int64 // the first and the last refused write, in microseconds
+}
+
+// record records the outcome of a write.
+func (o *outage) record(err error, now time.Time) {
+	e, ok := errors.AsType[*fieldmark.Error](err)
+	switch {
+	case err == nil:
+		if o.unreachable.Load() != 0 { // write the shared cache line only when it changes
+			o.unreachable.Store(0)
+		}
+	case ok && e.Detail == detailUnreachable:
+		o.unreachable.CompareAndSwap(0, now.UnixMicro())
+	case ok && e.Detail == detailRefuses:
+		if now.Sub(time.UnixMicro(o.refusedTo.Swap(now.UnixMicro()))) > refusedWindow {
+			o.refusedFrom.Store(now.UnixMicro())
+		}
+	}
+}
+
+// Outage returns since when the database cannot be reached, and since when it refuses writes;
+// zero times: it works. Both are as of the last write of this process.
+func (s *Store) Outage(now time.Time) (unreachable, refuses time.Time) {
+	if at := s.outage.unreachable.Load(); at != 0 {
+		unreachable = time.UnixMicro(at)
+	}
+	if to := s.outage.refusedTo.Load(); to != 0 && now.Sub(time.UnixMicro(to)) <= refusedWindow {
+		refuses = time.UnixMicro(s.outage.refusedFrom.Load())
+	}
+	return unreachable, refuses
 }

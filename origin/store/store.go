@@ -92,6 +92,7 @@ type Store struct {
 	state   txState
 	tracer  *trace.Tracer
 	events  Hooks
+	outage  outage
 
 	// Reads that come with every request.
 	keys      commit.Loader[string, Key]

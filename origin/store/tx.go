@@ -260,6 +260,7 @@ func (s *Store) write(ctx context.Context, prefetch *Prefetch, fn func(context.C
 		panic("BUG: a write panicked: " + result.Panicked)
 	}
 	err = unavailable(err)
+	s.outage.record(err, time.Now())
 	if e, ok := errors.AsType[*fieldmark.Error](err); ok && e.Detail == detailRefuses && s.events.Refused != nil {
 		s.events.Refused()
 	}

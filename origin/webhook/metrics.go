@@ -50,11 +50,14 @@ func (s *deliveryMetrics) observeWait(wait time.Duration) {
 	s.waited += wait
 }
 
+// classOK counts attempts that succeeded, beside the classes of failures.
+const classOK = "ok"
+
 // count counts an attempt by its result.
 func (s *deliveryMetrics) count(a Attempt) {
 	class := a.Detail.Class
 	if a.OK() {
-		class = "ok"
+		class = classOK
 	} else if class == "" {
 		class = ClassOther
 	}

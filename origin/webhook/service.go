@@ -52,6 +52,8 @@ type Config struct {
 // Delivery is at least once: a message whose result could not be recorded is sent again, under
 // the same id. Receivers recognize it by the id.
 type Service struct {
+	Stats *Stats
+
 	store    *store.Store
 	http     *safehttp.Client
 	keyring  *keyring.Keyring
@@ -74,12 +76,14 @@ func New(cfg Config) *Service {
 	if cfg.KeepEvents == 0 {
 		cfg.KeepEvents = DefaultKeepEvents
 	}
-	return &Service{
+	s := &Service{
 		store: cfg.Store, http: cfg.HTTP, keyring: cfg.Keyring, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log,
 		tracer:         cfg.Tracer,
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents,
 		senders: senderCache{all: make(map[string]cachedSender)},
 	}
+	s.Stats = &Stats{s}
+	return s
 }
 
 // Run delivers messages, runs replays, and disables, expires and prunes what is due, until ctx

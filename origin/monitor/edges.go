@@ -1,0 +1,159 @@
+package monitor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+const (
+	// unseenAfter is the age of the last report from which an edge counts as away: two
+	// intervals, and the time that a busy machine needs.
+	unseenAfter = 2*fieldmark.ReportInterval + 2*time.Second
+	// settling is the time in which an edge applies events and switches modules. It takes
+	// less than a second, and is reported at the next interval.
+	settling = 10 * time.Second
+	// starting is the time in which an edge loads its module and its ranking.
+	starting = 30 * time.Second
+	// maxLagging limits the edges whose lag is read: the most distant ones.
+	maxLagging = maxPerCode
+)
+
+// edges returns issues of edges and of the scoring module.
+func (s *Service) edges(ctx context.Context, now time.Time) (list []fieldmark.Issue, err error) {
+	status, err := s.cfg.Modules.Status(ctx)
+	if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+		i := issue(fieldmark.IssueModuleMissing, fieldmark.SeverityCritical, s.started, "No scoring module is active")
+		i.Effect = "No brand has a score, and badges get 503."
+		i.Action, i.Link = "Activate a module", modulesPage
+		list, err = append(list, i), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.cfg.Modules.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var live []fieldmark.NodeReport
+	for _, n := range known {
+		if now.Sub(n.SeenAt.Std()) <= unseenAfter {
+			live = append(live, n)
+		}
+	}
+	for _, n := range known {
+		if now.Sub(n.SeenAt.Std()) > unseenAfter && now.Sub(s.started) > unseenAfter && !replaced(n, live) {
+			i := edgeIssue(fieldmark.IssueEdgeUnseen, fieldmark.SeverityCritical, n.SeenAt.Std(), n, "is away")
+			i.Effect = "It has stopped or cannot reach the origin. Other edges serve its clients if a load balancer " +
+				"sends them there."
+			i.Action = "Start the edge, or remove it from the list"
+			list = append(list, i)
+		}
+	}
+	list = append(list, redisIssues(live)...)
+	for _, n := range live {
+		if n.CertificateEnds == nil {
+			continue
+		}
+		// The edge does not report the begin: 90 days are the usual life.
+		ends := n.CertificateEnds.Std()
+		if severity, since, warn := expiry(ends.AddDate(0, 0, -90), ends, now); warn {
+			list = append(list, certificateIssue(n.CertificateName+" at edge "+nameOf(n), nodesPage, severity, since,
+				ends, now))
+		}
+	}
+	more, err := s.behind(ctx, now, live, status.Plan)
+	return append(list, more...), err
+}
+
+// replaced reports whether a live node has the name of an older one.
+func replaced(old fieldmark.NodeReport, live []fieldmark.NodeReport) bool {
+	return old.Name != "" && slices.ContainsFunc(live, func(n fieldmark.NodeReport) bool {
+		return n.Name == old.Name && n.StartedAt.Std().After(old.StartedAt.Std())
+	})
+}
+
+func nameOf(n fieldmark.NodeReport) string { return cmp.Or(n.Name, n.Address, n.Node) }
+
+func edgeIssue(code fieldmark.IssueCode, severity fieldmark.IssueSeverity, since time.Time, n fieldmark.NodeReport,
+	what string) fieldmark.Issue {
+	i := issue(code, severity, since, "Edge "+nameOf(n)+" "+what)
+	i.Subject, i.Link = n.Node, nodesPage
+	return i
+}
+
+// redisIssues returns one issue for all edges that Redis does not answer: they share it.
+func redisIssues(live []fieldmark.NodeReport) []fieldmark.Issue {
+	away, since := 0, time.Time{}
+	for _, n := range live {
+		if n.RedisDownSince == nil {
+			continue
+		}
+		if away++; since.IsZero() || n.RedisDownSince.Std().Before(since) {
+			since = n.RedisDownSince.Std()
+		}
+	}
+	if away == 0 {
+		return nil
+	}
+	i := issue(fieldmark.IssueRedisUnavailable, fieldmark.SeverityWarning, since,
+		fmt.Sprintf("Redis does not answer %d of %s", away, count(len(live), "edge", "edges")))
+	i.Effect = "Edges use their own memory and ask the origin more often. Shared rate limits count per edge."
+	i.Action, i.Link = "Start Redis, or correct FIELDMARK_REDIS_URL of the edges", nodesPage
+	return []fieldmark.Issue{i}
+}
+
+// behind returns issues of edges that do not apply events or use another module.
+func (s *Service) behind(ctx context.Context, now time.Time, live []fieldmark.NodeReport,
+	plan fieldmark.ModulePlan) (list []fieldmark.Issue, err error) {
+	activated, err := s.cfg.Store.ActivatedAt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live = slices.DeleteFunc(live, func(n fieldmark.NodeReport) bool {
+		return now.Sub(n.StartedAt.Std()) < starting
+	})
+	for _, n := range live {
+		if plan.Digest == "" || n.Module.Digest == plan.Digest || n.SeenAt.Std().Sub(activated) < settling {
+			continue
+		}
+		since := activated
+		if n.StartedAt.Std().After(since) {
+			since = n.StartedAt.Std()
+		}
+		i := edgeIssue(fieldmark.IssueModuleMismatch, fieldmark.SeverityWarning, since, n, "does not use the active module")
+		i.Effect = "Its scores differ from those of other edges."
+		if n.Error != "" {
+			i.Effect += " It reports: " + n.Error
+		}
+		i.Action, i.Link = "Look at the module, or roll it back", modulesPage+"/"+string(plan.Digest)
+		list = append(list, i)
+	}
+	head, err := s.cfg.Store.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(live, func(a, b fieldmark.NodeReport) int { return cmp.Compare(a.Cursor, b.Cursor) })
+	for _, n := range live[:min(len(live), maxLagging)] {
+		if n.Cursor >= head {
+			break
+		}
+		at, err := s.cfg.Store.EventTime(ctx, n.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		if at.IsZero() || n.SeenAt.Std().Sub(at) < settling {
+			continue
+		}
+		i := edgeIssue(fieldmark.IssueEdgeLagging, fieldmark.SeverityCritical, at, n,
+			"is behind by "+count(int(head-n.Cursor), "event", "events"))
+		i.Effect = "It serves scores and pages that are outdated."
+		i.Action = "Look at its log and load; restart it if it does not catch up"
+		list = append(list, i)
+	}
+	return list, nil
+}

@@ -1,0 +1,61 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+func (in *installation) brand() {
+	in.t.Helper()
+	if _, _, err := in.Brands.Put(in.t.Context(), fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example",
+		Niche: "shops", Language: "en", Public: true}); err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+func (in *installation) mission() fieldmark.Mission {
+	in.t.Helper()
+	m, _, err := in.Missions.Create(in.t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1",
+		Source: "crm", Title: "t", Priority: fieldmark.PriorityCritical})
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	return m
+}
+
+func (in *installation) complete(id string) func() {
+	return func() { must[fieldmark.Mission](in.t)(in.Missions.Complete(in.t.Context(), id)) }
+}
+
+// waiting opens a mission that must be answered in 15 minutes, and lets a time pass while the
+// timers run.
+func (in *installation) waiting(d time.Duration) (clear func()) {
+	m := in.mission()
+	ctx, cancel := context.WithCancel(in.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- in.Missions.Run(ctx) }()
+	time.Sleep(d)
+	cancel()
+	if err := <-done; err != nil {
+		in.t.Error(err)
+	}
+	return in.complete(m.ID)
+}
+
+// certificate stores a certificate and returns what deletes it.
+func (in *installation) certificate(c store.Certificate) (clear func()) {
+	in.write(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.AddCertificate(ctx, c.Name, time.Now())
+		c.Challenge = "http-01"
+		_, uerr := tx.UpdateCertificate(ctx, c, "")
+		return errors.Join(err, uerr)
+	})
+	return func() {
+		in.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteCertificate(ctx, c.Name) })
+	}
+}

@@ -1,0 +1,172 @@
+package monitor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/acme"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/module"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// DefaultBackupAge is the age of the last backup from which it is outdated: a weekly backup
+// that failed is noticed the day after.
+const DefaultBackupAge = 8 * 24 * time.Hour
+
+// Config configures a Service. Disk, Count and BackupAge may be zero; the others are required.
+type Config struct {
+	Store        *store.Store
+	Webhooks     *webhook.Service
+	Certificates *acme.Service
+	Modules      *module.Service
+	Jobs         *job.Runner
+	Log          *slog.Logger
+
+	// Disk returns the free and the total bytes of the disk of the database; nil: it is on
+	// another machine.
+	Disk func() (free, total uint64, err error)
+	// Count returns how many events of a type this process has committed; nil: none.
+	Count func(fieldmark.EventType) int64
+	// BackupAge is the age of the last backup from which it is outdated; 0: DefaultBackupAge,
+	// negative: backups are not watched.
+	BackupAge time.Duration
+}
+
+// Service lists issues and counts. Its methods may be called from any goroutine.
+type Service struct {
+	cfg        Config
+	started    time.Time
+	filling    atomic.Int64 // since when the disk fills, in Unix seconds; 0: it does not
+	lastCounts counts       // only Run uses it
+}
+
+// New returns a Service that has started nothing.
+func New(cfg Config) *Service {
+	cfg.BackupAge = cmp.Or(cfg.BackupAge, DefaultBackupAge)
+	if cfg.Count == nil {
+		cfg.Count = func(fieldmark.EventType) int64 { return 0 }
+	}
+	return &Service{cfg: cfg, started: time.Now()}
+}
+
+// maxPerCode limits the issues of one code in the list: a page of a hundred failing endpoints
+// hides the other problems.
+const maxPerCode = 20
+
+// maxWait bounds the check. A database that does not answer in this time is an issue itself.
+const maxWait = 3 * time.Second
+
+// Issues returns everything that is wrong, critical issues first. It reads a bounded number of
+// rows through indexes. A database that cannot be read is an issue, not an error.
+func (s *Service) Issues(ctx context.Context) (fieldmark.IssueList, error) {
+	now := time.Now()
+	list := s.process(now)
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	for _, check := range []func(context.Context, time.Time) ([]fieldmark.Issue, error){
+		s.endpoints, s.overdue, s.slas, s.keys, s.certificates, s.edges, s.backup,
+	} {
+		found, err := check(ctx, now)
+		if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) || ctx.Err() != nil {
+			if !slices.ContainsFunc(list, isDatabase) {
+				list = append(list, databaseUnavailable(now))
+			}
+			break
+		}
+		if err != nil {
+			return fieldmark.IssueList{}, fmt.Errorf("look for issues: %w", err)
+		}
+		list = append(list, found...)
+	}
+	slices.SortStableFunc(list, func(a, b fieldmark.Issue) int {
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), a.Since.Std().Compare(b.Since.Std()))
+	})
+	return fieldmark.IssueList{Data: limit(list), CheckedAt: fieldmark.At(now)}, nil
+}
+
+func isDatabase(i fieldmark.Issue) bool { return i.Code == fieldmark.IssueDatabaseUnavailable }
+
+// limit replaces the issues of a code after maxPerCode by one that counts them.
+func limit(list []fieldmark.Issue) []fieldmark.Issue {
+	kept, seen := []fieldmark.Issue{}, map[fieldmark.IssueCode]int{}
+	last := map[fieldmark.IssueCode]int{} // index of the issue that counts the others
+	for _, i := range list {
+		seen[i.Code]++
+		switch n := seen[i.Code]; {
+		case n < maxPerCode:
+			kept = append(kept, i)
+		case n == maxPerCode:
+			last[i.Code] = len(kept)
+			kept = append(kept, i)
+		default:
+			more := &kept[last[i.Code]]
+			more.Title, more.Subject = fmt.Sprintf("%d more like these", n-maxPerCode+1), ""
+		}
+	}
+	return kept
+}
+
+// process returns the issues that this process knows without the database.
+func (s *Service) process(now time.Time) (list []fieldmark.Issue) {
+	unreachable, refuses := s.cfg.Store.Outage(now)
+	if !unreachable.IsZero() {
+		list = append(list, databaseUnavailable(unreachable))
+	}
+	if !refuses.IsZero() {
+		list = append(list, fieldmark.Issue{
+			Code: fieldmark.IssueDatabaseReadOnly, Severity: fieldmark.SeverityCritical, Since: fieldmark.At(refuses),
+			Title:  "The database refuses writes",
+			Effect: "Reads work. Changes, new missions and webhook attempts fail with 503.",
+			Action: "Check the disk of the database: it may be full, or the server may be a standby.",
+		})
+	}
+	return append(list, s.disk(now)...)
+}
+
+func databaseUnavailable(since time.Time) fieldmark.Issue {
+	return fieldmark.Issue{
+		Code: fieldmark.IssueDatabaseUnavailable, Severity: fieldmark.SeverityCritical, Since: fieldmark.At(since),
+		Title: "The database cannot be reached",
+		Effect: "Edges serve badges, scores and pages from their caches. Missions, changes and this console fail " +
+			"with 503; callers retry.",
+		Action: "Start PostgreSQL, or correct FIELDMARK_DATABASE_URL. Nothing has to be restarted afterwards.",
+	}
+}
+
+// The disk fills if less than a tenth or a gigabyte is free, and is critical at a third of that.
+const (
+	leastFreeShare = 10 // per cent
+	leastFree      = 1 << 30
+	criticalPart   = 3
+)
+
+func (s *Service) disk(now time.Time) []fieldmark.Issue {
+	if s.cfg.Disk == nil {
+		return nil
+	}
+	free, total, err := s.cfg.Disk()
+	least := min(total*leastFreeShare/100, leastFree)
+	if err != nil || free >= least {
+		s.filling.Store(0)
+		return nil
+	}
+	s.filling.CompareAndSwap(0, now.Unix())
+	severity := fieldmark.SeverityWarning
+	if free < least/criticalPart {
+		severity = fieldmark.SeverityCritical
+	}
+	return []fieldmark.Issue{{
+		Code: fieldmark.IssueDiskFilling, Severity: severity, Since: fieldmark.At(time.Unix(s.filling.Load(), 0)),
+		Title:  fmt.Sprintf("The disk of the database has %d MiB left", free>>20),
+		Effect: "Writes fail when it is full: no missions, no changes, no webhooks.",
+		Action: "Free space or enlarge the volume. A shorter --keep-deliveries or --keep-events needs less.",
+	}}
+}
