@@ -46,15 +46,30 @@ func (e *checkEndpoints) serveForm(ctx *fasthttp.RequestCtx) route {
 		return routePage
 	}
 	fe := publicError(err)
-	p.Problem = fe.Detail
+	p.Problem = formProblem(fe)
 	if len(fe.Fields) > 0 {
-		p.Problem = "The address " + fe.Fields[0].Detail + "."
+		p.Problem = sentence(fe.Fields[0].Detail)
+		if strings.HasPrefix(p.Problem, "Must ") {
+			p.Problem = "The address " + fe.Fields[0].Detail + "."
+		}
 	} else if fe.RetryAfter > 0 {
 		p.Problem = sentence(fe.Detail) + " " + site.RetryText(fe.RetryAfter)
 	}
 	e.send(ctx, fe.Code.Status(), p)
 	setRetryAfter(ctx, fe.Code.Status(), fe.RetryAfter)
 	return routePage
+}
+
+// formProblem returns what a form says about an error that concerns none of its fields. The
+// details of errors between the edge and the origin are for programs.
+func formProblem(fe *fieldmark.Error) string {
+	switch fe.Code {
+	case fieldmark.CodeOriginUnavailable, fieldmark.CodeTimeout:
+		return "The server that does this cannot be reached right now. Try again in a minute."
+	case fieldmark.CodeInternal:
+		return "Something went wrong on our side. Try again in a minute."
+	}
+	return fe.Detail
 }
 
 // sentence begins with a capital letter and ends with a full stop.
@@ -231,7 +246,7 @@ func claimErrors(fe *fieldmark.Error, p *site.ClaimPage) map[string]string {
 	case p.Claim == nil && fe.Code == fieldmark.CodeNotFound:
 		all["id"] = fe.Detail
 	default:
-		all[""] = fe.Detail
+		all[""] = formProblem(fe)
 	}
 	return all
 }

@@ -333,10 +333,10 @@ func fieldErrors(fe *fieldmark.Error, check bool) map[string]string {
 		all["url"] = fe.Detail
 	}
 	if len(all) == 0 {
-		all[""] = fe.Detail
+		all[""] = formProblem(fe)
 	}
 	if check {
-		return map[string]string{"content": fe.Detail}
+		return map[string]string{"content": formProblem(fe)}
 	}
 	return all
 }

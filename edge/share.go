@@ -390,7 +390,7 @@ func (e *siteEndpoints) serveBadges(ctx *fasthttp.RequestCtx) {
 		err = e.addEmbed(&p, look)
 	}
 	if fe := publicError(err); err != nil {
-		status, p.Problem = fe.Code.Status(), fe.Detail
+		status, p.Problem = fe.Code.Status(), formProblem(fe)
 		if fe.Code == fieldmark.CodeNotFound {
 			p.Problem = "No brand is registered under this name, or it is not public."
 		}
