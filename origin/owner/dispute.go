@@ -1,7 +1,9 @@
 package owner
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,11 +22,24 @@ func number(s string) int {
 
 // disputesData is the page of the disputes of a brand.
 type disputesData struct {
-	Disputes []fieldmark.Dispute
-	Signals  []choice
-	Kinds    []choice
-	Text     string // of the form
-	Evidence []fieldmark.DisputeEvidence
+	Disputes    []ownDispute
+	Signals     []choice
+	Kinds       []choice
+	Text        string // of the form
+	Evidence    []evidenceRow
+	HasEvidence bool // in the form
+}
+
+// ownDispute is a dispute in the words of the form.
+type ownDispute struct {
+	fieldmark.Dispute
+	Label, Reason string
+}
+
+// evidenceRow is a page of evidence in the form.
+type evidenceRow struct {
+	fieldmark.DisputeEvidence
+	Row, No int // from 0 in the names of inputs, from 1 in their labels
 }
 
 // choice is an option of a select element.
@@ -52,7 +67,7 @@ func (h *handler) showDisputes(req *request, status int, bad []web.FormError) er
 	if signal == "" {
 		signal = req.r.URL.Query().Get("signal")
 	}
-	d := disputesData{Disputes: list, Text: posted.Get("text")}
+	d := disputesData{Text: posted.Get("text")}
 	for _, c := range score.Components {
 		for _, s := range c.Signals {
 			d.Signals = append(d.Signals, choice{s.ID, s.Label, s.ID == signal})
@@ -66,16 +81,29 @@ func (h *handler) showDisputes(req *request, status int, bad []web.FormError) er
 	for _, k := range []choice{{Value: string(fieldmark.DisputeWrong), Label: "It is wrong"},
 		{Value: string(fieldmark.DisputeOutdated), Label: "It is out of date"},
 		{Value: string(fieldmark.DisputeNotApplicable), Label: "It does not apply to this site"},
-		{Value: string(fieldmark.DisputeRefusedByWall), Label: "Bot protection refused the auditor"}} {
+		{Value: string(fieldmark.DisputeRefusedByWall), Label: "Bot protection refused your auditor"}} {
 		k.Selected = k.Value == posted.Get("kind")
 		d.Kinds = append(d.Kinds, k)
 	}
 	for i := range shownEvidence {
 		n := strconv.Itoa(i)
-		d.Evidence = append(d.Evidence, fieldmark.DisputeEvidence{URL: posted.Get("url" + n),
-			Note: posted.Get("note" + n)})
+		row := evidenceRow{fieldmark.DisputeEvidence{URL: posted.Get("url" + n), Note: posted.Get("note" + n)}, i, i + 1}
+		d.Evidence = append(d.Evidence, row)
+		d.HasEvidence = d.HasEvidence || row.DisputeEvidence != fieldmark.DisputeEvidence{}
+	}
+	for _, dispute := range list {
+		d.Disputes = append(d.Disputes, ownDispute{dispute, labelOf(d.Signals, dispute.Signal),
+			labelOf(d.Kinds, string(dispute.Kind))})
 	}
 	return h.show(req, status, "disputes", web.Page{Title: "Disputes", Errors: bad, Data: &d})
+}
+
+// labelOf returns the label of a choice, or its value if there is none.
+func labelOf(list []choice, value string) string {
+	if i := slices.IndexFunc(list, func(c choice) bool { return c.Value == value }); i >= 0 {
+		return list[i].Label
+	}
+	return value
 }
 
 func (h *handler) openDispute(req *request) error {
@@ -116,8 +144,9 @@ func evidenceErrors(e *fieldmark.Error, list []web.FormError, posted func(string
 			continue
 		}
 		if row := number(parts[2]); row < len(rows) && i < len(list) {
+			label := map[string]string{"url": "Address", "note": "What it shows"}[parts[3]]
 			list[i] = web.FormError{Field: parts[3] + rows[row],
-				Text: web.Sentence(map[string]string{"url": "Address", "note": "Note"}[parts[3]] + ": " + f.Detail)}
+				Text: web.Sentence(fmt.Sprintf("%s %d: %s", label, number(rows[row])+1, f.Detail))}
 		}
 	}
 	return list

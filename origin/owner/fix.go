@@ -29,7 +29,9 @@ func (h *handler) home(req *request) error {
 type fixData struct {
 	Brand   brand.OwnedBrand
 	Score   *fieldmark.Score
-	Cap     *scoreCap // nil: no gate limits the score
+	Since   *scoreMove // nil: the score did not move
+	Cap     *scoreCap  // nil: no gate limits the score
+	First   []fix      // conditions of eligibility that are not met: nothing else helps before
 	Fixes   []fix
 	Unknown []unmeasured
 	Refused []unmeasured // of Unknown, those whose evidence is that our auditor was refused
@@ -44,13 +46,14 @@ type scoreCap struct {
 	Gates     []fieldmark.Gate
 }
 
+// scoreMove is what the last audit that found something new did to the score.
+type scoreMove struct{ From, To, Moved fieldmark.Milli }
+
 // fix is something to improve.
 type fix struct {
 	fieldmark.Gain
-	Effort  string
-	Strong  string // how well it is known that it matters
-	Signal  string // that can be disputed; empty for eligibility
-	Patched bool   // the evidence has lines to paste
+	Effort string
+	Strong string // how well it is known that it matters
 }
 
 // unmeasured is a signal that could not be measured, so that it counts neither for nor against
@@ -76,10 +79,7 @@ var evidenceWords = map[fieldmark.EvidenceGrade]string{
 func (h *handler) fix(req *request) error { return h.showFix(req, http.StatusOK, nil) }
 
 func (h *handler) showFix(req *request, status int, bad []web.FormError) error {
-	b, err := h.origin.Brands.Owners.Get(req.r.Context(), req.key.Account, req.slug)
-	if err != nil {
-		return err
-	}
+	b := req.owned
 	score, state, err := h.origin.Standings.Current(req.r.Context(), req.slug)
 	if err != nil {
 		return err
@@ -90,6 +90,13 @@ func (h *handler) showFix(req *request, status int, bad []web.FormError) error {
 	}
 	if state.Facts != nil {
 		d.advise(h.cfg.Advise, &score)
+		before, ok, err := h.origin.Standings.Before(req.r.Context(), state)
+		if err != nil {
+			return err
+		}
+		if ok && before.Score != nil && score.Score != nil && *before.Score != *score.Score {
+			d.Since = &scoreMove{From: *before.Score, To: *score.Score, Moved: *score.Score - *before.Score}
+		}
 		d.Files = filesOf(b.Brand, state.Facts)
 	}
 	return h.show(req, status, "fix", web.Page{Title: b.Name, Errors: bad, Data: &d})
@@ -105,7 +112,8 @@ func (h *handler) requestAudit(req *request) error {
 	if err != nil {
 		return err
 	}
-	return req.done("", "audit")
+	http.Redirect(req.w, req.r, brandsPath+string(req.slug), http.StatusSeeOther) // which shows the audit
+	return nil
 }
 
 // advise lists what to improve as if no gate applied: while one limits the score, nothing else
@@ -135,12 +143,12 @@ func (d *fixData) advise(advise func(*fieldmark.Assessment) []fieldmark.Gain, s 
 		if unknown[g.ID] {
 			continue
 		}
-		f := fix{Gain: g, Effort: efforts[g.Effort], Strong: evidenceWords[g.EvidenceGrade],
-			Patched: slices.ContainsFunc(g.Evidence, func(e fieldmark.Evidence) bool { return e.Patch != "" })}
-		if !strings.HasPrefix(g.ID, "eligibility.") {
-			f.Signal = g.ID
+		f := fix{Gain: g, Effort: efforts[g.Effort], Strong: evidenceWords[g.EvidenceGrade]}
+		if strings.HasPrefix(g.ID, "eligibility.") {
+			d.First = append(d.First, f)
+		} else {
+			d.Fixes = append(d.Fixes, f)
 		}
-		d.Fixes = append(d.Fixes, f)
 	}
 }
 

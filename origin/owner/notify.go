@@ -33,9 +33,6 @@ func (h *handler) showNotify(req *request, status int, bad []web.FormError) erro
 }
 
 func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d notifyData) error {
-	if _, err := h.origin.Brands.Owners.Get(req.r.Context(), req.key.Account, req.slug); err != nil {
-		return err
-	}
 	d.Feed = h.BaseURL(req.r) + fieldmark.PathBrandPage + string(req.slug) + "/feed.atom"
 	var err error
 	if d.Endpoints, err = h.origin.Webhooks.Endpoints(req.r.Context(), req.key.Account); err != nil {
@@ -64,7 +61,7 @@ var brandEvents = []string{string(fieldmark.EventScoreChanged), string(fieldmark
 func (h *handler) createEndpoint(req *request) error {
 	posted := req.r.PostForm
 	r := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: brandEvents,
-		Description: "of " + string(req.slug)}
+		Description: "Brand " + string(req.slug)}
 	r.Brands = []fieldmark.Slug{req.slug}
 	if text := strings.TrimSpace(posted.Get("threshold")); text != "" {
 		var m fieldmark.Milli

@@ -18,30 +18,29 @@ var files embed.FS
 // notices are shown after a form was processed. The address contains only the key, so that a
 // link cannot show a text of its author.
 var notices = map[string]string{
-	"audit": "Audit queued. This page shows the new score when it is done.",
-	"opened": "Dispute opened. The site is audited again within the hour; if that does not settle it, a person " +
-		"decides.",
+	"opened":    "Dispute opened.",
 	"withdrawn": "Dispute withdrawn.",
 	"profile":   "Profile saved.",
-	"review":    "Another brand of this niche has that name, so a person decides. Nothing has changed yet.",
-	"aliases":   "Request sent. A person decides.",
-	"listed":    "The brand is listed again.",
-	"unlisted":  "The brand is unlisted. It can be listed again in 7 days.",
-	"wishes":    "Saved.",
+	"review":    "Another brand of this niche has that name, so we review the change. Nothing has changed yet.",
+	"aliases":   "Request sent.",
+	"listed":    "Brand listed.",
+	"unlisted":  "Brand unlisted. You can list it again in 7 days.",
+	"wishes":    "Crawling saved.",
 	"deleted":   "Endpoint deleted.",
 	"resent":    "Message queued for resending.",
-	"checked":   "Done. The state of the claim is below.",
+	"checked":   "Proofs checked.",
 }
 
 func parseTemplates() (web.Templates, error) {
-	return web.ParseTemplates(files, template.FuncMap{"webLink": webLink, "host": hostOf,
-		"signed": signed}, "sign-in", "home", "fix", "disputes", "profile",
-		"notifications", "claim", "message")
+	return web.ParseTemplates(files, template.FuncMap{"webLink": webLink, "host": hostOf, "signed": signed,
+		"patches": fieldmark.Patches, "tried": tried, "sentence": web.Sentence}, "sign-in", "home", "fix", "disputes",
+		"profile", "notifications", "claim", "message")
 }
 
 // nav is what the navigation shows.
 type nav struct {
 	Brand fieldmark.Slug // empty on pages of the account
+	Name  string         // of the brand
 	Base  string         // path of the pages of the brand
 }
 
@@ -51,7 +50,7 @@ func (h *handler) show(req *request, status int, name string, p web.Page) error 
 	p.Prefix, p.Posted = req.prefix, req.r.PostForm
 	n := nav{Brand: req.slug}
 	if req.slug != "" {
-		n.Base = brandsPath + string(req.slug)
+		n.Name, n.Base = req.owned.Name, brandsPath+string(req.slug)
 	}
 	p.Nav = n
 	if p.Notice == "" {
@@ -117,6 +116,14 @@ func hostOf(address string) string {
 		return ""
 	}
 	return u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
+// tried returns what the last check of a claim found; a contest has none.
+func tried(claim any) []fieldmark.ClaimAttempt {
+	if c, ok := claim.(fieldmark.Claim); ok {
+		return c.Tried
+	}
+	return nil
 }
 
 // signed writes a change of a score with its sign.

@@ -12,7 +12,7 @@ import (
 // inputs maps pointers of validation errors to inputs.
 var inputs = map[string]web.Input{
 	"/name": {"name", "Name"}, "/niche": {"niche", "Niche"}, "/language": {"language", "Language"},
-	"/description": {"description", "Description"}, "/names": {"names", "Slugs"}, "/reason": {"reason", "Reason"},
+	"/description": {"description", "Description"}, "/names": {"names", "Aliases"}, "/reason": {"reason", "Reason"},
 	"/pause": {"pause", "Pause"}, "/signal": {"signal", "Signal"}, "/kind": {"kind", "Kind"},
 	"/text": {"text", "What is wrong"}, "/url": {"url", "Address"}, "/events": {"events", "Events"},
 	"/scoreThreshold": {"threshold", "Threshold"}, "/description ": {"description", "Description"},
@@ -34,16 +34,13 @@ type profileData struct {
 func (h *handler) profile(req *request) error { return h.showProfile(req, http.StatusOK, nil) }
 
 func (h *handler) showProfile(req *request, status int, bad []web.FormError) error {
-	b, err := h.origin.Brands.Owners.Get(req.r.Context(), req.key.Account, req.slug)
-	if err != nil {
-		return err
-	}
+	b := req.owned
 	d := profileData{Brand: b, Profile: b.Profile(), Changed: b.UpdatedAt}
 	if posted := req.r.PostForm; posted.Has("name") {
 		d.Profile = postedProfile(req)
 	}
 	d.Aliases = req.r.PostForm.Get("names")
-	return h.show(req, status, "profile", web.Page{Title: "Profile of " + b.Name, Errors: bad, Data: &d})
+	return h.show(req, status, "profile", web.Page{Title: "Profile", Errors: bad, Data: &d})
 }
 
 func postedProfile(req *request) fieldmark.BrandProfile {

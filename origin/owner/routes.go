@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -27,6 +28,7 @@ func (h *handler) routes() error {
 	}
 	h.mux.Handle("GET "+assetsPath+"web.css", web.Style())
 	h.mux.Handle("GET "+assetsPath+"owner.css", own)
+	h.mux.Handle("GET "+assetsPath+"web.js", web.Script())
 	h.mux.Handle("GET "+assetsPath+"icon.svg", web.Icon())
 	h.mux.Handle("GET "+signInPath, h.public(h.signInForm))
 	h.mux.Handle("POST "+signInPath, h.public(h.signIn))
@@ -71,7 +73,9 @@ type request struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	key  fieldmark.Key  // of the session; zero without one
-	slug fieldmark.Slug // in the path
+	slug fieldmark.Slug // in the path, of a brand that the account manages
+	// owned is that brand, as before the request
+	owned brand.OwnedBrand
 	// prefix of the input ids of the posted form; empty if its page has one form
 	prefix string
 }
@@ -126,7 +130,11 @@ func (h *handler) brand(do action) http.Handler {
 		if !fieldmark.ValidSlug(slug) {
 			return h.notFound(req)
 		}
-		req.slug = fieldmark.Slug(slug)
+		owned, err := h.origin.Brands.Owners.Get(req.r.Context(), req.key.Account, fieldmark.Slug(slug))
+		if err != nil {
+			return err
+		}
+		req.slug, req.owned = owned.Slug, owned
 		if req.r.Method == http.MethodPost {
 			if err := req.parseForm(); err != nil {
 				return err

@@ -302,18 +302,37 @@ func (m *move) cause() fieldmark.ChangeCause {
 // that the score is of. It is CodeNotFound without an active module.
 func (s *Service) Current(ctx context.Context, slug fieldmark.Slug) (score fieldmark.Score, state fieldmark.BrandState,
 	err error) {
-	if s.cfg.Scorer == nil {
-		return score, state, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this process computes no scores")
-	}
-	plan, err := s.cfg.Store.ModulePlan(ctx)
-	if err != nil {
-		return score, state, store.NotFound(err, "no module is active")
-	}
 	if state, err = s.cfg.Store.BrandState(ctx, slug); err != nil {
 		return score, state, store.NotFound(err, "there is no such brand")
 	}
-	score, err = s.cfg.Scorer.Score(ctx, plan.Digest, func(ctx context.Context) ([]byte, error) {
-		return s.cfg.Store.Module(ctx, plan.Digest)
-	}, &state, time.Now())
+	score, err = s.scoreAt(ctx, &state, time.Now())
 	return score, state, err
+}
+
+// Before scores a brand by the active module with the facts before the present ones, as of
+// the last audit that found them. It reports false if there are none.
+func (s *Service) Before(ctx context.Context, state fieldmark.BrandState) (score fieldmark.Score, ok bool, err error) {
+	revisions, err := s.cfg.Store.Revisions(ctx, state.Brand.Slug, time.Time{}, time.Now(), 2)
+	if err != nil || len(revisions) < 2 {
+		return score, false, err
+	}
+	last := revisions[0]
+	state.Facts, state.FactsDigest = last.Facts, last.Digest
+	score, err = s.scoreAt(ctx, &state, last.LastAt.Std())
+	return score, err == nil, err
+}
+
+// scoreAt scores a brand by the active module as of a time.
+func (s *Service) scoreAt(ctx context.Context, state *fieldmark.BrandState, at time.Time) (score fieldmark.Score,
+	err error) {
+	if s.cfg.Scorer == nil {
+		return score, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this process computes no scores")
+	}
+	plan, err := s.cfg.Store.ModulePlan(ctx)
+	if err != nil {
+		return score, store.NotFound(err, "no module is active")
+	}
+	return s.cfg.Scorer.Score(ctx, plan.Digest, func(ctx context.Context) ([]byte, error) {
+		return s.cfg.Store.Module(ctx, plan.Digest)
+	}, state, at)
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // Page is the data of the layout.
@@ -34,6 +35,29 @@ func (p Page) Invalid(id string) template.HTMLAttr {
 		}
 	}
 	return ""
+}
+
+// Describe returns the attributes of an input that tie it to its error, by Fault, and to texts
+// with the ids in help.
+func (p Page) Describe(id string, help ...string) template.HTMLAttr {
+	attributes := string(p.Invalid(id))
+	if attributes != "" {
+		help = append([]string{id + "-fault"}, help...)
+	}
+	if len(help) > 0 {
+		attributes += ` aria-describedby="` + template.HTMLEscapeString(strings.Join(help, " ")) + `"`
+	}
+	return template.HTMLAttr(attributes)
+}
+
+// Fault returns the element with the error about an input, or "".
+func (p Page) Fault(id string) template.HTML {
+	text := p.FieldError(id)
+	if text == "" {
+		return ""
+	}
+	return template.HTML(`<strong class="fault" id="` + template.HTMLEscapeString(id) + `-fault">` +
+		template.HTMLEscapeString(text) + `</strong>`)
 }
 
 // FieldError returns the error about an input, or "".
