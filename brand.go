@@ -286,6 +286,13 @@ type BrandState struct {
 	Visibility []VisibilitySample `json:"visibility,omitempty"` // newest sample per engine, surface and locale
 	Aliases    []Slug             `json:"aliases,omitempty"`    // other slugs that redirect to this one
 	Claim      *BrandClaim        `json:"claim,omitempty"`      // nil: the brand is not claimed
+	// Only in the state of one brand: the newest disputes, at most MaxPublicDisputes. Those of
+	// the public are published while they are undecided, those of the owner also for
+	// StaleAfter after the decision.
+	Disputes []DisputeStatus `json:"disputes,omitempty"`
+	// When the owner of the brand unlisted it; nil: it is listed, or was not by its owner. An
+	// unlisted brand is not public, and its state has no facts.
+	UnlistedAt *Time `json:"unlistedAt,omitempty"`
 }
 
 // Revision is the period in which audits of a brand returned the same facts.

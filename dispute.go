@@ -94,6 +94,10 @@ const (
 	MaxDisputeEvidence = 5   // pages
 	MaxDisputeNote     = 240 // code points of the note about a page
 	MaxDisputeExcerpt  = 240 // code points of the text of an owner, which are published
+
+	// MaxPublicDisputes is how many disputes of a brand are published: all that can be
+	// undecided, and as many decided ones.
+	MaxPublicDisputes = 20
 )
 
 // DisputeRequest opens a dispute: POST /api/v1/brands/{slug}/disputes. Without a key, it needs

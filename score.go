@@ -12,7 +12,7 @@ type Grade string
 // ScoreStatus states whether a brand has a score, and if not, why.
 type ScoreStatus string
 
-// A score is known, missing for one of four reasons, or too old.
+// A score is known, missing for one of five reasons, or too old.
 const (
 	StatusScored           ScoreStatus = "scored"
 	StatusPending          ScoreStatus = "pending"           // not audited yet
@@ -20,6 +20,7 @@ const (
 	StatusRefused          ScoreStatus = "refused"           // its site refused every audit so far
 	StatusInsufficientData ScoreStatus = "insufficient_data" // confidence below low
 	StatusStale            ScoreStatus = "stale"             // audited more than StaleAfter ago
+	StatusUnlisted         ScoreStatus = "unlisted"          // taken out of all lists by its owner
 )
 
 // Age limits of a score.
@@ -211,13 +212,16 @@ type Score struct {
 	Visibility *Visibility `json:"visibility"` // null without visibility samples
 	Full       *Milli      `json:"full"`       // combined score; null unless both can be ranked
 	Trend      Trend       `json:"trend"`
-	Previous   *PastScore  `json:"previous"` // score of the previous revision; null for the first
+	Previous   *PastScore  `json:"previous"`             // score of the previous revision; null for the first
+	UnlistedAt *Time       `json:"unlistedAt,omitempty"` // with StatusUnlisted: since when
 	// null unless ranked; last required member, because it changes with other brands
 	Rank  *Rank  `json:"rank"`
 	Stale bool   `json:"stale,omitempty"` // the last good score, because a refresh failed
 	Gains []Gain `json:"gains,omitempty"` // with ?advice=1: what to improve, the most worthwhile first
 	// with ?owner=1: the verified claim of the brand; absent if it is not claimed
 	Claim *BrandClaim `json:"claim,omitempty"`
+	// with ?disputes=1: the published disputes of findings, the newest first
+	Disputes []DisputeStatus `json:"disputes,omitempty"`
 }
 
 // Trend is the change of a score over time. Past facts are scored by the current module,

@@ -298,13 +298,13 @@ func (e *badgeEndpoints) fillBadge(ctx context.Context, r badgeRequest) (*cache.
 	}
 	parts, b, fresh := []*cache.Entry{entry}, badge.Of(score), min(derivedFresh, entry.Fresh)
 	if r.options.Claimed {
-		claim, claimEntry, err := e.scorer.claim(ctx, r.slug)
+		a, claimEntry, err := e.scorer.annotations(ctx, r.slug)
 		if err == nil {
 			parts = append(parts, claimEntry)
 		} else { // without a tick, until the origin is back
 			fresh = min(fresh, rankingBadgeFresh)
 		}
-		b.Claimed = claim != nil
+		b.Claimed = a.claim != nil
 	}
 	page := e.baseURL + fieldmark.PathBrandPage + string(r.slug)
 	body, err := e.renderBadge(ctx, score, b, &r, page)
@@ -458,12 +458,12 @@ func (e *badgeEndpoints) serveEmbed(ctx *fasthttp.RequestCtx) {
 	}
 	b := badge.Of(&entry.Value.(*scoreValue).score)
 	if look.Claimed {
-		claim, _, err := e.scorer.claim(rc, fieldmark.Slug(slug))
+		a, _, err := e.scorer.annotations(rc, fieldmark.Slug(slug))
 		if err != nil {
 			e.fail(ctx, err)
 			return
 		}
-		b.Claimed = claim != nil
+		b.Claimed = a.claim != nil
 	}
 	embed := badge.EmbedOf(b, look,
 		e.baseURL+fieldmark.PathBadge+slug, e.baseURL+site.PathVerify+slug)

@@ -65,7 +65,7 @@ func TestDisputePage(t *testing.T) {
 		t.Errorf("state: %d %s", state.status, state.body)
 	}
 	h.until("the page of the brand says so", func() bool {
-		return strings.Contains(h.get("/brands/acme").body, "</strong>: disputed on")
+		return strings.Contains(h.get("/brands/acme").body, ">Disputed on <time")
 	})
 	if score := h.get("/api/v1/score/acme").body; strings.Contains(score, "disput") {
 		t.Errorf("the score document, which anybody can compute, has the dispute: %s", score)
@@ -83,7 +83,7 @@ func TestDisputePage(t *testing.T) {
 		t.Errorf("decided: %s", state.body)
 	}
 	h.until("the page of the brand says so no more", func() bool {
-		return !strings.Contains(h.get("/brands/acme").body, "disputed on")
+		return !strings.Contains(h.get("/brands/acme").body, "Disputed on <time")
 	})
 
 	for path, want := range map[string]int{"/brands/nobody/contest": 404, "/brands/A_b/contest": 404,

@@ -145,7 +145,7 @@ func sitemapOf(s *ranking.Snapshot, baseURL string, part, most int) []byte {
 		if room--; room < 0 {
 			break
 		}
-		if r.IsAlias() {
+		if !r.Listed() {
 			continue
 		}
 		entry := site.SitemapEntry{Path: fieldmark.PathBrandPage + string(r.Slug())}

@@ -181,8 +181,13 @@ func (s *scorer) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.B
 	now time.Time) (fieldmark.Score, error) {
 	if state.Facts == nil {
 		a := fieldmark.PendingAssessment()
+		if state.UnlistedAt != nil {
+			a.Status = fieldmark.StatusUnlisted
+		}
 		a.Methodology, a.Module = m.Methodology(), m.Ref() // by which it will be scored
-		return fieldmark.NewScore(state.Brand, a), nil
+		score := fieldmark.NewScore(state.Brand, a)
+		score.UnlistedAt = state.UnlistedAt
+		return score, nil
 	}
 	began := time.Now()
 	a, err := m.Evaluate(ctx, state.Facts, now)

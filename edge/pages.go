@@ -77,13 +77,15 @@ func (e *brandEndpoints) fillOf(slug fieldmark.Slug) cache.Fill {
 			return nil, err
 		}
 		score.Rank = e.rankings.Rank(score.Slug)
-		p := site.BrandPage{BaseURL: e.baseURL, Score: score,
-			Badge: embedOf(e.baseURL, &score, badge.Options{}, false, "html", "markdown")}
+		p := site.BrandPage{BaseURL: e.baseURL, Score: score}
+		if score.Status != fieldmark.StatusUnlisted {
+			p.Badge = embedOf(e.baseURL, &score, badge.Options{}, false, "html", "markdown")
+		}
 		if s := e.rankings.Current(); s != nil {
 			niche := s.Niche(score.Niche)
 			p.NicheMedian, p.NicheBrands = niche.Median, niche.Brands
 		}
-		incomplete := e.addBrandParts(ctx, &p)
+		annotated, incomplete := e.addBrandParts(ctx, &p)
 		if incomplete != nil {
 			e.log.Warn("a brand's page is incomplete", "slug", slug, "err", incomplete)
 		}
@@ -91,7 +93,11 @@ func (e *brandEndpoints) fillOf(slug fieldmark.Slug) cache.Fill {
 		if err != nil {
 			return nil, err
 		}
-		page := newPageEntry(body).From(entry)
+		parts := []*cache.Entry{entry}
+		if annotated != nil {
+			parts = append(parts, annotated)
+		}
+		page := newPageEntry(body).From(parts...)
 		if incomplete != nil {
 			page.Fresh = incompleteFresh
 		}
@@ -99,27 +105,25 @@ func (e *brandEndpoints) fillOf(slug fieldmark.Slug) cache.Fill {
 	}
 }
 
-// addBrandParts adds to a page what the origin knows besides the score. The requests run
-// at once, because the page waits for all of them.
-func (e *brandEndpoints) addBrandParts(ctx context.Context, p *site.BrandPage) error {
-	var wg sync.WaitGroup
-	var facts, disputes error
-	wg.Go(func() { p.Facts, facts = e.brandFacts(ctx, &p.Score) })
-	wg.Go(func() { p.Open, disputes = e.openDisputes(ctx, &p.Score) })
-	past, err := e.scorer.history(ctx, p.Score.Slug)
-	p.History = past
-	wg.Wait()
-	return errors.Join(err, facts, disputes)
-}
-
-// openDisputes returns the open disputes of a brand, none before the first audit.
-func (e *brandEndpoints) openDisputes(ctx context.Context, score *fieldmark.Score) ([]fieldmark.DisputeStatus, error) {
-	if score.FactsDigest == "" {
+// addBrandParts adds to a page what the origin knows besides the score, and returns the
+// entry of the annotations. The requests run at once, because the page waits for all of them.
+func (e *brandEndpoints) addBrandParts(ctx context.Context, p *site.BrandPage) (annotated *cache.Entry, err error) {
+	if p.Score.Status == fieldmark.StatusUnlisted { // nothing of it is public
 		return nil, nil
 	}
-	optional, cancel := context.WithTimeout(ctx, chartTimeout)
-	defer cancel()
-	return e.origin.OpenDisputes(optional, score.Slug)
+	var wg sync.WaitGroup
+	var facts, notes, past error
+	wg.Go(func() { p.Facts, facts = e.brandFacts(ctx, &p.Score) })
+	wg.Go(func() {
+		optional, cancel := context.WithTimeout(ctx, chartTimeout)
+		defer cancel()
+		var a annotations
+		a, annotated, notes = e.scorer.annotations(optional, p.Score.Slug)
+		p.Claim, p.Disputes = a.claim, a.disputes
+	})
+	p.History, past = e.scorer.history(ctx, p.Score.Slug)
+	wg.Wait()
+	return annotated, errors.Join(past, facts, notes)
 }
 
 // brandFacts returns the facts of a score, nil before the first audit.

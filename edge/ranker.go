@@ -195,7 +195,8 @@ func (r *ranker) rerank(ctx context.Context, batch map[fieldmark.Slug]int64) err
 	withdrawn := false
 	for slug, row := range rows {
 		applied[slug] = batch[slug]
-		withdrawn = withdrawn || row == nil && r.ranking.Row(slug) != nil
+		old := r.ranking.Row(slug)
+		withdrawn = withdrawn || old != nil && old.Listed() && (row == nil || !row.Listed())
 	}
 	if withdrawn {
 		e.rankings.DropHistory()

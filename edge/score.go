@@ -69,7 +69,7 @@ const (
 // scoreFormat is the version of the score documents that nodes share through Redis.
 // It changes with every change of their form or meaning that the module's digest does
 // not tell: during a rolling upgrade old and new nodes must not read each other's.
-const scoreFormat = "4"
+const scoreFormat = "5"
 
 // scoreKey is the cache key of a brand's score document, in memory and in Redis.
 func scoreKey(slug fieldmark.Slug) string { return "score/" + scoreFormat + "/" + string(slug) }
@@ -85,13 +85,9 @@ func (e *scoreEndpoints) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 	var end suffix
 	if len(ctx.URI().QueryString()) > 0 {
 		var at time.Time
-		err := parseTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf, advice and owner", end.parse)
-		switch {
-		case err != nil || at.IsZero():
-		case end.advice:
-			err = badParameter("advice", "conflict", "is about today; leave asOf out")
-		case end.owner:
-			err = badParameter("owner", "conflict", "is about today; leave asOf out")
+		err := parseTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf, advice, owner and disputes", end.parse)
+		if name := end.today(); err == nil && !at.IsZero() && name != "" {
+			err = badParameter(name, "conflict", "is about today; leave asOf out")
 		}
 		if err != nil {
 			e.fail(ctx, err)
@@ -110,8 +106,8 @@ func (e *scoreEndpoints) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 		return
 	}
 	v := entry.Value.(*scoreValue)
-	if end.owner { // without the claim the document would deny it
-		if end.claim, _, err = e.scorer.claim(rc, slug); err != nil {
+	if end.owner || end.disputes { // without them the document would deny that there are any
+		if end.annotations, _, err = e.scorer.annotations(rc, slug); err != nil {
 			e.failBrand(ctx, err, fieldmark.PathScore, "")
 			return
 		}
@@ -165,15 +161,17 @@ func noParameters(ctx *fasthttp.RequestCtx) error {
 
 // suffix holds the members of a score document after its rank.
 type suffix struct {
-	stale  bool                  // it could not be renewed
-	advice bool                  // what would raise it
-	owner  bool                  // who holds the brand
-	claim  *fieldmark.BrandClaim // with owner; nil: not claimed
+	stale    bool // it could not be renewed
+	advice   bool // what would raise it
+	owner    bool // who holds the brand
+	disputes bool // which findings are disputed
+
+	annotations annotations // with owner and disputes
 }
 
 // parse parses a parameter that adds members.
 func (s *suffix) parse(name, value string) (code, detail string, ok bool) {
-	wanted, ok := map[string]*bool{"advice": &s.advice, "owner": &s.owner}[name]
+	wanted, ok := map[string]*bool{"advice": &s.advice, "owner": &s.owner, "disputes": &s.disputes}[name]
 	if !ok {
 		return "", "", false
 	}
@@ -181,6 +179,19 @@ func (s *suffix) parse(name, value string) (code, detail string, ok bool) {
 		return "enum", "must be 1, or left out", true
 	}
 	return "", "", true
+}
+
+// today returns a parameter that was set and is about today; empty: none was set.
+func (s *suffix) today() string {
+	switch {
+	case s.advice:
+		return "advice"
+	case s.owner:
+		return "owner"
+	case s.disputes:
+		return "disputes"
+	}
+	return ""
 }
 
 // appendSuffix completes a score document with the brand's place in the present
@@ -211,13 +222,21 @@ func (s *scorer) appendSuffix(beginning []byte, v *scoreValue, end suffix) (body
 	}
 	if end.owner {
 		tag = append(tag, "-owner"...)
-		if end.claim != nil {
-			claim := appendJSON(nil, end.claim)
-			sum := sha256.Sum256(claim)
-			body, tag = append(append(body, `,"claim":`...), claim...), hex.AppendEncode(tag, sum[:6])
+		if end.annotations.claim != nil {
+			body, tag = appendMember(body, tag, "claim", end.annotations.claim)
 		}
 	}
+	if end.disputes {
+		body, tag = appendMember(body, append(tag, "-disputes"...), "disputes", end.annotations.disputes)
+	}
 	return append(body, "}\n"...), string(append(tag, '"'))
+}
+
+// appendMember appends a member to a document, and a digest of it to its entity tag.
+func appendMember(body, tag []byte, name string, v any) ([]byte, []byte) {
+	raw := appendJSON(nil, v)
+	sum := sha256.Sum256(raw)
+	return append(append(body, `,"`+name+`":`...), raw...), hex.AppendEncode(tag, sum[:6])
 }
 
 func appendJSON(b []byte, v any) []byte {
@@ -288,10 +307,12 @@ func (s *scorer) checkExists(slug fieldmark.Slug) error {
 	return fmt.Errorf("%w: %w", cache.ErrGone, err)
 }
 
-// asNotFound returns the error of a state that has no public brand under a slug, or err.
+// asNotFound returns the error of a state that has no public brand under a slug, or err. A
+// brand that its owner unlisted is still shown, as unlisted.
 func asNotFound(slug fieldmark.Slug, state *fieldmark.BrandState, err error) error {
 	switch {
-	case fieldmark.IsCode(err, fieldmark.CodeNotFound), err == nil && !state.Brand.Public:
+	case fieldmark.IsCode(err, fieldmark.CodeNotFound),
+		err == nil && !state.Brand.Public && state.UnlistedAt == nil:
 		return fmt.Errorf("%w: %w", cache.ErrGone, brandNotFound())
 	case err == nil && state.Brand.Slug != slug:
 		return fmt.Errorf("%w: %w", cache.ErrGone, redirectError{state.Brand.Slug, brandNotFound()})

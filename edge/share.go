@@ -256,33 +256,36 @@ func (e *badgeEndpoints) brandOf(address string) (fieldmark.Slug, bool) {
 	return "", false
 }
 
-// claimKey is the cache key of the claim that holds a brand.
-func claimKey(slug fieldmark.Slug) string { return "claim/" + string(slug) }
+// annotations are what a brand is shown with beside its score, which does not depend on them.
+type annotations struct {
+	claim    *fieldmark.BrandClaim     // verified; nil: the brand is not claimed
+	disputes []fieldmark.DisputeStatus // published ones, the newest first; never nil
+}
 
-// claim returns the verified claim that holds a brand, or nil, and its cache entry. It is read with
-// the facts, apart from the score document, which does not depend on it.
-func (s *scorer) claim(ctx context.Context, slug fieldmark.Slug) (*fieldmark.BrandClaim, *cache.Entry, error) {
-	entry, _, err := s.cache.Fetch(ctx, claimKey(slug), func(ctx context.Context) (*cache.Entry, error) {
+// annotationsKey is the cache key of the annotations of a brand.
+func annotationsKey(slug fieldmark.Slug) string { return "annotations/" + string(slug) }
+
+// annotations returns the annotations of a brand and their cache entry.
+func (s *scorer) annotations(ctx context.Context, slug fieldmark.Slug) (annotations, *cache.Entry, error) {
+	entry, _, err := s.cache.Fetch(ctx, annotationsKey(slug), func(ctx context.Context) (*cache.Entry, error) {
 		state, asOf, err := s.origin.BrandState(ctx, slug)
 		if err := asNotFound(slug, &state, err); err != nil {
 			return nil, asUnavailable(err)
 		}
-		claim := state.Claim
-		if claim != nil && !claim.Verified {
-			claim = nil
+		a := annotations{disputes: append([]fieldmark.DisputeStatus{}, state.Disputes...)}
+		if state.Claim != nil && state.Claim.Verified {
+			a.claim = state.Claim
 		}
-		return &cache.Entry{Value: claimValue{claim}, AsOf: asOf, Status: http.StatusOK,
-			Tags:  []string{string(fieldmark.TagBrand(slug))},
-			Fresh: derivedFresh, OnError: derivedOnError}, nil
+		return &cache.Entry{Value: a, AsOf: asOf, Status: http.StatusOK,
+			Weight: int64(len(appendJSON(nil, a.disputes))), // about what they take in memory
+			Tags:   []string{string(fieldmark.TagBrand(slug))},
+			Fresh:  derivedFresh, OnError: derivedOnError}, nil
 	})
 	if err != nil {
-		return nil, nil, err
+		return annotations{}, nil, err
 	}
-	return entry.Value.(claimValue).claim, entry, nil
+	return entry.Value.(annotations), entry, nil
 }
-
-// claimValue is what the cache entry of a claim holds.
-type claimValue struct{ claim *fieldmark.BrandClaim }
 
 // serveVerify handles GET /verify/{slug}, to which badges lead: what the badge claims, and
 // whether the page that showed it is the brand's own. The page depends on the Referer of
@@ -309,9 +312,11 @@ func (e *siteEndpoints) writeVerify(ctx *fasthttp.RequestCtx, slug string) {
 	}
 	p := site.VerifyPage{BaseURL: e.baseURL, Score: entry.Value.(*scoreValue).score}
 	// Without the claim the page still tells the score and compares the brand's own address.
-	if p.Claim, _, err = e.scorer.claim(rc, fieldmark.Slug(slug)); err != nil {
+	a, _, err := e.scorer.annotations(rc, fieldmark.Slug(slug))
+	if err != nil {
 		e.log.Warn("a page that verifies a badge lacks the claim", "slug", slug, "err", err)
 	}
+	p.Claim = a.claim
 	p.Host = refererHost(string(ctx.Request.Header.Referer()), e.baseURL)
 	p.Own = p.Host != "" && ownHost(p.Host, p.Score.URL, p.Claim)
 	body, err := e.site.AppendVerify(nil, p)
@@ -436,11 +441,11 @@ func (e *siteEndpoints) addEmbed(p *site.BadgesPage, look badge.Options) error {
 	}
 	score := &entry.Value.(*scoreValue).score
 	p.Brand = &site.FoundBrand{Slug: slug, Name: score.Name, Host: hostOf(score.URL)}
-	claim, _, err := e.scorer.claim(rc, slug)
+	a, _, err := e.scorer.annotations(rc, slug)
 	if err != nil {
 		e.log.Warn("the badge builder lacks a claim", "slug", slug, "err", err)
 	}
-	p.Owned = claim != nil
+	p.Owned = a.claim != nil
 	p.Badge = embedOf(e.baseURL, score, look, p.Owned)
 	return nil
 }

@@ -30,6 +30,8 @@ func TestShare(t *testing.T) {
 	t.Run("oembed", func(t *testing.T) { testOEmbed(t, h) })
 	t.Run("claimed", func(t *testing.T) { testClaimed(t, h) })
 	t.Run("owner", func(t *testing.T) { testOwner(t, h) })
+	t.Run("disputes", func(t *testing.T) { testDisputes(t, h) })
+	t.Run("unlisted", func(t *testing.T) { testUnlisted(t, h) })
 	t.Run("verify", func(t *testing.T) { testVerify(t, h) })
 }
 
@@ -136,6 +138,9 @@ func (h *fixture) claim(slug fieldmark.Slug, method fieldmark.ClaimMethod, domai
 	h.putClaim(slug, fieldmark.ClaimVerified, method, domain)
 }
 
+// ownerOf is the account that holds the claim of a brand.
+func ownerOf(slug fieldmark.Slug) string { return "brand-" + string(slug) }
+
 // endClaim expires the claim of a brand.
 func (h *fixture) endClaim(slug fieldmark.Slug) { h.putClaim(slug, fieldmark.ClaimExpired, "", "") }
 
@@ -145,8 +150,9 @@ func (h *fixture) putClaim(slug fieldmark.Slug, state fieldmark.ClaimState, meth
 	since := fieldmark.At(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 	must(h.t, h.store.Write(h.t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.PutClaim(ctx, &store.Claim{ID: "clm_" + string(slug), Brand: slug, State: state,
-			CreatedAt: since.Std(), ClaimBody: store.ClaimBody{URL: "https://" + domain + "/", VerifiedAt: &since,
-				Proven: []store.ProvenMethod{{Method: method, Domain: domain, At: since}}}}); err != nil {
+			Account: ownerOf(slug), CreatedAt: since.Std(), ClaimBody: store.ClaimBody{URL: "https://" + domain + "/",
+				VerifiedAt: &since,
+				Proven:     []store.ProvenMethod{{Method: method, Domain: domain, At: since}}}}); err != nil {
 			return err
 		}
 		_, err := event.Emit(ctx, tx, "", store.Event{Subject: string(slug), Event: fieldmark.Event{
@@ -280,6 +286,127 @@ func testOwner(t *testing.T, h *fixture) {
 	if again := h.get(young); again.body != plain.body {
 		t.Errorf("the plain document has changed: %s", again.body)
 	}
+}
+
+// Disputes are in the score document if it is asked for them, and beside their signals on the
+// page of the brand. The plain document, which anyone can compute again, never has them.
+func testDisputes(t *testing.T, h *fixture) {
+	const plain, with = "/api/v1/score/acme", "/api/v1/score/acme?disputes=1"
+	h.claim("acme", fieldmark.ClaimDNS, "acme.example")
+	before := h.get(plain)
+	if none := h.get(with); none.status != 200 ||
+		none.body != strings.TrimSuffix(before.body, "}\n")+`,"disputes":[]}`+"\n" {
+		t.Errorf("without disputes: %d %s", none.status, none.body)
+	}
+	old := h.get(with).header.Get("Etag")
+	signal := h.score("acme").Components[0].Signals[0].ID
+	d, err := h.service.Brands.Disputes.OpenAsOwner(t.Context(), ownerOf("acme"), "acme", fieldmark.DisputeRequest{
+		Signal: signal, Kind: fieldmark.DisputeWrong,
+		Text: "<script>alert(1)</script> \u202egnp.exe [click](javascript:alert(1))\n" +
+			strings.Repeat("long ", 60),
+		Evidence: []fieldmark.DisputeEvidence{{URL: "https://acme.example/proof", Note: "<b>here</b>"}}})
+	must(t, err)
+	var doc fieldmark.Score
+	h.until("the document has the dispute", func() bool {
+		a := h.get(with, "If-None-Match", old)
+		return a.status == 200 && json.Unmarshal([]byte(a.body), &doc) == nil && len(doc.Disputes) == 1
+	})
+	if got := doc.Disputes[0]; got.ID != d.ID || got.Signal != signal || got.State != fieldmark.DisputeOpen ||
+		!got.Owner || len([]rune(got.Excerpt)) != fieldmark.MaxDisputeExcerpt ||
+		strings.ContainsRune(got.Excerpt, '\u202e') ||
+		len(got.Evidence) != 1 {
+		t.Errorf("dispute %+v", got)
+	}
+	if got := h.get(plain); got.body != before.body {
+		t.Errorf("the plain document changed:\n%s\n%s", got.body, before.body)
+	}
+	page := h.get("/brands/acme").body
+	for _, want := range []string{"Disputed by its owner", "&lt;script>alert(1)&lt;/script> gnp.exe",
+		"https://acme.example/proof", "&lt;b>here", "Claimed by its owner</dt><dd>since "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s: %s", want, page)
+		}
+	}
+	for _, bad := range []string{"<script>alert", "\u202e", `href="https://acme.example/proof`, `href="javascript`,
+		"Is this your brand?"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+	_, err = h.service.Brands.Disputes.Decide(t.Context(), d.ID, fieldmark.DisputeDecision{
+		State: fieldmark.DisputeRejected, Answer: "Seen again."})
+	must(t, err)
+	h.until("the decision is public", func() bool {
+		return strings.Contains(h.get(with).body, `"state":"rejected"`) &&
+			strings.Contains(h.get("/brands/acme").body, "Seen again.")
+	})
+	for _, query := range []string{"?disputes=0", "?disputes=1&disputes=1", "?disputes=1&asOf=2026-01-01"} {
+		h.wantProblem(h.get(plain+query), 400, fieldmark.CodeInvalidParameter)
+	}
+	h.endClaim("acme")
+	h.until("the claim is gone", func() bool { return !strings.Contains(h.get(plain+"?owner=1").body, "claim") })
+}
+
+// A brand that its owner unlisted says so at its own addresses, also after a restart, and is
+// in no list.
+func testUnlisted(t *testing.T, h *fixture) {
+	h.brand("left", "Leaving Ltd", 250)
+	h.claim("left", fieldmark.ClaimDNS, "left.example")
+	h.until("left is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"left"`) })
+	scored := h.get("/api/v1/score/left").body
+	list := func(listed bool) error {
+		_, err := h.service.Brands.Owners.SetListing(t.Context(), ownerOf("left"), "left",
+			fieldmark.ListingRequest{Listed: listed})
+		return err
+	}
+	must(t, list(false))
+	h.until("left is unlisted", func() bool { return h.score("left").Status == fieldmark.StatusUnlisted })
+	check := func() {
+		t.Helper()
+		if s := h.score("left"); s.Status != fieldmark.StatusUnlisted || s.UnlistedAt == nil || s.Score != nil ||
+			s.FactsDigest != "" || len(s.Components) != 0 || s.Rank != nil {
+			t.Errorf("score %+v", s)
+		}
+		for path, want := range map[string]string{
+			"/api/badge/left":      "not rated",
+			"/api/badge/left.json": `"message":"not rated"`,
+			"/brands/left":         "Unlisted by its owner since " + time.Now().UTC().Format("2 Jan 2006"),
+			"/verify/left":         "Unlisted by its owner since ",
+			"/compare?brands=left": "Unlisted by its owner since ",
+		} {
+			if a := h.get(path); a.status != 200 || !strings.Contains(a.body, want) {
+				t.Errorf("%s: %d, want %s: %s", path, a.status, want, a.body)
+			}
+		}
+		if page := h.get("/brands/left").body; !strings.Contains(page, `name="robots" content="noindex"`) ||
+			strings.Contains(page, "Every signal") || strings.Contains(page, "/claim?brand=left") {
+			t.Errorf("the page is indexed, or shows what was measured: %s", page)
+		}
+		for _, path := range []string{"/api/v1/leaderboard", "/?q=leaving", "/badges?q=leaving", "/sitemap.xml"} {
+			h.until(path+" does not list it", func() bool { return !strings.Contains(h.get(path).body, "/left") })
+		}
+		for _, path := range []string{"/brands/left/feed.atom", "/api/v1/score/left/history"} {
+			if a := h.get(path); a.status != 404 {
+				t.Errorf("%s: %d, want 404", path, a.status)
+			}
+		}
+	}
+	check()
+	h.startEdge() // reads all brands at once
+	check()
+	if err := list(true); !fieldmark.IsCode(err, fieldmark.CodeRelistTooSoon) {
+		t.Errorf("listed again at once: %v", err)
+	}
+	must(t, h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.SetUnlisted(ctx, "left", new(fieldmark.At(time.Now().AddDate(0, 0, -8))))
+	}))
+	must(t, list(true))
+	h.until("left is back", func() bool {
+		var then, now fieldmark.Score
+		must(t, json.Unmarshal([]byte(scored), &then))
+		must(t, json.Unmarshal([]byte(h.get("/api/v1/score/left").body), &now))
+		return now.Score != nil && *now.Score == *then.Score && now.FactsDigest == then.FactsDigest
+	})
 }
 
 // A badge has a tick if its page asks for one and the owner proved control of the site. The

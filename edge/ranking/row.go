@@ -11,7 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
-// Row is the data of a slug in a ranking: a public brand, or an alias of one. It is
+// Row is the data of a slug in a ranking: a public brand, one that its owner unlisted, or an
+// alias of one. It is
 // immutable; another score makes another row.
 type Row struct {
 	slug     fieldmark.Slug
@@ -133,6 +134,10 @@ func (r *Row) Host() string { return r.host }
 
 // IsAlias reports whether the row is of an old slug that leads to a brand.
 func (r *Row) IsAlias() bool { return r.target != "" }
+
+// Listed reports whether lists and search may show the row: it is of a brand, and its owner
+// has not unlisted it.
+func (r *Row) Listed() bool { return r.target == "" && r.status != fieldmark.StatusUnlisted }
 
 // Target returns the slug that an old slug leads to; empty for a brand.
 func (r *Row) Target() fieldmark.Slug { return r.target }

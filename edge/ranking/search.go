@@ -40,7 +40,7 @@ func (s *Snapshot) Search(q *Query, text string) (f Found) {
 		}
 	}
 	for r := range s.slugs.from(0) {
-		if r.ranked || r.target != "" || !n.matches(r) {
+		if r.ranked || !r.Listed() || !n.matches(r) {
 			continue
 		}
 		if f.UnrankedTotal++; len(f.Unranked) < maxUnranked {

@@ -151,6 +151,8 @@ func withoutRank(s fieldmark.ScoreStatus) string {
 		return "the site refused our audit"
 	case fieldmark.StatusInsufficientData:
 		return "not enough could be measured"
+	case fieldmark.StatusUnlisted:
+		return "unlisted by its owner"
 	case fieldmark.StatusStale:
 		return "last audit too old"
 	}

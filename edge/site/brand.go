@@ -12,10 +12,12 @@ import (
 type BrandPage struct {
 	BaseURL string // scheme and host of the site, without a slash at the end
 	Score   fieldmark.Score
-	Facts   *fieldmark.Facts // of the score; nil where they cannot be had just now
-	Open    []fieldmark.DisputeStatus
+	Facts   *fieldmark.Facts        // of the score; nil where they cannot be had just now
 	History *fieldmark.ScoreHistory // nil where it cannot be had just now
 	Badge   *Badge                  // nil leaves out how to show it
+
+	Claim    *fieldmark.BrandClaim     // verified; nil: the brand is not claimed
+	Disputes []fieldmark.DisputeStatus // published ones, the newest first
 
 	NicheMedian fieldmark.Milli // of the readiness of all ranked brands of its niche; used with NicheBrands
 	NicheBrands int             // how many they are; 0 leaves the median out
@@ -37,11 +39,10 @@ type brandView struct {
 	Advice     []adviceView
 	Components []componentView
 	Gates      []gateView
-	Disputed   []disputedSignal // signals with an open dispute
-	Niche      *nicheView       // nil: too few brands to compare with
-	Since      *sinceView       // nil before the second audit
-	Chart      *chart           // nil while there is nothing to draw
-	Sample     *sampleView      // nil without facts
+	Niche      *nicheView  // nil: too few brands to compare with
+	Since      *sinceView  // nil before the second audit
+	Chart      *chart      // nil while there is nothing to draw
+	Sample     *sampleView // nil without facts
 }
 
 // nicheView compares a brand with the ranked brands of its niche.
@@ -72,25 +73,26 @@ type verdict struct {
 func newBrandView(c chrome, p *BrandPage) *brandView {
 	s := &p.Score
 	v := &brandView{Page: p, Score: s, Status: verdictOf(s), Checks: checksOf(s), Practice: practiceOf(s),
-		Advice: adviceOf(s), Components: componentsOf(s), Sample: sampleOf(p)}
-	v.Gates, v.Disputed, v.Niche = gatesOf(p), disputedOf(p), nicheOf(p)
+		Advice: adviceOf(s), Components: componentsOf(s, p.Disputes), Sample: sampleOf(p)}
+	v.Gates, v.Niche = gatesOf(p), nicheOf(p)
 	name := plain(s.Name)
 	v.Head = head{
-		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: true, Base: p.BaseURL,
-		Canonical: brandAddress(p.BaseURL, s.Slug),
-		Description: fmt.Sprintf("%s in generative engine optimisation (GEO): %s. Every signal, its evidence, and "+
-			"how to raise the score.", name, v.Status.Tag),
-		Data: brandData(p),
+		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: s.Status != fieldmark.StatusUnlisted,
+		Base:        p.BaseURL,
+		Canonical:   brandAddress(p.BaseURL, s.Slug),
+		Description: fmt.Sprintf("%s in generative engine optimisation (GEO): %s.", name, v.Status.Tag),
+		Data:        brandData(p),
 	}
 	v.Head.setCard(s)
-	v.Head.Feed = v.Head.Canonical + FeedSuffix
+	if s.Status != fieldmark.StatusUnlisted { // its history is not public
+		v.Head.Feed = v.Head.Canonical + FeedSuffix
+	}
 	v.Head.OEmbed = p.BaseURL + PathOEmbed + "?url=" + url.QueryEscape(v.Head.Canonical)
 	if s.Score != nil && s.Range != nil {
 		v.Value = *s.Score
 		v.Head.Description = fmt.Sprintf(
 			"%s in generative engine optimisation (GEO): %s. Good practice %s of 100, between %s and %s, grade %s. "+
-				"Every "+
-				"signal, its evidence, and how to raise it.", name, v.Status.Tag, decimal(*s.Score),
+				"Every signal, its evidence, and how to raise it.", name, v.Status.Tag, decimal(*s.Score),
 			decimal(s.Range.Low), decimal(s.Range.High),
 			s.Grade)
 	}
@@ -118,6 +120,13 @@ func verdictOf(s *fieldmark.Score) verdict {
 	case fieldmark.StatusInsufficientData:
 		return verdict{"Not enough could be measured", blocker(s, "Too many signals are unknown.") +
 			" The rest is not enough for a score.", "none"}
+	case fieldmark.StatusUnlisted:
+		v := verdict{"Unlisted by its owner", "This brand is not ranked and not audited, and has no score. Only its " +
+			"owner can list it again.", "none"}
+		if s.UnlistedAt != nil {
+			v.Tag += " since " + dayOf(*s.UnlistedAt)
+		}
+		return v
 	case fieldmark.StatusStale:
 		return verdict{"Out of date",
 			"The last audit is more than 90 days old. The score is kept for reference and is not ranked.", "fair"}

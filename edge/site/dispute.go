@@ -7,34 +7,24 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// disputedSince returns when the oldest dispute of a finding was opened; open begins with
-// the newest.
-func disputedSince(open []fieldmark.DisputeStatus, signal string) (since *fieldmark.Time) {
-	for i := range open {
-		if open[i].Signal == signal {
-			since = &open[i].OpenedAt
+// disputesOf returns what a page shows of the disputes of a finding: those of the owner of
+// the brand, and the oldest of the public, which have no text. The newest is the first in
+// all.
+func disputesOf(all []fieldmark.DisputeStatus, finding string) (shown []fieldmark.DisputeStatus) {
+	public := -1
+	for i := range all {
+		switch {
+		case all[i].Signal != finding:
+		case all[i].Owner:
+			shown = append(shown, all[i])
+		default:
+			public = i
 		}
 	}
-	return since
-}
-
-// disputedSignal is a signal with an open dispute.
-type disputedSignal struct {
-	Label string
-	Since fieldmark.Time
-}
-
-// disputedOf lists the signals with an open dispute. Disputes of what the score does not
-// contain are not shown: anyone can open one.
-func disputedOf(p *BrandPage) (list []disputedSignal) {
-	for _, c := range p.Score.Components {
-		for i := range c.Signals {
-			if since := disputedSince(p.Open, c.Signals[i].ID); since != nil {
-				list = append(list, disputedSignal{c.Signals[i].Label, *since})
-			}
-		}
+	if public >= 0 {
+		shown = append(shown, all[public])
 	}
-	return list
+	return shown
 }
 
 // DisputePage is the data of the page on which a finding about a brand is disputed.

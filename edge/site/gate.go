@@ -11,7 +11,7 @@ import (
 // gateView is a gate that applies, and what lifts it.
 type gateView struct {
 	fieldmark.Gate
-	Since    *fieldmark.Time // when the first open dispute of it was opened; nil: none is open
+	Disputes []fieldmark.DisputeStatus
 	First    bool            // it limits the score most
 	From, To fieldmark.Milli // the score while it applies, and about what follows it; both 0 without a score
 	Advice   string
@@ -34,7 +34,7 @@ const shownGain = fieldmark.MilliOne
 func gatesOf(p *BrandPage) []gateView {
 	gates := make([]gateView, len(p.Score.Gates))
 	for i, g := range p.Score.Gates {
-		gates[i] = gateView{Gate: g, Since: disputedSince(p.Open, g.ID)}
+		gates[i] = gateView{Gate: g, Disputes: disputesOf(p.Disputes, g.ID)}
 	}
 	slices.SortStableFunc(gates, func(a, b gateView) int { return cmp.Compare(a.Limit, b.Limit) })
 	advice := scoring.Advise(&p.Score.Assessment)

@@ -123,13 +123,19 @@ func adviceOf(s *fieldmark.Score) (advice []adviceView) {
 // componentView is a component with its signals in two lists.
 type componentView struct {
 	fieldmark.Component
-	Failed []fieldmark.Signal // that miss points, the most first, then those that are unknown
-	Passed []fieldmark.Signal // with full points, then those that do not apply
+	Failed []signalView // that miss points, the most first, then unknown and disputed ones
+	Passed []signalView // with full points, then those that do not apply
 }
 
-func componentsOf(s *fieldmark.Score) []componentView {
+// signalView is a signal with the disputes of it.
+type signalView struct {
+	*fieldmark.Signal
+	Disputes []fieldmark.DisputeStatus
+}
+
+func componentsOf(s *fieldmark.Score, disputes []fieldmark.DisputeStatus) []componentView {
 	views := make([]componentView, len(s.Components))
-	missing := func(s *fieldmark.Signal) int {
+	missing := func(s *signalView) int {
 		if s.Status != fieldmark.Measured {
 			return 0
 		}
@@ -138,16 +144,17 @@ func componentsOf(s *fieldmark.Score) []componentView {
 	for i, c := range s.Components {
 		v := &views[i]
 		v.Component = c
-		for _, sig := range c.Signals {
-			if sig.Status == fieldmark.Unknown || missing(&sig) > 0 {
+		for i := range c.Signals {
+			sig := signalView{&c.Signals[i], disputesOf(disputes, c.Signals[i].ID)}
+			if sig.Status == fieldmark.Unknown || missing(&sig) > 0 || sig.Disputes != nil {
 				v.Failed = append(v.Failed, sig)
 			} else {
 				v.Passed = append(v.Passed, sig)
 			}
 		}
 		slices.SortStableFunc(v.Failed,
-			func(a, b fieldmark.Signal) int { return cmp.Compare(missing(&b), missing(&a)) })
-		slices.SortStableFunc(v.Passed, func(a, b fieldmark.Signal) int { return cmp.Compare(a.Status, b.Status) })
+			func(a, b signalView) int { return cmp.Compare(missing(&b), missing(&a)) })
+		slices.SortStableFunc(v.Passed, func(a, b signalView) int { return cmp.Compare(a.Status, b.Status) })
 	}
 	return views
 }

@@ -348,9 +348,19 @@ func samplePages(t *testing.T) map[string][]byte {
 		return fieldmark.DisputeStatus{ID: "dsp_1", Signal: signal, Kind: fieldmark.DisputeWrong,
 			State: fieldmark.DisputeOpen, OpenedAt: fieldmark.At(november.AddDate(0, 0, -days))}
 	}
+	owned := open("extract.server_text", 1) // full points: a dispute is not folded
+	owned.Owner, owned.State, owned.DecidedAt = true, fieldmark.DisputeRejected, new(fieldmark.At(november))
+	owned.Excerpt, owned.Answer = "<script>alert(1)</script> \u202eour text", "Seen <b>again</b>."
+	owned.Evidence = []fieldmark.DisputeEvidence{{URL: "https://www.alpenglow.example/text", Note: "<i>Here</i>"},
+		{URL: "javascript:alert(1)"}}
 	add("brand-accused")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: disputed,
-		Open: []fieldmark.DisputeStatus{open("extract.headings", 1), open(fieldmark.GateManipulation, 2),
+		Claim: &fieldmark.BrandClaim{Verified: true, Since: fieldmark.At(november), Method: fieldmark.ClaimDNS},
+		Disputes: []fieldmark.DisputeStatus{owned, open("extract.headings", 1), open(fieldmark.GateManipulation, 2),
 			open(fieldmark.GateManipulation, 3), open("unknown.signal", 4)}}))
+	unlisted := fieldmark.NewScore(fieldmark.Brand{Slug: "alpenglow", Name: "Alpenglow <b>",
+		URL: "https://www.alpenglow.example/", Niche: "outdoor-gear"}, fieldmark.PendingAssessment())
+	unlisted.Status, unlisted.UnlistedAt = fieldmark.StatusUnlisted, new(fieldmark.At(november))
+	add("brand-unlisted")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: unlisted}))
 	add("dispute-refused")(s.AppendDispute(nil, site.DisputePage{BaseURL: base, Score: disputed,
 		Form: map[string]string{"signal": "extract.headings", "kind": "outdated", "text": "</textarea><script>",
 			"email": `"><script>`},

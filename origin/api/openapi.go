@@ -307,6 +307,20 @@ func (s *server) sendOpenAPI(c *call) error {
 	return c.sendDocument(s.openAPI)
 }
 
+// scoreParams are the query parameters of a score document.
+var scoreParams = []param{
+	{name: "advice", description: "1 adds suggestions that raise the score, ordered by evidence grade x " +
+		"gain / effort",
+		enum: []string{"1"}},
+	{name: "owner", description: "1 adds the verified claim of the brand, if there is one",
+		enum: []string{"1"}},
+	{name: "disputes", description: "1 adds the disputes of findings: those under review, and those of " +
+		"the owner decided in the last 90 days",
+		enum: []string{"1"}},
+	{name: "asOf", description: "The score at a time or at the end of a day: " +
+		"the facts at that time, scored by the active module"},
+}
+
 // edgeOperations returns the operations that edges serve without the origin. They are only
 // in the OpenAPI document, so that a generated client can read scores.
 func edgeOperations() []*route {
@@ -320,15 +334,7 @@ func edgeOperations() []*route {
 			id:      "getScore",
 			summary: "Get a brand's score with its range, eligibility, components, evidence and digests",
 			status:  read,
-			query: []param{
-				{name: "advice", description: "1 adds suggestions that raise the score, ordered by evidence grade x " +
-					"gain / effort",
-					enum: []string{"0", "1"}},
-				{name: "owner", description: "1 adds the verified claim of the brand, if somebody holds it",
-					enum: []string{"1"}},
-				{name: "asOf", description: "The score at a time or at the end of a day: " +
-					"the facts at that time, scored by the active module"},
-			}}},
+			query:   scoreParams}},
 		{"GET", score + "/history", anyone, handleRaw[none, fieldmark.ScoreHistory](nil), operation{
 			id: "getScoreHistory", summary: "Get a brand's score over time and the changes that caused it",
 			status: read,

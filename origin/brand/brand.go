@@ -321,8 +321,8 @@ func (s *Service) List(ctx context.Context, after fieldmark.Slug, limit int) ([]
 }
 
 // State returns a brand with its facts, the past facts that trends need, its answer
-// samples and its aliases, and the number of the newest event before they were read.
-// For an alias it returns the state of the brand that the alias leads to.
+// samples, aliases, claim and disputes, and the number of the newest event before they were
+// read. For an alias it returns the state of the brand that the alias leads to.
 func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
@@ -337,9 +337,26 @@ func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.Bra
 	if err != nil {
 		return fieldmark.BrandState{}, asOf, store.NotFound(err, "there is no such brand")
 	}
+	now := time.Now()
+	hideUnlisted(&state)
 	states := []fieldmark.BrandState{state}
-	err = s.store.AddHistory(ctx, states, fieldmark.TrendTimes(time.Now()))
+	if err := s.store.AddHistory(ctx, states, fieldmark.TrendTimes(now)); err != nil {
+		return fieldmark.BrandState{}, asOf, err
+	}
+	list, err := s.store.Disputes(ctx, store.DisputeQuery{Brand: slug, Published: now.Add(-upheldFor),
+		Limit: fieldmark.MaxPublicDisputes})
+	for i := range list {
+		states[0].Disputes = append(states[0].Disputes, public(&list[i]))
+	}
 	return states[0], asOf, err
+}
+
+// hideUnlisted removes the facts of a brand that its owner unlisted: nothing public shows
+// them, and an edge that does not know of unlisted brands must not rank it.
+func hideUnlisted(s *fieldmark.BrandState) {
+	if s.UnlistedAt != nil {
+		s.Facts, s.FactsDigest = nil, ""
+	}
 }
 
 // AtURL returns the public brand whose home page has this URL, with its facts. Addresses
@@ -375,7 +392,8 @@ func spellings(u *url.URL) (all [8]string) {
 }
 
 // States returns up to limit public brands in the order of their slugs, after the slug
-// after, and the number of the newest event before they were read. Bare omits the
+// after, and the number of the newest event before they were read. Brands that their owners
+// unlisted are among them, without facts. Bare omits the
 // evidence of facts, which is two thirds of their size and changes no score. Fewer
 // than limit are the last ones.
 func (s *Service) States(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState,
@@ -406,6 +424,9 @@ func (s *Service) statesPage(ctx context.Context, after fieldmark.Slug, limit in
 	if err != nil {
 		return nil, err
 	}
+	for i := range states {
+		hideUnlisted(&states[i])
+	}
 	return states, s.store.AddHistory(ctx, states, fieldmark.TrendTimes(time.Now()))
 }
 
@@ -423,6 +444,9 @@ func (s *Service) EachState(ctx context.Context, fn func(fieldmark.BrandState) e
 			return asOf, err
 		}
 		for _, state := range states {
+			if !state.Brand.Public {
+				continue
+			}
 			if err := fn(state); err != nil {
 				return asOf, err
 			}

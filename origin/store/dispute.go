@@ -204,7 +204,10 @@ type DisputeQuery struct {
 	Undecided bool                   // only those that can still change
 	Decided   bool                   // only those that were settled, upheld or rejected
 	Waiting   bool                   // only those that wait for an administrator
-	Signal    string                 // empty: of all findings
+	// only undecided ones, and those of owners that were settled, upheld or rejected after
+	// this time; zero: all
+	Published time.Time
+	Signal    string // empty: of all findings
 	// of an account that manages the brand; empty: of the public and of owners
 	Account string
 	Before  string // only ids below this one; empty: from the newest
@@ -258,6 +261,11 @@ func (db BrandReader) Disputes(ctx context.Context, q DisputeQuery) ([]fieldmark
 	}
 	if q.Waiting {
 		text += ` AND ` + waiting
+	}
+	if !q.Published.IsZero() {
+		args = append(args, q.Published.UnixMicro())
+		text += fmt.Sprintf(` AND (state IN ('open', 'rechecking', 'in_review') OR account <> ''
+			AND state IN ('settled', 'upheld', 'rejected') AND decided_at > $%d)`, len(args))
 	}
 	if q.Before != "" {
 		args = append(args, q.Before)

@@ -55,7 +55,7 @@ func (t BrandTx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest field
 // without their evidence where the database has such a copy.
 const (
 	stateBrand = `b.slug, b.name, b.url, b.niche, b.language, b.description, b.public, b.created_at, b.updated_at,
-	COALESCE(b.facts_digest, ''), b.facts_at, `
+	b.unlisted_at, COALESCE(b.facts_digest, ''), b.facts_at, `
 	stateTables  = ` FROM brand b LEFT JOIN facts f ON f.digest = b.facts_digest`
 	stateColumns = stateBrand + `f.body` + stateTables
 	bareColumns  = stateBrand + `COALESCE(f.bare, f.body)` + stateTables
@@ -64,14 +64,17 @@ const (
 func scanState(row scanner) (fieldmark.BrandState, error) {
 	var s fieldmark.BrandState
 	var public int64
-	var at *fieldmark.Time
+	var at, unlisted *fieldmark.Time
 	b := &s.Brand
 	err := row.Scan(&b.Slug, &b.Name, &b.URL, &b.Niche, &b.Language, &b.Description, &public,
-		timeCol{&b.CreatedAt}, timeCol{&b.UpdatedAt}, &s.FactsDigest, nullTime{&at}, jsonCol{&s.Facts})
+		timeCol{&b.CreatedAt}, timeCol{&b.UpdatedAt}, nullTime{&unlisted}, &s.FactsDigest, nullTime{&at},
+		jsonCol{&s.Facts})
 	if err != nil {
 		return fieldmark.BrandState{}, queryErr(err)
 	}
-	b.Public = public != 0
+	if b.Public = public != 0; !b.Public {
+		s.UnlistedAt = unlisted
+	}
 	if s.Facts != nil && at != nil {
 		s.Facts.AsOf = *at
 	}
@@ -112,15 +115,16 @@ func (db BrandReader) AuditedAt(ctx context.Context, urls [8]string) (fieldmark.
 	return state, nil
 }
 
-// PublicStates lists public brands after a slug with their facts, in the order
-// of slugs. Bare leaves out the evidence of facts.
+// PublicStates lists public brands after a slug, and those that their owners unlisted, with
+// their facts, in the order of slugs. Bare leaves out the evidence of facts.
 func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, limit int,
 	bare bool) ([]fieldmark.BrandState, error) {
 	columns := stateColumns
 	if bare {
 		columns = bareColumns
 	}
-	rows, err := db.query(ctx, `SELECT `+columns+` WHERE b.public = 1 AND b.slug > $1 ORDER BY b.slug LIMIT $2`,
+	rows, err := db.query(ctx, `SELECT `+columns+` WHERE (b.public = 1 OR b.unlisted_at IS NOT NULL)
+		AND b.slug > $1 ORDER BY b.slug LIMIT $2`,
 		string(after), limit)
 	list, err := collect(rows, err, scanState)
 	if err != nil {

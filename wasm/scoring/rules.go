@@ -53,6 +53,7 @@ func Rules() fieldmark.MethodRules {
 				"about other crawlers",
 			string(fieldmark.StatusInsufficientData): "confidence below 0.40",
 			string(fieldmark.StatusStale):            "audited more than 90 days ago; not ranked",
+			string(fieldmark.StatusUnlisted):         "taken out of all lists by its owner; not audited",
 		},
 	}
 	r.Accusations = "Text that tells language models what to answer limits the score only if it names its addressee " +
