@@ -25,12 +25,20 @@ type Account struct {
 	Name      string `json:"name"`
 	Note      string `json:"note,omitempty"`
 	CreatedAt Time   `json:"createdAt"`
+
+	FilterLabels []string `json:"filterLabels,omitempty"` // keys of labels that lists of missions can filter by
 }
+
+// MaxFilterLabels limits the filterable label keys of an account: a mission is indexed once for
+// each.
+const MaxFilterLabels = 5
 
 // AccountRequest creates or updates an account.
 type AccountRequest struct {
 	Name string `json:"name" minLength:"1" maxLength:"100" doc:"Display name"`
 	Note string `json:"note,omitempty" maxLength:"500" doc:"Note for administrators"`
+
+	FilterLabels []string `json:"filterLabels,omitzero" maxItems:"5" doc:"Label keys for filters; unchanged if omitted"`
 }
 
 var accountID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)

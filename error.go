@@ -45,6 +45,8 @@ const (
 	CodeRelistTooSoon        Code = "relist_too_soon"
 	CodeBrandUnlisted        Code = "brand_unlisted"
 	CodeRequestDecided       Code = "request_decided"
+	CodeNoteExists           Code = "note_exists"
+	CodeTooMany              Code = "too_many"
 	CodeInvalidTransition    Code = "invalid_transition"
 	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
@@ -106,6 +108,8 @@ var codeTable = map[Code]struct {
 	CodeRelistTooSoon:        {http.StatusConflict, "The brand was unlisted too recently"},
 	CodeBrandUnlisted:        {http.StatusConflict, "The brand is not listed"},
 	CodeRequestDecided:       {http.StatusConflict, "The request is decided already"},
+	CodeNoteExists:           {http.StatusConflict, "A different note has this externalId"},
+	CodeTooMany:              {http.StatusConflict, "A limit of the number of objects is reached"},
 	CodeInvalidTransition:    {http.StatusConflict, "The mission cannot move to that status"},
 	CodeIdempotencyInFlight:  {http.StatusConflict, "A request with this Idempotency-Key is being answered"},
 	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The resource has changed since"},

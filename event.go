@@ -25,6 +25,7 @@ const (
 	EventMissionClosed           EventType = "mission.closed"
 	EventMissionSourceResolved   EventType = "mission.source_resolved" // its alert was resolved
 	EventMissionUpdated          EventType = "mission.updated"         // content or plan, not status
+	EventMissionNoted            EventType = "mission.noted"           // data is MissionNoted
 
 	EventSLAAtRisk   EventType = "sla.at_risk"
 	EventSLABreached EventType = "sla.breached"
@@ -91,7 +92,7 @@ func MissionEvents() []EventType {
 		EventMissionEnRoute, EventMissionStarted, EventMissionOnHold, EventMissionResumed,
 		EventMissionCompleted, EventMissionReopened, EventMissionUnableToComplete,
 		EventMissionCanceled, EventMissionClosed, EventMissionUpdated,
-		EventMissionSourceResolved,
+		EventMissionSourceResolved, EventMissionNoted,
 	}
 }
 

@@ -255,9 +255,14 @@ type MissionFilter struct {
 	CreatedSince Time
 	CreatedUntil Time
 	UpdatedSince Time
+	Assignee     string   // id
+	Labels       []string // key:value, all of them; the account must list the keys as filterable
 	Limit        int
 	Cursor       string
 }
+
+// MaxLabelFilters limits the labels of a filter.
+const MaxLabelFilters = 2
 
 // MissionStatuses returns every status in the usual order.
 func MissionStatuses() []MissionStatus {
@@ -318,6 +323,56 @@ const (
 	MaxLabelKey   = 128  // code points
 	MaxLabelValue = 1024 // code points
 )
+
+// NoteVisibility is the audience that the author of a note has in mind. Everybody with access to
+// the mission reads every note; integrations decide by it what they show to customers.
+type NoteVisibility string
+
+// The audiences of a note.
+const (
+	NoteInternal NoteVisibility = "internal" // colleagues
+	NoteShared   NoteVisibility = "shared"   // the customer too
+)
+
+// Limits of the notes of a mission.
+const (
+	MaxNotes    = 500  // of a mission: a conversation of people, not a log
+	MaxNoteText = 4000 // code points
+)
+
+// NoteRequest adds a note to a mission.
+type NoteRequest struct {
+	Text       string         `json:"text" minLength:"1" maxLength:"4000" doc:"Plain text"`
+	Visibility NoteVisibility `json:"visibility,omitempty" maxLength:"16" doc:"internal (default) or shared"`
+	Author     *NoteAuthor    `json:"author,omitempty" doc:"Who wrote it; the API key if omitted"`
+	ExternalID string         `json:"externalId,omitempty" maxLength:"255" doc:"Id of the note at the client"`
+}
+
+// NoteAuthor is who wrote a note, identified by an id of the sending system.
+type NoteAuthor struct {
+	ID   string `json:"id" minLength:"1" maxLength:"128"`
+	Name string `json:"name,omitempty" maxLength:"200"`
+}
+
+// Note is a note about a mission. Notes are never changed; an administrator may redact one.
+type Note struct {
+	ID         string         `json:"id"`   // nte_…
+	Text       string         `json:"text"` // empty if it was redacted
+	Visibility NoteVisibility `json:"visibility"`
+	Author     NoteAuthor     `json:"author"`
+	ExternalID string         `json:"externalId,omitempty"`
+	CreatedAt  Time           `json:"createdAt"`
+	RedactedAt *Time          `json:"redactedAt"`
+}
+
+// MissionNoted is the data of mission.noted: a note was added, or redacted if redactedAt of the
+// note is set.
+type MissionNoted struct {
+	ID         string `json:"id"` // of the mission
+	ExternalID string `json:"externalId"`
+	Source     string `json:"source"`
+	Note       Note   `json:"note"`
+}
 
 // IsHidden reports whether a character is invisible and changes how text is displayed
 // or compared: zero-width spaces, and controls that embed, override or isolate a text

@@ -144,6 +144,7 @@ func ParseDigest(s string) (Digest, error) {
 const (
 	PrefixMission  = "msn"
 	PrefixEvent    = "evt"
+	PrefixNote     = "nte"
 	PrefixKey      = "key"
 	PrefixWebhook  = "whk"
 	PrefixDelivery = "dlv"

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -35,7 +36,8 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 	if err := validation.Errors(bad).Err(); err != nil {
 		return a, false, err
 	}
-	a = fieldmark.Account{ID: id, Name: r.Name, Note: r.Note, CreatedAt: fieldmark.At(time.Now())}
+	a = fieldmark.Account{ID: id, Name: r.Name, Note: r.Note, CreatedAt: fieldmark.At(time.Now()),
+		FilterLabels: r.FilterLabels}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if made, err = tx.AddAccount(ctx, a); err != nil {
 			return err
@@ -54,10 +56,14 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 		if err != nil {
 			return err
 		}
-		if a.CreatedAt = old.CreatedAt; a == old {
+		if a.CreatedAt = old.CreatedAt; r.FilterLabels == nil {
+			a.FilterLabels = old.FilterLabels
+		}
+		relabeled := !slices.Equal(a.FilterLabels, old.FilterLabels)
+		if a.Name == old.Name && a.Note == old.Note && !relabeled {
 			return nil
 		}
-		if err := tx.UpdateAccount(ctx, a); err != nil {
+		if err := tx.UpdateAccount(ctx, a, relabeled); err != nil {
 			return err
 		}
 		return s.auditLog.Append(ctx, tx, "account.update", id, old, a)

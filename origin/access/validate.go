@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
@@ -22,6 +23,18 @@ func ValidateAccount(r *fieldmark.AccountRequest) validation.Errors {
 			bad.Add(f.pointer, "range", fmt.Sprintf("must have %d to %d characters", f.least, f.most))
 		}
 		bad.Line(f.pointer, f.text)
+	}
+	// Sorted and without duplicates, so that the same keys in another order change nothing.
+	r.FilterLabels = slices.Compact(slices.Sorted(slices.Values(r.FilterLabels)))
+	if len(r.FilterLabels) > fieldmark.MaxFilterLabels {
+		bad.Add("/filterLabels", "too_long", fmt.Sprintf("must have at most %d keys", fieldmark.MaxFilterLabels))
+	}
+	for i, key := range r.FilterLabels {
+		pointer := fmt.Sprintf("/filterLabels/%d", i)
+		if n := utf8.RuneCountInString(key); n < 1 || n > fieldmark.MaxLabelKey {
+			bad.Add(pointer, "range", fmt.Sprintf("must have 1 to %d characters", fieldmark.MaxLabelKey))
+		}
+		bad.Line(pointer, key)
 	}
 	return bad
 }

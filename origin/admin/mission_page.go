@@ -33,7 +33,7 @@ type missionData struct {
 
 // timelineRow is an event with a summary of its data.
 type timelineRow struct {
-	fieldmark.Event
+	mission.HistoryEvent
 	Detail string
 }
 
@@ -61,7 +61,7 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	}
 	d.CanPlan = slices.Contains(fieldmark.OpenStatuses(), story.Status)
 	for _, e := range story.Events {
-		d.Timeline = append(d.Timeline, timelineRow{Event: e, Detail: eventDetail(e)})
+		d.Timeline = append(d.Timeline, timelineRow{HistoryEvent: e, Detail: eventDetail(e.Event)})
 	}
 	d.addPayment(story)
 	if form := req.r.PostForm; req.formPrefix == "pay-" {

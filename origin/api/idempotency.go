@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
@@ -190,7 +191,8 @@ func requestDigest(r *http.Request, body []byte) fieldmark.Digest {
 // execute runs an operation on missions and sends its response, which is saved in the transaction of the
 // operation if the request has an idempotency key.
 func (a *missionAPI) execute(c *call, op mission.Operation, render mission.Render) error {
-	response, err := a.missions.Execute(c.r.Context(), c.idempotency, op, render)
+	ctx := auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID})
+	response, err := a.missions.Execute(ctx, c.idempotency, op, render)
 	if err != nil {
 		return err
 	}

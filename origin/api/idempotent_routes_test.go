@@ -60,6 +60,7 @@ func bodies(url string) map[string]string {
 		"objectClaim": "", "patchProfile": `{"niche":"tools"}`, "setWishes": `{"checks":false}`,
 		"setListing": `{"listed":false}`, "withdrawDispute": "", "decideBrandRequest": `{"state":"approved"}`,
 		"requestAliases": `{"names":["other"]}`, "auditOwnBrand": "",
+		"addNote": `{"text":"The key is at the reception."}`, "redactNote": "",
 		"planMission": `{"assignee":{"id":"ann","name":"Ann"}}`, "moveMission": `{"status":"DISPATCHED"}`,
 	}
 }
@@ -70,7 +71,7 @@ func bodies(url string) map[string]string {
 var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBackModule", "importVisibility",
 	"importCertificate", "renewCertificate", "removeCertificate", "retireSigningKey", "rotateSigningKey", "revokeClaim",
 	"transferClaim", "objectClaim", "patchProfile", "setWishes", "setListing", "withdrawDispute", "decideBrandRequest",
-	"requestAliases", "auditOwnBrand"}
+	"requestAliases", "auditOwnBrand", "redactNote"}
 
 // Every write that is sent twice with one Idempotency-Key gets the first response again,
 // with the same ids and secrets, and its description documents the header.

@@ -11,13 +11,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/ics"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
 // missionAPI serves missions and their payments, to integrators and administrators.
-type missionAPI struct{ missions *mission.Service }
+type missionAPI struct {
+	missions *mission.Service
+	exports  exportLimit
+}
 
 // missionFilters are the query parameters of a list of missions.
 var missionFilters = []param{
@@ -25,6 +29,9 @@ var missionFilters = []param{
 	{name: "priority", description: "Only missions with this priority", enum: fieldmark.PriorityNames()},
 	{name: "source", description: "Only missions of this source; case-insensitive"},
 	{name: "externalId", description: "Only the mission with this externalId at the source"},
+	{name: "assignee", description: "Only missions of the assignee with this id"},
+	{name: "label", description: "Only missions with this label, as key:value. The account must list the key in " +
+		"filterLabels; at most 2 labels", many: true},
 	{name: "createdSince", description: "Only missions created at this time or later", time: true},
 	{name: "createdUntil", description: "Only missions created at this time or earlier", time: true},
 	{name: "updatedSince", description: "Only missions changed at this time or later, in the order of their changes. " +
@@ -196,21 +203,9 @@ func checkMission(req *fieldmark.MissionRequest) []fieldmark.FieldError {
 
 // list lists the missions of the caller's account. Administrators choose an account, or list all.
 func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err error) {
-	f := fieldmark.MissionFilter{
-		Source: c.params.text("source"), ExternalID: c.params.text("externalId"),
-		CreatedSince: c.params.times["createdSince"], CreatedUntil: c.params.times["createdUntil"],
-		UpdatedSince: c.params.times["updatedSince"],
-		Limit:        c.params.number("limit"), Cursor: c.params.text("cursor"),
-	}
-	if text := c.params.text("priority"); text != "" {
-		f.Priority, _ = fieldmark.ParsePriority(text)
-	}
-	for _, text := range c.params.values["status"] {
-		status, err := fieldmark.ParseMissionStatus(text)
-		if err != nil {
-			return page, err
-		}
-		f.Status = append(f.Status, status)
+	f, err := c.missionFilter()
+	if err != nil {
+		return page, err
 	}
 	account := c.account()
 	if account == "" {
@@ -226,6 +221,28 @@ func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err 
 		c.linkNext(page.NextCursor)
 	}
 	return page, nil
+}
+
+// missionFilter reads the query parameters of a list of missions.
+func (c *call) missionFilter() (f fieldmark.MissionFilter, err error) {
+	f = fieldmark.MissionFilter{
+		Source: c.params.text("source"), ExternalID: c.params.text("externalId"),
+		CreatedSince: c.params.times["createdSince"], CreatedUntil: c.params.times["createdUntil"],
+		UpdatedSince: c.params.times["updatedSince"],
+		Assignee:     c.params.text("assignee"), Labels: c.params.values["label"],
+		Limit: c.params.number("limit"), Cursor: c.params.text("cursor"),
+	}
+	if text := c.params.text("priority"); text != "" {
+		f.Priority, _ = fieldmark.ParsePriority(text)
+	}
+	for _, text := range c.params.values["status"] {
+		status, err := fieldmark.ParseMissionStatus(text)
+		if err != nil {
+			return f, err
+		}
+		f.Status = append(f.Status, status)
+	}
+	return f, nil
 }
 
 // get reads a mission. One of another account is not found, like one that does not exist, so that
@@ -366,6 +383,64 @@ func (c *call) ifMatch() mission.Versions {
 	return some
 }
 
+// noteParams are the query parameters of a list of notes.
+var noteParams = []param{
+	{name: "visibility", description: "Only notes with this visibility", enum: []string{string(fieldmark.NoteInternal),
+		string(fieldmark.NoteShared)}},
+	{name: "limit", description: "Notes per page", lowest: 1, highest: mission.MaxNoteLimit,
+		preset: mission.DefaultNoteLimit},
+	{name: "cursor", description: "nextCursor of the previous page"},
+}
+
+// addNote adds a note to a mission, or returns the one that has the same externalId.
+func (a *missionAPI) addNote(c *call) error {
+	m, err := missionParam(c)
+	if err != nil {
+		return err
+	}
+	r, err := decodeBody[fieldmark.NoteRequest](c)
+	if err != nil {
+		return err
+	}
+	if r.Author == nil {
+		r.Author = &fieldmark.NoteAuthor{ID: c.key.ID, Name: c.key.Name}
+	}
+	return a.execute(c, mission.AddNote(m.account, m.id, r), renderNote)
+}
+
+// renderNote returns the response to a request that added a note, or found it.
+func renderNote(results []mission.Result) (idempotency.Response, error) {
+	r := results[0]
+	body, err := encode(r.Note)
+	answer := idempotency.Response{Status: http.StatusCreated, Body: body, Mission: r.Mission.ID}
+	if !r.Created {
+		answer.Status, answer.Fields = http.StatusOK, map[string]string{fieldmark.HeaderDeduplicated: "true"}
+	}
+	return answer, err
+}
+
+func (a *missionAPI) listNotes(c *call) (page fieldmark.List[fieldmark.Note], err error) {
+	m, err := missionParam(c)
+	if err != nil {
+		return page, err
+	}
+	page, err = a.missions.Notes(c.r.Context(), m.account, m.id,
+		fieldmark.NoteVisibility(strings.ToLower(c.params.text("visibility"))), c.params.text("cursor"),
+		c.params.number("limit"))
+	if err == nil {
+		c.linkNext(page.NextCursor)
+	}
+	return page, err
+}
+
+func (a *missionAPI) redactNote(c *call) (fieldmark.Note, error) {
+	id, err := idParam(fieldmark.PrefixMission)(c)
+	if err != nil {
+		return fieldmark.Note{}, err
+	}
+	return a.missions.RedactNote(c.r.Context(), id, c.r.PathValue("note"))
+}
+
 func missionPath(id string) string { return fieldmark.PathMissions + "/" + id }
 
 // missionETag is the version of a mission and, if it has one, its revision after a point.
@@ -465,4 +540,37 @@ func (a *slaAPI) putCalendar(c *call) (calendar fieldmark.SLACalendar, err error
 		return calendar, err
 	}
 	return a.sla.PutCalendar(c.r.Context(), calendar)
+}
+
+// calendarAPI serves calendar feeds, and their settings to administrators.
+type calendarAPI struct{ calendars *mission.Calendars }
+
+// calendarFile suggests a file name to browsers.
+const calendarFile = `inline; filename="missions.ics"`
+
+// send sends a calendar feed. Its address is the only credential.
+func (a *calendarAPI) send(c *call) error {
+	token, ok := strings.CutSuffix(c.r.PathValue("file"), ".ics")
+	if !ok {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "no calendar feed at this address")
+	}
+	feed, err := a.calendars.Feed(c.r.Context(), token)
+	if err != nil {
+		return err
+	}
+	c.w.calendar = feed.Calendar
+	h := c.w.Header()
+	// Shared caches must not store a feed, clients revalidate it, and proxies must not compress it: some
+	// calendar applications cannot read a compressed subscription.
+	h.Set("Cache-Control", "private, no-cache, no-transform")
+	h.Set("Content-Disposition", calendarFile)
+	if feed.Modified != nil {
+		h.Set("Last-Modified", feed.Modified.Std().UTC().Format(http.TimeFormat))
+	}
+	h.Set("X-Robots-Tag", "noindex")
+	h.Set("Referrer-Policy", "no-referrer")
+	if c.notModified(feed.ETag) {
+		return nil
+	}
+	return c.sendBytes(http.StatusOK, ics.Type, feed.Bytes)
 }

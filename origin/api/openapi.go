@@ -231,8 +231,11 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 	}
 	for _, code := range r.statuses() {
 		response := &huma.Response{Description: http.StatusText(code)}
-		if !r.handler.out.empty() && code < 300 {
-			response.Content = map[string]*huma.MediaType{jsonType: {Schema: schemaOf(reg, r.handler.out)}}
+		if code < 300 && (!r.handler.out.empty() || r.op.produces != nil) {
+			response.Content = map[string]*huma.MediaType{}
+			if !r.handler.out.empty() {
+				response.Content[jsonType] = &huma.MediaType{Schema: schemaOf(reg, r.handler.out)}
+			}
 			for _, mediaType := range r.op.produces {
 				response.Content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 			}

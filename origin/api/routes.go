@@ -77,7 +77,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		return nil, fmt.Errorf("problem pages: %w", err)
 	}
 	version := strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version
-	missions := &missionAPI{o.Missions}
+	missions := &missionAPI{missions: o.Missions}
 	alerts := &alertAPI{o.Missions, make(chan struct{}, maxAlerts)}
 	const admin = fieldmark.PathAdminAPI
 	return slices.Concat(
@@ -138,6 +138,14 @@ func (a *missionAPI) routes() []*route {
 		{"PUT", one + "/plan", operate, handleMission(a, planMission), operation{
 			id: "planMission", summary: "Set the time and the assignee of a mission", idempotent: true,
 			versioned: true}},
+		{"POST", one + "/notes", update, handleRaw[fieldmark.NoteRequest, fieldmark.Note](a.addNote), operation{
+			id: "addNote", summary: "Add a note to a mission; the same externalId returns the existing one",
+			status: []int{201, 200}, idempotent: true}},
+		{"GET", one + "/notes", read, handleCall[none](a.listNotes), operation{
+			id: "listNotes", summary: "List the notes of a mission, oldest first", query: noteParams}},
+		{"GET", missions + "/export", read, handleRaw[none, none](a.export), operation{
+			id: "exportMissions", summary: "Export missions in the order of their changes, one per line",
+			status: []int{200}, query: exportParams, produces: []string{ndjsonType, csvType}, timeout: bulkTimeout}},
 	}
 }
 
@@ -267,6 +275,8 @@ func (a *missionAPI) adminRoutes() []*route {
 			id: "moveAnyMission", summary: "Change the status of a mission of any account"}},
 		{"POST", missions + "/{id}/complete", admins, handleParam(missionID, a.missions.Complete), operation{
 			id: "completeMission", summary: "Complete a mission through all the statuses in between"}},
+		{"POST", missions + "/{id}/notes/{note}/redact", admins, handleCall[none](a.redactNote), operation{
+			id: "redactNote", summary: "Remove the text of a note, from its events too"}},
 		{"PUT", missions + "/{id}/payment", admins, handleParamBody(missionID, a.missions.SetPayment), operation{
 			id: "setPayment", summary: "Set the amount of a mission, until its payment is due"}},
 		{"GET", payments, admins, handleCall[none](a.listPayments), operation{

@@ -276,6 +276,8 @@ func check(decoded any) []fieldmark.FieldError {
 		}
 	case *transition:
 		return b.check()
+	case *fieldmark.NoteRequest:
+		return mission.ValidateNote(b)
 	case *fieldmark.PaymentRequest:
 		return mission.ValidatePayment(b, "")
 	case *fieldmark.CalendarRequest:

@@ -52,6 +52,15 @@ func actorOf(ctx context.Context) *actorState {
 	return a
 }
 
+// ActorText returns the kind and the name of the actor of ctx, such as "person ada", or "" without
+// one.
+func ActorText(ctx context.Context) string {
+	if a := actorOf(ctx); a != nil {
+		return string(a.Kind) + " " + Clip(a.Name)
+	}
+	return ""
+}
+
 // ActorName returns the name of the actor of ctx, or "" without one.
 func ActorName(ctx context.Context) string {
 	if a := actorOf(ctx); a != nil {

@@ -17,22 +17,15 @@ type AdminAPI struct{ *caller }
 func (c AdminAPI) Missions(
 	ctx context.Context, account string, f fieldmark.MissionFilter,
 ) (fieldmark.List[fieldmark.Mission], error) {
-	query := url.Values{}
-	for _, s := range f.Status {
-		query.Add("status", string(s))
-	}
+	query := missionQuery(f)
 	setParam(query, "account", account)
-	setParam(query, "priority", string(f.Priority))
-	setParam(query, "source", f.Source)
-	setParam(query, "externalId", f.ExternalID)
-	setParam(query, "createdSince", f.CreatedSince.String())
-	setParam(query, "createdUntil", f.CreatedUntil.String())
-	setParam(query, "updatedSince", f.UpdatedSince.String())
-	setParam(query, "cursor", f.Cursor)
-	if f.Limit > 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
 	return get[fieldmark.List[fieldmark.Mission]](ctx, c.caller, "missions", query)
+}
+
+// RedactNote removes the text of a note of a mission, from its events too.
+func (c AdminAPI) RedactNote(ctx context.Context, mission, note string) (fieldmark.Note, error) {
+	return post[fieldmark.Note](ctx, c.caller,
+		"missions/"+url.PathEscape(mission)+"/notes/"+url.PathEscape(note)+"/redact", nil)
 }
 
 // CompleteMission completes a mission through all the statuses in between.

@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -43,6 +45,64 @@ func (c MissionAPI) CancelMission(
 	}{reason}
 	_, err = c.do(ctx, c.public(http.MethodPost, "/"+url.PathEscape(id)+"/cancel", body), &m)
 	return m, err
+}
+
+// AddNote adds a note to a mission of the key's account, and reports whether it is new. Repeating it with an
+// externalId returns the same note.
+func (c MissionAPI) AddNote(
+	ctx context.Context, mission string, r fieldmark.NoteRequest,
+) (n fieldmark.Note, created bool, err error) {
+	header, err := c.do(ctx, c.public(http.MethodPost, "/"+url.PathEscape(mission)+"/notes", r), &n)
+	return n, err == nil && header.Get(fieldmark.HeaderDeduplicated) == "", err
+}
+
+// Notes returns a page of the notes of a mission of the key's account, the oldest first.
+func (c MissionAPI) Notes(ctx context.Context, mission, cursor string) (list fieldmark.List[fieldmark.Note],
+	err error) {
+	query := url.Values{}
+	setParam(query, "cursor", cursor)
+	_, err = c.do(ctx, c.public(http.MethodGet, "/"+url.PathEscape(mission)+"/notes?"+query.Encode(), nil), &list)
+	return list, err
+}
+
+// ExportMissions writes the missions of the key's account that match a filter to w as they arrive, in the order
+// of their changes. Format is ndjson or csv; fields are separated by commas, "" means all. After an error, the
+// export can be resumed with UpdatedSince set to the updatedAt of the last line.
+func (c MissionAPI) ExportMissions(
+	ctx context.Context, w io.Writer, format, fields string, f fieldmark.MissionFilter,
+) error {
+	query := missionQuery(f)
+	setParam(query, "format", format)
+	setParam(query, "fields", fields)
+	r := c.public(http.MethodGet, "/export?"+query.Encode(), nil)
+	r.timeout = bulkTimeout
+	return c.read(ctx, r, func(resp *http.Response) error {
+		_, err := io.Copy(w, resp.Body)
+		return err
+	})
+}
+
+// missionQuery returns the query of a list of missions.
+func missionQuery(f fieldmark.MissionFilter) url.Values {
+	query := url.Values{}
+	for _, s := range f.Status {
+		query.Add("status", string(s))
+	}
+	for _, label := range f.Labels {
+		query.Add("label", label)
+	}
+	setParam(query, "priority", string(f.Priority))
+	setParam(query, "source", f.Source)
+	setParam(query, "externalId", f.ExternalID)
+	setParam(query, "assignee", f.Assignee)
+	setParam(query, "createdSince", f.CreatedSince.String())
+	setParam(query, "createdUntil", f.CreatedUntil.String())
+	setParam(query, "updatedSince", f.UpdatedSince.String())
+	setParam(query, "cursor", f.Cursor)
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	return query
 }
 
 func (c MissionAPI) public(method, path string, body any) call {

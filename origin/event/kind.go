@@ -50,6 +50,11 @@ func missionKinds() []Kind {
 			"The content or the plan of a mission changed, but not its status."),
 		mission(fieldmark.EventMissionSourceResolved, fieldmark.MissionInProgress,
 			"The source reports that the cause of a mission is resolved."),
+		{fieldmark.EventMissionNoted, "A note was added to a mission, or redacted.", exampleID,
+			fieldmark.MissionNoted{ID: exampleID, ExternalID: "INC0012345", Source: "servicenow",
+				Note: fieldmark.Note{ID: "nte_06m7xv8e0w3v3ac3zvc1h0gmw4", Text: "The key is at the reception.",
+					Visibility: fieldmark.NoteShared, Author: fieldmark.NoteAuthor{ID: "agent-7", Name: "Dana"},
+					ExternalID: "c-81", CreatedAt: exampleTime}}},
 	}
 }
 

@@ -235,7 +235,10 @@ func (t *txn) merge(ctx context.Context, m *store.Mission, sig alert.Signal, ove
 	seen.Count++
 	if !raised && !over && seen.ResolvedAt == nil {
 		seen.LastSeenAt = fieldmark.At(time.Now())
-		return t.tx.PutOccurrences(ctx, m)
+		if err := t.tx.PutOccurrences(ctx, m); err != nil {
+			return err
+		}
+		return t.noteRepeat(ctx, m, sig)
 	}
 	if err := t.stamp(ctx, m); err != nil {
 		return err
@@ -252,7 +255,10 @@ func (t *txn) merge(ctx context.Context, m *store.Mission, sig alert.Signal, ove
 	if err := t.tx.PutOccurrences(ctx, m); err != nil {
 		return err
 	}
-	return t.edited(ctx, &before, m)
+	if err := t.edited(ctx, &before, m); err != nil {
+		return err
+	}
+	return t.noteRepeat(ctx, m, sig)
 }
 
 // occurrencesOf returns the occurrences of a mission, and adds them if it has none.
@@ -283,7 +289,7 @@ func (t *txn) resolve(ctx context.Context, m *store.Mission, o AlertOptions) err
 	if err := t.tx.DeletePendingAlert(ctx, m.ID); err != nil {
 		return err
 	}
-	if _, err := event.Emit(ctx, t.tx, m.Account, missionEvent(fieldmark.EventMissionSourceResolved, m.ID),
+	if _, err := event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, fieldmark.EventMissionSourceResolved, m.ID),
 		m.Mission); err != nil {
 		return err
 	}

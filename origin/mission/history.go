@@ -22,7 +22,13 @@ type History struct {
 	Money   *fieldmark.MissionPayment // nil if the mission has no payment
 	// of the mission, its SLA timers and its payment, newest first, at most
 	// MaxHistory
-	Events []fieldmark.Event
+	Events []HistoryEvent
+}
+
+// HistoryEvent is an event and who caused it: "person NAME", "key ID", or "" for timers and jobs.
+type HistoryEvent struct {
+	fieldmark.Event
+	Actor string
 }
 
 // History returns a mission of any account with its events. Next leaves out the return to
@@ -52,6 +58,9 @@ func (s *Service) History(ctx context.Context, id string) (History, error) {
 		}
 		story.Money = &money
 	}
-	story.Events, err = s.store.EventsAbout(ctx, id, payment, MaxHistory)
+	events, err := s.store.EventsAbout(ctx, id, payment, MaxHistory)
+	for _, e := range events {
+		story.Events = append(story.Events, HistoryEvent{e.Event, e.Actor})
+	}
 	return story, err
 }

@@ -32,7 +32,7 @@ func (s *Service) List(ctx context.Context, account string,
 	limit = min(limit, fieldmark.MaxMissionLimit)
 	q := store.MissionQuery{
 		Account: account, Status: slices.Compact(slices.Sorted(slices.Values(f.Status))), Priority: f.Priority,
-		Source: f.Source, ExternalID: f.ExternalID, Limit: limit + 1, // shows if a page follows
+		Source: f.Source, ExternalID: f.ExternalID, Assignee: f.Assignee, Limit: limit + 1, // shows if a page follows
 		Changes: !f.UpdatedSince.IsZero(), Since: f.UpdatedSince.Micros(),
 	}
 	if !f.CreatedSince.IsZero() {
@@ -41,6 +41,10 @@ func (s *Service) List(ctx context.Context, account string,
 	if !f.CreatedUntil.IsZero() {
 		// ids hold milliseconds: one more includes those of CreatedUntil itself
 		q.Until = cmp.Or(firstID(f.CreatedUntil.Std().Add(time.Millisecond)), fieldmark.PrefixMission)
+	}
+	var err error
+	if q.Labels, err = s.labels(ctx, account, f.Labels); err != nil {
+		return none, err
 	}
 	if err := applyCursor(f.Cursor, &q); err != nil {
 		return none, err
@@ -79,6 +83,7 @@ func checkFilter(account string, f *fieldmark.MissionFilter) error {
 			given bool
 		}{
 			{"priority", f.Priority != ""}, {"source", f.Source != ""}, {"updatedSince", !f.UpdatedSince.IsZero()},
+			{"assignee", f.Assignee != ""}, {"label", len(f.Labels) > 0},
 		} {
 			if one.given {
 				bad.Add("?"+one.name, "conflict", "narrows the missions of one account: name it in account")
@@ -89,6 +94,70 @@ func checkFilter(account string, f *fieldmark.MissionFilter) error {
 		return nil
 	}
 	return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "see errors", Fields: bad}
+}
+
+// labels parses the labels of a filter, in the form key:value. Keys may contain colons, so the
+// filterable keys of the account decide where the value begins.
+func (s *Service) labels(ctx context.Context, account string, texts []string) (labels []store.Label, err error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	if len(texts) > fieldmark.MaxLabelFilters {
+		return nil, badLabel("too_long", fmt.Sprintf("at most %d labels can filter a list", fieldmark.MaxLabelFilters))
+	}
+	keys, indexed, err := s.store.FilterLabels(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	if !indexed {
+		return nil, &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: indexPause,
+			Detail: "the labels of the account are being indexed"}
+	}
+	for _, text := range texts {
+		var label store.Label
+		for _, key := range keys {
+			if value, ok := strings.CutPrefix(text, key+":"); ok && len(key) > len(label.Key) {
+				label = store.Label{Key: key, Value: value}
+			}
+		}
+		if label.Key == "" {
+			detail := "the account lists no label keys to filter by; an administrator sets them"
+			if len(keys) > 0 {
+				detail = "must be key:value with a filterable key of the account: " + strings.Join(keys, ", ")
+			}
+			return nil, badLabel("enum", detail)
+		}
+		labels = append(labels, label)
+	}
+	return labels, nil
+}
+
+func badLabel(code, detail string) error {
+	return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "see errors",
+		Fields: validation.Errors{{Pointer: "?label", Code: code, Detail: detail}}}
+}
+
+// Limits of indexing labels in the background. A transaction of 500 missions takes some 20 ms, and
+// other writers wait for it.
+const (
+	indexPause = 2 * time.Second // between looks for accounts whose keys changed
+	indexBatch = 500             // missions in one transaction
+)
+
+// indexLabels indexes the missions of accounts whose filterable labels changed.
+func (s *Service) indexLabels(ctx context.Context) error {
+	for {
+		account, err := s.store.AccountToIndex(ctx)
+		if err != nil || account == "" || ctx.Err() != nil {
+			return err
+		}
+		err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			return tx.IndexLabels(ctx, account, indexBatch)
+		})
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // firstID sorts before the ids of all missions created at a time or later, and

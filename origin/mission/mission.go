@@ -10,6 +10,7 @@ import (
 	_ "time/tzdata" // time zones must be the same on a machine without zone files
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -93,7 +94,8 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 		if err := t.begin(ctx, &row); err != nil {
 			return fieldmark.Mission{}, true, err
 		}
-		_, err := event.Emit(ctx, t.tx, row.Account, missionEvent(fieldmark.EventMissionCreated, row.ID), row.Mission)
+		_, err := event.Emit(ctx, t.tx, row.Account, missionEvent(ctx, fieldmark.EventMissionCreated, row.ID),
+			row.Mission)
 		return row.Mission, true, err
 	}
 	old, err := t.tx.MissionBySource(ctx, row.Account, row.Source, row.ExternalID)
@@ -134,8 +136,9 @@ func hasError(bad []fieldmark.FieldError, pointer string) bool {
 	return slices.ContainsFunc(bad, func(f fieldmark.FieldError) bool { return f.Pointer == pointer })
 }
 
-func missionEvent(t fieldmark.EventType, id string) store.Event {
-	return store.Event{Event: fieldmark.Event{Type: t}, Subject: id}
+// missionEvent returns an event about a mission that the actor of ctx caused.
+func missionEvent(ctx context.Context, t fieldmark.EventType, id string) store.Event {
+	return store.Event{Event: fieldmark.Event{Type: t}, Subject: id, Actor: auditlog.ActorText(ctx)}
 }
 
 // errNoMission is the same for an unknown id and for an id of another account.
@@ -397,7 +400,7 @@ func (t *txn) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mi
 
 // updated emits the event of a change that is no transition.
 func (t *txn) updated(ctx context.Context, m *store.Mission) error {
-	_, err := event.Emit(ctx, t.tx, m.Account, missionEvent(fieldmark.EventMissionUpdated, m.ID), m.Mission)
+	_, err := event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, fieldmark.EventMissionUpdated, m.ID), m.Mission)
 	return err
 }
 
@@ -419,7 +422,7 @@ func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 	if err != nil {
 		return err
 	}
-	if _, err = event.Emit(ctx, t.tx, m.Account, missionEvent(kind, m.ID), m.Mission); err != nil {
+	if _, err = event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, kind, m.ID), m.Mission); err != nil {
 		return err
 	}
 	return emit(ctx)

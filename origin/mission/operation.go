@@ -23,6 +23,7 @@ type Operation struct {
 // one.
 type Result struct {
 	Mission fieldmark.Mission
+	Note    fieldmark.Note // of AddNote
 	Created bool
 	Err     *fieldmark.Error // why a mission of CreateAll was refused; then the others are zero
 }
@@ -130,6 +131,16 @@ func Plan(account, id string, plan fieldmark.MissionPlan, at Versions) Operation
 	return one(func(ctx context.Context, t *txn) (fieldmark.Mission, error) {
 		return t.plan(ctx, account, id, plan, at)
 	})
+}
+
+// Apply runs an operation on one mission without an idempotency key.
+func (s *Service) Apply(ctx context.Context, op Operation) (Result, error) {
+	var result Result
+	_, err := s.Execute(ctx, idempotency.Key{}, op, func(results []Result) (idempotency.Response, error) {
+		result = results[0]
+		return idempotency.Response{}, nil
+	})
+	return result, err
 }
 
 // one returns an operation on one mission.

@@ -63,6 +63,7 @@ func (s *Service) Run(ctx context.Context) error {
 	wg.Go(func() {
 		s.jobs.Every(ctx, access.LastUsedPrecision, "write the last uses of calendars", s.Calendars.writeLastUsed)
 	})
+	wg.Go(func() { s.jobs.Every(ctx, indexPause, "index labels", s.indexLabels) })
 	wg.Wait()
 	// ctx has ended; the last uses since the previous interval would be lost without this
 	// write.

@@ -121,6 +121,18 @@ func NextDue(timers []Timer, terms Terms) *fieldmark.Time {
 	return next
 }
 
+// Deadline returns the earliest due time of the timers that have not stopped, or nil.
+func Deadline(timers []Timer) (due *fieldmark.Time) {
+	for i := range timers {
+		t := &timers[i]
+		if t.StoppedAt == nil && t.State != fieldmark.SLAMet && t.State != fieldmark.SLACanceled && t.DueAt != nil &&
+			(due == nil || t.DueAt.Std().Before(due.Std())) {
+			due = t.DueAt
+		}
+	}
+	return due
+}
+
 // Active reports whether any timer is running or paused, that is, whether a change
 // of the terms can change a target.
 func Active(timers []Timer) bool {

@@ -25,6 +25,7 @@ type Event struct {
 	Subject string // id of a mission or key, name of a module, or slug of a brand
 	Account string // whose endpoints may receive it; empty for internal events
 	Trace   string // traceparent of the cause; only written
+	Actor   string // who caused it: 'person NAME' or 'key ID'; empty for timers and jobs
 }
 
 // logState numbers events inside a transaction. The row of table log is read once
@@ -107,8 +108,8 @@ func (t EventTx) AppendEvent(ctx context.Context, e *Event) error {
 	row := t.state.args([]any{e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags,
 		string(e.Data), e.Account, e.Trace})
 	sum, _ := check.Checksum(row)
-	err = t.queueInsert(ctx, `INSERT INTO event (`+check.EventColumns+`, sum)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, append(row, sum)...)
+	err = t.queueInsert(ctx, `INSERT INTO event (`+check.EventColumns+`, sum, actor)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, append(row, sum, e.Actor)...)
 	if err != nil {
 		return fmt.Errorf("append event %d: %w", e.Number, err)
 	}
@@ -187,12 +188,12 @@ func (db EventReader) Events(ctx context.Context, after int64, limit, size int) 
 
 // EventsAbout returns the newest events about two subjects, the newest first;
 // the second may be empty.
-func (db EventReader) EventsAbout(ctx context.Context, subject, other string, limit int) ([]fieldmark.Event, error) {
-	rows, err := db.query(ctx, `SELECT number, id, type, at, data FROM event
+func (db EventReader) EventsAbout(ctx context.Context, subject, other string, limit int) ([]Event, error) {
+	rows, err := db.query(ctx, `SELECT number, id, type, at, data, actor FROM event
 		WHERE subject IN ($1, $2) AND subject <> '' ORDER BY number DESC LIMIT $3`, subject, other, limit)
-	list, err := collect(rows, err, func(row scanner) (e fieldmark.Event, err error) {
+	list, err := collect(rows, err, func(row scanner) (e Event, err error) {
 		var data string
-		err = row.Scan(&e.Number, &e.ID, &e.Type, timeCol{&e.Time}, &data)
+		err = row.Scan(&e.Number, &e.ID, &e.Type, timeCol{&e.Time}, &data, &e.Actor)
 		e.Data = []byte(data)
 		return e, err
 	})

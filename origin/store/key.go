@@ -30,9 +30,13 @@ func (t AccessTx) PutAccount(ctx context.Context, id string, at fieldmark.Time) 
 
 // AddAccount creates an account and reports whether its id was free.
 func (t AccessTx) AddAccount(ctx context.Context, a fieldmark.Account) (bool, error) {
-	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at) VALUES ($1, $2, $3, $4)
+	keys, err := jsonText(a.FilterLabels)
+	if err != nil {
+		return false, fmt.Errorf("add account %s: %w", a.ID, err)
+	}
+	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at, filter_labels) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (id) DO NOTHING`,
-		a.ID, a.Name, a.Note, a.CreatedAt.Micros())
+		a.ID, a.Name, a.Note, a.CreatedAt.Micros(), keys)
 	if err != nil {
 		return false, fmt.Errorf("add account %s: %w", a.ID, err)
 	}
@@ -51,19 +55,27 @@ func (t AccessTx) CountAccounts(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// UpdateAccount changes the name and the note of an account.
-func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account) error {
-	if _, err := t.exec(ctx, `UPDATE account SET name = $1, note = $2 WHERE id = $3`, a.Name, a.Note,
-		a.ID); err != nil {
+// UpdateAccount changes the name, the note and the filterable labels of an account. If reindex is
+// set, the labels of its missions are indexed again, in the background.
+func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account, reindex bool) error {
+	keys, err := jsonText(a.FilterLabels)
+	if err != nil {
 		return fmt.Errorf("update account %s: %w", a.ID, err)
 	}
+	_, err = t.exec(ctx, `UPDATE account SET name = $1, note = $2, filter_labels = $3,
+		labels_indexed = CASE WHEN $4 = 1 THEN '' ELSE labels_indexed END WHERE id = $5`, a.Name, a.Note, keys,
+		boolInt(reindex), a.ID)
+	if err != nil {
+		return fmt.Errorf("update account %s: %w", a.ID, err)
+	}
+	delete(t.state.labels, a.ID)
 	return nil
 }
 
-const accountColumns = `id, name, note, created_at`
+const accountColumns = `id, name, note, created_at, filter_labels`
 
 func scanAccount(row scanner) (a fieldmark.Account, err error) {
-	err = row.Scan(&a.ID, &a.Name, &a.Note, timeCol{&a.CreatedAt})
+	err = row.Scan(&a.ID, &a.Name, &a.Note, timeCol{&a.CreatedAt}, jsonCol{&a.FilterLabels})
 	return a, queryErr(err)
 }
 

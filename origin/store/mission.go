@@ -2,11 +2,14 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store/check"
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
@@ -198,8 +201,8 @@ func scanMission(row scanner) (m Mission, err error) {
 }
 
 const insertMission = `INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held,
-	created_at, updated_at, version, priority, occurrences) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-		$13)`
+	created_at, updated_at, version, priority, occurrences, search_text)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 // AddMission adds a mission and reports whether its natural key was free. If
 // that was prefetched, the insert is queued without waiting for the server.
@@ -216,7 +219,7 @@ func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	name := MissionKey{m.Account, m.Source, m.ExternalID}.normalized()
 	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), m.request, string(m.Status),
 		string(m.HeldFrom),
-		m.CreatedAt.Micros(), m.ChangedAt, m.Version, string(m.Priority), seen}
+		m.CreatedAt.Micros(), m.ChangedAt, m.Version, string(m.Priority), seen, m.searchText()}
 	taken, known := t.state.prefetched.missions[name]
 	if known && taken {
 		return false, nil
@@ -227,6 +230,9 @@ func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 		err = t.queueInsert(ctx, insertMission, args...)
 	} else {
 		n, err = t.exec(ctx, insertMission+` ON CONFLICT (account, source_key, external_id) DO NOTHING`, args...)
+	}
+	if err == nil && n > 0 {
+		err = t.addLabels(ctx, m)
 	}
 	if err != nil {
 		return false, fmt.Errorf("add mission %s: %w", m.ID, err)
@@ -277,11 +283,11 @@ func (t MissionTx) UpdateMissionStatus(ctx context.Context, m *Mission) error {
 	}
 	_, err = t.exec(ctx, `UPDATE mission SET status = $1, held = $2, reason = $3, updated_at = $4, scheduled_at = $5,
 		dispatched_at = $6, started_at = $7, completed_at = $8, canceled_at = $9, closed_at = $10, version = $11,
-		scheduled_start = $12, scheduled_end = $13, assignee = $14, sequence = $15 WHERE id = $16`,
+		scheduled_start = $12, scheduled_end = $13, assignee = $14, sequence = $15, search_text = $16 WHERE id = $17`,
 		string(m.Status), string(m.HeldFrom), reason, m.ChangedAt, nullMicros(m.ScheduledAt),
 		nullMicros(m.DispatchedAt),
 		nullMicros(m.StartedAt), nullMicros(m.CompletedAt), nullMicros(m.CanceledAt), nullMicros(m.ClosedAt), m.Version,
-		start, end, assignee, m.Sequence, m.ID)
+		start, end, assignee, m.Sequence, m.searchText(), m.ID)
 	if err != nil {
 		return fmt.Errorf("update the status of mission %s: %w", m.ID, err)
 	}
@@ -308,159 +314,11 @@ func (t MissionTx) UpdateMissionRequest(ctx context.Context, m *Mission, was fie
 	if err != nil {
 		return fmt.Errorf("update the request of mission %s: %w", m.ID, err)
 	}
-	return nil
+	if maps.Equal(was.Labels, m.Labels) {
+		return nil
+	}
+	return t.putLabels(ctx, m)
 }
-
-// MissionQuery selects a page of missions. An index supports every combination of its
-// fields. Without Account only Status and the ids filter.
-type MissionQuery struct {
-	Account    string
-	Status     []fieldmark.MissionStatus // without duplicates
-	Priority   fieldmark.Priority
-	Source     string
-	ExternalID string // with Source
-
-	From, Until string // ids: not before the first, and before the second; empty means any
-	Limit       int
-
-	// Changes asks for the order of changes instead of the newest first: those
-	// after the stamp Since and, at that stamp, after the id SinceID.
-	Changes bool
-	Since   int64
-	SinceID string
-}
-
-// lastID sorts after every id.
-const lastID = "~"
-
-// Missions lists missions, the newest first or in the order of their changes.
-func (db MissionReader) Missions(ctx context.Context, q MissionQuery) ([]Mission, error) {
-	question, args := q.sql()
-	rows, err := db.query(ctx, question, args...)
-	list, err := collect(rows, err, scanMission)
-	if err == nil {
-		all := make([]*Mission, len(list))
-		for i := range list {
-			all[i] = &list[i]
-		}
-		err = addDetails(ctx, db, all)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list missions: %w", err)
-	}
-	return list, nil
-}
-
-// sql returns the query and its arguments.
-func (q *MissionQuery) sql() (string, []any) {
-	if q.Until == "" {
-		q.Until = lastID
-	}
-	var w where
-	switch {
-	case q.Changes:
-		w.with("account = %s", q.Account)
-		w.with("(updated_at, id) > (%s, %s)", q.Since, q.SinceID)
-		q.filters(&w)
-		return `SELECT ` + missionColumns + ` FROM mission WHERE ` + w.text() + ` ORDER BY updated_at, id
-			LIMIT ` + w.arg(q.Limit), w.args
-	case q.ExternalID != "":
-		w.with("account = %s", q.Account)
-		w.with("external_id = %s", q.ExternalID)
-		q.filters(&w)
-		return `SELECT ` + missionColumns + ` FROM mission WHERE ` + w.text() + ` ORDER BY id DESC
-			LIMIT ` + w.arg(q.Limit), w.args
-	}
-	return q.newest(&w), w.args
-}
-
-// filters adds the conditions that do not depend on the order.
-func (q *MissionQuery) filters(w *where) {
-	if q.Source != "" {
-		w.with("source_key = %s", sourceKey(q.Source))
-	}
-	if len(q.Status) > 0 {
-		values := make([]any, len(q.Status))
-		for i, st := range q.Status {
-			values[i] = string(st)
-		}
-		w.with("status IN (%s"+strings.Repeat(", %s", len(values)-1)+")", values...)
-	}
-	if q.Priority != "" {
-		w.with("priority = %s", string(q.Priority))
-	}
-	w.with("id >= %s", q.From)
-	w.with("id < %s", q.Until)
-}
-
-// newest returns a query with one index range for each pair of a status and a priority,
-// and selects the newest missions of each range. For a simpler query, neither engine
-// chooses a plan that reads at most one page of each range.
-func (q *MissionQuery) newest(w *where) string {
-	var equal []string
-	if q.Account != "" {
-		equal = append(equal, "account = "+w.arg(q.Account))
-	}
-	if q.Source != "" {
-		equal = append(equal, "source_key = "+w.arg(sourceKey(q.Source)))
-	}
-	from, until, limit := w.arg(q.From), w.arg(q.Until), w.arg(q.Limit)
-	indexRange := func(conditions ...string) string {
-		conditions = append(conditions, "id >= "+from, "id < "+until)
-		return `SELECT id FROM mission WHERE ` + strings.Join(append(equal[:len(equal):len(equal)], conditions...),
-			" AND ") + ` ORDER BY id DESC LIMIT ` + limit
-	}
-	var ranges []string
-	switch {
-	case len(q.Status) == 0 && q.Priority == "" && q.Source == "":
-		ranges = []string{indexRange()}
-	case q.Account == "":
-		for _, st := range q.Status {
-			ranges = append(ranges, indexRange("status = "+w.arg(string(st))))
-		}
-	default:
-		priorities := fieldmark.Priorities()
-		if q.Priority != "" {
-			priorities = []fieldmark.Priority{q.Priority}
-		}
-		statuses := q.Status
-		if len(statuses) == 0 {
-			statuses = fieldmark.MissionStatuses()
-		}
-		for _, p := range priorities {
-			priority := w.arg(string(p))
-			for _, st := range statuses {
-				ranges = append(ranges, indexRange("status = "+w.arg(string(st)), "priority = "+priority))
-			}
-		}
-	}
-	return `SELECT ` + missionColumns + ` FROM mission WHERE id IN (SELECT id FROM (SELECT id FROM (` +
-		strings.Join(ranges, `) AS s UNION ALL SELECT id FROM (`) + `) AS s) AS page ORDER BY id DESC
-			LIMIT ` + limit + `) ORDER BY id DESC`
-}
-
-// where collects conditions and their arguments.
-type where struct {
-	conditions []string
-	args       []any
-}
-
-// arg returns the placeholder of a value.
-func (w *where) arg(value any) string {
-	w.args = append(w.args, value)
-	return fmt.Sprintf("$%d", len(w.args))
-}
-
-// with adds a condition with a %s for each value.
-func (w *where) with(condition string, values ...any) {
-	marks := make([]any, len(values))
-	for i, v := range values {
-		marks[i] = w.arg(v)
-	}
-	w.conditions = append(w.conditions, fmt.Sprintf(condition, marks...))
-}
-
-func (w *where) text() string { return strings.Join(w.conditions, " AND ") }
 
 // detailSizes are the numbers of missions in a query for details: each number is
 // prepared once, so there are few.
@@ -518,4 +376,131 @@ func addDetails(ctx context.Context, db querier, list []*Mission) error {
 		return fmt.Errorf("read SLAs and payments: %w", err)
 	}
 	return nil
+}
+
+// NoteReader reads notes about missions.
+type NoteReader struct{ querier }
+
+// NoteTx writes notes about missions, in a transaction.
+type NoteTx struct {
+	NoteReader
+	*tx
+}
+
+const noteColumns = `id, text, visibility, author_id, author_name, COALESCE(external_id, ''), created_at, redacted_at`
+
+func scanNote(row scanner) (n fieldmark.Note, err error) {
+	err = row.Scan(&n.ID, &n.Text, &n.Visibility, &n.Author.ID, &n.Author.Name, &n.ExternalID,
+		timeCol{&n.CreatedAt}, nullTime{&n.RedactedAt})
+	return n, queryErr(err)
+}
+
+// AddNote adds a note to a mission. The caller has checked that its external id is free.
+func (t NoteTx) AddNote(ctx context.Context, mission string, n fieldmark.Note) error {
+	var externalID any
+	if n.ExternalID != "" {
+		externalID = n.ExternalID
+	}
+	_, err := t.exec(ctx, `INSERT INTO mission_note (id, mission, external_id, text, visibility, author_id, author_name,
+		created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, n.ID, mission, externalID, n.Text, string(n.Visibility),
+		n.Author.ID, n.Author.Name, n.CreatedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("add note %s of mission %s: %w", n.ID, mission, err)
+	}
+	return nil
+}
+
+// NoteByExternalID reads the note of a mission that has an external id; the error is ErrNotFound
+// if there is none.
+func (t NoteTx) NoteByExternalID(ctx context.Context, mission, externalID string) (fieldmark.Note, error) {
+	n, err := scanNote(t.queryRow(ctx, `SELECT `+noteColumns+` FROM mission_note
+		WHERE mission = $1 AND external_id = $2`, mission, externalID))
+	if err != nil {
+		return n, fmt.Errorf("read a note of mission %s: %w", mission, err)
+	}
+	return n, nil
+}
+
+// Note reads a note of a mission; the error is ErrNotFound if it does not exist.
+func (t NoteTx) Note(ctx context.Context, mission, id string) (fieldmark.Note, error) {
+	n, err := scanNote(t.queryRow(ctx, `SELECT `+noteColumns+` FROM mission_note
+		WHERE mission = $1 AND id = $2`, mission, id))
+	if err != nil {
+		return n, fmt.Errorf("read note %s of mission %s: %w", id, mission, err)
+	}
+	return n, nil
+}
+
+// CountNotes counts the notes of a mission, and those of them whose external id begins with a
+// prefix of ASCII characters.
+func (t NoteTx) CountNotes(ctx context.Context, mission, prefix string) (all, prefixed int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*), COUNT(CASE WHEN substr(external_id, 1, $2) = $3 THEN 1 END)
+		FROM mission_note WHERE mission = $1`, mission, len(prefix), prefix).Scan(&all, &prefixed)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the notes of mission %s: %w", mission, queryErr(err))
+	}
+	return all, prefixed, nil
+}
+
+// Notes lists up to limit notes of a mission after an id, the oldest first; with a visibility
+// only those that have it.
+func (db NoteReader) Notes(ctx context.Context, mission, after string, visibility fieldmark.NoteVisibility,
+	limit int) ([]fieldmark.Note, error) {
+	rows, err := db.query(ctx, `SELECT `+noteColumns+` FROM mission_note
+		WHERE mission = $1 AND id > $2 AND ($3 = '' OR visibility = $3) ORDER BY id LIMIT $4`,
+		mission, after, string(visibility), limit)
+	list, err := collect(rows, err, scanNote)
+	if err != nil {
+		return nil, fmt.Errorf("list the notes of mission %s: %w", mission, err)
+	}
+	return list, nil
+}
+
+// RedactNote removes the text of a note from its row and from its events, whose checksums are
+// written again. Deliveries that were sent keep it at their receivers.
+func (t NoteTx) RedactNote(ctx context.Context, mission string, n fieldmark.Note) error {
+	fail := func(err error) error { return fmt.Errorf("redact note %s: %w", n.ID, err) }
+	_, err := t.exec(ctx, `UPDATE mission_note SET text = '', redacted_at = $1 WHERE id = $2`,
+		n.RedactedAt.Micros(), n.ID)
+	if err != nil {
+		return fail(err)
+	}
+	rows, err := t.query(ctx, `SELECT `+check.EventColumns+` FROM event WHERE subject = $1 AND type = $2`, mission,
+		string(fieldmark.EventMissionNoted))
+	events, err := collect(rows, err, scanEventRow)
+	if err != nil {
+		return fail(err)
+	}
+	for _, row := range events {
+		var data fieldmark.MissionNoted
+		text, _ := row[eventData].(string)
+		if err := json.Unmarshal([]byte(text), &data); err != nil {
+			return fail(err)
+		}
+		if data.Note.ID != n.ID {
+			continue
+		}
+		data.Note.Text, data.Note.RedactedAt = "", n.RedactedAt
+		if row[eventData], err = jsonText(data); err != nil {
+			return fail(err)
+		}
+		sum, _ := check.Checksum(t.state.args(row[:]))
+		if _, err := t.exec(ctx, `UPDATE event SET data = $1, sum = $2 WHERE number = $3`, row[eventData], sum,
+			row[0]); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}
+
+// eventData is the index of the data in check.EventColumns.
+const eventData = 7
+
+// scanEventRow reads check.EventColumns.
+func scanEventRow(row scanner) (values [10]any, err error) {
+	var into [len(values)]any
+	for i := range values {
+		into[i] = &values[i]
+	}
+	return values, row.Scan(into[:]...)
 }

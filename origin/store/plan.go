@@ -153,9 +153,10 @@ func (t MissionTx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
 	if err != nil {
 		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
-	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at) VALUES ($1, $2, $3,
-		$4, $5, $6)`,
-		m.ID, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt))
+	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at, account, deadline)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		m.ID, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt), m.Account,
+		nullMicros(sla.Deadline(s.Timers)))
 	if err != nil {
 		return fmt.Errorf("add the SLA of mission %s: %w", m.ID, err)
 	}
@@ -170,8 +171,9 @@ func (t MissionTx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE sla SET policy = $1, timers = $2, revision = $3, rules = $4, due_at = $5,
-		lease_until = NULL, lease_owner = NULL
-		WHERE mission = $6`, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt), m.ID)
+		deadline = $6, lease_until = NULL, lease_owner = NULL
+		WHERE mission = $7`, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt),
+		nullMicros(sla.Deadline(s.Timers)), m.ID)
 	if err != nil {
 		return fmt.Errorf("put the SLA of mission %s: %w", m.ID, err)
 	}

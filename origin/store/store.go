@@ -78,6 +78,7 @@ type Store struct {
 	EventReader
 	MissionReader
 	ModuleReader
+	NoteReader
 	SiteCheckReader
 	StandingReader
 	StatsReader
@@ -137,7 +138,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.group = s.newGroup()
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
 	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
-	s.MissionReader, s.ModuleReader = MissionReader{s}, ModuleReader{s}
+	s.MissionReader, s.ModuleReader, s.NoteReader = MissionReader{s}, ModuleReader{s}, NoteReader{s}
 	s.SiteCheckReader, s.StandingReader = SiteCheckReader{s}, StandingReader{s}
 	s.StatsReader, s.WebhookReader = StatsReader{s}, WebhookReader{s}
 	s.keys.Load, s.responses.Load = s.loadKeys, s.loadResponses

@@ -25,6 +25,7 @@ type Tx struct {
 	EventTx
 	MissionTx
 	ModuleTx
+	NoteTx
 	SiteCheckTx
 	StandingTx
 	StatsTx
@@ -53,7 +54,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		ClaimTx{ClaimReader{t}, t},
 		EventTx{EventReader{t}, t},
 		MissionTx{MissionReader{t}, t},
-		ModuleTx{ModuleReader{t}, t},
+		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t},
 		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t},
 		WebhookTx{WebhookReader{t}, t}, t,
 	}
@@ -93,6 +94,7 @@ type txState struct {
 	log        logState
 	endpoints  map[string][]Subscriber // by account
 	rules      *SLARules               // nil until they are read
+	labels     map[string][]string     // filterable keys by account
 	prefetched prefetched
 
 	// Sums over the writes of a transaction, for Done.
@@ -138,6 +140,7 @@ func (w *write) RolledBack() {
 	state.log.numbered = t.events
 	if t.wrote { // other members may have read what it wrote
 		clear(state.endpoints)
+		clear(state.labels)
 		state.rules = nil
 	}
 	for _, name := range t.missions {
@@ -165,7 +168,8 @@ func (s *Store) newGroup() *commit.Group[*write] {
 	return commit.NewGroup(commit.Config[*write]{
 		Engine: s.dialect.Engine, DB: s.writer,
 		Begin: func() {
-			s.state = txState{args: s.dialect.Args, endpoints: make(map[string][]Subscriber)}
+			s.state = txState{args: s.dialect.Args, endpoints: make(map[string][]Subscriber),
+				labels: make(map[string][]string)}
 		},
 		Prefetch: s.prefetch,
 		End:      s.state.updateLog,
@@ -206,6 +210,7 @@ func (s *Store) prefetch(writes []*write) []commit.Query {
 		state.rules = defaultRules()
 		queries = append(queries,
 			commit.Query{Text: rulesQuery, Scan: state.rules.scan}, state.prefetchEndpoints(accounts),
+			state.prefetchLabels(accounts),
 			state.prefetchMissions(missions))
 	}
 	if len(responses) > 0 {

@@ -36,11 +36,14 @@ type accountPutCmd struct {
 	ID         string `arg:"" help:"Account id: a-z, 0-9, - and _."`
 	Name       string `required:"" help:"Display name."`
 	Note       string `help:"Note for administrators."`
+
+	FilterLabel []string `placeholder:"KEY" help:"Label key to filter missions by, at most 5; unchanged if unset."`
 }
 
 // Run creates or changes the account.
 func (c *accountPutCmd) Run(ctx context.Context, s *command.Streams) error {
 	return run(c, func(api *client.Client) (fieldmark.Account, error) {
-		return api.PutAccount(ctx, c.ID, fieldmark.AccountRequest{Name: c.Name, Note: c.Note})
+		return api.PutAccount(ctx, c.ID, fieldmark.AccountRequest{Name: c.Name, Note: c.Note,
+			FilterLabels: c.FilterLabel})
 	}, func(a fieldmark.Account) error { return printf(s, "%s is %s\n", a.ID, a.Name) })
 }

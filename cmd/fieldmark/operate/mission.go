@@ -23,6 +23,8 @@ type MissionCmd struct {
 	Cancel   missionCancelCmd   `cmd:"" help:"Cancel a mission."`
 	Complete missionCompleteCmd `cmd:"" help:"Complete a mission through all statuses in between."`
 	Move     missionMoveCmd     `cmd:"" help:"Move a mission to a status."`
+	Note     missionNoteCmd     `cmd:"" help:"Manage notes about missions."`
+	Export   missionExportCmd   `cmd:"" help:"Export missions as lines of JSON or CSV, in order of change."`
 }
 
 type missionCreateCmd struct {
@@ -127,6 +129,8 @@ type missionListCmd struct {
 	Priority     string    `help:"Filter by priority."`
 	Source       string    `help:"Filter by source."`
 	ExternalID   string    `help:"Filter by external id."`
+	Assignee     string    `help:"Filter by the id of the assignee."`
+	Label        []string  `placeholder:"KEY:VALUE" help:"Filter by a label whose key the account lists; at most 2."`
 	CreatedSince time.Time `help:"Created at or after (RFC 3339)."`
 	CreatedUntil time.Time `help:"Created at or before (RFC 3339)."`
 	UpdatedSince time.Time `help:"Changed at or after (RFC 3339), in order of change."`
@@ -158,18 +162,24 @@ func (c *missionListCmd) Run(ctx context.Context, s *command.Streams) error {
 func (c *missionListCmd) filter() (f fieldmark.MissionFilter, err error) {
 	f = fieldmark.MissionFilter{Source: c.Source, ExternalID: c.ExternalID, Limit: c.Limit,
 		CreatedSince: fieldmark.At(c.CreatedSince), CreatedUntil: fieldmark.At(c.CreatedUntil),
-		UpdatedSince: fieldmark.At(c.UpdatedSince)}
-	for _, text := range c.Status {
+		UpdatedSince: fieldmark.At(c.UpdatedSince), Assignee: c.Assignee, Labels: c.Label}
+	f.Status, f.Priority, err = parseFilter(c.Status, c.Priority)
+	return f, err
+}
+
+// parseFilter parses the statuses and the priority of a filter; empty means any.
+func parseFilter(texts []string, name string) (statuses []fieldmark.MissionStatus, p fieldmark.Priority, err error) {
+	for _, text := range texts {
 		status, err := fieldmark.ParseMissionStatus(text)
 		if err != nil {
-			return f, err
+			return nil, "", err
 		}
-		f.Status = append(f.Status, status)
+		statuses = append(statuses, status)
 	}
-	if c.Priority != "" {
-		f.Priority, err = parsePriority(c.Priority)
+	if name != "" {
+		p, err = parsePriority(name)
 	}
-	return f, err
+	return statuses, p, err
 }
 
 type missionCompleteCmd struct {
@@ -200,4 +210,118 @@ func (c *missionMoveCmd) Run(ctx context.Context, s *command.Streams) error {
 	return run(c, func(api *client.Client) (fieldmark.Mission, error) {
 		return api.MoveMission(ctx, c.ID, to, newReason(c.ReasonCode, c.ReasonText))
 	}, printStatus(s))
+}
+
+type missionNoteCmd struct {
+	Add    noteAddCmd    `cmd:"" help:"Add a note to a mission."`
+	List   noteListCmd   `cmd:"" help:"List the notes of a mission, oldest first."`
+	Redact noteRedactCmd `cmd:"" help:"Remove the text of a note, from its events too."`
+}
+
+type noteAddCmd struct {
+	accountFlags `embed:""`
+	ID           string `arg:"" help:"Mission id: msn_…"`
+	Text         string `arg:"" help:"Text; - reads standard input."`
+	Shared       bool   `help:"The note is for the customer too."`
+	Author       string `help:"Id of the author; the API key if unset."`
+	AuthorName   string `help:"Name of the author."`
+	ExternalID   string `help:"Id of the note in another system; repeating the command with it adds one note."`
+}
+
+// Run adds the note and prints it.
+func (c *noteAddCmd) Run(ctx context.Context, s *command.Streams) error {
+	r := fieldmark.NoteRequest{Text: c.Text, ExternalID: c.ExternalID}
+	if c.Text == "-" {
+		text, err := s.ReadFile("-")
+		if err != nil {
+			return err
+		}
+		r.Text = string(text)
+	}
+	if c.Shared {
+		r.Visibility = fieldmark.NoteShared
+	}
+	if c.Author != "" {
+		r.Author = &fieldmark.NoteAuthor{ID: c.Author, Name: c.AuthorName}
+	} else if c.AuthorName != "" {
+		return errors.New("--author-name needs --author")
+	}
+	return runJSON(c, s, func(api *client.Client) (fieldmark.Note, error) {
+		n, created, err := api.AddNote(ctx, c.ID, r)
+		if err == nil && !created {
+			fmt.Fprintln(s.Err, "The note exists already.")
+		}
+		return n, err
+	})
+}
+
+type noteListCmd struct {
+	accountFlags `embed:""`
+	ID           string `arg:"" help:"Mission id: msn_…"`
+}
+
+// Run prints a line for each note, and its text.
+func (c *noteListCmd) Run(ctx context.Context, s *command.Streams) error {
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	for cursor := ""; ; {
+		page, err := api.Notes(ctx, c.ID, cursor)
+		if err != nil {
+			return err
+		}
+		for _, n := range page.Data {
+			text := n.Text
+			if n.RedactedAt != nil {
+				text = "(redacted " + n.RedactedAt.String() + ")"
+			}
+			if err := printf(s, "%s  %s  %-8s  %s\n%s\n\n", n.ID, n.CreatedAt, n.Visibility,
+				cmp.Or(n.Author.Name, n.Author.ID), text); err != nil {
+				return err
+			}
+		}
+		if cursor = page.NextCursor; !page.HasMore {
+			return nil
+		}
+	}
+}
+
+type noteRedactCmd struct {
+	adminFlags `embed:""`
+	ID         string `arg:"" help:"Mission id: msn_…"`
+	Note       string `arg:"" help:"Note id: nte_…"`
+}
+
+// Run redacts the note.
+func (c *noteRedactCmd) Run(ctx context.Context, s *command.Streams) error {
+	return run(c, func(api *client.Client) (fieldmark.Note, error) { return api.RedactNote(ctx, c.ID, c.Note) },
+		func(n fieldmark.Note) error { return printf(s, "%s is redacted since %s\n", n.ID, n.RedactedAt) })
+}
+
+type missionExportCmd struct {
+	accountFlags `embed:""`
+	Format       string    `enum:"ndjson,csv" default:"ndjson" help:"ndjson or csv."`
+	Fields       string    `placeholder:"NAMES" help:"Members, or columns of CSV, separated by commas; all if unset."`
+	UpdatedSince time.Time `help:"Changed at or after (RFC 3339). To resume, the updatedAt of the last line."`
+	Status       []string  `help:"Filter by status."`
+	Priority     string    `help:"Filter by priority."`
+	Source       string    `help:"Filter by source."`
+	Assignee     string    `help:"Filter by the id of the assignee."`
+	Label        []string  `placeholder:"KEY:VALUE" help:"Filter by a label whose key the account lists; at most 2."`
+}
+
+// Run prints the missions as they arrive.
+func (c *missionExportCmd) Run(ctx context.Context, s *command.Streams) error {
+	f := fieldmark.MissionFilter{Source: c.Source, Assignee: c.Assignee, Labels: c.Label,
+		UpdatedSince: fieldmark.At(c.UpdatedSince)}
+	var err error
+	if f.Status, f.Priority, err = parseFilter(c.Status, c.Priority); err != nil {
+		return err
+	}
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	return api.ExportMissions(ctx, s.Out, c.Format, c.Fields, f)
 }

@@ -37,7 +37,18 @@ var rules = []Rule{
 	// without an event; column heard is how many versions may be of that kind.
 	{"a mission has one event per version", `SELECT m.id FROM mission m
 		WHERE ` + untrimmed("m.created_at") + ` AND m.version - (SELECT COUNT(*) FROM event e
-			WHERE e.subject = m.id AND e.type LIKE 'mission.%') NOT BETWEEN 0 AND m.heard`},
+			WHERE e.subject = m.id AND e.type LIKE 'mission.%' AND e.type <> 'mission.noted')
+			NOT BETWEEN 0 AND m.heard`},
+	{"a redacted note has no text", `SELECT n.id FROM mission_note n WHERE n.redacted_at IS NOT NULL AND n.text <> ''`},
+	{"every note has its event", `SELECT n.id FROM mission_note n WHERE ` + untrimmed("n.created_at") + `
+		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = n.mission AND e.type = 'mission.noted')`},
+	{"a mission has at most 500 notes", `SELECT n.mission FROM mission_note n GROUP BY n.mission
+		HAVING COUNT(*) > 500`},
+	{"an indexed label is of a mission of its account", `SELECT l.mission FROM mission_label l
+		WHERE NOT EXISTS (SELECT 1 FROM mission m WHERE m.id = l.mission AND m.account = l.account)`},
+	{"the deadline of SLA timers is of a mission that is open", `SELECT s.mission FROM sla s
+		JOIN mission m ON m.id = s.mission WHERE s.account <> m.account
+		OR (s.deadline IS NOT NULL AND m.status IN ('CLOSED', 'CANCELED'))`},
 	{"a delivery has its endpoint and its event", `SELECT d.id FROM delivery d
 		WHERE NOT EXISTS (SELECT 1 FROM endpoint p WHERE p.id = d.endpoint)
 		OR NOT EXISTS (SELECT 1 FROM event e WHERE e.number = d.event)`},

@@ -1,0 +1,423 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
+)
+
+// MissionQuery selects a page of missions. An index supports every combination of Account,
+// Status, Priority, Source, Assignee and the ids; Labels and Search start from their own index.
+// Without Account only Status and the ids filter.
+type MissionQuery struct {
+	Account    string
+	Status     []fieldmark.MissionStatus // without duplicates
+	Priority   fieldmark.Priority
+	Source     string
+	ExternalID string // with Source
+	Assignee   string // id
+	Labels     []Label
+	Search     string // lower case; in title, external id, id or name of the assignee
+
+	From, Until string // ids: not before the first, and before the second; empty means any
+	Limit       int
+
+	// Changes asks for the order of changes instead of the newest first: those
+	// after the stamp Since and, at that stamp, after the id SinceID.
+	Changes bool
+	Since   int64
+	SinceID string
+
+	Order MissionOrder // of the console, unless Changes is set
+	After *MissionPosition
+}
+
+// Label is a filterable label of a mission.
+type Label struct{ Key, Value string }
+
+// MissionOrder is the order of a list in the console.
+type MissionOrder string
+
+// The orders. Those by due time and by visit list only missions that have one: a running SLA
+// timer, or a planned visit that is not over.
+const (
+	NewestFirst MissionOrder = ""
+	ByUpdate    MissionOrder = "updated" // the newest change first
+	ByDeadline  MissionOrder = "due"
+	ByVisit     MissionOrder = "planned"
+	MostUrgent  MissionOrder = "priority"
+)
+
+// MissionPosition is the last mission of a page, in an order other than the newest first.
+type MissionPosition struct {
+	Value int64 // stamp, due time or start in microseconds, or the rank of the priority
+	ID    string
+}
+
+// MaxSearch limits the missions that a search considers, the newest ones: whoever looks for more
+// adds words.
+const MaxSearch = 1000
+
+// lastID sorts after every id.
+const lastID = "~"
+
+// Missions lists missions, the newest first or in the order of their changes.
+func (db MissionReader) Missions(ctx context.Context, q MissionQuery) ([]Mission, error) {
+	question, args := q.sql()
+	rows, err := db.query(ctx, question, args...)
+	list, err := collect(rows, err, scanMission)
+	if err == nil {
+		all := make([]*Mission, len(list))
+		for i := range list {
+			all[i] = &list[i]
+		}
+		err = addDetails(ctx, db, all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list missions: %w", err)
+	}
+	return list, nil
+}
+
+// sql returns the query and its arguments.
+func (q *MissionQuery) sql() (string, []any) {
+	if q.Until == "" {
+		q.Until = lastID
+	}
+	var w where
+	from, order := "mission", "id DESC"
+	switch {
+	case q.Changes:
+		w.with("account = %s", q.Account)
+		w.with("(updated_at, id) > (%s, %s)", q.Since, q.SinceID)
+		order = "updated_at, id"
+	case q.ExternalID != "":
+		w.with("account = %s", q.Account)
+		w.with("external_id = %s", q.ExternalID)
+	case q.Order == ByUpdate:
+		w.with("account = %s", q.Account)
+		if q.After != nil {
+			w.with("(updated_at, id) < (%s, %s)", q.After.Value, q.After.ID)
+		}
+		order = "updated_at DESC, id DESC"
+	case q.Order == ByVisit:
+		w.with("account = %s", q.Account)
+		w.with(visitAhead)
+		if q.After != nil {
+			w.with("(scheduled_start, id) > (%s, %s)", q.After.Value, q.After.ID)
+		}
+		order = "scheduled_start, id"
+	case q.Order == ByDeadline:
+		// CROSS JOIN makes SQLite read the index of deadlines first, in their order.
+		after := MissionPosition{Value: -1}
+		if q.After != nil {
+			after = *q.After
+		}
+		from = `(SELECT mission AS late, deadline FROM sla WHERE account = ` + w.arg(q.Account) + `
+			AND deadline IS NOT NULL
+			AND (deadline, mission) > (` + w.arg(after.Value) + `, ` + w.arg(after.ID) + `)) AS d CROSS JOIN mission`
+		w.with("id = late")
+		order = "deadline, late"
+	case q.Search != "" || len(q.Labels) > 0:
+		return q.fromIndex(&w), w.args
+	default:
+		return q.newest(&w), w.args
+	}
+	q.filters(&w)
+	return `SELECT ` + missionColumns + ` FROM ` + from + ` WHERE ` + w.text() + ` ORDER BY ` + order + `
+		LIMIT ` + w.arg(q.Limit), w.args
+}
+
+// visitAhead is the condition of the index of planned visits.
+const visitAhead = `scheduled_start IS NOT NULL AND status NOT IN ('COMPLETED', 'CLOSED', 'CANCELED')`
+
+// filters adds the conditions that do not depend on the order.
+func (q *MissionQuery) filters(w *where) {
+	if q.Source != "" {
+		w.with("source_key = %s", sourceKey(q.Source))
+	}
+	if len(q.Status) > 0 {
+		values := make([]any, len(q.Status))
+		for i, st := range q.Status {
+			values[i] = string(st)
+		}
+		w.with("status IN (%s"+strings.Repeat(", %s", len(values)-1)+")", values...)
+	}
+	if q.Priority != "" {
+		w.with("priority = %s", string(q.Priority))
+	}
+	if q.Assignee != "" {
+		w.with("assignee_id = %s", q.Assignee)
+	}
+	for _, l := range q.Labels {
+		w.with("EXISTS (SELECT 1 FROM mission_label l WHERE l.account = %s AND l.key = %s AND l.value = %s "+
+			"AND l.mission = id)", q.Account, l.Key, l.Value)
+	}
+	if q.Search != "" {
+		w.with("id IN (" + q.matches(w) + ")")
+	}
+	w.with("id >= %s", q.From)
+	w.with("id < %s", q.Until)
+}
+
+// matches returns a query for the ids of the newest missions that the search matches. It reads
+// the index alone.
+func (q *MissionQuery) matches(w *where) string {
+	return `SELECT s.id FROM mission s WHERE s.account = ` + w.arg(q.Account) + ` AND s.search_text LIKE ` +
+		w.arg("%"+likeText.Replace(q.Search)+"%") + ` ESCAPE '\' ORDER BY s.id DESC LIMIT ` + w.arg(MaxSearch)
+}
+
+// likeText escapes the wildcards of LIKE.
+var likeText = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// fromIndex returns a query, the newest first or the most urgent first, that starts from the
+// missions of a search or of a label.
+func (q *MissionQuery) fromIndex(w *where) string {
+	order := "id DESC"
+	if q.Order == MostUrgent {
+		order = priorityRank + " DESC, id DESC"
+		if q.After != nil {
+			w.with("("+priorityRank+" < %s OR "+priorityRank+" = %s AND id < %s)", q.After.Value, q.After.Value,
+				q.After.ID)
+		}
+	}
+	from := "mission"
+	if q.Search == "" && q.Order == NewestFirst { // the index of labels has the order of the ids
+		l := q.Labels[0]
+		from = `(SELECT mission AS labeled FROM mission_label WHERE account = ` + w.arg(q.Account) + ` AND key = ` +
+			w.arg(l.Key) + ` AND value = ` + w.arg(l.Value) + ` AND mission < ` + w.arg(q.Until) + `) AS d
+			CROSS JOIN mission`
+		w.with("id = labeled")
+		order = "labeled DESC"
+	}
+	q.filters(w)
+	w.with("account = %s", q.Account)
+	return `SELECT ` + missionColumns + ` FROM ` + from + ` WHERE ` + w.text() + ` ORDER BY ` + order + `
+		LIMIT ` + w.arg(q.Limit)
+}
+
+// priorityRank is the place of a priority in fieldmark.Priorities.
+const priorityRank = `CASE priority WHEN 'CRITICAL' THEN 3 WHEN 'HIGH' THEN 2 WHEN 'MEDIUM' THEN 1 ELSE 0 END`
+
+// newest returns a query with one index range for each pair of a status and a priority,
+// and selects the newest missions of each range. For a simpler query, neither engine
+// chooses a plan that reads at most one page of each range.
+func (q *MissionQuery) newest(w *where) string {
+	var equal []string
+	if q.Account != "" {
+		equal = append(equal, "account = "+w.arg(q.Account))
+	}
+	if q.Source != "" {
+		equal = append(equal, "source_key = "+w.arg(sourceKey(q.Source)))
+	}
+	if q.Assignee != "" {
+		equal = append(equal, "assignee_id = "+w.arg(q.Assignee))
+	}
+	from, before, limit := w.arg(q.From), w.arg(q.Until), w.arg(q.Limit)
+	until := before
+	indexRange := func(conditions ...string) string {
+		conditions = append(conditions, "id >= "+from, "id < "+until)
+		return `SELECT id FROM mission WHERE ` + strings.Join(append(equal[:len(equal):len(equal)], conditions...),
+			" AND ") + ` ORDER BY id DESC LIMIT ` + limit
+	}
+	var ranges []string
+	switch {
+	case len(q.Status) == 0 && q.Priority == "" && q.Source == "" && q.Assignee == "" && q.Order == NewestFirst:
+		ranges = []string{indexRange()}
+	case q.Account == "":
+		for _, st := range q.Status {
+			ranges = append(ranges, indexRange("status = "+w.arg(string(st))))
+		}
+	default:
+		priorities := fieldmark.Priorities()
+		if q.Priority != "" {
+			priorities = []fieldmark.Priority{q.Priority}
+		}
+		statuses := q.Status
+		if len(statuses) == 0 {
+			statuses = fieldmark.MissionStatuses()
+		}
+		for rank, p := range priorities {
+			if q.After != nil && q.Order == MostUrgent {
+				if rank = slices.Index(fieldmark.Priorities(), p); int64(rank) > q.After.Value {
+					continue
+				}
+				if until = before; int64(rank) == q.After.Value {
+					until = w.arg(min(q.Until, q.After.ID))
+				}
+			}
+			priority := w.arg(string(p))
+			for _, st := range statuses {
+				ranges = append(ranges, indexRange("status = "+w.arg(string(st)), "priority = "+priority))
+			}
+		}
+	}
+	if q.Order == MostUrgent {
+		return `SELECT ` + missionColumns + ` FROM mission WHERE id IN (SELECT id FROM (` +
+			strings.Join(ranges, `) AS s UNION ALL SELECT id FROM (`) + `) AS s)
+			ORDER BY ` + priorityRank + ` DESC, id DESC LIMIT ` + limit
+	}
+	return `SELECT ` + missionColumns + ` FROM mission WHERE id IN (SELECT id FROM (SELECT id FROM (` +
+		strings.Join(ranges, `) AS s UNION ALL SELECT id FROM (`) + `) AS s) AS page ORDER BY id DESC
+			LIMIT ` + limit + `) ORDER BY id DESC`
+}
+
+// where collects conditions and their arguments.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+// arg returns the placeholder of a value.
+func (w *where) arg(value any) string {
+	w.args = append(w.args, value)
+	return fmt.Sprintf("$%d", len(w.args))
+}
+
+// with adds a condition with a %s for each value.
+func (w *where) with(condition string, values ...any) {
+	marks := make([]any, len(values))
+	for i, v := range values {
+		marks[i] = w.arg(v)
+	}
+	w.conditions = append(w.conditions, fmt.Sprintf(condition, marks...))
+}
+
+func (w *where) text() string { return strings.Join(w.conditions, " AND ") }
+
+// maxLabelValue limits the values of labels that are indexed, in bytes: an index entry of
+// PostgreSQL has at most 2,704 bytes. Lists cannot filter by longer values.
+const maxLabelValue = 512
+
+// FilterLabels returns the keys of labels by which lists of an account filter, and whether the
+// labels of all its missions are indexed.
+func (db MissionReader) FilterLabels(ctx context.Context, account string) (keys []string, indexed bool, err error) {
+	var after *string
+	err = db.queryRow(ctx, `SELECT filter_labels, labels_indexed FROM account WHERE id = $1`, account).
+		Scan(jsonCol{&keys}, &after)
+	if err = queryErr(err); err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, false, fmt.Errorf("read the filterable labels of %s: %w", account, err)
+	}
+	return keys, after == nil, nil
+}
+
+// filterLabels is FilterLabels in a transaction. Every new mission with labels needs them, so all
+// writes of a transaction share the result.
+func (t MissionTx) filterLabels(ctx context.Context, account string) ([]string, error) {
+	keys, known := t.state.labels[account]
+	if !known {
+		var err error
+		if keys, _, err = t.FilterLabels(ctx, account); err != nil {
+			return nil, err
+		}
+		t.state.labels[account] = keys
+	}
+	return keys, nil
+}
+
+const filterLabelsOf = `SELECT id, filter_labels FROM account WHERE id`
+
+// prefetchLabels reads the filterable labels of accounts.
+func (state *txState) prefetchLabels(accounts map[string]bool) commit.Query {
+	names := slices.Collect(maps.Keys(accounts))
+	for _, account := range names {
+		state.labels[account] = nil
+	}
+	return commit.Query{Text: filterLabelsOf + ` = ANY($1)`, Args: []any{names}, Scan: func(row commit.Scanner) error {
+		var id string
+		var keys []string
+		err := row.Scan(&id, jsonCol{&keys})
+		state.labels[id] = keys
+		return err
+	}}
+}
+
+// addLabels indexes the filterable labels of a mission.
+func (t MissionTx) addLabels(ctx context.Context, m *Mission) error {
+	if len(m.Labels) == 0 {
+		return nil
+	}
+	keys, err := t.filterLabels(ctx, m.Account)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if value, ok := m.Labels[key]; ok && len(value) <= maxLabelValue {
+			err := t.queueInsert(ctx, `INSERT INTO mission_label (account, key, value, mission)
+				VALUES ($1, $2, $3, $4)`, m.Account, key, value, m.ID)
+			if err != nil {
+				return fmt.Errorf("index the labels of mission %s: %w", m.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// putLabels indexes the filterable labels of a mission in place of those before.
+func (t MissionTx) putLabels(ctx context.Context, m *Mission) error {
+	if _, err := t.exec(ctx, `DELETE FROM mission_label WHERE mission = $1`, m.ID); err != nil {
+		return fmt.Errorf("index the labels of mission %s: %w", m.ID, err)
+	}
+	return t.addLabels(ctx, m)
+}
+
+// AccountToIndex returns an account whose missions are being indexed after its filterable labels
+// changed, or "".
+func (db MissionReader) AccountToIndex(ctx context.Context) (account string, err error) {
+	err = db.queryRow(ctx, `SELECT COALESCE(MIN(id), '') FROM account WHERE labels_indexed IS NOT NULL`).Scan(&account)
+	if err != nil {
+		return "", fmt.Errorf("read which labels to index: %w", queryErr(err))
+	}
+	return account, nil
+}
+
+// IndexLabels indexes the labels of up to limit further missions of an account.
+func (t MissionTx) IndexLabels(ctx context.Context, account string, limit int) error {
+	fail := func(err error) error { return fmt.Errorf("index the labels of %s: %w", account, err) }
+	var after *string
+	err := t.queryRow(ctx, `SELECT labels_indexed FROM account WHERE id = $1`, account).Scan(&after)
+	if err != nil || after == nil {
+		return queryErr(err)
+	}
+	rows, err := t.query(ctx, `SELECT id, account, request FROM mission WHERE account = $1 AND id > $2
+		ORDER BY id LIMIT $3`, account, *after, limit)
+	list, err := collect(rows, err, func(row scanner) (m Mission, err error) {
+		return m, row.Scan(&m.ID, &m.Account, jsonCol{&m.MissionRequest})
+	})
+	if err != nil {
+		return fail(err)
+	}
+	for i := range list {
+		if err := t.putLabels(ctx, &list[i]); err != nil {
+			return err
+		}
+	}
+	var next any
+	if len(list) == limit {
+		next = list[limit-1].ID
+	}
+	if _, err := t.exec(ctx, `UPDATE account SET labels_indexed = $1 WHERE id = $2`, next, account); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// maxSearchText limits the text that the console searches, in bytes: an index entry of PostgreSQL
+// has at most 2,704.
+const maxSearchText = 2000
+
+// searchText returns the text that the console searches.
+func (m *Mission) searchText() string {
+	text := m.Title + "\n" + m.ExternalID
+	if m.Assignee != nil {
+		text += "\n" + m.Assignee.ID + "\n" + m.Assignee.Name
+	}
+	text = strings.ToLower(text)
+	return strings.ToValidUTF8(text[:min(len(text), maxSearchText)], "")
+}
