@@ -48,20 +48,23 @@ func (e *checkEndpoints) serveForm(ctx *fasthttp.RequestCtx) route {
 	fe := publicError(err)
 	p.Problem = formProblem(fe)
 	if len(fe.Fields) > 0 {
-		p.Problem = sentence(fe.Fields[0].Detail)
-		if strings.HasPrefix(p.Problem, "Must ") {
-			p.Problem = "The address " + fe.Fields[0].Detail + "."
-		}
-	} else if fe.RetryAfter > 0 {
-		p.Problem = sentence(fe.Detail) + " " + site.RetryText(fe.RetryAfter)
+		p.Problem = fieldProblem("address", fe.Fields[0].Detail)
 	}
 	e.send(ctx, fe.Code.Status(), p)
 	setRetryAfter(ctx, fe.Code.Status(), fe.RetryAfter)
 	return routePage
 }
 
-// formProblem returns what a form says about an error that concerns none of its fields. The
-// details of errors between the edge and the origin are for programs.
+// fieldProblem returns what a form says about a field: some details are a predicate.
+func fieldProblem(field, detail string) string {
+	if strings.HasPrefix(detail, "must ") {
+		detail = "The " + field + " " + detail
+	}
+	return sentence(detail)
+}
+
+// formProblem returns what a form says about an error that concerns none of its fields, and
+// when to try again. The details of errors between the edge and the origin are for programs.
 func formProblem(fe *fieldmark.Error) string {
 	switch fe.Code {
 	case fieldmark.CodeOriginUnavailable, fieldmark.CodeTimeout:
@@ -69,7 +72,10 @@ func formProblem(fe *fieldmark.Error) string {
 	case fieldmark.CodeInternal:
 		return "Something went wrong on our side. Try again in a minute."
 	}
-	return fe.Detail
+	if fe.RetryAfter > 0 {
+		return sentence(fe.Detail) + " " + site.RetryText(fe.RetryAfter)
+	}
+	return sentence(fe.Detail)
 }
 
 // sentence begins with a capital letter and ends with a full stop.
@@ -96,7 +102,7 @@ func (e *checkEndpoints) serveCheck(ctx *fasthttp.RequestCtx) {
 	check, err := e.origin.Check(rc, id, 0)
 	if fieldmark.IsCode(err, fieldmark.CodeCheckExpired) {
 		e.send(ctx, http.StatusGone, site.CheckPage{
-			Problem: "That check is deleted: it is kept for a day. Enter the address to check the site again."})
+			Problem: "This check was deleted: checks are kept for a day. Enter the address to check the site again."})
 		return
 	}
 	if err != nil {
@@ -227,6 +233,9 @@ func checkClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) erro
 	return err
 }
 
+// claimFields are the fields of the form in words.
+var claimFields = map[string]string{"site": "website", "code": "transfer code"}
+
 // claimErrors maps an error to the fields of the form it concerns.
 func claimErrors(fe *fieldmark.Error, p *site.ClaimPage) map[string]string {
 	all := map[string]string{}
@@ -236,15 +245,15 @@ func claimErrors(fe *fieldmark.Error, p *site.ClaimPage) map[string]string {
 			name = "site"
 		}
 		if all[name] == "" {
-			all[name] = f.Detail
+			all[name] = fieldProblem(claimFields[name], f.Detail)
 		}
 	}
 	switch {
 	case len(all) > 0:
 	case p.Claim == nil && fe.Code == fieldmark.CodeInvalidAPIKey:
-		all["secret"] = fe.Detail
+		all["secret"] = sentence(fe.Detail)
 	case p.Claim == nil && fe.Code == fieldmark.CodeNotFound:
-		all["id"] = fe.Detail
+		all["id"] = sentence(fe.Detail)
 	default:
 		all[""] = formProblem(fe)
 	}
