@@ -44,6 +44,12 @@ const (
 	ClaimRevoked     ClaimState = "revoked"     // by an administrator
 )
 
+// ClaimStates returns every state.
+func ClaimStates() []ClaimState {
+	return []ClaimState{ClaimPending, ClaimVerified, ClaimLapsing, ClaimContested, ClaimExpired, ClaimWithdrawn,
+		ClaimTransferred, ClaimRevoked}
+}
+
 // Holds reports whether a claim in this state gives its account rights to the brand.
 func (s ClaimState) Holds() bool { return s == ClaimVerified || s == ClaimLapsing }
 

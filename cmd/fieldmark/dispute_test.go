@@ -11,8 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestDisputeCommands opens disputes through an edge and decides them from the command
-// line.
+// TestDisputeCommands opens disputes and a claim through an edge, and decides them from the
+// command line.
 func TestDisputeCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -74,6 +74,27 @@ func TestDisputeCommands(t *testing.T) {
 	if status, _, body = ask(t, "GET", base+"/brands/acme/contest?dispute="+one, ""); status != 200 ||
 		!strings.Contains(body, "You are right.") {
 		t.Errorf("page of the first: %d %s", status, body)
+	}
+
+	status, _, body = ask(t, "POST", base+fieldmark.PathClaims, `{"url":"https://anvils.example/"}`)
+	var opened fieldmark.NewClaim
+	if status != http.StatusCreated || json.Unmarshal([]byte(body), &opened) != nil {
+		t.Fatalf("open a claim: %d %s", status, body)
+	}
+	run(opened.ID+"  pending", "brand", "claim", "list", "--state", "pending")
+	run(`"https://anvils.example/"`, "brand", "claim", "show", opened.ID)
+	run("is revoked", "brand", "claim", "revoke", opened.ID, "--reason", "a test")
+	if list := run("", "brand", "request", "list"); list != "" {
+		t.Errorf("requests of owners: %s", list)
+	}
+	for _, args := range [][]string{{"brand", "claim", "list", "--state", "open"},
+		{"brand", "dispute", "list", "--state", "pending"}} {
+		bad := start(t, dir, append(args, "--url", base, "--admin-key", admin)...)
+		<-bad.done
+		if err := bad.cmd.Wait(); bad.cmd.ProcessState.ExitCode() != 2 || !strings.Contains(bad.printed(), "--state") {
+			t.Errorf("%v: %v, exit status %d: %s; want 2 and the flag", args, err, bad.cmd.ProcessState.ExitCode(),
+				bad.printed())
+		}
 	}
 	p.stop()
 	runOnce(t, dir, "db", "check", "--data", "var")

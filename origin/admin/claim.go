@@ -36,8 +36,8 @@ func (h *claimHandler) list(req *request) error {
 	}
 	d := claimsData{Brand: strings.TrimSpace(query.Get("brand")),
 		States: []option{{Label: "any", Selected: state == ""}}}
-	for _, s := range claim.States() {
-		d.States = append(d.States, option{Value: s, Label: s, Selected: s == string(state)})
+	for _, s := range fieldmark.ClaimStates() {
+		d.States = append(d.States, option{Value: string(s), Label: string(s), Selected: s == state})
 	}
 	var err error
 	d.Claims, err = h.claims.List(req.r.Context(), state, fieldmark.Slug(d.Brand), before, claimPageSize+1)

@@ -103,7 +103,7 @@ func withClaim[R any](a *claimAPI, fn func(context.Context, string, claim.Caller
 
 // claimParams are the query parameters of the list of claims.
 var claimParams = []param{
-	{name: "state", description: "Only claims in this state", enum: claim.States()},
+	{name: "state", description: "Only claims in this state", enum: names(fieldmark.ClaimStates())},
 	{name: "brand", description: "Only claims of this brand, by its slug"},
 	{name: "limit", description: "Claims per page", lowest: 1, highest: claim.MaxPage - 1, preset: 50},
 	{name: "cursor", description: "nextCursor of the previous page"},

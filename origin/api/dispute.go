@@ -86,16 +86,17 @@ func (a *disputeAPI) getStatus(c *call) (d fieldmark.DisputeStatus, err error) {
 	return a.disputes.Status(c.r.Context(), slug, id)
 }
 
-func disputeStates() (all []string) {
-	for _, s := range fieldmark.DisputeStates() {
-		all = append(all, string(s))
+// names returns values as they are written.
+func names[S ~string](values []S) (all []string) {
+	for _, v := range values {
+		all = append(all, string(v))
 	}
 	return all
 }
 
 // disputeParams are the query parameters of the list of disputes.
 var disputeParams = []param{
-	{name: "state", description: "The state; the default is open", enum: disputeStates()},
+	{name: "state", description: "The state; the default is open", enum: names(fieldmark.DisputeStates())},
 	{name: "brand", description: "Only disputes of this brand, by its slug"},
 	{name: "limit", description: "Disputes per page", lowest: 1, highest: maxBrandLimit, preset: defaultBrandLimit},
 	{name: "cursor", description: "nextCursor of the previous page"},

@@ -44,13 +44,6 @@ func nextRecheck(now time.Time) time.Time {
 	return now.Add(recheckEvery*9/10 + rand.N(recheckEvery/5))
 }
 
-// States returns every state of a claim, in the order in which they follow each other.
-func States() []string {
-	return []string{string(fieldmark.ClaimPending), string(fieldmark.ClaimVerified), string(fieldmark.ClaimLapsing),
-		string(fieldmark.ClaimContested), string(fieldmark.ClaimExpired), string(fieldmark.ClaimWithdrawn),
-		string(fieldmark.ClaimTransferred), string(fieldmark.ClaimRevoked)}
-}
-
 // step sets the state of a claim and adds an entry to its history.
 func step(c *store.Claim, state fieldmark.ClaimState, now time.Time, detail string) {
 	c.State = state

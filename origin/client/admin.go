@@ -128,29 +128,6 @@ func (c AdminAPI) Suspicions(ctx context.Context, slug fieldmark.Slug) (fieldmar
 	return get[fieldmark.BrandSuspicions](ctx, c.caller, "brands/"+url.PathEscape(string(slug))+"/suspicions", nil)
 }
 
-// Disputes returns a page of disputes in a state, the newest first; an empty slug is all brands.
-func (c AdminAPI) Disputes(
-	ctx context.Context, slug fieldmark.Slug, state fieldmark.DisputeState, cursor string,
-) (fieldmark.List[fieldmark.Dispute], error) {
-	query := url.Values{}
-	setParam(query, "brand", string(slug))
-	setParam(query, "state", string(state))
-	setParam(query, "cursor", cursor)
-	return get[fieldmark.List[fieldmark.Dispute]](ctx, c.caller, "disputes", query)
-}
-
-// Dispute returns a dispute.
-func (c AdminAPI) Dispute(ctx context.Context, id string) (fieldmark.Dispute, error) {
-	return get[fieldmark.Dispute](ctx, c.caller, "disputes/"+url.PathEscape(id), nil)
-}
-
-// DecideDispute upholds or rejects a dispute.
-func (c AdminAPI) DecideDispute(
-	ctx context.Context, id string, r fieldmark.DisputeDecision,
-) (fieldmark.Dispute, error) {
-	return post[fieldmark.Dispute](ctx, c.caller, "disputes/"+url.PathEscape(id)+"/decision", r)
-}
-
 // Audits lists running and queued audits.
 func (c AdminAPI) Audits(ctx context.Context) ([]fieldmark.AuditRun, error) {
 	list, err := get[fieldmark.List[fieldmark.AuditRun]](ctx, c.caller, "audits", nil)

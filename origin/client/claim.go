@@ -66,20 +66,3 @@ func claimCall[T any](ctx context.Context, c ClaimAPI, method, id, act, secret s
 	_, err = c.do(ctx, r, &out)
 	return out, err
 }
-
-// Claims returns a page of claims, the newest first. Empty arguments do not restrict it.
-func (c AdminAPI) Claims(ctx context.Context, state fieldmark.ClaimState, slug fieldmark.Slug,
-	cursor string) (fieldmark.List[fieldmark.Claim], error) {
-	query := url.Values{}
-	for name, value := range map[string]string{"state": string(state), "brand": string(slug), "cursor": cursor} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return get[fieldmark.List[fieldmark.Claim]](ctx, c.caller, "claims", query)
-}
-
-// RevokeClaim ends a claim and its keys.
-func (c AdminAPI) RevokeClaim(ctx context.Context, id string, r fieldmark.ClaimRevocation) (fieldmark.Claim, error) {
-	return post[fieldmark.Claim](ctx, c.caller, "claims/"+url.PathEscape(id)+"/revoke", r)
-}

@@ -53,7 +53,9 @@ type Client struct {
 	ClaimAPI
 	InternalAPI
 	MissionAPI
+	ModerationAPI
 	MonitorAPI
+	OwnerAPI
 	PaymentAPI
 	PublicAPI
 	SLAAPI
@@ -96,9 +98,9 @@ func New(cfg Config) (*Client, error) {
 		nodeToken: cfg.NodeToken,
 		key:       cfg.Key,
 	}
-	return &Client{c, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c}, MissionAPI{c}, MonitorAPI{c},
-		PaymentAPI{c}, PublicAPI{c},
-		SLAAPI{c}, SigningKeyAPI{c}, WebhookAPI{c}}, nil
+	return &Client{c, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c}, MissionAPI{c},
+		ModerationAPI{c}, MonitorAPI{c}, OwnerAPI{c}, PaymentAPI{c}, PublicAPI{c}, SLAAPI{c}, SigningKeyAPI{c},
+		WebhookAPI{c}}, nil
 }
 
 // newTransport pools connections to one host. Compression is off, because it costs time within a data center.
@@ -130,6 +132,7 @@ type call struct {
 	timeout     time.Duration // 0: callTimeout
 
 	lastEvent string // HeaderLastEvent; empty: none
+	ifMatch   string // If-Match; empty: none
 	client    string // HeaderClient, for edges; empty: none
 }
 
@@ -250,6 +253,9 @@ func (c *caller) sendOnce(ctx context.Context, r call, body []byte) (*http.Respo
 	}
 	if r.lastEvent != "" {
 		req.Header.Set(fieldmark.HeaderLastEvent, r.lastEvent)
+	}
+	if r.ifMatch != "" {
+		req.Header.Set("If-Match", r.ifMatch)
 	}
 	if r.client != "" && c.verified.Load() {
 		req.Header.Set(fieldmark.HeaderNode, c.nodeToken)

@@ -21,10 +21,14 @@ import (
 const nodeToken = "node-token-of-the-tests"
 
 // start serves a real origin and returns it with a client that has every scope.
-func start(t *testing.T) (*origin.Service, *client.Client, *httptest.Server) {
+func start(t *testing.T, configure ...func(*origin.Config)) (*origin.Service, *client.Client, *httptest.Server) {
 	t.Helper()
 	db := storetest.Open(t, storetest.New(t))
-	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32))})
+	cfg := origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32))}
+	for _, f := range configure {
+		f(&cfg)
+	}
+	service, err := origin.New(cfg)
 	if err != nil {
 		t.Fatalf("new service: %v", err)
 	}

@@ -26,6 +26,8 @@ type BrandCmd struct {
 	Alias  brandAliasCmd  `cmd:"" help:"Set the aliases of a brand: other slugs that redirect to it."`
 	Remove brandRemoveCmd `cmd:"" help:"Remove a brand from every edge at once."`
 
+	Claim   brandClaimCmd   `cmd:"" help:"List, show and revoke the claims of brands by their owners."`
+	Request brandRequestCmd `cmd:"" help:"List and decide changes of brands that their owners request."`
 	Dispute brandDisputeCmd `cmd:"" help:"List and decide disputes of findings about brands."`
 }
 

@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -29,9 +30,16 @@ func (c *brandShowCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	open, err := api.Disputes(ctx, b.Slug, fieldmark.DisputeOpen, "")
-	if err != nil {
-		return err
+	var open []fieldmark.Dispute
+	for _, state := range fieldmark.DisputeStates() {
+		if !state.Undecided() {
+			continue
+		}
+		page, err := api.Disputes(ctx, b.Slug, state, "")
+		if err != nil {
+			return err
+		}
+		open = append(open, page.Data...)
 	}
 	next := "only on request"
 	if found.NextAudit != nil {
@@ -51,18 +59,18 @@ func (c *brandShowCmd) Run(ctx context.Context, s *command.Streams) error {
 	for i := range found.Suspicions {
 		fmt.Fprintf(&out, "  %s\n", command.SuspicionText(&found.Suspicions[i]))
 	}
-	if len(open.Data) > 0 {
+	if len(open) > 0 {
 		fmt.Fprintf(&out, "\nOpen disputes\n")
 	}
-	for i := range open.Data {
-		fmt.Fprintf(&out, "  %s\n", disputeLine(&open.Data[i]))
+	for i := range open {
+		fmt.Fprintf(&out, "  %s\n", disputeLine(&open[i]))
 	}
 	_, err = s.Out.Write([]byte(out.String()))
 	return err
 }
 
 func disputeLine(d *fieldmark.Dispute) string {
-	return fmt.Sprintf("%s  %-8s  %s  %-24s %s %s", d.ID, d.State, d.OpenedAt, d.Brand, d.Signal, d.Kind)
+	return fmt.Sprintf("%s  %-10s  %s  %-24s %s %s", d.ID, d.State, d.OpenedAt, d.Brand, d.Signal, d.Kind)
 }
 
 // brandDisputeCmd lists and decides disputes of findings.
@@ -75,8 +83,33 @@ type brandDisputeCmd struct {
 
 type disputeListCmd struct {
 	adminFlags `embed:""`
-	Brand      string `placeholder:"SLUG" help:"Only disputes of this brand."`
-	State      string `enum:"open,upheld,rejected" default:"open" help:"State: open, upheld or rejected."`
+	Brand      string       `placeholder:"SLUG" help:"Only disputes of this brand."`
+	State      disputeState `default:"open" help:"State. Those of owners that wait for a decision are in_review."`
+}
+
+// disputeState is a flag with a state of disputes.
+type disputeState fieldmark.DisputeState
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *disputeState) UnmarshalText(text []byte) error {
+	return parseState(text, fieldmark.DisputeStates(), (*fieldmark.DisputeState)(s))
+}
+
+// parseState parses a flag with one of some states.
+func parseState[S ~string](text []byte, states []S, s *S) error {
+	if *s = S(text); !slices.Contains(states, *s) {
+		return fmt.Errorf("%q is not one of %s", text, joined(states))
+	}
+	return nil
+}
+
+// joined lists values.
+func joined[S ~string](values []S) string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return strings.Join(list, ", ")
 }
 
 // Run prints a line for each dispute.
