@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 	minBytes           = 1 << 20 // below it a shard holds too few entries to choose which to evict
 	defaultShards      = 8       // each has its own write buffer and goroutine in ristretto
 	maxShards          = 64
-	defaultFillTimeout = 5 * time.Second // a waiting reader rarely has more patience
+	defaultFillTimeout = 5 * time.Second * timeout.Scale // a waiting reader rarely has more patience
 
 	// jitter is the fraction of Fresh by which the lifetime of a stored entry is
 	// changed, up or down, so that entries filled together expire apart.

@@ -24,6 +24,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/client"
@@ -242,7 +243,7 @@ func TestHangingOrigin(t *testing.T) {
 			apiRoute{"POST", "/brands/acme/contest"})
 		f.hang(true)
 		for _, r := range routes {
-			within := 6 * time.Second
+			within := 6 * time.Second * timeout.Scale
 			if slowRoutes[r.method+" "+r.path] {
 				within = upstream.DefaultHeadTimeout + time.Second
 			}
@@ -350,7 +351,8 @@ func TestHangingOriginPages(t *testing.T) {
 		for _, tt := range []struct {
 			path   string
 			within time.Duration
-		}{{"/brands/acme", 1500 * time.Millisecond}, {"/developers", 3500 * time.Millisecond}} {
+		}{{"/brands/acme", 1500 * time.Millisecond * timeout.Scale},
+			{"/developers", 3500 * time.Millisecond * timeout.Scale}} {
 			began := time.Now()
 			a := f.do("GET", tt.path, "")
 			if took := time.Since(began); a.status != 200 || took > tt.within {

@@ -25,6 +25,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
@@ -35,7 +36,7 @@ const (
 	DefaultCacheBytes = 256 << 20
 	// fillTimeout bounds how long a client waits for an answer that has to be
 	// derived first.
-	fillTimeout = 5 * time.Second
+	fillTimeout = 5 * time.Second * timeout.Scale
 	// drainTimeout bounds how long a stopping node finishes what it began.
 	drainTimeout = 10 * time.Second
 	// redirectDrain bounds the same for redirects and answers to challenges, which need a

@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // How long a client waits for an origin that accepts requests and does not answer.
@@ -27,17 +28,17 @@ const (
 	// apiTimeout bounds the wait for the head of an answer of Fieldmark's own
 	// origin, all tries together. It is a little longer than the fills of the
 	// cache, so that both end before six seconds.
-	apiTimeout = fillTimeout + 500*time.Millisecond
+	apiTimeout = fillTimeout + 500*time.Millisecond*timeout.Scale
 	// slowTimeout bounds the same wait for slow requests and for sites behind the edge: as
 	// long as one attempt may take.
 	slowTimeout = upstream.DefaultHeadTimeout
 	// chartTimeout bounds the wait for the history of a brand's page, and
 	// referenceTimeout that for the API reference: the pages are useful without
 	// them, and come complete half a minute later.
-	chartTimeout, referenceTimeout = time.Second, 3 * time.Second
+	chartTimeout, referenceTimeout = time.Second * timeout.Scale, 3 * time.Second * timeout.Scale
 	// rankedTimeout is how long a badge waits for its score when the ranking knows
 	// enough to draw it; the fill of the badge itself must not run out of time.
-	rankedTimeout = fillTimeout - time.Second
+	rankedTimeout = fillTimeout - time.Second*timeout.Scale
 )
 
 // slowPaths are where the origin itself calls other servers, runs untrusted

@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // The default rates of the APIs: requests per quotaWindow and the largest burst.
@@ -88,7 +89,7 @@ func newRateLimiter(where RateLimit, perNetwork int, redis *cache.Redis) *rateLi
 }
 
 // rateLimitTimeout bounds a request to Redis, which has a shorter limit itself.
-const rateLimitTimeout = time.Second
+const rateLimitTimeout = time.Second * timeout.Scale
 
 // bucket is what one request is counted in.
 type bucket struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
@@ -29,7 +30,7 @@ const features = api.CoreFeaturesV1 |
 const (
 	// compileTime limits compilation. The built-in module takes milliseconds; a
 	// megabyte of malicious control flow takes many seconds.
-	compileTime = 5 * time.Second
+	compileTime = 5 * time.Second * timeout.Scale
 
 	// compileWASITime is longer: a language runtime compiles in half a second on an
 	// idle machine, and a hundred times slower with the race detector on a busy

@@ -14,13 +14,14 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // statsTimeout bounds the database queries for one scrape. Prometheus gives up on a
 // scrape after ten seconds by default.
-const statsTimeout = 3 * time.Second
+const statsTimeout = 3 * time.Second * timeout.Scale
 
 // buildInfo returns a function that writes the version as a metric that is always 1.
 func buildInfo(role string) func(io.Writer) {

@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
 	// statusTimeout bounds the requests to one node. A healthy node responds at once.
-	statusTimeout = 3 * time.Second
+	statusTimeout = 3 * time.Second * timeout.Scale
 	// maxMetrics bounds the metrics of a node, in bytes. They are some tens of kilobytes.
 	maxMetrics = 4 << 20
 	// topInterval is the refresh interval of `top`.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/web"
@@ -68,7 +69,7 @@ func New(cfg Config) (http.Handler, error) {
 // The timeouts are shorter than the time for which an edge waits, so that the origin does not work for a
 // browser that has been answered already: 5.5 s for a page and 30 s for a form.
 const (
-	pageTimeout = 5 * time.Second
+	pageTimeout = 5 * time.Second * timeout.Scale
 	formTimeout = 10 * time.Second // a sign-in may wait for other passwords to be hashed
 	longTimeout = 25 * time.Second // modules are tested, files are imported
 )

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
@@ -27,7 +28,7 @@ const (
 	maxValues = 400_000
 	// bodyTimeout bounds the time in which a body arrives, against clients that hold a connection by sending
 	// a byte at a time.
-	bodyTimeout = 10 * time.Second
+	bodyTimeout = 10 * time.Second * timeout.Scale
 )
 
 // decode reads the body into dst and returns all validation errors at once: those against the schema of

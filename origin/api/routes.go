@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
@@ -45,7 +46,7 @@ const (
 	// handlerTimeout limits an ordinary request. An edge waits half a second longer for the
 	// response header. So its client gets this 504, and the origin does not continue to
 	// process a request that the edge has canceled.
-	handlerTimeout = 5 * time.Second
+	handlerTimeout = 5 * time.Second * timeout.Scale
 	// remoteTimeout bounds requests that call other servers or run an untrusted module.
 	// Each such call has a shorter limit. Edges wait 30 s for these routes.
 	remoteTimeout = 18 * time.Second

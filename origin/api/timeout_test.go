@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -35,7 +36,7 @@ func TestHandlerTimeout(t *testing.T) {
 		if p := fx.problem(rec); rec.Code != http.StatusGatewayTimeout || p.Code != fieldmark.CodeTimeout {
 			t.Errorf("with a busy database: %d %s, want 504 %s", rec.Code, rec.Body, fieldmark.CodeTimeout)
 		}
-		if took := time.Since(start); took >= 5500*time.Millisecond { // of the bubble
+		if took := time.Since(start); took >= 5500*time.Millisecond*timeout.Scale { // of the bubble
 			t.Errorf("the origin gave up after %s, want less than the 5.5 s of an edge", took)
 		}
 		close(release)
@@ -66,7 +67,7 @@ func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)
 		text := strings.NewReader(`{"source":"crm","externalId":"slow","title":"Mast"}`)
-		r := httptest.NewRequest("POST", fieldmark.PathMissions, &slowBody{text, 8 * time.Second})
+		r := httptest.NewRequest("POST", fieldmark.PathMissions, &slowBody{text, 8 * time.Second * timeout.Scale})
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer "+fx.creator)
 		rec := httptest.NewRecorder()

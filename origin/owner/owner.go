@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/web"
@@ -66,6 +67,6 @@ func New(cfg Config) (http.Handler, error) {
 // The timeouts are shorter than the time for which an edge waits: 5.5 s for a page and 30 s for
 // a form.
 const (
-	pageTimeout = 5 * time.Second
+	pageTimeout = 5 * time.Second * timeout.Scale
 	formTimeout = 25 * time.Second // a test message waits for its receiver
 )

@@ -27,17 +27,18 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/store/check"
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
 // connectTimeout bounds connecting to a server that does not respond, while a caller
 // waits.
-const connectTimeout = 5 * time.Second
+const connectTimeout = 5 * time.Second * timeout.Scale
 
 // txTimeout bounds a transaction on a server that may be far away: its lock blocks
 // all other writers. A group of 256 writes at ten slow milliseconds each fits.
-const txTimeout = 15 * time.Second
+const txTimeout = 15 * time.Second * timeout.Scale
 
 // lockKey is the advisory lock of writers, and lockKey+1 that of migrations. It is
 // "fieldmar" in ASCII, to differ from the locks of other programs in the database.

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"sync"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
@@ -12,7 +14,7 @@ const (
 	// slow query does not delay all others.
 	loaderDelay = 5 * time.Millisecond
 	// loaderTimeout limits a query for several callers. No single caller can cancel it.
-	loaderTimeout = 5 * time.Second
+	loaderTimeout = 5 * time.Second * timeout.Scale
 )
 
 // Loader reads rows by key and combines concurrent calls into one query, because each
