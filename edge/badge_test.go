@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/badge"
 )
 
 // newBadgeFixture is a fixture with one brand that has a score and one that has none.
-func newBadgeFixture(t *testing.T) *fixture {
-	h := newFixture(t)
+func newBadgeFixture(t *testing.T, changes ...func(*edge.Config)) *fixture {
+	h := newFixture(t, changes...)
 	h.brand("acme", "Acme & Söhne <x>", 300)
 	h.brand("young", "Young", -1)
 	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/edge"
 )
 
 // fieldsOf splits a list field.
@@ -31,9 +30,7 @@ var safelisted = []string{"cache-control", "content-language", "content-length",
 // TestCORSOfTheAPI: what a preflight allows is what the API has, and scripts of other
 // sites may read every field that its answers bring.
 func TestCORSOfTheAPI(t *testing.T) {
-	h := newFixture(t)
-	h.change = func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal }
-	h.startEdge()
+	h := newLimitedFixture(t)
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
 	}

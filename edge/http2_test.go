@@ -32,7 +32,6 @@ type protocolFixture struct {
 
 // newProtocolFixture adds a TLS listener to the edge of h.
 func newProtocolFixture(t *testing.T, changes ...func(*edge.Config)) *protocolFixture {
-	h := newFixture(t)
 	store, err := certs.New(certs.Config{Protocols: []string{certs.ProtocolHTTP2, certs.ProtocolHTTP1}})
 	must(t, err)
 	pair, err := certs.SelfSigned("")
@@ -41,14 +40,10 @@ func newProtocolFixture(t *testing.T, changes ...func(*edge.Config)) *protocolFi
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
 	must(t, err)
 	quicPort := pc.LocalAddr().(*net.UDPAddr).Port
-	h.change = func(cfg *edge.Config) {
+	h := newFixture(t, append(changes, func(cfg *edge.Config) {
 		cfg.H2C, cfg.Certificates = true, store
 		cfg.HTTP3 = &edge.HTTP3Config{Conn: pc, Port: quicPort, EarlyData: true}
-		for _, change := range changes {
-			change(cfg)
-		}
-	}
-	h.startEdge()
+	})...)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	go func() { _ = h.edge.Serve(conn.NewTLSListener(ln, store.TLSConfig())) }()
@@ -183,7 +178,9 @@ var requestIDs = regexp.MustCompile(`req_[0-9a-z]{26}`)
 // TestNetworkShare sends many streams of one network: they have the same share of the
 // requests at the origins as connections of HTTP/1.1 have, and other networks have the rest.
 func TestNetworkShare(t *testing.T) {
-	h := newFixture(t)
+	h := newFixture(t, trustLoopback, func(cfg *edge.Config) {
+		cfg.H2C, cfg.Inflight = true, 16 // eight of them at the origin, two of one network
+	})
 	release := make(chan struct{})
 	var atOrigin atomic.Int64
 	h.docs = func(_ http.ResponseWriter, r *http.Request) {
@@ -192,11 +189,6 @@ func TestNetworkShare(t *testing.T) {
 			<-release
 		}
 	}
-	h.change = func(cfg *edge.Config) {
-		trustLoopback(cfg)
-		cfg.H2C, cfg.Inflight = true, 16 // eight of them at the origin, two of one network
-	}
-	h.startEdge()
 	client := newHTTP2(t, nil)
 	send := func(path, network string) int {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", h.base+path, nil)
@@ -243,7 +235,7 @@ func newHTTP2(t *testing.T, cfg *tls.Config) *http.Transport {
 // TestResetEndsExchange reads the beginning of a response that its origin never ends, over
 // HTTP/2: when the client resets the stream, the exchange with the origin ends too.
 func TestResetEndsExchange(t *testing.T) {
-	h := newFixture(t)
+	h := newFixture(t, func(cfg *edge.Config) { cfg.H2C = true })
 	ended := make(chan struct{})
 	h.docs = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -252,8 +244,6 @@ func TestResetEndsExchange(t *testing.T) {
 		<-r.Context().Done()
 		close(ended)
 	}
-	h.change = func(cfg *edge.Config) { cfg.H2C = true }
-	h.startEdge()
 	ctx, reset := context.WithCancel(t.Context())
 	defer reset()
 	req, err := http.NewRequestWithContext(ctx, "GET", h.base+"/docs/events", nil)

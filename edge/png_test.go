@@ -3,7 +3,6 @@ package edge_test
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,9 +14,7 @@ import (
 // A PNG that has to be drawn counts as a request to an API; one from the cache
 // does not, and neither does an SVG.
 func TestPNGsAreCounted(t *testing.T) {
-	h := newBadgeFixture(t)
-	h.change = func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal }
-	h.startEdge()
+	h := newBadgeFixture(t, func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal })
 	first := h.get("/api/badge/acme.png?label=x")
 	if first.status != 200 || first.header.Get("RateLimit") != `"anonymous";r=29;t=2` {
 		t.Errorf("the first PNG: %d, RateLimit %s", first.status, first.header.Get("RateLimit"))
@@ -42,9 +39,7 @@ func TestPNGsAreCounted(t *testing.T) {
 // refused at once, and those of other networks are answered.
 func TestPNGsOfOneNetwork(t *testing.T) {
 	const share = 16
-	h := newBadgeFixture(t)
-	h.change = func(c *edge.Config) { c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
-	h.startEdge()
+	h := newBadgeFixture(t, trustLoopback)
 	const crowd, other = "198.51.100.7", "203.0.113.9"
 	var stop atomic.Bool
 	var refused atomic.Pointer[answer]
@@ -83,9 +78,7 @@ func TestPNGsOfOneNetwork(t *testing.T) {
 // Behind a trusted proxy that does not name its clients, every client has the
 // proxy's address. They must not share the places of one network.
 func TestPNGsBehindAProxy(t *testing.T) {
-	h := newBadgeFixture(t)
-	h.change = trustLoopback
-	h.startEdge()
+	h := newBadgeFixture(t, trustLoopback)
 	var clients sync.WaitGroup
 	for i := range 48 { // more than the 16 of one network, fewer than the 64 of all
 		clients.Go(func() { h.get(fmt.Sprintf("/api/badge/acme.png?label=%d", i)) })

@@ -17,9 +17,7 @@ import (
 // a process with the node token and as others.
 func TestSharedScoresNeedTheNodeToken(t *testing.T) {
 	server := cachetest.StartRedis(t)
-	h := newFixture(t)
-	h.change = func(cfg *edge.Config) { cfg.RedisURL = server.URL }
-	h.startEdge()
+	h := newFixture(t, func(cfg *edge.Config) { cfg.RedisURL = server.URL })
 	h.brand("acme", "Acme", 100)
 	// The version of the document's form is part of the key, so that nodes of another
 	// program do not take this one's documents for theirs.

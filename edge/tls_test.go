@@ -42,14 +42,12 @@ func rawRequest(t *testing.T, c io.ReadWriter, text string) (*http.Response, str
 // TestRedirectListener checks that the plain listener redirects requests for hosts of this
 // edge, and does nothing else.
 func TestRedirectListener(t *testing.T) {
-	h := newFixture(t)
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	h.change = func(cfg *edge.Config) {
+	newFixture(t, func(cfg *edge.Config) {
 		cfg.BaseURL = "https://marks.example:8443"
 		cfg.Certificates, cfg.RedirectListener = newLocalCertificates(t), plain
-	}
-	h.startEdge()
+	})
 	for _, c := range []struct{ method, host, target, want string }{
 		{"GET", "localhost", "/brands/acme?x=1", "308 https://localhost:8443/brands/acme?x=1"},
 		{"HEAD", "LocalHost:80", "/", "308 https://LocalHost:8443/"},
@@ -82,9 +80,8 @@ func TestRedirectListener(t *testing.T) {
 
 // TestHSTS checks that every answer over TLS has the field, whatever serves it.
 func TestHSTS(t *testing.T) {
-	h, store := newFixture(t), newLocalCertificates(t)
-	h.change = func(cfg *edge.Config) { cfg.Certificates, cfg.HSTS = store, 24*time.Hour }
-	h.startEdge()
+	store := newLocalCertificates(t)
+	h := newFixture(t, func(cfg *edge.Config) { cfg.Certificates, cfg.HSTS = store, 24*time.Hour })
 	h.brand("acme", "Acme", 500)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
