@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -17,9 +16,6 @@ import (
 // text sees the variables of its place, and html/template escapes what it inserts by
 // context. A translation is a file with the same names.
 const textFile = "text/en.txt"
-
-// textUse is the place of a text in a template.
-var textUse = regexp.MustCompile(`\{\{text "([a-z0-9.-]+)"\}\}|\(text "([a-z0-9.-]+)"\)`)
 
 // readTexts reads a file of texts.
 func readTexts(files fs.FS, name string) (map[string]string, error) {
@@ -61,17 +57,14 @@ func parseTemplates(files fs.FS) (*template.Template, error) {
 			return nil, fmt.Errorf("read a template: %w", err)
 		}
 		var missing []string
-		whole := textUse.ReplaceAllStringFunc(string(source), func(use string) string {
-			m := textUse.FindStringSubmatch(use)
-			text, ok := texts[m[1]+m[2]]
-			switch {
-			case !ok:
-				missing = append(missing, m[1]+m[2])
-			case m[2] != "":
-				return strconv.Quote(text)
+		text := func(name string) string {
+			if _, ok := texts[name]; !ok {
+				missing = append(missing, name)
 			}
-			return text
-		})
+			return texts[name]
+		}
+		whole := replaceBetween(string(source), `{{text "`, `"}}`, text)
+		whole = replaceBetween(whole, `(text "`, `")`, func(name string) string { return strconv.Quote(text(name)) })
 		if missing != nil {
 			return nil, fmt.Errorf("%s: %s has no text %s", name, textFile, strings.Join(missing, ", "))
 		}
@@ -80,4 +73,20 @@ func parseTemplates(files fs.FS) (*template.Template, error) {
 		}
 	}
 	return pages, nil
+}
+
+// replaceBetween replaces each text from open to end by what with returns for its middle.
+func replaceBetween(source, open, end string, with func(middle string) string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(source, open)
+		middle, rest, ended := strings.Cut(after, end)
+		if !found || !ended {
+			b.WriteString(source)
+			return b.String()
+		}
+		b.WriteString(before)
+		b.WriteString(with(middle))
+		source = rest
+	}
 }
