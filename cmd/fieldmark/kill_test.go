@@ -204,13 +204,14 @@ func (s *workload) note(what func()) {
 	what()
 }
 
-// send sends a request under its idempotency key. Without a response, the request is
-// stored to be sent again.
+// send sends a request under its idempotency key. Without a response, or while an earlier
+// attempt is being answered, the request is stored to be sent again.
 func (s *workload) send(base string, a attempt, want int) (m fieldmark.Mission, ok bool) {
 	s.sent.Add(1)
 	status, _, body, err := try("POST", base+a.path, a.body, "Authorization", "Bearer "+s.key,
 		fieldmark.HeaderIdempotencyKey, a.key)
-	if err != nil || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
+	if err != nil || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout ||
+		status == http.StatusConflict && strings.Contains(body, string(fieldmark.CodeIdempotencyInFlight)) {
 		s.note(func() { s.open = append(s.open, a) })
 		return m, false
 	}
