@@ -201,7 +201,7 @@ func TestVerifyKeepsNothing(t *testing.T) {
 
 // The page says where its reader came from, and no cache keeps it.
 func testVerify(t *testing.T, h *fixture) {
-	const own, other, untold = "its own site", "not one of its sites", "not told"
+	const own, other, untold = "its own site", "not one of its sites", "not known"
 	for referer, want := range map[string]string{
 		"https://acme.example/":              own,
 		"https://ACME.example./shop?x=1":     own,

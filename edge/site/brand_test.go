@@ -3,6 +3,7 @@ package site_test
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,9 @@ func TestSinceLastAudit(t *testing.T) {
 	s := newSite(t)
 	history := sampleHistory()
 	last := history.Changes[len(history.Changes)-1].At
+	same := *history
+	same.Changes = slices.Clone(history.Changes)
+	same.Changes[len(same.Changes)-1].Moved = milli(0)
 	first := *history
 	first.Changes = history.Changes[:1]
 	for name, tt := range map[string]struct {
@@ -50,10 +54,12 @@ func TestSinceLastAudit(t *testing.T) {
 		want    string
 	}{
 		"changed": {last, history,
-			`<strong>Since the audit before:</strong> <b class="down">−1.5</b> to 75.0; cap lifted: `},
+			`<strong>The last audit changed the score:</strong> <b class="down">−1.5</b> to 75.0; cap lifted: `},
+		"moved nothing": {last, &same,
+			`<strong>No change of the score since the last audit:</strong> 75.0; cap lifted: `},
 		"nothing": {fieldmark.At(last.Std().Add(time.Hour)), history,
-			`found nothing new. <strong>Last change</strong> on`},
-		"never":   {last, &first, `No audit since the first, on`},
+			`<strong>No change since the last audit.</strong> The last change was on`},
+		"never":   {last, &first, `<strong>No change since the first audit</strong> on`},
 		"first":   {first.Changes[0].At, &first, ""},
 		"unknown": {last, nil, ""},
 	} {

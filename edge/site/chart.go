@@ -166,6 +166,11 @@ type sinceView struct {
 	First   fieldmark.Time // the first audit, if Last is nil
 }
 
+// Same reports whether the newest change of facts left the score as it was.
+func (v *sinceView) Same() bool {
+	return v.Last != nil && v.Last.Moved != nil && v.Last.Moved.Tenth() == 0
+}
+
 // sinceOf returns nil before the second audit, and where there is no history.
 func sinceOf(p *BrandPage) *sinceView {
 	if p.History == nil || p.Score.AsOf == nil {

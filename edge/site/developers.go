@@ -64,13 +64,16 @@ func newDevelopersView(c chrome, p *DevelopersPage) *developersView {
 // reads are what an edge answers itself, also where the reference cannot be had.
 var reads = []Call{
 	{"GET", "/api/v1/score/{slug}",
-		"A score with components, evidence and digests; ?advice=1 adds what would raise it, ?asOf= looks back"},
+		"A score with components, evidence and digests. ?advice=1 adds what would raise it, ?owner=1 the verified " +
+			"claim, ?disputes=1 the disputes of findings. ?asOf= returns the score at a time in the past"},
 	{"GET", "/api/v1/score/{slug}/history", "The score over time, by day or week"},
 	{"GET", "/api/v1/leaderboard", "Ranked brands; niche, language, basis, minConfidence, limit, cursor"},
-	{"GET", "/api/v1/methodology", "Every weight, input and limit of the module in force"},
+	{"GET", "/api/v1/methodology", "Every weight, input and limit of the active module"},
 	{"GET", "/api/v1/modules/{digest}", "The module itself, as WebAssembly"},
 	{"GET", "/api/badge/{slug}", "The badge; also .svg, .png and .json (for shields.io)"},
 	{"GET", "/api/badge/{slug}/embed", "Markup that shows the badge, as JSON or by format="},
+	{"POST", "/api/v1/checks", "Check any site: the response has the address of the report"},
+	{"POST", "/api/v1/claims", "Claim a brand: the response has three proofs, of which one is enough"},
 }
 
 // ParseReference reads the operations of an OpenAPI document, by tag.

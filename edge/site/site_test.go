@@ -409,7 +409,8 @@ func sampleHistory() *fieldmark.ScoreHistory {
 			Moved: milli(-1_500), Gates: []fieldmark.GateChange{
 				{Gate: fieldmark.Gate{ID: "crawlers", Limit: 30,
 					Reason: "Answer crawlers are <blocked>"}}}, Signals: []fieldmark.SignalChange{
-				{ID: "access.response", From: 3_000, To: 2_455}, {ID: "gone.signal", From: 0, To: 1_000}}},
+				{ID: "access.response", Label: "The site answers quickly", From: 3_000, To: 2_455},
+				{ID: "gone.signal", From: 0, To: 1_000}}},
 	}
 	return h
 }
