@@ -21,6 +21,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/keyring"
+	"github.com/fieldmark/fieldmark/origin/mail"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/monitor"
@@ -62,6 +63,9 @@ type Config struct {
 	OwnersOff bool            // owners of brands have no calls and no pages
 	Signer    *botauth.Signer // of the requests of Auditor; nil: they are not signed
 
+	MailRelay *mail.Relay // of digests to owners of brands; nil: no mail is sent
+	BaseURL   string      // of the public pages, which mail links to; without a slash at the end
+
 	// Certificates are the settings of certificate orders; the fields that a Service has
 	// itself are set by New.
 	Certificates acme.Config
@@ -94,6 +98,7 @@ type Service struct {
 
 	Certificates *acme.Service
 	Claims       *claim.Service
+	Mail         *mail.Service
 	SigningKeys  *botauth.Service
 	SiteChecks   *sitecheck.Service
 
@@ -157,6 +162,11 @@ func New(cfg Config) (*Service, error) {
 	}
 	s.Claims = claim.New(claim.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Access: s.Access, Brands: s.Brands, Prover: cfg.Prover, NewBrands: cfg.NewBrands, Off: cfg.OwnersOff})
+	if cfg.OwnersOff {
+		cfg.MailRelay = nil
+	}
+	s.Mail = mail.New(mail.Config{Store: cfg.Store, MAC: keys.Mail, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
+		Relay: cfg.MailRelay, BaseURL: cfg.BaseURL})
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Brands:  s.Brands,
 		BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})

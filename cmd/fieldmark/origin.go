@@ -27,6 +27,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/botauth"
 	"github.com/fieldmark/fieldmark/origin/claim"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
+	"github.com/fieldmark/fieldmark/origin/mail"
 	"github.com/fieldmark/fieldmark/origin/owner"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
@@ -55,6 +56,7 @@ type originSettings struct {
 	KeepDeliveries time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"Retention of webhook deliveries and attempts, held ones included; below 0 forever."`
 	KeepEvents     time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"Retention of events for polling and replay; below 0 forever."`
 	claimSettings  `embed:""`
+	mailSettings   `embed:""`
 	SecureCookies  bool `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
 }
 
@@ -71,6 +73,29 @@ type claimSettings struct {
 	Owners    string   `env:"FIELDMARK_OWNERS" default:"on" enum:"on,off" help:"Whether owners of websites can claim and manage their brands; off: their calls and pages get 404 module_disabled."`
 	ClaimNew  string   `env:"FIELDMARK_CLAIM_NEW" default:"review" enum:"off,review,on" help:"What a proven claim does whose site is not registered: off refuses it, review registers an unlisted brand, on a public one."`
 	Resolvers []string `env:"FIELDMARK_RESOLVERS" placeholder:"ADDRESS" help:"Addresses of one to five DNS servers, each asked for the records that prove claims: a majority must have them. The system's servers if omitted."`
+}
+
+// mailSettings are how digests are sent to owners of brands.
+type mailSettings struct {
+	SMTP     string `name:"smtp-url" env:"FIELDMARK_SMTP_URL" placeholder:"URL" help:"SMTP relay of mail to owners."`
+	SMTPFile string `name:"smtp-url-file" env:"FIELDMARK_SMTP_URL_FILE" type:"path" help:"File that holds its URL."`
+	MailFrom string `env:"FIELDMARK_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mail to owners."`
+}
+
+// relay returns what sends mail; nil: mail is off.
+func (m *mailSettings) relay(publicURL string) (*mail.Relay, error) {
+	address, err := command.ReadSecret(m.SMTP, m.SMTPFile)
+	if err != nil || address == "" {
+		return nil, err
+	}
+	if publicURL == "" {
+		return nil, errors.New("--smtp-url needs --base-url: mail links to pages")
+	}
+	relay, err := mail.ParseRelay(address, m.MailFrom)
+	if err != nil {
+		return nil, fmt.Errorf("--smtp-url, --mail-from: %w", err)
+	}
+	return relay, nil
 }
 
 // prover returns what looks for proofs of claims.
@@ -193,7 +218,12 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
+	relay, err := o.relay(o.publicURL)
+	if err != nil {
+		return err
+	}
 	if n.service, err = origin.New(origin.Config{
+		MailRelay: relay, BaseURL: strings.TrimSuffix(o.publicURL, "/"),
 		Prover: prover, NewBrands: claim.NewBrands(o.ClaimNew), OwnersOff: o.Owners == "off",
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, Signer: signer, AuditEvery: o.every(),
 		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{},

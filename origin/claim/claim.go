@@ -405,6 +405,11 @@ func emit(ctx context.Context, tx *store.Tx, t fieldmark.EventType, c *store.Cla
 	if best := c.Best(); best != nil {
 		change.Method = best.Method
 	}
+	if t != fieldmark.EventClaimVerified { // the owner has days to act, so mail must not wait for the digest
+		if err := tx.ExpediteMail(ctx, c.Brand, time.Now()); err != nil {
+			return err
+		}
+	}
 	return event.EmitBrand(ctx, tx, c.Brand, t, change)
 }
 

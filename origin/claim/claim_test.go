@@ -1,6 +1,7 @@
 package claim_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/claim"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 const day = 24 * time.Hour
@@ -219,6 +221,12 @@ func TestContest(t *testing.T) {
 				f.brand(t, "acme", "https://www.acme.example/")
 				holder, a := f.verified(t, "acme", tt.holds, "192.0.2.1")
 				time.Sleep(day)
+				if err := f.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+					return tx.AddMailAddress(ctx, &store.MailAddress{ID: "mla_1", Brand: "acme", Account: a.Account,
+						State: store.MailConfirmed, CreatedAt: time.Now(), DueAt: time.Now().Add(day)})
+				}); err != nil {
+					t.Fatal(err)
+				}
 				newcomer := f.openClaim(t, fieldmark.ClaimRequest{Brand: "acme"}, "198.51.100.1")
 				// The records of the parties are at different names, and the pages differ.
 				newcomer.Proofs[0].Names = newcomer.Proofs[0].Names[1:]
@@ -229,6 +237,9 @@ func TestContest(t *testing.T) {
 				got := f.verify(t, newcomer)
 				if got.State != fieldmark.ClaimContested {
 					t.Fatalf("newcomer is %s", got.State)
+				}
+				if m, err := f.store.MailAddress(t.Context(), "mla_1"); err != nil || m.DueAt.After(time.Now()) {
+					t.Errorf("mail to the holder is due at %v, %v; want at once", m.DueAt, err)
 				}
 				if tt.hour {
 					time.Sleep(time.Hour)

@@ -24,6 +24,7 @@ type Keyring struct {
 	AuditLog      MAC // the chain of sums of the audit log
 	LoginThrottle MAC // names that failed sign-ins are counted under
 	Claim         MAC // secrets of claims, codes of transfers, and networks that claims are counted under
+	Mail          MAC // links in mail, which confirm or unsubscribe an address
 
 	WebhookSecret      Cipher // signing secrets of endpoints
 	WebhookCredentials Cipher // header values and credentials that are sent to endpoints
@@ -44,7 +45,7 @@ func New(secret []byte) (*Keyring, error) {
 	var k Keyring
 	for label, mac := range map[string]*MAC{
 		"api-key/v1": &k.APIKey, "calendar/v1": &k.Calendar, "audit-log/v1": &k.AuditLog,
-		"login-throttle/v1": &k.LoginThrottle, "claim/v1": &k.Claim,
+		"login-throttle/v1": &k.LoginThrottle, "claim/v1": &k.Claim, "mail/v1": &k.Mail,
 	} {
 		key, err := hkdf.Key(sha256.New, secret, nil, label, sha256.Size)
 		if err != nil {

@@ -1,11 +1,13 @@
 package owner
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/claim"
+	"github.com/fieldmark/fieldmark/origin/mail"
 	"github.com/fieldmark/fieldmark/origin/web"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -16,6 +18,9 @@ const deliveryPageSize = 50
 // notifyData is the page of how an owner is notified.
 type notifyData struct {
 	Feed      string // address of the Atom feed
+	Mail      bool   // mail is sent
+	Addresses []mail.Address
+	Address   string // of the form
 	Endpoints []fieldmark.Endpoint
 	Open      *fieldmark.Endpoint // whose deliveries are shown
 	Sent      []fieldmark.Delivery
@@ -29,12 +34,17 @@ func (h *handler) notifications(req *request) error { return h.showNotify(req, h
 
 func (h *handler) showNotify(req *request, status int, bad []web.FormError) error {
 	return h.showEndpoints(req, status, bad, notifyData{URL: req.r.PostForm.Get("url"),
-		Threshold: req.r.PostForm.Get("threshold")})
+		Threshold: req.r.PostForm.Get("threshold"), Address: req.r.PostForm.Get("address")})
 }
 
 func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d notifyData) error {
 	d.Feed = h.BaseURL(req.r) + fieldmark.PathBrandPage + string(req.slug) + "/feed.atom"
 	var err error
+	if d.Mail = h.origin.Mail.Enabled(); d.Mail {
+		if d.Addresses, err = h.origin.Mail.List(req.r.Context(), req.key.Account, req.slug); err != nil {
+			return err
+		}
+	}
 	if d.Endpoints, err = h.origin.Webhooks.Endpoints(req.r.Context(), req.key.Account); err != nil {
 		return err
 	}
@@ -102,6 +112,49 @@ func (h *handler) changeEndpoint(req *request) error {
 		}
 		return req.done("/notifications/"+id, "resent")
 	}
+}
+
+// changeMail adds an address that receives a digest, or removes one.
+func (h *handler) changeMail(req *request) (err error) {
+	notice := "mail"
+	if id := req.r.PostForm.Get("remove"); id != "" {
+		notice, err = "unmailed", h.origin.Mail.Remove(req.r.Context(), req.key.Account, req.slug, id)
+	} else {
+		err = h.origin.Mail.Add(req.r.Context(), req.key.Account, req.slug, req.r.PostForm.Get("address"))
+	}
+	if err != nil {
+		return refuse(req, err, h.showNotify)
+	}
+	return req.done("/notifications", notice)
+}
+
+// mailLink is a page that mail links to. Its button acts: programs that scan mail load every
+// link.
+type mailLink struct {
+	title, text, button, done string
+	act                       func(*mail.Service, context.Context, string) error
+}
+
+var mailLinks = map[string]mailLink{
+	mail.ConfirmPath: {"Confirm this address", "It then receives a digest of changes of the brand, at most one a day.",
+		"Confirm", "The address is confirmed. Every mail has a link to unsubscribe.", (*mail.Service).Confirm},
+	mail.UnsubscribePath: {"Unsubscribe", "This address then receives no more mail about the brand.", "Unsubscribe",
+		"The address is unsubscribed.", (*mail.Service).Unsubscribe},
+}
+
+func (h *handler) showMailLink(req *request, l mailLink) error {
+	return h.show(req, http.StatusOK, "mail", web.Page{Title: l.title, Data: map[string]string{
+		"Text": l.text, "Button": l.button, "Action": req.r.URL.RequestURI()}})
+}
+
+// followMailLink acts for the token in the address. Mail programs unsubscribe without a session
+// and without opening the page (RFC 8058).
+func (h *handler) followMailLink(req *request, l mailLink) error {
+	if err := l.act(h.origin.Mail, req.r.Context(), req.r.URL.Query().Get("token")); err != nil {
+		return err
+	}
+	h.showMessage(req, http.StatusOK, l.title, l.done)
+	return nil
 }
 
 // claimData is the page of the claim of a brand.

@@ -89,7 +89,7 @@ func newWebsite(t *testing.T) *website {
 	return s
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t *testing.T, edits ...func(*origin.Config)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, site: newWebsite(t), log: &bytes.Buffer{}}
 	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
@@ -104,9 +104,12 @@ func newFixture(t *testing.T) *fixture {
 	}
 	scorer := &wasm.Scorer{}
 	t.Cleanup(func() { _ = scorer.Close(context.Background()) })
-	f.service, err = origin.New(origin.Config{Store: f.store, Secret: []byte(strings.Repeat("s", 32)), HTTP: client,
-		Auditor: auditor, AuditEvery: -1, BuiltIn: builtIn, Scorer: scorer,
-		SignalFacts: wasm.SignalFacts})
+	cfg := origin.Config{Store: f.store, Secret: []byte(strings.Repeat("s", 32)), HTTP: client,
+		Auditor: auditor, AuditEvery: -1, BuiltIn: builtIn, Scorer: scorer, SignalFacts: wasm.SignalFacts}
+	for _, edit := range edits {
+		edit(&cfg)
+	}
+	f.service, err = origin.New(cfg)
 	must(t, err)
 	must(t, f.service.Prepare(t.Context()))
 	f.handler, err = owner.New(owner.Config{Service: f.service, Advise: scoring.Advise,

@@ -29,12 +29,14 @@ var notices = map[string]string{
 	"deleted":   "Endpoint deleted.",
 	"resent":    "Message queued for resending.",
 	"checked":   "Proofs checked.",
+	"mail":      "Mail sent. Open its link within 24 hours to confirm the address.",
+	"unmailed":  "Address removed.",
 }
 
 func parseTemplates() (web.Templates, error) {
 	return web.ParseTemplates(files, template.FuncMap{"webLink": webLink, "host": hostOf, "signed": signed,
 		"patches": fieldmark.Patches, "tried": tried, "sentence": web.Sentence}, "sign-in", "home", "fix", "disputes",
-		"profile", "notifications", "claim", "message")
+		"profile", "notifications", "claim", "message", "mail")
 }
 
 // nav is what the navigation shows.

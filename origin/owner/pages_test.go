@@ -3,12 +3,16 @@ package owner_test
 import (
 	"context"
 	"encoding/json"
+	"html"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/keyring"
+	"github.com/fieldmark/fieldmark/origin/mail"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -205,4 +209,52 @@ func TestForms(t *testing.T) {
 	}
 	says(t, "the claim page", f.do(acmePages+"/claim", nil), 200, "verified", "Proofs")
 	says(t, "the notifications", f.do(acmePages+"/notifications", nil), 200, "/brands/acme/feed.atom")
+}
+
+// TestMailLinks: an owner adds and removes addresses; the links of mail act only when their
+// button is pressed, and a mail program unsubscribes by one request without a session.
+func TestMailLinks(t *testing.T) {
+	relay, err := mail.ParseRelay("smtp://127.0.0.1:1?tls=off", "geo@marks.example") // nothing listens there
+	must(t, err)
+	f := newFixture(t, func(c *origin.Config) { c.MailRelay, c.BaseURL = relay, "https://marks.example" })
+	f.signIn()
+	const page = acmePages + "/notifications"
+	says(t, "no address", f.do(page+"/mail", url.Values{"address": {"ann"}}), 422, `id="address" aria-invalid="true"`,
+		`value="ann"`, "must be an e-mail address")
+	says(t, "an address", f.do(page+"/mail", url.Values{"address": {"ann@acme.example"}}), 303)
+	says(t, "the same again", f.do(page+"/mail", url.Values{"address": {"ann@acme.example"}}), 422, "is in the list")
+	says(t, "the page", f.do(page, nil), 200, "ann@acme.example", "pending")
+	address := func() mail.Address {
+		t.Helper()
+		list, err := f.service.Mail.List(t.Context(), "brand-acme", "acme")
+		if err != nil || len(list) != 1 {
+			t.Fatalf("addresses %+v, %v", list, err)
+		}
+		return list[0]
+	}
+	keys, err := keyring.New([]byte(strings.Repeat("s", 32)))
+	must(t, err)
+	link := func(path string) string {
+		return path + "?" + url.Values{"token": {address().ID + "." + keys.Mail.Sum(path+" "+address().ID)}}.Encode()
+	}
+	f.cookie = nil
+	says(t, "a program opens the link", f.do(link(mail.ConfirmPath), nil), 200, "Confirm</button>",
+		`action="`+html.EscapeString(link(mail.ConfirmPath))+`"`)
+	if got := address().State; got != store.MailPending {
+		t.Errorf("an opened link makes the address %s", got)
+	}
+	says(t, "a wrong link", f.do(mail.ConfirmPath+"?token=mla_1.x", url.Values{}), 404, "wrong or has expired")
+	says(t, "the token of the other page", f.do(strings.Replace(link(mail.UnsubscribePath), "unsubscribe", "confirm", 1),
+		url.Values{}), 404)
+	says(t, "the button", f.do(link(mail.ConfirmPath), url.Values{}), 200, "The address is confirmed.")
+	if got := address().State; got != store.MailConfirmed {
+		t.Errorf("the address is %s, want confirmed", got)
+	}
+	says(t, "one-click unsubscription", f.do(link(mail.UnsubscribePath), url.Values{"List-Unsubscribe": {"One-Click"}}),
+		200, "unsubscribed")
+	if list, err := f.service.Mail.List(t.Context(), "brand-acme", "acme"); err != nil || len(list) != 0 {
+		t.Errorf("addresses after the unsubscription: %+v, %v", list, err)
+	}
+	f.signIn()
+	says(t, "an unknown address", f.do(page+"/mail", url.Values{"remove": {"mla_1"}}), 404)
 }

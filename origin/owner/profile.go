@@ -14,7 +14,8 @@ var inputs = map[string]web.Input{
 	"/name": {"name", "Name"}, "/niche": {"niche", "Niche"}, "/language": {"language", "Language"},
 	"/description": {"description", "Description"}, "/names": {"names", "Aliases"}, "/reason": {"reason", "Reason"},
 	"/pause": {"pause", "Pause"}, "/signal": {"signal", "Signal"}, "/kind": {"kind", "Kind"},
-	"/text": {"text", "What is wrong"}, "/url": {"url", "Address"}, "/events": {"events", "Events"},
+	"/text": {"text", "What is wrong"}, "/address": {"address", "E-mail address"},
+	"/url": {"url", "Address"}, "/events": {"events", "Events"},
 	"/scoreThreshold": {"threshold", "Threshold"}, "/description ": {"description", "Description"},
 }
 

@@ -50,10 +50,15 @@ func (h *handler) routes() error {
 	h.form(one+"/profile", "wishes", h.setWishes)
 	h.mux.Handle("GET "+one+"/notifications", h.brand(h.notifications))
 	h.mux.Handle("POST "+one+"/notifications", h.brand(h.createEndpoint))
+	h.form(one+"/notifications", "mail", h.changeMail)
 	h.mux.Handle("GET "+one+"/notifications/{id}", h.brand(h.notifications))
 	h.mux.Handle("POST "+one+"/notifications/{id}", h.brand(h.changeEndpoint))
 	h.mux.Handle("GET "+one+"/claim", h.brand(h.claim))
 	h.mux.Handle("POST "+one+"/claim", h.brand(h.changeClaim))
+	for path, l := range mailLinks {
+		h.mux.Handle("GET "+path, h.public(func(req *request) error { return h.showMailLink(req, l) }))
+		h.mux.Handle("POST "+path, h.public(func(req *request) error { return h.followMailLink(req, l) }))
+	}
 	h.mux.Handle("/", h.public(h.notFound))
 	return nil
 }

@@ -3,6 +3,8 @@ package sitecheck
 import (
 	"context"
 	"log/slog"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark/origin/safehttp"
@@ -28,7 +30,8 @@ const (
 )
 
 // Acquire waits until no other request to a host is being made and the pause after the last
-// one is over. The caller calls release after the request, with the pause until the next.
+// one is over. The caller calls release after the request, with the pause until the next, which
+// is longer if the owner of a brand there wishes it.
 func (p *Pauses) Acquire(ctx context.Context, host string) (release func(pause time.Duration), err error) {
 	for {
 		var next, until time.Time
@@ -59,9 +62,16 @@ func (p *Pauses) Acquire(ctx context.Context, host string) (release func(pause t
 func (p *Pauses) release(ctx context.Context, host string, until time.Time, pause time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	next := time.Now().Add(pause)
+	ended, name := time.Now(), strings.ToLower(host)
+	if bare, _, err := net.SplitHostPort(name); err == nil {
+		name = bare
+	}
 	err := p.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.ReleaseHost(ctx, host, until, next)
+		wished, err := tx.CrawlPause(ctx, name)
+		if err != nil {
+			return err
+		}
+		return tx.ReleaseHost(ctx, host, until, ended.Add(max(pause, wished)))
 	})
 	if err != nil {
 		p.Log.Error("end the reservation of a host", slog.String("host", host), slog.Any("error", err))

@@ -2,6 +2,7 @@ package sitecheck_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -195,4 +196,58 @@ func TestOutcomes(t *testing.T) {
 	if n := reached.Load(); n != 0 {
 		t.Errorf("%d requests reached a private address", n)
 	}
+}
+
+// TestWishedPause: the pause that the verified owner of a brand wishes holds for its host, from
+// every origin; without a claim, a wish has no effect.
+func TestWishedPause(t *testing.T) {
+	cfg := storetest.New(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		write := func(fn func(ctx context.Context, tx *store.Tx) error) {
+			t.Helper()
+			if err := s.Write(t.Context(), fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(func(ctx context.Context, tx *store.Tx) error {
+			now := fieldmark.At(time.Now())
+			return errors.Join(tx.PutBrand(ctx, fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/",
+				Niche: "tools", Language: "en", CreatedAt: now, UpdatedAt: now}),
+				tx.PutWishes(ctx, "acme", "acme.example", fieldmark.Wishes{Checks: true, Pause: 7}))
+		})
+		one := &sitecheck.Pauses{Store: s, Log: slog.New(slog.DiscardHandler)}
+		another := &sitecheck.Pauses{Store: s, Log: slog.New(slog.DiscardHandler)}
+		wait := func(host string) time.Duration {
+			t.Helper()
+			release, err := one.Acquire(t.Context(), host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			release(time.Second)
+			from := time.Now()
+			if release, err = another.Acquire(t.Context(), host); err != nil {
+				t.Fatal(err)
+			}
+			release(0)
+			return time.Since(from).Round(time.Second)
+		}
+		if got := wait("acme.example"); got != time.Second {
+			t.Errorf("without a claim, the pause is %v, want 1s", got)
+		}
+		write(func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutClaim(ctx, &store.Claim{ID: "clm_1", Brand: "acme", Account: "owner",
+				State: fieldmark.ClaimVerified, CreatedAt: time.Now()})
+		})
+		if got := wait("Acme.example:443"); got != 7*time.Second {
+			t.Errorf("the pause is %v, want the 7s that the owner wishes", got)
+		}
+		if got := wait("other.example"); got != time.Second {
+			t.Errorf("the pause of another host is %v, want 1s", got)
+		}
+	})
 }

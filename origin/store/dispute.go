@@ -137,6 +137,18 @@ func (db BrandReader) ChecksRefused(ctx context.Context, host string) (bool, err
 	return n > 0, nil
 }
 
+// CrawlPause returns the longest pause between requests that an owner of a brand with this host
+// wishes; 0: none does. Without a claim that holds the brand, wishes do not count.
+func (db BrandReader) CrawlPause(ctx context.Context, host string) (time.Duration, error) {
+	var ms int64
+	err := db.queryRow(ctx, `SELECT COALESCE(MAX(w.pause), 0) FROM brand_wishes w WHERE w.host = $1
+		AND EXISTS (SELECT 1 FROM claim c WHERE c.brand = w.brand AND `+holds+`)`, host).Scan(&ms)
+	if err != nil {
+		return 0, fmt.Errorf("read the pause between requests to %s: %w", host, err)
+	}
+	return time.Duration(ms) * time.Millisecond, nil
+}
+
 const brandRequestColumns = `id, brand, account, kind, state, body, requested_at, decided_at, decided_by, answer`
 
 func scanBrandRequest(row scanner) (r fieldmark.BrandRequest, err error) {
@@ -315,6 +327,143 @@ func (t BrandTx) LapseDisputes(ctx context.Context, slug fieldmark.Slug, account
 		AND account <> '' AND state IN ('open', 'rechecking', 'in_review')`, at.Micros(), string(slug), account)
 	if err != nil {
 		return fmt.Errorf("end the disputes of %s by %s: %w", slug, account, err)
+	}
+	return nil
+}
+
+// MailReader reads the addresses that receive digests of brands.
+type MailReader struct{ querier }
+
+// MailTx writes them, in a transaction.
+type MailTx struct {
+	MailReader
+	*tx
+}
+
+// MailState is the state of an address.
+type MailState string
+
+// An address is pending until its holder confirms it, and ended after the relay refused it
+// permanently.
+const (
+	MailPending   MailState = "pending"
+	MailConfirmed MailState = "confirmed"
+	MailEnded     MailState = "ended"
+)
+
+// MailAddress is an address that receives a daily digest of a brand.
+type MailAddress struct {
+	ID        string
+	Brand     fieldmark.Slug
+	Account   string // that manages the brand
+	Address   string
+	State     MailState
+	Error     string // of the last attempt; empty: it succeeded
+	CreatedAt time.Time
+	After     int64     // number of the last event that was sent
+	Attempts  int       // started, of the mail that is due
+	DueAt     time.Time // of the next mail; zero: none is due
+}
+
+const mailColumns = `id, brand, account, address, state, error, created_at, after_event, attempts, due_at`
+
+func scanMailAddress(row scanner) (a MailAddress, err error) {
+	err = row.Scan(&a.ID, &a.Brand, &a.Account, &a.Address, &a.State, &a.Error, exactTime{&a.CreatedAt}, &a.After,
+		&a.Attempts, exactTime{&a.DueAt})
+	return a, queryErr(err)
+}
+
+// MailAddress reads an address; the error is ErrNotFound if it does not exist.
+func (db MailReader) MailAddress(ctx context.Context, id string) (MailAddress, error) {
+	a, err := scanMailAddress(db.queryRow(ctx, `SELECT `+mailColumns+` FROM mail_address WHERE id = $1`, id))
+	if err != nil {
+		return a, fmt.Errorf("read mail address %s: %w", id, err)
+	}
+	return a, nil
+}
+
+// MailAddresses lists the addresses of a brand that an account added, the oldest first.
+func (db MailReader) MailAddresses(ctx context.Context, slug fieldmark.Slug, account string) ([]MailAddress, error) {
+	rows, err := db.query(ctx, `SELECT `+mailColumns+` FROM mail_address WHERE brand = $1 AND account = $2 ORDER BY id`,
+		string(slug), account)
+	list, err := collect(rows, err, scanMailAddress)
+	if err != nil {
+		return nil, fmt.Errorf("list the mail addresses of %s: %w", slug, err)
+	}
+	return list, nil
+}
+
+// AddMailAddress adds an address.
+func (t MailTx) AddMailAddress(ctx context.Context, a *MailAddress) error {
+	_, err := t.exec(ctx, `INSERT INTO mail_address (`+mailColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		a.ID, string(a.Brand), a.Account, a.Address, string(a.State), a.Error, a.CreatedAt.UnixMicro(), a.After,
+		a.Attempts, exactMicros(a.DueAt))
+	if err != nil {
+		return fmt.Errorf("add mail address %s: %w", a.ID, err)
+	}
+	t.touched[TopicMail] = true
+	return nil
+}
+
+// ConfirmMailAddress marks a pending address as confirmed: its digests begin after an event.
+func (t MailTx) ConfirmMailAddress(ctx context.Context, id string, after int64, due time.Time) error {
+	_, err := t.exec(ctx, `UPDATE mail_address SET state = 'confirmed', error = '', attempts = 0, after_event = $1,
+		due_at = $2 WHERE id = $3 AND state = 'pending'`, after, due.UnixMicro(), id)
+	if err != nil {
+		return fmt.Errorf("confirm mail address %s: %w", id, err)
+	}
+	return nil
+}
+
+// DeleteMailAddress deletes an address.
+func (t MailTx) DeleteMailAddress(ctx context.Context, id string) error {
+	if _, err := t.exec(ctx, `DELETE FROM mail_address WHERE id = $1`, id); err != nil {
+		return fmt.Errorf("delete mail address %s: %w", id, err)
+	}
+	return nil
+}
+
+// ExpediteMail makes the digests of a brand due now.
+func (t MailTx) ExpediteMail(ctx context.Context, slug fieldmark.Slug, now time.Time) error {
+	n, err := t.exec(ctx, `UPDATE mail_address SET due_at = $1, attempts = 0 WHERE brand = $2
+		AND state = 'confirmed'`, now.UnixMicro(), string(slug))
+	if err != nil {
+		return fmt.Errorf("make the mail about %s due: %w", slug, err)
+	}
+	t.touched[TopicMail] = t.touched[TopicMail] || n > 0
+	return nil
+}
+
+// HasDueMail reports whether a mail is due that no worker has leased.
+func (db MailReader) HasDueMail(ctx context.Context, now time.Time) (bool, error) {
+	var n int
+	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT id FROM mail_address WHERE due_at <= $1
+		AND (lease_until IS NULL OR lease_until <= $1) LIMIT 1) AS due`, now.UnixMicro()).Scan(&n); err != nil {
+		return false, fmt.Errorf("read whether mail is due: %w", err)
+	}
+	return n > 0, nil
+}
+
+// ClaimDueMail leases up to limit addresses whose mail is due to owner, counts an attempt of
+// each, and returns their ids.
+func (t MailTx) ClaimDueMail(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
+	return t.claim(ctx, `UPDATE mail_address SET lease_until = $1, lease_owner = $2, attempts = attempts + 1
+		WHERE id IN (SELECT m.id FROM mail_address m WHERE m.due_at <= $3
+			AND (m.lease_until IS NULL OR m.lease_until <= $3) ORDER BY m.due_at LIMIT $4)
+		RETURNING id`, lease.UnixMicro(), owner, now.UnixMicro(), limit)
+}
+
+// EndMail stores the result of an attempt of owner, which ends its lease. An address that was
+// confirmed, or whose mail was made due again meanwhile, keeps that.
+func (t MailTx) EndMail(ctx context.Context, owner string, was, next *MailAddress) error {
+	_, err := t.exec(ctx, `UPDATE mail_address SET lease_until = NULL, lease_owner = NULL, after_event = $1, error = $2,
+			state = CASE WHEN state = $3 THEN $4 ELSE state END,
+			attempts = CASE WHEN due_at = $5 THEN $6 ELSE attempts END,
+			due_at = CASE WHEN due_at = $5 THEN $7 ELSE due_at END
+		WHERE id = $8 AND lease_owner = $9`, next.After, next.Error, string(was.State), string(next.State),
+		was.DueAt.UnixMicro(), next.Attempts, exactMicros(next.DueAt), next.ID, owner)
+	if err != nil {
+		return fmt.Errorf("end an attempt of mail address %s: %w", next.ID, err)
 	}
 	return nil
 }

@@ -76,6 +76,7 @@ type Store struct {
 	CertificateReader
 	ClaimReader
 	EventReader
+	MailReader
 	MissionReader
 	ModuleReader
 	NoteReader
@@ -138,6 +139,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.group = s.newGroup()
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
 	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
+	s.MailReader = MailReader{s}
 	s.MissionReader, s.ModuleReader, s.NoteReader = MissionReader{s}, ModuleReader{s}, NoteReader{s}
 	s.SiteCheckReader, s.StandingReader = SiteCheckReader{s}, StandingReader{s}
 	s.StatsReader, s.WebhookReader = StatsReader{s}, WebhookReader{s}
@@ -226,7 +228,7 @@ func (s *Store) Close() error {
 type Topic int
 
 // The topics: the event log grew; a delivery, an audit, a preview, a replay, a
-// deadline, a certificate, a standing or a claim became due; a check of a site changed its
+// deadline, a certificate, a standing, a claim or a mail became due; a check of a site changed its
 // state.
 const (
 	TopicEvents Topic = iota
@@ -239,6 +241,7 @@ const (
 	TopicStandings
 	TopicClaims
 	TopicSiteChecks
+	TopicMail
 	topics
 )
 

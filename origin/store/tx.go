@@ -23,6 +23,7 @@ type Tx struct {
 	CertificateTx
 	ClaimTx
 	EventTx
+	MailTx
 	MissionTx
 	ModuleTx
 	NoteTx
@@ -53,6 +54,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		AccessTx{AccessReader{t}, t}, BrandTx{BrandReader{t}, t}, CertificateTx{CertificateReader{t}, t},
 		ClaimTx{ClaimReader{t}, t},
 		EventTx{EventReader{t}, t},
+		MailTx{MailReader{t}, t},
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t},
 		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t},
@@ -313,13 +315,14 @@ const (
 	LeaseClaim       LeaseKind = "claim"
 	LeaseSiteCheck   LeaseKind = "site_check"
 	LeaseDailyJob    LeaseKind = "daily_job"
+	LeaseMail        LeaseKind = "mail_address"
 )
 
 // leaseKeys are the key columns of the tables.
 var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
 	LeaseAlert: "mission", LeaseCertificate: "name", LeaseClaim: "id", LeaseSiteCheck: "id",
-	LeaseDailyJob: "name",
+	LeaseDailyJob: "name", LeaseMail: "id",
 }
 
 // Lease identifies a leased row.
@@ -345,6 +348,7 @@ var uncountClaim = map[LeaseKind]string{
 	LeaseDelivery: `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeasePreview:  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeaseAudit:    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+	LeaseMail:     `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 }
 
 // ReleaseLeases ends all leases of owner; those of all owners if it is empty,
@@ -361,7 +365,7 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews],
 				t.touched[TopicDeadlines], t.touched[TopicCertificates] = true, true, true, true, true
 			t.touched[TopicClaims] = true
-			t.touched[TopicSiteChecks] = true
+			t.touched[TopicSiteChecks], t.touched[TopicMail] = true, true
 		}
 	}
 	return t.ScheduleEndpoints(ctx)

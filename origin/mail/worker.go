@@ -1,0 +1,170 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// maxSending is how many mails a process sends at once: relays limit connections of a client.
+const maxSending = 4
+
+// retries are the delays before the attempts of a mail: a greylisting relay accepts the same
+// mail after minutes (RFC 6647).
+var retries = webhook.ScheduleOf(&fieldmark.RetryPolicy{Schedule: fieldmark.RetryQuick})
+
+// Run sends mail as it becomes due until ctx ends. Any number of processes may run it on one
+// database.
+func (s *Service) Run(ctx context.Context) error {
+	if !s.Enabled() {
+		return nil
+	}
+	return s.cfg.Jobs.Work(ctx, store.TopicMail, maxSending, s.claimDue)
+}
+
+// claimDue leases due mail. It writes only if there is some, as it runs every second.
+func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err error) {
+	now := time.Now()
+	due, err := s.cfg.Store.HasDueMail(ctx, now)
+	if err != nil || !due {
+		return nil, err
+	}
+	var ids []string
+	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		ids, err = tx.ClaimDueMail(ctx, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration), limit)
+		return err
+	})
+	for _, id := range ids {
+		todo = append(todo, job.Job{Lease: store.Lease{Kind: store.LeaseMail, ID: id}, Do: func(ctx context.Context) {
+			if err := s.process(ctx, id); err != nil && ctx.Err() == nil {
+				s.cfg.Log.Error("send mail", slog.String("address", id), slog.Any("error", err))
+			}
+		}})
+	}
+	return todo, err
+}
+
+// process sends the mail to an address that is due, and stores when the next one is. A process
+// that dies after the relay accepted a mail sends it again, with the same Message-ID.
+func (s *Service) process(ctx context.Context, id string) error {
+	a, err := s.cfg.Store.MailAddress(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // unsubscribed meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	manages, err := s.cfg.Store.Manages(ctx, a.Account, a.Brand)
+	if err != nil {
+		return err
+	}
+	if a.State == store.MailPending && (!manages || now.Sub(a.CreatedAt) > confirmWithin) {
+		return s.delete(ctx, id)
+	}
+	head, err := s.cfg.Store.Head(ctx) // before the events: none between them is lost
+	if err != nil {
+		return err
+	}
+	m, err := s.compose(ctx, &a)
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.text == "":
+	case a.Attempts > len(retries):
+		err = fmt.Errorf(job.ReasonLost, len(retries))
+	default:
+		err = s.cfg.Relay.send(ctx, m)
+		s.cfg.Log.Info("mail", slog.String("address", id), slog.String("state", string(a.State)),
+			slog.Int("attempt", a.Attempts), slog.Any("error", err))
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	ctx, cancel := job.ShutdownContext(ctx)
+	defer cancel()
+	if !manages && (err == nil || a.Attempts >= len(retries)) {
+		return s.delete(ctx, id) // it was the last mail
+	}
+	next := after(a, err, head, time.Now())
+	return s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.EndMail(ctx, s.cfg.Jobs.Worker(), &a, &next)
+	})
+}
+
+// after returns an address after an attempt: a mail that was sent is followed by the next digest;
+// one that the relay did not accept is tried again, and its events are in the next digest.
+func after(a Address, err error, head int64, now time.Time) Address {
+	next := a
+	next.Error = ""
+	if err != nil {
+		next.Error = line(err.Error(), maxText)
+	}
+	switch {
+	case errors.Is(err, errRefused):
+		next.State, next.DueAt = store.MailEnded, time.Time{}
+		return next
+	case err != nil && a.Attempts < len(retries):
+		next.DueAt = now.Add(retries[a.Attempts])
+		return next
+	case err == nil && a.State == store.MailConfirmed:
+		next.After = head
+	}
+	next.Attempts, next.DueAt = 0, nextDigest(now)
+	if a.State == store.MailPending {
+		next.DueAt = a.CreatedAt.Add(confirmWithin + time.Second) // when it is deleted
+	}
+	return next
+}
+
+func (s *Service) delete(ctx context.Context, id string) error {
+	return s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.DeleteMailAddress(ctx, id)
+	})
+}
+
+// compose returns the mail that is due; without a text there is nothing to send.
+func (s *Service) compose(ctx context.Context, a *Address) (m message, err error) {
+	b, err := s.cfg.Store.Brand(ctx, a.Brand)
+	if err != nil {
+		return m, err
+	}
+	name := line(b.Name, subjectText)
+	m = message{id: fmt.Sprintf("%s.%d", a.ID, a.After), to: a.Address}
+	if a.State == store.MailPending {
+		m.subject = "Confirm mail about " + name
+		m.text = fmt.Sprintf("Someone asked %s to send you a daily digest of changes of the brand %s.\n\n"+
+			"To receive it, open this page within 24 hours and press the button:\n%s\n\n"+
+			"If it was not you, do nothing: there will be no other mail.\n", s.cfg.BaseURL, name,
+			s.link(ConfirmPath, a.ID))
+		return m, nil
+	}
+	events, err := s.cfg.Store.AccountEvents(ctx, a.Account, a.After, maxEvents)
+	if err != nil {
+		return m, err
+	}
+	about := events[:0]
+	for _, e := range events {
+		if e.Subject == string(a.Brand) {
+			about = append(about, e)
+		}
+	}
+	subject, lines := digest(&b.Brand, about)
+	if len(lines) == 0 {
+		return m, nil
+	}
+	m.subject, m.unsubscribe = subject, s.link(UnsubscribePath, a.ID)
+	m.text = fmt.Sprintf("%s\n%s%s%s\n\n%s\n\nChange what you receive: %s%s/brands/%s/notifications\n"+
+		"Unsubscribe: %s\n", name, s.cfg.BaseURL, fieldmark.PathBrandPage, a.Brand, strings.Join(lines, "\n"),
+		s.cfg.BaseURL, fieldmark.PathOwner, a.Brand, m.unsubscribe)
+	return m, nil
+}
