@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,8 @@ import (
 )
 
 // TestBrowserOverTLS uses the demo and a site behind the edge in a browser, as people do:
-// everything comes over HTTP/2 or HTTP/3, except a WebSocket.
+// everything comes over HTTP/2 or HTTP/3, except a WebSocket. The owners of two brands use the
+// same demo first.
 func TestBrowserOverTLS(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(browserSite(t))
@@ -41,12 +43,14 @@ func TestBrowserOverTLS(t *testing.T) {
 		status, _, _, err := try("GET", secured.logged("edge", "debug")+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})
+	h2 := browsertest.Start(t)
+	t.Run("owner", func(t *testing.T) {
+		ownerVisits(t, h2, filepath.Join(dir, "var"), access.BaseURL, base)
+	})
 	for _, protocol := range []string{"h2", "h3"} {
 		t.Run(protocol, func(t *testing.T) {
-			browser := (*browsertest.Browser)(nil)
-			if protocol == "h2" {
-				browser = browsertest.Start(t)
-			} else {
+			browser := h2
+			if protocol == "h3" {
 				browser = browsertest.StartQUIC(t, cert, "localhost:"+port, "site.localhost:"+port)
 			}
 			d := &console{t: t, base: base, tab: browser.Open(t, base+"/", browsertest.View{})}

@@ -98,7 +98,7 @@ func (h *handler) showDisputes(req *request, status int, bad []web.FormError) er
 	return h.show(req, status, "disputes", web.Page{Title: "Disputes", Errors: bad, Data: &d})
 }
 
-// labelOf returns the label of a choice, or its value if there is none.
+// labelOf returns the label of a choice, or the value itself if it is not in the list.
 func labelOf(list []choice, value string) string {
 	if i := slices.IndexFunc(list, func(c choice) bool { return c.Value == value }); i >= 0 {
 		return list[i].Label

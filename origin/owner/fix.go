@@ -37,8 +37,12 @@ type fixData struct {
 	Refused []unmeasured // of Unknown, those whose evidence is that our auditor was refused
 	Files   []file
 	Wait    int  // minutes until another audit may be requested; 0: now
-	Working bool // an audit is queued or running: the page reloads itself
+	Working bool // an audit is running or begins soon: the page updates itself
 }
+
+// soon is how long the page waits for the start of an audit. The recheck of a dispute may be an
+// hour away.
+const soon = time.Minute
 
 // scoreCap is the limit of gates on a score.
 type scoreCap struct {
@@ -84,7 +88,8 @@ func (h *handler) showFix(req *request, status int, bad []web.FormError) error {
 	if err != nil {
 		return err
 	}
-	d := fixData{Brand: b, Score: &score, Working: b.Audit != nil && b.Audit.Failure == ""}
+	d := fixData{Brand: b, Score: &score, Working: b.Audit != nil && b.Audit.Failure == "" &&
+		(b.Audit.Running || time.Until(b.Audit.DueAt.Std()) < soon)}
 	if wait := time.Until(b.AuditAfter); wait > 0 {
 		d.Wait = minutes(wait)
 	}

@@ -63,6 +63,11 @@ func TestDisputes(t *testing.T) {
 		strings.Contains(body, `href="javascript`) || strings.Contains(body, `href="https://acme.example/proof`) {
 		t.Errorf("markup, bidi or a link of the dispute is live:\n%s", body)
 	}
+	// The recheck waits until an hour after the last audit.
+	if rec := f.do(acmePages, nil); !strings.Contains(rec.Body.String(), "The next audit is due at") ||
+		strings.Contains(rec.Body.String(), "data-live") {
+		t.Errorf("the page waits for an audit that is an hour away:\n%s", rec.Body)
+	}
 	says(t, "the same signal again", f.do(acmePages+"/disputes", form), 409, "You opened a dispute")
 	open, _, err := f.service.Standings.Current(t.Context(), "acme")
 	must(t, err)
