@@ -97,7 +97,8 @@ chaos: ## chaos tests: a fleet, a full disk, 200 kills, a hundred webhook endpoi
 .PHONY: simulate
 simulate: ## hit ratios of the cache for ten million keys; 10,000 schedules of claims; 1,000,000 standings
 	$(GO) test ./cache -run 'TestSimulate$$' -count 1 -v -timeout 30m -args -simulate
-	$(GO) test ./origin/claim -run 'TestRandomSchedules$$' -count 1 -v -timeout 60m -args -schedules 10000
+	$(GO) test ./origin/claim -run 'TestRandomSchedules$$' -count 1 -v -timeout 90m -args -schedules 10000
+	$(GO) test ./origin/standing -run 'TestActivation$$' -count 1 -v -timeout 90m -args -brands 1000000
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ (default 10s) each

@@ -57,28 +57,42 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// run computes standings as they become due.
+// run computes standings as they become due. Those of another module are computed in the
+// background, at half of the time of a processor, and after those that are due.
 func (s *Service) run(ctx context.Context) {
 	poll := time.NewTicker(job.PollInterval)
 	defer poll.Stop()
 	for {
 		due := s.cfg.Store.Watch(store.TopicStandings)
-		more, err := s.compute(ctx)
-		if err != nil && ctx.Err() == nil {
+		start := time.Now()
+		found, err := s.compute(ctx)
+		var pause <-chan time.Time // nil: until something is due
+		switch {
+		case err != nil && ctx.Err() == nil:
 			s.cfg.Log.Error("compute standings", slog.Any("error", err)) // and again: the database may recover
-			more = false
-		}
-		if more {
+		case err == nil && found == dueFound:
 			continue
+		case err == nil && found == staleFound:
+			pause = time.After(time.Since(start))
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-due:
+		case <-pause:
 		case <-poll.C:
 		}
 	}
 }
+
+// found is what compute found so much of that there may be more.
+type found int
+
+const (
+	nothingFound found = iota
+	dueFound
+	staleFound // of another module
+)
 
 // move is a standing before and after it was computed.
 type move struct {
@@ -88,28 +102,42 @@ type move struct {
 	crossed   bool             // by the default threshold
 }
 
-// compute computes one batch of standings. It reports whether there may be more.
-func (s *Service) compute(ctx context.Context) (more bool, err error) {
+// compute computes one batch of standings.
+func (s *Service) compute(ctx context.Context) (what found, err error) {
 	now := time.Now()
 	plan, err := s.cfg.Store.ModulePlan(ctx)
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+		return nothingFound, nil
 	}
 	if err != nil {
-		return false, err
+		return nothingFound, err
 	}
-	due, err := s.cfg.Store.DueStandings(ctx, plan.Digest, now, batch)
-	if err != nil || len(due) == 0 {
-		return false, err
+	what = dueFound
+	list, err := s.cfg.Store.DueStandings(ctx, now, batch)
+	if err == nil && len(list) == 0 {
+		what = staleFound
+		list, err = s.cfg.Store.StaleStandings(ctx, plan.Digest, batch)
 	}
-	moves := make([]move, 0, len(due))
-	for i := range due {
-		m, err := s.score(ctx, &due[i], plan.Digest, now)
-		if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+	if err != nil || len(list) == 0 {
+		return nothingFound, err
+	}
+	slugs := make([]fieldmark.Slug, len(list))
+	for i := range list {
+		slugs[i] = list[i].Brand
+	}
+	states, err := s.cfg.Store.BareStates(ctx, slugs)
+	if err != nil {
+		return nothingFound, err
+	}
+	moves := make([]move, 0, len(list))
+	for i := range list {
+		state := states[list[i].Brand]
+		if state == nil { // deleted meanwhile
 			continue
 		}
+		m, err := s.score(ctx, &list[i], state, plan.Digest, now)
 		if err != nil {
-			return false, err
+			return nothingFound, err
 		}
 		moves = append(moves, m)
 	}
@@ -121,25 +149,21 @@ func (s *Service) compute(ctx context.Context) (more bool, err error) {
 		}
 		return nil
 	})
-	return len(due) == batch, err
+	if len(list) < batch {
+		what = nothingFound
+	}
+	return what, err
 }
 
 // score computes the standing of one brand. A brand that the module cannot score keeps what
 // it had, until its facts or the module change.
-func (s *Service) score(ctx context.Context, was *store.Standing, module fieldmark.Digest,
-	now time.Time) (move, error) {
-	state, err := s.cfg.Store.BareState(ctx, was.Brand)
-	if err != nil {
-		return move{}, err
-	}
-	if state.Visibility, err = s.cfg.Store.Samples(ctx, was.Brand); err != nil {
-		return move{}, err
-	}
+func (s *Service) score(ctx context.Context, was *store.Standing, state *fieldmark.BrandState,
+	module fieldmark.Digest, now time.Time) (move, error) {
 	m := move{was: *was, next: *was, brand: state.Brand}
 	m.next.Module, m.next.DueAt = module, nil
 	score, err := s.cfg.Scorer.Score(ctx, module, func(ctx context.Context) ([]byte, error) {
 		return s.cfg.Store.Module(ctx, module)
-	}, &state, now)
+	}, state, now)
 	if err != nil {
 		if ctx.Err() != nil || fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
 			return move{}, err

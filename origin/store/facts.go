@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"math/bits"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -148,7 +150,7 @@ func (db BrandReader) AddHistory(ctx context.Context, states []fieldmark.BrandSt
 	if err := db.addRevisions(ctx, at, first, last, times); err != nil {
 		return fmt.Errorf("read revisions of brands %s to %s: %w", first, last, err)
 	}
-	samples, err := db.latestSamples(ctx, first, last)
+	samples, err := db.latestSamples(ctx, `v.brand >= $1 AND v.brand <= $2`, string(first), string(last))
 	if err != nil {
 		return err
 	}
@@ -312,19 +314,49 @@ func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample,
 	return true, nil
 }
 
-// Samples lists the newest visibility sample of each engine, surface and locale of a brand.
-func (db BrandReader) Samples(ctx context.Context, slug fieldmark.Slug) ([]fieldmark.VisibilitySample, error) {
-	return db.latestSamples(ctx, slug, slug)
+// BareStates reads brands by slug with their visibility samples and without the evidence of
+// facts. Brands that do not exist are missing.
+func (db BrandReader) BareStates(ctx context.Context,
+	slugs []fieldmark.Slug) (map[fieldmark.Slug]*fieldmark.BrandState, error) {
+	states := make(map[fieldmark.Slug]*fieldmark.BrandState, len(slugs))
+	if len(slugs) == 0 {
+		return states, nil
+	}
+	// Lists are filled up to a power of two, so that there are few different statements.
+	args := make([]any, 1<<bits.Len(uint(len(slugs)-1)))
+	list := make([]string, len(args))
+	for i := range args {
+		args[i], list[i] = string(slugs[min(i, len(slugs)-1)]), fmt.Sprintf("$%d", i+1)
+	}
+	in := ` IN (` + strings.Join(list, ", ") + `)`
+	rows, err := db.query(ctx, `SELECT `+bareColumns+` WHERE b.slug`+in, args...)
+	all, err := collect(rows, err, scanState)
+	if err != nil {
+		return nil, fmt.Errorf("read the states of %d brands: %w", len(slugs), err)
+	}
+	for i := range all {
+		states[all[i].Brand.Slug] = &all[i]
+	}
+	samples, err := db.latestSamples(ctx, `v.brand`+in, args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range samples {
+		if state := states[v.Brand]; state != nil {
+			state.Visibility = append(state.Visibility, v)
+		}
+	}
+	return states, nil
 }
 
-// latestSamples lists the newest sample of each engine, surface and locale of
-// the brands from first to last.
-func (db BrandReader) latestSamples(ctx context.Context, first,
-	last fieldmark.Slug) ([]fieldmark.VisibilitySample, error) {
-	rows, err := db.query(ctx, `SELECT v.brand, v.body FROM visibility v WHERE v.brand >= $1 AND v.brand <= $2
+// latestSamples lists the newest sample of each engine, surface and locale of the brands that
+// a condition selects.
+func (db BrandReader) latestSamples(ctx context.Context, brands string,
+	args ...any) ([]fieldmark.VisibilitySample, error) {
+	rows, err := db.query(ctx, `SELECT v.brand, v.body FROM visibility v WHERE `+brands+`
 		AND v.to_at = (SELECT MAX(w.to_at) FROM visibility w WHERE w.brand = v.brand AND w.engine = v.engine
 			AND w.surface = v.surface AND w.locale = v.locale)
-		ORDER BY v.brand, v.engine, v.surface, v.locale, v.prompt_set`, string(first), string(last))
+		ORDER BY v.brand, v.engine, v.surface, v.locale, v.prompt_set`, args...)
 	list, err := collect(rows, err, func(row scanner) (v fieldmark.VisibilitySample, err error) {
 		var brand fieldmark.Slug // the slug may have changed since
 		err = row.Scan(&brand, jsonCol{&v})
@@ -332,7 +364,7 @@ func (db BrandReader) latestSamples(ctx context.Context, first,
 		return v, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list visibility samples of brands %s to %s: %w", first, last, err)
+		return nil, fmt.Errorf("list visibility samples: %w", err)
 	}
 	return list, nil
 }

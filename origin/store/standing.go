@@ -48,26 +48,36 @@ type StandingBody struct {
 
 const standingColumns = `brand, module, facts, body, due_at, low, high`
 
-// dueStandings selects standings whose time has come; staleStandings those of modules
-// other than the active one, in two ranges of the index.
+// Standings to compute: those whose time has come, and those of modules before and after the
+// active one in the order of digests. One condition for both would be a scan over all
+// standings of the active module in each batch.
 const (
-	dueStandings   = `SELECT ` + standingColumns + ` FROM standing WHERE due_at <= $1 ORDER BY due_at LIMIT $2`
-	staleStandings = `SELECT ` + standingColumns + ` FROM standing WHERE module < $1 OR module > $1
-		ORDER BY module LIMIT $2`
+	dueStandings = `SELECT ` + standingColumns + ` FROM standing WHERE due_at <= $1 ORDER BY due_at LIMIT $2`
+	staleBefore  = `SELECT ` + standingColumns + ` FROM standing WHERE module < $1 ORDER BY module LIMIT $2`
+	staleAfter   = `SELECT ` + standingColumns + ` FROM standing WHERE module > $1 ORDER BY module LIMIT $2`
 )
 
-// DueStandings lists up to limit standings that must be computed: first those that are due,
-// then those that were computed by another module than active.
-func (db StandingReader) DueStandings(ctx context.Context, active fieldmark.Digest, now time.Time,
-	limit int) ([]Standing, error) {
+// DueStandings lists up to limit standings that are due.
+func (db StandingReader) DueStandings(ctx context.Context, now time.Time, limit int) ([]Standing, error) {
 	rows, err := db.query(ctx, dueStandings, now.UnixMicro(), limit)
 	list, err := collect(rows, err, scanStanding)
-	if err == nil && len(list) == 0 {
-		rows, err = db.query(ctx, staleStandings, string(active), limit)
-		list, err = collect(rows, err, scanStanding)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("list due standings: %w", err)
+	}
+	return list, nil
+}
+
+// StaleStandings lists up to limit standings that were computed by another module than active.
+func (db StandingReader) StaleStandings(ctx context.Context, active fieldmark.Digest,
+	limit int) (list []Standing, err error) {
+	for _, stale := range []string{staleBefore, staleAfter} {
+		rows, err := db.query(ctx, stale, string(active), limit)
+		if list, err = collect(rows, err, scanStanding); err != nil {
+			return nil, fmt.Errorf("list stale standings: %w", err)
+		}
+		if len(list) > 0 {
+			break
+		}
 	}
 	return list, nil
 }
@@ -139,7 +149,10 @@ func (t StandingTx) PutStanding(ctx context.Context, was, next *Standing) (bool,
 // StandingsLate reports whether the standing of a brand should have been computed before a
 // time, or was computed by another module than active.
 func (db StandingReader) StandingsLate(ctx context.Context, active fieldmark.Digest, before time.Time) (bool, error) {
-	late, err := db.DueStandings(ctx, active, before, 1)
+	late, err := db.DueStandings(ctx, before, 1)
+	if err == nil && len(late) == 0 {
+		late, err = db.StaleStandings(ctx, active, 1)
+	}
 	return len(late) > 0, err
 }
 
