@@ -194,10 +194,14 @@ func TestAdministrator(t *testing.T) {
 		t.Errorf("during the day: %s", finding)
 	}
 
+	d.dispatch(browser, browsertest.View{Width: 1440, Height: 900})
+	d.dispatch(browser, browsertest.View{Width: 390, Height: 844, NoScript: true})
+
 	var module string
 	d.tab.Go(t, base+"/admin/modules")
 	d.tab.Ask(t, `document.querySelector("a[href*='/admin/modules/']").pathname`, &module)
 	pages := []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/missions/" + m.ID,
+		"/admin/missions/new", "/admin/board?account=default",
 		"/admin/webhooks", delivery[:strings.Index(delivery, "/deliveries")], delivery,
 		"/admin/calendars", "/admin/brands", "/admin/brands/acme", "/admin/disputes", "/admin/modules", module,
 		"/admin/nodes",

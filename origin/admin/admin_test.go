@@ -379,7 +379,7 @@ func TestMissionPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	body := b.page("/admin/missions?status=NEW", "Older missions")
+	body := b.page("/admin/missions?status=NEW", "More missions")
 	next := regexp.MustCompile(`<a href="(/admin/missions\?[^"]+)" rel="next">`).FindStringSubmatch(body)
 	if next == nil {
 		t.Fatalf("no way to the next page: %s", body)

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -25,6 +28,8 @@ const (
 	maxTerms      = 64
 	maxFeedName   = 100
 	maxPauseNote  = 200
+
+	maxDescription = 10_000
 
 	maxAssignee     = 128
 	maxAssigneeName = 200
@@ -93,6 +98,17 @@ func (f *form) time(name, label string) time.Time {
 	return t
 }
 
+// versions returns the version of a mission that the form was made for. A later revision of it is no conflict:
+// SLA timers increase it at any time.
+func (f *form) versions() (mission.Versions, error) {
+	version, err := strconv.Atoi(f.posted.Get("version"))
+	if err != nil {
+		return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"The form is incomplete. Reload the mission and try again.")
+	}
+	return mission.Versions{{Number: version}}, nil
+}
+
 // inputFields maps pointers of validation errors to inputs.
 var inputFields = map[string]web.Input{
 	"/name": {"name", "Name"}, "/scopes": {"scope", "Permissions"}, "/expiresInDays": {"days", "Expires after"},
@@ -106,6 +122,13 @@ var inputFields = map[string]web.Input{
 	"/terms":     {"terms", "Terms"}, "/account": {"account", "Account"}, "/scheduled": {"start", "Start"},
 	"/scheduled/start": {"start", "Start"}, "/scheduled/end": {"end", "End"},
 	"/assignee/id": {"assignee", "Assignee ID"}, "/assignee/name": {"assignee-name", "Assignee name"},
+	"/title": {"title", "Title"}, "/externalId": {"external-id", "External ID"}, "/priority": {"priority", "Priority"},
+	"/location/name": {"place", "Place"}, "/location/accessNotes": {"access", "Access"},
+	"/location/address/line1": {"line1", "Street"}, "/location/address/city": {"city", "City"},
+	"/location/address/postalCode": {"postal-code", "Postal code"}, "/contact/name": {"contact-name", "Contact"},
+	"/contact/phone": {"phone", "Phone"}, "/contact/email": {"email", "Email"}, "/labels": {"labels", "Labels"},
+	"/window": {"latest", "Available until"}, "/window/earliest": {"earliest", "Available from"},
+	"/window/latest": {"latest", "Available until"}, "/text": {"text", "Note"},
 	"/reference": {"reference", "Reference"}, "/failure/code": {"code", "Code"},
 	"/failure/message": {"message", "What happened"}, "/answer": {"answer", "Reason"},
 }

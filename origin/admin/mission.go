@@ -1,9 +1,13 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
@@ -11,17 +15,45 @@ import (
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
-// missionHandler serves the missions page, the pages of missions, and the forms that plan, move and pay for one.
+// missionHandler serves the list of missions, the board, the pages of missions and their forms.
 type missionHandler struct {
 	*console
 	missions *mission.Service
-	accounts *access.Accounts // for the filter of the list
+	accounts *access.Accounts // for filters
+	keys     *access.Keys     // for the names of actors
 }
 
-// missionRow is a mission on the missions page.
+// missionRow is a mission in a list, with texts that depend on the time of the request.
 type missionRow struct {
-	fieldmark.Mission
+	mission.Row
 	CanComplete bool
+	CanSelect   bool
+	Overlaps    bool   // its visit overlaps another one of the assignee
+	Due         string // the time left or the delay: "in 2 h 5 min", "35 min late"
+	Late        bool
+}
+
+func newMissionRow(r mission.Row, now time.Time, canWrite bool) missionRow {
+	row := missionRow{Row: r, CanComplete: canWrite && mission.PathToCompleted(r.Status) != nil,
+		CanSelect: canWrite && slices.Contains(fieldmark.OpenStatuses(), r.Status)}
+	if r.Deadline != nil {
+		left := r.Deadline.Std().Sub(now)
+		if row.Late = left < 0; row.Late {
+			row.Due = formatSpan(-left) + " late"
+		} else {
+			row.Due = "in " + formatSpan(left)
+		}
+	}
+	return row
+}
+
+// formatSpan formats a duration in its two largest units.
+func formatSpan(d time.Duration) string {
+	minutes := int(d / time.Minute)
+	if days := minutes / (24 * 60); days > 0 {
+		return fmt.Sprintf("%d d %d h", days, minutes/60%24)
+	}
+	return formatMinutes(minutes)
 }
 
 // missionsData is one page of missions with its filters.
@@ -29,11 +61,34 @@ type missionsData struct {
 	Missions   []missionRow
 	Statuses   []option
 	Priorities []option
+	Orders     []option
 	Source     string
+	Text       string
+	Assignee   string
 	Accounts   []option
+	Account    string
+	Views      []missionView
 	Next       string // the address of the next page
 	Address    string // the address of this page, to return to
+	Searched   int    // missions that a search considers; 0 without a search
 }
+
+// missionView is a link to a list with filters.
+type missionView struct {
+	Label, Address string
+	Current        bool
+}
+
+// missionFilters are the parameters of the list that keep their value from page to page.
+var missionFilters = []string{"q", "status", "priority", "source", "assignee", "account", "sort"}
+
+// statusOpen is the filter for every status that still needs action.
+const statusOpen = "OPEN"
+
+// missionOrders are the orders of the list.
+var missionOrders = []option{{Value: "", Label: "newest first"}, {Value: mission.ByDeadline, Label: "due first"},
+	{Value: mission.ByVisit, Label: "next visit first"}, {Value: mission.ByPriority, Label: "most urgent first"},
+	{Value: mission.ByUpdate, Label: "last changed first"}}
 
 func (h *missionHandler) list(req *request) error {
 	query := req.r.URL.Query()
@@ -41,48 +96,102 @@ func (h *missionHandler) list(req *request) error {
 	if err != nil {
 		return err
 	}
-	account := strings.TrimSpace(query.Get("account"))
-	d := missionsData{Source: f.Source, Address: req.r.URL.RequestURI()}
-	if d.Accounts, err = accountFilter(req, h.accounts, account); err != nil {
+	d := missionsData{Source: f.Source, Text: f.Text, Assignee: f.Assignee, Address: req.r.URL.RequestURI()}
+	if d.Account, d.Accounts, err = h.chooseAccount(req); err != nil {
 		return err
 	}
-	var list fieldmark.List[fieldmark.Mission]
 	var bad []web.FormError
 	status := http.StatusOK
-	switch filtered := f.Priority != "" || f.Source != ""; {
-	case filtered && account == "" && len(d.Accounts) > 1:
+	var rows []mission.Row
+	next := ""
+	switch narrowed := f.Text != "" || f.Priority != "" || f.Source != "" || f.Assignee != "" || f.Order != ""; {
+	case narrowed && d.Account == "":
 		status = http.StatusUnprocessableEntity
-		bad = []web.FormError{{Field: "account", Text: "Account: choose one to filter by priority or source."}}
+		bad = []web.FormError{{Field: "account",
+			Text: "Account: choose one to search, to sort, or to filter by priority, source or assignee."}}
 	default:
-		if filtered && account == "" { // there is only one account
-			account = access.DefaultAccount
-		}
-		if list, err = h.missions.List(req.r.Context(), account, f); err != nil {
+		if rows, next, err = h.missions.Find(req.r.Context(), d.Account, f); err != nil {
 			return err
 		}
 	}
-	for _, m := range list.Data {
-		canComplete := req.canWrite() && mission.PathToCompleted(m.Status) != nil
-		d.Missions = append(d.Missions, missionRow{Mission: m, CanComplete: canComplete})
+	now := time.Now()
+	for _, r := range rows {
+		d.Missions = append(d.Missions, newMissionRow(r, now, req.canWrite()))
 	}
+	d.options(query)
+	if f.Text != "" {
+		d.Searched = mission.MaxSearch
+	}
+	if next != "" {
+		d.Next = missionsPath + "?" + kept(query, "cursor", next)
+	}
+	return h.show(req, status, "missions", web.Page{Title: "Missions", Errors: bad, Data: d})
+}
+
+// kept returns the query with the filters of the list and one more parameter.
+func kept(query url.Values, name, value string) string {
+	next := url.Values{}
+	for _, filter := range missionFilters {
+		if text := query.Get(filter); text != "" {
+			next.Set(filter, text)
+		}
+	}
+	next.Set(name, value)
+	return next.Encode()
+}
+
+// options fills the inputs of the filter and the links to views.
+func (d *missionsData) options(query url.Values) {
+	status := strings.ToUpper(query.Get("status"))
+	d.Statuses = []option{{Value: statusOpen, Label: "open", Selected: status == statusOpen}}
 	for _, s := range fieldmark.MissionStatuses() {
-		selected := len(f.Status) > 0 && f.Status[0] == s
-		d.Statuses = append(d.Statuses, option{Value: string(s), Label: web.StateWords(s), Selected: selected})
+		d.Statuses = append(d.Statuses, option{Value: string(s), Label: web.StateWords(s),
+			Selected: status == string(s)})
 	}
 	for _, p := range fieldmark.Priorities() {
 		d.Priorities = append(d.Priorities, option{Value: string(p), Label: web.StateWords(p),
-			Selected: f.Priority == p})
+			Selected: strings.EqualFold(query.Get("priority"), string(p))})
 	}
-	if list.HasMore {
-		next := url.Values{"cursor": {list.NextCursor}}
-		for _, name := range []string{"status", "priority", "source", "account"} {
-			if value := query.Get(name); value != "" {
-				next.Set(name, value)
-			}
+	for _, o := range missionOrders {
+		o.Selected = query.Get("sort") == o.Value
+		d.Orders = append(d.Orders, o)
+	}
+	for _, v := range []struct {
+		label  string
+		filter url.Values
+	}{
+		{"All", url.Values{}},
+		{"Open", url.Values{"status": {statusOpen}}},
+		{"New", url.Values{"status": {"NEW"}}},
+		{"Due first", url.Values{"status": {statusOpen}, "sort": {mission.ByDeadline}}},
+		{"Next visits", url.Values{"sort": {mission.ByVisit}}},
+		{"Most urgent", url.Values{"status": {statusOpen}, "sort": {mission.ByPriority}}},
+		{"On hold", url.Values{"status": {"ON_HOLD"}}},
+	} {
+		v.filter.Set("account", d.Account)
+		same := true
+		for _, name := range missionFilters {
+			same = same && (name == "account" || query.Get(name) == v.filter.Get(name))
 		}
-		d.Next = missionsPath + "?" + next.Encode()
+		d.Views = append(d.Views, missionView{v.label, missionsPath + "?" + v.filter.Encode(), same})
 	}
-	return h.show(req, status, "missions", web.Page{Title: "Missions", Errors: bad, Data: d})
+}
+
+// chooseAccount returns the account in the query and the options of its input. Without one it is the
+// only account, or all of them: a filter never changes it.
+func (h *missionHandler) chooseAccount(req *request) (string, []option, error) {
+	chosen := strings.TrimSpace(req.r.URL.Query().Get("account"))
+	list, err := accountChoices(req, h.accounts, chosen)
+	if err != nil {
+		return "", nil, err
+	}
+	if chosen == "" && len(list) == 1 {
+		chosen = list[0].Value
+	}
+	for i := range list {
+		list[i].Selected = list[i].Value == chosen
+	}
+	return chosen, list, nil
 }
 
 // accountFilter returns the options of a filter by account.
@@ -94,12 +203,18 @@ func accountFilter(req *request, accounts *access.Accounts, chosen string) ([]op
 	return list, err
 }
 
-// missionFilter returns the filters of the list. There are indexes for priority and source only within an
-// account.
-func missionFilter(query url.Values) (f fieldmark.MissionFilter, err error) {
-	f = fieldmark.MissionFilter{Cursor: query.Get("cursor"), Limit: fieldmark.DefaultMissionLimit,
-		Source: strings.TrimSpace(query.Get("source"))}
-	if text := query.Get("status"); text != "" {
+// missionFilter returns the filters of the list.
+func missionFilter(query url.Values) (f mission.Search, err error) {
+	f = mission.Search{Cursor: query.Get("cursor"), Limit: fieldmark.DefaultMissionLimit, Order: query.Get("sort"),
+		Source: strings.TrimSpace(query.Get("source")), Assignee: strings.TrimSpace(query.Get("assignee")),
+		Text: strings.TrimSpace(query.Get("q"))}
+	if !slices.ContainsFunc(missionOrders, func(o option) bool { return o.Value == f.Order }) {
+		return f, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown order.")
+	}
+	switch text := query.Get("status"); {
+	case strings.EqualFold(text, statusOpen):
+		f.Status = fieldmark.OpenStatuses()
+	case text != "":
 		status, err := fieldmark.ParseMissionStatus(text)
 		if err != nil {
 			return f, err
@@ -125,9 +240,104 @@ func (h *missionHandler) complete(req *request) error {
 		return err
 	}
 	h.audit(req, "mission.complete", id)
-	back := web.NextPage(homePath, req.r.PostForm.Get("back"))
-	if back == homePath {
-		back = missionsPath
+	return req.redirectWithNotice(req.back(), "completed")
+}
+
+// back is the page of the console that a form names to return to, or the list of missions.
+func (req *request) back() string {
+	if back := web.NextPage(homePath, req.r.PostForm.Get("back")); back != homePath {
+		return back
 	}
-	return req.redirectWithNotice(back, "completed")
+	return missionsPath
+}
+
+// maxBulk limits the missions of one form: a page of the list has as many.
+const maxBulk = fieldmark.DefaultMissionLimit
+
+// bulkItem is a mission of a form for several, and what became of it.
+type bulkItem struct {
+	fieldmark.Mission
+	Ref   string // id:version, as in the form
+	Error string
+}
+
+// bulkData is the page of a form for several missions: the question before they are canceled, or the result.
+type bulkData struct {
+	Items   []bulkItem
+	Confirm bool // they are not canceled yet
+	Code    string
+	Text    string
+	Back    string
+	Done    int
+}
+
+// bulk assigns or cancels several missions, each at the version that the list showed. It cancels after a
+// confirmation.
+func (h *missionHandler) bulk(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	form := req.readForm("bulk-")
+	refs := form.posted["mission"]
+	cancel := form.posted.Get("do") == "cancel"
+	d := bulkData{Back: req.back(), Code: form.code("code", "Reason", reasonCode),
+		Text: form.text("text", "Note", maxReasonText)}
+	who := fieldmark.Assignee{ID: form.text("assignee", "Assignee ID", maxAssignee),
+		Name: form.text("assignee-name", "Assignee name", maxAssigneeName)}
+	switch {
+	case len(refs) == 0:
+		form.addError("mission", "Select at least one mission.")
+	case len(refs) > maxBulk:
+		form.addError("mission", fmt.Sprintf("Select at most %d missions.", maxBulk))
+	case !cancel && who.ID == "":
+		form.addError("assignee", "Assignee ID: enter the ID of the assignee.")
+	}
+	d.Confirm = cancel && form.posted.Get("confirm") == ""
+	status := http.StatusOK
+	if form.errors != nil {
+		status, refs = http.StatusUnprocessableEntity, nil
+	}
+	for _, ref := range refs {
+		id, text, _ := strings.Cut(ref, ":")
+		version, _ := strconv.Atoi(text)
+		m, err := h.missions.Get(req.r.Context(), "", id)
+		if err == nil && !d.Confirm {
+			versions := mission.Versions{{Number: version, Revision: m.Revision()}}
+			op, act := mission.Cancel("", id, d.reason(), versions), "mission.canceled"
+			if !cancel {
+				op = mission.Plan("", id, fieldmark.MissionPlan{Scheduled: m.Scheduled, Assignee: &who}, versions)
+				act = "mission.plan"
+			}
+			if _, err = h.missions.Apply(req.r.Context(), op); err == nil {
+				h.audit(req, act, id)
+				d.Done++
+			}
+		}
+		item := bulkItem{Mission: m, Ref: ref}
+		switch {
+		case hasCode(err, fieldmark.CodeVersionMismatch):
+			item.Error = "was changed after the list was opened; nothing was done"
+		case isClientError(err):
+			item.Error = fieldmark.AsError(err).Detail
+		case err != nil:
+			return err
+		}
+		d.Items = append(d.Items, item)
+	}
+	title := "Missions assigned"
+	switch {
+	case d.Confirm:
+		title = "Cancel missions?"
+	case cancel:
+		title = "Missions canceled"
+	}
+	if form.errors != nil {
+		title = "Nothing was changed"
+	}
+	return h.show(req, status, "bulk", web.Page{Title: title, Errors: form.errors, Data: d})
+}
+
+// reason returns the reason of a cancellation, or nil.
+func (d *bulkData) reason() *fieldmark.Reason {
+	return newReason(d.Code, d.Text)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/mission"
@@ -21,6 +22,15 @@ type missionData struct {
 	Timeline    []timelineRow
 	MaxEvents   int // on the page
 
+	Deadline     string // the time left or the delay of the next SLA target
+	Late         bool
+	SLAState     string
+	Notes        []fieldmark.Note
+	Once         string          // external id of the next note
+	Changes      []overtakingRow // that overtook the form
+	Priorities   []option
+	Labels       string // one KEY=VALUE a line
+	CanEdit      bool
 	Form         paymentForm // the values of the form
 	CanPlan      bool        // the time and the assignee can still be set
 	CanSchedule  bool        // the plan form can also schedule it
@@ -34,7 +44,39 @@ type missionData struct {
 // timelineRow is an event with a summary of its data.
 type timelineRow struct {
 	mission.HistoryEvent
+	Who    string
 	Detail string
+}
+
+// overtakingRow is a change that overtook the form of the user.
+type overtakingRow struct {
+	Who     string
+	At      fieldmark.Time
+	Members string
+}
+
+// actorNames returns a function that names who caused an event.
+func (h *missionHandler) actorNames(req *request) (func(actor string) string, error) {
+	keys, err := h.keys.List(req.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, k := range keys {
+		names[k.ID] = k.Name
+	}
+	return func(actor string) string {
+		kind, name, _ := strings.Cut(actor, " ")
+		switch {
+		case actor == "":
+			return "Fieldmark"
+		case kind == string(fieldmark.ActorKey):
+			return "API key " + cmp.Or(names[name], name)
+		case kind == string(fieldmark.ActorCommand):
+			return name + " (command)"
+		}
+		return name
+	}, nil
 }
 
 // paymentForm has the values of the form that sets an amount.
@@ -49,7 +91,15 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	if err != nil {
 		return err
 	}
-	d := missionData{History: story, MaxEvents: mission.MaxHistory,
+	who, err := h.actorNames(req)
+	if err != nil {
+		return err
+	}
+	notes, err := h.missions.Notes(req.r.Context(), "", story.ID, "", "", fieldmark.MaxNotes)
+	if err != nil {
+		return err
+	}
+	d := missionData{History: story, Notes: notes.Data, MaxEvents: mission.MaxHistory,
 		HoldReasons: []string{fieldmark.HoldWaitingCustomer, fieldmark.HoldSiteAccess,
 			fieldmark.HoldWeather, fieldmark.HoldWaitingParts, fieldmark.HoldNoTechnician}}
 	for _, s := range story.Next {
@@ -61,8 +111,22 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	}
 	d.CanPlan = slices.Contains(fieldmark.OpenStatuses(), story.Status)
 	for _, e := range story.Events {
-		d.Timeline = append(d.Timeline, timelineRow{HistoryEvent: e, Detail: eventDetail(e.Event)})
+		d.Timeline = append(d.Timeline, timelineRow{HistoryEvent: e, Who: who(e.Actor), Detail: eventDetail(e.Event)})
 	}
+	if version, err := strconv.Atoi(req.r.PostForm.Get("version")); err == nil && status == http.StatusConflict {
+		for _, c := range story.ChangesSince(version) {
+			words := make([]string, len(c.Members))
+			for i, name := range c.Members {
+				words[i] = memberWords[name]
+			}
+			d.Changes = append(d.Changes, overtakingRow{who(c.Actor), c.Time, strings.Join(words, ", ")})
+		}
+	}
+	row := newMissionRow(story.Row(), time.Now(), req.canWrite())
+	d.Deadline, d.Late, d.SLAState = row.Due, row.Late, row.SLAState
+	d.Once = fieldmark.NewID(fieldmark.PrefixNote, time.Now())
+	d.CanEdit = story.Status != fieldmark.MissionClosed && story.Status != fieldmark.MissionCanceled
+	d.Priorities, d.Labels = priorityOptions(string(story.Priority)), labelLines(story.Labels)
 	d.addPayment(story)
 	if form := req.r.PostForm; req.formPrefix == "pay-" {
 		d.Form = paymentForm{Amount: form.Get("amount"), Direction: form.Get("direction"), Terms: form.Get("terms")}
@@ -74,9 +138,15 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	}
 	if !req.canWrite() {
 		d.Moves, d.PaymentMoves, d.CanPlan, d.CanSetAmount, d.CanRefund = nil, nil, false, false, false
+		d.CanEdit = false
 	}
 	return h.show(req, status, "mission", web.Page{Title: story.Title, Errors: complaints, Data: d})
 }
+
+// memberWords names the members of a mission that a change can concern.
+var memberWords = map[string]string{"status": "status", "scheduled": "time of the visit", "assignee": "assignee",
+	"priority": "priority", "description": "description", "window": "availability", "contact": "contact",
+	"labels": "labels", "metadata": "metadata", "payment": "payment", "occurrences": "alerts"}
 
 // addPayment adds the actions that are possible on the payment.
 func (d *missionData) addPayment(story mission.History) {
@@ -155,6 +225,14 @@ func eventDetail(e fieldmark.Event) string {
 // otherReason is the code of a reason that has only a text.
 const otherReason = "OTHER"
 
+// newReason returns a reason, or nil without a code and a text.
+func newReason(code, text string) *fieldmark.Reason {
+	if code == "" && text == "" {
+		return nil
+	}
+	return &fieldmark.Reason{Code: cmp.Or(code, otherReason), Text: text}
+}
+
 // moveLabels are the labels of the buttons that change the status.
 var moveLabels = map[fieldmark.MissionStatus]string{
 	fieldmark.MissionNew: "Unschedule", fieldmark.MissionScheduled: "Schedule", fieldmark.MissionDispatched: "Dispatch",
@@ -195,20 +273,22 @@ func (h *missionHandler) plan(req *request) error {
 	case name != "":
 		form.addError("assignee", "Assignee ID: enter the ID of the assignee.")
 	}
-	version, err := strconv.Atoi(form.posted.Get("version"))
-	if err != nil && form.errors == nil {
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter,
-			"The form is incomplete. Reload the mission and try again.")
-	}
+	versions, err := form.versions()
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	versions := mission.Versions{{Number: version}}
+	if err != nil {
+		return err
+	}
 	if _, err := h.missions.Plan(req.r.Context(), id, plan, versions, schedule); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "mission.plan", id)
-	return req.redirectWithNotice(missionsPath+"/"+id, "planned")
+	page := missionsPath + "/" + id
+	if form.posted.Has("back") { // from the board
+		page = req.back()
+	}
+	return req.redirectWithNotice(page, "planned")
 }
 
 // move changes the status of a mission.
@@ -224,15 +304,18 @@ func (h *missionHandler) move(req *request) error {
 	if err != nil {
 		return err
 	}
-	var reason *fieldmark.Reason
-	code, text := form.code("code", "Reason", reasonCode), form.text("text", "Note", maxReasonText)
-	if code != "" || text != "" {
-		reason = &fieldmark.Reason{Code: cmp.Or(code, otherReason), Text: text}
+	reason := newReason(form.code("code", "Reason", reasonCode), form.text("text", "Note", maxReasonText))
+	var versions mission.Versions
+	if form.posted.Has("version") {
+		if versions, err = form.versions(); err != nil {
+			return err
+		}
 	}
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := h.missions.Transition(req.r.Context(), id, to, reason); err != nil {
+	move := mission.Move("", id, mission.Transition{To: to, Reason: reason, If: versions})
+	if _, err := h.missions.Apply(req.r.Context(), move); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "mission."+strings.ToLower(string(to)), id)
@@ -244,11 +327,107 @@ func (h *missionHandler) move(req *request) error {
 func (h *missionHandler) showMissionError(req *request, err error) error {
 	if hasCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showMission(req, http.StatusConflict,
-			web.ErrorOf("The mission was changed after this page was opened. Check the current values and submit "+
-				"again."))
+			web.ErrorOf("The mission was changed after this page was opened. See what changed, then submit again."))
 	}
 	if !hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeInvalidTransition, fieldmark.CodeInvalidParameter) {
 		return err
 	}
 	return h.showMission(req, statusOf(err), req.formErrors(err))
+}
+
+// setPayment sets the amount of a mission from a text such as 12.50 EUR.
+func (h *missionHandler) setPayment(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	id, form := req.r.PathValue("id"), req.readForm("pay-")
+	terms := form.text("terms", "Terms", maxTerms)
+	if form.errors != nil {
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
+	}
+	amount, err := fieldmark.ParseMoney(strings.TrimSpace(form.posted.Get("amount")))
+	if err != nil {
+		form.addError("amount", "Amount: "+fieldmark.AsError(err).Detail+".")
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
+	}
+	p, err := h.missions.SetPayment(req.r.Context(), id, fieldmark.PaymentRequest{
+		Amount: &amount, Direction: fieldmark.Direction(form.posted.Get("direction")), Terms: terms})
+	if err != nil {
+		return h.showMissionError(req, err)
+	}
+	h.audit(req, "payment.set", p.ID)
+	return req.redirectWithNotice(missionsPath+"/"+id, "priced")
+}
+
+// paymentOf returns the payment of the mission in the path.
+func (h *missionHandler) paymentOf(req *request) (fieldmark.MissionPayment, error) {
+	if err := req.parseForm(); err != nil {
+		return fieldmark.MissionPayment{}, err
+	}
+	story, err := h.missions.History(req.r.Context(), req.r.PathValue("id"))
+	if err != nil {
+		return fieldmark.MissionPayment{}, err
+	}
+	if story.Money == nil {
+		return fieldmark.MissionPayment{}, fieldmark.Errorf(fieldmark.CodeNotFound, "The mission has no payment.")
+	}
+	return *story.Money, nil
+}
+
+// unknownFailure is the failure code if the form has none.
+const unknownFailure = "unknown"
+
+// markPayment sets the status of a payment.
+func (h *missionHandler) markPayment(req *request) error {
+	p, err := h.paymentOf(req)
+	if err != nil {
+		return err
+	}
+	form := req.readForm("fail-")
+	move := fieldmark.PaymentMove{Status: form.posted.Get("status")}
+	if move.Status == string(fieldmark.PaymentFailed) {
+		move.Failure = &fieldmark.PaymentFailure{Code: cmp.Or(form.code("code", "Code", failureCode), unknownFailure),
+			Message: form.text("message", "What happened", maxReasonText)}
+	}
+	if form.errors != nil {
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
+	}
+	if _, err := h.missions.SetPaymentStatus(req.r.Context(), p.ID, move); err != nil {
+		return h.showMissionError(req, err)
+	}
+	h.audit(req, "payment."+strings.ToLower(move.Status), p.ID)
+	return req.redirectWithNotice(missionsPath+"/"+p.MissionID, "marked")
+}
+
+// refundPayment records a refund; without an amount, of everything that was not refunded yet.
+func (h *missionHandler) refundPayment(req *request) error {
+	p, err := h.paymentOf(req)
+	if err != nil {
+		return err
+	}
+	form := req.readForm("refund-")
+	refund := fieldmark.RefundRequest{Reference: form.text("reference", "Reference", maxReference),
+		Reason: form.text("reason", "Reason", maxReasonText)}
+	if form.errors != nil {
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
+	}
+	refund.Amount = p.Refundable()
+	if text := strings.TrimSpace(form.posted.Get("amount")); text != "" && p.Amount != nil {
+		amount, err := fieldmark.ParseMoney(text + " " + string(p.Amount.Currency))
+		if err != nil || amount.Value == 0 {
+			form.addError("amount", "Amount: enter an amount above zero, such as 12.50.")
+			return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
+		}
+		refund.Amount = amount.Value
+	}
+	version, err := strconv.Atoi(form.posted.Get("version"))
+	if err != nil {
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"The form is incomplete. Reload the mission and try again.")
+	}
+	if _, err := h.missions.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
+		return h.showMissionError(req, err)
+	}
+	h.audit(req, "payment.refund", p.ID)
+	return req.redirectWithNotice(missionsPath+"/"+p.MissionID, "refunded")
 }

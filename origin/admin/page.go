@@ -42,6 +42,10 @@ var notices = map[string]string{
 	"completed":  "Mission completed.",
 	"moved":      "Mission updated.",
 	"planned":    "Plan saved.",
+	"opened":     "Mission created.",
+	"edited":     "Mission saved.",
+	"noted":      "Note added.",
+	"redacted":   "Note redacted.",
 	"priced":     "Amount set.",
 	"marked":     "Payment updated.",
 	"refunded":   "Refund recorded.",
@@ -68,8 +72,9 @@ var notices = map[string]string{
 func parseTemplates() (t *templates, err error) {
 	t = &templates{}
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
+		"card": newCard, "hours": formatHours, "visit": formatVisit,
 		"minutes": formatMinutes, "inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
-		"missions", "mission", "brands", "brand", "import", "disputes", "dispute",
+		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "webhooks", "endpoint", "delivery",
 		"modules", "module", "calendars", "nodes", "certificates", "audit-log", "settings", "message"); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ const (
 	keysPath      = homePath + "/api-keys"
 	accountsPath  = homePath + "/accounts"
 	missionsPath  = homePath + "/missions"
+	boardPath     = homePath + "/board"
 	brandsPath    = homePath + "/brands"
 	disputesPath  = homePath + "/disputes"
 	claimsPath    = homePath + "/claims"
@@ -43,7 +44,7 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.mux.Handle("GET "+iconPath, h.templates.icon)
 	h.signInRoutes()
 	h.mux.Handle("GET "+homePath, h.requireLogin((&overviewHandler{h.console, o}).serve))
-	h.missionRoutes(&missionHandler{h.console, o.Missions, o.Access.Accounts})
+	h.missionRoutes(&missionHandler{h.console, o.Missions, o.Access.Accounts, o.Access.Keys})
 	h.brandRoutes(&brandHandler{h.console})
 	h.disputeRoutes(&disputeHandler{h.console, o.Brands.Disputes})
 	h.claimRoutes(&claimHandler{h.console, o.Claims})
@@ -75,7 +76,15 @@ func (h *handler) signInRoutes() {
 
 func (h *handler) missionRoutes(m *missionHandler) {
 	h.mux.Handle("GET "+missionsPath, h.requireLogin(m.list))
+	h.mux.Handle("GET "+boardPath, h.requireLogin(m.board))
+	h.mux.Handle("GET "+missionsPath+"/new", h.requireAdmin(m.newForm))
+	h.mux.Handle("POST "+missionsPath, h.requireAdmin(m.create))
+	h.mux.Handle("POST "+missionsPath+"/bulk", h.requireAdmin(m.bulk))
+	h.mux.Handle("GET "+missionsPath+"/bulk", http.RedirectHandler(missionsPath, http.StatusSeeOther))
 	h.mux.Handle("GET "+missionsPath+"/{id}", h.requireLogin(m.get))
+	h.mux.Handle("POST "+missionsPath+"/{id}/edit", h.requireAdmin(m.edit))
+	h.mux.Handle("POST "+missionsPath+"/{id}/notes", h.requireAdmin(m.addNote))
+	h.mux.Handle("POST "+missionsPath+"/{id}/notes/{note}/redact", h.requireAdmin(m.redactNote))
 	h.mux.Handle("POST "+missionsPath+"/{id}/move", h.requireAdmin(m.move))
 	h.mux.Handle("POST "+missionsPath+"/{id}/plan", h.requireAdmin(m.plan))
 	h.mux.Handle("POST "+missionsPath+"/{id}/payment", h.requireAdmin(m.setPayment))

@@ -23,6 +23,8 @@ type History struct {
 	// of the mission, its SLA timers and its payment, newest first, at most
 	// MaxHistory
 	Events []HistoryEvent
+
+	row Row
 }
 
 // HistoryEvent is an event and who caused it: "person NAME", "key ID", or "" for timers and jobs.
@@ -44,7 +46,8 @@ func (s *Service) History(ctx context.Context, id string) (History, error) {
 	if err != nil {
 		return History{}, err
 	}
-	story := History{Mission: m.Mission, Account: m.Account, Next: AllowedTransitions(m.Status, m.HeldFrom)}
+	story := History{Mission: m.Mission, Account: m.Account, Next: AllowedTransitions(m.Status, m.HeldFrom),
+		row: newRow(&m)}
 	if m.Status == fieldmark.MissionCompleted && ValidateReopen(m.CompletedAt, time.Now()) != nil {
 		story.Next = slices.DeleteFunc(story.Next,
 			func(to fieldmark.MissionStatus) bool { return to == fieldmark.MissionInProgress })
@@ -64,3 +67,6 @@ func (s *Service) History(ctx context.Context, id string) (History, error) {
 	}
 	return story, err
 }
+
+// Row returns the mission of a history as a list shows it.
+func (h *History) Row() Row { return h.row }

@@ -1,0 +1,225 @@
+package mission
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// The orders of Find; newest first is "". Those by due time and by visit list only missions that
+// have one: a running SLA timer, or a planned visit that is not over.
+const (
+	ByUpdate   = string(store.ByUpdate)
+	ByDeadline = string(store.ByDeadline)
+	ByVisit    = string(store.ByVisit)
+	ByPriority = string(store.MostUrgent)
+)
+
+// MaxSearch limits the missions that a search considers, the newest ones.
+const MaxSearch = store.MaxSearch
+
+// Search selects missions in the console. Text is looked for in the title, the external id and the
+// assignee, without regard to case; as KEY:VALUE with a filterable key of the account it is a label.
+// Every field but Status needs an account.
+type Search struct {
+	Text     string
+	Status   []fieldmark.MissionStatus
+	Priority fieldmark.Priority
+	Source   string
+	Assignee string // id
+	Order    string
+	Limit    int
+	Cursor   string
+}
+
+// Row is a mission in a list of the console.
+type Row struct {
+	fieldmark.Mission
+	Account  string
+	Deadline *fieldmark.Time // earliest due time of the SLA timers that have not stopped
+	SLAState string          // breached, at risk, paused, on track, met, or "" without SLA
+}
+
+// newRow returns the row of a mission. It is at risk from the first threshold of its policy on.
+func newRow(m *store.Mission) Row {
+	r := Row{Mission: m.Mission, Account: m.Account}
+	if m.StoredSLA == nil {
+		return r
+	}
+	rank := -1
+	states := []string{"met", "on track", "paused", "at risk", "breached"} // the worst wins
+	for _, t := range m.StoredSLA.Timers {
+		worst := -1
+		switch {
+		case t.State == fieldmark.SLABreached:
+			worst = 4
+		case t.State == fieldmark.SLARunning && t.Warned > 0:
+			worst = 3
+		case t.State == fieldmark.SLAPaused:
+			worst = 2
+		case t.State == fieldmark.SLARunning:
+			worst = 1
+		case t.State == fieldmark.SLAMet:
+			worst = 0
+		}
+		rank = max(rank, worst)
+		if t.StoppedAt == nil && t.State != fieldmark.SLAMet && t.State != fieldmark.SLACanceled && t.DueAt != nil &&
+			(r.Deadline == nil || t.DueAt.Std().Before(r.Deadline.Std())) {
+			r.Deadline = t.DueAt
+		}
+	}
+	if rank >= 0 {
+		r.SLAState = states[rank]
+	}
+	return r
+}
+
+// Find lists missions in the console, and returns the cursor of the next page, or "". It answers
+// from an index whatever the filters are.
+func (s *Service) Find(ctx context.Context, account string, f Search) (rows []Row, next string, err error) {
+	limit := f.Limit
+	q := store.MissionQuery{Account: account, Status: slices.Compact(slices.Sorted(slices.Values(f.Status))),
+		Priority: f.Priority, Source: f.Source, Assignee: f.Assignee, Order: store.MissionOrder(f.Order),
+		Limit: limit + 1} // shows if a page follows
+	if account == "" && (f.Text != "" || f.Priority != "" || f.Source != "" || f.Assignee != "" || f.Order != "") {
+		return nil, "", fieldmark.Errorf(fieldmark.CodeInvalidParameter, "these filters need an account")
+	}
+	if text := strings.TrimSpace(f.Text); text != "" {
+		if labels, err := s.labels(ctx, account, []string{text}); err == nil {
+			q.Labels = labels
+		} else {
+			q.Search = strings.ToLower(text)
+		}
+	}
+	if err := continueSearch(&q, f); err != nil {
+		return nil, "", err
+	}
+	list, err := s.store.Missions(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range list[:min(limit, len(list))] {
+		rows = append(rows, newRow(&list[i]))
+	}
+	if len(list) > limit {
+		next = searchCursor(f.Order, &rows[limit-1], list[limit-1].ChangedAt)
+	}
+	return rows, next, nil
+}
+
+// searchCursor encodes where a page of a search ended.
+func searchCursor(order string, last *Row, changed int64) string {
+	value := int64(0)
+	switch order {
+	case ByUpdate:
+		value = changed
+	case ByDeadline:
+		value = last.Deadline.Micros()
+	case ByVisit:
+		value = last.Scheduled.Start.Micros()
+	case ByPriority:
+		value = int64(slices.Index(fieldmark.Priorities(), last.Priority))
+	}
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %s", order, value, last.ID))
+}
+
+// continueSearch continues a query after the cursor of a search.
+func continueSearch(q *store.MissionQuery, f Search) error {
+	if f.Cursor == "" {
+		return nil
+	}
+	at := &store.MissionPosition{}
+	text, err := base64.RawURLEncoding.DecodeString(f.Cursor)
+	rest, ok := strings.CutPrefix(string(text), f.Order+" ")
+	if err == nil && ok {
+		_, err = fmt.Sscanf(rest, "%d %s", &at.Value, &at.ID)
+	}
+	if err != nil || !ok || !fieldmark.CheckID(fieldmark.PrefixMission, at.ID) {
+		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "open the list again")
+	}
+	if f.Order == "" {
+		q.Until = at.ID
+	} else {
+		q.After = at
+	}
+	return nil
+}
+
+// Limits of a board: what a person can see on one page.
+const (
+	maxBoardVisits    = 1000
+	MaxBoardUnplanned = 50
+)
+
+// Board returns the missions of an account whose visit is in a period, and the open missions
+// without a time, the earliest deadline first, at most MaxBoardUnplanned.
+func (s *Service) Board(ctx context.Context, account string, from, until time.Time) (planned, unplanned []Row,
+	err error) {
+	visits, err := s.store.PlannedMissions(ctx, store.PlanQuery{Account: account, From: from, Today: from, Until: until,
+		Ended: time.Now(), Limit: maxBoardVisits})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.store.AddDetails(ctx, visits); err != nil {
+		return nil, nil, err
+	}
+	for i := range visits {
+		planned = append(planned, newRow(&visits[i]))
+	}
+	open, _, err := s.Find(ctx, account, Search{Order: ByDeadline, Status: fieldmark.OpenStatuses(),
+		Limit: fieldmark.MaxMissionLimit})
+	for _, r := range open {
+		if r.Scheduled == nil && len(unplanned) < MaxBoardUnplanned {
+			unplanned = append(unplanned, r)
+		}
+	}
+	return planned, unplanned, err
+}
+
+// Change is a change of a mission: who made it, and which members it changed.
+type Change struct {
+	HistoryEvent
+	Members []string // names of the members
+}
+
+// ChangesSince returns the changes of a mission after a version, the newest first, for a person whose
+// form was overtaken.
+func (h *History) ChangesSince(version int) (changes []Change) {
+	type snapshot struct {
+		event   HistoryEvent
+		version int
+		members map[string]json.RawMessage
+	}
+	var states []snapshot
+	for _, e := range h.Events {
+		var v struct{ Version int }
+		var members map[string]json.RawMessage
+		if e.Type != fieldmark.EventMissionNoted && strings.HasPrefix(string(e.Type), "mission.") &&
+			json.Unmarshal(e.Data, &v) == nil && json.Unmarshal(e.Data, &members) == nil {
+			states = append(states, snapshot{e, v.Version, members})
+		}
+	}
+	for i, state := range states {
+		if state.version <= version {
+			break
+		}
+		c := Change{HistoryEvent: state.event}
+		if i+1 < len(states) {
+			for _, name := range []string{"status", "scheduled", "assignee", "priority", "description", "window",
+				"contact", "labels", "metadata", "payment", "occurrences"} {
+				if string(state.members[name]) != string(states[i+1].members[name]) {
+					c.Members = append(c.Members, name)
+				}
+			}
+		}
+		changes = append(changes, c)
+	}
+	return changes
+}
