@@ -65,12 +65,14 @@ const (
 // RequestState is the state of a BrandRequest.
 type RequestState string
 
-// A request is pending until an administrator decides. Another one of its kind replaces it.
+// A request is pending until an administrator decides. Another one of its kind replaces it; it lapses with the
+// claim of the brand.
 const (
 	RequestPending  RequestState = "pending"
 	RequestApproved RequestState = "approved"
 	RequestRejected RequestState = "rejected"
 	RequestReplaced RequestState = "replaced"
+	RequestLapsed   RequestState = "lapsed"
 )
 
 // BrandRequest is a change of a brand that its owner requests and an administrator decides.
@@ -79,7 +81,7 @@ type BrandRequest struct {
 	Brand       Slug         `json:"brand"`
 	Account     string       `json:"account"`
 	Kind        RequestKind  `json:"kind" enum:"aliases,profile"`
-	State       RequestState `json:"state" enum:"pending,approved,rejected,replaced"`
+	State       RequestState `json:"state" enum:"pending,approved,rejected,replaced,lapsed"`
 	Change      BrandChange  `json:"change"`
 	RequestedAt Time         `json:"requestedAt"`
 	DecidedAt   *Time        `json:"decidedAt,omitempty"`

@@ -639,6 +639,12 @@ func TestPassed(t *testing.T) {
 	for _, path := range []string{"/admin", "/admin/api-keys", "/api/admin/v1/keys"} {
 		h.wantProblem(h.get(path), 404, fieldmark.CodeNotFound)
 	}
+	for _, path := range []string{fieldmark.PathOwner, fieldmark.PathOwner + "/brands/acme"} {
+		if a := h.get(path); a.status != 201 || a.body != "made" {
+			t.Errorf("%s on an edge without the admin console: %d %s, want the answer of the origin", path, a.status,
+				a.body)
+		}
+	}
 	h.wantProblem(h.get("/api/v1/leaderboard"), 503, fieldmark.CodeOriginUnavailable)
 	if a := h.get("/api/badge/acme"); a.status != 503 || !strings.HasPrefix(a.body, "<svg") {
 		t.Errorf("badge before any ranking: %d %s", a.status, a.body)

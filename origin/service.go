@@ -156,7 +156,8 @@ func New(cfg Config) (*Service, error) {
 		Log:      cfg.Log,
 		Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
-		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery, SignalFacts: cfg.SignalFacts})
+		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery, SignalFacts: cfg.SignalFacts,
+		RevokeKeys: s.Access.Keys.RevokeAll})
 	if cfg.Prover == nil {
 		cfg.Prover = claim.NewProver(nil, cfg.HTTP)
 	}

@@ -41,7 +41,7 @@ func (h *brandRequestHandler) list(req *request) error {
 	}
 	d := requestsData{Now: time.Now()}
 	for _, s := range []fieldmark.RequestState{fieldmark.RequestPending, fieldmark.RequestApproved,
-		fieldmark.RequestRejected, fieldmark.RequestReplaced} {
+		fieldmark.RequestRejected, fieldmark.RequestReplaced, fieldmark.RequestLapsed} {
 		d.States = append(d.States, option{Value: string(s), Label: string(s), Selected: s == state})
 	}
 	var err error

@@ -7,12 +7,22 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/claim"
 )
 
 // disputeAPI opens disputes for anyone, and serves them to administrators.
 type disputeAPI struct {
 	brands   *brand.Service
 	disputes *brand.Disputes
+	claims   *claim.Service
+}
+
+// asOwner reports whether a call is that of an owner: one with a key. It is an error if such calls are off.
+func (a *disputeAPI) asOwner(c *call) (bool, error) {
+	if c.key.ID == "" {
+		return false, nil
+	}
+	return true, a.claims.Enabled()
 }
 
 // open opens a dispute.
@@ -35,7 +45,11 @@ func (a *disputeAPI) open(c *call) error {
 
 // openBy opens a dispute of the public, or of the account of the key.
 func (a *disputeAPI) openBy(c *call, slug fieldmark.Slug, r fieldmark.DisputeRequest) (fieldmark.DisputeStatus, error) {
-	if c.key.ID == "" {
+	owner, err := a.asOwner(c)
+	if err != nil {
+		return fieldmark.DisputeStatus{}, err
+	}
+	if !owner {
 		return a.disputes.Open(c.r.Context(), slug, r)
 	}
 	d, err := a.disputes.OpenAsOwner(c.r.Context(), c.key.Account, slug, r)
@@ -48,7 +62,11 @@ func (a *disputeAPI) listOfBrand(c *call) (page fieldmark.List[fieldmark.Dispute
 	if err != nil {
 		return page, err
 	}
-	if c.key.ID == "" {
+	owner, err := a.asOwner(c)
+	if err != nil {
+		return page, err
+	}
+	if !owner {
 		open, err := a.disputes.ListOpen(c.r.Context(), slug)
 		return list(open), err
 	}
@@ -67,6 +85,9 @@ func (a *disputeAPI) withdraw(c *call) (d fieldmark.DisputeStatus, err error) {
 	}
 	id, err := idParam(fieldmark.PrefixDispute)(c)
 	if err != nil {
+		return d, err
+	}
+	if _, err := a.asOwner(c); err != nil {
 		return d, err
 	}
 	whole, err := a.disputes.Withdraw(c.r.Context(), c.key.Account, slug, id)

@@ -57,7 +57,7 @@ func bodies(url string) map[string]string {
 		"openMission": mission, "openMissions": `{"missions":[` + mission + `]}`, "editMission": `{"description":"d"}`,
 		"cancelMission":    "",
 		"retireSigningKey": "", "rotateSigningKey": "", "revokeClaim": `{"reason":"r"}`, "transferClaim": "",
-		"objectClaim": "", "patchProfile": `{"niche":"tools"}`, "setWishes": `{"checks":false}`,
+		"objectClaim": "", "patchProfile": `{"niche":"makers"}`, "setWishes": `{"checks":false,"pause":2}`,
 		"setListing": `{"listed":false}`, "withdrawDispute": "", "decideBrandRequest": `{"state":"approved"}`,
 		"requestAliases": `{"names":["other"]}`, "auditOwnBrand": "",
 		"addNote": `{"text":"The key is at the reception."}`, "redactNote": "",
@@ -67,11 +67,9 @@ func bodies(url string) map[string]string {
 
 // unsaved are the writes that this origin rejects with a response that is not saved,
 // because it has no module to check, activate or roll back to, no certificate, no https
-// address for which to sign requests, and no brand that the account has claimed.
+// address for which to sign requests, and no note.
 var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBackModule", "importVisibility",
-	"importCertificate", "renewCertificate", "removeCertificate", "retireSigningKey", "rotateSigningKey", "revokeClaim",
-	"transferClaim", "objectClaim", "patchProfile", "setWishes", "setListing", "withdrawDispute", "decideBrandRequest",
-	"requestAliases", "auditOwnBrand", "redactNote"}
+	"importCertificate", "renewCertificate", "removeCertificate", "retireSigningKey", "rotateSigningKey", "redactNote"}
 
 // Every write that is sent twice with one Idempotency-Key gets the first response again,
 // with the same ids and secrets, and its description documents the header.
@@ -105,9 +103,16 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 				func(p parameter) bool { return p.Name == fieldmark.HeaderIdempotencyKey }) {
 				t.Errorf("%s does not describe %s", op.OperationID, fieldmark.HeaderIdempotencyKey)
 			}
-			a := request{method: strings.ToUpper(method), path: fx.fillPath(path, url),
-				key:  keys[strings.HasPrefix(path, adminPath)],
-				body: body}
+			a := request{method: strings.ToUpper(method), key: keys[strings.HasPrefix(path, adminPath)], body: body}
+			owned, ownerKey := fx.ownedPath(op.OperationID, path)
+			switch {
+			case owned == "":
+				a.path = fx.fillPath(path, url)
+			case strings.HasPrefix(path, adminPath):
+				a.path = owned
+			default:
+				a.path, a.key = owned, ownerKey
+			}
 			a = a.keyed("once-" + op.OperationID)
 			first, again := fx.send(a), fx.send(a)
 			if slices.Contains(unsaved, op.OperationID) && first.Code >= 400 {

@@ -89,7 +89,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents)}).routes(),
 		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(),
 		(&brandAPI{o.Brands}).routes(),
-		(&disputeAPI{o.Brands, o.Brands.Disputes}).routes(),
+		(&disputeAPI{o.Brands, o.Brands.Disputes, o.Claims}).routes(),
 		(&claimAPI{o.Claims, s}).routes(),
 		(&checkAPI{s, o.SiteChecks}).routes(),
 		(&ownerAPI{o.Brands.Owners, o.Claims}).routes(),

@@ -43,6 +43,8 @@ type Config struct {
 	// SignalFacts returns the facts that a signal of a module depends on; nil: owners can
 	// dispute facts, but no signals.
 	SignalFacts func(module []byte, signal string) ([]string, error)
+	// RevokeKeys ends the keys of an account that a claim of a deleted brand made.
+	RevokeKeys func(ctx context.Context, tx *store.Tx, account, reason string) error
 }
 
 // Service manages the brands. Its methods may be called from any goroutine.
@@ -52,14 +54,16 @@ type Service struct {
 	Disputes *Disputes
 	Owners   *Owners
 
-	store    *store.Store
-	auditLog *auditlog.Log
-	log      *slog.Logger
+	store      *store.Store
+	auditLog   *auditlog.Log
+	log        *slog.Logger
+	revokeKeys func(ctx context.Context, tx *store.Tx, account, reason string) error // Config.RevokeKeys
 }
 
 // New returns a Service that has started nothing.
 func New(cfg Config) *Service {
-	s := &Service{store: cfg.Store, auditLog: cfg.AuditLog, log: cfg.Log, Samples: &Samples{store: cfg.Store},
+	s := &Service{store: cfg.Store, auditLog: cfg.AuditLog, log: cfg.Log, revokeKeys: cfg.RevokeKeys,
+		Samples:  &Samples{store: cfg.Store},
 		Disputes: &Disputes{store: cfg.Store, auditLog: cfg.AuditLog, signalFacts: cfg.SignalFacts}}
 	s.Disputes.brands = s
 	s.Owners = &Owners{store: cfg.Store, auditLog: cfg.AuditLog, brands: s}

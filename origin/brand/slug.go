@@ -157,8 +157,8 @@ type removedData struct {
 	Slug fieldmark.Slug `json:"slug"`
 }
 
-// Delete deletes a brand with its facts, history and samples. Edges delete what they
-// hold of it when they receive the event.
+// Delete deletes a brand with its facts, history and samples, and its claims with their keys. Edges
+// delete what they hold of it when they receive the event.
 func (s *Service) Delete(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		before, err := tx.Brand(ctx, slug)
@@ -168,6 +168,15 @@ func (s *Service) Delete(ctx context.Context, slug fieldmark.Slug) error {
 		aliases, err := tx.Aliases(ctx, slug)
 		if err != nil {
 			return err
+		}
+		accounts, err := tx.ClaimAccounts(ctx, slug)
+		if err != nil {
+			return err
+		}
+		for _, account := range accounts {
+			if err := s.revokeKeys(ctx, tx, account, "brand deleted"); err != nil {
+				return err
+			}
 		}
 		if err := tx.DeleteBrand(ctx, slug); err != nil {
 			return err

@@ -319,7 +319,7 @@ func (s *Service) endHolder(ctx context.Context, tx *store.Tx, c *store.Claim, t
 		return err
 	}
 	if c.Account != "" {
-		if err := tx.LapseDisputes(ctx, c.Brand, c.Account, fieldmark.At(time.Now())); err != nil {
+		if err := tx.LapseOwner(ctx, c.Brand, c.Account, fieldmark.At(time.Now())); err != nil {
 			return err
 		}
 		if err := s.keys.RevokeAll(acting(ctx), tx, c.Account, reason); err != nil {

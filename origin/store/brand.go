@@ -105,6 +105,17 @@ func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fi
 	return nil
 }
 
+// ClaimAccounts lists the accounts that claims of a brand made.
+func (db BrandReader) ClaimAccounts(ctx context.Context, slug fieldmark.Slug) ([]string, error) {
+	rows, err := db.query(ctx, `SELECT DISTINCT account FROM claim WHERE brand = $1 AND account <> ''
+		ORDER BY account`, string(slug))
+	list, err := collect(rows, err, func(row scanner) (a string, err error) { return a, row.Scan(&a) })
+	if err != nil {
+		return nil, fmt.Errorf("list the accounts of claims of brand %s: %w", slug, err)
+	}
+	return list, nil
+}
+
 // DeleteBrand deletes a brand and its rows. Documents of facts that other brands
 // share stay.
 func (t BrandTx) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
@@ -116,11 +127,6 @@ func (t BrandTx) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	}
 	if err := t.renameWatched(ctx, slug, ""); err != nil {
 		return err
-	}
-	if _, err := t.exec(ctx, `UPDATE api_key SET revoked_at = $2, revoked_why = 'brand deleted'
-		WHERE revoked_at IS NULL AND account IN (SELECT account FROM claim WHERE brand = $1 AND account <> '')`,
-		string(slug), time.Now().UnixMicro()); err != nil {
-		return fail(err)
 	}
 	for _, table := range brandTables {
 		if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE brand = $1`, string(slug)); err != nil {

@@ -321,12 +321,20 @@ func (t BrandTx) PutDispute(ctx context.Context, d fieldmark.Dispute) error {
 	return nil
 }
 
-// LapseDisputes ends the disputes of an account that no longer manages a brand.
-func (t BrandTx) LapseDisputes(ctx context.Context, slug fieldmark.Slug, account string, at fieldmark.Time) error {
+// LapseOwner ends what an account that no longer manages a brand has asked for: its disputes, its requests, and
+// how the site is crawled. What was decided stays.
+func (t BrandTx) LapseOwner(ctx context.Context, slug fieldmark.Slug, account string, at fieldmark.Time) error {
 	_, err := t.exec(ctx, `UPDATE dispute SET state = 'lapsed', decided_at = $1 WHERE brand = $2 AND account = $3
 		AND account <> '' AND state IN ('open', 'rechecking', 'in_review')`, at.Micros(), string(slug), account)
+	if err == nil {
+		_, err = t.exec(ctx, `UPDATE brand_request SET state = 'lapsed', decided_at = $1 WHERE brand = $2
+			AND account = $3 AND state = 'pending'`, at.Micros(), string(slug), account)
+	}
+	if err == nil {
+		_, err = t.exec(ctx, `DELETE FROM brand_wishes WHERE brand = $1`, string(slug))
+	}
 	if err != nil {
-		return fmt.Errorf("end the disputes of %s by %s: %w", slug, account, err)
+		return fmt.Errorf("end the disputes and requests of %s by %s: %w", slug, account, err)
 	}
 	return nil
 }
