@@ -92,8 +92,8 @@ func (e *fileEndpoints) serveIcon(ctx *fasthttp.RequestCtx) {
 	sendFile(ctx, contentType, body)
 }
 
-// serveSitemap handles GET /sitemap.xml and its parts: the fixed pages and every public
-// brand. Aliases are excluded, because they redirect.
+// serveSitemap handles GET /sitemap.xml and its parts: the fixed pages, the
+// niches and every public brand. Aliases are excluded, because they redirect.
 func (e *fileEndpoints) serveSitemap(ctx *fasthttp.RequestCtx) {
 	s := e.rankings.Current()
 	if s == nil {
@@ -127,6 +127,10 @@ func (e *fileEndpoints) serveSitemap(ctx *fasthttp.RequestCtx) {
 // one file cannot hold it. It returns nil for a part that is not there.
 func sitemapOf(s *ranking.Snapshot, baseURL string, part, most int) []byte {
 	fixed := site.FixedPages()
+	niches, _ := s.AllNiches(maxNiches)
+	for _, n := range niches {
+		fixed = append(fixed, site.NichePath(n.Name))
+	}
 	total := len(fixed) + s.Len()
 	parts := (total + most - 1) / most
 	if part == 0 && parts > 1 {

@@ -75,6 +75,40 @@ func TestPNGsOfOneNetwork(t *testing.T) {
 	}
 }
 
+// Share cards are drawn in the same places: a network that asks for many at once is refused,
+// and others get theirs.
+func TestCardsOfOneNetwork(t *testing.T) {
+	const share, brands = 16, 96
+	h := newBadgeFixture(t, trustLoopback)
+	h.importBrands("card", brands)
+	h.until("the brands are known",
+		func() bool { return h.get(fmt.Sprintf("/api/v1/score/card-%d", brands-1)).status == 200 })
+	var refused atomic.Pointer[answer]
+	var clients sync.WaitGroup
+	for i := range 3 * share {
+		clients.Go(func() {
+			for n := i; n < brands && refused.Load() == nil; n += 3 * share {
+				for _, query := range []string{"", "?theme=dark"} {
+					a := h.get(fmt.Sprintf("/api/card/card-%d.png", n)+query, "X-Forwarded-For", "198.51.100.7")
+					if a.status != 200 {
+						refused.Store(&a)
+						return
+					}
+				}
+			}
+		})
+	}
+	h.until("a request too many is refused", func() bool { return refused.Load() != nil })
+	if a := h.get("/api/card/acme.png", "X-Forwarded-For", "203.0.113.9"); a.status != 200 {
+		t.Errorf("a card for another network: %d", a.status)
+	}
+	clients.Wait()
+	if a := refused.Load(); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" ||
+		a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("a request too many: %d %v", a.status, a.header)
+	}
+}
+
 // Behind a trusted proxy that does not name its clients, every client has the
 // proxy's address. They must not share the places of one network.
 func TestPNGsBehindAProxy(t *testing.T) {

@@ -91,6 +91,9 @@ func TestMachineFiles(t *testing.T) {
 	// llms.txt has the number
 	h.until("it is ranked",
 		func() bool { return strings.Contains(h.get(fieldmark.PathLeaderboard).body, `"slug":"acme"`) })
+	if a := h.get("/sitemap.xml"); !strings.Contains(a.body, "<loc>"+h.base+"/niches/tools</loc>") {
+		t.Errorf("the sitemap lacks the niche: %s", a.body)
+	}
 	for path, want := range map[string][2]string{
 		"/robots.txt":  {"text/plain; charset=utf-8", "Sitemap: " + h.base + "/sitemap.xml\n"},
 		"/llms.txt":    {"text/markdown; charset=utf-8", "# Fieldmark\n\n> "},

@@ -481,6 +481,7 @@ func addGallery(p *site.BadgesPage, look badge.Options) {
 		l.Style, l.Theme, l.Animate = badge.Style(i), badge.Light, false
 		dark := l
 		dark.Theme = badge.Dark
+		oneTheme := dataImage(example, l) == dataImage(example, dark)
 		b := site.Picture{Name: name, Text: styleNotes[i], Here: p.Brand != nil && look.Style == l.Style}
 		b.Width, b.Height = badge.Size(example, l)
 		if p.Brand == nil {
@@ -491,6 +492,9 @@ func addGallery(p *site.BadgesPage, look badge.Options) {
 			b.Dark = template.URL(fieldmark.PathBadge + slug + dark.Query())
 			l.Theme = look.Theme
 			b.Link = site.PathBadges + "?slug=" + slug + strings.Replace(l.Query(), "?", "&", 1)
+		}
+		if oneTheme {
+			b.Dark = ""
 		}
 		p.Gallery = append(p.Gallery, b)
 	}

@@ -101,6 +101,11 @@ func testOEmbed(t *testing.T, h *fixture) {
 	}{
 		{"https://other.example/brands/acme", "", 404}, {base + "/brands/nobody", "", 404}, {base + "/", "", 404},
 		{base + "/brands/../acme", "", 404}, {"", "", 404}, {base + ".evil.example/brands/acme", "", 404},
+		{base + "/brands/acme/", "", 404}, {base + "/brands/acme/feed.atom", "", 404},
+		{base + "/brands/ACME", "", 404}, {base + "/brands/acme%00", "", 404}, {base + "/brands/%zz", "", 404},
+		{strings.Replace(base, "://", "://acme@", 1) + "/brands/acme", "", 404}, {"javascript:alert(1)", "", 404},
+		{strings.TrimPrefix(base, "http:") + "/brands/acme", "", 404}, {"/brands/acme", "", 404},
+		{base + "/brands/" + strings.Repeat("a", 2_000), "", 404}, {"\x00\xff", "", 404},
 		{base + "/brands/acme", "&maxwidth=299", 404}, {base + "/brands/acme", "&maxheight=157", 404},
 		{base + "/brands/acme", "&maxwidth=x", 400}, {base + "/brands/acme", "&maxheight=0", 400},
 		{base + "/brands/acme", "&format=xml", 501},

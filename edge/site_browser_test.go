@@ -66,7 +66,7 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
 		"/llms-txt":    maxWire, "/methodology": maxWire, "/developers": maxWire, "/about": maxWire,
 		"/status": maxWire, "/brands/nobody": 0, "/brands/acme/contest": maxWire,
 		"/niches": maxWire, "/niches/tools": maxWire, "/compare?brands=acme,brand-1,fern-gully": maxWire,
-		"/compare?brands=nobody": 0, "/bot": maxWire,
+		"/compare?brands=nobody": 0, "/bot": maxWire, "/check": maxWire, "/claim": maxWire,
 	} {
 		if path == "/" || path == "/brands/acme" || path == "/methodology" || path == "/developers" {
 			pressed(path)

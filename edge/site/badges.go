@@ -37,7 +37,7 @@ type FoundBrand struct {
 type Picture struct {
 	Name, Text    string       // what is shown, and a note about it
 	Image         template.URL // in the light theme: an address of this site, or the picture itself
-	Dark          template.URL // in the dark theme; empty for a state
+	Dark          template.URL // in the dark theme; empty if it has only one
 	Link          string       // chooses it; empty without a brand
 	Width, Height int          // CSS pixels
 	Here          bool         // it is the chosen one

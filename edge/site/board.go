@@ -67,7 +67,7 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 	}
 	path := "/"
 	if p.Niche != nil {
-		path = nichePath(p.Niche.Name)
+		path = NichePath(p.Niche.Name)
 		v.Narrowed = false // by the page itself
 	}
 	switch niche := (fieldmark.BoardFilter{Basis: f.Basis, Niche: f.Niche}); {
@@ -81,7 +81,7 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 		p.Board.Total > 0:
 		// A list of one niche has its own page; other filters are views of the same page.
 		v.Head.Title = "GEO readiness in " + nicheName(f.Niche)
-		v.Head.Canonical = p.BaseURL + nichePath(f.Niche)
+		v.Head.Canonical = p.BaseURL + NichePath(f.Niche)
 	default:
 		v.Head.Index = false
 	}
@@ -122,7 +122,7 @@ func (v *boardView) Spark(i int) *spark {
 // Top is the address of the first page of the list.
 func (v *boardView) Top() string {
 	if v.Page.Niche != nil {
-		return nichePath(v.Page.Niche.Name)
+		return NichePath(v.Page.Niche.Name)
 	}
 	return "/"
 }
@@ -265,8 +265,8 @@ func newNichesView(c chrome, p *NichesPage) *nichesView {
 		"Every niche with its ranked brands and the median of their scores in generative engine optimisation (GEO).")}
 }
 
-// nichePath returns the path of the page of a niche.
-func nichePath(niche string) string { return PathNiches + "/" + niche }
+// NichePath is the path of the page of a niche.
+func NichePath(niche string) string { return PathNiches + "/" + niche }
 
 // nicheName writes a niche, which has the form of a slug, as words.
 func nicheName(niche string) string { return strings.ReplaceAll(plain(niche), "-", " ") }

@@ -30,6 +30,7 @@ func functions() template.FuncMap {
 		"words":   func(s string) string { return strings.ReplaceAll(plain(s), "-", " ") },
 		"webLink": webLink,
 		"host":    hostOf,
+		"forms":   hostForms,
 		"points":  decimal,
 		"width":   share,
 		"whole":   func(n int) fieldmark.Milli { return fieldmark.Milli(n) * fieldmark.MilliOne },
@@ -167,7 +168,11 @@ func hostOf(raw string) string {
 	if err != nil || u.Host == "" {
 		return raw
 	}
-	return strings.TrimPrefix(u.Host, "www.") + strings.TrimSuffix(u.EscapedPath(), "/")
+	host := strings.TrimPrefix(u.Host, "www.")
+	if v := hostForms(host); v != nil {
+		host = v.ASCII
+	}
+	return host + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
 // field is an input of a form.
