@@ -215,7 +215,7 @@ func benchLatency(b *testing.B, at store.Config) {
 	b.ReportMetric(waits.percentile(99), "p99-ms")
 }
 
-// latencies holds how long messages took, by the number in their mission's name.
+// latencies holds how long messages took: of missions, by the number in their name.
 type latencies struct {
 	mu    sync.Mutex
 	began map[string]time.Time
@@ -224,22 +224,30 @@ type latencies struct {
 
 func (l *latencies) open(b testing.TB, w *fixture) {
 	n := fmt.Sprint(missionNumber.Add(1))
-	l.mu.Lock()
-	if l.began == nil {
-		l.began = map[string]time.Time{}
-	}
-	l.began[n] = time.Now()
-	l.mu.Unlock()
+	l.begin(n)
 	openMission(b, w, n)
 }
 
 func (l *latencies) arrive(_ string, body []byte) {
-	now := time.Now()
 	_, rest, _ := bytes.Cut(body, []byte(`"externalId":"`))
 	n, _, _ := bytes.Cut(rest, []byte(`"`))
+	l.end(string(n))
+}
+
+func (l *latencies) begin(message string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if began, ok := l.began[string(n)]; ok {
+	if l.began == nil {
+		l.began = map[string]time.Time{}
+	}
+	l.began[message] = time.Now()
+}
+
+func (l *latencies) end(message string) {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if began, ok := l.began[message]; ok {
 		l.took = append(l.took, now.Sub(began))
 	}
 }

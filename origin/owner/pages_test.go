@@ -249,8 +249,8 @@ func TestMailLinks(t *testing.T) {
 		t.Errorf("an opened link makes the address %s", got)
 	}
 	says(t, "a wrong link", f.do(mail.ConfirmPath+"?token=mla_1.x", url.Values{}), 404, "wrong or has expired")
-	says(t, "the token of the other page", f.do(strings.Replace(link(mail.UnsubscribePath), "unsubscribe", "confirm", 1),
-		url.Values{}), 404)
+	other := strings.Replace(link(mail.UnsubscribePath), "unsubscribe", "confirm", 1)
+	says(t, "the token of the other page", f.do(other, url.Values{}), 404)
 	says(t, "the button", f.do(link(mail.ConfirmPath), url.Values{}), 200, "The address is confirmed.")
 	if got := address().State; got != store.MailConfirmed {
 		t.Errorf("the address is %s, want confirmed", got)

@@ -216,8 +216,8 @@ func TestWishedPause(t *testing.T) {
 		}
 		write(func(ctx context.Context, tx *store.Tx) error {
 			now := fieldmark.At(time.Now())
-			return errors.Join(tx.PutBrand(ctx, fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/",
-				Niche: "tools", Language: "en", CreatedAt: now, UpdatedAt: now}),
+			return errors.Join(tx.PutBrand(ctx, fieldmark.Brand{Slug: "acme", Name: "Acme",
+				URL: "https://acme.example/", Niche: "tools", Language: "en", CreatedAt: now, UpdatedAt: now}),
 				tx.PutWishes(ctx, "acme", "acme.example", fieldmark.Wishes{Checks: true, Pause: 7}))
 		})
 		one := &sitecheck.Pauses{Store: s, Log: slog.New(slog.DiscardHandler)}
