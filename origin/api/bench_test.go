@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"net/http"
@@ -42,6 +43,40 @@ func BenchmarkOpenMission(b *testing.B) {
 	b.Run("postgres/keyed", func(b *testing.B) { benchHandler(b, server, raw["postgres"], true) })
 }
 
+// BenchmarkRequestCheck requests checks of different sites from different networks until the
+// 202: the goal of p99-ms is 50.
+func BenchmarkRequestCheck(b *testing.B) {
+	b.Run("sqlite", func(b *testing.B) { benchCheck(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")}) })
+	b.Run("postgres", func(b *testing.B) { benchCheck(b, storetest.DurablePostgres(b)) })
+}
+
+// checkClients is the number of concurrent clients that request checks: the queue would be
+// full within seconds at the rate of more.
+const checkClients = 4
+
+func benchCheck(b *testing.B, at store.Config) {
+	fx := openFixture(b, at, func(cfg *api.Config) { cfg.Log = nil })
+	benchAtOnce(b, checkClients, "checks/s", func() error {
+		n := missionNumber.Add(1)
+		if n%500 == 0 { // before the queue is full; workers claim checks as well
+			if err := fx.store.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.ClaimSiteChecks(ctx, "bench", time.Now(), time.Now().Add(time.Hour), 1000)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		rec := fx.send(request{method: "POST", path: fieldmark.PathChecks,
+			body: fmt.Sprintf(`{"url":"https://site-%d.example/"}`, n),
+			header: map[string]string{fieldmark.HeaderNode: nodeToken,
+				fieldmark.HeaderClient: fmt.Sprintf("%d.%d.%d.1", 11+n>>16, n>>8&255, n&255)}})
+		if rec.Code != http.StatusAccepted {
+			return fmt.Errorf("%d %s", rec.Code, rec.Body)
+		}
+		return nil
+	})
+}
+
 // benchClients is the number of concurrent clients.
 const benchClients = 64
 
@@ -50,7 +85,7 @@ var missionNumber atomic.Int64 // all rounds of a benchmark use one database
 // benchHandler creates missions; keyed sends each with its own Idempotency-Key.
 func benchHandler(b *testing.B, at store.Config, raw float64, keyed bool) {
 	fx := openFixture(b, at, func(cfg *api.Config) { cfg.Log = nil })
-	rate := benchAtOnce(b, "missions/s", func() error {
+	rate := benchAtOnce(b, benchClients, "missions/s", func() error {
 		n := missionNumber.Add(1)
 		a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: fmt.Sprintf(`{"externalId":"%d",
 			"source":"crm","title":"Replace the fan of the unit on the roof",
@@ -88,21 +123,21 @@ func benchRaw(b *testing.B, connections int, driver, address string) float64 {
 	}
 	defer insert.Close()
 	body := string(slices.Repeat([]byte("x"), 900))
-	return benchAtOnce(b, "rows/s", func() error {
+	return benchAtOnce(b, benchClients, "rows/s", func() error {
 		_, err := insert.Exec(fmt.Sprint(missionNumber.Add(1)), body)
 		return err
 	})
 }
 
-// benchAtOnce calls write b.N times from benchClients goroutines, reports the rate and the
+// benchAtOnce calls write b.N times from so many goroutines, reports the rate and the
 // 99th percentile of the latency, and returns the rate.
-func benchAtOnce(b *testing.B, unit string, write func() error) float64 {
+func benchAtOnce(b *testing.B, clients int, unit string, write func() error) float64 {
 	b.ReportAllocs()
 	b.ResetTimer()
 	waits := make([]time.Duration, b.N)
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range benchClients {
+	for range clients {
 		all.Go(func() {
 			for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
 				began := time.Now()
