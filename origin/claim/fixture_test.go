@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/claim"
@@ -118,7 +118,7 @@ func open(t testing.TB, path string, out *outside, edits ...func(*origin.Config)
 
 func newFixture(t testing.TB, edits ...func(*origin.Config)) *fixture {
 	t.Helper()
-	return open(t, filepath.Join(t.TempDir(), "db"), newOutside(), edits...)
+	return open(t, storetest.New(t).Path, newOutside(), edits...)
 }
 
 // brand registers a public brand.
