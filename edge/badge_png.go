@@ -12,7 +12,7 @@ import (
 )
 
 // Limits of PNGs that are not in the cache. A badge takes 1 to 5 ms to draw, a thousand
-// times as long as an SVG, and a share card 40 ms. One is drawn at a time, so that they
+// times as long as an SVG, and a share card 50 ms. One is drawn at a time, so that they
 // keep one core busy and not all.
 const (
 	// maxPNGs bounds the requests in progress: the last of them waits for a third of a
