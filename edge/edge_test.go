@@ -80,7 +80,8 @@ func openOrigin(t testing.TB, record store.Config, modules ...[]byte) (*store.St
 		must(t, err)
 		builtIn = append(builtIn, module.BuiltIn{Ref: ref, Bytes: body})
 	}
-	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), BuiltIn: builtIn, SignalFacts: wasm.SignalFacts,
+	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), BuiltIn: builtIn,
+		SignalFacts: wasm.SignalFacts,
 		Checker: module.Checker{Compare: func(ctx context.Context, from, to []byte,
 			each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
 			return wasm.Compare(ctx, from, to, time.Now(), each)
