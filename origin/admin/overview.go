@@ -73,7 +73,8 @@ func (d *overviewData) findProblems() {
 		text := fmt.Sprintf("The oldest pending delivery is late by %s", delay)
 		d.Problems = append(d.Problems, problem{text, webhooksPath})
 	}
-	add(d.Waiting.Disputes, "dispute of a finding needs a decision", "disputes of findings need a decision", disputesPath)
+	add(d.Waiting.Disputes, "dispute of a finding needs a decision", "disputes of findings need a decision",
+		disputesPath)
 	add(d.Waiting.Requests, "request of a brand owner needs a decision", "requests of brand owners need a decision",
 		requestsPath)
 	add(d.Waiting.Contests, "brand is contested by a second claim", "brands are contested by a second claim",

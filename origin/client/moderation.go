@@ -27,7 +27,8 @@ func (c ModerationAPI) AnyClaim(ctx context.Context, id string) (fieldmark.Claim
 }
 
 // RevokeClaim ends a claim and its keys.
-func (c ModerationAPI) RevokeClaim(ctx context.Context, id string, r fieldmark.ClaimRevocation) (fieldmark.Claim, error) {
+func (c ModerationAPI) RevokeClaim(ctx context.Context, id string, r fieldmark.ClaimRevocation) (fieldmark.Claim,
+	error) {
 	return post[fieldmark.Claim](ctx, c.caller, "claims/"+url.PathEscape(id)+"/revoke", r)
 }
 
