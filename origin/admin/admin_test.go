@@ -31,7 +31,7 @@ const (
 
 // browser is a client of the admin console that stores one cookie.
 type browser struct {
-	t       *testing.T
+	t       testing.TB
 	service *origin.Service
 	store   *store.Store
 	handler http.Handler
@@ -40,7 +40,7 @@ type browser struct {
 	header  map[string]string
 }
 
-func newBrowser(t *testing.T, secure bool) *browser {
+func newBrowser(t testing.TB, secure bool) *browser {
 	t.Helper()
 	db := storetest.Open(t, storetest.New(t))
 	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)),

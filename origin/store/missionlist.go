@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -102,23 +103,16 @@ func (q *MissionQuery) sql() (string, []any) {
 		w.with("external_id = %s", q.ExternalID)
 	case q.Order == ByUpdate:
 		w.with("account = %s", q.Account)
-		if q.After != nil {
-			w.with("(updated_at, id) < (%s, %s)", q.After.Value, q.After.ID)
-		}
+		w.with("(updated_at, id) < (%s, %s)", q.after(math.MaxInt64).Value, q.after(math.MaxInt64).ID)
 		order = "updated_at DESC, id DESC"
 	case q.Order == ByVisit:
 		w.with("account = %s", q.Account)
 		w.with(visitAhead)
-		if q.After != nil {
-			w.with("(scheduled_start, id) > (%s, %s)", q.After.Value, q.After.ID)
-		}
+		w.with("(scheduled_start, id) > (%s, %s)", q.after(-1).Value, q.after(-1).ID)
 		order = "scheduled_start, id"
 	case q.Order == ByDeadline:
 		// CROSS JOIN makes SQLite read the index of deadlines first, in their order.
-		after := MissionPosition{Value: -1}
-		if q.After != nil {
-			after = *q.After
-		}
+		after := q.after(-1)
 		from = `(SELECT mission AS late, deadline FROM sla WHERE account = ` + w.arg(q.Account) + `
 			AND deadline IS NOT NULL
 			AND (deadline, mission) > (` + w.arg(after.Value) + `, ` + w.arg(after.ID) + `)) AS d CROSS JOIN mission`
@@ -162,8 +156,22 @@ func (q *MissionQuery) filters(w *where) {
 	if q.Search != "" {
 		w.with("id IN (" + q.matches(w) + ")")
 	}
-	w.with("id >= %s", q.From)
-	w.with("id < %s", q.Until)
+	// Without need, these would lead SQLite to the index by id.
+	if q.From != "" {
+		w.with("id >= %s", q.From)
+	}
+	if q.Until != lastID {
+		w.with("id < %s", q.Until)
+	}
+}
+
+// after returns the position that a page follows; without one, the one before every value from first
+// on. A first page has the condition too, so that both engines use the index of the order.
+func (q *MissionQuery) after(first int64) MissionPosition {
+	if q.After != nil {
+		return *q.After
+	}
+	return MissionPosition{Value: first, ID: lastID}
 }
 
 // matches returns a query for the ids of the newest missions that the search matches. It reads
