@@ -47,7 +47,7 @@ const (
 // IssueSeverity tells how urgent an issue is.
 type IssueSeverity string
 
-// Users notice a critical issue; a warning becomes critical if nobody acts.
+// Users notice a critical issue; a warning becomes critical if it is not fixed.
 const (
 	SeverityCritical IssueSeverity = "critical"
 	SeverityWarning  IssueSeverity = "warning"

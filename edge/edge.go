@@ -89,6 +89,7 @@ type Config struct {
 	H2C           bool          // accept HTTP/2 without TLS from clients that begin with its preface
 	DrainDelay    time.Duration // how long a stopping node reports that it stops before it closes its listeners
 	Version       string        // of the program, reported to the origin
+	Name          string        // host and port, reported to the origin; a restarted node has it again
 	ServerTiming  bool          // send Server-Timing to every client
 
 	Certificates *certs.Store  // of the listeners; nil: they are not TLS
@@ -122,6 +123,8 @@ type Edge struct {
 	log        *slog.Logger
 
 	id            string // of this process
+	startedAt     fieldmark.Time
+	redisDown     atomic.Int64 // since when Redis does not answer, in microseconds; 0: it answers
 	modules       *modules
 	rankings      ranking.Store
 	replica       replicaState
@@ -178,7 +181,8 @@ func New(cfg Config) (*Edge, error) {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(),
-		id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), replica: replicaState{backlog: newBacklog()}}
+		id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), startedAt: fieldmark.At(time.Now()),
+		replica: replicaState{backlog: newBacklog()}}
 	e.meters.watch(e)
 	var err error
 	if cfg.RedisURL != "" {

@@ -1,8 +1,12 @@
 package edge
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -389,3 +393,91 @@ func (m *meters) observer() wasm.Observer {
 }
 
 func (m *meters) rollback(r fieldmark.ModuleRef) { m.module(r.Digest).rollbacks.Inc() }
+
+// minuteReader turns counters into the counts of minutes.
+type minuteReader struct {
+	meters  *meters
+	minute  time.Time              // that is counted
+	totals  fieldmark.MetricBucket // at its begin
+	pending []fieldmark.MetricBucket
+}
+
+func newMinuteReader(m *meters, now time.Time) *minuteReader {
+	return &minuteReader{meters: m, minute: now.Truncate(time.Minute), totals: m.totals()}
+}
+
+// read adds the counts of a minute that has ended.
+func (r *minuteReader) read(now time.Time) {
+	minute := now.Truncate(time.Minute)
+	if !minute.After(r.minute) {
+		return
+	}
+	totals := r.meters.totals()
+	was := r.totals
+	b := fieldmark.MetricBucket{At: fieldmark.At(r.minute), MetricCounts: fieldmark.MetricCounts{
+		Requests: totals.Requests - was.Requests, Errors: totals.Errors - was.Errors, Hits: totals.Hits - was.Hits,
+		Misses: totals.Misses - was.Misses, Fetches: totals.Fetches - was.Fetches,
+	}, Latency: slices.Clone(totals.Latency)}
+	for i := range b.Latency {
+		b.Latency[i] -= was.Latency[i]
+	}
+	r.minute, r.totals = minute, totals
+	r.pending = append(r.pending, b)
+	r.pending = r.pending[max(len(r.pending)-fieldmark.MaxNodeBuckets, 0):]
+}
+
+// totals reads the counters since the start.
+func (m *meters) totals() (b fieldmark.MetricBucket) {
+	for r := range m.requests {
+		for class, counter := range m.requests[r] {
+			if counter == nil {
+				continue
+			}
+			b.Requests += int64(counter.Get())
+			if class == 5 {
+				b.Errors += int64(counter.Get())
+			}
+		}
+	}
+	passedHits := m.passed[passHit].Get() + m.passed[passStale].Get() + m.passed[passCollapsed].Get()
+	b.Hits = int64(m.hits.Get() + m.stales.Get() + passedHits)
+	b.Misses = int64(m.misses.Get() + m.passed[passMiss].Get() + m.passed[passBypass].Get())
+	b.Fetches = b.Misses
+	var text bytes.Buffer
+	m.set.WritePrometheus(&text)
+	b.Latency = readLatency(text.String())
+	return b
+}
+
+// readLatency sums the histograms of requests. Of the fast path one read in conn.SampleEvery is
+// measured; the histograms have no other reader than their text.
+func readLatency(text string) []int64 {
+	bounds := fieldmark.LatencyBounds()
+	sums := make([]int64, len(bounds)+1)
+	for line := range strings.Lines(text) {
+		weight := int64(1)
+		switch {
+		case strings.HasPrefix(line, "fieldmark_edge_request_seconds_bucket"):
+		case strings.HasPrefix(line, "fieldmark_edge_hit_seconds_bucket"):
+			weight = conn.SampleEvery
+		default:
+			continue
+		}
+		_, rest, _ := strings.Cut(line, `le="`)
+		le, rest, _ := strings.Cut(rest, `"} `)
+		n, err := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+		seconds, ferr := strconv.ParseFloat(le, 64)
+		if err != nil || ferr != nil {
+			continue
+		}
+		i := slices.IndexFunc(bounds, func(d time.Duration) bool { return d.Seconds() >= seconds*(1-1e-9) })
+		if i < 0 {
+			i = len(bounds)
+		}
+		sums[i] += weight * n
+	}
+	for i := len(sums) - 1; i > 0; i-- { // the text is cumulative
+		sums[i] -= sums[i-1]
+	}
+	return sums
+}

@@ -257,9 +257,8 @@ const (
 	// refusedRetry is when a module that was refused is tried again: the machine
 	// may have been too busy to compile it in time.
 	refusedRetry = time.Minute
-	// reportEvery is how often a node without changes reports to the origin, which removes
-	// a node after some minutes without a report.
-	reportEvery = 30 * time.Second
+	// stopReportTimeout limits the last report of a node, which stops anyway.
+	stopReportTimeout = 2 * time.Second
 )
 
 // loadModules activates the modules that the origin names. If one is refused the node
@@ -398,24 +397,52 @@ func (s *scorer) scoreRow(ctx context.Context, m *wasm.Module, state fieldmark.B
 	return ranking.NewFailed(state.Brand.Slug, old), nil, nil
 }
 
-// runReports reports to the origin which module scores here, whenever that changes and
-// now and then, until ctx ends.
+// runReports reports to the origin every fieldmark.ReportInterval, and when the module
+// changes, until ctx ends. The last report says that the node stops, so that the origin does
+// not miss it.
 func (e *Edge) runReports(ctx context.Context) error {
-	again := time.NewTicker(reportEvery)
+	again := time.NewTicker(fieldmark.ReportInterval)
 	defer again.Stop()
-	for {
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err := e.cfg.Origin.ReportNode(ctx, e.Report()); err != nil && ctx.Err() == nil {
+	counted := newMinuteReader(e.meters, time.Now())
+	for ctx.Err() == nil {
+		e.checkRedis(ctx)
+		counted.read(time.Now())
+		r := e.Report()
+		r.Buckets = counted.pending
+		if err := e.cfg.Origin.ReportNode(ctx, r); err == nil {
+			counted.pending = nil
+		} else if ctx.Err() == nil {
 			e.log.Debug("report to the origin", "err", err) // the replicator logs that the origin is away
 		}
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-again.C:
 		case <-e.modules.report:
 		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopReportTimeout)
+	defer cancel()
+	r := e.Report()
+	r.Stopping = true
+	if err := e.cfg.Origin.ReportNode(last, r); err != nil {
+		e.log.Debug("last report to the origin", "err", err)
+	}
+	return nil
+}
+
+// checkRedis asks Redis for a sign of life: a node without requests would not notice that it
+// is away.
+func (e *Edge) checkRedis(ctx context.Context) {
+	if e.redis == nil {
+		return
+	}
+	err := e.redis.Ping(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		e.redisDown.Store(0)
+	default:
+		e.redisDown.CompareAndSwap(0, time.Now().UnixMicro())
 	}
 }
 
@@ -426,7 +453,17 @@ func (e *Edge) Report() fieldmark.NodeReport {
 	r := fieldmark.NodeReport{Node: e.id, Address: e.cfg.BaseURL, Generation: s.generation.Load(),
 		RolledBack: s.lastRollback.Load(),
 		Cursor:     e.replica.applied.Load(), Hits: int64(e.meters.hits.Get()), Misses: int64(e.meters.misses.Get()),
-		Version: e.cfg.Version}
+		Version: e.cfg.Version, Name: e.cfg.Name, StartedAt: e.startedAt}
+	if at := e.redisDown.Load(); at != 0 {
+		since := fieldmark.AtMicros(at)
+		r.RedisDownSince = &since
+	}
+	if e.loader == nil { // the origin watches the certificates that it has ordered
+		if all := e.certificates.Expiries(); len(all) > 0 && !all[0].NotAfter.IsZero() {
+			ends := fieldmark.At(all[0].NotAfter)
+			r.CertificateEnds, r.CertificateName = &ends, all[0].Name
+		}
+	}
 	if ref, err := s.active.Ref(); err == nil {
 		r.Module = ref
 	}

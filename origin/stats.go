@@ -9,9 +9,13 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
+// MaxCount bounds the rows that are read to count them for people.
+const MaxCount = 10_000
+
 // Stats contains the numbers that an operator monitors.
 type Stats struct {
 	store.Stats
+	Brands                               int // MaxCount at most
 	AuditsWaiting, AuditsRunning         int
 	SiteChecksWaiting, SiteChecksRunning int
 }
@@ -24,7 +28,10 @@ func (s *Service) Stats(ctx context.Context) (v Stats, err error) {
 	if v.AuditsWaiting, v.AuditsRunning, err = s.Brands.Audits.Status(ctx); err != nil {
 		return v, err
 	}
-	v.SiteChecksWaiting, v.SiteChecksRunning, err = s.SiteChecks.Status(ctx)
+	if v.SiteChecksWaiting, v.SiteChecksRunning, err = s.SiteChecks.Status(ctx); err != nil {
+		return v, err
+	}
+	v.Brands, err = s.store.CountBrands(ctx, MaxCount)
 	return v, err
 }
 
@@ -53,9 +60,8 @@ type Activity = store.Activity
 // activityWindow is how far back Activity counts deliveries.
 const activityWindow = 24 * time.Hour
 
-// Activity counts deliveries of the last 24 hours and breached SLAs of open
-// missions. Each count stops at 10,000, so that the page stays fast during an
-// incident.
+// Activity counts deliveries of the last 24 hours, 10,000 at most, so that the page stays
+// fast during an incident.
 func (s *Service) Activity(ctx context.Context) (Activity, error) {
 	a, err := s.store.Activity(ctx, time.Now().Add(-activityWindow))
 	if err != nil {

@@ -23,6 +23,8 @@ To restore it, stop all origins and use an empty database:
   fieldmark db new-log
   fieldmark db check
 
+Run fieldmark db record-backup after pg_dump, so that the list of issues knows of it.
+
 A backup does not contain the application secret (FIELDMARK_SECRET, or the file secret in the data folder). Back it up
 too, and in another place: without it the API keys and webhook secrets in the backup cannot be used.`
 
@@ -58,7 +60,13 @@ func (c *backupCmd) Run(ctx context.Context, s *command.Streams) error {
 		return errors.Join(err, serr)
 	}
 	fmt.Fprintf(s.Out, "%s: %d bytes, without the application secret; back up the secret too\n", c.File, info.Size())
-	return err
+	if err != nil {
+		return err // a copy of a damaged database is no backup
+	}
+	if err := c.recordBackup(ctx); err != nil { // the file is complete
+		s.Log.Warn("the backup is not recorded in the database", "error", err)
+	}
+	return nil
 }
 
 type restoreCmd struct {

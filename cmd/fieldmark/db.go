@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
@@ -14,7 +15,10 @@ import (
 )
 
 type dbCmd struct {
-	Check  dbCheckCmd  `cmd:"" help:"Check the database against every rule; exit status 1 if a rule is broken."`
+	Check dbCheckCmd `cmd:"" help:"Check the database against every rule; exit status 1 if a rule is broken."`
+
+	RecordBackup dbRecordBackupCmd `cmd:"" help:"Record a backup that another tool has made."`
+
 	NewLog dbNewLogCmd `cmd:"" help:"Rename the event log after the database was restored to an earlier time. Running origins use the new name at once, and edges start over."`
 }
 
@@ -111,5 +115,21 @@ func (c *dbNewLogCmd) Run(ctx context.Context, s *command.Streams) error {
 		}
 		_, err := fmt.Fprintf(s.Out, "the event log %s is now %s\n", previous, st.Log())
 		return err
+	})
+}
+
+type dbRecordBackupCmd struct {
+	databaseSettings `embed:""`
+}
+
+// Run records a backup that was made now.
+func (c *dbRecordBackupCmd) Run(ctx context.Context, _ *command.Streams) error {
+	return c.recordBackup(ctx)
+}
+
+// recordBackup records that the database was backed up now.
+func (d *databaseSettings) recordBackup(ctx context.Context) error {
+	return d.withStore(ctx, func(s *store.Store) error {
+		return s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.AddBackup(ctx, time.Now()) })
 	})
 }

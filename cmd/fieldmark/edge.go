@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -66,13 +67,24 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
 		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields, PassBody: cmp.Or(c.PassBody, -1),
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
-		Version: version, Tracer: c.tracing,
+		Version: version, Name: nodeName(ln), Tracer: c.tracing,
 		ModuleKeys: keys, WASI: c.WASIModules,
 		BuiltIn: builtInDigests(),
 	}
 	c.apply(&cfg)
 	c.site.apply(&cfg)
 	return edge.New(cfg)
+}
+
+// nodeName returns the name of a node among others: it is the same after a restart on the same
+// host and port.
+func nodeName(ln net.Listener) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	_, port, _ := net.SplitHostPort(ln.Addr().String()) // empty for a socket in the file system
+	return strings.TrimSuffix(host+":"+port, ":")
 }
 
 // base returns the public URL of the edge.

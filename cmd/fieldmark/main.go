@@ -59,7 +59,7 @@ type commands struct {
 	Restore  restoreCmd         `cmd:"" group:"maintenance" help:"Replace the database by a backup."`
 	DB       dbCmd              `cmd:"" group:"maintenance" name:"db" help:"Check the database."`
 	Status   statusCmd          `cmd:"" group:"run" help:"Show the state of nodes; exit status 1 if one is not ready."`
-	Top      topCmd             `cmd:"" group:"run" help:"Show the state and the rates of nodes every second."`
+	Top      topCmd             `cmd:"" group:"run" help:"Show nodes, issues and charts every second."`
 	Version  versionCmd         `cmd:"" group:"maintenance" help:"Print the version."`
 	Man      manCmd             `cmd:"" group:"maintenance" help:"Print the manual page."`
 

@@ -47,7 +47,8 @@ var databaseBuckets = []float64{5e-5, 1e-4, 5e-4, 1e-3, 5e-3, .01, .05, .1, .5, 
 
 func newOriginMetrics() *originMetrics {
 	m := &originMetrics{set: metrics.NewSet(), events: map[fieldmark.EventType]*metrics.Counter{}}
-	for _, kind := range slices.Concat(fieldmark.MissionEvents(), fieldmark.SLAEvents(), fieldmark.PaymentEvents()) {
+	for _, kind := range slices.Concat(fieldmark.MissionEvents(), fieldmark.SLAEvents(), fieldmark.PaymentEvents(),
+		[]fieldmark.EventType{fieldmark.EventBrandAudited}) {
 		m.events[kind] = m.set.NewCounter(fmt.Sprintf(`fieldmark_events_total{type=%q}`, kind))
 	}
 	m.writes = m.set.NewCounter("fieldmark_database_writes_total")
@@ -71,11 +72,19 @@ func (m *originMetrics) storeEvents() store.Hooks {
 		},
 		Query: func(took time.Duration) { m.readTime.Update(took.Seconds()) },
 		Event: func(kind fieldmark.EventType) {
-			if c, ok := m.events[kind]; ok { // others are not about missions
+			if c, ok := m.events[kind]; ok { // others are not counted
 				c.Inc()
 			}
 		},
 	}
+}
+
+// count returns how many events of a type were committed.
+func (m *originMetrics) count(kind fieldmark.EventType) int64 {
+	if c, ok := m.events[kind]; ok {
+		return int64(c.Get())
+	}
+	return 0
 }
 
 // originRoutes map prefixes of paths to the values of the label route.

@@ -28,6 +28,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/claim"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/mail"
+	"github.com/fieldmark/fieldmark/origin/monitor"
 	"github.com/fieldmark/fieldmark/origin/owner"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
@@ -52,12 +53,13 @@ type originSettings struct {
 	tracing              *trace.Tracer // nil without tracing
 	// demoNetworks contain the demo's websites and receivers. The linter must not connect
 	// to them: anyone may pass it an address.
-	demoNetworks   []netip.Prefix
-	KeepDeliveries time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"Retention of webhook deliveries and attempts, held ones included; below 0 forever."`
-	KeepEvents     time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"Retention of events for polling and replay; below 0 forever."`
-	claimSettings  `embed:""`
-	mailSettings   `embed:""`
-	SecureCookies  bool `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
+	demoNetworks    []netip.Prefix
+	KeepDeliveries  time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"Retention of webhook deliveries and attempts, held ones included; below 0 forever."`
+	KeepEvents      time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"Retention of events for polling and replay; below 0 forever."`
+	monitorSettings `embed:""`
+	claimSettings   `embed:""`
+	mailSettings    `embed:""`
+	SecureCookies   bool `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
 }
 
 // auditSettings are how an origin audits brands.
@@ -66,6 +68,11 @@ type auditSettings struct {
 	AuditDelay     time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between requests of an audit to one host."`
 	RequestSigning string        `env:"FIELDMARK_REQUEST_SIGNING" default:"dictionary" enum:"dictionary,string,off" help:"Form of the signatures of the auditor's requests (Web Bot Auth): dictionary as the draft demands, string for verifiers that know only its older form, off. Signing needs an https URL in --base-url."`
 	AuditRequests  int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included."`
+}
+
+// monitorSettings are those of the list of issues.
+type monitorSettings struct {
+	BackupMaxAge time.Duration `env:"FIELDMARK_BACKUP_MAX_AGE" default:"192h" help:"Age of an outdated backup; 0: none."`
 }
 
 // claimSettings are how owners of websites claim their brands.
@@ -230,7 +237,8 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 		SignalFacts: wasm.SignalFacts, Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
-		Certificates: certificates, SiteChecks: checks,
+		Certificates: certificates, SiteChecks: checks, Monitor: monitor.Config{Disk: o.disk(n.store),
+			Count: n.metrics.count, BackupAge: o.backupAge()},
 		Tracer: o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
 	}); err != nil {
 		return err
@@ -289,6 +297,22 @@ func (o *originSettings) crawler(log *slog.Logger) (*botauth.Signer, *safehttp.C
 		return nil, nil, err
 	}
 	return signer, safehttp.New(safehttp.Config{Allow: o.AllowNetworks, Targets: true, Sign: signer.Sign}), nil
+}
+
+// backupAge returns the age as monitor.Config expects it.
+func (o *monitorSettings) backupAge() time.Duration {
+	if o.BackupMaxAge == 0 {
+		return -1
+	}
+	return o.BackupMaxAge
+}
+
+// disk returns what reads the free bytes of the disk of a database in a file; nil for a server.
+func (o *originSettings) disk(st *store.Store) func() (free, total uint64, err error) {
+	if st.Shared() {
+		return nil
+	}
+	return func() (uint64, uint64, error) { return monitor.DiskSpace(o.Data) }
 }
 
 // secureCookies reports whether cookies are always Secure: if the public address is https,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/operate"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
@@ -57,13 +59,19 @@ func (c *statusCmd) Run(ctx context.Context, s *command.Streams) error {
 	return nil
 }
 
-// topCmd shows the state and the rates of nodes repeatedly.
+// topCmd shows the state and the rates of nodes, the issues and the charts repeatedly.
 type topCmd struct {
-	nodesFlag `embed:""`
+	nodesFlag       `embed:""`
+	operate.Monitor `embed:""`
+	Once            bool `help:"Print one screen and exit."`
 }
 
 // Run queries every node once a second until ctx ends.
 func (c *topCmd) Run(ctx context.Context, s *command.Streams) error {
+	api, err := c.Connect()
+	if err != nil {
+		return err
+	}
 	tick := time.NewTicker(topInterval)
 	defer tick.Stop()
 	var previous []nodeState
@@ -73,8 +81,17 @@ func (c *topCmd) Run(ctx context.Context, s *command.Streams) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		fmt.Fprint(s.Out, "\x1b[H\x1b[2J") // move the cursor home and clear the screen
-		if err := printStates(s.Out, states, previous, now.Sub(since)); err != nil {
+		var screen bytes.Buffer // written at once, so that the terminal does not flicker
+		if !c.Once {
+			screen.WriteString("\x1b[H\x1b[2J") // move the cursor home and clear the screen
+		}
+		if err := printStates(&screen, states, previous, now.Sub(since)); err != nil {
+			return err
+		}
+		if err := c.Print(ctx, &screen, api); err != nil {
+			return err
+		}
+		if _, err := screen.WriteTo(s.Out); err != nil || c.Once {
 			return err
 		}
 		previous, since = states, now

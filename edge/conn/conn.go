@@ -30,15 +30,15 @@ const (
 	// extendEvery is how often the deadline of a busy connection is extended, in
 	// seconds: setting a deadline takes longer than parsing a request.
 	extendEvery = 5
-	// sampleEvery is how many reads share one measurement by Config.OnFastPath:
+	// SampleEvery is how many reads share one measurement by Config.OnFastPath:
 	// reading the clock twice costs as much as parsing the request.
-	sampleEvery = 256
+	SampleEvery = 256
 )
 
 // buffer holds the request and the response while one is served by the fast path. An
 // idle connection has none.
 type buffer struct {
-	reads uint32 // counts towards sampleEvery
+	reads uint32 // counts towards SampleEvery
 	in    [readBufferSize]byte
 	out   []byte
 }
@@ -316,8 +316,8 @@ func (c *conn) answerPending() bool {
 	now := s.clock.now.Load()
 	b.out = b.out[:0]
 	c.fastPathTried = false
-	var began time.Time // of one read in sampleEvery
-	if b.reads++; b.reads%sampleEvery == 0 {
+	var began time.Time // of one read in SampleEvery
+	if b.reads++; b.reads%SampleEvery == 0 {
 		began = time.Now()
 	}
 	served, altSvc := uint64(0), c.tls != nil && s.altSvc.Load()

@@ -425,13 +425,13 @@ func TestOverviewAndWebhooks(t *testing.T) {
 	b.signIn()
 	b.page("/admin", "No scoring module is active",
 		"0 <small>sent</small> 0 <small>held</small> 0 <small>failed</small>")
-	b.page("/admin/webhooks", "No endpoints yet.", "No deliveries yet.")
+	b.page("/admin/webhooks", "No endpoints yet.", "No delivery matches.")
 	b.page("/admin?done=" + url.QueryEscape(hostile))
 }
 
-// TestOverviewShowsProblems: a paused endpoint with a held message is on the
+// TestOverviewShowsIssues: a paused endpoint with a held message is on the
 // overview, in its tile and on the settings page.
-func TestOverviewShowsProblems(t *testing.T) {
+func TestOverviewShowsIssues(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	made, err := b.service.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
@@ -450,8 +450,7 @@ func TestOverviewShowsProblems(t *testing.T) {
 	}
 	b.post("/admin/webhooks/"+made.ID, url.Values{"do": {"pause"}, "reason": {"moving"}},
 		"/admin/webhooks/"+made.ID+"?done=endpoint")
-	b.page("/admin", "1 webhook endpoint is paused or disabled", "1 message is held until its endpoint recovers",
-		"1 <small>held</small>")
+	b.page("/admin", "1 message is held for 1 endpoint", "Repair or enable the endpoints", "1 <small>held</small>")
 	b.page("/admin/settings", "<dt>Held messages</dt><dd>1</dd>")
 	b.page("/admin/webhooks", `<span class="state bad">paused</span>`)
 }

@@ -36,7 +36,7 @@ func (h *moduleHandler) showModules(req *request, status int, bad []web.FormErro
 	}
 	if err == nil {
 		d.Plan = &now.Plan
-		d.Nodes = newNodeRows(now, 0)
+		d.Nodes = newNodeRows(now.Nodes, now.Plan.Digest, 0)
 	}
 	return h.show(req, status, "modules", web.Page{Title: "Scoring modules", Errors: bad, Data: d})
 }

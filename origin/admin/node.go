@@ -19,12 +19,17 @@ type nodeHandler struct {
 	modules *module.Service // the reports of edges
 }
 
+// nodeAway is the age of a report from which an edge is shown as away; it reports every few
+// seconds.
+const nodeAway = 3 * fieldmark.ReportInterval
+
 // nodeRow is the latest report of an edge.
 type nodeRow struct {
 	fieldmark.NodeReport
 	Lag    int64  // events it has not applied
 	Ratio  string // of cache hits
 	InSync bool   // it uses the active module
+	Away   bool   // it has not reported for a while
 }
 
 type nodesData struct {
@@ -32,9 +37,10 @@ type nodesData struct {
 	Nodes []nodeRow
 }
 
-func newNodeRows(status fieldmark.ModuleStatus, head int64) (lines []nodeRow) {
-	for _, r := range status.Nodes {
-		line := nodeRow{NodeReport: r, Lag: max(head-r.Cursor, 0), InSync: r.Module.Digest == status.Plan.Digest}
+func newNodeRows(nodes []fieldmark.NodeReport, active fieldmark.Digest, head int64) (lines []nodeRow) {
+	for _, r := range nodes {
+		line := nodeRow{NodeReport: r, Lag: max(head-r.Cursor, 0), InSync: r.Module.Digest == active,
+			Away: time.Since(r.SeenAt.Std()) > nodeAway}
 		if all := r.Hits + r.Misses; all > 0 {
 			line.Ratio = strconv.FormatFloat(100*float64(r.Hits)/float64(all), 'f', 1, 64) + " %"
 		}
@@ -43,18 +49,31 @@ func newNodeRows(status fieldmark.ModuleStatus, head int64) (lines []nodeRow) {
 	return lines
 }
 
-// list lists the edges that have reported in the last minutes.
+// list lists the edges that have reported in the last day.
 func (h *nodeHandler) list(req *request) error {
-	head, err := h.events.Head(req.r.Context())
+	ctx := req.r.Context()
+	head, err := h.events.Head(ctx)
 	if err != nil {
 		return err
 	}
-	status, err := h.modules.Status(req.r.Context())
+	plan, err := h.modules.Plan(ctx)
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
-	d := nodesData{Head: head, Nodes: newNodeRows(status, head)}
+	nodes, err := h.modules.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	d := nodesData{Head: head, Nodes: newNodeRows(nodes, plan.Digest, head)}
 	return h.show(req, http.StatusOK, "nodes", web.Page{Title: "Nodes", Data: d})
+}
+
+// remove removes an edge that does not come back.
+func (h *nodeHandler) remove(req *request) error {
+	if err := h.modules.RemoveNode(req.r.Context(), req.r.PathValue("id")); err != nil {
+		return err
+	}
+	return req.redirectWithNotice(nodesPath, "node")
 }
 
 // certificateHandler serves the page of TLS certificates.

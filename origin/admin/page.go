@@ -13,6 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/monitor"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -25,6 +26,7 @@ type console struct {
 	log       *slog.Logger
 	auditLog  *auditlog.Log
 	brands    *brand.Service // counts what waits, for the navigation
+	monitor   *monitor.Service
 }
 
 // templates holds the parsed templates of the pages, and the assets.
@@ -66,17 +68,20 @@ var notices = map[string]string{
 	"factor-on":  "Two-factor authentication is on.",
 	"factor-off": "Two-factor authentication is off.",
 	"session":    "Session ended.",
+	"node":       "Edge removed from the list.",
+	"replay":     "Replay started. This page shows its progress.",
 	"renewing":   "A new certificate is being ordered.",
 }
 
 func parseTemplates() (t *templates, err error) {
 	t = &templates{}
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
-		"card": newCard, "hours": formatHours, "visit": formatVisit,
+		"card": newCard, "hours": formatHours, "visit": formatVisit, "ago": ago, "clock": clock, "minute": minute,
 		"minutes": formatMinutes, "inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "webhooks", "endpoint", "delivery",
-		"modules", "module", "calendars", "nodes", "certificates", "audit-log", "settings", "message"); err != nil {
+		"modules", "module", "calendars", "nodes", "outage", "certificates", "audit-log", "settings",
+		"message"); err != nil {
 		return nil, err
 	}
 	t.style, t.script, t.icon = web.Style(), web.Script(), web.Icon()
@@ -117,6 +122,9 @@ func (c *console) showError(req *request, err error) {
 	e := fieldmark.AsError(err)
 	status := e.Code.Status()
 	detail := e.Detail
+	if e.Code == fieldmark.CodeOriginUnavailable && c.showOutage(req, status) {
+		return
+	}
 	if status >= 500 {
 		c.log.Error("page", "path", req.r.URL.Path, "user", req.user, "error", err)
 	}
@@ -124,6 +132,16 @@ func (c *console) showError(req *request, err error) {
 		detail = ""
 	}
 	c.showMessage(req, status, e.Code.Title(), detail)
+}
+
+// showOutage shows why the database is not available, also to those who cannot sign in without
+// it, and reports whether it did.
+func (c *console) showOutage(req *request, status int) bool {
+	list := c.monitor.Outage()
+	if len(list) == 0 {
+		return false
+	}
+	return c.show(req, status, "outage", web.Page{Title: fieldmark.CodeOriginUnavailable.Title(), Data: list}) == nil
 }
 
 // showMessage shows a page with a message, or plain text if rendering fails.
@@ -175,4 +193,24 @@ func formatMinutes(minutes int) string {
 		return strconv.Itoa(minutes/60) + " h"
 	}
 	return strconv.Itoa(minutes/60) + " h " + strconv.Itoa(minutes%60) + " min"
+}
+
+// clock formats the time of day.
+func clock(t fieldmark.Time) string { return t.Std().UTC().Format("15:04:05") }
+
+// minute formats a time for the table of a chart.
+func minute(t time.Time) string { return t.UTC().Format("2 Jan 15:04") }
+
+// ago writes how long ago a time was.
+func ago(t fieldmark.Time) string {
+	d := time.Since(t.Std())
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < 2*time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min ago"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " h ago"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " days ago"
 }

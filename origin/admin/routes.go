@@ -54,7 +54,7 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.webhookRoutes(&webhookHandler{h.console, o.Webhooks, o.Access.Accounts})
 	h.moduleRoutes(&moduleHandler{h.console, o.Modules})
 	h.calendarRoutes(&calendarHandler{h.console, h.Forwarding, o.Missions.Calendars, o.Access.Accounts})
-	h.mux.Handle("GET "+nodesPath, h.requireLogin((&nodeHandler{h.console, o.Events, o.Modules}).list))
+	h.nodeRoutes(&nodeHandler{h.console, o.Events, o.Modules})
 	h.certificateRoutes(&certificateHandler{h.console, o.Certificates})
 	h.auditLogRoutes(&auditLogHandler{h.console})
 	h.settingsRoutes(&settingsHandler{h.console, o, facts, o.Access.Admins, h.sessions, o.Access.SignOn})
@@ -158,6 +158,11 @@ func (h *handler) calendarRoutes(c *calendarHandler) {
 	h.mux.Handle("POST "+calendarsPath+"/{id}", h.requireAdmin(c.update))
 }
 
+func (h *handler) nodeRoutes(n *nodeHandler) {
+	h.mux.Handle("GET "+nodesPath, h.requireLogin(n.list))
+	h.mux.Handle("POST "+nodesPath+"/{id}/remove", h.requireAdmin(n.remove))
+}
+
 func (h *handler) certificateRoutes(c *certificateHandler) {
 	h.mux.Handle("GET "+certificatesPath, h.requireLogin(c.list))
 	h.mux.Handle("POST "+certificatesPath+"/{name}/renew", h.requireAdmin(c.renew))
@@ -185,6 +190,7 @@ func (h *handler) formRedirects() {
 	}
 	for path, page := range map[string]string{
 		certificatesPath + "/{name}/{form}": certificatesPath,
+		nodesPath + "/{id}/remove":          nodesPath,
 		keysPath + "/{id}/{form}":           keysPath, calendarsPath + "/{id}": calendarsPath,
 		modulesPath + "/rollback": modulesPath,
 		brandsPath + "/import":    brandsPath, brandsPath + "/visibility": brandsPath, reauthPath: settingsPath,

@@ -76,6 +76,9 @@ func (h *signInHandler) form(req *request) error {
 		http.Redirect(req.w, req.r, homePath, http.StatusSeeOther)
 		return nil
 	}
+	if h.showOutage(req, http.StatusServiceUnavailable) { // without it, no sign-in succeeds
+		return nil
+	}
 	return h.showForm(req, http.StatusOK, "", signInForm{Next: web.NextPage(homePath, req.r.URL.Query().Get("next"))})
 }
 

@@ -2,8 +2,10 @@ package admin
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
@@ -24,12 +26,74 @@ const deliveryPageSize = 100
 // webhooksData is the webhooks page: the endpoints, the latest deliveries, and the form that creates an
 // endpoint.
 type webhooksData struct {
-	Endpoints  []fieldmark.Endpoint
+	Endpoints  []endpointRow
 	Deliveries []deliveryRow
+	Filter     deliveryFilter
 	Accounts   []option
 	Form       fieldmark.EndpointRequest
 	Newest     string // id of the newest endpoint (see keysData)
 	Created    *fieldmark.NewEndpoint
+}
+
+// endpointRow is an endpoint with what its newest messages say of it.
+type endpointRow struct {
+	fieldmark.Endpoint
+	webhook.Summary
+	Verdict string // why its messages fail, in words; empty if they do not
+}
+
+// Rate is the share of attempts that succeeded.
+func (r endpointRow) Rate() string {
+	if r.Attempts == 0 {
+		return "–"
+	}
+	return strconv.FormatFloat(100*float64(r.Sent)/float64(r.Attempts), 'f', 1, 64) + " %"
+}
+
+// rows adds what the newest messages say of endpoints.
+func (h *webhookHandler) rows(req *request, endpoints []fieldmark.Endpoint) ([]endpointRow, error) {
+	sums, err := h.webhooks.Stats.Summarize(req.r.Context(), endpoints)
+	if err != nil {
+		return nil, err
+	}
+	unhealthy, err := h.webhooks.Stats.Unhealthy(req.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	verdicts := map[string]string{}
+	for _, u := range unhealthy {
+		verdicts[u.ID] = u.Verdict
+	}
+	rows := make([]endpointRow, len(endpoints))
+	for i, e := range endpoints {
+		rows[i] = endpointRow{e, sums[e.ID], verdicts[e.ID]}
+	}
+	return rows, nil
+}
+
+// deliveryFilter is the form that filters messages.
+type deliveryFilter struct {
+	Action string // the address of the page
+	Type   string // of the event, or a prefix and .*
+	States []option
+	Next   string // the address of the next page
+}
+
+// deliveries lists the messages that the query of the page selects.
+func (h *webhookHandler) deliveries(req *request, endpoint, page string) ([]fieldmark.Delivery, deliveryFilter, error) {
+	query := req.r.URL.Query()
+	f := deliveryFilter{Action: page, Type: strings.TrimSpace(query.Get("type"))}
+	state := fieldmark.DeliveryState(query.Get("state"))
+	for _, s := range append(fieldmark.DeliveryStates(), fieldmark.DeliveryHeld) {
+		f.States = append(f.States, option{Value: string(s), Label: string(s), Selected: s == state})
+	}
+	list, err := h.webhooks.Stats.Search(req.r.Context(), webhook.DeliveryPage{Endpoint: endpoint, State: state,
+		Type: f.Type, Cursor: query.Get("cursor"), Limit: deliveryPageSize})
+	if list.HasMore {
+		f.Next = page + "?" + url.Values{"state": {string(state)}, "type": {f.Type},
+			"cursor": {list.NextCursor}}.Encode()
+	}
+	return list.Data, f, err
 }
 
 // deliveryRow is a delivery with the address of its endpoint, if that still exists.
@@ -57,7 +121,11 @@ func (h *webhookHandler) showWebhooks(
 	if err != nil {
 		return err
 	}
-	deliveries, err := h.webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{Limit: deliveryPageSize})
+	deliveries, filter, err := h.deliveries(req, "", webhooksPath)
+	if err != nil {
+		return err
+	}
+	rows, err := h.rows(req, endpoints)
 	if err != nil {
 		return err
 	}
@@ -65,8 +133,8 @@ func (h *webhookHandler) showWebhooks(
 	for _, e := range endpoints {
 		address[e.ID] = e.URL
 	}
-	d := webhooksData{Endpoints: endpoints, Form: form, Newest: newestEndpoint(endpoints), Created: made}
-	for _, one := range deliveries.Data {
+	d := webhooksData{Endpoints: rows, Filter: filter, Form: form, Newest: newestEndpoint(endpoints), Created: made}
+	for _, one := range deliveries {
 		d.Deliveries = append(d.Deliveries, deliveryRow{Delivery: one, URL: address[one.EndpointID]})
 	}
 	if d.Accounts, err = accountChoices(req, h.accounts, req.r.PostForm.Get("account")); err != nil {
@@ -101,10 +169,12 @@ func (h *webhookHandler) create(req *request) error {
 
 // endpointData is one endpoint with its latest deliveries.
 type endpointData struct {
-	fieldmark.Endpoint
+	endpointRow
 	Deliveries []fieldmark.Delivery
-	Next       string // the address of the next page
-	States     []option
+	Filter     deliveryFilter
+	Replays    []fieldmark.Replay
+	Replaying  bool                   // the page reloads itself
+	DayAgo     string                 // for the form that sends failed messages again
 	Rotated    *fieldmark.NewEndpoint // with the new secret
 	Ping       *fieldmark.PingResult
 }
@@ -121,21 +191,21 @@ func (h *webhookHandler) showEndpoint(
 	if err != nil {
 		return err
 	}
-	query := req.r.URL.Query()
-	state := fieldmark.DeliveryState(query.Get("state"))
-	list, err := h.webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{
-		Endpoint: id, State: state, Cursor: query.Get("cursor"), Limit: deliveryPageSize,
-	})
+	d := endpointData{Rotated: made, Ping: ping, DayAgo: time.Now().UTC().Add(-24 * time.Hour).Format(localMinute)}
+	if d.Deliveries, d.Filter, err = h.deliveries(req, id, webhooksPath+"/"+id); err != nil {
+		return err
+	}
+	rows, err := h.rows(req, []fieldmark.Endpoint{e})
 	if err != nil {
 		return err
 	}
-	d := endpointData{Endpoint: e, Deliveries: list.Data, Rotated: made, Ping: ping}
+	d.endpointRow = rows[0]
 	d.EndpointSettings = d.EndpointSettings.Shown()
-	for _, s := range fieldmark.DeliveryStates() {
-		d.States = append(d.States, option{Value: string(s), Label: string(s), Selected: s == state})
+	if d.Replays, err = h.webhooks.Replays(req.r.Context(), "", id); err != nil {
+		return err
 	}
-	if list.HasMore {
-		d.Next = webhooksPath + "/" + id + "?state=" + string(state) + "&cursor=" + list.NextCursor
+	for _, r := range d.Replays {
+		d.Replaying = d.Replaying || r.State == fieldmark.ReplayRunning
 	}
 	return h.show(req, status, "endpoint", web.Page{Title: "Webhook endpoint", Errors: bad, Data: d})
 }
@@ -145,7 +215,11 @@ func (h *webhookHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
-	ctx, id, form := req.r.Context(), req.r.PathValue("id"), req.readForm("")
+	prefix := ""
+	if do := req.r.PostForm.Get("do"); do == "recover" || do == "replay" {
+		prefix = do + "-" // both forms have the same inputs
+	}
+	ctx, id, form := req.r.Context(), req.r.PathValue("id"), req.readForm(prefix)
 	var err error
 	switch do := form.posted.Get("do"); do {
 	case "pause", "enable":
@@ -175,6 +249,15 @@ func (h *webhookHandler) update(req *request) error {
 			return h.showEndpoint(req, http.StatusOK, nil, nil, &result)
 		}
 		err = perr
+	case "recover", "replay":
+		bad, rerr := h.startReplay(req, id, form)
+		if len(bad) > 0 {
+			return h.showEndpoint(req, http.StatusUnprocessableEntity, bad, nil, nil)
+		}
+		if err = rerr; err == nil {
+			h.audit(req, "endpoint.replay", id)
+			return req.redirectWithNotice(webhooksPath+"/"+id, "replay")
+		}
 	case "delete":
 		if err = h.webhooks.DeleteEndpoint(ctx, "", id); err == nil {
 			h.audit(req, "endpoint.delete", id)
@@ -191,6 +274,31 @@ func (h *webhookHandler) update(req *request) error {
 	}
 	h.audit(req, "endpoint.update", id)
 	return req.redirectWithNotice(webhooksPath+"/"+id, "endpoint")
+}
+
+// startReplay sends failed messages again, or every event since a time.
+func (h *webhookHandler) startReplay(req *request, id string, form *form) ([]web.FormError, error) {
+	since := form.time("since", "Since")
+	if form.posted.Get("confirm") == "" {
+		form.addError("confirm", "Confirm that receivers may get messages a second time.")
+	}
+	if since.IsZero() && len(form.errors) == 0 {
+		form.addError("since", "Since: enter a date and a time.")
+	}
+	if len(form.errors) > 0 {
+		return form.errors, nil
+	}
+	at := fieldmark.At(since)
+	r := fieldmark.ReplayRequest{FailedSince: &at}
+	if form.posted.Get("do") == "replay" {
+		after, err := h.webhooks.Stats.EventBefore(req.r.Context(), since)
+		if err != nil {
+			return nil, err
+		}
+		r = fieldmark.ReplayRequest{AfterEvent: &after, MissingOnly: form.posted.Get("missing") != ""}
+	}
+	_, err := h.webhooks.StartReplay(req.r.Context(), "", id, r)
+	return nil, err
 }
 
 // deliveryData is one delivery with all its attempts.

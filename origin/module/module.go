@@ -479,6 +479,11 @@ func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error 
 			_, err := tx.DeleteNode(ctx, r.Node)
 			return err
 		}
+		if before.Node == "" && r.Name != "" {
+			if err := replaceNodes(ctx, tx, r); err != nil {
+				return err
+			}
+		}
 		if err := tx.PutUptime(ctx, r.SeenAt, fieldmark.OutageAfter); err != nil {
 			return err
 		}
@@ -504,6 +509,22 @@ func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error 
 			slog.String("from", string(r.RolledBack.From.Digest)),
 			slog.String("to", string(r.RolledBack.To.Digest)), slog.String("fault", r.RolledBack.Kind),
 			slog.String("error", r.RolledBack.Error))
+	}
+	return nil
+}
+
+// replaceNodes removes the edges whose host and port a new one has: they cannot run any more.
+func replaceNodes(ctx context.Context, tx *store.Tx, started fieldmark.NodeReport) error {
+	known, err := tx.Nodes(ctx, fieldmark.At(started.SeenAt.Std().Add(-nodeRetention)), maxNodes)
+	if err != nil {
+		return err
+	}
+	for _, n := range known {
+		if n.Name == started.Name && n.StartedAt.Std().Before(started.StartedAt.Std()) {
+			if _, err := tx.DeleteNode(ctx, n.Node); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

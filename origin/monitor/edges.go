@@ -46,7 +46,7 @@ func (s *Service) edges(ctx context.Context, now time.Time) (list []fieldmark.Is
 		}
 	}
 	for _, n := range known {
-		if now.Sub(n.SeenAt.Std()) > unseenAfter && now.Sub(s.started) > unseenAfter && !replaced(n, live) {
+		if now.Sub(n.SeenAt.Std()) > unseenAfter && now.Sub(s.started) > unseenAfter {
 			i := edgeIssue(fieldmark.IssueEdgeUnseen, fieldmark.SeverityCritical, n.SeenAt.Std(), n, "is away")
 			i.Effect = "It has stopped or cannot reach the origin. Other edges serve its clients if a load balancer " +
 				"sends them there."
@@ -68,13 +68,6 @@ func (s *Service) edges(ctx context.Context, now time.Time) (list []fieldmark.Is
 	}
 	more, err := s.behind(ctx, now, live, status.Plan)
 	return append(list, more...), err
-}
-
-// replaced reports whether a live node has the name of an older one.
-func replaced(old fieldmark.NodeReport, live []fieldmark.NodeReport) bool {
-	return old.Name != "" && slices.ContainsFunc(live, func(n fieldmark.NodeReport) bool {
-		return n.Name == old.Name && n.StartedAt.Std().After(old.StartedAt.Std())
-	})
 }
 
 func nameOf(n fieldmark.NodeReport) string { return cmp.Or(n.Name, n.Address, n.Node) }
@@ -125,7 +118,8 @@ func (s *Service) behind(ctx context.Context, now time.Time, live []fieldmark.No
 		if n.StartedAt.Std().After(since) {
 			since = n.StartedAt.Std()
 		}
-		i := edgeIssue(fieldmark.IssueModuleMismatch, fieldmark.SeverityWarning, since, n, "does not use the active module")
+		i := edgeIssue(fieldmark.IssueModuleMismatch, fieldmark.SeverityWarning, since, n,
+			"does not use the active module")
 		i.Effect = "Its scores differ from those of other edges."
 		if n.Error != "" {
 			i.Effect += " It reports: " + n.Error

@@ -12,7 +12,8 @@ import (
 
 func (in *installation) brand() {
 	in.t.Helper()
-	if _, _, err := in.Brands.Put(in.t.Context(), fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example",
+	if _, _, err := in.Brands.Put(in.t.Context(), fieldmark.Brand{Slug: "acme", Name: "Acme",
+		URL:   "https://acme.example",
 		Niche: "shops", Language: "en", Public: true}); err != nil {
 		in.t.Fatal(err)
 	}

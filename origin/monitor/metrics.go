@@ -51,7 +51,8 @@ func (s *Service) record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := fieldmark.MetricBucket{At: fieldmark.At(time.Now().Add(-store.MetricMinute / 2)), // most of it is in this minute
+	// most of it is in this minute
+	b := fieldmark.MetricBucket{At: fieldmark.At(time.Now().Add(-store.MetricMinute / 2)),
 		MetricCounts: fieldmark.MetricCounts{
 			Sent: now.sent - last.sent, Failed: now.failed - last.failed, SLAMet: now.met - last.met,
 			SLAAtRisk: now.atRisk - last.atRisk, SLABreached: now.breached - last.breached,
@@ -82,14 +83,16 @@ var ranges = map[fieldmark.MetricRange]struct{ length, step, row time.Duration }
 	fieldmark.Range90d: {90 * 24 * time.Hour, 24 * time.Hour, store.MetricHour},
 }
 
-// Metrics returns the counts of all nodes up to now, without gaps. The last point is not
-// complete: its period has not ended.
+// arriving is how long after the end of a period its counts may still arrive from edges.
+const arriving = 10 * time.Second
+
+// Metrics returns the counts of all nodes up to now in full periods, without gaps.
 func (s *Service) Metrics(ctx context.Context, r fieldmark.MetricRange) (m fieldmark.Metrics, err error) {
 	shape, ok := ranges[r]
 	if !ok {
 		return m, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the range may be 1h, 24h, 7d or 90d")
 	}
-	last := time.Now().Truncate(shape.step)
+	last := time.Now().Add(-arriving).Truncate(shape.step).Add(-shape.step)
 	first := last.Add(shape.step - shape.length)
 	rows, err := s.cfg.Store.Metrics(ctx, shape.row, first)
 	if err != nil {

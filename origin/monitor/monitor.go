@@ -68,7 +68,7 @@ const maxWait = 3 * time.Second
 // rows through indexes. A database that cannot be read is an issue, not an error.
 func (s *Service) Issues(ctx context.Context) (fieldmark.IssueList, error) {
 	now := time.Now()
-	list := s.process(now)
+	list := append(s.Outage(), s.disk(now)...)
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	for _, check := range []func(context.Context, time.Time) ([]fieldmark.Issue, error){
@@ -114,9 +114,10 @@ func limit(list []fieldmark.Issue) []fieldmark.Issue {
 	return kept
 }
 
-// process returns the issues that this process knows without the database.
-func (s *Service) process(now time.Time) (list []fieldmark.Issue) {
-	unreachable, refuses := s.cfg.Store.Outage(now)
+// Outage returns the issues of a database that cannot be reached or refuses writes, as of the
+// last write of this process, which is at most a second ago. It reads nothing.
+func (s *Service) Outage() (list []fieldmark.Issue) {
+	unreachable, refuses := s.cfg.Store.Outage(time.Now())
 	if !unreachable.IsZero() {
 		list = append(list, databaseUnavailable(unreachable))
 	}
@@ -128,7 +129,7 @@ func (s *Service) process(now time.Time) (list []fieldmark.Issue) {
 			Action: "Check the disk of the database: it may be full, or the server may be a standby.",
 		})
 	}
-	return append(list, s.disk(now)...)
+	return list
 }
 
 func databaseUnavailable(since time.Time) fieldmark.Issue {

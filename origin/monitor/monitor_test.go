@@ -29,10 +29,10 @@ func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
 // installation is an origin whose background jobs do not run: each test decides what happens.
 type installation struct {
 	*origin.Service
-	t      *testing.T
+	t      testing.TB
 	store  *store.Store
 	free   atomic.Uint64 // bytes of a disk of 100 GiB
-	status atomic.Int64  // that the receiver answers
+	events atomic.Int64  // that were committed, of each type
 	url    string        // of the receiver
 }
 
@@ -41,16 +41,21 @@ var testModule = module.BuiltIn{Ref: fieldmark.ModuleRef{Name: "test", Version: 
 
 var moduleBytes = []byte("\x00asm\x01\x00\x00\x00")
 
-func install(t *testing.T) *installation {
+func install(t testing.TB) *installation {
+	t.Helper()
+	return installWith(t, []module.BuiltIn{testModule})
+}
+
+func installWith(t testing.TB, modules []module.BuiltIn) *installation {
 	t.Helper()
 	in := &installation{t: t, store: storetest.Open(t, storetest.New(t))}
 	in.free.Store(50 << 30)
-	in.status.Store(200)
 	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(client.CloseIdle)
 	cfg := origin.Config{Store: in.store, Secret: []byte(strings.Repeat("s", 32)), HTTP: client,
-		BuiltIn: []module.BuiltIn{testModule}}
+		BuiltIn: modules}
 	cfg.Monitor.Disk = func() (uint64, uint64, error) { return in.free.Load(), 100 << 30, nil }
+	cfg.Monitor.Count = func(fieldmark.EventType) int64 { return in.events.Load() }
 	var err error
 	if in.Service, err = origin.New(cfg); err == nil {
 		err = in.Prepare(t.Context())
@@ -62,7 +67,7 @@ func install(t *testing.T) *installation {
 }
 
 // must fails the test on an error of a call that is no part of the test.
-func must[T any](t *testing.T) func(T, error) T {
+func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {
@@ -160,7 +165,8 @@ var causes = map[fieldmark.IssueCode]struct {
 	}},
 	fieldmark.IssueCircuitOpen: {": certificate expired", func(in *installation) func() {
 		e := in.endpoint()
-		in.health(e.ID, strings.Replace(failing500, "answered 500", "the certificate has expired or is not valid yet", 1)+
+		in.health(e.ID, strings.Replace(failing500, "answered 500", "the certificate has expired or is not valid yet",
+			1)+
 			`,"circuit":"open","probeAt":"2100-01-01T00:00:00.000Z"}`, ago(time.Hour), time.Now().Add(time.Hour))
 		return func() { in.health(e.ID, "{}", time.Time{}, time.Time{}) }
 	}},

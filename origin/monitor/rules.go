@@ -48,7 +48,7 @@ func (s *Service) endpoints(ctx context.Context, _ time.Time) (list []fieldmark.
 				oldest = since
 			}
 		}
-		if e.State != fieldmark.EndpointPaused { // somebody wants it to be paused
+		if e.State != fieldmark.EndpointPaused { // a person paused it
 			list = append(list, endpointIssue(e, since))
 		}
 	}

@@ -238,12 +238,10 @@ const maxActivity = 10_000
 // Activity counts recent events.
 type Activity struct {
 	Sent, Failed int // deliveries that ended since a time, maxActivity at most together
-	Breached     int // open missions of which an SLA target is breached, maxActivity at most
 }
 
-// Activity counts deliveries that ended since a time, and open missions with a
-// breached SLA. Delivery ids are in order of creation, so it reads only the
-// newest rows.
+// Activity counts deliveries that ended since a time. Delivery ids are in order of
+// creation, so it reads only the newest rows.
 func (db StatsReader) Activity(ctx context.Context, since time.Time) (a Activity, err error) {
 	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state = 'done' THEN 1 END), COUNT(CASE WHEN state = 'failed'
 		THEN 1 END)
@@ -251,13 +249,6 @@ func (db StatsReader) Activity(ctx context.Context, since time.Time) (a Activity
 		maxActivity, since.UnixMicro()).Scan(&a.Sent, &a.Failed)
 	if err != nil {
 		return a, fmt.Errorf("count deliveries: %w", err)
-	}
-	err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT m.id FROM mission m
-		WHERE m.status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE')
-		AND EXISTS (SELECT 1 FROM sla_event e WHERE e.mission = m.id AND e.kind = $1) LIMIT $2) AS breached`,
-		string(fieldmark.EventSLABreached), maxActivity).Scan(&a.Breached)
-	if err != nil {
-		return a, fmt.Errorf("count breached missions: %w", err)
 	}
 	return a, nil
 }
@@ -405,6 +396,15 @@ func (db StatsReader) Overdue(ctx context.Context, now time.Time) (o Overdue, er
 	return o, nil
 }
 
+// CountBrands counts the brands, limit at most.
+func (db StatsReader) CountBrands(ctx context.Context, limit int) (n int, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT slug FROM brand LIMIT $1) AS some`, limit).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count brands: %w", queryErr(err))
+	}
+	return n, nil
+}
+
 // maxSLAEvents bounds the events that OpenSLAs reads of a kind, the newest ones.
 const maxSLAEvents = 5_000
 
@@ -449,6 +449,17 @@ func (db StatsReader) EventTime(ctx context.Context, after int64) (at time.Time,
 		return at, fmt.Errorf("read the time of an event: %w", err)
 	}
 	return at, nil
+}
+
+// NumberBefore returns the number of the newest event before a time, or 0. Ids begin with
+// their time.
+func (db StatsReader) NumberBefore(ctx context.Context, at time.Time) (n int64, err error) {
+	err = queryErr(db.queryRow(ctx, `SELECT number FROM event WHERE id < $1 ORDER BY id DESC LIMIT 1`,
+		fieldmark.FirstID(fieldmark.PrefixEvent, at)).Scan(&n))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return 0, fmt.Errorf("read the number of an event: %w", err)
+	}
+	return n, nil
 }
 
 // ActivatedAt returns when the active module was activated, or the zero Time if its event is no

@@ -13,7 +13,7 @@ import (
 // maxUnhealthy limits the list of unhealthy endpoints: who has more looks for one cause.
 const maxUnhealthy = 100
 
-// maxHeld limits the count of held messages: a larger number says nothing more, and counting
+// maxHeld limits the count of held messages: a larger number changes nothing for an operator, and counting
 // must not cost more the worse things are.
 const maxHeld = 10_000
 
@@ -132,4 +132,9 @@ func (s *Stats) Summarize(ctx context.Context, endpoints []fieldmark.Endpoint) (
 		all[e.ID] = sum
 	}
 	return all, nil
+}
+
+// EventBefore returns the number of the newest event before a time, or 0.
+func (s *Stats) EventBefore(ctx context.Context, at time.Time) (int64, error) {
+	return s.service.store.NumberBefore(ctx, at)
 }

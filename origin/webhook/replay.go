@@ -35,8 +35,53 @@ func errNoDelivery() error {
 type DeliveryPage struct {
 	Endpoint string // empty: those of every endpoint
 	State    fieldmark.DeliveryState
+	Type     string // of the event, or a prefix and .*, for Stats.Search; empty: every type
 	Cursor   string
 	Limit    int
+}
+
+// Searching for a type reads this many deliveries at a time, and so many times: a rare type
+// must not read all of them. The next page continues where the search ended.
+const (
+	searchStep  = 1_000
+	searchSteps = 5
+)
+
+// Search is Deliveries by type of event, and of states without an index of their own. A page
+// may be empty although there are more.
+func (s *Stats) Search(ctx context.Context, p DeliveryPage) (fieldmark.List[fieldmark.Delivery], error) {
+	if p.Type == "" && (p.State == "" || p.Endpoint != "") {
+		return s.service.Deliveries(ctx, p)
+	}
+	found := fieldmark.List[fieldmark.Delivery]{Data: []fieldmark.Delivery{}}
+	before, err := parseDeliveryCursor(p.Cursor)
+	for range searchSteps {
+		var rows []fieldmark.Delivery
+		if err == nil {
+			rows, err = s.service.store.Deliveries(ctx, store.DeliveryFilter{Endpoint: p.Endpoint, Before: before,
+				Limit: searchStep}, time.Now())
+		}
+		if err != nil {
+			return found, err
+		}
+		for _, d := range rows {
+			before = d.ID
+			if p.Type != "" && !fieldmark.MatchEvent(p.Type, d.EventType) || p.State != "" && d.State != p.State {
+				continue
+			}
+			if found.Data = append(found.Data, d); len(found.Data) == p.Limit {
+				break
+			}
+		}
+		if len(found.Data) < p.Limit && len(rows) < searchStep {
+			return found, nil
+		}
+		if len(found.Data) == p.Limit {
+			break
+		}
+	}
+	found.HasMore, found.NextCursor = true, base64.RawURLEncoding.EncodeToString([]byte(before))
+	return found, nil
 }
 
 // Deliveries lists deliveries, the newest first. The state held is a part of due: the endpoint
