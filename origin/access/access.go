@@ -43,6 +43,7 @@ type Service struct {
 }
 
 // New returns a Service that has started nothing.
+// noPasswords counts only with a provider: without one no administrator could sign in.
 func New(cfg Config) *Service {
 	noPasswords := cfg.NoPasswords && cfg.Provider != nil
 	hash := newHasher()
@@ -73,6 +74,7 @@ func (s *Service) Run(ctx context.Context) error {
 	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "notify of expiring keys", s.Keys.notifyExpiring) })
 	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "prune sessions", s.Sessions.prune) })
 	wg.Wait()
+	// Uses are collected in memory for a minute; a restart should not lose those.
 	last, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	if err := s.Keys.writeLastUsed(last); err != nil {
@@ -82,6 +84,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // prune deletes sessions and failed sign-ins that no longer count.
+// Expired rows are refused when they are read; this only keeps the tables small.
 func (s *Sessions) prune(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()

@@ -60,6 +60,7 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 			a.FilterLabels = old.FilterLabels
 		}
 		relabeled := !slices.Equal(a.FilterLabels, old.FilterLabels)
+		// A PUT that is repeated must not fill the audit log.
 		if a.Name == old.Name && a.Note == old.Note && !relabeled {
 			return nil
 		}
@@ -81,6 +82,7 @@ func (s *Accounts) List(ctx context.Context) ([]fieldmark.Account, error) {
 
 // RequireAccount returns CodeNotFound unless the account exists. It runs in the transaction
 // that creates an object of the account.
+// A check before the transaction could pass for an account that is deleted meanwhile.
 func RequireAccount(ctx context.Context, tx *store.Tx, account string) error {
 	ok, err := tx.HasAccount(ctx, account)
 	if err == nil && !ok {

@@ -26,6 +26,7 @@ const (
 var userName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 
 // commonPasswords are long enough and still among the first that an attacker tries.
+// The list is short because length already excludes nearly all of the published ones.
 var commonPasswords = []string{
 	"123456789012", "1234567890123", "12345678901234", "123456789123", "password1234", "password12345",
 	"passwordpassword",
@@ -62,6 +63,8 @@ func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.
 	if err := validation.Errors(validateAdmin(user, password)).Err(); err != nil {
 		return err
 	}
+	// argon2id takes 19 MiB for each hash; the number at once is bounded, and no transaction
+	// is open meanwhile.
 	if err := s.hasher.acquire(ctx); err != nil {
 		return err
 	}
@@ -79,6 +82,7 @@ func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.
 		if err := tx.PutAdmin(ctx, user, hash, role, time.Now()); err != nil {
 			return err
 		}
+		// A password is changed because it may be known: sessions that began with it end.
 		if err := tx.DeleteSessionsOf(ctx, user); err != nil {
 			return err
 		}
@@ -93,6 +97,8 @@ func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.
 	return nil
 }
 
+// validateAdmin follows NIST SP 800-63B, 5.1.1: length and a list of known passwords, and no rules
+// about kinds of characters.
 func validateAdmin(user, password string) []fieldmark.FieldError {
 	var bad validation.Errors
 	if !userName.MatchString(user) {

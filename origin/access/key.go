@@ -67,6 +67,7 @@ func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyReques
 }
 
 // CreateIn is Create in a transaction.
+// The limit is checked in it, so that two requests at once cannot both add the last key.
 func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	if err := validation.Errors(validateKey(&r)).Err(); err != nil {
@@ -115,6 +116,7 @@ func requireKeys(ctx context.Context, tx *store.Tx, account string, now time.Tim
 }
 
 // RevokeAll ends all keys of an account at once, in the transaction of the reason.
+// Each has an entry and an event, as if it had been revoked alone.
 func (s *Keys) RevokeAll(ctx context.Context, tx *store.Tx, account, reason string) error {
 	keys, err := tx.RevokeKeys(ctx, account, fieldmark.At(time.Now()), reason)
 	if err != nil {
@@ -135,6 +137,8 @@ func (s *Keys) RevokeAll(ctx context.Context, tx *store.Tx, account, reason stri
 // newKey returns a random token and the row that stores its MAC. The public part of the token
 // finds the row, so that authentication reads one row by an index; the MAC of the whole token
 // is what must match.
+// A MAC is enough where a password needs argon2id: the token has 190 random bits, and every
+// request would have to wait for the hash.
 func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 	t := fieldmark.NewKeyToken(
 		randomBase62(fieldmark.Base62, fieldmark.KeyPublicChars),
@@ -148,6 +152,7 @@ func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 
 // validateKey returns everything that is wrong with a request, and sets its default
 // lifetime.
+// A default lifetime exists because keys without an end are never rotated.
 func validateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	var bad validation.Errors
 	if n := utf8.RuneCountInString(r.Name); n == 0 || n > fieldmark.MaxKeyName || !validation.IsText(r.Name, false) {
@@ -186,6 +191,8 @@ func validateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 
 // parseNetworks parses networks in CIDR notation. A single address is a network of one
 // address.
+// IPv4 addresses mapped into IPv6 are refused: they never match, since the edge unmaps the
+// client's address.
 func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Errors) {
 	if len(list) > fieldmark.MaxKeyNetworks {
 		bad.Add("/networks", "too_long", fmt.Sprintf("at most %d", fieldmark.MaxKeyNetworks))
@@ -233,6 +240,7 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (field
 	if !row.Admits(by.Addr) {
 		return row.Key, fieldmark.Errorf(fieldmark.CodeIPNotAllowed, "the API key may not be used from this address")
 	}
+	// One write a minute for each key, however often it is used.
 	if row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= LastUsedPrecision {
 		s.lastUsed.Record(row.ID, Use{At: now, Network: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)})
 	}
@@ -316,6 +324,7 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 			ends := fieldmark.At(now.Add(old.ExpiresAt.Std().Sub(old.CreatedAt.Std())))
 			row.ExpiresAt = &ends
 		}
+		// Twice the limit, so that an account at its limit can rotate all of its keys.
 		if err := requireKeys(ctx, tx, old.Account, now, 2*MaxLiveKeys); err != nil {
 			return err
 		}
@@ -347,6 +356,7 @@ const maxNotices = 200
 // notifyExpiring emits api_key.expiring for keys that expire within 14 or 3 days, once for
 // each. The event and the mark that it was emitted are committed together, so several processes
 // may run it.
+// The mark is a number of days, so that a key that got the notice of 14 days still gets that of 3.
 func (s *Keys) notifyExpiring(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
@@ -374,6 +384,7 @@ func (s *Keys) notifyExpiring(ctx context.Context) error {
 
 // writeLastUsed records when keys were last used. After an error the collected uses are lost;
 // the next request records a newer one.
+// It is information for people, so losing some is better than delaying requests.
 func (s *Keys) writeLastUsed(ctx context.Context) error {
 	uses := s.lastUsed.Take()
 	if len(uses) == 0 {

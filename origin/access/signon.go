@@ -30,6 +30,8 @@ const (
 
 // flow is a sign-in in progress. The browser keeps it encrypted, so that no origin has
 // to remember it.
+// Sealing it authenticates it too, so a browser cannot change the page to continue at or the
+// session that is to be confirmed.
 type flow struct {
 	oidc.Flow
 	Next      string `json:"x"`
@@ -98,6 +100,7 @@ func (s *SignOn) Begin(ctx context.Context, d AuthRequest) (address, sealed stri
 	if s.provider == nil {
 		return "", "", fieldmark.Errorf(fieldmark.CodeNotFound, "there is no sign-in provider")
 	}
+	// Losing the page costs a click; refusing would cost the sign-in.
 	if len(d.Next) > maxNextBytes {
 		d.Next = ""
 	}
@@ -113,6 +116,7 @@ func (s *SignOn) Begin(ctx context.Context, d AuthRequest) (address, sealed stri
 	return address, s.flows.Seal(flowOwner, string(b)), nil
 }
 
+// unavailable keeps the reason for the log: it may name addresses of the provider's network.
 func (s *SignOn) unavailable(err error) error {
 	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable,
 		Detail: s.provider.Label() + " is not available; try again later.", Err: err}
@@ -121,6 +125,8 @@ func (s *SignOn) unavailable(err error) error {
 // Finish ends a sign-in. It returns the page to continue at and the token of a new
 // session, or no token after a re-authentication. The error is *AccessDenied if the
 // user may not sign in.
+// Failures count for the network of the caller, as those of passwords do: a code can be guessed
+// only as often.
 func (s *SignOn) Finish(ctx context.Context, r Callback) (token, next string, err error) {
 	if s.provider == nil {
 		return "", "", fieldmark.Errorf(fieldmark.CodeNotFound, "there is no sign-in provider")
@@ -165,6 +171,7 @@ func (s *SignOn) openFlow(r Callback) (f flow, err error) {
 		subtle.ConstantTimeCompare([]byte(r.Query.Get("state")), []byte(f.State)) != 1 {
 		return f, stale
 	}
+	// The mix-up attack: a provider that the attacker controls answers for another.
 	if from := r.Query.Get("iss"); from != "" && from != s.provider.Issuer() { // RFC 9207
 		return f, &AccessDenied{Reason: "The response came from another provider."}
 	}
@@ -184,6 +191,8 @@ type signInState struct {
 
 // signIn begins a session for an identity that has a role. If it no longer has one, its
 // open sessions end.
+// The role is read from the token each time, and never kept from an earlier sign-in: a user who left
+// the group at the provider has no access after the next one.
 func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, caller Caller) (token string, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		token = ""
@@ -247,6 +256,7 @@ func (s *SignOn) findOrCreate(ctx context.Context, tx *store.Tx, p oidc.Identity
 }
 
 // subjectName returns user, or a name derived from the subject if user is empty.
+// The hash keeps an identifier that may be personal out of pages and logs.
 func subjectName(user string, p oidc.Identity) string {
 	if user != "" {
 		return user
@@ -257,6 +267,8 @@ func subjectName(user string, p oidc.Identity) string {
 
 // reauthenticate records in a session that the provider has just authenticated its
 // user again.
+// Confirming as another user must not confirm this session, nor must a provider that has asked
+// for nothing: auth_time says when it has (OpenID Connect Core 1.0, 3.1.2.1).
 func (s *SignOn) reauthenticate(ctx context.Context, f flow, p oidc.Identity, r Callback) error {
 	in, err := s.sessions.Get(ctx, r.Token)
 	if err != nil {

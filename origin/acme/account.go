@@ -15,6 +15,7 @@ import (
 // registered returns the account at the CA, and registers it the first time. Its key is
 // stored before: a CA returns the same account for the same key (RFC 8555, 7.3.1), so that a
 // process that stops in between does not make a second one.
+// The lock serves one process. Between processes the stored key does, for the same reason.
 func (s *Service) registered(ctx context.Context) (a acme.Account, err error) {
 	s.account.Lock()
 	defer s.account.Unlock()
@@ -26,6 +27,7 @@ func (s *Service) registered(ctx context.Context) (a acme.Account, err error) {
 	if a.PrivateKey, err = s.openKey(row.Directory, row.Key); err != nil || row.URL != "" {
 		return a, err
 	}
+	// A commercial CA bills the customer account that this binds (RFC 8555, 7.3.4).
 	if s.cfg.EABKeyID != "" {
 		eab := acme.EAB{KeyID: s.cfg.EABKeyID, MACKey: s.cfg.EABKey}
 		if err := a.SetExternalAccountBinding(ctx, s.client, eab); err != nil {
@@ -35,6 +37,8 @@ func (s *Service) registered(ctx context.Context) (a acme.Account, err error) {
 	if a, err = s.client.NewAccount(ctx, a); err != nil {
 		return a, fmt.Errorf("register an account: %w", err)
 	}
+	// The log names the terms that --acme has agreed to. A failure here must not keep the
+	// registration from being stored.
 	terms := ""
 	if d, err := s.client.GetDirectory(ctx); err == nil && d.Meta != nil {
 		terms = d.Meta.TermsOfService
@@ -47,6 +51,7 @@ func (s *Service) registered(ctx context.Context) (a acme.Account, err error) {
 }
 
 // accountRow returns the row of the account, and adds it with a new key if it is missing.
+// The row is read again in the transaction, since several origins may start at once.
 func (s *Service) accountRow(ctx context.Context) (row store.ACMEAccount, err error) {
 	row, err = s.store.ACMEAccount(ctx, s.cfg.Directory)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -73,6 +78,7 @@ func (s *Service) accountRow(ctx context.Context) (row store.ACMEAccount, err er
 
 // forgotten makes the next order register again, with the same key: the CA does not know the
 // account, as a test CA after a restart.
+// The key is kept, so that a CA that does know the account returns it.
 func (s *Service) forgotten(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.ACMEAccount(ctx, s.cfg.Directory)

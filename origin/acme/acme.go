@@ -82,6 +82,7 @@ type Service struct {
 }
 
 // New returns a Service that has started nothing.
+// All errors of the settings are reported at once.
 func New(cfg Config) (*Service, error) {
 	var bad []error
 	if len(cfg.Names) > MaxNames {
@@ -105,6 +106,7 @@ func New(cfg Config) (*Service, error) {
 		cfg.Dial = new(net.Dialer).DialContext
 	}
 	client := *cfg.HTTP
+	// The errors of the library have no Retry-After; the transport keeps it.
 	client.Transport = retryAfterTransport{cmp.Or(client.Transport, http.DefaultTransport)}
 	return &Service{cfg: cfg, store: cfg.Store, jobs: cfg.Jobs, log: cfg.Log, client: &acme.Client{
 		Directory: cfg.Directory, HTTPClient: &client, UserAgent: cfg.Agent, PollTimeout: stepTimeout}}, nil
@@ -112,6 +114,8 @@ func New(cfg Config) (*Service, error) {
 
 // Run orders and renews certificates until ctx ends. Without names it does nothing.
 func (s *Service) Run(ctx context.Context) error {
+	// Another origin of the fleet may have the names; this one still serves the
+	// certificates from the database.
 	if len(s.cfg.Names) == 0 {
 		return nil
 	}
@@ -123,6 +127,8 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // maintain adds the names that have no row, and deletes old orders.
+// Names that were taken out of the settings stay: a fleet may have several settings, and their
+// certificates are served until they expire or are removed.
 func (s *Service) maintain(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
@@ -142,17 +148,20 @@ func (s *Service) maintain(ctx context.Context) error {
 }
 
 // claim leases due names. It writes only if there are some, as it runs every second.
+// The lease keeps two origins from ordering the same name, and ends by itself if one dies.
 func (s *Service) claim(ctx context.Context, limit int) (todo []job.Job, err error) {
 	due, err := s.store.DueCertificates(ctx, time.Now(), MaxNames)
 	if err != nil {
 		return nil, err
 	}
+	// Origins may have different names, and each works only on those in its own settings.
 	due = slices.DeleteFunc(due, func(name string) bool { return !slices.Contains(s.cfg.Names, name) })
 	if len(due) == 0 {
 		return nil, nil
 	}
 	var claimed []string
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// The function runs again if its transaction has to be repeated.
 		claimed = claimed[:0]
 		for _, name := range due[:min(len(due), limit)] {
 			now := time.Now()
@@ -174,6 +183,7 @@ func (s *Service) claim(ctx context.Context, limit int) (todo []job.Job, err err
 }
 
 // work does what a name needs now and stores when it needs something again.
+// Whatever happens, a time is stored at which the name is looked at again.
 func (s *Service) work(ctx context.Context, name string) {
 	log := s.log.With(slog.String("name", name))
 	c, err := s.store.Certificate(ctx, name)
@@ -203,6 +213,8 @@ func (s *Service) work(ctx context.Context, name string) {
 
 // step does the next piece of work and updates c: it continues an order, makes one, or asks
 // when to renew.
+// Failures of the check before an order and of an order have different pauses: the first costs
+// the CA nothing.
 func (s *Service) step(ctx context.Context, c *store.Certificate) error {
 	open, err := s.store.OpenOrder(ctx, c.Name)
 	if errors.Is(err, store.ErrNotFound) {

@@ -14,6 +14,7 @@ import (
 )
 
 // List returns the certificates and how much of the limits of orders is used.
+// Private keys are never part of it.
 func (s *Service) List(ctx context.Context) (list fieldmark.CertificateList, err error) {
 	rows, err := s.store.Certificates(ctx, maxListed)
 	if err != nil {
@@ -138,6 +139,7 @@ func (s *Service) Import(ctx context.Context, name string, in fieldmark.Certific
 }
 
 // change changes the row of a name, tells edges and appends the act to the audit log.
+// The event and the entry are committed with the change: edges and auditors see it or none of it.
 func (s *Service) change(ctx context.Context, act, name string,
 	fn func(*store.Certificate, time.Time) error) (after fieldmark.Certificate, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -173,6 +175,7 @@ func (s *Service) change(ctx context.Context, act, name string,
 
 // Remove deletes the certificate of a name; edges stop serving it. A name in --domain is
 // ordered again at the next start of an origin.
+// The key goes with it. Edges close no connection: those that exist keep their session.
 func (s *Service) Remove(ctx context.Context, name string) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		c, err := tx.Certificate(ctx, name)
@@ -208,6 +211,7 @@ func (s *Service) OrderResults() (all []OrderResult) {
 }
 
 // Status counts the names whose order or renewal is overdue, and those whose last order failed.
+// It is what /readyz and the metrics show, so it reads indexes only.
 func (s *Service) Status(ctx context.Context) (due, failing int, err error) {
 	late, err := s.store.DueCertificates(ctx, time.Now().Add(-overdue), maxListed)
 	if err != nil {

@@ -35,6 +35,8 @@ const (
 )
 
 // place stores an order that finish then makes, unless a limit is reached.
+// The order is stored with its key before the CA is asked: a process that stops in between has
+// used up one order of the limits, and another finishes it with the same key.
 func (s *Service) place(ctx context.Context, c *store.Certificate, o *store.CertificateOrder) (limited bool,
 	err error) {
 	key, err := newKey()
@@ -51,6 +53,8 @@ func (s *Service) place(ctx context.Context, c *store.Certificate, o *store.Cert
 	until := c.LimitedUntil
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		until = c.LimitedUntil
+		// Both are counted in the database, for all origins together. They are far below those of
+		// Let's Encrypt, so a defect here never uses up what the CA allows.
 		for _, limit := range []struct {
 			orders int
 			window time.Duration
@@ -83,6 +87,7 @@ func (s *Service) place(ctx context.Context, c *store.Certificate, o *store.Cert
 
 // finish brings an order to its end and puts the certificate into c. It begins where an
 // earlier process stopped: every state of an order is the CA's.
+// Nothing is kept in memory between two steps, and each may be repeated.
 func (s *Service) finish(ctx context.Context, c *store.Certificate, o *store.CertificateOrder) error {
 	account, err := s.registered(ctx)
 	if err != nil {
@@ -93,6 +98,7 @@ func (s *Service) finish(ctx context.Context, c *store.Certificate, o *store.Cer
 		if order, err = s.newOrder(ctx, account, c); err != nil {
 			return err
 		}
+		// Stored at once: an order whose address is lost can only expire, and counts all the same.
 		o.URL = order.Location
 		if err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			return tx.SetOrderURL(ctx, o.ID, o.URL)
@@ -111,6 +117,8 @@ func (s *Service) finish(ctx context.Context, c *store.Certificate, o *store.Cer
 	if err != nil {
 		return err
 	}
+	// The request has the name as a SAN and no subject; CAs ignore a common name (CA/Browser
+	// Forum, Baseline Requirements 7.1.4.3).
 	if order.Status == acme.StatusReady {
 		csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{DNSNames: []string{c.Name}},
 			key)
@@ -124,6 +132,7 @@ func (s *Service) finish(ctx context.Context, c *store.Certificate, o *store.Cer
 	switch order.Status {
 	case acme.StatusValid:
 		return s.download(ctx, account, c, o, order.Certificate)
+	// The lease is given back meanwhile, so a slow CA occupies no worker.
 	case acme.StatusProcessing:
 		c.DueAt = time.Now().Add(processingPause)
 		return nil
@@ -160,6 +169,8 @@ func (s *Service) newOrder(ctx context.Context, account acme.Account, c *store.C
 }
 
 // authorize answers the challenges of an order, and reads its state after that.
+// There is one authorization for each order, as an order has one name. It may be valid already,
+// from an order of the last weeks.
 func (s *Service) authorize(ctx context.Context, account acme.Account, c *store.Certificate, order *acme.Order) error {
 	for _, url := range order.Authorizations {
 		authz, err := s.client.GetAuthorization(ctx, account, url)
@@ -186,6 +197,8 @@ func (s *Service) authorize(ctx context.Context, account acme.Account, c *store.
 }
 
 // answer makes a challenge known to the edges and asks the CA to validate it.
+// It is stored before the CA is asked to look, and edges load it on request: the CA may connect to
+// any of them within milliseconds.
 func (s *Service) answer(ctx context.Context, account acme.Account, c *store.Certificate,
 	authz *acme.Authorization) error {
 	for _, kind := range []string{c.Challenge, otherKind(c.Challenge)} {
@@ -213,6 +226,7 @@ func (s *Service) answer(ctx context.Context, account acme.Account, c *store.Cer
 
 // otherKind returns the kind of challenge that is used when one failed: TLS-ALPN-01 needs only
 // the port for https, HTTP-01 only that for http.
+// A firewall often blocks one of them only.
 func otherKind(kind string) string {
 	if kind == acme.ChallengeTypeTLSALPN01 {
 		return acme.ChallengeTypeHTTP01
@@ -221,6 +235,7 @@ func otherKind(kind string) string {
 }
 
 // download stores the issued certificate and tells edges.
+// Of several chains the first is taken, which is the one that the CA recommends.
 func (s *Service) download(ctx context.Context, account acme.Account, c *store.Certificate, o *store.CertificateOrder,
 	url string) error {
 	chains, err := s.client.GetCertificateChain(ctx, account, url)
@@ -268,6 +283,8 @@ func (s *Service) emitChanged(ctx context.Context, tx *store.Tx, name string) er
 }
 
 // parsePair checks that a chain and a sealed key belong together and to a name.
+// It is used for imported pairs as well. What a CA sends is not trusted either: a certificate
+// for another name would make every handshake fail.
 func (s *Service) parsePair(name, chain, sealed string) (c store.Certificate, err error) {
 	key, err := s.cfg.Keyring.Certificate.Open(name, sealed)
 	if err != nil {
@@ -292,6 +309,7 @@ func (s *Service) parsePair(name, chain, sealed string) (c store.Certificate, er
 }
 
 // leafOf parses the first certificate of a chain.
+// A chain begins with the certificate of the name (RFC 8555, 9.1).
 func leafOf(chain string) (*x509.Certificate, error) {
 	block, _ := pem.Decode([]byte(chain))
 	if block == nil {
@@ -302,8 +320,10 @@ func leafOf(chain string) (*x509.Certificate, error) {
 
 // newKey returns a key for a certificate or an account: ECDSA P-256, which every client and
 // CA supports.
+// Each order has a new one, so a leaked key is of use until the next renewal at most.
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
+// encodeKey returns a key as PEM of PKCS #8, the form in which it is sealed and imported.
 func encodeKey(key *ecdsa.PrivateKey) (string, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -313,6 +333,8 @@ func encodeKey(key *ecdsa.PrivateKey) (string, error) {
 }
 
 // openKey decrypts a key that was sealed for an owner.
+// The owner is part of what is authenticated: a sealed key cannot be moved to the row of another
+// name.
 func (s *Service) openKey(owner, sealed string) (crypto.Signer, error) {
 	text, err := s.cfg.Keyring.Certificate.Open(owner, sealed)
 	if err != nil {

@@ -50,6 +50,7 @@ const (
 )
 
 // renewalTime returns when to renew a certificate if the CA does not advise a time.
+// Two thirds leave 30 of 90 days for attempts, as Let's Encrypt advises.
 func renewalTime(notBefore, notAfter time.Time) time.Time {
 	life := notAfter.Sub(notBefore)
 	if life < shortLife {
@@ -59,6 +60,7 @@ func renewalTime(notBefore, notAfter time.Time) time.Time {
 }
 
 // renewalWindow is when a CA advises to renew a certificate (RFC 9773, 4.2).
+// A CA moves the window to the past when it revokes certificates, and they are renewed at once.
 type renewalWindow struct {
 	SuggestedWindow struct {
 		Start time.Time `json:"start"`
@@ -205,6 +207,7 @@ func backoff(first, most time.Duration, n int) time.Duration {
 	if n = max(n, 1); n < 20 {
 		pause = min(first<<(n-1), most)
 	}
+	// Spread, so that the names of a fleet do not all try again in the same second.
 	return pause - pause/10 + rand.N(pause/5)
 }
 

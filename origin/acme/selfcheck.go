@@ -32,6 +32,7 @@ const (
 // a name: a failed validation counts against the limits of the CA, five an hour at Let's
 // Encrypt. It returns an error if another server answers for the name. If nothing answers,
 // the name may be reachable from outside only, and the CA decides.
+// The answers are told apart from those of a CA by their suffix.
 func (s *Service) selfCheck(ctx context.Context, name string) error {
 	token := rand.Text()
 	answer := token + ".self-check"
@@ -57,6 +58,7 @@ func (s *Service) selfCheck(ctx context.Context, name string) error {
 
 // otherServer requests HTTP-01 (RFC 8555, 8.3) and describes the server that answers if it is
 // not an edge of this origin. It returns an empty string if it is one, or nothing answers.
+// An error means that nothing is known, and that is no reason to refuse an order.
 func (s *Service) otherServer(ctx context.Context, name, token, answer string) string {
 	ctx, cancel := context.WithTimeout(ctx, selfCheckTimeout)
 	defer cancel()
@@ -92,6 +94,7 @@ func (s *Service) answersTLS(ctx context.Context, name, answer string) bool {
 		return false
 	}
 	defer nc.Close()
+	// Certificates of this protocol are signed by the edge itself; the extension is what counts.
 	c := tls.Client(nc, &tls.Config{ServerName: name, NextProtos: []string{"acme-tls/1"}, InsecureSkipVerify: true})
 	if c.HandshakeContext(ctx) != nil {
 		return false

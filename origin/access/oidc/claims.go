@@ -34,6 +34,7 @@ func (c claims) has(claim string) bool { return c.find(claim) != nil }
 
 // find returns a claim by its whole name, or else by its path: names that are URLs
 // contain dots.
+// The depth is bounded by the number of dots in the setting.
 func (c claims) find(claim string) json.RawMessage {
 	if raw, ok := c[claim]; ok {
 		return raw
@@ -51,6 +52,7 @@ func (c claims) find(claim string) json.RawMessage {
 
 // values returns the values of a claim that is a string or a list of strings; providers
 // send either.
+// Other members of the list, such as numbers, are skipped: they can match no rule.
 func (c claims) values(claim string) []string {
 	raw := c.find(claim)
 	var one string
@@ -76,6 +78,7 @@ func (c claims) email() string {
 	if said := string(c["email_verified"]); said != "true" && said != `"true"` {
 		return ""
 	}
+	// Several addresses would leave open which of them was verified.
 	all := c.values("email")
 	if len(all) != 1 {
 		return ""
@@ -84,6 +87,8 @@ func (c claims) email() string {
 }
 
 // authTime returns auth_time (OpenID Connect Core 1.0, section 2).
+// A provider that sends none has not said when it authenticated the user, so a confirmation
+// fails.
 func (c claims) authTime() time.Time {
 	var seconds int64
 	if json.Unmarshal(c["auth_time"], &seconds) != nil || seconds <= 0 {
@@ -93,6 +98,8 @@ func (c claims) authTime() time.Time {
 }
 
 // role returns the role that the rules give to a user with these claims.
+// The values are compared exactly, but for addresses, which are compared without case. An empty
+// value matches no rule, so a missing claim gives no role.
 func (r *Rules) role(c claims) fieldmark.Role {
 	values := c.values(r.Claim)
 	same := func(a, b string) bool { return a == b }

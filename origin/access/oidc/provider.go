@@ -75,6 +75,7 @@ type Provider struct {
 }
 
 // New checks cfg. It sends no request.
+// All errors are reported at once. The provider may be away when an origin starts.
 func New(cfg Config) (*Provider, error) {
 	var bad []error
 	issuer, err := url.Parse(cfg.Issuer)
@@ -130,6 +131,8 @@ func allowedPorts(issuer *url.URL) []uint16 {
 }
 
 // limitedTransport sends requests through the guarded client and limits the responses.
+// The address comes from an administrator and its redirects and endpoints from the provider, so
+// the guard against private networks applies to all of them.
 type limitedTransport struct{ client *safehttp.Client }
 
 // RoundTrip implements http.RoundTripper.
@@ -169,6 +172,7 @@ func NewFlow(fresh bool) Flow {
 
 // Begin returns the URL to redirect a browser to. The error is ErrUnavailable if the
 // discovery document was never fetched.
+// PKCE is used with a client secret too (RFC 9700, 2.1.1): it binds the code to this flow.
 func (p *Provider) Begin(ctx context.Context, f Flow) (string, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -192,6 +196,8 @@ func (p *Provider) client(known *oidc.Provider) *oauth2.Config {
 // Finish exchanges the code of a callback for tokens and returns the identity. The
 // caller must have compared the state. The error is ErrUnavailable or ErrDenied; it
 // contains no secret and may be logged.
+// The signature is verified with the keys of the provider. The algorithm is one that it announces,
+// and never "none" or a symmetric one.
 func (p *Provider) Finish(ctx context.Context, code string, f Flow) (Identity, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -214,6 +220,7 @@ func (p *Provider) Finish(ctx context.Context, code string, f Flow) (Identity, e
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: %v", ErrDenied, err)
 	}
+	// A token for several clients names the one that asked for it (OpenID Connect Core 1.0, 2).
 	if azp := c.values("azp"); len(azp) > 0 && !slices.Equal(azp, []string{p.clientID}) {
 		return Identity{}, fmt.Errorf("%w: the token is for another client", ErrDenied)
 	}
@@ -282,6 +289,7 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	if lastErr == nil && metadata != nil && time.Since(fetchedAt) < discoveryTTL {
 		return metadata, nil
 	}
+	// Sign-ins while the provider is away must not become a flood of requests to it.
 	if lastErr != nil && time.Since(fetchedAt) < retryDelay {
 		return metadata, unless(metadata != nil, lastErr)
 	}
