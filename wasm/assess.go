@@ -29,6 +29,7 @@ func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Ti
 }
 
 // Evaluate is Assess without the digest of the facts, which costs as much as the rest.
+// An edge computes the digest of facts once, when they arrive, and uses this.
 func (m *Module) Evaluate(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
 	bound, err := m.bind(facts)
 	if err != nil {
@@ -57,6 +58,7 @@ type binding struct {
 }
 
 // bind puts facts into the order of the inputs. A fact in another unit is a fault.
+// A missing fact is not an error: facts of an older auditor are scored by a newer module.
 func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 	n := len(m.manifest.Inputs)
 	b := binding{facts: make(map[string]fieldmark.Fact, n), values: make([]int64, n), states: make([]byte, n)}
@@ -85,6 +87,9 @@ func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 
 // replicates returns the scores of replicates, without gates, by one instance. It
 // overwrites the values and states of b, so it comes last.
+// Gates are left out because a replicate asks how much the sample of pages matters; a gate is
+// about the whole site. One instance serves all of them, so that a brand with 200 replicates does
+// not wait 200 times.
 func (m *Module) replicates(ctx context.Context, b *binding, r *fieldmark.Replicates) (scores []fieldmark.Milli,
 	err error) {
 	if r == nil {
@@ -128,6 +133,7 @@ func (b *binding) replace(inputs []int, values []*fieldmark.Milli) {
 }
 
 // components combines the texts of the manifest with the marks of the module.
+// There are as many marks as signals in the manifest, which Score has checked.
 func (m *Module) components(b binding, marks []int32) []fieldmark.Component {
 	all := make([]fieldmark.Component, len(m.manifest.Components))
 	for i, c := range m.manifest.Components {
@@ -143,6 +149,8 @@ func (m *Module) components(b binding, marks []int32) []fieldmark.Component {
 
 // signal combines the manifest of a signal with its mark. Advice is shown only below
 // the full mark.
+// The value of a signal with one input is that of the fact, which people can check on their site;
+// with several it is the mark.
 func (b *binding) signal(s *abi.Signal, mark int32) fieldmark.Signal {
 	out := fieldmark.Signal{
 		ID: s.ID, Label: s.Label, Unit: s.Unit, Max: s.Points, Evidence: b.evidence(s.Inputs),
@@ -186,6 +194,7 @@ func (b *binding) unknown(inputs []string) []string {
 
 // evidence merges the evidence of inputs: the first entry of each, then the second
 // of each, up to the limit, without duplicates.
+// Without the rounds the first input of a signal would use up the whole limit.
 func (b *binding) evidence(inputs []string) []fieldmark.Evidence {
 	all := []fieldmark.Evidence{}
 	for round := range fieldmark.MaxEvidence {

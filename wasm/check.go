@@ -67,6 +67,7 @@ func Check(ctx context.Context, module []byte) Report {
 }
 
 // checker is the state of one Check.
+// Its random numbers have a fixed seed, so two checks of a module say the same.
 type checker struct {
 	report      *Report
 	manifest    *abi.Manifest
@@ -105,6 +106,8 @@ func (f *outcome) String() string {
 }
 
 // run scores once. A fault is recorded by its kind and text.
+// Fuel is part of the outcome: two engines that disagree about it would disagree about which
+// inputs exceed the budget.
 func (t *checker) run(ctx context.Context, m *Module, values []int64, states []byte) outcome {
 	var f outcome
 	fuel, err := m.Measure(ctx, values, states, &f.result)
@@ -134,6 +137,7 @@ func (t *checker) reportOnce(kind, format string, args ...any) {
 }
 
 // runVectors runs the golden vectors on both engines.
+// Their values become part of the corpus: authors choose them at the thresholds of their module.
 func (t *checker) runVectors(ctx context.Context, runVectors []abi.Vector) {
 	t.interesting = make([][]int64, len(t.manifest.Inputs))
 	for i := range runVectors {
@@ -201,6 +205,7 @@ func (t *checker) randomize(e *testCase) {
 
 // value returns a value for an input: an interesting one, or one between two of
 // them.
+// Values between two interesting ones find thresholds that the author did not put into a vector.
 func (t *checker) value(input int) int64 {
 	pool := t.interesting[input]
 	at := t.random.IntN(len(pool))
@@ -238,6 +243,7 @@ func (t *checker) compareEngines(ctx context.Context) {
 
 // compareOrders runs the corpus again after different earlier calls: the outcome
 // must not depend on them.
+// A module that keeps state between calls would give a brand another score on each edge.
 func (t *checker) compareOrders(ctx context.Context) {
 	m := t.modules[0]
 	again := func(past string, e *testCase) bool {
@@ -283,6 +289,8 @@ func (t *checker) compareAddresses(ctx context.Context) {
 
 // findWorst searches for the most expensive input: first at random, then by hill
 // climbing from the best so far.
+// The result is a lower bound of the true maximum. The budget stops what is worse; this number
+// tells an author how near the module is to it.
 func (t *checker) findWorst(ctx context.Context) {
 	best := t.cases[0]
 	for _, e := range t.cases {
@@ -320,6 +328,8 @@ func (t *checker) findWorst(ctx context.Context) {
 
 // checkDirections changes one input at a time and checks that the shown score moves
 // in the declared direction.
+// An owner who improves a fact must not lose points. Only the shown score counts: within a
+// gate's limit it may stay equal.
 func (t *checker) checkDirections(ctx context.Context) {
 	base := testCase{values: make([]int64, len(t.manifest.Inputs)), states: make([]byte, len(t.manifest.Inputs))}
 	var spent int64

@@ -51,6 +51,8 @@ type insertion struct {
 // one loop without its inner loops. However it branches, no instruction of a region
 // runs twice without passing a loop head. So charging a whole region at its head
 // covers everything that runs.
+// Compilers produce the same number of units for one source, so a budget means the same on every
+// machine, which time does not.
 func (p *program) function(index int, raw []byte) body {
 	c := bytecode.Reader{Buf: raw}
 	var b body
@@ -80,6 +82,8 @@ func (p *program) function(index int, raw []byte) body {
 }
 
 // locals parses the declarations of locals.
+// Each declaration repeats a type: ten bytes can declare four billion locals, hence the bound
+// within the loop.
 func (p *program) locals(c *bytecode.Reader, b *body, index int) bool {
 	start := c.Pos
 	for n := c.U32(); n > 0 && !c.Failed; n-- {
@@ -122,6 +126,7 @@ func (w *bodyValidator) reject(format string, args ...any) bool {
 }
 
 // step validates one instruction. It returns false if the rest cannot be parsed.
+// It knows every instruction that is allowed; there is no default that accepts.
 func (w *bodyValidator) step() bool {
 	at := w.c.Pos
 	op := w.c.Byte()
@@ -141,6 +146,8 @@ func (w *bodyValidator) step() bool {
 		for range n + 1 {
 			w.c.U32()
 		}
+	// The callee charges its own regions; the insertion
+	// checks the depth of calls.
 	case bytecode.Call:
 		callee := w.c.U32()
 		if int(callee) < w.p.imported {
@@ -185,6 +192,7 @@ func (w *bodyValidator) step() bool {
 }
 
 // block validates the start of a block. A loop starts a new region.
+// Blocks with parameters refer to types by index, which the rewriter would have to follow.
 func (w *bodyValidator) block(op byte, region int) bool {
 	if t := w.c.Byte(); t != bytecode.TypeEmpty && !isNumber(t) && !w.c.Failed {
 		return w.reject("block of type %#x; blocks have no parameters and at most one result", t)

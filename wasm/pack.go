@@ -14,6 +14,8 @@ import (
 // such as names and debug information, and appends the manifest, with the declared
 // memory, and the golden vectors. It validates the result as Load does, without
 // running it.
+// Names and paths of the author's machine are in the dropped sections, and would change the digest
+// of equal code.
 func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector) ([]byte, error) {
 	sections, err := abi.Sections(compiled)
 	if err != nil {
@@ -58,6 +60,7 @@ type VectorOutcome struct {
 }
 
 // TestVectors runs every golden vector of a module and returns their outcomes.
+// It runs the compiling engine only; Check compares both.
 func TestVectors(ctx context.Context, module []byte) (outcomes []VectorOutcome, err error) {
 	r, parsed, p := inspect(module)
 	if len(r.Problems) > 0 {

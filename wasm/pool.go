@@ -50,6 +50,7 @@ func newPool(size int, c poolConfig) *pool {
 
 // acquire returns an instance for exclusive use. It waits if all are in use. The
 // caller must release it.
+// An instance is made outside of the lock, since that takes as long as thousands of calls.
 func (p *pool) acquire(ctx context.Context) (*instance, error) {
 	select {
 	case p.tokens <- struct{}{}:
@@ -92,6 +93,8 @@ func (p *pool) takeIdle() (*instance, error) {
 }
 
 // release returns an instance, for reuse if it is healthy.
+// One that has failed is destroyed: its memory may hold what the fault left behind. The token goes
+// back last, so there are never more instances than tokens.
 func (p *pool) release(in *instance, healthy bool) {
 	p.mu.Lock()
 	keep := healthy && !p.closed
@@ -114,6 +117,7 @@ func (p *pool) release(in *instance, healthy bool) {
 }
 
 // close stops handing out instances and waits for those in use until ctx ends.
+// Callers that wait for a token get ErrClosed at once; calls that run end normally.
 func (p *pool) close(ctx context.Context) error {
 	p.mu.Lock()
 	first := !p.closed
@@ -141,11 +145,13 @@ func (p *pool) shutdown() {
 		p.destroy(in)
 	}
 	p.idle = nil
+	// Freeing must not be cut short: the memory is mapped, and the collector does not see it.
 	p.closeErr = p.runtime.Close(context.Background())
 	close(p.done)
 }
 
 // prewarm makes n instances, so that the first callers find them.
+// All are held until the last is made, or acquire would return the same one again.
 func (p *pool) prewarm(ctx context.Context, n int) error {
 	var made []*instance
 	defer func() {

@@ -21,6 +21,7 @@ type Scorer struct {
 // Score scores a brand by the module with a digest as of now; load returns the module if it
 // is another one than before. A brand without facts is pending. Errors of the module are a
 // *Fault.
+// The module stays compiled, because background work scores thousands of brands by the same one.
 func (s *Scorer) Score(ctx context.Context, digest fieldmark.Digest, load func(context.Context) ([]byte, error),
 	state *fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
 	s.mu.Lock()
@@ -50,6 +51,7 @@ func (s *Scorer) Ages() []time.Duration {
 }
 
 // load replaces the module. An engine ends with everything that it compiled.
+// The old one is closed after the new one was loaded: an upload that does not load changes nothing.
 func (s *Scorer) load(ctx context.Context, load func(context.Context) ([]byte, error)) error {
 	body, err := load(ctx)
 	if err != nil {

@@ -65,6 +65,7 @@ type usage struct {
 
 // validate parses a module and collects all problems of its structure. The sections
 // come from abi.Sections.
+// Sections that only name or number things are left to the engine.
 func validate(sections []abi.Section, class abi.Class, imported int) *program {
 	p := &program{sections: sections, class: class, imported: imported}
 	for i := range sections {
@@ -88,6 +89,7 @@ func validate(sections []abi.Section, class abi.Class, imported int) *program {
 		default:
 			continue
 		}
+		// Bytes after the last entry could mean something to another parser.
 		if c.Failed || c.Pos != len(c.Buf) {
 			p.addProblem("section %d is malformed at byte %d", s.ID, c.Pos)
 		}
@@ -121,6 +123,8 @@ func isNumber(valueType byte) bool {
 }
 
 // typeSection accepts functions of numbers with at most one result.
+// Several results, references and vectors would need more rules in the rewriter, and no
+// compiler produces them for this ABI.
 func (p *program) typeSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	if !p.checkLimit(&p.used.types, n, maxTypes, "%d types", n) {
@@ -191,6 +195,7 @@ func (p *program) tableSection(c *bytecode.Reader) {
 }
 
 // globalSection accepts numbers that are initialised by a constant.
+// An initial value that refers to another global would have to be restored in order.
 func (p *program) globalSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	if !p.checkLimit(&p.used.globals, n, maxGlobals, "%d globals", n) {
@@ -232,6 +237,8 @@ func (p *program) elementSection(c *bytecode.Reader) {
 
 // dataSection accepts only active segments, which no longer exist once the memory
 // is filled.
+// Passive segments can be dropped by an instruction, which is state that a restored memory does
+// not bring back.
 func (p *program) dataSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	for i := 0; i < n && !c.Failed; i++ {
@@ -274,6 +281,8 @@ func (p *program) codeSection(c *bytecode.Reader) {
 }
 
 // skipConstant skips one constant instruction and the end of its expression.
+// The length is bounded because LEB128 allows padding: an integer may be written with any number
+// of bytes up to its limit.
 func skipConstant(c *bytecode.Reader) bool {
 	start := c.Pos
 	op := c.Byte()

@@ -26,6 +26,8 @@ const (
 // shows the same time, random numbers that are always the same, and no arguments,
 // environment or files. Output is discarded. No function keeps state, so every
 // instance starts in the same state.
+// The list is what the runtimes of Go, TinyGo, Rust and C ask for at their start. A module that
+// imports anything else does not load: a missing function is found at the upload, not in a score.
 func nullWASI(ctx context.Context, rt wazero.Runtime) error {
 	types := func(n32 int, wide ...int) []api.ValueType {
 		t := make([]api.ValueType, n32)
@@ -74,12 +76,16 @@ func nullWASI(ctx context.Context, rt wazero.Runtime) error {
 
 // errExit is the trap of a module that calls proc_exit: a module is called, not run
 // as a program.
+// Go's runtime calls it when main returns or after a panic.
 var errExit = errors.New("the module called proc_exit")
 
+// returnSuccess is the result where there is nothing to do.
 func returnSuccess(api.Module, []uint64) uint32 { return errnoSuccess }
 
+// returnBadFile answers every use of a file: no descriptor is open.
 func returnBadFile(api.Module, []uint64) uint32 { return errnoBadFile }
 
+// returnInvalid refuses to wait: a module that sleeps would hold an instance.
 func returnInvalid(api.Module, []uint64) uint32 { return errnoInval }
 
 // twoZeros writes a count and a size of zero.
@@ -91,6 +97,7 @@ func twoZeros(m api.Module, stack []uint64) uint32 {
 }
 
 // fixedClock writes the time, which is always the same.
+// A clock that moved would let a score depend on the machine, or on the second of its computation.
 func fixedClock(m api.Module, stack []uint64) uint32 {
 	if !m.Memory().WriteUint64Le(uint32(stack[2]), 1) { // Go treats 0 as no clock
 		return errnoInval
@@ -99,6 +106,8 @@ func fixedClock(m api.Module, stack []uint64) uint32 {
 }
 
 // discardWrite reports everything as written.
+// Debug output is not an error. Its bytes are not read, so the host does the same work for any
+// length.
 func discardWrite(m api.Module, stack []uint64) uint32 {
 	vectors, n, written := uint32(stack[1]), min(uint32(stack[2]), maxVectors), uint32(stack[3])
 	var sum uint32
@@ -117,6 +126,7 @@ func discardWrite(m api.Module, stack []uint64) uint32 {
 
 // fixedRandom writes bytes that look random and are the same at every call, so that
 // scores stay deterministic.
+// The constants are those of Knuth's MMIX generator; the quality does not matter here.
 func fixedRandom(m api.Module, stack []uint64) uint32 {
 	at, n := uint32(stack[0]), uint32(stack[1])
 	if n > maxRandom {

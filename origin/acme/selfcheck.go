@@ -32,7 +32,7 @@ const (
 // a name: a failed validation counts against the limits of the CA, five an hour at Let's
 // Encrypt. It returns an error if another server answers for the name. If nothing answers,
 // the name may be reachable from outside only, and the CA decides.
-// The answers are told apart from those of a CA by their suffix.
+// The suffix of the answer distinguishes it from that to a CA.
 func (s *Service) selfCheck(ctx context.Context, name string) error {
 	token := rand.Text()
 	answer := token + ".self-check"
