@@ -117,6 +117,7 @@ func (s *Service) pruneNodes(ctx context.Context) error {
 // RegisterBuiltIn stores the modules that come with the program, if they are absent, and
 // activates the newest if no module is active. A database with an active module keeps it:
 // an administrator previews and activates a newer one.
+// An upgrade of the program must not change scores by itself.
 func (s *Service) RegisterBuiltIn(ctx context.Context) error {
 	for i, b := range s.builtIn {
 		if err := validation.Errors(validate(b.Ref, b.Bytes)).Err(); err != nil {
@@ -168,6 +169,7 @@ func (s *Service) Plan(ctx context.Context) (fieldmark.ModulePlan, error) {
 }
 
 // Body returns the bytes of a module.
+// Edges compare the digest of what they get, and keep it.
 func (s *Service) Body(ctx context.Context, d fieldmark.Digest) ([]byte, error) {
 	body, err := s.store.Module(ctx, d)
 	return body, store.NotFound(err, "there is no module with this digest")
@@ -205,6 +207,7 @@ func (s *Service) Get(ctx context.Context, d fieldmark.Digest) (fieldmark.Module
 
 // Create stores a module that passes its check and has a signature if one is required.
 // It scores nothing until it is activated.
+// The check comes before the transaction, because it runs the module thousands of times.
 func (s *Service) Create(ctx context.Context, p fieldmark.ModulePush) (none fieldmark.ModuleRecord, err error) {
 	if len(p.Module) == 0 || len(p.Module) > fieldmark.MaxAnyModule {
 		return none,
@@ -242,6 +245,8 @@ func (s *Service) Create(ctx context.Context, p fieldmark.ModulePush) (none fiel
 
 // checkSignature returns an error for a module whose signature is invalid, or missing
 // although the operator requires one. Built-in modules came with the program.
+// It runs at the upload, at each activation and at a roll back: a key that the operator has removed
+// must not decide about scores again.
 func (s *Service) checkSignature(d fieldmark.Digest, signature *fieldmark.ModuleSignature) error {
 	if signature != nil {
 		if err := signature.Check(d); err != nil {
@@ -255,6 +260,7 @@ func (s *Service) checkSignature(d fieldmark.Digest, signature *fieldmark.Module
 }
 
 // problemsError returns the problems of a module as one error, or nil.
+// Each problem is an entry, so that an author sees all of them at once.
 func problemsError(d fieldmark.Digest, list []string) error {
 	if len(list) == 0 {
 		return nil
@@ -311,6 +317,8 @@ type activation struct {
 // Activate activates a module for all brands (percent 0 or 100), or as a canary for a
 // percentage of them. Activating what is active already emits no event. Activating a
 // module for all brands ends a canary.
+// The transaction compares before it writes, so of two administrators the second sees the plan of
+// the first.
 func (s *Service) Activate(ctx context.Context, d fieldmark.Digest, percent int) (plan fieldmark.ModulePlan,
 	err error) {
 	if percent == 0 {
@@ -365,6 +373,8 @@ func comparePlan(plan *fieldmark.ModulePlan, none bool, d fieldmark.Digest, perc
 }
 
 // put writes an activation and its event, and reads the resulting plan.
+// The number of the event orders activations, so that edges that follow the log switch in the same
+// order as the database.
 func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef, percent int,
 	plan *fieldmark.ModulePlan) error {
 	data := activation{ModuleRef: ref}
@@ -389,6 +399,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 }
 
 // RollBack ends the canary if there is one, and otherwise activates the previous module.
+// It is an activation like any other: edges need no second mechanism, and history shows both.
 func (s *Service) RollBack(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if plan, err = tx.ModulePlan(ctx); err != nil {
@@ -413,6 +424,7 @@ func (s *Service) RollBack(ctx context.Context) (plan fieldmark.ModulePlan, err 
 }
 
 // Status returns the plan and the report of every edge.
+// An edge that has not reported for a while is left out.
 func (s *Service) Status(ctx context.Context) (status fieldmark.ModuleStatus, err error) {
 	if status.Plan, err = s.Plan(ctx); err != nil {
 		return status, err

@@ -18,6 +18,8 @@ const (
 
 // RequestPreview requests that all brands are scored by a module and by the active one,
 // in the background.
+// A preview compares with the module that is active now; when another is activated the result says
+// what it was compared with.
 func (s *Service) RequestPreview(ctx context.Context, d fieldmark.Digest) (fieldmark.ModulePreview, error) {
 	p := fieldmark.ModulePreview{Digest: d, State: fieldmark.PreviewWaiting, RequestedAt: fieldmark.At(time.Now())}
 	if s.checker.Compare == nil {
@@ -46,6 +48,8 @@ func (s *Service) Preview(ctx context.Context, d fieldmark.Digest) (fieldmark.Mo
 	return p, store.NotFound(err, "no preview of this module was requested")
 }
 
+// claim leases requested previews. One that has ended its process several times fails instead: its
+// module is to blame.
 func (s *Service) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []fieldmark.ModulePreview
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -67,6 +71,7 @@ func (s *Service) claim(ctx context.Context, limit int) ([]job.Job, error) {
 }
 
 // preview compares two modules and stores the result, or why that failed.
+// A failure of the database is no result, and the preview is done again.
 func (s *Service) preview(ctx context.Context, p fieldmark.ModulePreview) {
 	result, err := s.compare(ctx, &p)
 	if err != nil && ctx.Err() != nil {
@@ -88,6 +93,7 @@ func (s *Service) preview(ctx context.Context, p fieldmark.ModulePreview) {
 	}
 }
 
+// compare reads the brands in pages, while others change: a preview is an estimate for people.
 func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none fieldmark.ModuleComparison,
 	err error) {
 	from, err := s.store.Module(ctx, p.Against)
@@ -117,6 +123,7 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 	})
 }
 
+// writeProgress changes nothing if the lease was lost, so two processes never mix their numbers.
 func (s *Service) writeProgress(ctx context.Context, p fieldmark.ModulePreview) error {
 	return s.store.Write(ctx,
 		func(ctx context.Context, tx *store.Tx) error { return tx.UpdatePreview(ctx, s.jobs.Worker(), p) })

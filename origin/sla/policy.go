@@ -19,6 +19,8 @@ const (
 )
 
 // DefaultPolicies returns the policies of a new installation, one per priority.
+// The targets are common in contracts for field service, and meant to be changed. A hold for
+// which the customer or the weather is responsible pauses, one for missing parts does not.
 func DefaultPolicies() []fieldmark.SLAPolicy {
 	const hour = 60
 	policy := func(p fieldmark.Priority, response, onsite, resolution int, calendar string) fieldmark.SLAPolicy {
@@ -72,6 +74,7 @@ func LongestTarget(p *fieldmark.SLAPolicy) time.Duration {
 }
 
 // ApplyPatch returns the policy with the members that the patch contains.
+// Lists are replaced, not merged (RFC 7396).
 func ApplyPatch(to fieldmark.SLAPolicy, p fieldmark.SLAPolicyPatch) fieldmark.SLAPolicy {
 	set(&to.ResponseMinutes, p.ResponseMinutes)
 	set(&to.OnsiteMinutes, p.OnsiteMinutes)
@@ -152,6 +155,7 @@ func sortedSet[T int | string](list []T) []T {
 // ValidateCalendar returns every error of a calendar and normalizes it: holidays
 // are sorted, duplicates removed. It checks the form of the time zone only;
 // whether the zone exists depends on the zone database.
+// A calendar that is closed nearly always is refused: every deadline would be years away.
 func ValidateCalendar(c *fieldmark.SLACalendar) []fieldmark.FieldError {
 	var bad problems
 	if !fieldmark.ValidTimeZone(c.TimeZone) {
@@ -189,6 +193,7 @@ func ValidateCalendar(c *fieldmark.SLACalendar) []fieldmark.FieldError {
 }
 
 // ParseCalendarName accepts 1 to 64 characters of a-z, 0-9 and hyphen.
+// The name is part of URLs and of CSV files.
 func ParseCalendarName(s string) (string, error) {
 	if s == "" || len(s) > maxCalendarName || strings.Trim(s, calendarNameChars) != "" {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidParameter,

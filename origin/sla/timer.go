@@ -33,6 +33,8 @@ type Terms struct {
 
 // Change is an event of a timer. Type, metric, cycle and turn identify it: it must
 // be emitted once.
+// The store has a unique index over them, so origins that advance the same timer at once emit one
+// event.
 type Change struct {
 	Type   fieldmark.EventType
 	Metric fieldmark.SLAMetric
@@ -73,6 +75,8 @@ func startOf(name fieldmark.SLAMetric, m *fieldmark.Mission) fieldmark.Time {
 // the same mission, only time has passed. Elapsed time is applied before the change,
 // so a change cannot hide a breach that happened earlier. The given timers are not
 // modified.
+// It is pure: the same mission, terms and time give the same events, whichever process runs it and
+// however late it does.
 func Advance(timers []Timer, before, after *fieldmark.Mission, previous, present Terms, now time.Time) ([]Timer,
 	[]Change) {
 	timers = slices.Clone(timers)
@@ -110,6 +114,7 @@ func NextDue(timers []Timer, terms Terms) *fieldmark.Time {
 		if t.State != fieldmark.SLARunning || t.DueAt == nil {
 			continue
 		}
+		// Times have milliseconds, so this is the first one that is late.
 		late := fieldmark.At(t.DueAt.Std().Add(time.Millisecond)) // the due time itself is still in time
 		earliest(&late)
 		for _, percent := range terms.Policy.AtRiskPercent {
@@ -153,6 +158,8 @@ func (t *Timer) active() bool {
 }
 
 // setDue computes the due time: the target plus the working time of all pauses.
+// Pauses are kept as periods and not as a sum: when the calendar changes, their working time does
+// as well.
 func (t *Timer) setDue(terms Terms) {
 	paused := t.paused(terms.Hours)
 	t.PausedMinutes = int(paused / time.Minute)
@@ -185,6 +192,7 @@ func (t *Timer) paused(hours WorkingTime) time.Duration {
 }
 
 // threshold returns the time at which a percentage of the target has passed.
+// It is in working time, like the target: 75 % of eight hours may be tomorrow morning.
 func (t *Timer) threshold(terms Terms, percent int) *fieldmark.Time {
 	share := time.Duration(t.TargetMinutes) * time.Minute / 100 * time.Duration(percent)
 	return t.at(terms.Hours, share+t.paused(terms.Hours))
@@ -192,6 +200,7 @@ func (t *Timer) threshold(terms Terms, percent int) *fieldmark.Time {
 
 // reached reports whether a mission in the given status has reached the metric.
 // Completion reaches every metric: completed work was also responded to.
+// Response means that a person is assigned, onsite that work has begun.
 func (t *Timer) reached(in fieldmark.MissionStatus) bool {
 	if in == fieldmark.MissionCompleted {
 		return true
@@ -224,6 +233,7 @@ func (s *transition) refresh(cause string) {
 		return
 	}
 	due, target, start := t.DueAt, t.TargetMinutes, t.StartedAt
+	// A mission that was opened again starts at that time, whatever its window was.
 	if t.Cycle == 1 {
 		t.StartedAt = startOf(t.Name, s.mission)
 	}
@@ -292,6 +302,7 @@ func (s *transition) endPause() {
 }
 
 // pause pauses the timer if the policy lists the reason of the hold.
+// Response is never paused: before the first reaction nothing can be waiting for the customer.
 func (s *transition) pause() {
 	t, reason := s.timer, s.mission.StatusReason
 	if t.Name == fieldmark.SLAResponse || t.State != fieldmark.SLARunning || len(t.Pauses) >= maxPauses ||
@@ -336,6 +347,7 @@ func (s *transition) cancel() {
 
 // breach marks the timer as breached if its due time has passed. A timer that a
 // change of the target made late was breached by the change, not before it.
+// A breach is final. A later change of the target does not undo it: the event was sent.
 func (s *transition) breach() {
 	t := s.timer
 	if t.State != fieldmark.SLARunning || t.DueAt == nil || !s.now.Std().After(t.DueAt.Std()) {
@@ -352,6 +364,7 @@ func (s *transition) breach() {
 }
 
 // warn reports every threshold that has passed.
+// After a standstill of the service several may have passed; each is reported, in their order.
 func (s *transition) warn() {
 	t := s.timer
 	if t.State != fieldmark.SLARunning {

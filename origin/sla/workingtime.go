@@ -32,6 +32,8 @@ type window struct{ from, to fieldmark.DayTime }
 // NewWorkingTime returns the working time of a calendar in a time zone. Where the
 // clock of the zone skips or repeats an hour, an opening or closing time is the
 // first instant at which the clock shows that time or a later one.
+// Laws set opening hours by the clock on the wall, so a day with a change of the clock may have an
+// hour more or less.
 func NewWorkingTime(c *fieldmark.SLACalendar, zone *time.Location) WorkingTime {
 	w := WorkingTime{zone: zone, always: len(c.Holidays) == 0}
 	for day := range w.week {
@@ -46,6 +48,7 @@ func NewWorkingTime(c *fieldmark.SLACalendar, zone *time.Location) WorkingTime {
 }
 
 // windowsOf returns the opening hours of a weekday, sorted and merged.
+// Overlapping hours of a calendar are merged, or their working time would count twice.
 func windowsOf(c *fieldmark.SLACalendar, day time.Weekday) []window {
 	var all []window
 	for _, h := range c.Hours {
@@ -122,6 +125,7 @@ func (w WorkingTime) After(from time.Time, working time.Duration) (time.Time, bo
 
 // each calls yield with every span of working time after from, in order, until
 // yield returns false or the search limit is reached.
+// It goes by calendar days of the zone and not by 24 hours, because days have 23 to 25.
 func (w WorkingTime) each(from time.Time, yield func(opens, closes time.Time) bool) {
 	year, month, day := from.In(w.zone).Date()
 	for n := range maxSearchDays {
@@ -147,6 +151,7 @@ func (w WorkingTime) each(from time.Time, yield func(opens, closes time.Time) bo
 }
 
 func (w WorkingTime) isHoliday(date time.Time) bool {
+	// The year 0 stands for every year.
 	for _, year := range [...]int{0, date.Year()} {
 		d := fieldmark.HolidayDate{Year: year, Month: date.Month(), Day: date.Day()}
 		if _, found := slices.BinarySearchFunc(w.holidays, d, compareDates); found {

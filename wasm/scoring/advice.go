@@ -21,11 +21,14 @@ func factor(g fieldmark.EvidenceGrade) fieldmark.Milli {
 
 // priority orders advice: gain times the factor of its evidence, for each unit of
 // effort.
+// It is in integers like all results: two nodes must not disagree about the order.
 func priority(g *fieldmark.Gain) fieldmark.Milli {
 	return g.Gain * factor(g.EvidenceGrade) * 6 / fieldmark.Milli(max(1, g.Effort)) // 6: whole for 1, 2 and 3
 }
 
 // eligibilityAdvice says how to meet a condition of eligibility.
+// The evidence comes from the documentation of the engines, but for the last: tests of crawlers
+// show that most run no JavaScript.
 var eligibilityAdvice = map[string]fieldmark.Gain{
 	fieldmark.CheckFetch: {
 		Label: "Fix this first: let answer engines fetch the site",
@@ -79,6 +82,7 @@ func Advise(a *fieldmark.Assessment) []fieldmark.Gain {
 	for _, c := range a.Components {
 		for _, s := range c.Signals {
 			full := fieldmark.Milli(s.Max) * fieldmark.MilliOne
+			// Only this signal gets better; the others keep what they have.
 			better := all
 			switch {
 			case s.Status == fieldmark.NotApplicable || s.Status == fieldmark.Measured && s.Points == full:
@@ -90,6 +94,7 @@ func Advise(a *fieldmark.Assessment) []fieldmark.Gain {
 				better.measured += s.Max
 			}
 			score := min(limit, ratio(better.points*100, better.measured)).Tenth()
+			// A gain below a tenth of a point is not worth a line.
 			if score > *a.Score {
 				gains = append(gains, fieldmark.Gain{ID: s.ID, Label: s.Label, Gain: score - *a.Score, Score: score,
 					Advice: s.Advice, EvidenceGrade: s.EvidenceGrade, Effort: s.Effort, Evidence: useful(s.Evidence)})

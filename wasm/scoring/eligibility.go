@@ -9,6 +9,8 @@ import (
 
 // answerCrawlers are the crawlers whose index feeds the large answer engines, with the
 // facts that contain the share of sampled pages each may fetch.
+// Crawlers for training are missing on purpose: refusing them is a choice that costs no visibility
+// in answers.
 var answerCrawlers = []struct{ fact, name string }{
 	{"crawler.googlebot", "Googlebot"},
 	{"crawler.bingbot", "Bingbot"},
@@ -18,6 +20,8 @@ var answerCrawlers = []struct{ fact, name string }{
 }
 
 // Eligibility returns the eligibility of a site from its facts.
+// The whole is as good as its worst check. What is known to prevent use comes before what is not
+// known.
 func Eligibility(facts *fieldmark.Facts) *fieldmark.Eligibility {
 	e := &fieldmark.Eligibility{Checks: []fieldmark.EligibilityCheck{fetchCheck(facts), indexCheck(facts),
 		readCheck(facts)}}
@@ -34,6 +38,8 @@ func Eligibility(facts *fieldmark.Facts) *fieldmark.Eligibility {
 }
 
 // fetchCheck reports which answer crawlers may fetch the site.
+// A site counts as blocked for a crawler if less than half of its sampled pages may be fetched:
+// most sites exclude a cart or a search.
 func fetchCheck(facts *fieldmark.Facts) fieldmark.EligibilityCheck {
 	c := fieldmark.EligibilityCheck{ID: fieldmark.CheckFetch}
 	home, _ := facts.Find("home.reachable")
@@ -55,6 +61,7 @@ func fetchCheck(facts *fieldmark.Facts) fieldmark.EligibilityCheck {
 			allowed = append(allowed, crawler.name)
 		}
 	}
+	// Five crawlers have five times the evidence of one fact, most of it about the same lines.
 	c.Evidence = c.Evidence[:min(len(c.Evidence), fieldmark.MaxEvidence)]
 	switch {
 	case len(blocked) == len(answerCrawlers):
@@ -72,6 +79,7 @@ func fetchCheck(facts *fieldmark.Facts) fieldmark.EligibilityCheck {
 }
 
 // indexCheck reports whether the home page and most pages may be indexed and quoted.
+// The home page decides alone, since engines show it for the name of the brand.
 func indexCheck(facts *fieldmark.Facts) fieldmark.EligibilityCheck {
 	home, _ := facts.Find("home.indexable")
 	pages, _ := facts.Find("page.snippet_eligible")
@@ -92,6 +100,7 @@ func indexCheck(facts *fieldmark.Facts) fieldmark.EligibilityCheck {
 }
 
 // readCheck reports whether the home page has text without JavaScript.
+// The limit is far below any real home page, and above what is left of a shell without scripts.
 func readCheck(facts *fieldmark.Facts) fieldmark.EligibilityCheck {
 	words, _ := facts.Find("home.words")
 	c := fieldmark.EligibilityCheck{ID: fieldmark.CheckRead, Evidence: words.Evidence}

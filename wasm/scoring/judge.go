@@ -15,6 +15,8 @@ var gradeFloors = []struct {
 	{"D", 40 * fieldmark.MilliOne}}
 
 // GradeOf returns the grade of a score of 0 to 100.
+// Grades are given by the lower end of the range, so a site that is little known never gets a
+// better one than its evidence supports.
 func GradeOf(score fieldmark.Milli) fieldmark.Grade {
 	for _, g := range gradeFloors {
 		if score >= g.floor {
@@ -25,6 +27,7 @@ func GradeOf(score fieldmark.Milli) fieldmark.Grade {
 }
 
 // LevelOf returns the level of a confidence of 0 to 1.
+// Below 0.4 more is unknown than known, and no score is published.
 func LevelOf(value fieldmark.Milli) fieldmark.ConfidenceLevel {
 	switch {
 	case value >= 850:
@@ -64,6 +67,7 @@ func Assess(components []fieldmark.Component, gates []fieldmark.Gate, facts *fie
 		a.Status = fieldmark.StatusUnreachable
 		return a
 	}
+	// The site refused the auditor. Answer engines may well be admitted, so there is no score.
 	if facts.Refused {
 		a.Status = fieldmark.StatusRefused
 		return a
@@ -77,6 +81,8 @@ func Assess(components []fieldmark.Component, gates []fieldmark.Gate, facts *fie
 	score := min(limit, exact).Tenth()
 	a.Score = &score
 
+	// The two errors are independent, so they add up as squares. What is unknown is not random and
+	// widens the range on top of them.
 	u := fieldmark.Uncertainty{Sampling: samplingError(facts, replicates),
 		Weights: weightError(components, exact, sums.measured)}
 	half := u.Weights
@@ -107,6 +113,8 @@ type sums struct {
 }
 
 // sumUp adds up components and sets their points and measured weight.
+// An unknown signal counts in neither points nor measured weight: it costs confidence and not
+// points.
 func sumUp(components []fieldmark.Component) (all sums) {
 	for i := range components {
 		c := &components[i]
@@ -146,6 +154,7 @@ func ratio(n fieldmark.Milli, d int) fieldmark.Milli {
 
 // confidence multiplies the measured share by factors for the number of pages and the
 // age of the audit. A site of which every page was read needs no more of them.
+// Ten pages give the full factor: more of them change the averages of a site by little.
 func confidence(all sums, facts *fieldmark.Facts, age time.Duration) fieldmark.Confidence {
 	aged := fieldmark.Milli(500)
 	for i, limit := range AgeLimits() {

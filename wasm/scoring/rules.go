@@ -3,6 +3,8 @@ package scoring
 import "github.com/fieldmark/fieldmark"
 
 // Rules returns the numbers that apply to every module.
+// The texts are part of GET /api/v1/methodology. A number that changes in a function of this
+// package changes here too.
 func Rules() fieldmark.MethodRules {
 	r := fieldmark.MethodRules{
 		Kinds: kinds(),

@@ -17,6 +17,7 @@ const (
 )
 
 // SetVisibility adds the visibility, and the full score if both can be ranked.
+// It takes the time because samples age: the same samples stop counting after some weeks.
 func SetVisibility(s *fieldmark.Score, samples []fieldmark.VisibilitySample, now time.Time) {
 	s.Visibility = Visibility(samples, now)
 	if s.Visibility == nil || s.Visibility.Quality != fieldmark.VisibilityRanked || !s.Ranked() {
@@ -26,6 +27,7 @@ func SetVisibility(s *fieldmark.Score, samples []fieldmark.VisibilitySample, now
 	s.Full = &both
 }
 
+// full weighs two scores of 0 to 100.
 func full(readiness, visibility fieldmark.Milli) fieldmark.Milli {
 	return ratio(readinessShare*readiness+visibilityShare*visibility, readinessShare+visibilityShare).Tenth()
 }
@@ -37,6 +39,9 @@ var visibilityWeights = [...]int{35, 30, 25}
 
 // Visibility evaluates samples per engine; samples of one engine are added up. It
 // returns nil without samples.
+// Engines that may be ranked count alone as soon as there is one; until then all count and the
+// result is marked as indicative. Each engine has the same weight, since how many people use it is
+// not public.
 func Visibility(samples []fieldmark.VisibilitySample, now time.Time) *fieldmark.Visibility {
 	if len(samples) == 0 {
 		return nil
@@ -86,6 +91,8 @@ func engineVisibility(samples []fieldmark.VisibilitySample, now time.Time) field
 		if s.To.Std().After(e.AsOf.Std()) {
 			e.AsOf = s.To
 		}
+		// One sample that falls short keeps the engine from being ranked: a good one cannot make
+		// up for prompts that name the brand.
 		if why := shortOf(s, now); why != "" && e.Reason == "" {
 			e.Reason = why
 		}
@@ -109,6 +116,7 @@ func engineVisibility(samples []fieldmark.VisibilitySample, now time.Time) field
 }
 
 // shortOf returns why a sample cannot be ranked, or an empty string.
+// The numbers come from simulations: with fewer prompts the intervals of most brands overlap.
 func shortOf(s *fieldmark.VisibilitySample, now time.Time) string {
 	switch {
 	case s.Prompts < fieldmark.MinVisibilityPrompts:
@@ -125,6 +133,7 @@ func shortOf(s *fieldmark.VisibilitySample, now time.Time) string {
 	return ""
 }
 
+// newRate returns nil for a rate of nothing, which is absent and not 0.
 func newRate(k, n int) *fieldmark.Rate {
 	if n == 0 {
 		return nil
@@ -138,6 +147,9 @@ func newRate(k, n int) *fieldmark.Rate {
 // computed in integers, because floating point differs between machines.
 //
 //	(k + z²/2 ± z √(k(n-k)/n + z²/4)) / (n + z²)
+//
+// The usual interval around k/n has no width for k = 0 and leaves 0 to 1 for small n; Wilson's does
+// neither.
 func Wilson(k, n int) (low, high fieldmark.Milli) {
 	const unit = 10_000 // z² and the root have four decimals
 	const zz = 38_416   // 1.96²
@@ -154,6 +166,7 @@ func Wilson(k, n int) (low, high fieldmark.Milli) {
 func ratio64(n, d int64) fieldmark.Milli { return fieldmark.Milli((2*n + d) / (2 * d)) }
 
 // isqrt returns the root of n, rounded down.
+// Newton's method from above ends at the largest integer whose square is not above n.
 func isqrt(n int64) int64 {
 	if n < 2 {
 		return n
