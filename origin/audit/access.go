@@ -30,6 +30,8 @@ const minHSTSAge = 180 * 24 * time.Hour
 const maxNosnippetShare = 50
 
 // reachable measures whether the home page responded.
+// A wall, a robots.txt that forbids the page and a page that cannot be parsed are unknown: they do
+// not show that answer engines cannot read it.
 func (f accessFacts) reachable(found findings) {
 	switch {
 	case f.home != nil:
@@ -484,6 +486,7 @@ func (f accessFacts) redirect(found findings, secure bool) {
 
 // hstsAge parses max-age of Strict-Transport-Security, in seconds (RFC 6797,
 // section 6.1.1).
+// A value that is not a number is no policy at all (RFC 6797, 8.1).
 func hstsAge(field string) (int64, bool) {
 	for part := range strings.SplitSeq(strings.ToLower(field), ";") {
 		name, value, _ := strings.Cut(part, "=")

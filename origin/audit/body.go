@@ -45,6 +45,7 @@ const (
 
 // hideText collects the text that the style of the page hides, and marks the elements whose
 // text no reader sees, so that facts about text do not count it.
+// The computed style decides, and not names of classes: any class may hide or show.
 func (p *page) hideText(doc *html.Node) {
 	r := style.Compute(doc)
 	scripted := r.GoneBytes >= minScripted && r.GoneBytes >= shownByScript*r.VisibleBytes
@@ -88,6 +89,7 @@ func (p *page) hideText(doc *html.Node) {
 }
 
 // markHidden gives an element hiddenStyle, and a text an element that has it.
+// Marking is simpler than removing: other passes still see the structure of the document.
 func markHidden(n *html.Node) {
 	mark := html.Attribute{Key: "style", Val: hiddenStyle}
 	if n.Type == html.ElementNode {
@@ -117,6 +119,7 @@ func isHeadingLabel(n *html.Node) bool {
 }
 
 // readBody collects the visible structure of the body.
+// Comments, alternative texts and drawings are searched for instructions to models later.
 func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]bool) {
 	var comments, alts, drawings strings.Builder
 	for n := range doc.Descendants() {
@@ -172,6 +175,7 @@ func addBounded(b *strings.Builder, s string) {
 const permalinks = " ¶#§🔗"
 
 // readBlock evaluates one visible node of the main text.
+// A list with one item and a table with one column are layout, not content.
 func (p *page) readBlock(n *html.Node) {
 	if n.Type != html.ElementNode {
 		return
@@ -215,9 +219,11 @@ var question = regexp.MustCompile(`(?:[?？؟]|\p{Greek}\p{M}*[)»”"]?[;\x{37E
 	`い)か。?|(?:ไหม|มั้ย|หรือไม่|หรือเปล่า|หรือยัง))$`)
 
 // isQuestion reports whether a heading is a question in any supported language.
+// The end of the text is enough; a heading such as "FAQ" asks nothing.
 func isQuestion(s string) bool { return question.MatchString(strings.TrimSpace(s)) }
 
 // answered reports whether a short block of text follows a heading.
+// The first block that has text counts. Advertisements and menus between are skipped.
 func answered(h *html.Node) bool {
 	for n := h.NextSibling; n != nil; n = n.NextSibling {
 		if isBoilerplate(n) || n.Type == html.TextNode && strings.TrimSpace(n.Data) == "" {
@@ -270,6 +276,7 @@ func countRows(table *html.Node) int {
 }
 
 // findByline returns the author of the page, as marked up by common templates.
+// Metadata comes first: bylines in the text may be of a quoted article.
 func (p *page) findByline(doc *html.Node) string {
 	if a := p.meta("author"); a != "" {
 		return a
@@ -300,6 +307,8 @@ func (p *page) findByline(doc *html.Node) string {
 
 // readText extracts the main text: complete, without code, as prose, and without
 // the part excluded from snippets.
+// Each measurement needs its own version: numbers in listings are no statistics, and words in
+// quotations are not those of the site.
 func (p *page) readText(main []*html.Node) {
 	var all, figures, prose, unlinked, kept strings.Builder
 	tag, _ := lexiconTag(p.lang)
@@ -408,6 +417,7 @@ func isKeywordFrame(n *html.Node) bool {
 }
 
 // findKeywords returns the first list of repeated keywords in hidden nodes.
+// Repetition is normal in menus and forms, so only hidden text outside of them is judged.
 func findKeywords(nodes []*html.Node) string {
 	for p := nodes[0].Parent; p != nil; p = p.Parent {
 		if isKeywordFrame(p) {
@@ -439,6 +449,7 @@ func (k *keywordGroups) judge(text string) {
 
 // visit returns the text of a node that forms a group with its neighbours, and how many
 // levels of blocks the node has. With two levels, its groups have been judged.
+// It is recursive over a tree whose depth parseTree bounds.
 func (k *keywordGroups) visit(n *html.Node) (text string, levels int) {
 	if n.Type == html.TextNode {
 		return n.Data[:min(len(n.Data), maxHidden)], 0

@@ -25,6 +25,7 @@ func setOf(names ...string) map[string]bool {
 }
 
 // profileDomains are sites where brands have profiles that anyone can check.
+// A profile elsewhere is worth nothing here, because a site could set it up for this purpose.
 var profileDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twitter.com", "x.com", "youtube.com",
 	"tiktok.com", "pinterest.com", "threads.net", "threads.com", "bsky.app",
 	"github.com", "gitlab.com", "codeberg.org", "bitbucket.org", "huggingface.co", "npmjs.com", "crunchbase.com",
@@ -63,6 +64,7 @@ type organization struct {
 // organization merges the items that describe the brand: those with its name, or
 // else those on the home page that link to this domain. An organization with
 // another name may be a customer or a partner.
+// Pages describe their owner in parts: the logo on one, the address on the contact page.
 func (f entityFacts) organization() *organization {
 	var best *organization
 	merged := map[string]*organization{}
@@ -90,6 +92,7 @@ func (f entityFacts) organization() *organization {
 
 // isOwner reports whether an organization, or a person with the name of the brand, is the
 // owner of the site.
+// The name decides, since structured data of shops and agencies also describes their customers.
 func (f entityFacts) isOwner(p *page, t *schema.Thing, name string) bool {
 	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || saysName(name, f.subject.Name) ||
 		saysName(t.First("alternateName"), f.subject.Name)) {
@@ -103,6 +106,7 @@ func (f entityFacts) isOwner(p *page, t *schema.Thing, name string) bool {
 }
 
 // add merges the properties of one item.
+// The first example of a property is kept as evidence.
 func (o *organization) add(p *page, t *schema.Thing) {
 	for field, properties := range map[string][]string{
 		"name": {"name", "legalName"}, "url": {"url"}, "logo": {"logo", "image"}, "description": {"description",
@@ -144,6 +148,7 @@ func (f entityFacts) organizationFields(found findings, o *organization) {
 // sameAs measures the profiles and references that lead back to the site. Without a claim,
 // or if one is refuted and none verified, the facts are zero; if nothing could be checked,
 // they are unknown.
+// Two accounts on one site count once, hence the sets of domains.
 func (f entityFacts) sameAs(found findings) {
 	const reference, profiles = "sameas.reference", "sameas.profiles"
 	states := map[string]map[fieldmark.ProfileState]map[string]bool{reference: {}, profiles: {}} // to domains
@@ -206,6 +211,7 @@ func (f entityFacts) namedPlaces(o *organization) []namedPlace {
 
 // coherence measures whether the places that state the site's name agree with the
 // brand.
+// Places that state no name are not counted: a missing og:site_name is no contradiction.
 func (f entityFacts) coherence(found findings, o *organization) {
 	const id = "name.coherence"
 	base := f.home.url.String()
@@ -258,6 +264,8 @@ func (f entityFacts) llmsTitle() string {
 
 // purposeLinks measures whether there are links to an about page and a contact
 // page.
+// Which words lead to such a page is known for 28 languages. In others the fact is unknown unless
+// the address itself says it.
 func (f entityFacts) purposeLinks(found findings) {
 	for i := range purposes[:2] {
 		id := "link." + string(purposes[i].role)
@@ -282,6 +290,8 @@ const maxTyped = 50
 
 // typed measures whether structured data names the subject of pages and the pages show that
 // name: on one page, and as a share of the pages.
+// The comparison with the text is what keeps structured data honest: a page could claim anything
+// in a block that readers never see.
 func (f entityFacts) typed(found findings) {
 	base := f.home.url.String()
 	good, unseen := 0, ""
@@ -316,6 +326,7 @@ type subject struct {
 }
 
 // subjectOf returns the first subject that the page shows, or else the last that it does not.
+// Items beyond maxTyped are not read: catalogues have thousands, all alike.
 func subjectOf(p *page) (s subject) {
 	looked := 0
 	var shows []string // words of the page, computed when needed

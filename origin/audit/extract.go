@@ -27,6 +27,7 @@ const (
 
 // extract measures whether a program that does not run scripts finds the text, apart from
 // what contents measures.
+// Each fact is a share of the sampled pages, so that one broken page of thirty costs a thirtieth.
 func (f *site) extract(found findings) {
 	f.share(found, "canonical.good", "%d of %d pages have one absolute canonical URL on this domain", f.canonicalFault)
 	f.share(found, "lang.html", "%d of %d pages declare their language", langFault)
@@ -61,6 +62,7 @@ func (f *site) contents(found findings) {
 }
 
 // share measures the share of sampled pages for which fault returns "".
+// The result for a page is kept, since replicates ask for the same pages hundreds of times.
 func (f *site) share(found findings, id, format string, fault func(*page) string) {
 	f.shareOf(found, id, format, func(p *page) string {
 		return once(p, id, func() string { return fault(p) })
@@ -68,6 +70,7 @@ func (f *site) share(found findings, id, format string, fault func(*page) string
 }
 
 // shareOf is share for a fault that depends on the other pages, too.
+// Every page that fails is evidence, with its reason: an owner can repair only what is named.
 func (f *site) shareOf(found findings, id, format string, fault func(*page) string) {
 	good := 0
 	var bad []fieldmark.Evidence
@@ -82,6 +85,7 @@ func (f *site) shareOf(found findings, id, format string, fault func(*page) stri
 }
 
 // wordCounts measures the amount of main text.
+// The median is used because one long text must not hide thirty empty pages.
 func (f *site) wordCounts(found findings) {
 	counts := make([]int, len(f.pages))
 	seen := make([]fieldmark.Evidence, 0, len(f.pages)+1)
@@ -220,6 +224,7 @@ func langFault(p *page) string {
 }
 
 // baseLanguage returns the language of a valid tag, without its region.
+// A region does not make another language: de-AT and de-CH are one in this respect.
 func baseLanguage(tag string) (string, bool) {
 	t, err := language.Parse(tag)
 	if err != nil || t == language.Und {
@@ -241,6 +246,8 @@ func alternates(p *page) (list []link) {
 
 // hreflang measures, for pages that link to translations, the share with valid tags
 // and with return links from the translations that were read.
+// Without a return link search engines ignore an annotation, since anyone could claim to be the
+// translation of a well-known page.
 func (f *site) hreflang(found findings) {
 	const id = "lang.hreflang"
 	base := f.home.url.String()
@@ -281,6 +288,8 @@ func (f *site) hreflang(found findings) {
 }
 
 // hreflangFault returns what is wrong with a page's links to translations.
+// Only translations that this audit has read are checked for return links; reading all of them
+// would cost a request for each language and page.
 func (f *site) hreflangFault(p *page, list []link) string {
 	seen := map[string]string{}
 	for _, l := range list {
@@ -329,6 +338,7 @@ func pointsTo(from, to *page) bool {
 }
 
 // answerKinds measures how many kinds of extractable blocks a page has on average.
+// Pages of every type count, so the mean rewards a site that uses such blocks where they fit.
 func (f *site) answerKinds(found findings) {
 	total := 0
 	seen := make([]fieldmark.Evidence, 0, len(f.pages)+1)

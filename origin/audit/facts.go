@@ -114,6 +114,7 @@ func (f findings) setBool(id string, value bool, seen ...fieldmark.Evidence) {
 }
 
 // setShare records part of whole. If whole is 0 the fact is unknown.
+// No pages is not a share of zero: it would count against a site that was not read.
 func (f findings) setShare(id string, part, whole int, seen ...fieldmark.Evidence) {
 	if whole == 0 {
 		f.unknown(id, seen...)
@@ -130,6 +131,7 @@ func (f findings) unknown(id string, seen ...fieldmark.Evidence) {
 }
 
 // explain adds the reason to every unknown fact that has none.
+// Facts that depend on one failed request all get the same reason.
 func (f findings) explain(seen []fieldmark.Evidence) {
 	for _, fact := range f {
 		if fact.State == fieldmark.Unknown && len(fact.Evidence) == 0 {
@@ -165,6 +167,7 @@ func (f findings) sorted() []fieldmark.Fact {
 
 // newEvidence returns one entry of evidence. It may quote text from the site, so
 // invisible characters are removed and its length is limited.
+// The URL is shortened too: it comes from the site as well.
 func newEvidence(url, format string, args ...any) fieldmark.Evidence {
 	return fieldmark.Evidence{URL: shorten(url, fieldmark.MaxBrandURL), Fact: shorten(fmt.Sprintf(format, args...),
 		fieldmark.MaxEvidenceText)}
@@ -172,6 +175,7 @@ func newEvidence(url, format string, args ...any) fieldmark.Evidence {
 
 // canonical sorts and limits evidence, so that the same findings have the same
 // digest. The first entry, a summary, stays first.
+// Pages are read concurrently with other audits and in the order of the draw, and neither may show.
 func canonical(seen []fieldmark.Evidence) []fieldmark.Evidence {
 	if len(seen) == 0 {
 		return nil
@@ -189,6 +193,7 @@ func canonical(seen []fieldmark.Evidence) []fieldmark.Evidence {
 
 // shorten collapses white space, removes invisible characters, and truncates s to
 // at most n code points with an ellipsis.
+// Invisible characters could turn the direction of text around it on a page or in a terminal.
 func shorten(s string, n int) string {
 	var b strings.Builder
 	count, space := 0, false
@@ -226,6 +231,7 @@ func cutRunes(s string, n int) string {
 func divide(a, b int64) int64 { return (a + b/2) / b }
 
 // median returns the middle value, or the lower of the two middle values.
+// It is always a value that occurs, so that evidence can name a page that has it.
 func median[T int | int64](values []T) T {
 	if len(values) == 0 {
 		return 0
@@ -250,6 +256,7 @@ type FactDescription struct {
 }
 
 // Vocabulary returns all facts, sorted by id.
+// It is the contract between auditor and modules: an id is never used for something else.
 func Vocabulary() []FactDescription {
 	all := make([]FactDescription, 0, len(vocabulary))
 	for _, v := range vocabulary {

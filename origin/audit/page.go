@@ -29,6 +29,7 @@ const (
 )
 
 // page is a parsed HTML document.
+// The tree is not kept: it takes twenty times the memory of what is extracted from it.
 type page struct {
 	url    *url.URL
 	header http.Header
@@ -105,6 +106,7 @@ type heading struct {
 type blocks struct{ lists, tables, definitions, questions int }
 
 // kinds returns how many of the kinds occur.
+// It counts kinds and not blocks: a page with forty lists is no better than one with three.
 func (b blocks) kinds() int {
 	n := 0
 	for _, c := range []int{b.lists, b.tables, b.definitions, b.questions} {
@@ -126,6 +128,7 @@ func isHTMLType(contentType string) bool {
 }
 
 // isPage reports whether a visit returned a page.
+// Some servers send no type at all; browsers then look at the first bytes.
 func isPage(v *visit) bool {
 	if !v.ok() {
 		return false
@@ -135,6 +138,8 @@ func isPage(v *visit) bool {
 }
 
 // parsePage parses a document. On error nothing is known about the page.
+// The order matters: text is hidden before it is collected, and menus are marked before the main
+// text is searched for.
 func parsePage(ctx context.Context, u *url.URL, header http.Header, body []byte) (*page, error) {
 	p := &page{url: u, header: header, bytes: len(body), textStart: -1}
 	src := decode(body, header.Get("Content-Type"))
@@ -157,6 +162,8 @@ func parsePage(ctx context.Context, u *url.URL, header http.Header, body []byte)
 
 // decode converts a body to UTF-8 by its byte order mark, its declared type, or the
 // declaration inside it, as browsers do.
+// A body that cannot be converted is read as it is. Its facts are poor, which is what other readers
+// of the page find too.
 func decode(body []byte, contentType string) []byte {
 	r, err := charset.NewReader(bytes.NewReader(body), contentType)
 	if err != nil {
@@ -171,9 +178,11 @@ func decode(body []byte, contentType string) []byte {
 
 // readHead collects metadata elements. Browsers and crawlers accept most of them
 // anywhere in the document.
+// A second html, base or title element is ignored, as browsers do.
 func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
 	base := p.url
 	for n := range doc.Descendants() {
+		// An SVG drawing has a title and links that are not those of the page.
 		if n.Type != html.ElementNode || n.Namespace != "" {
 			continue
 		}
@@ -219,6 +228,7 @@ func (p *page) addMeta(n *html.Node) {
 }
 
 // addLink records a link element.
+// A link without a relation has no meaning for the page.
 func (p *page) addLink(n *html.Node, base *url.URL) {
 	href := strings.TrimSpace(attr(n, "href"))
 	rels := fields(attr(n, "rel"))
@@ -232,6 +242,7 @@ func (p *page) addLink(n *html.Node, base *url.URL) {
 }
 
 // meta returns the content of the first meta element with this name or property.
+// Empty ones are skipped: templates often print the element without a value.
 func (p *page) meta(key string) string {
 	for _, m := range p.metas {
 		if m.key == key && m.content != "" {
@@ -255,6 +266,7 @@ func (p *page) rel(name string) (list []link) {
 }
 
 // headerLinks parses Link header fields (RFC 8288, section 3).
+// Only Link fields of the page itself are read. A malformed field ends its list.
 func headerLinks(base *url.URL, header http.Header) (list []link) {
 	for _, field := range header.Values("Link") {
 		for len(field) > 0 && len(list) < maxLinks {
@@ -277,6 +289,7 @@ func headerLinks(base *url.URL, header http.Header) (list []link) {
 }
 
 // cutParams parses ;name=value pairs up to the comma that ends a link value.
+// Of repeated parameters the first counts (RFC 8288, 3.3).
 func cutParams(s string) (params map[string]string, rest string) {
 	params = map[string]string{}
 	quoted, start := false, 0
@@ -305,6 +318,7 @@ func cutParams(s string) (params map[string]string, rest string) {
 }
 
 // resolve returns an absolute address, or nil if it is not a web address.
+// Hosts are compared in lower case everywhere, so they are converted here once.
 func resolve(base *url.URL, href string) *url.URL {
 	href = strings.TrimSpace(href)
 	if href == "" {
@@ -350,6 +364,8 @@ const maxRefresh = 16 << 10
 // refreshTarget returns the target of a meta refresh of 0 seconds in the head of a
 // page, which search engines treat as a redirect, or nil. A refresh in noscript
 // does not count, because search engines run scripts.
+// Only the start is read, as a stream and without a tree: this runs before it is known whether the
+// body is worth parsing.
 func refreshTarget(at *url.URL, body []byte) *url.URL {
 	base := at
 	z := html.NewTokenizer(bytes.NewReader(body[:min(len(body), maxRefresh)])) // treats the content of noscript as text
@@ -383,6 +399,7 @@ func refreshTarget(at *url.URL, body []byte) *url.URL {
 
 // immediate parses the content of a meta refresh (HTML, section 4.2.5.3): seconds,
 // a separator, and the address, optionally after url= and in quotes.
+// Browsers accept far more than the usual form, and sites that hide a redirect use it.
 func immediate(base *url.URL, content string) *url.URL {
 	const space = " \t\n\f\r"
 	content = strings.TrimLeft(content, space)

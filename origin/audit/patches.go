@@ -21,6 +21,7 @@ type patchFacts struct{ *site }
 // add adds to the evidence of facts what to paste into the page or the file. It comes
 // after all facts, and changes none. Text of the site is untrusted: in a patch it is
 // shortened, has no invisible characters, and is escaped for the place where it is pasted.
+// A patch that would exceed its limit is left out: half of a file is worse than none.
 func (f patchFacts) add(found findings) {
 	f.patchRobots(found)
 	f.patchPages(found, "canonical.good", func(p *page) fieldmark.Evidence {
@@ -46,6 +47,7 @@ func (f patchFacts) add(found findings) {
 
 // patchPages adds passage and patch to the evidence of the pages that a fact below full is
 // about. The first entry is the summary.
+// It looks pages up by their address, since the evidence is sorted and limited by now.
 func (f patchFacts) patchPages(found findings, id string, repair func(*page) fieldmark.Evidence) {
 	fact := found.fact(id)
 	if fact.State != fieldmark.Measured || fact.Value == one || len(fact.Evidence) < 2 {
@@ -67,6 +69,8 @@ func (f patchFacts) patchPages(found findings, id string, repair func(*page) fie
 
 // patchRobots adds the lines that let a blocked crawler fetch the site, and the line of a
 // missing sitemap. A robots.txt that does not respond cannot be patched.
+// The group for one crawler replaces that for all (RFC 9309, 2.2.1), which the comment in the patch
+// says.
 func (f patchFacts) patchRobots(found findings) {
 	if f.robots.Fixed != "" && f.robots.Fixed != robots.Allowed {
 		return
@@ -316,6 +320,7 @@ func (f patchFacts) logo() string {
 
 // linkedProfiles returns the profiles that the site claims, or else those that the home page
 // links.
+// Links within the text are left out: an article may link to any profile.
 func (f patchFacts) linkedProfiles() (list []string) {
 	for _, p := range f.profiles {
 		if p.State != fieldmark.ProfileRefuted {

@@ -43,6 +43,8 @@ var walledDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twit
 // profileChecker checks profiles for all audits of an Auditor. It is safe for concurrent
 // use: requests to one domain wait for each other, so that concurrent audits together keep
 // the pace of one.
+// The state is shared because profiles are on few hosts: without it, each of a hundred audits would
+// ask GitHub at its own pace.
 type profileChecker struct {
 	config Config
 
@@ -74,6 +76,8 @@ func newProfileChecker(c Config) *profileChecker {
 // checkProfiles checks the profiles that the organization of the site claims: references
 // first, then those that can be read without an account. The result has the order of the
 // site's data.
+// References come first, as a verified one earns the most points. What is beyond the limits is
+// unknown and never refuted.
 func (r *crawl) checkProfiles(ctx context.Context, f *site) []fieldmark.Profile {
 	ctx, cancel := context.WithTimeout(ctx, profileDeadline)
 	defer cancel()
@@ -98,6 +102,7 @@ func (r *crawl) checkProfiles(ctx context.Context, f *site) []fieldmark.Profile 
 }
 
 // claims returns the recognised addresses in the organization's sameAs.
+// Addresses on other sites are not requested, so a page cannot send the auditor anywhere.
 func (f entityFacts) claims() (list []*url.URL) {
 	o := f.organization()
 	if o == nil {
@@ -131,6 +136,7 @@ func unknownProfile(u *url.URL, reason string) fieldmark.Profile {
 
 // check returns whether a profile leads back to the domain of a site, from the cache or by
 // at most maxProfileRequests, which it subtracts from *requests. Only what was determined is cached.
+// The second look into the cache comes after the wait: another audit may have had the same claim.
 func (c *profileChecker) check(ctx context.Context, claim *url.URL, site string, requests *int) fieldmark.Profile {
 	key := site + " " + claim.String()
 	if p, ok := c.cached(key); ok {
@@ -185,6 +191,7 @@ func (c *profileChecker) cached(key string) (fieldmark.Profile, bool) {
 }
 
 // store caches an outcome. A full cache is emptied: it is refilled within a day.
+// Emptying is simpler than an order of use, and costs one check for each profile.
 func (c *profileChecker) store(key string, p fieldmark.Profile) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,6 +214,7 @@ func (f *fetcher) profile(ctx context.Context, claim *url.URL, site string) (fie
 }
 
 // unreadProfile returns what a response without a profile means, "" for one with it.
+// A redirect to another site proves nothing: many send readers without an account to a start page.
 func unreadProfile(v *visit) (fieldmark.ProfileState, string) {
 	switch {
 	case v.err == nil && (v.status == http.StatusNotFound || v.status == http.StatusGone):
@@ -237,6 +245,8 @@ var wikidataItem = regexp.MustCompile(`/(?:wiki|entity|Special:EntityData)/(Q[1-
 // It reads the item's JSON at Special:EntityData, which Wikidata's page "Data access"
 // recommends for single known items; its robots.txt allows it there, apart from redirects
 // without a file extension.
+// The item must name the site, not the other way round: any site can put an item into sameAs, but
+// a wrong official website of a known brand is corrected on Wikidata.
 func (f *fetcher) wikidata(ctx context.Context, claim *url.URL, site string) (fieldmark.ProfileState, string) {
 	m := wikidataItem.FindStringSubmatch(claim.Path)
 	if m == nil {
@@ -286,6 +296,7 @@ func (f *fetcher) wikidata(ctx context.Context, claim *url.URL, site string) (fi
 }
 
 // siteDomain returns the registrable domain of an address in ASCII.
+// Profiles show internationalised domains in either form.
 func siteDomain(u *url.URL) string {
 	d := domain(u)
 	if ascii, err := idna.Lookup.ToASCII(d); err == nil {
@@ -311,6 +322,7 @@ type backlinks struct {
 }
 
 // newBacklinks reads a page, without building a tree: all that counts are single tokens.
+// Text of scripts is not shown, and often contains addresses of advertisers.
 func newBacklinks(at *url.URL, body []byte, site string) *backlinks {
 	b := &backlinks{site: site, named: bytes.Contains(bytes.ToLower(body), []byte(site))}
 	z := html.NewTokenizer(bytes.NewReader(body))
@@ -344,6 +356,7 @@ func newBacklinks(at *url.URL, body []byte, site string) *backlinks {
 }
 
 // link examines the address of a link.
+// Networks link through a redirector, with the target in a parameter.
 func (b *backlinks) link(u *url.URL) {
 	if u == nil {
 		return
@@ -360,6 +373,7 @@ func (b *backlinks) link(u *url.URL) {
 }
 
 // visible examines a run of text.
+// Punctuation around an address is not part of it, and an e-mail address is not a link to a site.
 func (b *backlinks) visible(text string) {
 	b.words += countWords(text)
 	if b.text || !strings.Contains(strings.ToLower(text), b.site) {
@@ -376,6 +390,8 @@ func (b *backlinks) visible(text string) {
 
 // decide says whether the page at the claimed address leads back. cut means that only its
 // start was read.
+// The order is from what proves to what explains a missing proof. Refuted comes last: it
+// needs a page that was read whole and has visible text.
 func (b *backlinks) decide(claim *url.URL, cut bool) (fieldmark.ProfileState, string) {
 	d := domain(claim)
 	// A page may repeat its own address: /login?next=https://example.com/.

@@ -74,6 +74,8 @@ type sitemapFile struct {
 
 // parseSitemap parses one file as a stream and keeps entries of at most room bytes.
 // It stops at the limits of the protocol, of a token and of nesting.
+// encoding/xml resolves no external entities and reads no DTD, so neither requests nor expansion
+// come from a file.
 func parseSitemap(r io.Reader, room int) (f sitemapFile, err error) {
 	f.room = room
 	limited := &limitedReader{r: r, left: maxSitemapBytes}
@@ -106,6 +108,7 @@ func parseSitemap(r io.Reader, room int) (f sitemapFile, err error) {
 
 // sitemapParser tracks the elements of a file: a root, url or sitemap elements in
 // it, and loc and lastmod in these.
+// Namespaces are ignored: many files have none or a wrong one, and crawlers read them all the same.
 type sitemapParser struct {
 	file         *sitemapFile
 	root         bool
@@ -116,6 +119,7 @@ type sitemapParser struct {
 }
 
 // handle processes one token.
+// Text is kept up to one address; what is longer is cut and then refused by add.
 func (p *sitemapParser) handle(tok xml.Token) error {
 	switch tok := tok.(type) {
 	case xml.StartElement:
@@ -171,6 +175,7 @@ func (p *sitemapParser) startElement(name string) error {
 
 // add keeps one address if it is valid; an invalid address does not invalidate the
 // file.
+// A file is read to its end even when no room is left, since its number of addresses is a fact.
 func (f *sitemapFile) add(loc, lastmod string) {
 	u, err := url.Parse(strings.TrimSpace(loc))
 	if err != nil || len(loc) > maxLoc || !isWeb(u) {
@@ -189,6 +194,8 @@ func (f *sitemapFile) add(loc, lastmod string) {
 
 // limitedReader returns an error, not the end of the file, when a file or one token
 // is too large.
+// An io.LimitReader would end with io.EOF, which a parser cannot distinguish from a file that is
+// complete.
 type limitedReader struct {
 	r     io.Reader
 	left  int64
@@ -217,6 +224,8 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 }
 
 // explain converts the parser's error to a stable reason.
+// Texts of the parser contain line numbers and bytes of the file, and would change the digest of
+// equal facts.
 func (l *limitedReader) explain(err error) error {
 	switch {
 	case l.over != nil:
@@ -229,6 +238,8 @@ func (l *limitedReader) explain(err error) error {
 
 // readSitemaps reads the sitemaps named by robots.txt, or the default one, and one
 // level of indexes, with at most budget requests. Of more files, it draws which to read.
+// Without a listed one the usual address is tried, as crawlers do. An index in an index is not
+// allowed by the protocol, hence two levels.
 func (r *crawl) readSitemaps(ctx context.Context, base *url.URL, listed []string, budget int, now time.Time) sitemap {
 	s := sitemap{outcome: "robots.txt lists none", keys: map[string]bool{}}
 	queue := listed
@@ -261,6 +272,7 @@ func (r *crawl) readSitemaps(ctx context.Context, base *url.URL, listed []string
 
 // read fetches one file and adds its entries. It returns the files that an index
 // names.
+// It is parsed while it arrives, so a file of 50 MiB takes the memory of its addresses only.
 func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 	var parsed sitemapFile
 	var broken error
@@ -325,6 +337,8 @@ func gunzipIfNeeded(r io.Reader) (io.Reader, error) {
 
 // filter removes addresses on other hosts and decides whether lastmod is
 // meaningful: a date that all pages share is that of the build.
+// Addresses on other hosts need a proof of ownership that an audit cannot check (the protocol's
+// section "Cross submits"), so they are counted and not used.
 func (s *sitemap) filter(base *url.URL, now time.Time) {
 	s.total = len(s.entries)
 	own := s.entries[:0]
