@@ -39,6 +39,7 @@ type link struct{ text, href string }
 
 // wireNotification is the JSON of a notification by Alertmanager, to which Grafana
 // adds members.
+// Members that are not listed are ignored: each version of the tools adds some.
 type wireNotification struct {
 	GroupKey    string            `json:"groupKey"`
 	Status      string            `json:"status"`
@@ -70,6 +71,7 @@ type wireAlert struct {
 type textMap map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler. It accepts any value.
+// An alert with an odd label must still become a mission.
 func (t *textMap) UnmarshalJSON(b []byte) error {
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(b, &raw) != nil {
@@ -95,6 +97,8 @@ const maxAlerts = 10_000
 
 // Decode decodes a notification. It returns an error for invalid JSON and for
 // unknown formats.
+// Wrong types are ignored and unknown formats are not: the first loses a label, the second would
+// lose every alert without a word.
 func Decode(body []byte) (Notification, error) {
 	var w wireNotification
 	err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &w)

@@ -34,6 +34,8 @@ type Signal struct {
 
 // ExternalID returns the external id of the mission for the signal. attempt
 // distinguishes several missions for one outage, starting at 1.
+// The start is part of it, so that a repeated notification finds its mission, and an alert that
+// fires again next week gets a new one.
 func (s *Signal) ExternalID(attempt int) string {
 	id := s.Key + "-"
 	if s.Starts.IsZero() {
@@ -74,6 +76,8 @@ func (n *Notification) Signals(o Options) (signals []Signal, ignored int) {
 }
 
 // isWatchdog recognises the alert that always fires to show that alerting works.
+// It fires at all times by design (Prometheus operator, "Watchdog"), and would be a mission
+// without end.
 func isWatchdog(labels textMap) bool {
 	return labels["alertname"] == "Watchdog" || strings.EqualFold(labels["severity"], "none")
 }
@@ -83,6 +87,7 @@ const keyLength = 32
 
 // key identifies the group. It is a hash, because group keys contain matchers and
 // labels of any length.
+// The group key is stable over restarts of Alertmanager.
 func (n *Notification) key() string {
 	if n.groupKey != "" {
 		return hashKey(n.groupKey)
@@ -98,6 +103,7 @@ const maxFingerprint = 64
 
 // key identifies the alert at its sender: its fingerprint or, without one, the hash
 // of its labels.
+// A fingerprint that is not plain is hashed: it becomes part of an id.
 func (a *alertData) key() string {
 	plain := func(c rune) bool {
 		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -128,6 +134,7 @@ func (t textMap) format(but ...string) string {
 }
 
 // signal returns the signal for alerts, of which there must be at least one.
+// Annotations of the group come before those of an alert, as in the templates of the tools.
 func (n *Notification) signal(o Options, key string, alerts []alertData, labels textMap) Signal {
 	s := Signal{Key: key}
 	lead := alerts[0] // the first that fires, if any does
@@ -181,6 +188,7 @@ func (n *Notification) name(a alertData) string {
 }
 
 // severities maps the names that tools use for severities.
+// The words are those of Prometheus, Grafana, Zabbix and Nagios.
 var severities = map[string]fieldmark.Priority{
 	"critical": fieldmark.PriorityCritical, "page": fieldmark.PriorityCritical, "emergency": fieldmark.PriorityCritical,
 	"disaster": fieldmark.PriorityCritical,
@@ -191,6 +199,7 @@ var severities = map[string]fieldmark.Priority{
 
 // priority returns the highest priority of the firing alerts, or else of all
 // alerts.
+// A resolved critical alert must not raise the priority of what still fires.
 func priority(alerts []alertData, preset fieldmark.Priority) fieldmark.Priority {
 	var highest fieldmark.Priority
 	for _, onlyFiring := range []bool{true, false} {
@@ -273,6 +282,7 @@ func (n *Notification) describe(text string, alerts []alertData, others []link) 
 
 // links returns the addresses of alerts: https ones as links of the mission, and
 // http ones, which are common in internal networks.
+// Addresses with a user name are dropped: they may hold a password.
 func (n *Notification) links(alerts []alertData) (links []fieldmark.Link, others []link) {
 	seen := map[string]bool{}
 	add := func(l link) {
@@ -307,6 +317,7 @@ func (n *Notification) links(alerts []alertData) (links []fieldmark.Link, others
 }
 
 // location returns the location in the labels or annotations of an alert.
+// Labels come before annotations, because templates can change only the latter.
 func location(a alertData, annotation func(...string) string) *fieldmark.Location {
 	at := func(name string) string { return first([]string{name}, a.labels, textMap{name: annotation(name)}) }
 	var l fieldmark.Location
@@ -328,6 +339,7 @@ func location(a alertData, annotation func(...string) string) *fieldmark.Locatio
 }
 
 // limitLabels returns labels within the limits of a mission.
+// The first by name are kept, so that equal notifications give equal missions.
 func limitLabels(labels textMap) map[string]string {
 	if len(labels) == 0 {
 		return nil

@@ -16,6 +16,7 @@ import (
 // parseAddress returns an absolute http or https URL in a form that every Markdown
 // reader parses alike: with an ASCII host, and with every character percent-encoded
 // that could end a link or start markup.
+// The limit is checked again after encoding, which may triple the length.
 func parseAddress(s string) (*url.URL, error) {
 	if len(s) > fieldmark.MaxBrandURL {
 		return nil, fmt.Errorf("longer than %d bytes", fieldmark.MaxBrandURL)
@@ -49,6 +50,7 @@ func parseAddress(s string) (*url.URL, error) {
 
 // normaliseHost converts the host to ASCII and removes the default port of the
 // scheme.
+// IPv6 addresses need brackets, which end links in some readers of Markdown.
 func normaliseHost(u *url.URL) error {
 	host, port := u.Hostname(), u.Port()
 	if strings.Contains(host, ":") {

@@ -41,6 +41,7 @@ const (
 )
 
 // draft is a validated request.
+// What is in it can be written to the file without another check.
 type draft struct {
 	name, niche, description, uniqueValue string
 
@@ -79,6 +80,8 @@ func (c *checker) warn(code, pointer, message string) {
 }
 
 // check validates the whole request and returns all errors at once.
+// The address of the home page is taken from the links if it is among them, so that it is written
+// once.
 func check(r Request) (draft, []Warning, error) {
 	c := &checker{urls: map[string]bool{}, detector: injection.New(r.Name)}
 	d := draft{
@@ -112,6 +115,8 @@ func check(r Request) (draft, []Warning, error) {
 }
 
 // err returns all errors as one.
+// The code about instructions is returned only if nothing else is wrong, since a client shows one
+// code for the whole request.
 func (c *checker) err() error {
 	if c.instructions == len(c.errors) {
 		e := fieldmark.Errorf(fieldmark.CodeInstructionLikeText,
@@ -128,6 +133,7 @@ func (c *checker) err() error {
 }
 
 // text cleans a field and checks its length and content.
+// Instructions are searched for in the raw text, its length is that of the cleaned one.
 func (c *checker) text(pointer, raw string, least, most int) string {
 	if !utf8.ValidString(raw) {
 		c.addError(pointer, "format", "not valid UTF-8")
@@ -179,6 +185,7 @@ func (c *checker) checkInstructions(pointer, raw string) {
 }
 
 // language parses a tag; an empty one is replaced by otherwise.
+// The length is checked first: parsing time grows with it.
 func (c *checker) language(pointer, s, otherwise string) language.Tag {
 	if s == "" {
 		s = otherwise
@@ -217,6 +224,8 @@ func (c *checker) checkCount(pointer string, n, most int) bool {
 	return n <= most
 }
 
+// links returns the valid links. A repeated one is dropped with a warning, because the file
+// is correct without it.
 func (c *checker) links(all []Link) []link {
 	if !c.checkCount("/links", len(all), maxLinks) {
 		return nil
@@ -249,6 +258,7 @@ func (c *checker) links(all []Link) []link {
 	return out
 }
 
+// faq returns the questions with their answers.
 func (c *checker) faq(all []Question) []Question {
 	if !c.checkCount("/faq", len(all), maxFAQ) {
 		return nil
@@ -262,6 +272,7 @@ func (c *checker) faq(all []Question) []Question {
 }
 
 // contact returns the contact details on one line, and the contact page.
+// net/mail also accepts names and comments around an address, hence the comparison.
 func (c *checker) contact(in Contact) (line, page string) {
 	var parts []string
 	if s := c.text("/contact/email", in.Email, 0, maxEmail); s != "" {
@@ -288,6 +299,7 @@ func (c *checker) contact(in Contact) (line, page string) {
 	return strings.Join(parts, " · "), page
 }
 
+// alternates returns the files in other languages, which the format lists as links.
 func (c *checker) alternates(all []Alternate, own language.Tag) []alternate {
 	if !c.checkCount("/alternates", len(all), maxAlternates) {
 		return nil

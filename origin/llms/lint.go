@@ -54,6 +54,7 @@ func newLinter() *linter {
 // Lint grades the content of an llms.txt file and lists its issues. It does not
 // apply rules that need more than the content: status, media type, or the rest of
 // the site.
+// It needs no network, so a page can lint while its user types.
 func Lint(content []byte) Report { return lint(content) }
 
 // lint is Lint for a file of a brand with these names, in addition to the one in its
@@ -130,6 +131,7 @@ func (l *linter) place(at int, text string) Place {
 }
 
 // position converts an offset to a line and a column in code points.
+// Columns are code points, because editors count them so.
 func (l *linter) position(at int) (line, column int) {
 	at = min(at, len(l.source))
 	low, high := 0, len(l.starts)
@@ -170,6 +172,8 @@ func trimRune(b []byte) []byte {
 
 // isMarkdown reports whether the content can be Markdown; otherwise no other rule
 // is applied.
+// Servers often answer a missing file with a page or with JSON; rules about Markdown would report
+// nonsense about it.
 func (l *linter) isMarkdown() bool {
 	if !utf8.Valid(l.source) {
 		l.add("not-utf8", SeverityError, firstInvalid(l.source), refUTF8, "the file is not valid UTF-8")

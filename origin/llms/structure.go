@@ -38,6 +38,7 @@ type outline struct {
 }
 
 // parse parses the file as Markdown.
+// goldmark follows CommonMark, as most readers do; the rules of the format apply to its result.
 func (l *linter) parse() *markdown {
 	body, marked := bytes.CutPrefix(l.source, []byte("\ufeff"))
 	m := &markdown{linter: l, urls: map[string]bool{}}
@@ -70,6 +71,7 @@ var frontMatterField = regexp.MustCompile(`^(?:[\w-]+[ \t]*:|[ \t]|-[ \t]|#|\s*$
 // frontMatter returns the number of bytes of front matter at the start of a file:
 // lines of YAML between two lines of three hyphens, which site generators read, and
 // which CommonMark treats as a horizontal rule and a heading.
+// An end without any field is a rule and a heading in both readings.
 func frontMatter(body []byte) int {
 	end, fields := 0, 0
 	for line := range bytes.Lines(body[:min(len(body), maxFrontMatter)]) {
@@ -90,6 +92,7 @@ func frontMatter(body []byte) int {
 }
 
 // withoutCode returns the file with all code replaced by spaces.
+// The length stays the same, so offsets into the result are offsets into the file.
 func (m *markdown) withoutCode() []byte {
 	prose := bytes.Clone(m.source)
 	blank := func(s text.Segment) {
@@ -119,6 +122,7 @@ func (m *markdown) withoutCode() []byte {
 }
 
 // structure checks and grades the structure of the file.
+// A level includes those below it. Only the structure counts; a file with warnings can be complete.
 func (m *markdown) structure() {
 	l, root := m.linter, m.root
 	o := m.outline(root)
@@ -142,6 +146,7 @@ func (m *markdown) structure() {
 
 // parseable returns how many bytes of body are within the limits of the parser,
 // ending at the start of a block.
+// What is beyond is reported as not checked, never parsed partly: half a block has other markup.
 func parseable(body []byte) int {
 	end, block, marks := 0, 0, 0
 	for line := range bytes.Lines(body) {
@@ -169,6 +174,7 @@ func parseable(body []byte) int {
 
 // nesting returns an upper bound for the quotes and lists that a line is inside of:
 // those it opens, and one for every two columns of indentation before a marker.
+// An upper bound is enough, since no real file comes near the limit.
 func nesting(line []byte) int {
 	columns := 0
 	for _, c := range line {
@@ -215,6 +221,7 @@ type markdown struct {
 }
 
 // at returns the offset of a node in the source, or -1.
+// Inline nodes often have no position; that of the block around them is near enough.
 func (m *markdown) at(n ast.Node) int {
 	for ; n != nil; n = n.Parent() {
 		if p := n.Pos(); p >= 0 {
@@ -225,6 +232,7 @@ func (m *markdown) at(n ast.Node) int {
 }
 
 // outline collects the top-level blocks.
+// Text before the title belongs to nothing and is reported there.
 func (m *markdown) outline(root ast.Node) outline {
 	o := outline{first: root.FirstChild()}
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -317,6 +325,7 @@ func (m *markdown) title(o outline) {
 }
 
 // summary reports whether a quoted summary directly follows the title.
+// The rule is strict because the reference parser is: it takes the first line after the title.
 func (m *markdown) summary(o outline) bool {
 	if len(o.titles) == 0 {
 		return false
@@ -343,6 +352,7 @@ func (m *markdown) summary(o outline) bool {
 
 // sections checks the content of the level-two headings and reports whether any of
 // them has links.
+// Titles are compared without case and spaces, as readers search for them.
 func (m *markdown) sections(o outline) bool {
 	seen := map[string]bool{}
 	count := linkCount{}
@@ -383,6 +393,7 @@ func (m *markdown) misplaced(n ast.Node) {
 }
 
 // counter counts faults whose message says how many there are.
+// A list of 500 links without notes is one fault with a count, not 500.
 type counter struct {
 	n      int
 	places []Place // at most maxPlaces
@@ -486,6 +497,7 @@ func (m *markdown) raw(n ast.Node) string {
 }
 
 // repeated reports an address that is listed twice.
+// Only the host is compared without case; paths may differ by it.
 func (m *markdown) repeated(link *ast.Link) {
 	address := string(link.Destination)
 	if u, err := url.Parse(address); err == nil {
@@ -499,6 +511,7 @@ func (m *markdown) repeated(link *ast.Link) {
 }
 
 // addresses returns the valid addresses of the links in a file.
+// It is used for files of other sites, so it has the same limits as the linter.
 func addresses(source []byte) []*url.URL {
 	body := trimRune(source[:min(len(source), maxLint)])
 	body = body[:parseable(body)]
@@ -516,9 +529,11 @@ func addresses(source []byte) []*url.URL {
 }
 
 // unsafeSchemes run code or read local files when followed.
+// A reader may turn the file into HTML and make links of them.
 var unsafeSchemes = map[string]bool{"javascript": true, "data": true, "vbscript": true, "file": true, "blob": true}
 
 // links checks all addresses in the file.
+// Images count too: readers may fetch them.
 func (m *markdown) links(root ast.Node) {
 	found := 0
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
