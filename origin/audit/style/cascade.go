@@ -6,6 +6,7 @@ import (
 )
 
 // declared is the value of a property that wins on one element.
+// The source is kept because evidence quotes the rule that hides a text.
 type declared struct {
 	weight        uint64
 	value, source string
@@ -15,6 +16,7 @@ type declared struct {
 type values [numProperties]declared
 
 // scope holds the custom properties of an element; those of its ancestors are in parent.
+// It is a list and not a copied map: pages define hundreds of them at the root.
 type scope struct {
 	own    map[string]declared
 	parent *scope
@@ -39,6 +41,7 @@ func (m *matched) conditional() bool {
 }
 
 // cascade returns the values that win in an environment, and the custom properties.
+// Declarations are compared by one number, so their order in the input does not matter.
 func (s *sheet) cascade(m *matched, env int, pseudo bool, outer *scope) (v values, vars *scope) {
 	vars = outer
 	add := func(d *declaration, weight uint64, source string) {
@@ -65,6 +68,7 @@ func (s *sheet) cascade(m *matched, env int, pseudo bool, outer *scope) (v value
 		if t.pseudo != pseudo || t.envs>>env&1 == 0 {
 			continue
 		}
+		// A document that exceeds the limit is computed again from its style attributes alone.
 		if s.left -= len(t.list); s.left < 0 {
 			break
 		}
@@ -84,6 +88,7 @@ func (s *sheet) cascade(m *matched, env int, pseudo bool, outer *scope) (v value
 
 // resolve replaces variables by their values. A value that cannot be resolved counts as
 // unset (CSS Custom Properties, section 3).
+// Colors and keywords have no case, so the result is converted as other values were when parsed.
 func (s *sheet) resolve(v *values, vars *scope) {
 	for i := range v {
 		if hasVariable(v[i].value) {
@@ -105,6 +110,8 @@ const maxAnimation = 32
 
 // animate applies the last frame of the element's animations, whose result remains on the
 // screen: most hide text only until it moved in.
+// Frames before the last are skipped, and so are delays and directions: what matters is what a
+// reader sees after a while.
 func (s *sheet) animate(v *values, vars *scope) {
 	if v[animation].value == "" || len(s.keyframes) == 0 {
 		return
@@ -126,6 +133,7 @@ func (s *sheet) animate(v *values, vars *scope) {
 const maxSubstitutions = 32
 
 // substitute replaces the variables in a value, at most as many as are left.
+// The limit is shared by all levels, as "--a: var(--b) var(--b)" doubles with each of them.
 func (s *sheet) substitute(value string, vars *scope, left *int) (result string, ok bool) {
 	var b strings.Builder
 	for {
@@ -175,6 +183,7 @@ func (s *sheet) lookup(name string, vars *scope) (value string, ok bool) {
 
 // hintsOf returns the presentational attributes of an element as declarations (HTML,
 // section 15.3).
+// Old pages hide text by bgcolor and font color, which browsers still honor.
 func hintsOf(e *element) (list []declaration) {
 	n := e.node
 	add := func(p property, value string) {

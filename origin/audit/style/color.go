@@ -18,6 +18,7 @@ const minContrast = 1.1
 const minAlpha = 0.05
 
 // color is a color in sRGB. Values are 0 to 1.
+// known distinguishes black from a color that could not be determined: unknown colors hide nothing.
 type color struct {
 	r, g, b, a float64
 	known      bool
@@ -31,6 +32,7 @@ var (
 
 // parseColor parses a color of CSS Color Module Level 4 in sRGB. Other color spaces, and
 // the colors of the system, are not known.
+// Colors outside of sRGB are left out: what a display shows for them depends on it.
 func parseColor(s string) color {
 	switch {
 	case s == "transparent":
@@ -49,6 +51,7 @@ func parseColor(s string) color {
 }
 
 // parseHex parses the digits of #rgb, #rgba, #rrggbb and #rrggbbaa.
+// Old attributes omit the number sign, so it is not part of s.
 func parseHex(s string) color {
 	if len(s) == 3 || len(s) == 4 {
 		var b strings.Builder
@@ -76,6 +79,8 @@ func isColorFunction(s string) bool {
 }
 
 // parseColorFunction parses rgb() and hsl(), in the notations with commas and with spaces.
+// The separators are interchangeable here. Browsers are stricter, but a mistake can only make a
+// color known that a browser ignores.
 func parseColorFunction(s string) color {
 	name, args, _ := strings.Cut(strings.TrimSuffix(s, ")"), "(")
 	parts := strings.Fields(strings.NewReplacer(",", " ", "/", " ").Replace(args))
@@ -116,6 +121,7 @@ func (c color) clamped() color {
 }
 
 // parseOklab parses oklab() and oklch() with the matrices of CSS Color, section 17.
+// Style sheets of recent frameworks use these spaces for all of their grays.
 func parseOklab(name string, parts []string) color {
 	n := [4]float64{3: 1}
 	for i, part := range parts {
@@ -159,6 +165,7 @@ func fromHSL(hue, saturation, lightness, alpha float64) color {
 }
 
 // over returns the color that c shows on an opaque background.
+// The mix is in gamma-encoded values, as browsers do it.
 func (c color) over(background color) color {
 	mix := func(top, below float64) float64 { return top*c.a + below*(1-c.a) }
 	return color{mix(c.r, background.r), mix(c.g, background.g), mix(c.b, background.b), 1,
@@ -183,6 +190,7 @@ func (c color) luminance() float64 {
 }
 
 // String returns the digits of a color, or its name if it is black or white.
+// Evidence says "white", which is what readers of it search for.
 func (c color) String() string {
 	part := func(v float64) int { return int(math.Round(v * 255)) }
 	switch digits := fmt.Sprintf("#%02x%02x%02x", part(c.r), part(c.g), part(c.b)); digits {

@@ -8,9 +8,11 @@ import (
 )
 
 // minFont is the font size in pixels up to which text cannot be read.
+// Browsers draw it as a gray line.
 const minFont = 2
 
 // reason is how text is hidden: what does it, and the rule that says so.
+// label and skipped separate what serves screen readers from what serves no reader.
 type reason struct {
 	what, source string
 	label        bool // screen readers read it: what designers do with labels and logos
@@ -47,6 +49,7 @@ type paint struct {
 
 // state is the computed style of an element in one environment, as far as its text and its
 // descendants need it.
+// It is copied for every element, so it holds what is inherited and nothing else.
 type state struct {
 	hidden    reason // with all descendants, whatever their style is
 	invisible reason // by visibility, which a descendant can undo
@@ -73,6 +76,7 @@ func rootState(external bool, canvas paint) state {
 }
 
 // reason returns how the text of an element is hidden, an empty reason if it is not.
+// The strongest comes first, since evidence quotes one.
 func (s *state) reason() reason {
 	for _, r := range []reason{s.hidden, s.invisible, s.small, s.indented} {
 		if r.what != "" {
@@ -86,6 +90,7 @@ func (s *state) reason() reason {
 }
 
 // faint returns how the color of text hides it.
+// Both colors have to be known: a guess would accuse a page of what its other files undo.
 func (s *state) faint() reason {
 	text := s.text
 	if s.fill.known {
@@ -123,6 +128,7 @@ type computer struct {
 }
 
 // compute returns the state of an element from that of its parent and the values declared.
+// An element that is hidden needs no more: its descendants are hidden with it.
 func (c *computer) compute(parent *state, e *element, v *values, vars *scope) state {
 	s := *parent
 	s.vars = vars
@@ -147,6 +153,8 @@ func (c *computer) compute(parent *state, e *element, v *values, vars *scope) st
 }
 
 // inherit removes what a style sheet that was not read can have changed.
+// An element without id and class can be changed by such a sheet as well, by its type. That is rare
+// for colors, and the price of knowing anything at all.
 func (c *computer) inherit(s *state, e *element) {
 	if c.external && (e.id != "" || len(e.classes) > 0) {
 		s.text, s.fill, s.background = paint{}, paint{}, paint{}
@@ -247,6 +255,7 @@ func paintOf(v *values, p property, own, parent paint) paint {
 
 // setBox computes what hides an element with its descendants. The box of the root elements
 // does not count: a page that hides itself is shown by a script.
+// Opacity multiplies along the ancestors, unlike the other properties.
 func (c *computer) setBox(s, parent *state, v *values, root bool) {
 	if root {
 		return
@@ -285,6 +294,7 @@ func (c *computer) setBox(s, parent *state, v *values, root bool) {
 
 // setIndent computes the indentation of the first line, which moves all of a short text off
 // the screen.
+// It was the usual way to replace a heading by an image, so it marks a label.
 func (c *computer) setIndent(s *state, v *values, g geometry) {
 	value, _, _ := strings.Cut(v[textIndent].value, " ")
 	switch value {

@@ -21,6 +21,8 @@ const minScale = 0.1
 const maxHiddenBox = 1
 
 // geometry finds out whether the box of an element shows nothing.
+// It does no layout. It knows what a declaration alone decides, and nothing that depends on other
+// boxes.
 type geometry struct {
 	v       *values
 	lengths lengths
@@ -51,6 +53,7 @@ func (g geometry) because(what, name string, p property) reason {
 
 // offset returns an offset in pixels. It is relative to the window, unless a positioned
 // ancestor is smaller.
+// A smaller ancestor makes the true offset smaller; offScreen is far enough for that not to matter.
 func (g geometry) offset(p property) (px float64, ok bool) {
 	g.lengths.whole = g.lengths.width
 	if p == top || p == bottom {
@@ -60,6 +63,7 @@ func (g geometry) offset(p property) (px float64, ok bool) {
 }
 
 // movedAway checks the position and the margins.
+// Left and top may also push to the far right and below; right and bottom only pull back.
 func (g geometry) movedAway() reason {
 	const what = "in an element moved off the screen by "
 	offsets := []struct {
@@ -83,6 +87,7 @@ func (g geometry) movedAway() reason {
 }
 
 // transformed checks the transformations.
+// Rotations other than by a quarter and three-dimensional matrices are taken as visible.
 func (g geometry) transformed() reason {
 	const what = "in an element with "
 	first, _, _ := strings.Cut(g.v[scale].value, " ")
@@ -149,6 +154,7 @@ func functions(value string) func(yield func(name string, args []string) bool) {
 }
 
 // clipped checks clip, which needs a positioned box, and clip-path.
+// clip is obsolete and still what most screen-reader-only classes use.
 func (g geometry) clipped() reason {
 	pos := g.v[position].value
 	if pos == "absolute" || pos == "fixed" {
@@ -168,6 +174,7 @@ func (g geometry) clipped() reason {
 }
 
 // leavesNothing reports whether a shape of clip-path is empty.
+// Insets in pixels are not judged: whether they leave something depends on the size of the box.
 func (g geometry) leavesNothing(name string, args []string) bool {
 	g.lengths.whole = 100 // lengths in percent; others are taken as if the box had 100 pixels
 	switch name {
@@ -195,6 +202,7 @@ func (g geometry) leavesNothing(name string, args []string) bool {
 }
 
 // area returns twice the area of a polygon, and NaN if it is not known.
+// It is the shoelace formula; crossing edges may cancel out, which no real page uses.
 func (g geometry) area(points []string) (sum float64) {
 	var list [][]float64
 	for _, point := range points {
@@ -224,6 +232,7 @@ func (g geometry) numbers(args []string) (list []float64) {
 }
 
 // tiny checks the size of a box that hides what does not fit.
+// Without overflow the text is drawn outside of its box.
 func (g geometry) tiny() reason {
 	switch g.v[overflow].value {
 	case "", "visible":
@@ -250,6 +259,7 @@ func (g geometry) tiny() reason {
 }
 
 // unknownPadding reports whether there is padding of a size that depends on the layout.
+// Boxes with a ratio of their sides have a height of 0 and a padding in percent.
 func (g geometry) unknownPadding() bool {
 	for _, p := range []property{paddingTop, paddingBottom} {
 		if _, ok := g.length(p); g.v[p].value != "" && !ok {

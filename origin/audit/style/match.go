@@ -44,6 +44,7 @@ type stepKey struct {
 // matcher matches elements with selectors. Instead of searching the ancestors of each element,
 // which can take exponential time, every element has the set of steps that it matches, and
 // those that its ancestors and siblings match.
+// An element costs one test for each step that its names select, whatever surrounds it.
 type matcher struct {
 	steps     []step
 	known     map[stepKey]int
@@ -75,6 +76,8 @@ func (m *matcher) full() bool {
 func (m *matcher) exceeded() bool { return m.excess || m.left < 0 }
 
 // addSelector adds a target for a complex selector. One that is not valid is ignored.
+// Browsers ignore an invalid selector with its whole list; here only itself is ignored, as in
+// :is(). The difference hides less.
 func (m *matcher) addSelector(text string, t target) {
 	if t.envs == 0 || len(text) > maxPrelude || m.full() {
 		return
@@ -91,6 +94,7 @@ func (m *matcher) addSelector(text string, t target) {
 }
 
 // addStep returns the step for a compound, a new one unless it exists.
+// It is found by the rarest of its names: an id before a class before a type.
 func (m *matcher) addStep(left int, combinator byte, c compound, text string) int {
 	key := stepKey{left, combinator, text}
 	if at, ok := m.known[key]; ok {
@@ -138,6 +142,7 @@ func (b bits) unite(other bits) {
 }
 
 // element is an element with what selectors ask about.
+// Elements are used again: a document needs as many as it is deep.
 type element struct {
 	node      *html.Node
 	parent    *element
@@ -214,6 +219,8 @@ func (m *matcher) enter(n *html.Node, parent *element) *element {
 }
 
 // match returns the targets of the selectors that an element matches.
+// Candidates are in the order of the steps. A step comes after those to the left of it, so their
+// bits are set by then.
 func (m *matcher) match(e *element) (list []*target) {
 	m.candidates = append(m.candidates[:0], m.always...)
 	m.candidates = append(m.candidates, m.byTag[e.tag]...)
@@ -345,6 +352,7 @@ func attr(n *html.Node, name string) string {
 }
 
 // hasAttribute reports whether an element meets an attribute condition.
+// Long values are charged, as they may be compared for thousands of selectors.
 func (m *matcher) hasAttribute(e *element, want *attribute) bool {
 	for _, a := range e.node.Attr {
 		if a.Key != want.name || a.Namespace != "" {
@@ -392,6 +400,7 @@ func weigh(layer, order int) uint64 {
 }
 
 // specificityWeight returns the part of the weight that is the specificity.
+// Each part is limited to a byte, as in browsers, where 256 classes do not weigh as much as an id.
 func specificityWeight(s [3]int) (w uint64) {
 	for _, n := range s {
 		w = w<<8 | uint64(min(n, 255))

@@ -3,6 +3,7 @@ package style
 import "strings"
 
 // envs is a set of environments in which a document is shown.
+// Five are enough to find a rule that shows text somewhere. More would multiply the work.
 type envs uint8
 
 // The environments. In the last, every condition that is not about the window or its colors
@@ -51,6 +52,8 @@ func mediaEnvs(list string) envs {
 }
 
 // holds reports whether a media query holds.
+// An unknown feature holds in the environment of all states only, so that a rule under it is
+// never taken as certain.
 func (e environment) holds(query string) bool {
 	query, negated := strings.CutPrefix(strings.TrimPrefix(query, "only "), "not ")
 	result := true
@@ -112,6 +115,7 @@ func (e environment) dimension(name string) (px float64, known bool) {
 }
 
 // cutComparison splits a range such as "width >= 600px".
+// A range with two comparisons is not parsed and counts as unknown.
 func cutComparison(s string) (name, op, value string) {
 	at := strings.IndexAny(s, "<>=")
 	if at < 0 {

@@ -54,6 +54,8 @@ const (
 
 // properties maps names to the properties that they set. The shorthands that set parts of
 // their value are in parseDeclaration.
+// Logical properties are those of text from left to right: direction changes where a box is moved
+// to, not whether it can be seen.
 var properties = map[string][]property{
 	"display": {display}, "visibility": {visibility}, "opacity": {opacity}, "font-size": {fontSize}, "font": {fontSize},
 	"color": {textColor}, "-webkit-text-fill-color": {fillColor}, "background-color": {backgroundColor},
@@ -89,6 +91,7 @@ var inheritance = []string{"inherit", "initial", "unset", "revert", "revert-laye
 
 // parseDeclaration parses a declaration and returns the properties that it sets, none if
 // it is not valid or has no effect on reading.
+// Values of content keep their case, as they are text.
 func parseDeclaration(s string) []declaration {
 	name, value, ok := strings.Cut(s, ":")
 	if name = strings.TrimSpace(name); !ok || len(value) > maxValue {
@@ -138,6 +141,8 @@ func cutLast(s, separator string) (before, after string, ok bool) {
 func hasVariable(value string) bool { return strings.Contains(value, "var(") }
 
 // valid reports whether browsers accept a value, as far as it matters here.
+// An invalid declaration must not replace a valid one before it: pages write new values after old
+// ones for older browsers.
 func (d declaration) valid() bool {
 	if hasVariable(d.value) || slices.Contains(inheritance, d.value) {
 		return true
@@ -165,6 +170,7 @@ func isWord(s string) bool {
 }
 
 // background expands the shorthand: color, image and clip.
+// Only the last layer can have a color.
 func (d declaration) background() []declaration {
 	color, image, clip := "transparent", "none", "border-box"
 	switch {
@@ -194,6 +200,7 @@ func (d declaration) background() []declaration {
 }
 
 // isImage reports whether a background has an image.
+// Any image makes the background unknown; its pixels are not read.
 func isImage(value string) bool {
 	for _, f := range []string{"url", "gradient(", "image(", "image-set(", "element(", "paint("} {
 		if strings.Contains(value, f) {
@@ -220,6 +227,7 @@ func (d declaration) sides(sets []property) (list []declaration) {
 }
 
 // sizeOfFont returns the size in the shorthand font, "medium" for a system font.
+// The size is the only length before the family, apart from the weight, which has no unit.
 func sizeOfFont(value string) string {
 	if hasVariable(value) || slices.Contains(inheritance, value) {
 		return value
@@ -240,6 +248,7 @@ func sizeOfFont(value string) string {
 func isNumber(s string) bool { return s != "0" && strings.Trim(s, "0123456789.") == "" }
 
 // unescape replaces the escapes of CSS Syntax, section 4.3.7.
+// Escapes in selectors and values are a way to hide them from searches.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -46,6 +46,7 @@ type target struct {
 }
 
 // selectorParser parses a complex selector (Selectors Level 4).
+// It is one pass without going back, so its time is linear.
 type selectorParser struct {
 	m           *matcher
 	rest        string
@@ -82,6 +83,7 @@ func (p *selectorParser) parse() (step int) {
 }
 
 // compound reads a compound selector. key is its text.
+// The text is the key by which equal compounds share a step.
 func (p *selectorParser) compound() (c compound, key string) {
 	start := p.rest
 	for n := 0; p.rest != "" && !p.bad; n++ {
@@ -168,6 +170,7 @@ func (p *selectorParser) attribute(c *compound) {
 }
 
 // enclosed reads text in brackets.
+// Brackets within strings do not count. Text without its end makes the selector invalid.
 func (p *selectorParser) enclosed(open, end byte) (inner string, ok bool) {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(p.rest); i++ {
@@ -222,6 +225,8 @@ func (p *selectorParser) pseudoSelector(c *compound) {
 
 // pseudoClass reads a pseudo-class. One that depends on a state, or that is not known,
 // limits the selector to the environment in which elements have every state.
+// Treating the unknown as a state is the safe side: such a rule may show text, and never hides it
+// for certain.
 func (p *selectorParser) pseudoClass(c *compound, name, inner string) {
 	switch name {
 	case "root", "scope":
@@ -267,6 +272,7 @@ func (p *selectorParser) pseudoClass(c *compound, name, inner string) {
 
 // inner reads a list of selectors as an argument. set is onlyState if all of them depend on
 // a state, everywhere otherwise.
+// Selectors nested too deeply are left out as if they matched nothing.
 func (p *selectorParser) inner(list string, counts bool) (steps []int, set envs) {
 	set = onlyState
 	best := [3]int{}

@@ -18,6 +18,7 @@ type Text struct {
 type Generated struct{ Text, How string }
 
 // TypeAttribute has the type of an element that was renamed before the document was parsed.
+// The auditor renames formatting elements, whose repair by HTML parsers takes quadratic time.
 const TypeAttribute = "data-fieldmark-type"
 
 // Result is what the style of a document does to its text.
@@ -61,6 +62,7 @@ type verdict struct {
 type states [numEnvs]state
 
 // Compute computes the style of a document.
+// The second attempt without sheets knows less, and takes time in proportion to the document.
 func Compute(doc *html.Node) *Result {
 	w := &walker{sheet: newSheet()}
 	external, canvas := w.readSheets(doc)
@@ -94,6 +96,8 @@ func (w *walker) run(doc *html.Node, external bool, canvas paint) {
 
 // readSheets parses the style elements. external reports whether the document has style
 // sheets in other files. canvas is the color behind the document, if it is known.
+// A sheet in another file makes inherited colors unknown, since it was not read. The color-scheme
+// is looked for because it changes the color behind the page.
 func (w *walker) readSheets(doc *html.Node) (external bool, canvas paint) {
 	scheme := false // the document asks for dark or light colors of the browser
 	for n := range doc.Descendants() {
@@ -134,6 +138,7 @@ func isInert(n *html.Node) bool {
 }
 
 // walk computes the style of an element and its descendants.
+// Recursion is bounded by the depth of the tree, which the parser of the auditor limits.
 func (w *walker) walk(n *html.Node, parent *element, outer *states) {
 	e := w.sheet.enter(n, parent)
 	m := matched{targets: w.sheet.match(e), hints: hintsOf(e)}
@@ -165,6 +170,8 @@ func isNoText(name string) bool {
 }
 
 // style computes the states of an element.
+// Elements without declarations are the most by far, and need no cascade. Environments share one
+// unless a rule depends on them.
 func (w *walker) style(e *element, m *matched, outer, own *states) {
 	if len(m.targets)+len(m.inline)+len(m.hints) == 0 {
 		for i := range own {
@@ -224,6 +231,7 @@ func builtIn(n *html.Node) reason {
 }
 
 // generate records the text of ::before and ::after.
+// Generated text is read aloud and indexed by some, and readers see it: it is recorded, not judged.
 func (w *walker) generate(e *element, m *matched, own *states) {
 	v, _ := w.sheet.cascade(m, 0, true, own[0].vars)
 	if v[content].value == "" || len(w.result.Generated) == maxGenerated {

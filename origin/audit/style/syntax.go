@@ -76,6 +76,8 @@ func parseInline(style string) []declaration {
 }
 
 // parser reads CSS as CSS Syntax Module Level 3, section 5, with the tokens of a library.
+// The library's own parser of rules is not used: it drops what is invalid in another way than
+// browsers do.
 type parser struct {
 	lexer  *css.Lexer
 	sheet  *sheet
@@ -128,6 +130,7 @@ func (p *parser) rules(b block) {
 
 // prelude reads tokens up to a brace, or to a semicolon if one ends it, and returns them as
 // one text, "" if it is too long. It stops at the token that ends it, except a semicolon.
+// It goes on to the end also when the text is too long, so that what follows is read correctly.
 func (p *parser) prelude(semicolon bool) (text string, end css.TokenType) {
 	var b bytes.Buffer
 	open := 0 // brackets
@@ -215,6 +218,7 @@ func (p *parser) skip() {
 }
 
 // body reads the declarations of a rule and the rules nested in it (CSS Nesting Module).
+// A limit on declarations ends the sheet, not the rule: the time of a document is what is bounded.
 func (p *parser) body(b block) (list []declaration) {
 	for p.kind != css.ErrorToken && p.kind != css.RightBraceToken {
 		switch p.kind {
@@ -239,6 +243,7 @@ func (p *parser) body(b block) (list []declaration) {
 }
 
 // atRule reads an at-rule.
+// Imported sheets are other files, which are not read.
 func (p *parser) atRule(b block) {
 	name := strings.ToLower(string(p.data[1:]))
 	p.next()
@@ -309,6 +314,7 @@ func (p *parser) readKeyframes(name string, b block) {
 }
 
 // layer returns the order of a cascade layer. Declarations outside of layers win.
+// Layers beyond the limit share the order 0 and lose to all others.
 func (s *sheet) layer(name string) int {
 	if name == "" {
 		return maxLayers
@@ -322,6 +328,7 @@ func (s *sheet) layer(name string) int {
 }
 
 // nest returns the selectors of a rule inside one with these parents.
+// Nesting multiplies selectors, hence the two limits.
 func (s *sheet) nest(parents []string, prelude string) (list []string) {
 	own := splitList(prelude)
 	if len(parents) == 0 {

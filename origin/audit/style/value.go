@@ -22,6 +22,7 @@ var units = map[string]float64{"px": 1, "pt": 4. / 3, "pc": 16, "in": 96, "cm": 
 
 // resolveLength returns a length in pixels. ok is false for what is no length, or one that
 // depends on the layout.
+// Infinity and NaN come from divisions, and would make every comparison false.
 func resolveLength(value string, l lengths) (px float64, ok bool) {
 	c := calculator{rest: value, lengths: l}
 	px, ok = c.sum(0)
@@ -43,6 +44,7 @@ type calculator struct {
 const maxDepth = 8
 
 // sum evaluates terms joined by + and -, which have spaces around them.
+// Without the spaces a sign belongs to the number after it.
 func (c *calculator) sum(depth int) (n float64, ok bool) {
 	if n, ok = c.product(depth); !ok {
 		return 0, false
@@ -90,6 +92,7 @@ func (c *calculator) product(depth int) (n float64, ok bool) {
 }
 
 // term evaluates a number with a unit, or a function.
+// A number without a unit is accepted as pixels, which browsers do in quirks mode.
 func (c *calculator) term(depth int) (n float64, ok bool) {
 	c.rest = strings.TrimLeft(c.rest, " ")
 	for _, name := range []string{"calc(", "-webkit-calc(", "min(", "max(", "clamp(", "("} {
@@ -137,6 +140,7 @@ func exponent(s string) int {
 }
 
 // scaled returns a number with a unit in pixels.
+// ex and ch depend on the font and are half of em in most.
 func (c *calculator) scaled(n float64, unit string) (px float64, ok bool) {
 	if px, ok = units[unit]; ok {
 		return n * px, true
