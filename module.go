@@ -82,7 +82,7 @@ type NodeReport struct {
 	Name      string `json:"name,omitempty"`
 	StartedAt Time   `json:"startedAt,omitzero"`
 	Stopping  bool   `json:"stopping,omitempty"` // the last report: the node leaves the list
-	// since when Redis does not answer this node; absent: it answers, or there is none
+	// since when Redis does not answer this node; absent: it answers, or is not configured
 	RedisDownSince *Time `json:"redisDownSince,omitempty"`
 	// expiry of the TLS certificate of this node that expires first; absent: it has none
 	CertificateEnds *Time  `json:"certificateEnds,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 )
 
-// dispatch does the work of a dispatcher in a tab of its own: it creates a mission, plans it, moves it on
+// dispatch does the work of a dispatcher in a new tab: it creates a mission, plans it, moves it on
 // the board, adds a note and cancels it. A form that was overtaken shows what changed.
 func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	t := d.t

@@ -104,7 +104,7 @@ func (fx *fixture) ownedPath(operation, path string) (filled, key string) {
 }
 
 // TestOwnerRoutes: only the account that holds the claim of a brand reaches the calls of its owner; a brand of
-// another account does not exist for it. Without owners, nobody reaches them.
+// another account does not exist for it. Without owners, no account reaches them.
 func TestOwnerRoutes(t *testing.T) {
 	fx := newFixture(t, nil)
 	mine, theirs := fx.own("acme", "Acme"), fx.own("best", "Best")

@@ -89,7 +89,7 @@ func newFactsDocument(f fieldmark.Facts) (factsDocument, error) {
 }
 
 // resultOf returns whether an audit that was refused or not could read the site. A home page
-// that the auditor could not parse is unknown, too, but nobody refused it.
+// that the auditor could not parse is unknown, too, but not refused.
 func resultOf(f *fieldmark.Facts, refused bool) fieldmark.AuditResult {
 	home, ok := f.Find("home.reachable")
 	switch {

@@ -102,7 +102,7 @@ func TestEndOfAnOwner(t *testing.T) {
 	}
 }
 
-// TestDeleteClaimedBrand: with a brand go its claims and their keys, and edges are told of the keys.
+// TestDeleteClaimedBrand: with a brand go its claims and their keys, and edges learn of the keys.
 func TestDeleteClaimedBrand(t *testing.T) {
 	f := newFixture(t)
 	f.brand(t, "acme", "https://acme.example/")

@@ -40,7 +40,7 @@ func strongest(of map[fieldmark.ClaimMethod]bool) (n int) {
 	return n
 }
 
-// update sets gone after a change: checks that nobody requests look for proven methods alone.
+// update sets gone after a change: checks that are not requested look for proven methods alone.
 func (p *party) update() {
 	for m := range p.shows {
 		if p.proven[m] {
@@ -198,7 +198,7 @@ func (w *world) checkContest(t *testing.T, old, next *party, fail func(why strin
 	if since.IsZero() {
 		fail("changed hands without a contest")
 	}
-	if old.held.After(since) { // a new holder is asked anew
+	if old.held.After(since) { // a new holder is asked again
 		since = old.held
 	}
 	waited, lapsing := now.Sub(since), since

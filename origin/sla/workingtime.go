@@ -151,7 +151,7 @@ func (w WorkingTime) each(from time.Time, yield func(opens, closes time.Time) bo
 }
 
 func (w WorkingTime) isHoliday(date time.Time) bool {
-	// The year 0 stands for every year.
+	// A holiday of the year 0 is one of every year.
 	for _, year := range [...]int{0, date.Year()} {
 		d := fieldmark.HolidayDate{Year: year, Month: date.Month(), Day: date.Day()}
 		if _, found := slices.BinarySearchFunc(w.holidays, d, compareDates); found {

@@ -334,7 +334,7 @@ func (s *Service) Current(ctx context.Context, slug fieldmark.Slug) (score field
 }
 
 // Before scores a brand by the active module with the facts before the present ones, as of
-// the last audit that found them. It reports false if there are none.
+// the last audit that found them. It reports false without such facts.
 func (s *Service) Before(ctx context.Context, state fieldmark.BrandState) (score fieldmark.Score, ok bool, err error) {
 	revisions, err := s.cfg.Store.Revisions(ctx, state.Brand.Slug, time.Time{}, time.Now(), 2)
 	if err != nil || len(revisions) < 2 {

@@ -426,7 +426,7 @@ func (t NoteTx) AddNote(ctx context.Context, mission string, n fieldmark.Note) e
 }
 
 // NoteByExternalID reads the note of a mission that has an external id; the error is ErrNotFound
-// if there is none.
+// without one.
 func (t NoteTx) NoteByExternalID(ctx context.Context, mission, externalID string) (fieldmark.Note, error) {
 	n, err := scanNote(t.queryRow(ctx, `SELECT `+noteColumns+` FROM mission_note
 		WHERE mission = $1 AND external_id = $2`, mission, externalID))

@@ -61,8 +61,8 @@ type MissionPosition struct {
 	ID    string
 }
 
-// MaxSearch limits the missions that a search considers, the newest ones: whoever looks for more
-// adds words.
+// MaxSearch limits the missions that a search considers, the newest ones: a search for older ones needs
+// more words.
 const MaxSearch = 1000
 
 // lastID sorts after every id.

@@ -73,7 +73,7 @@ func (c *claimShowCmd) Run(ctx context.Context, s *command.Streams) error {
 
 type claimRevokeCmd struct {
 	claimFlags `embed:""`
-	Reason     string `required:"" help:"Reason, which the owner is told."`
+	Reason     string `required:"" help:"Reason, shown to the owner."`
 }
 
 // Run revokes the claim.
@@ -134,7 +134,7 @@ func (c *requestApproveCmd) Run(ctx context.Context, s *command.Streams) error {
 
 type requestRejectCmd struct {
 	requestFlags `embed:""`
-	Answer       string `required:"" help:"Reason, which the owner is told."`
+	Answer       string `required:"" help:"Reason, shown to the owner."`
 }
 
 // Run rejects the request.
