@@ -71,7 +71,7 @@ func TestStatusPage(t *testing.T) {
 		return err == nil && !status.Since.IsZero()
 	})
 	h.until("the brands are ranked", func() bool { return h.get("/").status == http.StatusOK })
-	for _, want := range []string{"Everything works", "Available 100\u00a0% of the time since", "There was no outage.",
+	for _, want := range []string{"Everything works", "Available 100% of the time since", "There was no outage.",
 		"The queue is empty.", "On time", "Versions of this server"} {
 		if a := h.get("/status"); !strings.Contains(a.body, want) {
 			t.Errorf("the page lacks %q: %d %s", want, a.status, between(a.body, "<main", "</main>"))

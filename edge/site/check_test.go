@@ -46,7 +46,7 @@ func checkCases() []checkCase {
 			want: []string{"page 1 of 3: /&lt;b", "of at most 10"}, refresh: true},
 		{name: "done", page: site.CheckPage{Check: sampleCheck(fieldmark.SiteCheckDone,
 			func(c *fieldmark.SiteCheck) { c.Report, c.Requests = report, 9 })},
-			want: []string{"Fix this first", "Not ranked, and gone in a day", "--requests 10",
+			want: []string{"Fix this first", "Not ranked, deleted after a day", "--requests 10",
 				`href="/claim?url=https%3A%2F%2Fwww.alpenglow.example%2F"`}},
 		{name: "done-registered", page: site.CheckPage{Check: sampleCheck(fieldmark.SiteCheckDone,
 			func(c *fieldmark.SiteCheck) { c.Report, c.Brand = report, "alpenglow" })},

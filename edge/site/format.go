@@ -99,7 +99,7 @@ func dash(m fieldmark.Milli) string {
 		" 340"
 }
 
-// valueOf writes what was measured in words: "yes", "84 %", "1,200 ms".
+// valueOf writes what was measured in words: "yes", "84%", "1,200 ms".
 func valueOf(s *fieldmark.Signal) string {
 	if s.Value == nil {
 		return ""
@@ -122,7 +122,7 @@ func valueOf(s *fieldmark.Signal) string {
 		}
 		return "in part"
 	case "share":
-		return (v * 100).Tenth().String() + "\u00a0%"
+		return (v * 100).Tenth().String() + "%"
 	case "count":
 		return rounded("found", "found")
 	case "words":
@@ -204,7 +204,7 @@ func rate(r *fieldmark.Rate) string {
 		return "–"
 	}
 	percent := func(m fieldmark.Milli) int { return int((m*100 + fieldmark.MilliOne/2) / fieldmark.MilliOne) }
-	return fmt.Sprintf("%d\u00a0%% (%d–%d)", percent(r.Value), percent(r.Low), percent(r.High))
+	return fmt.Sprintf("%d%% (%d–%d)", percent(r.Value), percent(r.Low), percent(r.High))
 }
 
 // moved formats a change with its sign; zero becomes ±0.

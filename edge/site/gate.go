@@ -3,6 +3,7 @@ package site
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
@@ -54,11 +55,24 @@ func gatesOf(p *BrandPage) []gateView {
 		}
 		for _, a := range advice {
 			if check := gateChecks[g.ID]; check != "" && a.ID == scoring.EligibilityPrefix+check {
-				g.Advice, g.Patches = a.Advice, fieldmark.Patches(a.Evidence)
+				g.Advice, g.Patches = fixOf(p.Score.Eligibility, &a), fieldmark.Patches(a.Evidence)
 			}
 		}
 	}
 	return gates
+}
+
+// fixOf returns advice without the reason of its condition of eligibility, with which
+// scoring.Advise begins it: a page shows the reason above it.
+func fixOf(e *fieldmark.Eligibility, advice *fieldmark.Gain) string {
+	if e != nil {
+		for _, c := range e.Checks {
+			if advice.ID == scoring.EligibilityPrefix+c.ID {
+				return strings.TrimPrefix(advice.Advice, c.Reason+" ")
+			}
+		}
+	}
+	return advice.Advice
 }
 
 // liftsGate reports whether advice is shown with a gate.

@@ -64,12 +64,12 @@ func practiceOf(s *fieldmark.Score) *practiceView {
 	switch sampling := s.Uncertainty.Sampling; {
 	case sampling == nil:
 		p.Parts = append(p.Parts,
-			"Another draw of pages: not estimated, because too few pages were drawn or the audit "+
+			"Another sample of pages: not estimated, because too few pages were sampled or the audit "+
 				"did not record it.")
 	case *sampling == 0:
-		p.Parts = append(p.Parts, "Another draw of pages: nothing, because every known page was read.")
+		p.Parts = append(p.Parts, "Another sample of pages: no difference, because every known page was read.")
 	default:
-		p.Parts = append(p.Parts, fmt.Sprintf("Another draw of pages: ±%s points in 95 of 100 audits.",
+		p.Parts = append(p.Parts, fmt.Sprintf("Another sample of pages: ±%s points in 95 of 100 audits.",
 			decimal(*sampling)))
 	}
 	p.Parts = append(p.Parts, fmt.Sprintf("Other weights, each up to %s times larger or smaller: ±%s points in 90 of "+
@@ -104,6 +104,7 @@ func adviceOf(s *fieldmark.Score) (advice []adviceView) {
 		if g.Advice == "" || liftsGate(s, &g) {
 			continue
 		}
+		g.Advice = fixOf(s.Eligibility, &g)
 		v := adviceView{Gain: g, About: aboutAdvice(&g)}
 		for _, e := range g.Evidence {
 			if (e.Passage != "" || e.Patch != "") && len(v.Places) < maxPlaces {

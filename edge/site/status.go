@@ -144,10 +144,10 @@ func overlap(from, to, began, ended time.Time) time.Duration {
 // percentUp writes the share of a time without outages, rounded down: 100 % has none.
 func percentUp(recorded, down time.Duration) string {
 	if recorded <= 0 || down == 0 {
-		return "100\u00a0%"
+		return "100%"
 	}
 	hundredths := (recorded - down).Milliseconds() * 10_000 / max(recorded.Milliseconds(), 1)
-	return fmt.Sprintf("%d.%02d\u00a0%%", hundredths/100, hundredths%100)
+	return fmt.Sprintf("%d.%02d%%", hundredths/100, hundredths%100)
 }
 
 // lengthOf writes a time in the two largest units it has, to the minute.
