@@ -16,14 +16,23 @@ type AuditJob struct {
 	Owner       string    // of the lease
 }
 
-// EnqueueAudit queues an audit. A queued audit keeps its place, a running one
-// runs again afterwards, a failed one starts over.
+// EnqueueAudit requests an audit at a time, which may be in the future. A queued audit keeps its time
+// or gets this one, whichever is earlier, and all its attempts; a running one runs again
+// at the earliest time requested meanwhile; a failed one starts over.
+//
+// ClaimAudits makes due_at equal to requested_at, so that a later requested_at of a leased
+// audit is another request. One microsecond separates requests of the same time, or of clocks that differ.
 func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO audit (brand, requested_at, due_at, attempts, lease_until) VALUES ($1, $2, $2,
 		0, NULL)
-		ON CONFLICT (brand) DO UPDATE SET requested_at = excluded.requested_at, failure = '',
-			due_at = CASE WHEN audit.failure = '' THEN audit.due_at ELSE excluded.due_at END,
-			attempts = CASE WHEN audit.failure = '' THEN audit.attempts ELSE 0 END`, string(slug), at.UnixMicro())
+		ON CONFLICT (brand) DO UPDATE SET failure = '',
+			requested_at = CASE WHEN audit.lease_until IS NULL THEN excluded.requested_at
+				WHEN excluded.requested_at <= audit.due_at THEN audit.due_at + 1
+				WHEN audit.requested_at > audit.due_at AND audit.requested_at < excluded.requested_at
+				THEN audit.requested_at ELSE excluded.requested_at END,
+			due_at = CASE WHEN audit.failure = '' AND (audit.lease_until IS NOT NULL OR audit.due_at < excluded.due_at)
+				THEN audit.due_at ELSE excluded.due_at END,
+			attempts = CASE WHEN audit.lease_until IS NULL THEN 0 ELSE audit.attempts END`, string(slug), at.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("enqueue the audit of %s: %w", slug, err)
 	}
@@ -32,9 +41,13 @@ func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.
 }
 
 // ClaimAudits leases up to limit due audits to owner. A claim counts as an
-// attempt even if the process dies.
+// attempt even if the process dies. It includes all requests so far, also those for a
+// later time; attempts before the last request do not count.
 func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int) ([]AuditJob, error) {
-	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, lease_owner = $4, attempts = attempts + 1
+	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, lease_owner = $4,
+			requested_at = CASE WHEN requested_at > $2 THEN $2 ELSE requested_at END,
+			due_at = CASE WHEN requested_at > $2 THEN $2 ELSE requested_at END,
+			attempts = CASE WHEN requested_at > due_at THEN 1 ELSE attempts + 1 END
 		WHERE brand IN (SELECT a.brand FROM audit a WHERE a.due_at <= $2 AND a.failure = '' AND (a.lease_until IS NULL
 			OR a.lease_until <= $2)
 			ORDER BY a.due_at, a.brand LIMIT $3)
@@ -53,7 +66,7 @@ func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.
 }
 
 // CompleteAudit removes a finished audit from the queue. If it was enqueued
-// again in the meantime, it becomes due at once.
+// again in the meantime, it becomes due at the time requested.
 func (t BrandTx) CompleteAudit(ctx context.Context, a AuditJob) error {
 	ended, err := t.exec(ctx, `DELETE FROM audit WHERE brand = $1 AND requested_at <= $2`, string(a.Brand),
 		a.RequestedAt.UnixMicro())
@@ -75,19 +88,23 @@ func (t BrandTx) restartAudit(ctx context.Context, a AuditJob) error {
 	return err
 }
 
-// RetryAudit schedules a failed audit again, unless its lease was lost.
+// RetryAudit schedules a failed audit again, unless its lease was lost. If it was enqueued
+// again in the meantime, it starts over, and at the time requested if that is earlier.
 func (t BrandTx) RetryAudit(ctx context.Context, a AuditJob, due time.Time) error {
-	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, due_at = $1 WHERE brand = $2
-		AND lease_owner = $3`,
-		due.UnixMicro(), string(a.Brand), a.Owner)
+	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL,
+			due_at = CASE WHEN requested_at > $4 AND requested_at < $1 THEN requested_at ELSE $1 END,
+			attempts = CASE WHEN requested_at > $4 THEN 0 ELSE attempts END
+		WHERE brand = $2 AND lease_owner = $3`,
+		due.UnixMicro(), string(a.Brand), a.Owner, a.RequestedAt.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("retry the audit of %s: %w", a.Brand, err)
 	}
+	t.touched[TopicAudits] = true
 	return nil
 }
 
 // FailAudit ends an audit without facts. The reason is kept until the next is
-// enqueued; if that was in the meantime, it becomes due at once.
+// enqueued; if that was in the meantime, it becomes due at the time requested.
 func (t BrandTx) FailAudit(ctx context.Context, a AuditJob, reason string) error {
 	failed, err := t.exec(ctx, `UPDATE audit SET failure = $1, lease_until = NULL, lease_owner = NULL WHERE brand = $2
 		AND requested_at <= $3 AND lease_owner = $4`,
