@@ -32,7 +32,7 @@ LONGEST := $(addprefix $(MODULE)/,cmd/fieldmark edge origin/api origin)
 
 # Tests wait for processes, browsers and databases a third of their time, so two packages a
 # processor are tested at once. `make check` vets.
-TEST := test -vet=off -p $(shell expr 2 '*' $$(nproc 2>/dev/null || echo 2)) -timeout 15m
+TEST := test -vet=off -p $(shell expr 2 '*' $$(nproc 2>/dev/null || echo 2)) -timeout 25m
 
 # Under the detector a collection costs more, because it clears the shadow of what it frees:
 # a heap of four times what is in use in place of twice saves a tenth of the processor time.

@@ -34,7 +34,7 @@ func TestBrandPageParts(t *testing.T) {
 	page := h.get("/brands/acme").body
 	for _, want := range []string{
 		`id="eligible">Eligible <span class="answer k-yes">Yes`,
-		"Good practice. Its effect on AI answers is not proven.",
+		"This measures good practice. Its effect on AI answers is not proven.",
 		"No measured answers yet.", "fieldmark audit https://acme.example/ --seed " + strings.Repeat("0a", 16),
 		"<code>5c5c5c5c5c5c</code>", `<span class="answer k-refuted">does not lead back`,
 	} {

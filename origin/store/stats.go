@@ -398,7 +398,7 @@ func (db StatsReader) Overdue(ctx context.Context, now time.Time) (o Overdue, er
 
 // CountBrands counts the brands, limit at most.
 func (db StatsReader) CountBrands(ctx context.Context, limit int) (n int, err error) {
-	err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT slug FROM brand LIMIT $1) AS some`, limit).Scan(&n)
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT slug FROM brand LIMIT $1) AS listed`, limit).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count brands: %w", queryErr(err))
 	}
