@@ -32,7 +32,7 @@ func TestFixGateFirst(t *testing.T) {
 	if !strings.Contains(strings.ReplaceAll(page, "&gt;", ">"), want) {
 		t.Errorf("the page lacks %q", want)
 	}
-	if n := strings.Count(page, "lets none of the answer crawlers"); n != 2 { // the head and the condition: the gate has its own
+	if n := strings.Count(page, "lets none of the answer crawlers"); n != 2 { // the head and the condition
 		t.Errorf("the reason is there %d times, want 2", n)
 	}
 }

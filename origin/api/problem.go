@@ -67,8 +67,11 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeClaimState: "Read the claim: its state says what is possible. An ended claim needs a new one.",
 	fieldmark.CodeRelistTooSoon: "" +
 		"A brand stays unlisted for at least 7 days. Repeat the request after the time in Retry-After.",
-	fieldmark.CodeBrandUnlisted:     "List the brand again before the request.",
-	fieldmark.CodeRequestDecided:    "A decision is final. The owner of the brand can send another request.",
+	fieldmark.CodeBrandUnlisted:  "List the brand again before the request.",
+	fieldmark.CodeRequestDecided: "A decision is final. The owner of the brand can send another request.",
+	fieldmark.CodeNoteExists: "" +
+		"A note with this externalId was added with different content. To add another note, use another externalId.",
+	fieldmark.CodeTooMany:           "The detail names the limit. Remove older objects first, where that is possible.",
 	fieldmark.CodeInvalidTransition: "The member allowed lists the statuses that can follow the current one.",
 	fieldmark.CodeIdempotencyInFlight: "" +
 		"Repeat the same request after the time in Retry-After. It gets the response to the first request.",
