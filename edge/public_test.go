@@ -32,34 +32,46 @@ const maxPage = 60 << 10
 // have https, which costs 2 points.
 func TestOwnGrade(t *testing.T) {
 	h := newFixture(t)
-	for i := range 12 {
+	const brands = 12
+	for i := range brands {
 		h.brand(fieldmark.Slug(fmt.Sprintf("brand-%d", i)), fmt.Sprintf("Brand %d", i), int64(100+40*i))
 	}
-	h.until("the brands are ranked", func() bool { return strings.Contains(h.get("/").body, "/brands/brand-0") })
+	h.until("the brands are ranked", func() bool {
+		return strings.Contains(h.get("/api/v1/leaderboard").body, fmt.Sprintf(`"total":%d`, brands))
+	})
 	auditor, err := audit.New(audit.Config{Delay: -1,
 		HTTP: safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})})
-	must(t, err)
-	report, err := auditor.Audit(t.Context(), audit.Subject{URL: h.base + "/", Name: "Fieldmark", Language: "en"},
-		func(string) {})
 	must(t, err)
 	engine, err := wasm.New(wasm.Config{Instances: 1})
 	must(t, err)
 	t.Cleanup(func() { must(t, engine.Close(context.WithoutCancel(t.Context()))) })
 	m, err := engine.Load(t.Context(), geo.Module())
 	must(t, err)
-	a, err := m.Assess(t.Context(), &report.Facts, time.Now())
-	must(t, err)
-	// The pages of the test state no dates, and its brands are alike: the range is wide.
-	if a.Score == nil || *a.Score < 80*fieldmark.MilliOne || !a.GeoReady || len(a.Gates) > 0 {
-		t.Errorf("Fieldmark by its own measure: %v in %v, GEO-ready %v, gates %+v; want 80 or more and ready", a.Score,
-			a.Range, a.GeoReady, a.Gates)
-	}
-	for _, c := range a.Components {
-		for _, s := range c.Signals {
-			if lost := fieldmark.Milli(s.Max)*fieldmark.MilliOne - s.Points; lost > 0 {
-				t.Logf("%s lost %v of %d: %s", s.ID, lost, s.Max, s.Advice)
+	// One draw of pages moves the score by 3 points on average, so several count.
+	const draws = 8
+	var sum fieldmark.Milli
+	for range draws {
+		report, err := auditor.Audit(t.Context(),
+			audit.Subject{URL: h.base + "/", Name: "Fieldmark", Language: "en"}, func(string) {})
+		must(t, err)
+		a, err := m.Assess(t.Context(), &report.Facts, time.Now())
+		must(t, err)
+		if a.Score == nil || !a.GeoReady || len(a.Gates) > 0 {
+			t.Fatalf("Fieldmark by its own measure: %v, GEO-ready %v, gates %+v; want a score without gates", a.Score,
+				a.GeoReady, a.Gates)
+		}
+		sum += *a.Score
+		for _, c := range a.Components {
+			for _, s := range c.Signals {
+				if lost := fieldmark.Milli(s.Max)*fieldmark.MilliOne - s.Points; lost > 0 {
+					t.Logf("%s lost %v of %d: %s", s.ID, lost, s.Max, s.Advice)
+				}
 			}
 		}
+	}
+	// The pages of the test state no dates, and its brands are alike.
+	if mean := sum / draws; mean < 80*fieldmark.MilliOne {
+		t.Errorf("Fieldmark by its own measure: %v in the mean of %d draws, want 80 or more", mean, draws)
 	}
 }
 
