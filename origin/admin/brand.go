@@ -145,7 +145,7 @@ func (h *brandHandler) showBrand(req *request, status int, form *fieldmark.Brand
 		return err
 	}
 	if d.Disputes, err = h.brands.Disputes.ListWaiting(req.r.Context(), state.Brand.Slug, "",
-		disputePageSize); err != nil {
+		listPageSize); err != nil {
 		return err
 	}
 	return h.show(req, status, "brand", web.Page{Title: state.Brand.Name, Errors: bad, Data: d})

@@ -17,9 +17,6 @@ type brandRequestHandler struct {
 	owners *brand.Owners
 }
 
-// requestPageSize is the number of requests on a page of the list.
-const requestPageSize = 50
-
 // requestsData is a page of requests in one state.
 type requestsData struct {
 	Now      time.Time
@@ -34,25 +31,21 @@ func (d requestsData) Waits(since fieldmark.Time) string { return formatAge(d.No
 // list lists requests, by default the pending ones.
 func (h *brandRequestHandler) list(req *request) error {
 	query := req.r.URL.Query()
-	before := query.Get("before")
 	state := cmp.Or(fieldmark.RequestState(query.Get("state")), fieldmark.RequestPending)
-	if before != "" && !fieldmark.CheckID(fieldmark.PrefixChange, before) {
-		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
+	before, err := cursorOf(query, fieldmark.PrefixChange)
+	if err != nil {
+		return err
 	}
 	d := requestsData{Now: time.Now()}
 	for _, s := range []fieldmark.RequestState{fieldmark.RequestPending, fieldmark.RequestApproved,
 		fieldmark.RequestRejected, fieldmark.RequestReplaced, fieldmark.RequestLapsed} {
 		d.States = append(d.States, option{Value: string(s), Label: string(s), Selected: s == state})
 	}
-	var err error
-	if d.Requests, err = h.owners.Requests(req.r.Context(), state, before, requestPageSize+1); err != nil {
+	if d.Requests, err = h.owners.Requests(req.r.Context(), state, before, listPageSize+1); err != nil {
 		return err
 	}
-	if len(d.Requests) > requestPageSize {
-		d.Requests = d.Requests[:requestPageSize]
-		d.Next = requestsPath + "?" + url.Values{"state": {string(state)},
-			"before": {d.Requests[requestPageSize-1].ID}}.Encode()
-	}
+	d.Requests, d.Next = cutPage(d.Requests, requestsPath, url.Values{"state": {string(state)}},
+		func(r *fieldmark.BrandRequest) string { return r.ID })
 	return h.show(req, http.StatusOK, "requests", web.Page{Title: "Requests of brand owners", Data: d})
 }
 

@@ -16,9 +16,6 @@ type claimHandler struct {
 	claims *claim.Service
 }
 
-// claimPageSize is the number of claims on a page of the list.
-const claimPageSize = 50
-
 // claimsData is a page of claims.
 type claimsData struct {
 	States []option
@@ -30,25 +27,22 @@ type claimsData struct {
 // list lists claims, the newest first.
 func (h *claimHandler) list(req *request) error {
 	query := req.r.URL.Query()
-	before, state := query.Get("before"), fieldmark.ClaimState(query.Get("state"))
-	if before != "" && !fieldmark.CheckID(fieldmark.PrefixClaim, before) {
-		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
+	state := fieldmark.ClaimState(query.Get("state"))
+	before, err := cursorOf(query, fieldmark.PrefixClaim)
+	if err != nil {
+		return err
 	}
 	d := claimsData{Brand: strings.TrimSpace(query.Get("brand")),
 		States: []option{{Label: "any", Selected: state == ""}}}
 	for _, s := range fieldmark.ClaimStates() {
 		d.States = append(d.States, option{Value: string(s), Label: string(s), Selected: s == state})
 	}
-	var err error
-	d.Claims, err = h.claims.List(req.r.Context(), state, fieldmark.Slug(d.Brand), before, claimPageSize+1)
+	d.Claims, err = h.claims.List(req.r.Context(), state, fieldmark.Slug(d.Brand), before, listPageSize+1)
 	if err != nil {
 		return err
 	}
-	if len(d.Claims) > claimPageSize {
-		d.Claims = d.Claims[:claimPageSize]
-		d.Next = claimsPath + "?" + url.Values{"state": {string(state)}, "brand": {d.Brand},
-			"before": {d.Claims[claimPageSize-1].ID}}.Encode()
-	}
+	d.Claims, d.Next = cutPage(d.Claims, claimsPath, url.Values{"state": {string(state)}, "brand": {d.Brand}},
+		func(c *fieldmark.Claim) string { return c.ID })
 	return h.show(req, http.StatusOK, "claims", web.Page{Title: "Claims", Data: d})
 }
 

@@ -17,9 +17,6 @@ type disputeHandler struct {
 	disputes *brand.Disputes
 }
 
-// disputePageSize is the number of disputes on a page of the list.
-const disputePageSize = 50
-
 // disputesData is a page of disputes in one state.
 type disputesData struct {
 	Now      time.Time
@@ -34,28 +31,25 @@ func (d disputesData) Waits(since fieldmark.Time) string { return formatAge(d.No
 // list lists disputes, by default those that wait for a decision.
 func (h *disputeHandler) list(req *request) error {
 	query := req.r.URL.Query()
-	before, state := query.Get("before"), fieldmark.DisputeState(query.Get("state"))
-	if before != "" && !fieldmark.CheckID(fieldmark.PrefixDispute, before) {
-		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
+	state := fieldmark.DisputeState(query.Get("state"))
+	before, err := cursorOf(query, fieldmark.PrefixDispute)
+	if err != nil {
+		return err
 	}
 	d := disputesData{Now: time.Now(), States: []option{{Label: "to decide", Selected: state == ""}}}
 	for _, s := range fieldmark.DisputeStates() {
 		d.States = append(d.States, option{Value: string(s), Label: web.StateWords(s), Selected: s == state})
 	}
-	var err error
 	if state == "" {
-		d.Disputes, err = h.disputes.ListWaiting(req.r.Context(), "", before, disputePageSize+1)
+		d.Disputes, err = h.disputes.ListWaiting(req.r.Context(), "", before, listPageSize+1)
 	} else {
-		d.Disputes, err = h.disputes.List(req.r.Context(), "", state, before, disputePageSize+1)
+		d.Disputes, err = h.disputes.List(req.r.Context(), "", state, before, listPageSize+1)
 	}
 	if err != nil {
 		return err
 	}
-	if len(d.Disputes) > disputePageSize {
-		d.Disputes = d.Disputes[:disputePageSize]
-		d.Next = disputesPath + "?" + url.Values{"state": {string(state)},
-			"before": {d.Disputes[disputePageSize-1].ID}}.Encode()
-	}
+	d.Disputes, d.Next = cutPage(d.Disputes, disputesPath, url.Values{"state": {string(state)}},
+		func(x *fieldmark.Dispute) string { return x.ID })
 	return h.show(req, http.StatusOK, "disputes", web.Page{Title: "Disputes", Data: d})
 }
 

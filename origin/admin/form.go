@@ -137,3 +137,26 @@ var inputFields = map[string]web.Input{
 func (req *request) formErrors(err error) []web.FormError {
 	return web.FormErrors(err, inputFields, req.formPrefix)
 }
+
+// listPageSize is the number of rows on a page of a list.
+const listPageSize = 50
+
+// cursorOf returns the id before which the page of a list begins, "" for the first page. prefix is
+// that of the ids.
+func cursorOf(query url.Values, prefix string) (string, error) {
+	before := query.Get("before")
+	if before != "" && !fieldmark.CheckID(prefix, before) {
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
+	}
+	return before, nil
+}
+
+// cutPage returns the rows of a page, of which one more was read, and the address of the next
+// page: path with the filters and the cursor, "" after the last row.
+func cutPage[T any](rows []T, path string, filters url.Values, id func(*T) string) (page []T, next string) {
+	if len(rows) <= listPageSize {
+		return rows, ""
+	}
+	filters.Set("before", id(&rows[listPageSize-1]))
+	return rows[:listPageSize], path + "?" + filters.Encode()
+}
