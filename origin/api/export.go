@@ -115,7 +115,7 @@ func (a *missionAPI) export(c *call) error {
 		if !page.HasMore {
 			return nil
 		}
-		_ = http.NewResponseController(c.w).Flush()
+		_ = http.NewResponseController(c.w).Flush() // the next write fails, too
 		f.Cursor = page.NextCursor
 	}
 }

@@ -170,7 +170,7 @@ func (s *Service) slas(ctx context.Context, _ time.Time) (list []fieldmark.Issue
 	if n > 0 {
 		i := issue(fieldmark.IssueSLAAtRisk, fieldmark.SeverityWarning, since,
 			"The SLA of "+count(n, "open mission is", "open missions is")+" at risk")
-		i.Effect = "It is breached soon if nobody acts."
+		i.Effect = "It will be breached soon."
 		i.Action, i.Link = "Dispatch or complete the missions", missionsPage
 		list = append(list, i)
 	}
