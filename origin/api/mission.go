@@ -20,7 +20,6 @@ import (
 // missionAPI serves missions and their payments, to integrators and administrators.
 type missionAPI struct {
 	missions *mission.Service
-	exports  exportLimit
 }
 
 // missionFilters are the query parameters of a list of missions.

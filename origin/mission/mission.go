@@ -192,9 +192,21 @@ func (s *Service) Plan(ctx context.Context, id string, plan fieldmark.MissionPla
 // Complete makes all transitions that lead to COMPLETED. It does not change
 // a completed mission, so that the call may be repeated.
 func (s *Service) Complete(ctx context.Context, id string) (fieldmark.Mission, error) {
+	return s.CompleteAt(ctx, id, nil)
+}
+
+// CompleteAt is Complete for an HTML form. It returns CodeVersionMismatch unless the mission has one of
+// the versions or is completed already.
+func (s *Service) CompleteAt(ctx context.Context, id string, at Versions) (fieldmark.Mission, error) {
 	return s.transitionAll(ctx, id, func(m *store.Mission) ([]fieldmark.MissionStatus, error) {
+		if m.Status == fieldmark.MissionCompleted {
+			return nil, nil
+		}
+		if err := at.check(m); err != nil {
+			return nil, err
+		}
 		path := PathToCompleted(m.Status)
-		if path == nil && m.Status != fieldmark.MissionCompleted {
+		if path == nil {
 			return nil, ValidateTransition(m.Status, fieldmark.MissionCompleted, m.HeldFrom)
 		}
 		return path, nil

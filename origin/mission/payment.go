@@ -135,6 +135,18 @@ func (t *txn) paymentMission(ctx context.Context, id string) (store.Mission, err
 // refunds are not accepted: they follow from the mission, from the time and from RefundPayment.
 func (s *Service) SetPaymentStatus(ctx context.Context, id string,
 	move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
+	return s.setPaymentStatus(ctx, id, nil, move)
+}
+
+// SetPaymentStatusAt is SetPaymentStatus for an HTML form. It returns CodeVersionMismatch unless the
+// payment has the version that the form shows, or the status already.
+func (s *Service) SetPaymentStatusAt(ctx context.Context, id string, version int,
+	move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
+	return s.setPaymentStatus(ctx, id, &version, move)
+}
+
+func (s *Service) setPaymentStatus(ctx context.Context, id string, version *int,
+	move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
 	to, bad := checkPaymentMove(&move)
 	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.MissionPayment{}, err
@@ -143,6 +155,9 @@ func (s *Service) SetPaymentStatus(ctx context.Context, id string,
 		now fieldmark.Time) (*paymentChange, error) {
 		if m.StoredPayment.Status == to {
 			return nil, nil
+		}
+		if err := checkPaymentVersion(m, version); err != nil {
+			return nil, err
 		}
 		previous := m.StoredPayment.Status
 		if err := TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
@@ -228,9 +243,8 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int,
 			}
 		}
 		// After the search for the reference, so that a repeated form of a finished refund succeeds.
-		if version != nil && *version != m.StoredPayment.Version {
-			return nil, fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the payment is at version %d now",
-				m.StoredPayment.Version)
+		if err := checkPaymentVersion(m, version); err != nil {
+			return nil, err
 		}
 		if len(list) >= fieldmark.MaxRefunds {
 			return nil, validation.Error("", "too_long", fmt.Sprintf("a payment has at most %d refunds",
@@ -249,6 +263,19 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int,
 		m.StoredPayment.UpdatedAt = now
 		return changed, t.tx.PutPayment(ctx, m.StoredPayment)
 	})
+}
+
+// checkPaymentVersion rejects a write that applies to another version of the payment of a mission; nil means
+// any, and a mission without a payment has version 0.
+func checkPaymentVersion(m *store.Mission, version *int) error {
+	now := 0
+	if m.StoredPayment != nil {
+		now = m.StoredPayment.Version
+	}
+	if version == nil || *version == now {
+		return nil
+	}
+	return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the payment is at version %d now", now)
 }
 
 // changePayment changes a payment in a transaction, emits its event, and returns the payment
@@ -278,6 +305,18 @@ func (s *Service) changePayment(ctx context.Context, id string,
 // is already accepted, the payment is due at once.
 func (s *Service) SetPayment(ctx context.Context, missionID string,
 	r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
+	return s.priceMission(ctx, missionID, nil, r)
+}
+
+// SetPaymentAt is SetPayment for an HTML form. It returns CodeVersionMismatch unless the payment has the
+// version that the form shows; 0 means that the mission has none.
+func (s *Service) SetPaymentAt(ctx context.Context, missionID string, version int,
+	r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
+	return s.priceMission(ctx, missionID, &version, r)
+}
+
+func (s *Service) priceMission(ctx context.Context, missionID string, version *int,
+	r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
 	bad := ValidatePayment(&r, "")
 	if r.Amount == nil {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/amount", Code: "required", Detail: "is required"})
@@ -288,6 +327,9 @@ func (s *Service) SetPayment(ctx context.Context, missionID string,
 	var id string
 	err := s.write(ctx, func(ctx context.Context, t *txn) error {
 		m, err := t.mission(ctx, "", missionID)
+		if err == nil {
+			err = checkPaymentVersion(&m, version)
+		}
 		if err != nil {
 			return err
 		}

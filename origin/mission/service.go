@@ -41,6 +41,7 @@ type Service struct {
 	log          *slog.Logger
 	paymentDueOn fieldmark.MissionStatus
 	timerFired   func(time.Duration)
+	exports      exportLimit
 }
 
 // New returns a Service that has started nothing.
