@@ -47,6 +47,8 @@ const (
 	CodeRequestDecided       Code = "request_decided"
 	CodeNoteExists           Code = "note_exists"
 	CodeTooMany              Code = "too_many"
+	CodeAttachmentTooLarge   Code = "attachment_too_large"
+	CodeDigestMismatch       Code = "digest_mismatch"
 	CodeInvalidTransition    Code = "invalid_transition"
 	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
@@ -110,6 +112,8 @@ var codeTable = map[Code]struct {
 	CodeRequestDecided:       {http.StatusConflict, "The request is decided already"},
 	CodeNoteExists:           {http.StatusConflict, "A different note has this externalId"},
 	CodeTooMany:              {http.StatusConflict, "A limit of the number of objects is reached"},
+	CodeAttachmentTooLarge:   {http.StatusRequestEntityTooLarge, "The attachment is too large"},
+	CodeDigestMismatch:       {http.StatusBadRequest, "The content does not match its digest"},
 	CodeInvalidTransition:    {http.StatusConflict, "The mission cannot move to that status"},
 	CodeIdempotencyInFlight:  {http.StatusConflict, "A request with this Idempotency-Key is being answered"},
 	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The resource has changed since"},

@@ -27,6 +27,9 @@ const (
 	EventMissionUpdated          EventType = "mission.updated"         // content or plan, not status
 	EventMissionNoted            EventType = "mission.noted"           // data is MissionNoted
 
+	EventAttachmentAdded   EventType = "attachment.added" // to a mission; data is AttachmentChange
+	EventAttachmentRemoved EventType = "attachment.removed"
+
 	EventSLAAtRisk   EventType = "sla.at_risk"
 	EventSLABreached EventType = "sla.breached"
 	EventSLAMet      EventType = "sla.met"

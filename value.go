@@ -158,6 +158,8 @@ const (
 	PrefixDispute  = "dsp"
 	PrefixClaim    = "clm"
 	PrefixChange   = "brq"
+
+	PrefixAttachment = "att"
 )
 
 // crockford is the alphabet of ids: without i, l, o and u, and in byte order.

@@ -71,7 +71,11 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeRequestDecided: "A decision is final. The owner of the brand can send another request.",
 	fieldmark.CodeNoteExists: "" +
 		"A note with this externalId was added with different content. To add another note, use another externalId.",
-	fieldmark.CodeTooMany:           "The detail names the limit. Remove older objects first, where that is possible.",
+	fieldmark.CodeTooMany: "The detail names the limit. Remove older objects first, where that is possible.",
+	fieldmark.CodeAttachmentTooLarge: "" +
+		"The member limit is the maximum size in bytes. Send a smaller file: photos of 1,600 pixels are usually enough.",
+	fieldmark.CodeDigestMismatch: "" +
+		"The SHA-256 hash of the content differs from the field Content-Digest of the request. Send the file again.",
 	fieldmark.CodeInvalidTransition: "The member allowed lists the statuses that can follow the current one.",
 	fieldmark.CodeIdempotencyInFlight: "" +
 		"Repeat the same request after the time in Retry-After. It gets the response to the first request.",

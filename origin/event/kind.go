@@ -21,8 +21,8 @@ type Kind struct {
 // Kinds returns every event type that endpoints can subscribe to, in the order of the
 // documentation. A new event type is a row in one of the functions below.
 func Kinds() []Kind {
-	return slices.Concat(missionKinds(), slaKinds(), paymentKinds(), brandKinds(), claimKinds(), disputeKinds(),
-		serviceKinds())
+	return slices.Concat(missionKinds(), attachmentKinds(), slaKinds(), paymentKinds(), brandKinds(), claimKinds(),
+		disputeKinds(), serviceKinds())
 }
 
 func missionKinds() []Kind {
@@ -55,6 +55,20 @@ func missionKinds() []Kind {
 				Note: fieldmark.Note{ID: "nte_06m7xv8e0w3v3ac3zvc1h0gmw4", Text: "The key is at the reception.",
 					Visibility: fieldmark.NoteShared, Author: fieldmark.NoteAuthor{ID: "agent-7", Name: "Dana"},
 					ExternalID: "c-81", CreatedAt: exampleTime}}},
+	}
+}
+
+func attachmentKinds() []Kind {
+	change := fieldmark.AttachmentChange{ID: exampleID, ExternalID: "INC0012345", Source: "servicenow",
+		Attachment: fieldmark.Attachment{ID: "att_06m7xv8e0w3v3ac3zvc1h0gmw4", MissionID: exampleID,
+			ContentType: "image/jpeg", Size: 184_320, Digest: fieldmark.DigestOf(sha256.Sum256([]byte("photo"))),
+			Author: fieldmark.NoteAuthor{ID: "agent-7", Name: "Dana"}, CreatedAt: exampleTime}}
+	removed := change
+	at := exampleTime
+	removed.Attachment.RemovedAt, removed.Attachment.RemovedBy = &at, "ann"
+	return []Kind{
+		{fieldmark.EventAttachmentAdded, "A file was added to a mission.", exampleID, change},
+		{fieldmark.EventAttachmentRemoved, "The content of an attachment was removed.", exampleID, removed},
 	}
 }
 
