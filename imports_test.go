@@ -143,6 +143,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/acmetest":    {},
 	"internal/testkit/browsertest": {},
 	"internal/testkit/cachetest":   {"cache"},
+	"internal/testkit/recordtest":  {"", "origin/store", "internal/testkit/storetest"},
 	"internal/testkit/storetest":   {"origin/store"},
 	"internal/testkit/wasmtest":    {"wasm/abi", "wasm/card"},
 }

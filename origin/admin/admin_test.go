@@ -42,7 +42,12 @@ type browser struct {
 
 func newBrowser(t testing.TB, secure bool) *browser {
 	t.Helper()
-	db := storetest.Open(t, storetest.New(t))
+	return newBrowserOf(t, storetest.Open(t, storetest.New(t)), secure)
+}
+
+// newBrowserOf returns a browser at the console of a database.
+func newBrowserOf(t testing.TB, db *store.Store, secure bool) *browser {
+	t.Helper()
 	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)),
 		HTTP: safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})})
 	if err != nil {

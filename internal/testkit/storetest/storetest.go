@@ -313,6 +313,27 @@ const empty = `SET session_replication_role = replica;
 		END LOOP;
 	END $$`
 
+// Exec runs statements over a connection of its own, which checks nothing that
+// the store does.
+func Exec(t testing.TB, cfg store.Config, statements ...string) {
+	t.Helper()
+	driver, name, settings := "sqlite", (&url.URL{Scheme: "file", Path: cfg.Path}).String(), "PRAGMA synchronous = OFF"
+	if cfg.URL != "" {
+		driver, name, settings = "pgx", cfg.URL, "SET synchronous_commit = off"
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // for the settings
+	for _, statement := range append([]string{settings}, statements...) {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%.300s: %v", statement, err)
+		}
+	}
+}
+
 // Dump returns everything a database stores, as someone with access to its files
 // would read it: for tests that secrets are not stored in the clear.
 func Dump(t testing.TB, cfg store.Config) []byte {
