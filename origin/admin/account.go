@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,19 +26,11 @@ type accountRow struct {
 	Keys, Endpoints int // active ones
 }
 
-type accountsData struct {
-	Accounts []accountRow
-	ID       string // of the rejected form
-	Form     fieldmark.AccountRequest
-}
+type accountsData struct{ Accounts []accountRow }
 
-func (h *accountHandler) list(req *request) error {
-	return h.showAccounts(req, http.StatusOK, "", fieldmark.AccountRequest{}, nil)
-}
+func (h *accountHandler) list(req *request) error { return h.showAccounts(req, http.StatusOK, nil) }
 
-func (h *accountHandler) showAccounts(
-	req *request, status int, id string, form fieldmark.AccountRequest, bad []web.FormError,
-) error {
+func (h *accountHandler) showAccounts(req *request, status int, bad []web.FormError) error {
 	ctx := req.r.Context()
 	accounts, err := h.accounts.List(ctx)
 	if err != nil {
@@ -68,27 +61,44 @@ func (h *accountHandler) showAccounts(
 			line.Endpoints++
 		}
 	}
-	return h.show(req, status, "accounts", web.Page{Title: "Accounts", Errors: bad,
-		Data: accountsData{Accounts: lines, ID: id, Form: form}})
+	return h.show(req, status, "accounts", web.Page{Title: "Accounts", Errors: bad, Data: accountsData{lines}})
 }
 
-// put creates an account, or changes its name and note.
+// put creates an account, or changes the name and the note of one.
 func (h *accountHandler) put(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
-	form := req.r.PostForm
-	id := strings.TrimSpace(form.Get("id"))
-	r := fieldmark.AccountRequest{Name: strings.TrimSpace(form.Get("name")), Note: strings.TrimSpace(form.Get("note"))}
+	form := req.readForm("")
+	id := strings.TrimSpace(form.posted.Get("id"))
+	r := fieldmark.AccountRequest{Name: strings.TrimSpace(form.posted.Get("name")),
+		Note: strings.TrimSpace(form.posted.Get("note"))}
+	if form.posted.Has("change") {
+		form = req.readForm(id + "-")
+	} else if taken, err := h.taken(req, id, r); err != nil {
+		return err
+	} else if taken {
+		form.addError("id", "ID: another account has it. Change that account in the list, or choose another ID.")
+		return h.showAccounts(req, http.StatusConflict, form.errors)
+	}
 	_, _, err := h.accounts.Put(req.r.Context(), id, r)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
-		return h.showAccounts(req, http.StatusUnprocessableEntity, id, r, req.formErrors(err))
+		return h.showAccounts(req, http.StatusUnprocessableEntity, req.formErrors(err))
 	}
 	if err != nil {
 		return err
 	}
 	h.audit(req, "account.put", id)
 	return req.redirectWithNotice(accountsPath, "account")
+}
+
+// taken reports whether an account with other values has an id, so that the form for a new account does not
+// overwrite it. The same values are a form that was submitted twice.
+func (h *accountHandler) taken(req *request, id string, r fieldmark.AccountRequest) (bool, error) {
+	all, err := h.accounts.List(req.r.Context())
+	return slices.ContainsFunc(all, func(a fieldmark.Account) bool {
+		return a.ID == id && (a.Name != r.Name || a.Note != r.Note)
+	}), err
 }
 
 // accountChoices are the options of a select for accounts.

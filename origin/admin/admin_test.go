@@ -29,7 +29,8 @@ const (
 	hostile  = `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}'`
 )
 
-// browser is a client of the admin console that stores one cookie.
+// browser is a client of the admin console that stores the cookie of a session or of a sign-in, and the one of
+// a notice.
 type browser struct {
 	t       testing.TB
 	service *origin.Service
@@ -37,6 +38,7 @@ type browser struct {
 	handler http.Handler
 	log     *bytes.Buffer
 	cookie  *http.Cookie
+	notice  *http.Cookie
 	header  map[string]string
 }
 
@@ -80,15 +82,20 @@ func (b *browser) do(path string, form url.Values) *httptest.ResponseRecorder {
 	for name, value := range b.header {
 		r.Header.Set(name, value)
 	}
-	if b.cookie != nil {
-		r.AddCookie(b.cookie)
+	for _, c := range []*http.Cookie{b.cookie, b.notice} {
+		if c != nil {
+			r.AddCookie(c)
+		}
 	}
 	rec := httptest.NewRecorder()
 	b.handler.ServeHTTP(rec, r)
 	for _, c := range rec.Result().Cookies() {
-		b.cookie = c
-		if c.MaxAge < 0 {
-			b.cookie = nil
+		jar := &b.cookie
+		if c.Name == "fieldmark_notice" {
+			jar = &b.notice
+		}
+		if *jar = c; c.MaxAge < 0 {
+			*jar = nil
 		}
 	}
 	return rec
@@ -332,10 +339,10 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the token is shown a second time")
 	}
 	rec = b.do("/admin/api-keys/"+key.ID+"/revoke", url.Values{"reason": {"not needed"}})
-	if got := rec.Header().Get("Location"); rec.Code != 303 || got != "/admin/api-keys?done=revoked" {
+	if got := rec.Header().Get("Location"); rec.Code != 303 || got != "/admin/api-keys" {
 		t.Errorf("revoke: %d to %q", rec.Code, got)
 	}
-	b.page("/admin/api-keys?done=revoked", "Key revoked.", `<span class="state off">revoked</span>`)
+	b.page("/admin/api-keys", "Key revoked.", `<span class="state off">revoked</span>`)
 	if _, err := b.service.Access.Keys.Authenticate(t.Context(), token, access.Caller{}); !fieldmark.IsCode(err,
 		fieldmark.CodeInvalidAPIKey) {
 		t.Errorf("the revoked key: %v, want invalid_api_key", err)
@@ -364,7 +371,7 @@ func TestMissions(t *testing.T) {
 	if m, err = b.service.Missions.Get(t.Context(), "", m.ID); m.Status != fieldmark.MissionCompleted || err != nil {
 		t.Errorf("the mission is %s, %v; want COMPLETED", m.Status, err)
 	}
-	if body := b.page("/admin/missions?status=COMPLETED&done=completed", "Mission completed.",
+	if body := b.page("/admin/missions?status=COMPLETED", "Mission completed.",
 		m.ID); strings.Contains(body, m.ID+"/complete") {
 		t.Errorf("a completed mission can be completed again")
 	}
@@ -431,7 +438,10 @@ func TestOverviewAndWebhooks(t *testing.T) {
 	b.page("/admin", "No scoring module is active",
 		"0 <small>sent</small> 0 <small>held</small> 0 <small>failed</small>")
 	b.page("/admin/webhooks", "No endpoints yet.", "No delivery matches.")
-	b.page("/admin?done=" + url.QueryEscape(hostile))
+	b.notice = &http.Cookie{Name: "fieldmark_notice", Value: "made-up"}
+	if body := b.page("/admin"); strings.Contains(body, `class="notice"`) {
+		t.Errorf("an unknown notice is shown: %s", body)
+	}
 }
 
 // TestOverviewShowsIssues: a paused endpoint with a held message is on the
@@ -454,7 +464,7 @@ func TestOverviewShowsIssues(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.post("/admin/webhooks/"+made.ID, url.Values{"do": {"pause"}, "reason": {"moving"}},
-		"/admin/webhooks/"+made.ID+"?done=endpoint")
+		"/admin/webhooks/"+made.ID)
 	b.page("/admin", "1 message is held for 1 endpoint", "Repair or enable the endpoints", "1 <small>held</small>")
 	b.page("/admin/settings", "<dt>Held messages</dt><dd>1</dd>")
 	b.page("/admin/webhooks", `<span class="state bad">paused</span>`)

@@ -182,9 +182,10 @@ func (h *brandHandler) delete(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
-	if req.r.PostForm.Get("slug") != string(slug) {
-		return h.showBrand(req, http.StatusUnprocessableEntity, nil,
-			web.ErrorOf("To delete the brand, enter its slug."))
+	form := req.readForm("delete-")
+	if strings.TrimSpace(form.posted.Get("slug")) != string(slug) {
+		form.addError("slug", "To delete the brand, enter its slug: "+string(slug)+".")
+		return h.showBrand(req, http.StatusUnprocessableEntity, nil, form.errors)
 	}
 	if err := h.brands.Delete(req.r.Context(), slug); err != nil {
 		return err

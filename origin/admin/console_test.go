@@ -67,7 +67,7 @@ func TestReauthentication(t *testing.T) {
 		if body := b.page("/admin/api-keys", "Confirm your identity"); strings.Contains(body, `name="scope"`) {
 			t.Errorf("keys can be made long after the password was given: %s", body)
 		}
-		b.post("/admin/api-keys", url.Values{"name": {"x"}, "scope": {"mission:read"}}, "/admin/api-keys?done=unproved")
+		b.post("/admin/api-keys", url.Values{"name": {"x"}, "scope": {"mission:read"}}, "/admin/api-keys")
 		b.rejected("/admin/prove", url.Values{"password": {"wrong"}, "next": {"/admin/api-keys"}}, 401, "is wrong")
 		time.Sleep(time.Minute)
 		b.post("/admin/prove", url.Values{"password": {password}, "next": {"/admin/api-keys"}}, "/admin/api-keys")
@@ -79,7 +79,7 @@ func TestReauthentication(t *testing.T) {
 func TestFormSubmittedTwice(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	b.post("/admin/accounts", url.Values{"id": {"acme"}, "name": {hostile}}, "/admin/accounts?done=account")
+	b.post("/admin/accounts", url.Values{"id": {"acme"}, "name": {hostile}}, "/admin/accounts")
 	checkEscaped(t, b.page("/admin/accounts"))
 	form := url.Values{"name": {hostile}, "scope": {"mission:read"}, "account": {"acme"},
 		"networks": {"192.0.2.0/24, 2001:db8::/32"}, "newest": {"none"}}
@@ -186,7 +186,7 @@ func TestBrandPage(t *testing.T) {
 	b.signIn()
 	form := url.Values{"slug": {"acme"}, "name": {hostile}, "url": {"https://acme.example/"}, "niche": {"tools"},
 		"language": {"en"}, "description": {hostile}, "public": {"yes"}}
-	b.post("/admin/brands", form, "/admin/brands/acme?done=brand")
+	b.post("/admin/brands", form, "/admin/brands/acme")
 	b.rejected("/admin/brands", form, 409, "A brand with this slug exists")
 	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 3,
 		AsOf: fieldmark.At(time.Now()),
@@ -197,12 +197,12 @@ func TestBrandPage(t *testing.T) {
 	}
 	checkEscaped(t, b.page("/admin/brands/acme", "home.reachable", "3 pages", "audited"))
 	form.Del("public")
-	b.post("/admin/brands/acme", form, "/admin/brands/acme?done=brand")
+	b.post("/admin/brands/acme", form, "/admin/brands/acme")
 	b.page("/admin/brands/acme", "not public")
 	form.Set("url", "ftp://x")
 	b.rejected("/admin/brands/acme", form, 422, "Address")
 	b.rejected("/admin/brands/acme/delete", url.Values{"slug": {"acme2"}}, 422, "enter its slug")
-	b.post("/admin/brands/acme/delete", url.Values{"slug": {"acme"}}, "/admin/brands?done=gone")
+	b.post("/admin/brands/acme/delete", url.Values{"slug": {"acme"}}, "/admin/brands")
 	if rec := b.do("/admin/brands/acme", nil); rec.Code != 404 {
 		t.Errorf("a brand that was taken down: %d, want 404", rec.Code)
 	}
@@ -245,7 +245,7 @@ func TestCalendarFeeds(t *testing.T) {
 		!strings.Contains(rec.Body.String(), "webcal://") {
 		t.Errorf("another address: %d: %s", rec.Code, rec.Body)
 	}
-	b.post("/admin/calendars/"+list[0].ID, url.Values{"do": {"end"}}, "/admin/calendars?done=feed-end")
+	b.post("/admin/calendars/"+list[0].ID, url.Values{"do": {"end"}}, "/admin/calendars")
 	b.page("/admin/calendars", "ended")
 	b.rejected("/admin/calendars", url.Values{"name": {"x"}, "scope": {"TEAM"}, "account": {"default"}}, 422,
 		`<a href="#who">Assignees: `)
@@ -288,7 +288,7 @@ func TestSettings(t *testing.T) {
 	if err != nil || len(sessions) != 1 || !strings.Contains(body, sessions[0].Name) {
 		t.Fatalf("sessions %+v, %v; want the one on the page", sessions, err)
 	}
-	b.post("/admin/settings/sessions/"+sessions[0].Name+"/end", url.Values{}, "/admin/settings?done=session")
+	b.post("/admin/settings/sessions/"+sessions[0].Name+"/end", url.Values{}, "/admin/settings")
 	if rec := b.do("/admin/settings", nil); rec.Code != 303 {
 		t.Errorf("after the session was ended: %d, want 303 to the sign-in page", rec.Code)
 	}

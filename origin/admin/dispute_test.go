@@ -19,7 +19,7 @@ func TestDisputes(t *testing.T) {
 	b.page("/admin/disputes", "No disputes.")
 	form := url.Values{"slug": {"acme"}, "name": {"Acme"}, "url": {"https://acme.example/"}, "niche": {"tools"},
 		"language": {"en"}, "public": {"yes"}}
-	b.post("/admin/brands", form, "/admin/brands/acme?done=brand")
+	b.post("/admin/brands", form, "/admin/brands/acme")
 	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 3,
 		AsOf: fieldmark.At(time.Now()), Facts: []fieldmark.Fact{{ID: fieldmark.FactManipulation,
 			State: fieldmark.Measured, Unit: "bool", Value: 1000}}}
@@ -50,7 +50,7 @@ func TestDisputes(t *testing.T) {
 	one := "/admin/disputes/" + d.ID
 	checkEscaped(t, b.page(one, "ann@acme.example", "Disputed passages", "these passages no longer count"))
 	b.rejected(one, url.Values{"do": {"upheld"}, "answer": {" "}}, 422, "Reason")
-	b.post(one, url.Values{"do": {"upheld"}, "answer": {"It is a quotation."}}, one+"?done=decided")
+	b.post(one, url.Values{"do": {"upheld"}, "answer": {"It is a quotation."}}, one)
 	b.page(one, "upheld", "It is a quotation.", user)
 	b.rejected(one, url.Values{"do": {"rejected"}, "answer": {"No."}}, 409, "was upheld on")
 	b.page("/admin/disputes?state=upheld", "manipulation", user)

@@ -59,6 +59,9 @@ func (f *form) addError(name, text string) {
 	f.errors = append(f.errors, web.FormError{Field: f.prefix + name, Text: text})
 }
 
+// reject adds an error about the form as a whole.
+func (f *form) reject(text string) { f.errors = append(f.errors, web.FormError{Text: text}) }
+
 // text returns a line of at most limit code points without surrounding spaces.
 func (f *form) text(name, label string, limit int) string {
 	s := strings.TrimSpace(f.posted.Get(name))
@@ -131,6 +134,9 @@ var inputFields = map[string]web.Input{
 	"/window/latest": {"latest", "Available until"}, "/text": {"text", "Note"},
 	"/reference": {"reference", "Reference"}, "/failure/code": {"code", "Code"},
 	"/failure/message": {"message", "What happened"}, "/answer": {"answer", "Reason"},
+	"/graceHours": {"grace", "Keep the old key valid for"}, "/overlapHours": {"overlap", "Keep old secret valid for"},
+	"/held": {"held", "Held messages"}, "/percent": {"percent", "Applies to"},
+	"/location/address/country": {"line1", "Country"},
 }
 
 // formErrors turns an API error into sentences about the inputs of the posted form.

@@ -80,7 +80,7 @@ func rejectedLines(list []fieldmark.FieldError, lineOf func(record int) int) (al
 func (h *brandHandler) importBrands(req *request) error {
 	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
 	if err != nil {
-		return h.showImportError(req, err)
+		return h.showImportError(req, "brands-", err)
 	}
 	read, unit := readBrandsCSV, "lines"
 	if isJSON(file) {
@@ -88,11 +88,11 @@ func (h *brandHandler) importBrands(req *request) error {
 	}
 	brands, lineOf, err := read(file)
 	if err != nil {
-		return h.showImportError(req, err)
+		return h.showImportError(req, "brands-", err)
 	}
 	report, err := h.brands.Import(req.r.Context(), brands)
 	if err != nil {
-		return h.showImportError(req, err)
+		return h.showImportError(req, "brands-", err)
 	}
 	h.audit(req, "brand.import", fmt.Sprintf("%d %s", len(brands), unit))
 	return h.show(req, http.StatusOK, "import", web.Page{Title: "Brands imported", Data: importData{
@@ -101,12 +101,16 @@ func (h *brandHandler) importBrands(req *request) error {
 		Rejected: rejectedLines(report.Rejected, lineOf), Back: brandsPath}})
 }
 
-// showImportError shows the brands page with an error about the file.
-func (h *brandHandler) showImportError(req *request, err error) error {
+// showImportError shows the brands page with an error about the file of the form whose inputs have the prefix.
+func (h *brandHandler) showImportError(req *request, prefix string, err error) error {
 	if !isClientError(err) {
 		return err
 	}
-	return h.showBrands(req, statusOf(err), fieldmark.Brand{Language: "en", Public: true}, req.formErrors(err))
+	form := req.readForm(prefix)
+	for _, e := range req.formErrors(err) {
+		form.addError(uploadName, e.Text)
+	}
+	return h.showBrands(req, statusOf(err), fieldmark.Brand{Language: "en", Public: true}, form.errors)
 }
 
 func isJSON(file []byte) bool {
@@ -227,16 +231,16 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 func (h *brandHandler) importSamples(req *request) error {
 	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
 	if err != nil {
-		return h.showImportError(req, err)
+		return h.showImportError(req, "samples-", err)
 	}
 	lines, err := brand.ParseSamplesCSV(file)
 	if err != nil {
-		return h.showImportError(req, err)
+		return h.showImportError(req, "samples-", err)
 	}
 	report, err := h.brands.Samples.Import(req.r.Context(), req.user, fieldmark.DigestOf(sha256.Sum256(file)),
 		lines)
 	if err != nil {
-		return h.showImportError(req, err)
+		return h.showImportError(req, "samples-", err)
 	}
 	h.audit(req, "visibility.import", string(report.FileHash))
 	return h.show(req, http.StatusOK, "import", web.Page{Title: "Answer samples imported", Data: importData{

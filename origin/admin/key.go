@@ -107,9 +107,11 @@ func (h *keyHandler) rotate(req *request) error {
 		return err
 	}
 	id := req.r.PathValue("id")
-	hours, err := strconv.Atoi(req.r.PostForm.Get("grace"))
+	form := req.readForm("g-" + id + "-")
+	hours, err := strconv.Atoi(form.posted.Get("grace"))
 	if err != nil {
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old key stays valid.")
+		form.addError("grace", "Choose how long the old key stays valid.")
+		return h.showKeys(req, http.StatusUnprocessableEntity, defaultKeyForm(), form.errors, nil)
 	}
 	made, err := h.keys.Rotate(req.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
 	if hasCode(err, fieldmark.CodeKeyNotLive, fieldmark.CodeValidationFailed) {

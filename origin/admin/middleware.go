@@ -18,6 +18,7 @@ type request struct {
 	r          *http.Request
 	user       string // empty without a session
 	session    access.Session
+	secure     bool   // the browser uses HTTPS
 	formPrefix string // prefix of the input ids of the posted form; empty if its page has one form
 }
 
@@ -42,7 +43,7 @@ func (h *handler) withTimeout(limit time.Duration, do action) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
-		req := &request{w: w, r: r.WithContext(ctx)}
+		req := &request{w: w, r: r.WithContext(ctx), secure: h.OverHTTPS(r)}
 		if err := do(req); err != nil {
 			h.showError(req, err)
 		}
@@ -121,13 +122,10 @@ func redirectToPage(req *request) error {
 	return nil
 }
 
-// redirectWithNotice redirects to a page after a form was processed; the page shows one of the notices.
+// redirectWithNotice redirects to a page after a form was processed; the page shows one of the notices once.
 func (req *request) redirectWithNotice(page, notice string) error {
-	separator := "?"
-	if strings.Contains(page, "?") {
-		separator = "&"
-	}
-	http.Redirect(req.w, req.r, page+separator+"done="+notice, http.StatusSeeOther)
+	web.SetNotice(req.w, homePath, notice, req.secure)
+	http.Redirect(req.w, req.r, page, http.StatusSeeOther)
 	return nil
 }
 

@@ -261,12 +261,12 @@ type bulkItem struct {
 	Error string
 }
 
-// bulkData is the page of a form for several missions: the question before they are canceled, or the result.
+// bulkData is the page of a form for several missions: the question before they are canceled, the rejected form
+// that assigns them, or the result.
 type bulkData struct {
 	Items   []bulkItem
 	Confirm bool // they are not canceled yet
-	Code    string
-	Text    string
+	Assign  bool // they are not assigned yet
 	Back    string
 	Done    int
 }
@@ -280,30 +280,31 @@ func (h *missionHandler) bulk(req *request) error {
 	form := req.readForm("bulk-")
 	refs := form.posted["mission"]
 	cancel := form.posted.Get("do") == "cancel"
-	d := bulkData{Back: req.back(), Code: form.code("code", "Reason", reasonCode),
-		Text: form.text("text", "Note", maxReasonText)}
+	d := bulkData{Back: req.back()}
+	reason := newReason(form.code("code", "Reason", reasonCode), form.text("text", "Note", maxReasonText))
 	who := fieldmark.Assignee{ID: form.text("assignee", "Assignee ID", maxAssignee),
 		Name: form.text("assignee-name", "Assignee name", maxAssigneeName)}
 	switch {
 	case len(refs) == 0:
-		form.addError("mission", "Select at least one mission.")
+		form.reject("Select at least one mission.")
 	case len(refs) > maxBulk:
-		form.addError("mission", fmt.Sprintf("Select at most %d missions.", maxBulk))
+		form.reject(fmt.Sprintf("Select at most %d missions.", maxBulk))
 	case !cancel && who.ID == "":
 		form.addError("assignee", "Assignee ID: enter the ID of the assignee.")
 	}
-	d.Confirm = cancel && form.posted.Get("confirm") == ""
+	d.Confirm = cancel && (form.posted.Get("confirm") == "" || form.errors != nil)
+	d.Assign = !cancel && form.errors != nil
 	status := http.StatusOK
 	if form.errors != nil {
-		status, refs = http.StatusUnprocessableEntity, nil
+		status, refs = http.StatusUnprocessableEntity, refs[:min(len(refs), maxBulk)]
 	}
 	for _, ref := range refs {
 		id, text, _ := strings.Cut(ref, ":")
 		version, _ := strconv.Atoi(text)
 		m, err := h.missions.Get(req.r.Context(), "", id)
-		if err == nil && !d.Confirm {
+		if err == nil && !d.Confirm && !d.Assign {
 			versions := mission.Versions{{Number: version, Revision: m.Revision()}}
-			op, act := mission.Cancel("", id, d.reason(), versions), "mission.canceled"
+			op, act := mission.Cancel("", id, reason, versions), "mission.canceled"
 			if !cancel {
 				op = mission.Plan("", id, fieldmark.MissionPlan{Scheduled: m.Scheduled, Assignee: &who}, versions)
 				act = "mission.plan"
@@ -326,18 +327,12 @@ func (h *missionHandler) bulk(req *request) error {
 	}
 	title := "Missions assigned"
 	switch {
+	case d.Assign:
+		title = "Assign missions"
 	case d.Confirm:
 		title = "Cancel missions?"
 	case cancel:
 		title = "Missions canceled"
 	}
-	if form.errors != nil {
-		title = "Nothing was changed"
-	}
 	return h.show(req, status, "bulk", web.Page{Title: title, Errors: form.errors, Data: d})
-}
-
-// reason returns the reason of a cancellation, or nil.
-func (d *bulkData) reason() *fieldmark.Reason {
-	return newReason(d.Code, d.Text)
 }

@@ -291,18 +291,22 @@ func (h *missionHandler) plan(req *request) error {
 	return req.redirectWithNotice(page, "planned")
 }
 
+// finalMoves are the changes of the status that have forms of their own.
+var finalMoves = []fieldmark.MissionStatus{fieldmark.MissionCompleted, fieldmark.MissionClosed,
+	fieldmark.MissionCanceled}
+
 // move changes the status of a mission.
 func (h *missionHandler) move(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	id, form := req.r.PathValue("id"), req.readForm("")
-	if form.posted.Get("to") == string(fieldmark.MissionCanceled) {
-		form = req.readForm("cancel-")
-	}
 	to, err := fieldmark.ParseMissionStatus(form.posted.Get("to"))
 	if err != nil {
 		return err
+	}
+	if slices.Contains(finalMoves, to) {
+		form = req.readForm(web.StateWords(to) + "-")
 	}
 	reason := newReason(form.code("code", "Reason", reasonCode), form.text("text", "Note", maxReasonText))
 	var versions mission.Versions

@@ -55,7 +55,11 @@ func (h *moduleHandler) create(req *request) error {
 	if !isClientError(err) {
 		return err
 	}
-	return h.showModules(req, statusOf(err), req.formErrors(err))
+	form := req.readForm("")
+	for _, e := range req.formErrors(err) {
+		form.addError(uploadName, e.Text)
+	}
+	return h.showModules(req, statusOf(err), form.errors)
 }
 
 // moduleData is one module with its validation report and the preview of its scores.
@@ -111,7 +115,8 @@ func (h *moduleHandler) update(req *request) error {
 	case "activate":
 		percent, perr := strconv.Atoi(req.r.PostForm.Get("percent"))
 		if perr != nil {
-			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose which brands it applies to.")
+			return h.showModule(req, http.StatusUnprocessableEntity,
+				[]web.FormError{{Field: "percent", Text: "Choose which brands it applies to."}})
 		}
 		_, err = h.modules.Activate(req.r.Context(), digest, percent)
 	default:

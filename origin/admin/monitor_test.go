@@ -51,7 +51,7 @@ func TestNodeAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.page("/admin/nodes", ">away<", "Remove edge")
-	b.post("/admin/nodes/"+r.Node+"/remove", url.Values{}, "/admin/nodes?done=node")
+	b.post("/admin/nodes/"+r.Node+"/remove", url.Values{}, "/admin/nodes")
 	b.page("/admin/nodes", "No edge has reported recently.")
 }
 
@@ -79,7 +79,7 @@ func TestWebhookReplays(t *testing.T) {
 	for _, do := range []string{"recover", "replay"} {
 		b.rejected(page, url.Values{"do": {do}, "since": {"2026-11-01T00:00"}}, 422, "Confirm that receivers")
 		b.rejected(page, url.Values{"do": {do}, "since": {"x"}, "confirm": {"yes"}}, 422, "enter a date and a time")
-		b.post(page, url.Values{"do": {do}, "since": {"2026-11-01T00:00"}, "confirm": {"yes"}}, page+"?done=replay")
+		b.post(page, url.Values{"do": {do}, "since": {"2026-11-01T00:00"}, "confirm": {"yes"}}, page)
 	}
 	b.page(page, "events after 0", "failed since", "data-live")
 }

@@ -88,7 +88,7 @@ func TestDisputesOfOwners(t *testing.T) {
 	}
 	b.rejected(one, url.Values{"do": {"upheld"}, "answer": {" "}}, 422, `id="answer" aria-invalid="true"`)
 	b.rejected(one, url.Values{"do": {"settled"}, "answer": {"Kept text"}}, 422, ">Kept text</textarea>")
-	b.post(one, url.Values{"do": {"upheld"}, "answer": {"No markup is needed."}}, one+"?done=decided")
+	b.post(one, url.Values{"do": {"upheld"}, "answer": {"No markup is needed."}}, one)
 	b.page(one, "upheld", "No markup is needed.", "disputed by the brand, upheld", "changed since")
 	if page := b.page("/admin/disputes?state=upheld", user); strings.Contains(page, `class="count"`) {
 		t.Error("a decided dispute is counted in the navigation")
@@ -132,7 +132,7 @@ func TestClaimPages(t *testing.T) {
 	checkEscaped(t, b.page(one, "acme.example", "Other claims of this brand", newcomer.ID, "other proof: file",
 		"The contest is then decided", "proven by dns"))
 	b.rejected(one, url.Values{"reason": {" "}}, 422, `id="reason" aria-invalid="true"`)
-	b.post(one, url.Values{"reason": {"The site was sold."}}, one+"?done=ended")
+	b.post(one, url.Values{"reason": {"The site was sold."}}, one)
 	page := b.page(one, "revoked", "The site was sold.")
 	if strings.Contains(page, `id="reason"`) {
 		t.Error("a claim that ended has the form that revokes it")
@@ -181,13 +181,13 @@ func TestBrandRequestPages(t *testing.T) {
 	b.page(one, "Aliases to add", "anvils")
 	b.rejected(one, url.Values{"do": {"rejected"}}, 422, `id="answer" aria-invalid="true"`)
 	b.rejected(one, url.Values{"do": {"approved"}, "answer": {"Kept text"}}, 409, ">Kept text</textarea>")
-	b.post(one, url.Values{"do": {"rejected"}, "answer": {"best is another brand."}}, one+"?done=decided")
+	b.post(one, url.Values{"do": {"rejected"}, "answer": {"best is another brand."}}, one)
 	b.page(one, "rejected", "best is another brand.", user)
 	b.rejected(one, url.Values{"do": {"approved"}}, 409, "was rejected on")
 
 	two := "/admin/requests/" + profile.ID
 	checkEscaped(t, b.page(two, "Change of the profile", "Acme"))
-	b.post(two, url.Values{"do": {"approved"}}, two+"?done=decided")
+	b.post(two, url.Values{"do": {"approved"}}, two)
 	b.page(two, "approved", "The brand has this profile.")
 	if got, err := b.service.Brands.Get(t.Context(), "acme"); err != nil || got.Name != hostile {
 		t.Errorf("the brand after the approval: %+v, %v", got, err)

@@ -37,8 +37,7 @@ type templates struct {
 	icon   *web.Asset
 }
 
-// notices are shown after a form was processed. The address contains only the key, so that a link cannot show
-// a text of its author.
+// notices are shown once after a form was processed, by their keys: see web.SetNotice.
 var notices = map[string]string{
 	"revoked":    "Key revoked. Requests with it are rejected from now on.",
 	"completed":  "Mission completed.",
@@ -99,8 +98,8 @@ func (c *console) show(req *request, status int, name string, p web.Page) error 
 		}
 		p.Nav = waiting
 	}
-	if p.Notice == "" {
-		p.Notice = notices[req.r.URL.Query().Get("done")]
+	if req.r.Method == http.MethodGet {
+		p.Notice = notices[web.TakeNotice(req.w, req.r, homePath, req.secure)]
 	}
 	return c.templates.pages.Show(req.w, status, name, p)
 }

@@ -79,7 +79,7 @@ func (h *signInHandler) form(req *request) error {
 	if h.showOutage(req, http.StatusServiceUnavailable) { // without it, no sign-in succeeds
 		return nil
 	}
-	return h.showForm(req, http.StatusOK, "", signInForm{Next: web.NextPage(homePath, req.r.URL.Query().Get("next"))})
+	return h.showForm(req, http.StatusOK, nil, signInForm{Next: web.NextPage(homePath, req.r.URL.Query().Get("next"))})
 }
 
 // submit starts a new session and ends the one in the cookie, against session fixation.
@@ -97,7 +97,7 @@ func (h *signInHandler) submit(req *request) error {
 			return err
 		}
 		h.log.Warn("sign-in refused", "code", string(e.Code))
-		return h.showForm(req, e.Code.Status(), req.signInError(e), form)
+		return h.showForm(req, e.Code.Status(), req.signInError(e, "password"), form)
 	}
 	if old := h.sessionToken(req.r); old != "" {
 		if err := h.sessions.SignOut(req.r.Context(), old); err != nil {
@@ -110,14 +110,15 @@ func (h *signInHandler) submit(req *request) error {
 	return nil
 }
 
-// signInError returns the message about a rejected sign-in. It does not reveal which value was wrong.
-func (req *request) signInError(e *fieldmark.Error) string {
+// signInError returns the error about a rejected sign-in, at the input with the id. It does not reveal which
+// value was wrong.
+func (req *request) signInError(e *fieldmark.Error, id string) []web.FormError {
 	if e.Code != fieldmark.CodeRateLimited {
-		return "The user name, the password or the code is wrong."
+		return []web.FormError{{Field: id, Text: "The user name, the password or the code is wrong."}}
 	}
 	seconds := max(1, int(e.RetryAfter/time.Second))
 	req.w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	return "Too many attempts. Try again in " + strconv.Itoa(seconds) + " s."
+	return []web.FormError{{Field: id, Text: "Too many attempts. Try again in " + strconv.Itoa(seconds) + " s."}}
 }
 
 // reauth confirms the identity of the user for actions that need a recent password or code.
@@ -133,8 +134,13 @@ func (h *signInHandler) reauth(req *request) error {
 		if e.Code.Status() >= 500 {
 			return err
 		}
-		return h.show(req, e.Code.Status(), "reauth", web.Page{Title: "Confirm your identity",
-			Errors: web.ErrorOf(req.signInError(e)), Data: reauthForm(req, h.signOn, next)})
+		form, id := reauthForm(req, h.signOn, next), "password"
+		if form.Provider != "" { // the form has no password
+			id = "proof-code"
+		}
+		form.Errors = req.signInError(e, id)
+		return h.show(req, e.Code.Status(), "reauth", web.Page{Title: "Confirm your identity", Errors: form.Errors,
+			Data: form})
 	}
 	http.Redirect(req.w, req.r, next, http.StatusSeeOther)
 	return nil
@@ -204,7 +210,8 @@ func (h *signInHandler) redirectToProvider(req *request, proves string) error {
 				fieldmark.AsError(err).Detail)
 			return nil
 		}
-		return h.showForm(req, http.StatusBadGateway, fieldmark.AsError(err).Detail, signInForm{Next: next})
+		return h.showForm(req, http.StatusBadGateway, web.ErrorOf(web.Sentence(fieldmark.AsError(err).Detail)),
+			signInForm{Next: next})
 	}
 	if err != nil {
 		return err
@@ -226,18 +233,18 @@ func (h *signInHandler) finishProviderSignIn(req *request) error {
 		h.log.Warn("sign-in refused", "error", err)
 		if refused.Known {
 			message := refused.Reason + " Contact your administrator, or sign in with another account."
-			return h.showForm(req, http.StatusForbidden, message, signInForm{Next: homePath, Denied: true})
+			return h.showForm(req, http.StatusForbidden, web.ErrorOf(message), signInForm{Next: homePath, Denied: true})
 		}
-		return h.showForm(req, http.StatusUnauthorized, refused.Reason, signInForm{Next: homePath})
+		return h.showForm(req, http.StatusUnauthorized, web.ErrorOf(refused.Reason), signInForm{Next: homePath})
 	}
 	if hasCode(err, fieldmark.CodeOriginUnavailable, fieldmark.CodeRateLimited) {
 		h.log.Warn("sign-in provider", "error", err)
 		e := fieldmark.AsError(err)
-		message, status := e.Detail, http.StatusBadGateway
+		bad, status := web.ErrorOf(web.Sentence(e.Detail)), http.StatusBadGateway
 		if e.Code == fieldmark.CodeRateLimited {
-			message, status = req.signInError(e), e.Code.Status()
+			bad, status = req.signInError(e, ""), e.Code.Status()
 		}
-		return h.showForm(req, status, message, signInForm{Next: homePath})
+		return h.showForm(req, status, bad, signInForm{Next: homePath})
 	}
 	if err != nil {
 		return err
@@ -254,21 +261,19 @@ func (h *signInHandler) finishProviderSignIn(req *request) error {
 	return nil
 }
 
-// showForm shows the sign-in page with an error, if there is one.
-func (h *signInHandler) showForm(req *request, status int, message string, form signInForm) error {
+// showForm shows the sign-in page with errors, if there are any.
+func (h *signInHandler) showForm(req *request, status int, bad []web.FormError, form signInForm) error {
 	form.Provider, form.Passwords = h.signOn.Label(), h.signOn.PasswordsAllowed()
-	p := web.Page{Title: "Sign in", Data: form}
+	p := web.Page{Title: "Sign in", Data: form, Errors: bad}
 	if form.Denied {
 		p.Title = "Access denied"
-	}
-	if message != "" {
-		p.Errors = web.ErrorOf(message)
 	}
 	return h.show(req, status, "sign-in", p)
 }
 
 // reauthData is the form that confirms the identity of the user.
 type reauthData struct {
+	web.Page // of the inputs: its errors only
 	Next     string
 	Provider string // name of the sign-in provider; empty for a user with a password
 	Factor   bool   // the user can enter a code instead

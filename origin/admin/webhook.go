@@ -234,7 +234,8 @@ func (h *webhookHandler) update(req *request) error {
 	case "rotate":
 		overlap, aerr := strconv.Atoi(form.posted.Get("overlap"))
 		if aerr != nil {
-			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old secret stays valid.")
+			form.addError("overlap", "Choose how long the old secret stays valid.")
+			break
 		}
 		made, rerr := h.webhooks.RotateSecret(ctx, "", id, fieldmark.SecretRequest{OverlapHours: &overlap})
 		if rerr == nil {
@@ -267,7 +268,10 @@ func (h *webhookHandler) update(req *request) error {
 		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
 	if hasCode(err, fieldmark.CodeValidationFailed) {
-		return h.showEndpoint(req, http.StatusUnprocessableEntity, req.formErrors(err), nil, nil)
+		form.errors = req.formErrors(err)
+	}
+	if form.errors != nil {
+		return h.showEndpoint(req, http.StatusUnprocessableEntity, form.errors, nil, nil)
 	}
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func (h *handler) openDispute(req *request) error {
 	if err != nil {
 		return err
 	}
-	return req.done("/disputes", "opened")
+	return h.done(req, "/disputes", "opened")
 }
 
 // evidenceErrors replaces errors of the pages of evidence by ones beside their inputs. Empty rows
@@ -157,5 +157,5 @@ func (h *handler) withdrawDispute(req *request) error {
 	if err != nil {
 		return refuse(req, err, h.showDisputes)
 	}
-	return req.done("/disputes", "withdrawn")
+	return h.done(req, "/disputes", "withdrawn")
 }

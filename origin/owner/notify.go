@@ -99,7 +99,7 @@ func (h *handler) changeEndpoint(req *request) error {
 		if err := h.origin.Webhooks.DeleteEndpoint(ctx, req.key.Account, id); err != nil {
 			return err
 		}
-		return req.done("/notifications", "deleted")
+		return h.done(req, "/notifications", "deleted")
 	case "ping":
 		result, err := h.origin.Webhooks.Ping(ctx, req.key.Account, id, fieldmark.PingRequest{})
 		if err != nil {
@@ -110,7 +110,7 @@ func (h *handler) changeEndpoint(req *request) error {
 		if _, err := h.origin.Webhooks.Resend(ctx, id, do); err != nil {
 			return refuse(req, err, h.showNotify)
 		}
-		return req.done("/notifications/"+id, "resent")
+		return h.done(req, "/notifications/"+id, "resent")
 	}
 }
 
@@ -125,7 +125,7 @@ func (h *handler) changeMail(req *request) (err error) {
 	if err != nil {
 		return refuse(req, err, h.showNotify)
 	}
-	return req.done("/notifications", notice)
+	return h.done(req, "/notifications", notice)
 }
 
 // mailLink is a page that mail links to. Its button acts: programs that scan mail load every
@@ -207,5 +207,5 @@ func (h *handler) changeClaim(req *request) error {
 			return h.showClaim(req, status, bad, nil)
 		})
 	}
-	return req.done("/claim", "checked")
+	return h.done(req, "/claim", "checked")
 }

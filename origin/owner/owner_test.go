@@ -42,6 +42,7 @@ type fixture struct {
 	key     string // of the owner of acme
 	log     *bytes.Buffer
 	cookie  *http.Cookie
+	notice  *http.Cookie
 }
 
 // website is a site with one page. Its robots.txt blocks crawlers until it is fixed.
@@ -194,14 +195,20 @@ func (f *fixture) do(path string, form url.Values) *httptest.ResponseRecorder {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	if f.cookie != nil {
-		r.AddCookie(f.cookie)
+	for _, c := range []*http.Cookie{f.cookie, f.notice} {
+		if c != nil {
+			r.AddCookie(c)
+		}
 	}
 	rec := httptest.NewRecorder()
 	f.handler.ServeHTTP(rec, r)
 	for _, c := range rec.Result().Cookies() {
-		if f.cookie = c; c.MaxAge < 0 {
-			f.cookie = nil
+		jar := &f.cookie
+		if c.Name == "fieldmark_notice" {
+			jar = &f.notice
+		}
+		if *jar = c; c.MaxAge < 0 {
+			*jar = nil
 		}
 	}
 	return rec

@@ -15,8 +15,7 @@ import (
 //go:embed templates/*.html assets/owner.css
 var files embed.FS
 
-// notices are shown after a form was processed. The address contains only the key, so that a
-// link cannot show a text of its author.
+// notices are shown once after a form was processed, by their keys: see web.SetNotice.
 var notices = map[string]string{
 	"opened":    "Dispute opened.",
 	"withdrawn": "Dispute withdrawn.",
@@ -55,15 +54,16 @@ func (h *handler) show(req *request, status int, name string, p web.Page) error 
 		n.Name, n.Base = req.owned.Name, brandsPath+string(req.slug)
 	}
 	p.Nav = n
-	if p.Notice == "" {
-		p.Notice = notices[req.r.URL.Query().Get("done")]
+	if req.r.Method == http.MethodGet {
+		p.Notice = notices[web.TakeNotice(req.w, req.r, homePath, h.OverHTTPS(req.r))]
 	}
 	return h.pages.Show(req.w, status, name, p)
 }
 
-// done redirects to a page of the brand after a form was processed.
-func (req *request) done(page, notice string) error {
-	http.Redirect(req.w, req.r, brandsPath+string(req.slug)+page+"?done="+notice, http.StatusSeeOther)
+// done redirects to a page of the brand after a form was processed; the page shows the notice once.
+func (h *handler) done(req *request, page, notice string) error {
+	web.SetNotice(req.w, homePath, notice, h.OverHTTPS(req.r))
+	http.Redirect(req.w, req.r, brandsPath+string(req.slug)+page, http.StatusSeeOther)
 	return nil
 }
 

@@ -74,9 +74,9 @@ func (h *handler) setProfile(req *request) error {
 		return refuse(req, err, h.showProfile)
 	}
 	if review {
-		return req.done("/profile", "review")
+		return h.done(req, "/profile", "review")
 	}
-	return req.done("/profile", "profile")
+	return h.done(req, "/profile", "profile")
 }
 
 func (h *handler) requestAliases(req *request) error {
@@ -87,7 +87,7 @@ func (h *handler) requestAliases(req *request) error {
 	if _, err := h.origin.Brands.Owners.RequestAliases(req.r.Context(), req.key.Account, req.slug, r); err != nil {
 		return refuse(req, err, h.showProfile)
 	}
-	return req.done("/profile", "aliases")
+	return h.done(req, "/profile", "aliases")
 }
 
 func (h *handler) setListing(req *request) error {
@@ -95,7 +95,7 @@ func (h *handler) setListing(req *request) error {
 	if _, err := h.origin.Brands.Owners.SetListing(req.r.Context(), req.key.Account, req.slug, r); err != nil {
 		return refuse(req, err, h.showProfile)
 	}
-	return req.done("/profile", map[bool]string{true: "listed", false: "unlisted"}[r.Listed])
+	return h.done(req, "/profile", map[bool]string{true: "listed", false: "unlisted"}[r.Listed])
 }
 
 func (h *handler) setWishes(req *request) error {
@@ -103,5 +103,5 @@ func (h *handler) setWishes(req *request) error {
 	if _, err := h.origin.Brands.Owners.SetWishes(req.r.Context(), req.key.Account, req.slug, w); err != nil {
 		return refuse(req, err, h.showProfile)
 	}
-	return req.done("/profile", "wishes")
+	return h.done(req, "/profile", "wishes")
 }

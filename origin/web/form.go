@@ -42,14 +42,30 @@ func FormErrors(err error, inputs map[string]Input, prefix string) []FormError {
 			text := strings.TrimPrefix(f.Detail, strings.ToLower(field[1])+" ")
 			list = append(list, FormError{prefix + field[0], Sentence(field[1] + item + ": " + text)})
 		default:
-			name := strings.ReplaceAll(strings.Trim(pointer, "/"), "/", " ")
-			list = append(list, FormError{Text: Sentence(name + " " + f.Detail)})
+			list = append(list, FormError{Text: Sentence(pointerWords(pointer) + " " + f.Detail)})
 		}
 	}
 	if len(list) == 0 {
 		list = ErrorOf(Sentence(e.Detail))
 	}
 	return list
+}
+
+// pointerWords writes a JSON Pointer to a member without an input in words: /location/address/postalCode is
+// "location address postal code".
+func pointerWords(pointer string) string {
+	var words strings.Builder
+	for _, r := range strings.Trim(pointer, "/") {
+		switch {
+		case r == '/':
+			r = ' '
+		case unicode.IsUpper(r):
+			words.WriteByte(' ')
+			r = unicode.ToLower(r)
+		}
+		words.WriteRune(r)
+	}
+	return words.String()
 }
 
 // Sentence returns s with a capital letter and a full stop.

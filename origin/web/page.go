@@ -24,30 +24,21 @@ type Page struct {
 	Posted   url.Values // values of the rejected form, to show them again
 }
 
-// Invalid returns the attributes of an input with an error. The input of the first error has the focus.
-func (p Page) Invalid(id string) template.HTMLAttr {
-	for i, c := range p.Errors {
-		if c.Field == id && i == 0 {
-			return `aria-invalid="true" autofocus`
-		}
-		if c.Field == id {
-			return `aria-invalid="true"`
-		}
-	}
-	return ""
-}
+// invalid are the attributes of an input with an error. Show leaves the focus to the first of them.
+const invalid = `aria-invalid="true" autofocus`
 
-// Describe returns the attributes of an input that tie it to its error, by Fault, and to texts
-// with the ids in help.
+// Describe returns the attributes of an input that mark it as invalid and tie it to its error, by Fault, and
+// to texts with the ids in help.
 func (p Page) Describe(id string, help ...string) template.HTMLAttr {
-	attributes := string(p.Invalid(id))
-	if attributes != "" {
+	var attributes []string
+	if p.FieldError(id) != "" {
+		attributes = []string{invalid}
 		help = append([]string{id + "-fault"}, help...)
 	}
 	if len(help) > 0 {
-		attributes += ` aria-describedby="` + template.HTMLEscapeString(strings.Join(help, " ")) + `"`
+		attributes = append(attributes, `aria-describedby="`+template.HTMLEscapeString(strings.Join(help, " "))+`"`)
 	}
-	return template.HTMLAttr(attributes)
+	return template.HTMLAttr(strings.Join(attributes, " "))
 }
 
 // Fault returns the element with the error about an input, or "".
@@ -72,6 +63,15 @@ func (p Page) FieldError(id string) string {
 
 // Rejected reports whether the form with a prefix was rejected, so that the page opens it.
 func (p Page) Rejected(prefix string) bool { return len(p.Errors) > 0 && p.Prefix == prefix }
+
+// Value returns what an input shows: the value that was entered into it if the form with the prefix was
+// rejected, or else the stored one.
+func (p Page) Value(prefix, name, stored string) string {
+	if p.Rejected(prefix) {
+		return p.Posted.Get(name)
+	}
+	return stored
+}
 
 // Typed returns the value that was entered into an input of a rejected form.
 func (p Page) Typed(prefix, name string) string {
@@ -111,6 +111,19 @@ func (t Templates) Show(w http.ResponseWriter, status int, name string, p Page) 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = out.WriteTo(w) // fails only if the browser has left
+	_, _ = w.Write(focusFirst(out.Bytes())) // fails only if the browser has left
 	return nil
+}
+
+// focusFirst leaves the attribute autofocus to the first invalid input of a page: a document may have only
+// one (HTML, 6.6.7), and the order of the errors is not that of the inputs. Text of users cannot contain
+// the attributes, because its quotation marks are escaped.
+func focusFirst(page []byte) []byte {
+	first := bytes.Index(page, []byte(invalid))
+	if first < 0 {
+		return page
+	}
+	rest := first + len(invalid)
+	unfocused := strings.TrimSuffix(invalid, " autofocus")
+	return append(page[:rest:rest], bytes.ReplaceAll(page[rest:], []byte(invalid), []byte(unfocused))...)
 }

@@ -1,12 +1,6 @@
 // Everything works without this script: it adds copy buttons and updates pages
 // that show work in progress.
 "use strict";
-// A notice belongs to the request that caused it, not to the next reload.
-const here = new URL(location);
-if (here.searchParams.has("done")) {
-  here.searchParams.delete("done");
-  history.replaceState(null, "", here);
-}
 for (const code of document.querySelectorAll("[data-copy]")) {
   const button = document.createElement("button");
   button.type = "button";

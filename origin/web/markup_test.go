@@ -1,0 +1,66 @@
+package web_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	postForms = regexp.MustCompile(`(?s)<form[^>]*method="post".*?</form>`)
+	controls  = regexp.MustCompile(`(?s)<(input|select|textarea)\b((?:\{\{.*?\}\}|[^>{])*)>`)
+	hintOf    = regexp.MustCompile(`\.Describe ("[^"]*"|\([^)]*\))`)
+	idOf      = regexp.MustCompile(`\bid="([^"]*(?:\{\{.*?\}\}[^"]*)*)"`)
+)
+
+// TestFormMarkup: every input of every form of the origin's pages has a label, a bound for its text, and the
+// attributes and the place of its error. Rejections of the form on the board are shown on the mission's page.
+func TestFormMarkup(t *testing.T) {
+	files, err := filepath.Glob("../*/templates/*.html")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d templates, %v", len(files), err)
+	}
+	for _, name := range files {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range postForms.FindAllString(string(page), -1) {
+			for _, c := range controls.FindAllStringSubmatch(form, -1) {
+				checkControl(t, name, form, c[0], c[1], c[2])
+			}
+		}
+	}
+}
+
+func checkControl(t *testing.T, name, form, tag, element, attributes string) {
+	t.Helper()
+	has := func(text string) bool { return strings.Contains(attributes, text) }
+	if has(`type="hidden"`) {
+		return
+	}
+	checkbox := has(`type="checkbox"`)
+	bounded := element == "select" || checkbox || has("maxlength=") || has(`type="datetime-local"`) ||
+		has(`type="file"`) || has(`type="number"`) || has(`type="date"`) || has(`type="radio"`)
+	if !bounded {
+		t.Errorf("%s: %s has no maxlength", name, tag)
+	}
+	if id := idOf.FindStringSubmatch(attributes); id != nil && !checkbox {
+		if !strings.Contains(form, `<label for="`+id[1]+`"`) {
+			t.Errorf("%s: %s has no label", name, tag)
+		}
+	}
+	if checkbox && !has("required") || strings.HasSuffix(name, "/board.html") {
+		return
+	}
+	hint := hintOf.FindStringSubmatch(attributes)
+	if hint == nil {
+		t.Errorf("%s: %s is not tied to its error: use Describe", name, tag)
+		return
+	}
+	if !strings.Contains(form, ".Fault "+hint[1]) {
+		t.Errorf("%s: the error of %s has no place: use Fault", name, tag)
+	}
+}
