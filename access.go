@@ -27,6 +27,9 @@ type Account struct {
 	CreatedAt Time   `json:"createdAt"`
 
 	FilterLabels []string `json:"filterLabels,omitempty"` // keys of labels that lists of missions can filter by
+
+	TimeZone   string `json:"timeZone,omitempty"`   // IANA name, of the days on pages of technicians; empty: UTC
+	DeviceTime bool   `json:"deviceTime,omitempty"` // SLA timers take occurredAt instead of the time of receipt
 }
 
 // MaxFilterLabels limits the filterable label keys of an account: a mission is indexed once for
@@ -39,6 +42,9 @@ type AccountRequest struct {
 	Note string `json:"note,omitempty" maxLength:"500" doc:"Note for administrators"`
 
 	FilterLabels []string `json:"filterLabels,omitzero" maxItems:"5" doc:"Label keys for filters; unchanged if omitted"`
+
+	TimeZone   *string `json:"timeZone,omitempty" maxLength:"64" doc:"IANA name; empty: UTC; unchanged if omitted"`
+	DeviceTime *bool   `json:"deviceTime,omitempty" doc:"Whether SLA timers take occurredAt; unchanged if omitted"`
 }
 
 var accountID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
@@ -88,11 +94,13 @@ type AuditEntry struct {
 // ActorKind is the interface that an administrator used.
 type ActorKind string
 
-// A user of the console, an API key, or a command that opened the database.
+// A user of the console, an API key, a command that opened the database, or a technician with a
+// secret link.
 const (
-	ActorPerson  ActorKind = "person"
-	ActorKey     ActorKind = "key"
-	ActorCommand ActorKind = "command"
+	ActorPerson     ActorKind = "person"
+	ActorKey        ActorKind = "key"
+	ActorCommand    ActorKind = "command"
+	ActorTechnician ActorKind = "technician"
 )
 
 // AuditVerdict is the result of verifying the audit log.

@@ -49,6 +49,8 @@ const (
 	CodeTooMany              Code = "too_many"
 	CodeAttachmentTooLarge   Code = "attachment_too_large"
 	CodeDigestMismatch       Code = "digest_mismatch"
+	CodeLinkExpired          Code = "link_expired"
+	CodeInvalidOccurredAt    Code = "invalid_occurred_at"
 	CodeInvalidTransition    Code = "invalid_transition"
 	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
@@ -119,6 +121,8 @@ var codeTable = map[Code]struct {
 	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The resource has changed since"},
 	CodeCursorExpired:        {http.StatusGone, "The cursor's snapshot is no longer kept"},
 	CodeCheckExpired:         {http.StatusGone, "The check is no longer kept"},
+	CodeLinkExpired:          {http.StatusGone, "The link has ended"},
+	CodeInvalidOccurredAt:    {http.StatusUnprocessableEntity, "The time of the device does not fit"},
 	CodeBodyTooLarge:         {http.StatusRequestEntityTooLarge, "The body is too large"},
 	CodeURITooLong:           {http.StatusRequestURITooLong, "The address is too long"},
 	CodeMisdirected:          {http.StatusMisdirectedRequest, "This server does not answer for that host"},

@@ -202,6 +202,11 @@ type Mission struct {
 	CanceledAt   *Time         `json:"canceledAt"`
 	ClosedAt     *Time         `json:"closedAt"`
 	Version      int           `json:"version"` // from 1; the ETag contains it and Revision
+
+	// OccurredAt is when the mission entered its status by the clock of the device that reported it
+	// later; absent if it was reported at once. Offline is true with it.
+	OccurredAt *Time `json:"occurredAt,omitempty"`
+	Offline    bool  `json:"offline,omitempty"`
 }
 
 // Revision counts the changes that do not increment the version: those of SLA timers
@@ -346,6 +351,8 @@ type NoteRequest struct {
 	Visibility NoteVisibility `json:"visibility,omitempty" maxLength:"16" doc:"internal (default) or shared"`
 	Author     *NoteAuthor    `json:"author,omitempty" doc:"Who wrote it; the API key if omitted"`
 	ExternalID string         `json:"externalId,omitempty" maxLength:"255" doc:"Id of the note at the client"`
+
+	OccurredAt *Time `json:"occurredAt,omitempty" format:"date-time" doc:"When it was written, if it is sent later"`
 }
 
 // NoteAuthor is who wrote a note, identified by an id of the sending system.
@@ -362,6 +369,7 @@ type Note struct {
 	Author     NoteAuthor     `json:"author"`
 	ExternalID string         `json:"externalId,omitempty"`
 	CreatedAt  Time           `json:"createdAt"`
+	OccurredAt *Time          `json:"occurredAt,omitempty"` // when it was written, by the clock of the device
 	RedactedAt *Time          `json:"redactedAt"`
 }
 
@@ -372,7 +380,15 @@ type MissionNoted struct {
 	ExternalID string `json:"externalId"`
 	Source     string `json:"source"`
 	Note       Note   `json:"note"`
+	Offline    bool   `json:"offline,omitempty"` // it was sent later than it was written, see occurredAt of the note
 }
+
+// The bounds of occurredAt, which a device reports: phones keep time by their network, so a clock
+// that is further ahead is wrong, and what a person did three days ago they enter by hand.
+const (
+	MaxOccurredAhead = 5 * time.Minute
+	MaxOccurredAge   = 72 * time.Hour
+)
 
 // IsHidden reports whether a character is invisible and changes how text is displayed
 // or compared: zero-width spaces, and controls that embed, override or isolate a text
@@ -467,4 +483,44 @@ type Calendar struct {
 type NewCalendar struct {
 	Calendar
 	Path string `json:"path"` // PathCalendar, a secret token and .ics; relative to the base URL
+}
+
+// MaxTechnicianLink is how long a technician's link works at most. A phone that is lost or passed on
+// keeps the address.
+const MaxTechnicianLink = 30 * 24 * time.Hour
+
+// TechnicianLinkRequest creates the secret link to the page of a technician.
+type TechnicianLinkRequest struct {
+	Account string `json:"account,omitempty" maxLength:"64" doc:"Account of the missions; default if omitted"`
+
+	Assignee Assignee `json:"assignee" doc:"The technician, as in the missions"`
+
+	Until *Time `json:"until,omitempty" format:"date-time" doc:"At most 30 days from now, the default"`
+
+	// PIN is asked for once in 12 hours on a device.
+	PIN string `json:"pin,omitempty" pattern:"^[0-9]{6}$" patternDescription:"6 digits" doc:"No PIN if omitted"`
+}
+
+// TechnicianLinkRotation gives a technician's link a new address.
+type TechnicianLinkRotation struct {
+	Until *Time `json:"until,omitempty" format:"date-time" doc:"At most 30 days from now, the default"`
+}
+
+// TechnicianLink is the link to the page of a technician, without its secret address.
+type TechnicianLink struct {
+	ID         string   `json:"id"` // lnk_…
+	Account    string   `json:"account"`
+	Assignee   Assignee `json:"assignee"`
+	Until      Time     `json:"until"`
+	PIN        bool     `json:"pin"` // the page asks for a PIN
+	CreatedAt  Time     `json:"createdAt"`
+	RotatedAt  *Time    `json:"rotatedAt"` // when its address was last replaced
+	RevokedAt  *Time    `json:"revokedAt"`
+	LastUsedAt *Time    `json:"lastUsedAt"` // precise to a minute
+}
+
+// NewTechnicianLink is a link with a new address, which is returned only once.
+type NewTechnicianLink struct {
+	TechnicianLink
+	Path string `json:"path"` // PathTechnician, a secret token and a slash; relative to the base URL
 }

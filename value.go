@@ -155,6 +155,7 @@ const (
 	PrefixRefund   = "rfd"
 	PrefixNode     = "nod"
 	PrefixCalendar = "cal"
+	PrefixLink     = "lnk"
 	PrefixDispute  = "dsp"
 	PrefixClaim    = "clm"
 	PrefixChange   = "brq"

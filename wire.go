@@ -46,11 +46,16 @@ const (
 	PathBrandPage            = "/brands/"
 	PathClaimPage            = "/claim"
 	PathCalendar             = "/calendar/" // followed by a secret token, which is never logged
+	// PathTechnician is where pages of technicians begin, followed by a secret token like that of a calendar.
+	PathTechnician = "/t/"
 )
 
-// LoggedPath returns a path for logs, without the secret token of a calendar feed and the
-// id of a check, which is the key to its report.
+// LoggedPath returns a path for logs, without the secret token of a calendar feed or of a
+// technician's page and the id of a check, which is the key to its report.
 func LoggedPath(path string) string {
+	if strings.HasPrefix("/"+strings.TrimLeft(path, "/"), PathTechnician) {
+		return PathTechnician + "…"
+	}
 	for _, prefix := range []string{PathChecks + "/", PathCheckPage + "/"} {
 		if strings.HasPrefix(path, prefix) {
 			return prefix + "…"

@@ -136,6 +136,9 @@ func TestWire(t *testing.T) {
 		"calendar": fieldmark.NewCalendar{Calendar: fieldmark.Calendar{ID: "cal_1", CreatedAt: at, LastUsedAt: &at,
 			CalendarRequest: fieldmark.CalendarRequest{Account: "default", Name: "Crew north",
 				Scope: fieldmark.CalendarOfTeam, Assignees: []string{"ann", "bob"}}}, Path: "/calendar/….ics"},
+		"technician_link": fieldmark.NewTechnicianLink{Path: "/t/…/", TechnicianLink: fieldmark.TechnicianLink{
+			ID: "lnk_1", Account: "default", Assignee: fieldmark.Assignee{ID: "ann", Name: "Ann Ames"}, Until: at,
+			PIN: true, CreatedAt: at, LastUsedAt: &at}},
 		"endpoint": fieldmark.NewEndpoint{Endpoint: endpoint, Secret: "whsec_…"},
 		"delivery": delivery,
 		"attempts": fieldmark.DeliveryRecord{Delivery: delivery, Log: []fieldmark.DeliveryAttempt{attempt}},

@@ -38,6 +38,12 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 	}
 	a = fieldmark.Account{ID: id, Name: r.Name, Note: r.Note, CreatedAt: fieldmark.At(time.Now()),
 		FilterLabels: r.FilterLabels}
+	if r.TimeZone != nil {
+		a.TimeZone = *r.TimeZone
+	}
+	if r.DeviceTime != nil {
+		a.DeviceTime = *r.DeviceTime
+	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if made, err = tx.AddAccount(ctx, a); err != nil {
 			return err
@@ -59,9 +65,16 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 		if a.CreatedAt = old.CreatedAt; r.FilterLabels == nil {
 			a.FilterLabels = old.FilterLabels
 		}
+		if r.TimeZone == nil {
+			a.TimeZone = old.TimeZone
+		}
+		if r.DeviceTime == nil {
+			a.DeviceTime = old.DeviceTime
+		}
 		relabeled := !slices.Equal(a.FilterLabels, old.FilterLabels)
 		// A PUT that is repeated must not fill the audit log.
-		if a.Name == old.Name && a.Note == old.Note && !relabeled {
+		if a.Name == old.Name && a.Note == old.Note && !relabeled && a.TimeZone == old.TimeZone &&
+			a.DeviceTime == old.DeviceTime {
 			return nil
 		}
 		if err := tx.UpdateAccount(ctx, a, relabeled); err != nil {

@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
@@ -35,6 +36,11 @@ func ValidateAccount(r *fieldmark.AccountRequest) validation.Errors {
 			bad.Add(pointer, "range", fmt.Sprintf("must have 1 to %d characters", fieldmark.MaxLabelKey))
 		}
 		bad.Line(pointer, key)
+	}
+	if r.TimeZone != nil && *r.TimeZone != "" {
+		if _, err := time.LoadLocation(*r.TimeZone); err != nil || !fieldmark.ValidTimeZone(*r.TimeZone) {
+			bad.Add("/timeZone", "enum", "is not a known time zone")
+		}
 	}
 	return bad
 }

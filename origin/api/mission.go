@@ -300,6 +300,8 @@ type transition struct {
 	Reason    *fieldmark.Reason   `json:"reason,omitempty"`
 	Scheduled *fieldmark.Span     `json:"scheduled,omitempty" doc:"When the visit is planned; unchanged if missing"`
 	Assignee  *fieldmark.Assignee `json:"assignee,omitempty" doc:"Who is assigned; unchanged if missing"`
+
+	OccurredAt *fieldmark.Time `json:"occurredAt,omitempty" format:"date-time" doc:"When it happened, if sent later"`
 }
 
 func (t *transition) check() (bad []fieldmark.FieldError) {
@@ -319,6 +321,7 @@ func moveMission(m missionRef, t transition) (mission.Operation, error) {
 	}
 	return mission.Move(m.account, m.id, mission.Transition{
 		To: to, Reason: t.Reason, Scheduled: t.Scheduled, Assignee: t.Assignee, If: m.ifMatch,
+		OccurredAt: t.OccurredAt,
 	}), nil
 }
 

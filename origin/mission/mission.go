@@ -266,6 +266,9 @@ type Transition struct {
 	Scheduled *fieldmark.Span     // planned time of the visit; nil: unchanged
 	Assignee  *fieldmark.Assignee // nil: unchanged
 	If        Versions            // refuse unless the mission has one of them
+	// OccurredAt is when it happened, by the clock of a device that reports it later; nil: now. See
+	// validateOccurredAt.
+	OccurredAt *fieldmark.Time
 }
 
 // Versions are the versions of a mission that a write applies to; nil means any.
@@ -400,7 +403,7 @@ func sameValue[T comparable](a, b *T) bool { return a == b || a != nil && b != n
 // emits the events: first the one of the mission, then those of its timers and its payment.
 // Receivers of webhooks then know the mission before they receive its deadlines.
 func (t *txn) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mission) error {
-	emit, err := t.follow(ctx, before, m)
+	emit, err := t.follow(ctx, before, m, m.UpdatedAt.Std())
 	if err != nil {
 		return err
 	}
@@ -430,7 +433,11 @@ func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 	if err := t.tx.UpdateMissionStatus(ctx, m); err != nil {
 		return err
 	}
-	emit, err := t.follow(ctx, &before, m)
+	at, err := t.clockOf(ctx, m)
+	if err != nil {
+		return err
+	}
+	emit, err := t.follow(ctx, &before, m, at)
 	if err != nil {
 		return err
 	}
@@ -438,6 +445,19 @@ func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 		return err
 	}
 	return emit(ctx)
+}
+
+// clockOf returns when a transition happened for the SLA timers: when it was received, or when the
+// device says if the account wants that.
+func (t *txn) clockOf(ctx context.Context, m *store.Mission) (time.Time, error) {
+	if m.OccurredAt == nil {
+		return m.UpdatedAt.Std(), nil
+	}
+	a, err := t.tx.Account(ctx, m.Account)
+	if err != nil || !a.DeviceTime {
+		return m.UpdatedAt.Std(), err
+	}
+	return m.OccurredAt.Std(), nil
 }
 
 // moved applies a transition to a mission, if it is valid, and returns its event type. It
@@ -455,6 +475,9 @@ func moved(m *store.Mission, move Transition) (fieldmark.EventType, error) {
 		if err := ValidateReopen(m.CompletedAt, m.UpdatedAt.Std()); err != nil {
 			return "", err
 		}
+	}
+	if err := validateOccurredAt(move.OccurredAt, m, m.UpdatedAt.Std()); err != nil {
+		return "", err
 	}
 	reason := normalReason(move.Reason)
 	// held was read before HeldFrom is cleared below: a mission on hold may have been underway.
@@ -478,6 +501,10 @@ func moved(m *store.Mission, move Transition) (fieldmark.EventType, error) {
 	m.Version++
 	m.Sequence++
 	m.Mark(m.UpdatedAt)
+	m.OccurredAt, m.Offline, m.MovedAt = move.OccurredAt, move.OccurredAt != nil, move.OccurredAt
+	if m.MovedAt == nil {
+		m.MovedAt = &m.UpdatedAt
+	}
 	return TransitionEvent(from, move.To, held), nil
 }
 

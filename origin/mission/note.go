@@ -73,6 +73,9 @@ func AddNote(account, id string, r fieldmark.NoteRequest) Operation {
 		if err != nil {
 			return nil, err
 		}
+		if err := validateOccurredAt(r.OccurredAt, &m, time.Now()); err != nil {
+			return nil, err
+		}
 		n, created, err := t.addNote(ctx, &m, r)
 		return []Result{{Mission: m.Mission, Note: n, Created: created}}, err
 	}}
@@ -83,8 +86,8 @@ func (t *txn) addNote(ctx context.Context, m *store.Mission, r fieldmark.NoteReq
 	err error) {
 	now := time.Now()
 	n = fieldmark.Note{ID: fieldmark.NewID(fieldmark.PrefixNote, now), Text: r.Text, Visibility: r.Visibility,
-		ExternalID: r.ExternalID, CreatedAt: fieldmark.At(now), Author: fieldmark.NoteAuthor{
-			ID: cmp.Or(auditlog.ActorName(ctx), "fieldmark")}}
+		ExternalID: r.ExternalID, CreatedAt: fieldmark.At(now), OccurredAt: r.OccurredAt,
+		Author: fieldmark.NoteAuthor{ID: cmp.Or(auditlog.ActorName(ctx), "fieldmark")}}
 	if r.Author != nil {
 		n.Author = *r.Author
 	}
@@ -114,7 +117,8 @@ func (t *txn) addNote(ctx context.Context, m *store.Mission, r fieldmark.NoteReq
 
 func (t *txn) emitNote(ctx context.Context, m *store.Mission, n fieldmark.Note) error {
 	_, err := event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, fieldmark.EventMissionNoted, m.ID),
-		fieldmark.MissionNoted{ID: m.ID, ExternalID: m.ExternalID, Source: m.Source, Note: n})
+		fieldmark.MissionNoted{ID: m.ID, ExternalID: m.ExternalID, Source: m.Source, Note: n,
+			Offline: n.OccurredAt != nil})
 	return err
 }
 

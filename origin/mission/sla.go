@@ -144,12 +144,12 @@ func (t *txn) begin(ctx context.Context, m *store.Mission) error {
 	return t.startPayment(ctx, m)
 }
 
-// follow applies the change of a mission to its SLA timers and its payment. It returns a
+// follow applies the change of a mission at a time to its SLA timers and its payment. It returns a
 // function that emits their events; the caller calls it after the mission's event. All rows are
 // written before any event, so that every event of the transaction describes the same state.
-func (t *txn) follow(ctx context.Context, before *fieldmark.Mission,
-	m *store.Mission) (emit func(context.Context) error, err error) {
-	changed, err := t.advanceTimers(ctx, before, m, m.UpdatedAt.Std())
+func (t *txn) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mission,
+	at time.Time) (emit func(context.Context) error, err error) {
+	changed, err := t.advanceTimers(ctx, before, m, at)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // ReopenWithin is how long after its completion a mission may be reopened. After that a new
@@ -80,6 +81,45 @@ func ValidateReopen(completed *fieldmark.Time, now time.Time) error {
 	return invalidTransition(fieldmark.MissionCompleted, fieldmark.MissionInProgress,
 		[]fieldmark.MissionStatus{fieldmark.MissionClosed},
 		"a mission can be reopened for 7 days after it was completed")
+}
+
+// validateOccurredAt returns CodeInvalidOccurredAt unless a device may report that something happened
+// to a mission at a time: not before its latest transition, which would make its history
+// contradict itself, not more than fieldmark.MaxOccurredAhead after now, and not more than
+// fieldmark.MaxOccurredAge before it.
+func validateOccurredAt(at *fieldmark.Time, m *store.Mission, now time.Time) error {
+	if at == nil {
+		return nil
+	}
+	refuse := func(code, detail string) error {
+		return &fieldmark.Error{Code: fieldmark.CodeInvalidOccurredAt, Detail: "occurredAt " + detail, MissionID: m.ID,
+			Fields: []fieldmark.FieldError{{Pointer: "/occurredAt", Code: code, Detail: detail}}}
+	}
+	switch last := lastMoved(m); {
+	case at.Std().Sub(now) > fieldmark.MaxOccurredAhead:
+		return refuse("ahead", "is more than 5 minutes ahead of the server: check the clock of the device")
+	case now.Sub(at.Std()) > fieldmark.MaxOccurredAge:
+		return refuse("too_old", "is more than 72 hours ago")
+	case at.Std().Before(last.Std()):
+		return refuse("before_transition", "is before the latest transition of the mission, at "+last.String())
+	}
+	return nil
+}
+
+// lastMoved returns when a mission entered its status. Missions that were not moved since that is
+// stored have the latest time that is known of them.
+func lastMoved(m *store.Mission) fieldmark.Time {
+	if m.MovedAt != nil {
+		return *m.MovedAt
+	}
+	last := m.CreatedAt
+	for _, at := range []*fieldmark.Time{m.ScheduledAt, m.DispatchedAt, m.StartedAt, m.CompletedAt, m.CanceledAt,
+		m.ClosedAt} {
+		if at != nil && at.Std().After(last.Std()) {
+			last = *at
+		}
+	}
+	return last
 }
 
 // TransitionEvent returns the event type of a valid transition. Returning to the status before

@@ -34,9 +34,9 @@ func (t AccessTx) AddAccount(ctx context.Context, a fieldmark.Account) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("add account %s: %w", a.ID, err)
 	}
-	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at, filter_labels) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (id) DO NOTHING`,
-		a.ID, a.Name, a.Note, a.CreatedAt.Micros(), keys)
+	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at, filter_labels, time_zone, device_time)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING`,
+		a.ID, a.Name, a.Note, a.CreatedAt.Micros(), keys, a.TimeZone, boolInt(a.DeviceTime))
 	if err != nil {
 		return false, fmt.Errorf("add account %s: %w", a.ID, err)
 	}
@@ -55,16 +55,16 @@ func (t AccessTx) CountAccounts(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// UpdateAccount changes the name, the note and the filterable labels of an account. If reindex is
+// UpdateAccount changes the settings of an account. If reindex is
 // set, the labels of its missions are indexed again, in the background.
 func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account, reindex bool) error {
 	keys, err := jsonText(a.FilterLabels)
 	if err != nil {
 		return fmt.Errorf("update account %s: %w", a.ID, err)
 	}
-	_, err = t.exec(ctx, `UPDATE account SET name = $1, note = $2, filter_labels = $3,
-		labels_indexed = CASE WHEN $4 = 1 THEN '' ELSE labels_indexed END WHERE id = $5`, a.Name, a.Note, keys,
-		boolInt(reindex), a.ID)
+	_, err = t.exec(ctx, `UPDATE account SET name = $1, note = $2, filter_labels = $3, time_zone = $4, device_time = $5,
+		labels_indexed = CASE WHEN $6 = 1 THEN '' ELSE labels_indexed END WHERE id = $7`, a.Name, a.Note, keys,
+		a.TimeZone, boolInt(a.DeviceTime), boolInt(reindex), a.ID)
 	if err != nil {
 		return fmt.Errorf("update account %s: %w", a.ID, err)
 	}
@@ -72,16 +72,18 @@ func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account, reinde
 	return nil
 }
 
-const accountColumns = `id, name, note, created_at, filter_labels`
+const accountColumns = `id, name, note, created_at, filter_labels, time_zone, device_time`
 
 func scanAccount(row scanner) (a fieldmark.Account, err error) {
-	err = row.Scan(&a.ID, &a.Name, &a.Note, timeCol{&a.CreatedAt}, jsonCol{&a.FilterLabels})
+	var deviceTime int64
+	err = row.Scan(&a.ID, &a.Name, &a.Note, timeCol{&a.CreatedAt}, jsonCol{&a.FilterLabels}, &a.TimeZone, &deviceTime)
+	a.DeviceTime = deviceTime != 0
 	return a, queryErr(err)
 }
 
 // Account reads an account; the error is ErrNotFound if it does not exist.
-func (t AccessTx) Account(ctx context.Context, id string) (fieldmark.Account, error) {
-	a, err := scanAccount(t.queryRow(ctx, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id))
+func (db AccessReader) Account(ctx context.Context, id string) (fieldmark.Account, error) {
+	a, err := scanAccount(db.queryRow(ctx, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id))
 	if err != nil {
 		return a, fmt.Errorf("read account %s: %w", id, err)
 	}

@@ -122,6 +122,7 @@ type Mission struct {
 	HeldFrom    fieldmark.MissionStatus // the status before ON_HOLD; empty in other statuses
 	ChangedAt   int64                   // the stamp of its newest change, in microseconds; UpdatedAt is rounded down
 	Sequence    int                     // changes of start, end, place and status (RFC 5545, section 3.8.7.4)
+	MovedAt     *fieldmark.Time         // when it entered its status, as later reports are compared with
 
 	StoredSLA     *SLA     // nil for missions from before there were SLAs
 	StoredPayment *Payment // nil without a payment
@@ -185,7 +186,7 @@ const takenMissions = `SELECT n.i FROM unnest($1::text[], $2::text[], $3::text[]
 const missionColumns = `id, account, fingerprint, request, intake, status, held, reason, created_at, updated_at,
 	updated_at,
 	scheduled_at, dispatched_at, started_at, completed_at, canceled_at, closed_at, version,
-	scheduled_start, scheduled_end, assignee, occurrences, sequence`
+	scheduled_start, scheduled_end, assignee, occurrences, sequence, moved_at, occurred_at`
 
 func scanMission(row scanner) (m Mission, err error) {
 	var start, end *fieldmark.Time
@@ -194,7 +195,9 @@ func scanMission(row scanner) (m Mission, err error) {
 		jsonCol{&m.StatusReason}, timeCol{&m.CreatedAt}, timeCol{&m.UpdatedAt}, &m.ChangedAt,
 		nullTime{&m.ScheduledAt}, nullTime{&m.DispatchedAt},
 		nullTime{&m.StartedAt}, nullTime{&m.CompletedAt}, nullTime{&m.CanceledAt}, nullTime{&m.ClosedAt}, &m.Version,
-		nullTime{&start}, nullTime{&end}, jsonCol{&m.Assignee}, jsonCol{&m.Occurrences}, &m.Sequence)
+		nullTime{&start}, nullTime{&end}, jsonCol{&m.Assignee}, jsonCol{&m.Occurrences}, &m.Sequence,
+		nullTime{&m.MovedAt}, nullTime{&m.OccurredAt})
+	m.Offline = m.OccurredAt != nil
 	if start != nil && end != nil {
 		m.Scheduled = &fieldmark.Span{Start: *start, End: *end}
 	}
@@ -284,11 +287,12 @@ func (t MissionTx) UpdateMissionStatus(ctx context.Context, m *Mission) error {
 	}
 	_, err = t.exec(ctx, `UPDATE mission SET status = $1, held = $2, reason = $3, updated_at = $4, scheduled_at = $5,
 		dispatched_at = $6, started_at = $7, completed_at = $8, canceled_at = $9, closed_at = $10, version = $11,
-		scheduled_start = $12, scheduled_end = $13, assignee = $14, sequence = $15, search_text = $16 WHERE id = $17`,
+		scheduled_start = $12, scheduled_end = $13, assignee = $14, sequence = $15, search_text = $16,
+		moved_at = $17, occurred_at = $18 WHERE id = $19`,
 		string(m.Status), string(m.HeldFrom), reason, m.ChangedAt, nullMicros(m.ScheduledAt),
 		nullMicros(m.DispatchedAt),
 		nullMicros(m.StartedAt), nullMicros(m.CompletedAt), nullMicros(m.CanceledAt), nullMicros(m.ClosedAt), m.Version,
-		start, end, assignee, m.Sequence, m.searchText(), m.ID)
+		start, end, assignee, m.Sequence, m.searchText(), nullMicros(m.MovedAt), nullMicros(m.OccurredAt), m.ID)
 	if err != nil {
 		return fmt.Errorf("update the status of mission %s: %w", m.ID, err)
 	}
@@ -402,11 +406,12 @@ type NoteTx struct {
 	*tx
 }
 
-const noteColumns = `id, text, visibility, author_id, author_name, COALESCE(external_id, ''), created_at, redacted_at`
+const noteColumns = `id, text, visibility, author_id, author_name, COALESCE(external_id, ''), created_at, redacted_at,
+	occurred_at`
 
 func scanNote(row scanner) (n fieldmark.Note, err error) {
 	err = row.Scan(&n.ID, &n.Text, &n.Visibility, &n.Author.ID, &n.Author.Name, &n.ExternalID,
-		timeCol{&n.CreatedAt}, nullTime{&n.RedactedAt})
+		timeCol{&n.CreatedAt}, nullTime{&n.RedactedAt}, nullTime{&n.OccurredAt})
 	return n, queryErr(err)
 }
 
@@ -417,8 +422,8 @@ func (t NoteTx) AddNote(ctx context.Context, mission string, n fieldmark.Note) e
 		externalID = n.ExternalID
 	}
 	_, err := t.exec(ctx, `INSERT INTO mission_note (id, mission, external_id, text, visibility, author_id, author_name,
-		created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, n.ID, mission, externalID, n.Text, string(n.Visibility),
-		n.Author.ID, n.Author.Name, n.CreatedAt.Micros())
+		created_at, occurred_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, n.ID, mission, externalID, n.Text,
+		string(n.Visibility), n.Author.ID, n.Author.Name, n.CreatedAt.Micros(), nullMicros(n.OccurredAt))
 	if err != nil {
 		return fmt.Errorf("add note %s of mission %s: %w", n.ID, mission, err)
 	}

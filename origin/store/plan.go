@@ -399,3 +399,109 @@ func (t MissionTx) LiveCalendars(ctx context.Context, account string) (n int, er
 func (t MissionTx) NewestCalendar(ctx context.Context) (string, error) {
 	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM calendar`)
 }
+
+// TechnicianReader reads links to pages of technicians.
+type TechnicianReader struct{ querier }
+
+// TechnicianTx writes links to pages of technicians, in a transaction.
+type TechnicianTx struct {
+	TechnicianReader
+	*tx
+}
+
+// TechnicianLink is a link to the page of a technician, and what its secrets are compared with.
+type TechnicianLink struct {
+	fieldmark.TechnicianLink
+	Hash        string // of the token in its address, in base 64
+	Generation  int    // how often its address was replaced
+	PINHash     string // in base 64; empty: it has no PIN
+	PINFailures int    // wrong PINs since PINSince
+	PINSince    *fieldmark.Time
+}
+
+const linkColumns = `id, account, assignee_id, assignee_name, hash, generation, pin_hash, pin_failures, pin_since,
+	ends_at, created_at, rotated_at, revoked_at, last_used_at`
+
+func scanLink(row scanner) (l TechnicianLink, err error) {
+	err = row.Scan(&l.ID, &l.Account, &l.Assignee.ID, &l.Assignee.Name, &l.Hash, &l.Generation, &l.PINHash,
+		&l.PINFailures, nullTime{&l.PINSince}, timeCol{&l.Until}, timeCol{&l.CreatedAt}, nullTime{&l.RotatedAt},
+		nullTime{&l.RevokedAt}, nullTime{&l.LastUsedAt})
+	l.PIN = l.PINHash != ""
+	return l, queryErr(err)
+}
+
+// AddTechnicianLink adds a link. The assignee must have no other that is not revoked.
+func (t TechnicianTx) AddTechnicianLink(ctx context.Context, l *TechnicianLink) error {
+	_, err := t.exec(ctx, `INSERT INTO technician_link (id, account, assignee_id, assignee_name, hash, generation,
+		pin_hash, ends_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, l.ID, l.Account, l.Assignee.ID,
+		l.Assignee.Name, l.Hash, l.Generation, l.PINHash, l.Until.Micros(), l.CreatedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("add technician link %s: %w", l.ID, err)
+	}
+	return nil
+}
+
+// UpdateTechnicianLink stores what may change of a link, apart from its last use.
+func (t TechnicianTx) UpdateTechnicianLink(ctx context.Context, l *TechnicianLink) error {
+	_, err := t.exec(ctx, `UPDATE technician_link SET hash = $1, generation = $2, ends_at = $3, rotated_at = $4,
+		revoked_at = $5, pin_failures = $6, pin_since = $7 WHERE id = $8`, l.Hash, l.Generation, l.Until.Micros(),
+		nullMicros(l.RotatedAt), nullMicros(l.RevokedAt), l.PINFailures, nullMicros(l.PINSince), l.ID)
+	if err != nil {
+		return fmt.Errorf("update technician link %s: %w", l.ID, err)
+	}
+	return nil
+}
+
+// TouchTechnicianLink stores when a link was used.
+func (t TechnicianTx) TouchTechnicianLink(ctx context.Context, id string, at time.Time) error {
+	_, err := t.exec(ctx, `UPDATE technician_link SET last_used_at = $1 WHERE id = $2`, at.UnixMicro(), id)
+	if err != nil {
+		return fmt.Errorf("touch technician link %s: %w", id, err)
+	}
+	return nil
+}
+
+// TechnicianLink reads a link; the error is ErrNotFound if it does not exist.
+func (db TechnicianReader) TechnicianLink(ctx context.Context, id string) (TechnicianLink, error) {
+	return db.link(ctx, `id = $1`, id)
+}
+
+// TechnicianLinkByHash reads a link by the hash of its token; the error is ErrNotFound if it does
+// not exist.
+func (db TechnicianReader) TechnicianLinkByHash(ctx context.Context, hash string) (TechnicianLink, error) {
+	return db.link(ctx, `hash = $1`, hash)
+}
+
+// LiveTechnicianLink reads the link of an assignee that is not revoked, also if it has ended; the
+// error is ErrNotFound without one.
+func (db TechnicianReader) LiveTechnicianLink(ctx context.Context, account, assignee string) (TechnicianLink, error) {
+	return db.link(ctx, `account = $1 AND assignee_id = $2 AND revoked_at IS NULL`, account, assignee)
+}
+
+func (db TechnicianReader) link(ctx context.Context, condition string, args ...any) (TechnicianLink, error) {
+	l, err := scanLink(db.queryRow(ctx, `SELECT `+linkColumns+` FROM technician_link WHERE `+condition, args...))
+	if err != nil {
+		return l, fmt.Errorf("read a technician link: %w", err)
+	}
+	return l, nil
+}
+
+// TechnicianLinks lists up to limit links, the newest first.
+func (db TechnicianReader) TechnicianLinks(ctx context.Context, limit int) ([]TechnicianLink, error) {
+	rows, err := db.query(ctx, `SELECT `+linkColumns+` FROM technician_link ORDER BY id DESC LIMIT $1`, limit)
+	list, err := collect(rows, err, scanLink)
+	if err != nil {
+		return nil, fmt.Errorf("list technician links: %w", err)
+	}
+	return list, nil
+}
+
+// LiveTechnicianLinks counts the links of an account that are not revoked.
+func (t TechnicianTx) LiveTechnicianLinks(ctx context.Context, account string) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM technician_link WHERE account = $1 AND revoked_at IS NULL`,
+		account).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the technician links of %s: %w", account, err)
+	}
+	return n, nil
+}

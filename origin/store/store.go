@@ -80,6 +80,7 @@ type Store struct {
 	MissionReader
 	ModuleReader
 	NoteReader
+	TechnicianReader
 	SiteCheckReader
 	StandingReader
 	StatsReader
@@ -141,6 +142,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
 	s.MailReader = MailReader{s}
 	s.MissionReader, s.ModuleReader, s.NoteReader = MissionReader{s}, ModuleReader{s}, NoteReader{s}
+	s.TechnicianReader = TechnicianReader{s}
 	s.SiteCheckReader, s.StandingReader = SiteCheckReader{s}, StandingReader{s}
 	s.StatsReader, s.WebhookReader = StatsReader{s}, WebhookReader{s}
 	s.keys.Load, s.responses.Load = s.loadKeys, s.loadResponses

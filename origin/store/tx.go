@@ -30,6 +30,7 @@ type Tx struct {
 	SiteCheckTx
 	StandingTx
 	StatsTx
+	TechnicianTx
 	WebhookTx
 	*tx
 }
@@ -58,6 +59,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t},
 		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t},
+		TechnicianTx{TechnicianReader{t}, t},
 		WebhookTx{WebhookReader{t}, t}, t,
 	}
 }

@@ -38,12 +38,14 @@ type accountPutCmd struct {
 	Note       string `help:"Note for administrators."`
 
 	FilterLabel []string `placeholder:"KEY" help:"Label key to filter missions by, at most 5; unchanged if unset."`
+	TimeZone    *string  `placeholder:"NAME" help:"Time zone of pages of technicians, such as Europe/Berlin."`
+	DeviceTime  *bool    `help:"SLA timers take the times that devices report."`
 }
 
 // Run creates or changes the account.
 func (c *accountPutCmd) Run(ctx context.Context, s *command.Streams) error {
 	return run(c, func(api *client.Client) (fieldmark.Account, error) {
 		return api.PutAccount(ctx, c.ID, fieldmark.AccountRequest{Name: c.Name, Note: c.Note,
-			FilterLabels: c.FilterLabel})
+			FilterLabels: c.FilterLabel, TimeZone: c.TimeZone, DeviceTime: c.DeviceTime})
 	}, func(a fieldmark.Account) error { return printf(s, "%s is %s\n", a.ID, a.Name) })
 }
