@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"edge/accesslog":      {},
 	"edge/badge":          {""},
 	"edge/ranking":        {"", "wasm/scoring"},
-	"edge/site":           {"", "wasm/scoring"},
+	"edge/site":           {"", "internal/ui", "wasm/scoring"},
 	"edge/compress":       {},
 	"edge/proxy":          {"cache", "cache/rfc9111", "edge/compress", "edge/proxy/upstream"},
 	"edge/proxy/upstream": {"", "edge/conn/framing", "cache/rfc9111"},
@@ -103,10 +103,10 @@ var mayImport = map[string][]string{
 		"origin/brand", "origin/claim", "origin/sitecheck"},
 	"origin/owner": {"", "origin", "origin/access", "origin/auditlog", "origin/brand", "origin/claim", "origin/llms",
 		"origin/mail", "origin/web", "origin/webhook", "internal/timeout"},
-	"origin/web":   {"", "cache/rfc9111", "origin/access"},
+	"origin/web":   {"", "cache/rfc9111", "internal/ui", "origin/access"},
 	"origin/chart": {""},
-	"origin/admin": {"", "internal/timeout", "origin/chart", "origin/monitor", "origin/web", "origin", "origin/acme",
-		"origin/event", "origin/module",
+	"origin/admin": {"", "internal/timeout", "internal/ui", "origin/chart", "origin/monitor", "origin/web", "origin",
+		"origin/acme", "origin/event", "origin/module",
 		"origin/webhook", "origin/access", "origin/auditlog",
 		"origin/mission",
 		"origin/brand", "origin/claim"},
@@ -138,6 +138,7 @@ var mayImport = map[string][]string{
 
 	"internal/timeout": {},
 	"internal/trace":   {},
+	"internal/ui":      {},
 
 	// For tests only.
 	"internal/testkit/acmetest":    {},

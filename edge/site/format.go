@@ -6,8 +6,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 )
 
 // functions are what the templates may call.
@@ -26,6 +28,8 @@ func functions() template.FuncMap {
 		"dash":    dash,
 		"value":   valueOf,
 		"day":     dayOf,
+		"time":    func(t fieldmark.Time) template.HTML { return ui.Day(t.Std()) },
+		"timeAt":  func(t fieldmark.Time) template.HTML { return ui.At(t.Std(), time.Time{}) }, // always with the year
 		"clock":   func(t fieldmark.Time) string { return t.Std().Format("15:04") },
 		"words":   func(s string) string { return strings.ReplaceAll(plain(s), "-", " ") },
 		"webLink": webLink,

@@ -15,7 +15,10 @@ import (
 	"github.com/tdewolff/minify/v2"
 	"github.com/tdewolff/minify/v2/css"
 	"github.com/tdewolff/minify/v2/html"
+	"github.com/tdewolff/minify/v2/js"
 	"github.com/tdewolff/minify/v2/svg"
+
+	"github.com/fieldmark/fieldmark/internal/ui"
 )
 
 //go:embed templates static text
@@ -58,11 +61,11 @@ func New() (*Site, error) {
 	m := minify.New()
 	m.AddFunc("text/css", css.Minify)
 	m.AddFunc("image/svg+xml", svg.Minify)
+	m.AddFunc("text/javascript", js.Minify)
 	asIs := func(_ *minify.M, w io.Writer, r io.Reader, _ map[string]string) error {
 		_, err := io.Copy(w, r)
 		return err
 	}
-	m.AddFunc("text/javascript", asIs)
 	m.AddFunc("image/png", asIs)
 	// End tags and document tags stay: the pages are also read by tools that
 	// know less of HTML than a browser does.
@@ -102,6 +105,12 @@ func (s *Site) addAsset(name, mediaType string) (string, error) {
 	source, err := files.ReadFile("static/" + name)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	switch name {
+	case "site.css":
+		source = append([]byte(ui.Style), source...)
+	case "site.js":
+		source = append([]byte(ui.Script), source...)
 	}
 	body, err := s.minify.Bytes(mediaType, source)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/monitor"
@@ -75,7 +76,7 @@ var notices = map[string]string{
 func parseTemplates() (t *templates, err error) {
 	t = &templates{}
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
-		"card": newCard, "hours": formatHours, "visit": formatVisit, "ago": ago, "clock": clock, "minute": minute,
+		"card": newCard, "hours": formatHours, "visit": formatVisit, "ago": ago, "minute": minute,
 		"minutes": formatMinutes, "inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "webhooks", "endpoint", "delivery",
@@ -194,22 +195,8 @@ func formatMinutes(minutes int) string {
 	return strconv.Itoa(minutes/60) + " h " + strconv.Itoa(minutes%60) + " min"
 }
 
-// clock formats the time of day.
-func clock(t fieldmark.Time) string { return t.Std().UTC().Format("15:04:05") }
-
 // minute formats a time for the table of a chart.
 func minute(t time.Time) string { return t.UTC().Format("2 Jan 15:04") }
 
 // ago writes how long ago a time was.
-func ago(t fieldmark.Time) string {
-	d := time.Since(t.Std())
-	switch {
-	case d < time.Minute:
-		return "just now"
-	case d < 2*time.Hour:
-		return strconv.Itoa(int(d/time.Minute)) + " min ago"
-	case d < 48*time.Hour:
-		return strconv.Itoa(int(d/time.Hour)) + " h ago"
-	}
-	return strconv.Itoa(int(d/(24*time.Hour))) + " days ago"
-}
+func ago(t fieldmark.Time) string { return ui.Relative(t.Std(), time.Now()) }

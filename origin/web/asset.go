@@ -2,33 +2,32 @@ package web
 
 import (
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/hex"
 	"io/fs"
 	"net/http"
 
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/internal/ui"
 )
 
-//go:embed web.css web.js icon.svg
-var files embed.FS
+//go:embed web.css
+var style string
+
+//go:embed web.js
+var script string
+
+//go:embed icon.svg
+var icon string
 
 // Style returns the stylesheet of every page.
-func Style() *Asset { return mustAsset("web.css", "text/css") }
+func Style() *Asset { return newAsset([]byte(ui.Style+style), "text/css") }
 
 // Script returns the script of every page.
-func Script() *Asset { return mustAsset("web.js", "text/javascript") }
+func Script() *Asset { return newAsset([]byte(ui.Script+script), "text/javascript") }
 
 // Icon returns the icon of every page.
-func Icon() *Asset { return mustAsset("icon.svg", "image/svg+xml") }
-
-func mustAsset(name, kind string) *Asset {
-	a, err := ReadAsset(files, name, kind)
-	if err != nil {
-		panic("BUG: " + err.Error()) // it is embedded
-	}
-	return a
-}
+func Icon() *Asset { return newAsset([]byte(icon), "image/svg+xml") }
 
 // Asset is a stylesheet, script or image.
 type Asset struct {
@@ -43,8 +42,12 @@ func ReadAsset(files fs.FS, name, kind string) (*Asset, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newAsset(body, kind), nil
+}
+
+func newAsset(body []byte, kind string) *Asset {
 	sum := sha256.Sum256(body)
-	return &Asset{kind: kind + "; charset=utf-8", body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}, nil
+	return &Asset{kind: kind + "; charset=utf-8", body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
 // ServeHTTP sends the asset, or 304 to a browser that has it.

@@ -7,14 +7,18 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 )
 
 // Funcs are the functions of every template.
 func Funcs() template.FuncMap {
-	return template.FuncMap{"time": formatTime, "words": StateWords, "current": navCurrent, "json": formatJSON,
-		"short": shortName, "milli": formatMilli, "plain": plain}
+	return template.FuncMap{
+		"time": timeFunc(ui.Ago), "timeAt": timeFunc(ui.At), "id": formatID, "words": StateWords,
+		"current": navCurrent, "json": formatJSON, "milli": formatMilli, "plain": plain,
+	}
 }
 
 // formatJSON indents JSON. Other text is returned unchanged.
@@ -33,12 +37,6 @@ func formatJSON(raw any) string {
 	return out.String()
 }
 
-// shortName returns the first characters of a digest or an id.
-func shortName(s any) string {
-	text := strings.TrimPrefix(fmt.Sprint(s), "sha256:")
-	return text[:min(len(text), 12)]
-}
-
 // formatMilli formats thousandths as a decimal number: 0.667, 12, 3.5.
 func formatMilli(thousandths any) string {
 	n, err := strconv.ParseInt(fmt.Sprintf("%d", thousandths), 10, 64)
@@ -48,23 +46,34 @@ func formatMilli(thousandths any) string {
 	return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64)
 }
 
-// formatTime formats a time; nil and the zero time are a dash.
-func formatTime(t any) template.HTML {
-	var at fieldmark.Time
+// timeFunc returns a template function that formats times of every type with an element of package ui; nil and
+// the zero time are a dash.
+func timeFunc(element func(at, now time.Time) template.HTML) func(any) template.HTML {
+	return func(t any) template.HTML {
+		at := timeOf(t)
+		if at.IsZero() {
+			return "–"
+		}
+		return element(at, time.Now())
+	}
+}
+
+func timeOf(t any) time.Time {
 	switch t := t.(type) {
 	case fieldmark.Time:
-		at = t
+		return t.Std()
 	case *fieldmark.Time:
 		if t != nil {
-			at = *t
+			return t.Std()
 		}
+	case time.Time:
+		return t
 	}
-	if at.IsZero() {
-		return "–"
-	}
-	// Formatted times need no escaping.
-	return template.HTML(`<time datetime="` + at.String() + `">` + at.Std().Format("2006-01-02 15:04") + `</time>`)
+	return time.Time{}
 }
+
+// formatID formats an id or a digest of any type, short but whole to copy.
+func formatID(id any) template.HTML { return ui.ID(fmt.Sprint(id)) }
 
 // StateWords writes a state in words: EN_ROUTE is "en route".
 func StateWords(s any) string { return strings.ReplaceAll(strings.ToLower(fmt.Sprint(s)), "_", " ") }

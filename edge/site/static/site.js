@@ -1,37 +1,5 @@
-// Everything here works without this script. It copies texts, shows a form's
-// answer in place, and goes back to sending the form where anything fails.
+// Shows a form's answer in place, and goes back to sending the form where anything fails.
 (() => {
-  const said = document.createElement("p");
-  said.className = "sr";
-  said.setAttribute("role", "status");
-  document.body.append(said);
-
-  const addCopy = root => {
-    if (!navigator.clipboard) return;
-    for (const pre of root.querySelectorAll("pre[data-copy]")) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "copy";
-      const label = word => {
-        button.textContent = word;
-        button.setAttribute("aria-label", word + " " + (pre.dataset.copy || "this text"));
-      };
-      label("Copy");
-      button.onclick = async () => {
-        try {
-          await navigator.clipboard.writeText(pre.textContent);
-          label(said.textContent = "Copied");
-        } catch {
-          getSelection().selectAllChildren(pre);
-          label(said.textContent = "Selected");
-        }
-        setTimeout(() => { label("Copy"); said.textContent = ""; }, 2000);
-      };
-      pre.before(button);
-    }
-  };
-  addCopy(document);
-
   // A page that waits for something loads the part that changes, and itself at the end.
   const waiting = document.querySelector("[data-refresh]");
   const refresh = async () => {
@@ -63,7 +31,6 @@
         if (mine !== latest) return;
         if (!fresh) return form.submit();
         target.replaceChildren(...fresh.childNodes);
-        addCopy(target);
         // A refusal is in the form, beside its fields; a success clears an old one.
         const answered = post && form.id && page.getElementById(form.id);
         if (answered) form.replaceChildren(...answered.childNodes);
@@ -71,12 +38,12 @@
         if (post && refused) {
           if (!refused.matches("input, textarea, select")) refused.tabIndex = -1;
           refused.focus();
-          said.textContent = "Not accepted. " + (form.querySelector(".fault")?.textContent || "");
+          announce("Not accepted. " + (form.querySelector(".fault")?.textContent || ""));
           return;
         }
         if (!post) history.replaceState(null, "", address);
         else target.scrollIntoView({ block: "nearest" });
-        said.textContent = "Updated";
+        announce("Updated");
       } catch {
         if (mine === latest) form.submit();
       } finally {
