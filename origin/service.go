@@ -12,6 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/access/oidc"
 	"github.com/fieldmark/fieldmark/origin/acme"
+	"github.com/fieldmark/fieldmark/origin/attachment"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/botauth"
@@ -25,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/monitor"
+	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/standing"
@@ -43,10 +45,12 @@ type Config struct {
 	AuditEvery time.Duration
 	// scoring modules, the oldest first; Prepare stores them and activates the last on a new database
 	BuiltIn    []module.BuiltIn
-	SignOn     *oidc.Provider  // nil: administrators sign in with passwords
-	SignOnOnly bool            // refuse passwords; ignored without a provider
-	Checker    module.Checker  // zero: modules can be neither uploaded nor previewed
-	Scorer     standing.Scorer // nil: no scores are computed, and none sent to who watches brands
+	SignOn     *oidc.Provider // nil: administrators sign in with passwords
+	SignOnOnly bool           // refuse passwords; ignored without a provider
+	// of the contents of attachments; nil: nothing can be attached, and the contents cannot be read
+	Objects objects.Store
+	Checker module.Checker  // zero: modules can be neither uploaded nor previewed
+	Scorer  standing.Scorer // nil: no scores are computed, and none sent to who watches brands
 	// facts that a signal of a module depends on; nil: owners of brands can dispute facts, but no signals
 	SignalFacts func(module []byte, signal string) ([]string, error)
 	Log         *slog.Logger          // nil: nothing is logged
@@ -87,14 +91,15 @@ type Config struct {
 // Service is the origin without its HTTP interface. Its methods may be called from
 // any goroutine.
 type Service struct {
-	Access    *access.Service
-	Brands    *brand.Service
-	Modules   *module.Service
-	Events    *event.Log
-	AuditLog  *auditlog.Log
-	Webhooks  *webhook.Service
-	Missions  *mission.Service
-	Responses *idempotency.Service // to requests with an Idempotency-Key
+	Access      *access.Service
+	Brands      *brand.Service
+	Modules     *module.Service
+	Events      *event.Log
+	AuditLog    *auditlog.Log
+	Webhooks    *webhook.Service
+	Missions    *mission.Service
+	Attachments *attachment.Service
+	Responses   *idempotency.Service // to requests with an Idempotency-Key
 
 	Certificates *acme.Service
 	Claims       *claim.Service
@@ -153,8 +158,7 @@ func New(cfg Config) (*Service, error) {
 	s.SigningKeys = botauth.New(botauth.Config{Store: cfg.Store, Cipher: keys.RequestSigning, AuditLog: s.AuditLog,
 		Jobs: s.jobs, Log: cfg.Log, Signer: cfg.Signer})
 	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs,
-		Log:      cfg.Log,
-		Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
+		Log: cfg.Log, Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery, SignalFacts: cfg.SignalFacts,
 		RevokeKeys: s.Access.Keys.RevokeAll})
@@ -169,8 +173,7 @@ func New(cfg Config) (*Service, error) {
 	s.Mail = mail.New(mail.Config{Store: cfg.Store, MAC: keys.Mail, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Relay: cfg.MailRelay, BaseURL: cfg.BaseURL})
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
-		Brands:  s.Brands,
-		BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
+		Brands: s.Brands, BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
 	checks := cfg.SiteChecks
 	checks.Store, checks.Jobs, checks.Log, checks.Scorer = cfg.Store, s.jobs, cfg.Log, cfg.Scorer
 	checks.Wishes = s.Brands.Owners.AllowsChecks
@@ -183,6 +186,8 @@ func New(cfg Config) (*Service, error) {
 	})
 	s.Responses = idempotency.New(idempotency.Config{Store: cfg.Store, Cipher: keys.SavedResponse, Jobs: s.jobs,
 		Log: cfg.Log})
+	s.Attachments = attachment.New(attachment.Config{Store: cfg.Store, Objects: cfg.Objects, Cipher: keys.Attachment,
+		AuditLog: s.AuditLog, Responses: s.Responses, Jobs: s.jobs, Log: cfg.Log})
 	watch := cfg.Monitor
 	watch.Store, watch.Webhooks, watch.Certificates, watch.Modules = cfg.Store, s.Webhooks, s.Certificates, s.Modules
 	watch.Jobs, watch.Log = s.jobs, cfg.Log

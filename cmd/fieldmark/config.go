@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -59,6 +60,20 @@ type databaseSettings struct {
 	Data            string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder for the SQLite database and for generated secrets."`
 	DatabaseURL     string `env:"FIELDMARK_DATABASE_URL" placeholder:"URL" help:"PostgreSQL database, shared by any number of origins: postgres://USER:PASSWORD@HOST:PORT/NAME; SQLite in the data folder if unset."`
 	DatabaseURLFile string `env:"FIELDMARK_DATABASE_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the database URL."`
+}
+
+// objectSettings name the place of large contents, such as attachments.
+type objectSettings struct {
+	Objects string `env:"FIELDMARK_OBJECTS" default:"file:" help:"Place of attachments: file:FOLDER."`
+}
+
+// place returns the place. Data is the data folder.
+func (o *objectSettings) place(data string) (objects.Store, error) {
+	place, err := objects.Parse(o.Objects, data)
+	if err != nil {
+		return nil, fmt.Errorf("--objects: %w", err)
+	}
+	return place, nil
 }
 
 // dataSettings name the database of an origin and the secret that protects keys in it.

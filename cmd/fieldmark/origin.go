@@ -59,6 +59,7 @@ type originSettings struct {
 	monitorSettings `embed:""`
 	claimSettings   `embed:""`
 	mailSettings    `embed:""`
+	objectSettings  `embed:""`
 	SecureCookies   bool `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
 }
 
@@ -229,11 +230,15 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
+	place, err := o.place(o.Data)
+	if err != nil {
+		return err
+	}
 	if n.service, err = origin.New(origin.Config{
 		MailRelay: relay, BaseURL: strings.TrimSuffix(o.publicURL, "/"),
 		Prover: prover, NewBrands: claim.NewBrands(o.ClaimNew), OwnersOff: o.Owners == "off",
-		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, Signer: signer, AuditEvery: o.every(),
-		BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{},
+		Store: n.store, Secret: secret, Objects: place, HTTP: outbound, Auditor: auditor, Signer: signer,
+		AuditEvery: o.every(), BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{},
 		SignalFacts: wasm.SignalFacts, Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,

@@ -72,6 +72,7 @@ func (s *Store) Pools() []Pool {
 // that read rows are grouped by noun: BrandReader, MissionReader and so on.
 type Store struct {
 	AccessReader
+	AttachmentReader
 	BrandReader
 	CertificateReader
 	ClaimReader
@@ -139,6 +140,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.readers.SetMaxIdleConns(cfg.Readers)
 	s.group = s.newGroup()
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
+	s.AttachmentReader = AttachmentReader{s}
 	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
 	s.MailReader = MailReader{s}
 	s.MissionReader, s.ModuleReader, s.NoteReader = MissionReader{s}, ModuleReader{s}, NoteReader{s}

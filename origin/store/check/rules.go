@@ -44,6 +44,12 @@ var rules = []Rule{
 		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = n.mission AND e.type = 'mission.noted')`},
 	{"a mission has at most 500 notes", `SELECT n.mission FROM mission_note n GROUP BY n.mission
 		HAVING COUNT(*) > 500`},
+	{"every attachment has its event", `SELECT a.id FROM attachment a WHERE ` + untrimmed("a.created_at") + `
+		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = a.mission AND e.type = 'attachment.added')`},
+	{"the attachments of a mission are within its limits", `SELECT a.mission FROM attachment a
+		WHERE a.removed_at IS NULL GROUP BY a.mission HAVING COUNT(*) > 50 OR SUM(a.size) > 209715200`},
+	{"an attachment has its key until it is removed", `SELECT a.id FROM attachment a
+		WHERE (a.sealed_key = '') <> (a.removed_at IS NOT NULL) OR (a.removed_at IS NOT NULL AND a.name <> '')`},
 	{"an indexed label is of a mission of its account", `SELECT l.mission FROM mission_label l
 		WHERE NOT EXISTS (SELECT 1 FROM mission m WHERE m.id = l.mission AND m.account = l.account)`},
 	{"the deadline of SLA timers is of a mission that is open", `SELECT s.mission FROM sla s
