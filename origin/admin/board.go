@@ -22,20 +22,29 @@ const maxBoardRows = 60
 type boardData struct {
 	Account        string
 	Accounts       []option
+	Zone           string // IANA name of the time zone of the days and hours
 	Week           string // such as 2026-W48
 	Previous, Next string // addresses
 	Today          string
+	Address        string // of this week, without an open form
+	List           string // the list of all open missions
 	Days           []boardDay
-	Unplanned      []missionRow // open missions without a time
-	Rows           []boardRow   // the first has no assignee
-	Hidden         int          // assignees beyond maxBoardRows
-	Address        string
+	Unplanned      []boardCard // open missions without a time
 	MaxUnplanned   int
+	Rows           []boardRow // the first has no assignee
+	Hidden         int        // assignees beyond maxBoardRows
+	More           bool       // there are more visits than the board reads
+	MaxVisits      int
+	Visits         int
+	Overlapping    int
+	AtRisk         int
+	Assignees      []fieldmark.Assignee // to choose from
+	Form           *planForm            // of the mission that is being moved; nil: none
 }
 
 // boardDay is a column.
 type boardDay struct {
-	Date  time.Time
+	Date  string // 2026-11-23
 	Label string
 	Today bool
 }
@@ -43,36 +52,128 @@ type boardDay struct {
 // boardRow is an assignee and the missions of each day; nil: those without an assignee.
 type boardRow struct {
 	Assignee *fieldmark.Assignee
-	Days     [][]missionRow
+	Days     [7][]*boardCard
+	Load     string // the visits of the week and their hours
+	visits   int
+	time     time.Duration
 }
 
-// board shows a week: the days are those of UTC, as all times of the console.
+// boardCard is a mission on the board.
+type boardCard struct {
+	missionRow
+	Hours      string // of the visit on the board
+	Start, End string // of the visit, as in an input; empty: not planned
+	Move       string // the address of its form; empty: it cannot be moved
+	Overlaps   string // title of a mission whose visit overlaps
+}
+
+// planForm is the form that sets the time and the assignee of a mission.
+type planForm struct {
+	Mission    missionRow
+	Start, End string // in the time zone of the form
+	Who, Name  string
+	Changes    []overtakingRow // that overtook the form
+}
+
 func (h *missionHandler) board(req *request) error {
-	now := time.Now().UTC()
-	monday, err := parseWeek(req.r.URL.Query().Get("week"), now)
+	return h.showBoard(req, req.r.URL.Query(), http.StatusOK, nil)
+}
+
+// showBoard shows a week. With the parameter move it shows the form of that mission as well, and with a
+// status other than 200 the form that was rejected.
+func (h *missionHandler) showBoard(req *request, query url.Values, status int, bad []web.FormError) error {
+	zone, err := parseZone(query.Get("zone"))
 	if err != nil {
 		return err
 	}
-	d := boardData{Address: req.r.URL.RequestURI(), MaxUnplanned: mission.MaxBoardUnplanned}
-	if d.Account, d.Accounts, err = h.chooseAccount(req); err != nil {
+	now := time.Now().In(zone)
+	monday, err := parseWeek(query.Get("week"), now)
+	if err != nil {
+		return err
+	}
+	d := boardData{Zone: zone.String(), MaxUnplanned: mission.MaxBoardUnplanned, MaxVisits: mission.MaxBoardVisits}
+	if d.Account, d.Accounts, err = h.chooseAccount(req, query); err != nil {
 		return err
 	}
 	d.weeks(monday, now)
 	if d.Account == "" {
-		return h.show(req, http.StatusOK, "board", web.Page{Title: "Board", Data: d})
+		return h.show(req, status, "board", web.Page{Title: "Board", Errors: bad, Data: d})
 	}
-	planned, unplanned, err := h.missions.Board(req.r.Context(), d.Account, monday, monday.AddDate(0, 0, 7))
+	// A day before and after, to see overlaps with visits of the weeks beside it.
+	week, err := h.missions.Board(req.r.Context(), d.Account, monday.AddDate(0, 0, -1), monday.AddDate(0, 0, 8))
 	if err != nil {
 		return err
 	}
-	for _, r := range unplanned {
-		d.Unplanned = append(d.Unplanned, newMissionRow(r, now, req.canWrite()))
+	d.Assignees, d.More = week.Assignees, week.More
+	for _, r := range week.Unplanned {
+		d.Unplanned = append(d.Unplanned, *d.card(r, now, req.canWrite()))
 	}
-	d.fill(planned, monday, now, req.canWrite())
-	return h.show(req, http.StatusOK, "board", web.Page{Title: "Board, week " + d.Week, Data: d})
+	d.fill(week, monday, now, req.canWrite())
+	if id := query.Get("move"); id != "" && req.canWrite() {
+		if d.Form, err = h.planForm(req, id, query, zone, status); err != nil {
+			return err
+		}
+	}
+	return h.show(req, status, "board", web.Page{Title: "Board, week " + d.Week, Errors: bad, Data: d})
 }
 
-// parseWeek returns the Monday of an ISO 8601 week such as 2026-W48; of the current one if it is empty.
+// planForm returns the form of a mission: its plan, or what was entered into the rejected form. The query can
+// suggest a day and an assignee.
+func (h *missionHandler) planForm(req *request, id string, query url.Values, zone *time.Location,
+	status int) (*planForm, error) {
+	story, err := h.missions.History(req.r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	f := &planForm{Mission: newMissionRow(story.Row(), time.Now(), true)}
+	if s := story.Scheduled; s != nil {
+		f.Start, f.End = inputTimeIn(s.Start, zone), inputTimeIn(s.End, zone)
+	}
+	if day := query.Get("day"); f.Start == "" && dayFormat(day) {
+		f.Start, f.End = day+"T"+firstHour, day+"T"+secondHour
+	}
+	if a := story.Assignee; a != nil {
+		f.Who, f.Name = a.ID, a.Name
+	} else if who := query.Get("who"); who != "" {
+		f.Who = who
+	}
+	if status == http.StatusOK {
+		return f, nil
+	}
+	form := req.r.PostForm
+	f.Start, f.End, f.Who, f.Name = form.Get("start"), form.Get("end"), form.Get("assignee"), form.Get("assignee-name")
+	if status == http.StatusConflict {
+		f.Changes, err = h.overtaking(req, story, zone)
+	}
+	return f, err
+}
+
+// The time that the form suggests for a visit on a day.
+const (
+	firstHour  = "08:00"
+	secondHour = "09:00"
+)
+
+func dayFormat(day string) bool {
+	_, err := time.Parse(time.DateOnly, day)
+	return err == nil
+}
+
+// parseZone returns the time zone of a board; "" is UTC, as on the other pages of the console.
+func parseZone(name string) (*time.Location, error) {
+	if name = strings.TrimSpace(name); name == "" {
+		return time.UTC, nil
+	}
+	if fieldmark.ValidTimeZone(name) {
+		if zone, err := time.LoadLocation(name); err == nil {
+			return zone, nil
+		}
+	}
+	return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Enter a time zone such as Europe/Zurich.")
+}
+
+// parseWeek returns the Monday of an ISO 8601 week such as 2026-W48, in the time zone of now; of the current
+// one if it is empty.
 func parseWeek(text string, now time.Time) (time.Time, error) {
 	day := now
 	if text != "" {
@@ -82,10 +183,10 @@ func parseWeek(text string, now time.Time) (time.Time, error) {
 			return time.Time{}, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Enter a week such as 2026-W48.")
 		}
 		// 4 January is always in week 1 (ISO 8601).
-		day = time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC).AddDate(0, 0, 7*(week-1))
+		day = time.Date(year, 1, 4, 12, 0, 0, 0, now.Location()).AddDate(0, 0, 7*(week-1))
 	}
 	back := (int(day.Weekday()) + 6) % 7
-	return time.Date(day.Year(), day.Month(), day.Day()-back, 0, 0, 0, 0, time.UTC), nil
+	return time.Date(day.Year(), day.Month(), day.Day()-back, 0, 0, 0, 0, now.Location()), nil
 }
 
 // weeks fills the columns and the links to other weeks.
@@ -99,84 +200,139 @@ func (d *boardData) weeks(monday, now time.Time) {
 		if d.Account != "" {
 			q.Set("account", d.Account)
 		}
+		if d.Zone != time.UTC.String() {
+			q.Set("zone", d.Zone)
+		}
 		return boardPath + "?" + q.Encode()
 	}
-	d.Week, d.Previous, d.Next, d.Today = name(monday), link(monday.AddDate(0, 0, -7)), link(monday.AddDate(0, 0, 7)),
-		link(now)
+	d.Week, d.Address, d.Today = name(monday), link(monday), link(now)
+	d.Previous, d.Next = link(monday.AddDate(0, 0, -7)), link(monday.AddDate(0, 0, 7))
+	d.List = missionsPath + "?" + url.Values{"account": {d.Account}, "status": {statusOpen}, "sort": {mission.ByDeadline}}.
+		Encode()
 	for i := range 7 {
 		day := monday.AddDate(0, 0, i)
-		d.Days = append(d.Days, boardDay{Date: day, Label: day.Format("Mon 2 Jan"),
+		d.Days = append(d.Days, boardDay{Date: day.Format(time.DateOnly), Label: day.Format("Mon 2 Jan"),
 			Today: day.Format(time.DateOnly) == now.Format(time.DateOnly)})
 	}
 }
 
-// fill puts the missions into the rows of their assignees, on each day of their visit.
-func (d *boardData) fill(planned []mission.Row, monday, now time.Time, canWrite bool) {
-	slices.SortStableFunc(planned, func(a, b mission.Row) int {
-		return a.Scheduled.Start.Std().Compare(b.Scheduled.Start.Std())
-	})
-	rows := map[string]*boardRow{"": {Days: make([][]missionRow, 7)}}
-	busy := map[string]*missionRow{} // the visit of an assignee that ends last so far
-	var all []*missionRow
-	for _, r := range planned {
-		row := newMissionRow(r, now, canWrite)
-		all = append(all, &row)
-		if r.Assignee == nil || r.Status == fieldmark.MissionCanceled {
-			continue
-		}
-		before := busy[r.Assignee.ID]
-		if before != nil && r.Scheduled.Start.Std().Before(before.Scheduled.End.Std()) {
-			row.Overlaps, before.Overlaps = true, true
-		}
-		if before == nil || before.Scheduled.End.Std().Before(r.Scheduled.End.Std()) {
-			busy[r.Assignee.ID] = &row
-		}
+// card returns the card of a mission.
+func (d *boardData) card(r mission.Row, now time.Time, canWrite bool) *boardCard {
+	c := &boardCard{missionRow: newMissionRow(r, now, canWrite)}
+	if c.CanSelect {
+		c.Move = d.Address + "&move=" + r.ID + "#move"
 	}
-	for _, row := range all {
+	if r.Scheduled != nil {
+		c.Hours = formatHours(r.Scheduled, now.Location())
+		c.Start, c.End = inputTimeIn(r.Scheduled.Start, now.Location()), inputTimeIn(r.Scheduled.End, now.Location())
+	}
+	return c
+}
+
+// Risk reports whether an SLA target of the mission is missed or at risk.
+func (c *boardCard) Risk() bool { return c.Late || c.SLAState == "at risk" || c.SLAState == "breached" }
+
+// fill puts the missions into the rows of their assignees, on each day of their visit.
+func (d *boardData) fill(week mission.Week, monday, now time.Time, canWrite bool) {
+	rows := map[string]*boardRow{"": {}}
+	for i := range week.Assignees {
+		rows[week.Assignees[i].ID] = &boardRow{Assignee: &week.Assignees[i]}
+	}
+	cards := d.overlaps(week.Planned, now, canWrite)
+	var days [8]time.Time // midnight: a day has 23 to 25 hours where the clocks change
+	for i := range days {
+		days[i] = monday.AddDate(0, 0, i)
+	}
+	for _, card := range cards {
+		start, end := card.Scheduled.Start.Std(), card.Scheduled.End.Std()
+		if !start.Before(days[7]) || !end.After(days[0]) {
+			continue // read for its overlaps
+		}
 		id := ""
-		if row.Assignee != nil {
-			id = row.Assignee.ID
+		if card.Assignee != nil {
+			id = card.Assignee.ID
 		}
-		if rows[id] == nil {
-			rows[id] = &boardRow{Assignee: row.Assignee, Days: make([][]missionRow, 7)}
+		row := rows[id]
+		if row == nil {
+			row = &boardRow{Assignee: card.Assignee}
+			rows[id] = row
 		}
-		for i := range 7 {
-			from := monday.AddDate(0, 0, i)
-			if row.Scheduled.Start.Std().Before(from.AddDate(0, 0, 1)) && row.Scheduled.End.Std().After(from) {
-				rows[id].Days[i] = append(rows[id].Days[i], *row)
+		for i := range row.Days {
+			if start.Before(days[i+1]) && end.After(days[i]) {
+				row.Days[i] = append(row.Days[i], card)
 			}
 		}
+		row.visits++
+		row.time += end.Sub(start)
+		d.count(card)
 	}
 	for _, row := range rows {
+		if row.visits > 0 {
+			row.Load = fmt.Sprintf("%d · %s", row.visits, formatMinutes(int(row.time/time.Minute)))
+		}
 		d.Rows = append(d.Rows, *row)
 	}
-	label := func(r boardRow) string {
+	label := func(r *boardRow) string {
 		if r.Assignee == nil {
 			return ""
 		}
 		return strings.ToLower(cmp.Or(r.Assignee.Name, r.Assignee.ID)) + "\x00" + r.Assignee.ID
 	}
-	slices.SortFunc(d.Rows, func(a, b boardRow) int { return cmp.Compare(label(a), label(b)) })
+	slices.SortFunc(d.Rows, func(a, b boardRow) int { return cmp.Compare(label(&a), label(&b)) })
 	if d.Hidden = max(0, len(d.Rows)-1-maxBoardRows); d.Hidden > 0 {
 		d.Rows = d.Rows[:1+maxBoardRows]
 	}
 }
 
-// cardData is a mission on the board and the page, whose form returns to it.
-type cardData struct {
-	Row  missionRow
-	Page web.Page
+// count adds a card to the sums above the board.
+func (d *boardData) count(card *boardCard) {
+	d.Visits++
+	if card.Overlaps != "" {
+		d.Overlapping++
+	}
+	if card.Risk() {
+		d.AtRisk++
+	}
 }
 
-func newCard(row missionRow, page web.Page) cardData { return cardData{row, page} }
+// overlaps returns the cards of planned missions by their start. Each card names a visit of the same assignee
+// that overlaps.
+func (d *boardData) overlaps(planned []mission.Row, now time.Time, canWrite bool) []*boardCard {
+	slices.SortStableFunc(planned, func(a, b mission.Row) int {
+		return a.Scheduled.Start.Std().Compare(b.Scheduled.Start.Std())
+	})
+	busy := map[string]*boardCard{} // the visit of an assignee that ends last so far
+	cards := make([]*boardCard, len(planned))
+	for i, r := range planned {
+		card := d.card(r, now, canWrite)
+		cards[i] = card
+		if r.Assignee == nil || r.Status == fieldmark.MissionCanceled {
+			continue
+		}
+		before := busy[r.Assignee.ID]
+		if before != nil && r.Scheduled.Start.Std().Before(before.Scheduled.End.Std()) {
+			card.Overlaps = before.Title
+			before.Overlaps = cmp.Or(before.Overlaps, card.Title)
+		}
+		if before == nil || before.Scheduled.End.Std().Before(r.Scheduled.End.Std()) {
+			busy[r.Assignee.ID] = card
+		}
+	}
+	return cards
+}
 
 // formatHours formats the time of a visit on the day of its card.
-func formatHours(s *fieldmark.Span) string {
-	start, end := s.Start.Std().UTC(), s.End.Std().UTC()
-	if end.Sub(start) >= 24*time.Hour {
+func formatHours(s *fieldmark.Span, zone *time.Location) string {
+	start, end := s.Start.Std().In(zone), s.End.Std().In(zone)
+	if start.Format(time.DateOnly) != end.Format(time.DateOnly) {
 		return start.Format("2 Jan 15:04") + "–" + end.Format("2 Jan 15:04")
 	}
 	return start.Format("15:04") + "–" + end.Format("15:04")
+}
+
+// inputTimeIn formats a time in a zone for an input of type datetime-local.
+func inputTimeIn(t fieldmark.Time, zone *time.Location) string {
+	return t.Std().In(zone).Format(localMinute)
 }
 
 // formatVisit formats the time of a visit, with the date of its end only if that is another day.

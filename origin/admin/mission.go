@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,7 +30,6 @@ type missionRow struct {
 	mission.Row
 	CanComplete bool
 	CanSelect   bool
-	Overlaps    bool   // its visit overlaps another one of the assignee
 	Due         string // the time left or the delay: "in 2 h 5 min", "35 min late"
 	Late        bool
 }
@@ -68,9 +69,16 @@ type missionsData struct {
 	Accounts   []option
 	Account    string
 	Views      []missionView
-	Next       string // the address of the next page
-	Address    string // the address of this page, to return to
-	Searched   int    // missions that a search considers; 0 without a search
+	Saved      []missionView     // filters that the user saved
+	SaveName   string            // of the rejected form
+	Query      string            // the filter of this page, without its cursor
+	Sorts      map[string]string // addresses of this filter in other orders
+	Sort       string
+	Assignees  []fieldmark.Assignee // to choose from
+	Next       string               // the address of the next page
+	Export     string               // the address of the export; empty: there is none of this filter
+	Address    string               // the address of this page, to return to
+	Searched   int                  // missions that a search considers; 0 without a search
 }
 
 // missionView is a link to a list with filters.
@@ -91,17 +99,28 @@ var missionOrders = []option{{Value: "", Label: "newest first"}, {Value: mission
 	{Value: mission.ByUpdate, Label: "last changed first"}}
 
 func (h *missionHandler) list(req *request) error {
-	query := req.r.URL.Query()
+	return h.showList(req, req.r.URL.Query(), http.StatusOK, nil)
+}
+
+// showList shows the missions of a query, and the errors of the form that saves it.
+func (h *missionHandler) showList(req *request, query url.Values, status int, bad []web.FormError) error {
 	f, err := missionFilter(query)
 	if err != nil {
 		return err
 	}
-	d := missionsData{Source: f.Source, Text: f.Text, Assignee: f.Assignee, Address: req.r.URL.RequestURI()}
-	if d.Account, d.Accounts, err = h.chooseAccount(req); err != nil {
+	d := missionsData{Source: f.Source, Text: f.Text, Assignee: f.Assignee, Sort: f.Order, Query: kept(query, "", ""),
+		Address: missionsPath}
+	if text := kept(query, "cursor", query.Get("cursor")); text != "" {
+		d.Address += "?" + text
+	}
+	if d.Account, d.Accounts, err = h.chooseAccount(req, query); err != nil {
 		return err
 	}
-	var bad []web.FormError
-	status := http.StatusOK
+	if d.Account != "" {
+		if d.Assignees, err = h.missions.Assignees(req.r.Context(), d.Account); err != nil {
+			return err
+		}
+	}
 	var rows []mission.Row
 	next := ""
 	switch narrowed := f.Text != "" || f.Priority != "" || f.Source != "" || f.Assignee != "" || f.Order != ""; {
@@ -119,6 +138,9 @@ func (h *missionHandler) list(req *request) error {
 		d.Missions = append(d.Missions, newMissionRow(r, now, req.canWrite()))
 	}
 	d.options(query)
+	if err := d.addSaved(req, h.missions); err != nil {
+		return err
+	}
 	if f.Text != "" {
 		d.Searched = mission.MaxSearch
 	}
@@ -136,8 +158,88 @@ func kept(query url.Values, name, value string) string {
 			next.Set(filter, text)
 		}
 	}
-	next.Set(name, value)
+	if value != "" {
+		next.Set(name, value)
+	}
 	return next.Encode()
+}
+
+// addSaved adds the links of the filters that the user saved.
+func (d *missionsData) addSaved(req *request, missions *mission.Service) error {
+	saved, err := missions.SavedFilters(req.r.Context(), req.user)
+	for _, f := range saved {
+		d.Saved = append(d.Saved, missionView{f.Name, missionsPath + "?" + f.Query, f.Query == d.Query})
+	}
+	if req.formPrefix == "save-" {
+		d.SaveName = req.r.PostForm.Get("name")
+	}
+	return err
+}
+
+// saveFilter saves the filter of a list under a name, or deletes one.
+func (h *missionHandler) saveFilter(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	form := req.readForm("save-")
+	page := req.back()
+	list, err := url.Parse(page)
+	if err != nil {
+		return err
+	}
+	if name := form.posted.Get("delete"); name != "" {
+		if err := h.missions.DeleteFilter(req.r.Context(), req.user, name); err != nil {
+			return err
+		}
+		return req.redirectWithNotice(page, "unsaved")
+	}
+	err = h.missions.SaveFilter(req.r.Context(), req.user, mission.SavedFilter{
+		Name: strings.TrimSpace(form.posted.Get("name")), Query: kept(list.Query(), "", "")})
+	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeTooMany) {
+		return h.showList(req, list.Query(), statusOf(err), req.formErrors(err))
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirectWithNotice(page, "saved")
+}
+
+// export sends the missions of an account as CSV, with the filters of the list but not its search: an export
+// has the order of the changes.
+func (h *missionHandler) export(req *request) error {
+	query := req.r.URL.Query()
+	f, err := missionFilter(query)
+	if err != nil {
+		return err
+	}
+	account, _, err := h.chooseAccount(req, query)
+	if err != nil {
+		return err
+	}
+	if account == "" {
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose an account to export.")
+	}
+	encode, err := mission.NewEncoder(mission.FormatCSV, nil)
+	if err != nil {
+		return err
+	}
+	begun := false
+	err = h.missions.Export(req.r.Context(), "person "+req.user, account, fieldmark.MissionFilter{Status: f.Status,
+		Priority: f.Priority, Source: f.Source, Assignee: f.Assignee}, encode, func(lines []byte) error {
+		begun = true
+		req.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+		req.w.Header().Set("Content-Disposition", `attachment; filename="missions.csv"`)
+		_, err := req.w.Write(lines)
+		return err
+	})
+	if begun && err != nil {
+		h.log.Error("export missions", "user", req.user, "error", err)
+		panic(http.ErrAbortHandler) // the client must not take a part for the whole
+	}
+	if err == nil {
+		h.audit(req, "mission.export", account)
+	}
+	return err
 }
 
 // options fills the inputs of the filter and the links to views.
@@ -155,6 +257,18 @@ func (d *missionsData) options(query url.Values) {
 	for _, o := range missionOrders {
 		o.Selected = query.Get("sort") == o.Value
 		d.Orders = append(d.Orders, o)
+	}
+	d.Sorts = map[string]string{}
+	for _, o := range missionOrders {
+		by := maps.Clone(query)
+		by.Del("sort")
+		by.Set("account", d.Account)
+		d.Sorts[cmp.Or(o.Value, "newest")] = missionsPath + "?" + kept(by, "sort", o.Value)
+	}
+	if d.Account != "" && d.Text == "" {
+		by := maps.Clone(query)
+		by.Del("sort")
+		d.Export = missionsPath + "/export?" + kept(by, "account", d.Account)
 	}
 	for _, v := range []struct {
 		label  string
@@ -179,8 +293,8 @@ func (d *missionsData) options(query url.Values) {
 
 // chooseAccount returns the account in the query and the options of its input. Without one it is the
 // only account, or all of them: a filter never changes it.
-func (h *missionHandler) chooseAccount(req *request) (string, []option, error) {
-	chosen := strings.TrimSpace(req.r.URL.Query().Get("account"))
+func (h *missionHandler) chooseAccount(req *request, query url.Values) (string, []option, error) {
+	chosen := strings.TrimSpace(query.Get("account"))
 	list, err := accountChoices(req, h.accounts, chosen)
 	if err != nil {
 		return "", nil, err
@@ -236,8 +350,12 @@ func (h *missionHandler) complete(req *request) error {
 		return err
 	}
 	id := req.r.PathValue("id")
-	if _, err := h.missions.Complete(req.r.Context(), id); err != nil {
+	versions, err := req.readForm("").versions()
+	if err != nil {
 		return err
+	}
+	if _, err := h.missions.CompleteAt(req.r.Context(), id, versions); err != nil {
+		return h.showMissionError(req, err)
 	}
 	h.audit(req, "mission.complete", id)
 	return req.redirectWithNotice(req.back(), "completed")
@@ -317,7 +435,9 @@ func (h *missionHandler) bulk(req *request) error {
 		item := bulkItem{Mission: m, Ref: ref}
 		switch {
 		case hasCode(err, fieldmark.CodeVersionMismatch):
-			item.Error = "was changed after the list was opened; nothing was done"
+			if item.Error, err = h.overtakenText(req, id, version); err != nil {
+				return err
+			}
 		case isClientError(err):
 			item.Error = fieldmark.AsError(err).Detail
 		case err != nil:
@@ -335,4 +455,26 @@ func (h *missionHandler) bulk(req *request) error {
 		title = "Missions canceled"
 	}
 	return h.show(req, status, "bulk", web.Page{Title: title, Errors: form.errors, Data: d})
+}
+
+// overtakenText says who changed a mission after the list was opened, and what.
+func (h *missionHandler) overtakenText(req *request, id string, version int) (string, error) {
+	story, err := h.missions.History(req.r.Context(), id)
+	if err != nil {
+		return "", err
+	}
+	who, err := h.actors(req)
+	if err != nil {
+		return "", err
+	}
+	changes := story.ChangesSince(version)
+	if len(changes) == 0 {
+		return "was changed after the list was opened; nothing was done", nil
+	}
+	words := make([]string, len(changes[0].Members))
+	for i, m := range changes[0].Members {
+		words[i] = memberWords[m.Name]
+	}
+	return fmt.Sprintf("%s changed it after the list was opened (%s); nothing was done",
+		who(changes[0].Actor).Name, strings.Join(words, ", ")), nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -239,4 +240,196 @@ func (h *missionHandler) redactNote(req *request) error {
 	}
 	h.audit(req, "note.redact", note)
 	return req.redirectWithNotice(missionsPath+"/"+id, "redacted")
+}
+
+// overtakingRow is a change that overtook the form of the user.
+type overtakingRow struct {
+	Who     actor
+	At      fieldmark.Time
+	Members []overtakenMember
+}
+
+// overtakenMember is what a change set, beside what the form has.
+type overtakenMember struct {
+	Label, Now, Yours string // Yours is empty if the form does not have the member, or the same value
+}
+
+// memberWords names the members of a mission that a change can concern.
+var memberWords = map[string]string{"status": "status", "scheduled": "time of the visit", "assignee": "assignee",
+	"priority": "priority", "description": "description", "window": "availability", "contact": "contact",
+	"labels": "labels", "metadata": "metadata", "payment": "payment", "occurrences": "alerts"}
+
+// overtaking returns the changes of a mission since the version of the rejected form.
+func (h *missionHandler) overtaking(req *request, story mission.History, zone *time.Location) (rows []overtakingRow,
+	err error) {
+	version, err := strconv.Atoi(req.r.PostForm.Get("version"))
+	if err != nil {
+		return nil, nil // the form has none: it is about the payment
+	}
+	who, err := h.actors(req)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range story.ChangesSince(version) {
+		row := overtakingRow{Who: who(c.Actor), At: c.Time}
+		for _, m := range c.Members {
+			one := overtakenMember{Label: memberWords[m.Name], Now: memberText(m, zone)}
+			if yours := req.entered(m.Name); yours != one.Now {
+				one.Yours = yours
+			}
+			row.Members = append(row.Members, one)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// maxMemberText limits the text of a value that overtook a form, in characters: the page has all of it.
+const maxMemberText = 200
+
+// memberText writes the new value of a member in words; "" if it has none that a form could set.
+func memberText(m mission.MemberChange, zone *time.Location) string {
+	var v struct {
+		fieldmark.Span
+		fieldmark.Window
+		fieldmark.Assignee
+		Labels map[string]string
+		Text   string
+	}
+	var into any = &v.Text
+	switch m.Name {
+	case "scheduled":
+		into = &v.Span
+	case "window":
+		into = &v.Window
+	case "assignee":
+		into = &v.Assignee
+	case "labels":
+		into = &v.Labels
+	case "contact":
+		var c fieldmark.Contact
+		_ = json.Unmarshal(m.Now, &c) // it is the JSON of a mission; null is the zero contact
+		return contactText(c)
+	case "status", "priority", "description":
+	default:
+		return ""
+	}
+	if m.Now == nil || json.Unmarshal(m.Now, into) != nil {
+		return "none"
+	}
+	switch m.Name {
+	case "scheduled":
+		return spanText(inputTimeIn(v.Span.Start, zone), inputTimeIn(v.Span.End, zone))
+	case "window":
+		return spanText(inputTimeIn(v.Earliest, zone), inputTimeIn(v.Latest, zone))
+	case "assignee":
+		return cmp.Or(v.Name, v.ID)
+	case "labels":
+		return strings.ReplaceAll(labelLines(v.Labels), "\n", ", ")
+	case "description":
+		return firstRunes(v.Text, maxMemberText)
+	}
+	return web.StateWords(v.Text)
+}
+
+// entered returns what the posted form has for a member of a mission, as memberText writes it.
+func (req *request) entered(member string) string {
+	form := req.r.PostForm
+	switch req.formPrefix + member {
+	case "plan-scheduled":
+		return spanText(form.Get("start"), form.Get("end"))
+	case "plan-assignee":
+		return cmp.Or(strings.TrimSpace(form.Get("assignee-name")), strings.TrimSpace(form.Get("assignee")), "none")
+	case "edit-priority":
+		return web.StateWords(form.Get("priority"))
+	case "edit-description":
+		return firstRunes(cmp.Or(strings.TrimSpace(form.Get("description")), "none"), maxMemberText)
+	case "edit-window":
+		return spanText(form.Get("earliest"), form.Get("latest"))
+	case "edit-contact":
+		return contactText(fieldmark.Contact{Name: form.Get("contact-name"), Phone: form.Get("phone"),
+			Email: form.Get("email")})
+	case "edit-labels":
+		return strings.Join(strings.Fields(form.Get("labels")), ", ")
+	}
+	return ""
+}
+
+// spanText writes two values of inputs of type datetime-local.
+func spanText(start, end string) string {
+	if start == "" && end == "" {
+		return "none"
+	}
+	return strings.Replace(start, "T", " ", 1) + " to " + strings.Replace(end, "T", " ", 1)
+}
+
+func contactText(c fieldmark.Contact) string {
+	return cmp.Or(strings.Join(slices.DeleteFunc([]string{c.Name, c.Phone, c.Email},
+		func(s string) bool { return s == "" }), ", "), "none")
+}
+
+// firstRunes returns at most the first n characters of a text.
+func firstRunes(text string, n int) string {
+	if list := []rune(text); len(list) > n {
+		return string(list[:n]) + "…"
+	}
+	return text
+}
+
+// plan returns the plan of the form. The times are in the time zone of the form; one that was not changed stays
+// the same instant, also where the clocks show it twice.
+func (f *form) plan(schedule bool) (plan fieldmark.MissionPlan, err error) {
+	zone, err := parseZone(f.posted.Get("zone"))
+	if err != nil {
+		return plan, err
+	}
+	start, end := f.timeIn("start", "Start", zone), f.timeIn("end", "End", zone)
+	switch {
+	case f.errors != nil:
+	case start.IsZero() && end.IsZero() && schedule:
+		f.addError("start", "Start: a scheduled mission needs a time.")
+	case start.IsZero() != end.IsZero():
+		f.addError("end", "End: enter both a start and an end, or neither.")
+	case !start.IsZero():
+		plan.Scheduled = &fieldmark.Span{Start: fieldmark.At(start), End: fieldmark.At(end)}
+		for _, e := range mission.ValidateSpan(*plan.Scheduled, "/scheduled") {
+			f.addError("end", web.Sentence("End: "+e.Detail))
+		}
+	}
+	who := f.text("assignee", "Assignee ID", maxAssignee)
+	name := f.text("assignee-name", "Assignee name", maxAssigneeName)
+	switch {
+	case who != "":
+		plan.Assignee = &fieldmark.Assignee{ID: who, Name: name}
+	case name != "":
+		f.addError("assignee", "Assignee ID: enter the ID of the assignee.")
+	}
+	return plan, nil
+}
+
+// timeIn is time for an input in a time zone. The input NAME-was has the instant that it showed.
+func (f *form) timeIn(name, label string, zone *time.Location) time.Time {
+	if was, err := time.Parse(time.RFC3339, f.posted.Get(name+"-was")); err == nil &&
+		was.In(zone).Format(localMinute) == f.posted.Get(name) {
+		return was
+	}
+	t := f.time(name, label)
+	if t.IsZero() {
+		return t
+	}
+	local := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, zone)
+	if local.Format(localMinute) != t.Format(localMinute) {
+		f.addError(name, label+": this time does not exist in "+zone.String()+", because the clocks change.")
+	}
+	return local
+}
+
+// paymentVersion returns the version of a payment that the form was made for; 0 if there was none.
+func (f *form) paymentVersion() (int, error) {
+	version, err := strconv.Atoi(f.posted.Get("payment-version"))
+	if err != nil {
+		return 0, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"The form is incomplete. Reload the mission and try again.")
+	}
+	return version, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -26,8 +28,10 @@ type missionData struct {
 	Late         bool
 	SLAState     string
 	Notes        []fieldmark.Note
-	Once         string          // external id of the next note
-	Changes      []overtakingRow // that overtook the form
+	AllNotes     int
+	Assignees    []fieldmark.Assignee // to choose from
+	Once         string               // external id of the next note
+	Changes      []overtakingRow      // that overtook the form
 	Priorities   []option
 	Labels       string // one KEY=VALUE a line
 	CanEdit      bool
@@ -44,19 +48,25 @@ type missionData struct {
 // timelineRow is an event with a summary of its data.
 type timelineRow struct {
 	mission.HistoryEvent
-	Who    string
+	Who    actor
 	Detail string
+	Note   string // id of the note, if it is about one
+	Sent   int    // webhooks that received it
+	Failed []store.EventDelivery
+	Queued int // webhooks that will receive it
 }
 
-// overtakingRow is a change that overtook the form of the user.
-type overtakingRow struct {
-	Who     string
-	At      fieldmark.Time
-	Members string
+// actor is who caused an event.
+type actor struct {
+	Name, Kind string
 }
 
-// actorNames returns a function that names who caused an event.
-func (h *missionHandler) actorNames(req *request) (func(actor string) string, error) {
+// actorKinds names the kinds of actors as people know them.
+var actorKinds = map[string]string{string(fieldmark.ActorPerson): "administrator",
+	string(fieldmark.ActorKey): "API key", string(fieldmark.ActorCommand): "command line"}
+
+// actors returns a function that names who caused an event.
+func (h *missionHandler) actors(req *request) (func(text string) actor, error) {
 	keys, err := h.keys.List(req.r.Context())
 	if err != nil {
 		return nil, err
@@ -65,18 +75,38 @@ func (h *missionHandler) actorNames(req *request) (func(actor string) string, er
 	for _, k := range keys {
 		names[k.ID] = k.Name
 	}
-	return func(actor string) string {
-		kind, name, _ := strings.Cut(actor, " ")
-		switch {
-		case actor == "":
-			return "Fieldmark"
-		case kind == string(fieldmark.ActorKey):
-			return "API key " + cmp.Or(names[name], name)
-		case kind == string(fieldmark.ActorCommand):
-			return name + " (command)"
+	return func(text string) actor {
+		kind, name, _ := strings.Cut(text, " ")
+		if text == "" {
+			return actor{"Fieldmark", "system"}
 		}
-		return name
+		if kind == string(fieldmark.ActorKey) {
+			name = cmp.Or(names[name], name)
+		}
+		return actor{name, cmp.Or(actorKinds[kind], kind)}
 	}, nil
+}
+
+// newTimelineRow returns the row of an event.
+func newTimelineRow(e mission.HistoryEvent, who actor) timelineRow {
+	row := timelineRow{HistoryEvent: e, Who: who, Detail: eventDetail(e.Event)}
+	if e.Type == fieldmark.EventMissionNoted {
+		var noted fieldmark.MissionNoted
+		if json.Unmarshal(e.Data, &noted) == nil {
+			row.Note = noted.Note.ID
+		}
+	}
+	for _, d := range e.Deliveries {
+		switch d.State {
+		case fieldmark.DeliveryDone:
+			row.Sent++
+		case fieldmark.DeliveryFailed:
+			row.Failed = append(row.Failed, d)
+		default:
+			row.Queued++
+		}
+	}
+	return row
 }
 
 // paymentForm has the values of the form that sets an amount.
@@ -91,7 +121,7 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	if err != nil {
 		return err
 	}
-	who, err := h.actorNames(req)
+	who, err := h.actors(req)
 	if err != nil {
 		return err
 	}
@@ -99,9 +129,17 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	if err != nil {
 		return err
 	}
-	d := missionData{History: story, Notes: notes.Data, MaxEvents: mission.MaxHistory,
+	d := missionData{History: story, AllNotes: len(notes.Data), Notes: notes.Data, MaxEvents: mission.MaxHistory,
 		HoldReasons: []string{fieldmark.HoldWaitingCustomer, fieldmark.HoldSiteAccess,
 			fieldmark.HoldWeather, fieldmark.HoldWaitingParts, fieldmark.HoldNoTechnician}}
+	if d.AllNotes > shownNotes && req.r.URL.Query().Get("notes") != "all" {
+		d.Notes = d.Notes[d.AllNotes-shownNotes:]
+	}
+	if d.CanPlan = slices.Contains(fieldmark.OpenStatuses(), story.Status); d.CanPlan {
+		if d.Assignees, err = h.missions.Assignees(req.r.Context(), story.Account); err != nil {
+			return err
+		}
+	}
 	for _, s := range story.Next {
 		if s == fieldmark.MissionScheduled && story.Scheduled == nil {
 			d.CanSchedule = true // the plan form does it, because calendars show only missions with a time
@@ -109,17 +147,12 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 		}
 		d.Moves = append(d.Moves, option{Value: string(s), Label: moveLabels[s]})
 	}
-	d.CanPlan = slices.Contains(fieldmark.OpenStatuses(), story.Status)
 	for _, e := range story.Events {
-		d.Timeline = append(d.Timeline, timelineRow{HistoryEvent: e, Who: who(e.Actor), Detail: eventDetail(e.Event)})
+		d.Timeline = append(d.Timeline, newTimelineRow(e, who(e.Actor)))
 	}
-	if version, err := strconv.Atoi(req.r.PostForm.Get("version")); err == nil && status == http.StatusConflict {
-		for _, c := range story.ChangesSince(version) {
-			words := make([]string, len(c.Members))
-			for i, name := range c.Members {
-				words[i] = memberWords[name]
-			}
-			d.Changes = append(d.Changes, overtakingRow{who(c.Actor), c.Time, strings.Join(words, ", ")})
+	if status == http.StatusConflict {
+		if d.Changes, err = h.overtaking(req, story, time.UTC); err != nil {
+			return err
 		}
 	}
 	row := newMissionRow(story.Row(), time.Now(), req.canWrite())
@@ -143,10 +176,8 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	return h.show(req, status, "mission", web.Page{Title: story.Title, Errors: complaints, Data: d})
 }
 
-// memberWords names the members of a mission that a change can concern.
-var memberWords = map[string]string{"status": "status", "scheduled": "time of the visit", "assignee": "assignee",
-	"priority": "priority", "description": "description", "window": "availability", "contact": "contact",
-	"labels": "labels", "metadata": "metadata", "payment": "payment", "occurrences": "alerts"}
+// shownNotes is the number of notes on the page of a mission, the latest; a link shows all.
+const shownNotes = 50
 
 // addPayment adds the actions that are possible on the payment.
 func (d *missionData) addPayment(story mission.History) {
@@ -244,44 +275,37 @@ var moveLabels = map[fieldmark.MissionStatus]string{
 }
 
 // plan sets the time and the assignee of a mission, if it still has the version of the form. One of the
-// buttons also schedules the mission.
+// buttons also schedules the mission. A form of the board is shown there again if it is rejected.
 func (h *missionHandler) plan(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	id, form := req.r.PathValue("id"), req.readForm("plan-")
-	plan := fieldmark.MissionPlan{}
-	start, end := form.time("start", "Start"), form.time("end", "End")
 	schedule := form.posted.Get("do") == "schedule"
-	switch {
-	case form.errors != nil:
-	case start.IsZero() && end.IsZero() && schedule:
-		form.addError("start", "Start: a scheduled mission needs a time.")
-	case start.IsZero() != end.IsZero():
-		form.addError("end", "End: enter both a start and an end, or neither.")
-	case !start.IsZero():
-		plan.Scheduled = &fieldmark.Span{Start: fieldmark.At(start), End: fieldmark.At(end)}
-		for _, e := range mission.ValidateSpan(*plan.Scheduled, "/scheduled") {
-			form.addError("end", web.Sentence("End: "+e.Detail))
-		}
-	}
-	who := form.text("assignee", "Assignee ID", maxAssignee)
-	name := form.text("assignee-name", "Assignee name", maxAssigneeName)
-	switch {
-	case who != "":
-		plan.Assignee = &fieldmark.Assignee{ID: who, Name: name}
-	case name != "":
-		form.addError("assignee", "Assignee ID: enter the ID of the assignee.")
+	plan, err := form.plan(schedule)
+	if err != nil {
+		return err
 	}
 	versions, err := form.versions()
 	if form.errors != nil {
-		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
+		return h.showPlan(req, id, http.StatusUnprocessableEntity, form.errors)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := h.missions.Plan(req.r.Context(), id, plan, versions, schedule); err != nil {
-		return h.showMissionError(req, err)
+	if a := plan.Assignee; a != nil && a.Name == "" {
+		if a.Name, err = h.nameOf(req, id, a.ID); err != nil {
+			return err
+		}
+	}
+	_, err = h.missions.Plan(req.r.Context(), id, plan, versions, schedule)
+	switch {
+	case hasCode(err, fieldmark.CodeVersionMismatch):
+		return h.showPlan(req, id, http.StatusConflict, web.ErrorOf(errOvertaken))
+	case hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeInvalidTransition, fieldmark.CodeInvalidParameter):
+		return h.showPlan(req, id, statusOf(err), req.formErrors(err))
+	case err != nil:
+		return err
 	}
 	h.audit(req, "mission.plan", id)
 	page := missionsPath + "/" + id
@@ -289,6 +313,31 @@ func (h *missionHandler) plan(req *request) error {
 		page = req.back()
 	}
 	return req.redirectWithNotice(page, "planned")
+}
+
+// showPlan shows the page of a rejected plan: the board, if that had the form, or the mission.
+func (h *missionHandler) showPlan(req *request, id string, status int, bad []web.FormError) error {
+	if board, err := url.Parse(req.r.PostForm.Get("back")); err == nil && board.Path == boardPath {
+		query := board.Query()
+		query.Set("move", id)
+		return h.showBoard(req, query, status, bad)
+	}
+	return h.showMission(req, status, bad)
+}
+
+// nameOf returns the name of an assignee whom the account of a mission knows, or "".
+func (h *missionHandler) nameOf(req *request, id, assignee string) (string, error) {
+	story, err := h.missions.History(req.r.Context(), id)
+	if err != nil {
+		return "", err
+	}
+	known, err := h.missions.Assignees(req.r.Context(), story.Account)
+	for _, a := range known {
+		if a.ID == assignee {
+			return a.Name, err
+		}
+	}
+	return "", err
 }
 
 // finalMoves are the changes of the status that have forms of their own.
@@ -326,12 +375,18 @@ func (h *missionHandler) move(req *request) error {
 	return req.redirectWithNotice(missionsPath+"/"+id, "moved")
 }
 
+// errOvertaken is the error of a form whose mission was changed since.
+const errOvertaken = "The mission was changed after this page was opened. See what changed, then submit again."
+
 // showMissionError shows the mission with an error: the form is invalid, or the action is not possible any
 // more.
 func (h *missionHandler) showMissionError(req *request, err error) error {
 	if hasCode(err, fieldmark.CodeVersionMismatch) {
-		return h.showMission(req, http.StatusConflict,
-			web.ErrorOf("The mission was changed after this page was opened. See what changed, then submit again."))
+		text := errOvertaken
+		if req.r.PostForm.Has("payment-version") {
+			text = "The payment was changed after this page was opened. Check it, then submit again."
+		}
+		return h.showMission(req, http.StatusConflict, web.ErrorOf(text))
 	}
 	if !hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeInvalidTransition, fieldmark.CodeInvalidParameter) {
 		return err
@@ -354,7 +409,11 @@ func (h *missionHandler) setPayment(req *request) error {
 		form.addError("amount", "Amount: "+fieldmark.AsError(err).Detail+".")
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	p, err := h.missions.SetPayment(req.r.Context(), id, fieldmark.PaymentRequest{
+	version, err := form.paymentVersion()
+	if err != nil {
+		return err
+	}
+	p, err := h.missions.SetPaymentAt(req.r.Context(), id, version, fieldmark.PaymentRequest{
 		Amount: &amount, Direction: fieldmark.Direction(form.posted.Get("direction")), Terms: terms})
 	if err != nil {
 		return h.showMissionError(req, err)
@@ -396,7 +455,11 @@ func (h *missionHandler) markPayment(req *request) error {
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := h.missions.SetPaymentStatus(req.r.Context(), p.ID, move); err != nil {
+	version, err := form.paymentVersion()
+	if err != nil {
+		return err
+	}
+	if _, err := h.missions.SetPaymentStatusAt(req.r.Context(), p.ID, version, move); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "payment."+strings.ToLower(move.Status), p.ID)
@@ -424,10 +487,9 @@ func (h *missionHandler) refundPayment(req *request) error {
 		}
 		refund.Amount = amount.Value
 	}
-	version, err := strconv.Atoi(form.posted.Get("version"))
+	version, err := form.paymentVersion()
 	if err != nil {
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter,
-			"The form is incomplete. Reload the mission and try again.")
+		return err
 	}
 	if _, err := h.missions.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
 		return h.showMissionError(req, err)

@@ -45,6 +45,8 @@ var notices = map[string]string{
 	"moved":      "Mission updated.",
 	"planned":    "Plan saved.",
 	"opened":     "Mission created.",
+	"saved":      "Filter saved.",
+	"unsaved":    "Filter deleted.",
 	"edited":     "Mission saved.",
 	"noted":      "Note added.",
 	"redacted":   "Note redacted.",
@@ -76,7 +78,7 @@ var notices = map[string]string{
 func parseTemplates() (t *templates, err error) {
 	t = &templates{}
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
-		"card": newCard, "hours": formatHours, "visit": formatVisit, "ago": ago, "minute": minute,
+		"visit": formatVisit, "ago": ago, "minute": minute,
 		"minutes": formatMinutes, "inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "webhooks", "endpoint", "delivery",

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // The orders of Find; newest first is "". Those by due time and by visit list only missions that
@@ -152,41 +154,115 @@ func continueSearch(q *store.MissionQuery, f Search) error {
 	return nil
 }
 
-// Limits of a board: what a person can see on one page.
+// Limits of a board: what a person can work with on one page.
 const (
-	maxBoardVisits    = 1000
+	MaxBoardVisits    = 2500 // 60 people with six visits a day
 	MaxBoardUnplanned = 50
+	maxAssignees      = 200
+	// recentVisits is how long an assignee is on the board and in the lists of forms after the last visit.
+	recentVisits = 28 * 24 * time.Hour
 )
 
-// Board returns the missions of an account whose visit is in a period, and the open missions
-// without a time, the earliest deadline first, at most MaxBoardUnplanned.
-func (s *Service) Board(ctx context.Context, account string, from, until time.Time) (planned, unplanned []Row,
-	err error) {
-	visits, err := s.store.PlannedMissions(ctx, store.PlanQuery{Account: account, From: from, Today: from, Until: until,
-		Ended: time.Now(), Limit: maxBoardVisits})
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := s.store.AddDetails(ctx, visits); err != nil {
-		return nil, nil, err
-	}
-	for i := range visits {
-		planned = append(planned, newRow(&visits[i]))
-	}
-	open, _, err := s.Find(ctx, account, Search{Order: ByDeadline, Status: fieldmark.OpenStatuses(),
-		Limit: fieldmark.MaxMissionLimit})
-	for _, r := range open {
-		if r.Scheduled == nil && len(unplanned) < MaxBoardUnplanned {
-			unplanned = append(unplanned, r)
-		}
-	}
-	return planned, unplanned, err
+// Week is what a board shows of an account.
+type Week struct {
+	Planned   []Row                // missions with a visit in the period, by their start; at most MaxBoardVisits
+	Unplanned []Row                // open missions without a time, the earliest deadline first
+	Assignees []fieldmark.Assignee // who had a visit lately or has one planned
+	More      bool                 // the period has more visits than Planned
 }
 
-// Change is a change of a mission: who made it, and which members it changed.
+// Board returns the missions of an account whose visit is in a period, and the first MaxBoardUnplanned open
+// missions without a time.
+func (s *Service) Board(ctx context.Context, account string, from, until time.Time) (w Week, err error) {
+	now := time.Now()
+	visits, err := s.store.PlannedMissions(ctx, store.PlanQuery{Account: account, From: from, Today: from, Until: until,
+		Ended: now, Limit: MaxBoardVisits + 1})
+	if err != nil {
+		return w, err
+	}
+	if w.More = len(visits) > MaxBoardVisits; w.More {
+		visits = visits[:MaxBoardVisits]
+	}
+	if err := s.store.AddDetails(ctx, visits); err != nil {
+		return w, err
+	}
+	for i := range visits {
+		w.Planned = append(w.Planned, newRow(&visits[i]))
+	}
+	open, err := s.store.Missions(ctx, store.MissionQuery{Account: account, Order: store.ByDeadline, Unplanned: true,
+		Status: fieldmark.OpenStatuses(), Limit: MaxBoardUnplanned})
+	if err != nil {
+		return w, err
+	}
+	for i := range open {
+		w.Unplanned = append(w.Unplanned, newRow(&open[i]))
+	}
+	w.Assignees, err = s.Assignees(ctx, account)
+	return w, err
+}
+
+// Assignees lists who had a visit of an account in the last four weeks or has one planned, by id.
+func (s *Service) Assignees(ctx context.Context, account string) ([]fieldmark.Assignee, error) {
+	return s.store.Assignees(ctx, account, time.Now().Add(-recentVisits), maxAssignees)
+}
+
+// SavedFilter is a filter of the list of missions that an administrator saved.
+type SavedFilter = store.SavedFilter
+
+// Limits of saved filters: each is a link above the list.
+const (
+	MaxSavedFilters = 20
+	MaxFilterName   = 40   // characters
+	maxFilterQuery  = 1000 // bytes; every filter of the list together has fewer
+)
+
+// SavedFilters lists the filters of an administrator by name.
+func (s *Service) SavedFilters(ctx context.Context, user string) ([]SavedFilter, error) {
+	return s.store.SavedFilters(ctx, user)
+}
+
+// SaveFilter saves a filter of an administrator in place of the one with its name. More than MaxSavedFilters
+// are CodeTooMany.
+func (s *Service) SaveFilter(ctx context.Context, user string, f SavedFilter) error {
+	var bad validation.Errors
+	bad.Line("/name", f.Name)
+	if fieldmark.IsBlank(f.Name) || utf8.RuneCountInString(f.Name) > MaxFilterName {
+		bad.Add("/name", "too_long", fmt.Sprintf("must have 1 to %d characters", MaxFilterName))
+	}
+	if len(f.Query) > maxFilterQuery {
+		bad.Add("/query", "too_long", fmt.Sprintf("must have at most %d bytes", maxFilterQuery))
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	return s.write(ctx, func(ctx context.Context, t *txn) error {
+		saved, err := t.tx.SavedFilters(ctx, user)
+		if err != nil {
+			return err
+		}
+		if len(saved) >= MaxSavedFilters &&
+			!slices.ContainsFunc(saved, func(one SavedFilter) bool { return one.Name == f.Name }) {
+			return fieldmark.Errorf(fieldmark.CodeTooMany, "at most %d filters can be saved", MaxSavedFilters)
+		}
+		return t.tx.PutSavedFilter(ctx, user, f)
+	})
+}
+
+// DeleteFilter deletes a filter of an administrator, if there is one with this name.
+func (s *Service) DeleteFilter(ctx context.Context, user, name string) error {
+	return s.write(ctx, func(ctx context.Context, t *txn) error { return t.tx.DeleteSavedFilter(ctx, user, name) })
+}
+
+// Change is a change of a mission: who made it, and what it changed.
 type Change struct {
 	HistoryEvent
-	Members []string // names of the members
+	Members []MemberChange
+}
+
+// MemberChange is a member of a mission and its value after a change, as JSON; nil: it was removed.
+type MemberChange struct {
+	Name string
+	Now  json.RawMessage
 }
 
 // ChangesSince returns the changes of a mission after a version, the newest first, for a person whose
@@ -215,7 +291,7 @@ func (h *History) ChangesSince(version int) (changes []Change) {
 			for _, name := range []string{"status", "scheduled", "assignee", "priority", "description", "window",
 				"contact", "labels", "metadata", "payment", "occurrences"} {
 				if string(state.members[name]) != string(states[i+1].members[name]) {
-					c.Members = append(c.Members, name)
+					c.Members = append(c.Members, MemberChange{name, state.members[name]})
 				}
 			}
 		}

@@ -27,11 +27,15 @@ type History struct {
 	row Row
 }
 
-// HistoryEvent is an event and who caused it: "person NAME", "key ID", or "" for timers and jobs.
+// HistoryEvent is an event, who caused it, and the webhooks that receive it.
 type HistoryEvent struct {
 	fieldmark.Event
-	Actor string
+	Actor      string // "person NAME", "key ID", or "" for timers and jobs
+	Deliveries []store.EventDelivery
 }
+
+// maxHistoryDeliveries limits the deliveries in a history: an event has one for each endpoint that wants it.
+const maxHistoryDeliveries = 5 * MaxHistory
 
 // History returns a mission of any account with its events. Next leaves out the return to
 // IN_PROGRESS if the time to reopen is over.
@@ -62,10 +66,21 @@ func (s *Service) History(ctx context.Context, id string) (History, error) {
 		story.Money = &money
 	}
 	events, err := s.store.EventsAbout(ctx, id, payment, MaxHistory)
-	for _, e := range events {
-		story.Events = append(story.Events, HistoryEvent{e.Event, e.Actor})
+	if err != nil {
+		return History{}, err
 	}
-	return story, err
+	sent, err := s.store.DeliveriesAbout(ctx, id, payment, maxHistoryDeliveries)
+	if err != nil {
+		return History{}, err
+	}
+	of := map[int64][]store.EventDelivery{}
+	for _, d := range sent {
+		of[d.Event] = append(of[d.Event], d)
+	}
+	for _, e := range events {
+		story.Events = append(story.Events, HistoryEvent{e.Event, e.Actor, of[e.Number]})
+	}
+	return story, nil
 }
 
 // Row returns the mission of a history as a list shows it.

@@ -468,6 +468,29 @@ func (db WebhookReader) DeliveryJob(ctx context.Context, delivery string) (Job, 
 	return j, nil
 }
 
+// EventDelivery is the delivery of an event to an endpoint.
+type EventDelivery struct {
+	Event        int64 // number
+	ID, Endpoint string
+	State        fieldmark.DeliveryState
+}
+
+// DeliveriesAbout lists at most limit deliveries of events about two subjects, the newest events first; the
+// second may be empty.
+func (db WebhookReader) DeliveriesAbout(ctx context.Context, subject, other string,
+	limit int) ([]EventDelivery, error) {
+	rows, err := db.query(ctx, `SELECT d.event, d.id, d.endpoint, d.state FROM event e JOIN delivery d
+		ON d.event = e.number WHERE e.subject IN ($1, $2) AND e.subject <> '' ORDER BY d.event DESC, d.id LIMIT $3`,
+		subject, other, limit)
+	list, err := collect(rows, err, func(row scanner) (d EventDelivery, err error) {
+		return d, row.Scan(&d.Event, &d.ID, &d.Endpoint, &d.State)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries of events about %s: %w", subject, err)
+	}
+	return list, nil
+}
+
 // PruneDeliveries deletes up to limit deliveries that were created before a
 // time, with their attempts. Deliveries under a lease stay, and those that a
 // resend or a replay queued again since then. Deliveries that waited for a

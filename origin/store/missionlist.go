@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store/commit"
@@ -24,6 +25,7 @@ type MissionQuery struct {
 	ExternalID string // with Source
 	Assignee   string // id
 	Labels     []Label
+	Unplanned  bool   // only those without a visit; with ByDeadline
 	Search     string // lower case; in title, external id, id or name of the assignee
 
 	From, Until string // ids: not before the first, and before the second; empty means any
@@ -148,6 +150,9 @@ func (q *MissionQuery) filters(w *where) {
 	}
 	if q.Assignee != "" {
 		w.with("assignee_id = %s", q.Assignee)
+	}
+	if q.Unplanned {
+		w.with("scheduled_start IS NULL")
 	}
 	for _, l := range q.Labels {
 		w.with("EXISTS (SELECT 1 FROM mission_label l WHERE l.account = %s AND l.key = %s AND l.value = %s "+
@@ -428,4 +433,66 @@ func (m *Mission) searchText() string {
 	}
 	text = strings.ToLower(text)
 	return strings.ToValidUTF8(text[:min(len(text), maxSearchText)], "")
+}
+
+// assigneesOf lists the ids of assignees in their order. Each step is one lookup in the index of
+// assignees: DISTINCT would read the whole index.
+const assigneesOf = `WITH RECURSIVE who (id) AS (
+		SELECT MIN(assignee_id) FROM mission WHERE account = $1 AND assignee_id IS NOT NULL
+		UNION ALL
+		SELECT (SELECT MIN(m.assignee_id) FROM mission m WHERE m.account = $1 AND m.assignee_id > who.id)
+			FROM who WHERE who.id IS NOT NULL)
+	SELECT (SELECT m.assignee FROM mission m WHERE m.account = $1 AND m.assignee_id = who.id AND m.scheduled_end > $2
+			ORDER BY m.scheduled_end DESC LIMIT 1)
+		FROM who WHERE who.id IS NOT NULL LIMIT $3`
+
+// Assignees lists those of at most limit assignees of an account, by id, who have a visit that ends after
+// a time. Their names are those of the latest visit.
+func (db MissionReader) Assignees(ctx context.Context, account string, since time.Time,
+	limit int) ([]fieldmark.Assignee, error) {
+	rows, err := db.query(ctx, assigneesOf, account, since.UnixMicro(), limit)
+	list, err := collect(rows, err, func(row scanner) (a fieldmark.Assignee, err error) {
+		return a, row.Scan(jsonCol{&a})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the assignees of %s: %w", account, err)
+	}
+	return slices.DeleteFunc(list, func(a fieldmark.Assignee) bool { return a.ID == "" }), nil
+}
+
+// SavedFilter is a filter of the list of missions that an administrator saved.
+type SavedFilter struct {
+	Name  string
+	Query string // of the address of the list
+}
+
+// SavedFilters lists the filters of an administrator by name.
+func (db MissionReader) SavedFilters(ctx context.Context, user string) ([]SavedFilter, error) {
+	rows, err := db.query(ctx, `SELECT name, query FROM saved_filter WHERE user_name = $1 ORDER BY name`, user)
+	list, err := collect(rows, err, func(row scanner) (f SavedFilter, err error) {
+		return f, row.Scan(&f.Name, &f.Query)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the filters of %s: %w", user, err)
+	}
+	return list, nil
+}
+
+// PutSavedFilter saves a filter in place of the one with its name.
+func (t MissionTx) PutSavedFilter(ctx context.Context, user string, f SavedFilter) error {
+	_, err := t.exec(ctx, `INSERT INTO saved_filter (user_name, name, query) VALUES ($1, $2, $3)
+		ON CONFLICT (user_name, name) DO UPDATE SET query = excluded.query`, user, f.Name, f.Query)
+	if err != nil {
+		return fmt.Errorf("save a filter of %s: %w", user, err)
+	}
+	return nil
+}
+
+// DeleteSavedFilter deletes a filter, if there is one with this name.
+func (t MissionTx) DeleteSavedFilter(ctx context.Context, user, name string) error {
+	_, err := t.exec(ctx, `DELETE FROM saved_filter WHERE user_name = $1 AND name = $2`, user, name)
+	if err != nil {
+		return fmt.Errorf("delete a filter of %s: %w", user, err)
+	}
+	return nil
 }
