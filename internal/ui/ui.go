@@ -38,6 +38,16 @@ func At(at, now time.Time) template.HTML {
 	return element(at, "at", Date(at, now)+", "+at.UTC().Format("15:04")+" UTC")
 }
 
+// Span returns the elements of a start and an end, the day of the end only if it is another one:
+// "22 Nov, 14:05–15:00".
+func Span(start, end, now time.Time) template.HTML {
+	clock := end.UTC().Format("15:04")
+	if Date(start, now) != Date(end, now) {
+		clock = Date(end, now) + ", " + clock
+	}
+	return element(start, "at", Date(start, now)+", "+start.UTC().Format("15:04")) + "–" + element(end, "end", clock)
+}
+
 // Day returns the element of a time of which the day matters, for pages that are cached.
 func Day(at time.Time) template.HTML { return element(at, "day", at.UTC().Format("2 Jan 2006")) }
 

@@ -28,6 +28,10 @@ const announce = (() => {
     element.title = exact.format(at);
     if (kind === "day") return void (element.textContent = year.format(at));
     let text = date(at, now);
+    // As Span in ui.go: the element before is the start.
+    if (kind === "end" && text === date(new Date(element.previousElementSibling.dateTime), now)) {
+      return void (element.textContent = clock.format(at));
+    }
     if (kind === "ago" && text === date(now, now)) text = clock.format(at);
     else text += ", " + clock.format(at);
     const minutes = Math.trunc((now - at) / 60000);

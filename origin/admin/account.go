@@ -2,9 +2,11 @@ package admin
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
@@ -72,7 +74,7 @@ func (h *accountHandler) put(req *request) error {
 	form := req.readForm("")
 	id := strings.TrimSpace(form.posted.Get("id"))
 	r := fieldmark.AccountRequest{Name: strings.TrimSpace(form.posted.Get("name")),
-		Note: strings.TrimSpace(form.posted.Get("note"))}
+		Note: strings.TrimSpace(form.posted.Get("note")), FilterLabels: labelKeys(form.posted)}
 	if form.posted.Has("change") {
 		form = req.readForm(id + "-")
 	} else if taken, err := h.taken(req, id, r); err != nil {
@@ -90,6 +92,14 @@ func (h *accountHandler) put(req *request) error {
 	}
 	h.audit(req, "account.put", id)
 	return req.redirectWithNotice(accountsPath, "account")
+}
+
+// labelKeys returns the keys of the form, which are separated by spaces or commas; nil if it has none for them.
+func labelKeys(posted url.Values) []string {
+	if !posted.Has("labels") {
+		return nil
+	}
+	return strings.FieldsFunc(posted.Get("labels"), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
 // taken reports whether an account with other values has an id, so that the form for a new account does not

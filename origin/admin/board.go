@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
@@ -335,14 +336,7 @@ func inputTimeIn(t fieldmark.Time, zone *time.Location) string {
 	return t.Std().In(zone).Format(localMinute)
 }
 
-// formatVisit formats the time of a visit, with the date of its end only if that is another day.
+// formatVisit formats the time of a visit.
 func formatVisit(s *fieldmark.Span) template.HTML {
-	start, end := s.Start.Std().UTC(), s.End.Std().UTC()
-	format := "15:04"
-	if start.Format(time.DateOnly) != end.Format(time.DateOnly) {
-		format = "2006-01-02 15:04"
-	}
-	// Formatted times need no escaping.
-	return template.HTML(`<time datetime="` + s.Start.String() + `">` + start.Format("2006-01-02 15:04") +
-		`</time>–<time datetime="` + s.End.String() + `">` + end.Format(format) + `</time>`)
+	return ui.Span(s.Start.Std(), s.End.Std(), time.Now())
 }

@@ -82,50 +82,53 @@ func TestPayment(t *testing.T) {
 	b.signIn()
 	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Replace the router"})
 	page := "/admin/missions/" + m.ID
+	version := func() string {
+		return regexp.MustCompile(`name="payment-version" value="(\d+)"`).FindStringSubmatch(b.page(page))[1]
+	}
+	now := func(form url.Values) url.Values { // as the page shows it now
+		form.Set("payment-version", version())
+		return form
+	}
 	b.page(page, "This mission has no payment.", "Set amount")
 	for amount, says := range map[string]string{"12.505 EUR": "at most 2 after a point", "12.50": "as in 12.50 EUR",
 		"": "as in 12.50 EUR", "-1 EUR": "in digits"} {
-		b.rejected(page+"/payment", url.Values{"amount": {amount}, "direction": {"CHARGE"}}, 422, says)
+		b.rejected(page+"/payment", now(url.Values{"amount": {amount}, "direction": {"CHARGE"}}), 422, says)
 	}
-	b.rejected(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"UP"}}, 422,
+	b.rejected(page+"/payment", now(url.Values{"amount": {"12.50 EUR"}, "direction": {"UP"}}), 422,
 		"must be CHARGE or PAYOUT")
-	b.rejected(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"CHARGE"},
-		"terms": {strings.Repeat("x", 65)}}, 422, "at most 64")
-	b.rejected(page+"/payment/mark", url.Values{"status": {"PAID"}}, 404, "no payment")
-	b.post(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"PAYOUT"}, "terms": {"NET 14"}},
+	b.rejected(page+"/payment", now(url.Values{"amount": {"12.50 EUR"}, "direction": {"CHARGE"},
+		"terms": {strings.Repeat("x", 65)}}), 422, "at most 64")
+	b.rejected(page+"/payment/mark", now(url.Values{"status": {"PAID"}}), 404, "no payment")
+	b.post(page+"/payment", now(url.Values{"amount": {"12.50 EUR"}, "direction": {"PAYOUT"}, "terms": {"NET 14"}}),
 		page)
 	b.page(page, "12.50 EUR", "payout", "NET 14", "pending")
-	b.rejected(page+"/payment/mark", url.Values{"status": {"PAID"}}, 409,
+	b.rejected(page+"/payment/mark", now(url.Values{"status": {"PAID"}}), 409,
 		"A payment that is PENDING cannot become PAID.")
 	if _, err := b.service.Missions.Complete(t.Context(), m.ID); err != nil {
 		t.Fatal(err)
 	}
 	b.post(page+"/move", url.Values{"to": {"CLOSED"}}, page)
 	b.page(page, "payment.due", `value="PROCESSING"`, `value="PAID"`)
-	b.post(page+"/payment/mark", url.Values{"status": {"PROCESSING"}}, page)
-	b.rejected(page+"/payment/mark", url.Values{"status": {"FAILED"}, "code": {"no good"}}, 422,
+	b.post(page+"/payment/mark", now(url.Values{"status": {"PROCESSING"}}), page)
+	b.rejected(page+"/payment/mark", now(url.Values{"status": {"FAILED"}, "code": {"no good"}}), 422,
 		`<a href="#fail-code">Code: use letters`)
-	b.post(page+"/payment/mark", url.Values{"status": {"FAILED"}, "message": {hostile}}, page)
+	b.post(page+"/payment/mark", now(url.Values{"status": {"FAILED"}, "message": {hostile}}), page)
 	checkEscaped(t, b.page(page, "unknown", "payment.failed"))
-	b.post(page+"/payment/mark", url.Values{"status": {"PROCESSING"}}, page)
-	b.post(page+"/payment/mark", url.Values{"status": {"PAID"}}, page)
-	version := func() string {
-		_, form, _ := strings.Cut(b.page(page), "/payment/refund")
-		return regexp.MustCompile(`name="version" value="(\d+)"`).FindStringSubmatch(form)[1]
-	}
-	b.rejected(page+"/payment/refund", url.Values{"amount": {"13"}, "version": {version()}}, 422,
+	b.post(page+"/payment/mark", now(url.Values{"status": {"PROCESSING"}}), page)
+	b.post(page+"/payment/mark", now(url.Values{"status": {"PAID"}}), page)
+	b.rejected(page+"/payment/refund", url.Values{"amount": {"13"}, "payment-version": {version()}}, 422,
 		"at most what is left")
 	b.rejected(page+"/payment/refund", url.Values{"amount": {"0"}}, 422, "above zero")
 	b.rejected(page+"/payment/refund", url.Values{"amount": {"2,50"}}, 422, "above zero")
-	once := url.Values{"amount": {"2.00"}, "version": {version()}}
+	once := url.Values{"amount": {"2.00"}, "payment-version": {version()}}
 	b.post(page+"/payment/refund", once, page)
 	b.rejected(page+"/payment/refund", once, 409, "was changed after this page was opened")
-	again := url.Values{"amount": {"0.50"}, "reference": {"R-1"}, "reason": {"half the work"}, "version": {version()}}
+	again := now(url.Values{"amount": {"0.50"}, "reference": {"R-1"}, "reason": {"half the work"}})
 	b.post(page+"/payment/refund", again, page)
 	b.post(page+"/payment/refund", again, page) // same reference, same refund
 	b.page(page, "Refund recorded.", "partially refunded", "At most 10.00 EUR",
 		"0.50 EUR · half the work", "R-1")
-	b.post(page+"/payment/refund", url.Values{"version": {version()}}, page)
+	b.post(page+"/payment/refund", url.Values{"payment-version": {version()}}, page)
 	if body := b.page(page, "10.00 EUR", `>refunded<`); strings.Contains(body, "Record refund") ||
 		strings.Contains(body,
 			"Set amount") {
@@ -160,9 +163,9 @@ func TestMissionFilters(t *testing.T) {
 	// With two accounts, these filters must not choose one by themselves.
 	b.rejected("/admin/missions?priority=HIGH", nil, 422, "Account: choose one")
 	b.page("/admin/missions?priority=HIGH&account=default", high.ID)
-	b.post("/admin/missions/"+high.ID+"/complete", url.Values{"back": {"/admin/missions?source=erp&account=default"}},
-		"/admin/missions?source=erp&account=default")
-	b.post("/admin/missions/"+low.ID+"/complete", url.Values{"back": {"https://evil.example/"}},
+	b.post("/admin/missions/"+high.ID+"/complete", url.Values{"version": {"1"},
+		"back": {"/admin/missions?source=erp&account=default"}}, "/admin/missions?source=erp&account=default")
+	b.post("/admin/missions/"+low.ID+"/complete", url.Values{"version": {"1"}, "back": {"https://evil.example/"}},
 		"/admin/missions")
 	if rec := b.do("/admin/missions?priority=SOON", nil); rec.Code != 400 {
 		t.Errorf("an unknown priority: %d, want 400", rec.Code)
@@ -195,7 +198,7 @@ func TestPlanMission(t *testing.T) {
 		`value="2026-12-01T08:00"`)
 	b.post(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T10:30", "assignee", "ann",
 		"assignee-name", hostile), page)
-	checkEscaped(t, b.page(page, "scheduled", "2026-12-01 09:00", "<code>ann</code>", `value="2026-12-01T10:30"`))
+	checkEscaped(t, b.page(page, "scheduled", `datetime="2026-12-01T09:00:00.000Z"`, "<code>ann</code>", `value="2026-12-01T10:30"`))
 	b.rejected(page+"/plan", plan("1", "do", "save", "assignee", "bob"), 409, "was changed after this page was opened")
 	b.post(page+"/plan", plan("2", "do", "save", "start", "2026-12-02T09:00", "end", "2026-12-02T10:30", "assignee",
 		"bob"), page)
