@@ -208,8 +208,8 @@ func (d *boardData) weeks(monday, now time.Time) {
 	}
 	d.Week, d.Address, d.Today = name(monday), link(monday), link(now)
 	d.Previous, d.Next = link(monday.AddDate(0, 0, -7)), link(monday.AddDate(0, 0, 7))
-	d.List = missionsPath + "?" + url.Values{"account": {d.Account}, "status": {statusOpen}, "sort": {mission.ByDeadline}}.
-		Encode()
+	open := url.Values{"account": {d.Account}, "status": {statusOpen}, "sort": {mission.ByDeadline}}
+	d.List = missionsPath + "?" + open.Encode()
 	for i := range 7 {
 		day := monday.AddDate(0, 0, i)
 		d.Days = append(d.Days, boardDay{Date: day.Format(time.DateOnly), Label: day.Format("Mon 2 Jan"),

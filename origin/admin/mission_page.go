@@ -12,7 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/mission"
-	"github.com/fieldmark/fieldmark/origin/store"
+
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -52,7 +52,7 @@ type timelineRow struct {
 	Detail string
 	Note   string // id of the note, if it is about one
 	Sent   int    // webhooks that received it
-	Failed []store.EventDelivery
+	Failed []mission.EventDelivery
 	Queued int // webhooks that will receive it
 }
 

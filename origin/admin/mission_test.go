@@ -198,7 +198,8 @@ func TestPlanMission(t *testing.T) {
 		`value="2026-12-01T08:00"`)
 	b.post(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T10:30", "assignee", "ann",
 		"assignee-name", hostile), page)
-	checkEscaped(t, b.page(page, "scheduled", `datetime="2026-12-01T09:00:00.000Z"`, "<code>ann</code>", `value="2026-12-01T10:30"`))
+	checkEscaped(t, b.page(page, "scheduled", `datetime="2026-12-01T09:00:00.000Z"`, "<code>ann</code>",
+		`value="2026-12-01T10:30"`))
 	b.rejected(page+"/plan", plan("1", "do", "save", "assignee", "bob"), 409, "was changed after this page was opened")
 	b.post(page+"/plan", plan("2", "do", "save", "start", "2026-12-02T09:00", "end", "2026-12-02T10:30", "assignee",
 		"bob"), page)

@@ -80,7 +80,8 @@ func parseTemplates() (t *templates, err error) {
 	t = &templates{}
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
 		"visit": formatVisit, "ago": ago, "minute": minute,
-		"join": func(list []string) string { return strings.Join(list, " ") }, "minutes": formatMinutes, "inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
+		"join": func(list []string) string { return strings.Join(list, " ") }, "minutes": formatMinutes,
+		"inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "webhooks", "endpoint", "delivery",
 		"modules", "module", "calendars", "nodes", "outage", "certificates", "audit-log", "settings",

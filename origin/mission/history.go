@@ -31,8 +31,11 @@ type History struct {
 type HistoryEvent struct {
 	fieldmark.Event
 	Actor      string // "person NAME", "key ID", or "" for timers and jobs
-	Deliveries []store.EventDelivery
+	Deliveries []EventDelivery
 }
+
+// EventDelivery is the delivery of an event to an endpoint.
+type EventDelivery = store.EventDelivery
 
 // maxHistoryDeliveries limits the deliveries in a history: an event has one for each endpoint that wants it.
 const maxHistoryDeliveries = 5 * MaxHistory
@@ -73,7 +76,7 @@ func (s *Service) History(ctx context.Context, id string) (History, error) {
 	if err != nil {
 		return History{}, err
 	}
-	of := map[int64][]store.EventDelivery{}
+	of := map[int64][]EventDelivery{}
 	for _, d := range sent {
 		of[d.Event] = append(of[d.Event], d)
 	}

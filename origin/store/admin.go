@@ -382,3 +382,40 @@ func audits(rows *sql.Rows, err error) ([]fieldmark.AuditEntry, error) {
 	}
 	return list, nil
 }
+
+// SavedFilter is a filter of the list of missions that an administrator saved.
+type SavedFilter struct {
+	Name  string
+	Query string // of the address of the list
+}
+
+// SavedFilters lists the filters of an administrator by name.
+func (db AccessReader) SavedFilters(ctx context.Context, user string) ([]SavedFilter, error) {
+	rows, err := db.query(ctx, `SELECT name, query FROM saved_filter WHERE user_name = $1 ORDER BY name`, user)
+	list, err := collect(rows, err, func(row scanner) (f SavedFilter, err error) {
+		return f, row.Scan(&f.Name, &f.Query)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the filters of %s: %w", user, err)
+	}
+	return list, nil
+}
+
+// PutSavedFilter saves a filter in place of the one with its name.
+func (t AccessTx) PutSavedFilter(ctx context.Context, user string, f SavedFilter) error {
+	_, err := t.exec(ctx, `INSERT INTO saved_filter (user_name, name, query) VALUES ($1, $2, $3)
+		ON CONFLICT (user_name, name) DO UPDATE SET query = excluded.query`, user, f.Name, f.Query)
+	if err != nil {
+		return fmt.Errorf("save a filter of %s: %w", user, err)
+	}
+	return nil
+}
+
+// DeleteSavedFilter deletes a filter, if there is one with this name.
+func (t AccessTx) DeleteSavedFilter(ctx context.Context, user, name string) error {
+	_, err := t.exec(ctx, `DELETE FROM saved_filter WHERE user_name = $1 AND name = $2`, user, name)
+	if err != nil {
+		return fmt.Errorf("delete a filter of %s: %w", user, err)
+	}
+	return nil
+}
