@@ -100,7 +100,8 @@ var mayImport = map[string][]string{
 	"origin/keyring":    {},
 	"origin/validation": {""},
 
-	"origin/api": {"", "internal/timeout", "cache/rfc9111", "origin", "origin/acme", "origin/botauth", "origin/module",
+	"origin/api": {"", "internal/timeout", "cache/rfc9111", "origin", "origin/acme", "origin/attachment",
+		"origin/botauth", "origin/module",
 		"origin/idempotency", "origin/webhook", "origin/access",
 		"origin/auditlog", "origin/event",
 		"origin/llms", "origin/llms/probe", "origin/ics", "origin/alert", "origin/mission", "origin/sla",

@@ -27,6 +27,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/origin/module"
+	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
@@ -81,7 +82,7 @@ func openOrigin(t testing.TB, record store.Config, modules ...[]byte) (*store.St
 		builtIn = append(builtIn, module.BuiltIn{Ref: ref, Bytes: body})
 	}
 	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), BuiltIn: builtIn,
-		SignalFacts: wasm.SignalFacts,
+		SignalFacts: wasm.SignalFacts, Objects: objects.NewFolder(t.TempDir()),
 		Checker: module.Checker{Compare: func(ctx context.Context, from, to []byte,
 			each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
 			return wasm.Compare(ctx, from, to, time.Now(), each)

@@ -47,6 +47,7 @@ var slowPaths = []struct {
 	method, prefix, suffix string
 }{
 	{http.MethodPost, fieldmark.PathLLMsLint, ""},
+	{http.MethodPost, fieldmark.PathMissions, fieldmark.PathAttachments}, // may be stored on another server
 	{http.MethodGet, fieldmark.PathChecks + "/", ""},
 	{http.MethodPost, fieldmark.PathWebhooks, "/test"},
 	{http.MethodPost, fieldmark.PathClaims, "/verify"},
@@ -219,7 +220,7 @@ func (w *responder) bufferBody(ctx *fasthttp.RequestCtx) bool {
 		return true
 	}
 	if err := proxy.BufferBody(ctx); err != nil {
-		w.fail(ctx, bodyError(err))
+		w.fail(ctx, bodyError(ctx.Path(), err))
 		w.meters.count(routeRefused, ctx.Response.StatusCode())
 		return false
 	}
@@ -229,7 +230,7 @@ func (w *responder) bufferBody(ctx *fasthttp.RequestCtx) bool {
 // readBody reads the body for handlers that need all of it.
 func readBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	if err := proxy.ReadBody(ctx, limit); err != nil {
-		return bodyError(err)
+		return bodyError(ctx.Path(), err)
 	}
 	return nil
 }
@@ -242,10 +243,10 @@ func closeUnread(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// bodyError returns the error for a body that could not be read.
-func bodyError(err error) *fieldmark.Error {
+// bodyError returns the error for a body that could not be read, of a request to a path.
+func bodyError(path []byte, err error) *fieldmark.Error {
 	if large, ok := errors.AsType[*proxy.TooLargeError](err); ok {
-		return errBodyTooLarge(large.Limit)
+		return errBodyTooLarge(path, large.Limit)
 	}
 	if refused, ok := errors.AsType[*framing.Error](err); ok {
 		return errMalformed(refused)
@@ -256,10 +257,24 @@ func bodyError(err error) *fieldmark.Error {
 	return fieldmark.Errorf(fieldmark.CodeMalformedRequest, "the body is not whole")
 }
 
-func errBodyTooLarge(limit int64) *fieldmark.Error {
+func errBodyTooLarge(path []byte, limit int64) *fieldmark.Error {
 	fe := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the body is larger than %d bytes", limit)
+	if isUpload(path) {
+		fe = fieldmark.Errorf(fieldmark.CodeAttachmentTooLarge, "an attachment has at most %d MiB (%d bytes)",
+			limit>>20, limit)
+	}
 	fe.Limit = limit
 	return fe
+}
+
+// attachmentForm is what the form of the admin console needs beside the file: the lines of
+// multipart/form-data around it and two short fields.
+const attachmentForm = 64 << 10
+
+// isUpload reports whether the body of a request to a path is an attachment.
+func isUpload(path []byte) bool {
+	return strings.HasPrefix(text(path), fieldmark.PathMissions+"/") &&
+		strings.HasSuffix(text(path), fieldmark.PathAttachments)
 }
 
 // refuseLargeBody treats a request whose Content-Length is too large as one with Expect:
@@ -283,7 +298,7 @@ func (e *Edge) checkExpect(ctx *fasthttp.RequestCtx) int {
 		return http.StatusContinue
 	}
 	e.meters.count(routeRefused, http.StatusRequestEntityTooLarge)
-	e.responder.fail(ctx, errBodyTooLarge(limit))
+	e.responder.fail(ctx, errBodyTooLarge(ctx.Path(), limit))
 	e.requestLog.request(ctx)
 	return http.StatusRequestEntityTooLarge
 }
@@ -295,6 +310,11 @@ func (s *siteHosts) bodyLimit(host, path []byte) int64 {
 	switch {
 	case s.isSite(text(host)):
 		return s.passBody
+	case isUpload(path):
+		return fieldmark.MaxAttachment
+	case strings.HasPrefix(text(path), fieldmark.PathAdmin+"/missions/") &&
+		strings.HasSuffix(text(path), fieldmark.PathAttachments):
+		return fieldmark.MaxAttachment + attachmentForm
 	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI), strings.HasPrefix(text(path), fieldmark.PathAdmin+"/"):
 		return fieldmark.MaxBulkBody
 	case strings.HasPrefix(text(path), fieldmark.PathAlerts):

@@ -3,6 +3,8 @@ package edge_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -82,6 +84,8 @@ func TestMissions(t *testing.T) {
 			unchanged.body)
 	}
 
+	uploadThrough(t, h, place+fieldmark.PathAttachments, key.Token)
+
 	var batch []string
 	for i := range 20 { // more than one mission alone may weigh
 		batch = append(batch, fmt.Sprintf(`{"externalId":"b%d","source":"itsm","title":"t","description":%q}`, i,
@@ -100,5 +104,47 @@ func TestMissions(t *testing.T) {
 	must(t, json.Unmarshal([]byte(next.body), &page))
 	if len(page.Data) != 5 || !page.HasMore || !strings.Contains(next.header.Get("Link"), `rel="next"`) {
 		t.Errorf("list: %d of a page, Link %q", len(page.Data), next.header.Get("Link"))
+	}
+}
+
+// uploadThrough sends a file of the largest size through the edge and back, and one that has a byte
+// more, whose length is known before it is sent or not.
+func uploadThrough(t *testing.T, h *fixture, path, token string) {
+	t.Helper()
+	send := func(method, path string, body io.Reader) answer {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, h.base+path, body)
+		must(t, err)
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "image/jpeg")
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		must(t, err)
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		must(t, err)
+		return answer{resp.StatusCode, resp.Header, string(raw)}
+	}
+	file := "\xff\xd8\xff\xe0" + strings.Repeat("0123456789abcdef", fieldmark.MaxAttachment/16)[4:]
+	added := send("POST", path, strings.NewReader(file))
+	var a fieldmark.Attachment
+	must(t, json.Unmarshal([]byte(added.body), &a))
+	if added.status != 201 || a.Size != fieldmark.MaxAttachment {
+		t.Fatalf("%d bytes: %d %.300s", len(file), added.status, added.body)
+	}
+	content := send("GET", path+"/"+a.ID+"/content", nil)
+	if content.body != file || content.header.Get("Content-Security-Policy") != "sandbox; default-src 'none'" ||
+		content.header.Get("Cache-Control") != "private, no-store" ||
+		!strings.HasPrefix(content.header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("content: %d, %d bytes, %v", content.status, len(content.body), content.header)
+	}
+	for about, body := range map[string]io.Reader{"known length": strings.NewReader(file + "x"),
+		"unknown length": io.MultiReader(strings.NewReader(file), strings.NewReader("x"))} {
+		refused := send("POST", path, body)
+		var p fieldmark.Problem
+		must(t, json.Unmarshal([]byte(refused.body), &p))
+		h.wantProblem(refused, 413, fieldmark.CodeAttachmentTooLarge)
+		if p.Limit != fieldmark.MaxAttachment || !strings.Contains(p.Detail, "10 MiB") {
+			t.Errorf("%s: %s, want the limit", about, refused.body)
+		}
 	}
 }

@@ -125,7 +125,7 @@ func (e *proxyEndpoints) serve(ctx *fasthttp.RequestCtx) {
 // failPass sends the error of a request that could not be passed on.
 func (e *proxyEndpoints) failPass(ctx *fasthttp.RequestCtx, err error) {
 	if _, large := errors.AsType[*proxy.TooLargeError](err); large || errors.Is(err, proxy.ErrBody) {
-		e.fail(ctx, bodyError(err))
+		e.fail(ctx, bodyError(ctx.Path(), err))
 		return
 	}
 	e.fail(ctx, passError(err))

@@ -21,6 +21,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/api"
+	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -87,7 +88,8 @@ func openFixture(t testing.TB, at store.Config, change func(*api.Config), config
 	log := slog.New(slog.NewTextHandler(&fx.log, nil))
 	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(client.CloseIdle)
-	config := origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), Log: log, HTTP: client}
+	config := origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), Log: log, HTTP: client,
+		Objects: objects.NewFolder(t.TempDir())}
 	for _, f := range configure {
 		f(&config)
 	}

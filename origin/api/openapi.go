@@ -229,6 +229,12 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 			out.RequestBody.Content[mediaType] = content
 		}
 	}
+	if r.op.streamed {
+		out.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
+		for _, mediaType := range r.op.consumes {
+			out.RequestBody.Content[mediaType] = &huma.MediaType{Schema: binary}
+		}
+	}
 	for _, code := range r.statuses() {
 		response := &huma.Response{Description: http.StatusText(code)}
 		if code < 300 && (!r.handler.out.empty() || r.op.produces != nil) {
@@ -239,6 +245,9 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 			for _, mediaType := range r.op.produces {
 				response.Content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 			}
+			if bytes := response.Content[binaryType]; bytes != nil {
+				bytes.Schema = binary
+			}
 		}
 		out.Responses[strconv.Itoa(code)] = response
 	}
@@ -248,6 +257,9 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 	return out
 }
 
+// binary is the schema of bytes that are not JSON.
+var binary = &huma.Schema{Type: huma.TypeString, Format: "binary"}
+
 // problemRef refers to the response that describes every error.
 const problemRef = "#/components/responses/Problem"
 
@@ -256,6 +268,10 @@ func (rt *route) headers() (all [][2]string) {
 	if rt.op.idempotent || rt.reservable() {
 		all = append(all, [2]string{fieldmark.HeaderIdempotencyKey,
 			"Identifies the request for 24 hours: a repetition returns the saved response and has no further effect."})
+	}
+	if rt.op.streamed {
+		all = append(all, [2]string{"Content-Disposition", `Name of the file: attachment; filename="photo.jpg".`},
+			[2]string{"Content-Digest", "SHA-256 digest that the body must have: sha-256=:BASE64: (RFC 9530)."})
 	}
 	if rt.op.versioned {
 		all = append(all, [2]string{"If-Match",

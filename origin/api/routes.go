@@ -37,6 +37,7 @@ type operation struct {
 	bodyLimit    int64         // bytes of the request body; 0: fieldmark.MaxBody
 	timeout      time.Duration // of the whole request; 0: handlerTimeout
 	idempotent   bool          // accepts an Idempotency-Key; the response is saved in the transaction of the effects
+	streamed     bool          // the handler reads the request body, which has one of consumes, and the Idempotency-Key
 	versioned    bool          // accepts If-Match
 	anyQuery     bool          // unknown query parameters are ignored: the caller did not write the address
 	hidden       bool          // not in the OpenAPI document
@@ -82,7 +83,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 	alerts := &alertAPI{o.Missions, make(chan struct{}, maxAlerts)}
 	const admin = fieldmark.PathAdminAPI
 	return slices.Concat(
-		missions.routes(), missions.adminRoutes(), alerts.routes(),
+		missions.routes(), missions.adminRoutes(), alerts.routes(), (&attachmentAPI{o.Attachments}).routes(),
 		(&slaAPI{o.Missions.SLA}).routes(),
 		(&calendarAPI{o.Missions.Calendars}).routes(),
 		(&llmsAPI{o.Brands, cfg.Prober, version}).routes(),

@@ -210,7 +210,7 @@ func (s *server) dispatch(c *call) (err error) {
 	if c.params, err = parseQuery(query, rt.op.query); err != nil {
 		return err
 	}
-	if rt.op.idempotent {
+	if rt.op.idempotent && !rt.op.streamed {
 		return s.serveIdempotent(c)
 	}
 	serve := rt.handler.serve

@@ -130,6 +130,7 @@ type call struct {
 	raw         []byte        // sent instead of body
 	contentType string        // of raw; empty: JSON
 	timeout     time.Duration // 0: callTimeout
+	header      map[string]string
 
 	lastEvent string // HeaderLastEvent; empty: none
 	ifMatch   string // If-Match; empty: none
@@ -247,6 +248,9 @@ func (c *caller) sendOnce(ctx context.Context, r call, body []byte) (*http.Respo
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", cmp.Or(r.contentType, "application/json"))
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
 	}
 	if r.token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.token)

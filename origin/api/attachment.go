@@ -1,0 +1,157 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
+	"github.com/fieldmark/fieldmark/origin/attachment"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
+)
+
+// attachmentAPI serves the files of missions.
+type attachmentAPI struct{ attachments *attachment.Service }
+
+const (
+	// uploadTimeout limits an upload, from its header to its response: the time in which the body
+	// arrives, and remoteTimeout to store it.
+	uploadTimeout = fieldmark.MaxAttachmentTime*time.Second*timeout.Scale + remoteTimeout
+	// downloadTimeout limits a download: a client reads as slowly as it may send.
+	downloadTimeout = uploadTimeout
+)
+
+// binaryType is the media type of contents whose type their row names.
+const binaryType = "application/octet-stream"
+
+// routes are the operations on the files of missions. The request body of an upload is the file.
+func (a *attachmentAPI) routes() []*route {
+	const all = fieldmark.PathMissions + "/{id}" + fieldmark.PathAttachments
+	read, update := key(fieldmark.ScopeMissionRead), key(fieldmark.ScopeMissionUpdate)
+	return []*route{
+		{"POST", all, update, handleRaw[none, fieldmark.Attachment](a.add), operation{
+			id: "addAttachment", summary: "Add a file to a mission; the body is the file",
+			status: []int{201}, consumes: attachment.Types(), bodyLimit: fieldmark.MaxAttachment, idempotent: true,
+			streamed: true, timeout: uploadTimeout}},
+		{"GET", all, read, handleCall[none](a.list), operation{
+			id: "listAttachments", summary: "List the attachments of a mission, oldest first, also removed ones"}},
+		{"GET", all + "/{attachment}", read, handleCall[none](a.get), operation{
+			id: "getAttachment", summary: "Get an attachment without its content"}},
+		{"GET", all + "/{attachment}/content", read, handleRaw[none, none](a.content), operation{
+			id: "getAttachmentContent", summary: "Download the content of an attachment", status: []int{200},
+			produces: []string{binaryType}, timeout: downloadTimeout}},
+		{"DELETE", fieldmark.PathAdminAPI + "missions/{id}" + fieldmark.PathAttachments + "/{attachment}",
+			key(fieldmark.ScopeAdmin), handleCall[none](a.remove), operation{
+				id: "removeAttachment", summary: "Remove the content of an attachment; its row stays"}},
+	}
+}
+
+// add streams the body to the attachment. Nothing is kept unless the whole request is valid.
+func (a *attachmentAPI) add(c *call) error {
+	m, err := missionParam(c)
+	if err != nil {
+		return err
+	}
+	k, err := idempotencyKey(c.r.Header)
+	if err != nil {
+		return err
+	}
+	if enc := c.r.Header.Get("Content-Encoding"); enc != "" {
+		return fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send the file without Content-Encoding")
+	}
+	if c.r.ContentLength > fieldmark.MaxAttachment {
+		return attachment.TooLarge()
+	}
+	u := attachment.Upload{Account: m.account, Mission: m.id, ContentType: c.r.Header.Get("Content-Type"),
+		Author: fieldmark.NoteAuthor{ID: c.key.ID, Name: c.key.Name}, Body: uploadBody{c.r.Body}}
+	if u.Digest, err = attachment.ParseDigest(c.r.Header.Values("Content-Digest")); err != nil {
+		return err
+	}
+	if u.Name, err = attachment.ParseName(c.r.Header.Get("Content-Disposition")); err != nil {
+		return err
+	}
+	// Connections without deadlines, such as those of tests, have no limit.
+	ctl := http.NewResponseController(c.w)
+	_ = ctl.SetReadDeadline(time.Now().Add(uploadTimeout))
+	defer func() { _ = ctl.SetReadDeadline(time.Time{}) }()
+	ctx := auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID})
+	response, err := a.attachments.Execute(ctx, idempotency.Key{Account: c.key.Account, Name: k}, u, renderAttachment)
+	if err != nil {
+		return err
+	}
+	return c.sendSaved(response)
+}
+
+// uploadBody is a request body whose errors are those of the client.
+type uploadBody struct{ io.Reader }
+
+// Read implements io.Reader.
+func (b uploadBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = &fieldmark.Error{Code: fieldmark.CodeRequestTimeout, Detail: "the file did not arrive in time", Err: err}
+	default:
+		err = &fieldmark.Error{Code: fieldmark.CodeMalformedRequest, Detail: "the file ended early", Err: err}
+	}
+	return n, err
+}
+
+func renderAttachment(a fieldmark.Attachment) (idempotency.Response, error) {
+	body, err := encode(a)
+	return idempotency.Response{Status: http.StatusCreated, Body: body, Mission: a.MissionID, Fields: map[string]string{
+		"Location": missionPath(a.MissionID) + fieldmark.PathAttachments + "/" + a.ID}}, err
+}
+
+func (a *attachmentAPI) list(c *call) (page fieldmark.List[fieldmark.Attachment], err error) {
+	m, err := missionParam(c)
+	if err != nil {
+		return page, err
+	}
+	all, err := a.attachments.List(c.r.Context(), m.account, m.id)
+	return list(all), err
+}
+
+func (a *attachmentAPI) get(c *call) (fieldmark.Attachment, error) {
+	m, err := missionParam(c)
+	if err != nil {
+		return fieldmark.Attachment{}, err
+	}
+	return a.attachments.Get(c.r.Context(), m.account, m.id, c.r.PathValue("attachment"))
+}
+
+// content sends a file. After the first bytes an error can only abort the connection.
+func (a *attachmentAPI) content(c *call) error {
+	m, err := missionParam(c)
+	if err != nil {
+		return err
+	}
+	content, err := a.attachments.Open(c.r.Context(), m.account, m.id, c.r.PathValue("attachment"))
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	ctl := http.NewResponseController(c.w)
+	_ = ctl.SetWriteDeadline(time.Now().Add(downloadTimeout))
+	defer func() { _ = ctl.SetWriteDeadline(time.Time{}) }()
+	content.SetHeader(c.w.Header())
+	c.w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	_, err = io.Copy(c.w, content)
+	return err
+}
+
+func (a *attachmentAPI) remove(c *call) (fieldmark.Attachment, error) {
+	id, err := idParam(fieldmark.PrefixMission)(c)
+	if err != nil {
+		return fieldmark.Attachment{}, err
+	}
+	return a.attachments.Remove(c.r.Context(), id, c.r.PathValue("attachment"))
+}
