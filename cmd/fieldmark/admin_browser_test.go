@@ -43,7 +43,8 @@ func (d *console) send(action, button string, values map[string]string) {
 	d.submit(selector, pressed, values)
 }
 
-// submit fills in the last form that matches and presses one of its buttons.
+// submit fills in the last form that matches and presses one of its buttons. It confirms the question that
+// precedes an action that cannot be taken back.
 func (d *console) submit(selector, button string, values map[string]string) {
 	d.t.Helper()
 	d.tab.Leave(d.t, "send "+selector, fmt.Sprintf(`(() => {
@@ -51,6 +52,12 @@ func (d *console) submit(selector, button string, values map[string]string) {
 		for (const [name, value] of Object.entries(%s)) form.elements[name].value = value;
 		form.requestSubmit(form.querySelector(%q));
 	})()`, selector, mustJSON(d.t, values), button))
+	if d.value(`document.querySelector("#question") !== null`) == "true" {
+		d.tab.Leave(d.t, "confirm "+selector, `(() => {
+			const form = document.querySelector("#question");
+			form.requestSubmit(form.querySelector("button"));
+		})()`)
+	}
 }
 
 func mustJSON(t *testing.T, v map[string]string) string {

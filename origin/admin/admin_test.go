@@ -338,7 +338,7 @@ func TestKeys(t *testing.T) {
 	if body := b.page("/admin/api-keys", key.Prefix, "live"); strings.Contains(body, token) {
 		t.Errorf("the token is shown a second time")
 	}
-	rec = b.do("/admin/api-keys/"+key.ID+"/revoke", url.Values{"reason": {"not needed"}})
+	rec = b.submit("/admin/api-keys/"+key.ID+"/revoke", url.Values{"reason": {"not needed"}})
 	if got := rec.Header().Get("Location"); rec.Code != 303 || got != "/admin/api-keys" {
 		t.Errorf("revoke: %d to %q", rec.Code, got)
 	}
@@ -365,7 +365,7 @@ func TestMissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkEscaped(t, b.page("/admin/missions", m.ID, "/admin/missions/"+m.ID+"/complete"))
-	if rec := b.do("/admin/missions/"+m.ID+"/complete", url.Values{"version": {"1"}}); rec.Code != 303 {
+	if rec := b.submit("/admin/missions/"+m.ID+"/complete", url.Values{"version": {"1"}}); rec.Code != 303 {
 		t.Errorf("complete: %d, want 303: %s", rec.Code, rec.Body)
 	}
 	if m, err = b.service.Missions.Get(t.Context(), "", m.ID); m.Status != fieldmark.MissionCompleted || err != nil {

@@ -2,8 +2,10 @@ package admin
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -89,8 +91,24 @@ func (h *brandRequestHandler) decide(req *request) error {
 		return err
 	}
 	id := req.r.PathValue("id")
-	_, err := h.owners.DecideRequest(req.r.Context(), id, fieldmark.RequestDecision{
-		State: fieldmark.RequestState(req.r.PostForm.Get("do")), Answer: req.r.PostForm.Get("answer")})
+	decision := fieldmark.RequestDecision{State: fieldmark.RequestState(req.r.PostForm.Get("do")),
+		Answer: req.r.PostForm.Get("answer")}
+	verb := decisionVerbs[string(decision.State)]
+	// The service refuses a rejection without a reason.
+	if verb != "" && (strings.TrimSpace(decision.Answer) != "" || decision.State == fieldmark.RequestApproved) &&
+		!web.Confirmed(req.r) {
+		r, err := h.owners.Request(req.r.Context(), id)
+		if err != nil {
+			return err
+		}
+		q := web.Question{Title: fmt.Sprintf("%s the request for %s?", verb, r.Brand), Button: verb + " request",
+			Text: "The decision cannot be changed. The owner can send another request.", Back: requestsPath + "/" + id}
+		if decision.State == fieldmark.RequestApproved {
+			q.Text = "The change takes effect at once. The decision cannot be changed."
+		}
+		return h.ask(req, q)
+	}
+	_, err := h.owners.DecideRequest(req.r.Context(), id, decision)
 	if isClientError(err) && !hasCode(err, fieldmark.CodeNotFound) {
 		return h.showRequest(req, statusOf(err), req.formErrors(err))
 	}

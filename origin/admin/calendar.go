@@ -3,6 +3,7 @@ package admin
 import (
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -116,8 +117,11 @@ func (h *calendarHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
-	id := req.r.PathValue("id")
-	switch req.r.PostForm.Get("do") {
+	id, do := req.r.PathValue("id"), req.r.PostForm.Get("do")
+	if !web.Confirmed(req.r) && (do == "rotate" || do == "end") {
+		return h.askAboutFeed(req, id, do)
+	}
+	switch do {
 	case "rotate":
 		made, err := h.calendars.Rotate(req.r.Context(), id)
 		if err != nil {
@@ -134,4 +138,23 @@ func (h *calendarHandler) update(req *request) error {
 		return req.redirectWithNotice(calendarsPath, "feed-end")
 	}
 	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
+}
+
+// askAboutFeed asks before the address of a feed is changed or the feed ends.
+func (h *calendarHandler) askAboutFeed(req *request, id, do string) error {
+	list, err := h.calendars.List(req.r.Context())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(c fieldmark.Calendar) bool { return c.ID == id })
+	if i < 0 {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "This feed does not exist.")
+	}
+	q := web.Question{Title: "End the feed “" + list[i].Name + "”?", Text: "The feed stops working for everyone.",
+		Button: "End feed", Back: calendarsPath}
+	if do == "rotate" {
+		q.Title, q.Button = "Change the address of the feed “"+list[i].Name+"”?", "Change address"
+		q.Text = "Subscriptions to the current address stop working at once. The new one is shown once."
+	}
+	return h.ask(req, q)
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -86,8 +87,17 @@ func (h *claimHandler) revoke(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
-	id := req.r.PathValue("id")
-	_, err := h.claims.Revoke(req.r.Context(), id, fieldmark.ClaimRevocation{Reason: req.r.PostForm.Get("reason")})
+	id, reason := req.r.PathValue("id"), req.r.PostForm.Get("reason")
+	if strings.TrimSpace(reason) != "" && !web.Confirmed(req.r) { // the service refuses an empty reason
+		c, err := h.claims.Get(req.r.Context(), id, claim.Caller{Admin: true})
+		if err != nil {
+			return err
+		}
+		return h.ask(req, web.Question{Title: "Revoke the claim of " + cmp.Or(string(c.Brand), c.URL) + "?",
+			Text:   "The keys and sessions of its account end now. The owner sees the reason: “" + reason + "”",
+			Button: "Revoke claim", Back: claimsPath + "/" + id})
+	}
+	_, err := h.claims.Revoke(req.r.Context(), id, fieldmark.ClaimRevocation{Reason: reason})
 	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeClaimState) {
 		return h.showClaim(req, statusOf(err), req.formErrors(err))
 	}

@@ -93,7 +93,7 @@ func TestFormSubmittedTwice(t *testing.T) {
 	}
 	checkEscaped(t, b.page("/admin/api-keys", "192.0.2.0/24"))
 	b.rejected("/admin/api-keys/"+keys[0].ID+"/revoke", url.Values{"reason": {" "}}, 422, "Reason: enter one")
-	rec := b.do("/admin/api-keys/"+keys[0].ID+"/rotate", url.Values{"grace": {"24"}})
+	rec := b.submit("/admin/api-keys/"+keys[0].ID+"/rotate", url.Values{"grace": {"24"}})
 	if rec.Code != 200 || tokenText.FindString(rec.Body.String()) == "" {
 		t.Errorf("rotate: %d: %s", rec.Code, rec.Body)
 	}
@@ -241,7 +241,7 @@ func TestCalendarFeeds(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d feeds, %v; want 1", len(list), err)
 	}
-	if rec := b.do("/admin/calendars/"+list[0].ID, url.Values{"do": {"rotate"}}); rec.Code != 200 ||
+	if rec := b.submit("/admin/calendars/"+list[0].ID, url.Values{"do": {"rotate"}}); rec.Code != 200 ||
 		!strings.Contains(rec.Body.String(), "webcal://") {
 		t.Errorf("another address: %d: %s", rec.Code, rec.Body)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -116,14 +117,32 @@ func (h *disputeHandler) showDispute(req *request, status int, bad []web.FormErr
 	return h.show(req, status, "dispute", web.Page{Title: "Dispute of " + d.Signal, Errors: bad, Data: &data})
 }
 
+// decisionVerbs are the verbs of decisions about disputes and requests.
+var decisionVerbs = map[string]string{
+	string(fieldmark.DisputeUpheld): "Uphold", string(fieldmark.DisputeRejected): "Reject",
+	string(fieldmark.RequestApproved): "Approve",
+}
+
 // decide upholds or rejects a dispute.
 func (h *disputeHandler) decide(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	id := req.r.PathValue("id")
-	_, err := h.disputes.Decide(req.r.Context(), id, fieldmark.DisputeDecision{
-		State: fieldmark.DisputeState(req.r.PostForm.Get("do")), Answer: req.r.PostForm.Get("answer")})
+	decision := fieldmark.DisputeDecision{State: fieldmark.DisputeState(req.r.PostForm.Get("do")),
+		Answer: req.r.PostForm.Get("answer")}
+	// The service refuses a decision without a reason.
+	if verb := decisionVerbs[string(decision.State)]; verb != "" && strings.TrimSpace(decision.Answer) != "" &&
+		!web.Confirmed(req.r) {
+		d, err := h.disputes.Get(req.r.Context(), id)
+		if err != nil {
+			return err
+		}
+		return h.ask(req, web.Question{Title: fmt.Sprintf("%s the dispute of %s for %s?", verb, d.Signal, d.Brand),
+			Text:   "The decision is published with your reason: “" + decision.Answer + "”",
+			Button: verb + " dispute", Back: disputesPath + "/" + id})
+	}
+	_, err := h.disputes.Decide(req.r.Context(), id, decision)
 	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeDisputeDecided) {
 		return h.showDispute(req, statusOf(err), req.formErrors(err))
 	}

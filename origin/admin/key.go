@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -113,6 +114,10 @@ func (h *keyHandler) rotate(req *request) error {
 		form.addError("grace", "Choose how long the old key stays valid.")
 		return h.showKeys(req, http.StatusUnprocessableEntity, defaultKeyForm(), form.errors, nil)
 	}
+	if !web.Confirmed(req.r) {
+		return h.askAboutKey(req, id, "Rotate", "The old key stays valid for "+keyGraceWords(hours)+
+			". The new one is shown once.")
+	}
 	made, err := h.keys.Rotate(req.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
 	if hasCode(err, fieldmark.CodeKeyNotLive, fieldmark.CodeValidationFailed) {
 		return h.showKeys(req, statusOf(err), defaultKeyForm(), req.formErrors(err), nil)
@@ -122,6 +127,30 @@ func (h *keyHandler) rotate(req *request) error {
 	}
 	h.audit(req, "key.rotate", id)
 	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, &made)
+}
+
+// keyGraceWords writes how long a replaced key stays valid as the form does.
+func keyGraceWords(hours int) string {
+	for _, o := range keyGraces {
+		if o.Value == strconv.Itoa(hours) && hours > 0 {
+			return o.Label
+		}
+	}
+	return strconv.Itoa(hours) + " hours"
+}
+
+// askAboutKey asks before a key is rotated or revoked.
+func (h *keyHandler) askAboutKey(req *request, id, verb, text string) error {
+	keys, err := h.keys.List(req.r.Context())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(keys, func(k fieldmark.Key) bool { return k.ID == id })
+	if i < 0 {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "This key does not exist.")
+	}
+	return h.ask(req, web.Question{Title: fmt.Sprintf("%s the key “%s”?", verb, keys[i].Name), Text: text,
+		Button: verb + " key", Back: keysPath})
 }
 
 // emptyList is sent as the newest id of an empty list.
@@ -199,6 +228,9 @@ func (h *keyHandler) revoke(req *request) error {
 	}
 	if form.errors != nil {
 		return h.showKeys(req, http.StatusUnprocessableEntity, defaultKeyForm(), form.errors, nil)
+	}
+	if !web.Confirmed(req.r) {
+		return h.askAboutKey(req, id, "Revoke", "Requests with this key are rejected at once. Reason: "+why)
 	}
 	if _, err := h.keys.Revoke(req.r.Context(), id, why); err != nil {
 		return err

@@ -122,6 +122,13 @@ func redirectToPage(req *request) error {
 	return nil
 }
 
+// ask shows the question before an action that cannot be taken back. The form is sent again with the answer:
+// see web.Confirmed.
+func (c *console) ask(req *request, q web.Question) error {
+	q.Posted = req.r.PostForm
+	return c.show(req, http.StatusOK, web.QuestionPage, web.Page{Title: q.Title, Data: q})
+}
+
 // redirectWithNotice redirects to a page after a form was processed; the page shows one of the notices once.
 func (req *request) redirectWithNotice(page, notice string) error {
 	web.SetNotice(req.w, homePath, notice, req.secure)

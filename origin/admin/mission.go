@@ -354,6 +354,9 @@ func (h *missionHandler) complete(req *request) error {
 	if err != nil {
 		return err
 	}
+	if !web.Confirmed(req.r) {
+		return h.askBeforeMove(req, fieldmark.MissionCompleted)
+	}
 	if _, err := h.missions.CompleteAt(req.r.Context(), id, versions); err != nil {
 		return h.showMissionError(req, err)
 	}

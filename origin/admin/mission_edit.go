@@ -234,7 +234,24 @@ func (h *missionHandler) addNote(req *request) error {
 
 // redactNote removes the text of a note.
 func (h *missionHandler) redactNote(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
 	id, note := req.r.PathValue("id"), req.r.PathValue("note")
+	if !web.Confirmed(req.r) {
+		notes, err := h.missions.Notes(req.r.Context(), "", id, "", "", fieldmark.MaxNotes)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(notes.Data, func(n fieldmark.Note) bool { return n.ID == note })
+		if i < 0 {
+			return fieldmark.Errorf(fieldmark.CodeNotFound, "This note does not exist.")
+		}
+		n := notes.Data[i]
+		return h.ask(req, web.Question{Title: "Redact the note of " + cmp.Or(n.Author.Name, n.Author.ID) + "?",
+			Text: "This removes the text permanently: “" + n.Text + "”", Button: "Redact note",
+			Back: missionsPath + "/" + id})
+	}
 	if _, err := h.missions.RedactNote(req.r.Context(), id, note); err != nil {
 		return err
 	}

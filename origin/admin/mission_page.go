@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -340,9 +341,30 @@ func (h *missionHandler) nameOf(req *request, id, assignee string) (string, erro
 	return "", err
 }
 
-// finalMoves are the changes of the status that have forms of their own.
-var finalMoves = []fieldmark.MissionStatus{fieldmark.MissionCompleted, fieldmark.MissionClosed,
-	fieldmark.MissionCanceled}
+// finalMoves are the changes of the status that a question precedes, and what follows them.
+var finalMoves = map[fieldmark.MissionStatus]string{
+	fieldmark.MissionCompleted: fmt.Sprintf("The work is done. The mission can be reopened for %d days.",
+		mission.ReopenWithin/(24*time.Hour)),
+	fieldmark.MissionClosed:   "A closed mission cannot be changed any more.",
+	fieldmark.MissionCanceled: "A canceled mission cannot be opened again. Its source is notified.",
+}
+
+// askBeforeMove asks before the mission in the path gets a status of finalMoves.
+func (h *missionHandler) askBeforeMove(req *request, to fieldmark.MissionStatus) error {
+	m, err := h.missions.Get(req.r.Context(), "", req.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	q := web.Question{Title: fmt.Sprintf("%s “%s”?", moveLabels[to], m.Title), Text: finalMoves[to],
+		Button: moveLabels[to] + " mission", Back: missionsPath + "/" + m.ID}
+	if path := mission.PathToCompleted(m.Status); to == fieldmark.MissionCompleted && len(path) > 1 {
+		q.Text += " The steps between " + web.StateWords(m.Status) + " and completed are skipped."
+	}
+	if req.r.PostForm.Has("back") {
+		q.Back = req.back()
+	}
+	return h.ask(req, q)
+}
 
 // move changes the status of a mission.
 func (h *missionHandler) move(req *request) error {
@@ -354,7 +376,8 @@ func (h *missionHandler) move(req *request) error {
 	if err != nil {
 		return err
 	}
-	if slices.Contains(finalMoves, to) {
+	final := finalMoves[to] != ""
+	if final {
 		form = req.readForm(web.StateWords(to) + "-")
 	}
 	reason := newReason(form.code("code", "Reason", reasonCode), form.text("text", "Note", maxReasonText))
@@ -366,6 +389,9 @@ func (h *missionHandler) move(req *request) error {
 	}
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
+	}
+	if final && !web.Confirmed(req.r) {
+		return h.askBeforeMove(req, to)
 	}
 	move := mission.Move("", id, mission.Transition{To: to, Reason: reason, If: versions})
 	if _, err := h.missions.Apply(req.r.Context(), move); err != nil {
@@ -437,6 +463,14 @@ func (h *missionHandler) paymentOf(req *request) (fieldmark.MissionPayment, erro
 	return *story.Money, nil
 }
 
+// paymentWords names a payment in a question.
+func paymentWords(p fieldmark.MissionPayment) string {
+	if p.Amount == nil {
+		return "the payment"
+	}
+	return "the payment of " + p.Amount.String()
+}
+
 // unknownFailure is the failure code if the form has none.
 const unknownFailure = "unknown"
 
@@ -458,6 +492,14 @@ func (h *missionHandler) markPayment(req *request) error {
 	version, err := form.paymentVersion()
 	if err != nil {
 		return err
+	}
+	if to := fieldmark.PaymentStatus(move.Status); (to == fieldmark.PaymentPaid ||
+		to == fieldmark.PaymentCanceled) && !web.Confirmed(req.r) {
+		return h.ask(req, web.Question{Title: fmt.Sprintf("Mark %s as %s?", paymentWords(p), web.StateWords(to)),
+			Text: map[fieldmark.PaymentStatus]string{
+				fieldmark.PaymentPaid:     "After that, the payment can only be refunded.",
+				fieldmark.PaymentCanceled: "A canceled payment cannot be changed any more.",
+			}[to], Button: "Mark as " + web.StateWords(to), Back: missionsPath + "/" + p.MissionID})
 	}
 	if _, err := h.missions.SetPaymentStatusAt(req.r.Context(), p.ID, version, move); err != nil {
 		return h.showMissionError(req, err)
@@ -490,6 +532,15 @@ func (h *missionHandler) refundPayment(req *request) error {
 	version, err := form.paymentVersion()
 	if err != nil {
 		return err
+	}
+	if !web.Confirmed(req.r) {
+		amount := fieldmark.Money{Value: refund.Amount}
+		if p.Amount != nil {
+			amount.Currency = p.Amount.Currency
+		}
+		return h.ask(req, web.Question{Title: fmt.Sprintf("Record a refund of %s of %s?", amount, paymentWords(p)),
+			Text:   "A refund cannot be removed. No money is moved: refund it where it was paid.",
+			Button: "Record refund", Back: missionsPath + "/" + p.MissionID})
 	}
 	if _, err := h.missions.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
 		return h.showMissionError(req, err)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -133,6 +134,23 @@ func (h *moduleHandler) update(req *request) error {
 }
 
 func (h *moduleHandler) rollBack(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	if !web.Confirmed(req.r) {
+		now, err := h.modules.Plan(req.r.Context())
+		if err != nil {
+			return err
+		}
+		q := web.Question{Title: fmt.Sprintf("Roll back %s %s?", now.Name, now.Version), Button: "Roll back",
+			Text: "All brands are scored by the previous module within seconds.", Back: modulesPath}
+		if now.Canary != nil {
+			q.Title, q.Button = fmt.Sprintf("End the canary of %s %s?", now.Canary.Name,
+				now.Canary.Version), "End canary"
+			q.Text = "All brands are scored by the active module again."
+		}
+		return h.ask(req, q)
+	}
 	plan, err := h.modules.RollBack(req.r.Context())
 	if isClientError(err) {
 		return h.showModules(req, statusOf(err), req.formErrors(err))

@@ -144,7 +144,15 @@ func newCertificateRow(c fieldmark.Certificate, now time.Time) certificateRow {
 
 // renew makes the renewal of a certificate due.
 func (h *certificateHandler) renew(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
 	name := req.r.PathValue("name")
+	if !web.Confirmed(req.r) {
+		return h.ask(req, web.Question{Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
+			Text: "A new certificate is ordered now. Its order counts against the limits of the CA.",
+			Back: certificatesPath})
+	}
 	if _, err := h.certificates.Renew(req.r.Context(), name); err != nil {
 		return err
 	}

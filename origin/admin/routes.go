@@ -197,7 +197,8 @@ func (h *handler) formRedirects() {
 		keysPath + "/{id}/{form}":           keysPath, calendarsPath + "/{id}": calendarsPath,
 		modulesPath + "/rollback": modulesPath,
 		brandsPath + "/import":    brandsPath, brandsPath + "/visibility": brandsPath, reauthPath: settingsPath,
-		auditPath + "/verify": auditPath, settingsPath + "/second-factor": settingsPath,
+		auditPath + "/verify": auditPath, settingsPath + "/sessions/{session}/end": settingsPath,
+		settingsPath + "/second-factor": settingsPath,
 	} {
 		h.mux.Handle("GET "+path, h.requireLogin(func(req *request) error {
 			http.Redirect(req.w, req.r, page, http.StatusSeeOther)

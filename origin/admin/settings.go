@@ -99,7 +99,11 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Start the setup again.")
 		}
 	case "off":
-		done = "factor-off"
+		if done = "factor-off"; !web.Confirmed(req.r) {
+			return h.ask(req, web.Question{Title: "Turn off two-factor authentication of " + req.user + "?",
+				Text:   "The codes of your app stop working. A new setup has a new secret.",
+				Button: "Turn off", Back: settingsPath})
+		}
 	default:
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
@@ -116,6 +120,9 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 
 // endSession ends a session. Viewers can end only their own sessions.
 func (h *settingsHandler) endSession(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
 	name := req.r.PathValue("session")
 	sessions, err := h.sessions.List(req.r.Context())
 	if err != nil {
@@ -123,6 +130,17 @@ func (h *settingsHandler) endSession(req *request) error {
 	}
 	for _, s := range sessions {
 		if s.Name == name && (req.canWrite() || s.User == req.user) {
+			if !web.Confirmed(req.r) {
+				q := web.Question{Title: "End the session of " + s.User + "?", Button: "End session",
+					Back: settingsPath,
+					Text: s.User + " is signed out of the session from " +
+						s.CreatedAt.Std().Format("2006-01-02 15:04") +
+						" UTC."}
+				if name == req.session.Name {
+					q.Title, q.Text = "End this session?", "You are signed out."
+				}
+				return h.ask(req, q)
+			}
 			if err := h.sessions.Delete(req.r.Context(), name); err != nil {
 				return err
 			}

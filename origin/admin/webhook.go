@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -210,6 +211,17 @@ func (h *webhookHandler) showEndpoint(
 	return h.show(req, status, "endpoint", web.Page{Title: "Webhook endpoint", Errors: bad, Data: d})
 }
 
+// endpointQuestions are asked before changes of an endpoint; their titles lack its address. An endpoint is
+// enabled without a question unless the held messages are discarded.
+var endpointQuestions = map[string]web.Question{
+	"rotate": {Title: "Rotate the secret of %s?", Button: "Rotate secret",
+		Text: "The new secret is shown once. The receiver must know it before the old one ends."},
+	"delete": {Title: "Delete the endpoint %s?", Button: "Delete endpoint",
+		Text: "Its pending messages are discarded."},
+	"enable": {Title: "Discard the held messages of %s?", Button: "Discard and enable",
+		Text: "The endpoint gets new messages only."},
+}
+
 // update pauses, enables or deletes an endpoint, rotates its secret, or sends a test message.
 func (h *webhookHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
@@ -220,6 +232,17 @@ func (h *webhookHandler) update(req *request) error {
 		prefix = do + "-" // both forms have the same inputs
 	}
 	ctx, id, form := req.r.Context(), req.r.PathValue("id"), req.readForm(prefix)
+	if !web.Confirmed(req.r) {
+		if q := endpointQuestions[form.posted.Get("do")]; q.Title != "" &&
+			(form.posted.Get("do") != "enable" || form.posted.Get("held") == string(fieldmark.HeldSkip)) {
+			e, err := h.webhooks.Endpoint(ctx, "", id)
+			if err != nil {
+				return err
+			}
+			q.Title, q.Back = fmt.Sprintf(q.Title, e.URL), webhooksPath+"/"+id
+			return h.ask(req, q)
+		}
+	}
 	var err error
 	switch do := form.posted.Get("do"); do {
 	case "pause", "enable":

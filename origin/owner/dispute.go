@@ -87,7 +87,8 @@ func (h *handler) showDisputes(req *request, status int, bad []web.FormError) er
 	}
 	for i := range shownEvidence {
 		n := strconv.Itoa(i)
-		row := evidenceRow{fieldmark.DisputeEvidence{URL: posted.Get("url" + n), Note: posted.Get("note" + n)}, i, i + 1}
+		row := evidenceRow{fieldmark.DisputeEvidence{URL: posted.Get("url" + n), Note: posted.Get("note" + n)}, i,
+			i + 1}
 		d.Evidence = append(d.Evidence, row)
 		d.HasEvidence = d.HasEvidence || row.DisputeEvidence != fieldmark.DisputeEvidence{}
 	}
@@ -125,7 +126,7 @@ func (h *handler) openDispute(req *request) error {
 	if err != nil {
 		return err
 	}
-	return h.done(req, "/disputes", "opened")
+	return req.done("/disputes", "opened")
 }
 
 // evidenceErrors replaces errors of the pages of evidence by ones beside their inputs. Empty rows
@@ -153,9 +154,13 @@ func evidenceErrors(e *fieldmark.Error, list []web.FormError, posted func(string
 }
 
 func (h *handler) withdrawDispute(req *request) error {
+	if !web.Confirmed(req.r) {
+		return req.ask(h, web.Question{Title: "Withdraw the dispute?", Button: "Withdraw dispute", Back: "/disputes",
+			Text: "It ends without a decision. The finding stays as it is."})
+	}
 	_, err := h.origin.Brands.Disputes.Withdraw(req.r.Context(), req.key.Account, req.slug, req.r.PathValue("id"))
 	if err != nil {
 		return refuse(req, err, h.showDisputes)
 	}
-	return h.done(req, "/disputes", "withdrawn")
+	return req.done("/disputes", "withdrawn")
 }

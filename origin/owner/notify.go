@@ -91,15 +91,20 @@ func (h *handler) createEndpoint(req *request) error {
 // changeEndpoint sends a test message, resends a delivery, or deletes an endpoint.
 func (h *handler) changeEndpoint(req *request) error {
 	ctx, id := req.r.Context(), req.r.PathValue("id")
-	if _, err := h.origin.Webhooks.Endpoint(ctx, req.key.Account, id); err != nil {
+	e, err := h.origin.Webhooks.Endpoint(ctx, req.key.Account, id)
+	if err != nil {
 		return err
 	}
 	switch do := req.r.PostForm.Get("do"); do {
 	case "delete":
+		if !web.Confirmed(req.r) {
+			return req.ask(h, web.Question{Title: "Delete the endpoint " + e.URL + "?", Button: "Delete endpoint",
+				Text: "Its pending messages are discarded.", Back: "/notifications/" + id})
+		}
 		if err := h.origin.Webhooks.DeleteEndpoint(ctx, req.key.Account, id); err != nil {
 			return err
 		}
-		return h.done(req, "/notifications", "deleted")
+		return req.done("/notifications", "deleted")
 	case "ping":
 		result, err := h.origin.Webhooks.Ping(ctx, req.key.Account, id, fieldmark.PingRequest{})
 		if err != nil {
@@ -110,7 +115,7 @@ func (h *handler) changeEndpoint(req *request) error {
 		if _, err := h.origin.Webhooks.Resend(ctx, id, do); err != nil {
 			return refuse(req, err, h.showNotify)
 		}
-		return h.done(req, "/notifications/"+id, "resent")
+		return req.done("/notifications/"+id, "resent")
 	}
 }
 
@@ -125,7 +130,7 @@ func (h *handler) changeMail(req *request) (err error) {
 	if err != nil {
 		return refuse(req, err, h.showNotify)
 	}
-	return h.done(req, "/notifications", notice)
+	return req.done("/notifications", notice)
 }
 
 // mailLink is a page that mail links to. Its button acts: programs that scan mail load every
@@ -207,5 +212,5 @@ func (h *handler) changeClaim(req *request) error {
 			return h.showClaim(req, status, bad, nil)
 		})
 	}
-	return h.done(req, "/claim", "checked")
+	return req.done("/claim", "checked")
 }

@@ -55,14 +55,22 @@ func (h *handler) show(req *request, status int, name string, p web.Page) error 
 	}
 	p.Nav = n
 	if req.r.Method == http.MethodGet {
-		p.Notice = notices[web.TakeNotice(req.w, req.r, homePath, h.OverHTTPS(req.r))]
+		p.Notice = notices[web.TakeNotice(req.w, req.r, homePath, req.secure)]
 	}
 	return h.pages.Show(req.w, status, name, p)
 }
 
+// ask shows the question before an action that cannot be taken back. The form is sent again with the answer:
+// see web.Confirmed.
+func (req *request) ask(h *handler, q web.Question) error {
+	q.Posted = req.r.PostForm
+	q.Back = brandsPath + string(req.slug) + q.Back
+	return h.show(req, http.StatusOK, web.QuestionPage, web.Page{Title: q.Title, Data: q})
+}
+
 // done redirects to a page of the brand after a form was processed; the page shows the notice once.
-func (h *handler) done(req *request, page, notice string) error {
-	web.SetNotice(req.w, homePath, notice, h.OverHTTPS(req.r))
+func (req *request) done(page, notice string) error {
+	web.SetNotice(req.w, homePath, notice, req.secure)
 	http.Redirect(req.w, req.r, brandsPath+string(req.slug)+page, http.StatusSeeOther)
 	return nil
 }

@@ -121,7 +121,7 @@ func TestDisputes(t *testing.T) {
 func TestRelist(t *testing.T) {
 	f := newFixture(t)
 	f.signIn()
-	unlist := url.Values{"do": {"unlist"}, "reason": {"redesign"}}
+	unlist := url.Values{"do": {"unlist"}, "reason": {"redesign"}, "confirm": {"yes"}}
 	if rec := f.do(acmePages+"/profile/listing", unlist); rec.Code != 303 {
 		t.Fatalf("unlist: %d: %s", rec.Code, rec.Body)
 	}

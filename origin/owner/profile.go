@@ -74,9 +74,9 @@ func (h *handler) setProfile(req *request) error {
 		return refuse(req, err, h.showProfile)
 	}
 	if review {
-		return h.done(req, "/profile", "review")
+		return req.done("/profile", "review")
 	}
-	return h.done(req, "/profile", "profile")
+	return req.done("/profile", "profile")
 }
 
 func (h *handler) requestAliases(req *request) error {
@@ -87,15 +87,22 @@ func (h *handler) requestAliases(req *request) error {
 	if _, err := h.origin.Brands.Owners.RequestAliases(req.r.Context(), req.key.Account, req.slug, r); err != nil {
 		return refuse(req, err, h.showProfile)
 	}
-	return h.done(req, "/profile", "aliases")
+	return req.done("/profile", "aliases")
 }
 
 func (h *handler) setListing(req *request) error {
 	r := fieldmark.ListingRequest{Listed: req.r.PostForm.Get("do") == "list", Reason: req.r.PostForm.Get("reason")}
+	if !r.Listed && !web.Confirmed(req.r) {
+		return req.ask(h, web.Question{Title: "Unlist " + req.owned.Name + "?", Button: "Unlist brand",
+			Back: "/profile",
+			Text: "The brand leaves the ranking and the lists, its badge shows “not rated”, and audits stop. You " +
+				"can list " +
+				"it again after 7 days. The history shows the gap."})
+	}
 	if _, err := h.origin.Brands.Owners.SetListing(req.r.Context(), req.key.Account, req.slug, r); err != nil {
 		return refuse(req, err, h.showProfile)
 	}
-	return h.done(req, "/profile", map[bool]string{true: "listed", false: "unlisted"}[r.Listed])
+	return req.done("/profile", map[bool]string{true: "listed", false: "unlisted"}[r.Listed])
 }
 
 func (h *handler) setWishes(req *request) error {
@@ -103,5 +110,5 @@ func (h *handler) setWishes(req *request) error {
 	if _, err := h.origin.Brands.Owners.SetWishes(req.r.Context(), req.key.Account, req.slug, w); err != nil {
 		return refuse(req, err, h.showProfile)
 	}
-	return h.done(req, "/profile", "wishes")
+	return req.done("/profile", "wishes")
 }

@@ -75,10 +75,12 @@ func (h *handler) form(page, name string, do action) {
 
 // request is one request and its response.
 type request struct {
-	w    http.ResponseWriter
-	r    *http.Request
-	key  fieldmark.Key  // of the session; zero without one
-	slug fieldmark.Slug // in the path, of a brand that the account manages
+	w http.ResponseWriter
+	r *http.Request
+	// secure is whether the browser uses HTTPS
+	secure bool
+	key    fieldmark.Key  // of the session; zero without one
+	slug   fieldmark.Slug // in the path, of a brand that the account manages
 	// owned is that brand, as before the request
 	owned brand.OwnedBrand
 	// prefix of the input ids of the posted form; empty if its page has one form
@@ -97,7 +99,7 @@ func (h *handler) public(do action) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
-		req := &request{w: w, r: r.WithContext(ctx)}
+		req := &request{w: w, r: r.WithContext(ctx), secure: h.OverHTTPS(r)}
 		if err := h.origin.Claims.Enabled(); err != nil {
 			h.showError(req, err)
 			return

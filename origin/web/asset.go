@@ -2,7 +2,7 @@ package web
 
 import (
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"io/fs"
 	"net/http"
@@ -19,6 +19,9 @@ var script string
 
 //go:embed icon.svg
 var icon string
+
+//go:embed templates/confirm.html
+var question embed.FS
 
 // Style returns the stylesheet of every page.
 func Style() *Asset { return newAsset([]byte(ui.Style+style), "text/css") }

@@ -2,7 +2,7 @@ package web
 
 import "net/http"
 
-// noticeCookie holds the key of a notice, not its text, so that nobody else can make a page show a text.
+// noticeCookie holds the key of a notice, not its text, so that another site cannot make a page show a text.
 const noticeCookie = "fieldmark_notice"
 
 // noticeSeconds is how long a notice waits for its page, which the browser loads at once.

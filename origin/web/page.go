@@ -84,13 +84,24 @@ func (p Page) Typed(prefix, name string) string {
 // Templates are the parsed templates of pages, by their names.
 type Templates map[string]*template.Template
 
-// ParseTemplates parses templates/layout.html and, for each name, templates/NAME.html in it.
+// QuestionPage is the name of the page of a Question.
+const QuestionPage = "confirm"
+
+// ParseTemplates parses templates/layout.html and, for each name, templates/NAME.html in it. It adds the page
+// of a Question.
 func ParseTemplates(files fs.FS, funcs template.FuncMap, names ...string) (Templates, error) {
 	layout, err := template.New("layout.html").Funcs(Funcs()).Funcs(funcs).ParseFS(files, "templates/layout.html")
 	if err != nil {
 		return nil, err
 	}
 	t := Templates{}
+	set, err := layout.Clone()
+	if err != nil {
+		return nil, err
+	}
+	if t[QuestionPage], err = set.ParseFS(question, "templates/confirm.html"); err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		set, err := layout.Clone()
 		if err != nil {
