@@ -32,23 +32,26 @@ type fixture struct {
 	mission fieldmark.Mission
 }
 
-func newFixture(t testing.TB, edits ...func(*origin.Config)) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	f := &fixture{folder: t.TempDir(), db: storetest.Open(t, storetest.New(t))}
-	cfg := origin.Config{Store: f.db, Secret: bytes.Repeat([]byte("s"), 32), Objects: objects.NewFolder(f.folder),
-		Log: slog.New(slog.DiscardHandler)}
-	for _, edit := range edits {
-		edit(&cfg)
-	}
-	var err error
-	if f.Service, err = origin.New(cfg); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	f.Service = f.over(t, objects.NewFolder(f.folder))
 	f.mission = f.open(t, "1")
 	return f
+}
+
+// over returns another origin on the database of the fixture, with other objects.
+func (f *fixture) over(t testing.TB, place objects.Store) *origin.Service {
+	t.Helper()
+	s, err := origin.New(origin.Config{Store: f.db, Secret: bytes.Repeat([]byte("s"), 32), Objects: place,
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func (f *fixture) open(t testing.TB, id string) fieldmark.Mission {

@@ -105,6 +105,9 @@ func compare(ctx context.Context, db *store.Store, from objects.Store,
 	rows := &rowReader{db: db}
 	err := from.List(ctx, prefix, func(o objects.Object) error {
 		id := path.Base(o.Key)
+		if !fieldmark.CheckID(fieldmark.PrefixAttachment, id) || o.Key != objectKey(id) {
+			return each(nil, &o) // an unfinished file, or not ours
+		}
 		for {
 			row, err := rows.peek(ctx)
 			if err != nil {
@@ -114,7 +117,7 @@ func compare(ctx context.Context, db *store.Store, from objects.Store,
 				return each(nil, &o)
 			}
 			rows.next()
-			if row.ID == id && o.Key == objectKey(id) {
+			if row.ID == id {
 				return each(row, &o)
 			}
 			if err := each(row, nil); err != nil {
