@@ -60,7 +60,7 @@ func TestTwoOriginsOpenPendingAlerts(t *testing.T) {
 		return len(page.Data)
 	}
 	eventually(t, "every alert has a second mission", func() bool { return count() >= 2*alerts })
-	if v, err := a.Stats(t.Context()); count() != 2*alerts || v.Due != 0 || err != nil {
+	if v, err := a.Stats(t.Context(), 100); count() != 2*alerts || v.Due != 0 || err != nil {
 		t.Errorf("%d missions, %d timers due, %v; want %d and none", count(), v.Due, err, 2*alerts)
 	}
 }

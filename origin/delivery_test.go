@@ -136,7 +136,7 @@ func TestPausedEndpointLosesNothing(t *testing.T) {
 		}
 		// Messages held for a paused receiver must not count as backlog of the
 		// origin.
-		if v, err := w.Stats(t.Context()); v.Held != 5 || v.Backlog != 0 || v.Oldest != 0 || v.Stopped != 1 ||
+		if v, err := w.Stats(t.Context(), 100); v.Held != 5 || v.Backlog != 0 || v.Oldest != 0 || v.Stopped != 1 ||
 			err != nil {
 			t.Errorf("stats while paused: %+v, %v; want 5 held, no backlog, one stopped", v, err)
 		}

@@ -104,7 +104,7 @@ func TestSweeperThatDied(t *testing.T) {
 		w.putPolicy(t, quick(fieldmark.PriorityHigh))
 		m := openMission(t, w, "a")
 		time.Sleep(700 * time.Millisecond) // virtual; past the first threshold
-		if v, err := w.Stats(t.Context()); v.Due != 1 || v.MaxDelay != 100*time.Millisecond ||
+		if v, err := w.Stats(t.Context(), 100); v.Due != 1 || v.MaxDelay != 100*time.Millisecond ||
 			v.Missions[fieldmark.MissionNew] != 1 || err != nil {
 			t.Errorf("stats %+v, %v; want one clock 100 ms late and a mission that waits", v, err)
 		}

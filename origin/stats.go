@@ -20,9 +20,10 @@ type Stats struct {
 	SiteChecksWaiting, SiteChecksRunning int
 }
 
-// Stats reads the numbers from the database, in a few milliseconds.
-func (s *Service) Stats(ctx context.Context) (v Stats, err error) {
-	if v.Stats, err = s.store.Stats(ctx, time.Now()); err != nil {
+// Stats reads the numbers from the database. It counts at most a number of rows of each kind,
+// which takes a millisecond for every thousand.
+func (s *Service) Stats(ctx context.Context, most int) (v Stats, err error) {
+	if v.Stats, err = s.store.Stats(ctx, time.Now(), most); err != nil {
 		return v, fmt.Errorf("read the statistics: %w", err)
 	}
 	if v.AuditsWaiting, v.AuditsRunning, err = s.Brands.Audits.Status(ctx); err != nil {
@@ -48,24 +49,18 @@ func (s *Service) Status(ctx context.Context) (v fieldmark.ServiceStatus, err er
 		}
 		v.Since = up[i].Began
 	}
-	stats, err := s.Stats(ctx)
-	v.AuditsWaiting = stats.AuditsWaiting + stats.SiteChecksWaiting
-	v.DeliveryDelay = int64(stats.Oldest.Seconds())
-	return v, err
-}
-
-// Activity counts recent events that an operator may have to act on.
-type Activity = store.Activity
-
-// activityWindow is how far back Activity counts deliveries.
-const activityWindow = 24 * time.Hour
-
-// Activity counts deliveries of the last 24 hours, 10,000 at most, so that the page stays
-// fast during an incident.
-func (s *Service) Activity(ctx context.Context) (Activity, error) {
-	a, err := s.store.Activity(ctx, time.Now().Add(-activityWindow))
+	audits, _, err := s.Brands.Audits.Status(ctx)
 	if err != nil {
-		return a, fmt.Errorf("count recent activity: %w", err)
+		return v, err
 	}
-	return a, nil
+	checks, _, err := s.SiteChecks.Status(ctx)
+	if err != nil {
+		return v, err
+	}
+	late, err := s.store.Overdue(ctx, time.Now())
+	if !late.Deliveries.IsZero() {
+		v.DeliveryDelay = int64(time.Since(late.Deliveries).Seconds())
+	}
+	v.AuditsWaiting = audits + checks
+	return v, err
 }

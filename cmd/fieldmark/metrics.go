@@ -23,6 +23,9 @@ import (
 // scrape after ten seconds by default.
 const statsTimeout = 3 * time.Second * timeout.Scale
 
+// maxCounted limits each count of a scrape; the documentation of the metrics names it.
+const maxCounted = 100_000
+
 // buildInfo returns a function that writes the version as a metric that is always 1.
 func buildInfo(role string) func(io.Writer) {
 	return func(w io.Writer) {
@@ -174,7 +177,7 @@ func (m *originMetrics) write(w io.Writer) {
 	m.writePools(w, m.pools())
 	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
 	defer cancel()
-	v, err := m.service.Stats(ctx)
+	v, err := m.service.Stats(ctx, maxCounted)
 	var due, failing int
 	if err == nil {
 		due, failing, err = m.service.Certificates.Status(ctx)

@@ -436,7 +436,7 @@ func TestOverviewAndWebhooks(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	b.page("/admin", "No scoring module is active",
-		"0 <small>sent</small> 0 <small>held</small> 0 <small>failed</small>")
+		"0 <small>pending</small> 0 <small>held</small>")
 	b.page("/admin/webhooks", "No endpoints yet.", "No delivery matches.")
 	b.notice = &http.Cookie{Name: "fieldmark_notice", Value: "made-up"}
 	if body := b.page("/admin"); strings.Contains(body, `class="notice"`) {

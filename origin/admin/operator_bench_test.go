@@ -3,6 +3,7 @@ package admin_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func benchmarkOperator(b *testing.B, unsent int) {
 	const endpoints = 10
 	ids := console.endpoints(endpoints)
 	recordtest.Fill(b, cfg, recordtest.Size{Missions: 100_000, OpenEvery: 2, Deliveries: 1_000_000 / endpoints,
-		Unsent: unsent, AuditLog: 100_000, Keys: 1000, Metrics: true})
+		Unsent: unsent, AuditLog: 100_000, Keys: 200, Metrics: true})
 	for i := range 100 {
 		report := fieldmark.NodeReport{Node: fieldmark.NewID(fieldmark.PrefixNode, time.Now()),
 			Name: fmt.Sprintf("edge-%d:8080", i), StartedAt: fieldmark.At(time.Now())}
@@ -47,18 +48,18 @@ func benchmarkOperator(b *testing.B, unsent int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	hook := "/admin/webhooks/" + ids[0]
+	names := strings.NewReplacer("ENDPOINT", ids[0], "DELIVERY", newest[0].ID)
 	for _, path := range []string{
 		"/admin", "/admin?range=24h", "/admin?range=7d", "/admin?range=90d", "/admin/webhooks",
-		"/admin/webhooks?state=failed", "/admin/webhooks?type=sla.*", "/admin/webhooks?state=held", hook,
-		hook + "?state=failed", hook + "?state=held", hook + "?type=sla.*&state=done",
-		hook + "/deliveries/" + newest[0].ID, "/admin/nodes", "/admin/audit-log", "/admin/accounts",
-		"/admin/api-keys", "/admin/certificates", "/admin/modules", "/admin/settings", "/admin/calendars",
-		"/admin/brands", "/admin/missions",
+		"/admin/webhooks?state=failed", "/admin/webhooks?type=sla.*", "/admin/webhooks?state=held",
+		"/admin/webhooks/ENDPOINT", "/admin/webhooks/ENDPOINT?state=failed", "/admin/webhooks/ENDPOINT?state=held",
+		"/admin/webhooks/ENDPOINT?type=sla.*&state=done", "/admin/webhooks/ENDPOINT/deliveries/DELIVERY",
+		"/admin/nodes", "/admin/audit-log", "/admin/accounts", "/admin/api-keys", "/admin/certificates",
+		"/admin/modules", "/admin/settings", "/admin/calendars", "/admin/brands", "/admin/missions",
 	} {
 		b.Run(path, func(b *testing.B) {
 			for b.Loop() {
-				if rec := console.do(path, nil); rec.Code != 200 {
+				if rec := console.do(names.Replace(path), nil); rec.Code != 200 {
 					b.Fatalf("%d %s", rec.Code, rec.Body)
 				}
 			}

@@ -19,15 +19,14 @@ type overviewHandler struct {
 
 // overviewData is the overview page.
 type overviewData struct {
-	Issues       fieldmark.IssueList
-	Waiting      []decision
-	Brands, Open string
-	Stats        origin.Stats
-	Activity     origin.Activity
-	Module       *fieldmark.ModuleRef
-	Ranges       []option
-	Charts       []chart.Chart
-	Step         string // that a number of a chart counts
+	Issues  fieldmark.IssueList
+	Waiting []decision
+	Open    string // missions
+	Stats   origin.Stats
+	Module  *fieldmark.ModuleRef
+	Ranges  []option
+	Charts  []chart.Chart
+	Step    string // that a number of a chart counts
 }
 
 // decision is something that waits for an administrator, with a link to its page.
@@ -101,17 +100,14 @@ func (h *overviewHandler) serve(req *request) error {
 	if d.Waiting, err = h.decisions(req); err != nil {
 		return err
 	}
-	if d.Stats, err = h.origin.Stats(ctx); err != nil {
+	if d.Stats, err = h.origin.Stats(ctx, origin.MaxCount); err != nil {
 		return err
 	}
 	open := 0
 	for _, n := range d.Stats.Missions {
 		open += n
 	}
-	d.Open, d.Brands = orMore(open, origin.MaxCount), orMore(d.Stats.Brands, origin.MaxCount)
-	if d.Activity, err = h.origin.Activity(ctx); err != nil {
-		return err
-	}
+	d.Open = counted(open)
 	if ref, err := h.origin.Modules.Active(ctx); err == nil {
 		d.Module = &ref
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
@@ -123,10 +119,10 @@ func (h *overviewHandler) serve(req *request) error {
 	return h.show(req, http.StatusOK, "overview", web.Page{Title: "Overview", Data: d})
 }
 
-// orMore writes a count that stops at a maximum.
-func orMore(n, most int) string {
-	if n >= most {
-		return strconv.Itoa(most) + " or more"
+// counted writes a count that stops at origin.MaxCount.
+func counted(n int) string {
+	if n >= origin.MaxCount {
+		return strconv.Itoa(origin.MaxCount) + " or more"
 	}
 	return strconv.Itoa(n)
 }

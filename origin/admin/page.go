@@ -79,7 +79,7 @@ var notices = map[string]string{
 func parseTemplates() (t *templates, err error) {
 	t = &templates{}
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
-		"visit": formatVisit, "ago": ago, "minute": minute,
+		"visit": formatVisit, "ago": ago, "minute": minute, "counted": counted,
 		"join": func(list []string) string { return strings.Join(list, " ") }, "minutes": formatMinutes,
 		"inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",

@@ -54,7 +54,7 @@ func (h *settingsHandler) showSettings(req *request, status int, bad []web.FormE
 		Factor: req.session.HasTOTP, Foreign: req.session.External, Offered: offered,
 	}
 	var err error
-	if d.Stats, err = h.origin.Stats(ctx); err != nil {
+	if d.Stats, err = h.origin.Stats(ctx, origin.MaxCount); err != nil {
 		return err
 	}
 	if d.Admins, err = h.admins.List(ctx); err != nil {

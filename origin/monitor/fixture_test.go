@@ -19,9 +19,10 @@ func (in *installation) brand() {
 	}
 }
 
-func (in *installation) mission() fieldmark.Mission {
+// openMission opens a mission that must be answered in 15 minutes.
+func (in *installation) openMission(id string) fieldmark.Mission {
 	in.t.Helper()
-	m, _, err := in.Missions.Create(in.t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1",
+	m, _, err := in.Missions.Create(in.t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: id,
 		Source: "crm", Title: "t", Priority: fieldmark.PriorityCritical})
 	if err != nil {
 		in.t.Fatal(err)
@@ -33,10 +34,15 @@ func (in *installation) complete(id string) func() {
 	return func() { must[fieldmark.Mission](in.t)(in.Missions.Complete(in.t.Context(), id)) }
 }
 
-// waiting opens a mission that must be answered in 15 minutes, and lets a time pass while the
-// timers run.
+// waiting opens a mission and lets a time pass while the timers run.
 func (in *installation) waiting(d time.Duration) (clear func()) {
-	m := in.mission()
+	m := in.openMission("1")
+	in.runTimers(d)
+	return in.complete(m.ID)
+}
+
+// runTimers lets a time pass while the timers run.
+func (in *installation) runTimers(d time.Duration) {
 	ctx, cancel := context.WithCancel(in.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- in.Missions.Run(ctx) }()
@@ -45,7 +51,6 @@ func (in *installation) waiting(d time.Duration) (clear func()) {
 	if err := <-done; err != nil {
 		in.t.Error(err)
 	}
-	return in.complete(m.ID)
 }
 
 // certificate stores a certificate and returns what deletes it.

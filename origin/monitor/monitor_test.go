@@ -30,6 +30,7 @@ func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
 type installation struct {
 	*origin.Service
 	t      testing.TB
+	cfg    store.Config
 	store  *store.Store
 	free   atomic.Uint64 // bytes of a disk of 100 GiB
 	events atomic.Int64  // that were committed, of each type
@@ -48,7 +49,8 @@ func install(t testing.TB) *installation {
 
 func installWith(t testing.TB, modules []module.BuiltIn) *installation {
 	t.Helper()
-	in := &installation{t: t, store: storetest.Open(t, storetest.New(t))}
+	in := &installation{t: t, cfg: storetest.New(t)}
+	in.store = storetest.Open(t, in.cfg)
 	in.free.Store(50 << 30)
 	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(client.CloseIdle)
@@ -199,7 +201,7 @@ var causes = map[fieldmark.IssueCode]struct {
 		return in.waiting(12 * time.Minute)
 	}},
 	fieldmark.IssueTimersDelayed: {"SLA timers are late by", func(in *installation) func() {
-		m := in.mission()
+		m := in.openMission("1")
 		time.Sleep(15 * time.Minute)
 		return in.complete(m.ID)
 	}},
@@ -300,4 +302,31 @@ func TestIssues(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBreachesOfThePast: an open breach is listed however many later ones are closed, and is no
+// longer listed when the work that was late is done.
+func TestBreachesOfThePast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := install(t)
+		open := in.openMission("open")
+		time.Sleep(time.Minute)
+		late := in.openMission("late")
+		in.runTimers(16 * time.Minute)
+		in.complete(late.ID)()
+		storetest.Exec(t, in.cfg, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5001)
+			INSERT INTO sla_event (mission, metric, cycle, kind, turn, event, at)
+			SELECT mission, metric, cycle, kind, i, 'evt_' || i, at + i FROM sla_event CROSS JOIN n
+			WHERE mission = '`+late.ID+`' AND kind = 'sla.breached'`)
+		list := in.issues()
+		if len(list) != 1 || list[0].Code != fieldmark.IssueSLABreached ||
+			list[0].Since.Std().Sub(open.CreatedAt.Std()) != 15*time.Minute {
+			t.Errorf("%+v, want the breach of the open mission, since it was due", list)
+		}
+		storetest.Exec(t, in.cfg, `DELETE FROM sla_event WHERE length(event) < 12`)
+		must[fieldmark.Mission](t)(in.Missions.Transition(t.Context(), open.ID, fieldmark.MissionDispatched, nil))
+		if list := in.issues(); len(list) > 0 {
+			t.Errorf("after the response: %+v, want no issue", list)
+		}
+	})
 }

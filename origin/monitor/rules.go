@@ -3,10 +3,10 @@ package monitor
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -54,7 +54,7 @@ func (s *Service) endpoints(ctx context.Context, _ time.Time) (list []fieldmark.
 	}
 	if held > 0 {
 		i := issue(fieldmark.IssueMessagesHeld, fieldmark.SeverityWarning, oldest,
-			count(held, "message is", "messages are")+" held for "+count(waiting, "endpoint", "endpoints"))
+			counted(held, webhook.MaxHeld, "message is", "messages are")+" held for "+count(waiting, "endpoint", "endpoints"))
 		i.Effect = "Receivers do not learn of changes until then. Held messages are deleted at the end of their " +
 			"retention."
 		i.Action, i.Link = "Repair or enable the endpoints", webhooksPage
@@ -96,6 +96,14 @@ func count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// counted is count of a number that was counted up to a maximum.
+func counted(n, most int, one, many string) string {
+	if n >= most {
+		many = "or more " + many
+	}
+	return count(n, one, many)
 }
 
 // Work that is due is late from these delays on. Normal dispatch takes seconds; an audit may
@@ -152,24 +160,21 @@ func words(d time.Duration) string {
 
 // slas returns issues of missions whose SLA is breached or at risk.
 func (s *Service) slas(ctx context.Context, _ time.Time) (list []fieldmark.Issue, err error) {
-	n, since, err := s.cfg.Store.OpenSLAs(ctx, fieldmark.EventSLABreached)
+	open, err := s.cfg.Store.OpenSLAs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if n > 0 {
-		i := issue(fieldmark.IssueSLABreached, fieldmark.SeverityCritical, since,
-			count(n, "open mission has", "open missions have")+" breached their SLA")
-		i.Title = strings.Replace(i.Title, "mission has breached their", "mission has breached its", 1)
+	if n := open.Breached; n > 0 {
+		i := issue(fieldmark.IssueSLABreached, fieldmark.SeverityCritical, open.BreachedSince,
+			counted(n, store.MaxOpenSLAs, "open mission has breached its SLA",
+				"open missions have breached their SLA"))
 		i.Effect = "The agreed time has passed, and the work is not done."
 		i.Action, i.Link = "Dispatch or complete the missions", missionsPage
 		list = append(list, i)
 	}
-	if n, since, err = s.cfg.Store.OpenSLAs(ctx, fieldmark.EventSLAAtRisk); err != nil {
-		return nil, err
-	}
-	if n > 0 {
-		i := issue(fieldmark.IssueSLAAtRisk, fieldmark.SeverityWarning, since,
-			"The SLA of "+count(n, "open mission is", "open missions is")+" at risk")
+	if n := open.AtRisk; n > 0 {
+		i := issue(fieldmark.IssueSLAAtRisk, fieldmark.SeverityWarning, open.AtRiskSince,
+			"The SLA of "+counted(n, store.MaxOpenSLAs, "open mission is at risk", "open missions is at risk"))
 		i.Effect = "It will be breached soon."
 		i.Action, i.Link = "Dispatch or complete the missions", missionsPage
 		list = append(list, i)

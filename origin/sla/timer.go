@@ -127,15 +127,34 @@ func NextDue(timers []Timer, terms Terms) *fieldmark.Time {
 }
 
 // Deadline returns the earliest due time of the timers that have not stopped, or nil.
-func Deadline(timers []Timer) (due *fieldmark.Time) {
+func Deadline(timers []Timer) *fieldmark.Time {
+	return earliest(timers, func(t *Timer) (*fieldmark.Time, bool) {
+		return t.DueAt, t.StoppedAt == nil && t.State != fieldmark.SLAMet && t.State != fieldmark.SLACanceled
+	})
+}
+
+// Breached returns since when the timers that have not stopped are breached, or nil.
+func Breached(timers []Timer) *fieldmark.Time {
+	return earliest(timers, func(t *Timer) (*fieldmark.Time, bool) {
+		return t.BreachedAt, t.State == fieldmark.SLABreached && t.StoppedAt == nil
+	})
+}
+
+// AtRisk returns when the running timers that were reported to be at risk are due, or nil.
+func AtRisk(timers []Timer) *fieldmark.Time {
+	return earliest(timers, func(t *Timer) (*fieldmark.Time, bool) {
+		return t.DueAt, t.State == fieldmark.SLARunning && t.Warned > 0
+	})
+}
+
+// earliest returns the earliest of the times that of selects, or nil.
+func earliest(timers []Timer, of func(*Timer) (*fieldmark.Time, bool)) (first *fieldmark.Time) {
 	for i := range timers {
-		t := &timers[i]
-		if t.StoppedAt == nil && t.State != fieldmark.SLAMet && t.State != fieldmark.SLACanceled && t.DueAt != nil &&
-			(due == nil || t.DueAt.Std().Before(due.Std())) {
-			due = t.DueAt
+		if at, ok := of(&timers[i]); ok && at != nil && (first == nil || at.Std().Before(first.Std())) {
+			first = at
 		}
 	}
-	return due
+	return first
 }
 
 // Active reports whether any timer is running or paused, that is, whether a change

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -41,10 +44,12 @@ func (t WebhookTx) hasUnfinished(ctx context.Context, endpoint, topic string) (b
 	return n > 0, err
 }
 
+const shownState = `CASE WHEN d.state = 'due' AND d.lease_owner IS NULL
+	AND (p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1) THEN 'held' ELSE d.state END`
+
 // deliveryColumns derives the state held from the state of the endpoint and its
 // circuit, as of $1.
-const deliveryColumns = `d.id, e.id, e.number, e.type, d.endpoint, CASE WHEN d.state = 'due' AND d.lease_owner IS NULL
-	AND (p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1) THEN 'held' ELSE d.state END,
+const deliveryColumns = `d.id, e.id, e.number, e.type, d.endpoint, ` + shownState + `,
 	d.attempts, d.due_at, d.last_status, d.last_error, d.created_at, d.updated_at
 	FROM delivery d JOIN event e ON e.number = d.event JOIN endpoint p ON p.id = d.endpoint`
 
@@ -61,23 +66,53 @@ type DeliveryFilter struct {
 	State    fieldmark.DeliveryState // as stored: held is due
 	Before   string                  // the id the previous page ended with
 	Limit    int
+
+	// No index supports these: a caller bounds what they read with From.
+	Shown fieldmark.DeliveryState // as listed: held or due
+	Type  string                  // of the event; a prefix ends with *
+	From  string                  // the least id
+}
+
+// OldestDelivery returns the id of the delivery that a number of deliveries, those of the filter before
+// Before, begins with; "" if there are fewer. Only Endpoint and Before of the filter count.
+func (db WebhookReader) OldestDelivery(ctx context.Context, f DeliveryFilter, number int) (id string, err error) {
+	var w where
+	if f.Endpoint != "" {
+		w.with("endpoint = %s", f.Endpoint)
+	}
+	w.with("id < %s", cmp.Or(f.Before, lastID))
+	err = queryErr(db.queryRow(ctx, `SELECT id FROM delivery WHERE `+w.text()+` ORDER BY id DESC LIMIT 1 OFFSET `+
+		w.arg(number-1), w.args...).Scan(&id))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return "", fmt.Errorf("find a page of deliveries: %w", err)
+	}
+	return id, nil
 }
 
 // Deliveries lists deliveries, the newest first.
 func (db WebhookReader) Deliveries(ctx context.Context, f DeliveryFilter, now time.Time) ([]fieldmark.Delivery, error) {
-	where, args := ` WHERE TRUE`, []any{now.UnixMicro()}
+	w := where{args: []any{now.UnixMicro()}} // of deliveryColumns
 	narrow := func(condition, value string) {
 		if value != "" {
-			args = append(args, value)
-			where += fmt.Sprintf(` AND %s $%d`, condition, len(args))
+			w.with(condition, value)
 		}
 	}
-	narrow(`d.endpoint =`, f.Endpoint)
-	narrow(`d.state =`, string(f.State))
-	narrow(`d.id <`, f.Before)
-	args = append(args, f.Limit)
-	rows, err := db.query(ctx, `SELECT `+deliveryColumns+where+fmt.Sprintf(` ORDER BY d.id DESC LIMIT $%d`,
-		len(args)), args...)
+	narrow(`d.endpoint = %s`, f.Endpoint)
+	if f.State == fieldmark.DeliveryFailed {
+		w.with(`d.state = 'failed'`) // a constant, as in the index
+	} else {
+		narrow(`d.state = %s`, string(f.State))
+	}
+	narrow(shownState+` = %s`, string(f.Shown))
+	narrow(`d.id >= %s`, f.From)
+	w.with(`d.id < %s`, cmp.Or(f.Before, lastID))
+	if prefix, ok := strings.CutSuffix(f.Type, "*"); ok {
+		w.with(`substr(e.type, 1, `+w.arg(len(prefix))+`) = %s`, prefix)
+	} else {
+		narrow(`e.type = %s`, f.Type)
+	}
+	rows, err := db.query(ctx, `SELECT `+deliveryColumns+` WHERE `+w.text()+` ORDER BY d.id DESC LIMIT `+
+		w.arg(f.Limit), w.args...)
 	list, err := collect(rows, err, scanDelivery)
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)

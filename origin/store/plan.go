@@ -153,10 +153,10 @@ func (t MissionTx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
 	if err != nil {
 		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
-	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at, account, deadline)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at, account, deadline,
+		breached_at, at_risk_due) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		m.ID, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt), m.Account,
-		nullMicros(sla.Deadline(s.Timers)))
+		nullMicros(sla.Deadline(s.Timers)), nullMicros(sla.Breached(s.Timers)), nullMicros(sla.AtRisk(s.Timers)))
 	if err != nil {
 		return fmt.Errorf("add the SLA of mission %s: %w", m.ID, err)
 	}
@@ -171,9 +171,9 @@ func (t MissionTx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE sla SET policy = $1, timers = $2, revision = $3, rules = $4, due_at = $5,
-		deadline = $6, lease_until = NULL, lease_owner = NULL
-		WHERE mission = $7`, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt),
-		nullMicros(sla.Deadline(s.Timers)), m.ID)
+		deadline = $6, breached_at = $7, at_risk_due = $8, lease_until = NULL, lease_owner = NULL
+		WHERE mission = $9`, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt),
+		nullMicros(sla.Deadline(s.Timers)), nullMicros(sla.Breached(s.Timers)), nullMicros(sla.AtRisk(s.Timers)), m.ID)
 	if err != nil {
 		return fmt.Errorf("put the SLA of mission %s: %w", m.ID, err)
 	}

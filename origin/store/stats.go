@@ -144,46 +144,50 @@ func (t StatsTx) PruneNodes(ctx context.Context, since fieldmark.Time) error {
 	return nil
 }
 
-// maxCount bounds how many rows Stats counts of each kind: a larger number tells
-// an operator nothing more, and reading must not cost more the worse things are.
-const maxCount = 100_000
-
 // Stats is what an operator monitors in a database.
 type Stats struct {
 	Event       int64         // number of the newest event
-	Backlog     int           // deliveries due to be sent, maxCount at most
+	Backlog     int           // deliveries to be sent, to endpoints that accept messages
 	Oldest      time.Duration // how long the oldest of them has been due
-	Held        int           // deliveries held because of their endpoint, maxCount at most
+	Held        int           // deliveries held because of their endpoint
 	Stopped     int           // endpoints that are paused or disabled
 	Failing     int           // endpoints whose deliveries fail
 	CircuitOpen int           // enabled endpoints whose circuit is open
 
-	Missions map[fieldmark.MissionStatus]int // open missions by status, maxCount at most in total
-	Due      int                             // due SLA timers and pending alerts, maxCount at most
+	Missions map[fieldmark.MissionStatus]int // open missions by status
+	Due      int                             // due SLA timers and pending alerts
 	MaxDelay time.Duration                   // the longest delay of those
 }
 
-// Stats reads the statistics as of now.
-func (db StatsReader) Stats(ctx context.Context, now time.Time) (v Stats, err error) {
+// Stats reads the statistics as of now. It counts at most a number of rows of each kind: reading
+// must not cost more the worse things are. Open missions have that limit in total.
+func (db StatsReader) Stats(ctx context.Context, now time.Time, most int) (v Stats, err error) {
 	if v.Event, err = EventReader(db).Head(ctx); err != nil {
 		return v, err
 	}
-	var due int64
+	late, err := db.Overdue(ctx, now)
+	if err != nil {
+		return v, err
+	}
+	if !late.Deliveries.IsZero() {
+		v.Oldest = now.Sub(late.Deliveries)
+	}
+	if !late.Timers.IsZero() {
+		v.MaxDelay = now.Sub(late.Timers)
+	}
 	// Held deliveries are late because of the receiver and are counted apart.
-	const waiting = `(SELECT d.due_at FROM endpoint p JOIN delivery d ON d.endpoint = p.id WHERE d.state = 'due'
-		AND d.lease_owner IS NULL AND `
-	if err = db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM `+waiting+`p.state = 'enabled'
-		AND COALESCE(p.open_until, 0) <= $1 LIMIT $2) AS ours`,
-		now.UnixMicro(), maxCount).Scan(&v.Backlog, &due); err != nil {
-		return v, fmt.Errorf("count deliveries: %w", err)
-	}
-	if err = db.queryRow(ctx, `SELECT COUNT(*) FROM `+waiting+`(p.state <> 'enabled' OR COALESCE(p.open_until,
-		0) > $1) LIMIT $2) AS held`,
-		now.UnixMicro(), maxCount).Scan(&v.Held); err != nil {
-		return v, fmt.Errorf("count held deliveries: %w", err)
-	}
-	if late := now.Sub(time.UnixMicro(due)); due > 0 && late > 0 {
-		v.Oldest = late
+	for _, of := range []struct {
+		count    *int
+		endpoint string
+	}{{&v.Backlog, `p.state = 'enabled' AND COALESCE(p.open_until, 0) <= $1`},
+		{&v.Held, `(p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1)`}} {
+		// CROSS JOIN makes SQLite step into the index of each endpoint, instead of reading all deliveries.
+		err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT d.id FROM endpoint p CROSS JOIN delivery d
+			WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL AND `+of.endpoint+` LIMIT $2) AS those`,
+			now.UnixMicro(), most).Scan(of.count)
+		if err != nil {
+			return v, fmt.Errorf("count deliveries: %w", err)
+		}
 	}
 	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state <> 'enabled' THEN 1 END), COUNT(CASE WHEN state = 'enabled'
 		AND failing_since IS NOT NULL THEN 1 END),
@@ -192,18 +196,18 @@ func (db StatsReader) Stats(ctx context.Context, now time.Time) (v Stats, err er
 	if err != nil {
 		return v, fmt.Errorf("count endpoints: %w", err)
 	}
-	return v, db.missionStats(ctx, now, &v)
+	return v, db.missionStats(ctx, now, most, &v)
 }
 
 // missionStats counts missions, timers and pending alerts.
-func (db StatsReader) missionStats(ctx context.Context, now time.Time, v *Stats) error {
+func (db StatsReader) missionStats(ctx context.Context, now time.Time, most int, v *Stats) error {
 	v.Missions = map[fieldmark.MissionStatus]int{}
 	for _, status := range fieldmark.OpenStatuses() {
 		v.Missions[status] = 0
 	}
 	rows, err := db.query(ctx, `SELECT status, COUNT(*) FROM (SELECT status FROM mission
 		WHERE status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE')
-			LIMIT $1) AS those GROUP BY status`, maxCount)
+			LIMIT $1) AS those GROUP BY status`, most)
 	if err != nil {
 		return fmt.Errorf("count missions: %w", err)
 	}
@@ -219,38 +223,12 @@ func (db StatsReader) missionStats(ctx context.Context, now time.Time, v *Stats)
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("count missions: %w", err)
 	}
-	var due int64
-	if err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla
-		WHERE due_at <= $1
-			UNION ALL SELECT due_at FROM pending_alert WHERE due_at <= $1 ORDER BY due_at LIMIT $2) AS late`,
-		now.UnixMicro(), maxCount).Scan(&v.Due, &due); err != nil {
+	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT due_at FROM sla WHERE due_at <= $1
+		UNION ALL SELECT due_at FROM pending_alert WHERE due_at <= $1 LIMIT $2) AS late`,
+		now.UnixMicro(), most).Scan(&v.Due); err != nil {
 		return fmt.Errorf("count due timers: %w", err)
 	}
-	if due > 0 {
-		v.MaxDelay = now.Sub(time.UnixMicro(due))
-	}
 	return nil
-}
-
-// maxActivity bounds the rows that Activity reads of each kind.
-const maxActivity = 10_000
-
-// Activity counts recent events.
-type Activity struct {
-	Sent, Failed int // deliveries that ended since a time, maxActivity at most together
-}
-
-// Activity counts deliveries that ended since a time. Delivery ids are in order of
-// creation, so it reads only the newest rows.
-func (db StatsReader) Activity(ctx context.Context, since time.Time) (a Activity, err error) {
-	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state = 'done' THEN 1 END), COUNT(CASE WHEN state = 'failed'
-		THEN 1 END)
-		FROM (SELECT state, updated_at FROM delivery ORDER BY id DESC LIMIT $1) AS newest WHERE updated_at >= $2`,
-		maxActivity, since.UnixMicro()).Scan(&a.Sent, &a.Failed)
-	if err != nil {
-		return a, fmt.Errorf("count deliveries: %w", err)
-	}
-	return a, nil
 }
 
 // The lengths of the periods that are counted, and how long their rows are kept: at most
@@ -405,27 +383,29 @@ func (db StatsReader) CountBrands(ctx context.Context, limit int) (n int, err er
 	return n, nil
 }
 
-// maxSLAEvents bounds the events that OpenSLAs reads of a kind, the newest ones.
-const maxSLAEvents = 5_000
+// OpenSLAs are missions whose SLA needs attention, MaxOpenSLAs of each kind at most.
+type OpenSLAs struct {
+	Breached, AtRisk           int       // missions with a timer that is breached and has not stopped, or is at risk
+	BreachedSince, AtRiskSince time.Time // of the first of them; zero: there is none
+}
 
-// OpenSLAs counts the missions that are not finished and whose newest events are of a kind:
-// sla.breached, or sla.at_risk without a later breach or success of the same timer. Since is
-// the time of the oldest.
-func (db StatsReader) OpenSLAs(ctx context.Context, kind fieldmark.EventType) (n int, since time.Time, err error) {
-	ended := ""
-	if kind == fieldmark.EventSLAAtRisk {
-		ended = `AND NOT EXISTS (SELECT 1 FROM sla_event l WHERE l.mission = e.mission AND l.metric = e.metric
-			AND l.cycle = e.cycle AND l.kind IN ('sla.breached', 'sla.met')) `
+// MaxOpenSLAs limits the counts of OpenSLAs: reading must not cost more the worse things are.
+const MaxOpenSLAs = 10_000
+
+// OpenSLAs counts the missions whose SLA is breached or at risk at present.
+func (db StatsReader) OpenSLAs(ctx context.Context) (o OpenSLAs, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(*), MIN(breached_at) FROM (SELECT breached_at FROM sla
+		WHERE breached_at IS NOT NULL ORDER BY breached_at LIMIT $1) AS open`, MaxOpenSLAs).Scan(&o.Breached,
+		exactTime{&o.BreachedSince})
+	if err == nil {
+		err = db.queryRow(ctx, `SELECT COUNT(*), MIN((SELECT MIN(e.at) FROM sla_event e WHERE e.mission = open.mission
+			AND e.kind = 'sla.at_risk')) FROM (SELECT mission FROM sla WHERE at_risk_due IS NOT NULL
+			ORDER BY at_risk_due LIMIT $1) AS open`, MaxOpenSLAs).Scan(&o.AtRisk, exactTime{&o.AtRiskSince})
 	}
-	err = db.queryRow(ctx, `SELECT COUNT(DISTINCT e.mission), MIN(e.at)
-		FROM (SELECT mission, metric, cycle, at FROM sla_event WHERE kind = $1 ORDER BY at DESC LIMIT $2) e
-		JOIN mission m ON m.id = e.mission WHERE m.status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE',
-			'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE') `+ended, string(kind), maxSLAEvents).Scan(&n,
-		exactTime{&since})
 	if err != nil {
-		return 0, since, fmt.Errorf("count missions by %s: %w", kind, queryErr(err))
+		return o, fmt.Errorf("count missions by their SLA: %w", queryErr(err))
 	}
-	return n, since, nil
+	return o, nil
 }
 
 // EndingKeys lists the API keys in use that expire between two times, the first to expire
@@ -465,8 +445,8 @@ func (db StatsReader) NumberBefore(ctx context.Context, at time.Time) (n int64, 
 // ActivatedAt returns when the active module was activated, or the zero Time if its event is no
 // longer stored.
 func (db StatsReader) ActivatedAt(ctx context.Context) (at time.Time, err error) {
-	err = queryErr(db.queryRow(ctx, `SELECT e.at FROM activation a JOIN event e ON e.number = a.event
-		ORDER BY a.event DESC LIMIT 1`).Scan(exactTime{&at}))
+	err = queryErr(db.queryRow(ctx, `SELECT at FROM event WHERE number = (SELECT MAX(event)
+		FROM activation)`).Scan(exactTime{&at}))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return at, fmt.Errorf("read the time of the activation: %w", err)
 	}

@@ -13,9 +13,9 @@ import (
 // maxUnhealthy limits the list of unhealthy endpoints: who has more looks for one cause.
 const maxUnhealthy = 100
 
-// maxHeld limits the count of held messages: a larger number changes nothing for an operator, and counting
+// MaxHeld limits the count of held messages: a larger number changes nothing for an operator, and counting
 // must not cost more the worse things are.
-const maxHeld = 10_000
+const MaxHeld = 10_000
 
 // Stats reports how endpoints are doing, to operators.
 type Stats struct{ service *Service }
@@ -24,7 +24,7 @@ type Stats struct{ service *Service }
 type Unhealthy struct {
 	fieldmark.Endpoint
 	Verdict string // why, in words, such as "answers 500"; empty if it is paused
-	Held    int    // messages that wait; all lists together count at most maxHeld
+	Held    int    // messages that wait; all lists together count at most MaxHeld
 }
 
 // Unhealthy lists the endpoints of all accounts that are not enabled or whose messages fail.
@@ -34,7 +34,7 @@ func (s *Stats) Unhealthy(ctx context.Context) ([]Unhealthy, error) {
 		return nil, err
 	}
 	list := make([]Unhealthy, 0, len(rows))
-	left := maxHeld
+	left := MaxHeld
 	for i := range rows {
 		one, err := s.unhealthy(&rows[i])
 		if err != nil {

@@ -118,15 +118,15 @@ func timers(now time.Time, late bool) string {
 		TargetMinutes: 4 * 60, StartedAt: *at(-time.Hour), DueAt: at(30 * 24 * time.Hour)}
 	resolution := response
 	resolution.Name, resolution.DueAt = fieldmark.SLAResolution, at(60*24*time.Hour)
-	which, deadline := "NOT "+isLate, response.DueAt
+	which, breached, deadline := "NOT "+isLate, "NULL", response.DueAt
 	if late {
-		which, deadline = isLate, at(-time.Hour)
+		which, breached, deadline = isLate, "created_at", at(-time.Hour)
 		response.State, response.DueAt, response.BreachedAt = fieldmark.SLABreached, deadline, deadline
 	}
 	body, _ := json.Marshal([]fieldmark.SLAClock{response, resolution}) // has no value that fails
-	return fmt.Sprintf(`INSERT INTO sla (mission, policy, timers, revision, rules, due_at, account, deadline)
-		SELECT id, priority, '%s', 1, 0, %d, account, %d FROM mission WHERE %s AND %s`, body,
-		resolution.DueAt.Micros(), deadline.Micros(), isOpen, which)
+	return fmt.Sprintf(`INSERT INTO sla (mission, policy, timers, revision, rules, due_at, account, deadline,
+		breached_at) SELECT id, priority, '%s', 1, 0, %d, account, %d, %s FROM mission WHERE %s AND %s`, body,
+		resolution.DueAt.Micros(), deadline.Micros(), breached, isOpen, which)
 }
 
 // breaches are an event of every late mission, closed ones too.

@@ -54,7 +54,7 @@ var rules = []Rule{
 		WHERE NOT EXISTS (SELECT 1 FROM mission m WHERE m.id = l.mission AND m.account = l.account)`},
 	{"the deadline of SLA timers is of a mission that is open", `SELECT s.mission FROM sla s
 		JOIN mission m ON m.id = s.mission WHERE s.account <> m.account
-		OR (s.deadline IS NOT NULL AND m.status IN ('CLOSED', 'CANCELED'))`},
+		OR (COALESCE(s.deadline, s.breached_at, s.at_risk_due) IS NOT NULL AND m.status IN ('CLOSED', 'CANCELED'))`},
 	{"a delivery has its endpoint and its event", `SELECT d.id FROM delivery d
 		WHERE NOT EXISTS (SELECT 1 FROM endpoint p WHERE p.id = d.endpoint)
 		OR NOT EXISTS (SELECT 1 FROM event e WHERE e.number = d.event)`},
