@@ -1,13 +1,16 @@
 package origin_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/csv"
 	"fmt"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
@@ -80,7 +83,7 @@ func TestAuditLog(t *testing.T) {
 	if err := w.AuditLog.AppendIfNone(ada(t.Context()), "something", "else"); err != nil {
 		t.Fatal(err)
 	}
-	log, err := w.AuditLog.List(t.Context(), 0, "", "", 100)
+	log, err := w.AuditLog.List(t.Context(), 0, auditlog.Filter{}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,19 +99,106 @@ func TestAuditLog(t *testing.T) {
 		}
 	}
 	if got, want := strings.Join(acts,
-		" "), "something endpoint.create key.revoke key.create account.create"; got != want {
+		" "), "something webhook.created api_key.revoked api_key.created account.created"; got != want {
 		t.Fatalf("acts %q, want %q", got, want)
 	}
 	if before, after := string(log[2].Before), string(log[2].After); strings.Contains(before, "leaked") ||
 		!strings.Contains(after, `"revokedReason":"leaked"`) {
 		t.Errorf("revoked from %s to %s", before, after)
 	}
-	if mine, err := w.AuditLog.List(t.Context(), 0, "ada", k.ID, 100); len(mine) != 2 || err != nil {
+	if mine, err := w.AuditLog.List(t.Context(), 0, auditlog.Filter{Actor: "ada", Target: k.ID}, 100); len(mine) != 2 ||
+		err != nil {
 		t.Errorf("%d entries about the key, %v; want 2", len(mine), err)
 	}
 	whole := verify(t, w, fieldmark.AuditVerdict{})
 	if whole.Entries != 5 || whole.Broken != 0 || whole.Sum != log[0].Sum {
 		t.Errorf("verdict %+v, want 5 entries that hold", whole)
+	}
+}
+
+// TestAuditLogFilters: entries of earlier versions are found and shown under today's names, and the chain still
+// holds: their rows do not change.
+func TestAuditLogFilters(t *testing.T) {
+	w := newFixture(t)
+	for _, e := range []struct{ actor, action, target string }{
+		{"ada", "key.create", "key_1"}, {"ada", "api_key.created", "key_2"}, {"bob", "endpoint.rotate_secret", "whk_1"},
+		{"ada", "api_key.revoked", "key_1"}, {"ada", "unheard.of", "=1+1"},
+	} {
+		ctx := auditlog.WithActor(t.Context(), auditlog.Actor{Kind: fieldmark.ActorPerson, Name: e.actor})
+		for range 2 { // one of several acts of a request is not lost
+			if err := w.AuditLog.AppendAlone(ctx, e.action, e.target); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	day := func(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
+	for _, tt := range []struct {
+		query string
+		want  string
+	}{
+		{"", "10 9 8 7 6 5 4 3 2 1"},
+		{"action=api_key.created", "4 3 2 1"},
+		{"action=api_key.*", "8 7 4 3 2 1"},
+		{"action=webhook.secret_rotated&actor=bob", "6 5"},
+		{"action=key.create", "4 3 2 1"},
+		{"action=%25", ""},
+		{"target=key_1", "8 7 2 1"},
+		{"actor=ada&action=api_key.*&target=key_1", "8 7 2 1"},
+		{"from=" + day(-1) + "&to=" + day(1), "10 9 8 7 6 5 4 3 2 1"},
+		{"to=" + day(-1), ""},
+		{"from=" + day(1), ""},
+	} {
+		query, err := url.ParseQuery(tt.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := auditlog.ParseFilter(query.Get)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := w.AuditLog.List(t.Context(), 0, f, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range entries {
+			got = append(got, fmt.Sprint(e.Number))
+			if e.Act == "key.create" || e.Act == "endpoint.rotate_secret" {
+				t.Errorf("%s: entry %d is shown as %s", tt.query, e.Number, e.Act)
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: got entries %v, want %s", tt.query, got, tt.want)
+		}
+	}
+	for query, pointer := range map[string]string{"from=yesterday": "?from", "to=2026-13-01": "?to",
+		"from=2026-02-02&to=2026-02-01": "?to"} {
+		values, _ := url.ParseQuery(query)
+		_, err := auditlog.ParseFilter(values.Get)
+		if e := fieldmark.AsError(err); err == nil || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer {
+			t.Errorf("%s: %v, want an error about %s", query, err, pointer)
+		}
+	}
+	if v := verify(t, w, fieldmark.AuditVerdict{}); v.Entries != 10 || v.Broken != 0 {
+		t.Errorf("verdict %+v, want 10 entries that hold", v)
+	}
+	var out bytes.Buffer
+	export := func(lines []byte) error { _, err := out.Write(lines); return err }
+	if err := w.AuditLog.ExportCSV(t.Context(), auditlog.Filter{Actor: "ada"}, export); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.HasPrefix(text, "number,at,kind,actor,action,target,") ||
+		strings.Count(text, "\r\n") != 9 {
+		t.Errorf("not nine lines of RFC 4180:\n%s", text)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, last := rows[1], rows[8]; first[5] != "'=1+1" || first[4] != "unheard.of" ||
+		last[4] != "api_key.created" ||
+		last[5] != "key_1" {
+		t.Errorf("the first line is %q and the last %q", first, last)
 	}
 }
 

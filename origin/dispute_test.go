@@ -179,8 +179,8 @@ func TestDecideDispute(t *testing.T) {
 	_, err = w.Brands.Disputes.Status(ctx, "other", two.ID)
 	wantCode(t, "a dispute of another brand", err, fieldmark.CodeNotFound)
 
-	entries, err := w.AuditLog.List(ctx, 0, "", two.ID, 10)
-	if err != nil || len(entries) != 1 || entries[0].Act != "dispute.decide" || entries[0].Actor != "ada" {
+	entries, err := w.AuditLog.List(ctx, 0, auditlog.Filter{Target: two.ID}, 10)
+	if err != nil || len(entries) != 1 || entries[0].Act != "dispute.decided" || entries[0].Actor != "ada" {
 		t.Errorf("audit log: %+v, %v", entries, err)
 	}
 	if b, err := json.Marshal(entries); err != nil || strings.Contains(string(b), "acme.example") {

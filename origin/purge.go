@@ -33,7 +33,7 @@ func (s *Service) Purge(ctx context.Context, by string, r fieldmark.PurgeRequest
 		if err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "cache.purge", "cache", nil, p)
+		return s.AuditLog.Append(ctx, tx, "cache.purged", "cache", nil, p)
 	})
 	if err != nil {
 		return fieldmark.Purged{}, fmt.Errorf("purge: %w", err)

@@ -189,7 +189,7 @@ func TestAdministrator(t *testing.T) {
 		"url": receiver.URL + "/", "niche": "tools", "language": "en"})
 	d.says("Acme <script>alert(1)</script>")
 	d.tab.Go(t, base+"/admin/audit-log")
-	d.says("key.revoke")
+	d.says("api_key.revoked")
 	d.send("/admin/audit-log/verify", "", nil)
 	d.says("entries verified.")
 	for _, hidden := range []string{key, next, secret, adminPassword} {

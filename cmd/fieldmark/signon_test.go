@@ -197,7 +197,7 @@ func TestSignOn(t *testing.T) {
 	back.wants(t, 200, "/admin/api-keys", "ann@acme.example", "Create a key")
 	ann.post("/admin/api-keys", url.Values{"name": {"made by ann"}, "scope": {"mission:read"},
 		"newest": {"none"}}).wants(t, 200, "/admin/api-keys", "fm_live_")
-	ann.get("/admin/audit-log").wants(t, 200, "/admin/audit-log", "session.begin", "a-1", "http://"+issuer)
+	ann.get("/admin/audit-log").wants(t, 200, "/admin/audit-log", "session.started", "a-1", "http://"+issuer)
 
 	vic := newUserAgent(t, base)
 	vic.enter(link+"?next=https://evil.example/", "sub", "v", "group", "guests").wants(t, 200, "/admin", "sso-",

@@ -56,7 +56,7 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 			if n > MaxAccounts {
 				return validation.Error("", "conflict", fmt.Sprintf("there are at most %d accounts", MaxAccounts))
 			}
-			return s.auditLog.Append(ctx, tx, "account.create", id, nil, a)
+			return s.auditLog.Append(ctx, tx, "account.created", id, nil, a)
 		}
 		old, err := tx.Account(ctx, id)
 		if err != nil {
@@ -80,7 +80,7 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 		if err := tx.UpdateAccount(ctx, a, relabeled); err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "account.update", id, old, a)
+		return s.auditLog.Append(ctx, tx, "account.updated", id, old, a)
 	})
 	if err != nil {
 		return a, false, fmt.Errorf("put account %s: %w", id, err)

@@ -89,7 +89,7 @@ func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.
 		if err := tx.DeleteLoginThrottle(ctx, s.throttle.name("user", user)); err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "admin.put", user, nil, map[string]any{"role": role})
+		return s.auditLog.Append(ctx, tx, "admin.saved", user, nil, map[string]any{"role": role})
 	})
 	if err != nil {
 		return fmt.Errorf("set a password: %w", err)

@@ -90,7 +90,7 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 		err = tx.AddKey(ctx, &row)
 	}
 	if err == nil {
-		err = s.auditLog.Append(ctx, tx, "key.create", row.ID, nil, row.Key)
+		err = s.auditLog.Append(ctx, tx, "api_key.created", row.ID, nil, row.Key)
 	}
 	if err != nil {
 		return fieldmark.NewKey{}, fmt.Errorf("create a key: %w", err)
@@ -123,7 +123,7 @@ func (s *Keys) RevokeAll(ctx context.Context, tx *store.Tx, account, reason stri
 		return err
 	}
 	for _, k := range keys {
-		if err := s.auditLog.Append(ctx, tx, "key.revoke", k.ID, nil, k.Key); err != nil {
+		if err := s.auditLog.Append(ctx, tx, "api_key.revoked", k.ID, nil, k.Key); err != nil {
 			return err
 		}
 		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyRevoked}, Subject: k.ID}
@@ -279,7 +279,7 @@ func (s *Keys) Revoke(ctx context.Context, id, reason string) (fieldmark.Key, er
 		if err := tx.RevokeKey(ctx, id, now, reason); err != nil {
 			return err
 		}
-		if err := s.auditLog.Append(ctx, tx, "key.revoke", id, before, key.Key); err != nil {
+		if err := s.auditLog.Append(ctx, tx, "api_key.revoked", id, before, key.Key); err != nil {
 			return err
 		}
 		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyRevoked}, Subject: id}
@@ -338,7 +338,7 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 		if err := tx.ReplaceKey(ctx, old.ID, row.ID, fieldmark.At(now), &ends); err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "key.rotate", old.ID, old.Key, row.Key)
+		return s.auditLog.Append(ctx, tx, "api_key.rotated", old.ID, old.Key, row.Key)
 	})
 	if err != nil {
 		return created, fmt.Errorf("rotate key: %w", err)

@@ -84,7 +84,7 @@ func (s *Sessions) SignIn(ctx context.Context, c Credentials) (session string, e
 		if err := tx.AddSession(ctx, row); err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "session.begin", c.User, nil, nil)
+		return s.auditLog.Append(ctx, tx, "session.started", c.User, nil, nil)
 	})
 	if err != nil {
 		return "", fmt.Errorf("sign in: %w", err)
@@ -311,6 +311,6 @@ func (s *Sessions) Delete(ctx context.Context, name string) error {
 		if err != nil {
 			return store.NotFound(err, "there is no such session")
 		}
-		return s.auditLog.Append(ctx, tx, "session.end", user, nil, nil)
+		return s.auditLog.Append(ctx, tx, "session.ended", user, nil, nil)
 	})
 }

@@ -221,7 +221,7 @@ func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, caller Caller) (to
 		if err := tx.AddSession(ctx, row); err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "session.begin", user, nil, what)
+		return s.auditLog.Append(ctx, tx, "session.started", user, nil, what)
 	})
 	if err != nil {
 		return "", fmt.Errorf("sign in: %w", err)

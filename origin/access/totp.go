@@ -74,13 +74,13 @@ func (s *Sessions) checkCode(a store.Admin, code string, now time.Time) (int64, 
 // app has the secret. An empty secret disables it. The caller has checked that the user
 // authenticated recently. The secret is stored encrypted.
 func (s *Admins) SetTOTP(ctx context.Context, user, secret, code string) error {
-	act, sealed, step := "admin.second-factor.off", "", int64(0)
+	act, sealed, step := "two_factor.off", "", int64(0)
 	if secret != "" {
 		var err error
 		if step, err = matchStep(secret, code, time.Now()); err != nil || step == 0 {
 			return validation.Error("/code", "conflict", "is not the code that the app shows now")
 		}
-		act, sealed = "admin.second-factor.on", s.totp.Seal(user, secret)
+		act, sealed = "two_factor.on", s.totp.Seal(user, secret)
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.PutTOTP(ctx, user, sealed, step); err != nil {

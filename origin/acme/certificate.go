@@ -100,7 +100,7 @@ func (s *Service) Renew(ctx context.Context, name string) (fieldmark.Certificate
 		return fieldmark.Certificate{}, fieldmark.Errorf(fieldmark.CodeNotFound,
 			"this origin does not order certificates for the name; start it with --domain and the name")
 	}
-	return s.change(ctx, "certificate.renew", name, func(c *store.Certificate, now time.Time) error {
+	return s.change(ctx, "certificate.renewal_requested", name, func(c *store.Certificate, now time.Time) error {
 		c.DueAt, c.RenewAt = now, now
 		if c.LimitedUntil.After(now) {
 			c.DueAt = c.LimitedUntil
@@ -131,7 +131,7 @@ func (s *Service) Import(ctx context.Context, name string, in fieldmark.Certific
 		return fieldmark.Certificate{}, err
 	}
 	next.Source = fieldmark.CertificateImported
-	return s.change(ctx, "certificate.import", name, func(c *store.Certificate, _ time.Time) error {
+	return s.change(ctx, "certificate.imported", name, func(c *store.Certificate, _ time.Time) error {
 		next.Challenge = c.Challenge
 		*c = next
 		return nil
@@ -144,7 +144,7 @@ func (s *Service) change(ctx context.Context, act, name string,
 	fn func(*store.Certificate, time.Time) error) (after fieldmark.Certificate, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
-		if act == "certificate.import" {
+		if act == "certificate.imported" {
 			if _, err := tx.AddCertificate(ctx, name, now); err != nil {
 				return err
 			}
@@ -168,7 +168,7 @@ func (s *Service) change(ctx context.Context, act, name string,
 		return s.cfg.AuditLog.Append(ctx, tx, act, name, before, after)
 	})
 	if err != nil {
-		return after, fmt.Errorf("%s of %s: %w", act, name, err)
+		return after, fmt.Errorf("change certificate %s: %w", name, err)
 	}
 	return after, nil
 }
@@ -188,7 +188,7 @@ func (s *Service) Remove(ctx context.Context, name string) error {
 		if err := s.emitChanged(ctx, tx, name); err != nil {
 			return err
 		}
-		return s.cfg.AuditLog.Append(ctx, tx, "certificate.remove", name, describe(c, time.Now()), nil)
+		return s.cfg.AuditLog.Append(ctx, tx, "certificate.removed", name, describe(c, time.Now()), nil)
 	})
 	if err != nil {
 		return fmt.Errorf("remove the certificate of %s: %w", name, err)

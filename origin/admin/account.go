@@ -90,7 +90,7 @@ func (h *accountHandler) put(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "account.put", id)
+	h.audit(req, "account.updated", id)
 	return req.redirectWithNotice(accountsPath, "account")
 }
 

@@ -350,7 +350,7 @@ func TestKeys(t *testing.T) {
 	if rec := b.do("/admin/api-keys/key_x/revoke", url.Values{"reason": {"x"}}); rec.Code != 404 {
 		t.Errorf("revoking an unknown key: %d, want 404", rec.Code)
 	}
-	if log := b.log.String(); strings.Contains(log, token) || !strings.Contains(log, `action=key.create`) {
+	if log := b.log.String(); strings.Contains(log, token) || !strings.Contains(log, `action=api_key.created`) {
 		t.Errorf("the log holds the token or no act: %s", log)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -16,11 +16,19 @@ type auditLogHandler struct{ *console }
 // auditPageSize is the number of entries per page of the audit log.
 const auditPageSize = 50
 
+// auditFilters are the inputs of the filter, whose ids are their names.
+var auditFilters = []string{"from", "to", "actor", "action", "target"}
+
+var auditInputs = map[string]web.Input{"?from": {"from", "From"}, "?to": {"to", "To"}}
+
 type auditData struct {
-	Entries       []fieldmark.AuditEntry
-	Actor, Target string
-	Next          string // the address of the next page
-	Verdict       *fieldmark.AuditVerdict
+	Entries  []fieldmark.AuditEntry
+	Filter   map[string]string // values of the inputs
+	Actions  []string
+	Next     string // the address of the next page
+	Export   string // the address of the entries as CSV
+	Filtered bool
+	Verdict  *fieldmark.AuditVerdict
 }
 
 func (h *auditLogHandler) list(req *request) error { return h.showAudit(req, nil) }
@@ -40,16 +48,57 @@ func (h *auditLogHandler) showAudit(req *request, verdict *fieldmark.AuditVerdic
 	if err != nil {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
 	}
-	d := auditData{Actor: strings.TrimSpace(query.Get("actor")), Target: strings.TrimSpace(query.Get("target")),
-		Verdict: verdict}
-	if d.Entries, err = h.auditLog.List(req.r.Context(), before, d.Actor, d.Target,
-		auditPageSize+1); err != nil {
+	f, err := auditlog.ParseFilter(query.Get)
+	if err != nil {
+		return h.showEntries(req, auditData{}, err)
+	}
+	d := auditData{Verdict: verdict}
+	if d.Entries, err = h.auditLog.List(req.r.Context(), before, f, auditPageSize+1); err != nil {
 		return err
 	}
+	return h.showEntries(req, d, nil)
+}
+
+// showEntries shows a page of entries, or the error of the filter.
+func (h *auditLogHandler) showEntries(req *request, d auditData, bad error) error {
+	query, filter := req.r.URL.Query(), url.Values{}
+	d.Actions, d.Filter = auditlog.Actions(), map[string]string{}
+	for _, name := range auditFilters {
+		if d.Filter[name] = query.Get(name); d.Filter[name] != "" {
+			filter.Set(name, d.Filter[name])
+			d.Filtered = true
+		}
+	}
+	d.Export = auditPath + "/export?" + filter.Encode()
 	if len(d.Entries) > auditPageSize {
 		d.Entries = d.Entries[:auditPageSize]
-		d.Next = auditPath + "?" + url.Values{"before": {strconv.FormatInt(d.Entries[auditPageSize-1].Number, 10)},
-			"actor": {d.Actor}, "target": {d.Target}}.Encode()
+		filter.Set("before", strconv.FormatInt(d.Entries[auditPageSize-1].Number, 10))
+		d.Next = auditPath + "?" + filter.Encode()
 	}
-	return h.show(req, http.StatusOK, "audit-log", web.Page{Title: "Audit log", Data: d})
+	page := web.Page{Title: "Audit log", Data: d}
+	if bad == nil {
+		return h.show(req, http.StatusOK, "audit-log", page)
+	}
+	page.Errors = web.FormErrors(bad, auditInputs, "")
+	return h.show(req, statusOf(bad), "audit-log", page)
+}
+
+// export sends the entries that match the filter as CSV.
+func (h *auditLogHandler) export(req *request) error {
+	f, err := auditlog.ParseFilter(req.r.URL.Query().Get)
+	if err == nil {
+		err = h.auditLog.ExportCSV(req.r.Context(), f, func(lines []byte) error {
+			req.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+			req.w.Header().Set("Content-Disposition", `attachment; filename="audit-log.csv"`)
+			_, err := req.w.Write(lines)
+			if err == nil {
+				_ = http.NewResponseController(req.w).Flush() // the next write fails, too
+			}
+			return err
+		})
+	}
+	if hasCode(err, fieldmark.CodeInvalidParameter) {
+		return h.showEntries(req, auditData{}, err)
+	}
+	return err
 }

@@ -103,7 +103,7 @@ func (h *brandHandler) create(req *request) error {
 	if err := h.brands.Audits.Request(req.r.Context(), b.Slug); err != nil {
 		return err
 	}
-	h.audit(req, "brand.put", string(b.Slug))
+	h.audit(req, "brand.created", string(b.Slug))
 	return req.redirectWithNotice(brandsPath+"/"+string(b.Slug), "brand")
 }
 
@@ -169,7 +169,7 @@ func (h *brandHandler) update(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "brand.put", string(slug))
+	h.audit(req, "brand.changed", string(slug))
 	return req.redirectWithNotice(brandsPath+"/"+string(slug), "brand")
 }
 
@@ -190,7 +190,7 @@ func (h *brandHandler) delete(req *request) error {
 	if err := h.brands.Delete(req.r.Context(), slug); err != nil {
 		return err
 	}
-	h.audit(req, "brand.delete", string(slug))
+	h.audit(req, "brand.removed", string(slug))
 	return req.redirectWithNotice(brandsPath, "gone")
 }
 
@@ -202,6 +202,6 @@ func (h *brandHandler) requestAudit(req *request) error {
 	if err := h.brands.Audits.Request(req.r.Context(), slug); err != nil {
 		return err
 	}
-	h.audit(req, "brand.audit", string(slug))
+	h.audit(req, "brand.audit_requested", string(slug))
 	return req.redirectWithNotice(brandsPath+"/"+string(slug), "audit")
 }

@@ -115,6 +115,6 @@ func (h *brandRequestHandler) decide(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "request.decide", id)
+	h.audit(req, "brand_request.decided", id)
 	return req.redirectWithNotice(requestsPath+"/"+id, "decided")
 }

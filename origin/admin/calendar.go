@@ -108,7 +108,7 @@ func (h *calendarHandler) create(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "calendar.create", made.ID)
+	h.audit(req, "calendar.created", made.ID)
 	return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, &made)
 }
 
@@ -127,14 +127,14 @@ func (h *calendarHandler) update(req *request) error {
 		if err != nil {
 			return err
 		}
-		h.audit(req, "calendar.rotate", id)
+		h.audit(req, "calendar.rotated", id)
 		return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil,
 			&made)
 	case "end":
 		if _, err := h.calendars.Revoke(req.r.Context(), id); err != nil {
 			return err
 		}
-		h.audit(req, "calendar.end", id)
+		h.audit(req, "calendar.revoked", id)
 		return req.redirectWithNotice(calendarsPath, "feed-end")
 	}
 	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")

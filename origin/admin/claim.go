@@ -104,6 +104,6 @@ func (h *claimHandler) revoke(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "claim.revoke", id)
+	h.audit(req, "claim.revoked", id)
 	return req.redirectWithNotice(claimsPath+"/"+id, "ended")
 }

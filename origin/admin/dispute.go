@@ -149,6 +149,6 @@ func (h *disputeHandler) decide(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "dispute.decide", id)
+	h.audit(req, "dispute.decided", id)
 	return req.redirectWithNotice(disputesPath+"/"+id, "decided")
 }

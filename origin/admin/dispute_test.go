@@ -54,7 +54,7 @@ func TestDisputes(t *testing.T) {
 	b.page(one, "upheld", "It is a quotation.", user)
 	b.rejected(one, url.Values{"do": {"rejected"}, "answer": {"No."}}, 409, "was upheld on")
 	b.page("/admin/disputes?state=upheld", "manipulation", user)
-	b.page("/admin/audit-log", "dispute.decide")
+	b.page("/admin/audit-log", "dispute.decided")
 	if rec := b.do("/admin/disputes/dsp_x", nil); rec.Code != 404 {
 		t.Errorf("a dispute that does not exist: %d, want 404", rec.Code)
 	}

@@ -94,7 +94,7 @@ func (h *brandHandler) importBrands(req *request) error {
 	if err != nil {
 		return h.showImportError(req, "brands-", err)
 	}
-	h.audit(req, "brand.import", fmt.Sprintf("%d %s", len(brands), unit))
+	h.audit(req, "brand.imported", fmt.Sprintf("%d %s", len(brands), unit))
 	return h.show(req, http.StatusOK, "import", web.Page{Title: "Brands imported", Data: importData{
 		Unit: unit, Added: report.Added, Updated: report.Updated,
 		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,
@@ -242,7 +242,7 @@ func (h *brandHandler) importSamples(req *request) error {
 	if err != nil {
 		return h.showImportError(req, "samples-", err)
 	}
-	h.audit(req, "visibility.import", string(report.FileHash))
+	h.audit(req, "visibility.imported", string(report.FileHash))
 	return h.show(req, http.StatusOK, "import", web.Page{Title: "Answer samples imported", Data: importData{
 		Unit: "lines", Added: report.Added,
 		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,

@@ -98,7 +98,7 @@ func (h *keyHandler) create(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "key.create", made.ID)
+	h.audit(req, "api_key.created", made.ID)
 	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, &made)
 }
 
@@ -125,7 +125,7 @@ func (h *keyHandler) rotate(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "key.rotate", id)
+	h.audit(req, "api_key.rotated", id)
 	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, &made)
 }
 
@@ -235,6 +235,6 @@ func (h *keyHandler) revoke(req *request) error {
 	if _, err := h.keys.Revoke(req.r.Context(), id, why); err != nil {
 		return err
 	}
-	h.audit(req, "key.revoke", id)
+	h.audit(req, "api_key.revoked", id)
 	return req.redirectWithNotice(keysPath, "revoked")
 }

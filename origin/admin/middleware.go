@@ -138,12 +138,22 @@ func (req *request) redirectWithNotice(page, notice string) error {
 
 // audit records an action of an administrator in the log, and in the audit log unless the action has added
 // its own entry.
-func (c *console) audit(req *request, act, target string) {
-	c.log.Info("admin action", "user", req.user, "action", act, "target", target)
+func (c *console) audit(req *request, action, target string) {
+	c.auditWith(req, c.auditLog.AppendIfNone, action, target)
+}
+
+// auditEach records one of several actions of a request.
+func (c *console) auditEach(req *request, action, target string) {
+	c.auditWith(req, c.auditLog.AppendAlone, action, target)
+}
+
+func (c *console) auditWith(req *request, appendTo func(ctx context.Context, action, target string) error,
+	action, target string) {
+	c.log.Info("admin action", "user", req.user, "action", action, "target", target)
 	// The action is done, even if the client has left.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.r.Context()), formTimeout)
 	defer cancel()
-	if err := c.auditLog.AppendIfNone(ctx, act, target); err != nil {
-		c.log.Error("write audit log entry", "user", req.user, "action", act, "target", target, "error", err)
+	if err := appendTo(ctx, action, target); err != nil {
+		c.log.Error("write audit log entry", "user", req.user, "action", action, "target", target, "error", err)
 	}
 }

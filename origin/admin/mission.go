@@ -191,6 +191,7 @@ func (h *missionHandler) saveFilter(req *request) error {
 		if err := h.missions.DeleteFilter(req.r.Context(), req.user, name); err != nil {
 			return err
 		}
+		h.audit(req, "filter.deleted", name)
 		return req.redirectWithNotice(page, "unsaved")
 	}
 	err = h.missions.SaveFilter(req.r.Context(), req.user, mission.SavedFilter{
@@ -201,6 +202,7 @@ func (h *missionHandler) saveFilter(req *request) error {
 	if err != nil {
 		return err
 	}
+	h.audit(req, "filter.saved", form.posted.Get("name"))
 	return req.redirectWithNotice(page, "saved")
 }
 
@@ -237,7 +239,7 @@ func (h *missionHandler) export(req *request) error {
 		panic(http.ErrAbortHandler) // the client must not take a part for the whole
 	}
 	if err == nil {
-		h.audit(req, "mission.export", account)
+		h.audit(req, "mission.exported", account)
 	}
 	return err
 }
@@ -360,7 +362,7 @@ func (h *missionHandler) complete(req *request) error {
 	if _, err := h.missions.CompleteAt(req.r.Context(), id, versions); err != nil {
 		return h.showMissionError(req, err)
 	}
-	h.audit(req, "mission.complete", id)
+	h.audit(req, "mission.completed", id)
 	return req.redirectWithNotice(req.back(), "completed")
 }
 
@@ -428,10 +430,10 @@ func (h *missionHandler) bulk(req *request) error {
 			op, act := mission.Cancel("", id, reason, versions), "mission.canceled"
 			if !cancel {
 				op = mission.Plan("", id, fieldmark.MissionPlan{Scheduled: m.Scheduled, Assignee: &who}, versions)
-				act = "mission.plan"
+				act = "mission.planned"
 			}
 			if _, err = h.missions.Apply(req.r.Context(), op); err == nil {
-				h.audit(req, act, id)
+				h.auditEach(req, act, id)
 				d.Done++
 			}
 		}

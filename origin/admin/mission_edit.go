@@ -88,7 +88,7 @@ func (h *missionHandler) create(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "mission.create", m.ID)
+	h.audit(req, "mission.created", m.ID)
 	return req.redirectWithNotice(missionsPath+"/"+m.ID, "opened")
 }
 
@@ -192,7 +192,7 @@ func (h *missionHandler) edit(req *request) error {
 	if _, err := h.missions.Apply(req.r.Context(), mission.Patch("", id, body, versions)); err != nil {
 		return h.showMissionError(req, err)
 	}
-	h.audit(req, "mission.edit", id)
+	h.audit(req, "mission.updated", id)
 	return req.redirectWithNotice(missionsPath+"/"+id, "edited")
 }
 
@@ -228,7 +228,7 @@ func (h *missionHandler) addNote(req *request) error {
 	if err != nil {
 		return h.showMissionError(req, err)
 	}
-	h.audit(req, "mission.note", id)
+	h.audit(req, "mission.noted", id)
 	return req.redirectWithNotice(missionsPath+"/"+id, "noted")
 }
 
@@ -255,7 +255,7 @@ func (h *missionHandler) redactNote(req *request) error {
 	if _, err := h.missions.RedactNote(req.r.Context(), id, note); err != nil {
 		return err
 	}
-	h.audit(req, "note.redact", note)
+	h.audit(req, "note.redacted", note)
 	return req.redirectWithNotice(missionsPath+"/"+id, "redacted")
 }
 

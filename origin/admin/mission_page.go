@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/mission"
 
 	"github.com/fieldmark/fieldmark/origin/web"
@@ -308,7 +309,7 @@ func (h *missionHandler) plan(req *request) error {
 	case err != nil:
 		return err
 	}
-	h.audit(req, "mission.plan", id)
+	h.audit(req, "mission.planned", id)
 	page := missionsPath + "/" + id
 	if form.posted.Has("back") { // from the board
 		page = req.back()
@@ -397,7 +398,7 @@ func (h *missionHandler) move(req *request) error {
 	if _, err := h.missions.Apply(req.r.Context(), move); err != nil {
 		return h.showMissionError(req, err)
 	}
-	h.audit(req, "mission."+strings.ToLower(string(to)), id)
+	h.audit(req, auditlog.ActionName("mission."+strings.ToLower(string(to))), id)
 	return req.redirectWithNotice(missionsPath+"/"+id, "moved")
 }
 
@@ -545,6 +546,6 @@ func (h *missionHandler) refundPayment(req *request) error {
 	if _, err := h.missions.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
 		return h.showMissionError(req, err)
 	}
-	h.audit(req, "payment.refund", p.ID)
+	h.audit(req, "payment.refunded", p.ID)
 	return req.redirectWithNotice(missionsPath+"/"+p.MissionID, "refunded")
 }

@@ -48,7 +48,7 @@ func (h *moduleHandler) create(req *request) error {
 	if err == nil {
 		var record fieldmark.ModuleRecord
 		if record, err = h.modules.Create(req.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
-			h.audit(req, "module.push", string(record.Digest))
+			h.audit(req, "module.stored", string(record.Digest))
 			http.Redirect(req.w, req.r, modulesPath+"/"+string(record.Digest), http.StatusSeeOther)
 			return nil
 		}
@@ -108,10 +108,10 @@ func (h *moduleHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
-	done := "activated"
+	done, action := "activated", "module.activated"
 	switch req.r.PostForm.Get("do") {
 	case "preview":
-		done = "preview"
+		done, action = "preview", "module.preview_requested"
 		_, err = h.modules.RequestPreview(req.r.Context(), digest)
 	case "activate":
 		percent, perr := strconv.Atoi(req.r.PostForm.Get("percent"))
@@ -129,7 +129,7 @@ func (h *moduleHandler) update(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "module."+done, string(digest))
+	h.audit(req, action, string(digest))
 	return req.redirectWithNotice(modulesPath+"/"+string(digest), done)
 }
 
@@ -158,6 +158,6 @@ func (h *moduleHandler) rollBack(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "module.roll_back", string(plan.Digest))
+	h.audit(req, "module.rolled_back", string(plan.Digest))
 	return req.redirectWithNotice(modulesPath, "rolled")
 }

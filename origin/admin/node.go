@@ -73,6 +73,7 @@ func (h *nodeHandler) remove(req *request) error {
 	if err := h.modules.RemoveNode(req.r.Context(), req.r.PathValue("id")); err != nil {
 		return err
 	}
+	h.audit(req, "node.removed", req.r.PathValue("id"))
 	return req.redirectWithNotice(nodesPath, "node")
 }
 
@@ -156,5 +157,6 @@ func (h *certificateHandler) renew(req *request) error {
 	if _, err := h.certificates.Renew(req.r.Context(), name); err != nil {
 		return err
 	}
+	h.audit(req, "certificate.renewal_requested", name)
 	return req.redirectWithNotice(certificatesPath, "renewing")
 }

@@ -147,7 +147,7 @@ func TestClaimPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.page("/admin/audit-log?target="+acme, "claim.revoke", user)
+	b.page("/admin/audit-log?target="+acme, "claim.revoked", user)
 }
 
 // TestBrandRequestPages: a request of an owner is shown with what it changes; a rejection needs a
@@ -193,7 +193,7 @@ func TestBrandRequestPages(t *testing.T) {
 		t.Errorf("the brand after the approval: %+v, %v", got, err)
 	}
 	b.page("/admin/requests?state=rejected", "anvils", user)
-	b.page("/admin/audit-log", "request.decide")
+	b.page("/admin/audit-log", "brand_request.decided")
 	for path, want := range map[string]int{"/admin/requests/brq_x": 404, "/admin/requests?before=x": 400} {
 		if rec := b.do(path, nil); rec.Code != want {
 			t.Errorf("%s: %d, want %d", path, rec.Code, want)

@@ -171,9 +171,10 @@ func (h *handler) certificateRoutes(c *certificateHandler) {
 	h.mux.Handle("POST "+certificatesPath+"/{name}/renew", h.requireAdmin(c.renew))
 }
 
-// auditLogRoutes lets viewers verify the log too.
+// auditLogRoutes lets viewers verify and export the log too.
 func (h *handler) auditLogRoutes(a *auditLogHandler) {
 	h.mux.Handle("GET "+auditPath, h.requireLogin(a.list))
+	h.mux.Handle("GET "+auditPath+"/export", h.withTimeout(longTimeout, h.withSession(a.export)))
 	h.mux.Handle("POST "+auditPath+"/verify", h.requireLogin(a.verify))
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -246,7 +247,7 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	last := func() int64 {
-		entries, err := b.service.AuditLog.List(t.Context(), 0, "", "", 1)
+		entries, err := b.service.AuditLog.List(t.Context(), 0, auditlog.Filter{}, 1)
 		if err != nil || len(entries) != 1 {
 			t.Fatalf("audit log: %v, %v", entries, err)
 		}

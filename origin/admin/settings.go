@@ -114,7 +114,7 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "factor."+form.Get("do"), req.user)
+	h.audit(req, "two_factor."+form.Get("do"), req.user)
 	return req.redirectWithNotice(settingsPath, done)
 }
 
@@ -144,7 +144,7 @@ func (h *settingsHandler) endSession(req *request) error {
 			if err := h.sessions.Delete(req.r.Context(), name); err != nil {
 				return err
 			}
-			h.audit(req, "session.end", s.User)
+			h.audit(req, "session.ended", s.User)
 			return req.redirectWithNotice(settingsPath, "session")
 		}
 	}

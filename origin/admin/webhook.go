@@ -163,7 +163,7 @@ func (h *webhookHandler) create(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "endpoint.create", made.ID)
+	h.audit(req, "webhook.created", made.ID)
 	return h.showWebhooks(req, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}},
 		nil, &made)
 }
@@ -262,14 +262,14 @@ func (h *webhookHandler) update(req *request) error {
 		}
 		made, rerr := h.webhooks.RotateSecret(ctx, "", id, fieldmark.SecretRequest{OverlapHours: &overlap})
 		if rerr == nil {
-			h.audit(req, "endpoint.rotate_secret", id)
+			h.audit(req, "webhook.secret_rotated", id)
 			return h.showEndpoint(req, http.StatusOK, nil, &made, nil)
 		}
 		err = rerr
 	case "ping":
 		result, perr := h.webhooks.Ping(ctx, "", id, fieldmark.PingRequest{})
 		if perr == nil {
-			h.audit(req, "endpoint.test", id)
+			h.audit(req, "webhook.tested", id)
 			return h.showEndpoint(req, http.StatusOK, nil, nil, &result)
 		}
 		err = perr
@@ -279,12 +279,12 @@ func (h *webhookHandler) update(req *request) error {
 			return h.showEndpoint(req, http.StatusUnprocessableEntity, bad, nil, nil)
 		}
 		if err = rerr; err == nil {
-			h.audit(req, "endpoint.replay", id)
+			h.audit(req, "webhook.replayed", id)
 			return req.redirectWithNotice(webhooksPath+"/"+id, "replay")
 		}
 	case "delete":
 		if err = h.webhooks.DeleteEndpoint(ctx, "", id); err == nil {
-			h.audit(req, "endpoint.delete", id)
+			h.audit(req, "webhook.deleted", id)
 			return req.redirectWithNotice(webhooksPath, "deleted")
 		}
 	default:
@@ -299,7 +299,7 @@ func (h *webhookHandler) update(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "endpoint.update", id)
+	h.audit(req, "webhook.updated", id)
 	return req.redirectWithNotice(webhooksPath+"/"+id, "endpoint")
 }
 
@@ -370,6 +370,6 @@ func (h *webhookHandler) resend(req *request) error {
 	if _, err := h.webhooks.Resend(req.r.Context(), id, delivery); err != nil {
 		return err
 	}
-	h.audit(req, "delivery.resend", delivery)
+	h.audit(req, "delivery.resent", delivery)
 	return req.redirectWithNotice(webhooksPath+"/"+id+"/deliveries/"+delivery, "resent")
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
@@ -37,28 +38,50 @@ func (a *accessAPI) putAccount(ctx context.Context, id string, r fieldmark.Accou
 var auditParams = []param{
 	{name: "limit", description: "Entries per page, newest first", lowest: 1, highest: auditlog.MaxPage, preset: 50},
 	{name: "cursor", description: "nextCursor of the previous page"},
+	{name: "from", description: "Only from this time on; a date means the day in UTC"},
+	{name: "to", description: "Only before this time; a date includes the day"},
 	{name: "actor", description: "Only actions of this user, key or command"},
+	{name: "action", description: "Only this action, such as api_key.created, or all of a noun, such as api_key.*"},
 	{name: "target", description: "Only actions on this object"},
+	{name: "format", description: "json (default): a page; csv: all entries, at most 100,000",
+		enum: []string{"json", "csv"}},
 }
 
-// listAudit lists the audit log. The cursor is the number of the last entry of the previous page.
-func (a *accessAPI) listAudit(c *call) (fieldmark.List[fieldmark.AuditEntry], error) {
+// listAudit lists the audit log, or exports it as CSV. The cursor is the number of the last entry of the previous
+// page.
+func (a *accessAPI) listAudit(c *call) error {
+	f, err := auditlog.ParseFilter(c.params.text)
+	if err != nil {
+		return err
+	}
+	if strings.EqualFold(c.params.text("format"), "csv") {
+		return a.auditLog.ExportCSV(c.r.Context(), f, func(lines []byte) error {
+			c.w.Header().Set("Content-Type", csvType+"; charset=utf-8; header=present")
+			c.w.Header().Set("Content-Disposition", `attachment; filename="audit-log.csv"`)
+			_, err := c.w.Write(lines)
+			if err == nil {
+				_ = http.NewResponseController(c.w).Flush() // the next write fails, too
+			}
+			return err
+		})
+	}
 	var before int64
 	if text := c.params.text("cursor"); text != "" {
-		var err error
 		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
-			return list[fieldmark.AuditEntry](nil), errInvalidCursor()
+			return errInvalidCursor()
 		}
 	}
 	limit := c.params.number("limit")
-	entries, err := a.auditLog.List(c.r.Context(), before, c.params.text("actor"), c.params.text("target"),
-		limit+1)
+	entries, err := a.auditLog.List(c.r.Context(), before, f, limit+1)
+	if err != nil {
+		return err
+	}
 	page := list(entries)
 	if len(entries) > limit {
 		page.Data, page.HasMore = entries[:limit], true
 		page.NextCursor = strconv.FormatInt(entries[limit-1].Number, 10)
 	}
-	return page, err
+	return c.send(http.StatusOK, page)
 }
 
 func (a *accessAPI) verifyAudit(ctx context.Context) (fieldmark.AuditVerdict, error) {

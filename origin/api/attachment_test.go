@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 )
 
 // photo is a file that begins like a JPEG.
@@ -74,8 +75,8 @@ func TestAttachments(t *testing.T) {
 			t.Errorf("GET …%s of a removed attachment: %d, want 404", end, rec.Code)
 		}
 	}
-	entries, err := fx.service.AuditLog.List(t.Context(), 0, "", a.ID, 10)
-	if err != nil || len(entries) != 1 || entries[0].Act != "attachment.remove" {
+	entries, err := fx.service.AuditLog.List(t.Context(), 0, auditlog.Filter{Target: a.ID}, 10)
+	if err != nil || len(entries) != 1 || entries[0].Act != "attachment.removed" {
 		t.Errorf("audit log: %+v, %v; want one attachment.remove", entries, err)
 	}
 }

@@ -71,13 +71,14 @@ func TestAuditLogOfAPI(t *testing.T) {
 	fx.send(request{method: "POST", path: adminPath + "brands/nobody/audit", key: fx.admin})
 	var page fieldmark.List[fieldmark.AuditEntry]
 	fx.mustSend(200, request{method: "GET", path: adminPath + "audit-log?limit=1", key: fx.admin}, &page)
-	if len(page.Data) != 1 || page.Data[0].Act != "brand.audit" || page.Data[0].Target != "brands/acme/audit" ||
+	if len(page.Data) != 1 || page.Data[0].Act != "brand.audit_requested" ||
+		page.Data[0].Target != "brands/acme/audit" ||
 		page.Data[0].Kind != fieldmark.ActorKey || !page.HasMore {
 		t.Fatalf("the newest entry %+v, want the audit that was asked for", page)
 	}
 	fx.mustSend(200, request{method: "GET", path: adminPath + "audit-log?cursor=" + page.NextCursor, key: fx.admin},
 		&page)
-	if len(page.Data) != 1 || page.Data[0].Act != "brand.put" || page.HasMore {
+	if len(page.Data) != 1 || page.Data[0].Act != "brand.changed" || page.HasMore {
 		t.Errorf("the page after %+v, want the brand alone", page)
 	}
 	var v fieldmark.AuditVerdict

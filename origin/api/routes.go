@@ -245,6 +245,7 @@ func (a *webhookAPI) endpointRoutes(path, noun string, who authorization) []*rou
 func (a *accessAPI) routes() []*route {
 	const admin = fieldmark.PathAdminAPI
 	admins, keyID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixKey)
+	entries := handleRaw[none, fieldmark.List[fieldmark.AuditEntry]]
 	return []*route{
 		{"GET", admin + "keys", admins, handleList(a.keys.List), operation{
 			id: "listKeys", summary: "List API keys"}},
@@ -259,8 +260,9 @@ func (a *accessAPI) routes() []*route {
 			id: "listAccounts", summary: "List accounts"}},
 		{"PUT", admin + "accounts/{account}", admins, handleParamBody(pathParam("account"), a.putAccount), operation{
 			id: "putAccount", summary: "Create or update an account"}},
-		{"GET", admin + "audit-log", admins, handleCall[none](a.listAudit), operation{
-			id: "listAuditLog", summary: "List the actions of administrators, newest first", query: auditParams}},
+		{"GET", admin + "audit-log", admins, entries(a.listAudit), operation{
+			id: "listAuditLog", summary: "List the actions of administrators, newest first", query: auditParams,
+			status: []int{200}, produces: []string{csvType}, timeout: bulkTimeout}},
 		{"GET", admin + "audit-log/verdict", admins, handle(a.verifyAudit), operation{
 			id: "verifyAuditLog", summary: "Verify the hash chain of the audit log", timeout: bulkTimeout}},
 	}

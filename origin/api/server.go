@@ -241,14 +241,13 @@ func (s *server) serveAdmin(c *call) error {
 	return nil
 }
 
-// auditAction returns the name of an operation in the audit log, noun and verb: completeMission is
-// mission.complete.
+// auditAction returns the action of an operation in the audit log: that of completeMission is mission.completed.
 func auditAction(operation string) string {
 	end := strings.IndexFunc(operation, unicode.IsUpper)
 	if end < 0 {
-		return operation
+		return auditlog.ActionName(operation)
 	}
-	return strings.ToLower(operation[end:]) + "." + operation[:end]
+	return auditlog.ActionName(strings.ToLower(operation[end:]) + "." + operation[:end])
 }
 
 // refuse sends err as a problem document. After the response has started it aborts the

@@ -193,7 +193,7 @@ func (s *Service) Remove(ctx context.Context, missionID, id string) (a fieldmark
 		if err := s.emit(ctx, tx, fieldmark.EventAttachmentRemoved, &m, a); err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "attachment.remove", id, nil, map[string]string{"mission": missionID})
+		return s.auditLog.Append(ctx, tx, "attachment.removed", id, nil, map[string]string{"mission": missionID})
 	})
 	if err != nil {
 		return a, fmt.Errorf("remove attachment %s: %w", id, err)

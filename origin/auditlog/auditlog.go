@@ -118,6 +118,11 @@ func (l *Log) AppendIfNone(ctx context.Context, act, target string) error {
 	if a := actorOf(ctx); a == nil || a.appended.Load() {
 		return nil
 	}
+	return l.AppendAlone(ctx, act, target)
+}
+
+// AppendAlone adds an act of the actor of ctx in a separate transaction.
+func (l *Log) AppendAlone(ctx context.Context, act, target string) error {
 	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return l.Append(ctx, tx, act, target, nil, nil)
 	})
@@ -161,12 +166,6 @@ func (l *Log) sum(before string, e *fieldmark.AuditEntry) (string, error) {
 		return "", fmt.Errorf("sum entry %d of the audit log: %w", e.Number, err)
 	}
 	return l.key.Sum(string(b)), nil
-}
-
-// List returns entries before a number, the newest first; 0 starts at the newest.
-// Actor and target filter unless they are empty.
-func (l *Log) List(ctx context.Context, before int64, actor, target string, limit int) ([]fieldmark.AuditEntry, error) {
-	return l.store.AuditEntriesBefore(ctx, before, Clip(actor), Clip(target), min(max(limit, 1), MaxPage+1))
 }
 
 // Verify reads the whole log and checks every sum. Entries removed from the end

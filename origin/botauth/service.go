@@ -171,7 +171,7 @@ func (s *Service) List(ctx context.Context) (fieldmark.SigningKeys, error) {
 // Rotate publishes a new key, which comes into use after publishBefore. It does nothing while
 // one is published that is not in use yet.
 func (s *Service) Rotate(ctx context.Context) (fieldmark.SigningKeys, error) {
-	return s.change(ctx, "signing_key.rotate", "", func(ctx context.Context, tx *store.Tx, keys []store.SigningKey,
+	return s.change(ctx, "signing_key.rotated", "", func(ctx context.Context, tx *store.Tx, keys []store.SigningKey,
 		now time.Time) error {
 		useFrom := now
 		if n := len(keys); n > 0 {
@@ -188,7 +188,7 @@ func (s *Service) Rotate(ctx context.Context) (fieldmark.SigningKeys, error) {
 // Retire deletes a key that others may know. The next one comes into use at once. There is no
 // revocation but the directory: verifiers accept the key until they fetch it again.
 func (s *Service) Retire(ctx context.Context, id string) (fieldmark.SigningKeys, error) {
-	return s.change(ctx, "signing_key.retire", id, func(ctx context.Context, tx *store.Tx, keys []store.SigningKey,
+	return s.change(ctx, "signing_key.retired", id, func(ctx context.Context, tx *store.Tx, keys []store.SigningKey,
 		now time.Time) error {
 		at := -1
 		for i, k := range keys {

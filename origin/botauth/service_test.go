@@ -231,7 +231,7 @@ func TestRotateAndRetire(t *testing.T) {
 			t.Errorf("retire a key that is gone: %v, want not_found", err)
 		}
 		entries, err := n.store.AuditEntriesAfter(context.Background(), 0, 10)
-		if err != nil || len(entries) != 4 || entries[3].Act != "signing_key.retire" {
+		if err != nil || len(entries) != 4 || entries[3].Act != "signing_key.retired" {
 			t.Errorf("audit log %+v, %v; want four entries", entries, err)
 		}
 	})

@@ -109,7 +109,7 @@ func (s *Service) CreateIn(ctx context.Context, tx *store.Tx, b fieldmark.Brand)
 	} else if err != nil {
 		return false, err
 	}
-	return true, s.auditLog.Append(ctx, tx, "brand.put", string(b.Slug), nil, b)
+	return true, s.auditLog.Append(ctx, tx, "brand.created", string(b.Slug), nil, b)
 }
 
 // Update updates a brand. It returns CodeNotFound if the brand does not exist.
@@ -138,7 +138,7 @@ func (s *Service) putIf(ctx context.Context, b fieldmark.Brand, allow func(read 
 		if b, put, err = s.put(ctx, tx, b); err != nil || put == unchanged {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "brand.put", string(b.Slug), before, b)
+		return s.auditLog.Append(ctx, tx, "brand.changed", string(b.Slug), before, b)
 	})
 	if err != nil {
 		return fieldmark.Brand{}, false, err

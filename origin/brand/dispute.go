@@ -264,7 +264,7 @@ func (s *Disputes) Decide(ctx context.Context, id string, r fieldmark.DisputeDec
 			return err
 		}
 		// Without the text and the sender: entries of the audit log are never deleted.
-		return s.auditLog.Append(ctx, tx, "dispute.decide", d.ID, before, d.DisputeStatus)
+		return s.auditLog.Append(ctx, tx, "dispute.decided", d.ID, before, d.DisputeStatus)
 	})
 	if err != nil {
 		return fieldmark.Dispute{}, fmt.Errorf("decide dispute %s: %w", id, err)

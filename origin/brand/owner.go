@@ -282,7 +282,7 @@ func (s *Owners) applyProfile(ctx context.Context, tx *store.Tx, b fieldmark.Bra
 	if err != nil {
 		return b, err
 	}
-	return b, s.auditLog.Append(ctx, tx, "brand.profile", string(b.Slug), before, p)
+	return b, s.auditLog.Append(ctx, tx, "brand.profile_changed", string(b.Slug), before, p)
 }
 
 // RequestAliases asks an administrator for aliases. It replaces an earlier request.
@@ -357,7 +357,7 @@ func (s *Owners) SetListing(ctx context.Context, account string, slug fieldmark.
 			if _, _, err = s.brands.put(ctx, tx, b); err != nil {
 				return err
 			}
-			return s.auditLog.Append(ctx, tx, "brand.listing", string(slug), nil, r)
+			return s.auditLog.Append(ctx, tx, "brand.listing_changed", string(slug), nil, r)
 		})
 	return listing, err
 }
@@ -382,7 +382,7 @@ func (s *Owners) SetWishes(ctx context.Context, account string, slug fieldmark.S
 			if err := tx.PutWishes(ctx, slug, strings.ToLower(u.Hostname()), w); err != nil {
 				return err
 			}
-			return s.auditLog.Append(ctx, tx, "brand.wishes", string(slug), before, w)
+			return s.auditLog.Append(ctx, tx, "brand.wishes_changed", string(slug), before, w)
 		})
 }
 

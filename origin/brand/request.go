@@ -94,7 +94,7 @@ func (s *Owners) DecideRequest(ctx context.Context, id string, d fieldmark.Reque
 				return err
 			}
 		}
-		return s.auditLog.Append(ctx, tx, "request.decide", r.ID, before, r)
+		return s.auditLog.Append(ctx, tx, "brand_request.decided", r.ID, before, r)
 	})
 	if err != nil {
 		return r, fmt.Errorf("decide request %s: %w", id, err)

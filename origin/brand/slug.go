@@ -184,7 +184,7 @@ func (s *Service) Delete(ctx context.Context, slug fieldmark.Slug) error {
 		if err := s.emitForSlugs(ctx, tx, fieldmark.EventBrandRemoved, slug, aliases, removedData{slug}); err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "brand.delete", string(slug), before.Brand, nil)
+		return s.auditLog.Append(ctx, tx, "brand.removed", string(slug), before.Brand, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete brand %s: %w", slug, err)

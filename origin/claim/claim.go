@@ -123,7 +123,7 @@ func (s *Service) Open(ctx context.Context, by access.Caller, r fieldmark.ClaimR
 		if err := tx.PutClaim(ctx, &c); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, "claim.open", &c)
+		return s.audit(ctx, tx, "claim.opened", &c)
 	})
 	if err != nil {
 		return opened, fmt.Errorf("open a claim: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/claim"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -166,8 +167,8 @@ func TestLapseAndExpiry(t *testing.T) {
 		if lapsing != 2 {
 			t.Errorf("history has %d times lapsing, want 2", lapsing)
 		}
-		entries, err := f.AuditLog.List(t.Context(), 0, "", c.ID, 50)
-		if err != nil || len(entries) < 6 || entries[0].Act != "claim.expire" {
+		entries, err := f.AuditLog.List(t.Context(), 0, auditlog.Filter{Target: c.ID}, 50)
+		if err != nil || len(entries) < 6 || entries[0].Act != "claim.expired" {
 			t.Errorf("audit log = %+v, %v", entries, err)
 		}
 	})

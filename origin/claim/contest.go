@@ -28,7 +28,7 @@ func (s *Service) contest(ctx context.Context, tx *store.Tx, c, holder *store.Cl
 				other.Contest.Until.String()}
 		}
 		end(other, fieldmark.ClaimExpired, now, "another claim has a stronger proof")
-		if err := s.put(ctx, tx, other, "claim.expire"); err != nil {
+		if err := s.put(ctx, tx, other, "claim.expired"); err != nil {
 			return err
 		}
 	}
@@ -37,7 +37,7 @@ func (s *Service) contest(ctx context.Context, tx *store.Tx, c, holder *store.Cl
 	c.DueAt = now.Add(contestEvery)
 	step(c, fieldmark.ClaimContested, now, "another claim holds the brand; its owner can object until "+
 		c.Contest.Until.String())
-	if err := s.put(ctx, tx, c, "claim.contest"); err != nil {
+	if err := s.put(ctx, tx, c, "claim.contested"); err != nil {
 		return err
 	}
 	return emit(ctx, tx, fieldmark.EventClaimContested, holder, holder.State, &c.Contest.Until)
@@ -78,7 +78,7 @@ func (s *Service) settleContest(ctx context.Context, tx *store.Tx, c *store.Clai
 		prove(c, f, now)
 	case f.answered || c.Unanswered >= maxUnanswered:
 		end(c, fieldmark.ClaimExpired, now, "the proof was gone during the contest")
-		return s.put(ctx, tx, c, "claim.expire")
+		return s.put(ctx, tx, c, "claim.expired")
 	default:
 		c.Unanswered++
 		c.DueAt = now.Add(unansweredEvery)
@@ -92,7 +92,7 @@ func (s *Service) settleContest(ctx context.Context, tx *store.Tx, c *store.Clai
 		return s.handOver(ctx, tx, holder, c, now, "another claim won a contest with a proof by "+string(f.best()))
 	case newcomerLoses:
 		end(c, fieldmark.ClaimExpired, now, "the present owner has a stronger proof")
-		return s.put(ctx, tx, c, "claim.expire")
+		return s.put(ctx, tx, c, "claim.expired")
 	}
 	c.DueAt = now.Add(contestEvery)
 	for _, at := range []time.Time{c.Contest.Since.Std().Add(missingFor), c.Contest.Until.Std()} {
@@ -116,7 +116,7 @@ func (s *Service) Object(ctx context.Context, id string, by Caller) (fieldmark.C
 		if issued = c.Objection == nil || c.Objection.Claim != newcomer.ID; issued {
 			c.Objection = &store.ClaimObjection{Claim: newcomer.ID, Token: token()}
 			step(c, c.State, time.Now(), "objects to a contest")
-			return s.put(ctx, tx, c, "claim.object")
+			return s.put(ctx, tx, c, "claim.objected")
 		}
 		return s.countRequest(ctx, tx, c)
 	})
@@ -150,7 +150,7 @@ func (s *Service) Object(ctx context.Context, id string, by Caller) (fieldmark.C
 		}
 		now := time.Now()
 		end(newcomer, fieldmark.ClaimExpired, now, "the present owner proved control with a fresh token")
-		if err := s.put(ctx, tx, newcomer, "claim.expire"); err != nil {
+		if err := s.put(ctx, tx, newcomer, "claim.expired"); err != nil {
 			return err
 		}
 		c.Former = append(c.Former, c.Token)
@@ -162,7 +162,7 @@ func (s *Service) Object(ctx context.Context, id string, by Caller) (fieldmark.C
 		if err := emit(ctx, tx, fieldmark.EventClaimVerified, c, c.State, nil); err != nil {
 			return err
 		}
-		if err := s.put(ctx, tx, c, "claim.verify"); err != nil {
+		if err := s.put(ctx, tx, c, "claim.verified"); err != nil {
 			return err
 		}
 		return emitBrand(ctx, tx, c.Brand)
@@ -218,7 +218,7 @@ func (s *Service) Transfer(ctx context.Context, id string, by Caller) (fieldmark
 		}
 		c.Transfer = &store.ClaimTransfer{Code: s.mac.Sum(t.Code), Until: t.ExpiresAt}
 		step(c, c.State, now, "offers a transfer until "+t.ExpiresAt.String())
-		return s.put(ctx, tx, c, "claim.transfer-offer")
+		return s.put(ctx, tx, c, "claim.transfer_offered")
 	})
 	if err != nil {
 		return fieldmark.ClaimTransfer{}, err
@@ -253,8 +253,8 @@ func (s *Service) finish(ctx context.Context, id string, by Caller, state fieldm
 		}
 		held := c.State.Holds()
 		end(c, state, time.Now(), reason)
-		act := map[fieldmark.ClaimState]string{fieldmark.ClaimWithdrawn: "claim.withdraw",
-			fieldmark.ClaimRevoked: "claim.revoke"}[state]
+		act := map[fieldmark.ClaimState]string{fieldmark.ClaimWithdrawn: "claim.withdrawn",
+			fieldmark.ClaimRevoked: "claim.revoked"}[state]
 		if !held {
 			return s.put(ctx, tx, c, act)
 		}
@@ -278,7 +278,7 @@ func (s *Service) Access(ctx context.Context, id string, by Caller) (fieldmark.C
 		}
 		c.Secret = ""
 		step(c, c.State, time.Now(), "made the account "+c.Account)
-		if err := s.put(ctx, tx, c, "claim.access"); err != nil { // before the key: the account is small
+		if err := s.put(ctx, tx, c, "claim.accessed"); err != nil { // before the key: the account is small
 			return err
 		}
 		a.Account = c.Account

@@ -127,9 +127,10 @@ func TestDeleteClaimedBrand(t *testing.T) {
 	if f.works(t, a) || f.manages(t, a, "acme") {
 		t.Error("the owner of a deleted brand has rights")
 	}
-	log, err := f.AuditLog.List(t.Context(), 0, "", a.Key.ID, 10)
-	if err != nil || !slices.ContainsFunc(log, func(e fieldmark.AuditEntry) bool { return e.Act == "key.revoke" }) {
-		t.Errorf("audit log of the key: %+v, %v; want key.revoke", log, err)
+	log, err := f.AuditLog.List(t.Context(), 0, auditlog.Filter{Target: a.Key.ID}, 10)
+	if err != nil || !slices.ContainsFunc(log,
+		func(e fieldmark.AuditEntry) bool { return e.Act == "api_key.revoked" }) {
+		t.Errorf("audit log of the key: %+v, %v; want api_key.revoked", log, err)
 	}
 	for _, id := range []string{c.ID, newcomer.ID} {
 		_, err := f.Claims.Get(t.Context(), id, claim.Caller{Admin: true})

@@ -233,7 +233,7 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, id string, f finding
 			return s.settleProof(ctx, tx, &c, f, h, now)
 		case !now.Before(c.ExpiresAt.Std()):
 			end(&c, fieldmark.ClaimExpired, now, "not proven within 7 days")
-			return s.put(ctx, tx, &c, "claim.expire")
+			return s.put(ctx, tx, &c, "claim.expired")
 		}
 		return s.unproven(ctx, tx, &c, f)
 	}
@@ -282,7 +282,7 @@ func (s *Service) settleHolder(ctx context.Context, tx *store.Tx, c *store.Claim
 	}
 	switch {
 	case c.State == fieldmark.ClaimExpired:
-		return s.endHolder(ctx, tx, c, fieldmark.EventClaimExpired, "claim.expire", "claim expired")
+		return s.endHolder(ctx, tx, c, fieldmark.EventClaimExpired, "claim.expired", "claim expired")
 	case c.State == was:
 		if err := tx.PutClaim(ctx, c); err != nil {
 			return err
@@ -291,12 +291,12 @@ func (s *Service) settleHolder(ctx context.Context, tx *store.Tx, c *store.Claim
 		if err := emit(ctx, tx, fieldmark.EventClaimLapsing, c, c.State, c.ExpiresAt); err != nil {
 			return err
 		}
-		return s.put(ctx, tx, c, "claim.lapse")
+		return s.put(ctx, tx, c, "claim.lapsing")
 	default:
 		if err := emit(ctx, tx, fieldmark.EventClaimVerified, c, c.State, nil); err != nil {
 			return err
 		}
-		if err := s.put(ctx, tx, c, "claim.verify"); err != nil {
+		if err := s.put(ctx, tx, c, "claim.verified"); err != nil {
 			return err
 		}
 	}
@@ -367,7 +367,7 @@ func (s *Service) grant(ctx context.Context, tx *store.Tx, c *store.Claim, now t
 	at := fieldmark.At(now)
 	c.VerifiedAt, c.ExpiresAt, c.Contest, c.DueAt = &at, nil, nil, nextRecheck(now)
 	step(c, fieldmark.ClaimVerified, now, detail)
-	if err := s.put(ctx, tx, c, "claim.verify"); err != nil {
+	if err := s.put(ctx, tx, c, "claim.verified"); err != nil {
 		return err
 	}
 	return emitBrand(ctx, tx, c.Brand)
@@ -388,7 +388,7 @@ func (s *Service) handOver(ctx context.Context, tx *store.Tx, holder, c *store.C
 			return err
 		}
 	}
-	if err := s.endHolder(ctx, tx, holder, "", "claim.transfer", "claim transferred"); err != nil {
+	if err := s.endHolder(ctx, tx, holder, "", "claim.transferred", "claim transferred"); err != nil {
 		return err
 	}
 	return s.grant(ctx, tx, c, now, reason)

@@ -111,7 +111,7 @@ func (s *Service) Add(ctx context.Context, account string, slug fieldmark.Slug, 
 		if err := tx.AddMailAddress(ctx, &a); err != nil {
 			return err
 		}
-		return s.cfg.AuditLog.Append(ctx, tx, "brand.mail.add", string(slug), nil, map[string]any{"id": a.ID})
+		return s.cfg.AuditLog.Append(ctx, tx, "mail_address.added", string(slug), nil, map[string]any{"id": a.ID})
 	})
 	if err != nil {
 		return fmt.Errorf("add a mail address to %s: %w", slug, err)
@@ -136,7 +136,7 @@ func (s *Service) Remove(ctx context.Context, account string, slug fieldmark.Slu
 		if err := tx.DeleteMailAddress(ctx, id); err != nil {
 			return err
 		}
-		return s.cfg.AuditLog.Append(ctx, tx, "brand.mail.remove", string(slug), map[string]any{"id": id}, nil)
+		return s.cfg.AuditLog.Append(ctx, tx, "mail_address.removed", string(slug), map[string]any{"id": id}, nil)
 	})
 }
 

@@ -114,7 +114,7 @@ func (s *Calendars) create(ctx context.Context, r fieldmark.CalendarRequest, new
 		if err := tx.AddCalendar(ctx, &row); err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "calendar.create", row.ID, nil, row.Calendar)
+		return s.auditLog.Append(ctx, tx, "calendar.created", row.ID, nil, row.Calendar)
 	})
 	if err != nil {
 		return fieldmark.NewCalendar{}, fmt.Errorf("create a calendar: %w", err)
@@ -145,7 +145,7 @@ func (s *Calendars) List(ctx context.Context) ([]fieldmark.Calendar, error) {
 // must be given the new one. A revoked calendar is CodeNotFound.
 func (s *Calendars) Rotate(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
 	token := newCalendarToken()
-	c, err := s.change(ctx, "calendar.rotate", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
+	c, err := s.change(ctx, "calendar.rotated", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
 		now fieldmark.Time) error {
 		if c.RevokedAt != nil {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "the calendar was revoked; make another")
@@ -162,7 +162,7 @@ func (s *Calendars) Rotate(ctx context.Context, id string) (fieldmark.NewCalenda
 // Revoke ends a calendar at once. A calendar that is already revoked does not change. Its
 // address is not found from then on.
 func (s *Calendars) Revoke(ctx context.Context, id string) (fieldmark.Calendar, error) {
-	c, err := s.change(ctx, "calendar.revoke", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
+	c, err := s.change(ctx, "calendar.revoked", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar,
 		now fieldmark.Time) error {
 		if c.RevokedAt != nil {
 			return nil

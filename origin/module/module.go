@@ -235,7 +235,7 @@ func (s *Service) Create(ctx context.Context, p fieldmark.ModulePush) (none fiel
 		if err := tx.PutModule(ctx, signed, p.Module, check.Report, fieldmark.At(time.Now())); err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "module.push", string(digest), nil, signed)
+		return s.auditLog.Append(ctx, tx, "module.stored", string(digest), nil, signed)
 	})
 	if err != nil {
 		return none, fmt.Errorf("store module %s: %w", digest, err)
@@ -299,7 +299,7 @@ func (s *Service) activateFirst(ctx context.Context, ref fieldmark.ModuleRef) er
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		return s.put(ctx, tx, ref, 100, &plan)
+		return s.put(ctx, tx, "module.activated", ref, 100, &plan)
 	})
 	if err != nil {
 		return fmt.Errorf("activate module %s: %w", ref.Digest, err)
@@ -343,7 +343,7 @@ func (s *Service) Activate(ctx context.Context, d fieldmark.Digest, percent int)
 		if err := s.checkSignature(d, stored.Signature); err != nil {
 			return err
 		}
-		return s.put(ctx, tx, stored.ModuleRef, percent, &plan)
+		return s.put(ctx, tx, "module.activated", stored.ModuleRef, percent, &plan)
 	})
 	if err != nil {
 		return plan, fmt.Errorf("activate module %s: %w", d, err)
@@ -372,10 +372,10 @@ func comparePlan(plan *fieldmark.ModulePlan, none bool, d fieldmark.Digest, perc
 	return errPlanChanges
 }
 
-// put writes an activation and its event, and reads the resulting plan.
+// put writes an activation, its event and its entry in the audit log, and reads the resulting plan.
 // The number of the event orders activations, so that edges that follow the log switch in the same
 // order as the database.
-func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef, percent int,
+func (s *Service) put(ctx context.Context, tx *store.Tx, action string, ref fieldmark.ModuleRef, percent int,
 	plan *fieldmark.ModulePlan) error {
 	data := activation{ModuleRef: ref}
 	if percent < 100 {
@@ -395,7 +395,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 	if *plan, err = tx.ModulePlan(ctx); err != nil {
 		return err
 	}
-	return s.auditLog.Append(ctx, tx, "module.activate", string(ref.Digest), before, *plan)
+	return s.auditLog.Append(ctx, tx, action, string(ref.Digest), before, *plan)
 }
 
 // RollBack ends the canary if there is one, and otherwise activates the previous module.
@@ -415,7 +415,7 @@ func (s *Service) RollBack(ctx context.Context) (plan fieldmark.ModulePlan, err 
 		if err := s.checkSignature(to.Digest, to.Signature); err != nil {
 			return err
 		}
-		return s.put(ctx, tx, to.ModuleRef, 100, &plan)
+		return s.put(ctx, tx, "module.rolled_back", to.ModuleRef, 100, &plan)
 	})
 	if err != nil {
 		return plan, fmt.Errorf("roll back the module: %w", err)
@@ -461,7 +461,7 @@ func (s *Service) RemoveNode(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		return s.auditLog.Append(ctx, tx, "node.remove", id, nil, nil)
+		return s.auditLog.Append(ctx, tx, "node.removed", id, nil, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("remove node %s: %w", id, err)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -362,17 +364,67 @@ func (db AccessReader) AuditEntriesAfter(ctx context.Context, after int64, limit
 	return audits(rows, err)
 }
 
-// AuditEntriesBefore lists up to limit entries before a number, the newest
-// first; 0 begins at the newest. A non-empty actor or target filters the list.
-func (db AccessReader) AuditEntriesBefore(ctx context.Context, before int64, actor, target string,
-	limit int) ([]fieldmark.AuditEntry, error) {
+// AuditFilter selects entries of the audit log; zero members select all.
+type AuditFilter struct {
+	Before   int64     // number of an entry
+	From, To time.Time // half open
+	Actor    string
+	Target   string
+	Acts     []string // one of these
+}
+
+func (f *AuditFilter) where() (text string, args []any) {
+	add := func(condition string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(args)), 1)
+		}
+		text += " AND " + condition
+	}
+	before := f.Before
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	rows, err := db.query(ctx, `SELECT `+auditColumns+` FROM audit_log WHERE number < $1
-		AND ($2 = '' OR actor = $2) AND ($3 = '' OR target = $3) ORDER BY number DESC LIMIT $4`, before, actor,
-		target, limit)
+	add("number < ?", before)
+	if !f.From.IsZero() {
+		add("at >= ?", f.From.UnixMicro())
+	}
+	if !f.To.IsZero() {
+		add("at < ?", f.To.UnixMicro())
+	}
+	if f.Actor != "" {
+		add("actor = ?", f.Actor)
+	}
+	if f.Target != "" {
+		add("target = ?", f.Target)
+	}
+	if len(f.Acts) > 0 {
+		values := make([]any, len(f.Acts))
+		for i, act := range f.Acts {
+			values[i] = act
+		}
+		add("act IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+	}
+	return strings.TrimPrefix(text, " AND "), args
+}
+
+// AuditEntries lists up to limit entries that match a filter, the newest first.
+func (db AccessReader) AuditEntries(ctx context.Context, f AuditFilter, limit int) ([]fieldmark.AuditEntry, error) {
+	where, args := f.where()
+	rows, err := db.query(ctx, `SELECT `+auditColumns+` FROM audit_log WHERE `+where+` ORDER BY number DESC LIMIT $`+
+		strconv.Itoa(len(args)+1), append(args, limit)...)
 	return audits(rows, err)
+}
+
+// CountAuditEntries counts the entries that match a filter, up to a limit.
+func (db AccessReader) CountAuditEntries(ctx context.Context, f AuditFilter, limit int) (n int, err error) {
+	where, args := f.where()
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT number FROM audit_log WHERE `+where+` LIMIT $`+
+		strconv.Itoa(len(args)+1)+`) AS some_entries`, append(args, limit)...).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count entries of the audit log: %w", err)
+	}
+	return n, nil
 }
 
 func audits(rows *sql.Rows, err error) ([]fieldmark.AuditEntry, error) {

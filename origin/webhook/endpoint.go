@@ -120,7 +120,7 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 		if err := tx.SetWatches(ctx, row.ID, row.Brands); err != nil {
 			return err
 		}
-		return s.auditEndpoint(ctx, tx, "endpoint.create", nil, &row)
+		return s.auditEndpoint(ctx, tx, "webhook.created", nil, &row)
 	})
 	if err != nil {
 		return none, fmt.Errorf("create an endpoint: %w", err)
@@ -355,7 +355,7 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 			return none, err
 		}
 	}
-	row, err := s.changeEndpoint(ctx, "endpoint.update", account, id,
+	row, err := s.changeEndpoint(ctx, "webhook.updated", account, id,
 		func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error {
 			return s.applyPatch(ctx, tx, row, &p)
 		})
@@ -491,7 +491,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error 
 		if _, err = tx.DeleteEndpoint(ctx, id, reasonDeleted, time.Now()); err != nil {
 			return err
 		}
-		return s.auditEndpoint(ctx, tx, "endpoint.delete", &row, nil)
+		return s.auditEndpoint(ctx, tx, "webhook.deleted", &row, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete an endpoint: %w", err)

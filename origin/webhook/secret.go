@@ -53,7 +53,7 @@ func (s *Service) RotateSecret(ctx context.Context, account, id string,
 	overlap := defaultOverlap
 	set(&overlap, r.OverlapHours)
 	var secret string
-	row, err := s.changeEndpoint(ctx, "endpoint.secret", account, id,
+	row, err := s.changeEndpoint(ctx, "webhook.secret_rotated", account, id,
 		func(_ context.Context, _ *store.Tx, row *store.Endpoint) error {
 			scheme := cmp.Or(r.Signing, signingOf(row))
 			var bad validation.Errors
