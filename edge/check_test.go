@@ -73,6 +73,15 @@ func TestCheckForm(t *testing.T) {
 	if a := post("acme.example"); a.header.Get("Location") != page {
 		t.Errorf("a check that there is, while the queue is full: %d to %q", a.status, a.header.Get("Location"))
 	}
+	// without a button, as a program sends it
+	for form, fault := range map[string]string{"": "site-fault", "site=no+address": "site-fault",
+		"id=clm_x&secret=": "secret-fault", "id=clm_x": "secret-fault", "do=show&secret=x": "id-fault"} {
+		a := h.do("POST", "/claim", form, "Content-Type", "application/x-www-form-urlencoded")
+		if a.status < 400 || a.status > 422 || !strings.Contains(a.body, `id="`+fault+`"`) {
+			t.Errorf("the claim form %q without a button: %d, want an error at %s: %s", form, a.status, fault,
+				between(a.body, "<form", "</form>"))
+		}
+	}
 	h.down.Store(true)
 	defer h.down.Store(false)
 	want("other.example", 503, "The server that does this cannot be reached right now. Try again in a minute.")

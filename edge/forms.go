@@ -160,7 +160,16 @@ func (e *claimEndpoints) serve(ctx *fasthttp.RequestCtx) route {
 	}
 	api := e.origin.ClaimAPI.For(e.clients.addr(ctx).String())
 	var err error
-	switch string(ctx.PostArgs().Peek("do")) {
+	do := string(ctx.PostArgs().Peek("do"))
+	if do == "" { // sent by a program, without a button: what was entered says which form it is
+		switch {
+		case p.Form["id"] == "" && p.Form["secret"] == "":
+			do = "open"
+		case p.Form["site"] == "":
+			do = "show"
+		}
+	}
+	switch do {
 	case "open":
 		err = openClaim(rc, api, &p)
 	case "show":
@@ -203,6 +212,16 @@ func openClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) error
 
 // showClaim shows a claim again.
 func showClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) error {
+	incomplete := &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: "the form is incomplete"}
+	for _, name := range []string{"id", "secret"} {
+		if p.Form[name] == "" {
+			incomplete.Fields = append(incomplete.Fields, fieldmark.FieldError{Pointer: "/" + name, Code: "required",
+				Detail: "must not be empty"})
+		}
+	}
+	if len(incomplete.Fields) > 0 {
+		return incomplete
+	}
 	c, err := api.Claim(rc, p.Form["id"], p.Form["secret"])
 	if err == nil {
 		p.Claim, p.Secret, p.Tried = &c, p.Form["secret"], c.Tried
@@ -234,7 +253,8 @@ func checkClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) erro
 }
 
 // claimFields are the fields of the form in words.
-var claimFields = map[string]string{"site": "website", "code": "transfer code"}
+var claimFields = map[string]string{"site": "website", "code": "transfer code", "id": "claim ID",
+	"secret": "secret"}
 
 // claimErrors maps an error to the fields of the form it concerns.
 func claimErrors(fe *fieldmark.Error, p *site.ClaimPage) map[string]string {

@@ -100,8 +100,14 @@ func adviceOf(s *fieldmark.Score) (advice []adviceView) {
 		a.Gates, a.Score = nil, &a.Practice.Score
 	}
 	a.Components = slices.Clone(a.Components)
+	unknown := map[string]bool{} // there is nothing to do about them
+	for _, c := range a.Components {
+		for _, sig := range c.Signals {
+			unknown[sig.ID] = sig.Status == fieldmark.Unknown
+		}
+	}
 	for _, g := range scoring.Advise(&a) {
-		if g.Advice == "" || liftsGate(s, &g) {
+		if g.Advice == "" || unknown[g.ID] || liftsGate(s, &g) {
 			continue
 		}
 		g.Advice = fixOf(s.Eligibility, &g)

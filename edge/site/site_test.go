@@ -85,7 +85,8 @@ func sampleScore(name string, gates ...fieldmark.Gate) fieldmark.Score {
 		{ID: "evidence", Label: "Evidence", Weight: 20, Signals: []fieldmark.Signal{
 			signal("evidence.statistics", "Numbers with units", "per_1000_words", 3_400, 2_833, 5,
 				"Say with numbers what is now said with adjectives."),
-			{ID: "evidence.freshness", Label: "Fresh content", Status: fieldmark.Unknown, Unit: "days", Max: 5},
+			{ID: "evidence.freshness", Label: "Fresh content", Status: fieldmark.Unknown, Unit: "days", Max: 5,
+				Advice: "Could not be measured: fresh.age."},
 		}},
 		{ID: "agents", Label: "Agents", Weight: 5, Signals: []fieldmark.Signal{
 			signal("agents.llms_txt", "A clean llms.txt", "level", 3000, 1_500, 2,
@@ -465,6 +466,15 @@ func TestGolden(t *testing.T) {
 		}
 		if diff := cmp.Diff(lines(want), lines(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestUnmeasured: a signal that could not be measured is no advice, and no page shows the id of its input.
+func TestUnmeasured(t *testing.T) {
+	for name, page := range samplePages(t) {
+		if strings.Contains(string(page), "fresh.age") {
+			t.Errorf("%s shows the id of an input", name)
 		}
 	}
 }

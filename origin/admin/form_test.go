@@ -1,7 +1,9 @@
 package admin_test
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -96,4 +98,58 @@ func TestBulkKeepsInput(t *testing.T) {
 		}
 	}
 	b.rejected("/admin/missions/bulk", url.Values{"do": {"assign"}, "assignee": {"ann"}}, 422, "Select at least one")
+}
+
+// TestErrorPagesLeadBack: an error in a session keeps the navigation and says what to do; so does one for which
+// the session could not be looked up.
+func TestErrorPagesLeadBack(t *testing.T) {
+	b := newBrowser(t, false)
+	b.signIn()
+	big := url.Values{"name": {strings.Repeat("x", 32<<10)}}
+	const reload = "What it led to may have been deleted."
+	for _, tt := range []struct {
+		path   string
+		form   url.Values
+		header map[string]string
+		cancel bool
+		status int
+		want   string
+	}{
+		{path: "/admin/nothing", status: 404, want: reload},
+		{path: "/admin/missions/msn_06h0ag29jszsqdz6p95b50jw28", status: 404,
+			want: `href="/admin/missions">Back to the list`},
+		{path: "/admin/webhooks/ep_x", status: 404, want: `href="/admin/webhooks">Back to the list`},
+		{path: "/admin/board", form: url.Values{}, status: 405, want: "The method is not allowed here"},
+		{path: "/admin/missions?status=LOST", status: 400, want: "Unknown mission status"},
+		{path: "/admin/brands", form: big, status: 413, want: "Nothing was stored."},
+		{path: "/admin/brands", form: url.Values{}, header: map[string]string{"Sec-Fetch-Site": "cross-site"},
+			status: 403, want: "Open the page of the form here"},
+		{path: "/admin/brands", cancel: true, status: 500, want: "If it fails again"},
+	} {
+		r := httptest.NewRequest("GET", tt.path, nil)
+		if tt.form != nil {
+			r = httptest.NewRequest("POST", tt.path, strings.NewReader(tt.form.Encode()))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		for name, value := range tt.header {
+			r.Header.Set(name, value)
+		}
+		if tt.cancel {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			r = r.WithContext(ctx)
+		}
+		r.AddCookie(b.cookie)
+		rec := httptest.NewRecorder()
+		b.handler.ServeHTTP(rec, r)
+		for _, want := range []string{tt.want, `<nav aria-label="Main">`, `href="/admin">Back to the overview`} {
+			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), want) {
+				t.Errorf("%s %s: %d, want %d with %q: %s", r.Method, tt.path, rec.Code, tt.status, want, rec.Body)
+			}
+		}
+	}
+	b.cookie = nil
+	if rec := b.do("/admin/nothing", nil); rec.Code != 404 || strings.Contains(rec.Body.String(), "<nav") {
+		t.Errorf("an unknown page without a session: %d: %s", rec.Code, rec.Body)
+	}
 }

@@ -19,6 +19,7 @@ type request struct {
 	user       string // empty without a session
 	session    access.Session
 	secure     bool   // the browser uses HTTPS
+	unverified bool   // the browser has a session that could not be looked up
 	formPrefix string // prefix of the input ids of the posted form; empty if its page has one form
 }
 
@@ -83,6 +84,7 @@ func (h *handler) withSession(do action) action {
 			return h.signIn.redirectToSignIn(req)
 		}
 		if err != nil {
+			req.unverified = true
 			return err
 		}
 		req.user, req.session = in.User, in
@@ -106,10 +108,22 @@ func (h *handler) checkRole(do action) action {
 	}
 }
 
-// notFound shows the error for an unknown address, with the navigation for a signed-in user.
-func (h *handler) notFound(req *request) error {
+// identify sets the user of a request outside of withSession, so that its page has the navigation.
+func (h *handler) identify(req *request) {
 	if in, err := h.sessions.Get(req.r.Context(), h.signIn.sessionToken(req.r)); err == nil {
 		req.user, req.session = in.User, in
+	}
+}
+
+// notFound shows the error for an unknown address, or for a form's address without the form.
+func (h *handler) notFound(req *request) error {
+	h.identify(req)
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		probe := &http.Request{Method: method, URL: req.r.URL, Host: req.r.Host}
+		if _, pattern := h.mux.Handler(probe); pattern != "/" && pattern != "" {
+			req.w.Header().Set("Allow", method)
+			return fieldmark.Errorf(fieldmark.CodeMethodNotAllowed, "This address does not take %s", req.r.Method)
+		}
 	}
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no page at this address.")
 }

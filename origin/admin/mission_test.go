@@ -74,7 +74,7 @@ func TestMissionLifecycle(t *testing.T) {
 		`<a href="#code">Reason: use letters`)
 	b.rejected(page+"/move", url.Values{"to": {"EN_ROUTE"}, "text": {strings.Repeat("x", 501)}}, 422,
 		"at most 500 characters")
-	b.rejected(page+"/move", url.Values{"to": {"LOST"}}, 400, "unknown mission status")
+	b.rejected(page+"/move", url.Values{"to": {"LOST"}}, 400, "Unknown mission status")
 	b.post(page+"/move", url.Values{"to": {"EN_ROUTE"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"IN_PROGRESS"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"COMPLETED"}, "text": {"swapped"}}, moved)

@@ -96,13 +96,14 @@ func parseTemplates() (t *templates, err error) {
 func (c *console) show(req *request, status int, name string, p web.Page) error {
 	p.User, p.Path, p.CanWrite = req.user, req.r.URL.Path, req.canWrite()
 	p.Prefix, p.Posted = req.formPrefix, req.r.PostForm
+	var waiting brand.Waiting
 	if req.user != "" {
-		waiting, err := c.brands.Waiting(req.r.Context())
-		if err != nil { // the page may be the one about it
+		var err error
+		if waiting, err = c.brands.Waiting(req.r.Context()); err != nil { // the page may be the one about it
 			c.log.Warn("navigation", "error", err)
 		}
-		p.Nav = waiting
 	}
+	p.Nav, p.Unverified = waiting, req.unverified
 	if req.r.Method == http.MethodGet {
 		p.Notice = notices[web.TakeNotice(req.w, req.r, homePath, req.secure)]
 	}
@@ -135,7 +136,7 @@ func (c *console) showError(req *request, err error) {
 	if e.Code == fieldmark.CodeInternal {
 		detail = ""
 	}
-	c.showMessage(req, status, e.Code.Title(), detail)
+	c.showMessage(req, status, e.Code.Title(), web.Sentence(detail))
 }
 
 // showOutage shows why the database is not available, also to those who cannot sign in without
@@ -148,9 +149,22 @@ func (c *console) showOutage(req *request, status int) bool {
 	return c.show(req, status, "outage", web.Page{Title: fieldmark.CodeOriginUnavailable.Title(), Data: list}) == nil
 }
 
+// messageData is the page of a message.
+type messageData struct {
+	web.Message
+	Section string // path of the list that the address is below; empty outside of lists
+}
+
 // showMessage shows a page with a message, or plain text if rendering fails.
 func (c *console) showMessage(req *request, status int, title, detail string) {
-	if err := c.show(req, status, "message", web.Page{Title: title, Data: detail}); err != nil {
+	d := messageData{Message: web.NewMessage(req.r, status, detail)}
+	for _, path := range []string{keysPath, accountsPath, missionsPath, brandsPath, disputesPath, claimsPath,
+		requestsPath, webhooksPath, modulesPath, calendarsPath, nodesPath, certificatesPath, auditPath, settingsPath} {
+		if strings.HasPrefix(req.r.URL.Path, path+"/") && req.user != "" {
+			d.Section = path
+		}
+	}
+	if err := c.show(req, status, "message", web.Page{Title: title, Data: d}); err != nil {
 		c.log.Error("page", "path", req.r.URL.Path, "error", err)
 		http.Error(req.w, title, status)
 	}

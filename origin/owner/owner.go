@@ -59,7 +59,9 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	guard := &web.Guard{Forwarding: h.Forwarding, Log: h.log,
 		Message: func(w http.ResponseWriter, r *http.Request, status int, title, text string) {
-			h.showMessage(&request{w: w, r: r}, status, title, text)
+			req := &request{w: w, r: r, secure: h.OverHTTPS(r)}
+			req.identify(h)
+			h.showMessage(req, status, title, text)
 		}}
 	return guard.Wrap(h.mux), nil
 }

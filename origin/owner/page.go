@@ -53,7 +53,7 @@ func (h *handler) show(req *request, status int, name string, p web.Page) error 
 	if req.slug != "" {
 		n.Name, n.Base = req.owned.Name, brandsPath+string(req.slug)
 	}
-	p.Nav = n
+	p.Nav, p.Unverified = n, req.unverified
 	if req.r.Method == http.MethodGet {
 		p.Notice = notices[web.TakeNotice(req.w, req.r, homePath, req.secure)]
 	}
@@ -104,7 +104,8 @@ func (h *handler) showError(req *request, err error) {
 
 // showMessage shows a page with a message, or plain text if rendering fails.
 func (h *handler) showMessage(req *request, status int, title, detail string) {
-	if err := h.show(req, status, "message", web.Page{Title: title, Data: detail}); err != nil {
+	if err := h.show(req, status, "message", web.Page{Title: title,
+		Data: web.NewMessage(req.r, status, detail)}); err != nil {
 		h.log.Error("page", "path", fieldmark.LoggedPath(req.r.URL.Path), "error", err)
 		http.Error(req.w, title, status)
 	}

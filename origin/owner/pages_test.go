@@ -263,3 +263,14 @@ func TestMailLinks(t *testing.T) {
 	f.signIn()
 	says(t, "an unknown address", f.do(page+"/mail", url.Values{"remove": {"mla_1"}}), 404)
 }
+
+// TestErrorPagesLeadBack: an error in a session keeps the navigation and says what to do.
+func TestErrorPagesLeadBack(t *testing.T) {
+	f := newFixture(t)
+	f.signIn()
+	const list = `<a href="/owner">Go to your brands</a>`
+	says(t, "unknown page", f.do("/owner/nothing", nil), 404, `<nav aria-label="Main">`, list, "may have been deleted")
+	says(t, "unknown brand", f.do("/owner/brands/best", nil), 404, `<nav aria-label="Main">`, list)
+	says(t, "huge form", f.do(acmePages+"/profile", url.Values{"name": {strings.Repeat("x", 70<<10)}}), 413,
+		`<nav aria-label="Main">`, list, "Nothing was stored.")
+}

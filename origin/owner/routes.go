@@ -79,8 +79,10 @@ type request struct {
 	r *http.Request
 	// secure is whether the browser uses HTTPS
 	secure bool
-	key    fieldmark.Key  // of the session; zero without one
-	slug   fieldmark.Slug // in the path, of a brand that the account manages
+	// unverified is whether the browser has a session that could not be looked up
+	unverified bool
+	key        fieldmark.Key  // of the session; zero without one
+	slug       fieldmark.Slug // in the path, of a brand that the account manages
 	// owned is that brand, as before the request
 	owned brand.OwnedBrand
 	// prefix of the input ids of the posted form; empty if its page has one form
@@ -120,6 +122,7 @@ func (h *handler) signedIn(do action) http.Handler {
 			return h.redirectToSignIn(req)
 		}
 		if err != nil {
+			req.unverified = true
 			return err
 		}
 		req.r = req.r.WithContext(auditlog.WithActor(req.r.Context(), auditlog.Actor{
@@ -162,7 +165,15 @@ func (req *request) parseForm() error {
 	return nil
 }
 
-func (h *handler) notFound(*request) error {
+// identify sets the key of a request outside of signedIn, so that its page has the navigation.
+func (req *request) identify(h *handler) {
+	if key, err := h.sessions.Get(req.r.Context(), h.sessionToken(req.r), h.ClientOf(req.r)); err == nil {
+		req.key = key
+	}
+}
+
+func (h *handler) notFound(req *request) error {
+	req.identify(h)
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no page at this address.")
 }
 

@@ -14,14 +14,16 @@ import (
 type Page struct {
 	Title    string
 	User     string
-	CanWrite bool   // the user may change something
-	Path     string // of the page, to mark it in the navigation
-	Notice   string
-	Errors   []FormError
-	Data     any
-	Nav      any        // of the navigation
-	Prefix   string     // of the ids of the inputs of the rejected form; empty if the page has one form
-	Posted   url.Values // values of the rejected form, to show them again
+	CanWrite bool // the user may change something
+	// Unverified is whether the session could not be looked up: the navigation is shown without a user
+	Unverified bool
+	Path       string // of the page, to mark it in the navigation
+	Notice     string
+	Errors     []FormError
+	Data       any
+	Nav        any        // of the navigation
+	Prefix     string     // of the ids of the inputs of the rejected form; empty if the page has one form
+	Posted     url.Values // values of the rejected form, to show them again
 }
 
 // invalid are the attributes of an input with an error. Show leaves the focus to the first of them.
