@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/admin"
+	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -51,7 +52,8 @@ func newBrowser(t testing.TB, secure bool) *browser {
 func newBrowserOf(t testing.TB, db *store.Store, secure bool) *browser {
 	t.Helper()
 	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)),
-		HTTP: safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})})
+		Objects: objects.NewFolder(t.TempDir()),
+		HTTP:    safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})})
 	if err != nil {
 		t.Fatalf("new service: %v", err)
 	}

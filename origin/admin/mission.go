@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/attachment"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
@@ -21,6 +22,7 @@ import (
 type missionHandler struct {
 	*console
 	missions *mission.Service
+	attached *attachment.Service
 	accounts *access.Accounts // for filters
 	keys     *access.Keys     // for the names of actors
 }

@@ -29,6 +29,7 @@ type missionData struct {
 	Deadline     string // the time left or the delay of the next SLA target
 	Late         bool
 	SLAState     string
+	Attachments  attachmentsData
 	Notes        []fieldmark.Note
 	AllNotes     int
 	Assignees    []fieldmark.Assignee // to choose from
@@ -159,6 +160,11 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	}
 	row := newMissionRow(story.Row(), time.Now(), req.canWrite())
 	d.Deadline, d.Late, d.SLAState = row.Due, row.Late, row.SLAState
+	files, err := h.attached.List(req.r.Context(), "", story.ID)
+	if err != nil {
+		return err
+	}
+	d.Attachments = newAttachmentsData(files)
 	d.Once = fieldmark.NewID(fieldmark.PrefixNote, time.Now())
 	d.CanEdit = story.Status != fieldmark.MissionClosed && story.Status != fieldmark.MissionCanceled
 	d.Priorities, d.Labels = priorityOptions(string(story.Priority)), labelLines(story.Labels)

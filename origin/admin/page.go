@@ -51,6 +51,8 @@ var notices = map[string]string{
 	"edited":     "Mission saved.",
 	"noted":      "Note added.",
 	"redacted":   "Note redacted.",
+	"attached":   "File added.",
+	"detached":   "File removed.",
 	"priced":     "Amount set.",
 	"marked":     "Payment updated.",
 	"refunded":   "Refund recorded.",

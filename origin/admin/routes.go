@@ -44,7 +44,9 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.mux.Handle("GET "+iconPath, h.templates.icon)
 	h.signInRoutes()
 	h.mux.Handle("GET "+homePath, h.requireLogin((&overviewHandler{h.console, o}).serve))
-	h.missionRoutes(&missionHandler{h.console, o.Missions, o.Access.Accounts, o.Access.Keys})
+	missions := &missionHandler{h.console, o.Missions, o.Attachments, o.Access.Accounts, o.Access.Keys}
+	h.missionRoutes(missions)
+	h.attachmentRoutes(&attachmentHandler{missions, o.Attachments})
 	h.brandRoutes(&brandHandler{h.console})
 	h.disputeRoutes(&disputeHandler{h.console, o.Brands.Disputes})
 	h.claimRoutes(&claimHandler{h.console, o.Claims})
@@ -94,6 +96,13 @@ func (h *handler) missionRoutes(m *missionHandler) {
 	h.mux.Handle("POST "+missionsPath+"/{id}/payment/mark", h.requireAdmin(m.markPayment))
 	h.mux.Handle("POST "+missionsPath+"/{id}/payment/refund", h.requireAdmin(m.refundPayment))
 	h.mux.Handle("POST "+missionsPath+"/{id}/complete", h.requireAdmin(m.complete))
+}
+
+func (h *handler) attachmentRoutes(a *attachmentHandler) {
+	const files = missionsPath + "/{id}" + fieldmark.PathAttachments
+	h.mux.Handle("POST "+files, h.withTimeout(attachmentTimeout, h.withSession(h.checkRole(a.add))))
+	h.mux.Handle("GET "+files+"/{attachment}", h.withTimeout(attachmentTimeout, h.withSession(a.content)))
+	h.mux.Handle("POST "+files+"/{attachment}/remove", h.requireAdmin(a.remove))
 }
 
 func (h *handler) brandRoutes(b *brandHandler) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/attachment"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -33,6 +34,7 @@ var undo = map[string]string{
 	"/admin/missions/bulk":                              "assign again; a page asks before it cancels",
 	"/admin/missions/{id}/edit":                         "edit again",
 	"/admin/missions/{id}/notes":                        "redact the note",
+	"/admin/missions/{id}/attachments":                  "remove the file",
 	"/admin/missions/{id}/plan":                         "plan again",
 	"/admin/missions/{id}/payment":                      "set the amount again, until it is due",
 	"/admin/brands":                                     "delete the brand",
@@ -92,7 +94,7 @@ func postRoutes(t *testing.T) (patterns []string) {
 			return value(consts[e.Name])
 		case *ast.SelectorExpr:
 			return map[string]string{"PathAdmin": fieldmark.PathAdmin,
-				"PathSignedOn": fieldmark.PathSignedOn}[e.Sel.Name]
+				"PathSignedOn": fieldmark.PathSignedOn, "PathAttachments": fieldmark.PathAttachments}[e.Sel.Name]
 		}
 		return ""
 	}
@@ -145,6 +147,9 @@ func (b *browser) questionTests() []questionTest {
 	completed := strconv.Itoa(done.Version)
 	b.post(missions[2]+"/notes", url.Values{"text": {"The code is 4711."}}, missions[2])
 	notes, err := b.service.Missions.Notes(ctx, "", id(2), "", "", 1)
+	must(err)
+	file, err := b.service.Attachments.Add(ctx, attachment.Upload{Mission: id(2), ContentType: "text/plain",
+		Name: "plan.txt", Body: strings.NewReader("Ring twice.")})
 	must(err)
 	version := map[int]string{} // of the payments
 	for _, i := range []int{3, 4} {
@@ -205,6 +210,8 @@ func (b *browser) questionTests() []questionTest {
 		{one + "/move", missions[1] + "/move", url.Values{"to": {"CLOSED"}, "version": {completed}}, "Meter 1"},
 		{one + "/move", missions[5] + "/move", url.Values{"to": {"CANCELED"}, "version": {"1"}}, "Meter 5"},
 		{one + "/notes/{note}/redact", missions[2] + "/notes/" + notes.Data[0].ID + "/redact", url.Values{}, user},
+		{one + "/attachments/{attachment}/remove", missions[2] + "/attachments/" + file.ID + "/remove", url.Values{},
+			"plan.txt"},
 		{one + "/payment/mark", missions[3] + "/payment/mark", url.Values{"status": {"CANCELED"}, "payment-version": {version[3]}}, "12.50 EUR"},
 		{one + "/payment/refund", missions[4] + "/payment/refund",
 			url.Values{"payment-version": {strconv.Itoa(paid.Money.Version)}}, "12.50 EUR"},

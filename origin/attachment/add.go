@@ -42,7 +42,8 @@ func (s *Service) Add(ctx context.Context, u Upload) (a fieldmark.Attachment, er
 
 // Execute is Add, and renders the response. With a key it saves the response in the transaction;
 // if one was saved already, it adds nothing and returns that. It sets Request of the key itself,
-// from the upload and its content. Refusals are not saved: a repeat is checked again.
+// from the upload and its content, and an empty account to that of the mission. Refusals are not
+// saved: a repeat is checked again.
 func (s *Service) Execute(ctx context.Context, k idempotency.Key, u Upload, render Render) (r idempotency.Response,
 	err error) {
 	if s.objects == nil {
@@ -55,6 +56,9 @@ func (s *Service) Execute(ctx context.Context, k idempotency.Key, u Upload, rend
 	m, err := mission(ctx, s.store, u.Account, u.Mission)
 	if err != nil {
 		return r, err
+	}
+	if k.Account == "" {
+		k.Account = m.Account
 	}
 	if k.Name == "" { // a repeat of the request that reached a limit gets its response
 		use, err := s.store.AttachmentUse(ctx, m.ID)

@@ -96,6 +96,19 @@ func parseType(field string) (string, error) {
 	return mediaType, nil
 }
 
+// TypeOf returns the media type of a file from a form: by the extension of its name, or else what
+// the browser says. Browsers take types from the system, where CSV may be that of a spreadsheet, and
+// many do not know HEIC. The content is checked in any case.
+func TypeOf(name, declared string) string {
+	extension := strings.ToLower(path.Ext(name))
+	for _, t := range contentTypes {
+		if slices.Contains(t.extensions, extension) {
+			return t.mediaType
+		}
+	}
+	return declared
+}
+
 // checker checks that a file is of its declared type while it is written: by its beginning, or
 // as text to its end.
 type checker struct {
