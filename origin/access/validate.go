@@ -26,7 +26,9 @@ func ValidateAccount(r *fieldmark.AccountRequest) validation.Errors {
 		bad.Line(f.pointer, f.text)
 	}
 	// Sorted and without duplicates, so that the same keys in another order change nothing.
-	r.FilterLabels = slices.Compact(slices.Sorted(slices.Values(r.FilterLabels)))
+	if r.FilterLabels != nil { // an empty list removes the keys
+		r.FilterLabels = append([]string{}, slices.Compact(slices.Sorted(slices.Values(r.FilterLabels)))...)
+	}
 	if len(r.FilterLabels) > fieldmark.MaxFilterLabels {
 		bad.Add("/filterLabels", "too_long", fmt.Sprintf("must have at most %d keys", fieldmark.MaxFilterLabels))
 	}

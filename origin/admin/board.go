@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -229,6 +230,72 @@ func (d *boardData) card(r mission.Row, now time.Time, canWrite bool) *boardCard
 	}
 	return c
 }
+
+// HTML returns the card. It is written here because html/template takes longer for the cards of a full week than
+// the rest of the page together.
+func (c *boardCard) HTML() template.HTML {
+	var b strings.Builder
+	put := func(parts ...string) {
+		for _, p := range parts {
+			b.WriteString(p)
+		}
+	}
+	title := template.HTMLEscapeString(c.Title)
+	put(`<article class="card`)
+	if c.Overlaps != "" {
+		put(` overlap`)
+	}
+	if c.Risk() {
+		put(` risk`)
+	}
+	put(`"`)
+	if c.Move != "" {
+		put(` data-mission="`, c.ID, `" data-version="`, strconv.Itoa(c.Version), `" data-start="`, c.Start,
+			`" data-end="`, c.End, `"`)
+	}
+	put(`><p class="when">`)
+	if c.Hours != "" {
+		put(`<b>`, c.Hours, `</b> `)
+	}
+	put(`<span class="prio `, string(c.Priority), `">`, priorityIcons[c.Priority], ` `, web.StateWords(c.Priority),
+		`</span></p><h3><a href="`, missionsPath, `/`, c.ID, `"><bdi>`, title, `</bdi></a></h3><p class="marks">`,
+		`<span class="state `, statusClass(c.Status), `">`, web.StateWords(c.Status), `</span>`)
+	if c.Risk() && c.SLAState != "" {
+		put(` <span class="state bad">`, c.SLAState, `</span>`)
+	}
+	if c.Due != "" && c.Late {
+		put(` <span class="late">`, c.Due, `</span>`)
+	} else if c.Due != "" {
+		put(` <span class="soft">`, c.Due, `</span>`)
+	}
+	if c.Overlaps != "" {
+		other := template.HTMLEscapeString(c.Overlaps)
+		put(` <strong class="state bad" title="`, other, `">overlaps<span class="sr"> `, other, `</span></strong>`)
+	}
+	put(`</p>`)
+	if c.Move != "" {
+		word := "Plan"
+		if c.Hours != "" {
+			word = "Move"
+		}
+		put(`<p class="move"><a href="`, template.HTMLEscapeString(c.Move), `">`, word, `<span class="sr"> `, title,
+			`</span></a></p>`)
+	}
+	put(`</article>`)
+	return template.HTML(b.String())
+}
+
+// priorityIcons are the icons of the template "priority".
+var priorityIcons = func() map[fieldmark.Priority]string {
+	icons := map[fieldmark.Priority]string{}
+	for p, path := range map[fieldmark.Priority]string{fieldmark.PriorityCritical: "M6 0l6 11H0z",
+		fieldmark.PriorityHigh: "M6 1l5 6H1z", fieldmark.PriorityMedium: "M1 5h10v3H1z",
+		fieldmark.PriorityLow: "M6 11L1 5h10z"} {
+		icons[p] = `<svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" focusable="false"><path d="` +
+			path + `"/></svg>`
+	}
+	return icons
+}()
 
 // Risk reports whether an SLA target of the mission is missed or at risk.
 func (c *boardCard) Risk() bool { return c.Late || c.SLAState == "at risk" || c.SLAState == "breached" }

@@ -56,31 +56,55 @@ func newRow(m *store.Mission) Row {
 		return r
 	}
 	rank := -1
-	states := []string{"met", "on track", "paused", "at risk", "breached"} // the worst wins
 	for _, t := range m.StoredSLA.Timers {
-		worst := -1
-		switch {
-		case t.State == fieldmark.SLABreached:
-			worst = 4
-		case t.State == fieldmark.SLARunning && t.Warned > 0:
-			worst = 3
-		case t.State == fieldmark.SLAPaused:
-			worst = 2
-		case t.State == fieldmark.SLARunning:
-			worst = 1
-		case t.State == fieldmark.SLAMet:
-			worst = 0
-		}
-		rank = max(rank, worst)
+		rank = max(rank, slaRank(t.State, t.Warned))
 		if t.StoppedAt == nil && t.State != fieldmark.SLAMet && t.State != fieldmark.SLACanceled && t.DueAt != nil &&
 			(r.Deadline == nil || t.DueAt.Std().Before(r.Deadline.Std())) {
 			r.Deadline = t.DueAt
 		}
 	}
-	if rank >= 0 {
-		r.SLAState = states[rank]
-	}
+	r.SLAState = slaState(rank)
 	return r
+}
+
+// newVisitRow returns the row of a visit. Its mission has only what a board shows.
+func newVisitRow(v *store.Visit) Row {
+	r := Row{Deadline: v.Deadline}
+	r.ID, r.Title, r.Version, r.Status, r.Priority = v.ID, v.Title, v.Version, v.Status, v.Priority
+	r.Scheduled, r.Assignee = &v.Scheduled, v.Assignee
+	rank := -1
+	for _, t := range v.Timers {
+		rank = max(rank, slaRank(t.State, t.Warned))
+	}
+	r.SLAState = slaState(rank)
+	return r
+}
+
+// slaStates are the states of a row; the worst one of its timers wins.
+var slaStates = []string{"met", "on track", "paused", "at risk", "breached"}
+
+// slaRank returns the place of the state of a timer in slaStates, or -1.
+func slaRank(state fieldmark.SLAState, warned int) int {
+	switch {
+	case state == fieldmark.SLABreached:
+		return 4
+	case state == fieldmark.SLARunning && warned > 0:
+		return 3
+	case state == fieldmark.SLAPaused:
+		return 2
+	case state == fieldmark.SLARunning:
+		return 1
+	case state == fieldmark.SLAMet:
+		return 0
+	}
+	return -1
+}
+
+func slaState(rank int) string {
+	if rank < 0 {
+		return ""
+	}
+	return slaStates[rank]
 }
 
 // Find lists missions in the console, and returns the cursor of the next page, or "". It answers
@@ -175,19 +199,16 @@ type Week struct {
 // missions without a time.
 func (s *Service) Board(ctx context.Context, account string, from, until time.Time) (w Week, err error) {
 	now := time.Now()
-	visits, err := s.store.PlannedMissions(ctx, store.PlanQuery{Account: account, From: from, Today: from, Until: until,
-		Ended: now, Limit: MaxBoardVisits + 1})
+	visits, err := s.store.Visits(ctx, store.PlanQuery{Account: account, From: from, Until: until, Ended: now,
+		Limit: MaxBoardVisits + 1})
 	if err != nil {
 		return w, err
 	}
 	if w.More = len(visits) > MaxBoardVisits; w.More {
 		visits = visits[:MaxBoardVisits]
 	}
-	if err := s.store.AddDetails(ctx, visits); err != nil {
-		return w, err
-	}
 	for i := range visits {
-		w.Planned = append(w.Planned, newRow(&visits[i]))
+		w.Planned = append(w.Planned, newVisitRow(&visits[i]))
 	}
 	open, err := s.store.Missions(ctx, store.MissionQuery{Account: account, Order: store.ByDeadline, Unplanned: true,
 		Status: fieldmark.OpenStatuses(), Limit: MaxBoardUnplanned})

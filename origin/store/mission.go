@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -328,20 +327,6 @@ func (t MissionTx) UpdateMissionRequest(ctx context.Context, m *Mission, was fie
 // detailSizes are the numbers of missions in a query for details: each number is
 // prepared once, so there are few.
 var detailSizes = []int{1, 51, 201}
-
-// AddDetails reads the SLAs and payments of missions.
-func (db MissionReader) AddDetails(ctx context.Context, list []Mission) error {
-	for page := range slices.Chunk(list, detailSizes[len(detailSizes)-1]) {
-		all := make([]*Mission, len(page))
-		for i := range page {
-			all[i] = &page[i]
-		}
-		if err := addDetails(ctx, db, all); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // addDetails reads the SLAs and payments of missions.
 func addDetails(ctx context.Context, db querier, list []*Mission) error {

@@ -155,8 +155,9 @@ func (q *MissionQuery) filters(w *where) {
 		w.with("scheduled_start IS NULL")
 	}
 	for _, l := range q.Labels {
-		w.with("EXISTS (SELECT 1 FROM mission_label l WHERE l.account = %s AND l.key = %s AND l.value = %s "+
-			"AND l.mission = id)", q.Account, l.Key, l.Value)
+		// With EXISTS, orders other than that of the ids would look up every mission of the account.
+		w.with("id IN (SELECT l.mission FROM mission_label l WHERE l.account = %s AND l.key = %s AND l.value = %s)",
+			q.Account, l.Key, l.Value)
 	}
 	if q.Search != "" {
 		w.with("id IN (" + q.matches(w) + ")")
@@ -433,6 +434,50 @@ func (m *Mission) searchText() string {
 	}
 	text = strings.ToLower(text)
 	return strings.ToValidUTF8(text[:min(len(text), maxSearchText)], "")
+}
+
+// Visit is a planned mission with what a board shows of it. A week has thousands of them, so that reading whole
+// missions would take most of the time of the page.
+type Visit struct {
+	ID        string
+	Title     string
+	Version   int
+	Status    fieldmark.MissionStatus
+	Priority  fieldmark.Priority
+	Scheduled fieldmark.Span
+	Assignee  *fieldmark.Assignee
+	Deadline  *fieldmark.Time // the earliest of the SLA timers that have not stopped
+	Timers    []VisitTimer
+}
+
+// VisitTimer is the state of an SLA timer.
+type VisitTimer struct {
+	State  fieldmark.SLAState `json:"state"`
+	Warned int                `json:"warned"` // highest threshold that was reported, in percent
+}
+
+// Visits lists the planned missions that PlannedMissions lists, by their start, without their details.
+func (db MissionReader) Visits(ctx context.Context, p PlanQuery) ([]Visit, error) {
+	condition, args := p.where()
+	rows, err := db.query(ctx, fmt.Sprintf(`SELECT v.id, v.version, v.status, v.priority, v.scheduled_start,
+		v.scheduled_end, v.assignee, v.request, s.deadline, s.timers FROM (SELECT id, version, status, priority,
+		scheduled_start, scheduled_end, assignee, request FROM mission WHERE %s
+		ORDER BY scheduled_start, id LIMIT $%d) AS v LEFT JOIN sla s ON s.mission = v.id
+		ORDER BY v.scheduled_start, v.id`, condition, len(args)+1), append(args, p.Limit)...)
+	list, err := collect(rows, err, func(row scanner) (v Visit, err error) {
+		var request struct {
+			Title string `json:"title"`
+		}
+		err = row.Scan(&v.ID, &v.Version, &v.Status, &v.Priority, timeCol{&v.Scheduled.Start},
+			timeCol{&v.Scheduled.End}, jsonCol{&v.Assignee}, jsonCol{&request}, nullTime{&v.Deadline},
+			jsonCol{&v.Timers})
+		v.Title = request.Title
+		return v, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list visits: %w", err)
+	}
+	return list, nil
 }
 
 // assigneesOf lists the ids of assignees in their order. Each step is one lookup in the index of
