@@ -482,7 +482,7 @@ func TestErrorPages(t *testing.T) {
 	if rec := b.do("/admin/", nil); rec.Code != 303 || rec.Header().Get("Location") != "/admin" {
 		t.Errorf("/admin/: %d to %q, want 303 to /admin", rec.Code, rec.Header().Get("Location"))
 	}
-	big := url.Values{"name": {strings.Repeat("x", 32<<10)}, "scope": {"mission:read"}}
+	big := url.Values{"name": {strings.Repeat("x", 300<<10)}, "scope": {"mission:read"}}
 	if rec := b.do("/admin/api-keys", big); rec.Code != 413 {
 		t.Errorf("a huge form: %d, want 413", rec.Code)
 	}

@@ -105,7 +105,7 @@ func TestBulkKeepsInput(t *testing.T) {
 func TestErrorPagesLeadBack(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	big := url.Values{"name": {strings.Repeat("x", 32<<10)}}
+	big := url.Values{"name": {strings.Repeat("x", 300<<10)}}
 	const reload = "What it led to may have been deleted."
 	for _, tt := range []struct {
 		path   string

@@ -20,8 +20,9 @@ const (
 	plainCookie  = "fieldmark_session"
 )
 
-// maxForm bounds a posted form without a file in bytes. The largest form is that of a brand.
-const maxForm = 16 << 10
+// maxForm bounds a posted form without a file in bytes. The largest is that of a mission: a character of its
+// description takes up to 12 bytes in a form, and there are 10,000.
+const maxForm = 256 << 10
 
 // signInHandler signs users in and out, with a password or with the sign-in provider, and confirms the
 // identity of users who are signed in.
