@@ -163,19 +163,22 @@ func paths(values []float64, top float64) (line, area string) {
 	return strings.TrimSpace(l.String()), a.String()
 }
 
+// prefixes are those of the SI for powers of a thousand.
+const prefixes = "kMGTPE"
+
 // Format writes a value with three significant digits and its unit; NaN is a dash.
 func Format(v float64, unit string) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case v >= 1e9:
-		return trim(v/1e9) + "G" + unit
-	case v >= 1e6:
-		return trim(v/1e6) + "M" + unit
-	case v >= 1e4:
-		return trim(v/1e3) + "k" + unit
+	case v < 1e4:
+		return trim(v) + unit
 	}
-	return trim(v) + unit
+	prefix := 0
+	for v /= 1e3; v >= 1e3 && prefix < len(prefixes)-1; prefix++ {
+		v /= 1e3
+	}
+	return trim(v) + prefixes[prefix:prefix+1] + unit
 }
 
 // trim writes a number with at most three significant digits, but every digit before the point.

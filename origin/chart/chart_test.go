@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,60 @@ func TestCharts(t *testing.T) {
 	}
 	if charts := chart.Charts(fieldmark.Metrics{}); len(charts) != len(want) || charts[0].Series[0].Path != "" {
 		t.Errorf("no points: %+v", charts)
+	}
+}
+
+// TestChartEdges: charts of no data, of gaps, of zeros and of huge values stay in their frame and
+// have a number and a table.
+func TestChartEdges(t *testing.T) {
+	point := func(c fieldmark.MetricCounts, micros int64) fieldmark.MetricPoint {
+		return fieldmark.MetricPoint{MetricCounts: c, P50Micros: micros, P99Micros: micros}
+	}
+	zero := point(fieldmark.MetricCounts{}, 0)
+	busy := point(fieldmark.MetricCounts{Requests: 60, Hits: 60, Errors: 7}, 2000)
+	huge := point(fieldmark.MetricCounts{Requests: math.MaxInt64, Hits: 1 << 60, Misses: 1 << 60, Errors: 3e12,
+		Held: math.MaxInt64, Sent: 1}, math.MaxInt64)
+	for name, row := range map[string]struct {
+		points                                []fieldmark.MetricPoint
+		requests, hits, latency, errors, held string // now
+		gaps                                  int    // in the line of the latency
+	}{
+		"zeros":      {[]fieldmark.MetricPoint{zero, zero, zero}, "0/s", "–", "–", "0", "0", 0},
+		"one point":  {[]fieldmark.MetricPoint{busy}, "1/s", "100 %", "2 ms", "7", "0", 1},
+		"node off":   {[]fieldmark.MetricPoint{busy, busy, zero, zero, busy}, "1/s", "100 %", "2 ms", "7", "0", 2},
+		"now off":    {[]fieldmark.MetricPoint{busy, zero}, "0/s", "–", "–", "0", "0", 1},
+		"huge":       {[]fieldmark.MetricPoint{zero, huge}, "154P/s", "50 %", "9.22P ms", "3T", "9.22E", 1},
+		"huge, then": {[]fieldmark.MetricPoint{huge, busy}, "1/s", "100 %", "2 ms", "7", "0", 1},
+	} {
+		now := map[string]string{"requests": row.requests, "hits": row.hits, "latency": row.latency,
+			"errors": row.errors}
+		for _, c := range chart.Charts(fieldmark.Metrics{StepSeconds: 60, Points: row.points}) {
+			if want := now[c.Key]; want != "" && c.Series[0].Now != want {
+				t.Errorf("%s: %s is %q, want %q", name, c.Key, c.Series[0].Now, want)
+			}
+			if c.Key == "deliveries" && c.Series[1].Now != row.held {
+				t.Errorf("%s: %q are held, want %q", name, c.Series[1].Now, row.held)
+			}
+			if len(c.Rows) != len(row.points) || c.Top == "" {
+				t.Errorf("%s: %s has %d rows and the top %q", name, c.Key, len(c.Rows), c.Top)
+			}
+			for _, s := range c.Series {
+				if parts := strings.Count(s.Path, "M"); c.Key == "latency" && parts != row.gaps {
+					t.Errorf("%s: the latency has %d parts, want %d", name, parts, row.gaps)
+				}
+				checkFrame(t, name+", "+c.Key, s.Path+" "+s.Area)
+			}
+		}
+	}
+}
+
+// checkFrame fails for a path that leaves the frame.
+func checkFrame(t *testing.T, name, path string) {
+	t.Helper()
+	for _, number := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune("MLZh ", r) }) {
+		if v, err := strconv.ParseFloat(number, 64); err != nil || v < 0 || v > chart.Width {
+			t.Errorf("%s: %q in %q", name, number, path)
+		}
 	}
 }
 

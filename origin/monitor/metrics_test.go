@@ -106,4 +106,50 @@ func TestModuleMissing(t *testing.T) {
 	if list := in.issues(); len(list) != 1 || list[0].Code != fieldmark.IssueModuleMissing {
 		t.Errorf("issues %+v, want %s", list, fieldmark.IssueModuleMissing)
 	}
+	if err := in.Modules.ActivateBytes(t.Context(), testModule.Ref, testModule.Bytes); err != nil {
+		t.Fatal(err)
+	}
+	if list := in.issues(); len(list) > 0 {
+		t.Errorf("after the activation: %+v, want no issue", list)
+	}
+}
+
+// TestMetricsAreBounded: a process that runs for months keeps 7 days of minutes and 90 days of
+// hours, and counts none of them twice.
+func TestMetricsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := install(t)
+		const day = 24 * time.Hour
+		age := func(step time.Duration) (rows int, oldest time.Duration) {
+			list := must[[]fieldmark.MetricBucket](t)(in.store.Metrics(t.Context(), step, time.Time{}))
+			return len(list), time.Since(list[0].At.Std())
+		}
+		for range 100 { // one count in the first and in the last minute of a day
+			for range 2 {
+				in.write(func(ctx context.Context, tx *store.Tx) error {
+					b := fieldmark.MetricBucket{At: fieldmark.At(time.Now()), Latency: make([]int64, 16)}
+					b.Requests = 1
+					return tx.AddMetric(ctx, b)
+				})
+				time.Sleep(day / 2)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- in.Monitor.Run(ctx) }() // prunes when it starts
+			synctest.Wait()
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if n, oldest := age(store.MetricMinute); n != 14 || oldest > 7*day {
+			t.Errorf("%d minutes up to %v old, want 14 in 7 days", n, oldest)
+		}
+		if n, oldest := age(store.MetricHour); n != 180 || oldest > 90*day {
+			t.Errorf("%d hours up to %v old, want 180 in 90 days", n, oldest)
+		}
+		if got := in.sum(fieldmark.Range90d, 90); got < 178 || got > 180 {
+			t.Errorf("%d requests in 90 days, want two a day", got)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -155,6 +156,8 @@ func ago(d time.Duration) time.Time { return time.Now().Add(-d).Truncate(time.Mi
 
 const failing500 = `{"failingSince":"2000-01-01T00:00:00.000Z","failed":3,"lastError":"answered 500"`
 
+func isReadOnly(i fieldmark.Issue) bool { return i.Code == fieldmark.IssueDatabaseReadOnly }
+
 // causes are the rows of TestIssues: every code of an issue that the database tells.
 var causes = map[fieldmark.IssueCode]struct {
 	want string // in the title
@@ -266,6 +269,27 @@ var causes = map[fieldmark.IssueCode]struct {
 			in.write(func(ctx context.Context, tx *store.Tx) error { return tx.AddBackup(ctx, time.Now()) })
 		}
 	}},
+	fieldmark.IssueDatabaseReadOnly: {"The database refuses writes", func(in *installation) func() {
+		write := func(want bool) {
+			in.t.Helper()
+			for range 3 { // a connection of before may have been closed
+				err := in.store.Write(in.t.Context(), func(ctx context.Context, tx *store.Tx) error {
+					return tx.AddBackup(ctx, time.Now())
+				})
+				if (err == nil) == want && slices.ContainsFunc(in.Monitor.Outage(), isReadOnly) != want {
+					return
+				}
+			}
+			in.t.Errorf("the database accepts writes: %t, want %t", !want, want)
+		}
+		allow := storetest.RefuseWrites(in.t, in.cfg)
+		write(false)
+		return func() {
+			allow()
+			time.Sleep(time.Minute) // a refused write counts for 30 s
+			write(true)
+		}
+	}},
 	fieldmark.IssueDiskFilling: {"512 MiB left", func(in *installation) func() {
 		in.free.Store(512 << 20)
 		return func() { in.free.Store(50 << 30) }
@@ -329,4 +353,26 @@ func TestBreachesOfThePast(t *testing.T) {
 			t.Errorf("after the response: %+v, want no issue", list)
 		}
 	})
+}
+
+// TestEveryIssueHasATest: every code has a cause in TestIssues or a test of its own.
+func TestEveryIssueHasATest(t *testing.T) {
+	source, err := os.ReadFile("../../monitor.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := map[fieldmark.IssueCode]string{
+		fieldmark.IssueModuleMissing:       "TestModuleMissing",
+		fieldmark.IssueDatabaseUnavailable: "TestIssuesOfProcesses of cmd/fieldmark",
+	}
+	codes := regexp.MustCompile(`IssueCode = "(\w+)"`).FindAllSubmatch(source, -1)
+	for _, found := range codes {
+		code := fieldmark.IssueCode(found[1])
+		if _, caused := causes[code]; !caused && elsewhere[code] == "" {
+			t.Errorf("no test causes %s", code)
+		}
+	}
+	if len(codes) != len(causes)+len(elsewhere) {
+		t.Errorf("%d codes, %d causes", len(codes), len(causes)+len(elsewhere))
+	}
 }

@@ -80,6 +80,8 @@ var verdicts = []struct{ prefix, text string }{
 	{"dial failed: connection refused", "refuses connections"},
 	{"dial failed", "cannot be connected to"},
 	{"no access token", "gets no access token"},
+	{"address not allowed", "has an address that may not be reached"},
+	{"the host name does not resolve", "host name does not exist"},
 }
 
 // Verdict returns what the error of the last attempt says of a receiver, as the predicate of
@@ -91,7 +93,10 @@ func Verdict(lastError string) string {
 		}
 	}
 	if rest, ok := strings.CutPrefix(lastError, "answered "); ok {
-		status, _, _ := strings.Cut(rest, ":")
+		status, more, _ := strings.Cut(rest, ":")
+		if strings.HasPrefix(more, " redirects") {
+			status += ", a redirect, which is not followed"
+		}
 		return "answers " + status
 	}
 	if rest, ok := strings.CutPrefix(lastError, "no answer within "); ok {

@@ -302,6 +302,9 @@ func explainTLS(err error) (string, bool) {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return "the certificate is of an authority nobody knows; is the chain complete?", true
 	}
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		return "the TLS handshake failed: the server speaks HTTP", true
+	}
 	_, alert := errors.AsType[tls.AlertError](err)
 	_, record := errors.AsType[tls.RecordHeaderError](err)
 	if alert || record {

@@ -317,19 +317,59 @@ const empty = `SET session_replication_role = replica;
 // the store does.
 func Exec(t testing.TB, cfg store.Config, statements ...string) {
 	t.Helper()
-	driver, name, settings := "sqlite", (&url.URL{Scheme: "file", Path: cfg.Path}).String(), "PRAGMA synchronous = OFF"
+	db := connect(t, cfg)
+	defer db.Close()
+	settings := "PRAGMA synchronous = OFF"
 	if cfg.URL != "" {
-		driver, name, settings = "pgx", cfg.URL, "SET synchronous_commit = off"
+		settings = "SET synchronous_commit = off"
+	}
+	run(t, db, append([]string{settings}, statements...)...)
+}
+
+// connect opens a single connection to a database.
+func connect(t testing.TB, cfg store.Config) *sql.DB {
+	t.Helper()
+	driver, name := "sqlite", (&url.URL{Scheme: "file", Path: cfg.Path}).String()
+	if cfg.URL != "" {
+		driver, name = "pgx", cfg.URL
 	}
 	db, err := sql.Open(driver, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	db.SetMaxOpenConns(1) // for the settings
-	for _, statement := range append([]string{settings}, statements...) {
+	db.SetMaxOpenConns(1) // statements share its settings and its transaction
+	return db
+}
+
+func run(t testing.TB, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%.300s: %v", statement, err)
+		}
+	}
+}
+
+// RefuseWrites makes a database refuse writes until allow is called: another process locks the
+// file, or the server is read-only as a standby is.
+func RefuseWrites(t testing.TB, cfg store.Config) (allow func()) {
+	t.Helper()
+	db := connect(t, cfg)
+	refuse, end := []string{`BEGIN IMMEDIATE`}, []string{`ROLLBACK`}
+	if cfg.URL != "" {
+		const others = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`
+		set := `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = VALUE',
+			current_database()); END $$`
+		refuse = []string{strings.Replace(set, "VALUE", "on", 1), others}
+		end = []string{strings.Replace(set, "VALUE", "off", 1), others}
+	}
+	run(t, db, refuse...)
+	return func() {
+		t.Helper()
+		run(t, db, end...)
+		if err := db.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
