@@ -36,7 +36,7 @@ func (a *accessAPI) putAccount(ctx context.Context, id string, r fieldmark.Accou
 
 // auditParams are the query parameters of the audit log.
 var auditParams = []param{
-	{name: "limit", description: "Entries per page, newest first", lowest: 1, highest: auditlog.MaxPage, preset: 50},
+	{name: "limit", description: "Entries per page; newest first", lowest: 1, highest: auditlog.MaxPage, preset: 50},
 	{name: "cursor", description: "nextCursor of the previous page"},
 	{name: "from", description: "Only from this time on; a date means the day in UTC"},
 	{name: "to", description: "Only before this time; a date includes the day"},

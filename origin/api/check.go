@@ -21,10 +21,10 @@ func (a *checkAPI) routes() []*route {
 	return []*route{
 		{"POST", path, anyone, handleRaw[fieldmark.SiteCheckRequest, fieldmark.SiteCheck](a.create), operation{
 			id: "requestCheck", status: []int{202, 200}, bodyLimit: fieldmark.MaxCheckBody,
-			summary: "Audit a site that need not be a registered brand; a recent check of the same URL is returned " +
+			summary: "Check a site; it need not be registered, and a recent check of the same URL is returned " +
 				"again"}},
 		{"GET", path + "/{id}", anyone, handleRaw[none, fieldmark.SiteCheck](a.get), operation{
-			id: "getCheck", summary: "Get a check of a site, with its report once it is done", query: checkParams,
+			id: "getCheck", summary: "Get a check of a site; with its report once it is done", query: checkParams,
 			timeout: fieldmark.MaxCheckWait*time.Second + handlerTimeout}},
 	}
 }

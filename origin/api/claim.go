@@ -35,10 +35,10 @@ func (a *claimAPI) routes() []*route {
 			id: "openClaim", status: []int{201}, bodyLimit: fieldmark.MaxClaimBody,
 			summary: "Claim a brand or a site; the secret is shown only once"}},
 		{"GET", one, claimant, handleCall[none](withClaim(a, a.claims.Get)), operation{
-			id: "getClaim", summary: "Get a claim with its state, its proofs and its history"}},
+			id: "getClaim", summary: "Get a claim; with its state, its proofs and its history"}},
 		{"POST", one + "/verify", claimant, handleCall[none](withClaim(a, a.claims.Verify)), operation{
 			id: "verifyClaim", timeout: remoteTimeout,
-			summary: "Look for the proofs of a claim now: once a minute, 30 times a day"}},
+			summary: "Look for the proofs of a claim now; once a minute, 30 times a day"}},
 		{"POST", one + "/access", claimant, handleCall[none](withClaim(a, a.claims.Access)), operation{
 			id: "accessClaim", status: []int{201},
 			summary: "Get an account and its API key for a verified claim; the secret of the claim ends"}},
@@ -48,12 +48,12 @@ func (a *claimAPI) routes() []*route {
 		})), operation{id: "withdrawClaim", summary: "Withdraw a claim; its keys end"}},
 		{"POST", one + "/transfer", owner, handleCall[none](withClaim(a, a.claims.Transfer)), operation{
 			id: "transferClaim", status: []int{201},
-			summary: "Get a code for a week, with which another party can claim the brand"}},
+			summary: "Get a code to transfer a brand; for a week another party can claim the brand with it"}},
 		{"POST", one + "/object", owner, handleCall[none](withClaim(a, a.claims.Object)), operation{
 			id: "objectClaim", timeout: remoteTimeout,
-			summary: "Object to the claim of another party: get a fresh token, then prove it"}},
+			summary: "Object to the claim of another party; get a fresh token, then prove it"}},
 		{"GET", admin, admins, handleCall[none](a.list), operation{
-			id: "listClaims", summary: "List claims, newest first", query: claimParams}},
+			id: "listClaims", summary: "List claims; newest first", query: claimParams}},
 		{"GET", admin + "/{id}", admins, handleParam(claimID,
 			func(ctx context.Context, id string) (fieldmark.Claim, error) {
 				return a.claims.Get(ctx, id, claim.Caller{Admin: true})

@@ -17,7 +17,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/example"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/llms"
+	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/sitecheck"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // document is a JSON document that is encoded once.
@@ -35,7 +41,7 @@ type lazyDocument func() (document, error)
 
 // describe gives each route the schema that validates its requests, and returns the OpenAPI 3.1 document,
 // which is generated from the types of the routes.
-func describe(routes []*route, version string) (lazyDocument, error) {
+func describe(routes []*route, version string, limits []limit) (lazyDocument, error) {
 	reg := huma.NewMapRegistry("#/components/schemas/", nameSchema)
 	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
 	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Milli](), reflect.TypeFor[float64]())
@@ -51,11 +57,11 @@ func describe(routes []*route, version string) (lazyDocument, error) {
 			return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 		}
 	}
-	return sync.OnceValues(func() (document, error) { return generate(reg, routes, version) }), nil
+	return sync.OnceValues(func() (document, error) { return generate(reg, routes, version, limits) }), nil
 }
 
 // generate generates the OpenAPI document. reg contains the schemas of the requests.
-func generate(reg huma.Registry, routes []*route, version string) (document, error) {
+func generate(reg huma.Registry, routes []*route, version string, limits []limit) (document, error) {
 	requests := slices.Collect(maps.Keys(reg.Map()))
 	api := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -74,6 +80,8 @@ func generate(reg huma.Registry, routes []*route, version string) (document, err
 				securityScheme: {Type: "http", Scheme: "bearer", Description: "An API key, fm_live_…"},
 			},
 		},
+		Tags:       tags,
+		Extensions: map[string]any{"x-problems": problems(), "x-limits": limits},
 	}
 	api.Components.Responses = map[string]*huma.Response{"Problem": {
 		Description: "A problem",
@@ -87,11 +95,78 @@ func generate(reg huma.Registry, routes []*route, version string) (document, err
 		}
 	}
 	allowAdditional(reg, requests)
+	if err := describeWebhooks(api, reg); err != nil {
+		return document{}, err
+	}
 	for name, s := range reg.Map() {
 		explainPatterns(s)
 		allowNull(s, reg.TypeFromRef("#/components/schemas/"+name))
+		example.Add(name, s)
 	}
 	return encodeDocument(api)
+}
+
+// limit is a row of x-limits in the document: what a client may send or have. Pages show it.
+type limit struct {
+	Group string `json:"group"`
+	Name  string `json:"name"`
+	Value int64  `json:"value"` // below 0: unlimited
+	Unit  string `json:"unit"`  // bytes, seconds, characters, or what is counted
+	Code  string `json:"code,omitempty"`
+	Note  string `json:"note,omitempty"`
+}
+
+// limitsOf returns the limits of the API. Each value is the constant or the setting that the
+// code enforces, so that the list cannot differ from it.
+func limitsOf(o *origin.Service) []limit {
+	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
+	tooLarge, invalid := string(fieldmark.CodeBodyTooLarge), string(fieldmark.CodeValidationFailed)
+	tooMany, limited := string(fieldmark.CodeTooMany), string(fieldmark.CodeRateLimited)
+	deliveries, events := webhook.Retention(o.Webhooks)
+	const requests, missions, webhooks, owners = "Requests", "Missions", "Webhooks", "Checks and claims"
+	return []limit{
+		{requests, "Body", fieldmark.MaxBody, "bytes", tooLarge, "Unless another row says otherwise."},
+		{requests, "Body of a batch of missions", fieldmark.MaxBatchBody, "bytes", tooLarge, ""},
+		{requests, "Body of an alert notification", fieldmark.MaxAlertBody, "bytes", tooLarge, ""},
+		{requests, "Body of an import", fieldmark.MaxBulkBody, "bytes", tooLarge, ""},
+		{requests, "Body of an llms.txt to check", fieldmark.MaxLintBody, "bytes", tooLarge, ""},
+		{requests, "Address", maxURI, "bytes", string(fieldmark.CodeURITooLong), ""},
+		{requests, "Nesting of JSON", maxDepth, "levels", string(fieldmark.CodeMalformedJSON), ""},
+		{requests, "Idempotency-Key kept", seconds(idempotency.Retention), "seconds", "",
+			"A repetition in this time returns the saved response."},
+
+		{missions, "Missions in a batch", fieldmark.MaxBatch, "missions", invalid, ""},
+		{missions, "Missions on a page", fieldmark.MaxMissionLimit, "missions",
+			string(fieldmark.CodeInvalidParameter), ""},
+		{missions, "Notes of a mission", fieldmark.MaxNotes, "notes", tooMany, ""},
+		{missions, "Text of a note", fieldmark.MaxNoteText, "characters", invalid, ""},
+		{missions, "Labels of a mission", fieldmark.MaxLabels, "labels", invalid, ""},
+		{missions, "Labels to filter by", fieldmark.MaxFilterLabels, "keys for each account", invalid, ""},
+		{missions, "Exports at a time", maxExports, "for each key", limited, ""},
+		{missions, "Calendar feeds", mission.MaxLiveCalendars, "active feeds for each account", invalid, ""},
+
+		{webhooks, "Endpoints", webhook.MaxEndpoints, "for each account", invalid, ""},
+		{webhooks, "Endpoints of the owner of a brand", fieldmark.ClaimEndpoints, "for each account", invalid,
+			"Of an account that a claim made."},
+		{webhooks, "Time for a receiver to answer", seconds(webhook.Timeout), "seconds", "",
+			"A later answer counts as a failure."},
+		{webhooks, "Steps of a custom retry schedule", webhook.MaxSteps, "attempts", invalid, ""},
+		{webhooks, "Longest Retry-After that is followed", seconds(webhook.MaxRetryAfter), "seconds", "", ""},
+		{webhooks, "Failure until an endpoint is disabled", seconds(webhook.DisableAfter), "seconds", "",
+			"Without one success in this time."},
+		{webhooks, "Events on a page", maxPollLimit, "events", string(fieldmark.CodeInvalidParameter), ""},
+		{webhooks, "Events kept", seconds(events), "seconds", "", "For polling and replays."},
+		{webhooks, "Deliveries kept", seconds(deliveries), "seconds", "", ""},
+
+		{owners, "Checks by a client network", sitecheck.ClientPerHour, "an hour", limited, ""},
+		{owners, "Checks by a client network", sitecheck.ClientPerDay, "a day", limited, ""},
+		{owners, "Checks of a site", sitecheck.HostPerHour, "an hour", string(fieldmark.CodeHostBudget), ""},
+		{owners, "Checks of a site", sitecheck.HostPerDay, "a day", string(fieldmark.CodeHostBudget), ""},
+		{owners, "Claims opened by a client network", fieldmark.ClaimsPerDay, "a day", limited, ""},
+		{owners, "Verifications of a claim", fieldmark.ClaimChecksPerDay, "a day", limited, ""},
+		{owners, "Audits that an owner requests", fieldmark.OwnerAuditsPerHour, "an hour", limited, ""},
+		{owners, "Audits that an owner requests", fieldmark.OwnerAuditsPerDay, "a day", limited, ""},
+	}
 }
 
 // nameSchema names the schema of a type. The types of package llms get a prefix, because some have the name
@@ -198,13 +273,15 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 		}
 	}
 	for _, name := range pathNames(r.path) {
-		out.Parameters = append(out.Parameters, &huma.Param{
-			Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},
-		})
+		param := &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}
+		if v := example.Path(r.path, name); v != "" {
+			param.Schema.Examples = []any{v}
+		}
+		out.Parameters = append(out.Parameters, param)
 	}
 	for _, p := range r.op.query {
 		description := p.description
-		if p.enum != nil {
+		if len(p.enum) > 1 {
 			description += "; case-insensitive"
 		}
 		out.Parameters = append(out.Parameters, &huma.Param{
@@ -280,19 +357,30 @@ func (rt *route) headers() (all [][2]string) {
 	return all
 }
 
-// tagOf returns the tag of a route: the group of its users.
+// tags are the groups of the operations, in the order of the documentation.
+var tags = []*huma.Tag{
+	{Name: "scores", Description: "Scores, badges and the ranking. Every edge answers them without a key."},
+	{Name: "checks", Description: "Audits of sites that need not be registered."},
+	{Name: "llms-txt", Description: "Generate and check llms.txt files."},
+	{Name: "missions", Description: "Field work with deadlines."},
+	{Name: "integrations", Description: "Alerts of monitoring tools become missions."},
+	{Name: "webhooks", Description: "Endpoints, their deliveries, and events."},
+	{Name: "claims", Description: "The owner of a site proves control of it, and then manages its brand."},
+	{Name: "brands", Description: "What the owner of a brand may change, and disputes of findings."},
+	{Name: "administration", Description: "Everything under /api/admin/v1; needs a key of an administrator."},
+}
+
+// tagOf returns the tag of a route: the first prefix that its path has counts.
 func tagOf(path string) string {
-	switch {
-	case strings.HasPrefix(path, fieldmark.PathPublic):
-		return "missions"
-	case strings.HasPrefix(path, fieldmark.PathAdminAPI):
-		return "administration"
-	case strings.HasPrefix(path, fieldmark.PathLLMs):
-		return "tools"
-	case strings.HasPrefix(path, fieldmark.PathClaims):
-		return "claims"
-	case strings.HasPrefix(path, fieldmark.PathBrands):
-		return "disputes"
+	for _, t := range []struct{ prefix, tag string }{
+		{fieldmark.PathAdminAPI, "administration"}, {fieldmark.PathAlerts, "integrations"},
+		{fieldmark.PathWebhooks, "webhooks"}, {fieldmark.PathPublicEvents, "webhooks"},
+		{fieldmark.PathPublic, "missions"}, {fieldmark.PathLLMs, "llms-txt"}, {fieldmark.PathClaims, "claims"},
+		{fieldmark.PathBrands, "brands"}, {fieldmark.PathChecks, "checks"},
+	} {
+		if strings.HasPrefix(path, t.prefix) {
+			return t.tag
+		}
 	}
 	return "scores"
 }
@@ -351,11 +439,11 @@ func edgeOperations() []*route {
 	return []*route{
 		{"GET", score, anyone, handleRaw[none, fieldmark.Score](nil), operation{
 			id:      "getScore",
-			summary: "Get a brand's score with its range, eligibility, components, evidence and digests",
+			summary: "Get a brand's score; with its range, eligibility, components, evidence and digests",
 			status:  read,
 			query:   scoreParams}},
 		{"GET", score + "/history", anyone, handleRaw[none, fieldmark.ScoreHistory](nil), operation{
-			id: "getScoreHistory", summary: "Get a brand's score over time and the changes that caused it",
+			id: "getScoreHistory", summary: "Get a brand's score over time; with the changes that caused it",
 			status: read,
 			query: []param{
 				{name: "from", description: "A time or a day; the default is 90 days before to"},
@@ -365,7 +453,7 @@ func edgeOperations() []*route {
 			}}},
 		{"GET", fieldmark.PathLeaderboard, anyone, handleRaw[none, fieldmark.Board](nil), operation{
 			id:      "getLeaderboard",
-			summary: "Get the ranking by score, one page at a time; brands whose ranges overlap share ranks",
+			summary: "Get the ranking by score; one page at a time, and brands whose ranges overlap share ranks",
 			status:  read,
 			query: []param{
 				{name: "niche", description: "Only brands of this niche, by its slug"},
@@ -380,7 +468,8 @@ func edgeOperations() []*route {
 					"the response is 410 when that version is gone"},
 			}}},
 		{"GET", fieldmark.PathMethodology, anyone, handleRaw[none, fieldmark.Method](nil), operation{
-			id: "getMethodology", summary: "Get every weight, input and limit of the active module", status: read}},
+			id: "getMethodology", status: read,
+			summary: "Get the scoring method; every weight, input and limit of the active module"}},
 		{"GET", badge, anyone, handleRaw[none, map[string]any](nil), operation{
 			id:      "getBadge",
 			summary: "Get a brand's badge; the suffix .svg, .png or .json (for shields.io) selects the format",
@@ -395,7 +484,7 @@ func edgeOperations() []*route {
 			produces: []string{"image/svg+xml", "image/png"}, status: read}},
 		{"GET", "/api/card/{slug}.png", anyone, handleRaw[none, map[string]any](nil), operation{
 			id:      "getShareCard",
-			summary: "Get a brand's share card, a PNG for link previews: name, score, grade, date and niche",
+			summary: "Get a brand's share card; a PNG for link previews with name, score, grade, date and niche",
 			query: []param{
 				{name: "theme", description: "The colors of the card", enum: []string{"light", "dark"}},
 				{name: "width", description: "The width in pixels; the height is 630, 315 or 158",
@@ -404,7 +493,7 @@ func edgeOperations() []*route {
 			produces: []string{"image/png"}, status: read}},
 		{"GET", "/oembed", anyone, handleRaw[none, map[string]any](nil), operation{
 			id:      "getOEmbed",
-			summary: "Get the oEmbed 1.0 response of a brand's page: its share card as a photo",
+			summary: "Get the oEmbed 1.0 response of a brand's page; its share card as a photo",
 			query: []param{
 				{name: "url", description: "The address of the brand's page on this site"},
 				{name: "maxwidth", description: "The largest width in pixels", lowest: 1},

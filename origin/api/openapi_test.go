@@ -63,22 +63,32 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestProblemPages follows the type of every problem.
-func TestProblemPages(t *testing.T) {
+// TestProblems: the document says of every problem, also of those that only an edge sends, what
+// to do about it.
+func TestProblems(t *testing.T) {
 	fx := newFixture(t, nil)
-	for _, code := range fieldmark.Codes() {
-		rec := fx.mustSend(200, request{method: "GET", path: "/problems/" + string(code)}, nil)
-		page := rec.Body.String()
-		if !strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") || !strings.Contains(page, string(code)) {
-			t.Errorf("page of %s: %s", code, page)
-		}
-		if strings.Contains(page, "<p></p>") {
-			t.Errorf("page of %s says nothing about what to do", code)
+	var doc struct {
+		Problems []struct {
+			Code          fieldmark.Code
+			Status        int
+			Title, Remedy string
+		} `json:"x-problems"`
+	}
+	rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathOpenAPI}, nil)
+	if err := json.Unmarshal(rec.Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[fieldmark.Code]bool{}
+	for _, p := range doc.Problems {
+		listed[p.Code] = true
+		if p.Status != p.Code.Status() || p.Title != p.Code.Title() || p.Remedy == "" {
+			t.Errorf("%s: %d %q, remedy %q", p.Code, p.Status, p.Title, p.Remedy)
 		}
 	}
-	if rec := fx.send(request{method: "GET",
-		path: "/problems/nonsense"}); fx.problem(rec).Code != fieldmark.CodeNotFound {
-		t.Errorf("unknown code: %s, want not_found", rec.Body)
+	for _, code := range fieldmark.Codes() {
+		if !listed[code] {
+			t.Errorf("x-problems has no %s", code)
+		}
 	}
 }
 

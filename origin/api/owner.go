@@ -24,12 +24,12 @@ func (a *ownerAPI) routes() []*route {
 	const one = fieldmark.PathBrands + "{slug}"
 	return []*route{
 		{"POST", one + "/audit", owner, handleParam(a.brandParam, noResult(a.audit)), operation{
-			id: "auditOwnBrand", summary: "Queue an audit of your site: one an hour, six a day", status: []int{202}}},
+			id: "auditOwnBrand", summary: "Queue an audit of your site; one an hour, six a day", status: []int{202}}},
 		{"GET", one + "/profile", owner, handleCall[none](a.getProfile), operation{
 			id: "getProfile", summary: "Get the profile of your brand"}},
 		{"PATCH", one + "/profile", owner, handleRaw[fieldmark.ProfilePatch, fieldmark.BrandProfile](a.patchProfile),
 			operation{id: "patchProfile", status: []int{200, 202}, versioned: true,
-				summary: "Change the profile of your brand, three times a week; 202 if an administrator decides, " +
+				summary: "Change the profile of your brand; three times a week, 202 if an administrator decides, " +
 					"because another brand of the niche has the name"}},
 		{"PUT", one + "/aliases", owner, handleParamBody(a.brandParam, a.requestAliases), operation{
 			id: "requestAliases", summary: "Ask an administrator for other slugs of your brand", status: []int{202}}},
@@ -38,7 +38,7 @@ func (a *ownerAPI) routes() []*route {
 		{"PUT", one + "/wishes", owner, handleParamBody(a.brandParam, a.setWishes), operation{
 			id: "setWishes", summary: "Set whether anyone may check your site, and how slowly it is read"}},
 		{"GET", fieldmark.PathAdminAPI + "brand-requests", key(fieldmark.ScopeAdmin), handleList(a.pending), operation{
-			id: "listBrandRequests", summary: "List the pending requests of owners, newest first"}},
+			id: "listBrandRequests", summary: "List the pending requests of owners; newest first"}},
 		{"POST", fieldmark.PathAdminAPI + "brand-requests/{id}/decision", key(fieldmark.ScopeAdmin),
 			handleParamBody(idParam(fieldmark.PrefixChange), a.owners.DecideRequest), operation{
 				id: "decideBrandRequest", summary: "Approve or reject a request of an owner"}},

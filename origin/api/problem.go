@@ -1,17 +1,11 @@
 package api
 
 import (
-	"bytes"
-	_ "embed" // for the page
-	"fmt"
-	"html/template"
-	"net/http"
+	"cmp"
+	"slices"
 
 	"github.com/fieldmark/fieldmark"
 )
-
-//go:embed problem.html
-var problemTemplate string
 
 // remedies maps each problem to instructions for fixing it.
 var remedies = map[fieldmark.Code]string{
@@ -120,45 +114,23 @@ var remedies = map[fieldmark.Code]string{
 		"mission.",
 }
 
-// problemPages are the HTML pages that the types of problems link to.
-type problemPages struct {
-	pages map[string][]byte
+// problem is a row of x-problems in the OpenAPI document. Edges make the page of the code of it,
+// to which the type of a problem links.
+type problem struct {
+	Code   fieldmark.Code `json:"code"`
+	Status int            `json:"status"`
+	Title  string         `json:"title"`
+	Remedy string         `json:"remedy"`
 }
 
-func newProblemPages() (*problemPages, error) {
-	page, err := template.New("problem").Parse(problemTemplate)
-	if err != nil {
-		return nil, err
-	}
-	p := &problemPages{pages: map[string][]byte{}}
+// problems returns all problems, by status and code.
+func problems() []problem {
+	all := make([]problem, 0, len(remedies))
 	for _, code := range fieldmark.Codes() {
-		var out bytes.Buffer
-		err := page.Execute(&out, struct {
-			Code          fieldmark.Code
-			Status        int
-			StatusText    string
-			Title, Remedy string
-		}{code, code.Status(), http.StatusText(code.Status()), code.Title(), remedies[code]})
-		if err != nil {
-			return nil, fmt.Errorf("page of %s: %w", code, err)
-		}
-		p.pages[string(code)] = out.Bytes()
+		all = append(all, problem{code, code.Status(), code.Title(), remedies[code]})
 	}
-	return p, nil
-}
-
-// send explains a problem code.
-func (p *problemPages) send(c *call) error {
-	page, ok := p.pages[c.r.PathValue("code")]
-	if !ok {
-		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such problem code")
-	}
-	h := c.w.Header()
-	h.Set("Cache-Control", "public, max-age=3600")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "+
-		"form-action 'none'; frame-ancestors 'none'")
-	if c.notModified(etagOf(page)) {
-		return nil
-	}
-	return c.sendBytes(http.StatusOK, "text/html; charset=utf-8", page)
+	slices.SortFunc(all, func(a, b problem) int {
+		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code))
+	})
+	return all
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -72,12 +71,8 @@ func (rt *route) statuses() []int {
 }
 
 // routes are all operations of the API.
-func (s *server) routes(cfg Config) ([]*route, error) {
+func (s *server) routes(cfg Config) []*route {
 	o := cfg.Service
-	problems, err := newProblemPages()
-	if err != nil {
-		return nil, fmt.Errorf("problem pages: %w", err)
-	}
 	version := strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version
 	missions := &missionAPI{missions: o.Missions}
 	alerts := &alertAPI{o.Missions, make(chan struct{}, maxAlerts)}
@@ -108,8 +103,7 @@ func (s *server) routes(cfg Config) ([]*route, error) {
 				id: "showMetrics", summary: "Get the counts of all nodes over a range of time", query: metricParams}},
 			{"GET", fieldmark.PathInternalStatus, node, handle(o.Status), operation{hidden: true}},
 			{"GET", fieldmark.PathOpenAPI, anyone, handleRaw[none, none](s.sendOpenAPI), operation{hidden: true}},
-			{"GET", "/problems/{code}", anyone, handleRaw[none, none](problems.send), operation{hidden: true}},
-		}), nil
+		})
 }
 
 // routes are the operations of integrators on the missions of their account.
@@ -126,7 +120,7 @@ func (a *missionAPI) routes() []*route {
 			id: "openMissions", summary: "Create up to 100 missions; each one succeeds or fails on its own",
 			idempotent: true, bodyLimit: fieldmark.MaxBatchBody}},
 		{"GET", missions, read, handleCall[none](a.list), operation{
-			id: "listMissions", summary: "List missions, newest first or in the order they changed",
+			id: "listMissions", summary: "List missions; newest first, or in the order in which they changed",
 			query: missionFilters}},
 		{"GET", one, read, handleRaw[none, fieldmark.Mission](a.get), operation{
 			id: "getMission", summary: "Get a mission", status: []int{200, 304}}},
@@ -144,9 +138,9 @@ func (a *missionAPI) routes() []*route {
 			id: "addNote", summary: "Add a note to a mission; the same externalId returns the existing one",
 			status: []int{201, 200}, idempotent: true}},
 		{"GET", one + "/notes", read, handleCall[none](a.listNotes), operation{
-			id: "listNotes", summary: "List the notes of a mission, oldest first", query: noteParams}},
+			id: "listNotes", summary: "List the notes of a mission; oldest first", query: noteParams}},
 		{"GET", missions + "/export", read, handleRaw[none, none](a.export), operation{
-			id: "exportMissions", summary: "Export missions in the order of their changes, one per line",
+			id: "exportMissions", summary: "Export missions; in the order of their changes, one per line",
 			status: []int{200}, query: exportParams, produces: []string{ndjsonType, csvType}, timeout: bulkTimeout}},
 	}
 }
@@ -190,16 +184,16 @@ func (a *webhookAPI) routes() []*route {
 	eventTypes := handleRaw[none, fieldmark.List[fieldmark.EventTypeInfo]](a.listEventTypes)
 	return slices.Concat([]*route{
 		{"GET", hooks + "/event-types", anyone, eventTypes, operation{
-			id: "listEventTypes", summary: "List the event types, each with the JSON Schema of its data and an example",
+			id: "listEventTypes", summary: "List the event types; each with the JSON Schema of its data and an example",
 			status: []int{200, 304}}},
 		{"GET", hooks + "/{id}/keys", anyone, handleCall[none](a.publicKeys), operation{
 			id:      "getWebhookKeys",
-			summary: "Get the public keys that sign an endpoint's messages, as a JSON Web Key Set"}},
+			summary: "Get the public keys that sign an endpoint's messages; as a JSON Web Key Set"}},
 		{"GET", fieldmark.PathPublicEvents, manage, handleCall[none](a.pollEvents), operation{
-			id: "pollEvents", summary: "List events after a number, in the format of webhook messages",
+			id: "pollEvents", summary: "List events after a number; in the format of webhook messages",
 			query: pollParams}},
 		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, handleCall[none](a.listDeliveries), operation{
-			id: "listDeliveries", summary: "List webhook deliveries, newest first", query: deliveryParams}},
+			id: "listDeliveries", summary: "List webhook deliveries; newest first", query: deliveryParams}},
 	}, a.endpointRoutes(hooks, "Webhook", manage), a.endpointRoutes(fieldmark.PathAdminAPI+"webhooks", "Endpoint",
 		admins))
 }
@@ -227,17 +221,17 @@ func (a *webhookAPI) endpointRoutes(path, noun string, who authorization) []*rou
 			optionalBody: true, timeout: remoteTimeout}},
 		{"POST", one + "/replays", who, handleParamBody(endpointParam, a.startReplay), operation{
 			id: "replay" + noun, status: []int{202},
-			summary: "Resend the messages that failed since a time, or all events after a number"}},
+			summary: "Replay messages; those that failed since a time, or all events after a number"}},
 		{"GET", one + "/replays", who, handleParam(endpointParam, asList(a.listReplays)), operation{
 			id: "list" + noun + "Replays", summary: "List the replays of a webhook endpoint"}},
 		{"GET", one + "/deliveries", who, handleCall[none](a.listDeliveries), operation{
 			id: "list" + noun + "Deliveries", query: deliveryParams,
-			summary: "List the deliveries to a webhook endpoint, newest first"}},
+			summary: "List the deliveries to a webhook endpoint; newest first"}},
 		{"GET", one + "/deliveries/{delivery}", who, handleParam(a.deliveryParam, a.getDelivery), operation{
 			id: "get" + noun + "Delivery", summary: "Get a delivery and all its attempts"}},
 		{"POST", one + "/deliveries/{delivery}/resend", who, handleParam(a.deliveryParam, a.resendDelivery), operation{
 			id: "resend" + noun + "Delivery", status: []int{202},
-			summary: "Resend a message under its id, or send it now if it is pending"}},
+			summary: "Resend a message; under its id, or now if it is pending"}},
 	}
 }
 
@@ -261,7 +255,7 @@ func (a *accessAPI) routes() []*route {
 		{"PUT", admin + "accounts/{account}", admins, handleParamBody(pathParam("account"), a.putAccount), operation{
 			id: "putAccount", summary: "Create or update an account"}},
 		{"GET", admin + "audit-log", admins, entries(a.listAudit), operation{
-			id: "listAuditLog", summary: "List the actions of administrators, newest first", query: auditParams,
+			id: "listAuditLog", summary: "List the actions of administrators; newest first", query: auditParams,
 			status: []int{200}, produces: []string{csvType}, timeout: bulkTimeout}},
 		{"GET", admin + "audit-log/verdict", admins, handle(a.verifyAudit), operation{
 			id: "verifyAuditLog", summary: "Verify the hash chain of the audit log", timeout: bulkTimeout}},
@@ -363,15 +357,14 @@ func (a *disputeAPI) routes() []*route {
 			id: "openDispute", status: []int{201},
 			summary: "Dispute a finding about a brand; with a key of its owner, the site is audited again at once"}},
 		{"GET", public, ownerOrAnyone, handleCall[none](a.listOfBrand), operation{
-			id: "listOpenDisputes",
-			summary: "List the open disputes of a brand, newest first; with a key of its owner, all disputes of the " +
-				"account"}},
+			id:      "listOpenDisputes",
+			summary: "List the open disputes of a brand; newest first, with a key of its owner all of the account"}},
 		{"POST", public + "/{id}/withdraw", owner, handleCall[none](a.withdraw), operation{
 			id: "withdrawDispute", summary: "Withdraw a dispute that your account opened"}},
 		{"GET", public + "/{id}", anyone, handleCall[none](a.getStatus), operation{
 			id: "getDisputeStatus", summary: "Get the state of a dispute and the answer to it"}},
 		{"GET", admin, admins, handleCall[none](a.list), operation{
-			id: "listDisputes", summary: "List disputes, newest first", query: disputeParams}},
+			id: "listDisputes", summary: "List disputes; newest first", query: disputeParams}},
 		{"GET", admin + "/{id}", admins, handleParam(disputeID, disputes.Get), operation{
 			id: "getDispute", summary: "Get a dispute with its text and its sender"}},
 		{"POST", admin + "/{id}/decision", admins, handleParamBody(disputeID, disputes.Decide), operation{
@@ -409,7 +402,7 @@ func (a *moduleAPI) routes() []*route {
 	admins := key(fieldmark.ScopeAdmin)
 	return []*route{
 		{"GET", modules, admins, handleList(a.modules.List), operation{
-			id: "listModules", summary: "List scoring modules, newest first"}},
+			id: "listModules", summary: "List scoring modules; newest first"}},
 		{"POST", modules, admins, handleBody(a.modules.Create), operation{
 			id: "pushModule", summary: "Validate and store a scoring module", status: []int{201},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: remoteTimeout}},

@@ -72,11 +72,9 @@ func New(cfg Config) (http.Handler, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	routes, err := s.routes(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("api: %w", err)
-	}
-	if s.openAPI, err = describe(routes, cfg.Version); err != nil {
+	routes := s.routes(cfg)
+	var err error
+	if s.openAPI, err = describe(routes, cfg.Version, limitsOf(cfg.Service)); err != nil {
 		return nil, fmt.Errorf("api: describe: %w", err)
 	}
 	s.mount(routes)

@@ -27,7 +27,7 @@ const (
 // deliveryParams and pollParams are the query parameters of lists of deliveries and of events.
 var (
 	deliveryParams = []param{
-		{name: "limit", description: "Deliveries per page, newest first", lowest: 1, highest: maxDeliveryLimit,
+		{name: "limit", description: "Deliveries per page; newest first", lowest: 1, highest: maxDeliveryLimit,
 			preset: defaultDeliveryLimit},
 		{name: "cursor", description: "nextCursor of the previous page"},
 		{name: "state", description: "Only deliveries in this state; held is part of due", enum: deliveryStates()},
@@ -208,4 +208,50 @@ func describeEvents() (document, error) {
 		return document{}, err
 	}
 	return document{bytes: b, etag: etagOf(b)}, nil
+}
+
+// describeWebhooks adds the messages that endpoints receive to the OpenAPI document, each with
+// the schema of its body and an example. The list of event types is the only source.
+func describeWebhooks(api *huma.OpenAPI, reg huma.Registry) error {
+	api.Webhooks = map[string]*huma.PathItem{}
+	var headers []*huma.Param
+	for _, h := range [][2]string{
+		{webhook.HeaderID, "The id of the event, the same in every delivery of it: use it to drop repetitions."},
+		{webhook.HeaderTimestamp, "When the message was sent, in seconds since 1970."},
+		{webhook.HeaderSignature, "Signatures of id, timestamp and body, with spaces between them."},
+	} {
+		headers = append(headers, &huma.Param{Name: h[0], In: "header", Description: h[1], Required: true,
+			Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+	for _, k := range event.Kinds() {
+		envelope, err := k.ExampleEnvelope()
+		if err != nil {
+			return err
+		}
+		data := reg.Schema(reflect.TypeOf(k.Example), true, "")
+		if s := reg.SchemaFromRef(data.Ref); s != nil && s.Examples == nil {
+			s.Examples = []any{k.Example} // the best example of the object wherever it occurs
+		}
+		text, members := &huma.Schema{Type: huma.TypeString}, map[string]*huma.Schema{
+			"type":      {Type: huma.TypeString, Const: string(k.Type)},
+			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When it happened"},
+			"data":      data,
+		}
+		members["id"] = text
+		api.Webhooks[string(k.Type)] = &huma.PathItem{Post: &huma.Operation{
+			OperationID: string(k.Type), Summary: k.Summary, Tags: []string{"webhooks"}, Parameters: headers,
+			Security: []map[string][]string{{}}, // a receiver verifies the signature
+			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{jsonType: {
+				Schema: &huma.Schema{Type: huma.TypeObject, Properties: members,
+					Required: []string{"id", "type", "timestamp", "data"}},
+				Example: envelope,
+			}}},
+			Responses: map[string]*huma.Response{
+				"2XX":     {Description: "The message was received. Any body is ignored."},
+				"410":     {Description: "The receiver is gone: the endpoint is disabled."},
+				"default": {Description: "The message was not received. It is sent again on the retry schedule."},
+			},
+		}}
+	}
+	return nil
 }

@@ -16,23 +16,31 @@ const day = 24 * time.Hour
 // clientPrefix begins the names of the budgets of clients; the others are those of targets.
 const clientPrefix = "check client "
 
-// clientBudgets are those of the network of a client: five checks an hour, three of them at
-// once, are what a person compares; twenty a day are a day of that. An address would be
-// personal data, and a client of IPv6 has many.
+// The limits of the network of a client: five checks an hour, three of them at once, are what a
+// person compares; twenty a day are a day of that. Those of a host, for all clients together:
+// at ten requests a check, sixty a day are less than a search engine makes.
+const (
+	ClientPerHour = 5
+	ClientPerDay  = 20
+	HostPerHour   = 2
+	HostPerDay    = 6
+)
+
+// clientBudgets are those of the network of a client. An address would be personal data, and a
+// client of IPv6 has many.
 func clientBudgets(client netip.Addr) []store.Budget {
 	network := networkOf(client)
 	return []store.Budget{
-		{Name: clientPrefix + "hour " + network, Quota: 5, Window: time.Hour, Burst: 3},
-		{Name: clientPrefix + "day " + network, Quota: 20, Window: day, Burst: 5},
+		{Name: clientPrefix + "hour " + network, Quota: ClientPerHour, Window: time.Hour, Burst: 3},
+		{Name: clientPrefix + "day " + network, Quota: ClientPerDay, Window: day, Burst: 5},
 	}
 }
 
-// hostBudgets are those of a host, for all clients together: at ten requests a check,
-// sixty a day are less than a search engine makes.
+// hostBudgets are those of a host, for all clients together.
 func hostBudgets(host string) []store.Budget {
 	return []store.Budget{
-		{Name: "check host hour " + host, Quota: 2, Window: time.Hour, Burst: 2},
-		{Name: "check host day " + host, Quota: 6, Window: day, Burst: 2},
+		{Name: "check host hour " + host, Quota: HostPerHour, Window: time.Hour, Burst: 2},
+		{Name: "check host day " + host, Quota: HostPerDay, Window: day, Burst: 2},
 	}
 }
 

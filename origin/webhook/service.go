@@ -130,3 +130,9 @@ func (s *maintainer) review(ctx context.Context) error {
 func FailDeleted(ctx context.Context, tx *store.Tx) error {
 	return tx.FailEndedDeliveries(ctx, time.Now(), reasonDeleted)
 }
+
+// Retention returns how long deliveries, and events that no delivery needs, are kept; below 0
+// forever.
+func Retention(s *Service) (deliveries, events time.Duration) {
+	return s.keepDeliveries, s.keepEvents
+}
