@@ -23,6 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
+	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/timeout"
@@ -140,6 +141,7 @@ type Edge struct {
 	limiter    *requestLimiter
 	fetcher    *fetcher
 	scorer     *scorer
+	developers *developer.Pages
 	pages      *pageWriter
 	badges     *badgeEndpoints
 	brands     *brandEndpoints
@@ -236,6 +238,10 @@ func (e *Edge) connect(cfg Config, base *url.URL) error {
 	e.scorer = &scorer{origin: cfg.Origin, cache: e.cache, fetcher: e.fetcher, modules: e.modules,
 		rankings: &e.rankings, replica: &e.replica, meters: e.meters, log: e.log}
 	e.pages = &pageWriter{responder: e.responder, fetcher: e.fetcher, site: pages}
+	if e.developers, err = developer.New(pages, developer.Config{BaseURL: cfg.BaseURL, HideAdmin: cfg.HideAdmin,
+		Limits: quotaLimits(cfg.RateLimit, cfg.NetworkQuota)}); err != nil {
+		return err
+	}
 	e.badges = &badgeEndpoints{responder: e.responder, cache: e.cache, fetcher: e.fetcher, scorer: e.scorer,
 		rankings: &e.rankings, replica: &e.replica, clients: e.clients, limiter: e.limiter,
 		renderers: badgeRenderers{png: newPNGs()}}

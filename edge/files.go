@@ -2,15 +2,20 @@ package edge
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 )
@@ -159,4 +164,125 @@ func sitemapOf(s *ranking.Snapshot, baseURL string, part, most int) []byte {
 		entries = append(entries, entry)
 	}
 	return site.Sitemap(baseURL, entries)
+}
+
+// developerEndpoints serve the pages for developers. Most are made from the OpenAPI document of the
+// origin, which is read once for each version and parsed once.
+type developerEndpoints struct {
+	*pageWriter
+	pages         *developer.Pages
+	auth          *originAuth
+	originURL     *url.URL
+	transport     http.RoundTripper // to the origin
+	originVersion *originVersion
+
+	reading chan struct{} // holds a token while one request reads the document
+	known   atomic.Pointer[knownReference]
+}
+
+// knownReference is the document that was read last. It has several hundred kilobytes, which is more
+// than the cache takes, and parsing it costs as much as rendering a page.
+type knownReference struct {
+	*developer.Reference
+	version string // of the origin
+	read    time.Time
+}
+
+// maxOpenAPI bounds the OpenAPI document in bytes: several times what it has.
+const maxOpenAPI = 8 << 20
+
+// serve handles GET below /developers and /problems. While the origin is away, the pages show what
+// this program knows itself.
+func (e *developerEndpoints) serve(ctx *fasthttp.RequestCtx) {
+	path := string(ctx.Path())
+	e.servePage(ctx, "page/"+strconv.Quote(e.originVersion.get())+path, "",
+		func(fc context.Context) (*cache.Entry, error) {
+			var reference *developer.Reference
+			var missing error
+			if developer.NeedsReference(path) {
+				if reference, missing = e.reference(fc); missing != nil {
+					e.log.Warn("a page for developers is incomplete", "path", path, "err", missing)
+				}
+			}
+			entry, err := pageEntry(e.pages.Append(nil, path, reference))
+			if missing != nil {
+				if err != nil { // there may be a page at this address
+					return nil, asUnavailable(missing)
+				}
+				entry.Fresh = incompleteFresh
+			}
+			return entry, err
+		})
+}
+
+// serveFeed handles GET /developers/changelog.atom.
+func (e *developerEndpoints) serveFeed(ctx *fasthttp.RequestCtx) {
+	body, err := e.pages.Feed()
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	sendFile(ctx, site.FeedType+"; charset=utf-8", body)
+}
+
+// reference returns the OpenAPI document of the origin: the one known while it is current, and
+// while the origin is away.
+func (e *developerEndpoints) reference(ctx context.Context) (*developer.Reference, error) {
+	current := func() *developer.Reference {
+		k := e.known.Load()
+		if k == nil || k.version != e.originVersion.get() || time.Since(k.read) > derivedFresh {
+			return nil
+		}
+		return k.Reference
+	}
+	if r := current(); r != nil {
+		return r, nil
+	}
+	select {
+	case e.reading <- struct{}{}:
+		defer func() { <-e.reading }()
+	case <-ctx.Done():
+		return nil, passError(ctx.Err())
+	}
+	if r := current(); r != nil { // read by the request before
+		return r, nil
+	}
+	version := e.originVersion.get()
+	body, err := e.openAPI(ctx)
+	if err == nil {
+		var r *developer.Reference
+		if r, err = developer.Parse(body); err == nil {
+			e.known.Store(&knownReference{r, version, time.Now()})
+			return r, nil
+		}
+	}
+	if k := e.known.Load(); k != nil {
+		return k.Reference, nil
+	}
+	return nil, err
+}
+
+// openAPI requests the document.
+func (e *developerEndpoints) openAPI(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, referenceTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.originURL.JoinPath(fieldmark.PathOpenAPI).String(),
+		nil)
+	if err != nil {
+		return nil, fmt.Errorf("request the OpenAPI document: %w", err)
+	}
+	e.auth.setNodeToken(req.Header, "")
+	resp, err := e.transport.RoundTrip(req)
+	if err != nil {
+		return nil, passError(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOpenAPI))
+	if err != nil {
+		return nil, passError(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the OpenAPI document: status %d", resp.StatusCode)
+	}
+	return body, nil
 }

@@ -83,7 +83,7 @@ func TestSameAnswers(t *testing.T) {
 	// On a busy machine the origin may miss the deadline for the reference, and the page
 	// without it is kept for incompleteFresh.
 	h.until("the page for developers has its reference", func() bool {
-		return strings.Contains(h.get("/developers").body, "/api/public/v1/missions/{id}")
+		return strings.Contains(h.get("/developers/reference").body, "/api/public/v1/missions/{id}")
 	})
 	tag := h.get("/api/badge/acme").header.Get("Etag")
 	type request struct {
@@ -94,7 +94,7 @@ func TestSameAnswers(t *testing.T) {
 	for _, path := range []string{"/", "/api/badge/acme", "/api/badge/acme.json", "/api/badge/acme.png",
 		"/api/badge/nobody",
 		"/api/badge/acme/embed", "/api/badge/acme?label=x", "/api/v1/score/acme", "/api/v1/leaderboard", "/brands/acme",
-		"/methodology", "/developers", "/llms-txt", "/nowhere", "/docs/a", "/api/v1/score/none", "/%zz",
+		"/methodology", "/developers/reference", "/llms-txt", "/nowhere", "/docs/a", "/api/v1/score/none", "/%zz",
 		"/api/public/v1/missions", "/sitemap.xml", "/robots.txt"} {
 		all = append(all, request{"GET", path, "", nil}, request{"GET", path, "", nil}, request{"HEAD", path, "", nil},
 			request{"OPTIONS", path, "", nil})

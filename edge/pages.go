@@ -7,11 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -312,16 +309,12 @@ var (
 // siteEndpoints serve the pages about this site, and its assets.
 type siteEndpoints struct {
 	*pageWriter
-	scorer        *scorer
-	origin        *client.Client
-	auth          *originAuth
-	originURL     *url.URL
-	transport     http.RoundTripper // to the origin, for its OpenAPI document
-	originVersion *originVersion
-	rankings      *ranking.Store
-	replica       *replicaState
-	certificates  *certs.Store
-	node          string // id of this process
+	scorer       *scorer
+	origin       *client.Client
+	rankings     *ranking.Store
+	replica      *replicaState
+	certificates *certs.Store
+	node         string // id of this process
 }
 
 // serveStatic serves the static files of the pages; their paths contain a hash of the
@@ -407,50 +400,11 @@ var snippetNames = map[string]string{
 // unavailable.
 const incompleteFresh = 30 * time.Second
 
-// serveDevelopers handles GET /developers. The reference is built from the origin's API
-// description; if that is unavailable the page omits it.
+// serveDevelopers handles GET /developers.
 func (e *siteEndpoints) serveDevelopers(ctx *fasthttp.RequestCtx) {
-	e.servePage(ctx, "page/developers/"+strconv.Quote(e.originVersion.get()), "",
-		func(fc context.Context) (*cache.Entry, error) {
-			p := site.DevelopersPage{BaseURL: e.baseURL}
-			raw, err := e.openAPI(fc)
-			if err == nil {
-				p.Version, p.Groups, err = site.ParseReference(raw)
-			}
-			if err != nil {
-				e.log.Warn("the page for developers has no reference", "err", err)
-			}
-			entry, rerr := pageEntry(e.site.AppendDevelopers(nil, p))
-			if rerr == nil && err != nil {
-				entry.Fresh = incompleteFresh
-			}
-			return entry, rerr
-		})
-}
-
-// openAPI reads the origin's description of itself.
-func (e *siteEndpoints) openAPI(ctx context.Context) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, referenceTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.originURL.JoinPath("/api/openapi.json").String(),
-		nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask the origin: %w", err)
-	}
-	e.auth.setNodeToken(req.Header, "")
-	resp, err := e.transport.RoundTrip(req)
-	if err != nil {
-		return nil, passError(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return nil, passError(err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the OpenAPI document: status %d", resp.StatusCode)
-	}
-	return body, nil
+	e.servePage(ctx, "page/developers", "", func(context.Context) (*cache.Entry, error) {
+		return pageEntry(e.site.AppendDevelopers(nil, site.DevelopersPage{BaseURL: e.baseURL}))
+	})
 }
 
 // serviceFresh is the lifetime of the status of the origin: as long as edges take to report.

@@ -180,7 +180,8 @@ func TestSitemapParts(t *testing.T) {
 		Parts   []string `xml:"sitemap>loc"`
 	}
 	read := func(body []byte) (p part) { must(t, xml.Unmarshal(body, &p)); return p }
-	for _, most := range []int{9, 10, 12, 16, 17} {
+	fixed := len(site.FixedPages()) + 1 // all in the first part, with the niche
+	for _, most := range []int{fixed, fixed + 1, fixed + 3, fixed + 7, fixed + 8} {
 		index := read(edge.SitemapOf(h.edge, 0, most))
 		seen := map[string]int{}
 		n := max(len(index.Parts), 1)
@@ -298,18 +299,27 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestDevelopersAlone: without an origin the page is there, and whole again after.
+// TestDevelopersAlone: without an origin the pages are there, and whole again after.
 func TestDevelopersAlone(t *testing.T) {
 	h := newFixture(t)
 	h.down.Store(true)
-	if a := h.get(site.PathDevelopers); a.status != 200 || strings.Contains(a.body,
+	if a := h.get(site.PathReference); a.status != 200 || strings.Contains(a.body,
 		"/api/public/v1/missions/{id}/cancel") {
 		t.Errorf("without an origin: %d", a.status)
 	}
+	if a := h.get(site.PathProblems + "/not_found"); a.status != 200 || !strings.Contains(a.body, "temporarily") {
+		t.Errorf("a problem without an origin: %d %s", a.status, a.body)
+	}
+	if a := h.get(site.PathReference + "/getMission"); a.status != 503 {
+		t.Errorf("an operation without an origin: %d, want 503", a.status)
+	}
 	h.down.Store(false)
 	h.startEdge()
-	if a := h.get(site.PathDevelopers); a.status != 200 || !strings.Contains(a.body,
+	if a := h.get(site.PathReference); a.status != 200 || !strings.Contains(a.body,
 		"/api/public/v1/missions/{id}/cancel") {
 		t.Errorf("with an origin: %d", a.status)
+	}
+	if a := h.get(site.PathReference + "/none"); a.status != 404 {
+		t.Errorf("an operation that does not exist: %d, want 404", a.status)
 	}
 }

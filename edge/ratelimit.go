@@ -19,6 +19,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 )
@@ -52,6 +53,30 @@ const (
 	RateLimitLocal  RateLimit = "local"  // on each node for itself
 	RateLimitShared RateLimit = "shared" // in Redis, for all nodes together
 )
+
+// quotaLimits returns the rates for the page of limits. Without limits there are none.
+func quotaLimits(where RateLimit, perNetwork int) []developer.Limit {
+	if where == RateLimitOff {
+		return nil
+	}
+	const group, unit = "Rates", "requests a minute"
+	limit := func(name string, value int64, unit, note string) developer.Limit {
+		return developer.Limit{Group: group, Name: name, Value: value, Unit: unit, Code: fieldmark.CodeRateLimited,
+			Note: note}
+	}
+	all := []developer.Limit{
+		limit("Reads with a key", readQuota, unit, "Unless the key was created with another rate."),
+		limit("Writes with a key", writeQuota, unit, "Unless the key was created with another rate. A batch counts "+
+			"as its missions."),
+		limit("Requests without a valid key", anonymousQuota, unit, "For each client network."),
+		limit("Burst", quotaBurst, "requests", "RateLimit fields of a response show what is left."),
+	}
+	if perNetwork > 0 {
+		all = append(all, limit("Requests of a client network", int64(perNetwork), unit,
+			"In total. What an edge has in its cache does not count."))
+	}
+	return all
+}
 
 // rateLimiter limits the request rates of clients. Only the origin can verify API keys: the
 // limiter learns valid keys from its responses, and until then counts a request by its

@@ -40,10 +40,11 @@ func (e *Edge) newRoutes() routes {
 	files := &fileEndpoints{e.responder, e.fetcher, e.pages.site, &e.rankings, &e.replica}
 	llms := &llmsEndpoints{pageWriter: e.pages, clients: e.clients, hosts: e.hosts, auth: e.auth, proxied: e.proxied,
 		originURL: e.cfg.OriginURL, transport: e.transport, originVersion: &e.originVersion, replica: &e.replica}
-	pages := &siteEndpoints{pageWriter: e.pages, scorer: e.scorer, origin: e.cfg.Origin, auth: e.auth,
-		originURL: e.cfg.OriginURL,
-		transport: e.transport, originVersion: &e.originVersion, rankings: &e.rankings, replica: &e.replica,
-		certificates: e.certificates, node: e.id}
+	pages := &siteEndpoints{pageWriter: e.pages, scorer: e.scorer, origin: e.cfg.Origin, rankings: &e.rankings,
+		replica: &e.replica, certificates: e.certificates, node: e.id}
+	developers := &developerEndpoints{pageWriter: e.pages, pages: e.developers, auth: e.auth,
+		originURL: e.cfg.OriginURL, transport: e.transport, originVersion: &e.originVersion,
+		reading: make(chan struct{}, 1)}
 	claims := &claimEndpoints{pageWriter: e.pages, clients: e.clients, origin: e.brands.origin}
 	checks := &checkEndpoints{pageWriter: e.pages, clients: e.clients, limits: e.limiter.limits, origin: e.cfg.Origin}
 	table := []endpoint{
@@ -79,6 +80,10 @@ func (e *Edge) newRoutes() routes {
 		{path: site.PathBadges, when: hasSearch, serve: pages.searchBadges, limited: true},
 		{path: site.PathBadges, route: routePage, get: pages.serveBadges},
 		{path: site.PathDevelopers, route: routePage, get: pages.serveDevelopers},
+		{path: site.PathChangelogFeed, route: routePage, get: developers.serveFeed},
+		{path: site.PathDevelopers + "/", prefix: true, route: routePage, get: developers.serve},
+		{path: site.PathProblems, route: routePage, get: developers.serve},
+		{path: site.PathProblems + "/", prefix: true, route: routePage, get: developers.serve},
 		{path: site.PathAbout, route: routePage, get: pages.serveAbout},
 		{path: fieldmark.PathBot, route: routePage, get: pages.serveBot},
 		{path: site.PathStatus, route: routePage, get: pages.serveStatus},

@@ -2,8 +2,7 @@ package site
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -12,16 +11,7 @@ import (
 
 // DevelopersPage is the data of the page for developers.
 type DevelopersPage struct {
-	BaseURL string      // scheme and host of the site, without a slash at the end
-	Version string      // of the API; empty without a reference
-	Groups  []CallGroup // the reference; none where it cannot be had
-}
-
-// CallGroup is a part of the API.
-type CallGroup struct {
-	Name  string
-	Open  bool // shown at once
-	Calls []Call
+	BaseURL string // scheme and host of the site, without a slash at the end
 }
 
 // Call is one operation of the API.
@@ -34,6 +24,7 @@ type developersView struct {
 		DevelopersPage
 		Reads  []Call
 		Errors []errorLine
+		Nav    []ArticleLink
 	}
 }
 
@@ -46,7 +37,7 @@ type errorLine struct {
 func newDevelopersView(c chrome, p *DevelopersPage) *developersView {
 	v := &developersView{}
 	v.Page.DevelopersPage = *p
-	v.Page.Reads = reads
+	v.Page.Reads, v.Page.Nav = reads, developerNav(PathDevelopers)
 	for _, code := range fieldmark.Codes() {
 		v.Page.Errors = append(v.Page.Errors, errorLine{code.Status(), code,
 			fieldmark.Errorf(code, "").Problem("", "").Title})
@@ -57,7 +48,7 @@ func newDevelopersView(c chrome, p *DevelopersPage) *developersView {
 	v.Head = fixedHead(c, p.BaseURL, PathDevelopers, "Fieldmark for developers",
 		"Quick starts for scores, badges, llms.txt, missions and webhooks, how to verify a signature, every error, "+
 			"and the API reference.")
-	v.Head.Text = true
+	v.Head.Text, v.Head.Reference = true, true
 	return v
 }
 
@@ -76,38 +67,78 @@ var reads = []Call{
 	{"POST", "/api/v1/claims", "Claim a brand: the response has three proofs, of which one is enough"},
 }
 
-// ParseReference reads the operations of an OpenAPI document, by tag.
-func ParseReference(raw []byte) (version string, groups []CallGroup, err error) {
-	var doc struct {
-		Info struct {
-			Version string `json:"version"`
-		} `json:"info"`
-		Paths map[string]map[string]json.RawMessage `json:"paths"`
-	}
-	if err := json.Unmarshal(raw, &doc); err != nil {
-		return "", nil, fmt.Errorf("read the OpenAPI document: %w", err)
-	}
-	byTag := map[string][]Call{}
-	for path, methods := range doc.Paths {
-		for method, raw := range methods {
-			var operation struct {
-				Tags    []string `json:"tags"`
-				Summary string   `json:"summary"`
-			}
-			if !slices.Contains([]string{"get", "post", "put", "patch", "delete"}, method) ||
-				json.Unmarshal(raw, &operation) != nil || len(operation.Tags) == 0 {
-				continue
-			}
-			tag := operation.Tags[0]
-			byTag[tag] = append(byTag[tag], Call{strings.ToUpper(method), path, operation.Summary})
+// developerPages are the pages for developers in the order of their navigation.
+var developerPages = []ArticleLink{
+	{Path: PathDevelopers, Text: "Overview"}, {Path: PathReference, Text: "API reference"},
+	{Path: PathGuides + "follow-changes", Text: "Follow changes"},
+	{Path: PathGuides + "receive-webhooks", Text: "Receive webhooks"},
+	{Path: PathGuides + "retry-safely", Text: "Retry safely"},
+	{Path: PathProblems, Text: "Problems"}, {Path: PathLimits, Text: "Limits"},
+	{Path: PathChangelog, Text: "Changelog"},
+}
+
+// Guide names a page of instructions.
+type Guide struct{ Name, Title string }
+
+// Guides are the guides in the order of the navigation.
+func Guides() (all []Guide) {
+	for _, p := range developerPages {
+		if name, ok := strings.CutPrefix(p.Path, PathGuides); ok {
+			all = append(all, Guide{name, p.Text})
 		}
 	}
-	for tag, calls := range byTag {
-		slices.SortFunc(calls, func(a, b Call) int {
-			return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
-		})
-		groups = append(groups, CallGroup{Name: tag, Open: tag != "administration", Calls: calls})
+	return all
+}
+
+// Article is a page for developers that package developer writes.
+type Article struct {
+	BaseURL     string // scheme and host of the site, without a slash at the end
+	Path        string
+	Title       string
+	Description string
+	Feed        string        // path of its Atom feed; empty: none
+	NoIndex     bool          // search engines do not keep the page
+	Try         bool          // the page has a form that sends requests
+	Section     string        // what Links are; empty without any
+	Links       []ArticleLink // to the neighbours of the page
+	Body        template.HTML // within the article
+}
+
+// ArticleLink is a line of the navigation for developers.
+type ArticleLink struct {
+	Path, Text string
+	Here       bool
+}
+
+// articleView is what templates/article.html shows.
+type articleView struct {
+	Head head
+	Page struct {
+		Article
+		Nav []ArticleLink
 	}
-	slices.SortFunc(groups, func(a, b CallGroup) int { return strings.Compare(b.Name, a.Name) })
-	return doc.Info.Version, groups, nil
+}
+
+// AppendArticle appends a page for developers.
+func (s *Site) AppendArticle(dst []byte, p Article) ([]byte, error) {
+	v := &articleView{Head: fixedHead(s.chrome, p.BaseURL, p.Path, p.Title, p.Description)}
+	v.Head.Text, v.Head.Reference, v.Head.Try = true, true, p.Try
+	v.Head.Here, v.Head.Index = PathDevelopers, !p.NoIndex
+	if p.Feed != "" {
+		v.Head.Feed = p.BaseURL + p.Feed
+	}
+	data := webPage(p.BaseURL, p.Path, p.Title, p.Description)
+	data["@type"], data["headline"] = "TechArticle", p.Title
+	v.Head.Data = data
+	v.Page.Article, v.Page.Nav = p, developerNav(p.Path)
+	return s.appendPage(dst, "article.html", v)
+}
+
+// developerNav marks the page of the navigation that a path is, or is below.
+func developerNav(path string) []ArticleLink {
+	nav := slices.Clone(developerPages)
+	for i := range nav {
+		nav[i].Here = path == nav[i].Path || nav[i].Path != PathDevelopers && strings.HasPrefix(path, nav[i].Path+"/")
+	}
+	return nav
 }

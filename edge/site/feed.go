@@ -31,31 +31,34 @@ type Feed struct {
 	Labels   map[string]string // of signals, by id
 }
 
-// The elements of Atom (RFC 4287) that a feed uses.
 type (
-	atomFeed struct {
+	// AtomFeed is an Atom document (RFC 4287), with the elements that the feeds use.
+	AtomFeed struct {
 		XMLName  xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
 		ID       string      `xml:"id"`
 		Title    string      `xml:"title"`
 		Subtitle string      `xml:"subtitle"`
 		Updated  string      `xml:"updated"`
 		Author   string      `xml:"author>name"`
-		Links    []atomLink  `xml:"link"`
-		Entries  []atomEntry `xml:"entry"`
+		Links    []AtomLink  `xml:"link"`
+		Entries  []AtomEntry `xml:"entry"`
 	}
-	atomEntry struct {
+	// AtomEntry is an entry of a feed.
+	AtomEntry struct {
 		ID      string      `xml:"id"`
 		Title   string      `xml:"title"`
 		Updated string      `xml:"updated"`
-		Link    atomLink    `xml:"link"`
-		Content atomContent `xml:"content"`
+		Link    AtomLink    `xml:"link"`
+		Content AtomContent `xml:"content"`
 	}
-	atomLink struct {
+	// AtomLink is a link of a feed or an entry.
+	AtomLink struct {
 		Rel  string `xml:"rel,attr"`
 		Type string `xml:"type,attr"`
 		Href string `xml:"href,attr"`
 	}
-	atomContent struct {
+	// AtomContent is the content of an entry: text, or HTML as text.
+	AtomContent struct {
 		Type string `xml:"type,attr"`
 		Text string `xml:",chardata"`
 	}
@@ -67,11 +70,11 @@ type (
 func (f *Feed) Encode() ([]byte, error) {
 	page := brandAddress(f.BaseURL, f.Brand.Slug)
 	name := plain(f.Brand.Name)
-	doc := atomFeed{
+	doc := AtomFeed{
 		ID: f.id("feed"), Title: name + ": GEO readiness", Author: "Fieldmark",
 		Subtitle: "Changes of the generative engine optimisation (GEO) score of " + name + ".",
 		Updated:  f.Brand.CreatedAt.String(),
-		Links: []atomLink{{"self", FeedType, f.BaseURL + fieldmark.PathBrandPage + string(f.Brand.Slug) + FeedSuffix},
+		Links: []AtomLink{{"self", FeedType, f.BaseURL + fieldmark.PathBrandPage + string(f.Brand.Slug) + FeedSuffix},
 			{"alternate", "text/html", page}},
 	}
 	for i := range f.Disputes {
@@ -83,24 +86,39 @@ func (f *Feed) Encode() ([]byte, error) {
 		}
 	}
 	// times in one format and zone sort as texts
-	slices.SortStableFunc(doc.Entries, func(a, b atomEntry) int { return strings.Compare(b.Updated, a.Updated) })
+	slices.SortStableFunc(doc.Entries, func(a, b AtomEntry) int { return strings.Compare(b.Updated, a.Updated) })
 	doc.Entries = doc.Entries[:min(len(doc.Entries), maxFeedEntries)]
 	for i := range doc.Entries {
-		doc.Entries[i].Link = atomLink{"alternate", "text/html", page}
+		doc.Entries[i].Link = AtomLink{"alternate", "text/html", page}
 	}
 	if len(doc.Entries) > 0 {
 		doc.Updated = doc.Entries[0].Updated
 	}
-	body, err := xml.MarshalIndent(doc, "", " ")
+	return doc.Encode()
+}
+
+// Encode returns the document.
+func (f *AtomFeed) Encode() ([]byte, error) {
+	body, err := xml.MarshalIndent(f, "", " ")
 	if err != nil {
-		return nil, fmt.Errorf("encode the feed of %s: %w", f.Brand.Slug, err)
+		return nil, fmt.Errorf("encode the feed %q: %w", f.Title, err)
 	}
 	return append([]byte(xml.Header), append(body, '\n')...), nil
 }
 
+// TagURI returns the id of a feed or an entry (RFC 4151). A node that does not know its public
+// address is localhost.
+func TagURI(baseURL string, parts ...string) string {
+	host := "localhost"
+	if u, err := url.Parse(baseURL); err == nil && u.Hostname() != "" {
+		host = u.Hostname()
+	}
+	return "tag:" + host + ",2026:" + strings.Join(parts, "/")
+}
+
 // entry returns the entry of a change; not ok is an audit that moved nothing.
-func (f *Feed) entry(c *fieldmark.HistoryChange) (e atomEntry, ok bool) {
-	e = atomEntry{Updated: c.At.String(), Content: atomContent{Type: "text"}}
+func (f *Feed) entry(c *fieldmark.HistoryChange) (e AtomEntry, ok bool) {
+	e = AtomEntry{Updated: c.At.String(), Content: AtomContent{Type: "text"}}
 	if c.Kind == fieldmark.ChangeModule {
 		e.ID = f.id("module", string(c.Module.Digest), e.Updated)
 		e.Title = fmt.Sprintf("Scoring rules: %s %s", c.Module.Name, c.Module.Version)
@@ -137,21 +155,16 @@ var disputeOutcomes = map[fieldmark.DisputeState]string{
 
 // disputeEntry returns the entry of the outcome of a dispute. What the brand wrote is not in it:
 // feed readers show entries far from the page that says whose words they are.
-func (f *Feed) disputeEntry(d *fieldmark.DisputeStatus) atomEntry {
-	e := atomEntry{ID: f.id("dispute", d.ID), Updated: d.DecidedAt.String(),
+func (f *Feed) disputeEntry(d *fieldmark.DisputeStatus) AtomEntry {
+	e := AtomEntry{ID: f.id("dispute", d.ID), Updated: d.DecidedAt.String(),
 		Title:   fmt.Sprintf("Dispute %s: %s", d.State, plain(cmp.Or(f.Labels[d.Signal], d.Signal))),
-		Content: atomContent{Type: "text", Text: disputeOutcomes[d.State]}}
+		Content: AtomContent{Type: "text", Text: disputeOutcomes[d.State]}}
 	if answer := plain(d.Answer); answer != "" {
 		e.Content.Text += " Answer: " + answer
 	}
 	return e
 }
 
-// id returns a tag URI. A node that does not know its public address is localhost.
 func (f *Feed) id(parts ...string) string {
-	host := "localhost"
-	if u, err := url.Parse(f.BaseURL); err == nil && u.Hostname() != "" {
-		host = u.Hostname()
-	}
-	return "tag:" + host + ",2026:" + string(f.Brand.Slug) + "/" + strings.Join(parts, "/")
+	return TagURI(f.BaseURL, append([]string{string(f.Brand.Slug)}, parts...)...)
 }

@@ -21,6 +21,8 @@ type head struct {
 	OEmbed      string // absolute address of the page's oEmbed response; empty: none
 	Base        string // scheme and host of the site
 	Refresh     int    // seconds after which a page without scripts loads itself again; 0: never
+	Reference   bool   // the styles of the pages for developers are loaded
+	Try         bool   // the script that sends requests is loaded
 	Text        bool   // text alone: no brands, forms or charts, so that their styles are not loaded
 }
 

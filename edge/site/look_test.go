@@ -13,7 +13,7 @@ import (
 // loads.
 func TestClasses(t *testing.T) {
 	sheet := map[string]string{}
-	for _, name := range []string{"site", "components"} {
+	for _, name := range []string{"site", "components", "developer"} {
 		source, err := os.ReadFile("static/" + name + ".css")
 		if err != nil {
 			t.Fatal(err)
@@ -27,6 +27,9 @@ func TestClasses(t *testing.T) {
 		rules := sheet["site"]
 		if bytes.Contains(page, []byte("/static/components.")) {
 			rules += sheet["components"]
+		}
+		if bytes.Contains(page, []byte("/static/developer.")) {
+			rules += sheet["developer"]
 		}
 		for _, n := range parse(t, name, page) {
 			for class := range strings.FieldsSeq(attr(n, "class")) {

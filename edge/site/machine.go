@@ -24,12 +24,23 @@ const (
 	PathDevelopers  = "/developers"
 	PathAbout       = "/about"
 	PathStatus      = "/status"
+
+	PathReference     = PathDevelopers + "/reference"
+	PathGuides        = PathDevelopers + "/guides/" // the name of a guide follows
+	PathLimits        = PathDevelopers + "/limits"
+	PathChangelog     = PathDevelopers + "/changelog"
+	PathChangelogFeed = PathDevelopers + "/changelog.atom"
+	PathProblems      = "/problems"
 )
 
 // FixedPages lists the pages that are there without any brand, in the order of
 // the navigation.
 func FixedPages() []string {
-	return []string{"/", PathNiches, PathCompare, PathBadges, PathLLMs, PathMethodology, PathDevelopers, PathAbout}
+	pages := []string{"/", PathNiches, PathCompare, PathBadges, PathLLMs, PathMethodology, PathAbout}
+	for _, p := range developerPages {
+		pages = append(pages, p.Path)
+	}
+	return pages
 }
 
 // Robots is the robots.txt (RFC 9309): everything public is for everyone.
@@ -58,6 +69,10 @@ func LLMsTxt(baseURL string, ranked int) string {
 - [Badges](%[2]s%[4]s): choose a badge and copy the markup
 - [llms.txt](%[2]s%[5]s): write a file like this one, or check one
 - [Developers](%[2]s%[6]s): quick starts, errors, webhooks and the API
+- [API reference](%[2]s%[12]s): every operation and every webhook event
+- [Problems](%[2]s%[13]s): every error code and what to do
+- [Limits](%[2]s%[14]s): rates, sizes, counts and times
+- [Changelog](%[2]s%[15]s): what changed, and the policy for versions
 - [About](%[2]s%[7]s): what Fieldmark is, and what it is not
 
 ## Data
@@ -70,7 +85,8 @@ func LLMsTxt(baseURL string, ranked int) string {
 
 - [Sitemap](%[2]s/sitemap.xml): every page there is
 `, ranked, baseURL, PathMethodology, PathBadges, PathLLMs, PathDevelopers, PathAbout,
-		fieldmark.PathLeaderboard, fieldmark.PathMethodology, PathNiches, PathCompare)
+		fieldmark.PathLeaderboard, fieldmark.PathMethodology, PathNiches, PathCompare,
+		PathReference, PathProblems, PathLimits, PathChangelog)
 }
 
 // SitemapEntry is one page in a sitemap.

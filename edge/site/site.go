@@ -50,6 +50,8 @@ type chrome struct {
 	Stylesheet string
 	Components string // stylesheet of brands, forms and charts
 	Script     string
+	Developer  string // stylesheet of the pages for developers
+	TryScript  string // script that sends requests from the reference
 	Icon       string
 	Share      string // picture for previews of links, 1200 by 630
 	TouchIcon  string // 180 by 180 pixels, for home screens
@@ -81,6 +83,8 @@ func New() (*Site, error) {
 		{&s.chrome.Stylesheet, "site.css", "text/css"},
 		{&s.chrome.Components, "components.css", "text/css"},
 		{&s.chrome.Script, "site.js", "text/javascript"},
+		{&s.chrome.Developer, "developer.css", "text/css"},
+		{&s.chrome.TryScript, "try.js", "text/javascript"},
 		{&s.chrome.Icon, "mark.svg", "image/svg+xml"},
 		{&s.chrome.Share, "share.png", "image/png"},
 		{&s.chrome.TouchIcon, "icon-180.png", "image/png"},

@@ -337,10 +337,11 @@ func samplePages(t *testing.T) map[string][]byte {
 				Places: []site.LLMsPlace{{Line: 1, Text: "Acme <b>"}, {Line: 2}}},
 			{Line: 9, Severity: "warning", Message: "beyond", Count: 12, Places: []site.LLMsPlace{{Line: 9}}},
 			{Severity: "warning", Message: "whole", Code: "no-link"}}}}))
-	add("developers")(s.AppendDevelopers(nil, site.DevelopersPage{BaseURL: base, Version: "1",
-		Groups: []site.CallGroup{{Name: "missions", Open: true,
-			Calls: []site.Call{{Method: "GET", Path: "/api/x", Text: "Do <b>"}}}}}))
-	add("developers-alone")(s.AppendDevelopers(nil, site.DevelopersPage{BaseURL: base}))
+	add("developers")(s.AppendDevelopers(nil, site.DevelopersPage{BaseURL: base}))
+	add("developers-article")(s.AppendArticle(nil, site.Article{BaseURL: base, Path: site.PathReference + "/getScore",
+		Title: "Get a score <b>", Description: "How to get a score.", Feed: site.PathChangelogFeed, Try: true,
+		Section: "Scores", Links: []site.ArticleLink{{Path: site.PathReference + "/getScore", Text: "Get <b>",
+			Here: true}}, Body: "<h1>Get a score</h1>"}))
 	disputed := sampleScore("Alpenglow <b>", fieldmark.Gate{ID: fieldmark.GateManipulation, Limit: 55,
 		Reason: "The site holds text written to steer a model."})
 	disputed.Gates[0].Evidence = []fieldmark.Evidence{{URL: "https://www.alpenglow.example/",
