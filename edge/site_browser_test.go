@@ -48,6 +48,7 @@ func TestSite(t *testing.T) {
 	t.Run("builder", func(t *testing.T) { buildBadge(t, b, h) })
 	t.Run("generator", func(t *testing.T) { writeLLMs(t, b, h) })
 	t.Run("paper", func(t *testing.T) { readOnPaper(t, b, h) })
+	t.Run("reference", func(t *testing.T) { tryOperations(t, b, h) })
 }
 
 // lookAtPages looks at every page on the narrowest phone in the dark, on a
@@ -67,6 +68,11 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
 		"/status": maxWire, "/brands/nobody": 0, "/brands/acme/contest": maxWire,
 		"/niches": maxWire, "/niches/tools": maxWire, "/compare?brands=acme,brand-1,fern-gully": maxWire,
 		"/compare?brands=nobody": 0, "/bot": maxWire, "/check": maxWire, "/claim": maxWire,
+		// one page of each template
+		"/developers/reference": maxWire, "/developers/reference/openMission": maxWire,
+		"/developers/reference/events/mission.created": maxWire, "/developers/guides/retry-safely": maxWire,
+		"/developers/limits": maxWire, "/developers/changelog": maxWire, "/problems": maxWire,
+		"/problems/not_found": maxWire,
 	} {
 		if path == "/" || path == "/brands/acme" || path == "/methodology" || path == "/developers" {
 			pressed(path)
@@ -205,4 +211,31 @@ func readOnPaper(t *testing.T, b *browsertest.Browser, h *fixture) {
 	if pages < 1 || pages > 6 {
 		t.Errorf("a brand's page takes %d sheets of paper, want 1 to 6", pages)
 	}
+}
+
+// tryOperations: a page of the reference sends its request, shows the response, and keeps nothing. A
+// request that can change data needs a confirmation each time.
+func tryOperations(t *testing.T, b *browsertest.Browser, h *fixture) {
+	p := b.Open(t, h.base+"/developers/reference/getScore", browsertest.View{})
+	status := `document.querySelector("[data-status]").textContent`
+	send := chromedp.Click(chromedp.CSS("form[data-try] .go"))
+	p.Do(t, "read a score", send)
+	p.Until(t, "the response is shown", status+`.startsWith("200") &&
+		document.querySelector("[data-body]").textContent.includes('"slug": "acme"') &&
+		document.querySelector("[data-headers]").textContent.includes("content-type: application/json")`)
+	p.Do(t, "read another", chromedp.Clear(chromedp.CSS("[name=slug]")),
+		chromedp.SendKeys(chromedp.CSS("[name=slug]"), "no/body"), send)
+	p.Until(t, "the problem is shown", status+`.startsWith("404")`)
+
+	p.Go(t, h.base+"/developers/reference/openMission")
+	p.Do(t, "send without a confirmation", chromedp.SendKeys(chromedp.CSS("[data-in=key]"), "fm_live_wrong"), send)
+	p.Until(t, "nothing is sent", `document.querySelector("[data-out]").hidden &&
+		document.activeElement.matches("[data-sure]")`)
+	p.Do(t, "confirm", chromedp.Click(chromedp.CSS("[data-sure]")), send)
+	p.Until(t, "the key is refused", status+`.startsWith("401") && !document.querySelector("[data-sure]").checked`)
+	p.Until(t, "nothing is stored", `localStorage.length + sessionStorage.length == 0 && document.cookie == ""`)
+
+	plain := b.Open(t, h.base+"/developers/reference/openMission", browsertest.View{NoScript: true})
+	plain.Until(t, "without scripts there is the command instead of the form",
+		`document.querySelector("form[data-try]").hidden && document.querySelector("pre").textContent.startsWith("curl ")`)
 }

@@ -26,7 +26,9 @@ func TestDocumentation(t *testing.T) {
 	must(t, err)
 	pages, err := filepath.Glob(filepath.Join(root, "deploy", "docs", "*.md"))
 	must(t, err)
-	pages = append(pages, filepath.Join(root, "README.md"))
+	guides, err := filepath.Glob(filepath.Join(root, "edge", "developer", "guides", "*.md"))
+	must(t, err)
+	pages = append(append(pages, guides...), filepath.Join(root, "README.md"))
 
 	dir := t.TempDir()
 	p := start(t, dir, append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)...)

@@ -140,9 +140,12 @@ func limitsOf(o *origin.Service) []limit {
 			string(fieldmark.CodeInvalidParameter), ""},
 		{missions, "Notes of a mission", fieldmark.MaxNotes, "notes", tooMany, ""},
 		{missions, "Text of a note", fieldmark.MaxNoteText, "characters", invalid, ""},
+		{missions, "Attachment", fieldmark.MaxAttachment, "bytes", string(fieldmark.CodeAttachmentTooLarge), ""},
+		{missions, "Attachments of a mission", fieldmark.MaxAttachments, "files", tooMany, ""},
+		{missions, "Attachments of a mission together", fieldmark.MaxAttachmentBytes, "bytes", tooMany, ""},
 		{missions, "Labels of a mission", fieldmark.MaxLabels, "labels", invalid, ""},
 		{missions, "Labels to filter by", fieldmark.MaxFilterLabels, "keys for each account", invalid, ""},
-		{missions, "Exports at a time", maxExports, "for each key", limited, ""},
+		{missions, "Exports at a time", mission.MaxExports, "for each key", limited, ""},
 		{missions, "Calendar feeds", mission.MaxLiveCalendars, "active feeds for each account", invalid, ""},
 
 		{webhooks, "Endpoints", webhook.MaxEndpoints, "for each account", invalid, ""},

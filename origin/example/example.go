@@ -82,7 +82,7 @@ var prefixes = []struct{ part, prefix string }{
 	{"Calendar", "cal"}, {"BrandRequest", "brq"}, {"Claim", "clm"}, {"Delivery", "dlv"}, {"Dispute", "dsp"},
 	{"Endpoint", "whk"}, {"Envelope", "evt"}, {"PolledEvent", "evt"}, {"MissionPayment", "pay"},
 	{"Payment", "pay"}, {"Refund", "rfd"}, {"Replay", "rpl"}, {"SiteCheck", "chk"}, {"Key", "key"},
-	{"Note", "nte"}, {"Account", "acc"}, {"Mission", "msn"},
+	{"Note", "nte"}, {"Attachment", "att"}, {"Account", "acc"}, {"Mission", "msn"},
 }
 
 // Path returns the example of a parameter of a path; "" if it has none.
@@ -104,6 +104,7 @@ var paths = []struct{ name, part, value string }{
 	{"id", "/checks/", "chk_" + id}, {"id", "/signing-keys/", "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"},
 	{"id", "/keys/", "key_" + id}, {"id", "/missions/", "msn_" + id},
 	{"account", "", "acc_" + id}, {"delivery", "", "dlv_" + id}, {"digest", "", digest}, {"note", "", "nte_" + id},
+	{"attachment", "", "att_" + id},
 	{"name", "/sla/", "business"}, {"name", "/certificates/", "geo.example"}, {"priority", "", "HIGH"},
 	{"slug", "", "acme"},
 }

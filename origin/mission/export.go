@@ -22,9 +22,9 @@ const (
 	FormatCSV    = "csv"
 )
 
-// maxExports limits the exports of one key or user that run at the same time at this origin: each reads
+// MaxExports limits the exports of one key or user that run at the same time at this origin: each reads
 // the database for seconds.
-const maxExports = 2
+const MaxExports = 2
 
 // exportRetry is when a caller that has too many exports should try again.
 const exportRetry = 5 * time.Second
@@ -100,9 +100,9 @@ type exportLimit struct {
 func (l *exportLimit) acquire(who string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.running[who] >= maxExports {
+	if l.running[who] >= MaxExports {
 		return &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: exportRetry,
-			Detail: fmt.Sprintf("a key or a user runs at most %d exports at the same time", maxExports)}
+			Detail: fmt.Sprintf("a key or a user runs at most %d exports at the same time", MaxExports)}
 	}
 	if l.running == nil {
 		l.running = map[string]int{}
