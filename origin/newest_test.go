@@ -59,6 +59,6 @@ func TestFormSentTwiceCreatesOne(t *testing.T) {
 		}
 	}
 	_, err := w.Brands.Update(ctx, fieldmark.Brand{Slug: "gone", Name: "Gone", URL: "https://gone.example/",
-		Niche: "tools", Language: "en"})
+		Niche: "tools", Language: "en"}, "")
 	wantCode(t, "change a brand that was deleted", err, fieldmark.CodeNotFound)
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -29,8 +30,10 @@ type brandRow struct {
 type brandsData struct {
 	Brands []brandRow
 	Next   string // the address of the next page
-	Runs   []fieldmark.AuditRun
-	Form   fieldmark.Brand
+	// Address is that of this page, to return to
+	Address string
+	Runs    []fieldmark.AuditRun
+	Form    fieldmark.Brand
 }
 
 func (h *brandHandler) list(req *request) error {
@@ -46,7 +49,7 @@ func (h *brandHandler) showBrands(req *request, status int, form fieldmark.Brand
 	if err != nil {
 		return err
 	}
-	d := brandsData{Form: form}
+	d := brandsData{Form: form, Address: req.r.URL.RequestURI()}
 	if len(list) > brandPageSize {
 		list = list[:brandPageSize]
 		d.Next = brandsPath + "?" + url.Values{"after": {string(list[brandPageSize-1].Slug)}}.Encode()
@@ -94,6 +97,9 @@ func (h *brandHandler) create(req *request) error {
 	}
 	b := req.postedBrand()
 	_, err := h.brands.Create(req.r.Context(), b)
+	if hasCode(err, fieldmark.CodeBrandExists) && h.stored(req, b) { // the form was submitted twice
+		return req.redirectWithNotice(brandsPath+"/"+string(b.Slug), "brand")
+	}
 	if isClientError(err) {
 		return h.showBrands(req, statusOf(err), b, req.formErrors(err))
 	}
@@ -105,6 +111,29 @@ func (h *brandHandler) create(req *request) error {
 	}
 	h.audit(req, "brand.created", string(b.Slug))
 	return req.redirectWithNotice(brandsPath+"/"+string(b.Slug), "brand")
+}
+
+// stored reports whether a brand is stored as in the form.
+func (h *brandHandler) stored(req *request, b fieldmark.Brand) bool {
+	old, err := h.brands.Get(req.r.Context(), b.Slug)
+	b.CreatedAt, b.UpdatedAt = old.CreatedAt, old.UpdatedAt
+	return err == nil && old == b
+}
+
+// changedSince returns the errors of a form that another change has overtaken: what is stored now, where that
+// differs from the form.
+func (h *brandHandler) changedSince(req *request, b fieldmark.Brand) ([]web.FormError, error) {
+	old, err := h.brands.Get(req.r.Context(), b.Slug)
+	bad := web.ErrorOf("The brand was changed after this page was opened. Check what is stored now, then save again.")
+	for _, f := range []struct{ id, label, posted, stored string }{{"name", "Name", b.Name, old.Name},
+		{"url", "Website", b.URL, old.URL}, {"niche", "Niche", b.Niche, old.Niche},
+		{"language", "Language", b.Language, old.Language},
+		{"description", "Description", b.Description, old.Description}} {
+		if f.posted != f.stored {
+			bad = append(bad, web.FormError{Field: f.id, Text: fmt.Sprintf("%s: “%s” is stored now.", f.label, f.stored)})
+		}
+	}
+	return bad, err
 }
 
 // brandData is one brand with its facts and the form that changes it.
@@ -162,7 +191,14 @@ func (h *brandHandler) update(req *request) error {
 	}
 	b := req.postedBrand()
 	b.Slug = slug
-	_, err = h.brands.Update(req.r.Context(), b)
+	_, err = h.brands.Update(req.r.Context(), b, req.r.PostForm.Get("changed"))
+	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
+		bad, err := h.changedSince(req, b)
+		if err != nil {
+			return err
+		}
+		return h.showBrand(req, http.StatusConflict, &b, bad)
+	}
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
 		return h.showBrand(req, http.StatusUnprocessableEntity, &b, req.formErrors(err))
 	}
@@ -199,9 +235,16 @@ func (h *brandHandler) requestAudit(req *request) error {
 	if err != nil {
 		return err
 	}
+	if err := req.parseForm(); err != nil {
+		return err
+	}
 	if err := h.brands.Audits.Request(req.r.Context(), slug); err != nil {
 		return err
 	}
 	h.audit(req, "brand.audit_requested", string(slug))
-	return req.redirectWithNotice(brandsPath+"/"+string(slug), "audit")
+	page := brandsPath + "/" + string(slug)
+	if req.r.PostForm.Has("back") { // from the list
+		page = req.back()
+	}
+	return req.redirectWithNotice(page, "audit")
 }

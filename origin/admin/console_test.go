@@ -3,6 +3,7 @@ package admin_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"maps"
 	"mime/multipart"
 	"net/http/httptest"
 	"net/netip"
@@ -190,7 +191,10 @@ func TestBrandPage(t *testing.T) {
 	form := url.Values{"slug": {"acme"}, "name": {hostile}, "url": {"https://acme.example/"}, "niche": {"tools"},
 		"language": {"en"}, "description": {hostile}, "public": {"yes"}}
 	b.post("/admin/brands", form, "/admin/brands/acme")
-	b.rejected("/admin/brands", form, 409, "A brand with this slug exists")
+	b.post("/admin/brands", form, "/admin/brands/acme") // submitted twice
+	other := maps.Clone(form)
+	other.Set("niche", "food")
+	b.rejected("/admin/brands", other, 409, "A brand with this slug exists")
 	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 3,
 		AsOf: fieldmark.At(time.Now()),
 		Facts: []fieldmark.Fact{{ID: "home.reachable", State: fieldmark.Measured, Unit: "bool", Value: 1000,
@@ -200,7 +204,16 @@ func TestBrandPage(t *testing.T) {
 	}
 	checkEscaped(t, b.page("/admin/brands/acme", "home.reachable", "3 pages", "audited"))
 	form.Del("public")
+	brand, err := b.service.Brands.Get(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	form.Set("changed", brand.UpdatedAt.String())
 	b.post("/admin/brands/acme", form, "/admin/brands/acme")
+	form.Set("niche", "food") // from a page that was opened before
+	form.Set("changed", "2026-01-01T00:00:00.000Z")
+	b.rejected("/admin/brands/acme", form, 409, `Niche: “tools” is stored now.</strong>`)
+	b.rejected("/admin/brands/acme", form, 409, `name="niche" value="food"`)
 	b.page("/admin/brands/acme", "not public")
 	form.Set("url", "ftp://x")
 	b.rejected("/admin/brands/acme", form, 422, "Address")

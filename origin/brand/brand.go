@@ -81,12 +81,12 @@ func (s *Service) Run(ctx context.Context) error {
 
 // Put creates or updates a brand and reports whether anything changed.
 func (s *Service) Put(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, bool, error) {
-	return s.putIf(ctx, b, func(error) error { return nil })
+	return s.putIf(ctx, b, func(fieldmark.Brand, error) error { return nil })
 }
 
 // Create creates a brand. It returns CodeBrandExists if the slug is taken.
 func (s *Service) Create(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
-	b, _, err := s.putIf(ctx, b, func(read error) error {
+	b, _, err := s.putIf(ctx, b, func(_ fieldmark.Brand, read error) error {
 		if read == nil {
 			return fieldmark.Errorf(fieldmark.CodeBrandExists,
 				"A brand with this slug exists; edit it on its own page.")
@@ -112,16 +112,22 @@ func (s *Service) CreateIn(ctx context.Context, tx *store.Tx, b fieldmark.Brand)
 	return true, s.auditLog.Append(ctx, tx, "brand.created", string(b.Slug), nil, b)
 }
 
-// Update updates a brand. It returns CodeNotFound if the brand does not exist.
-func (s *Service) Update(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
-	b, _, err := s.putIf(ctx, b, func(read error) error { return store.NotFound(read, "there is no such brand") })
+// Update updates a brand whose updatedAt is still changed, as in the form that changes it. It returns
+// CodeVersionMismatch if it is not, and CodeNotFound if the brand does not exist.
+func (s *Service) Update(ctx context.Context, b fieldmark.Brand, changed string) (fieldmark.Brand, error) {
+	b, _, err := s.putIf(ctx, b, func(old fieldmark.Brand, read error) error {
+		if read == nil && old.UpdatedAt.String() != changed {
+			return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the brand was changed after the form was opened")
+		}
+		return store.NotFound(read, "there is no such brand")
+	})
 	return b, err
 }
 
-// putIf puts a brand if allow returns nil for the error of reading the brand of that
-// slug in the same transaction.
-func (s *Service) putIf(ctx context.Context, b fieldmark.Brand, allow func(read error) error) (fieldmark.Brand, bool,
-	error) {
+// putIf puts a brand if allow returns nil for the stored one, and for the error of reading it, in the same
+// transaction.
+func (s *Service) putIf(ctx context.Context, b fieldmark.Brand, allow func(old fieldmark.Brand, read error) error) (
+	fieldmark.Brand, bool, error) {
 	if err := validation.Errors(validate(&b, "")).Err(); err != nil {
 		return fieldmark.Brand{}, false, err
 	}
@@ -132,7 +138,7 @@ func (s *Service) putIf(ctx context.Context, b fieldmark.Brand, allow func(read 
 		if err == nil {
 			before = old.Brand
 		}
-		if err := allow(err); err != nil {
+		if err := allow(old.Brand, err); err != nil {
 			return err
 		}
 		if b, put, err = s.put(ctx, tx, b); err != nil || put == unchanged {

@@ -22,6 +22,7 @@ type notifyData struct {
 	Addresses []mail.Address
 	Address   string // of the form
 	Endpoints []fieldmark.Endpoint
+	Newest    string              // id of the newest endpoint, so that a form that is submitted twice creates one
 	Open      *fieldmark.Endpoint // whose deliveries are shown
 	Sent      []fieldmark.Delivery
 	Created   *fieldmark.NewEndpoint
@@ -48,6 +49,7 @@ func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d
 	if d.Endpoints, err = h.origin.Webhooks.Endpoints(req.r.Context(), req.key.Account); err != nil {
 		return err
 	}
+	d.Newest = newestOf(d.Endpoints)
 	if id := req.r.PathValue("id"); id != "" {
 		e, err := h.origin.Webhooks.Endpoint(req.r.Context(), req.key.Account, id)
 		if err != nil {
@@ -63,6 +65,14 @@ func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d
 	return h.show(req, status, "notifications", web.Page{Title: "Notifications", Errors: bad, Data: &d})
 }
 
+// newestOf returns the id of the newest endpoint of a list, which is the first; "none" without one.
+func newestOf(list []fieldmark.Endpoint) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return list[0].ID
+}
+
 // brandEvents are the events that an owner expects of a new endpoint.
 var brandEvents = []string{string(fieldmark.EventScoreChanged), string(fieldmark.EventRankChanged),
 	string(fieldmark.EventBrandAudited), "dispute.*", "claim.*"}
@@ -70,6 +80,14 @@ var brandEvents = []string{string(fieldmark.EventScoreChanged), string(fieldmark
 // createEndpoint creates an endpoint and shows its secret.
 func (h *handler) createEndpoint(req *request) error {
 	posted := req.r.PostForm
+	own, err := h.origin.Webhooks.Endpoints(req.r.Context(), req.key.Account)
+	if err != nil {
+		return err
+	}
+	if posted.Has("newest") && posted.Get("newest") != newestOf(own) { // the form was submitted twice
+		return h.showNotify(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was opened. "+
+			"Check the list, and submit again if you still want another."))
+	}
 	r := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: brandEvents,
 		Description: "Brand " + string(req.slug)}
 	r.Brands = []fieldmark.Slug{req.slug}

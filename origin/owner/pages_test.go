@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"html"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/mail"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -273,4 +275,25 @@ func TestErrorPagesLeadBack(t *testing.T) {
 	says(t, "unknown brand", f.do("/owner/brands/best", nil), 404, `<nav aria-label="Main">`, list)
 	says(t, "huge form", f.do(acmePages+"/profile", url.Values{"name": {strings.Repeat("x", 70<<10)}}), 413,
 		`<nav aria-label="Main">`, list, "Nothing was stored.")
+}
+
+// TestEndpointSubmittedTwice: the form that creates an endpoint creates one, also if it is sent twice, and an
+// endpoint is deleted after a question that names it.
+func TestEndpointSubmittedTwice(t *testing.T) {
+	f := newFixture(t, func(c *origin.Config) {
+		c.HTTP = safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	})
+	f.signIn()
+	const page = acmePages + "/notifications"
+	form := url.Values{"url": {"https://192.0.2.1/hook"}, "newest": {"none"}}
+	says(t, "create an endpoint", f.do(page, form), 200, "Endpoint created")
+	says(t, "the same form", f.do(page, form), 409, "An endpoint was created after this form was opened.")
+	list, err := f.service.Webhooks.Endpoints(t.Context(), "brand-acme")
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d endpoints, %v; want one", len(list), err)
+	}
+	one := page + "/" + list[0].ID
+	says(t, "delete it", f.do(one, url.Values{"do": {"delete"}}), 200, "Delete the endpoint https://192.0.2.1/hook?",
+		`id="question"`)
+	says(t, "yes", f.do(one, url.Values{"do": {"delete"}, "confirm": {"yes"}}), 303)
 }

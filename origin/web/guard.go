@@ -66,5 +66,8 @@ func NextPage(home, next string) string {
 		path.Clean(u.Path) != u.Path || (u.Path != home && !strings.HasPrefix(u.Path, home+"/")) {
 		return home
 	}
+	if u.Fragment != "" {
+		return u.RequestURI() + "#" + u.EscapedFragment()
+	}
 	return u.RequestURI()
 }

@@ -68,3 +68,11 @@ if (board) {
 }
 const zones = document.querySelector("[data-zones]");
 if (zones) zones.append(new Option("", Intl.DateTimeFormat().resolvedOptions().timeZone));
+// A second click does not send a form twice. A page that comes back from the history sends again.
+const sent = new Set();
+addEventListener("submit", event => {
+  if (event.defaultPrevented || event.target.method !== "post") return;
+  if (sent.has(event.target)) event.preventDefault();
+  sent.add(event.target);
+});
+addEventListener("pageshow", () => sent.clear());
