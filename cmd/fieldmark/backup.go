@@ -25,11 +25,20 @@ To restore it, stop all origins and use an empty database:
 
 Run fieldmark db record-backup after pg_dump, so that the list of issues knows of it.
 
+A backup does not contain the files of attachments. Copy them after the database, so that the copy has every file
+that the database names:
+
+  rsync -a /var/lib/fieldmark/objects/ backup:/fieldmark/objects/
+
+With FIELDMARK_OBJECTS=s3://..., use versioning or replication of the bucket. The files are encrypted; they are of no use
+without the database and the application secret.
+
 A backup does not contain the application secret (FIELDMARK_SECRET, or the file secret in the data folder). Back it up
 too, and in another place: without it the API keys and webhook secrets in the backup cannot be used.`
 
 type backupCmd struct {
 	databaseSettings `embed:""`
+	objectSettings   `embed:""`
 	File             string `arg:"" type:"path" help:"File to create; it must not exist."`
 }
 
@@ -60,6 +69,7 @@ func (c *backupCmd) Run(ctx context.Context, s *command.Streams) error {
 		return errors.Join(err, serr)
 	}
 	fmt.Fprintf(s.Out, "%s: %d bytes, without the application secret; back up the secret too\n", c.File, info.Size())
+	c.reportFiles(ctx, s)
 	if err != nil {
 		return err // a copy of a damaged database is no backup
 	}
@@ -67,6 +77,24 @@ func (c *backupCmd) Run(ctx context.Context, s *command.Streams) error {
 		s.Log.Warn("the backup is not recorded in the database", "error", err)
 	}
 	return nil
+}
+
+// reportFiles prints that the files of attachments are not in the backup, if there are any.
+func (c *backupCmd) reportFiles(ctx context.Context, s *command.Streams) {
+	place, err := c.place(c.Data)
+	count := 0
+	if err == nil {
+		err = c.withStore(ctx, func(st *store.Store) (err error) {
+			count, err = st.CountAttachments(ctx)
+			return err
+		})
+	}
+	if err != nil { // the backup is made
+		s.Log.Warn("count the files of attachments", "error", err)
+	} else if count > 0 {
+		fmt.Fprintf(s.Out, "%d files of attachments in %s are not in the backup; copy them now: see fieldmark backup "+
+			"--help\n", count, place)
+	}
 }
 
 type restoreCmd struct {

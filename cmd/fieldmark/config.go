@@ -64,7 +64,7 @@ type databaseSettings struct {
 
 // objectSettings name the place of large contents, such as attachments.
 type objectSettings struct {
-	Objects string `env:"FIELDMARK_OBJECTS" default:"file:" help:"Place of attachments: file:FOLDER."`
+	Objects string `env:"FIELDMARK_OBJECTS" default:"file:" help:"Place of attachments: file:DIR or s3://BUCKET/PREFIX."`
 }
 
 // place returns the place. Data is the data folder.

@@ -10,6 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/attachment"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -70,6 +71,12 @@ func (d *dataSettings) withService(ctx context.Context, s *command.Streams,
 
 type dbCheckCmd struct {
 	databaseSettings `embed:""`
+	objectSettings   `embed:""`
+}
+
+// Help is printed below the flags.
+func (dbCheckCmd) Help() string {
+	return `It also compares the attachments in the database with their files, without reading these.`
 }
 
 // maxBrokenRows bounds the rows that are listed for a broken rule. More would not help to
@@ -95,11 +102,45 @@ func (c *dbCheckCmd) Run(ctx context.Context, s *command.Streams) error {
 				fmt.Fprintf(s.Out, "        and at least %d more\n", more)
 			}
 		}
-		if err == nil && broken > 0 {
-			err = fmt.Errorf("%d of %d rules are broken", broken, len(report))
+		if err != nil {
+			return err
+		}
+		if ok, err := c.checkFiles(ctx, s, st); err != nil {
+			return err
+		} else if !ok {
+			broken++
+		}
+		if broken > 0 {
+			err = fmt.Errorf("%d of %d rules are broken", broken, len(report)+1)
 		}
 		return err
 	})
+}
+
+// checkFiles prints a line for the rule that every attachment has its file, and reports whether it
+// is met.
+func (c *dbCheckCmd) checkFiles(ctx context.Context, s *command.Streams, st *store.Store) (ok bool, err error) {
+	place, err := c.place(c.Data)
+	if err != nil {
+		return false, err
+	}
+	_, bad, err := attachment.Check(ctx, st, place)
+	if err != nil {
+		return false, err
+	}
+	rule := "every attachment has its file in " + place.String()
+	if len(bad) == 0 {
+		fmt.Fprintf(s.Out, "ok      %s\n", rule)
+		return true, nil
+	}
+	fmt.Fprintf(s.Out, "BROKEN  %s\n", rule)
+	for _, f := range bad[:min(len(bad), maxBrokenRows)] {
+		fmt.Fprintf(s.Out, "        %s of mission %s: %s\n", f.ID, f.Mission, f.Problem)
+	}
+	if more := len(bad) - maxBrokenRows; more > 0 {
+		fmt.Fprintf(s.Out, "        and %d more\n", more)
+	}
+	return false, nil
 }
 
 type dbNewLogCmd struct {

@@ -3,6 +3,7 @@ package attachment
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
+	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -126,9 +128,19 @@ func (s *Service) put(ctx context.Context, a *store.Attachment, u Upload) error 
 		return sealed.finish()
 	})
 	if err != nil {
-		return fmt.Errorf("add an attachment to mission %s: %w", a.MissionID, err)
+		return fmt.Errorf("add an attachment to mission %s: %w", a.MissionID, unavailable(err))
 	}
 	return nil
+}
+
+// unavailable returns the error of a storage that does not work as one that a client may see: it
+// can try again. The cause is logged.
+func unavailable(err error) error {
+	if !errors.Is(err, objects.ErrUnavailable) {
+		return err
+	}
+	return &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "the storage of files does not respond; try again",
+		RetryAfter: busyRetry, Err: err}
 }
 
 // receiveBuffer is how much is read at once.

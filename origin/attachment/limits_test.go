@@ -361,8 +361,7 @@ func TestRolledBack(t *testing.T) {
 	}
 }
 
-// TestRemove: the content is gone at once and for good, its name and key are forgotten, and receivers
-// are told.
+// TestRemove: the content, its name and its key are deleted, and receivers get an event.
 func TestRemove(t *testing.T) {
 	f := newFixture(t)
 	u := f.upload("image/jpeg", jpeg(9, 1))

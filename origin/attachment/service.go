@@ -142,7 +142,7 @@ func (s *Service) Open(ctx context.Context, account, missionID, id string) (Cont
 	}
 	content, err := s.open(ctx, a)
 	if err != nil {
-		return Content{}, fmt.Errorf("open attachment %s in %s: %w", id, s.objects, err)
+		return Content{}, fmt.Errorf("open attachment %s in %s: %w", id, s.objects, unavailable(err))
 	}
 	return Content{content, a.Attachment}, nil
 }

@@ -55,6 +55,8 @@ func Parse(setting, data string) (Store, error) {
 			folder = filepath.Join(data, "objects")
 		}
 		return &Folder{path: filepath.Clean(folder)}, nil
+	case "s3":
+		return ParseS3(setting)
 	}
 	return nil, fmt.Errorf("%q is unknown; the setting must begin with file: or s3:", u.Scheme)
 }

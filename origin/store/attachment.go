@@ -103,3 +103,12 @@ func (db AttachmentReader) AttachmentsAfter(ctx context.Context, after string, l
 	}
 	return list, nil
 }
+
+// CountAttachments counts the attachments of all missions that are not removed.
+func (db AttachmentReader) CountAttachments(ctx context.Context) (n int, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM attachment WHERE removed_at IS NULL`).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count attachments: %w", queryErr(err))
+	}
+	return n, nil
+}
