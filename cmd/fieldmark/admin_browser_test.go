@@ -201,6 +201,8 @@ func TestAdministrator(t *testing.T) {
 		t.Errorf("during the day: %s", finding)
 	}
 
+	d.operate(browser, browsertest.View{Width: 1440, Height: 900})
+	d.operate(browser, browsertest.View{Width: 390, Height: 844, NoScript: true})
 	d.dispatch(browser, browsertest.View{Width: 1440, Height: 900})
 	d.dispatch(browser, browsertest.View{Width: 390, Height: 844, NoScript: true})
 

@@ -63,7 +63,7 @@ func (c *statusCmd) Run(ctx context.Context, s *command.Streams) error {
 type topCmd struct {
 	nodesFlag       `embed:""`
 	operate.Monitor `embed:""`
-	Once            bool `help:"Print one screen and exit."`
+	Once            bool `help:"Print one screen and exit, as if the output were not a terminal."`
 }
 
 // Run queries every node once a second until ctx ends.
@@ -71,6 +71,9 @@ func (c *topCmd) Run(ctx context.Context, s *command.Streams) error {
 	api, err := c.Connect()
 	if err != nil {
 		return err
+	}
+	if _, _, ok := s.TerminalSize(); !ok {
+		c.Once = true // a file or a pipe is not cleared
 	}
 	tick := time.NewTicker(topInterval)
 	defer tick.Stop()
@@ -81,17 +84,23 @@ func (c *topCmd) Run(ctx context.Context, s *command.Streams) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		var screen bytes.Buffer // written at once, so that the terminal does not flicker
-		if !c.Once {
-			screen.WriteString("\x1b[H\x1b[2J") // move the cursor home and clear the screen
+		columns, rows, ok := s.TerminalSize() // it may have changed
+		if !ok {
+			columns = wholeScreen
 		}
+		var screen bytes.Buffer // written at once, so that the terminal does not flicker
 		if err := printStates(&screen, states, previous, now.Sub(since)); err != nil {
 			return err
 		}
-		if err := c.Print(ctx, &screen, api); err != nil {
+		if err := c.Print(ctx, &screen, api, columns); err != nil {
 			return err
 		}
-		if _, err := screen.WriteTo(s.Out); err != nil || c.Once {
+		if c.Once {
+			_, err := screen.WriteTo(s.Out)
+			return err
+		}
+		// Move the cursor home and clear the screen.
+		if _, err := io.WriteString(s.Out, "\x1b[H\x1b[2J"+fit(screen.String(), columns, rows)); err != nil {
 			return err
 		}
 		previous, since = states, now
@@ -101,6 +110,24 @@ func (c *topCmd) Run(ctx context.Context, s *command.Streams) error {
 			return nil
 		}
 	}
+}
+
+// wholeScreen is the number of columns of output that is not a terminal: all of every line.
+const wholeScreen = 120
+
+// fit shortens a text to a screen: a terminal would wrap long lines and scroll the first ones away.
+func fit(text string, columns, rows int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if over := len(lines) - (rows - 1); over > 0 { // the cursor is on the last row
+		kept := max(rows-2, 0)
+		lines = append(lines[:kept:kept], fmt.Sprintf("… %d more lines; --once prints all", len(lines)-kept))
+	}
+	for i, line := range lines {
+		if letters := []rune(line); len(letters) > columns {
+			lines[i] = string(letters[:max(columns-1, 0)]) + "…"
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // nodeState is the state that a node reports.

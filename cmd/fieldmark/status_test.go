@@ -42,3 +42,21 @@ func TestStatus(t *testing.T) {
 	}
 	p.stop()
 }
+
+// TestFit: on a small terminal, lines are cut instead of wrapped, and the first lines stay.
+func TestFit(t *testing.T) {
+	text := strings.Repeat("NODE ▁▂▃▄▅▆▇█ and more\n", 30)
+	for _, row := range []struct {
+		columns, rows int
+		want          string
+	}{
+		{40, 24, strings.Repeat("NODE ▁▂▃▄▅▆▇█ and more\n", 22) + "… 8 more lines; --once prints all\n"},
+		{10, 40, strings.Repeat("NODE ▁▂▃▄…\n", 30)},
+		{8, 3, "NODE ▁▂…\n… 29 mo…\n"},
+		{0, 0, "…\n"},
+	} {
+		if got := fit(text, row.columns, row.rows); got != row.want {
+			t.Errorf("%d×%d:\n%s, want\n%s", row.columns, row.rows, got, row.want)
+		}
+	}
+}

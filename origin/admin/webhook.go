@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -254,6 +255,8 @@ func (h *webhookHandler) update(req *request) error {
 		}
 		patch.State = &state
 		_, err = h.webhooks.PatchEndpoint(ctx, "", id, patch)
+	case "change":
+		err = h.change(ctx, id, form)
 	case "rotate":
 		overlap, aerr := strconv.Atoi(form.posted.Get("overlap"))
 		if aerr != nil {
@@ -301,6 +304,19 @@ func (h *webhookHandler) update(req *request) error {
 	}
 	h.audit(req, "webhook.updated", id)
 	return req.redirectWithNotice(webhooksPath+"/"+id, "endpoint")
+}
+
+// change changes the address, the events or the description of an endpoint.
+func (h *webhookHandler) change(ctx context.Context, id string, form *form) error {
+	url, description := strings.TrimSpace(form.posted.Get("url")), strings.TrimSpace(form.posted.Get("description"))
+	events := strings.Fields(form.posted.Get("events"))
+	if len(events) == 0 { // the service would keep those of before
+		form.addError("events", "Events: enter at least one type.")
+		return nil
+	}
+	_, err := h.webhooks.PatchEndpoint(ctx, "", id, fieldmark.EndpointPatch{URL: &url, Events: events,
+		Description: &description})
+	return err
 }
 
 // startReplay sends failed messages again, or every event since a time.

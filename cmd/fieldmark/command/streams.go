@@ -32,6 +32,16 @@ func (s *Streams) UseColor() bool { return isTerminal(s.Out) && os.Getenv("NO_CO
 // Interactive reports whether In is a terminal, so that questions can be asked.
 func (s *Streams) Interactive() bool { return isTerminal(s.In) }
 
+// TerminalSize returns the size of the terminal that Out is; ok is false if it is none.
+func (s *Streams) TerminalSize() (columns, rows int, ok bool) {
+	f, ok := s.Out.(*os.File)
+	if !ok {
+		return 0, 0, false
+	}
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	return columns, rows, err == nil
+}
+
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

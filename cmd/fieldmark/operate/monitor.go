@@ -13,8 +13,14 @@ import (
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
-// sparkWidth is the width of a sparkline: an hour by minutes.
-const sparkWidth = 60
+// The columns of a line of a chart: the most for its sparkline, an hour by minutes; what is before
+// it; and the width of a terminal from which the title and the name have columns of their own.
+const (
+	sparkWidth  = 60
+	labelWidth  = 45
+	narrowLabel = 29
+	wideScreen  = labelWidth + 20
+)
 
 // monitorTimeout bounds the calls for one screen.
 const monitorTimeout = 3 * time.Second
@@ -33,9 +39,9 @@ func (m *Monitor) Connect() (*client.Client, error) {
 	return c, err
 }
 
-// Print prints the issues and the charts of the last hour as sparklines. An origin that does
-// not answer is printed as an issue.
-func (m *Monitor) Print(ctx context.Context, w io.Writer, c *client.Client) error {
+// Print prints the issues and the charts of the last hour as sparklines, for a screen with a number
+// of columns. An origin that does not answer is printed as an issue.
+func (m *Monitor) Print(ctx context.Context, w io.Writer, c *client.Client, columns int) error {
 	if c == nil {
 		_, err := fmt.Fprint(w, "\nSet FIELDMARK_URL and FIELDMARK_ADMIN_KEY to see issues and charts.\n")
 		return err
@@ -58,13 +64,25 @@ func (m *Monitor) Print(ctx context.Context, w io.Writer, c *client.Client) erro
 	fmt.Fprint(w, "\nLAST HOUR, BY MINUTE\n")
 	for _, c := range chart.Charts(metrics) {
 		for _, s := range c.Series {
-			if _, err := fmt.Fprintf(w, "%-19s %-12s %10s  %s\n", c.Title, s.Name, s.Now,
-				chart.Sparkline(s.Values, sparkWidth)); err != nil {
+			if err := printSeries(w, c.Title, s, columns); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func printSeries(w io.Writer, title string, s chart.Series, columns int) error {
+	spark := func(label int) string { return chart.Sparkline(s.Values, min(sparkWidth, max(columns-label, 0))) }
+	if columns >= wideScreen {
+		_, err := fmt.Fprintf(w, "%-19s %-12s %10s  %s\n", title, s.Name, s.Now, spark(labelWidth))
+		return err
+	}
+	if !strings.EqualFold(title, s.Name) {
+		title += " " + s.Name
+	}
+	_, err := fmt.Fprintf(w, "%-18.18s %9s %s\n", title, s.Now, spark(narrowLabel))
+	return err
 }
 
 func printIssues(w io.Writer, list fieldmark.IssueList, now time.Time) error {
