@@ -237,5 +237,6 @@ func tryOperations(t *testing.T, b *browsertest.Browser, h *fixture) {
 
 	plain := b.Open(t, h.base+"/developers/reference/openMission", browsertest.View{NoScript: true})
 	plain.Until(t, "without scripts there is the command instead of the form",
-		`document.querySelector("form[data-try]").hidden && document.querySelector("pre").textContent.startsWith("curl ")`)
+		`document.querySelector("form[data-try]").hidden &&
+		document.querySelector("pre").textContent.startsWith("curl ")`)
 }

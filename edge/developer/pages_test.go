@@ -163,6 +163,42 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestLimits: the page has every limit of the origin and of the edge, and the numbers in the guides are
+// those limits.
+func TestLimits(t *testing.T) {
+	r := parse(t)
+	own := developer.Limit{Group: "Rates", Name: "Reads with a key", Value: 6000, Unit: "requests a minute"}
+	page, err := newPages(t, developer.Config{Limits: []developer.Limit{own}}).Append(nil, site.PathLimits, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, values := read(t, page).text, map[string]int64{}
+	for _, l := range append(r.Limits, own) {
+		values[l.Name] = l.Value
+		if !strings.Contains(text, l.Name) || l.Code != "" && !strings.Contains(text, string(l.Code)) {
+			t.Errorf("the page of limits lacks %q", l.Name)
+		}
+	}
+	for _, want := range []string{"6,000 requests a minute", "64 KiB", "1 MiB", "1 day", "90 days"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page of limits lacks %q", want)
+		}
+	}
+	const hour = 60 * 60
+	for _, said := range []struct {
+		guide, text, limit string
+		value              int64
+	}{
+		{"retry-safely", "for 24 hours", "Idempotency-Key kept", 24 * hour},
+		{"receive-webhooks", "for five days", "Failure until an endpoint is disabled", 5 * 24 * hour},
+	} {
+		guide, err := newPages(t, developer.Config{}).Append(nil, site.PathGuides+said.guide, nil)
+		if err != nil || !strings.Contains(string(guide), said.text) || values[said.limit] != said.value {
+			t.Errorf("%s says %q: %v, the limit %q is %d", said.guide, said.text, err, said.limit, values[said.limit])
+		}
+	}
+}
+
 // checkLink checks a link to another of the pages, with its fragment.
 func checkLink(t *testing.T, from, link string, all map[string]content) {
 	t.Helper()

@@ -84,7 +84,7 @@ func (s *schema) typeName() string {
 	case s.Format == "uri":
 		name = "URL"
 	case s.Additional != nil && s.Additional.schema != nil:
-		name = "map of " + s.Additional.schema.typeName()
+		name = "map of " + strings.TrimSuffix(s.Additional.schema.typeName(), " or null")
 	case len(s.Type) > 0:
 		name = map[string]string{"string": "text", "number": "number", "integer": "integer", "boolean": "true or false",
 			"object": "object", "array": "list"}[s.Type[0]]
