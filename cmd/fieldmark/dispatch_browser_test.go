@@ -1,18 +1,21 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 )
 
-// dispatch does the work of a dispatcher in a new tab: it creates a mission, plans it, moves it on
-// the board, adds a note and cancels it. A form that was overtaken shows what changed.
+// dispatch does the work of a dispatcher in a new tab: it creates missions, finds one by search, plans it, moves
+// it on the board, loses a race, assigns and cancels several, adds a note, completes and exports. With scripts
+// it also drags, and uses the keyboard alone.
 func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	t := d.t
 	t.Helper()
 	w := &console{t: t, base: d.base, tab: browser.Open(t, d.base+"/admin/missions?account=default", v)}
+	title := fmt.Sprint("Replace mast ", v.Width)
 	w.follow("a[href^='/admin/missions/new']")
 	w.submit("form[action='/admin/missions'][method=post]", "button", map[string]string{"title": " ", "city": "Bern"})
 	w.says("Title: enter one.")
@@ -23,46 +26,135 @@ func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	if city := w.value(`document.querySelector("#new-city").value`); city != "Bern" {
 		t.Errorf("the rejected form has the city %q, want what was entered", city)
 	}
-	w.submit("form[action='/admin/missions'][method=post]", "button", map[string]string{"title": "Replace the mast",
-		"priority": "HIGH"})
-	w.says("Mission created.")
-	page := strings.TrimPrefix(strings.SplitN(currentAddress(w), "?", 2)[0], d.base)
-	now := time.Now().UTC()
-	visit := func(hour int) (start, end string) {
-		at := time.Date(now.Year(), now.Month(), now.Day(), hour, 0, 0, 0, time.UTC)
-		return at.Format("2006-01-02T15:04"), at.Add(time.Hour).Format("2006-01-02T15:04")
-	}
-	start, end := visit(8)
+	page := w.createMission(title)
+	second, third := w.createMission(title+" again"), w.createMission(title+" in vain")
+
+	w.tab.Go(t, d.base+"/admin/missions?account=default")
+	w.submit("form[role=search]", "button", map[string]string{"q": strings.ToUpper(title)})
+	w.follow("a[href='" + page + "']")
+	start, end := visitToday(8)
 	w.send(page+"/plan", "schedule", map[string]string{"start": start, "end": end, "assignee": "ann",
 		"assignee-name": "Ann Ames"})
 	w.says("Plan saved.")
 	w.says("Ann Ames")
 
 	d.tab.Go(t, d.base+page) // another dispatcher has the page open
-	w.tab.Go(t, d.base+"/admin/board?account=default")
-	start, end = visit(9)
+	const board = "/admin/board?account=default"
+	w.tab.Go(t, d.base+board)
+	w.follow(".card[data-mission='" + idOf(page) + "'] .move a")
+	start, end = visitToday(9)
 	w.send(page+"/plan", "save", map[string]string{"start": start, "end": end, "assignee": "bob",
 		"assignee-name": "Bob Byrd"})
 	w.says("Plan saved.")
-	row := w.value(`[...document.querySelectorAll(".board tbody tr")].find(r => ` +
-		`r.textContent.includes("Bob Byrd"))?.textContent ?? ""`)
-	if !strings.Contains(row, "Replace the mast") || !strings.Contains(row, "09:00–10:00") {
-		t.Errorf("the row of Bob on the board is %q, want the mission at nine", row)
-	}
-	d.send(page+"/plan", "save", map[string]string{"assignee": "cid"})
+	w.onBoard("bob", title, "09:00–10:00")
+	d.send(page+"/plan", "save", map[string]string{"start": "", "end": "", "assignee": "cid", "assignee-name": ""})
 	d.says("The mission was changed after this page was opened")
-	d.says("ada: time of the visit, assignee")
+	d.says("now Bob Byrd; your form: cid")
+	if !v.NoScript {
+		w.dragAndType(board, page, title)
+	}
+	w.several(second, third)
 
 	w.tab.Go(t, d.base+page)
 	w.send(page+"/notes", "", map[string]string{"text": "The key is at the reception."})
 	w.says("Note added.")
 	w.says("The key is at the reception.")
-	w.send(page+"/move", "CANCELED", map[string]string{"code": "CUSTOMER", "text": "not needed"})
-	w.says("This mission is closed.")
-	w.says("ada mission.canceled")
+	w.tab.Go(t, d.base+"/admin/missions?account=default&q="+strings.ReplaceAll(title, " ", "+"))
+	w.send(page+"/complete", "", nil)
+	w.says("Mission completed.")
+	w.tab.Go(t, d.base+page)
+	w.says("ada administrator mission.completed")
+	w.tab.Go(t, d.base+"/admin/missions?account=default")
+	var csv string
+	w.tab.Ask(t, `fetch(document.querySelector("a[download]").href).then(r => r.text())`, &csv)
+	if !strings.Contains(csv, title+",MEDIUM,COMPLETED") || !strings.Contains(csv, title+" in vain,MEDIUM,CANCELED") {
+		t.Errorf("the export lacks the missions:\n%s", csv)
+	}
 	for _, finding := range w.tab.Trouble() {
 		t.Errorf("while dispatching at %d px: %s", v.Width, finding)
 	}
+}
+
+// createMission creates a mission with the form and returns the path of its page.
+func (d *console) createMission(title string) string {
+	d.t.Helper()
+	d.tab.Go(d.t, d.base+"/admin/missions/new?account=default")
+	d.submit("form[action='/admin/missions'][method=post]", "button", map[string]string{"title": title})
+	d.says("Mission created.")
+	return currentAddress(d)
+}
+
+func idOf(page string) string { return strings.TrimPrefix(page, "/admin/missions/") }
+
+// visitToday returns the values of inputs for a visit of an hour.
+func visitToday(hour int) (start, end string) {
+	now := time.Now().UTC()
+	at := time.Date(now.Year(), now.Month(), now.Day(), hour, 0, 0, 0, time.UTC)
+	return at.Format("2006-01-02T15:04"), at.Add(time.Hour).Format("2006-01-02T15:04")
+}
+
+// onBoard checks the row of an assignee.
+func (d *console) onBoard(who string, want ...string) {
+	d.t.Helper()
+	row := d.value(`document.querySelector(".board tr[data-who='` + who + `']")?.textContent ?? ""`)
+	for _, text := range want {
+		if !strings.Contains(row, text) {
+			d.t.Errorf("the row of %s on the board is %q, want %q", who, row, text)
+		}
+	}
+}
+
+// dragAndType drags the card of a mission to the row of another assignee, then gives it back with the form and
+// the keyboard alone.
+func (d *console) dragAndType(board, page, title string) {
+	d.t.Helper()
+	card := ".card[data-mission='" + idOf(page) + "']"
+	start, end := visitToday(12)
+	d.tab.Go(d.t, d.base+board)
+	d.tab.Leave(d.t, "drag the card", `(() => {
+		const card = document.querySelector("`+card+`"), data = new DataTransfer();
+		const cell = document.querySelector(".board tr[data-who=''] td.today");
+		const fire = (on, type) => on.dispatchEvent(new DragEvent(type, {bubbles: true, cancelable: true, dataTransfer: data}));
+		fire(card, "dragstart"); fire(cell, "dragover"); fire(cell, "drop");
+	})()`)
+	d.says("Plan saved.")
+	d.onBoard("", title, "09:00–10:00")
+	d.push(card+" .move a", "the form is open", `document.activeElement.id == "plan-start"`)
+	d.enter("#plan-assignee", "bob")
+	d.push("#move button[value=save]", "the plan is saved", `document.body.textContent.includes("Plan saved.")`)
+	d.onBoard("bob", title, "09:00–10:00")
+	d.tab.Go(d.t, d.base+board)
+	d.follow(card + " .move a")
+	d.send(page+"/plan", "save", map[string]string{"start": end, "end": start})
+	d.says("Move " + title) // the board again, with the form and its error
+	if focused := d.value(`document.activeElement.id`); focused != "plan-end" {
+		d.t.Errorf("the focus is on %q, want the end, which is before the start", focused)
+	}
+}
+
+// several assigns two missions at once, and cancels one of them after the question.
+func (d *console) several(second, third string) {
+	d.t.Helper()
+	pick := func(pages ...string) string {
+		var boxes []string
+		for _, page := range pages {
+			boxes = append(boxes, "[value^='"+idOf(page)+":']")
+		}
+		d.tab.Go(d.t, d.base+"/admin/missions?account=default")
+		return `document.querySelectorAll("` + strings.Join(boxes, ", ") + `").forEach(box => box.checked = true);
+			document.querySelector("#bulk-assignee").value = "dot";`
+	}
+	press := func(do string) string {
+		return `document.querySelector("#bulk").requestSubmit(document.querySelector("[form=bulk][value=` + do + `]"))`
+	}
+	d.tab.Leave(d.t, "assign two", pick(second, third)+press("assign"))
+	d.says("2 of 2 done.")
+	d.tab.Leave(d.t, "cancel one", pick(third)+press("cancel"))
+	d.says("Cancel missions?")
+	d.send("/admin/missions/bulk", "", map[string]string{"code": "CUSTOMER"})
+	d.says("1 of 1 done.")
+	d.tab.Go(d.t, d.base+second)
+	d.says("dot")
 }
 
 // value returns the text that an expression has in the page.
