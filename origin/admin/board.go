@@ -222,7 +222,7 @@ func (d *boardData) weeks(monday, now time.Time) {
 func (d *boardData) card(r mission.Row, now time.Time, canWrite bool) *boardCard {
 	c := &boardCard{missionRow: newMissionRow(r, now, canWrite)}
 	if c.CanSelect {
-		c.Move = d.Address + "&move=" + r.ID + "#move"
+		c.Move = d.Address + "&move=" + r.ID // without a fragment: that would keep the focus from the form (HTML, 6.6.7)
 	}
 	if r.Scheduled != nil {
 		c.Hours = formatHours(r.Scheduled, now.Location())
@@ -257,15 +257,17 @@ func (c *boardCard) HTML() template.HTML {
 	if c.Hours != "" {
 		put(`<b>`, c.Hours, `</b> `)
 	}
-	put(`<span class="prio `, string(c.Priority), `">`, priorityIcons[c.Priority], ` `, web.StateWords(c.Priority),
-		`</span></p><h3><a href="`, missionsPath, `/`, c.ID, `"><bdi>`, title, `</bdi></a></h3><p class="marks">`,
+	words := web.StateWords(c.Priority)
+	put(`<span class="prio `, string(c.Priority), `" title="`, words, `">`, priorityIcons[c.Priority],
+		`<span class="word"> `, words, `</span></span></p><h3><a href="`, missionsPath, `/`, c.ID, `"><bdi>`, title, `</bdi></a></h3><p class="marks">`,
 		`<span class="state `, statusClass(c.Status), `">`, web.StateWords(c.Status), `</span>`)
 	if c.Risk() && c.SLAState != "" {
 		put(` <span class="state bad">`, c.SLAState, `</span>`)
 	}
-	if c.Due != "" && c.Late {
+	switch {
+	case c.Late:
 		put(` <span class="late">`, c.Due, `</span>`)
-	} else if c.Due != "" {
+	case c.Due != "" && (c.Hours == "" || c.Risk()): // the others are planned and on track
 		put(` <span class="soft">`, c.Due, `</span>`)
 	}
 	if c.Overlaps != "" {
