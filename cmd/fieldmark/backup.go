@@ -92,8 +92,8 @@ func (c *backupCmd) reportFiles(ctx context.Context, s *command.Streams) {
 	if err != nil { // the backup is made
 		s.Log.Warn("count the files of attachments", "error", err)
 	} else if count > 0 {
-		fmt.Fprintf(s.Out, "%d files of attachments in %s are not in the backup; copy them now: see fieldmark backup "+
-			"--help\n", count, place)
+		fmt.Fprintf(s.Out, "not in the backup: the files of attachments in %s (%d); copy them now: see "+
+			"fieldmark backup --help\n", place, count)
 	}
 }
 

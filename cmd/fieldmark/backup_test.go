@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/attachment"
+	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -41,5 +45,45 @@ func TestBackupOfDamagedDatabase(t *testing.T) {
 	if status, out, _ := runInProcess(t, "db", "check", "--data", restored); status != 1 ||
 		!strings.Contains(out, "        event 1 (") {
 		t.Errorf("check of the restored database: status %d, %q; want 1 and the damaged event", status, out)
+	}
+}
+
+// A backup says that it does not contain the files of attachments, and db check names the attachments
+// whose file is missing.
+func TestFilesOfAttachments(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	st, err := store.Open(t.Context(), store.Config{Path: filepath.Join(data, "fieldmark.db")})
+	must(t, err)
+	svc, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), minSecret),
+		Objects: objects.NewFolder(filepath.Join(data, "objects"))})
+	must(t, err)
+	must(t, svc.Prepare(t.Context()))
+	m, _, err := svc.Missions.Create(t.Context(), access.DefaultAccount,
+		fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Meter"})
+	must(t, err)
+	a, err := svc.Attachments.Add(t.Context(), attachment.Upload{Mission: m.ID, ContentType: "text/plain",
+		Body: strings.NewReader("230 V")})
+	must(t, err)
+	must(t, st.Close())
+
+	place := "file:" + filepath.Join(data, "objects")
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if status, out, why := runInProcess(t, "backup", "--data", data, copied); status != 0 ||
+		!strings.Contains(out, "not in the backup: the files of attachments in "+place+" (1)") {
+		t.Errorf("backup: status %d, %q, %q; want a line about the file", status, out, why)
+	}
+	if status, out, why := runInProcess(t, "db", "check", "--data", data); status != 0 ||
+		!strings.Contains(out, "ok      every attachment has its file in "+place) {
+		t.Errorf("db check: status %d, %q, %q", status, out, why)
+	}
+	must(t, os.RemoveAll(filepath.Join(data, "objects")))
+	if status, out, _ := runInProcess(t, "db", "check", "--data", data); status != 1 ||
+		!strings.Contains(out, a.ID+" of mission "+m.ID+": its file is missing") {
+		t.Errorf("db check without the files: status %d, %q; want 1 and the attachment", status, out)
+	}
+	if status, _, why := runInProcess(t, "db", "check", "--data", data, "--objects", "ftp://x"); status == 0 ||
+		!strings.Contains(why, "--objects") {
+		t.Errorf("a bad place: status %d, %q; want the flag named", status, why)
 	}
 }
