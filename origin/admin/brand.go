@@ -130,7 +130,8 @@ func (h *brandHandler) changedSince(req *request, b fieldmark.Brand) ([]web.Form
 		{"language", "Language", b.Language, old.Language},
 		{"description", "Description", b.Description, old.Description}} {
 		if f.posted != f.stored {
-			bad = append(bad, web.FormError{Field: f.id, Text: fmt.Sprintf("%s: “%s” is stored now.", f.label, f.stored)})
+			bad = append(bad, web.FormError{Field: f.id,
+				Text: fmt.Sprintf("%s: “%s” is stored now.", f.label, f.stored)})
 		}
 	}
 	return bad, err

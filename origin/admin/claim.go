@@ -202,7 +202,7 @@ func (h *brandRequestHandler) decide(req *request) error {
 		q := web.Question{Title: fmt.Sprintf("%s the request for %s?", verb, r.Brand), Button: verb + " request",
 			Text: "The decision cannot be changed. The owner can send another request.", Back: requestsPath + "/" + id}
 		if decision.State == fieldmark.RequestApproved {
-			q.Text = "The change takes effect at once. The decision cannot be changed."
+			q.Text, q.Mild = "The change takes effect at once. The decision cannot be changed.", true
 		}
 		return h.ask(req, q)
 	}

@@ -299,7 +299,7 @@ func TestExportMissions(t *testing.T) {
 		rec.Header().Get("Content-Disposition") != `attachment; filename="missions.csv"` {
 		t.Errorf("export: %q, %v, %v", lines, err, rec.Header())
 	}
-	if log := b.log.String(); !strings.Contains(log, "action=mission.export target=default") {
+	if log := b.log.String(); !strings.Contains(log, "action=mission.exported target=default") {
 		t.Errorf("the export is not in the log: %s", log)
 	}
 	_, _, err = b.service.Access.Accounts.Put(t.Context(), "acme", fieldmark.AccountRequest{Name: "Acme"})

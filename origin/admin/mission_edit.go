@@ -69,11 +69,11 @@ func (h *missionHandler) create(req *request) error {
 		}
 		r.Location = &place
 	}
-	r.Contact = form.contact()
-	r.Window = form.window()
 	if r.Title == "" {
 		form.addError("title", "Title: enter one.")
 	}
+	r.Contact = form.contact()
+	r.Window = form.window()
 	if len(form.errors) > 0 {
 		return h.showNew(req, http.StatusUnprocessableEntity, form.errors)
 	}

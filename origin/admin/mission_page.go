@@ -363,7 +363,8 @@ func (h *missionHandler) askBeforeMove(req *request, to fieldmark.MissionStatus)
 		return err
 	}
 	q := web.Question{Title: fmt.Sprintf("%s “%s”?", moveLabels[to], m.Title), Text: finalMoves[to],
-		Button: moveLabels[to] + " mission", Back: missionsPath + "/" + m.ID}
+		Button: moveLabels[to] + " mission", Back: missionsPath + "/" + m.ID,
+		Mild: to == fieldmark.MissionCompleted}
 	if path := mission.PathToCompleted(m.Status); to == fieldmark.MissionCompleted && len(path) > 1 {
 		q.Text += " The steps between " + web.StateWords(m.Status) + " and completed are skipped."
 	}

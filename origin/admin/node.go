@@ -152,7 +152,7 @@ func (h *certificateHandler) renew(req *request) error {
 	if !web.Confirmed(req.r) {
 		return h.ask(req, web.Question{Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
 			Text: "A new certificate is ordered now. Its order counts against the limits of the CA.",
-			Back: certificatesPath})
+			Back: certificatesPath, Mild: true})
 	}
 	if _, err := h.certificates.Renew(req.r.Context(), name); err != nil {
 		return err

@@ -85,8 +85,8 @@ func (h *handler) createEndpoint(req *request) error {
 		return err
 	}
 	if posted.Has("newest") && posted.Get("newest") != newestOf(own) { // the form was submitted twice
-		return h.showNotify(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was opened. "+
-			"Check the list, and submit again if you still want another."))
+		return h.showNotify(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+
+			"opened. Check the list, and submit again if you still want another."))
 	}
 	r := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: brandEvents,
 		Description: "Brand " + string(req.slug)}

@@ -13,6 +13,7 @@ type Question struct {
 	Text   string // what follows
 	Button string // repeats the verb of the title
 	Back   string // the page to return to
+	Mild   bool   // nothing is lost, so the button does not warn
 	Posted url.Values
 }
 
