@@ -70,7 +70,8 @@ var remedies = map[fieldmark.Code]string{
 		"The member limit is the maximum size in bytes. Send a smaller file: photos of 1,600 pixels are usually enough.",
 	fieldmark.CodeDigestMismatch: "" +
 		"The SHA-256 hash of the content differs from the field Content-Digest of the request. Send the file again.",
-	fieldmark.CodeLinkExpired: "Ask your dispatcher for a new link. What your phone has not sent yet is sent from there.",
+	fieldmark.CodeLinkExpired: "" +
+		"Ask your dispatcher for a new link. What your phone has not sent yet is sent from there.",
 	fieldmark.CodeInvalidOccurredAt: "" +
 		"occurredAt is when a device says that something happened: at most 72 hours ago, at most 5 minutes ahead of " +
 		"the server, and not before the latest transition of the mission. Correct it, or leave it out to use the " +

@@ -21,6 +21,7 @@ const MinSecret = 32
 type Keyring struct {
 	APIKey        MAC // hashes of API keys
 	Calendar      MAC // hashes of tokens in the addresses of calendar feeds
+	Technician    MAC // tokens, PINs and sessions of technicians' links
 	AuditLog      MAC // the chain of sums of the audit log
 	LoginThrottle MAC // names that failed sign-ins are counted under
 	Claim         MAC // secrets of claims, codes of transfers, and networks that claims are counted under
@@ -47,6 +48,7 @@ func New(secret []byte) (*Keyring, error) {
 	for label, mac := range map[string]*MAC{
 		"api-key/v1": &k.APIKey, "calendar/v1": &k.Calendar, "audit-log/v1": &k.AuditLog,
 		"login-throttle/v1": &k.LoginThrottle, "claim/v1": &k.Claim, "mail/v1": &k.Mail,
+		"technician/v1": &k.Technician,
 	} {
 		key, err := hkdf.Key(sha256.New, secret, nil, label, sha256.Size)
 		if err != nil {
