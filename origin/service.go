@@ -31,6 +31,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/standing"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/technician"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -98,6 +99,7 @@ type Service struct {
 	AuditLog    *auditlog.Log
 	Webhooks    *webhook.Service
 	Missions    *mission.Service
+	Links       *technician.Links
 	Attachments *attachment.Service
 	Responses   *idempotency.Service // to requests with an Idempotency-Key
 
@@ -192,9 +194,11 @@ func New(cfg Config) (*Service, error) {
 	watch.Store, watch.Webhooks, watch.Certificates, watch.Modules = cfg.Store, s.Webhooks, s.Certificates, s.Modules
 	watch.Jobs, watch.Log = s.jobs, cfg.Log
 	s.Monitor = monitor.New(watch)
-	s.Missions = mission.New(mission.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs,
-		Responses: s.Responses, Log: cfg.Log,
-		PaymentDueOn: cfg.PaymentDueOn, TimerFired: cfg.Swept})
+	s.Links = technician.NewLinks(technician.LinksConfig{Store: cfg.Store, MAC: keys.Technician, AuditLog: s.AuditLog,
+		Jobs: s.jobs, Log: cfg.Log, BaseURL: cfg.BaseURL})
+	s.Missions = mission.New(mission.Config{TechnicianPage: s.Links.Address, Store: cfg.Store, Keyring: keys,
+		AuditLog: s.AuditLog, Jobs: s.jobs, Responses: s.Responses, Log: cfg.Log, PaymentDueOn: cfg.PaymentDueOn,
+		TimerFired: cfg.Swept})
 	return s, nil
 }
 

@@ -45,6 +45,8 @@ type commands struct {
 	Webhook  operate.WebhookCmd  `cmd:"" group:"webhooks" help:"Manage webhook endpoints, and receive webhooks during development."`
 	Key      keyCmd              `cmd:"" group:"access" help:"Create, list, rotate and revoke API keys."`
 
+	Technician operate.TechnicianCmd `cmd:"" group:"missions" help:"Manage links to pages of technicians."`
+
 	Certificate operate.CertificateCmd `cmd:"" group:"run" help:"Manage the TLS certificates of an origin."`
 
 	SigningKey operate.SigningKeyCmd `cmd:"" group:"access" name:"signing-key" help:"Manage the keys that sign the requests of the auditor."`

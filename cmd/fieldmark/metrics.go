@@ -93,7 +93,7 @@ func (m *originMetrics) count(kind fieldmark.EventType) int64 {
 // originRoutes map prefixes of paths to the values of the label route.
 var originRoutes = []struct{ prefix, name string }{
 	{fieldmark.PathInternal, "internal"}, {"/api/public/", "public"}, {fieldmark.PathAdminAPI, "admin-api"},
-	{fieldmark.PathAdmin, "admin"}, {"/calendar/", "calendar"},
+	{fieldmark.PathAdmin, "admin"}, {"/calendar/", "calendar"}, {fieldmark.PathTechnician, "technician"},
 }
 
 func routeOf(path string) string {

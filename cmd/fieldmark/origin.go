@@ -33,6 +33,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/technician"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
@@ -256,19 +257,29 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
-	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken,
+	pages, err := n.pages(o, nodeToken, log)
+	n.metrics.service, n.metrics.pools = n.service, n.store.Pools
+	n.handler = n.metrics.wrap(traceRequests(o.tracing, splitPages(apiHandler, pages)))
+	return err
+}
+
+// pages returns the handlers of HTML pages by the path that they begin with.
+func (n *originNode) pages(o *originSettings, nodeToken string, log *slog.Logger) (map[string]http.Handler, error) {
+	console, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken,
 		Secure: o.secureCookies(), Facts: o.facts(n.dbName)})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ownerHandler, err := owner.New(owner.Config{Service: n.service, Advise: scoring.Advise, Log: log,
+	owners, err := owner.New(owner.Config{Service: n.service, Advise: scoring.Advise, Log: log,
 		NodeToken: nodeToken, Secure: o.secureCookies()})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	n.metrics.service, n.metrics.pools = n.service, n.store.Pools
-	n.handler = n.metrics.wrap(traceRequests(o.tracing, splitPages(apiHandler, adminHandler, ownerHandler)))
-	return nil
+	technicians, err := technician.New(technician.Config{Links: n.service.Links, Missions: n.service.Missions,
+		Attachments: n.service.Attachments, Responses: n.service.Responses, Log: log, NodeToken: nodeToken,
+		Secure: o.secureCookies(), BaseURL: strings.TrimSuffix(o.publicURL, "/")})
+	return map[string]http.Handler{fieldmark.PathAdmin: console, fieldmark.PathOwner: owners,
+		strings.TrimSuffix(fieldmark.PathTechnician, "/"): technicians}, err
 }
 
 // auditors returns the auditor of brands, the configuration of checks, and the signer of
@@ -326,22 +337,16 @@ func (o *originSettings) secureCookies() bool {
 	return o.SecureCookies || strings.HasPrefix(o.publicURL, "https://")
 }
 
-// splitPages routes the admin console to admin, the pages of brand owners to owner and
-// everything else to api. ServeMux would answer a path such as //test with a redirect instead
-// of a problem document.
-func splitPages(api, admin, owner http.Handler) http.Handler {
-	below := func(r *http.Request, path string) bool {
-		return r.URL.Path == path || strings.HasPrefix(r.URL.Path, path+"/")
-	}
+// splitPages routes each path in pages, and everything below it, to its handler, and everything else
+// to api. ServeMux would answer a path such as //test with a redirect instead of a problem document.
+func splitPages(api http.Handler, pages map[string]http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case below(r, fieldmark.PathAdmin):
-			admin.ServeHTTP(w, r)
-		case below(r, fieldmark.PathOwner):
-			owner.ServeHTTP(w, r)
-		default:
-			api.ServeHTTP(w, r)
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		if page, ok := pages["/"+first]; ok {
+			page.ServeHTTP(w, r)
+			return
 		}
+		api.ServeHTTP(w, r)
 	})
 }
 

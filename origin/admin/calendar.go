@@ -1,14 +1,19 @@
 package admin
 
 import (
+	"cmp"
+	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/technician"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -157,4 +162,138 @@ func (h *calendarHandler) askAboutFeed(req *request, id, do string) error {
 		q.Text = "Subscriptions to the current address stop working at once. The new one is shown once."
 	}
 	return h.ask(req, q)
+}
+
+// technicianHandler serves the page of the links to pages of technicians.
+type technicianHandler struct {
+	*console
+	web.Forwarding // the address of this site, for a new link
+	links          *technician.Links
+	accounts       *access.Accounts
+}
+
+type techniciansData struct {
+	Links    []technicianRow
+	Form     fieldmark.TechnicianLinkRequest
+	Days     string
+	Accounts []option
+	Created  *createdLink
+}
+
+type technicianRow struct {
+	fieldmark.TechnicianLink
+	State string // active, expired or ended
+}
+
+// createdLink is a link with its address, which is shown only once.
+type createdLink struct {
+	fieldmark.NewTechnicianLink
+	Address string
+	QR      template.HTML
+}
+
+// technicianInputs map pointers of validation errors to inputs.
+var technicianInputs = map[string]web.Input{
+	"/assignee/id": {"who", "Assignee ID"}, "/assignee/name": {"who-name", "Name"}, "/until": {"days", "Days"},
+	"/pin": {"pin", "PIN"}, "/account": {"account", "Account"},
+}
+
+func (h *technicianHandler) list(req *request) error {
+	query := req.r.URL.Query()
+	form := fieldmark.TechnicianLinkRequest{Account: query.Get("account"),
+		Assignee: fieldmark.Assignee{ID: query.Get("assignee"), Name: query.Get("name")}}
+	return h.show(req, http.StatusOK, form, nil, nil)
+}
+
+func (h *technicianHandler) show(req *request, status int, form fieldmark.TechnicianLinkRequest, bad []web.FormError,
+	made *fieldmark.NewTechnicianLink) error {
+	links, err := h.links.List(req.r.Context())
+	if err != nil {
+		return err
+	}
+	form.PIN = "" // a secret is not shown again
+	d := techniciansData{Form: form, Days: cmp.Or(req.r.PostForm.Get("days"), "30")}
+	now := time.Now()
+	for _, l := range links {
+		row := technicianRow{l, "active"}
+		switch {
+		case l.RevokedAt != nil:
+			row.State = "ended"
+		case !l.Until.Std().After(now):
+			row.State = "expired"
+		}
+		d.Links = append(d.Links, row)
+	}
+	if d.Accounts, err = accountChoices(req, h.accounts, form.Account); err != nil {
+		return err
+	}
+	if made != nil {
+		address := h.BaseURL(req.r) + made.Path
+		code, err := qrCode(address, "QR code of the link")
+		if err != nil {
+			return err
+		}
+		d.Created, d.Days = &createdLink{*made, address, code}, "30"
+	}
+	return h.console.show(req, status, "technicians", web.Page{Title: "Technicians", Errors: bad, Data: d})
+}
+
+// create creates a link and shows its address.
+func (h *technicianHandler) create(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	posted := req.r.PostForm
+	form := fieldmark.TechnicianLinkRequest{Account: posted.Get("account"), PIN: strings.TrimSpace(posted.Get("pin")),
+		Assignee: fieldmark.Assignee{ID: posted.Get("who"), Name: posted.Get("who-name")}}
+	days, err := strconv.Atoi(posted.Get("days"))
+	if most := int(fieldmark.MaxTechnicianLink.Hours() / 24); err != nil || days < 1 || days > most {
+		return h.show(req, http.StatusUnprocessableEntity, form, []web.FormError{{Field: "days",
+			Text: fmt.Sprintf("Days: enter 1 to %d.", most)}}, nil)
+	}
+	until := fieldmark.At(time.Now().AddDate(0, 0, days))
+	form.Until = &until
+	made, err := h.links.Create(req.r.Context(), form)
+	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeNotFound, fieldmark.CodeTooMany) {
+		return h.show(req, http.StatusUnprocessableEntity, form, web.FormErrors(err, technicianInputs, ""), nil)
+	}
+	if err != nil {
+		return err
+	}
+	h.audit(req, "technician.create", made.ID)
+	return h.show(req, http.StatusOK, fieldmark.TechnicianLinkRequest{}, nil, &made)
+}
+
+// update rotates the address of a link or revokes it.
+func (h *technicianHandler) update(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	id, do := req.r.PathValue("id"), req.r.PostForm.Get("do")
+	if !web.Confirmed(req.r) && (do == "rotate" || do == "end") {
+		q := web.Question{Title: "End this link?", Button: "End link", Back: techniciansPath,
+			Text: "The page stops working at once. Work that the phone has not sent stays on it until it opens a new " +
+				"link of this person."}
+		if do == "rotate" {
+			q.Title, q.Button = "Create a new address?", "Create new address"
+			q.Text = "The current address stops working at once. The new one is shown once and works for 30 days."
+		}
+		return h.ask(req, q)
+	}
+	switch do {
+	case "rotate":
+		made, err := h.links.Rotate(req.r.Context(), id, fieldmark.TechnicianLinkRotation{})
+		if err != nil {
+			return err
+		}
+		h.audit(req, "technician.rotate", id)
+		return h.show(req, http.StatusOK, fieldmark.TechnicianLinkRequest{}, nil, &made)
+	case "end":
+		if _, err := h.links.Revoke(req.r.Context(), id); err != nil {
+			return err
+		}
+		h.audit(req, "technician.revoke", id)
+		return req.redirectWithNotice(techniciansPath, "link-end")
+	}
+	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 }

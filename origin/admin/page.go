@@ -70,6 +70,7 @@ var notices = map[string]string{
 	"preview":    "Preview started. This page updates while it runs.",
 	"rolled":     "Rolled back to the previous module.",
 	"feed-end":   "Feed ended.",
+	"link-end":   "Link ended.",
 	"factor-on":  "Two-factor authentication is on.",
 	"factor-off": "Two-factor authentication is off.",
 	"session":    "Session ended.",
@@ -86,7 +87,7 @@ func parseTemplates() (t *templates, err error) {
 		"inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "webhooks", "endpoint", "delivery",
-		"modules", "module", "calendars", "nodes", "outage", "certificates", "audit-log", "settings",
+		"modules", "module", "calendars", "technicians", "nodes", "outage", "certificates", "audit-log", "settings",
 		"message"); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,10 @@ const (
 	webhooksPath  = homePath + "/webhooks"
 	modulesPath   = homePath + "/modules"
 	calendarsPath = homePath + "/calendars"
-	nodesPath     = homePath + "/nodes"
+
+	techniciansPath = homePath + "/technicians"
+
+	nodesPath = homePath + "/nodes"
 
 	certificatesPath = homePath + "/certificates"
 
@@ -57,6 +60,7 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.webhookRoutes(&webhookHandler{h.console, o.Webhooks, o.Access.Accounts})
 	h.moduleRoutes(&moduleHandler{h.console, o.Modules})
 	h.calendarRoutes(&calendarHandler{h.console, h.Forwarding, o.Missions.Calendars, o.Access.Accounts})
+	h.technicianRoutes(&technicianHandler{h.console, h.Forwarding, o.Links, o.Access.Accounts})
 	h.nodeRoutes(&nodeHandler{h.console, o.Events, o.Modules})
 	h.certificateRoutes(&certificateHandler{h.console, o.Certificates})
 	h.auditLogRoutes(&auditLogHandler{h.console})
@@ -169,6 +173,12 @@ func (h *handler) calendarRoutes(c *calendarHandler) {
 	h.mux.Handle("GET "+calendarsPath, h.requireLogin(c.list))
 	h.mux.Handle("POST "+calendarsPath, h.requireAdmin(c.create))
 	h.mux.Handle("POST "+calendarsPath+"/{id}", h.requireAdmin(c.update))
+}
+
+func (h *handler) technicianRoutes(t *technicianHandler) {
+	h.mux.Handle("GET "+techniciansPath, h.requireLogin(t.list))
+	h.mux.Handle("POST "+techniciansPath, h.requireAdmin(t.create))
+	h.mux.Handle("POST "+techniciansPath+"/{id}", h.requireAdmin(t.update))
 }
 
 func (h *handler) nodeRoutes(n *nodeHandler) {

@@ -37,6 +37,7 @@ func bodies(url string) map[string]string {
 		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "",
 		"rotateCalendar": "",
 		"createKey":      `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
+		"createTechnicianLink": `{"assignee":{"id":"bob"}}`, "rotateTechnicianLink": "", "revokeTechnicianLink": "",
 		"completeMission": "",
 		"setPayment":      `{"amount":{"value":100,"currency":"EUR"}}`, "moveAnyMission": `{"status":"DISPATCHED"}`,
 		"pushModule":     `{"name":"m","version":"1","module":"AGFzbQ=="}`,
@@ -65,6 +66,9 @@ func bodies(url string) map[string]string {
 		"planMission": `{"assignee":{"id":"ann","name":"Ann"}}`, "moveMission": `{"status":"DISPATCHED"}`,
 	}
 }
+
+// idempotentLinks counts links: an assignee has one.
+var idempotentLinks atomic.Int64
 
 // unsaved are the writes that this origin rejects with a response that is not saved,
 // because it has no module to check, activate or roll back to, no certificate, no https
@@ -223,6 +227,12 @@ func (fx *fixture) fillPath(path, url string) string {
 		id = k.ID
 	case strings.Contains(path, adminPath+"disputes/{id}"):
 		id = fx.openDispute("disputed").ID
+	case strings.Contains(path, "/technician-links/{id}"):
+		var made fieldmark.NewTechnicianLink
+		body := fmt.Sprintf(`{"assignee":{"id":"ann %d"}}`, idempotentLinks.Add(1))
+		fx.mustSend(201, request{method: "POST", path: adminPath + "technician-links", key: fx.admin, body: body},
+			&made)
+		id = made.ID
 	case strings.Contains(path, "/calendars/{id}"):
 		c, err := fx.service.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c",
 			Scope: fieldmark.CalendarOfAll})

@@ -12,6 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/llms"
+	"github.com/fieldmark/fieldmark/origin/technician"
 )
 
 // route is one operation of the API.
@@ -81,6 +82,7 @@ func (s *server) routes(cfg Config) []*route {
 		missions.routes(), missions.adminRoutes(), alerts.routes(), (&attachmentAPI{o.Attachments}).routes(),
 		(&slaAPI{o.Missions.SLA}).routes(),
 		(&calendarAPI{o.Missions.Calendars}).routes(),
+		linkRoutes(o.Links),
 		(&llmsAPI{o.Brands, cfg.Prober, version}).routes(),
 		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents)}).routes(),
 		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(),
@@ -393,6 +395,24 @@ func (a *calendarAPI) routes() []*route {
 			id: "revokeCalendar", summary: "Revoke a calendar feed"}},
 		{"GET", fieldmark.PathCalendar + "{file}", anyone, handleRaw[none, none](a.send), operation{
 			hidden: true, anyQuery: true}},
+	}
+}
+
+// linkRoutes manage the secret links to pages of technicians.
+func linkRoutes(s *technician.Links) []*route {
+	const links = fieldmark.PathAdminAPI + "technician-links"
+	admins, linkID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixLink)
+	return []*route{
+		{"GET", links, admins, handleList(s.List), operation{
+			id: "listTechnicianLinks", summary: "List the links to pages of technicians"}},
+		{"POST", links, admins, handleBody(s.Create), operation{
+			id: "createTechnicianLink", status: []int{201},
+			summary: "Create the link to the page of a technician; its address is shown only once"}},
+		{"POST", links + "/{id}/rotate", admins, handleParamBody(linkID, s.Rotate), operation{
+			id: "rotateTechnicianLink", optionalBody: true,
+			summary: "Replace the address and the end of a technician's link; the new address is shown only once"}},
+		{"POST", links + "/{id}/revoke", admins, handleParam(linkID, s.Revoke), operation{
+			id: "revokeTechnicianLink", summary: "Revoke the link to the page of a technician"}},
 	}
 }
 

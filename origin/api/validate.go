@@ -22,6 +22,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/technician"
 )
 
 // body is the Go type of a request or response body. A request body also has the schema that the OpenAPI
@@ -280,6 +281,8 @@ func check(decoded any) []fieldmark.FieldError {
 		return mission.ValidateNote(b)
 	case *fieldmark.PaymentRequest:
 		return mission.ValidatePayment(b, "")
+	case *fieldmark.TechnicianLinkRequest:
+		return technician.ValidateLink(b)
 	case *fieldmark.CalendarRequest:
 		return mission.ValidateCalendar(b)
 	case *fieldmark.AccountRequest:

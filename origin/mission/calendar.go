@@ -49,6 +49,8 @@ type Calendars struct {
 	log      *slog.Logger
 	lastUsed access.LastUsed
 	feeds    feeds
+
+	technicianPage func(ctx context.Context, account, assignee string, details bool) (string, error)
 }
 
 // writeLastUsed writes to the database when calendars were last used. Uses are collected in

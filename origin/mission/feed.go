@@ -62,16 +62,21 @@ func (s *Calendars) Feed(ctx context.Context, token string) (Feed, error) {
 	if err != nil {
 		return Feed{}, fmt.Errorf("read calendar %s: %w", c.ID, err)
 	}
+	// The address changes without an event of the log.
+	page, err := s.pageOf(ctx, &c)
+	if err != nil {
+		return Feed{}, fmt.Errorf("read calendar %s: %w", c.ID, err)
+	}
 	today := time.Now().UTC().Truncate(24 * time.Hour) // limits changes by time to one a day
-	if f := s.feeds.get(c.ID); f != nil && f.head == head && f.day.Equal(today) {
+	if f := s.feeds.get(c.ID); f != nil && f.head == head && f.day.Equal(today) && f.page == page {
 		return f.Feed, nil
 	}
 	// Concurrent requests share one refresh. It does not inherit the cancellation
 	// of ctx, so a client that disconnects does not cancel it for the others.
-	done := s.feeds.flight.DoChan(fmt.Sprint(c.ID, head, today.Unix()), func() (any, error) {
+	done := s.feeds.flight.DoChan(fmt.Sprint(c.ID, head, today.Unix(), page), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), feedTimeout)
 		defer cancel()
-		return s.refreshFeed(ctx, c, head, today)
+		return s.refreshFeed(ctx, c, head, today, page)
 	})
 	select {
 	case <-ctx.Done():
@@ -84,10 +89,20 @@ func (s *Calendars) Feed(ctx context.Context, token string) (Feed, error) {
 	}
 }
 
+// pageOf returns the address of the technician's page that the entries of a calendar link to, or "".
+// Only the calendar of one person has links: a page is for acting in their name.
+func (s *Calendars) pageOf(ctx context.Context, c *store.Calendar) (string, error) {
+	if s.technicianPage == nil || c.Scope != fieldmark.CalendarOfPerson || len(c.Assignees) != 1 {
+		return "", nil
+	}
+	return s.technicianPage(ctx, c.Account, c.Assignees[0], c.Details)
+}
+
 // refreshFeed encodes a feed again if its missions changed. Most events of the log concern
 // other missions: then the version of the plan, which one query returns, is the same, and the
 // cached bytes are marked as current at head.
-func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int64, today time.Time) (Feed, error) {
+func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int64, today time.Time,
+	page string) (Feed, error) {
 	q := store.PlanQuery{
 		Account: c.Account, Assignees: c.Assignees,
 		From: today.Add(-feedBack), Today: today, Until: today.Add(feedAhead + 24*time.Hour),
@@ -100,22 +115,22 @@ func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int6
 	if err != nil {
 		return Feed{}, err
 	}
-	if f := s.feeds.get(c.ID); f != nil && f.version == version && f.day.Equal(today) {
-		s.feeds.put(&cachedFeed{Feed: f.Feed, head: head, version: version, day: today})
+	if f := s.feeds.get(c.ID); f != nil && f.version == version && f.day.Equal(today) && f.page == page {
+		s.feeds.put(&cachedFeed{Feed: f.Feed, head: head, version: version, day: today, page: page})
 		return f.Feed, nil
 	}
 	missions, err := s.store.PlannedMissions(ctx, q)
 	if err != nil {
 		return Feed{}, err
 	}
-	f := s.writeFeed(c.Calendar, missions, today)
+	f := s.writeFeed(c.Calendar, missions, today, page)
 	current, err := s.dateFeed(ctx, c, &f, head)
 	if err != nil { // a feed without a date is still useful
 		s.log.Error("record the change of a calendar feed", slog.String("calendar", c.ID), slog.Any("error", err))
 		return f, nil
 	}
 	if current {
-		s.feeds.put(&cachedFeed{Feed: f, head: head, version: version, day: today})
+		s.feeds.put(&cachedFeed{Feed: f, head: head, version: version, day: today, page: page})
 	}
 	s.log.Info("calendar feed encoded", slog.String("calendar", c.ID), slog.Int("missions", len(missions)),
 		slog.Int("bytes", len(f.Bytes)))
@@ -159,7 +174,7 @@ func (s *Calendars) dateFeed(ctx context.Context, c store.Calendar, f *Feed, hea
 // writeFeed encodes missions, which are sorted by start. If they exceed the limit,
 // it omits those farthest from today: first the past from its beginning, then the
 // future from its end.
-func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, today time.Time) Feed {
+func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, today time.Time, page string) Feed {
 	f := Feed{Calendar: c.ID}
 	// What is planned matters most to a calendar, so it is encoded first.
 	coming := slices.IndexFunc(missions, func(m store.Mission) bool { return m.Scheduled.End.Std().After(today) })
@@ -169,7 +184,7 @@ func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, to
 	room := maxFeedBytes - 4096 // for the header and the trailer of the calendar
 	var events [][]byte
 	add := func(i int, put func([]byte)) bool {
-		e := ics.AppendEvent(nil, s.feedEvent(c, &missions[i]))
+		e := ics.AppendEvent(nil, s.feedEvent(c, &missions[i], page))
 		if room -= len(e); room < 0 {
 			return false
 		}
@@ -196,7 +211,7 @@ func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, to
 }
 
 // feedEvent returns a mission as a calendar event.
-func (s *Calendars) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event {
+func (s *Calendars) feedEvent(c fieldmark.Calendar, m *store.Mission, page string) ics.Event {
 	e := ics.Event{
 		UID: m.ID + "@" + feedHost, Changed: m.UpdatedAt.Std(), Sequence: m.Sequence,
 		Start: m.Scheduled.Start.Std(), End: m.Scheduled.End.Std(), Status: feedStatus(m.Status),
@@ -211,6 +226,11 @@ func (s *Calendars) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event 
 		if l.Geo != nil {
 			e.Geo = &ics.Geo{Lat: l.Geo.Lat, Lng: l.Geo.Lng}
 		}
+	}
+	if page != "" {
+		e.URL = page + "missions/" + m.ID
+		// Many applications do not show URL, so the address is in the text too.
+		e.Description = joined("\n", e.URL, e.Description)
 	}
 	if c.Details {
 		e.Description = joined("\n", e.Description, contactLine(m.Contact), accessLine(m.Location))
@@ -289,6 +309,7 @@ type cachedFeed struct {
 	head    int64 // of the event log before its missions were read
 	version string
 	day     time.Time
+	page    string // address of the technician's page
 }
 
 // feeds caches encoded feeds, up to maxFeedsBytes. A feed's bytes are never changed, so get may

@@ -15,7 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Config configures a Service. All fields but TimerFired are required.
+// Config configures a Service. All fields but TimerFired and TechnicianPage are required.
 type Config struct {
 	Store     *store.Store
 	Keyring   *keyring.Keyring
@@ -26,6 +26,10 @@ type Config struct {
 
 	PaymentDueOn fieldmark.MissionStatus // the status of a mission that makes its payment due: COMPLETED or CLOSED
 	TimerFired   func(time.Duration)     // receives the time that firing one timer took; may be nil
+
+	// TechnicianPage returns the address of the page of an assignee, which entries of calendars link to,
+	// or "". details is set for calendars that show contacts. Nil: entries have no links.
+	TechnicianPage func(ctx context.Context, account, assignee string, details bool) (string, error)
 }
 
 // Service manages missions, their SLA timers and payments, and the alerts that create them. Its
@@ -34,6 +38,7 @@ type Config struct {
 type Service struct {
 	SLA       *SLA
 	Calendars *Calendars
+	Visits    *Visits
 
 	store        *store.Store
 	jobs         *job.Runner
@@ -49,8 +54,9 @@ func New(cfg Config) *Service {
 	return &Service{
 		SLA: &SLA{store: cfg.Store, log: cfg.Log},
 		Calendars: &Calendars{store: cfg.Store, mac: cfg.Keyring.Calendar, auditLog: cfg.AuditLog, log: cfg.Log,
-			feeds: feeds{cached: make(map[string]*cachedFeed)}},
-		store: cfg.Store, jobs: cfg.Jobs, responses: cfg.Responses, log: cfg.Log,
+			technicianPage: cfg.TechnicianPage, feeds: feeds{cached: make(map[string]*cachedFeed)}},
+		Visits: &Visits{cfg.Store},
+		store:  cfg.Store, jobs: cfg.Jobs, responses: cfg.Responses, log: cfg.Log,
 		paymentDueOn: cfg.PaymentDueOn, timerFired: cfg.TimerFired,
 	}
 }

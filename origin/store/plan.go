@@ -505,3 +505,17 @@ func (t TechnicianTx) LiveTechnicianLinks(ctx context.Context, account string) (
 	}
 	return n, nil
 }
+
+// AddDetails reads the SLA timers and payments of missions.
+func (db TechnicianReader) AddDetails(ctx context.Context, list []Mission) error {
+	for page := range slices.Chunk(list, detailSizes[len(detailSizes)-1]) {
+		some := make([]*Mission, len(page))
+		for i := range page {
+			some[i] = &page[i]
+		}
+		if err := addDetails(ctx, db.querier, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -163,7 +163,8 @@ func (s *Links) Create(ctx context.Context, r fieldmark.TechnicianLinkRequest) (
 		old, err := tx.LiveTechnicianLink(ctx, row.Account, row.Assignee.ID)
 		switch {
 		case err == nil && old.Until.Std().After(now):
-			return validation.Error("/assignee/id", "conflict", "already has a link; give that a new address, or end it")
+			return validation.Error("/assignee/id", "conflict",
+				"already has a link; give that a new address, or end it")
 		case err == nil: // it has ended
 			old.RevokedAt = &old.Until
 			if err := tx.UpdateTechnicianLink(ctx, &old); err != nil {

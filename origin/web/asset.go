@@ -24,13 +24,13 @@ var icon string
 var question embed.FS
 
 // Style returns the stylesheet of every page.
-func Style() *Asset { return newAsset([]byte(ui.Style+style), "text/css") }
+func Style() *Asset { return NewAsset([]byte(ui.Style+style), "text/css") }
 
 // Script returns the script of every page.
-func Script() *Asset { return newAsset([]byte(ui.Script+script), "text/javascript") }
+func Script() *Asset { return NewAsset([]byte(ui.Script+script), "text/javascript") }
 
 // Icon returns the icon of every page.
-func Icon() *Asset { return newAsset([]byte(icon), "image/svg+xml") }
+func Icon() *Asset { return NewAsset([]byte(icon), "image/svg+xml") }
 
 // Asset is a stylesheet, script or image.
 type Asset struct {
@@ -45,10 +45,11 @@ func ReadAsset(files fs.FS, name, kind string) (*Asset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newAsset(body, kind), nil
+	return NewAsset(body, kind), nil
 }
 
-func newAsset(body []byte, kind string) *Asset {
+// NewAsset returns an asset of a content and a media type.
+func NewAsset(body []byte, kind string) *Asset {
 	sum := sha256.Sum256(body)
 	return &Asset{kind: kind + "; charset=utf-8", body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 }

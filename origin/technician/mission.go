@@ -1,0 +1,235 @@
+package technician
+
+import (
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/web"
+)
+
+// missionData is the page of a mission.
+type missionData struct {
+	pageData
+	mission.Visit
+	Path, When string
+	PlaceLines []string
+	Map, Site  template.URL
+	Tel        template.URL
+	Open       bool
+	Accepted   bool
+	Clocks     []clock
+	Moved      string // MovedAt, for the script
+
+	Acts     actsData
+	States   []actsData // what can be done after acts that are not sent yet
+	Notes    []noteData
+	Conflict *conflict
+	Posted   *actForm // of a refused form
+}
+
+// actsData are the forms for what can be done in a status.
+type actsData struct {
+	Status  fieldmark.MissionStatus
+	Path    string // of the forms
+	Version int
+	Acts    []actKind // the primary action first
+	Posted  *actForm  // of a refused form, whose values are shown again
+	Problem map[string]string
+}
+
+// noteData is a note as the page shows it.
+type noteData struct {
+	fieldmark.Note
+	When, Written string
+}
+
+// maxNotesShown limits the notes of the page, the newest ones.
+const maxNotesShown = 20
+
+// mission shows a mission of the technician. One that is assigned to somebody else is not found.
+func (h *handler) mission(req *request) error {
+	v, err := h.Missions.Visits.Get(req.r.Context(), req.link.Account, req.r.PathValue("id"))
+	if err == nil && (v.Assignee == nil || v.Assignee.ID != req.link.Assignee.ID) {
+		err = fieldmark.Errorf(fieldmark.CodeNotFound, "")
+	}
+	if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+		return h.showMission404(req)
+	}
+	if err != nil {
+		return err
+	}
+	d, err := h.missionData(req, &v)
+	if err != nil {
+		return err
+	}
+	return h.pages.Show(req.w, http.StatusOK, "mission", web.Page{Title: v.Title, Data: d})
+}
+
+// showMission404 says that a mission is not the technician's. The link still works.
+func (h *handler) showMission404(req *request) error {
+	d := missionData{pageData: h.pageOf(req)}
+	return h.pages.Show(req.w, http.StatusNotFound, "mission", web.Page{Title: "Not one of your missions", Data: d})
+}
+
+func (h *handler) missionData(req *request, v *mission.Visit) (d missionData, err error) {
+	now := req.now.In(req.zone)
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, req.zone)
+	d = missionData{pageData: h.pageOf(req), Visit: *v, Path: req.missionPath(v.ID),
+		When: span(v.Scheduled, req.zone, today), PlaceLines: place(v.Location), Open: isOpen(v.Status),
+		Clocks: clocksOf(v, req), Moved: v.MovedAt.String()}
+	d.Map, d.Site = mapLinks(v.Location)
+	if v.Contact != nil {
+		d.Tel = telLink(v.Contact.Phone)
+	}
+	notes, err := h.Missions.Notes(req.r.Context(), req.link.Account, v.ID, "", "", fieldmark.MaxNotes)
+	if err != nil {
+		return d, err
+	}
+	for _, n := range slices.Backward(notes.Data) {
+		d.Accepted = d.Accepted || n.ExternalID == notePrefix+acceptedKey(v.Version)
+		if len(d.Notes) < maxNotesShown && n.RedactedAt == nil {
+			d.Notes = append(d.Notes, shownNote(n, req))
+		}
+	}
+	d.Acts = actsData{Status: v.Status, Path: d.Path + "/acts", Version: v.Version,
+		Acts: actsOf(v.Status, v.HeldFrom, v.Next, d.Accepted)}
+	for _, s := range []fieldmark.MissionStatus{fieldmark.MissionDispatched, fieldmark.MissionEnRoute,
+		fieldmark.MissionInProgress, fieldmark.MissionOnHold, fieldmark.MissionCompleted,
+		fieldmark.MissionUnableToComplete, fieldmark.MissionScheduled} {
+		held := fieldmark.MissionStatus("")
+		if s == fieldmark.MissionOnHold {
+			held = fieldmark.MissionInProgress // whichever: resuming is possible
+		}
+		d.States = append(d.States, actsData{Status: s, Path: d.Path + "/acts",
+			Acts: actsOf(s, held, mission.AllowedTransitions(s, held), true)})
+	}
+	return d, nil
+}
+
+func shownNote(n fieldmark.Note, req *request) noteData {
+	const format = "Mon 2 Jan, 15:04"
+	shown := noteData{Note: n, When: n.CreatedAt.Std().In(req.zone).Format(format)}
+	if n.OccurredAt != nil {
+		shown.Written = n.OccurredAt.Std().In(req.zone).Format(format)
+	}
+	return shown
+}
+
+// conflict is the state of a mission that is not the one a technician saw: both are shown.
+type conflict struct {
+	Status   fieldmark.MissionStatus `json:"status,omitempty"`
+	Words    string                  `json:"words"` // the status in words
+	Version  int                     `json:"version,omitempty"`
+	MovedAt  *fieldmark.Time         `json:"movedAt,omitempty"`
+	Changes  []string                `json:"changes"`  // what others did since
+	Possible bool                    `json:"possible"` // the act can still be done
+	Yours    string                  `json:"yours"`    // the act in words
+}
+
+// refuseAct shows why an act was refused: at its field, or as the two states of the mission. The form
+// keeps what was entered.
+func (h *handler) refuseAct(req *request, id string, f *actForm, refusal error) error {
+	e := fieldmark.AsError(refusal)
+	status := e.Code.Status()
+	if status != http.StatusConflict && status != http.StatusPreconditionFailed &&
+		status != http.StatusUnprocessableEntity && e.Code != fieldmark.CodeNotFound {
+		return refusal
+	}
+	v, err := h.Missions.Visits.Get(req.r.Context(), req.link.Account, id)
+	mine := err == nil && v.Assignee != nil && v.Assignee.ID == req.link.Assignee.ID
+	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+		return err
+	}
+	if !mine {
+		e = fieldmark.AsError(errReassigned(id)) // a mission that is gone is not told apart
+	}
+	var now *conflict
+	if e.Code != fieldmark.CodeValidationFailed && e.Code != fieldmark.CodeInvalidOccurredAt {
+		if now, err = h.conflictOf(req, &v, f, mine); err != nil {
+			return err
+		}
+	}
+	if req.wantsJSON() {
+		h.showProblem(req, e, now)
+		return nil
+	}
+	d := missionData{pageData: h.pageOf(req)}
+	if mine {
+		if d, err = h.missionData(req, &v); err != nil {
+			return err
+		}
+	}
+	d.Conflict, d.Posted, d.Acts.Posted = now, f, f
+	p := web.Page{Title: v.Title, Data: d}
+	if !mine {
+		p.Title = "No longer your mission"
+	}
+	for _, field := range e.Fields {
+		name := strings.TrimPrefix(field.Pointer, "/")
+		p.Errors = append(p.Errors, web.FormError{Field: f.Act + "-" + name,
+			Text: web.Sentence(fieldLabel(name) + ": " + field.Detail)})
+	}
+	return h.pages.Show(req.w, e.Code.Status(), "mission", p)
+}
+
+func fieldLabel(name string) string {
+	switch name {
+	case "code":
+		return "Reason"
+	case "text":
+		return "Text"
+	case "confirm":
+		return "Confirmation"
+	case "occurredAt":
+		return "Time"
+	}
+	return name
+}
+
+// conflictOf returns the state of a mission after another person changed it, and what they changed.
+func (h *handler) conflictOf(req *request, v *mission.Visit, f *actForm, mine bool) (*conflict, error) {
+	c := &conflict{Words: "Assigned to somebody else, or canceled", Changes: []string{}, Yours: f.words()}
+	if !mine {
+		return c, nil
+	}
+	story, err := h.Missions.History(req.r.Context(), v.ID)
+	if err != nil {
+		return nil, err
+	}
+	c.Status, c.Words, c.Version, c.MovedAt = v.Status, web.StateWords(v.Status), v.Version, &v.MovedAt
+	for _, change := range story.ChangesSince(f.Version) {
+		who := strings.TrimPrefix(change.Actor, string(fieldmark.ActorPerson)+" ")
+		if who == "" {
+			who = "Fieldmark"
+		}
+		var members []string
+		for _, m := range change.Members {
+			members = append(members, m.Name)
+		}
+		c.Changes = append(c.Changes, change.Time.Std().In(req.zone).Format("15:04")+" "+who+": "+
+			strings.Join(members, ", "))
+	}
+	c.Possible = f.Act == noteAct || f.Act == photoAct || f.Act == signatureAct ||
+		slices.ContainsFunc(actsOf(v.Status, v.HeldFrom, v.Next, false),
+			func(a actKind) bool { return a.Name == f.Act })
+	return c, nil
+}
+
+// words returns an act as the technician knows it.
+func (f *actForm) words() string {
+	words := map[string]string{noteAct: "Note", photoAct: "Photo", signatureAct: "Signature"}[f.Act]
+	for _, a := range actKinds {
+		if a.Name == f.Act {
+			words = a.Label
+		}
+	}
+	if f.Text != "" {
+		words += ": " + f.Text
+	}
+	return words
+}

@@ -1,0 +1,254 @@
+package technician
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/web"
+)
+
+var templateFuncs = template.FuncMap{"newKey": newKey, "priorityMark": priorityMark}
+
+// newKey returns a key for a form, so that a form that is sent twice acts once.
+func newKey() string { return fieldmark.NewID("frm", time.Now())[4:] }
+
+// priorityMark marks what is more urgent than usual: colour alone would not be seen in sunlight.
+func priorityMark(p fieldmark.Priority) string {
+	return map[fieldmark.Priority]string{fieldmark.PriorityCritical: "▲▲", fieldmark.PriorityHigh: "▲"}[p]
+}
+
+// pageData is what every page of a link has.
+type pageData struct {
+	Base, Outbox string
+	Name         string // of the technician
+	Until        string // end of the link
+	Made         string // when the page was made, for copies that are shown offline
+}
+
+func (h *handler) pageOf(req *request) pageData {
+	return pageData{Base: req.base(), Outbox: h.Links.outbox(&req.link),
+		Name:  cmpName(req.link.Assignee),
+		Until: req.link.Until.Std().In(req.zone).Format("2 January"), Made: req.now.In(req.zone).Format("15:04")}
+}
+
+func cmpName(a fieldmark.Assignee) string {
+	if a.Name != "" {
+		return a.Name
+	}
+	return a.ID
+}
+
+// listData is the list of missions.
+type listData struct {
+	pageData
+	Days []day
+	Zone string
+}
+
+// day has the missions of a day.
+type day struct {
+	Title, Date string
+	Cards       []card
+}
+
+// card is a mission in the list.
+type card struct {
+	mission.Visit
+	Path, When, Place string
+	Due               *clock // the earliest; nil: none
+	Open              bool
+}
+
+// list shows the missions of today and tomorrow, and open ones from before.
+func (h *handler) list(req *request) error {
+	now := req.now.In(req.zone)
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, req.zone)
+	tomorrow, end := today.AddDate(0, 0, 1), today.AddDate(0, 0, 2)
+	visits, err := h.Missions.Visits.List(req.r.Context(), req.link.Account, req.link.Assignee.ID, today, end)
+	if err != nil {
+		return err
+	}
+	d := listData{pageData: h.pageOf(req), Zone: req.zone.String(), Days: []day{
+		{Title: "Today", Date: today.Format("Monday, 2 January")},
+		{Title: "Tomorrow", Date: tomorrow.Format("Monday, 2 January")}}}
+	for _, v := range visits {
+		c := card{Visit: v, Path: req.missionPath(v.ID), When: span(v.Scheduled, req.zone, today),
+			Place: strings.Join(place(v.Location), ", "), Open: isOpen(v.Status)}
+		if clocks := clocksOf(&v, req); len(clocks) > 0 && c.Open {
+			c.Due = &clocks[0]
+		}
+		at := 0
+		if v.Scheduled != nil && !v.Scheduled.Start.Std().Before(tomorrow) {
+			at = 1
+		}
+		d.Days[at].Cards = append(d.Days[at].Cards, c)
+	}
+	return h.pages.Show(req.w, http.StatusOK, "list", web.Page{Title: "Your missions", Data: d})
+}
+
+// isOpen reports whether a technician still needs the contact of a mission.
+func isOpen(s fieldmark.MissionStatus) bool {
+	return slices.Contains(fieldmark.OpenStatuses(), s) && s != fieldmark.MissionUnableToComplete
+}
+
+// span writes the time of a visit, with its day unless that is shown.
+func span(s *fieldmark.Span, zone *time.Location, day time.Time) string {
+	if s == nil {
+		return "No time set"
+	}
+	start, end := s.Start.Std().In(zone), s.End.Std().In(zone)
+	text := start.Format("15:04") + "–" + end.Format("15:04")
+	if start.Before(day) || !start.Before(day.AddDate(0, 0, 2)) {
+		text = start.Format("Mon 2 Jan ") + text
+	}
+	return text
+}
+
+// place returns the lines of an address.
+func place(l *fieldmark.Location) (lines []string) {
+	if l == nil {
+		return nil
+	}
+	all := []string{l.Name}
+	if a := l.Address; a != nil {
+		all = append(all, a.Line1, a.Line2, strings.TrimSpace(a.PostalCode+" "+a.City), a.Region)
+	}
+	for _, line := range all {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// clock is an SLA timer that has not stopped.
+type clock struct {
+	Name, Due, Left string
+	Late, Paused    bool
+}
+
+// clocksOf returns the SLA timers that have not stopped, the earliest first.
+func clocksOf(v *mission.Visit, req *request) (clocks []clock) {
+	if v.SLA == nil {
+		return nil
+	}
+	running := slices.DeleteFunc(slices.Clone(v.SLA.Metrics), func(c fieldmark.SLAClock) bool {
+		return c.StoppedAt != nil || c.DueAt == nil || c.State == fieldmark.SLACanceled || c.State == fieldmark.SLAMet
+	})
+	slices.SortFunc(running, func(a, b fieldmark.SLAClock) int { return a.DueAt.Std().Compare(b.DueAt.Std()) })
+	names := map[fieldmark.SLAMetric]string{fieldmark.SLAResponse: "Response", fieldmark.SLAOnsite: "On site",
+		fieldmark.SLAResolution: "Done"}
+	for _, c := range running {
+		due := c.DueAt.Std().In(req.zone)
+		format := "15:04"
+		if due.YearDay() != req.now.In(req.zone).YearDay() {
+			format = "Mon 2 Jan, 15:04"
+		}
+		clocks = append(clocks, clock{Name: names[c.Name], Due: due.Format(format), Left: left(due.Sub(req.now)),
+			Late: c.State == fieldmark.SLABreached || due.Before(req.now), Paused: c.State == fieldmark.SLAPaused})
+	}
+	return clocks
+}
+
+// left writes how long it is until a time: "25 min left", "3 h late".
+func left(d time.Duration) string {
+	suffix := " left"
+	if d < 0 {
+		d, suffix = -d, " late"
+	}
+	switch {
+	case d < time.Hour:
+		return fmt.Sprintf("%d min%s", d/time.Minute, suffix)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min%s", d/time.Hour, d%time.Hour/time.Minute, suffix)
+	}
+	return fmt.Sprintf("%d days%s", d/(24*time.Hour), suffix)
+}
+
+// mapLinks returns the addresses of a place for the map application of a phone and for a browser.
+func mapLinks(l *fieldmark.Location) (geo, site template.URL) {
+	where := strings.Join(place(l), ", ")
+	switch {
+	case l == nil || l.Geo == nil && where == "":
+		return "", ""
+	case l.Geo == nil:
+		return template.URL("geo:0,0?q=" + url.QueryEscape(where)),
+			template.URL("https://www.openstreetmap.org/search?query=" + url.QueryEscape(where))
+	}
+	at := fmt.Sprintf("%.6f,%.6f", l.Geo.Lat, l.Geo.Lng)
+	return template.URL("geo:" + at + "?q=" + at), template.URL(fmt.Sprintf(
+		"https://www.openstreetmap.org/?mlat=%.6f&mlon=%.6f#map=17/%.6f/%.6f", l.Geo.Lat, l.Geo.Lng, l.Geo.Lat,
+		l.Geo.Lng))
+}
+
+// telLink returns the address of a phone number, or "" (RFC 3966).
+func telLink(number string) template.URL {
+	digits := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '+' || r == '*' || r == '#' {
+			return r
+		}
+		return -1
+	}, number)
+	if digits == "" {
+		return ""
+	}
+	return template.URL("tel:" + strings.ReplaceAll(digits, "#", "%23"))
+}
+
+// showError shows an error as a page, or as a problem document to the script.
+func (h *handler) showError(req *request, err error) {
+	e := fieldmark.AsError(err)
+	status, detail := e.Code.Status(), e.Detail
+	if status >= http.StatusInternalServerError {
+		h.Log.Error("page of a technician", "link", req.link.ID, "error", err)
+	}
+	if e.Code == fieldmark.CodeInternal {
+		detail = ""
+	}
+	if req.wantsJSON() {
+		h.showProblem(req, e, nil)
+		return
+	}
+	h.showMessage(req, status, e.Code.Title(), web.Sentence(detail))
+}
+
+// problem is a problem document with the state of the mission, if that is why an act was refused.
+type problem struct {
+	fieldmark.Problem
+	Now *conflict `json:"now,omitempty"`
+}
+
+func (h *handler) showProblem(req *request, e *fieldmark.Error, now *conflict) {
+	p := problem{e.Problem(h.Config.BaseURL, web.RequestID(req.r)), now}
+	if e.Code == fieldmark.CodeInternal {
+		p.Detail = ""
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		h.Log.Error("page of a technician", "link", req.link.ID, "error", err)
+		body = []byte(`{"code":"internal","status":500}`)
+	}
+	req.w.Header().Set("Content-Type", fieldmark.ProblemType)
+	req.w.WriteHeader(p.Status)
+	_, _ = req.w.Write(body)
+}
+
+// showMessage shows a page with a message, or plain text if rendering fails.
+func (h *handler) showMessage(req *request, status int, title, detail string) {
+	if status == http.StatusNotFound {
+		title = "This link does not work"
+	}
+	p := web.Page{Title: title, Data: detail}
+	if err := h.pages.Show(req.w, status, "message", p); err != nil {
+		h.Log.Error("page of a technician", "error", err)
+		http.Error(req.w, title, status)
+	}
+}

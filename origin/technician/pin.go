@@ -1,0 +1,71 @@
+package technician
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/web"
+)
+
+// The names of the cookie of a device that was told the PIN. It is sent below the path of its link
+// only, so several links work on one device. Browsers reject the prefix over plain HTTP.
+const (
+	secureCookie = "__Secure-technician"
+	plainCookie  = "fieldmark_technician"
+)
+
+// cookie returns the value of the cookie, or "".
+func (req *request) cookie() string {
+	for _, name := range []string{secureCookie, plainCookie} {
+		if c, err := req.r.Cookie(name); err == nil {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// maxPINForm bounds the form of the PIN, in bytes.
+const maxPINForm = 1 << 10
+
+// askPIN shows the form for the PIN, or tells the script that it is needed.
+func (h *handler) askPIN(req *request, status int, problem string) error {
+	if req.wantsJSON() {
+		return fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "enter the PIN of this link")
+	}
+	p := web.Page{Title: "Enter your PIN", Data: h.pageOf(req)}
+	if problem != "" {
+		p.Errors = []web.FormError{{Field: "pin", Text: problem}}
+	}
+	return h.pages.Show(req.w, status, "pin", p)
+}
+
+// enterPIN checks the PIN and starts the session of the device.
+func (h *handler) enterPIN(req *request) error {
+	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, maxPINForm)
+	if err := req.r.ParseForm(); err != nil {
+		return fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "The form could not be read.")
+	}
+	l, err := h.Links.checkPIN(req.r.Context(), req.link.ID, req.r.PostForm.Get("pin"))
+	if e := fieldmark.AsError(err); fieldmark.IsCode(err, fieldmark.CodeRateLimited) {
+		minutes := int((e.RetryAfter + time.Minute - 1) / time.Minute)
+		req.w.Header().Set("Retry-After", fmt.Sprint(int(e.RetryAfter/time.Second)+1))
+		return h.askPIN(req, http.StatusTooManyRequests, fmt.Sprintf("There were %d wrong PINs. Try again in %d "+
+			"minutes, or ask your dispatcher for a new link.", maxPINTries, minutes))
+	}
+	if fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials) {
+		return h.askPIN(req, http.StatusUnauthorized, fmt.Sprintf("This is not the PIN of this link. You can try %d "+
+			"times an hour.", maxPINTries))
+	}
+	if err != nil {
+		return err
+	}
+	c := &http.Cookie{Name: plainCookie, Path: req.base(), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		MaxAge: int(sessionLifetime.Seconds()), Value: h.Links.session(&l, req.now.Add(sessionLifetime))}
+	if h.OverHTTPS(req.r) {
+		c.Name, c.Secure = secureCookie, true
+	}
+	http.SetCookie(req.w, c)
+	return h.toList(req)
+}
