@@ -30,8 +30,8 @@ that the database names:
 
   rsync -a /var/lib/fieldmark/objects/ backup:/fieldmark/objects/
 
-With FIELDMARK_OBJECTS=s3://..., use versioning or replication of the bucket. The files are encrypted; they are of no use
-without the database and the application secret.
+With FIELDMARK_OBJECTS=s3://..., use versioning or replication of the bucket. The files are encrypted; they are of no
+use without the database and the application secret.
 
 A backup does not contain the application secret (FIELDMARK_SECRET, or the file secret in the data folder). Back it up
 too, and in another place: without it the API keys and webhook secrets in the backup cannot be used.`

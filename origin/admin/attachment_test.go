@@ -62,7 +62,8 @@ func TestAttachments(t *testing.T) {
 		t.Fatalf("%d links to files, want one: %s", len(link), shown)
 	}
 	rec := b.do(link[0][1], nil)
-	if h := rec.Header(); rec.Body.String() != photo || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") ||
+	if h := rec.Header(); rec.Body.String() != photo ||
+		!strings.HasPrefix(h.Get("Content-Disposition"), "attachment") ||
 		h.Get("Content-Security-Policy") != "sandbox; default-src 'none'" ||
 		h.Get("X-Content-Type-Options") != "nosniff" ||
 		h.Get("Content-Type") != "image/png" || h.Get("Cache-Control") != "private, no-store" {
