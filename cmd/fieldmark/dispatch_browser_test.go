@@ -114,7 +114,8 @@ func (d *console) dragAndType(board, page, title string) {
 	d.tab.Leave(d.t, "drag the card", `(() => {
 		const card = document.querySelector("`+card+`"), data = new DataTransfer();
 		const cell = document.querySelector(".board tr[data-who=''] td.today");
-		const fire = (on, type) => on.dispatchEvent(new DragEvent(type, {bubbles: true, cancelable: true, dataTransfer: data}));
+		const options = {bubbles: true, cancelable: true, dataTransfer: data};
+		const fire = (on, type) => on.dispatchEvent(new DragEvent(type, options));
 		fire(card, "dragstart"); fire(cell, "dragover"); fire(cell, "drop");
 	})()`)
 	d.says("Plan saved.")

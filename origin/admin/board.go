@@ -222,7 +222,8 @@ func (d *boardData) weeks(monday, now time.Time) {
 func (d *boardData) card(r mission.Row, now time.Time, canWrite bool) *boardCard {
 	c := &boardCard{missionRow: newMissionRow(r, now, canWrite)}
 	if c.CanSelect {
-		c.Move = d.Address + "&move=" + r.ID // without a fragment: that would keep the focus from the form (HTML, 6.6.7)
+		// Without a fragment, which would keep the focus from the form (HTML, 6.6.7).
+		c.Move = d.Address + "&move=" + r.ID
 	}
 	if r.Scheduled != nil {
 		c.Hours = formatHours(r.Scheduled, now.Location())
@@ -259,7 +260,8 @@ func (c *boardCard) HTML() template.HTML {
 	}
 	words := web.StateWords(c.Priority)
 	put(`<span class="prio `, string(c.Priority), `" title="`, words, `">`, priorityIcons[c.Priority],
-		`<span class="word"> `, words, `</span></span></p><h3><a href="`, missionsPath, `/`, c.ID, `"><bdi>`, title, `</bdi></a></h3><p class="marks">`,
+		`<span class="word"> `, words, `</span></span></p>`,
+		`<h3><a href="`, missionsPath, `/`, c.ID, `"><bdi>`, title, `</bdi></a></h3><p class="marks">`,
 		`<span class="state `, statusClass(c.Status), `">`, web.StateWords(c.Status), `</span>`)
 	if c.Risk() && c.SLAState != "" {
 		put(` <span class="state bad">`, c.SLAState, `</span>`)
