@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,23 +215,46 @@ func TestAdministrator(t *testing.T) {
 		"/admin/webhooks", delivery[:strings.Index(delivery, "/deliveries")], delivery,
 		"/admin/calendars", "/admin/brands", "/admin/brands/acme", "/admin/disputes", "/admin/modules", module,
 		"/admin/nodes",
-		"/admin/audit-log", "/admin/settings"}
+		"/admin/audit-log", "/admin/audit-log?action=api_key.*", "/admin/settings", "/admin/claims", "/admin/requests",
+		"/admin/certificates", "/admin/sign-in"}
 	d.inspect(browser, pages)
 }
+
+// unlabeledParts lists cells that do not name their column, which a phone shows as cards, times without the exact
+// one, and times as machines write them.
+const unlabeledParts = `(() => {
+	const found = [];
+	for (const table of document.querySelectorAll("main .scroll:not(.chart *) > table")) {
+		const heads = [...table.tHead.rows[0].cells];
+		for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => {
+			const named = cell.dataset.label || cell.localName === "th";
+			if (!named && heads[i].textContent.trim() && !heads[i].querySelector(".sr"))
+				found.push("a cell of " + heads[i].textContent + " has no label");
+		});
+	}
+	for (const time of document.querySelectorAll("time:not([title])")) found.push("no exact time: " + time.outerHTML);
+	const texts = document.querySelector("main").cloneNode(true);
+	texts.querySelectorAll("pre, datalist").forEach(e => e.remove());
+	const raw = texts.textContent.match(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/);
+	if (raw) found.push("a time as machines write it: " + raw[0]);
+	return found;
+})()`
 
 // inspect checks pages at both widths and in both themes. A finding is of a width or of a
 // theme, so two views show all; pictures are taken in all four.
 func (d *console) inspect(browser *browsertest.Browser, pages []string) {
 	pictures := os.Getenv("FIELDMARK_PICTURES")
-	views := []browsertest.View{{}, {Width: 360, Height: 740, Dark: true}}
+	views := []browsertest.View{{Width: 1440}, {Width: 390, Height: 844, Dark: true}}
 	if pictures != "" {
-		views = append(views, browsertest.View{Dark: true}, browsertest.Phone)
+		views = append(views, browsertest.View{Width: 1440, Dark: true}, browsertest.View{Width: 390, Height: 844})
 	}
 	for _, v := range views {
 		tab := browser.Open(d.t, d.base+pages[0], v)
 		for _, page := range pages {
 			tab.Go(d.t, d.base+page)
-			for _, finding := range append(tab.Overflow(d.t), tab.Axe(d.t)...) {
+			var unlabeled []string
+			tab.Ask(d.t, unlabeledParts, &unlabeled)
+			for _, finding := range slices.Concat(tab.Overflow(d.t), tab.Axe(d.t), unlabeled) {
 				d.t.Errorf("%s, %+v: %s", page, v, finding)
 			}
 			if pictures != "" {

@@ -101,14 +101,10 @@ func ID(id string) template.HTML {
 	from := strings.Index(id, ":") + 1 + idHead // a digest begins with the name of its hash
 	to := len(text) - idTail
 	if to-from < 3 { // what replaces the middle is as wide
-		return code(id, id, template.HTMLEscapeString(id))
+		return template.HTML(`<code class="id">` + template.HTMLEscapeString(id) + `</code>`)
 	}
 	head, middle, tail := string(text[:from]), string(text[from:to]), string(text[to:])
-	return code(id, head+"…"+tail, template.HTMLEscapeString(head)+`<span>`+template.HTMLEscapeString(middle)+
-		`</span>`+template.HTMLEscapeString(tail))
-}
-
-func code(id, short, content string) template.HTML {
 	return template.HTML(`<code class="id" title="` + template.HTMLEscapeString(id) + `" data-copy="` +
-		template.HTMLEscapeString(short) + `">` + content + `</code>`)
+		template.HTMLEscapeString(head+"…"+tail) + `">` + template.HTMLEscapeString(head) + `<span>` +
+		template.HTMLEscapeString(middle) + `</span>` + template.HTMLEscapeString(tail) + `</code>`)
 }

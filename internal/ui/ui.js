@@ -13,7 +13,8 @@ const announce = (() => {
   const clock = format({ hour: "2-digit", minute: "2-digit" });
   const day = format({ day: "numeric", month: "short" });
   const year = format({ day: "numeric", month: "short", year: "numeric" });
-  const exact = format({ dateStyle: "full", timeStyle: "long" });
+  const exact = format({ day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit",
+    second: "2-digit", timeZoneName: "short" });
   const date = (at, now) => (at.getFullYear() === now.getFullYear() ? day : year).format(at);
   // As relative in ui.go.
   const relative = minutes => {

@@ -39,8 +39,10 @@ func TestCertificatesPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.page("/admin/certificates", `>rate limited</span>`, `<td class="number">9</td>`, "too many &lt;certificates&gt;",
-		"failures in a row: 3", "rate limited until then", `>valid</span>`, `<td class="number">61</td>`,
+	b.page("/admin/certificates", `>rate limited</span>`,
+		`<td data-label="Days left" class="number">9</td>`, "too many &lt;certificates&gt;",
+		"failures in a row: 3", "rate limited until then", `>valid</span>`,
+		`<td data-label="Days left" class="number">61</td>`,
 		`>expires soon</span>`, "imported, not renewed", `>waiting</span>`, "Orders in the last hour: 0 of 10",
 		"/admin/certificates/limited.example/renew")
 }

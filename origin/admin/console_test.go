@@ -145,8 +145,8 @@ func TestImportBrands(t *testing.T) {
 	}{
 		{"slug,name,url,niche,language\nacme,Acme,https://acme.example/,tools,en\nBad Slug," + hostile2 +
 			",https://x.example/,tools,en\n\nother,Other,nowhere,tools,en\n",
-			200, []string{"<dd>1</dd>", `<th scope="row">3</th><td><code>slug</code>`,
-				`<th scope="row">5</th><td><code>url</code>`}},
+			200, []string{"<dd>1</dd>", `<th scope="row">3</th><td data-label="Field"><code>slug</code>`,
+				`<th scope="row">5</th><td data-label="Field"><code>url</code>`}},
 		{"\uFEFFslug;name;url;niche;language;public\nacme;Acme;https://acme.example/;tools;en;no\n", 200,
 			[]string{"<dt>Changed</dt><dd>1</dd>"}},
 		{` [{"slug":"more","name":"More","url":"https://more.example/","niche":"tools","language":"en","public":true,` +

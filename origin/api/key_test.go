@@ -72,7 +72,7 @@ func TestAuditLogOfAPI(t *testing.T) {
 	var page fieldmark.List[fieldmark.AuditEntry]
 	fx.mustSend(200, request{method: "GET", path: adminPath + "audit-log?limit=1", key: fx.admin}, &page)
 	if len(page.Data) != 1 || page.Data[0].Act != "brand.audit_requested" ||
-		page.Data[0].Target != "brands/acme/audit" ||
+		page.Data[0].Target != "acme" ||
 		page.Data[0].Kind != fieldmark.ActorKey || !page.HasMore {
 		t.Fatalf("the newest entry %+v, want the audit that was asked for", page)
 	}

@@ -232,11 +232,21 @@ func (s *server) serveAdmin(c *call) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout) // also if the client has left
 	defer cancel()
-	target := strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)
-	if err := s.auditLog.AppendIfNone(ctx, auditAction(c.route.op.id), target); err != nil {
+	if err := s.auditLog.AppendIfNone(ctx, auditAction(c.route.op.id), auditTarget(c.r)); err != nil {
 		s.log.Error("write audit log entry", "requestId", c.w.requestID, "operation", c.route.op.id, "error", err)
 	}
 	return nil
+}
+
+// auditTarget returns the object of a request: the last one that its path names, or the path.
+func auditTarget(r *http.Request) string {
+	for _, name := range []string{"attachment", "note", "delivery", "id", "slug", "account", "digest", "name",
+		"priority"} {
+		if id := r.PathValue(name); id != "" {
+			return id
+		}
+	}
+	return strings.TrimPrefix(r.URL.Path, fieldmark.PathAdminAPI)
 }
 
 // auditAction returns the action of an operation in the audit log: that of completeMission is mission.completed.
