@@ -109,7 +109,7 @@ func (h *attachmentHandler) add(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "attachment.add", id)
+	h.audit(req, "attachment.added", id)
 	return req.redirectWithNotice(missionsPath+"/"+id+"#attachments", "attached")
 }
 
@@ -176,6 +176,6 @@ func (h *attachmentHandler) remove(req *request) error {
 	if _, err := h.attachments.Remove(req.r.Context(), mission, id); err != nil {
 		return err
 	}
-	h.audit(req, "attachment.remove", id)
+	h.audit(req, "attachment.removed", id)
 	return req.redirectWithNotice(missionsPath+"/"+mission+"#attachments", "detached")
 }

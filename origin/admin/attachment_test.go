@@ -101,5 +101,5 @@ func TestAttachments(t *testing.T) {
 	if rec := b.do(link[0][1], nil); rec.Code != 404 {
 		t.Errorf("download of a removed file: %d", rec.Code)
 	}
-	b.page("/admin/audit-log", "attachment.remove", "attachment.add")
+	b.page("/admin/audit-log", "attachment.removed", "attachment.added")
 }

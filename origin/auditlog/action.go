@@ -34,6 +34,7 @@ var actions = map[string][]string{
 	"mission.unable_to_complete": nil,
 	"mission.canceled":           nil,
 	"mission.closed":             nil,
+	"attachment.added":           {"attachment.add"},
 	"attachment.removed":         {"attachment.remove"},
 	"filter.saved":               nil,
 	"filter.deleted":             nil,

@@ -152,8 +152,11 @@ func TestConsoleForms(t *testing.T) {
 			if !ok || calledName(call) != "Handle" || !isForm(call.Args[0]) {
 				return true
 			}
-			wrapper := call.Args[1].(*ast.CallExpr)
-			method := of + "." + wrapper.Args[len(wrapper.Args)-1].(*ast.SelectorExpr).Sel.Name
+			action := call.Args[1]
+			for wrapper, ok := action.(*ast.CallExpr); ok; wrapper, ok = action.(*ast.CallExpr) {
+				action = wrapper.Args[len(wrapper.Args)-1]
+			}
+			method := of + "." + action.(*ast.SelectorExpr).Sel.Name
 			found++
 			if method != "auditLogHandler.verify" && !audits(methods, of, methods[method], 3) {
 				t.Errorf("the form of %s adds no entry to the audit log", method)
