@@ -223,6 +223,14 @@ var endpointQuestions = map[string]web.Question{
 		Text: "The endpoint gets new messages only."},
 }
 
+// endpointQuestion returns the question before the posted change, if it needs one and has no answer.
+func endpointQuestion(req *request) (web.Question, bool) {
+	do := req.r.PostForm.Get("do")
+	q, ok := endpointQuestions[do]
+	keeps := do == "enable" && req.r.PostForm.Get("held") != string(fieldmark.HeldSkip)
+	return q, ok && !keeps && !web.Confirmed(req.r)
+}
+
 // update pauses, enables or deletes an endpoint, rotates its secret, or sends a test message.
 func (h *webhookHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
@@ -233,16 +241,13 @@ func (h *webhookHandler) update(req *request) error {
 		prefix = do + "-" // both forms have the same inputs
 	}
 	ctx, id, form := req.r.Context(), req.r.PathValue("id"), req.readForm(prefix)
-	if !web.Confirmed(req.r) {
-		if q := endpointQuestions[form.posted.Get("do")]; q.Title != "" &&
-			(form.posted.Get("do") != "enable" || form.posted.Get("held") == string(fieldmark.HeldSkip)) {
-			e, err := h.webhooks.Endpoint(ctx, "", id)
-			if err != nil {
-				return err
-			}
-			q.Title, q.Back = fmt.Sprintf(q.Title, e.URL), webhooksPath+"/"+id
-			return h.ask(req, q)
+	if q, ok := endpointQuestion(req); ok {
+		e, err := h.webhooks.Endpoint(ctx, "", id)
+		if err != nil {
+			return err
 		}
+		q.Title, q.Back = fmt.Sprintf(q.Title, e.URL), webhooksPath+"/"+id
+		return h.ask(req, q)
 	}
 	var err error
 	switch do := form.posted.Get("do"); do {
