@@ -260,7 +260,7 @@ func (h *technicianHandler) create(req *request) error {
 	if err != nil {
 		return err
 	}
-	h.audit(req, "technician.create", made.ID)
+	h.audit(req, "technician_link.created", made.ID)
 	return h.show(req, http.StatusOK, fieldmark.TechnicianLinkRequest{}, nil, &made)
 }
 
@@ -286,13 +286,13 @@ func (h *technicianHandler) update(req *request) error {
 		if err != nil {
 			return err
 		}
-		h.audit(req, "technician.rotate", id)
+		h.audit(req, "technician_link.rotated", id)
 		return h.show(req, http.StatusOK, fieldmark.TechnicianLinkRequest{}, nil, &made)
 	case "end":
 		if _, err := h.links.Revoke(req.r.Context(), id); err != nil {
 			return err
 		}
-		h.audit(req, "technician.revoke", id)
+		h.audit(req, "technician_link.revoked", id)
 		return req.redirectWithNotice(techniciansPath, "link-end")
 	}
 	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")

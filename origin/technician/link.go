@@ -183,7 +183,7 @@ func (s *Links) Create(ctx context.Context, r fieldmark.TechnicianLinkRequest) (
 		if err := tx.AddTechnicianLink(ctx, &row); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "technician.create", row.ID, nil, row.TechnicianLink)
+		return s.AuditLog.Append(ctx, tx, "technician_link.created", row.ID, nil, row.TechnicianLink)
 	})
 	if err != nil {
 		return fieldmark.NewTechnicianLink{}, fmt.Errorf("create a technician's link: %w", err)
@@ -208,7 +208,7 @@ func (s *Links) List(ctx context.Context) ([]fieldmark.TechnicianLink, error) {
 // devices are asked for the PIN again. A revoked link is CodeNotFound.
 func (s *Links) Rotate(ctx context.Context, id string, r fieldmark.TechnicianLinkRotation) (
 	fieldmark.NewTechnicianLink, error) {
-	row, err := s.change(ctx, "technician.rotate", id, func(l *store.TechnicianLink, now time.Time) error {
+	row, err := s.change(ctx, "technician_link.rotated", id, func(l *store.TechnicianLink, now time.Time) error {
 		if l.RevokedAt != nil {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "the link was revoked; create another")
 		}
@@ -229,7 +229,7 @@ func (s *Links) Rotate(ctx context.Context, id string, r fieldmark.TechnicianLin
 
 // Revoke ends a link at once. A link that is already revoked does not change.
 func (s *Links) Revoke(ctx context.Context, id string) (fieldmark.TechnicianLink, error) {
-	row, err := s.change(ctx, "technician.revoke", id, func(l *store.TechnicianLink, now time.Time) error {
+	row, err := s.change(ctx, "technician_link.revoked", id, func(l *store.TechnicianLink, now time.Time) error {
 		if l.RevokedAt == nil {
 			at := fieldmark.At(now)
 			l.RevokedAt = &at
