@@ -271,11 +271,20 @@ func (h *technicianHandler) update(req *request) error {
 	}
 	id, do := req.r.PathValue("id"), req.r.PostForm.Get("do")
 	if !web.Confirmed(req.r) && (do == "rotate" || do == "end") {
-		q := web.Question{Title: "End this link?", Button: "End link", Back: techniciansPath,
+		links, err := h.links.List(req.r.Context())
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(links, func(l fieldmark.TechnicianLink) bool { return l.ID == id })
+		if i < 0 {
+			return fieldmark.Errorf(fieldmark.CodeNotFound, "This link does not exist.")
+		}
+		who := cmp.Or(links[i].Assignee.Name, links[i].Assignee.ID)
+		q := web.Question{Title: "End the link of " + who + "?", Button: "End link", Back: techniciansPath,
 			Text: "The page stops working at once. Work that the phone has not sent stays on it until it opens a new " +
 				"link of this person."}
 		if do == "rotate" {
-			q.Title, q.Button = "Create a new address?", "Create new address"
+			q.Title, q.Button = "Create a new address for "+who+"?", "Create new address"
 			q.Text = "The current address stops working at once. The new one is shown once and works for 30 days."
 		}
 		return h.ask(req, q)

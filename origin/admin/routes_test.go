@@ -49,6 +49,7 @@ var undo = map[string]string{
 	"/admin/webhooks/{id}/deliveries/{delivery}/resend": "receivers ignore ids that they know",
 	"/admin/modules":                                    "it is stored, not used",
 	"/admin/modules/{digest}":                           "roll back",
+	"/admin/technicians":                                "end the link",
 	"/admin/calendars":                                  "end the feed",
 	"/admin/nodes/{id}/remove":                          "an edge that runs is back with its next report",
 	"/admin/audit-log/verify":                           "it changes nothing",
@@ -178,6 +179,13 @@ func (b *browser) questionTests() []questionTest {
 		must(err)
 		return "/admin/calendars/" + c.ID
 	}
+	link := func(who string) string {
+		until := fieldmark.At(time.Now().AddDate(0, 0, 1))
+		l, err := b.service.Links.Create(ctx, fieldmark.TechnicianLinkRequest{Account: access.DefaultAccount,
+			Assignee: fieldmark.Assignee{ID: who}, Until: &until})
+		must(err)
+		return "/admin/technicians/" + l.ID
+	}
 	endpoint := func(host string) string {
 		e, err := b.service.Webhooks.CreateEndpoint(ctx, access.DefaultAccount,
 			fieldmark.EndpointRequest{URL: "https://192.0.2.1/" + host, Events: []string{fieldmark.AllMissionEvents}})
@@ -219,6 +227,8 @@ func (b *browser) questionTests() []questionTest {
 		{"/admin/api-keys/{id}/rotate", key("crm") + "/rotate", url.Values{"grace": {"24"}}, "crm"},
 		{"/admin/api-keys/{id}/revoke", key("erp") + "/revoke", url.Values{"reason": {"unused"}}, "erp"},
 		{"/admin/calendars/{id}", feed("Team north"), url.Values{"do": {"rotate"}}, "Team north"},
+		{"/admin/technicians/{id}", link("ann"), url.Values{"do": {"rotate"}}, "ann"},
+		{"/admin/technicians/{id}", link("bob"), url.Values{"do": {"end"}}, "bob"},
 		{"/admin/calendars/{id}", feed("Team south"), url.Values{"do": {"end"}}, "Team south"},
 		{hook, endpoint("a"), url.Values{"do": {"rotate"}, "overlap": {"24"}}, "https://192.0.2.1/a"},
 		{hook, endpoint("b"), url.Values{"do": {"delete"}}, "https://192.0.2.1/b"},
