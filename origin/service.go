@@ -121,30 +121,9 @@ type Service struct {
 
 // New checks cfg and returns a Service that has started nothing.
 func New(cfg Config) (*Service, error) {
-	var bad []error
-	if cfg.Store == nil {
-		bad = append(bad, errors.New("a store is required"))
-	}
-	keys, err := keyring.New(cfg.Secret)
+	keys, err := cfg.complete()
 	if err != nil {
-		bad = append(bad, err)
-	}
-	switch cfg.PaymentDueOn {
-	case "":
-		cfg.PaymentDueOn = fieldmark.MissionClosed
-	case fieldmark.MissionClosed, fieldmark.MissionCompleted:
-	default:
-		bad = append(bad, fmt.Errorf("payments cannot become due on %s; it may be COMPLETED or CLOSED",
-			cfg.PaymentDueOn))
-	}
-	if len(bad) > 0 {
-		return nil, fmt.Errorf("configure origin: %w", errors.Join(bad...))
-	}
-	if cfg.HTTP == nil {
-		cfg.HTTP = safehttp.New(safehttp.Config{})
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
+		return nil, fmt.Errorf("configure origin: %w", err)
 	}
 	s := &Service{
 		store: cfg.Store, audits: cfg.Auditor != nil, log: cfg.Log, publicAPI: cfg.PublicAPI,
@@ -164,14 +143,8 @@ func New(cfg Config) (*Service, error) {
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery, SignalFacts: cfg.SignalFacts,
 		RevokeKeys: s.Access.Keys.RevokeAll})
-	if cfg.Prover == nil {
-		cfg.Prover = claim.NewProver(nil, cfg.HTTP)
-	}
 	s.Claims = claim.New(claim.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Access: s.Access, Brands: s.Brands, Prover: cfg.Prover, NewBrands: cfg.NewBrands, Off: cfg.OwnersOff})
-	if cfg.OwnersOff {
-		cfg.MailRelay = nil
-	}
 	s.Mail = mail.New(mail.Config{Store: cfg.Store, MAC: keys.Mail, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Relay: cfg.MailRelay, BaseURL: cfg.BaseURL})
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
@@ -200,6 +173,40 @@ func New(cfg Config) (*Service, error) {
 		AuditLog: s.AuditLog, Jobs: s.jobs, Responses: s.Responses, Log: cfg.Log, PaymentDueOn: cfg.PaymentDueOn,
 		TimerFired: cfg.Swept})
 	return s, nil
+}
+
+// complete fills in what has a default and derives the keys. It returns every error of the
+// configuration at once.
+func (cfg *Config) complete() (*keyring.Keyring, error) {
+	var bad []error
+	if cfg.Store == nil {
+		bad = append(bad, errors.New("a store is required"))
+	}
+	keys, err := keyring.New(cfg.Secret)
+	if err != nil {
+		bad = append(bad, err)
+	}
+	switch cfg.PaymentDueOn {
+	case "":
+		cfg.PaymentDueOn = fieldmark.MissionClosed
+	case fieldmark.MissionClosed, fieldmark.MissionCompleted:
+	default:
+		bad = append(bad, fmt.Errorf("payments cannot become due on %s; it may be COMPLETED or CLOSED",
+			cfg.PaymentDueOn))
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = safehttp.New(safehttp.Config{})
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Prover == nil {
+		cfg.Prover = claim.NewProver(nil, cfg.HTTP)
+	}
+	if cfg.OwnersOff {
+		cfg.MailRelay = nil
+	}
+	return keys, errors.Join(bad...)
 }
 
 // Prepare creates what the origin needs: the default account, the built-in modules and

@@ -89,7 +89,8 @@ func (h *handler) missionRoutes(m *missionHandler) {
 	h.mux.Handle("POST "+missionsPath+"/bulk", h.requireAdmin(m.bulk))
 	h.mux.Handle("POST "+missionsPath+"/filters", h.requireAdmin(m.saveFilter))
 	h.mux.Handle("GET "+missionsPath+"/filters", http.RedirectHandler(missionsPath, http.StatusSeeOther))
-	h.mux.Handle("GET "+missionsPath+"/export", h.withTimeout(fieldmark.MaxBulkTime*time.Second, h.withSession(m.export)))
+	h.mux.Handle("GET "+missionsPath+"/export",
+		h.withTimeout(fieldmark.MaxBulkTime*time.Second, h.withSession(m.export)))
 	h.mux.Handle("GET "+missionsPath+"/bulk", http.RedirectHandler(missionsPath, http.StatusSeeOther))
 	h.mux.Handle("GET "+missionsPath+"/{id}", h.requireLogin(m.get))
 	h.mux.Handle("POST "+missionsPath+"/{id}/edit", h.requireAdmin(m.edit))

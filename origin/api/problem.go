@@ -67,7 +67,8 @@ var remedies = map[fieldmark.Code]string{
 		"A note with this externalId was added with different content. To add another note, use another externalId.",
 	fieldmark.CodeTooMany: "The detail names the limit. Remove older objects first, where that is possible.",
 	fieldmark.CodeAttachmentTooLarge: "" +
-		"The member limit is the maximum size in bytes. Send a smaller file: photos of 1,600 pixels are usually enough.",
+		"The member limit is the maximum size in bytes. Send a smaller file: photos of 1,600 pixels are usually " +
+		"enough.",
 	fieldmark.CodeDigestMismatch: "" +
 		"The SHA-256 hash of the content differs from the field Content-Digest of the request. Send the file again.",
 	fieldmark.CodeLinkExpired: "" +

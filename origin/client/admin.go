@@ -202,52 +202,6 @@ func (c AdminAPI) AuditLog(ctx context.Context, f AuditFilter, limit int) ([]fie
 	return list.Data, err
 }
 
-// CreateCalendar creates a calendar feed. Only this response has its address.
-func (c AdminAPI) CreateCalendar(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
-	return post[fieldmark.NewCalendar](ctx, c.caller, "calendars", r)
-}
-
-// Calendars lists every calendar feed.
-func (c AdminAPI) Calendars(ctx context.Context) ([]fieldmark.Calendar, error) {
-	list, err := get[fieldmark.List[fieldmark.Calendar]](ctx, c.caller, "calendars", nil)
-	return list.Data, err
-}
-
-// RotateCalendar replaces the address of a feed; the old one stops working at once.
-func (c AdminAPI) RotateCalendar(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
-	return post[fieldmark.NewCalendar](ctx, c.caller, "calendars/"+url.PathEscape(id)+"/rotate", nil)
-}
-
-// RevokeCalendar revokes a feed.
-func (c AdminAPI) RevokeCalendar(ctx context.Context, id string) (fieldmark.Calendar, error) {
-	return post[fieldmark.Calendar](ctx, c.caller, "calendars/"+url.PathEscape(id)+"/revoke", nil)
-}
-
-// CreateTechnicianLink creates the link to the page of a technician. Only this response has its
-// address.
-func (c AdminAPI) CreateTechnicianLink(ctx context.Context,
-	r fieldmark.TechnicianLinkRequest) (fieldmark.NewTechnicianLink, error) {
-	return post[fieldmark.NewTechnicianLink](ctx, c.caller, "technician-links", r)
-}
-
-// TechnicianLinks lists the links to pages of technicians.
-func (c AdminAPI) TechnicianLinks(ctx context.Context) ([]fieldmark.TechnicianLink, error) {
-	list, err := get[fieldmark.List[fieldmark.TechnicianLink]](ctx, c.caller, "technician-links", nil)
-	return list.Data, err
-}
-
-// RotateTechnicianLink replaces the address and the end of a link; the old address stops working at
-// once.
-func (c AdminAPI) RotateTechnicianLink(ctx context.Context, id string,
-	r fieldmark.TechnicianLinkRotation) (fieldmark.NewTechnicianLink, error) {
-	return post[fieldmark.NewTechnicianLink](ctx, c.caller, "technician-links/"+url.PathEscape(id)+"/rotate", r)
-}
-
-// RevokeTechnicianLink revokes a link.
-func (c AdminAPI) RevokeTechnicianLink(ctx context.Context, id string) (fieldmark.TechnicianLink, error) {
-	return post[fieldmark.TechnicianLink](ctx, c.caller, "technician-links/"+url.PathEscape(id)+"/revoke", nil)
-}
-
 // Purge purges the caches of all edges.
 func (c AdminAPI) Purge(ctx context.Context, r fieldmark.PurgeRequest) (fieldmark.Purged, error) {
 	return post[fieldmark.Purged](ctx, c.caller, "purge", r)

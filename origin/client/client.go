@@ -52,6 +52,7 @@ type Client struct {
 	CertificateAPI
 	ClaimAPI
 	InternalAPI
+	LinkAPI
 	MissionAPI
 	ModerationAPI
 	MonitorAPI
@@ -98,7 +99,7 @@ func New(cfg Config) (*Client, error) {
 		nodeToken: cfg.NodeToken,
 		key:       cfg.Key,
 	}
-	return &Client{c, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c}, MissionAPI{c},
+	return &Client{c, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c}, LinkAPI{c}, MissionAPI{c},
 		ModerationAPI{c}, MonitorAPI{c}, OwnerAPI{c}, PaymentAPI{c}, PublicAPI{c}, SLAAPI{c}, SigningKeyAPI{c},
 		WebhookAPI{c}}, nil
 }

@@ -54,7 +54,8 @@ func (s *Service) endpoints(ctx context.Context, _ time.Time) (list []fieldmark.
 	}
 	if held > 0 {
 		i := issue(fieldmark.IssueMessagesHeld, fieldmark.SeverityWarning, oldest,
-			counted(held, webhook.MaxHeld, "message is", "messages are")+" held for "+count(waiting, "endpoint", "endpoints"))
+			counted(held, webhook.MaxHeld, "message is", "messages are")+" held for "+
+				count(waiting, "endpoint", "endpoints"))
 		i.Effect = "Receivers do not learn of changes until then. Held messages are deleted at the end of their " +
 			"retention."
 		i.Action, i.Link = "Repair or enable the endpoints", webhooksPage

@@ -183,7 +183,8 @@ func (db StatsReader) Stats(ctx context.Context, now time.Time, most int) (v Sta
 		{&v.Held, `(p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1)`}} {
 		// CROSS JOIN makes SQLite step into the index of each endpoint, instead of reading all deliveries.
 		err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT d.id FROM endpoint p CROSS JOIN delivery d
-			WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL AND `+of.endpoint+` LIMIT $2) AS those`,
+			WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL AND `+of.endpoint+`
+			LIMIT $2) AS those`,
 			now.UnixMicro(), most).Scan(of.count)
 		if err != nil {
 			return v, fmt.Errorf("count deliveries: %w", err)
