@@ -76,7 +76,7 @@ func (h *accountHandler) put(req *request) error {
 	r := fieldmark.AccountRequest{Name: strings.TrimSpace(form.posted.Get("name")),
 		Note: strings.TrimSpace(form.posted.Get("note")), FilterLabels: labelKeys(form.posted)}
 	if form.posted.Has("change") {
-		form = req.readForm(id + "-")
+		req.readForm(id + "-") // errors belong to the inputs of that account
 	} else if taken, err := h.taken(req, id, r); err != nil {
 		return err
 	} else if taken {

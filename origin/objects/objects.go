@@ -58,7 +58,7 @@ func Parse(setting, data string) (Store, error) {
 	case "s3":
 		return ParseS3(setting)
 	}
-	return nil, fmt.Errorf("%q is unknown; the setting must begin with file: or s3:", u.Scheme)
+	return nil, fmt.Errorf("unknown scheme %q: only file and s3 are supported", u.Scheme)
 }
 
 // validKey reports whether a key has the form that Store describes, so that no key leads out of

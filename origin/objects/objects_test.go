@@ -168,7 +168,7 @@ func TestFailingS3(t *testing.T) {
 		"no bucket":    problem(404, "NoSuchBucket"),
 		"broken":       problem(500, "InternalError"),
 		"slow down":    problem(503, "SlowDown"),
-		"not S3":       func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", 502) },
+		"not S3":       func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) },
 		"no answer":    func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"empty answer": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
 	} {
