@@ -54,7 +54,7 @@ const (
 	RateLimitShared RateLimit = "shared" // in Redis, for all nodes together
 )
 
-// quotaLimits returns the rates for the page of limits. Without limits there are none.
+// quotaLimits returns the rates for the page of limits. It is empty without limits.
 func quotaLimits(where RateLimit, perNetwork int) []developer.Limit {
 	if where == RateLimitOff {
 		return nil

@@ -32,7 +32,7 @@ func cells(body string) (lines []string) {
 	return lines
 }
 
-// visit creates a mission with a visit; an empty assignee is nobody.
+// visit creates a mission with a visit; with an empty assignee it is not assigned.
 func (b *browser) visit(title, who, start, end string) fieldmark.Mission {
 	b.t.Helper()
 	m := b.mission(fieldmark.MissionRequest{ExternalID: title, Source: "crm", Title: title,

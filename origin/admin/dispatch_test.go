@@ -38,7 +38,7 @@ func (b *browser) get(id string) fieldmark.Mission {
 	return m
 }
 
-// TestBulk assigns and cancels several missions. Those that somebody changed or closed since the list was opened
+// TestBulk assigns and cancels several missions. Those changed or closed since the list was opened
 // stay as they are, and the page says which and why.
 func TestBulk(t *testing.T) {
 	b := newBrowser(t, false)

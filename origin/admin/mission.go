@@ -78,7 +78,7 @@ type missionsData struct {
 	Sort       string
 	Assignees  []fieldmark.Assignee // to choose from
 	Next       string               // the address of the next page
-	Export     string               // the address of the export; empty: there is none of this filter
+	Export     string               // the address of the export; empty: this filter has no export
 	Address    string               // the address of this page, to return to
 	Searched   int                  // missions that a search considers; 0 without a search
 }

@@ -441,7 +441,7 @@ func (f *form) timeIn(name, label string, zone *time.Location) time.Time {
 	return local
 }
 
-// paymentVersion returns the version of a payment that the form was made for; 0 if there was none.
+// paymentVersion returns the version of a payment that the form was made for; 0 without a payment.
 func (f *form) paymentVersion() (int, error) {
 	version, err := strconv.Atoi(f.posted.Get("payment-version"))
 	if err != nil {

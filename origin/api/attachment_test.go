@@ -81,7 +81,7 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-// TestAttachmentAccess: nobody adds, reads or removes without the scope, or in another account.
+// TestAttachmentAccess: without the scope or in another account, adding, reading and removing is refused.
 func TestAttachmentAccess(t *testing.T) {
 	fx := newFixture(t, nil)
 	key := fx.keyWithEveryScope()

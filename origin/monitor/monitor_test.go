@@ -355,7 +355,7 @@ func TestBreachesOfThePast(t *testing.T) {
 	})
 }
 
-// TestEveryIssueHasATest: every code has a cause in TestIssues or a test of its own.
+// TestEveryIssueHasATest: every code has a cause in TestIssues or a separate test.
 func TestEveryIssueHasATest(t *testing.T) {
 	source, err := os.ReadFile("../../monitor.go")
 	if err != nil {

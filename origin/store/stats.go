@@ -387,7 +387,7 @@ func (db StatsReader) CountBrands(ctx context.Context, limit int) (n int, err er
 // OpenSLAs are missions whose SLA needs attention, MaxOpenSLAs of each kind at most.
 type OpenSLAs struct {
 	Breached, AtRisk           int       // missions with a timer that is breached and has not stopped, or is at risk
-	BreachedSince, AtRiskSince time.Time // of the first of them; zero: there is none
+	BreachedSince, AtRiskSince time.Time // of the first of them; zero: none
 }
 
 // MaxOpenSLAs limits the counts of OpenSLAs: reading must not cost more the worse things are.

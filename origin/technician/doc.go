@@ -2,7 +2,7 @@
 // for what happens on site. A secret link is the only credential, with a PIN if the dispatcher wants
 // one.
 //
-// Forms go in, and changes of missions come out through packages mission and attachment, which
-// decide what is allowed. The package must not know how a mission is dispatched, and has no
-// transitions of its own: a page offers what the mission allows.
+// Forms change missions through packages mission and attachment, which decide what is allowed. The
+// package must not know how a mission is dispatched and defines no transitions: a page offers what
+// the mission allows.
 package technician

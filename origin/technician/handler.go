@@ -102,7 +102,7 @@ func (h *handler) routes() error {
 	}
 	h.mux.Handle("GET "+assetsPath+"technician.js", script)
 	h.mux.Handle("GET "+assetsPath+"icon.svg", web.Icon())
-	// Below the token, because a service worker is in charge of its own folder.
+	// Below the token, because the scope of a service worker is its folder.
 	h.mux.Handle("GET "+linkPath+"worker.js", worker)
 	h.mux.Handle("GET "+fieldmark.PathTechnician+"{token}", http.HandlerFunc(addSlash))
 	h.mux.Handle("GET "+linkPath+"{$}", h.admitted(h.list))
@@ -148,7 +148,7 @@ func (req *request) wantsJSON() bool {
 // action handles a request.
 type action func(*request) error
 
-// linked returns the handler of an action of whoever has a link, also without its PIN.
+// linked returns the handler of an action that needs a link but not its PIN.
 func (h *handler) linked(limit time.Duration, do action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), limit)

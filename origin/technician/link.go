@@ -48,7 +48,7 @@ type LinksConfig struct {
 //
 // A token is computed from the application secret, the id of its link and how often the link was
 // rotated. The database has a hash of it, so a copy of the database opens no page, and calendar
-// feeds can contain the address although nobody stores it.
+// feeds can contain the address although it is not stored.
 type Links struct {
 	LinksConfig
 	lastUsed access.LastUsed
@@ -262,7 +262,7 @@ func (s *Links) change(ctx context.Context, act, id string,
 }
 
 // Address returns the address of the page of an assignee, or "" if there is no link, for entries of
-// a calendar that anybody with its own address can read. Such a calendar shows contacts if details is
+// a calendar that its address alone opens. Such a calendar shows contacts if details is
 // set; otherwise only links with a PIN are returned, because the page shows contacts too.
 func (s *Links) Address(ctx context.Context, account, assignee string, details bool) (string, error) {
 	if s.BaseURL == "" {
@@ -343,7 +343,7 @@ func (s *Links) checkPIN(ctx context.Context, id, pin string) (l store.Technicia
 	return l, err
 }
 
-// session returns the value of the cookie of a device that was told the PIN, which ends at a time.
+// session returns the value of the cookie of a device on which the PIN was entered, which ends at a time.
 func (s *Links) session(l *store.TechnicianLink, until time.Time) string {
 	return fmt.Sprintf("%d.%s", until.Unix(), base64.RawURLEncoding.EncodeToString([]byte(s.MAC.Sum(
 		fmt.Sprintf("session %s %d %s %d", l.ID, l.Generation, l.PINHash, until.Unix())))))
@@ -363,7 +363,7 @@ func (s *Links) admits(l *store.TechnicianLink, cookie string) bool {
 }
 
 // outbox names the acts that a device has not sent yet. It is the same for all links of an assignee,
-// so that they are sent from the page of a later link, and tells nothing about the assignee.
+// so that they are sent from the page of a later link, and it does not reveal the assignee.
 func (s *Links) outbox(l *store.TechnicianLink) string {
 	return s.MAC.Sum(fmt.Sprintf("outbox %s %s", l.Account, l.Assignee.ID))[:22]
 }

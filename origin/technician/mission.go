@@ -51,7 +51,7 @@ type noteData struct {
 // maxNotesShown limits the notes of the page, the newest ones.
 const maxNotesShown = 20
 
-// mission shows a mission of the technician. One that is assigned to somebody else is not found.
+// mission shows a mission of the technician. One that is assigned to another technician is not found.
 func (h *handler) mission(req *request) error {
 	v, err := h.Missions.Visits.Get(req.r.Context(), req.link.Account, req.r.PathValue("id"))
 	if err == nil && (v.Assignee == nil || v.Assignee.ID != req.link.Assignee.ID) {
@@ -193,7 +193,7 @@ func fieldLabel(name string) string {
 
 // conflictOf returns the state of a mission after another person changed it, and what they changed.
 func (h *handler) conflictOf(req *request, v *mission.Visit, f *actForm, mine bool) (*conflict, error) {
-	c := &conflict{Words: "Assigned to somebody else, or canceled", Changes: []string{}, Yours: f.words()}
+	c := &conflict{Words: "Assigned to another technician, or canceled", Changes: []string{}, Yours: f.words()}
 	if !mine {
 		return c, nil
 	}

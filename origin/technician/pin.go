@@ -9,7 +9,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
-// The names of the cookie of a device that was told the PIN. It is sent below the path of its link
+// The names of the cookie of a device on which the PIN was entered. It is sent below the path of its link
 // only, so several links work on one device. Browsers reject the prefix over plain HTTP.
 const (
 	secureCookie = "__Secure-technician"

@@ -252,7 +252,7 @@ func TestPIN(t *testing.T) {
 	if a.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	f.cookie = device // which was told the PIN before
+	f.cookie = device // where the PIN was entered before
 	f.get(l.Path).wants(t, 200, "Mast 1 of ann")
 	f.cookie = &http.Cookie{Name: device.Name, Value: "9" + device.Value}
 	f.get(l.Path).wants(t, 401)

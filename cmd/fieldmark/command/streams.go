@@ -32,7 +32,7 @@ func (s *Streams) UseColor() bool { return isTerminal(s.Out) && os.Getenv("NO_CO
 // Interactive reports whether In is a terminal, so that questions can be asked.
 func (s *Streams) Interactive() bool { return isTerminal(s.In) }
 
-// TerminalSize returns the size of the terminal that Out is; ok is false if it is none.
+// TerminalSize returns the size of the terminal that Out is; ok is false if it is not one.
 func (s *Streams) TerminalSize() (columns, rows int, ok bool) {
 	f, ok := s.Out.(*os.File)
 	if !ok {

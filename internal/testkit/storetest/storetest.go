@@ -313,7 +313,7 @@ const empty = `SET session_replication_role = replica;
 		END LOOP;
 	END $$`
 
-// Exec runs statements over a connection of its own, which checks nothing that
+// Exec runs statements over a separate connection, which checks nothing that
 // the store does.
 func Exec(t testing.TB, cfg store.Config, statements ...string) {
 	t.Helper()
