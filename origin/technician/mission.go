@@ -34,12 +34,12 @@ type missionData struct {
 
 // actsData are the forms for what can be done in a status.
 type actsData struct {
-	Status  fieldmark.MissionStatus
-	Path    string // of the forms
-	Version int
-	Acts    []actKind // the primary action first
-	Posted  *actForm  // of a refused form, whose values are shown again
-	Problem map[string]string
+	web.Page // has the errors of a refused form
+	Status   fieldmark.MissionStatus
+	Path     string // of the forms
+	Version  int
+	Acts     []actKind // the primary action first
+	Posted   *actForm  // of a refused form, whose values are shown again
 }
 
 // noteData is a note as the page shows it.
@@ -165,14 +165,14 @@ func (h *handler) refuseAct(req *request, id string, f *actForm, refusal error) 
 		}
 	}
 	d.Conflict, d.Posted, d.Acts.Posted = now, f, f
-	p := web.Page{Title: v.Title, Data: d}
-	if !mine {
-		p.Title = "No longer your mission"
-	}
 	for _, field := range e.Fields {
 		name := strings.TrimPrefix(field.Pointer, "/")
-		p.Errors = append(p.Errors, web.FormError{Field: f.Act + "-" + name,
+		d.Acts.Errors = append(d.Acts.Errors, web.FormError{Field: f.Act + "-" + name,
 			Text: web.Sentence(fieldLabel(name) + ": " + field.Detail)})
+	}
+	p := web.Page{Title: v.Title, Data: d, Errors: d.Acts.Errors}
+	if !mine {
+		p.Title = "No longer your mission"
 	}
 	return h.pages.Show(req.w, e.Code.Status(), "mission", p)
 }
