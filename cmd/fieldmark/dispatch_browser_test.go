@@ -19,10 +19,8 @@ func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	w.follow("a[href^='/admin/missions/new']")
 	w.submit("form[action='/admin/missions'][method=post]", "button", map[string]string{"title": " ", "city": "Bern"})
 	w.says("Title: enter one.")
-	focused := w.value(`document.activeElement.id + document.activeElement.ariaInvalid`)
-	if focused != "new-titletrue" {
-		t.Errorf("the focus is on %q, want the title, which is invalid", focused)
-	}
+	w.tab.Until(t, "the title, which is invalid, has the focus", `document.activeElement.id == "new-title" &&
+		document.activeElement.ariaInvalid == "true"`) // a browser moves the focus after it has loaded the page
 	if city := w.value(`document.querySelector("#new-city").value`); city != "Bern" {
 		t.Errorf("the rejected form has the city %q, want what was entered", city)
 	}
@@ -128,9 +126,7 @@ func (d *console) dragAndType(board, page, title string) {
 	d.follow(card + " .move a")
 	d.send(page+"/plan", "save", map[string]string{"start": end, "end": start})
 	d.says("Move " + title) // the board again, with the form and its error
-	if focused := d.value(`document.activeElement.id`); focused != "plan-end" {
-		d.t.Errorf("the focus is on %q, want the end, which is before the start", focused)
-	}
+	d.tab.Until(d.t, "the end, which is before the start, has the focus", `document.activeElement.id == "plan-end"`)
 }
 
 // several assigns two missions at once, and cancels one of them after the question.

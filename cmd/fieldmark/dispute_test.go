@@ -11,11 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestDisputeCommands opens disputes and a claim through an edge, and decides them from the
-// command line.
-func TestDisputeCommands(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+// newSite returns the address of a website of one page.
+func newSite(t *testing.T) string {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
 			http.NotFound(w, r)
@@ -24,7 +21,16 @@ func TestDisputeCommands(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		io.WriteString(w, "<!doctype html><html lang=en><title>Acme makes anvils</title><h1>Acme</h1>")
 	}))
-	defer site.Close()
+	t.Cleanup(site.Close)
+	return site.URL
+}
+
+// TestDisputeCommands opens disputes and a claim through an edge, and decides them from the
+// command line.
+func TestDisputeCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site := newSite(t)
 	admin := newKey(t, dir, "admin:*")
 	p := start(t, dir, append([]string{"serve", "--allow-networks", "127.0.0.0/8", "--audit-delay", "1ms"},
 		freePorts("var")...)...)
@@ -37,7 +43,7 @@ func TestDisputeCommands(t *testing.T) {
 		}
 		return got
 	}
-	run("acme is registered", "brand", "add", "Acme", site.URL)
+	run("acme is registered", "brand", "add", "Acme", site)
 	eventually(t, "acme has a page", func() bool {
 		status, _, body := ask(t, "GET", base+"/brands/acme", "")
 		return status == 200 && strings.Contains(body, "Audited")

@@ -147,10 +147,10 @@ func (v *ownerVisit) visit(t *testing.T, b *browsertest.Browser) {
 	for _, page := range []string{"", "/disputes", "/notifications", "/profile", "/claim"} {
 		pages = append(pages, "/owner/brands/"+v.slug+page)
 	}
-	d.inspect(b, pages)
+	d.inspect(b, visits(pages...))
 	d.tab.Go(t, v.base+"/owner")
 	d.push("form.out button", "the session has ended", `document.querySelector("#key") !== null`)
-	d.inspect(b, []string{"/owner/sign-in"})
+	d.inspect(b, visits("/owner/sign-in"))
 }
 
 // look reports what is wrong with the page as it is.

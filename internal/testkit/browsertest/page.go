@@ -233,3 +233,16 @@ func (p *Page) Picture(t testing.TB) []byte {
 	}
 	return shot.Data
 }
+
+// Print returns the page as a PDF file.
+func (p *Page) Print(t testing.TB) []byte {
+	t.Helper()
+	ctx, stop := context.WithTimeout(p.ctx, patience)
+	defer stop()
+	size := true
+	printed, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{PreferCSSPageSize: &size})
+	if err != nil {
+		t.Fatalf("print: %v", err)
+	}
+	return printed.Data
+}
