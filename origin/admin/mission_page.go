@@ -54,6 +54,8 @@ type timelineRow struct {
 	Who    actor
 	Detail string
 	Note   string // id of the note, if it is about one
+	// OccurredAt is when it happened, if a device reported it later. Time is then when it was received.
+	OccurredAt *fieldmark.Time
 	Sent   int    // webhooks that received it
 	Failed []mission.EventDelivery
 	Queued int // webhooks that will receive it
@@ -93,10 +95,19 @@ func (h *missionHandler) actors(req *request) (func(text string) actor, error) {
 // newTimelineRow returns the row of an event.
 func newTimelineRow(e mission.HistoryEvent, who actor) timelineRow {
 	row := timelineRow{HistoryEvent: e, Who: who, Detail: eventDetail(e.Event)}
-	if e.Type == fieldmark.EventMissionNoted {
+	switch e.Type {
+	case fieldmark.EventMissionNoted:
 		var noted fieldmark.MissionNoted
 		if json.Unmarshal(e.Data, &noted) == nil {
-			row.Note = noted.Note.ID
+			row.Note, row.OccurredAt = noted.Note.ID, noted.Note.OccurredAt
+		}
+	case fieldmark.EventMissionUpdated, fieldmark.EventMissionSourceResolved: // the status is from before
+	default:
+		var m struct {
+			OccurredAt *fieldmark.Time `json:"occurredAt"` // of a transition
+		}
+		if json.Unmarshal(e.Data, &m) == nil {
+			row.OccurredAt = m.OccurredAt
 		}
 	}
 	for _, d := range e.Deliveries {
