@@ -126,6 +126,7 @@ func TestAccessLog(t *testing.T) {
 			{"GET", "/api/v1/score/acme?x=secret", "/api/v1/score/acme 400 -", nil},
 			{"GET", "/nowhere?key=secret", "/nowhere 404 ", nil},
 			{"GET", "/calendar/secret.ics", "/calendar/\u2026 404 fwd=", nil},
+			{"GET", "/t/secret/missions/x", "/t/\u2026 404 fwd=", nil},
 			{"GET", "/docs/large", "/docs/large 200 fwd=", nil},
 			{"GET", "/docs/cached", "/docs/cached 200 ", nil},
 			{"GET", "/docs/broken", "/docs/broken 503 -", nil},

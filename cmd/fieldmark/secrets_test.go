@@ -81,6 +81,10 @@ func TestNoSecretInLogs(t *testing.T) {
 		`{"name":"All","scope":"ALL","details":true}`, "Authorization", admin)), &calendar))
 	secrets["address of a calendar"] = strings.TrimSuffix(strings.TrimPrefix(calendar.Path, fieldmark.PathCalendar),
 		".ics")
+	var link fieldmark.NewTechnicianLink
+	must(t, json.Unmarshal([]byte(send(201, "POST", "/api/admin/v1/technician-links",
+		`{"assignee":{"id":"ann"},"pin":"493817"}`, "Authorization", admin)), &link))
+	secrets["address of a technician"], secrets["PIN of a technician"] = strings.Split(link.Path, "/")[2], "493817"
 	mission := fmt.Sprintf(`{"source":"t","externalId":"1","title":%q,"contact":{"name":%q,"phone":%q,"email":%q}}`,
 		secrets["title of a mission"], secrets["name of a contact"], secrets["phone of a contact"],
 		secrets["mail of a contact"])
@@ -91,10 +95,14 @@ func TestNoSecretInLogs(t *testing.T) {
 	send(401, "GET", "/api/public/v1/missions?token="+secrets["key that does not exist"], "")
 	send(200, "GET", calendar.Path, "")
 	send(404, "GET", strings.Replace(calendar.Path, ".ics", "", 1), "")
+	visitTechnician(t, base+link.Path, secrets)
+	send(404, "GET", link.Path+"nowhere", "")
+	send(400, "GET", "/"+link.Path, "")
 	o.waitFor(`"msg":"webhook"`) // after a delivery attempt
 	signIn(t, base, secrets)
-	if _, _, answer := ask(t, "GET", debug+"/metrics", ""); strings.Contains(answer, secrets["address of a calendar"]) {
-		t.Error("the metrics tell the address of a calendar")
+	if _, _, answer := ask(t, "GET", debug+"/metrics", ""); strings.Contains(answer, secrets["address of a calendar"]) ||
+		strings.Contains(answer, secrets["address of a technician"]) {
+		t.Error("the metrics tell the address of a calendar or of a technician")
 	}
 	e.stop()
 	o.stop()
@@ -112,6 +120,31 @@ func TestNoSecretInLogs(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// visitTechnician enters a wrong PIN and the right one, and stores the session.
+func visitTechnician(t *testing.T, page string, secrets map[string]string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	must(t, err)
+	phone := &http.Client{Jar: jar}
+	for pin, want := range map[string]int{"000000": http.StatusUnauthorized,
+		secrets["PIN of a technician"]: http.StatusOK} {
+		resp, err := phone.PostForm(page+"pin", url.Values{"pin": {pin}})
+		must(t, err)
+		must(t, resp.Body.Close())
+		if resp.StatusCode != want {
+			t.Errorf("the PIN %s: %d, want %d", pin, resp.StatusCode, want)
+		}
+	}
+	at, err := url.Parse(page)
+	must(t, err)
+	for _, c := range jar.Cookies(at) {
+		secrets["session of a technician"] = c.Value
+	}
+	if secrets["session of a technician"] == "" {
+		t.Error("the technician has no session")
 	}
 }
 
