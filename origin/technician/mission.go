@@ -28,6 +28,7 @@ type missionData struct {
 	Acts     actsData
 	States   []actsData // what can be done after acts that are not sent yet
 	Notes    []noteData
+	Files    []fileData
 	Conflict *conflict
 	Posted   *actForm // of a refused form
 }
@@ -47,6 +48,9 @@ type noteData struct {
 	fieldmark.Note
 	When, Written string
 }
+
+// fileData is a photo or a signature that the technician sent.
+type fileData struct{ Label, When string }
 
 // maxNotesShown limits the notes of the page, the newest ones.
 const maxNotesShown = 20
@@ -96,6 +100,19 @@ func (h *handler) missionData(req *request, v *mission.Visit) (d missionData, er
 			d.Notes = append(d.Notes, shownNote(n, req))
 		}
 	}
+	all, err := h.Attachments.List(req.r.Context(), req.link.Account, v.ID)
+	if err != nil {
+		return d, err
+	}
+	for _, a := range all {
+		label := "Signature"
+		if strings.HasPrefix(a.Name, photoAct) {
+			label = "Photo"
+		}
+		if a.Author.ID == req.link.Assignee.ID && a.RemovedAt == nil {
+			d.Files = append(d.Files, fileData{label, a.CreatedAt.Std().In(req.zone).Format(noteFormat)})
+		}
+	}
 	d.Acts = actsData{Status: v.Status, Path: d.Path + "/acts", Version: v.Version,
 		Acts: actsOf(v.Status, v.HeldFrom, v.Next, d.Accepted)}
 	for _, s := range []fieldmark.MissionStatus{fieldmark.MissionDispatched, fieldmark.MissionEnRoute,
@@ -111,11 +128,13 @@ func (h *handler) missionData(req *request, v *mission.Visit) (d missionData, er
 	return d, nil
 }
 
+// noteFormat is the layout of the times of notes and files.
+const noteFormat = "Mon 2 Jan, 15:04"
+
 func shownNote(n fieldmark.Note, req *request) noteData {
-	const format = "Mon 2 Jan, 15:04"
-	shown := noteData{Note: n, When: n.CreatedAt.Std().In(req.zone).Format(format)}
+	shown := noteData{Note: n, When: n.CreatedAt.Std().In(req.zone).Format(noteFormat)}
 	if n.OccurredAt != nil {
-		shown.Written = n.OccurredAt.Std().In(req.zone).Format(format)
+		shown.Written = n.OccurredAt.Std().In(req.zone).Format(noteFormat)
 	}
 	return shown
 }

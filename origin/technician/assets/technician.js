@@ -14,32 +14,54 @@
     return e;
   };
 
-  // The outbox: {id, key, mission, title, act, label, to, fields, missionVersion, occurredAt, waited, blob, problem}.
+  // The outbox: {id, key, mission, title, act, label, to, fields, missionVersion, occurredAt, blob, problem}.
   const database = new Promise((ok, fail) => {
     const r = indexedDB.open("fieldmark " + outbox, 1);
-    r.onupgradeneeded = () => r.result.createObjectStore("acts", { keyPath: "id", autoIncrement: true });
+    r.onupgradeneeded = () => {
+      r.result.createObjectStore("acts", { keyPath: "id", autoIncrement: true });
+      r.result.createObjectStore("missions", { keyPath: "id" }); // as the last responses describe them
+    };
     r.onsuccess = () => ok(r.result);
     r.onerror = () => fail(r.error);
   });
-  const store = async (mode, fn) => {
-    const t = (await database).transaction("acts", mode, { durability: "strict" });
-    const r = fn(t.objectStore("acts"));
+  // store runs a transaction. Only what exists nowhere else is worth the wait for the disk.
+  const store = async (mode, fn, durability = "relaxed") => {
+    const t = (await database).transaction(["acts", "missions"], mode, { durability });
+    const r = fn(t.objectStore("acts"), t.objectStore("missions"));
     return new Promise((ok, fail) => {
       t.oncomplete = () => ok(r.result);
       t.onabort = t.onerror = () => fail(t.error);
     });
   };
-  const all = () => store("readonly", s => s.getAll());
-  const put = act => store("readwrite", s => s.put(act));
-  const drop = act => store("readwrite", s => s.delete(act.id));
+  const all = () => store("readonly", acts => acts.getAll());
+  const put = act => store("readwrite", acts => acts.put(act), "strict");
+  const drop = act => store("readwrite", acts => acts.delete(act.id));
 
   const page = $("[data-mission]");
-  const known = {}; // missions as the last responses describe them
-  if (page) known[page.dataset.mission] = { version: +page.dataset.version, movedAt: page.dataset.moved };
+  const known = {}; // missions by id: the page, or a later response
+  // loaded ends when known has the mission of the page. A page that is kept for use without a network may be older
+  // than the response to the last act.
+  const loaded = (async () => {
+    if (!page) return;
+    const { mission: id, version, moved: movedAt, status, held } = page.dataset;
+    known[id] = { id, version: +version, movedAt, status, held };
+    const later = await store("readonly", (_, missions) => missions.get(id));
+    if (later?.version > version) known[id] = { ...later, stale: true };
+  })();
+  // finish replaces an act that was sent by the response to it.
+  const finish = (act, now) => {
+    const before = known[act.mission] ?? {};
+    const held = now.status !== "ON_HOLD" ? "" : act.to === "ON_HOLD" ? before.status : before.held;
+    const mission = known[act.mission] = { ...before, ...now, id: act.mission, held };
+    return store("readwrite", (acts, missions) => {
+      missions.put(mission);
+      return acts.delete(act.id);
+    });
+  };
 
   // predict returns the status, the status before a hold, and the version after acts that are not sent yet.
   const predict = acts => {
-    let { status, held } = page.dataset;
+    let { status, held } = known[page.dataset.mission];
     for (const a of acts) {
       if (a.act === "resume") [status, held] = [held || "IN_PROGRESS", ""];
       else if (a.to) [status, held] = [a.to, a.to === "ON_HOLD" ? status : ""];
@@ -49,13 +71,14 @@
   const moves = act => act.act === "resume" || Boolean(act.to);
 
   let blocked = 0; // status of the link, if it does not work
+  const fresh = new Set(); // keys of acts that are sent as they are entered: the server's clock is right for them
   const send = async act => {
     const form = new FormData();
     for (const [name, value] of Object.entries(act.fields)) form.set(name, value);
     form.set("act", act.act);
     form.set("key", act.key);
     form.set("version", act.missionVersion);
-    if (act.waited && act.occurredAt) {
+    if (!fresh.delete(act.key) && act.occurredAt) {
       const last = Date.parse(known[act.mission]?.movedAt);
       const at = last > act.occurredAt && last - act.occurredAt <= skew ? last : act.occurredAt;
       form.set("occurredAt", new Date(at).toISOString());
@@ -74,22 +97,18 @@
       if (act.problem) stopped.add(act.mission);
       if (stopped.has(act.mission)) continue;
       let r;
+      blocked = 0;
       try {
         r = await send(act);
         if (r.ok) {
-          const now = await r.json();
-          known[act.mission] = { ...known[act.mission], ...now };
-          await drop(act);
+          await finish(act, await r.json());
           sent = true;
           if (page) await show();
           continue;
         }
       } catch { /* no network, or it went away while the response came */ }
       if (r && [401, 404, 410].includes(r.status)) blocked = r.status;
-      if (!r || r.ok || blocked || r.status >= 500 || [408, 425, 429].includes(r.status)) {
-        if (!act.waited) await put({ ...act, waited: true });
-        return sent;
-      }
+      if (!r || r.ok || blocked || r.status >= 500 || [408, 425, 429].includes(r.status)) return sent;
       const problem = await r.json().catch(() => ({ title: "The server refused this (" + r.status + ")" }));
       await put({ ...act, problem });
       stopped.add(act.mission);
@@ -102,12 +121,16 @@
     again = true;
     return running ??= (async () => {
       let sent = false;
+      bar.ariaBusy = "true";
       try {
         while (again) {
           again = false;
           sent = await exclusive(flushOnce) || sent;
         }
-      } finally { running = null; }
+      } finally {
+        running = null;
+        bar.ariaBusy = "false";
+      }
       const rest = await show();
       // The page shows what the server knows, unless it would lose what somebody types.
       const typed = [...document.querySelectorAll("textarea, input[type=file]")].some(e => e.value);
@@ -115,12 +138,16 @@
     })();
   };
 
-  const enqueue = async (mission, title, act, label, to, fields, blob) => {
-    const queue = await all(), mine = queue.filter(a => a.mission === mission), last = mine.at(-1);
-    const version = last ? last.missionVersion + (moves(last) ? 1 : 0) : known[mission].version;
-    await put({ key: crypto.randomUUID?.() ?? [...crypto.getRandomValues(new Uint8Array(16))]
-      .map(n => n.toString(16).padStart(2, "0")).join(""), mission, title, act, label, to, fields,
-      missionVersion: version, occurredAt: Date.now(), waited: queue.length > 0 || !navigator.onLine,
+  let last = Promise.resolve(); // of the acts that are being written: each has the version after the one before
+  const enqueue = (...act) => last = last.catch(() => {}).then(() => append(...act));
+  const append = async (mission, title, act, label, to, fields, blob) => {
+    await loaded;
+    const queue = await all(), before = queue.findLast(a => a.mission === mission);
+    const version = before ? before.missionVersion + (moves(before) ? 1 : 0) : known[mission].version;
+    const key = crypto.randomUUID?.() ?? [...crypto.getRandomValues(new Uint8Array(16))]
+      .map(n => n.toString(16).padStart(2, "0")).join("");
+    if (queue.length === 0 && navigator.onLine) fresh.add(key);
+    await put({ key, mission, title, act, label, to, fields, missionVersion: version, occurredAt: Date.now(),
       ...(blob && { blob }) });
     await show();
     flush();
@@ -155,10 +182,11 @@
     }
     const label = act === "note" ? "Note" : act === "photo" ? "Photo" : button.textContent.split(":")[0];
     form.reset();
-    delete form.dataset.busy;
     form.closest(".conflict")?.remove();
     form.closest("details")?.removeAttribute("open");
-    await enqueue(page.dataset.mission, page.dataset.title, act, label, to, fields, blob);
+    await enqueue(page.dataset.mission, page.dataset.title, act, label, to, fields, blob).catch(() =>
+      tell("This phone could not store it. Free some of its storage, then enter it again."));
+    delete form.dataset.busy;
   });
 
   // What waits is shown on every page of the link.
@@ -196,7 +224,8 @@
         make("ul", {}, ...(now?.changes ?? (p.errors ?? []).map(e => e.detail)).map(text =>
           make("li", { textContent: text })))),
       make("div", {}, make("h3", { textContent: "Yours, not sent" }),
-        make("p", { textContent: act.label + (act.fields.text ? ": " + act.fields.text : "") + ", " + clock(act.occurredAt) }),
+        make("p", { textContent: act.label + (act.fields.text ? ": " + act.fields.text : "") +
+          (act.occurredAt ? ", " + clock(act.occurredAt) : "") }),
         ...(waiting > 1 ? [make("p", { textContent: waiting - 1 + " more of this mission wait behind it." })] : [])));
     const box = make("section", { className: "conflict" },
       make("h2", { textContent: (time ? "The clock of this phone does not fit: " : "The mission changed: ") + act.title }), truths);
@@ -209,6 +238,7 @@
 
   // show shows what waits: on top of the page, on the cards of the list, and as the next thing to do.
   const show = async () => {
+    await loaded;
     const acts = await all();
     bar.hidden = acts.length === 0 && navigator.onLine && !blocked;
     const link = { 401: "Enter your PIN to send it.", 404: "This link was replaced: open your new one to send it.",
@@ -230,17 +260,22 @@
     if (!page) return acts;
     const mine = acts.filter(a => a.mission === page.dataset.mission);
     $("#waiting")?.remove();
-    if (mine.length) {
+    if (mine.length || known[page.dataset.mission].stale) {
       const predicted = predict(mine), template = $("template[data-acts=" + predicted + "]");
       const words = predicted.toLowerCase().replaceAll("_", " ");
       $("#status").replaceChildren(make("span", { className: "status " + predicted, textContent: words }));
-      const list = make("ul", {}, ...mine.slice(-5).map(a => make("li", { textContent: clock(a.occurredAt) + " " + a.label })));
-      const box = make("div", { id: "waiting", className: "waiting" }, make("p", { textContent: mine.length + " not sent yet" }), list);
-      if ($("#acts").dataset.status !== predicted) {
+      // Accepting changes no status, but is not offered again.
+      const shown = $("#acts").dataset.status ?? (mine.some(a => a.act === "accept") ? "" : page.dataset.status);
+      if (shown !== predicted) {
         $("#acts").replaceChildren(template ? template.content.cloneNode(true) : "");
         $("#acts").dataset.status = predicted;
       }
-      $("#acts").after(box);
+    }
+    if (mine.length) {
+      const list = make("ul", {}, ...mine.slice(-5).map(a =>
+        make("li", { textContent: (a.occurredAt ? clock(a.occurredAt) + " " : "") + a.label })));
+      $("#acts").after(make("div", { id: "waiting", className: "waiting" },
+        make("p", { textContent: mine.length + " not sent yet" }), list));
     }
     return acts;
   };
@@ -292,9 +327,12 @@
     await navigator.serviceWorker.register(base + "worker.js?" + outbox, { scope: base });
     await navigator.serviceWorker.ready;
     $(".offline-note")?.removeAttribute("hidden");
-    if (!navigator.serviceWorker.controller) await new Promise(ok =>
+    const first = !navigator.serviceWorker.controller;
+    if (first) await new Promise(ok =>
       navigator.serviceWorker.addEventListener("controllerchange", ok, { once: true }));
-    for (const a of document.querySelectorAll("[data-card] a")) await fetch(a.href).catch(() => {}); // the worker keeps it
+    // The worker keeps what it fetches: this page, which was loaded before the worker was there, and the missions.
+    const pages = [...first ? [location] : [], ...document.querySelectorAll("[data-card] a")];
+    for (const { href } of pages) await fetch(href).catch(() => {});
     document.body.dataset.offline = "ready";
   };
 

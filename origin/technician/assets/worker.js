@@ -20,14 +20,15 @@ self.addEventListener("activate", event => event.waitUntil((async () => {
 
 const serve = async request => {
   const url = new URL(request.url), key = url.origin + url.pathname;
-  const stored = async () => await caches.match(key) ??
-    (request.mode === "navigate" ? await caches.match(registration.scope) : undefined);
+  const old = await caches.match(key);
+  const stored = async () => old ?? (request.mode === "navigate" ? await caches.match(registration.scope) : undefined);
   try {
-    const response = await fetch(request, { signal: AbortSignal.timeout(patience) });
+    // Without a stored copy a slow network is waited for.
+    const response = await fetch(request, old && { signal: AbortSignal.timeout(patience) });
     if (response.ok) {
       const cache = await caches.open(cacheName);
       await cache.put(key, response.clone());
-    } else if (key === registration.scope && [401, 404, 410].includes(response.status)) {
+    } else if ([401, 410].includes(response.status) || response.status === 404 && key === registration.scope) {
       await caches.delete(cacheName); // the link has ended, or wants its PIN: nothing of it stays
     } else if (response.status === 404) {
       await (await caches.open(cacheName)).delete(key);

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// reachability is what a network does with connections.
+type reachability int
+
+const (
+	connected reachability = iota
+	gone                   // nobody accepts connections
+	deaf                   // requests arrive, their responses do not
+)
+
+// network is a proxy of TCP connections that fails when it is told to.
+type network struct {
+	t       *testing.T
+	address string // stays the same
+	to      string
+	wg      sync.WaitGroup
+
+	mu       sync.Mutex
+	state    reachability
+	listener net.Listener
+	conns    map[net.Conn]bool
+	losses   chan struct{} // a response was lost
+}
+
+// newNetwork returns a network in front of an address. It ends with the test.
+func newNetwork(t *testing.T, to string) *network {
+	n := &network{t: t, to: to, state: gone, address: "127.0.0.1:0", conns: map[net.Conn]bool{},
+		losses: make(chan struct{}, 1)}
+	n.set(connected)
+	t.Cleanup(func() {
+		n.set(gone)
+		n.wg.Wait()
+	})
+	return n
+}
+
+// set changes what the network does, and closes all connections.
+func (n *network) set(state reachability) {
+	n.t.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if state == gone && n.listener != nil {
+		n.listener.Close()
+		n.listener = nil
+	}
+	if state != gone && n.listener == nil {
+		listener, err := net.Listen("tcp", n.address)
+		must(n.t, err)
+		n.listener, n.address = listener, listener.Addr().String()
+		n.wg.Go(func() { n.accept(listener) })
+	}
+	n.state = state
+	for c := range n.conns {
+		c.Close()
+	}
+	select {
+	case <-n.losses:
+	default:
+	}
+}
+
+func (n *network) accept(listener net.Listener) {
+	for {
+		c, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		n.wg.Go(func() { n.serve(c) })
+	}
+}
+
+// track registers a connection for set; the returned function closes it.
+func (n *network) track(c net.Conn) (reachability, func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.conns[c] = true
+	if n.state == gone {
+		c.Close()
+	}
+	return n.state, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.conns, c)
+		c.Close()
+	}
+}
+
+func (n *network) serve(c net.Conn) {
+	state, done := n.track(c)
+	defer done()
+	server, err := net.Dial("tcp", n.to)
+	if err != nil {
+		return
+	}
+	_, closed := n.track(server)
+	defer closed()
+	n.wg.Go(func() {
+		_, _ = io.Copy(server, c) // until either ends
+		server.Close()
+	})
+	if state == deaf {
+		if k, _ := server.Read(make([]byte, 1)); k > 0 {
+			select {
+			case n.losses <- struct{}{}:
+			default:
+			}
+		}
+		return
+	}
+	_, _ = io.Copy(c, server)
+}
+
+// lost waits until a response was lost since the state was set.
+func (n *network) lost(t *testing.T) {
+	t.Helper()
+	select {
+	case <-n.losses:
+	case <-t.Context().Done():
+		t.Fatal("no response was lost")
+	}
+}
