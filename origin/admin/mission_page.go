@@ -56,9 +56,9 @@ type timelineRow struct {
 	Note   string // id of the note, if it is about one
 	// OccurredAt is when it happened, if a device reported it later. Time is then when it was received.
 	OccurredAt *fieldmark.Time
-	Sent   int    // webhooks that received it
-	Failed []mission.EventDelivery
-	Queued int // webhooks that will receive it
+	Sent       int // webhooks that received it
+	Failed     []mission.EventDelivery
+	Queued     int // webhooks that will receive it
 }
 
 // actor is who caused an event.
