@@ -255,7 +255,8 @@ func TestSignOn(t *testing.T) {
 	if len(action) != 2 {
 		t.Fatalf("no session of the provider's on the page: %s", settings.body)
 	}
-	root.post(action[1], url.Values{}).wants(t, 200, "/admin/settings", "Session ended")
+	root.post(action[1], url.Values{}).wants(t, 200, action[1], "End the session")
+	root.post(action[1], url.Values{"confirm": {"yes"}}).wants(t, 200, "/admin/settings", "Session ended")
 	root.get("/admin/audit-log").wants(t, 200, "/admin/audit-log", "session.refused")
 
 	provesAnew(t, base, link)
