@@ -263,7 +263,7 @@ func (f *technicians) acts(d *console, before, after func()) {
 	do(func() { d.give("complete", nil) }, `document.querySelector("[data-mission]").dataset.status == "COMPLETED"`)
 }
 
-// walkByKeyboard does the same on a wide screen with the keyboard alone. Nobody can draw or choose a file with it.
+// walkByKeyboard does the same on a wide screen with the keyboard alone. Drawing and choosing a file need a pointer.
 func (f *technicians) walkByKeyboard(t *testing.T) {
 	l, id := f.link("keys", ""), f.dispatch("keys", "Replace mast 8")
 	d := f.open(f.browser.Device(t), l.Path, browsertest.View{Width: 1440, Height: 900})

@@ -12,11 +12,11 @@ type reachability int
 
 const (
 	connected reachability = iota
-	gone                   // nobody accepts connections
+	gone                   // connections are refused
 	deaf                   // requests arrive, their responses do not
 )
 
-// network is a proxy of TCP connections that fails when it is told to.
+// network is a proxy of TCP connections that fails on demand.
 type network struct {
 	t       *testing.T
 	address string // stays the same
