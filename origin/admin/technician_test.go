@@ -46,12 +46,12 @@ func TestTechnicians(t *testing.T) {
 	}
 	b.rejected(page, good, 422, "already has a link")
 	action := regexp.MustCompile(`action="(/admin/technicians/[^"]+)"`).FindStringSubmatch(body)[1]
-	b.has(b.do(action, url.Values{"do": {"rotate"}}), "Create a new address?", `name="confirm"`)
+	b.has(b.do(action, url.Values{"do": {"rotate"}}), "Create a new address for", `name="confirm"`)
 	second := shown(action, url.Values{"do": {"rotate"}, "confirm": {"yes"}})
 	if second == first {
 		t.Error("the new address is the old one")
 	}
-	b.has(b.do(action, url.Values{"do": {"end"}}), "End this link?")
+	b.has(b.do(action, url.Values{"do": {"end"}}), "End the link", `name="confirm"`)
 	b.page(page, "active")
 	b.post(action, url.Values{"do": {"end"}, "confirm": {"yes"}}, page)
 	if body := b.page(page, "ended"); strings.Contains(body, action) {
