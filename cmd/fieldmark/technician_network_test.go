@@ -12,30 +12,32 @@ type reachability int
 
 const (
 	connected reachability = iota
-	gone                   // connections are refused
+	gone                   // connections are closed at once
 	deaf                   // requests arrive, their responses do not
 )
 
 // network is a proxy of TCP connections that fails on demand.
 type network struct {
-	t       *testing.T
-	address string // stays the same
+	address string
 	to      string
 	wg      sync.WaitGroup
 
-	mu       sync.Mutex
-	state    reachability
-	listener net.Listener
-	conns    map[net.Conn]bool
-	losses   chan struct{} // a response was lost
+	mu     sync.Mutex
+	state  reachability
+	conns  map[net.Conn]bool
+	losses chan struct{} // a response was lost
 }
 
-// newNetwork returns a network in front of an address. It ends with the test.
+// newNetwork returns a network in front of an address. It ends with the test. Its port stays open while it is gone:
+// otherwise a server of another test could get the port, and the requests of the browser.
 func newNetwork(t *testing.T, to string) *network {
-	n := &network{t: t, to: to, state: gone, address: "127.0.0.1:0", conns: map[net.Conn]bool{},
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	n := &network{to: to, address: listener.Addr().String(), conns: map[net.Conn]bool{},
 		losses: make(chan struct{}, 1)}
-	n.set(connected)
+	n.wg.Go(func() { n.accept(listener) })
 	t.Cleanup(func() {
+		listener.Close()
 		n.set(gone)
 		n.wg.Wait()
 	})
@@ -44,19 +46,8 @@ func newNetwork(t *testing.T, to string) *network {
 
 // set changes what the network does, and closes all connections.
 func (n *network) set(state reachability) {
-	n.t.Helper()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if state == gone && n.listener != nil {
-		n.listener.Close()
-		n.listener = nil
-	}
-	if state != gone && n.listener == nil {
-		listener, err := net.Listen("tcp", n.address)
-		must(n.t, err)
-		n.listener, n.address = listener, listener.Addr().String()
-		n.wg.Go(func() { n.accept(listener) })
-	}
 	n.state = state
 	for c := range n.conns {
 		c.Close()
@@ -96,6 +87,9 @@ func (n *network) track(c net.Conn) (reachability, func()) {
 func (n *network) serve(c net.Conn) {
 	state, done := n.track(c)
 	defer done()
+	if state == gone {
+		return
+	}
 	server, err := net.Dial("tcp", n.to)
 	if err != nil {
 		return
