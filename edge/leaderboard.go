@@ -365,7 +365,7 @@ func (e *boardEndpoints) serveCompare(ctx *fasthttp.RequestCtx) route {
 				e.failPage(ctx, err, "")
 				return
 			}
-			score.Rank = e.rankings.Rank(slug)
+			score.Rank = e.rankings.Rank(&score)
 			p.Brands = append(p.Brands, score)
 		}
 		status := http.StatusOK

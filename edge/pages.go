@@ -73,7 +73,7 @@ func (e *brandEndpoints) fillOf(slug fieldmark.Slug) cache.Fill {
 		if err != nil {
 			return nil, err
 		}
-		score.Rank = e.rankings.Rank(score.Slug)
+		score.Rank = e.rankings.Rank(&score)
 		p := site.BrandPage{BaseURL: e.baseURL, Score: score}
 		if score.Status != fieldmark.StatusUnlisted {
 			p.Badge = embedOf(e.baseURL, &score, badge.Options{}, false, "html", "markdown")

@@ -197,7 +197,7 @@ func (s *suffix) today() string {
 // appendSuffix completes a score document with the brand's place in the present
 // ranking, and its entity tag with it.
 func (s *scorer) appendSuffix(beginning []byte, v *scoreValue, end suffix) (body []byte, etag string) {
-	rank := s.rankings.Rank(v.score.Slug)
+	rank := s.rankings.Rank(&v.score)
 	body = appendJSON(make([]byte, 0, 128), rank)
 	tag := append([]byte{'"'}, v.etag...)
 	if rank != nil {

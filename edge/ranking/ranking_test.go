@@ -42,3 +42,21 @@ func TestOrder(t *testing.T) {
 		t.Errorf("ranking = %v, want %v", got, want)
 	}
 }
+
+// TestRankOfScore: a brand that was unlisted has no rank from that moment on, though the
+// ranking with it is still the current one.
+func TestRankOfScore(t *testing.T) {
+	points, at := fieldmark.Milli(80_000), fieldmark.AtMicros(1_790_000_000_000_000)
+	score := fieldmark.Score{Slug: "left", Niche: "tools", Assessment: fieldmark.Assessment{
+		Status: fieldmark.StatusScored, Score: &points, AsOf: &at, Range: &fieldmark.Range{Low: points, High: points},
+		Confidence: fieldmark.Confidence{Value: 900}}}
+	var s ranking.Store
+	s.Set(ranking.New(ranking.Method{}, []*ranking.Row{ranking.NewRow(&score)}, fieldmark.Time{}))
+	if rank := s.Rank(&score); rank == nil || rank.Overall != 1 || rank.Of != 1 {
+		t.Errorf("a ranked brand: %+v, want 1 of 1", rank)
+	}
+	score.Assessment = fieldmark.Assessment{Status: fieldmark.StatusUnlisted}
+	if rank := s.Rank(&score); rank != nil {
+		t.Errorf("an unlisted brand: %+v, want no rank", rank)
+	}
+}

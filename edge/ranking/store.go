@@ -110,10 +110,12 @@ func (s *Store) AliasTarget(slug fieldmark.Slug) fieldmark.Slug {
 	return ""
 }
 
-// Rank returns a brand's place in the current ranking, or nil.
-func (s *Store) Rank(slug fieldmark.Slug) *fieldmark.Rank {
-	if now := s.current.Load(); now != nil {
-		return now.Rank(slug)
+// Rank returns the place of a score's brand in the current ranking, or nil. A score that
+// does not qualify for the ranking has none, even while the ranking still lists the
+// brand: after a change, the score is renewed first and the ranking shortly after it.
+func (s *Store) Rank(score *fieldmark.Score) *fieldmark.Rank {
+	if now := s.current.Load(); now != nil && score.Ranked() {
+		return now.Rank(score.Slug)
 	}
 	return nil
 }
