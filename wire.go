@@ -96,6 +96,8 @@ const (
 	HeaderIdempotencyKey = "Idempotency-Key"
 	// HeaderReplayed is "true" on the saved response of an earlier request.
 	HeaderReplayed = "Idempotency-Replayed"
+	// HeaderDryRun is "true" on the response to a write that was validated and run, and then undone.
+	HeaderDryRun = "Fieldmark-Dry-Run"
 	// HeaderRequestID is X-Request-Id, copied from the request if it is valid.
 	HeaderRequestID = "X-Request-Id"
 )

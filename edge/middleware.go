@@ -161,8 +161,8 @@ func (e *Edge) finish(ctx *fasthttp.RequestCtx, r route) {
 const (
 	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Traceparent, X-Request-Id"
-	corsExposed = "Allow, API-Key-Expires, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, " +
-		"Llms-Txt-Warnings, " +
+	corsExposed = "Allow, API-Key-Expires, Content-Disposition, Deprecation, ETag, Fieldmark-Dry-Run, " +
+		"Idempotency-Replayed, Link, Llms-Txt-Warnings, " +
 		"Location, Mission-Deduplicated, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, " +
 		"X-Request-Id"
 	corsSeconds = 86400

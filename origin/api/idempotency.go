@@ -199,11 +199,27 @@ func (a *missionAPI) execute(c *call, op mission.Operation, render mission.Rende
 	return c.sendSaved(response)
 }
 
+// dryRunParam is the query parameter of writes that can be tried. Writes without it refuse it as an unknown
+// parameter, so a client never acts in earnest by mistake.
+var dryRunParam = param{name: "dryRun", enum: []string{"true", "false"},
+	description: "true validates and runs the request, and then undoes it. The status is 200, the body is the one the " +
+		"request would have had, with ids that begin with dry for what it would create, and the response has " +
+		fieldmark.HeaderDryRun + ". No event is emitted, and an Idempotency-Key is ignored. " +
+		"It counts as a write"}
+
+// dryRun reports whether the effects of the request must be undone.
+func (c *call) dryRun() bool { return strings.EqualFold(c.params.text(dryRunParam.name), "true") }
+
 // sendSaved sends a response, and marks one that was saved by an earlier request.
 func (c *call) sendSaved(a idempotency.Response) error {
 	h := c.w.Header()
 	for name, value := range a.Fields {
 		h.Set(name, value)
+	}
+	if c.dryRun() {
+		a.Status = http.StatusOK
+		h.Del("Location") // nothing is there
+		h.Del("ETag")     // and no such version exists
 	}
 	if a.Replayed {
 		h.Set(fieldmark.HeaderReplayed, "true")

@@ -282,7 +282,7 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 		}
 		out.Parameters = append(out.Parameters, param)
 	}
-	for _, p := range r.op.query {
+	for _, p := range r.params() {
 		description := p.description
 		if len(p.enum) > 1 {
 			description += "; case-insensitive"

@@ -39,6 +39,7 @@ type operation struct {
 	idempotent   bool          // accepts an Idempotency-Key; the response is saved in the transaction of the effects
 	streamed     bool          // the handler reads the request body, which has one of consumes, and the Idempotency-Key
 	versioned    bool          // accepts If-Match
+	dryRun       bool          // accepts dryRun: all of its effects are writes of missions (see mission.WithDryRun)
 	anyQuery     bool          // unknown query parameters are ignored: the caller did not write the address
 	hidden       bool          // not in the OpenAPI document
 }
@@ -59,6 +60,14 @@ const (
 func (rt *route) timeout() time.Duration { return cmp.Or(rt.op.timeout, handlerTimeout) }
 
 func (rt *route) bodyLimit() int64 { return cmp.Or(rt.op.bodyLimit, fieldmark.MaxBody) }
+
+// params are the query parameters of the route.
+func (rt *route) params() []param {
+	if rt.op.dryRun {
+		return append(slices.Clip(rt.op.query), dryRunParam)
+	}
+	return rt.op.query
+}
 
 // statuses are those of success.
 func (rt *route) statuses() []int {
@@ -117,10 +126,10 @@ func (a *missionAPI) routes() []*route {
 	return []*route{
 		{"POST", missions, create, handleRaw[fieldmark.MissionRequest, fieldmark.Mission](a.create), operation{
 			id: "openMission", summary: "Create a mission; the same source and externalId return the existing one",
-			status: []int{201, 200}, idempotent: true}},
+			status: []int{201, 200}, idempotent: true, dryRun: true}},
 		{"POST", batch, create, handleRaw[missionBatch, fieldmark.BatchReport](a.createBatch), operation{
 			id: "openMissions", summary: "Create up to 100 missions; each one succeeds or fails on its own",
-			idempotent: true, bodyLimit: fieldmark.MaxBatchBody}},
+			idempotent: true, dryRun: true, bodyLimit: fieldmark.MaxBatchBody}},
 		{"GET", missions, read, handleCall[none](a.list), operation{
 			id: "listMissions", summary: "List missions; newest first, or in the order in which they changed",
 			query: missionFilters}},
@@ -128,17 +137,19 @@ func (a *missionAPI) routes() []*route {
 			id: "getMission", summary: "Get a mission", status: []int{200, 304}}},
 		{"PATCH", one, update, handleRaw[fieldmark.MissionPatch, fieldmark.Mission](a.edit), operation{
 			id: "editMission", summary: "Update a mission with a merge patch (RFC 7396)",
-			consumes: []string{mergePatchType}, idempotent: true, versioned: true}},
+			consumes: []string{mergePatchType}, idempotent: true, dryRun: true, versioned: true}},
 		{"POST", one + "/cancel", cancel, handleMission(a, cancelMission), operation{
-			id: "cancelMission", summary: "Cancel a mission", optionalBody: true, idempotent: true, versioned: true}},
+			id: "cancelMission", summary: "Cancel a mission", optionalBody: true, idempotent: true, dryRun: true,
+			versioned: true}},
 		{"POST", one + "/transitions", operate, handleMission(a, moveMission), operation{
-			id: "moveMission", summary: "Change the status of a mission", idempotent: true, versioned: true}},
+			id: "moveMission", summary: "Change the status of a mission", idempotent: true, dryRun: true,
+			versioned: true}},
 		{"PUT", one + "/plan", operate, handleMission(a, planMission), operation{
 			id: "planMission", summary: "Set the time and the assignee of a mission", idempotent: true,
-			versioned: true}},
+			dryRun: true, versioned: true}},
 		{"POST", one + "/notes", update, handleRaw[fieldmark.NoteRequest, fieldmark.Note](a.addNote), operation{
 			id: "addNote", summary: "Add a note to a mission; the same externalId returns the existing one",
-			status: []int{201, 200}, idempotent: true}},
+			status: []int{201, 200}, idempotent: true, dryRun: true}},
 		{"GET", one + "/notes", read, handleCall[none](a.listNotes), operation{
 			id: "listNotes", summary: "List the notes of a mission; oldest first", query: noteParams}},
 		{"GET", missions + "/export", read, handleRaw[none, none](a.export), operation{
@@ -272,13 +283,14 @@ func (a *missionAPI) adminRoutes() []*route {
 		{"GET", missions, admins, handleCall[none](a.list), operation{
 			id: "listAllMissions", summary: "List the missions of one account or of all", query: allMissionFilters}},
 		{"POST", missions + "/{id}/transitions", admins, handleMission(a, moveMission), operation{
-			id: "moveAnyMission", summary: "Change the status of a mission of any account"}},
+			id: "moveAnyMission", summary: "Change the status of a mission of any account", dryRun: true}},
 		{"POST", missions + "/{id}/complete", admins, handleParam(missionID, a.missions.Complete), operation{
-			id: "completeMission", summary: "Complete a mission through all the statuses in between"}},
+			id: "completeMission", dryRun: true,
+			summary: "Complete a mission through all the statuses in between"}},
 		{"POST", missions + "/{id}/notes/{note}/redact", admins, handleCall[none](a.redactNote), operation{
 			id: "redactNote", summary: "Remove the text of a note, from its events too"}},
 		{"PUT", missions + "/{id}/payment", admins, handleParamBody(missionID, a.missions.SetPayment), operation{
-			id: "setPayment", summary: "Set the amount of a mission, until its payment is due"}},
+			id: "setPayment", summary: "Set the amount of a mission, until its payment is due", dryRun: true}},
 		{"GET", payments, admins, handleCall[none](a.listPayments), operation{
 			id: "listPayments", query: paymentParams,
 			summary: "List the payments of all accounts, newest first, without their refunds"}},
@@ -286,10 +298,11 @@ func (a *missionAPI) adminRoutes() []*route {
 			id: "getPayment", summary: "Get a payment and its refunds"}},
 		{"POST", payments + "/{id}/transitions", admins, handleParamBody(paymentID, a.missions.SetPaymentStatus),
 			operation{
-				id: "markPayment", summary: "Set the status of a payment to processing, paid, failed or canceled"}},
+				id: "markPayment", dryRun: true,
+				summary: "Set the status of a payment to processing, paid, failed or canceled"}},
 		{"POST", payments + "/{id}/refunds", admins, handleParamBody(paymentID, a.missions.RefundPayment),
 			operation{
-				id: "refundPayment", summary: "Record a refund of a payment, once for each reference"}},
+				id: "refundPayment", dryRun: true, summary: "Record a refund of a payment, once for each reference"}},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // Config holds the dependencies and settings of the API.
@@ -205,8 +206,13 @@ func (s *server) dispatch(c *call) (err error) {
 	if rt.op.anyQuery {
 		query = ""
 	}
-	if c.params, err = parseQuery(query, rt.op.query); err != nil {
+	if c.params, err = parseQuery(query, rt.params()); err != nil {
 		return err
+	}
+	if c.dryRun() {
+		c.w.Header().Set(fieldmark.HeaderDryRun, "true")
+		c.r = c.r.WithContext(mission.WithDryRun(c.r.Context()))
+		return rt.handler.serve(c) // nothing happens, so nothing is saved for repetitions or in the audit log
 	}
 	if rt.op.idempotent && !rt.op.streamed {
 		return s.serveIdempotent(c)

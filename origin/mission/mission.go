@@ -83,7 +83,7 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 	if err := t.stamp(ctx, &row); err != nil {
 		return fieldmark.Mission{}, false, err
 	}
-	row.ID, row.CreatedAt = fieldmark.NewID(fieldmark.PrefixMission, time.UnixMicro(row.ChangedAt)), row.UpdatedAt
+	row.ID, row.CreatedAt = newID(ctx, fieldmark.PrefixMission, time.UnixMicro(row.ChangedAt)), row.UpdatedAt
 	// The unique index on the identifiers decides between concurrent requests: one inserts the
 	// row, and all others read it.
 	added, err := t.tx.AddMission(ctx, &row)

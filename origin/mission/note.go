@@ -85,7 +85,7 @@ func AddNote(account, id string, r fieldmark.NoteRequest) Operation {
 func (t *txn) addNote(ctx context.Context, m *store.Mission, r fieldmark.NoteRequest) (n fieldmark.Note, created bool,
 	err error) {
 	now := time.Now()
-	n = fieldmark.Note{ID: fieldmark.NewID(fieldmark.PrefixNote, now), Text: r.Text, Visibility: r.Visibility,
+	n = fieldmark.Note{ID: newID(ctx, fieldmark.PrefixNote, now), Text: r.Text, Visibility: r.Visibility,
 		ExternalID: r.ExternalID, CreatedAt: fieldmark.At(now), OccurredAt: r.OccurredAt,
 		Author: fieldmark.NoteAuthor{ID: cmp.Or(auditlog.ActorName(ctx), "fieldmark")}}
 	if r.Author != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // Operation is a change of missions that runs in one transaction. It changes
@@ -37,14 +38,16 @@ type Render func([]Result) (idempotency.Response, error)
 // response is saved in the transaction of the operation; if one was saved already,
 // Execute changes nothing and returns that.
 //
+// A dry run (see WithDryRun) neither reads nor saves a response.
+//
 // A refusal by the operation is returned as an error and is not saved here: the transaction
 // that would save it is rolled back. The caller saves it in another transaction (see
 // idempotency.Service.SaveRefusal).
 func (s *Service) Execute(ctx context.Context, k idempotency.Key, op Operation, render Render) (r idempotency.Response,
 	err error) {
-	if k.Name == "" {
+	if k.Name == "" || store.IsDryRun(ctx) {
 		var results []Result
-		err := s.writeAhead(ctx, k, op.creates, func(ctx context.Context, t *txn) (err error) {
+		err := s.writeAhead(ctx, idempotency.Key{}, op.creates, func(ctx context.Context, t *txn) (err error) {
 			results, err = op.run(ctx, t)
 			return err
 		})

@@ -20,7 +20,7 @@ func (t *txn) startPayment(ctx context.Context, m *store.Mission) error {
 	if asked == nil {
 		return nil
 	}
-	p := newPayment(asked.Direction, m.UpdatedAt)
+	p := newPayment(ctx, asked.Direction, m.UpdatedAt)
 	p.Amount, p.Terms = asked.Amount, asked.Terms
 	if p.Amount != nil {
 		p.Status = fieldmark.PaymentPending
@@ -28,9 +28,9 @@ func (t *txn) startPayment(ctx context.Context, m *store.Mission) error {
 	return t.tx.AddPayment(ctx, m, p)
 }
 
-func newPayment(d fieldmark.Direction, at fieldmark.Time) *store.Payment {
+func newPayment(ctx context.Context, d fieldmark.Direction, at fieldmark.Time) *store.Payment {
 	return &store.Payment{CreatedAt: at, UpdatedAt: at, Payment: fieldmark.Payment{
-		ID: fieldmark.NewID(fieldmark.PrefixPayment, at.Std()), Direction: d, Status: fieldmark.PaymentNone, Version: 1,
+		ID: newID(ctx, fieldmark.PrefixPayment, at.Std()), Direction: d, Status: fieldmark.PaymentNone, Version: 1,
 	}}
 }
 
@@ -255,7 +255,7 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int,
 		if err != nil {
 			return nil, err
 		}
-		changed.refund = &fieldmark.Refund{ID: fieldmark.NewID(fieldmark.PrefixRefund, now.Std()), Amount: amount,
+		changed.refund = &fieldmark.Refund{ID: newID(ctx, fieldmark.PrefixRefund, now.Std()), Amount: amount,
 			Reference: r.Reference, Reason: r.Reason, CreatedAt: now}
 		if err := t.tx.AddRefund(ctx, m.StoredPayment.ID, changed.refund); err != nil {
 			return nil, err
@@ -279,26 +279,29 @@ func checkPaymentVersion(m *store.Mission, version *int) error {
 }
 
 // changePayment changes a payment in a transaction, emits its event, and returns the payment
-// with its refunds as it is after the commit. A change that returns nil emits nothing.
+// with its refunds. A change that returns nil emits nothing.
 func (s *Service) changePayment(ctx context.Context, id string,
 	change func(context.Context, *txn, *store.Mission, fieldmark.Time) (*paymentChange,
-		error)) (fieldmark.MissionPayment, error) {
+		error)) (p fieldmark.MissionPayment, err error) {
 
-	err := s.write(ctx, func(ctx context.Context, t *txn) error {
+	err = s.write(ctx, func(ctx context.Context, t *txn) error {
 		m, err := t.paymentMission(ctx, id)
 		if err != nil {
 			return err
 		}
 		changed, err := change(ctx, t, &m, fieldmark.At(time.Now()))
-		if err != nil || changed == nil {
-			return err
+		if err == nil && changed != nil {
+			err = t.emitPayment(ctx, &m, *changed)
 		}
-		return t.emitPayment(ctx, &m, *changed)
+		if err == nil {
+			p, err = t.tx.Payment(ctx, id)
+		}
+		return err
 	})
 	if err != nil {
 		return fieldmark.MissionPayment{}, fmt.Errorf("change payment %s: %w", id, err)
 	}
-	return s.Payment(ctx, id)
+	return p, nil
 }
 
 // SetPayment sets or changes the price of a mission until it is due. If the mission
@@ -324,7 +327,7 @@ func (s *Service) priceMission(ctx context.Context, missionID string, version *i
 	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
-	var id string
+	var p fieldmark.MissionPayment
 	err := s.write(ctx, func(ctx context.Context, t *txn) error {
 		m, err := t.mission(ctx, "", missionID)
 		if err == nil {
@@ -333,13 +336,16 @@ func (s *Service) priceMission(ctx context.Context, missionID string, version *i
 		if err != nil {
 			return err
 		}
-		id, err = t.setPayment(ctx, &m, r)
+		id, err := t.setPayment(ctx, &m, r)
+		if err == nil {
+			p, err = t.tx.Payment(ctx, id)
+		}
 		return err
 	})
 	if err != nil {
 		return fieldmark.MissionPayment{}, fmt.Errorf("set the payment of mission %s: %w", missionID, err)
 	}
-	return s.Payment(ctx, id)
+	return p, nil
 }
 
 // setPayment sets the amount of a payment that is not due yet, and creates the payment if the
@@ -352,7 +358,7 @@ func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 			"the mission is canceled, so nothing is due for it")
 	}
 	if m.StoredPayment == nil {
-		if err := t.tx.AddPayment(ctx, m, newPayment(r.Direction, now)); err != nil {
+		if err := t.tx.AddPayment(ctx, m, newPayment(ctx, r.Direction, now)); err != nil {
 			return "", err
 		}
 	}

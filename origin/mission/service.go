@@ -90,6 +90,22 @@ type txn struct {
 	tx *store.Tx
 }
 
+// WithDryRun returns a context under which operations have all of their effects and results, and are then
+// undone: nothing is saved, no event is emitted and no number is used. What they create has ids that
+// begin with dry.
+func WithDryRun(ctx context.Context) context.Context { return store.WithDryRun(ctx) }
+
+// newID returns an id for what the transaction creates. That of a dry run cannot be the id of anything that
+// exists: the ids of NewID begin with their time, and so with 0.
+func newID(ctx context.Context, prefix string, at time.Time) string {
+	id := fieldmark.NewID(prefix, at)
+	if !store.IsDryRun(ctx) {
+		return id
+	}
+	const mark = "dry"
+	return prefix + "_" + mark + id[len(prefix)+1+len(mark):]
+}
+
 // write runs fn in a transaction.
 func (s *Service) write(ctx context.Context, fn func(context.Context, *txn) error) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &txn{s, tx}) })

@@ -259,9 +259,15 @@ func (s *Store) write(ctx context.Context, prefetch *Prefetch, fn func(context.C
 			defer cancel()
 			own = bounded
 		}
-		return fn(own, t)
+		if err := fn(own, t); err != nil || !IsDryRun(ctx) {
+			return err
+		}
+		return errDryRun
 	}}
 	result, err := s.group.Do(ctx, w)
+	if errors.Is(err, errDryRun) {
+		err = nil
+	}
 	recordOutcome(ctx, w, result.Uncertain || err == nil && result.Panicked == "")
 	span.SetInt("fieldmark.group", int64(result.Writes))
 	if err != nil && span != nil {
@@ -277,6 +283,21 @@ func (s *Store) write(ctx context.Context, prefetch *Prefetch, fn func(context.C
 	}
 	return err
 }
+
+type dryRunKey struct{}
+
+// errDryRun ends a write that must not be committed.
+var errDryRun = errors.New("dry run")
+
+// WithDryRun returns a context under which every write runs, is rolled back and then succeeds. It
+// ends as a write that failed does, so that the numbers of its events are given to the next one.
+// Results must be read in the transaction.
+func WithDryRun(ctx context.Context) context.Context {
+	return context.WithValue(ctx, dryRunKey{}, true)
+}
+
+// IsDryRun reports whether writes under a context are rolled back.
+func IsDryRun(ctx context.Context) bool { return ctx.Value(dryRunKey{}) != nil }
 
 // Outcome records whether a write may have been committed. It is safe for
 // concurrent use.
