@@ -438,12 +438,15 @@ func (f *technicians) twoDevices(t *testing.T) {
 	d.says("The mission changed: Replace mast 12")
 	d.tab.Go(t, d.base+l.Path+"missions/"+id)
 	d.tab.Until(t, "both states are shown", `document.querySelectorAll(".conflict .truths > div").length == 2`)
-	for _, text := range []string{"Now on hold", "Yours, not sent", "On my way",
-		"1 more of this mission wait behind it"} {
-		if got := strings.Join(strings.Fields(d.text(".conflict")), " "); !strings.Contains(
-			strings.ReplaceAll(got, "Nowon", "Now on"), text) {
-			t.Errorf("the conflict is shown as %q, want %q", got, text)
+	shown := d.text(".conflict")
+	for _, text := range []string{"On the serveron hold", "You, on another device: status on hold",
+		"On this phone, not sent", "On my way", "Note: On the road.", "“On my way” is no longer possible."} {
+		if !strings.Contains(shown, text) {
+			t.Errorf("the conflict is shown as %q, want %q", shown, text)
 		}
+	}
+	if status, acts := d.text("#status"), d.value(visibleActs); status != "on hold" || acts != "0" {
+		t.Errorf("the page shows the status %q and %s acts, want that of the server and none", status, acts)
 	}
 	f.picture(d, "conflict")
 	d.sound("a status of 412", "ERR_")
@@ -452,9 +455,46 @@ func (f *technicians) twoDevices(t *testing.T) {
 	if m.Status != fieldmark.MissionOnHold {
 		t.Errorf("the mission is %s, want ON_HOLD", m.Status)
 	}
-	d.tab.Do(t, "discard", chromedp.Evaluate[chromedp.Void](
-		`[...document.querySelectorAll(".conflict button")].find(b => b.textContent.startsWith("Discard mine (2)")).click()`))
-	d.waits(0)
+	d.decide("Discard “On my way”, send the rest")
+	d.tab.Until(t, "the note is sent, and the mission can be resumed", `document.readyState == "complete" &&
+		document.querySelectorAll(".notes li").length == 1 && document.querySelector("form[data-act=resume]") !== null`)
+
+	for _, choice := range []string{"Send my entry", "Discard: confirm"} {
+		f.network.set(gone)
+		d.tab.SetOnline(t, false)
+		d.give("note", map[string]string{"text": "After the hold."})
+		d.waits(1)
+		f.network.set(connected)
+		moved := fieldmark.MissionDispatched
+		if choice == "Send my entry" {
+			second.give("resume", nil)
+		} else {
+			moved = fieldmark.MissionOnHold
+			second.give("hold", map[string]string{"code": "SITE_ACCESS"})
+		}
+		second.reaches(moved)
+		d.tab.SetOnline(t, true)
+		d.tab.Until(t, "the page shows the conflict, and the mission as it is", fmt.Sprintf(
+			`document.querySelector(".conflict") !== null && document.querySelector("[data-mission].stopped").dataset.status == %q`,
+			moved))
+		d.decide(choice)
+		d.waits(0)
+	}
+	var notes struct{ Data []fieldmark.Note }
+	f.call("GET", "/api/public/v1/missions/"+id+"/notes", "", &notes)
+	if len(notes.Data) != 2 {
+		t.Errorf("%d notes, want the one after the skipped act and the one sent again", len(notes.Data))
+	}
+}
+
+// visibleActs is the number of forms of acts that the page of a mission offers.
+const visibleActs = `[...document.querySelectorAll("form[data-act], canvas")].filter(e => e.checkVisibility()).length`
+
+// decide presses a button of the conflict that the page shows.
+func (d *console) decide(button string) {
+	d.t.Helper()
+	d.tab.Do(d.t, button, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+		`[...document.querySelectorAll(".conflict button")].find(b => b.textContent == %q).click()`, button)))
 }
 
 // wrongClock: what a phone reports whose clock is a day ahead is refused, and sent with the current time instead.
@@ -472,9 +512,8 @@ func (f *technicians) wrongClock(t *testing.T) {
 		d.tab.SetOnline(t, false)
 		d.tab.SetOnline(t, true)
 		d.tab.Until(t, "the refusal is shown", `document.querySelector(".conflict") !== null`)
-		d.says("The clock of this phone does not fit: Replace mast 14")
-		d.tab.Do(t, "send it", chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".conflict button")]
-			.find(b => b.textContent == "Send with the current time").click()`))
+		d.says("The clock of this phone is wrong: Replace mast 14")
+		d.decide("Send with the current time")
 		d.waits(0)
 	}
 	var list struct{ Data []fieldmark.Note }
@@ -496,6 +535,7 @@ func (f *technicians) queue(t *testing.T) {
 	f.network.set(gone)
 	d.tab.SetOnline(t, false)
 	var done int
+	began := time.Now()
 	d.tab.Ask(t, fmt.Sprintf(`(async () => {
 		const press = (act, values) => {
 			const form = document.querySelector("form[data-act=" + act + "]");
@@ -511,9 +551,11 @@ func (f *technicians) queue(t *testing.T) {
 		}
 		return +document.querySelector("#outbox").dataset.count;
 	})()`, acts), &done)
+	entered := time.Now()
 	f.network.set(connected)
 	d.tab.SetOnline(t, true)
 	d.waits(0)
+	t.Logf("%d entries in %v, sent in %v", acts, entered.Sub(began), time.Since(entered))
 	var notes []string
 	for after := ""; ; {
 		var list struct {

@@ -1,6 +1,7 @@
 package technician
 
 import (
+	"encoding/json"
 	"html/template"
 	"net/http"
 	"slices"
@@ -142,7 +143,8 @@ func shownNote(n fieldmark.Note, req *request) noteData {
 // conflict is the state of a mission that is not the one a technician saw: both are shown.
 type conflict struct {
 	Status   fieldmark.MissionStatus `json:"status,omitempty"`
-	Words    string                  `json:"words"` // the status in words
+	Held     fieldmark.MissionStatus `json:"held,omitempty"` // before a hold
+	Words    string                  `json:"words"`          // the status in words
 	Version  int                     `json:"version,omitempty"`
 	MovedAt  *fieldmark.Time         `json:"movedAt,omitempty"`
 	Changes  []string                `json:"changes"`  // what others did since
@@ -220,23 +222,44 @@ func (h *handler) conflictOf(req *request, v *mission.Visit, f *actForm, mine bo
 	if err != nil {
 		return nil, err
 	}
-	c.Status, c.Words, c.Version, c.MovedAt = v.Status, web.StateWords(v.Status), v.Version, &v.MovedAt
+	c.Status, c.Held, c.Words = v.Status, v.HeldFrom, web.StateWords(v.Status)
+	c.Version, c.MovedAt = v.Version, &v.MovedAt
 	for _, change := range story.ChangesSince(f.Version) {
-		who := strings.TrimPrefix(change.Actor, string(fieldmark.ActorPerson)+" ")
-		if who == "" {
-			who = "Fieldmark"
-		}
-		var members []string
-		for _, m := range change.Members {
-			members = append(members, m.Name)
-		}
-		c.Changes = append(c.Changes, change.Time.Std().In(req.zone).Format("15:04")+" "+who+": "+
-			strings.Join(members, ", "))
+		c.Changes = append(c.Changes, change.Time.Std().In(req.zone).Format("15:04")+" "+changeWords(&change, req))
 	}
 	c.Possible = f.Act == noteAct || f.Act == photoAct || f.Act == signatureAct ||
 		slices.ContainsFunc(actsOf(v.Status, v.HeldFrom, v.Next, false),
 			func(a actKind) bool { return a.Name == f.Act })
 	return c, nil
+}
+
+// changeWords says who changed what: "ada: status on hold, visit".
+func changeWords(c *mission.Change, req *request) string {
+	who := c.Actor
+	switch kind, name, _ := strings.Cut(c.Actor, " "); {
+	case who == "":
+		who = "Fieldmark"
+	case kind == string(fieldmark.ActorTechnician) && name == req.link.Assignee.ID:
+		who = "You, on another device"
+	case kind == string(fieldmark.ActorPerson):
+		who = name
+	}
+	var members []string
+	for _, m := range c.Members {
+		words := m.Name
+		var status fieldmark.MissionStatus
+		switch {
+		case m.Name == "scheduled":
+			words = "visit"
+		case m.Name == "status" && json.Unmarshal(m.Now, &status) == nil:
+			words += " " + web.StateWords(status)
+		}
+		members = append(members, words)
+	}
+	if members == nil {
+		members = []string{"changed"}
+	}
+	return who + ": " + strings.Join(members, ", ")
 }
 
 // words returns an act as the technician knows it.

@@ -380,8 +380,8 @@ func TestRefusedActs(t *testing.T) {
 	_, err := f.service.Missions.Transition(t.Context(), m.ID, fieldmark.MissionEnRoute, nil)
 	must(t, err)
 	a := f.post(path+"/acts", false, hold)
-	a.wants(t, 412, "The mission changed while you worked", "<strong>en route</strong>", "status",
-		"Put on hold: The gate is locked.", "Send mine anyway")
+	a.wants(t, 412, "The mission changed while you worked", "<p>en route</p>", "status",
+		"Put on hold: The gate is locked.", "Send my entry")
 	f.post(path+"/acts", false, note).wants(t, 412, "Note: A long text.", ">A long text.</textarea>")
 	f.post(path+"/acts", false, form(t, a.body, "hold")).wants(t, 303)
 	now, err := f.service.Missions.Get(t.Context(), "default", m.ID)

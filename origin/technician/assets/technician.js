@@ -29,34 +29,51 @@
     const t = (await database).transaction(["acts", "missions"], mode, { durability });
     const r = fn(t.objectStore("acts"), t.objectStore("missions"));
     return new Promise((ok, fail) => {
-      t.oncomplete = () => ok(r.result);
+      t.oncomplete = () => ok(r?.result);
       t.onabort = t.onerror = () => fail(t.error);
     });
   };
-  const all = () => store("readonly", acts => acts.getAll());
-  const put = act => store("readwrite", acts => acts.put(act), "strict");
-  const drop = act => store("readwrite", acts => acts.delete(act.id));
+  // acts is the outbox as this tab knows it, by id and in order: with hundreds of entries, reading all of them for
+  // each new one takes too long. read reads it again, because other tabs change the database too.
+  let acts = new Map();
+  const read = async () => {
+    acts = new Map((await store("readonly", acts => acts.getAll())).map(a => [a.id, a]));
+  };
+  const of = mission => [...acts.values()].filter(a => a.mission === mission);
+  const moves = act => act.act === "resume" || Boolean(act.to);
 
   const page = $("[data-mission]");
   const known = {}; // missions by id: the page, or a later response
-  // loaded ends when known has the mission of the page. A page that is kept for use without a network may be older
-  // than the response to the last act.
+  // loaded ends when acts and known are read. A page that is kept for use without a network may be older than the
+  // response to the last act.
   const loaded = (async () => {
-    if (!page) return;
-    const { mission: id, version, moved: movedAt, status, held } = page.dataset;
-    known[id] = { id, version: +version, movedAt, status, held };
-    const later = await store("readonly", (_, missions) => missions.get(id));
-    if (later?.version > version) known[id] = { ...later, stale: true };
+    for (const m of await store("readonly", (_, missions) => missions.getAll())) known[m.id] = { ...m, stale: true };
+    if (page) {
+      const { mission: id, version, moved: movedAt, status, held } = page.dataset;
+      if (!(known[id]?.version > version)) known[id] = { id, version: +version, movedAt, status, held };
+    }
+    await read();
   })();
   // finish replaces an act that was sent by the response to it.
-  const finish = (act, now) => {
+  const finish = async (act, now) => {
     const before = known[act.mission] ?? {};
     const held = now.status !== "ON_HOLD" ? "" : act.to === "ON_HOLD" ? before.status : before.held;
     const mission = known[act.mission] = { ...before, ...now, id: act.mission, held };
-    return store("readwrite", (acts, missions) => {
+    await store("readwrite", (acts, missions) => {
       missions.put(mission);
-      return acts.delete(act.id);
+      acts.delete(act.id);
     });
+    acts.delete(act.id);
+  };
+  // refuse stops the acts of a mission at one that the server refused, until a person decides.
+  const refuse = async (act, problem) => {
+    const { status, held = "", version, movedAt } = problem.now ?? {}, stopped = { ...act, problem };
+    if (version) known[act.mission] = { id: act.mission, status, held, version, movedAt, stale: true };
+    await store("readwrite", (acts, missions) => {
+      if (version) missions.put(known[act.mission]);
+      acts.put(stopped);
+    }, "strict");
+    acts.set(act.id, stopped);
   };
 
   // predict returns the status, the status before a hold, and the version after acts that are not sent yet.
@@ -68,7 +85,6 @@
     }
     return status;
   };
-  const moves = act => act.act === "resume" || Boolean(act.to);
 
   let blocked = 0; // status of the link, if it does not work
   const fresh = new Set(); // keys of acts that are sent as they are entered: the server's clock is right for them
@@ -89,11 +105,12 @@
   };
 
   // flushOnce sends acts in their order, those of a mission up to the first that is refused. It returns whether
-  // any was sent.
+  // the server knows more now than the page shows.
   const flushOnce = async () => {
+    await read();
     const stopped = new Set();
-    let sent = false;
-    for (const act of await all()) {
+    let changed = false;
+    for (const act of acts.values()) {
       if (act.problem) stopped.add(act.mission);
       if (stopped.has(act.mission)) continue;
       let r;
@@ -102,55 +119,69 @@
         r = await send(act);
         if (r.ok) {
           await finish(act, await r.json());
-          sent = true;
-          if (page) await show();
+          changed = true;
+          show();
           continue;
         }
       } catch { /* no network, or it went away while the response came */ }
       if (r && [401, 404, 410].includes(r.status)) blocked = r.status;
-      if (!r || r.ok || blocked || r.status >= 500 || [408, 425, 429].includes(r.status)) return sent;
-      const problem = await r.json().catch(() => ({ title: "The server refused this (" + r.status + ")" }));
-      await put({ ...act, problem });
+      if (!r || r.ok || blocked || r.status >= 500 || [408, 425, 429].includes(r.status)) return changed;
+      await refuse(act, await r.json().catch(() => ({ title: "The server refused this entry (" + r.status + ")" })));
       stopped.add(act.mission);
+      changed = true;
     }
-    return sent;
+    return changed;
   };
   let running = null, again = false;
   const exclusive = fn => navigator.locks ? navigator.locks.request("outbox " + outbox, fn) : fn(); // of all tabs
   const flush = () => {
     again = true;
     return running ??= (async () => {
-      let sent = false;
+      let changed = false, reloads = false;
       bar.ariaBusy = "true";
       try {
+        await loaded;
         while (again) {
           again = false;
-          sent = await exclusive(flushOnce) || sent;
+          changed = await exclusive(flushOnce) || changed;
         }
+        // The page shows what the server knows, unless it would lose what somebody types.
+        const typed = [...document.querySelectorAll("textarea, input[type=file]")].some(e => e.value);
+        const mine = page ? of(page.dataset.mission) : [];
+        reloads = changed && !typed && (mine.length === 0 || mine.some(a => a.problem));
       } finally {
         running = null;
-        bar.ariaBusy = "false";
+        if (reloads) location.reload();
+        else {
+          show();
+          bar.ariaBusy = "false";
+        }
       }
-      const rest = await show();
-      // The page shows what the server knows, unless it would lose what somebody types.
-      const typed = [...document.querySelectorAll("textarea, input[type=file]")].some(e => e.value);
-      if (sent && !typed && !rest.some(a => page && a.mission === page.dataset.mission)) location.reload();
     })();
   };
 
-  let last = Promise.resolve(); // of the acts that are being written: each has the version after the one before
-  const enqueue = (...act) => last = last.catch(() => {}).then(() => append(...act));
-  const append = async (mission, title, act, label, to, fields, blob) => {
+  // enqueue stores an act with the version of the mission after the acts before it, which other tabs enter too.
+  const enqueue = async (mission, title, act, label, to, fields, blob) => {
     await loaded;
-    const queue = await all(), before = queue.findLast(a => a.mission === mission);
-    const version = before ? before.missionVersion + (moves(before) ? 1 : 0) : known[mission].version;
     const key = crypto.randomUUID?.() ?? [...crypto.getRandomValues(new Uint8Array(16))]
       .map(n => n.toString(16).padStart(2, "0")).join("");
-    if (queue.length === 0 && navigator.onLine) fresh.add(key);
-    await put({ key, mission, title, act, label, to, fields, missionVersion: version, occurredAt: Date.now(),
-      ...(blob && { blob }) });
-    await show();
-    flush();
+    const entry = { key, mission, title, act, label, to, fields, occurredAt: Date.now(), ...(blob && { blob }) };
+    if (acts.size === 0 && navigator.onLine) fresh.add(key);
+    await store("readwrite", (acts, missions) => {
+      const add = version => {
+        entry.missionVersion = version;
+        acts.add(entry).onsuccess = e => { entry.id = e.target.result; };
+      };
+      acts.openCursor(null, "prev").onsuccess = ({ target: { result: before } }) => {
+        if (before && before.value.mission !== mission) return before.continue();
+        if (before) return add(before.value.missionVersion + (moves(before.value) ? 1 : 0));
+        missions.get(mission).onsuccess = e =>
+          add(Math.max(known[mission].version, e.target.result?.version ?? 0));
+      };
+    }, "strict");
+    acts.set(entry.id, entry);
+    show();
+    if (navigator.onLine) flush(); // otherwise when the network is back, or every 30 s
   };
 
   // The camera's file has the place in it (EXIF); what the canvas writes has pixels only.
@@ -197,87 +228,107 @@
   const tell = text => { status.textContent = text; bar.hidden = false; };
   const clock = at => new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 
-  const resolve = async (mission, change) => {
-    let version;
-    for (const a of (await all()).filter(a => a.mission === mission)) {
-      if (a.problem?.now?.version) version = a.problem.now.version;
-      if (a.problem?.now?.movedAt) known[mission] = { ...known[mission], movedAt: a.problem.now.movedAt };
-      delete a.problem;
-      if (version !== undefined) {
-        a.missionVersion = version;
-        if (moves(a)) version++;
-      }
-      await change(a);
-    }
-    await show();
-    return flush();
+  // decide continues with a mission that stopped. Change returns an act to send against the state of the server, or
+  // null to discard it.
+  const decide = async (mission, change) => {
+    await exclusive(async () => {
+      await read();
+      const mine = of(mission), now = mine.find(a => a.problem)?.problem.now;
+      let version = Math.max(known[mission]?.version ?? 0, now?.version ?? 0);
+      await store("readwrite", acts => mine.map(change).forEach((act, i) => {
+        if (!act) return acts.delete(mine[i].id);
+        const { problem, ...rest } = act;
+        acts.put({ ...rest, missionVersion: version || act.missionVersion });
+        if (version && moves(act)) version++;
+      }), "strict");
+      await read();
+    });
+    show();
+    await flush();
   };
 
-  // conflictOf shows an act that was refused: what the server has, what the phone has, and the ways out.
-  const conflictOf = (act, waiting) => {
-    const { problem: p, mission } = act, now = p.now, time = p.code === "invalid_occurred_at";
-    const button = (text, change, primary) =>
-      make("button", { type: "button", textContent: text, className: primary ? "" : "quiet",
-        onclick: () => resolve(mission, change) });
-    const truths = make("div", { className: "truths" },
-      make("div", {}, make("h3", { textContent: "Now" }), make("p", { textContent: now ? now.words : p.title }),
-        make("ul", {}, ...(now?.changes ?? (p.errors ?? []).map(e => e.detail)).map(text =>
-          make("li", { textContent: text })))),
-      make("div", {}, make("h3", { textContent: "Yours, not sent" }),
-        make("p", { textContent: act.label + (act.fields.text ? ": " + act.fields.text : "") +
-          (act.occurredAt ? ", " + clock(act.occurredAt) : "") }),
-        ...(waiting > 1 ? [make("p", { textContent: waiting - 1 + " more of this mission wait behind it." })] : [])));
+  // conflictOf shows the acts of a mission of which the first was refused: what the server has, what the phone has,
+  // and the ways out.
+  const conflictOf = (mission, mine) => {
+    const { problem: p, act, label, title } = mine[0], now = p.now, time = p.code === "invalid_occurred_at";
+    const button = (text, change, className) =>
+      make("button", { type: "button", textContent: text, className, onclick: () => decide(mission, change) });
+    const truth = (name, text, items) => make("div", {}, make("h3", { textContent: name }),
+      ...(text ? [make("p", { textContent: text })] : []),
+      make("ul", {}, ...items.map(text => make("li", { textContent: text }))));
+    const n = mine.length, entries = n === 1 ? "entry" : n + " entries";
+    const yours = mine.slice(0, 5).map(a =>
+      (a.occurredAt ? clock(a.occurredAt) + " " : "") + a.label + (a.fields.text ? ": " + a.fields.text : ""));
+    if (n > 5) yours.push("and " + (n - 5) + " more");
     const box = make("section", { className: "conflict" },
-      make("h2", { textContent: (time ? "The clock of this phone does not fit: " : "The mission changed: ") + act.title }), truths);
-    if (time) box.append(button("Send with the current time", a => put({ ...a, occurredAt: 0 }), true));
-    else if (now?.possible) box.append(button("Send mine anyway", put, true));
-    else if (!now) box.append(button("Try again", put, true));
-    box.append(button(waiting > 1 ? "Discard mine (" + waiting + ")" : "Discard mine", drop, false));
+      make("h2", { textContent: (time ? "The clock of this phone is wrong: " : now ? "The mission changed: "
+        : "The server refused an entry: ") + title }),
+      make("div", { className: "truths" },
+        truth("On the server", now ? now.words : p.title, now?.changes ?? (p.errors ?? []).map(e => e.detail)),
+        truth("On this phone, not sent", "", yours)));
+    // The page may be newer than the refusal.
+    const possible = now?.possible || page?.dataset.mission === mission && $("#acts form[data-act=" + act + "]");
+    if (time) box.append(button("Send with the current time", a => ({ ...a, occurredAt: 0 }), "primary"));
+    else if (possible) box.append(button("Send my " + entries, a => a, "primary"));
+    else if (!now) box.append(button("Try again", a => a, "primary"));
+    else if (n > 1 && now.version) {
+      box.append(make("p", { textContent: "“" + label + "” is no longer possible." }),
+        button("Discard “" + label + "”, send the rest", (a, i) => i ? a : null, "primary"));
+    }
+    box.append(make("details", {},
+      make("summary", { className: "button danger", textContent: "Discard my " + entries + "…" }),
+      make("p", { textContent: "You cannot undo this." }), button("Discard: confirm", () => null, "danger")));
     return box;
   };
 
-  // show shows what waits: on top of the page, on the cards of the list, and as the next thing to do.
-  const show = async () => {
-    await loaded;
-    const acts = await all();
-    bar.hidden = acts.length === 0 && navigator.onLine && !blocked;
-    const link = { 401: "Enter your PIN to send it.", 404: "This link was replaced: open your new one to send it.",
-      410: "This link has ended: open your new one to send it." }[blocked];
-    const what = acts.length === 0 ? "" : acts.length === 1 ? "1 entry is not sent yet. " : acts.length + " entries are not sent yet. ";
-    const why = link ?? (navigator.onLine ? acts.length ? "It is tried again every 30 seconds." : ""
-      : "This phone is offline. You see the state of " + made + ".");
+  // show shows what waits: on top of the page, on the cards of the list, and as the next thing to do. It touches only
+  // what differs, so that each of hundreds of acts costs the same.
+  let drawn = ""; // the conflicts on the page
+  const show = () => {
+    const byMission = {};
+    for (const a of acts.values()) (byMission[a.mission] ??= []).push(a);
+    const missions = Object.entries(byMission), stopped = missions.filter(([, mine]) => mine.some(a => a.problem));
+    bar.hidden = acts.size === 0 && navigator.onLine && !blocked;
+    const link = { 401: "Enter your PIN to send it.", 404: "This link was replaced. Open your new link to send it.",
+      410: "This link has ended. Open your new link to send it." }[blocked];
+    const n = acts.size, what = n > 1 ? n + " entries are not sent yet. " : n ? "1 entry is not sent yet. " : "";
+    const why = link ?? (!navigator.onLine ? "This phone is offline. You see the state of " + made + "."
+      : missions.length > stopped.length ? "This page tries again every 30 seconds."
+      : n ? "Choose what to do with " + (n > 1 ? "them." : "it.") : "");
     if (status.textContent !== what + why) status.textContent = what + why;
-    bar.dataset.count = acts.length;
-    bar.querySelectorAll(".conflict").forEach(e => e.remove());
-    for (const act of acts) {
-      if (act.problem) bar.append(conflictOf(act, acts.filter(a => a.mission === act.mission).length));
+    bar.dataset.count = n;
+    const draw = JSON.stringify(stopped);
+    if (drawn !== draw) { // a button that has the focus keeps it
+      drawn = draw;
+      bar.querySelectorAll(".conflict").forEach(e => e.remove());
+      bar.append(...stopped.map(([mission, mine]) => conflictOf(mission, mine)));
     }
     for (const card of document.querySelectorAll("[data-card]")) {
-      const n = acts.filter(a => a.mission === card.dataset.card).length;
+      const n = byMission[card.dataset.card]?.length;
       $(".waiting", card)?.remove();
       if (n) card.append(make("p", { className: "waiting", textContent: n + " not sent yet" }));
     }
-    if (!page) return acts;
-    const mine = acts.filter(a => a.mission === page.dataset.mission);
-    $("#waiting")?.remove();
-    if (mine.length || known[page.dataset.mission].stale) {
-      const predicted = predict(mine), template = $("template[data-acts=" + predicted + "]");
-      const words = predicted.toLowerCase().replaceAll("_", " ");
-      $("#status").replaceChildren(make("span", { className: "status " + predicted, textContent: words }));
+    if (!page) return;
+    const mine = byMission[page.dataset.mission] ?? [], decides = mine.some(a => a.problem);
+    page.classList.toggle("stopped", decides); // hides the acts
+    if (mine.length || known[page.dataset.mission]?.stale) {
+      const predicted = predict(decides ? [] : mine), template = $("template[data-acts=" + predicted + "]");
       // Accepting changes no status, but is not offered again.
       const shown = $("#acts").dataset.status ?? (mine.some(a => a.act === "accept") ? "" : page.dataset.status);
       if (shown !== predicted) {
+        const words = predicted.toLowerCase().replaceAll("_", " ");
+        $("#status").replaceChildren(make("span", { className: "status " + predicted, textContent: words }));
         $("#acts").replaceChildren(template ? template.content.cloneNode(true) : "");
         $("#acts").dataset.status = predicted;
       }
     }
-    if (mine.length) {
+    $("#waiting")?.remove();
+    if (mine.length && !decides) {
       const list = make("ul", {}, ...mine.slice(-5).map(a =>
         make("li", { textContent: (a.occurredAt ? clock(a.occurredAt) + " " : "") + a.label })));
       $("#acts").after(make("div", { id: "waiting", className: "waiting" },
         make("p", { textContent: mine.length + " not sent yet" }), list));
     }
-    return acts;
   };
 
   const signature = () => {
@@ -338,8 +389,13 @@
 
   window.addEventListener("online", flush);
   window.addEventListener("offline", show);
+  document.addEventListener("visibilitychange", async () => {
+    if (document.hidden) return;
+    await read(); // another tab may have sent or discarded acts
+    show();
+  });
   setInterval(flush, retryEvery);
   signature();
-  show().then(flush);
+  loaded.then(flush);
   offline().catch(() => {}); // without HTTPS, or in a private window: the page works online
 })();
