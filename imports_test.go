@@ -101,7 +101,8 @@ var mayImport = map[string][]string{
 	"origin/keyring":    {},
 	"origin/validation": {""},
 
-	"origin/api": {"", "internal/timeout", "cache/rfc9111", "origin", "origin/acme", "origin/attachment",
+	"origin/asyncapi": {},
+	"origin/api": {"", "internal/timeout", "origin/asyncapi", "cache/rfc9111", "origin", "origin/acme", "origin/attachment",
 		"origin/botauth", "origin/module",
 		"origin/idempotency", "origin/webhook", "origin/access",
 		"origin/auditlog", "origin/event",

@@ -28,6 +28,8 @@ const (
 	// PathSignedOn is the callback of single sign-on.
 	PathSignedOn = PathAdmin + "/sign-in/return"
 	PathOpenAPI  = "/api/openapi.json"
+	// PathAsyncAPI describes the webhook messages.
+	PathAsyncAPI = "/api/asyncapi.json"
 	// PathKeyDirectory has the public keys of the auditor (Web Bot Auth); the path is
 	// registered by draft-ietf-webbotauth-httpsig-protocol.
 	PathKeyDirectory = "/.well-known/http-message-signatures-directory"

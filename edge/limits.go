@@ -62,7 +62,7 @@ var slowPaths = []struct {
 
 // originPaths are the addresses that Fieldmark's own origin answers.
 var originPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathCalendar, fieldmark.PathOpenAPI,
-	"/problems/", fieldmark.PathTechnician}
+	fieldmark.PathAsyncAPI, "/problems/", fieldmark.PathTechnician}
 
 // headTimeout returns how long the head of the answer to r may take, from when r
 // was sent.

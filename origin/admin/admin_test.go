@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/admin"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -439,7 +440,12 @@ func TestOverviewAndWebhooks(t *testing.T) {
 	b.signIn()
 	b.page("/admin", "No scoring module is active",
 		"0 <small>pending</small> 0 <small>held</small>")
-	b.page("/admin/webhooks", "No endpoints yet.", "No delivery matches.")
+	page := b.page("/admin/webhooks", "No endpoints yet.", "No delivery matches.")
+	for _, k := range event.Kinds() {
+		if !strings.Contains(page, "<code>"+string(k.Type)+"</code>") {
+			t.Errorf("the page with the form does not list %s", k.Type)
+		}
+	}
 	b.notice = &http.Cookie{Name: "fieldmark_notice", Value: "made-up"}
 	if body := b.page("/admin"); strings.Contains(body, `class="notice"`) {
 		t.Errorf("an unknown notice is shown: %s", body)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/web"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -33,6 +34,7 @@ type webhooksData struct {
 	Filter     deliveryFilter
 	Accounts   []option
 	Form       fieldmark.EndpointRequest
+	EventTypes []event.Kind
 	Newest     string // id of the newest endpoint (see keysData)
 	Created    *fieldmark.NewEndpoint
 }
@@ -135,7 +137,8 @@ func (h *webhookHandler) showWebhooks(
 	for _, e := range endpoints {
 		address[e.ID] = e.URL
 	}
-	d := webhooksData{Endpoints: rows, Filter: filter, Form: form, Newest: newestEndpoint(endpoints), Created: made}
+	d := webhooksData{Endpoints: rows, Filter: filter, Form: form, EventTypes: event.Kinds(),
+		Newest: newestEndpoint(endpoints), Created: made}
 	for _, one := range deliveries {
 		d.Deliveries = append(d.Deliveries, deliveryRow{Delivery: one, URL: address[one.EndpointID]})
 	}

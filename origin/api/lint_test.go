@@ -16,10 +16,11 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// linter pins a third-party OpenAPI linter. It is a single file without dependencies.
+// linter pins third-party linters: of OpenAPI, which is a single file without dependencies, and of AsyncAPI.
 const linter = `{
   "private": true,
   "dependencies": {
+    "@asyncapi/parser": "3.6.3",
     "@redocly/cli": "2.77.0"
   }
 }
@@ -27,8 +28,8 @@ const linter = `{
 
 const lintTimeout = 4 * time.Minute // includes the download over a slow connection
 
-// TestOpenAPILint: the recommended rules of the linter report no error and no warning for
-// the served document.
+// TestOpenAPILint: the recommended rules of the linters report no error and no warning for
+// the served documents.
 func TestOpenAPILint(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("not with -short")
@@ -44,6 +45,32 @@ func TestOpenAPILint(t *testing.T) {
 		[]byte("operationID"))); len(faults) == 0 {
 		t.Error("the linter finds nothing wrong with a document that is")
 	}
+	messages := fx.mustSend(200, request{method: "GET", path: fieldmark.PathAsyncAPI}, nil).Body.String()
+	if faults := lintAsync(t, folder, messages); len(faults) > 0 {
+		t.Errorf("faults of the AsyncAPI document: %v", faults)
+	}
+	if faults := lintAsync(t, folder, `{"asyncapi":"3.0.0","info":{"title":"None"}}`); len(faults) == 0 {
+		t.Error("the linter finds nothing wrong with an AsyncAPI document without a version")
+	}
+}
+
+// lintAsync returns the errors and warnings of the parser of AsyncAPI for a document.
+func lintAsync(t *testing.T, folder, document string) (faults []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "asyncapi.json")
+	if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, failed := run(t, folder, "node", "-e", `
+const { Parser } = require("@asyncapi/parser");
+new Parser().parse(require("fs").readFileSync(process.argv[1], "utf8")).then(({ diagnostics }) =>
+  console.log(JSON.stringify(diagnostics.filter(d => d.severity < 2).map(d =>
+    d.code + " " + d.path.join("/") + ": " + d.message))));
+`, path)
+	if err := json.Unmarshal(out, &faults); err != nil {
+		t.Fatalf("the AsyncAPI parser's report: %v in %.500s (%v)", err, out, failed)
+	}
+	return faults
 }
 
 // lint returns the findings of the linter in a document.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/asyncapi"
 	"github.com/fieldmark/fieldmark/origin/example"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/llms"
@@ -415,6 +416,25 @@ func encodeDocument(api *huma.OpenAPI) (document, error) {
 func (s *server) sendOpenAPI(c *call) error {
 	c.w.Header().Set("Cache-Control", "public, max-age=300")
 	return c.sendDocument(s.openAPI)
+}
+
+// sendAsyncAPI sends the AsyncAPI document.
+func (s *server) sendAsyncAPI(c *call) error {
+	c.w.Header().Set("Cache-Control", "public, max-age=300")
+	return c.sendDocument(s.asyncAPI)
+}
+
+// describeMessages returns the AsyncAPI document of the webhooks in the OpenAPI document.
+func describeMessages(openAPI lazyDocument) (document, error) {
+	source, err := openAPI()
+	if err != nil {
+		return document{}, err
+	}
+	b, err := asyncapi.FromOpenAPI(source.bytes, fieldmark.PathPublicEvents)
+	if err != nil {
+		return document{}, fmt.Errorf("describe messages: %w", err)
+	}
+	return document{bytes: b, etag: etagOf(b)}, nil
 }
 
 // scoreParams are the query parameters of a score document.

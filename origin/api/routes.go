@@ -114,6 +114,7 @@ func (s *server) routes(cfg Config) []*route {
 				id: "showMetrics", summary: "Get the counts of all nodes over a range of time", query: metricParams}},
 			{"GET", fieldmark.PathInternalStatus, node, handle(o.Status), operation{hidden: true}},
 			{"GET", fieldmark.PathOpenAPI, anyone, handleRaw[none, none](s.sendOpenAPI), operation{hidden: true}},
+			{"GET", fieldmark.PathAsyncAPI, anyone, handleRaw[none, none](s.sendAsyncAPI), operation{hidden: true}},
 		})
 }
 

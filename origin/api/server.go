@@ -11,6 +11,7 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -46,6 +47,7 @@ type server struct {
 	responses *idempotency.Service
 	mux       *http.ServeMux
 	openAPI   lazyDocument
+	asyncAPI  lazyDocument
 }
 
 // New returns the handler of everything the origin serves except the admin console.
@@ -78,6 +80,7 @@ func New(cfg Config) (http.Handler, error) {
 	if s.openAPI, err = describe(routes, cfg.Version, limitsOf(cfg.Service)); err != nil {
 		return nil, fmt.Errorf("api: describe: %w", err)
 	}
+	s.asyncAPI = sync.OnceValues(func() (document, error) { return describeMessages(s.openAPI) })
 	s.mount(routes)
 	return s, nil
 }

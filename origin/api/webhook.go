@@ -211,18 +211,11 @@ func describeEvents() (document, error) {
 }
 
 // describeWebhooks adds the messages that endpoints receive to the OpenAPI document, each with
-// the schema of its body and an example. The list of event types is the only source.
+// the schemas of its two bodies and an example. The list of event types is the only source.
 func describeWebhooks(api *huma.OpenAPI, reg huma.Registry) error {
 	api.Webhooks = map[string]*huma.PathItem{}
-	var headers []*huma.Param
-	for _, h := range [][2]string{
-		{webhook.HeaderID, "The id of the event, the same in every delivery of it: use it to drop repetitions."},
-		{webhook.HeaderTimestamp, "When the message was sent, in seconds since 1970."},
-		{webhook.HeaderSignature, "Signatures of id, timestamp and body, with spaces between them."},
-	} {
-		headers = append(headers, &huma.Param{Name: h[0], In: "header", Description: h[1], Required: true,
-			Schema: &huma.Schema{Type: huma.TypeString}})
-	}
+	headers, responses := webhookHeaders(), webhookResponses()
+	var all []*huma.Schema
 	for _, k := range event.Kinds() {
 		envelope, err := k.ExampleEnvelope()
 		if err != nil {
@@ -232,26 +225,77 @@ func describeWebhooks(api *huma.OpenAPI, reg huma.Registry) error {
 		if s := reg.SchemaFromRef(data.Ref); s != nil && s.Examples == nil {
 			s.Examples = []any{k.Example} // the best example of the object wherever it occurs
 		}
-		text, members := &huma.Schema{Type: huma.TypeString}, map[string]*huma.Schema{
-			"type":      {Type: huma.TypeString, Const: string(k.Type)},
-			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When it happened"},
-			"data":      data,
+		if !slices.ContainsFunc(all, func(s *huma.Schema) bool { return s.Ref == data.Ref }) {
+			all = append(all, data)
 		}
-		members["id"] = text
 		api.Webhooks[string(k.Type)] = &huma.PathItem{Post: &huma.Operation{
 			OperationID: string(k.Type), Summary: k.Summary, Tags: []string{"webhooks"}, Parameters: headers,
 			Security: []map[string][]string{{}}, // a receiver verifies the signature
-			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{jsonType: {
-				Schema: &huma.Schema{Type: huma.TypeObject, Properties: members,
-					Required: []string{"id", "type", "timestamp", "data"}},
-				Example: envelope,
-			}}},
-			Responses: map[string]*huma.Response{
-				"2XX":     {Description: "The message was received. Any body is ignored."},
-				"410":     {Description: "The receiver is gone: the endpoint is disabled."},
-				"default": {Description: "The message was not received. It is sent again on the retry schedule."},
-			},
+			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+				jsonType:                {Schema: envelopeSchema(k.Type, data), Example: envelope},
+				webhook.CloudEventsType: {Schema: cloudEventSchema(k.Type, data)},
+			}},
+			Responses: responses,
 		}}
 	}
+	// Clients that poll get the same data, or only its id with payload=thin.
+	all = append(all, &huma.Schema{Type: huma.TypeObject, Required: []string{"id"},
+		Properties: map[string]*huma.Schema{"id": {Type: huma.TypeString}}})
+	reg.Map()[polledSchema].Properties["data"] = &huma.Schema{AnyOf: all}
 	return nil
+}
+
+// polledSchema is the name of the schema of an event that clients poll.
+const polledSchema = "PolledEvent"
+
+// webhookHeaders are the header fields of every message.
+func webhookHeaders() (all []*huma.Param) {
+	for _, h := range [][2]string{
+		{webhook.HeaderID, "The id of the event, the same in every delivery of it: use it to drop repetitions."},
+		{webhook.HeaderTimestamp, "When the message was sent, in seconds since 1970."},
+		{webhook.HeaderSignature, "Signatures of id, timestamp and body, with spaces between them."},
+	} {
+		all = append(all, &huma.Param{Name: h[0], In: "header", Description: h[1], Required: true,
+			Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+	return all
+}
+
+// webhookResponses are the responses of a receiver.
+func webhookResponses() map[string]*huma.Response {
+	const later = "The receiver is busy: the message is sent again, not before the time in Retry-After."
+	return map[string]*huma.Response{
+		"2XX":     {Description: "The message was received. Any body is ignored."},
+		"410":     {Description: "The receiver is gone: the endpoint is disabled."},
+		"429":     {Description: later},
+		"503":     {Description: later},
+		"default": {Description: "The message was not received. It is sent again on the retry schedule."},
+	}
+}
+
+// envelopeSchema is the schema of a message as Standard Webhooks 1.0 recommends it.
+func envelopeSchema(t fieldmark.EventType, data *huma.Schema) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, Required: []string{"id", "type", "timestamp", "data"},
+		Properties: map[string]*huma.Schema{
+			"id":        {Type: huma.TypeString},
+			"type":      {Type: huma.TypeString, Const: string(t)},
+			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When it happened"},
+			"data":      data,
+		}}
+}
+
+// cloudEventSchema is the schema of a message as a CloudEvent 1.0 in structured mode.
+func cloudEventSchema(t fieldmark.EventType, data *huma.Schema) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject,
+		Required: []string{"specversion", "id", "source", "type", "time", "datacontenttype", "data"},
+		Properties: map[string]*huma.Schema{
+			"specversion":     {Type: huma.TypeString, Const: "1.0"},
+			"id":              {Type: huma.TypeString},
+			"source":          {Type: huma.TypeString, Format: "uri", Description: "The account"},
+			"type":            {Type: huma.TypeString, Const: string(t)},
+			"subject":         {Type: huma.TypeString, Description: "The id of the object of the event"},
+			"time":            {Type: huma.TypeString, Format: "date-time", Description: "When it happened"},
+			"datacontenttype": {Type: huma.TypeString, Const: jsonType},
+			"data":            data,
+		}}
 }

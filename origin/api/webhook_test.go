@@ -1,14 +1,17 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/event"
 )
@@ -144,6 +147,106 @@ func TestEventTypes(t *testing.T) {
 			t.Errorf("%s: example %+v", info.Type, info.Example)
 		}
 	}
+}
+
+// TestEventsAreDescribedAlike: the table of event types, the OpenAPI document, the AsyncAPI document, the list
+// of event types and the pages for developers have the same types, with the same summaries, schemas and examples.
+func TestEventsAreDescribedAlike(t *testing.T) {
+	fx := newFixture(t, nil)
+	openAPI := fx.mustSend(200, request{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes()
+	type body struct {
+		Schema struct {
+			Properties struct{ Data json.RawMessage }
+		}
+		Example json.RawMessage
+	}
+	var webhooks struct {
+		Webhooks map[string]struct {
+			Post struct {
+				Summary     string
+				Parameters  []struct{ Name string }
+				RequestBody struct{ Content map[string]body }
+				Responses   map[string]struct{}
+			}
+		}
+	}
+	unmarshal(t, openAPI, &webhooks)
+	var messages struct {
+		Channels map[string]struct {
+			Address  *string
+			Messages map[string]struct{}
+		}
+		Operations map[string]struct{ Messages []struct{} }
+		Components struct {
+			Messages map[string]struct {
+				Summary string
+				Payload struct {
+					Properties struct{ Data json.RawMessage }
+				}
+				Examples []struct{ Payload json.RawMessage }
+			}
+		}
+	}
+	rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathAsyncAPI}, &messages)
+	fx.mustSend(304, request{method: "GET", path: fieldmark.PathAsyncAPI,
+		header: map[string]string{"If-None-Match": rec.Header().Get("ETag")}}, nil)
+	var types fieldmark.List[fieldmark.EventTypeInfo]
+	fx.mustSend(200, request{method: "GET", path: hooksPath + "/event-types"}, &types)
+	pages, err := developer.Parse(openAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := event.Kinds()
+	deliveries, log := messages.Channels["deliveries"], messages.Channels["events"]
+	for what, n := range map[string]int{"OpenAPI": len(webhooks.Webhooks),
+		"messages": len(messages.Components.Messages), "event types": len(types.Data), "pages": len(pages.Events), "deliveries": len(deliveries.Messages),
+		"events": len(log.Messages), "deliver": len(messages.Operations["deliver"].Messages),
+		"poll": len(messages.Operations["poll"].Messages)} {
+		if n != len(kinds) {
+			t.Errorf("%s has %d types, want %d", what, n, len(kinds))
+		}
+	}
+	if deliveries.Address != nil || log.Address == nil || *log.Address != fieldmark.PathPublicEvents {
+		t.Errorf("addresses of the channels: %v, %v", deliveries.Address, log.Address)
+	}
+	for i, k := range kinds {
+		name := string(k.Type)
+		hook, message := webhooks.Webhooks[name].Post, messages.Components.Messages[name]
+		plain, cloud := hook.RequestBody.Content["application/json"],
+			hook.RequestBody.Content["application/cloudevents+json"]
+		data := string(plain.Schema.Properties.Data)
+		if !strings.Contains(data, "$ref") || data != string(cloud.Schema.Properties.Data) ||
+			compact(t, message.Payload.Properties.Data) != compact(t, []byte(data)) {
+			t.Errorf("%s: data is %s, of a CloudEvent %s, in AsyncAPI %s", name, data, cloud.Schema.Properties.Data,
+				message.Payload.Properties.Data)
+		}
+		onPage := slices.ContainsFunc(pages.Events, func(e *developer.Event) bool { return e.Type == name })
+		if types.Data[i].Type != k.Type || types.Data[i].Description != k.Summary || hook.Summary != k.Summary ||
+			message.Summary != k.Summary || !onPage {
+			t.Errorf("%s: described as %q, %q, %q; on a page: %v", name, types.Data[i].Description, hook.Summary,
+				message.Summary, onPage)
+		}
+		example, err := json.Marshal(types.Data[i].Example)
+		if err != nil || len(message.Examples) != 1 || compact(t, plain.Example) != string(example) ||
+			compact(t, message.Examples[0].Payload) != string(example) {
+			t.Errorf("%s: the examples differ from %s: %v", name, example, err)
+		}
+		for _, status := range []string{"2XX", "410", "429", "503", "default"} {
+			if _, ok := hook.Responses[status]; !ok || len(hook.Parameters) != 3 {
+				t.Errorf("%s: parameters %v, responses %v", name, hook.Parameters, hook.Responses)
+			}
+		}
+	}
+}
+
+// compact returns JSON without spaces.
+func compact(t *testing.T, raw []byte) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := json.Compact(&out, raw); err != nil {
+		t.Fatalf("%v in %.100s", err, raw)
+	}
+	return out.String()
 }
 
 func TestPolling(t *testing.T) {

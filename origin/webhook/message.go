@@ -15,11 +15,11 @@ type Message struct {
 	Trace   string // the traceparent of the attempt; empty: none
 }
 
-// The media types of bodies.
-const (
-	jsonType       = "application/json"
-	cloudEventType = "application/cloudevents+json"
-)
+// CloudEventsType is the media type of CloudEvents in structured mode.
+const CloudEventsType = "application/cloudevents+json"
+
+// jsonType is the media type of other messages.
+const jsonType = "application/json"
 
 // source returns the account as the URI that CloudEvents requires.
 func (m *Message) source() string { return "urn:fieldmark:account:" + m.Account }
@@ -54,7 +54,7 @@ func (m *Message) write(s *fieldmark.EndpointSettings, h http.Header) ([]byte, e
 	h.Set("Content-Type", jsonType)
 	switch s.Format {
 	case fieldmark.FormatCloudEvents:
-		h.Set("Content-Type", cloudEventType)
+		h.Set("Content-Type", CloudEventsType)
 		return json.Marshal(struct {
 			SpecVersion     string              `json:"specversion"`
 			ID              string              `json:"id"`
