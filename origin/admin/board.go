@@ -37,7 +37,7 @@ type boardData struct {
 	Hidden         int        // assignees beyond maxBoardRows
 	More           bool       // there are more visits than the board reads
 	MaxVisits      int
-	Visits         int
+	Sum            string // of the visits
 	Overlapping    int
 	AtRisk         int
 	Assignees      []fieldmark.Assignee // to choose from
@@ -54,11 +54,14 @@ type boardDay struct {
 // boardRow is an assignee and the missions of each day; nil: those without an assignee.
 type boardRow struct {
 	Assignee *fieldmark.Assignee
-	Days     [7][]*boardCard
+	Days     [7]boardCell
 	Load     string // the visits of the week and their hours
 	visits   int
 	time     time.Duration
 }
+
+// boardCell are the missions of an assignee on a day.
+type boardCell []*boardCard
 
 // boardCard is a mission on the board.
 type boardCard struct {
@@ -232,10 +235,24 @@ func (d *boardData) card(r mission.Row, now time.Time, canWrite bool) *boardCard
 	return c
 }
 
-// HTML returns the card. It is written here because html/template takes longer for the cards of a full week than
-// the rest of the page together.
-func (c *boardCard) HTML() template.HTML {
+// HTML returns the cards. They are written here because html/template takes longer for the cards of a full
+// week than the rest of the page together.
+func (cell boardCell) HTML() template.HTML {
 	var b strings.Builder
+	b.Grow(cardBytes * len(cell))
+	for _, c := range cell {
+		c.write(&b)
+	}
+	return template.HTML(b.String())
+}
+
+// cardBytes is the size of most cards.
+const cardBytes = 1000
+
+// HTML returns the card.
+func (c *boardCard) HTML() template.HTML { return boardCell{c}.HTML() }
+
+func (c *boardCard) write(b *strings.Builder) {
 	put := func(parts ...string) {
 		for _, p := range parts {
 			b.WriteString(p)
@@ -286,7 +303,6 @@ func (c *boardCard) HTML() template.HTML {
 			`</span></a></p>`)
 	}
 	put(`</article>`)
-	return template.HTML(b.String())
 }
 
 // priorityIcons are the icons of the template "priority".
@@ -338,12 +354,15 @@ func (d *boardData) fill(week mission.Week, monday, now time.Time, canWrite bool
 		row.time += end.Sub(start)
 		d.count(card)
 	}
+	visits := 0
 	for _, row := range rows {
+		visits += row.visits
 		if row.visits > 0 {
-			row.Load = fmt.Sprintf("%d · %s", row.visits, formatMinutes(int(row.time/time.Minute)))
+			row.Load = visitCount(row.visits) + ", " + formatMinutes(int(row.time/time.Minute))
 		}
 		d.Rows = append(d.Rows, *row)
 	}
+	d.Sum = visitCount(visits)
 	label := func(r *boardRow) string {
 		if r.Assignee == nil {
 			return ""
@@ -356,9 +375,15 @@ func (d *boardData) fill(week mission.Week, monday, now time.Time, canWrite bool
 	}
 }
 
+func visitCount(n int) string {
+	if n == 1 {
+		return "1 visit"
+	}
+	return strconv.Itoa(n) + " visits"
+}
+
 // count adds a card to the sums above the board.
 func (d *boardData) count(card *boardCard) {
-	d.Visits++
 	if card.Overlaps != "" {
 		d.Overlapping++
 	}
@@ -367,18 +392,18 @@ func (d *boardData) count(card *boardCard) {
 	}
 }
 
-// overlaps returns the cards of planned missions by their start. Each card names a visit of the same assignee
-// that overlaps.
+// overlaps returns the cards of planned missions by their start. The card of an open mission names an open one of
+// the same assignee whose visit overlaps: of those that are over, none can be moved.
 func (d *boardData) overlaps(planned []mission.Row, now time.Time, canWrite bool) []*boardCard {
 	slices.SortStableFunc(planned, func(a, b mission.Row) int {
 		return a.Scheduled.Start.Std().Compare(b.Scheduled.Start.Std())
 	})
 	busy := map[string]*boardCard{} // the visit of an assignee that ends last so far
-	cards := make([]*boardCard, len(planned))
+	cards, open := make([]*boardCard, len(planned)), fieldmark.OpenStatuses()
 	for i, r := range planned {
 		card := d.card(r, now, canWrite)
 		cards[i] = card
-		if r.Assignee == nil || r.Status == fieldmark.MissionCanceled {
+		if r.Assignee == nil || !slices.Contains(open, r.Status) {
 			continue
 		}
 		before := busy[r.Assignee.ID]

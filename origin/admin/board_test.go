@@ -76,13 +76,18 @@ func TestBoard(t *testing.T) {
 		}
 		gone := b.visit("gone", "ann", "2000-01-03T09:00:00Z", "2000-01-03T10:00:00Z")
 		b.post("/admin/missions/"+gone.ID+"/move", url.Values{"to": {"CANCELED"}}, "/admin/missions/"+gone.ID)
+		// A visit that is over overlaps with nothing.
+		over := b.visit("over", "bob", "2000-01-03T09:30:00Z", "2000-01-03T09:45:00Z")
+		if _, err := b.service.Missions.Complete(t.Context(), over.ID); err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(time.Second) // a mission that is canceled now leaves the board then
 		free := b.mission(fieldmark.MissionRequest{ExternalID: "free", Source: "crm", Title: "free"})
 		const board = "/admin/board?account=default"
 		want := map[string][]string{
 			"1999-W52": nil,
 			"2000-W01": {"01-03 nobody", "01-03 too", "ann 01-03 long overlap", "ann 01-03 inside overlap",
-				"ann 01-03 touches", "bob 01-03 other", "bob 01-05 night overlap", "bob 01-06 night overlap",
+				"ann 01-03 touches", "bob 01-03 other", "bob 01-03 over", "bob 01-05 night overlap", "bob 01-06 night overlap",
 				"bob 01-06 early overlap", "cid 01-09 border overlap", "cid 01-09 sunday overlap"},
 			"2000-W02": {"cid 01-10 border overlap", "cid 01-11 midnight"},
 		}
@@ -94,7 +99,7 @@ func TestBoard(t *testing.T) {
 		}
 		b.page(board, "Board, week 1999-W52", `<th scope="col" aria-current="date">Sat 1 Jan`, "week=2000-W01",
 			"week=1999-W51")
-		b.page(board+"&week=2000-W01", "6 overlap", "10 visits", `<small>3 · 6 h</small>`)
+		b.page(board+"&week=2000-W01", "6 overlap", "11 visits", `<small>3 visits, 6 h</small>`)
 		// Eleven hours to the west the Thursday begins later.
 		west := cells(b.page(board + "&week=2000-W01&zone=Pacific/Midway"))
 		for _, line := range []string{"01-02 night", "bob 01-05 night overlap", "bob 01-05 early overlap"} {
@@ -135,6 +140,10 @@ func TestBoardClockChange(t *testing.T) {
 		}
 	}
 	b.page(board+"2026-W53", "Mon 28 Dec", "Sun 3 Jan", "week=2027-W01", "week=2026-W52", "zone=Europe%2FZurich")
+	quoted := b.mission(fieldmark.MissionRequest{ExternalID: `,"title":"no"`, Source: "crm", Title: `7" mast, \ & <new>`,
+		Priority: fieldmark.PriorityLow})
+	b.planAs("bea", quoted.ID, fieldmark.MissionPlan{Scheduled: twice.Scheduled})
+	b.page(board+"2026-W43", `<bdi>7&#34; mast, \ &amp; &lt;new&gt;</bdi>`)
 	page := "/admin/missions/" + twice.ID + "/plan"
 	body := b.page(board+"2026-W43&move="+twice.ID, `value="2026-10-25T02:30"`, `Start (Europe/Zurich)`)
 	form := url.Values{"do": {"save"}, "assignee": {"bob"}}

@@ -67,21 +67,29 @@ func newRow(m *store.Mission) Row {
 	return r
 }
 
-// newVisitRow returns the row of a visit. Its mission has only what a board shows.
+// newVisitRow returns the row of a visit. Its mission has only what a board shows, and its SLA state is
+// empty unless a timer that has not stopped is breached or at risk.
 func newVisitRow(v *store.Visit) Row {
 	r := Row{Deadline: v.Deadline}
 	r.ID, r.Title, r.Version, r.Status, r.Priority = v.ID, v.Title, v.Version, v.Status, v.Priority
 	r.Scheduled, r.Assignee = &v.Scheduled, v.Assignee
-	rank := -1
-	for _, t := range v.Timers {
-		rank = max(rank, slaRank(t.State, t.Warned))
+	switch {
+	case v.Breached:
+		r.SLAState = slaBreached
+	case v.AtRisk:
+		r.SLAState = slaAtRisk
 	}
-	r.SLAState = slaState(rank)
 	return r
 }
 
+// The SLA states of a row that need attention.
+const (
+	slaAtRisk   = "at risk"
+	slaBreached = "breached"
+)
+
 // slaStates are the states of a row; the worst one of its timers wins.
-var slaStates = []string{"met", "on track", "paused", "at risk", "breached"}
+var slaStates = []string{"met", "on track", "paused", slaAtRisk, slaBreached}
 
 // slaRank returns the place of the state of a timer in slaStates, or -1.
 func slaRank(state fieldmark.SLAState, warned int) int {
@@ -207,8 +215,9 @@ func (s *Service) Board(ctx context.Context, account string, from, until time.Ti
 	if w.More = len(visits) > MaxBoardVisits; w.More {
 		visits = visits[:MaxBoardVisits]
 	}
+	w.Planned = make([]Row, len(visits))
 	for i := range visits {
-		w.Planned = append(w.Planned, newVisitRow(&visits[i]))
+		w.Planned[i] = newVisitRow(&visits[i])
 	}
 	open, err := s.store.Missions(ctx, store.MissionQuery{Account: account, Order: store.ByDeadline, Unplanned: true,
 		Status: fieldmark.OpenStatuses(), Limit: MaxBoardUnplanned})
