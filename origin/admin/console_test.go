@@ -148,7 +148,10 @@ func TestImportBrands(t *testing.T) {
 			200, []string{"<dd>1</dd>", `<th scope="row">3</th><td data-label="Field"><code>slug</code>`,
 				`<th scope="row">5</th><td data-label="Field"><code>url</code>`}},
 		{"\uFEFFslug;name;url;niche;language;public\nacme;Acme;https://acme.example/;tools;en;no\n", 200,
-			[]string{"<dt>Changed</dt><dd>1</dd>"}},
+			[]string{"<dt>Changed</dt><dd>1</dd>", "<h1><bdi>Brands imported</bdi></h1>"}},
+		{"slug;name;url;niche;language;public\nacme;Acme;https://acme.example/;tools;en;no\n", 200,
+			[]string{"<dt>Unchanged</dt><dd>1</dd>", "<h1><bdi>Brands unchanged</bdi></h1>"}},
+		{"slug,name\nBad Slug,x\n", 200, []string{"<h1><bdi>No brands imported</bdi></h1>", "<p>Correct these and import"}},
 		{` [{"slug":"more","name":"More","url":"https://more.example/","niche":"tools","language":"en","public":true,` +
 			`"createdAt":""},{"slug":"?"}]`, 200, []string{"<dt>Added</dt><dd>1</dd>", `<th scope="row">2</th>`}},
 		{`[{"slug":"x","colour":"red"}]`, 400,
@@ -175,7 +178,7 @@ func TestImportBrands(t *testing.T) {
 		t.Errorf("acme is %+v, %v; want it not public after the second file", brand, err)
 	}
 	rec := b.uploads("/admin/brands/visibility", "brand,engine\nacme,chatgpt\n")
-	if rec.Code != 200 || !strings.Contains(rec.Body.String(), "Rejected rows") {
+	if rec.Code != 200 || !strings.Contains(rec.Body.String(), "<h1><bdi>No answer samples imported</bdi></h1>") {
 		t.Errorf("samples: %d: %s", rec.Code, rec.Body)
 	}
 	if rec := b.uploads("/admin/brands/import", strings.Repeat("x", fieldmark.MaxBulkBody)); rec.Code != 413 {

@@ -95,10 +95,22 @@ func (h *brandHandler) importBrands(req *request) error {
 		return h.showImportError(req, "brands-", err)
 	}
 	h.audit(req, "brand.imported", fmt.Sprintf("%d %s", len(brands), unit))
-	return h.show(req, http.StatusOK, "import", web.Page{Title: "Brands imported", Data: importData{
-		Unit: unit, Added: report.Added, Updated: report.Updated,
+	return h.showImport(req, "Brands", importData{Unit: unit, Added: report.Added, Updated: report.Updated,
 		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,
-		Rejected: rejectedLines(report.Rejected, lineOf), Back: brandsPath}})
+		Rejected: rejectedLines(report.Rejected, lineOf), Back: brandsPath})
+}
+
+// showImport shows what became of the rows of a file. Its title does not claim more than was imported.
+func (h *brandHandler) showImport(req *request, what string, d importData) error {
+	title := what + " imported"
+	switch {
+	case d.Added+d.Updated > 0:
+	case d.Problems > 0:
+		title = "No " + strings.ToLower(what) + " imported"
+	default:
+		title = what + " unchanged"
+	}
+	return h.show(req, http.StatusOK, "import", web.Page{Title: title, Data: d})
 }
 
 // showImportError shows the brands page with an error about the file of the form whose inputs have the prefix.
@@ -243,8 +255,7 @@ func (h *brandHandler) importSamples(req *request) error {
 		return h.showImportError(req, "samples-", err)
 	}
 	h.audit(req, "visibility.imported", string(report.FileHash))
-	return h.show(req, http.StatusOK, "import", web.Page{Title: "Answer samples imported", Data: importData{
-		Unit: "lines", Added: report.Added,
+	return h.showImport(req, "Answer samples", importData{Unit: "lines", Added: report.Added,
 		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,
-		Rejected: rejectedLines(report.Rejected, func(line int) int { return line }), Back: brandsPath}})
+		Rejected: rejectedLines(report.Rejected, func(line int) int { return line }), Back: brandsPath})
 }

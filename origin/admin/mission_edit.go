@@ -20,6 +20,14 @@ import (
 // consoleSource is the source of missions that are created in the console.
 const consoleSource = "console"
 
+// externalID returns the external id of a mission that people know; "" for one that this console generated.
+func externalID(m fieldmark.Mission) string {
+	if m.Source == consoleSource {
+		return ""
+	}
+	return m.ExternalID
+}
+
 // newMissionData is the form of a new mission.
 type newMissionData struct {
 	Accounts   []option

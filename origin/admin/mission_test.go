@@ -174,6 +174,17 @@ func TestMissionFilters(t *testing.T) {
 		fieldmark.AccountRequest{Name: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
+	// People know the ids of other systems, not those that the console generates.
+	rec := b.do("/admin/missions", url.Values{"external-id": {"generated"}, "title": {"own"}, "priority": {"LOW"}})
+	own := rec.Header().Get("Location")
+	for page, want := range map[string]bool{own: false, "/admin/missions?account=default&source=console": false,
+		"/admin/missions?account=default&source=crm": true, "/admin/missions/" + high.ID: true} {
+		body := b.page(page)
+		if strings.Contains(body, "generated") || want != (strings.Contains(body, "<bdi>1</bdi>") ||
+			strings.Contains(body, "<bdi>2</bdi>")) {
+			t.Errorf("%s shows the wrong external ids", page)
+		}
+	}
 	// With two accounts, these filters must not choose one by themselves.
 	b.rejected("/admin/missions?priority=HIGH", nil, 422, "Account: choose one")
 	b.page("/admin/missions?priority=HIGH&account=default", high.ID)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/recordtest"
-	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -25,7 +24,7 @@ func BenchmarkOperatorPages(b *testing.B) {
 }
 
 func benchmarkOperator(b *testing.B, unsent int) {
-	cfg := storetest.New(b)
+	cfg := benchDatabase(b)
 	db, err := store.Open(b.Context(), cfg)
 	if err != nil {
 		b.Fatal(err)
@@ -57,13 +56,7 @@ func benchmarkOperator(b *testing.B, unsent int) {
 		"/admin/nodes", "/admin/audit-log", "/admin/accounts", "/admin/api-keys", "/admin/certificates",
 		"/admin/modules", "/admin/settings", "/admin/calendars", "/admin/brands", "/admin/missions",
 	} {
-		b.Run(path, func(b *testing.B) {
-			for b.Loop() {
-				if rec := console.do(names.Replace(path), nil); rec.Code != 200 {
-					b.Fatalf("%d %s", rec.Code, rec.Body)
-				}
-			}
-		})
+		b.Run(path, func(b *testing.B) { console.measure(b, names.Replace(path), 200) })
 	}
 	b.Run("issues", func(b *testing.B) {
 		for b.Loop() {
@@ -72,6 +65,10 @@ func benchmarkOperator(b *testing.B, unsent int) {
 			}
 		}
 	})
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("outage", func(b *testing.B) { console.measure(b, "/admin", 503) })
 }
 
 // endpoints creates endpoints, every second of which fails.

@@ -84,7 +84,7 @@ func parseTemplates() (t *templates, err error) {
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
 		"visit": formatVisit, "ago": ago, "minute": minute, "counted": counted,
 		"join": func(list []string) string { return strings.Join(list, " ") }, "minutes": formatMinutes,
-		"inputTime": inputTime}, "sign-in", "reauth", "overview", "api-keys", "accounts",
+		"inputTime": inputTime, "externalID": externalID}, "sign-in", "reauth", "overview", "api-keys", "accounts",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "webhooks", "endpoint", "delivery",
 		"modules", "module", "calendars", "technicians", "nodes", "outage", "certificates", "audit-log", "settings",
