@@ -30,6 +30,9 @@ type Account struct {
 
 	TimeZone   string `json:"timeZone,omitempty"`   // IANA name, of the days on pages of technicians; empty: UTC
 	DeviceTime bool   `json:"deviceTime,omitempty"` // SLA timers take occurredAt instead of the time of receipt
+
+	Offer  string `json:"offer,omitempty"`  // id of the offer whose limits it has; empty: those of the service
+	Parent string `json:"parent,omitempty"` // of a sub-account, which shares the limits of the parent
 }
 
 // MaxFilterLabels limits the filterable label keys of an account: a mission is indexed once for
@@ -45,6 +48,8 @@ type AccountRequest struct {
 
 	TimeZone   *string `json:"timeZone,omitempty" maxLength:"64" doc:"IANA name; empty: UTC; unchanged if omitted"`
 	DeviceTime *bool   `json:"deviceTime,omitempty" doc:"Whether SLA timers take occurredAt; unchanged if omitted"`
+
+	Offer *string `json:"offer,omitempty" maxLength:"64" doc:"ID of an offer; empty: none; unchanged if omitted"`
 }
 
 var accountID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
@@ -160,13 +165,14 @@ const (
 	ScopeMissionOperate Scope = "mission:operate" // transitions and plans
 	ScopeWebhookManage  Scope = "webhook:manage"  // endpoints, secrets, deliveries and events
 	ScopeBrandManage    Scope = "brand:manage"    // the brand that the account has claimed
+	ScopeAccountManage  Scope = "account:manage"  // sub-accounts of a group and their keys
 	ScopeAdmin          Scope = "admin:*"         // everything under /api/admin/v1
 )
 
 // Scopes returns every scope.
 func Scopes() []Scope {
 	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate,
-		ScopeWebhookManage, ScopeBrandManage, ScopeAdmin}
+		ScopeWebhookManage, ScopeBrandManage, ScopeAccountManage, ScopeAdmin}
 }
 
 // ParseScope parses a scope by its exact name.
@@ -260,7 +266,7 @@ const (
 // KeyRequest creates a key. ExpiresInDays 0 means DefaultKeyDays, -1 means never.
 type KeyRequest struct {
 	Name          string  `json:"name" minLength:"1" maxLength:"100"`
-	Scopes        []Scope `json:"scopes" minItems:"1" maxItems:"10"`
+	Scopes        []Scope `json:"scopes" minItems:"1" maxItems:"20"`
 	ExpiresInDays int     `json:"expiresInDays,omitempty" minimum:"-1" maximum:"3650"`
 
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`

@@ -68,6 +68,8 @@ const (
 	CodeTooEarly             Code = "too_early"
 	CodeRateLimited          Code = "rate_limited"
 	CodeHostBudget           Code = "host_budget"
+	CodeDailyLimit           Code = "daily_limit"
+	CodeOfferInUse           Code = "offer_in_use"
 	CodeHeadersTooLarge      Code = "headers_too_large"
 	CodeInternal             Code = "internal"
 	CodeOriginUnavailable    Code = "origin_unavailable"
@@ -134,6 +136,8 @@ var codeTable = map[Code]struct {
 	CodeModuleRefused:        {http.StatusUnprocessableEntity, "The scoring module may not be activated"},
 	CodeTooEarly:             {http.StatusTooEarly, "The request may be a replay"},
 	CodeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
+	CodeDailyLimit:           {http.StatusTooManyRequests, "The account has used its limit of the day"},
+	CodeOfferInUse:           {http.StatusConflict, "Accounts have this offer"},
 	CodeHostBudget:           {http.StatusTooManyRequests, "This site has been audited often enough for now"},
 	CodeHeadersTooLarge:      {http.StatusRequestHeaderFieldsTooLarge, "The header fields are too large"},
 	CodeInternal:             {http.StatusInternalServerError, "Something went wrong on our side"},

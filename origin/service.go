@@ -27,6 +27,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/monitor"
 	"github.com/fieldmark/fieldmark/origin/objects"
+	"github.com/fieldmark/fieldmark/origin/offer"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/standing"
@@ -93,6 +94,7 @@ type Config struct {
 // any goroutine.
 type Service struct {
 	Access      *access.Service
+	Offers      *offer.Service
 	Brands      *brand.Service
 	Modules     *module.Service
 	Events      *event.Log
@@ -140,6 +142,7 @@ func New(cfg Config) (*Service, error) {
 		Jobs: s.jobs, Log: cfg.Log, Signer: cfg.Signer})
 	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs,
 		Log: cfg.Log, Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
+	s.Offers = offer.New(offer.Config{Store: cfg.Store, AuditLog: s.AuditLog})
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery, SignalFacts: cfg.SignalFacts,
 		RevokeKeys: s.Access.Keys.RevokeAll})

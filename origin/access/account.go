@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -44,7 +45,15 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 	if r.DeviceTime != nil {
 		a.DeviceTime = *r.DeviceTime
 	}
+	if r.Offer != nil {
+		a.Offer = *r.Offer
+	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if r.Offer != nil {
+			if err := requireOffer(ctx, tx, id, a.Offer); err != nil {
+				return err
+			}
+		}
 		if made, err = tx.AddAccount(ctx, a); err != nil {
 			return err
 		}
@@ -71,10 +80,13 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 		if r.DeviceTime == nil {
 			a.DeviceTime = old.DeviceTime
 		}
+		if r.Offer == nil {
+			a.Offer = old.Offer
+		}
 		relabeled := !slices.Equal(a.FilterLabels, old.FilterLabels)
 		// A PUT that is repeated must not fill the audit log.
 		if a.Name == old.Name && a.Note == old.Note && !relabeled && a.TimeZone == old.TimeZone &&
-			a.DeviceTime == old.DeviceTime {
+			a.DeviceTime == old.DeviceTime && a.Offer == old.Offer {
 			return nil
 		}
 		if err := tx.UpdateAccount(ctx, a, relabeled); err != nil {
@@ -86,6 +98,30 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 		return a, false, fmt.Errorf("put account %s: %w", id, err)
 	}
 	return a, made, nil
+}
+
+// requireOffer returns an error unless an account may have an offer: one that exists, and a group
+// offer if the account has sub-accounts. An empty offer passes only without sub-accounts.
+func requireOffer(ctx context.Context, tx *store.Tx, account, offer string) error {
+	var kind fieldmark.OfferKind
+	if offer != "" {
+		o, err := tx.Offer(ctx, offer)
+		if errors.Is(err, store.ErrNotFound) {
+			return validation.Error("/offer", "unknown", "there is no such offer")
+		}
+		if err != nil {
+			return err
+		}
+		kind = o.Kind
+	}
+	if kind == fieldmark.OfferGroup {
+		return nil
+	}
+	n, err := tx.CountSubAccounts(ctx, account)
+	if err == nil && n > 0 {
+		return validation.Error("/offer", "conflict", "the account has sub-accounts; its offer must be a group offer")
+	}
+	return err
 }
 
 // List returns the accounts in the order of their ids.

@@ -213,6 +213,7 @@ var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeMissionOperate: "plan and move missions",
 	fieldmark.ScopeWebhookManage:  "manage webhooks, read events",
 	fieldmark.ScopeBrandManage:    "manage the claimed brand",
+	fieldmark.ScopeAccountManage:  "manage sub-accounts and their keys",
 	fieldmark.ScopeAdmin:          "administer everything (/api/admin)",
 }
 

@@ -85,6 +85,10 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeCursorExpired: "Start again without a cursor. The list that it belongs to no longer exists.",
 	fieldmark.CodeCheckExpired: "" +
 		"A check is deleted a day after it was requested. Request another one.",
+	fieldmark.CodeDailyLimit: "" +
+		"The offer of the account limits how many missions it creates a day. Repeat the request after the time in " +
+		"Retry-After: the count starts again at 00:00 UTC. GET /api/public/v1/account returns the limits and the use.",
+	fieldmark.CodeOfferInUse: "Give the accounts that have the offer another one, then delete it.",
 	fieldmark.CodeHostBudget: "" +
 		"The number of audits of one site is limited, whoever requests them. Repeat the request after the time in " +
 		"Retry-After, which may be hours, or run fieldmark audit with the address.",

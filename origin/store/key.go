@@ -34,20 +34,30 @@ func (t AccessTx) AddAccount(ctx context.Context, a fieldmark.Account) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("add account %s: %w", a.ID, err)
 	}
-	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at, filter_labels, time_zone, device_time)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING`,
-		a.ID, a.Name, a.Note, a.CreatedAt.Micros(), keys, a.TimeZone, boolInt(a.DeviceTime))
+	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at, filter_labels, time_zone, device_time,
+		offer, parent)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING`,
+		a.ID, a.Name, a.Note, a.CreatedAt.Micros(), keys, a.TimeZone, boolInt(a.DeviceTime), nullText(a.Offer),
+		nullText(a.Parent))
 	if err != nil {
 		return false, fmt.Errorf("add account %s: %w", a.ID, err)
 	}
 	return n == 1, nil
 }
 
-// notOfClaim selects accounts that no claim made: those are as many as there are claimed
-// brands, and listed with their claims.
-const notOfClaim = `NOT EXISTS (SELECT 1 FROM claim c WHERE c.account = a.id)`
+// nullText returns a text for a nullable column: empty is NULL.
+func nullText(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
 
-// CountAccounts counts the accounts that no claim made.
+// notOfClaim selects accounts that administrators made: those of claims are as many as there
+// are claimed brands, and listed with their claims; sub-accounts are listed with their parents.
+const notOfClaim = `a.parent IS NULL AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.account = a.id)`
+
+// CountAccounts counts the accounts that administrators made.
 func (t AccessTx) CountAccounts(ctx context.Context) (n int, err error) {
 	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM account a WHERE `+notOfClaim).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count accounts: %w", err)
@@ -63,8 +73,8 @@ func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account, reinde
 		return fmt.Errorf("update account %s: %w", a.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE account SET name = $1, note = $2, filter_labels = $3, time_zone = $4, device_time = $5,
-		labels_indexed = CASE WHEN $6 = 1 THEN '' ELSE labels_indexed END WHERE id = $7`, a.Name, a.Note, keys,
-		a.TimeZone, boolInt(a.DeviceTime), boolInt(reindex), a.ID)
+		labels_indexed = CASE WHEN $6 = 1 THEN '' ELSE labels_indexed END, offer = $7 WHERE id = $8`, a.Name, a.Note,
+		keys, a.TimeZone, boolInt(a.DeviceTime), boolInt(reindex), nullText(a.Offer), a.ID)
 	if err != nil {
 		return fmt.Errorf("update account %s: %w", a.ID, err)
 	}
@@ -72,11 +82,13 @@ func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account, reinde
 	return nil
 }
 
-const accountColumns = `id, name, note, created_at, filter_labels, time_zone, device_time`
+const accountColumns = `id, name, note, created_at, filter_labels, time_zone, device_time, COALESCE(offer, ''),
+	COALESCE(parent, '')`
 
 func scanAccount(row scanner) (a fieldmark.Account, err error) {
 	var deviceTime int64
-	err = row.Scan(&a.ID, &a.Name, &a.Note, timeCol{&a.CreatedAt}, jsonCol{&a.FilterLabels}, &a.TimeZone, &deviceTime)
+	err = row.Scan(&a.ID, &a.Name, &a.Note, timeCol{&a.CreatedAt}, jsonCol{&a.FilterLabels}, &a.TimeZone, &deviceTime,
+		&a.Offer, &a.Parent)
 	a.DeviceTime = deviceTime != 0
 	return a, queryErr(err)
 }
@@ -90,7 +102,7 @@ func (db AccessReader) Account(ctx context.Context, id string) (fieldmark.Accoun
 	return a, nil
 }
 
-// Accounts lists the accounts that no claim made, by id.
+// Accounts lists the accounts that administrators made, by id.
 func (db AccessReader) Accounts(ctx context.Context, limit int) ([]fieldmark.Account, error) {
 	rows, err := db.query(ctx, `SELECT `+accountColumns+` FROM account a WHERE `+notOfClaim+`
 		ORDER BY id LIMIT $1`, limit)
@@ -281,4 +293,95 @@ func (t AccessTx) TouchKey(ctx context.Context, id string, at time.Time, from, b
 		return fmt.Errorf("touch key %s: %w", id, err)
 	}
 	return nil
+}
+
+// OfferReader reads offers.
+type OfferReader struct{ querier }
+
+// OfferTx writes offers and reads the accounts under them, in a transaction.
+type OfferTx struct {
+	OfferReader
+	*tx
+}
+
+const offerColumns = `o.id, o.name, o.kind, o.reads, o.writes, o.endpoints, o.missions, o.history_days, o.max_key_days,
+	o.scopes, o.note, o.version, o.created_at, o.updated_at, (SELECT COUNT(*) FROM account a WHERE a.offer = o.id)`
+
+func scanOffer(row scanner) (o fieldmark.Offer, err error) {
+	l := &o.Limits
+	err = row.Scan(&o.ID, &o.Name, &o.Kind, &l.ReadsPerMinute, &l.WritesPerMinute, &l.Endpoints, &l.MissionsPerDay,
+		&l.HistoryDays, &o.MaxKeyDays, jsonCol{&o.Scopes}, &o.Note, &o.Version, timeCol{&o.CreatedAt},
+		timeCol{&o.UpdatedAt}, &o.Accounts)
+	return o, queryErr(err)
+}
+
+// Offer reads an offer; the error is ErrNotFound if it does not exist.
+func (db OfferReader) Offer(ctx context.Context, id string) (fieldmark.Offer, error) {
+	o, err := scanOffer(db.queryRow(ctx, `SELECT `+offerColumns+` FROM offer o WHERE o.id = $1`, id))
+	if err != nil {
+		return o, fmt.Errorf("read offer %s: %w", id, err)
+	}
+	return o, nil
+}
+
+// Offers lists offers by id.
+func (db OfferReader) Offers(ctx context.Context, limit int) ([]fieldmark.Offer, error) {
+	rows, err := db.query(ctx, `SELECT `+offerColumns+` FROM offer o ORDER BY o.id LIMIT $1`, limit)
+	list, err := collect(rows, err, scanOffer)
+	if err != nil {
+		return nil, fmt.Errorf("list offers: %w", err)
+	}
+	return list, nil
+}
+
+// PutOffer creates or replaces an offer.
+func (t OfferTx) PutOffer(ctx context.Context, o *fieldmark.Offer) error {
+	if o.Scopes == nil {
+		o.Scopes = []fieldmark.Scope{}
+	}
+	scopes, err := jsonText(o.Scopes)
+	if err != nil {
+		return fmt.Errorf("write the scopes of offer %s: %w", o.ID, err)
+	}
+	l := o.Limits
+	_, err = t.exec(ctx, `INSERT INTO offer (id, name, kind, reads, writes, endpoints, missions, history_days,
+		max_key_days, scopes, note, version, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, kind = excluded.kind, reads = excluded.reads,
+			writes = excluded.writes, endpoints = excluded.endpoints, missions = excluded.missions,
+			history_days = excluded.history_days, max_key_days = excluded.max_key_days, scopes = excluded.scopes,
+			note = excluded.note, version = excluded.version, updated_at = excluded.updated_at`,
+		o.ID, o.Name, string(o.Kind), l.ReadsPerMinute, l.WritesPerMinute, l.Endpoints, l.MissionsPerDay,
+		l.HistoryDays, o.MaxKeyDays, scopes, o.Note, o.Version, o.CreatedAt.Micros(), o.UpdatedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("put offer %s: %w", o.ID, err)
+	}
+	return nil
+}
+
+// DeleteOffer deletes an offer that no account has.
+func (t OfferTx) DeleteOffer(ctx context.Context, id string) error {
+	if _, err := t.exec(ctx, `DELETE FROM offer WHERE id = $1`, id); err != nil {
+		return fmt.Errorf("delete offer %s: %w", id, err)
+	}
+	return nil
+}
+
+// SubAccountsUnder counts the sub-accounts of all accounts with an offer.
+func (t OfferTx) SubAccountsUnder(ctx context.Context, offer string) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM account a JOIN account p ON p.id = a.parent
+		WHERE p.offer = $1 AND a.removed_at IS NULL`, offer).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the sub-accounts under offer %s: %w", offer, err)
+	}
+	return n, nil
+}
+
+// CountSubAccounts counts the sub-accounts of an account.
+func (t OfferTx) CountSubAccounts(ctx context.Context, parent string) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM account WHERE parent = $1 AND removed_at IS NULL`, parent).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the sub-accounts of %s: %w", parent, err)
+	}
+	return n, nil
 }

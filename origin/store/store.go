@@ -81,6 +81,7 @@ type Store struct {
 	MissionReader
 	ModuleReader
 	NoteReader
+	OfferReader
 	TechnicianReader
 	SiteCheckReader
 	StandingReader
@@ -139,6 +140,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.readers.SetMaxOpenConns(cfg.Readers)
 	s.readers.SetMaxIdleConns(cfg.Readers)
 	s.group = s.newGroup()
+	s.OfferReader = OfferReader{s}
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
 	s.AttachmentReader = AttachmentReader{s}
 	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}

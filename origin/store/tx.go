@@ -28,6 +28,7 @@ type Tx struct {
 	MissionTx
 	ModuleTx
 	NoteTx
+	OfferTx
 	SiteCheckTx
 	StandingTx
 	StatsTx
@@ -59,7 +60,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		EventTx{EventReader{t}, t},
 		MailTx{MailReader{t}, t},
 		MissionTx{MissionReader{t}, t},
-		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t},
+		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t}, OfferTx{OfferReader{t}, t},
 		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t},
 		TechnicianTx{TechnicianReader{t}, t},
 		WebhookTx{WebhookReader{t}, t}, t,

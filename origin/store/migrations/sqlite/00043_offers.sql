@@ -1,0 +1,39 @@
+-- +goose Up
+
+-- Named sets of limits of accounts; 0 is the default of the service.
+CREATE TABLE offer (
+    id           TEXT PRIMARY KEY,
+    name         TEXT NOT NULL,
+    kind         TEXT NOT NULL,
+    reads        BIGINT NOT NULL,
+    writes       BIGINT NOT NULL,
+    endpoints    BIGINT NOT NULL,
+    missions     BIGINT NOT NULL,
+    history_days BIGINT NOT NULL,
+    max_key_days BIGINT NOT NULL,
+    scopes       TEXT NOT NULL,
+    note         TEXT NOT NULL,
+    version      BIGINT NOT NULL,
+    created_at   BIGINT NOT NULL,
+    updated_at   BIGINT NOT NULL
+);
+INSERT INTO offer (id, name, kind, reads, writes, endpoints, missions, history_days, max_key_days, scopes, note,
+    version, created_at, updated_at) VALUES
+    ('standard', 'Standard', 'standard', 600, 300, 10, 1000, 30, 365, '[]', '', 1, 1795392000000000, 1795392000000000),
+    ('group', 'Group', 'group', 3000, 1500, 50, 10000, 90, 365, '[]', '', 1, 1795392000000000, 1795392000000000),
+    ('enterprise', 'Enterprise', 'enterprise', 6000, 3000, 50, 100000, 0, 0, '[]', '', 1, 1795392000000000,
+        1795392000000000);
+
+-- A sub-account has a parent and no offer: it shares the limits of its parent.
+ALTER TABLE account ADD COLUMN offer TEXT REFERENCES offer (id);
+ALTER TABLE account ADD COLUMN parent TEXT REFERENCES account (id);
+ALTER TABLE account ADD COLUMN removed_at BIGINT;
+CREATE INDEX account_offer ON account (offer) WHERE offer IS NOT NULL;
+CREATE INDEX account_parent ON account (parent, id) WHERE parent IS NOT NULL;
+
+-- How many missions an account with a limit has created on a day in UTC, its sub-accounts included.
+CREATE TABLE account_use (
+    account  TEXT PRIMARY KEY REFERENCES account (id),
+    day      BIGINT NOT NULL,
+    missions BIGINT NOT NULL
+);
