@@ -45,6 +45,7 @@ const (
 	CodeRelistTooSoon        Code = "relist_too_soon"
 	CodeBrandUnlisted        Code = "brand_unlisted"
 	CodeRequestDecided       Code = "request_decided"
+	CodeAccessState          Code = "access_request_state"
 	CodeNoteExists           Code = "note_exists"
 	CodeTooMany              Code = "too_many"
 	CodeAttachmentTooLarge   Code = "attachment_too_large"
@@ -114,6 +115,7 @@ var codeTable = map[Code]struct {
 	CodeRelistTooSoon:        {http.StatusConflict, "The brand was unlisted too recently"},
 	CodeBrandUnlisted:        {http.StatusConflict, "The brand is not listed"},
 	CodeRequestDecided:       {http.StatusConflict, "The request is decided already"},
+	CodeAccessState:          {http.StatusConflict, "The state of the request does not allow this"},
 	CodeNoteExists:           {http.StatusConflict, "A different note has this externalId"},
 	CodeTooMany:              {http.StatusConflict, "A limit of the number of objects is reached"},
 	CodeAttachmentTooLarge:   {http.StatusRequestEntityTooLarge, "The attachment is too large"},

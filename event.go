@@ -55,6 +55,11 @@ const (
 	EventKeyExpiring      EventType = "api_key.expiring" // data is KeyExpiring
 	EventCachePurged      EventType = "cache.purged"     // data is Purged
 
+	EventAccessOpened   EventType = "access_request.opened" // data is AccessChange
+	EventAccessApproved EventType = "access_request.approved"
+	EventAccessDeclined EventType = "access_request.declined"
+	EventAccessIssued   EventType = "access_request.issued" // its key was shown
+
 	EventCertificateChanged EventType = "certificate.changed" // edges load it
 
 	EventScoreChanged EventType = "score.changed" // data is ScoreChange

@@ -112,3 +112,122 @@ type SubAccount struct {
 	Keys      int    `json:"keys"` // live ones
 	CreatedAt Time   `json:"createdAt"`
 }
+
+// AccessState is the state of a request for an API key.
+type AccessState string
+
+// A request is pending until an administrator approves or declines it. The applicant of an
+// approved request has its key shown once, which makes it issued; otherwise it expires.
+const (
+	AccessPending  AccessState = "pending"
+	AccessApproved AccessState = "approved"
+	AccessDeclined AccessState = "declined"
+	AccessIssued   AccessState = "issued"
+	AccessExpired  AccessState = "expired"
+)
+
+// AccessStates returns every state.
+func AccessStates() []AccessState {
+	return []AccessState{AccessPending, AccessApproved, AccessDeclined, AccessIssued, AccessExpired}
+}
+
+// AccessScopes returns the scopes that can be requested. Keys of administrators are created by
+// administrators, and the key of a claimed brand by its claim. account:manage needs a group offer.
+func AccessScopes() []Scope {
+	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate,
+		ScopeWebhookManage, ScopeAccountManage}
+}
+
+// Limits of requests for API keys.
+const (
+	AccessSecretChars = 43 // of base64url: 256 bits
+	AccessDays        = 14 // in which the key of an approved request must be shown
+	// AccessKeptDays is when a request is deleted, in days after it ended or, without a decision,
+	// after it was sent: it contains personal data.
+	AccessKeptDays   = 90
+	AccessPerDay     = 5 // by one client network
+	MinAccessPurpose = 20
+	MaxAccessName    = 100   // code points of the names of the organization and the contact
+	MaxAccessPurpose = 2_000 // code points
+	MaxAccessReason  = 2_000 // code points
+	MaxAccessBody    = 16 << 10
+)
+
+// AccessRequestForm requests an API key: POST /api/v1/access-requests.
+type AccessRequestForm struct {
+	Organization string    `json:"organization" minLength:"1" maxLength:"100" doc:"Who will use the key"`
+	Name         string    `json:"name" minLength:"1" maxLength:"100" doc:"Name of the contact"`
+	Email        string    `json:"email" minLength:"3" maxLength:"254" format:"email" doc:"Of the contact"`
+	Purpose      string    `json:"purpose" minLength:"20" maxLength:"2000" doc:"What the key is for"`
+	Scopes       []Scope   `json:"scopes" minItems:"1" maxItems:"10"`
+	Offer        OfferKind `json:"offer" enum:"standard,group,enterprise"`
+}
+
+// AccessGrant is what the key of an approved request may do.
+type AccessGrant struct {
+	Account       string     `json:"account"`         // that owns the key
+	Offer         string     `json:"offer,omitempty"` // that the approval gave the account; empty: unchanged
+	Scopes        []Scope    `json:"scopes" nullable:"false"`
+	RateLimit     *RateLimit `json:"rateLimit,omitempty"`     // nil: the default of every key
+	Networks      []string   `json:"networks,omitempty"`      // from which it may be used; empty: anywhere
+	ExpiresInDays int        `json:"expiresInDays,omitempty"` // from when it is shown; -1: never
+}
+
+// AccessStatus is a request for an API key as its applicant sees it.
+type AccessStatus struct {
+	ID           string       `json:"id"` // arq_…
+	State        AccessState  `json:"state" enum:"pending,approved,declined,issued,expired"`
+	Organization string       `json:"organization"`
+	Scopes       []Scope      `json:"scopes" nullable:"false"` // that were requested
+	Offer        OfferKind    `json:"offer" enum:"standard,group,enterprise"`
+	RequestedAt  Time         `json:"requestedAt"`
+	DecidedAt    *Time        `json:"decidedAt,omitempty"`
+	Reason       string       `json:"reason,omitempty"`    // why it was declined
+	Grant        *AccessGrant `json:"grant,omitempty"`     // of an approved request
+	ExpiresAt    *Time        `json:"expiresAt,omitempty"` // until then the key of an approved request can be shown
+	IssuedAt     *Time        `json:"issuedAt,omitempty"`  // when the key was shown
+	DeletedAt    Time         `json:"deletedAt"`           // when the request is deleted
+}
+
+// AccessRequest is a request for an API key as administrators see it. The texts are those of a
+// stranger, and nothing in them is verified.
+type AccessRequest struct {
+	AccessStatus
+	Name      string `json:"name"`
+	Email     string `json:"email"`
+	Purpose   string `json:"purpose"`
+	DecidedBy string `json:"decidedBy,omitempty"` // user or API key
+	KeyID     string `json:"keyId,omitempty"`     // of the key that was issued
+}
+
+// NewAccessRequest is a request with the secret that shows its state and its key. No later response
+// contains the secret.
+type NewAccessRequest struct {
+	AccessStatus
+	Secret string `json:"secret"`
+	Page   string `json:"page"` // address of the page of the request, which contains the secret
+}
+
+// AccessApproval approves a request: it says what the key may do.
+type AccessApproval struct {
+	Account    string  `json:"account" minLength:"1" maxLength:"64" doc:"Id of the account that owns the key"`
+	NewAccount bool    `json:"newAccount,omitempty" doc:"Create the account; otherwise it must exist"`
+	Offer      string  `json:"offer,omitempty" maxLength:"64" doc:"Id of an offer for the account; unchanged if omitted"`
+	Scopes     []Scope `json:"scopes" minItems:"1" maxItems:"10"`
+
+	RateLimit     *RateLimit `json:"rateLimit,omitempty"`
+	Networks      []string   `json:"networks,omitempty" maxItems:"50" doc:"Addresses and networks; anywhere if omitted"`
+	ExpiresInDays int        `json:"expiresInDays,omitempty" minimum:"-1" maximum:"3650" doc:"-1: never; default 365"`
+}
+
+// AccessRefusal declines a request.
+type AccessRefusal struct {
+	Reason string `json:"reason" minLength:"1" maxLength:"2000" doc:"Shown to the applicant"`
+}
+
+// AccessChange is the data of the events of requests for API keys. It has no personal data, because
+// events outlive requests.
+type AccessChange struct {
+	ID    string      `json:"id"`
+	State AccessState `json:"state"`
+}

@@ -161,6 +161,7 @@ const (
 	PrefixChange   = "brq"
 
 	PrefixAttachment = "att"
+	PrefixAccess     = "arq"
 )
 
 // crockford is the alphabet of ids: without i, l, o and u, and in byte order.

@@ -50,10 +50,16 @@ const (
 	PathCalendar             = "/calendar/" // followed by a secret token, which is never logged
 	// PathTechnician is where pages of technicians begin, followed by a secret token like that of a calendar.
 	PathTechnician = "/t/"
+	// PathAccessPage is where anyone requests an API key; the page of a request is below it, under a secret.
+	PathAccessPage = "/developers/access"
+	// PathAccessRequests accepts requests for API keys, and PathAccessRequest is the one whose secret is sent.
+	PathAccessRequests = "/api/v1/access-requests"
+	PathAccessRequest  = "/api/v1/access-request"
 )
 
-// LoggedPath returns a path for logs, without the secret token of a calendar feed or of a
-// technician's page and the id of a check, which is the key to its report.
+// LoggedPath returns a path for logs, without the secret token of a calendar feed, of a
+// technician's page or of a request for an API key, and the id of a check, which is the key to its
+// report.
 func LoggedPath(path string) string {
 	if strings.HasPrefix("/"+strings.TrimLeft(path, "/"), PathTechnician) {
 		return PathTechnician + "…"
@@ -63,8 +69,10 @@ func LoggedPath(path string) string {
 			return prefix + "…"
 		}
 	}
-	if before, _, secret := strings.Cut(path, PathCalendar); secret {
-		return before + PathCalendar + "…"
+	for _, secret := range []string{PathCalendar, PathAccessPage + "/"} {
+		if before, _, found := strings.Cut(path, secret); found {
+			return before + secret + "…"
+		}
 	}
 	return path
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/access/oidc"
+	"github.com/fieldmark/fieldmark/origin/accessrequest"
 	"github.com/fieldmark/fieldmark/origin/acme"
 	"github.com/fieldmark/fieldmark/origin/attachment"
 	"github.com/fieldmark/fieldmark/origin/audit"
@@ -107,9 +108,12 @@ type Service struct {
 
 	Certificates *acme.Service
 	Claims       *claim.Service
-	Mail         *mail.Service
-	SigningKeys  *botauth.Service
-	SiteChecks   *sitecheck.Service
+
+	AccessRequests *accessrequest.Service
+
+	Mail        *mail.Service
+	SigningKeys *botauth.Service
+	SiteChecks  *sitecheck.Service
 
 	Standings *standing.Service
 	Monitor   *monitor.Service
@@ -150,6 +154,8 @@ func New(cfg Config) (*Service, error) {
 		Access: s.Access, Brands: s.Brands, Prover: cfg.Prover, NewBrands: cfg.NewBrands, Off: cfg.OwnersOff})
 	s.Mail = mail.New(mail.Config{Store: cfg.Store, MAC: keys.Mail, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Relay: cfg.MailRelay, BaseURL: cfg.BaseURL})
+	s.AccessRequests = accessrequest.New(accessrequest.Config{Store: cfg.Store, MAC: keys.AccessRequest,
+		AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Access: s.Access, Mail: s.Mail, BaseURL: cfg.BaseURL})
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Brands: s.Brands, BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
 	checks := cfg.SiteChecks

@@ -26,8 +26,7 @@ type Accounts struct {
 }
 
 // Put creates an account or changes its name and note, and reports whether it was created. A
-// change that changes nothing adds no audit log entry. The limit is checked after the row was
-// added, in the same transaction: the error takes the row back.
+// change that changes nothing adds no audit log entry.
 func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountRequest) (a fieldmark.Account, made bool,
 	err error) {
 	bad := ValidateAccount(&r)
@@ -54,18 +53,8 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 				return err
 			}
 		}
-		if made, err = tx.AddAccount(ctx, a); err != nil {
+		if made, err = s.CreateIn(ctx, tx, a); err != nil || made {
 			return err
-		}
-		if made {
-			n, err := tx.CountAccounts(ctx)
-			if err != nil {
-				return err
-			}
-			if n > MaxAccounts {
-				return validation.Error("", "conflict", fmt.Sprintf("there are at most %d accounts", MaxAccounts))
-			}
-			return s.auditLog.Append(ctx, tx, "account.created", id, nil, a)
 		}
 		old, err := tx.Account(ctx, id)
 		if err != nil {
@@ -122,6 +111,39 @@ func requireOffer(ctx context.Context, tx *store.Tx, account, offer string) erro
 		return validation.Error("/offer", "conflict", "the account has sub-accounts; its offer must be a group offer")
 	}
 	return err
+}
+
+// SetOfferIn gives an account another offer, in a transaction.
+func (s *Accounts) SetOfferIn(ctx context.Context, tx *store.Tx, id, offer string) error {
+	if err := requireOffer(ctx, tx, id, offer); err != nil {
+		return err
+	}
+	old, err := tx.Account(ctx, id)
+	if err != nil || old.Offer == offer {
+		return err
+	}
+	a := old
+	a.Offer = offer
+	if err := tx.UpdateAccount(ctx, a, false); err != nil {
+		return err
+	}
+	return s.auditLog.Append(ctx, tx, "account.updated", id, old, a)
+}
+
+// CreateIn creates an account in a transaction and reports whether its id was free. The limit is
+// checked after the row was added: the error takes the row back.
+func (s *Accounts) CreateIn(ctx context.Context, tx *store.Tx, a fieldmark.Account) (bool, error) {
+	if made, err := tx.AddAccount(ctx, a); err != nil || !made {
+		return false, err
+	}
+	n, err := tx.CountAccounts(ctx)
+	if err != nil {
+		return false, err
+	}
+	if n > MaxAccounts {
+		return false, validation.Error("", "conflict", fmt.Sprintf("there are at most %d accounts", MaxAccounts))
+	}
+	return true, s.auditLog.Append(ctx, tx, "account.created", a.ID, nil, a)
 }
 
 // List returns the accounts in the order of their ids.

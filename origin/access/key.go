@@ -70,14 +70,14 @@ func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyReques
 // The limit is checked in it, so that two requests at once cannot both add the last key.
 func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
-	if err := validation.Errors(validateKey(&r)).Err(); err != nil {
+	if err := validation.Errors(ValidateKey(&r)).Err(); err != nil {
 		return fieldmark.NewKey{}, err
 	}
 	account = cmp.Or(account, r.Account, DefaultAccount)
 	now := time.Now()
 	row, token := s.newKey(now)
 	row.Account, row.Name, row.Scopes, row.RateLimit = account, r.Name, r.Scopes, r.RateLimit
-	row.Networks, _ = parseNetworks(r.Networks) // validateKey has checked them
+	row.Networks, _ = parseNetworks(r.Networks) // ValidateKey has checked them
 	if r.ExpiresInDays > 0 {
 		ends := fieldmark.At(now.AddDate(0, 0, r.ExpiresInDays))
 		row.ExpiresAt = &ends
@@ -150,10 +150,10 @@ func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 	}, t.String()
 }
 
-// validateKey returns everything that is wrong with a request, and sets its default
+// ValidateKey returns everything that is wrong with a request, and sets its default
 // lifetime.
 // A default lifetime exists because keys without an end are never rotated.
-func validateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
+func ValidateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	var bad validation.Errors
 	if n := utf8.RuneCountInString(r.Name); n == 0 || n > fieldmark.MaxKeyName || !validation.IsText(r.Name, false) {
 		bad.Add("/name", "range", fmt.Sprintf("must have 1 to %d characters", fieldmark.MaxKeyName))

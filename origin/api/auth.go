@@ -23,10 +23,12 @@ type authorization struct {
 // claimant is who has the secret of a claim, or a key of its account.
 var claimant = authorization{realm: "brands", scope: fieldmark.ScopeBrandManage, secret: true}
 
-// anyone and node are the kinds of access without an API key: no credentials, and the node token.
+// anyone, node and applicant are the kinds of access without an API key: no credentials, the node
+// token, and the secret of a request for a key, which the service compares.
 var (
-	anyone = authorization{}
-	node   = authorization{realm: "node"}
+	anyone    = authorization{}
+	node      = authorization{realm: "node"}
+	applicant = authorization{realm: "access request"}
 )
 
 // key requires an API key with a scope.
@@ -72,7 +74,7 @@ func (s *server) authenticate(c *call) error {
 		}
 		return nil
 	}
-	if required.secret && c.secret() != "" {
+	if required == applicant || required.secret && c.secret() != "" {
 		return nil
 	}
 	from, _ := netip.ParseAddr(s.clientAddr(c.r)) // an invalid address matches no network of a restricted key

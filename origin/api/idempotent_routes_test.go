@@ -19,7 +19,7 @@ import (
 // unkeyed are the POST operations that do not change state, and those that need no key: a
 // response is saved for the account of a key.
 var unkeyed = []string{"generateLLMsTxt", "lintLLMsTxt", "openDispute", "requestCheck", "openClaim", "verifyClaim",
-	"accessClaim", "withdrawClaim"}
+	"accessClaim", "withdrawClaim", "openAccessRequest", "issueKey"}
 
 // bodies returns a request body for every write operation of the API description.
 func bodies(url string) map[string]string {
@@ -31,9 +31,11 @@ func bodies(url string) map[string]string {
 	return map[string]string{
 		"putAccount": `{"name":"Acme"}`, "importBrands": `[{"slug":"new-one","name":"New","url":"https://new.example/",` +
 			`"niche":"tools","language":"en"}]`, "deleteBrand": "",
-		"putBrand":      `{"name":"B","url":"https://b.example/","niche":"tools","language":"en"}`,
-		"decideDispute": `{"state":"rejected","answer":"No."}`,
-		"setAliases":    `{"aliases":["other-name"]}`, "auditBrand": "",
+		"putBrand":             `{"name":"B","url":"https://b.example/","niche":"tools","language":"en"}`,
+		"decideDispute":        `{"state":"rejected","answer":"No."}`,
+		"approveAccessRequest": `{"account":"approved","newAccount":true,"scopes":["mission:read"]}`,
+		"declineAccessRequest": `{"reason":"No."}`,
+		"setAliases":           `{"aliases":["other-name"]}`, "auditBrand": "",
 		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "",
 		"rotateCalendar": "",
 		"createKey":      `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
@@ -225,6 +227,14 @@ func (fx *fixture) fillPath(path, url string) string {
 			fx.t.Fatal(err)
 		}
 		id = k.ID
+	case strings.Contains(path, adminPath+"access-requests/{id}"):
+		r, err := fx.service.AccessRequests.Open(ctx, access.Caller{}, fieldmark.AccessRequestForm{Name: "Ann",
+			Organization: "Acme", Email: "ann@acme.example", Purpose: "Missions for broken meters.",
+			Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}, Offer: fieldmark.OfferStandard})
+		if err != nil {
+			fx.t.Fatal(err)
+		}
+		id = r.ID
 	case strings.Contains(path, adminPath+"disputes/{id}"):
 		id = fx.openDispute("disputed").ID
 	case strings.Contains(path, "/technician-links/{id}"):

@@ -166,6 +166,7 @@ func limitsOf(o *origin.Service) []limit {
 		{owners, "Checks by a client network", sitecheck.ClientPerDay, "a day", limited, ""},
 		{owners, "Checks of a site", sitecheck.HostPerHour, "an hour", string(fieldmark.CodeHostBudget), ""},
 		{owners, "Checks of a site", sitecheck.HostPerDay, "a day", string(fieldmark.CodeHostBudget), ""},
+		{owners, "Requests for an API key by a client network", fieldmark.AccessPerDay, "a day", limited, ""},
 		{owners, "Claims opened by a client network", fieldmark.ClaimsPerDay, "a day", limited, ""},
 		{owners, "Verifications of a claim", fieldmark.ClaimChecksPerDay, "a day", limited, ""},
 		{owners, "Audits that an owner requests", fieldmark.OwnerAuditsPerHour, "an hour", limited, ""},
@@ -262,20 +263,7 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 		Method: r.method, Path: r.path, OperationID: r.op.id, Summary: r.op.summary,
 		Tags: []string{tagOf(r.path)}, Responses: map[string]*huma.Response{},
 	}
-	if r.access == anyone {
-		out.Security = []map[string][]string{{}} // explicitly none
-	} else {
-		out.Security = []map[string][]string{{securityScheme: {string(r.access.scope)}}}
-		out.Description = "Needs the scope `" + string(r.access.scope) + "`."
-		if r.access.secret {
-			out.Description = "Needs the secret of the claim as bearer token, or the scope `" +
-				string(r.access.scope) + "`."
-		}
-		if r.access.optional {
-			out.Security = append(out.Security, map[string][]string{})
-			out.Description = "A key is optional, and needs the scope `" + string(r.access.scope) + "`."
-		}
-	}
+	describeAccess(out, r.access)
 	for _, name := range pathNames(r.path) {
 		param := &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}
 		if v := example.Path(r.path, name); v != "" {
@@ -361,11 +349,34 @@ func (rt *route) headers() (all [][2]string) {
 	return all
 }
 
+// describeAccess adds what an operation requires of its caller.
+func describeAccess(out *huma.Operation, a authorization) {
+	switch a {
+	case anyone:
+		out.Security = []map[string][]string{{}} // explicitly none
+	case applicant:
+		out.Security = []map[string][]string{{securityScheme: {}}}
+		out.Description = "Needs the secret of the request as bearer token."
+	default:
+		out.Security = []map[string][]string{{securityScheme: {string(a.scope)}}}
+		out.Description = "Needs the scope `" + string(a.scope) + "`."
+		if a.secret {
+			out.Description = "Needs the secret of the claim as bearer token, or the scope `" +
+				string(a.scope) + "`."
+		}
+		if a.optional {
+			out.Security = append(out.Security, map[string][]string{})
+			out.Description = "A key is optional, and needs the scope `" + string(a.scope) + "`."
+		}
+	}
+}
+
 // tags are the groups of the operations, in the order of the documentation.
 var tags = []*huma.Tag{
 	{Name: "scores", Description: "Scores, badges and the ranking. Every edge answers them without a key."},
 	{Name: "checks", Description: "Audits of sites that need not be registered."},
 	{Name: "llms-txt", Description: "Generate and check llms.txt files."},
+	{Name: "access", Description: "Request an API key, and get it once an administrator has approved the request."},
 	{Name: "missions", Description: "Field work with deadlines."},
 	{Name: "integrations", Description: "Alerts of monitoring tools become missions."},
 	{Name: "webhooks", Description: "Endpoints, their deliveries, and events."},
@@ -380,7 +391,7 @@ func tagOf(path string) string {
 		{fieldmark.PathAdminAPI, "administration"}, {fieldmark.PathAlerts, "integrations"},
 		{fieldmark.PathWebhooks, "webhooks"}, {fieldmark.PathPublicEvents, "webhooks"},
 		{fieldmark.PathPublic, "missions"}, {fieldmark.PathLLMs, "llms-txt"}, {fieldmark.PathClaims, "claims"},
-		{fieldmark.PathBrands, "brands"}, {fieldmark.PathChecks, "checks"},
+		{fieldmark.PathBrands, "brands"}, {fieldmark.PathChecks, "checks"}, {fieldmark.PathAccessRequest, "access"},
 	} {
 		if strings.HasPrefix(path, t.prefix) {
 			return t.tag

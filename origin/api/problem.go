@@ -7,6 +7,9 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// getKey ends the sentence "To get a key, …".
+const getKey = "send a request at /developers/access, or ask the operator."
+
 // remedies maps each problem to instructions for fixing it.
 var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeMalformedJSON: "" +
@@ -25,11 +28,11 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeInvalidIdempotency: "" +
 		"Send one Idempotency-Key header with 1 to 255 visible ASCII characters, bare or as a quoted string (RFC " +
 		"9651).",
-	fieldmark.CodeMissingCredentials: "Send Authorization: Bearer with your API key.",
+	fieldmark.CodeMissingCredentials: "Send Authorization: Bearer with your API key. To get a key, " + getKey,
 	fieldmark.CodeInvalidAPIKey: "" +
-		"Check that the key is complete and spelled correctly. It may also have been revoked. An administrator can" +
-		" create a new one.",
-	fieldmark.CodeExpiredAPIKey:      "Ask an administrator for a new key.",
+		"Check that the key is complete and spelled correctly. It may also have been revoked. To get " +
+		"a new key, " + getKey,
+	fieldmark.CodeExpiredAPIKey:      "To get a new key, " + getKey,
 	fieldmark.CodeInvalidCredentials: "Sign in again.",
 	fieldmark.CodeModuleRefused: "" +
 		"See errors for every reason. Run fieldmark module check FILE to find the same errors before you upload a " +
@@ -62,7 +65,9 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeRelistTooSoon: "" +
 		"A brand stays unlisted for at least 7 days. Repeat the request after the time in Retry-After.",
 	fieldmark.CodeBrandUnlisted:  "List the brand again before the request.",
-	fieldmark.CodeRequestDecided: "A decision is final. The owner of the brand can send another request.",
+	fieldmark.CodeRequestDecided: "A decision is final. Its sender can send another request.",
+	fieldmark.CodeAccessState: "" +
+		"Read the request: a key is shown once, after the approval. If the key is lost, send another request.",
 	fieldmark.CodeNoteExists: "" +
 		"A note with this externalId was added with different content. To add another note, use another externalId.",
 	fieldmark.CodeTooMany: "The detail names the limit. Remove older objects first, where that is possible.",
@@ -72,7 +77,8 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeDigestMismatch: "" +
 		"The SHA-256 hash of the content differs from the field Content-Digest of the request. Send the file again.",
 	fieldmark.CodeLinkExpired: "" +
-		"Ask your dispatcher for a new link. What your phone has not sent yet is sent from there.",
+		"Ask your dispatcher for a new link. What your phone has not sent yet is sent from there. If the key of an " +
+		"approved request was not shown in time, send another request.",
 	fieldmark.CodeInvalidOccurredAt: "" +
 		"occurredAt is when a device says that something happened: at most 72 hours ago, at most 5 minutes ahead of " +
 		"the server, and not before the latest transition of the mission. Correct it, or leave it out to use the " +

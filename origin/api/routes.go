@@ -99,6 +99,7 @@ func (s *server) routes(cfg Config) []*route {
 		(&disputeAPI{o.Brands, o.Brands.Disputes, o.Claims}).routes(),
 		(&claimAPI{o.Claims, s}).routes(),
 		(&checkAPI{s, o.SiteChecks}).routes(),
+		(&accessRequestAPI{s, o.AccessRequests}).routes(),
 		(&ownerAPI{o.Brands.Owners, o.Claims}).routes(),
 		(&moduleAPI{o.Modules}).routes(),
 		(&certificateAPI{o.Certificates}).routes(),

@@ -9,12 +9,18 @@ import (
 // each are the names that earlier versions wrote; they also name the operations of the API for which no service adds
 // an entry. Entries are never rewritten, because their sums cover the name: readers get today's name instead.
 var actions = map[string][]string{
-	"account.created":   {"account.create"},
-	"account.updated":   {"account.update", "account.put"},
-	"admin.saved":       {"admin.put"},
-	"api_key.created":   {"key.create"},
-	"api_key.revoked":   {"key.revoke"},
-	"api_key.rotated":   {"key.rotate"},
+	"account.created": {"account.create"},
+	"account.updated": {"account.update", "account.put"},
+	"admin.saved":     {"admin.put"},
+	"api_key.created": {"key.create"},
+	"api_key.revoked": {"key.revoke"},
+	"api_key.rotated": {"key.rotate"},
+
+	"access_request.opened":   {"accessrequest.open"},
+	"access_request.approved": {"accessrequest.approve"},
+	"access_request.declined": {"accessrequest.decline"},
+	"access_request.issued":   nil, // its key was shown
+
 	"two_factor.on":     {"admin.second-factor.on", "factor.on"},
 	"two_factor.off":    {"admin.second-factor.off", "factor.off"},
 	"session.started":   {"session.begin"},

@@ -50,11 +50,14 @@ func (s *Owners) Request(ctx context.Context, id string) (fieldmark.BrandRequest
 }
 
 // Waiting counts what waits for an administrator. A contest of a brand also ends without one.
-type Waiting struct{ Disputes, Requests, Contests int }
+type Waiting struct {
+	Disputes, Requests, Contests int
+	Access                       int // requests for API keys
+}
 
 // Waiting counts what waits for an administrator.
 func (s *Service) Waiting(ctx context.Context) (w Waiting, err error) {
-	w.Disputes, w.Requests, w.Contests, err = s.store.CountWaiting(ctx)
+	w.Disputes, w.Requests, w.Contests, w.Access, err = s.store.CountWaiting(ctx)
 	return w, err
 }
 

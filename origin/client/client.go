@@ -48,6 +48,7 @@ type Config struct {
 type Client struct {
 	*caller
 
+	AccessRequestAPI
 	AdminAPI
 	CertificateAPI
 	ClaimAPI
@@ -99,7 +100,8 @@ func New(cfg Config) (*Client, error) {
 		nodeToken: cfg.NodeToken,
 		key:       cfg.Key,
 	}
-	return &Client{c, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c}, LinkAPI{c}, MissionAPI{c},
+	return &Client{c, AccessRequestAPI{c, ""}, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c},
+		LinkAPI{c}, MissionAPI{c},
 		ModerationAPI{c}, MonitorAPI{c}, OwnerAPI{c}, PaymentAPI{c}, PublicAPI{c}, SLAAPI{c}, SigningKeyAPI{c},
 		WebhookAPI{c}}, nil
 }

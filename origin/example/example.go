@@ -79,7 +79,8 @@ func idOf(schema string) string {
 
 // prefixes of ids by a part of the name of the schema; the first that matches counts.
 var prefixes = []struct{ part, prefix string }{
-	{"Calendar", "cal"}, {"BrandRequest", "brq"}, {"Claim", "clm"}, {"Delivery", "dlv"}, {"Dispute", "dsp"},
+	{"Access", "arq"}, {"Calendar", "cal"}, {"BrandRequest", "brq"}, {"Claim", "clm"}, {"Delivery", "dlv"},
+	{"Dispute", "dsp"},
 	{"Endpoint", "whk"}, {"Envelope", "evt"}, {"PolledEvent", "evt"}, {"MissionPayment", "pay"},
 	{"Payment", "pay"}, {"Refund", "rfd"}, {"Replay", "rpl"}, {"SiteCheck", "chk"}, {"Key", "key"},
 	{"Note", "nte"}, {"Attachment", "att"}, {"Account", "acc"}, {"Mission", "msn"},
@@ -102,7 +103,7 @@ var paths = []struct{ name, part, value string }{
 	{"id", "/calendars/", "cal_" + id}, {"id", "/brand-requests/", "brq_" + id}, {"id", "/claims/", "clm_" + id},
 	{"id", "/disputes/", "dsp_" + id}, {"id", "/webhooks/", "whk_" + id}, {"id", "/payments/", "pay_" + id},
 	{"id", "/checks/", "chk_" + id}, {"id", "/signing-keys/", "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"},
-	{"id", "/keys/", "key_" + id}, {"id", "/missions/", "msn_" + id},
+	{"id", "/access-requests/", "arq_" + id}, {"id", "/keys/", "key_" + id}, {"id", "/missions/", "msn_" + id},
 	{"account", "", "acc_" + id}, {"delivery", "", "dlv_" + id}, {"digest", "", digest}, {"note", "", "nte_" + id},
 	{"attachment", "", "att_" + id},
 	{"name", "/sla/", "business"}, {"name", "/certificates/", "geo.example"}, {"priority", "", "HIGH"},

@@ -26,6 +26,7 @@ type Keyring struct {
 	LoginThrottle MAC // names that failed sign-ins are counted under
 	Claim         MAC // secrets of claims, codes of transfers, and networks that claims are counted under
 	Mail          MAC // links in mail, which confirm or unsubscribe an address
+	AccessRequest MAC // secrets of requests for API keys, and what such requests are counted under
 
 	WebhookSecret      Cipher // signing secrets of endpoints
 	WebhookCredentials Cipher // header values and credentials that are sent to endpoints
@@ -48,7 +49,7 @@ func New(secret []byte) (*Keyring, error) {
 	for label, mac := range map[string]*MAC{
 		"api-key/v1": &k.APIKey, "calendar/v1": &k.Calendar, "audit-log/v1": &k.AuditLog,
 		"login-throttle/v1": &k.LoginThrottle, "claim/v1": &k.Claim, "mail/v1": &k.Mail,
-		"technician/v1": &k.Technician,
+		"technician/v1": &k.Technician, "access-request/v1": &k.AccessRequest,
 	} {
 		key, err := hkdf.Key(sha256.New, secret, nil, label, sha256.Size)
 		if err != nil {

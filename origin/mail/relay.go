@@ -80,17 +80,17 @@ type message struct {
 	unsubscribe string // URL; empty: the mail asks for confirmation, and no list exists yet
 }
 
-// errRefused is in the error of a mail whose recipient the relay refused permanently.
-var errRefused = errors.New("the address was refused")
+// ErrRefused is in the error of a mail whose recipient the relay refused permanently.
+var ErrRefused = errors.New("the address was refused")
 
-// send delivers a message to the relay. The error wraps errRefused after a reply of 5xx to RCPT.
+// send delivers a message to the relay. The error wraps ErrRefused after a reply of 5xx to RCPT.
 func (r *Relay) send(ctx context.Context, m message) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(r.from)
 	if err := msg.To(m.to); err != nil {
-		return fmt.Errorf("%w: %w", errRefused, err)
+		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	msg.SetMessageIDWithValue(m.id + r.from.Address[strings.LastIndexByte(r.from.Address, '@'):])
 	msg.SetDate()
@@ -109,7 +109,7 @@ func (r *Relay) send(ctx context.Context, m message) error {
 	err = client.DialAndSendWithContext(ctx, msg)
 	if reply := new(gomail.SendError); errors.As(err, &reply) && reply.Reason == gomail.ErrSMTPRcptTo &&
 		reply.ErrorCode()/100 == 5 {
-		return fmt.Errorf("%w: %w", errRefused, err)
+		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err
 }

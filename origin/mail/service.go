@@ -71,8 +71,7 @@ func (s *Service) Add(ctx context.Context, account string, slug fieldmark.Slug, 
 		return fieldmark.Errorf(fieldmark.CodeModuleDisabled, "mail is disabled")
 	}
 	address = strings.TrimSpace(address)
-	if a, err := mail.ParseAddress(address); err != nil || a.Address != address || !ascii(address) ||
-		len(address) > fieldmark.MaxDisputeEmail || strings.ContainsAny(address, `"[]`) {
+	if !ValidAddress(address) {
 		return validation.Error("/address", "format", "must be an e-mail address such as ann@acme.example")
 	}
 	now := time.Now()
@@ -117,6 +116,14 @@ func (s *Service) Add(ctx context.Context, account string, slug fieldmark.Slug, 
 		return fmt.Errorf("add a mail address to %s: %w", slug, err)
 	}
 	return nil
+}
+
+// ValidAddress reports whether mail can be sent to an address. It has no spaces and no line breaks,
+// so that it cannot add header fields (RFC 5322, section 2.2).
+func ValidAddress(address string) bool {
+	a, err := mail.ParseAddress(address)
+	return err == nil && a.Address == address && ascii(address) && len(address) <= fieldmark.MaxDisputeEmail &&
+		!strings.ContainsAny(address, `"[]`)
 }
 
 func ascii(text string) bool {

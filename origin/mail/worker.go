@@ -21,6 +21,22 @@ const maxSending = 4
 // mail after minutes (RFC 6647).
 var retries = webhook.ScheduleOf(&fieldmark.RetryPolicy{Schedule: fieldmark.RetryQuick})
 
+// Send sends one mail in plain text to an address that did not subscribe to anything. The id makes the
+// Message-ID, which is the same in every attempt. Subject is one line. An error that wraps ErrRefused
+// is final.
+func (s *Service) Send(ctx context.Context, id, to, subject, text string) error {
+	return s.cfg.Relay.send(ctx, message{id: id, to: to, subject: line(subject, maxText), text: text})
+}
+
+// NextAttempt returns when a mail is tried again after some attempts, the last of which ended with err.
+// The zero time means never.
+func NextAttempt(attempts int, err error, now time.Time) time.Time {
+	if err == nil || errors.Is(err, ErrRefused) || attempts >= len(retries) {
+		return time.Time{}
+	}
+	return now.Add(retries[attempts])
+}
+
 // Run sends mail as it becomes due until ctx ends. Any number of processes may run it on one
 // database.
 func (s *Service) Run(ctx context.Context) error {
@@ -110,7 +126,7 @@ func after(a Address, err error, head int64, now time.Time) Address {
 		next.Error = line(err.Error(), maxText)
 	}
 	switch {
-	case errors.Is(err, errRefused):
+	case errors.Is(err, ErrRefused):
 		next.State, next.DueAt = store.MailEnded, time.Time{}
 		return next
 	case err != nil && a.Attempts < len(retries):

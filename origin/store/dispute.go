@@ -242,14 +242,15 @@ const waiting = `(state = 'in_review' OR state = 'open' AND account = '')`
 
 // CountWaiting counts the disputes and the requests of owners that wait for an administrator, and the
 // contests of brands, which also end without one.
-func (db BrandReader) CountWaiting(ctx context.Context) (disputes, requests, contests int, err error) {
+func (db BrandReader) CountWaiting(ctx context.Context) (disputes, requests, contests, access int, err error) {
 	err = db.queryRow(ctx, `SELECT (SELECT COUNT(*) FROM dispute WHERE state IN ('open', 'in_review') AND `+waiting+`),
 		(SELECT COUNT(*) FROM brand_request WHERE state = 'pending'),
-		(SELECT COUNT(*) FROM claim WHERE state = 'contested')`).Scan(&disputes, &requests, &contests)
+		(SELECT COUNT(*) FROM claim WHERE state = 'contested'),
+		(SELECT COUNT(*) FROM access_request WHERE state = 'pending')`).Scan(&disputes, &requests, &contests, &access)
 	if err != nil {
-		return 0, 0, 0, fmt.Errorf("count disputes, requests and contests: %w", err)
+		return 0, 0, 0, 0, fmt.Errorf("count what waits for a decision: %w", err)
 	}
-	return disputes, requests, contests, nil
+	return disputes, requests, contests, access, nil
 }
 
 // Disputes lists disputes.

@@ -385,3 +385,170 @@ func (t OfferTx) CountSubAccounts(ctx context.Context, parent string) (n int, er
 	}
 	return n, nil
 }
+
+// AccessRequestReader reads requests for API keys.
+type AccessRequestReader struct{ querier }
+
+// AccessRequestTx writes them, in a transaction.
+type AccessRequestTx struct {
+	AccessRequestReader
+	*tx
+}
+
+// AccessRequest is a request for an API key, as it is stored.
+type AccessRequest struct {
+	ID        string
+	Hash      string // MAC of the secret
+	Network   string // MAC of the client network that sent it
+	Contact   string // MAC of the e-mail address
+	State     fieldmark.AccessState
+	CreatedAt time.Time
+	EndsAt    time.Time // when an approved request expires, or another one is deleted
+	DueAt     time.Time // of mail to the contact; zero: none is due
+	Attempts  int       // started, of that mail
+	AccessRequestBody
+}
+
+// AccessRequestBody is the part of a request that is stored as a document.
+type AccessRequestBody struct {
+	Form      fieldmark.AccessRequestForm `json:"form"`
+	DecidedAt *fieldmark.Time             `json:"decidedAt,omitempty"`
+	DecidedBy string                      `json:"decidedBy,omitempty"`
+	Reason    string                      `json:"reason,omitempty"`
+	Grant     *fieldmark.AccessGrant      `json:"grant,omitempty"`
+	IssuedAt  *fieldmark.Time             `json:"issuedAt,omitempty"`
+	KeyID     string                      `json:"keyId,omitempty"`
+}
+
+const accessRequestColumns = `id, hash, network, contact, state, created_at, ends_at, due_at, attempts, body`
+
+func scanAccessRequest(row scanner) (r AccessRequest, err error) {
+	err = row.Scan(&r.ID, &r.Hash, &r.Network, &r.Contact, &r.State, exactTime{&r.CreatedAt}, exactTime{&r.EndsAt},
+		exactTime{&r.DueAt}, &r.Attempts, jsonCol{&r.AccessRequestBody})
+	return r, queryErr(err)
+}
+
+// AccessRequest reads a request; the error is ErrNotFound if it does not exist.
+func (db AccessRequestReader) AccessRequest(ctx context.Context, id string) (AccessRequest, error) {
+	r, err := scanAccessRequest(db.queryRow(ctx, `SELECT `+accessRequestColumns+` FROM access_request
+		WHERE id = $1`, id))
+	if err != nil {
+		return r, fmt.Errorf("read access request %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// AccessRequestByHash reads the request whose secret has a hash.
+func (db AccessRequestReader) AccessRequestByHash(ctx context.Context, hash string) (AccessRequest, error) {
+	r, err := scanAccessRequest(db.queryRow(ctx, `SELECT `+accessRequestColumns+` FROM access_request
+		WHERE hash = $1`, hash))
+	if err != nil {
+		return r, fmt.Errorf("read an access request by its secret: %w", err)
+	}
+	return r, nil
+}
+
+// AccessRequests lists up to limit requests before an id, the newest first. Empty arguments do not
+// restrict the list.
+func (db AccessRequestReader) AccessRequests(ctx context.Context, state fieldmark.AccessState, before string,
+	limit int) ([]AccessRequest, error) {
+	rows, err := db.query(ctx, `SELECT `+accessRequestColumns+` FROM access_request WHERE (state = $1 OR $1 = '')
+		AND (id < $2 OR $2 = '') ORDER BY id DESC LIMIT $3`, string(state), before, limit)
+	list, err := collect(rows, err, scanAccessRequest)
+	if err != nil {
+		return nil, fmt.Errorf("list access requests: %w", err)
+	}
+	return list, nil
+}
+
+// CountAccessRequests counts the requests that a network sent since a time, those that name a
+// contact since then, and all that are pending.
+func (t AccessRequestTx) CountAccessRequests(ctx context.Context, network, contact string,
+	since time.Time) (sent, named, pending int, err error) {
+	if err := t.queryRow(ctx, `SELECT
+		(SELECT COUNT(*) FROM access_request WHERE network = $1 AND created_at > $3),
+		(SELECT COUNT(*) FROM access_request WHERE contact = $2 AND created_at > $3),
+		(SELECT COUNT(*) FROM access_request WHERE state = 'pending')`, network, contact,
+		since.UnixMicro()).Scan(&sent, &named, &pending); err != nil {
+		return 0, 0, 0, fmt.Errorf("count access requests: %w", err)
+	}
+	return sent, named, pending, nil
+}
+
+// AddAccessRequest adds a request.
+func (t AccessRequestTx) AddAccessRequest(ctx context.Context, r *AccessRequest) error {
+	body, err := jsonText(r.AccessRequestBody)
+	if err != nil {
+		return fmt.Errorf("encode access request %s: %w", r.ID, err)
+	}
+	_, err = t.exec(ctx, `INSERT INTO access_request (`+accessRequestColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, r.ID, r.Hash, r.Network, r.Contact, string(r.State),
+		r.CreatedAt.UnixMicro(), r.EndsAt.UnixMicro(), exactMicros(r.DueAt), r.Attempts, body)
+	if err != nil {
+		return fmt.Errorf("add access request %s: %w", r.ID, err)
+	}
+	t.touched[TopicAccessMail] = true
+	return nil
+}
+
+// MoveAccessRequest stores a request with its new state and reports whether it was in the state from:
+// of two transactions that move it at once, one does.
+func (t AccessRequestTx) MoveAccessRequest(ctx context.Context, r *AccessRequest,
+	from fieldmark.AccessState) (bool, error) {
+	body, err := jsonText(r.AccessRequestBody)
+	if err != nil {
+		return false, fmt.Errorf("encode access request %s: %w", r.ID, err)
+	}
+	n, err := t.exec(ctx, `UPDATE access_request SET state = $1, ends_at = $2, due_at = $3, attempts = 0, body = $4,
+		lease_until = NULL, lease_owner = NULL WHERE id = $5 AND state = $6`, string(r.State), r.EndsAt.UnixMicro(),
+		exactMicros(r.DueAt), body, r.ID, string(from))
+	if err != nil {
+		return false, fmt.Errorf("move access request %s: %w", r.ID, err)
+	}
+	t.touched[TopicAccessMail] = true
+	return n == 1, nil
+}
+
+// EndAccessRequests ends what is due: approved requests expire and are deleted later, and others are
+// deleted now.
+func (t AccessRequestTx) EndAccessRequests(ctx context.Context, now, deleted time.Time) error {
+	if _, err := t.exec(ctx, `DELETE FROM access_request WHERE ends_at <= $1 AND state <> 'approved'`,
+		now.UnixMicro()); err != nil {
+		return fmt.Errorf("delete access requests: %w", err)
+	}
+	if _, err := t.exec(ctx, `UPDATE access_request SET state = 'expired', ends_at = $1
+		WHERE ends_at <= $2 AND state = 'approved'`, deleted.UnixMicro(), now.UnixMicro()); err != nil {
+		return fmt.Errorf("expire access requests: %w", err)
+	}
+	return nil
+}
+
+// HasDueAccessMail reports whether mail to a contact is due that no worker has leased.
+func (db AccessRequestReader) HasDueAccessMail(ctx context.Context, now time.Time) (bool, error) {
+	var n int
+	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT id FROM access_request WHERE due_at <= $1
+		AND (lease_until IS NULL OR lease_until <= $1) LIMIT 1) AS due`, now.UnixMicro()).Scan(&n); err != nil {
+		return false, fmt.Errorf("read whether mail about access requests is due: %w", err)
+	}
+	return n > 0, nil
+}
+
+// ClaimDueAccessMail leases up to limit requests whose mail is due to owner, counts an attempt of
+// each, and returns their ids.
+func (t AccessRequestTx) ClaimDueAccessMail(ctx context.Context, owner string, now, lease time.Time,
+	limit int) ([]string, error) {
+	return t.claim(ctx, `UPDATE access_request SET lease_until = $1, lease_owner = $2, attempts = attempts + 1
+		WHERE id IN (SELECT r.id FROM access_request r WHERE r.due_at <= $3
+			AND (r.lease_until IS NULL OR r.lease_until <= $3) ORDER BY r.due_at LIMIT $4)
+		RETURNING id`, lease.UnixMicro(), owner, now.UnixMicro(), limit)
+}
+
+// EndAccessMail stores when the next attempt of a mail of owner is due, zero after the last, and ends
+// the lease. A request that was moved meanwhile has other mail.
+func (t AccessRequestTx) EndAccessMail(ctx context.Context, owner, id string, next time.Time) error {
+	if _, err := t.exec(ctx, `UPDATE access_request SET due_at = $1, lease_until = NULL, lease_owner = NULL
+		WHERE id = $2 AND lease_owner = $3`, exactMicros(next), id, owner); err != nil {
+		return fmt.Errorf("end the mail of access request %s: %w", id, err)
+	}
+	return nil
+}

@@ -72,6 +72,7 @@ func (s *Store) Pools() []Pool {
 // that read rows are grouped by noun: BrandReader, MissionReader and so on.
 type Store struct {
 	AccessReader
+	AccessRequestReader
 	AttachmentReader
 	BrandReader
 	CertificateReader
@@ -142,7 +143,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.group = s.newGroup()
 	s.OfferReader = OfferReader{s}
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
-	s.AttachmentReader = AttachmentReader{s}
+	s.AccessRequestReader, s.AttachmentReader = AccessRequestReader{s}, AttachmentReader{s}
 	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
 	s.MailReader = MailReader{s}
 	s.MissionReader, s.ModuleReader, s.NoteReader = MissionReader{s}, ModuleReader{s}, NoteReader{s}
@@ -234,8 +235,8 @@ func (s *Store) Close() error {
 type Topic int
 
 // The topics: the event log grew; a delivery, an audit, a preview, a replay, a
-// deadline, a certificate, a standing, a claim or a mail became due; a check of a site changed its
-// state.
+// deadline, a certificate, a standing, a claim, a mail or a mail about a request for a key became due; a
+// check of a site changed its state.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -248,6 +249,7 @@ const (
 	TopicClaims
 	TopicSiteChecks
 	TopicMail
+	TopicAccessMail
 	topics
 )
 

@@ -19,6 +19,7 @@ import (
 // transaction.
 type Tx struct {
 	AccessTx
+	AccessRequestTx
 	AttachmentTx
 	BrandTx
 	CertificateTx
@@ -54,7 +55,7 @@ type tx struct {
 func newTx(db *commit.Tx, state *txState) *Tx {
 	t := &tx{db: db, state: state, events: state.log.numbered}
 	return &Tx{
-		AccessTx{AccessReader{t}, t}, AttachmentTx{AttachmentReader{t}, t},
+		AccessTx{AccessReader{t}, t}, AccessRequestTx{AccessRequestReader{t}, t}, AttachmentTx{AttachmentReader{t}, t},
 		BrandTx{BrandReader{t}, t}, CertificateTx{CertificateReader{t}, t},
 		ClaimTx{ClaimReader{t}, t},
 		EventTx{EventReader{t}, t},
@@ -342,13 +343,14 @@ const (
 	LeaseSiteCheck   LeaseKind = "site_check"
 	LeaseDailyJob    LeaseKind = "daily_job"
 	LeaseMail        LeaseKind = "mail_address"
+	LeaseAccess      LeaseKind = "access_request"
 )
 
 // leaseKeys are the key columns of the tables.
 var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
 	LeaseAlert: "mission", LeaseCertificate: "name", LeaseClaim: "id", LeaseSiteCheck: "id",
-	LeaseDailyJob: "name", LeaseMail: "id",
+	LeaseDailyJob: "name", LeaseMail: "id", LeaseAccess: "id",
 }
 
 // Lease identifies a leased row.
@@ -375,6 +377,7 @@ var uncountClaim = map[LeaseKind]string{
 	LeasePreview:  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeaseAudit:    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeaseMail:     `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+	LeaseAccess:   `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 }
 
 // ReleaseLeases ends all leases of owner; those of all owners if it is empty,
@@ -391,7 +394,7 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews],
 				t.touched[TopicDeadlines], t.touched[TopicCertificates] = true, true, true, true, true
 			t.touched[TopicClaims] = true
-			t.touched[TopicSiteChecks], t.touched[TopicMail] = true, true
+			t.touched[TopicSiteChecks], t.touched[TopicMail], t.touched[TopicAccessMail] = true, true, true
 		}
 	}
 	return t.ScheduleEndpoints(ctx)
