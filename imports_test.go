@@ -31,12 +31,13 @@ var mayImport = map[string][]string{
 	"edge": {"", "edge/accesslog", "cache", "cache/rfc9111", "edge/proxy", "wasm", "wasm/scoring", "origin/client",
 		"edge/badge",
 		"edge/compress", "edge/conn", "edge/conn/certs", "edge/conn/framing", "edge/conn/h2", "edge/conn/h3",
-		"edge/conn/mux", "edge/developer", "edge/ranking", "edge/site",
+		"edge/conn/mux", "edge/developer", "edge/mcp", "edge/ranking", "edge/site",
 		"edge/proxy/upstream",
 		"internal/timeout", "internal/trace"},
 	"edge/accesslog":      {},
 	"edge/badge":          {""},
 	"edge/ranking":        {"", "wasm/scoring"},
+	"edge/mcp":            {"", "edge/ranking"},
 	"edge/site":           {"", "internal/ui", "wasm/scoring"},
 	"edge/developer":      {"", "edge/site"},
 	"edge/compress":       {},
@@ -169,7 +170,7 @@ var mayImport = map[string][]string{
 
 // homes maps each technology to the only packages that may import it.
 var homes = map[string][]string{
-	"github.com/valyala/fasthttp":    {"edge", "edge/compress", "edge/conn", "edge/proxy"},
+	"github.com/valyala/fasthttp":    {"edge", "edge/compress", "edge/conn", "edge/mcp", "edge/proxy"},
 	"github.com/dunglas/httpsfv":     {"cache/rfc9111"},
 	"github.com/quic-go/":            {"edge/conn/h3"},
 	"github.com/tetratelabs/wazero":  {"wasm"},

@@ -108,9 +108,17 @@ const (
 	HeaderReplayed = "Idempotency-Replayed"
 	// HeaderDryRun is "true" on the response to a write that was validated and run, and then undone.
 	HeaderDryRun = "Fieldmark-Dry-Run"
+	// HeaderAgent marks a request that an agent caused, with AgentMCP: the member agent of the key
+	// decides whether it may act. HeaderConfirm is the token of a dry run, in its response and in
+	// the request that does the same in earnest.
+	HeaderAgent   = "Fieldmark-Agent"
+	HeaderConfirm = "Fieldmark-Confirm"
 	// HeaderRequestID is X-Request-Id, copied from the request if it is valid.
 	HeaderRequestID = "X-Request-Id"
 )
+
+// AgentMCP is the value of HeaderAgent on calls of tools of the Model Context Protocol.
+const AgentMCP = "mcp"
 
 // MinRequestID and MaxRequestID limit a request id from a client, in bytes.
 const (

@@ -24,6 +24,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/edge/developer"
+	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/timeout"
@@ -71,6 +72,10 @@ type Config struct {
 	CacheBytes int64  // bound of cached answers in memory; 0: DefaultCacheBytes
 	RedisURL   string // of the tier shared with other nodes (see cache.RedisConfig); empty: none
 	HideAdmin  bool   // refuse /admin on this node
+	// MCP is which tools of the Model Context Protocol are offered; empty: mcp.Read. MCPOrigins
+	// are the origins of web pages, beside BaseURL, whose scripts may call them.
+	MCP        mcp.Mode
+	MCPOrigins []string
 
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for may score here; none: all may
 	// run modules of the class wasi-null too, which may hold the process up for two seconds
@@ -178,6 +183,7 @@ func New(cfg Config) (*Edge, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Inflight = cmp.Or(cfg.Inflight, DefaultInflight)
+	cfg.MCP = cmp.Or(cfg.MCP, mcp.Read)
 	cfg.PassBody = cmp.Or(cfg.PassBody, DefaultPassBody)
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")

@@ -102,7 +102,7 @@ func (e *fileEndpoints) serveIcon(ctx *fasthttp.RequestCtx) {
 func (e *fileEndpoints) serveSitemap(ctx *fasthttp.RequestCtx) {
 	s := e.rankings.Current()
 	if s == nil {
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not ranked the brands yet"))
+		e.fail(ctx, errNotRanked())
 		return
 	}
 	part := 0 // the whole

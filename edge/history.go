@@ -106,19 +106,24 @@ func parseTime(text string) (time.Time, bool) {
 // serveScoreAt handles GET /api/v1/score/{slug}?agedUntil=: what the facts of then come
 // to by today's module, judged as of then.
 func (e *scoreEndpoints) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at time.Time) {
-	now := time.Now()
 	isDay := len(ctx.QueryArgs().Peek("asOf")) == len(time.DateOnly)
+	entry, from, err := e.scoreAt(ctx, slug, at, isDay)
+	e.sendDerived(ctx, entry, from, err, "")
+}
+
+// scoreAt returns the document of serveScoreAt for a time, or for a day.
+func (e *scoreEndpoints) scoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at time.Time,
+	isDay bool) (*cache.Entry, cache.Source, error) {
+	now := time.Now()
 	today := isDay && at.After(now) && at.Sub(now) < 24*time.Hour // a day that is not over
 	if at.After(now) && !today {
-		e.fail(ctx, badParameter("asOf", "range", "must not be in the future"))
-		return
+		return nil, cache.SourceNone, badParameter("asOf", "range", "must not be in the future")
 	}
 	key := fieldmark.PathScore + string(slug) + "@" + at.Format(time.RFC3339)
 	if today {
 		key += "/open" // the whole day has another answer once it is over
 	}
-	e.serveDerived(ctx, slug, key, fieldmark.PathScore, "", func(ctx context.Context, m *wasm.Module) (*cache.Entry,
-		int64, error) {
+	return e.derived(ctx, slug, key, func(ctx context.Context, m *wasm.Module) (*cache.Entry, int64, error) {
 		at := at
 		if today {
 			at = time.Now()
@@ -141,19 +146,28 @@ func badParameter(name, code, detail string) error {
 		Fields: []fieldmark.FieldError{{Pointer: "?" + name, Code: code, Detail: detail}}}
 }
 
-// serveDerived serves a document that the active module derives from a brand's facts, and
-// caches it like a score. An alias leads to the slug of the brand between prefix and suffix.
-func (e *scoreEndpoints) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, prefix, suffix string,
-	derive func(ctx context.Context, m *wasm.Module) (entry *cache.Entry, asOf int64, err error)) {
-	if err := e.scorer.checkExists(slug); err != nil {
-		e.failBrand(ctx, err, prefix, suffix)
+// sendDerived sends what derived returned, of the score API.
+func (e *scoreEndpoints) sendDerived(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source, err error,
+	suffix string) {
+	if err != nil {
+		e.failBrand(ctx, err, fieldmark.PathScore, suffix)
 		return
+	}
+	e.send(ctx, entry, from)
+}
+
+// derived returns a document that the active module derives from a brand's facts, and
+// caches it like a score.
+func (e *scoreEndpoints) derived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key string,
+	derive func(ctx context.Context, m *wasm.Module) (entry *cache.Entry, asOf int64, err error)) (*cache.Entry,
+	cache.Source, error) {
+	if err := e.scorer.checkExists(slug); err != nil {
+		return nil, cache.SourceNone, err
 	}
 	if err := e.scorer.modules.require(); err != nil {
-		e.fail(ctx, err)
-		return
+		return nil, cache.SourceNone, err
 	}
-	e.serveCached(ctx, e.fetcher.getLimited, key, func(ctx context.Context) (*cache.Entry, error) {
+	return e.fetcher.getLimited(ctx, key, func(ctx context.Context) (*cache.Entry, error) {
 		known := e.replica.moduleAsOf.Load() // before the module is read
 		registry, _ := e.scorer.modules.registryFor(slug)
 		m, release, err := registry.Acquire()
@@ -169,7 +183,7 @@ func (e *scoreEndpoints) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.S
 			string(fieldmark.TagModule)}
 		entry.Fresh, entry.OnError = derivedFresh, derivedOnError
 		return entry, nil
-	}, func(ctx *fasthttp.RequestCtx, err error) { e.failBrand(ctx, err, fieldmark.PathScore, suffix) })
+	})
 }
 
 // historyQuery is a request for a history, checked.
@@ -234,8 +248,15 @@ func (e *scoreEndpoints) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.S
 		e.fail(ctx, err)
 		return
 	}
+	entry, from, err := e.history(ctx, slug, q)
+	e.sendDerived(ctx, entry, from, err, historySlash)
+}
+
+// history returns the document of serveHistory.
+func (e *scoreEndpoints) history(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, q historyQuery) (*cache.Entry,
+	cache.Source, error) {
 	key := fieldmark.PathScore + string(slug) + historySlash + "/" + q.key()
-	e.serveDerived(ctx, slug, key, fieldmark.PathScore, historySlash,
+	return e.derived(ctx, slug, key,
 		func(ctx context.Context, m *wasm.Module) (*cache.Entry, int64, error) {
 			q := q
 			if q.untilNow {
@@ -266,7 +287,7 @@ func (e *scoreEndpoints) serveFeed(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, err)
 		return
 	}
-	e.serveDerived(ctx, slug, path, fieldmark.PathBrandPage, site.FeedSuffix,
+	entry, from, err := e.derived(ctx, slug, path,
 		func(ctx context.Context, m *wasm.Module) (*cache.Entry, int64, error) {
 			now := time.Now().UTC()
 			q := historyQuery{from: now.AddDate(-1, 0, 0), to: now}
@@ -282,6 +303,11 @@ func (e *scoreEndpoints) serveFeed(ctx *fasthttp.RequestCtx) {
 				"X-Content-Type-Options", "nosniff", "Access-Control-Allow-Origin", "*",
 				"Surrogate-Key", "brand-"+string(slug)), asOf, nil
 		})
+	if err != nil {
+		e.failBrand(ctx, err, fieldmark.PathBrandPage, site.FeedSuffix)
+		return
+	}
+	e.send(ctx, entry, from)
 }
 
 func (e *scoreEndpoints) feedOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory,

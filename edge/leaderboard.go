@@ -154,13 +154,17 @@ func unknownParameter(name, known string) fieldmark.FieldError {
 		Detail: "unknown parameter; known: " + known}
 }
 
+func errNotRanked() error {
+	return fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not ranked the brands yet")
+}
+
 // findRanking returns the ranking of a query, and the place in it.
 func (e *boardEndpoints) findRanking(q ranking.Query) (*ranking.Snapshot, int, error) {
 	if q.Cursor == "" {
 		if s := e.rankings.Current(); s != nil {
 			return s, 0, nil
 		}
-		return nil, 0, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not ranked the brands yet")
+		return nil, 0, errNotRanked()
 	}
 	id, offset, ok := e.cursorKey.Decode(q.Cursor, q.Filter)
 	if !ok {
@@ -351,7 +355,7 @@ func (e *boardEndpoints) serveCompare(ctx *fasthttp.RequestCtx) route {
 		defer cancel()
 		slugs, faults := e.namedBrands(p.Asked)
 		for _, slug := range slugs {
-			entry, _, err := e.scorer.get(rc, slug)
+			score, err := e.scorer.full(rc, slug)
 			if fieldmark.IsCode(err, fieldmark.CodeNotFound) { // removed since it was ranked
 				faults = append(faults, fmt.Sprintf("No public brand is registered as “%s”.", slug))
 				continue
@@ -360,13 +364,7 @@ func (e *boardEndpoints) serveCompare(ctx *fasthttp.RequestCtx) route {
 				e.failPage(ctx, err, "")
 				return
 			}
-			score, err := decodeScore(entry.Body)
-			if err != nil {
-				e.failPage(ctx, err, "")
-				return
-			}
-			score.Rank = e.rankings.Rank(&score)
-			p.Brands = append(p.Brands, score)
+			p.Brands = append(p.Brands, *score)
 		}
 		status := http.StatusOK
 		if p.Faults = faults; faults != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 	"github.com/fieldmark/fieldmark/internal/timeout"
@@ -321,6 +322,8 @@ func (s *siteHosts) bodyLimit(host, path []byte) int64 {
 		return fieldmark.MaxAlertBody
 	case text(path) == fieldmark.PathMissionBatch:
 		return fieldmark.MaxBatchBody
+	case text(path) == mcp.Path:
+		return mcp.MaxBody
 	case text(path) == fieldmark.PathLLMsLint:
 		return fieldmark.MaxLintBody
 	}

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	aBrand = `{"name":"Acme","niche":"Tools","description":"Acme makes hammers that last a lifetime.","url":"https://acme.example/"}`
+	aBrand = `{"name":"Acme","niche":"Tools","description":"Acme makes hammers that last a lifetime.",` +
+		`"url":"https://acme.example/"}`
 	asJSON = "application/json"
 )
 

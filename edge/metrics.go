@@ -32,13 +32,15 @@ const (
 	routeBoard
 	routePage
 	routeLLMs
+	routeMCP
 	routePassed
 	routeRefused
 	routeRedirect
 	routeCount
 )
 
-var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "llms", "passed", "refused", "redirect"}
+var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "llms", "mcp", "passed",
+	"refused", "redirect"}
 
 // secondBuckets reach from a score (two microseconds) to a request that ran out
 // of time.

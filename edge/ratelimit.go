@@ -213,8 +213,7 @@ func (l *requestLimiter) limit(ctx *fasthttp.RequestCtx, next func(*fasthttp.Req
 		b := anonBucket(l.clients.addr(ctx))
 		return l.enforce(ctx, b, l.limits.take(b, 1), next)
 	}
-	q, known := l.limits.find(hash)
-	if known && strings.HasPrefix(text(ctx.Path()), fieldmark.PathAdminAPI) {
+	if _, known := l.limits.find(hash); known && strings.HasPrefix(text(ctx.Path()), fieldmark.PathAdminAPI) {
 		return next(ctx) // the operator's own; only guessing keys is counted
 	}
 	weight, err := l.weight(ctx)
@@ -222,25 +221,49 @@ func (l *requestLimiter) limit(ctx *fasthttp.RequestCtx, next func(*fasthttp.Req
 		l.fail(ctx, err)
 		return routeRefused
 	}
-	writes := isWrite(ctx)
+	r := routeRefused
+	l.limits.limitKey(hash, isWrite(ctx), weight, func() (unauthorized bool) {
+		r = next(ctx)
+		return ctx.Response.StatusCode() == http.StatusUnauthorized
+	}, func(b bucket, v cache.RateResult, refused bool) {
+		if refused {
+			l.meters.limited.Inc()
+			l.fail(ctx, errRateLimited(ctx.Path(), b, v))
+		}
+		b.write(&ctx.Response.Header, v)
+	})
+	return r
+}
+
+// limitKey counts a request with a key and calls next unless its rate is used up; next
+// reports whether the origin did not accept the key. The bucket and what is left of it are
+// reported once, after next.
+func (l *rateLimiter) limitKey(hash keyHash, writes bool, weight int, next func() (unauthorized bool),
+	report func(b bucket, v cache.RateResult, refused bool)) {
+	q, known := l.find(hash)
 	if known {
 		b := q.of(writes)
-		return l.enforce(ctx, b, l.limits.take(b, weight), next)
+		v := l.take(b, weight)
+		if v.Allowed {
+			next()
+		}
+		report(b, v, !v.Allowed)
+		return
 	}
 	b := unverifiedBucket(hash) // pays only if the origin does not know the key either
-	v := l.limits.peek(b)
+	v := l.peek(b)
 	if !v.Allowed {
-		return l.enforce(ctx, b, v, next)
+		report(b, v, true)
+		return
 	}
-	r := next(ctx)
-	if q, known = l.limits.find(hash); known {
+	unauthorized := next()
+	if q, known = l.find(hash); known {
 		b = q.of(writes)
-		v = l.limits.take(b, weight)
-	} else if ctx.Response.StatusCode() == http.StatusUnauthorized {
-		v = l.limits.take(b, 1)
+		v = l.take(b, weight)
+	} else if unauthorized {
+		v = l.take(b, 1)
 	}
-	b.write(&ctx.Response.Header, v)
-	return r
+	report(b, v, false)
 }
 
 // enforce calls next or refuses the request, according to v.

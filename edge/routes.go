@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 )
@@ -96,6 +97,9 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathKeyDirectory, serve: e.passOn}, // not limited: verifiers must always reach it
 		{path: pathReady, route: routePage, get: e.serveReady},
 		{path: fieldmark.PathInternal, prefix: true, serve: e.refuseInternal},
+	}
+	if e.cfg.MCP != mcp.Off {
+		table = append(table, endpoint{path: mcp.Path, serve: e.newMCPEndpoint(scores, boards, llms).serve})
 	}
 	if e.cfg.HideAdmin {
 		table = append(table,

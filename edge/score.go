@@ -373,6 +373,21 @@ func asUnavailable(err error) error {
 		Detail: "the origin cannot answer just now; repeat the request a little later", Err: err}
 }
 
+// full returns the score of a brand with its signals and its rank.
+func (s *scorer) full(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Score, error) {
+	entry, from, err := s.get(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	score, err := decodeScore(entry.Body)
+	if err != nil {
+		return nil, err
+	}
+	score.Stale = entry.Value.(*scoreValue).stale || from == cache.SourceOnError
+	score.Rank = s.rankings.Rank(&score)
+	return &score, nil
+}
+
 // emptyRank ends a score document without a rank, which is its last member.
 const emptyRank = "null}"
 

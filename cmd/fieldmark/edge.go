@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/listen"
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/client"
@@ -38,6 +39,8 @@ type edgeSettings struct {
 	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Also run scoring modules of the class wasi-null, such as those of the Go toolchain. Compiling one may block the process for two seconds."`
 	tracing     *trace.Tracer
 	site        *siteSettings // nil without a site
+	MCP         string        `name:"mcp" env:"FIELDMARK_MCP" enum:"on,read,off" default:"read" help:"Tools for agents at /mcp (Model Context Protocol): read for those of scores, on for those of missions too, off for none."`
+	MCPOrigins  []string      `name:"mcp-origins" env:"FIELDMARK_MCP_ORIGINS" placeholder:"ORIGIN" help:"Origins of web pages, beside the base URL, whose scripts may call /mcp."`
 	HideAdmin   bool          `env:"FIELDMARK_HIDE_ADMIN" help:"Do not serve /admin and /api/admin on this edge."`
 }
 
@@ -69,7 +72,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
 		Version: version, Name: nodeName(ln), Tracer: c.tracing,
 		ModuleKeys: keys, WASI: c.WASIModules,
-		BuiltIn: builtInDigests(),
+		BuiltIn: builtInDigests(), MCP: mcp.Mode(c.MCP), MCPOrigins: c.MCPOrigins,
 	}
 	c.apply(&cfg)
 	c.site.apply(&cfg)

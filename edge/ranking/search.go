@@ -50,6 +50,18 @@ func (s *Snapshot) Search(q *Query, text string) (f Found) {
 	return f
 }
 
+// FindHost returns the slugs of the public brands whose site has a host, by slug. It looks
+// through every brand.
+func (s *Snapshot) FindHost(host string) (slugs []fieldmark.Slug) {
+	host = hostOf(host)
+	for r := range s.slugs.from(0) {
+		if r.Listed() && r.host == host && host != "" {
+			slugs = append(slugs, r.slug)
+		}
+	}
+	return slugs
+}
+
 // needle is the text of a search in the form of each property it is compared with.
 type needle struct{ name, slug, host string }
 

@@ -244,7 +244,8 @@ func TestIdempotencyKeys(t *testing.T) {
 		{"a", true}, {strings.Repeat("~", 255), true}, {`a"b`, true}, {`"with space"`, true}, {`"a\"b\\c"`,
 			true}, {`"` +
 			strings.Repeat("x", 255) + `"`, true},
-		{"", false}, {strings.Repeat("x", 256), false}, {"a b", false}, {"a\tb", false}, {"ä", false}, {"a\x7f", false},
+		{"", false}, {strings.Repeat("x", 256), false}, {"a b", false}, {"a\tb", false}, {"ä", false},
+		{"a\x7f", false},
 		{`"`, false}, {`""`, false}, {`"a`, false}, {`"a"b`, false}, {`"a";p=1`, false}, {`"\n"`, false}, {`"\`,
 			false}, {`"ä"`, false}, {`"` + strings.Repeat("x", 256) + `"`, false},
 	} {

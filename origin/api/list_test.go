@@ -102,7 +102,9 @@ func TestFilters(t *testing.T) {
 								order := slices.Clone(all)
 								if updated != "" {
 									slices.SortFunc(order,
-										func(a, b fieldmark.Mission) int { return a.UpdatedAt.Std().Compare(b.UpdatedAt.Std()) })
+										func(a, b fieldmark.Mission) int {
+											return a.UpdatedAt.Std().Compare(b.UpdatedAt.Std())
+										})
 								} else {
 									slices.Reverse(order)
 								}

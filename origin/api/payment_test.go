@@ -181,7 +181,8 @@ func TestPaymentLimits(t *testing.T) {
 		withPayment(`{"card":"4242"}`):                             "/payment/card unknown_field",
 		withPayment(`{"amount":{"value":1,"currency":"EUR"},"status":"PAID"}`): "/payment/status " +
 			"unknown_field",
-		withPayment(`{"amount":{"value":1,"currency":"EUR"},"dueAt":"2026-01-01T00:00:00Z"}`): "/payment/dueAt unknown_field",
+		withPayment(`{"amount":{"value":1,"currency":"EUR"},` +
+			`"dueAt":"2026-01-01T00:00:00Z"}`): "/payment/dueAt unknown_field",
 	} {
 		rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: body})
 		p := fx.problem(rec)

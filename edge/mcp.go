@@ -1,0 +1,308 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/mcp"
+	"github.com/fieldmark/fieldmark/edge/ranking"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
+)
+
+// toolHost implements mcp.Host with the functions behind the HTTP endpoints.
+type toolHost struct {
+	scores    *scoreEndpoints
+	boards    *boardEndpoints
+	llms      *llmsEndpoints
+	limiter   *requestLimiter
+	clients   clients
+	auth      *originAuth
+	originURL *url.URL
+	transport http.RoundTripper
+}
+
+// mcpEndpoint serves the Model Context Protocol.
+type mcpEndpoint struct {
+	*responder
+	server *mcp.Server
+}
+
+// newMCPEndpoint returns an endpoint whose tools share the functions of other endpoints.
+func (e *Edge) newMCPEndpoint(scores *scoreEndpoints, boards *boardEndpoints, llms *llmsEndpoints) *mcpEndpoint {
+	tools := &toolHost{scores: scores, boards: boards, llms: llms, limiter: e.limiter, clients: e.clients, auth: e.auth,
+		originURL: e.cfg.OriginURL, transport: e.transport}
+	return &mcpEndpoint{e.responder, mcp.New(mcp.Config{Host: tools, BaseURL: e.cfg.BaseURL,
+		Origins: e.cfg.MCPOrigins, Mode: e.cfg.MCP, Version: e.cfg.Version})}
+}
+
+// serve handles /mcp. Calls of tools are counted by the host, as what they cost depends on the
+// tool.
+func (e *mcpEndpoint) serve(ctx *fasthttp.RequestCtx) route {
+	if err := readBody(ctx, mcp.MaxBody); err != nil {
+		e.fail(ctx, err)
+		return routeMCP
+	}
+	e.server.Serve(ctx)
+	return routeMCP
+}
+
+// Admit implements mcp.Host. A key that the node knows has its own rate; any other could be
+// made up by the client and counts as none.
+func (t *toolHost) Admit(ctx *fasthttp.RequestCtx) error {
+	l := t.limiter.limits
+	if l.limiter == nil {
+		return nil
+	}
+	b := anonBucket(t.clients.addr(ctx))
+	if hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization")); keyed {
+		if q, known := l.find(hash); known {
+			b = q.of(false)
+		}
+	}
+	v := l.take(b, 1)
+	return t.count(ctx, b, v, !v.Allowed)
+}
+
+// count adds what a bucket still allows to the answer, and returns the error of a refusal.
+func (t *toolHost) count(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult, refused bool) error {
+	b.write(&ctx.Response.Header, v)
+	if !refused {
+		return nil
+	}
+	t.limiter.meters.limited.Inc()
+	return errRateLimited(ctx.Path(), b, v)
+}
+
+// LimitKey implements mcp.Host.
+func (t *toolHost) LimitKey(ctx *fasthttp.RequestCtx, writes bool, next func()) (refusal error) {
+	hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization"))
+	if !keyed || t.limiter.limits.limiter == nil {
+		if refusal = t.Admit(ctx); refusal == nil {
+			next()
+		}
+		return refusal
+	}
+	t.limiter.limits.limitKey(hash, writes, 1, func() (unauthorized bool) {
+		next()
+		return ctx.Response.StatusCode() == http.StatusUnauthorized
+	}, func(b bucket, v cache.RateResult, refused bool) { refusal = t.count(ctx, b, v, refused) })
+	return refusal
+}
+
+// Slug implements mcp.Host.
+func (t *toolHost) Slug(brand string) (fieldmark.Slug, error) {
+	rankings := t.boards.rankings
+	if fieldmark.ValidSlug(brand) {
+		if to := rankings.AliasTarget(fieldmark.Slug(brand)); to != "" {
+			return to, nil
+		}
+		return fieldmark.Slug(brand), nil
+	}
+	s := rankings.Current()
+	if s == nil {
+		return "", errNotRanked()
+	}
+	switch slugs := s.FindHost(brand); len(slugs) {
+	case 0:
+		return "", brandNotFound()
+	case 1:
+		return slugs[0], nil
+	default:
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"%d brands have a site on this host; name one by its slug", len(slugs))
+	}
+}
+
+// toolScore is the result of the tool score as the cache keeps it.
+type toolScore struct {
+	document *mcp.Document
+	ranked   fieldmark.Score // what a rank depends on
+}
+
+// Score implements mcp.Host.
+func (t *toolHost) Score(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) (*mcp.Document, *fieldmark.Rank, error) {
+	scorer := t.scores.scorer
+	if err := scorer.checkExists(slug); err != nil {
+		return nil, nil, err
+	}
+	key := "mcp/score/" + string(slug)
+	entry, state := scorer.cache.Get(key)
+	if state != cache.Fresh {
+		var err error
+		if entry, _, err = t.scores.fetcher.get(ctx, key, t.fillScore(slug)); err != nil {
+			return nil, nil, err
+		}
+	}
+	kept := entry.Value.(*toolScore)
+	return kept.document, scorer.rankings.Rank(&kept.ranked), nil
+}
+
+// fillScore encodes a brand's score for the tool, from the score it shares with the other
+// forms.
+func (t *toolHost) fillScore(slug fieldmark.Slug) cache.Fill {
+	scorer := t.scores.scorer
+	return func(ctx context.Context) (*cache.Entry, error) {
+		entry, from, err := scorer.get(ctx, slug)
+		if err != nil {
+			return nil, err
+		}
+		score, err := decodeScore(entry.Body)
+		if err != nil {
+			return nil, err
+		}
+		v := entry.Value.(*scoreValue)
+		score.Stale = v.stale || from == cache.SourceOnError
+		d, err := mcp.NewScore(&score)
+		if err != nil {
+			return nil, err
+		}
+		made := &cache.Entry{Value: &toolScore{d, v.score}, Weight: int64(d.Size() + scoreOverhead),
+			Fresh:   derivedFresh,
+			OnError: derivedOnError}
+		if score.Stale {
+			made.Fresh = incompleteFresh
+		}
+		return made.From(entry), nil
+	}
+}
+
+// FullScore implements mcp.Host.
+func (t *toolHost) FullScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, asOf string) (*fieldmark.Score, error) {
+	if asOf != "" {
+		at, ok := parseTime(asOf)
+		if !ok {
+			return nil, badParameter("asOf", "format", "must be an RFC 3339 time, or a day such as 2026-11-21")
+		}
+		entry, _, err := t.scores.scoreAt(ctx, slug, at, len(asOf) == len(time.DateOnly))
+		if err != nil {
+			return nil, err
+		}
+		score := new(fieldmark.Score)
+		return score, json.Unmarshal(entry.Body, score)
+	}
+	rc, cancel := t.scores.fetcher.context(ctx)
+	defer cancel()
+	score, err := t.scores.scorer.full(rc, slug)
+	if err != nil {
+		return nil, err
+	}
+	score.Gains = scoring.Advise(&score.Assessment)
+	return score, nil
+}
+
+// History implements mcp.Host.
+func (t *toolHost) History(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, days int) (*fieldmark.ScoreHistory, error) {
+	now := time.Now().UTC()
+	q := historyQuery{from: now.AddDate(0, 0, -days).Truncate(24 * time.Hour), to: now, untilNow: true,
+		step: mcp.StepOf(days)}
+	entry, _, err := t.scores.history(ctx, slug, q)
+	if err != nil {
+		return nil, err
+	}
+	h := new(fieldmark.ScoreHistory)
+	return h, json.Unmarshal(entry.Body, h)
+}
+
+// Board implements mcp.Host.
+func (t *toolHost) Board(query *fasthttp.Args) (*fieldmark.Board, error) {
+	q, err := parseBoardQuery(query, rejectUnknown)
+	if err != nil {
+		return nil, err
+	}
+	s, offset, err := t.boards.findRanking(q)
+	if err != nil {
+		return nil, err
+	}
+	board := s.Page(&q, offset, t.boards.cursorKey)
+	return &board, nil
+}
+
+// Search implements mcp.Host.
+func (t *toolHost) Search(text string, limit int) (*ranking.Found, error) {
+	s := t.boards.rankings.Current()
+	if s == nil {
+		return nil, errNotRanked()
+	}
+	found := s.Search(&ranking.Query{Filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness}, Limit: limit},
+		text)
+	return &found, nil
+}
+
+// Method implements mcp.Host.
+func (t *toolHost) Method() (*fieldmark.Method, error) {
+	modules := t.scores.scorer.modules
+	if err := modules.require(); err != nil {
+		return nil, err
+	}
+	return modules.method()
+}
+
+// LLMs implements mcp.Host.
+func (t *toolHost) LLMs(ctx *fasthttp.RequestCtx, path, contentType string, body []byte) ([]byte, error) {
+	entry, _, err := t.llms.ask(ctx, llmsRequest{path: path, accept: "application/json", contentType: contentType,
+		body: body})
+	if err != nil {
+		return nil, err
+	}
+	return entry.Body, nil
+}
+
+// Call implements mcp.Host. The request has the client's own credentials and address, so that
+// scopes, rates, networks and the audit log apply to it as to any other.
+func (t *toolHost) Call(ctx *fasthttp.RequestCtx, call *mcp.Call) (*mcp.Answer, error) {
+	rc, cancel := context.WithTimeout(context.Background(), apiTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(rc, call.Method, t.originURL.String()+call.Path, bytes.NewReader(call.Body))
+	if err != nil {
+		return nil, fmt.Errorf("call the API: %w", err)
+	}
+	client := t.clients.addr(ctx).String()
+	for name, value := range map[string]string{
+		"Accept": "application/json", "Content-Type": call.ContentType, "If-Match": call.IfMatch,
+		"User-Agent": string(ctx.UserAgent()), "X-Forwarded-For": client, fieldmark.HeaderRequestID: requestID(ctx),
+		fieldmark.HeaderConfirm: call.Confirm, fieldmark.HeaderIdempotencyKey: call.Confirm,
+	} {
+		if value != "" || name == "User-Agent" { // keeps net/http from inventing one
+			req.Header.Set(name, value)
+		}
+	}
+	for _, value := range ctx.Request.Header.PeekAll("Authorization") {
+		req.Header.Add("Authorization", string(value))
+	}
+	if call.Agent {
+		req.Header.Set(fieldmark.HeaderAgent, fieldmark.AgentMCP)
+	}
+	t.auth.setNodeToken(req.Header, client)
+	resp, err := t.transport.RoundTrip(req)
+	if err != nil {
+		return nil, passError(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mcp.MaxAnswer+1))
+	if err != nil {
+		return nil, passError(err)
+	}
+	if len(body) > mcp.MaxAnswer {
+		return nil, asUnavailable(fmt.Errorf("the origin's answer to %s is larger than %d bytes", call.Path,
+			mcp.MaxAnswer))
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		ctx.SetStatusCode(resp.StatusCode)
+		ctx.Response.Header.Set("WWW-Authenticate", strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
+	}
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return nil, problemError(resp, body)
+	}
+	return &mcp.Answer{Body: body, Confirm: resp.Header.Get(fieldmark.HeaderConfirm)}, nil
+}
