@@ -16,6 +16,7 @@ const modulePath = "github.com/fieldmark/fieldmark"
 // listed and missing, fails the test.
 var mayImport = map[string][]string{
 	"":                         {},
+	"client":                   {""},
 	"cmd/fieldmark":            {"*"},
 	"cmd/fieldmark/exposition": {},
 	"cmd/fieldmark/listen":     {},
@@ -26,7 +27,8 @@ var mayImport = map[string][]string{
 		"origin/llms", "origin/llms/probe", "origin/safehttp", "wasm", "wasm/abi", "wasm/card", "wasm/examples",
 		"wasm/geo", "wasm/scoring"},
 	"cmd/fieldmark/demo": {"", "origin", "origin/access", "origin/audit", "origin/client", "origin/safehttp"},
-	"deploy/release":     {},
+	"deploy/release":     {"sdk"},
+	"sdk":                {},
 
 	"edge": {"", "edge/accesslog", "cache", "cache/rfc9111", "edge/proxy", "wasm", "wasm/scoring", "origin/client",
 		"edge/badge",
@@ -163,6 +165,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/acmetest":    {},
 	"internal/testkit/browsertest": {},
 	"internal/testkit/cachetest":   {"cache"},
+	"internal/testkit/sdktest":     {},
 	"internal/testkit/recordtest":  {"", "origin/store", "internal/testkit/storetest"},
 	"internal/testkit/storetest":   {"origin/store"},
 	"internal/testkit/wasmtest":    {"wasm/abi", "wasm/card"},
@@ -193,7 +196,7 @@ var homes = map[string][]string{
 	"golang.org/x/term":                  {"cmd/fieldmark", "cmd/fieldmark/command"},
 	"github.com/jotaen/kong-completion":  {"cmd/fieldmark"},
 	"os/exec": {"cmd/fieldmark/author", "deploy/release", "internal/testkit/cachetest",
-		"internal/testkit/storetest", "internal/testkit/browsertest"},
+		"internal/testkit/sdktest", "internal/testkit/storetest", "internal/testkit/browsertest"},
 	"github.com/minio/minio-go":         {"origin/objects"},
 	"github.com/johannesboyne/gofakes3": {},
 	"github.com/mholt/acmez":            {"origin/acme"},

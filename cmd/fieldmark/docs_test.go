@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -8,11 +9,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+	"github.com/fieldmark/fieldmark/internal/testkit/sdktest"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // notRun is the line before a block of a page that TestDocumentation does not run; a reason follows.
@@ -43,6 +48,7 @@ func TestDocumentation(t *testing.T) {
 		_, _ = w.Write([]byte("<!doctype html><title>Example</title><h1>Example</h1>"))
 	}))
 	t.Cleanup(site.Close)
+	playSDKs(t, access, strings.Replace(site.URL, "127.0.0.1", "localhost", 1))
 	replace := strings.NewReplacer("http://127.0.0.1:8080", access.BaseURL, "https://example.com", site.URL,
 		"https://YOUR-RECEIVER/", strings.Replace(site.URL, "127.0.0.1", "localhost", 1))
 	ran := 0
@@ -85,6 +91,31 @@ func TestDocumentation(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the documented calls leave the missions %q, want %q", got, want)
 	}
+}
+
+// playSDKs plays the scenario of the clients in Go, TypeScript and Python against a demo.
+func playSDKs(t *testing.T, access demo.Access, receiver string) {
+	t.Helper()
+	const body = `{"id":"evt_1","type":"mission.completed","timestamp":"2026-11-22T09:30:00.000Z","data":{"id":"x"}}`
+	shared, err := webhook.NewSecret(fieldmark.SigningV1, rand.Reader)
+	must(t, err)
+	private, err := webhook.NewSecret(fieldmark.SigningV1a, rand.Reader)
+	must(t, err)
+	public, _, _ := webhook.PublicKey(private)
+	signed := func(secret string, at time.Time) map[string]string {
+		var s webhook.Signer
+		must(t, s.Add(secret, time.Time{}))
+		signature, err := s.Sign("evt_1", at, []byte(body))
+		must(t, err)
+		return map[string]string{webhook.HeaderID: "evt_1", webhook.HeaderTimestamp: strconv.FormatInt(at.Unix(), 10),
+			webhook.HeaderSignature: "v1,AAAA v2 " + signature}
+	}
+	sdktest.Play(t, "scenario.json", func(player string) sdktest.Variables {
+		now := time.Now()
+		return sdktest.Variables{"url": access.BaseURL, "key": access.APIKey, "source": "sdk-" + player,
+			"receiver": receiver, "brand": "alpenglow", "body": body, "whsec": shared, "whpk": public,
+			"v1": signed(shared, now), "v1a": signed(private, now), "old": signed(shared, now.Add(-time.Hour))}
+	})
 }
 
 // shellBlocks returns the fenced sh blocks of a page without those that are marked.
