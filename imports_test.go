@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"sdk":                {},
 
 	"edge": {"", "edge/accesslog", "cache", "cache/rfc9111", "edge/proxy", "wasm", "wasm/scoring", "origin/client",
-		"edge/badge",
+		"sdk", "edge/badge",
 		"edge/compress", "edge/conn", "edge/conn/certs", "edge/conn/framing", "edge/conn/h2", "edge/conn/h3",
 		"edge/conn/mux", "edge/developer", "edge/mcp", "edge/ranking", "edge/site",
 		"edge/proxy/upstream",

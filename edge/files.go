@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/sdk"
 )
 
 // fileControl is the Cache-Control of files for machines.
@@ -89,6 +91,26 @@ func (e *fileEndpoints) serveLLMs(ctx *fasthttp.RequestCtx) {
 		ranked = s.RankedCount()
 	}
 	sendFile(ctx, "text/markdown; charset=utf-8", []byte(site.LLMsTxt(e.baseURL, ranked)))
+}
+
+// npmPackage is the npm package of the TypeScript client, which is packed at the first request.
+var npmPackage = sync.OnceValues(sdk.NPM)
+
+// serveSDK handles the files of the clients below site.PathSDK.
+func (e *fileEndpoints) serveSDK(ctx *fasthttp.RequestCtx) {
+	switch strings.TrimPrefix(string(ctx.Path()), site.PathSDK) {
+	case sdk.PythonFile:
+		sendFile(ctx, "text/x-python; charset=utf-8", sdk.Python())
+	case sdk.NPMFile:
+		body, err := npmPackage()
+		if err != nil {
+			e.fail(ctx, err)
+			return
+		}
+		sendFile(ctx, "application/gzip", body)
+	default:
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such client"))
+	}
 }
 
 // serveIcon handles the paths at which clients look for an icon by convention.

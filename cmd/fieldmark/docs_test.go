@@ -20,6 +20,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
+// modulePath is the path of the module of this program.
+const modulePath = "github.com/fieldmark/fieldmark"
+
 // notRun is the line before a block of a page that TestDocumentation does not run; a reason follows.
 const notRun = "<!-- not run by tests: "
 
@@ -49,8 +52,12 @@ func TestDocumentation(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	playSDKs(t, access, strings.Replace(site.URL, "127.0.0.1", "localhost", 1))
+	_, receiver, _ := strings.Cut(freeAddress(t), ":")
 	replace := strings.NewReplacer("http://127.0.0.1:8080", access.BaseURL, "https://example.com", site.URL,
-		"https://YOUR-RECEIVER/", strings.Replace(site.URL, "127.0.0.1", "localhost", 1))
+		"https://YOUR-RECEIVER/", strings.Replace(site.URL, "127.0.0.1", "localhost", 1),
+		// the port of receivers, and the module of this folder instead of a published one
+		"8090", receiver, "go get "+modulePath+"/client@latest",
+		"go mod edit -require="+modulePath+"@v0.0.0 -replace="+modulePath+"="+root)
 	ran := 0
 	for _, page := range pages {
 		blocks := shellBlocks(t, page)
@@ -63,7 +70,7 @@ func TestDocumentation(t *testing.T) {
 			strings.Join(blocks, "\n")
 		c := exec.CommandContext(t.Context(), "bash", "-c", replace.Replace(script))
 		c.Dir = work
-		c.Env = append(os.Environ(), "KEY="+access.APIKey, "FIELDMARK_ALLOW_NETWORKS=127.0.0.0/8")
+		c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "KEY="+access.APIKey, "FIELDMARK_ALLOW_NETWORKS=127.0.0.0/8")
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v after\n%s", page, err, out)
 		}

@@ -40,7 +40,8 @@ func (codeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 }
 
 // languages are the captions of code by the language of the fence.
-var languages = map[string]string{"sh": "Shell", "json": "JSON", "python": "Python", "http": "HTTP"}
+var languages = map[string]string{"sh": "Shell", "json": "JSON", "python": "Python", "http": "HTTP",
+	"go": "Go", "ts": "TypeScript"}
 
 func renderCode(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	n, ok := node.(*ast.FencedCodeBlock)

@@ -69,7 +69,8 @@ var reads = []Call{
 
 // developerPages are the pages for developers in the order of their navigation.
 var developerPages = []ArticleLink{
-	{Path: PathDevelopers, Text: "Overview"}, {Path: PathReference, Text: "API reference"},
+	{Path: PathDevelopers, Text: "Overview"}, {Path: PathGuides + "quick-start", Text: "Quick start"},
+	{Path: PathReference, Text: "API reference"},
 	{Path: PathGuides + "follow-changes", Text: "Follow changes"},
 	{Path: PathGuides + "receive-webhooks", Text: "Receive webhooks"},
 	{Path: PathGuides + "retry-safely", Text: "Retry safely"},

@@ -29,6 +29,7 @@ const (
 	PathGuides        = PathDevelopers + "/guides/" // the name of a guide follows
 	PathLimits        = PathDevelopers + "/limits"
 	PathChangelog     = PathDevelopers + "/changelog"
+	PathSDK           = PathDevelopers + "/sdk/" // the name of a file follows
 	PathChangelogFeed = PathDevelopers + "/changelog.atom"
 	PathProblems      = "/problems"
 )
