@@ -109,7 +109,7 @@ func (h *chaosFleet) restart(n *node, p *phase, end func()) {
 	if *chaos {
 		h.pass(2*time.Second, p)
 	}
-	n.start(program(h.t))
+	n.start(detector(h.t))
 	h.seen(p, h.edges...)
 }
 

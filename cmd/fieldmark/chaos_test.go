@@ -189,7 +189,7 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 	}
 	all := slices.Concat(h.origins, h.edges)
 	for _, n := range all {
-		n.launch(program(t))
+		n.launch(detector(t))
 	}
 	for _, n := range all {
 		n.await()

@@ -71,11 +71,13 @@ func newModuleFleet(t testing.TB) *moduleFleet {
 	f.admin = newKey(t, f.dir, "admin:*")
 	f.populate(30)
 	f.publicKey = strings.TrimSpace(runOnce(t, f.dir, "module", "keygen", "-o", "author.pem"))
-	origin := start(t, f.dir, "origin", "--data", "var", "--node-token", token, "--origin-listen", "127.0.0.1:0",
+	origin := startDetector(t, f.dir, "origin", "--data", "var", "--node-token", token, "--origin-listen",
+		"127.0.0.1:0",
 		"--debug-listen", "127.0.0.1:0", "--module-keys", f.publicKey)
 	at := origin.logged("origin", "listen")
 	for range 3 {
-		p := start(t, f.dir, "edge", "--origin", at, "--node-token", token, "--listen", "127.0.0.1:0", "--debug-listen",
+		p := startDetector(t, f.dir, "edge", "--origin", at, "--node-token", token, "--listen", "127.0.0.1:0",
+			"--debug-listen",
 			"127.0.0.1:0", "--module-keys", f.publicKey, "--cache-bytes", "8388608")
 		f.processes = append(f.processes, p)
 		f.edges = append(f.edges, p.logged("edge", "listen"))

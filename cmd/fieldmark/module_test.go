@@ -29,7 +29,7 @@ func TestModuleScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/module",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("GORACE", noSleep)
+			usePlainProgram(t, env)
 			for name, module := range map[string][]byte{
 				"good.wasm": geo.Module(),
 				"bad.wasm": []byte(

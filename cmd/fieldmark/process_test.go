@@ -22,8 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain makes the test binary the program too: scripts run it as fieldmark, and tests
-// of processes start it under the same name.
+// TestMain makes the test binary the program too, under the name fieldmark.
 func TestMain(m *testing.M) {
 	for _, err := range []error{os.Setenv("GORACE", noSleep), flag.Set("test.parallel", strconv.Itoa(parallelTests))} {
 		if err != nil {
@@ -50,10 +49,16 @@ func TestScripts(t *testing.T) {
 		TestWork: false,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
-			env.Setenv("GORACE", noSleep)
+			usePlainProgram(t, env)
 			return nil
 		},
 	})
+}
+
+// usePlainProgram makes scripts run the program that program returns.
+func usePlainProgram(t testing.TB, env *testscript.Env) {
+	t.Helper()
+	env.Setenv("PATH", filepath.Dir(program(t))+string(filepath.ListSeparator)+env.Getenv("PATH"))
 }
 
 // waitLimit is how long a test waits for something that must happen. Only a failure takes
@@ -71,13 +76,39 @@ type process struct {
 	new chan struct{}
 }
 
-// program finds the test binary under the name testscript gave it.
+// program returns the path of fieldmark for tests that look at it from outside. It is built
+// without the race detector, which makes a start take six times the processor: races within
+// a process are searched for by the packages' own tests, and by TestChaos and TestModuleFleet here.
 func program(t testing.TB) string {
 	t.Helper()
-	path, err := exec.LookPath("fieldmark")
-	if err != nil {
-		t.Fatal(err)
+	if !raceDetector {
+		return detector(t)
 	}
+	path, err := buildPlain()
+	must(t, err)
+	return path
+}
+
+// buildPlain builds fieldmark once, in the folder that testscript removes.
+var buildPlain = sync.OnceValues(func() (string, error) {
+	beside, err := exec.LookPath("fieldmark")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(beside), "plain", "fieldmark")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-w", "-o", path, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%v: %w\n%s", build.Args, err, out)
+	}
+	return path, nil
+})
+
+// detector returns the path of the test binary under the name testscript gave it: fieldmark
+// with the race detector, if the tests have it.
+func detector(t testing.TB) string {
+	t.Helper()
+	path, err := exec.LookPath("fieldmark")
+	must(t, err)
 	return path
 }
 
@@ -85,6 +116,12 @@ func program(t testing.TB) string {
 func start(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
 	return startCommand(t, dir, exec.Command(program(t), args...))
+}
+
+// startDetector is start with the race detector.
+func startDetector(t testing.TB, dir string, args ...string) *process {
+	t.Helper()
+	return startCommand(t, dir, exec.Command(detector(t), args...))
 }
 
 // startCommand runs a command that starts fieldmark, with additional environment
