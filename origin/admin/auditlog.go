@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -87,15 +88,8 @@ func (h *auditLogHandler) showEntries(req *request, d auditData, bad error) erro
 func (h *auditLogHandler) export(req *request) error {
 	f, err := auditlog.ParseFilter(req.r.URL.Query().Get)
 	if err == nil {
-		err = h.auditLog.ExportCSV(req.r.Context(), f, func(lines []byte) error {
-			req.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-			req.w.Header().Set("Content-Disposition", `attachment; filename="audit-log.csv"`)
-			_, err := req.w.Write(lines)
-			if err == nil {
-				_ = http.NewResponseController(req.w).Flush() // the next write fails, too
-			}
-			return err
-		})
+		err = h.auditLog.ExportCSV(req.r.Context(), f, export.Send(req.w, "text/csv; charset=utf-8; header=present",
+			"audit-log.csv"))
 	}
 	if hasCode(err, fieldmark.CodeInvalidParameter) {
 		return h.showEntries(req, auditData{}, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/acme"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/botauth"
+	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/module"
 )
 
@@ -55,15 +56,8 @@ func (a *accessAPI) listAudit(c *call) error {
 		return err
 	}
 	if strings.EqualFold(c.params.text("format"), "csv") {
-		return a.auditLog.ExportCSV(c.r.Context(), f, func(lines []byte) error {
-			c.w.Header().Set("Content-Type", csvType+"; charset=utf-8; header=present")
-			c.w.Header().Set("Content-Disposition", `attachment; filename="audit-log.csv"`)
-			_, err := c.w.Write(lines)
-			if err == nil {
-				_ = http.NewResponseController(c.w).Flush() // the next write fails, too
-			}
-			return err
-		})
+		return a.auditLog.ExportCSV(c.r.Context(), f, export.Send(c.w, csvType+"; charset=utf-8; header=present",
+			"audit-log.csv"))
 	}
 	var before int64
 	if text := c.params.text("cursor"); text != "" {

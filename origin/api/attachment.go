@@ -136,6 +136,7 @@ func (a *attachmentAPI) content(c *call) error {
 		return err
 	}
 	defer content.Close()
+	// Connections without deadlines, such as those of tests, have no limit.
 	ctl := http.NewResponseController(c.w)
 	_ = ctl.SetWriteDeadline(time.Now().Add(downloadTimeout))
 	defer func() { _ = ctl.SetWriteDeadline(time.Time{}) }()

@@ -1,10 +1,10 @@
 package api
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
@@ -41,13 +41,6 @@ func (a *missionAPI) export(c *call) error {
 	if err != nil {
 		return err
 	}
-	return a.missions.Export(c.r.Context(), c.key.ID, c.account(), f, encode, func(lines []byte) error {
-		c.w.Header().Set("Content-Type", mediaType)
-		c.w.Header().Set("Content-Disposition", `attachment; filename="missions.`+format+`"`)
-		_, err := c.w.Write(lines)
-		if err == nil {
-			_ = http.NewResponseController(c.w).Flush() // the next write fails, too
-		}
-		return err
-	})
+	return a.missions.Export(c.r.Context(), c.key.ID, c.account(), f, encode,
+		export.Send(c.w, mediaType, "missions."+format))
 }

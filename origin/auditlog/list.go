@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -124,18 +125,10 @@ func encodeCSV(entries []fieldmark.AuditEntry, header bool) ([]byte, error) {
 		cells := []string{strconv.FormatInt(e.Number, 10), e.At.String(), string(e.Kind), e.Actor, e.Act, e.Target,
 			string(e.Before), string(e.After), e.Address, e.Agent, e.Request}
 		for j := range cells {
-			cells[j] = inertCell(cells[j])
+			cells[j] = export.Cell(cells[j])
 		}
-		_ = lines.Write(cells)
+		_ = lines.Write(cells) // as above
 	}
 	lines.Flush()
 	return out.Bytes(), lines.Error()
-}
-
-// inertCell puts an apostrophe before a text that a spreadsheet would run as a formula.
-func inertCell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/export"
 )
 
 // The formats of an export.
@@ -259,19 +260,11 @@ func csvEncoder(fields []string) Encoder {
 		}
 		for i := range page {
 			for j, column := range columns {
-				cells[j] = inertCell(column.text(&page[i]))
+				cells[j] = export.Cell(column.text(&page[i]))
 			}
-			_ = lines.Write(cells)
+			_ = lines.Write(cells) // as above
 		}
 		lines.Flush()
 		return out.Bytes(), lines.Error()
 	}
-}
-
-// inertCell puts an apostrophe before a text that a spreadsheet would run as a formula.
-func inertCell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }
