@@ -49,6 +49,7 @@ var slowPaths = []struct {
 }{
 	{http.MethodPost, fieldmark.PathLLMsLint, ""},
 	{http.MethodPost, fieldmark.PathMissions, fieldmark.PathAttachments}, // may be stored on another server
+	{http.MethodPost, fieldmark.PathTechnician, ""},                      // photos, as above
 	{http.MethodGet, fieldmark.PathChecks + "/", ""},
 	{http.MethodPost, fieldmark.PathWebhooks, "/test"},
 	{http.MethodPost, fieldmark.PathClaims, "/verify"},
@@ -272,6 +273,10 @@ func errBodyTooLarge(path []byte, limit int64) *fieldmark.Error {
 // multipart/form-data around it and two short fields.
 const attachmentForm = 64 << 10
 
+// technicianForm is what a form of a technician's page needs beside the photo: sixteen short fields. The
+// origin has the same limit.
+const technicianForm = 1 << 20
+
 // isUpload reports whether the body of a request to a path is an attachment.
 func isUpload(path []byte) bool {
 	return strings.HasPrefix(text(path), fieldmark.PathMissions+"/") &&
@@ -316,6 +321,8 @@ func (s *siteHosts) bodyLimit(host, path []byte) int64 {
 	case strings.HasPrefix(text(path), fieldmark.PathAdmin+"/missions/") &&
 		strings.HasSuffix(text(path), fieldmark.PathAttachments):
 		return fieldmark.MaxAttachment + attachmentForm
+	case strings.HasPrefix(text(path), fieldmark.PathTechnician):
+		return fieldmark.MaxAttachment + technicianForm
 	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI), strings.HasPrefix(text(path), fieldmark.PathAdmin+"/"):
 		return fieldmark.MaxBulkBody
 	case strings.HasPrefix(text(path), fieldmark.PathAlerts):

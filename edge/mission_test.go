@@ -147,4 +147,12 @@ func uploadThrough(t *testing.T, h *fixture, path, token string) {
 			t.Errorf("%s: %s, want the limit", about, refused.body)
 		}
 	}
+	// The form of a technician's page has fields beside the photo. The origin does not know this token.
+	for more, want := range map[int]int{64 << 10: 404, 2 << 20: 413} {
+		got := send("POST", fieldmark.PathTechnician+strings.Repeat("x", 43)+"/", strings.NewReader(file+
+			strings.Repeat("x", more)))
+		if got.status != want {
+			t.Errorf("a technician's form of 10 MiB and %d bytes: %d, want %d", more, got.status, want)
+		}
+	}
 }
