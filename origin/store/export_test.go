@@ -5,12 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Explain returns the plan of a query for missions, one line per step. For PostgreSQL
 // it includes the number of rows that the step read.
 func (s *Store) Explain(ctx context.Context, q MissionQuery) (plan []string, read int, err error) {
 	question, args := q.sql()
+	return s.explain(ctx, question, args...)
+}
+
+// ExplainDeliveries returns the plan of a query for deliveries, as Explain does.
+func (s *Store) ExplainDeliveries(ctx context.Context, f DeliveryFilter) (plan []string, read int, err error) {
+	question, args := f.sql(time.Now())
 	return s.explain(ctx, question, args...)
 }
 

@@ -82,6 +82,40 @@ func TestMissionPlans(t *testing.T) {
 	}
 }
 
+// TestDeliveryPlans: a list of deliveries of a type reads the events of the listed period, not all events.
+func TestDeliveryPlans(t *testing.T) {
+	cfg := storetest.New(t)
+	s, err := store.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const events, deliveries = 20_000, 100
+	fill := []string{fmt.Sprintf(`INSERT INTO event (number, id, type, at, subject, brand, tags, data, account, actor)
+		WITH RECURSIVE n(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		SELECT i + 1000, 'evt_' || i, 'mission.created', i, '', '', '[]', '{}', 'a', '' FROM n`, events),
+		fmt.Sprintf(`INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status, last_error,
+			created_at, updated_at, topic)
+			SELECT 'dlv_' || number, 'none', number, 'done', 1, at, 204, '', at, at, '' FROM event
+			WHERE number > %d`, 1000+events-deliveries), `ANALYZE`}
+	if storetest.Engine() == storetest.Postgres {
+		fill = append([]string{`SET session_replication_role = replica`}, fill...) // the endpoint does not exist
+	}
+	storetest.Exec(t, cfg, fill...)
+	for _, kind := range []string{"", "sla.*", "sla.breached"} {
+		plan, read, err := s.ExplainDeliveries(t.Context(), store.DeliveryFilter{Type: kind, From: "dlv_", Limit: 51})
+		if err != nil || read > 4*deliveries {
+			t.Errorf("%q reads %d rows, want %d at most, %v:\n%s", kind, read, 4*deliveries, err,
+				strings.Join(plan, "\n"))
+		}
+		for _, step := range plan {
+			if strings.HasPrefix(step, "SCAN e") || strings.HasPrefix(step, "Seq Scan event") {
+				t.Errorf("%q: %s", kind, step)
+			}
+		}
+	}
+}
+
 // BenchmarkMissions lists 50 of one million missions with each kind of filter.
 func BenchmarkMissions(b *testing.B) {
 	for _, engine := range []struct {
