@@ -2,12 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +20,8 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/origin/objects"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 const writers = 8
@@ -55,7 +61,7 @@ func TestKill(t *testing.T) {
 // database.
 func killing(t *testing.T, record ...string) {
 	dir := t.TempDir()
-	s := &workload{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate"),
+	s := &workload{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate", "mission:update"),
 		admin:   newKeyAt(t, dir, record, "admin:*"),
 		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{},
 		events: map[string]string{}, arrived: map[string]map[string]bool{},
@@ -82,8 +88,18 @@ func killing(t *testing.T, record ...string) {
 		s.blow(base, rand.N(maxRequests), p.kill)
 	}
 
+	var orphan string
+	if len(record) == 0 {
+		orphan = s.orphan(dir, serve)
+	}
 	p := start(t, dir, serve...)
 	base := p.logged("serve", "listen")
+	if orphan != "" {
+		eventually(t, "the sweep deletes the file without a row", func() bool {
+			_, err := os.Stat(orphan)
+			return errors.Is(err, fs.ErrNotExist)
+		})
+	}
 	s.settle(base)
 	s.report()
 	check := []string{"db", "check", "--data", "var"}
@@ -92,6 +108,51 @@ func killing(t *testing.T, record ...string) {
 	}
 	runOnce(t, dir, check...)
 	p.stop()
+}
+
+// orphan kills a Fieldmark between the file of an attachment and its row, which waits for another process to
+// release the database. It returns the file, as if that was two days ago: the sweep keeps younger ones.
+func (s *workload) orphan(dir string, serve []string) string {
+	t := s.t
+	p := start(t, dir, serve...)
+	base := p.logged("serve", "listen")
+	m, ok := s.send(base, attempt{"/api/public/v1/missions", missionJSON("orphan"), "create-orphan"}, http.StatusCreated)
+	if !ok {
+		t.Fatal("no mission for the attachment")
+	}
+	release := storetest.RefuseWrites(t, store.Config{Path: filepath.Join(dir, "var", "fieldmark.db")})
+	r, err := http.NewRequestWithContext(t.Context(), "POST", base+"/api/public/v1/missions/"+m.ID+"/attachments",
+		strings.NewReader("\xff\xd8\xff\xe0 a photo"))
+	must(t, err)
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	r.Header.Set("Content-Type", "image/jpeg")
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		if resp, err := http.DefaultClient.Do(r); err == nil {
+			t.Errorf("the attachment was answered with %s", resp.Status)
+			_ = resp.Body.Close()
+		}
+	}()
+	var file string
+	eventually(t, "the file is durable", func() bool {
+		found, err := filepath.Glob(filepath.Join(dir, "var", "objects", "attachments", "*", "att_*"))
+		must(t, err)
+		if len(found) == 1 && !strings.HasSuffix(found[0], objects.PartialSuffix) {
+			file = found[0]
+		}
+		return file != ""
+	})
+	p.kill()
+	<-sent
+	release()
+	runOnce(t, dir, "db", "check", "--data", "var") // it is not an error
+	id := fieldmark.NewID(fieldmark.PrefixAttachment, time.Now().Add(-48*time.Hour))
+	folder := filepath.Base(filepath.Dir(file))
+	old := filepath.Join(filepath.Dir(filepath.Dir(file)), id[:len(folder)], id)
+	must(t, os.MkdirAll(filepath.Dir(old), 0o700))
+	must(t, os.Rename(file, old))
+	return old
 }
 
 func newKey(t testing.TB, dir string, scopes ...string) string {

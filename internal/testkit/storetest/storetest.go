@@ -355,7 +355,7 @@ func run(t testing.TB, db *sql.DB, statements ...string) {
 func RefuseWrites(t testing.TB, cfg store.Config) (allow func()) {
 	t.Helper()
 	db := connect(t, cfg)
-	refuse, end := []string{`BEGIN IMMEDIATE`}, []string{`ROLLBACK`}
+	refuse, end := []string{`PRAGMA busy_timeout = 30000`, `BEGIN IMMEDIATE`}, []string{`ROLLBACK`}
 	if cfg.URL != "" {
 		const others = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid()`
