@@ -91,7 +91,7 @@ func (h *accountHandler) put(req *request) error {
 		return err
 	}
 	h.audit(req, "account.updated", id)
-	return req.redirectWithNotice(accountsPath, "account")
+	return req.redirectWithNotice(accountsPath+"#account-"+url.PathEscape(id), "account")
 }
 
 // labelKeys returns the keys of the form, which are separated by spaces or commas; nil if it has none for them.

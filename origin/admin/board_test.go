@@ -87,7 +87,8 @@ func TestBoard(t *testing.T) {
 		want := map[string][]string{
 			"1999-W52": nil,
 			"2000-W01": {"01-03 nobody", "01-03 too", "ann 01-03 long overlap", "ann 01-03 inside overlap",
-				"ann 01-03 touches", "bob 01-03 other", "bob 01-03 over", "bob 01-05 night overlap", "bob 01-06 night overlap",
+				"ann 01-03 touches", "bob 01-03 other", "bob 01-03 over", "bob 01-05 night overlap",
+				"bob 01-06 night overlap",
 				"bob 01-06 early overlap", "cid 01-09 border overlap", "cid 01-09 sunday overlap"},
 			"2000-W02": {"cid 01-10 border overlap", "cid 01-11 midnight"},
 		}
@@ -140,7 +141,8 @@ func TestBoardClockChange(t *testing.T) {
 		}
 	}
 	b.page(board+"2026-W53", "Mon 28 Dec", "Sun 3 Jan", "week=2027-W01", "week=2026-W52", "zone=Europe%2FZurich")
-	quoted := b.mission(fieldmark.MissionRequest{ExternalID: `,"title":"no"`, Source: "crm", Title: `7" mast, \ & <new>`,
+	quoted := b.mission(fieldmark.MissionRequest{ExternalID: `,"title":"no"`, Source: "crm",
+		Title:    `7" mast, \ & <new>`,
 		Priority: fieldmark.PriorityLow})
 	b.planAs("bea", quoted.ID, fieldmark.MissionPlan{Scheduled: twice.Scheduled})
 	b.page(board+"2026-W43", `<bdi>7&#34; mast, \ &amp; &lt;new&gt;</bdi>`)

@@ -140,7 +140,7 @@ func (h *calendarHandler) update(req *request) error {
 			return err
 		}
 		h.audit(req, "calendar.revoked", id)
-		return req.redirectWithNotice(calendarsPath, "feed-end")
+		return req.redirectWithNotice(calendarsPath+"#"+id, "feed-end")
 	}
 	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 }
@@ -302,7 +302,7 @@ func (h *technicianHandler) update(req *request) error {
 			return err
 		}
 		h.audit(req, "technician_link.revoked", id)
-		return req.redirectWithNotice(techniciansPath, "link-end")
+		return req.redirectWithNotice(techniciansPath+"#"+id, "link-end")
 	}
 	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 }

@@ -3,6 +3,7 @@ package admin_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"html"
 	"maps"
 	"mime/multipart"
 	"net/http/httptest"
@@ -70,7 +71,31 @@ func TestReauthentication(t *testing.T) {
 		if body := b.page("/admin/api-keys", "Confirm your identity"); strings.Contains(body, `name="scope"`) {
 			t.Errorf("keys can be made long after the password was given: %s", body)
 		}
-		b.post("/admin/api-keys", url.Values{"name": {"x"}, "scope": {"mission:read"}}, "/admin/api-keys")
+		// A form that was opened before is not lost.
+		form := url.Values{"name": {hostile}, "scope": {"mission:read", "mission:create"}, "networks": {"192.0.2.7"}}
+		kept := []string{`action="/admin/api-keys"`, `name="name" value="` + html.EscapeString(hostile) + `"`,
+			`name="scope" value="mission:create"`, `name="networks" value="192.0.2.7"`}
+		for pass, status := range map[string]int{"": 403, "wrong": 401} {
+			form.Set("password", pass)
+			rec := b.do("/admin/api-keys", form)
+			for _, want := range kept {
+				if rec.Code != status || !strings.Contains(rec.Body.String(), want) {
+					t.Errorf("with the password %q: %d, want %d with %s:\n%s", pass, rec.Code, status, want, rec.Body)
+				}
+			}
+			if strings.Contains(rec.Body.String(), `value="wrong"`) {
+				t.Errorf("the page repeats the password")
+			}
+		}
+		time.Sleep(time.Minute)
+		form.Set("password", password)
+		rec := b.do("/admin/api-keys", form)
+		if rec.Code != 200 || tokenText.FindString(rec.Body.String()) == "" ||
+			strings.Contains(rec.Body.String(), password) {
+			t.Errorf("with the password: %d, want a new key: %s", rec.Code, rec.Body)
+		}
+		b.page("/admin/api-keys", "Create a key")
+		time.Sleep(11 * time.Minute)
 		b.rejected("/admin/prove", url.Values{"password": {"wrong"}, "next": {"/admin/api-keys"}}, 401, "is wrong")
 		time.Sleep(time.Minute)
 		b.post("/admin/prove", url.Values{"password": {password}, "next": {"/admin/api-keys"}}, "/admin/api-keys")
@@ -151,7 +176,8 @@ func TestImportBrands(t *testing.T) {
 			[]string{"<dt>Changed</dt><dd>1</dd>", "<h1><bdi>Brands imported</bdi></h1>"}},
 		{"slug;name;url;niche;language;public\nacme;Acme;https://acme.example/;tools;en;no\n", 200,
 			[]string{"<dt>Unchanged</dt><dd>1</dd>", "<h1><bdi>Brands unchanged</bdi></h1>"}},
-		{"slug,name\nBad Slug,x\n", 200, []string{"<h1><bdi>No brands imported</bdi></h1>", "<p>Correct these and import"}},
+		{"slug,name\nBad Slug,x\n", 200, []string{"<h1><bdi>No brands imported</bdi></h1>",
+			"<p>Correct these and import"}},
 		{` [{"slug":"more","name":"More","url":"https://more.example/","niche":"tools","language":"en","public":true,` +
 			`"createdAt":""},{"slug":"?"}]`, 200, []string{"<dt>Added</dt><dd>1</dd>", `<th scope="row">2</th>`}},
 		{`[{"slug":"x","colour":"red"}]`, 400,
@@ -307,7 +333,11 @@ func TestSettings(t *testing.T) {
 	if err != nil || len(sessions) != 1 || !strings.Contains(body, sessions[0].Name) {
 		t.Fatalf("sessions %+v, %v; want the one on the page", sessions, err)
 	}
-	b.post("/admin/settings/sessions/"+sessions[0].Name+"/end", url.Values{}, "/admin/settings")
+	rec = b.submit("/admin/settings/sessions/"+sessions[0].Name+"/end", url.Values{})
+	if to := rec.Header().Get("Location"); rec.Code != 303 || to != "/admin/settings#sessions" ||
+		!strings.Contains(body, ` id="sessions"`) {
+		t.Errorf("end the session: %d to %q", rec.Code, to)
+	}
 	if rec := b.do("/admin/settings", nil); rec.Code != 303 {
 		t.Errorf("after the session was ended: %d, want 303 to the sign-in page", rec.Code)
 	}

@@ -237,5 +237,5 @@ func (h *keyHandler) revoke(req *request) error {
 		return err
 	}
 	h.audit(req, "api_key.revoked", id)
-	return req.redirectWithNotice(keysPath, "revoked")
+	return req.redirectWithNotice(keysPath+"#"+id, "revoked")
 }

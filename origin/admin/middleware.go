@@ -67,11 +67,13 @@ func (h *handler) longRunning(do action) http.Handler {
 }
 
 // requireReauth is requireAdmin for an action that also needs a recent password or code. The page of the form
-// requests it.
+// requests it, and so does the action if the confirmation has expired meanwhile.
 func (h *handler) requireReauth(do action) http.Handler {
 	return h.requireAdmin(func(req *request) error {
 		if !req.session.Reauthenticated(time.Now()) {
-			return req.redirectWithNotice(keysPath, "unproved")
+			if confirmed, err := h.signIn.confirmForm(req); !confirmed {
+				return err
+			}
 		}
 		return do(req)
 	})

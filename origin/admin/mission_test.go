@@ -24,13 +24,23 @@ func (b *browser) submit(path string, form url.Values) *httptest.ResponseRecorde
 	return rec
 }
 
-// post sends a form and fails unless it redirects to a page.
+// post sends a form and fails unless it redirects to a page. If the address names a row of the page, there is one.
 func (b *browser) post(path string, form url.Values, want string) {
 	b.t.Helper()
 	rec := b.submit(path, form)
-	if got := rec.Header().Get("Location"); rec.Code != 303 || got != want {
+	got := rec.Header().Get("Location")
+	page, row, _ := strings.Cut(got, "#")
+	if rec.Code != 303 || got != want && page != want {
 		b.t.Fatalf("POST %s %v: %d to %q, want 303 to %q: %s", path, form, rec.Code, got, want, rec.Body)
 	}
+	if row == "" {
+		return
+	}
+	notice := b.notice // the page shows it once
+	if !strings.Contains(b.page(page), ` id="`+row+`"`) {
+		b.t.Errorf("POST %s leads to %s, which is not there", path, got)
+	}
+	b.notice = notice
 }
 
 // rejected submits a form that must be rejected with a status and a page with the reason.

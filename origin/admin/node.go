@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -158,5 +159,5 @@ func (h *certificateHandler) renew(req *request) error {
 		return err
 	}
 	h.audit(req, "certificate.renewal_requested", name)
-	return req.redirectWithNotice(certificatesPath, "renewing")
+	return req.redirectWithNotice(certificatesPath+"#certificate-"+url.PathEscape(name), "renewing")
 }

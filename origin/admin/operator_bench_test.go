@@ -65,10 +65,6 @@ func benchmarkOperator(b *testing.B, unsent int) {
 			}
 		}
 	})
-	if err := db.Close(); err != nil {
-		b.Fatal(err)
-	}
-	b.Run("outage", func(b *testing.B) { console.measure(b, "/admin", 503) })
 }
 
 // endpoints creates endpoints, every second of which fails.

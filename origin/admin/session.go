@@ -128,23 +128,55 @@ func (h *signInHandler) reauth(req *request) error {
 		return err
 	}
 	next := web.NextPage(homePath, req.r.PostForm.Get("next"))
-	err := h.sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r),
-		req.r.PostForm.Get("password"), req.postedCode(), h.ClientOf(req.r))
-	if err != nil {
-		e := fieldmark.AsError(err)
-		if e.Code.Status() >= 500 {
-			return err
-		}
-		form, id := reauthForm(req, h.signOn, next), "password"
-		if form.Provider != "" { // the form has no password
-			id = "proof-code"
-		}
-		form.Errors = req.signInError(e, id)
-		return h.show(req, e.Code.Status(), "reauth", web.Page{Title: "Confirm your identity", Errors: form.Errors,
-			Data: form})
+	posted := req.r.PostForm
+	if confirmed, err := h.confirm(req, reauthForm(req, h.signOn, next), posted.Get("password"),
+		req.postedCode()); !confirmed {
+		return err
 	}
 	http.Redirect(req.w, req.r, next, http.StatusSeeOther)
 	return nil
+}
+
+// confirm checks the password or the code of the user. It shows the form again if they are wrong.
+func (h *signInHandler) confirm(req *request, form reauthData, password, code string) (bool, error) {
+	err := h.sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r), password, code, h.ClientOf(req.r))
+	if err == nil {
+		req.session, err = h.sessions.Get(req.r.Context(), h.sessionToken(req.r))
+		return err == nil, err
+	}
+	e := fieldmark.AsError(err)
+	if e.Code.Status() >= 500 {
+		return false, err
+	}
+	id := "password"
+	if form.Provider != "" { // the form has no password
+		id = "proof-code"
+	}
+	form.Errors = req.signInError(e, id)
+	return false, h.showReauth(req, e.Code.Status(), form)
+}
+
+func (h *signInHandler) showReauth(req *request, status int, form reauthData) error {
+	return h.show(req, status, "reauth", web.Page{Title: "Confirm your identity", Errors: form.Errors, Data: form})
+}
+
+// confirmForm asks for the password or the code of the user on a page that repeats the posted form, which is
+// sent again with them. So nothing that was entered is lost, and nothing is stored.
+func (h *signInHandler) confirmForm(req *request) (confirmed bool, err error) {
+	if err := req.parseForm(); err != nil {
+		return false, err
+	}
+	posted := req.r.PostForm
+	password, code := posted.Get("password"), req.postedCode()
+	for _, name := range []string{"password", "code", "next"} {
+		posted.Del(name) // the action must not repeat them in another form
+	}
+	form := reauthForm(req, h.signOn, homePath)
+	form.Action, form.Inputs = req.r.URL.Path, web.Question{Posted: posted}.Inputs()
+	if password == "" && code == "" {
+		return false, h.showReauth(req, http.StatusForbidden, form)
+	}
+	return h.confirm(req, form, password, code)
 }
 
 func (h *signInHandler) signOut(req *request) error {
@@ -278,6 +310,10 @@ type reauthData struct {
 	Next     string
 	Provider string // name of the sign-in provider; empty for a user with a password
 	Factor   bool   // the user can enter a code instead
+
+	// Of a form that needs the confirmation: its address and its values, empty on other pages.
+	Action string
+	Inputs []struct{ Name, Value string }
 }
 
 func reauthForm(req *request, signOn *access.SignOn, next string) reauthData {

@@ -145,7 +145,7 @@ func (h *settingsHandler) endSession(req *request) error {
 				return err
 			}
 			h.audit(req, "session.ended", s.User)
-			return req.redirectWithNotice(settingsPath, "session")
+			return req.redirectWithNotice(settingsPath+"#sessions", "session")
 		}
 	}
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "The session has already ended.")
