@@ -61,7 +61,8 @@ func TestKill(t *testing.T) {
 // database.
 func killing(t *testing.T, record ...string) {
 	dir := t.TempDir()
-	s := &workload{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate", "mission:update"),
+	s := &workload{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate",
+		"mission:update"),
 		admin:   newKeyAt(t, dir, record, "admin:*"),
 		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{},
 		events: map[string]string{}, arrived: map[string]map[string]bool{},
@@ -116,7 +117,8 @@ func (s *workload) orphan(dir string, serve []string) string {
 	t := s.t
 	p := start(t, dir, serve...)
 	base := p.logged("serve", "listen")
-	m, ok := s.send(base, attempt{"/api/public/v1/missions", missionJSON("orphan"), "create-orphan"}, http.StatusCreated)
+	m, ok := s.send(base, attempt{"/api/public/v1/missions", missionJSON("orphan"), "create-orphan"},
+		http.StatusCreated)
 	if !ok {
 		t.Fatal("no mission for the attachment")
 	}
