@@ -18,7 +18,7 @@ type hostile struct {
 	next http.Handler // of /flaky
 
 	mu       sync.Mutex
-	requests map[string]map[string]int // by player and kind: the Idempotency-Keys, of which "" is none
+	requests map[string]map[string]int // by player and kind: the Idempotency-Keys; "" without one
 	attempts map[string]int            // by player and kind
 }
 

@@ -100,7 +100,8 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// playSDKs plays the scenario of the clients in Go, TypeScript and Python against a demo.
+// playSDKs plays the scenario of the clients in Go, TypeScript and Python against a demo. A generated client
+// opens, reads and cancels a mission.
 func playSDKs(t *testing.T, access demo.Access, receiver string) {
 	t.Helper()
 	const body = `{"id":"evt_1","type":"mission.completed","timestamp":"2026-11-22T09:30:00.000Z","data":{"id":"x"}}`
@@ -123,6 +124,10 @@ func playSDKs(t *testing.T, access demo.Access, receiver string) {
 			"receiver": receiver, "brand": "alpenglow", "body": body, "whsec": shared, "whpk": public,
 			"v1": signed(shared, now), "v1a": signed(private, now), "old": signed(shared, now.Add(-time.Hour))}
 	})
+	out, err := exec.CommandContext(t.Context(), sdktest.Generated(t), access.BaseURL, access.APIKey).CombinedOutput()
+	if err != nil {
+		t.Errorf("the client that oapi-codegen generates: %v\n%s", err, out)
+	}
 }
 
 // shellBlocks returns the fenced sh blocks of a page without those that are marked.

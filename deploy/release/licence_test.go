@@ -53,3 +53,24 @@ func TestModuleWithoutLicence(t *testing.T) {
 		}
 	}
 }
+
+// TestClients: a release has the clients of the API, each time with the same bytes.
+func TestClients(t *testing.T) {
+	var before [][]byte
+	for range 2 {
+		out := t.TempDir()
+		names, err := clients(out)
+		if err != nil || len(names) != 2 {
+			t.Fatalf("clients: %v, %v", names, err)
+		}
+		for i, name := range names {
+			b, err := os.ReadFile(filepath.Join(out, name))
+			if err != nil || len(b) == 0 || len(before) == len(names) && string(before[i]) != string(b) {
+				t.Errorf("%s: %d bytes, or others than before: %v", name, len(b), err)
+			}
+			if len(before) < len(names) {
+				before = append(before, b)
+			}
+		}
+	}
+}

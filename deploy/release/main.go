@@ -1,7 +1,7 @@
 // Command release builds the published files: for each platform one archive with the
 // binary, its manual page, its licence, the licences of linked modules and a bill of
-// materials, and the checksums of all archives. The same sources, version and Go
-// release give the same bytes on every machine.
+// materials; the clients in TypeScript and Python; and the checksums of all files. The
+// same sources, version and Go release give the same bytes on every machine.
 //
 //	go run ./deploy/release -version v1.2.3 -out dist
 package main
@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fieldmark/fieldmark/sdk"
 )
 
 // platforms are the operating systems and architectures with an archive.
@@ -69,22 +71,43 @@ func release(version, out string) error {
 	if err != nil {
 		return err
 	}
-	var sums strings.Builder
+	files, err := clients(out)
+	if err != nil {
+		return fmt.Errorf("clients: %w", err)
+	}
 	for _, p := range platforms {
-		files, err := archive(p.os, p.arch, version, out, manual)
+		made, err := archive(p.os, p.arch, version, out, manual)
 		if err != nil {
 			return fmt.Errorf("%s/%s: %w", p.os, p.arch, err)
 		}
-		for _, name := range files {
-			raw, err := os.ReadFile(filepath.Join(out, name))
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(raw), name)
-			fmt.Println(name, len(raw)>>10, "KiB")
+		files = append(files, made...)
+	}
+	var sums strings.Builder
+	for _, name := range files {
+		raw, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			return err
 		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(raw), name)
+		fmt.Println(name, len(raw)>>10, "KiB")
 	}
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// clients writes the clients of the API in TypeScript, as npm pack makes them, and in Python, and returns their
+// names.
+func clients(out string) ([]string, error) {
+	packed, err := sdk.NPM()
+	if err != nil {
+		return nil, err
+	}
+	names := []string{sdk.NPMFile, sdk.PythonFile}
+	for i, content := range [][]byte{packed, sdk.Python()} {
+		if err := os.WriteFile(filepath.Join(out, names[i]), content, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
 }
 
 // manualPage returns the manual page, which it generates with a binary for this
