@@ -11,6 +11,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/tdewolff/minify/v2"
 	"github.com/tdewolff/minify/v2/css"
@@ -58,8 +59,11 @@ type chrome struct {
 	Manifest   string // of the web app
 }
 
-// New parses the embedded templates and prepares the static files.
-func New() (*Site, error) {
+// New returns the site of the embedded templates and static files. They never change, so a
+// process parses and minifies them once.
+func New() (*Site, error) { return parse() }
+
+var parse = sync.OnceValues(func() (*Site, error) {
 	m := minify.New()
 	m.AddFunc("text/css", css.Minify)
 	m.AddFunc("image/svg+xml", svg.Minify)
@@ -102,7 +106,7 @@ func New() (*Site, error) {
 		return nil, err
 	}
 	return s, nil
-}
+})
 
 // addAsset minifies a static file and returns the address it got.
 func (s *Site) addAsset(name, mediaType string) (string, error) {
