@@ -120,7 +120,7 @@ func TestFormSubmittedTwice(t *testing.T) {
 		t.Fatalf("keys %+v, %v; want one of acme", keys, err)
 	}
 	checkEscaped(t, b.page("/admin/api-keys", "192.0.2.0/24"))
-	b.rejected("/admin/api-keys/"+keys[0].ID+"/revoke", url.Values{"reason": {" "}}, 422, "Reason: enter one")
+	b.rejected("/admin/api-keys/"+keys[0].ID+"/revoke", url.Values{"reason": {" "}}, 422, "Enter a reason.")
 	rec := b.submit("/admin/api-keys/"+keys[0].ID+"/rotate", url.Values{"grace": {"24"}})
 	if rec.Code != 200 || tokenText.FindString(rec.Body.String()) == "" {
 		t.Errorf("rotate: %d: %s", rec.Code, rec.Body)

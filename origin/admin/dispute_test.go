@@ -40,7 +40,7 @@ func TestDisputes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.page("/admin", "1 dispute of a finding needs a decision", "Suspected manipulation on the site of acme")
+	b.page("/admin", "1 dispute needs a decision", "Suspected manipulation on the site of acme")
 	page := b.page("/admin/brands/acme", "Suspected manipulation", "The score is not affected", "Disputes to decide")
 	checkEscaped(t, page)
 	if n := strings.Count(page, "<q>"); n != 1 {

@@ -106,7 +106,7 @@ func TestErrorPagesLeadBack(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	big := url.Values{"name": {strings.Repeat("x", 300<<10)}}
-	const reload = "What it led to may have been deleted."
+	const reload = "The page may have been deleted."
 	for _, tt := range []struct {
 		path   string
 		form   url.Values

@@ -225,7 +225,7 @@ func (h *keyHandler) revoke(req *request) error {
 	form := req.readForm("r-" + id + "-")
 	why := form.text("reason", "Reason", fieldmark.MaxRevokeReason)
 	if why == "" && form.errors == nil {
-		form.addError("reason", "Reason: enter one; it is stored in the audit log.")
+		form.addError("reason", "Enter a reason. The audit log stores it.")
 	}
 	if form.errors != nil {
 		return h.showKeys(req, http.StatusUnprocessableEntity, defaultKeyForm(), form.errors, nil)

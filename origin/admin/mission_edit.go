@@ -78,7 +78,7 @@ func (h *missionHandler) create(req *request) error {
 		r.Location = &place
 	}
 	if r.Title == "" {
-		form.addError("title", "Title: enter one.")
+		form.addError("title", "Enter a title.")
 	}
 	r.Contact = form.contact()
 	r.Window = form.window()

@@ -53,7 +53,7 @@ func (h *overviewHandler) decisions(req *request) (list []decision, err error) {
 			list = append(list, decision{strconv.Itoa(n) + " " + many, link})
 		}
 	}
-	add(waiting.Disputes, "dispute of a finding needs a decision", "disputes of findings need a decision",
+	add(waiting.Disputes, "dispute needs a decision", "disputes need a decision",
 		disputesPath)
 	add(waiting.Requests, "request of a brand owner needs a decision", "requests of brand owners need a decision",
 		requestsPath)

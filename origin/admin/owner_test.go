@@ -78,7 +78,7 @@ func TestDisputesOfOwners(t *testing.T) {
 		}
 		return tx.PutDispute(ctx, d)
 	})
-	b.page("/admin", "1 dispute of a finding needs a decision")
+	b.page("/admin", "1 dispute needs a decision")
 	b.page("/admin/disputes", "schema.valid", "in review", "for 0 minutes", `<span class="count">1`)
 	page := b.page(one, "What the owner says", "https://acme.example/proof", "What the audit found", "0.25",
 		"become not applicable for 90 days", "brand-acme")

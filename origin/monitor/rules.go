@@ -81,7 +81,7 @@ func endpointIssue(e *webhook.Unhealthy, since time.Time) fieldmark.Issue {
 	default:
 		i.Title += ": " + e.Verdict
 		i.Effect = "Messages are retried. " + disabledAt(since)
-		i.Action = "Look at the failed attempts"
+		i.Action = "View failed attempts"
 	}
 	return i
 }

@@ -203,7 +203,7 @@ func fieldLabel(name string) string {
 	case "code":
 		return "Reason"
 	case "text":
-		return "Text"
+		return "Details"
 	case "confirm":
 		return "Confirmation"
 	case "occurredAt":
@@ -241,6 +241,8 @@ func changeWords(c *mission.Change, req *request) string {
 		who = "Fieldmark"
 	case kind == string(fieldmark.ActorTechnician) && name == req.link.Assignee.ID:
 		who = "You, on another device"
+	case kind == string(fieldmark.ActorKey):
+		who = "An integration"
 	case kind == string(fieldmark.ActorPerson):
 		who = name
 	}

@@ -194,7 +194,7 @@ func TestLinks(t *testing.T) {
 	}
 	rotated, err := f.service.Links.Rotate(t.Context(), l.ID, fieldmark.TechnicianLinkRotation{})
 	must(t, err)
-	f.get(l.Path).wants(t, 404, "This link does not work", "stays on it")
+	f.get(l.Path).wants(t, 404, "This link does not work", "This phone keeps entries")
 	f.get(rotated.Path).wants(t, 200)
 	soon := fieldmark.At(time.Now().Add(50 * time.Millisecond))
 	ending, err := f.service.Links.Rotate(t.Context(), l.ID, fieldmark.TechnicianLinkRotation{Until: &soon})
@@ -229,7 +229,7 @@ func TestPIN(t *testing.T) {
 	enter := func(pin string) answer { return f.post(l.Path+"pin", false, url.Values{"pin": {pin}}) }
 	for _, path := range []string{"", "missions/" + m.ID} {
 		a := f.get(l.Path + path)
-		a.wants(t, 401, "PIN of 6 digits")
+		a.wants(t, 401, "6-digit PIN")
 		if strings.Contains(a.body, "Mast") {
 			t.Error("the form for the PIN shows a mission")
 		}
@@ -365,7 +365,7 @@ func TestRefusedActs(t *testing.T) {
 	}
 	hold := form(t, page, "hold")
 	hold.Set("code", "OTHER")
-	f.post(path+"/acts", false, hold).wants(t, 422, `href="#hold-text"`, "Text: say what it is.", "selected>Other",
+	f.post(path+"/acts", false, hold).wants(t, 422, `href="#hold-text"`, "Details: say what it is.", "selected>Other",
 		"<details class=\"act\" open>")
 	hold.Set("code", "")
 	f.post(path+"/acts", false, hold).wants(t, 422, "Reason: choose one.")

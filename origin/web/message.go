@@ -21,7 +21,7 @@ func NewMessage(r *http.Request, status int, text string) Message {
 // nextSteps says what a reader can do about a response. The texts of other statuses say it themselves.
 var nextSteps = map[int]string{
 	http.StatusBadRequest: "Go back, reload the page, and send the form again.",
-	http.StatusNotFound:   "Check the address. What it led to may have been deleted.",
+	http.StatusNotFound:   "Check the address. The page may have been deleted.",
 	http.StatusMethodNotAllowed: "This address takes a form. Open the page of the form and send it from " +
 		"there.",
 	http.StatusConflict: "Go back and reload the page to see what is stored now.",

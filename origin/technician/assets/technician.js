@@ -193,12 +193,25 @@
     return new Promise(ok => canvas.toBlob(ok, "image/jpeg", quality));
   };
 
+  // blank reports whether a form lacks its text, and shows that at the field as the server does.
+  const blank = form => {
+    const field = form.elements.text, other = form.elements.code?.value === "OTHER";
+    if (!field || field.value.trim() || !(field.required || other)) return false;
+    $("#" + field.id + "-fault")?.remove();
+    field.after(make("strong", { className: "fault", id: field.id + "-fault",
+      textContent: other ? "Say what it is." : "Enter a note." }));
+    field.ariaInvalid = "true";
+    field.setAttribute("aria-describedby", field.id + "-fault");
+    field.focus();
+    return true;
+  };
+
   document.addEventListener("submit", async event => {
     const form = event.target, { act, to } = form.dataset;
     if (!act || !page) return;
     event.preventDefault();
     const button = event.submitter ?? $("button", form), fields = {};
-    if (form.dataset.busy) return;
+    if (form.dataset.busy || blank(form)) return;
     form.dataset.busy = "yes";
     let blob;
     try {
@@ -213,6 +226,8 @@
     }
     const label = act === "note" ? "Note" : act === "photo" ? "Photo" : button.textContent.split(":")[0];
     form.reset();
+    form.querySelectorAll(".fault").forEach(e => e.remove());
+    form.querySelectorAll("[aria-invalid]").forEach(e => e.removeAttribute("aria-invalid"));
     form.closest(".conflict")?.remove();
     form.closest("details")?.removeAttribute("open");
     await enqueue(page.dataset.mission, page.dataset.title, act, label, to, fields, blob).catch(() =>
