@@ -15,16 +15,9 @@ func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	t := d.t
 	t.Helper()
 	w := &console{t: t, base: d.base, tab: browser.Open(t, d.base+"/admin/missions?account=default", v)}
-	title := fmt.Sprint("Replace mast ", v.Width)
+	title := fmt.Sprintf("Replace mast %d %t", v.Width, v.NoScript)
 	w.follow("a[href^='/admin/missions/new']")
-	w.submit("form[action='/admin/missions'][method=post]", "button", map[string]string{"title": " ", "city": "Bern"})
-	w.says("Title: enter one.")
-	w.tab.Until(t, "the title, which is invalid, has the focus", `document.activeElement.id == "new-title" &&
-		document.activeElement.ariaInvalid == "true"`) // a browser moves the focus after it has loaded the page
-	if city := w.value(`document.querySelector("#new-city").value`); city != "Bern" {
-		t.Errorf("the rejected form has the city %q, want what was entered", city)
-	}
-	page := w.createMission(title)
+	page := w.correctByKeyboard(title)
 	second, third := w.createMission(title+" again"), w.createMission(title+" in vain")
 
 	w.tab.Go(t, d.base+"/admin/missions?account=default")
@@ -71,6 +64,23 @@ func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	for _, finding := range w.tab.Trouble() {
 		t.Errorf("while dispatching at %d px: %s", v.Width, finding)
 	}
+}
+
+// correctByKeyboard sends the form of a new mission without a title, corrects it, and returns the path of the
+// mission's page. It uses the keyboard alone.
+func (d *console) correctByKeyboard(title string) string {
+	d.t.Helper()
+	d.enter("#new-title", " ")
+	d.enter("#new-city", "Bern")
+	// A browser moves the focus after it has loaded the page.
+	d.push("#new-city", "the title is rejected and has the focus", invalid("#new-title:focus"))
+	d.rejects("#new-title", " ", "Enter a title.")
+	if city := d.value(`document.querySelector("#new-city").value`); city != "Bern" {
+		d.t.Errorf("the rejected form has the city %q, want what was entered", city)
+	}
+	d.enter("#new-title", title)
+	d.push("#new-title", "the mission is created", `document.body.textContent.includes("Mission created.")`)
+	return currentAddress(d)
 }
 
 // createMission creates a mission with the form and returns the path of its page.

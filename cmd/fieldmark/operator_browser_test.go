@@ -33,12 +33,13 @@ func (d *console) operate(browser *browsertest.Browser, v browsertest.View) {
 	w.tab.Go(t, d.base+"/admin/missions/new?account=default")
 	w.submit("form[action='/admin/missions'][method=post]", "button", map[string]string{"title": "Look at the mast",
 		"priority": "LOW"})
-	overview := func() string {
-		w.tab.Go(t, d.base+"/admin")
-		return w.text("main")
+	overview := func() (html string) {
+		w.tab.Ask(t, `fetch("/admin").then(r => r.text())`, &html)
+		return html
 	}
 	fails := receiver.URL + "/old: answers 500"
 	eventually(t, "the overview names the receiver", func() bool { return strings.Contains(overview(), fails) })
+	w.tab.Go(t, d.base+"/admin")
 
 	shows := func(text string) string { return `document.body.textContent.includes("` + text + `")` }
 	w.push("a.button[href='"+page+"']", "the page of the endpoint", `location.pathname == "`+page+`" && `+
@@ -52,9 +53,11 @@ func (d *console) operate(browser *browsertest.Browser, v browsertest.View) {
 	w.tab.Do(t, "press the space bar", chromedp.KeyEvent(" "))
 	w.push("button[value=recover]", "the replay has started", shows("Replay started."))
 	eventually(t, "the message is delivered", func() bool {
-		w.tab.Go(t, d.base+page+"?type=mission.created")
-		return w.value(`[...document.querySelectorAll("section[aria-labelledby=messages] tbody .state")]
-			.map(e => e.textContent).join()`) == "done"
+		var states string
+		w.tab.Ask(t, `fetch(location.pathname + "?type=mission.created").then(r => r.text()).then(html =>
+			[...new DOMParser().parseFromString(html, "text/html").querySelectorAll(
+				"section[aria-labelledby=messages] tbody .state")].map(e => e.textContent).join())`, &states)
+		return states == "done"
 	})
 	eventually(t, "the overview is clear", func() bool { return !strings.Contains(overview(), receiver.URL) })
 	for _, finding := range w.tab.Trouble() {
