@@ -131,7 +131,7 @@ var mayImport = map[string][]string{
 		"origin/webhook", "origin/access", "origin/auditlog",
 		"origin/mission",
 		"origin/brand", "origin/claim", "origin/export", "origin/technician"},
-	"origin/client": {"", "origin/keyring"},
+	"origin/client": {"", "client", "origin/keyring"},
 	"origin/store": {"", "origin/sla", "origin/store/check", "origin/store/commit", "internal/timeout",
 		"internal/trace"},
 	"origin/store/check":  {""},

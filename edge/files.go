@@ -97,7 +97,7 @@ func (e *fileEndpoints) serveLLMs(ctx *fasthttp.RequestCtx) {
 var npmPackage = sync.OnceValues(sdk.NPM)
 
 // serveSDK handles the files of the clients below site.PathSDK.
-func (e *fileEndpoints) serveSDK(ctx *fasthttp.RequestCtx) {
+func (e *developerEndpoints) serveSDK(ctx *fasthttp.RequestCtx) {
 	switch strings.TrimPrefix(string(ctx.Path()), site.PathSDK) {
 	case sdk.PythonFile:
 		sendFile(ctx, "text/x-python; charset=utf-8", sdk.Python())
@@ -217,6 +217,10 @@ const maxOpenAPI = 8 << 20
 // this program knows itself.
 func (e *developerEndpoints) serve(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
+	if strings.HasPrefix(path, site.PathSDK) {
+		e.serveSDK(ctx)
+		return
+	}
 	e.servePage(ctx, "page/"+strconv.Quote(e.originVersion.get())+path, "",
 		func(fc context.Context) (*cache.Entry, error) {
 			var reference *developer.Reference

@@ -82,7 +82,6 @@ func (e *Edge) newRoutes() routes {
 		{path: site.PathBadges, route: routePage, get: pages.serveBadges},
 		{path: site.PathDevelopers, route: routePage, get: pages.serveDevelopers},
 		{path: site.PathChangelogFeed, route: routePage, get: developers.serveFeed},
-		{path: site.PathSDK, prefix: true, route: routePage, get: files.serveSDK},
 		{path: site.PathDevelopers + "/", prefix: true, route: routePage, get: developers.serve},
 		{path: site.PathProblems, route: routePage, get: developers.serve},
 		{path: site.PathProblems + "/", prefix: true, route: routePage, get: developers.serve},

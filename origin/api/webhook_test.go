@@ -199,7 +199,8 @@ func TestEventsAreDescribedAlike(t *testing.T) {
 	kinds := event.Kinds()
 	deliveries, log := messages.Channels["deliveries"], messages.Channels["events"]
 	for what, n := range map[string]int{"OpenAPI": len(webhooks.Webhooks),
-		"messages": len(messages.Components.Messages), "event types": len(types.Data), "pages": len(pages.Events), "deliveries": len(deliveries.Messages),
+		"messages": len(messages.Components.Messages), "event types": len(types.Data),
+		"pages": len(pages.Events), "deliveries": len(deliveries.Messages),
 		"events": len(log.Messages), "deliver": len(messages.Operations["deliver"].Messages),
 		"poll": len(messages.Operations["poll"].Messages)} {
 		if n != len(kinds) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/client"
 )
 
 // The limits of one call. Timeouts are longer than those of the origin, so that callers get the origin's error
@@ -47,6 +48,7 @@ type Config struct {
 // concurrent use.
 type Client struct {
 	*caller
+	integratorAPI
 
 	AccessRequestAPI
 	AdminAPI
@@ -64,6 +66,10 @@ type Client struct {
 	SigningKeyAPI
 	WebhookAPI
 }
+
+// integratorAPI is the client for integrators, with the calls that commands make as one. Where a group below
+// has a call of the same name, it is that of administrators on all accounts.
+type integratorAPI struct{ *client.Client }
 
 // caller sends requests and decodes responses.
 type caller struct {
@@ -100,7 +106,13 @@ func New(cfg Config) (*Client, error) {
 		nodeToken: cfg.NodeToken,
 		key:       cfg.Key,
 	}
-	return &Client{c, AccessRequestAPI{c, ""}, AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c},
+	public, err := client.New(client.Config{BaseURL: cfg.BaseURL, Key: cfg.Key, Timeout: callTimeout,
+		HTTP: transport})
+	if err != nil {
+		return nil, fmt.Errorf("origin client: %w", err)
+	}
+	return &Client{c, integratorAPI{public}, AccessRequestAPI{c, ""},
+		AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c},
 		LinkAPI{c}, MissionAPI{c},
 		ModerationAPI{c}, MonitorAPI{c}, OwnerAPI{c}, PaymentAPI{c}, PublicAPI{c}, SLAAPI{c}, SigningKeyAPI{c},
 		WebhookAPI{c}}, nil

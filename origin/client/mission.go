@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -21,30 +20,6 @@ func (c MissionAPI) CreateMission(
 ) (m fieldmark.Mission, created bool, err error) {
 	header, err := c.do(ctx, c.public(http.MethodPost, "", r), &m)
 	return m, err == nil && header.Get(fieldmark.HeaderDeduplicated) == "", err
-}
-
-// Mission returns a mission of the key's account.
-func (c MissionAPI) Mission(ctx context.Context, id string) (m fieldmark.Mission, err error) {
-	_, err = c.do(ctx, c.public(http.MethodGet, "/"+url.PathEscape(id), nil), &m)
-	return m, err
-}
-
-// EditMission applies a merge patch (RFC 7396) to a mission of the key's account.
-func (c MissionAPI) EditMission(ctx context.Context, id string, patch json.RawMessage) (m fieldmark.Mission,
-	err error) {
-	_, err = c.do(ctx, c.public(http.MethodPatch, "/"+url.PathEscape(id), patch), &m)
-	return m, err
-}
-
-// CancelMission cancels a mission of the key's account; reason may be nil. Repeating it has no further effect.
-func (c MissionAPI) CancelMission(
-	ctx context.Context, id string, reason *fieldmark.Reason,
-) (m fieldmark.Mission, err error) {
-	body := struct {
-		Reason *fieldmark.Reason `json:"reason,omitempty"`
-	}{reason}
-	_, err = c.do(ctx, c.public(http.MethodPost, "/"+url.PathEscape(id)+"/cancel", body), &m)
-	return m, err
 }
 
 // AddNote adds a note to a mission of the key's account, and reports whether it is new. Repeating it with an

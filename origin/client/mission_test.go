@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -38,14 +39,15 @@ func TestMissionCalls(t *testing.T) {
 	if e := fieldmark.AsError(err); e.Code != fieldmark.CodeMissionExists || e.MissionID != m.ID || len(e.Fields) != 1 {
 		t.Errorf("open another under its name: %+v, want %s of %s", e, fieldmark.CodeMissionExists, m.ID)
 	}
-	if got, err := c.EditMission(ctx, m.ID, []byte(`{"description":"d"}`)); err != nil || got.Description != "d" {
+	got, err := c.Edit(ctx, m.ID, json.RawMessage(`{"description":"d"}`), nil)
+	if err != nil || got.Description != "d" {
 		t.Errorf("edit: %+v, %v", got, err)
 	}
-	if got, err := c.CancelMission(ctx, m.ID, &fieldmark.Reason{Code: "CUSTOMER"}); err != nil ||
+	if got, err := c.Cancel(ctx, m.ID, &fieldmark.Reason{Code: "CUSTOMER"}, nil); err != nil ||
 		got.Status != fieldmark.MissionCanceled {
 		t.Errorf("cancel: %+v, %v", got, err)
 	}
-	if got, err := c.Mission(ctx, m.ID); err != nil || got.Version != 3 {
+	if got, err := c.Get(ctx, m.ID); err != nil || got.Version != 3 {
 		t.Errorf("read: %+v, %v; want version 3", got, err)
 	}
 }

@@ -68,7 +68,7 @@ type missionShowCmd struct {
 
 // Run prints the mission.
 func (c *missionShowCmd) Run(ctx context.Context, s *command.Streams) error {
-	return runJSON(c, s, func(api *client.Client) (fieldmark.Mission, error) { return api.Mission(ctx, c.ID) })
+	return runJSON(c, s, func(api *client.Client) (fieldmark.Mission, error) { return api.Get(ctx, c.ID) })
 }
 
 type missionEditCmd struct {
@@ -91,7 +91,7 @@ func (c *missionEditCmd) Run(ctx context.Context, s *command.Streams) error {
 	}
 	return runJSON(c, s, func(api *client.Client) (fieldmark.Mission,
 		error) {
-		return api.EditMission(ctx, c.ID, patch)
+		return api.Edit(ctx, c.ID, json.RawMessage(patch), nil)
 	})
 }
 
@@ -110,7 +110,7 @@ type missionCancelCmd struct {
 // Run cancels the mission.
 func (c *missionCancelCmd) Run(ctx context.Context, s *command.Streams) error {
 	return run(c, func(api *client.Client) (fieldmark.Mission, error) {
-		return api.CancelMission(ctx, c.ID, newReason(c.ReasonCode, c.ReasonText))
+		return api.Cancel(ctx, c.ID, newReason(c.ReasonCode, c.ReasonText), nil)
 	}, printStatus(s))
 }
 
