@@ -71,6 +71,7 @@ func (s *Service) Run(ctx context.Context) error {
 		s.jobs.Every(ctx, access.LastUsedPrecision, "write the last uses of calendars", s.Calendars.writeLastUsed)
 	})
 	wg.Go(func() { s.jobs.Every(ctx, indexPause, "index labels", s.indexLabels) })
+	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, endedInterval, "clear due times", s.clearEnded) })
 	wg.Wait()
 	// ctx has ended; the last uses since the previous interval would be lost without this
 	// write.
@@ -80,6 +81,18 @@ func (s *Service) Run(ctx context.Context) error {
 		s.log.Error("write the last uses of calendars", slog.Any("error", err))
 	}
 	return nil
+}
+
+// endedInterval is how often origins look for due times that an origin of an earlier version left: an upgrade
+// of all origins may take hours.
+const endedInterval = time.Hour
+
+func (s *Service) clearEnded(ctx context.Context) error {
+	left, err := s.store.EndedSLAs(ctx)
+	if err != nil || !left {
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.ClearEndedSLAs(ctx) })
 }
 
 // txn changes missions in one transaction. A txn is valid until the function that received it

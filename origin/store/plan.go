@@ -171,14 +171,37 @@ func (t MissionTx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE sla SET policy = $1, timers = $2, revision = $3, rules = $4, due_at = $5,
-		deadline = $6, breached_at = $7, at_risk_due = $8, lease_until = NULL, lease_owner = NULL
-		WHERE mission = $9`, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt),
-		nullMicros(sla.Deadline(s.Timers)), nullMicros(sla.Breached(s.Timers)), nullMicros(sla.AtRisk(s.Timers)), m.ID)
+		deadline = $6, breached_at = $7, at_risk_due = $8, account = $9, lease_until = NULL, lease_owner = NULL
+		WHERE mission = $10`, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt),
+		nullMicros(sla.Deadline(s.Timers)), nullMicros(sla.Breached(s.Timers)), nullMicros(sla.AtRisk(s.Timers)),
+		m.Account, m.ID) // origins before migration 35 add SLAs without an account
 	if err != nil {
 		return fmt.Errorf("put the SLA of mission %s: %w", m.ID, err)
 	}
 	m.StoredSLA, m.SLA = s, s.public()
 	return nil
+}
+
+// ClearEndedSLAs removes the due times of missions that have ended. Only origins before migration 35 leave them
+// there, in an upgrade of one origin after the other; they would stay in lists and issues.
+func (t MissionTx) ClearEndedSLAs(ctx context.Context) error {
+	_, err := t.exec(ctx, `UPDATE sla SET deadline = NULL, breached_at = NULL, at_risk_due = NULL
+		WHERE mission IN (`+endedSLAs+`)`)
+	if err != nil {
+		return fmt.Errorf("clear the due times of ended missions: %w", err)
+	}
+	return nil
+}
+
+const endedSLAs = `SELECT s.mission FROM sla s JOIN mission m ON m.id = s.mission
+	WHERE s.deadline IS NOT NULL AND m.status IN ('CLOSED', 'CANCELED')`
+
+// EndedSLAs reports whether ClearEndedSLAs has something to do.
+func (db MissionReader) EndedSLAs(ctx context.Context) (any bool, err error) {
+	if err := db.queryRow(ctx, `SELECT EXISTS (`+endedSLAs+`)`).Scan(&any); err != nil {
+		return false, fmt.Errorf("look for due times of ended missions: %w", queryErr(err))
+	}
+	return any, nil
 }
 
 // AddSLAEvent stores that a timer event has been emitted under an event id, and

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/origin/sla"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -43,6 +45,68 @@ func TestSweepPlans(t *testing.T) {
 	again := claimClocks(t, s, "two", now, 256)
 	if len(claimed) != due || len(again) != 0 {
 		t.Errorf("claimed %d clocks and then %d, want %d and none", len(claimed), len(again), due)
+	}
+}
+
+// TestOlderOrigin: an origin from before the columns of due times adds an SLA, and closes a mission that has a due
+// time. The first is listed after its next change, and the second no longer after the due times were cleared.
+func TestOlderOrigin(t *testing.T) {
+	cfg := storetest.New(t)
+	s := open(t, cfg)
+	if err := s.Fill(t.Context(), "big", 2); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	if err := s.FillSLA(t.Context(), now.UnixMicro(), 1); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Exec(t, cfg, `UPDATE mission SET status = 'NEW'`)
+	due := fieldmark.At(now)
+	listed := func() int {
+		t.Helper()
+		list, err := s.Missions(t.Context(), store.MissionQuery{Account: "big", Order: store.ByDeadline, Limit: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	if n := listed(); n != 0 {
+		t.Fatalf("%d missions have a due time", n)
+	}
+	all, err := s.Missions(t.Context(), store.MissionQuery{Account: "big", Limit: 5})
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d missions, %v", len(all), err)
+	}
+	change := func(do func(ctx context.Context, tx *store.Tx) error) {
+		t.Helper()
+		if err := s.Write(t.Context(), do); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(func(ctx context.Context, tx *store.Tx) error {
+		for i := range all {
+			timer := sla.Timer{SLAClock: fieldmark.SLAClock{State: fieldmark.SLARunning, DueAt: &due}}
+			if err := tx.PutSLA(ctx, &all[i], &store.SLA{Policy: "LOW", Timers: []sla.Timer{timer}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if n := listed(); n != 2 {
+		t.Fatalf("%d missions have a due time after their change, want 2", n)
+	}
+	for _, want := range []bool{false, true, false} {
+		if left, err := s.EndedSLAs(t.Context()); err != nil || left != want {
+			t.Errorf("due times of ended missions: %v, %v; want %v", left, err, want)
+		}
+		if want {
+			change(func(ctx context.Context, tx *store.Tx) error { return tx.ClearEndedSLAs(ctx) })
+		} else if listed() == 2 {
+			storetest.Exec(t, cfg, `UPDATE mission SET status = 'CLOSED' WHERE id = '`+all[0].ID+`'`)
+		}
+	}
+	if n := listed(); n != 1 {
+		t.Errorf("%d missions have a due time after one ended, want 1", n)
 	}
 }
 
