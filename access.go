@@ -197,6 +197,9 @@ type Key struct {
 
 	RateLimit *RateLimit `json:"rateLimit,omitempty"` // nil: the default of every key
 
+	Agent             AgentAccess `json:"agent,omitempty"`             // what agents may do with it
+	AgentWritesPerDay int         `json:"agentWritesPerDay,omitempty"` // most writes of agents in a day, UTC
+
 	Networks []netip.Prefix `json:"networks,omitempty"` // from which it may be used; empty: anywhere
 	Replaces string         `json:"replaces,omitempty"` // id of the key that it replaced
 	// id of the key that replaced it; it expires after the grace period
@@ -206,6 +209,23 @@ type Key struct {
 	LastUsedFrom  string `json:"lastUsedFrom,omitempty"`  // network: a /24, or a /48 of IPv6
 	LastUsedAgent string `json:"lastUsedAgent,omitempty"` // the User-Agent
 }
+
+// AgentAccess is what agents, which call the API through the tools of an edge, may do with an
+// API key. Its scopes and rates apply to them as well.
+type AgentAccess string
+
+// The accesses.
+const (
+	AgentOff   AgentAccess = "off"   // nothing
+	AgentDry   AgentAccess = "dry"   // read, and see what a write would do; the default
+	AgentWrite AgentAccess = "write" // also write, each time with the token of a dry run
+)
+
+// Limits of the writes of agents with a key.
+const (
+	DefaultAgentWrites = 100
+	MaxAgentWrites     = 10_000
+)
 
 // State returns the state of the key at a time.
 func (k *Key) State(now time.Time) KeyState {
@@ -270,6 +290,9 @@ type KeyRequest struct {
 	ExpiresInDays int     `json:"expiresInDays,omitempty" minimum:"-1" maximum:"3650"`
 
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`
+
+	Agent             AgentAccess `json:"agent,omitempty" enum:"off,dry,write" default:"dry" doc:"What agents may do"`
+	AgentWritesPerDay int         `json:"agentWritesPerDay,omitempty" minimum:"0" maximum:"10000" doc:"100 if omitted"`
 
 	Account  string   `json:"account,omitempty" maxLength:"64" doc:"Owner; the default account if omitted"`
 	Networks []string `json:"networks,omitempty" maxItems:"50" doc:"Addresses and networks (CIDR) from which it may be used; anywhere if omitted"`

@@ -28,6 +28,9 @@ const (
 	CodeInsufficientScope    Code = "insufficient_scope"
 	CodeIPNotAllowed         Code = "ip_not_allowed"
 	CodeKeyNotLive           Code = "key_not_live"
+	CodeAgentNotAllowed      Code = "agent_not_allowed"
+	CodeConfirmationInvalid  Code = "confirmation_invalid"
+	CodeAgentQuota           Code = "agent_quota"
 	CodeHTTPSRequired        Code = "https_required"
 	CodeNotFound             Code = "not_found"
 	CodeModuleDisabled       Code = "module_disabled"
@@ -98,6 +101,9 @@ var codeTable = map[Code]struct {
 	CodeInsufficientScope:    {http.StatusForbidden, "The API key lacks a scope"},
 	CodeIPNotAllowed:         {http.StatusForbidden, "The API key may not be used from this address"},
 	CodeKeyNotLive:           {http.StatusConflict, "The API key is not live"},
+	CodeAgentNotAllowed:      {http.StatusForbidden, "The API key does not let agents do this"},
+	CodeConfirmationInvalid:  {http.StatusPreconditionFailed, "The confirmation is not of this request"},
+	CodeAgentQuota:           {http.StatusTooManyRequests, "The agent writes of the API key are used up for today"},
 	CodeHTTPSRequired:        {http.StatusForbidden, "The request must use https"},
 	CodeNotFound:             {http.StatusNotFound, "There is nothing here"},
 	CodeModuleDisabled:       {http.StatusNotFound, "This part of the API is switched off"},

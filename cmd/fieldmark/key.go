@@ -24,13 +24,16 @@ type keyCreateCmd struct {
 	Reads         int      `placeholder:"N" help:"Reads per minute; 600 if unset."`
 	Writes        int      `placeholder:"N" help:"Writes per minute; 300 if unset."`
 	Account       string   `default:"default" help:"Account of the key."`
+	Agent         string   `enum:"off,dry,write" default:"dry" help:"What agents may do with the key."`
+	AgentWrites   int      `placeholder:"N" help:"Writes of agents in a day; 100 if unset."`
 	Network       []string `help:"Addresses and networks (CIDR) that may use the key; any if unset."`
 }
 
 // Run creates the key and prints its token, which is shown only once.
 func (c *keyCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 	r := fieldmark.KeyRequest{Name: c.Name, ExpiresInDays: c.ExpiresInDays,
-		RateLimit: &fieldmark.RateLimit{Reads: c.Reads, Writes: c.Writes}, Account: c.Account, Networks: c.Network}
+		RateLimit: &fieldmark.RateLimit{Reads: c.Reads, Writes: c.Writes}, Account: c.Account, Networks: c.Network,
+		Agent: fieldmark.AgentAccess(c.Agent), AgentWritesPerDay: c.AgentWrites}
 	for _, name := range c.Scope {
 		scope, err := fieldmark.ParseScope(name)
 		if err != nil {

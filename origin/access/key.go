@@ -78,6 +78,7 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	row, token := s.newKey(now)
 	row.Account, row.Name, row.Scopes, row.RateLimit = account, r.Name, r.Scopes, r.RateLimit
 	row.Networks, _ = parseNetworks(r.Networks) // ValidateKey has checked them
+	row.Agent, row.AgentWritesPerDay = r.Agent, r.AgentWritesPerDay
 	if r.ExpiresInDays > 0 {
 		ends := fieldmark.At(now.AddDate(0, 0, r.ExpiresInDays))
 		row.ExpiresAt = &ends
@@ -150,8 +151,7 @@ func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 	}, t.String()
 }
 
-// ValidateKey returns everything that is wrong with a request, and sets its default
-// lifetime.
+// ValidateKey returns everything that is wrong with a request, and sets its defaults.
 // A default lifetime exists because keys without an end are never rotated.
 func ValidateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	var bad validation.Errors
@@ -184,6 +184,14 @@ func ValidateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 		if *l == (fieldmark.RateLimit{}) {
 			r.RateLimit = nil
 		}
+	}
+	r.Agent = cmp.Or(r.Agent, fieldmark.AgentDry)
+	if r.Agent != fieldmark.AgentOff && r.Agent != fieldmark.AgentDry && r.Agent != fieldmark.AgentWrite {
+		bad.Add("/agent", "enum", "must be off, dry or write")
+	}
+	r.AgentWritesPerDay = cmp.Or(r.AgentWritesPerDay, fieldmark.DefaultAgentWrites)
+	if r.AgentWritesPerDay < 1 || r.AgentWritesPerDay > fieldmark.MaxAgentWrites {
+		bad.Add("/agentWritesPerDay", "range", fmt.Sprintf("must be 1 to %d", fieldmark.MaxAgentWrites))
 	}
 	_, wrong := parseNetworks(r.Networks)
 	return append(bad, wrong...)
@@ -319,7 +327,7 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 		row.Account, row.Name, row.Scopes, row.RateLimit, row.Networks = old.Account, old.Name, old.Scopes,
 			old.RateLimit,
 			old.Networks
-		row.Replaces = old.ID
+		row.Agent, row.AgentWritesPerDay, row.Replaces = old.Agent, old.AgentWritesPerDay, old.ID
 		if old.ExpiresAt != nil {
 			ends := fieldmark.At(now.Add(old.ExpiresAt.Std().Sub(old.CreatedAt.Std())))
 			row.ExpiresAt = &ends

@@ -44,6 +44,8 @@ type keysData struct {
 	Networks        string
 	Scopes          []option
 	Lifetimes       []option
+	Agents          []option
+	AgentWrites     string
 	Accounts        []option
 	Graces          []option
 	// id of the newest key; submitting the same form twice fails, because the second one does not have it
@@ -51,13 +53,16 @@ type keysData struct {
 	Created *fieldmark.NewKey
 }
 
-// keyLifetimes are the lifetimes of a new key in days, and keyGraces those of a replaced key in hours.
+// keyLifetimes are the lifetimes of a new key in days, keyGraces those of a replaced key in hours, and keyAgents
+// what agents may do with a key.
 var (
 	keyLifetimes = []option{{Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"},
 		{Value: "180", Label: "180 days"},
 		{Value: "365", Label: "1 year"}, {Value: "-1", Label: "never"}}
 	keyGraces = []option{{Value: "24", Label: "1 day"}, {Value: "1", Label: "1 hour"}, {Value: "168", Label: "7 days"},
 		{Value: "0", Label: "Not at all"}}
+	keyAgents = []option{{Value: "dry", Label: "read and try writes"}, {Value: "write", Label: "read and write"},
+		{Value: "off", Label: "nothing"}}
 )
 
 // defaultScopes are those of a key that creates missions.
@@ -87,6 +92,13 @@ func (h *keyHandler) create(req *request) error {
 	k.ExpiresInDays = fieldmark.DefaultKeyDays
 	if days, err := strconv.Atoi(form.Get("days")); err == nil {
 		k.ExpiresInDays = days
+	}
+	k.Agent = fieldmark.AgentAccess(form.Get("agent"))
+	if text := form.Get("agentWritesPerDay"); text != "" {
+		n, err := strconv.Atoi(text)
+		if k.AgentWritesPerDay = n; err != nil || n == 0 {
+			k.AgentWritesPerDay = -1 // which is refused beside the field
+		}
 	}
 	made, err := h.keys.CreateAfter(req.r.Context(), req.newestSeen(), k)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
@@ -197,6 +209,13 @@ func (h *keyHandler) showKeys(
 	for _, l := range keyLifetimes {
 		l.Selected = l.Value == strconv.Itoa(form.ExpiresInDays)
 		d.Lifetimes = append(d.Lifetimes, l)
+	}
+	for _, a := range keyAgents {
+		a.Selected = a.Value == string(form.Agent)
+		d.Agents = append(d.Agents, a)
+	}
+	if d.AgentWrites = "100"; form.AgentWritesPerDay > 0 {
+		d.AgentWrites = strconv.Itoa(form.AgentWritesPerDay)
 	}
 	if d.Accounts, err = accountChoices(req, h.accounts, form.Account); err != nil {
 		return err

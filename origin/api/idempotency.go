@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/mission"
@@ -84,6 +85,11 @@ func (s *server) serveIdempotent(c *call) error {
 	defer end()
 	if saved.Replayed {
 		return c.sendSaved(saved)
+	}
+	if c.agent != nil {
+		if err := s.countAgent(c); err != nil {
+			return err
+		}
 	}
 	err = c.route.handler.serve(c)
 	e := fieldmark.AsError(err)
@@ -245,4 +251,46 @@ func problemBody(w *responseWriter, e *fieldmark.Error) []byte {
 		b = []byte(`{"code":"internal","status":500}`)
 	}
 	return append(b, '\n')
+}
+
+// admitAgent applies what a key lets agents do to a request that an edge marked as one of an
+// agent. A dry run gets the token with which it may be repeated in earnest; without one, nothing
+// is written. The token is also the idempotency key, so that a write that is sent twice is made
+// once.
+func (s *server) admitAgent(c *call) error {
+	if c.route.method == http.MethodGet {
+		return access.AdmitAgent(&c.key, false)
+	}
+	if !c.route.op.dryRun || !c.route.op.idempotent {
+		return fieldmark.Errorf(fieldmark.CodeAgentNotAllowed, "agents may only write missions")
+	}
+	if err := access.AdmitAgent(&c.key, !c.dryRun()); err != nil {
+		return err
+	}
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	w := &access.AgentWrite{Key: c.key, Method: c.r.Method, Path: c.r.URL.Path, Body: body,
+		IfMatch: strings.Join(c.r.Header.Values("If-Match"), ","), Operation: c.route.op.id}
+	if c.dryRun() {
+		if c.key.Agent == fieldmark.AgentWrite {
+			c.w.Header().Set(fieldmark.HeaderConfirm, s.keys.ConfirmToken(w))
+		}
+		return nil
+	}
+	token := c.r.Header.Get(fieldmark.HeaderConfirm)
+	if err := s.keys.CheckConfirm(w, token); err != nil {
+		return err
+	}
+	c.r.Header.Set(fieldmark.HeaderIdempotencyKey, token)
+	c.agent = w
+	return nil
+}
+
+// countAgent counts a write of an agent. The audit log says that an agent made it.
+func (s *server) countAgent(c *call) error {
+	return s.keys.CountAgentWrite(auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey,
+		Name: c.key.ID, Address: s.clientAddr(c.r), Request: c.w.requestID,
+		Agent: c.r.Header.Get(fieldmark.HeaderAgent) + ": " + c.r.UserAgent()}), c.agent)
 }

@@ -99,6 +99,8 @@ type call struct {
 	body        []byte          // nil until it is read
 	bodyErr     error           // of reading it
 
+	agent *access.AgentWrite // that the request makes; nil: it is not of an agent, or makes none
+
 	buffered *idempotency.Response // receives the response until it is saved; nil: the response is sent at once
 }
 
@@ -211,6 +213,16 @@ func (s *server) dispatch(c *call) (err error) {
 	}
 	if c.params, err = parseQuery(query, rt.params()); err != nil {
 		return err
+	}
+	if c.r.Header.Get(fieldmark.HeaderAgent) != "" && c.key.ID != "" {
+		if err := s.admitAgent(c); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				c.w.Header().Del(fieldmark.HeaderConfirm)
+			}
+		}()
 	}
 	if c.dryRun() {
 		c.w.Header().Set(fieldmark.HeaderDryRun, "true")

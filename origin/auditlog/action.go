@@ -16,6 +16,8 @@ var actions = map[string][]string{
 	"api_key.revoked": {"key.revoke"},
 	"api_key.rotated": {"key.rotate"},
 
+	"agent.acted": nil, // with an API key
+
 	"access_request.opened":   {"accessrequest.open"},
 	"access_request.approved": {"accessrequest.approve"},
 	"access_request.declined": {"accessrequest.decline"},

@@ -131,7 +131,7 @@ type Key struct {
 
 const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at,
 	last_used_at, rate_reads, rate_writes,
-	networks, replaces, replaced_by, replaced_at, revoked_why, used_from, used_by`
+	networks, replaces, replaced_by, replaced_at, revoked_why, used_from, used_by, agent, agent_writes`
 
 // scanKey reads a key, after other columns.
 func scanKey(row scanner, before ...any) (k Key, err error) {
@@ -141,7 +141,7 @@ func scanKey(row scanner, before ...any) (k Key, err error) {
 		timeCol{&k.CreatedAt}, nullTime{&k.ExpiresAt}, nullTime{&k.RevokedAt}, nullTime{&k.LastUsedAt}, &rate.Reads,
 		&rate.Writes,
 		jsonCol{&k.Networks}, &replaces, &replacedBy, nullTime{&k.ReplacedAt}, &k.RevokedReason, &k.LastUsedFrom,
-		&k.LastUsedAgent)...)
+		&k.LastUsedAgent, &k.Agent, &k.AgentWritesPerDay)...)
 	if rate != (fieldmark.RateLimit{}) {
 		k.RateLimit = &rate
 	}
@@ -176,14 +176,31 @@ func (t AccessTx) AddKey(ctx context.Context, k *Key) error {
 		replaces = k.Replaces
 	}
 	_, err = t.exec(ctx, `INSERT INTO api_key (id, public, hash, hash_version, account, name, scopes, created_at,
-		expires_at, rate_reads, rate_writes, networks, replaces)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		expires_at, rate_reads, rate_writes, networks, replaces, agent, agent_writes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		k.ID, k.Prefix, k.Hash, k.HashVersion, k.Account, k.Name, scopes, k.CreatedAt.Micros(),
-		nullMicros(k.ExpiresAt), rate.Reads, rate.Writes, networks, replaces)
+		nullMicros(k.ExpiresAt), rate.Reads, rate.Writes, networks, replaces, k.Agent, k.AgentWritesPerDay)
 	if err != nil {
 		return fmt.Errorf("add key %s: %w", k.ID, err)
 	}
 	return nil
+}
+
+// CountAgentWrite counts a write of an agent with a key in a day, and reports whether there were
+// fewer than limit.
+func (t AccessTx) CountAgentWrite(ctx context.Context, key string, at time.Time, limit int) (bool, error) {
+	day := at.Unix() / int64(24*time.Hour/time.Second)
+	_, err := t.exec(ctx, `DELETE FROM agent_write WHERE key_id = $1 AND day < $2`, key, day)
+	if err != nil {
+		return false, fmt.Errorf("delete old agent writes of key %s: %w", key, err)
+	}
+	n, err := t.exec(ctx, `INSERT INTO agent_write (key_id, day, writes) VALUES ($1, $2, 1)
+		ON CONFLICT (key_id, day) DO UPDATE SET writes = agent_write.writes + 1 WHERE agent_write.writes < $3`,
+		key, day, limit)
+	if err != nil {
+		return false, fmt.Errorf("count an agent write of key %s: %w", key, err)
+	}
+	return n == 1, nil
 }
 
 // KeyByPublic reads a key by the public part of its token. Callers may share a
