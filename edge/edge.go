@@ -245,7 +245,7 @@ func (e *Edge) connect(cfg Config, base *url.URL) error {
 		rankings: &e.rankings, replica: &e.replica, meters: e.meters, log: e.log}
 	e.pages = &pageWriter{responder: e.responder, fetcher: e.fetcher, site: pages}
 	if e.developers, err = developer.New(pages, developer.Config{BaseURL: cfg.BaseURL, HideAdmin: cfg.HideAdmin,
-		Limits: quotaLimits(cfg.RateLimit, cfg.NetworkQuota)}); err != nil {
+		Limits: quotaLimits(cfg.RateLimit, cfg.NetworkQuota), Tools: documentedTools()}); err != nil {
 		return err
 	}
 	e.badges = &badgeEndpoints{responder: e.responder, cache: e.cache, fetcher: e.fetcher, scorer: e.scorer,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
@@ -305,4 +306,12 @@ func (t *toolHost) Call(ctx *fasthttp.RequestCtx, call *mcp.Call) (*mcp.Answer, 
 		return nil, problemError(resp, body)
 	}
 	return &mcp.Answer{Body: body, Confirm: resp.Header.Get(fieldmark.HeaderConfirm)}, nil
+}
+
+// documentedTools returns the tools for the guide about agents.
+func documentedTools() (list []developer.Tool) {
+	for _, t := range mcp.Tools() {
+		list = append(list, developer.Tool{Name: t.Name, Description: t.Description})
+	}
+	return list
 }

@@ -22,14 +22,15 @@ type guide struct {
 
 // readGuides renders the guides in the order of the navigation. The first paragraph of a guide is its
 // introduction.
-func readGuides(baseURL string) ([]guide, error) {
+func readGuides(cfg Config) ([]guide, error) {
 	var all []guide
 	for _, g := range site.Guides() {
 		source, err := files.ReadFile("guides/" + g.Name + ".md")
 		if err != nil {
 			return nil, fmt.Errorf("read a guide: %w", err)
 		}
-		title, rest := cutTitle(strings.ReplaceAll(string(source), documented, baseURL))
+		title, rest := cutTitle(strings.NewReplacer(documented, cfg.BaseURL, toolsMark, toolTable(cfg.Tools)).
+			Replace(string(source)))
 		intro, rest, _ := strings.Cut(strings.TrimSpace(rest), "\n\n")
 		body, err := render(rest)
 		if err != nil {
@@ -38,6 +39,19 @@ func readGuides(baseURL string) ([]guide, error) {
 		all = append(all, guide{g.Name, title, strings.ReplaceAll(intro, "\n", " "), body})
 	}
 	return all, nil
+}
+
+// toolsMark is where a guide has the table of tools.
+const toolsMark = "<!-- tools -->"
+
+// toolTable returns a Markdown table of tools.
+func toolTable(tools []Tool) string {
+	var b strings.Builder
+	b.WriteString("| Tool | Description |\n| --- | --- |\n")
+	for _, t := range tools {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", t.Name, strings.ReplaceAll(t.Description, "|", `\|`))
+	}
+	return b.String()
 }
 
 func (p *Pages) appendGuide(dst []byte, name string) ([]byte, error) {

@@ -31,7 +31,11 @@ type Config struct {
 	BaseURL   string  // scheme and host of the site, without a slash at the end
 	Limits    []Limit // of the edge
 	HideAdmin bool    // this node does not serve the operations of administrators
+	Tools     []Tool  // of agents
 }
+
+// Tool is a tool that agents can call.
+type Tool struct{ Name, Description string }
 
 // Pages renders the pages. It is immutable.
 type Pages struct {
@@ -54,7 +58,7 @@ func New(s *site.Site, cfg Config) (*Pages, error) {
 	}).ParseFS(files, "templates/*.html"); err != nil {
 		return nil, fmt.Errorf("parse the templates: %w", err)
 	}
-	if p.guides, err = readGuides(cfg.BaseURL); err != nil {
+	if p.guides, err = readGuides(cfg); err != nil {
 		return nil, err
 	}
 	if p.changelog, err = readChangelog(fieldmark.Changelog()); err != nil {

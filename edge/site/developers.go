@@ -69,6 +69,7 @@ var reads = []Call{
 
 // developerPages are the pages for developers in the order of their navigation.
 var developerPages = []ArticleLink{
+	{Path: PathGuides + "agents", Text: "Connect an agent"},
 	{Path: PathDevelopers, Text: "Overview"}, {Path: PathGuides + "quick-start", Text: "Quick start"},
 	{Path: PathReference, Text: "API reference"},
 	{Path: PathGuides + "follow-changes", Text: "Follow changes"},
