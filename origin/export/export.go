@@ -14,7 +14,7 @@ func Cell(text string) string {
 }
 
 // Send returns a function that sends the next lines of a file at once. Header fields are set with the first
-// lines, so that an error before them can still be a response of its own.
+// lines, so that an error before them can still be the response.
 func Send(w http.ResponseWriter, mediaType, name string) func(lines []byte) error {
 	return func(lines []byte) error {
 		w.Header().Set("Content-Type", mediaType)
