@@ -311,13 +311,10 @@ func (r *ranker) activate(ctx context.Context, into *wasm.Registry, m fieldmark.
 	if err != nil {
 		return fmt.Errorf("fetch module %s: %w", m.Digest, err)
 	}
-	ref, err := wasm.Ref(code)
-	if err == nil && ref.Digest != m.Digest {
-		return fmt.Errorf("asked for module %s and got %s", m.Digest, ref.Digest)
+	if got := fieldmark.DigestOf(sha256.Sum256(code)); got != m.Digest {
+		return fmt.Errorf("asked for module %s and got %s", m.Digest, got)
 	}
-	if err == nil {
-		_, err = into.Activate(ctx, code)
-	}
+	ref, err := into.Activate(ctx, code)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

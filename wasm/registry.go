@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -80,11 +81,7 @@ func NewRegistry(c RegistryConfig) (*Registry, error) {
 // replaced module is kept for a rollback. If anything is wrong with the new module,
 // the active one stays. Activating the active module has no effect.
 func (r *Registry) Activate(ctx context.Context, module []byte) (fieldmark.ModuleRef, error) {
-	ref, err := Ref(module)
-	if err != nil {
-		return fieldmark.ModuleRef{}, err
-	}
-	if done, err := r.reactivate(ref); done || err != nil {
+	if ref, done, err := r.reactivate(fieldmark.DigestOf(sha256.Sum256(module))); done || err != nil {
 		return ref, err
 	}
 	m, err := r.engine.Load(ctx, module)
@@ -102,25 +99,25 @@ func (r *Registry) Activate(ctx context.Context, module []byte) (fieldmark.Modul
 	old := r.previous
 	r.previous = r.active.Swap(g)
 	r.mu.Unlock()
-	return ref, old.release()
+	return m.ref, old.release()
 }
 
 // reactivate swaps to the previous module if it has this digest, which needs no
 // loading. It reports whether Activate is done.
-func (r *Registry) reactivate(ref fieldmark.ModuleRef) (bool, error) {
+func (r *Registry) reactivate(d fieldmark.Digest) (ref fieldmark.ModuleRef, done bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.rolledBackModules[ref.Digest] {
-		return false, fmt.Errorf("activate module %s: %w", ref.Digest, ErrRolledBack)
+	if r.rolledBackModules[d] {
+		return fieldmark.ModuleRef{}, false, fmt.Errorf("activate module %s: %w", d, ErrRolledBack)
 	}
-	if g := r.active.Load(); g != nil && g.module.ref.Digest == ref.Digest {
-		return true, nil
+	if g := r.active.Load(); g != nil && g.module.ref.Digest == d {
+		return g.module.ref, true, nil
 	}
-	if r.previous != nil && r.previous.module.ref.Digest == ref.Digest {
-		r.previous = r.active.Swap(r.previous)
-		return true, nil
+	if g := r.previous; g != nil && g.module.ref.Digest == d {
+		r.previous = r.active.Swap(g)
+		return g.module.ref, true, nil
 	}
-	return false, nil
+	return fieldmark.ModuleRef{}, false, nil
 }
 
 // ClearRollback allows a rolled-back module to be activated again, at the request
