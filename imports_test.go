@@ -127,7 +127,7 @@ var mayImport = map[string][]string{
 	"origin/chart": {""},
 	"origin/admin": {"", "origin/attachment", "origin/idempotency",
 		"internal/timeout", "internal/ui", "origin/chart", "origin/monitor", "origin/web", "origin",
-		"origin/accessrequest", "origin/acme", "origin/event", "origin/module",
+		"origin/accessrequest", "origin/acme", "origin/event", "origin/module", "origin/offer",
 		"origin/webhook", "origin/access", "origin/auditlog",
 		"origin/mission",
 		"origin/brand", "origin/claim", "origin/export", "origin/technician"},

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
@@ -278,4 +279,154 @@ func claimErrors(fe *fieldmark.Error, p *site.ClaimPage) map[string]string {
 		all[""] = formProblem(fe)
 	}
 	return all
+}
+
+// accessEndpoints serve the page on which anyone requests an API key, and the pages of requests.
+// A form of another site gains nothing: there is no session, and the address of the page of a
+// request is its secret.
+type accessEndpoints struct {
+	*pageWriter
+	pages   *developer.Pages
+	clients clients
+	origin  *client.Client
+}
+
+// maxAccessForm bounds the form in bytes: its texts have at most 2,500 code points, each of which
+// is up to 12 bytes in a form.
+const maxAccessForm = 32 << 10
+
+// serveForm handles /developers/access: GET shows the form, POST sends a request and leads to its
+// page.
+func (e *accessEndpoints) serveForm(ctx *fasthttp.RequestCtx) route {
+	if !ctx.IsPost() {
+		return e.get(ctx, routePage, func(ctx *fasthttp.RequestCtx) {
+			e.send(ctx, http.StatusOK, developer.AccessPage{})
+		})
+	}
+	if err := readBody(ctx, maxAccessForm); err != nil {
+		e.failPage(ctx, err, "")
+		return routePage
+	}
+	args := ctx.PostArgs()
+	value := func(name string) string { return strings.ToValidUTF8(string(args.Peek(name)), "\ufffd") }
+	p := developer.AccessPage{Form: fieldmark.AccessRequestForm{Organization: value("organization"),
+		Name: value("name"), Email: value("email"), Purpose: value("purpose"),
+		Offer: fieldmark.OfferKind(value("offer")), Scopes: []fieldmark.Scope{}}}
+	for _, s := range args.PeekMulti("scope") {
+		p.Form.Scopes = append(p.Form.Scopes, fieldmark.Scope(s))
+	}
+	rc, cancel := context.WithTimeout(context.Background(), fillTimeout)
+	defer cancel()
+	opened, err := e.origin.AccessRequestAPI.For(e.clients.addr(ctx).String()).OpenAccessRequest(rc, p.Form)
+	if err == nil {
+		h := &ctx.Response.Header
+		h.Set("Location", fieldmark.PathAccessPage+"/"+opened.Secret)
+		h.Set("Cache-Control", "no-store")
+		h.Set("Referrer-Policy", "no-referrer")
+		ctx.SetStatusCode(http.StatusSeeOther)
+		return routePage
+	}
+	fe := publicError(err)
+	p.Errors = accessErrors(fe)
+	e.send(ctx, fe.Code.Status(), p)
+	setRetryAfter(ctx, fe.Code.Status(), fe.RetryAfter)
+	return routePage
+}
+
+// serveRequest handles /developers/access/{secret}: GET shows the request, POST creates and shows the
+// key of an approved one. Programs that preview links send GET, so that spends nothing.
+func (e *accessEndpoints) serveRequest(ctx *fasthttp.RequestCtx) route {
+	if ctx.IsPost() {
+		e.showRequest(ctx, true)
+		return routePage
+	}
+	return e.get(ctx, routePage, func(ctx *fasthttp.RequestCtx) { e.showRequest(ctx, false) })
+}
+
+func (e *accessEndpoints) showRequest(ctx *fasthttp.RequestCtx, issue bool) {
+	if err := readBody(ctx, maxAccessForm); err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	p := developer.AccessPage{Secret: strings.TrimPrefix(string(ctx.Path()), fieldmark.PathAccessPage+"/")}
+	if p.Secret == "" {
+		e.failPage(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"), "")
+		return
+	}
+	rc, cancel := context.WithTimeout(context.Background(), fillTimeout)
+	defer cancel()
+	api := e.origin.AccessRequestAPI.For(e.clients.addr(ctx).String())
+	err, status := error(fieldmark.Errorf(fieldmark.CodeNotFound, "no such request")), http.StatusOK
+	if isAccessSecret(p.Secret) {
+		if issue {
+			var made fieldmark.NewKey
+			if made, err = api.IssueKey(rc, p.Secret); err == nil {
+				p.Key = &made
+				e.send(ctx, http.StatusOK, p)
+				return
+			}
+			fe := publicError(err)
+			status, p.Errors = fe.Code.Status(), accessErrors(fe)
+		}
+		var found fieldmark.AccessStatus
+		if found, err = api.AccessStatus(rc, p.Secret); err == nil {
+			p.Status = &found
+		}
+	}
+	if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+		status = http.StatusNotFound
+	} else if err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	e.send(ctx, status, p)
+}
+
+// isAccessSecret reports whether s has the form of a secret: 43 characters of base64url.
+func isAccessSecret(s string) bool {
+	return len(s) == fieldmark.AccessSecretChars && !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_')
+	})
+}
+
+// send sends a page. It is not stored anywhere, and no other site learns its address.
+func (e *accessEndpoints) send(ctx *fasthttp.RequestCtx, status int, p developer.AccessPage) {
+	body, err := e.pages.AppendAccess(nil, p)
+	e.sendPage(ctx, status, body, err)
+	h := &ctx.Response.Header
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	if p.Secret != "" {
+		h.Set("X-Robots-Tag", "noindex")
+	}
+}
+
+// accessFields are the fields of the form in words.
+var accessFields = map[string]string{"organization": "organization", "name": "name", "email": "e-mail address",
+	"purpose": "text", "scopes": "list", "offer": "offer"}
+
+// accessErrors maps an error to the fields of the form it concerns.
+func accessErrors(fe *fieldmark.Error) map[string]string {
+	all := map[string]string{}
+	for _, f := range fe.Fields {
+		name, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
+		if name == "scopes" {
+			f.Detail = scopeProblem(f)
+		}
+		if all[name] == "" {
+			all[name] = fieldProblem(accessFields[name], f.Detail)
+		}
+	}
+	if len(all) == 0 {
+		all[""] = formProblem(fe)
+	}
+	return all
+}
+
+// scopeProblem says what is wrong with the checkboxes.
+func scopeProblem(f fieldmark.FieldError) string {
+	if f.Code == "conflict" {
+		return "Sub-accounts need a group offer. Choose that offer, or clear the checkbox"
+	}
+	return "Choose at least one"
 }

@@ -168,7 +168,7 @@ func (w *pageWriter) failPage(ctx *fasthttp.RequestCtx, err error, brand string)
 	fe := publicError(err)
 	id := requestID(ctx)
 	if fe.Code == fieldmark.CodeInternal {
-		w.log.Error("page failed", "requestId", id, "path", string(ctx.Path()), "err", err)
+		w.log.Error("page failed", "requestId", id, "path", fieldmark.LoggedPath(string(ctx.Path())), "err", err)
 	}
 	body, perr := w.site.AppendError(nil, site.ErrorPage{BaseURL: w.baseURL, Code: fe.Code, Brand: brand,
 		RequestID: id})

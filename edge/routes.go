@@ -46,6 +46,7 @@ func (e *Edge) newRoutes() routes {
 	developers := &developerEndpoints{pageWriter: e.pages, pages: e.developers, auth: e.auth,
 		originURL: e.cfg.OriginURL, transport: e.transport, originVersion: &e.originVersion,
 		reading: make(chan struct{}, 1)}
+	access := &accessEndpoints{pageWriter: e.pages, pages: e.developers, clients: e.clients, origin: e.brands.origin}
 	claims := &claimEndpoints{pageWriter: e.pages, clients: e.clients, origin: e.brands.origin}
 	checks := &checkEndpoints{pageWriter: e.pages, clients: e.clients, limits: e.limiter.limits, origin: e.cfg.Origin}
 	table := []endpoint{
@@ -82,6 +83,8 @@ func (e *Edge) newRoutes() routes {
 		{path: site.PathBadges, route: routePage, get: pages.serveBadges},
 		{path: site.PathDevelopers, route: routePage, get: pages.serveDevelopers},
 		{path: site.PathChangelogFeed, route: routePage, get: developers.serveFeed},
+		{path: fieldmark.PathAccessPage, serve: access.serveForm, limited: true},
+		{path: fieldmark.PathAccessPage + "/", prefix: true, serve: access.serveRequest, limited: true},
 		{path: site.PathDevelopers + "/", prefix: true, route: routePage, get: developers.serve},
 		{path: site.PathProblems, route: routePage, get: developers.serve},
 		{path: site.PathProblems + "/", prefix: true, route: routePage, get: developers.serve},

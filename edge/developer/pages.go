@@ -55,7 +55,7 @@ func New(s *site.Site, cfg Config) (*Pages, error) {
 		"base": func(s string) string {
 			return strings.ReplaceAll(s, "{base}", cfg.BaseURL)
 		},
-	}).ParseFS(files, "templates/*.html"); err != nil {
+	}).Funcs(accessFuncs).ParseFS(files, "templates/*.html"); err != nil {
 		return nil, fmt.Errorf("parse the templates: %w", err)
 	}
 	if p.guides, err = readGuides(cfg); err != nil {

@@ -71,6 +71,7 @@ var reads = []Call{
 var developerPages = []ArticleLink{
 	{Path: PathGuides + "agents", Text: "Connect an agent"},
 	{Path: PathDevelopers, Text: "Overview"}, {Path: PathGuides + "quick-start", Text: "Quick start"},
+	{Path: fieldmark.PathAccessPage, Text: "Request a key"},
 	{Path: PathReference, Text: "API reference"},
 	{Path: PathGuides + "follow-changes", Text: "Follow changes"},
 	{Path: PathGuides + "receive-webhooks", Text: "Receive webhooks"},
@@ -101,6 +102,7 @@ type Article struct {
 	Feed        string        // path of its Atom feed; empty: none
 	NoIndex     bool          // search engines do not keep the page
 	Try         bool          // the page has a form that sends requests
+	Forms       bool          // the page has a form for people, whose styles are loaded
 	Section     string        // what Links are; empty without any
 	Links       []ArticleLink // to the neighbours of the page
 	Body        template.HTML // within the article
@@ -124,7 +126,7 @@ type articleView struct {
 // AppendArticle appends a page for developers.
 func (s *Site) AppendArticle(dst []byte, p Article) ([]byte, error) {
 	v := &articleView{Head: fixedHead(s.chrome, p.BaseURL, p.Path, p.Title, p.Description)}
-	v.Head.Text, v.Head.Reference, v.Head.Try = true, true, p.Try
+	v.Head.Text, v.Head.Reference, v.Head.Try = !p.Forms, true, p.Try
 	v.Head.Here, v.Head.Index = PathDevelopers, !p.NoIndex
 	if p.Feed != "" {
 		v.Head.Feed = p.BaseURL + p.Feed

@@ -237,6 +237,6 @@ func errDecided(r *store.AccessRequest) error {
 	if r.State == fieldmark.AccessDeclined {
 		decision = "declined"
 	}
-	return fieldmark.Errorf(fieldmark.CodeRequestDecided, "%s %s this request at %s", r.DecidedBy, decision,
-		r.DecidedAt)
+	return fieldmark.Errorf(fieldmark.CodeRequestDecided, "this request was %s by %s at %s", decision,
+		r.DecidedBy, r.DecidedAt)
 }

@@ -1,12 +1,21 @@
 package admin
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -248,4 +257,246 @@ func (h *brandHandler) requestAudit(req *request) error {
 		page = req.back()
 	}
 	return req.redirectWithNotice(page, "audit")
+}
+
+// uploadName is the form field of a file.
+const uploadName = "file"
+
+// upload reads a posted file of at most limit bytes into memory. Further files are ignored.
+func (req *request) upload(limit int64) ([]byte, error) {
+	tooLarge := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "The file may have at most %d MiB.", limit>>20)
+	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, limit+maxForm)
+	parts, err := req.r.MultipartReader()
+	if err != nil {
+		return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose a file.")
+	}
+	for {
+		part, err := parts.NextPart()
+		if err != nil {
+			return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose a file.")
+		}
+		if part.FormName() != uploadName {
+			continue
+		}
+		b, err := io.ReadAll(io.LimitReader(part, limit+1))
+		if err != nil || int64(len(b)) > limit {
+			return nil, tooLarge
+		}
+		if len(b) == 0 {
+			return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose a file that is not empty.")
+		}
+		return b, nil
+	}
+}
+
+// importData is the report on an imported file.
+type importData struct {
+	Unit                      string
+	Added, Updated, Unchanged int
+	Rejected                  []rejectedLine
+	Problems                  int // those of Rejected and the ones omitted
+	Back                      string
+}
+
+// rejectedLine is an error in a line of an imported file.
+type rejectedLine struct {
+	Line   string
+	Field  string
+	Detail string
+}
+
+// rejectedLines returns the errors of a report, whose pointers are like /12/url.
+func rejectedLines(list []fieldmark.FieldError, lineOf func(record int) int) (all []rejectedLine) {
+	for _, f := range list {
+		record, field, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
+		if n, err := strconv.Atoi(record); err == nil {
+			record = strconv.Itoa(lineOf(n))
+		}
+		all = append(all, rejectedLine{Line: record, Field: field, Detail: f.Detail})
+	}
+	return all
+}
+
+// importBrands imports brands from a CSV or JSON file.
+func (h *brandHandler) importBrands(req *request) error {
+	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
+	if err != nil {
+		return h.showImportError(req, "brands-", err)
+	}
+	read, unit := readBrandsCSV, "lines"
+	if isJSON(file) {
+		read, unit = readBrandsJSON, "records"
+	}
+	brands, lineOf, err := read(file)
+	if err != nil {
+		return h.showImportError(req, "brands-", err)
+	}
+	report, err := h.brands.Import(req.r.Context(), brands)
+	if err != nil {
+		return h.showImportError(req, "brands-", err)
+	}
+	h.audit(req, "brand.imported", fmt.Sprintf("%d %s", len(brands), unit))
+	return h.showImport(req, "Brands", importData{Unit: unit, Added: report.Added, Updated: report.Updated,
+		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,
+		Rejected: rejectedLines(report.Rejected, lineOf), Back: brandsPath})
+}
+
+// showImport shows what became of the rows of a file. Its title does not claim more than was imported.
+func (h *brandHandler) showImport(req *request, what string, d importData) error {
+	title := what + " imported"
+	switch {
+	case d.Added+d.Updated > 0:
+	case d.Problems > 0:
+		title = "No " + strings.ToLower(what) + " imported"
+	default:
+		title = what + " unchanged"
+	}
+	return h.show(req, http.StatusOK, "import", web.Page{Title: title, Data: d})
+}
+
+// showImportError shows the brands page with an error about the file of the form whose inputs have the prefix.
+func (h *brandHandler) showImportError(req *request, prefix string, err error) error {
+	if !isClientError(err) {
+		return err
+	}
+	form := req.readForm(prefix)
+	for _, e := range req.formErrors(err) {
+		form.addError(uploadName, e.Text)
+	}
+	return h.showBrands(req, statusOf(err), fieldmark.Brand{Language: "en", Public: true}, form.errors)
+}
+
+func isJSON(file []byte) bool {
+	start := bytes.TrimSpace(bytes.TrimPrefix(file, []byte("\uFEFF")))
+	return len(start) > 0 && start[0] == '['
+}
+
+func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
+	refuse := func(record int, err error) ([]fieldmark.Brand, func(int) int, error) {
+		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON,
+			"Record %d of the file %s. Nothing was imported.",
+			record, describeJSONError(err))
+	}
+	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
+	dec.DisallowUnknownFields()
+	if _, err := dec.Token(); err != nil { // the opening bracket
+		return refuse(1, err)
+	}
+	var brands []fieldmark.Brand
+	for dec.More() && len(brands) <= brand.MaxImport {
+		var r struct {
+			fieldmark.Brand
+			Aliases   []string `json:"aliases"` // exports have them; they are not imported
+			CreatedAt string   `json:"createdAt"`
+			UpdatedAt string   `json:"updatedAt"`
+		}
+		if err := dec.Decode(&r); err != nil {
+			return refuse(len(brands)+1, err)
+		}
+		r.Brand.CreatedAt, r.Brand.UpdatedAt = fieldmark.Time{}, fieldmark.Time{}
+		brands = append(brands, r.Brand)
+	}
+	if len(brands) <= brand.MaxImport {
+		if _, err := dec.Token(); err != nil { // the closing bracket
+			return refuse(len(brands), err)
+		}
+	}
+	return brands, func(record int) int { return record + 1 }, nil
+}
+
+// describeJSONError describes a JSON error in the terms of the imported file.
+func describeJSONError(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field == "" {
+			return "is not an object"
+		}
+		return fmt.Sprintf("has a %s in %s", wrong.Value, wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:])
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return "has the unknown member " + name
+	}
+	return "is not valid JSON, or the file ends within it"
+}
+
+// brandColumns are the columns of a CSV file of brands. Their names are those of the JSON members.
+var brandColumns = map[string]func(*fieldmark.Brand, string){
+	"slug":        func(b *fieldmark.Brand, s string) { b.Slug = fieldmark.Slug(s) },
+	"name":        func(b *fieldmark.Brand, s string) { b.Name = s },
+	"url":         func(b *fieldmark.Brand, s string) { b.URL = s },
+	"niche":       func(b *fieldmark.Brand, s string) { b.Niche = s },
+	"language":    func(b *fieldmark.Brand, s string) { b.Language = s },
+	"description": func(b *fieldmark.Brand, s string) { b.Description = s },
+	"public": func(b *fieldmark.Brand, s string) {
+		b.Public = slices.Contains([]string{"true", "yes", "1"}, strings.ToLower(s))
+	},
+}
+
+// readBrandsCSV reads a file whose first line names the columns (RFC 4180). Fields may also be separated by
+// semicolons, as spreadsheets do in some countries. Without a column public, brands are public. lineOf
+// returns the line of a record.
+func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int, err error) {
+	text := bytes.TrimPrefix(file, []byte("\uFEFF"))
+	rows := csv.NewReader(bytes.NewReader(text))
+	rows.FieldsPerRecord = -1
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	if bytes.Count(first, []byte(";")) > bytes.Count(first, []byte(",")) {
+		rows.Comma = ';'
+	}
+	header, err := rows.Read()
+	if err != nil {
+		return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"The first line of the file must name its columns: slug, name, url, niche, language, description, public.")
+	}
+	for i, name := range header {
+		if header[i] = strings.ToLower(strings.TrimSpace(name)); brandColumns[header[i]] == nil ||
+			slices.Contains(header[:i], header[i]) {
+			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+				"Column %d is unknown or repeated. The columns are slug, name, url, niche, language, description "+
+					"and public.",
+				i+1)
+		}
+	}
+	var lines []int
+	for {
+		row, err := rows.Read()
+		if err == io.EOF {
+			return brands, func(record int) int { return lines[record] }, nil
+		}
+		if err != nil {
+			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+				"The file is not valid CSV: %v. Nothing was imported.", err)
+		}
+		n, _ := rows.FieldPos(0)
+		b := fieldmark.Brand{Public: !slices.Contains(header, "public")}
+		for i, value := range row {
+			if i < len(header) {
+				brandColumns[header[i]](&b, strings.TrimSpace(value))
+			}
+		}
+		brands, lines = append(brands, b), append(lines, n)
+		if len(brands) > brand.MaxImport { // the import rejects the file
+			return brands, func(record int) int { return lines[record] }, nil
+		}
+	}
+}
+
+// importSamples imports answer samples from a CSV file.
+func (h *brandHandler) importSamples(req *request) error {
+	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
+	if err != nil {
+		return h.showImportError(req, "samples-", err)
+	}
+	lines, err := brand.ParseSamplesCSV(file)
+	if err != nil {
+		return h.showImportError(req, "samples-", err)
+	}
+	report, err := h.brands.Samples.Import(req.r.Context(), req.user, fieldmark.DigestOf(sha256.Sum256(file)),
+		lines)
+	if err != nil {
+		return h.showImportError(req, "samples-", err)
+	}
+	h.audit(req, "visibility.imported", string(report.FileHash))
+	return h.showImport(req, "Answer samples", importData{Unit: "lines", Added: report.Added,
+		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,
+		Rejected: rejectedLines(report.Rejected, func(line int) int { return line }), Back: brandsPath})
 }

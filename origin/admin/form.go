@@ -137,7 +137,9 @@ var inputFields = map[string]web.Input{
 	"/failure/message": {"message", "What happened"}, "/answer": {"answer", "Reason"},
 	"/graceHours": {"grace", "Keep the old key valid for"}, "/overlapHours": {"overlap", "Keep old secret valid for"},
 	"/held": {"held", "Held messages"}, "/percent": {"percent", "Applies to"},
-	"/location/address/country": {"line1", "Country"},
+	"/location/address/country": {"line1", "Country"}, "/offer": {"offer", "Offer"},
+	"/newAccount":      {"new", "ID of the new account"},
+	"/rateLimit/reads": {"reads", "Reads a minute"}, "/rateLimit/writes": {"writes", "Writes a minute"},
 }
 
 // formErrors turns an API error into sentences about the inputs of the posted form.

@@ -57,6 +57,7 @@ func (h *overviewHandler) decisions(req *request) (list []decision, err error) {
 		disputesPath)
 	add(waiting.Requests, "request of a brand owner needs a decision", "requests of brand owners need a decision",
 		requestsPath)
+	add(waiting.Access, "request for an API key needs a decision", "requests for API keys need a decision", accessPath)
 	add(waiting.Contests, "brand is contested by a second claim", "brands are contested by a second claim",
 		claimsPath+"?state="+string(fieldmark.ClaimContested))
 	for _, slug := range suspected[:min(len(suspected), maxSuspected)] {

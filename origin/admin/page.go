@@ -86,7 +86,7 @@ func parseTemplates() (t *templates, err error) {
 		"join": func(list []string) string { return strings.Join(list, " ") }, "minutes": formatMinutes,
 		"inputTime": inputTime, "externalID": externalID}, "sign-in", "reauth", "overview", "api-keys", "accounts",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
-		"claims", "claim", "requests", "request", "webhooks", "endpoint", "delivery",
+		"claims", "claim", "requests", "request", "access-requests", "access-request", "webhooks", "endpoint", "delivery",
 		"modules", "module", "calendars", "technicians", "nodes", "outage", "certificates", "audit-log", "settings",
 		"message"); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ type messageData struct {
 func (c *console) showMessage(req *request, status int, title, detail string) {
 	d := messageData{Message: web.NewMessage(req.r, status, detail)}
 	for _, path := range []string{keysPath, accountsPath, missionsPath, brandsPath, disputesPath, claimsPath,
-		requestsPath, webhooksPath, modulesPath, calendarsPath, nodesPath, certificatesPath, auditPath, settingsPath} {
+		requestsPath, accessPath, webhooksPath, modulesPath, calendarsPath, nodesPath, certificatesPath, auditPath, settingsPath} {
 		if strings.HasPrefix(req.r.URL.Path, path+"/") && req.user != "" {
 			d.Section = path
 		}
@@ -176,7 +176,8 @@ func (c *console) showMessage(req *request, status int, title, detail string) {
 // statusClass returns the CSS class of a state: good, bad, or "" for a neutral color.
 func statusClass(s any) string {
 	switch fmt.Sprint(s) {
-	case "COMPLETED", "MET", "PAID", "done", "enabled", "active", "live", "measured", "verified", "approved":
+	case "COMPLETED", "MET", "PAID", "done", "enabled", "active", "live", "measured", "verified", "approved",
+		"issued":
 		return "good"
 	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open", "revoked",
 		"expired", "in_review", "lapsing", "contested":

@@ -23,6 +23,7 @@ const (
 	disputesPath  = homePath + "/disputes"
 	claimsPath    = homePath + "/claims"
 	requestsPath  = homePath + "/requests"
+	accessPath    = homePath + "/access-requests"
 	webhooksPath  = homePath + "/webhooks"
 	modulesPath   = homePath + "/modules"
 	calendarsPath = homePath + "/calendars"
@@ -55,6 +56,8 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.disputeRoutes(&disputeHandler{h.console, o.Brands.Disputes})
 	h.claimRoutes(&claimHandler{h.console, o.Claims})
 	h.requestRoutes(&brandRequestHandler{h.console, o.Brands.Owners})
+	h.accessRequestRoutes(&accessRequestHandler{h.console, o.AccessRequests, o.Access.Accounts, o.Offers,
+		o.Access.SignOn})
 	h.keyRoutes(&keyHandler{h.console, o.Access.Keys, o.Access.Accounts, o.Access.SignOn})
 	h.accountRoutes(&accountHandler{h.console, o.Access.Accounts, o.Access.Keys, o.Webhooks})
 	h.webhookRoutes(&webhookHandler{h.console, o.Webhooks, o.Access.Accounts})
@@ -141,6 +144,13 @@ func (h *handler) requestRoutes(b *brandRequestHandler) {
 	h.mux.Handle("POST "+requestsPath+"/{id}", h.requireAdmin(b.decide))
 }
 
+func (h *handler) accessRequestRoutes(a *accessRequestHandler) {
+	h.mux.Handle("GET "+accessPath, h.requireLogin(a.list))
+	h.mux.Handle("GET "+accessPath+"/{id}", h.requireLogin(a.get))
+	h.mux.Handle("POST "+accessPath+"/{id}/approve", h.requireReauth(a.approve))
+	h.mux.Handle("POST "+accessPath+"/{id}/decline", h.requireAdmin(a.decline))
+}
+
 func (h *handler) keyRoutes(k *keyHandler) {
 	h.mux.Handle("GET "+keysPath, h.requireLogin(k.list))
 	h.mux.Handle("POST "+keysPath, h.requireReauth(k.create))
@@ -210,6 +220,7 @@ func (h *handler) settingsRoutes(s *settingsHandler) {
 func (h *handler) formRedirects() {
 	for _, form := range []string{
 		missionsPath + "/{id}/{form}", missionsPath + "/{id}/payment/{form}", brandsPath + "/{slug}/{form}",
+		accessPath + "/{id}/{form}",
 	} {
 		h.mux.Handle("GET "+form, h.requireLogin(redirectToPage))
 	}

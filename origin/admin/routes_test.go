@@ -212,6 +212,7 @@ func (b *browser) questionTests() []questionTest {
 	})
 	sessions, err := b.service.Access.Sessions.List(ctx)
 	must(err)
+	asks := func(organization string) string { return "/admin/access-requests/" + b.requestKey(organization).ID }
 	const one, hook = "/admin/missions/{id}", "/admin/webhooks/{id}"
 	return []questionTest{
 		{one + "/complete", missions[0] + "/complete", url.Values{"version": {"1"}}, "Meter 0"},
@@ -226,6 +227,10 @@ func (b *browser) questionTests() []questionTest {
 			url.Values{"payment-version": {strconv.Itoa(paid.Money.Version)}}, "12.50 EUR"},
 		{"/admin/api-keys/{id}/rotate", key("crm") + "/rotate", url.Values{"grace": {"24"}}, "crm"},
 		{"/admin/api-keys/{id}/revoke", key("erp") + "/revoke", url.Values{"reason": {"unused"}}, "erp"},
+		{"/admin/access-requests/{id}/approve", asks("Acme Repairs") + "/approve",
+			url.Values{"account": {"+"}, "new": {"acme-repairs"}, "scope": {"mission:read"}}, "Acme Repairs"},
+		{"/admin/access-requests/{id}/decline", asks("Acme Towers") + "/decline", url.Values{"reason": {"No."}},
+			"Acme Towers"},
 		{"/admin/calendars/{id}", feed("Team north"), url.Values{"do": {"rotate"}}, "Team north"},
 		{"/admin/technicians/{id}", link("ann"), url.Values{"do": {"rotate"}}, "ann"},
 		{"/admin/technicians/{id}", link("bob"), url.Values{"do": {"end"}}, "bob"},

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/accessrequest"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/technician"
@@ -281,6 +282,8 @@ func check(decoded any) []fieldmark.FieldError {
 		return mission.ValidateNote(b)
 	case *fieldmark.PaymentRequest:
 		return mission.ValidatePayment(b, "")
+	case *fieldmark.AccessRequestForm:
+		return accessrequest.ValidateForm(b)
 	case *fieldmark.TechnicianLinkRequest:
 		return technician.ValidateLink(b)
 	case *fieldmark.CalendarRequest:
