@@ -222,7 +222,8 @@ func TestAdministrator(t *testing.T) {
 		"/admin/nodes", "/admin/certificates", "/admin/audit-log", "/admin/audit-log?action=api_key.*",
 		"/admin/settings", "/admin/sign-in", "/admin/missions/msn_none", "/admin/none"}
 	d.inspect(browser, append(visits(pages...), visit{endpoint, "question", pressing(endpoint, "delete", ""), ""},
-		visit{"/admin/missions/new", "rejected", pressing("/admin/missions", "", `form.elements.title.value = " ";`), ""},
+		visit{"/admin/missions/new", "rejected", pressing("/admin/missions", "",
+			`form.elements.title.value = " ";`), "Enter a title."},
 		visit{"/admin/brands", "import", pressing("/admin/brands/import", "", `
 			const data = new DataTransfer();
 			data.items.add(new File(["slug,name,url,niche,language\nA B,,nowhere,tools,en\n"], "brands.csv"));

@@ -483,8 +483,8 @@ func (f *technicians) twoDevices(t *testing.T) {
 		second.reaches(moved)
 		d.tab.SetOnline(t, true)
 		d.tab.Until(t, "the page shows the conflict, and the mission as it is", fmt.Sprintf(
-			`document.querySelector(".conflict") !== null && document.querySelector("[data-mission].stopped").dataset.status == %q`,
-			moved))
+			`document.querySelector(".conflict") !== null &&
+				document.querySelector("[data-mission].stopped").dataset.status == %q`, moved))
 		d.decide(choice)
 		d.waits(0)
 	}
