@@ -69,10 +69,10 @@ var reads = []Call{
 
 // developerPages are the pages for developers in the order of their navigation.
 var developerPages = []ArticleLink{
-	{Path: PathGuides + "agents", Text: "Connect an agent"},
 	{Path: PathDevelopers, Text: "Overview"}, {Path: PathGuides + "quick-start", Text: "Quick start"},
 	{Path: fieldmark.PathAccessPage, Text: "Request a key"},
 	{Path: PathReference, Text: "API reference"},
+	{Path: PathGuides + "agents", Text: "Connect an agent"},
 	{Path: PathGuides + "follow-changes", Text: "Follow changes"},
 	{Path: PathGuides + "receive-webhooks", Text: "Receive webhooks"},
 	{Path: PathGuides + "retry-safely", Text: "Retry safely"},

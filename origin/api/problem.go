@@ -42,12 +42,14 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeIPNotAllowed: "" +
 		"The key is restricted to certain networks. Send the request from one of them, or ask for a key for your " +
 		"network.",
-	fieldmark.CodeAgentNotAllowed: "The member agent of the API key says what agents may do with it: nothing (off), try " +
+	fieldmark.CodeAgentNotAllowed: "The member agent of the API key says what agents may do with it: nothing (off), " +
+		"try " +
 		"(dry) or write. An administrator creates a key with another value.",
-	fieldmark.CodeConfirmationInvalid: "Send the write as a dry run first, and repeat exactly that request with the token " +
+	fieldmark.CodeConfirmationInvalid: "Send the write as a dry run first, and repeat exactly that request with the " +
+		"token " +
 		"of its response within ten minutes.",
-	fieldmark.CodeAgentQuota: "The member agentWritesPerDay of the API key limits the writes of agents in a day (UTC). " +
-		"Retry-After says when the next day begins.",
+	fieldmark.CodeAgentQuota: "The member agentWritesPerDay of the API key limits the writes of agents in a day " +
+		"(UTC). Retry-After says when the next day begins.",
 	fieldmark.CodeKeyNotLive: "Only an active key that was not replaced can be rotated. Create a new key.",
 	fieldmark.CodeNotFound:   "Check the address. Objects of other accounts are not found either.",
 	fieldmark.CodeModuleDisabled: "" +
