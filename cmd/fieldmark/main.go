@@ -45,6 +45,8 @@ type commands struct {
 	Webhook  operate.WebhookCmd  `cmd:"" group:"webhooks" help:"Manage webhook endpoints, and receive webhooks during development."`
 	Key      keyCmd              `cmd:"" group:"access" help:"Create, list, rotate and revoke API keys."`
 
+	Access operate.AccessCmd `cmd:"" group:"access" help:"List and decide requests for API keys."`
+
 	Technician operate.TechnicianCmd `cmd:"" group:"missions" help:"Manage links to pages of technicians."`
 
 	Certificate operate.CertificateCmd `cmd:"" group:"run" help:"Manage the TLS certificates of an origin."`
