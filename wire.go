@@ -21,6 +21,8 @@ const (
 	PathAdminAPI    = "/api/admin/v1/"
 	// PathMissionBatch creates several missions at once.
 	PathMissionBatch = "/api/public/v1/missions/batch"
+	// PathAccount is the account of the caller's key.
+	PathAccount = "/api/public/v1/account"
 	// PathPublicEvents returns events to integrators that poll.
 	PathPublicEvents = "/api/public/v1/events"
 
@@ -88,8 +90,9 @@ const (
 	// HeaderClient is the address of the client of an edge. Edges remove it from client
 	// requests.
 	HeaderClient = "Fieldmark-Client"
-	// HeaderQuota tells an edge that the key of a request is valid: its id and, if set,
-	// its reads and writes per minute: key_…;r=600;w=300. Edges remove it.
+	// HeaderQuota tells an edge that the key of a request is valid: its id and, if set, its
+	// reads and writes per minute, and the account and the rates that it shares with other
+	// keys: key_…;r=60;w=30;g=acme;gr=600;gw=300. Edges remove it.
 	HeaderQuota = "Fieldmark-Quota"
 	// HeaderKeyExpires is the expiry of the key of a request (RFC 3339), in its last
 	// KeyExpiresInDays days.

@@ -65,14 +65,18 @@ func (t *toolHost) Admit(ctx *fasthttp.RequestCtx) error {
 	if l.limiter == nil {
 		return nil
 	}
-	b := anonBucket(t.clients.addr(ctx))
+	buckets := []bucket{anonBucket(t.clients.addr(ctx))}
 	if hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization")); keyed {
 		if q, known := l.find(hash); known {
-			b = q.of(false)
+			buckets = q.of(false)
 		}
 	}
-	v := l.take(b, 1)
-	return t.count(ctx, b, v, !v.Allowed)
+	verdicts, _ := l.takeAll(buckets, 1)
+	var err error
+	for i, v := range verdicts {
+		err = t.count(ctx, buckets[i], v, !v.Allowed)
+	}
+	return err
 }
 
 // count adds what a bucket still allows to the answer, and returns the error of a refusal.

@@ -65,9 +65,9 @@ func quotaLimits(where RateLimit, perNetwork int) []developer.Limit {
 			Note: note}
 	}
 	all := []developer.Limit{
-		limit("Reads with a key", readQuota, unit, "Unless the key was created with another rate."),
-		limit("Writes with a key", writeQuota, unit, "Unless the key was created with another rate. A batch counts "+
-			"as its missions."),
+		limit("Reads with a key", readQuota, unit, "Unless the key or the offer of its account has another rate."),
+		limit("Writes with a key", writeQuota, unit, "Unless the key or the offer of its account has another rate. A "+
+			"batch counts as its missions."),
 		limit("Requests without a valid key", anonymousQuota, unit, "For each client network."),
 		limit("Burst", quotaBurst, "requests", "RateLimit fields of a response show what is left."),
 	}
@@ -93,10 +93,14 @@ type rateLimiter struct {
 // keyHash is the hash of a key's token; the token itself is not stored.
 type keyHash [sha256.Size]byte
 
-// quota is the number of requests that a key may make in a minute.
+// quota is the number of requests that a key may make in a minute, and the number that it
+// shares with the other keys of its account and of the sub-accounts.
 type quota struct {
 	id            string
-	reads, writes int
+	reads, writes int // 0: no limit of its own
+
+	group                   string
+	groupReads, groupWrites int // 0: none
 }
 
 func newRateLimiter(where RateLimit, perNetwork int, redis *cache.Redis) *rateLimiter {
@@ -187,12 +191,39 @@ func (l *rateLimiter) peek(b bucket) cache.RateResult {
 	return l.limiter.Peek(ctx, b.key, b.rate)
 }
 
-// of is the bucket of a key.
-func (q quota) of(writes bool) bucket {
+// of returns the buckets of a key: its own, and that of its group. A key of a group has its own
+// only if its rate was set.
+func (q quota) of(writes bool) []bucket {
+	kind, own, shared, preset := "reads", q.reads, q.groupReads, readQuota
 	if writes {
-		return bucket{name: "writes", key: "writes:" + q.id, rate: perMinute(q.writes)}
+		kind, own, shared, preset = "writes", q.writes, q.groupWrites, writeQuota
 	}
-	return bucket{name: "reads", key: "reads:" + q.id, rate: perMinute(q.reads)}
+	if own == 0 && shared == 0 {
+		own = preset
+	}
+	var all []bucket
+	if own > 0 {
+		all = append(all, bucket{name: kind, key: kind + ":" + q.id, rate: perMinute(own)})
+	}
+	if shared > 0 {
+		all = append(all, bucket{name: "account-" + kind, key: "account-" + kind + ":" + q.group,
+			rate: perMinute(shared)})
+	}
+	return all
+}
+
+// takeAll takes n tokens from each bucket until one refuses, and returns the results of those
+// that were asked. The key's own bucket is the first, so that a key that is beyond its own rate
+// takes nothing from the others of its group.
+func (l *rateLimiter) takeAll(buckets []bucket, n int) (verdicts []cache.RateResult, allowed bool) {
+	for _, b := range buckets {
+		v := l.take(b, n)
+		verdicts = append(verdicts, v)
+		if !v.Allowed {
+			return verdicts, false
+		}
+	}
+	return verdicts, true
 }
 
 // requestLimiter enforces the rate limits of clients.
@@ -210,8 +241,7 @@ func (l *requestLimiter) limit(ctx *fasthttp.RequestCtx, next func(*fasthttp.Req
 	}
 	hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization"))
 	if !keyed {
-		b := anonBucket(l.clients.addr(ctx))
-		return l.enforce(ctx, b, l.limits.take(b, 1), next)
+		return l.enforce(ctx, anonBucket(l.clients.addr(ctx)), next)
 	}
 	if _, known := l.limits.find(hash); known && strings.HasPrefix(text(ctx.Path()), fieldmark.PathAdminAPI) {
 		return next(ctx) // the operator's own; only guessing keys is counted
@@ -236,18 +266,23 @@ func (l *requestLimiter) limit(ctx *fasthttp.RequestCtx, next func(*fasthttp.Req
 }
 
 // limitKey counts a request with a key and calls next unless its rate is used up; next
-// reports whether the origin did not accept the key. The bucket and what is left of it are
-// reported once, after next.
+// reports whether the origin did not accept the key. Each bucket that counted it and what is
+// left of it are reported after next.
 func (l *rateLimiter) limitKey(hash keyHash, writes bool, weight int, next func() (unauthorized bool),
 	report func(b bucket, v cache.RateResult, refused bool)) {
 	q, known := l.find(hash)
 	if known {
-		b := q.of(writes)
-		v := l.take(b, weight)
-		if v.Allowed {
-			next()
+		buckets := q.of(writes)
+		verdicts, allowed := l.takeAll(buckets, weight)
+		if !allowed {
+			last := len(verdicts) - 1
+			report(buckets[last], verdicts[last], true)
+			return
 		}
-		report(b, v, !v.Allowed)
+		next()
+		for i, v := range verdicts {
+			report(buckets[i], v, false)
+		}
 		return
 	}
 	b := unverifiedBucket(hash) // pays only if the origin does not know the key either
@@ -258,17 +293,23 @@ func (l *rateLimiter) limitKey(hash keyHash, writes bool, weight int, next func(
 	}
 	unauthorized := next()
 	if q, known = l.find(hash); known {
-		b = q.of(writes)
-		v = l.take(b, weight)
-	} else if unauthorized {
+		buckets := q.of(writes)
+		verdicts, _ := l.takeAll(buckets, weight)
+		for i, v := range verdicts {
+			report(buckets[i], v, false)
+		}
+		return
+	}
+	if unauthorized {
 		v = l.take(b, 1)
 	}
 	report(b, v, false)
 }
 
-// enforce calls next or refuses the request, according to v.
-func (l *requestLimiter) enforce(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult,
+// enforce counts a request in a bucket, and calls next or refuses it.
+func (l *requestLimiter) enforce(ctx *fasthttp.RequestCtx, b bucket,
 	next func(*fasthttp.RequestCtx) route) route {
+	v := l.limits.take(b, 1)
 	r := routeRefused
 	if v.Allowed {
 		r = next(ctx)
@@ -377,11 +418,15 @@ func (l *rateLimiter) observeKey(authorization string, resp *http.Response) {
 // parseQuota parses the quota of a key from a header field of the origin.
 func parseQuota(s string) (quota, bool) {
 	id, rest, _ := strings.Cut(s, ";")
-	q := quota{id: id, reads: readQuota, writes: writeQuota}
+	q := quota{id: id}
 	for rest != "" {
 		var item string
 		item, rest, _ = strings.Cut(rest, ";")
 		name, value, _ := strings.Cut(item, "=")
+		if name == "g" {
+			q.group = value
+			continue
+		}
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
 			return quota{}, false
@@ -391,6 +436,10 @@ func parseQuota(s string) (quota, bool) {
 			q.reads = n
 		case "w":
 			q.writes = n
+		case "gr":
+			q.groupReads = n
+		case "gw":
+			q.groupWrites = n
 		}
 	}
 	return q, id != ""

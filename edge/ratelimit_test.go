@@ -79,6 +79,51 @@ func TestRateLimitOfKeys(t *testing.T) {
 	}
 }
 
+// Keys of two sub-accounts use up the rate of their group together. A key with a rate of its own
+// is refused by that first, and takes nothing from the others then. A raised rate applies with the
+// next response of the origin.
+func TestRateLimitOfGroups(t *testing.T) {
+	h := newLimitedFixture(t)
+	ctx := t.Context()
+	offer := func(reads int) {
+		t.Helper()
+		_, err := h.service.Offers.Put(ctx, "team", fieldmark.OfferRequest{Name: "Team", Kind: fieldmark.OfferGroup,
+			Limits: fieldmark.OfferLimits{ReadsPerMinute: reads}}, nil)
+		must(t, err)
+	}
+	offer(6)
+	id := "team"
+	_, _, err := h.service.Access.Accounts.Put(ctx, "acme", fieldmark.AccountRequest{Name: "Acme", Offer: &id})
+	must(t, err)
+	var bearers []string
+	for i, rate := range []fieldmark.RateLimit{{Reads: 2}, {}} {
+		a, err := h.service.Offers.Groups.Create(ctx, "acme", fieldmark.SubAccountRequest{ID: fmt.Sprint(i), Name: "S"})
+		must(t, err)
+		k, err := h.service.Offers.Groups.CreateKey(ctx, "acme", a.ID, fieldmark.KeyRequest{Name: "k",
+			Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}, RateLimit: &rate})
+		must(t, err)
+		bearers = append(bearers, "Bearer "+k.Token)
+	}
+	get := func(bearer string) answer { return h.do("GET", fieldmark.PathMissions, "", "Authorization", bearer) }
+	for range 2 {
+		get(bearers[0])
+	}
+	refused := get(bearers[0])
+	h.wantProblem(refused, http.StatusTooManyRequests, fieldmark.CodeRateLimited)
+	if policy := refused.header.Get("RateLimit-Policy"); policy != `"reads";q=2;w=60` {
+		t.Errorf("a key beyond its own rate is refused by %s", policy)
+	}
+	a := get(bearers[1])
+	if got, want := a.header.Get("RateLimit"), `"account-reads";r=3;`; !strings.HasPrefix(got, want) {
+		t.Errorf("the other key has %s, want %s", got, want)
+	}
+	offer(30)
+	get(bearers[1]) // the response has the new rate
+	if a = get(bearers[1]); !strings.HasPrefix(a.header.Get("RateLimit-Policy"), `"account-reads";q=30;`) {
+		t.Errorf("after the offer was raised the policy is %s", a.header.Get("RateLimit-Policy"))
+	}
+}
+
 // earned returns how many requests of a rate, which is by the minute, a client may have
 // earned since a time.
 func earned(since time.Time, rate int) int {

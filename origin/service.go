@@ -146,7 +146,6 @@ func New(cfg Config) (*Service, error) {
 		Jobs: s.jobs, Log: cfg.Log, Signer: cfg.Signer})
 	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs,
 		Log: cfg.Log, Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
-	s.Offers = offer.New(offer.Config{Store: cfg.Store, AuditLog: s.AuditLog})
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery, SignalFacts: cfg.SignalFacts,
 		RevokeKeys: s.Access.Keys.RevokeAll})
@@ -168,6 +167,9 @@ func New(cfg Config) (*Service, error) {
 		Tracer:         cfg.Tracer,
 		KeepDeliveries: cfg.KeepDeliveries, KeepEvents: cfg.KeepEvents,
 	})
+	_, events := webhook.Retention(s.Webhooks)
+	s.Offers = offer.New(offer.Config{Store: cfg.Store, AuditLog: s.AuditLog, Keys: s.Access.Keys,
+		Endpoints: webhook.MaxEndpoints, History: events})
 	s.Responses = idempotency.New(idempotency.Config{Store: cfg.Store, Cipher: keys.SavedResponse, Jobs: s.jobs,
 		Log: cfg.Log})
 	s.Attachments = attachment.New(attachment.Config{Store: cfg.Store, Objects: cfg.Objects, Cipher: keys.Attachment,
@@ -218,12 +220,15 @@ func (cfg *Config) complete() (*keyring.Keyring, error) {
 	return keys, errors.Join(bad...)
 }
 
-// Prepare creates what the origin needs: the default account, the built-in modules and
-// an active one.
+// Prepare creates what the origin needs: the default account, offers, the built-in modules
+// and an active one.
 // It may be called any number of times.
 func (s *Service) Prepare(ctx context.Context) error {
 	err := s.Access.Accounts.EnsureDefault(ctx)
 	if err != nil {
+		return fmt.Errorf("prepare origin: %w", err)
+	}
+	if err := s.Offers.EnsureDefaults(ctx); err != nil {
 		return fmt.Errorf("prepare origin: %w", err)
 	}
 	err = s.Modules.RegisterBuiltIn(ctx)

@@ -19,7 +19,7 @@ type keyCmd struct {
 type keyCreateCmd struct {
 	dataSettings  `embed:""`
 	Name          string   `required:"" help:"Name of the key."`
-	Scope         []string `required:"" placeholder:"SCOPE" help:"Scope of the key: mission:create, mission:read, mission:update, mission:cancel, mission:operate, webhook:manage, brand:manage, or admin:* for everything under /api/admin/ (it includes none of the others). May be repeated."`
+	Scope         []string `required:"" placeholder:"SCOPE" help:"Scope of the key: mission:create, mission:read, mission:update, mission:cancel, mission:operate, webhook:manage, brand:manage, account:manage, or admin:* for everything under /api/admin/ (it includes none of the others). May be repeated."`
 	ExpiresInDays int      `default:"365" help:"Days until the key expires; -1 for never."`
 	Reads         int      `placeholder:"N" help:"Reads per minute; 600 if unset."`
 	Writes        int      `placeholder:"N" help:"Writes per minute; 300 if unset."`

@@ -53,6 +53,7 @@ type commands struct {
 
 	SigningKey operate.SigningKeyCmd `cmd:"" group:"access" name:"signing-key" help:"Manage the keys that sign the requests of the auditor."`
 
+	Offer    operate.OfferCmd   `cmd:"" group:"access" help:"Manage offers, the named sets of limits of accounts."`
 	Account  operate.AccountCmd `cmd:"" group:"access" help:"Manage accounts, which own keys, missions and endpoints."`
 	AuditLog auditLogCmd        `cmd:"" group:"access" name:"audit-log" help:"Show and verify the log of what administrators did."`
 	Purge    operate.PurgeCmd   `cmd:"" group:"brands" help:"Purge edge caches."`

@@ -85,6 +85,9 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	}
 	err := RequireAccount(ctx, tx, account)
 	if err == nil {
+		err = checkOffer(ctx, tx, account, &r)
+	}
+	if err == nil {
 		err = requireKeys(ctx, tx, account, now, MaxLiveKeys)
 	}
 	if err == nil {
@@ -97,6 +100,28 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 		return fieldmark.NewKey{}, fmt.Errorf("create a key: %w", err)
 	}
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
+}
+
+// checkOffer returns every error of a key that the offer of its account does not allow.
+func checkOffer(ctx context.Context, tx *store.Tx, account string, r *fieldmark.KeyRequest) error {
+	o, err := tx.OfferOf(ctx, account)
+	if errors.Is(err, store.ErrNotFound) { // every scope but account:manage, which needs a group offer
+		o, err = fieldmark.Offer{}, nil
+	}
+	if err != nil {
+		return err
+	}
+	var bad validation.Errors
+	for i, scope := range r.Scopes {
+		if !o.Allows(scope) {
+			bad.Add(fmt.Sprintf("/scopes/%d", i), "conflict", "the offer of the account does not allow this scope")
+		}
+	}
+	if o.MaxKeyDays > 0 && (r.ExpiresInDays < 0 || r.ExpiresInDays > o.MaxKeyDays) {
+		bad.Add("/expiresInDays", "range",
+			fmt.Sprintf("the offer of the account allows at most %d days", o.MaxKeyDays))
+	}
+	return bad.Err()
 }
 
 // requireKeys returns an error unless an account has fewer live keys than a limit, which is
@@ -224,35 +249,55 @@ func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Error
 // Authenticate returns the key of a token. Unknown, mistyped and revoked tokens get the same
 // error after the same work, so that the response time does not reveal which case applies. An
 // active key that is used from a network outside its list is returned together with the error.
-// The scopes of the key are checked by the caller. A key in the grace period after its rotation
-// is valid.
-func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (fieldmark.Key, error) {
+// The scopes of the key are checked by the caller; those that the offer of the account does not
+// allow are left out. A key in the grace period after its rotation is valid.
+func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (Authenticated, error) {
 	t, err := fieldmark.ParseKeyToken(token)
 	if err != nil {
-		return fieldmark.Key{}, err
+		return Authenticated{}, err
 	}
 	row, err := s.store.KeyByPublic(ctx, t.Public())
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return fieldmark.Key{}, fmt.Errorf("authenticate: %w", err)
+		return Authenticated{}, fmt.Errorf("authenticate: %w", err)
 	}
 	// A key that does not exist has an empty hash, which no token has.
 	right := subtle.ConstantTimeCompare([]byte(s.mac.Sum(token)), []byte(row.Hash)) == 1
 	if !right || row.HashVersion != keyHashVersion || row.RevokedAt != nil {
-		return fieldmark.Key{},
+		return Authenticated{},
 			fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
 	}
 	now := time.Now()
 	if row.ExpiresAt != nil && !now.Before(row.ExpiresAt.Std()) {
-		return fieldmark.Key{}, fieldmark.Errorf(fieldmark.CodeExpiredAPIKey, "the API key expired; ask for a new one")
+		return Authenticated{}, fieldmark.Errorf(fieldmark.CodeExpiredAPIKey, "the API key expired; ask for a new one")
 	}
 	if !row.Admits(by.Addr) {
-		return row.Key, fieldmark.Errorf(fieldmark.CodeIPNotAllowed, "the API key may not be used from this address")
+		return Authenticated{Key: row.Key}, fieldmark.Errorf(fieldmark.CodeIPNotAllowed,
+			"the API key may not be used from this address")
 	}
 	// One write a minute for each key, however often it is used.
 	if row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= LastUsedPrecision {
 		s.lastUsed.Record(row.ID, Use{At: now, Network: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)})
 	}
-	return row.Key, nil
+	return authenticated(&row), nil
+}
+
+// Authenticated is a key that a caller has proved to have.
+type Authenticated struct {
+	fieldmark.Key
+	Group string // the account whose limits apply: the parent of the key's account, or that account
+	// requests a minute of all keys of the group together; 0: no such limit
+	GroupRate fieldmark.RateLimit
+}
+
+// authenticated returns a key with the limits of its account's offer.
+func authenticated(row *store.Key) Authenticated {
+	a := Authenticated{Key: row.Key, Group: row.Group, GroupRate: fieldmark.RateLimit{
+		Reads: row.Offer.Limits.ReadsPerMinute, Writes: row.Offer.Limits.WritesPerMinute}}
+	forbidden := func(s fieldmark.Scope) bool { return !row.Offer.Allows(s) }
+	if row.Offer.Kind != "" && slices.ContainsFunc(row.Scopes, forbidden) {
+		a.Scopes = slices.DeleteFunc(slices.Clone(row.Scopes), forbidden) // callers share the row
+	}
+	return a
 }
 
 // List returns keys, the newest first. Keys that are revoked or expired are included. There are
@@ -282,22 +327,28 @@ func (s *Keys) Revoke(ctx context.Context, id, reason string) (fieldmark.Key, er
 		if key, err = tx.Key(ctx, id); err != nil || key.RevokedAt != nil {
 			return err
 		}
-		before, now := key.Key, fieldmark.At(time.Now())
-		key.RevokedAt, key.RevokedReason = &now, reason
-		if err := tx.RevokeKey(ctx, id, now, reason); err != nil {
-			return err
-		}
-		if err := s.auditLog.Append(ctx, tx, "api_key.revoked", id, before, key.Key); err != nil {
-			return err
-		}
-		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyRevoked}, Subject: id}
-		_, err = event.Emit(ctx, tx, "", e, key.Key)
+		key, err = s.RevokeIn(ctx, tx, key, reason)
 		return err
 	})
 	if err != nil {
 		return fieldmark.Key{}, fmt.Errorf("revoke key: %w", store.NotFound(err, "there is no such key"))
 	}
 	return key.Key, nil
+}
+
+// RevokeIn revokes a live key in a transaction.
+func (s *Keys) RevokeIn(ctx context.Context, tx *store.Tx, key store.Key, reason string) (store.Key, error) {
+	before, now := key.Key, fieldmark.At(time.Now())
+	key.RevokedAt, key.RevokedReason = &now, reason
+	if err := tx.RevokeKey(ctx, key.ID, now, reason); err != nil {
+		return key, err
+	}
+	if err := s.auditLog.Append(ctx, tx, "api_key.revoked", key.ID, before, key.Key); err != nil {
+		return key, err
+	}
+	e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyRevoked}, Subject: key.ID}
+	_, err := event.Emit(ctx, tx, "", e, key.Key)
+	return key, err
 }
 
 // Rotate creates a key with the account, scopes, limits and lifetime of another. The old key

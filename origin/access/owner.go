@@ -30,7 +30,7 @@ func (s *OwnerSessions) SignIn(ctx context.Context, key string, by Caller) (sess
 	if err != nil {
 		return "", err
 	}
-	if err := requireOwner(&k); err != nil {
+	if err := requireOwner(&k.Key); err != nil {
 		return "", err
 	}
 	token := rand.Text() + rand.Text() // 2 x 130 bits

@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/botauth"
 	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/module"
+	"github.com/fieldmark/fieldmark/origin/offer"
 )
 
 // accessAPI serves API keys, accounts and the audit log.
@@ -33,6 +34,100 @@ func (a *accessAPI) revokeKey(ctx context.Context, id string, r fieldmark.KeyRev
 func (a *accessAPI) putAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
 	account, _, err := a.accounts.Put(ctx, id, r)
 	return account, err
+}
+
+// offerAPI serves offers to administrators, and accounts to their own keys.
+type offerAPI struct {
+	offers *offer.Service
+	groups *offer.Groups
+}
+
+func offerTag(version int) string { return strconv.Quote(strconv.Itoa(version)) }
+
+func (a *offerAPI) get(c *call) (fieldmark.Offer, error) {
+	o, err := a.offers.Get(c.r.Context(), c.r.PathValue("id"))
+	if err == nil {
+		c.w.Header().Set("ETag", offerTag(o.Version))
+	}
+	return o, err
+}
+
+func (a *offerAPI) put(c *call) (o fieldmark.Offer, err error) {
+	r, err := decodeBody[fieldmark.OfferRequest](c)
+	if err != nil {
+		return o, err
+	}
+	if o, err = a.offers.Put(c.r.Context(), c.r.PathValue("id"), r, c.numberedVersions()); err == nil {
+		c.w.Header().Set("ETag", offerTag(o.Version))
+	}
+	return o, err
+}
+
+// versionedID is an id with the versions in If-Match; nil means any.
+type versionedID struct {
+	id       string
+	versions []int
+}
+
+func (a *offerAPI) versionedParam(id func(*call) (string, error)) func(*call) (versionedID, error) {
+	return func(c *call) (v versionedID, err error) {
+		v.versions = c.numberedVersions()
+		v.id, err = id(c)
+		return v, err
+	}
+}
+
+func (a *offerAPI) delete(ctx context.Context, v versionedID) error {
+	return a.offers.Delete(ctx, v.id, v.versions)
+}
+
+// numberedVersions returns the versions in If-Match, whose tags are numbers; nil means any version.
+func (c *call) numberedVersions() []int {
+	lines := c.r.Header.Values("If-Match")
+	list := strings.Join(lines, ",")
+	if lines == nil || strings.TrimSpace(list) == "*" {
+		return nil
+	}
+	versions := []int{}
+	for tag := range strings.SplitSeq(list, ",") {
+		text, err := strconv.Unquote(strings.TrimSpace(tag))
+		if n, numErr := strconv.Atoi(text); err == nil && numErr == nil {
+			versions = append(versions, n)
+		}
+	}
+	return versions
+}
+
+// subAccount names a sub-account, and one of its keys, as the path does.
+type subAccount struct{ group, id, key string }
+
+func subAccountParam(c *call) (subAccount, error) {
+	return subAccount{c.key.Account, c.r.PathValue("id"), c.r.PathValue("key")}, nil
+}
+
+func (a *offerAPI) getSub(ctx context.Context, s subAccount) (fieldmark.SubAccount, error) {
+	return a.groups.Get(ctx, s.group, s.id)
+}
+
+func (a *offerAPI) putSub(ctx context.Context, s subAccount,
+	r fieldmark.SubAccountRequest) (fieldmark.SubAccount, error) {
+	return a.groups.Rename(ctx, s.group, s.id, r)
+}
+
+func (a *offerAPI) deleteSub(ctx context.Context, s subAccount) error {
+	return a.groups.Remove(ctx, s.group, s.id)
+}
+
+func (a *offerAPI) keys(ctx context.Context, s subAccount) ([]fieldmark.Key, error) {
+	return a.groups.Keys(ctx, s.group, s.id)
+}
+
+func (a *offerAPI) createKey(ctx context.Context, s subAccount, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
+	return a.groups.CreateKey(ctx, s.group, s.id, r)
+}
+
+func (a *offerAPI) revokeKey(ctx context.Context, s subAccount) error {
+	return a.groups.RevokeKey(ctx, s.group, s.id, s.key)
 }
 
 // auditParams are the query parameters of the audit log.

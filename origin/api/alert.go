@@ -71,6 +71,10 @@ func (a *alertAPI) receive(source string) func(*call) error {
 				Detail: "too many notifications at once; send this one again"}
 		}
 		report, err := a.missions.ReceiveAlerts(c.r.Context(), c.key.Account, n, o)
+		if fieldmark.IsCode(err, fieldmark.CodeDailyLimit) { // senders drop an alert after 429
+			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,
+				Detail: "the account has created as many missions as its offer allows a day", Err: err}
+		}
 		if err != nil {
 			return err
 		}

@@ -42,6 +42,12 @@ func key(scope fieldmark.Scope) authorization {
 	return authorization{realm: "missions", scope: scope}
 }
 
+// anyKey requires an API key, whatever its scopes; manager requires one that manages sub-accounts.
+var (
+	anyKey  = authorization{realm: "account"}
+	manager = key(fieldmark.ScopeAccountManage)
+)
+
 // owner requires a key of an account that manages brands; ownerOrAnyone also serves callers
 // without credentials.
 var (
@@ -93,7 +99,7 @@ func (s *server) authenticate(c *call) error {
 	if s.isNode(c.r.Header.Get(fieldmark.HeaderNode)) {
 		c.w.Header().Set(fieldmark.HeaderQuota, quotaOf(k))
 	}
-	if !k.Allows(required.scope) {
+	if required != anyKey && !k.Allows(required.scope) {
 		challenge += fmt.Sprintf(`, error="insufficient_scope", scope=%q`, required.scope)
 		c.w.Header().Set("WWW-Authenticate", challenge)
 		e := fieldmark.Errorf(fieldmark.CodeInsufficientScope, "the key needs the scope %s", required.scope)
@@ -103,14 +109,23 @@ func (s *server) authenticate(c *call) error {
 	return nil
 }
 
-// quotaOf returns the rate limits of a key for the edge (see fieldmark.HeaderQuota).
-func quotaOf(k fieldmark.Key) string {
+// quotaOf returns the rate limits of a key and of its group for the edge (see fieldmark.HeaderQuota).
+func quotaOf(k access.Authenticated) string {
 	quota := k.ID
 	if l := k.RateLimit; l != nil && l.Reads > 0 {
 		quota += fmt.Sprintf(";r=%d", l.Reads)
 	}
 	if l := k.RateLimit; l != nil && l.Writes > 0 {
 		quota += fmt.Sprintf(";w=%d", l.Writes)
+	}
+	if g := k.GroupRate; g != (fieldmark.RateLimit{}) {
+		quota += ";g=" + k.Group
+		if g.Reads > 0 {
+			quota += fmt.Sprintf(";gr=%d", g.Reads)
+		}
+		if g.Writes > 0 {
+			quota += fmt.Sprintf(";gw=%d", g.Writes)
+		}
 	}
 	return quota
 }

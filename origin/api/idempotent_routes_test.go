@@ -38,7 +38,11 @@ func bodies(url string) map[string]string {
 		"setAliases":           `{"aliases":["other-name"]}`, "auditBrand": "",
 		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "",
 		"rotateCalendar": "",
-		"createKey":      `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
+		"putOffer":       `{"name":"O","kind":"standard"}`, "deleteOffer": "",
+		"createSubAccount": `{"id":"shop","name":"Shop"}`, "putSubAccount": `{"name":"Shop 2"}`,
+		"createSubAccountKey": `{"name":"k","scopes":["mission:read"]}`, "revokeSubAccountKey": "",
+		"deleteSubAccount": "",
+		"createKey":        `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
 		"createTechnicianLink": `{"assignee":{"id":"bob"}}`, "rotateTechnicianLink": "", "revokeTechnicianLink": "",
 		"completeMission": "",
 		"setPayment":      `{"amount":{"value":100,"currency":"EUR"}}`, "moveAnyMission": `{"status":"DISPATCHED"}`,
@@ -68,6 +72,9 @@ func bodies(url string) map[string]string {
 		"planMission": `{"assignee":{"id":"ann","name":"Ann"}}`, "moveMission": `{"status":"DISPATCHED"}`,
 	}
 }
+
+// offersPut numbers offers and sub-accounts.
+var offersPut atomic.Int64
 
 // idempotentLinks counts links: an assignee has one.
 var idempotentLinks atomic.Int64
@@ -196,9 +203,11 @@ func TestReservedKeyAfterAnEffect(t *testing.T) {
 
 func (fx *fixture) keyWithEveryScopeAndWebhooks() string {
 	fx.t.Helper()
+	fx.setOffer(access.DefaultAccount, "group") // only a group's keys may manage its sub-accounts
 	return fx.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
 		fieldmark.ScopeMissionUpdate,
-		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage)
+		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage,
+		fieldmark.ScopeAccountManage)
 }
 
 // fillPath creates a resource for every placeholder of a path and inserts its id.
@@ -219,6 +228,25 @@ func (fx *fixture) fillPath(path, url string) string {
 		}
 		if id = m.Payment.ID; strings.HasSuffix(path, "refunds") {
 			fx.payment(200, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
+		}
+	case strings.Contains(path, "/offers/{id}"):
+		id = "o" + fmt.Sprintf("%d", offersPut.Add(1))
+		fx.mustSend(200, request{method: "PUT", path: adminPath + "offers/" + id, key: fx.admin,
+			body: `{"name":"O","kind":"enterprise"}`}, nil)
+	case strings.Contains(path, "/sub-accounts/{id}"):
+		a, err := fx.service.Offers.Groups.Create(ctx, access.DefaultAccount,
+			fieldmark.SubAccountRequest{ID: fmt.Sprintf("s%d", offersPut.Add(1)), Name: "S"})
+		if err != nil {
+			fx.t.Fatal(err)
+		}
+		id = a.ID
+		if strings.Contains(path, "{key}") {
+			k, err := fx.service.Offers.Groups.CreateKey(ctx, access.DefaultAccount, id, fieldmark.KeyRequest{Name: "k",
+				Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+			if err != nil {
+				fx.t.Fatal(err)
+			}
+			path = strings.Replace(path, "{key}", k.ID, 1)
 		}
 	case strings.Contains(path, "/keys/{id}"):
 		k, err := fx.service.Access.Keys.Create(ctx, "", fieldmark.KeyRequest{Name: "k",

@@ -354,6 +354,9 @@ func describeAccess(out *huma.Operation, a authorization) {
 	switch a {
 	case anyone:
 		out.Security = []map[string][]string{{}} // explicitly none
+	case anyKey:
+		out.Security = []map[string][]string{{securityScheme: {}}}
+		out.Description = "Needs an API key with any scope."
 	case applicant:
 		out.Security = []map[string][]string{{securityScheme: {}}}
 		out.Description = "Needs the secret of the request as bearer token."
@@ -380,6 +383,7 @@ var tags = []*huma.Tag{
 	{Name: "missions", Description: "Field work with deadlines."},
 	{Name: "integrations", Description: "Alerts of monitoring tools become missions."},
 	{Name: "webhooks", Description: "Endpoints, their deliveries, and events."},
+	{Name: "accounts", Description: "Limits of an account, and the sub-accounts of a group."},
 	{Name: "claims", Description: "The owner of a site proves control of it, and then manages its brand."},
 	{Name: "brands", Description: "What the owner of a brand may change, and disputes of findings."},
 	{Name: "administration", Description: "Everything under /api/admin/v1; needs a key of an administrator."},
@@ -390,6 +394,7 @@ func tagOf(path string) string {
 	for _, t := range []struct{ prefix, tag string }{
 		{fieldmark.PathAdminAPI, "administration"}, {fieldmark.PathAlerts, "integrations"},
 		{fieldmark.PathWebhooks, "webhooks"}, {fieldmark.PathPublicEvents, "webhooks"},
+		{fieldmark.PathAccount, "accounts"},
 		{fieldmark.PathPublic, "missions"}, {fieldmark.PathLLMs, "llms-txt"}, {fieldmark.PathClaims, "claims"},
 		{fieldmark.PathBrands, "brands"}, {fieldmark.PathChecks, "checks"}, {fieldmark.PathAccessRequest, "access"},
 	} {

@@ -95,6 +95,7 @@ func (s *server) routes(cfg Config) []*route {
 		(&llmsAPI{o.Brands, cfg.Prober, version}).routes(),
 		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents)}).routes(),
 		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(),
+		(&offerAPI{o.Offers, o.Offers.Groups}).routes(),
 		(&brandAPI{o.Brands}).routes(),
 		(&disputeAPI{o.Brands, o.Brands.Disputes, o.Claims}).routes(),
 		(&claimAPI{o.Claims, s}).routes(),
@@ -274,6 +275,42 @@ func (a *accessAPI) routes() []*route {
 			status: []int{200}, produces: []string{csvType}, timeout: bulkTimeout}},
 		{"GET", admin + "audit-log/verdict", admins, handle(a.verifyAudit), operation{
 			id: "verifyAuditLog", summary: "Verify the hash chain of the audit log", timeout: bulkTimeout}},
+	}
+}
+
+// routes manage offers, and serve the limits and the sub-accounts of the caller's account.
+func (a *offerAPI) routes() []*route {
+	const offers, one = fieldmark.PathAdminAPI + "offers", fieldmark.PathAdminAPI + "offers/{id}"
+	const subs, sub = fieldmark.PathAccount + "/sub-accounts", fieldmark.PathAccount + "/sub-accounts/{id}"
+	admins, id := key(fieldmark.ScopeAdmin), pathParam("id")
+	return []*route{
+		{"GET", offers, admins, handleList(a.offers.List), operation{id: "listOffers", summary: "List offers"}},
+		{"GET", one, admins, handleCall[none](a.get), operation{id: "getOffer", summary: "Get an offer"}},
+		{"PUT", one, admins, handleCall[fieldmark.OfferRequest](a.put), operation{
+			id: "putOffer", versioned: true,
+			summary: "Create or replace an offer; its limits apply to all its accounts at once"}},
+		{"DELETE", one, admins, handleParam(a.versionedParam(id), noResult(a.delete)), operation{
+			id: "deleteOffer", summary: "Delete an offer that no account has", versioned: true}},
+
+		{"GET", fieldmark.PathAccount, anyKey, handleParam(accountParam, a.offers.Use), operation{
+			id: "getOwnAccount", summary: "Get the limits of the key's account and what it has used"}},
+		{"GET", subs, manager, handleParam(accountParam, asList(a.groups.List)), operation{
+			id: "listSubAccounts", summary: "List the sub-accounts of a group"}},
+		{"POST", subs, manager, handleParamBody(accountParam, a.groups.Create), operation{
+			id: "createSubAccount", summary: "Create a sub-account", status: []int{201}}},
+		{"GET", sub, manager, handleParam(subAccountParam, a.getSub), operation{
+			id: "getSubAccount", summary: "Get a sub-account"}},
+		{"PUT", sub, manager, handleParamBody(subAccountParam, a.putSub), operation{
+			id: "putSubAccount", summary: "Rename a sub-account"}},
+		{"DELETE", sub, manager, handleParam(subAccountParam, noResult(a.deleteSub)), operation{
+			id: "deleteSubAccount", summary: "Remove a sub-account, its keys and its endpoints; its missions stay"}},
+		{"GET", sub + "/keys", manager, handleParam(subAccountParam, asList(a.keys)), operation{
+			id: "listSubAccountKeys", summary: "List the keys of a sub-account"}},
+		{"POST", sub + "/keys", manager, handleParamBody(subAccountParam, a.createKey), operation{
+			id: "createSubAccountKey", status: []int{201},
+			summary: "Create a key of a sub-account; its token is shown only once"}},
+		{"DELETE", sub + "/keys/{key}", manager, handleParam(subAccountParam, noResult(a.revokeKey)), operation{
+			id: "revokeSubAccountKey", summary: "Revoke a key of a sub-account"}},
 	}
 }
 

@@ -93,7 +93,7 @@ type call struct {
 	w           *responseWriter
 	r           *http.Request
 	route       *route
-	key         fieldmark.Key // of the caller; zero where no key is needed
+	key         access.Authenticated // of the caller; zero where no key is needed
 	params      query
 	idempotency idempotency.Key // of the request; zero without an Idempotency-Key
 	body        []byte          // nil until it is read
@@ -233,7 +233,8 @@ func (s *server) dispatch(c *call) (err error) {
 		return s.serveIdempotent(c)
 	}
 	serve := rt.handler.serve
-	if (rt.access.scope == fieldmark.ScopeAdmin || rt.access == owner) && rt.method != http.MethodGet {
+	if (rt.access.scope == fieldmark.ScopeAdmin || rt.access == owner || rt.access == manager) &&
+		rt.method != http.MethodGet {
 		serve = s.serveAdmin
 	}
 	if rt.reservable() {

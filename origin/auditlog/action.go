@@ -9,11 +9,12 @@ import (
 // each are the names that earlier versions wrote; they also name the operations of the API for which no service adds
 // an entry. Entries are never rewritten, because their sums cover the name: readers get today's name instead.
 var actions = map[string][]string{
-	"account.created": {"account.create"},
-	"account.updated": {"account.update", "account.put"},
+	"account.created": {"account.create", "subaccount.create"},
+	"account.updated": {"account.update", "account.put", "subaccount.put"},
+	"account.removed": {"subaccount.delete"},
 	"admin.saved":     {"admin.put"},
-	"api_key.created": {"key.create"},
-	"api_key.revoked": {"key.revoke"},
+	"api_key.created": {"key.create", "subaccountkey.create"},
+	"api_key.revoked": {"key.revoke", "subaccountkey.revoke"},
 	"api_key.rotated": {"key.rotate"},
 
 	"agent.acted": nil, // with an API key

@@ -168,6 +168,23 @@ func (c AdminAPI) PutAccount(ctx context.Context, id string, r fieldmark.Account
 	return put[fieldmark.Account](ctx, c.caller, "accounts/"+url.PathEscape(id), r)
 }
 
+// Offers lists every offer.
+func (c AdminAPI) Offers(ctx context.Context) ([]fieldmark.Offer, error) {
+	list, err := get[fieldmark.List[fieldmark.Offer]](ctx, c.caller, "offers", nil)
+	return list.Data, err
+}
+
+// PutOffer creates or replaces an offer.
+func (c AdminAPI) PutOffer(ctx context.Context, id string, r fieldmark.OfferRequest) (fieldmark.Offer, error) {
+	return put[fieldmark.Offer](ctx, c.caller, "offers/"+url.PathEscape(id), r)
+}
+
+// DeleteOffer deletes an offer that no account has.
+func (c AdminAPI) DeleteOffer(ctx context.Context, id string) error {
+	_, err := c.do(ctx, c.admin(http.MethodDelete, "offers/"+url.PathEscape(id)), nil)
+	return err
+}
+
 // AuditFilter selects entries of the audit log; empty members select all. Times are RFC 3339 or dates; the day of To
 // belongs to the range. Action is a name such as api_key.created, or api_key.* for all of a noun.
 type AuditFilter struct{ From, To, Actor, Action, Target string }

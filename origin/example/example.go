@@ -107,5 +107,6 @@ var paths = []struct{ name, part, value string }{
 	{"account", "", "acc_" + id}, {"delivery", "", "dlv_" + id}, {"digest", "", digest}, {"note", "", "nte_" + id},
 	{"attachment", "", "att_" + id},
 	{"name", "/sla/", "business"}, {"name", "/certificates/", "geo.example"}, {"priority", "", "HIGH"},
-	{"slug", "", "acme"},
+	{"slug", "", "acme"}, {"id", "/offers/", "standard"}, {"id", "/sub-accounts/", "acme.shop"},
+	{"key", "", "key_" + id},
 }

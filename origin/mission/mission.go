@@ -84,6 +84,10 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 		return fieldmark.Mission{}, false, err
 	}
 	row.ID, row.CreatedAt = newID(ctx, fieldmark.PrefixMission, time.UnixMicro(row.ChangedAt)), row.UpdatedAt
+	limit, err := t.dailyLimit(ctx, &row)
+	if err != nil {
+		return fieldmark.Mission{}, false, err
+	}
 	// The unique index on the identifiers decides between concurrent requests: one inserts the
 	// row, and all others read it.
 	added, err := t.tx.AddMission(ctx, &row)
@@ -91,6 +95,11 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 		return fieldmark.Mission{}, false, err
 	}
 	if added {
+		if limit.Limit > 0 {
+			if err := t.tx.CountMission(ctx, limit.Group, dayOf(&row)); err != nil {
+				return fieldmark.Mission{}, true, err
+			}
+		}
 		if err := t.begin(ctx, &row); err != nil {
 			return fieldmark.Mission{}, true, err
 		}
@@ -106,6 +115,28 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 		return fieldmark.Mission{}, false, missionExists(&old, &row)
 	}
 	return old.Mission, false, nil
+}
+
+// day is the length of a day in UTC, in microseconds.
+const day = int64(24 * time.Hour / time.Microsecond)
+
+// dayOf returns the day in UTC on which a mission was created, since 1970.
+func dayOf(m *store.Mission) int64 { return m.ChangedAt / day }
+
+// dailyLimit returns the limit of missions a day of an account. If it is used, only a mission that
+// exists already passes: its request gets the response of a repetition.
+func (t *txn) dailyLimit(ctx context.Context, m *store.Mission) (store.DailyLimit, error) {
+	limit, err := t.tx.DailyLimit(ctx, m.Account, dayOf(m))
+	if err != nil || limit.Limit == 0 || limit.Used < limit.Limit {
+		return limit, err
+	}
+	_, err = t.tx.MissionBySource(ctx, m.Account, m.Source, m.ExternalID)
+	if errors.Is(err, store.ErrNotFound) {
+		left := time.Duration(day-m.ChangedAt%day) * time.Microsecond
+		err = &fieldmark.Error{Code: fieldmark.CodeDailyLimit, RetryAfter: left, Detail: fmt.Sprintf(
+			"the offer allows %d missions a day, and all are used; the count starts again at 00:00 UTC", limit.Limit)}
+	}
+	return limit, err
 }
 
 // stamp sets the time of change of a mission to a time that is later than every stamp before it

@@ -1,3 +1,4 @@
-// Package offer manages offers, the named sets of limits of accounts, and what accounts have
-// used of their limits. It knows no HTTP and no SQL.
+// Package offer manages offers, the named sets of limits of accounts, what accounts have used of
+// their limits, and group accounts: sub-accounts that share the limits of their parent. It knows
+// no HTTP and no SQL.
 package offer

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
@@ -18,16 +19,62 @@ import (
 type Config struct {
 	Store    *store.Store
 	AuditLog *auditlog.Log
+	Keys     *access.Keys
+
+	Endpoints int           // the limit of an account whose offer has none
+	History   time.Duration // how long the service keeps events; below 0: forever
 }
 
 // Service manages offers. Its methods may be called from any goroutine.
 type Service struct {
 	store    *store.Store
 	auditLog *auditlog.Log
+
+	Groups *Groups
+
+	endpoints int
+	history   time.Duration
 }
 
 // New returns a Service.
-func New(cfg Config) *Service { return &Service{store: cfg.Store, auditLog: cfg.AuditLog} }
+func New(cfg Config) *Service {
+	return &Service{store: cfg.Store, auditLog: cfg.AuditLog, endpoints: cfg.Endpoints, history: cfg.History,
+		Groups: &Groups{store: cfg.Store, auditLog: cfg.AuditLog, keys: cfg.Keys}}
+}
+
+// defaults are the offers of an installation that has none.
+func defaults() []fieldmark.Offer {
+	limits := func(reads, writes, endpoints, missions, days int) fieldmark.OfferLimits {
+		return fieldmark.OfferLimits{ReadsPerMinute: reads, WritesPerMinute: writes, Endpoints: endpoints,
+			MissionsPerDay: missions, HistoryDays: days}
+	}
+	return []fieldmark.Offer{
+		// The rates are those of one key without an offer.
+		{ID: "standard", Name: "Standard", Kind: fieldmark.OfferStandard, Limits: limits(600, 300, 10, 1000, 30),
+			MaxKeyDays: fieldmark.DefaultKeyDays},
+		{ID: "group", Name: "Group", Kind: fieldmark.OfferGroup, Limits: limits(3000, 1500, 50, 10_000, 90),
+			MaxKeyDays: fieldmark.DefaultKeyDays},
+		{ID: "enterprise", Name: "Enterprise", Kind: fieldmark.OfferEnterprise,
+			Limits: limits(6000, 3000, 50, 100_000, 0)},
+	}
+}
+
+// EnsureDefaults creates the default offers if there is none. It may be called any number of times.
+func (s *Service) EnsureDefaults(ctx context.Context) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if some, err := tx.Offers(ctx, 1); err != nil || len(some) > 0 {
+			return err
+		}
+		for _, o := range defaults() {
+			o.Version, o.CreatedAt = 1, fieldmark.At(time.Now())
+			o.UpdatedAt = o.CreatedAt
+			if err := tx.PutOffer(ctx, &o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
 
 // List returns all offers in the order of their ids.
 func (s *Service) List(ctx context.Context) ([]fieldmark.Offer, error) {

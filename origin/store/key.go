@@ -78,7 +78,7 @@ func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account, reinde
 	if err != nil {
 		return fmt.Errorf("update account %s: %w", a.ID, err)
 	}
-	delete(t.state.labels, a.ID)
+	clear(t.state.accounts) // of its sub-accounts, too
 	return nil
 }
 
@@ -113,10 +113,11 @@ func (db AccessReader) Accounts(ctx context.Context, limit int) ([]fieldmark.Acc
 	return list, nil
 }
 
-// HasAccount reports whether there is an account with the given id.
+// HasAccount reports whether there is an account with the given id that was not removed.
 func (t AccessTx) HasAccount(ctx context.Context, id string) (bool, error) {
 	var n int64
-	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM account WHERE id = $1`, id).Scan(&n); err != nil {
+	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM account WHERE id = $1 AND removed_at IS NULL`,
+		id).Scan(&n); err != nil {
 		return false, fmt.Errorf("read account %s: %w", id, err)
 	}
 	return n > 0, nil
@@ -127,6 +128,10 @@ type Key struct {
 	fieldmark.Key
 	Hash        string // of the token, in base 64
 	HashVersion int    // of the hash function
+
+	// Of the account, set by KeyByPublic.
+	Group string          // the account whose limits apply: its parent, or itself
+	Offer fieldmark.Offer // kind, rates and scopes; zero: none
 }
 
 const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at,
@@ -203,11 +208,31 @@ func (t AccessTx) CountAgentWrite(ctx context.Context, key string, at time.Time,
 	return n == 1, nil
 }
 
-// KeyByPublic reads a key by the public part of its token. Callers may share a
-// result and must not change it.
+// offerOfKey adds columns of the offer to those of a key. Their names differ from those of table
+// api_key.
+const offerOfKey = `JOIN (SELECT a.id AS of_account, g.id AS of_group, COALESCE(o.kind, '') AS offer_kind,
+	COALESCE(o.reads, 0) AS offer_reads, COALESCE(o.writes, 0) AS offer_writes,
+	COALESCE(o.scopes, '[]') AS offer_scopes FROM account a JOIN account g ON g.id = COALESCE(a.parent, a.id)
+	LEFT JOIN offer o ON o.id = g.offer) of_key ON of_account = account`
+
+const offerKeyColumns = `of_group, offer_kind, offer_reads, offer_writes, offer_scopes, ` + keyColumns
+
+// scanOfferKey reads a key with its offer, after other columns.
+func scanOfferKey(row scanner, before ...any) (Key, error) {
+	var group string
+	var o fieldmark.Offer
+	k, err := scanKey(row, append(before, &group, &o.Kind, &o.Limits.ReadsPerMinute, &o.Limits.WritesPerMinute,
+		jsonCol{&o.Scopes})...)
+	k.Group, k.Offer = group, o
+	return k, err
+}
+
+// KeyByPublic reads a key by the public part of its token, with the offer of its account. Callers
+// may share a result and must not change it.
 func (s *Store) KeyByPublic(ctx context.Context, public string) (k Key, err error) {
 	if s.dialect.Prepare {
-		k, err = scanKey(s.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE public = $1`, public))
+		k, err = scanOfferKey(s.queryRow(ctx, `SELECT `+offerKeyColumns+` FROM api_key `+offerOfKey+`
+			WHERE public = $1`, public))
 	} else {
 		k, err = s.keys.Get(ctx, public)
 	}
@@ -217,13 +242,13 @@ func (s *Store) KeyByPublic(ctx context.Context, public string) (k Key, err erro
 	return k, nil
 }
 
-const keysQuery = `SELECT n.i, ` + keyColumns + ` FROM unnest($1::text[]) WITH ORDINALITY AS n (asked, i),
-	LATERAL (SELECT * FROM api_key k WHERE k.public = n.asked LIMIT 1) k`
+const keysQuery = `SELECT n.i, ` + offerKeyColumns + ` FROM unnest($1::text[]) WITH ORDINALITY AS n (asked, i),
+	LATERAL (SELECT * FROM api_key k WHERE k.public = n.asked LIMIT 1) k ` + offerOfKey
 
 // loadKeys reads keys for several callers.
 func (s *Store) loadKeys(ctx context.Context, publics []string) (map[string]Key, error) {
 	names := columns(publics, func(public string) []string { return []string{public} })
-	return load(ctx, s, publics, keysQuery, names, scanKey)
+	return load(ctx, s, publics, keysQuery, names, scanOfferKey)
 }
 
 // Key reads a key; the error is ErrNotFound if it does not exist.
@@ -310,97 +335,6 @@ func (t AccessTx) TouchKey(ctx context.Context, id string, at time.Time, from, b
 		return fmt.Errorf("touch key %s: %w", id, err)
 	}
 	return nil
-}
-
-// OfferReader reads offers.
-type OfferReader struct{ querier }
-
-// OfferTx writes offers and reads the accounts under them, in a transaction.
-type OfferTx struct {
-	OfferReader
-	*tx
-}
-
-const offerColumns = `o.id, o.name, o.kind, o.reads, o.writes, o.endpoints, o.missions, o.history_days, o.max_key_days,
-	o.scopes, o.note, o.version, o.created_at, o.updated_at, (SELECT COUNT(*) FROM account a WHERE a.offer = o.id)`
-
-func scanOffer(row scanner) (o fieldmark.Offer, err error) {
-	l := &o.Limits
-	err = row.Scan(&o.ID, &o.Name, &o.Kind, &l.ReadsPerMinute, &l.WritesPerMinute, &l.Endpoints, &l.MissionsPerDay,
-		&l.HistoryDays, &o.MaxKeyDays, jsonCol{&o.Scopes}, &o.Note, &o.Version, timeCol{&o.CreatedAt},
-		timeCol{&o.UpdatedAt}, &o.Accounts)
-	return o, queryErr(err)
-}
-
-// Offer reads an offer; the error is ErrNotFound if it does not exist.
-func (db OfferReader) Offer(ctx context.Context, id string) (fieldmark.Offer, error) {
-	o, err := scanOffer(db.queryRow(ctx, `SELECT `+offerColumns+` FROM offer o WHERE o.id = $1`, id))
-	if err != nil {
-		return o, fmt.Errorf("read offer %s: %w", id, err)
-	}
-	return o, nil
-}
-
-// Offers lists offers by id.
-func (db OfferReader) Offers(ctx context.Context, limit int) ([]fieldmark.Offer, error) {
-	rows, err := db.query(ctx, `SELECT `+offerColumns+` FROM offer o ORDER BY o.id LIMIT $1`, limit)
-	list, err := collect(rows, err, scanOffer)
-	if err != nil {
-		return nil, fmt.Errorf("list offers: %w", err)
-	}
-	return list, nil
-}
-
-// PutOffer creates or replaces an offer.
-func (t OfferTx) PutOffer(ctx context.Context, o *fieldmark.Offer) error {
-	if o.Scopes == nil {
-		o.Scopes = []fieldmark.Scope{}
-	}
-	scopes, err := jsonText(o.Scopes)
-	if err != nil {
-		return fmt.Errorf("write the scopes of offer %s: %w", o.ID, err)
-	}
-	l := o.Limits
-	_, err = t.exec(ctx, `INSERT INTO offer (id, name, kind, reads, writes, endpoints, missions, history_days,
-		max_key_days, scopes, note, version, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-		ON CONFLICT (id) DO UPDATE SET name = excluded.name, kind = excluded.kind, reads = excluded.reads,
-			writes = excluded.writes, endpoints = excluded.endpoints, missions = excluded.missions,
-			history_days = excluded.history_days, max_key_days = excluded.max_key_days, scopes = excluded.scopes,
-			note = excluded.note, version = excluded.version, updated_at = excluded.updated_at`,
-		o.ID, o.Name, string(o.Kind), l.ReadsPerMinute, l.WritesPerMinute, l.Endpoints, l.MissionsPerDay,
-		l.HistoryDays, o.MaxKeyDays, scopes, o.Note, o.Version, o.CreatedAt.Micros(), o.UpdatedAt.Micros())
-	if err != nil {
-		return fmt.Errorf("put offer %s: %w", o.ID, err)
-	}
-	return nil
-}
-
-// DeleteOffer deletes an offer that no account has.
-func (t OfferTx) DeleteOffer(ctx context.Context, id string) error {
-	if _, err := t.exec(ctx, `DELETE FROM offer WHERE id = $1`, id); err != nil {
-		return fmt.Errorf("delete offer %s: %w", id, err)
-	}
-	return nil
-}
-
-// SubAccountsUnder counts the sub-accounts of all accounts with an offer.
-func (t OfferTx) SubAccountsUnder(ctx context.Context, offer string) (n int, err error) {
-	err = t.queryRow(ctx, `SELECT COUNT(*) FROM account a JOIN account p ON p.id = a.parent
-		WHERE p.offer = $1 AND a.removed_at IS NULL`, offer).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the sub-accounts under offer %s: %w", offer, err)
-	}
-	return n, nil
-}
-
-// CountSubAccounts counts the sub-accounts of an account.
-func (t OfferTx) CountSubAccounts(ctx context.Context, parent string) (n int, err error) {
-	err = t.queryRow(ctx, `SELECT COUNT(*) FROM account WHERE parent = $1 AND removed_at IS NULL`, parent).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the sub-accounts of %s: %w", parent, err)
-	}
-	return n, nil
 }
 
 // AccessRequestReader reads requests for API keys.

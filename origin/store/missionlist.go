@@ -323,35 +323,58 @@ func (db MissionReader) FilterLabels(ctx context.Context, account string) (keys 
 	return keys, after == nil, nil
 }
 
-// filterLabels is FilterLabels in a transaction. Every new mission with labels needs them, so all
-// writes of a transaction share the result.
-func (t MissionTx) filterLabels(ctx context.Context, account string) ([]string, error) {
-	keys, known := t.state.labels[account]
-	if !known {
-		var err error
-		if keys, _, err = t.FilterLabels(ctx, account); err != nil {
-			return nil, err
-		}
-		t.state.labels[account] = keys
-	}
-	return keys, nil
+// accountState is what every new mission needs of its account. The writes of a transaction share
+// it.
+type accountState struct {
+	labels []string // keys of labels that lists filter by
+	group  string   // the account whose limits apply: its parent, or itself
+	limit  int      // missions a day of the group; 0: none
 }
 
-const filterLabelsOf = `SELECT id, filter_labels FROM account WHERE id`
+// dayUse is how many missions a group has created on a day, which is counted since 1970 in UTC.
+type dayUse struct {
+	day      int64
+	missions int
+}
 
-// prefetchLabels reads the filterable labels of accounts.
-func (state *txState) prefetchLabels(accounts map[string]bool) commit.Query {
+// account reads the state of an account in a transaction; one that does not exist has no labels
+// and no limit.
+func (t *tx) account(ctx context.Context, id string) (accountState, error) {
+	if a, known := t.state.accounts[id]; known {
+		return a, nil
+	}
+	err := t.state.scanAccount(t.queryRow(ctx, accountStateOf+` = $1`, id))
+	if err = queryErr(err); err != nil && !errors.Is(err, ErrNotFound) {
+		return accountState{}, fmt.Errorf("read account %s for a mission: %w", id, err)
+	}
+	return t.state.accounts[id], nil
+}
+
+const accountStateOf = `SELECT a.id, a.filter_labels, g.id, COALESCE(o.missions, 0), COALESCE(u.day, 0),
+	COALESCE(u.missions, 0) FROM account a JOIN account g ON g.id = COALESCE(a.parent, a.id)
+	LEFT JOIN offer o ON o.id = g.offer LEFT JOIN account_use u ON u.account = g.id WHERE a.id`
+
+func (state *txState) scanAccount(row commit.Scanner) error {
+	var id string
+	var a accountState
+	var used dayUse
+	if err := row.Scan(&id, jsonCol{&a.labels}, &a.group, &a.limit, &used.day, &used.missions); err != nil {
+		return err
+	}
+	state.accounts[id] = a
+	if _, known := state.used[a.group]; !known {
+		state.used[a.group] = used
+	}
+	return nil
+}
+
+// prefetchAccounts reads the states of accounts.
+func (state *txState) prefetchAccounts(accounts map[string]bool) commit.Query {
 	names := slices.Collect(maps.Keys(accounts))
 	for _, account := range names {
-		state.labels[account] = nil
+		state.accounts[account] = accountState{}
 	}
-	return commit.Query{Text: filterLabelsOf + ` = ANY($1)`, Args: []any{names}, Scan: func(row commit.Scanner) error {
-		var id string
-		var keys []string
-		err := row.Scan(&id, jsonCol{&keys})
-		state.labels[id] = keys
-		return err
-	}}
+	return commit.Query{Text: accountStateOf + ` = ANY($1)`, Args: []any{names}, Scan: state.scanAccount}
 }
 
 // addLabels indexes the filterable labels of a mission.
@@ -359,11 +382,11 @@ func (t MissionTx) addLabels(ctx context.Context, m *Mission) error {
 	if len(m.Labels) == 0 {
 		return nil
 	}
-	keys, err := t.filterLabels(ctx, m.Account)
+	account, err := t.account(ctx, m.Account)
 	if err != nil {
 		return err
 	}
-	for _, key := range keys {
+	for _, key := range account.labels {
 		if value, ok := m.Labels[key]; ok && len(value) <= maxLabelValue {
 			err := t.queueInsert(ctx, `INSERT INTO mission_label (account, key, value, mission)
 				VALUES ($1, $2, $3, $4)`, m.Account, key, value, m.ID)

@@ -102,7 +102,8 @@ type txState struct {
 	log        logState
 	endpoints  map[string][]Subscriber // by account
 	rules      *SLARules               // nil until they are read
-	labels     map[string][]string     // filterable keys by account
+	accounts   map[string]accountState
+	used       map[string]dayUse // by group
 	prefetched prefetched
 
 	// Sums over the writes of a transaction, for Done.
@@ -148,7 +149,8 @@ func (w *write) RolledBack() {
 	state.log.numbered = t.events
 	if t.wrote { // other members may have read what it wrote
 		clear(state.endpoints)
-		clear(state.labels)
+		clear(state.accounts)
+		clear(state.used)
 		state.rules = nil
 	}
 	for _, name := range t.missions {
@@ -177,7 +179,7 @@ func (s *Store) newGroup() *commit.Group[*write] {
 		Engine: s.dialect.Engine, DB: s.writer,
 		Begin: func() {
 			s.state = txState{args: s.dialect.Args, endpoints: make(map[string][]Subscriber),
-				labels: make(map[string][]string)}
+				accounts: make(map[string]accountState), used: make(map[string]dayUse)}
 		},
 		Prefetch: s.prefetch,
 		End:      s.state.updateLog,
@@ -218,7 +220,7 @@ func (s *Store) prefetch(writes []*write) []commit.Query {
 		state.rules = defaultRules()
 		queries = append(queries,
 			commit.Query{Text: rulesQuery, Scan: state.rules.scan}, state.prefetchEndpoints(accounts),
-			state.prefetchLabels(accounts),
+			state.prefetchAccounts(accounts),
 			state.prefetchMissions(missions))
 	}
 	if len(responses) > 0 {

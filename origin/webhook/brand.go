@@ -74,13 +74,31 @@ func checkAccount(ctx context.Context, tx *store.Tx, e *store.Endpoint, now time
 	if len(others) >= most {
 		return validation.Error("", "conflict", fmt.Sprintf("your account has at most %d endpoints", most))
 	}
-	if !small {
-		return nil
+	if err := checkOffer(ctx, tx, e); err != nil || !small {
+		return err
 	}
 	n, err := tx.CountWatches(ctx, e.Account, e.ID)
 	if err == nil && n+len(e.Brands) > fieldmark.ClaimWatches {
 		err = validation.Error("/brands", "too_long",
 			fmt.Sprintf("all endpoints of your account watch at most %d brands", fieldmark.ClaimWatches))
+	}
+	return err
+}
+
+// checkOffer returns CodeTooMany if the offer of an account allows no other endpoint. The
+// sub-accounts of a group share the limit.
+func checkOffer(ctx context.Context, tx *store.Tx, e *store.Endpoint) error {
+	o, err := tx.OfferOf(ctx, e.Account)
+	if errors.Is(err, store.ErrNotFound) || err == nil && o.Limits.Endpoints == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n, err := tx.GroupEndpoints(ctx, e.Account, e.ID)
+	if err == nil && n >= o.Limits.Endpoints {
+		err = fieldmark.Errorf(fieldmark.CodeTooMany, "the offer of the account allows %d endpoints",
+			o.Limits.Endpoints)
 	}
 	return err
 }

@@ -371,6 +371,10 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 			"events up to %d are no longer kept; begin again with after=0 and read missions for what lies before",
 			oldest-1)
 	}
+	since, err := s.history(ctx, account)
+	if err != nil {
+		return none, err
+	}
 	rows, err := s.store.AccountEvents(ctx, account, after, limit+1)
 	if err != nil {
 		return none, err
@@ -385,7 +389,7 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 			break
 		}
 		page.Next = max(page.Next, e.Number)
-		if !matches(patterns, e.Type) {
+		if !matches(patterns, e.Type) || e.Time.Std().Before(since) {
 			continue
 		}
 		m := Message{Envelope: fieldmark.Envelope{ID: e.ID, Type: e.Type, Timestamp: e.Time, Data: e.Data},
@@ -399,6 +403,16 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 		page.Data = append(page.Data, fieldmark.PolledEvent{Number: e.Number, Envelope: envelope})
 	}
 	return page, nil
+}
+
+// history returns the time before which the offer of an account does not allow it to read events;
+// the zero time without such a limit.
+func (s *Service) history(ctx context.Context, account string) (time.Time, error) {
+	o, err := s.store.OfferOf(ctx, account)
+	if errors.Is(err, store.ErrNotFound) || err == nil && o.Limits.HistoryDays == 0 {
+		return time.Time{}, nil
+	}
+	return time.Now().AddDate(0, 0, -o.Limits.HistoryDays), err
 }
 
 func matches(patterns []string, t fieldmark.EventType) bool {

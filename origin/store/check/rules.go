@@ -39,6 +39,17 @@ var rules = []Rule{
 		WHERE ` + untrimmed("m.created_at") + ` AND m.version - (SELECT COUNT(*) FROM event e
 			WHERE e.subject = m.id AND e.type LIKE 'mission.%' AND e.type <> 'mission.noted')
 			NOT BETWEEN 0 AND m.heard`},
+	{"a sub-account is directly below an account, whose id begins its own", `SELECT a.id FROM account a
+		WHERE a.parent IS NOT NULL AND (a.offer IS NOT NULL OR a.id NOT LIKE a.parent || '.%' OR NOT EXISTS (SELECT 1
+			FROM account p WHERE p.id = a.parent AND p.parent IS NULL AND p.removed_at IS NULL))
+		OR a.parent IS NULL AND a.removed_at IS NOT NULL`},
+	{"an account with sub-accounts has a group offer", `SELECT p.id FROM account p LEFT JOIN offer o ON o.id = p.offer
+		WHERE COALESCE(o.kind, '') <> 'group' AND EXISTS (SELECT 1 FROM account a WHERE a.parent = p.id
+			AND a.removed_at IS NULL)`},
+	{"a removed sub-account has neither live keys nor endpoints", `SELECT a.id FROM account a
+		WHERE a.removed_at IS NOT NULL AND (EXISTS (SELECT 1 FROM api_key k WHERE k.account = a.id
+			AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > a.removed_at))
+		OR EXISTS (SELECT 1 FROM endpoint e WHERE e.account = a.id AND e.deleted_at IS NULL))`},
 	{"a redacted note has no text", `SELECT n.id FROM mission_note n WHERE n.redacted_at IS NOT NULL AND n.text <> ''`},
 	{"every note has its event", `SELECT n.id FROM mission_note n WHERE ` + untrimmed("n.created_at") + `
 		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = n.mission AND e.type = 'mission.noted')`},

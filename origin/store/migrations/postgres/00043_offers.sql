@@ -17,12 +17,6 @@ CREATE TABLE offer (
     created_at   BIGINT NOT NULL,
     updated_at   BIGINT NOT NULL
 );
-INSERT INTO offer (id, name, kind, reads, writes, endpoints, missions, history_days, max_key_days, scopes, note,
-    version, created_at, updated_at) VALUES
-    ('standard', 'Standard', 'standard', 600, 300, 10, 1000, 30, 365, '[]', '', 1, 1795392000000000, 1795392000000000),
-    ('group', 'Group', 'group', 3000, 1500, 50, 10000, 90, 365, '[]', '', 1, 1795392000000000, 1795392000000000),
-    ('enterprise', 'Enterprise', 'enterprise', 6000, 3000, 50, 100000, 0, 0, '[]', '', 1, 1795392000000000,
-        1795392000000000);
 
 -- A sub-account has a parent and no offer: it shares the limits of its parent.
 ALTER TABLE account ADD COLUMN offer TEXT COLLATE "C" REFERENCES offer (id);

@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// OfferReader reads offers.
+type OfferReader struct{ querier }
+
+// OfferTx writes offers and reads the accounts under them, in a transaction.
+type OfferTx struct {
+	OfferReader
+	*tx
+}
+
+const offerColumns = `o.id, o.name, o.kind, o.reads, o.writes, o.endpoints, o.missions, o.history_days, o.max_key_days,
+	o.scopes, o.note, o.version, o.created_at, o.updated_at, (SELECT COUNT(*) FROM account a WHERE a.offer = o.id)`
+
+func scanOffer(row scanner) (o fieldmark.Offer, err error) {
+	l := &o.Limits
+	err = row.Scan(&o.ID, &o.Name, &o.Kind, &l.ReadsPerMinute, &l.WritesPerMinute, &l.Endpoints, &l.MissionsPerDay,
+		&l.HistoryDays, &o.MaxKeyDays, jsonCol{&o.Scopes}, &o.Note, &o.Version, timeCol{&o.CreatedAt},
+		timeCol{&o.UpdatedAt}, &o.Accounts)
+	return o, queryErr(err)
+}
+
+// Offer reads an offer; the error is ErrNotFound if it does not exist.
+func (db OfferReader) Offer(ctx context.Context, id string) (fieldmark.Offer, error) {
+	o, err := scanOffer(db.queryRow(ctx, `SELECT `+offerColumns+` FROM offer o WHERE o.id = $1`, id))
+	if err != nil {
+		return o, fmt.Errorf("read offer %s: %w", id, err)
+	}
+	return o, nil
+}
+
+// OfferOf reads the offer whose limits an account has: its parent's, or its own. The error is
+// ErrNotFound without one.
+func (db OfferReader) OfferOf(ctx context.Context, account string) (fieldmark.Offer, error) {
+	o, err := scanOffer(db.queryRow(ctx, `SELECT `+offerColumns+` FROM account a
+		JOIN account g ON g.id = COALESCE(a.parent, a.id) JOIN offer o ON o.id = g.offer WHERE a.id = $1`, account))
+	if err != nil {
+		return o, fmt.Errorf("read the offer of account %s: %w", account, err)
+	}
+	return o, nil
+}
+
+// Offers lists offers by id.
+func (db OfferReader) Offers(ctx context.Context, limit int) ([]fieldmark.Offer, error) {
+	rows, err := db.query(ctx, `SELECT `+offerColumns+` FROM offer o ORDER BY o.id LIMIT $1`, limit)
+	list, err := collect(rows, err, scanOffer)
+	if err != nil {
+		return nil, fmt.Errorf("list offers: %w", err)
+	}
+	return list, nil
+}
+
+// PutOffer creates or replaces an offer.
+func (t OfferTx) PutOffer(ctx context.Context, o *fieldmark.Offer) error {
+	if o.Scopes == nil {
+		o.Scopes = []fieldmark.Scope{}
+	}
+	scopes, err := jsonText(o.Scopes)
+	if err != nil {
+		return fmt.Errorf("write the scopes of offer %s: %w", o.ID, err)
+	}
+	l := o.Limits
+	_, err = t.exec(ctx, `INSERT INTO offer (id, name, kind, reads, writes, endpoints, missions, history_days,
+		max_key_days, scopes, note, version, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, kind = excluded.kind, reads = excluded.reads,
+			writes = excluded.writes, endpoints = excluded.endpoints, missions = excluded.missions,
+			history_days = excluded.history_days, max_key_days = excluded.max_key_days, scopes = excluded.scopes,
+			note = excluded.note, version = excluded.version, updated_at = excluded.updated_at`,
+		o.ID, o.Name, string(o.Kind), l.ReadsPerMinute, l.WritesPerMinute, l.Endpoints, l.MissionsPerDay,
+		l.HistoryDays, o.MaxKeyDays, scopes, o.Note, o.Version, o.CreatedAt.Micros(), o.UpdatedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("put offer %s: %w", o.ID, err)
+	}
+	clear(t.state.accounts)
+	return nil
+}
+
+// DeleteOffer deletes an offer that no account has.
+func (t OfferTx) DeleteOffer(ctx context.Context, id string) error {
+	if _, err := t.exec(ctx, `DELETE FROM offer WHERE id = $1`, id); err != nil {
+		return fmt.Errorf("delete offer %s: %w", id, err)
+	}
+	return nil
+}
+
+// SubAccountsUnder counts the sub-accounts of all accounts with an offer.
+func (t OfferTx) SubAccountsUnder(ctx context.Context, offer string) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM account a JOIN account p ON p.id = a.parent
+		WHERE p.offer = $1 AND a.removed_at IS NULL`, offer).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the sub-accounts under offer %s: %w", offer, err)
+	}
+	return n, nil
+}
+
+// CountSubAccounts counts the sub-accounts of an account.
+func (t OfferTx) CountSubAccounts(ctx context.Context, parent string) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM account WHERE parent = $1 AND removed_at IS NULL`, parent).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the sub-accounts of %s: %w", parent, err)
+	}
+	return n, nil
+}
+
+// DailyLimit is the limit of missions a day of an account.
+type DailyLimit struct {
+	Group string // the account that it is counted for: the parent, or the account itself
+	Limit int    // 0: none, and nothing is counted
+	Used  int    // on the day that was asked for
+}
+
+// DailyLimit returns the limit of an account and its use on a day, which is counted since 1970 in
+// UTC.
+func (t OfferTx) DailyLimit(ctx context.Context, account string, day int64) (DailyLimit, error) {
+	a, err := t.account(ctx, account)
+	l := DailyLimit{Group: a.group, Limit: a.limit}
+	if used := t.state.used[a.group]; used.day == day {
+		l.Used = used.missions
+	}
+	return l, err
+}
+
+// CountMission counts a mission of a group on a day. A count of another day is replaced.
+func (t OfferTx) CountMission(ctx context.Context, group string, day int64) error {
+	used := t.state.used[group]
+	if used.day != day {
+		used = dayUse{day: day}
+	}
+	used.missions++
+	t.state.used[group] = used
+	err := t.queueExec(ctx, `INSERT INTO account_use (account, day, missions) VALUES ($1, $2, $3)
+		ON CONFLICT (account) DO UPDATE SET day = excluded.day, missions = excluded.missions`, group, day,
+		used.missions)
+	if err != nil {
+		return fmt.Errorf("count a mission of %s: %w", group, err)
+	}
+	return nil
+}
+
+// GroupEndpoints counts the endpoints of the group of an account, other than one.
+func (t OfferTx) GroupEndpoints(ctx context.Context, account, except string) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM endpoint e WHERE e.deleted_at IS NULL AND e.id <> $1
+		AND e.account IN (`+groupOf+`)`, except, account).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the endpoints of the group of %s: %w", account, err)
+	}
+	return n, nil
+}
+
+// groupOf selects the accounts that share the limits of account $2.
+const groupOf = `SELECT m.id FROM account a JOIN account g ON g.id = COALESCE(a.parent, a.id)
+	JOIN account m ON m.id = g.id OR m.parent = g.id WHERE a.id = $2`
+
+// SubAccounts lists up to limit sub-accounts by id, with the number of their live keys.
+func (db OfferReader) SubAccounts(ctx context.Context, parent string, now time.Time,
+	limit int) ([]fieldmark.SubAccount, error) {
+	rows, err := db.query(ctx, subAccounts+` ORDER BY a.id LIMIT $3`, parent, now.UnixMicro(), limit)
+	list, err := collect(rows, err, scanSubAccount)
+	if err != nil {
+		return nil, fmt.Errorf("list the sub-accounts of %s: %w", parent, err)
+	}
+	return list, nil
+}
+
+const subAccounts = `SELECT a.id, a.name, a.created_at, (SELECT COUNT(*) FROM api_key k WHERE k.account = a.id
+	AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2))
+	FROM account a WHERE a.parent = $1 AND a.removed_at IS NULL`
+
+func scanSubAccount(row scanner) (a fieldmark.SubAccount, err error) {
+	err = row.Scan(&a.ID, &a.Name, timeCol{&a.CreatedAt}, &a.Keys)
+	return a, queryErr(err)
+}
+
+// SubAccount reads a sub-account of an account; the error is ErrNotFound if there is none.
+func (db OfferReader) SubAccount(ctx context.Context, parent, id string,
+	now time.Time) (fieldmark.SubAccount, error) {
+	a, err := scanSubAccount(db.queryRow(ctx, subAccounts+` AND a.id = $3`, parent, now.UnixMicro(), id))
+	if err != nil {
+		return a, fmt.Errorf("read sub-account %s: %w", id, err)
+	}
+	return a, nil
+}
+
+// CountEverSubAccounts counts the sub-accounts of an account, removed ones included.
+func (t OfferTx) CountEverSubAccounts(ctx context.Context, parent string) (n int, err error) {
+	if err = t.queryRow(ctx, `SELECT COUNT(*) FROM account WHERE parent = $1`, parent).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count the sub-accounts of %s: %w", parent, err)
+	}
+	return n, nil
+}
+
+// RenameAccount sets the display name of an account.
+func (t OfferTx) RenameAccount(ctx context.Context, id, name string) error {
+	if _, err := t.exec(ctx, `UPDATE account SET name = $1 WHERE id = $2`, name, id); err != nil {
+		return fmt.Errorf("rename account %s: %w", id, err)
+	}
+	return nil
+}
+
+// RemoveSubAccount marks a sub-account as removed. Its missions and its id stay.
+func (t OfferTx) RemoveSubAccount(ctx context.Context, id string, at time.Time) error {
+	if _, err := t.exec(ctx, `UPDATE account SET removed_at = $1 WHERE id = $2`, at.UnixMicro(), id); err != nil {
+		return fmt.Errorf("remove sub-account %s: %w", id, err)
+	}
+	return nil
+}
+
+// KeysOf lists up to limit keys of an account, the newest first.
+func (db OfferReader) KeysOf(ctx context.Context, account string, limit int) ([]Key, error) {
+	rows, err := db.query(ctx, `SELECT `+keyColumns+` FROM api_key WHERE account = $1 ORDER BY id DESC LIMIT $2`,
+		account, limit)
+	list, err := collect(rows, err, func(row scanner) (Key, error) { return scanKey(row) })
+	if err != nil {
+		return nil, fmt.Errorf("list the keys of %s: %w", account, err)
+	}
+	return list, nil
+}
+
+// AccountUse reads how much the group of an account has used: its endpoints, and the missions
+// created on a day, which is counted since 1970 in UTC.
+func (db OfferReader) AccountUse(ctx context.Context, account string, day int64) (u fieldmark.LimitsUsed, err error) {
+	err = db.queryRow(ctx, `SELECT (SELECT COUNT(*) FROM endpoint e WHERE e.deleted_at IS NULL AND e.account IN (
+			`+groupOf+`)), COALESCE((SELECT u.missions FROM account a JOIN account_use u
+			ON u.account = COALESCE(a.parent, a.id) WHERE a.id = $2 AND u.day = $1), 0),
+		(SELECT COUNT(*) FROM account s WHERE s.parent = $2 AND s.removed_at IS NULL)`, day, account).
+		Scan(&u.Endpoints, &u.MissionsToday, &u.SubAccounts)
+	if err != nil {
+		return u, fmt.Errorf("read the use of account %s: %w", account, err)
+	}
+	return u, nil
+}
