@@ -140,6 +140,13 @@ var inputFields = map[string]web.Input{
 	"/location/address/country": {"line1", "Country"}, "/offer": {"offer", "Offer"},
 	"/newAccount":      {"new", "ID of the new account"},
 	"/rateLimit/reads": {"reads", "Reads a minute"}, "/rateLimit/writes": {"writes", "Writes a minute"},
+	"/kind":                   {"kind", "Kind"},
+	"/limits/readsPerMinute":  {"reads", "Reads a minute"},
+	"/limits/writesPerMinute": {"writes", "Writes a minute"},
+	"/limits/endpoints":       {"endpoints", "Endpoints"},
+	"/limits/missionsPerDay":  {"missions", "Missions a day"},
+	"/limits/historyDays":     {"history", "Days of history"},
+	"/maxKeyDays":             {"key-days", "Longest lifetime of keys"},
 }
 
 // formErrors turns an API error into sentences about the inputs of the posted form.

@@ -59,6 +59,8 @@ var notices = map[string]string{
 	"audit":      "Audit queued.",
 	"unproved":   "Confirm your identity, then submit the form again.",
 	"account":    "Account saved.",
+	"offer":      "Offer saved. Its limits apply to its accounts from now on.",
+	"offer-gone": "Offer removed.",
 	"brand":      "Brand saved.",
 	"gone":       "Brand deleted.",
 	"decided":    "Decision saved.",
@@ -84,7 +86,8 @@ func parseTemplates() (t *templates, err error) {
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
 		"visit": formatVisit, "ago": ago, "minute": minute, "counted": counted,
 		"join": func(list []string) string { return strings.Join(list, " ") }, "minutes": formatMinutes,
-		"inputTime": inputTime, "externalID": externalID}, "sign-in", "reauth", "overview", "api-keys", "accounts",
+		"inputTime": inputTime, "externalID": externalID, "limit": formatLimit},
+		"sign-in", "reauth", "overview", "api-keys", "accounts", "offers",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "access-requests", "access-request", "webhooks", "endpoint", "delivery",
 		"modules", "module", "calendars", "technicians", "nodes", "outage", "certificates", "audit-log", "settings",
@@ -152,6 +155,14 @@ func (c *console) showOutage(req *request, status int) bool {
 	return c.show(req, status, "outage", web.Page{Title: fieldmark.CodeOriginUnavailable.Title(), Data: list}) == nil
 }
 
+// formatLimit writes a limit of an offer; none is empty.
+func formatLimit(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
 // messageData is the page of a message.
 type messageData struct {
 	web.Message
@@ -161,8 +172,9 @@ type messageData struct {
 // showMessage shows a page with a message, or plain text if rendering fails.
 func (c *console) showMessage(req *request, status int, title, detail string) {
 	d := messageData{Message: web.NewMessage(req.r, status, detail)}
-	for _, path := range []string{keysPath, accountsPath, missionsPath, brandsPath, disputesPath, claimsPath,
-		requestsPath, accessPath, webhooksPath, modulesPath, calendarsPath, nodesPath, certificatesPath, auditPath, settingsPath} {
+	for _, path := range []string{keysPath, accountsPath, offersPath, missionsPath, brandsPath, disputesPath,
+		claimsPath, requestsPath, accessPath, webhooksPath, modulesPath, calendarsPath, nodesPath, certificatesPath,
+		auditPath, settingsPath} {
 		if strings.HasPrefix(req.r.URL.Path, path+"/") && req.user != "" {
 			d.Section = path
 		}

@@ -17,6 +17,7 @@ const (
 	callbackPath  = fieldmark.PathSignedOn
 	keysPath      = homePath + "/api-keys"
 	accountsPath  = homePath + "/accounts"
+	offersPath    = homePath + "/offers"
 	missionsPath  = homePath + "/missions"
 	boardPath     = homePath + "/board"
 	brandsPath    = homePath + "/brands"
@@ -59,7 +60,7 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.accessRequestRoutes(&accessRequestHandler{h.console, o.AccessRequests, o.Access.Accounts, o.Offers,
 		o.Access.SignOn})
 	h.keyRoutes(&keyHandler{h.console, o.Access.Keys, o.Access.Accounts, o.Access.SignOn})
-	h.accountRoutes(&accountHandler{h.console, o.Access.Accounts, o.Access.Keys, o.Webhooks})
+	h.accountRoutes(&accountHandler{h.console, o.Access.Accounts, o.Access.Keys, o.Webhooks, o.Offers})
 	h.webhookRoutes(&webhookHandler{h.console, o.Webhooks, o.Access.Accounts})
 	h.moduleRoutes(&moduleHandler{h.console, o.Modules})
 	h.calendarRoutes(&calendarHandler{h.console, h.Forwarding, o.Missions.Calendars, o.Access.Accounts})
@@ -161,6 +162,9 @@ func (h *handler) keyRoutes(k *keyHandler) {
 func (h *handler) accountRoutes(a *accountHandler) {
 	h.mux.Handle("GET "+accountsPath, h.requireLogin(a.list))
 	h.mux.Handle("POST "+accountsPath, h.requireAdmin(a.put))
+	h.mux.Handle("GET "+offersPath, h.requireLogin(a.listOffers))
+	h.mux.Handle("POST "+offersPath, h.requireAdmin(a.putOffer))
+	h.mux.Handle("POST "+offersPath+"/{id}/remove", h.requireAdmin(a.removeOffer))
 }
 
 func (h *handler) webhookRoutes(w *webhookHandler) {
@@ -227,6 +231,7 @@ func (h *handler) formRedirects() {
 	for path, page := range map[string]string{
 		certificatesPath + "/{name}/{form}": certificatesPath,
 		nodesPath + "/{id}/remove":          nodesPath,
+		offersPath + "/{id}/remove":         offersPath,
 		keysPath + "/{id}/{form}":           keysPath, calendarsPath + "/{id}": calendarsPath,
 		modulesPath + "/rollback": modulesPath,
 		brandsPath + "/import":    brandsPath, brandsPath + "/visibility": brandsPath, reauthPath: settingsPath,

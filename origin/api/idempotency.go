@@ -259,19 +259,19 @@ func problemBody(w *responseWriter, e *fieldmark.Error) []byte {
 // once.
 func (s *server) admitAgent(c *call) error {
 	if c.route.method == http.MethodGet {
-		return access.AdmitAgent(&c.key, false)
+		return access.AdmitAgent(&c.key.Key, false)
 	}
 	if !c.route.op.dryRun || !c.route.op.idempotent {
 		return fieldmark.Errorf(fieldmark.CodeAgentNotAllowed, "agents may only write missions")
 	}
-	if err := access.AdmitAgent(&c.key, !c.dryRun()); err != nil {
+	if err := access.AdmitAgent(&c.key.Key, !c.dryRun()); err != nil {
 		return err
 	}
 	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	w := &access.AgentWrite{Key: c.key, Method: c.r.Method, Path: c.r.URL.Path, Body: body,
+	w := &access.AgentWrite{Key: c.key.Key, Method: c.r.Method, Path: c.r.URL.Path, Body: body,
 		IfMatch: strings.Join(c.r.Header.Values("If-Match"), ","), Operation: c.route.op.id}
 	if c.dryRun() {
 		if c.key.Agent == fieldmark.AgentWrite {
