@@ -152,7 +152,7 @@ func (c *console) showOutage(req *request, status int) bool {
 	if len(list) == 0 {
 		return false
 	}
-	return c.show(req, status, "outage", web.Page{Title: fieldmark.CodeOriginUnavailable.Title(), Data: list}) == nil
+	return c.show(req, status, "outage", web.Page{Title: "The database is not available", Data: list}) == nil
 }
 
 // formatLimit writes a limit of an offer; none is empty.
