@@ -212,7 +212,7 @@ type NewAccessRequest struct {
 type AccessApproval struct {
 	Account    string  `json:"account" minLength:"1" maxLength:"64" doc:"Id of the account that owns the key"`
 	NewAccount bool    `json:"newAccount,omitempty" doc:"Create the account; otherwise it must exist"`
-	Offer      string  `json:"offer,omitempty" maxLength:"64" doc:"Id of an offer for the account; unchanged if omitted"`
+	Offer      string  `json:"offer,omitempty" maxLength:"64" doc:"Offer for the account; unchanged if omitted"`
 	Scopes     []Scope `json:"scopes" minItems:"1" maxItems:"10"`
 
 	RateLimit     *RateLimit `json:"rateLimit,omitempty"`

@@ -176,7 +176,8 @@ func TestDecide(t *testing.T) {
 	_, err = f.AccessRequests.Decline(f.ctx, r.ID, fieldmark.AccessRefusal{Reason: "We do not know you."})
 	f.must(err)
 	_, err = f.AccessRequests.Approve(f.as("bob"), r.ID, approval())
-	if e := f.wantCode("decide twice", err, fieldmark.CodeRequestDecided); !strings.Contains(e.Detail, "declined by ann") {
+	e := f.wantCode("decide twice", err, fieldmark.CodeRequestDecided)
+	if !strings.Contains(e.Detail, "declined by ann") {
 		t.Errorf("the second administrator reads %q", e.Detail)
 	}
 	status, err := f.AccessRequests.Status(f.ctx, r.Secret)
