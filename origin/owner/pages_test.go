@@ -190,6 +190,8 @@ func TestForms(t *testing.T) {
 			[]string{`id="url" aria-invalid="true"`, `value="ftp://x"`}},
 		{"a word as threshold", "/notifications", url.Values{"url": {"https://acme.example/"}, "threshold": {"much"}},
 			422, []string{`id="threshold" aria-invalid="true"`, `value="much"`}},
+		{"a long reason", "/profile/listing", url.Values{"do": {"unlist"}, "reason": {strings.Repeat("r", 201)},
+			"confirm": {"yes"}}, 422, []string{`id="reason" aria-invalid="true"`, strings.Repeat("r", 201)}},
 		{"no confirmation", "/claim", url.Values{"do": {"withdraw"}, "confirm": {"no"}}, 422,
 			[]string{"Type acme to confirm"}},
 	} {

@@ -2,6 +2,7 @@ package owner
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -15,8 +16,7 @@ var inputs = map[string]web.Input{
 	"/description": {"description", "Description"}, "/names": {"names", "Aliases"}, "/reason": {"reason", "Reason"},
 	"/pause": {"pause", "Pause"}, "/signal": {"signal", "Signal"}, "/kind": {"kind", "Kind"},
 	"/text": {"text", "What is wrong"}, "/address": {"address", "E-mail address"},
-	"/url": {"url", "Address"}, "/events": {"events", "Events"},
-	"/scoreThreshold": {"threshold", "Threshold"}, "/description ": {"description", "Description"},
+	"/url": {"url", "Address"}, "/events": {"events", "Events"}, "/scoreThreshold": {"threshold", "Threshold"},
 }
 
 func (req *request) formErrors(err error) []web.FormError {
@@ -28,6 +28,9 @@ type profileData struct {
 	Brand   brand.OwnedBrand
 	Profile fieldmark.BrandProfile // of the form
 	Aliases string                 // of the form
+	Reason  string                 // of the form
+	Pause   string                 // of the form
+	Checks  bool                   // of the form
 	Changed fieldmark.Time         // of the profile in the form, against lost updates
 	Relist  bool                   // the brand can be listed again now
 }
@@ -36,11 +39,16 @@ func (h *handler) profile(req *request) error { return h.showProfile(req, http.S
 
 func (h *handler) showProfile(req *request, status int, bad []web.FormError) error {
 	b := req.owned
-	d := profileData{Brand: b, Profile: b.Profile(), Changed: b.UpdatedAt}
-	if posted := req.r.PostForm; posted.Has("name") {
+	d := profileData{Brand: b, Profile: b.Profile(), Changed: b.UpdatedAt,
+		Pause: strconv.Itoa(b.Wishes.Pause), Checks: b.Wishes.Checks}
+	posted := req.r.PostForm
+	if posted.Has("name") {
 		d.Profile = postedProfile(req)
 	}
-	d.Aliases = req.r.PostForm.Get("names")
+	if posted.Has("pause") {
+		d.Pause, d.Checks = posted.Get("pause"), posted.Has("checks")
+	}
+	d.Aliases, d.Reason = posted.Get("names"), posted.Get("reason")
 	return h.show(req, status, "profile", web.Page{Title: "Profile", Errors: bad, Data: &d})
 }
 

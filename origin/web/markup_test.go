@@ -12,11 +12,12 @@ var (
 	postForms = regexp.MustCompile(`(?s)<form[^>]*method="post".*?</form>`)
 	controls  = regexp.MustCompile(`(?s)<(input|select|textarea)\b((?:\{\{.*?\}\}|[^>{])*)>`)
 	hintOf    = regexp.MustCompile(`\.Describe ("[^"]*"|\([^)]*\))`)
+	chosen    = regexp.MustCompile(`type="(checkbox|radio|file)"`)
 	idOf      = regexp.MustCompile(`\bid="([^"]*(?:\{\{.*?\}\}[^"]*)*)"`)
 )
 
-// TestFormMarkup: every input of every form of the origin's pages has a label, a bound for its text, and the
-// attributes and the place of its error. Rejections of the form on the board are shown on the mission's page.
+// TestFormMarkup: every input of every form of the origin's pages has a label, a bound for its text, the
+// value that was entered into it, unless it is a secret, and the attributes and the place of its error. Rejections of the form on the board are shown on the mission's page.
 func TestFormMarkup(t *testing.T) {
 	files, err := filepath.Glob("../*/templates/*.html")
 	if err != nil || len(files) < 30 {
@@ -40,6 +41,10 @@ func checkControl(t *testing.T, name, form, tag, element, attributes string) {
 	has := func(text string) bool { return strings.Contains(attributes, text) }
 	if has(`type="hidden"`) {
 		return
+	}
+	secret := has(`type="password"`) || has(`autocomplete="one-time-code"`) || has(`name="pin"`)
+	if element == "input" && !secret && !chosen.MatchString(attributes) && !has(`value="{{`) {
+		t.Errorf("%s: %s loses what was entered when its form is rejected: it has no value", name, tag)
 	}
 	checkbox := has(`type="checkbox"`)
 	bounded := element == "select" || checkbox || has("maxlength=") || has(`type="datetime-local"`) ||
