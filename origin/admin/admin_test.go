@@ -129,7 +129,8 @@ func (b *browser) page(path string, want ...string) string {
 	return body
 }
 
-var pages = []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/offers", "/admin/missions", "/admin/brands",
+var pages = []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/offers", "/admin/missions",
+	"/admin/brands",
 	"/admin/disputes", "/admin/claims", "/admin/requests",
 	"/admin/webhooks", "/admin/modules",
 	"/admin/calendars", "/admin/nodes", "/admin/certificates", "/admin/audit-log", "/admin/settings"}

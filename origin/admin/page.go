@@ -89,7 +89,8 @@ func parseTemplates() (t *templates, err error) {
 		"inputTime": inputTime, "externalID": externalID, "limit": formatLimit},
 		"sign-in", "reauth", "overview", "api-keys", "accounts", "offers",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
-		"claims", "claim", "requests", "request", "access-requests", "access-request", "webhooks", "endpoint", "delivery",
+		"claims", "claim", "requests", "request", "access-requests", "access-request", "webhooks",
+		"endpoint", "delivery",
 		"modules", "module", "calendars", "technicians", "nodes", "outage", "certificates", "audit-log", "settings",
 		"message"); err != nil {
 		return nil, err

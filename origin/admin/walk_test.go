@@ -14,7 +14,8 @@ import (
 func TestWalkForms(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	paths := []string{"/admin/api-keys", "/admin/accounts", "/admin/offers", "/admin/missions", "/admin/missions/new", "/admin/board",
+	paths := []string{"/admin/api-keys", "/admin/accounts", "/admin/offers", "/admin/missions", "/admin/missions/new",
+		"/admin/board",
 		"/admin/brands", "/admin/brands/acme", "/admin/webhooks", "/admin/modules", "/admin/calendars", "/admin/nodes",
 		"/admin/certificates", "/admin/audit-log", "/admin/settings"}
 	for _, q := range b.questionTests() {

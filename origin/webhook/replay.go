@@ -371,7 +371,7 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 			"events up to %d are no longer kept; begin again with after=0 and read missions for what lies before",
 			oldest-1)
 	}
-	since, err := s.history(ctx, account)
+	since, err := historyStart(ctx, s.store, account)
 	if err != nil {
 		return none, err
 	}
@@ -405,10 +405,10 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 	return page, nil
 }
 
-// history returns the time before which the offer of an account does not allow it to read events;
+// historyStart returns the time before which the offer of an account does not allow it to read events;
 // the zero time without such a limit.
-func (s *Service) history(ctx context.Context, account string) (time.Time, error) {
-	o, err := s.store.OfferOf(ctx, account)
+func historyStart(ctx context.Context, db *store.Store, account string) (time.Time, error) {
+	o, err := db.OfferOf(ctx, account)
 	if errors.Is(err, store.ErrNotFound) || err == nil && o.Limits.HistoryDays == 0 {
 		return time.Time{}, nil
 	}
