@@ -101,22 +101,27 @@ func (e *Edge) newRoutes() routes {
 		{path: pathReady, route: routePage, get: e.serveReady},
 		{path: fieldmark.PathInternal, prefix: true, serve: e.refuseInternal},
 	}
-	if e.cfg.MCP != mcp.Off {
-		table = append(table, endpoint{path: mcp.Path, serve: e.newMCPEndpoint(scores, boards, llms).serve})
-	}
-	if e.cfg.HideAdmin {
-		table = append(table,
-			endpoint{path: fieldmark.PathAdmin, serve: e.refuseAdmin},
-			endpoint{path: fieldmark.PathAdmin + "/", prefix: true, serve: e.refuseAdmin},
-			endpoint{path: fieldmark.PathAdminAPI, prefix: true, serve: e.refuseAdmin})
-	}
 	return routes{
-		table:     table,
+		table:     append(table, e.settingRoutes(scores, boards, llms)...),
 		site:      endpoint{serve: func(ctx *fasthttp.RequestCtx) route { e.proxied.serve(ctx); return routePassed }},
 		asterisk:  endpoint{serve: serveAsterisk},
 		api:       endpoint{serve: e.passOn, limited: true},
 		otherwise: endpoint{serve: e.passOn},
 	}
+}
+
+// settingRoutes returns the routes that exist only with certain settings.
+func (e *Edge) settingRoutes(scores *scoreEndpoints, boards *boardEndpoints, llms *llmsEndpoints) (added []endpoint) {
+	if e.cfg.MCP != mcp.Off {
+		added = append(added, endpoint{path: mcp.Path, serve: e.newMCPEndpoint(scores, boards, llms).serve})
+	}
+	if e.cfg.HideAdmin {
+		added = append(added,
+			endpoint{path: fieldmark.PathAdmin, serve: e.refuseAdmin},
+			endpoint{path: fieldmark.PathAdmin + "/", prefix: true, serve: e.refuseAdmin},
+			endpoint{path: fieldmark.PathAdminAPI, prefix: true, serve: e.refuseAdmin})
+	}
+	return added
 }
 
 // find returns the endpoint that serves a request.

@@ -39,7 +39,8 @@ func TestDocumentation(t *testing.T) {
 	pages = append(append(pages, guides...), filepath.Join(root, "README.md"))
 
 	dir := t.TempDir()
-	p := start(t, dir, append([]string{"serve", "--demo", "--mcp", "on", "--demo-listen", freeAddress(t)}, freePorts("var")...)...)
+	args := []string{"serve", "--demo", "--mcp", "on", "--demo-listen", freeAddress(t)}
+	p := start(t, dir, append(args, freePorts("var")...)...)
 	p.waitFor("All audits are done.")
 	var access demo.Access
 	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demo.AccessFile)), &access))

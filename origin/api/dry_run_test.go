@@ -119,7 +119,8 @@ func members(t testing.TB, body []byte) []string {
 				walk(fmt.Sprint(at, "/", i), value)
 			}
 		case string:
-			if strings.HasSuffix(at, "At") || strings.HasSuffix(strings.ToLower(at), "id") || len(v) > 5 && v[4] == '-' {
+			if strings.HasSuffix(at, "At") || strings.HasSuffix(strings.ToLower(at), "id") ||
+				len(v) > 5 && v[4] == '-' {
 				v = "*"
 			}
 			all = append(all, at+"="+v)

@@ -208,8 +208,8 @@ func (a *missionAPI) execute(c *call, op mission.Operation, render mission.Rende
 // dryRunParam is the query parameter of writes that can be tried. Writes without it refuse it as an unknown
 // parameter, so a client never acts in earnest by mistake.
 var dryRunParam = param{name: "dryRun", enum: []string{"true", "false"},
-	description: "true validates and runs the request, and then undoes it. The status is 200, the body is the one the " +
-		"request would have had, with ids that begin with dry for what it would create, and the response has " +
+	description: "true validates and runs the request, and then undoes it. The status is 200, the body is the one " +
+		"the request would have had, with ids that begin with dry for what it would create, and the response has " +
 		fieldmark.HeaderDryRun + ". No event is emitted, and an Idempotency-Key is ignored. " +
 		"It counts as a write"}
 

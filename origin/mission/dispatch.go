@@ -126,7 +126,7 @@ func (s *Service) Find(ctx context.Context, account string, f Search) (rows []Ro
 		return nil, "", fieldmark.Errorf(fieldmark.CodeInvalidParameter, "these filters need an account")
 	}
 	if text := strings.TrimSpace(f.Text); text != "" {
-		if labels, err := s.labels(ctx, account, []string{text}); err == nil {
+		if labels, err := parseLabels(ctx, s.store, account, []string{text}); err == nil {
 			q.Labels = labels
 		} else {
 			q.Search = strings.ToLower(text)

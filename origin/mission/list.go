@@ -43,7 +43,7 @@ func (s *Service) List(ctx context.Context, account string,
 		q.Until = cmp.Or(firstID(f.CreatedUntil.Std().Add(time.Millisecond)), fieldmark.PrefixMission)
 	}
 	var err error
-	if q.Labels, err = s.labels(ctx, account, f.Labels); err != nil {
+	if q.Labels, err = parseLabels(ctx, s.store, account, f.Labels); err != nil {
 		return none, err
 	}
 	if err := applyCursor(f.Cursor, &q); err != nil {
@@ -96,16 +96,16 @@ func checkFilter(account string, f *fieldmark.MissionFilter) error {
 	return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "see errors", Fields: bad}
 }
 
-// labels parses the labels of a filter, in the form key:value. Keys may contain colons, so the
+// parseLabels parses the labels of a filter, in the form key:value. Keys may contain colons, so the
 // filterable keys of the account decide where the value begins.
-func (s *Service) labels(ctx context.Context, account string, texts []string) (labels []store.Label, err error) {
+func parseLabels(ctx context.Context, from *store.Store, account string, texts []string) ([]store.Label, error) {
 	if len(texts) == 0 {
 		return nil, nil
 	}
 	if len(texts) > fieldmark.MaxLabelFilters {
 		return nil, badLabel("too_long", fmt.Sprintf("at most %d labels can filter a list", fieldmark.MaxLabelFilters))
 	}
-	keys, indexed, err := s.store.FilterLabels(ctx, account)
+	keys, indexed, err := from.FilterLabels(ctx, account)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +113,7 @@ func (s *Service) labels(ctx context.Context, account string, texts []string) (l
 		return nil, &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: indexPause,
 			Detail: "the labels of the account are being indexed"}
 	}
+	var labels []store.Label
 	for _, text := range texts {
 		var label store.Label
 		for _, key := range keys {

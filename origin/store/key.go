@@ -58,8 +58,8 @@ func nullText(s string) any {
 const notOfClaim = `a.parent IS NULL AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.account = a.id)`
 
 // CountAccounts counts the accounts that administrators made.
-func (t AccessTx) CountAccounts(ctx context.Context) (n int, err error) {
-	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM account a WHERE `+notOfClaim).Scan(&n); err != nil {
+func (r AccessReader) CountAccounts(ctx context.Context) (n int, err error) {
+	if err := r.queryRow(ctx, `SELECT COUNT(*) FROM account a WHERE `+notOfClaim).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count accounts: %w", err)
 	}
 	return n, nil

@@ -17,7 +17,8 @@ var (
 )
 
 // TestFormMarkup: every input of every form of the origin's pages has a label, a bound for its text, the
-// value that was entered into it, unless it is a secret, and the attributes and the place of its error. Rejections of the form on the board are shown on the mission's page.
+// value that was entered into it, unless it is a secret, and the attributes and the place of its error.
+// Rejections of the form on the board are shown on the mission's page.
 func TestFormMarkup(t *testing.T) {
 	files, err := filepath.Glob("../*/templates/*.html")
 	if err != nil || len(files) < 30 {

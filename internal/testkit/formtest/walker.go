@@ -60,9 +60,10 @@ func (w *Walker) Walk(t testing.TB, path string) {
 }
 
 var (
-	summary     = regexp.MustCompile(`(?s)<div class="complaints" role="alert">(.*?)</div>`)
-	alert       = regexp.MustCompile(`(?s)<p class="fault" role="alert"[^>]*>(.*?)</p>`)
-	fieldError  = regexp.MustCompile(`(?s)<(?:strong|span) class="fault" id="([^"]+)-fault"[^>]*>(.*?)</(?:strong|span)>`)
+	summary    = regexp.MustCompile(`(?s)<div class="complaints" role="alert">(.*?)</div>`)
+	alert      = regexp.MustCompile(`(?s)<p class="fault" role="alert"[^>]*>(.*?)</p>`)
+	fieldError = regexp.MustCompile(`(?s)<(?:strong|span) class="fault" id="([^"]+)-fault"[^>]*>` +
+		`(.*?)</(?:strong|span)>`)
 	jsonPointer = regexp.MustCompile(`(^|[\s("'“])/[a-z][A-Za-z]*`)
 	anchor      = regexp.MustCompile(`href="#([^"]+)"`)
 	describedBy = regexp.MustCompile(`aria-describedby="([^"]+)"`)
@@ -135,7 +136,8 @@ func checkRejected(t testing.TB, page string, f Form, form url.Values, status in
 
 // describes is whether the input with an id is marked as invalid and described by its error.
 func describes(body, id string) bool {
-	tag := regexp.MustCompile(`<(?:input|select|textarea)\b[^>]* id="` + regexp.QuoteMeta(id) + `"[^>]*>`).FindString(body)
+	controls := regexp.MustCompile(`<(?:input|select|textarea)\b[^>]* id="` + regexp.QuoteMeta(id) + `"[^>]*>`)
+	tag := controls.FindString(body)
 	d := describedBy.FindStringSubmatch(tag)
 	return strings.Contains(tag, ` aria-invalid="true"`) && d != nil &&
 		slices.Contains(strings.Fields(d[1]), id+"-fault")
