@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/client"
@@ -181,6 +182,9 @@ func (c *caller) read(ctx context.Context, r call, fn func(*http.Response) error
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 
+	if strings.ContainsFunc(r.token, unicode.IsControl) { // net/http reports it as a failed connection
+		return fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the key or secret contains control characters")
+	}
 	resp, err := c.send(ctx, r)
 	if err == nil {
 		defer drain(resp.Body)

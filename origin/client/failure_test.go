@@ -31,6 +31,17 @@ func TestOriginAway(t *testing.T) {
 	}
 }
 
+// TestTokenWithControlCharacter: a token that no header field can contain is a wrong token, not a failure of the
+// origin.
+func TestTokenWithControlCharacter(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	_, err := dial(t, client.Config{BaseURL: server.URL}).Claim(t.Context(), "clm_x", "a\x01b")
+	if !fieldmark.IsCode(err, fieldmark.CodeInvalidAPIKey) {
+		t.Errorf("a secret with a control character: %v, want %s", err, fieldmark.CodeInvalidAPIKey)
+	}
+}
+
 // TestRetry counts attempts: only a GET whose connection broke before a response is sent
 // a second time.
 func TestRetry(t *testing.T) {
