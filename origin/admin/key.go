@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -214,8 +215,9 @@ func (h *keyHandler) showKeys(
 		a.Selected = a.Value == string(form.Agent)
 		d.Agents = append(d.Agents, a)
 	}
-	if d.AgentWrites = "100"; form.AgentWritesPerDay > 0 {
-		d.AgentWrites = strconv.Itoa(form.AgentWritesPerDay)
+	d.AgentWrites = "100"
+	if bad != nil {
+		d.AgentWrites = cmp.Or(req.r.PostForm.Get("agentWritesPerDay"), d.AgentWrites)
 	}
 	if d.Accounts, err = accountChoices(req, h.accounts, form.Account); err != nil {
 		return err
