@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/formtest"
 )
 
 const formType = "application/x-www-form-urlencoded"
@@ -53,6 +54,8 @@ func TestDisputePage(t *testing.T) {
 	if gate.status != http.StatusUnprocessableEntity || !strings.Contains(gate.body, `id="signal-fault"`) {
 		t.Errorf("a finding that does not exist: %d %s", gate.status, gate.body)
 	}
+
+	t.Run("walk", func(t *testing.T) { walkForms(t, h) })
 
 	sent := h.do("POST", "/brands/acme/contest", disputeForm(), "Content-Type", formType)
 	to := sent.header.Get("Location")
@@ -98,6 +101,21 @@ func TestDisputePage(t *testing.T) {
 	}
 	if got := h.do("DELETE", "/brands/acme/contest", ""); got.status != http.StatusMethodNotAllowed {
 		t.Errorf("DELETE: %d, want 405", got.status)
+	}
+}
+
+// walkForms sends every public form with bad values: see formtest.Walker.
+func walkForms(t *testing.T, h *fixture) {
+	w := formtest.Walker{Sent: map[string]bool{}, Get: func(path string) string { return h.get(path).body },
+		Post: func(action string, form url.Values) (int, string) {
+			a := h.do("POST", action, form.Encode(), "Content-Type", formType)
+			return a.status, a.body
+		}}
+	for _, path := range []string{"/brands/acme/contest", "/check", "/claim", fieldmark.PathAccessPage, "/llms-txt"} {
+		w.Walk(t, path)
+	}
+	if len(w.Sent) != 7 {
+		t.Errorf("sent %v, want 7 forms", w.Sent)
 	}
 }
 

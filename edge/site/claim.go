@@ -16,20 +16,17 @@ type ClaimPage struct {
 
 // claimView is what templates/claim.html shows.
 type claimView struct {
+	form
+
 	Head head
 	Page *ClaimPage
 }
 
 func newClaimView(c chrome, p *ClaimPage) *claimView {
-	return &claimView{Page: p, Head: head{chrome: c, Base: p.BaseURL, Kind: "website", Title: "Claim your brand",
-		Description: "Prove that a website is yours, and manage its brand here."}}
+	return &claimView{form: form{entered: p.Form, errors: p.Errors}, Page: p,
+		Head: head{chrome: c, Base: p.BaseURL, Kind: "website", Title: "Claim your brand",
+			Description: "Prove that a website is yours, and manage its brand here."}}
 }
-
-// Value is what was entered in a field.
-func (v *claimView) Value(name string) string { return v.Page.Form[name] }
-
-// Fault is what is wrong with a field.
-func (v *claimView) Fault(name string) string { return v.Page.Errors[name] }
 
 // Result is what the last check found by a method, nil before the first.
 func (v *claimView) Result(m fieldmark.ClaimMethod) *fieldmark.ClaimAttempt {

@@ -38,6 +38,8 @@ type DisputePage struct {
 
 // disputeView is what templates/dispute.html shows.
 type disputeView struct {
+	form
+
 	Head   head
 	Page   *DisputePage
 	Score  *fieldmark.Score
@@ -69,10 +71,11 @@ var disputeStates = map[fieldmark.DisputeState]string{
 
 func newDisputeView(c chrome, p *DisputePage) *disputeView {
 	name := plain(p.Score.Name)
-	v := &disputeView{Page: p, Score: &p.Score, Kinds: disputeKinds, Head: head{
-		chrome: c, Base: p.BaseURL, Kind: "website", Title: "Dispute a finding about " + name,
-		Description: fmt.Sprintf("Tell the operator of this site what is wrong with a finding about %s.", name),
-	}}
+	v := &disputeView{form: form{entered: p.Form, errors: p.Errors}, Page: p, Score: &p.Score, Kinds: disputeKinds,
+		Head: head{
+			chrome: c, Base: p.BaseURL, Kind: "website", Title: "Dispute a finding about " + name,
+			Description: fmt.Sprintf("Tell the operator of this site what is wrong with a finding about %s.", name),
+		}}
 	if p.Opened != nil {
 		v.State = disputeStates[p.Opened.State]
 	}
@@ -103,12 +106,6 @@ func (v *disputeView) addGroup(label string, n int, at func(i int) option) {
 		v.Groups = append(v.Groups, g)
 	}
 }
-
-// Value is what was entered in a field.
-func (v *disputeView) Value(name string) string { return v.Page.Form[name] }
-
-// Fault is what is wrong with a field.
-func (v *disputeView) Fault(name string) string { return v.Page.Errors[name] }
 
 // Finding names the finding of the opened dispute.
 func (v *disputeView) Finding() string {

@@ -179,16 +179,46 @@ func hostOf(raw string) string {
 	return host + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
+// form is a form of a page: what was entered into its inputs and what is wrong with them, by their names.
+type form struct {
+	entered, errors map[string]string
+	focused         bool // an input before has an error
+}
+
+// Value is what was entered into an input.
+func (f *form) Value(name string) string { return f.entered[name] }
+
+// Fault is what is wrong with an input, or with the whole form if name is empty.
+func (f *form) Fault(name string) string { return f.errors[name] }
+
+// Describe returns the attributes that tie an input to its help texts and its error. Templates call it in the order
+// of the page, because the first input with an error gets the focus: a document has at most one autofocus.
+func (f *form) Describe(name string, help ...string) template.HTMLAttr {
+	attributes := ""
+	if f.errors[name] != "" {
+		help = append([]string{name + "-fault"}, help...)
+		attributes = ` aria-invalid="true"`
+		if !f.focused {
+			f.focused, attributes = true, attributes+" autofocus"
+		}
+	}
+	if len(help) > 0 {
+		attributes += ` aria-describedby="` + template.HTMLEscapeString(strings.Join(help, " ")) + `"`
+	}
+	return template.HTMLAttr(strings.TrimPrefix(attributes, " "))
+}
+
 // field is an input of a form.
 type field struct {
 	Name, Label, Hint, Value, Fault string
 	Max                             int // characters
 	Required                        bool
+	Attributes                      template.HTMLAttr
 }
 
 func fieldOf(v *llmsView, name, label string, most int, required bool, hint string) field {
 	return field{Name: name, Label: label, Hint: hint, Value: v.Value(name), Fault: v.Fault(name), Max: most,
-		Required: required}
+		Required: required, Attributes: v.Describe(name)}
 }
 
 // tone is the class of a change.

@@ -67,9 +67,3 @@ func (v *llmsView) Elsewhere() []LLMsIssue {
 	}
 	return rest
 }
-
-// Value is what was typed into a field.
-func (v *llmsView) Value(name string) string { return v.Page.Form[name] }
-
-// Fault is what is wrong with a field.
-func (v *llmsView) Fault(name string) string { return v.Page.Errors[name] }

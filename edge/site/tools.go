@@ -82,6 +82,8 @@ type LLMsPlace struct {
 
 // llmsView is what templates/llms.html shows.
 type llmsView struct {
+	form
+
 	Head  head
 	Page  *LLMsPage
 	Lines []llmsLine
@@ -96,9 +98,10 @@ type llmsLine struct {
 }
 
 func newLLMsView(c chrome, p *LLMsPage) *llmsView {
-	v := &llmsView{Page: p, Head: fixedHead(c, p.BaseURL, PathLLMs, "Write or check an llms.txt",
-		"Write an llms.txt from a short form, or paste one and see line by line what a model or a parser will "+
-			"stumble over.")}
+	v := &llmsView{form: form{entered: p.Form, errors: p.Errors}, Page: p,
+		Head: fixedHead(c, p.BaseURL, PathLLMs, "Write or check an llms.txt",
+			"Write an llms.txt from a short form, or paste one and see line by line what a model or a parser will "+
+				"stumble over.")}
 	v.Head.Index = p.Result == nil && len(p.Errors) == 0
 	if p.Result != nil {
 		v.Lines = markLines(p.Result)

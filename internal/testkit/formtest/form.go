@@ -80,6 +80,9 @@ func parseForm(n *html.Node) (forms []Form) {
 			default:
 				f.Texts = append(f.Texts, name)
 			}
+			if c.Data == "textarea" && c.FirstChild != nil {
+				value = c.FirstChild.Data
+			}
 			f.Values.Add(name, value)
 		}
 	}

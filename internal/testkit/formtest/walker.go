@@ -1,13 +1,14 @@
 package formtest
 
 import (
-	"html"
 	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html"
 )
 
 // Walker sends every form of pages with empty, oversized and invalid values.
@@ -62,11 +63,10 @@ func (w *Walker) Walk(t testing.TB, path string) {
 var (
 	summary    = regexp.MustCompile(`(?s)<div class="complaints" role="alert">(.*?)</div>`)
 	alert      = regexp.MustCompile(`(?s)<p class="fault" role="alert"[^>]*>(.*?)</p>`)
-	fieldError = regexp.MustCompile(`(?s)<(?:strong|span) class="fault" id="([^"]+)-fault"[^>]*>` +
-		`(.*?)</(?:strong|span)>`)
+	fieldError = regexp.MustCompile(
+		`(?s)<(?:strong|span) class="fault" id="([^"]+)-fault"[^>]*>(.*?)</(?:strong|span)>`)
 	jsonPointer = regexp.MustCompile(`(^|[\s("'“])/[a-z][A-Za-z]*`)
 	anchor      = regexp.MustCompile(`href="#([^"]+)"`)
-	describedBy = regexp.MustCompile(`aria-describedby="([^"]+)"`)
 	markup      = regexp.MustCompile(`<[^>]*>`)
 )
 
@@ -104,61 +104,95 @@ func checkRejected(t testing.TB, page string, f Form, form url.Values, status in
 		fail("is no page with errors: " + markup.ReplaceAllString(body, ""))
 		return
 	}
+	doc := elements(t, body)
 	inputs := map[string]bool{} // by their ids, those with an error
 	if m := summary.FindStringSubmatch(body); m != nil {
 		for _, l := range anchor.FindAllStringSubmatch(m[1], -1) {
 			inputs[l[1]] = true
 		}
 	}
-	for _, m := range fieldError.FindAllStringSubmatch(body, -1) {
-		inputs[m[1]] = true
+	for id := range doc {
+		if input, ok := strings.CutSuffix(id, "-fault"); ok {
+			inputs[input] = true
+		}
 	}
 	for id := range inputs {
-		if !strings.Contains(body, ` id="`+id+`-fault"`) {
+		if doc[id+"-fault"] == nil {
 			fail("has no error beside " + id)
 		}
-		if !describes(body, id) {
+		if !describes(doc, id) {
 			fail("does not tie the error to the input " + id)
 		}
 	}
 	if n := strings.Count(body, ` autofocus`); n > 1 || n == 0 && len(inputs) > 0 {
 		fail("has not one focus")
 	}
-	for _, d := range describedBy.FindAllStringSubmatch(body, -1) {
-		for id := range strings.FieldsSeq(d[1]) {
-			if !strings.Contains(body, ` id="`+id+`"`) {
+	for _, n := range doc {
+		for _, id := range describedBy(n) {
+			if doc[id] == nil {
 				fail("is described by what is not there: " + id)
 			}
 		}
 	}
-	checkKept(fail, f, form, body, len(inputs) > 0)
+	if len(inputs) > 0 {
+		checkKept(t, fail, f, form, body)
+	}
 }
 
-// describes is whether the input with an id is marked as invalid and described by its error.
-func describes(body, id string) bool {
-	controls := regexp.MustCompile(`<(?:input|select|textarea)\b[^>]* id="` + regexp.QuoteMeta(id) + `"[^>]*>`)
-	tag := controls.FindString(body)
-	d := describedBy.FindStringSubmatch(tag)
-	return strings.Contains(tag, ` aria-invalid="true"`) && d != nil &&
-		slices.Contains(strings.Fields(d[1]), id+"-fault")
-}
-
-// checkKept fails if a page with errors at inputs lost what was entered, or repeats a password.
-func checkKept(fail func(string), f Form, form url.Values, body string, atInputs bool) {
-	for _, name := range f.Texts {
-		entered := html.EscapeString(strings.TrimSpace(form.Get(name)))
-		if name == "code" && strings.HasSuffix(f.Action, "/second-factor") { // a secret
-			continue
+// elements returns the elements of a page by their ids.
+func elements(t testing.TB, page string) map[string]*html.Node {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*html.Node{}
+	for n := range root.Descendants() {
+		if id, ok := attr(n, "id"); ok {
+			all[id] = n
 		}
-		if atInputs && !strings.Contains(body, entered) {
+	}
+	return all
+}
+
+func describedBy(n *html.Node) []string {
+	ids, _ := attr(n, "aria-describedby")
+	return strings.Fields(ids)
+}
+
+// describes is whether the input with an id is marked as invalid and described by its error. The error of several
+// checkboxes describes their fieldset.
+func describes(doc map[string]*html.Node, id string) bool {
+	input := doc[id]
+	if input == nil {
+		return slices.ContainsFunc(slices.Collect(maps.Values(doc)), func(n *html.Node) bool {
+			invalid, _ := attr(n, "aria-invalid")
+			return invalid == "true" && n.Parent != nil && n.Parent.Parent != nil &&
+				slices.Contains(describedBy(n.Parent.Parent), id+"-fault")
+		})
+	}
+	invalid, _ := attr(input, "aria-invalid")
+	return invalid == "true" && slices.Contains(describedBy(input), id+"-fault")
+}
+
+// checkKept fails if the form on a page lost what was entered, or repeats a password.
+func checkKept(t testing.TB, fail func(string), f Form, form url.Values, body string) {
+	t.Helper()
+	forms := Parse(t, body)
+	i := slices.IndexFunc(forms, func(again Form) bool { return again.Key() == f.Key() })
+	if i < 0 {
+		fail("does not show the form again")
+		return
+	}
+	for _, name := range f.Texts {
+		secret := name == "code" && strings.HasSuffix(f.Action, "/second-factor")
+		got, want := strings.Fields(forms[i].Values.Get(name)), strings.Fields(form.Get(name))
+		if !secret && len(want) > 0 && !slices.Equal(got, want) { // of an empty input, a page may show the stored value
 			fail("lost the input of " + name)
 		}
 	}
-	if len(f.Texts) > 0 {
-		return // the same value is entered into them
-	}
 	for _, name := range f.Passwords {
-		if v := form.Get(name); v != "" && strings.Contains(body, html.EscapeString(v)) {
+		if forms[i].Values.Get(name) != "" {
 			fail("repeats the password " + name)
 		}
 	}
