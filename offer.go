@@ -84,7 +84,7 @@ type AccountUse struct {
 	Name   string `json:"name"`
 	Parent string `json:"parent,omitempty"` // of a sub-account, which shares the limits of the parent
 	Offer  string `json:"offer,omitempty"`  // display name
-	// in force: the offer's, and the service's where the offer has none; 0: no limit
+	// the offer's, and the service's where the offer has none; 0: no limit
 	Limits OfferLimits `json:"limits"`
 	Used   LimitsUsed  `json:"used"`
 	Scopes []Scope     `json:"scopes"` // that keys of the account may have

@@ -97,7 +97,7 @@ type keyHash [sha256.Size]byte
 // shares with the other keys of its account and of the sub-accounts.
 type quota struct {
 	id            string
-	reads, writes int // 0: no limit of its own
+	reads, writes int // 0: the limits of the account apply alone
 
 	group                   string
 	groupReads, groupWrites int // 0: none
@@ -213,8 +213,8 @@ func (q quota) of(writes bool) []bucket {
 }
 
 // takeAll takes n tokens from each bucket until one refuses, and returns the results of those
-// that were asked. The key's own bucket is the first, so that a key that is beyond its own rate
-// takes nothing from the others of its group.
+// that were asked. The key's own bucket is the first, so that a key that exceeds its own rate
+// does not use up the rate of its group.
 func (l *rateLimiter) takeAll(buckets []bucket, n int) (verdicts []cache.RateResult, allowed bool) {
 	for _, b := range buckets {
 		v := l.take(b, n)

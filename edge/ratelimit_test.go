@@ -79,8 +79,8 @@ func TestRateLimitOfKeys(t *testing.T) {
 	}
 }
 
-// Keys of two sub-accounts use up the rate of their group together. A key with a rate of its own
-// is refused by that first, and takes nothing from the others then. A raised rate applies with the
+// Keys of two sub-accounts use up the rate of their group together. A key that also has a lower
+// rate is refused by it first, and then does not use up the rate of the group. A raised rate applies with the
 // next response of the origin.
 func TestRateLimitOfGroups(t *testing.T) {
 	h := newLimitedFixture(t)

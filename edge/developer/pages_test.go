@@ -206,9 +206,10 @@ func checkLink(t *testing.T, from, link string, all map[string]content) {
 	if path == "" {
 		path = from
 	}
-	if path == site.PathDevelopers || path == site.PathChangelogFeed || path != site.PathProblems &&
-		!strings.HasPrefix(path, site.PathDevelopers+"/") && !strings.HasPrefix(path, site.PathProblems+"/") {
-		return // of package site
+	if path == site.PathDevelopers || path == site.PathChangelogFeed || path == fieldmark.PathAccessPage ||
+		path != site.PathProblems &&
+			!strings.HasPrefix(path, site.PathDevelopers+"/") && !strings.HasPrefix(path, site.PathProblems+"/") {
+		return // served by others
 	}
 	target, ok := all[path]
 	if !ok || fragment != "" && fragment != "main" && !target.ids[fragment] {

@@ -220,7 +220,7 @@ func isLegacy(version []byte) bool {
 	return false
 }
 
-// field returns a header field, nil if there is none; ok is false if it is given twice.
+// field returns a header field, nil if it is missing; ok is false if it is given twice.
 func field(h *fasthttp.RequestHeader, name string) (value []byte, ok bool) {
 	switch all := h.PeekAll(name); len(all) {
 	case 0:

@@ -131,7 +131,7 @@ const allow = "POST, OPTIONS"
 
 // dispatch calls the method of a request.
 func (s *Server) dispatch(ctx *fasthttp.RequestCtx, m *message) {
-	if m.id == nil { // a notification: there is none that the server must act on
+	if m.id == nil { // a notification: the server acts on none of them
 		if !bytes.HasPrefix(m.method, []byte("notifications/")) {
 			s.fail(ctx, nil, invalid("id is missing"))
 			return

@@ -91,7 +91,7 @@ type Host interface {
 // Call is a request to the public API.
 type Call struct {
 	Method, Path string // with its query
-	ContentType  string // of the body; empty: there is none
+	ContentType  string // of the body; empty without one
 	Body         []byte
 	IfMatch      string // empty: none
 	Confirm      string // token of a dry run, which makes the call act; empty: none
@@ -116,7 +116,7 @@ type handler struct {
 var errTooLarge error = fieldmark.Errorf(fieldmark.CodeInvalidParameter,
 	"the result is larger than a model should read; ask for less")
 
-// handlerOf returns the handler of a tool but score, which has no document of its own.
+// handlerOf returns the handler of a tool but score, whose document the edge returns as it is.
 func handlerOf(name []byte) (h handler, ok bool) {
 	switch string(name) {
 	case "compare":

@@ -67,8 +67,8 @@ func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 // joinable reports whether a joiner beside r has an effect.
 func joinable(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.So, unicode.Sk) }
 
-// isInvisible reports whether r has no form of its own. All of Cf is, joiners left out, as are
-// the plane of tags and variation selectors, private characters and noncharacters.
+// isInvisible reports whether r is not displayed: control and format characters (joiners, which
+// joinable decides, among them), tags and variation selectors, private use and noncharacters.
 func isInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) || r >= 0xE0000 && r <= 0xE0FFF ||
 		r&0xFFFE == 0xFFFE || r >= 0xFDD0 && r <= 0xFDEF

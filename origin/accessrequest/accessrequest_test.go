@@ -67,7 +67,7 @@ func form() fieldmark.AccessRequestForm {
 		Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead}}
 }
 
-// open sends a request from a network of its own.
+// open sends a request from another network each time.
 func (f *fixture) open() fieldmark.NewAccessRequest {
 	f.t.Helper()
 	f.n++

@@ -148,7 +148,7 @@ func scopesOf(posted url.Values) (list []fieldmark.Scope) {
 	return list
 }
 
-// proposedAccount makes the id of a new account from the name of an organization. It is none of taken: a
+// proposedAccount makes the id of a new account from the name of an organization. It differs from those taken: a
 // proposal that names the account of someone else would give the applicant their missions.
 func proposedAccount(name string, taken []string) string {
 	var b strings.Builder

@@ -59,7 +59,7 @@ func defaults() []fieldmark.Offer {
 	}
 }
 
-// EnsureDefaults creates the default offers if there is none. It may be called any number of times.
+// EnsureDefaults creates the default offers in a database without offers. It may be called any number of times.
 func (s *Service) EnsureDefaults(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if some, err := tx.Offers(ctx, 1); err != nil || len(some) > 0 {

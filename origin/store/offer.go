@@ -180,7 +180,7 @@ func scanSubAccount(row scanner) (a fieldmark.SubAccount, err error) {
 	return a, queryErr(err)
 }
 
-// SubAccount reads a sub-account of an account; the error is ErrNotFound if there is none.
+// SubAccount reads a sub-account of an account; the error is ErrNotFound if it does not exist.
 func (db OfferReader) SubAccount(ctx context.Context, parent, id string,
 	now time.Time) (fieldmark.SubAccount, error) {
 	a, err := scanSubAccount(db.queryRow(ctx, subAccounts+` AND a.id = $3`, parent, now.UnixMicro(), id))

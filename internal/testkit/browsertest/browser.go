@@ -45,7 +45,7 @@ func StartQUIC(t testing.TB, cert *x509.Certificate, addresses ...string) *Brows
 
 // unusedFeatures are the pages that show suggestions below the address bar. Each window
 // loads them, although a headless one has no address bar: that takes two seconds of
-// processor, longer than a page of ours.
+// processor, longer than any page under test.
 const unusedFeatures = "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"
 
 func start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
