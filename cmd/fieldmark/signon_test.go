@@ -278,7 +278,8 @@ func provesAnew(t *testing.T, base, link string) {
 	old := []string{"sub", "old", "group", "operators", "age", "3600"}
 	bob := newUserAgent(t, base)
 	bob.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm with Acme")
-	bob.post(keys, url.Values{"name": {"x"}, "scope": {"mission:read"}}).wants(t, 200, keys, "Confirm your identity")
+	bob.post(keys, url.Values{"name": {"x"}, "scope": {"mission:read"}}).wants(t, 403, keys, "Confirm your identity",
+		"Confirm with Acme")
 	bob.enter(at, "sub", "other", "group", "operators").wants(t, 401, "/admin/sign-in/return", "as another user")
 	bob.get(keys).wants(t, 200, keys, "Confirm with Acme")
 	bob.enter(at, "sub", "old", "group", "operators").wants(t, 200, keys, "Create a key")
