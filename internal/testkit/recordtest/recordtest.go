@@ -50,7 +50,7 @@ func Fill(t testing.TB, cfg store.Config, size Size) {
 		script = append(script, metrics(t, now, 60, 7*24*60), metrics(t, now, 3600, 90*24))
 	}
 	analyze := "ANALYZE"
-	if storetest.Engine() == storetest.Postgres {
+	if cfg.URL != "" {
 		analyze = "VACUUM ANALYZE" // the server of tests runs no autovacuum
 	}
 	storetest.Exec(t, cfg, append(script, analyze)...)
