@@ -52,7 +52,7 @@ func TestDocumentation(t *testing.T) {
 		_, _ = w.Write([]byte("<!doctype html><title>Example</title><h1>Example</h1>"))
 	}))
 	t.Cleanup(site.Close)
-	playSDKs(t, access, strings.Replace(site.URL, "127.0.0.1", "localhost", 1))
+	playSDKs(t, access.BaseURL, filepath.Join(dir, "var"), strings.Replace(site.URL, "127.0.0.1", "localhost", 1))
 	_, receiver, _ := strings.Cut(freeAddress(t), ":")
 	replace := strings.NewReplacer("http://127.0.0.1:8080", access.BaseURL, "https://example.com", site.URL,
 		"https://YOUR-RECEIVER/", strings.Replace(site.URL, "127.0.0.1", "localhost", 1),
@@ -102,9 +102,15 @@ func TestDocumentation(t *testing.T) {
 }
 
 // playSDKs plays the scenario of the clients in Go, TypeScript and Python against a demo. A generated client
-// opens, reads and cancels a mission.
-func playSDKs(t *testing.T, access demo.Access, receiver string) {
+// opens, reads and cancels a mission. Their key has a rate that the batches of three players do not reach,
+// however fast they play.
+func playSDKs(t *testing.T, site, data, receiver string) {
 	t.Helper()
+	token, err := exec.CommandContext(t.Context(), program(t), "key", "create", "--data", data, "--name", "clients",
+		"--reads", "6000", "--writes", "6000", "--scope",
+		"mission:create,mission:read,mission:update,mission:cancel,mission:operate,webhook:manage").Output()
+	must(t, err)
+	key := strings.TrimSpace(string(token))
 	const body = `{"id":"evt_1","type":"mission.completed","timestamp":"2026-11-22T09:30:00.000Z","data":{"id":"x"}}`
 	shared, err := webhook.NewSecret(fieldmark.SigningV1, rand.Reader)
 	must(t, err)
@@ -121,11 +127,11 @@ func playSDKs(t *testing.T, access demo.Access, receiver string) {
 	}
 	sdktest.Play(t, "scenario.json", func(player string) sdktest.Variables {
 		now := time.Now()
-		return sdktest.Variables{"url": access.BaseURL, "key": access.APIKey, "source": "sdk-" + player,
+		return sdktest.Variables{"url": site, "key": key, "source": "sdk-" + player,
 			"receiver": receiver, "brand": "alpenglow", "body": body, "whsec": shared, "whpk": public,
 			"v1": signed(shared, now), "v1a": signed(private, now), "old": signed(shared, now.Add(-time.Hour))}
 	})
-	out, err := exec.CommandContext(t.Context(), sdktest.Generated(t), access.BaseURL, access.APIKey).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), sdktest.Generated(t), site, key).CombinedOutput()
 	if err != nil {
 		t.Errorf("the client that oapi-codegen generates: %v\n%s", err, out)
 	}
