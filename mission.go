@@ -2,7 +2,9 @@ package fieldmark
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -264,6 +266,29 @@ type MissionFilter struct {
 	Labels       []string // key:value, all of them; the account must list the keys as filterable
 	Limit        int
 	Cursor       string
+}
+
+// Query returns the query string of the filter, for GET on a list of missions. Zero fields are left out,
+// because servers reject empty parameters.
+func (f *MissionFilter) Query() url.Values {
+	query := url.Values{}
+	for _, s := range f.Status {
+		query.Add("status", string(s))
+	}
+	for _, label := range f.Labels {
+		query.Add("label", label)
+	}
+	for name, value := range map[string]string{"priority": string(f.Priority), "source": f.Source,
+		"externalId": f.ExternalID, "assignee": f.Assignee, "createdSince": f.CreatedSince.String(),
+		"createdUntil": f.CreatedUntil.String(), "updatedSince": f.UpdatedSince.String(), "cursor": f.Cursor} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	return query
 }
 
 // MaxLabelFilters limits the labels of a filter.

@@ -30,7 +30,7 @@ func (c *Client) Get(ctx context.Context, id string) (m fieldmark.Mission, err e
 
 // Find yields the missions that match a filter, page by page. Filter.Cursor is where it begins.
 func (c *Client) Find(ctx context.Context, f fieldmark.MissionFilter) iter.Seq2[fieldmark.Mission, error] {
-	return pages[fieldmark.Mission](ctx, c, fieldmark.PathMissions, missionQuery(f))
+	return pages[fieldmark.Mission](ctx, c, fieldmark.PathMissions, f.Query())
 }
 
 // Edit applies a merge patch (RFC 7396) to a mission: a null member of patch removes that of the mission.
@@ -147,29 +147,6 @@ func pages[T any](ctx context.Context, c *Client, path string, query url.Values)
 			query.Set("cursor", list.NextCursor)
 		}
 	}
-}
-
-// missionQuery returns the query of a list of missions.
-func missionQuery(f fieldmark.MissionFilter) url.Values {
-	query := url.Values{}
-	for _, s := range f.Status {
-		query.Add("status", string(s))
-	}
-	for _, label := range f.Labels {
-		query.Add("label", label)
-	}
-	set(query, "priority", string(f.Priority))
-	set(query, "source", f.Source)
-	set(query, "externalId", f.ExternalID)
-	set(query, "assignee", f.Assignee)
-	set(query, "createdSince", f.CreatedSince.String())
-	set(query, "createdUntil", f.CreatedUntil.String())
-	set(query, "updatedSince", f.UpdatedSince.String())
-	set(query, "cursor", f.Cursor)
-	if f.Limit > 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
-	return query
 }
 
 func set(query url.Values, name, value string) {

@@ -18,7 +18,7 @@ type AdminAPI struct{ *caller }
 func (c AdminAPI) Missions(
 	ctx context.Context, account string, f fieldmark.MissionFilter,
 ) (fieldmark.List[fieldmark.Mission], error) {
-	query := missionQuery(f)
+	query := f.Query()
 	setParam(query, "account", account)
 	return get[fieldmark.List[fieldmark.Mission]](ctx, c.caller, "missions", query)
 }

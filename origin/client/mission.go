@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -46,7 +45,7 @@ func (c MissionAPI) Notes(ctx context.Context, mission, cursor string) (list fie
 func (c MissionAPI) ExportMissions(
 	ctx context.Context, w io.Writer, format, fields string, f fieldmark.MissionFilter,
 ) error {
-	query := missionQuery(f)
+	query := f.Query()
 	setParam(query, "format", format)
 	setParam(query, "fields", fields)
 	r := c.public(http.MethodGet, "/export?"+query.Encode(), nil)
@@ -55,29 +54,6 @@ func (c MissionAPI) ExportMissions(
 		_, err := io.Copy(w, resp.Body)
 		return err
 	})
-}
-
-// missionQuery returns the query of a list of missions.
-func missionQuery(f fieldmark.MissionFilter) url.Values {
-	query := url.Values{}
-	for _, s := range f.Status {
-		query.Add("status", string(s))
-	}
-	for _, label := range f.Labels {
-		query.Add("label", label)
-	}
-	setParam(query, "priority", string(f.Priority))
-	setParam(query, "source", f.Source)
-	setParam(query, "externalId", f.ExternalID)
-	setParam(query, "assignee", f.Assignee)
-	setParam(query, "createdSince", f.CreatedSince.String())
-	setParam(query, "createdUntil", f.CreatedUntil.String())
-	setParam(query, "updatedSince", f.UpdatedSince.String())
-	setParam(query, "cursor", f.Cursor)
-	if f.Limit > 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
-	return query
 }
 
 func (c MissionAPI) public(method, path string, body any) call {
