@@ -85,7 +85,7 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	}
 	err := RequireAccount(ctx, tx, account)
 	if err == nil {
-		err = checkOffer(ctx, tx, account, &r)
+		err = CheckOffer(ctx, tx, account, r.Scopes, r.ExpiresInDays)
 	}
 	if err == nil {
 		err = requireKeys(ctx, tx, account, now, MaxLiveKeys)
@@ -102,8 +102,9 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
 }
 
-// checkOffer returns every error of a key that the offer of its account does not allow.
-func checkOffer(ctx context.Context, tx *store.Tx, account string, r *fieldmark.KeyRequest) error {
+// CheckOffer returns every error of a key with these scopes and this lifetime that the offer of its account
+// does not allow.
+func CheckOffer(ctx context.Context, tx *store.Tx, account string, scopes []fieldmark.Scope, days int) error {
 	o, err := tx.OfferOf(ctx, account)
 	if errors.Is(err, store.ErrNotFound) { // every scope but account:manage, which needs a group offer
 		o, err = fieldmark.Offer{}, nil
@@ -112,12 +113,12 @@ func checkOffer(ctx context.Context, tx *store.Tx, account string, r *fieldmark.
 		return err
 	}
 	var bad validation.Errors
-	for i, scope := range r.Scopes {
+	for i, scope := range scopes {
 		if !o.Allows(scope) {
 			bad.Add(fmt.Sprintf("/scopes/%d", i), "conflict", "the offer of the account does not allow this scope")
 		}
 	}
-	if o.MaxKeyDays > 0 && (r.ExpiresInDays < 0 || r.ExpiresInDays > o.MaxKeyDays) {
+	if o.MaxKeyDays > 0 && (days < 0 || days > o.MaxKeyDays) {
 		bad.Add("/expiresInDays", "range",
 			fmt.Sprintf("the offer of the account allows at most %d days", o.MaxKeyDays))
 	}

@@ -147,30 +147,12 @@ func (s *Service) prepareAccount(ctx context.Context, tx *store.Tx, a *fieldmark
 	if err != nil {
 		return err
 	}
-	offer := account.Offer
 	if a.Offer != "" {
-		offer = a.Offer
-		if err := s.cfg.Access.Accounts.SetOfferIn(ctx, tx, a.Account, offer); err != nil {
+		if err := s.cfg.Access.Accounts.SetOfferIn(ctx, tx, a.Account, a.Offer); err != nil {
 			return err
 		}
 	}
-	var o fieldmark.Offer // allows every scope but account:manage
-	if offer != "" {
-		if o, err = tx.Offer(ctx, offer); err != nil {
-			return err
-		}
-	}
-	var bad validation.Errors
-	for i, sc := range a.Scopes {
-		if !o.Allows(sc) {
-			bad.Add(fmt.Sprintf("/scopes/%d", i), "conflict", "is not in the offer of the account")
-		}
-	}
-	if o.MaxKeyDays > 0 && (a.ExpiresInDays < 0 || a.ExpiresInDays > o.MaxKeyDays) {
-		bad.Add("/expiresInDays", "range", fmt.Sprintf("must be at most %d under the offer of the account",
-			o.MaxKeyDays))
-	}
-	return bad.Err()
+	return access.CheckOffer(ctx, tx, a.Account, a.Scopes, a.ExpiresInDays)
 }
 
 // Decline declines a pending request. The applicant sees the reason.
