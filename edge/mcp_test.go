@@ -87,7 +87,7 @@ func TestTools(t *testing.T) {
 	}
 	h.down.Store(true)
 	check("without the origin")
-	for arguments, code := range map[string]string{`{"brand":"nobody"}`: "not_found", `{}`: "invalid_parameter",
+	for arguments, code := range map[string]string{`{"brand":"unknown"}`: "not_found", `{}`: "invalid_parameter",
 		`{"brand":"acme","asof":"x"}`: "invalid_parameter"} {
 		if result, failed := h.callTool("score", arguments); !failed || result["code"] != code {
 			t.Errorf("score %s answers %v, want %s", arguments, result, code)

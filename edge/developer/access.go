@@ -99,8 +99,7 @@ func (v accessView) Limits() map[string]int {
 func (p *Pages) AppendAccess(dst []byte, page AccessPage) ([]byte, error) {
 	a := site.Article{Path: fieldmark.PathAccessPage, Title: "Request an API key", Forms: true,
 		Description: "Request a key for the Fieldmark API: say who you are and what the key is for. An operator of " +
-			"this " +
-			"service decides."}
+			"this service decides."}
 	if page.Secret != "" {
 		a.Title, a.NoIndex = "Your request for an API key", true
 	}

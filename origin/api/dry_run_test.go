@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -23,19 +22,9 @@ var dryRuns = []string{"openMission", "openMissions", "editMission", "cancelMiss
 // never changes anything.
 func TestDryRunOfEveryWrite(t *testing.T) {
 	fx := newFixture(t, nil)
-	type parameter struct{ Name string }
-	var doc struct {
-		Paths map[string]map[string]struct {
-			OperationID string
-			Parameters  []parameter
-		}
-	}
-	if b, err := os.ReadFile("testdata/openapi.json"); err != nil || json.Unmarshal(b, &doc) != nil {
-		t.Fatalf("read the API description: %v", err)
-	}
 	url, every := receiver(t), fx.keyWithEveryScopeAndWebhooks()
 	all, honored := bodies(url), 0
-	for path, methods := range doc.Paths {
+	for path, methods := range describedOperations(t) {
 		for method, op := range methods {
 			if method == "get" {
 				continue
@@ -45,7 +34,7 @@ func TestDryRunOfEveryWrite(t *testing.T) {
 			if strings.HasPrefix(path, adminPath) {
 				a.key = fx.admin
 			}
-			described := slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == "dryRun" })
+			described := op.takes("dryRun")
 			if described != slices.Contains(dryRuns, op.OperationID) {
 				t.Errorf("%s describes dryRun: %t", op.OperationID, described)
 			}

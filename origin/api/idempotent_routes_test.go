@@ -86,24 +86,36 @@ var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBac
 	"importCertificate", "renewCertificate", "removeCertificate", "retireSigningKey", "rotateSigningKey", "redactNote",
 	"removeAttachment"}
 
+// operation is what the tests of all writes need of the API description.
+type operation struct {
+	OperationID string
+	Parameters  []struct{ Name string }
+}
+
+func (o operation) takes(parameter string) bool {
+	return slices.ContainsFunc(o.Parameters, func(p struct{ Name string }) bool { return p.Name == parameter })
+}
+
+// describedOperations returns the operations of the API description, by their paths and methods.
+func describedOperations(t *testing.T) map[string]map[string]operation {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]operation
+	}
+	if b, err := os.ReadFile("testdata/openapi.json"); err != nil || json.Unmarshal(b, &doc) != nil {
+		t.Fatalf("read the API description: %v", err)
+	}
+	return doc.Paths
+}
+
 // Every write that is sent twice with one Idempotency-Key gets the first response again,
 // with the same ids and secrets, and its description documents the header.
 func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 	fx := newFixture(t, nil)
 	url := receiver(t)
-	type parameter struct{ Name string }
-	var doc struct {
-		Paths map[string]map[string]struct {
-			OperationID string
-			Parameters  []parameter
-		}
-	}
-	if b, err := os.ReadFile("testdata/openapi.json"); err != nil || json.Unmarshal(b, &doc) != nil {
-		t.Fatalf("read the API description: %v", err)
-	}
 	all, n := bodies(url), 0
 	keys := map[bool]string{false: fx.keyWithEveryScopeAndWebhooks(), true: fx.admin}
-	for path, methods := range doc.Paths {
+	for path, methods := range describedOperations(t) {
 		for method, op := range methods {
 			if method == "get" || slices.Contains(unkeyed, op.OperationID) {
 				continue
@@ -114,8 +126,7 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 				t.Errorf("%s has no request in this table", op.OperationID)
 				continue
 			}
-			if !slices.ContainsFunc(op.Parameters,
-				func(p parameter) bool { return p.Name == fieldmark.HeaderIdempotencyKey }) {
+			if !op.takes(fieldmark.HeaderIdempotencyKey) {
 				t.Errorf("%s does not describe %s", op.OperationID, fieldmark.HeaderIdempotencyKey)
 			}
 			a := request{method: strings.ToUpper(method), key: keys[strings.HasPrefix(path, adminPath)], body: body}
