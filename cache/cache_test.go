@@ -145,7 +145,7 @@ func TestJitterSpreadsExpiry(t *testing.T) {
 	})
 }
 
-func TestBornGivenBySource(t *testing.T) {
+func TestCreationTimeFromSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {
 			name string

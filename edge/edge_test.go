@@ -582,9 +582,9 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// TestPassed sends what the edge does not answer itself, and looks at what the
+// TestPassedRequests sends what the edge does not answer itself, and looks at what the
 // origin gets to see of it.
-func TestPassed(t *testing.T) {
+func TestPassedRequests(t *testing.T) {
 	var seen *http.Request
 	var body string
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -118,9 +118,9 @@ func TestEncodings(t *testing.T) {
 	})
 }
 
-// TestFirstClient: the first client of a page gets it compressed too, and so does the
+// TestFirstResponseIsCompressed: the first client of a page gets it compressed too, and so does the
 // client of a page that is rendered for one request.
-func TestFirstClient(t *testing.T) {
+func TestFirstResponseIsCompressed(t *testing.T) {
 	h := newHitFixture(t)
 	css := "/static/" + between(h.get("/").body, "/static/site.", ".css")
 	for _, path := range []string{"/", "/brands/acme", "/about", "/sitemap.xml", "/developers", "/api/v1/leaderboard",
@@ -177,9 +177,9 @@ func TestFirstClient(t *testing.T) {
 	}
 }
 
-// TestFirstClients: one of many first clients waits for the compression, the others do
+// TestConcurrentFirstResponses: one of many first clients waits for the compression, the others do
 // not, and all get the same content.
-func TestFirstClients(t *testing.T) {
+func TestConcurrentFirstResponses(t *testing.T) {
 	h := newHitFixture(t)
 	want := h.get("/about", "Accept-Encoding", "identity")
 	var wg sync.WaitGroup

@@ -163,9 +163,9 @@ func managed() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// TestCrowdOnAColdBadge requests a badge that is not cached a thousand times at once. The
+// TestConcurrentRequestsOfAColdBadge requests a badge that is not cached a thousand times at once. The
 // origin receives at most one request.
-func TestCrowdOnAColdBadge(t *testing.T) {
+func TestConcurrentRequestsOfAColdBadge(t *testing.T) {
 	h := newHitFixture(t)
 	h.brand("cold", "Cold", 200)
 	h.until("cold is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) })

@@ -70,10 +70,10 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestTakedown takes a brand down, and makes another private, while three nodes have every
+// TestRemovedBrandLeavesEveryCache takes a brand down, and makes another private, while three nodes have every
 // format of both in their caches. It also checks the caches when the origin stops right
 // after.
-func TestTakedown(t *testing.T) {
+func TestRemovedBrandLeavesEveryCache(t *testing.T) {
 	h := newFixture(t)
 	for _, slug := range []fieldmark.Slug{"acme", "shy"} {
 		h.brand(slug, "Acme", 300)

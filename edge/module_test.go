@@ -44,10 +44,10 @@ func (h *fixture) board() (board fieldmark.Board) {
 	return board
 }
 
-// TestModuleGoesWrong activates a module that traps for one site. Every request still gets
+// TestFailingModuleIsRolledBack activates a module that traps for one site. Every request still gets
 // a response, the previous module becomes active automatically, the scores that the bad
 // module made of other sites are dropped, and the origin receives a report.
-func TestModuleGoesWrong(t *testing.T) {
+func TestFailingModuleIsRolledBack(t *testing.T) {
 	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.brand("odd", "Odd", wasmtest.BadWords)

@@ -46,9 +46,9 @@ func (h *fixture) quota(perMinute int) {
 	h.startEdge()
 }
 
-// TestQuotaOfWhatIsNamed: a client can name any number of times, periods and
+// TestQuotaOfUncachedNames: a client can name any number of times, periods and
 // digests, so those that are not in the cache count for its network.
-func TestQuotaOfWhatIsNamed(t *testing.T) {
+func TestQuotaOfUncachedNames(t *testing.T) {
 	const greedy, other = "198.51.100.1", "198.51.100.2"
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
@@ -88,9 +88,9 @@ func TestQuotaOfWhatIsNamed(t *testing.T) {
 	h.wantProblem(h.get("/api/v1/modules/sha256:"+digest, "X-Forwarded-For", other), 404, fieldmark.CodeNotFound)
 }
 
-// TestShareOfWhatIsNamed: one network has a quarter of what may wait for such
+// TestShareOfUncachedNames: one network has a quarter of what may wait for such
 // answers at the same time.
-func TestShareOfWhatIsNamed(t *testing.T) {
+func TestShareOfUncachedNames(t *testing.T) {
 	const share = 32
 	h := newFixture(t)
 	h.change = trustLoopback

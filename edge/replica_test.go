@@ -161,9 +161,9 @@ func TestReplicationLag(t *testing.T) {
 	h.until("the edge has lost its origin", func() bool { return lag() > 0 })
 }
 
-// TestOriginOfBefore is an origin of an earlier version: its polls are silent
+// TestOriginOfEarlierVersion is an origin of an earlier version: its polls are silent
 // until they are answered, its facts have no pages, and it reports no event ids.
-func TestOriginOfBefore(t *testing.T) {
+func TestOriginOfEarlierVersion(t *testing.T) {
 	h := newFixture(t)
 	before := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
 		switch r.URL.Path {

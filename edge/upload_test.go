@@ -236,8 +236,8 @@ func TestUploadCut(t *testing.T) {
 	}
 }
 
-// TestUploadNobodyReads: the unread rest of a body is not parsed as a request.
-func TestUploadNobodyReads(t *testing.T) {
+// TestUnreadUploadIsNoRequest: the unread rest of a body is not parsed as a request.
+func TestUnreadUploadIsNoRequest(t *testing.T) {
 	w := newRecordingOrigin(t)
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/smuggled" {
@@ -352,8 +352,8 @@ func TestUploadBothWays(t *testing.T) {
 	}
 }
 
-// TestUploadRoom: so many slow bodies may be on their way to the origin, and no more.
-func TestUploadRoom(t *testing.T) {
+// TestUploadLimit: so many slow bodies may be on their way to the origin, and no more.
+func TestUploadLimit(t *testing.T) {
 	const most = 128
 	w := newRecordingOrigin(t, trustLoopback)
 	var under atomic.Int64

@@ -143,7 +143,7 @@ func TestFailuresDelay(t *testing.T) {
 }
 
 // Concurrent guesses must not all count as the first.
-func TestGuessesAtOnce(t *testing.T) {
+func TestConcurrentPasswordGuesses(t *testing.T) {
 	w := newAdmin(t)
 	var tried, refused atomic.Int64
 	var all sync.WaitGroup

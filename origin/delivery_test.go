@@ -201,7 +201,7 @@ func TestReceiverAborts(t *testing.T) {
 
 // An endpoint that fails causes two warnings and is then disabled, each with an
 // event, whether or not messages are sent to it meanwhile.
-func TestEndpointIsGivenUp(t *testing.T) {
+func TestFailingEndpointIsDisabled(t *testing.T) {
 	r := receive(t, status(500))
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
@@ -358,7 +358,7 @@ func TestRotateSecret(t *testing.T) {
 }
 
 // A dead and a slow endpoint do not delay the other endpoints.
-func TestOneDeadEndpointDelaysNobody(t *testing.T) {
+func TestDeadEndpointDelaysNoOther(t *testing.T) {
 	w := newFixture(t)
 	release := make(chan struct{})
 	defer close(release)

@@ -19,7 +19,7 @@ var workerID = regexp.MustCompile(`worker=(\w+)`)
 // A lease of work that is not done in the process, such as that of a claim whose
 // commit was not acknowledged, is not renewed because of other work: it expires,
 // and the deadline is acted on.
-func TestOnlyWorkAtHandKeepsItsLease(t *testing.T) {
+func TestLeaseOfUnknownWorkExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		compare := func(ctx context.Context, _, _ []byte,

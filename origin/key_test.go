@@ -101,7 +101,7 @@ func TestKeyExpires(t *testing.T) {
 	})
 }
 
-func TestKeyUseIsNoted(t *testing.T) {
+func TestKeyLastUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		k := createKey(t, w, intake)

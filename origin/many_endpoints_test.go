@@ -16,7 +16,7 @@ var chaos = flag.Bool("chaos", false, "deliver 100,000 messages")
 // runs only with make chaos.
 func TestManyEndpoints(t *testing.T) {
 	if !*chaos {
-		return // TestOneDeadEndpointDelaysNobody is the short form
+		return // TestDeadEndpointDelaysNoOther is the short form
 	}
 	const endpoints, missions = 50, 2000 // 100,000 messages, to as many endpoints as an account may have
 	deliver := func(sick bool) (p50, p99 float64) {

@@ -54,7 +54,7 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 
 // Two origins execute a request with one key once: the second one finds the
 // response of the first in the database.
-func TestTwoOriginsAnswerOnce(t *testing.T) {
+func TestTwoOriginsExecuteOnce(t *testing.T) {
 	a, b := pair(t)
 	once := idempotency.Key{Account: access.DefaultAccount, Name: "k", Request: fieldmark.DigestOf([32]byte{1})}
 	answers := make(chan idempotency.Response, 40)

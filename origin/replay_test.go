@@ -225,7 +225,7 @@ func TestPing(t *testing.T) {
 
 // Rows older than the retention are deleted from the tail of the log, except those
 // that are still needed.
-func TestForget(t *testing.T) {
+func TestRetention(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)

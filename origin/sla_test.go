@@ -102,7 +102,7 @@ func TestTwoOriginsShareTheSweeping(t *testing.T) {
 
 // Timers claimed by a worker that died are claimed by another after the lease
 // expires, and the events that it emitted are not emitted again.
-func TestSweeperThatDied(t *testing.T) {
+func TestTimersOfAnExpiredLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
 		w.putPolicy(t, quick(fieldmark.PriorityHigh))

@@ -20,9 +20,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// TestFirstTexts: which of two brands with the same text is the first, and which pairs are
+// TestFirstBrandOfACopiedText: which of two brands with the same text is the first, and which pairs are
 // not compared.
-func TestFirstTexts(t *testing.T) {
+func TestFirstBrandOfACopiedText(t *testing.T) {
 	raw, err := os.ReadFile("RATIONALE.md")
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-func TestUseOnError(t *testing.T) {
+func TestStaleIfError(t *testing.T) {
 	const day = 86400
 	for _, tt := range []struct {
 		ask, head       string

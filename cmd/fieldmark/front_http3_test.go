@@ -15,7 +15,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// The load of BenchmarkFrontHTTP3. Its client costs more than the servers, so it is smaller
+// The load of BenchmarkHTTP3Servers. Its client costs more than the servers, so it is smaller
 // than that over TCP.
 const (
 	http3Conns    = 16
@@ -47,12 +47,12 @@ func http3Server() {
 	panic(server.Serve(conn))
 }
 
-// BenchmarkFrontHTTP3 is BenchmarkFront over HTTP/3: processor time of the server per request
+// BenchmarkHTTP3Servers is BenchmarkReverseProxies over HTTP/3: processor time of the server per request
 // for a badge, in turns, for 16 connections with 10 streams and with 1. The handshakes are
 // included.
 //
-//	go test ./cmd/fieldmark -run '^$' -bench FrontHTTP3 -benchtime 3x
-func BenchmarkFrontHTTP3(b *testing.B) {
+//	go test ./cmd/fieldmark -run '^$' -bench HTTP3Servers -benchtime 3x
+func BenchmarkHTTP3Servers(b *testing.B) {
 	dir := b.TempDir()
 	admin, token := newKey(b, dir, "admin:*"), strings.Repeat("n", minSecret)
 	origin := start(b, dir, append([]string{"serve", "--node-token", token}, freePorts("var")...)...)
@@ -63,34 +63,34 @@ func BenchmarkFrontHTTP3(b *testing.B) {
 	cert, body := writeCertificate(b), dir+"/badge.svg"
 	must(b, os.WriteFile(body, []byte(badge), 0o600))
 	reference := startAs(b, dir, "http3server", cert, body)
-	fronts := []front{
+	servers := []testedServer{
 		{name: "own h3", url: edge.logged("edge", "listen") + path, pid: edge.cmd.Process.Pid},
 		{name: "quic-go http3", url: reference.logged("http3", "listen") + path, pid: reference.cmd.Process.Pid},
 	}
-	caddy := frontCaddy
+	caddy := caddyServer
 	caddy.config = strings.NewReplacer("CERT", cert, "BODY", strings.ReplaceAll(badge, "`", "")).
 		Replace(caddy.config)
 	if s, ok := startPeer(b, caddy, ""); ok {
-		fronts = append(fronts, front{name: s.name, url: "https://" + s.addr + path, pid: s.pid})
+		servers = append(servers, front{name: s.name, url: "https://" + s.addr + path, pid: s.pid})
 	}
 	pin(b, os.Getpid(), 1)
-	for _, f := range fronts {
+	for _, f := range servers {
 		for _, pid := range family(b, f.pid) {
 			pin(b, pid, 0)
 		}
 		f.loadHTTP3(b, 10, 1000)
 	}
 	for _, streams := range []int{10, 1} {
-		took := make([][]float64, len(fronts))
+		took := make([][]float64, len(servers))
 		b.Run(fmt.Sprintf("16x%d", streams), func(b *testing.B) {
 			for b.Loop() {
-				for i, f := range fronts {
+				for i, f := range servers {
 					before := cpuOf(b, f.pid)
 					f.loadHTTP3(b, streams, http3Requests)
 					took[i] = append(took[i], (cpuOf(b, f.pid)-before).Seconds()*1e6/http3Requests)
 				}
 			}
-			for i, f := range fronts {
+			for i, f := range servers {
 				slices.Sort(took[i])
 				b.ReportMetric(took[i][len(took[i])/2], strings.ReplaceAll(f.name, " ", "-")+"-us/op")
 			}
@@ -135,8 +135,8 @@ func getHTTP3(transport *http3.Transport, url string) error {
 	return nil
 }
 
-// frontCaddy serves the badge from its configuration.
-var frontCaddy = peer{"caddy respond", "caddy", "Caddyfile", "{\n\tauto_https off\n\tadmin off\n}\n" +
+// caddyServer serves the badge from its configuration.
+var caddyServer = peer{"caddy respond", "caddy", "Caddyfile", "{\n\tauto_https off\n\tadmin off\n}\n" +
 	"https://LISTEN {\n\tbind 127.0.0.1\n\ttls CERT CERT\n" +
 	"\theader Content-Type image/svg+xml\n\theader Cache-Control \"public, max-age=300\"\n\trespond `BODY`\n}\n",
 	[]string{"run", "--config", "DIR/Caddyfile"}}

@@ -15,23 +15,23 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 )
 
-// frontRequests is the number of requests of a measurement: with fewer, the handshakes count.
-const frontRequests = 60_000
+// benchRequests is the number of requests of a measurement: with fewer, the handshakes count.
+const benchRequests = 60_000
 
-// front is a server under load over TLS.
-type front struct {
+// testedServer is a server under load over TLS.
+type testedServer struct {
 	name, url string
 	pid       int
 	h1        bool // HTTP/1.1 over TLS
 	plain     bool // HTTP/1.1
 }
 
-// BenchmarkFront measures servers over HTTP/2, each in a separate process, in turns and under
+// BenchmarkReverseProxies measures servers over HTTP/2, each in a separate process, in turns and under
 // the same load: processor time per request, for 64 connections with 10 streams and with 1.
 // h2load sends the requests; what is not installed is left out.
 //
-//	go test ./cmd/fieldmark -run '^$' -bench Front -benchtime 3x
-func BenchmarkFront(b *testing.B) {
+//	go test ./cmd/fieldmark -run '^$' -bench ReverseProxies -benchtime 3x
+func BenchmarkReverseProxies(b *testing.B) {
 	h2load, err := exec.LookPath("h2load")
 	if err != nil {
 		b.Skip("h2load is not installed (Debian: apt-get install nghttp2-client)")
@@ -45,7 +45,7 @@ func BenchmarkFront(b *testing.B) {
 	badge, miss := "/api/badge/"+slugs[0], "/api/v1/score/"+slugs[0]
 	base, plain := secured.logged("edge", "listen"), unsecured.logged("edge", "listen")
 	pid := secured.cmd.Process.Pid
-	fronts := []front{
+	servers := []testedServer{
 		{name: "own h2, badge", url: base + badge, pid: pid},
 		{name: "own h1 over TLS, badge", url: base + badge, pid: pid, h1: true},
 		{name: "own h1, badge", url: plain + badge, pid: unsecured.cmd.Process.Pid, plain: true},
@@ -55,7 +55,7 @@ func BenchmarkFront(b *testing.B) {
 	_, head, body := ask(b, "GET", plain+badge, "")
 	cert, file := writeCertificate(b), filepath.Join(dir, "badge.svg")
 	must(b, os.WriteFile(file, []byte(body), 0o644))
-	for _, p := range append(frontPeers, frontCaddy) {
+	for _, p := range append(peerServers, caddyServer) {
 		var fields strings.Builder
 		for name := range head {
 			if name != "Content-Length" && name != "Date" && name != "Server" && name != "Content-Type" {
@@ -66,30 +66,30 @@ func BenchmarkFront(b *testing.B) {
 		p.config = strings.NewReplacer("CERT", cert, "FILE", file, "FIELDS", fields.String(),
 			"BODY", strings.NewReplacer("'", "\\'", "$", "").Replace(string(body))).Replace(p.config)
 		if s, ok := startPeer(b, p, strings.TrimPrefix(plain, "http://")); ok {
-			fronts = append(fronts, front{name: p.name, url: "https://" + s.addr + badge, pid: s.pid})
+			servers = append(servers, front{name: p.name, url: "https://" + s.addr + badge, pid: s.pid})
 		}
 	}
 	pin(b, os.Getpid(), 1)
-	for _, f := range fronts {
+	for _, f := range servers {
 		for _, pid := range family(b, f.pid) {
 			pin(b, pid, 0)
 		}
 		f.load(b, h2load, 10, 1000)
 	}
 	for _, streams := range []int{10, 1} {
-		took := make([][]float64, len(fronts))
+		took := make([][]float64, len(servers))
 		b.Run(fmt.Sprintf("64x%d", streams), func(b *testing.B) {
 			for b.Loop() {
-				for i, f := range fronts {
+				for i, f := range servers {
 					if (f.h1 || f.plain) && streams > 1 {
 						continue
 					}
 					before := cpuOf(b, f.pid)
-					f.load(b, h2load, streams, frontRequests)
-					took[i] = append(took[i], (cpuOf(b, f.pid)-before).Seconds()*1e6/frontRequests)
+					f.load(b, h2load, streams, benchRequests)
+					took[i] = append(took[i], (cpuOf(b, f.pid)-before).Seconds()*1e6/benchRequests)
 				}
 			}
-			for i, f := range fronts {
+			for i, f := range servers {
 				if len(took[i]) > 0 {
 					slices.Sort(took[i])
 					b.ReportMetric(took[i][len(took[i])/2], strings.NewReplacer(" ", "-", ",", "").Replace(f.name)+
@@ -130,8 +130,8 @@ func writeCertificate(b *testing.B) string {
 	return path
 }
 
-// frontPeers are servers that end TLS and HTTP/2 before an edge.
-var frontPeers = []peer{
+// peerServers are servers that end TLS and HTTP/2 before an edge.
+var peerServers = []peer{
 	{"nginx return", "nginx", "nginx.conf", `
 daemon off; worker_processes 1; pid DIR/pid; error_log DIR/error.log; user root;
 events { worker_connections 1024; }

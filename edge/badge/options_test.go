@@ -109,7 +109,7 @@ func TestContrast(t *testing.T) {
 var declaration = regexp.MustCompile(`\.(f\w\w)( [^{]*)?\{([^}]*)\}`)
 
 // The dark half of the automatic badge is the dark badge.
-func TestAutoIsBoth(t *testing.T) {
+func TestAutoThemeHasDarkBadge(t *testing.T) {
 	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal} {
 		for _, s := range samples {
 			auto := draw(t, s.badge, badge.Options{Style: style})
@@ -152,7 +152,7 @@ func TestAutoIsBoth(t *testing.T) {
 }
 
 // A page may inline badges of every style and ink: rules that meet must agree.
-func TestRulesDoNotMeet(t *testing.T) {
+func TestInlinedStylesDoNotConflict(t *testing.T) {
 	rules := map[string]string{}
 	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal} {
 		for _, s := range samples {
@@ -168,7 +168,7 @@ func TestRulesDoNotMeet(t *testing.T) {
 	}
 }
 
-func TestParseLook(t *testing.T) {
+func TestParseOptions(t *testing.T) {
 	for _, tt := range []struct{ query, want string }{
 		{"", ""},
 		{"style=pill&theme=auto&lang=en&animate=0&font=text&label=", ""},

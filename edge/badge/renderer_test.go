@@ -9,7 +9,7 @@ import (
 )
 
 // A painter draws what AppendSVG draws, whatever it drew before.
-func TestPainterIsAppendSVG(t *testing.T) {
+func TestRendererMatchesAppendSVG(t *testing.T) {
 	const rounds = 4_000
 	p := new(badge.Renderer)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -34,7 +34,7 @@ func TestPainterIsAppendSVG(t *testing.T) {
 	}
 }
 
-func TestPainterDoesNotAllocate(t *testing.T) {
+func TestRendererDoesNotAllocate(t *testing.T) {
 	p := new(badge.Renderer)
 	buf := make([]byte, 0, 8192)
 	for _, style := range styles {

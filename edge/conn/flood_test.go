@@ -332,8 +332,8 @@ func TestFloodEmptyFields(t *testing.T) {
 	}
 }
 
-// TestDribble takes a response in windows of one byte (CVE-2019-9511).
-func TestDribble(t *testing.T) {
+// TestFloodSmallWindows takes a response in windows of one byte (CVE-2019-9511).
+func TestFloodSmallWindows(t *testing.T) {
 	flood(t, "idle", 50_000, http2.ErrCodeEnhanceYourCalm, func(f *flooder, i int) error {
 		if i == 0 {
 			return errors.Join(f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}),

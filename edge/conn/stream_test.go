@@ -284,9 +284,9 @@ func TestHitTakesNoGoroutine(t *testing.T) {
 	}
 }
 
-// TestNoLostWake sends requests in pieces with pauses on many connections: each piece must
+// TestNoLostWakeup sends requests in pieces with pauses on many connections: each piece must
 // be read when it has arrived.
-func TestNoLostWake(t *testing.T) {
+func TestNoLostWakeup(t *testing.T) {
 	for _, protocol := range []string{"h2", "http/1.1"} {
 		t.Run(protocol, func(t *testing.T) {
 			cfg := testConfig()

@@ -44,9 +44,9 @@ func attacks(t *testing.T) (list []string) {
 	return list
 }
 
-// TestStrangers sends texts of attackers through every tool that returns text of people
+// TestUntrustedTextStaysInItsMember sends texts of attackers through every tool that returns text of people
 // outside: none leaves the members that are for it.
-func TestStrangers(t *testing.T) {
+func TestUntrustedTextStaysInItsMember(t *testing.T) {
 	h := &host{}
 	s := newServer(h)
 	for i, attack := range attacks(t) {

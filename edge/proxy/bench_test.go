@@ -49,11 +49,11 @@ func (o *crowdOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// BenchmarkCrowd compares a hundred concurrent clients of one URL through the edge and the
+// BenchmarkCoalescing compares a hundred concurrent clients of one URL through the edge and the
 // other proxies that are installed: the number of requests to the origin, the number of
 // different bodies, and the median wait with an origin that takes 300 ms. Each row runs
 // once, so one round is enough.
-func BenchmarkCrowd(b *testing.B) {
+func BenchmarkCoalescing(b *testing.B) {
 	for _, peer := range []struct {
 		name  string
 		start func(testing.TB, *crowdOrigin) string

@@ -49,7 +49,7 @@ var crowd = []struct {
 	{"Vary: *", "200\nCache-Control: max-age=60\nVary: *", "", 100, 100, 2 * originDelay},
 }
 
-func TestCrowd(t *testing.T) {
+func TestConcurrentRequestsAreCoalesced(t *testing.T) {
 	for _, tt := range crowd {
 		for _, profile := range []rfc9111.Profile{rfc9111.Strict, rfc9111.RFC} {
 			t.Run(fmt.Sprintf("%s %s", tt.name, profile), func(t *testing.T) {
@@ -116,9 +116,9 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCrowdOfVariants: clients that request different variants at the same time each get
+// TestConcurrentVariants: clients that request different variants at the same time each get
 // theirs, with one request to the origin for each variant.
-func TestCrowdOfVariants(t *testing.T) {
+func TestConcurrentVariants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, proxy.Config{})
 		defer w.close()
@@ -148,9 +148,9 @@ func TestCrowdOfVariants(t *testing.T) {
 	})
 }
 
-// TestInvalidatedWhileAsking: a response in transit when its URL is invalidated is neither
+// TestInvalidatedInFlight: a response in transit when its URL is invalidated is neither
 // stored nor served to requests after the invalidation.
-func TestInvalidatedWhileAsking(t *testing.T) {
+func TestInvalidatedInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, proxy.Config{})
 		defer w.close()
@@ -185,9 +185,9 @@ func TestInvalidatedWhileAsking(t *testing.T) {
 	})
 }
 
-// TestPurgedWhileAsking: a request after a purge by tag does not get the response to an
+// TestPurgedInFlight: a request after a purge by tag does not get the response to an
 // earlier request in flight, be it the first or a refresh.
-func TestPurgedWhileAsking(t *testing.T) {
+func TestPurgedInFlight(t *testing.T) {
 	for _, warm := range []bool{false, true} {
 		for _, hard := range []bool{false, true} {
 			t.Run(fmt.Sprintf("warm %v hard %v", warm, hard), func(t *testing.T) {
@@ -505,9 +505,9 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestCloseEndsWhatRunsBehind: an origin that hangs does not keep a node from
+// TestCloseEndsBackgroundRequests: an origin that hangs does not keep a node from
 // stopping.
-func TestCloseEndsWhatRunsBehind(t *testing.T) {
+func TestCloseEndsBackgroundRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, proxy.Config{})
 		var hangs atomic.Bool

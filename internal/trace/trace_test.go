@@ -219,8 +219,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestNothing checks that a nil Tracer allocates nothing.
-func TestNothing(t *testing.T) {
+// TestNilTracer checks that a nil Tracer allocates nothing.
+func TestNilTracer(t *testing.T) {
 	var tracer *trace.Tracer
 	parent := trace.Parse(known)
 	if n := testing.AllocsPerRun(100, func() {
@@ -306,8 +306,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestAgain checks that a batch is sent again after the collector was busy.
-func TestAgain(t *testing.T) {
+// TestBusyCollectorIsRetried checks that a batch is sent again after the collector was busy.
+func TestBusyCollectorIsRetried(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, http.StatusServiceUnavailable)
 	tracer, err := trace.New(trace.Config{Endpoint: r.URL + "/", Ratio: 1})

@@ -178,9 +178,9 @@ func TestBoardClockChange(t *testing.T) {
 	}
 }
 
-// TestCrowdedBoard: a board shows at most 60 assignees and says how many more there are; everybody who had a
+// TestBoardRowLimit: a board shows at most 60 assignees and says how many more there are; everybody who had a
 // visit lately has a row.
-func TestCrowdedBoard(t *testing.T) {
+func TestBoardRowLimit(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	at := time.Now().UTC().Truncate(time.Hour).Add(-7 * 24 * time.Hour)

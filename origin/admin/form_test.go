@@ -54,8 +54,8 @@ func TestFirstErrorHasFocus(t *testing.T) {
 	}
 }
 
-// TestTakenAccount: the form for a new account does not overwrite another one.
-func TestTakenAccount(t *testing.T) {
+// TestExistingAccountIsNotOverwritten: the form for a new account does not overwrite another one.
+func TestExistingAccountIsNotOverwritten(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	form := url.Values{"id": {"acme"}, "name": {"Acme"}, "note": {"pays monthly"}}

@@ -126,9 +126,9 @@ func TestEventsShared(t *testing.T) {
 	}
 }
 
-// TestEventsSharedLeave: edges with different timeouts wait at one position. Each gets
+// TestEventsSharedTimeouts: edges with different timeouts wait at one position. Each gets
 // its response in time, also after earlier requests have ended.
-func TestEventsSharedLeave(t *testing.T) {
+func TestEventsSharedTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, nil)
 		fx.putBrand("acme")

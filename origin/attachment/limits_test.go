@@ -431,8 +431,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestWithoutPlace: a process without a place for objects refuses to add.
-func TestWithoutPlace(t *testing.T) {
+// TestWithoutObjectStore: a process without a place for objects refuses to add.
+func TestWithoutObjectStore(t *testing.T) {
 	f := newFixture(t)
 	f.Service = f.over(t, nil)
 	_, err := f.Attachments.Add(t.Context(), f.upload("image/jpeg", jpeg(9, 1)))

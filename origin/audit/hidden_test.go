@@ -157,9 +157,9 @@ func TestKeywordBlocks(t *testing.T) {
 	}
 }
 
-// TestShownLater: text that a rule shows in some window or state, or that an animation
+// TestConditionallyShownText: text that a rule shows in some window or state, or that an animation
 // moves in, counts as text.
-func TestShownLater(t *testing.T) {
+func TestConditionallyShownText(t *testing.T) {
 	for css, want := range map[string]string{
 		".k{display:none}": "122",
 		".k{display:none}@media (min-width:800px){.k{display:block}}":           "125",

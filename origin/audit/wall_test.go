@@ -29,10 +29,10 @@ func sitemapOf(paths ...string) answer {
 		`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + list + `</urlset>`}
 }
 
-// TestWalledHomePage: a home page that bot protection answers is unknown and never zero, and
+// TestBotProtectedHomePage: a home page that bot protection answers is unknown and never zero, and
 // crawlers are judged by robots.txt alone. A page that the site itself denies is not
 // reachable.
-func TestWalledHomePage(t *testing.T) {
+func TestBotProtectedHomePage(t *testing.T) {
 	rules := text("User-agent: PerplexityBot\nDisallow: /\n")
 	const all = "crawler.googlebot 1, crawler.perplexitybot 0"
 	const none = "crawler.googlebot unknown, crawler.perplexitybot unknown"
@@ -110,9 +110,9 @@ func TestWalledHomePage(t *testing.T) {
 	}
 }
 
-// TestWalledPages: pages and files that bot protection answers count neither for nor
+// TestBotProtectedPages: pages and files that bot protection answers count neither for nor
 // against a site whose home page is readable.
-func TestWalledPages(t *testing.T) {
+func TestBotProtectedPages(t *testing.T) {
 	wall := denied(403, "Cf-Mitigated", "challenge")
 	with := func(changes web) web {
 		site := goodSite()

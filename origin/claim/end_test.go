@@ -23,9 +23,9 @@ func (f *fixture) emitted(t testing.TB, after int64) (types []fieldmark.EventTyp
 	return types
 }
 
-// TestEndOfAnOwner: however a claim ends, what its owner has asked for ends with it: open disputes,
+// TestEndedClaimCancelsRequests: however a claim ends, what its owner has asked for ends with it: open disputes,
 // pending requests and wishes for the crawler. What was decided stays: it is about the site.
-func TestEndOfAnOwner(t *testing.T) {
+func TestEndedClaimCancelsRequests(t *testing.T) {
 	for name, end := range map[string]func(*fixture, fieldmark.NewClaim, fieldmark.ClaimAccess) error{
 		"withdrawn": func(f *fixture, c fieldmark.NewClaim, a fieldmark.ClaimAccess) error {
 			return f.Claims.Withdraw(t.Context(), c.ID, claim.Caller{Account: a.Account})

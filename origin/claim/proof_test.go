@@ -34,10 +34,10 @@ func (f *fixture) attempt(t testing.TB, c fieldmark.NewClaim, m fieldmark.ClaimM
 	return fieldmark.ClaimAttempt{Method: m, Detail: "not tried"}
 }
 
-// TestWhatProves: what the world shows, and whether it proves a claim of the site. $line and
+// TestProofs: what the world shows, and whether it proves a claim of the site. $line and
 // $meta are replaced by the proofs of the claim, $other for the line of another claim, and $fill
 // makes a file with $line 4 KiB large. A redirect leads to a page with the meta element.
-func TestWhatProves(t *testing.T) {
+func TestProofs(t *testing.T) {
 	const (
 		site   = "https://www.acme.example/"
 		shared = "https://pages.example/~acme/"

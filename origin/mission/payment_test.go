@@ -10,10 +10,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
-// TestPaymentWalk makes random transitions of payments: it checks that exactly the
+// TestRandomPaymentMoves makes random transitions of payments: it checks that exactly the
 // transitions in the table are possible, that a refusal lists them, and that
 // refunds add up.
-func TestPaymentWalk(t *testing.T) {
+func TestRandomPaymentMoves(t *testing.T) {
 	all := fieldmark.PaymentStatuses()
 	r := rand.New(rand.NewPCG(7, 8))
 	ends := map[fieldmark.PaymentStatus]bool{}

@@ -12,10 +12,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
-// TestMovesWalk makes random transitions: each listed one is allowed, every other
+// TestRandomMoves makes random transitions: each listed one is allowed, every other
 // is refused with the list, each valid one has a different event type, and terminal
 // statuses end the walk.
-func TestMovesWalk(t *testing.T) {
+func TestRandomMoves(t *testing.T) {
 	all := []fieldmark.MissionStatus{
 		fieldmark.MissionNew, fieldmark.MissionScheduled, fieldmark.MissionDispatched, fieldmark.MissionEnRoute,
 		fieldmark.MissionInProgress, fieldmark.MissionOnHold, fieldmark.MissionCompleted,

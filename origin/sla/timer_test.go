@@ -404,9 +404,9 @@ func TestSLARulesChange(t *testing.T) {
 	}
 }
 
-// TestSLAWalk applies random changes to missions, reads their timers at random times, and
+// TestRandomSLAChanges applies random changes to missions, reads their timers at random times, and
 // checks the invariants of every timer.
-func TestSLAWalk(t *testing.T) {
+func TestRandomSLAChanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	zones := []string{"UTC", berlin, "America/St_Johns", "Asia/Beirut", "Pacific/Apia", "Australia/Lord_Howe"}
 	for range 150 {

@@ -92,7 +92,7 @@ func (q *auditQueue) clear() {
 
 // A request of an audit is never later than it would be without those of others, never lost, and
 // has all attempts.
-func TestAuditRequestsMeet(t *testing.T) {
+func TestConcurrentAuditRequests(t *testing.T) {
 	s := scratch(t)
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
 		return tx.PutBrand(ctx, fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools",

@@ -318,7 +318,7 @@ func TestPrefetchNameIsFreeAgain(t *testing.T) {
 
 // Concurrent reads share a batch. Each returns a state that is no older than its call, and
 // a canceled read does not abort the others.
-func TestAskedTogether(t *testing.T) {
+func TestConcurrentReadsShareABatch(t *testing.T) {
 	s := withAccount(t, scratch(t))
 	add := func(id string) {
 		t.Helper()

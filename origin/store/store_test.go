@@ -155,7 +155,7 @@ func TestWriteUndoesOneMember(t *testing.T) {
 	check(t, s)
 }
 
-func TestWriteLetsTheImpatientGo(t *testing.T) {
+func TestCanceledWriteReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := store.Open(t.Context(), storetest.New(t))
 		if err != nil {

@@ -96,7 +96,7 @@ func TestCircuitHonoursRetryAfter(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestHealthVerdict(t *testing.T) {
 	var h webhook.Health
 	fail := func(after time.Duration) { h.Record(at(dead, noon.Add(after)), 8) }
 	want := func(after time.Duration, v webhook.Action) {

@@ -125,9 +125,9 @@ func TestWeightsFollowEvidence(t *testing.T) {
 	}
 }
 
-// TestNoFloor scores what every site has: a home page that responds, quickly and over
+// TestBasicsScoreNothing scores what every site has: a home page that responds, quickly and over
 // HTTPS, and that crawlers may fetch. None of this earns points.
-func TestNoFloor(t *testing.T) {
+func TestBasicsScoreNothing(t *testing.T) {
 	c, m := geo.Card(), load(t, geo.Module())
 	bare := func(measured map[string]int64, unknown ...string) fieldmark.Assessment {
 		var values []int64

@@ -575,9 +575,9 @@ func TestDroppedConnections(t *testing.T) {
 	})
 }
 
-// TestHangingOriginIsLeft: a request that may be repeated does not spend all of its
+// TestHangingOriginIsReplaced: a request that may be repeated does not spend all of its
 // time on an origin that hangs.
-func TestHangingOriginIsLeft(t *testing.T) {
+func TestHangingOriginIsReplaced(t *testing.T) {
 	hangs := raw(t, func(c net.Conn, r *http.Request) bool { _, _ = io.Copy(io.Discard, c); return false })
 	for _, origins := range [][]*url.URL{{hangs, raw(t, says(good))}, {raw(t, says(good)), hangs}} {
 		u := start(t, upstream.Config{Origins: origins, HealthEvery: -1})

@@ -270,8 +270,8 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestAway: an unreachable provider does not block the origin, and retries are limited.
-func TestAway(t *testing.T) {
+// TestUnreachableProvider: an unreachable provider does not block the origin, and retries are limited.
+func TestUnreachableProvider(t *testing.T) {
 	i := newIssuer(t)
 	i.announce["issuer"] = "https://evil.example"
 	p := mustNew(t, i.config())
@@ -316,8 +316,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestKnown: concurrent calls share one discovery request, and its result is cached.
-func TestKnown(t *testing.T) {
+// TestDiscoveryIsShared: concurrent calls share one discovery request, and its result is cached.
+func TestDiscoveryIsShared(t *testing.T) {
 	i := newIssuer(t)
 	p := mustNew(t, i.config())
 	var all sync.WaitGroup
