@@ -211,11 +211,11 @@ func (e *llmsEndpoints) fetch(ctx context.Context, q llmsRequest, known, request
 	if resp.StatusCode != http.StatusOK {
 		return nil, problemError(resp, body)
 	}
-	told := resp.Header.Get(fieldmark.HeaderEdition)
+	version := resp.Header.Get(fieldmark.HeaderEdition)
 	entry := newLLMsEntry(resp.Header, body)
 	entry.AsOf = asOf
-	e.originVersion.set(told)
-	if told == "" || told != known || len(body) > maxStoredAnswer {
+	e.originVersion.set(version)
+	if version == "" || version != known || len(body) > maxStoredAnswer {
 		return nil, &uncacheable{entry}
 	}
 	return entry, nil

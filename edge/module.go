@@ -99,7 +99,7 @@ func notify(c chan struct{}) {
 func (s *modules) recordRefusal(err error) {
 	text := err.Error()
 	if old := s.problem.Swap(&text); old == nil || *old != text {
-		s.log.Error("scoring module refused; the one in force stays", "err", err)
+		s.log.Error("scoring module refused; the active one stays", "err", err)
 		notify(s.report)
 	}
 }

@@ -199,14 +199,14 @@ func (b *binding) evidence(inputs []string) []fieldmark.Evidence {
 	all := []fieldmark.Evidence{}
 	for round := range fieldmark.MaxEvidence {
 		for _, name := range inputs {
-			told := b.facts[name].Evidence
-			if round >= len(told) || slices.Contains(all, told[round]) {
+			list := b.facts[name].Evidence
+			if round >= len(list) || slices.Contains(all, list[round]) {
 				continue
 			}
 			if len(all) == maxSignalEvidence {
 				return all
 			}
-			all = append(all, told[round])
+			all = append(all, list[round])
 		}
 	}
 	return all

@@ -122,7 +122,7 @@ func TestClaimPages(t *testing.T) {
 		}
 	}
 	if rec := b.do("/admin/claims?before=x", nil); rec.Code != 400 {
-		t.Errorf("a cursor that is none: %d, want 400", rec.Code)
+		t.Errorf("an invalid cursor: %d, want 400", rec.Code)
 	}
 	if rec := b.do("/admin/claims/clm_x", nil); rec.Code != 404 {
 		t.Errorf("a claim that does not exist: %d, want 404", rec.Code)

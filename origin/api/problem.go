@@ -104,7 +104,7 @@ var remedies = map[fieldmark.Code]string{
 		"Retry-After: the count starts again at 00:00 UTC. GET /api/public/v1/account returns the limits and the use.",
 	fieldmark.CodeOfferInUse: "Give the accounts that have the offer another one, then delete it.",
 	fieldmark.CodeHostBudget: "" +
-		"The number of audits of one site is limited, whoever requests them. Repeat the request after the time in " +
+		"The number of audits of one site is limited, for all clients together. Repeat the request after the time in " +
 		"Retry-After, which may be hours, or run fieldmark audit with the address.",
 	fieldmark.CodeBodyTooLarge:         "Send at most as many bytes as the member limit says.",
 	fieldmark.CodeHTTPSRequired:        "Repeat the request with an https address.",

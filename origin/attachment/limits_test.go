@@ -190,7 +190,7 @@ func TestDamagedFiles(t *testing.T) {
 		}
 		got, err := read(t.Context(), f, a.ID)
 		if err == nil || fieldmark.AsError(err).Code != fieldmark.CodeInternal {
-			t.Errorf("%s: read without an error of ours: %v", about, err)
+			t.Errorf("%s: read without an internal error: %v", about, err)
 		}
 		if len(got) != c.good || !bytes.HasPrefix(content, got) {
 			t.Errorf("%s: %d bytes were returned, want the %d before the damage", about, len(got), c.good)

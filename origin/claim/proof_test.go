@@ -76,7 +76,7 @@ func TestProofs(t *testing.T) {
 		{"meta in a template", site, site, head("<template>$meta</template>"), "meta", false},
 		{"meta in noscript", site, site, head("<noscript>$meta</noscript>"), "meta", false},
 		{"meta in the body", site, site, "<html><head></head><body><p>$meta</p></body></html>", "meta", false},
-		{"meta after a paragraph", site, site, "<html><p>A comment of a visitor: $meta", "meta", false},
+		{"meta after a paragraph", site, site, "<html><p>A comment of a reader: $meta", "meta", false},
 		{"meta in an attribute", site, site, head(`<link title='$meta'>`), "meta", false},
 
 		{"meta of a path", shared, shared, head("$meta"), "meta", true},

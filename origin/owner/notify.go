@@ -183,7 +183,7 @@ func (h *handler) followMailLink(req *request, l mailLink) error {
 // claimData is the page of the claim of a brand.
 type claimData struct {
 	Claim    fieldmark.Claim
-	Transfer *fieldmark.ClaimTransfer // the code, told once
+	Transfer *fieldmark.ClaimTransfer // the code, shown only once
 }
 
 func (h *handler) claim(req *request) error { return h.showClaim(req, http.StatusOK, nil, nil) }

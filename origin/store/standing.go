@@ -194,7 +194,7 @@ func (r *SentRank) First() bool { return r.text == nil }
 func (db StandingReader) SentRanks(ctx context.Context, after fieldmark.Slug, limit int) ([]SentRank, error) {
 	rows, err := db.query(ctx, `SELECT b.slug, b.name, b.url, b.niche, b.public = 1, s.low, s.high, s.rank
 		FROM standing s JOIN brand b ON b.slug = s.brand
-		WHERE s.brand > $1 AND s.brand IN `+heard+` ORDER BY s.brand LIMIT $2`, string(after), limit)
+		WHERE s.brand > $1 AND s.brand IN `+subscribed+` ORDER BY s.brand LIMIT $2`, string(after), limit)
 	list, err := collect(rows, err, func(row scanner) (r SentRank, err error) {
 		var low, high *int64
 		b := &r.Brand
@@ -232,7 +232,7 @@ func (t StandingTx) PutSentRank(ctx context.Context, was *SentRank, next *fieldm
 // account is not sent changes since then.
 func (t StandingTx) DropSentRanks(ctx context.Context) error {
 	_, err := t.exec(ctx, `UPDATE standing SET rank = NULL WHERE rank IS NOT NULL
-		AND brand NOT IN `+heard)
+		AND brand NOT IN `+subscribed)
 	if err != nil {
 		return fmt.Errorf("drop the ranks of brands that are not watched: %w", err)
 	}
@@ -280,8 +280,8 @@ func (t StandingTx) EndDailyJob(ctx context.Context, job DailyJob, owner string,
 	return nil
 }
 
-// heard selects the brands whose events an account receives.
-const heard = `(SELECT brand FROM watch UNION SELECT brand FROM claim WHERE account <> '' AND ` + holds + `)`
+// subscribed selects the brands whose events an account receives.
+const subscribed = `(SELECT brand FROM watch UNION SELECT brand FROM claim WHERE account <> '' AND ` + holds + `)`
 
 // Watch is an endpoint that watches a brand, or one of the account that manages it.
 type Watch struct {

@@ -50,7 +50,7 @@ var actKinds = []actKind{
 		{fieldmark.HoldWaitingParts, "Waiting for parts"}, {fieldmark.HoldWeather, "Weather"}, {"OTHER", "Other"}}},
 	{Name: "unable", Label: "Unable to complete", To: fieldmark.MissionUnableToComplete, Danger: true,
 		Confirm: "Your dispatcher decides what happens next.", Reasons: []option{
-			{"NO_ACCESS", "Nobody there, or no access"}, {"WRONG_PARTS", "Parts or tools are missing"},
+			{"NO_ACCESS", "No one there, or no access"}, {"WRONG_PARTS", "Parts or tools are missing"},
 			{"UNSAFE", "Not safe"}, {"NOT_REPAIRABLE", "Cannot be repaired on site"}, {"OTHER", "Other"}}},
 	{Name: "decline", Label: "Decline", To: fieldmark.MissionScheduled, Reasons: []option{
 		{"NOT_AVAILABLE", "Not available"}, {"SKILLS", "Needs other skills"}, {"TOO_FAR", "Too far away"},

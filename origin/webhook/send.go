@@ -224,7 +224,7 @@ func verdict(status int) error {
 		return &statusError{fmt.Sprintf("answered %d: redirects are not followed, change the address of the endpoint",
 			status), ClassRedirect}
 	case status == http.StatusGone:
-		return &statusError{"answered 410: the endpoint wants no more of this", ClassStatus}
+		return &statusError{"answered 410: the endpoint is gone", ClassStatus}
 	}
 	return &statusError{fmt.Sprintf("answered %d", status), ClassStatus}
 }
@@ -300,7 +300,7 @@ func explainTLS(err error) (string, bool) {
 		return "the certificate is for another host", true
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "the certificate is of an authority nobody knows; is the chain complete?", true
+		return "the certificate is of an unknown authority; is the chain complete?", true
 	}
 	if errors.Is(err, http.ErrSchemeMismatch) {
 		return "the TLS handshake failed: the server speaks HTTP", true

@@ -149,7 +149,7 @@ func (d *dialer) open(ctx context.Context, network, address string) (net.Conn, e
 		err  error
 	}
 	answers := make(chan answer)
-	knock := func() {
+	dial := func() {
 		c, err := d.net.DialContext(ctx, network, address)
 		select {
 		case answers <- answer{c, err}:
@@ -161,13 +161,13 @@ func (d *dialer) open(ctx context.Context, network, address string) (net.Conn, e
 	}
 	again := time.NewTicker(redialEvery)
 	defer again.Stop()
-	go knock()
+	go dial()
 	for {
 		select {
 		case a := <-answers:
 			return a.conn, a.err
 		case <-again.C:
-			go knock()
+			go dial()
 		case <-ctx.Done():
 			return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
 		}

@@ -99,18 +99,18 @@ func (t *Text) Judge(tag string) (judged bool, fault string) {
 	if _, ok := t.Language(); ok {
 		return true, ""
 	}
-	told := t.language
+	index := t.language
 	if tag != "" {
-		told = slices.IndexFunc(languages, func(l language) bool { return l.tag == tag })
-		if told < 0 {
+		index = slices.IndexFunc(languages, func(l language) bool { return l.tag == tag })
+		if index < 0 {
 			return false, ""
 		}
 	}
-	l, what := &languages[told], "words are"
+	l, what := &languages[index], "words are"
 	if l.inParts() {
 		what = "letters belong to"
 	}
-	return true, fmt.Sprintf("%d %% of the %s common %s words; %s text has about %d %%", t.shares[told], what, l.name,
+	return true, fmt.Sprintf("%d %% of the %s common %s words; %s text has about %d %%", t.shares[index], what, l.name,
 		l.name, l.typical)
 }
 

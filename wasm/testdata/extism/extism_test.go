@@ -111,7 +111,7 @@ func processor(b *testing.B) float64 {
 }
 
 // BenchmarkExtism scores the same inputs by the same code twice: as a scoring
-// module of ours, metered, reset and checked; and as an Extism plugin in one
+// module of Fieldmark, metered, reset and checked; and as an Extism plugin in one
 // instance that is kept, without limits, which is what that does fastest.
 func BenchmarkExtism(b *testing.B) {
 	ctx := context.Background()

@@ -66,33 +66,33 @@ func BenchmarkReverseProxies(b *testing.B) {
 		p.config = strings.NewReplacer("CERT", cert, "FILE", file, "FIELDS", fields.String(),
 			"BODY", strings.NewReplacer("'", "\\'", "$", "").Replace(string(body))).Replace(p.config)
 		if s, ok := startPeer(b, p, strings.TrimPrefix(plain, "http://")); ok {
-			servers = append(servers, front{name: p.name, url: "https://" + s.addr + badge, pid: s.pid})
+			servers = append(servers, testedServer{name: p.name, url: "https://" + s.addr + badge, pid: s.pid})
 		}
 	}
 	pin(b, os.Getpid(), 1)
-	for _, f := range servers {
-		for _, pid := range family(b, f.pid) {
+	for _, s := range servers {
+		for _, pid := range family(b, s.pid) {
 			pin(b, pid, 0)
 		}
-		f.load(b, h2load, 10, 1000)
+		s.load(b, h2load, 10, 1000)
 	}
 	for _, streams := range []int{10, 1} {
 		took := make([][]float64, len(servers))
 		b.Run(fmt.Sprintf("64x%d", streams), func(b *testing.B) {
 			for b.Loop() {
-				for i, f := range servers {
-					if (f.h1 || f.plain) && streams > 1 {
+				for i, s := range servers {
+					if (s.h1 || s.plain) && streams > 1 {
 						continue
 					}
-					before := cpuOf(b, f.pid)
-					f.load(b, h2load, streams, benchRequests)
-					took[i] = append(took[i], (cpuOf(b, f.pid)-before).Seconds()*1e6/benchRequests)
+					before := cpuOf(b, s.pid)
+					s.load(b, h2load, streams, benchRequests)
+					took[i] = append(took[i], (cpuOf(b, s.pid)-before).Seconds()*1e6/benchRequests)
 				}
 			}
-			for i, f := range servers {
+			for i, s := range servers {
 				if len(took[i]) > 0 {
 					slices.Sort(took[i])
-					b.ReportMetric(took[i][len(took[i])/2], strings.NewReplacer(" ", "-", ",", "").Replace(f.name)+
+					b.ReportMetric(took[i][len(took[i])/2], strings.NewReplacer(" ", "-", ",", "").Replace(s.name)+
 						"-us/op")
 				}
 			}
@@ -101,15 +101,15 @@ func BenchmarkReverseProxies(b *testing.B) {
 }
 
 // load sends requests.
-func (f *front) load(b *testing.B, h2load string, streams, n int) {
+func (s *testedServer) load(b *testing.B, h2load string, streams, n int) {
 	b.Helper()
 	args := []string{"-n", fmt.Sprint(n), "-c", fmt.Sprint(loadConns), "-m", fmt.Sprint(streams)}
-	if f.h1 || f.plain {
+	if s.h1 || s.plain {
 		args = append(args, "--h1")
 	}
-	out, err := exec.CommandContext(b.Context(), h2load, append(args, f.url)...).CombinedOutput()
+	out, err := exec.CommandContext(b.Context(), h2load, append(args, s.url)...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), fmt.Sprintf(" %d succeeded, 0 failed", n)) {
-		b.Fatalf("%s: %v: %s", f.name, err, out)
+		b.Fatalf("%s: %v: %s", s.name, err, out)
 	}
 }
 

@@ -71,35 +71,35 @@ func BenchmarkHTTP3Servers(b *testing.B) {
 	caddy.config = strings.NewReplacer("CERT", cert, "BODY", strings.ReplaceAll(badge, "`", "")).
 		Replace(caddy.config)
 	if s, ok := startPeer(b, caddy, ""); ok {
-		servers = append(servers, front{name: s.name, url: "https://" + s.addr + path, pid: s.pid})
+		servers = append(servers, testedServer{name: s.name, url: "https://" + s.addr + path, pid: s.pid})
 	}
 	pin(b, os.Getpid(), 1)
-	for _, f := range servers {
-		for _, pid := range family(b, f.pid) {
+	for _, s := range servers {
+		for _, pid := range family(b, s.pid) {
 			pin(b, pid, 0)
 		}
-		f.loadHTTP3(b, 10, 1000)
+		s.loadHTTP3(b, 10, 1000)
 	}
 	for _, streams := range []int{10, 1} {
 		took := make([][]float64, len(servers))
 		b.Run(fmt.Sprintf("16x%d", streams), func(b *testing.B) {
 			for b.Loop() {
-				for i, f := range servers {
-					before := cpuOf(b, f.pid)
-					f.loadHTTP3(b, streams, http3Requests)
-					took[i] = append(took[i], (cpuOf(b, f.pid)-before).Seconds()*1e6/http3Requests)
+				for i, s := range servers {
+					before := cpuOf(b, s.pid)
+					s.loadHTTP3(b, streams, http3Requests)
+					took[i] = append(took[i], (cpuOf(b, s.pid)-before).Seconds()*1e6/http3Requests)
 				}
 			}
-			for i, f := range servers {
+			for i, s := range servers {
 				slices.Sort(took[i])
-				b.ReportMetric(took[i][len(took[i])/2], strings.ReplaceAll(f.name, " ", "-")+"-us/op")
+				b.ReportMetric(took[i][len(took[i])/2], strings.ReplaceAll(s.name, " ", "-")+"-us/op")
 			}
 		})
 	}
 }
 
 // loadHTTP3 sends n requests over http3Conns connections.
-func (f *front) loadHTTP3(b *testing.B, streams, n int) {
+func (s *testedServer) loadHTTP3(b *testing.B, streams, n int) {
 	b.Helper()
 	var wg sync.WaitGroup
 	for range http3Conns {
@@ -108,8 +108,8 @@ func (f *front) loadHTTP3(b *testing.B, streams, n int) {
 		for range streams {
 			wg.Go(func() {
 				for range n / http3Conns / streams {
-					if err := getHTTP3(transport, f.url); err != nil {
-						b.Errorf("%s: %v", f.name, err)
+					if err := getHTTP3(transport, s.url); err != nil {
+						b.Errorf("%s: %v", s.name, err)
 						return
 					}
 				}
