@@ -203,6 +203,19 @@ func (t Tag) Brand() (Slug, bool) {
 	return Slug(s), ok && ValidSlug(s)
 }
 
+// KeyAll is the surrogate key of every cacheable response of an edge.
+const KeyAll = "all"
+
+// SurrogateKey returns the key by which a CDN in front of the edges purges responses that
+// depend on t, as in Surrogate-Key and Cache-Tag: brand-acme for brand:acme. It has at most
+// 69 bytes of [a-z0-9-]. Tags of proxied sites have none.
+func (t Tag) SurrogateKey() (key string, ok bool) {
+	if slug, ok := t.Brand(); ok {
+		return "brand-" + string(slug), true
+	}
+	return string(t), t == TagModule || t == TagBoard
+}
+
 // TagURL returns the tag of the stored responses of a URL on a host, or on any host if
 // host is empty. target is a path with its query.
 func TagURL(host, target string) Tag { return Tag("url:" + strings.ToLower(host) + target) }

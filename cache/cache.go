@@ -52,6 +52,9 @@ type Config struct {
 	Redis *Redis
 	// Events are callbacks for metrics.
 	Events Events
+	// Prepare completes each entry before it is stored or returned for the first time. It
+	// must not change an entry that it has completed already. Nil: nothing is added.
+	Prepare func(*Entry)
 }
 
 // Events are callbacks that count what the cache does. Each may be nil. They run
@@ -112,6 +115,7 @@ type Cache struct {
 	seed        maphash.Seed
 	tags        *tagTable
 	events      Events
+	prepare     func(*Entry)
 	fillTimeout time.Duration
 	start       time.Time
 	redis       *Redis
@@ -148,6 +152,7 @@ func New(cfg Config) (*Cache, error) {
 		events:      cfg.Events.withDefaults(),
 		fillTimeout: cfg.FillTimeout,
 		start:       time.Now(),
+		prepare:     cfg.Prepare,
 		redis:       cfg.Redis,
 	}
 	for range cfg.Shards {
@@ -249,6 +254,9 @@ func (c *Cache) state(e *Entry, now int64) State {
 
 // stamp returns the copy of e to store, with the deadlines that hits compare.
 func (c *Cache) stamp(e *Entry, f *flight, now int64) *Entry {
+	if c.prepare != nil {
+		c.prepare(e)
+	}
 	stored := *e
 	h := &stored.deadlines
 	*h = deadlines{epoch: f.epoch, asOf: stored.AsOf}

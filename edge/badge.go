@@ -315,7 +315,6 @@ func (e *badgeEndpoints) fillBadge(ctx context.Context, r badgeRequest) (*cache.
 		"Content-Type", formatTypes[r.format],
 		"Cache-Control", badgeCacheControl,
 		"Link", "<" + page + `>; rel="describedby"`,
-		"Surrogate-Key", "brand-" + string(r.slug),
 	}, badgeFields...)
 	if score.AsOf != nil {
 		fields = append(fields, "Last-Modified", score.AsOf.Std().Format(http.TimeFormat))
@@ -329,7 +328,7 @@ func (e *badgeEndpoints) fillBadge(ctx context.Context, r badgeRequest) (*cache.
 		// the score redraws them at once.
 		drawn.Stale = derivedStale
 	}
-	return packEntry(drawn).From(parts...), nil
+	return packEntry(drawn.From(parts...)), nil
 }
 
 // rankingBadgeFresh is the lifetime of a badge drawn from the ranking alone.
@@ -406,6 +405,8 @@ func (e *badgeEndpoints) failBadge(ctx *fasthttp.RequestCtx, r *badgeRequest, er
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", badgeErrorSeconds))
 	if fe.Code == fieldmark.CodeRateLimited || fe.Code == fieldmark.CodeOverloaded {
 		h.Set("Cache-Control", "no-store") // it concerns this client, and others share its cache
+	} else {
+		setKeys(h, fieldmark.TagBrand(r.slug), fieldmark.TagModule)
 	}
 	ctx.SetStatusCode(status)
 	ctx.Response.SetBody(body)
@@ -484,6 +485,7 @@ func (e *badgeEndpoints) serveEmbed(ctx *fasthttp.RequestCtx) {
 	h.Set("Content-Type", kind)
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", badgeSeconds))
 	h.Set("Vary", "Accept")
+	setKeys(h, fieldmark.TagBrand(fieldmark.Slug(slug)), fieldmark.TagModule)
 	sendOnce(ctx, http.StatusOK, body)
 }
 

@@ -200,7 +200,7 @@ func New(cfg Config) (*Edge, error) {
 		}
 	}
 	if e.cache, err = cache.New(cache.Config{Bytes: cfg.CacheBytes, FillTimeout: fillTimeout, Redis: e.redis,
-		Events: e.meters.cacheEvents()}); err != nil {
+		Events: e.meters.cacheEvents(), Prepare: addKeys}); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
 	if e.modules, err = newModules(cfg, e.meters); err != nil {

@@ -51,7 +51,7 @@ func (e *Edge) KeepBadge(path string, body []byte) {
 	e.cache.Put(path, packEntry(&cache.Entry{Body: body, Status: 200, Fresh: time.Hour,
 		Value: newHead(`"0123456789abcdef01234567"`, append([]string{
 			"Content-Type", formatTypes[formatSVG], "Cache-Control", badgeCacheControl,
-			"Link", "<https://marks.example" + path + `>; rel="describedby"`, "Surrogate-Key", "brand-x",
+			"Link", "<https://marks.example" + path + `>; rel="describedby"`,
 			"Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT"}, badgeFields...)...)}))
 }
 
@@ -68,4 +68,12 @@ func (e *Edge) KeepScore(score fieldmark.Score) (used int64, err error) {
 	w.Run(done)
 	e.cache.Put(scoreKey(score.Slug), entry)
 	return e.cache.Used(), nil
+}
+
+// RoutePaths returns the path of every route of a node.
+func RoutePaths(e *Edge) (paths []string) {
+	for _, r := range e.routes.table {
+		paths = append(paths, r.path)
+	}
+	return paths
 }

@@ -147,6 +147,7 @@ func (h *head) appendFields(dst []byte, length int,
 // separate piece of memory costs a wait. The fields of the head become slices of the
 // block.
 func packEntry(entry *cache.Entry) *cache.Entry {
+	addKeys(entry)
 	h := entry.Value.(*head)
 	hpack, hpackLength := h.appendFields(nil, len(entry.Body), h2.AppendField)
 	qpack, qpackLength := h.appendFields(nil, len(entry.Body), h3.AppendField)

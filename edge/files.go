@@ -45,6 +45,7 @@ func sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byte) {
 	h := &ctx.Response.Header
 	h.SetContentType(contentType)
 	h.Set("Cache-Control", fileControl)
+	setKeys(h) // only a purge of everything concerns it
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Etag", etag)
 	if matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), []byte(etag)) {

@@ -300,8 +300,7 @@ func (e *scoreEndpoints) serveFeed(ctx *fasthttp.RequestCtx) {
 				return nil, 0, err
 			}
 			return newEntry(body, etagOf(body), "Content-Type", site.FeedType, "Cache-Control", scoreCacheControl,
-				"X-Content-Type-Options", "nosniff", "Access-Control-Allow-Origin", "*",
-				"Surrogate-Key", "brand-"+string(slug)), asOf, nil
+				"X-Content-Type-Options", "nosniff", "Access-Control-Allow-Origin", "*"), asOf, nil
 		})
 	if err != nil {
 		e.failBrand(ctx, err, fieldmark.PathBrandPage, site.FeedSuffix)

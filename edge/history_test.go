@@ -113,7 +113,7 @@ func TestHistory(t *testing.T) {
 	const feed = "/brands/acme/feed.atom"
 	first := h.get(feed)
 	if first.status != 200 || first.header.Get("Content-Type") != "application/atom+xml" ||
-		first.header.Get("Surrogate-Key") != "brand-acme" || strings.Count(first.body, "<entry>") != 5 ||
+		first.header.Get("Surrogate-Key") != "brand-acme module all" || strings.Count(first.body, "<entry>") != 5 ||
 		!strings.Contains(first.body, "<title>GEO score 98.0 (+2.0)</title>") {
 		t.Errorf("the feed is %d %v\n%s", first.status, first.header, first.body)
 	}

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -52,6 +53,7 @@ type head struct {
 	hpackLength  int        // bytes of Content-Length in hpack
 	qpackLength  int        // bytes of Content-Length in qpack
 	encodings    *encodings // nil: the response is never compressed
+	keyed        bool       // addKeys has completed block
 }
 
 // newHead prepares header fields given as name, value, name, value.
@@ -76,6 +78,55 @@ func newHead(etag string, fields ...string) *head {
 		}
 	}
 	return h
+}
+
+// addKeys adds the surrogate keys of its tags to the head of a cacheable entry, by which
+// CDNs in front of the edges purge the response. A private response gets none.
+func addKeys(entry *cache.Entry) {
+	a, ok := entry.Value.(answer)
+	if !ok {
+		return
+	}
+	h := a.headOf()
+	if h.keyed || !bytes.HasPrefix(h.control, publicControl) {
+		return
+	}
+	h.keyed = true
+	spaced, listed := keysOf(entry.Tags)
+	block := []byte("Cache-Tag: " + listed + "\r\nSurrogate-Key")
+	if h.block == nil {
+		h.block, h.tail = block, []byte(spaced)
+		return
+	}
+	block = append(append(append(block, ": "...), spaced...), "\r\n"...)
+	h.block = append(block, h.block...)
+}
+
+var publicControl = []byte("public")
+
+// keysOf returns the surrogate keys of tags as the values of Surrogate-Key and Cache-Tag. At
+// most cache.MaxTags tags become keys, so that a value stays below 700 bytes: CDNs cut longer
+// ones (Fastly at 16 KB) or refuse them.
+func keysOf(tags []string) (spaced, listed string) {
+	var keys []string
+	for _, tag := range tags[:min(len(tags), cache.MaxTags)] {
+		if key, ok := fieldmark.Tag(tag).SurrogateKey(); ok {
+			keys = append(keys, key)
+		}
+	}
+	keys = append(keys, fieldmark.KeyAll)
+	return strings.Join(keys, " "), strings.Join(keys, ",")
+}
+
+// setKeys sets the surrogate keys of a response that is not cached here.
+func setKeys(h *fasthttp.ResponseHeader, tags ...fieldmark.Tag) {
+	names := make([]string, len(tags))
+	for i, tag := range tags {
+		names[i] = string(tag)
+	}
+	spaced, listed := keysOf(names)
+	h.Set("Surrogate-Key", spaced)
+	h.Set("Cache-Tag", listed)
 }
 
 // oneLine prevents a value that an origin sent from starting another header field.

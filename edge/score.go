@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -284,6 +285,8 @@ func redirect(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) bool {
 		to += "?" + string(query)
 	}
 	h := &ctx.Response.Header
+	old := strings.TrimSuffix(strings.TrimPrefix(string(ctx.Path()), prefix), suffix)
+	setKeys(h, fieldmark.TagBrand(fieldmark.Slug(old)), fieldmark.TagBrand(m.to))
 	h.Set("Location", to)
 	h.Set("Cache-Control", movedCacheControl)
 	h.Set("Access-Control-Allow-Origin", "*")

@@ -115,7 +115,6 @@ func (e *badgeEndpoints) fillCard(ctx context.Context, r *cardRequest) (*cache.E
 		"Content-Type", "image/png",
 		"Cache-Control", badgeCacheControl,
 		"Link", "<" + e.baseURL + fieldmark.PathBrandPage + string(r.slug) + `>; rel="describedby"`,
-		"Surrogate-Key", "brand-" + string(r.slug),
 	}, badgeFields...)...)
 	drawn.Fresh, drawn.OnError = min(derivedFresh, entry.Fresh), derivedOnError
 	return drawn.From(entry), nil
@@ -202,7 +201,7 @@ func (e *badgeEndpoints) sendOEmbed(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 	}
 	h.SetContentType("application/json")
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", badgeSeconds))
-	h.Set("Surrogate-Key", "brand-"+string(score.Slug))
+	setKeys(h, fieldmark.TagBrand(score.Slug), fieldmark.TagModule)
 	sendOnce(ctx, http.StatusOK, append(body, '\n'))
 }
 
@@ -293,6 +292,8 @@ func (s *scorer) annotations(ctx context.Context, slug fieldmark.Slug) (annotati
 func (e *siteEndpoints) serveVerify(ctx *fasthttp.RequestCtx) {
 	e.writeVerify(ctx, strings.TrimPrefix(string(ctx.Path()), site.PathVerify))
 	ctx.Response.Header.Set("Cache-Control", "no-store")
+	ctx.Response.Header.Del("Surrogate-Key") // of a redirect
+	ctx.Response.Header.Del("Cache-Tag")
 	ctx.Response.Header.Set("Referrer-Policy", "no-referrer")
 }
 
