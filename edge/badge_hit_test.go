@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark/edge"
 )
 
 // request prepares a request as the server hands it to the handler.
@@ -20,8 +22,8 @@ func prepared(uri string) *fasthttp.RequestCtx {
 }
 
 // newHitFixture is a fixture whose badge of acme is in memory.
-func newHitFixture(t testing.TB) *fixture {
-	h := newFixture(t)
+func newHitFixture(t testing.TB, change ...func(*edge.Config)) *fixture {
+	h := newFixture(t, change...)
 	h.brand("acme", "Acme", 300)
 	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
 	h.until("the badge is a hit",

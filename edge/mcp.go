@@ -65,15 +65,19 @@ func (t *toolHost) Admit(ctx *fasthttp.RequestCtx) error {
 	if l.limiter == nil {
 		return nil
 	}
-	buckets := []bucket{anonBucket(t.clients.addr(ctx))}
+	var anonymous [1]bucket
+	var buckets []bucket
 	if hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization")); keyed {
-		if q, known := l.find(hash); known {
-			buckets = q.of(false)
-		}
+		q, _ := l.find(hash)
+		buckets = q.of(false)
 	}
-	verdicts, _ := l.takeAll(buckets, 1)
+	if buckets == nil {
+		anonymous[0] = anonBucket(t.clients.addr(ctx))
+		buckets = anonymous[:]
+	}
+	taken, _ := l.takeAll(buckets, 1)
 	var err error
-	for i, v := range verdicts {
+	for i, v := range taken.all[:taken.n] {
 		err = t.count(ctx, buckets[i], v, !v.Allowed)
 	}
 	return err

@@ -217,8 +217,6 @@ func (l *rateLimiter) checkQuota(ctx context.Context, path string, network netip
 	if !network.IsValid() || l.limiter == nil || l.network.Quota == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, rateLimitTimeout)
-	defer cancel()
 	b := bucket{name: "network", key: "network:" + network.String(), rate: l.network}
 	v := l.limiter.Take(ctx, b.key, b.rate)
 	if v.Allowed {

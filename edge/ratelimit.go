@@ -21,7 +21,6 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
-	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // The default rates of the APIs: requests per quotaWindow and the largest burst.
@@ -93,15 +92,14 @@ type rateLimiter struct {
 // keyHash is the hash of a key's token; the token itself is not stored.
 type keyHash [sha256.Size]byte
 
-// quota is the number of requests that a key may make in a minute, and the number that it
-// shares with the other keys of its account and of the sub-accounts.
-type quota struct {
-	id            string
-	reads, writes int // 0: the limits of the account apply alone
+// quota has the buckets in which the requests of a key are counted: its own, and then that which
+// it shares with the other keys of its account and of the sub-accounts. A key of a group has its
+// own only if its rate was set. They are made when the origin reports the key, as a request from
+// the cache costs less than making them.
+type quota struct{ reads, writes []bucket }
 
-	group                   string
-	groupReads, groupWrites int // 0: none
-}
+// maxBuckets is the most buckets that a request is counted in.
+const maxBuckets = 2
 
 func newRateLimiter(where RateLimit, perNetwork int, redis *cache.Redis) *rateLimiter {
 	l := &rateLimiter{known: map[keyHash]quota{}}
@@ -117,9 +115,6 @@ func newRateLimiter(where RateLimit, perNetwork int, redis *cache.Redis) *rateLi
 	return l
 }
 
-// rateLimitTimeout bounds a request to Redis, which has a shorter limit itself.
-const rateLimitTimeout = time.Second * timeout.Scale
-
 // bucket is what one request is counted in.
 type bucket struct {
 	name string // of the policy, for its client
@@ -133,16 +128,21 @@ func (b bucket) write(h *fasthttp.ResponseHeader, v cache.RateResult) {
 	if !v.Allowed {
 		t = v.RetryAfter
 	}
-	addItem(h, "RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", b.name, b.rate.Quota, int(b.rate.Window/time.Second)))
-	addItem(h, "RateLimit", fmt.Sprintf("%q;r=%d;t=%d", b.name, v.Remaining, seconds(t)))
+	addItem(h, "RateLimit-Policy", b.name, ";q=", b.rate.Quota, ";w=", int(b.rate.Window/time.Second))
+	addItem(h, "RateLimit", b.name, ";r=", v.Remaining, ";t=", seconds(t))
 }
 
-// addItem puts an item in front of a list field (RFC 9651, 3.1).
-func addItem(h *fasthttp.ResponseHeader, name, item string) {
-	if rest := string(h.Peek(name)); rest != "" {
-		item += ", " + rest
+// addItem puts an item with two parameters in front of a list field (RFC 9651, 3.1). It does not
+// allocate unless the field has several items.
+func addItem(h *fasthttp.ResponseHeader, field, item, name1 string, value1 int, name2 string, value2 int) {
+	var buffer [64]byte
+	b := append(append(append(buffer[:0], '"'), item...), '"')
+	b = strconv.AppendInt(append(b, name1...), int64(value1), 10)
+	b = strconv.AppendInt(append(b, name2...), int64(value2), 10)
+	if rest := h.Peek(field); len(rest) > 0 {
+		b = append(append(b, ", "...), rest...)
 	}
-	h.Set(name, item)
+	h.SetBytesV(field, b)
 }
 
 // limitError is a refusal by a bucket, which the answer names.
@@ -164,8 +164,10 @@ func perMinute(n int) cache.Rate {
 
 // anonBucket returns the bucket of a client without a key.
 func anonBucket(client netip.Addr) bucket {
-	return bucket{name: "anonymous", key: "anonymous:" + clientNetwork(client).String(),
-		rate: perMinute(anonymousQuota)}
+	const name = "anonymous"
+	var buffer [64]byte // of the key, so that only the key itself is allocated
+	key := clientNetwork(client).AppendTo(append(buffer[:0], name+":"...))
+	return bucket{name: name, key: string(key), rate: perMinute(anonymousQuota)}
 }
 
 // unverifiedBucket is the bucket of a key that the node has not seen accepted. Each key
@@ -179,51 +181,54 @@ func unverifiedBucket(hash keyHash) bucket {
 
 // take takes n tokens from a bucket.
 func (l *rateLimiter) take(b bucket, n int) cache.RateResult {
-	ctx, cancel := context.WithTimeout(context.Background(), rateLimitTimeout)
-	defer cancel()
-	return l.limiter.TakeN(ctx, b.key, b.rate, n)
+	return l.limiter.TakeN(context.Background(), b.key, b.rate, n)
 }
 
 // peek reports whether a request would be allowed, without counting it.
 func (l *rateLimiter) peek(b bucket) cache.RateResult {
-	ctx, cancel := context.WithTimeout(context.Background(), rateLimitTimeout)
-	defer cancel()
-	return l.limiter.Peek(ctx, b.key, b.rate)
+	return l.limiter.Peek(context.Background(), b.key, b.rate)
 }
 
-// of returns the buckets of a key: its own, and that of its group. A key of a group has its own
-// only if its rate was set.
-func (q quota) of(writes bool) []bucket {
-	kind, own, shared, preset := "reads", q.reads, q.groupReads, readQuota
-	if writes {
-		kind, own, shared, preset = "writes", q.writes, q.groupWrites, writeQuota
-	}
+// newBuckets returns the buckets of a key for one kind of requests. A rate of 0 is not set.
+func newBuckets(kind, id string, own int, group string, shared, preset int) (all []bucket) {
 	if own == 0 && shared == 0 {
 		own = preset
 	}
-	var all []bucket
 	if own > 0 {
-		all = append(all, bucket{name: kind, key: kind + ":" + q.id, rate: perMinute(own)})
+		all = append(all, bucket{name: kind, key: kind + ":" + id, rate: perMinute(own)})
 	}
 	if shared > 0 {
-		all = append(all, bucket{name: "account-" + kind, key: "account-" + kind + ":" + q.group,
+		all = append(all, bucket{name: "account-" + kind, key: "account-" + kind + ":" + group,
 			rate: perMinute(shared)})
 	}
 	return all
 }
 
-// takeAll takes n tokens from each bucket until one refuses, and returns the results of those
-// that were asked. The key's own bucket is the first, so that a key that exceeds its own rate
-// does not use up the rate of its group.
-func (l *rateLimiter) takeAll(buckets []bucket, n int) (verdicts []cache.RateResult, allowed bool) {
-	for _, b := range buckets {
-		v := l.take(b, n)
-		verdicts = append(verdicts, v)
-		if !v.Allowed {
-			return verdicts, false
+// of returns the buckets of a request.
+func (q quota) of(writes bool) []bucket {
+	if writes {
+		return q.writes
+	}
+	return q.reads
+}
+
+// verdicts are the results of the buckets that were asked.
+type verdicts struct {
+	all [maxBuckets]cache.RateResult
+	n   int
+}
+
+// takeAll takes n tokens from each bucket until one refuses. The key's own bucket is the first,
+// so that a key that exceeds its own rate does not use up the rate of its group.
+func (l *rateLimiter) takeAll(buckets []bucket, n int) (v verdicts, allowed bool) {
+	for i, b := range buckets {
+		v.all[i] = l.take(b, n)
+		v.n++
+		if !v.all[i].Allowed {
+			return v, false
 		}
 	}
-	return verdicts, true
+	return v, true
 }
 
 // requestLimiter enforces the rate limits of clients.
@@ -273,14 +278,14 @@ func (l *rateLimiter) limitKey(hash keyHash, writes bool, weight int, next func(
 	q, known := l.find(hash)
 	if known {
 		buckets := q.of(writes)
-		verdicts, allowed := l.takeAll(buckets, weight)
+		taken, allowed := l.takeAll(buckets, weight)
 		if !allowed {
-			last := len(verdicts) - 1
-			report(buckets[last], verdicts[last], true)
+			last := taken.n - 1
+			report(buckets[last], taken.all[last], true)
 			return
 		}
 		next()
-		for i, v := range verdicts {
+		for i, v := range taken.all[:taken.n] {
 			report(buckets[i], v, false)
 		}
 		return
@@ -294,8 +299,8 @@ func (l *rateLimiter) limitKey(hash keyHash, writes bool, weight int, next func(
 	unauthorized := next()
 	if q, known = l.find(hash); known {
 		buckets := q.of(writes)
-		verdicts, _ := l.takeAll(buckets, weight)
-		for i, v := range verdicts {
+		taken, _ := l.takeAll(buckets, weight)
+		for i, v := range taken.all[:taken.n] {
 			report(buckets[i], v, false)
 		}
 		return
@@ -371,15 +376,15 @@ func jittered(least time.Duration) time.Duration {
 // parseKey parses an API key from an Authorization field and returns its hash; ok is false
 // if the text cannot be a key.
 func parseKey(field []byte) (hash keyHash, ok bool) {
-	scheme, token, _ := strings.Cut(string(field), " ")
-	token = strings.TrimSpace(token)
-	if !strings.EqualFold(scheme, "Bearer") {
+	scheme, token, _ := bytes.Cut(field, []byte(" "))
+	token = bytes.TrimSpace(token)
+	if !strings.EqualFold(text(scheme), "Bearer") {
 		return hash, false
 	}
-	if _, err := fieldmark.ParseKeyToken(token); err != nil {
+	if _, err := fieldmark.ParseKeyToken(text(token)); err != nil {
 		return hash, false
 	}
-	return sha256.Sum256([]byte(token)), true
+	return sha256.Sum256(token), true
 }
 
 func (l *rateLimiter) find(hash keyHash) (quota, bool) {
@@ -418,13 +423,14 @@ func (l *rateLimiter) observeKey(authorization string, resp *http.Response) {
 // parseQuota parses the quota of a key from a header field of the origin.
 func parseQuota(s string) (quota, bool) {
 	id, rest, _ := strings.Cut(s, ";")
-	q := quota{id: id}
+	var group string
+	var reads, writes, groupReads, groupWrites int
 	for rest != "" {
 		var item string
 		item, rest, _ = strings.Cut(rest, ";")
 		name, value, _ := strings.Cut(item, "=")
 		if name == "g" {
-			q.group = value
+			group = value
 			continue
 		}
 		n, err := strconv.Atoi(value)
@@ -433,16 +439,17 @@ func parseQuota(s string) (quota, bool) {
 		}
 		switch name {
 		case "r":
-			q.reads = n
+			reads = n
 		case "w":
-			q.writes = n
+			writes = n
 		case "gr":
-			q.groupReads = n
+			groupReads = n
 		case "gw":
-			q.groupWrites = n
+			groupWrites = n
 		}
 	}
-	return q, id != ""
+	return quota{newBuckets("reads", id, reads, group, groupReads, readQuota),
+		newBuckets("writes", id, writes, group, groupWrites, writeQuota)}, id != ""
 }
 
 // Limits of what clients hold at the origins. Everything of one kind together is

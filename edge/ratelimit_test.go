@@ -24,6 +24,26 @@ func (h *fixture) key(reads, writes int) (bearer string) {
 	return "Bearer " + k.Token
 }
 
+// groupKeys makes an account whose keys share a rate of reads, and a key with each of rates.
+func (h *fixture) groupKeys(shared int, rates ...fieldmark.RateLimit) (bearers []string) {
+	h.t.Helper()
+	ctx, id := h.t.Context(), "team"
+	_, err := h.service.Offers.Put(ctx, id, fieldmark.OfferRequest{Name: "Team", Kind: fieldmark.OfferGroup,
+		Limits: fieldmark.OfferLimits{ReadsPerMinute: shared}}, nil)
+	must(h.t, err)
+	_, _, err = h.service.Access.Accounts.Put(ctx, "acme", fieldmark.AccountRequest{Name: "Acme", Offer: &id})
+	must(h.t, err)
+	for i, rate := range rates {
+		a, err := h.service.Offers.Groups.Create(ctx, "acme", fieldmark.SubAccountRequest{ID: fmt.Sprint(i), Name: "S"})
+		must(h.t, err)
+		k, err := h.service.Offers.Groups.CreateKey(ctx, "acme", a.ID, fieldmark.KeyRequest{Name: "k",
+			Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}, RateLimit: &rate})
+		must(h.t, err)
+		bearers = append(bearers, "Bearer "+k.Token)
+	}
+	return bearers
+}
+
 // newLimitedFixture is a fixture whose edge counts.
 func newLimitedFixture(t *testing.T) *fixture {
 	return newFixture(t, func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal })
@@ -91,19 +111,7 @@ func TestRateLimitOfGroups(t *testing.T) {
 			Limits: fieldmark.OfferLimits{ReadsPerMinute: reads}}, nil)
 		must(t, err)
 	}
-	offer(6)
-	id := "team"
-	_, _, err := h.service.Access.Accounts.Put(ctx, "acme", fieldmark.AccountRequest{Name: "Acme", Offer: &id})
-	must(t, err)
-	var bearers []string
-	for i, rate := range []fieldmark.RateLimit{{Reads: 2}, {}} {
-		a, err := h.service.Offers.Groups.Create(ctx, "acme", fieldmark.SubAccountRequest{ID: fmt.Sprint(i), Name: "S"})
-		must(t, err)
-		k, err := h.service.Offers.Groups.CreateKey(ctx, "acme", a.ID, fieldmark.KeyRequest{Name: "k",
-			Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}, RateLimit: &rate})
-		must(t, err)
-		bearers = append(bearers, "Bearer "+k.Token)
-	}
+	bearers := h.groupKeys(6, fieldmark.RateLimit{Reads: 2}, fieldmark.RateLimit{})
 	get := func(bearer string) answer { return h.do("GET", fieldmark.PathMissions, "", "Authorization", bearer) }
 	for range 2 {
 		get(bearers[0])
