@@ -246,6 +246,22 @@ func (k *Key) Admits(from netip.Addr) bool {
 		func(p netip.Prefix) bool { return p.Contains(from.Unmap()) })
 }
 
+// NetworkOf returns the network of an address: a /24, or a /48 of IPv6. It is what the product stores
+// and counts in place of an address, which is personal data. Of IPv6 a /48 is what one site gets; a
+// client can choose any address in it. It is invalid for an invalid address.
+func NetworkOf(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("") // a prefix has no zone
+	bits := 48
+	if a.Is4() {
+		bits = 24
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}
+
 // KeyState is the state of an API key.
 type KeyState string
 

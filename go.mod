@@ -2,6 +2,8 @@ module github.com/fieldmark/fieldmark
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/VictoriaMetrics/metrics v1.44.0

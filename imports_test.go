@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 		"edge/conn/mux", "edge/developer", "edge/mcp", "edge/ranking", "edge/site",
 		"edge/proxy/upstream",
 		"internal/timeout", "internal/trace"},
-	"edge/accesslog":      {},
+	"edge/accesslog":      {""},
 	"edge/badge":          {""},
 	"edge/ranking":        {"", "wasm/scoring"},
 	"edge/mcp":            {"", "edge/ranking"},

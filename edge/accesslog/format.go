@@ -5,12 +5,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
-)
 
-// Prefixes of networks, in bits. Origins store the same of an address.
-const (
-	networkBits4 = 24
-	networkBits6 = 48
+	"github.com/fieldmark/fieldmark"
 )
 
 // second is the text of a second: formatting a time takes longer than the rest of a line.
@@ -106,11 +102,7 @@ func (l *Log) appendAddress(b []byte, addr netip.Addr, sized bool) []byte {
 	if l.cfg.Address == Full {
 		return addr.AppendTo(b)
 	}
-	bits := networkBits4
-	if addr.Is6() {
-		bits = networkBits6
-	}
-	network := netip.PrefixFrom(addr, bits).Masked()
+	network := fieldmark.NetworkOf(addr)
 	if sized {
 		return network.AppendTo(b)
 	}

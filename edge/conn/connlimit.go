@@ -7,6 +7,7 @@ import (
 	"time"
 )
 
+// The connection limits: of one client network and of a server.
 const (
 	// DefaultNetworkConns bounds the connections of one client network. An office
 	// behind one NAT address stays well below this; a client above it is misbehaving.

@@ -1,6 +1,10 @@
 package access
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/fieldmark/fieldmark"
+)
 
 // Caller is the client that presents a credential.
 type Caller struct {
@@ -17,21 +21,12 @@ func ParseCaller(address, agent string) Caller {
 // Network returns the network of the caller, or "" for an unknown address.
 func (c Caller) Network() string { return networkOf(c.Addr) }
 
-// networkOf returns the network of an address, a /24 or an IPv6 /48, or "" for an
-// unknown address. It is stored instead of the address, which is personal data.
+// networkOf returns the network of an address, or "" for an unknown address.
 func networkOf(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
 	}
-	bits := 48
-	if a = a.Unmap(); a.Is4() {
-		bits = 24
-	}
-	p, err := a.WithZone("").Prefix(bits)
-	if err != nil {
-		return ""
-	}
-	return p.String()
+	return fieldmark.NetworkOf(a).String()
 }
 
 // addressOf returns the address of a caller, or "" if it is unknown.

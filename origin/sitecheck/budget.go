@@ -29,10 +29,10 @@ const (
 // clientBudgets are those of the network of a client. An address would be personal data, and a
 // client of IPv6 has many.
 func clientBudgets(client netip.Addr) []store.Budget {
-	network := networkOf(client)
+	network := fieldmark.NetworkOf(client)
 	return []store.Budget{
-		{Name: clientPrefix + "hour " + network, Quota: ClientPerHour, Window: time.Hour, Burst: 3},
-		{Name: clientPrefix + "day " + network, Quota: ClientPerDay, Window: day, Burst: 5},
+		{Name: clientPrefix + "hour " + network.String(), Quota: ClientPerHour, Window: time.Hour, Burst: 3},
+		{Name: clientPrefix + "day " + network.String(), Quota: ClientPerDay, Window: day, Burst: 5},
 	}
 }
 
@@ -53,22 +53,8 @@ func domainBudgets(domain string) []store.Budget {
 }
 
 // networkBudget is that of the network that a check reached: of one with many domains.
-func networkBudget(network string) store.Budget {
-	return store.Budget{Name: "check network hour " + network, Quota: 60, Window: time.Hour, Burst: 30}
-}
-
-// networkOf returns the network of an address, /24 or /48, or "unknown".
-func networkOf(a netip.Addr) string {
-	a = a.Unmap().WithZone("")
-	bits := 48
-	if a.Is4() {
-		bits = 24
-	}
-	p, err := a.Prefix(bits)
-	if err != nil {
-		return "unknown"
-	}
-	return p.String()
+func networkBudget(network netip.Prefix) store.Budget {
+	return store.Budget{Name: "check network hour " + network.String(), Quota: 60, Window: time.Hour, Burst: 30}
 }
 
 // budgetError turns the refusal of a budget into the error that the client gets.

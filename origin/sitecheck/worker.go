@@ -109,7 +109,7 @@ func (s *Service) run(ctx context.Context, j store.SiteCheckJob) {
 func (s *Service) check(ctx context.Context, j store.SiteCheckJob) (c fieldmark.SiteCheck, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	v := &hostLimiter{service: s, job: j, networks: map[string]bool{}}
+	v := &hostLimiter{service: s, job: j, networks: map[netip.Prefix]bool{}}
 	report, err := s.cfg.Auditor.Audit(ctx, audit.Subject{URL: j.URL,
 		Hooks: audit.Hooks{Admit: v.admit, Sent: v.sent}},
 		func(step string) {
@@ -195,9 +195,9 @@ func (s *Service) score(ctx context.Context, j store.SiteCheckJob, facts *fieldm
 type hostLimiter struct {
 	service  *Service
 	job      store.SiteCheckJob
-	networks map[string]bool // that were counted
-	over     error           // the budget that ended the check
-	failed   error           // an internal error, which is no finding
+	networks map[netip.Prefix]bool // that were counted
+	over     error                 // the budget that ended the check
+	failed   error                 // an internal error, which is no finding
 }
 
 // deniedError says who does not want a host to be checked that the site leads to.
@@ -234,7 +234,7 @@ func (v *hostLimiter) admit(ctx context.Context, host string) error {
 // sent counts a request, and the check for each network that was dialled.
 func (v *hostLimiter) sent(ctx context.Context, addr netip.Addr) error {
 	v.service.progress.update(v.job.ID, func(p *current) { p.requests++ })
-	network := networkOf(addr)
+	network := fieldmark.NetworkOf(addr)
 	if !addr.IsValid() || v.networks[network] {
 		return nil
 	}

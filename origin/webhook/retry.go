@@ -6,7 +6,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Schedule lists how long after one attempt the next is due; the first step is the
+// Schedule is a schedule of retries: it lists how long after one attempt the next is due; the first step is the
 // wait before the first attempt. The number of steps is the number of attempts.
 type Schedule []time.Duration
 
