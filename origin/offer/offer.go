@@ -43,6 +43,7 @@ func New(cfg Config) *Service {
 }
 
 // defaults are the offers of an installation that has none.
+// An administrator may change or delete them.
 func defaults() []fieldmark.Offer {
 	limits := func(reads, writes, endpoints, missions, days int) fieldmark.OfferLimits {
 		return fieldmark.OfferLimits{ReadsPerMinute: reads, WritesPerMinute: writes, Endpoints: endpoints,
@@ -60,6 +61,8 @@ func defaults() []fieldmark.Offer {
 }
 
 // EnsureDefaults creates the default offers in a database without offers. It may be called any number of times.
+// Several processes may start at once: the check and the writes share a transaction. A deleted
+// default offer comes back only when no offer is left at all.
 func (s *Service) EnsureDefaults(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if some, err := tx.Offers(ctx, 1); err != nil || len(some) > 0 {
@@ -77,6 +80,7 @@ func (s *Service) EnsureDefaults(ctx context.Context) error {
 }
 
 // List returns all offers in the order of their ids.
+// There are at most fieldmark.MaxOffers, so the list has no pages.
 func (s *Service) List(ctx context.Context) ([]fieldmark.Offer, error) {
 	return s.store.Offers(ctx, fieldmark.MaxOffers)
 }
@@ -87,6 +91,7 @@ func (s *Service) Get(ctx context.Context, id string) (fieldmark.Offer, error) {
 	return o, notFound(err)
 }
 
+// notFound turns a missing row into the CodeNotFound that callers see.
 func notFound(err error) error {
 	return store.NotFound(err, "there is no such offer")
 }
@@ -104,6 +109,8 @@ func (s *Service) Put(ctx context.Context, id string, r fieldmark.OfferRequest, 
 		return o, err
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// The transaction may run twice after a conflict, so everything it changes is set
+		// inside it.
 		now := fieldmark.At(time.Now())
 		o = fieldmark.Offer{ID: id, Name: r.Name, Kind: r.Kind, Limits: r.Limits, Scopes: r.Scopes,
 			MaxKeyDays: r.MaxKeyDays, Note: r.Note, Version: 1, CreatedAt: now, UpdatedAt: now}
@@ -124,10 +131,14 @@ func (s *Service) Put(ctx context.Context, id string, r fieldmark.OfferRequest, 
 			}
 			return s.auditLog.Append(ctx, tx, "offer.created", id, nil, o)
 		}
+		// A repeated request, such as one of a deployment script, leaves version and audit log
+		// as they are.
 		if same(old, r) {
 			o = old
 			return nil
 		}
+		// Sub-accounts take their limits from the offer of their parent. Without a group offer
+		// they would have none.
 		if old.Kind == fieldmark.OfferGroup && r.Kind != fieldmark.OfferGroup {
 			if err := requireNoGroups(ctx, tx, id); err != nil {
 				return err
@@ -146,6 +157,7 @@ func (s *Service) Put(ctx context.Context, id string, r fieldmark.OfferRequest, 
 }
 
 // requireRoom returns an error if there are MaxOffers offers.
+// The limit keeps the list of offers, which pages and commands show whole, readable.
 func (s *Service) requireRoom(ctx context.Context, tx *store.Tx) error {
 	all, err := tx.Offers(ctx, fieldmark.MaxOffers)
 	if err == nil && len(all) >= fieldmark.MaxOffers {
@@ -163,6 +175,8 @@ func requireNoGroups(ctx context.Context, tx *store.Tx, id string) error {
 	return err
 }
 
+// same reports whether a request would leave an offer as it is. Scopes are compared in order:
+// Validate has sorted those of the request, and stored ones were sorted before.
 func same(o fieldmark.Offer, r fieldmark.OfferRequest) bool {
 	return o.Name == r.Name && o.Kind == r.Kind && o.Limits == r.Limits && slices.Equal(o.Scopes, r.Scopes) &&
 		o.MaxKeyDays == r.MaxKeyDays && o.Note == r.Note
@@ -170,6 +184,7 @@ func same(o fieldmark.Offer, r fieldmark.OfferRequest) bool {
 
 // Delete removes an offer whose version is among versions; nil means any. An offer that
 // accounts have is CodeOfferInUse.
+// Accounts are never left without the limits that were agreed: they get another offer first.
 func (s *Service) Delete(ctx context.Context, id string, versions []int) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		old, err := tx.Offer(ctx, id)
@@ -224,6 +239,7 @@ func Validate(r *fieldmark.OfferRequest) validation.Errors {
 			bad.Add(f.pointer, "range", fmt.Sprintf("must be 1 to %d, or 0 for the default of the service", f.highest))
 		}
 	}
+	// Sorted, so that duplicates are neighbours and equal requests are stored equally.
 	slices.Sort(r.Scopes)
 	for i, scope := range r.Scopes {
 		pointer := fmt.Sprintf("/scopes/%d", i)
