@@ -16,7 +16,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// ValidateForm trims a request and returns everything that is wrong with it.
+// ValidateForm trims a request and returns everything that is wrong with it. All errors are
+// returned at once, so that a form needs one round trip. The texts are of strangers, so names
+// must be one line.
 func ValidateForm(f *fieldmark.AccessRequestForm) (bad validation.Errors) {
 	for _, in := range []struct {
 		pointer string
@@ -39,6 +41,8 @@ func ValidateForm(f *fieldmark.AccessRequestForm) (bad validation.Errors) {
 			fieldmark.MaxAccessPurpose, n))
 	}
 	bad = append(bad, scopeErrors(f.Scopes)...)
+	// The offer is only what the applicant asks for. An administrator chooses the real one with
+	// the approval.
 	if !slices.Contains(fieldmark.OfferKinds(), f.Offer) {
 		bad.Add("/offer", "enum", "must be standard, group or enterprise")
 	} else if i := slices.Index(f.Scopes, fieldmark.ScopeAccountManage); i >= 0 && f.Offer != fieldmark.OfferGroup {
@@ -48,6 +52,7 @@ func ValidateForm(f *fieldmark.AccessRequestForm) (bad validation.Errors) {
 }
 
 // scopeErrors returns what is wrong with the scopes of a request or of an approval.
+// Only scopes of fieldmark.AccessScopes can be requested: admin:* is never given to a stranger.
 func scopeErrors(scopes []fieldmark.Scope) (bad validation.Errors) {
 	if len(scopes) == 0 {
 		bad.Add("/scopes", "required", "at least one scope is required")
@@ -64,6 +69,8 @@ func scopeErrors(scopes []fieldmark.Scope) (bad validation.Errors) {
 }
 
 // List returns up to limit requests before an id, the newest first. Empty arguments do not restrict it.
+// An id is a cursor: ids sort by time, so a page continues where the last one ended even if
+// requests were added meanwhile.
 func (s *Service) List(ctx context.Context, state fieldmark.AccessState, before string, limit int) (
 	[]fieldmark.AccessRequest, error) {
 	if limit <= 0 || limit > MaxPage {
@@ -87,6 +94,8 @@ func (s *Service) Get(ctx context.Context, id string) (fieldmark.AccessRequest, 
 }
 
 // viewOf returns what administrators see of a request.
+// The secret and its hash are not part of it: an administrator decides about a key and never
+// sees it.
 func viewOf(r *store.AccessRequest) fieldmark.AccessRequest {
 	return fieldmark.AccessRequest{AccessStatus: statusOf(r), Name: r.Form.Name, Email: r.Form.Email,
 		Purpose: r.Form.Purpose, DecidedBy: r.DecidedBy, KeyID: r.KeyID}
@@ -96,6 +105,9 @@ func viewOf(r *store.AccessRequest) fieldmark.AccessRequest {
 func (s *Service) Approve(ctx context.Context, id string, a fieldmark.AccessApproval) (fieldmark.AccessRequest, error) {
 	key := fieldmark.KeyRequest{Name: "key", Scopes: a.Scopes, RateLimit: a.RateLimit, Networks: a.Networks,
 		ExpiresInDays: a.ExpiresInDays}
+	// The scopes are checked as those of a request, which are fewer than those of a key; other
+	// errors come from the rules of keys, so an approval never promises a key that cannot be
+	// created.
 	bad := scopeErrors(a.Scopes)
 	for _, f := range access.ValidateKey(&key) { // which sets the default lifetime
 		if !strings.HasPrefix(f.Pointer, "/scopes") {
@@ -108,6 +120,8 @@ func (s *Service) Approve(ctx context.Context, id string, a fieldmark.AccessAppr
 	if err := bad.Err(); err != nil {
 		return fieldmark.AccessRequest{}, err
 	}
+	// The grant is stored with the request and not the key: no key exists until the applicant
+	// takes it.
 	grant := &fieldmark.AccessGrant{Account: a.Account, Offer: a.Offer, Scopes: a.Scopes, RateLimit: key.RateLimit,
 		Networks: a.Networks, ExpiresInDays: key.ExpiresInDays}
 	a.ExpiresInDays = key.ExpiresInDays
@@ -125,6 +139,8 @@ func (s *Service) Approve(ctx context.Context, id string, a fieldmark.AccessAppr
 // error if the offer of the account does not allow the key.
 func (s *Service) prepareAccount(ctx context.Context, tx *store.Tx, a *fieldmark.AccessApproval,
 	account fieldmark.Account) error {
+	// A new account must not exist: an approval by mistake could otherwise hand a stranger the
+	// missions of another customer.
 	if a.NewAccount {
 		made, err := s.cfg.Access.Accounts.CreateIn(ctx, tx, account)
 		if err == nil && !made {
@@ -140,6 +156,7 @@ func (s *Service) prepareAccount(ctx context.Context, tx *store.Tx, a *fieldmark
 		}
 		return err
 	}
+	// A sub-account has no offer of its own: its group decides about its keys.
 	account, err := tx.Account(ctx, a.Account)
 	if err == nil && account.Parent != "" {
 		err = validation.Error("/account", "conflict", "is a sub-account; its parent manages its keys")
@@ -152,6 +169,8 @@ func (s *Service) prepareAccount(ctx context.Context, tx *store.Tx, a *fieldmark
 			return err
 		}
 	}
+	// The offer is checked now, in the transaction of the approval, so the administrator sees
+	// the conflict and not the applicant.
 	return access.CheckOffer(ctx, tx, a.Account, a.Scopes, a.ExpiresInDays)
 }
 
@@ -159,6 +178,8 @@ func (s *Service) prepareAccount(ctx context.Context, tx *store.Tx, a *fieldmark
 func (s *Service) Decline(ctx context.Context, id string, d fieldmark.AccessRefusal) (fieldmark.AccessRequest, error) {
 	var bad validation.Errors
 	d.Reason = strings.TrimSpace(bad.Multiline("/reason", d.Reason))
+	// The reason is required: the applicant sees nothing else. Its lines are kept, as in a
+	// mail.
 	if n := utf8.RuneCountInString(d.Reason); n == 0 {
 		bad.Add("/reason", "required", "give the reason")
 	} else if n > fieldmark.MaxAccessReason {
@@ -174,6 +195,7 @@ func (s *Service) Decline(ctx context.Context, id string, d fieldmark.AccessRefu
 }
 
 // decide moves a pending request. The first decision is final: a later one is CodeRequestDecided.
+// change sets the new state and may refuse; it runs inside the transaction, possibly twice.
 func (s *Service) decide(ctx context.Context, id string, change func(context.Context, *store.Tx, *store.AccessRequest,
 	time.Time) error) (view fieldmark.AccessRequest, err error) {
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -190,10 +212,13 @@ func (s *Service) decide(ctx context.Context, id string, change func(context.Con
 			return err
 		}
 		r.DecidedAt, r.DecidedBy = &at, auditlog.ActorName(ctx)
+		// Without mail nothing is due, and no worker ever claims the request.
 		r.DueAt = time.Time{}
 		if s.cfg.Mail.Enabled() {
 			r.DueAt = now
 		}
+		// The row is moved only from the pending state, so of two administrators at once one
+		// gets the error.
 		moved, err := tx.MoveAccessRequest(ctx, &r, fieldmark.AccessPending)
 		if err == nil && !moved {
 			err = fieldmark.Errorf(fieldmark.CodeRequestDecided, "another administrator decided this request just now")
@@ -214,6 +239,7 @@ func (s *Service) decide(ctx context.Context, id string, change func(context.Con
 	return view, nil
 }
 
+// errDecided names who decided and when, so that the second administrator knows whom to ask.
 func errDecided(r *store.AccessRequest) error {
 	decision := "approved"
 	if r.State == fieldmark.AccessDeclined {

@@ -19,6 +19,8 @@ const maxSending = 2
 // claimDue leases requests whose mail is due. It writes only if there is some, as it runs every second.
 func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err error) {
 	now := time.Now()
+	// Reading first costs an index lookup; a write every second would take the write lock of
+	// SQLite.
 	due, err := s.cfg.Store.HasDueAccessMail(ctx, now)
 	if err != nil || !due {
 		return nil, err
@@ -30,6 +32,9 @@ func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err 
 	})
 	for _, id := range ids {
 		lease := store.Lease{Kind: store.LeaseAccess, ID: id}
+		// A mail that cannot be sent is no failure of the job: EndAccessMail stores when to try
+		// again. While the process stops, the context is the reason, and the lease expires
+		// instead.
 		todo = append(todo, job.Job{Lease: lease, Do: func(ctx context.Context) {
 			if err := s.send(ctx, id); err != nil && ctx.Err() == nil {
 				s.cfg.Log.Error("send mail about a request for an API key", slog.String("request", id),
@@ -43,6 +48,7 @@ func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err 
 // send sends the mail about the present state of a request, and stores when another attempt is due.
 func (s *Service) send(ctx context.Context, id string) error {
 	r, err := s.cfg.Store.AccessRequest(ctx, id)
+	// The request was deleted while its mail waited: nothing is left to say.
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -51,14 +57,20 @@ func (s *Service) send(ctx context.Context, id string) error {
 	}
 	var next time.Time
 	if subject, text := s.compose(&r); text != "" {
+		// The id of the message is that of request and state. A receiver that sees two of them,
+		// because a process ended after sending, shows one.
 		err = s.cfg.Mail.Send(ctx, r.ID+"."+string(r.State), r.Form.Email, subject, text)
 		s.cfg.Log.Info("mail about a request for an API key", slog.String("request", id),
 			slog.String("state", string(r.State)), slog.Int("attempt", r.Attempts), slog.Any("error", err))
 		next = mail.NextAttempt(r.Attempts, err, time.Now())
 	}
+	// Interrupted by the end of the process: the lease is left to expire, and the attempt is
+	// repeated.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	// The outcome is written even while the process stops, so that a mail that was sent is not
+	// sent again.
 	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	return s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -83,5 +95,6 @@ func (s *Service) compose(r *store.AccessRequest) (subject, text string) {
 		return "Your request for an API key was declined", fmt.Sprintf("Your request for an API key of %s was "+
 			"declined.\n\n%s\n\n%s\n", s.cfg.BaseURL, r.Reason, page)
 	}
+	// An issued or expired request needs no mail: the applicant has seen the page.
 	return "", ""
 }

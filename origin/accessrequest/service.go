@@ -76,16 +76,20 @@ func (s *Service) Sweep(ctx context.Context) error {
 	})
 }
 
-// secret returns the secret of a request.
+// secret returns the secret of a request. It is 256 bits of a MAC, so it can be computed again
+// for each mail and cannot be guessed from the id, which administrators see.
 func (s *Service) secret(id string) string {
 	sum, err := base64.StdEncoding.DecodeString(s.cfg.MAC.Sum("secret " + id))
 	if err != nil {
+		// The MAC encodes itself; anything else is a bug of package keyring.
 		panic("BUG: a MAC is not base64: " + err.Error())
 	}
 	return base64.RawURLEncoding.EncodeToString(sum)
 }
 
 // hash returns what the database has of a secret.
+// The prefixes "secret " and "hash " keep the two uses of the MAC apart: the hash of a secret
+// tells nothing about another secret.
 func (s *Service) hash(secret string) string { return s.cfg.MAC.Sum("hash " + secret) }
 
 // Open stores a request. Its secret is in no later response. A network can send
@@ -97,6 +101,7 @@ func (s *Service) Open(ctx context.Context, by access.Caller, form fieldmark.Acc
 	}
 	now := time.Now()
 	r := store.AccessRequest{ID: fieldmark.NewID(fieldmark.PrefixAccess, now), State: fieldmark.AccessPending,
+		// Network and contact are stored as MACs: they are compared and counted, never shown.
 		Network: s.cfg.MAC.Sum("network " + by.Network()), Contact: s.cfg.MAC.Sum("contact " +
 			strings.ToLower(form.Email)), CreatedAt: now, EndsAt: now.Add(fieldmark.AccessKeptDays * day),
 		AccessRequestBody: store.AccessRequestBody{Form: form}}
@@ -114,6 +119,8 @@ func (s *Service) Open(ctx context.Context, by access.Caller, form fieldmark.Acc
 			return &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: day,
 				Detail: "too many requests wait for a decision"}
 		}
+		// Mail confirms a request only while few name the same contact, so the form cannot be
+		// used to flood the mailbox of someone else.
 		r.DueAt = time.Time{} // the transaction may run twice
 		if s.cfg.Mail.Enabled() && named < maxNamed {
 			r.DueAt = now
@@ -131,6 +138,7 @@ func (s *Service) Open(ctx context.Context, by access.Caller, form fieldmark.Acc
 
 // record appends a change of a request to the event log and the audit log. Neither gets the texts of
 // the applicant, because both outlive the request.
+// before is the state before the change, empty for a new request.
 func (s *Service) record(ctx context.Context, tx *store.Tx, r *store.AccessRequest, t fieldmark.EventType,
 	before fieldmark.AccessState) error {
 	e := store.Event{Event: fieldmark.Event{Type: t}, Subject: r.ID}
@@ -154,6 +162,8 @@ var errUnknown = fieldmark.Errorf(fieldmark.CodeNotFound,
 	"there is no such request; requests are deleted %d days after they ended", fieldmark.AccessKeptDays)
 
 // find reads the request of a secret.
+// A secret of the wrong length is refused before it is hashed. Found by hash, so the comparison
+// leaks no timing.
 func (s *Service) find(ctx context.Context, db store.AccessRequestReader, secret string) (store.AccessRequest, error) {
 	if len(secret) != fieldmark.AccessSecretChars {
 		return store.AccessRequest{}, errUnknown
@@ -176,6 +186,8 @@ func (s *Service) Status(ctx context.Context, secret string) (fieldmark.AccessSt
 
 // Issue creates the key of the approved request of a secret and returns it. No key exists before, so
 // none is stored for the applicant, and of two calls at once only one gets a key.
+// The caller must show the key at once: it is in this response only. An error leaves the
+// request approved, so the applicant can try again until it expires.
 func (s *Service) Issue(ctx context.Context, secret string) (k fieldmark.NewKey, err error) {
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := s.find(ctx, tx.AccessRequestReader, secret)
@@ -195,6 +207,7 @@ func (s *Service) Issue(ctx context.Context, secret string) (k fieldmark.NewKey,
 		default:
 			return fieldmark.Errorf(fieldmark.CodeAccessState, "the request is %s", r.State)
 		}
+		// The key is created by what was approved, not by what was requested.
 		g := r.Grant
 		k, err = s.cfg.Access.Keys.CreateIn(ctx, tx, g.Account, fieldmark.KeyRequest{Name: r.Form.Organization,
 			Scopes: g.Scopes, RateLimit: g.RateLimit, Networks: g.Networks, ExpiresInDays: g.ExpiresInDays})
