@@ -35,6 +35,8 @@ func (s *Service) edges(ctx context.Context, now time.Time) (list []fieldmark.Is
 	if err != nil {
 		return nil, err
 	}
+	// Edges that have not reported lately are left out of the other checks: their module, Redis
+	// and cursor are those of the past.
 	known, err := s.cfg.Modules.Nodes(ctx)
 	if err != nil {
 		return nil, err
@@ -48,6 +50,7 @@ func (s *Service) edges(ctx context.Context, now time.Time) (list []fieldmark.Is
 	for _, n := range known {
 		if now.Sub(n.SeenAt.Std()) > unseenAfter && now.Sub(s.started) > unseenAfter {
 			i := edgeIssue(fieldmark.IssueEdgeUnseen, fieldmark.SeverityCritical, n.SeenAt.Std(), n, "is away")
+			// The origin cannot know which: a report is all it has of an edge.
 			i.Effect = "It has stopped or cannot reach the origin. Other edges serve its clients if a load balancer " +
 				"sends them there."
 			i.Action = "Start the edge, or remove it from the list"
@@ -70,8 +73,11 @@ func (s *Service) edges(ctx context.Context, now time.Time) (list []fieldmark.Is
 	return append(list, more...), err
 }
 
+// nameOf returns what operators call an edge: its configured name, else its address, else its
+// id.
 func nameOf(n fieldmark.NodeReport) string { return cmp.Or(n.Name, n.Address, n.Node) }
 
+// edgeIssue returns an issue of one edge, whose id is the subject: the name may be shared.
 func edgeIssue(code fieldmark.IssueCode, severity fieldmark.IssueSeverity, since time.Time, n fieldmark.NodeReport,
 	what string) fieldmark.Issue {
 	i := issue(code, severity, since, "Edge "+nameOf(n)+" "+what)
@@ -107,6 +113,8 @@ func (s *Service) behind(ctx context.Context, now time.Time, live []fieldmark.No
 	if err != nil {
 		return nil, err
 	}
+	// An edge that started just now loads its module and ranking; comparing it would raise
+	// false alarms at each rollout.
 	live = slices.DeleteFunc(live, func(n fieldmark.NodeReport) bool {
 		return now.Sub(n.StartedAt.Std()) < starting
 	})
@@ -131,6 +139,7 @@ func (s *Service) behind(ctx context.Context, now time.Time, live []fieldmark.No
 	if err != nil {
 		return nil, err
 	}
+	// The edges that are furthest behind come first, so the bound keeps the worst.
 	slices.SortFunc(live, func(a, b fieldmark.NodeReport) int { return cmp.Compare(a.Cursor, b.Cursor) })
 	for _, n := range live[:min(len(live), maxLagging)] {
 		if n.Cursor >= head {

@@ -36,6 +36,8 @@ func (s *Service) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
+// counts reads the counters of this process. They only grow, so two readings give the events
+// between them.
 func (s *Service) counts() counts {
 	c := counts{met: s.cfg.Count(fieldmark.EventSLAMet), atRisk: s.cfg.Count(fieldmark.EventSLAAtRisk),
 		breached: s.cfg.Count(fieldmark.EventSLABreached), audits: s.cfg.Count(fieldmark.EventBrandAudited)}
@@ -52,6 +54,7 @@ func (s *Service) record(ctx context.Context) error {
 		return err
 	}
 	// most of it is in this minute
+	// Half a minute back is the middle of what was counted.
 	b := fieldmark.MetricBucket{At: fieldmark.At(time.Now().Add(-store.MetricMinute / 2)),
 		MetricCounts: fieldmark.MetricCounts{
 			Sent: now.sent - last.sent, Failed: now.failed - last.failed, SLAMet: now.met - last.met,
@@ -61,6 +64,8 @@ func (s *Service) record(ctx context.Context) error {
 	for _, e := range unhealthy {
 		b.Held += int64(e.Held)
 	}
+	// AddMetric adds to the row of the minute: every process of the fleet writes into the same
+	// one.
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.AddMetric(ctx, b) })
 	if err == nil {
 		s.lastCounts = now
@@ -68,6 +73,7 @@ func (s *Service) record(ctx context.Context) error {
 	return err
 }
 
+// prune deletes old counts.
 func (s *Service) prune(ctx context.Context) error {
 	return s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.PruneMetrics(ctx, time.Now())
@@ -92,6 +98,7 @@ func (s *Service) Metrics(ctx context.Context, r fieldmark.MetricRange) (m field
 	if !ok {
 		return m, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the range may be 1h, 24h, 7d or 90d")
 	}
+	// Only full periods: a half-counted last point would look like a drop.
 	last := time.Now().Add(-arriving).Truncate(shape.step).Add(-shape.step)
 	first := last.Add(shape.step - shape.length)
 	rows, err := s.cfg.Store.Metrics(ctx, shape.row, first)
@@ -99,6 +106,7 @@ func (s *Service) Metrics(ctx context.Context, r fieldmark.MetricRange) (m field
 		return m, fmt.Errorf("metrics: %w", err)
 	}
 	m = fieldmark.Metrics{Range: r, StepSeconds: int(shape.step / time.Second)}
+	// Minutes in which nothing happened have no row, but a point: charts need even steps.
 	for at := first; !at.After(last); at = at.Add(shape.step) {
 		b := fieldmark.MetricBucket{}
 		for len(rows) > 0 && rows[0].At.Std().Before(at.Add(shape.step)) {

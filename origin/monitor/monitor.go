@@ -68,9 +68,11 @@ const maxWait = 3 * time.Second
 // rows through indexes. A database that cannot be read is an issue, not an error.
 func (s *Service) Issues(ctx context.Context) (fieldmark.IssueList, error) {
 	now := time.Now()
+	// The checks that need no database come first: they are the answer when it is away.
 	list := append(s.Outage(), s.disk(now)...)
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
+	// They run one after the other: a page that is opened during an incident must not add load.
 	for _, check := range []func(context.Context, time.Time) ([]fieldmark.Issue, error){
 		s.endpoints, s.overdue, s.slas, s.keys, s.certificates, s.edges, s.backup,
 	} {
@@ -86,15 +88,19 @@ func (s *Service) Issues(ctx context.Context) (fieldmark.IssueList, error) {
 		}
 		list = append(list, found...)
 	}
+	// Critical first, then the oldest: the first issue of an incident often explains the
+	// others. The sort is stable, so equal ones keep the order of the checks.
 	slices.SortStableFunc(list, func(a, b fieldmark.Issue) int {
 		return cmp.Or(cmp.Compare(a.Severity, b.Severity), a.Since.Std().Compare(b.Since.Std()))
 	})
 	return fieldmark.IssueList{Data: limit(list), CheckedAt: fieldmark.At(now)}, nil
 }
 
+// isDatabase keeps the issue of an outage single: Outage and a failed check may both find it.
 func isDatabase(i fieldmark.Issue) bool { return i.Code == fieldmark.IssueDatabaseUnavailable }
 
 // limit replaces the issues of a code after maxPerCode by one that counts them.
+// The list is sorted, so the most urgent issues of a code are those that stay.
 func limit(list []fieldmark.Issue) []fieldmark.Issue {
 	kept, seen := []fieldmark.Issue{}, map[fieldmark.IssueCode]int{}
 	last := map[fieldmark.IssueCode]int{} // index of the issue that counts the others
@@ -132,6 +138,8 @@ func (s *Service) Outage() (list []fieldmark.Issue) {
 	return list
 }
 
+// databaseUnavailable returns the issue of an unreachable database. It names the effect for
+// callers, who see the service and not the database.
 func databaseUnavailable(since time.Time) fieldmark.Issue {
 	return fieldmark.Issue{
 		Code: fieldmark.IssueDatabaseUnavailable, Severity: fieldmark.SeverityCritical, Since: fieldmark.At(since),
@@ -149,16 +157,21 @@ const (
 	criticalPart   = 3
 )
 
+// disk returns the issue of a disk that fills. The time since when is kept in memory, so it
+// starts again with the process.
 func (s *Service) disk(now time.Time) []fieldmark.Issue {
 	if s.cfg.Disk == nil {
 		return nil
 	}
 	free, total, err := s.cfg.Disk()
+	// On a large disk a gigabyte is enough to act in time, on a small one a tenth would be too
+	// little warning.
 	least := min(total*leastFreeShare/100, leastFree)
 	if err != nil || free >= least {
 		s.filling.Store(0)
 		return nil
 	}
+	// Only the first finding sets the time; later checks keep it until enough is free.
 	s.filling.CompareAndSwap(0, now.Unix())
 	severity := fieldmark.SeverityWarning
 	if free < least/criticalPart {

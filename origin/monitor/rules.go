@@ -10,6 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
+// They are the links of issues: each leads to where the problem is solved.
 // Pages of the admin console.
 const (
 	webhooksPage     = fieldmark.PathAdmin + "/webhooks"
@@ -21,7 +22,8 @@ const (
 	nodesPage        = fieldmark.PathAdmin + "/nodes"
 )
 
-// issue returns an issue.
+// Effect, Action and Link are set by the caller: they are what a person on call needs beside
+// the title. issue returns an issue.
 func issue(code fieldmark.IssueCode, severity fieldmark.IssueSeverity, since time.Time, title string) fieldmark.Issue {
 	return fieldmark.Issue{Code: code, Severity: severity, Since: fieldmark.At(since), Title: title}
 }
@@ -32,6 +34,8 @@ func (s *Service) endpoints(ctx context.Context, _ time.Time) (list []fieldmark.
 	if err != nil {
 		return nil, err
 	}
+	// since is when the endpoint changed to its state, or began to fail; the creation if
+	// neither is known.
 	held, waiting, oldest := 0, 0, time.Time{}
 	for i := range unhealthy {
 		e := &unhealthy[i]
@@ -48,6 +52,8 @@ func (s *Service) endpoints(ctx context.Context, _ time.Time) (list []fieldmark.
 				oldest = since
 			}
 		}
+		// Its held messages still count below: a forgotten pause loses them at the end of their
+		// retention.
 		if e.State != fieldmark.EndpointPaused { // a person paused it
 			list = append(list, endpointIssue(e, since))
 		}
@@ -64,6 +70,8 @@ func (s *Service) endpoints(ctx context.Context, _ time.Time) (list []fieldmark.
 	return list, nil
 }
 
+// endpointIssue returns the issue of one endpoint. The severities differ: retries may still
+// succeed, but a disabled endpoint needs a person.
 func endpointIssue(e *webhook.Unhealthy, since time.Time) fieldmark.Issue {
 	i := issue(fieldmark.IssueEndpointFailing, fieldmark.SeverityWarning, since, "Webhook endpoint "+e.URL)
 	i.Subject, i.Link = e.ID, webhooksPage+"/"+e.ID
@@ -86,12 +94,15 @@ func endpointIssue(e *webhook.Unhealthy, since time.Time) fieldmark.Issue {
 	return i
 }
 
+// disabledAt says when a failing endpoint is disabled, in UTC, because readers of the list may
+// be in any zone.
 func disabledAt(since time.Time) string {
 	return "The endpoint is disabled on " + since.Add(webhook.DisableAfter).UTC().Format("2 January") +
 		" if nothing changes."
 }
 
 // count writes a number with a noun.
+// It avoids "1 endpoints", which readers take for a defect of the list.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -99,7 +110,8 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// counted is count of a number that was counted up to a maximum.
+// The maximum bounds what is counted in the database; above it the exact number changes no
+// decision. counted is count of a number that was counted up to a maximum.
 func counted(n, most int, one, many string) string {
 	if n >= most {
 		many = "or more " + many
@@ -116,6 +128,7 @@ const (
 )
 
 // overdue returns issues of queues that are not worked off.
+// It reads only the time of the oldest due row of each queue.
 func (s *Service) overdue(ctx context.Context, now time.Time) (list []fieldmark.Issue, err error) {
 	due, err := s.cfg.Store.Overdue(ctx, now)
 	if err != nil {
@@ -136,6 +149,7 @@ func (s *Service) overdue(ctx context.Context, now time.Time) (list []fieldmark.
 		i.Action = "Look for errors in the log of the origins, and at the load of the database"
 		list = append(list, i)
 	}
+	// A full queue with running audits is only long, not stuck.
 	if late(due.Audits, lateAudit) && due.Auditing == 0 {
 		i := issue(fieldmark.IssueAuditsStuck, fieldmark.SeverityWarning, due.Audits,
 			"No audit runs, and the oldest has waited for "+words(now.Sub(due.Audits)))
@@ -147,6 +161,7 @@ func (s *Service) overdue(ctx context.Context, now time.Time) (list []fieldmark.
 }
 
 // words writes a duration with one unit.
+// One unit is enough to judge urgency: the exact time is in Since.
 func words(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
@@ -160,6 +175,7 @@ func words(d time.Duration) string {
 }
 
 // slas returns issues of missions whose SLA is breached or at risk.
+// The counts stop at store.MaxOpenSLAs, so the check costs the same with a million missions.
 func (s *Service) slas(ctx context.Context, _ time.Time) (list []fieldmark.Issue, err error) {
 	open, err := s.cfg.Store.OpenSLAs(ctx)
 	if err != nil {
@@ -191,6 +207,8 @@ const (
 )
 
 // expiry returns how urgent it is that something expires; warn is false before it is.
+// It is critical in the last three days, or in the last sixth of a short life, so certificates
+// of six days do not warn from their first hour on.
 func expiry(begun, ends, now time.Time) (severity fieldmark.IssueSeverity, since time.Time, warn bool) {
 	lead := min(expiryLead, ends.Sub(begun)/3)
 	severity = fieldmark.SeverityWarning
@@ -201,6 +219,7 @@ func expiry(begun, ends, now time.Time) (severity fieldmark.IssueSeverity, since
 }
 
 // keys returns issues of API keys that expire.
+// Twice maxPerCode are read, because those whose lead has not begun are left out.
 func (s *Service) keys(ctx context.Context, now time.Time) (list []fieldmark.Issue, err error) {
 	keys, err := s.cfg.Store.EndingKeys(ctx, now.Add(-expiredFor), now.Add(expiryLead), 2*maxPerCode)
 	if err != nil {
@@ -214,6 +233,7 @@ func (s *Service) keys(ctx context.Context, now time.Time) (list []fieldmark.Iss
 		i := issue(fieldmark.IssueKeyExpiring, severity, since, fmt.Sprintf("API key %s of %s expires in %s", k.Name,
 			k.Account, words(k.ExpiresAt.Std().Sub(now))))
 		i.Effect = "Requests with it get 401 afterwards."
+		// A key that expired within a day stays listed: its client fails right now.
 		if !k.ExpiresAt.Std().After(now) {
 			i.Title = fmt.Sprintf("API key %s of %s has expired", k.Name, k.Account)
 			i.Effect = "Requests with it get 401."
@@ -239,6 +259,8 @@ func (s *Service) certificates(ctx context.Context, now time.Time) (list []field
 				continue
 			}
 		}
+		// An order may fail while the certificate is still good for weeks: this is a warning of
+		// its cause.
 		if c.Failures > 0 {
 			i := issue(fieldmark.IssueCertificateFailing, fieldmark.SeverityWarning, now,
 				"The certificate of "+c.Name+" cannot be ordered: "+c.LastError)
@@ -256,6 +278,7 @@ func (s *Service) certificates(ctx context.Context, now time.Time) (list []field
 // lateRenewal is how long after its planned time a renewal is late: a CA may be down for hours.
 const lateRenewal = 24 * time.Hour
 
+// page is the console page of the certificate: that of the origin or that of edges.
 func certificateIssue(name, page string, severity fieldmark.IssueSeverity, since, ends,
 	now time.Time) fieldmark.Issue {
 	i := issue(fieldmark.IssueCertificateExpiring, severity, since,
@@ -275,6 +298,8 @@ func (s *Service) backup(ctx context.Context, now time.Time) ([]fieldmark.Issue,
 	if err != nil || s.cfg.BackupAge < 0 {
 		return nil, err
 	}
+	// Without any backup the age of the database counts, so a new installation gets time to set
+	// one up.
 	last := at
 	if last.IsZero() {
 		last = created
