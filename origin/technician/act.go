@@ -66,6 +66,8 @@ const (
 
 // actsOf returns what a technician can do in a status, the primary action first. What a mission
 // allows is for package mission to decide.
+// The dispatcher's rules stay in package mission: this list only names and orders what it
+// allows.
 func actsOf(status, held fieldmark.MissionStatus, next []fieldmark.MissionStatus, accepted bool) (acts []actKind) {
 	for _, a := range actKinds {
 		possible := slices.Contains(next, a.To)
@@ -108,10 +110,14 @@ type actForm struct {
 }
 
 // readForm reads an act. Of a form with a file it reads the fields only.
+// The file is left on the connection and streamed to the store later: a photo is never in
+// memory as a whole.
 func (req *request) readForm() (f actForm, err error) {
 	fields := map[string]string{}
 	kind, _, _ := mime.ParseMediaType(req.r.Header.Get("Content-Type"))
 	if kind == "multipart/form-data" {
+		// The bound of a multipart body is that of a photo; edges refuse larger ones before
+		// they reach the origin.
 		req.r.Body = http.MaxBytesReader(req.w, req.r.Body, MaxForm)
 		err = f.readParts(req.r, fields)
 	} else {
@@ -131,11 +137,14 @@ func (req *request) readForm() (f actForm, err error) {
 	var bad validation.Errors
 	if f.Version, err = strconv.Atoi(fields["version"]); err != nil {
 		bad.Add("/version", "format", "must be a number")
+		// The key becomes part of names in the database, so only the characters of a UUID are
+		// accepted.
 	}
 	if len(f.Key) < 8 || len(f.Key) > maxKey || !keyPattern.MatchString(f.Key) {
 		bad.Add("/key", "pattern", "must be a UUID")
 	}
 	if text := fields["occurredAt"]; text != "" {
+		// The time is that of the phone. Package mission decides whether it is plausible.
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {
 			bad.Add("/occurredAt", "format", "must be a time as in RFC 3339")
@@ -149,6 +158,8 @@ func (req *request) readForm() (f actForm, err error) {
 var keyPattern = regexp.MustCompile(`^[0-9A-Za-z-]+$`)
 
 // readParts reads the fields of a multipart form up to its file.
+// The fields must come before the file, as browsers send them in the order of the form: what
+// follows the file is not read.
 func (f *actForm) readParts(r *http.Request, fields map[string]string) error {
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -166,6 +177,7 @@ func (f *actForm) readParts(r *http.Request, fields map[string]string) error {
 			f.file, f.fileType = p, p.Header.Get("Content-Type")
 			return nil
 		}
+		// One byte more than allowed, to tell a field of the maximum from a longer one.
 		text, err := io.ReadAll(io.LimitReader(p, maxFieldSize+1))
 		if err != nil {
 			return err
@@ -173,12 +185,14 @@ func (f *actForm) readParts(r *http.Request, fields map[string]string) error {
 		if len(text) > maxFieldSize {
 			return fmt.Errorf("the field %q is too long", p.FormName())
 		}
+		// A broken client may send other encodings; the text is kept as far as it can be read.
 		fields[p.FormName()] = strings.ToValidUTF8(string(text), "\uFFFD")
 	}
 	return errors.New("too many fields")
 }
 
 // digest identifies what an act does, without the version and the time that a person may correct.
+// A repeated upload of an act after a conflict has a new version and is still the same act.
 func (f *actForm) digest(missionID string) fieldmark.Digest {
 	return fieldmark.DigestOf(sha256.Sum256([]byte(strings.Join([]string{missionID, f.Act, f.Code, f.Text}, "\x00"))))
 }
@@ -198,6 +212,8 @@ func (h *handler) act(req *request) error {
 		return err
 	}
 	id := req.r.PathValue("id")
+	// A photo may take minutes over a bad network; a plain form must not hold a connection that
+	// long.
 	limit := actTimeout
 	if f.file != nil {
 		limit = fieldmark.MaxAttachmentTime * time.Second
@@ -205,6 +221,8 @@ func (h *handler) act(req *request) error {
 	ctx, cancel := context.WithTimeout(h.asTechnician(req, req.r.Context()), limit)
 	defer cancel()
 	req.r = req.r.WithContext(ctx)
+	// Validation, conflicts and missing missions are shown on the page; other errors reach the
+	// caller's error page.
 	saved, err := h.perform(req, id, &f)
 	if err != nil {
 		return h.refuseAct(req, id, &f, err)
@@ -222,10 +240,14 @@ func (h *handler) act(req *request) error {
 }
 
 // perform runs an act unless it was run under its key before.
+// The key is bound to the outbox of the link: two technicians with equal keys do not meet, and
+// a rotated link keeps the keys of acts that wait on the phone.
 func (h *handler) perform(req *request, id string, f *actForm) (r idempotency.Response, err error) {
 	ctx := req.r.Context()
 	k := idempotency.Key{Account: req.link.Account, Name: "technician " + h.Links.outbox(&req.link) + " " + f.Key,
 		Request: f.digest(id)}
+	// Files have their own path: their content is stored before the transaction that records
+	// it.
 	if f.Act == photoAct || f.Act == signatureAct {
 		return h.attach(req, id, f, k)
 	}
@@ -233,6 +255,7 @@ func (h *handler) perform(req *request, id string, f *actForm) (r idempotency.Re
 	if err != nil {
 		return r, err
 	}
+	// done ends the turn of this request: another one with the key waits until then.
 	defer done()
 	if saved.Replayed {
 		return saved, nil
@@ -248,6 +271,7 @@ func (h *handler) perform(req *request, id string, f *actForm) (r idempotency.Re
 	return h.Missions.Execute(ctx, k, op, func(results []mission.Result) (idempotency.Response, error) {
 		m := results[0].Mission
 		result := actResult{Status: m.Status, Version: m.Version}
+		// A note moves nothing; the script then keeps the time it shows.
 		if results[0].Note.ID == "" {
 			result.MovedAt = cmp.Or(m.OccurredAt, &m.UpdatedAt)
 		}
@@ -275,6 +299,7 @@ func (h *handler) visit(req *request, id string, f *actForm) (v mission.Visit, e
 
 // errReassigned is the refusal of an act on a mission that has another assignee now, who is not
 // named.
+// It does not say whether the mission exists: a technician must not learn who got it.
 func errReassigned(id string) error {
 	e := fieldmark.Errorf(fieldmark.CodeInvalidTransition, "This mission is no longer assigned to you.")
 	e.MissionID = id
@@ -291,6 +316,8 @@ func (f *actForm) operation(req *request, v *mission.Visit) (mission.Operation, 
 	if f.Act == noteAct {
 		return note(f.Key, f.Text), nil
 	}
+	// A kind that the status does not allow is refused by package mission with the list of what
+	// is possible.
 	for _, a := range actKinds {
 		if a.Name != f.Act {
 			continue
@@ -300,10 +327,14 @@ func (f *actForm) operation(req *request, v *mission.Visit) (mission.Operation, 
 		}
 		switch a.Name {
 		case "accept":
+			// The note of an acceptance has a fixed key for each dispatch, so two devices
+			// accept it once.
 			return note(acceptedKey(v.Version), acceptedText), nil
 		case "resume":
 			a.To = v.HeldFrom
 		}
+		// The version of the page is the condition: another change in between is a conflict,
+		// which the page explains.
 		move := mission.Transition{To: a.To, OccurredAt: f.OccurredAt,
 			If: mission.Versions{{Number: f.Version}}}
 		if f.Code != "" {
@@ -325,6 +356,7 @@ const notePrefix = "technician-"
 func acceptedKey(version int) string { return "accepted-" + strconv.Itoa(version) }
 
 // check returns the errors of the fields of a transition.
+// A reason without choices drops what was sent: stale pages may send fields of another act.
 func (f *actForm) check(a *actKind) error {
 	var bad validation.Errors
 	if a.Reasons == nil {

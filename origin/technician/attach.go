@@ -24,12 +24,15 @@ func (h *handler) attach(req *request, id string, f *actForm, k idempotency.Key)
 	if f.file == nil {
 		return r, validation.Error("/file", "required", "choose one")
 	}
+	// The name carries the key of the upload, and the list of files of a mission is bounded, so
+	// searching it is cheap.
 	name := f.Act + "-" + f.Key
 	all, err := h.Attachments.List(ctx, req.link.Account, id)
 	if err != nil {
 		return r, err
 	}
 	for _, a := range all {
+		// Received before: the content of the repetition is not read.
 		if strings.HasPrefix(a.Name, name) {
 			v, err := h.Missions.Visits.Get(ctx, req.link.Account, id)
 			if err != nil {
@@ -44,6 +47,8 @@ func (h *handler) attach(req *request, id string, f *actForm, k idempotency.Key)
 	if err != nil {
 		return r, err
 	}
+	// A signature is read into memory, because its limit is far below that of a photo and must
+	// hold before anything is stored.
 	if f.Act == signatureAct {
 		content, err := io.ReadAll(io.LimitReader(f.file, maxSignature+1))
 		if err == nil && len(content) > maxSignature {
@@ -62,6 +67,7 @@ func (h *handler) attach(req *request, id string, f *actForm, k idempotency.Key)
 }
 
 // renderAttached returns the response to an upload, which does not change the mission.
+// The version is the one that the technician saw: the next act on the page is not a conflict.
 func renderAttached(m fieldmark.Mission) (idempotency.Response, error) {
 	body, err := json.Marshal(actResult{Status: m.Status, Version: m.Version})
 	if err != nil {

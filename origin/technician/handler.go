@@ -60,6 +60,7 @@ func New(cfg Config) (http.Handler, error) {
 	if cfg.Links == nil || cfg.Missions == nil || cfg.Attachments == nil || cfg.Responses == nil {
 		return nil, errors.New("technician: links, missions, attachments and responses are required")
 	}
+	// Errors are logged without the path: it contains the token.
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -86,6 +87,8 @@ const (
 )
 
 // routes registers every page, form and file.
+// Every address below the token has the scope of one link, which is what the service worker and
+// the cookie are bound to.
 func (h *handler) routes() error {
 	style, err := files.ReadFile("assets/technician.css")
 	if err != nil {
@@ -102,6 +105,7 @@ func (h *handler) routes() error {
 	}
 	h.mux.Handle("GET "+assetsPath+"technician.js", script)
 	h.mux.Handle("GET "+assetsPath+"icon.svg", web.Icon())
+	// Its response is the same for every link and may be cached by the browser.
 	// Below the token, because the scope of a service worker is its folder.
 	h.mux.Handle("GET "+linkPath+"worker.js", worker)
 	h.mux.Handle("GET "+fieldmark.PathTechnician+"{token}", http.HandlerFunc(addSlash))
@@ -110,6 +114,8 @@ func (h *handler) routes() error {
 	h.mux.Handle("GET "+linkPath+"pin", h.linked(pageTimeout, h.toList))
 	h.mux.Handle("GET "+onePath, h.admitted(h.mission))
 	h.mux.Handle("POST "+onePath+"/acts", h.admitted(h.act))
+	// A browser may load the address of a form, such as after a refused act: it gets the page
+	// instead of an error.
 	h.mux.Handle("GET "+onePath+"/acts", h.admitted(func(req *request) error {
 		http.Redirect(req.w, req.r, req.missionPath(req.r.PathValue("id")), http.StatusSeeOther)
 		return nil
@@ -149,6 +155,7 @@ func (req *request) wantsJSON() bool {
 type action func(*request) error
 
 // linked returns the handler of an action that needs a link but not its PIN.
+// It serves the PIN form itself, which must work before the PIN was entered.
 func (h *handler) linked(limit time.Duration, do action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
@@ -165,6 +172,8 @@ func (h *handler) linked(limit time.Duration, do action) http.Handler {
 }
 
 // admitted returns the handler of an action of a technician. Without the PIN it shows the form for it.
+// The order matters: an unknown link is 404 before anything is asked, so a PIN form never
+// confirms that a link exists.
 func (h *handler) admitted(do action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		req := &request{w: w, r: r, now: time.Now(), zone: time.UTC}
@@ -184,6 +193,7 @@ func (h *handler) admitted(do action) http.Handler {
 }
 
 // withTimeout runs a part of a request that does not wait for the client.
+// It restores the request afterwards: the next part of the same request gets its own deadline.
 func (h *handler) withTimeout(req *request, do action) error {
 	r := req.r
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
@@ -194,6 +204,8 @@ func (h *handler) withTimeout(req *request, do action) error {
 }
 
 // open reads the link in the path and the time zone of its account.
+// The zone decides which missions are today's. An account without one, or with one that this
+// system does not know, is shown in UTC.
 func (h *handler) open(req *request) (err error) {
 	if req.link, err = h.Links.open(req.r.Context(), req.r.PathValue("token")); err != nil {
 		return err
@@ -211,6 +223,7 @@ func (h *handler) open(req *request) (err error) {
 }
 
 // asTechnician returns the context under which events name the technician.
+// Events and the audit log name the technician and not the link, which may be rotated.
 func (h *handler) asTechnician(req *request, ctx context.Context) context.Context {
 	client := h.ClientOf(req.r)
 	return auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorTechnician, Name: req.link.Assignee.ID,

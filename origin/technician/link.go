@@ -58,6 +58,8 @@ type Links struct {
 func NewLinks(cfg LinksConfig) *Links { return &Links{LinksConfig: cfg} }
 
 // Run writes when links were last used, until ctx ends.
+// The last use is written at most once in access.LastUsedPrecision for each link: writing with
+// every page would make each read a write.
 func (s *Links) Run(ctx context.Context) error {
 	s.Jobs.Every(ctx, access.LastUsedPrecision, "write the last uses of technicians' links", s.writeLastUsed)
 	last, cancel := job.ShutdownContext(ctx)
@@ -68,6 +70,7 @@ func (s *Links) Run(ctx context.Context) error {
 	return nil
 }
 
+// A use that is lost in a crash only makes a link look less used.
 func (s *Links) writeLastUsed(ctx context.Context) error {
 	uses := s.lastUsed.Take()
 	if len(uses) == 0 {
@@ -84,6 +87,7 @@ func (s *Links) writeLastUsed(ctx context.Context) error {
 }
 
 // token returns the secret part of the address of a link.
+// Rotating adds one to the generation, which changes the token without storing it.
 func (s *Links) token(l *store.TechnicianLink) string {
 	sum, err := base64.StdEncoding.DecodeString(s.MAC.Sum(fmt.Sprintf("token %s %d", l.ID, l.Generation)))
 	if err != nil {
@@ -105,6 +109,7 @@ func (s *Links) pinHash(id, pin string) string {
 }
 
 // addressed adds the address to a link.
+// The address is in the responses to Create and Rotate only: lists do not contain it.
 func (s *Links) addressed(l *store.TechnicianLink) fieldmark.NewTechnicianLink {
 	return fieldmark.NewTechnicianLink{TechnicianLink: l.TechnicianLink,
 		Path: fieldmark.PathTechnician + s.token(l) + "/"}
@@ -156,6 +161,8 @@ func (s *Links) Create(ctx context.Context, r fieldmark.TechnicianLinkRequest) (
 		ID: fieldmark.NewID(fieldmark.PrefixLink, now), Account: cmp.Or(r.Account, access.DefaultAccount),
 		Assignee: r.Assignee, Until: until, PIN: r.PIN != "", CreatedAt: fieldmark.At(now)}}
 	row.Hash, row.PINHash = s.hash(s.token(&row)), s.pinHash(row.ID, r.PIN)
+	// One live link for each assignee: a forgotten second address would stay valid after the
+	// first was revoked.
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := access.RequireAccount(ctx, tx, row.Account); err != nil {
 			return err
@@ -165,6 +172,8 @@ func (s *Links) Create(ctx context.Context, r fieldmark.TechnicianLinkRequest) (
 		case err == nil && old.Until.Std().After(now):
 			return validation.Error("/assignee/id", "conflict",
 				"already has a link; give that a new address, or end it")
+		// It has ended by time but still counts as live in the index: closing it makes room for
+		// the new one.
 		case err == nil: // it has ended
 			old.RevokedAt = &old.Until
 			if err := tx.UpdateTechnicianLink(ctx, &old); err != nil {

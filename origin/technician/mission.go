@@ -54,9 +54,11 @@ type noteData struct {
 type fileData struct{ Label, When string }
 
 // maxNotesShown limits the notes of the page, the newest ones.
+// A technician needs the latest; the dispatcher's page has them all.
 const maxNotesShown = 20
 
 // mission shows a mission of the technician. One that is assigned to another technician is not found.
+// 404 and not 403: an id in an old message must not show whether the mission exists.
 func (h *handler) mission(req *request) error {
 	v, err := h.Missions.Visits.Get(req.r.Context(), req.link.Account, req.r.PathValue("id"))
 	if err == nil && (v.Assignee == nil || v.Assignee.ID != req.link.Assignee.ID) {
@@ -81,6 +83,7 @@ func (h *handler) showMission404(req *request) error {
 	return h.pages.Show(req.w, http.StatusNotFound, "mission", web.Page{Title: "Not one of your missions", Data: d})
 }
 
+// Times are in the zone of the account: the phone of a technician may be set to another one.
 func (h *handler) missionData(req *request, v *mission.Visit) (d missionData, err error) {
 	now := req.now.In(req.zone)
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, req.zone)
@@ -95,6 +98,8 @@ func (h *handler) missionData(req *request, v *mission.Visit) (d missionData, er
 	if err != nil {
 		return d, err
 	}
+	// Backwards, because the newest notes are shown. An acceptance counts however old its note
+	// is, as long as no change has raised the version.
 	for _, n := range slices.Backward(notes.Data) {
 		d.Accepted = d.Accepted || n.ExternalID == notePrefix+acceptedKey(v.Version)
 		if len(d.Notes) < maxNotesShown && n.RedactedAt == nil {
@@ -110,12 +115,16 @@ func (h *handler) missionData(req *request, v *mission.Visit) (d missionData, er
 		if strings.HasPrefix(a.Name, photoAct) {
 			label = "Photo"
 		}
+		// Files of others, such as a plan that a dispatcher attached, are not listed here: the
+		// page shows what this technician has sent.
 		if a.Author.ID == req.link.Assignee.ID && a.RemovedAt == nil {
 			d.Files = append(d.Files, fileData{label, a.CreatedAt.Std().In(req.zone).Format(noteFormat)})
 		}
 	}
 	d.Acts = actsData{Status: v.Status, Path: d.Path + "/acts", Version: v.Version,
 		Acts: actsOf(v.Status, v.HeldFrom, v.Next, d.Accepted)}
+	// Offline the script shows the forms of the status that its unsent acts would lead to.
+	// These are computed here, because the rules are in Go only.
 	for _, s := range []fieldmark.MissionStatus{fieldmark.MissionDispatched, fieldmark.MissionEnRoute,
 		fieldmark.MissionInProgress, fieldmark.MissionOnHold, fieldmark.MissionCompleted,
 		fieldmark.MissionUnableToComplete, fieldmark.MissionScheduled} {
@@ -154,6 +163,8 @@ type conflict struct {
 
 // refuseAct shows why an act was refused: at its field, or as the two states of the mission. The form
 // keeps what was entered.
+// Only refusals that the technician can act on are shown in the page; failures of the service
+// reach the error page.
 func (h *handler) refuseAct(req *request, id string, f *actForm, refusal error) error {
 	e := fieldmark.AsError(refusal)
 	status := e.Code.Status()
@@ -163,6 +174,7 @@ func (h *handler) refuseAct(req *request, id string, f *actForm, refusal error) 
 	}
 	v, err := h.Missions.Visits.Get(req.r.Context(), req.link.Account, id)
 	mine := err == nil && v.Assignee != nil && v.Assignee.ID == req.link.Assignee.ID
+	// A mission that was deleted counts as reassigned.
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
@@ -175,6 +187,7 @@ func (h *handler) refuseAct(req *request, id string, f *actForm, refusal error) 
 			return err
 		}
 	}
+	// The script keeps the act in its outbox and shows both states; without it the page does.
 	if req.wantsJSON() {
 		h.showProblem(req, e, now)
 		return nil
@@ -185,6 +198,7 @@ func (h *handler) refuseAct(req *request, id string, f *actForm, refusal error) 
 			return err
 		}
 	}
+	// What was entered is kept in the form, also the text of a note of many lines.
 	d.Conflict, d.Posted, d.Acts.Posted = now, f, f
 	for _, field := range e.Fields {
 		name := strings.TrimPrefix(field.Pointer, "/")
@@ -213,6 +227,7 @@ func fieldLabel(name string) string {
 }
 
 // conflictOf returns the state of a mission after another person changed it, and what they changed.
+// mine is false if the mission is no longer the technician's; then only that is said.
 func (h *handler) conflictOf(req *request, v *mission.Visit, f *actForm, mine bool) (*conflict, error) {
 	c := &conflict{Words: "Assigned to another technician, or canceled", Changes: []string{}, Yours: f.words()}
 	if !mine {
@@ -227,13 +242,15 @@ func (h *handler) conflictOf(req *request, v *mission.Visit, f *actForm, mine bo
 	for _, change := range story.ChangesSince(f.Version) {
 		c.Changes = append(c.Changes, change.Time.Std().In(req.zone).Format("15:04")+" "+changeWords(&change, req))
 	}
+	// actsOf gets false for accepted: an acceptance that was refused may be repeated.
 	c.Possible = f.Act == noteAct || f.Act == photoAct || f.Act == signatureAct ||
 		slices.ContainsFunc(actsOf(v.Status, v.HeldFrom, v.Next, false),
 			func(a actKind) bool { return a.Name == f.Act })
 	return c, nil
 }
 
-// changeWords says who changed what: "ada: status on hold, visit".
+// Keys are shown as integrations: their ids mean nothing to a technician. changeWords says who
+// changed what: "ada: status on hold, visit".
 func changeWords(c *mission.Change, req *request) string {
 	who := c.Actor
 	switch kind, name, _ := strings.Cut(c.Actor, " "); {

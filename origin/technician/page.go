@@ -100,6 +100,7 @@ func isOpen(s fieldmark.MissionStatus) bool {
 }
 
 // span writes the time of a visit, with its day unless that is shown.
+// The days shown are today and tomorrow, so a visit of another day gets its date.
 func span(s *fieldmark.Span, zone *time.Location, day time.Time) string {
 	if s == nil {
 		return "No time set"
@@ -113,6 +114,7 @@ func span(s *fieldmark.Span, zone *time.Location, day time.Time) string {
 }
 
 // place returns the lines of an address.
+// Empty lines are left out, because each line is a row of the page and part of a map search.
 func place(l *fieldmark.Location) (lines []string) {
 	if l == nil {
 		return nil
@@ -136,6 +138,7 @@ type clock struct {
 }
 
 // clocksOf returns the SLA timers that have not stopped, the earliest first.
+// A timer that was met or canceled asks nothing of the technician any more.
 func clocksOf(v *mission.Visit, req *request) (clocks []clock) {
 	if v.SLA == nil {
 		return nil
@@ -159,6 +162,7 @@ func clocksOf(v *mission.Visit, req *request) (clocks []clock) {
 }
 
 // left writes how long it is until a time: "25 min left", "3 h late".
+// It is text for people at a glance: hours and minutes up to two days, then days.
 func left(d time.Duration) string {
 	suffix := " left"
 	if d < 0 {
@@ -174,6 +178,8 @@ func left(d time.Duration) string {
 }
 
 // mapLinks returns the addresses of a place for the map application of a phone and for a browser.
+// Coordinates are preferred: addresses in the country are often wrong. A geo: address opens the
+// map application of the phone (RFC 5870), the other one works in any browser.
 func mapLinks(l *fieldmark.Location) (geo, site template.URL) {
 	where := strings.Join(place(l), ", ")
 	switch {
@@ -190,6 +196,8 @@ func mapLinks(l *fieldmark.Location) (geo, site template.URL) {
 }
 
 // telLink returns the address of a phone number, or "" (RFC 3966).
+// Spaces and punctuation are dropped, because the text may come from a ticket; # must be
+// escaped in an address.
 func telLink(number string) template.URL {
 	digits := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r == '+' || r == '*' || r == '#' {
@@ -204,6 +212,7 @@ func telLink(number string) template.URL {
 }
 
 // showError shows an error as a page, or as a problem document to the script.
+// The detail of an internal error is only in the log: it may contain parts of queries.
 func (h *handler) showError(req *request, err error) {
 	e := fieldmark.AsError(err)
 	status, detail := e.Code.Status(), e.Detail
@@ -221,6 +230,7 @@ func (h *handler) showError(req *request, err error) {
 }
 
 // problem is a problem document with the state of the mission, if that is why an act was refused.
+// The script shows both states without loading the page again.
 type problem struct {
 	fieldmark.Problem
 	Now *conflict `json:"now,omitempty"`
@@ -241,7 +251,8 @@ func (h *handler) showProblem(req *request, e *fieldmark.Error, now *conflict) {
 	_, _ = req.w.Write(body)
 }
 
-// showMessage shows a page with a message, or plain text if rendering fails.
+// A template that fails is a bug; a short text is better than an empty page. showMessage shows
+// a page with a message, or plain text if rendering fails.
 func (h *handler) showMessage(req *request, status int, title, detail string) {
 	if status == http.StatusNotFound {
 		title = "This link does not work"

@@ -9,6 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
+// The prefix __Secure- lets a browser accept the cookie over HTTPS only (RFC 6265bis); __Host-
+// cannot be used, because it forbids a path.
 // The names of the cookie of a device on which the PIN was entered. It is sent below the path of its link
 // only, so several links work on one device. Browsers reject the prefix over plain HTTP.
 const (
@@ -17,6 +19,8 @@ const (
 )
 
 // cookie returns the value of the cookie, or "".
+// Both names are read, because an installation may have moved to HTTPS after the cookie was
+// set.
 func (req *request) cookie() string {
 	for _, name := range []string{secureCookie, plainCookie} {
 		if c, err := req.r.Cookie(name); err == nil {
@@ -30,6 +34,7 @@ func (req *request) cookie() string {
 const maxPINForm = 1 << 10
 
 // askPIN shows the form for the PIN, or tells the script that it is needed.
+// A script gets the error instead of a page, and shows the form itself.
 func (h *handler) askPIN(req *request, status int, problem string) error {
 	if req.wantsJSON() {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "enter the PIN of this link")
@@ -47,6 +52,7 @@ func (h *handler) enterPIN(req *request) error {
 	if err := req.r.ParseForm(); err != nil {
 		return fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "The form could not be read.")
 	}
+	// Count and comparison share a transaction, so parallel requests do not get more tries.
 	l, err := h.Links.checkPIN(req.r.Context(), req.link.ID, req.r.PostForm.Get("pin"))
 	if e := fieldmark.AsError(err); fieldmark.IsCode(err, fieldmark.CodeRateLimited) {
 		minutes := int((e.RetryAfter + time.Minute - 1) / time.Minute)
@@ -61,6 +67,8 @@ func (h *handler) enterPIN(req *request) error {
 	if err != nil {
 		return err
 	}
+	// The cookie is bound to the link, its generation and its PIN: after a rotation it is
+	// worthless.
 	c := &http.Cookie{Name: plainCookie, Path: req.base(), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		MaxAge: int(sessionLifetime.Seconds()), Value: h.Links.session(&l, req.now.Add(sessionLifetime))}
 	if h.OverHTTPS(req.r) {
