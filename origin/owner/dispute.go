@@ -53,6 +53,7 @@ const shownEvidence = 3
 
 func (h *handler) disputes(req *request) error { return h.showDisputes(req, http.StatusOK, nil) }
 
+// showDisputes also shows the form again after an error, with everything that was entered.
 func (h *handler) showDisputes(req *request, status int, bad []web.FormError) error {
 	list, err := h.origin.Brands.Disputes.ListOwn(req.r.Context(), req.key.Account, req.slug)
 	if err != nil {
@@ -62,6 +63,7 @@ func (h *handler) showDisputes(req *request, status int, bad []web.FormError) er
 	if err != nil {
 		return err
 	}
+	// A link beside a finding names the signal; after an error the form does.
 	posted := req.r.PostForm
 	signal := posted.Get("signal")
 	if signal == "" {
@@ -73,11 +75,13 @@ func (h *handler) showDisputes(req *request, status int, bad []web.FormError) er
 			d.Signals = append(d.Signals, choice{s.ID, s.Label, s.ID == signal})
 		}
 	}
+	// Of the gates, only the one for text that steers models can be disputed.
 	for _, g := range score.Gates {
 		if g.ID == fieldmark.GateManipulation {
 			d.Signals = append(d.Signals, choice{g.ID, g.Reason, g.ID == signal})
 		}
 	}
+	// The words are those of an owner; the API has codes.
 	for _, k := range []choice{{Value: string(fieldmark.DisputeWrong), Label: "It is wrong"},
 		{Value: string(fieldmark.DisputeOutdated), Label: "It is out of date"},
 		{Value: string(fieldmark.DisputeNotApplicable), Label: "It does not apply to this site"},
@@ -107,6 +111,7 @@ func labelOf(list []choice, value string) string {
 	return value
 }
 
+// openDispute sends the form as the API would: rules, limits and errors are the same.
 func (h *handler) openDispute(req *request) error {
 	posted := req.r.PostForm
 	r := fieldmark.DisputeRequest{Signal: posted.Get("signal"), Kind: fieldmark.DisputeKind(posted.Get("kind")),
@@ -114,6 +119,7 @@ func (h *handler) openDispute(req *request) error {
 	for i := range shownEvidence {
 		e := fieldmark.DisputeEvidence{URL: strings.TrimSpace(posted.Get("url" + strconv.Itoa(i))),
 			Note: strings.TrimSpace(posted.Get("note" + strconv.Itoa(i)))}
+		// An empty row of the form is no evidence.
 		if e != (fieldmark.DisputeEvidence{}) {
 			r.Evidence = append(r.Evidence, e)
 		}
@@ -131,6 +137,8 @@ func (h *handler) openDispute(req *request) error {
 
 // evidenceErrors replaces errors of the pages of evidence by ones beside their inputs. Empty rows
 // of the form are not sent, so the rows that are count.
+// The API counts the rows that were sent, and the form has rows that were left empty, so an
+// index is translated.
 func evidenceErrors(e *fieldmark.Error, list []web.FormError, posted func(string) string) []web.FormError {
 	var rows []string
 	for i := range shownEvidence {
@@ -144,6 +152,7 @@ func evidenceErrors(e *fieldmark.Error, list []web.FormError, posted func(string
 		if len(parts) != 4 || parts[1] != "evidence" {
 			continue
 		}
+		// Bounds are checked, because a later version of the API may report other pointers.
 		if row := number(parts[2]); row < len(rows) && i < len(list) {
 			label := map[string]string{"url": "Address", "note": "What it shows"}[parts[3]]
 			list[i] = web.FormError{Field: parts[3] + rows[row],
@@ -154,6 +163,7 @@ func evidenceErrors(e *fieldmark.Error, list []web.FormError, posted func(string
 }
 
 func (h *handler) withdrawDispute(req *request) error {
+	// Withdrawing cannot be undone, so the page asks first.
 	if !web.Confirmed(req.r) {
 		return req.ask(h, web.Question{Title: "Withdraw the dispute?", Button: "Withdraw dispute", Back: "/disputes",
 			Text: "It ends without a decision. The finding stays as it is."})

@@ -13,6 +13,7 @@ import (
 )
 
 // home shows the brands of the account, or its only one.
+// An account with one brand has no use for a list of one.
 func (h *handler) home(req *request) error {
 	list, err := h.origin.Brands.Owners.Brands(req.r.Context(), req.key.Account)
 	if err != nil {
@@ -82,12 +83,16 @@ var evidenceWords = map[fieldmark.EvidenceGrade]string{
 // fix shows what to fix first.
 func (h *handler) fix(req *request) error { return h.showFix(req, http.StatusOK, nil) }
 
+// showFix shows the page again with the errors of a refused form.
 func (h *handler) showFix(req *request, status int, bad []web.FormError) error {
 	b := req.owned
+	// The score is that of the newest facts, computed now with the active module, so it is the
+	// one that the public page shows.
 	score, state, err := h.origin.Standings.Current(req.r.Context(), req.slug)
 	if err != nil {
 		return err
 	}
+	// A failed audit is not working: its reason is shown instead of a progress that never ends.
 	d := fixData{Brand: b, Score: &score, Working: b.Audit != nil && b.Audit.Failure == "" &&
 		(b.Audit.Running || time.Until(b.Audit.DueAt.Std()) < soon)}
 	if wait := time.Until(b.AuditAfter); wait > 0 {
@@ -99,6 +104,8 @@ func (h *handler) showFix(req *request, status int, bad []web.FormError) error {
 		if err != nil {
 			return err
 		}
+		// A change of the module moves scores too; Before is of the same module, so only
+		// findings count here.
 		if ok && before.Score != nil && score.Score != nil && *before.Score != *score.Score {
 			d.Since = &scoreMove{From: *before.Score, To: *score.Score, Moved: *score.Score - *before.Score}
 		}
@@ -110,6 +117,8 @@ func (h *handler) showFix(req *request, status int, bad []web.FormError) error {
 // requestAudit queues an audit.
 func (h *handler) requestAudit(req *request) error {
 	err := h.origin.Brands.Owners.RequestAudit(req.r.Context(), req.key.Account, req.slug)
+	// A refusal says when the next audit is possible. It is shown at the button, with the page
+	// as it is.
 	if isRefusal(err) {
 		return h.showFix(req, statusOf(err), []web.FormError{{Field: "audit",
 			Text: "No audit was queued: " + fieldmark.AsError(err).Detail + "."}})
@@ -125,6 +134,7 @@ func (h *handler) requestAudit(req *request) error {
 // raises it, and the page shows it first.
 func (d *fixData) advise(advise func(*fieldmark.Assessment) []fieldmark.Gain, s *fieldmark.Score) {
 	a := s.Assessment
+	// The copy of the assessment is changed and not the score that the page shows.
 	if len(a.Gates) > 0 && a.Practice != nil && a.Score != nil {
 		d.Cap = &scoreCap{Now: *a.Score, Then: a.Practice.Score, Gates: a.Gates}
 		a.Gates, a.Score = nil, &a.Practice.Score
@@ -145,6 +155,7 @@ func (d *fixData) advise(advise func(*fieldmark.Assessment) []fieldmark.Gain, s 
 		}
 	}
 	for _, g := range advise(&a) {
+		// An unknown signal gets no advice: the first step is to let the auditor measure it.
 		if unknown[g.ID] {
 			continue
 		}
@@ -163,6 +174,7 @@ func wasRefused(e fieldmark.Evidence) bool { return strings.Contains(e.Fact, "to
 
 // filesOf collects the lines to paste in the evidence of facts, those of one file together, and
 // a draft of llms.txt.
+// Evidence names no file, so the kind of a patch follows from its text.
 func filesOf(b fieldmark.Brand, facts *fieldmark.Facts) (files []file) {
 	var robots, entity, sitemap []string
 	for i := range facts.Facts {
@@ -178,6 +190,7 @@ func filesOf(b fieldmark.Brand, facts *fieldmark.Facts) (files []file) {
 			case !strings.Contains(e.Patch, "User-agent:") && !strings.HasPrefix(e.Patch, "Sitemap:"):
 				continue
 			}
+			// Several facts may suggest the same lines.
 			if text := strings.TrimSpace(e.Patch); !slices.Contains(*into, text) {
 				*into = append(*into, text)
 			}
@@ -191,6 +204,7 @@ func filesOf(b fieldmark.Brand, facts *fieldmark.Facts) (files []file) {
 	add("robots.txt", "Add these lines to /robots.txt. Keep the lines that it has.", robots)
 	add("Organization in JSON-LD", "Paste it into the head of the home page.", entity)
 	add("sitemap.xml", "Save it as /sitemap.xml and add the other pages.", sitemap)
+	// A draft that cannot be made, such as of a site that was never read, is left out.
 	if doc, err := llms.Generate(llms.FromAudit(b, facts)); err == nil {
 		files = append(files, file{"llms.txt",
 			"A draft from the pages of the last audit. Check it, then save it as /llms.txt.", doc.Content})

@@ -13,6 +13,7 @@ import (
 )
 
 // deliveryPageSize is the number of deliveries that a page shows.
+// The page has no further ones: it shows whether an endpoint works, and the API lists all.
 const deliveryPageSize = 50
 
 // notifyData is the page of how an owner is notified.
@@ -33,11 +34,14 @@ type notifyData struct {
 
 func (h *handler) notifications(req *request) error { return h.showNotify(req, http.StatusOK, nil) }
 
+// showNotify shows the page with the values of a form that was refused.
 func (h *handler) showNotify(req *request, status int, bad []web.FormError) error {
 	return h.showEndpoints(req, status, bad, notifyData{URL: req.r.PostForm.Get("url"),
 		Threshold: req.r.PostForm.Get("threshold"), Address: req.r.PostForm.Get("address")})
 }
 
+// showEndpoints reads the addresses and endpoints of the page. d has what the caller already
+// knows, such as a new secret.
 func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d notifyData) error {
 	d.Feed = h.BaseURL(req.r) + fieldmark.PathBrandPage + string(req.slug) + "/feed.atom"
 	var err error
@@ -50,6 +54,7 @@ func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d
 		return err
 	}
 	d.Newest = newestOf(d.Endpoints)
+	// The endpoint must be of the account: Endpoint is CodeNotFound for one of another.
 	if id := req.r.PathValue("id"); id != "" {
 		e, err := h.origin.Webhooks.Endpoint(req.r.Context(), req.key.Account, id)
 		if err != nil {
@@ -78,16 +83,20 @@ var brandEvents = []string{string(fieldmark.EventScoreChanged), string(fieldmark
 	string(fieldmark.EventBrandAudited), "dispute.*", "claim.*"}
 
 // createEndpoint creates an endpoint and shows its secret.
+// The secret is in this response only; the page says so.
 func (h *handler) createEndpoint(req *request) error {
 	posted := req.r.PostForm
 	own, err := h.origin.Webhooks.Endpoints(req.r.Context(), req.key.Account)
 	if err != nil {
 		return err
 	}
+	// The service cannot tell a second click from a second wish: the endpoints have no natural
+	// key. The form therefore names the newest one that its page showed.
 	if posted.Has("newest") && posted.Get("newest") != newestOf(own) { // the form was submitted twice
 		return h.showNotify(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+
 			"opened. Check the list, and submit again if you still want another."))
 	}
+	// The endpoint receives events of this brand only, also if the account has several.
 	r := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: brandEvents,
 		Description: "Brand " + string(req.slug)}
 	r.Brands = []fieldmark.Slug{req.slug}
@@ -130,6 +139,7 @@ func (h *handler) changeEndpoint(req *request) error {
 		}
 		return h.showEndpoints(req, http.StatusOK, nil, notifyData{Ping: &result})
 	default:
+		// do is the id of a delivery. The service refuses one of another endpoint.
 		if _, err := h.origin.Webhooks.Resend(ctx, id, do); err != nil {
 			return refuse(req, err, h.showNotify)
 		}
@@ -138,6 +148,7 @@ func (h *handler) changeEndpoint(req *request) error {
 }
 
 // changeMail adds an address that receives a digest, or removes one.
+// An address must be confirmed by a link in a mail: an owner cannot subscribe someone else.
 func (h *handler) changeMail(req *request) (err error) {
 	notice := "mail"
 	if id := req.r.PostForm.Get("remove"); id != "" {
@@ -153,6 +164,7 @@ func (h *handler) changeMail(req *request) (err error) {
 
 // mailLink is a page that mail links to. Its button acts: programs that scan mail load every
 // link.
+// The token in its address is the credential, so neither needs a session.
 type mailLink struct {
 	title, text, button, done string
 	act                       func(*mail.Service, context.Context, string) error
@@ -197,6 +209,7 @@ func (h *handler) showClaim(req *request, status int, bad []web.FormError, t *fi
 }
 
 // changeClaim checks the proofs, answers a contest, offers a transfer or withdraws the claim.
+// The service checks the state of the claim again: the page may be old.
 func (h *handler) changeClaim(req *request) error {
 	ctx, by := req.r.Context(), claim.Caller{Account: req.key.Account}
 	c, err := h.origin.Claims.OfBrand(ctx, req.key.Account, req.slug)
@@ -214,11 +227,14 @@ func (h *handler) changeClaim(req *request) error {
 			return h.showClaim(req, http.StatusOK, nil, &t)
 		}
 	case "withdraw":
+		// The slug is typed as confirmation: with the claim the owner loses access, and another
+		// claim takes a new proof.
 		if req.r.PostForm.Get("confirm") != string(req.slug) {
 			return h.showClaim(req, http.StatusUnprocessableEntity, []web.FormError{{Field: "confirm",
 				Text: "Type " + string(req.slug) + " to confirm."}}, nil)
 		}
 		if err = h.origin.Claims.Withdraw(ctx, c.ID, by); err == nil {
+			// The session has no brand any more.
 			http.Redirect(req.w, req.r, signInPath, http.StatusSeeOther)
 			return nil
 		}

@@ -32,6 +32,8 @@ var notices = map[string]string{
 	"unmailed":  "Address removed.",
 }
 
+// parseTemplates parses the pages at start, so a broken template fails the start and not a
+// request.
 func parseTemplates() (web.Templates, error) {
 	return web.ParseTemplates(files, template.FuncMap{"webLink": webLink, "host": hostOf, "signed": signed,
 		"patches": fieldmark.Patches, "tried": tried, "sentence": web.Sentence}, "sign-in", "home", "fix", "disputes",
@@ -46,6 +48,8 @@ type nav struct {
 }
 
 // show renders a page and sends it.
+// The notice is taken only by a page that is loaded: a form that fails shows its errors instead
+// and leaves the notice for later.
 func (h *handler) show(req *request, status int, name string, p web.Page) error {
 	p.User, p.Path, p.CanWrite = req.key.Account, req.r.URL.Path, true
 	p.Prefix, p.Posted = req.prefix, req.r.PostForm
@@ -54,6 +58,8 @@ func (h *handler) show(req *request, status int, name string, p web.Page) error 
 		n.Name, n.Base = req.owned.Name, brandsPath+string(req.slug)
 	}
 	p.Nav, p.Unverified = n, req.unverified
+	// TakeNotice deletes the cookie of the notice, so that reloading the page does not repeat
+	// it.
 	if req.r.Method == http.MethodGet {
 		p.Notice = notices[web.TakeNotice(req.w, req.r, homePath, req.secure)]
 	}
@@ -82,6 +88,7 @@ func isRefusal(err error) bool {
 		s == http.StatusPreconditionFailed
 }
 
+// statusOf returns the HTTP status of an error, 200 for none.
 func statusOf(err error) int {
 	if err == nil {
 		return http.StatusOK
@@ -90,12 +97,14 @@ func statusOf(err error) int {
 }
 
 // showError shows an error as a page.
+// The path is logged without its tokens, see fieldmark.LoggedPath.
 func (h *handler) showError(req *request, err error) {
 	e := fieldmark.AsError(err)
 	status, detail := e.Code.Status(), e.Detail
 	if status >= http.StatusInternalServerError {
 		h.log.Error("page", "path", fieldmark.LoggedPath(req.r.URL.Path), "key", req.key.ID, "error", err)
 	}
+	// The detail of an internal error is only in the log: it may contain parts of queries.
 	if e.Code == fieldmark.CodeInternal {
 		detail = ""
 	}
@@ -112,6 +121,8 @@ func (h *handler) showMessage(req *request, status int, title, detail string) {
 }
 
 // webLink returns an address that a page may link to, or "".
+// Only http and https: an address of the brand's profile must not run a script when it is
+// followed.
 func webLink(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https"}, u.Scheme) {
@@ -138,6 +149,7 @@ func tried(claim any) []fieldmark.ClaimAttempt {
 }
 
 // signed writes a change of a score with its sign.
+// It uses a minus sign and not a hyphen, which screen readers leave out.
 func signed(m fieldmark.Milli) string {
 	if m >= 0 {
 		return "+" + m.String()

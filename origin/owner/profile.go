@@ -11,6 +11,7 @@ import (
 )
 
 // inputs maps pointers of validation errors to inputs.
+// An error whose pointer is not in the list is shown at the top of the form.
 var inputs = map[string]web.Input{
 	"/name": {"name", "Name"}, "/niche": {"niche", "Niche"}, "/language": {"language", "Language"},
 	"/description": {"description", "Description"}, "/names": {"names", "Aliases"}, "/reason": {"reason", "Reason"},
@@ -19,6 +20,7 @@ var inputs = map[string]web.Input{
 	"/url": {"url", "Address"}, "/events": {"events", "Events"}, "/scoreThreshold": {"threshold", "Threshold"},
 }
 
+// formErrors turns the field errors of the service into errors beside the inputs.
 func (req *request) formErrors(err error) []web.FormError {
 	return web.FormErrors(err, inputs, req.prefix)
 }
@@ -37,6 +39,8 @@ type profileData struct {
 
 func (h *handler) profile(req *request) error { return h.showProfile(req, http.StatusOK, nil) }
 
+// showProfile shows stored values, or those of the form that was refused. The page has three
+// forms: the fields that were posted say which one it was.
 func (h *handler) showProfile(req *request, status int, bad []web.FormError) error {
 	b := req.owned
 	d := profileData{Brand: b, Profile: b.Profile(), Changed: b.UpdatedAt,
@@ -52,6 +56,8 @@ func (h *handler) showProfile(req *request, status int, bad []web.FormError) err
 	return h.show(req, status, "profile", web.Page{Title: "Profile", Errors: bad, Data: &d})
 }
 
+// postedProfile returns the profile of the form. Browsers send line breaks as CR LF; stored
+// texts have LF.
 func postedProfile(req *request) fieldmark.BrandProfile {
 	get := func(name string) string { return strings.TrimSpace(req.r.PostForm.Get(name)) }
 	return fieldmark.BrandProfile{Name: get("name"), Niche: get("niche"), Language: get("language"),
@@ -66,6 +72,8 @@ func refuse(req *request, err error, show func(*request, int, []web.FormError) e
 	return err
 }
 
+// setProfile stores the profile unless it changed after the page was opened: two people of one
+// account would overwrite each other.
 func (h *handler) setProfile(req *request) error {
 	p := postedProfile(req)
 	patch := fieldmark.ProfilePatch{Name: &p.Name, Niche: &p.Niche, Language: &p.Language, Description: &p.Description}
@@ -87,6 +95,8 @@ func (h *handler) setProfile(req *request) error {
 	return req.done("/profile", "profile")
 }
 
+// requestAliases sends names that an administrator reviews. They may be separated by any white
+// space.
 func (h *handler) requestAliases(req *request) error {
 	var r fieldmark.AliasRequest
 	for _, name := range strings.Fields(req.r.PostForm.Get("names")) {
@@ -98,6 +108,8 @@ func (h *handler) requestAliases(req *request) error {
 	return req.done("/profile", "aliases")
 }
 
+// setListing lists or unlists the brand. Unlisting asks first: it cannot be taken back for a
+// week.
 func (h *handler) setListing(req *request) error {
 	r := fieldmark.ListingRequest{Listed: req.r.PostForm.Get("do") == "list", Reason: req.r.PostForm.Get("reason")}
 	if !r.Listed && !web.Confirmed(req.r) {
@@ -113,6 +125,8 @@ func (h *handler) setListing(req *request) error {
 	return req.done("/profile", map[bool]string{true: "listed", false: "unlisted"}[r.Listed])
 }
 
+// setWishes stores how the auditor may crawl the site. A number that cannot be read is 0, which
+// the service refuses.
 func (h *handler) setWishes(req *request) error {
 	w := fieldmark.Wishes{Checks: req.r.PostForm.Get("checks") != "", Pause: number(req.r.PostForm.Get("pause"))}
 	if _, err := h.origin.Brands.Owners.SetWishes(req.r.Context(), req.key.Account, req.slug, w); err != nil {

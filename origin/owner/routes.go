@@ -36,6 +36,8 @@ func (h *handler) routes() error {
 	h.mux.Handle("GET "+homePath, h.signedIn(h.home))
 	h.mux.Handle("GET "+homePath+"/{$}", http.RedirectHandler(homePath, http.StatusSeeOther))
 
+	// Each brand has its own folder, so the pages can check the access to the brand in one
+	// place.
 	const one = brandsPath + "{slug}"
 	h.mux.Handle("GET "+one, h.brand(h.fix))
 	h.form(one, "audit", h.requestAudit)
@@ -55,6 +57,7 @@ func (h *handler) routes() error {
 	h.mux.Handle("POST "+one+"/notifications/{id}", h.brand(h.changeEndpoint))
 	h.mux.Handle("GET "+one+"/claim", h.brand(h.claim))
 	h.mux.Handle("POST "+one+"/claim", h.brand(h.changeClaim))
+	// The two links of mail are public: their token is the credential.
 	for path, l := range mailLinks {
 		h.mux.Handle("GET "+path, h.public(func(req *request) error { return h.showMailLink(req, l) }))
 		h.mux.Handle("POST "+path, h.public(func(req *request) error { return h.followMailLink(req, l) }))
