@@ -39,7 +39,7 @@ type OfferLimits struct {
 	WritesPerMinute int `json:"writesPerMinute,omitempty" minimum:"0" maximum:"1000000"`
 	Endpoints       int `json:"endpoints,omitempty" minimum:"0" maximum:"1000"`
 	MissionsPerDay  int `json:"missionsPerDay,omitempty" minimum:"0" maximum:"10000000" doc:"Days are in UTC"`
-	HistoryDays     int `json:"historyDays,omitempty" minimum:"0" maximum:"3650" doc:"Of events and deliveries"`
+	HistoryDays     int `json:"historyDays,omitempty" minimum:"0" maximum:"3650" doc:"Of deliveries and events"`
 }
 
 // Limits of the settings of an offer.

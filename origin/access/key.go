@@ -102,29 +102,6 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
 }
 
-// CheckOffer returns every error of a key with these scopes and this lifetime that the offer of its account
-// does not allow.
-func CheckOffer(ctx context.Context, tx *store.Tx, account string, scopes []fieldmark.Scope, days int) error {
-	o, err := tx.OfferOf(ctx, account)
-	if errors.Is(err, store.ErrNotFound) { // every scope but account:manage, which needs a group offer
-		o, err = fieldmark.Offer{}, nil
-	}
-	if err != nil {
-		return err
-	}
-	var bad validation.Errors
-	for i, scope := range scopes {
-		if !o.Allows(scope) {
-			bad.Add(fmt.Sprintf("/scopes/%d", i), "conflict", "the offer of the account does not allow this scope")
-		}
-	}
-	if o.MaxKeyDays > 0 && (days < 0 || days > o.MaxKeyDays) {
-		bad.Add("/expiresInDays", "range",
-			fmt.Sprintf("the offer of the account allows at most %d days", o.MaxKeyDays))
-	}
-	return bad.Err()
-}
-
 // requireKeys returns an error unless an account has fewer live keys than a limit, which is
 // lower for accounts that claims made: anyone with a website can have one.
 func requireKeys(ctx context.Context, tx *store.Tx, account string, now time.Time, limit int) error {
@@ -352,10 +329,11 @@ func (s *Keys) RevokeIn(ctx context.Context, tx *store.Tx, key store.Key, reason
 	return key, err
 }
 
-// Rotate creates a key with the account, scopes, limits and lifetime of another. The old key
-// works for the grace period, and until its own expiry at the latest. Both are live in the
-// grace period, so that a fleet of programs can switch one by one. A key that is not live is
-// CodeKeyNotLive.
+// Rotate creates a key with the account, scopes, limits and lifetime of another, as far as the
+// offer of the account allows them now. The old key works for the grace period, and until its own
+// expiry at the latest. Both are live in the grace period, so that a fleet of programs can switch
+// one by one. A key that is not live is CodeKeyNotLive, and one whose scopes the offer has all
+// lost CodeInsufficientScope.
 func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (created fieldmark.NewKey, err error) {
 	hours := fieldmark.DefaultGrace
 	if r.GraceHours != nil {
@@ -383,6 +361,9 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 		if old.ExpiresAt != nil {
 			ends := fieldmark.At(now.Add(old.ExpiresAt.Std().Sub(old.CreatedAt.Std())))
 			row.ExpiresAt = &ends
+		}
+		if err := limitKey(ctx, tx, &row, now); err != nil {
+			return err
 		}
 		// Twice the limit, so that an account at its limit can rotate all of its keys.
 		if err := requireKeys(ctx, tx, old.Account, now, 2*MaxLiveKeys); err != nil {

@@ -265,7 +265,8 @@ func (a *accessAPI) routes() []*route {
 			id: "revokeKey", summary: "Revoke an API key", optionalBody: true}},
 		{"POST", admin + "keys/{id}/rotate", admins, handleParamBody(keyID, a.keys.Rotate), operation{
 			id: "rotateKey", optionalBody: true, status: []int{201},
-			summary: "Rotate an API key; the old key works for a grace period and the new token is shown only once"}},
+			summary: "Rotate an API key, within the offer of its account; the old key works for a grace period and " +
+				"the new token is shown only once"}},
 		{"GET", admin + "accounts", admins, handleList(a.accounts.List), operation{
 			id: "listAccounts", summary: "List accounts"}},
 		{"PUT", admin + "accounts/{account}", admins, handleParamBody(pathParam("account"), a.putAccount), operation{

@@ -537,9 +537,24 @@ func (db WebhookReader) DeliveriesAbout(ctx context.Context, subject, other stri
 // resend or a replay queued again since then. Deliveries that waited for a
 // deleted one become due. It returns how many it deleted.
 func (t WebhookTx) PruneDeliveries(ctx context.Context, before, now time.Time, limit int) (int64, error) {
-	rows, err := t.query(ctx, `SELECT id FROM delivery WHERE id < $1 AND lease_owner IS NULL
-		AND (state NOT IN ('due', 'waiting') OR updated_at < $2) ORDER BY id LIMIT $3`,
+	return t.pruneDeliveries(ctx, now, `SELECT d.id FROM delivery d WHERE `+prunable+` ORDER BY d.id LIMIT $3`,
 		fieldmark.FirstID(fieldmark.PrefixDelivery, before), before.UnixMicro(), limit)
+}
+
+// PruneOfferDeliveries is PruneDeliveries for the accounts with an offer and their sub-accounts.
+func (t WebhookTx) PruneOfferDeliveries(ctx context.Context, offer string, before, now time.Time,
+	limit int) (int64, error) {
+	return t.pruneDeliveries(ctx, now, `SELECT d.id FROM account g JOIN account a ON a.id = g.id OR a.parent = g.id
+		JOIN endpoint p ON p.account = a.id AND p.deleted_at IS NULL JOIN delivery d ON d.endpoint = p.id
+		WHERE g.offer = $4 AND `+prunable+` LIMIT $3`,
+		fieldmark.FirstID(fieldmark.PrefixDelivery, before), before.UnixMicro(), limit, offer)
+}
+
+// prunable is the condition of deliveries that were created before id $1 and not queued since $2.
+const prunable = `d.id < $1 AND d.lease_owner IS NULL AND (d.state NOT IN ('due', 'waiting') OR d.updated_at < $2)`
+
+func (t WebhookTx) pruneDeliveries(ctx context.Context, now time.Time, text string, args ...any) (int64, error) {
+	rows, err := t.query(ctx, text, args...)
 	ids, err := collect(rows, err, scanText)
 	if err != nil {
 		return 0, fmt.Errorf("list old deliveries: %w", err)

@@ -151,7 +151,8 @@ func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.De
 
 // StartReplay starts to send messages again. The replay continues in the background, also after
 // a restart, until all are queued. It selects either what failed since a time, or all events
-// after a number; events that are no longer kept cannot be replayed.
+// after a number; events that are no longer kept, or beyond the history of the account's offer,
+// are left out.
 func (s *Service) StartReplay(ctx context.Context, account, endpoint string,
 	r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
 	var none fieldmark.Replay
@@ -308,9 +309,16 @@ func (s *replayer) step(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
+		since, err := historyStart(ctx, tx, e.Account)
+		if err != nil {
+			return err
+		}
 		for i, p := range past {
 			r.LastEvent, r.LastDelivery = p.Event, p.Delivery
 			r.Looked++
+			if p.At.Std().Before(since) {
+				continue
+			}
 			// A microsecond apart, so that they are sent in the order in which they happened.
 			queued, err := again(ctx, tx, &to, &r, p, now.Add(time.Duration(i)*time.Microsecond))
 			if err != nil {
@@ -348,7 +356,8 @@ func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Rep
 }
 
 // PollEvents lists an account's events after a number, in the format of webhooks.
-// Patterns filter them like those of an endpoint; no patterns mean all events.
+// Patterns filter them like those of an endpoint; no patterns mean all events. Events beyond the
+// history of the account's offer are left out.
 // Numbers that are no longer kept are CodeCursorExpired.
 func (s *Service) PollEvents(ctx context.Context, account string, after int64, patterns []string, thin bool,
 	limit int) (fieldmark.PolledEvents, error) {
@@ -405,9 +414,11 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 	return page, nil
 }
 
-// historyStart returns the time before which the offer of an account does not allow it to read events;
-// the zero time without such a limit.
-func historyStart(ctx context.Context, db *store.Store, account string) (time.Time, error) {
+// historyStart returns the time before which the offer of an account gives it no events; the zero
+// time without such a limit.
+func historyStart(ctx context.Context, db interface {
+	OfferOf(ctx context.Context, account string) (fieldmark.Offer, error)
+}, account string) (time.Time, error) {
 	o, err := db.OfferOf(ctx, account)
 	if errors.Is(err, store.ErrNotFound) || err == nil && o.Limits.HistoryDays == 0 {
 		return time.Time{}, nil
@@ -424,9 +435,15 @@ func matches(patterns []string, t fieldmark.EventType) bool {
 	return len(patterns) == 0
 }
 
-// prune deletes what is older than the retention settings, in batches. Several processes may
-// prune at once: each batch deletes what it finds.
+// prune deletes what is older than the retention settings, in batches, and deliveries that are
+// older than the history of the offer of their account. Several processes may prune at once: each
+// batch deletes what it finds. Events of one account are not deleted, because edges follow all of
+// them.
 func (s *maintainer) prune(ctx context.Context) error {
+	offers, err := s.store.Offers(ctx, fieldmark.MaxOffers)
+	if err != nil {
+		return err
+	}
 	now := time.Now()
 	trim := func(keep time.Duration, some func(context.Context, *store.Tx, time.Time) (int64, error)) error {
 		for n := int64(math.MaxInt64); keep > 0 && n >= pruneBatch && ctx.Err() == nil; {
@@ -439,6 +456,16 @@ func (s *maintainer) prune(ctx context.Context) error {
 			}
 		}
 		return nil
+	}
+	for _, o := range offers {
+		// 0 days are all that are kept.
+		err := trim(time.Duration(o.Limits.HistoryDays)*24*time.Hour,
+			func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
+				return tx.PruneOfferDeliveries(ctx, o.ID, before, now, pruneBatch)
+			})
+		if err != nil {
+			return err
+		}
 	}
 	return errors.Join(
 		trim(s.keepDeliveries, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {

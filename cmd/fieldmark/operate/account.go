@@ -99,7 +99,7 @@ type offerSetCmd struct {
 	Writes      int      `placeholder:"N" help:"Writes per minute of an account; no limit of the account if unset."`
 	Endpoints   int      `placeholder:"N" help:"Webhook endpoints; the limit of the service if unset."`
 	Missions    int      `placeholder:"N" help:"Missions a day in UTC; no limit if unset."`
-	HistoryDays int      `placeholder:"DAYS" help:"Age of the events that can be read; all that are kept if unset."`
+	HistoryDays int      `placeholder:"DAYS" help:"Days that deliveries are kept and events can be read; all if unset."`
 	MaxKeyDays  int      `placeholder:"DAYS" help:"Longest lifetime of keys; any if unset."`
 	Scope       []string `placeholder:"SCOPE" help:"Scope that keys may have; any but admin:* if unset."`
 	Note        string   `help:"Note for administrators."`
