@@ -19,6 +19,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/site"
 )
@@ -386,9 +387,9 @@ func (e *llmsEndpoints) answerChosen(ctx *fasthttp.RequestCtx, source llmsSource
 
 // llmsDocument is what the page shows of either answer of the origin.
 type llmsDocument struct {
-	Source   llmsSource  `json:"source"`
-	Content  string      `json:"content"`
-	Lint     *lintReport `json:"lint"`
+	Source   llmsSource      `json:"source"`
+	Content  string          `json:"content"`
+	Lint     *mcp.LintReport `json:"lint"`
 	Warnings []struct {
 		Message string `json:"message"`
 	} `json:"warnings"`
@@ -396,33 +397,21 @@ type llmsDocument struct {
 		LinkHeader string `json:"linkHeader"`
 		HTMLLink   string `json:"htmlLink"`
 	} `json:"install"`
-	lintReport
+	mcp.LintReport
 }
 
-// lintReport is the result of the linter.
-type lintReport struct {
-	Level  int `json:"level"`
-	Issues []struct {
-		Code     string `json:"code"`
-		Severity string `json:"severity"`
-		Line     int    `json:"line"`
-		Message  string `json:"message"`
-		Count    int    `json:"count"`
-		Places   []struct {
-			Line int    `json:"line"`
-			Text string `json:"text"`
-		} `json:"places"`
-	} `json:"issues"`
+// report returns the result of the linter, which is the answer or a part of it.
+func (a *llmsDocument) report() *mcp.LintReport {
+	if a.Lint != nil {
+		return a.Lint
+	}
+	return &a.LintReport
 }
 
 func (a *llmsDocument) result(check bool, sent string) *site.LLMsResult {
-	verdict := &a.lintReport
-	r := &site.LLMsResult{Made: !check, Content: sent}
+	r, verdict := &site.LLMsResult{Made: !check, Content: sent}, a.report()
 	if !check {
 		r.Content, r.Header, r.Link = a.Content, a.Install.LinkHeader, a.Install.HTMLLink
-		if a.Lint != nil {
-			verdict = a.Lint
-		}
 	}
 	r.Level = verdict.Level
 	for _, i := range verdict.Issues {

@@ -258,13 +258,14 @@ func (t *toolHost) Method() (*fieldmark.Method, error) {
 }
 
 // LLMs implements mcp.Host.
-func (t *toolHost) LLMs(ctx *fasthttp.RequestCtx, path, contentType string, body []byte) ([]byte, error) {
-	entry, _, err := t.llms.ask(ctx, llmsRequest{path: path, accept: "application/json", contentType: contentType,
-		body: body})
+func (t *toolHost) LLMs(ctx *fasthttp.RequestCtx, path, contentType string, body []byte) (string, *mcp.LintReport,
+	error) {
+	answer, err := t.llms.decodeAnswer(ctx, llmsRequest{path: path, accept: "application/json",
+		contentType: contentType, body: body})
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return entry.Body, nil
+	return answer.Content, answer.report(), nil
 }
 
 // Call implements mcp.Host. The request has the client's own credentials and address, so that

@@ -22,8 +22,14 @@ type AccessPage struct {
 
 // accessView is what templates/access.html shows.
 type accessView struct {
+	*site.Form
 	*AccessPage
-	BaseURL string
+}
+
+func newAccessView(p *AccessPage) accessView {
+	f := &p.Form
+	return accessView{site.NewForm(map[string]string{"organization": f.Organization, "name": f.Name, "email": f.Email,
+		"purpose": f.Purpose}, p.Errors), p}
 }
 
 // scopeTexts describe the scopes that can be requested.
@@ -52,7 +58,7 @@ type accessChoice struct {
 
 // Scopes are the checkboxes. Those of a program that creates missions are checked at first.
 func (v accessView) Scopes() (list []accessChoice) {
-	chosen := v.Form.Scopes
+	chosen := v.AccessPage.Form.Scopes
 	if v.Errors == nil {
 		chosen = []fieldmark.Scope{fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead}
 	}
@@ -65,26 +71,9 @@ func (v accessView) Scopes() (list []accessChoice) {
 // Offers are the options.
 func (v accessView) Offers() (list []accessChoice) {
 	for _, k := range fieldmark.OfferKinds() {
-		list = append(list, accessChoice{string(k), offerTexts[k], v.Form.Offer == k})
+		list = append(list, accessChoice{string(k), offerTexts[k], v.AccessPage.Form.Offer == k})
 	}
 	return list
-}
-
-// Fault is what is wrong with a field.
-func (v accessView) Fault(name string) string { return v.Errors[name] }
-
-// Focus returns the attribute of the first field of the form that has an error: a document has one
-// (HTML, 6.6.7).
-func (v accessView) Focus(name string) template.HTMLAttr {
-	for _, field := range []string{"organization", "name", "email", "purpose", "scopes", "offer"} {
-		if v.Errors[field] != "" {
-			if field == name {
-				return "autofocus"
-			}
-			return ""
-		}
-	}
-	return ""
 }
 
 // Limits are the numbers that the page names.
@@ -103,7 +92,7 @@ func (p *Pages) AppendAccess(dst []byte, page AccessPage) ([]byte, error) {
 	if page.Secret != "" {
 		a.Title, a.NoIndex = "Your request for an API key", true
 	}
-	return p.append(dst, "access.html", accessView{&page, p.cfg.BaseURL}, a)
+	return p.append(dst, "access.html", newAccessView(&page), a)
 }
 
 // accessFuncs are the functions of templates/access.html.

@@ -305,19 +305,12 @@ func (s *Server) writeLLMs(ctx *fasthttp.RequestCtx, arguments []byte) (*Documen
 	if a.Name == "" || a.Description == "" {
 		return nil, required(map[bool]string{true: "name", false: "description"}[a.Name == ""])
 	}
-	body, err := s.host.LLMs(ctx, fieldmark.PathLLMs, "application/json", encode(a))
+	content, report, err := s.host.LLMs(ctx, fieldmark.PathLLMs, "application/json", encode(a))
 	if err != nil {
 		return nil, err
 	}
-	var doc struct {
-		Content string     `json:"content"`
-		Lint    lintReport `json:"lint"`
-	}
-	if err := json.Unmarshal(body, &doc); err != nil {
-		return nil, err
-	}
-	v := newLintView(&doc.Lint)
-	v.Content = doc.Content
+	v := newLintView(report)
+	v.Content = content
 	return newDocument(v, v.shorten)
 }
 
@@ -335,20 +328,16 @@ func (s *Server) lintLLMs(ctx *fasthttp.RequestCtx, arguments []byte) (*Document
 	if len(a.Content) > maxLint {
 		return nil, outOfRange("content", "must have at most 32 KiB")
 	}
-	body, err := s.host.LLMs(ctx, fieldmark.PathLLMsLint, "text/markdown", []byte(a.Content))
+	_, report, err := s.host.LLMs(ctx, fieldmark.PathLLMsLint, "text/markdown", []byte(a.Content))
 	if err != nil {
 		return nil, err
 	}
-	var report lintReport
-	if err := json.Unmarshal(body, &report); err != nil {
-		return nil, err
-	}
-	v := newLintView(&report)
+	v := newLintView(report)
 	return newDocument(v, v.shorten)
 }
 
-// lintReport is what the linter of the origin answers.
-type lintReport struct {
+// LintReport is the result of the origin's linter of llms.txt.
+type LintReport struct {
 	Level  int `json:"level"`
 	Issues []struct {
 		Code     string `json:"code"`
@@ -356,6 +345,10 @@ type lintReport struct {
 		Line     int    `json:"line"`
 		Message  string `json:"message"`
 		Count    int    `json:"count"`
+		Places   []struct {
+			Line int    `json:"line"`
+			Text string `json:"text"`
+		} `json:"places"` // of the issue, the first ones; no tool returns them
 	} `json:"issues"`
 }
 

@@ -81,8 +81,9 @@ type Host interface {
 	Board(query *fasthttp.Args) (*fieldmark.Board, error)
 	Search(text string, limit int) (*ranking.Found, error)
 	Method() (*fieldmark.Method, error)
-	// LLMs returns the answer of an address of the llms.txt tools to a body.
-	LLMs(ctx *fasthttp.RequestCtx, path, contentType string, body []byte) ([]byte, error)
+	// LLMs returns what an address of the llms.txt tools answers to a body: the file, if it was
+	// written, and what the linter reports of it.
+	LLMs(ctx *fasthttp.RequestCtx, path, contentType string, body []byte) (string, *LintReport, error)
 	// Call sends a request of the client to the public API at the origin. The status of the
 	// answer is below 300.
 	Call(ctx *fasthttp.RequestCtx, call *Call) (*Answer, error)

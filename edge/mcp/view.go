@@ -488,7 +488,7 @@ type lintIssue struct {
 	Count    int     `json:"count,omitempty"`
 }
 
-func newLintView(r *lintReport) *lintView {
+func newLintView(r *LintReport) *lintView {
 	v := &lintView{Level: r.Level, Issues: []lintIssue{}}
 	for _, i := range r.Issues {
 		v.Issues = append(v.Issues, lintIssue{i.Code, i.Severity, i.Line, quote(i.Message), i.Count})

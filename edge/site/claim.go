@@ -16,14 +16,14 @@ type ClaimPage struct {
 
 // claimView is what templates/claim.html shows.
 type claimView struct {
-	form
+	*Form
 
 	Head head
 	Page *ClaimPage
 }
 
 func newClaimView(c chrome, p *ClaimPage) *claimView {
-	return &claimView{form: form{entered: p.Form, errors: p.Errors}, Page: p,
+	return &claimView{Form: NewForm(p.Form, p.Errors), Page: p,
 		Head: head{chrome: c, Base: p.BaseURL, Kind: "website", Title: "Claim your brand",
 			Description: "Prove that a website is yours, and manage its brand here."}}
 }

@@ -38,7 +38,7 @@ type DisputePage struct {
 
 // disputeView is what templates/dispute.html shows.
 type disputeView struct {
-	form
+	*Form
 
 	Head   head
 	Page   *DisputePage
@@ -71,7 +71,7 @@ var disputeStates = map[fieldmark.DisputeState]string{
 
 func newDisputeView(c chrome, p *DisputePage) *disputeView {
 	name := plain(p.Score.Name)
-	v := &disputeView{form: form{entered: p.Form, errors: p.Errors}, Page: p, Score: &p.Score, Kinds: disputeKinds,
+	v := &disputeView{Form: NewForm(p.Form, p.Errors), Page: p, Score: &p.Score, Kinds: disputeKinds,
 		Head: head{
 			chrome: c, Base: p.BaseURL, Kind: "website", Title: "Dispute a finding about " + name,
 			Description: fmt.Sprintf("Tell the operator of this site what is wrong with a finding about %s.", name),

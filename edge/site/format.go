@@ -179,21 +179,24 @@ func hostOf(raw string) string {
 	return host + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// form is a form of a page: what was entered into its inputs and what is wrong with them, by their names.
-type form struct {
+// Form is a form of a page: what was entered into its inputs and what is wrong with them, by their names.
+type Form struct {
 	entered, errors map[string]string
 	focused         bool // an input before has an error
 }
 
+// NewForm returns the form of what was entered and of its errors, by the names of the inputs.
+func NewForm(entered, errors map[string]string) *Form { return &Form{entered: entered, errors: errors} }
+
 // Value is what was entered into an input.
-func (f *form) Value(name string) string { return f.entered[name] }
+func (f *Form) Value(name string) string { return f.entered[name] }
 
 // Fault is what is wrong with an input, or with the whole form if name is empty.
-func (f *form) Fault(name string) string { return f.errors[name] }
+func (f *Form) Fault(name string) string { return f.errors[name] }
 
 // Describe returns the attributes that tie an input to its help texts and its error. Templates call it in the order
 // of the page, because the first input with an error gets the focus: a document has at most one autofocus.
-func (f *form) Describe(name string, help ...string) template.HTMLAttr {
+func (f *Form) Describe(name string, help ...string) template.HTMLAttr {
 	attributes := ""
 	if f.errors[name] != "" {
 		help = append([]string{name + "-fault"}, help...)

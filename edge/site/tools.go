@@ -82,7 +82,7 @@ type LLMsPlace struct {
 
 // llmsView is what templates/llms.html shows.
 type llmsView struct {
-	form
+	*Form
 
 	Head  head
 	Page  *LLMsPage
@@ -98,7 +98,7 @@ type llmsLine struct {
 }
 
 func newLLMsView(c chrome, p *LLMsPage) *llmsView {
-	v := &llmsView{form: form{entered: p.Form, errors: p.Errors}, Page: p,
+	v := &llmsView{Form: NewForm(p.Form, p.Errors), Page: p,
 		Head: fixedHead(c, p.BaseURL, PathLLMs, "Write or check an llms.txt",
 			"Write an llms.txt from a short form, or paste one and see line by line what a model or a parser will "+
 				"stumble over.")}
