@@ -91,3 +91,42 @@ func NewBoardEntry(s *Score) BoardEntry {
 		Certainty: s.Confidence.Value,
 	}
 }
+
+// Limits of POST /api/v1/scores/batch, in slugs.
+const (
+	MaxBatchScores     = 1000 // with an API key
+	MaxAnonymousScores = 100
+	// ScoresPerRead is how many slugs count as one request of the client's rate.
+	ScoresPerRead = 100
+)
+
+// ScoreItem is a brand in bulk reads: what its score document says, without evidence.
+type ScoreItem struct {
+	Slug       Slug            `json:"slug"`
+	To         Slug            `json:"to,omitempty"` // the present slug, if Slug is an earlier one
+	Name       string          `json:"name,omitempty"`
+	Niche      string          `json:"niche,omitempty"`
+	Language   string          `json:"language,omitempty"`
+	Status     ScoreStatus     `json:"status"`
+	Score      *Milli          `json:"score"` // null unless scored or stale
+	Grade      Grade           `json:"grade,omitempty"`
+	Range      *Range          `json:"range"`
+	Confidence ConfidenceLevel `json:"confidence,omitempty"`
+	GeoReady   bool            `json:"geoReady"`
+	Full       *Milli          `json:"full"` // combined with visibility; null unless both can be ranked
+	AsOf       *Time           `json:"asOf"` // null before the first audit
+	Rank       *Rank           `json:"rank"` // null unless ranked
+}
+
+// ScoreBatchRequest is the body of POST /api/v1/scores/batch.
+type ScoreBatchRequest struct {
+	Brands []Slug `json:"brands"`
+}
+
+// ScoreBatch is the response to it.
+type ScoreBatch struct {
+	Items   []ScoreItem `json:"items"`   // in the order of the request
+	Unknown []Slug      `json:"unknown"` // no public brand has these slugs
+	Event   int64       `json:"event"`   // the newest event whose changes are all in the items
+	Module  ModuleRef   `json:"module"`  // that computed the scores
+}

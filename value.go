@@ -40,6 +40,14 @@ func (t Time) String() string {
 	return t.t.Format(timeLayout)
 }
 
+// Append appends the wire form, or nothing for the zero Time.
+func (t Time) Append(b []byte) []byte {
+	if t.IsZero() {
+		return b
+	}
+	return t.t.AppendFormat(b, timeLayout)
+}
+
 // MarshalText implements encoding.TextMarshaler.
 func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 

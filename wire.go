@@ -9,6 +9,7 @@ const (
 	PathScore       = "/api/v1/score/"
 	PathBrands      = "/api/v1/brands/"
 	PathLeaderboard = "/api/v1/leaderboard"
+	PathScoreBatch  = "/api/v1/scores/batch"
 	PathModules     = "/api/v1/modules/"
 	PathMethodology = "/api/v1/methodology"
 	PathLLMs        = "/api/v1/llms-txt"

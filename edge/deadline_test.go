@@ -253,6 +253,9 @@ func TestHangingOrigin(t *testing.T) {
 			if r.method != "GET" && r.method != "DELETE" {
 				body = "{}"
 			}
+			if r.path == fieldmark.PathScoreBatch {
+				body = `{"brands":["acme"]}`
+			}
 			if r.path == fieldmark.PathMissionBatch {
 				body = strings.Repeat(" ", 2*proxy.MaxBufferedBody) // is sent on as it comes
 			}

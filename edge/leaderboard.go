@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/bulk"
+	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 )
@@ -429,4 +432,129 @@ func namedBrand(s *ranking.Snapshot, text string) (slug fieldmark.Slug, fault st
 			strings.Join(all[:min(len(all), maxSuggested)], " or "))
 	}
 	return fieldmark.Slug(all[0]), ""
+}
+
+// batchEndpoints serve many scores at once.
+type batchEndpoints struct {
+	*responder
+	limiter  *requestLimiter
+	rankings *ranking.Store
+	replica  *replicaState
+	call     func(*fasthttp.RequestCtx, *mcp.Call) (*mcp.Answer, error) // of the origin's API
+}
+
+// serve handles POST /api/v1/scores/batch. It reads the ranking alone: no score is derived, and
+// the origin is asked only about a key that this node has not seen before.
+func (e *batchEndpoints) serve(ctx *fasthttp.RequestCtx) route {
+	defer allowCORS(ctx)
+	if err := e.serveBatch(ctx); err != nil {
+		e.fail(ctx, err)
+	}
+	return routeBoard
+}
+
+func (e *batchEndpoints) serveBatch(ctx *fasthttp.RequestCtx) (err error) {
+	if !ctx.IsPost() {
+		ctx.Response.Header.Set("Allow", "POST, OPTIONS")
+		return fieldmark.Errorf(fieldmark.CodeMethodNotAllowed, "only POST is answered here")
+	}
+	brands, invalid := e.readBrands(ctx)
+	authorization := ctx.Request.Header.Peek("Authorization")
+	if len(authorization) == 0 {
+		if err := e.limiter.admitRead(ctx, 1); err != nil {
+			return err
+		}
+		return e.send(ctx, brands, invalid, fieldmark.MaxAnonymousScores)
+	}
+	hash, keyed := parseKey(authorization)
+	if !keyed {
+		return fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "send Authorization: Bearer with an API key, or none")
+	}
+	next := func() (unauthorized bool) {
+		limit, verr := e.limitOf(ctx, hash, len(brands))
+		if err = verr; err == nil {
+			err = e.send(ctx, brands, invalid, limit)
+		}
+		return fieldmark.IsCode(err, fieldmark.CodeInvalidAPIKey) || fieldmark.IsCode(err, fieldmark.CodeExpiredAPIKey)
+	}
+	if e.limiter.limits.limiter == nil {
+		next()
+		return err
+	}
+	reads := (min(len(brands), fieldmark.MaxBatchScores) + fieldmark.ScoresPerRead - 1) / fieldmark.ScoresPerRead
+	e.limiter.limits.limitKey(hash, false, max(reads, 1), next, func(b bucket, v cache.RateResult, refused bool) {
+		if refusal := e.limiter.count(ctx, b, v, refused); refusal != nil {
+			err = refusal
+		}
+	})
+	return err
+}
+
+// limitOf returns how many of n slugs the client with a key may ask for. A key that this node has
+// not seen is verified by the origin; while that cannot answer, such a key counts as none.
+func (e *batchEndpoints) limitOf(ctx *fasthttp.RequestCtx, hash keyHash, n int) (int, error) {
+	_, known := e.limiter.limits.find(hash)
+	if known {
+		return fieldmark.MaxBatchScores, nil
+	}
+	_, err := e.call(ctx, &mcp.Call{Method: http.MethodGet, Path: fieldmark.PathAccount})
+	if _, known = e.limiter.limits.find(hash); known {
+		return fieldmark.MaxBatchScores, nil
+	}
+	status := http.StatusOK
+	if err != nil {
+		status = publicError(err).Code.Status()
+	}
+	if n > fieldmark.MaxAnonymousScores || status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return fieldmark.MaxAnonymousScores, err
+	}
+	return fieldmark.MaxAnonymousScores, e.limiter.admitRead(ctx, 1)
+}
+
+// send answers a request for up to limit brands; invalid is what is wrong with it, or nil.
+func (e *batchEndpoints) send(ctx *fasthttp.RequestCtx, brands []fieldmark.Slug, invalid error, limit int) error {
+	if invalid != nil {
+		return invalid
+	}
+	if len(brands) == 0 || len(brands) > limit {
+		detail := ""
+		if limit < fieldmark.MaxBatchScores {
+			detail = " without an API key, and " + strconv.Itoa(fieldmark.MaxBatchScores) + " with one"
+		}
+		return bulk.TooMany(limit, detail)
+	}
+	event := e.replica.applied.Load() // before the ranking, which may be newer
+	s := e.rankings.Current()
+	if s == nil {
+		return errNotRanked()
+	}
+	h := &ctx.Response.Header
+	h.SetContentType("application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	sendOnce(ctx, http.StatusOK, s.AppendBatch(make([]byte, 0, len(brands)*batchItemSize), brands, event))
+	return nil
+}
+
+// batchItemSize is the length of a usual item of a batch, in bytes.
+const batchItemSize = 400
+
+// readBrands reads the slugs of the body.
+func (e *batchEndpoints) readBrands(ctx *fasthttp.RequestCtx) ([]fieldmark.Slug, error) {
+	h := &ctx.Request.Header
+	mediaType, params, err := mime.ParseMediaType(string(h.ContentType()))
+	if charset, named := params["charset"]; err != nil || mediaType != "application/json" ||
+		named && !strings.EqualFold(charset, "utf-8") {
+		return nil, fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send Content-Type: application/json")
+	}
+	if len(h.Peek("Content-Encoding")) > 0 {
+		return nil, fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send the body without Content-Encoding")
+	}
+	if err := noParameters(ctx); err != nil {
+		return nil, err
+	}
+	if err := readBody(ctx, bulk.MaxBody); err != nil {
+		return nil, err
+	}
+	return bulk.Brands(ctx.Request.Body())
 }

@@ -39,10 +39,13 @@ type mcpEndpoint struct {
 	server *mcp.Server
 }
 
-// newMCPEndpoint returns an endpoint whose tools share the functions of other endpoints.
-func (e *Edge) newMCPEndpoint(scores *scoreEndpoints, boards *boardEndpoints, llms *llmsEndpoints) *mcpEndpoint {
-	tools := &toolHost{scores: scores, boards: boards, llms: llms, limiter: e.limiter, clients: e.clients, auth: e.auth,
+// newToolHost returns the functions of endpoints for tools.
+func (e *Edge) newToolHost(scores *scoreEndpoints, boards *boardEndpoints, llms *llmsEndpoints) *toolHost {
+	return &toolHost{scores: scores, boards: boards, llms: llms, limiter: e.limiter, clients: e.clients, auth: e.auth,
 		originURL: e.cfg.OriginURL, transport: e.transport}
+}
+
+func (e *Edge) newMCPEndpoint(tools *toolHost) *mcpEndpoint {
 	return &mcpEndpoint{e.responder, mcp.New(mcp.Config{Host: tools, BaseURL: e.cfg.BaseURL,
 		Origins: e.cfg.MCPOrigins, Mode: e.cfg.MCP, Version: e.cfg.Version})}
 }
@@ -58,40 +61,8 @@ func (e *mcpEndpoint) serve(ctx *fasthttp.RequestCtx) route {
 	return routeMCP
 }
 
-// Admit implements mcp.Host. A key that the node knows has its own rate; any other could be
-// made up by the client and counts as none.
-func (t *toolHost) Admit(ctx *fasthttp.RequestCtx) error {
-	l := t.limiter.limits
-	if l.limiter == nil {
-		return nil
-	}
-	var anonymous [1]bucket
-	var buckets []bucket
-	if hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization")); keyed {
-		q, _ := l.find(hash)
-		buckets = q.of(false)
-	}
-	if buckets == nil {
-		anonymous[0] = anonBucket(t.clients.addr(ctx))
-		buckets = anonymous[:]
-	}
-	taken, _ := l.takeAll(buckets, 1)
-	var err error
-	for i, v := range taken.all[:taken.n] {
-		err = t.count(ctx, buckets[i], v, !v.Allowed)
-	}
-	return err
-}
-
-// count adds what a bucket still allows to the answer, and returns the error of a refusal.
-func (t *toolHost) count(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult, refused bool) error {
-	b.write(&ctx.Response.Header, v)
-	if !refused {
-		return nil
-	}
-	t.limiter.meters.limited.Inc()
-	return errRateLimited(ctx.Path(), b, v)
-}
+// Admit implements mcp.Host.
+func (t *toolHost) Admit(ctx *fasthttp.RequestCtx) error { return t.limiter.admitRead(ctx, 1) }
 
 // LimitKey implements mcp.Host.
 func (t *toolHost) LimitKey(ctx *fasthttp.RequestCtx, writes bool, next func()) (refusal error) {
@@ -105,7 +76,7 @@ func (t *toolHost) LimitKey(ctx *fasthttp.RequestCtx, writes bool, next func()) 
 	t.limiter.limits.limitKey(hash, writes, 1, func() (unauthorized bool) {
 		next()
 		return ctx.Response.StatusCode() == http.StatusUnauthorized
-	}, func(b bucket, v cache.RateResult, refused bool) { refusal = t.count(ctx, b, v, refused) })
+	}, func(b bucket, v cache.RateResult, refused bool) { refusal = t.limiter.count(ctx, b, v, refused) })
 	return refusal
 }
 

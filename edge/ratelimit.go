@@ -326,6 +326,41 @@ func (l *requestLimiter) enforce(ctx *fasthttp.RequestCtx, b bucket,
 	return r
 }
 
+// admitRead counts a read that the node answers itself as n requests, and refuses it if that is
+// more than the client's rate. A key that the node knows has its own rate; any other could be
+// made up by the client and counts as none.
+func (l *requestLimiter) admitRead(ctx *fasthttp.RequestCtx, n int) error {
+	if l.limits.limiter == nil {
+		return nil
+	}
+	var anonymous [1]bucket
+	var buckets []bucket
+	if hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization")); keyed {
+		q, _ := l.limits.find(hash)
+		buckets = q.of(false)
+	}
+	if buckets == nil {
+		anonymous[0] = anonBucket(l.clients.addr(ctx))
+		buckets = anonymous[:]
+	}
+	taken, _ := l.limits.takeAll(buckets, n)
+	var err error
+	for i, v := range taken.all[:taken.n] {
+		err = l.count(ctx, buckets[i], v, !v.Allowed)
+	}
+	return err
+}
+
+// count adds what a bucket still allows to the answer, and returns the error of a refusal.
+func (l *requestLimiter) count(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult, refused bool) error {
+	b.write(&ctx.Response.Header, v)
+	if !refused {
+		return nil
+	}
+	l.meters.limited.Inc()
+	return errRateLimited(ctx.Path(), b, v)
+}
+
 // weight returns how many requests one counts for: a batch as its missions. A
 // batch that cannot be read is refused by the origin and counts as one.
 func (l *requestLimiter) weight(ctx *fasthttp.RequestCtx) (int, error) {

@@ -49,12 +49,16 @@ func (e *Edge) newRoutes() routes {
 	access := &accessEndpoints{pageWriter: e.pages, pages: e.developers, clients: e.clients, origin: e.brands.origin}
 	claims := &claimEndpoints{pageWriter: e.pages, clients: e.clients, origin: e.brands.origin}
 	checks := &checkEndpoints{pageWriter: e.pages, clients: e.clients, limits: e.limiter.limits, origin: e.cfg.Origin}
+	tools := e.newToolHost(scores, boards, llms)
+	batches := &batchEndpoints{e.responder, e.limiter, &e.rankings, &e.replica, tools.Call}
 	table := []endpoint{
 		{path: fieldmark.PathBadge, prefix: true, route: routeBadge, get: e.badges.serve},
 		{path: pathCard, prefix: true, route: routeBadge, get: e.badges.serveCard},
 		{path: site.PathOEmbed, route: routeBadge, get: e.badges.serveOEmbed},
 		{path: site.PathVerify, prefix: true, route: routePage, get: pages.serveVerify},
 		{path: fieldmark.PathScore, prefix: true, route: routeScore, get: scores.serveScoreOf},
+		{path: fieldmark.PathScoreBatch, when: isPreflight, serve: preflight},
+		{path: fieldmark.PathScoreBatch, serve: batches.serve},
 		{path: fieldmark.PathLeaderboard, route: routeBoard, get: boards.serveBoard},
 		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: scores.serveModule},
 		{path: fieldmark.PathMethodology, route: routeBoard, get: scores.serveMethodology},
@@ -102,7 +106,7 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathInternal, prefix: true, serve: e.refuseInternal},
 	}
 	return routes{
-		table:     append(table, e.settingRoutes(scores, boards, llms)...),
+		table:     append(table, e.settingRoutes(tools)...),
 		site:      endpoint{serve: func(ctx *fasthttp.RequestCtx) route { e.proxied.serve(ctx); return routePassed }},
 		asterisk:  endpoint{serve: serveAsterisk},
 		api:       endpoint{serve: e.passOn, limited: true},
@@ -111,9 +115,9 @@ func (e *Edge) newRoutes() routes {
 }
 
 // settingRoutes returns the routes that exist only with certain settings.
-func (e *Edge) settingRoutes(scores *scoreEndpoints, boards *boardEndpoints, llms *llmsEndpoints) (added []endpoint) {
+func (e *Edge) settingRoutes(tools *toolHost) (added []endpoint) {
 	if e.cfg.MCP != mcp.Off {
-		added = append(added, endpoint{path: mcp.Path, serve: e.newMCPEndpoint(scores, boards, llms).serve})
+		added = append(added, endpoint{path: mcp.Path, serve: e.newMCPEndpoint(tools).serve})
 	}
 	if e.cfg.HideAdmin {
 		added = append(added,

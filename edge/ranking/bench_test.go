@@ -57,6 +57,20 @@ func BenchmarkMillion(b *testing.B) {
 			r.s.Rank(brand(i * 7919 % millionBrands))
 		}
 	})
+	for name, apart := range map[string]int{"batch": 7919, "batch-of-one-niche": 1000} {
+		slugs := make([]fieldmark.Slug, fieldmark.MaxBatchScores)
+		for i := range slugs {
+			slugs[i] = brand(i * apart % millionBrands)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var body []byte
+			for b.Loop() {
+				body = r.s.AppendBatch(body[:0], slugs, 1)
+			}
+			b.ReportMetric(float64(len(body)), "bytes/batch")
+		})
+	}
 	b.Run("change", func(b *testing.B) {
 		kept := r
 		for i := 0; b.Loop(); i++ {

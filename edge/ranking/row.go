@@ -22,8 +22,9 @@ type Row struct {
 	niche    string
 	language string
 	status   fieldmark.ScoreStatus
-	asOf     int64 // microseconds; 0: not ranked
+	asOf     int64 // of the facts, in microseconds; 0: none
 	ranked   bool
+	scored   bool // whether it has a score: one that is too old is not ranked
 	full     bool // whether it is also in the list of full scores
 	geoReady bool
 	failed   bool // the active module cannot score the brand
@@ -71,13 +72,18 @@ func basisOf(name string) int {
 
 // NewRow returns the row of a score.
 func NewRow(s *fieldmark.Score) *Row {
-	r := &Row{slug: s.Slug, name: s.Name, host: strings.Clone(hostOf(s.URL)), status: s.Status, ranked: s.Ranked()}
-	if !r.ranked {
+	r := &Row{slug: s.Slug, name: s.Name, host: strings.Clone(hostOf(s.URL)), niche: s.Niche, language: s.Language,
+		status: s.Status, ranked: s.Ranked(), geoReady: s.GeoReady, certainty: s.Confidence.Value}
+	if s.AsOf != nil {
+		r.asOf = s.AsOf.Micros()
+	}
+	if r.scored = s.Score != nil && s.Range != nil; !r.ranked {
+		if r.scored {
+			r.ratings[readiness] = rating{score: int32(*s.Score), span: span{int32(s.Range.Low), int32(s.Range.High)}}
+		}
 		return r
 	}
 	e := fieldmark.NewBoardEntry(s)
-	r.niche, r.language, r.geoReady = e.Niche, e.Language, e.GeoReady
-	r.certainty, r.asOf = e.Certainty, e.AsOf.Micros()
 	r.ratings[readiness] = ratingOf(&e)
 	if s.Trend.D7 != nil {
 		r.ratings[readiness].weekAgo = int32(e.Score - *s.Trend.D7)
@@ -144,7 +150,12 @@ func (r *Row) Target() fieldmark.Slug { return r.target }
 
 // AsOf returns when the brand was audited, in microseconds since 1970; 0: it is not
 // ranked.
-func (r *Row) AsOf() int64 { return r.asOf }
+func (r *Row) AsOf() int64 {
+	if !r.ranked {
+		return 0
+	}
+	return r.asOf
+}
 
 // Past returns the readiness 90, 30 and 7 days ago; nil where it is unknown.
 func (r *Row) Past() (past [3]*fieldmark.Milli) {

@@ -19,7 +19,7 @@ import (
 // unkeyed are the POST operations that do not change state, and those that need no key: a
 // response is saved for the account of a key.
 var unkeyed = []string{"generateLLMsTxt", "lintLLMsTxt", "openDispute", "requestCheck", "openClaim", "verifyClaim",
-	"accessClaim", "withdrawClaim", "openAccessRequest", "issueKey"}
+	"accessClaim", "withdrawClaim", "openAccessRequest", "issueKey", "getScores"}
 
 // bodies returns a request body for every write operation of the API description.
 func bodies(url string) map[string]string {

@@ -490,6 +490,12 @@ func edgeOperations() []*route {
 				{name: "step", description: "The interval between two points",
 					enum: []string{fieldmark.StepDay, fieldmark.StepWeek}},
 			}}},
+		{"POST", fieldmark.PathScoreBatch, anyone, handleRaw[fieldmark.ScoreBatchRequest, fieldmark.ScoreBatch](nil),
+			operation{
+				id: "getScores",
+				summary: "Get the scores of up to 1,000 brands; 100 without a key, and each 100 count as one request " +
+					"of the rate",
+				status: []int{http.StatusOK}}},
 		{"GET", fieldmark.PathLeaderboard, anyone, handleRaw[none, fieldmark.Board](nil), operation{
 			id:      "getLeaderboard",
 			summary: "Get the ranking by score; one page at a time, and brands whose ranges overlap share ranks",
