@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/internal/testkit/sdktest"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -39,7 +40,8 @@ func TestDocumentation(t *testing.T) {
 	pages = append(append(pages, guides...), filepath.Join(root, "README.md"))
 
 	dir := t.TempDir()
-	args := []string{"serve", "--demo", "--mcp", "on", "--demo-listen", freeAddress(t)}
+	websites := freeAddress(t)
+	args := []string{"serve", "--demo", "--mcp", "on", "--demo-listen", websites}
 	p := start(t, dir, append(args, freePorts("var")...)...)
 	p.waitFor("All audits are done.")
 	var access demo.Access
@@ -52,10 +54,13 @@ func TestDocumentation(t *testing.T) {
 		_, _ = w.Write([]byte("<!doctype html><title>Example</title><h1>Example</h1>"))
 	}))
 	t.Cleanup(site.Close)
-	playSDKs(t, access.BaseURL, filepath.Join(dir, "var"), strings.Replace(site.URL, "127.0.0.1", "localhost", 1))
+	named := strings.Replace(site.URL, "127.0.0.1", "localhost", 1)
+	playSDKs(t, access.BaseURL, filepath.Join(dir, "var"), named)
+	callTools(t, access.BaseURL, filepath.Join(dir, "var"), strings.Replace(websites, "127.0.0.1", "http://"+
+		demo.Sites()[0].Host, 1))
 	_, receiver, _ := strings.Cut(freeAddress(t), ":")
 	replace := strings.NewReplacer("http://127.0.0.1:8080", access.BaseURL, "https://example.com", site.URL,
-		"https://YOUR-RECEIVER/", strings.Replace(site.URL, "127.0.0.1", "localhost", 1),
+		"https://YOUR-RECEIVER/", named,
 		// the port of receivers, and the module of this folder instead of a published one
 		"8090", receiver, "go get "+modulePath+"/client@latest",
 		"go mod edit -require="+modulePath+"@v0.0.0 -replace="+modulePath+"="+root)
@@ -135,6 +140,16 @@ func playSDKs(t *testing.T, site, data, receiver string) {
 	if err != nil {
 		t.Errorf("the client that oapi-codegen generates: %v\n%s", err, out)
 	}
+}
+
+// callTools calls the tools for agents of a demo with third-party programs.
+func callTools(t *testing.T, site, data, website string) {
+	t.Helper()
+	token, err := exec.CommandContext(t.Context(), program(t), "key", "create", "--data", data, "--name", "agents",
+		"--reads", "6000", "--writes", "6000", "--agent", "write", "--scope",
+		"mission:create,mission:read,mission:update,mission:cancel").Output()
+	must(t, err)
+	sdktest.Agents(t, site+mcp.Path, strings.TrimSpace(string(token)), website)
 }
 
 // shellBlocks returns the fenced sh blocks of a page without those that are marked.

@@ -516,6 +516,7 @@ type checkView struct {
 	Step     string                   `json:"step,omitempty"`
 	Reason   foreign                  `json:"untrustedReason,omitempty"` // may quote robots.txt
 	Brand    fieldmark.Slug           `json:"brand,omitempty"`
+	Note     string                   `json:"note,omitempty"`
 	*verdictView
 }
 
@@ -525,6 +526,12 @@ func newCheckView(c *fieldmark.SiteCheck) *checkView {
 	if c.Report != nil {
 		verdict := newVerdict(&c.Report.Assessment, c.Report.Gains)
 		v.verdictView = &verdict
+	}
+	switch {
+	case !c.State.Ended():
+		v.Note = "There is no report yet. Call again with id in a few seconds, until state is done, refused or failed."
+	case c.State == fieldmark.SiteCheckDone && c.Report == nil: // a recent check of the same address
+		v.Note = "This check has its report. Call again with id to read it."
 	}
 	return v
 }

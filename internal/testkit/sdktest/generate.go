@@ -46,7 +46,7 @@ func Generated(t *testing.T) string {
 // Types returns the types that openapi-typescript generates from a document. They compile under strict.
 func Types(t *testing.T, openAPI []byte) []byte {
 	t.Helper()
-	tools := npmTools(t)
+	tools := npmTools(t, "npm", generators)
 	dir := cached(t, "types", map[string][]byte{"openapi.json": openAPI, "generators": []byte(generators)},
 		func(dir string) error {
 			return errors.Join(
@@ -61,7 +61,7 @@ func Types(t *testing.T, openAPI []byte) []byte {
 // Compile compiles the TypeScript client, and returns the folder of the result.
 func Compile(t *testing.T) string {
 	t.Helper()
-	tools, source := npmTools(t), filepath.Join(Folder(t), "typescript")
+	tools, source := npmTools(t, "npm", generators), filepath.Join(Folder(t), "typescript")
 	files := map[string][]byte{"generators": []byte(generators)}
 	for _, name := range []string{"index.ts", "webhook.ts", "schema.d.ts", "tsconfig.json", "package.json"} {
 		files[name] = read(t, filepath.Join(source, name))
@@ -120,15 +120,15 @@ func cached(t *testing.T, name string, files map[string][]byte, fill func(dir st
 // keptResults is how many results of a kind are kept: work trees of several changes alternate.
 const keptResults = 20
 
-// npmTools returns the folder of the generators, which it installs the first time.
-func npmTools(t *testing.T) string {
+// npmTools returns the folder of the packages that a package.json names, which it installs the first time.
+func npmTools(t *testing.T, name, packages string) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
 			missing(t, err)
 		}
 	}
-	dir := cached(t, "npm", map[string][]byte{"package.json": []byte(generators)}, func(dir string) error {
+	dir := cached(t, name, map[string][]byte{"package.json": []byte(packages)}, func(dir string) error {
 		return run(dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock",
 			"--loglevel=error")
 	})
