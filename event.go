@@ -93,6 +93,17 @@ func (t EventType) AboutBrand() bool {
 	return false
 }
 
+// AboutMission reports whether events of the type are about a mission. An endpoint with a filter
+// receives only those.
+func (t EventType) AboutMission() bool {
+	subject, _, _ := strings.Cut(string(t), ".")
+	switch subject {
+	case "attachment", "mission", "payment", "sla":
+		return true
+	}
+	return false
+}
+
 // MissionEvents returns the event types of missions.
 func MissionEvents() []EventType {
 	return []EventType{

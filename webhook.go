@@ -2,6 +2,7 @@ package fieldmark
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -78,6 +79,53 @@ type EndpointSettings struct {
 
 	Brands         []Slug `json:"brands,omitempty" maxItems:"100" doc:"Public brands whose events the endpoint receives; those of brands that the account has claimed are sent without"`
 	ScoreThreshold *Milli `json:"scoreThreshold,omitempty" minimum:"0.1" maximum:"50" doc:"Points by which a score must differ from the one that was last sent; default 1. Another grade, status or geoReady is always sent"`
+
+	Customer string          `json:"customer,omitempty" maxLength:"64" doc:"Whose it is; requires filter, cannot change"`
+	Filter   *EndpointFilter `json:"filter,omitempty"`
+}
+
+// EndpointFilter selects the missions whose events an endpoint receives. An endpoint with a filter
+// receives no other events: those of brands, keys and endpoints are not of a mission.
+type EndpointFilter struct {
+	Labels map[string]string `json:"labels" doc:"1 to 4 that a mission must have at its event; {} in a patch: none"`
+}
+
+// String returns the labels in the form key=value, by key and with commas between them; "" without a filter.
+func (f *EndpointFilter) String() string {
+	if f == nil {
+		return ""
+	}
+	var labels []string
+	for _, key := range slices.Sorted(maps.Keys(f.Labels)) {
+		labels = append(labels, key+"="+f.Labels[key])
+	}
+	return strings.Join(labels, ",")
+}
+
+// Limits of the endpoints of customers.
+const (
+	// MaxEndpointFilterLabels limits the labels of a filter: each event is compared with all of them.
+	MaxEndpointFilterLabels = 4
+	MaxEndpointCustomer     = 64 // code points
+	// MaxCustomerEndpoints limits the endpoints of one customer.
+	MaxCustomerEndpoints = 20
+	// MaxEndpointsOfCustomers limits those of all customers of an account: each event of the account is
+	// matched with all of them, which takes about a millisecond.
+	MaxEndpointsOfCustomers = 500
+)
+
+// Matches reports whether a mission with labels is selected. A nil filter selects every event, also
+// those of no mission, which have no labels.
+func (f *EndpointFilter) Matches(labels map[string]string) bool {
+	if f == nil {
+		return true
+	}
+	for key, want := range f.Labels {
+		if value, ok := labels[key]; !ok || value != want {
+			return false
+		}
+	}
+	return len(f.Labels) > 0
 }
 
 // MaxWatchedBrands limits the brands that one endpoint watches: each is matched with every
@@ -212,6 +260,8 @@ type EndpointPatch struct {
 	Brands      *[]Slug            `json:"brands,omitempty" maxItems:"100"`
 
 	ScoreThreshold *Milli `json:"scoreThreshold,omitempty" minimum:"0.1" maximum:"50"`
+
+	Filter *EndpointFilter `json:"filter,omitempty"`
 
 	State  *EndpointState `json:"state,omitempty" enum:"enabled,paused"`
 	Reason string         `json:"reason,omitempty" maxLength:"200" doc:"Reason for pausing"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 func TestRotateKey(t *testing.T) {
@@ -102,7 +103,8 @@ func TestKeyExpiring(t *testing.T) {
 			stop := w.run(t)
 			synctest.Wait()
 			stop()
-			page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, []string{"api_key.*"}, false, 100)
+			page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount,
+				webhook.Poll{Types: []string{"api_key.*"}})
 			if err != nil || len(page.Data) != step.want {
 				t.Errorf("%d days later: %d events, %v; want %d: %+v", step.days, len(page.Data), err, step.want,
 					page.Data)

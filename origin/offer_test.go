@@ -73,7 +73,7 @@ func TestHistoryOfAnOffer(t *testing.T) {
 		if n := len(w.deliveriesTo(t, other.ID)); n != 1 {
 			t.Errorf("another account has %d deliveries, want 1", n)
 		}
-		page, err := w.Webhooks.PollEvents(ctx, access.DefaultAccount, 0, []string{"mission.created"}, true, 0)
+		page, err := w.Webhooks.PollEvents(ctx, access.DefaultAccount, webhook.Poll{Types: []string{"mission.created"}})
 		if err != nil || len(page.Data) != 1 || page.Next != w.head(t) {
 			t.Errorf("polled %d events up to %d, %v; want that of the young mission", len(page.Data), page.Next, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // replayed runs a replay until it is done.
@@ -160,7 +161,8 @@ func TestPollEvents(t *testing.T) {
 	putBrand(t, w, acme) // belongs to no account
 	poll := func(after int64, limit int, patterns ...string) fieldmark.PolledEvents {
 		t.Helper()
-		page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, after, patterns, true, limit)
+		page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount,
+			webhook.Poll{After: after, Types: patterns, Thin: true, Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +187,7 @@ func TestPollEvents(t *testing.T) {
 	if page := poll(0, 0, "payment.*"); len(page.Data) != 0 || page.Next != w.head(t) {
 		t.Errorf("polled events of another account: %+v; want no event and the head", page)
 	}
-	if page, err := w.Webhooks.PollEvents(t.Context(), "other", 0, nil, false, 0); err != nil || len(page.Data) != 0 {
+	if page, err := w.Webhooks.PollEvents(t.Context(), "other", webhook.Poll{}); err != nil || len(page.Data) != 0 {
 		t.Errorf("another account polled %+v, %v", page, err)
 	}
 }
@@ -215,7 +217,7 @@ func TestPing(t *testing.T) {
 	if e := w.endpoint(t, p.ID); e.FailingSince != nil {
 		t.Errorf("a test counts against the endpoint: %+v", e)
 	}
-	if page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil ||
+	if page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, webhook.Poll{}); err != nil ||
 		len(page.Data) != 0 {
 		t.Errorf("tests are told to others: %+v, %v", page, err)
 	}
@@ -264,9 +266,9 @@ func TestRetention(t *testing.T) {
 				t.Errorf("event %d is kept at the age of %v, want twenty minutes", e.Number, age)
 			}
 		}
-		_, err = w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 1, nil, false, 0)
+		_, err = w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, webhook.Poll{After: 1})
 		wantCode(t, "poll what is forgotten", err, fieldmark.CodeCursorExpired)
-		if polled, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil ||
+		if polled, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, webhook.Poll{}); err != nil ||
 			polled.Next != page.Head {
 			t.Errorf("poll from the start: %+v, %v; want what is kept", polled, err)
 		}

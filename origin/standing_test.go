@@ -23,6 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/standing"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // pointScorer scores a brand with its fact home.words, and by a module other than the first
@@ -271,7 +272,7 @@ func (w *fixture) startStandings(t testing.TB) {
 // sentTo lists the events of a type that the account was sent, as data.
 func (w *fixture) sentTo(t testing.TB, account string, kind fieldmark.EventType) (list []json.RawMessage) {
 	t.Helper()
-	page, err := w.Webhooks.PollEvents(t.Context(), account, 0, []string{string(kind)}, false, 0)
+	page, err := w.Webhooks.PollEvents(t.Context(), account, webhook.Poll{Types: []string{string(kind)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func parseTemplates() (t *templates, err error) {
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
 		"visit": formatVisit, "ago": ago, "minute": minute, "counted": counted,
 		"join": func(list []string) string { return strings.Join(list, " ") }, "minutes": formatMinutes,
-		"inputTime": inputTime, "externalID": externalID, "limit": formatLimit},
+		"labels": filterLines, "inputTime": inputTime, "externalID": externalID, "limit": formatLimit},
 		"sign-in", "reauth", "overview", "api-keys", "accounts", "offers",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "access-requests", "access-request", "webhooks",

@@ -157,6 +157,11 @@ func (h *webhookHandler) create(req *request) error {
 	form := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")),
 		Events:      strings.Fields(posted.Get("events")),
 		Description: strings.TrimSpace(posted.Get("description"))}
+	read := req.readForm("")
+	form.Customer, form.Filter = strings.TrimSpace(posted.Get("customer")), read.filter()
+	if len(read.errors) > 0 {
+		return h.showWebhooks(req, http.StatusUnprocessableEntity, form, read.errors, nil)
+	}
 	made, err := h.webhooks.CreateEndpointAfter(req.r.Context(), req.newestSeen(), posted.Get("account"), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showWebhooks(req, http.StatusConflict, form, staleForm("An endpoint"), nil)
@@ -322,9 +327,32 @@ func (h *webhookHandler) change(ctx context.Context, id string, form *form) erro
 		form.addError("events", "Events: enter at least one type.")
 		return nil
 	}
+	filter := form.filter()
+	if len(form.errors) > 0 {
+		return nil
+	}
+	if filter == nil {
+		filter = &fieldmark.EndpointFilter{} // removes it
+	}
 	_, err := h.webhooks.PatchEndpoint(ctx, "", id, fieldmark.EndpointPatch{URL: &url, Events: events,
-		Description: &description})
+		Description: &description, Filter: filter})
 	return err
+}
+
+// filter returns the filter of a form; nil without labels.
+func (f *form) filter() *fieldmark.EndpointFilter {
+	if labels := f.labels(); len(labels) > 0 {
+		return &fieldmark.EndpointFilter{Labels: labels}
+	}
+	return nil
+}
+
+// filterLines formats a filter as such a form has it.
+func filterLines(f *fieldmark.EndpointFilter) string {
+	if f == nil {
+		return ""
+	}
+	return labelLines(f.Labels)
 }
 
 // startReplay sends failed messages again, or every event since a time.

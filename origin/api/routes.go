@@ -218,8 +218,8 @@ func (a *webhookAPI) routes() []*route {
 func (a *webhookAPI) endpointRoutes(path, noun string, who authorization) []*route {
 	one := path + "/{id}"
 	return []*route{
-		{"GET", path, who, handleParam(accountParam, asList(a.webhooks.Endpoints)), operation{
-			id: "list" + noun + "s", summary: "List webhook endpoints"}},
+		{"GET", path, who, handleCall[none](a.list), operation{
+			id: "list" + noun + "s", summary: "List webhook endpoints", query: endpointParams}},
 		{"POST", path, who, handleParamBody(ownerParam, a.webhooks.CreateEndpoint), operation{
 			id: "create" + noun, summary: "Create a webhook endpoint; its secret is shown only once",
 			status: []int{201}}},

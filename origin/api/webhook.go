@@ -32,11 +32,13 @@ var (
 		{name: "cursor", description: "nextCursor of the previous page"},
 		{name: "state", description: "Only deliveries in this state; held is part of due", enum: deliveryStates()},
 	}
-	pollParams = []param{
+	endpointParams = []param{{name: "customer", description: "Only endpoints of this customer"}}
+	pollParams     = []param{
 		{name: "after", description: "The number of the last event you have; 0 starts at the oldest stored event",
 			highest: 1 << 53},
 		{name: "limit", description: "Events per page", lowest: 1, highest: maxPollLimit, preset: defaultPollLimit},
 		{name: "type", description: "Only events of this type, or with .* at the end of this group", many: true},
+		{name: "endpoint", description: "Only events that this endpoint selects by its types and its filter"},
 		{name: "payload", description: "thin reduces data to ids", enum: []string{"FULL", "THIN"}},
 	}
 )
@@ -126,6 +128,15 @@ func (a *webhookAPI) listDeliveries(c *call) (page fieldmark.List[fieldmark.Deli
 	})
 }
 
+// list lists the endpoints of the caller's account, or of any account for administrators.
+func (a *webhookAPI) list(c *call) (fieldmark.List[fieldmark.Endpoint], error) {
+	endpoints, err := a.webhooks.Endpoints(c.r.Context(), c.account())
+	if customer := c.params.text("customer"); customer != "" {
+		endpoints = slices.DeleteFunc(endpoints, func(e fieldmark.Endpoint) bool { return e.Customer != customer })
+	}
+	return list(endpoints), err
+}
+
 // visibleEndpoint returns the id in the path if the caller may see that endpoint.
 func (a *webhookAPI) visibleEndpoint(c *call) (string, error) {
 	e, err := endpointParam(c)
@@ -163,9 +174,10 @@ func (a *webhookAPI) pollEvents(c *call) (page fieldmark.PolledEvents, err error
 	if slices.ContainsFunc(patterns, invalid) {
 		return page, paramError("type", "enum", "must be an event type, or a group and .*")
 	}
-	thin := strings.EqualFold(c.params.text("payload"), "thin")
-	after, limit := int64(c.params.number("after")), c.params.number("limit")
-	return a.webhooks.PollEvents(c.r.Context(), c.key.Account, after, patterns, thin, limit)
+	return a.webhooks.PollEvents(c.r.Context(), c.key.Account, webhook.Poll{
+		After: int64(c.params.number("after")), Types: patterns, Endpoint: c.params.text("endpoint"),
+		Thin: strings.EqualFold(c.params.text("payload"), "thin"), Limit: c.params.number("limit"),
+	})
 }
 
 // listEventTypes describes every event type.

@@ -219,7 +219,7 @@ func (s *Service) emit(ctx context.Context, tx *store.Tx, t fieldmark.EventType,
 	a fieldmark.Attachment) error {
 	a.Name = ""
 	_, err := event.Emit(ctx, tx, m.Account, store.Event{Event: fieldmark.Event{Type: t}, Subject: m.ID,
-		Actor: auditlog.ActorText(ctx)},
+		Actor: auditlog.ActorText(ctx), Labels: m.Labels},
 		fieldmark.AttachmentChange{ID: m.ID, ExternalID: m.ExternalID, Source: m.Source, Attachment: a})
 	return err
 }

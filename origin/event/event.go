@@ -55,7 +55,7 @@ func EmitTo(ctx context.Context, tx *store.Tx, account string, e store.Event, da
 		return 0, err
 	}
 	for i := range endpoints {
-		if !endpoints[i].Subscribes(e.Type) || to != nil && !to(endpoints[i].ID) {
+		if !endpoints[i].Subscribes(e.Type, e.Labels) || to != nil && !to(endpoints[i].ID) {
 			continue
 		}
 		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number,

@@ -289,7 +289,7 @@ func (t *txn) resolve(ctx context.Context, m *store.Mission, o AlertOptions) err
 	if err := t.tx.DeletePendingAlert(ctx, m.ID); err != nil {
 		return err
 	}
-	if _, err := event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, fieldmark.EventMissionSourceResolved, m.ID),
+	if _, err := event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, fieldmark.EventMissionSourceResolved, m),
 		m.Mission); err != nil {
 		return err
 	}

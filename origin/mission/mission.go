@@ -103,7 +103,7 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 		if err := t.begin(ctx, &row); err != nil {
 			return fieldmark.Mission{}, true, err
 		}
-		_, err := event.Emit(ctx, t.tx, row.Account, missionEvent(ctx, fieldmark.EventMissionCreated, row.ID),
+		_, err := event.Emit(ctx, t.tx, row.Account, missionEvent(ctx, fieldmark.EventMissionCreated, &row),
 			row.Mission)
 		return row.Mission, true, err
 	}
@@ -168,8 +168,8 @@ func hasError(bad []fieldmark.FieldError, pointer string) bool {
 }
 
 // missionEvent returns an event about a mission that the actor of ctx caused.
-func missionEvent(ctx context.Context, t fieldmark.EventType, id string) store.Event {
-	return store.Event{Event: fieldmark.Event{Type: t}, Subject: id, Actor: auditlog.ActorText(ctx)}
+func missionEvent(ctx context.Context, t fieldmark.EventType, m *store.Mission) store.Event {
+	return store.Event{Event: fieldmark.Event{Type: t}, Subject: m.ID, Actor: auditlog.ActorText(ctx), Labels: m.Labels}
 }
 
 // errNoMission is the same for an unknown id and for an id of another account.
@@ -446,7 +446,7 @@ func (t *txn) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mi
 
 // updated emits the event of a change that is no transition.
 func (t *txn) updated(ctx context.Context, m *store.Mission) error {
-	_, err := event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, fieldmark.EventMissionUpdated, m.ID), m.Mission)
+	_, err := event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, fieldmark.EventMissionUpdated, m), m.Mission)
 	return err
 }
 
@@ -472,7 +472,7 @@ func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 	if err != nil {
 		return err
 	}
-	if _, err = event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, kind, m.ID), m.Mission); err != nil {
+	if _, err = event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, kind, m), m.Mission); err != nil {
 		return err
 	}
 	return emit(ctx)

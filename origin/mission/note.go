@@ -116,7 +116,7 @@ func (t *txn) addNote(ctx context.Context, m *store.Mission, r fieldmark.NoteReq
 }
 
 func (t *txn) emitNote(ctx context.Context, m *store.Mission, n fieldmark.Note) error {
-	_, err := event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, fieldmark.EventMissionNoted, m.ID),
+	_, err := event.Emit(ctx, t.tx, m.Account, missionEvent(ctx, fieldmark.EventMissionNoted, m),
 		fieldmark.MissionNoted{ID: m.ID, ExternalID: m.ExternalID, Source: m.Source, Note: n,
 			Offline: n.OccurredAt != nil})
 	return err

@@ -90,7 +90,8 @@ func (t *txn) emitPayment(ctx context.Context, m *store.Mission, changed payment
 	case fieldmark.EventPaymentRefunded:
 		change.Refund, change.RefundedTotal = changed.refund, p.RefundedTotal
 	}
-	_, err := event.Emit(ctx, t.tx, m.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: p.ID}, change)
+	e := store.Event{Event: fieldmark.Event{Type: kind}, Subject: p.ID, Labels: m.Labels}
+	_, err := event.Emit(ctx, t.tx, m.Account, e, change)
 	return err
 }
 

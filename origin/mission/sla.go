@@ -127,7 +127,7 @@ func (t *txn) emitTimers(ctx context.Context, m *store.Mission, changed []sla.Ch
 		if !fresh {
 			continue
 		}
-		e := store.Event{Event: fieldmark.Event{ID: id, Type: c.Type}, Subject: m.ID}
+		e := store.Event{Event: fieldmark.Event{ID: id, Type: c.Type}, Subject: m.ID, Labels: m.Labels}
 		if _, err := event.Emit(ctx, t.tx, m.Account, e, c.Data); err != nil {
 			return err
 		}

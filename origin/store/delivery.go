@@ -421,17 +421,19 @@ type PastEvent struct {
 	Type     fieldmark.EventType
 	Subject  string
 	At       fieldmark.Time
+	Labels   map[string]string // of its mission at that time
 }
 
 func scanPastEvent(row scanner) (p PastEvent, err error) {
-	return p, row.Scan(&p.Delivery, &p.State, &p.Event, &p.Type, &p.Subject, timeCol{&p.At})
+	return p, row.Scan(&p.Delivery, &p.State, &p.Event, &p.Type, &p.Subject, timeCol{&p.At}, labelsCol{&p.Labels})
 }
 
 // FailedDeliveries lists failed deliveries to an endpoint of events in a time
 // span, in order.
 func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string, since, until time.Time,
 	limit int) ([]PastEvent, error) {
-	rows, err := t.query(ctx, `SELECT d.id, d.state, e.number, e.type, e.subject, e.at FROM delivery d JOIN event e
+	rows, err := t.query(ctx, `SELECT d.id, d.state, e.number, e.type, e.subject, e.at, e.labels
+		FROM delivery d JOIN event e
 		ON e.number = d.event
 		WHERE d.endpoint = $1 AND d.state = 'failed' AND d.id > $2 AND e.at >= $3 AND e.at < $4 AND e.type <> 'ping'
 			ORDER BY d.id LIMIT $5`,
@@ -447,7 +449,8 @@ func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string,
 // to an endpoint, in order.
 func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, after int64, until time.Time,
 	limit int) ([]PastEvent, error) {
-	rows, err := t.query(ctx, `SELECT COALESCE(d.id, ''), COALESCE(d.state, ''), e.number, e.type, e.subject, e.at
+	rows, err := t.query(ctx, `SELECT COALESCE(d.id, ''), COALESCE(d.state, ''), e.number, e.type, e.subject, e.at,
+			e.labels
 		FROM event e LEFT JOIN delivery d ON d.event = e.number AND d.endpoint = $1
 		WHERE e.account = $2 AND e.account <> '' AND e.number > $3 AND e.at < $4 ORDER BY e.number LIMIT $5`,
 		endpoint, account, after, until.UnixMicro(), limit)

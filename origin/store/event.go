@@ -22,10 +22,11 @@ type EventTx struct {
 // Event is an event and its subject.
 type Event struct {
 	fieldmark.Event
-	Subject string // id of a mission or key, name of a module, or slug of a brand
-	Account string // whose endpoints may receive it; empty for internal events
-	Trace   string // traceparent of the cause; only written
-	Actor   string // who caused it: 'person NAME' or 'key ID'; empty for timers and jobs
+	Subject string            // id of a mission or key, name of a module, or slug of a brand
+	Account string            // whose endpoints may receive it; empty for internal events
+	Trace   string            // traceparent of the cause; only written
+	Actor   string            // who caused it: 'person NAME' or 'key ID'; empty for timers and jobs
+	Labels  map[string]string // of the mission that it is about, at its time; nil without a mission
 }
 
 // logState numbers events inside a transaction. The row of table log is read once
@@ -105,17 +106,40 @@ func (t EventTx) AppendEvent(ctx context.Context, e *Event) error {
 	if err != nil {
 		return fmt.Errorf("write the tags of event %d: %w", e.Number, err)
 	}
+	labels, err := labelsText(e.Labels)
+	if err != nil {
+		return fmt.Errorf("write the labels of event %d: %w", e.Number, err)
+	}
 	row := t.state.args([]any{e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags,
 		string(e.Data), e.Account, e.Trace})
 	sum, _ := check.Checksum(row)
-	err = t.queueInsert(ctx, `INSERT INTO event (`+check.EventColumns+`, sum, actor)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, append(row, sum, e.Actor)...)
+	err = t.queueInsert(ctx, `INSERT INTO event (`+check.EventColumns+`, sum, actor, labels)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, append(row, sum, e.Actor, labels)...)
 	if err != nil {
 		return fmt.Errorf("append event %d: %w", e.Number, err)
 	}
 	t.touched[TopicEvents] = true
 	t.emitted = append(t.emitted, e.Type)
 	return nil
+}
+
+// labelsText writes labels as JSON, or "" without any.
+func labelsText(labels map[string]string) (string, error) {
+	if len(labels) == 0 {
+		return "", nil
+	}
+	return jsonText(labels)
+}
+
+// labelsCol scans what labelsText wrote.
+type labelsCol struct{ to *map[string]string }
+
+func (c labelsCol) Scan(v any) error {
+	if text, ok := v.(string); ok && text == "" {
+		*c.to = nil
+		return nil
+	}
+	return jsonCol{c.to}.Scan(v)
 }
 
 // Head returns the number of the newest event, or 0.
@@ -220,11 +244,12 @@ func (t EventTx) LastEventTime(ctx context.Context, subject string, kind fieldma
 
 // AccountEvents lists events of an account after a number, in order.
 func (db EventReader) AccountEvents(ctx context.Context, account string, after int64, limit int) ([]Event, error) {
-	rows, err := db.query(ctx, `SELECT number, id, type, at, subject, account, data FROM event
+	rows, err := db.query(ctx, `SELECT number, id, type, at, subject, account, data, labels FROM event
 		WHERE account = $1 AND account <> '' AND number > $2 ORDER BY number LIMIT $3`, account, after, limit)
 	list, err := collect(rows, err, func(row scanner) (e Event, err error) {
 		var data string
-		err = row.Scan(&e.Number, &e.ID, &e.Type, timeCol{&e.Time}, &e.Subject, &e.Account, &data)
+		err = row.Scan(&e.Number, &e.ID, &e.Type, timeCol{&e.Time}, &e.Subject, &e.Account, &data,
+			labelsCol{&e.Labels})
 		e.Data = []byte(data)
 		return e, err
 	})

@@ -158,8 +158,7 @@ func (t WebhookTx) RunningReplay(ctx context.Context, id string) (Replay, error)
 
 // Subscriber reads one endpoint; the error is ErrNotFound if it does not exist.
 func (t WebhookTx) Subscriber(ctx context.Context, id string) (Subscriber, error) {
-	s, err := scanSubscriber(t.queryRow(ctx, `SELECT account, id, events, ordered = 1, state, open_until, wake_at,
-		expires_at FROM endpoint
+	s, err := scanSubscriber(t.queryRow(ctx, `SELECT `+subscriberColumns+` FROM endpoint
 		WHERE id = $1 AND deleted_at IS NULL`, id))
 	if err != nil {
 		return Subscriber{}, fmt.Errorf("read endpoint %s: %w", id, queryErr(err))
@@ -233,13 +232,20 @@ func (t WebhookTx) PutEndpoint(ctx context.Context, e *Endpoint) error {
 	if err != nil {
 		return fmt.Errorf("write the secrets of endpoint %s: %w", e.ID, err)
 	}
+	var filter string
+	if e.Filter != nil {
+		if filter, err = labelsText(e.Filter.Labels); err != nil {
+			return fmt.Errorf("write the filter of endpoint %s: %w", e.ID, err)
+		}
+	}
 	_, err = t.exec(ctx, `UPDATE endpoint SET url = $1, events = $2, description = $3, secret = $4, settings = $5,
 		credentials = $6, old_secrets = $7,
-		public_key = $8, ordered = $9, state = $10, state_reason = $11, state_at = $12, changed_at = $13, wake_at = 0
+		public_key = $8, ordered = $9, state = $10, state_reason = $11, state_at = $12, changed_at = $13, wake_at = 0,
+		customer = $15, filter = $16
 			WHERE id = $14`,
 		e.URL, events, e.Description, e.Secret, settings, e.Credentials, old, e.PublicKey,
 		boolInt(e.Ordering == fieldmark.OrderingMission),
-		string(e.State), e.StateReason, nullMicros(e.StateAt), exactMicros(e.ChangedAt), e.ID)
+		string(e.State), e.StateReason, nullMicros(e.StateAt), exactMicros(e.ChangedAt), e.ID, e.Customer, filter)
 	if err != nil {
 		return fmt.Errorf("put endpoint %s: %w", e.ID, err)
 	}
@@ -273,30 +279,39 @@ func (db WebhookReader) Endpoint(ctx context.Context, id string, now time.Time) 
 
 // Subscriber is the part of an endpoint that emitting an event needs.
 type Subscriber struct {
-	ID      string
-	Events  []string
-	Ordered bool
-	Enabled bool
+	ID       string
+	Events   []string
+	Ordered  bool
+	Enabled  bool
+	Customer string
+	Filter   *fieldmark.EndpointFilter // nil: none
 	EndpointSchedule
 	account   string
 	expiresAt *fieldmark.Time
 }
 
-// Subscribes reports whether the endpoint subscribes to events of a type.
-func (s *Subscriber) Subscribes(e fieldmark.EventType) bool {
-	return slices.ContainsFunc(s.Events, func(p string) bool { return fieldmark.MatchEvent(p, e) })
+// Subscribes reports whether the endpoint subscribes to events of a type about a mission with labels.
+// Events of no mission have no labels.
+func (s *Subscriber) Subscribes(e fieldmark.EventType, labels map[string]string) bool {
+	return s.Filter.Matches(labels) &&
+		slices.ContainsFunc(s.Events, func(p string) bool { return fieldmark.MatchEvent(p, e) })
 }
 
 func scanSubscriber(row scanner) (s Subscriber, err error) {
 	var state fieldmark.EndpointState
+	var labels map[string]string
 	err = row.Scan(&s.account, &s.ID, jsonCol{&s.Events}, &s.Ordered, &state, exactTime{&s.OpenUntil},
-		exactTime{&s.WakeAt}, nullTime{&s.expiresAt})
+		exactTime{&s.WakeAt}, nullTime{&s.expiresAt}, &s.Customer, labelsCol{&labels})
 	s.Enabled = state == fieldmark.EndpointEnabled
+	if labels != nil {
+		s.Filter = &fieldmark.EndpointFilter{Labels: labels}
+	}
 	return s, err
 }
 
-const subscribersOf = `SELECT account, id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
-	WHERE deleted_at IS NULL AND account`
+const subscriberColumns = `account, id, events, ordered = 1, state, open_until, wake_at, expires_at, customer, filter`
+
+const subscribersOf = `SELECT ` + subscriberColumns + ` FROM endpoint WHERE deleted_at IS NULL AND account`
 
 // prefetchEndpoints reads the endpoints of accounts.
 func (state *txState) prefetchEndpoints(accounts map[string]bool) commit.Query {

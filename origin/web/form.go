@@ -34,6 +34,8 @@ func FormErrors(err error, inputs map[string]Input, prefix string) []FormError {
 			if n, err := strconv.Atoi(pointer[at+1:]); err == nil { // an element of a list
 				field, known = inputs[pointer[:at]]
 				item = fmt.Sprintf(", entry %d", n+1)
+			} else if field, known = inputs[pointer[:at]]; known { // a member of an object with keys of users
+				item = " “" + pointerKey.Replace(pointer[at+1:]) + "”"
 			}
 		}
 		switch {
@@ -50,6 +52,9 @@ func FormErrors(err error, inputs map[string]Input, prefix string) []FormError {
 	}
 	return list
 }
+
+// pointerKey turns a part of a JSON Pointer into the key (RFC 6901, section 4).
+var pointerKey = strings.NewReplacer("~1", "/", "~0", "~")
 
 // pointerWords writes a JSON Pointer to a member without an input in words: /location/address/postalCode is
 // "location address postal code".

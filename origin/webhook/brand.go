@@ -67,12 +67,16 @@ func checkAccount(ctx context.Context, tx *store.Tx, e *store.Endpoint, now time
 	if err != nil {
 		return err
 	}
-	most := MaxEndpoints
-	if small {
-		most = fieldmark.ClaimEndpoints
+	switch {
+	case small && len(others) >= fieldmark.ClaimEndpoints:
+		err = tooManyEndpoints(fieldmark.ClaimEndpoints)
+	case e.Customer != "":
+		err = checkCustomer(e, others)
+	case withoutCustomer(others) >= MaxEndpoints:
+		err = tooManyEndpoints(MaxEndpoints)
 	}
-	if len(others) >= most {
-		return validation.Error("", "conflict", fmt.Sprintf("your account has at most %d endpoints", most))
+	if err != nil {
+		return err
 	}
 	if err := checkOffer(ctx, tx, e); err != nil || !small {
 		return err
@@ -83,6 +87,10 @@ func checkAccount(ctx context.Context, tx *store.Tx, e *store.Endpoint, now time
 			fmt.Sprintf("all endpoints of your account watch at most %d brands", fieldmark.ClaimWatches))
 	}
 	return err
+}
+
+func tooManyEndpoints(most int) error {
+	return validation.Error("", "conflict", fmt.Sprintf("your account has at most %d endpoints", most))
 }
 
 // checkOffer returns CodeTooMany if the offer of an account allows no other endpoint. The

@@ -157,6 +157,7 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 		r.Events = []string{fieldmark.AllMissionEvents}
 	}
 	bad = append(bad, checkBrands(r)...)
+	bad = append(bad, checkFilter(r)...)
 	if len(r.Events) > maxEventPatterns {
 		bad.Add("/events", "too_long", fmt.Sprintf("at most %d patterns", maxEventPatterns))
 	}
@@ -417,6 +418,11 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 	set(&r.RateLimit, p.RateLimit)
 	set(&r.MaxInFlight, p.MaxInFlight)
 	set(&r.Brands, p.Brands)
+	if p.Filter != nil {
+		if r.Filter = p.Filter; len(p.Filter.Labels) == 0 {
+			r.Filter = nil
+		}
+	}
 	if p.ScoreThreshold != nil {
 		r.ScoreThreshold = p.ScoreThreshold
 	}

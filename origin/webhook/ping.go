@@ -36,6 +36,15 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if err := of(&row, account, err); err != nil {
 		return none, err
 	}
+	if row.Filter != nil {
+		if !r.Type.AboutMission() && r.Type != fieldmark.EventPing {
+			return none, validation.Error("/type", "conflict", missionsOnly)
+		}
+		if m, ok := kind.Example.(fieldmark.Mission); ok {
+			m.Labels = row.Filter.Labels
+			kind.Example = m
+		}
+	}
 	if r.Type == fieldmark.EventPing {
 		kind.Subject, kind.Example = id, fieldmark.Ping{EndpointID: id}
 	}

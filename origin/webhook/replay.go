@@ -341,9 +341,11 @@ func (s *replayer) step(ctx context.Context, id string) error {
 func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.PastEvent,
 	at time.Time) (bool, error) {
 	switch {
+	case !to.Filter.Matches(p.Labels): // it may have changed since a delivery was made
+		return false, nil
 	case r.AfterEvent == nil:
 		return tx.RequeueDelivery(ctx, p.Delivery, to, p.Subject, at)
-	case !to.Subscribes(p.Type) || p.Type == fieldmark.EventPing:
+	case !to.Subscribes(p.Type, p.Labels) || p.Type == fieldmark.EventPing:
 		return false, nil
 	case p.Delivery == "" && p.Type.AboutBrand():
 		return false, nil // of a brand that the endpoint did not watch, or less than its threshold
@@ -355,15 +357,26 @@ func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Rep
 	return tx.RequeueDelivery(ctx, p.Delivery, to, p.Subject, at)
 }
 
-// PollEvents lists an account's events after a number, in the format of webhooks.
-// Patterns filter them like those of an endpoint; no patterns mean all events. Events beyond the
-// history of the account's offer are left out.
-// Numbers that are no longer kept are CodeCursorExpired.
-func (s *Service) PollEvents(ctx context.Context, account string, after int64, patterns []string, thin bool,
-	limit int) (fieldmark.PolledEvents, error) {
+// Poll selects events of an account.
+type Poll struct {
+	After    int64    // number of the last event that is known
+	Types    []string // patterns like those of an endpoint; none: all events
+	Endpoint string   // also only those that this endpoint selects by its patterns and its filter; empty: all
+	Thin     bool     // with ids instead of data
+	Limit    int      // 0: maxPolledEvents
+}
+
+// PollEvents lists an account's events after a number, in the format of webhooks. Events beyond the
+// history of the account's offer are left out. Numbers that are no longer kept are CodeCursorExpired.
+func (s *Service) PollEvents(ctx context.Context, account string, p Poll) (fieldmark.PolledEvents, error) {
+	after, limit := p.After, p.Limit
 	none := fieldmark.PolledEvents{Data: []fieldmark.PolledEvent{}, Next: after}
 	if limit <= 0 || limit > maxPolledEvents {
 		limit = maxPolledEvents
+	}
+	endpoint, err := polledEndpoint(ctx, s.store, account, p.Endpoint)
+	if err != nil {
+		return none, err
 	}
 	// Read the head first: the page must not claim to cover events that it did not
 	// read.
@@ -398,13 +411,13 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 			break
 		}
 		page.Next = max(page.Next, e.Number)
-		if !matches(patterns, e.Type) || e.Time.Std().Before(since) {
+		if !matches(p.Types, e.Type) || e.Time.Std().Before(since) || !selects(&endpoint, e.Type, e.Labels) {
 			continue
 		}
 		m := Message{Envelope: fieldmark.Envelope{ID: e.ID, Type: e.Type, Timestamp: e.Time, Data: e.Data},
 			Subject: e.Subject, Account: e.Account}
 		envelope := m.Envelope
-		if thin {
+		if p.Thin {
 			if envelope, err = m.Thin(); err != nil {
 				return none, err
 			}
@@ -412,6 +425,16 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 		page.Data = append(page.Data, fieldmark.PolledEvent{Number: e.Number, Envelope: envelope})
 	}
 	return page, nil
+}
+
+// polledEndpoint reads the endpoint whose events a client polls. Without an id it is the zero endpoint,
+// which selects every event.
+func polledEndpoint(ctx context.Context, db *store.Store, account, id string) (e store.Endpoint, err error) {
+	if id == "" {
+		return e, nil
+	}
+	e, err = db.Endpoint(ctx, id, time.Now())
+	return e, of(&e, account, err)
 }
 
 // historyStart returns the time before which the offer of an account gives it no events; the zero

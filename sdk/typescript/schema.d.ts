@@ -886,6 +886,8 @@ export interface components {
              * @example 2026-11-22T09:30:00.000Z
              */
             createdAt: string;
+            /** @description Whose it is; requires filter, cannot change */
+            customer?: string;
             /** @example Billing */
             description?: string;
             events: string[] | null;
@@ -899,6 +901,7 @@ export interface components {
              * @example 2026-11-22T09:30:00.000Z
              */
             failingSince?: string;
+            filter?: components["schemas"]["EndpointFilter"];
             /**
              * @description standard (default) is the Standard Webhooks envelope; the others are CloudEvents 1.0 in structured and binary mode
              * @enum {string}
@@ -1026,6 +1029,12 @@ export interface components {
              */
             value?: string;
         };
+        EndpointFilter: {
+            /** @description 1 to 4 that a mission must have at its event; {} in a patch: none */
+            labels: {
+                [key: string]: string;
+            };
+        };
         /**
          * @example {
          *       "endpointId": "whk_06m7xv8e0w3v3ac3zvc1h0gmw4",
@@ -1058,6 +1067,7 @@ export interface components {
             /** @example Billing */
             description?: string;
             events?: string[];
+            filter?: components["schemas"]["EndpointFilter"];
             /** @enum {string} */
             format?: "standard" | "cloudevents" | "cloudevents-binary";
             headers?: {
@@ -1093,9 +1103,12 @@ export interface components {
             auth?: components["schemas"]["EndpointAuth"];
             /** @description Public brands whose events the endpoint receives; those of brands that the account has claimed are sent without */
             brands?: string[];
+            /** @description Whose it is; requires filter, cannot change */
+            customer?: string;
             /** @example Billing */
             description?: string;
             events?: string[];
+            filter?: components["schemas"]["EndpointFilter"];
             /**
              * @description standard (default) is the Standard Webhooks envelope; the others are CloudEvents 1.0 in structured and binary mode
              * @enum {string}
@@ -1642,6 +1655,8 @@ export interface components {
              * @example 2026-11-22T09:30:00.000Z
              */
             createdAt: string;
+            /** @description Whose it is; requires filter, cannot change */
+            customer?: string;
             /** @example Billing */
             description?: string;
             events: string[] | null;
@@ -1655,6 +1670,7 @@ export interface components {
              * @example 2026-11-22T09:30:00.000Z
              */
             failingSince?: string;
+            filter?: components["schemas"]["EndpointFilter"];
             /**
              * @description standard (default) is the Standard Webhooks envelope; the others are CloudEvents 1.0 in structured and binary mode
              * @enum {string}
@@ -2794,6 +2810,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only events of this type, or with .* at the end of this group */
                 type?: string[];
+                /** @description Only events that this endpoint selects by its types and its filter */
+                endpoint?: string;
                 /** @description thin reduces data to ids; case-insensitive */
                 payload?: "FULL" | "THIN";
             };
@@ -3341,7 +3359,10 @@ export interface operations {
     };
     listWebhooks: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only endpoints of this customer */
+                customer?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -27,6 +27,8 @@ type endpointSettings struct {
 	Auth        string            `placeholder:"FILE" help:"Authentication in addition to the signature: the JSON of the API's member auth, such as {\"kind\":\"bearer\",\"token\":\"…\"}; - reads standard input."`
 	Brand       []fieldmark.Slug  `placeholder:"SLUG" help:"Public brand whose events are sent. May be repeated; replaces the brands watched so far."`
 
+	Label map[string]string `placeholder:"KEY=VALUE" help:"Only events of missions with this label. May be repeated."`
+
 	ScoreThreshold *float64 `placeholder:"POINTS" help:"Points by which a score must differ from the one last sent; default 1."`
 }
 
@@ -47,6 +49,9 @@ func (e *endpointSettings) patch(s *command.Streams) (p fieldmark.EndpointPatch,
 	}
 	if len(e.Brand) > 0 {
 		p.Brands = &e.Brand
+	}
+	if len(e.Label) > 0 {
+		p.Filter = &fieldmark.EndpointFilter{Labels: e.Label}
 	}
 	if e.ScoreThreshold != nil {
 		p.ScoreThreshold = new(fieldmark.Milli(math.Round(*e.ScoreThreshold * 1000)))
@@ -104,6 +109,7 @@ type webhookCreateCmd struct {
 	Address          string   `arg:"" help:"URL of the receiver: https://…"`
 	Events           []string `help:"Event types, exact or ending in .*; default mission.*, or score.changed with --brand."`
 	Signing          string   `enum:"v1,v1a" default:"v1" help:"Signature scheme: v1 is HMAC-SHA-256 with a shared secret, v1a is Ed25519."`
+	Customer         string   `help:"Customer of the account that the endpoint is of; needs --label."`
 	Paused           bool     `help:"Hold messages until the endpoint is enabled."`
 }
 
@@ -121,7 +127,7 @@ func (c *webhookCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 				Payload: fieldmark.Payload(c.Payload), Format: fieldmark.MessageFormat(c.Format),
 				Ordering:  fieldmark.Ordering(c.Ordering),
 				RateLimit: valueOf(p.RateLimit), MaxInFlight: valueOf(p.MaxInFlight), Retry: p.Retry, Headers: c.Header,
-				Auth: p.Auth, Brands: c.Brand, ScoreThreshold: p.ScoreThreshold,
+				Auth: p.Auth, Brands: c.Brand, ScoreThreshold: p.ScoreThreshold, Customer: c.Customer, Filter: p.Filter,
 			},
 		})
 	})
@@ -141,6 +147,7 @@ type webhookEditCmd struct {
 	Address          *string  `name:"to" placeholder:"URL" help:"New URL of the receiver."`
 	Events           []string `help:"New event types, exact or ending in .*"`
 	DropHeaders      bool     `help:"Remove all header fields of your own."`
+	DropFilter       bool     `help:"Remove the filter by labels."`
 }
 
 // Run changes the endpoint and prints it.
@@ -152,6 +159,9 @@ func (c *webhookEditCmd) Run(ctx context.Context, s *command.Streams) error {
 	p.URL, p.Events = c.Address, c.Events
 	if c.DropHeaders {
 		p.Headers = &map[string]string{}
+	}
+	if c.DropFilter {
+		p.Filter = &fieldmark.EndpointFilter{}
 	}
 	return runJSON(c, s, func(api *client.Client) (fieldmark.Endpoint,
 		error) {

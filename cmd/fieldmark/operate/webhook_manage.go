@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,25 +16,32 @@ import (
 
 type webhookListCmd struct {
 	adminFlags `embed:""`
-	JSON       bool `name:"json" help:"Print JSON."`
+	Customer   string `help:"Filter by customer."`
+	JSON       bool   `name:"json" help:"Print JSON."`
 }
 
 // Run prints a line for each endpoint.
 func (c *webhookListCmd) Run(ctx context.Context, s *command.Streams) error {
-	call := func(api *client.Client) ([]fieldmark.Endpoint, error) { return api.Endpoints(ctx) }
+	call := func(api *client.Client) ([]fieldmark.Endpoint, error) {
+		list, err := api.Endpoints(ctx)
+		if c.Customer != "" {
+			list = slices.DeleteFunc(list, func(e fieldmark.Endpoint) bool { return e.Customer != c.Customer })
+		}
+		return list, err
+	}
 	if c.JSON {
 		return runJSON(c, s, call)
 	}
 	return run(c, call, func(endpoints []fieldmark.Endpoint) error {
 		w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tSTATE\tCIRCUIT\tEVENTS\tURL\tNOTE")
+		fmt.Fprintln(w, "ID\tSTATE\tCIRCUIT\tEVENTS\tCUSTOMER\tFILTER\tURL\tNOTE")
 		for _, e := range endpoints {
 			note := e.StateReason
 			if note == "" && e.FailingSince != nil {
 				note = "failing since " + e.FailingSince.String()
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.State, e.Circuit, strings.Join(e.Events, ","), e.URL,
-				note)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.State, e.Circuit, strings.Join(e.Events, ","),
+				e.Customer, e.Filter, e.URL, note)
 		}
 		return w.Flush()
 	})
