@@ -80,7 +80,7 @@ type EndpointSettings struct {
 	Brands         []Slug `json:"brands,omitempty" maxItems:"100" doc:"Public brands whose events the endpoint receives; those of brands that the account has claimed are sent without"`
 	ScoreThreshold *Milli `json:"scoreThreshold,omitempty" minimum:"0.1" maximum:"50" doc:"Points by which a score must differ from the one that was last sent; default 1. Another grade, status or geoReady is always sent"`
 
-	Customer string          `json:"customer,omitempty" maxLength:"64" doc:"Whose it is; requires filter, cannot change"`
+	Customer string          `json:"customer,omitempty" maxLength:"64" doc:"Whose it is; needs filter, cannot change"`
 	Filter   *EndpointFilter `json:"filter,omitempty"`
 }
 

@@ -91,7 +91,8 @@ func TestEndpointFilter(t *testing.T) {
 		}
 		return types
 	}
-	if types := strings.Join(delivered(), " "); types != "mission.created mission.noted mission.updated mission.canceled" {
+	types := strings.Join(delivered(), " ")
+	if types != "mission.created mission.noted mission.updated mission.canceled" {
 		t.Errorf("deliveries of %s", types)
 	}
 
@@ -199,7 +200,8 @@ func TestFilteredEvents(t *testing.T) {
 	for _, e := range events {
 		labels = append(labels, fmt.Sprint(e.Type, e.Labels))
 	}
-	if text := strings.Join(labels, " "); err != nil || !strings.Contains(text, "payment.canceled"+fmt.Sprint(acmeOnly.Labels)) {
+	text := strings.Join(labels, " ")
+	if err != nil || !strings.Contains(text, "payment.canceled"+fmt.Sprint(acmeOnly.Labels)) {
 		t.Errorf("events %s, %v", text, err)
 	}
 }

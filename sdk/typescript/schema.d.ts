@@ -886,7 +886,7 @@ export interface components {
              * @example 2026-11-22T09:30:00.000Z
              */
             createdAt: string;
-            /** @description Whose it is; requires filter, cannot change */
+            /** @description Whose it is; needs filter, cannot change */
             customer?: string;
             /** @example Billing */
             description?: string;
@@ -1103,7 +1103,7 @@ export interface components {
             auth?: components["schemas"]["EndpointAuth"];
             /** @description Public brands whose events the endpoint receives; those of brands that the account has claimed are sent without */
             brands?: string[];
-            /** @description Whose it is; requires filter, cannot change */
+            /** @description Whose it is; needs filter, cannot change */
             customer?: string;
             /** @example Billing */
             description?: string;
@@ -1655,7 +1655,7 @@ export interface components {
              * @example 2026-11-22T09:30:00.000Z
              */
             createdAt: string;
-            /** @description Whose it is; requires filter, cannot change */
+            /** @description Whose it is; needs filter, cannot change */
             customer?: string;
             /** @example Billing */
             description?: string;
