@@ -24,6 +24,8 @@ import (
 )
 
 // NewBrands says what a proven claim of a site does that is not registered.
+// Fieldmark ranks what it has registered, so an installation decides whether strangers may add
+// to it.
 type NewBrands string
 
 // Such a claim is refused, registers an unlisted brand, or registers a public one.
@@ -34,12 +36,14 @@ const (
 )
 
 // Prefixes of secrets; scanners may search for them.
+// They are public, so that a scanner of a code host can report a secret that was committed.
 const (
 	SecretPrefix = "fm_claim_"
 	codePrefix   = "fm_transfer_"
 )
 
 // MaxPage limits a list of claims.
+// A caller that asks for more, or for none, gets this many.
 const MaxPage = 200
 
 // Config is what a Service needs. All fields but NewBrands and Off are required.
@@ -56,7 +60,9 @@ type Config struct {
 	Off       bool      // owners have no calls and no pages; claims are still checked
 }
 
-// Service manages claims. Its methods may be called from any goroutine.
+// Service manages claims. Its methods may be called from any goroutine. A claim that proves
+// control gets an account, and its keys and sessions end with it. policy.go has the rules; the
+// other files apply them.
 type Service struct {
 	store     *store.Store
 	mac       keyring.MAC
@@ -96,15 +102,20 @@ func (s *Service) Enabled() error {
 }
 
 // Open opens a claim of a brand, or of a site by its URL. The secret is in no later response.
+// A network can open fieldmark.ClaimsPerDay claims a day; each causes requests to a site that
+// did not ask for them.
 func (s *Service) Open(ctx context.Context, by access.Caller, r fieldmark.ClaimRequest) (fieldmark.NewClaim, error) {
 	var opened fieldmark.NewClaim
 	if err := s.Enabled(); err != nil {
 		return opened, err
 	}
 	now := time.Now()
+	// The secret is stored as a MAC and the token as it is: the token is published by the owner
+	// anyway.
 	expires := fieldmark.At(now.Add(pendingFor))
 	secret := SecretPrefix + token()
 	c := store.Claim{ID: fieldmark.NewID(fieldmark.PrefixClaim, now), State: fieldmark.ClaimPending,
+		// The network is stored as a MAC, because it is only counted.
 		Secret: s.mac.Sum(secret), Network: s.mac.Sum("network " + by.Network()), CreatedAt: now,
 		DueAt: expires.Std(), ClaimBody: store.ClaimBody{Token: token(), ExpiresAt: &expires}}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -116,6 +127,8 @@ func (s *Service) Open(ctx context.Context, by access.Caller, r fieldmark.ClaimR
 			return &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: time.Hour, Detail: fmt.Sprintf(
 				"a network can open %d claims a day", fieldmark.ClaimsPerDay)}
 		}
+		// The brand is looked up in the transaction, so two claims of a new site see the same
+		// brand.
 		if err := s.resolve(ctx, tx, &c, r); err != nil {
 			return err
 		}
@@ -133,18 +146,24 @@ func (s *Service) Open(ctx context.Context, by access.Caller, r fieldmark.ClaimR
 }
 
 // resolve finds the brand of a request.
+// It also sets the URL whose control is to be proven, and the holder whose transfer code was
+// given.
 func (s *Service) resolve(ctx context.Context, tx *store.Tx, c *store.Claim, r fieldmark.ClaimRequest) error {
 	switch {
+	// Both or neither: it would not be clear which one the proof is about.
 	case (r.Brand == "") == (r.URL == ""):
 		return validation.Error("/brand", "required", "name either the brand or the url")
 	case r.Brand != "":
 		slug := r.Brand
+		// A claim under an old slug is a claim of the brand that has it now.
 		if to, err := tx.ResolveAlias(ctx, slug); err == nil {
 			slug = to
 		} else if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		b, err := tx.Brand(ctx, slug)
+		// A brand that is not public has the same answer as none, so its existence is not
+		// shown.
 		if errors.Is(err, store.ErrNotFound) || err == nil && !b.Public {
 			return validation.Error("/brand", "range", "there is no such brand; name the url of its site instead")
 		}
@@ -161,10 +180,13 @@ func (s *Service) resolve(ctx context.Context, tx *store.Tx, c *store.Claim, r f
 		if c.Brand, err = brandAt(ctx, tx.ClaimTx.ClaimReader, address); err != nil {
 			return err
 		}
+		// Refused before the proof, which would be work for nothing.
 		if c.Brand == "" && s.newBrands == NewBrandsOff {
 			return validation.Error("/url", "range", "no brand with this site is registered here")
 		}
 	}
+	// Without a registrable domain a proof shows no more than control of a part of a stranger's
+	// domain.
 	if u, err := url.Parse(c.URL); err != nil || registrable(u) == "" {
 		return validation.Error("/"+map[bool]string{true: "brand", false: "url"}[r.Brand != ""], "format",
 			"the host of the site has no registrable domain")
@@ -176,6 +198,7 @@ func (s *Service) resolve(ctx context.Context, tx *store.Tx, c *store.Claim, r f
 	if err != nil {
 		return err
 	}
+	// A wrong code and an expired one have the same error, so a code cannot be found by trying.
 	if holder == nil || !s.offers(holder, r.Code, time.Now()) {
 		return validation.Error("/code", "range",
 			"the code is wrong or has expired; ask the present owner for a new one")
@@ -185,9 +208,12 @@ func (s *Service) resolve(ctx context.Context, tx *store.Tx, c *store.Claim, r f
 }
 
 // siteURL checks and normalizes the URL of a site that is claimed: without query and fragment.
+// The URL is compared with those of brands, so it is brought to one form; what identifies no
+// site, such as a query, is dropped.
 func siteURL(text string) (string, error) {
 	bad := func(detail string) (string, error) { return "", validation.Error("/url", "format", detail) }
 	text = strings.TrimSpace(text)
+	// People type hosts without a scheme.
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
 	}
@@ -199,6 +225,7 @@ func siteURL(text string) (string, error) {
 		return bad("must begin with http:// or https://")
 	case u.User != nil:
 		return bad("must not have a user name")
+	// Addresses are no sites: they change hands without a trace.
 	case registrable(u) == "" || strings.Trim(hostOf(u), "0123456789.") == "" || strings.Contains(u.Hostname(), ":"):
 		return bad("must have a host with a registrable domain, such as shop.example")
 	}
@@ -211,6 +238,7 @@ func siteURL(text string) (string, error) {
 }
 
 // brandAt returns the brand with a URL, "" if no brand has it.
+// Scheme, www and a slash at the end make no other site, so all their forms are looked up.
 func brandAt(ctx context.Context, db store.ClaimReader, address string) (fieldmark.Slug, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -229,6 +257,8 @@ func brandAt(ctx context.Context, db store.ClaimReader, address string) (fieldma
 }
 
 // token returns 160 random bits in base 32 and lower case.
+// The alphabet survives DNS servers that change the case of records, and people who read it
+// out.
 func token() string {
 	var b [fieldmark.ClaimTokenChars * 5 / 8]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
@@ -245,6 +275,7 @@ func holderOf(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) (*store.Cl
 
 // addressOf returns the URL of the site whose control a claim proves: that of the brand, which
 // administrators can change.
+// The URL of the claim itself counts only until a brand exists.
 func addressOf(ctx context.Context, db store.BrandReader, c *store.Claim) (string, error) {
 	if c.Brand == "" {
 		return c.URL, nil
@@ -253,6 +284,7 @@ func addressOf(ctx context.Context, db store.BrandReader, c *store.Claim) (strin
 	return b.URL, err
 }
 
+// optional turns a missing row into nil.
 func optional(c store.Claim, err error) (*store.Claim, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -261,6 +293,7 @@ func optional(c store.Claim, err error) (*store.Claim, error) {
 }
 
 // offers reports whether a holder offers a transfer under a code.
+// The code is stored as a MAC and compared in constant time.
 func (s *Service) offers(holder *store.Claim, code string, now time.Time) bool {
 	t := holder.Transfer
 	return t != nil && now.Before(t.Until.Std()) &&
@@ -280,6 +313,7 @@ func (s *Service) authorize(c *store.Claim, err error, by Caller) error {
 				"the secret of the claim is unknown or mistyped, or is not valid any longer")
 		}
 		return nil
+	// The claim of another account looks like none.
 	case missing || !by.Admin && (by.Account == "" || c.Account != by.Account):
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such claim")
 	}
@@ -287,6 +321,7 @@ func (s *Service) authorize(c *store.Claim, err error, by Caller) error {
 }
 
 // load reads a claim for a caller.
+// Administrators may act on claims while the calls of owners are switched off.
 func (s *Service) load(ctx context.Context, tx *store.Tx, id string, by Caller) (*store.Claim, error) {
 	if err := s.Enabled(); err != nil && !by.Admin {
 		return nil, err
@@ -318,6 +353,7 @@ func (s *Service) OfBrand(ctx context.Context, account string, slug fieldmark.Sl
 }
 
 // List returns up to limit claims before an id, the newest first, for administrators.
+// An id is the cursor, because ids sort by time.
 func (s *Service) List(ctx context.Context, state fieldmark.ClaimState, slug fieldmark.Slug, before string,
 	limit int) ([]fieldmark.Claim, error) {
 	if limit <= 0 || limit > MaxPage {
@@ -337,6 +373,7 @@ func (s *Service) List(ctx context.Context, state fieldmark.ClaimState, slug fie
 }
 
 // view returns a claim as its owner and administrators see it.
+// Open claims have the lines to publish; ended ones keep their history only.
 func (s *Service) view(ctx context.Context, db store.ClaimReader, c *store.Claim) (v fieldmark.Claim, err error) {
 	v = fieldmark.Claim{ID: c.ID, Brand: c.Brand, URL: c.URL, State: c.State, Account: c.Account,
 		CreatedAt: fieldmark.At(c.CreatedAt), ExpiresAt: c.ExpiresAt, VerifiedAt: c.VerifiedAt,
@@ -345,6 +382,7 @@ func (s *Service) view(ctx context.Context, db store.ClaimReader, c *store.Claim
 	if best := c.Best(); best != nil {
 		v.Method, v.Domain = best.Method, best.Domain
 	}
+	// The due time of a claim that does not hold a brand is of no use to its owner.
 	if c.State.Holds() {
 		next := fieldmark.At(c.DueAt)
 		v.NextCheck = &next
@@ -355,6 +393,7 @@ func (s *Service) view(ctx context.Context, db store.ClaimReader, c *store.Claim
 	if !c.State.Open() {
 		return v, nil
 	}
+	// An administrator may have moved the brand to another site since.
 	if v.URL, err = addressOf(ctx, s.store.BrandReader, c); err != nil {
 		return v, err
 	}
@@ -375,6 +414,8 @@ func (s *Service) view(ctx context.Context, db store.ClaimReader, c *store.Claim
 	}
 	v.Contest = &fieldmark.ClaimContest{Until: newcomer.Contest.Until, Method: newcomer.Best().Method}
 	if o := c.Objection; o != nil && o.Claim == newcomer.ID {
+		// The holder of a contested brand gets the proofs of its objection, whose token is
+		// another one.
 		t.token = o.Token
 		v.Contest.Proofs = t.proofs()
 	}
@@ -391,6 +432,7 @@ func acting(ctx context.Context) context.Context {
 }
 
 // audit adds an entry to the audit log.
+// It has what identifies the claim and its state, and no token.
 func (s *Service) audit(ctx context.Context, tx *store.Tx, act string, c *store.Claim) error {
 	after := map[string]any{"brand": c.Brand, "url": c.URL, "state": c.State, "account": c.Account,
 		"methods": methods(c), "reason": c.Reason}
@@ -399,6 +441,7 @@ func (s *Service) audit(ctx context.Context, tx *store.Tx, act string, c *store.
 
 // emit tells the account that holds a brand about its claim. It runs before the claim ends,
 // because an account receives no events after its claim ended.
+// until is the end of the time in which the owner can act, nil without one.
 func emit(ctx context.Context, tx *store.Tx, t fieldmark.EventType, c *store.Claim,
 	state fieldmark.ClaimState, until *fieldmark.Time) error {
 	change := fieldmark.ClaimChange{ID: c.ID, Slug: c.Brand, State: state, Until: until}
@@ -414,6 +457,7 @@ func emit(ctx context.Context, tx *store.Tx, t fieldmark.EventType, c *store.Cla
 }
 
 // emitBrand invalidates what edges show of a brand.
+// The page, badge and score of a brand say whether it is claimed.
 func emitBrand(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	b, err := tx.Brand(ctx, slug)
 	if err != nil {

@@ -54,6 +54,7 @@ type Fetcher interface {
 }
 
 // Prover looks for proofs. It is immutable and safe for concurrent use.
+// It sends no more than a few requests for each claim; policy.go decides when.
 type Prover struct {
 	dns   []Lookup
 	http  Fetcher
@@ -61,6 +62,7 @@ type Prover struct {
 }
 
 // NewProver returns a Prover that asks the given DNS servers, the system's if the list is empty.
+// Several servers that the operator chose protect against one that is poisoned or lies.
 func NewProver(dns []Lookup, http Fetcher) *Prover {
 	if len(dns) == 0 {
 		dns = []Lookup{net.DefaultResolver}
@@ -69,6 +71,7 @@ func NewProver(dns []Lookup, http Fetcher) *Prover {
 }
 
 // ParseResolvers parses addresses of DNS servers; the port is 53 where none is named.
+// Names are refused: resolving them would need a DNS server that is trusted already.
 func ParseResolvers(list []string) ([]Lookup, error) {
 	if len(list) > MaxResolvers {
 		return nil, fmt.Errorf("%d resolvers, at most %d", len(list), MaxResolvers)
@@ -82,6 +85,7 @@ func ParseResolvers(list []string) ([]Lookup, error) {
 		if err != nil || server.Port() == 0 {
 			return nil, fmt.Errorf("resolver %q is not an IP address with an optional port", text)
 		}
+		// PreferGo, because only the resolver of Go uses Dial.
 		resolvers = append(resolvers, &net.Resolver{PreferGo: true,
 			Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, network, server.String())
@@ -97,6 +101,7 @@ type target struct {
 	url       *url.URL
 }
 
+// newTarget returns the target of a claim with a token: the claim's, or that of an objection.
 func newTarget(id, token, address string) (target, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -106,10 +111,12 @@ func newTarget(id, token, address string) (target, error) {
 }
 
 // line is the text of a DNS record and of a file.
+// The version comes first, so that other records at the name can be told apart.
 func (t target) line() string { return "v=fm1; claim=" + t.id + "; token=" + t.token }
 
 // wholeHost reports whether the brand is a host and not a page of one, whose other pages may
 // have other owners.
+// A meta element proves a page; a file and a DNS record speak for all pages of a host.
 func (t target) wholeHost() bool { return t.url.Path == "" || t.url.Path == "/" }
 
 func (t target) host() string { return hostOf(t.url) }
@@ -118,6 +125,7 @@ func hostOf(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hos
 
 // names are the names of a DNS record: those of the host and of its parents down to the
 // registrable domain, at most maxNames, the host and the shortest ones.
+// The limit keeps a host of many labels from causing many lookups.
 func (t target) names() []string {
 	host, domain := t.host(), registrable(t.url)
 	var zones []string
@@ -129,6 +137,8 @@ func (t target) names() []string {
 		}
 		zone = parent
 	}
+	// The owner may control the zone of the domain but not a delegated one, so the shortest
+	// names are kept.
 	if len(zones) > maxNames {
 		zones = append(zones[:1], zones[len(zones)-maxNames+1:]...)
 	}
@@ -140,6 +150,7 @@ func (t target) names() []string {
 
 // file is the URL of the file. Names below localhost never leave the machine (RFC 6761), so
 // that they need no certificate.
+// An untrusted network could change an answer over plain HTTP, so the file must come over TLS.
 func (t target) file() *url.URL {
 	u := &url.URL{Scheme: "https", Host: t.url.Host, Path: filePath}
 	if isLocal(t.url) {
@@ -156,6 +167,7 @@ func isLocal(u *url.URL) bool {
 }
 
 // proofs are the ways to prove the claim, the strongest first.
+// A claim needs one of them; a stronger one wins a contest.
 func (t target) proofs() []fieldmark.ClaimProof {
 	list := []fieldmark.ClaimProof{{Method: fieldmark.ClaimDNS, Names: t.names(), Value: t.line()}}
 	if t.wholeHost() {
@@ -168,6 +180,7 @@ func (t target) proofs() []fieldmark.ClaimProof {
 
 // registrable returns the registrable domain of a URL, "" if its host has none. Private
 // suffixes, such as those of hosting providers, count as public: their customers are strangers.
+// They are in the Public Suffix List.
 func registrable(u *url.URL) string {
 	domain, err := publicsuffix.EffectiveTLDPlusOne(hostOf(u))
 	if err != nil {
@@ -177,6 +190,7 @@ func registrable(u *url.URL) string {
 }
 
 // finding is what a check found.
+// tried is shown to the owner, who must see what was looked for and what was wrong.
 type finding struct {
 	tried     []fieldmark.ClaimAttempt
 	proven    []store.ProvenMethod
@@ -203,6 +217,7 @@ type result struct {
 }
 
 // check looks for the proofs of the given methods, of all if methods is nil.
+// The methods are tried at the same time, because a person waits.
 func (p *Prover) check(ctx context.Context, t target, methods []fieldmark.ClaimMethod) finding {
 	look := map[fieldmark.ClaimMethod]func(context.Context, target) result{
 		fieldmark.ClaimDNS: p.lookDNS, fieldmark.ClaimFile: p.lookFile, fieldmark.ClaimMeta: p.lookMeta}
@@ -212,6 +227,7 @@ func (p *Prover) check(ctx context.Context, t target, methods []fieldmark.ClaimM
 	results := make([]result, len(proofs))
 	var wg sync.WaitGroup
 	for i, proof := range proofs {
+		// Each writes to its own element, so no lock is needed.
 		wg.Go(func() { results[i] = look[proof.Method](ctx, t) })
 	}
 	wg.Wait()
@@ -221,18 +237,22 @@ func (p *Prover) check(ctx context.Context, t target, methods []fieldmark.ClaimM
 		if r.found {
 			f.proven = append(f.proven, store.ProvenMethod{Method: proofs[i].Method, Domain: r.domain})
 		}
+		// One method that did not answer makes an absence uncertain.
 		f.answered = f.answered && (r.found || r.answered)
 	}
 	return f
 }
 
 // answer is what one DNS server says about one name.
+// other is a token of the claim that is not the one looked for, and not known to be old.
 type answer struct{ shown, other, silent bool }
 
 // lookDNS asks every DNS server for every name. A majority of the servers must show the token
 // at one name, and none may show another token of the same claim: it would be that of a claim
 // that was taken apart, or of a server that lies. A server that fails has not answered.
 func (p *Prover) lookDNS(ctx context.Context, t target) result {
+	// All questions are sent at once: one after the other, five names at five servers would
+	// take longer than a request may.
 	names := t.names()
 	answers := make([][]answer, len(names))
 	var wg sync.WaitGroup
@@ -247,6 +267,7 @@ func (p *Prover) lookDNS(ctx context.Context, t target) result {
 	for i, list := range answers {
 		shown, unknown := 0, 0
 		for _, a := range list {
+			// One server is enough: an honest one shows no other token.
 			if a.other {
 				return result{answered: true, detail: "a DNS server has another token of this claim at " + names[i]}
 			}
@@ -257,10 +278,14 @@ func (p *Prover) lookDNS(ctx context.Context, t target) result {
 				unknown++
 			}
 		}
+		// With the silent servers the record could have a majority, so its absence is not
+		// known.
 		silent = silent || 2*(shown+unknown) > len(list)
 		if 2*shown > len(list) {
 			return result{found: true, detail: "found at " + names[i], domain: strings.TrimPrefix(names[i], dnsLabel)}
 		}
+		// Some servers have it: the record is new or lost, and the detail says what to wait
+		// for.
 		if shown > 0 {
 			return result{answered: !silent, detail: fmt.Sprintf(
 				"only %d of %d DNS servers have the record at %s; new records can take an hour to become visible",
@@ -273,11 +298,13 @@ func (p *Prover) lookDNS(ctx context.Context, t target) result {
 	return result{answered: true, detail: "no TXT record with the token at " + strings.Join(names, " or ")}
 }
 
+// ask looks for the token in the TXT records of one name at one server.
 func ask(ctx context.Context, server Lookup, name string, t target) answer {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	records, err := server.LookupTXT(ctx, name+".") // the dot keeps search domains out
 	if err != nil {
+		// NXDOMAIN and an empty answer are answers; timeouts and SERVFAIL are silence.
 		dns, ok := errors.AsType[*net.DNSError](err)
 		return answer{silent: !ok || !dns.IsNotFound}
 	}
@@ -290,6 +317,7 @@ func ask(ctx context.Context, server Lookup, name string, t target) answer {
 }
 
 // matches reports whether a record or a line has the token of the claim, or another one.
+// Unknown members are ignored, so later versions can add some.
 func (t target) matches(text string) (shown, other bool) {
 	var version, claim, token string
 	for part := range strings.SplitSeq(text, ";") {
@@ -303,6 +331,7 @@ func (t target) matches(text string) (shown, other bool) {
 			token = value
 		}
 	}
+	// Records of other claims, and those of other products at the same name, are neither.
 	if version != "fm1" || claim != t.id {
 		return false, false
 	}
@@ -313,6 +342,7 @@ func (t target) matches(text string) (shown, other bool) {
 // request.
 func (p *Prover) lookFile(ctx context.Context, t target) result {
 	domain := registrable(t.url)
+	// Redirects may lead to other hosts of the domain, such as www, and never away from TLS.
 	body, _, r := p.fetch(ctx, t.file(), maxFile+1, func(next *url.URL) bool {
 		return registrable(next) == domain && (next.Scheme == "https" || isLocal(next))
 	})
@@ -323,11 +353,15 @@ func (p *Prover) lookFile(ctx context.Context, t target) result {
 		return result{answered: true, detail: fmt.Sprintf("the file has more than %d bytes", maxFile)}
 	}
 	var shown, other bool
+	// A file may have lines of several claims, such as of a contest. Editors on Windows add a
+	// byte order mark.
 	for line := range strings.Lines(string(bytes.TrimPrefix(body, []byte("\uFEFF")))) {
 		s, o := t.matches(strings.TrimSpace(line))
 		shown, other = shown || s, other || o
 	}
 	switch {
+	// A file with another token is refused even if it also has the right one: someone else can
+	// write to it.
 	case other:
 		return result{answered: true, detail: "the file has another token of this claim"}
 	case shown:
@@ -340,6 +374,7 @@ func (p *Prover) lookFile(ctx context.Context, t target) result {
 // page.
 func (p *Prover) lookMeta(ctx context.Context, t target) result {
 	domain := registrable(t.url)
+	// A page that redirects to another page of the host proves nothing about itself.
 	body, kind, r := p.fetch(ctx, t.url, maxPage, func(next *url.URL) bool {
 		return registrable(next) == domain && (next.Scheme == "https" || t.url.Scheme == "http") &&
 			(t.wholeHost() || hostOf(next) == t.host() &&
@@ -348,12 +383,15 @@ func (p *Prover) lookMeta(ctx context.Context, t target) result {
 	if r.detail != "" {
 		return r
 	}
+	// A text or an image may contain what looks like the element.
 	if !strings.Contains(strings.ToLower(kind), "html") {
 		return result{answered: true, detail: "the page is not HTML"}
 	}
+	// Waiting for a place keeps memory bounded; the time of the check goes on.
 	p.parse <- struct{}{}
 	contents, err := audit.HeadMeta(ctx, body, metaName)
 	<-p.parse
+	// Scripts, comments and the body are not read: users of a site can write there.
 	switch {
 	case err != nil:
 		return result{answered: ctx.Err() == nil, detail: "the page cannot be parsed"}
@@ -367,6 +405,8 @@ func (p *Prover) lookMeta(ctx context.Context, t target) result {
 
 // fetch reads at most limit bytes of a document and returns its media type. It follows
 // redirects that allow permits. Result has a detail if there is no document.
+// A detail is a sentence for the owner. It names no content of the response, which is a
+// stranger's.
 func (p *Prover) fetch(ctx context.Context, from *url.URL, limit int64,
 	allow func(next *url.URL) bool) ([]byte, string, result) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
@@ -376,6 +416,8 @@ func (p *Prover) fetch(ctx context.Context, from *url.URL, limit int64,
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 		if err != nil {
 			return nil, "", result{answered: true, detail: "the address is not valid"}
+			// Each hop is requested on its own, so the address of each is checked by the guarded
+			// client.
 		}
 		resp, err := p.http.Do(req)
 		if errors.Is(err, safehttp.ErrNotAllowed) {
@@ -390,11 +432,13 @@ func (p *Prover) fetch(ctx context.Context, from *url.URL, limit int64,
 		switch {
 		case resp.StatusCode == http.StatusOK && err == nil:
 			return body, resp.Header.Get("Content-Type"), result{}
+		// The site is overloaded or broken, which says nothing about the proof.
 		case resp.StatusCode == http.StatusOK || resp.StatusCode >= 500 ||
 			resp.StatusCode == http.StatusTooManyRequests:
 			return nil, "", result{detail: fmt.Sprintf("%s answered %d without a document", at, resp.StatusCode)}
 		case resp.StatusCode < 300 || resp.StatusCode >= 400 || redirect != nil:
 			return nil, "", result{answered: true, detail: fmt.Sprintf("%s answered %d", at, resp.StatusCode)}
+		// An open redirect of the site must not lead to a proof elsewhere.
 		case !allow(next):
 			return nil, "", result{answered: true, detail: "redirects to a place that does not speak for the site"}
 		}

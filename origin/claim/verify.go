@@ -17,6 +17,7 @@ import (
 )
 
 // Limits of the worker and of requested checks.
+// The times of claims are in policy.go.
 const (
 	maxChecking  = 8                // claims that one process checks at once
 	checkTimeout = 16 * time.Second // of one check of a claim: below the time of a request
@@ -33,6 +34,7 @@ const (
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicClaims, maxChecking, s.claimDue) })
+	// Ended claims are kept for a month, in which an administrator may look at what happened.
 	wg.Go(func() {
 		s.jobs.AtStartAndEvery(ctx, time.Hour, "prune claims", func(ctx context.Context) error {
 			return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -57,6 +59,7 @@ func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err 
 		return err
 	})
 	for _, id := range ids {
+		// An error of the database leaves the lease to expire, and the check is repeated.
 		todo = append(todo, job.Job{Lease: store.Lease{Kind: store.LeaseClaim, ID: id}, Do: func(ctx context.Context) {
 			if err := s.Check(ctx, id); err != nil && ctx.Err() == nil {
 				s.log.Error("check a claim", slog.String("claim", id), slog.Any("error", err))
@@ -77,6 +80,8 @@ func (s *Service) Check(ctx context.Context, id string) error {
 	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
+	// What was found is stored also while the process stops: the requests to the site were
+	// made.
 	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	if err = s.apply(ctx, id, found, holder, false); fieldmark.IsCode(err, fieldmark.CodeProofMissing) {
@@ -86,9 +91,12 @@ func (s *Service) Check(ctx context.Context, id string) error {
 }
 
 // apply is settle in a separate transaction. CodeProofMissing does not undo what it stored.
+// Tried methods and counts must survive, so the transaction commits and the error is returned
+// afterwards.
 func (s *Service) apply(ctx context.Context, id string, f finding, h *held, requested bool) error {
 	var missing error
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// The transaction may run twice.
 		missing = nil
 		err := s.settle(ctx, tx, id, f, h, requested)
 		if fieldmark.IsCode(err, fieldmark.CodeProofMissing) {
@@ -110,9 +118,11 @@ type held struct {
 
 // look looks for the proofs of a claim and, if another claim holds the brand, for those of
 // that one. A requested check looks for every method, a due one for those proven before.
+// The holder is checked with it, because both decide a contest at one moment.
 func (s *Service) look(ctx context.Context, c *store.Claim, requested bool) (f finding, h *held, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
+	// A pending claim is not looked for by itself: the owner asks when the proof is published.
 	if c.State == fieldmark.ClaimPending && !requested || !c.State.Open() {
 		return f, nil, nil
 	}
@@ -134,6 +144,7 @@ func (s *Service) look(ctx context.Context, c *store.Claim, requested bool) (f f
 	return f, h, err
 }
 
+// find looks for the methods proven before, or for all of them.
 func (s *Service) find(ctx context.Context, c *store.Claim, all bool) (finding, error) {
 	address, err := addressOf(ctx, s.store.BrandReader, c)
 	if err != nil {
@@ -147,6 +158,7 @@ func (s *Service) find(ctx context.Context, c *store.Claim, all bool) (finding, 
 	if c.Objection != nil {
 		t.ignored = append(slices.Clone(c.Former), c.Objection.Token)
 	}
+	// A due check repeats only what was proven: a method that was never used needs no request.
 	only := methods(c)
 	if all {
 		only = nil
@@ -155,6 +167,7 @@ func (s *Service) find(ctx context.Context, c *store.Claim, all bool) (finding, 
 }
 
 // Verify looks for the proofs of a claim now. It is CodeProofMissing if none is found.
+// It takes up to checkTimeout.
 func (s *Service) Verify(ctx context.Context, id string, by Caller) (fieldmark.Claim, error) {
 	var c *store.Claim
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -164,6 +177,8 @@ func (s *Service) Verify(ctx context.Context, id string, by Caller) (fieldmark.C
 		if !c.State.Open() {
 			return errState(c)
 		}
+		// Counted before the requests are sent, and in a transaction: parallel calls cannot
+		// exceed the limits.
 		return s.countRequest(ctx, tx, c)
 	})
 	if err != nil {
@@ -178,8 +193,10 @@ func (s *Service) Verify(ctx context.Context, id string, by Caller) (fieldmark.C
 }
 
 // countRequest counts a requested check against its limits.
+// Each check sends requests to a site, which did not agree to be checked.
 func (s *Service) countRequest(ctx context.Context, tx *store.Tx, c *store.Claim) error {
 	now := time.Now()
+	// The slice is filtered in place; the times are in order.
 	recent := c.Requested[:0]
 	for _, at := range c.Requested {
 		if now.Sub(at.Std()) < 24*time.Hour {
@@ -201,15 +218,18 @@ func (s *Service) countRequest(ctx context.Context, tx *store.Tx, c *store.Claim
 	return tx.PutClaim(ctx, c)
 }
 
+// errState returns the error for an action that the state of a claim does not allow.
 func errState(c *store.Claim) error {
 	return fieldmark.Errorf(fieldmark.CodeClaimState, "the claim is %s", c.State)
 }
 
+// errProof has what was tried, so the owner sees what was wrong with each method.
 func errProof(tried []fieldmark.ClaimAttempt, detail string) error {
 	return &fieldmark.Error{Code: fieldmark.CodeProofMissing, Detail: detail, Tried: tried}
 }
 
 // settle applies what a check found, in the state that the claim has by now.
+// The state may have changed while the proofs were looked for, so it is read again here.
 func (s *Service) settle(ctx context.Context, tx *store.Tx, id string, f finding, h *held, requested bool) error {
 	c, err := tx.Claim(ctx, id)
 	if err != nil {
@@ -237,6 +257,7 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, id string, f finding
 		}
 		return s.unproven(ctx, tx, &c, f)
 	}
+	// Its owner withdrew it, or a contest ended it.
 	if !requested { // it ended while its proofs were looked for
 		return nil
 	}
@@ -254,6 +275,7 @@ func (s *Service) unproven(ctx context.Context, tx *store.Tx, c *store.Claim, f 
 	return errProof(f.tried, "no proof was found")
 }
 
+// put stores a claim and adds the step to the audit log, both or neither.
 func (s *Service) put(ctx context.Context, tx *store.Tx, c *store.Claim, act string) error {
 	if err := tx.PutClaim(ctx, c); err != nil {
 		return err
@@ -262,7 +284,9 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, c *store.Claim, act str
 }
 
 // settleHolder applies a check of a claim that holds its brand.
+// It emits at most one event, and invalidates the pages of the brand only if they change.
 func (s *Service) settleHolder(ctx context.Context, tx *store.Tx, c *store.Claim, f finding, now time.Time) error {
+	// Public is what pages show of a claim; most checks change nothing of it.
 	shown := c.Public()
 	was := recheck(c, f, now)
 	newcomer, err := optional(tx.ContestOf(ctx, c.Brand))
@@ -270,12 +294,14 @@ func (s *Service) settleHolder(ctx context.Context, tx *store.Tx, c *store.Claim
 		return err
 	}
 	if newcomer != nil {
+		// Decide needs to know that the holder was seen to be alive during the contest.
 		if len(f.proven) > 0 && !newcomer.Contest.Seen {
 			newcomer.Contest.Seen = true
 			if err := tx.PutClaim(ctx, newcomer); err != nil {
 				return err
 			}
 		}
+		// During a contest the holder is checked as often as the other party.
 		if next := now.Add(contestEvery); c.State.Holds() && next.Before(c.DueAt) {
 			c.DueAt = next
 		}
@@ -308,6 +334,7 @@ func (s *Service) settleHolder(ctx context.Context, tx *store.Tx, c *store.Claim
 
 // endHolder ends the rights of an ended claim that held its brand: keys, and with the row
 // sessions. A contest of the brand is decided now.
+// t is the event of the end, empty if the caller has emitted another one.
 func (s *Service) endHolder(ctx context.Context, tx *store.Tx, c *store.Claim, t fieldmark.EventType, act,
 	reason string) error {
 	if t != "" { // before the claim ends, or its account does not receive it
@@ -319,6 +346,7 @@ func (s *Service) endHolder(ctx context.Context, tx *store.Tx, c *store.Claim, t
 		return err
 	}
 	if c.Account != "" {
+		// Requests that wait for the owner, such as disputes, end with the claim.
 		if err := tx.LapseOwner(ctx, c.Brand, c.Account, fieldmark.At(time.Now())); err != nil {
 			return err
 		}
@@ -330,6 +358,7 @@ func (s *Service) endHolder(ctx context.Context, tx *store.Tx, c *store.Claim, t
 	if err != nil {
 		return err
 	}
+	// The party that contested the brand may win now.
 	if newcomer != nil {
 		newcomer.DueAt = time.Now()
 		if err := tx.PutClaim(ctx, newcomer); err != nil {
@@ -340,9 +369,12 @@ func (s *Service) endHolder(ctx context.Context, tx *store.Tx, c *store.Claim, t
 }
 
 // settleProof applies the first proof of a pending claim.
+// A brand without a holder is granted at once; otherwise the holder can object.
 func (s *Service) settleProof(ctx context.Context, tx *store.Tx, c *store.Claim, f finding, h *held,
 	now time.Time) error {
 	prove(c, f, now)
+	// The brand of a new site is registered only now: a claim that is never proven registers
+	// nothing.
 	if err := s.register(ctx, tx, c, now); err != nil {
 		return err
 	}
@@ -353,6 +385,7 @@ func (s *Service) settleProof(ctx context.Context, tx *store.Tx, c *store.Claim,
 	switch {
 	case holder == nil:
 		return s.grant(ctx, tx, c, now, "proven by "+string(f.best()))
+	// The owner agreed to the transfer, so there is no contest.
 	case c.From == holder.ID && holder.Transfer != nil && now.Before(holder.Transfer.Until.Std()):
 		return s.handOver(ctx, tx, holder, c, now, "transferred by its owner")
 	}
@@ -363,6 +396,7 @@ func (s *Service) settleProof(ctx context.Context, tx *store.Tx, c *store.Claim,
 }
 
 // grant gives a claim its brand.
+// The checks continue: the rights last as long as the proof.
 func (s *Service) grant(ctx context.Context, tx *store.Tx, c *store.Claim, now time.Time, detail string) error {
 	at := fieldmark.At(now)
 	c.VerifiedAt, c.ExpiresAt, c.Contest, c.DueAt = &at, nil, nil, nextRecheck(now)
@@ -375,12 +409,15 @@ func (s *Service) grant(ctx context.Context, tx *store.Tx, c *store.Claim, now t
 
 // handOver ends the claim of a holder with its keys and sessions, and gives the brand to
 // another claim.
+// The new owner starts with a claim of its own: keys, sessions and requests of the old one end
+// first.
 func (s *Service) handOver(ctx context.Context, tx *store.Tx, holder, c *store.Claim, now time.Time,
 	reason string) error {
 	if err := emit(ctx, tx, fieldmark.EventClaimTransferred, holder, fieldmark.ClaimTransferred, nil); err != nil {
 		return err
 	}
 	end(holder, fieldmark.ClaimTransferred, now, reason)
+	// endHolder decides a contest of the brand, which this is.
 	c.Contest = nil // before endHolder looks for one
 	if c.State == fieldmark.ClaimContested {
 		c.State = fieldmark.ClaimPending
@@ -395,6 +432,7 @@ func (s *Service) handOver(ctx context.Context, tx *store.Tx, holder, c *store.C
 }
 
 // register finds the brand of a proven site, or registers it.
+// An unlisted brand waits for an administrator, depending on NewBrands.
 func (s *Service) register(ctx context.Context, tx *store.Tx, c *store.Claim, now time.Time) (err error) {
 	if c.Brand != "" {
 		return nil
@@ -406,9 +444,12 @@ func (s *Service) register(ctx context.Context, tx *store.Tx, c *store.Claim, no
 	if err != nil {
 		return fmt.Errorf("parse the URL of claim %s: %w", c.ID, err)
 	}
+	// The name is the domain until the owner gives another one: a title of the page would be
+	// text of a stranger.
 	name := registrable(u)
 	label, _, _ := strings.Cut(name, ".")
 	var slug []byte
+	// Only characters of slugs; a domain in another script has its Punycode form here.
 	for _, r := range []byte(label) {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' && len(slug) > 0 && slug[len(slug)-1] != '-' {
 			slug = append(slug, r)
@@ -421,12 +462,14 @@ func (s *Service) register(ctx context.Context, tx *store.Tx, c *store.Claim, no
 	for n := 1; n <= maxSuffix; n++ {
 		b := fieldmark.Brand{Slug: fieldmark.Slug(numbered(base, n)), Name: name, URL: c.URL, Niche: newNiche,
 			Language: newLanguage, Public: s.newBrands == NewBrandsOn}
+		// A slug that is taken belongs to another site.
 		added, err := s.brands.CreateIn(ctx, tx, b)
 		if err != nil {
 			return err
 		}
 		if added {
 			c.Brand = b.Slug
+			// The first audit begins at once: the owner is waiting for it.
 			return tx.EnqueueAudit(ctx, b.Slug, now)
 		}
 	}
