@@ -7,6 +7,8 @@ import (
 
 // members is a cursor over the members of a JSON object that json.Valid accepted. It does not
 // allocate: values are parts of the text.
+// A decoder into a struct allocates for every member, and a request of a cached score must cost
+// little.
 type members struct{ rest []byte }
 
 // membersOf returns a cursor over raw, which has no members if it is not an object.
@@ -37,10 +39,12 @@ func (m *members) next() (name, value []byte, ok bool) {
 }
 
 // valueLength returns the length of the valid JSON value that b begins with.
+// It relies on the validity of b: bounds inside strings and brackets need no checks.
 func valueLength(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
+		// A quotation mark after a backslash does not end the string.
 		case '"':
 			for i++; b[i] != '"'; i++ {
 				if b[i] == '\\' {
@@ -52,6 +56,7 @@ func valueLength(b []byte) int {
 			}
 		case '{', '[':
 			depth++
+		// The end of the object around a number or a literal.
 		case '}', ']':
 			if depth == 0 {
 				return i
@@ -70,6 +75,7 @@ func valueLength(b []byte) int {
 
 // textOf returns the characters of a JSON string; ok is false for every other value. Only a
 // string with an escape is copied.
+// The result may be part of raw: it must not be kept longer than the request.
 func textOf(raw []byte) (text []byte, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil, false
@@ -86,7 +92,8 @@ func textOf(raw []byte) (text []byte, ok bool) {
 
 func trimSpace(b []byte) []byte { return bytes.Trim(b, " \t\r\n") }
 
-// appendEscaped appends JSON as the characters of a JSON string.
+// appendEscaped appends JSON as the characters of a JSON string. Encoded JSON has no control
+// characters, so quotation marks and backslashes are all there is to escape.
 func appendEscaped(dst, text []byte) []byte {
 	for {
 		i := bytes.IndexAny(text, `"\`)

@@ -13,6 +13,8 @@ import (
 )
 
 // Limits of mission_find.
+// A mission takes up to several kilobytes, and a result has at most MaxResult: more would be
+// shortened to titles.
 const (
 	maxMissions     = 20
 	defaultMissions = 10
@@ -42,6 +44,7 @@ func (s *Server) findMissions(ctx *fasthttp.RequestCtx, arguments []byte) (*Docu
 		Missions   []fieldmark.Mission `json:"data"`
 		NextCursor string              `json:"nextCursor"`
 	}
+	// An id is looked up by itself: a missing mission is an error and not an empty list.
 	if a.ID != "" {
 		path, err := missionPath(a.ID, "")
 		if err != nil {
@@ -61,6 +64,7 @@ func (s *Server) findMissions(ctx *fasthttp.RequestCtx, arguments []byte) (*Docu
 	if a.Limit != nil {
 		limit = *a.Limit
 	}
+	// Checked here, because the API accepts more per page than a model should read.
 	if limit < 1 || limit > maxMissions {
 		return nil, outOfRange("limit", "must be 1 to 20")
 	}
@@ -72,6 +76,8 @@ func (s *Server) findMissions(ctx *fasthttp.RequestCtx, arguments []byte) (*Docu
 			query.Set(name, value)
 		}
 	}
+	// A cursor belongs to a page: a shortened page would skip what was cut. Halving the limit
+	// keeps list and cursor together.
 	for ; ; limit /= 2 {
 		query.Set("limit", strconv.Itoa(limit))
 		answer, err := s.host.Call(ctx, &Call{Method: "GET", Path: fieldmark.PathMissions + "?" + query.Encode(),
@@ -84,6 +90,7 @@ func (s *Server) findMissions(ctx *fasthttp.RequestCtx, arguments []byte) (*Docu
 			return nil, err
 		}
 		d, err := newMissionList(page.Missions, page.NextCursor, a.Contact)
+		// One mission always fits: its texts are cut.
 		if err != errTooLarge || limit == 1 {
 			return d, err
 		}
@@ -97,6 +104,8 @@ func (s *Server) openMission(ctx *fasthttp.RequestCtx, arguments []byte) (*Docum
 	if err != nil {
 		return nil, err
 	}
+	// The names of the arguments are those of the API, so the origin validates them and its
+	// errors name them.
 	return s.write(ctx, a, &Call{Method: "POST", Path: fieldmark.PathMissions, ContentType: "application/json",
 		Body: encode(a.rest)})
 }
@@ -107,6 +116,7 @@ func (s *Server) editMission(ctx *fasthttp.RequestCtx, arguments []byte) (*Docum
 	if err != nil {
 		return nil, err
 	}
+	// The change is a JSON merge patch (RFC 7396), in which null removes a member.
 	return s.writeExisting(ctx, a, &Call{Method: "PATCH", ContentType: mergePatch, Body: encode(a.rest["change"])}, "")
 }
 
@@ -145,14 +155,18 @@ func parseWrite(arguments []byte, names ...string) (*writeArguments, error) {
 	a := &writeArguments{}
 	d := json.NewDecoder(bytes.NewReader(arguments))
 	d.UseNumber()
+	// decode reports the same error with the place of the mistake.
 	if err := d.Decode(&a.rest); err != nil {
 		return nil, decode(arguments, &a.rest)
 	}
+	// Required arguments are checked before a dry run is sent: the answer is the same and costs
+	// no request.
 	for _, name := range names {
 		if a.rest[name] == nil {
 			return nil, required(name)
 		}
 	}
+	// The members that are not of the body are taken out; the rest is sent as it is.
 	for name, into := range map[string]*string{"id": &a.id, "confirm": &a.confirm} {
 		value, given := a.rest[name]
 		delete(a.rest, name)
@@ -165,6 +179,8 @@ func parseWrite(arguments []byte, names ...string) (*writeArguments, error) {
 	if slices.Contains(names, "version") {
 		a.version, _ = a.rest["version"].(json.Number)
 		delete(a.rest, "version")
+		// The version is that of the mission which the model has seen: a mission that changed
+		// since is not overwritten.
 		if n, err := strconv.Atoi(string(a.version)); err != nil || n < 1 {
 			return nil, outOfRange("version", "must be the version of the mission, from 1")
 		}
@@ -182,11 +198,14 @@ func (s *Server) writeExisting(ctx *fasthttp.RequestCtx, a *writeArguments, call
 	if call.ContentType == "" {
 		call.ContentType, call.Body = "application/json", encode(a.rest)
 	}
+	// If-Match in strong form, as the API compares it.
 	call.IfMatch = `"` + string(a.version) + `"`
 	return s.write(ctx, a, call)
 }
 
 // write runs a write: without a token as a dry run, with the token of one in earnest.
+// The token proves that the same call was tried before: an agent cannot act by a single call,
+// and a person can look at the dry run first.
 func (s *Server) write(ctx *fasthttp.RequestCtx, a *writeArguments, call *Call) (*Document, error) {
 	call.Agent, call.Confirm = true, a.confirm
 	if a.confirm == "" {
@@ -200,6 +219,7 @@ func (s *Server) write(ctx *fasthttp.RequestCtx, a *writeArguments, call *Call) 
 	if err := json.Unmarshal(answer.Body, &m); err != nil {
 		return nil, err
 	}
+	// Acts says which of the two happened, so a model does not report a dry run as done.
 	v := &writeView{Acts: a.confirm != ""}
 	mission := newMissionView(&m, false)
 	if v.Acts {
@@ -207,6 +227,7 @@ func (s *Server) write(ctx *fasthttp.RequestCtx, a *writeArguments, call *Call) 
 		return newDocument(v, mission.shorten)
 	}
 	v.Would, v.Confirm = mission, answer.Confirm
+	// No token means that the key may only try, see fieldmark.AgentDry.
 	if v.Note = "Nothing was changed. The same call with confirm acts, within ten minutes."; v.Confirm == "" {
 		v.Note = "Nothing was changed, and this key may only try: its member agent is dry."
 	}
@@ -214,6 +235,8 @@ func (s *Server) write(ctx *fasthttp.RequestCtx, a *writeArguments, call *Call) 
 }
 
 // missionPath returns the address of a mission, or of a part of it.
+// The id becomes part of a path: anything but the characters of ids is refused, so it cannot
+// lead to another endpoint.
 func missionPath(id, suffix string) (string, error) {
 	if !isPlain(id) {
 		return "", wrongArgument(fieldmark.FieldError{Pointer: "/id", Code: "pattern",
@@ -238,6 +261,8 @@ type missionList struct {
 	Truncated  bool           `json:"truncated,omitempty"`
 }
 
+// newMissionList returns the list as a document. All missions are shortened by the same step,
+// so they stay comparable.
 func newMissionList(missions []fieldmark.Mission, next string, contact bool) (*Document, error) {
 	v := &missionList{Items: []*missionView{}, NextCursor: next}
 	for i := range missions {
@@ -286,6 +311,8 @@ type contactView struct {
 	Access foreign `json:"untrustedAccessNotes,omitempty"`
 }
 
+// newMissionView returns a mission with every text of people marked as untrusted. The contact
+// is left out unless the call asks for it: it is personal data that a model rarely needs.
 func newMissionView(m *fieldmark.Mission, contact bool) *missionView {
 	v := &missionView{ID: m.ID, Source: quote(m.Source), ExternalID: quote(m.ExternalID), Status: m.Status,
 		Priority: m.Priority, Version: m.Version, Title: quote(m.Title), Text: quote(m.Description),
@@ -300,6 +327,8 @@ func newMissionView(m *fieldmark.Mission, contact bool) *missionView {
 	for name, value := range m.Labels {
 		v.Labels = append(v.Labels, quote(name+"="+value))
 	}
+	// Sorted, because the order of a map differs between calls, and equal results are easier to
+	// compare.
 	slices.Sort(v.Labels)
 	for _, skill := range m.Skills {
 		v.Skills = append(v.Skills, quote(skill))

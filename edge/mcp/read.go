@@ -12,6 +12,7 @@ import (
 )
 
 // Limits of what tools accept and return.
+// They are below those of the endpoints: a model pays for what it reads.
 const (
 	maxBrand        = 253 // bytes; of a host name
 	minCompared     = 2
@@ -31,6 +32,7 @@ const (
 
 // callScore serves the tool score. The answer from the cache is two copies of bytes that are
 // kept and a rank, so that it costs little more than the same by GET.
+// A boolean or text of another kind falls back to the strict decoder, which says what is wrong.
 func (s *Server) callScore(ctx *fasthttp.RequestCtx, m *message) {
 	var brand, asOf []byte
 	var advice, simple bool
@@ -46,6 +48,7 @@ func (s *Server) callScore(ctx *fasthttp.RequestCtx, m *message) {
 				simple = false
 			}
 		case "advice":
+			// simple stays true for the two literals only.
 			advice = string(value) == "true"
 			simple = simple && (advice || string(value) == "false")
 		case "asOf":
@@ -69,6 +72,7 @@ func (s *Server) callScore(ctx *fasthttp.RequestCtx, m *message) {
 		}
 		call.brand, call.asOf, call.advice = a.Brand, a.AsOf, a.Advice
 	}
+	// A wrong argument is not counted: it caused no work.
 	if call.err = s.host.Admit(ctx); call.err == nil {
 		s.score(ctx, &call)
 	}
@@ -90,11 +94,13 @@ type scoreCall struct {
 	err      error
 }
 
+// score sets the document or the error of a call.
 func (s *Server) score(ctx *fasthttp.RequestCtx, c *scoreCall) {
 	var slug fieldmark.Slug
 	if slug, c.err = s.slug("brand", c.brand); c.err != nil {
 		return
 	}
+	// The common call: the document is kept with the score and only the rank is added.
 	if !c.advice && c.asOf == "" {
 		var rank *fieldmark.Rank
 		if c.document, rank, c.err = s.host.Score(ctx, slug); c.err == nil {
@@ -102,6 +108,7 @@ func (s *Server) score(ctx *fasthttp.RequestCtx, c *scoreCall) {
 		}
 		return
 	}
+	// Advice follows from the active module and the newest facts; for the past there is none.
 	if c.advice && c.asOf != "" {
 		c.err = wrongArgument(fieldmark.FieldError{Pointer: "/advice", Code: "conflict",
 			Detail: "is about today; leave asOf out"})
@@ -109,6 +116,7 @@ func (s *Server) score(ctx *fasthttp.RequestCtx, c *scoreCall) {
 	}
 	var score *fieldmark.Score
 	if score, c.err = s.host.FullScore(ctx, slug, c.asOf); c.err == nil {
+		// Advice is left out unless it is asked for.
 		if !c.advice {
 			score.Gains = nil
 		}
@@ -119,10 +127,12 @@ func (s *Server) score(ctx *fasthttp.RequestCtx, c *scoreCall) {
 }
 
 // slug returns the brand that an argument names.
+// An old slug and the host of the site are accepted, because a model often knows only these.
 func (s *Server) slug(argument, brand string) (fieldmark.Slug, error) {
 	if brand == "" {
 		return "", required(argument)
 	}
+	// Bounded before it is looked up: it is part of a cache key.
 	if len(brand) > maxBrand {
 		return "", outOfRange(argument, "must be a slug or a host of at most 253 bytes")
 	}
@@ -130,6 +140,8 @@ func (s *Server) slug(argument, brand string) (fieldmark.Slug, error) {
 }
 
 // appendRank appends a rank as JSON, without allocating.
+// The buffer of scoreCall is large enough: six names and six numbers of ten digits fit in
+// maxRank.
 func appendRank(b []byte, r *fieldmark.Rank) []byte {
 	if r == nil {
 		return append(b, "null"...)
@@ -161,6 +173,7 @@ func (s *Server) compare(ctx *fasthttp.RequestCtx, arguments []byte) (*Document,
 		if err != nil {
 			return nil, err
 		}
+		// Two names may lead to the same brand.
 		if slices.ContainsFunc(scores, func(s *fieldmark.Score) bool { return s.Slug == slug }) {
 			return nil, outOfRange("brands", "must be different brands")
 		}
@@ -202,6 +215,7 @@ func (s *Server) history(ctx *fasthttp.RequestCtx, arguments []byte) (*Document,
 }
 
 // StepOf returns the step of a history of a number of days.
+// Days up to four months, then weeks: a result has at most 120 points.
 func StepOf(days int) string {
 	if days > daysOfDaySteps {
 		return fieldmark.StepWeek
@@ -228,6 +242,8 @@ func (s *Server) leaderboard(_ *fasthttp.RequestCtx, arguments []byte) (*Documen
 	if limit < 1 || limit > maxBoard {
 		return nil, outOfRange("limit", "must be 1 to 25")
 	}
+	// The tool uses the parser of the endpoint, so the rules and limits of filters are the
+	// same.
 	var query fasthttp.Args
 	query.SetUint("limit", limit)
 	for name, value := range map[string]string{"niche": a.Niche, "language": a.Language, "basis": a.Basis,
@@ -253,6 +269,7 @@ func (s *Server) findBrand(_ *fasthttp.RequestCtx, arguments []byte) (*Document,
 		return nil, err
 	}
 	if a.Text == "" {
+		// Counted in characters, as the limit is named in the schema.
 		return nil, required("text")
 	}
 	if utf8.RuneCountInString(a.Text) > maxSearch {
@@ -361,6 +378,8 @@ func (s *Server) checkSite(ctx *fasthttp.RequestCtx, arguments []byte) (*Documen
 	if err := decode(arguments, &a); err != nil {
 		return nil, err
 	}
+	// Either argument alone: a check is requested, and later read by its id, because it takes
+	// longer than a call may.
 	if (a.URL == "") == (a.ID == "") {
 		return nil, wrongArgument(fieldmark.FieldError{Pointer: "/url", Code: "conflict",
 			Detail: "give url to begin a check, or id to read one"})
@@ -368,6 +387,7 @@ func (s *Server) checkSite(ctx *fasthttp.RequestCtx, arguments []byte) (*Documen
 	if len(a.URL) > maxAddress {
 		return nil, outOfRange("url", "must have at most 2048 bytes")
 	}
+	// Not as an agent: checks need no key, and anyone may request one.
 	call := Call{Method: "POST", Path: fieldmark.PathChecks, ContentType: "application/json",
 		Body: encode(fieldmark.SiteCheckRequest{URL: a.URL})}
 	if a.ID != "" {
@@ -388,6 +408,7 @@ func (s *Server) checkSite(ctx *fasthttp.RequestCtx, arguments []byte) (*Documen
 }
 
 // isPlain reports whether an id can be a part of a path.
+// It keeps slashes, dots and queries out of a path.
 func isPlain(id string) bool {
 	for _, r := range id {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-') {

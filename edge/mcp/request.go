@@ -39,6 +39,7 @@ const (
 )
 
 // maxID bounds the id of a request, which every answer repeats, in bytes.
+// A UUID has 36 characters; a longer id would let a client fill the answer.
 const maxID = 128
 
 // rpcError is an error of the protocol. The errors of tools are results (see failure).
@@ -50,6 +51,7 @@ type rpcError struct {
 }
 
 // message is one request or notification. Its members are parts of the body.
+// Nothing is copied, so it is valid only as long as the body.
 type message struct {
 	id     []byte // JSON; nil: a notification
 	method []byte
@@ -67,9 +69,12 @@ type message struct {
 
 // parse parses a body. The message is usable for its id even with an error.
 func (m *message) parse(body []byte) *rpcError {
+	// json.Valid first: the cursor of membersOf may then trust the syntax and needs no checks
+	// of its own.
 	if !utf8.Valid(body) || !json.Valid(body) {
 		return &rpcError{status: 400, code: codeParse, message: "the body is not JSON in UTF-8"}
 	}
+	// Batches were removed from the protocol in revision 2025-06-18.
 	if body = trimSpace(body); body[0] != '{' {
 		return invalid("the body must be one JSON-RPC message; batches are not accepted")
 	}
@@ -102,6 +107,7 @@ func (m *message) parse(body []byte) *rpcError {
 			seen[i] = true
 		}
 	}
+	// The id is dropped before the answer, which would repeat it.
 	if m.id != nil && !validID(m.id) {
 		m.id = nil
 		return invalid("id must be a string or an integer of at most 128 bytes")
@@ -119,6 +125,7 @@ func (m *message) parse(body []byte) *rpcError {
 }
 
 // validID reports whether raw is a string or an integer, short enough to be repeated.
+// null and fractions are refused: the protocol allows neither as an id.
 func validID(raw []byte) bool {
 	if len(raw) > maxID {
 		return false
@@ -127,6 +134,8 @@ func validID(raw []byte) bool {
 }
 
 // parseParams parses the parameters that all methods have, and those of tools/call.
+// Unknown parameters are ignored, as JSON-RPC extends requests by them; unknown arguments of a
+// tool are not.
 func (m *message) parseParams() *rpcError {
 	var seen [3]bool
 	for all := membersOf(m.params); ; {
@@ -156,6 +165,7 @@ func (m *message) parseParams() *rpcError {
 	}
 }
 
+// A missing or wrong member is noticed by negotiate, which knows whether the revision needs it.
 func (m *message) parseMeta(raw []byte) *rpcError {
 	for all := membersOf(raw); ; {
 		name, value, ok := all.next()
@@ -177,6 +187,8 @@ func (m *message) parseMeta(raw []byte) *rpcError {
 // negotiate decides which revision a request is of and compares its header with its body. A
 // proxy that trusts the header and a server that trusts the body must not be led to see two
 // requests (2026-07-28, server validation), so nothing is decided by the header alone.
+// Requests without the field in the older revisions are common: clients send it only after
+// initialize.
 func (m *message) negotiate(h *fasthttp.RequestHeader) *rpcError {
 	version, ok := field(h, "Mcp-Protocol-Version")
 	switch {
@@ -186,6 +198,7 @@ func (m *message) negotiate(h *fasthttp.RequestHeader) *rpcError {
 		return mismatch("MCP-Protocol-Version is missing")
 	case m.hasVersion && !bytes.Equal(version, m.version):
 		return mismatch("MCP-Protocol-Version differs from the version in _meta")
+	// The older revisions have no fields to compare.
 	case version == nil || isLegacy(version):
 		return nil
 	case string(version) != Modern:
@@ -203,6 +216,7 @@ func (m *message) negotiate(h *fasthttp.RequestHeader) *rpcError {
 	if string(m.method) != "tools/call" {
 		return nil
 	}
+	// The name of a tool is in a field too, so a proxy can limit tools without reading bodies.
 	name, ok := field(h, "Mcp-Name")
 	if name, ok = decodeSentinel(name, ok); !ok || !bytes.Equal(name, m.name) {
 		return mismatch("Mcp-Name is missing or differs from params.name")
@@ -221,6 +235,7 @@ func isLegacy(version []byte) bool {
 }
 
 // field returns a header field, nil if it is missing; ok is false if it is given twice.
+// A field given twice could be read differently by a proxy and by this server.
 func field(h *fasthttp.RequestHeader, name string) (value []byte, ok bool) {
 	switch all := h.PeekAll(name); len(all) {
 	case 0:
@@ -233,6 +248,7 @@ func field(h *fasthttp.RequestHeader, name string) (value []byte, ok bool) {
 
 // decodeSentinel decodes a value in the Base64 form of the protocol, which carries what a
 // header field cannot.
+// Strict refuses padding bits that are not zero, so each value has one form.
 func decodeSentinel(value []byte, ok bool) ([]byte, bool) {
 	const prefix, suffix = "=?base64?", "?="
 	if !ok || !bytes.HasPrefix(value, []byte(prefix)) || !bytes.HasSuffix(value[len(prefix):], []byte(suffix)) {
@@ -242,10 +258,12 @@ func decodeSentinel(value []byte, ok bool) ([]byte, bool) {
 	return decoded, err == nil
 }
 
+// invalid returns the error of a request that is not one of JSON-RPC.
 func invalid(message string) *rpcError {
 	return &rpcError{status: 400, code: codeInvalidRequest, message: message}
 }
 
+// mismatch returns the error of a header that contradicts the body.
 func mismatch(message string) *rpcError {
 	return &rpcError{status: 400, code: codeHeaderMismatch, message: message}
 }

@@ -23,6 +23,7 @@ const MaxBody = 64 << 10
 
 // listTTL is how long clients may keep the lists of tools and capabilities. They change with
 // the program only.
+// A release that changes a tool reaches them within an hour.
 const listTTL = "3600000" // milliseconds
 
 // Mode is which tools answer.
@@ -51,6 +52,7 @@ type Server struct {
 	origins []string // in lower case
 
 	// Results that are the same for everyone, encoded.
+	// Encoded once, because agents read the list of tools at the start of every conversation.
 	list, modernList, discover, identity []byte
 	initialize                           map[string][]byte // by revision
 }
@@ -59,6 +61,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{host: cfg.Host, mode: cfg.Mode, origins: []string{strings.ToLower(cfg.BaseURL)},
 		initialize: map[string][]byte{}}
+	// Origins are compared in lower case: a browser sends them so, a setting may not.
 	for _, o := range cfg.Origins {
 		s.origins = append(s.origins, strings.ToLower(strings.TrimSuffix(o, "/")))
 	}
@@ -66,10 +69,13 @@ func New(cfg Config) *Server {
 	const capabilities = `"capabilities":{"tools":{}},"instructions":`
 	about := string(encode(instructions))
 	s.identity = []byte(`,"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":` + string(info) + `}`)
+	// The modern revision tells clients how long a result may be kept; the older ones have no
+	// member for it.
 	caching := `,"ttlMs":` + listTTL + `,"cacheScope":"public"` + string(s.identity) + `}`
 	s.list = []byte(`{"tools":` + string(toolList()) + `}`)
 	s.modernList = []byte(strings.TrimSuffix(string(s.list), "}") + caching)
 	s.discover = []byte(`{"supportedVersions":` + string(encode(supported)) + `,` + capabilities + about + caching)
+	// Each older revision gets an answer that names it.
 	for _, version := range supported[1:] {
 		s.initialize[version] = []byte(`{"protocolVersion":"` + version + `",` + capabilities + about +
 			`,"serverInfo":` + string(info) + `}`)
@@ -86,9 +92,13 @@ const instructions = "Fieldmark measures how well answer engines can reach, read
 
 // Serve answers a request. The caller has bounded its body by MaxBody.
 func (s *Server) Serve(ctx *fasthttp.RequestCtx) {
+	// Answers depend on the key of the client and on the minute: no cache on the way may keep
+	// them.
 	h := &ctx.Response.Header
 	h.SetCanonical(cacheControl, noStore)
 	h.SetCanonical(contentTypeOptions, noSniff)
+	// The origin is checked before anything is parsed, so a refused page learns nothing from
+	// the answer.
 	if !s.admitOrigin(ctx) {
 		s.fail(ctx, nil, &rpcError{status: http.StatusForbidden, code: codeInvalidRequest,
 			message: "scripts of this origin are not admitted"})
@@ -99,6 +109,7 @@ func (s *Server) Serve(ctx *fasthttp.RequestCtx) {
 		h.Set("Allow", allow)
 		ctx.SetStatusCode(http.StatusNoContent)
 		return
+	// Without streams there is nothing to GET, and without sessions nothing to DELETE.
 	case !ctx.IsPost():
 		h.Set("Allow", allow)
 		s.fail(ctx, nil, &rpcError{status: http.StatusMethodNotAllowed, code: codeInvalidRequest,
@@ -114,6 +125,7 @@ func (s *Server) Serve(ctx *fasthttp.RequestCtx) {
 	if err == nil {
 		err = m.negotiate(&ctx.Request.Header)
 	}
+	// An error before the id is known is answered without one.
 	if err != nil {
 		s.fail(ctx, m.id, err)
 		return
@@ -132,6 +144,8 @@ const allow = "POST, OPTIONS"
 // dispatch calls the method of a request.
 func (s *Server) dispatch(ctx *fasthttp.RequestCtx, m *message) {
 	if m.id == nil { // a notification: the server acts on none of them
+		// A request without an id is a notification, which must not be answered; one that
+		// expects an answer has forgotten it.
 		if !bytes.HasPrefix(m.method, []byte("notifications/")) {
 			s.fail(ctx, nil, invalid("id is missing"))
 			return
@@ -153,6 +167,8 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx, m *message) {
 	case method == "ping" && !m.modern:
 		s.respond(ctx, m.id, []byte("{}"))
 	default:
+		// The older revisions report every protocol error with status 200; the modern one uses
+		// the status of HTTP, so proxies can see it.
 		e := &rpcError{status: http.StatusOK, code: codeMethodNotFound, message: "Method not found"}
 		if m.modern {
 			e.status = http.StatusNotFound
@@ -168,6 +184,8 @@ func (s *Server) greet(params []byte) []byte {
 		name, value, ok := all.next()
 		if !ok {
 			return s.initialize[legacy]
+			// A version that is not known gets the newest one, and the client decides whether it
+			// can go on.
 		}
 		if version, isText := textOf(value); isText && string(name) == "protocolVersion" {
 			if result := s.initialize[string(version)]; result != nil {
@@ -191,6 +209,7 @@ func (s *Server) admitOrigin(ctx *fasthttp.RequestCtx) bool {
 	if origin == nil {
 		return once
 	}
+	// The comparison is exact: a suffix match would admit attacker-example.com.
 	if !slices.Contains(s.origins, strings.ToLower(string(origin))) {
 		return false
 	}
@@ -198,6 +217,7 @@ func (s *Server) admitOrigin(ctx *fasthttp.RequestCtx) bool {
 	h.SetBytesV("Access-Control-Allow-Origin", origin)
 	h.Set("Vary", "Origin")
 	h.Set("Access-Control-Allow-Methods", allow)
+	// Only the fields that the protocol uses: a script cannot set others.
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name")
 	h.Set("Access-Control-Expose-Headers", "RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate")
 	return true
@@ -207,6 +227,7 @@ func (s *Server) admitOrigin(ctx *fasthttp.RequestCtx) bool {
 func begin(ctx *fasthttp.RequestCtx, id []byte) {
 	ctx.Response.Header.SetContentTypeBytes(jsonType)
 	ctx.Response.AppendBodyString(`{"jsonrpc":"2.0"`)
+	// An answer without an id belongs to a request that could not be read.
 	if id != nil {
 		ctx.Response.AppendBodyString(`,"id":`)
 		ctx.Response.AppendBody(id)
@@ -227,15 +248,20 @@ func (s *Server) fail(ctx *fasthttp.RequestCtx, id []byte, e *rpcError) {
 	ctx.SetStatusCode(e.status)
 	ctx.Response.AppendBodyString(`,"error":{"code":` + strconv.Itoa(e.code) + `,"message":`)
 	ctx.Response.AppendBody(encode(e.message))
+	// The client needs the list to choose a version and to ask again.
 	if e.code == codeUnsupportedVersion {
 		ctx.Response.AppendBodyString(`,"data":`)
 		ctx.Response.AppendBody(encode(map[string]any{"supported": supported,
+			// The text of the client is repeated, so it is cut.
 			"requested": cut(string(e.version), maxID)}))
 	}
 	ctx.Response.AppendBodyString("}}\n")
 }
 
 // sendDocument sends the result of a tool. rank is the value of its last member, or nil.
+// The document is sent twice, as the protocol asks: structured for programs and as text for
+// models. Both copies are encoded when the document is made, so a cached one costs two copies
+// of bytes.
 func (s *Server) sendDocument(ctx *fasthttp.RequestCtx, m *message, d *Document, rank []byte) {
 	begin(ctx, m.id)
 	r := &ctx.Response
@@ -248,6 +274,7 @@ func (s *Server) sendDocument(ctx *fasthttp.RequestCtx, m *message, d *Document,
 	r.AppendBodyString(`},"content":[{"type":"text","text":"`)
 	r.AppendBody(d.text)
 	if rank != nil {
+		// Twice the size: in the worst case every byte is escaped.
 		var escaped [2 * maxRank]byte
 		r.AppendBodyString(`,\"rank\":`)
 		r.AppendBody(appendEscaped(escaped[:0], rank))
@@ -274,13 +301,18 @@ type failure struct {
 }
 
 // sendFailure sends an error as the result of a tool.
+// A failure is a result and not an error of the protocol: a model reads results, and can then
+// correct its arguments.
 func (s *Server) sendFailure(ctx *fasthttp.RequestCtx, m *message, e *fieldmark.Error) {
+	// Texts of an error may contain what the caller or a third party wrote, so they are
+	// cleaned.
 	f := failure{Code: e.Code, Detail: Clean(e.Detail), Fields: slices.Clone(e.Fields), Scope: e.Scope,
 		RetryAfter: int(e.RetryAfter.Seconds())}
 	if len(f.Fields) > maxFields {
 		f.Fields = f.Fields[:maxFields]
 	}
 	for i, field := range f.Fields {
+		// The pointer names a query parameter of the endpoint; a tool has arguments.
 		pointer, query := strings.CutPrefix(field.Pointer, "?") // of an endpoint that the tool shares
 		if query {
 			pointer = "/" + pointer
@@ -294,6 +326,7 @@ func (s *Server) sendFailure(ctx *fasthttp.RequestCtx, m *message, e *fieldmark.
 	ctx.Response.AppendBodyString(`,"result":{"isError":true,"content":[{"type":"text","text":`)
 	ctx.Response.AppendBody(encode(string(encode(f))))
 	ctx.Response.AppendBodyString(`}]`)
+	// The text of a failure has no structured copy: clients show it to the model as it is.
 	s.end(ctx, m)
 }
 
@@ -304,6 +337,7 @@ const maxFields = 16
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
+	// The line break of the encoder is cut, because results are embedded in one another.
 	e.SetEscapeHTML(false) // a client reads JSON, not HTML
 	if err := e.Encode(v); err != nil {
 		panic("BUG: a result that cannot be encoded: " + err.Error())

@@ -15,6 +15,7 @@ import (
 )
 
 // Tool is a tool as clients and the documentation list it.
+// The hints tell a client which calls need the consent of a person.
 type Tool struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title"`
@@ -36,6 +37,7 @@ type Tool struct {
 var toolTable []byte
 
 // toolList returns the table as clients get it.
+// Compact, because the list is in the context of a model with every request.
 func toolList() []byte {
 	var b bytes.Buffer
 	if err := json.Compact(&b, toolTable); err != nil {
@@ -45,6 +47,7 @@ func toolList() []byte {
 }
 
 // Tools returns the table of tools.
+// The documentation and the tests read it; a broken table fails them before a release.
 func Tools() (list []Tool) {
 	if err := json.Unmarshal(toolTable, &list); err != nil {
 		panic("BUG: the table of tools cannot be decoded: " + err.Error())
@@ -64,6 +67,7 @@ const (
 
 // Host does what the tools offer, with the functions behind the HTTP endpoints of the edge.
 // Errors are *fieldmark.Error, or unavailable.
+// The edge implements it, so a tool and the endpoint behind it cannot differ.
 type Host interface {
 	// Admit counts a call that needs no key against what its client may do in a minute, and
 	// returns an error if that is used up.
@@ -106,6 +110,7 @@ type Answer struct {
 }
 
 // MaxAnswer bounds the body of an answer, in bytes: that of 20 missions of the largest size.
+// More is refused before it is decoded: the result would be cut to MaxResult anyway.
 const MaxAnswer = 4 << 20
 
 // handler serves a tool.
@@ -114,6 +119,7 @@ type handler struct {
 	serve  func(s *Server, ctx *fasthttp.RequestCtx, arguments []byte) (*Document, error)
 }
 
+// Returned only by newDocument, which compares results with MaxResult.
 var errTooLarge error = fieldmark.Errorf(fieldmark.CodeInvalidParameter,
 	"the result is larger than a model should read; ask for less")
 
@@ -152,6 +158,7 @@ func handlerOf(name []byte) (h handler, ok bool) {
 
 // call serves tools/call.
 func (s *Server) call(ctx *fasthttp.RequestCtx, m *message) {
+	// parse has checked the syntax; only the kind of value is checked here.
 	if m.arguments != nil && m.arguments[0] != '{' {
 		s.fail(ctx, m.id, &rpcError{status: 400, code: codeInvalidParams, message: "arguments must be an object"})
 		return
@@ -163,6 +170,8 @@ func (s *Server) call(ctx *fasthttp.RequestCtx, m *message) {
 	h, ok := handlerOf(m.name)
 	if !ok {
 		e := &rpcError{status: 400, code: codeInvalidParams, message: "Unknown tool"}
+		// Unknown tools are an error of the protocol and not of a tool: no argument could
+		// correct the call.
 		if !m.modern {
 			e.status = 200
 		}
@@ -171,12 +180,15 @@ func (s *Server) call(ctx *fasthttp.RequestCtx, m *message) {
 	}
 	var d *Document
 	var err error
+	// An anonymous call is counted before it is served, also if it fails; one with a key is
+	// counted by LimitKey.
 	if h.access == Anonymous {
 		if err = s.host.Admit(ctx); err == nil {
 			d, err = h.serve(s, ctx, m.arguments)
 		}
 	} else if err = s.requireKey(ctx); err == nil {
 		refused := s.host.LimitKey(ctx, h.access == Writing, func() { d, err = h.serve(s, ctx, m.arguments) })
+		// The call may have run before its refusal was known; its result is dropped then.
 		if refused != nil {
 			err = refused
 		}
@@ -191,6 +203,8 @@ func (s *Server) call(ctx *fasthttp.RequestCtx, m *message) {
 // requireKey refuses the tools of missions where they are not offered, and to clients without
 // a key.
 func (s *Server) requireKey(ctx *fasthttp.RequestCtx) error {
+	// The tools are listed in every mode: the list is cached by clients and must not depend on
+	// a setting that can change.
 	if s.mode != On {
 		return fieldmark.Errorf(fieldmark.CodeMethodNotAllowed, "this server offers the tools of scores only; "+
 			"its operator has to set FIELDMARK_MCP=on for those of missions")
@@ -203,7 +217,7 @@ func (s *Server) requireKey(ctx *fasthttp.RequestCtx) error {
 	return nil
 }
 
-// errorOf returns the error that a client may see.
+// errorOf returns the error that a client may see. Any other error becomes CodeInternal.
 func errorOf(err error) *fieldmark.Error {
 	if e, ok := errors.AsType[*fieldmark.Error](err); ok {
 		return e
@@ -237,10 +251,12 @@ func wrongArgument(f fieldmark.FieldError) error {
 		Fields: []fieldmark.FieldError{f}}
 }
 
+// required returns the error of a missing argument.
 func required(name string) error {
 	return wrongArgument(fieldmark.FieldError{Pointer: "/" + name, Code: "required", Detail: "is required"})
 }
 
+// outOfRange returns the error of an argument outside its limits, which detail names.
 func outOfRange(name, detail string) error {
 	return wrongArgument(fieldmark.FieldError{Pointer: "/" + name, Code: "range", Detail: detail})
 }
