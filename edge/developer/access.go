@@ -12,6 +12,8 @@ import (
 )
 
 // AccessPage is the data of the page on which anyone requests an API key, and of the page of a request.
+// The page of a request has its secret in its address: it is never indexed, and its links lead
+// nowhere else.
 type AccessPage struct {
 	Form   fieldmark.AccessRequestForm
 	Errors map[string]string // what is wrong with a field, by its name; "" is the whole
@@ -32,7 +34,8 @@ func newAccessView(p *AccessPage) accessView {
 		"purpose": f.Purpose}, p.Errors), p}
 }
 
-// scopeTexts describe the scopes that can be requested.
+// scopeTexts describe the scopes that can be requested. Every scope of fieldmark.AccessScopes
+// has a text.
 var scopeTexts = map[fieldmark.Scope]string{
 	fieldmark.ScopeMissionCreate:  "Create missions, singly or in batches",
 	fieldmark.ScopeMissionRead:    "Read and list missions",
@@ -57,6 +60,7 @@ type accessChoice struct {
 }
 
 // Scopes are the checkboxes. Those of a program that creates missions are checked at first.
+// After an error the form keeps what was checked, also nothing.
 func (v accessView) Scopes() (list []accessChoice) {
 	chosen := v.AccessPage.Form.Scopes
 	if v.Errors == nil {
@@ -77,6 +81,7 @@ func (v accessView) Offers() (list []accessChoice) {
 }
 
 // Limits are the numbers that the page names.
+// The texts of the page name the numbers that the service enforces, so they cannot differ.
 func (v accessView) Limits() map[string]int {
 	return map[string]int{"Shown": fieldmark.AccessDays, "Kept": fieldmark.AccessKeptDays,
 		"PerDay": fieldmark.AccessPerDay, "Name": fieldmark.MaxAccessName, "Email": fieldmark.MaxDisputeEmail,
@@ -100,6 +105,7 @@ var accessFuncs = template.FuncMap{
 	"day":     func(t fieldmark.Time) string { return t.Std().UTC().Format("2 January 2006") },
 	"machine": func(t fieldmark.Time) string { return t.Std().UTC().Format(time.RFC3339) },
 	// visible removes characters that hide or turn text, which strangers and administrators enter.
+	// They would let a request or an answer show something else than it says.
 	"visible": func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if fieldmark.IsHidden(r) || unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -25,6 +25,8 @@ type version struct {
 }
 
 // heading2 is the heading of a version: "## 1.2.0 - 2026-11-22", with or without brackets.
+// Another form of the heading would be part of the version before it; a test reads the
+// changelog of this program.
 var heading2 = regexp.MustCompile(`(?m)^## \[?([^\]\s]+)\]?(?: - (\d{4}-\d{2}-\d{2}))?$`)
 
 // readChangelog splits a changelog into its versions and renders them.
@@ -32,6 +34,7 @@ func readChangelog(text string) (*changelog, error) {
 	_, rest := cutTitle(text)
 	at := heading2.FindAllStringSubmatchIndex(rest, -1)
 	if at == nil {
+		// Without a version the page would be empty, so the start of the program fails.
 		return nil, errors.New("read the changelog: it has no version")
 	}
 	c := &changelog{}
@@ -48,6 +51,7 @@ func readChangelog(text string) (*changelog, error) {
 		if m[4] >= 0 {
 			v.Day = rest[m[4]:m[5]]
 		}
+		// The id is lower case, as those that goldmark makes for other headings.
 		v.ID = strings.ToLower(v.Name)
 		if v.Body, err = render(rest[m[1]:end]); err != nil {
 			return nil, err
@@ -58,6 +62,7 @@ func readChangelog(text string) (*changelog, error) {
 }
 
 // feedStart is when the feed was last changed before the first release.
+// A feed must have a time of change (RFC 4287, 4.1.1), and there may be no release yet.
 var feedStart = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 
 // Feed returns the releases as an Atom feed. What is not released has no entry: it still changes.
@@ -73,6 +78,7 @@ func ChangelogFeed(text, baseURL string) ([]byte, error) {
 	return c.feed(baseURL)
 }
 
+// feed returns the releases as an Atom feed.
 func (c *changelog) feed(baseURL string) ([]byte, error) {
 	const name = "changelog"
 	page := baseURL + site.PathChangelog
@@ -82,6 +88,7 @@ func (c *changelog) feed(baseURL string) ([]byte, error) {
 			{Rel: "alternate", Type: "text/html", Href: page}}}
 	for _, v := range c.Versions {
 		if v.Day == "" {
+			// An unreleased section changes with every day, and readers show an entry once.
 			continue
 		}
 		doc.Entries = append(doc.Entries, site.AtomEntry{ID: site.TagURI(baseURL, name, v.Name),

@@ -9,6 +9,7 @@ import (
 )
 
 // The limits of an example. A schema can refer to itself, and each of its members to many others.
+// They bound the work for a document of any origin, which may be another version.
 const (
 	maxExampleDepth = 7        // levels of objects: deeper ones are empty
 	maxExampleBytes = 32 << 10 // more is not composed: a page weighs at most 60 KiB
@@ -37,8 +38,10 @@ func (d *document) example(s *schema, response bool) string {
 // appendExample appends the example of a schema; seen are the objects around it.
 func (d *document) appendExample(out *bytes.Buffer, s *schema, response bool, seen []*schema) {
 	switch s = d.resolve(s); {
+	// Without a schema, or beyond the limit, an empty object keeps the JSON valid.
 	case s == nil, out.Len() > maxExampleBytes:
 		out.WriteString("{}")
+	// An example of the document comes first: it was written for its member.
 	case len(s.Examples) > 0:
 		out.Write(s.Examples[0])
 	case s.Const != nil:
@@ -49,6 +52,7 @@ func (d *document) appendExample(out *bytes.Buffer, s *schema, response bool, se
 		d.appendObject(out, s, response, seen)
 	case s.is("array"):
 		out.WriteByte('[')
+		// An array of the object that is being composed is left empty, or it would not end.
 		empty := s.Items == nil || slices.Contains(seen, d.object(s.Items)) || deref(s.MinItems) == 0 &&
 			len(seen) >= maxExampleDepth
 		for i := range min(max(deref(s.MinItems), 1), maxExampleItems) {
@@ -64,6 +68,7 @@ func (d *document) appendExample(out *bytes.Buffer, s *schema, response bool, se
 	case s.is("boolean"):
 		out.WriteString("true")
 	case s.is("integer"), s.is("number"):
+		// The smallest allowed number, or 1.
 		appendJSON(out, max(math.Ceil(deref(s.Minimum)), min(1, orInf(s.Maximum))))
 	case s.is("string"):
 		appendJSON(out, textExample(s))
@@ -73,6 +78,7 @@ func (d *document) appendExample(out *bytes.Buffer, s *schema, response bool, se
 }
 
 // resolve follows references and takes the first of several alternatives; nil if that does not end.
+// An alternative is an example as good as any other.
 func (d *document) resolve(s *schema) *schema {
 	for range maxReferences {
 		switch {
@@ -89,6 +95,7 @@ func (d *document) resolve(s *schema) *schema {
 	return nil
 }
 
+// orInf returns a bound, or infinity without one.
 func orInf(p *float64) float64 {
 	if p == nil {
 		return math.Inf(1)
@@ -97,6 +104,7 @@ func orInf(p *float64) float64 {
 }
 
 // textExample returns the example of a text by its format.
+// The texts have the form that the API demands, so the example can be sent.
 func textExample(s *schema) string {
 	switch s.Format {
 	case "date-time":
@@ -108,17 +116,20 @@ func textExample(s *schema) string {
 }
 
 // appendObject appends the example of an object.
+// Members that may be left out are shown in responses only; a request has what is required.
 func (d *document) appendObject(out *bytes.Buffer, s *schema, response bool, seen []*schema) {
 	out.WriteByte('{')
 	defer out.WriteByte('}')
 	if slices.Contains(seen, s) || len(seen) > maxExampleDepth {
 		return
 	}
+	// A map: one entry under a name that stands for any.
 	if a := s.Additional; len(s.Properties) == 0 && a != nil && a.schema != nil && len(seen) < maxExampleDepth {
 		out.WriteString(`"name":`)
 		d.appendExample(out, a.schema, response, append(slices.Clone(seen), s))
 		return
 	}
+	// A request without required members is a change: two members show its form.
 	patch, n := len(s.Required) == 0 && len(seen) == 0, 0
 	for _, name := range memberNames(s, false) {
 		p := s.Properties[name]
@@ -143,6 +154,7 @@ func (d *document) appendObject(out *bytes.Buffer, s *schema, response bool, see
 }
 
 // appendJSON appends a value that came from JSON.
+// Go adds HTML escapes and a line break, which the example does not need.
 func appendJSON(out *bytes.Buffer, v any) {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)

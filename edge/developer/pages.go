@@ -27,6 +27,8 @@ const (
 const adminTag = "administration"
 
 // Config is what the pages say of this installation.
+// Its values do not change while the program runs, so the pages that use no reference could be
+// kept.
 type Config struct {
 	BaseURL   string  // scheme and host of the site, without a slash at the end
 	Limits    []Limit // of the edge
@@ -47,10 +49,12 @@ type Pages struct {
 }
 
 // New parses the templates, the guides and the changelog.
+// An error is a mistake in a file of the program: it fails the start, and so every test.
 func New(s *site.Site, cfg Config) (*Pages, error) {
 	p := &Pages{cfg: cfg, site: s}
 	var err error
 	if p.templates, err = template.New("developer").Funcs(template.FuncMap{
+		// The functions only format: templates make no decisions about data.
 		"heading": heading, "amount": amount, "pair": func(a, b string) []string { return []string{a, b} },
 		"base": func(s string) string {
 			return strings.ReplaceAll(s, "{base}", cfg.BaseURL)
@@ -68,6 +72,7 @@ func New(s *site.Site, cfg Config) (*Pages, error) {
 }
 
 // NeedsReference reports whether the page at a path shows the OpenAPI document.
+// For the others an edge need not read the document from the origin.
 func NeedsReference(path string) bool {
 	return path == site.PathReference || strings.HasPrefix(path, site.PathReference+"/") ||
 		path == site.PathProblems || strings.HasPrefix(path, site.PathProblems+"/") || path == site.PathLimits
@@ -75,10 +80,13 @@ func NeedsReference(path string) bool {
 
 // Append appends the page at a path. A path without a page is not_found. Without a reference, the
 // pages of problems and limits show what this program knows itself.
+// r is of the origin that answers now, which may be of another version than this program.
 func (p *Pages) Append(dst []byte, path string, r *Reference) ([]byte, error) {
 	if r == nil {
 		r = &Reference{}
 	}
+	// The order matters: a code, a guide or an event may have any name below its own prefix
+	// only.
 	if code, ok := strings.CutPrefix(path, site.PathProblems+"/"); ok {
 		return p.appendProblem(dst, r, fieldmark.Code(code))
 	}
@@ -117,6 +125,7 @@ func (p *Pages) Append(dst []byte, path string, r *Reference) ([]byte, error) {
 }
 
 // append renders a template into the frame of the site.
+// The page is complete before any of it is appended: an error leaves dst as it was.
 func (p *Pages) append(dst []byte, name string, view any, a site.Article) ([]byte, error) {
 	var body bytes.Buffer
 	if err := p.templates.ExecuteTemplate(&body, name, view); err != nil {
@@ -127,6 +136,7 @@ func (p *Pages) append(dst []byte, name string, view any, a site.Article) ([]byt
 }
 
 // operationView is what templates/operation.html shows.
+// Try is false where the node does not serve the operation.
 type operationView struct {
 	*Operation
 	Group string
@@ -144,11 +154,13 @@ func (v operationView) In(where string) []Parameter {
 	return out
 }
 
+// appendOperation appends the page of an operation, with links to the others of its group.
 func (p *Pages) appendOperation(dst []byte, r *Reference, o *Operation) ([]byte, error) {
 	v := operationView{Operation: o, Group: o.Tag, Try: o.Tag != adminTag || !p.cfg.HideAdmin}
 	a := site.Article{Path: site.PathReference + "/" + o.ID, Title: o.Title, Try: v.Try,
 		Description: o.Method + " " + o.Path + ": " + o.Title + ". Parameters, body, responses, errors and a " +
 			"command to copy."}
+	// Titles must be unique for search engines, and operations of both groups have equal names.
 	if o.Tag == adminTag {
 		a.Title += " (administration)"
 	}
@@ -166,6 +178,7 @@ func (p *Pages) appendOperation(dst []byte, r *Reference, o *Operation) ([]byte,
 	return p.append(dst, "operation.html", v, a)
 }
 
+// appendEvent appends the page of a type of event, with links to the others of its subject.
 func (p *Pages) appendEvent(dst []byte, r *Reference, e *Event) ([]byte, error) {
 	a := site.Article{Path: pathEvents + e.Type, Title: "Event " + e.Type, Section: "Events",
 		Description: "The webhook message " + e.Type + ": its header fields, the schema of its body and an example."}
@@ -195,6 +208,7 @@ func allProblems(r *Reference) []Problem {
 	return all
 }
 
+// appendProblem appends the page of an error code.
 func (p *Pages) appendProblem(dst []byte, r *Reference, code fieldmark.Code) ([]byte, error) {
 	all := allProblems(r)
 	i := slices.IndexFunc(all, func(p Problem) bool { return p.Code == code })
@@ -212,6 +226,7 @@ type limitGroup struct {
 	Rows []Limit
 }
 
+// groupLimits makes a table of each group, in the order of the document.
 func groupLimits(all []Limit) (out []limitGroup) {
 	for _, l := range all {
 		i := slices.IndexFunc(out, func(g limitGroup) bool { return g.Name == l.Group })
@@ -225,6 +240,7 @@ func groupLimits(all []Limit) (out []limitGroup) {
 }
 
 // amount writes the value of a limit with its unit.
+// A unit changes only where the number stays whole: 3600 seconds are 1 hour, 90 are 90 seconds.
 func amount(l Limit) string {
 	if l.Value < 0 {
 		return "unlimited"
@@ -252,6 +268,7 @@ func amount(l Limit) string {
 }
 
 // thousands writes n with commas.
+// Digits are grouped as the English text of the pages does.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -261,6 +278,7 @@ func thousands(n int64) string {
 }
 
 // heading writes the name of a group or of a part of it as a heading.
+// Names are identifiers of the document, in lower case with hyphens.
 func heading(name string) string {
 	switch name {
 	case "":

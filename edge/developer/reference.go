@@ -25,6 +25,7 @@ type Reference struct {
 }
 
 // Group is the operations of one tag.
+// The tags are in the order of the document.
 type Group struct {
 	Name, Text string
 	Parts      []Part
@@ -37,6 +38,7 @@ type Part struct {
 }
 
 // Operation is one method of one path.
+// It has what the page shows; the document itself is not kept.
 type Operation struct {
 	ID, Method, Path string
 	Title            string // what it does, in a few words
@@ -103,6 +105,7 @@ type Limit struct {
 }
 
 // document is the parts of an OpenAPI 3.1 document that the pages show.
+// Unknown members are ignored: a newer origin may have more.
 type document struct {
 	Info     struct{ Version string }
 	Tags     []struct{ Name, Description string }
@@ -146,6 +149,8 @@ const jsonType = "application/json"
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
 // Parse reads an OpenAPI document.
+// An operation without an id or a tag has no page and is left out. Maps have no order, so
+// everything is sorted afterwards.
 func Parse(raw []byte) (*Reference, error) {
 	var doc document
 	if err := json.Unmarshal(raw, &doc); err != nil {
@@ -181,12 +186,14 @@ func Parse(raw []byte) (*Reference, error) {
 			r.Events = append(r.Events, e)
 		}
 	}
+	// Webhooks are an object, whose order JSON does not keep.
 	slices.SortFunc(r.Events, func(a, b *Event) int { return strings.Compare(a.Type, b.Type) })
 	return r, nil
 }
 
 // partsOf sorts the operations of a tag. Those of administrators are many, so they have a part for
 // each kind of object, which their path names.
+// The operations of a part follow each other: their paths begin alike.
 func partsOf(all []*Operation) []Part {
 	slices.SortFunc(all, func(a, b *Operation) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(slices.Index(methods, strings.ToLower(a.Method)),
@@ -198,6 +205,7 @@ func partsOf(all []*Operation) []Part {
 		if rest, ok := strings.CutPrefix(o.Path, fieldmark.PathAdminAPI); ok {
 			name, _, _ = strings.Cut(rest, "/")
 		}
+		// A new part begins where the name changes, which the order of paths makes right.
 		if len(parts) == 0 || parts[len(parts)-1].Name != name {
 			parts = append(parts, Part{Name: name})
 		}
@@ -211,8 +219,10 @@ func partsOf(all []*Operation) []Part {
 func (d *document) operation(method, path string, o *operation) *Operation {
 	op := &Operation{ID: o.OperationID, Method: method, Path: path, Tag: o.Tags[0],
 		Parameters: parametersOf(o.Parameters)}
+	// The summary has the form "title; the rest", see package origin/api.
 	title, text, _ := strings.Cut(o.Summary, "; ")
 	op.Title, op.Text = title, sentence(text)
+	// A security requirement that is empty means that a key is optional (OpenAPI 3.1, 4.8.30).
 	for _, s := range o.Security {
 		for _, scopes := range s {
 			op.Scope = strings.Join(scopes, " ")
@@ -238,6 +248,7 @@ func (d *document) operation(method, path string, o *operation) *Operation {
 
 // mergeResponses sorts responses by status and makes one of those that have the same body, such as 200
 // and 201.
+// Two responses with equal examples are shown once.
 func mergeResponses(all []Response) (merged []Response) {
 	slices.SortFunc(all, func(a, b Response) int { return strings.Compare(a.Status, b.Status) })
 	for _, r := range all {
@@ -253,6 +264,7 @@ func mergeResponses(all []Response) (merged []Response) {
 }
 
 // body returns what a request or a response holds; nil if it is empty.
+// The rows and the example are those of JSON; other media types are named only.
 func (d *document) body(c *content, response bool) *Body {
 	if c == nil || len(c.Content) == 0 {
 		return nil
@@ -266,6 +278,7 @@ func (d *document) body(c *content, response bool) *Body {
 	})
 	if m := c.Content[jsonType]; m.Schema != nil {
 		b.Rows = d.rows(m.Schema, response)
+		// An example of the document itself is preferred to a composed one.
 		if b.Example = indent(m.Example); b.Example == "" {
 			b.Example = d.example(m.Schema, response)
 		}
@@ -280,6 +293,7 @@ func btoi(b bool) int {
 	return 0
 }
 
+// parametersOf returns parameters as the pages show them, in the order of the document.
 func parametersOf(all []parameter) []Parameter {
 	var out []Parameter
 	for _, p := range all {
@@ -290,6 +304,7 @@ func parametersOf(all []parameter) []Parameter {
 }
 
 // sentence gives a description its capital letter and full stop.
+// Descriptions in the document are fragments, as in struct tags.
 func sentence(s string) string {
 	if s == "" {
 		return ""
@@ -303,6 +318,8 @@ func sentence(s string) string {
 
 // problemsOf returns the problems that can answer an operation, by what it takes. Those of the
 // object itself, such as mission_exists, follow from the example of the origin.
+// The document does not list them for each operation, because they follow from what it takes: a
+// key, a body, parameters.
 func (d *document) problemsOf(o *Operation) []Problem {
 	codes := []fieldmark.Code{fieldmark.CodeRateLimited, fieldmark.CodeInternal, fieldmark.CodeTimeout,
 		fieldmark.CodeOriginUnavailable, fieldmark.CodeOverloaded}
@@ -333,6 +350,7 @@ func (d *document) problemsOf(o *Operation) []Problem {
 			codes = append(codes, fieldmark.CodeVersionMismatch)
 		}
 	}
+	// The order is that of the document, and a code of another version is left out.
 	var out []Problem
 	for _, p := range d.Problems {
 		if slices.Contains(codes, p.Code) {
