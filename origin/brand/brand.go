@@ -48,6 +48,7 @@ type Config struct {
 }
 
 // Service manages the brands. Its methods may be called from any goroutine.
+// Claims are in package claim, scores in package standing.
 type Service struct {
 	Audits   *Audits
 	Samples  *Samples
@@ -80,6 +81,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // Put creates or updates a brand and reports whether anything changed.
+// A brand that is put as it is emits no event, so a repeated import is cheap.
 func (s *Service) Put(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, bool, error) {
 	return s.putIf(ctx, b, func(fieldmark.Brand, error) error { return nil })
 }
@@ -97,6 +99,7 @@ func (s *Service) Create(ctx context.Context, b fieldmark.Brand) (fieldmark.Bran
 }
 
 // CreateIn creates a brand in a transaction, and reports whether its slug was free.
+// It serves claims, which register a brand in their transaction.
 func (s *Service) CreateIn(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (bool, error) {
 	if err := validation.Errors(validate(&b, "")).Err(); err != nil {
 		return false, err
@@ -104,6 +107,7 @@ func (s *Service) CreateIn(ctx context.Context, tx *store.Tx, b fieldmark.Brand)
 	if _, err := tx.Brand(ctx, b.Slug); !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
+	// Nothing was written then, so the transaction can go on.
 	if _, _, err := s.put(ctx, tx, b); fieldmark.IsCode(err, fieldmark.CodeBrandExists) { // an alias has it
 		return false, nil
 	} else if err != nil {
@@ -114,6 +118,7 @@ func (s *Service) CreateIn(ctx context.Context, tx *store.Tx, b fieldmark.Brand)
 
 // Update updates a brand whose updatedAt is still changed, as in the form that changes it. It returns
 // CodeVersionMismatch if it is not, and CodeNotFound if the brand does not exist.
+// The time is compared as text, because it comes from a form.
 func (s *Service) Update(ctx context.Context, b fieldmark.Brand, changed string) (fieldmark.Brand, error) {
 	b, _, err := s.putIf(ctx, b, func(old fieldmark.Brand, read error) error {
 		if read == nil && old.UpdatedAt.String() != changed {
@@ -141,6 +146,7 @@ func (s *Service) putIf(ctx context.Context, b fieldmark.Brand, allow func(old f
 		if err := allow(old.Brand, err); err != nil {
 			return err
 		}
+		// An unchanged brand adds no entry to the audit log.
 		if b, put, err = s.put(ctx, tx, b); err != nil || put == unchanged {
 			return err
 		}
@@ -162,6 +168,8 @@ const (
 )
 
 // put writes a brand if it differs from the stored one.
+// It emits brand.changed, clears what belongs to another site, and checks that a new slug is
+// not an alias.
 func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fieldmark.Brand, outcome, error) {
 	now := time.Now()
 	b.CreatedAt, b.UpdatedAt = fieldmark.At(now), fieldmark.At(now)
@@ -177,6 +185,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fie
 		return fieldmark.Brand{}, unchanged, err
 	default:
 		b.CreatedAt = old.CreatedAt
+		// CreatedAt and UpdatedAt are set by the service and must not make a difference.
 		same := b
 		same.UpdatedAt = old.UpdatedAt
 		if same == old.Brand {
@@ -195,6 +204,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fie
 		if err := tx.RequestStanding(ctx, b.Slug, now); err != nil {
 			return fieldmark.Brand{}, unchanged, err
 		}
+		// Suspicions are about pages of the old site.
 		if err := tx.PutSuspicions(ctx, b.Slug, nil); err != nil {
 			return fieldmark.Brand{}, unchanged, err
 		}
@@ -206,6 +216,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fie
 	return b, put, err
 }
 
+// newEvent returns an event about a brand, which invalidates what edges derive from it.
 func newEvent(t fieldmark.EventType, slug fieldmark.Slug) store.Event {
 	return store.Event{
 		Event:   fieldmark.Event{Type: t, Brand: slug, Tags: []fieldmark.Tag{fieldmark.TagBrand(slug)}},
@@ -214,6 +225,7 @@ func newEvent(t fieldmark.EventType, slug fieldmark.Slug) store.Event {
 }
 
 // validate returns everything that is wrong with a brand, with pointers below at.
+// It trims nothing: names are stored as they were sent.
 func validate(b *fieldmark.Brand, at string) []fieldmark.FieldError {
 	var bad validation.Errors
 	if !fieldmark.ValidSlug(string(b.Slug)) {
@@ -251,6 +263,7 @@ func validSite(address string) bool {
 
 // Import puts many brands. An invalid brand is reported under its index and does not
 // affect the others.
+// Groups of importBatch share a transaction; a failure leaves the groups before it imported.
 func (s *Service) Import(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
 	var report fieldmark.ImportReport
 	if len(brands) > MaxImport {
@@ -266,6 +279,8 @@ func (s *Service) Import(ctx context.Context, brands []fieldmark.Brand) (fieldma
 		}
 	}
 	for group := range slices.Chunk(good, importBatch) {
+		// The counts of a group are added after its commit, because a transaction may run
+		// twice.
 		var puts [updated + 1]int
 		var taken validation.Errors
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -306,6 +321,7 @@ func appendRejected(list []fieldmark.FieldError, omitted *int, more ...fieldmark
 }
 
 // Get returns a brand.
+// Aliases are not followed: the caller has an exact slug.
 func (s *Service) Get(ctx context.Context, slug fieldmark.Slug) (fieldmark.Brand, error) {
 	b, err := s.store.Brand(ctx, slug)
 	if err != nil {
@@ -315,6 +331,7 @@ func (s *Service) Get(ctx context.Context, slug fieldmark.Slug) (fieldmark.Brand
 }
 
 // List returns up to limit brands in the order of their slugs, after the slug after.
+// A slug is the cursor: brands added meanwhile appear in their place or not at all.
 func (s *Service) List(ctx context.Context, after fieldmark.Slug, limit int) ([]fieldmark.Brand, error) {
 	if limit <= 0 || limit > MaxPage {
 		limit = MaxPage
@@ -333,6 +350,8 @@ func (s *Service) List(ctx context.Context, after fieldmark.Slug, limit int) ([]
 // State returns a brand with its facts, the past facts that trends need, its answer
 // samples, aliases, claim and disputes, and the number of the newest event before they were
 // read. For an alias it returns the state of the brand that the alias leads to.
+// The number is read first: an edge that stores the state under it never takes it for newer
+// than it is.
 func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
@@ -350,6 +369,8 @@ func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.Bra
 	now := time.Now()
 	hideUnlisted(&state)
 	states := []fieldmark.BrandState{state}
+	// Trends need the facts of a few earlier times, which are read together for all brands of a
+	// page.
 	if err := s.store.AddHistory(ctx, states, fieldmark.TrendTimes(now)); err != nil {
 		return fieldmark.BrandState{}, asOf, err
 	}
@@ -387,6 +408,7 @@ func (s *Service) AtURL(ctx context.Context, rawURL string) (fieldmark.BrandStat
 }
 
 // spellings returns the addresses of one home page.
+// The order is that of likelihood and has no effect on the result.
 func spellings(u *url.URL) (all [8]string) {
 	host, path := strings.TrimPrefix(strings.ToLower(u.Host), "www."), strings.TrimSuffix(u.EscapedPath(), "/")
 	i := 0
@@ -406,6 +428,8 @@ func spellings(u *url.URL) (all [8]string) {
 // unlisted are among them, without facts. Bare omits the
 // evidence of facts, which is two thirds of their size and changes no score. Fewer
 // than limit are the last ones.
+// The number of the newest event is that of the first page read, so a ranking that starts with
+// it misses nothing.
 func (s *Service) States(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState,
 	int64, error) {
 	asOf, err := s.store.Head(ctx)

@@ -33,6 +33,8 @@ type Disputes struct {
 }
 
 // Open opens a dispute of a public brand. Slug may be an alias.
+// The sender has no account: the mail address is the only way to answer, and the limit of open
+// disputes bounds what strangers cause.
 func (s *Disputes) Open(ctx context.Context, slug fieldmark.Slug,
 	r fieldmark.DisputeRequest) (fieldmark.DisputeStatus, error) {
 	var d fieldmark.Dispute
@@ -44,6 +46,7 @@ func (s *Disputes) Open(ctx context.Context, slug fieldmark.Slug,
 		if err != nil {
 			return err
 		}
+		// Checked in the transaction: an audit may end meanwhile.
 		if err := requireFinding(ctx, tx, b.Slug, r.Signal); err != nil {
 			return err
 		}
@@ -52,6 +55,7 @@ func (s *Disputes) Open(ctx context.Context, slug fieldmark.Slug,
 		if err != nil {
 			return err
 		}
+		// One address has one open dispute of a finding: forms are sent twice.
 		same := func(d fieldmark.Dispute) bool { return d.Signal == r.Signal && strings.EqualFold(d.Email, r.Email) }
 		if i := slices.IndexFunc(open, same); i >= 0 {
 			return fieldmark.Errorf(fieldmark.CodeDisputeExists,
@@ -65,6 +69,8 @@ func (s *Disputes) Open(ctx context.Context, slug fieldmark.Slug,
 		d = fieldmark.Dispute{Brand: b.Slug, Text: r.Text, Email: r.Email,
 			DisputeStatus: fieldmark.DisputeStatus{ID: fieldmark.NewID(fieldmark.PrefixDispute, now), Signal: r.Signal,
 				Kind: r.Kind, State: fieldmark.DisputeOpen, OpenedAt: fieldmark.At(now)}}
+		// The passages are copied: the next audit may find others, and an administrator must
+		// see what the dispute was about.
 		d.Passages, err = passagesOf(ctx, tx, b.Slug, r.Signal)
 		if err != nil {
 			return err
@@ -83,12 +89,15 @@ func (s *Disputes) Open(ctx context.Context, slug fieldmark.Slug,
 var signalPattern = regexp.MustCompile(`^[a-z0-9._-]{1,64}$`)
 
 // validateDispute trims a request and returns everything that is wrong with it.
+// Evidence is of owners only: an administrator would have to check links of strangers.
 func validateDispute(r *fieldmark.DisputeRequest) error {
 	bad := disputeErrors(r)
 	if len(r.Evidence) > 0 {
 		bad.Add("/evidence", "conflict", "needs a key of the owner of the brand")
 	}
 	r.Email = strings.TrimSpace(r.Email)
+	// The address must be bare: no name, no quoting, no address literal, which mail programs
+	// treat in many ways.
 	if a, err := mail.ParseAddress(r.Email); err != nil || a.Address != r.Email ||
 		len(r.Email) > fieldmark.MaxDisputeEmail || strings.ContainsAny(r.Email, `"[]`) {
 		bad.Add("/email", "format", "must be an e-mail address, such as name@example.com")
@@ -97,6 +106,7 @@ func validateDispute(r *fieldmark.DisputeRequest) error {
 }
 
 // disputeErrors trims the members of every dispute and returns what is wrong with them.
+// Errors are returned all at once.
 func disputeErrors(r *fieldmark.DisputeRequest) (bad validation.Errors) {
 	if !signalPattern.MatchString(r.Signal) {
 		bad.Add("/signal", "pattern", "must be the id of a signal or a gate of the score")
@@ -116,6 +126,7 @@ func disputeErrors(r *fieldmark.DisputeRequest) (bad validation.Errors) {
 }
 
 // publicBrand reads a public brand by its slug or an alias.
+// A brand that is not public has the same answer as none.
 func publicBrand(ctx context.Context, db store.BrandReader, slug fieldmark.Slug) (fieldmark.Brand, error) {
 	if to, err := db.ResolveAlias(ctx, slug); err == nil {
 		slug = to
@@ -145,6 +156,7 @@ func requireFinding(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, sign
 }
 
 // passagesOf returns the findings that a dispute is about.
+// Of other findings the facts in the history say what was found.
 func passagesOf(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, signal string) ([]fieldmark.Suspicion, error) {
 	switch signal {
 	case fieldmark.GateManipulation:
@@ -155,6 +167,7 @@ func passagesOf(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, signal s
 	return nil, nil
 }
 
+// confirmedSuspicions returns the suspicions that two audits found, which alone are public.
 func confirmedSuspicions(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) (list []fieldmark.Suspicion,
 	err error) {
 	found, err := tx.Suspicions(ctx, slug)
@@ -176,6 +189,7 @@ func date(t fieldmark.Time) string { return t.Std().UTC().Format(time.DateOnly) 
 
 // ListOpen lists the public part of the open disputes of a public brand, the newest
 // first.
+// The page of the brand lists them.
 func (s *Disputes) ListOpen(ctx context.Context, slug fieldmark.Slug) ([]fieldmark.DisputeStatus, error) {
 	b, err := publicBrand(ctx, s.store.BrandReader, slug)
 	if err != nil {
@@ -191,6 +205,7 @@ func (s *Disputes) ListOpen(ctx context.Context, slug fieldmark.Slug) ([]fieldma
 }
 
 // Status returns the public part of a dispute of a brand.
+// Anyone with the id may ask, as the sender has no account.
 func (s *Disputes) Status(ctx context.Context, slug fieldmark.Slug, id string) (fieldmark.DisputeStatus, error) {
 	b, err := publicBrand(ctx, s.store.BrandReader, slug)
 	if err != nil {
@@ -207,6 +222,7 @@ func (s *Disputes) Status(ctx context.Context, slug fieldmark.Slug, id string) (
 }
 
 // Get returns a dispute.
+// It has the text and the sender: administrators only.
 func (s *Disputes) Get(ctx context.Context, id string) (fieldmark.Dispute, error) {
 	d, err := s.store.Dispute(ctx, id)
 	return d, store.NotFound(err, "there is no such dispute")
@@ -244,12 +260,15 @@ func (s *Disputes) Decide(ctx context.Context, id string, r fieldmark.DisputeDec
 		before, now := d.DisputeStatus, time.Now()
 		at := fieldmark.At(now)
 		d.State, d.Answer, d.DecidedAt, d.DecidedBy = r.State, r.Answer, &at, auditlog.ActorName(ctx)
+		// The rules of the audit are noted: the dispute holds until they change.
 		if d.Account != "" && d.State == fieldmark.DisputeUpheld {
 			d.Rules = audit.Rules
 		}
 		if err := tx.PutDispute(ctx, d); err != nil {
 			return err
 		}
+		// The effect is in the transaction of the decision: an upheld dispute never waits for a
+		// job.
 		if err := s.apply(ctx, tx, &d, now); err != nil {
 			return err
 		}
@@ -278,6 +297,7 @@ func (s *Disputes) apply(ctx context.Context, tx *store.Tx, d *fieldmark.Dispute
 	switch {
 	case d.State != fieldmark.DisputeUpheld:
 		return nil
+	// These need another audit, because the facts depend on what the auditor ignores.
 	case d.Account == "" || d.Signal == fieldmark.GateManipulation || d.Signal == fieldmark.FactText:
 		return tx.EnqueueAudit(ctx, d.Brand, now)
 	}
@@ -298,6 +318,7 @@ func (s *Disputes) apply(ctx context.Context, tx *store.Tx, d *fieldmark.Dispute
 	return err
 }
 
+// validateDecision requires an answer: the sender is told why.
 func validateDecision(r *fieldmark.DisputeDecision) error {
 	var bad validation.Errors
 	if r.State != fieldmark.DisputeUpheld && r.State != fieldmark.DisputeRejected {

@@ -25,6 +25,7 @@ type Owners struct {
 }
 
 // The actions of owners that are counted.
+// Others are not counted: they are limited by the rate of the key.
 const (
 	actionAudit   = "audit"
 	actionProfile = "profile"
@@ -37,6 +38,8 @@ type rate struct {
 	period time.Duration
 }
 
+// An audit sends requests to the site, a dispute is read by an administrator, and a changed
+// profile changes what others see.
 var actionRates = map[string][]rate{
 	actionAudit:   {{fieldmark.OwnerAuditsPerHour, time.Hour}, {fieldmark.OwnerAuditsPerDay, 24 * time.Hour}},
 	actionProfile: {{fieldmark.OwnerProfilesPerWeek, 7 * 24 * time.Hour}},
@@ -44,6 +47,8 @@ var actionRates = map[string][]rate{
 }
 
 // wait returns how long an action that happened at times must wait; 0: it may happen now.
+// times are in order, so the oldest that counts is found by searching. The longest wait of all
+// rates applies.
 func wait(rates []rate, times []time.Time, now time.Time) (longest time.Duration) {
 	for _, r := range rates {
 		first, _ := slices.BinarySearchFunc(times, now.Add(-r.period), time.Time.Compare)
@@ -56,9 +61,12 @@ func wait(rates []rate, times []time.Time, now time.Time) (longest time.Duration
 
 // spend counts an action. It returns an error with a code and Retry-After if it happened too
 // often.
+// It is counted in the transaction of the action: an action that fails is not counted.
 func spend(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, kind string, code fieldmark.Code,
 	now time.Time) error {
 	rates := actionRates[kind]
+	// The last rate has the longest period: older actions are deleted when the next one is
+	// added.
 	oldest := now.Add(-rates[len(rates)-1].period)
 	times, err := tx.OwnerActions(ctx, slug, kind, oldest)
 	if err != nil {
@@ -77,6 +85,7 @@ func spend(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, kind string, 
 	return tx.AddOwnerAction(ctx, slug, kind, now, oldest)
 }
 
+// period writes a duration for an error message.
 func period(d time.Duration) string {
 	if d == time.Hour {
 		return "an hour"
@@ -88,6 +97,7 @@ func period(d time.Duration) string {
 }
 
 // requireManager returns CodeNotFound unless an account manages a brand.
+// The answer is the same for a brand that does not exist.
 func requireManager(ctx context.Context, db store.ClaimReader, account string, slug fieldmark.Slug) error {
 	ok, err := db.Manages(ctx, account, slug)
 	if err == nil && !ok {
@@ -97,6 +107,8 @@ func requireManager(ctx context.Context, db store.ClaimReader, account string, s
 }
 
 // write runs fn in a transaction with a brand that the account manages.
+// what names the operation in errors. The brand is read after the check, so nothing is learned
+// about those of others.
 func (s *Owners) write(ctx context.Context, account string, slug fieldmark.Slug, what string,
 	fn func(ctx context.Context, tx *store.Tx, b fieldmark.Brand) error) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -131,6 +143,7 @@ type OwnedBrand struct {
 const maxOwnRequests = 10
 
 // Brands lists the brands that an account manages, in the order of slugs.
+// An account manages few brands, each of which it has claimed.
 func (s *Owners) Brands(ctx context.Context, account string) ([]fieldmark.Brand, error) {
 	slugs, err := s.store.ManagedBrands(ctx, account)
 	if err != nil {
@@ -175,6 +188,7 @@ func (s *Owners) Get(ctx context.Context, account string, slug fieldmark.Slug) (
 	if o.Audit, err = s.store.AuditRun(ctx, slug, now); err != nil {
 		return o, err
 	}
+	// The page shows the wait instead of a button that would be refused.
 	times, err := s.store.OwnerActions(ctx, slug, actionAudit, now.Add(-24*time.Hour))
 	if w := wait(actionRates[actionAudit], times, now); w > 0 {
 		o.AuditAfter = now.Add(w)
@@ -182,6 +196,7 @@ func (s *Owners) Get(ctx context.Context, account string, slug fieldmark.Slug) (
 	return o, err
 }
 
+// listingOf returns the listing of a brand that was unlisted at a time, nil: it is listed.
 func listingOf(unlisted *fieldmark.Time) fieldmark.BrandListing {
 	if unlisted == nil {
 		return fieldmark.BrandListing{Listed: true}
@@ -190,7 +205,7 @@ func listingOf(unlisted *fieldmark.Time) fieldmark.BrandListing {
 	return fieldmark.BrandListing{UnlistedAt: unlisted, RelistAfter: &after}
 }
 
-// RequestAudit queues an audit.
+// RequestAudit queues an audit. It is counted: each audit sends requests to the site.
 func (s *Owners) RequestAudit(ctx context.Context, account string, slug fieldmark.Slug) error {
 	return s.write(ctx, account, slug, "request an audit",
 		func(ctx context.Context, tx *store.Tx, b fieldmark.Brand) error {
@@ -206,6 +221,7 @@ func (s *Owners) RequestAudit(ctx context.Context, account string, slug fieldmar
 }
 
 // requireListed returns CodeBrandUnlisted if the owner of a brand has unlisted it.
+// A brand that is not shown is not audited either.
 func requireListed(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	unlisted, err := tx.Unlisted(ctx, slug)
 	if err == nil && unlisted != nil {
@@ -228,6 +244,7 @@ func (s *Owners) Profile(ctx context.Context, account string, slug fieldmark.Slu
 // PatchProfile changes the profile of a brand. Allowed reports whether the change may apply to
 // the version that was changed at a time; nil: always. If another public brand of the niche
 // has the name, nothing changes and an administrator decides: then review is true.
+// changed is the version in If-Match or in the form.
 func (s *Owners) PatchProfile(ctx context.Context, account string, slug fieldmark.Slug, p fieldmark.ProfilePatch,
 	allowed func(changed fieldmark.Time) error) (profile fieldmark.BrandProfile, changed fieldmark.Time, review bool,
 	err error) {
@@ -243,6 +260,7 @@ func (s *Owners) PatchProfile(ctx context.Context, account string, slug fieldmar
 			if err := validateProfile(b, profile); err != nil {
 				return err
 			}
+			// A repeated request changes nothing and is not counted.
 			if profile == before {
 				return nil
 			}
@@ -250,6 +268,8 @@ func (s *Owners) PatchProfile(ctx context.Context, account string, slug fieldmar
 			if err := spend(ctx, tx, slug, actionProfile, fieldmark.CodeRateLimited, now); err != nil {
 				return err
 			}
+			// A name that another brand of the niche has could be meant to deceive, so a person
+			// looks at it.
 			if profile.Name != before.Name || profile.Niche != before.Niche {
 				if review, err = tx.BrandNamed(ctx, profile.Name, profile.Niche, slug); err != nil {
 					return err
@@ -267,6 +287,8 @@ func (s *Owners) PatchProfile(ctx context.Context, account string, slug fieldmar
 	return profile, changed, review, err
 }
 
+// validateProfile checks a profile by the rules of brands, so that both accept the same. A name
+// is one line for owners.
 func validateProfile(b fieldmark.Brand, p fieldmark.BrandProfile) error {
 	b.Name, b.Niche, b.Language, b.Description = p.Name, p.Niche, p.Language, p.Description
 	bad := validation.Errors(validate(&b, ""))
@@ -274,6 +296,7 @@ func validateProfile(b fieldmark.Brand, p fieldmark.BrandProfile) error {
 	return bad.Err()
 }
 
+// applyProfile writes a profile with its event and its entry in the audit log.
 func (s *Owners) applyProfile(ctx context.Context, tx *store.Tx, b fieldmark.Brand,
 	p fieldmark.BrandProfile) (fieldmark.Brand, error) {
 	before := b.Profile()
@@ -285,7 +308,8 @@ func (s *Owners) applyProfile(ctx context.Context, tx *store.Tx, b fieldmark.Bra
 	return b, s.auditLog.Append(ctx, tx, "brand.profile_changed", string(b.Slug), before, p)
 }
 
-// RequestAliases asks an administrator for aliases. It replaces an earlier request.
+// RequestAliases asks an administrator for aliases. It replaces an earlier request. An alias
+// becomes an address of the brand for good, so only an administrator gives one.
 func (s *Owners) RequestAliases(ctx context.Context, account string, slug fieldmark.Slug,
 	r fieldmark.AliasRequest) (request fieldmark.BrandRequest, err error) {
 	var bad validation.Errors
@@ -314,6 +338,7 @@ func (s *Owners) RequestAliases(ctx context.Context, account string, slug fieldm
 }
 
 // SetListing unlists a brand, or lists it again RelistAfterDays later at the earliest.
+// The wait keeps an owner from hiding the brand for each bad audit. The history shows the gap.
 func (s *Owners) SetListing(ctx context.Context, account string, slug fieldmark.Slug,
 	r fieldmark.ListingRequest) (listing fieldmark.BrandListing, err error) {
 	r.Reason = strings.TrimSpace(r.Reason)
@@ -331,6 +356,7 @@ func (s *Owners) SetListing(ctx context.Context, account string, slug fieldmark.
 			if err != nil {
 				return err
 			}
+			// Repeating the state that it has changes nothing.
 			if listing = listingOf(unlisted); listing.Listed == r.Listed {
 				return nil
 			}
@@ -343,6 +369,8 @@ func (s *Owners) SetListing(ctx context.Context, account string, slug fieldmark.
 			}
 			unlisted = nil
 			if !r.Listed {
+				// A brand that an administrator hides must not become public by unlisting and
+				// listing it again.
 				if !b.Public { // an administrator decides whether it is
 					return fieldmark.Errorf(fieldmark.CodeBrandUnlisted, "the brand is not public")
 				}
@@ -363,6 +391,7 @@ func (s *Owners) SetListing(ctx context.Context, account string, slug fieldmark.
 }
 
 // SetWishes stores how the owner of a brand wants its site to be crawled.
+// They apply to every audit and check of the site, whoever requested it.
 func (s *Owners) SetWishes(ctx context.Context, account string, slug fieldmark.Slug,
 	w fieldmark.Wishes) (fieldmark.Wishes, error) {
 	if w.Pause < fieldmark.MinCrawlPause || w.Pause > fieldmark.MaxCrawlPause {
@@ -379,6 +408,7 @@ func (s *Owners) SetWishes(ctx context.Context, account string, slug fieldmark.S
 			if err != nil {
 				return err
 			}
+			// They are stored by host, because a check knows the host and not the brand.
 			if err := tx.PutWishes(ctx, slug, strings.ToLower(u.Hostname()), w); err != nil {
 				return err
 			}

@@ -31,6 +31,7 @@ const (
 )
 
 // SampleRow is a parsed row of an import: a sample, or the errors of parsing it.
+// It keeps the place in the file through all checks, so every error names the line.
 type SampleRow struct {
 	At       string // how validation.Errors name it: /12
 	Sample   fieldmark.VisibilitySample
@@ -39,6 +40,7 @@ type SampleRow struct {
 }
 
 // sampleColumns are the columns of a CSV file. They have the names of the JSON members.
+// A column is added here, in fieldmark.VisibilitySample and in validate.
 var sampleColumns = map[string]func(l *SampleRow, value string) error{
 	"brand":          func(l *SampleRow, v string) error { l.Sample.Brand = fieldmark.Slug(v); return nil },
 	"engine":         func(l *SampleRow, v string) error { l.Sample.Engine = v; return nil },
@@ -63,6 +65,7 @@ var sampleColumns = map[string]func(l *SampleRow, value string) error{
 	"right":          func(l *SampleRow, v string) error { return count(&l.Sample.Right, v) },
 }
 
+// count parses a whole number of a field.
 func count(to *int, value string) (err error) {
 	if value == "" {
 		return nil // an empty field is 0
@@ -73,8 +76,11 @@ func count(to *int, value string) (err error) {
 
 // ParseSamplesCSV parses answer samples from a CSV file (RFC 4180) with a header row.
 // Errors name rows by the line number in an editor.
+// Spaces around values and a byte order mark, which spreadsheets write, are ignored. It reads
+// at most one row more than MaxSamples, so the caller sees that there are too many.
 func ParseSamplesCSV(file []byte) ([]SampleRow, error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
+	// The number of fields is checked for each row, so one bad row does not end the import.
 	r.FieldsPerRecord = -1
 	header, err := r.Read()
 	if err != nil {
@@ -82,6 +88,8 @@ func ParseSamplesCSV(file []byte) ([]SampleRow, error) {
 	}
 	for i, name := range header {
 		header[i] = strings.TrimSpace(name)
+		// An unknown column is an error: the values of a misspelt optional one would be lost
+		// silently.
 		if sampleColumns[header[i]] == nil || slices.Contains(header[:i], header[i]) {
 			return nil, validation.Error("/1", "format", fmt.Sprintf("column %d is unknown or duplicated", i+1))
 		}
@@ -93,6 +101,7 @@ func ParseSamplesCSV(file []byte) ([]SampleRow, error) {
 			break
 		}
 		var row SampleRow
+		// The rows before it are imported.
 		if broken, ok := errors.AsType[*csv.ParseError](err); ok { // where the next record begins is unknown
 			row.Bad.Add(fmt.Sprintf("/%d", broken.StartLine), "format", "is not a CSV record: "+broken.Err.Error())
 			return append(rows, row), nil
@@ -117,12 +126,14 @@ func ParseSamplesCSV(file []byte) ([]SampleRow, error) {
 }
 
 // validate returns everything that is wrong with a row.
+// It also sets the parsed times and the canonical language tag.
 func (l *SampleRow) validate(now time.Time) []fieldmark.FieldError {
 	bad := validation.Errors(l.Bad)
 	if bad != nil {
 		return bad
 	}
 	s := &l.Sample
+	// want adds an error under the member unless ok.
 	want := func(ok bool, field, code, detail string) {
 		if !ok {
 			bad.Add(l.At+"/"+field, code, detail)
@@ -132,6 +143,8 @@ func (l *SampleRow) validate(now time.Time) []fieldmark.FieldError {
 		n := utf8.RuneCountInString(text)
 		return least <= n && n <= most && validation.IsText(text, false)
 	}
+	// The relations between counts are checked, because a swapped column is the usual mistake:
+	// mentions cannot exceed answers.
 	most := func(n int, field string, limit int, than string) {
 		want(0 <= n && n <= limit, field, "range", "must be 0 to "+than)
 	}
@@ -166,6 +179,8 @@ func (l *SampleRow) validate(now time.Time) []fieldmark.FieldError {
 	return bad
 }
 
+// checkTimes parses and checks the period of a row. A clock of another system may be ahead a
+// little.
 func (l *SampleRow) checkTimes(now time.Time, want func(ok bool, field, code, detail string)) {
 	s := &l.Sample
 	from, fromOK := sampleTime(l.From, 0)
@@ -185,6 +200,7 @@ func (l *SampleRow) checkTimes(now time.Time, want func(ok bool, field, code, de
 }
 
 // sampleTime parses a time, or a date to which it adds later.
+// A date in "to" means the whole day.
 func sampleTime(text string, later time.Duration) (time.Time, bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Add(later), true
@@ -194,6 +210,7 @@ func sampleTime(text string, later time.Duration) (time.Time, bool) {
 }
 
 // Samples are samples of the answers of AI search engines about brands.
+// They are imported from other tools: Fieldmark asks no engine itself.
 type Samples struct{ store *store.Store }
 
 // Import stores answer samples. An invalid row is reported and does not affect the
@@ -205,6 +222,8 @@ func (s *Samples) Import(ctx context.Context, by string, file fieldmark.Digest,
 		return report, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d rows", MaxSamples)
 	}
 	now := time.Now()
+	// Rows are validated before the first transaction; a transaction holds the write lock of
+	// SQLite.
 	var good []SampleRow
 	for _, l := range rows {
 		bad := l.validate(now)
@@ -214,6 +233,8 @@ func (s *Samples) Import(ctx context.Context, by string, file fieldmark.Digest,
 			good = append(good, l)
 		}
 	}
+	// Several transactions: a failure leaves the groups before it stored, and a repeated import
+	// counts them as unchanged.
 	for group := range slices.Chunk(good, importBatch) {
 		var done fieldmark.VisibilityImport
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -230,11 +251,13 @@ func (s *Samples) Import(ctx context.Context, by string, file fieldmark.Digest,
 	return report, nil
 }
 
+// putSamples stores rows in one transaction, with an event for each brand.
 func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, rows []SampleRow,
 	at fieldmark.Time) (done fieldmark.VisibilityImport, err error) {
 	changed := map[fieldmark.Slug]int{}
 	for _, l := range rows {
 		v := l.Sample
+		// A file may use an earlier slug.
 		if to, err := tx.ResolveAlias(ctx, v.Brand); err == nil {
 			v.Brand = to
 		}
@@ -265,6 +288,7 @@ func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, rows []SampleRow
 		if _, err := event.Emit(ctx, tx, "", newEvent(fieldmark.EventBrandSampled, slug), data); err != nil {
 			return done, err
 		}
+		// Visibility is part of the score, so the score may change.
 		if err := tx.RequestStanding(ctx, slug, time.Now()); err != nil {
 			return done, err
 		}
