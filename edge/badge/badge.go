@@ -14,7 +14,7 @@ const (
 	Height = 28
 )
 
-// State is the kind of statement that a badge makes.
+// State is the kind of statement that a badge makes. Of derives it from the status of a score.
 type State uint8
 
 // The states of a badge, in the words it shows.
@@ -40,6 +40,8 @@ type Badge struct {
 }
 
 // Of returns the badge of a score document.
+// A document comes from the cache of another node or from another version, so nothing in it is
+// taken for granted.
 func Of(s *fieldmark.Score) Badge {
 	b := Badge{Name: s.Name, Grade: s.Grade}
 	if s.AsOf != nil {
@@ -71,9 +73,11 @@ func Of(s *fieldmark.Score) Badge {
 
 // Month is a month of the years 1 to 5000; the zero value means that the month is not set.
 // Callers compute it once, because calendar arithmetic takes longer than drawing a badge.
+// It has 16 bits, because it is a part of templateKey.
 type Month uint16
 
 // MonthOf returns the month of t in UTC.
+// Years above 5000 would not fit.
 func MonthOf(t time.Time) Month {
 	year, month, _ := t.UTC().Date()
 	if t.IsZero() || year < 1 || year > 5000 {
@@ -82,6 +86,7 @@ func MonthOf(t time.Time) Month {
 	return Month(year*12 + int(month) - 1)
 }
 
+// year and month split the count of months.
 func (m Month) year() int         { return int(m) / 12 }
 func (m Month) month() time.Month { return time.Month(m%12) + 1 }
 

@@ -3,6 +3,7 @@ package badge
 import "github.com/fieldmark/fieldmark"
 
 // The geometry of the card and the seal.
+// Lengths are hundredths of a CSS pixel, as in svgWriter.
 const (
 	cardHeight = 56 * px
 	cardWidth  = 200 * px // at least
@@ -13,6 +14,8 @@ const (
 )
 
 var (
+	// around is 2πr, written out so that no arithmetic with floats decides about the bytes of a
+	// picture.
 	cardGauge = gauge{x: 31 * px, y: 28 * px, r: 17 * px, stroke: 4 * px, around: 10681}
 	cardFont  = font{size: 13 * px, weight: bold}
 	cardMark  = font{size: 14 * px, weight: bold}
@@ -31,6 +34,8 @@ func (p *svgWriter) hasNote() bool {
 	return p.badge.AsOf != 0 || p.face.score != "" && p.face.mark != ""
 }
 
+// card draws the style Card: the ring with the score on the left, the words and the note on the
+// right.
 func (p *svgWriter) card(e *fieldmark.Error) {
 	p.width = p.cardWidth()
 	p.openCard(e, cardHeight, `10`)
@@ -39,6 +44,7 @@ func (p *svgWriter) card(e *fieldmark.Error) {
 	if p.hasNote() {
 		base = 2550
 	}
+	// Long words get a smaller font instead of a wider card.
 	f, width := p.fit(cardFont, p.width-cardText-cardEnd, p.face.says.all()...)
 	p.set(f, width, cardText, base, start, c.textFill, p.face.says.all()...)
 	if p.hasNote() {
@@ -54,12 +60,15 @@ func (p *svgWriter) card(e *fieldmark.Error) {
 		if len(mark) > 2 {
 			f.size = 12 * px
 		}
+		// 36 hundredths of the size below the middle centre a capital letter: dominant-baseline
+		// is not supported everywhere.
 		p.text(f, cardGauge.x, cardGauge.y+f.size*36/100, middle, "", part{text: mark})
 	}
 	cardGauge.tick(p)
 }
 
 // openCard appends the head and the surface of a card or a seal.
+// The rectangle is half a pixel inside, so its border of one pixel is sharp.
 func (p *svgWriter) openCard(e *fieldmark.Error, height int, radius string) {
 	c := &schemes[p.look.Theme]
 	p.open(e, height, p.ink(), true)
@@ -109,19 +118,24 @@ var outOf = func() (n [101]string) {
 }()
 
 // cardWidth is the same for every state of a look, as pillWidth is.
+// The width must not depend on the state: the page that embeds the card reserves the room once.
 func (p *svgWriter) cardWidth() int {
 	width := cardWidths[int(p.look.Lang)%langCount]
 	if p.look.Label != "" {
 		width = max(width, cardWith(cardFont.widthOf(0, part{text: p.look.Label})))
 	}
+	// The words about a wrong parameter are longer than all others and only the author of the
+	// page sees them.
 	if p.face.word == badParameterWord {
 		width = max(width, cardWith(cardFont.widthOf(0, p.face.says.all()...)))
 	}
 	return width
 }
 
+// cardWith returns the width of a card with words of a width.
 func cardWith(words int) int { return cardText + roundUp(words) + cardEnd }
 
+// Computed once at start for every language.
 var cardWidths = widest(cardWidth, func(w *[wordCount]word) int {
 	width := cardWith(cardNote.widthOf(0, part{word: &w[gradeWord]}, part{text: " A"}, separator,
 		part{word: &w[verifiedWord]}, part{text: " "}, part{month: true}))
@@ -134,6 +148,7 @@ var cardWidths = widest(cardWidth, func(w *[wordCount]word) int {
 	return width
 })
 
+// seal draws the style Seal: a square with the grade in the ring, and two lines below it.
 func (p *svgWriter) seal(e *fieldmark.Error) {
 	p.width = sealSize
 	p.openCard(e, sealSize, `16`)

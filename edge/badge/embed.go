@@ -9,6 +9,7 @@ import (
 )
 
 // Embed is what another page needs to show a badge. Snippets are ready to paste.
+// The texts are escaped for their markup: a brand's name is chosen by a stranger.
 type Embed struct {
 	Image  string `json:"image"` // address of the picture
 	Page   string `json:"page"`  // what the picture links to: whether the badge is genuine
@@ -37,6 +38,7 @@ type Snippet struct {
 func EmbedOf(b Badge, look Options, image, page string) Embed {
 	e := Embed{Image: image + look.Query(), Page: page, Privacy: privacy, Alt: altText(oneLine(b.Name), look)}
 	e.Width, e.Height = Size(b, look)
+	// A page that selects the theme itself needs both pictures.
 	light, dark := look, look
 	light.Theme, dark.Theme = Light, Dark
 	e.Snippets = []Snippet{
@@ -71,6 +73,7 @@ func altText(name string, look Options) string {
 }
 
 // Snippet returns the snippet of a format, if there is one.
+// Formats are those of the query parameter format.
 func (e *Embed) Snippet(format string) (Snippet, bool) {
 	for _, s := range e.Snippets {
 		if s.Format == format {
@@ -80,6 +83,8 @@ func (e *Embed) Snippet(format string) (Snippet, bool) {
 	return Snippet{}, false
 }
 
+// html returns the snippet for any page. It is loaded lazily and decoded off the main thread,
+// so the badge never delays the page.
 func (e *Embed) html() string {
 	return fmt.Sprintf(`<a href="%s"><img src="%s" width="%d" height="%d" alt="%s" loading="lazy" decoding="async"></a>`,
 		html.EscapeString(e.Page), html.EscapeString(e.Image), e.Width, e.Height, html.EscapeString(e.Alt))
@@ -98,12 +103,14 @@ func (e *Embed) picture(light, dark string, look Options) string {
 		html.EscapeString(e.Page), source, html.EscapeString(light), e.Width, e.Height, html.EscapeString(e.Alt))
 }
 
+// react returns JSX, whose strings are JavaScript.
 func (e *Embed) react() string {
 	return fmt.Sprintf(`<a href={%s}><img src={%s} width={%d} height={%d} alt={%s} loading="lazy" decoding="async" /></a>`,
 		literal(e.Page), literal(e.Image), e.Width, e.Height, literal(e.Alt))
 }
 
 // literal returns s as a JavaScript string that is valid in JSX and in HTML.
+// encoding/json escapes <, > and &, so the result cannot end a script element or a tag.
 func literal(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -113,6 +120,7 @@ func literal(s string) string {
 }
 
 // oneLine returns a brand's name as one line of visible characters.
+// Without this a name could reverse the text around it, or add lines to a snippet.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {
@@ -127,6 +135,8 @@ func oneLine(s string) string {
 
 // escapeMarkdown puts a backslash before everything CommonMark may read as
 // markup in the text of a picture.
+// Escaping too much does no harm: CommonMark reads a backslash before any ASCII punctuation as
+// the character.
 func escapeMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -139,11 +149,13 @@ func escapeMarkdown(s string) string {
 }
 
 // escapeRST keeps an option's value from being read as markup.
+// The value ends with its line, so only inline markup matters.
 func escapeRST(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "|", `\|`, "_", `\_`).Replace(s)
 }
 
 // escapeAsciiDoc makes a text good inside a quoted attribute of a macro.
+// AsciiDoc has no general escape, so HTML entities are used.
 func escapeAsciiDoc(s string) string {
 	return strings.NewReplacer(`&`, "&amp;", `"`, "&quot;", `]`, "&#93;", `[`, "&#91;", "{", "&#123;", "<", "&lt;", ">",
 		"&gt;", "+", "&#43;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "#", "&#35;").Replace(s)

@@ -30,6 +30,7 @@ type Endpoint struct {
 
 // EndpointOf encodes a score document as an Endpoint, in the language of the options and
 // with their label; seconds is its lifetime, page the brand's page.
+// The color is that of the light theme, since shields.io draws the badge.
 func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]byte, error) {
 	b := Of(s)
 	label, message := Words(b, look)
@@ -49,6 +50,7 @@ func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]b
 }
 
 // Words returns the two parts of a badge as plain text.
+// They are those of the style Flat, which has a label and a message.
 func Words(b Badge, look Options) (label, message string) {
 	look.Style = Flat
 	p := newSVGWriter(nil, b, look, tenth)
@@ -60,6 +62,7 @@ func Words(b Badge, look Options) (label, message string) {
 	return p.plain(l), message
 }
 
+// plain returns a part as text.
 func (p *svgWriter) plain(t part) string {
 	switch {
 	case t.word != nil:

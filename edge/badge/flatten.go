@@ -6,6 +6,7 @@ import (
 )
 
 // flatten turns path data into straight lines fine enough for the scale.
+// Only data of this package are read: glyphs and shapes. A mistake in them is a bug and panics.
 func flatten(d string, scale float64) [][]point {
 	r := pathReader{d: d, scale: scale}
 	for r.next() {
@@ -30,6 +31,7 @@ type pathReader struct {
 }
 
 // next finds the next command, or that the last one goes on.
+// SVG lets a command be left out if it repeats; next keeps it then.
 func (r *pathReader) next() bool {
 	for r.at < len(r.d) && r.d[r.at] == ' ' {
 		r.at++
@@ -44,6 +46,8 @@ func (r *pathReader) next() bool {
 	return true
 }
 
+// number reads a number. A second point or a minus sign begins the next one, as in ".5.5" and
+// "1-1".
 func (r *pathReader) number() float64 {
 	for r.at < len(r.d) && r.d[r.at] == ' ' {
 		r.at++
@@ -80,6 +84,7 @@ func (r *pathReader) origin() point {
 	return point{}
 }
 
+// command reads the numbers of one command and draws it. op | ' ' is the letter in lower case.
 func (r *pathReader) command() {
 	bend := r.bend
 	r.bend = 0
@@ -134,16 +139,19 @@ func (r *pathReader) quadratic(a, to point) {
 	r.bend, r.ctrl = 'q', a
 }
 
+// cubic adds a curve and keeps its last control point for a smooth one that follows.
 func (r *pathReader) cubic(a, b, to point) {
 	r.curve(a, b, to)
 	r.bend, r.ctrl = 'c', b
 }
 
+// to adds a straight line to a point.
 func (r *pathReader) to(p point) {
 	r.p = p
 	r.contour = append(r.contour, p)
 }
 
+// close ends a contour. A single point encloses nothing.
 func (r *pathReader) close() {
 	if len(r.contour) > 1 {
 		r.contours = append(r.contours, r.contour)
@@ -155,6 +163,8 @@ func (r *pathReader) close() {
 func (r *pathReader) curve(a, b, to point) {
 	from := r.p
 	length := math.Hypot(a.x-from.x, a.y-from.y) + math.Hypot(b.x-a.x, b.y-a.y) + math.Hypot(to.x-b.x, to.y-b.y)
+	// The number of lines grows with the root of the length: the error of each falls with its
+	// square.
 	n := 2 + int(math.Sqrt(length*r.scale*4))
 	for i := 1; i <= n; i++ {
 		t := float64(i) / float64(n)
@@ -179,6 +189,7 @@ func (r *pathReader) arc() {
 	if chord == 0 {
 		return
 	}
+	// max guards against a chord that rounding made longer than the diameter.
 	h := math.Sqrt(max(0, radius*radius-chord*chord/4))
 	if large == sweep {
 		h = -h
@@ -197,6 +208,7 @@ func (r *pathReader) arc() {
 
 // arc appends points of a circle from an angle on.
 func arc(dst []point, centre point, r, begin, turn, scale float64) []point {
+	// The number of points bounds the distance from the circle to less than can be seen.
 	n := 4 + int(math.Abs(turn)*math.Sqrt(r*scale)*2)
 	for i := range n + 1 {
 		a := begin + turn*float64(i)/float64(n)

@@ -1,6 +1,7 @@
 package badge
 
 // gauge is a ring that shows the score.
+// Lengths are hundredths of a pixel.
 type gauge struct {
 	x, y, r, stroke int
 	around          int // its length, 2πr
@@ -40,6 +41,7 @@ func (p *svgWriter) arc(g gauge) {
 	if fill <= 0 {
 		return // a round cap would draw a dot
 	}
+	// Rounded to a tenth of a pixel, which is what the numbers of the picture have.
 	length := (fill*g.around/100 + tenth/2) / tenth * tenth
 	if fill < 100 {
 		length = min(length, g.around-minGap)
@@ -47,6 +49,7 @@ func (p *svgWriter) arc(g gauge) {
 	p.circle(g)
 	if fill < 100 || p.animates() {
 		p.put(` stroke-dasharray="`, length)
+		// The gap is longer than the ring, so a second dash never begins.
 		p.put(` `, (g.around/px+1)*px)
 		p.raw(`"`)
 	}
@@ -57,6 +60,7 @@ func (p *svgWriter) arc(g gauge) {
 }
 
 // circle appends the start of a path for a full circle from twelve o'clock.
+// It ends a tenth of a pixel beside its start: an arc to its own start is not drawn.
 func (p *svgWriter) circle(g gauge) {
 	p.put(`<path d="M`, p.mirror(g.x))
 	p.put(` `, g.y-g.r)
@@ -74,6 +78,7 @@ func (g gauge) tick(p *svgWriter) {
 	if !p.badge.Claimed {
 		return
 	}
+	// sin 45°.
 	const diagonal = 707 // thousandths of a radius
 	x, y, r := g.x+(g.r+px)*diagonal/1000, g.y+(g.r+px)*diagonal/1000, g.r/6+240
 	surface := schemes[p.look.Theme].surface

@@ -5,12 +5,17 @@ import _ "embed" // glyphs.bin
 // glyphs holds the outlines of letters and prepared words; internal/gen writes
 // it and says how. DejaVu and Noto are free to embed, see FONTS.md.
 //
+// It is a string, so it stays in the read-only data of the program.
+//
 //go:embed glyphs.bin
 var glyphs string
 
 // glyphEntry is the size of one line of the directory of glyphs, in bytes.
+// The offset of the outline and its advance.
 const glyphEntry = 4 + 2
 
+// u16, i16 and u32 read big-endian numbers of glyphs.bin, whose offsets are trusted: the file
+// is part of the program.
 func u16(at int) int { return int(glyphs[at])<<8 | int(glyphs[at+1]) }
 func i16(at int) int { return int(int16(u16(at))) }
 func u32(at int) int { return u16(at)<<16 | u16(at+2) }
@@ -37,6 +42,7 @@ type glyphPoint struct{ x, y int }
 // hundredths of a pixel; grain is what they are rounded to. Lengths between
 // points already rounded do not add up errors.
 func (w *path) glyph(glyph uint16, x, y, size, grain int) {
+	// Quadratic curves are of TrueType outlines, cubic ones of OpenType.
 	var first glyphPoint // of the contour
 	from, to := outlineOf(glyph)
 	for at := from; at < to; {
@@ -64,6 +70,7 @@ func (w *path) glyph(glyph uint16, x, y, size, grain int) {
 			w.move(end)
 		case w.straight(spots[:n]):
 			last := at >= to || glyphs[at] == 'M'
+			// The last line of a contour is drawn by closing it.
 			if !last || end != first { // closing draws the way back
 				w.line(end)
 			}
@@ -99,6 +106,7 @@ type tail struct {
 
 // straight reports whether a segment through these points is a line: rounding
 // pulls short curves straight.
+// Such a curve would cost four numbers more.
 func (w *path) straight(spots []glyphPoint) bool {
 	end := spots[len(spots)-1]
 	for _, s := range spots[:len(spots)-1] {
@@ -109,12 +117,14 @@ func (w *path) straight(spots []glyphPoint) bool {
 	return true
 }
 
+// move begins a contour.
 func (w *path) move(to glyphPoint) {
 	w.add('m', to.x, to.y)
 	w.tail.command-- // a pair after m is a line: l, as L after M
 	w.at, w.bend, w.begun = to, 0, true
 }
 
+// line adds a line in its shortest form: horizontal and vertical ones need one number.
 func (w *path) line(to glyphPoint) {
 	switch {
 	case to == w.at:
@@ -129,6 +139,7 @@ func (w *path) line(to glyphPoint) {
 	w.at, w.bend = to, 0
 }
 
+// quadratic adds a curve, without its control point if that is the mirrored last one.
 func (w *path) quadratic(c, to glyphPoint) {
 	if c == w.smooth('q') {
 		w.add('t', to.x, to.y)
@@ -138,6 +149,7 @@ func (w *path) quadratic(c, to glyphPoint) {
 	w.at, w.bend, w.ctrl = to, 'q', c
 }
 
+// cubic is quadratic for cubic curves.
 func (w *path) cubic(a, b, to glyphPoint) {
 	if a == w.smooth('c') {
 		w.add('s', b.x, b.y, to.x, to.y)
@@ -164,6 +176,8 @@ func (w *path) close(first glyphPoint) {
 
 // add appends a command with points relative to the current one or, where that
 // is shorter, as they are.
+// Both forms are written and the longer one is cut off again: counting digits in advance would
+// take as long.
 func (w *path) add(op byte, values ...int) {
 	from, before := len(w.dst), w.tail
 	w.command(op)
@@ -196,6 +210,7 @@ func (w *path) command(c byte) {
 }
 
 // number appends a length, and a space before it where it would be misread.
+// A sign or a point ends the number before it, so many need no space.
 func (w *path) number(v int) {
 	if w.tail.digit && v >= 0 {
 		switch {
@@ -215,6 +230,7 @@ const emUnits = 1000
 
 // snap turns a length in hundredths of a pixel times emUnits into hundredths of
 // a pixel, rounded to a multiple of grain.
+// Halves are rounded away from zero, so a mirrored outline is the mirror of the outline.
 func snap(v, grain int) int {
 	unit := emUnits * grain
 	if v < 0 {

@@ -21,11 +21,13 @@ import (
 )
 
 // MaxScale is the largest enlargement of a PNG: the densest common screens.
+// A larger one would let a request cost more than the picture is worth.
 const MaxScale = 3
 
 // PNG draws b as a PNG of scale pixels to one of the SVG's. It draws the very
 // SVG, with its text as outlines, so that the two cannot differ. The look must
 // be Drawable. Automatic colours are the light ones.
+// It takes milliseconds, unlike AppendSVG: callers limit how many they draw at once.
 func PNG(b Badge, look Options, scale int) ([]byte, error) {
 	p := newSVGWriter(nil, b, look.withoutAnimation(), finest)
 	p.face = contentOf(&b)
@@ -39,6 +41,7 @@ func ErrorPNG(e *fieldmark.Error, look Options, scale int) ([]byte, error) {
 }
 
 // withoutAnimation returns the look as a picture of pixels can have it.
+// Pixels cannot follow the color scheme of a reader, so the light theme is the one for both.
 func (l Options) withoutAnimation() Options {
 	l.Outline, l.Animate = true, false
 	if l.Theme == Auto {
@@ -48,6 +51,7 @@ func (l Options) withoutAnimation() Options {
 }
 
 // picture draws one of our own SVGs as a PNG.
+// scale is clamped: it may come from a query.
 func picture(svg []byte, scale int) ([]byte, error) {
 	m, err := rasterise(svg, float64(min(max(scale, 1), MaxScale)))
 	if err != nil {
@@ -56,6 +60,7 @@ func picture(svg []byte, scale int) ([]byte, error) {
 	return encode(m)
 }
 
+// encode returns a PNG.
 func encode(m image.Image) ([]byte, error) {
 	var out bytes.Buffer
 	if err := png.Encode(&out, m); err != nil {
@@ -64,7 +69,8 @@ func encode(m image.Image) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// rasterise draws one of our own SVGs: rect, circle and path, in groups.
+// rasterise draws one of our own SVGs: rect, circle and path, in groups. It knows what
+// svgWriter writes and nothing else.
 func rasterise(svg []byte, scale float64) (*image.RGBA, error) {
 	c := canvas{scale: scale}
 	styles := []paint{{opacity: 1}}
@@ -78,6 +84,7 @@ func rasterise(svg []byte, scale float64) (*image.RGBA, error) {
 		}
 		switch el := token.(type) {
 		case xml.StartElement:
+			// A style is inherited by the children, as in SVG.
 			style := styles[len(styles)-1].with(el.Attr)
 			styles = append(styles, style)
 			c.element(el, style)
@@ -104,6 +111,7 @@ func paletted(m *image.RGBA) *image.Paletted {
 		}
 		counts[c] += i - from
 	}
+	// Sorted by count, then by value, so the same picture always has the same bytes.
 	colors := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(u24(a), u24(b)))
 	})
@@ -116,6 +124,8 @@ func paletted(m *image.RGBA) *image.Paletted {
 				nearest, best = i, d
 			}
 		}
+		// A color that is near one of the palette is replaced even if there is room: runs
+		// become longer.
 		if best > paletteError && len(palette) < 256 {
 			nearest = len(palette)
 			palette = append(palette, c)
@@ -132,8 +142,10 @@ func paletted(m *image.RGBA) *image.Paletted {
 	return out
 }
 
+// u24 returns a color as a number, to sort by.
 func u24(c color.RGBA) int { return int(c.R)<<16 | int(c.G)<<8 | int(c.B) }
 
+// distance returns the sum of the differences of the channels.
 func distance(a, b color.RGBA) int {
 	diff := func(a, b uint8) int { return int(max(a, b) - min(a, b)) }
 	return diff(a.R, b.R) + diff(a.G, b.G) + diff(a.B, b.B)
@@ -148,6 +160,7 @@ type paint struct {
 	round        bool
 }
 
+// with returns the style of an element within this one. Opacities multiply.
 func (s paint) with(attrs []xml.Attr) paint {
 	for _, a := range attrs {
 		switch a.Name.Local {
@@ -187,8 +200,10 @@ type canvas struct {
 	shapes [][]point // to be painted together
 }
 
+// It is in units of the picture; canvas scales it.
 type point struct{ x, y float64 }
 
+// element draws one element. Groups have only a style.
 func (c *canvas) element(el xml.StartElement, s paint) {
 	get := func(name string) float64 {
 		for _, a := range el.Attr {
@@ -244,11 +259,13 @@ func (c *canvas) polygon(contour []point) { c.shapes = append(c.shapes, contour)
 
 // end paints what was collected since begin, in no more than the part of the
 // image it covers.
+// Painting together means that overlapping dashes of one stroke do not add up their opacity.
 func (c *canvas) end(hex string, opacity float64) {
 	box := c.bounds()
 	if box.Empty() {
 		return
 	}
+	// The rasterizer is reused: its buffer grows to the largest shape.
 	c.fill.Reset(box.Dx(), box.Dy())
 	for _, contour := range c.shapes {
 		for i, p := range contour {
@@ -266,6 +283,7 @@ func (c *canvas) end(hex string, opacity float64) {
 }
 
 // bounds returns the pixels the collected contours may touch.
+// A shape outside of the image has none.
 func (c *canvas) bounds() image.Rectangle {
 	if len(c.shapes) == 0 {
 		return image.Rectangle{}
@@ -298,6 +316,7 @@ func rgb(hex string) (r, g, b uint8) {
 
 // stroke adds the outline of a closed line, or of its dashes, and a disc where
 // a dash ends round.
+// The line is closed: all strokes of badges are rings and borders.
 func (c *canvas) stroke(contour []point, s paint) {
 	contour = distinct(contour)
 	if near(contour[0], contour[len(contour)-1]) {
@@ -311,6 +330,7 @@ func (c *canvas) stroke(contour []point, s paint) {
 		c.polygon(inner)
 		return
 	}
+	// left is how much of the present dash or gap is still to come.
 	on, left := true, s.dash[0]
 	dash := []point{contour[0]}
 	end := func() {

@@ -9,12 +9,14 @@ import (
 // options. A full cache takes about 2 MB, or 8 MB if all templates are outlines. Outlined
 // labels have a separate cache, because any client can request arbitrary labels: its
 // largest templates, 45 kB each, take 12 MB.
+// Templates are never freed one by one: a new one replaces the one in its place.
 const (
 	frameBits = 11
 	drawnBits = 8
 )
 
 // fibonacci spreads keys that differ in a few bits (Knuth, 6.4).
+// Without it, keys that differ in the month only would share few places.
 const fibonacci = 0x9e3779b97f4a7c15
 
 // labelSeed makes it unknown which labels share a place, so that a client cannot pick
@@ -34,6 +36,7 @@ type Renderer struct {
 
 // template is a badge in pieces. Between them go the name, twice, and then the
 // label, as often as there are pieces left.
+// It is immutable: any number of goroutines may append from it.
 type template struct {
 	key     uint64
 	label   string // whose outlines are in the pieces
@@ -44,9 +47,11 @@ type template struct {
 }
 
 // AppendSVG appends the picture of b to dst, as the function of that name does.
+// A race between two goroutines that draw the same template stores one of two equal ones.
 func (p *Renderer) AppendSVG(dst []byte, b Badge, look Options) []byte {
 	key, label := templateKey(&b, &look), ""
 	spread := key * fibonacci
+	// The upper bits of a product are the ones that depend on all bits of the key.
 	slot := &p.frames[spread>>(64-frameBits)]
 	if look.Outline && look.Label != "" {
 		label = look.Label
@@ -59,6 +64,7 @@ func (p *Renderer) AppendSVG(dst []byte, b Badge, look Options) []byte {
 		slot.Store(f)
 	}
 	dst = append(dst, f.head...)
+	// The name is escaped once and copied for the title.
 	if b.Name == "" {
 		dst = append(dst, f.between...)
 	} else {
@@ -68,6 +74,7 @@ func (p *Renderer) AppendSVG(dst []byte, b Badge, look Options) []byte {
 		dst = append(dst, f.between...)
 		dst = append(dst, name...)
 	}
+	// The label may be in the picture several times.
 	for i := range f.holes {
 		dst = append(dst, f.pieces[i]...)
 		dst = appendEscaped(dst, look.Label, MaxLabel)
@@ -77,6 +84,7 @@ func (p *Renderer) AppendSVG(dst []byte, b Badge, look Options) []byte {
 
 // templateKey packs everything about a badge but its name and the letters of its
 // label. Where the sum of bits would pass 64, the key would not be one.
+// The key is exact and no hash: two badges with equal keys have equal templates.
 func templateKey(b *Badge, l *Options) uint64 {
 	key := uint64(l.Style)                              // 3 bits
 	key = key<<2 | uint64(l.Theme)                      // themes
@@ -91,6 +99,8 @@ func templateKey(b *Badge, l *Options) uint64 {
 		return key<<13 | 1 // no key is zero
 	}
 	f := labelFonts[min(l.Style, styleCount-1)]
+	// The width stands for the letters of a label, because a template depends on nothing else
+	// of it. Plain letters have known widths; others are measured.
 	if units, ok := plainWidth(f.weight, l.Label); ok {
 		return key<<13 | uint64(roundUp(units*f.size/emUnits+len(l.Label)*f.spacing)/px)<<3 | 1
 	}
@@ -99,6 +109,7 @@ func templateKey(b *Badge, l *Options) uint64 {
 }
 
 // labelFonts are how a label is set, by style. Its width is less than 1024 px.
+// The limit is that of the bits for the width in templateKey.
 var labelFonts = [styleCount]font{
 	Pill: pillFont, Card: cardFont, Seal: sealFont, Compact: shapes[Compact].label,
 	Flat: shapes[Flat].label, FlatSquare: shapes[FlatSquare].label, ForTheBadge: shapes[ForTheBadge].label,
@@ -112,6 +123,7 @@ func flag(is bool) uint64 {
 }
 
 // newTemplate draws a badge without a name and cuts it where names and labels go.
+// It draws with an empty name and label of the right width, and notes where they would be.
 func newTemplate(key uint64, b Badge, look Options) *template {
 	b.Name = ""
 	p := newSVGWriter(nil, b, look, tenth)

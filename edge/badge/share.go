@@ -19,6 +19,7 @@ const (
 
 // The geometry of the share card. Applications cut previews to other ratios, so nothing
 // is within 60 px of an edge.
+// Lengths are hundredths of a pixel.
 const (
 	shareText = 560 * px // where the words begin
 	shareEnd  = 1140 * px
@@ -37,11 +38,13 @@ var (
 )
 
 // shareNames are the fonts of a name with one line, two lines and three.
+// A long name is broken before it is made smaller.
 var shareNames = [...]font{
 	{size: 72 * px, weight: bold}, {size: 52 * px, weight: bold}, {size: 40 * px, weight: bold},
 }
 
-// shareScheme holds the colours of the site's pages, from which share cards lead to one.
+// shareScheme holds the colours of the site's pages, from which share cards lead to one. A
+// picture cannot use the custom properties of their stylesheet.
 type shareScheme struct{ paper, ink, soft, rule string }
 
 var shareSchemes = map[Theme]shareScheme{
@@ -49,7 +52,7 @@ var shareSchemes = map[Theme]shareScheme{
 	Dark:  {paper: "#0f1315", ink: "#e9e7e1", soft: "#a2a8ab", rule: "#2b3236"},
 }
 
-// shareStates are the words of a share card, and of the date below them.
+// shareStates are the words of a share card, and of the date below them. They are in English.
 var shareStates = map[State][2]string{
 	Ready:       {"GEO-ready", "Audited "},
 	NotYet:      {"Not GEO-ready yet", "Audited "},
@@ -61,6 +64,7 @@ var shareStates = map[State][2]string{
 
 // ShareWidths are the widths a share card can be drawn with; the first is the default. The
 // others are for services that bound the pictures they show (oEmbed).
+// Few widths, because each is a PNG of its own in the cache.
 var ShareWidths = [...]int{ShareWidth, ShareWidth / 2, ShareWidth / 4}
 
 // ShareHeightOf returns the height of a share card of a width.
@@ -69,6 +73,7 @@ func ShareHeightOf(width int) int { return (ShareHeight*width + ShareWidth - 1) 
 // SharePNG draws the share card of a score: name, score, grade, date and niche. A name
 // with letters that have no outline is replaced by the host of the brand. The theme is
 // Light or Dark, the width one of ShareWidths.
+// It draws through the SVG of svgWriter, so the ring and the colors are those of badges.
 func SharePNG(s *fieldmark.Score, theme Theme, width int) ([]byte, error) {
 	b := Of(s)
 	p := shareWriter{newSVGWriter(nil, b, Options{Theme: theme, Outline: true}, tenth)}
@@ -93,6 +98,7 @@ func SharePNG(s *fieldmark.Score, theme Theme, width int) ([]byte, error) {
 }
 
 // shareWriter writes a share card.
+// It uses the parts of svgWriter, with pictures of a fixed size.
 type shareWriter struct{ svgWriter }
 
 // area appends a filled rectangle.
@@ -106,6 +112,7 @@ func (p *shareWriter) area(x, y, width, height int, fill string) {
 
 // drawRing appends the ring with the score as the brand's page shows it, to one decimal,
 // and the grade.
+// The badge truncates to whole points; here there is room for the decimal that the page shows.
 func (p *shareWriter) drawRing(s *fieldmark.Score) {
 	p.ring(shareGauge)
 	ink := ` fill="` + p.ink() + `"`
@@ -124,6 +131,7 @@ func (p *shareWriter) drawRing(s *fieldmark.Score) {
 // words appends the name, the state, the niche and the date.
 func (p *shareWriter) words(s *fieldmark.Score, colors shareScheme) {
 	soft := ` fill="` + colors.soft + `"`
+	// More lines begin higher, so the block stays in the middle of the ring.
 	f, lines := shareLinesOf(shareNameOf(s))
 	base := 230*px - (len(lines)-1)*44*px
 	for _, line := range lines {
@@ -135,6 +143,8 @@ func (p *shareWriter) words(s *fieldmark.Score, colors shareScheme) {
 	p.text(shareState, shareText, base, start, ` fill="`+p.ink()+`"`, part{text: state[0]})
 	base += 58 * px
 	niche := strings.ReplaceAll(s.Niche, "-", " ")
+	// A niche in letters without outlines is left out: a picture cannot fall back to fonts of
+	// the reader.
 	if niche != "" && canOutline(niche) {
 		g, width := p.fit(shareDetail, shareEnd-shareText, part{text: niche})
 		p.set(g, width, shareText, base, start, soft, part{text: niche})
@@ -156,6 +166,7 @@ func (p *shareWriter) footer(colors shareScheme) {
 }
 
 // shareNameOf returns the name of a brand, or its host or slug if it cannot be drawn.
+// Combining characters are composed first (NFC): outlines exist for composed letters only.
 func shareNameOf(s *fieldmark.Score) string {
 	if name := oneLine(norm.NFC.String(s.Name)); name != "" && canOutline(name) {
 		return name
@@ -170,6 +181,7 @@ func shareNameOf(s *fieldmark.Score) string {
 
 // shareLinesOf breaks a name into lines of the largest font in which it fits. A name that
 // fits in none ends with an ellipsis.
+// A word that is wider than a line cannot be broken, so a smaller font is tried.
 func shareLinesOf(name string) (font, []string) {
 	for lines, f := range shareNames {
 		if broken, ok := breakLines(f, name, lines+1); ok {
@@ -178,6 +190,7 @@ func shareLinesOf(name string) (font, []string) {
 	}
 	most := len(shareNames)
 	f := shareNames[most-1]
+	// It ends: at the latest an ellipsis alone fits.
 	for runes := []rune(name); ; runes = runes[:len(runes)-1] {
 		if broken, ok := breakLines(f, strings.TrimSpace(string(runes))+"…", most); ok {
 			return f, broken

@@ -1,11 +1,13 @@
 package badge
 
 // styled reports whether the badge has a style element.
+// Pictures without one are smaller, and some proxies remove style elements.
 func (p *svgWriter) styled() bool {
 	return p.look.Theme == Auto && !p.look.Style.shields() || p.animates()
 }
 
 // animates reports whether there is an arc that is drawn before the reader's eyes.
+// A badge without a score has no arc to draw.
 func (p *svgWriter) animates() bool {
 	return p.look.Animate && p.look.Style.gauge() && p.face.score != "" && p.face.fill > 0
 }
@@ -21,6 +23,7 @@ func (p *svgWriter) class() {
 
 // style appends the dark colors and the animation. Every selector begins with the class, so
 // that the styles do not change anything else on a page that inlines the badge.
+// Media queries work inside an image as well, where the color scheme is that of the browser.
 func (p *svgWriter) style() {
 	p.raw(`<style>`)
 	if p.look.Theme == Auto {
@@ -42,6 +45,7 @@ func (p *svgWriter) style() {
 		}
 		p.raw(`}`)
 	}
+	// Readers who asked their system for less motion get none.
 	if p.animates() {
 		p.raw(`@media(prefers-reduced-motion:no-preference){`)
 		p.rule(` g path{animation:`, motions[p.look.Style&3], ` .8s ease-out}}@keyframes `)
@@ -55,6 +59,7 @@ func (p *svgWriter) style() {
 var motions = [...]string{Pill: "fmm", Compact: "", Card: "fmc", Seal: "fms"}
 
 // rule appends a rule about parts of the badge.
+// value is a color or a name of this package, never text of a client.
 func (p *svgWriter) rule(selector, value, end string) {
 	p.raw(`.`)
 	p.class()

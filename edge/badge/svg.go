@@ -23,6 +23,8 @@ func AppendError(dst []byte, e *fieldmark.Error, look Options) []byte {
 	return appendError(dst, e, look, tenth)
 }
 
+// Of the options only what is about looks is kept: an error has no label of a brand and does
+// not move.
 func appendError(dst []byte, e *fieldmark.Error, look Options, grain int) []byte {
 	look = Options{Style: look.Style, Theme: look.Theme, Lang: look.Lang, Outline: look.Outline}
 	p := newSVGWriter(dst, Badge{}, look, grain)
@@ -42,6 +44,7 @@ func appendError(dst []byte, e *fieldmark.Error, look Options, grain int) []byte
 const maxDetail = 200
 
 // content is what a badge shows, before it is drawn.
+// It depends on the badge only; words and colors follow from it.
 type content struct {
 	ink   *gradeColor
 	mark  string // inside the ring of the pill; a grade's letter, or a sign
@@ -59,8 +62,10 @@ type statement struct {
 	n     int
 }
 
+// The array has room for every statement, so nothing is allocated.
 func (s *statement) add(parts ...part) { s.n += copy(s.parts[s.n:], parts) }
 
+// all returns the parts; they are valid as long as the statement.
 func (s *statement) all() []part { return s.parts[:s.n] }
 
 // contentOf turns a badge into what is drawn.
@@ -75,6 +80,7 @@ func contentOf(b *Badge) content {
 			f.word = notYetWord
 		}
 	case Stale:
+		// Without a month there is nothing to show in the ring.
 		f.ink, f.mark, f.word, f.month = &amber, colorOf(b.Grade).mark(), staleWord, b.AsOf != 0
 	case Pending:
 		// The start of a ring without a letter: the score is pending.
@@ -96,6 +102,7 @@ func (k *gradeColor) mark() string {
 }
 
 // numerals are the scores in digits.
+// Formatting a number takes longer than copying it.
 var numerals = func() (n [101]string) {
 	for i := range n {
 		n[i] = strconv.Itoa(i)
@@ -103,6 +110,7 @@ var numerals = func() (n [101]string) {
 	return n
 }()
 
+// newSVGWriter returns a writer that appends to dst. grain is what lengths are rounded to.
 func newSVGWriter(dst []byte, b Badge, look Options, grain int) svgWriter {
 	p := svgWriter{buffer: buffer{dst}, badge: b, look: look, grain: grain}
 	p.lang = langOf(look)
@@ -114,6 +122,7 @@ func newSVGWriter(dst []byte, b Badge, look Options, grain int) svgWriter {
 }
 
 // langOf returns the language of the options.
+// Options of a newer node may name a language that this one does not have.
 func langOf(look Options) *language {
 	if int(look.Lang) < langCount {
 		return &languages[look.Lang]
@@ -122,6 +131,7 @@ func langOf(look Options) *language {
 }
 
 // draw writes the badge, or the badge of an error.
+// e is nil unless the badge explains an error.
 func (p *svgWriter) draw(e *fieldmark.Error) {
 	p.face.says.set(&p.face, p.lang, &p.look)
 	switch p.look.Style {
@@ -183,6 +193,8 @@ func (s *statement) addMark(mark string, otherwise ...part) {
 }
 
 // root returns the font of elements that do not set one.
+// roots is by style; a font that texts share is set once on the root, which saves bytes in each
+// text.
 func (p *svgWriter) root() font { return roots[min(p.look.Style, styleCount-1)] }
 
 var roots = [styleCount]font{
@@ -195,8 +207,9 @@ var roots = [styleCount]font{
 	ForTheBadge: {size: 10 * px, weight: regular},
 }
 
-// open appends everything up to the picture itself. Colours are attributes, so
-// that a proxy or a program which drops the style still shows a light badge.
+// open appends everything up to the picture itself. Colours are attributes, so that a proxy or
+// a program which drops the style still shows a light badge. flexible adds a viewBox, with
+// which a page may scale the picture.
 func (p *svgWriter) open(e *fieldmark.Error, height int, fill string, flexible bool) {
 	p.height = height
 	p.put(`<svg xmlns="http://www.w3.org/2000/svg" width="`, p.width)
@@ -219,6 +232,7 @@ func (p *svgWriter) open(e *fieldmark.Error, height int, fill string, flexible b
 		p.raw(`" direction="rtl`)
 	}
 	p.raw(fontOf[min(p.look.Style, styleCount-1)])
+	// label and title are remembered, so that Renderer can cut the template there.
 	p.label = len(p.dst)
 	switch {
 	case e == nil:
@@ -237,6 +251,7 @@ func (p *svgWriter) open(e *fieldmark.Error, height int, fill string, flexible b
 	} else {
 		p.raw(`"><title>`)
 		p.title = len(p.dst)
+		// The title is the label again: screen readers use one, tooltips the other.
 		p.dst = append(p.dst, p.dst[p.label:end]...)
 	}
 	p.raw(`</title>`)
@@ -258,6 +273,7 @@ var fontOf = [styleCount]string{
 }
 
 // errorCard appends the title and the detail of an error.
+// It is text of the API and may repeat input of the client, so it is escaped and cut.
 func (p *svgWriter) errorCard(e *fieldmark.Error) {
 	p.dst = appendEscaped(p.dst, e.Code.Title(), maxDetail)
 	if e.Detail != "" {
