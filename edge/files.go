@@ -40,6 +40,7 @@ const (
 )
 
 // sendFile answers with a file that is cheap to make and not cached.
+// Its ETag is a hash of the content, so an unchanged file is answered with 304.
 func sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byte) {
 	etag := etagOf(body)
 	h := &ctx.Response.Header
@@ -67,6 +68,7 @@ type fileEndpoints struct {
 
 // serveReady handles GET /readyz for load balancers: 200 while the node should receive
 // requests, 503 before its first ranking and while it is stopping.
+// The body names the reason, for the operator who looks at it. Nothing may cache it.
 func (e *Edge) serveReady(ctx *fasthttp.RequestCtx) {
 	if err := e.Ready(); err != nil {
 		e.responder.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "not ready: %s", err))
@@ -80,7 +82,8 @@ func (e *Edge) serveReady(ctx *fasthttp.RequestCtx) {
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
-// serveRobots handles GET /robots.txt.
+// serveRobots handles GET /robots.txt. It names the sitemap and keeps crawlers from the
+// console, the API and the results of searches.
 func (e *fileEndpoints) serveRobots(ctx *fasthttp.RequestCtx) {
 	sendFile(ctx, "text/plain; charset=utf-8", []byte(site.Robots(e.baseURL)))
 }
@@ -95,9 +98,11 @@ func (e *fileEndpoints) serveLLMs(ctx *fasthttp.RequestCtx) {
 }
 
 // npmPackage is the npm package of the TypeScript client, which is packed at the first request.
+// It is deterministic, so every node serves the same bytes.
 var npmPackage = sync.OnceValues(sdk.NPM)
 
 // serveSDK handles the files of the clients below site.PathSDK.
+// The package is served here, so that a client always fits its server.
 func (e *developerEndpoints) serveSDK(ctx *fasthttp.RequestCtx) {
 	switch strings.TrimPrefix(string(ctx.Path()), site.PathSDK) {
 	case sdk.PythonFile:
@@ -122,6 +127,7 @@ func (e *fileEndpoints) serveIcon(ctx *fasthttp.RequestCtx) {
 
 // serveSitemap handles GET /sitemap.xml and its parts: the fixed pages, the
 // niches and every public brand. Aliases are excluded, because they redirect.
+// A part is named by its number; the whole is an index once one file cannot hold it.
 func (e *fileEndpoints) serveSitemap(ctx *fasthttp.RequestCtx) {
 	s := e.rankings.Current()
 	if s == nil {
@@ -131,12 +137,16 @@ func (e *fileEndpoints) serveSitemap(ctx *fasthttp.RequestCtx) {
 	part := 0 // the whole
 	if path := string(ctx.Path()); path != pathSitemap {
 		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(path, partPrefix), partSuffix))
+		// The number is written back and compared, so sitemap-01.xml is not another address of
+		// the same part.
 		if err != nil || n < 1 || path != partPrefix+strconv.Itoa(n)+partSuffix {
 			e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such sitemap"))
 			return
 		}
 		part = n
 	}
+	// The key of the snapshot is part of the cache key: an index and its parts are of one
+	// ranking.
 	key := "sitemap/" + s.Key() + "/" + strconv.Itoa(part)
 	e.serveCached(ctx, e.fetcher.get, key, func(context.Context) (*cache.Entry, error) {
 		body := sitemapOf(s, e.baseURL, part, site.MaxSitemapURLs)
@@ -147,12 +157,14 @@ func (e *fileEndpoints) serveSitemap(ctx *fasthttp.RequestCtx) {
 			"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options",
 			"nosniff")
 		entry.Fresh, entry.OnError = sitemapFresh, derivedOnError
+		// Any change of a public brand may change it.
 		return e.replica.taggedBoard(entry), nil
 	}, e.fail)
 }
 
 // sitemapOf makes one part of the sitemap, or the whole, which is an index where
 // one file cannot hold it. It returns nil for a part that is not there.
+// most is site.MaxSitemapURLs, or less in tests.
 func sitemapOf(s *ranking.Snapshot, baseURL string, part, most int) []byte {
 	fixed := site.FixedPages()
 	niches, _ := s.AllNiches(maxNiches)
@@ -177,6 +189,8 @@ func sitemapOf(s *ranking.Snapshot, baseURL string, part, most int) []byte {
 		if room--; room < 0 {
 			break
 		}
+		// Aliases and brands that their owners unlisted are in the snapshot and not in the
+		// sitemap.
 		if !r.Listed() {
 			continue
 		}

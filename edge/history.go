@@ -19,6 +19,8 @@ import (
 
 // The lifetimes of responses that a digest identifies. Facts are deleted with their brand,
 // so shared caches must not keep them indefinitely.
+// A module is named by its digest and contains nothing of a brand, so caches may keep it for
+// good.
 const (
 	foreverControl = "public, max-age=31536000, immutable"
 	factsControl   = "public, max-age=3600, immutable"
@@ -33,6 +35,8 @@ const (
 )
 
 // scoreEndpoints serve scores, their history, and the facts and modules behind them.
+// They are read-only and public; every document names the facts and the module it was made
+// from.
 type scoreEndpoints struct {
 	*responder
 	fetcher *fetcher
@@ -42,6 +46,8 @@ type scoreEndpoints struct {
 }
 
 // serveScoreOf handles the paths below /api/v1/score/.
+// Routes are matched by the start of the path, so the rest is parsed here. A slug is checked
+// before anything is looked up by it.
 func (e *scoreEndpoints) serveScoreOf(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path()[len(fieldmark.PathScore):])
 	slug, rest, deeper := strings.Cut(path, "/")
@@ -62,6 +68,8 @@ func (e *scoreEndpoints) serveScoreOf(ctx *fasthttp.RequestCtx) {
 
 // parseTimes reads parameters that are times or days, each at most once, and
 // hands any other to more, which reports whether it is known.
+// All errors of a query are returned together. into maps names to where their values go; it
+// also says which parameters are times.
 func parseTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known string,
 	more func(name, value string) (code, detail string, ok bool)) error {
 	var bad []fieldmark.FieldError
@@ -71,6 +79,7 @@ func parseTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known stri
 		code, detail := "", ""
 		to, isTime := into[name]
 		switch {
+		// A parameter given twice would be read differently by different programs.
 		case seen[name]:
 			code, detail = "conflict", "must be given once"
 		case isTime:
@@ -81,6 +90,8 @@ func parseTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known stri
 		default:
 			var ok bool
 			if code, detail, ok = more(name, value); !ok {
+				// Unknown parameters are errors: a misspelt one would silently change the
+				// answer.
 				bad = append(bad, unknownParameter(name, known))
 			}
 		}
@@ -95,11 +106,13 @@ func parseTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known stri
 }
 
 // parseTime reads a time to the second, or a day as its last one.
+// The last second of a day includes everything that happened on it.
 func parseTime(text string) (time.Time, bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.AddDate(0, 0, 1).Add(-time.Second), true
 	}
 	at, err := time.Parse(time.RFC3339, text)
+	// Fractions of a second would make any number of cache keys of one answer.
 	return at.UTC().Truncate(time.Second), err == nil
 }
 
@@ -115,19 +128,23 @@ func (e *scoreEndpoints) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.S
 func (e *scoreEndpoints) scoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at time.Time,
 	isDay bool) (*cache.Entry, cache.Source, error) {
 	now := time.Now()
+	// A day that is not over has an answer as of now.
 	today := isDay && at.After(now) && at.Sub(now) < 24*time.Hour // a day that is not over
 	if at.After(now) && !today {
+		// A score of the future would be a promise.
 		return nil, cache.SourceNone, badParameter("asOf", "range", "must not be in the future")
 	}
 	key := fieldmark.PathScore + string(slug) + "@" + at.Format(time.RFC3339)
 	if today {
 		key += "/open" // the whole day has another answer once it is over
 	}
+	// It is cached under the time: the past changes only with the module, which the tag covers.
 	return e.derived(ctx, slug, key, func(ctx context.Context, m *wasm.Module) (*cache.Entry, int64, error) {
 		at := at
 		if today {
 			at = time.Now()
 		}
+		// The origin returns the facts as they were known then.
 		state, asOf, err := e.origin.BrandStateAt(ctx, slug, at)
 		if err := asNotFound(slug, &state, err); err != nil {
 			return nil, 0, asUnavailable(err)
@@ -141,12 +158,15 @@ func (e *scoreEndpoints) scoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, 
 	})
 }
 
+// badParameter returns the error of one query parameter.
 func badParameter(name, code, detail string) error {
 	return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
 		Fields: []fieldmark.FieldError{{Pointer: "?" + name, Code: code, Detail: detail}}}
 }
 
 // sendDerived sends what derived returned, of the score API.
+// suffix follows the slug in the path, so an alias is redirected to the same document of its
+// brand.
 func (e *scoreEndpoints) sendDerived(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source, err error,
 	suffix string) {
 	if err != nil {
@@ -158,16 +178,22 @@ func (e *scoreEndpoints) sendDerived(ctx *fasthttp.RequestCtx, entry *cache.Entr
 
 // derived returns a document that the active module derives from a brand's facts, and
 // caches it like a score.
+// The entry is dropped by events about the brand and about modules, so it is never older than
+// what it was made from.
 func (e *scoreEndpoints) derived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key string,
 	derive func(ctx context.Context, m *wasm.Module) (entry *cache.Entry, asOf int64, err error)) (*cache.Entry,
 	cache.Source, error) {
+	// Refused before a fill begins: requests for unknown slugs must not reach the origin.
 	if err := e.scorer.checkExists(slug); err != nil {
 		return nil, cache.SourceNone, err
 	}
 	if err := e.scorer.modules.require(); err != nil {
 		return nil, cache.SourceNone, err
 	}
+	// getLimited, because a client can name any number of times: those that are not cached
+	// count for its network.
 	return e.fetcher.getLimited(ctx, key, func(ctx context.Context) (*cache.Entry, error) {
+		// An activation between the two reads makes the entry stale and never wrongly fresh.
 		known := e.replica.moduleAsOf.Load() // before the module is read
 		registry, _ := e.scorer.modules.registryFor(slug)
 		m, release, err := registry.Acquire()
@@ -179,6 +205,7 @@ func (e *scoreEndpoints) derived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, 
 		if err != nil {
 			return nil, err
 		}
+		// The older of the two positions: whatever happens after it invalidates the entry.
 		entry.AsOf, entry.Tags = min(asOf, known), []string{string(fieldmark.TagBrand(slug)),
 			string(fieldmark.TagModule)}
 		entry.Fresh, entry.OnError = derivedFresh, derivedOnError
@@ -195,6 +222,7 @@ type historyQuery struct {
 
 // key names the answer; an open end is one name for all of a day.
 func (q *historyQuery) key() string {
+	// Otherwise each second would have another entry.
 	to := "now"
 	if !q.untilNow {
 		to = q.to.Format(time.RFC3339)
@@ -202,6 +230,7 @@ func (q *historyQuery) key() string {
 	return q.step + "/" + q.from.Format(time.DateOnly) + "/" + to
 }
 
+// parseHistoryQuery returns a checked query, with the defaults filled in.
 func parseHistoryQuery(ctx *fasthttp.RequestCtx, now time.Time) (historyQuery, error) {
 	q := historyQuery{step: fieldmark.StepDay}
 	err := parseTimes(ctx, map[string]*time.Time{"from": &q.from, "to": &q.to}, "from, to and step",
@@ -217,16 +246,19 @@ func parseHistoryQuery(ctx *fasthttp.RequestCtx, now time.Time) (historyQuery, e
 	if err != nil {
 		return q, err
 	}
+	// An end in the future is the present.
 	if q.to.IsZero() || q.to.After(now) {
 		q.to, q.untilNow = now.UTC(), true
 	}
 	if q.from.IsZero() {
 		q.from = q.to.AddDate(0, 0, -historyDays)
 	}
+	// Steps begin at midnight UTC, so the points of two queries are at the same times.
 	q.from = q.from.UTC().Truncate(24 * time.Hour)
 	switch {
 	case q.from.After(q.to):
 		return q, badParameter("from", "range", "must be before to")
+	// It bounds how many assessments one request causes.
 	case int(q.to.Sub(q.from)/q.stepDuration()) >= fieldmark.MaxHistoryPoints:
 		return q, badParameter("from", "range", fmt.Sprintf("must be less than %d steps before to",
 			fieldmark.MaxHistoryPoints))
@@ -234,6 +266,8 @@ func parseHistoryQuery(ctx *fasthttp.RequestCtx, now time.Time) (historyQuery, e
 	return q, nil
 }
 
+// stepDuration returns the length of a step. A week has seven days of 24 hours: UTC has no
+// other.
 func (q *historyQuery) stepDuration() time.Duration {
 	if q.step == fieldmark.StepWeek {
 		return 7 * 24 * time.Hour
@@ -259,6 +293,8 @@ func (e *scoreEndpoints) history(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, 
 	return e.derived(ctx, slug, key,
 		func(ctx context.Context, m *wasm.Module) (*cache.Entry, int64, error) {
 			q := q
+			// The closure may run later than the request: a waiting fill answers as of its own
+			// time.
 			if q.untilNow {
 				q.to = time.Now().UTC()
 			}
@@ -276,6 +312,7 @@ func (e *scoreEndpoints) history(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, 
 }
 
 // serveFeed handles GET /brands/{slug}/feed.atom: the changes of a year.
+// It is the same for all readers and has no parameters.
 func (e *scoreEndpoints) serveFeed(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
 	slug := fieldmark.Slug(strings.TrimSuffix(strings.TrimPrefix(path, fieldmark.PathBrandPage), site.FeedSuffix))
@@ -309,6 +346,8 @@ func (e *scoreEndpoints) serveFeed(ctx *fasthttp.RequestCtx) {
 	e.send(ctx, entry, from)
 }
 
+// feedOf returns the feed of the changes in a period. Names of signals come from the module,
+// because facts have ids only.
 func (e *scoreEndpoints) feedOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory,
 	q historyQuery) ([]byte, error) {
 	h := fieldmark.ScoreHistory{}
@@ -317,6 +356,7 @@ func (e *scoreEndpoints) feedOf(ctx context.Context, m *wasm.Module, past *field
 	}
 	f := site.Feed{BaseURL: e.baseURL, Brand: past.Brand, Changes: h.Changes, Disputes: past.Disputes,
 		Labels: map[string]string{}}
+	// They are needed for disputes only.
 	if n := len(past.Revisions); n > 0 && len(past.Disputes) > 0 {
 		a, err := m.Evaluate(ctx, withoutReplicates(past.Revisions[n-1].Facts), q.to)
 		if err != nil {
@@ -338,6 +378,7 @@ const (
 )
 
 // history returns the history drawn on a brand's page, as scored by the active module.
+// It is drawn if the origin answers in time: the page does without it otherwise.
 func (s *scorer) history(ctx context.Context, slug fieldmark.Slug) (*fieldmark.ScoreHistory, error) {
 	registry, _ := s.modules.registryFor(slug)
 	m, release, err := registry.Acquire()
@@ -348,12 +389,14 @@ func (s *scorer) history(ctx context.Context, slug fieldmark.Slug) (*fieldmark.S
 	now := time.Now().UTC()
 	q := historyQuery{to: now, from: now.AddDate(0, 0, -7*chartWeeks).Truncate(24 * time.Hour),
 		step: fieldmark.StepWeek}
+	// A slow origin must not delay a page that is complete without the chart.
 	optional, cancel := context.WithTimeout(ctx, chartTimeout)
 	defer cancel()
 	past, _, err := s.origin.BrandHistory(optional, slug, q.from, q.to)
 	if err != nil {
 		return nil, err
 	}
+	// A new brand has a point a day, or its chart would be two points.
 	if n := len(past.Revisions); n > 0 && now.Sub(past.Revisions[0].FirstAt.Std()) < chartDays*24*time.Hour {
 		q.from, q.step = past.Revisions[0].FirstAt.Std().UTC().Truncate(24*time.Hour), fieldmark.StepDay
 	}
@@ -361,6 +404,8 @@ func (s *scorer) history(ctx context.Context, slug fieldmark.Slug) (*fieldmark.S
 }
 
 // historyOf scores the revisions of a brand at every step.
+// It evaluates each revision at most once for each limit of age it passes, not once for each
+// step.
 func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory,
 	q historyQuery) (*fieldmark.ScoreHistory, error) {
 	h := &fieldmark.ScoreHistory{
@@ -384,6 +429,8 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 		}
 		r := past.Revisions[next-1]
 		facts := *r.Facts
+		// The audit confirmed these facts until LastAt; a step before that sees them as of the
+		// step.
 		if facts.AsOf = r.LastAt; facts.AsOf.Std().After(at) {
 			facts.AsOf = fieldmark.At(at)
 		}
@@ -404,6 +451,7 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 }
 
 // ageOf returns how many of the limits of age facts have passed at a time.
+// Between the limits the age of facts does not change an assessment.
 func ageOf(facts *fieldmark.Facts, at time.Time) (passed int) {
 	for _, limit := range scoring.AgeLimits() {
 		if at.Sub(facts.AsOf.Std()) > limit {
@@ -414,6 +462,7 @@ func ageOf(facts *fieldmark.Facts, at time.Time) (passed int) {
 }
 
 // markChanges adds the changes of facts and modules between the two ends.
+// A change is a revision of facts or an activation of a module; both are in the order of time.
 func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory, q historyQuery,
 	h *fieldmark.ScoreHistory) error {
 	activations := past.Activations
@@ -427,6 +476,8 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 		}
 	}
 	var before *fieldmark.Assessment
+	// Revisions before the period are evaluated as well: the first change in it is compared
+	// with the one before.
 	for i := range past.Revisions {
 		r := &past.Revisions[i]
 		module(r.FirstAt.Std())
@@ -454,6 +505,7 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 }
 
 // serveFacts handles GET /api/v1/score/{slug}/facts/{digest}: the bytes with that digest.
+// Edges and readers recompute scores from it.
 func (e *scoreEndpoints) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, suffix string) {
 	digest, err := fieldmark.ParseDigest(suffix[len(factsSlash):])
 	if err != nil {
@@ -471,6 +523,7 @@ func (e *scoreEndpoints) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 
 // serveModule handles GET /api/v1/modules/{digest}: the module itself, so that anyone
 // can reproduce a score.
+// Modules are no secret: the method is public.
 func (e *scoreEndpoints) serveModule(ctx *fasthttp.RequestCtx) {
 	digest, err := fieldmark.ParseDigest(string(ctx.Path()[len(fieldmark.PathModules):]))
 	if err != nil {
@@ -486,6 +539,8 @@ func (e *scoreEndpoints) serveModule(ctx *fasthttp.RequestCtx) {
 }
 
 // serveDigest answers bytes that their digest names, once they were seen to be it.
+// The digest is verified before the bytes are stored, so a damaged answer is never kept for a
+// year.
 func (e *scoreEndpoints) serveDigest(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key, kind, control string,
 	tags []string,
 	fetch func(ctx context.Context) ([]byte, int64, error)) {
@@ -495,12 +550,14 @@ func (e *scoreEndpoints) serveDigest(ctx *fasthttp.RequestCtx, digest fieldmark.
 	}
 	e.serveCached(ctx, e.fetcher.getLimited, key, func(ctx context.Context) (*cache.Entry, error) {
 		body, asOf, err := fetch(ctx)
+		// Gone, not merely absent: an entry that is stale must not be served any longer.
 		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return nil, fmt.Errorf("%w: %w", cache.ErrGone, err)
 		}
 		if err != nil {
 			return nil, asUnavailable(err)
 		}
+		// The origin answered with something else, which counts as a failure of the origin.
 		if got := fieldmark.DigestOf(sha256.Sum256(body)); got != digest {
 			return nil, asUnavailable(fmt.Errorf("asked for %s and got %s", digest, got))
 		}

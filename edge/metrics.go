@@ -23,9 +23,11 @@ import (
 )
 
 // route is the kind of a request, for the counters.
+// It is a label of metrics, so its values are few and fixed.
 type route int
 
 // The routes of a node.
+// The order is that of routeNames.
 const (
 	routeBadge route = iota
 	routeScore
@@ -44,6 +46,7 @@ var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "ll
 
 // secondBuckets reach from a score (two microseconds) to a request that ran out
 // of time.
+// Their ends are the fastest and the slowest request that the node can have.
 var secondBuckets = []float64{1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1, 5, 30}
 
 // lagBuckets reach from a purge within a process to one that waited out an origin's
@@ -87,15 +90,19 @@ type meters struct {
 	calmed        map[string]*metrics.Counter
 }
 
+// Names and labels are compared with the help texts and the operations guide by a test.
 func newMeters() *meters {
 	set := metrics.NewSet()
 	m := &meters{set: set}
+	// Every series exists from the start with zero, so that rates and alerts see the first
+	// event.
 	for r, name := range routeNames {
 		for class := 1; class <= 5; class++ {
 			m.requests[r][class] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_requests_total{route=%q,class="%dxx"}`,
 				name, class))
 		}
 	}
+	// routeCount bounds the labels: none comes from a request.
 	for r, name := range routeNames {
 		m.took[r] = set.NewPrometheusHistogramExt(fmt.Sprintf(`fieldmark_edge_request_seconds{route=%q}`, name),
 			secondBuckets)
@@ -151,6 +158,7 @@ func newMeters() *meters {
 }
 
 // streamReset counts a stream of HTTP/2 or HTTP/3 that was reset.
+// streamReset is called for every stream, so it only adds.
 func (m *meters) streamReset(client bool) {
 	if client {
 		m.resets[1].Inc()
@@ -168,6 +176,7 @@ func (m *meters) calm(bucket string) {
 }
 
 // handshake counts a TLS handshake and times a successful one.
+// Failed handshakes are not timed: an attacker decides how long they take.
 func (m *meters) handshake(result conn.HandshakeResult, took time.Duration) {
 	m.handshakes[result].Inc()
 	switch result {
@@ -181,6 +190,7 @@ func (m *meters) handshake(result conn.HandshakeResult, took time.Duration) {
 var cacheNames = [...]string{"derived", "passed"}
 
 // watch adds the gauges, which are read when the metrics are.
+// Gauges read atomics or take short locks: a scrape never waits for a request.
 func (m *meters) watch(e *Edge) {
 	for _, name := range cacheNames {
 		memory := func() (bytes, entries int64) {
@@ -199,6 +209,7 @@ func (m *meters) watch(e *Edge) {
 		func() float64 { return e.replica.rankingAge(time.Now()).Seconds() })
 	m.set.NewGauge("fieldmark_edge_replication_lag_seconds",
 		func() float64 { return e.replica.lag(time.Now()).Seconds() })
+	// It is 0 for the same reasons as /readyz is 503.
 	m.set.NewGauge("fieldmark_edge_ready", func() float64 {
 		if e.Ready() != nil {
 			return 0
@@ -208,6 +219,7 @@ func (m *meters) watch(e *Edge) {
 }
 
 // count records one served request.
+// Statuses outside of 100 to 599 come from an origin that violates HTTP; they have no class.
 func (m *meters) count(r route, status int) {
 	if class := status / 100; class >= 1 && class <= 5 {
 		m.requests[r][class].Inc()

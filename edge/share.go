@@ -24,6 +24,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
+// The suffix is part of the path, because some services guess the type of a picture by it.
 const (
 	pathCard   = site.PathCard
 	cardSuffix = ".png"
@@ -37,6 +38,7 @@ type cardRequest struct {
 }
 
 // key is the address of the card, without what does not change it.
+// Two addresses of one card share an entry.
 func (r *cardRequest) key() string {
 	query := url.Values{}
 	if r.theme == badge.Dark {
@@ -52,6 +54,8 @@ func (r *cardRequest) key() string {
 	return key
 }
 
+// parseCard reads the path and the query. Only known values are accepted, so the number of
+// pictures of a brand is small.
 func parseCard(ctx *fasthttp.RequestCtx) (cardRequest, error) {
 	r := cardRequest{theme: badge.Light, width: badge.ShareWidth}
 	slug, ok := strings.CutSuffix(string(ctx.Path()[len(pathCard):]), cardSuffix)
@@ -87,11 +91,14 @@ func (e *badgeEndpoints) serveCard(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, err)
 		return
 	}
+	// A hit costs nothing, so it is not counted as a picture that is drawn.
 	if entry, state := e.cache.Get(r.key()); state == cache.Fresh {
 		e.send(ctx, entry, cache.SourceHit)
 		return
 	}
 	fail := func(ctx *fasthttp.RequestCtx, err error) { e.failBrand(ctx, err, pathCard, cardSuffix) }
+	// serveDrawn limits the pictures that one network causes: each takes milliseconds of a
+	// processor.
 	e.serveDrawn(ctx, fail, func() {
 		e.serveCached(ctx, e.fetcher.get, r.key(), func(ctx context.Context) (*cache.Entry, error) {
 			return e.fillCard(ctx, &r)
@@ -99,6 +106,7 @@ func (e *badgeEndpoints) serveCard(ctx *fasthttp.RequestCtx) {
 	})
 }
 
+// fillCard draws the card of the score that the badge shows.
 func (e *badgeEndpoints) fillCard(ctx context.Context, r *cardRequest) (*cache.Entry, error) {
 	if err := e.scorer.modules.require(); err != nil {
 		return nil, err
@@ -107,6 +115,7 @@ func (e *badgeEndpoints) fillCard(ctx context.Context, r *cardRequest) (*cache.E
 	if err != nil {
 		return nil, err
 	}
+	// render bounds the pictures that are drawn at once.
 	body, err := e.renderers.png.render(ctx, func() ([]byte, error) { return badge.SharePNG(score, r.theme, r.width) })
 	if err != nil {
 		return nil, err
@@ -116,6 +125,7 @@ func (e *badgeEndpoints) fillCard(ctx context.Context, r *cardRequest) (*cache.E
 		"Cache-Control", badgeCacheControl,
 		"Link", "<" + e.baseURL + fieldmark.PathBrandPage + string(r.slug) + `>; rel="describedby"`,
 	}, badgeFields...)...)
+	// The picture is no fresher than its score.
 	drawn.Fresh, drawn.OnError = min(derivedFresh, entry.Fresh), derivedOnError
 	return drawn.From(entry), nil
 }
@@ -141,8 +151,10 @@ type oEmbed struct {
 
 // serveOEmbed handles GET /oembed?url=: the largest share card of a brand's page that fits
 // the bounds.
+// The consumer asks for any page of this site; only pages of brands have a card.
 func (e *badgeEndpoints) serveOEmbed(ctx *fasthttp.RequestCtx) {
 	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
+	// XML is optional in oEmbed, and its error status is fixed.
 	if format := get("format"); format != "" && format != "json" {
 		e.failFormat(ctx)
 		return
@@ -162,6 +174,7 @@ func (e *badgeEndpoints) serveOEmbed(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "url is not the page of a brand of this site"))
 		return
 	}
+	// The widths are in descending order.
 	for _, width := range badge.ShareWidths {
 		if width <= maxWidth && badge.ShareHeightOf(width) <= maxHeight {
 			e.sendOEmbed(ctx, slug, width)
@@ -171,6 +184,8 @@ func (e *badgeEndpoints) serveOEmbed(ctx *fasthttp.RequestCtx) {
 	e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "no picture of this brand fits within maxwidth and maxheight"))
 }
 
+// sendOEmbed answers for a brand. It is not cached: the score is, and encoding it takes
+// microseconds.
 func (e *badgeEndpoints) sendOEmbed(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, width int) {
 	rc, cancel := e.fetcher.context(ctx)
 	defer cancel()
@@ -184,6 +199,7 @@ func (e *badgeEndpoints) sendOEmbed(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 		r := cardRequest{slug: score.Slug, theme: badge.Light, width: width}
 		return e.baseURL + r.key()
 	}
+	// The smallest card is the thumbnail.
 	least := badge.ShareWidths[len(badge.ShareWidths)-1]
 	body, err := json.Marshal(oEmbed{Version: "1.0", Type: "photo",
 		Title:      site.ShareText(score),
@@ -214,6 +230,8 @@ func asMissing(err error) error {
 }
 
 // failFormat answers a request for a format other than JSON with 501, as oEmbed demands.
+// The status is that of the specification (2.3.4), the body a problem document as for every
+// other error.
 func (e *badgeEndpoints) failFormat(ctx *fasthttp.RequestCtx) {
 	fe := fieldmark.Errorf(fieldmark.CodeNotAcceptable, "format is not supported; use json")
 	p := fe.Problem(e.baseURL, requestID(ctx))
@@ -229,6 +247,7 @@ func (e *badgeEndpoints) failFormat(ctx *fasthttp.RequestCtx) {
 }
 
 // bound parses a bound of oEmbed in pixels; an empty value is no bound.
+// No bound is the bound of the largest card.
 func bound(name, value string) (int, error) {
 	if value == "" {
 		return badge.ShareWidth, nil
@@ -241,6 +260,8 @@ func bound(name, value string) (int, error) {
 }
 
 // brandOf returns the slug of a page of this site about a brand.
+// The address is compared with the base URL of this site, so cards are not offered for pages of
+// others.
 func (e *badgeEndpoints) brandOf(address string) (fieldmark.Slug, bool) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -264,7 +285,8 @@ type annotations struct {
 // annotationsKey is the cache key of the annotations of a brand.
 func annotationsKey(slug fieldmark.Slug) string { return "annotations/" + string(slug) }
 
-// annotations returns the annotations of a brand and their cache entry.
+// annotations returns the annotations of a brand and their cache entry. They are cached apart
+// from the score: a claim or a dispute changes no score.
 func (s *scorer) annotations(ctx context.Context, slug fieldmark.Slug) (annotations, *cache.Entry, error) {
 	entry, _, err := s.cache.Fetch(ctx, annotationsKey(slug), func(ctx context.Context) (*cache.Entry, error) {
 		state, asOf, err := s.origin.BrandState(ctx, slug)
@@ -289,6 +311,7 @@ func (s *scorer) annotations(ctx context.Context, slug fieldmark.Slug) (annotati
 // serveVerify handles GET /verify/{slug}, to which badges lead: what the badge claims, and
 // whether the page that showed it is the brand's own. The page depends on the Referer of
 // one request, which is neither stored nor logged nor sent on, so no cache may keep it.
+// A badge that was copied to another site thus shows that it is not its own.
 func (e *siteEndpoints) serveVerify(ctx *fasthttp.RequestCtx) {
 	e.writeVerify(ctx, strings.TrimPrefix(string(ctx.Path()), site.PathVerify))
 	ctx.Response.Header.Set("Cache-Control", "no-store")
@@ -297,6 +320,7 @@ func (e *siteEndpoints) serveVerify(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set("Referrer-Policy", "no-referrer")
 }
 
+// writeVerify writes the page or an error page.
 func (e *siteEndpoints) writeVerify(ctx *fasthttp.RequestCtx, slug string) {
 	if !fieldmark.ValidSlug(slug) {
 		e.failPage(ctx, brandNotFound(), slug)
@@ -311,6 +335,7 @@ func (e *siteEndpoints) writeVerify(ctx *fasthttp.RequestCtx, slug string) {
 		}
 		return
 	}
+	// The page is made for each request; what it needs is cached.
 	p := site.VerifyPage{BaseURL: e.baseURL, Score: entry.Value.(*scoreValue).score}
 	// Without the claim the page still tells the score and compares the brand's own address.
 	a, _, err := e.scorer.annotations(rc, fieldmark.Slug(slug))
@@ -326,6 +351,7 @@ func (e *siteEndpoints) writeVerify(ctx *fasthttp.RequestCtx, slug string) {
 
 // refererHost returns the host of the page that a request came from, in its ASCII form. It
 // is empty if the browser does not send it, or if it is this site's.
+// It is all that is read of the Referer.
 func refererHost(referer, baseURL string) string {
 	host := hostOf(referer)
 	if host == hostOf(baseURL) {
@@ -335,6 +361,8 @@ func refererHost(referer, baseURL string) string {
 }
 
 // hostOf returns the host of a web address in its ASCII form, or an empty string.
+// Names are compared in ASCII form, so that a name with other characters that look alike is not
+// taken for another.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -354,6 +382,7 @@ var hostNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomain
 
 // ownHost reports whether a host belongs to a brand: it is that of its address, with or
 // without www, or within the domain that its owner proved to control.
+// A proof by a file or an element is about one host; one in the DNS is about the whole domain.
 func ownHost(host, address string, claim *fieldmark.BrandClaim) bool {
 	if own := hostOf(address); own != "" && strings.TrimPrefix(host, "www.") == strings.TrimPrefix(own, "www.") {
 		return true
@@ -369,12 +398,14 @@ func ownHost(host, address string, claim *fieldmark.BrandClaim) bool {
 const maxFoundBrands = 10
 
 // searchBadges handles GET /badges?q=, which looks through every name.
+// It is a route of its own, because a search costs more than a page.
 func (e *siteEndpoints) searchBadges(ctx *fasthttp.RequestCtx) route {
 	return e.get(ctx, routePage, e.serveBadges)
 }
 
 // serveBadges handles GET /badges: the brand picker, the gallery, and the builder once a
 // brand is chosen.
+// Errors of the form are shown on the page, which keeps what was entered.
 func (e *siteEndpoints) serveBadges(ctx *fasthttp.RequestCtx) {
 	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
 	p := site.BadgesPage{
@@ -389,6 +420,7 @@ func (e *siteEndpoints) serveBadges(ctx *fasthttp.RequestCtx) {
 	}
 	if p.Search != "" {
 		e.findBrands(&p)
+		// The gallery and the builder work without a brand, so an error is part of the page.
 	}
 	status := http.StatusOK
 	look, err := badge.ParseOptions(get)
@@ -407,6 +439,7 @@ func (e *siteEndpoints) serveBadges(ctx *fasthttp.RequestCtx) {
 }
 
 // findBrands adds the brands that a search finds. A single one is chosen at once.
+// Brands that are not ranked are found as well, after the ranked ones.
 func (e *siteEndpoints) findBrands(p *site.BadgesPage) {
 	s := e.rankings.Current()
 	if s == nil {
@@ -429,6 +462,7 @@ func (e *siteEndpoints) findBrands(p *site.BadgesPage) {
 }
 
 // addEmbed adds the chosen brand and how to show its badge.
+// It waits at most fillTimeout, as the request may be the first for the score.
 func (e *siteEndpoints) addEmbed(p *site.BadgesPage, look badge.Options) error {
 	slug, err := fieldmark.ParseSlug(p.Slug)
 	if err != nil {
@@ -473,6 +507,7 @@ var exampleStates = []struct {
 
 // addGallery adds pictures of every style and every state. Styles show the chosen brand, or
 // an example that is in the page itself.
+// The examples are data URLs, so the gallery needs no further requests.
 func addGallery(p *site.BadgesPage, look badge.Options) {
 	month := badge.MonthOf(time.Now())
 	example := exampleStates[0].badge
@@ -482,6 +517,7 @@ func addGallery(p *site.BadgesPage, look badge.Options) {
 		l.Style, l.Theme, l.Animate = badge.Style(i), badge.Light, false
 		dark := l
 		dark.Theme = badge.Dark
+		// Styles of shields.io look the same in both themes: one picture is enough.
 		oneTheme := dataImage(example, l) == dataImage(example, dark)
 		b := site.Picture{Name: name, Text: styleNotes[i], Here: p.Brand != nil && look.Style == l.Style}
 		b.Width, b.Height = badge.Size(example, l)
@@ -513,6 +549,7 @@ func addGallery(p *site.BadgesPage, look badge.Options) {
 }
 
 // dataImage returns a badge as an address that contains it.
+// The picture is one of this package and contains no text of a client but the options.
 func dataImage(b badge.Badge, look badge.Options) template.URL {
 	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(badge.AppendSVG(nil, b, look)))
 }
