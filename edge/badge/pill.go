@@ -3,6 +3,7 @@ package badge
 import "github.com/fieldmark/fieldmark"
 
 // The geometry of the pill.
+// Lengths are hundredths of a pixel.
 const (
 	pillText  = 31 * px // where the words begin
 	pillEnd   = 12 * px // from the number to the end
@@ -18,6 +19,7 @@ var (
 	pillMonth = font{size: rootSize, weight: regular}
 )
 
+// pill draws the default style: the ring, the words, and the number at the end.
 func (p *svgWriter) pill(e *fieldmark.Error) {
 	p.width = p.pillWidth()
 	c := &schemes[p.look.Theme]
@@ -33,6 +35,7 @@ func (p *svgWriter) pill(e *fieldmark.Error) {
 	if number.month {
 		g = pillMonth
 	}
+	// What is too wide is made smaller together, so words and number keep their proportion.
 	room, digits := p.width-pillText-pillCurve, 0
 	if number != (part{}) {
 		room, digits = p.width-pillText-pillGap-pillEnd, p.textWidth(g, number)

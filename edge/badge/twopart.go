@@ -3,6 +3,8 @@ package badge
 import "github.com/fieldmark/fieldmark"
 
 // shape is how the two parts of a badge are laid out.
+// The numbers of the styles of shields.io are those of its badges, so that a row of badges has
+// one height and one baseline.
 type shape struct {
 	height, base   int
 	margin         int // beside each text
@@ -25,14 +27,17 @@ var shapes = [styleCount]shape{
 func (p *svgWriter) twoPart(e *fieldmark.Error) {
 	s := shapes[p.look.Style]
 	label, message := p.parts()
+	// In scripts whose letters are joined, spacing between letters would break words.
 	if p.lang.joined {
 		s.label.spacing, s.message.spacing = 0, 0
 	}
+	// A label without outlines is set in a font of the reader, whose letters may be joined.
 	if p.look.Label != "" && p.look.Style == ForTheBadge && !canOutline(p.look.Label) {
 		s.label.spacing = 0
 	}
 	left := roundUp(s.label.widthOf(0, label)) + 2*s.margin
 	right := roundUp(s.message.widthOf(p.badge.AsOf, message[:]...)) + 2*s.margin
+	// The tick is beside the words, so it covers none.
 	tick := 0 // room for it
 	if p.badge.Claimed {
 		tick = tickRoom
@@ -60,6 +65,7 @@ func (p *svgWriter) twoPart(e *fieldmark.Error) {
 const tickRoom = 14 * px
 
 // message is the text of the right part of a badge; empty parts show nothing.
+// The array has room for the longest message, so nothing is allocated.
 type message [7]part
 
 // parts returns the texts of the two parts. The word "grade" separates the score from the
@@ -95,6 +101,7 @@ func (p *svgWriter) parts() (label part, m message) {
 
 // background appends the background of a badge of two parts. The paths contain the rounded
 // corners, so that the SVG needs no reference to a clip path.
+// The right part is a path over a rectangle with the color of the left one.
 func (p *svgWriter) background(s *shape, left, right int) {
 	label := shieldsLabel
 	if !p.look.Style.shields() || p.look.Theme == Mono {
@@ -109,6 +116,7 @@ func (p *svgWriter) background(s *shape, left, right int) {
 	p.raw(label)
 	p.raw(`"/><path fill="`)
 	p.raw(p.backdrop())
+	// From right to left the parts change sides, so the corners are those of the other end.
 	r, corner, sweep := s.radius, s.radius, ` 0 0 1`
 	inward := right - r
 	p.put(`" d="M`, p.mirror(left))
@@ -133,6 +141,7 @@ func (p *svgWriter) background(s *shape, left, right int) {
 }
 
 // corner appends a rounded corner.
+// dx and dy are its extent; sweep is the flag of the arc and the separators before it.
 func (p *svgWriter) corner(r int, sweep string, dx, dy int) {
 	p.put(`a`, r)
 	p.put(` `, r)
@@ -162,4 +171,5 @@ func (p *svgWriter) gradient(s *shape) {
 }
 
 // roundUp returns v in whole pixels.
+// Widths are whole pixels, so that the picture is sharp beside others.
 func roundUp(v int) int { return (v + px - 1) / px * px }
