@@ -36,7 +36,8 @@ type Audits struct {
 	progress progress
 }
 
-// Request queues an audit of a brand. A process with an auditor claims it.
+// Request queues an audit of a brand. A process with an auditor claims it. A brand has at most
+// one audit in the queue.
 func (s *Audits) Request(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.Brand(ctx, slug); err != nil {
@@ -51,6 +52,7 @@ func (s *Audits) Request(ctx context.Context, slug fieldmark.Slug) error {
 }
 
 // Status counts the audits that are queued and those that run.
+// They are the numbers of the status page and of the metrics.
 func (s *Audits) Status(ctx context.Context) (waiting, running int, err error) {
 	return s.store.CountAudits(ctx, time.Now())
 }
@@ -60,6 +62,7 @@ func (s *Audits) List(ctx context.Context) ([]fieldmark.AuditRun, error) {
 	return s.store.AuditRuns(ctx, time.Now(), maxAudits)
 }
 
+// run works until ctx ends. Processes without an auditor leave the queue to others.
 func (s *Audits) run(ctx context.Context) error {
 	if s.auditor == nil {
 		return nil
@@ -72,6 +75,7 @@ func (s *Audits) run(ctx context.Context) error {
 }
 
 // writeProgress writes how far the audits of this process are.
+// It runs with the renewal of leases, so progress costs no transaction of its own.
 func (s *Audits) writeProgress(ctx context.Context, tx *store.Tx) error {
 	for slug, step := range s.progress.snapshot() {
 		if err := tx.UpdateAuditProgress(ctx, slug, s.jobs.Worker(), step.name, step.count); err != nil {
@@ -81,6 +85,7 @@ func (s *Audits) writeProgress(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
+// claim leases audits that are due and fails those that were lost too often.
 func (s *Audits) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []store.AuditJob
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -122,6 +127,8 @@ func (s *Audits) failAbandoned(ctx context.Context, tx *store.Tx, claimed []stor
 }
 
 // audit audits one brand and stores the facts.
+// The requests to the site are made outside of any transaction; only the outcome is written in
+// one.
 func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 	log := s.log.With(slog.String("brand", string(a.Brand)))
 	b, err := s.store.Brand(ctx, a.Brand)
@@ -129,15 +136,19 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 		log.Error("audit", slog.Any("error", err))
 		return
 	}
+	// A failure to mark disputes does not keep the audit from running: they stay open.
 	if err := s.brands.Disputes.startRecheck(ctx, a.Brand); err != nil {
 		log.Error("start to recheck disputes", slog.Any("error", err))
 	}
+	// A site that does not respond is a report; an error is one of ours, such as an unavailable
+	// database.
 	report, err := s.collect(ctx, b.Brand, log)
 	if err != nil && ctx.Err() != nil {
 		return // the lease is freed at shutdown
 	}
 	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
+	// The outcome is stored even while the process stops: the site has borne the requests.
 	if err == nil {
 		err = s.finish(ctx, a, b.Brand, report)
 	}
@@ -147,6 +158,7 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 	}
 	giveUp := a.Attempts >= maxAttempts
 	log.Error("audit", slog.Int("attempt", a.Attempts), slog.Bool("givenUp", giveUp), slog.Any("error", err))
+	// The reason is shown to the owner; details of an internal error are in the log only.
 	reason := cmp.Or(fieldmark.AsError(err).Detail, "an internal error; see the log")
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if giveUp {
@@ -155,6 +167,7 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 			}
 			return tx.FailAudit(ctx, a, reason)
 		}
+		// The delay grows with the attempts.
 		return tx.RetryAudit(ctx, a, time.Now().Add(time.Duration(a.Attempts)*retryDelay))
 	})
 	if err != nil {
@@ -207,6 +220,7 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 		}
 		found := &report.Facts
 		if b.URL != audited.URL || found.Refused {
+			// Without facts an owner's dispute stays for an administrator.
 			found = nil
 		}
 		if err := s.brands.Disputes.endRecheck(ctx, tx, a.Brand, found); err != nil {
@@ -221,6 +235,7 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 			if err != nil {
 				return err
 			}
+			// The result is that of the audit, whatever disputes change afterwards.
 			doc.result = resultOf(&report.Facts, report.Refused != audit.NotRefused) // before disputes
 			if err := s.putReport(ctx, tx, a.Brand, doc, report.Facts.Refused); err != nil {
 				return err
@@ -233,6 +248,7 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark
 			}
 		}
 		now := time.Now()
+		// A suspicion is checked again soon; otherwise the next audit is that of the schedule.
 		due, err := confirmationDue(ctx, tx, a.Brand, now, s.nextTime(now))
 		if err != nil {
 			return err
@@ -253,6 +269,7 @@ const refusalsToNotify = 3
 // nothing about the site, so they never replace facts that do: these stay and age.
 func (s *Audits) putReport(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, doc factsDocument,
 	refused bool) error {
+	// The number of refusals in a row; 0 after an audit that was not refused.
 	refusals, err := tx.RecordRefusal(ctx, slug, refused)
 	if err != nil {
 		return err
@@ -275,6 +292,8 @@ func (s *Audits) putReport(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 }
 
 // progress is how far the audits of this process are.
+// It is in memory and written with leases: the page of a brand shows it with a delay of
+// seconds.
 type progress struct {
 	mu    sync.Mutex
 	steps map[fieldmark.Slug]currentStep
@@ -286,6 +305,7 @@ type currentStep struct {
 	count int
 }
 
+// set counts a step.
 func (p *progress) set(slug fieldmark.Slug, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -295,12 +315,14 @@ func (p *progress) set(slug fieldmark.Slug, name string) {
 	p.steps[slug] = currentStep{name, p.steps[slug].count + 1}
 }
 
+// delete forgets a brand whose audit has ended.
 func (p *progress) delete(slug fieldmark.Slug) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.steps, slug)
 }
 
+// snapshot returns a copy, so that no lock is held during the transaction.
 func (p *progress) snapshot() map[fieldmark.Slug]currentStep {
 	p.mu.Lock()
 	defer p.mu.Unlock()

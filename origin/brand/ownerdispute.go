@@ -28,6 +28,8 @@ const (
 )
 
 // OpenAsOwner opens a dispute by the account that manages a brand, and queues an audit.
+// The audit may settle it without an administrator. Everything is checked in the transaction:
+// the account may lose the brand meanwhile.
 func (s *Disputes) OpenAsOwner(ctx context.Context, account string, slug fieldmark.Slug,
 	r fieldmark.DisputeRequest) (d fieldmark.Dispute, err error) {
 	if err := validateOwnerDispute(&r); err != nil {
@@ -55,6 +57,7 @@ func (s *Disputes) OpenAsOwner(ctx context.Context, account string, slug fieldma
 		d = fieldmark.Dispute{Brand: slug, Text: r.Text, Account: account,
 			DisputeStatus: fieldmark.DisputeStatus{ID: fieldmark.NewID(fieldmark.PrefixDispute, now), Signal: r.Signal,
 				Kind: r.Kind, State: fieldmark.DisputeOpen, OpenedAt: fieldmark.At(now), Evidence: r.Evidence}}
+		// Values are copied: endRecheck compares the next audit with them.
 		if d.Facts, err = s.disputedFacts(ctx, tx, state.Facts, r.Signal); err != nil {
 			return err
 		}
@@ -66,6 +69,7 @@ func (s *Disputes) OpenAsOwner(ctx context.Context, account string, slug fieldma
 		if err != nil {
 			return err
 		}
+		// A signal has one open dispute of an owner.
 		same := func(d fieldmark.Dispute) bool { return d.Signal == r.Signal }
 		if i := slices.IndexFunc(open, same); i >= 0 {
 			return fieldmark.Errorf(fieldmark.CodeDisputeExists, "you opened a dispute of this signal on %s",
@@ -75,12 +79,14 @@ func (s *Disputes) OpenAsOwner(ctx context.Context, account string, slug fieldma
 			return fieldmark.Errorf(fieldmark.CodeTooManyDisputes, "%d of your disputes are open; wait for an answer",
 				len(open))
 		}
+		// Counted last, so a refused dispute uses up nothing.
 		if err := spend(ctx, tx, slug, actionDispute, fieldmark.CodeRateLimited, now); err != nil {
 			return err
 		}
 		if err := tx.PutDispute(ctx, d); err != nil {
 			return err
 		}
+		// The site was just audited: the next audit waits for the rest of an hour.
 		due := now
 		if b.FactsAt != nil && b.FactsAt.Std().Before(now) {
 			due = latest(now, b.FactsAt.Std().Add(recheckWithin))
@@ -97,6 +103,7 @@ func (s *Disputes) OpenAsOwner(ctx context.Context, account string, slug fieldma
 	return d, nil
 }
 
+// latest returns the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -104,6 +111,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
+// validateOwnerDispute returns everything that is wrong with a request: the rules of all
+// disputes, and those of evidence. Addresses are only shown, never requested.
 func validateOwnerDispute(r *fieldmark.DisputeRequest) error {
 	var bad validation.Errors
 	if r.Email != "" {
@@ -129,6 +138,7 @@ func validateOwnerDispute(r *fieldmark.DisputeRequest) error {
 }
 
 // disputedFacts returns the facts of a signal of the active module, or the fact of that id.
+// A fact without a value now is left out: there is nothing to compare.
 func (s *Disputes) disputedFacts(ctx context.Context, tx *store.Tx, facts *fieldmark.Facts,
 	signal string) (list []fieldmark.DisputedFact, err error) {
 	ids, err := s.factsOf(ctx, tx.ModuleReader, facts, signal)
@@ -153,12 +163,14 @@ func (s *Disputes) factsOf(ctx context.Context, db store.ModuleReader, facts *fi
 	if signal == fieldmark.GateManipulation {
 		return []string{fieldmark.FactManipulation}, nil
 	}
+	// A fact may be disputed by its own id.
 	if _, ok := facts.Find(signal); ok {
 		return []string{signal}, nil
 	}
 	if s.signalFacts == nil {
 		return nil, nil
 	}
+	// Before the first module there are no signals.
 	plan, err := db.ModulePlan(ctx)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -175,6 +187,7 @@ func (s *Disputes) factsOf(ctx context.Context, db store.ModuleReader, facts *fi
 
 // Findings returns the facts that a dispute is about, with their evidence: as they are now, and for a
 // dispute of an owner also as they were when it was opened.
+// An administrator sees what changed since.
 func (s *Disputes) Findings(ctx context.Context, d *fieldmark.Dispute) (then, now []fieldmark.Fact, err error) {
 	current, err := s.store.BrandState(ctx, d.Brand)
 	if err != nil || current.Facts == nil {
@@ -200,6 +213,7 @@ func (s *Disputes) Findings(ctx context.Context, d *fieldmark.Dispute) (then, no
 
 // excerpt returns the part of an owner's text that is published: one line without characters
 // that hide or turn text.
+// The whole text is for administrators; the excerpt is on a public page.
 func excerpt(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if fieldmark.IsHidden(r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
@@ -215,6 +229,7 @@ func excerpt(text string) string {
 }
 
 // public returns what is published of a dispute.
+// Evidence of the public is not published: anyone could put links on the page of a brand.
 func public(d *fieldmark.Dispute) fieldmark.DisputeStatus {
 	status := d.DisputeStatus
 	if d.Account != "" {
@@ -236,6 +251,7 @@ func (s *Disputes) changed(ctx context.Context, tx *store.Tx, b fieldmark.Brand,
 }
 
 // ListOwn lists the disputes of a brand by the account that manages it, the newest first.
+// They include those that were decided and withdrawn.
 func (s *Disputes) ListOwn(ctx context.Context, account string, slug fieldmark.Slug) ([]fieldmark.Dispute, error) {
 	if err := requireManager(ctx, s.store.ClaimReader, account, slug); err != nil {
 		return nil, err
@@ -248,6 +264,7 @@ func (s *Disputes) ListOwn(ctx context.Context, account string, slug fieldmark.S
 }
 
 // Withdraw ends a dispute by the account that opened it.
+// Deciding and withdrawing exclude each other: the state is checked in the transaction.
 func (s *Disputes) Withdraw(ctx context.Context, account string, slug fieldmark.Slug, id string) (d fieldmark.Dispute,
 	err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -281,6 +298,7 @@ func (s *Disputes) Withdraw(ctx context.Context, account string, slug fieldmark.
 	return d, nil
 }
 
+// errDecided names when a dispute ended.
 func errDecided(d *fieldmark.Dispute) error {
 	return fieldmark.Errorf(fieldmark.CodeDisputeDecided, "this dispute was %s on %s", d.State, date(*d.DecidedAt))
 }
@@ -293,6 +311,7 @@ func (s *Disputes) startRecheck(ctx context.Context, slug fieldmark.Slug) error 
 		return err
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// Each dispute is read again in the transaction: it may have been decided or withdrawn.
 		for _, d := range open {
 			if d.Account == "" {
 				continue
@@ -324,6 +343,7 @@ func (s *Disputes) endRecheck(ctx context.Context, tx *store.Tx, slug fieldmark.
 	if err != nil {
 		return err
 	}
+	// One different fact is enough: the finding that was disputed is gone.
 	for i := range list {
 		d := &list[i]
 		differs := func(was fieldmark.DisputedFact) bool {

@@ -15,6 +15,7 @@ import (
 )
 
 // putRequest stores a request of an owner in place of the pending one of its kind.
+// An owner has one pending request of each kind: the newest is what they want.
 func (s *Owners) putRequest(ctx context.Context, tx *store.Tx, account string, slug fieldmark.Slug,
 	kind fieldmark.RequestKind, change fieldmark.BrandChange) (fieldmark.BrandRequest, error) {
 	now := time.Now()
@@ -38,6 +39,7 @@ func (s *Owners) putRequest(ctx context.Context, tx *store.Tx, account string, s
 
 // Requests lists up to limit requests of owners in a state, the newest first, with ids below
 // before.
+// An empty state lists all.
 func (s *Owners) Requests(ctx context.Context, state fieldmark.RequestState, before string,
 	limit int) ([]fieldmark.BrandRequest, error) {
 	return s.store.BrandRequests(ctx, "", state, before, limit)
@@ -63,6 +65,7 @@ func (s *Service) Waiting(ctx context.Context) (w Waiting, err error) {
 
 // DecideRequest approves or rejects a pending request of an owner. An approved one changes
 // the brand.
+// The first decision is final. A rejection needs a reason, which the owner sees.
 func (s *Owners) DecideRequest(ctx context.Context, id string, d fieldmark.RequestDecision) (
 	r fieldmark.BrandRequest, err error) {
 	var bad validation.Errors
@@ -80,6 +83,7 @@ func (s *Owners) DecideRequest(ctx context.Context, id string, d fieldmark.Reque
 		return r, err
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// Checked in the transaction: the owner may have replaced it.
 		if r, err = tx.BrandRequest(ctx, id); err != nil {
 			return store.NotFound(err, "there is no such request")
 		}
@@ -105,7 +109,8 @@ func (s *Owners) DecideRequest(ctx context.Context, id string, d fieldmark.Reque
 	return r, nil
 }
 
-// apply makes the change of an approved request.
+// apply makes the change of an approved request. A profile is validated again: the rules may
+// have changed since.
 func (s *Owners) apply(ctx context.Context, tx *store.Tx, r *fieldmark.BrandRequest) error {
 	b, err := tx.Brand(ctx, r.Brand)
 	if err != nil {
