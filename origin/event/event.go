@@ -33,11 +33,13 @@ func Emit(ctx context.Context, tx *store.Tx, account string, e store.Event, data
 // that subscribe.
 func EmitTo(ctx context.Context, tx *store.Tx, account string, e store.Event, data any,
 	to func(endpoint string) bool) (int64, error) {
+	// The times of all rows of a change are the same.
 	now := time.Now()
 	body, err := json.Marshal(data)
 	if err != nil {
 		return 0, fmt.Errorf("encode the data of %s for %s: %w", e.Type, e.Subject, err)
 	}
+	// The caller sets the id of an event that it also returns to its client.
 	if e.ID == "" {
 		e.ID = fieldmark.NewID(fieldmark.PrefixEvent, now)
 	}
@@ -78,13 +80,12 @@ func NewLog(s *store.Store) *Log { return &Log{store: s} }
 // counted: numbers are never used again.
 func (l *Log) Head(ctx context.Context) (int64, error) { return l.store.Head(ctx) }
 
-// After returns up to limit events after a cursor. If the log has no later event, it
-// waits for up to wait, at most fieldmark.MaxWait seconds.
-//
-// Three kinds of page are returned immediately, because new events would not make them
-// usable for the reader: a page whose Head is below the cursor, a page that has Diverged
-// from it (the reader applied events that this log does not have), and a page of a log
-// that was renamed.
+// After returns up to limit events after a cursor. If the log has no later event, it waits for
+// up to wait, at most fieldmark.MaxWait seconds. Three kinds of page are returned immediately,
+// because new events would not make them usable for the reader: a page whose Head is below the
+// cursor, a page that has Diverged from it (the reader applied events that this log does not
+// have), and a page of a log that was renamed. The wait also ends with ctx, such as when the
+// edge leaves.
 func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.Duration,
 	limit int) (fieldmark.EventPage, error) {
 	if limit <= 0 || limit > MaxPage {
@@ -95,11 +96,13 @@ func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for name := ""; ; {
+		// Watch is called before the read: an event between them wakes the reader.
 		grown := l.store.Watch(store.TopicEvents)
 		page, err := l.page(ctx, after.Number, limit)
 		if err != nil || len(page.Events) > 0 || page.Head < after.Number || page.Diverged(after) || wait <= 0 {
 			return page, err
 		}
+		// The log was renamed while this reader waited: what it knows is of another log.
 		if name != "" && page.Log != name {
 			return page, nil
 		}
@@ -115,6 +118,8 @@ func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.
 	}
 }
 
+// page returns the events after a number and the state of the log that a reader compares with
+// its own.
 func (l *Log) page(ctx context.Context, after int64, limit int) (page fieldmark.EventPage, err error) {
 	if page.Events, err = l.store.Events(ctx, after, limit, maxPageBytes); err != nil {
 		return fieldmark.EventPage{}, err
