@@ -87,6 +87,7 @@ var ErrRefused = errors.New("the address was refused")
 func (r *Relay) send(ctx context.Context, m message) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
+	// Without the name of a library: relays and recipients need not know it.
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(r.from)
 	if err := msg.To(m.to); err != nil {
@@ -107,6 +108,8 @@ func (r *Relay) send(ctx context.Context, m message) error {
 		return fmt.Errorf("configure the SMTP client: %w", err)
 	}
 	err = client.DialAndSendWithContext(ctx, msg)
+	// Other errors, also 5xx to the sender or the data, may be of the relay and are tried
+	// again.
 	if reply := new(gomail.SendError); errors.As(err, &reply) && reply.Reason == gomail.ErrSMTPRcptTo &&
 		reply.ErrorCode()/100 == 5 {
 		return fmt.Errorf("%w: %w", ErrRefused, err)

@@ -60,12 +60,14 @@ func New(cfg Config) *Service { return &Service{cfg} }
 func (s *Service) Enabled() bool { return s.cfg.Relay != nil }
 
 // List lists the addresses of a brand that an account added, the oldest first.
+// They include those that are not confirmed yet.
 func (s *Service) List(ctx context.Context, account string, slug fieldmark.Slug) ([]Address, error) {
 	return s.cfg.Store.MailAddresses(ctx, slug, account)
 }
 
 // Add adds an address to a brand that the account manages, and sends it a request for
 // confirmation.
+// The mail has no text of the account, so no one can send a message of another kind through it.
 func (s *Service) Add(ctx context.Context, account string, slug fieldmark.Slug, address string) error {
 	if !s.Enabled() {
 		return fieldmark.Errorf(fieldmark.CodeModuleDisabled, "mail is disabled")
@@ -82,6 +84,7 @@ func (s *Service) Add(ctx context.Context, account string, slug fieldmark.Slug, 
 		if err != nil {
 			return err
 		}
+		// A claim may have ended since the page was loaded.
 		if !manages {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such brand")
 		}
@@ -95,6 +98,7 @@ func (s *Service) Add(ctx context.Context, account string, slug fieldmark.Slug, 
 		if len(list) >= MaxAddresses {
 			return validation.Error("/address", "range", fmt.Sprintf("a brand has at most %d addresses", MaxAddresses))
 		}
+		// Deleted addresses count as well, or the limit could be avoided by deleting them.
 		added, err := tx.OwnerActions(ctx, slug, actionAdd, now.Add(-24*time.Hour))
 		if err != nil {
 			return err
@@ -110,6 +114,8 @@ func (s *Service) Add(ctx context.Context, account string, slug fieldmark.Slug, 
 		if err := tx.AddMailAddress(ctx, &a); err != nil {
 			return err
 		}
+		// The audit log gets the id only: an address is personal data, and entries are never
+		// deleted.
 		return s.cfg.AuditLog.Append(ctx, tx, "mail_address.added", string(slug), nil, map[string]any{"id": a.ID})
 	})
 	if err != nil {
@@ -126,11 +132,13 @@ func ValidAddress(address string) bool {
 		!strings.ContainsAny(address, `"[]`)
 }
 
+// ascii reports whether a text is printable ASCII without spaces.
 func ascii(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r > '~' || r <= ' ' }) < 0
 }
 
 // Remove removes an address that the account added.
+// A digest that is being sent may still arrive.
 func (s *Service) Remove(ctx context.Context, account string, slug fieldmark.Slug, id string) error {
 	return s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		a, err := tx.MailAddress(ctx, id)
@@ -148,6 +156,8 @@ func (s *Service) Remove(ctx context.Context, account string, slug fieldmark.Slu
 }
 
 // link returns the address of a page that acts for one mail address.
+// The token is a MAC of path and id, so a link to confirm cannot unsubscribe, and none can be
+// guessed.
 func (s *Service) link(path, id string) string {
 	return s.cfg.BaseURL + path + "?" + url.Values{"token": {id + "." + s.cfg.MAC.Sum(path+" "+id)}}.Encode()
 }
@@ -161,6 +171,7 @@ func (s *Service) verify(path, token string) (id string, ok bool) {
 var errLink = fieldmark.Errorf(fieldmark.CodeNotFound, "the link is wrong or has expired")
 
 // Confirm confirms an address by the token of a link. A second call changes nothing.
+// The first digest is about events from now on.
 func (s *Service) Confirm(ctx context.Context, token string) error {
 	id, ok := s.verify(ConfirmPath, token)
 	if !ok || !s.Enabled() {
@@ -202,6 +213,7 @@ func (s *Service) Unsubscribe(ctx context.Context, token string) error {
 const digestHour = 6
 
 // nextDigest returns when the next digest after a time is sent.
+// Digests of all addresses are due at once; workers send them a few at a time.
 func nextDigest(now time.Time) time.Time {
 	now = now.UTC()
 	at := time.Date(now.Year(), now.Month(), now.Day(), digestHour, 0, 0, 0, time.UTC)

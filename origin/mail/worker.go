@@ -83,6 +83,7 @@ func (s *Service) process(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	// An address that was never confirmed is forgotten, as its mail has said.
 	if a.State == store.MailPending && (!manages || now.Sub(a.CreatedAt) > confirmWithin) {
 		return s.delete(ctx, id)
 	}
@@ -96,6 +97,7 @@ func (s *Service) process(ctx context.Context, id string) error {
 	}
 	switch {
 	case m.text == "":
+	// Its process ended during every attempt.
 	case a.Attempts > len(retries):
 		err = fmt.Errorf(job.ReasonLost, len(retries))
 	default:
@@ -103,6 +105,7 @@ func (s *Service) process(ctx context.Context, id string) error {
 		s.cfg.Log.Info("mail", slog.String("address", id), slog.String("state", string(a.State)),
 			slog.Int("attempt", a.Attempts), slog.Any("error", err))
 	}
+	// The process stops: the lease expires, and another one sends the mail.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -142,6 +145,7 @@ func after(a Address, err error, head int64, now time.Time) Address {
 	return next
 }
 
+// delete removes an address.
 func (s *Service) delete(ctx context.Context, id string) error {
 	return s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.DeleteMailAddress(ctx, id)
@@ -169,12 +173,14 @@ func (s *Service) compose(ctx context.Context, a *Address) (m message, err error
 		return m, err
 	}
 	about := events[:0]
+	// Events of other brands of the account are in the digests of those.
 	for _, e := range events {
 		if e.Subject == string(a.Brand) {
 			about = append(about, e)
 		}
 	}
 	subject, lines := digest(&b.Brand, about)
+	// A day without changes sends no mail.
 	if len(lines) == 0 {
 		return m, nil
 	}
