@@ -16,6 +16,7 @@ const (
 )
 
 // Series is a line of a chart. A value that is NaN interrupts it.
+// Path and Area are set by Charts.
 type Series struct {
 	Name   string
 	Values []float64
@@ -41,12 +42,14 @@ type Row struct {
 }
 
 // line describes a series: what it takes from a point.
+// A point has the counts of a period of the given seconds.
 type line struct {
 	name  string
 	value func(p *fieldmark.MetricPoint, seconds float64) float64
 }
 
 // kinds are all charts.
+// The order is that of the pages and of the command top.
 var kinds = []struct {
 	key, title, unit string
 	lines            []line
@@ -74,6 +77,7 @@ var kinds = []struct {
 	{"audits", "Audits", "", []line{number("audits", func(p *fieldmark.MetricPoint) int64 { return p.Audits })}},
 }
 
+// number returns a line of counts.
 func number(name string, of func(*fieldmark.MetricPoint) int64) line {
 	return line{name, func(p *fieldmark.MetricPoint, _ float64) float64 { return float64(of(p)) }}
 }
@@ -87,6 +91,7 @@ func millis(p *fieldmark.MetricPoint, micros int64) float64 {
 }
 
 // Charts returns all charts of metrics.
+// All lines of a chart have one scale, so that they can be compared.
 func Charts(m fieldmark.Metrics) []Chart {
 	charts := make([]Chart, 0, len(kinds))
 	for _, k := range kinds {
@@ -110,6 +115,7 @@ func Charts(m fieldmark.Metrics) []Chart {
 			c.Series = append(c.Series, s)
 		}
 		top := ceiling(highest)
+		// A ratio has a fixed scale: 99 and 97 percent must not look far apart.
 		if k.key == "hits" {
 			top = 100
 		}
