@@ -22,6 +22,8 @@ import (
 )
 
 // toolHost implements mcp.Host with the functions behind the HTTP endpoints.
+// A tool and the endpoint behind it thus have one implementation, one cache and one set of
+// limits.
 type toolHost struct {
 	scores    *scoreEndpoints
 	boards    *boardEndpoints
@@ -52,6 +54,7 @@ func (e *Edge) newMCPEndpoint(tools *toolHost) *mcpEndpoint {
 
 // serve handles /mcp. Calls of tools are counted by the host, as what they cost depends on the
 // tool.
+// The body is bounded before it is parsed.
 func (e *mcpEndpoint) serve(ctx *fasthttp.RequestCtx) route {
 	if err := readBody(ctx, mcp.MaxBody); err != nil {
 		e.fail(ctx, err)
@@ -64,7 +67,8 @@ func (e *mcpEndpoint) serve(ctx *fasthttp.RequestCtx) route {
 // Admit implements mcp.Host.
 func (t *toolHost) Admit(ctx *fasthttp.RequestCtx) error { return t.limiter.admitRead(ctx, 1) }
 
-// LimitKey implements mcp.Host.
+// LimitKey implements mcp.Host. A key that the node does not know is counted by what the origin
+// answers: clients can make up any number of keys.
 func (t *toolHost) LimitKey(ctx *fasthttp.RequestCtx, writes bool, next func()) (refusal error) {
 	hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization"))
 	if !keyed || t.limiter.limits.limiter == nil {
@@ -81,6 +85,7 @@ func (t *toolHost) LimitKey(ctx *fasthttp.RequestCtx, writes bool, next func()) 
 }
 
 // Slug implements mcp.Host.
+// A slug is not looked up here: the call that follows answers for one that does not exist.
 func (t *toolHost) Slug(brand string) (fieldmark.Slug, error) {
 	rankings := t.boards.rankings
 	if fieldmark.ValidSlug(brand) {
@@ -98,6 +103,7 @@ func (t *toolHost) Slug(brand string) (fieldmark.Slug, error) {
 		return "", brandNotFound()
 	case 1:
 		return slugs[0], nil
+	// The host of a shop system may be that of many brands.
 	default:
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidParameter,
 			"%d brands have a site on this host; name one by its slug", len(slugs))
@@ -111,6 +117,7 @@ type toolScore struct {
 }
 
 // Score implements mcp.Host.
+// A fresh entry costs one lookup; anything else takes the path of a fill.
 func (t *toolHost) Score(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) (*mcp.Document, *fieldmark.Rank, error) {
 	scorer := t.scores.scorer
 	if err := scorer.checkExists(slug); err != nil {
@@ -130,6 +137,7 @@ func (t *toolHost) Score(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) (*mcp.Do
 
 // fillScore encodes a brand's score for the tool, from the score it shares with the other
 // forms.
+// It is derived from the entry of the score and ends with it.
 func (t *toolHost) fillScore(slug fieldmark.Slug) cache.Fill {
 	scorer := t.scores.scorer
 	return func(ctx context.Context) (*cache.Entry, error) {
@@ -142,6 +150,7 @@ func (t *toolHost) fillScore(slug fieldmark.Slug) cache.Fill {
 			return nil, err
 		}
 		v := entry.Value.(*scoreValue)
+		// A score that is served although the origin is away says so.
 		score.Stale = v.stale || from == cache.SourceOnError
 		d, err := mcp.NewScore(&score)
 		if err != nil {
@@ -150,6 +159,7 @@ func (t *toolHost) fillScore(slug fieldmark.Slug) cache.Fill {
 		made := &cache.Entry{Value: &toolScore{d, v.score}, Weight: int64(d.Size() + scoreOverhead),
 			Fresh:   derivedFresh,
 			OnError: derivedOnError}
+		// It is tried again soon.
 		if score.Stale {
 			made.Fresh = incompleteFresh
 		}
@@ -158,6 +168,8 @@ func (t *toolHost) fillScore(slug fieldmark.Slug) cache.Fill {
 }
 
 // FullScore implements mcp.Host.
+// Without a time it is the score of now, with advice; with one it is the document of the score
+// API.
 func (t *toolHost) FullScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, asOf string) (*fieldmark.Score, error) {
 	if asOf != "" {
 		at, ok := parseTime(asOf)
@@ -182,6 +194,7 @@ func (t *toolHost) FullScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, asOf
 }
 
 // History implements mcp.Host.
+// The period ends now, so the answer is cached as that of the page.
 func (t *toolHost) History(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, days int) (*fieldmark.ScoreHistory, error) {
 	now := time.Now().UTC()
 	q := historyQuery{from: now.AddDate(0, 0, -days).Truncate(24 * time.Hour), to: now, untilNow: true,
@@ -195,6 +208,7 @@ func (t *toolHost) History(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, days i
 }
 
 // Board implements mcp.Host.
+// Cursors are those of the endpoint.
 func (t *toolHost) Board(query *fasthttp.Args) (*fieldmark.Board, error) {
 	q, err := parseBoardQuery(query, rejectUnknown)
 	if err != nil {
@@ -209,6 +223,7 @@ func (t *toolHost) Board(query *fasthttp.Args) (*fieldmark.Board, error) {
 }
 
 // Search implements mcp.Host.
+// It also finds brands that are not ranked.
 func (t *toolHost) Search(text string, limit int) (*ranking.Found, error) {
 	s := t.boards.rankings.Current()
 	if s == nil {
@@ -229,6 +244,7 @@ func (t *toolHost) Method() (*fieldmark.Method, error) {
 }
 
 // LLMs implements mcp.Host.
+// The answers are cached by their input, as those of the endpoint.
 func (t *toolHost) LLMs(ctx *fasthttp.RequestCtx, path, contentType string, body []byte) (string, *mcp.LintReport,
 	error) {
 	answer, err := t.llms.decodeAnswer(ctx, llmsRequest{path: path, accept: "application/json",
@@ -241,6 +257,7 @@ func (t *toolHost) LLMs(ctx *fasthttp.RequestCtx, path, contentType string, body
 
 // Call implements mcp.Host. The request has the client's own credentials and address, so that
 // scopes, rates, networks and the audit log apply to it as to any other.
+// The status of the answer below 300 is that of success; any other is an error of the tool.
 func (t *toolHost) Call(ctx *fasthttp.RequestCtx, call *mcp.Call) (*mcp.Answer, error) {
 	rc, cancel := context.WithTimeout(context.Background(), apiTimeout)
 	defer cancel()
@@ -254,16 +271,19 @@ func (t *toolHost) Call(ctx *fasthttp.RequestCtx, call *mcp.Call) (*mcp.Answer, 
 		"User-Agent": string(ctx.UserAgent()), "X-Forwarded-For": client, fieldmark.HeaderRequestID: requestID(ctx),
 		fieldmark.HeaderConfirm: call.Confirm, fieldmark.HeaderIdempotencyKey: call.Confirm,
 	} {
+		// An empty value stays empty: the origin records what the client sent.
 		if value != "" || name == "User-Agent" { // keeps net/http from inventing one
 			req.Header.Set(name, value)
 		}
 	}
+	// Repeated credentials are passed on as they are, and refused by the origin.
 	for _, value := range ctx.Request.Header.PeekAll("Authorization") {
 		req.Header.Add("Authorization", string(value))
 	}
 	if call.Agent {
 		req.Header.Set(fieldmark.HeaderAgent, fieldmark.AgentMCP)
 	}
+	// With the token of the node the origin believes the address.
 	t.auth.setNodeToken(req.Header, client)
 	resp, err := t.transport.RoundTrip(req)
 	if err != nil {
@@ -278,6 +298,7 @@ func (t *toolHost) Call(ctx *fasthttp.RequestCtx, call *mcp.Call) (*mcp.Answer, 
 		return nil, asUnavailable(fmt.Errorf("the origin's answer to %s is larger than %d bytes", call.Path,
 			mcp.MaxAnswer))
 	}
+	// The field says how to authenticate (RFC 9110, 11.6.1).
 	if resp.StatusCode == http.StatusUnauthorized {
 		ctx.SetStatusCode(resp.StatusCode)
 		ctx.Response.Header.Set("WWW-Authenticate", strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
@@ -289,6 +310,7 @@ func (t *toolHost) Call(ctx *fasthttp.RequestCtx, call *mcp.Call) (*mcp.Answer, 
 }
 
 // documentedTools returns the tools for the guide about agents.
+// They are the same table that clients get.
 func documentedTools() (list []developer.Tool) {
 	for _, t := range mcp.Tools() {
 		list = append(list, developer.Tool{Name: t.Name, Description: t.Description})

@@ -13,6 +13,7 @@ import (
 )
 
 // endpoint serves the requests for a path.
+// get is for what every client may cache; serve is for the rest.
 type endpoint struct {
 	path   string
 	prefix bool                            // serve every path that begins with path
@@ -24,7 +25,8 @@ type endpoint struct {
 	limited bool                             // serve counts towards the client's rate limit
 }
 
-// routes are the endpoints of a node.
+// routes are the endpoints of a node. The table is searched from its start: its order is the
+// rule for paths that overlap.
 type routes struct {
 	table     []endpoint // the first that matches serves the request
 	site      endpoint   // everything on a host of a site behind the edge
@@ -35,6 +37,7 @@ type routes struct {
 
 // newRoutes lists everything that a node serves. Badges come first, as they are most
 // requests.
+// Conditions come before the same path without one.
 func (e *Edge) newRoutes() routes {
 	scores := &scoreEndpoints{e.responder, e.fetcher, e.scorer, e.cfg.Origin, &e.replica}
 	boards := &boardEndpoints{e.pages, e.scorer, &e.rankings, ranking.NewCursorKey(e.cfg.NodeToken), &e.replica}
@@ -129,6 +132,7 @@ func (e *Edge) settingRoutes(tools *toolHost) (added []endpoint) {
 }
 
 // find returns the endpoint that serves a request.
+// The host decides first: a site behind the edge owns all paths of its host.
 func (e *Edge) find(ctx *fasthttp.RequestCtx) *endpoint {
 	if string(ctx.RequestURI()) == "*" {
 		return &e.routes.asterisk
@@ -143,18 +147,22 @@ func (e *Edge) find(ctx *fasthttp.RequestCtx) *endpoint {
 			return p
 		}
 	}
+	// APIs are passed to the origin and limited there by key, here by address.
 	if isPublicAPI(ctx.Path()) || strings.HasPrefix(path, fieldmark.PathAdminAPI) {
 		return &e.routes.api
 	}
 	return &e.routes.otherwise
 }
 
+// hasSearch reports whether a page was requested with a search, which costs more.
 func hasSearch(ctx *fasthttp.RequestCtx) bool { return len(ctx.QueryArgs().Peek("q")) > 0 }
 
+// isFeed reports whether a path below a brand's page is that of its feed.
 func isFeed(ctx *fasthttp.RequestCtx) bool {
 	return strings.HasSuffix(text(ctx.Path()), site.FeedSuffix)
 }
 
+// isSitemapPart reports whether a path is that of a part of the sitemap.
 func isSitemapPart(ctx *fasthttp.RequestCtx) bool {
 	return strings.HasSuffix(text(ctx.Path()), partSuffix)
 }
@@ -168,22 +176,27 @@ func serveAsterisk(ctx *fasthttp.RequestCtx) route {
 
 // refuseInternal answers requests for the origin's internal interface, which is not for
 // clients, whatever token they send.
+// The answer is the one of a path that does not exist.
 func (e *Edge) refuseInternal(ctx *fasthttp.RequestCtx) route {
 	e.responder.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"))
 	return routeRefused
 }
 
+// refuseAdmin answers on nodes that hide the administration. It hides it from the public
+// network; the origin checks credentials all the same.
 func (e *Edge) refuseAdmin(ctx *fasthttp.RequestCtx) route {
 	e.responder.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "administration is not served by this node"))
 	return routeRefused
 }
 
+// passOn passes a request to the origin. Errors without a body get a page.
 func (e *Edge) passOn(ctx *fasthttp.RequestCtx) route {
 	e.proxied.serve(ctx)
 	e.pages.renderErrorPage(ctx)
 	return routePassed
 }
 
+// isAdmin reports whether a path is of the console or of the admin API.
 func isAdmin(path string) bool {
 	return path == fieldmark.PathAdmin || strings.HasPrefix(path, fieldmark.PathAdmin+"/") ||
 		strings.HasPrefix(path, fieldmark.PathAdminAPI)
