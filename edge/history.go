@@ -293,8 +293,8 @@ func (e *scoreEndpoints) history(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, 
 	return e.derived(ctx, slug, key,
 		func(ctx context.Context, m *wasm.Module) (*cache.Entry, int64, error) {
 			q := q
-			// The closure may run later than the request: a waiting fill answers as of its own
-			// time.
+			// The closure may run later than the request: a waiting fill answers as of the time
+			// at which it runs.
 			if q.untilNow {
 				q.to = time.Now().UTC()
 			}

@@ -397,8 +397,8 @@ func ownHost(host, address string, claim *fieldmark.BrandClaim) bool {
 // by a longer text than by reading.
 const maxFoundBrands = 10
 
-// searchBadges handles GET /badges?q=, which looks through every name.
-// It is a route of its own, because a search costs more than a page.
+// searchBadges handles GET /badges?q=, which looks through every name. It is a separate route,
+// because a search costs more than a page.
 func (e *siteEndpoints) searchBadges(ctx *fasthttp.RequestCtx) route {
 	return e.get(ctx, routePage, e.serveBadges)
 }

@@ -99,8 +99,8 @@ func templateKey(b *Badge, l *Options) uint64 {
 		return key<<13 | 1 // no key is zero
 	}
 	f := labelFonts[min(l.Style, styleCount-1)]
-	// The width stands for the letters of a label, because a template depends on nothing else
-	// of it. Plain letters have known widths; others are measured.
+	// The width replaces the letters of a label, because a template depends on nothing else of
+	// it. Plain letters have known widths; others are measured.
 	if units, ok := plainWidth(f.weight, l.Label); ok {
 		return key<<13 | uint64(roundUp(units*f.size/emUnits+len(l.Label)*f.spacing)/px)<<3 | 1
 	}

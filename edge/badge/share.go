@@ -63,8 +63,8 @@ var shareStates = map[State][2]string{
 }
 
 // ShareWidths are the widths a share card can be drawn with; the first is the default. The
-// others are for services that bound the pictures they show (oEmbed).
-// Few widths, because each is a PNG of its own in the cache.
+// others are for services that bound the pictures they show (oEmbed). Few widths, because each
+// is a separate PNG in the cache.
 var ShareWidths = [...]int{ShareWidth, ShareWidth / 2, ShareWidth / 4}
 
 // ShareHeightOf returns the height of a share card of a width.

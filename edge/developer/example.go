@@ -123,7 +123,7 @@ func (d *document) appendObject(out *bytes.Buffer, s *schema, response bool, see
 	if slices.Contains(seen, s) || len(seen) > maxExampleDepth {
 		return
 	}
-	// A map: one entry under a name that stands for any.
+	// A map: one entry under an example of a name.
 	if a := s.Additional; len(s.Properties) == 0 && a != nil && a.schema != nil && len(seen) < maxExampleDepth {
 		out.WriteString(`"name":`)
 		d.appendExample(out, a.schema, response, append(slices.Clone(seen), s))

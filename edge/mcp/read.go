@@ -108,7 +108,7 @@ func (s *Server) score(ctx *fasthttp.RequestCtx, c *scoreCall) {
 		}
 		return
 	}
-	// Advice follows from the active module and the newest facts; for the past there is none.
+	// Advice follows from the active module and the newest facts; the past has no advice.
 	if c.advice && c.asOf != "" {
 		c.err = wrongArgument(fieldmark.FieldError{Pointer: "/advice", Code: "conflict",
 			Detail: "is about today; leave asOf out"})

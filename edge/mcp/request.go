@@ -69,8 +69,7 @@ type message struct {
 
 // parse parses a body. The message is usable for its id even with an error.
 func (m *message) parse(body []byte) *rpcError {
-	// json.Valid first: the cursor of membersOf may then trust the syntax and needs no checks
-	// of its own.
+	// json.Valid first: the cursor of membersOf may then trust the syntax.
 	if !utf8.Valid(body) || !json.Valid(body) {
 		return &rpcError{status: 400, code: codeParse, message: "the body is not JSON in UTF-8"}
 	}

@@ -156,7 +156,7 @@ func (s *Service) prepareAccount(ctx context.Context, tx *store.Tx, a *fieldmark
 		}
 		return err
 	}
-	// A sub-account has no offer of its own: its group decides about its keys.
+	// A sub-account has the offer of its group, which decides about its keys.
 	account, err := tx.Account(ctx, a.Account)
 	if err == nil && account.Parent != "" {
 		err = validation.Error("/account", "conflict", "is a sub-account; its parent manages its keys")

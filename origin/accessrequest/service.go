@@ -87,9 +87,8 @@ func (s *Service) secret(id string) string {
 	return base64.RawURLEncoding.EncodeToString(sum)
 }
 
-// hash returns what the database has of a secret.
-// The prefixes "secret " and "hash " keep the two uses of the MAC apart: the hash of a secret
-// tells nothing about another secret.
+// hash returns what the database has of a secret. The prefixes "secret " and "hash " keep the
+// two uses of the MAC apart: no hash of a secret is itself a secret.
 func (s *Service) hash(secret string) string { return s.cfg.MAC.Sum("hash " + secret) }
 
 // Open stores a request. Its secret is in no later response. A network can send

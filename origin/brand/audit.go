@@ -74,8 +74,8 @@ func (s *Audits) run(ctx context.Context) error {
 	return nil
 }
 
-// writeProgress writes how far the audits of this process are.
-// It runs with the renewal of leases, so progress costs no transaction of its own.
+// writeProgress writes how far the audits of this process are. It runs with the renewal of
+// leases, in the same transaction.
 func (s *Audits) writeProgress(ctx context.Context, tx *store.Tx) error {
 	for slug, step := range s.progress.snapshot() {
 		if err := tx.UpdateAuditProgress(ctx, slug, s.jobs.Worker(), step.name, step.count); err != nil {
@@ -140,8 +140,8 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 	if err := s.brands.Disputes.startRecheck(ctx, a.Brand); err != nil {
 		log.Error("start to recheck disputes", slog.Any("error", err))
 	}
-	// A site that does not respond is a report; an error is one of ours, such as an unavailable
-	// database.
+	// A site that does not respond is a report; an error is of this process, such as an
+	// unavailable database.
 	report, err := s.collect(ctx, b.Brand, log)
 	if err != nil && ctx.Err() != nil {
 		return // the lease is freed at shutdown

@@ -318,7 +318,7 @@ func (s *Disputes) apply(ctx context.Context, tx *store.Tx, d *fieldmark.Dispute
 	return err
 }
 
-// validateDecision requires an answer: the sender is told why.
+// validateDecision requires an answer, which the sender sees.
 func validateDecision(r *fieldmark.DisputeDecision) error {
 	var bad validation.Errors
 	if r.State != fieldmark.DisputeUpheld && r.State != fieldmark.DisputeRejected {

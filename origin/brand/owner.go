@@ -309,7 +309,7 @@ func (s *Owners) applyProfile(ctx context.Context, tx *store.Tx, b fieldmark.Bra
 }
 
 // RequestAliases asks an administrator for aliases. It replaces an earlier request. An alias
-// becomes an address of the brand for good, so only an administrator gives one.
+// stays an address of the brand, so only an administrator gives one.
 func (s *Owners) RequestAliases(ctx context.Context, account string, slug fieldmark.Slug,
 	r fieldmark.AliasRequest) (request fieldmark.BrandRequest, err error) {
 	var bad validation.Errors
@@ -390,8 +390,8 @@ func (s *Owners) SetListing(ctx context.Context, account string, slug fieldmark.
 	return listing, err
 }
 
-// SetWishes stores how the owner of a brand wants its site to be crawled.
-// They apply to every audit and check of the site, whoever requested it.
+// SetWishes stores how the owner of a brand wants its site to be crawled. They apply to every
+// audit and check of the site.
 func (s *Owners) SetWishes(ctx context.Context, account string, slug fieldmark.Slug,
 	w fieldmark.Wishes) (fieldmark.Wishes, error) {
 	if w.Pause < fieldmark.MinCrawlPause || w.Pause > fieldmark.MaxCrawlPause {

@@ -34,7 +34,7 @@ func (s *Service) contest(ctx context.Context, tx *store.Tx, c, holder *store.Cl
 			return err
 		}
 	}
-	// The time to object begins now, when the holder is told.
+	// The time to object begins now, with the event to the holder.
 	c.Contest = &store.ClaimContest{Holder: holder.ID, Since: fieldmark.At(now),
 		Until: fieldmark.At(now.Add(objectFor))}
 	c.DueAt = now.Add(contestEvery)
@@ -117,9 +117,9 @@ func (s *Service) settleContest(ctx context.Context, tx *store.Tx, c *store.Clai
 
 // Object answers a contest. The first call returns the proofs of a fresh token; the next ones
 // look for it. The contest ends when the fresh proof is as strong as that of the other party:
-// it is the last one then, and the old token proves nothing any longer.
-// An attacker who took over the site may show the old token, which is public; a fresh one
-// proves control now. The caller of both calls is the owner or an administrator.
+// it is the last one then, and the old token proves nothing any longer. An attacker who
+// controls the site may show the old token, which is public; a fresh one proves control now.
+// The caller of both calls is the owner or an administrator.
 func (s *Service) Object(ctx context.Context, id string, by Caller) (fieldmark.Claim, error) {
 	var c, newcomer *store.Claim
 	issued := false

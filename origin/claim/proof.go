@@ -110,8 +110,8 @@ func newTarget(id, token, address string) (target, error) {
 	return target{id: id, token: token, url: u}, nil
 }
 
-// line is the text of a DNS record and of a file.
-// The version comes first, so that other records at the name can be told apart.
+// line is the text of a DNS record and of a file. The version comes first, so that other
+// records at the name are not mistaken for one.
 func (t target) line() string { return "v=fm1; claim=" + t.id + "; token=" + t.token }
 
 // wholeHost reports whether the brand is a host and not a page of one, whose other pages may
@@ -432,7 +432,7 @@ func (p *Prover) fetch(ctx context.Context, from *url.URL, limit int64,
 		switch {
 		case resp.StatusCode == http.StatusOK && err == nil:
 			return body, resp.Header.Get("Content-Type"), result{}
-		// The site is overloaded or broken, which says nothing about the proof.
+		// The site is overloaded or broken, so the proof may exist.
 		case resp.StatusCode == http.StatusOK || resp.StatusCode >= 500 ||
 			resp.StatusCode == http.StatusTooManyRequests:
 			return nil, "", result{detail: fmt.Sprintf("%s answered %d without a document", at, resp.StatusCode)}

@@ -408,9 +408,7 @@ func (s *Service) grant(ctx context.Context, tx *store.Tx, c *store.Claim, now t
 }
 
 // handOver ends the claim of a holder with its keys and sessions, and gives the brand to
-// another claim.
-// The new owner starts with a claim of its own: keys, sessions and requests of the old one end
-// first.
+// another claim. The keys, sessions and requests of the old owner end first.
 func (s *Service) handOver(ctx context.Context, tx *store.Tx, holder, c *store.Claim, now time.Time,
 	reason string) error {
 	if err := emit(ctx, tx, fieldmark.EventClaimTransferred, holder, fieldmark.ClaimTransferred, nil); err != nil {

@@ -36,8 +36,8 @@ func (s *Service) Use(ctx context.Context, account string) (u fieldmark.AccountU
 		return u, err
 	}
 	used.ResetsAt = fieldmark.AtMicros((today + 1) * day.Microseconds())
-	// An account without an offer has the zero offer: no limits of its own, so the defaults of
-	// the service fill in below.
+	// An account without an offer has the zero offer without limits, so the defaults of the
+	// service fill in below.
 	u = fieldmark.AccountUse{ID: a.ID, Name: a.Name, Parent: a.Parent, Offer: o.Name, Limits: o.Limits, Used: used}
 	if u.Limits.Endpoints == 0 {
 		u.Limits.Endpoints = s.endpoints

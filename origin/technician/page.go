@@ -161,8 +161,8 @@ func clocksOf(v *mission.Visit, req *request) (clocks []clock) {
 	return clocks
 }
 
-// left writes how long it is until a time: "25 min left", "3 h late".
-// It is text for people at a glance: hours and minutes up to two days, then days.
+// left writes how long it is until a time: "25 min left", "3 h late". It has hours and minutes
+// up to two days, then days.
 func left(d time.Duration) string {
 	suffix := " left"
 	if d < 0 {
