@@ -58,6 +58,40 @@ var accountID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 // hyphen and underscore, starting with a letter or digit.
 func ValidAccount(s string) bool { return accountID.MatchString(s) }
 
+// testSuffix ends the ids of test accounts. ValidAccount rejects its first character, so only the
+// origin makes such accounts.
+const testSuffix = "~test"
+
+// TestAccount returns the id of the test account of an account; that of a test account is itself.
+func TestAccount(account string) string { return strings.TrimSuffix(account, testSuffix) + testSuffix }
+
+// IsTestAccount reports whether an account is a test account: it has a test world, which no list
+// of live data contains.
+func IsTestAccount(account string) bool { return strings.HasSuffix(account, testSuffix) }
+
+// LiveAccount returns the account of a test account, or a live account itself.
+func LiveAccount(account string) string { return strings.TrimSuffix(account, testSuffix) }
+
+// World returns the test world of an account: its id for a test account, and empty for others.
+func World(account string) string {
+	if IsTestAccount(account) {
+		return account
+	}
+	return ""
+}
+
+// Limits of a test world.
+const (
+	TestMissions         = 10_000  // enough for a month of a large integrator
+	TestEndpoints        = 10      // as many systems receive events of one integration at most
+	TestDeliveriesPerDay = 100_000 // an endpoint that is in a loop must not fill the database
+	TestReads            = 300     // a minute, of all keys of a world together
+	TestWrites           = 150     // a minute, of all keys of a world together
+	TestKeys             = 3       // live ones: a developer, a CI system and one more
+	TestKeyDays          = 90      // of a test key, at most
+	TestAttachmentSize   = 1 << 20 // bytes: uploads are tested with small files
+)
+
 // Role is the role of an administrator.
 type Role string
 
@@ -166,13 +200,20 @@ const (
 	ScopeWebhookManage  Scope = "webhook:manage"  // endpoints, secrets, deliveries and events
 	ScopeBrandManage    Scope = "brand:manage"    // the brand that the account has claimed
 	ScopeAccountManage  Scope = "account:manage"  // sub-accounts of a group and their keys
+	ScopeKeyTest        Scope = "key:test"        // test keys of the account
 	ScopeAdmin          Scope = "admin:*"         // everything under /api/admin/v1
 )
 
 // Scopes returns every scope.
 func Scopes() []Scope {
 	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate,
-		ScopeWebhookManage, ScopeBrandManage, ScopeAccountManage, ScopeAdmin}
+		ScopeWebhookManage, ScopeBrandManage, ScopeAccountManage, ScopeKeyTest, ScopeAdmin}
+}
+
+// AllowsTest reports whether a test key may have the scope: those of missions and webhooks, which
+// have effects in its world alone.
+func (s Scope) AllowsTest() bool {
+	return s == ScopeWebhookManage || strings.HasPrefix(string(s), "mission:")
 }
 
 // ParseScope parses a scope by its exact name.
@@ -186,7 +227,7 @@ func ParseScope(s string) (Scope, error) {
 // Key is an API key without its secret.
 type Key struct {
 	ID         string  `json:"id"`     // key_…
-	Prefix     string  `json:"prefix"` // fm_live_ and its eight-character public part
+	Prefix     string  `json:"prefix"` // fm_live_ or fm_test_, and its eight-character public part
 	Account    string  `json:"account"`
 	Name       string  `json:"name"`
 	Scopes     []Scope `json:"scopes"`
@@ -208,6 +249,8 @@ type Key struct {
 	RevokedReason string `json:"revokedReason,omitempty"`
 	LastUsedFrom  string `json:"lastUsedFrom,omitempty"`  // network: a /24, or a /48 of IPv6
 	LastUsedAgent string `json:"lastUsedAgent,omitempty"` // the User-Agent
+
+	Test bool `json:"test,omitempty"` // its account is the test account, and its data is apart from live data
 }
 
 // AgentAccess is what agents, which call the API through the tools of an edge, may do with an
@@ -310,8 +353,18 @@ type KeyRequest struct {
 	Agent             AgentAccess `json:"agent,omitempty" enum:"off,dry,write" default:"dry" doc:"What agents may do"`
 	AgentWritesPerDay int         `json:"agentWritesPerDay,omitempty" minimum:"0" maximum:"10000" doc:"100 if omitted"`
 
-	Account  string   `json:"account,omitempty" maxLength:"64" doc:"Owner; the default account if omitted"`
+	Account string `json:"account,omitempty" maxLength:"64" doc:"Owner; the default account if omitted"`
+	Test    bool   `json:"test,omitempty" doc:"A key of the account's test world; for 90 days at most"`
+
 	Networks []string `json:"networks,omitempty" maxItems:"50" doc:"Addresses and networks (CIDR) from which it may be used; anywhere if omitted"`
+}
+
+// TestKeyRequest creates a test key. ExpiresInDays 0 means TestKeyDays.
+type TestKeyRequest struct {
+	Name          string      `json:"name" minLength:"1" maxLength:"100"`
+	Scopes        []Scope     `json:"scopes,omitempty" maxItems:"20" doc:"All that a test key may have if omitted"`
+	ExpiresInDays int         `json:"expiresInDays,omitempty" minimum:"0" maximum:"90" doc:"90 if omitted"`
+	Agent         AgentAccess `json:"agent,omitempty" enum:"off,dry,write" default:"dry" doc:"What agents may do"`
 }
 
 // KeyRotation replaces a key. The old key works for a grace period.
@@ -339,11 +392,11 @@ type NewKey struct {
 	Token string `json:"token"`
 }
 
-// KeyToken is the secret token of an API key: fm_live_, eight characters that identify
+// KeyToken is the secret token of an API key: fm_live_ or fm_test_, eight characters that identify
 // the key, an underscore, 32 secret characters, and six of CRC-32 over everything
 // before, so that random text is refused without a database lookup.
 type KeyToken struct {
-	public string // fm_live_ and the identifier
+	public string // fm_live_ or fm_test_, and the identifier
 	secret string // the secret characters
 }
 
@@ -363,6 +416,11 @@ const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 // NewKeyToken builds a token from random characters of Base62.
 func NewKeyToken(public, secret string) KeyToken {
 	return KeyToken{public: keyPrefixLive + public, secret: secret}
+}
+
+// NewTestKeyToken is NewKeyToken for a test key.
+func NewTestKeyToken(public, secret string) KeyToken {
+	return KeyToken{public: keyPrefixTest + public, secret: secret}
 }
 
 // ParseKeyToken parses a token with a valid checksum. Every invalid token gets the same

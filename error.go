@@ -27,6 +27,7 @@ const (
 	CodeInvalidCredentials   Code = "invalid_credentials"
 	CodeInsufficientScope    Code = "insufficient_scope"
 	CodeIPNotAllowed         Code = "ip_not_allowed"
+	CodeTestKey              Code = "test_key"
 	CodeKeyNotLive           Code = "key_not_live"
 	CodeAgentNotAllowed      Code = "agent_not_allowed"
 	CodeConfirmationInvalid  Code = "confirmation_invalid"
@@ -100,6 +101,7 @@ var codeTable = map[Code]struct {
 	CodeInvalidCredentials:   {http.StatusUnauthorized, "The user name or password is wrong, or the session is over"},
 	CodeInsufficientScope:    {http.StatusForbidden, "The API key lacks a scope"},
 	CodeIPNotAllowed:         {http.StatusForbidden, "The API key may not be used from this address"},
+	CodeTestKey:              {http.StatusForbidden, "A test key may not do this"},
 	CodeKeyNotLive:           {http.StatusConflict, "The API key is not live"},
 	CodeAgentNotAllowed:      {http.StatusForbidden, "The API key does not let agents do this"},
 	CodeConfirmationInvalid:  {http.StatusPreconditionFailed, "The confirmation is not of this request"},

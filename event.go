@@ -184,6 +184,7 @@ type Envelope struct {
 	ID        string          `json:"id"`
 	Type      EventType       `json:"type"`
 	Timestamp Time            `json:"timestamp"`
+	Test      bool            `json:"test,omitempty"` // the event is of a test world
 	Data      json.RawMessage `json:"data"`
 }
 

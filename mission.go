@@ -266,7 +266,12 @@ type MissionFilter struct {
 	Labels       []string // key:value, all of them; the account must list the keys as filterable
 	Limit        int
 	Cursor       string
+	World        string // WorldTest: missions of test worlds, for administrators; empty: live ones
 }
+
+// WorldTest selects the objects of test worlds in lists for administrators, which leave them out
+// otherwise.
+const WorldTest = "test"
 
 // Query returns the query string of the filter, for GET on a list of missions. Zero fields are left out,
 // because servers reject empty parameters.
@@ -280,7 +285,8 @@ func (f *MissionFilter) Query() url.Values {
 	}
 	for name, value := range map[string]string{"priority": string(f.Priority), "source": f.Source,
 		"externalId": f.ExternalID, "assignee": f.Assignee, "createdSince": f.CreatedSince.String(),
-		"createdUntil": f.CreatedUntil.String(), "updatedSince": f.UpdatedSince.String(), "cursor": f.Cursor} {
+		"createdUntil": f.CreatedUntil.String(), "updatedSince": f.UpdatedSince.String(), "cursor": f.Cursor,
+		"world": f.World} {
 		if value != "" {
 			query.Set(name, value)
 		}

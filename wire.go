@@ -22,6 +22,9 @@ const (
 	PathAdminAPI    = "/api/admin/v1/"
 	// PathMissionBatch creates several missions at once.
 	PathMissionBatch = "/api/public/v1/missions/batch"
+	// PathTestKeys are the test keys of the account of a live key.
+	PathTestKeys = "/api/public/v1/test/keys"
+
 	// PathAccount is the account of the caller's key.
 	PathAccount = "/api/public/v1/account"
 	// PathPublicEvents returns events to integrators that poll.

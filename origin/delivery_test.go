@@ -351,7 +351,7 @@ func TestRotateSecret(t *testing.T) {
 	if n, err = w.Webhooks.RotateSecret(t.Context(), "", p.ID, hours(0)); err != nil || len(n.OldSecretsUntil) != 0 {
 		t.Errorf("rotate at once: %+v, %v; want no secret from before", n, err)
 	}
-	if rows, err := w.Store.Endpoints(t.Context(), "", time.Now(), 10); err != nil ||
+	if rows, err := w.Store.Endpoints(t.Context(), "", false, time.Now(), 10); err != nil ||
 		strings.Contains(fmt.Sprintf("%+v", rows), strings.TrimPrefix(n.Secret, "whsk_")) {
 		t.Errorf("the record shows a secret: %+v, %v", rows, err)
 	}

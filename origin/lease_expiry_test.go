@@ -48,7 +48,7 @@ func TestLeaseOfUnknownWorkExpires(t *testing.T) {
 		synctest.Wait()
 		worker := workerID.FindStringSubmatch(w.logged())[1]
 		err = w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			ids, err := tx.ClaimSLAs(ctx, worker, time.Now().Add(time.Hour), time.Now().Add(10*time.Second), 1)
+			ids, err := tx.ClaimSLAs(ctx, worker, time.Now().Add(time.Hour), time.Now().Add(10*time.Second), 1, false)
 			if len(ids) != 1 {
 				t.Errorf("claimed %d timers, want 1", len(ids))
 			}

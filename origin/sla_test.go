@@ -114,7 +114,7 @@ func TestTimersOfAnExpiredLease(t *testing.T) {
 		}
 		claim := func(owner string) (claimed []string) {
 			err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-				claimed, err = tx.ClaimSLAs(ctx, owner, time.Now(), time.Now().Add(10*time.Second), 64)
+				claimed, err = tx.ClaimSLAs(ctx, owner, time.Now(), time.Now().Add(10*time.Second), 64, false)
 				return err
 			})
 			if err != nil {

@@ -86,7 +86,7 @@ func claimAll(ctx context.Context, tx *store.Tx, owner string, now, lease time.T
 	if err := tx.ExpireDeliveryLeases(ctx, now); err != nil {
 		return nil, err
 	}
-	ready, err := tx.DueEndpoints(ctx, now, 100)
+	ready, err := tx.DueEndpoints(ctx, now, 100, false)
 	if err != nil {
 		return nil, err
 	}

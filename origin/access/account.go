@@ -151,10 +151,20 @@ func (s *Accounts) List(ctx context.Context) ([]fieldmark.Account, error) {
 	return s.store.Accounts(ctx, MaxAccounts)
 }
 
-// RequireAccount returns CodeNotFound unless the account exists. It runs in the transaction
-// that creates an object of the account.
+// RequireAccount returns CodeNotFound unless the account exists and is a live one: those who name
+// an account cannot name the test account of another. It runs in the transaction that creates an
+// object of the account.
 // A check before the transaction could pass for an account that is deleted meanwhile.
 func RequireAccount(ctx context.Context, tx *store.Tx, account string) error {
+	if fieldmark.IsTestAccount(account) {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such account")
+	}
+	return RequireOwner(ctx, tx, account)
+}
+
+// RequireOwner is RequireAccount for the account of the key of a request, which may be a test
+// account.
+func RequireOwner(ctx context.Context, tx *store.Tx, account string) error {
 	ok, err := tx.HasAccount(ctx, account)
 	if err == nil && !ok {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such account")

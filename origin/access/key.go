@@ -75,7 +75,7 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	}
 	account = cmp.Or(account, r.Account, DefaultAccount)
 	now := time.Now()
-	row, token := s.newKey(now)
+	row, token := s.newKey(now, r.Test)
 	row.Account, row.Name, row.Scopes, row.RateLimit = account, r.Name, r.Scopes, r.RateLimit
 	row.Networks, _ = parseNetworks(r.Networks) // ValidateKey has checked them
 	row.Agent, row.AgentWritesPerDay = r.Agent, r.AgentWritesPerDay
@@ -87,8 +87,11 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	if err == nil {
 		err = CheckOffer(ctx, tx, account, r.Scopes, r.ExpiresInDays)
 	}
+	if err == nil && r.Test {
+		row.Account, row.Test, err = fieldmark.TestAccount(account), true, makeWorld(ctx, tx, account, now)
+	}
 	if err == nil {
-		err = requireKeys(ctx, tx, account, now, MaxLiveKeys)
+		err = requireKeys(ctx, tx, row.Account, now, 1)
 	}
 	if err == nil {
 		err = tx.AddKey(ctx, &row)
@@ -102,15 +105,19 @@ func (s *Keys) CreateIn(ctx context.Context, tx *store.Tx, account string,
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
 }
 
-// requireKeys returns an error unless an account has fewer live keys than a limit, which is
-// lower for accounts that claims made: anyone with a website can have one.
-func requireKeys(ctx context.Context, tx *store.Tx, account string, now time.Time, limit int) error {
+// requireKeys returns an error unless an account has fewer live keys than times the limit of its
+// kind, which is lower for accounts that claims made: anyone with a website can have one.
+func requireKeys(ctx context.Context, tx *store.Tx, account string, now time.Time, times int) error {
 	small, err := tx.MadeByClaim(ctx, account)
 	if err != nil {
 		return err
 	}
-	if small {
+	limit := times * MaxLiveKeys
+	switch {
+	case small:
 		limit = fieldmark.ClaimKeys
+	case fieldmark.IsTestAccount(account):
+		limit = times * fieldmark.TestKeys
 	}
 	n, err := tx.LiveKeys(ctx, account, now)
 	if err == nil && n >= limit {
@@ -143,8 +150,12 @@ func (s *Keys) RevokeAll(ctx context.Context, tx *store.Tx, account, reason stri
 // is what must match.
 // A MAC is enough where a password needs argon2id: the token has 190 random bits, and every
 // request would have to wait for the hash.
-func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
-	t := fieldmark.NewKeyToken(
+func (s *Keys) newKey(now time.Time, test bool) (row store.Key, token string) {
+	newToken := fieldmark.NewKeyToken
+	if test {
+		newToken = fieldmark.NewTestKeyToken
+	}
+	t := newToken(
 		randomBase62(fieldmark.Base62, fieldmark.KeyPublicChars),
 		randomBase62(fieldmark.Base62, fieldmark.KeySecretChars))
 	return store.Key{
@@ -173,6 +184,12 @@ func ValidateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	}
 	if r.ExpiresInDays == 0 {
 		r.ExpiresInDays = fieldmark.DefaultKeyDays
+		if r.Test {
+			r.ExpiresInDays = fieldmark.TestKeyDays
+		}
+	}
+	if r.Test {
+		bad = append(bad, validateTestKey(r)...)
 	}
 	if r.ExpiresInDays < -1 || r.ExpiresInDays > fieldmark.MaxKeyDays {
 		bad.Add("/expiresInDays", "range", fmt.Sprintf("must be -1 for never, or 1 to %d", fieldmark.MaxKeyDays))
@@ -271,6 +288,9 @@ type Authenticated struct {
 func authenticated(row *store.Key) Authenticated {
 	a := Authenticated{Key: row.Key, Group: row.Group, GroupRate: fieldmark.RateLimit{
 		Reads: row.Offer.Limits.ReadsPerMinute, Writes: row.Offer.Limits.WritesPerMinute}}
+	if row.Test {
+		a.GroupRate = fieldmark.RateLimit{Reads: fieldmark.TestReads, Writes: fieldmark.TestWrites}
+	}
 	forbidden := func(s fieldmark.Scope) bool { return !row.Offer.Allows(s) }
 	if row.Offer.Kind != "" && slices.ContainsFunc(row.Scopes, forbidden) {
 		a.Scopes = slices.DeleteFunc(slices.Clone(row.Scopes), forbidden) // callers share the row
@@ -344,7 +364,6 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 			validation.Error("/graceHours", "range", fmt.Sprintf("must be 0 to %d", fieldmark.MaxGraceHours))
 	}
 	now := time.Now()
-	row, token := s.newKey(now)
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		old, err := tx.Key(ctx, id)
 		if err != nil {
@@ -354,6 +373,7 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 			return fieldmark.Errorf(fieldmark.CodeKeyNotLive, "the key is %s; only one that is live can be rotated",
 				state)
 		}
+		row, token := s.newKey(now, old.Test)
 		row.Account, row.Name, row.Scopes, row.RateLimit, row.Networks = old.Account, old.Name, old.Scopes,
 			old.RateLimit,
 			old.Networks
@@ -366,7 +386,7 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 			return err
 		}
 		// Twice the limit, so that an account at its limit can rotate all of its keys.
-		if err := requireKeys(ctx, tx, old.Account, now, 2*MaxLiveKeys); err != nil {
+		if err := requireKeys(ctx, tx, old.Account, now, 2); err != nil {
 			return err
 		}
 		if err := tx.AddKey(ctx, &row); err != nil {
@@ -379,12 +399,14 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 		if err := tx.ReplaceKey(ctx, old.ID, row.ID, fieldmark.At(now), &ends); err != nil {
 			return err
 		}
+		row.Test = old.Test
+		created = fieldmark.NewKey{Key: row.Key, Token: token}
 		return s.auditLog.Append(ctx, tx, "api_key.rotated", old.ID, old.Key, row.Key)
 	})
 	if err != nil {
-		return created, fmt.Errorf("rotate key: %w", err)
+		return fieldmark.NewKey{}, fmt.Errorf("rotate key: %w", err)
 	}
-	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
+	return created, nil
 }
 
 // expiryNotices returns when accounts are notified, in days before a key expires. The

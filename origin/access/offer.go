@@ -61,7 +61,7 @@ func CheckOffer(ctx context.Context, tx *store.Tx, account string, scopes []fiel
 // lifetime beyond that of the offer. A rotation must not fail for it: the key to replace may have
 // leaked, and it has lost the same scopes already.
 func limitKey(ctx context.Context, tx *store.Tx, k *store.Key, now time.Time) error {
-	o, err := limitsOf(ctx, tx, k.Account)
+	o, err := limitsOf(ctx, tx, fieldmark.LiveAccount(k.Account))
 	if err != nil {
 		return err
 	}

@@ -260,6 +260,9 @@ func (h *accountHandler) taken(req *request, id string, r fieldmark.AccountReque
 
 // accountChoices are the options of a select for accounts.
 func accountChoices(req *request, accounts *access.Accounts, chosen string) ([]option, error) {
+	if fieldmark.IsTestAccount(chosen) {
+		return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "There is no such account.")
+	}
 	if chosen == "" {
 		chosen = access.DefaultAccount
 	}

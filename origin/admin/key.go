@@ -48,6 +48,7 @@ type keysData struct {
 	Agents          []option
 	AgentWrites     string
 	Accounts        []option
+	Test            bool
 	Graces          []option
 	// id of the newest key; submitting the same form twice fails, because the second one does not have it
 	Newest  string
@@ -93,6 +94,10 @@ func (h *keyHandler) create(req *request) error {
 	k.ExpiresInDays = fieldmark.DefaultKeyDays
 	if days, err := strconv.Atoi(form.Get("days")); err == nil {
 		k.ExpiresInDays = days
+	}
+	k.Test = form.Get("test") != ""
+	if k.Test && (k.ExpiresInDays < 0 || k.ExpiresInDays > fieldmark.TestKeyDays) {
+		k.ExpiresInDays = fieldmark.TestKeyDays // the choice is for live keys
 	}
 	k.Agent = fieldmark.AgentAccess(form.Get("agent"))
 	if text := form.Get("agentWritesPerDay"); text != "" {
@@ -193,7 +198,8 @@ func (h *keyHandler) showKeys(
 		return err
 	}
 	now := time.Now()
-	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Created: made,
+	d := keysData{Name: form.Name, Test: form.Test, Networks: strings.Join(form.Networks, "\n"),
+		Newest: newestKey(keys), Created: made,
 		Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now),
 		Reauth: reauthForm(req, h.signOn, keysPath)}
 	for _, k := range keys {
@@ -235,6 +241,7 @@ var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeWebhookManage:  "manage webhooks, read events",
 	fieldmark.ScopeBrandManage:    "manage the claimed brand",
 	fieldmark.ScopeAccountManage:  "manage sub-accounts and their keys",
+	fieldmark.ScopeKeyTest:        "make test keys",
 	fieldmark.ScopeAdmin:          "administer everything (/api/admin)",
 }
 

@@ -85,6 +85,9 @@ func (h *missionHandler) create(req *request) error {
 	if len(form.errors) > 0 {
 		return h.showNew(req, http.StatusUnprocessableEntity, form.errors)
 	}
+	if fieldmark.IsTestAccount(get("account")) {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no such account.")
+	}
 	m, _, err := h.missions.Create(req.r.Context(), cmp.Or(get("account"), access.DefaultAccount), r)
 	if hasCode(err, fieldmark.CodeValidationFailed) {
 		return h.showNew(req, http.StatusUnprocessableEntity, req.formErrors(err))

@@ -36,6 +36,18 @@ func (a *accessAPI) putAccount(ctx context.Context, id string, r fieldmark.Accou
 	return account, err
 }
 
+// testKey names a test key of the account of the caller's key.
+type testKey struct{ account, id string }
+
+func testKeyParam(c *call) (testKey, error) {
+	id, err := idParam(fieldmark.PrefixKey)(c)
+	return testKey{c.key.Account, id}, err
+}
+
+func (a *accessAPI) revokeTestKey(ctx context.Context, k testKey) error {
+	return a.keys.RevokeTest(ctx, k.account, k.id)
+}
+
 // offerAPI serves offers to administrators, and accounts to their own keys.
 type offerAPI struct {
 	offers *offer.Service

@@ -99,6 +99,9 @@ func (s *server) authenticate(c *call) error {
 	if s.isNode(c.r.Header.Get(fieldmark.HeaderNode)) {
 		c.w.Header().Set(fieldmark.HeaderQuota, quotaOf(k))
 	}
+	if k.Test && required != anyKey && !required.scope.AllowsTest() {
+		return fieldmark.Errorf(fieldmark.CodeTestKey, "a test key cannot have the scope %s", required.scope)
+	}
 	if required != anyKey && !k.Allows(required.scope) {
 		challenge += fmt.Sprintf(`, error="insufficient_scope", scope=%q`, required.scope)
 		c.w.Header().Set("WWW-Authenticate", challenge)

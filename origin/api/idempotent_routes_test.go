@@ -42,7 +42,8 @@ func bodies(url string) map[string]string {
 		"createSubAccount": `{"id":"shop","name":"Shop"}`, "putSubAccount": `{"name":"Shop 2"}`,
 		"createSubAccountKey": `{"name":"k","scopes":["mission:read"]}`, "revokeSubAccountKey": "",
 		"deleteSubAccount": "",
-		"createKey":        `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
+		"createTestKey":    `{"name":"k"}`, "revokeTestKey": "",
+		"createKey": `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
 		"createTechnicianLink": `{"assignee":{"id":"bob"}}`, "rotateTechnicianLink": "", "revokeTechnicianLink": "",
 		"completeMission": "",
 		"setPayment":      `{"amount":{"value":100,"currency":"EUR"}}`, "moveAnyMission": `{"status":"DISPATCHED"}`,
@@ -218,7 +219,7 @@ func (fx *fixture) keyWithEveryScopeAndWebhooks() string {
 	return fx.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
 		fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage,
-		fieldmark.ScopeAccountManage)
+		fieldmark.ScopeAccountManage, fieldmark.ScopeKeyTest)
 }
 
 // fillPath creates a resource for every placeholder of a path and inserts its id.
@@ -261,7 +262,7 @@ func (fx *fixture) fillPath(path, url string) string {
 		}
 	case strings.Contains(path, "/keys/{id}"):
 		k, err := fx.service.Access.Keys.Create(ctx, "", fieldmark.KeyRequest{Name: "k",
-			Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+			Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}, Test: path == fieldmark.PathTestKeys+"/{id}"})
 		if err != nil {
 			fx.t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ var missionFilters = []param{
 // allMissionFilters are those of the list for administrators.
 var allMissionFilters = append([]param{{name: "account",
 	description: "Only missions of this account. Without it, only status, createdSince and createdUntil can filter"}},
-	missionFilters...)
+	append([]param{worldParam}, missionFilters...)...)
 
 func missionStatuses() []string {
 	var names []string
@@ -209,6 +209,13 @@ func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err 
 	account := c.account()
 	if account == "" {
 		account = c.params.text("account")
+		worlds, err := c.worlds(account)
+		if err != nil {
+			return page, err
+		}
+		if worlds {
+			f.World = fieldmark.WorldTest
+		}
 	}
 	if page, err = a.missions.List(c.r.Context(), account, f); err != nil {
 		return page, err
@@ -460,6 +467,7 @@ var paymentParams = []param{
 	{name: "limit", description: "Payments per page", lowest: 1, highest: mission.MaxPaymentLimit,
 		preset: mission.DefaultPaymentLimit},
 	{name: "cursor", description: "nextCursor of the previous page"},
+	worldParam,
 }
 
 func paymentStatuses() []string {
@@ -478,7 +486,11 @@ func (a *missionAPI) listPayments(c *call) (page fieldmark.List[fieldmark.Missio
 			return page, err
 		}
 	}
-	page, err = a.missions.Payments(c.r.Context(), status, c.params.text("cursor"), c.params.number("limit"))
+	worlds, err := c.worlds("")
+	if err != nil {
+		return page, err
+	}
+	page, err = a.missions.Payments(c.r.Context(), status, worlds, c.params.text("cursor"), c.params.number("limit"))
 	if err == nil {
 		c.linkNext(page.NextCursor)
 	}

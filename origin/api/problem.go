@@ -42,6 +42,7 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeIPNotAllowed: "" +
 		"The key is restricted to certain networks. Send the request from one of them, or ask for a key for your " +
 		"network.",
+	fieldmark.CodeTestKey: "A test key reaches the test world of its account only. Use a live key for this.",
 	fieldmark.CodeAgentNotAllowed: "The member agent of the API key says what agents may do with it: nothing (off), " +
 		"try " +
 		"(dry) or write. An administrator creates a key with another value.",

@@ -146,3 +146,18 @@ func (q query) timeOrZero(name string) (time.Time, error) {
 	}
 	return at, nil
 }
+
+// worldParam selects the objects of test worlds in the lists of administrators.
+var worldParam = param{name: "world", description: "test: only those of test worlds, which are left out otherwise",
+	enum: []string{fieldmark.WorldTest}}
+
+// worlds reports whether a list for an administrator is that of test worlds. One that names a test
+// account must say so too: nothing of a test world is in a list of live data by accident.
+func (c *call) worlds(account string) (bool, error) {
+	worlds := c.params.text("world") != ""
+	if account != "" && fieldmark.IsTestAccount(account) != worlds {
+		return false, paramError("account", "conflict",
+			"a test account needs world=test, and another one must not have it")
+	}
+	return worlds, nil
+}

@@ -209,17 +209,19 @@ func (a *webhookAPI) routes() []*route {
 			id: "pollEvents", summary: "List events after a number; in the format of webhook messages",
 			query: pollParams}},
 		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, handleCall[none](a.listDeliveries), operation{
-			id: "listDeliveries", summary: "List webhook deliveries; newest first", query: deliveryParams}},
-	}, a.endpointRoutes(hooks, "Webhook", manage), a.endpointRoutes(fieldmark.PathAdminAPI+"webhooks", "Endpoint",
-		admins))
+			id: "listDeliveries", summary: "List webhook deliveries; newest first",
+			query: append([]param{worldParam}, deliveryParams...)}},
+	}, a.endpointRoutes(hooks, "Webhook", manage, endpointParams), a.endpointRoutes(fieldmark.PathAdminAPI+"webhooks",
+		"Endpoint", admins, append([]param{worldParam}, endpointParams...)))
 }
 
-// endpointRoutes are the operations on webhook endpoints below path; noun is part of their ids.
-func (a *webhookAPI) endpointRoutes(path, noun string, who authorization) []*route {
+// endpointRoutes are the operations on webhook endpoints below path; noun is part of their ids, and
+// query are the parameters of the list.
+func (a *webhookAPI) endpointRoutes(path, noun string, who authorization, query []param) []*route {
 	one := path + "/{id}"
 	return []*route{
 		{"GET", path, who, handleCall[none](a.list), operation{
-			id: "list" + noun + "s", summary: "List webhook endpoints", query: endpointParams}},
+			id: "list" + noun + "s", summary: "List webhook endpoints", query: query}},
 		{"POST", path, who, handleParamBody(ownerParam, a.webhooks.CreateEndpoint), operation{
 			id: "create" + noun, summary: "Create a webhook endpoint; its secret is shown only once",
 			status: []int{201}}},
@@ -254,9 +256,17 @@ func (a *webhookAPI) endpointRoutes(path, noun string, who authorization) []*rou
 // routes manage API keys and accounts, and read the audit log.
 func (a *accessAPI) routes() []*route {
 	const admin = fieldmark.PathAdminAPI
-	admins, keyID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixKey)
+	admins, tests := key(fieldmark.ScopeAdmin), key(fieldmark.ScopeKeyTest)
+	keyID := idParam(fieldmark.PrefixKey)
 	entries := handleRaw[none, fieldmark.List[fieldmark.AuditEntry]]
 	return []*route{
+		{"POST", fieldmark.PathTestKeys, tests, handleParamBody(accountParam, a.keys.CreateTest), operation{
+			id: "createTestKey", summary: "Create a test key; its token is shown only once", status: []int{201}}},
+		{"GET", fieldmark.PathTestKeys, tests, handleParam(accountParam, asList(a.keys.TestKeys)), operation{
+			id: "listTestKeys", summary: "List the test keys of your account; newest first"}},
+		{"DELETE", fieldmark.PathTestKeys + "/{id}", tests, handleParam(testKeyParam,
+			noResult(a.revokeTestKey)), operation{
+			id: "revokeTestKey", summary: "Revoke a test key of your account"}},
 		{"GET", admin + "keys", admins, handleList(a.keys.List), operation{
 			id: "listKeys", summary: "List API keys"}},
 		{"POST", admin + "keys", admins, handleParamBody(accountParam, a.keys.Create), operation{

@@ -123,14 +123,15 @@ func (a *webhookAPI) listDeliveries(c *call) (page fieldmark.List[fieldmark.Deli
 		}
 	}
 	return a.webhooks.Deliveries(c.r.Context(), webhook.DeliveryPage{
-		Endpoint: endpoint, State: fieldmark.DeliveryState(strings.ToLower(c.params.text("state"))),
+		Endpoint: endpoint, Worlds: c.params.text("world") != "",
+		State:  fieldmark.DeliveryState(strings.ToLower(c.params.text("state"))),
 		Cursor: c.params.text("cursor"), Limit: c.params.number("limit"),
 	})
 }
 
 // list lists the endpoints of the caller's account, or of any account for administrators.
 func (a *webhookAPI) list(c *call) (fieldmark.List[fieldmark.Endpoint], error) {
-	endpoints, err := a.webhooks.Endpoints(c.r.Context(), c.account())
+	endpoints, err := a.webhooks.Stats.Endpoints(c.r.Context(), c.account(), c.params.text("world") != "")
 	if customer := c.params.text("customer"); customer != "" {
 		endpoints = slices.DeleteFunc(endpoints, func(e fieldmark.Endpoint) bool { return e.Customer != customer })
 	}

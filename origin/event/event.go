@@ -34,14 +34,18 @@ func Emit(ctx context.Context, tx *store.Tx, account string, e store.Event, data
 func EmitTo(ctx context.Context, tx *store.Tx, account string, e store.Event, data any,
 	to func(endpoint string) bool) (int64, error) {
 	// The times of all rows of a change are the same.
-	now := time.Now()
+	now, err := tx.Now(ctx, account)
+	if err != nil {
+		return 0, err
+	}
 	body, err := json.Marshal(data)
 	if err != nil {
 		return 0, fmt.Errorf("encode the data of %s for %s: %w", e.Type, e.Subject, err)
 	}
 	// The caller sets the id of an event that it also returns to its client.
 	if e.ID == "" {
-		e.ID = fieldmark.NewID(fieldmark.PrefixEvent, now)
+		// of the real time, also in a test world: the log is pruned and searched by it
+		e.ID = fieldmark.NewID(fieldmark.PrefixEvent, time.Now())
 	}
 	e.Time, e.Data, e.Account, e.Trace = fieldmark.At(now), body, account, trace.From(ctx).String()
 	if err := tx.AppendEvent(ctx, &e); err != nil {
@@ -59,6 +63,13 @@ func EmitTo(ctx context.Context, tx *store.Tx, account string, e store.Event, da
 	for i := range endpoints {
 		if !endpoints[i].Subscribes(e.Type, e.Labels) || to != nil && !to(endpoints[i].ID) {
 			continue
+		}
+		if fieldmark.IsTestAccount(account) {
+			// Beyond the limit the event can still be polled.
+			today := time.Now().Unix() / int64(24*time.Hour/time.Second)
+			if ok, err := tx.TakeDelivery(ctx, account, today, fieldmark.TestDeliveriesPerDay); err != nil || !ok {
+				return e.Number, err
+			}
 		}
 		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number,
 			e.Subject,

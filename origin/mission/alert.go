@@ -87,7 +87,10 @@ func (t *txn) receiveAlert(ctx context.Context, account string, sig alert.Signal
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fieldmark.Mission{}, "", err
 	}
-	now := time.Now()
+	now, err := t.tx.Now(ctx, account)
+	if err != nil {
+		return fieldmark.Mission{}, "", err
+	}
 	ended, over := endOf(&row)
 	switch {
 	case !sig.Firing && !known:
@@ -136,7 +139,7 @@ func (t *txn) mergeUntil(ctx context.Context, m *store.Mission, sig alert.Signal
 		return err
 	}
 	p := pendingAlert{Key: sig.Key, Starts: sig.Starts, Request: sig.Request, SeenAt: m.UpdatedAt, Cooldown: cooldown}
-	return t.tx.PutPendingAlert(ctx, m.ID, p, due)
+	return t.tx.PutPendingAlert(ctx, m.Account, m.ID, p, due)
 }
 
 // openPending opens the mission of a pending alert whose cooldown is over. The claim may be
@@ -158,10 +161,14 @@ func (t *txn) openPending(ctx context.Context, mission string) error {
 	if err != nil {
 		return err
 	}
+	now, err := t.tx.Now(ctx, m.Account)
+	if err != nil {
+		return err
+	}
 	ended, over := endOf(&newest)
-	now, due := time.Now(), ended.Add(p.Cooldown)
+	due := ended.Add(p.Cooldown)
 	if over && newest.ID == mission && due.After(now) { // it was reopened and has ended again
-		return t.tx.PutPendingAlert(ctx, mission, p, due)
+		return t.tx.PutPendingAlert(ctx, m.Account, mission, p, due)
 	}
 	if err := t.tx.DeletePendingAlert(ctx, mission); err != nil || !over || newest.ID != mission {
 		return err
@@ -234,7 +241,11 @@ func (t *txn) merge(ctx context.Context, m *store.Mission, sig alert.Signal, ove
 	raised := !over && sig.Request.Priority.Above(m.Priority)
 	seen.Count++
 	if !raised && !over && seen.ResolvedAt == nil {
-		seen.LastSeenAt = fieldmark.At(time.Now())
+		now, err := t.tx.Now(ctx, m.Account)
+		if err != nil {
+			return err
+		}
+		seen.LastSeenAt = fieldmark.At(now)
 		if err := t.tx.PutOccurrences(ctx, m); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -55,7 +54,11 @@ func (s *Service) History(ctx context.Context, id string) (History, error) {
 	}
 	story := History{Mission: m.Mission, Account: m.Account, Next: AllowedTransitions(m.Status, m.HeldFrom),
 		row: newRow(&m)}
-	if m.Status == fieldmark.MissionCompleted && ValidateReopen(m.CompletedAt, time.Now()) != nil {
+	now, err := s.store.Now(ctx, m.Account)
+	if err != nil {
+		return History{}, err
+	}
+	if m.Status == fieldmark.MissionCompleted && ValidateReopen(m.CompletedAt, now) != nil {
 		story.Next = slices.DeleteFunc(story.Next,
 			func(to fieldmark.MissionStatus) bool { return to == fieldmark.MissionInProgress })
 	}

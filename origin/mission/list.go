@@ -14,10 +14,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// List lists missions of an account. Account "" means all accounts; only status and creation
-// time may filter that list. It returns one page, and the cursor of the next. With UpdatedSince
-// the order is that of the changes, and the cursor of the last page is valid as well: it
-// returns what changes later.
+// List lists missions of an account. Account "" means all live accounts or, with World, all test
+// accounts; only status and creation time may filter that list. It returns one page, and the
+// cursor of the next. With UpdatedSince the order is that of the changes, and the cursor of the
+// last page is valid as well: it returns what changes later.
 func (s *Service) List(ctx context.Context, account string,
 	f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
 	var none fieldmark.List[fieldmark.Mission]
@@ -31,7 +31,8 @@ func (s *Service) List(ctx context.Context, account string,
 	}
 	limit = min(limit, fieldmark.MaxMissionLimit)
 	q := store.MissionQuery{
-		Account: account, Status: slices.Compact(slices.Sorted(slices.Values(f.Status))), Priority: f.Priority,
+		Account: account, Worlds: f.World != "",
+		Status: slices.Compact(slices.Sorted(slices.Values(f.Status))), Priority: f.Priority,
 		Source: f.Source, ExternalID: f.ExternalID, Assignee: f.Assignee, Limit: limit + 1, // shows if a page follows
 		Changes: !f.UpdatedSince.IsZero(), Since: f.UpdatedSince.Micros(),
 	}

@@ -88,6 +88,11 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 	if err != nil {
 		return fieldmark.Mission{}, false, err
 	}
+	if fieldmark.IsTestAccount(row.Account) {
+		if err := t.requireRoom(ctx, &row); err != nil {
+			return fieldmark.Mission{}, false, err
+		}
+	}
 	// The unique index on the identifiers decides between concurrent requests: one inserts the
 	// row, and all others read it.
 	added, err := t.tx.AddMission(ctx, &row)
@@ -139,11 +144,25 @@ func (t *txn) dailyLimit(ctx context.Context, m *store.Mission) (store.DailyLimi
 	return limit, err
 }
 
+// requireRoom returns an error if a test world has all the missions that it may have, and m is not one
+// of them.
+func (t *txn) requireRoom(ctx context.Context, m *store.Mission) error {
+	n, err := t.tx.CountMissions(ctx, m.Account, fieldmark.TestMissions)
+	if err != nil || n < fieldmark.TestMissions {
+		return err
+	}
+	_, err = t.tx.MissionBySource(ctx, m.Account, m.Source, m.ExternalID)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fieldmark.Errorf(fieldmark.CodeTooMany, "a test world has at most %d missions", fieldmark.TestMissions)
+	}
+	return err
+}
+
 // stamp sets the time of change of a mission to a time that is later than every stamp before it
 // in the database, even if the clock went back: lists by change use it as their order, and a
 // client that follows them must not miss a change.
 func (t *txn) stamp(ctx context.Context, m *store.Mission) (err error) {
-	m.ChangedAt, err = t.tx.Stamp(ctx)
+	m.ChangedAt, err = t.tx.Stamp(ctx, m.Account)
 	m.UpdatedAt = fieldmark.AtMicros(m.ChangedAt)
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/alert"
@@ -73,7 +72,11 @@ func AddNote(account, id string, r fieldmark.NoteRequest) Operation {
 		if err != nil {
 			return nil, err
 		}
-		if err := validateOccurredAt(r.OccurredAt, &m, time.Now()); err != nil {
+		now, err := t.tx.Now(ctx, m.Account)
+		if err != nil {
+			return nil, err
+		}
+		if err := validateOccurredAt(r.OccurredAt, &m, now); err != nil {
 			return nil, err
 		}
 		n, created, err := t.addNote(ctx, &m, r)
@@ -84,7 +87,10 @@ func AddNote(account, id string, r fieldmark.NoteRequest) Operation {
 // addNote adds a validated note, whose author is the actor of ctx unless it names one.
 func (t *txn) addNote(ctx context.Context, m *store.Mission, r fieldmark.NoteRequest) (n fieldmark.Note, created bool,
 	err error) {
-	now := time.Now()
+	now, err := t.tx.Now(ctx, m.Account)
+	if err != nil {
+		return n, false, err
+	}
 	n = fieldmark.Note{ID: newID(ctx, fieldmark.PrefixNote, now), Text: r.Text, Visibility: r.Visibility,
 		ExternalID: r.ExternalID, CreatedAt: fieldmark.At(now), OccurredAt: r.OccurredAt,
 		Author: fieldmark.NoteAuthor{ID: cmp.Or(auditlog.ActorName(ctx), "fieldmark")}}
@@ -179,7 +185,11 @@ func (s *Service) RedactNote(ctx context.Context, missionID, note string) (n fie
 		if err := store.NotFound(err, "there is no such note"); err != nil || n.RedactedAt != nil {
 			return err
 		}
-		now := fieldmark.At(time.Now())
+		real, err := t.tx.Now(ctx, m.Account)
+		if err != nil {
+			return err
+		}
+		now := fieldmark.At(real)
 		n.Text, n.RedactedAt = "", &now
 		if err := t.tx.RedactNote(ctx, m.ID, n); err != nil {
 			return err

@@ -103,7 +103,11 @@ func (t *txn) fireDue(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	now := fieldmark.At(time.Now())
+	at, err := t.tx.Now(ctx, m.Account)
+	if err != nil {
+		return err
+	}
+	now := fieldmark.At(at)
 	if m.StoredPayment.DueAt == nil || !now.Std().After(m.StoredPayment.DueAt.Std()) ||
 		ValidatePaymentTransition(m.StoredPayment.Status, fieldmark.PaymentOverdue) != nil {
 		return t.tx.PutPayment(ctx, m.StoredPayment) // not overdue now; this write ends the lease
@@ -290,7 +294,11 @@ func (s *Service) changePayment(ctx context.Context, id string,
 		if err != nil {
 			return err
 		}
-		changed, err := change(ctx, t, &m, fieldmark.At(time.Now()))
+		now, err := t.tx.Now(ctx, m.Account)
+		if err != nil {
+			return err
+		}
+		changed, err := change(ctx, t, &m, fieldmark.At(now))
 		if err == nil && changed != nil {
 			err = t.emitPayment(ctx, &m, *changed)
 		}
@@ -353,7 +361,11 @@ func (s *Service) priceMission(ctx context.Context, missionID string, version *i
 // mission has none. After that its amount is what the parties agreed on, and only refunds
 // change it.
 func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.PaymentRequest) (string, error) {
-	now := fieldmark.At(time.Now())
+	at, err := t.tx.Now(ctx, m.Account)
+	if err != nil {
+		return "", err
+	}
+	now := fieldmark.At(at)
 	if m.Status == fieldmark.MissionCanceled {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition,
 			"the mission is canceled, so nothing is due for it")
@@ -407,9 +419,10 @@ const (
 	MaxPaymentLimit     = 200
 )
 
-// Payments lists payments of all accounts without their refunds, newest first; status "" means
-// any. The cursor is nextCursor of the page before; a limit of 0 is DefaultPaymentLimit.
-func (s *Service) Payments(ctx context.Context, status fieldmark.PaymentStatus, cursor string,
+// Payments lists payments of all live accounts or, with worlds, of test worlds, without their
+// refunds, newest first; status "" means any. The cursor is nextCursor of the page before; a limit
+// of 0 is DefaultPaymentLimit.
+func (s *Service) Payments(ctx context.Context, status fieldmark.PaymentStatus, worlds bool, cursor string,
 	limit int) (fieldmark.List[fieldmark.MissionPayment], error) {
 	list := fieldmark.List[fieldmark.MissionPayment]{Data: []fieldmark.MissionPayment{}}
 	before := ""
@@ -424,7 +437,8 @@ func (s *Service) Payments(ctx context.Context, status fieldmark.PaymentStatus, 
 		limit = DefaultPaymentLimit
 	}
 	limit = min(limit, MaxPaymentLimit)
-	rows, err := s.store.Payments(ctx, status, before, limit+1)
+	rows, err := s.store.Payments(ctx, store.PaymentQuery{Status: status, Worlds: worlds, Before: before,
+		Limit: limit + 1})
 	if err != nil {
 		return list, err
 	}

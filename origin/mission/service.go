@@ -66,7 +66,8 @@ func New(cfg Config) *Service {
 // on one database: timers are claimed under leases (see package job).
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
-	wg.Go(func() { s.jobs.Work(ctx, store.TopicDeadlines, maxTimers, s.claimTimers) })
+	wg.Go(func() { s.jobs.Work(ctx, store.TopicDeadlines, maxTimers, (&timers{s, false}).claim) })
+	wg.Go(func() { s.jobs.Work(ctx, store.TopicTestDeadlines, maxTestTimers, (&timers{s, true}).claim) })
 	wg.Go(func() {
 		s.jobs.Every(ctx, access.LastUsedPrecision, "write the last uses of calendars", s.Calendars.writeLastUsed)
 	})

@@ -62,7 +62,7 @@ func (s *SLA) policy(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error)
 }
 
 // startTimers starts the SLA timers of a new mission. The row stores when the first of them is
-// due, which is what claimTimers looks for.
+// due, which is what timers.claim looks for.
 func (t *txn) startTimers(ctx context.Context, m *store.Mission) error {
 	rules, err := t.tx.SLARules(ctx)
 	if err != nil {
@@ -117,8 +117,11 @@ func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *s
 // stale claim, does not repeat an event.
 func (t *txn) emitTimers(ctx context.Context, m *store.Mission, changed []sla.Change) error {
 	for _, c := range changed {
-		now := time.Now()
-		id := fieldmark.NewID(fieldmark.PrefixEvent, now)
+		now, err := t.tx.Now(ctx, m.Account)
+		if err != nil {
+			return err
+		}
+		id := fieldmark.NewID(fieldmark.PrefixEvent, time.Now()) // as event.Emit makes them
 		// The unique key of the row decides between two processes that fire the same timer.
 		fresh, err := t.tx.AddSLAEvent(ctx, m.ID, c, id, now)
 		if err != nil {
@@ -169,30 +172,46 @@ func (t *txn) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mi
 // that can share a transaction: firing a timer does no other work.
 const maxTimers = 256
 
-// claimTimers leases up to limit SLA timers, payments and pending alerts that are due, in this
+// maxTestTimers limits those of test worlds: live ones come first.
+const maxTestTimers = 16
+
+// timers are the jobs of live missions or, with worlds, of those in test worlds.
+type timers struct {
+	*Service
+	worlds bool
+}
+
+// claim leases up to limit SLA timers, payments and pending alerts that are due, in this
 // order: deadlines of SLAs are the most urgent. A process that stops lets its leases expire,
-// and another one claims the rows.
-func (s *Service) claimTimers(ctx context.Context, limit int) (todo []job.Job, err error) {
+// and another one claims the rows. An installation without test worlds, or without anything due
+// in them, begins no transaction for them.
+func (s *timers) claim(ctx context.Context, limit int) (todo []job.Job, err error) {
+	if s.worlds {
+		if due, err := s.store.TimersDue(ctx, time.Now()); err != nil || !due {
+			return nil, err
+		}
+	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		todo = nil // the transaction may run twice
 		now := time.Now()
 		for _, kind := range []struct {
 			what  string
 			lease store.LeaseKind
-			claim func(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error)
-			pass  func(*txn, context.Context, string) error
+			claim func(ctx context.Context, owner string, now, lease time.Time, limit int,
+				worlds bool) ([]string, error)
+			pass func(*txn, context.Context, string) error
 		}{
 			{"SLA timers", store.LeaseSLA, tx.ClaimSLAs, (*txn).fireTimers},
 			{"payment", store.LeasePayment, tx.ClaimPayments, (*txn).fireDue},
 			{"pending alert", store.LeaseAlert, tx.ClaimPendingAlerts, (*txn).openPending},
 		} {
-			ids, err := kind.claim(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit-len(todo))
+			ids, err := kind.claim(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit-len(todo), s.worlds)
 			if err != nil {
 				return err
 			}
 			for _, id := range ids {
 				todo = append(todo, job.Job{Lease: store.Lease{Kind: kind.lease, ID: id},
-					Do: func(ctx context.Context) { s.runTimer(ctx, kind.what, id, kind.pass) }})
+					Do: func(ctx context.Context) { s.run(ctx, kind.what, id, kind.pass) }})
 			}
 			if len(todo) == limit {
 				break
@@ -206,14 +225,14 @@ func (s *Service) claimTimers(ctx context.Context, limit int) (todo []job.Job, e
 	return todo, nil
 }
 
-// runTimer fires one timer. It does not verify that the process still owns the lease: each of
+// run fires one timer. It does not verify that the process still owns the lease: each of
 // the functions decides from the current row, so if another process fired the timer first,
 // firing it again changes nothing. After an error the lease expires, and the timer is claimed
-// again.
-func (s *Service) runTimer(ctx context.Context, what, id string, pass func(*txn, context.Context, string) error) {
+// again. Timers of test worlds are in no metric.
+func (s *timers) run(ctx context.Context, what, id string, pass func(*txn, context.Context, string) error) {
 	began := time.Now()
 	err := s.write(ctx, func(ctx context.Context, t *txn) error { return pass(t, ctx, id) })
-	if s.timerFired != nil {
+	if s.timerFired != nil && !s.worlds {
 		s.timerFired(time.Since(began))
 	}
 	if err != nil && ctx.Err() == nil {
@@ -227,7 +246,11 @@ func (t *txn) fireTimers(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	changed, err := t.advanceTimers(ctx, &m.Mission, &m, time.Now())
+	now, err := t.tx.Now(ctx, m.Account)
+	if err != nil {
+		return err
+	}
+	changed, err := t.advanceTimers(ctx, &m.Mission, &m, now)
 	if err != nil {
 		return err
 	}

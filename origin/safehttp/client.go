@@ -86,6 +86,14 @@ func (c *Client) WithCertificate(cert tls.Certificate) *Client {
 	return New(same)
 }
 
+// PublicOnly returns a client with the same configuration, except that it reaches no address of
+// Allow, and its own connections.
+func (c *Client) PublicOnly() *Client {
+	same := c.config
+	same.Allow = nil
+	return New(same)
+}
+
 // New returns a Client. It opens no connection.
 func New(c Config) *Client {
 	g := newGuard(c.Allow, c.Ports)

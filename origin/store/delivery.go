@@ -26,13 +26,22 @@ func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, e
 		state = fieldmark.DeliveryWaiting
 	}
 	err := t.queueInsert(ctx, `INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status,
-		last_error, created_at, updated_at, topic)
-		VALUES ($1, $2, $3, $4, 0, $5, 0, '', $5, $5, $6)`, id, to.ID, event, string(state), at.UnixMicro(), topic)
+		last_error, created_at, updated_at, topic, world)
+		VALUES ($1, $2, $3, $4, 0, $5, 0, '', $5, $5, $6, $7)`, id, to.ID, event, string(state), at.UnixMicro(),
+		topic, fieldmark.World(to.account))
 	if err != nil {
 		return fail(err)
 	}
-	t.touched[TopicDeliveries] = true
+	t.touched[deliveryTopic(to.account)] = true
 	return t.scheduleDelivery(ctx, to, at)
+}
+
+// deliveryTopic returns the topic of deliveries to the endpoints of an account.
+func deliveryTopic(account string) Topic {
+	if fieldmark.IsTestAccount(account) {
+		return TopicTestDeliveries
+	}
+	return TopicDeliveries
 }
 
 // hasUnfinished reports whether a delivery about a topic is still to be sent.
@@ -63,6 +72,7 @@ func scanDelivery(row scanner) (d fieldmark.Delivery, err error) {
 // DeliveryFilter selects deliveries; zero fields select all.
 type DeliveryFilter struct {
 	Endpoint string
+	Worlds   bool                    // without Endpoint: those of test worlds, instead of all live ones
 	State    fieldmark.DeliveryState // as stored: held is due
 	Before   string                  // the id the previous page ended with
 	Limit    int
@@ -79,6 +89,8 @@ func (db WebhookReader) OldestDelivery(ctx context.Context, f DeliveryFilter, nu
 	var w where
 	if f.Endpoint != "" {
 		w.with("endpoint = %s", f.Endpoint)
+	} else {
+		w.with(f.world("world"))
 	}
 	w.with("id < %s", cmp.Or(f.Before, lastID))
 	err = queryErr(db.queryRow(ctx, `SELECT id FROM delivery WHERE `+w.text()+` ORDER BY id DESC LIMIT 1 OFFSET `+
@@ -87,6 +99,14 @@ func (db WebhookReader) OldestDelivery(ctx context.Context, f DeliveryFilter, nu
 		return "", fmt.Errorf("find a page of deliveries: %w", err)
 	}
 	return id, nil
+}
+
+// world returns the condition that selects live deliveries or those of test worlds.
+func (f *DeliveryFilter) world(column string) string {
+	if f.Worlds {
+		return column + ` <> ''`
+	}
+	return column + ` = ''`
 }
 
 // Deliveries lists deliveries, the newest first.
@@ -109,6 +129,9 @@ func (f *DeliveryFilter) sql(now time.Time) (string, []any) {
 		}
 	}
 	narrow(`d.endpoint = %s`, f.Endpoint)
+	if f.Endpoint == "" {
+		w.with(f.world("d.world"))
+	}
 	if f.State == fieldmark.DeliveryFailed {
 		w.with(`d.state = 'failed'`) // a constant, as in the index
 	} else {
@@ -325,7 +348,7 @@ func (t WebhookTx) PromoteWaiting(ctx context.Context, endpoint string, now time
 		if err := t.ScheduleEndpoint(ctx, id, now); err != nil {
 			return err
 		}
-		t.touched[TopicDeliveries] = true
+		t.touched[TopicDeliveries], t.touched[TopicTestDeliveries] = true, true
 	}
 	return nil
 }
@@ -379,7 +402,7 @@ func (t WebhookTx) ExpediteDeliveries(ctx context.Context, to *Subscriber, deliv
 	if n == 0 {
 		return 0, nil
 	}
-	t.touched[TopicDeliveries] = true
+	t.touched[deliveryTopic(to.account)] = true
 	return n, t.scheduleDelivery(ctx, to, now)
 }
 
@@ -408,7 +431,7 @@ func (t WebhookTx) ExpireDeliveryLeases(ctx context.Context, now time.Time) erro
 		if err := t.ScheduleEndpoint(ctx, id, now); err != nil {
 			return err
 		}
-		t.touched[TopicDeliveries] = true
+		t.touched[TopicDeliveries], t.touched[TopicTestDeliveries] = true, true
 	}
 	return nil
 }
@@ -483,7 +506,7 @@ func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Sub
 	if n == 0 {
 		return false, nil
 	}
-	t.touched[TopicDeliveries] = true
+	t.touched[deliveryTopic(to.account)] = true
 	return true, t.scheduleDelivery(ctx, to, at)
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -16,6 +17,31 @@ type AccessReader struct{ querier }
 type AccessTx struct {
 	AccessReader
 	*tx
+}
+
+// Now returns the time of an account: the real time or, in a test world, the real time plus the
+// offset of its clock.
+func (t *tx) Now(ctx context.Context, account string) (time.Time, error) {
+	now := time.Now()
+	if !fieldmark.IsTestAccount(account) {
+		return now, nil
+	}
+	a, err := t.account(ctx, account)
+	return now.Add(a.clockOffset), err
+}
+
+// Now is Tx.Now outside of a transaction.
+func (db AccessReader) Now(ctx context.Context, account string) (time.Time, error) {
+	now := time.Now()
+	if !fieldmark.IsTestAccount(account) {
+		return now, nil
+	}
+	var offset int64
+	err := queryErr(db.queryRow(ctx, `SELECT clock_offset FROM account WHERE id = $1`, account).Scan(&offset))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return now, fmt.Errorf("read the clock of %s: %w", account, err)
+	}
+	return now.Add(time.Duration(offset) * time.Microsecond), nil
 }
 
 // PutAccount creates an account unless it exists.
@@ -35,10 +61,10 @@ func (t AccessTx) AddAccount(ctx context.Context, a fieldmark.Account) (bool, er
 		return false, fmt.Errorf("add account %s: %w", a.ID, err)
 	}
 	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at, filter_labels, time_zone, device_time,
-		offer, parent)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING`,
+		offer, parent, world)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING`,
 		a.ID, a.Name, a.Note, a.CreatedAt.Micros(), keys, a.TimeZone, boolInt(a.DeviceTime), nullText(a.Offer),
-		nullText(a.Parent))
+		nullText(a.Parent), fieldmark.World(a.ID))
 	if err != nil {
 		return false, fmt.Errorf("add account %s: %w", a.ID, err)
 	}
@@ -54,8 +80,9 @@ func nullText(s string) any {
 }
 
 // notOfClaim selects accounts that administrators made: those of claims are as many as there
-// are claimed brands, and listed with their claims; sub-accounts are listed with their parents.
-const notOfClaim = `a.parent IS NULL AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.account = a.id)`
+// are claimed brands, and listed with their claims; sub-accounts are listed with their parents, and
+// test accounts belong to no list of live data.
+const notOfClaim = `a.parent IS NULL AND a.world = '' AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.account = a.id)`
 
 // CountAccounts counts the accounts that administrators made.
 func (r AccessReader) CountAccounts(ctx context.Context) (n int, err error) {
@@ -150,6 +177,7 @@ func scanKey(row scanner, before ...any) (k Key, err error) {
 	if rate != (fieldmark.RateLimit{}) {
 		k.RateLimit = &rate
 	}
+	k.Test = fieldmark.IsTestAccount(k.Account)
 	if replaces != nil {
 		k.Replaces = *replaces
 	}

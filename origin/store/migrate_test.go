@@ -141,7 +141,7 @@ func TestMigrateRepeatedAlerts(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		stamp, err := tx.Stamp(ctx)
+		stamp, err := tx.Stamp(ctx, "")
 		if m.Sequence != 1 || stamp <= newest {
 			t.Errorf("SEQUENCE %d, stamp %d; want 1 and later than %d", m.Sequence, stamp, newest)
 		}

@@ -71,15 +71,15 @@ func (t MissionTx) PutOccurrences(ctx context.Context, m *Mission) error {
 
 // PutPendingAlert sets when the alert of an ended mission opens another one, in
 // place of an earlier time. The alert is stored as JSON.
-func (t MissionTx) PutPendingAlert(ctx context.Context, mission string, alert any, due time.Time) error {
+func (t MissionTx) PutPendingAlert(ctx context.Context, account, mission string, alert any, due time.Time) error {
 	body, err := jsonText(alert)
 	if err != nil {
 		return fmt.Errorf("write the pending alert of mission %s: %w", mission, err)
 	}
-	_, err = t.exec(ctx, `INSERT INTO pending_alert (mission, alert, due_at) VALUES ($1, $2, $3)
+	_, err = t.exec(ctx, `INSERT INTO pending_alert (mission, alert, due_at, world) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (mission) DO UPDATE SET alert = excluded.alert, due_at = excluded.due_at, lease_until = NULL,
 			lease_owner = NULL`,
-		mission, body, due.UnixMicro())
+		mission, body, due.UnixMicro(), fieldmark.World(account))
 	if err != nil {
 		return fmt.Errorf("put the pending alert of mission %s: %w", mission, err)
 	}
@@ -105,11 +105,15 @@ func (t MissionTx) DeletePendingAlert(ctx context.Context, mission string) error
 }
 
 // ClaimPendingAlerts leases up to limit due pending alerts to owner and returns
-// their missions.
-func (t MissionTx) ClaimPendingAlerts(ctx context.Context, owner string, now, lease time.Time,
-	limit int) ([]string, error) {
+// their missions: live ones or, with worlds, those of test worlds.
+func (t MissionTx) ClaimPendingAlerts(ctx context.Context, owner string, now, lease time.Time, limit int,
+	worlds bool) ([]string, error) {
+	due := duePendingAlerts
+	if worlds {
+		due = worldPendingAlerts
+	}
 	return t.claim(ctx, `UPDATE pending_alert SET lease_until = $1, lease_owner = $2
-		WHERE mission IN (`+duePendingAlerts+`) RETURNING mission`,
+		WHERE mission IN (`+due+`) RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
 
@@ -204,8 +208,8 @@ func scanMission(row scanner) (m Mission, err error) {
 }
 
 const insertMission = `INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held,
-	created_at, updated_at, version, priority, occurrences, search_text)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+	created_at, updated_at, version, priority, occurrences, search_text, world)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 // AddMission adds a mission and reports whether its natural key was free. If
 // that was prefetched, the insert is queued without waiting for the server.
@@ -222,7 +226,8 @@ func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	name := MissionKey{m.Account, m.Source, m.ExternalID}.normalized()
 	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), m.request, string(m.Status),
 		string(m.HeldFrom),
-		m.CreatedAt.Micros(), m.ChangedAt, m.Version, string(m.Priority), seen, m.searchText()}
+		m.CreatedAt.Micros(), m.ChangedAt, m.Version, string(m.Priority), seen, m.searchText(),
+		fieldmark.World(m.Account)}
 	taken, known := t.state.prefetched.missions[name]
 	if known && taken {
 		return false, nil

@@ -21,6 +21,7 @@ import (
 // Without Account only Status and the ids filter.
 type MissionQuery struct {
 	Account    string
+	Worlds     bool                      // without Account: those of test worlds, instead of all live ones
 	Status     []fieldmark.MissionStatus // without duplicates
 	Priority   fieldmark.Priority
 	Source     string
@@ -226,8 +227,17 @@ const priorityRank = `CASE priority WHEN 'CRITICAL' THEN 3 WHEN 'HIGH' THEN 2 WH
 // chooses a plan that reads at most one page of each range.
 func (q *MissionQuery) newest(w *where) string {
 	var equal []string
-	if q.Account != "" {
+	statuses := q.Status
+	switch {
+	case q.Account != "":
 		equal = append(equal, "account = "+w.arg(q.Account))
+	case q.Worlds:
+		equal = append(equal, "world <> ''")
+	default:
+		equal = append(equal, "world = ''")
+		if len(statuses) == 0 { // the index of statuses has no rows of test worlds
+			statuses = fieldmark.MissionStatuses()
+		}
 	}
 	if q.Source != "" {
 		equal = append(equal, "source_key = "+w.arg(sourceKey(q.Source)))
@@ -244,10 +254,10 @@ func (q *MissionQuery) newest(w *where) string {
 	}
 	var ranges []string
 	switch {
-	case len(q.Status) == 0 && q.Priority == "" && q.Source == "" && q.Assignee == "" && q.Order == NewestFirst:
+	case len(statuses) == 0 && q.Priority == "" && q.Source == "" && q.Assignee == "" && q.Order == NewestFirst:
 		ranges = []string{indexRange()}
 	case q.Account == "":
-		for _, st := range q.Status {
+		for _, st := range statuses {
 			ranges = append(ranges, indexRange("status = "+w.arg(string(st))))
 		}
 	default:
@@ -255,7 +265,6 @@ func (q *MissionQuery) newest(w *where) string {
 		if q.Priority != "" {
 			priorities = []fieldmark.Priority{q.Priority}
 		}
-		statuses := q.Status
 		if len(statuses) == 0 {
 			statuses = fieldmark.MissionStatuses()
 		}
@@ -329,6 +338,8 @@ type accountState struct {
 	labels []string // keys of labels that lists filter by
 	group  string   // the account whose limits apply: its parent, or itself
 	limit  int      // missions a day of the group; 0: none
+
+	clockOffset time.Duration // of the time of a test world
 }
 
 // dayUse is how many missions a group has created on a day, which is counted since 1970 in UTC.
@@ -350,7 +361,7 @@ func (t *tx) account(ctx context.Context, id string) (accountState, error) {
 	return t.state.accounts[id], nil
 }
 
-const accountStateOf = `SELECT a.id, a.filter_labels, g.id, COALESCE(o.missions, 0), COALESCE(u.day, 0),
+const accountStateOf = `SELECT a.id, a.filter_labels, a.clock_offset, g.id, COALESCE(o.missions, 0), COALESCE(u.day, 0),
 	COALESCE(u.missions, 0) FROM account a JOIN account g ON g.id = COALESCE(a.parent, a.id)
 	LEFT JOIN offer o ON o.id = g.offer LEFT JOIN account_use u ON u.account = g.id WHERE a.id`
 
@@ -358,9 +369,11 @@ func (state *txState) scanAccount(row commit.Scanner) error {
 	var id string
 	var a accountState
 	var used dayUse
-	if err := row.Scan(&id, jsonCol{&a.labels}, &a.group, &a.limit, &used.day, &used.missions); err != nil {
+	var offset int64
+	if err := row.Scan(&id, jsonCol{&a.labels}, &offset, &a.group, &a.limit, &used.day, &used.missions); err != nil {
 		return err
 	}
+	a.clockOffset = time.Duration(offset) * time.Microsecond
 	state.accounts[id] = a
 	if _, known := state.used[a.group]; !known {
 		state.used[a.group] = used
@@ -404,6 +417,16 @@ func (t MissionTx) putLabels(ctx context.Context, m *Mission) error {
 		return fmt.Errorf("index the labels of mission %s: %w", m.ID, err)
 	}
 	return t.addLabels(ctx, m)
+}
+
+// CountMissions counts the missions of an account, limit at most.
+func (db MissionReader) CountMissions(ctx context.Context, account string, limit int) (n int, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT id FROM mission WHERE account = $1 LIMIT $2) AS those`,
+		account, limit).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the missions of %s: %w", account, queryErr(err))
+	}
+	return n, nil
 }
 
 // AccountToIndex returns an account whose missions are being indexed after its filterable labels

@@ -146,6 +146,19 @@ func (t OfferTx) CountMission(ctx context.Context, group string, day int64) erro
 	return nil
 }
 
+// TakeDelivery counts a delivery of a test world on a day, which is counted since 1970 in UTC of
+// the real time, and reports whether there were fewer than limit.
+func (t OfferTx) TakeDelivery(ctx context.Context, account string, day int64, limit int) (bool, error) {
+	n, err := t.exec(ctx, `INSERT INTO account_use (account, day, missions, deliveries) VALUES ($1, $2, 0, 1)
+		ON CONFLICT (account) DO UPDATE SET day = excluded.day,
+			deliveries = CASE WHEN account_use.day = excluded.day THEN account_use.deliveries + 1 ELSE 1 END
+		WHERE account_use.day <> excluded.day OR account_use.deliveries < $3`, account, day, limit)
+	if err != nil {
+		return false, fmt.Errorf("count a delivery of %s: %w", account, err)
+	}
+	return n == 1, nil
+}
+
 // GroupEndpoints counts the endpoints of the group of an account, other than one.
 func (t OfferTx) GroupEndpoints(ctx context.Context, account, except string) (n int, err error) {
 	err = t.queryRow(ctx, `SELECT COUNT(*) FROM endpoint e WHERE e.deleted_at IS NULL AND e.id <> $1

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -72,10 +74,10 @@ func money(m *fieldmark.Money) (amount, currency any) {
 func (t MissionTx) AddPayment(ctx context.Context, m *Mission, p *Payment) error {
 	amount, currency := money(p.Amount)
 	err := t.queueInsert(ctx, `INSERT INTO payment (id, mission, direction, amount, currency, terms, status, refunded,
-		version, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+		version, created_at, updated_at, world)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)`,
 		p.ID, m.ID, string(p.Direction), amount, currency, p.Terms, string(p.Status), p.RefundedTotal, p.Version,
-		p.CreatedAt.Micros())
+		p.CreatedAt.Micros(), fieldmark.World(m.Account))
 	if err != nil {
 		return fmt.Errorf("add payment %s: %w", p.ID, err)
 	}
@@ -102,9 +104,15 @@ func (t MissionTx) PutPayment(ctx context.Context, p *Payment) error {
 	return nil
 }
 
-// ClaimPayments leases up to limit overdue payments to owner.
-func (t MissionTx) ClaimPayments(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
-	return t.claim(ctx, `UPDATE payment SET lease_until = $1, lease_owner = $2 WHERE id IN (`+duePayments+`)
+// ClaimPayments leases up to limit overdue payments to owner: live ones or, with worlds, those of
+// test worlds.
+func (t MissionTx) ClaimPayments(ctx context.Context, owner string, now, lease time.Time, limit int,
+	worlds bool) ([]string, error) {
+	due := duePayments
+	if worlds {
+		due = worldPayments
+	}
+	return t.claim(ctx, `UPDATE payment SET lease_until = $1, lease_owner = $2 WHERE id IN (`+due+`)
 		RETURNING id`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
@@ -155,21 +163,47 @@ func (db MissionReader) Refunds(ctx context.Context, payment string) ([]fieldmar
 	return list, nil
 }
 
-// Payments lists up to limit payments with their missions, the newest first;
-// status "" means any, before is the id the previous page ended with.
-func (db MissionReader) Payments(ctx context.Context, status fieldmark.PaymentStatus, before string,
-	limit int) ([]fieldmark.MissionPayment, error) {
-	if before == "" {
-		before = lastID
+// PaymentQuery selects a page of payments.
+type PaymentQuery struct {
+	Status fieldmark.PaymentStatus // empty: any
+	Worlds bool                    // those of test worlds, instead of all live ones
+	Before string                  // the id that the previous page ended with
+	Limit  int
+}
+
+// sql returns the query and its arguments. Live payments are found by their statuses, because that
+// index has no rows of test worlds.
+func (q *PaymentQuery) sql() (string, []any) {
+	var w where
+	before, limit := w.arg(cmp.Or(q.Before, lastID)), w.arg(q.Limit)
+	indexRange := func(condition string) string {
+		return `SELECT id FROM (SELECT id FROM payment WHERE ` + condition + ` AND id < ` + before + `
+			ORDER BY id DESC LIMIT ` + limit + `) AS s`
 	}
-	question := `SELECT ` + paymentColumns + `, m.request FROM payment p JOIN mission m ON m.id = p.mission
-		WHERE p.id < $1`
-	args := []any{before, limit}
-	if status != "" {
-		question += ` AND p.status = $3`
-		args = append(args, string(status))
+	statuses := fieldmark.PaymentStatuses()
+	if q.Status != "" {
+		statuses = []fieldmark.PaymentStatus{q.Status}
 	}
-	rows, err := db.query(ctx, question+` ORDER BY p.id DESC LIMIT $2`, args...)
+	var ranges []string
+	for _, status := range statuses {
+		ranges = append(ranges, indexRange(`world = '' AND status = `+w.arg(string(status))))
+	}
+	if q.Worlds {
+		condition := `world <> ''`
+		w.args = w.args[:2]
+		if q.Status != "" {
+			condition += ` AND status = ` + w.arg(string(q.Status))
+		}
+		ranges = []string{indexRange(condition)}
+	}
+	return `SELECT ` + paymentColumns + `, m.request FROM payment p JOIN mission m ON m.id = p.mission
+		WHERE p.id IN (` + strings.Join(ranges, " UNION ALL ") + `) ORDER BY p.id DESC LIMIT ` + limit, w.args
+}
+
+// Payments lists payments with their missions, the newest first.
+func (db MissionReader) Payments(ctx context.Context, q PaymentQuery) ([]fieldmark.MissionPayment, error) {
+	question, args := q.sql()
+	rows, err := db.query(ctx, question, args...)
 	list, err := collect(rows, err, scanMissionPayment)
 	if err != nil {
 		return nil, fmt.Errorf("list payments: %w", err)

@@ -120,7 +120,7 @@ func (t MissionTx) putRule(ctx context.Context, kind, name string, rule any, awa
 		return fmt.Errorf("put %s %s: %w", kind, name, err)
 	}
 	t.state.rules = nil
-	t.touched[TopicDeadlines] = true
+	t.touched[TopicDeadlines], t.touched[TopicTestDeadlines] = true, true
 	return nil
 }
 
@@ -154,9 +154,10 @@ func (t MissionTx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
 		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
 	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at, account, deadline,
-		breached_at, at_risk_due) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		breached_at, at_risk_due, world) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		m.ID, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt), m.Account,
-		nullMicros(sla.Deadline(s.Timers)), nullMicros(sla.Breached(s.Timers)), nullMicros(sla.AtRisk(s.Timers)))
+		nullMicros(sla.Deadline(s.Timers)), nullMicros(sla.Breached(s.Timers)), nullMicros(sla.AtRisk(s.Timers)),
+		fieldmark.World(m.Account))
 	if err != nil {
 		return fmt.Errorf("add the SLA of mission %s: %w", m.ID, err)
 	}
@@ -220,9 +221,15 @@ func (t MissionTx) AddSLAEvent(ctx context.Context, mission string, c sla.Change
 
 // ClaimSLAs leases up to limit missions to owner whose next timer event is due,
 // or whose timers were computed with older rules. Both come from an index: the
-// cost depends on what is due, not on how many missions there are.
-func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
-	due, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+dueSLAs+`)
+// cost depends on what is due, not on how many missions there are. It claims live ones or,
+// with worlds, those of test worlds.
+func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.Time, limit int,
+	worlds bool) ([]string, error) {
+	byTime, byRules := dueSLAs, staleSLAs
+	if worlds {
+		byTime, byRules = worldSLAs, worldStaleSLAs
+	}
+	due, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+byTime+`)
 		RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 	if err != nil || len(due) >= limit {
@@ -232,10 +239,29 @@ func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.
 	if err != nil || r.Revision == 0 {
 		return due, err
 	}
-	stale, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+staleSLAs+`)
+	stale, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+byRules+`)
 		RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit-len(due), r.Revision)
 	return append(due, stale...), err
+}
+
+// worldsDue reports whether a world has something that worlds claim, without a transaction.
+const worldsDue = `SELECT EXISTS (SELECT 1 FROM account a WHERE a.world <> '' AND (
+	EXISTS (SELECT 1 FROM sla s WHERE s.world = a.id AND s.world <> '' AND s.due_at <= $1 + a.clock_offset)
+	OR EXISTS (SELECT 1 FROM payment p WHERE p.world = a.id AND p.world <> ''
+		AND p.check_at <= $1 + a.clock_offset)
+	OR EXISTS (SELECT 1 FROM pending_alert q WHERE q.world = a.id AND q.world <> ''
+		AND q.due_at <= $1 + a.clock_offset)))
+	OR EXISTS (SELECT 1 FROM sla s WHERE s.rules < (SELECT COALESCE(MAX(r.revision), 0) FROM sla_rule r)
+		AND s.world <> '')`
+
+// TimersDue reports whether a timer of a test world is due. Most installations have no world: looking costs
+// them a read, and no transaction.
+func (db MissionReader) TimersDue(ctx context.Context, now time.Time) (due bool, err error) {
+	if err := db.queryRow(ctx, worldsDue, now.UnixMicro()).Scan(&due); err != nil {
+		return false, fmt.Errorf("look for due timers of test worlds: %w", queryErr(err))
+	}
+	return due, nil
 }
 
 // Calendar is an iCalendar feed of planned missions and the hash of its token.

@@ -44,7 +44,7 @@ func grouped(t testing.TB, s *store.Store, writes ...func()) {
 
 // openOne creates a mission with its timers and its event.
 func openOne(ctx context.Context, tx *store.Tx, name store.MissionKey, title string) (bool, error) {
-	at, err := tx.Stamp(ctx)
+	at, err := tx.Stamp(ctx, "")
 	if err != nil {
 		return false, err
 	}

@@ -113,7 +113,7 @@ func TestOlderOrigin(t *testing.T) {
 func claimClocks(t testing.TB, s *store.Store, owner string, now time.Time, limit int) (ids []string) {
 	t.Helper()
 	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-		ids, err = tx.ClaimSLAs(ctx, owner, now, now.Add(time.Minute), limit)
+		ids, err = tx.ClaimSLAs(ctx, owner, now, now.Add(time.Minute), limit, false)
 		return err
 	})
 	if err != nil {

@@ -183,7 +183,7 @@ func (db StatsReader) Stats(ctx context.Context, now time.Time, most int) (v Sta
 		{&v.Held, `(p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1)`}} {
 		// CROSS JOIN makes SQLite step into the index of each endpoint, instead of reading all deliveries.
 		err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT d.id FROM endpoint p CROSS JOIN delivery d
-			WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL AND `+of.endpoint+`
+			WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL AND p.world = '' AND `+of.endpoint+`
 			LIMIT $2) AS those`,
 			now.UnixMicro(), most).Scan(of.count)
 		if err != nil {
@@ -193,7 +193,8 @@ func (db StatsReader) Stats(ctx context.Context, now time.Time, most int) (v Sta
 	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state <> 'enabled' THEN 1 END), COUNT(CASE WHEN state = 'enabled'
 		AND failing_since IS NOT NULL THEN 1 END),
 		COUNT(CASE WHEN state = 'enabled' AND open_until > $1 THEN 1 END)
-		FROM endpoint WHERE deleted_at IS NULL`, now.UnixMicro()).Scan(&v.Stopped, &v.Failing, &v.CircuitOpen)
+		FROM endpoint WHERE deleted_at IS NULL AND world = ''`, now.UnixMicro()).Scan(
+		&v.Stopped, &v.Failing, &v.CircuitOpen)
 	if err != nil {
 		return v, fmt.Errorf("count endpoints: %w", err)
 	}
@@ -207,7 +208,8 @@ func (db StatsReader) missionStats(ctx context.Context, now time.Time, most int,
 		v.Missions[status] = 0
 	}
 	rows, err := db.query(ctx, `SELECT status, COUNT(*) FROM (SELECT status FROM mission
-		WHERE status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE')
+		WHERE world = ''
+			AND status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE')
 			LIMIT $1) AS those GROUP BY status`, most)
 	if err != nil {
 		return fmt.Errorf("count missions: %w", err)
@@ -224,8 +226,8 @@ func (db StatsReader) missionStats(ctx context.Context, now time.Time, most int,
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("count missions: %w", err)
 	}
-	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT due_at FROM sla WHERE due_at <= $1
-		UNION ALL SELECT due_at FROM pending_alert WHERE due_at <= $1 LIMIT $2) AS late`,
+	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT due_at FROM sla WHERE due_at <= $1 AND world = ''
+		UNION ALL SELECT due_at FROM pending_alert WHERE due_at <= $1 AND world = '' LIMIT $2) AS late`,
 		now.UnixMicro(), most).Scan(&v.Due); err != nil {
 		return fmt.Errorf("count due timers: %w", err)
 	}
@@ -323,7 +325,7 @@ func (db StatsReader) LastBackup(ctx context.Context) (at, created time.Time, er
 // UnhealthyEndpoints lists endpoints that are not enabled or whose deliveries fail.
 func (db StatsReader) UnhealthyEndpoints(ctx context.Context, now time.Time, limit int) ([]Endpoint, error) {
 	rows, err := db.query(ctx, `SELECT `+endpointColumns+` FROM endpoint
-		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1)
+		WHERE deleted_at IS NULL AND world = '' AND (expires_at IS NULL OR expires_at > $1)
 		AND (state <> 'enabled' OR failing_since IS NOT NULL OR open_until IS NOT NULL) ORDER BY id LIMIT $2`,
 		now.UnixMicro(), limit)
 	list, err := collect(rows, err, scanEndpoint)
@@ -356,11 +358,13 @@ func (db StatsReader) Overdue(ctx context.Context, now time.Time) (o Overdue, er
 	// One step into an index for each endpoint, however many deliveries it has.
 	err = db.queryRow(ctx, `SELECT MIN(due) FROM (SELECT (SELECT MIN(d.due_at) FROM delivery d
 			WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL) AS due
-		FROM endpoint p WHERE p.state = 'enabled' AND p.open_until IS NULL AND p.deleted_at IS NULL) AS first
+		FROM endpoint p WHERE p.state = 'enabled' AND p.open_until IS NULL AND p.deleted_at IS NULL
+			AND p.world = '') AS first
 		WHERE due <= $1`, now.UnixMicro()).Scan(exactTime{&o.Deliveries})
 	if err == nil {
 		err = db.queryRow(ctx, `SELECT MIN(due_at) FROM (SELECT MIN(due_at) AS due_at FROM sla WHERE due_at <= $1
-			UNION ALL SELECT MIN(due_at) FROM pending_alert WHERE due_at <= $1) AS late`,
+				AND world = ''
+			UNION ALL SELECT MIN(due_at) FROM pending_alert WHERE due_at <= $1 AND world = '') AS late`,
 			now.UnixMicro()).Scan(exactTime{&o.Timers})
 	}
 	if err == nil {
@@ -396,11 +400,12 @@ const MaxOpenSLAs = 10_000
 // OpenSLAs counts the missions whose SLA is breached or at risk at present.
 func (db StatsReader) OpenSLAs(ctx context.Context) (o OpenSLAs, err error) {
 	err = db.queryRow(ctx, `SELECT COUNT(*), MIN(breached_at) FROM (SELECT breached_at FROM sla
-		WHERE breached_at IS NOT NULL ORDER BY breached_at LIMIT $1) AS open`, MaxOpenSLAs).Scan(&o.Breached,
+		WHERE breached_at IS NOT NULL AND world = '' ORDER BY breached_at LIMIT $1) AS open`, MaxOpenSLAs).Scan(
+		&o.Breached,
 		exactTime{&o.BreachedSince})
 	if err == nil {
 		err = db.queryRow(ctx, `SELECT COUNT(*), MIN((SELECT MIN(e.at) FROM sla_event e WHERE e.mission = open.mission
-			AND e.kind = 'sla.at_risk')) FROM (SELECT mission FROM sla WHERE at_risk_due IS NOT NULL
+			AND e.kind = 'sla.at_risk')) FROM (SELECT mission FROM sla WHERE at_risk_due IS NOT NULL AND world = ''
 			ORDER BY at_risk_due LIMIT $1) AS open`, MaxOpenSLAs).Scan(&o.AtRisk, exactTime{&o.AtRiskSince})
 	}
 	if err != nil {
@@ -413,7 +418,9 @@ func (db StatsReader) OpenSLAs(ctx context.Context) (o OpenSLAs, err error) {
 // first.
 func (db StatsReader) EndingKeys(ctx context.Context, from, until time.Time, limit int) ([]Key, error) {
 	rows, err := db.query(ctx, `SELECT `+keyColumns+` FROM api_key WHERE revoked_at IS NULL AND replaced_by IS NULL
-		AND expires_at > $1 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3`, from.UnixMicro(),
+		AND expires_at > $1 AND expires_at <= $2
+		AND EXISTS (SELECT 1 FROM account a WHERE a.id = api_key.account AND a.world = '')
+		ORDER BY expires_at, id LIMIT $3`, from.UnixMicro(),
 		until.UnixMicro(), limit)
 	list, err := collect(rows, err, func(row scanner) (Key, error) { return scanKey(row) })
 	if err != nil {

@@ -236,7 +236,7 @@ type Topic int
 
 // The topics: the event log grew; a delivery, an audit, a preview, a replay, a
 // deadline, a certificate, a standing, a claim, a mail or a mail about a request for a key became due; a
-// check of a site changed its state.
+// check of a site changed its state; a delivery or a deadline of a test world became due.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -250,6 +250,8 @@ const (
 	TopicSiteChecks
 	TopicMail
 	TopicAccessMail
+	TopicTestDeliveries
+	TopicTestDeadlines
 	topics
 )
 

@@ -297,7 +297,7 @@ func TestStampIsRecorded(t *testing.T) {
 		var last int64
 		for i := range 3 {
 			err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-				stamp, err := tx.Stamp(ctx)
+				stamp, err := tx.Stamp(ctx, "")
 				if stamp <= last {
 					t.Errorf("stamp %d is %d, not later than %d", i, stamp, last)
 				}

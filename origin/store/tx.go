@@ -395,7 +395,7 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 		if n > 0 {
 			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews],
 				t.touched[TopicDeadlines], t.touched[TopicCertificates] = true, true, true, true, true
-			t.touched[TopicClaims] = true
+			t.touched[TopicClaims], t.touched[TopicTestDeliveries], t.touched[TopicTestDeadlines] = true, true, true
 			t.touched[TopicSiteChecks], t.touched[TopicMail], t.touched[TopicAccessMail] = true, true, true
 		}
 	}
@@ -404,15 +404,32 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 
 // Subqueries that select due rows for claims, by index.
 const (
-	dueSLAs = `SELECT s.mission FROM sla s WHERE s.due_at <= $3 AND (s.lease_until IS NULL OR s.lease_until <= $3)
+	dueSLAs = `SELECT s.mission FROM sla s WHERE s.due_at <= $3 AND s.world = '' AND (s.lease_until IS NULL
+		OR s.lease_until <= $3)
 		ORDER BY s.due_at LIMIT $4`
-	staleSLAs = `SELECT s.mission FROM sla s WHERE s.rules < $5 AND (s.lease_until IS NULL OR s.lease_until <= $3)
+	staleSLAs = `SELECT s.mission FROM sla s WHERE s.rules < $5 AND s.world = '' AND (s.lease_until IS NULL
+		OR s.lease_until <= $3)
 		ORDER BY s.rules LIMIT $4`
-	duePayments = `SELECT p.id FROM payment p WHERE p.check_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
-		ORDER BY p.check_at LIMIT $4`
-	duePendingAlerts = `SELECT p.mission FROM pending_alert p WHERE p.due_at <= $3 AND (p.lease_until IS NULL
+	duePayments = `SELECT p.id FROM payment p WHERE p.check_at <= $3 AND p.world = '' AND (p.lease_until IS NULL
 		OR p.lease_until <= $3)
+		ORDER BY p.check_at LIMIT $4`
+	duePendingAlerts = `SELECT p.mission FROM pending_alert p WHERE p.due_at <= $3 AND p.world = ''
+		AND (p.lease_until IS NULL OR p.lease_until <= $3)
 		ORDER BY p.due_at LIMIT $4`
+
+	// Those of test worlds. Due times are in the time of the world, leases in real time. CROSS JOIN makes SQLite
+	// begin with the worlds.
+	worldSLAs = `SELECT s.mission FROM account a CROSS JOIN sla s WHERE a.world <> '' AND s.world = a.id
+		AND s.world <> '' AND s.due_at <= $3 + a.clock_offset AND (s.lease_until IS NULL OR s.lease_until <= $3)
+		LIMIT $4`
+	worldStaleSLAs = `SELECT s.mission FROM sla s WHERE s.rules < $5 AND s.world <> '' AND (s.lease_until IS NULL
+		OR s.lease_until <= $3) ORDER BY s.rules LIMIT $4`
+	worldPayments = `SELECT p.id FROM account a CROSS JOIN payment p WHERE a.world <> '' AND p.world = a.id
+		AND p.world <> '' AND p.check_at <= $3 + a.clock_offset AND (p.lease_until IS NULL OR p.lease_until <= $3)
+		LIMIT $4`
+	worldPendingAlerts = `SELECT p.mission FROM account a CROSS JOIN pending_alert p WHERE a.world <> ''
+		AND p.world = a.id AND p.world <> '' AND p.due_at <= $3 + a.clock_offset
+		AND (p.lease_until IS NULL OR p.lease_until <= $3) LIMIT $4`
 )
 
 func (t *tx) claim(ctx context.Context, question string, args ...any) ([]string, error) {

@@ -23,19 +23,29 @@ type WebhookTx struct {
 // DueEndpoint is an endpoint that may have due deliveries.
 type DueEndpoint struct {
 	Endpoint
-	InFlight int   // deliveries under a lease
-	Err      error // why the row cannot be decoded; then only ID is valid
+	InFlight int // deliveries under a lease
+	// ClockOffset is the time of the endpoint's test world less the real time.
+	ClockOffset time.Duration
+	Err         error // why the row cannot be decoded; then only ID is valid
 }
 
 // DueEndpoints lists up to limit endpoints whose scheduled time has come, the
-// longest overdue first. A row that cannot be decoded is in the list with its error, so
-// that it does not block the others.
-func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int) ([]DueEndpoint, error) {
-	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d
+// longest overdue first: live ones or, with worlds, those of test worlds. A row
+// that cannot be decoded is in the list with its error, so that it does not block the others.
+func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int, worlds bool) ([]DueEndpoint, error) {
+	question := `SELECT ` + endpointColumns + `, 0, (SELECT COUNT(*) FROM delivery d
 		WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
-		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL ORDER BY wake_at, id LIMIT $2`, now.UnixMicro(), limit)
+		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL AND world = '' ORDER BY wake_at, id LIMIT $2`
+	if worlds {
+		question = `SELECT ` + endpointColumns + `, offset_of, (SELECT COUNT(*) FROM delivery d
+			WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
+			FROM ` + worldEndpoints + ` ORDER BY wake_at, id LIMIT $2`
+	}
+	rows, err := t.query(ctx, question, now.UnixMicro(), limit)
 	list, err := collect(rows, err, func(row scanner) (r DueEndpoint, err error) {
-		if r.Endpoint, err = scanEndpointWith(row, &r.InFlight); err != nil && r.ID != "" {
+		var offset int64
+		defer func() { r.ClockOffset = time.Duration(offset) * time.Microsecond }()
+		if r.Endpoint, err = scanEndpointWith(row, &offset, &r.InFlight); err != nil && r.ID != "" {
 			return DueEndpoint{Endpoint: Endpoint{Endpoint: fieldmark.Endpoint{ID: r.ID}}, Err: err}, nil
 		}
 		return r, err
@@ -44,6 +54,22 @@ func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int) (
 		return nil, fmt.Errorf("list ready endpoints: %w", err)
 	}
 	return list, nil
+}
+
+// worldEndpoints are the endpoints of test worlds whose scheduled time has come, which is in the
+// time of the world.
+const worldEndpoints = `(SELECT a.id AS of_world, a.clock_offset AS offset_of FROM account a
+	WHERE a.world <> '') AS w CROSS JOIN endpoint
+	WHERE world = of_world AND world <> '' AND wake_at <= $1 + offset_of AND deleted_at IS NULL`
+
+// EndpointsDue reports whether an endpoint of a test world is scheduled for now or earlier. Most
+// installations have no world: looking costs them a read, and no transaction.
+func (db WebhookReader) EndpointsDue(ctx context.Context, now time.Time) (due bool, err error) {
+	err = db.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+worldEndpoints+`)`, now.UnixMicro()).Scan(&due)
+	if err != nil {
+		return false, fmt.Errorf("look for due deliveries of test worlds: %w", queryErr(err))
+	}
+	return due, nil
 }
 
 // PutEndpointSchedule stores when the dispatcher must look at an endpoint again,
@@ -75,7 +101,7 @@ func (t WebhookTx) ScheduleEndpoints(ctx context.Context) error {
 		return fmt.Errorf("schedule endpoints: %w", err)
 	}
 	if n > 0 {
-		t.touched[TopicDeliveries] = true
+		t.touched[TopicDeliveries], t.touched[TopicTestDeliveries] = true, true
 		clear(t.state.endpoints)
 	}
 	return nil
@@ -209,9 +235,9 @@ func scanEndpointWith(row scanner, more ...any) (e Endpoint, err error) {
 // AddEndpoint adds an endpoint.
 func (t WebhookTx) AddEndpoint(ctx context.Context, e *Endpoint) error {
 	if _, err := t.exec(ctx, `INSERT INTO endpoint (id, account, url, events, description, secret, created_at,
-		expires_at, wake_at)
-		VALUES ($1, $2, $3, '[]', '', '', $4, $5, NULL)`,
-		e.ID, e.Account, e.URL, e.CreatedAt.Micros(), nullMicros(e.ExpiresAt)); err != nil {
+		expires_at, wake_at, world)
+		VALUES ($1, $2, $3, '[]', '', '', $4, $5, NULL, $6)`,
+		e.ID, e.Account, e.URL, e.CreatedAt.Micros(), nullMicros(e.ExpiresAt), fieldmark.World(e.Account)); err != nil {
 		return fmt.Errorf("add endpoint %s: %w", e.ID, err)
 	}
 	return t.PutEndpoint(ctx, e)
@@ -250,7 +276,7 @@ func (t WebhookTx) PutEndpoint(ctx context.Context, e *Endpoint) error {
 		return fmt.Errorf("put endpoint %s: %w", e.ID, err)
 	}
 	clear(t.state.endpoints)
-	t.touched[TopicDeliveries] = true
+	t.touched[deliveryTopic(e.Account)] = true
 	return nil
 }
 
@@ -381,10 +407,18 @@ func (t WebhookTx) ScheduleEndpoint(ctx context.Context, id string, by time.Time
 }
 
 // Endpoints lists up to limit endpoints that are neither deleted nor expired,
-// the newest first; account "" means any.
-func (db WebhookReader) Endpoints(ctx context.Context, account string, now time.Time, limit int) ([]Endpoint, error) {
+// the newest first; account "" means all live ones or, with worlds, those of test worlds.
+func (db WebhookReader) Endpoints(ctx context.Context, account string, worlds bool, now time.Time,
+	limit int) ([]Endpoint, error) {
+	of := `account = $3`
+	switch {
+	case account == "" && worlds:
+		of = `world <> $3`
+	case account == "":
+		of = `world = $3`
+	}
 	rows, err := db.query(ctx, `SELECT `+endpointColumns+` FROM endpoint
-		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND ($3 = '' OR account = $3)
+		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND `+of+`
 			ORDER BY id DESC LIMIT $2`,
 		now.UnixMicro(), limit, account)
 	list, err := collect(rows, err, scanEndpoint)

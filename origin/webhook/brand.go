@@ -68,6 +68,8 @@ func checkAccount(ctx context.Context, tx *store.Tx, e *store.Endpoint, now time
 		return err
 	}
 	switch {
+	case fieldmark.IsTestAccount(e.Account) && len(others) >= fieldmark.TestEndpoints:
+		err = tooManyEndpoints(fieldmark.TestEndpoints)
 	case small && len(others) >= fieldmark.ClaimEndpoints:
 		err = tooManyEndpoints(fieldmark.ClaimEndpoints)
 	case e.Customer != "":

@@ -18,6 +18,7 @@ import (
 // Limits of delivery.
 const (
 	MaxSending        = 256 // messages in flight; each takes a socket and a goroutine
+	maxTestSending    = 16  // of those, the ones of test worlds, which never take the place of live ones
 	defaultInFlight   = 8   // of those to one endpoint that does not set a limit
 	maxReadyEndpoints = 64  // endpoints read in one transaction; the others follow in the next one
 	maxRecordBatch    = 256 // attempts recorded in one transaction; more would only delay the first
@@ -38,6 +39,8 @@ type result struct {
 	settings *fieldmark.EndpointSettings // as they were when the message was claimed
 	attempt  Attempt
 	broken   bool // this process canceled the attempt
+
+	clockOffset time.Duration // the time of the endpoint's test world less the real time; 0: it is in none
 }
 
 func (r *result) lease() store.Lease { return store.Lease{Kind: store.LeaseDelivery, ID: r.job.ID} }
@@ -45,7 +48,29 @@ func (r *result) lease() store.Lease { return store.Lease{Kind: store.LeaseDeliv
 // dispatcher delivers messages that are due. One goroutine claims and records, and each attempt
 // runs in a separate goroutine, so no lock is needed for the state of the dispatcher. An
 // endpoint that hangs cannot occupy all slots (see claimDue).
-type dispatcher struct{ *Service }
+type dispatcher struct {
+	*Service
+	limit  int  // of messages in flight
+	worlds bool // it delivers the messages of test worlds, and no others
+}
+
+// topic is published when messages of the dispatcher become due.
+func (s *dispatcher) topic() store.Topic {
+	if s.worlds {
+		return store.TopicTestDeliveries
+	}
+	return store.TopicDeliveries
+}
+
+// idle reports that nothing has to be recorded or claimed. Only the dispatcher of test worlds looks first:
+// most installations have none, and begin no transaction for them.
+func (s *dispatcher) idle(ctx context.Context, kept []result) bool {
+	if !s.worlds || len(kept) > 0 {
+		return false
+	}
+	due, err := s.store.EndpointsDue(ctx, time.Now())
+	return err == nil && !due
+}
 
 // dispatch sends messages that are due until ctx ends and all attempts that it
 // started are recorded. One goroutine claims and records, so that the results of
@@ -55,7 +80,7 @@ type dispatcher struct{ *Service }
 // arrives, when the next retry is due, and every job.PollInterval for those that another
 // process has appended.
 func (s *dispatcher) dispatch(ctx context.Context) error {
-	results := make(chan result, MaxSending)
+	results := make(chan result, s.limit)
 	poll := time.NewTicker(job.PollInterval)
 	defer poll.Stop()
 	var kept []result // not recorded yet
@@ -63,10 +88,10 @@ func (s *dispatcher) dispatch(ctx context.Context) error {
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
 	for {
-		due := s.store.Watch(store.TopicDeliveries)
+		due := s.store.Watch(s.topic())
 		kept = collect(kept, results, inFlight)
 		inFlight -= len(kept)
-		jobs, next, err := s.dispatchOnce(ctx, kept, MaxSending-inFlight)
+		jobs, next, err := s.dispatchOnce(ctx, kept, s.limit-inFlight)
 		if err != nil { // the database may recover; the results are kept until then
 			// their slots stay occupied: without the results, the next claim could exceed the
 			// limits of endpoints
@@ -136,6 +161,9 @@ func collect(kept []result, results chan result, inFlight int) []result {
 // database is away is returned, and the results are kept.
 func (s *dispatcher) dispatchOnce(ctx context.Context, tried []result, free int) (jobs []result, next time.Time,
 	err error) {
+	if s.idle(ctx, tried) {
+		return nil, next, nil
+	}
 	jobs, next, err = s.recordAndClaim(ctx, tried, free)
 	switch {
 	case err == nil:
@@ -211,7 +239,9 @@ func (s *Service) attempt(ctx context.Context, to *Sender, j *store.Job, endpoin
 }
 
 func message(j *store.Job) Message {
-	return Message{Envelope: j.Envelope, Subject: j.Subject, Account: j.Account}
+	m := Message{Envelope: j.Envelope, Subject: j.Subject, Account: j.Account}
+	m.Test = fieldmark.IsTestAccount(j.Account)
+	return m
 }
 
 // recordAndClaim records results and claims the next messages in one transaction. With both in
@@ -259,7 +289,7 @@ func (s *dispatcher) recordAll(ctx context.Context, tx *store.Tx, tried []result
 			return err
 		}
 		if r.settings.Ordering == fieldmark.OrderingMission && r.over() {
-			if err := tx.PromoteNext(ctx, r.to, r.job.Subject, time.Now()); err != nil {
+			if err := tx.PromoteNext(ctx, r.to, r.job.Subject, time.Now().Add(r.clockOffset)); err != nil {
 				return err
 			}
 		}
@@ -286,17 +316,21 @@ func (r *result) next(jitter float64) time.Time {
 	if !ok || r.job.Envelope.Type == fieldmark.EventPing && r.job.Account == "" {
 		return time.Time{}
 	}
-	return r.attempt.At.Add(r.attempt.Took + wait)
+	return r.end().Add(wait)
 }
+
+// end returns when the attempt ended, in the time of the endpoint's account.
+func (r *result) end() time.Time { return r.attempt.At.Add(r.attempt.Took + r.clockOffset) }
 
 // record returns the row of an attempt. The time of the next attempt counts from the end of
 // this one: a slow receiver is not asked again at once.
 func (s *Service) record(r *result) store.Attempt {
 	a := r.attempt
 	row := store.Attempt{
-		Delivery: r.job.ID, Owner: s.jobs.Worker(), Number: r.job.Attempts + 1, At: a.At, Took: a.Took,
+		Delivery: r.job.ID, Owner: s.jobs.Worker(), Number: r.job.Attempts + 1, At: a.At.Add(r.clockOffset),
+		Took:   a.Took,
 		Status: a.Status, Error: a.Error, Body: a.Body,
-		Detail: a.Detail, State: fieldmark.DeliveryDone, DueAt: a.At.Add(a.Took),
+		Detail: a.Detail, State: fieldmark.DeliveryDone, DueAt: r.end(),
 	}
 	if !a.OK() {
 		row.State = fieldmark.DeliveryFailed
@@ -320,13 +354,18 @@ func (s *Service) updateHealth(ctx context.Context, tx *store.Tx, id string, tri
 	if err != nil {
 		return err
 	}
+	if now, err = tx.Now(ctx, e.Account); err != nil {
+		return err
+	}
 	h, err := health(&e)
 	if err != nil {
 		return err
 	}
 	changed, wanted := false, ""
 	for _, r := range tried {
-		changed = h.Record(r.attempt, maxInFlightOf(&e.EndpointSettings)) || changed
+		attempt := r.attempt
+		attempt.At = attempt.At.Add(r.clockOffset)
+		changed = h.Record(attempt, maxInFlightOf(&e.EndpointSettings)) || changed
 		if r.attempt.Disable {
 			wanted = "the receiver asked for it (" + r.attempt.Error + ")"
 			if r.attempt.OK() {
@@ -368,7 +407,7 @@ func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, 
 	if free <= 0 {
 		return nil, time.Time{}, nil
 	}
-	ready, err := tx.DueEndpoints(ctx, now, maxReadyEndpoints)
+	ready, err := tx.DueEndpoints(ctx, now, maxReadyEndpoints, s.worlds)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -377,20 +416,23 @@ func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, 
 		h, err := readReady(e)
 		if err != nil {
 			s.metrics.countDecodeError(e.ID, err, s.log)
-			if err := tx.PutEndpointSchedule(ctx, e.ID, now.Add(unreadableRetry), e.RateAt); err != nil {
+			if err := tx.PutEndpointSchedule(ctx, e.ID, now.Add(e.ClockOffset+unreadableRetry), e.RateAt); err != nil {
 				return nil, time.Time{}, err
 			}
 			continue
 		}
 		// Each endpoint's share shrinks with the remaining capacity, so that
 		// endpoints that hang cannot use all of it at once.
-		taken, wake, err := s.claimEndpoint(ctx, tx, e, h, now, min(free, 1+free/4))
+		taken, wake, err := s.claimEndpoint(ctx, tx, e, h, now.Add(e.ClockOffset), min(free, 1+free/4))
 		if err != nil {
 			return nil, time.Time{}, fmt.Errorf("claim for endpoint %s: %w", e.ID, err)
 		}
 		free -= len(taken)
 		jobs = append(jobs, taken...)
-		if !wake.IsZero() && (next.IsZero() || wake.Before(next)) {
+		if wake.IsZero() {
+			continue
+		}
+		if wake = wake.Add(-e.ClockOffset); next.IsZero() || wake.Before(next) {
 			next = wake
 		}
 	}
@@ -407,8 +449,8 @@ func readReady(e *store.DueEndpoint) (*Health, error) {
 }
 
 // claimEndpoint claims messages that are due to one endpoint, at most most and within its rate,
-// its limit of messages in flight and its circuit. It returns when to claim again; zero means
-// when a message in flight ends. The schedule of the endpoint is written in the same
+// its limit of messages in flight and its circuit. now is the time of its account. It returns when
+// to claim again; zero means when a message in flight ends. The schedule of the endpoint is written in the same
 // transaction, so the processes of a fleet share one rate and one limit.
 func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.DueEndpoint, h *Health, now time.Time,
 	most int) (jobs []result, wake time.Time, err error) {
@@ -448,10 +490,12 @@ func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.D
 		case !gate.allow():
 			wake = gate.at
 		default:
-			if err := tx.LeaseDelivery(ctx, j.ID, s.jobs.Worker(), now.Add(job.LeaseDuration)); err != nil {
+			until := now.Add(job.LeaseDuration - e.ClockOffset) // leases are in real time
+			if err := tx.LeaseDelivery(ctx, j.ID, s.jobs.Worker(), until); err != nil {
 				return nil, wake, err
 			}
-			jobs = append(jobs, result{job: j, sender: sender, to: e.ID, settings: &e.EndpointSettings})
+			jobs = append(jobs, result{job: j, sender: sender, to: e.ID, settings: &e.EndpointSettings,
+				clockOffset: e.ClockOffset})
 			continue
 		}
 		break
@@ -527,8 +571,10 @@ func (s *dispatcher) report(r result) {
 			state = fieldmark.DeliveryFailed
 		}
 	}
-	s.metrics.count(r.attempt)
-	if r.job.Attempts == 0 && r.job.Envelope.Type != fieldmark.EventPing {
+	if !s.worlds {
+		s.metrics.count(r.attempt)
+	}
+	if !s.worlds && r.job.Attempts == 0 && r.job.Envelope.Type != fieldmark.EventPing {
 		s.metrics.observeWait(r.attempt.At.Add(r.attempt.Took).Sub(r.job.DueAt))
 	}
 	s.log.Info("webhook", slog.String("delivery", r.job.ID), slog.String("event", r.job.Envelope.ID),

@@ -58,6 +58,9 @@ func (s *Service) CreateEndpoint(ctx context.Context, account string,
 // so a form that is submitted twice creates one endpoint.
 func (s *Service) CreateEndpointAfter(ctx context.Context, newest *string, account string,
 	r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
+	if fieldmark.IsTestAccount(account) { // chosen by a person, not that of a key
+		return fieldmark.NewEndpoint{}, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such account")
+	}
 	return s.createEndpoint(ctx, account, r, newest)
 }
 
@@ -68,8 +71,8 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 	newest *string) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
 	bad := checkEndpoint(&r)
-	bad = append(bad, s.checkURL(ctx, "/url", r.URL)...)
-	bad = append(bad, s.checkTokenURL(ctx, r.Auth)...)
+	bad = append(bad, s.checkURL(ctx, account, "/url", r.URL)...)
+	bad = append(bad, s.checkTokenURL(ctx, account, r.Auth)...)
 	bad = append(bad, checkSettings(&r.EndpointSettings)...)
 	if r.Signing == "" {
 		r.Signing = fieldmark.SigningV1
@@ -104,7 +107,7 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 			error) {
 			return tx.NewestEndpoint(ctx, now)
 		})
-		if err := errors.Join(unchanged, access.RequireAccount(ctx, tx, account)); err != nil {
+		if err := errors.Join(unchanged, access.RequireOwner(ctx, tx, account)); err != nil {
 			return err
 		}
 		var err error
@@ -135,8 +138,8 @@ func (s *Service) newEndpoint(row *store.Endpoint, secret string) (fieldmark.New
 
 // checkURL validates a URL to which messages or token requests are sent. It resolves the host
 // name, so it must not run in a transaction.
-func (s *Service) checkURL(ctx context.Context, pointer, address string) []fieldmark.FieldError {
-	if err := s.http.CheckURL(ctx, address); err != nil {
+func (s *Service) checkURL(ctx context.Context, account, pointer, address string) []fieldmark.FieldError {
+	if err := httpOf(s, account).CheckURL(ctx, address); err != nil {
 		return []fieldmark.FieldError{{Pointer: pointer, Code: "format", Detail: fieldmark.AsError(err).Detail}}
 	}
 	return nil
@@ -271,15 +274,20 @@ func (s *Service) Endpoint(ctx context.Context, account, id string) (fieldmark.E
 }
 
 // Endpoints lists the endpoints of an account that are neither deleted nor expired, the newest
-// first; account "" means any. There are at most MaxEndpointList in the answer.
+// first; account "" means all live ones. There are at most MaxEndpointList in the answer.
 func (s *Service) Endpoints(ctx context.Context, account string) ([]fieldmark.Endpoint, error) {
-	rows, err := s.store.Endpoints(ctx, account, time.Now(), MaxEndpointList)
+	return s.Stats.Endpoints(ctx, account, false)
+}
+
+// Endpoints is Service.Endpoints; with worlds and account "" it lists those of test worlds.
+func (s *Stats) Endpoints(ctx context.Context, account string, worlds bool) ([]fieldmark.Endpoint, error) {
+	rows, err := s.service.store.Endpoints(ctx, account, worlds, time.Now(), MaxEndpointList)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]fieldmark.Endpoint, len(rows))
 	for i := range rows {
-		if list[i], err = s.shown(&rows[i]); err != nil {
+		if list[i], err = s.service.shown(&rows[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -341,9 +349,9 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 		bad = append(bad, missing...)
 	}
 	if p.URL != nil {
-		bad = append(bad, s.checkURL(ctx, "/url", *p.URL)...)
+		bad = append(bad, s.checkURL(ctx, before.Account, "/url", *p.URL)...)
 	}
-	bad = append(bad, s.checkTokenURL(ctx, p.Auth)...)
+	bad = append(bad, s.checkTokenURL(ctx, before.Account, p.Auth)...)
 	if err := validation.Errors(bad).Err(); err != nil {
 		return none, err
 	}

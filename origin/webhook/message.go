@@ -63,8 +63,9 @@ func (m *Message) write(s *fieldmark.EndpointSettings, h http.Header) ([]byte, e
 			Subject         string              `json:"subject,omitempty"`
 			Time            fieldmark.Time      `json:"time"`
 			DataContentType string              `json:"datacontenttype"`
+			Test            bool                `json:"test,omitempty"`
 			Data            json.RawMessage     `json:"data"`
-		}{"1.0", m.ID, m.source(), m.Type, m.Subject, m.Timestamp, jsonType, data})
+		}{"1.0", m.ID, m.source(), m.Type, m.Subject, m.Timestamp, jsonType, m.Test, data})
 	case fieldmark.FormatCloudEventsBinary:
 		for name, value := range map[string]string{
 			"ce-specversion": "1.0", "ce-id": m.ID, "ce-source": m.source(), "ce-type": string(m.Type),
@@ -74,6 +75,9 @@ func (m *Message) write(s *fieldmark.EndpointSettings, h http.Header) ([]byte, e
 		}
 		if m.Subject != "" {
 			h.Set("ce-subject", m.Subject)
+		}
+		if m.Test {
+			h.Set("ce-test", "true")
 		}
 		return data, nil
 	}
@@ -86,7 +90,11 @@ func (m *Message) write(s *fieldmark.EndpointSettings, h http.Header) ([]byte, e
 	b = append(b, m.Type...)
 	b = append(b, `","timestamp":"`...)
 	b = append(b, m.Timestamp.String()...)
-	b = append(b, `","data":`...)
+	b = append(b, '"')
+	if m.Test {
+		b = append(b, `,"test":true`...)
+	}
+	b = append(b, `,"data":`...)
 	b = append(b, data...)
 	return append(b, '}'), nil
 }

@@ -34,6 +34,7 @@ func errNoDelivery() error {
 // DeliveryPage selects deliveries to list.
 type DeliveryPage struct {
 	Endpoint string // empty: those of every endpoint
+	Worlds   bool   // without Endpoint: those of test worlds, instead of all live ones
 	State    fieldmark.DeliveryState
 	Type     string // of the event, or a prefix and .*, for Stats.Search; empty: every type
 	Cursor   string
@@ -52,7 +53,8 @@ func (s *Stats) Search(ctx context.Context, p DeliveryPage) (fieldmark.List[fiel
 	}
 	found := fieldmark.List[fieldmark.Delivery]{Data: []fieldmark.Delivery{}}
 	before, err := parseDeliveryCursor(p.Cursor)
-	f := store.DeliveryFilter{Endpoint: p.Endpoint, Shown: p.State, Type: p.Type, Before: before, Limit: p.Limit}
+	f := store.DeliveryFilter{Endpoint: p.Endpoint, Worlds: p.Worlds, Shown: p.State, Type: p.Type, Before: before,
+		Limit: p.Limit}
 	if err == nil {
 		f.From, err = s.service.store.OldestDelivery(ctx, f, searched)
 	}
@@ -86,8 +88,8 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveryPage) (fieldmark.Lis
 	if p.State == fieldmark.DeliveryHeld {
 		p.State = fieldmark.DeliveryDue
 	}
-	rows, err := s.store.Deliveries(ctx, store.DeliveryFilter{Endpoint: p.Endpoint, State: p.State, Before: before,
-		Limit: p.Limit + 1}, time.Now())
+	rows, err := s.store.Deliveries(ctx, store.DeliveryFilter{Endpoint: p.Endpoint, Worlds: p.Worlds, State: p.State,
+		Before: before, Limit: p.Limit + 1}, time.Now())
 	if err != nil {
 		return none, err
 	}

@@ -192,6 +192,9 @@ func (o *Sender) Signed(m Message, at time.Time) (header http.Header, body []byt
 	header.Set(HeaderID, m.ID)
 	header.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
 	header.Set(HeaderSignature, signature)
+	if m.Test {
+		header.Set(HeaderTest, "1")
+	}
 	return header, body, nil
 }
 

@@ -75,5 +75,5 @@ func (s *Service) newSender(e *store.Endpoint) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewSender(SenderConfig{HTTP: s.http, URL: e.URL, Settings: settings, Signer: signer})
+	return NewSender(SenderConfig{HTTP: httpOf(s, e.Account), URL: e.URL, Settings: settings, Signer: signer})
 }

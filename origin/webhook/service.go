@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
@@ -56,6 +57,7 @@ type Service struct {
 
 	store    *store.Store
 	http     *safehttp.Client
+	public   *safehttp.Client // for test worlds
 	keyring  *keyring.Keyring
 	auditLog *auditlog.Log
 	jobs     *job.Runner
@@ -77,7 +79,8 @@ func New(cfg Config) *Service {
 		cfg.KeepEvents = DefaultKeepEvents
 	}
 	s := &Service{
-		store: cfg.Store, http: cfg.HTTP, keyring: cfg.Keyring, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log,
+		store: cfg.Store, http: cfg.HTTP, public: cfg.HTTP.PublicOnly(),
+		keyring: cfg.Keyring, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log,
 		tracer:         cfg.Tracer,
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents,
 		senders: senderCache{all: make(map[string]cachedSender)},
@@ -93,7 +96,8 @@ func New(cfg Config) *Service {
 func (s *Service) Run(ctx context.Context) error {
 	m := &maintainer{s}
 	var g sync.WaitGroup
-	g.Go(func() { (&dispatcher{s}).dispatch(ctx) })
+	g.Go(func() { (&dispatcher{Service: s, limit: MaxSending - maxTestSending}).dispatch(ctx) })
+	g.Go(func() { (&dispatcher{Service: s, limit: maxTestSending, worlds: true}).dispatch(ctx) })
 	g.Go(func() { (&replayer{s}).replay(ctx) })
 	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired endpoints", m.endExpired) })
 	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired leases of deliveries", m.endLeases) })
@@ -129,6 +133,15 @@ func (s *maintainer) review(ctx context.Context) error {
 // recorded as due afterwards.
 func FailDeleted(ctx context.Context, tx *store.Tx) error {
 	return tx.FailEndedDeliveries(ctx, time.Now(), reasonDeleted)
+}
+
+// httpOf returns the client for the endpoints of an account. Those of test worlds reach public
+// addresses only: anyone with a live key can make a test key.
+func httpOf(s *Service, account string) *safehttp.Client {
+	if fieldmark.IsTestAccount(account) {
+		return s.public
+	}
+	return s.http
 }
 
 // Retention returns how long deliveries, and events that no delivery needs, are kept; below 0

@@ -75,11 +75,12 @@ func maxInFlightOf(s *fieldmark.EndpointSettings) int {
 }
 
 // checkTokenURL validates the token server's URL of an endpoint, if it has one.
-func (s *Service) checkTokenURL(ctx context.Context, auth *fieldmark.EndpointAuth) []fieldmark.FieldError {
+func (s *Service) checkTokenURL(ctx context.Context, account string,
+	auth *fieldmark.EndpointAuth) []fieldmark.FieldError {
 	if auth == nil || auth.Kind != fieldmark.AuthOAuth2 || auth.TokenURL == "" {
 		return nil
 	}
-	return s.checkURL(ctx, "/auth/tokenUrl", auth.TokenURL)
+	return s.checkURL(ctx, account, "/auth/tokenUrl", auth.TokenURL)
 }
 
 // checkSettings returns the errors of settings that need no network, and drops an

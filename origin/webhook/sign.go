@@ -23,6 +23,8 @@ const (
 	HeaderID        = "webhook-id"
 	HeaderTimestamp = "webhook-timestamp"
 	HeaderSignature = "webhook-signature"
+
+	HeaderTest = "fieldmark-test" // 1 on messages of test worlds
 )
 
 // HeaderTrace is the field of W3C Trace Context. It identifies the attempt within

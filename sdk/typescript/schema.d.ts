@@ -1192,6 +1192,7 @@ export interface components {
             data: unknown;
             /** @example evt_06m7xv8e0w3v3ac3zvc1h0gmw4 */
             id: string;
+            test?: boolean;
             /**
              * Format: date-time
              * @example 2026-11-22T09:30:00.000Z
@@ -1962,6 +1963,7 @@ export interface components {
              * @example 17
              */
             number: number;
+            test?: boolean;
             /**
              * Format: date-time
              * @example 2026-11-22T09:30:00.000Z

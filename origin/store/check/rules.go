@@ -29,7 +29,8 @@ var rules = []Rule{
 			'UNABLE_TO_COMPLETE', 'CLOSED', 'CANCELED')
 		OR m.priority NOT IN ('LOW', 'MEDIUM', 'HIGH', 'CRITICAL') OR (m.held <> '') <> (m.status = 'ON_HOLD')`},
 	{"no change is later than the newest stamp", `SELECT m.id FROM mission m
-		WHERE m.version > 1 AND m.updated_at > (SELECT MAX(l.at) FROM log l) AND (SELECT MAX(l.at) FROM log l) > 0`},
+		WHERE m.world = '' AND m.version > 1 AND m.updated_at > (SELECT MAX(l.at) FROM log l)
+		AND (SELECT MAX(l.at) FROM log l) > 0`},
 	{"a saved response names a mission of its account", `SELECT i.name FROM idempotency i
 		WHERE i.mission IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mission m WHERE m.id = i.mission
 			AND m.account = i.account)`},
@@ -50,6 +51,18 @@ var rules = []Rule{
 		WHERE a.removed_at IS NOT NULL AND (EXISTS (SELECT 1 FROM api_key k WHERE k.account = a.id
 			AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > a.removed_at))
 		OR EXISTS (SELECT 1 FROM endpoint e WHERE e.account = a.id AND e.deleted_at IS NULL))`},
+	{"a test account has the id of a live account and ~test, and is the world of its rows", `SELECT a.id FROM account a
+		WHERE (a.id LIKE '%~test') <> (a.world <> '') OR (a.world <> '' AND (a.world <> a.id OR a.parent IS NOT NULL
+			OR a.offer IS NOT NULL OR a.clock_offset < 0
+			OR NOT EXISTS (SELECT 1 FROM account l WHERE l.id || '~test' = a.id)))
+		OR a.world = '' AND a.clock_offset <> 0`},
+	{"a row is in the test world of its account", `SELECT m.id FROM mission m JOIN account a ON a.id = m.account
+			WHERE m.world <> a.world
+		UNION ALL SELECT s.mission FROM sla s JOIN mission m ON m.id = s.mission WHERE s.world <> m.world
+		UNION ALL SELECT p.id FROM payment p JOIN mission m ON m.id = p.mission WHERE p.world <> m.world
+		UNION ALL SELECT q.mission FROM pending_alert q JOIN mission m ON m.id = q.mission WHERE q.world <> m.world
+		UNION ALL SELECT e.id FROM endpoint e JOIN account a ON a.id = e.account WHERE e.world <> a.world
+		UNION ALL SELECT d.id FROM delivery d JOIN endpoint e ON e.id = d.endpoint WHERE d.world <> e.world`},
 	{"a redacted note has no text", `SELECT n.id FROM mission_note n WHERE n.redacted_at IS NOT NULL AND n.text <> ''`},
 	{"every note has its event", `SELECT n.id FROM mission_note n WHERE ` + untrimmed("n.created_at") + `
 		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = n.mission AND e.type = 'mission.noted')`},
