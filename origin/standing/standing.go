@@ -21,6 +21,7 @@ import (
 const batch = 200
 
 // Scorer scores facts. This package has no WebAssembly runtime.
+// Scoring may take milliseconds for each brand, so it is done outside of transactions.
 type Scorer interface {
 	// Score scores a brand by the module with a digest, which load returns, as of now.
 	Score(ctx context.Context, module fieldmark.Digest, load func(context.Context) ([]byte, error),
@@ -46,6 +47,7 @@ func New(cfg Config) *Service { return &Service{cfg} }
 // Run computes standings as they become due, and ranks brands once a day, until ctx ends. Any
 // number of processes may run: a standing that two of them computed is written, and its change
 // sent, by one.
+// The daily ranking is stored with its day, so it is made once however many processes run.
 func (s *Service) Run(ctx context.Context) error {
 	if s.cfg.Scorer == nil {
 		return nil
@@ -63,6 +65,7 @@ func (s *Service) run(ctx context.Context) {
 	poll := time.NewTicker(job.PollInterval)
 	defer poll.Stop()
 	for {
+		// Watch comes before the read, so that a change between them is not missed.
 		due := s.cfg.Store.Watch(store.TopicStandings)
 		start := time.Now()
 		found, err := s.compute(ctx)
@@ -73,6 +76,8 @@ func (s *Service) run(ctx context.Context) {
 		case err == nil && found == dueFound:
 			continue
 		case err == nil && found == staleFound:
+			// Half of a processor: a new module must not slow down the requests of this
+			// process.
 			pause = time.After(time.Since(start))
 		}
 		select {
@@ -86,6 +91,7 @@ func (s *Service) run(ctx context.Context) {
 }
 
 // found is what compute found so much of that there may be more.
+// A batch that was full may have left more.
 type found int
 
 const (
@@ -103,6 +109,7 @@ type move struct {
 }
 
 // compute computes one batch of standings.
+// States are read without evidence, which no standing needs.
 func (s *Service) compute(ctx context.Context) (what found, err error) {
 	now := time.Now()
 	plan, err := s.cfg.Store.ModulePlan(ctx)
@@ -113,6 +120,7 @@ func (s *Service) compute(ctx context.Context) (what found, err error) {
 		return nothingFound, err
 	}
 	what = dueFound
+	// Those that are due first: an event about them is waited for.
 	list, err := s.cfg.Store.DueStandings(ctx, now, batch)
 	if err == nil && len(list) == 0 {
 		what = staleFound
@@ -149,6 +157,7 @@ func (s *Service) compute(ctx context.Context) (what found, err error) {
 		}
 		return nil
 	})
+	// A batch that is not full has left nothing.
 	if len(list) < batch {
 		what = nothingFound
 	}
@@ -165,6 +174,8 @@ func (s *Service) score(ctx context.Context, was *store.Standing, state *fieldma
 		return s.cfg.Store.Module(ctx, module)
 	}, state, now)
 	if err != nil {
+		// The database is away: try again. Any other error is of this brand and must not stop
+		// the others.
 		if ctx.Err() != nil || fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
 			return move{}, err
 		}
@@ -173,6 +184,7 @@ func (s *Service) score(ctx context.Context, was *store.Standing, state *fieldma
 	}
 	m.score, m.next.Facts = &score, state.FactsDigest
 	m.next.Standing, m.next.Points = score.Standing(), score.Points()
+	// Evidence is not stored with standings: it is in the facts.
 	m.next.Gates = nil
 	for _, g := range score.Gates {
 		g.Evidence = nil
@@ -180,6 +192,7 @@ func (s *Service) score(ctx context.Context, was *store.Standing, state *fieldma
 	}
 	m.next.Name, m.next.URL, m.next.Samples = state.Brand.Name, state.Brand.URL, digestOf(state.Visibility)
 	from := m.from(was.Sent)
+	// The default threshold is that of accounts that poll.
 	if m.crossed = m.next.Standing.Differs(from, fieldmark.DefaultScoreThreshold); m.crossed {
 		from = m.next.Standing
 	}
@@ -225,6 +238,8 @@ func digestOf(samples []fieldmark.VisibilitySample) fieldmark.Digest {
 
 // put stores a computed standing and sends its change, unless another process did, or the
 // brand became due again meanwhile.
+// The comparison with m.was makes the write conditional: two processes that computed the same
+// standing write one.
 func put(ctx context.Context, tx *store.Tx, m *move) error {
 	written, err := tx.PutStanding(ctx, &m.was, &m.next)
 	if err != nil || !written || m.score == nil || !m.next.Standing.Differs(m.from(nil), 0) {
@@ -245,6 +260,7 @@ func (m *move) audience(ctx context.Context, tx *store.Tx) (event.Audience, erro
 	if err != nil || len(to) == 0 {
 		return nil, err
 	}
+	// An account without an endpoint for the brand polls its events.
 	polls := map[string]bool{}
 	for account, endpoints := range to {
 		polls[account] = len(endpoints) == 0
@@ -263,6 +279,8 @@ func (m *move) audience(ctx context.Context, tx *store.Tx) (event.Audience, erro
 		}
 		if m.next.Standing.Differs(from, threshold) {
 			from = m.next.Standing
+			// The first standing is stored even if it crosses no threshold: later ones are compared
+			// with it.
 		} else if delete(to[w.Account], w.Endpoint); w.Sent != nil {
 			continue
 		}
@@ -289,6 +307,7 @@ func (m *move) from(sent *fieldmark.Standing) fieldmark.Standing {
 }
 
 // change describes a move to those who watch the brand.
+// It has at most fieldmark.MaxSignalChanges signals, those that moved most.
 func (m *move) change() fieldmark.ScoreChange {
 	c := fieldmark.ScoreChange{Slug: m.brand.Slug, Name: m.brand.Name, URL: m.brand.URL,
 		From: m.from(nil), To: m.next.Standing, Cause: m.cause(),
@@ -324,6 +343,7 @@ func (m *move) cause() fieldmark.ChangeCause {
 
 // Current scores a brand by the active module as of now, with the facts and their evidence
 // that the score is of. It is CodeNotFound without an active module.
+// It does not read the stored standing, which may wait to be computed.
 func (s *Service) Current(ctx context.Context, slug fieldmark.Slug) (score fieldmark.Score, state fieldmark.BrandState,
 	err error) {
 	if state, err = s.cfg.Store.BrandState(ctx, slug); err != nil {
