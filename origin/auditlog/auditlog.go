@@ -34,6 +34,7 @@ type Actor struct {
 }
 
 // actorState is the actor of a context, and whether an entry was appended under it.
+// The flag lets a caller add an entry only if the act has not done so itself.
 type actorState struct {
 	Actor
 	appended atomic.Bool
@@ -47,6 +48,7 @@ func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, &actorState{Actor: a})
 }
 
+// actorOf returns nil without an actor.
 func actorOf(ctx context.Context) *actorState {
 	a, _ := ctx.Value(actorKey{}).(*actorState)
 	return a
@@ -54,6 +56,7 @@ func actorOf(ctx context.Context) *actorState {
 
 // ActorText returns the kind and the name of the actor of ctx, such as "person ada", or "" without
 // one.
+// It is stored with events, so it is clipped as in the log.
 func ActorText(ctx context.Context) string {
 	if a := actorOf(ctx); a != nil {
 		return string(a.Kind) + " " + Clip(a.Name)
@@ -97,6 +100,7 @@ func (l *Log) Append(ctx context.Context, tx *store.Tx, act, target string, befo
 	if e.After, err = encodeState(after); err != nil {
 		return fmt.Errorf("encode the state of %s after %s: %w", target, act, err)
 	}
+	// The last entry is read in the transaction, so two acts cannot get the same number.
 	last, err := tx.LastAuditEntry(ctx)
 	if err != nil {
 		return err
@@ -130,6 +134,7 @@ func (l *Log) AppendAlone(ctx context.Context, act, target string) error {
 
 // Clip returns a text from outside in a form that both databases can store: valid
 // UTF-8 without NUL, of at most 256 bytes.
+// It cuts between characters, so what is stored is valid UTF-8.
 func Clip(s string) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")
 	if len(s) <= maxText {
@@ -143,6 +148,7 @@ func Clip(s string) string {
 }
 
 // encodeState returns a state as JSON, or its size and digest if it is too long.
+// A long state is named and not cut: half a document could be taken for the whole.
 func encodeState(v any) (json.RawMessage, error) {
 	if v == nil {
 		return nil, nil
@@ -158,6 +164,7 @@ func encodeState(v any) (json.RawMessage, error) {
 // sum returns the checksum of an entry, computed over its other members and the checksum
 // of the previous entry. Write access to the rows is not enough to extend the chain: that
 // also needs the key.
+// The number is among the members, so entries cannot change places.
 func (l *Log) sum(before string, e *fieldmark.AuditEntry) (string, error) {
 	unsummed := *e
 	unsummed.Sum = before
@@ -181,6 +188,8 @@ func (l *Log) Verify(ctx context.Context, kept fieldmark.AuditVerdict) (v fieldm
 			if v.Why, err = l.check(&v, &batch[i]); err != nil {
 				return v, err
 			}
+			// The chain is intact but is another one: the log was replaced by one that was
+			// signed with the same key.
 			if e := &batch[i]; v.Why == "" && e.Number == kept.Entries && e.Sum != kept.Sum {
 				v.Why = "it is not the entry of the earlier check"
 			}

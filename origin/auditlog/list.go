@@ -21,6 +21,7 @@ const (
 )
 
 // Filter selects entries of the audit log; zero members select all.
+// Empty members of a form are the same as missing ones.
 type Filter struct {
 	From, To time.Time // half open
 	Actor    string    // a user, a key or a command
@@ -60,6 +61,8 @@ func ParseFilter(get func(name string) string) (f Filter, err error) {
 	return f, err
 }
 
+// inStore returns the filter of the database. An action is looked up under all names that it
+// had.
 func (f *Filter) inStore(before int64) store.AuditFilter {
 	of := store.AuditFilter{Before: before, From: f.From, To: f.To, Actor: Clip(f.Actor), Target: Clip(f.Target)}
 	if f.Action != "" {
@@ -74,6 +77,7 @@ func (l *Log) List(ctx context.Context, before int64, f Filter, limit int) ([]fi
 	return l.list(ctx, before, &f, min(max(limit, 1), MaxPage+1))
 }
 
+// list has no limit of its own: exports read larger parts than pages.
 func (l *Log) list(ctx context.Context, before int64, f *Filter, limit int) ([]fieldmark.AuditEntry, error) {
 	entries, err := l.store.AuditEntries(ctx, f.inStore(before), limit)
 	for i := range entries {
@@ -112,6 +116,8 @@ func (l *Log) ExportCSV(ctx context.Context, f Filter, write func([]byte) error)
 	}
 }
 
+// encodeCSV returns the lines of entries. Every cell is guarded: names and User-Agents are text
+// of clients.
 func encodeCSV(entries []fieldmark.AuditEntry, header bool) ([]byte, error) {
 	var out bytes.Buffer
 	lines := csv.NewWriter(&out)
