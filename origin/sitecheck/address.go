@@ -18,6 +18,7 @@ import (
 )
 
 // address is the address of a site to check, in its canonical form.
+// Checks of one address are recognized by url, and counted by host and domain.
 type address struct {
 	url    string // scheme, host, port unless it is the default, and path
 	host   string // without the port; in ASCII and lower case
@@ -35,6 +36,8 @@ const maxHost = 253
 
 // parseAddress parses the address in a request. Sites are host:port pairs that may be
 // checked although they are not public.
+// All of this is syntax: what a name resolves to is checked when it is dialled, because DNS may
+// answer differently then.
 func parseAddress(raw string, sites []string) (a address, err error) {
 	bad := func(code, detail string) (address, error) { return a, validation.Error("/url", code, detail) }
 	raw = strings.TrimSpace(raw)
@@ -53,6 +56,7 @@ func parseAddress(raw string, sites []string) (a address, err error) {
 	case len(u.EscapedPath()) > fieldmark.MaxCheckPath:
 		return bad("too_long", fmt.Sprintf("the path must have at most %d bytes", fieldmark.MaxCheckPath))
 	}
+	// A dot at the end makes the name absolute and is no other name.
 	host := strings.TrimSuffix(u.Hostname(), ".")
 	if isIP(host) {
 		return bad("format", "must have a host name, not an IP address")
@@ -73,16 +77,20 @@ func parseAddress(raw string, sites []string) (a address, err error) {
 		if slices.ContainsFunc(specialNames, func(name string) bool { return isBelow(host, name) }) {
 			return bad("format", safehttp.ErrNotAllowed.Detail)
 		}
+		// Other ports are often those of internal services, and of services that a request may
+		// harm.
 		if port != "" && port != "80" && port != "443" {
 			return bad("format", "must use port 80 or 443")
 		}
 	}
+	// A name without a registrable domain cannot be counted against one.
 	if a.domain, err = publicsuffix.EffectiveTLDPlusOne(host); err != nil {
 		return bad("format", "must have a registered domain, such as acme.example")
 	}
 	if u.Path == "" {
 		u.Path = "/"
 	}
+	// A query could make any number of different addresses of one page.
 	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = "", false, "", ""
 	a.url = u.String()
 	return a, nil
@@ -99,6 +107,7 @@ func isIP(host string) bool {
 }
 
 // isBelow reports whether host is a domain or a name below it.
+// It compares whole labels.
 func isBelow(host, domain string) bool {
 	return host == domain || strings.HasSuffix(host, "."+domain)
 }

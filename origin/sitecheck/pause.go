@@ -12,6 +12,7 @@ import (
 )
 
 // Pauses keep the pause between two requests to one host, over all audits of all origins.
+// A host is free again after maxRequest even if the process that reserved it ended.
 type Pauses struct {
 	Store *store.Store
 	Log   *slog.Logger
@@ -36,6 +37,7 @@ func (p *Pauses) Acquire(ctx context.Context, host string) (release func(pause t
 	for {
 		var next, until time.Time
 		var ok bool
+		// The reservation is a row, so it holds for all processes.
 		err := p.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 			now := time.Now()
 			until = now.Add(maxRequest).Truncate(time.Microsecond)
@@ -48,6 +50,7 @@ func (p *Pauses) Acquire(ctx context.Context, host string) (release func(pause t
 		if ok {
 			return func(pause time.Duration) { p.release(ctx, host, until, pause) }, nil
 		}
+		// The wait is bounded on both sides: a request may end before its reservation does.
 		t := time.NewTimer(min(max(time.Until(next), minPoll), maxPoll))
 		select {
 		case <-t.C:
@@ -67,6 +70,7 @@ func (p *Pauses) release(ctx context.Context, host string, until time.Time, paus
 		name = bare
 	}
 	err := p.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// The wish is read at the end of a request, so a change applies to the next one.
 		wished, err := tx.CrawlPause(ctx, name)
 		if err != nil {
 			return err

@@ -70,11 +70,13 @@ func New(cfg Config) *Service {
 
 // Request queues a check for a client, or returns the one of the same URL that is under way
 // or recent: existing is true then, and no budget is used.
+// A refused check is stored as well, so that its page can say who refused it.
 func (s *Service) Request(ctx context.Context, client netip.Addr, r fieldmark.SiteCheckRequest) (c fieldmark.SiteCheck,
 	existing bool, err error) {
 	if err := s.requireOn(); err != nil {
 		return c, false, err
 	}
+	// The address is checked before anything is read.
 	a, err := parseAddress(r.URL, s.cfg.Sites)
 	if err != nil {
 		return c, false, err
@@ -86,6 +88,7 @@ func (s *Service) Request(ctx context.Context, client netip.Addr, r fieldmark.Si
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		c, err = tx.RecentSiteCheck(ctx, a.url, now.Add(-dedupeWindow))
+		// The same URL within minutes has the same answer, so no second check is made for it.
 		if existing = err == nil && c.ExpiresAt.Std().After(now); existing {
 			return nil
 		}
@@ -93,10 +96,12 @@ func (s *Service) Request(ctx context.Context, client netip.Addr, r fieldmark.Si
 			return err
 		}
 		at := fieldmark.At(now)
+		// The id is random: it is the only protection of a check, which is not listed anywhere.
 		c = fieldmark.SiteCheck{ID: fieldmark.NewRandomID(fieldmark.PrefixCheck), State: fieldmark.SiteCheckQueued,
 			URL: a.url, Host: a.host, CreatedAt: at, ExpiresAt: fieldmark.At(now.Add(keep))}
 		budgets := clientBudgets(client)
 		if by != "" {
+			// The site is not requested, so only the client's budget is used.
 			c.State, c.By, c.Reason, c.FinishedAt = fieldmark.SiteCheckRefused, by, reason, &at
 		} else {
 			waiting, _, err := tx.CountSiteChecks(ctx)
@@ -110,6 +115,7 @@ func (s *Service) Request(ctx context.Context, client netip.Addr, r fieldmark.Si
 			budgets = append(budgets, append(hostBudgets(a.host), domainBudgets(a.domain)...)...)
 			c.Position = waiting + 1
 		}
+		// All budgets are spent or none, in the transaction that queues the check.
 		if err := tx.Spend(ctx, now, budgets...); err != nil {
 			return budgetError(err)
 		}
@@ -121,6 +127,7 @@ func (s *Service) Request(ctx context.Context, client netip.Addr, r fieldmark.Si
 	return c, existing, nil
 }
 
+// requireOn returns CodeModuleDisabled if the operator switched checks off.
 func (s *Service) requireOn() error {
 	if s.cfg.Off {
 		return fieldmark.Errorf(fieldmark.CodeModuleDisabled, "checks of sites are disabled on this server")
@@ -129,6 +136,7 @@ func (s *Service) requireOn() error {
 }
 
 // refused returns who does not want a host to be checked, "" if it may be.
+// The operator's list comes first. The wish of an owner counts for checks by others.
 func (s *Service) refused(ctx context.Context, host string) (by fieldmark.SiteRefuser, reason string, err error) {
 	for _, domain := range s.cfg.Deny {
 		if isBelow(host, strings.ToLower(domain)) {
@@ -152,12 +160,14 @@ func (s *Service) Get(ctx context.Context, id string, wait time.Duration) (field
 	}
 	c, err := s.wait(ctx, id, wait)
 	if p := s.progress.get(id); p.steps > c.Steps && c.State == fieldmark.SiteCheckRunning {
+		// The stored progress is as old as the last renewal of leases.
 		c.Step, c.Steps, c.Requests = p.step, p.steps, p.requests // made by this process, and newer
 	}
 	if err == nil && c.State == fieldmark.SiteCheckDone {
 		c.Report, err = s.cfg.Store.SiteCheckReport(ctx, id)
 	}
 	if err == nil && c.State.Ended() {
+		// The page of a brand has more than a check.
 		c.Brand, err = s.cfg.Store.BrandAt(ctx, homeURLs(c.URL))
 	}
 	if errors.Is(err, store.ErrNotFound) {
@@ -184,6 +194,7 @@ func (s *Service) wait(ctx context.Context, id string, wait time.Duration) (fiel
 	poll := time.NewTicker(job.PollInterval)
 	defer poll.Stop()
 	for {
+		// Watch before the read: an end between them wakes the wait.
 		changed := s.cfg.Store.Watch(store.TopicSiteChecks)
 		c, err := s.cfg.Store.SiteCheck(ctx, id)
 		if err == nil && !c.ExpiresAt.Std().After(time.Now()) {
@@ -220,6 +231,7 @@ type current struct {
 	steps, requests int
 }
 
+// update applies fn to the progress of a check, under the lock.
 func (p *progress) update(id string, fn func(*current)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -231,6 +243,7 @@ func (p *progress) update(id string, fn func(*current)) {
 	p.checks[id] = c
 }
 
+// get returns the zero value for a check of another process.
 func (p *progress) get(id string) current {
 	p.mu.Lock()
 	defer p.mu.Unlock()
