@@ -31,6 +31,7 @@ type openAPI struct {
 	Components struct{ Schemas map[string]json.RawMessage }
 }
 
+// parameter is a header field of a message.
 type parameter struct {
 	Name, Description string
 	Required          bool
@@ -47,6 +48,7 @@ var reference = regexp.MustCompile(`"#/components/schemas/([^"]+)"`)
 
 // FromOpenAPI returns the AsyncAPI document of the webhooks in an OpenAPI document. PollPath is
 // the path that returns the same messages to clients that poll.
+// Both documents describe the same messages, so neither is written by hand.
 func FromOpenAPI(raw []byte, pollPath string) ([]byte, error) {
 	var doc openAPI
 	if err := json.Unmarshal(raw, &doc); err != nil {
@@ -56,6 +58,8 @@ func FromOpenAPI(raw []byte, pollPath string) ([]byte, error) {
 		return nil, errors.New("the OpenAPI document has no webhooks")
 	}
 	b := builder{doc: &doc, schemas: object{}, messages: object{}}
+	// Sorted, because JSON objects have no order and the document must not change between
+	// starts.
 	for _, name := range slices.Sorted(maps.Keys(doc.Webhooks)) {
 		if err := b.addMessage(name); err != nil {
 			return nil, err
