@@ -32,6 +32,7 @@ var (
 )
 
 // key requires an API key with a scope.
+// The realm tells a client which kind of key it needs.
 func key(scope fieldmark.Scope) authorization {
 	switch scope {
 	case fieldmark.ScopeAdmin:
@@ -57,6 +58,8 @@ var (
 
 // authenticate checks the caller's credentials before anything else is read. A rejection has the challenge
 // of RFC 6750.
+// The order of the checks decides what a caller learns: without valid credentials, only that
+// they are missing or wrong.
 func (s *server) authenticate(c *call) error {
 	required := c.route.access
 	if required == anyone || required.optional && len(c.r.Header.Values("Authorization")) == 0 {
@@ -113,6 +116,7 @@ func (s *server) authenticate(c *call) error {
 }
 
 // quotaOf returns the rate limits of a key and of its group for the edge (see fieldmark.HeaderQuota).
+// The edge counts by it from the next request on, so the origin is not asked for each.
 func quotaOf(k access.Authenticated) string {
 	quota := k.ID
 	if l := k.RateLimit; l != nil && l.Reads > 0 {
@@ -134,6 +138,7 @@ func quotaOf(k access.Authenticated) string {
 }
 
 // bearer returns the token of an Authorization header.
+// The scheme is compared without case (RFC 9110, 11.1).
 func bearer(field string) (string, bool) {
 	scheme, token, _ := strings.Cut(field, " ")
 	token = strings.TrimSpace(token)
@@ -141,6 +146,7 @@ func bearer(field string) (string, bool) {
 }
 
 // isNode reports whether token is a node token. It compares in constant time.
+// Two tokens may be valid while they are rotated.
 func (s *server) isNode(token string) bool {
 	return s.nodes.Contains(token)
 }

@@ -47,6 +47,8 @@ func (c *call) decodeChecked(dst any, check func() []fieldmark.FieldError) error
 }
 
 // decode decodes a document into dst. check may be nil.
+// Decoding happens after the schema check, on what is left of the document: so errors of both
+// kinds are reported together.
 func (s *schema) decode(body []byte, dst any, check func() []fieldmark.FieldError) error {
 	tree, err := parseJSON(body)
 	if err != nil {
@@ -71,6 +73,7 @@ func (s *schema) decode(body []byte, dst any, check func() []fieldmark.FieldErro
 }
 
 // readJSON reads a body that must be JSON.
+// A wrong media type is refused before the body is read.
 func (c *call) readJSON() ([]byte, error) {
 	if _, err := c.mediaType(jsonType); err != nil {
 		return nil, err
@@ -79,6 +82,7 @@ func (c *call) readJSON() ([]byte, error) {
 }
 
 // mediaType returns the media type of the body, which must be one of accepted.
+// Compressed bodies are refused: a small one could unpack to gigabytes.
 func (c *call) mediaType(accepted ...string) (string, error) {
 	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return "", fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send the body without Content-Encoding")
@@ -93,6 +97,7 @@ func (c *call) mediaType(accepted ...string) (string, error) {
 }
 
 // readBody returns the body.
+// It is read once; later calls get the same bytes or the same error.
 func (c *call) readBody() ([]byte, error) {
 	if c.body == nil && c.bodyErr == nil {
 		c.body, c.bodyErr = c.receiveBody()
@@ -105,6 +110,7 @@ func (c *call) receiveBody() ([]byte, error) {
 	limit := c.route.bodyLimit()
 	tooLarge := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the body must have at most %d bytes", limit)
 	tooLarge.Limit = limit
+	// Refused by its length before a byte of it is read.
 	if c.r.ContentLength > limit {
 		return nil, tooLarge
 	}
@@ -236,6 +242,7 @@ func decodeError(err error) fieldmark.FieldError {
 }
 
 // clipped clips every name in a pointer.
+// The pointer comes from the document of the client.
 func clipped(pointer jsontext.Pointer) string {
 	var at string
 	for token := range pointer.Tokens() {
@@ -244,6 +251,8 @@ func clipped(pointer jsontext.Pointer) string {
 	return at
 }
 
+// isObject reports whether a document is an object, of which the valid members can still be
+// checked.
 func isObject(tree any) bool {
 	_, ok := tree.(map[string]any)
 	return ok

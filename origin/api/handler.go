@@ -12,6 +12,7 @@ import (
 
 // handler serves requests after their caller and query parameters have been checked. It
 // validates request bodies against the type in. The OpenAPI document describes both types.
+// Routes combine these functions, so that a handler is a call of a service and nothing else.
 type handler struct {
 	in, out body
 	serve   func(*call) error
@@ -28,6 +29,7 @@ func handle[R any](fn func(context.Context) (R, error)) handler {
 }
 
 // handleList is handle for a list that is always returned whole.
+// The list is not paged: its service bounds it.
 func handleList[T any](fn func(context.Context) ([]T, error)) handler {
 	return handle(func(ctx context.Context) (fieldmark.List[T], error) {
 		all, err := fn(ctx)
@@ -74,6 +76,7 @@ func handleParamBody[P, B, R any](param func(*call) (P, error), fn func(context.
 
 // handleCall returns a handler for a function that reads the request itself. Its result is sent with the
 // status of success.
+// A result of the type none is sent as an empty response.
 func handleCall[B, R any](fn func(*call) (R, error)) handler {
 	return handleRaw[B, R](func(c *call) error {
 		result, err := fn(c)
@@ -89,6 +92,7 @@ func handleCall[B, R any](fn func(*call) (R, error)) handler {
 }
 
 // handleRaw returns a handler for a function that reads the request and sends the response itself.
+// The types are those of the OpenAPI document, so it must send what they say.
 func handleRaw[B, R any](serve func(*call) error) handler {
 	return handler{in: body{goType: reflect.TypeFor[B]()}, out: body{goType: reflect.TypeFor[R]()}, serve: serve}
 }
@@ -115,6 +119,7 @@ func list[T any](all []T) fieldmark.List[T] {
 }
 
 // decodeBody decodes and validates the body of a request.
+// An optional body that is missing is the zero value.
 func decodeBody[B any](c *call) (body B, err error) {
 	if c.route.op.optionalBody {
 		if raw, err := c.readBody(); err != nil || len(raw) == 0 {
@@ -141,6 +146,8 @@ func idParam(prefix string) func(*call) (string, error) {
 	}
 }
 
+// slugParam reads a slug in the path. One that cannot exist has the same answer as one that
+// does not.
 func slugParam(c *call) (fieldmark.Slug, error) {
 	slug, err := fieldmark.ParseSlug(c.r.PathValue("slug"))
 	if err != nil {
@@ -149,6 +156,7 @@ func slugParam(c *call) (fieldmark.Slug, error) {
 	return slug, nil
 }
 
+// digestParam reads the digest of a module in the path.
 func digestParam(c *call) (fieldmark.Digest, error) {
 	digest, err := fieldmark.ParseDigest(c.r.PathValue("digest"))
 	if err != nil {
@@ -157,6 +165,7 @@ func digestParam(c *call) (fieldmark.Digest, error) {
 	return digest, nil
 }
 
+// priorityParam reads a priority in the path.
 func priorityParam(c *call) (fieldmark.Priority, error) {
 	p, ok := fieldmark.ParsePriority(c.r.PathValue("priority"))
 	if !ok {
@@ -165,6 +174,7 @@ func priorityParam(c *call) (fieldmark.Priority, error) {
 	return p, nil
 }
 
+// calendarNameParam reads the name of business hours in the path.
 func calendarNameParam(c *call) (string, error) {
 	name, err := sla.ParseCalendarName(c.r.PathValue("name"))
 	if err != nil {
@@ -182,6 +192,7 @@ func (c *call) account() string {
 	return c.key.Account
 }
 
+// accountParam is account as a parameter of a handler.
 func accountParam(c *call) (string, error) { return c.account(), nil }
 
 // ownerParam is the account that owns what the request creates.

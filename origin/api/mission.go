@@ -23,6 +23,7 @@ type missionAPI struct {
 }
 
 // missionFilters are the query parameters of a list of missions.
+// The same table describes the list, the export and the OpenAPI document.
 var missionFilters = []param{
 	{name: "status", description: "Only missions with one of these statuses", many: true, enum: missionStatuses()},
 	{name: "priority", description: "Only missions with this priority", enum: fieldmark.PriorityNames()},
@@ -43,6 +44,7 @@ var missionFilters = []param{
 }
 
 // allMissionFilters are those of the list for administrators.
+// Other filters need an index that begins with the account.
 var allMissionFilters = append([]param{{name: "account",
 	description: "Only missions of this account. Without it, only status, createdSince and createdUntil can filter"}},
 	append([]param{worldParam}, missionFilters...)...)
@@ -56,6 +58,7 @@ func missionStatuses() []string {
 }
 
 // create creates a mission, or returns the one that has the same source and externalId.
+// A repetition gets 200 and the header that marks it, so a client can tell it from 201.
 func (a *missionAPI) create(c *call) error {
 	req, err := decodeBody[fieldmark.MissionRequest](c)
 	if err != nil {
@@ -69,6 +72,7 @@ func (a *missionAPI) create(c *call) error {
 }
 
 // renderCreated returns the response to a request that created a mission, or found it.
+// Location is set in both cases: the client needs the address either way.
 func renderCreated(results []mission.Result) (idempotency.Response, error) {
 	r, err := renderMission(results)
 	r.Fields["Location"] = missionPath(r.Mission)
@@ -81,6 +85,8 @@ func renderCreated(results []mission.Result) (idempotency.Response, error) {
 }
 
 // renderMission returns the response to a request that wrote a mission.
+// The ETag is what If-Match compares with, so that a client can change the mission without
+// reading it again.
 func renderMission(results []mission.Result) (idempotency.Response, error) {
 	m := results[0].Mission
 	body, err := encode(m)
@@ -95,11 +101,13 @@ type missionBatch struct {
 
 // createBatch creates missions as if each had been sent alone: an error in one is reported at its index and
 // does not affect the others. All are created in one transaction, so an internal error creates none.
+// Errors are reported in the order of the batch.
 func (a *missionAPI) createBatch(c *call) error {
 	body, err := c.readJSON()
 	if err != nil {
 		return err
 	}
+	// Each mission stays as it was sent, because its bytes are limited and decoded alone.
 	items, err := c.splitBatch(body)
 	if err != nil {
 		return err
@@ -114,6 +122,7 @@ func (a *missionAPI) createBatch(c *call) error {
 			return err
 		}
 	}
+	// The closure must not keep the call: it may run again in a repeated transaction.
 	base, requestID := c.w.base, c.w.requestID
 	return a.execute(c, mission.CreateAll(valid), func(results []mission.Result) (idempotency.Response, error) {
 		return renderBatch(results, rejected, base, requestID)
@@ -146,6 +155,7 @@ func renderBatch(results []mission.Result, rejected []*fieldmark.Error, base, re
 }
 
 // splitBatch validates a batch without its missions and returns them as they were sent.
+// It copies the schema and replaces the items: the errors of missions belong to their index.
 func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
 	tree, err := parseJSON(body)
 	if err != nil {
@@ -170,6 +180,7 @@ func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
 }
 
 // intake decodes one mission of a batch.
+// The rules are those of a single mission, so a batch accepts what single requests do.
 func (c *call) intake(item jsontext.Value) (mission.Request, error) {
 	if len(item) > fieldmark.MaxBody {
 		e := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a mission must have at most %d bytes", fieldmark.MaxBody)
@@ -185,6 +196,7 @@ func (c *call) intake(item jsontext.Value) (mission.Request, error) {
 }
 
 // itemError returns the client's error in one mission, or nil for an internal error.
+// An internal error fails the batch: retrying it as a whole is safe.
 func itemError(err error) *fieldmark.Error {
 	if e, ok := errors.AsType[*fieldmark.Error](err); ok && e.Code.Status() < http.StatusInternalServerError {
 		return e
@@ -201,6 +213,8 @@ func checkMission(req *fieldmark.MissionRequest) []fieldmark.FieldError {
 }
 
 // list lists the missions of the caller's account. Administrators choose an account, or list all.
+// Administrators see an account at a time, unless they filter by what an index over all
+// accounts has.
 func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err error) {
 	f, err := c.missionFilter()
 	if err != nil {
@@ -223,6 +237,8 @@ func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err 
 	if page.Data == nil {
 		page.Data = []fieldmark.Mission{}
 	}
+	// Link is set only if there is more; a client that follows changes uses the cursor in the
+	// body.
 	if page.HasMore {
 		c.linkNext(page.NextCursor)
 	}
@@ -263,6 +279,7 @@ func (a *missionAPI) get(c *call) error {
 		return err
 	}
 	h := c.w.Header()
+	// A shared cache must not keep it, and a browser must ask again each time.
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Vary", "Authorization")
 	if c.notModified(missionETag(m)) {
@@ -272,17 +289,21 @@ func (a *missionAPI) get(c *call) error {
 }
 
 // missionRef names a mission and the versions at which it may be written.
+// It is read once from the request, for every kind of change.
 type missionRef struct {
 	account, id string // no account: any
 	ifMatch     mission.Versions
 }
 
+// missionParam reads the id, the account and If-Match.
 func missionParam(c *call) (missionRef, error) {
 	id, err := idParam(fieldmark.PrefixMission)(c)
 	return missionRef{c.account(), id, c.ifMatch()}, err
 }
 
 // handleMission returns a handler that changes a mission by the operation that op returns.
+// Decoding, the conditions and the saved response are the same for all changes; op is the
+// business rule.
 func handleMission[B any](a *missionAPI, op func(missionRef, B) (mission.Operation, error)) handler {
 	return handleRaw[B, fieldmark.Mission](func(c *call) error {
 		m, err := missionParam(c)
@@ -311,6 +332,7 @@ type transition struct {
 	OccurredAt *fieldmark.Time `json:"occurredAt,omitempty" format:"date-time" doc:"When it happened, if sent later"`
 }
 
+// check returns what the schema cannot express.
 func (t *transition) check() (bad []fieldmark.FieldError) {
 	if _, err := fieldmark.ParseMissionStatus(t.Status); err != nil {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/status", Code: "enum", Detail: "must be a mission status"})
@@ -321,6 +343,7 @@ func (t *transition) check() (bad []fieldmark.FieldError) {
 	return bad
 }
 
+// moveMission returns the operation of a request for another status.
 func moveMission(m missionRef, t transition) (mission.Operation, error) {
 	to, err := fieldmark.ParseMissionStatus(t.Status)
 	if err != nil {

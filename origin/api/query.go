@@ -17,6 +17,7 @@ import (
 const maxQueryText = 4 * 255
 
 // param is one query parameter of a route.
+// The same description makes the OpenAPI document and the validation, so they cannot differ.
 type param struct {
 	name        string
 	description string
@@ -29,6 +30,7 @@ type param struct {
 }
 
 // schema is the schema of the parameter in the OpenAPI document.
+// The default is in the schema, so clients see what a missing parameter means.
 func (p param) schema() *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString}
 	for _, e := range p.enum {
@@ -48,6 +50,7 @@ func (p param) schema() *huma.Schema {
 }
 
 // query holds the validated query parameters of a request.
+// A parameter that was not sent is empty, or its preset.
 type query struct {
 	values  url.Values
 	numbers map[string]int
@@ -56,6 +59,7 @@ type query struct {
 
 // parseQuery rejects unknown parameters and invalid values, all at once. Unknown ones are errors because a
 // misspelled filter would return everything.
+// Values are stored in the form in which handlers need them, so they are parsed once.
 func parseQuery(raw string, params []param) (query, error) {
 	q := query{numbers: map[string]int{}, times: map[string]fieldmark.Time{}}
 	var err error
@@ -63,6 +67,7 @@ func parseQuery(raw string, params []param) (query, error) {
 		return q, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the query is malformed")
 	}
 	var errs validationErrors
+	// The name comes from the client, so it is cut.
 	for name := range q.values {
 		if !slices.ContainsFunc(params, func(p param) bool { return p.name == name }) {
 			errs.add("?"+clip(name), "unknown_field", "unknown parameter")
@@ -73,6 +78,7 @@ func parseQuery(raw string, params []param) (query, error) {
 		if p.highest > 0 {
 			q.numbers[p.name] = p.preset
 		}
+		// A repeated parameter would be read differently by different programs.
 		if len(values) > 1 && !p.many {
 			errs.add("?"+p.name, "format", "must not be repeated")
 			continue
@@ -94,6 +100,7 @@ func (p param) check(text string, q *query, errs *validationErrors) {
 			return
 		}
 		q.numbers[p.name] = n
+	// An empty filter would match nothing or everything, depending on the reader.
 	case text == "":
 		errs.add("?"+p.name, "too_short", "must not be empty")
 	case len(text) > maxQueryText:
@@ -114,11 +121,14 @@ func (p param) check(text string, q *query, errs *validationErrors) {
 	}
 }
 
+// text returns the first value of a parameter, or "".
 func (q query) text(name string) string { return q.values.Get(name) }
 
+// number returns the value of an integer, its preset if it is missing.
 func (q query) number(name string) int { return q.numbers[name] }
 
 // duration reads a duration of at most longest; a number without a unit is in seconds.
+// A bare number is what most clients send.
 func (q query) duration(name string, longest time.Duration) (time.Duration, error) {
 	text := q.text(name)
 	if text == "" {

@@ -41,6 +41,7 @@ func writeProblem(w *responseWriter, r *http.Request, e *fieldmark.Error) {
 }
 
 // send sends v as JSON.
+// An error here is a bug or a value that JSON cannot express, never the client's.
 func (c *call) send(status int, v any) error {
 	b, err := encode(v)
 	if err != nil {
@@ -60,6 +61,7 @@ func encode(v any) ([]byte, error) {
 }
 
 // sendBytes sends b.
+// A response to HEAD has the fields of GET and no body (RFC 9110, 9.3.2).
 func (c *call) sendBytes(status int, mediaType string, b []byte) error {
 	if c.buffer(status, b) {
 		return nil
@@ -75,6 +77,7 @@ func (c *call) sendBytes(status int, mediaType string, b []byte) error {
 }
 
 // sendEmpty sends a response without a body.
+// 204 and 304 have neither a body nor its fields.
 func (c *call) sendEmpty(status int) error {
 	if c.buffer(status, nil) {
 		return nil
@@ -83,7 +86,8 @@ func (c *call) sendEmpty(status int) error {
 	return nil
 }
 
-// sendDocument sends a document that is the same for every caller, or 304.
+// sendDocument sends a document that is the same for every caller, or 304. It is generated at
+// the first request.
 func (c *call) sendDocument(generate lazyDocument) error {
 	d, err := generate()
 	if err != nil {
@@ -106,12 +110,14 @@ func (c *call) notModified(etag string) bool {
 }
 
 // etagOf is a strong ETag: a hash of the content.
+// Every process of a fleet returns the same ETag for the same content.
 func etagOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return `"` + hex.EncodeToString(sum[:]) + `"`
 }
 
 // linkNext adds a Link header to the next page (RFC 8288), for clients that do not read the body.
+// The other parameters are repeated, so that following the link needs no knowledge of them.
 func (c *call) linkNext(cursor string) {
 	if cursor == "" {
 		return
@@ -150,6 +156,7 @@ func negotiate(accept []string, offers []string) string {
 }
 
 // quality returns the q of the most specific range that matches offer. Malformed ranges are ignored.
+// A weight outside of 0 to 1 makes the range malformed.
 func quality(ranges []string, offer string) (q float64, specificity int) {
 	kind, _, _ := strings.Cut(offer, "/")
 	for _, one := range ranges {

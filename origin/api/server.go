@@ -37,6 +37,7 @@ type Config struct {
 }
 
 // server routes requests to the handlers, after it has checked the caller. It does not change after New.
+// Requests share nothing but the services, which may be called from any goroutine.
 type server struct {
 	base      string // Config.BaseURL without a slash at the end
 	publicAPI bool
@@ -51,6 +52,7 @@ type server struct {
 }
 
 // New returns the handler of everything the origin serves except the admin console.
+// It starts nothing and reads nothing.
 func New(cfg Config) (http.Handler, error) {
 	var bad []error
 	if cfg.Service == nil {
@@ -89,6 +91,7 @@ func New(cfg Config) (http.Handler, error) {
 const maxURI = 8 << 10
 
 // call is one request and its response.
+// It belongs to one goroutine.
 type call struct {
 	w           *responseWriter
 	r           *http.Request
@@ -169,6 +172,7 @@ func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 // requestID returns the id in the request if it is valid, and a new one otherwise.
+// An edge sends the id that its client got, so one id is in the logs of both.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get(fieldmark.HeaderRequestID); fieldmark.ValidRequestID(id) {
 		return id
@@ -177,6 +181,7 @@ func requestID(r *http.Request) string {
 }
 
 // serve returns the handler of a route.
+// Errors are sent in one place, so no handler writes a problem itself.
 func (s *server) serve(rt *route) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := rw.(*responseWriter)
@@ -196,6 +201,7 @@ func (s *server) run(c *call) error {
 		c.r = r.WithContext(ctx)
 		return fn(c)
 	}
+	// A body is read only for a caller with valid credentials.
 	if err := withTimeout(s.authenticate); err != nil {
 		return err
 	}
@@ -245,6 +251,8 @@ func (s *server) dispatch(c *call) (err error) {
 
 // serveAdmin runs a route that changes something as an administrator. The audit log has an entry for it: the
 // transaction of the change adds one, or serveAdmin does.
+// The entry is written after the response is made; if that fails the change stands, and the
+// error is logged.
 func (s *server) serveAdmin(c *call) error {
 	ctx := auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID,
 		Address: s.clientAddr(c.r), Agent: c.r.UserAgent(), Request: c.w.requestID})
@@ -261,6 +269,7 @@ func (s *server) serveAdmin(c *call) error {
 }
 
 // auditTarget returns the object of a request: the last one that its path names, or the path.
+// The order is from the most specific name to the least.
 func auditTarget(r *http.Request) string {
 	for _, name := range []string{"attachment", "note", "delivery", "id", "slug", "account", "digest", "name",
 		"priority"} {

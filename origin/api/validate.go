@@ -56,6 +56,7 @@ type schema struct {
 }
 
 // compile makes a schema of what reg describes.
+// The schemas are finite: a type of the API that contained itself would not end here, at start.
 func compile(reg huma.Registry, s *huma.Schema) (*schema, error) {
 	for s.Ref != "" {
 		ref := s.Ref
@@ -78,6 +79,7 @@ func compile(reg huma.Registry, s *huma.Schema) (*schema, error) {
 			out.patternDetail = "must be " + s.PatternDescription
 		}
 	}
+	// Values are compared as text.
 	for _, e := range s.Enum {
 		out.enum = append(out.enum, fmt.Sprint(e))
 	}
@@ -91,6 +93,7 @@ func compile(reg huma.Registry, s *huma.Schema) (*schema, error) {
 			return nil, err
 		}
 	}
+	// A schema of an object without members accepts none, unless additional is set.
 	out.members = make(map[string]*schema, len(s.Properties))
 	for name, p := range s.Properties {
 		if out.members[name], err = compile(reg, p); err != nil {
@@ -103,6 +106,8 @@ func compile(reg huma.Registry, s *huma.Schema) (*schema, error) {
 // check adds every error in v, the value at a JSON Pointer, to errs, and reports whether v can still be
 // decoded. Invalid members are deleted from their object; an object that lacks a required member is
 // itself invalid.
+// v is a tree of parseJSON; null is allowed where the schema says so, and otherwise means
+// absent.
 func (s *schema) check(v any, at string, errs *validationErrors) bool {
 	if v == nil && s.nullable {
 		return true
@@ -146,6 +151,8 @@ func (s *schema) check(v any, at string, errs *validationErrors) bool {
 }
 
 // checkObject deletes unknown and invalid members.
+// Names are compared exactly, as JSON does. Members are visited in the order of their names, so
+// that equal requests get equal errors.
 func (s *schema) checkObject(object map[string]any, at string, errs *validationErrors) bool {
 	valid := true
 	for _, name := range s.required {
@@ -153,6 +160,7 @@ func (s *schema) checkObject(object map[string]any, at string, errs *validationE
 			errs.add(child(at, name), "required", "is required")
 			delete(object, name)
 			valid = false
+			// A required member that is null is missing.
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -163,6 +171,7 @@ func (s *schema) checkObject(object map[string]any, at string, errs *validationE
 		if member == nil {
 			errs.add(child(at, name), "unknown_field", "unknown member; names are case-sensitive")
 			delete(object, name)
+			// Unknown members are errors: a misspelt optional one would be lost silently.
 			continue
 		}
 		if object[name] == nil { // the same as absent, and required members were checked above
@@ -176,6 +185,8 @@ func (s *schema) checkObject(object map[string]any, at string, errs *validationE
 	return valid
 }
 
+// checkArray checks the number of items and each item. It deletes none, because the indices of
+// the errors would be wrong.
 func (s *schema) checkArray(array []any, at string, errs *validationErrors) bool {
 	valid := true
 	if s.minItems != nil && len(array) < *s.minItems {
@@ -184,6 +195,7 @@ func (s *schema) checkArray(array []any, at string, errs *validationErrors) bool
 	}
 	if s.maxItems != nil && len(array) > *s.maxItems {
 		errs.add(at, "too_long", fmt.Sprintf("must have at most %d items", *s.maxItems))
+		// The number of items is bounded by the budget of parseJSON.
 		valid = false
 	}
 	for i, v := range array {
@@ -195,6 +207,7 @@ func (s *schema) checkArray(array []any, at string, errs *validationErrors) bool
 }
 
 // checkText checks a string. Lengths are in Unicode code points.
+// As JSON Schema counts them, and unlike bytes or UTF-16 units.
 func (s *schema) checkText(text, at string, errs *validationErrors) bool {
 	had := len(*errs)
 	n := utf8.RuneCountInString(text)
@@ -218,6 +231,7 @@ func (s *schema) checkText(text, at string, errs *validationErrors) bool {
 }
 
 // atLeast is the detail of an error about a minimum number.
+// The word for one is the one that people understand.
 func atLeast(n int, what string) string {
 	if n == 1 {
 		return "must not be empty"
@@ -229,6 +243,7 @@ func atLeast(n int, what string) string {
 // formats that the API types use.
 func formatError(format, text string) string {
 	switch format {
+	// Fractions and offsets are allowed; the service stores UTC with milliseconds.
 	case "date-time":
 		if _, err := time.Parse(time.RFC3339, text); err != nil {
 			return "must be an RFC 3339 time"
@@ -245,6 +260,7 @@ func formatError(format, text string) string {
 	return ""
 }
 
+// checkNumber checks a number as it was written: 1.0 and 1e3 are not integers of this API.
 func (s *schema) checkNumber(number json.Number, at string, errs *validationErrors) bool {
 	if s.kind == huma.TypeInteger {
 		if _, err := strconv.ParseInt(string(number), 10, 64); errors.Is(err, strconv.ErrSyntax) {
@@ -268,6 +284,8 @@ func (s *schema) checkNumber(number json.Number, at string, errs *validationErro
 
 // check returns the errors in a decoded body that its schema cannot express. It also brings bodies into
 // their normal form.
+// Most types need nothing here; their services validate again, since other callers do not come
+// through the API.
 func check(decoded any) []fieldmark.FieldError {
 	switch b := decoded.(type) {
 	case *fieldmark.MissionRequest:
@@ -306,6 +324,7 @@ func check(decoded any) []fieldmark.FieldError {
 	return nil
 }
 
+// checkScopes returns the errors in a list of scopes.
 func checkScopes(scopes []fieldmark.Scope) (errs validationErrors) {
 	for i, scope := range scopes {
 		if _, err := fieldmark.ParseScope(string(scope)); err != nil {
@@ -315,6 +334,7 @@ func checkScopes(scopes []fieldmark.Scope) (errs validationErrors) {
 	return errs
 }
 
+// checkPatterns returns the errors in a list of event types and groups.
 func checkPatterns(patterns []string) (errs validationErrors) {
 	for i, pattern := range patterns {
 		if !event.ValidPattern(pattern) {
@@ -332,6 +352,7 @@ const maxPointerToken = 128
 // it at once. Rejected values are never part of it, because problem documents are logged.
 type validationErrors []fieldmark.FieldError
 
+// add adds one error. code is one of the codes of fields that the API documents.
 func (e *validationErrors) add(pointer, code, detail string) {
 	*e = append(*e, fieldmark.FieldError{Pointer: pointer, Code: code, Detail: detail})
 }
@@ -348,6 +369,7 @@ func (e *validationErrors) merge(more []fieldmark.FieldError) {
 }
 
 // err returns an error with a code and all validation errors, or nil without any.
+// The errors are sorted by pointer, so that equal requests get equal responses.
 func (e validationErrors) err(code fieldmark.Code) error {
 	if len(e) == 0 {
 		return nil
@@ -367,6 +389,7 @@ func child(pointer, name string) string {
 }
 
 // clip cuts a name to maxPointerToken.
+// The cut is between characters.
 func clip(name string) string {
 	n := 0
 	for i := range name {
@@ -382,6 +405,7 @@ func paramError(name, code, detail string) error {
 	return validationErrors{{Pointer: "?" + name, Code: code, Detail: detail}}.err(fieldmark.CodeInvalidParameter)
 }
 
+// errInvalidCursor is the error of a cursor that was changed, or that belongs to other filters.
 func errInvalidCursor() error {
 	return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "use nextCursor of the previous page")
 }
