@@ -18,6 +18,7 @@ import (
 )
 
 // maxBoardRows limits the assignees on the board: a page with more is no longer an overview.
+// The page says how many are hidden.
 const maxBoardRows = 60
 
 // boardData is a week of an account: assignees as rows and days as columns.
@@ -45,6 +46,7 @@ type boardData struct {
 }
 
 // boardDay is a column.
+// Today is highlighted in the zone of the board.
 type boardDay struct {
 	Date  string // 2026-11-23
 	Label string
@@ -61,6 +63,7 @@ type boardRow struct {
 }
 
 // boardCell are the missions of an assignee on a day.
+// A cell has the visits that touch the day, so a visit over midnight is in two.
 type boardCell []*boardCard
 
 // boardCard is a mission on the board.
@@ -72,7 +75,8 @@ type boardCard struct {
 	Overlaps   string // title of a mission whose visit overlaps
 }
 
-// planForm is the form that sets the time and the assignee of a mission.
+// planForm is the form that sets the time and the assignee of a mission. It works without
+// scripts.
 type planForm struct {
 	Mission    missionRow
 	Start, End string // in the time zone of the form
@@ -80,12 +84,14 @@ type planForm struct {
 	Changes    []overtakingRow // that overtook the form
 }
 
+// board shows the week in the query.
 func (h *missionHandler) board(req *request) error {
 	return h.showBoard(req, req.r.URL.Query(), http.StatusOK, nil)
 }
 
 // showBoard shows a week. With the parameter move it shows the form of that mission as well, and with a
 // status other than 200 the form that was rejected.
+// The query is a parameter and not of the request, because a rejected form has it in its body.
 func (h *missionHandler) showBoard(req *request, query url.Values, status int, bad []web.FormError) error {
 	zone, err := parseZone(query.Get("zone"))
 	if err != nil {
@@ -101,6 +107,7 @@ func (h *missionHandler) showBoard(req *request, query url.Values, status int, b
 		return err
 	}
 	d.weeks(monday, now)
+	// Several accounts and none chosen: the page asks for one.
 	if d.Account == "" {
 		return h.show(req, status, "board", web.Page{Title: "Board", Errors: bad, Data: d})
 	}
@@ -124,6 +131,7 @@ func (h *missionHandler) showBoard(req *request, query url.Values, status int, b
 
 // planForm returns the form of a mission: its plan, or what was entered into the rejected form. The query can
 // suggest a day and an assignee.
+// The rejected form keeps what was entered, and shows what changed meanwhile.
 func (h *missionHandler) planForm(req *request, id string, query url.Values, zone *time.Location,
 	status int) (*planForm, error) {
 	story, err := h.missions.History(req.r.Context(), id)
@@ -134,6 +142,7 @@ func (h *missionHandler) planForm(req *request, id string, query url.Values, zon
 	if s := story.Scheduled; s != nil {
 		f.Start, f.End = inputTimeIn(s.Start, zone), inputTimeIn(s.End, zone)
 	}
+	// A cell of the board leads to the form with its day and assignee.
 	if day := query.Get("day"); f.Start == "" && dayFormat(day) {
 		f.Start, f.End = day+"T"+firstHour, day+"T"+secondHour
 	}
@@ -154,11 +163,13 @@ func (h *missionHandler) planForm(req *request, id string, query url.Values, zon
 }
 
 // The time that the form suggests for a visit on a day.
+// They are a suggestion only; business hours differ between accounts.
 const (
 	firstHour  = "08:00"
 	secondHour = "09:00"
 )
 
+// dayFormat reports whether a text is a day.
 func dayFormat(day string) bool {
 	_, err := time.Parse(time.DateOnly, day)
 	return err == nil
@@ -179,6 +190,7 @@ func parseZone(name string) (*time.Location, error) {
 
 // parseWeek returns the Monday of an ISO 8601 week such as 2026-W48, in the time zone of now; of the current
 // one if it is empty.
+// The year is bounded, so arithmetic with weeks cannot overflow.
 func parseWeek(text string, now time.Time) (time.Time, error) {
 	day := now
 	if text != "" {
@@ -190,11 +202,13 @@ func parseWeek(text string, now time.Time) (time.Time, error) {
 		// 4 January is always in week 1 (ISO 8601).
 		day = time.Date(year, 1, 4, 12, 0, 0, 0, now.Location()).AddDate(0, 0, 7*(week-1))
 	}
+	// Monday is the first day (ISO 8601).
 	back := (int(day.Weekday()) + 6) % 7
 	return time.Date(day.Year(), day.Month(), day.Day()-back, 0, 0, 0, 0, now.Location()), nil
 }
 
 // weeks fills the columns and the links to other weeks.
+// Links keep the account and the zone.
 func (d *boardData) weeks(monday, now time.Time) {
 	name := func(t time.Time) string {
 		year, week := t.ISOWeek()
@@ -222,6 +236,7 @@ func (d *boardData) weeks(monday, now time.Time) {
 }
 
 // card returns the card of a mission.
+// Viewers get cards without the form.
 func (d *boardData) card(r mission.Row, now time.Time, canWrite bool) *boardCard {
 	c := &boardCard{missionRow: newMissionRow(r, now, canWrite)}
 	if c.CanSelect {
@@ -235,8 +250,8 @@ func (d *boardData) card(r mission.Row, now time.Time, canWrite bool) *boardCard
 	return c
 }
 
-// HTML returns the cards. They are written here because html/template takes longer for the cards of a full
-// week than the rest of the page together.
+// HTML returns the cards. They are written here because html/template takes longer for the
+// cards of a full week than the rest of the page together. Every text of a client is escaped.
 func (cell boardCell) HTML() template.HTML {
 	var b strings.Builder
 	b.Grow(cardBytes * len(cell))
@@ -252,6 +267,7 @@ const cardBytes = 1000
 // HTML returns the card.
 func (c *boardCard) HTML() template.HTML { return boardCell{c}.HTML() }
 
+// write appends one card. The words for screen readers are in elements that are not shown.
 func (c *boardCard) write(b *strings.Builder) {
 	put := func(parts ...string) {
 		for _, p := range parts {
@@ -321,11 +337,13 @@ var priorityIcons = func() map[fieldmark.Priority]string {
 func (c *boardCard) Risk() bool { return c.Late || c.SLAState == "at risk" || c.SLAState == "breached" }
 
 // fill puts the missions into the rows of their assignees, on each day of their visit.
+// A visit counts once for its assignee, also if it is on two days.
 func (d *boardData) fill(week mission.Week, monday, now time.Time, canWrite bool) {
 	rows := map[string]*boardRow{"": {}}
 	for i := range week.Assignees {
 		rows[week.Assignees[i].ID] = &boardRow{Assignee: &week.Assignees[i]}
 	}
+	// Cards are shared between cells: a visit over midnight is one card.
 	cards := d.overlaps(week.Planned, now, canWrite)
 	var days [8]time.Time // midnight: a day has 23 to 25 hours where the clocks change
 	for i := range days {
@@ -336,6 +354,7 @@ func (d *boardData) fill(week mission.Week, monday, now time.Time, canWrite bool
 		if !start.Before(days[7]) || !end.After(days[0]) {
 			continue // read for its overlaps
 		}
+		// Visits without an assignee are in the first row.
 		id := ""
 		if card.Assignee != nil {
 			id = card.Assignee.ID
@@ -363,6 +382,7 @@ func (d *boardData) fill(week mission.Week, monday, now time.Time, canWrite bool
 		d.Rows = append(d.Rows, *row)
 	}
 	d.Sum = visitCount(visits)
+	// Rows are sorted by name, and by id for equal names.
 	label := func(r *boardRow) string {
 		if r.Assignee == nil {
 			return ""
@@ -370,11 +390,13 @@ func (d *boardData) fill(week mission.Week, monday, now time.Time, canWrite bool
 		return strings.ToLower(cmp.Or(r.Assignee.Name, r.Assignee.ID)) + "\x00" + r.Assignee.ID
 	}
 	slices.SortFunc(d.Rows, func(a, b boardRow) int { return cmp.Compare(label(&a), label(&b)) })
+	// The first row is never hidden: it is what needs planning.
 	if d.Hidden = max(0, len(d.Rows)-1-maxBoardRows); d.Hidden > 0 {
 		d.Rows = d.Rows[:1+maxBoardRows]
 	}
 }
 
+// visitCount writes a number of visits.
 func visitCount(n int) string {
 	if n == 1 {
 		return "1 visit"
@@ -394,6 +416,7 @@ func (d *boardData) count(card *boardCard) {
 
 // overlaps returns the cards of planned missions by their start. The card of an open mission names an open one of
 // the same assignee whose visit overlaps: of those that are over, none can be moved.
+// An overlap is a conflict only while both missions are open.
 func (d *boardData) overlaps(planned []mission.Row, now time.Time, canWrite bool) []*boardCard {
 	slices.SortStableFunc(planned, func(a, b mission.Row) int {
 		return a.Scheduled.Start.Std().Compare(b.Scheduled.Start.Std())

@@ -16,6 +16,7 @@ import (
 )
 
 // The formats of codes, as in the API.
+// A form accepts what the API accepts, so both give the same errors.
 var (
 	reasonCode  = regexp.MustCompile(`^[A-Z0-9_]{1,64}$`)
 	failureCode = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
@@ -36,12 +37,15 @@ const (
 )
 
 // staleForm is the error in a form that creates something, if its list has changed since it was opened.
+// Forms that create something have no version to compare; the newest id in their list takes its
+// place.
 func staleForm(created string) []web.FormError {
 	return web.ErrorOf(created + " was created after this form was opened. Check the list, and submit again if you " +
 		"still want another.")
 }
 
 // form reads a posted form and gathers what is wrong with it.
+// All errors are collected, so that a person corrects them in one go.
 type form struct {
 	posted url.Values
 	prefix string // of the ids of this form's inputs, where a page has several forms
@@ -50,11 +54,13 @@ type form struct {
 
 // readForm returns the posted form, whose input ids have a prefix. If the form is rejected, the page shows it
 // open with the values that were entered.
+// The prefix keeps ids unique on pages with several forms.
 func (req *request) readForm(prefix string) *form {
 	req.formPrefix = prefix
 	return &form{posted: req.r.PostForm, prefix: prefix}
 }
 
+// addError adds an error that is shown beside an input.
 func (f *form) addError(name, text string) {
 	f.errors = append(f.errors, web.FormError{Field: f.prefix + name, Text: text})
 }
@@ -63,6 +69,7 @@ func (f *form) addError(name, text string) {
 func (f *form) reject(text string) { f.errors = append(f.errors, web.FormError{Text: text}) }
 
 // text returns a line of at most limit code points without surrounding spaces.
+// Control characters are refused: they could hide or reorder what a list shows.
 func (f *form) text(name, label string, limit int) string {
 	s := strings.TrimSpace(f.posted.Get(name))
 	if utf8.RuneCountInString(s) > limit || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
@@ -75,6 +82,7 @@ func (f *form) text(name, label string, limit int) string {
 // code returns a code in a format, or "".
 func (f *form) code(name, label string, format *regexp.Regexp) string {
 	s := strings.TrimSpace(f.posted.Get(name))
+	// Reasons are compared in upper case by policies.
 	if format == reasonCode {
 		s = strings.ToUpper(s)
 	}
@@ -89,6 +97,8 @@ func (f *form) code(name, label string, format *regexp.Regexp) string {
 const localMinute = "2006-01-02T15:04"
 
 // time returns a time in UTC from such an input; the zero time if it is empty.
+// The inputs of browsers have no zone; the console shows and reads UTC unless a page names
+// another zone.
 func (f *form) time(name, label string) time.Time {
 	s := strings.TrimSpace(f.posted.Get(name))
 	if s == "" {
@@ -104,6 +114,7 @@ func (f *form) time(name, label string) time.Time {
 // versions returns the version of a mission that the form was made for. A later revision of it is no conflict:
 // SLA timers increase it at any time.
 func (f *form) versions() (mission.Versions, error) {
+	// Without a version, an old page could overwrite a newer change.
 	version, err := strconv.Atoi(f.posted.Get("version"))
 	if err != nil {
 		return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
@@ -113,6 +124,7 @@ func (f *form) versions() (mission.Versions, error) {
 }
 
 // inputFields maps pointers of validation errors to inputs.
+// A pointer that is not listed is shown at the top of the form.
 var inputFields = map[string]web.Input{
 	"/name": {"name", "Name"}, "/scopes": {"scope", "Permissions"}, "/expiresInDays": {"days", "Expires after"},
 	"/networks": {"networks", "Allowed IP addresses"}, "/url": {"url", "Address"}, "/events": {"events", "Events"},
@@ -151,15 +163,18 @@ var inputFields = map[string]web.Input{
 }
 
 // formErrors turns an API error into sentences about the inputs of the posted form.
+// It understands the errors of every service, so a handler passes them on as they are.
 func (req *request) formErrors(err error) []web.FormError {
 	return web.FormErrors(err, inputFields, req.formPrefix)
 }
 
-// listPageSize is the number of rows on a page of a list.
+// listPageSize is the number of rows on a page of a list. Queries read one row more, to know
+// whether there is a next page.
 const listPageSize = 50
 
 // cursorOf returns the id before which the page of a list begins, "" for the first page. prefix is
 // that of the ids.
+// A cursor from another list would start at a wrong place.
 func cursorOf(query url.Values, prefix string) (string, error) {
 	before := query.Get("before")
 	if before != "" && !fieldmark.CheckID(prefix, before) {
@@ -170,6 +185,7 @@ func cursorOf(query url.Values, prefix string) (string, error) {
 
 // cutPage returns the rows of a page, of which one more was read, and the address of the next
 // page: path with the filters and the cursor, "" after the last row.
+// The filters are those of the page, so the next page has them too.
 func cutPage[T any](rows []T, path string, filters url.Values, id func(*T) string) (page []T, next string) {
 	if len(rows) <= listPageSize {
 		return rows, ""

@@ -13,6 +13,7 @@ import (
 )
 
 // request is one request and its response.
+// It belongs to one goroutine and ends with the response.
 type request struct {
 	w          http.ResponseWriter
 	r          *http.Request
@@ -27,12 +28,15 @@ type request struct {
 type action func(*request) error
 
 // canWrite reports whether the user has the administrator role.
+// Viewers see everything and change nothing; the check of a form is checkRole.
 func (req *request) canWrite() bool { return req.session.Role == fieldmark.RoleAdmin }
 
 // public returns the handler of an action that needs no session.
+// The sign-in page and the styles need no session.
 func (h *handler) public(do action) http.Handler { return h.withTimeout(0, do) }
 
 // withTimeout returns the handler of an action with a time limit; 0 is the usual one of a page or a form.
+// The limit is shorter than that of the edge, so the console answers before the edge gives up.
 func (h *handler) withTimeout(limit time.Duration, do action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limit := limit
@@ -57,17 +61,20 @@ func (h *handler) withTimeout(limit time.Duration, do action) http.Handler {
 func (h *handler) requireLogin(do action) http.Handler { return h.public(h.withSession(do)) }
 
 // requireAdmin returns the handler of an action that changes something.
+// Every route is wrapped by one of these functions, so none is open by mistake.
 func (h *handler) requireAdmin(do action) http.Handler {
 	return h.public(h.withSession(h.checkRole(do)))
 }
 
 // longRunning is requireAdmin for an action that may take long.
+// Imports and exports take longer than a page.
 func (h *handler) longRunning(do action) http.Handler {
 	return h.withTimeout(longTimeout, h.withSession(h.checkRole(do)))
 }
 
 // requireReauth is requireAdmin for an action that also needs a recent password or code. The page of the form
 // requests it, and so does the action if the confirmation has expired meanwhile.
+// A stolen cookie alone must not be enough to make keys or to change the password.
 func (h *handler) requireReauth(do action) http.Handler {
 	return h.requireAdmin(func(req *request) error {
 		if !req.session.Reauthenticated(time.Now()) {
@@ -79,6 +86,8 @@ func (h *handler) requireReauth(do action) http.Handler {
 	})
 }
 
+// withSession looks the session up and enters the person into the context, so that audit
+// entries and events name them.
 func (h *handler) withSession(do action) action {
 	return func(req *request) error {
 		in, err := h.sessions.Get(req.r.Context(), h.signIn.sessionToken(req.r))
@@ -86,6 +95,8 @@ func (h *handler) withSession(do action) action {
 			return h.signIn.redirectToSignIn(req)
 		}
 		if err != nil {
+			// The database is away: the page keeps its navigation and says so, instead of
+			// asking for a password.
 			req.unverified = true
 			return err
 		}
@@ -99,6 +110,8 @@ func (h *handler) withSession(do action) action {
 	}
 }
 
+// checkRole refuses viewers with a page and not with a redirect: signing in again would not
+// help.
 func (h *handler) checkRole(do action) action {
 	return func(req *request) error {
 		if !req.canWrite() {
@@ -111,6 +124,7 @@ func (h *handler) checkRole(do action) action {
 }
 
 // identify sets the user of a request outside of withSession, so that its page has the navigation.
+// It is for error pages: an unknown address is the same with and without a session.
 func (h *handler) identify(req *request) {
 	if in, err := h.sessions.Get(req.r.Context(), h.signIn.sessionToken(req.r)); err == nil {
 		req.user, req.session = in.User, in
@@ -118,6 +132,7 @@ func (h *handler) identify(req *request) {
 }
 
 // notFound shows the error for an unknown address, or for a form's address without the form.
+// An address that exists with another method is 405 with Allow (RFC 9110, 15.5.6).
 func (h *handler) notFound(req *request) error {
 	h.identify(req)
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -132,6 +147,7 @@ func (h *handler) notFound(req *request) error {
 
 // redirectToPage redirects from the address of a form to the page above it that contains the form:
 // /missions/{id}, /brands/{slug}.
+// Browsers load it when a page is reloaded after an error in its form.
 func redirectToPage(req *request) error {
 	parts := strings.SplitN(req.r.URL.Path, "/", 5) // "", admin, missions, id, rest
 	http.Redirect(req.w, req.r, strings.Join(parts[:4], "/"), http.StatusSeeOther)
@@ -140,12 +156,14 @@ func redirectToPage(req *request) error {
 
 // ask shows the question before an action that cannot be taken back. The form is sent again with the answer:
 // see web.Confirmed.
+// The page is the answer to the first submission; nothing has happened yet.
 func (c *console) ask(req *request, q web.Question) error {
 	q.Posted = req.r.PostForm
 	return c.show(req, http.StatusOK, web.QuestionPage, web.Page{Title: q.Title, Data: q})
 }
 
 // redirectWithNotice redirects to a page after a form was processed; the page shows one of the notices once.
+// Redirecting after a form keeps a reload from sending it again (RFC 9110, 15.4.4).
 func (req *request) redirectWithNotice(page, notice string) error {
 	web.SetNotice(req.w, homePath, notice, req.secure)
 	http.Redirect(req.w, req.r, page, http.StatusSeeOther)
@@ -154,6 +172,7 @@ func (req *request) redirectWithNotice(page, notice string) error {
 
 // audit records an action of an administrator in the log, and in the audit log unless the action has added
 // its own entry.
+// The log names the person and the target, never the values of a form.
 func (c *console) audit(req *request, action, target string) {
 	c.auditWith(req, c.auditLog.AppendIfNone, action, target)
 }
