@@ -57,8 +57,8 @@ func missionStatuses() []string {
 	return names
 }
 
-// create creates a mission, or returns the one that has the same source and externalId.
-// A repetition gets 200 and the header that marks it, so a client can tell it from 201.
+// create creates a mission, or returns the one that has the same source and externalId. A
+// repetition gets 200 and the header that marks it.
 func (a *missionAPI) create(c *call) error {
 	req, err := decodeBody[fieldmark.MissionRequest](c)
 	if err != nil {

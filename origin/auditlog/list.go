@@ -77,7 +77,7 @@ func (l *Log) List(ctx context.Context, before int64, f Filter, limit int) ([]fi
 	return l.list(ctx, before, &f, min(max(limit, 1), MaxPage+1))
 }
 
-// list has no limit of its own: exports read larger parts than pages.
+// The caller limits it: exports read larger parts than pages.
 func (l *Log) list(ctx context.Context, before int64, f *Filter, limit int) ([]fieldmark.AuditEntry, error) {
 	entries, err := l.store.AuditEntries(ctx, f.inStore(before), limit)
 	for i := range entries {
