@@ -13,6 +13,7 @@ import (
 
 // Audience is who receives an event about a brand: accounts, each with the endpoints that
 // the event is delivered to. An account without endpoints finds the event when it polls.
+// It is computed once for a change and used for several events of it.
 type Audience map[string]map[string]bool
 
 // EmitBrand appends an event about a brand for each account of its BrandAudience. It must
@@ -39,6 +40,7 @@ func BrandAudience(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fie
 	if err != nil {
 		return nil, err
 	}
+	// Events of a claim are of its account alone, also of a public brand.
 	private := !b.Public || Private(t)
 	to := Audience{}
 	for _, w := range watches {
@@ -55,6 +57,7 @@ func BrandAudience(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fie
 }
 
 // Private reports whether events of a type are for the account alone that manages the brand.
+// They would tell others who owns a brand.
 func Private(t fieldmark.EventType) bool { return strings.HasPrefix(string(t), "claim.") }
 
 // Named reports whether a pattern other than * matches an event type.
@@ -62,6 +65,7 @@ func Named(patterns []string, t fieldmark.EventType) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return p != "*" && fieldmark.MatchEvent(p, t) })
 }
 
+// add enters an account, and its endpoint if that subscribes.
 func (a Audience) add(account, endpoint string, subscribes bool) {
 	if a[account] == nil {
 		a[account] = map[string]bool{}
@@ -71,7 +75,8 @@ func (a Audience) add(account, endpoint string, subscribes bool) {
 	}
 }
 
-// Emit appends an event about a brand for each account of the audience.
+// Emit appends an event about a brand for each account of the audience. The accounts are in the
+// order of their ids, so that equal changes have equal logs.
 func (a Audience) Emit(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fieldmark.EventType, data any) error {
 	for _, account := range slices.Sorted(maps.Keys(a)) {
 		e := store.Event{Event: fieldmark.Event{Type: t}, Subject: string(slug)}

@@ -106,6 +106,7 @@ func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.
 	defer timeout.Stop()
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
+	// Watch is called before each read: an event between them wakes the reader.
 	for name := ""; ; {
 		// Watch is called before the read: an event between them wakes the reader.
 		grown := l.store.Watch(store.TopicEvents)
@@ -114,6 +115,7 @@ func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.
 			return page, err
 		}
 		// The log was renamed while this reader waited: what it knows is of another log.
+		// The log was renamed while this reader waited.
 		if name != "" && page.Log != name {
 			return page, nil
 		}
@@ -129,6 +131,8 @@ func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.
 	}
 }
 
+// page returns the events after a number and the state of the log that a reader compares with
+// its own.
 // page returns the events after a number and the state of the log that a reader compares with
 // its own.
 func (l *Log) page(ctx context.Context, after int64, limit int) (page fieldmark.EventPage, err error) {

@@ -11,6 +11,7 @@ import (
 )
 
 // Kind describes an event type that endpoints can subscribe to.
+// The reference, the schemas and the tests of receivers are made from it.
 type Kind struct {
 	Type    fieldmark.EventType
 	Summary string // what happened, in one sentence
@@ -25,6 +26,7 @@ func Kinds() []Kind {
 		disputeKinds(), serviceKinds())
 }
 
+// missionKinds are the events of missions. Their data are the whole mission.
 func missionKinds() []Kind {
 	mission := func(t fieldmark.EventType, status fieldmark.MissionStatus, summary string) Kind {
 		m := exampleMission(status)
@@ -58,6 +60,8 @@ func missionKinds() []Kind {
 	}
 }
 
+// attachmentKinds are the events of files. Their data have no content, which is fetched with a
+// key.
 func attachmentKinds() []Kind {
 	change := fieldmark.AttachmentChange{ID: exampleID, ExternalID: "INC0012345", Source: "servicenow",
 		Attachment: fieldmark.Attachment{ID: "att_06m7xv8e0w3v3ac3zvc1h0gmw4", MissionID: exampleID,
@@ -72,6 +76,7 @@ func attachmentKinds() []Kind {
 	}
 }
 
+// slaKinds are the events of SLA timers, sent once for each timer and threshold.
 func slaKinds() []Kind {
 	at := exampleTime
 	subject := fieldmark.SLASubject{ID: exampleID, ExternalID: "INC0012345", Source: "servicenow",
@@ -97,6 +102,7 @@ func slaKinds() []Kind {
 	}
 }
 
+// paymentKinds are the events of payments, with the status before and after.
 func paymentKinds() []Kind {
 	at := exampleTime
 	amount := fieldmark.Money{Value: 12_500, Currency: "EUR"}
