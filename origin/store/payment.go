@@ -21,6 +21,7 @@ type Payment struct {
 
 // overdueCheck returns when the payment becomes overdue, or NULL. A payment
 // becomes overdue once: one that fails again after that stays FAILED.
+// A row with NULL is in no index of due payments.
 func (p *Payment) overdueCheck() any {
 	if p.OverdueAt != nil || p.DueAt == nil || p.Status != fieldmark.PaymentDue && p.Status != fieldmark.PaymentFailed {
 		return nil
@@ -28,6 +29,7 @@ func (p *Payment) overdueCheck() any {
 	return p.DueAt.Std().Add(time.Millisecond).UnixMicro() // it is not overdue at the due time itself
 }
 
+// paymentColumns are the columns of a payment in the order of paymentScan.into.
 const paymentColumns = `p.id, p.mission, p.direction, p.amount, p.currency, p.terms, p.status, p.due_at, p.paid_at,
 	p.failure,
 	p.refunded, p.version, p.created_at, p.updated_at, p.overdue_at`
@@ -40,6 +42,8 @@ type paymentScan struct {
 	p                                               Payment
 }
 
+// into returns the places for the columns. They are pointers to pointers, because an outer join
+// has NULL in all.
 func (s *paymentScan) into() []any {
 	return []any{&s.id, &s.mission, &s.direction, &s.amount, &s.currency, &s.terms, &s.status, nullTime{&s.p.DueAt},
 		nullTime{&s.p.PaidAt},
@@ -47,6 +51,7 @@ func (s *paymentScan) into() []any {
 		nullTime{&s.p.OverdueAt}}
 }
 
+// payment returns what was read; nil without a payment.
 func (s *paymentScan) payment() *Payment {
 	if s.id == nil {
 		return nil
@@ -71,6 +76,7 @@ func money(m *fieldmark.Money) (amount, currency any) {
 }
 
 // AddPayment adds the payment of a mission.
+// The insert is queued: it is sent with the next statement that needs an answer.
 func (t MissionTx) AddPayment(ctx context.Context, m *Mission, p *Payment) error {
 	amount, currency := money(p.Amount)
 	err := t.queueInsert(ctx, `INSERT INTO payment (id, mission, direction, amount, currency, terms, status, refunded,
@@ -86,6 +92,7 @@ func (t MissionTx) AddPayment(ctx context.Context, m *Mission, p *Payment) error
 }
 
 // PutPayment stores the state of a payment and ends its lease.
+// Ending the lease here makes the change and the end of the work one step.
 func (t MissionTx) PutPayment(ctx context.Context, p *Payment) error {
 	failure, err := nullJSON(p.Failure)
 	if err != nil {
@@ -127,6 +134,7 @@ func (t MissionTx) PaymentMission(ctx context.Context, id string) (mission strin
 }
 
 // AddRefund adds a refund. Its reference must be unique for the payment.
+// A repeated reference breaks the unique index, so a refund is made once.
 func (t MissionTx) AddRefund(ctx context.Context, payment string, r *fieldmark.Refund) error {
 	_, err := t.exec(ctx, `INSERT INTO refund (id, payment, amount, reference, reason, created_at) VALUES ($1, $2, $3,
 		$4, $5, $6)`,

@@ -15,9 +15,12 @@ import (
 )
 
 // maxFindings bounds what one kind of damage adds to a report.
+// A hundred names are enough to find the cause; a damaged table would otherwise fill the
+// report.
 const maxFindings = 100
 
 // Query runs a query, as sql.DB.QueryContext does.
+// A backup and a live database are checked by the same code.
 type Query func(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 
 // Finding is a rule and the rows that break it.
@@ -28,6 +31,8 @@ type Finding struct {
 
 // Inspect reads the whole database and reports on every rule, those of the engine
 // included.
+// It reads every row, so it takes minutes for a large database. A finding is no error: the
+// error is of the check itself.
 func Inspect(ctx context.Context, query Query, engine []Rule) ([]Finding, error) {
 	var findings []Finding
 	for _, r := range slices.Concat(rules, engine) {
@@ -38,6 +43,7 @@ func Inspect(ctx context.Context, query Query, engine []Rule) ([]Finding, error)
 		}
 		findings = append(findings, Finding{Rule: r.Name, Broken: broken})
 	}
+	// The rules in SQL cannot hash, so documents are compared here.
 	digests := Finding{Rule: "a digest matches its document"}
 	for _, text := range []string{`SELECT digest, body FROM facts`, `SELECT digest, body FROM module`} {
 		rows, err := query(ctx, text)
@@ -73,6 +79,7 @@ func names(rows *sql.Rows, err error) (all []string, _ error) {
 
 // corrupt turns the error by which SQLite reports a damaged file into a row that
 // breaks a rule, so that the other rules are checked as well.
+// A damaged page breaks one rule; the others may still be readable and say what is lost.
 func corrupt(broken []string, err error) ([]string, error) {
 	e, ok := errors.AsType[*modernc.Error](err)
 	if !ok || e.Code()&0xff != sqlite3.SQLITE_CORRUPT && e.Code() != sqlite3.SQLITE_NOTADB {
@@ -82,6 +89,8 @@ func corrupt(broken []string, err error) ([]string, error) {
 }
 
 // mismatches returns the digests of documents that do not match them.
+// A digest that does not match means that the bytes changed on the disk, or that someone wrote
+// to the table.
 func mismatches(rows *sql.Rows, err error) (broken []string, _ error) {
 	if err != nil {
 		return nil, err
