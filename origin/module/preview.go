@@ -11,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
+// Scoring all brands takes minutes of a processor.
 const (
 	maxRunning       = 1           // at once: each uses a processor
 	progressInterval = time.Second // between two writes of the progress
@@ -33,6 +34,7 @@ func (s *Service) RequestPreview(ctx context.Context, d fieldmark.Digest) (field
 		if err != nil {
 			return store.NotFound(err, "no scoring module is active")
 		}
+		// Stored now, because another module may be activated before the preview runs.
 		p.Against = plan.Digest
 		return tx.EnqueuePreview(ctx, p)
 	})
@@ -50,6 +52,7 @@ func (s *Service) Preview(ctx context.Context, d fieldmark.Digest) (fieldmark.Mo
 
 // claim leases requested previews. One that has ended its process several times fails instead: its
 // module is to blame.
+// A module that crashes its process would otherwise do so again and again.
 func (s *Service) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []fieldmark.ModulePreview
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -74,6 +77,8 @@ func (s *Service) claim(ctx context.Context, limit int) ([]job.Job, error) {
 // A failure of the database is no result, and the preview is done again.
 func (s *Service) preview(ctx context.Context, p fieldmark.ModulePreview) {
 	result, err := s.compare(ctx, &p)
+	// The numbers so far are dropped: a preview that is made of two runs would count brands
+	// twice.
 	if err != nil && ctx.Err() != nil {
 		return // the lease is freed at shutdown and the next process starts again
 	}
@@ -94,6 +99,7 @@ func (s *Service) preview(ctx context.Context, p fieldmark.ModulePreview) {
 }
 
 // compare reads the brands in pages, while others change: a preview is an estimate for people.
+// Brands that change meanwhile are counted as they were read.
 func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none fieldmark.ModuleComparison,
 	err error) {
 	from, err := s.store.Module(ctx, p.Against)
@@ -113,6 +119,7 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 			if err := fn(state); err != nil {
 				return err
 			}
+			// Progress is written once a second and not for each brand.
 			if p.Done++; time.Since(written) < progressInterval {
 				return nil
 			}
@@ -124,6 +131,7 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 }
 
 // writeProgress changes nothing if the lease was lost, so two processes never mix their numbers.
+// The condition is on the worker that holds the lease.
 func (s *Service) writeProgress(ctx context.Context, p fieldmark.ModulePreview) error {
 	return s.store.Write(ctx,
 		func(ctx context.Context, tx *store.Tx) error { return tx.UpdatePreview(ctx, s.jobs.Worker(), p) })
