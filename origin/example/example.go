@@ -7,6 +7,7 @@ import (
 )
 
 // The parts of examples that many members share.
+// They have the form of real ones, so the examples can be sent as they are.
 const (
 	id     = "06m7xv8e0w3v3ac3zvc1h0gmw4" // of every object, after the prefix of its kind
 	moment = "2026-11-22T09:30:00.000Z"
@@ -15,12 +16,14 @@ const (
 
 // Add gives the members of a schema their examples. Members that list their values, or that
 // refer to another schema, need none.
+// huma copies them into the OpenAPI document, from which pages and clients take them.
 func Add(name string, s *huma.Schema) {
 	for member, p := range s.Properties {
 		leaf := p
 		if p.Type == huma.TypeArray && p.Items != nil {
 			leaf = p.Items
 		}
+		// An example of a type itself comes first.
 		if leaf.Ref != "" || leaf.Enum != nil || leaf.Examples != nil {
 			continue
 		}
@@ -32,6 +35,7 @@ func Add(name string, s *huma.Schema) {
 
 // valueOf returns the example of a member: its own, that of all members of the name, or that
 // of its format.
+// A value of another type than the member's is skipped: names are shared between types.
 func valueOf(schema, member string, s *huma.Schema) (any, bool) {
 	v, ok := values[schema+"."+member]
 	if !ok {
@@ -68,6 +72,7 @@ func fits(v any, s *huma.Schema) bool {
 }
 
 // idOf returns the id of an object of a kind: its prefix and 26 digits (Crockford's base 32).
+// The prefix tells the kind of an object, as in the ids of the service.
 func idOf(schema string) string {
 	for _, p := range prefixes {
 		if strings.Contains(schema, p.part) {
@@ -78,6 +83,7 @@ func idOf(schema string) string {
 }
 
 // prefixes of ids by a part of the name of the schema; the first that matches counts.
+// The order matters where one name is part of another, as with MissionPayment and Payment.
 var prefixes = []struct{ part, prefix string }{
 	{"Access", "arq"}, {"Calendar", "cal"}, {"BrandRequest", "brq"}, {"Claim", "clm"}, {"Delivery", "dlv"},
 	{"Dispute", "dsp"},
@@ -87,6 +93,7 @@ var prefixes = []struct{ part, prefix string }{
 }
 
 // Path returns the example of a parameter of a path; "" if it has none.
+// The description of an operation needs values of its path for a command that can be copied.
 func Path(path, name string) string {
 	before, _, _ := strings.Cut(path, "{"+name+"}")
 	for _, p := range paths {
@@ -99,6 +106,7 @@ func Path(path, name string) string {
 
 // paths are the examples of parameters by a part of the path before them; the first that
 // matches counts.
+// An entry with an empty part matches everywhere, so it comes after the special ones.
 var paths = []struct{ name, part, value string }{
 	{"id", "/calendars/", "cal_" + id}, {"id", "/brand-requests/", "brq_" + id}, {"id", "/claims/", "clm_" + id},
 	{"id", "/disputes/", "dsp_" + id}, {"id", "/webhooks/", "whk_" + id}, {"id", "/payments/", "pay_" + id},
