@@ -55,6 +55,7 @@ func TooMany(limit int, detail string) error {
 }
 
 // plain is a cursor over a body in the form that nearly every client sends.
+// encoding/json allocates for each of a thousand slugs.
 type plain struct{ rest string }
 
 // parsePlain parses a body that has the member brands alone, with strings of printable ASCII
@@ -68,6 +69,8 @@ func parsePlain(body string) (list []fieldmark.Slug, ok bool) {
 	if name, ok := p.text(); !ok || name != "brands" || !p.skip(':') || !p.skip('[') {
 		return nil, false
 	}
+	// The capacity is an estimate from the number of quotation marks, bounded by what is
+	// allowed.
 	list = make([]fieldmark.Slug, 0, min(strings.Count(p.rest, `"`)/2, fieldmark.MaxBatchScores+1))
 	for !p.skip(']') {
 		if len(list) > 0 && !p.skip(',') {
@@ -83,6 +86,7 @@ func parsePlain(body string) (list []fieldmark.Slug, ok bool) {
 }
 
 // space skips white space and returns what follows.
+// The four characters are the white space of JSON.
 func (p *plain) space() string {
 	for len(p.rest) > 0 && (p.rest[0] == ' ' || p.rest[0] == '\n' || p.rest[0] == '\t' || p.rest[0] == '\r') {
 		p.rest = p.rest[1:]
@@ -117,6 +121,7 @@ func (p *plain) text() (text string, ok bool) {
 }
 
 // parse parses any body, and returns all problems of one that does not have the form.
+// It is the slow path, for everything that parsePlain does not read.
 func parse(body []byte) ([]fieldmark.Slug, error) {
 	if !utf8.Valid(body) {
 		return nil, fieldmark.Errorf(fieldmark.CodeInvalidUTF8, "the body is not valid UTF-8")
@@ -158,6 +163,7 @@ func parse(body []byte) ([]fieldmark.Slug, error) {
 }
 
 // member returns the member brands of a valid object, which must have no other.
+// A member that is given twice is an error: parsers differ in which one they take.
 func member(object []byte) (value json.RawMessage, err error) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, err = d.Token() // the brace
@@ -197,6 +203,8 @@ func pointer(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
+// malformed returns the error of a body that is not JSON. It names the place and never repeats
+// the body.
 func malformed(err error) error {
 	detail := "the body is not a whole JSON document"
 	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
