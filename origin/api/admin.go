@@ -21,16 +21,19 @@ import (
 )
 
 // accessAPI serves API keys, accounts and the audit log.
+// Keys, accounts and the log are for administrators only.
 type accessAPI struct {
 	keys     *access.Keys
 	accounts *access.Accounts
 	auditLog *auditlog.Log
 }
 
+// revokeKey revokes a key, with a reason that is in its event.
 func (a *accessAPI) revokeKey(ctx context.Context, id string, r fieldmark.KeyRevocation) (fieldmark.Key, error) {
 	return a.keys.Revoke(ctx, id, r.Reason)
 }
 
+// putAccount creates an account or changes its settings.
 func (a *accessAPI) putAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
 	account, _, err := a.accounts.Put(ctx, id, r)
 	return account, err
@@ -54,8 +57,10 @@ type offerAPI struct {
 	groups *offer.Groups
 }
 
+// offerTag is the ETag of a version of an offer.
 func offerTag(version int) string { return strconv.Quote(strconv.Itoa(version)) }
 
+// get sends an offer with its ETag, for a later If-Match.
 func (a *offerAPI) get(c *call) (fieldmark.Offer, error) {
 	o, err := a.offers.Get(c.r.Context(), c.r.PathValue("id"))
 	if err == nil {
@@ -64,6 +69,8 @@ func (a *offerAPI) get(c *call) (fieldmark.Offer, error) {
 	return o, err
 }
 
+// put creates or replaces an offer. If-Match keeps two administrators from overwriting each
+// other.
 func (a *offerAPI) put(c *call) (o fieldmark.Offer, err error) {
 	r, err := decodeBody[fieldmark.OfferRequest](c)
 	if err != nil {
@@ -81,6 +88,7 @@ type versionedID struct {
 	versions []int
 }
 
+// versionedParam reads an id and If-Match.
 func (a *offerAPI) versionedParam(id func(*call) (string, error)) func(*call) (versionedID, error) {
 	return func(c *call) (v versionedID, err error) {
 		v.versions = c.numberedVersions()
@@ -89,11 +97,13 @@ func (a *offerAPI) versionedParam(id func(*call) (string, error)) func(*call) (v
 	}
 }
 
+// delete removes an offer that no account has.
 func (a *offerAPI) delete(ctx context.Context, v versionedID) error {
 	return a.offers.Delete(ctx, v.id, v.versions)
 }
 
 // numberedVersions returns the versions in If-Match, whose tags are numbers; nil means any version.
+// A tag that is no number matches no version, so the request fails instead of overwriting.
 func (c *call) numberedVersions() []int {
 	lines := c.r.Header.Values("If-Match")
 	list := strings.Join(lines, ",")
@@ -111,33 +121,41 @@ func (c *call) numberedVersions() []int {
 }
 
 // subAccount names a sub-account, and one of its keys, as the path does.
+// The group is that of the key and never of the path: a group cannot name another one.
 type subAccount struct{ group, id, key string }
 
+// subAccountParam reads the sub-account and the key in the path.
 func subAccountParam(c *call) (subAccount, error) {
 	return subAccount{c.key.Account, c.r.PathValue("id"), c.r.PathValue("key")}, nil
 }
 
+// getSub returns a sub-account.
 func (a *offerAPI) getSub(ctx context.Context, s subAccount) (fieldmark.SubAccount, error) {
 	return a.groups.Get(ctx, s.group, s.id)
 }
 
+// putSub renames a sub-account.
 func (a *offerAPI) putSub(ctx context.Context, s subAccount,
 	r fieldmark.SubAccountRequest) (fieldmark.SubAccount, error) {
 	return a.groups.Rename(ctx, s.group, s.id, r)
 }
 
+// deleteSub removes a sub-account with its keys and endpoints.
 func (a *offerAPI) deleteSub(ctx context.Context, s subAccount) error {
 	return a.groups.Remove(ctx, s.group, s.id)
 }
 
+// keys lists the keys of a sub-account.
 func (a *offerAPI) keys(ctx context.Context, s subAccount) ([]fieldmark.Key, error) {
 	return a.groups.Keys(ctx, s.group, s.id)
 }
 
+// createKey creates a key of a sub-account and returns it, once.
 func (a *offerAPI) createKey(ctx context.Context, s subAccount, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	return a.groups.CreateKey(ctx, s.group, s.id, r)
 }
 
+// revokeKey revokes a key of a sub-account.
 func (a *offerAPI) revokeKey(ctx context.Context, s subAccount) error {
 	return a.groups.RevokeKey(ctx, s.group, s.id, s.key)
 }
@@ -157,6 +175,7 @@ var auditParams = []param{
 
 // listAudit lists the audit log, or exports it as CSV. The cursor is the number of the last entry of the previous
 // page.
+// One entry more than the limit is read, to know whether there is a next page.
 func (a *accessAPI) listAudit(c *call) error {
 	f, err := auditlog.ParseFilter(c.params.text)
 	if err != nil {
@@ -185,6 +204,7 @@ func (a *accessAPI) listAudit(c *call) error {
 	return c.send(http.StatusOK, page)
 }
 
+// verifyAudit reads the whole log, so it takes long.
 func (a *accessAPI) verifyAudit(ctx context.Context) (fieldmark.AuditVerdict, error) {
 	return a.auditLog.Verify(ctx, fieldmark.AuditVerdict{})
 }
@@ -193,6 +213,7 @@ func (a *accessAPI) verifyAudit(ctx context.Context) (fieldmark.AuditVerdict, er
 var metricParams = []param{{name: "range", description: "Time up to now; default 1h",
 	enum: enumOf(fieldmark.MetricRanges())}}
 
+// enumOf returns the texts of values, for the OpenAPI document.
 func enumOf[T ~string](values []T) (texts []string) {
 	for _, v := range values {
 		texts = append(texts, string(v))
@@ -200,11 +221,13 @@ func enumOf[T ~string](values []T) (texts []string) {
 	return texts
 }
 
+// rangeParam reads the range of a chart.
 func rangeParam(c *call) (fieldmark.MetricRange, error) {
 	return fieldmark.MetricRange(cmp.Or(c.params.text("range"), string(fieldmark.Range1h))), nil
 }
 
 // moduleAPI serves scoring modules to administrators and to edges.
+// Edges fetch modules by their digest.
 type moduleAPI struct{ modules *module.Service }
 
 // activate makes a module the active one, or starts it as a canary.
@@ -215,6 +238,7 @@ func (a *moduleAPI) activate(
 }
 
 // sendBody sends the bytes of a module. They never change, because the digest identifies them.
+// A private cache may keep it; a shared one must not, because the request had credentials.
 func (a *moduleAPI) sendBody(c *call) error {
 	digest, err := digestParam(c)
 	if err != nil {
@@ -232,6 +256,7 @@ func (a *moduleAPI) sendBody(c *call) error {
 }
 
 // certificateAPI serves TLS certificates to administrators and to edges.
+// Edges get the keys encrypted, so a log or a proxy between them learns none.
 type certificateAPI struct{ certificates *acme.Service }
 
 // challengeKinds are the kinds of challenges that edges ask for.
@@ -248,6 +273,7 @@ func (a *certificateAPI) sendAll(c *call) error {
 }
 
 // sendChallenge sends the answer to an open challenge of a CA.
+// Any edge may be asked by the CA, so each gets the answer from here.
 func (a *certificateAPI) sendChallenge(c *call) error {
 	kind := c.r.PathValue("kind")
 	if !slices.Contains(challengeKinds, kind) {

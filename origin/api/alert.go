@@ -42,16 +42,19 @@ var alertParams = []param{
 }
 
 // sourceName matches the source of a mission.
+// It is the pattern of the member source in the API.
 var sourceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._:/-]{0,63}$`)
 
 // receive turns a notification of an alerting tool into missions. The media type is not checked,
 // because custom templates are often sent as text.
+// source is that of the missions unless the request names another one.
 func (a *alertAPI) receive(source string) func(*call) error {
 	return func(c *call) error {
 		o, err := c.alertOptions(source)
 		if err != nil {
 			return err
 		}
+		// Compressed bodies are refused as everywhere: a small one could unpack to gigabytes.
 		if encoding := c.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 			return fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send the body without Content-Encoding")
 		}
@@ -63,6 +66,8 @@ func (a *alertAPI) receive(source string) func(*call) error {
 		if err != nil {
 			return err
 		}
+		// A full queue is answered at once, so that the tool repeats the notification before
+		// its own timeout.
 		select {
 		case a.slots <- struct{}{}:
 			defer func() { <-a.slots }()
@@ -83,6 +88,7 @@ func (a *alertAPI) receive(source string) func(*call) error {
 }
 
 // alertOptions reads the query parameters. The values of enumerations were checked already.
+// They are in the address, because alerting tools send bodies of a fixed form.
 func (c *call) alertOptions(source string) (mission.AlertOptions, error) {
 	is := func(name, value string) bool { return strings.EqualFold(c.params.text(name), value) }
 	o := mission.AlertOptions{Cooldown: mission.DefaultCooldown, CancelResolved: is("onResolved", "cancel")}

@@ -23,7 +23,6 @@ type missionAPI struct {
 }
 
 // missionFilters are the query parameters of a list of missions.
-// The same table describes the list, the export and the OpenAPI document.
 var missionFilters = []param{
 	{name: "status", description: "Only missions with one of these statuses", many: true, enum: missionStatuses()},
 	{name: "priority", description: "Only missions with this priority", enum: fieldmark.PriorityNames()},
@@ -72,7 +71,6 @@ func (a *missionAPI) create(c *call) error {
 }
 
 // renderCreated returns the response to a request that created a mission, or found it.
-// Location is set in both cases: the client needs the address either way.
 func renderCreated(results []mission.Result) (idempotency.Response, error) {
 	r, err := renderMission(results)
 	r.Fields["Location"] = missionPath(r.Mission)
@@ -180,7 +178,6 @@ func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
 }
 
 // intake decodes one mission of a batch.
-// The rules are those of a single mission, so a batch accepts what single requests do.
 func (c *call) intake(item jsontext.Value) (mission.Request, error) {
 	if len(item) > fieldmark.MaxBody {
 		e := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a mission must have at most %d bytes", fieldmark.MaxBody)
@@ -289,21 +286,17 @@ func (a *missionAPI) get(c *call) error {
 }
 
 // missionRef names a mission and the versions at which it may be written.
-// It is read once from the request, for every kind of change.
 type missionRef struct {
 	account, id string // no account: any
 	ifMatch     mission.Versions
 }
 
-// missionParam reads the id, the account and If-Match.
 func missionParam(c *call) (missionRef, error) {
 	id, err := idParam(fieldmark.PrefixMission)(c)
 	return missionRef{c.account(), id, c.ifMatch()}, err
 }
 
 // handleMission returns a handler that changes a mission by the operation that op returns.
-// Decoding, the conditions and the saved response are the same for all changes; op is the
-// business rule.
 func handleMission[B any](a *missionAPI, op func(missionRef, B) (mission.Operation, error)) handler {
 	return handleRaw[B, fieldmark.Mission](func(c *call) error {
 		m, err := missionParam(c)

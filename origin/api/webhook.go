@@ -17,6 +17,7 @@ import (
 )
 
 // The limits of a page of deliveries and of a page of events.
+// A message may have 256 KiB, so pages of events are smaller than those of other lists.
 const (
 	defaultDeliveryLimit = 50
 	maxDeliveryLimit     = 500
@@ -43,6 +44,7 @@ var (
 	}
 )
 
+// deliveryStates are the states of the filter, in upper case as all enums of the API.
 func deliveryStates() []string {
 	var all []string
 	for _, s := range fieldmark.DeliveryStates() {
@@ -52,56 +54,68 @@ func deliveryStates() []string {
 }
 
 // webhookAPI serves webhook endpoints, their deliveries, and the events of an account.
+// Endpoints of an account are listed whole: their number is limited.
 type webhookAPI struct {
 	webhooks   *webhook.Service
 	eventTypes lazyDocument
 }
 
 // endpointRef names a webhook endpoint of an account, or of any account if that is empty.
+// Administrators act on endpoints of any account by the same handlers.
 type endpointRef struct{ account, id string }
 
+// endpointParam reads the endpoint in the path, within the account of the caller.
 func endpointParam(c *call) (endpointRef, error) {
 	id, err := idParam(fieldmark.PrefixWebhook)(c)
 	return endpointRef{c.account(), id}, err
 }
 
+// get returns an endpoint without its secret.
 func (a *webhookAPI) get(ctx context.Context, e endpointRef) (fieldmark.Endpoint, error) {
 	return a.webhooks.Endpoint(ctx, e.account, e.id)
 }
 
+// patch changes the members that the request has.
 func (a *webhookAPI) patch(ctx context.Context, e endpointRef, p fieldmark.EndpointPatch) (
 	fieldmark.Endpoint, error,
 ) {
 	return a.webhooks.PatchEndpoint(ctx, e.account, e.id, p)
 }
 
+// delete removes an endpoint; its pending messages are discarded.
 func (a *webhookAPI) delete(ctx context.Context, e endpointRef) error {
 	return a.webhooks.DeleteEndpoint(ctx, e.account, e.id)
 }
 
+// rotateSecret returns the new secret, once. The old one also signs for a while.
 func (a *webhookAPI) rotateSecret(ctx context.Context, e endpointRef, r fieldmark.SecretRequest) (
 	fieldmark.NewEndpoint, error,
 ) {
 	return a.webhooks.RotateSecret(ctx, e.account, e.id, r)
 }
 
+// test sends a message now and waits for its result.
 func (a *webhookAPI) test(ctx context.Context, e endpointRef, r fieldmark.PingRequest) (
 	fieldmark.PingResult, error,
 ) {
 	return a.webhooks.Ping(ctx, e.account, e.id, r)
 }
 
+// startReplay sends stored events again, in the background.
 func (a *webhookAPI) startReplay(ctx context.Context, e endpointRef, r fieldmark.ReplayRequest) (
 	fieldmark.Replay, error,
 ) {
 	return a.webhooks.StartReplay(ctx, e.account, e.id, r)
 }
 
+// listReplays lists the replays of an endpoint.
 func (a *webhookAPI) listReplays(ctx context.Context, e endpointRef) ([]fieldmark.Replay, error) {
 	return a.webhooks.Replays(ctx, e.account, e.id)
 }
 
 // publicKeys returns an endpoint's public keys to anyone who has its id.
+// The keys verify signatures and are public by nature; the cache time is below that of a
+// rotation.
 func (a *webhookAPI) publicKeys(c *call) (keys fieldmark.KeySet, err error) {
 	id, err := idParam(fieldmark.PrefixWebhook)(c)
 	if err != nil {
@@ -115,6 +129,7 @@ func (a *webhookAPI) publicKeys(c *call) (keys fieldmark.KeySet, err error) {
 }
 
 // listDeliveries lists the deliveries to one endpoint, or to all where the path names none.
+// One query serves both: administrators see deliveries to all endpoints.
 func (a *webhookAPI) listDeliveries(c *call) (page fieldmark.List[fieldmark.Delivery], err error) {
 	var endpoint string
 	if c.r.PathValue("id") != "" {
@@ -130,6 +145,7 @@ func (a *webhookAPI) listDeliveries(c *call) (page fieldmark.List[fieldmark.Deli
 }
 
 // list lists the endpoints of the caller's account, or of any account for administrators.
+// The filter by customer is applied here, because the list is short.
 func (a *webhookAPI) list(c *call) (fieldmark.List[fieldmark.Endpoint], error) {
 	endpoints, err := a.webhooks.Stats.Endpoints(c.r.Context(), c.account(), c.params.text("world") != "")
 	if customer := c.params.text("customer"); customer != "" {
@@ -139,6 +155,8 @@ func (a *webhookAPI) list(c *call) (fieldmark.List[fieldmark.Endpoint], error) {
 }
 
 // visibleEndpoint returns the id in the path if the caller may see that endpoint.
+// It keeps the deliveries of other accounts out of reach: the service identifies them by id
+// only.
 func (a *webhookAPI) visibleEndpoint(c *call) (string, error) {
 	e, err := endpointParam(c)
 	if err == nil {
@@ -150,6 +168,7 @@ func (a *webhookAPI) visibleEndpoint(c *call) (string, error) {
 // deliveryRef names a delivery to an endpoint.
 type deliveryRef struct{ endpoint, id string }
 
+// deliveryParam reads the endpoint and the delivery in the path.
 func (a *webhookAPI) deliveryParam(c *call) (d deliveryRef, err error) {
 	if d.endpoint, err = a.visibleEndpoint(c); err != nil {
 		return d, err
@@ -160,15 +179,18 @@ func (a *webhookAPI) deliveryParam(c *call) (d deliveryRef, err error) {
 	return d, nil
 }
 
+// getDelivery returns a delivery with its attempts.
 func (a *webhookAPI) getDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
 	return a.webhooks.Delivery(ctx, d.endpoint, d.id)
 }
 
+// resendDelivery queues a message again, under the same id.
 func (a *webhookAPI) resendDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
 	return a.webhooks.Resend(ctx, d.endpoint, d.id)
 }
 
 // pollEvents lists an account's events for receivers that webhooks cannot reach.
+// They get the same events as endpoints, so a client can change between the two.
 func (a *webhookAPI) pollEvents(c *call) (page fieldmark.PolledEvents, err error) {
 	patterns := c.params.values["type"]
 	invalid := func(p string) bool { return !event.ValidPattern(p) }
@@ -182,6 +204,7 @@ func (a *webhookAPI) pollEvents(c *call) (page fieldmark.PolledEvents, err error
 }
 
 // listEventTypes describes every event type.
+// It is the same for every caller and changes with the version only.
 func (a *webhookAPI) listEventTypes(c *call) error {
 	c.w.Header().Set("Cache-Control", "public, max-age=300")
 	return c.sendDocument(a.eventTypes)
@@ -189,6 +212,8 @@ func (a *webhookAPI) listEventTypes(c *call) error {
 
 // describeEvents encodes the list of event types: each with the JSON Schema of its data, which is generated
 // from the Go type of the example, and an example message.
+// The schemas are those of the events themselves, so a receiver can validate messages with
+// them.
 func describeEvents() (document, error) {
 	var types []fieldmark.EventTypeInfo
 	for _, k := range event.Kinds() {
@@ -196,6 +221,7 @@ func describeEvents() (document, error) {
 		reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
 		reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Milli](), reflect.TypeFor[float64]())
 		root := reg.Schema(reflect.TypeOf(k.Example), true, "")
+		// Receivers must ignore members that a later version adds.
 		allowAdditional(reg, nil)
 		for name, s := range reg.Map() {
 			explainPatterns(s)
@@ -225,6 +251,7 @@ func describeEvents() (document, error) {
 
 // describeWebhooks adds the messages that endpoints receive to the OpenAPI document, each with
 // the schemas of its two bodies and an example. The list of event types is the only source.
+// Generators of clients read webhooks from here (OpenAPI 3.1, 4.8.1).
 func describeWebhooks(api *huma.OpenAPI, reg huma.Registry) error {
 	api.Webhooks = map[string]*huma.PathItem{}
 	headers, responses := webhookHeaders(), webhookResponses()
@@ -238,6 +265,7 @@ func describeWebhooks(api *huma.OpenAPI, reg huma.Registry) error {
 		if s := reg.SchemaFromRef(data.Ref); s != nil && s.Examples == nil {
 			s.Examples = []any{k.Example} // the best example of the object wherever it occurs
 		}
+		// Several types share data, such as the mission.
 		if !slices.ContainsFunc(all, func(s *huma.Schema) bool { return s.Ref == data.Ref }) {
 			all = append(all, data)
 		}
@@ -262,6 +290,7 @@ func describeWebhooks(api *huma.OpenAPI, reg huma.Registry) error {
 const polledSchema = "PolledEvent"
 
 // webhookHeaders are the header fields of every message.
+// They are those of Standard Webhooks 1.0.
 func webhookHeaders() (all []*huma.Param) {
 	for _, h := range [][2]string{
 		{webhook.HeaderID, "The id of the event, the same in every delivery of it: use it to drop repetitions."},
@@ -275,6 +304,7 @@ func webhookHeaders() (all []*huma.Param) {
 }
 
 // webhookResponses are the responses of a receiver.
+// They tell authors of receivers what each status causes.
 func webhookResponses() map[string]*huma.Response {
 	const later = "The receiver is busy: the message is sent again, not before the time in Retry-After."
 	return map[string]*huma.Response{
@@ -298,6 +328,7 @@ func envelopeSchema(t fieldmark.EventType, data *huma.Schema) *huma.Schema {
 }
 
 // cloudEventSchema is the schema of a message as a CloudEvent 1.0 in structured mode.
+// The type is chosen for each endpoint.
 func cloudEventSchema(t fieldmark.EventType, data *huma.Schema) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject,
 		Required: []string{"specversion", "id", "source", "type", "time", "datacontenttype", "data"},
