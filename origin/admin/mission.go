@@ -19,6 +19,7 @@ import (
 )
 
 // missionHandler serves the list of missions, the board, the pages of missions and their forms.
+// It has no rules of missions: what a status allows is asked of package mission.
 type missionHandler struct {
 	*console
 	missions *mission.Service
@@ -36,6 +37,7 @@ type missionRow struct {
 	Late        bool
 }
 
+// newMissionRow returns the row of a mission as of now.
 func newMissionRow(r mission.Row, now time.Time, canWrite bool) missionRow {
 	row := missionRow{Row: r, CanComplete: canWrite && mission.PathToCompleted(r.Status) != nil,
 		CanSelect: canWrite && slices.Contains(fieldmark.OpenStatuses(), r.Status)}
@@ -51,6 +53,7 @@ func newMissionRow(r mission.Row, now time.Time, canWrite bool) missionRow {
 }
 
 // formatSpan formats a duration in its two largest units.
+// Two units are enough to judge urgency.
 func formatSpan(d time.Duration) string {
 	minutes := int(d / time.Minute)
 	if days := minutes / (24 * 60); days > 0 {
@@ -90,21 +93,25 @@ type missionView struct {
 }
 
 // missionFilters are the parameters of the list that keep their value from page to page.
+// The cursor is not among them: it belongs to one order and filter.
 var missionFilters = []string{"q", "status", "priority", "source", "assignee", "account", "sort"}
 
 // statusOpen is the filter for every status that still needs action.
 const statusOpen = "OPEN"
 
 // missionOrders are the orders of the list.
+// Orders other than the newest first need an index of the account.
 var missionOrders = []option{{Value: "", Label: "newest first"}, {Value: mission.ByDeadline, Label: "due first"},
 	{Value: mission.ByVisit, Label: "next visit first"}, {Value: mission.ByPriority, Label: "most urgent first"},
 	{Value: mission.ByUpdate, Label: "last changed first"}}
 
+// list shows the missions in the query.
 func (h *missionHandler) list(req *request) error {
 	return h.showList(req, req.r.URL.Query(), http.StatusOK, nil)
 }
 
 // showList shows the missions of a query, and the errors of the form that saves it.
+// The query is a parameter, because the form that saves it has it in its body.
 func (h *missionHandler) showList(req *request, query url.Values, status int, bad []web.FormError) error {
 	f, err := missionFilter(query)
 	if err != nil {
@@ -125,6 +132,7 @@ func (h *missionHandler) showList(req *request, query url.Values, status int, ba
 	}
 	var rows []mission.Row
 	next := ""
+	// Such a filter has no index over all accounts: it would read every mission.
 	switch narrowed := f.Text != "" || f.Priority != "" || f.Source != "" || f.Assignee != "" || f.Order != ""; {
 	case narrowed && d.Account == "":
 		status = http.StatusUnprocessableEntity
@@ -153,6 +161,7 @@ func (h *missionHandler) showList(req *request, query url.Values, status int, ba
 }
 
 // kept returns the query with the filters of the list and one more parameter.
+// Unknown parameters are dropped, so that a link cannot carry anything into a saved filter.
 func kept(query url.Values, name, value string) string {
 	next := url.Values{}
 	for _, filter := range missionFilters {
@@ -167,6 +176,7 @@ func kept(query url.Values, name, value string) string {
 }
 
 // addSaved adds the links of the filters that the user saved.
+// A filter that is shown now is marked.
 func (d *missionsData) addSaved(req *request, missions *mission.Service) error {
 	saved, err := missions.SavedFilters(req.r.Context(), req.user)
 	for _, f := range saved {
@@ -179,6 +189,7 @@ func (d *missionsData) addSaved(req *request, missions *mission.Service) error {
 }
 
 // saveFilter saves the filter of a list under a name, or deletes one.
+// Saved filters are of the user and not of the browser.
 func (h *missionHandler) saveFilter(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -210,6 +221,7 @@ func (h *missionHandler) saveFilter(req *request) error {
 
 // export sends the missions of an account as CSV, with the filters of the list but not its search: an export
 // has the order of the changes.
+// The rows are streamed, so the export of an account may be large.
 func (h *missionHandler) export(req *request) error {
 	query := req.r.URL.Query()
 	f, err := missionFilter(query)
@@ -227,6 +239,7 @@ func (h *missionHandler) export(req *request) error {
 	if err != nil {
 		return err
 	}
+	// After the first bytes an error can only abort the response.
 	begun := false
 	err = h.missions.Export(req.r.Context(), "person "+req.user, account, fieldmark.MissionFilter{Status: f.Status,
 		Priority: f.Priority, Source: f.Source, Assignee: f.Assignee}, encode, func(lines []byte) error {
@@ -247,6 +260,7 @@ func (h *missionHandler) export(req *request) error {
 }
 
 // options fills the inputs of the filter and the links to views.
+// Views are links, so they work without scripts and can be bookmarked.
 func (d *missionsData) options(query url.Values) {
 	status := strings.ToUpper(query.Get("status"))
 	d.Statuses = []option{{Value: statusOpen, Label: "open", Selected: status == statusOpen}}
@@ -297,6 +311,7 @@ func (d *missionsData) options(query url.Values) {
 
 // chooseAccount returns the account in the query and the options of its input. Without one it is the
 // only account, or all of them: a filter never changes it.
+// An installation with one account never asks for it.
 func (h *missionHandler) chooseAccount(req *request, query url.Values) (string, []option, error) {
 	chosen := strings.TrimSpace(query.Get("account"))
 	list, err := accountChoices(req, h.accounts, chosen)
@@ -313,6 +328,7 @@ func (h *missionHandler) chooseAccount(req *request, query url.Values) (string, 
 }
 
 // accountFilter returns the options of a filter by account.
+// accountFilter marks the chosen account.
 func accountFilter(req *request, accounts *access.Accounts, chosen string) ([]option, error) {
 	list, err := accountChoices(req, accounts, chosen)
 	for i := range list {
@@ -322,6 +338,7 @@ func accountFilter(req *request, accounts *access.Accounts, chosen string) ([]op
 }
 
 // missionFilter returns the filters of the list.
+// Its errors are about a link that was edited by hand.
 func missionFilter(query url.Values) (f mission.Search, err error) {
 	f = mission.Search{Cursor: query.Get("cursor"), Limit: fieldmark.DefaultMissionLimit, Order: query.Get("sort"),
 		Source: strings.TrimSpace(query.Get("source")), Assignee: strings.TrimSpace(query.Get("assignee")),
@@ -349,6 +366,7 @@ func missionFilter(query url.Values) (f mission.Search, err error) {
 	return f, nil
 }
 
+// complete moves a mission to COMPLETED through the steps between, after a question.
 func (h *missionHandler) complete(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -369,6 +387,7 @@ func (h *missionHandler) complete(req *request) error {
 }
 
 // back is the page of the console that a form names to return to, or the list of missions.
+// It is a page below the console only, see web.NextPage.
 func (req *request) back() string {
 	if back := web.NextPage(homePath, req.r.PostForm.Get("back")); back != homePath {
 		return back
@@ -377,6 +396,7 @@ func (req *request) back() string {
 }
 
 // maxBulk limits the missions of one form: a page of the list has as many.
+// Each mission is a transaction.
 const maxBulk = fieldmark.DefaultMissionLimit
 
 // bulkItem is a mission of a form for several, and what became of it.
@@ -398,6 +418,7 @@ type bulkData struct {
 
 // bulk assigns or cancels several missions, each at the version that the list showed. It cancels after a
 // confirmation.
+// A mission that changed since is left as it is and says who changed it; the others are done.
 func (h *missionHandler) bulk(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -423,11 +444,14 @@ func (h *missionHandler) bulk(req *request) error {
 	if form.errors != nil {
 		status, refs = http.StatusUnprocessableEntity, refs[:min(len(refs), maxBulk)]
 	}
+	// Each is a separate transaction: one that fails does not undo the others.
 	for _, ref := range refs {
 		id, text, _ := strings.Cut(ref, ":")
 		version, _ := strconv.Atoi(text)
 		m, err := h.missions.Get(req.r.Context(), "", id)
 		if err == nil && !d.Confirm && !d.Assign {
+			// The revision is the newest, because SLA timers raise it without a change that a
+			// person would see.
 			versions := mission.Versions{{Number: version, Revision: m.Revision()}}
 			op, act := mission.Cancel("", id, reason, versions), "mission.canceled"
 			if !cancel {
@@ -465,6 +489,7 @@ func (h *missionHandler) bulk(req *request) error {
 }
 
 // overtakenText says who changed a mission after the list was opened, and what.
+// It names the first change only: the page of the mission has them all.
 func (h *missionHandler) overtakenText(req *request, id string, version int) (string, error) {
 	story, err := h.missions.History(req.r.Context(), id)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 )
 
 // missionData is one mission with its available actions.
+// What a viewer must not do is left out here, and refused by the handlers as well.
 type missionData struct {
 	mission.History
 	Moves       []option
@@ -49,6 +50,7 @@ type missionData struct {
 }
 
 // timelineRow is an event with a summary of its data.
+// The whole data of an event is on its own page.
 type timelineRow struct {
 	mission.HistoryEvent
 	Who    actor
@@ -67,10 +69,12 @@ type actor struct {
 }
 
 // actorKinds names the kinds of actors as people know them.
+// Other kinds are named as they are.
 var actorKinds = map[string]string{string(fieldmark.ActorPerson): "administrator",
 	string(fieldmark.ActorKey): "API key", string(fieldmark.ActorCommand): "command line"}
 
 // actors returns a function that names who caused an event.
+// Keys are named by their names, because ids mean nothing to people.
 func (h *missionHandler) actors(req *request) (func(text string) actor, error) {
 	keys, err := h.keys.List(req.r.Context())
 	if err != nil {
@@ -93,6 +97,7 @@ func (h *missionHandler) actors(req *request) (func(text string) actor, error) {
 }
 
 // newTimelineRow returns the row of an event.
+// Data of an unknown form has no summary and is still shown as an event.
 func newTimelineRow(e mission.HistoryEvent, who actor) timelineRow {
 	row := timelineRow{HistoryEvent: e, Who: who, Detail: eventDetail(e.Event)}
 	switch e.Type {
@@ -124,12 +129,15 @@ func newTimelineRow(e mission.HistoryEvent, who actor) timelineRow {
 }
 
 // paymentForm has the values of the form that sets an amount.
+// It keeps what was entered after an error.
 type paymentForm struct {
 	Amount, Direction, Terms string
 }
 
+// get shows a mission.
 func (h *missionHandler) get(req *request) error { return h.showMission(req, http.StatusOK, nil) }
 
+// showMission also shows the page again after a form was rejected, with its errors and values.
 func (h *missionHandler) showMission(req *request, status int, complaints []web.FormError) error {
 	story, err := h.missions.History(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
@@ -146,9 +154,11 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	d := missionData{History: story, AllNotes: len(notes.Data), Notes: notes.Data, MaxEvents: mission.MaxHistory,
 		HoldReasons: []string{fieldmark.HoldWaitingCustomer, fieldmark.HoldSiteAccess,
 			fieldmark.HoldWeather, fieldmark.HoldWaitingParts, fieldmark.HoldNoTechnician}}
+	// Most missions have few notes; a long history would push the forms off the page.
 	if d.AllNotes > shownNotes && req.r.URL.Query().Get("notes") != "all" {
 		d.Notes = d.Notes[d.AllNotes-shownNotes:]
 	}
+	// Only then is the list of assignees read.
 	if d.CanPlan = slices.Contains(fieldmark.OpenStatuses(), story.Status); d.CanPlan {
 		if d.Assignees, err = h.missions.Assignees(req.r.Context(), story.Account); err != nil {
 			return err
@@ -164,6 +174,7 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	for _, e := range story.Events {
 		d.Timeline = append(d.Timeline, newTimelineRow(e, who(e.Actor)))
 	}
+	// The form was overtaken: the page shows by what.
 	if status == http.StatusConflict {
 		if d.Changes, err = h.overtaking(req, story, time.UTC); err != nil {
 			return err
@@ -176,6 +187,7 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 		return err
 	}
 	d.Attachments = newAttachmentsData(files)
+	// It makes a note that is submitted twice one note.
 	d.Once = fieldmark.NewID(fieldmark.PrefixNote, time.Now())
 	d.CanEdit = story.Status != fieldmark.MissionClosed && story.Status != fieldmark.MissionCanceled
 	d.Priorities, d.Labels = priorityOptions(string(story.Priority)), labelLines(story.Labels)
@@ -188,6 +200,7 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 		c.Selected = c.Value == d.Form.Direction
 		d.Directions = append(d.Directions, c)
 	}
+	// A viewer sees the same page without forms.
 	if !req.canWrite() {
 		d.Moves, d.PaymentMoves, d.CanPlan, d.CanSetAmount, d.CanRefund = nil, nil, false, false, false
 		d.CanEdit = false
@@ -199,6 +212,8 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 const shownNotes = 50
 
 // addPayment adds the actions that are possible on the payment.
+// What is possible is asked of package mission, so the page cannot offer more than the service
+// accepts.
 func (d *missionData) addPayment(story mission.History) {
 	p := story.Money
 	d.CanSetAmount = story.Status != fieldmark.MissionCanceled &&
@@ -223,11 +238,13 @@ func (d *missionData) addPayment(story mission.History) {
 }
 
 // Amount formats a refund in the currency of the payment.
+// The template calls it for each refund.
 func (d missionData) Amount(value int64) string {
 	return fieldmark.Money{Value: value, Currency: d.Money.Amount.Currency}.String()
 }
 
 // eventDetail summarizes the data of an event for the timeline. The summary of unknown data is empty.
+// It reads the members that are worth a line; the others are in the data of the event.
 func eventDetail(e fieldmark.Event) string {
 	var data struct {
 		StatusReason     *fieldmark.Reason         `json:"statusReason"`
@@ -276,6 +293,7 @@ func eventDetail(e fieldmark.Event) string {
 const otherReason = "OTHER"
 
 // newReason returns a reason, or nil without a code and a text.
+// A text without a code gets the code OTHER, so that a policy can count it.
 func newReason(code, text string) *fieldmark.Reason {
 	if code == "" && text == "" {
 		return nil

@@ -34,6 +34,7 @@ type signInHandler struct {
 }
 
 // sessionToken returns the token in the session cookie.
+// It reads only the cookie that fits the scheme of the request.
 func (h *signInHandler) sessionToken(r *http.Request) string {
 	c, err := r.Cookie(h.sessionCookie(r, "").Name)
 	if err != nil {
@@ -44,6 +45,7 @@ func (h *signInHandler) sessionToken(r *http.Request) string {
 
 // sessionCookie returns a cookie that lasts until the browser is closed. The service limits how long its token
 // is valid.
+// SameSite=Lax keeps it out of forms of other sites and lets links to the console work.
 func (h *signInHandler) sessionCookie(r *http.Request, token string) *http.Cookie {
 	c := &http.Cookie{Name: plainCookie, Value: token, Path: homePath, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if h.OverHTTPS(r) {
@@ -72,6 +74,7 @@ type signInForm struct {
 	Denied    bool // the account at the provider has no access, so the provider must ask for another
 }
 
+// form shows the sign-in form, unless the browser is signed in.
 func (h *signInHandler) form(req *request) error {
 	if _, err := h.sessions.Get(req.r.Context(), h.sessionToken(req.r)); err == nil {
 		http.Redirect(req.w, req.r, homePath, http.StatusSeeOther)
@@ -84,6 +87,7 @@ func (h *signInHandler) form(req *request) error {
 }
 
 // submit starts a new session and ends the one in the cookie, against session fixation.
+// A wrong password leaves the old session as it is.
 func (h *signInHandler) submit(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -94,12 +98,14 @@ func (h *signInHandler) submit(req *request) error {
 	})
 	if err != nil {
 		e := fieldmark.AsError(err)
+		// An unavailable database is an error and not a wrong password.
 		if e.Code.Status() >= 500 {
 			return err
 		}
 		h.log.Warn("sign-in refused", "code", string(e.Code))
 		return h.showForm(req, e.Code.Status(), req.signInError(e, "password"), form)
 	}
+	// The old session ends after the new one began.
 	if old := h.sessionToken(req.r); old != "" {
 		if err := h.sessions.SignOut(req.r.Context(), old); err != nil {
 			return err
@@ -113,6 +119,7 @@ func (h *signInHandler) submit(req *request) error {
 
 // signInError returns the error about a rejected sign-in, at the input with the id. It does not reveal which
 // value was wrong.
+// A message that names the wrong value would let anyone find out which users exist.
 func (req *request) signInError(e *fieldmark.Error, id string) []web.FormError {
 	if e.Code != fieldmark.CodeRateLimited {
 		return []web.FormError{{Field: id, Text: "The user name, the password or the code is wrong."}}
@@ -123,6 +130,7 @@ func (req *request) signInError(e *fieldmark.Error, id string) []web.FormError {
 }
 
 // reauth confirms the identity of the user for actions that need a recent password or code.
+// It confirms the session and not a single form, for access.ReauthLifetime.
 func (h *signInHandler) reauth(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -138,6 +146,7 @@ func (h *signInHandler) reauth(req *request) error {
 }
 
 // confirm checks the password or the code of the user. It shows the form again if they are wrong.
+// confirmed is false if the form was shown again.
 func (h *signInHandler) confirm(req *request, form reauthData, password, code string) (bool, error) {
 	err := h.sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r), password, code, h.ClientOf(req.r))
 	if err == nil {
@@ -156,12 +165,14 @@ func (h *signInHandler) confirm(req *request, form reauthData, password, code st
 	return false, h.showReauth(req, e.Code.Status(), form)
 }
 
+// showReauth shows the form that confirms the identity.
 func (h *signInHandler) showReauth(req *request, status int, form reauthData) error {
 	return h.show(req, status, "reauth", web.Page{Title: "Confirm your identity", Errors: form.Errors, Data: form})
 }
 
 // confirmForm asks for the password or the code of the user on a page that repeats the posted form, which is
 // sent again with them. So nothing that was entered is lost, and nothing is stored.
+// Passwords are removed from the repeated form, so that they are in no page.
 func (h *signInHandler) confirmForm(req *request) (confirmed bool, err error) {
 	if err := req.parseForm(); err != nil {
 		return false, err

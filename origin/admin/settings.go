@@ -27,6 +27,7 @@ type settingsHandler struct {
 }
 
 // settingsData is the settings page: health, settings, users and sessions.
+// Settings are shown and cannot be changed here: they are those of the process.
 type settingsData struct {
 	Healthy         bool
 	Stats           origin.Stats
@@ -42,10 +43,12 @@ type settingsData struct {
 	QR              template.HTML
 }
 
+// get shows the page.
 func (h *settingsHandler) get(req *request) error {
 	return h.showSettings(req, http.StatusOK, nil, nil)
 }
 
+// offered is a new second factor that is not active until its first code was entered.
 func (h *settingsHandler) showSettings(req *request, status int, bad []web.FormError, offered *access.TOTP) error {
 	ctx := req.r.Context()
 	d := settingsData{
@@ -63,6 +66,7 @@ func (h *settingsHandler) showSettings(req *request, status int, bad []web.FormE
 	sessions, err := h.sessions.List(ctx)
 	if err != nil {
 		return err
+		// A viewer sees only sessions that they may end.
 	}
 	for _, s := range sessions {
 		if req.canWrite() || s.User == req.user {
@@ -78,6 +82,7 @@ func (h *settingsHandler) showSettings(req *request, status int, bad []web.FormE
 }
 
 // setSecondFactor offers, enables or disables two-factor authentication for the user.
+// Each change needs a recent password or code: a stolen session must not lock its owner out.
 func (h *settingsHandler) setSecondFactor(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -93,6 +98,8 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 		if err != nil {
 			return err
 		}
+		// The secret is in the page only; nothing is stored until a code shows that the app has
+		// it.
 		return h.showSettings(req, http.StatusOK, nil, &factor)
 	case "on":
 		if secret = form.Get("secret"); secret == "" {
@@ -119,6 +126,7 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 }
 
 // endSession ends a session. Viewers can end only their own sessions.
+// Names of sessions are not their tokens: knowing one gives no access.
 func (h *settingsHandler) endSession(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -156,6 +164,7 @@ const quietZone = 4
 
 // qrCode draws a text as a QR code. It is black on white in dark mode too, because many cameras cannot read
 // inverted codes.
+// A run of dark modules in a row is one rectangle, which keeps the picture small.
 func qrCode(text, title string) (template.HTML, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {

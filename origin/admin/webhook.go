@@ -24,6 +24,7 @@ type webhookHandler struct {
 }
 
 // deliveryPageSize is the number of deliveries on a page.
+// A page shows whether an endpoint works; the filter finds older messages.
 const deliveryPageSize = 100
 
 // webhooksData is the webhooks page: the endpoints, the latest deliveries, and the form that creates an
@@ -40,6 +41,7 @@ type webhooksData struct {
 }
 
 // endpointRow is an endpoint with what its newest messages say of it.
+// The numbers are of the newest messages, as the summary reads a bounded number.
 type endpointRow struct {
 	fieldmark.Endpoint
 	webhook.Summary
@@ -47,6 +49,7 @@ type endpointRow struct {
 }
 
 // Rate is the share of attempts that succeeded.
+// A dash means that nothing was sent.
 func (r endpointRow) Rate() string {
 	if r.Attempts == 0 {
 		return "–"
@@ -55,6 +58,7 @@ func (r endpointRow) Rate() string {
 }
 
 // rows adds what the newest messages say of endpoints.
+// All endpoints are summarized by one query, whatever their number.
 func (h *webhookHandler) rows(req *request, endpoints []fieldmark.Endpoint) ([]endpointRow, error) {
 	sums, err := h.webhooks.Stats.Summarize(req.r.Context(), endpoints)
 	if err != nil {
@@ -76,6 +80,7 @@ func (h *webhookHandler) rows(req *request, endpoints []fieldmark.Endpoint) ([]e
 }
 
 // deliveryFilter is the form that filters messages.
+// It is a form with GET, so its result can be bookmarked.
 type deliveryFilter struct {
 	Action string // the address of the page
 	Type   string // of the event, or a prefix and .*
@@ -84,6 +89,7 @@ type deliveryFilter struct {
 }
 
 // deliveries lists the messages that the query of the page selects.
+// endpoint is empty on the page of all endpoints. page is the address of the form.
 func (h *webhookHandler) deliveries(req *request, endpoint, page string) ([]fieldmark.Delivery, deliveryFilter, error) {
 	query := req.r.URL.Query()
 	f := deliveryFilter{Action: page, Type: strings.TrimSpace(query.Get("type"))}
@@ -101,16 +107,19 @@ func (h *webhookHandler) deliveries(req *request, endpoint, page string) ([]fiel
 }
 
 // deliveryRow is a delivery with the address of its endpoint, if that still exists.
+// Deliveries outlive their endpoints.
 type deliveryRow struct {
 	fieldmark.Delivery
 	URL string
 }
 
+// list shows the endpoints, with the form for missions filled in.
 func (h *webhookHandler) list(req *request) error {
 	return h.showWebhooks(req, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}},
 		nil, nil)
 }
 
+// newestEndpoint returns the id that the form names, to notice that it is submitted twice.
 func newestEndpoint(endpoints []fieldmark.Endpoint) string {
 	if len(endpoints) == 0 {
 		return emptyList
@@ -118,6 +127,7 @@ func newestEndpoint(endpoints []fieldmark.Endpoint) string {
 	return endpoints[0].ID
 }
 
+// showWebhooks also shows the form again with its errors, or the secret of a new endpoint.
 func (h *webhookHandler) showWebhooks(
 	req *request, status int, form fieldmark.EndpointRequest, bad []web.FormError, made *fieldmark.NewEndpoint,
 ) error {
@@ -149,6 +159,8 @@ func (h *webhookHandler) showWebhooks(
 }
 
 // create creates an endpoint and shows its secret.
+// The page is the response to the form and not a redirect, because the secret is shown only
+// once.
 func (h *webhookHandler) create(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -189,10 +201,12 @@ type endpointData struct {
 	Ping       *fieldmark.PingResult
 }
 
+// get shows an endpoint.
 func (h *webhookHandler) get(req *request) error {
 	return h.showEndpoint(req, http.StatusOK, nil, nil, nil)
 }
 
+// showEndpoint shows an endpoint with the result of a form: errors, a new secret or a test.
 func (h *webhookHandler) showEndpoint(
 	req *request, status int, bad []web.FormError, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult,
 ) error {
@@ -210,10 +224,12 @@ func (h *webhookHandler) showEndpoint(
 		return err
 	}
 	d.endpointRow = rows[0]
+	// Credentials in the settings are replaced by a mark.
 	d.EndpointSettings = d.EndpointSettings.Shown()
 	if d.Replays, err = h.webhooks.Replays(req.r.Context(), "", id); err != nil {
 		return err
 	}
+	// The page reloads itself while a replay runs.
 	for _, r := range d.Replays {
 		d.Replaying = d.Replaying || r.State == fieldmark.ReplayRunning
 	}
@@ -222,6 +238,7 @@ func (h *webhookHandler) showEndpoint(
 
 // endpointQuestions are asked before changes of an endpoint; their titles lack its address. An endpoint is
 // enabled without a question unless the held messages are discarded.
+// They are asked because the change cannot be undone, or interrupts the receiver.
 var endpointQuestions = map[string]web.Question{
 	"rotate": {Title: "Rotate the secret of %s?", Button: "Rotate secret",
 		Text: "The new secret is shown once. The receiver must know it before the old one ends."},
@@ -232,6 +249,7 @@ var endpointQuestions = map[string]web.Question{
 }
 
 // endpointQuestion returns the question before the posted change, if it needs one and has no answer.
+// Enabling with discarding needs one; enabling alone does not.
 func endpointQuestion(req *request) (web.Question, bool) {
 	do := req.r.PostForm.Get("do")
 	q, ok := endpointQuestions[do]
@@ -240,6 +258,7 @@ func endpointQuestion(req *request) (web.Question, bool) {
 }
 
 // update pauses, enables or deletes an endpoint, rotates its secret, or sends a test message.
+// One handler serves the forms of the page, which share errors and the page they lead back to.
 func (h *webhookHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -320,6 +339,7 @@ func (h *webhookHandler) update(req *request) error {
 }
 
 // change changes the address, the events or the description of an endpoint.
+// The service validates; here only what a form cannot express is checked.
 func (h *webhookHandler) change(ctx context.Context, id string, form *form) error {
 	url, description := strings.TrimSpace(form.posted.Get("url")), strings.TrimSpace(form.posted.Get("description"))
 	events := strings.Fields(form.posted.Get("events"))
@@ -340,6 +360,7 @@ func (h *webhookHandler) change(ctx context.Context, id string, form *form) erro
 }
 
 // filter returns the filter of a form; nil without labels.
+// The labels are lines of KEY=VALUE.
 func (f *form) filter() *fieldmark.EndpointFilter {
 	if labels := f.labels(); len(labels) > 0 {
 		return &fieldmark.EndpointFilter{Labels: labels}
@@ -348,6 +369,7 @@ func (f *form) filter() *fieldmark.EndpointFilter {
 }
 
 // filterLines formats a filter as such a form has it.
+// It is the inverse of filter.
 func filterLines(f *fieldmark.EndpointFilter) string {
 	if f == nil {
 		return ""
@@ -356,6 +378,7 @@ func filterLines(f *fieldmark.EndpointFilter) string {
 }
 
 // startReplay sends failed messages again, or every event since a time.
+// It asks for a confirmation: receivers that do not drop repeated ids act twice.
 func (h *webhookHandler) startReplay(req *request, id string, form *form) ([]web.FormError, error) {
 	since := form.time("since", "Since")
 	if form.posted.Get("confirm") == "" {
@@ -395,6 +418,7 @@ type attemptRow struct {
 	Request webhook.SentRequest
 }
 
+// getDelivery shows a message with its attempts.
 func (h *webhookHandler) getDelivery(req *request) error {
 	ctx, id, delivery := req.r.Context(), req.r.PathValue("id"), req.r.PathValue("delivery")
 	record, err := h.webhooks.Delivery(ctx, id, delivery)
@@ -408,6 +432,7 @@ func (h *webhookHandler) getDelivery(req *request) error {
 	}
 	for _, one := range record.Log {
 		line := attemptRow{DeliveryAttempt: one}
+		// The event may have been deleted since; the attempt is shown without its request.
 		if line.Request, err = h.webhooks.RequestOf(ctx, id, delivery, one.At.Std()); err != nil &&
 			!fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return err
@@ -417,6 +442,7 @@ func (h *webhookHandler) getDelivery(req *request) error {
 	return h.show(req, http.StatusOK, "delivery", web.Page{Title: "Webhook message", Data: d})
 }
 
+// resend queues a message again.
 func (h *webhookHandler) resend(req *request) error {
 	id, delivery := req.r.PathValue("id"), req.r.PathValue("delivery")
 	if _, err := h.webhooks.Resend(req.r.Context(), id, delivery); err != nil {
