@@ -50,7 +50,6 @@ type missionData struct {
 }
 
 // timelineRow is an event with a summary of its data.
-// The whole data of an event is on its own page.
 type timelineRow struct {
 	mission.HistoryEvent
 	Who    actor

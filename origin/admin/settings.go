@@ -48,7 +48,7 @@ func (h *settingsHandler) get(req *request) error {
 	return h.showSettings(req, http.StatusOK, nil, nil)
 }
 
-// offered is a new second factor that is not active until its first code was entered.
+// offered is two-factor authentication that is not active until its first code was entered.
 func (h *settingsHandler) showSettings(req *request, status int, bad []web.FormError, offered *access.TOTP) error {
 	ctx := req.r.Context()
 	d := settingsData{

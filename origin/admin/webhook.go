@@ -224,7 +224,7 @@ func (h *webhookHandler) showEndpoint(
 		return err
 	}
 	d.endpointRow = rows[0]
-	// Credentials in the settings are replaced by a mark.
+	// Shown leaves out what must not be shown, such as credentials.
 	d.EndpointSettings = d.EndpointSettings.Shown()
 	if d.Replays, err = h.webhooks.Replays(req.r.Context(), "", id); err != nil {
 		return err

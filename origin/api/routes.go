@@ -16,7 +16,6 @@ import (
 )
 
 // route is one operation of the API.
-// The table of routes is the only place that says who may call what.
 type route struct {
 	method  string
 	path    string // a pattern of http.ServeMux, and of OpenAPI
@@ -58,10 +57,8 @@ const (
 	bulkTimeout = fieldmark.MaxBulkTime * time.Second
 )
 
-// timeout returns the time limit of a request of the route.
 func (rt *route) timeout() time.Duration { return cmp.Or(rt.op.timeout, handlerTimeout) }
 
-// bodyLimit returns the bytes that a request body of the route may have.
 func (rt *route) bodyLimit() int64 { return cmp.Or(rt.op.bodyLimit, fieldmark.MaxBody) }
 
 // params are the query parameters of the route.

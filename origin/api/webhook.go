@@ -17,7 +17,6 @@ import (
 )
 
 // The limits of a page of deliveries and of a page of events.
-// A message may have 256 KiB, so pages of events are smaller than those of other lists.
 const (
 	defaultDeliveryLimit = 50
 	maxDeliveryLimit     = 500

@@ -19,9 +19,8 @@ type Payment struct {
 	OverdueAt *fieldmark.Time // when it first became overdue; nil if it never did
 }
 
-// overdueCheck returns when the payment becomes overdue, or NULL. A payment
-// becomes overdue once: one that fails again after that stays FAILED.
-// A row with NULL is in no index of due payments.
+// overdueCheck returns when the payment becomes overdue, or NULL. A payment becomes overdue
+// once: one that fails again after that stays FAILED. A payment with NULL is never due.
 func (p *Payment) overdueCheck() any {
 	if p.OverdueAt != nil || p.DueAt == nil || p.Status != fieldmark.PaymentDue && p.Status != fieldmark.PaymentFailed {
 		return nil
