@@ -43,7 +43,6 @@ var missionFilters = []param{
 }
 
 // allMissionFilters are those of the list for administrators.
-// Other filters need an index that begins with the account.
 var allMissionFilters = append([]param{{name: "account",
 	description: "Only missions of this account. Without it, only status, createdSince and createdUntil can filter"}},
 	append([]param{worldParam}, missionFilters...)...)
@@ -56,8 +55,7 @@ func missionStatuses() []string {
 	return names
 }
 
-// create creates a mission, or returns the one that has the same source and externalId. A
-// repetition gets 200 and the header that marks it.
+// create creates a mission, or returns the one that has the same source and externalId.
 func (a *missionAPI) create(c *call) error {
 	req, err := decodeBody[fieldmark.MissionRequest](c)
 	if err != nil {
@@ -83,8 +81,6 @@ func renderCreated(results []mission.Result) (idempotency.Response, error) {
 }
 
 // renderMission returns the response to a request that wrote a mission.
-// The ETag is what If-Match compares with, so that a client can change the mission without
-// reading it again.
 func renderMission(results []mission.Result) (idempotency.Response, error) {
 	m := results[0].Mission
 	body, err := encode(m)
@@ -99,13 +95,11 @@ type missionBatch struct {
 
 // createBatch creates missions as if each had been sent alone: an error in one is reported at its index and
 // does not affect the others. All are created in one transaction, so an internal error creates none.
-// Errors are reported in the order of the batch.
 func (a *missionAPI) createBatch(c *call) error {
 	body, err := c.readJSON()
 	if err != nil {
 		return err
 	}
-	// Each mission stays as it was sent, because its bytes are limited and decoded alone.
 	items, err := c.splitBatch(body)
 	if err != nil {
 		return err
@@ -120,7 +114,6 @@ func (a *missionAPI) createBatch(c *call) error {
 			return err
 		}
 	}
-	// The closure must not keep the call: it may run again in a repeated transaction.
 	base, requestID := c.w.base, c.w.requestID
 	return a.execute(c, mission.CreateAll(valid), func(results []mission.Result) (idempotency.Response, error) {
 		return renderBatch(results, rejected, base, requestID)
@@ -153,7 +146,6 @@ func renderBatch(results []mission.Result, rejected []*fieldmark.Error, base, re
 }
 
 // splitBatch validates a batch without its missions and returns them as they were sent.
-// It copies the schema and replaces the items: the errors of missions belong to their index.
 func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
 	tree, err := parseJSON(body)
 	if err != nil {
@@ -193,7 +185,6 @@ func (c *call) intake(item jsontext.Value) (mission.Request, error) {
 }
 
 // itemError returns the client's error in one mission, or nil for an internal error.
-// An internal error fails the batch: retrying it as a whole is safe.
 func itemError(err error) *fieldmark.Error {
 	if e, ok := errors.AsType[*fieldmark.Error](err); ok && e.Code.Status() < http.StatusInternalServerError {
 		return e
@@ -210,8 +201,6 @@ func checkMission(req *fieldmark.MissionRequest) []fieldmark.FieldError {
 }
 
 // list lists the missions of the caller's account. Administrators choose an account, or list all.
-// Administrators see an account at a time, unless they filter by what an index over all
-// accounts has.
 func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err error) {
 	f, err := c.missionFilter()
 	if err != nil {
@@ -234,8 +223,6 @@ func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err 
 	if page.Data == nil {
 		page.Data = []fieldmark.Mission{}
 	}
-	// Link is set only if there is more; a client that follows changes uses the cursor in the
-	// body.
 	if page.HasMore {
 		c.linkNext(page.NextCursor)
 	}
@@ -276,7 +263,6 @@ func (a *missionAPI) get(c *call) error {
 		return err
 	}
 	h := c.w.Header()
-	// A shared cache must not keep it, and a browser must ask again each time.
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Vary", "Authorization")
 	if c.notModified(missionETag(m)) {
@@ -325,7 +311,6 @@ type transition struct {
 	OccurredAt *fieldmark.Time `json:"occurredAt,omitempty" format:"date-time" doc:"When it happened, if sent later"`
 }
 
-// check returns what the schema cannot express.
 func (t *transition) check() (bad []fieldmark.FieldError) {
 	if _, err := fieldmark.ParseMissionStatus(t.Status); err != nil {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/status", Code: "enum", Detail: "must be a mission status"})
@@ -336,7 +321,6 @@ func (t *transition) check() (bad []fieldmark.FieldError) {
 	return bad
 }
 
-// moveMission returns the operation of a request for another status.
 func moveMission(m missionRef, t transition) (mission.Operation, error) {
 	to, err := fieldmark.ParseMissionStatus(t.Status)
 	if err != nil {
