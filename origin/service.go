@@ -93,6 +93,7 @@ type Config struct {
 
 // Service is the origin without its HTTP interface. Its methods may be called from
 // any goroutine.
+// It wires the services: rules are in their packages.
 type Service struct {
 	Access      *access.Service
 	Offers      *offer.Service
@@ -126,6 +127,7 @@ type Service struct {
 }
 
 // New checks cfg and returns a Service that has started nothing.
+// The order matters where a service needs another one.
 func New(cfg Config) (*Service, error) {
 	keys, err := cfg.complete()
 	if err != nil {

@@ -47,7 +47,7 @@ func (d *console) operate(browser *browsertest.Browser, v browsertest.View) {
 	w.unfold("#url")
 	w.enter("#url", receiver.URL+"/new")
 	w.push("button[value=change]", "the address is saved", shows("Endpoint updated."))
-	w.push("button[value=ping]", "the receiver accepts a test message", shows("The receiver took it"))
+	w.push("button[value=ping]", "the receiver accepts a test message", shows("The receiver accepted the message"))
 	w.unfold("#recover-since")
 	w.tabTo("#recover-confirm")
 	w.tab.Do(t, "press the space bar", chromedp.KeyEvent(" "))

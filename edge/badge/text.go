@@ -12,6 +12,7 @@ const maxName = 64
 
 // appendSentence appends the text for readers who cannot see the badge, escaped so that it
 // is valid in an element and in an attribute.
+// It is the accessible name and the tooltip of the picture.
 func appendSentence(dst []byte, b *Badge, l *language) []byte {
 	dst = appendStatement(dst, b, l)
 	if b.Claimed {
@@ -20,6 +21,8 @@ func appendSentence(dst []byte, b *Badge, l *language) []byte {
 	return dst
 }
 
+// appendStatement appends the name and the state, in English as a sentence and elsewhere in
+// phrases.
 func appendStatement(dst []byte, b *Badge, l *language) []byte {
 	dst = appendName(dst, b.Name, l)
 	if l != &languages[0] {
@@ -47,6 +50,7 @@ func appendStatement(dst []byte, b *Badge, l *language) []byte {
 }
 
 // appendName appends a brand's name and what separates it from the sentence.
+// The name is escaped: it comes from a registration.
 func appendName(dst []byte, name string, l *language) []byte {
 	if name == "" {
 		return dst
@@ -73,6 +77,7 @@ func appendPhrases(dst []byte, b *Badge, l *language) []byte {
 		phrase = spokenNotRatedPhrase
 	case Unknown:
 	}
+	// The others do not say what is ready, so the subject is added.
 	if phrase != spokenReadyPhrase && phrase != notReadyPhrase { // these name their subject
 		dst = append(append(dst, l.phrases[readinessPhrase]...), l.comma...)
 	}
@@ -88,6 +93,8 @@ func appendPhrases(dst []byte, b *Badge, l *language) []byte {
 	if b.AsOf != 0 {
 		dst = append(append(dst, l.comma...), l.phrases[spokenVerifiedPhrase]...)
 		dst = append(dst, ' ')
+		// Without the mark a reader from right to left would see the digits of the month in
+		// another order.
 		if l.rtl {
 			dst = append(dst, leftToRight...)
 		}
@@ -97,6 +104,7 @@ func appendPhrases(dst []byte, b *Badge, l *language) []byte {
 	return dst
 }
 
+// appendScore appends the score and the grade in English.
 func appendScore(dst []byte, b *Badge) []byte {
 	dst = append(dst, numerals[floorPoints(b.Score)]...)
 	dst = append(dst, " of 100"...)
@@ -113,6 +121,7 @@ func floorPoints(m fieldmark.Milli) int {
 	return int(min(max(m, 0), 100*fieldmark.MilliOne) / fieldmark.MilliOne)
 }
 
+// appendMonth appends the month after lead; nothing if it is not known.
 func appendMonth(dst []byte, lead string, b *Badge) []byte {
 	if b.AsOf == 0 {
 		return dst
@@ -127,9 +136,11 @@ func appendMonth(dst []byte, lead string, b *Badge) []byte {
 // characters or characters that reorder text: one control character makes the whole image
 // invalid.
 func appendEscaped(dst []byte, s string, limit int) []byte {
+	// Most names need no escaping and are copied at once.
 	if len(s) <= limit && plain(s) {
 		return append(dst, s...)
 	}
+	// The text is cut at a code point, with an ellipsis in place of the last that fits.
 	last := len(dst) // where the last code point that fits begins
 	n := 0
 	for _, r := range s { // a byte that is not UTF-8 reads as U+FFFD
@@ -179,6 +190,7 @@ func plain(s string) bool {
 	return true
 }
 
+// It is a table, because a name is checked for every badge.
 var plainBytes = func() (is [256]bool) {
 	for c := ' '; c <= '~'; c++ {
 		is[c] = c != '&' && c != '<' && c != '>' && c != '"' && c != '\''

@@ -3,6 +3,7 @@ package badge
 import "unicode"
 
 // language is a prepared language.
+// internal/gen writes the values from the translations and the fonts.
 type language struct {
 	tag    string
 	rtl    bool
@@ -16,6 +17,7 @@ type language struct {
 }
 
 // word is a prepared text.
+// Widths are those of the fonts in glyphs.bin.
 type word struct {
 	text  string
 	width [2]uint16 // in thousandths of the size, by weight
@@ -31,6 +33,7 @@ const (
 )
 
 // letterRun is a run of consecutive characters with consecutive glyphs.
+// Runs are sorted, so a search can stop early.
 type letterRun struct {
 	lo, hi rune
 	first  uint16 // glyph of lo
@@ -51,6 +54,7 @@ func letterOf(weight int, r rune) (glyph uint16, ok bool) {
 }
 
 // canOutline reports whether every character of s has a glyph.
+// A label with other letters is set as text in a font of the reader.
 func canOutline(s string) bool {
 	for _, r := range s {
 		if _, ok := letterOf(regular, r); !ok {
@@ -69,6 +73,7 @@ func widthOf(weight int, s string) (width int) {
 	}
 	previous := rune(0)
 	for _, r := range s {
+		// The joiner makes several characters one picture.
 		if previous != zeroWidthJoiner { // what is joined to an emoji is drawn in its place
 			width += widthOfRune(weight, r)
 		}
@@ -79,6 +84,7 @@ func widthOf(weight int, s string) (width int) {
 
 // plainWidth measures s if it is ASCII, as most labels are.
 func plainWidth(weight int, s string) (width int, ok bool) {
+	// Two weights have tables; another value cannot occur.
 	table := &advances[weight&1]
 	for i := range len(s) {
 		c := s[i] - ' '

@@ -208,7 +208,7 @@ func pointer(name string) string {
 func malformed(err error) error {
 	detail := "the body is not a whole JSON document"
 	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
-		detail = "the text stops being JSON at byte " + strconv.FormatInt(at.Offset, 10)
+		detail = "invalid JSON at byte " + strconv.FormatInt(at.Offset, 10)
 	}
 	return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "%s", detail)
 }

@@ -20,6 +20,7 @@ type ModuleTx struct {
 }
 
 // Activations lists since when which module was active, the oldest first.
+// Pages show which module a score of the past was made with.
 func (db ModuleReader) Activations(ctx context.Context) ([]fieldmark.Activation, error) {
 	rows, err := db.query(ctx, `SELECT e.at, m.name, m.version, m.digest FROM activation a
 		JOIN event e ON e.number = a.event JOIN module m ON m.digest = a.digest ORDER BY a.event`)
@@ -34,6 +35,7 @@ func (db ModuleReader) Activations(ctx context.Context) ([]fieldmark.Activation,
 
 // PutModule stores a scoring module under its digest, with its validation
 // report. An existing module stays; a missing signature or report is added.
+// The same bytes may be uploaded again with a signature that was missing before.
 func (t ModuleTx) PutModule(ctx context.Context, m fieldmark.SignedModule, body []byte, report json.RawMessage,
 	at fieldmark.Time) error {
 	var signature, said *string
@@ -66,10 +68,12 @@ func (t ModuleTx) ActivateModule(ctx context.Context, digest fieldmark.Digest, e
 	if err != nil {
 		return fmt.Errorf("activate module %s: %w", digest, err)
 	}
+	// Standings of the other module are computed again.
 	t.touched[TopicStandings] = true
 	return nil
 }
 
+// scanSigned reads the columns of a module and more.
 func scanSigned(row scanner, more ...any) (m fieldmark.SignedModule, err error) {
 	var signature *string
 	if err := queryErr(row.Scan(append([]any{&m.Name, &m.Version, &m.Digest, &signature}, more...)...)); err != nil {
@@ -84,6 +88,7 @@ func scanSigned(row scanner, more ...any) (m fieldmark.SignedModule, err error) 
 
 // ModulePlan reads the active module, the one before it, and the canary; the
 // error is ErrNotFound without an active module.
+// The canary is the newest activation, unless a later one is for all.
 func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
 	const chosen = `SELECT m.name, m.version, m.digest, m.signature, a.event, a.percent FROM activation a
 		JOIN module m ON m.digest = a.digest `
@@ -111,6 +116,7 @@ func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePla
 }
 
 // SignedModule reads the name and the signature of a module.
+// It does not read the bytes, which may be megabytes.
 func (t ModuleTx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fieldmark.SignedModule, error) {
 	m, err := scanSigned(t.queryRow(ctx, `SELECT name, version, digest, signature FROM module WHERE digest = $1`,
 		string(digest)))
@@ -131,6 +137,7 @@ func (db ModuleReader) Module(ctx context.Context, digest fieldmark.Digest) ([]b
 }
 
 // Modules lists up to limit modules, the newest first, without reports.
+// Reports are left out, because a list does not show them.
 func (db ModuleReader) Modules(ctx context.Context, limit int) ([]fieldmark.ModuleRecord, error) {
 	rows, err := db.query(ctx, `SELECT name, version, digest, signature, LENGTH(body), created_at FROM module
 		ORDER BY created_at DESC, digest LIMIT $1`, limit)

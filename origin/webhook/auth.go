@@ -20,6 +20,7 @@ import (
 )
 
 // Limits of access tokens.
+// A token server is as untrusted as a receiver: it decides what it sends.
 const (
 	maxTokenBody = 64 << 10         // bytes of a token server's response; some tokens are long
 	tokenEarly   = 30 * time.Second // renewal before expiry, because clocks differ
@@ -51,14 +52,15 @@ func (o *Sender) authenticate(ctx context.Context, h http.Header) error {
 	return nil
 }
 
-// authError reports that no access token was received, as opposed to no response
-// from the receiver.
+// authError reports that no access token was received, as opposed to no response from the
+// receiver.
 type authError struct{ err error }
 
 func (e *authError) Error() string { return e.err.Error() }
 func (e *authError) Unwrap() error { return e.err }
 
 // token is an access token that the messages of an endpoint share.
+// It is in memory only: another process requests its own.
 type token struct {
 	asking chan struct{} // holds one value while a goroutine requests a new token
 
@@ -69,6 +71,7 @@ type token struct {
 
 // get returns the token, and requests a new one if there is no valid one.
 // Concurrent callers wait for that request.
+// The wait ends with the context of the message, which has the timeout of an attempt.
 func (t *token) get(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, error) {
 	select {
 	case t.asking <- struct{}{}:
@@ -85,10 +88,12 @@ func (t *token) get(ctx context.Context, client *safehttp.Client, a *fieldmark.E
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// It is renewed before it ends, so a message that is on its way is not refused.
 	t.text, t.until = text, time.Now().Add(life-tokenEarly)
 	return text, nil
 }
 
+// known returns the token while it is valid.
 func (t *token) known(now time.Time) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,6 +104,7 @@ func (t *token) known(now time.Time) string {
 }
 
 // invalidate drops a token that the receiver refused.
+// The next attempt requests another one.
 func (t *token) invalidate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,6 +112,7 @@ func (t *token) invalidate() {
 }
 
 // askToken requests a token from a token server (RFC 6749, section 4.4).
+// The address was chosen by a client, so the guarded client makes the request.
 func askToken(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, time.Duration, error) {
 	form := url.Values{"grant_type": {"client_credentials"}}
 	if a.Scope != "" {
@@ -134,9 +141,11 @@ func askToken(ctx context.Context, client *safehttp.Client, a *fieldmark.Endpoin
 	if resp.StatusCode != http.StatusOK {
 		return "", 0, fmt.Errorf("answered %d", resp.StatusCode)
 	}
+	// A line break in a token would add header fields.
 	if json.Unmarshal(body, &got) != nil || got.Token == "" || strings.ContainsAny(got.Token, "\r\n\x00") {
 		return "", 0, errors.New("answered without an access_token")
 	}
+	// A server that states no lifetime is asked again soon, one that states years within a day.
 	life := tokenLife
 	if got.Life > 0 {
 		life = time.Duration(min(got.Life, int64(maxTokenLife/time.Second))) * time.Second
@@ -145,6 +154,7 @@ func askToken(ctx context.Context, client *safehttp.Client, a *fieldmark.Endpoin
 }
 
 // CheckAuth returns the member that is invalid and the problem with it.
+// It checks form only: whether credentials are right shows in a test message.
 func CheckAuth(a *fieldmark.EndpointAuth) (member, problem string) {
 	required := map[fieldmark.AuthKind][]struct{ name, value string }{
 		fieldmark.AuthBasic:  {{"username", a.Username}, {"password", a.Password}},
@@ -172,6 +182,7 @@ func CheckAuth(a *fieldmark.EndpointAuth) (member, problem string) {
 		if problem := CheckHeader(a.Name, a.Value); problem != "" {
 			return "name", problem
 		}
+	// The value is checked as that of a field, since it becomes one.
 	case fieldmark.AuthBearer:
 		if problem := CheckHeader("X-Token", a.Token); problem != "" {
 			return "token", problem
@@ -188,7 +199,8 @@ func CheckAuth(a *fieldmark.EndpointAuth) (member, problem string) {
 // the sender sets them, or they change how a message is transferred.
 var reservedFields = []string{"content-type", "content-length", "content-encoding", "host", "expect", "user-agent"}
 
-// CheckHeader returns what is wrong with a custom header field of an endpoint.
+// CheckHeader returns what is wrong with a custom header field of an endpoint. Fields of the
+// message itself are refused.
 func CheckHeader(name, value string) string {
 	const token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
 	lower := strings.ToLower(name)

@@ -16,6 +16,7 @@ import (
 )
 
 // pingLease is longer than an attempt, so that no other process sends the test.
+// The process that wrote the test sends it.
 const pingLease = Timeout + 5*time.Second
 
 // Ping sends a test message to an endpoint of an account and waits for the result.
@@ -32,6 +33,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if !ok {
 		return none, validation.Error("/type", "enum", "must be a type of event")
 	}
+	// The endpoint is read first, so a test of another account's endpoint is CodeNotFound.
 	row, err := s.store.Endpoint(ctx, id, time.Now())
 	if err := of(&row, account, err); err != nil {
 		return none, err
@@ -40,6 +42,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 		if !r.Type.AboutMission() && r.Type != fieldmark.EventPing {
 			return none, validation.Error("/type", "conflict", missionsOnly)
 		}
+		// The example has the labels of the filter, or the test would be filtered out.
 		if m, ok := kind.Example.(fieldmark.Mission); ok {
 			m.Labels = row.Filter.Labels
 			kind.Example = m
@@ -59,9 +62,11 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	sent := result{job: ping, sender: sender, to: id, settings: &row.EndpointSettings,
 		attempt: s.attempt(ctx, sender, &ping, id, time.Now())}
 	sent.job.Account = "" // a test is neither retried nor sent to other endpoints
+	// The result is stored even if the client has left.
 	done, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	recorded := s.record(&sent)
+	// It is not retried, whatever the schedule of the endpoint.
 	if recorded.State == fieldmark.DeliveryDue {
 		recorded.State = fieldmark.DeliveryFailed
 	}
@@ -84,6 +89,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 
 // closeCircuit starts to close the circuit of an endpoint after a successful test,
 // so that its held messages are sent.
+// Messages that were held follow at once.
 func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error {
 	e, err := tx.Endpoint(ctx, id, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
@@ -104,6 +110,7 @@ func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error
 }
 
 // addPing writes a test into the log of deliveries, leased to this process.
+// The event has no account, so it is delivered to this endpoint only.
 func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kind) (store.Job, error) {
 	now := time.Now()
 	data, err := json.Marshal(kind.Example)
@@ -128,26 +135,28 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 }
 
 // pingSummary returns a sentence about the result of a test.
+// It says what to do, because the reader is setting up a receiver. Statuses 401 and 403 mostly
+// mean a wrong secret.
 func pingSummary(a Attempt) string {
 	if a.OK() {
-		return fmt.Sprintf("The receiver took it: %d in %d ms.", a.Status, a.Took.Milliseconds())
+		return fmt.Sprintf("The receiver accepted the message: %d in %d ms.", a.Status, a.Took.Milliseconds())
 	}
 	says := map[string]string{
-		ClassDNS:      "The name of the host leads nowhere; is it spelled right and public?",
-		ClassConnect:  "Nothing takes connections there; is the receiver up and its port open to us?",
-		ClassTLS:      "The connection is not trusted; look at the receiver's certificate.",
-		ClassTimeout:  "The receiver is too slow; it should take the message, answer, and work afterwards.",
-		ClassRedirect: "The address leads elsewhere; register the one it leads to.",
-		ClassRefused:  "The address is not one that we connect to.",
-		ClassAuth:     "The token server gave no token.",
+		ClassDNS:      "The host name cannot be resolved; check its spelling, and that it is public.",
+		ClassConnect:  "The connection was refused; check that the receiver runs and that its port is open.",
+		ClassTLS:      "The TLS connection failed; check the certificate of the receiver.",
+		ClassTimeout:  "The receiver is too slow; it should answer first and process the message afterwards.",
+		ClassRedirect: "The address redirects; register the address that it redirects to.",
+		ClassRefused:  "The address is not public, so no connection is made.",
+		ClassAuth:     "The token server returned no token.",
 	}[a.Detail.Class]
 	switch {
 	case a.Status == 401 || a.Status == 403:
-		says = "The receiver does not know us; compare its secret and its credentials with the endpoint's."
+		says = "The receiver refused the credentials; compare its secret and credentials with those of the endpoint."
 	case a.Status == 404 || a.Status == 405:
-		says = "The receiver has nothing at this address that takes a POST."
+		says = "The receiver does not accept POST at this address."
 	case says == "":
-		says = "The receiver failed; its log should say why."
+		says = "The receiver failed; see its log."
 	}
 	return says + " (" + a.Error + ")"
 }

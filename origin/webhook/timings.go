@@ -22,6 +22,7 @@ type seen struct {
 }
 
 // withTimings returns a context whose requests record their timings.
+// The caller reads them from seen after the request, also after one that failed.
 func withTimings(ctx context.Context) (context.Context, *seen) {
 	s := &seen{}
 	note := func(do func(now time.Time)) {
@@ -30,6 +31,8 @@ func withTimings(ctx context.Context) (context.Context, *seen) {
 		defer s.mu.Unlock()
 		do(now)
 	}
+	// A hook that did not run leaves its time at zero, such as DNS on a connection that is
+	// reused.
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		DNSStart: func(httptrace.DNSStartInfo) { note(func(now time.Time) { s.dns = now }) },
 		DNSDone:  func(httptrace.DNSDoneInfo) { note(func(now time.Time) { s.dnsTook = now.Sub(s.dns) }) },
@@ -45,6 +48,7 @@ func withTimings(ctx context.Context) (context.Context, *seen) {
 		TLSHandshakeDone: func(tls.ConnectionState, error) {
 			note(func(now time.Time) { s.tlsTook = now.Sub(s.secure) })
 		},
+		// The address is the one that was dialled, so an owner sees where messages went.
 		GotConn: func(i httptrace.GotConnInfo) {
 			host, _, err := net.SplitHostPort(i.Conn.RemoteAddr().String())
 			if err == nil {
@@ -54,6 +58,7 @@ func withTimings(ctx context.Context) (context.Context, *seen) {
 		WroteRequest: func(httptrace.WroteRequestInfo) { note(func(now time.Time) { s.wrote = now }) },
 		GotFirstResponseByte: func() {
 			note(func(now time.Time) {
+				// Without it the request was not written, so the byte is of an early response.
 				if !s.wrote.IsZero() {
 					s.firstByte = now.Sub(s.wrote)
 				}
@@ -63,6 +68,7 @@ func withTimings(ctx context.Context) (context.Context, *seen) {
 }
 
 // detail returns the timings so far.
+// class is the class of the error, empty after a success.
 func (s *seen) detail(class string) fieldmark.AttemptDetail {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,6 +36,7 @@ const (
 // Token is the name of this crawler in robots.txt.
 const Token = "FieldmarkBot"
 
+// The address is one at which owners of sites read what the crawler does.
 const userAgent = Token + "/1.0 (+https://fieldmark.example/bot)"
 
 // Config configures a Prober.
@@ -46,6 +47,7 @@ type Config struct {
 
 // Prober fetches files from sites. It is safe for concurrent use; its rate limit is
 // shared by all callers.
+// It keeps no responses.
 type Prober struct {
 	client *safehttp.Client
 	delay  time.Duration
@@ -70,6 +72,7 @@ func New(c Config) (*Prober, error) {
 // Lint fetches the llms.txt at an address and grades it. The address of a page or a
 // folder selects the file in that folder. A site that does not respond is a
 // finding; an error is a *fieldmark.Error about the address or about load.
+// The error of a site is part of the report: a person wants to know what crawlers see.
 func (p *Prober) Lint(ctx context.Context, address string) (llms.Report, error) {
 	u, err := locate(address)
 	if err != nil {
