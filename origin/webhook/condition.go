@@ -72,7 +72,7 @@ func (s *Stats) unhealthy(row *store.Endpoint) (one Unhealthy, err error) {
 var verdicts = []struct{ prefix, text string }{
 	{"the certificate has expired", "certificate expired or not valid yet"},
 	{"the certificate is for another host", "certificate is for another host"},
-	{"the certificate is of an unknown authority", "certificate is not trusted; the chain may be incomplete"},
+	{"the certificate is of an ", "certificate is not trusted; the chain may be incomplete"},
 	{"the certificate is not valid", "certificate is not valid"},
 	{"the TLS handshake failed", "TLS handshake fails"},
 	{"the host's name is not known", "host name does not exist"},
