@@ -28,6 +28,7 @@ type brandHandler struct {
 const brandPageSize = 50
 
 // brandRow is a brand on the brands page.
+// It is made from the facts, without a score.
 type brandRow struct {
 	fieldmark.Brand
 	Status  string // pending, audited, refused or unreachable
@@ -45,10 +46,12 @@ type brandsData struct {
 	Form    fieldmark.Brand
 }
 
+// list shows a page of brands.
 func (h *brandHandler) list(req *request) error {
 	return h.showBrands(req, http.StatusOK, fieldmark.Brand{Language: "en", Public: true}, nil)
 }
 
+// showBrands also shows the form again after it was rejected.
 func (h *brandHandler) showBrands(req *request, status int, form fieldmark.Brand, bad []web.FormError) error {
 	after := fieldmark.Slug(req.r.URL.Query().Get("after"))
 	if after != "" && !fieldmark.ValidSlug(string(after)) {
@@ -58,6 +61,7 @@ func (h *brandHandler) showBrands(req *request, status int, form fieldmark.Brand
 	if err != nil {
 		return err
 	}
+	// The address is kept in the forms of the page, so that they lead back to it.
 	d := brandsData{Form: form, Address: req.r.URL.RequestURI()}
 	if len(list) > brandPageSize {
 		list = list[:brandPageSize]
@@ -92,6 +96,7 @@ func newBrandRow(state fieldmark.BrandState) brandRow {
 }
 
 // postedBrand returns the brand in a posted form.
+// Line breaks are stored as LF, as the API has them.
 func (req *request) postedBrand() fieldmark.Brand {
 	text := func(name string) string { return strings.TrimSpace(req.r.PostForm.Get(name)) }
 	return fieldmark.Brand{Slug: fieldmark.Slug(text("slug")), Name: text("name"), URL: text("url"),
@@ -100,6 +105,7 @@ func (req *request) postedBrand() fieldmark.Brand {
 }
 
 // create creates a brand and queues its audit.
+// A form that is sent twice finds the brand that the first one stored.
 func (h *brandHandler) create(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -115,6 +121,7 @@ func (h *brandHandler) create(req *request) error {
 	if err != nil {
 		return err
 	}
+	// The audit is not in the transaction: a brand without one is queued on schedule.
 	if err := h.brands.Audits.Request(req.r.Context(), b.Slug); err != nil {
 		return err
 	}
@@ -123,6 +130,7 @@ func (h *brandHandler) create(req *request) error {
 }
 
 // stored reports whether a brand is stored as in the form.
+// Times are set by the service and differ always.
 func (h *brandHandler) stored(req *request, b fieldmark.Brand) bool {
 	old, err := h.brands.Get(req.r.Context(), b.Slug)
 	b.CreatedAt, b.UpdatedAt = old.CreatedAt, old.UpdatedAt
@@ -131,6 +139,7 @@ func (h *brandHandler) stored(req *request, b fieldmark.Brand) bool {
 
 // changedSince returns the errors of a form that another change has overtaken: what is stored now, where that
 // differs from the form.
+// The form keeps what was entered, with the stored value beside each field that differs.
 func (h *brandHandler) changedSince(req *request, b fieldmark.Brand) ([]web.FormError, error) {
 	old, err := h.brands.Get(req.r.Context(), b.Slug)
 	bad := web.ErrorOf("The brand was changed after this page was opened. Check what is stored now, then save again.")
@@ -156,8 +165,10 @@ type brandData struct {
 	Disputes   []fieldmark.Dispute // that wait for a decision
 }
 
+// get shows a brand.
 func (h *brandHandler) get(req *request) error { return h.showBrand(req, http.StatusOK, nil, nil) }
 
+// slugParam reads the slug in the path.
 func (req *request) slugParam() (fieldmark.Slug, error) {
 	slug, err := fieldmark.ParseSlug(req.r.PathValue("slug"))
 	if err != nil {
@@ -166,6 +177,7 @@ func (req *request) slugParam() (fieldmark.Slug, error) {
 	return slug, nil
 }
 
+// form is the rejected form, nil for the stored values.
 func (h *brandHandler) showBrand(req *request, status int, form *fieldmark.Brand, bad []web.FormError) error {
 	slug, err := req.slugParam()
 	if err != nil {
@@ -191,6 +203,7 @@ func (h *brandHandler) showBrand(req *request, status int, form *fieldmark.Brand
 }
 
 // update updates a brand.
+// It compares the time of the last change, which the form has.
 func (h *brandHandler) update(req *request) error {
 	slug, err := req.slugParam()
 	if err != nil {
@@ -220,6 +233,7 @@ func (h *brandHandler) update(req *request) error {
 }
 
 // delete deletes a brand after its slug was typed as confirmation.
+// The slug is typed, because the facts and the history of the brand are deleted too.
 func (h *brandHandler) delete(req *request) error {
 	slug, err := req.slugParam()
 	if err != nil {
@@ -240,6 +254,7 @@ func (h *brandHandler) delete(req *request) error {
 	return req.redirectWithNotice(brandsPath, "gone")
 }
 
+// requestAudit queues an audit and returns to the page of the button.
 func (h *brandHandler) requestAudit(req *request) error {
 	slug, err := req.slugParam()
 	if err != nil {
@@ -260,9 +275,12 @@ func (h *brandHandler) requestAudit(req *request) error {
 }
 
 // uploadName is the form field of a file.
+// The name is the same in all forms, so that one function reads them.
 const uploadName = "file"
 
 // upload reads a posted file of at most limit bytes into memory. Further files are ignored.
+// The fields before the file are skipped. The limit is checked while reading, because a request
+// may not say its length.
 func (req *request) upload(limit int64) ([]byte, error) {
 	tooLarge := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "The file may have at most %d MiB.", limit>>20)
 	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, limit+maxForm)
@@ -290,6 +308,7 @@ func (req *request) upload(limit int64) ([]byte, error) {
 }
 
 // importData is the report on an imported file.
+// Unit says what the numbers count: lines or records.
 type importData struct {
 	Unit                      string
 	Added, Updated, Unchanged int
@@ -306,6 +325,7 @@ type rejectedLine struct {
 }
 
 // rejectedLines returns the errors of a report, whose pointers are like /12/url.
+// lineOf translates an index of the import into a line of the file.
 func rejectedLines(list []fieldmark.FieldError, lineOf func(record int) int) (all []rejectedLine) {
 	for _, f := range list {
 		record, field, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
@@ -318,6 +338,7 @@ func rejectedLines(list []fieldmark.FieldError, lineOf func(record int) int) (al
 }
 
 // importBrands imports brands from a CSV or JSON file.
+// The format follows from the content: file names and media types of browsers are unreliable.
 func (h *brandHandler) importBrands(req *request) error {
 	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
 	if err != nil {
@@ -342,6 +363,7 @@ func (h *brandHandler) importBrands(req *request) error {
 }
 
 // showImport shows what became of the rows of a file. Its title does not claim more than was imported.
+// A file that changed nothing is no error.
 func (h *brandHandler) showImport(req *request, what string, d importData) error {
 	title := what + " imported"
 	switch {
@@ -355,6 +377,7 @@ func (h *brandHandler) showImport(req *request, what string, d importData) error
 }
 
 // showImportError shows the brands page with an error about the file of the form whose inputs have the prefix.
+// The error is shown beside the input of the file.
 func (h *brandHandler) showImportError(req *request, prefix string, err error) error {
 	if !isClientError(err) {
 		return err
@@ -366,11 +389,14 @@ func (h *brandHandler) showImportError(req *request, prefix string, err error) e
 	return h.showBrands(req, statusOf(err), fieldmark.Brand{Language: "en", Public: true}, form.errors)
 }
 
+// isJSON reports whether a file begins like a list in JSON.
 func isJSON(file []byte) bool {
 	start := bytes.TrimSpace(bytes.TrimPrefix(file, []byte("\uFEFF")))
 	return len(start) > 0 && start[0] == '['
 }
 
+// readBrandsJSON reads a list of brands. It reads at most one record more than an import may
+// have, so the import sees that there are too many.
 func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 	refuse := func(record int, err error) ([]fieldmark.Brand, func(int) int, error) {
 		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON,
@@ -405,6 +431,7 @@ func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 }
 
 // describeJSONError describes a JSON error in the terms of the imported file.
+// It names records and members, which a person finds in the file.
 func describeJSONError(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if wrong.Field == "" {
@@ -419,6 +446,7 @@ func describeJSONError(err error) string {
 }
 
 // brandColumns are the columns of a CSV file of brands. Their names are those of the JSON members.
+// A new column is a row here.
 var brandColumns = map[string]func(*fieldmark.Brand, string){
 	"slug":        func(b *fieldmark.Brand, s string) { b.Slug = fieldmark.Slug(s) },
 	"name":        func(b *fieldmark.Brand, s string) { b.Name = s },
@@ -434,6 +462,7 @@ var brandColumns = map[string]func(*fieldmark.Brand, string){
 // readBrandsCSV reads a file whose first line names the columns (RFC 4180). Fields may also be separated by
 // semicolons, as spreadsheets do in some countries. Without a column public, brands are public. lineOf
 // returns the line of a record.
+// The separator is the one that the first line has more often.
 func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int, err error) {
 	text := bytes.TrimPrefix(file, []byte("\uFEFF"))
 	rows := csv.NewReader(bytes.NewReader(text))
@@ -481,6 +510,7 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 }
 
 // importSamples imports answer samples from a CSV file.
+// Errors name lines of the file, as an editor counts them.
 func (h *brandHandler) importSamples(req *request) error {
 	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
 	if err != nil {

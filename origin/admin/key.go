@@ -23,6 +23,7 @@ type keyHandler struct {
 }
 
 // option is a checkbox or an option of a select.
+// Templates render every list of choices from it.
 type option struct {
 	Value    string
 	Label    string
@@ -30,6 +31,7 @@ type option struct {
 }
 
 // keyRow is a key on the keys page.
+// A use after the rotation means that a client still has the old key.
 type keyRow struct {
 	fieldmark.Key
 	Status            fieldmark.KeyState
@@ -57,6 +59,7 @@ type keysData struct {
 
 // keyLifetimes are the lifetimes of a new key in days, keyGraces those of a replaced key in hours, and keyAgents
 // what agents may do with a key.
+// The first of each is the default.
 var (
 	keyLifetimes = []option{{Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"},
 		{Value: "180", Label: "180 days"},
@@ -72,21 +75,25 @@ func defaultScopes() []fieldmark.Scope {
 	return []fieldmark.Scope{fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead}
 }
 
+// defaultKeyForm returns the values of an empty form.
 func defaultKeyForm() fieldmark.KeyRequest {
 	return fieldmark.KeyRequest{ExpiresInDays: fieldmark.DefaultKeyDays, Scopes: defaultScopes()}
 }
 
+// list shows the keys.
 func (h *keyHandler) list(req *request) error {
 	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, nil)
 }
 
 // create creates a key. The response is the only place where its token is shown.
+// A form that is sent twice is refused: the second key would be shown to no one.
 func (h *keyHandler) create(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
 	form := req.r.PostForm
 	k := fieldmark.KeyRequest{Name: strings.TrimSpace(form.Get("name")), Account: form.Get("account"),
+		// Networks may be separated by commas or white space.
 		Networks: strings.Fields(strings.ReplaceAll(form.Get("networks"), ",", " "))}
 	for _, s := range form["scope"] {
 		k.Scopes = append(k.Scopes, fieldmark.Scope(s))
@@ -121,6 +128,7 @@ func (h *keyHandler) create(req *request) error {
 }
 
 // rotate replaces a key and shows the token of the new one.
+// The old key stays valid for the grace period, so that clients can be changed one by one.
 func (h *keyHandler) rotate(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -158,6 +166,7 @@ func keyGraceWords(hours int) string {
 }
 
 // askAboutKey asks before a key is rotated or revoked.
+// The question names the key, because rows of a table are easily mistaken.
 func (h *keyHandler) askAboutKey(req *request, id, verb, text string) error {
 	keys, err := h.keys.List(req.r.Context())
 	if err != nil {
@@ -175,6 +184,7 @@ func (h *keyHandler) askAboutKey(req *request, id, verb, text string) error {
 const emptyList = "none"
 
 // newestSeen returns the newest id of the list when the form was opened; nil if the form does not have it.
+// The service compares it in the transaction that creates the next one.
 func (req *request) newestSeen() *string {
 	if !req.r.PostForm.Has("newest") {
 		return nil
@@ -183,6 +193,7 @@ func (req *request) newestSeen() *string {
 	return &id
 }
 
+// newestKey returns the id that the form has.
 func newestKey(keys []fieldmark.Key) string {
 	if len(keys) == 0 {
 		return emptyList
@@ -190,6 +201,7 @@ func newestKey(keys []fieldmark.Key) string {
 	return keys[0].ID
 }
 
+// showKeys also shows the form again, or a key that was created just now.
 func (h *keyHandler) showKeys(
 	req *request, status int, form fieldmark.KeyRequest, bad []web.FormError, made *fieldmark.NewKey,
 ) error {
@@ -204,6 +216,7 @@ func (h *keyHandler) showKeys(
 		Reauth: reauthForm(req, h.signOn, keysPath)}
 	for _, k := range keys {
 		line := keyRow{Key: k, Status: k.State(now)}
+		// It is shown as a warning: the old key ends soon.
 		line.UsedAfterRotation = k.ReplacedAt != nil && k.LastUsedAt != nil &&
 			k.LastUsedAt.Std().After(k.ReplacedAt.Std())
 		d.Keys = append(d.Keys, line)
@@ -232,6 +245,7 @@ func (h *keyHandler) showKeys(
 }
 
 // scopeLabels describe scopes.
+// They are the texts of the checkboxes.
 var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeMissionCreate:  "create missions",
 	fieldmark.ScopeMissionRead:    "read missions",
@@ -245,6 +259,7 @@ var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeAdmin:          "administer everything (/api/admin)",
 }
 
+// revoke revokes a key, with a reason and after a question.
 func (h *keyHandler) revoke(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err

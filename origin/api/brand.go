@@ -40,6 +40,7 @@ type brandRecord struct {
 	UpdatedAt   string   `json:"updatedAt,omitempty" doc:"Ignored"`
 }
 
+// brand returns the brand of a record, without what only responses have.
 func (r brandRecord) brand() fieldmark.Brand {
 	return fieldmark.Brand{
 		Slug: fieldmark.Slug(r.Slug), Name: r.Name, URL: r.URL, Niche: r.Niche,
@@ -67,6 +68,7 @@ func (a *brandAPI) list(c *call) (page fieldmark.List[fieldmark.Brand], err erro
 	return page, nil
 }
 
+// put creates or replaces a brand. The slug in the body may be left out.
 func (a *brandAPI) put(c *call) (b fieldmark.Brand, err error) {
 	slug, err := slugParam(c)
 	if err != nil {
@@ -88,12 +90,14 @@ func (a *brandAPI) put(c *call) (b fieldmark.Brand, err error) {
 }
 
 // brandDocument is a brand with its aliases.
+// Aliases have a separate address, so that a PUT of a brand cannot drop them.
 type brandDocument struct {
 	fieldmark.Brand
 	Aliases []fieldmark.Slug `json:"aliases"`
 }
 
 // get reads a brand by its slug or by an alias.
+// For an alias it returns the brand, not a redirect: clients of the API follow none.
 func (a *brandAPI) get(ctx context.Context, slug fieldmark.Slug) (brandDocument, error) {
 	state, _, err := a.brands.State(ctx, slug)
 	return brandDocument{Brand: state.Brand, Aliases: list(state.Aliases).Data}, err
@@ -104,6 +108,7 @@ type renaming struct {
 	Slug string `json:"slug" minLength:"1" maxLength:"63"`
 }
 
+// rename gives a brand another slug; the old one becomes an alias.
 func (a *brandAPI) rename(ctx context.Context, slug fieldmark.Slug, r renaming) (fieldmark.Brand, error) {
 	return a.brands.Rename(ctx, slug, fieldmark.Slug(r.Slug))
 }
@@ -113,12 +118,14 @@ type aliasList struct {
 	Aliases []fieldmark.Slug `json:"aliases" nullable:"false"`
 }
 
+// setAliases replaces the aliases of a brand.
 func (a *brandAPI) setAliases(ctx context.Context, slug fieldmark.Slug, r aliasList) (aliasList, error) {
 	aliases, err := a.brands.SetAliases(ctx, slug, r.Aliases)
 	return aliasList{list(aliases).Data}, err
 }
 
 // importBrands creates and updates many brands. The report lists the rejected ones.
+// An error in one record does not affect the others; the report names it by its index.
 func (a *brandAPI) importBrands(ctx context.Context, records []brandRecord) (fieldmark.ImportReport, error) {
 	brands := make([]fieldmark.Brand, len(records))
 	for i, r := range records {
@@ -127,6 +134,7 @@ func (a *brandAPI) importBrands(ctx context.Context, records []brandRecord) (fie
 	return a.brands.Import(ctx, brands)
 }
 
+// csvType is the media type of CSV (RFC 4180).
 const csvType = "text/csv"
 
 // sampleRecord is an answer sample in a request. Its schema has no limits, because the service validates the
@@ -155,6 +163,7 @@ type sampleRecord struct {
 	AliasRule      string `json:"aliasRule,omitempty" doc:"Rule for mentions of an ambiguous brand name"`
 }
 
+// line returns the row of a record, which errors name by its index.
 func (r *sampleRecord) line(i int) brand.SampleRow {
 	return brand.SampleRow{At: fmt.Sprintf("/%d", i), From: r.From, To: r.To, Sample: fieldmark.VisibilitySample{
 		Brand: fieldmark.Slug(r.Brand), Engine: r.Engine, Model: r.Model, Surface: r.Surface, Locale: r.Locale,
@@ -166,6 +175,7 @@ func (r *sampleRecord) line(i int) brand.SampleRow {
 }
 
 // importVisibility stores answer samples. The report lists the rejected lines.
+// The digest of the body is stored with each sample, so that an import can be identified later.
 func (a *brandAPI) importVisibility(c *call) (report fieldmark.VisibilityImport, err error) {
 	mediaType, err := c.mediaType(jsonType, csvType)
 	if err != nil {
@@ -181,6 +191,7 @@ func (a *brandAPI) importVisibility(c *call) (report fieldmark.VisibilityImport,
 			return report, err
 		}
 	} else {
+		// Without a check: the service validates each row and reports it.
 		var records []sampleRecord
 		if err := c.route.handler.in.schema.decode(body, &records, nil); err != nil {
 			return report, err

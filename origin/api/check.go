@@ -10,6 +10,7 @@ import (
 )
 
 // checkAPI accepts checks of sites from anyone, and sends what they found.
+// Requests are counted by the network of the client, which an edge reports.
 type checkAPI struct {
 	*server
 	checks *sitecheck.Service
@@ -24,6 +25,7 @@ func (a *checkAPI) routes() []*route {
 			summary: "Check a site; it need not be registered, and a recent check of the same URL is returned " +
 				"again"}},
 		{"GET", path + "/{id}", anyone, handleRaw[none, fieldmark.SiteCheck](a.get), operation{
+			// The timeout of a request that waits is longer by its wait.
 			id: "getCheck", summary: "Get a check of a site; with its report once it is done", query: checkParams,
 			timeout: fieldmark.MaxCheckWait*time.Second + handlerTimeout}},
 	}
@@ -38,6 +40,7 @@ var checkParams = []param{
 const checkRetry = "2"
 
 // create queues a check.
+// 202 is a new check, 200 one that exists.
 func (a *checkAPI) create(c *call) error {
 	r, err := decodeBody[fieldmark.SiteCheckRequest](c)
 	if err != nil {
@@ -51,6 +54,7 @@ func (a *checkAPI) create(c *call) error {
 	a.link(c, &check)
 	h := c.w.Header()
 	h.Set("Location", fieldmark.PathChecks+"/"+check.ID)
+	// A client that repeats a request gets the same check and knows it by this field.
 	if existing {
 		h.Set(fieldmark.HeaderCheckDeduplicated, "true")
 		return c.send(http.StatusOK, check)
@@ -60,6 +64,7 @@ func (a *checkAPI) create(c *call) error {
 }
 
 // get sends a check. One that has ended never changes.
+// It is not indexed: the id in its address is its only protection.
 func (a *checkAPI) get(c *call) error {
 	wait, err := c.params.duration("wait", fieldmark.MaxCheckWait*time.Second)
 	if err != nil {
@@ -75,6 +80,7 @@ func (a *checkAPI) get(c *call) error {
 	if err != nil {
 		return err
 	}
+	// It is private to the client that knows the id.
 	if check.State.Ended() {
 		h.Set("Cache-Control", "private, max-age=60")
 	}
@@ -82,6 +88,7 @@ func (a *checkAPI) get(c *call) error {
 	return c.send(http.StatusOK, check)
 }
 
+// link adds the addresses of a check, which depend on the public address of the service.
 func (a *checkAPI) link(c *call, check *fieldmark.SiteCheck) {
 	check.Links = fieldmark.SiteCheckLinks{Self: c.w.base + fieldmark.PathChecks + "/" + check.ID,
 		Page: c.w.base + fieldmark.PathCheckPage + "/" + check.ID}

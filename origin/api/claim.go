@@ -12,12 +12,14 @@ import (
 )
 
 // claimAPI serves claims to their owners and to administrators.
+// The server gives the address of the client, which limits how many claims it opens.
 type claimAPI struct {
 	claims *claim.Service
 	server *server
 }
 
 // secret returns the secret of a claim that a request presents, "" if it presents an API key.
+// The prefix tells the secret of a claim from an API key.
 func (c *call) secret() string {
 	if token, ok := bearer(c.r.Header.Get("Authorization")); ok && strings.HasPrefix(token, claim.SecretPrefix) {
 		return token
@@ -26,6 +28,7 @@ func (c *call) secret() string {
 }
 
 // routes are the operations of those who claim a brand, and of administrators.
+// A secret is accepted in place of a key until the claim has an account.
 func (a *claimAPI) routes() []*route {
 	const one, admin = fieldmark.PathClaims + "/{id}", fieldmark.PathAdminAPI + "claims"
 	owner, claimID := key(fieldmark.ScopeBrandManage), idParam(fieldmark.PrefixClaim)
@@ -64,6 +67,7 @@ func (a *claimAPI) routes() []*route {
 }
 
 // open opens a claim. It needs no key.
+// The response is the only one with the secret.
 func (a *claimAPI) open(c *call) error {
 	r, err := decodeBody[fieldmark.ClaimRequest](c)
 	if err != nil {
@@ -79,6 +83,7 @@ func (a *claimAPI) open(c *call) error {
 }
 
 // acting returns the context of a call whose caller acts in the audit log.
+// name is the actor of a request without a key: the id of the claim, or anonymous.
 func (a *claimAPI) acting(c *call, name string) context.Context {
 	if c.key.ID != "" {
 		name = c.key.ID
@@ -88,6 +93,7 @@ func (a *claimAPI) acting(c *call, name string) context.Context {
 }
 
 // withClaim adapts a function of a claim and its caller.
+// The service compares the secret or the account with those of the claim.
 func withClaim[R any](a *claimAPI, fn func(context.Context, string, claim.Caller) (R, error)) func(*call) (R, error) {
 	return func(c *call) (result R, err error) {
 		if err := a.claims.Enabled(); err != nil {
@@ -110,6 +116,7 @@ var claimParams = []param{
 }
 
 // list lists claims, the newest first. The cursor is the last id of the previous page.
+// One claim more is read, to know whether there is a next page.
 func (a *claimAPI) list(c *call) (page fieldmark.List[fieldmark.Claim], err error) {
 	before, slug := c.params.text("cursor"), fieldmark.Slug(c.params.text("brand"))
 	if before != "" && !fieldmark.CheckID(fieldmark.PrefixClaim, before) {

@@ -14,12 +14,14 @@ import (
 )
 
 // ownerAPI serves the changes that the owner of a brand may make.
+// Each call names the account of the key, so an owner cannot reach other brands.
 type ownerAPI struct {
 	owners *brand.Owners
 	claims *claim.Service
 }
 
 // routes are the operations of owners on the brands that their account manages.
+// They have the scope brand:manage, which keys of claims have.
 func (a *ownerAPI) routes() []*route {
 	const one = fieldmark.PathBrands + "{slug}"
 	return []*route{
@@ -51,6 +53,7 @@ type ownBrand struct {
 	slug    fieldmark.Slug
 }
 
+// brandParam reads the brand in the path. It fails where the operator has switched owners off.
 func (a *ownerAPI) brandParam(c *call) (ownBrand, error) {
 	if err := a.claims.Enabled(); err != nil {
 		return ownBrand{}, err
@@ -59,27 +62,33 @@ func (a *ownerAPI) brandParam(c *call) (ownBrand, error) {
 	return ownBrand{c.key.Account, slug}, err
 }
 
+// audit queues an audit.
 func (a *ownerAPI) audit(ctx context.Context, b ownBrand) error {
 	return a.owners.RequestAudit(ctx, b.account, b.slug)
 }
 
+// requestAliases stores a request that an administrator decides.
 func (a *ownerAPI) requestAliases(ctx context.Context, b ownBrand, r fieldmark.AliasRequest) (fieldmark.BrandRequest,
 	error) {
 	return a.owners.RequestAliases(ctx, b.account, b.slug, r)
 }
 
+// setListing lists or unlists the brand.
 func (a *ownerAPI) setListing(ctx context.Context, b ownBrand, r fieldmark.ListingRequest) (fieldmark.BrandListing,
 	error) {
 	return a.owners.SetListing(ctx, b.account, b.slug, r)
 }
 
+// setWishes stores how the site may be crawled.
 func (a *ownerAPI) setWishes(ctx context.Context, b ownBrand, w fieldmark.Wishes) (fieldmark.Wishes, error) {
 	return a.owners.SetWishes(ctx, b.account, b.slug, w)
 }
 
 // profileTag is the entity tag of a profile.
+// It changes with every change of the brand.
 func profileTag(changed fieldmark.Time) string { return fmt.Sprintf(`"%d"`, changed.Micros()) }
 
+// getProfile sends the profile with its ETag.
 func (a *ownerAPI) getProfile(c *call) (p fieldmark.BrandProfile, err error) {
 	b, err := a.brandParam(c)
 	if err != nil {
@@ -92,6 +101,7 @@ func (a *ownerAPI) getProfile(c *call) (p fieldmark.BrandProfile, err error) {
 	return p, err
 }
 
+// patchProfile changes the profile at the version in If-Match; without one at any version.
 func (a *ownerAPI) patchProfile(c *call) error {
 	b, err := a.brandParam(c)
 	if err != nil {
@@ -113,6 +123,7 @@ func (a *ownerAPI) patchProfile(c *call) error {
 	if err != nil {
 		return err
 	}
+	// 202: an administrator decides, and the stored profile has not changed.
 	if review {
 		return c.send(http.StatusAccepted, p)
 	}
@@ -121,6 +132,7 @@ func (a *ownerAPI) patchProfile(c *call) error {
 }
 
 // maxBrandRequests limits the list of pending requests.
+// More than these wait only if no administrator works on them.
 const maxBrandRequests = 200
 
 func (a *ownerAPI) pending(ctx context.Context) ([]fieldmark.BrandRequest, error) {
