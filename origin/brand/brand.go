@@ -400,16 +400,16 @@ func (s *Service) AtURL(ctx context.Context, rawURL string) (fieldmark.BrandStat
 	if err != nil || u.Host == "" {
 		return fieldmark.BrandState{}, notAudited
 	}
-	state, err := s.store.AuditedAt(ctx, spellings(u))
+	state, err := s.store.AuditedAt(ctx, HomeURLs(u))
 	if errors.Is(err, store.ErrNotFound) {
 		return fieldmark.BrandState{}, notAudited
 	}
 	return state, err
 }
 
-// spellings returns the addresses of one home page.
+// HomeURLs returns the addresses of one home page: scheme, "www." and a slash at the end make no other page.
 // The order is that of likelihood and has no effect on the result.
-func spellings(u *url.URL) (all [8]string) {
+func HomeURLs(u *url.URL) (all [8]string) {
 	host, path := strings.TrimPrefix(strings.ToLower(u.Host), "www."), strings.TrimSuffix(u.EscapedPath(), "/")
 	i := 0
 	for _, scheme := range []string{"https://", "http://"} {

@@ -244,16 +244,8 @@ func brandAt(ctx context.Context, db store.ClaimReader, address string) (fieldma
 	if err != nil {
 		return "", fmt.Errorf("parse a URL: %w", err)
 	}
-	host, other := u.Host, "www."+u.Host
-	if bare, ok := strings.CutPrefix(u.Host, "www."); ok {
-		other = bare
-	}
-	path := strings.TrimSuffix(u.Path, "/")
-	var urls []string
-	for _, base := range []string{"https://" + host, "http://" + host, "https://" + other, "http://" + other} {
-		urls = append(urls, base+path+"/", base+path)
-	}
-	return db.BrandByURL(ctx, urls)
+	urls := brand.HomeURLs(u)
+	return db.BrandByURL(ctx, urls[:])
 }
 
 // token returns 160 random bits in base 32 and lower case.
