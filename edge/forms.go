@@ -16,6 +16,7 @@ import (
 
 // checkEndpoints serve the pages that request a check of a site and show what it found.
 // Nothing of them is cached.
+// They are forms of HTML without scripts, so they work in every browser.
 type checkEndpoints struct {
 	*pageWriter
 	clients clients
@@ -25,6 +26,7 @@ type checkEndpoints struct {
 
 // serveForm handles /check: GET shows the form, POST requests a check and leads to its page.
 // A form of another site gains nothing: there is no session, and a check needs no right.
+// The form can be linked to with the address filled in.
 func (e *checkEndpoints) serveForm(ctx *fasthttp.RequestCtx) route {
 	if !ctx.IsPost() {
 		return e.get(ctx, routePage, func(ctx *fasthttp.RequestCtx) {
@@ -40,6 +42,7 @@ func (e *checkEndpoints) serveForm(ctx *fasthttp.RequestCtx) route {
 	p := site.CheckPage{URL: string(ctx.PostArgs().Peek("url"))}
 	check, _, err := e.origin.RequestCheckFor(rc, e.clients.addr(ctx).String(),
 		fieldmark.SiteCheckRequest{URL: site.SiteAddress(p.URL)})
+	// 303 keeps a reload from requesting another check.
 	if err == nil {
 		ctx.Response.Header.Set("Location", fieldmark.PathCheckPage+"/"+check.ID)
 		ctx.Response.Header.Set("Cache-Control", "no-store")
@@ -57,6 +60,7 @@ func (e *checkEndpoints) serveForm(ctx *fasthttp.RequestCtx) route {
 }
 
 // fieldProblem returns what a form says about a field: some details are a predicate.
+// Details of the API have no subject, because programs read the pointer beside them.
 func fieldProblem(field, detail string) string {
 	if strings.HasPrefix(detail, "must ") {
 		detail = "The " + field + " " + detail
@@ -66,6 +70,7 @@ func fieldProblem(field, detail string) string {
 
 // formProblem returns what a form says about an error that concerns none of its fields, and
 // when to try again. The details of errors between the edge and the origin are for programs.
+// A stranger cannot act on the name of a server or a port.
 func formProblem(fe *fieldmark.Error) string {
 	switch fe.Code {
 	case fieldmark.CodeOriginUnavailable, fieldmark.CodeTimeout:
@@ -88,6 +93,7 @@ func sentence(s string) string {
 }
 
 // serveCheck handles GET /check/{id}.
+// The id is the only protection of a check, so guessing costs quota.
 func (e *checkEndpoints) serveCheck(ctx *fasthttp.RequestCtx) {
 	id := strings.TrimPrefix(string(ctx.Path()), fieldmark.PathCheckPage+"/")
 	rc, cancel := context.WithTimeout(context.Background(), fillTimeout)
@@ -100,6 +106,7 @@ func (e *checkEndpoints) serveCheck(ctx *fasthttp.RequestCtx) {
 		e.failPage(ctx, err, "")
 		return
 	}
+	// Without waiting: the page reloads itself.
 	check, err := e.origin.Check(rc, id, 0)
 	if fieldmark.IsCode(err, fieldmark.CodeCheckExpired) {
 		e.send(ctx, http.StatusGone, site.CheckPage{
@@ -113,6 +120,7 @@ func (e *checkEndpoints) serveCheck(ctx *fasthttp.RequestCtx) {
 	e.send(ctx, http.StatusOK, site.CheckPage{Check: &check})
 }
 
+// send sends the page. It is never cached, since it changes while the check runs.
 func (e *checkEndpoints) send(ctx *fasthttp.RequestCtx, status int, p site.CheckPage) {
 	p.BaseURL = e.baseURL
 	body, err := e.site.AppendCheck(nil, p)
@@ -189,6 +197,7 @@ func (e *claimEndpoints) serve(ctx *fasthttp.RequestCtx) route {
 	return routePage
 }
 
+// The address of the page has no secret, and the page gives none to the sites it links to.
 func (e *claimEndpoints) send(ctx *fasthttp.RequestCtx, status int, p site.ClaimPage) {
 	p.BaseURL = e.baseURL
 	body, err := e.site.AppendClaim(nil, p)
@@ -199,6 +208,7 @@ func (e *claimEndpoints) send(ctx *fasthttp.RequestCtx, status int, p site.Claim
 }
 
 // openClaim opens a claim of a brand, if the input is a slug, or of a site.
+// A slug has no dot, so it is never mistaken for a host.
 func openClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) error {
 	r := fieldmark.ClaimRequest{URL: p.Form["site"], Code: p.Form["code"]}
 	if fieldmark.ValidSlug(r.URL) {
@@ -212,6 +222,7 @@ func openClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) error
 }
 
 // showClaim shows a claim again.
+// All missing fields are reported at once.
 func showClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) error {
 	incomplete := &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: "the form is incomplete"}
 	for _, name := range []string{"id", "secret"} {
@@ -237,6 +248,7 @@ func checkClaim(rc context.Context, api client.ClaimAPI, p *site.ClaimPage) erro
 	c, err := api.VerifyClaim(rc, id, secret)
 	if err == nil && c.State.Holds() {
 		var access fieldmark.ClaimAccess
+		// The key is on this page only.
 		if access, err = api.AccessClaim(rc, id, secret); err == nil {
 			p.Access = &access
 			return nil

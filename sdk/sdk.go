@@ -30,6 +30,7 @@ func Python() []byte {
 
 // packed is the modification time of the files in the package, the one that npm pack uses. With the time of
 // the build, two packages of the same sources would differ.
+// The value itself has no meaning.
 var packed = time.Date(1985, 10, 26, 8, 15, 0, 0, time.UTC)
 
 // NPM returns the npm package of the TypeScript client, as npm pack makes it.

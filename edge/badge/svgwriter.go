@@ -3,6 +3,7 @@ package badge
 import "strconv"
 
 // svgWriter writes one badge. All its lengths are hundredths of a pixel.
+// It is a value on the stack of the function that draws, so drawing allocates nothing but dst.
 type svgWriter struct {
 	buffer
 	badge  Badge
@@ -32,6 +33,8 @@ const (
 )
 
 // buffer is the output so far.
+// Floats are not used: their formatting differs in length, and rounding would decide about
+// bytes.
 type buffer struct{ dst []byte }
 
 // raw appends s, num a length, and put s and a length after it.
@@ -48,6 +51,7 @@ func (p *svgWriter) mirror(x int) int {
 }
 
 // appendLength appends hundredths of a pixel in the fewest characters.
+// A leading zero is left out, as SVG allows.
 func appendLength(dst []byte, v int) []byte {
 	if v < 0 {
 		dst, v = append(dst, '-'), -v
@@ -72,6 +76,7 @@ func appendLength(dst []byte, v int) []byte {
 
 // part is a piece of a text: a prepared word, other characters, or the month of
 // the badge.
+// The zero value is an empty text.
 type part struct {
 	word  *word
 	text  string
@@ -83,6 +88,7 @@ type part struct {
 var separator = part{text: " · "}
 
 // anchor is the point of a text that x refers to.
+// Badges that are read from the right swap start and end.
 type anchor uint8
 
 const (
@@ -92,6 +98,7 @@ const (
 )
 
 // font is how a text is set.
+// Sizes are hundredths of a pixel, spacing too.
 type font struct {
 	size    int
 	weight  int
@@ -110,6 +117,7 @@ func (f font) widthOf(m Month, parts ...part) int {
 
 // measure returns the width of a part in thousandths of the size and, if count is set, its
 // number of characters.
+// Counting characters takes time, so it is done only for fonts with spacing.
 func (t *part) measure(weight int, count bool) (width, letters int) {
 	text := t.text
 	switch {
@@ -141,6 +149,7 @@ func (p *svgWriter) textWidth(f font, parts ...part) int {
 
 // fit returns f, or a smaller font in which a text is no wider than room, and
 // the width of the text in it.
+// A smaller font is preferred to a text that is cut.
 func (p *svgWriter) fit(f font, room int, parts ...part) (font, int) {
 	width := p.textWidth(f, parts...)
 	if width > room {
@@ -166,6 +175,7 @@ func (p *svgWriter) set(f font, width, x, y int, a anchor, paint string, parts .
 	case end:
 		x -= seen
 	}
+	// Outlines need no width attribute: they are drawn as wide as they are.
 	if p.outlined(parts) {
 		if x = p.mirror(x); p.rtl {
 			x -= seen
@@ -185,6 +195,7 @@ func (p *svgWriter) set(f font, width, x, y int, a anchor, paint string, parts .
 		p.raw(`" font-weight="`)
 		p.raw(weights[f.weight])
 	}
+	// A single letter has nothing to stretch.
 	if len(parts) > 1 || parts[0].word != nil || parts[0].month || len(parts[0].text) > 1 {
 		p.put(`" textLength="`, width/tenth*tenth)
 		if p.scaled(parts) {
@@ -219,6 +230,7 @@ func (p *svgWriter) scaled(parts []part) bool {
 }
 
 // part appends a part as escaped text.
+// The range of a free label is noted, so that Renderer can replace it.
 func (p *svgWriter) part(t *part) {
 	switch {
 	case t.word != nil:
@@ -273,6 +285,7 @@ func (p *svgWriter) outline(f font, x, y int, paint string, parts []part) {
 	for i := range parts {
 		t := &parts[i]
 		if p.rtl {
+			// Parts of text from the right are drawn from the last to the first.
 			t = &parts[len(parts)-1-i]
 		}
 		x += p.outlinePart(f, t, x, y)

@@ -12,6 +12,7 @@ import (
 const maxUnranked = 20
 
 // Found is the result of a search.
+// The ranked brands keep their rank of the whole list.
 type Found struct {
 	Board         fieldmark.Board // the ranked brands of the query's filter, by rank
 	Unranked      []Unranked      // at most maxUnranked, by slug
@@ -27,6 +28,7 @@ type Unranked struct {
 
 // Search finds public brands by a part of their name, their slug or the host of their
 // site. The filter of the query applies to ranked brands only. It looks through every name.
+// A search costs a pass over all rows, so callers limit how often a client may search.
 func (s *Snapshot) Search(q *Query, text string) (f Found) {
 	c, basis := s.filter(q.Filter), basisOf(q.Filter.Basis)
 	f.Board = s.emptyBoard(q.Filter)
@@ -63,8 +65,10 @@ func (s *Snapshot) FindHost(host string) (slugs []fieldmark.Slug) {
 }
 
 // needle is the text of a search in the form of each property it is compared with.
+// It is made once for a search.
 type needle struct{ name, slug, host string }
 
+// newNeedle prepares a text: blanks become hyphens for slugs, and one word may be a host.
 func newNeedle(text string) needle {
 	n := needle{name: strings.ToLower(strings.TrimSpace(text))}
 	words := strings.Fields(n.name)
@@ -75,6 +79,8 @@ func newNeedle(text string) needle {
 	return n
 }
 
+// matches compares without case. A part of a host counts only if it is not the top-level
+// domain.
 func (n *needle) matches(r *Row) bool {
 	if n.slug != "" && strings.Contains(string(r.slug), n.slug) || strings.Contains(strings.ToLower(r.name), n.name) {
 		return true

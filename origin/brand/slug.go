@@ -17,6 +17,7 @@ import (
 const MaxAliases = 20
 
 // requireFree returns CodeBrandExists if a slug is a brand or an alias.
+// It must run in the transaction that takes the slug.
 func requireFree(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	switch taken, err := tx.HasBrand(ctx, slug); {
 	case err != nil:
@@ -34,6 +35,7 @@ func requireFree(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 }
 
 // Rename changes the slug of a brand. The old slug becomes an alias.
+// Links to the old slug keep working: edges redirect them.
 func (s *Service) Rename(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
 	var b fieldmark.Brand
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -71,6 +73,7 @@ func (s *Service) Rename(ctx context.Context, from, to fieldmark.Slug) (fieldmar
 }
 
 // emitForSlugs emits an event of a brand that invalidates other slugs as well.
+// The event is one, so edges change all slugs at the same moment.
 func (s *Service) emitForSlugs(ctx context.Context, tx *store.Tx, kind fieldmark.EventType, slug fieldmark.Slug,
 	also []fieldmark.Slug, data any) error {
 	e := newEvent(kind, slug)
@@ -82,6 +85,8 @@ func (s *Service) emitForSlugs(ctx context.Context, tx *store.Tx, kind fieldmark
 }
 
 // SetAliases replaces the aliases of a brand: slugs that lead to it.
+// Those that it had and are not in the list are removed. The result is sorted, without
+// duplicates.
 func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug) (
 	set []fieldmark.Slug, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -94,6 +99,7 @@ func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases [
 	return set, nil
 }
 
+// setAliases changes only what differs, so that a repeated call emits nothing.
 func (s *Service) setAliases(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, aliases []fieldmark.Slug) (
 	[]fieldmark.Slug, error) {
 	aliases = slices.Compact(slices.Sorted(slices.Values(aliases)))
@@ -153,12 +159,14 @@ func (s *Service) Aliases(ctx context.Context, slug fieldmark.Slug) ([]fieldmark
 }
 
 // removedData is the data of a brand.removed event.
+// It has no more than the slug: the brand is gone when the event is read.
 type removedData struct {
 	Slug fieldmark.Slug `json:"slug"`
 }
 
 // Delete deletes a brand with its facts, history and samples, and its claims with their keys. Edges
 // delete what they hold of it when they receive the event.
+// It cannot be undone; the audit log keeps what the brand was.
 func (s *Service) Delete(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		before, err := tx.Brand(ctx, slug)

@@ -47,6 +47,7 @@ func earlierTexts(ctx context.Context, db store.BrandReader, slug fieldmark.Slug
 		if err != nil {
 			return nil, err
 		}
+		// A text that was not stored yet was first seen now.
 		first := time.Now()
 		for i := range similar {
 			if similar[i].Brand == slug {
@@ -54,6 +55,7 @@ func earlierTexts(ctx context.Context, db store.BrandReader, slug fieldmark.Slug
 				break // they are in the order of time
 			}
 		}
+		// The first in time that is not excluded counts: it is the most likely author.
 		for i := range similar {
 			t := &similar[i]
 			sameOwner := t.Brand == slug || t.Domain == texts.Domain ||
@@ -70,6 +72,7 @@ func earlierTexts(ctx context.Context, db store.BrandReader, slug fieldmark.Slug
 }
 
 // similarTexts returns the stored texts that resemble one, those seen first at the start.
+// The database finds candidates by keys; the sketches decide.
 func similarTexts(ctx context.Context, db store.BrandReader, sketch audit.Sketch) ([]store.PageText, error) {
 	list, err := db.SimilarTexts(ctx, sketch.Keys(), maxSimilar)
 	if err != nil {
@@ -86,6 +89,7 @@ func similarTexts(ctx context.Context, db store.BrandReader, sketch audit.Sketch
 
 // attributedTexts returns the domains of which texts were attributed to a brand by upheld
 // disputes.
+// An upheld dispute is a decision about a whole site, so it is kept by domain.
 func attributedTexts(ctx context.Context, db store.BrandReader) (map[fieldmark.Slug]map[string]bool, error) {
 	upheld, err := db.Disputes(ctx, store.DisputeQuery{State: fieldmark.DisputeUpheld, Signal: fieldmark.FactText,
 		Limit: maxUpheld})
@@ -104,6 +108,7 @@ func attributedTexts(ctx context.Context, db store.BrandReader) (map[fieldmark.S
 
 // earlierPassages returns the pages of other brands that the newest facts of a brand name as
 // the first with the same text.
+// They are what an administrator looks at to decide a dispute.
 func earlierPassages(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) (list []fieldmark.Suspicion, err error) {
 	state, err := tx.BrandState(ctx, slug)
 	if err != nil || state.Facts == nil || state.Facts.Sample == nil {

@@ -17,6 +17,7 @@ const (
 // Add gives the members of a schema their examples. Members that list their values, or that
 // refer to another schema, need none.
 // huma copies them into the OpenAPI document, from which pages and clients take them.
+// It changes the schema in place, before the document is encoded.
 func Add(name string, s *huma.Schema) {
 	for member, p := range s.Properties {
 		leaf := p
@@ -32,6 +33,8 @@ func Add(name string, s *huma.Schema) {
 		}
 	}
 }
+
+// The specific name comes first, so that one type can differ from the others.
 
 // valueOf returns the example of a member: its own, that of all members of the name, or that
 // of its format.
@@ -53,6 +56,7 @@ func valueOf(schema, member string, s *huma.Schema) (any, bool) {
 		return "https://acme.example/", true
 	}
 	return nil, false
+	// The Go type of an example follows from its literal.
 }
 
 // fits reports whether the type of an example is that of the schema, because members of one

@@ -10,6 +10,7 @@ import (
 const defaultFont = 16
 
 // lengths is what relative lengths refer to, in pixels.
+// The auditor knows no layout, so a length that depends on one is unknown.
 type lengths struct {
 	em, rem       float64
 	whole         float64 // 100 %; 0 if it is not known
@@ -30,6 +31,7 @@ func resolveLength(value string, l lengths) (px float64, ok bool) {
 }
 
 // resolveNumber returns a number or a percentage as a fraction.
+// Lengths in em have no meaning there, so they become NaN.
 func resolveNumber(value string) (n float64, ok bool) {
 	return resolveLength(value, lengths{whole: 1, em: math.NaN(), rem: math.NaN()})
 }
@@ -41,6 +43,7 @@ type calculator struct {
 }
 
 // maxDepth limits nested functions of one value.
+// Real style sheets nest two or three.
 const maxDepth = 8
 
 // sum evaluates terms joined by + and -, which have spaces around them.
@@ -69,6 +72,7 @@ func (c *calculator) sum(depth int) (n float64, ok bool) {
 }
 
 // product evaluates factors joined by * and /.
+// Dividing by zero gives infinity, which resolveLength refuses.
 func (c *calculator) product(depth int) (n float64, ok bool) {
 	if n, ok = c.term(depth); !ok {
 		return 0, false
