@@ -78,6 +78,7 @@ var developerPages = []ArticleLink{
 	{Path: PathGuides + "follow-changes", Text: "Follow changes"},
 	{Path: PathGuides + "receive-webhooks", Text: "Receive webhooks"},
 	{Path: PathGuides + "retry-safely", Text: "Retry safely"},
+	{Path: PathGuides + "test-mode", Text: "Test mode"},
 	{Path: PathProblems, Text: "Problems"}, {Path: PathLimits, Text: "Limits"},
 	{Path: PathChangelog, Text: "Changelog"},
 }

@@ -82,6 +82,9 @@ func (s *Keys) CountAgentWrite(ctx context.Context, w *AgentWrite) error {
 			e.RetryAfter = now.Truncate(24*time.Hour).Add(24*time.Hour).Sub(now).Truncate(time.Second) + time.Second
 			return e
 		}
+		if w.Key.Test { // what happens in a test world is not in the audit log
+			return nil
+		}
 		return s.auditLog.Append(ctx, tx, "agent.acted", w.Path, nil, map[string]string{"operation": w.Operation})
 	})
 }

@@ -26,6 +26,14 @@ type Upload struct {
 	Body        io.Reader        // read at most one byte beyond fieldmark.MaxAttachment
 }
 
+// limit returns how many bytes the file may have.
+func (u *Upload) limit() int64 {
+	if fieldmark.IsTestAccount(u.Account) {
+		return fieldmark.TestAttachmentSize
+	}
+	return fieldmark.MaxAttachment
+}
+
 // Render returns the response to a request that added an attachment. It must be a pure function:
 // it is called in the transaction, which may run twice.
 type Render func(fieldmark.Attachment) (idempotency.Response, error)
@@ -59,7 +67,7 @@ func (s *Service) Execute(ctx context.Context, k idempotency.Key, u Upload, rend
 	if err != nil {
 		return r, err
 	}
-	if k.Account == "" {
+	if u.Account = m.Account; k.Account == "" {
 		k.Account = m.Account
 	}
 	if k.Name == "" { // a repeat of the request that reached a limit gets its response
@@ -115,7 +123,7 @@ func (s *Service) put(ctx context.Context, a *store.Attachment, u Upload) error 
 		if err != nil {
 			return err
 		}
-		if a.Size, err = receive(u.Body, sum, check, sealed); err != nil {
+		if a.Size, err = receive(u.Body, u.limit(), sum, check, sealed); err != nil {
 			return err
 		}
 		a.Digest = digestOf(sum)
@@ -146,12 +154,14 @@ func unavailable(err error) error {
 // receiveBuffer is how much is read at once.
 const receiveBuffer = 32 << 10
 
-// receive copies a body of 1 to fieldmark.MaxAttachment bytes to the writers.
-func receive(body io.Reader, to ...io.Writer) (size int64, err error) {
-	size, err = io.CopyBuffer(onlyWriter{io.MultiWriter(to...)}, io.LimitReader(body, fieldmark.MaxAttachment+1),
+// receive copies a body of 1 to limit bytes to the writers.
+func receive(body io.Reader, limit int64, to ...io.Writer) (size int64, err error) {
+	size, err = io.CopyBuffer(onlyWriter{io.MultiWriter(to...)}, io.LimitReader(body, limit+1),
 		make([]byte, receiveBuffer))
 	switch {
-	case size > fieldmark.MaxAttachment:
+	case size > limit && limit < fieldmark.MaxAttachment:
+		return size, fieldmark.Errorf(fieldmark.CodeTestKey, "attachments of a test world have at most %d bytes", limit)
+	case size > limit:
 		return size, TooLarge()
 	case err != nil:
 		return size, err
