@@ -96,7 +96,7 @@ var buildPlain = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(filepath.Dir(beside), "plain", "fieldmark")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-w", "-o", path, ".")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-w", "-o", path, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%v: %w\n%s", build.Args, err, out)
 	}

@@ -147,7 +147,7 @@ func missing(t *testing.T, err error) {
 func run(dir, name string, args ...string) error {
 	c := exec.Command(name, args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -trimpath", "GOWORK=off")
+	c.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOWORK=off")
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %v: %w\n%s", name, args, err, out)
 	}
