@@ -113,9 +113,10 @@ type ScoreItem struct {
 	Range      *Range          `json:"range"`
 	Confidence ConfidenceLevel `json:"confidence,omitempty"`
 	GeoReady   bool            `json:"geoReady"`
-	Full       *Milli          `json:"full"` // combined with visibility; null unless both can be ranked
-	AsOf       *Time           `json:"asOf"` // null before the first audit
-	Rank       *Rank           `json:"rank"` // null unless ranked
+	Full       *Milli          `json:"full"`            // combined with visibility; null unless both can be ranked
+	AsOf       *Time           `json:"asOf"`            // null before the first audit
+	Rank       *Rank           `json:"rank,omitempty"`  // only in batches; null unless ranked
+	Event      int64           `json:"event,omitempty"` // only in changes: the number of the last event that changed it
 }
 
 // ScoreBatchRequest is the body of POST /api/v1/scores/batch.
@@ -129,4 +130,29 @@ type ScoreBatch struct {
 	Unknown []Slug      `json:"unknown"` // no public brand has these slugs
 	Event   int64       `json:"event"`   // the newest event whose changes are all in the items
 	Module  ModuleRef   `json:"module"`  // that computed the scores
+}
+
+// Limits of GET /api/v1/scores.
+const (
+	MaxScoreChanges = 1000 // items and removed brands of a page
+	MaxScoreWait    = 20   // seconds of a long poll
+	// ScoreTombstones is how many days a removed brand is named in changes.
+	ScoreTombstones = 30
+)
+
+// ScoreChanges is a page of GET /api/v1/scores: the brands whose score, name, niche or language
+// changed after an event, each once at its newest, in the order of their last event.
+type ScoreChanges struct {
+	Items []ScoreItem `json:"items"`
+	Gone  []GoneScore `json:"gone"` // removed, renamed or unlisted brands
+	Next  string      `json:"next"` // since of the next page: opaque
+	Head  int64       `json:"head"` // number of the newest event
+	Log   string      `json:"log"`  // id of the event log
+	More  bool        `json:"more"` // whether the next page has changes already
+}
+
+// GoneScore is a brand that is no longer public under a slug.
+type GoneScore struct {
+	Slug  Slug  `json:"slug"`
+	Event int64 `json:"event"`
 }

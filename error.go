@@ -59,6 +59,7 @@ const (
 	CodeInvalidTransition    Code = "invalid_transition"
 	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
+	CodeSinceTooOld          Code = "since_too_old"
 	CodeCheckExpired         Code = "check_expired"
 	CodeVersionMismatch      Code = "version_mismatch"
 	CodeBodyTooLarge         Code = "body_too_large"
@@ -132,6 +133,7 @@ var codeTable = map[Code]struct {
 	CodeIdempotencyInFlight:  {http.StatusConflict, "A request with this Idempotency-Key is being answered"},
 	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The resource has changed since"},
 	CodeCursorExpired:        {http.StatusGone, "The cursor's snapshot is no longer kept"},
+	CodeSinceTooOld:          {http.StatusGone, "The changes since this event are no longer known"},
 	CodeCheckExpired:         {http.StatusGone, "The check is no longer kept"},
 	CodeLinkExpired:          {http.StatusGone, "The link has ended"},
 	CodeInvalidOccurredAt:    {http.StatusUnprocessableEntity, "The time of the device does not fit"},

@@ -48,6 +48,7 @@ const (
 	EventBrandChanged     EventType = "brand.changed"      // name, URL or visibility
 	EventBrandAudited     EventType = "brand.audited"      // new facts; sent with BrandAudit as data
 	EventBrandRemoved     EventType = "brand.removed"      // removed everywhere immediately
+	EventScoresChanged    EventType = "scores.changed"     // standings were computed; numbers their changes
 	EventBrandSampled     EventType = "brand.sampled"      // new visibility samples
 	EventModuleActivated  EventType = "module.activated"   // every score may change
 	EventModuleRolledBack EventType = "module.rolled_back" // data is ModuleRollback

@@ -9,6 +9,7 @@ const (
 	PathScore       = "/api/v1/score/"
 	PathBrands      = "/api/v1/brands/"
 	PathLeaderboard = "/api/v1/leaderboard"
+	PathScores      = "/api/v1/scores"
 	PathScoreBatch  = "/api/v1/scores/batch"
 	PathModules     = "/api/v1/modules/"
 	PathMethodology = "/api/v1/methodology"

@@ -3,6 +3,7 @@ package edge_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -183,4 +184,57 @@ func TestScoreBatchProblems(t *testing.T) {
 	if a.status != http.StatusNoContent || !strings.Contains(a.header.Get("Access-Control-Allow-Methods"), "POST") {
 		t.Errorf("preflight: %d %v", a.status, a.header)
 	}
+}
+
+// A follower of all scores has what the origin has, over restarts of the edge, and an edge asks
+// the origin once for clients at one place.
+func TestFollowScoresThroughEdges(t *testing.T) {
+	h := newFixture(t)
+	state, next := map[fieldmark.Slug]string{}, "0"
+	follow := func() {
+		t.Helper()
+		for more := true; more; {
+			a := h.get(fieldmark.PathScores + "?limit=2&since=" + next)
+			if a.status != http.StatusOK || a.header.Get("Access-Control-Allow-Origin") != "*" {
+				t.Fatalf("since %s: %d %s", next, a.status, a.body)
+			}
+			var page fieldmark.ScoreChanges
+			must(t, json.Unmarshal([]byte(a.body), &page))
+			for _, item := range page.Items {
+				state[item.Slug] = item.Name
+			}
+			for _, g := range page.Gone {
+				delete(state, g.Slug)
+			}
+			next, more = page.Next, page.More
+		}
+	}
+	want := map[fieldmark.Slug]string{}
+	for round := range 3 {
+		for i := range 3 {
+			slug := fieldmark.Slug(fmt.Sprint("b", round+i))
+			want[slug] = fmt.Sprint("Name ", round, i)
+			h.brand(slug, want[slug], -1)
+		}
+		follow()
+		gone := fieldmark.Slug(fmt.Sprint("b", round+1))
+		must(t, h.service.Brands.Delete(t.Context(), gone))
+		delete(want, gone)
+		h.startEdge()
+		follow()
+		if !maps.Equal(state, want) {
+			t.Errorf("round %d: the follower has %v, the record %v", round, state, want)
+		}
+	}
+	before := h.asked.Load()
+	for range 5 {
+		follow()
+	}
+	if asked := h.asked.Load() - before; asked > 2 {
+		t.Errorf("five questions within a second cost the origin %d", asked)
+	}
+	a := h.get(fieldmark.PathScores + "?since=99999")
+	h.wantProblem(a, http.StatusGone, fieldmark.CodeSinceTooOld)
+	a = h.get(fieldmark.PathScores + "?limit=1001")
+	h.wantProblem(a, http.StatusBadRequest, fieldmark.CodeInvalidParameter)
 }

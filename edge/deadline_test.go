@@ -215,7 +215,7 @@ func (f *hangingFixture) routes() []apiRoute {
 // slowRoutes may take longer than others, as the origin calls other servers, runs
 // a module, handles every brand or waits for the end of a check.
 var slowRoutes = map[string]bool{
-	"POST /api/v1/llms-txt/lint": true, "POST /api/admin/v1/brands/import": true,
+	"GET /api/v1/scores": true, "POST /api/v1/llms-txt/lint": true, "POST /api/admin/v1/brands/import": true,
 	"POST /api/admin/v1/visibility/import": true,
 	"POST /api/admin/v1/modules":           true, "GET /api/admin/v1/audit-log/verdict": true,
 	"POST /api/public/v1/webhooks/x/test": true, "POST /api/admin/v1/webhooks/x/test": true,

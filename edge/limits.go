@@ -51,6 +51,7 @@ var slowPaths = []struct {
 	{http.MethodPost, fieldmark.PathMissions, fieldmark.PathAttachments}, // may be stored on another server
 	{http.MethodPost, fieldmark.PathTechnician, ""},                      // photos, as above
 	{http.MethodGet, fieldmark.PathChecks + "/", ""},
+	{http.MethodGet, fieldmark.PathScores, "scores"}, // waits for a change
 	{http.MethodPost, fieldmark.PathWebhooks, "/test"},
 	{http.MethodPost, fieldmark.PathClaims, "/verify"},
 	{http.MethodPost, fieldmark.PathClaims, "/object"},

@@ -62,6 +62,7 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathScore, prefix: true, route: routeScore, get: scores.serveScoreOf},
 		{path: fieldmark.PathScoreBatch, when: isPreflight, serve: preflight},
 		{path: fieldmark.PathScoreBatch, serve: batches.serve},
+		{path: fieldmark.PathScores, serve: e.passOn, limited: true},
 		{path: fieldmark.PathLeaderboard, route: routeBoard, get: boards.serveBoard},
 		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: scores.serveModule},
 		{path: fieldmark.PathMethodology, route: routeBoard, get: scores.serveMethodology},

@@ -1,12 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
+	"github.com/fieldmark/fieldmark/origin/standing"
 )
 
 // checkAPI accepts checks of sites from anyone, and sends what they found.
@@ -92,4 +94,48 @@ func (a *checkAPI) get(c *call) error {
 func (a *checkAPI) link(c *call, check *fieldmark.SiteCheck) {
 	check.Links = fieldmark.SiteCheckLinks{Self: c.w.base + fieldmark.PathChecks + "/" + check.ID,
 		Page: c.w.base + fieldmark.PathCheckPage + "/" + check.ID}
+}
+
+// bulkAPI serves the scores of all brands.
+type bulkAPI struct {
+	standings *standing.Service
+}
+
+// routes are the bulk reads that the origin serves. They need no key.
+func (a *bulkAPI) routes() []*route {
+	return []*route{
+		{"GET", fieldmark.PathScores, anyone, handleRaw[none, fieldmark.ScoreChanges](a.changes), operation{
+			id: "listScoreChanges",
+			summary: "Follow all scores; each brand once at its newest, in the order of the events that changed " +
+				"them, and the brands that are gone",
+			query:   changesParams,
+			timeout: fieldmark.MaxScoreWait*time.Second + handlerTimeout}},
+	}
+}
+
+// changesParams are the query parameters of changes.
+var changesParams = []param{
+	{name: "since", description: "next of the previous page, or event of a batch; 0, the default, is the beginning"},
+	{name: "limit", description: "Brands per page", lowest: 1, highest: fieldmark.MaxScoreChanges,
+		preset: fieldmark.MaxScoreChanges},
+	{name: "wait", description: "How long to wait for a change, such as 20s; the default is not to wait"},
+}
+
+// changesControl lets an edge answer all followers at one place with one request a second.
+const changesControl = "public, max-age=1"
+
+// changes sends a page of changes.
+func (a *bulkAPI) changes(c *call) error {
+	wait, err := c.params.duration("wait", fieldmark.MaxScoreWait*time.Second)
+	if err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	page, err := a.standings.Changes(c.r.Context(), cmp.Or(c.params.text("since"), "0"), c.params.number("limit"), wait)
+	if err != nil {
+		return err
+	}
+	h.Set("Cache-Control", changesControl)
+	return c.send(http.StatusOK, page)
 }

@@ -26,7 +26,7 @@ func TestDryRunOfEveryWrite(t *testing.T) {
 	all, honored := bodies(url), 0
 	for path, methods := range describedOperations(t) {
 		for method, op := range methods {
-			if method == "get" {
+			if method == "get" || op.OperationID == "getScores" { // edges answer it alone, without the origin
 				continue
 			}
 			a := request{method: strings.ToUpper(method), key: every,

@@ -60,7 +60,9 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeMissionExists: "" +
 		"A mission with this source and externalId was created with different content; errors lists the " +
 		"differences. Read it at Location. To create another mission, use another externalId.",
-	fieldmark.CodeBrandExists:   "Choose another slug, or update the brand that has it.",
+	fieldmark.CodeBrandExists: "Choose another slug, or update the brand that has it.",
+	fieldmark.CodeSinceTooOld: "" +
+		"Read everything with since=0, and follow from there. Removed brands are named for 30 days.",
 	fieldmark.CodeDisputeExists: "Wait for the decision. The status of a dispute is public under its id.",
 	fieldmark.CodeTooManyDisputes: "" +
 		"The operator decides about the open disputes of this brand first. Repeat the request later.",

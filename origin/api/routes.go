@@ -107,6 +107,7 @@ func (s *server) routes(cfg Config) []*route {
 		(&signingKeyAPI{o.SigningKeys}).routes(),
 		(&factsAPI{o.Brands, o.Events}).routes(),
 		newEventAPI(o.Events, version).routes(),
+		(&bulkAPI{o.Standings}).routes(),
 		[]*route{
 			{"POST", admin + "purge", key(fieldmark.ScopeAdmin), handleParamBody(callerKeyParam, o.Purge), operation{
 				id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},

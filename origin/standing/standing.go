@@ -55,6 +55,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.run(ctx) })
 	wg.Go(func() { s.cfg.Jobs.AtStartAndEvery(ctx, rankPoll, "rank brands", s.rankDaily) })
+	wg.Go(func() { s.cfg.Jobs.AtStartAndEvery(ctx, pruneInterval, "prune the changes of scores", s.prune) })
 	wg.Wait()
 	return nil
 }
@@ -150,12 +151,17 @@ func (s *Service) compute(ctx context.Context) (what found, err error) {
 		moves = append(moves, m)
 	}
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		var changed []fieldmark.Slug
 		for i := range moves {
-			if err := put(ctx, tx, &moves[i]); err != nil {
+			written, err := put(ctx, tx, &moves[i])
+			if err != nil {
 				return err
 			}
+			if written && moves[i].brand.Public && moves[i].visible() {
+				changed = append(changed, moves[i].was.Brand)
+			}
 		}
-		return nil
+		return recordChanges(ctx, tx, changed)
 	})
 	// A batch that is not full has left nothing.
 	if len(list) < batch {
@@ -184,6 +190,10 @@ func (s *Service) score(ctx context.Context, was *store.Standing, state *fieldma
 	}
 	m.score, m.next.Facts = &score, state.FactsDigest
 	m.next.Standing, m.next.Points = score.Standing(), score.Points()
+	m.next.Spread, m.next.Confidence = nil, ""
+	if score.Score != nil {
+		m.next.Spread, m.next.Confidence = score.Range, score.Confidence.Level
+	}
 	// Evidence is not stored with standings: it is in the facts.
 	m.next.Gates = nil
 	for _, g := range score.Gates {
@@ -237,19 +247,19 @@ func digestOf(samples []fieldmark.VisibilitySample) fieldmark.Digest {
 }
 
 // put stores a computed standing and sends its change, unless another process did, or the
-// brand became due again meanwhile.
+// brand became due again meanwhile. It reports whether it wrote the standing.
 // The comparison with m.was makes the write conditional: two processes that computed the same
 // standing write one.
-func put(ctx context.Context, tx *store.Tx, m *move) error {
-	written, err := tx.PutStanding(ctx, &m.was, &m.next)
+func put(ctx context.Context, tx *store.Tx, m *move) (written bool, err error) {
+	written, err = tx.PutStanding(ctx, &m.was, &m.next)
 	if err != nil || !written || m.score == nil || !m.next.Standing.Differs(m.from(nil), 0) {
-		return err
+		return written, err
 	}
 	to, err := m.audience(ctx, tx)
 	if err != nil || len(to) == 0 {
-		return err
+		return written, err
 	}
-	return to.Emit(ctx, tx, m.was.Brand, fieldmark.EventScoreChanged, m.change())
+	return written, to.Emit(ctx, tx, m.was.Brand, fieldmark.EventScoreChanged, m.change())
 }
 
 // audience returns the endpoints whose threshold the move crosses, and stores that they were

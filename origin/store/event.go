@@ -123,6 +123,11 @@ func (t EventTx) AppendEvent(ctx context.Context, e *Event) error {
 	if err != nil {
 		return fmt.Errorf("append event %d: %w", e.Number, err)
 	}
+	if e.Type == fieldmark.EventBrandChanged || e.Type == fieldmark.EventBrandRemoved {
+		if err := t.recordScoreChanges(ctx, e); err != nil {
+			return err
+		}
+	}
 	t.touched[TopicEvents] = true
 	if !fieldmark.IsTestAccount(e.Account) { // events of test worlds are in no metric
 		t.emitted = append(t.emitted, e.Type)

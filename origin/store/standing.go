@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,10 @@ type Standing struct {
 type StandingBody struct {
 	fieldmark.Standing
 	Points map[string]fieldmark.Milli `json:"points,omitempty"` // of the signals
-	Gates  []fieldmark.Gate           `json:"gates,omitempty"`  // without evidence
+	// Spread and Confidence are those of the score; nil and empty unless scored or stale.
+	Spread     *fieldmark.Range          `json:"spread,omitempty"`
+	Confidence fieldmark.ConfidenceLevel `json:"confidence,omitempty"`
+	Gates      []fieldmark.Gate          `json:"gates,omitempty"` // without evidence
 
 	// What else the score was computed from, to name the cause of the next change.
 	Name    string           `json:"name,omitempty"`
@@ -416,5 +420,115 @@ func (t BrandTx) renameWatched(ctx context.Context, from, to fieldmark.Slug) err
 		return fmt.Errorf("update the endpoints that watch %s: %w", from, err)
 	}
 	clear(t.state.endpoints)
+	return nil
+}
+
+// visible selects a brand that lists may show.
+const visible = `slug = $1 AND public = 1 AND unlisted_at IS NULL`
+
+// recordScoreChanges records an event as the last change of the brands that it names. A brand
+// that is not public any longer is recorded as gone, if it was public before.
+func (t *tx) recordScoreChanges(ctx context.Context, e *Event) error {
+	slugs := []fieldmark.Slug{e.Brand}
+	for _, tag := range e.Tags {
+		if slug, ok := tag.Brand(); ok && slug != e.Brand {
+			slugs = append(slugs, slug)
+		}
+	}
+	for _, slug := range slugs {
+		err := t.queueExec(ctx, `INSERT INTO score_change (slug, event) SELECT slug, CAST($2 AS BIGINT) FROM brand
+			WHERE `+visible+` ON CONFLICT (slug) DO UPDATE SET event = excluded.event, gone_at = NULL`,
+			string(slug), e.Number)
+		if err == nil {
+			err = t.queueExec(ctx, `UPDATE score_change SET event = $2, gone_at = $3 WHERE slug = $1
+				AND gone_at IS NULL AND NOT EXISTS (SELECT 1 FROM brand WHERE `+visible+`)`,
+				string(slug), e.Number, e.Time.Micros())
+		}
+		if err != nil {
+			return fmt.Errorf("record the change of %s by event %d: %w", slug, e.Number, err)
+		}
+	}
+	return nil
+}
+
+// SetScoreEvent records an event as the last change of a public brand.
+func (t StandingTx) SetScoreEvent(ctx context.Context, slug fieldmark.Slug, event int64) error {
+	_, err := t.exec(ctx, `UPDATE score_change SET event = $2 WHERE slug = $1 AND gone_at IS NULL`, string(slug), event)
+	if err != nil {
+		return fmt.Errorf("record the change of %s by event %d: %w", slug, event, err)
+	}
+	return nil
+}
+
+// ScorePosition is a place in the changes of scores: after a slug within an event.
+type ScorePosition struct {
+	Event int64
+	After fieldmark.Slug // EndOfEvent: after all of them
+}
+
+// EndOfEvent sorts after every slug.
+const EndOfEvent fieldmark.Slug = "~"
+
+// ScoreChange is the last change of the public score of a brand.
+type ScoreChange struct {
+	fieldmark.ScoreItem
+	Gone bool
+}
+
+// scoreItem selects what an item of bulk reads has of a brand b and its standing s.
+const scoreItem = `b.name, b.niche, b.language, COALESCE(s.body, '{}')`
+
+// scanItem scans scoreItem after the columns of before. A brand that was not scored yet is pending.
+func scanItem(row scanner, item *fieldmark.ScoreItem, before ...any) error {
+	var name, niche, language *string
+	var body StandingBody
+	if err := row.Scan(append(before, &name, &niche, &language, jsonCol{&body})...); err != nil {
+		return err
+	}
+	if name == nil { // the brand is gone
+		return nil
+	}
+	item.Name, item.Niche, item.Language = *name, *niche, *language
+	item.Status = cmp.Or(body.Status, fieldmark.StatusPending)
+	item.Score, item.Grade, item.GeoReady, item.Full, item.AsOf = body.Score, body.Grade, body.GeoReady, body.Full,
+		body.AsOf
+	item.Range, item.Confidence = body.Spread, body.Confidence
+	return nil
+}
+
+// ScoreChanges lists up to limit changes after a position, in the order of events.
+func (db StandingReader) ScoreChanges(ctx context.Context, after ScorePosition, limit int) ([]ScoreChange, error) {
+	rows, err := db.query(ctx, `SELECT c.slug, c.event, c.gone_at IS NOT NULL, `+scoreItem+`
+		FROM score_change c LEFT JOIN brand b ON b.slug = c.slug AND c.gone_at IS NULL
+			LEFT JOIN standing s ON s.brand = b.slug
+		WHERE (c.event, c.slug) > ($1, $2) ORDER BY c.event, c.slug LIMIT $3`, after.Event, string(after.After), limit)
+	list, err := collect(rows, err, func(row scanner) (c ScoreChange, err error) {
+		return c, scanItem(row, &c.ScoreItem, &c.Slug, &c.Event, &c.Gone)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the changes of scores after %d: %w", after.Event, err)
+	}
+	return list, nil
+}
+
+// ForgottenScores returns the newest event of the brands that went before a time; 0: none did.
+// Brands that went by then may not be listed any more.
+func (db StandingReader) ForgottenScores(ctx context.Context, before time.Time) (event int64, err error) {
+	err = db.queryRow(ctx, `SELECT COALESCE(MAX(event), 0) FROM score_change WHERE gone_at < $1`,
+		before.UnixMicro()).Scan(&event)
+	if err != nil {
+		return 0, fmt.Errorf("read the newest brand that went before %s: %w", before, queryErr(err))
+	}
+	return event, nil
+}
+
+// PruneScoreChanges deletes the brands that went before a time but the last of them, which
+// ForgottenScores returns.
+func (t StandingTx) PruneScoreChanges(ctx context.Context, before time.Time) error {
+	_, err := t.exec(ctx, `DELETE FROM score_change WHERE gone_at < $1
+		AND event < (SELECT MAX(event) FROM score_change WHERE gone_at < $1)`, before.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("prune the changes of scores: %w", err)
+	}
 	return nil
 }
