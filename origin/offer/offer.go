@@ -196,8 +196,7 @@ func (s *Service) Delete(ctx context.Context, id string, versions []int) error {
 		}
 		if old.Accounts > 0 {
 			return fieldmark.Errorf(fieldmark.CodeOfferInUse,
-				"%d accounts have this offer; give them another one first",
-				old.Accounts)
+				"the number of accounts with this offer is %d; give them another one first", old.Accounts)
 		}
 		if err := tx.DeleteOffer(ctx, id); err != nil {
 			return err

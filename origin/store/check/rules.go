@@ -63,6 +63,15 @@ var rules = []Rule{
 		UNION ALL SELECT q.mission FROM pending_alert q JOIN mission m ON m.id = q.mission WHERE q.world <> m.world
 		UNION ALL SELECT e.id FROM endpoint e JOIN account a ON a.id = e.account WHERE e.world <> a.world
 		UNION ALL SELECT d.id FROM delivery d JOIN endpoint e ON e.id = d.endpoint WHERE d.world <> e.world`},
+	{"missions a day are counted for the account that has the limits", `SELECT u.account FROM account_use u
+		JOIN account a ON a.id = u.account WHERE a.parent IS NOT NULL`},
+	{"a request for an API key is in a known state, and ends later than it was sent", `SELECT r.id FROM access_request r
+		WHERE r.state NOT IN ('pending', 'approved', 'declined', 'issued', 'expired') OR r.ends_at <= r.created_at`},
+	// The documents are compact JSON, in which the quotes of the applicant's texts are escaped.
+	{"an approved request names an account", `SELECT r.id FROM access_request r WHERE r.state = 'approved'
+		AND NOT EXISTS (SELECT 1 FROM account a WHERE r.body LIKE '%"grant":{"account":"' || a.id || '"%')`},
+	{"an issued request names its key", `SELECT r.id FROM access_request r WHERE r.state = 'issued'
+		AND NOT EXISTS (SELECT 1 FROM api_key k WHERE r.body LIKE '%"keyId":"' || k.id || '"%')`},
 	{"a redacted note has no text", `SELECT n.id FROM mission_note n WHERE n.redacted_at IS NOT NULL AND n.text <> ''`},
 	{"every note has its event", `SELECT n.id FROM mission_note n WHERE ` + untrimmed("n.created_at") + `
 		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = n.mission AND e.type = 'mission.noted')`},
