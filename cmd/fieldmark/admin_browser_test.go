@@ -218,7 +218,8 @@ func TestAdministrator(t *testing.T) {
 	pages := []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/missions/" + m.ID,
 		"/admin/missions/new", "/admin/board?account=default", "/admin/webhooks", endpoint, delivery,
 		d.failingEndpoint(), "/admin/calendars", "/admin/technicians", "/admin/brands", "/admin/brands/acme",
-		"/admin/disputes", d.dispute("acme"), "/admin/claims", d.claim(), "/admin/requests", "/admin/modules", module,
+		"/admin/disputes", d.dispute("acme"), "/admin/claims", d.claim(), "/admin/requests", "/admin/access-requests",
+		"/admin/offers", "/admin/modules", module,
 		"/admin/nodes", "/admin/certificates", "/admin/audit-log", "/admin/audit-log?action=api_key.*",
 		"/admin/settings", "/admin/sign-in", "/admin/missions/msn_none", "/admin/none"}
 	d.inspect(browser, append(visits(pages...), visit{endpoint, "question", pressing(endpoint, "delete", ""), ""},

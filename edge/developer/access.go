@@ -43,14 +43,14 @@ var scopeTexts = map[fieldmark.Scope]string{
 	fieldmark.ScopeMissionCancel:  "Cancel missions",
 	fieldmark.ScopeMissionOperate: "Plan missions and change their status",
 	fieldmark.ScopeWebhookManage:  "Manage webhook endpoints and read events",
-	fieldmark.ScopeAccountManage:  "Make sub-accounts and their keys; only with a group offer",
+	fieldmark.ScopeAccountManage:  "Manage sub-accounts and their keys; only with a group offer",
 }
 
 // offerTexts describe the kinds of offers.
 var offerTexts = map[fieldmark.OfferKind]string{
 	fieldmark.OfferStandard:   "Standard: one organization",
 	fieldmark.OfferGroup:      "Group: several organizations that share limits",
-	fieldmark.OfferEnterprise: "Enterprise: limits of your own",
+	fieldmark.OfferEnterprise: "Enterprise: limits that you agree with the operator",
 }
 
 // accessChoice is a checkbox or an option of the form.

@@ -263,6 +263,18 @@ func TestApproval(t *testing.T) {
 		accounts[i].Offer != "small" {
 		t.Errorf("the accounts are %+v, want acme with the offer", accounts)
 	}
+
+	// The offer is checked again when the key is created.
+	_, err = f.Offers.Put(f.ctx, "small", fieldmark.OfferRequest{Name: "Small", Kind: fieldmark.OfferStandard,
+		Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}}, nil)
+	f.must(err)
+	_, err = f.AccessRequests.Issue(f.ctx, r.Secret)
+	f.wantCode("the key of an offer that was narrowed", err, fieldmark.CodeAccessState)
+	_, err = f.Offers.Put(f.ctx, "small", fieldmark.OfferRequest{Name: "Small", Kind: fieldmark.OfferStandard}, nil)
+	f.must(err)
+	if _, err := f.AccessRequests.Issue(f.ctx, r.Secret); err != nil {
+		t.Errorf("the key after the offer was widened: %v", err)
+	}
 }
 
 // TestForm: a request with invalid members is refused with all of them.

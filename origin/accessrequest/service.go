@@ -210,6 +210,11 @@ func (s *Service) Issue(ctx context.Context, secret string) (k fieldmark.NewKey,
 		g := r.Grant
 		k, err = s.cfg.Access.Keys.CreateIn(ctx, tx, g.Account, fieldmark.KeyRequest{Name: r.Form.Organization,
 			Scopes: g.Scopes, RateLimit: g.RateLimit, Networks: g.Networks, ExpiresInDays: g.ExpiresInDays})
+		if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) { // the applicant has no fields to correct
+			return fieldmark.Errorf(fieldmark.CodeAccessState,
+				"the limits of the account have changed since the approval and do not allow this key; ask the operator "+
+					"of this service")
+		}
 		if err != nil {
 			return err
 		}

@@ -190,7 +190,7 @@ func (s *schema) checkObject(object map[string]any, at string, errs *validationE
 func (s *schema) checkArray(array []any, at string, errs *validationErrors) bool {
 	valid := true
 	if s.minItems != nil && len(array) < *s.minItems {
-		errs.add(at, "too_short", atLeast(*s.minItems, "items"))
+		errs.add(at, "too_short", atLeast(*s.minItems, len(array), "items"))
 		valid = false
 	}
 	if s.maxItems != nil && len(array) > *s.maxItems {
@@ -212,7 +212,7 @@ func (s *schema) checkText(text, at string, errs *validationErrors) bool {
 	had := len(*errs)
 	n := utf8.RuneCountInString(text)
 	if s.minLength != nil && n < *s.minLength {
-		errs.add(at, "too_short", atLeast(*s.minLength, "characters"))
+		errs.add(at, "too_short", atLeast(*s.minLength, n, "characters"))
 		return false // an empty string would fail every pattern too
 	}
 	if s.maxLength != nil && n > *s.maxLength {
@@ -230,10 +230,9 @@ func (s *schema) checkText(text, at string, errs *validationErrors) bool {
 	return len(*errs) == had
 }
 
-// atLeast is the detail of an error about a minimum number.
-// The word for one is the one that people understand.
-func atLeast(n int, what string) string {
-	if n == 1 {
+// atLeast is the detail of an error about a minimum number, of which there are had.
+func atLeast(n, had int, what string) string {
+	if had == 0 {
 		return "must not be empty"
 	}
 	return fmt.Sprintf("must have at least %d %s", n, what)
