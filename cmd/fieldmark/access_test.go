@@ -61,8 +61,8 @@ func (o *operatedOrigin) play(steps []cliStep) {
 			got = errOut
 		}
 		if status != s.status || !regexp.MustCompile(`(?s)^`+s.want+`$`).MatchString(got) {
-			o.t.Errorf("fieldmark %s: status %d, want %d, and\n%s%s\nwant %s", strings.ReplaceAll(s.line, "|", " "), status,
-				s.status, out, errOut, s.want)
+			o.t.Errorf("fieldmark %s: status %d, want %d, and\n%s%s\nwant %s", strings.ReplaceAll(s.line, "|", " "),
+				status, s.status, out, errOut, s.want)
 		}
 	}
 }
@@ -122,8 +122,8 @@ func TestAccessCommands(t *testing.T) {
 func TestOfferCommands(t *testing.T) {
 	o := newOperatedOrigin(t)
 	o.play([]cliStep{
-		{line: "offer|list", want: "enterprise .*\ngroup .*\nstandard +standard +reads 600, writes 300, endpoints 10, " +
-			"missions 1000, history 30, accounts 0: Standard\n"},
+		{line: "offer|list", want: "enterprise .*\ngroup .*\nstandard +standard +reads 600, writes 300, " +
+			"endpoints 10, missions 1000, history 30, accounts 0: Standard\n"},
 		{line: "offer|set|gold", status: 2, want: ".*missing flags: --name.*"},
 		{line: "offer|set|Gold|--name|Gold", status: 1, want: `fieldmark: .*\n  /id: must be 1 to 64 of .*\n`},
 		{line: "offer|set|gold|--name|Gold|--kind|silver", status: 2, want: `.*--kind must be one of .*`},

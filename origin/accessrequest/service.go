@@ -212,8 +212,8 @@ func (s *Service) Issue(ctx context.Context, secret string) (k fieldmark.NewKey,
 			Scopes: g.Scopes, RateLimit: g.RateLimit, Networks: g.Networks, ExpiresInDays: g.ExpiresInDays})
 		if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) { // the applicant has no fields to correct
 			return fieldmark.Errorf(fieldmark.CodeAccessState,
-				"the limits of the account have changed since the approval and do not allow this key; ask the operator "+
-					"of this service")
+				"the limits of the account have changed since the approval and do not allow this key; ask the "+
+					"operator of this service")
 		}
 		if err != nil {
 			return err

@@ -99,7 +99,8 @@ func TestCheckOfOffers(t *testing.T) {
 			`UPDATE account SET offer = 'standard' WHERE id = 'other'`,
 			`UPDATE account SET offer = 'group' WHERE id = 'other'`},
 		{"an account with sub-accounts has a group offer", "other",
-			`UPDATE account SET offer = NULL WHERE id = 'other'`, `UPDATE account SET offer = 'group' WHERE id = 'other'`},
+			`UPDATE account SET offer = NULL WHERE id = 'other'`,
+			`UPDATE account SET offer = 'group' WHERE id = 'other'`},
 		{"a removed sub-account has neither live keys nor endpoints", "other.two",
 			`UPDATE account SET removed_at = 5 WHERE id = 'other.two'`,
 			`UPDATE account SET removed_at = NULL WHERE id = 'other.two'`},
@@ -114,8 +115,8 @@ func TestCheckOfOffers(t *testing.T) {
 			`UPDATE access_request SET body = REPLACE(body, '"keyId":"key_', '"keyId":"kez_')`,
 			`UPDATE access_request SET body = REPLACE(body, '"keyId":"kez_', '"keyId":"key_')`},
 		{"an approved request names an account", request.ID,
-			`UPDATE access_request SET state = 'approved', body = REPLACE(body, '"account":"acme"', '"account":"none"')`,
-			`UPDATE access_request SET state = 'issued', body = REPLACE(body, '"account":"none"', '"account":"acme"')`},
+			`UPDATE access_request SET state = 'approved', body = REPLACE(body, '"account":"acme"', '"account":"no"')`,
+			`UPDATE access_request SET state = 'issued', body = REPLACE(body, '"account":"no"', '"account":"acme"')`},
 	} {
 		fx.exec(tt.edit)
 		err := fx.store.Check(t.Context())

@@ -506,8 +506,8 @@ func (db MissionReader) Visits(ctx context.Context, p PlanQuery) ([]Visit, error
 	rows, err := db.query(ctx, fmt.Sprintf(`SELECT v.id, v.version, v.status, v.priority, v.scheduled_start,
 		v.scheduled_end, v.assignee, v.request, s.deadline, s.breached_at IS NOT NULL, s.at_risk_due IS NOT NULL
 		FROM (SELECT id, version, status, priority, scheduled_start, scheduled_end, assignee, request FROM mission
-			WHERE %s ORDER BY scheduled_end, scheduled_start LIMIT $%d) AS v LEFT JOIN sla s ON s.mission = v.id`, condition,
-		len(args)+1), append(args, p.Limit)...)
+			WHERE %s ORDER BY scheduled_end, scheduled_start LIMIT $%d) AS v
+		LEFT JOIN sla s ON s.mission = v.id`, condition, len(args)+1), append(args, p.Limit)...)
 	assignees := map[string]*fieldmark.Assignee{} // by their JSON: each has many visits
 	list, err := collect(rows, err, func(row scanner) (v Visit, err error) {
 		var request string
