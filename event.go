@@ -273,3 +273,81 @@ type Purged struct {
 	URL string `json:"url,omitempty"` // as requested
 	By  string `json:"by,omitempty"`  // id of the key
 }
+
+// CDNKind is the way in which a CDN in front of the edges is purged.
+type CDNKind string
+
+// The kinds of CDNs.
+const (
+	CDNVarnish    CDNKind = "varnish"     // by xkey, as deploy/varnish/fieldmark.vcl does
+	CDNVarnishBan CDNKind = "varnish_ban" // by bans of Surrogate-Key, without the module xkey
+	CDNFastly     CDNKind = "fastly"
+	CDNCloudflare CDNKind = "cloudflare"
+	CDNTemplate   CDNKind = "template" // by any request that takes keys
+)
+
+// CDNKinds returns every kind.
+func CDNKinds() []CDNKind {
+	return []CDNKind{CDNVarnish, CDNVarnishBan, CDNFastly, CDNCloudflare, CDNTemplate}
+}
+
+// CDNState tells whether a CDN is purged.
+type CDNState string
+
+// The states of a CDN.
+const (
+	CDNActive  CDNState = "active"
+	CDNFailing CDNState = "failing" // the last purge failed and is repeated
+	CDNRefused CDNState = "refused" // the token was refused; nothing is sent until it is replaced or a test succeeds
+)
+
+// CDNSettings are what an administrator sets of a CDN.
+type CDNSettings struct {
+	Kind CDNKind  `json:"kind" enum:"varnish,varnish_ban,fastly,cloudflare,template"`
+	URLs []string `json:"urls,omitempty" doc:"Of each Varnish or the template, or of another API"`
+	Zone string   `json:"zone,omitempty" doc:"Service of Fastly, or zone of Cloudflare"`
+	Plan string   `json:"plan,omitempty" enum:"free,pro,business,enterprise" doc:"Of Cloudflare; it limits the calls"`
+	// of kind template: the request, with {keys}, {keys_json} and {token} replaced
+	Method  string            `json:"method,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    string            `json:"body,omitempty"`
+}
+
+// CDNRequest creates or replaces a CDN.
+type CDNRequest struct {
+	CDNSettings
+	Token string `json:"token,omitempty" doc:"Never returned; may be left out while kind and urls stay the same"`
+}
+
+// CDN is a cache in front of the edges that the origin purges.
+type CDN struct {
+	Name string `json:"name"`
+	CDNSettings
+	HasToken     bool     `json:"hasToken"`
+	State        CDNState `json:"state" enum:"active,failing,refused"`
+	Event        int64    `json:"event"`      // number of the last event that it was purged of
+	LagSeconds   int      `json:"lagSeconds"` // age of the oldest event that it was not purged of
+	LastError    string   `json:"lastError,omitempty"`
+	FailingSince *Time    `json:"failingSince,omitempty"`
+	PurgedAt     *Time    `json:"purgedAt,omitempty"` // the last purge that succeeded
+	EmptiedAt    *Time    `json:"emptiedAt,omitempty" doc:"The last purge of everything because events were lost"`
+	EmptiedFor   string   `json:"emptiedFor,omitempty"`
+	CreatedAt    Time     `json:"createdAt"`
+	UpdatedAt    Time     `json:"updatedAt"`
+}
+
+// CDNResult is the result of a purge that an administrator requested.
+type CDNResult struct {
+	OK     bool   `json:"ok"`
+	Error  string `json:"error,omitempty"`
+	TookMs int64  `json:"tookMs"`
+}
+
+// Limits of CDNs.
+const (
+	MaxCDNs        = 20   // an installation has one or two; each is a worker
+	MaxCDNURLs     = 20   // Varnishes of one site
+	MaxCDNToken    = 1024 // bytes
+	MaxCDNTemplate = 4096 // bytes of a body or a header
+	MaxCDNHeaders  = 10
+)

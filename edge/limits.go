@@ -57,6 +57,8 @@ var slowPaths = []struct {
 	{http.MethodPost, fieldmark.PathClaims, "/object"},
 	{http.MethodPost, fieldmark.PathAdminAPI + "webhooks", "/test"},
 	{http.MethodPost, fieldmark.PathAdminAPI, "/import"},
+	{http.MethodPost, fieldmark.PathAdminAPI + "cdns/", ""},
+	{http.MethodPut, fieldmark.PathAdminAPI + "cdns/", ""},
 	{http.MethodPost, fieldmark.PathAdminAPI + "modules", "modules"},
 	{http.MethodGet, fieldmark.PathAdminAPI + "audit-log/verdict", ""},
 	{http.MethodPost, fieldmark.PathAdmin + "/", ""}, // forms: imports, modules, and sign-ins that queue for hashing

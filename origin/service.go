@@ -18,6 +18,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/botauth"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/cdn"
 	"github.com/fieldmark/fieldmark/origin/claim"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
@@ -43,6 +44,7 @@ type Config struct {
 	// application secret, at least keyring.MinSecret bytes; the keys that protect stored secrets are derived from it
 	Secret  []byte
 	HTTP    *safehttp.Client // for outbound requests; nil: a client that reaches public addresses only
+	CDNHTTP *safehttp.Client // for purges of CDNs, which may be in the operator's networks; nil: HTTP
 	Auditor *audit.Auditor   // nil: audits wait in the queue for a process that has one
 	// between audits of a brand, plus or minus a tenth; 0: brand.DefaultAuditInterval; negative: only on request
 	AuditEvery time.Duration
@@ -116,6 +118,7 @@ type Service struct {
 	SigningKeys *botauth.Service
 	SiteChecks  *sitecheck.Service
 
+	CDNs      *cdn.Service
 	Standings *standing.Service
 	Monitor   *monitor.Service
 
@@ -176,9 +179,11 @@ func New(cfg Config) (*Service, error) {
 		Log: cfg.Log})
 	s.Attachments = attachment.New(attachment.Config{Store: cfg.Store, Objects: cfg.Objects, Cipher: keys.Attachment,
 		AuditLog: s.AuditLog, Responses: s.Responses, Jobs: s.jobs, Log: cfg.Log})
+	s.CDNs = cdn.New(cdn.Config{Store: cfg.Store, Events: s.Events, Cipher: keys.CDNToken, AuditLog: s.AuditLog,
+		Jobs: s.jobs, Log: cfg.Log, HTTP: cfg.CDNHTTP})
 	watch := cfg.Monitor
 	watch.Store, watch.Webhooks, watch.Certificates, watch.Modules = cfg.Store, s.Webhooks, s.Certificates, s.Modules
-	watch.Jobs, watch.Log = s.jobs, cfg.Log
+	watch.Jobs, watch.Log, watch.CDNs = s.jobs, cfg.Log, s.CDNs
 	s.Monitor = monitor.New(watch)
 	s.Links = technician.NewLinks(technician.LinksConfig{Store: cfg.Store, MAC: keys.Technician, AuditLog: s.AuditLog,
 		Jobs: s.jobs, Log: cfg.Log, BaseURL: cfg.BaseURL})
@@ -209,6 +214,9 @@ func (cfg *Config) complete() (*keyring.Keyring, error) {
 	}
 	if cfg.HTTP == nil {
 		cfg.HTTP = safehttp.New(safehttp.Config{})
+	}
+	if cfg.CDNHTTP == nil {
+		cfg.CDNHTTP = cfg.HTTP
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

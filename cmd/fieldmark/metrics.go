@@ -168,6 +168,26 @@ func (m *originMetrics) writePools(w io.Writer, pools []store.Pool) {
 	}
 }
 
+// writeCDNs writes the state of each CDN in front of the edges; the origins of a database write the
+// same.
+func (m *originMetrics) writeCDNs(ctx context.Context, w io.Writer) {
+	all, err := m.service.CDNs.List(ctx)
+	if err != nil {
+		return // fieldmark_database_up tells
+	}
+	for i := range all {
+		c := &all[i]
+		fmt.Fprintf(w, "fieldmark_cdn_lag_seconds{cdn=%q} %d\n", c.Name, c.LagSeconds)
+		for _, state := range []fieldmark.CDNState{fieldmark.CDNActive, fieldmark.CDNFailing, fieldmark.CDNRefused} {
+			value := 0
+			if c.State == state {
+				value = 1
+			}
+			fmt.Fprintf(w, "fieldmark_cdn_state{cdn=%q,state=%q} %d\n", c.Name, state, value)
+		}
+	}
+}
+
 // write writes all metrics of the origin.
 func (m *originMetrics) write(w io.Writer) {
 	m.set.WritePrometheus(w)
@@ -208,6 +228,7 @@ func (m *originMetrics) write(w io.Writer) {
 	} {
 		fmt.Fprintf(w, "%s %g\n", g.name, g.value)
 	}
+	m.writeCDNs(ctx, w)
 	for _, status := range fieldmark.OpenStatuses() {
 		fmt.Fprintf(w, "fieldmark_missions_open{status=%q} %d\n", status, v.Missions[status])
 	}

@@ -60,6 +60,7 @@ type originSettings struct {
 	monitorSettings `embed:""`
 	claimSettings   `embed:""`
 	mailSettings    `embed:""`
+	cdnSettings     `embed:""`
 	objectSettings  `embed:""`
 	SecureCookies   bool `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
 }
@@ -75,6 +76,11 @@ type auditSettings struct {
 // monitorSettings are those of the list of issues.
 type monitorSettings struct {
 	BackupMaxAge time.Duration `env:"FIELDMARK_BACKUP_MAX_AGE" default:"192h" help:"Age of an outdated backup; 0: none."`
+}
+
+// cdnSettings are those of the CDNs that are purged.
+type cdnSettings struct {
+	CDNNetworks []netip.Prefix `name:"cdn-networks" env:"FIELDMARK_CDN_NETWORKS" help:"Networks of CDNs to purge."`
 }
 
 // claimSettings are how owners of websites claim their brands.
@@ -238,7 +244,8 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if n.service, err = origin.New(origin.Config{
 		MailRelay: relay, BaseURL: strings.TrimSuffix(o.publicURL, "/"),
 		Prover: prover, NewBrands: claim.NewBrands(o.ClaimNew), OwnersOff: o.Owners == "off",
-		Store: n.store, Secret: secret, Objects: place, HTTP: outbound, Auditor: auditor, Signer: signer,
+		CDNHTTP: safehttp.New(safehttp.Config{Allow: slices.Concat(o.AllowNetworks, o.CDNNetworks)}),
+		Store:   n.store, Secret: secret, Objects: place, HTTP: outbound, Auditor: auditor, Signer: signer,
 		AuditEvery: o.every(), BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{},
 		SignalFacts: wasm.SignalFacts, Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),

@@ -15,6 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/acme"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/botauth"
+	"github.com/fieldmark/fieldmark/origin/cdn"
 	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/offer"
@@ -301,4 +302,22 @@ func (a *signingKeyAPI) sendDirectory(c *call) error {
 		return nil
 	}
 	return c.sendBytes(http.StatusOK, botauth.DirectoryType, d.Body)
+}
+
+// cdnRoutes manage the CDNs in front of the edges.
+func cdnRoutes(s *cdn.Service) []*route {
+	const cdns, one = fieldmark.PathAdminAPI + "cdns", fieldmark.PathAdminAPI + "cdns/{id}"
+	admins, id := key(fieldmark.ScopeAdmin), pathParam("id")
+	return []*route{
+		{"GET", cdns, admins, handleList(s.List), operation{id: "listCDNs", summary: "List the CDNs that are purged"}},
+		{"PUT", one, admins, handleParamBody(id, s.Put), operation{
+			id: "putCDN", timeout: remoteTimeout,
+			summary: "Create or replace a CDN, which is purged of what changes from then on"}},
+		{"DELETE", one, admins, handleParam(id, noResult(s.Delete)), operation{
+			id: "deleteCDN", summary: "Delete a CDN; it is no longer purged"}},
+		{"POST", one + "/test", admins, handleParam(id, s.Test), operation{
+			id: "testCDN", summary: "Send a CDN a purge of a key that nothing has", timeout: remoteTimeout}},
+		{"POST", one + "/purge", admins, handleParam(id, s.Purge), operation{
+			id: "purgeCDN", summary: "Purge everything from a CDN", timeout: remoteTimeout}},
+	}
 }

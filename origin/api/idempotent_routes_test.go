@@ -39,6 +39,8 @@ func bodies(url string) map[string]string {
 		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "",
 		"rotateCalendar": "",
 		"putOffer":       `{"name":"O","kind":"standard"}`, "deleteOffer": "",
+		"putCDN": fmt.Sprintf(`{"kind":"template","urls":[%q],"body":"{keys}"}`, url), "deleteCDN": "", "testCDN": "",
+		"purgeCDN":         "",
 		"createSubAccount": `{"id":"shop","name":"Shop"}`, "putSubAccount": `{"name":"Shop 2"}`,
 		"createSubAccountKey": `{"name":"k","scopes":["mission:read"]}`, "revokeSubAccountKey": "",
 		"deleteSubAccount": "",
@@ -74,7 +76,7 @@ func bodies(url string) map[string]string {
 	}
 }
 
-// offersPut numbers offers and sub-accounts.
+// offersPut numbers offers, CDNs and sub-accounts.
 var offersPut atomic.Int64
 
 // idempotentLinks counts links: an assignee has one.
@@ -245,6 +247,10 @@ func (fx *fixture) fillPath(path, url string) string {
 		id = "o" + fmt.Sprintf("%d", offersPut.Add(1))
 		fx.mustSend(200, request{method: "PUT", path: adminPath + "offers/" + id, key: fx.admin,
 			body: `{"name":"O","kind":"enterprise"}`}, nil)
+	case strings.Contains(path, "/cdns/{id}"):
+		id = fmt.Sprintf("c%d", offersPut.Add(1))
+		fx.mustSend(200, request{method: "PUT", path: adminPath + "cdns/" + id, key: fx.admin,
+			body: bodies(url)["putCDN"]}, nil)
 	case strings.Contains(path, "/sub-accounts/{id}"):
 		a, err := fx.service.Offers.Groups.Create(ctx, access.DefaultAccount,
 			fieldmark.SubAccountRequest{ID: fmt.Sprintf("s%d", offersPut.Add(1)), Name: "S"})

@@ -104,7 +104,7 @@ func (s *server) routes(cfg Config) []*route {
 		(&ownerAPI{o.Brands.Owners, o.Claims}).routes(),
 		(&moduleAPI{o.Modules}).routes(),
 		(&certificateAPI{o.Certificates}).routes(),
-		(&signingKeyAPI{o.SigningKeys}).routes(),
+		(&signingKeyAPI{o.SigningKeys}).routes(), cdnRoutes(o.CDNs),
 		(&factsAPI{o.Brands, o.Events}).routes(),
 		newEventAPI(o.Events, version).routes(),
 		(&bulkAPI{o.Standings}).routes(),

@@ -52,3 +52,33 @@ func (c SigningKeyAPI) RotateSigningKey(ctx context.Context) (fieldmark.SigningK
 func (c SigningKeyAPI) RetireSigningKey(ctx context.Context, id string) (fieldmark.SigningKeys, error) {
 	return send[fieldmark.SigningKeys](ctx, c.caller, http.MethodDelete, "signing-keys/"+url.PathEscape(id), nil)
 }
+
+// CDNAPI contains the calls of administrators about CDNs in front of the edges.
+type CDNAPI struct{ *caller }
+
+// CDNs lists the CDNs that are purged.
+func (c CDNAPI) CDNs(ctx context.Context) ([]fieldmark.CDN, error) {
+	list, err := get[fieldmark.List[fieldmark.CDN]](ctx, c.caller, "cdns", nil)
+	return list.Data, err
+}
+
+// PutCDN creates or replaces a CDN.
+func (c CDNAPI) PutCDN(ctx context.Context, name string, r fieldmark.CDNRequest) (fieldmark.CDN, error) {
+	return put[fieldmark.CDN](ctx, c.caller, "cdns/"+url.PathEscape(name), r)
+}
+
+// TestCDN purges a key from a CDN that nothing has.
+func (c CDNAPI) TestCDN(ctx context.Context, name string) (fieldmark.CDNResult, error) {
+	return post[fieldmark.CDNResult](ctx, c.caller, "cdns/"+url.PathEscape(name)+"/test", nil)
+}
+
+// PurgeCDN purges everything from a CDN.
+func (c CDNAPI) PurgeCDN(ctx context.Context, name string) (fieldmark.CDNResult, error) {
+	return post[fieldmark.CDNResult](ctx, c.caller, "cdns/"+url.PathEscape(name)+"/purge", nil)
+}
+
+// RemoveCDN removes a CDN, which is no longer purged.
+func (c CDNAPI) RemoveCDN(ctx context.Context, name string) error {
+	_, err := c.do(ctx, c.admin(http.MethodDelete, "cdns/"+url.PathEscape(name)), nil)
+	return err
+}

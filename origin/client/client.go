@@ -53,6 +53,7 @@ type Client struct {
 
 	AccessRequestAPI
 	AdminAPI
+	CDNAPI
 	CertificateAPI
 	ClaimAPI
 	InternalAPI
@@ -113,7 +114,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, fmt.Errorf("origin client: %w", err)
 	}
 	return &Client{c, integratorAPI{public}, AccessRequestAPI{c, ""},
-		AdminAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c},
+		AdminAPI{c}, CDNAPI{c}, CertificateAPI{c}, ClaimAPI{c, ""}, InternalAPI{c},
 		LinkAPI{c}, MissionAPI{c},
 		ModerationAPI{c}, MonitorAPI{c}, OwnerAPI{c}, PaymentAPI{c}, PublicAPI{c}, SLAAPI{c}, SigningKeyAPI{c},
 		WebhookAPI{c}}, nil

@@ -35,6 +35,7 @@ type Keyring struct {
 	Certificate        Cipher // private keys of TLS certificates and of accounts at CAs
 	RequestSigning     Cipher // private keys that sign the requests of the auditor
 	Attachment         Cipher // keys of the content of attachments, one for each
+	CDNToken           Cipher // tokens for purges of CDNs
 	SignOn             Cipher // the state of a sign-in at the OpenID Connect provider, which the browser keeps
 }
 
@@ -59,7 +60,7 @@ func New(secret []byte) (*Keyring, error) {
 	}
 	for label, c := range map[string]*Cipher{
 		"webhook-secret/v1": &k.WebhookSecret, "webhook-credentials/v1": &k.WebhookCredentials, "totp/v1": &k.TOTP,
-		"sign-on/v1": &k.SignOn, "tls-certificate/v1": &k.Certificate,
+		"cdn-token/v1": &k.CDNToken, "sign-on/v1": &k.SignOn, "tls-certificate/v1": &k.Certificate,
 		"attachment/v1": &k.Attachment, "saved-response/v1": &k.SavedResponse, "request-signing/v1": &k.RequestSigning,
 	} {
 		aead, err := newAEAD(secret, label)

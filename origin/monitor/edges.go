@@ -160,3 +160,46 @@ func (s *Service) behind(ctx context.Context, now time.Time, live []fieldmark.No
 	}
 	return list, nil
 }
+
+const (
+	// lateCDN is how long purges of a CDN fail until that is an issue: shorter outages are repeated
+	// before a reader notices.
+	lateCDN = 10 * time.Second
+	// emptiedFor is how long an issue says that everything was purged from a CDN: a day's traffic is
+	// unusual for long enough that its cause is looked for.
+	emptiedFor = 24 * time.Hour
+)
+
+// cdns returns issues of CDNs in front of the edges.
+func (s *Service) cdns(ctx context.Context, now time.Time) (list []fieldmark.Issue, err error) {
+	all, err := s.cfg.CDNs.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		c := &all[i]
+		if since := c.FailingSince; since != nil && c.State == fieldmark.CDNRefused {
+			list = append(list, cdnIssue(c, fieldmark.IssueCDNRefused, fieldmark.SeverityCritical, *since,
+				" is not purged: "+c.LastError,
+				"Changes are visible there only when a lifetime ends. Nothing more is sent.",
+				"Replace the token with fieldmark cdn add, or test it with fieldmark cdn test "+c.Name))
+		} else if since != nil && now.Sub(since.Std()) > lateCDN {
+			list = append(list, cdnIssue(c, fieldmark.IssueCDNFailing, fieldmark.SeverityWarning, *since,
+				" cannot be purged: "+c.LastError, "Changes are visible there late. Purges are repeated each second.",
+				"Look at the CDN and at the network between it and the origins"))
+		}
+		if at := c.EmptiedAt; at != nil && now.Sub(at.Std()) < emptiedFor {
+			list = append(list, cdnIssue(c, fieldmark.IssueCDNEmptied, fieldmark.SeverityWarning, *at,
+				" was purged of everything: "+c.EmptiedFor, "Edges get more requests until it is full again.",
+				"Nothing if the database was restored; else look at --keep-events. This is listed for a day"))
+		}
+	}
+	return list, nil
+}
+
+func cdnIssue(c *fieldmark.CDN, code fieldmark.IssueCode, severity fieldmark.IssueSeverity, since fieldmark.Time,
+	what, effect, action string) fieldmark.Issue {
+	i := issue(code, severity, since.Std(), "The CDN "+c.Name+what)
+	i.Subject, i.Effect, i.Action = c.Name, effect, action
+	return i
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/acme"
+	"github.com/fieldmark/fieldmark/origin/cdn"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -27,6 +28,7 @@ type Config struct {
 	Webhooks     *webhook.Service
 	Certificates *acme.Service
 	Modules      *module.Service
+	CDNs         *cdn.Service
 	Jobs         *job.Runner
 	Log          *slog.Logger
 
@@ -74,7 +76,7 @@ func (s *Service) Issues(ctx context.Context) (fieldmark.IssueList, error) {
 	defer cancel()
 	// They run one after the other: a page that is opened during an incident must not add load.
 	for _, check := range []func(context.Context, time.Time) ([]fieldmark.Issue, error){
-		s.endpoints, s.overdue, s.slas, s.keys, s.certificates, s.edges, s.backup,
+		s.endpoints, s.overdue, s.slas, s.keys, s.certificates, s.edges, s.backup, s.cdns,
 	} {
 		found, err := check(ctx, now)
 		if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) || ctx.Err() != nil {

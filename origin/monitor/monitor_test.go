@@ -128,6 +128,18 @@ func (in *installation) patch(id string, state fieldmark.EndpointState) {
 		fieldmark.EndpointPatch{State: &state}))
 }
 
+// cdn writes a CDN with a state and a status, of a minute ago, as its worker does.
+func (in *installation) cdn(state fieldmark.CDNState, edit func(*store.CDNStatus, *fieldmark.Time)) (clear func()) {
+	at := fieldmark.At(ago(time.Minute))
+	row := store.CDN{Name: "front", State: state, CreatedAt: at, UpdatedAt: at}
+	edit(&row.Status, &at)
+	in.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutCDN(ctx, &row) })
+	return func() {
+		row.State, row.Status = fieldmark.CDNActive, store.CDNStatus{}
+		in.write(func(ctx context.Context, tx *store.Tx) error { return tx.PutCDN(ctx, &row) })
+	}
+}
+
 // deliver enqueues a message to an endpoint.
 func (in *installation) deliver(id string, due time.Time) string {
 	delivery := fieldmark.NewID(fieldmark.PrefixDelivery, due)
@@ -289,6 +301,21 @@ var causes = map[fieldmark.IssueCode]struct {
 			time.Sleep(time.Minute) // a refused write counts for 30 s
 			write(true)
 		}
+	}},
+	fieldmark.IssueCDNFailing: {"cannot be purged: status 500", func(in *installation) func() {
+		return in.cdn(fieldmark.CDNFailing, func(s *store.CDNStatus, at *fieldmark.Time) {
+			s.LastError, s.FailingSince = "status 500", at
+		})
+	}},
+	fieldmark.IssueCDNRefused: {"is not purged: refused", func(in *installation) func() {
+		return in.cdn(fieldmark.CDNRefused, func(s *store.CDNStatus, at *fieldmark.Time) {
+			s.LastError, s.FailingSince = "refused", at
+		})
+	}},
+	fieldmark.IssueCDNEmptied: {"was purged of everything: another database", func(in *installation) func() {
+		return in.cdn(fieldmark.CDNActive, func(s *store.CDNStatus, at *fieldmark.Time) {
+			s.EmptiedFor, s.EmptiedAt = "another database", at
+		})
 	}},
 	fieldmark.IssueDiskFilling: {"512 MiB left", func(in *installation) func() {
 		in.free.Store(512 << 20)

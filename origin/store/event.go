@@ -327,3 +327,138 @@ func (t EventTx) PruneEvents(ctx context.Context, before time.Time, limit int) (
 	}
 	return n, nil
 }
+
+// CDNReader reads the CDNs that are purged.
+type CDNReader struct{ querier }
+
+// CDNTx writes them, in a transaction.
+type CDNTx struct {
+	CDNReader
+	*tx
+}
+
+// CDN is a CDN and the position up to which it was purged.
+type CDN struct {
+	Name     string
+	Settings fieldmark.CDNSettings
+	Token    string // sealed; empty: none
+	State    fieldmark.CDNState
+	Status   CDNStatus
+	Log      string // id of the log that At belongs to
+	At       fieldmark.EventCursor
+	Version  int64 // of the settings; it grows with each change
+
+	CreatedAt, UpdatedAt fieldmark.Time
+	Leased               bool // until a time after the one that was asked for
+}
+
+// CDNStatus is what happened to a CDN last, stored as a document.
+type CDNStatus struct {
+	LastError    string          `json:"lastError,omitempty"`
+	FailingSince *fieldmark.Time `json:"failingSince,omitempty"`
+	PurgedAt     *fieldmark.Time `json:"purgedAt,omitempty"`
+	EmptiedAt    *fieldmark.Time `json:"emptiedAt,omitempty"` // because events were lost
+	EmptiedFor   string          `json:"emptiedFor,omitempty"`
+}
+
+const cdnColumns = `name, settings, token, state, status, log, cursor, cursor_id, version, created_at, updated_at,
+	CASE WHEN lease_until > $1 THEN 1 ELSE 0 END`
+
+func scanCDN(row scanner) (c CDN, err error) {
+	err = row.Scan(&c.Name, jsonCol{&c.Settings}, &c.Token, &c.State, jsonCol{&c.Status}, &c.Log, &c.At.Number,
+		&c.At.ID, &c.Version, timeCol{&c.CreatedAt}, timeCol{&c.UpdatedAt}, &c.Leased)
+	return c, queryErr(err)
+}
+
+// CDNs lists all CDNs by name; there are at most fieldmark.MaxCDNs.
+func (db CDNReader) CDNs(ctx context.Context, now time.Time) ([]CDN, error) {
+	rows, err := db.query(ctx, `SELECT `+cdnColumns+` FROM cdn ORDER BY name`, now.UnixMicro())
+	list, err := collect(rows, err, scanCDN)
+	if err != nil {
+		return nil, fmt.Errorf("list CDNs: %w", err)
+	}
+	return list, nil
+}
+
+// CDN reads a CDN; the error is ErrNotFound if it does not exist.
+func (db CDNReader) CDN(ctx context.Context, name string) (CDN, error) {
+	c, err := scanCDN(db.queryRow(ctx, `SELECT `+cdnColumns+` FROM cdn WHERE name = $2`, time.Now().UnixMicro(), name))
+	if err != nil {
+		return c, fmt.Errorf("read CDN %s: %w", name, err)
+	}
+	return c, nil
+}
+
+// EventAfter returns the time of the first event after a number; zero if there is none.
+func (db CDNReader) EventAfter(ctx context.Context, number int64) (at time.Time, err error) {
+	var micros *int64
+	err = db.queryRow(ctx, `SELECT (SELECT at FROM event WHERE number > $1 ORDER BY number LIMIT 1)`, number).
+		Scan(&micros)
+	if err != nil {
+		return at, fmt.Errorf("read the event after %d: %w", number, queryErr(err))
+	}
+	if micros != nil {
+		at = time.UnixMicro(*micros)
+	}
+	return at, nil
+}
+
+// PutCDN creates a CDN, or replaces its settings, token and state and ends its lease: the worker that
+// holds it has the settings of before. The position of a CDN that exists is kept.
+func (t CDNTx) PutCDN(ctx context.Context, c *CDN) error {
+	settings, err := jsonText(c.Settings)
+	if err != nil {
+		return fmt.Errorf("write the settings of CDN %s: %w", c.Name, err)
+	}
+	status, err := jsonText(c.Status)
+	if err != nil {
+		return fmt.Errorf("write the status of CDN %s: %w", c.Name, err)
+	}
+	_, err = t.exec(ctx, `INSERT INTO cdn (name, settings, token, state, status, log, cursor, cursor_id, version,
+		created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (name) DO UPDATE SET settings = excluded.settings, token = excluded.token, state = excluded.state,
+			status = excluded.status, version = excluded.version, updated_at = excluded.updated_at,
+			lease_until = NULL, lease_owner = NULL`,
+		c.Name, settings, c.Token, string(c.State), status, c.Log, c.At.Number, c.At.ID, c.Version,
+		c.CreatedAt.Micros(), c.UpdatedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("put CDN %s: %w", c.Name, err)
+	}
+	t.touched[TopicCDNs] = true
+	return nil
+}
+
+// DeleteCDN deletes a CDN.
+func (t CDNTx) DeleteCDN(ctx context.Context, name string) error {
+	if _, err := t.exec(ctx, `DELETE FROM cdn WHERE name = $1`, name); err != nil {
+		return fmt.Errorf("delete CDN %s: %w", name, err)
+	}
+	return nil
+}
+
+// ClaimCDN leases a CDN to owner unless another worker has it or its token was refused, and reports
+// whether it did.
+func (t CDNTx) ClaimCDN(ctx context.Context, name, owner string, now, lease time.Time) (bool, error) {
+	n, err := t.exec(ctx, `UPDATE cdn SET lease_until = $1, lease_owner = $2 WHERE name = $3 AND state <> 'refused'
+		AND (lease_until IS NULL OR lease_until <= $4)`, lease.UnixMicro(), owner, name, now.UnixMicro())
+	if err != nil {
+		return false, fmt.Errorf("claim CDN %s: %w", name, err)
+	}
+	return n > 0, nil
+}
+
+// MoveCDN writes the position, the state and the status of a CDN whose lease owner holds and whose
+// settings are those that owner has, and reports whether it did.
+func (t CDNTx) MoveCDN(ctx context.Context, c *CDN, owner string, now time.Time) (bool, error) {
+	status, err := jsonText(c.Status)
+	if err != nil {
+		return false, fmt.Errorf("write the status of CDN %s: %w", c.Name, err)
+	}
+	n, err := t.exec(ctx, `UPDATE cdn SET log = $1, cursor = $2, cursor_id = $3, state = $4, status = $5
+		WHERE name = $6 AND lease_owner = $7 AND lease_until > $8 AND version = $9`, c.Log, c.At.Number, c.At.ID,
+		string(c.State), status, c.Name, owner, now.UnixMicro(), c.Version)
+	if err != nil {
+		return false, fmt.Errorf("move CDN %s: %w", c.Name, err)
+	}
+	return n > 0, nil
+}

@@ -73,6 +73,7 @@ func (s *Store) Pools() []Pool {
 type Store struct {
 	AccessReader
 	AccessRequestReader
+	CDNReader
 	AttachmentReader
 	BrandReader
 	CertificateReader
@@ -144,6 +145,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.OfferReader = OfferReader{s}
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
 	s.AccessRequestReader, s.AttachmentReader = AccessRequestReader{s}, AttachmentReader{s}
+	s.CDNReader = CDNReader{s}
 	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
 	s.MailReader = MailReader{s}
 	s.MissionReader, s.ModuleReader, s.NoteReader = MissionReader{s}, ModuleReader{s}, NoteReader{s}
@@ -236,7 +238,8 @@ type Topic int
 
 // The topics: the event log grew; a delivery, an audit, a preview, a replay, a
 // deadline, a certificate, a standing, a claim, a mail or a mail about a request for a key became due; a
-// check of a site changed its state; a delivery or a deadline of a test world became due.
+// check of a site changed its state; a delivery or a deadline of a test world became due; a CDN was
+// added or changed.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -252,6 +255,7 @@ const (
 	TopicAccessMail
 	TopicTestDeliveries
 	TopicTestDeadlines
+	TopicCDNs
 	topics
 )
 

@@ -22,6 +22,7 @@ type Tx struct {
 	AccessRequestTx
 	AttachmentTx
 	BrandTx
+	CDNTx
 	CertificateTx
 	ClaimTx
 	EventTx
@@ -56,7 +57,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 	t := &tx{db: db, state: state, events: state.log.numbered}
 	return &Tx{
 		AccessTx{AccessReader{t}, t}, AccessRequestTx{AccessRequestReader{t}, t}, AttachmentTx{AttachmentReader{t}, t},
-		BrandTx{BrandReader{t}, t}, CertificateTx{CertificateReader{t}, t},
+		BrandTx{BrandReader{t}, t}, CDNTx{CDNReader{t}, t}, CertificateTx{CertificateReader{t}, t},
 		ClaimTx{ClaimReader{t}, t},
 		EventTx{EventReader{t}, t},
 		MailTx{MailReader{t}, t},
@@ -346,13 +347,14 @@ const (
 	LeaseDailyJob    LeaseKind = "daily_job"
 	LeaseMail        LeaseKind = "mail_address"
 	LeaseAccess      LeaseKind = "access_request"
+	LeaseCDN         LeaseKind = "cdn"
 )
 
 // leaseKeys are the key columns of the tables.
 var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
 	LeaseAlert: "mission", LeaseCertificate: "name", LeaseClaim: "id", LeaseSiteCheck: "id",
-	LeaseDailyJob: "name", LeaseMail: "id", LeaseAccess: "id",
+	LeaseDailyJob: "name", LeaseMail: "id", LeaseAccess: "id", LeaseCDN: "name",
 }
 
 // Lease identifies a leased row.
@@ -397,6 +399,7 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 				t.touched[TopicDeadlines], t.touched[TopicCertificates] = true, true, true, true, true
 			t.touched[TopicClaims], t.touched[TopicTestDeliveries], t.touched[TopicTestDeadlines] = true, true, true
 			t.touched[TopicSiteChecks], t.touched[TopicMail], t.touched[TopicAccessMail] = true, true, true
+			t.touched[TopicCDNs] = true
 		}
 	}
 	return t.ScheduleEndpoints(ctx)

@@ -7,6 +7,8 @@ var metricHelp = map[string]string{
 	"fieldmark_checks_running":                  "Checks of sites that run.",
 	"fieldmark_checks_waiting":                  "Checks of sites in the queue.",
 	"fieldmark_build_info":                      "Role, version and Go version of the process; always 1.",
+	"fieldmark_cdn_lag_seconds":                 "Age of the oldest event that a CDN was not purged of.",
+	"fieldmark_cdn_state":                       "1 for the state of a CDN, 0 for the other states.",
 	"fieldmark_certificate_due":                 "Names whose certificate should have been ordered a minute ago.",
 	"fieldmark_certificate_failing":             "Names whose last order of a certificate failed.",
 	"fieldmark_certificate_orders_total":        "Orders of certificates by this origin, by result.",

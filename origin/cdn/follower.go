@@ -1,0 +1,337 @@
+package cdn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+const (
+	// coalesce is how long events are collected for one purge: a change of a brand has several.
+	coalesce = 100 * time.Millisecond
+	// secondAfter is the delay of the second purge. A CDN may ask an edge that has not applied the
+	// event yet; edges apply one within a second.
+	secondAfter = 2 * time.Second
+	// idleWait is how long a follower waits for events before it reads its settings again.
+	idleWait = time.Second
+	// retryFirst and retryMost bound the pause after a failed purge, which doubles. A CDN that is
+	// back must be exact two seconds later, and one request a second is no load.
+	retryFirst, retryMost = 100 * time.Millisecond, time.Second
+	// saveEvery is how often the position is stored while events come: after a crash the purges of
+	// this time are repeated.
+	saveEvery = time.Second
+)
+
+// errEnded ends a follower whose CDN was changed or deleted, or that has lost its lease.
+var errEnded = errors.New("the CDN has other settings or another worker")
+
+// claim claims the CDNs that no worker follows. A CDN is read first: it rarely changes, and a claim
+// is a write.
+func (s *Service) claim(ctx context.Context, limit int) (jobs []job.Job, err error) {
+	all, err := s.cfg.Store.CDNs(ctx, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if c.Leased || c.State == fieldmark.CDNRefused || len(jobs) >= limit {
+			continue
+		}
+		var won bool
+		err := s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			now := time.Now()
+			won, err = tx.ClaimCDN(ctx, c.Name, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration))
+			return err
+		})
+		if err != nil {
+			return jobs, err
+		}
+		if won {
+			jobs = append(jobs, job.Job{Lease: store.Lease{Kind: store.LeaseCDN, ID: c.Name},
+				Do: func(ctx context.Context) { s.follow(ctx, c.Name) }})
+		}
+	}
+	return jobs, nil
+}
+
+// batch is a purge that is sent a second time.
+type batch struct {
+	keys  []string
+	upTo  fieldmark.EventCursor
+	again time.Time
+}
+
+// follower purges one CDN of what the event log says, until its lease ends.
+type follower struct {
+	s       *Service
+	row     store.CDN             // as it was stored last
+	target  *target               // where to send purges
+	at      fieldmark.EventCursor // read up to here, and purged once
+	waiting []batch               // purged once, the oldest first
+	done    fieldmark.EventCursor // purged twice up to here
+	savedAt time.Time             // when the row was written last
+}
+
+func (s *Service) follow(ctx context.Context, name string) {
+	row, err := s.cfg.Store.CDN(ctx, name)
+	if err == nil {
+		f := &follower{s: s, row: row, at: row.At, done: row.At}
+		if f.target, err = s.target(&row); err == nil {
+			err = f.run(ctx)
+		}
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errEnded) && !errors.Is(err, errRefused) {
+		s.cfg.Log.Error("purge a CDN", slog.String("cdn", name), slog.Any("error", err))
+	}
+}
+
+func (f *follower) run(ctx context.Context) error {
+	for {
+		if err := f.check(ctx); err != nil {
+			return err
+		}
+		wait := idleWait
+		if len(f.waiting) > 0 {
+			wait = max(min(wait, time.Until(f.waiting[0].again)), 0)
+		}
+		page, err := f.s.cfg.Events.After(ctx, f.at, wait, event.MaxPage)
+		if err != nil {
+			return err
+		}
+		if why := f.lost(&page); why != "" {
+			err = f.empty(ctx, &page, why)
+		} else {
+			err = f.apply(ctx, page.Events)
+		}
+		if err == nil {
+			err = f.repeat(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// check returns errEnded if the row was changed or deleted by an administrator.
+func (f *follower) check(ctx context.Context) error {
+	row, err := f.s.cfg.Store.CDN(ctx, f.row.Name)
+	if errors.Is(err, store.ErrNotFound) || err == nil && row.Version != f.row.Version {
+		return errEnded
+	}
+	return err
+}
+
+// lost returns why the events after the position are not known; empty if they are.
+func (f *follower) lost(page *fieldmark.EventPage) string {
+	switch {
+	case page.Log != f.row.Log:
+		return "the database is another one, as after a restore"
+	case page.Head < f.at.Number || page.Diverged(f.at):
+		return "the database has lost events"
+	case page.Oldest > f.at.Number+1:
+		return "older events are no longer kept"
+	}
+	return ""
+}
+
+// empty purges everything once, after edges had time to notice the same loss.
+func (f *follower) empty(ctx context.Context, page *fieldmark.EventPage, why string) error {
+	f.s.cfg.Log.Warn("a CDN is purged of everything", slog.String("cdn", f.row.Name), slog.String("because", why))
+	if err := sleep(ctx, secondAfter); err != nil {
+		return err
+	}
+	if err := f.send(ctx, []string{fieldmark.KeyAll}); err != nil {
+		return err
+	}
+	now := fieldmark.At(time.Now())
+	f.waiting, f.row.Log, f.at = nil, page.Log, fieldmark.EventCursor{Number: page.Head}
+	f.done = f.at
+	f.row.Status.EmptiedAt, f.row.Status.EmptiedFor = &now, why
+	return f.save(ctx, f.at)
+}
+
+// apply purges what events changed, with what changes until they are collected.
+func (f *follower) apply(ctx context.Context, events []fieldmark.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if err := sleep(ctx, coalesce); err != nil {
+		return err
+	}
+	page, err := f.s.cfg.Events.After(ctx, f.at, 0, event.MaxPage)
+	if err != nil || f.lost(&page) != "" || len(page.Events) == 0 {
+		return err
+	}
+	last := page.Events[len(page.Events)-1]
+	keys, upTo := keysOf(page.Events), fieldmark.EventCursor{Number: last.Number, ID: last.ID}
+	if len(keys) > 0 {
+		if err := f.send(ctx, keys); err != nil {
+			return err
+		}
+		f.waiting = append(f.waiting, batch{keys, upTo, time.Now().Add(secondAfter)})
+	}
+	f.at = upTo
+	return nil
+}
+
+// repeat sends the second purges that are due as one, and stores the position that they complete.
+// Without any, all events read are complete.
+func (f *follower) repeat(ctx context.Context) error {
+	var keys keySet
+	due := 0
+	for now := time.Now(); due < len(f.waiting) && !now.Before(f.waiting[due].again); due++ {
+		for _, key := range f.waiting[due].keys {
+			keys.put(key)
+		}
+	}
+	if due > 0 {
+		f.target.hard = true
+		err := f.send(ctx, keys.all())
+		f.target.hard = false
+		if err != nil {
+			return err
+		}
+		f.done, f.waiting = f.waiting[due-1].upTo, f.waiting[due:]
+	}
+	if len(f.waiting) == 0 {
+		f.done = f.at
+	}
+	if f.done == f.row.At || time.Since(f.savedAt) < saveEvery {
+		return nil
+	}
+	return f.save(ctx, f.done)
+}
+
+// send purges keys until the CDN accepts them. It returns an error only if that is pointless.
+func (f *follower) send(ctx context.Context, keys []string) error {
+	pause := retryFirst
+	for {
+		err := f.s.purge(ctx, f.target, keys)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			return f.succeeded(ctx)
+		}
+		if noted := f.failed(ctx, err); noted != nil {
+			return noted
+		}
+		if errors.Is(err, errRefused) {
+			return err
+		}
+		wait := pause
+		if limited, ok := errors.AsType[limitedError](err); ok {
+			wait = max(wait, limited.after)
+		}
+		if err := f.wait(ctx, wait); err != nil {
+			return err
+		}
+		pause = min(2*pause, retryMost)
+	}
+}
+
+// wait waits for d while the settings of the CDN stay the same.
+func (f *follower) wait(ctx context.Context, d time.Duration) error {
+	for d > 0 {
+		part := min(d, idleWait)
+		if err := sleep(ctx, part); err != nil {
+			return err
+		}
+		if err := f.check(ctx); err != nil {
+			return err
+		}
+		d -= part
+	}
+	return nil
+}
+
+// succeeded ends a failure. The time of an ordinary purge is stored with the next position.
+func (f *follower) succeeded(ctx context.Context) error {
+	now := fieldmark.At(time.Now())
+	f.row.Status.PurgedAt = &now
+	if f.row.State == fieldmark.CDNActive {
+		return nil
+	}
+	f.s.cfg.Log.Info("purges of a CDN succeed again", slog.String("cdn", f.row.Name))
+	f.row.State, f.row.Status.LastError, f.row.Status.FailingSince = fieldmark.CDNActive, "", nil
+	return f.save(ctx, f.row.At)
+}
+
+// failed stores a failure when it begins, and when its reason changes.
+func (f *follower) failed(ctx context.Context, reason error) error {
+	state := fieldmark.CDNFailing
+	if errors.Is(reason, errRefused) {
+		state = fieldmark.CDNRefused
+	}
+	text := reason.Error()
+	if f.row.State == state && f.row.Status.LastError == text {
+		return nil
+	}
+	f.s.cfg.Log.Warn("a CDN was not purged", slog.String("cdn", f.row.Name), slog.Any("error", reason))
+	f.row.State, f.row.Status.LastError = state, text
+	if f.row.Status.FailingSince == nil {
+		now := fieldmark.At(time.Now())
+		f.row.Status.FailingSince = &now
+	}
+	return f.save(ctx, f.row.At)
+}
+
+// save stores the position and the status.
+func (f *follower) save(ctx context.Context, at fieldmark.EventCursor) error {
+	f.row.At, f.savedAt = at, time.Now()
+	held := false
+	err := f.s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		held, err = tx.MoveCDN(ctx, &f.row, f.s.cfg.Jobs.Worker(), time.Now())
+		return err
+	})
+	if err == nil && !held {
+		err = errEnded
+	}
+	return err
+}
+
+// keySet collects keys, each once, in the order in which they are put.
+type keySet struct {
+	list []string
+	seen map[string]bool
+}
+
+func (k *keySet) put(key string) {
+	if k.seen == nil {
+		k.seen = map[string]bool{}
+	}
+	if !k.seen[key] {
+		k.seen[key], k.list = true, append(k.list, key)
+	}
+}
+
+// all returns the keys; KeyAll includes every other.
+func (k *keySet) all() []string {
+	if k.seen[fieldmark.KeyAll] {
+		return []string{fieldmark.KeyAll}
+	}
+	return k.list
+}
+
+// keysOf returns the surrogate keys of what events changed. What changes a brand or a module changes
+// ranks, too. A purge without tags is one of everything.
+func keysOf(events []fieldmark.Event) []string {
+	var keys keySet
+	for i := range events {
+		if e := &events[i]; e.Type == fieldmark.EventCachePurged && len(e.Tags) == 0 {
+			keys.put(fieldmark.KeyAll)
+		}
+		for _, tag := range events[i].Tags {
+			if key, ok := tag.SurrogateKey(); ok {
+				keys.put(key)
+				keys.put(string(fieldmark.TagBoard))
+			}
+		}
+	}
+	return keys.all()
+}

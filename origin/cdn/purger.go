@@ -1,0 +1,255 @@
+package cdn
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// The APIs of CDNs that have one.
+const (
+	fastlyURL     = "https://api.fastly.com"
+	cloudflareURL = "https://api.cloudflare.com/client/v4"
+)
+
+const (
+	// callTimeout bounds one request: Fastly and Cloudflare answer within a second, and a CDN that
+	// hangs must not delay the purges after it for longer than an outage is noticed.
+	callTimeout = 5 * time.Second
+	// maxResponse bounds the response read. Cloudflare's has a few hundred bytes.
+	maxResponse = 64 << 10
+	// maxRetryAfter bounds the wait that a CDN asks for: a wrong clock must not end purges for a day.
+	maxRetryAfter = time.Hour
+)
+
+// maxKeys is how many keys one request may have: Fastly refuses more than 256 and Cloudflare more than
+// 100; a header of a Varnish has at most 8 KB, of which a key takes up to 70 bytes.
+var maxKeys = map[fieldmark.CDNKind]int{fieldmark.CDNFastly: 256, fieldmark.CDNCloudflare: 100,
+	fieldmark.CDNVarnish: 64, fieldmark.CDNVarnishBan: 64, fieldmark.CDNTemplate: 100}
+
+// planInterval is the time between two calls to Cloudflare by plan: it allows 5 a minute on the free
+// one, and 5, 10 and 50 a second on the others.
+var planInterval = map[string]time.Duration{"free": 12 * time.Second, "pro": 200 * time.Millisecond,
+	"business": 100 * time.Millisecond, "enterprise": 20 * time.Millisecond}
+
+// errRefused is the error of a CDN that does not accept the token.
+var errRefused = errors.New("the CDN refuses the token")
+
+// limitedError is the error of a CDN that asks to wait.
+type limitedError struct{ after time.Duration }
+
+func (e limitedError) Error() string { return "the CDN limits the rate of purges (status 429)" }
+
+// target is a CDN with its token.
+type target struct {
+	fieldmark.CDNSettings
+	token string
+	hard  bool      // the next purge removes responses, where it can be soft otherwise
+	last  time.Time // of the last call to Cloudflare
+}
+
+func (s *Service) target(c *store.CDN) (*target, error) {
+	t := &target{CDNSettings: c.Settings}
+	if c.Token == "" {
+		return t, nil
+	}
+	var err error
+	if t.token, err = s.cfg.Cipher.Open(c.Name, c.Token); err != nil {
+		return nil, fmt.Errorf("open the token of CDN %s: %w", c.Name, err)
+	}
+	return t, nil
+}
+
+// purge purges keys, in as many requests as the limits of the CDN need. KeyAll alone purges everything.
+func (s *Service) purge(ctx context.Context, t *target, keys []string) error {
+	for part := range slices.Chunk(keys, maxKeys[t.Kind]) {
+		if err := s.purgePart(ctx, t, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purgePart sends one request to each URL of the CDN. All Varnishes must accept it.
+func (s *Service) purgePart(ctx context.Context, t *target, keys []string) error {
+	urls := t.URLs
+	switch t.Kind {
+	case fieldmark.CDNFastly:
+		urls = []string{strings.TrimSuffix(cmp.Or(first(t.URLs), fastlyURL), "/") + "/service/" + t.Zone + "/purge"}
+	case fieldmark.CDNCloudflare:
+		urls = []string{strings.TrimSuffix(cmp.Or(first(t.URLs), cloudflareURL), "/") + "/zones/" + t.Zone +
+			"/purge_cache"}
+		if err := sleep(ctx, time.Until(t.last.Add(planInterval[t.Plan]))); err != nil {
+			return err
+		}
+		t.last = time.Now()
+	}
+	for _, u := range urls {
+		err := s.call(ctx, t, u, keys)
+		// Cloudflare refuses a request as a whole, and does not say for which of its tags.
+		if _, bad := errors.AsType[unsuccessfulError](err); bad && len(keys) > 1 {
+			// A single tag that fails ends this: then the account is the reason.
+			if err = s.purgePart(ctx, t, keys[:len(keys)/2]); err == nil {
+				err = s.purgePart(ctx, t, keys[len(keys)/2:])
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// call sends one purge and judges the response.
+func (s *Service) call(ctx context.Context, t *target, url string, keys []string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	req, err := t.request(ctx, url, keys)
+	if err != nil {
+		return err
+	}
+	resp, err := s.cfg.HTTP.Do(req)
+	if err != nil {
+		return fmt.Errorf("purge: %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
+	switch status := resp.StatusCode; {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return fmt.Errorf("%w (status %d)", errRefused, status)
+	case status == http.StatusTooManyRequests:
+		return limitedError{retryAfter(resp.Header.Get("Retry-After"))}
+	case status < 200 || status > 299:
+		return fmt.Errorf("purge: the CDN answered with status %d", status)
+	case err != nil:
+		return fmt.Errorf("purge: read the response: %w", err)
+	}
+	if t.Kind == fieldmark.CDNCloudflare {
+		return successOf(body)
+	}
+	return nil
+}
+
+// retryAfter parses the seconds of Retry-After; without them it is a second. Dates are not used by
+// the APIs of CDNs.
+func retryAfter(value string) time.Duration {
+	seconds, err := strconv.Atoi(value)
+	if err != nil || seconds < 1 {
+		return time.Second
+	}
+	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+}
+
+// unsuccessfulError is the error of a response of Cloudflare with status 200 that reports a failure.
+type unsuccessfulError string
+
+func (e unsuccessfulError) Error() string { return "purge: Cloudflare reports: " + string(e) }
+
+// maxReported bounds the message of a CDN in the status, in bytes.
+const maxReported = 200
+
+func successOf(body []byte) error {
+	var r struct {
+		Success bool `json:"success"`
+		Errors  []struct {
+			Code    int    `json:"code"`
+			Message string `json:"message"`
+		} `json:"errors"`
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return errors.New("purge: the response of Cloudflare is not JSON")
+	}
+	if r.Success {
+		return nil
+	}
+	message := "no success"
+	if len(r.Errors) > 0 {
+		message = fmt.Sprintf("%d %s", r.Errors[0].Code, r.Errors[0].Message)
+	}
+	return unsuccessfulError(strings.ToValidUTF8(message[:min(len(message), maxReported)], ""))
+}
+
+// request builds a purge of keys. A soft purge lets the CDN serve what it has while it asks an edge.
+// Fastly does so for the whole stale-while-revalidate of a response that is rarely requested, so its
+// second purge is hard, except of everything.
+func (t *target) request(ctx context.Context, url string, keys []string) (*http.Request, error) {
+	method, body, fields := http.MethodPost, "", map[string]string{}
+	switch t.Kind {
+	case fieldmark.CDNVarnish:
+		method = "PURGE"
+		fields["xkey-softpurge"] = strings.Join(keys, " ")
+		fields["Fieldmark-Purge-Token"] = t.token
+	case fieldmark.CDNVarnishBan:
+		method = "BAN"
+		fields["Fieldmark-Ban"] = `(^|\s)(` + strings.Join(keys, "|") + `)(\s|$)`
+		fields["Fieldmark-Purge-Token"] = t.token
+	case fieldmark.CDNFastly:
+		body = `{"surrogate_keys":` + jsonOf(keys) + `}`
+		fields["Fastly-Key"], fields["Content-Type"] = t.token, "application/json"
+		if !t.hard || keys[0] == fieldmark.KeyAll {
+			fields["Fastly-Soft-Purge"] = "1"
+		}
+	case fieldmark.CDNCloudflare:
+		body = `{"tags":` + jsonOf(keys) + `}`
+		if slices.Equal(keys, []string{fieldmark.KeyAll}) {
+			body = `{"purge_everything":true}`
+		}
+		fields["Authorization"], fields["Content-Type"] = "Bearer "+t.token, "application/json"
+	case fieldmark.CDNTemplate:
+		fill := strings.NewReplacer("{keys}", strings.Join(keys, ","), "{keys_json}", jsonOf(keys), "{token}", t.token)
+		method, body, url = cmp.Or(t.Method, method), fill.Replace(t.Body), fill.Replace(url)
+		for name, value := range t.Headers {
+			fields[name] = fill.Replace(value)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return nil, errors.New("purge: the URL is not valid") // err may contain the token
+	}
+	for name, value := range fields {
+		req.Header.Set(name, value)
+	}
+	return req, nil
+}
+
+func jsonOf(keys []string) string {
+	b, err := json.Marshal(keys)
+	if err != nil {
+		panic("BUG: keys that cannot be encoded: " + err.Error())
+	}
+	return string(b)
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

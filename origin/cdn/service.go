@@ -1,0 +1,285 @@
+package cdn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/keyring"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
+)
+
+// Config is what a Service needs. All fields are required.
+type Config struct {
+	Store    *store.Store
+	Events   *event.Log
+	Cipher   keyring.Cipher
+	AuditLog *auditlog.Log
+	Jobs     *job.Runner
+	Log      *slog.Logger
+	HTTP     *safehttp.Client // reaches public addresses, and the networks that the operator opened for CDNs
+}
+
+// Service manages CDNs and purges them. Its methods may be called from any goroutine.
+type Service struct{ cfg Config }
+
+// New returns a Service that has started nothing.
+func New(cfg Config) *Service { return &Service{cfg} }
+
+// Run purges CDNs until ctx ends. Any number of processes may run it on one database; each CDN has one
+// worker.
+func (s *Service) Run(ctx context.Context) error {
+	return s.cfg.Jobs.Work(ctx, store.TopicCDNs, fieldmark.MaxCDNs, s.claim)
+}
+
+func notFound(err error) error { return store.NotFound(err, "there is no such CDN") }
+
+// List returns all CDNs by name.
+func (s *Service) List(ctx context.Context) ([]fieldmark.CDN, error) {
+	rows, err := s.cfg.Store.CDNs(ctx, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	list := make([]fieldmark.CDN, len(rows))
+	for i := range rows {
+		if list[i], err = s.public(ctx, &rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// public returns what may be shown of a CDN.
+func (s *Service) public(ctx context.Context, c *store.CDN) (fieldmark.CDN, error) {
+	public := fieldmark.CDN{Name: c.Name, CDNSettings: c.Settings, HasToken: c.Token != "", State: c.State,
+		Event: c.At.Number, LastError: c.Status.LastError, FailingSince: c.Status.FailingSince,
+		PurgedAt: c.Status.PurgedAt, EmptiedAt: c.Status.EmptiedAt, EmptiedFor: c.Status.EmptiedFor,
+		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt}
+	oldest, err := s.cfg.Store.EventAfter(ctx, c.At.Number)
+	if !oldest.IsZero() {
+		public.LagSeconds = max(int(time.Since(oldest).Seconds()), 0)
+	}
+	return public, err
+}
+
+// Put creates a CDN, which is purged of what happens from then on, or replaces the settings of one. A
+// token that is left out is kept while the requests go to the same place: another address must not be
+// sent a token that its administrator may not know.
+func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) (fieldmark.CDN, error) {
+	bad := validate(name, &r)
+	for i, u := range r.URLs {
+		if err := s.cfg.HTTP.CheckURL(ctx, strings.ReplaceAll(u, "{keys}", "all")); err != nil {
+			bad.Add(fmt.Sprintf("/urls/%d", i), "address", fieldmark.AsError(err).Detail)
+		}
+	}
+	if err := bad.Err(); err != nil {
+		return fieldmark.CDN{}, err
+	}
+	log, err := s.cfg.Store.LogStatus(ctx, 0)
+	if err != nil {
+		return fieldmark.CDN{}, err
+	}
+	var row store.CDN
+	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now := fieldmark.At(time.Now())
+		old, err := tx.CDN(ctx, name)
+		created := errors.Is(err, store.ErrNotFound)
+		if err != nil && !created {
+			return err
+		}
+		row = store.CDN{Name: name, Settings: r.CDNSettings, State: fieldmark.CDNActive, Version: old.Version + 1,
+			Log: log.Name, At: fieldmark.EventCursor{Number: log.Head}, CreatedAt: now, UpdatedAt: now}
+		action, before := "cdn.created", any(nil)
+		if !created {
+			row.At, row.Log, row.CreatedAt, action, before = old.At, old.Log, old.CreatedAt, "cdn.updated", old.Settings
+			row.Status = store.CDNStatus{PurgedAt: old.Status.PurgedAt}
+		} else if err := requireRoom(ctx, tx); err != nil {
+			return err
+		}
+		if row.Token, err = s.sealToken(&old, &row, r.Token); err != nil {
+			return err
+		}
+		if err := tx.PutCDN(ctx, &row); err != nil {
+			return err
+		}
+		return s.cfg.AuditLog.Append(ctx, tx, action, name, before, row.Settings)
+	})
+	if err != nil {
+		return fieldmark.CDN{}, fmt.Errorf("put CDN %s: %w", name, err)
+	}
+	return s.public(ctx, &row)
+}
+
+// requireRoom returns an error if there are MaxCDNs CDNs.
+func requireRoom(ctx context.Context, tx *store.Tx) error {
+	all, err := tx.CDNs(ctx, time.Now())
+	if err == nil && len(all) >= fieldmark.MaxCDNs {
+		return fieldmark.Errorf(fieldmark.CodeTooMany, "there are at most %d CDNs", fieldmark.MaxCDNs)
+	}
+	return err
+}
+
+// sealToken returns the sealed token of a CDN: a new one, or that of before.
+func (s *Service) sealToken(old, row *store.CDN, token string) (string, error) {
+	if token != "" {
+		return s.cfg.Cipher.Seal(row.Name, token), nil
+	}
+	same := old.Settings.Kind == row.Settings.Kind && slices.Equal(old.Settings.URLs, row.Settings.URLs)
+	if old.Token != "" && !same {
+		return "", validation.Error("/token", "required", "must be given again, because kind or urls changed")
+	}
+	if old.Token == "" && row.Settings.Kind != fieldmark.CDNTemplate {
+		return "", validation.Error("/token", "required", "must be given")
+	}
+	return old.Token, nil
+}
+
+// Delete deletes a CDN. It is no longer purged.
+func (s *Service) Delete(ctx context.Context, name string) error {
+	err := s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		old, err := tx.CDN(ctx, name)
+		if err != nil {
+			return notFound(err)
+		}
+		if err := tx.DeleteCDN(ctx, name); err != nil {
+			return err
+		}
+		return s.cfg.AuditLog.Append(ctx, tx, "cdn.deleted", name, old.Settings, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("delete CDN %s: %w", name, err)
+	}
+	return nil
+}
+
+// testKey is a key that no response has.
+const testKey = "fieldmark-test"
+
+// Test purges a key that no response has. A success makes a CDN active that had refused the token.
+func (s *Service) Test(ctx context.Context, name string) (fieldmark.CDNResult, error) {
+	return s.try(ctx, name, "cdn.tested", testKey)
+}
+
+// Purge purges everything from a CDN now.
+func (s *Service) Purge(ctx context.Context, name string) (fieldmark.CDNResult, error) {
+	return s.try(ctx, name, "cdn.purged", fieldmark.KeyAll)
+}
+
+func (s *Service) try(ctx context.Context, name, action, key string) (result fieldmark.CDNResult, err error) {
+	row, err := s.cfg.Store.CDN(ctx, name)
+	if err != nil {
+		return result, notFound(err)
+	}
+	t, err := s.target(&row)
+	if err != nil {
+		return result, err
+	}
+	start := time.Now()
+	if err := s.purge(ctx, t, []string{key}); err != nil {
+		result.Error = err.Error()
+	}
+	result.OK, result.TookMs = result.Error == "", time.Since(start).Milliseconds()
+	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now, err := tx.CDN(ctx, name)
+		if err != nil {
+			return notFound(err)
+		}
+		if result.OK && now.State == fieldmark.CDNRefused && now.Version == row.Version {
+			now.State, now.Version = fieldmark.CDNActive, now.Version+1
+			now.Status.LastError, now.Status.FailingSince = "", nil
+			if err := tx.PutCDN(ctx, &now); err != nil {
+				return err
+			}
+		}
+		return s.cfg.AuditLog.Append(ctx, tx, action, name, nil, result)
+	})
+	if err != nil {
+		return result, fmt.Errorf("try CDN %s: %w", name, err)
+	}
+	return result, nil
+}
+
+// validate returns everything that is wrong with a CDN.
+func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
+	if !fieldmark.ValidAccount(name) { // the same characters, because both appear in commands and addresses
+		bad.Add("/name", "pattern", "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
+	}
+	if !slices.Contains(fieldmark.CDNKinds(), r.Kind) {
+		bad.Add("/kind", "enum", "must be varnish, varnish_ban, fastly, cloudflare or template")
+		return bad
+	}
+	validateAddress(&bad, r)
+	if len(r.Token) > fieldmark.MaxCDNToken || !httpguts.ValidHeaderFieldValue(r.Token) {
+		bad.Add("/token", "pattern", "must be one line of at most 1024 bytes")
+	}
+	if r.Kind != fieldmark.CDNTemplate {
+		if r.Method != "" || len(r.Headers) > 0 || r.Body != "" {
+			bad.Add("/kind", "conflict", "method, headers and body belong to the kind template")
+		}
+		return bad
+	}
+	methods := []string{"", http.MethodPost, http.MethodPut, http.MethodDelete, "PURGE"}
+	if !slices.Contains(methods, r.Method) {
+		bad.Add("/method", "enum", "must be POST, PUT, DELETE or PURGE")
+	}
+	if len(r.Body) > fieldmark.MaxCDNTemplate {
+		bad.Add("/body", "length", "must have at most 4096 bytes")
+	}
+	if len(r.Headers) > fieldmark.MaxCDNHeaders {
+		bad.Add("/headers", "length", "must have at most 10 members")
+	}
+	for _, field := range slices.Sorted(maps.Keys(r.Headers)) {
+		if !httpguts.ValidHeaderFieldName(field) || !httpguts.ValidHeaderFieldValue(r.Headers[field]) ||
+			len(field)+len(r.Headers[field]) > fieldmark.MaxCDNTemplate || strings.EqualFold(field, "Host") {
+			bad.Add("/headers", "pattern", "must be names and values of header fields other than Host")
+		}
+	}
+	whole := r.Body + strings.Join(slices.Collect(maps.Values(r.Headers)), " ") + strings.Join(r.URLs, " ")
+	if !strings.Contains(whole, "{keys}") && !strings.Contains(whole, "{keys_json}") {
+		bad.Add("/body", "required", "must contain {keys} or {keys_json}, or else urls or a header must")
+	}
+	return bad
+}
+
+// validateAddress validates where the requests go.
+func validateAddress(bad *validation.Errors, r *fieldmark.CDNRequest) {
+	hosted := r.Kind == fieldmark.CDNFastly || r.Kind == fieldmark.CDNCloudflare
+	switch {
+	case len(r.URLs) > fieldmark.MaxCDNURLs || hosted && len(r.URLs) > 1:
+		bad.Add("/urls", "length", "must have at most 20 members, or 1 of Fastly and Cloudflare")
+	case !hosted && len(r.URLs) == 0:
+		bad.Add("/urls", "required", "must have the address of each cache")
+	}
+	alphanumeric := func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+	switch {
+	case hosted && (r.Zone == "" || len(r.Zone) > 64 ||
+		strings.ContainsFunc(r.Zone, func(c rune) bool { return !alphanumeric(c) })):
+		bad.Add("/zone", "pattern", "must be the id of the service or zone, of letters and digits")
+	case !hosted && r.Zone != "":
+		bad.Add("/zone", "conflict", "belongs to the kinds fastly and cloudflare")
+	}
+	if r.Kind == fieldmark.CDNCloudflare {
+		if r.Plan == "" {
+			r.Plan = "free" // the slowest
+		}
+		if _, ok := planInterval[r.Plan]; !ok {
+			bad.Add("/plan", "enum", "must be free, pro, business or enterprise")
+		}
+	} else if r.Plan != "" {
+		bad.Add("/plan", "conflict", "belongs to the kind cloudflare")
+	}
+}
