@@ -513,8 +513,9 @@ func (db StandingReader) ScoreChanges(ctx context.Context, after ScorePosition, 
 
 // ForgottenScores returns the newest event of the brands that went before a time; 0: none did.
 // Brands that went by then may not be listed any more.
+// The sum keeps an engine from searching the newest event among all brands, backwards.
 func (db StandingReader) ForgottenScores(ctx context.Context, before time.Time) (event int64, err error) {
-	err = db.queryRow(ctx, `SELECT COALESCE(MAX(event), 0) FROM score_change WHERE gone_at < $1`,
+	err = db.queryRow(ctx, `SELECT COALESCE(MAX(event + 0), 0) FROM score_change WHERE gone_at < $1`,
 		before.UnixMicro()).Scan(&event)
 	if err != nil {
 		return 0, fmt.Errorf("read the newest brand that went before %s: %w", before, queryErr(err))
@@ -526,7 +527,7 @@ func (db StandingReader) ForgottenScores(ctx context.Context, before time.Time) 
 // ForgottenScores returns.
 func (t StandingTx) PruneScoreChanges(ctx context.Context, before time.Time) error {
 	_, err := t.exec(ctx, `DELETE FROM score_change WHERE gone_at < $1
-		AND event < (SELECT MAX(event) FROM score_change WHERE gone_at < $1)`, before.UnixMicro())
+		AND event < (SELECT MAX(event + 0) FROM score_change WHERE gone_at < $1)`, before.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("prune the changes of scores: %w", err)
 	}
