@@ -32,6 +32,7 @@ const (
 // and fresh, and reports whether it did. The bytes are those that the handler sends
 // (TestFastPathMatchesHandler).
 func (e *Edge) appendCached(dst []byte, r conn.SimpleRequest, now *conn.Time) ([]byte, bool) {
+	// Image proxies get another Cache-Control, which only the handler writes.
 	if namesImageProxy(r.UserAgent) {
 		return dst, false
 	}
@@ -40,6 +41,7 @@ func (e *Edge) appendCached(dst []byte, r conn.SimpleRequest, now *conn.Time) ([
 		return dst, false
 	}
 	status := http.StatusOK
+	// The tail of a 304 lacks Content-Length and has no body (RFC 9110, section 15.4.5).
 	if h := entry.Value.(*head); len(r.IfNoneMatch) > 0 && matches(r.IfNoneMatch, h.etag) {
 		status = http.StatusNotModified
 		dst = append(append(dst, packedNotModified...), now.Date[:]...)
@@ -48,6 +50,7 @@ func (e *Edge) appendCached(dst []byte, r conn.SimpleRequest, now *conn.Time) ([
 		dst = append(append(dst, packedOK...), now.Date[:]...)
 		dst = append(dst, entry.Head...)
 	}
+	// Age is never negative, also if the clock was set back.
 	dst = strconv.AppendInt(dst, max(0, int64(now.At.Sub(entry.Born).Seconds())), 10)
 	if r.AltSvc {
 		dst = append(dst, e.packedAltSvc...)
@@ -83,6 +86,8 @@ func (e *Edge) respondCached(r conn.SimpleRequest, now *conn.Time) (resp mux.Res
 		return resp, false
 	}
 	h := entry.Value.(*head)
+	// An entry without HPACK has fields that differ from the constant ones; the handler writes
+	// it.
 	if h.hpack == nil {
 		return resp, false
 	}

@@ -39,6 +39,7 @@ func (r *pathReader) next() bool {
 	if r.at == len(r.d) {
 		return false
 	}
+	// Every letter is a command: digits, signs and points are below 'A' in ASCII.
 	if c := r.d[r.at]; c >= 'A' {
 		r.op = c
 		r.at++
@@ -64,6 +65,7 @@ func (r *pathReader) number() float64 {
 	}
 	v, err := strconv.ParseFloat(r.d[from:r.at], 64)
 	if err != nil {
+		// The paths are part of the program, so that no request leads here.
 		panic("BUG: a built-in path that cannot be parsed: " + r.d)
 	}
 	return v
@@ -85,6 +87,7 @@ func (r *pathReader) origin() point {
 }
 
 // command reads the numbers of one command and draws it. op | ' ' is the letter in lower case.
+// Only the command right before counts for a smooth curve, so the kind is forgotten each time.
 func (r *pathReader) command() {
 	bend := r.bend
 	r.bend = 0
@@ -127,6 +130,7 @@ func (r *pathReader) command() {
 // command was a curve of its kind.
 func (r *pathReader) smooth(last, kind byte) point {
 	if last != kind {
+		// SVG: without such a curve before, the control point is the current point.
 		return r.p
 	}
 	return point{2*r.p.x - r.ctrl.x, 2*r.p.y - r.ctrl.y}
@@ -179,6 +183,7 @@ func (r *pathReader) curve(a, b, to point) {
 // arc adds an arc of a circle: a corner, or once round.
 func (r *pathReader) arc() {
 	radius := r.number()
+	// The paths have circles only, so that the second radius and the rotation have no effect.
 	r.number() // the other radius, the same
 	r.number() // the turn of the axes, none
 	large, sweep := r.number() == 1, r.number() == 1
@@ -186,6 +191,8 @@ func (r *pathReader) arc() {
 	// The centre is off the middle of the chord, on one side or the other.
 	dx, dy := to.x-r.p.x, to.y-r.p.y
 	chord := math.Hypot(dx, dy)
+	// Two equal points have no direction: dx/chord would be NaN, and so would every point of
+	// the arc.
 	if chord == 0 {
 		return
 	}
@@ -197,6 +204,7 @@ func (r *pathReader) arc() {
 	centre := point{r.p.x + dx/2 - dy/chord*h, r.p.y + dy/2 + dx/chord*h}
 	begin := math.Atan2(r.p.y-centre.y, r.p.x-centre.x)
 	turn := math.Atan2(to.y-centre.y, to.x-centre.x) - begin
+	// The difference of two angles leaves the direction open; sweep decides it.
 	if sweep && turn < 0 {
 		turn += 2 * math.Pi
 	} else if !sweep && turn > 0 {

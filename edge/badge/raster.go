@@ -243,6 +243,7 @@ func (c *canvas) paint(contours [][]point, s paint) {
 	if s.stroke == "" || s.stroke == "none" {
 		return
 	}
+	// SVG: a stroke without stroke-width has the width 1.
 	if s.width == 0 {
 		s.width = 1
 	}
@@ -276,6 +277,7 @@ func (c *canvas) end(hex string, opacity float64) {
 				c.fill.LineTo(x, y)
 			}
 		}
+		// Contours are closed to be filled, as SVG does.
 		c.fill.ClosePath()
 	}
 	r, g, b := rgb(hex)
@@ -319,6 +321,7 @@ func rgb(hex string) (r, g, b uint8) {
 // The line is closed: all strokes of badges are rings and borders.
 func (c *canvas) stroke(contour []point, s paint) {
 	contour = distinct(contour)
+	// A last point that repeats the first would be a side without length.
 	if near(contour[0], contour[len(contour)-1]) {
 		contour = contour[:len(contour)-1]
 	}
@@ -326,6 +329,8 @@ func (c *canvas) stroke(contour []point, s paint) {
 	if s.dash[0] == 0 {
 		c.polygon(offset(contour, half, true))
 		inner := offset(contour, -half, true)
+		// The rasterizer adds windings with their sign, so that the two cancel each other
+		// inside.
 		slices.Reverse(inner) // wound the other way, it is cut out
 		c.polygon(inner)
 		return
