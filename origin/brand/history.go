@@ -11,6 +11,8 @@ import (
 // StateAt returns a brand with the facts that were current at a time. The facts are empty
 // if the time is before the first ones. The slug may be an alias.
 func (s *Service) StateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, int64, error) {
+	// Head comes before the data: an event in between makes the answer look older than it is,
+	// and an edge asks again. The other order would let it keep an old answer.
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
 		return fieldmark.BrandState{}, 0, err
@@ -42,6 +44,7 @@ func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to tim
 	if h.Revisions, err = s.store.Revisions(ctx, slug, from, to, fieldmark.MaxRevisions); err != nil {
 		return h, asOf, err
 	}
+	// Activations are of all brands: a new module changes the scores, and the pages say so.
 	if h.Activations, err = s.store.Activations(ctx); err != nil {
 		return h, asOf, err
 	}
@@ -63,6 +66,8 @@ func (s *Service) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fie
 		return nil, 0, err
 	}
 	b, err := s.store.Brand(ctx, slug)
+	// A brand that is not public answers as one that does not exist, so that nobody learns of
+	// it.
 	if err == nil && !b.Public {
 		return nil, asOf, fieldmark.Errorf(fieldmark.CodeNotFound, "there are no such facts")
 	}

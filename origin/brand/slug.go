@@ -18,6 +18,7 @@ const MaxAliases = 20
 
 // requireFree returns CodeBrandExists if a slug is a brand or an alias.
 // It must run in the transaction that takes the slug.
+// A slug is a brand or an alias, never both: otherwise one of the two could not be reached.
 func requireFree(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	switch taken, err := tx.HasBrand(ctx, slug); {
 	case err != nil:
@@ -59,6 +60,7 @@ func (s *Service) Rename(ctx context.Context, from, to fieldmark.Slug) (fieldmar
 		if err := tx.PutAlias(ctx, from, to, now); err != nil {
 			return err
 		}
+		// Edges hold answers under each of these slugs; the event makes them drop all.
 		aliases, err := tx.Aliases(ctx, to) // the old slug and its aliases
 		if err != nil {
 			return err
@@ -113,6 +115,7 @@ func (s *Service) setAliases(ctx context.Context, tx *store.Tx, slug fieldmark.S
 		}
 	}
 	if err := bad.Err(); err != nil {
+		// All errors of the list are reported at once, before the first change.
 		return nil, err
 	}
 	b, err := tx.Brand(ctx, slug)
@@ -181,6 +184,7 @@ func (s *Service) Delete(ctx context.Context, slug fieldmark.Slug) error {
 		if err != nil {
 			return err
 		}
+		// The account of a claim exists to manage this brand; its keys must not outlive it.
 		for _, account := range accounts {
 			if err := s.revokeKeys(ctx, tx, account, "brand deleted"); err != nil {
 				return err

@@ -108,6 +108,7 @@ func Charts(m fieldmark.Metrics) []Chart {
 				c.Rows[i].At = m.Points[i].At.Std()
 				c.Rows[i].Values = append(c.Rows[i].Values, Format(v, k.unit))
 			}
+			// Without points the newest value is written as a gap.
 			s.Now = Format(math.NaN(), k.unit)
 			if n := len(s.Values); n > 0 {
 				s.Now = Format(s.Values[n-1], k.unit)

@@ -31,6 +31,7 @@ func (t BrandTx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest field
 	if err != nil {
 		return fail(err)
 	}
+	// Equal facts extend the last revision: a history lists changes, not audits.
 	moved, err := t.exec(ctx, `UPDATE revision SET last_at = $1 WHERE brand = $2 AND digest = $3
 		AND first_at = (SELECT MAX(r.first_at) FROM revision r WHERE r.brand = $2)`, at.Micros(), string(slug),
 		string(digest))
@@ -38,6 +39,7 @@ func (t BrandTx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest field
 		return fail(err)
 	}
 	if moved == 0 {
+		// Of two documents with the same time, the later one counts.
 		_, err := t.exec(ctx, `INSERT INTO revision (brand, first_at, last_at, digest) VALUES ($1, $2, $2, $3)
 			ON CONFLICT (brand, first_at) DO UPDATE SET digest = excluded.digest`, string(slug), at.Micros(),
 			string(digest))
@@ -77,6 +79,8 @@ func scanState(row scanner) (fieldmark.BrandState, error) {
 	if b.Public = public != 0; !b.Public {
 		s.UnlistedAt = unlisted
 	}
+	// The digest does not cover the time (Facts.Digest): the stored document may be of an
+	// earlier audit.
 	if s.Facts != nil && at != nil {
 		s.Facts.AsOf = *at
 	}
@@ -124,6 +128,7 @@ func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, li
 	columns := stateColumns
 	if bare {
 		columns = bareColumns
+		// An unlisted brand is included: edges must tell it from one that does not exist.
 	}
 	rows, err := db.query(ctx, `SELECT `+columns+` WHERE (b.public = 1 OR b.unlisted_at IS NOT NULL)
 		AND b.slug > $1 ORDER BY b.slug LIMIT $2`,

@@ -98,9 +98,12 @@ func parseDeclaration(s string) []declaration {
 		return nil
 	}
 	d := declaration{value: strings.TrimSpace(value)}
+	// CSS Syntax allows spaces and any case in "! important".
 	if rest, word, ok := cutLast(d.value, "!"); ok && strings.EqualFold(strings.TrimSpace(word), "important") {
 		d.value, d.important = strings.TrimSpace(rest), true
 	}
+	// Names of custom properties differ in case in CSS; they are compared in lower case here,
+	// which errs only for pages that use both.
 	if strings.HasPrefix(name, "--") {
 		d.property, d.name = customProperty, strings.ToLower(name)
 		return []declaration{d}
@@ -110,6 +113,8 @@ func parseDeclaration(s string) []declaration {
 	if sets == nil || d.value == "" {
 		return nil
 	}
+	// A keyword may have escapes and capitals, by which a page could hide it from a reader of
+	// the source.
 	if sets[0] != content {
 		d.value = strings.ToLower(unescape(d.value))
 	}

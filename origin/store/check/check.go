@@ -49,6 +49,8 @@ func Inspect(ctx context.Context, query Query, engine []Rule) ([]Finding, error)
 		rows, err := query(ctx, text)
 		broken, err := corrupt(mismatches(rows, err))
 		if err != nil {
+			// The errors of the query and of the rows are handled alike: a damaged page shows
+			// in either.
 			return findings, fmt.Errorf("check that %s: %w", digests.Rule, err)
 		}
 		digests.Broken = append(digests.Broken, broken...)
