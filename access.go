@@ -133,13 +133,14 @@ type AuditEntry struct {
 // ActorKind is the interface that an administrator used.
 type ActorKind string
 
-// A user of the console, an API key, a command that opened the database, or a technician with a
-// secret link.
+// A user of the console, an API key, a command that opened the database, a technician with a secret
+// link, or a customer with a portal link.
 const (
 	ActorPerson     ActorKind = "person"
 	ActorKey        ActorKind = "key"
 	ActorCommand    ActorKind = "command"
 	ActorTechnician ActorKind = "technician"
+	ActorPortal     ActorKind = "portal"
 )
 
 // AuditVerdict is the result of verifying the audit log.

@@ -163,6 +163,7 @@ const (
 	PrefixRefund   = "rfd"
 	PrefixNode     = "nod"
 	PrefixCalendar = "cal"
+	PrefixPortal   = "ptl"
 	PrefixLink     = "lnk"
 	PrefixDispute  = "dsp"
 	PrefixClaim    = "clm"

@@ -452,3 +452,25 @@ type PublicJWK struct {
 	Use       string `json:"use"` // sig
 	Algorithm string `json:"alg"` // EdDSA
 }
+
+// PathPortal is where pages of portal links begin, followed by a token or by a page of a session.
+const PathPortal = "/portal/"
+
+// PathPortalLinks creates portal links.
+const PathPortalLinks = "/api/public/v1/portal-links"
+
+// PortalLinkRequest creates a link to the webhook pages of an account, or of one of its customers.
+type PortalLinkRequest struct {
+	Customer  string          `json:"customer,omitempty" maxLength:"64" doc:"Only its endpoints; requires filter"`
+	Endpoints []string        `json:"endpoints,omitempty" maxItems:"10" doc:"Only these; the page creates no others"`
+	Filter    *EndpointFilter `json:"filter,omitempty" doc:"Filter of endpoints that the page creates"`
+	ReadOnly  bool            `json:"readOnly,omitempty" doc:"The page changes and sends nothing"`
+	Minutes   int             `json:"minutes,omitempty" minimum:"0" maximum:"60" doc:"Until the link ends; default 15"`
+	ReturnURL string          `json:"returnUrl,omitempty" maxLength:"2048" doc:"HTTPS address the page links back to"`
+}
+
+// PortalLink is the address of the pages. It works once.
+type PortalLink struct {
+	URL       string `json:"url"`
+	ExpiresAt Time   `json:"expiresAt"`
+}

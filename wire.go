@@ -1,6 +1,9 @@
 package fieldmark
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Paths that edge and origin share. A slug, id or digest follows those that end in a
 // slash.
@@ -70,6 +73,12 @@ const (
 func LoggedPath(path string) string {
 	if strings.HasPrefix("/"+strings.TrimLeft(path, "/"), PathTechnician) {
 		return PathTechnician + "…"
+	}
+	if rest, found := strings.CutPrefix("/"+strings.TrimLeft(path, "/"), PathPortal); found {
+		if page, _, _ := strings.Cut(rest, "/"); slices.Contains([]string{"", "assets", "endpoints", "leave"}, page) {
+			return path
+		}
+		return PathPortal + "…"
 	}
 	for _, prefix := range []string{PathChecks + "/", PathCheckPage + "/"} {
 		if strings.HasPrefix(path, prefix) {

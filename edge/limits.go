@@ -53,6 +53,7 @@ var slowPaths = []struct {
 	{http.MethodGet, fieldmark.PathChecks + "/", ""},
 	{http.MethodGet, fieldmark.PathScores, "scores"}, // waits for a change
 	{http.MethodPost, fieldmark.PathWebhooks, "/test"},
+	{http.MethodPost, fieldmark.PathPortal, ""}, // tests, as above
 	{http.MethodPost, fieldmark.PathClaims, "/verify"},
 	{http.MethodPost, fieldmark.PathClaims, "/object"},
 	{http.MethodPost, fieldmark.PathAdminAPI + "webhooks", "/test"},
@@ -67,7 +68,8 @@ var slowPaths = []struct {
 
 // originPaths are the addresses that Fieldmark's own origin answers.
 var originPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathCalendar, fieldmark.PathOpenAPI,
-	fieldmark.PathAsyncAPI, "/problems/", fieldmark.PathTechnician}
+	fieldmark.PathAsyncAPI, "/problems/", fieldmark.PathTechnician,
+	fieldmark.PathPortal}
 
 // headTimeout returns how long the head of the answer to r may take, from when r
 // was sent.

@@ -30,6 +30,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/monitor"
 	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/offer"
+	"github.com/fieldmark/fieldmark/origin/portal"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/standing"
@@ -106,6 +107,7 @@ type Service struct {
 	Webhooks    *webhook.Service
 	Missions    *mission.Service
 	Links       *technician.Links
+	Portal      *portal.Links
 	Attachments *attachment.Service
 	Responses   *idempotency.Service // to requests with an Idempotency-Key
 
@@ -187,6 +189,8 @@ func New(cfg Config) (*Service, error) {
 	s.Monitor = monitor.New(watch)
 	s.Links = technician.NewLinks(technician.LinksConfig{Store: cfg.Store, MAC: keys.Technician, AuditLog: s.AuditLog,
 		Jobs: s.jobs, Log: cfg.Log, BaseURL: cfg.BaseURL})
+	s.Portal = portal.NewLinks(portal.LinksConfig{Store: cfg.Store, MAC: keys.Portal, AuditLog: s.AuditLog,
+		Webhooks: s.Webhooks})
 	s.Missions = mission.New(mission.Config{TechnicianPage: s.Links.Address, Store: cfg.Store, Keyring: keys,
 		AuditLog: s.AuditLog, Jobs: s.jobs, Responses: s.Responses, Log: cfg.Log, PaymentDueOn: cfg.PaymentDueOn,
 		TimerFired: cfg.Swept})

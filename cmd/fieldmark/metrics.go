@@ -94,6 +94,7 @@ func (m *originMetrics) count(kind fieldmark.EventType) int64 {
 var originRoutes = []struct{ prefix, name string }{
 	{fieldmark.PathInternal, "internal"}, {"/api/public/", "public"}, {fieldmark.PathAdminAPI, "admin-api"},
 	{fieldmark.PathAdmin, "admin"}, {"/calendar/", "calendar"}, {fieldmark.PathTechnician, "technician"},
+	{fieldmark.PathPortal, "portal"},
 }
 
 func routeOf(path string) string {

@@ -30,6 +30,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mail"
 	"github.com/fieldmark/fieldmark/origin/monitor"
 	"github.com/fieldmark/fieldmark/origin/owner"
+	"github.com/fieldmark/fieldmark/origin/portal"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -285,8 +286,14 @@ func (n *originNode) pages(o *originSettings, nodeToken string, log *slog.Logger
 	technicians, err := technician.New(technician.Config{Links: n.service.Links, Missions: n.service.Missions,
 		Attachments: n.service.Attachments, Responses: n.service.Responses, Log: log, NodeToken: nodeToken,
 		Secure: o.secureCookies(), BaseURL: strings.TrimSuffix(o.publicURL, "/")})
+	if err != nil {
+		return nil, err
+	}
+	portals, err := portal.New(portal.Config{Links: n.service.Portal, Webhooks: n.service.Webhooks,
+		AuditLog: n.service.AuditLog, Log: log, NodeToken: nodeToken, Secure: o.secureCookies()})
 	return map[string]http.Handler{fieldmark.PathAdmin: console, fieldmark.PathOwner: owners,
-		strings.TrimSuffix(fieldmark.PathTechnician, "/"): technicians}, err
+		strings.TrimSuffix(fieldmark.PathTechnician, "/"): technicians,
+		strings.TrimSuffix(fieldmark.PathPortal, "/"):     portals}, err
 }
 
 // auditors returns the auditor of brands, the configuration of checks, and the signer of

@@ -60,7 +60,7 @@ func bodies(url string) map[string]string {
 		"createEndpoint":   hook, "deleteEndpoint": "", "patchEndpoint": `{"description":"d"}`,
 		"resendEndpointDelivery": "", "replayEndpoint": `{"afterEvent":0}`,
 		"rotateEndpointSecret": "", "testEndpoint": "", "createWebhook": hook, "deleteWebhook": "",
-		"patchWebhook": `{"description":"d"}`, "resendWebhookDelivery": "",
+		"createPortalLink": `{}`, "patchWebhook": `{"description":"d"}`, "resendWebhookDelivery": "",
 		"replayWebhook": `{"afterEvent":0}`, "rotateWebhookSecret": "", "testWebhook": "",
 		"takeAlertmanager": alerts, "takeGrafana": strings.Replace(alerts, `"4"`, `"1"`,
 			1), "putGrafana": strings.Replace(alerts, `"4"`, `"1"`, 1),

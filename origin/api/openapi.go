@@ -399,7 +399,8 @@ var tags = []*huma.Tag{
 func tagOf(path string) string {
 	for _, t := range []struct{ prefix, tag string }{
 		{fieldmark.PathAdminAPI, "administration"}, {fieldmark.PathAlerts, "integrations"},
-		{fieldmark.PathWebhooks, "webhooks"}, {fieldmark.PathPublicEvents, "webhooks"},
+		{fieldmark.PathWebhooks, "webhooks"}, {fieldmark.PathPortalLinks, "webhooks"},
+		{fieldmark.PathPublicEvents, "webhooks"},
 		{fieldmark.PathAccount, "accounts"},
 		{fieldmark.PathPublic, "missions"}, {fieldmark.PathLLMs, "llms-txt"}, {fieldmark.PathClaims, "claims"},
 		{fieldmark.PathBrands, "brands"}, {fieldmark.PathChecks, "checks"}, {fieldmark.PathAccessRequest, "access"},

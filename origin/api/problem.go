@@ -88,7 +88,7 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeDigestMismatch: "" +
 		"The SHA-256 hash of the content differs from the field Content-Digest of the request. Send the file again.",
 	fieldmark.CodeLinkExpired: "" +
-		"Ask your dispatcher for a new link. What your phone has not sent yet is sent from there. If the key of an " +
+		"Ask for a new link where you got it. What your phone has not sent yet is sent from there. If the key of an " +
 		"approved request was not shown in time, send another request.",
 	fieldmark.CodeInvalidOccurredAt: "" +
 		"occurredAt is when a device says that something happened: at most 72 hours ago, at most 5 minutes ahead of " +

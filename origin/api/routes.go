@@ -93,7 +93,7 @@ func (s *server) routes(cfg Config) []*route {
 		(&calendarAPI{o.Missions.Calendars}).routes(),
 		linkRoutes(o.Links),
 		(&llmsAPI{o.Brands, cfg.Prober, version}).routes(),
-		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents)}).routes(),
+		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents), o.Portal}).routes(),
 		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(),
 		(&offerAPI{o.Offers, o.Offers.Groups}).routes(),
 		(&brandAPI{o.Brands}).routes(),
@@ -209,6 +209,9 @@ func (a *webhookAPI) routes() []*route {
 		{"GET", fieldmark.PathPublicEvents, manage, handleCall[none](a.pollEvents), operation{
 			id: "pollEvents", summary: "List events after a number; in the format of webhook messages",
 			query: pollParams}},
+		{"POST", fieldmark.PathPortalLinks, manage, handleCall[fieldmark.PortalLinkRequest](a.portalLink), operation{
+			id: "createPortalLink", status: []int{201},
+			summary: "Create a link to the webhook pages of the account or a customer; its address works once"}},
 		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, handleCall[none](a.listDeliveries), operation{
 			id: "listDeliveries", summary: "List webhook deliveries; newest first",
 			query: append([]param{worldParam}, deliveryParams...)}},

@@ -23,6 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/accessrequest"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/portal"
 	"github.com/fieldmark/fieldmark/origin/technician"
 )
 
@@ -301,6 +302,8 @@ func check(decoded any) []fieldmark.FieldError {
 		return mission.ValidatePayment(b, "")
 	case *fieldmark.AccessRequestForm:
 		return accessrequest.ValidateForm(b)
+	case *fieldmark.PortalLinkRequest:
+		return portal.Validate(b)
 	case *fieldmark.TechnicianLinkRequest:
 		return technician.ValidateLink(b)
 	case *fieldmark.CalendarRequest:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/portal"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -57,6 +58,7 @@ func deliveryStates() []string {
 type webhookAPI struct {
 	webhooks   *webhook.Service
 	eventTypes lazyDocument
+	portal     *portal.Links
 }
 
 // endpointRef names a webhook endpoint of an account, or of any account if that is empty.
@@ -151,6 +153,17 @@ func (a *webhookAPI) list(c *call) (fieldmark.List[fieldmark.Endpoint], error) {
 		endpoints = slices.DeleteFunc(endpoints, func(e fieldmark.Endpoint) bool { return e.Customer != customer })
 	}
 	return list(endpoints), err
+}
+
+// portalLink creates a link to the webhook pages of the caller's account or of one of its customers.
+func (a *webhookAPI) portalLink(c *call) (l fieldmark.PortalLink, err error) {
+	r, err := decodeBody[fieldmark.PortalLinkRequest](c)
+	if err != nil {
+		return l, err
+	}
+	l, err = a.portal.Create(c.r.Context(), &c.key.Key, r)
+	l.URL = c.w.base + l.URL
+	return l, err
 }
 
 // visibleEndpoint returns the id in the path if the caller may see that endpoint.

@@ -57,6 +57,8 @@ var actions = map[string][]string{
 	"payment.refunded":        {"payment.refund"},
 	"technician_link.created": {"technician.create", "technicianlink.create"},
 	"technician_link.rotated": {"technician.rotate", "technicianlink.rotate"},
+	"portal_link.created":     nil,
+	"portal_link.opened":      nil, // its token was spent
 	"technician_link.revoked": {"technician.revoke", "technicianlink.revoke"},
 	"calendar.created":        {"calendar.create"},
 	"calendar.rotated":        {"calendar.rotate"},

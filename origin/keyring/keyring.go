@@ -26,6 +26,7 @@ type Keyring struct {
 	LoginThrottle MAC // names that failed sign-ins are counted under
 	Claim         MAC // secrets of claims, codes of transfers, and networks that claims are counted under
 	Mail          MAC // links in mail, which confirm or unsubscribe an address
+	Portal        MAC // hashes of tokens and sessions of portal links
 	AccessRequest MAC // secrets of requests for API keys, and what such requests are counted under
 
 	WebhookSecret      Cipher // signing secrets of endpoints
@@ -51,6 +52,7 @@ func New(secret []byte) (*Keyring, error) {
 		"api-key/v1": &k.APIKey, "calendar/v1": &k.Calendar, "audit-log/v1": &k.AuditLog,
 		"login-throttle/v1": &k.LoginThrottle, "claim/v1": &k.Claim, "mail/v1": &k.Mail,
 		"technician/v1": &k.Technician, "access-request/v1": &k.AccessRequest,
+		"portal/v1": &k.Portal,
 	} {
 		key, err := hkdf.Key(sha256.New, secret, nil, label, sha256.Size)
 		if err != nil {

@@ -280,8 +280,8 @@ func (s *Store) loadKeys(ctx context.Context, publics []string) (map[string]Key,
 }
 
 // Key reads a key; the error is ErrNotFound if it does not exist.
-func (t AccessTx) Key(ctx context.Context, id string) (Key, error) {
-	k, err := scanKey(t.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE id = $1`, id))
+func (db AccessReader) Key(ctx context.Context, id string) (Key, error) {
+	k, err := scanKey(db.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE id = $1`, id))
 	if err != nil {
 		return Key{}, fmt.Errorf("read key %s: %w", id, err)
 	}

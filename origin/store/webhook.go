@@ -474,3 +474,87 @@ func (db WebhookReader) ExpiredEndpoints(ctx context.Context, now time.Time, lim
 	}
 	return list, nil
 }
+
+// PortalLink is a link to webhook pages, and the session that it began.
+type PortalLink struct {
+	ID, Account, KeyID string
+	Hash               string // of the token
+	fieldmark.PortalLinkRequest
+	CreatedAt, ExpiresAt fieldmark.Time
+	SpentAt              *fieldmark.Time // when its session began; nil before
+}
+
+const portalColumns = `id, account, key_id, hash, customer, endpoints, labels, read_only, return_url, created_at,
+	expires_at, session_at`
+
+func scanPortalLink(row scanner) (l PortalLink, err error) {
+	var labels map[string]string
+	var readOnly int
+	err = row.Scan(&l.ID, &l.Account, &l.KeyID, &l.Hash, &l.Customer, jsonCol{&l.Endpoints}, labelsCol{&labels},
+		&readOnly, &l.ReturnURL, timeCol{&l.CreatedAt}, timeCol{&l.ExpiresAt}, nullTime{&l.SpentAt})
+	l.ReadOnly = readOnly == 1
+	if labels != nil {
+		l.Filter = &fieldmark.EndpointFilter{Labels: labels}
+	}
+	return l, queryErr(err)
+}
+
+// PortalLink reads the link of a token by its hash; the error is ErrNotFound if there is none.
+func (db WebhookReader) PortalLink(ctx context.Context, hash string) (PortalLink, error) {
+	return scanPortalLink(db.queryRow(ctx, `SELECT `+portalColumns+` FROM portal_link WHERE hash = $1`, hash))
+}
+
+// PortalSession reads the link that began a session after a time, by the hash of its cookie.
+func (db WebhookReader) PortalSession(ctx context.Context, hash string, after time.Time) (PortalLink, error) {
+	return scanPortalLink(db.queryRow(ctx, `SELECT `+portalColumns+` FROM portal_link WHERE session = $1
+		AND session_at > $2`, hash, after.UnixMicro()))
+}
+
+// AddPortalLink adds a link, and deletes those that were created before a time.
+func (t WebhookTx) AddPortalLink(ctx context.Context, l *PortalLink, before time.Time) error {
+	endpoints, err := jsonText(l.Endpoints)
+	if err != nil {
+		return fmt.Errorf("write a portal link: %w", err)
+	}
+	var labels string
+	if l.Filter != nil {
+		if labels, err = labelsText(l.Filter.Labels); err != nil {
+			return fmt.Errorf("write a portal link: %w", err)
+		}
+	}
+	if _, err = t.exec(ctx, `DELETE FROM portal_link WHERE created_at < $1`, before.UnixMicro()); err == nil {
+		_, err = t.exec(ctx, `INSERT INTO portal_link (id, account, key_id, hash, customer, endpoints, labels,
+			read_only, return_url, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+			l.ID, l.Account, l.KeyID, l.Hash, l.Customer, endpoints, labels, boolInt(l.ReadOnly), l.ReturnURL,
+			l.CreatedAt.Micros(), l.ExpiresAt.Micros())
+	}
+	if err != nil {
+		return fmt.Errorf("add a portal link: %w", err)
+	}
+	return nil
+}
+
+// CountPortalLinks counts the links of an account that have not ended at a time.
+func (t WebhookTx) CountPortalLinks(ctx context.Context, account string, now time.Time) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM portal_link WHERE account = $1 AND expires_at > $2`, account,
+		now.UnixMicro()).Scan(&n)
+	return n, queryErr(err)
+}
+
+// SpendPortalLink begins the session of a link. It reports whether the link was not spent before.
+func (t WebhookTx) SpendPortalLink(ctx context.Context, hash, session string, now time.Time) (bool, error) {
+	n, err := t.exec(ctx, `UPDATE portal_link SET session = $1, session_at = $2 WHERE hash = $3 AND session_at IS NULL`,
+		session, now.UnixMicro(), hash)
+	if err != nil {
+		return false, fmt.Errorf("spend a portal link: %w", err)
+	}
+	return n > 0, nil
+}
+
+// EndPortalSession ends a session; the link stays spent.
+func (t WebhookTx) EndPortalSession(ctx context.Context, session string) error {
+	if _, err := t.exec(ctx, `UPDATE portal_link SET session = NULL WHERE session = $1`, session); err != nil {
+		return fmt.Errorf("end a session of a portal link: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package portal
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/web"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// pageSize is the number of messages on a page.
+const pageSize = 50
+
+// localMinute is the format of inputs of the type datetime-local, in UTC.
+const localMinute = "2006-01-02T15:04"
+
+// inputs maps pointers of errors to the inputs of the forms.
+var inputs = map[string]web.Input{"/url": {"url", "Address"}, "/events": {"events", "Events"},
+	"/description": {"description", "Description"}, "/reason": {"reason", "Reason"}, "/held": {"held", "Held messages"}}
+
+// endpoints lists the endpoints of the session, the newest first.
+func (h *handler) endpoints(req *request) ([]fieldmark.Endpoint, error) {
+	list, err := h.Webhooks.Endpoints(req.r.Context(), req.link.Account)
+	return slices.DeleteFunc(list, func(e fieldmark.Endpoint) bool { return !opens(&req.link, &e) }), err
+}
+
+// endpointOf returns the endpoint in the path. One outside the session does not exist for it.
+func (h *handler) endpointOf(req *request) (fieldmark.Endpoint, error) {
+	e, err := h.Webhooks.Endpoint(req.r.Context(), req.link.Account, req.r.PathValue("id"))
+	if err == nil && !opens(&req.link, &e) {
+		err = fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such endpoint")
+	}
+	return e, err
+}
+
+// homeData is the list of endpoints and the form that creates one.
+type homeData struct {
+	Endpoints   []fieldmark.Endpoint
+	CanCreate   bool
+	Filter      *fieldmark.EndpointFilter // of a new endpoint
+	EventTypes  []event.Kind
+	Newest      string // id of the newest endpoint, so that a form that is submitted twice creates one
+	Created     *fieldmark.NewEndpoint
+	URL, Events string // of the form
+	Description string // of the form
+}
+
+func (h *handler) home(req *request) error {
+	return h.showHome(req, http.StatusOK, nil, homeData{Events: fieldmark.AllMissionEvents})
+}
+
+func (h *handler) showHome(req *request, status int, bad []web.FormError, d homeData) (err error) {
+	if d.Endpoints, err = h.endpoints(req); err != nil {
+		return err
+	}
+	d.CanCreate = !req.link.ReadOnly && len(req.link.Endpoints) == 0
+	d.Filter, d.Newest = req.link.Filter, newestOf(d.Endpoints)
+	for _, k := range event.Kinds() {
+		if d.Filter == nil || k.Type.AboutMission() {
+			d.EventTypes = append(d.EventTypes, k)
+		}
+	}
+	return h.show(req, status, "home", web.Page{Title: "Webhook endpoints", Errors: bad, Data: &d})
+}
+
+// newestOf returns the id of the newest endpoint of a list, which is the first; "none" without one.
+func newestOf(list []fieldmark.Endpoint) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return list[0].ID
+}
+
+// create creates an endpoint of the customer with the filter of the link, and shows its secret.
+func (h *handler) create(req *request) error {
+	if len(req.link.Endpoints) > 0 {
+		h.showMessage(req, http.StatusForbidden, "This link creates no endpoints", "")
+		return nil
+	}
+	posted := req.r.PostForm
+	d := homeData{URL: strings.TrimSpace(posted.Get("url")), Events: strings.TrimSpace(posted.Get("events")),
+		Description: strings.TrimSpace(posted.Get("description"))}
+	own, err := h.endpoints(req)
+	if err != nil {
+		return err
+	}
+	if posted.Has("newest") && posted.Get("newest") != newestOf(own) { // the form was submitted twice
+		return h.showHome(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+
+			"opened. Check the list, and submit again if you still want another."), d)
+	}
+	made, err := h.Webhooks.CreateEndpoint(req.r.Context(), req.link.Account, fieldmark.EndpointRequest{URL: d.URL,
+		Events: strings.Fields(d.Events), Description: d.Description,
+		EndpointSettings: fieldmark.EndpointSettings{Customer: req.link.Customer, Filter: req.link.Filter}})
+	if bad := rejection(err, ""); bad != nil {
+		return h.showHome(req, statusOf(err), bad, d)
+	}
+	if err != nil {
+		return err
+	}
+	return h.showHome(req, http.StatusOK, nil, homeData{Created: &made, Events: fieldmark.AllMissionEvents})
+}
+
+func statusOf(err error) int { return fieldmark.AsError(err).Code.Status() }
+
+// rejection returns what is wrong with a form; nil if err is no error of a form.
+func rejection(err error, prefix string) []web.FormError {
+	if err == nil || statusOf(err) != http.StatusUnprocessableEntity && !fieldmark.IsCode(err, fieldmark.CodeTooMany) {
+		return nil
+	}
+	return web.FormErrors(err, inputs, prefix)
+}
+
+// endpointData is one endpoint with its messages.
+type endpointData struct {
+	fieldmark.Endpoint
+	Page       string // path
+	Deliveries []fieldmark.Delivery
+	Filter     messageFilter
+	Replays    []fieldmark.Replay
+	Replaying  bool   // the page reloads itself
+	DayAgo     string // for the forms of replays
+	Ping       *fieldmark.PingResult
+}
+
+// messageFilter is the form that filters messages.
+type messageFilter struct {
+	Type, State string
+	States      []fieldmark.DeliveryState
+	Next        string // address of the next page
+}
+
+func (h *handler) endpoint(req *request) error { return h.showEndpoint(req, http.StatusOK, nil, nil) }
+
+func (h *handler) showEndpoint(req *request, status int, bad []web.FormError, ping *fieldmark.PingResult) error {
+	e, err := h.endpointOf(req)
+	if err != nil {
+		return err
+	}
+	ctx, query := req.r.Context(), req.r.URL.Query()
+	d := endpointData{Endpoint: e, Page: endpointsPath + "/" + e.ID, Ping: ping,
+		DayAgo: time.Now().UTC().Add(-24 * time.Hour).Format(localMinute)}
+	d.Filter = messageFilter{Type: strings.TrimSpace(query.Get("type")), State: query.Get("state"),
+		States: append(fieldmark.DeliveryStates(), fieldmark.DeliveryHeld)}
+	list, err := h.Webhooks.Stats.Search(ctx, webhook.DeliveryPage{Endpoint: e.ID,
+		State: fieldmark.DeliveryState(d.Filter.State), Type: d.Filter.Type, Cursor: query.Get("cursor"),
+		Limit: pageSize})
+	if err != nil {
+		return err
+	}
+	d.Deliveries = list.Data
+	if list.HasMore {
+		d.Filter.Next = d.Page + "?" + url.Values{"state": {d.Filter.State}, "type": {d.Filter.Type},
+			"cursor": {list.NextCursor}}.Encode()
+	}
+	if d.Replays, err = h.Webhooks.Replays(ctx, req.link.Account, e.ID); err != nil {
+		return err
+	}
+	d.Replaying = slices.ContainsFunc(d.Replays, func(r fieldmark.Replay) bool {
+		return r.State == fieldmark.ReplayRunning
+	})
+	return h.show(req, status, "endpoint", web.Page{Title: "Webhook endpoint", Errors: bad, Data: &d})
+}
+
+// change tests, pauses or enables an endpoint, or starts a replay.
+func (h *handler) change(req *request) error {
+	e, err := h.endpointOf(req)
+	if err != nil {
+		return err
+	}
+	ctx, posted, page := req.r.Context(), req.r.PostForm, endpointsPath+"/"+e.ID
+	switch do := posted.Get("do"); do {
+	case "ping":
+		result, err := h.Webhooks.Ping(ctx, req.link.Account, e.ID, fieldmark.PingRequest{})
+		if err == nil {
+			err = h.AuditLog.AppendIfNone(ctx, "webhook.tested", e.ID)
+		}
+		if err != nil {
+			return err
+		}
+		return h.showEndpoint(req, http.StatusOK, nil, &result)
+	case "pause", "enable":
+		state, notice := fieldmark.EndpointPaused, "paused"
+		p := fieldmark.EndpointPatch{State: &state, Reason: strings.TrimSpace(posted.Get("reason"))}
+		if do == "enable" {
+			state, notice, p.Reason = fieldmark.EndpointEnabled, "enabled", ""
+		}
+		_, err := h.Webhooks.PatchEndpoint(ctx, req.link.Account, e.ID, p)
+		if bad := rejection(err, ""); bad != nil {
+			return h.showEndpoint(req, statusOf(err), bad, nil)
+		}
+		if err != nil {
+			return err
+		}
+		return req.done(page, notice)
+	case "recover", "replay":
+		return h.replay(req, &e, do)
+	}
+	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
+}
+
+// replay sends failed messages again, or every event since a time.
+func (h *handler) replay(req *request, e *fieldmark.Endpoint, do string) error {
+	ctx, posted := req.r.Context(), req.r.PostForm
+	req.prefix = do + "-" // both forms have the same inputs
+	var bad []web.FormError
+	since, err := time.Parse(localMinute, strings.TrimSpace(posted.Get("since")))
+	if err != nil {
+		bad = append(bad, web.FormError{Field: req.prefix + "since", Text: "Since: enter a date and a time."})
+	}
+	if posted.Get("confirm") == "" {
+		bad = append(bad, web.FormError{Field: req.prefix + "confirm",
+			Text: "Confirm that the receiver may get messages a second time."})
+	}
+	if bad != nil {
+		return h.showEndpoint(req, http.StatusUnprocessableEntity, bad, nil)
+	}
+	at := fieldmark.At(since)
+	r := fieldmark.ReplayRequest{FailedSince: &at}
+	if do == "replay" {
+		after, err := h.Webhooks.Stats.EventBefore(ctx, since)
+		if err != nil {
+			return err
+		}
+		r = fieldmark.ReplayRequest{AfterEvent: &after, MissingOnly: posted.Get("missing") != ""}
+	}
+	_, err = h.Webhooks.StartReplay(ctx, req.link.Account, e.ID, r)
+	if bad := rejection(err, req.prefix); bad != nil {
+		return h.showEndpoint(req, statusOf(err), bad, nil)
+	}
+	if err == nil {
+		err = h.AuditLog.AppendIfNone(ctx, "webhook.replayed", e.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return req.done(endpointsPath+"/"+e.ID, "replay")
+}
+
+// deliveryData is one message with all its attempts.
+type deliveryData struct {
+	fieldmark.Delivery
+	URL      string // of the endpoint
+	Page     string // path of the endpoint
+	Attempts []attempt
+	Pending  bool // the page reloads itself
+}
+
+// attempt is an attempt with its request.
+type attempt struct {
+	fieldmark.DeliveryAttempt
+	Request webhook.SentRequest
+}
+
+func (h *handler) delivery(req *request) error {
+	e, err := h.endpointOf(req)
+	if err != nil {
+		return err
+	}
+	ctx, id := req.r.Context(), req.r.PathValue("delivery")
+	record, err := h.Webhooks.Delivery(ctx, e.ID, id)
+	if err != nil {
+		return err
+	}
+	d := deliveryData{Delivery: record.Delivery, URL: e.URL, Page: endpointsPath + "/" + e.ID,
+		Pending: record.State == fieldmark.DeliveryDue || record.State == fieldmark.DeliveryWaiting}
+	for _, one := range record.Log {
+		a := attempt{DeliveryAttempt: one}
+		if a.Request, err = h.Webhooks.RequestOf(ctx, e.ID, id, one.At.Std()); err != nil &&
+			!fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+			return err
+		}
+		d.Attempts = append(d.Attempts, a)
+	}
+	return h.show(req, http.StatusOK, "delivery", web.Page{Title: "Webhook message", Data: &d})
+}
+
+// resend sends a message again.
+func (h *handler) resend(req *request) error {
+	e, err := h.endpointOf(req)
+	if err != nil {
+		return err
+	}
+	id := req.r.PathValue("delivery")
+	if _, err = h.Webhooks.Resend(req.r.Context(), e.ID, id); err == nil {
+		err = h.AuditLog.AppendIfNone(req.r.Context(), "delivery.resent", id)
+	}
+	if err != nil {
+		return err
+	}
+	return req.done(endpointsPath+"/"+e.ID+"/deliveries/"+id, "resent")
+}
