@@ -210,8 +210,7 @@ func (a *webhookAPI) routes() []*route {
 			id: "pollEvents", summary: "List events after a number; in the format of webhook messages",
 			query: pollParams}},
 		{"POST", fieldmark.PathPortalLinks, manage, handleCall[fieldmark.PortalLinkRequest](a.portalLink), operation{
-			id: "createPortalLink", status: []int{201},
-			summary: "Create a link to the webhook pages of the account or a customer; its address works once"}},
+			id: "createPortalLink", status: []int{201}, summary: "Create a link to webhook pages; it works once"}},
 		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, handleCall[none](a.listDeliveries), operation{
 			id: "listDeliveries", summary: "List webhook deliveries; newest first",
 			query: append([]param{worldParam}, deliveryParams...)}},
