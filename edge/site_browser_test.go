@@ -45,7 +45,7 @@ func TestSite(t *testing.T) {
 	b, h := browsertest.Start(t), gallery(t)
 	t.Run("pages", func(t *testing.T) { lookAtPages(t, b, h) })
 	t.Run("finding", func(t *testing.T) { findBrands(t, b, h) })
-	t.Run("builder", func(t *testing.T) { buildBadge(t, b, h) })
+	t.Run("builder", func(t *testing.T) { buildBadge(t, browsertest.StartWindowed(t), h) })
 	t.Run("generator", func(t *testing.T) { writeLLMs(t, b, h) })
 	t.Run("paper", func(t *testing.T) { readOnPaper(t, b, h) })
 	t.Run("reference", func(t *testing.T) { tryOperations(t, b, h) })

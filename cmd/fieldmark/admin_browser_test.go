@@ -121,7 +121,7 @@ func TestAdministrator(t *testing.T) {
 		"--audit-delay", "1ms"},
 		freePorts("var")...)...)
 	base := p.logged("serve", "listen")
-	browser := browsertest.Start(t)
+	browser := browsertest.StartWindowed(t)
 	d := &console{t: t, base: base, tab: browser.Open(t, base+"/admin/api-keys", browsertest.View{})}
 
 	d.send("/admin/sign-in", "", map[string]string{"user": "ada", "password": adminPassword})

@@ -17,6 +17,12 @@ import (
 // started in one page is valid in the others.
 type Browser struct{ ctx context.Context }
 
+// Programs of Chromium. The headless shell has the same engine without windows, which
+// take a third of the processor time of a test: it is preferred where it is installed.
+const headlessShell = "chromium-headless-shell"
+
+var windowed = []string{"chromium", "chromium-browser", "google-chrome"}
+
 // Start starts a Chromium that ends with the test. Without one the test is
 // skipped, but fails in CI.
 func Start(t testing.TB) *Browser {
@@ -24,11 +30,19 @@ func Start(t testing.TB) *Browser {
 	return StartWith(t)
 }
 
+// StartWindowed is Start with a browser that has windows and asks the user for permissions:
+// a click may copy to the clipboard, which the headless shell refuses.
+func StartWindowed(t testing.TB) *Browser {
+	t.Helper()
+	return start(t, windowed, chromedp.Flag("disable-quic", true))
+}
+
 // StartWith is Start with variables added to the browser's environment, each as
 // NAME=value.
 func StartWith(t testing.TB, env ...string) *Browser {
 	t.Helper()
-	return start(t, chromedp.Env(env...), chromedp.Flag("disable-quic", true))
+	return start(t, append([]string{headlessShell}, windowed...), chromedp.Env(env...),
+		chromedp.Flag("disable-quic", true))
 }
 
 // StartQUIC starts a Chromium that reaches addresses, each a host and a port, over HTTP/3
@@ -37,7 +51,7 @@ func StartWith(t testing.TB, env ...string) *Browser {
 func StartQUIC(t testing.TB, cert *x509.Certificate, addresses ...string) *Browser {
 	t.Helper()
 	key := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
-	return start(t, chromedp.Flag("enable-quic", true),
+	return start(t, append([]string{headlessShell}, windowed...), chromedp.Flag("enable-quic", true),
 		chromedp.Flag("origin-to-force-quic-on", strings.Join(addresses, ",")),
 		chromedp.Flag("host-resolver-rules", "MAP localhost 127.0.0.1,MAP *.localhost 127.0.0.1"),
 		chromedp.Flag("ignore-certificate-errors-spki-list", base64.StdEncoding.EncodeToString(key[:])))
@@ -48,10 +62,10 @@ func StartQUIC(t testing.TB, cert *x509.Certificate, addresses ...string) *Brows
 // processor, longer than any page under test.
 const unusedFeatures = "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"
 
-func start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
+func start(t testing.TB, programs []string, more ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
-	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-features", unusedFeatures)}, more...)
+	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(installed(t, programs)),
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-features", unusedFeatures)}, more...)
 	for _, flag := range []string{"headless", "no-sandbox", "no-first-run",
 		"disable-gpu", "disable-gpu-rasterization", // Debian enables it: a software GPU paints more slowly
 		"process-per-site", // a process for each tab takes longer to start than its page
@@ -69,9 +83,10 @@ func start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 	return &Browser{ctx}
 }
 
-func chromium(t testing.TB) string {
+// installed returns the path of the first program that is installed.
+func installed(t testing.TB, programs []string) string {
 	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range programs {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
