@@ -150,7 +150,7 @@ func (w *fixture) published(t *testing.T) map[fieldmark.Slug]string {
 	return state
 }
 
-// TestChangesTooOld: a reader that missed the removal of a brand is told to start again, a reader
+// TestChangesTooOld: a reader that missed the removal of a brand must start again, a reader
 // of everything is not, and the place in another log is of no use.
 func TestChangesTooOld(t *testing.T) {
 	record := storetest.New(t)
