@@ -12,7 +12,7 @@ import (
 )
 
 // keyedRequests has, for each route of a node, GET requests and the surrogate keys of their
-// responses; private stands for a response that no CDN may keep, which has none.
+// responses; private means a response that no CDN may keep, which has none.
 var keyedRequests = map[string]map[string]string{
 	"/api/badge/": {
 		"/api/badge/acme": "brand-acme module all", "/api/badge/acme.svg?theme=dark": "brand-acme module all",

@@ -127,7 +127,7 @@ type call struct {
 	all  bool
 }
 
-// api is the API of Fastly and of Cloudflare, with their limits. It has what it was told to purge.
+// api is the API of Fastly and of Cloudflare, with their limits. It records every purge.
 type api struct {
 	*httptest.Server
 	mu    sync.Mutex

@@ -21,7 +21,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// edges stands for the edges behind a CDN: each badge has the number of its last change. Like an edge,
+// edges replaces the edges behind a CDN: each badge has the number of its last change. Like an edge,
 // it follows the log a little behind the origin.
 type edges struct {
 	*httptest.Server

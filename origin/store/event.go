@@ -389,7 +389,7 @@ func (db CDNReader) CDN(ctx context.Context, name string) (CDN, error) {
 	return c, nil
 }
 
-// EventAfter returns the time of the first event after a number; zero if there is none.
+// EventAfter returns the time of the first event after a number; zero without one.
 func (db CDNReader) EventAfter(ctx context.Context, number int64) (at time.Time, err error) {
 	var micros *int64
 	err = db.queryRow(ctx, `SELECT (SELECT at FROM event WHERE number > $1 ORDER BY number LIMIT 1)`, number).
