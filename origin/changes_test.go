@@ -151,7 +151,7 @@ func (w *fixture) published(t *testing.T) map[fieldmark.Slug]string {
 }
 
 // TestChangesTooOld: a reader that missed the removal of a brand must start again, a reader
-// of everything is not, and the place in another log is of no use.
+// of everything need not, and a place in another log is refused.
 func TestChangesTooOld(t *testing.T) {
 	record := storetest.New(t)
 	fx := openFixture(t, record)
