@@ -80,6 +80,21 @@ func World(account string) string {
 	return ""
 }
 
+// TestWorld is the test world of an account.
+type TestWorld struct {
+	Account string         `json:"account"` // its test account
+	State   TestWorldState `json:"state" enum:"ready,resetting"`
+}
+
+// TestWorldState is the state of a test world.
+type TestWorldState string
+
+// A world is ready, or everything in it is being deleted.
+const (
+	TestWorldReady     TestWorldState = "ready"
+	TestWorldResetting TestWorldState = "resetting"
+)
+
 // Limits of a test world.
 const (
 	TestMissions         = 10_000  // enough for a month of a large integrator

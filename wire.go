@@ -28,6 +28,8 @@ const (
 	PathMissionBatch = "/api/public/v1/missions/batch"
 	// PathTestKeys are the test keys of the account of a live key.
 	PathTestKeys = "/api/public/v1/test/keys"
+	// PathTestReset deletes everything in a test world but its keys.
+	PathTestReset = "/api/public/v1/test/reset"
 
 	// PathAccount is the account of the caller's key.
 	PathAccount = "/api/public/v1/account"

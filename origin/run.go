@@ -43,6 +43,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { return s.Mail.Run(ctx) })
 	g.Go(func() error { return s.AccessRequests.Run(ctx) })
 	g.Go(func() error { return s.SigningKeys.Run(ctx) })
+	g.Go(func() error { return s.TestWorlds.Run(ctx) })
 	err := g.Wait()
 	last, cancel := job.ShutdownContext(ctx)
 	defer cancel()

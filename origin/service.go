@@ -36,6 +36,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/standing"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/technician"
+	"github.com/fieldmark/fieldmark/origin/testworld"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -118,6 +119,7 @@ type Service struct {
 
 	Mail        *mail.Service
 	SigningKeys *botauth.Service
+	TestWorlds  *testworld.Service
 	SiteChecks  *sitecheck.Service
 
 	CDNs      *cdn.Service
@@ -175,6 +177,7 @@ func New(cfg Config) (*Service, error) {
 		KeepDeliveries: cfg.KeepDeliveries, KeepEvents: cfg.KeepEvents,
 	})
 	_, events := webhook.Retention(s.Webhooks)
+	s.TestWorlds = testworld.New(testworld.Config{Store: cfg.Store, Jobs: s.jobs, Log: cfg.Log})
 	s.Offers = offer.New(offer.Config{Store: cfg.Store, AuditLog: s.AuditLog, Keys: s.Access.Keys,
 		Endpoints: webhook.MaxEndpoints, History: events})
 	s.Responses = idempotency.New(idempotency.Config{Store: cfg.Store, Cipher: keys.SavedResponse, Jobs: s.jobs,

@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/offer"
+	"github.com/fieldmark/fieldmark/origin/testworld"
 )
 
 // accessAPI serves API keys, accounts and the audit log.
@@ -50,6 +51,29 @@ func testKeyParam(c *call) (testKey, error) {
 
 func (a *accessAPI) revokeTestKey(ctx context.Context, k testKey) error {
 	return a.keys.RevokeTest(ctx, k.account, k.id)
+}
+
+// testAPI serves test worlds to the keys of their accounts.
+type testAPI struct{ worlds *testworld.Service }
+
+// worldParam is the account of a test key, or of a live key that may make test keys.
+func (a *testAPI) worldParam(c *call) (string, error) {
+	if !c.key.Test && !c.key.Allows(fieldmark.ScopeKeyTest) {
+		e := fieldmark.Errorf(fieldmark.CodeInsufficientScope, "send a test key, or one with the scope %s",
+			fieldmark.ScopeKeyTest)
+		e.Scope = fieldmark.ScopeKeyTest
+		return "", e
+	}
+	return c.key.Account, nil
+}
+
+func (a *testAPI) routes() []*route {
+	return []*route{
+		{"POST", fieldmark.PathTestReset, anyKey, handleParam(a.worldParam, a.worlds.Reset), operation{
+			id: "resetTestWorld", summary: "Delete everything in a test world; its keys stay", status: []int{202}}},
+		{"GET", fieldmark.PathTestReset, anyKey, handleParam(a.worldParam, a.worlds.Get), operation{
+			id: "getTestWorld", summary: "Get the state of a test world"}},
+	}
 }
 
 // offerAPI serves offers to administrators, and accounts to their own keys.

@@ -196,8 +196,8 @@ func (fx *fixture) problem(rec *httptest.ResponseRecorder) fieldmark.Problem {
 	return p
 }
 
-// exec runs SQL on the database directly, as a defective program would.
-func (fx *fixture) exec(text string) {
+// database opens the database directly.
+func (fx *fixture) database() *sql.DB {
 	fx.t.Helper()
 	driver, source := "sqlite", "file:"+url.PathEscape(fx.at.Path)+"?_pragma=busy_timeout(5000)"
 	if fx.at.URL != "" {
@@ -207,6 +207,23 @@ func (fx *fixture) exec(text string) {
 	if err != nil {
 		fx.t.Fatal(err)
 	}
+	return db
+}
+
+// read reads one row of the database directly.
+func (fx *fixture) read(text string, into ...any) {
+	fx.t.Helper()
+	db := fx.database()
+	defer db.Close()
+	if err := db.QueryRowContext(fx.t.Context(), text).Scan(into...); err != nil {
+		fx.t.Fatalf("%s: %v", text, err)
+	}
+}
+
+// exec runs SQL on the database directly, as a defective program would.
+func (fx *fixture) exec(text string) {
+	fx.t.Helper()
+	db := fx.database()
 	defer db.Close()
 	if _, err := db.ExecContext(fx.t.Context(), text); err != nil {
 		fx.t.Fatalf("%s: %v", text, err)

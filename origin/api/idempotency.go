@@ -110,7 +110,8 @@ func (s *server) serveIdempotent(c *call) error {
 // reservable reports whether a route accepts an Idempotency-Key that is reserved before its handler runs:
 // every write with an API key that does not save its response in the transaction of its effects.
 func (rt *route) reservable() bool {
-	return !rt.op.idempotent && rt.access.scope != "" && !rt.access.secret && rt.method != http.MethodGet
+	keyed := rt.access.scope != "" && !rt.access.secret || rt.access == anyKey
+	return !rt.op.idempotent && keyed && rt.method != http.MethodGet
 }
 
 // serveReserved is serveIdempotent for a handler whose effects are not in one transaction with the saved

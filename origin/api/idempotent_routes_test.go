@@ -44,7 +44,7 @@ func bodies(url string) map[string]string {
 		"createSubAccount": `{"id":"shop","name":"Shop"}`, "putSubAccount": `{"name":"Shop 2"}`,
 		"createSubAccountKey": `{"name":"k","scopes":["mission:read"]}`, "revokeSubAccountKey": "",
 		"deleteSubAccount": "",
-		"createTestKey":    `{"name":"k"}`, "revokeTestKey": "",
+		"createTestKey":    `{"name":"k"}`, "revokeTestKey": "", "resetTestWorld": "",
 		"createKey": `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
 		"createTechnicianLink": `{"assignee":{"id":"bob"}}`, "rotateTechnicianLink": "", "revokeTechnicianLink": "",
 		"completeMission": "",

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -103,7 +104,8 @@ func TestNoWorldInLiveAnswers(t *testing.T) {
 		body := fetch(path)
 		for _, mark := range marks {
 			// Lists of keys, and the audit log that one was created, have test keys, which are marked as such.
-			shows := (strings.HasSuffix(path, "/keys") || path == adminPath+"audit-log") && mark == "default~test"
+			shows := mark == "default~test" && (strings.HasSuffix(path, "/keys") || path == adminPath+"audit-log" ||
+				path == fieldmark.PathTestReset)
 			if strings.Contains(body, mark) && !shows {
 				t.Errorf("GET %s has %q of a test world: %s", path, mark, body)
 			}
@@ -151,4 +153,112 @@ func TestAttachmentOfAWorld(t *testing.T) {
 	if p := fx.problem(fx.send(request{"POST", path, key, large, text})); p.Code != fieldmark.CodeTestKey {
 		t.Errorf("an attachment of %d bytes: %s, want %s", len(large), p.Code, fieldmark.CodeTestKey)
 	}
+}
+
+// TestResetOfAWorld resets a test world while live data with the same identifiers is there: the world is
+// empty afterwards, its key works, and nothing else has changed.
+func TestResetOfAWorld(t *testing.T) {
+	fx := openFixture(t, storetest.New(t), nil, func(c *origin.Config) {
+		c.HTTP = safehttp.New(safehttp.Config{ConnectTo: map[string]string{"hooks.example:443": "127.0.0.1:9"},
+			Targets: true})
+	})
+	key := fx.testKeyOf("default").Token
+	fx.fillWorld(key)
+	var live fieldmark.Mission
+	fx.mustSend(201, request{"POST", fieldmark.PathMissions, fx.creator,
+		`{"source":"worldmark","externalId":"worldmark-0","title":"live"}`, nil}, &live)
+	fx.mustSend(403, request{"POST", fieldmark.PathTestReset, fx.creator, "", nil}, nil)
+	var w fieldmark.TestWorld
+	fx.mustSend(202, request{"POST", fieldmark.PathTestReset, key, "", nil}, &w)
+	if w.State != fieldmark.TestWorldResetting || w.Account != "default~test" {
+		t.Errorf("a world whose reset begins: %+v", w)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- fx.service.TestWorlds.Run(ctx) }()
+	for w.State != fieldmark.TestWorldReady {
+		time.Sleep(10 * time.Millisecond)
+		fx.mustSend(200, request{"GET", fieldmark.PathTestReset, key, "", nil}, &w)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	var page fieldmark.List[map[string]any]
+	for _, path := range []string{fieldmark.PathMissions, fieldmark.PathWebhooks} {
+		if fx.mustSend(200, request{"GET", path, key, "", nil}, &page); len(page.Data) > 0 {
+			t.Errorf("GET %s after the reset: %v", path, page.Data)
+		}
+	}
+	var events fieldmark.PolledEvents
+	fx.mustSend(200, request{"GET", fieldmark.PathPublicEvents, key, "", nil}, &events)
+	if len(events.Data) > 0 {
+		t.Errorf("events after the reset: %v", events.Data)
+	}
+	fx.mustSend(200, request{"GET", fieldmark.PathMissions + "/" + live.ID, fx.reader, "", nil}, nil)
+	var left int
+	fx.read(`SELECT (SELECT COUNT(*) FROM mission WHERE world <> '') + (SELECT COUNT(*) FROM endpoint WHERE world <> '')
+		+ (SELECT COUNT(*) FROM delivery WHERE world <> '') + (SELECT COUNT(*) FROM sla WHERE world <> '')
+		+ (SELECT COUNT(*) FROM payment WHERE world <> '') + (SELECT COUNT(*) FROM event
+			WHERE data LIKE '%worldmark%' AND data NOT LIKE '%"title":"live"%')`, &left)
+	if left != 0 {
+		t.Errorf("%d rows of the world are left", left)
+	}
+	fx.mustSend(201, request{"POST", fieldmark.PathMissions, key,
+		`{"source":"worldmark","externalId":"worldmark-0","title":"again"}`, nil}, nil)
+	fx.mustSend(404, request{"POST", fieldmark.PathTestReset, fx.key("other", fieldmark.ScopeKeyTest), "", nil}, nil)
+}
+
+// TestIdleWorld runs the maintenance of test worlds with one whose events are older than a week, and then
+// with one whose key was not used for a month.
+func TestIdleWorld(t *testing.T) {
+	fx := openFixture(t, storetest.New(t), nil, func(c *origin.Config) {
+		c.HTTP = safehttp.New(safehttp.Config{ConnectTo: map[string]string{"hooks.example:443": "127.0.0.1:9"},
+			Targets: true})
+	})
+	key := fx.testKeyOf("default").Token
+	fx.fillWorld(key)
+	fx.mustSend(201, request{"POST", fieldmark.PathMissions, fx.creator,
+		`{"source":"crm","externalId":"1","title":"live"}`, nil}, nil)
+	count := func(text string) (n int) {
+		t.Helper()
+		fx.read(text, &n)
+		return n
+	}
+	run := func(text string, want int) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- fx.service.TestWorlds.Run(ctx) }()
+		for count(text) != want {
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	const old = `UPDATE event SET id = 'evt_' || substr('00000000000000000000000000' || number, -26), sum = NULL
+		WHERE account <> ''`
+	if fx.at.URL == "" {
+		fx.exec(old)
+	} else {
+		fx.exec(strings.Replace(old, "substr('00000000000000000000000000' || number, -26)",
+			"right('00000000000000000000000000' || number, 26)", 1))
+	}
+	live := count(`SELECT COUNT(*) FROM event WHERE account = 'default'`)
+	run(`SELECT COUNT(*) FROM event WHERE account = 'default~test'`, 0)
+	if n := count(`SELECT COUNT(*) FROM delivery WHERE world <> ''`); n != 0 {
+		t.Errorf("%d deliveries of old events are left", n)
+	}
+	if n := count(`SELECT COUNT(*) FROM event WHERE account = 'default'`); n != live || live == 0 {
+		t.Errorf("%d live events, %d before", n, live)
+	}
+	if n := count(`SELECT COUNT(*) FROM mission WHERE world <> ''`); n != 3 {
+		t.Errorf("%d missions of a world that is in use, want 3", n)
+	}
+	fx.exec(`UPDATE api_key SET created_at = 1, last_used_at = NULL WHERE account = 'default~test'`)
+	fx.exec(`UPDATE account SET created_at = 1 WHERE id = 'default~test'`)
+	run(`SELECT COUNT(*) FROM mission WHERE world <> ''`, 0)
+	run(`SELECT COUNT(*) FROM account WHERE reset_at IS NOT NULL`, 0)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store/check"
 )
 
 // OfferReader reads offers.
@@ -250,4 +251,212 @@ func (db OfferReader) AccountUse(ctx context.Context, account string, day int64)
 		return u, fmt.Errorf("read the use of account %s: %w", account, err)
 	}
 	return u, nil
+}
+
+// WorldReader reads test worlds.
+type WorldReader struct{ querier }
+
+// WorldTx empties test worlds, in a transaction.
+type WorldTx struct {
+	WorldReader
+	*tx
+}
+
+// ResetBegan returns when the reset of a test world began that has not ended, or the zero Time; the
+// error is ErrNotFound if there is no such world.
+func (db WorldReader) ResetBegan(ctx context.Context, world string) (at time.Time, err error) {
+	err = queryErr(db.queryRow(ctx, `SELECT reset_at FROM account WHERE id = $1 AND world <> ''`,
+		world).Scan(exactTime{&at}))
+	if err != nil {
+		return at, fmt.Errorf("read the state of %s: %w", world, err)
+	}
+	return at, nil
+}
+
+// WorldsToReset lists test worlds that are being reset.
+func (db WorldReader) WorldsToReset(ctx context.Context, limit int) ([]string, error) {
+	return db.worlds(ctx, `SELECT id FROM account WHERE reset_at IS NOT NULL ORDER BY id LIMIT $1`, limit)
+}
+
+// IdleWorlds lists test worlds that have rows and whose keys were not used since a time.
+func (db WorldReader) IdleWorlds(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	return db.worlds(ctx, `SELECT a.id FROM account a WHERE a.world <> '' AND a.reset_at IS NULL AND a.created_at < $2
+		AND NOT EXISTS (SELECT 1 FROM api_key k WHERE k.account = a.id AND (k.created_at >= $2 OR k.last_used_at >= $2))
+		AND (EXISTS (SELECT 1 FROM mission m WHERE m.account = a.id)
+			OR EXISTS (SELECT 1 FROM endpoint e WHERE e.world = a.id AND e.world <> ''))
+		ORDER BY a.id LIMIT $1`, limit, since.UnixMicro())
+}
+
+// WorldsWithEvents lists test worlds that have events from before a time.
+func (db WorldReader) WorldsWithEvents(ctx context.Context, before time.Time, limit int) ([]string, error) {
+	return db.worlds(ctx, `SELECT a.id FROM account a WHERE a.world <> '' AND (SELECT e.id FROM event e
+		WHERE e.account = a.id AND e.account <> '' ORDER BY e.number LIMIT 1) < $2 ORDER BY a.id LIMIT $1`, limit,
+		fieldmark.FirstID(fieldmark.PrefixEvent, before))
+}
+
+func (db WorldReader) worlds(ctx context.Context, question string, args ...any) ([]string, error) {
+	rows, err := db.query(ctx, question, args...)
+	list, err := collect(rows, err, scanText)
+	if err != nil {
+		return nil, fmt.Errorf("list test worlds: %w", err)
+	}
+	return list, nil
+}
+
+// BeginReset marks a test world as being reset, unless it is, and deletes its endpoints, so that no
+// message is sent any more; the error is ErrNotFound if there is no such world.
+func (t WorldTx) BeginReset(ctx context.Context, world string, at time.Time) error {
+	fail := func(err error) error { return fmt.Errorf("begin the reset of %s: %w", world, err) }
+	n, err := t.exec(ctx, `UPDATE account SET reset_at = COALESCE(reset_at, $1), clock_offset = 0
+		WHERE id = $2 AND world <> ''`, at.UnixMicro(), world)
+	if err != nil {
+		return fail(err)
+	}
+	if n == 0 {
+		return fail(ErrNotFound)
+	}
+	_, err = t.exec(ctx, `UPDATE endpoint SET deleted_at = $1, wake_at = NULL WHERE world = $2 AND world <> ''
+		AND deleted_at IS NULL`, at.UnixMicro(), world)
+	if err == nil {
+		_, err = t.exec(ctx, `UPDATE replay SET state = 'done' WHERE state = 'running'
+			AND endpoint IN (`+endpointsOfWorld+`)`, world)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	clear(t.state.endpoints)
+	clear(t.state.accounts)
+	return nil
+}
+
+// The rows of test world $1. A delivery under a lease is being sent.
+const (
+	endpointsOfWorld  = `SELECT e.id FROM endpoint e WHERE e.world = $1 AND e.world <> ''`
+	deliveriesOfWorld = `SELECT d.id FROM endpoint e CROSS JOIN delivery d WHERE e.world = $1 AND e.world <> ''
+		AND d.endpoint = e.id AND d.lease_owner IS NULL`
+	missionsOfWorld = `SELECT m.id FROM mission m WHERE m.account = $1 ORDER BY m.id LIMIT $2`
+)
+
+// ResetWorld deletes up to limit missions of a test world that is being reset, or as many other rows,
+// and returns how many; 0: the world is empty and ready, or has deliveries that are being sent.
+func (t WorldTx) ResetWorld(ctx context.Context, world string, limit int) (int64, error) {
+	if n, err := t.deleteDeliveries(ctx, world, "", limit); n > 0 || err != nil {
+		return n, err
+	}
+	responses, err := t.exec(ctx, `DELETE FROM idempotency WHERE account = $1 AND name IN (
+		SELECT i.name FROM idempotency i WHERE i.account = $1 LIMIT $2)`, world, limit)
+	if responses > 0 || err != nil {
+		return responses, err
+	}
+	if n, err := t.deleteMissions(ctx, world, limit); n > 0 || err != nil {
+		return n, err
+	}
+	if n, err := t.eraseEvents(ctx, world, "~", limit); n > 0 || err != nil {
+		return n, err
+	}
+	return 0, t.endReset(ctx, world)
+}
+
+// deleteDeliveries deletes up to limit deliveries with their attempts; before is the id of an event
+// that is not deleted, empty: any.
+func (t WorldTx) deleteDeliveries(ctx context.Context, world, before string, limit int) (int64, error) {
+	question, args := deliveriesOfWorld+` LIMIT $2`, []any{world, limit}
+	if before != "" {
+		question = deliveriesOfWorld + ` AND EXISTS (SELECT 1 FROM event v
+			WHERE v.number = d.event AND v.id < $3) LIMIT $2`
+		args = append(args, before)
+	}
+	rows, err := t.query(ctx, question, args...)
+	ids, err := collect(rows, err, scanText)
+	for _, id := range ids {
+		for _, text := range []string{`DELETE FROM attempt WHERE delivery = $1`, `DELETE FROM delivery WHERE id = $1`} {
+			if err == nil {
+				err = t.queueExec(ctx, text, id)
+			}
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("delete the deliveries of %s: %w", world, err)
+	}
+	return int64(len(ids)), nil
+}
+
+// deleteMissions deletes up to limit missions with everything that belongs to them. The content of
+// attachments is deleted as that of any without a row is.
+func (t WorldTx) deleteMissions(ctx context.Context, world string, limit int) (n int64, err error) {
+	for _, text := range []string{
+		`DELETE FROM refund WHERE payment IN (SELECT p.id FROM payment p WHERE p.mission IN (` + missionsOfWorld + `))`,
+		`DELETE FROM payment WHERE mission IN (` + missionsOfWorld + `)`,
+		`DELETE FROM sla_event WHERE mission IN (` + missionsOfWorld + `)`,
+		`DELETE FROM sla WHERE mission IN (` + missionsOfWorld + `)`,
+		`DELETE FROM pending_alert WHERE mission IN (` + missionsOfWorld + `)`,
+		`DELETE FROM mission_note WHERE mission IN (` + missionsOfWorld + `)`,
+		`DELETE FROM attachment WHERE mission IN (` + missionsOfWorld + `)`,
+		`DELETE FROM mission_label WHERE mission IN (` + missionsOfWorld + `)`,
+		`DELETE FROM mission WHERE id IN (` + missionsOfWorld + `)`,
+	} {
+		if n, err = t.exec(ctx, text, world, limit); err != nil {
+			return 0, fmt.Errorf("delete the missions of %s: %w", world, err)
+		}
+	}
+	return n, nil
+}
+
+// eraseEvents removes the content of up to limit events of a test world before the id of one. Their
+// rows stay, because the numbers of the log have no gap.
+func (t WorldTx) eraseEvents(ctx context.Context, world, before string, limit int) (int64, error) {
+	fail := func(err error) (int64, error) { return 0, fmt.Errorf("erase the events of %s: %w", world, err) }
+	rows, err := t.query(ctx, `SELECT `+check.EventColumns+` FROM event WHERE account = $1 AND account <> ''
+		AND id < $2 ORDER BY number LIMIT $3`, world, before, limit)
+	events, err := collect(rows, err, scanEventRow)
+	if err != nil {
+		return fail(err)
+	}
+	now := time.Now().UnixMicro()
+	for _, row := range events {
+		// The columns are number, id, type, at, subject, brand, tags, data, account and trace. The time is
+		// the real one from now on: the log is pruned by it.
+		row[3], row[4], row[eventData], row[8], row[9] = now, "", "{}", "", ""
+		sum, _ := check.Checksum(t.state.args(row[:]))
+		if err := t.queueExec(ctx, `UPDATE event SET at = $1, subject = '', data = '{}', account = '', trace = '',
+			actor = '', labels = '', sum = $2 WHERE number = $3`, now, sum, row[0]); err != nil {
+			return fail(err)
+		}
+	}
+	return int64(len(events)), nil
+}
+
+// endReset deletes the endpoints of an empty test world and marks it as ready, unless deliveries are being sent.
+func (t WorldTx) endReset(ctx context.Context, world string) error {
+	fail := func(err error) error { return fmt.Errorf("end the reset of %s: %w", world, err) }
+	var sending bool
+	err := t.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint IN (`+endpointsOfWorld+`))`,
+		world).Scan(&sending)
+	if err != nil {
+		return fail(queryErr(err))
+	}
+	if sending {
+		return nil
+	}
+	for _, text := range []string{
+		`DELETE FROM replay WHERE endpoint IN (` + endpointsOfWorld + `)`,
+		`DELETE FROM watch WHERE endpoint IN (` + endpointsOfWorld + `)`,
+		`DELETE FROM endpoint WHERE world = $1 AND world <> ''`,
+		`UPDATE account SET reset_at = NULL WHERE id = $1`,
+	} {
+		if _, err := t.exec(ctx, text, world); err != nil {
+			return fail(err)
+		}
+	}
+	clear(t.state.endpoints)
+	return nil
+}
+
+// PruneWorld deletes up to limit deliveries, or events, of a test world from before a time, and returns how many.
+func (t WorldTx) PruneWorld(ctx context.Context, world string, before time.Time, limit int) (int64, error) {
+	first := fieldmark.FirstID(fieldmark.PrefixEvent, before)
+	if n, err := t.deleteDeliveries(ctx, world, first, limit); n > 0 || err != nil {
+		return n, err
+	}
+	return t.eraseEvents(ctx, world, first, limit)
 }

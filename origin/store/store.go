@@ -89,6 +89,7 @@ type Store struct {
 	StandingReader
 	StatsReader
 	WebhookReader
+	WorldReader
 
 	dialect *dialect
 	writer  *sql.DB
@@ -151,7 +152,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.MissionReader, s.ModuleReader, s.NoteReader = MissionReader{s}, ModuleReader{s}, NoteReader{s}
 	s.TechnicianReader = TechnicianReader{s}
 	s.SiteCheckReader, s.StandingReader = SiteCheckReader{s}, StandingReader{s}
-	s.StatsReader, s.WebhookReader = StatsReader{s}, WebhookReader{s}
+	s.StatsReader, s.WebhookReader, s.WorldReader = StatsReader{s}, WebhookReader{s}, WorldReader{s}
 	s.keys.Load, s.responses.Load = s.loadKeys, s.loadResponses
 	s.watch.make()
 	return s.readLogID(ctx)

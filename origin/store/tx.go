@@ -36,6 +36,7 @@ type Tx struct {
 	StatsTx
 	TechnicianTx
 	WebhookTx
+	WorldTx
 	*tx
 }
 
@@ -65,7 +66,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t}, OfferTx{OfferReader{t}, t},
 		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t},
 		TechnicianTx{TechnicianReader{t}, t},
-		WebhookTx{WebhookReader{t}, t}, t,
+		WebhookTx{WebhookReader{t}, t}, WorldTx{WorldReader{t}, t}, t,
 	}
 }
 
