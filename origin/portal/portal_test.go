@@ -335,7 +335,7 @@ func TestActs(t *testing.T) {
 	page := "/portal/endpoints/" + e.ID
 	delivery := page + "/deliveries/" + f.deliveries(e.ID)[0].ID
 	b := f.opened(fieldmark.PortalLinkRequest{Customer: "acme", Filter: of("acme")})
-	b.want(b.post(page, url.Values{"do": {"ping"}}), 200, "The receiver took it")
+	b.want(b.post(page, url.Values{"do": {"ping"}}), 200, "The receiver accepted the message")
 	b.want(b.post(page, url.Values{"do": {"pause"}, "reason": {"migration"}}), 303, "")
 	b.want(b.get(page), 200, "migration")
 	b.want(b.post(delivery, nil), 303, "")
