@@ -107,6 +107,48 @@ const (
 	TestAttachmentSize   = 1 << 20 // bytes: uploads are tested with small files
 )
 
+// Limits of a test clock.
+const (
+	TestClockStep    = 92 * 24 * time.Hour  // of one advance: a quarter, so that one call ends soon
+	TestClockMax     = 400 * 24 * time.Hour // in all: a year and what follows its end
+	TestClockFirings = 10_000               // of one advance, as TestMissions
+	TestClockWait    = 20 * time.Second     // of a request for the end of its advance
+)
+
+// TestClockState says whether a test clock runs at its usual pace.
+type TestClockState string
+
+// The states of a test clock.
+const (
+	TestClockReady     TestClockState = "ready"
+	TestClockAdvancing TestClockState = "advancing"
+)
+
+// TestClock is the clock of a test world: the real time plus an offset.
+type TestClock struct {
+	Now           Time           `json:"now"`
+	OffsetSeconds int64          `json:"offsetSeconds"`
+	State         TestClockState `json:"state" enum:"ready,advancing"`
+	To            *Time          `json:"to,omitempty"`        // the goal, while it advances
+	Fired         TestClockFired `json:"fired"`               // by the last advance
+	StoppedAt     *Time          `json:"stoppedAt,omitempty"` // where the last advance ended before its goal
+	More          bool           `json:"more,omitempty"`      // it did, and the rest was not fired
+}
+
+// TestClockFired counts what an advance has fired.
+type TestClockFired struct {
+	SLA      int `json:"sla"`      // SLA timers
+	Payments int `json:"payments"` // payments that fell due
+	Retries  int `json:"retries"`  // repeated attempts of deliveries
+	Webhooks int `json:"webhooks"` // first attempts
+}
+
+// TestClockRequest advances a test clock.
+type TestClockRequest struct {
+	Now  Time   `json:"now"`
+	Wait string `json:"wait,omitempty" maxLength:"20"` // a duration of Go, such as 20s
+}
+
 // Role is the role of an administrator.
 type Role string
 

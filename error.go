@@ -28,6 +28,8 @@ const (
 	CodeInsufficientScope    Code = "insufficient_scope"
 	CodeIPNotAllowed         Code = "ip_not_allowed"
 	CodeTestKey              Code = "test_key"
+	CodeClockBackward        Code = "clock_backward"
+	CodeClockAdvancing       Code = "clock_advancing"
 	CodeKeyNotLive           Code = "key_not_live"
 	CodeAgentNotAllowed      Code = "agent_not_allowed"
 	CodeConfirmationInvalid  Code = "confirmation_invalid"
@@ -103,6 +105,8 @@ var codeTable = map[Code]struct {
 	CodeInsufficientScope:    {http.StatusForbidden, "The API key lacks a scope"},
 	CodeIPNotAllowed:         {http.StatusForbidden, "The API key may not be used from this address"},
 	CodeTestKey:              {http.StatusForbidden, "A test key may not do this"},
+	CodeClockBackward:        {http.StatusConflict, "A test clock cannot go back"},
+	CodeClockAdvancing:       {http.StatusConflict, "The test clock is advancing"},
 	CodeKeyNotLive:           {http.StatusConflict, "The API key is not live"},
 	CodeAgentNotAllowed:      {http.StatusForbidden, "The API key does not let agents do this"},
 	CodeConfirmationInvalid:  {http.StatusPreconditionFailed, "The confirmation is not of this request"},

@@ -30,6 +30,8 @@ const (
 	PathTestKeys = "/api/public/v1/test/keys"
 	// PathTestReset deletes everything in a test world but its keys.
 	PathTestReset = "/api/public/v1/test/reset"
+	// PathTestClock is the clock of a test world.
+	PathTestClock = "/api/public/v1/test/clock"
 
 	// PathAccount is the account of the caller's key.
 	PathAccount = "/api/public/v1/account"
@@ -125,6 +127,8 @@ const (
 	HeaderIdempotencyKey = "Idempotency-Key"
 	// HeaderReplayed is "true" on the saved response of an earlier request.
 	HeaderReplayed = "Idempotency-Replayed"
+	// HeaderWorld is on responses to test keys: test; now=, with the time of the test world (RFC 3339).
+	HeaderWorld = "Fieldmark-World"
 	// HeaderDryRun is "true" on the response to a write that was validated and run, and then undone.
 	HeaderDryRun = "Fieldmark-Dry-Run"
 	// HeaderAgent marks a request that an agent caused, with AgentMCP: the member agent of the key

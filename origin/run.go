@@ -27,6 +27,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var g errgroup.Group
 	g.Go(func() error { return s.Webhooks.Run(ctx) })
 	g.Go(func() error { return s.Missions.Run(ctx) })
+	g.Go(func() error { return s.TestClocks.Run(ctx) })
 	g.Go(func() error { return s.Links.Run(ctx) })
 	g.Go(func() error { return s.Attachments.Run(ctx) })
 	g.Go(func() error { return s.Responses.Run(ctx) })

@@ -36,6 +36,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/standing"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/technician"
+	"github.com/fieldmark/fieldmark/origin/testclock"
 	"github.com/fieldmark/fieldmark/origin/testworld"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -122,9 +123,10 @@ type Service struct {
 	TestWorlds  *testworld.Service
 	SiteChecks  *sitecheck.Service
 
-	CDNs      *cdn.Service
-	Standings *standing.Service
-	Monitor   *monitor.Service
+	CDNs       *cdn.Service
+	Standings  *standing.Service
+	Monitor    *monitor.Service
+	TestClocks *testclock.Service
 
 	store     *store.Store
 	log       *slog.Logger
@@ -197,6 +199,8 @@ func New(cfg Config) (*Service, error) {
 	s.Missions = mission.New(mission.Config{TechnicianPage: s.Links.Address, Store: cfg.Store, Keyring: keys,
 		AuditLog: s.AuditLog, Jobs: s.jobs, Responses: s.Responses, Log: cfg.Log, PaymentDueOn: cfg.PaymentDueOn,
 		TimerFired: cfg.Swept})
+	s.TestClocks = testclock.New(testclock.Config{Store: cfg.Store, Jobs: s.jobs, Missions: s.Missions,
+		Webhooks: s.Webhooks, Log: cfg.Log})
 	return s, nil
 }
 

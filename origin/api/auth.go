@@ -102,6 +102,13 @@ func (s *server) authenticate(c *call) error {
 	if s.isNode(c.r.Header.Get(fieldmark.HeaderNode)) {
 		c.w.Header().Set(fieldmark.HeaderQuota, quotaOf(k))
 	}
+	if k.Test {
+		clock, err := s.clocks.Get(c.r.Context(), k.Account)
+		if err != nil {
+			return err
+		}
+		c.setWorld(&clock)
+	}
 	if k.Test && required != anyKey && !required.scope.AllowsTest() {
 		return fieldmark.Errorf(fieldmark.CodeTestKey, "a test key cannot have the scope %s", required.scope)
 	}

@@ -111,7 +111,7 @@ func (s *server) serveIdempotent(c *call) error {
 // every write with an API key that does not save its response in the transaction of its effects.
 func (rt *route) reservable() bool {
 	keyed := rt.access.scope != "" && !rt.access.secret || rt.access == anyKey
-	return !rt.op.idempotent && keyed && rt.method != http.MethodGet
+	return keyed && !rt.op.idempotent && rt.method != http.MethodGet
 }
 
 // serveReserved is serveIdempotent for a handler whose effects are not in one transaction with the saved

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
@@ -45,7 +46,8 @@ func bodies(url string) map[string]string {
 		"createSubAccountKey": `{"name":"k","scopes":["mission:read"]}`, "revokeSubAccountKey": "",
 		"deleteSubAccount": "",
 		"createTestKey":    `{"name":"k"}`, "revokeTestKey": "", "resetTestWorld": "",
-		"createKey": `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
+		"advanceTestClock": fmt.Sprintf(`{"now":%q}`, fieldmark.At(time.Now().Add(time.Hour))),
+		"createKey":        `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "",
 		"createTechnicianLink": `{"assignee":{"id":"bob"}}`, "rotateTechnicianLink": "", "revokeTechnicianLink": "",
 		"completeMission": "",
 		"setPayment":      `{"amount":{"value":100,"currency":"EUR"}}`, "moveAnyMission": `{"status":"DISPATCHED"}`,
@@ -243,6 +245,8 @@ func (fx *fixture) fillPath(path, url string) string {
 		if id = m.Payment.ID; strings.HasSuffix(path, "refunds") {
 			fx.payment(200, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
 		}
+	case path == fieldmark.PathTestClock:
+		fx.testKeyOf(access.DefaultAccount)
 	case strings.Contains(path, "/offers/{id}"):
 		id = "o" + fmt.Sprintf("%d", offersPut.Add(1))
 		fx.mustSend(200, request{method: "PUT", path: adminPath + "offers/" + id, key: fx.admin,

@@ -42,6 +42,9 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeIPNotAllowed: "" +
 		"The key is restricted to certain networks. Send the request from one of them, or ask for a key for your " +
 		"network.",
+	fieldmark.CodeClockBackward: "The time of a test world only moves forward. Send a later time, or reset the world.",
+	fieldmark.CodeClockAdvancing: "Wait until GET /api/public/v1/test/clock returns the state ready. One advance " +
+		"runs at a time.",
 	fieldmark.CodeTestKey: "A test key reaches the test world of its account only. Use a live key for this.",
 	fieldmark.CodeAgentNotAllowed: "The member agent of the API key says what agents may do with it: nothing (off), " +
 		"try " +

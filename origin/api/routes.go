@@ -94,7 +94,7 @@ func (s *server) routes(cfg Config) []*route {
 		linkRoutes(o.Links),
 		(&llmsAPI{o.Brands, cfg.Prober, version}).routes(),
 		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents), o.Portal}).routes(),
-		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(),
+		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(), (&testClockAPI{o.TestClocks}).routes(),
 		(&offerAPI{o.Offers, o.Offers.Groups}).routes(), (&testAPI{o.TestWorlds}).routes(),
 		(&brandAPI{o.Brands}).routes(),
 		(&disputeAPI{o.Brands, o.Brands.Disputes, o.Claims}).routes(),

@@ -22,6 +22,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/testclock"
 )
 
 // Config holds the dependencies and settings of the API.
@@ -46,6 +47,7 @@ type server struct {
 	keys      *access.Keys
 	auditLog  *auditlog.Log
 	responses *idempotency.Service
+	clocks    *testclock.Service
 	mux       *http.ServeMux
 	openAPI   lazyDocument
 	asyncAPI  lazyDocument
@@ -72,6 +74,7 @@ func New(cfg Config) (http.Handler, error) {
 		keys:      cfg.Service.Access.Keys,
 		auditLog:  cfg.Service.AuditLog,
 		responses: cfg.Service.Responses,
+		clocks:    cfg.Service.TestClocks,
 		mux:       http.NewServeMux(),
 	}
 	if s.log == nil {

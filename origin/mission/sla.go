@@ -240,6 +240,28 @@ func (s *timers) run(ctx context.Context, what, id string, pass func(*txn, conte
 	}
 }
 
+// FireWorld fires the timers that are due in the world of a test account at a time of the world: SLA timers,
+// payments and pending alerts, in this order. The clock of the account must be advancing: other workers then leave
+// the world out. It returns how many timers of SLAs and payments it fired, and in all.
+func (s *Service) FireWorld(ctx context.Context, account string, now time.Time) (slas, payments, all int, err error) {
+	due, unpaid, alerts, err := s.store.WorldTimers(ctx, account, now, maxTestTimers)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	for _, kind := range []struct {
+		ids  []string
+		pass func(*txn, context.Context, string) error
+	}{{due, (*txn).fireTimers}, {unpaid, (*txn).fireDue}, {alerts, (*txn).openPending}} {
+		for _, id := range kind.ids {
+			err := s.write(ctx, func(ctx context.Context, t *txn) error { return kind.pass(t, ctx, id) })
+			if err != nil {
+				return 0, 0, 0, fmt.Errorf("fire a timer of %s: %w", id, err)
+			}
+		}
+	}
+	return len(due), len(unpaid), len(due) + len(unpaid) + len(alerts), nil
+}
+
 // fireTimers applies the current time to the SLA timers of a mission.
 func (t *txn) fireTimers(ctx context.Context, id string) error {
 	m, err := t.tx.Mission(ctx, id)

@@ -307,6 +307,12 @@ func (db WorldReader) worlds(ctx context.Context, question string, args ...any) 
 // message is sent any more; the error is ErrNotFound if there is no such world.
 func (t WorldTx) BeginReset(ctx context.Context, world string, at time.Time) error {
 	fail := func(err error) error { return fmt.Errorf("begin the reset of %s: %w", world, err) }
+	if c, err := (OfferReader{t.WorldReader.querier}).TestClock(ctx, world); err == nil && c.Advancing {
+		return fieldmark.Errorf(fieldmark.CodeClockAdvancing, "the clock advances to %s", fieldmark.At(c.Goal))
+	}
+	if _, err := t.exec(ctx, `DELETE FROM test_clock WHERE account = $1`, world); err != nil {
+		return fail(err)
+	}
 	n, err := t.exec(ctx, `UPDATE account SET reset_at = COALESCE(reset_at, $1), clock_offset = 0
 		WHERE id = $2 AND world <> ''`, at.UnixMicro(), world)
 	if err != nil {

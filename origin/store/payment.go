@@ -349,3 +349,149 @@ func (db AttachmentReader) CountAttachments(ctx context.Context) (n int, err err
 	}
 	return n, nil
 }
+
+// LeaseTestClock is the lease of a clock that advances.
+const LeaseTestClock LeaseKind = "test_clock"
+
+// standing selects the test accounts a whose clocks do not advance: what becomes due in the world of
+// one that does is fired in order, by the worker that moves the clock.
+const standing = `a.world <> '' AND NOT EXISTS (SELECT 1 FROM test_clock c WHERE c.account = a.id AND c.advancing = 1)`
+
+// TestClock is the clock of a test world.
+type TestClock struct {
+	Offset    time.Duration // the time of the world less the real time
+	Goal      time.Time     // of the last advance; zero: there was none
+	Advancing bool
+	StoppedAt *fieldmark.Time // where it ended before its goal
+	Fired     fieldmark.TestClockFired
+}
+
+// TestClock returns the clock of a test account; the error is ErrNotFound if there is no such account.
+func (db OfferReader) TestClock(ctx context.Context, account string) (c TestClock, err error) {
+	var offset, goal, advancing int64
+	f := &c.Fired
+	err = db.queryRow(ctx, `SELECT a.clock_offset, COALESCE(c.goal, 0), COALESCE(c.advancing, 0), c.stopped_at,
+		COALESCE(c.sla, 0), COALESCE(c.payments, 0), COALESCE(c.retries, 0), COALESCE(c.webhooks, 0)
+		FROM account a LEFT JOIN test_clock c ON c.account = a.id WHERE a.id = $1`, account).Scan(&offset, &goal,
+		&advancing, nullTime{&c.StoppedAt}, &f.SLA, &f.Payments, &f.Retries, &f.Webhooks)
+	if err != nil {
+		return c, fmt.Errorf("read the clock of %s: %w", account, queryErr(err))
+	}
+	c.Offset, c.Advancing = time.Duration(offset)*time.Microsecond, advancing == 1
+	if goal > 0 {
+		c.Goal = time.UnixMicro(goal)
+	}
+	return c, nil
+}
+
+// StartTestClock begins to advance the clock of a test account to a time of its world.
+func (t OfferTx) StartTestClock(ctx context.Context, account string, goal time.Time) error {
+	_, err := t.exec(ctx, `INSERT INTO test_clock (account, goal, advancing, sla, payments, retries, webhooks)
+		VALUES ($1, $2, 1, 0, 0, 0, 0) ON CONFLICT (account) DO UPDATE SET goal = excluded.goal, advancing = 1,
+			stopped_at = NULL, sla = 0, payments = 0, retries = 0, webhooks = 0, lease_until = NULL,
+			lease_owner = NULL`, account, goal.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("start the clock of %s: %w", account, err)
+	}
+	t.touched[TopicTestClocks] = true
+	return nil
+}
+
+// TestClocksDue reports whether there is a clock to claim, without a transaction.
+func (db OfferReader) TestClocksDue(ctx context.Context, now time.Time) (due bool, err error) {
+	err = db.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM test_clock WHERE advancing = 1
+		AND (lease_until IS NULL OR lease_until <= $1))`, now.UnixMicro()).Scan(&due)
+	if err != nil {
+		return false, fmt.Errorf("look for clocks that advance: %w", queryErr(err))
+	}
+	return due, nil
+}
+
+// ClaimTestClocks leases up to limit clocks that advance to owner, and returns their accounts.
+func (t OfferTx) ClaimTestClocks(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
+	return t.claim(ctx, `UPDATE test_clock SET lease_until = $1, lease_owner = $2 WHERE account IN (
+		SELECT c.account FROM test_clock c WHERE c.advancing = 1 AND (c.lease_until IS NULL OR c.lease_until <= $3)
+		LIMIT $4) RETURNING account`, lease.UnixMicro(), owner, now.UnixMicro(), limit)
+}
+
+// MoveTestClock adds to what an advance has fired and sets the offset of the clock, which never becomes smaller. An
+// advance that is over ends the lease. It reports whether owner still has the lease.
+func (t OfferTx) MoveTestClock(ctx context.Context, account, owner string, c *TestClock) (bool, error) {
+	fail := func(err error) error { return fmt.Errorf("move the clock of %s: %w", account, err) }
+	f := c.Fired
+	n, err := t.exec(ctx, `UPDATE test_clock SET advancing = $3, stopped_at = $4, sla = $5, payments = $6, retries = $7,
+		webhooks = $8 WHERE account = $1 AND lease_owner = $2 AND advancing = 1`, account, owner, boolInt(c.Advancing),
+		nullMicros(c.StoppedAt), f.SLA, f.Payments, f.Retries, f.Webhooks)
+	if err != nil || n == 0 {
+		return false, fail(err)
+	}
+	if _, err := t.exec(ctx, `UPDATE account SET clock_offset = $2 WHERE id = $1 AND clock_offset < $2`, account,
+		c.Offset.Microseconds()); err != nil {
+		return false, fail(err)
+	}
+	clear(t.state.accounts) // they have the offset
+	if c.Advancing {
+		return true, nil
+	}
+	if _, err := t.exec(ctx, `UPDATE test_clock SET lease_until = NULL, lease_owner = NULL WHERE account = $1`,
+		account); err != nil {
+		return false, fail(err)
+	}
+	t.touched[TopicTestClocks], t.touched[TopicTestDeadlines], t.touched[TopicTestDeliveries] = true, true, true
+	return true, nil
+}
+
+// WorldDue is what a test world waits for, in its time. A zero time means for nothing.
+type WorldDue struct {
+	Timers    time.Time // SLA timers, payments and pending alerts
+	Endpoints time.Time // deliveries
+	Sending   bool      // a process has claimed a delivery and has not recorded its result
+}
+
+// WorldDue returns what the world of a test account waits for.
+func (db OfferReader) WorldDue(ctx context.Context, account string) (d WorldDue, err error) {
+	var due [4]int64
+	var sending bool
+	err = db.queryRow(ctx, `SELECT
+		COALESCE((SELECT MIN(due_at) FROM sla WHERE world = $1 AND world <> '' AND due_at IS NOT NULL), -1),
+		COALESCE((SELECT MIN(check_at) FROM payment WHERE world = $1 AND world <> '' AND check_at IS NOT NULL), -1),
+		COALESCE((SELECT MIN(due_at) FROM pending_alert WHERE world = $1 AND world <> ''), -1),
+		COALESCE((SELECT MIN(wake_at) FROM endpoint WHERE world = $1 AND world <> '' AND wake_at IS NOT NULL
+			AND deleted_at IS NULL), -1),
+		EXISTS (SELECT 1 FROM endpoint e JOIN delivery d ON d.endpoint = e.id WHERE e.account = $1
+			AND d.lease_owner IS NOT NULL)`, account).Scan(&due[0], &due[1], &due[2], &due[3], &sending)
+	if err != nil {
+		return d, fmt.Errorf("look for what is due in %s: %w", account, queryErr(err))
+	}
+	d.Sending = sending
+	for i, at := range due {
+		first := &d.Timers
+		if i == len(due)-1 {
+			first = &d.Endpoints
+		}
+		// 0 is the time of an endpoint that has to be looked at once.
+		if t := time.UnixMicro(at); at >= 0 && (first.IsZero() || t.Before(*first)) {
+			*first = t
+		}
+	}
+	return d, nil
+}
+
+// WorldTimers lists up to limit missions with due SLA timers, due payments and missions with due pending alerts in
+// the world of a test account, whose time is now.
+func (db OfferReader) WorldTimers(ctx context.Context, account string, now time.Time, limit int) (slas, payments,
+	alerts []string, err error) {
+	for query, list := range map[string]*[]string{
+		`SELECT mission FROM sla WHERE world = $1 AND world <> '' AND due_at <= $2 ORDER BY due_at`: &slas,
+		`SELECT id FROM payment WHERE world = $1 AND world <> '' AND check_at <= $2
+			ORDER BY check_at`: &payments,
+		`SELECT mission FROM pending_alert WHERE world = $1 AND world <> '' AND due_at <= $2 ORDER BY due_at`: &alerts,
+	} {
+		rows, err := db.query(ctx, query+` LIMIT $3`, account, now.UnixMicro(), limit)
+		*list, err = collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("list due timers of %s: %w", account, err)
+		}
+	}
+	return slas, payments, alerts, nil
+}

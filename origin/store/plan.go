@@ -246,7 +246,7 @@ func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.
 }
 
 // worldsDue reports whether a world has something that worlds claim, without a transaction.
-const worldsDue = `SELECT EXISTS (SELECT 1 FROM account a WHERE a.world <> '' AND (
+const worldsDue = `SELECT EXISTS (SELECT 1 FROM account a WHERE ` + standing + ` AND (
 	EXISTS (SELECT 1 FROM sla s WHERE s.world = a.id AND s.world <> '' AND s.due_at <= $1 + a.clock_offset)
 	OR EXISTS (SELECT 1 FROM payment p WHERE p.world = a.id AND p.world <> ''
 		AND p.check_at <= $1 + a.clock_offset)

@@ -240,7 +240,7 @@ type Topic int
 // The topics: the event log grew; a delivery, an audit, a preview, a replay, a
 // deadline, a certificate, a standing, a claim, a mail or a mail about a request for a key became due; a
 // check of a site changed its state; a delivery or a deadline of a test world became due; a CDN was
-// added or changed.
+// added or changed; a clock of a test world began or ended to advance.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -257,6 +257,7 @@ const (
 	TopicTestDeliveries
 	TopicTestDeadlines
 	TopicCDNs
+	TopicTestClocks
 	topics
 )
 

@@ -355,7 +355,7 @@ const (
 var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
 	LeaseAlert: "mission", LeaseCertificate: "name", LeaseClaim: "id", LeaseSiteCheck: "id",
-	LeaseDailyJob: "name", LeaseMail: "id", LeaseAccess: "id", LeaseCDN: "name",
+	LeaseDailyJob: "name", LeaseMail: "id", LeaseAccess: "id", LeaseCDN: "name", LeaseTestClock: "account",
 }
 
 // Lease identifies a leased row.
@@ -423,15 +423,15 @@ const (
 
 	// Those of test worlds. Due times are in the time of the world, leases in real time. CROSS JOIN makes SQLite
 	// begin with the worlds.
-	worldSLAs = `SELECT s.mission FROM account a CROSS JOIN sla s WHERE a.world <> '' AND s.world = a.id
+	worldSLAs = `SELECT s.mission FROM account a CROSS JOIN sla s WHERE ` + standing + ` AND s.world = a.id
 		AND s.world <> '' AND s.due_at <= $3 + a.clock_offset AND (s.lease_until IS NULL OR s.lease_until <= $3)
 		LIMIT $4`
 	worldStaleSLAs = `SELECT s.mission FROM sla s WHERE s.rules < $5 AND s.world <> '' AND (s.lease_until IS NULL
 		OR s.lease_until <= $3) ORDER BY s.rules LIMIT $4`
-	worldPayments = `SELECT p.id FROM account a CROSS JOIN payment p WHERE a.world <> '' AND p.world = a.id
+	worldPayments = `SELECT p.id FROM account a CROSS JOIN payment p WHERE ` + standing + ` AND p.world = a.id
 		AND p.world <> '' AND p.check_at <= $3 + a.clock_offset AND (p.lease_until IS NULL OR p.lease_until <= $3)
 		LIMIT $4`
-	worldPendingAlerts = `SELECT p.mission FROM account a CROSS JOIN pending_alert p WHERE a.world <> ''
+	worldPendingAlerts = `SELECT p.mission FROM account a CROSS JOIN pending_alert p WHERE ` + standing + `
 		AND p.world = a.id AND p.world <> '' AND p.due_at <= $3 + a.clock_offset
 		AND (p.lease_until IS NULL OR p.lease_until <= $3) LIMIT $4`
 )

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -37,11 +38,20 @@ func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int, w
 		WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
 		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL AND world = '' ORDER BY wake_at, id LIMIT $2`
 	if worlds {
-		question = `SELECT ` + endpointColumns + `, offset_of, (SELECT COUNT(*) FROM delivery d
-			WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
-			FROM ` + worldEndpoints + ` ORDER BY wake_at, id LIMIT $2`
+		question = dueWorldEndpoints
 	}
-	rows, err := t.query(ctx, question, now.UnixMicro(), limit)
+	return dueEndpoints(ctx, t, question, now.UnixMicro(), limit)
+}
+
+// DueEndpointsOf is DueEndpoints for the test world of an account whose clock advances.
+func (t WebhookTx) DueEndpointsOf(ctx context.Context, account string, now time.Time, limit int) ([]DueEndpoint,
+	error) {
+	return dueEndpoints(ctx, t, strings.Replace(dueWorldEndpoints, standing, `a.id = $3`, 1), now.UnixMicro(), limit,
+		account)
+}
+
+func dueEndpoints(ctx context.Context, t WebhookTx, question string, args ...any) ([]DueEndpoint, error) {
+	rows, err := t.query(ctx, question, args...)
 	list, err := collect(rows, err, func(row scanner) (r DueEndpoint, err error) {
 		var offset int64
 		defer func() { r.ClockOffset = time.Duration(offset) * time.Microsecond }()
@@ -59,8 +69,12 @@ func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int, w
 // worldEndpoints are the endpoints of test worlds whose scheduled time has come, which is in the
 // time of the world.
 const worldEndpoints = `(SELECT a.id AS of_world, a.clock_offset AS offset_of FROM account a
-	WHERE a.world <> '') AS w CROSS JOIN endpoint
+	WHERE ` + standing + `) AS w CROSS JOIN endpoint
 	WHERE world = of_world AND world <> '' AND wake_at <= $1 + offset_of AND deleted_at IS NULL`
+
+const dueWorldEndpoints = `SELECT ` + endpointColumns + `, offset_of, (SELECT COUNT(*) FROM delivery d
+	WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
+	FROM ` + worldEndpoints + ` ORDER BY wake_at, id LIMIT $2`
 
 // EndpointsDue reports whether an endpoint of a test world is scheduled for now or earlier. Most
 // installations have no world: looking costs them a read, and no transaction.

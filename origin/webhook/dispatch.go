@@ -52,6 +52,8 @@ type dispatcher struct {
 	*Service
 	limit  int  // of messages in flight
 	worlds bool // it delivers the messages of test worlds, and no others
+
+	account string // with worlds: only of this one, whose clock advances
 }
 
 // topic is published when messages of the dispatcher become due.
@@ -65,7 +67,7 @@ func (s *dispatcher) topic() store.Topic {
 // idle reports that nothing has to be recorded or claimed. Only the dispatcher of test worlds looks first:
 // most installations have none, and begin no transaction for them.
 func (s *dispatcher) idle(ctx context.Context, kept []result) bool {
-	if !s.worlds || len(kept) > 0 {
+	if !s.worlds || s.account != "" || len(kept) > 0 {
 		return false
 	}
 	due, err := s.store.EndpointsDue(ctx, time.Now())
@@ -407,7 +409,7 @@ func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, 
 	if free <= 0 {
 		return nil, time.Time{}, nil
 	}
-	ready, err := tx.DueEndpoints(ctx, now, maxReadyEndpoints, s.worlds)
+	ready, err := s.ready(ctx, tx, now)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -437,6 +439,14 @@ func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, 
 		}
 	}
 	return jobs, next, nil
+}
+
+// ready lists the endpoints to claim messages of.
+func (s *dispatcher) ready(ctx context.Context, tx *store.Tx, now time.Time) ([]store.DueEndpoint, error) {
+	if s.account != "" {
+		return tx.DueEndpointsOf(ctx, s.account, now, maxReadyEndpoints)
+	}
+	return tx.DueEndpoints(ctx, now, maxReadyEndpoints, s.worlds)
 }
 
 // readReady returns the health of a ready endpoint. The error is about its row alone, not about

@@ -1,0 +1,274 @@
+package testclock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// Limits of the worker.
+const (
+	maxAdvancing = 4                      // clocks at once in a process: test worlds must not slow down live work
+	busyPause    = 20 * time.Millisecond  // until a message that another process sends is looked at again
+	stuckAfter   = 3 * job.LeaseDuration  // without a result, after which an advance ends where it is
+	pollWait     = 250 * time.Millisecond // between reads of a request that waits: another process may advance
+)
+
+// Config is what a Service needs. All fields are required.
+type Config struct {
+	Store    *store.Store
+	Jobs     *job.Runner
+	Missions *mission.Service
+	Webhooks *webhook.Service
+	Log      *slog.Logger
+}
+
+// Service reads and advances test clocks. Its methods may be called from any goroutine.
+type Service struct{ cfg Config }
+
+// New returns a Service that has started nothing.
+func New(cfg Config) *Service { return &Service{cfg} }
+
+// Run advances clocks until ctx ends. Any number of processes may run it on one database.
+func (s *Service) Run(ctx context.Context) error {
+	return s.cfg.Jobs.Work(ctx, store.TopicTestClocks, maxAdvancing, s.claim)
+}
+
+// claim leases clocks that advance.
+func (s *Service) claim(ctx context.Context, limit int) (todo []job.Job, err error) {
+	if due, err := s.cfg.Store.TestClocksDue(ctx, time.Now()); err != nil || !due {
+		return nil, err
+	}
+	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		todo = nil // the transaction may run twice
+		now := time.Now()
+		accounts, err := tx.ClaimTestClocks(ctx, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration), limit)
+		for _, account := range accounts {
+			todo = append(todo, job.Job{Lease: store.Lease{Kind: store.LeaseTestClock, ID: account},
+				Do: func(ctx context.Context) { s.advance(ctx, account) }})
+		}
+		return err
+	})
+	return todo, err
+}
+
+// Get returns the clock of a test account.
+func (s *Service) Get(ctx context.Context, account string) (fieldmark.TestClock, error) {
+	c, err := s.cfg.Store.TestClock(ctx, account)
+	if err != nil {
+		return fieldmark.TestClock{}, store.NotFound(err, "the account has no test world; create a test key first")
+	}
+	return view(&c), nil
+}
+
+func view(c *store.TestClock) fieldmark.TestClock {
+	v := fieldmark.TestClock{Now: fieldmark.At(time.Now().Add(c.Offset)), OffsetSeconds: int64(c.Offset / time.Second),
+		State: fieldmark.TestClockReady, Fired: c.Fired, StoppedAt: c.StoppedAt, More: c.StoppedAt != nil}
+	if c.Advancing {
+		to := fieldmark.At(c.Goal)
+		v.State, v.To = fieldmark.TestClockAdvancing, &to
+	}
+	return v
+}
+
+// Advance begins to advance the clock of a test account, and waits for the end as long as the request says. An
+// earlier time than that of the world is CodeClockBackward, and a clock that advances already is CodeClockAdvancing.
+func (s *Service) Advance(ctx context.Context, account string, r fieldmark.TestClockRequest) (fieldmark.TestClock,
+	error) {
+	wait, err := parseWait(r.Wait)
+	if err != nil {
+		return fieldmark.TestClock{}, err
+	}
+	goal := r.Now.Std()
+	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		c, err := tx.TestClock(ctx, account)
+		if err != nil {
+			return store.NotFound(err, "the account has no test world; create a test key first")
+		}
+		if err := validate(&c, goal, time.Now()); err != nil {
+			return err
+		}
+		return tx.StartTestClock(ctx, account, goal)
+	})
+	if err != nil {
+		return fieldmark.TestClock{}, err
+	}
+	return s.wait(ctx, account, wait)
+}
+
+func parseWait(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	wait, err := time.ParseDuration(text)
+	if err != nil || wait < 0 || wait > fieldmark.TestClockWait {
+		return 0, validation.Error("/wait", "range", fmt.Sprintf("must be a duration of at most %s, such as 5s",
+			fieldmark.TestClockWait))
+	}
+	return wait, nil
+}
+
+// validate checks the goal of an advance of c at a real time.
+func validate(c *store.TestClock, goal, real time.Time) error {
+	now := real.Add(c.Offset)
+	switch {
+	case c.Advancing:
+		return fieldmark.Errorf(fieldmark.CodeClockAdvancing, "the clock advances to %s", fieldmark.At(c.Goal))
+	case goal.Before(now):
+		return fieldmark.Errorf(fieldmark.CodeClockBackward, "it is %s in the test world", fieldmark.At(now))
+	case goal.Sub(now) > fieldmark.TestClockStep:
+		return validation.Error("/now", "range", fmt.Sprintf("must be at most %d days after the time of the test world",
+			fieldmark.TestClockStep/(24*time.Hour)))
+	case goal.Sub(real) > fieldmark.TestClockMax:
+		return validation.Error("/now", "range", fmt.Sprintf("must be at most %d days after the real time",
+			fieldmark.TestClockMax/(24*time.Hour)))
+	}
+	return nil
+}
+
+// wait returns the clock when it no longer advances, or when the wait is over.
+func (s *Service) wait(ctx context.Context, account string, wait time.Duration) (fieldmark.TestClock, error) {
+	timeout, poll := time.NewTimer(wait), time.NewTicker(pollWait)
+	defer timeout.Stop()
+	defer poll.Stop()
+	for over := false; ; {
+		moved := s.cfg.Store.Watch(store.TopicTestClocks)
+		c, err := s.Get(ctx, account)
+		if err != nil || over || c.State == fieldmark.TestClockReady {
+			return c, err
+		}
+		select {
+		case <-ctx.Done():
+			return c, ctx.Err()
+		case <-timeout.C:
+			over = true
+		case <-moved:
+		case <-poll.C:
+		}
+	}
+}
+
+// advance fires what is due in the world of a test account, in order, until its clock has reached its goal. After an
+// error the lease ends, and the advance goes on.
+func (s *Service) advance(ctx context.Context, account string) {
+	var fired fieldmark.TestClockFired // since the clock was moved
+	began := time.Now()                // to wait for a process that has claimed something
+	for {
+		acted, err := s.fire(ctx, account, &fired)
+		if err == nil && acted {
+			began = time.Now()
+			continue
+		}
+		over := false
+		if err == nil {
+			over, err = s.move(ctx, account, &fired, time.Since(began) > stuckAfter)
+		}
+		switch {
+		case err != nil && ctx.Err() == nil && !errors.Is(err, errBusy):
+			s.cfg.Log.Error("advance a test clock", slog.String("account", account), slog.Any("error", err))
+			return
+		case err == nil && over:
+			return
+		case err == nil:
+			began = time.Now()
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(busyPause):
+		}
+	}
+}
+
+// errBusy: another process has claimed what is due, from before the advance.
+var errBusy = errors.New("another process has claimed what is due")
+
+// fire fires what is due now, and reports whether there was anything.
+func (s *Service) fire(ctx context.Context, account string, fired *fieldmark.TestClockFired) (acted bool, err error) {
+	now, err := s.cfg.Store.Now(ctx, account)
+	if err != nil {
+		return false, err
+	}
+	due, err := s.cfg.Store.WorldDue(ctx, account)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case isDue(due.Timers, now):
+		slas, payments, all, err := s.cfg.Missions.FireWorld(ctx, account, now)
+		fired.SLA, fired.Payments = fired.SLA+slas, fired.Payments+payments
+		return all > 0, err
+	case isDue(due.Endpoints, now):
+		first, retries, err := webhook.DeliverWorld(ctx, s.cfg.Webhooks, account)
+		fired.Webhooks, fired.Retries = fired.Webhooks+first, fired.Retries+retries
+		return first+retries > 0, err
+	}
+	return false, nil
+}
+
+func isDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
+
+// move moves the clock to what is due next or to its goal, and reports whether the advance is over: at the goal,
+// after as many firings as one may have, if it is stuck, or if this process has lost the lease. If something is due
+// that this process cannot fire, the error is errBusy.
+func (s *Service) move(ctx context.Context, account string, fired *fieldmark.TestClockFired, stuck bool) (over bool,
+	err error) {
+	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		c, err := tx.TestClock(ctx, account)
+		if err != nil || !c.Advancing {
+			over = true
+			return err
+		}
+		due, err := tx.WorldDue(ctx, account)
+		if err != nil {
+			return err
+		}
+		real := time.Now()
+		now, next := real.Add(c.Offset), earliest(due.Timers, due.Endpoints)
+		if (due.Sending || isDue(next, now)) && !stuck {
+			return errBusy
+		}
+		add(&c.Fired, fired)
+		remains := isDue(next, c.Goal)
+		switch {
+		case stuck || remains && total(&c.Fired) >= fieldmark.TestClockFirings:
+			at := fieldmark.At(now)
+			c.StoppedAt, c.Advancing = &at, false
+		case remains:
+			c.Offset = next.Sub(real)
+		default:
+			c.Offset, c.Advancing = max(c.Offset, c.Goal.Sub(real)), false
+		}
+		owned, err := tx.MoveTestClock(ctx, account, s.cfg.Jobs.Worker(), &c)
+		over = !c.Advancing || !owned
+		return err
+	})
+	if err == nil {
+		*fired = fieldmark.TestClockFired{}
+	}
+	return over, err
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func add(to, more *fieldmark.TestClockFired) {
+	to.SLA, to.Payments = to.SLA+more.SLA, to.Payments+more.Payments
+	to.Retries, to.Webhooks = to.Retries+more.Retries, to.Webhooks+more.Webhooks
+}
+
+func total(f *fieldmark.TestClockFired) int { return f.SLA + f.Payments + f.Retries + f.Webhooks }
