@@ -325,7 +325,11 @@ func testDisputes(t *testing.T, h *fixture) {
 	if got := h.get(plain); got.body != before.body {
 		t.Errorf("the plain document changed:\n%s\n%s", got.body, before.body)
 	}
-	page := h.get("/brands/acme").body
+	var page string // a purged page is served stale while it is made again
+	h.until("the page has the dispute", func() bool {
+		page = h.get("/brands/acme").body
+		return strings.Contains(page, "Disputed by its owner")
+	})
 	for _, want := range []string{"Disputed by its owner", "&lt;script>alert(1)&lt;/script> gnp.exe",
 		"https://acme.example/proof", "&lt;b>here", "Claimed by its owner</dt><dd>since "} {
 		if !strings.Contains(page, want) {

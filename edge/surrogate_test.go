@@ -69,6 +69,7 @@ var keyedRequests = map[string]map[string]string{
 	"/check":                     {"/check": private},
 	"/check/":                    {"/check/absent": private},
 	"/mcp":                       {"/mcp": private},
+	"/api/v1/scores/batch":       {"/api/v1/scores/batch": private},
 }
 
 const private = ""
@@ -77,7 +78,7 @@ const private = ""
 // no GET request.
 var unkeyedRoutes = []string{"/api/public/", "/api/v1/llms-txt", "/api/v1/llms-txt/lint", "/api/v1/brands/",
 	"/api/v1/checks", "/api/v1/checks/", "/.well-known/http-message-signatures-directory", "/internal/",
-	"/developers/access", "/developers/access/"}
+	"/developers/access", "/developers/access/", "/api/v1/scores"}
 
 var keyPattern = regexp.MustCompile(`^[a-z0-9-]{1,69}$`)
 
