@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // unkeyed are the POST operations that do not change state, and those that need no key: a
@@ -113,6 +115,20 @@ func describedOperations(t *testing.T) map[string]map[string]operation {
 	return doc.Paths
 }
 
+// worldKey creates an account with a test world for one operation, and returns a test key of it. A world
+// that is being reset, or whose clock advances, rejects other writes of the kind.
+func (fx *fixture) worldKey(operation string) string {
+	fx.t.Helper()
+	account := strings.ToLower(operation)
+	err := fx.store.Write(fx.t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutAccount(ctx, account, fieldmark.At(time.Now()))
+	})
+	if err != nil {
+		fx.t.Fatal(err)
+	}
+	return fx.testKeyOf(account).Token
+}
+
 // Every write that is sent twice with one Idempotency-Key gets the first response again,
 // with the same ids and secrets, and its description documents the header.
 func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
@@ -137,6 +153,8 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 			a := request{method: strings.ToUpper(method), key: keys[strings.HasPrefix(path, adminPath)], body: body}
 			owned, ownerKey := fx.ownedPath(op.OperationID, path)
 			switch {
+			case path == fieldmark.PathTestReset, path == fieldmark.PathTestClock:
+				a.path, a.key = path, fx.worldKey(op.OperationID)
 			case owned == "":
 				a.path = fx.fillPath(path, url)
 			case strings.HasPrefix(path, adminPath):
@@ -245,8 +263,6 @@ func (fx *fixture) fillPath(path, url string) string {
 		if id = m.Payment.ID; strings.HasSuffix(path, "refunds") {
 			fx.payment(200, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
 		}
-	case path == fieldmark.PathTestClock:
-		fx.testKeyOf(access.DefaultAccount)
 	case strings.Contains(path, "/offers/{id}"):
 		id = "o" + fmt.Sprintf("%d", offersPut.Add(1))
 		fx.mustSend(200, request{method: "PUT", path: adminPath + "offers/" + id, key: fx.admin,
