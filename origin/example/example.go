@@ -34,11 +34,10 @@ func Add(name string, s *huma.Schema) {
 	}
 }
 
-// The specific name comes first, so that one type can differ from the others.
-
 // valueOf returns the example of a member: its own, that of all members of the name, or that
 // of its format.
 // A value of another type than the member's is skipped: names are shared between types.
+// The entry of one schema comes first, so that its member can differ from others of the name.
 func valueOf(schema, member string, s *huma.Schema) (any, bool) {
 	v, ok := values[schema+"."+member]
 	if !ok {
@@ -56,12 +55,12 @@ func valueOf(schema, member string, s *huma.Schema) (any, bool) {
 		return "https://acme.example/", true
 	}
 	return nil, false
-	// The Go type of an example follows from its literal.
 }
 
 // fits reports whether the type of an example is that of the schema, because members of one
 // name can have different types.
 func fits(v any, s *huma.Schema) bool {
+	// An untyped literal in the table is an int or a float64.
 	switch v.(type) {
 	case string:
 		return s.Type == huma.TypeString && s.Format != "date-time"

@@ -3,6 +3,8 @@ package example
 // values are the examples: of a member of one schema, or of all members of a name. They tell
 // one story: the brand Acme has a shop, and its meter needs a technician.
 var values = map[string]any{
+	// Hosts and mail addresses end in .example, which is reserved (RFC 2606, section 2): an example that
+	// is sent unchanged reaches no real server.
 	"account":         "acc_" + id,
 	"accountId":       "acc_" + id,
 	"actor":           "user:ann",
@@ -32,6 +34,7 @@ var values = map[string]any{
 	"href": "https://acme.example/orders/17", "input": "entity.owner", "instance": "/api/public/v1/missions",
 	"issuer": "Let's Encrypt", "key": "key_" + id, "kid": "whk_" + id, "kind": "finding", "kty": "OKP",
 	"label": "Owner in structured data", "language": "en", "languages": "en", "level": "high",
+	// 192.0.2.0/24 is reserved for documentation (RFC 5737).
 	"lastUsedAgent": "curl/8.5.0", "lastUsedFrom": "192.0.2.7", "line1": "Ring 1", "line2": "Cellar",
 	"linkHeader": `</llms.txt>; rel="describedby"; type="text/markdown"`, "locale": "en", "message": "too long",
 	"method": "dns", "methods": "dns", "missionId": "msn_" + id, "model": "sonar", "name": "Acme",
@@ -77,11 +80,14 @@ var values = map[string]any{
 	"uniqueValue": "Hammers with a warranty of 50 years.", "unread": "The page needs a script.",
 	"weightSources": "grade of the evidence", "weights": "By the grade of the evidence.",
 
+	// The names above apply to every schema. Those below apply to the member of one schema, and come
+	// first.
 	"Payment.direction": "CHARGE", "Standing.status": "scored",
 
 	"AlertMission.id": "msn_" + id, "AlertMission.outcome": "created",
 	"Asset.id": "meter-17", "Asset.name": "Meter 17", "Assignee.id": "ann", "Assignee.name": "Ann Berger",
 	"AuditEntry.action": "key.created", "AuditEntry.act": "createKey", "AuditEntry.kind": "key",
+	// An empty text says that a run did not fail; a shared example would show a failed one.
 	"AuditRun.failure": "", "BrandProfile.description": "Acme makes hammers that last a lifetime.",
 	"Brand.description":          "Acme makes hammers that last a lifetime.",
 	"BrandDocument.description":  "Acme makes hammers that last a lifetime.",
