@@ -11,6 +11,7 @@ import (
 )
 
 // accessRequestAPI serves requests for API keys to their applicants and to administrators.
+// The applicant has no account yet: the secret of the request is the credential.
 type accessRequestAPI struct {
 	*server
 	requests *accessrequest.Service
@@ -44,6 +45,8 @@ func (a *accessRequestAPI) routes() []*route {
 }
 
 // open stores a request. It needs no key.
+// fieldmark.AccessPerDay limits the requests of a network a day. What they contain comes from strangers,
+// so the body has a limit below that of other routes.
 func (a *accessRequestAPI) open(c *call) error {
 	form, err := decodeBody[fieldmark.AccessRequestForm](c)
 	if err != nil {
@@ -54,11 +57,15 @@ func (a *accessRequestAPI) open(c *call) error {
 	if err != nil {
 		return err
 	}
+	// The page shows the state to anyone who has the address, so the secret in it is the only
+	// protection.
 	opened.Page = c.w.base + fieldmark.PathAccessPage + "/" + opened.Secret
 	c.w.Header().Set("Location", fieldmark.PathAccessRequest)
 	return c.send(http.StatusCreated, opened)
 }
 
+// status sends the request that the secret belongs to. Every wrong secret has the same response, so that
+// secrets cannot be probed.
 func (a *accessRequestAPI) status(c *call) error {
 	secret, _ := bearer(c.r.Header.Get("Authorization"))
 	status, err := a.requests.Status(c.r.Context(), secret)
@@ -68,6 +75,8 @@ func (a *accessRequestAPI) status(c *call) error {
 	return c.send(http.StatusOK, status)
 }
 
+// issue creates the key of an approved request. Of two calls at once one gets the key, and the token is
+// in its response only; an error leaves the request approved, so the applicant can try again.
 func (a *accessRequestAPI) issue(c *call) error {
 	secret, _ := bearer(c.r.Header.Get("Authorization"))
 	made, err := a.requests.Issue(a.acting(c, "applicant"), secret)
@@ -78,12 +87,15 @@ func (a *accessRequestAPI) issue(c *call) error {
 }
 
 // acting returns the context of a call whose caller acts in the audit log.
+// There is no key id to name, so the entry has the address and the user agent.
 func (a *accessRequestAPI) acting(c *call, name string) context.Context {
 	return auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: name,
 		Address: a.clientAddr(c.r), Agent: c.r.UserAgent(), Request: c.w.requestID})
 }
 
 // accessRequestParams are the query parameters of the list of requests.
+// The limit is one below that of the service, because list reads one more to know whether a page
+// follows.
 var accessRequestParams = []param{
 	{name: "state", description: "Only requests in this state", enum: names(fieldmark.AccessStates())},
 	{name: "limit", description: "Requests per page", lowest: 1, highest: accessrequest.MaxPage - 1, preset: 50},
@@ -96,6 +108,7 @@ func (a *accessRequestAPI) list(c *call) (page fieldmark.List[fieldmark.AccessRe
 	if before != "" && !fieldmark.CheckID(fieldmark.PrefixAccess, before) {
 		return page, errInvalidCursor()
 	}
+	// An id as cursor: requests that arrive meanwhile do not move the next page.
 	all, err := a.requests.List(c.r.Context(), fieldmark.AccessState(c.params.text("state")), before, limit+1)
 	page = list(all)
 	if len(all) > limit {

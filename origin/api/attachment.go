@@ -51,6 +51,8 @@ func (a *attachmentAPI) routes() []*route {
 }
 
 // add streams the body to the attachment. Nothing is kept unless the whole request is valid.
+// The handler reads the idempotency key itself: the digest of the request needs the content, which is
+// known only once it has been read.
 func (a *attachmentAPI) add(c *call) error {
 	m, err := missionParam(c)
 	if err != nil {
@@ -60,14 +62,17 @@ func (a *attachmentAPI) add(c *call) error {
 	if err != nil {
 		return err
 	}
+	// The bytes are stored as they arrive: an encoded body would become the file.
 	if enc := c.r.Header.Get("Content-Encoding"); enc != "" {
 		return fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send the file without Content-Encoding")
 	}
+	// Refused before the body is read. Without a length, the reader of the service stops at the limit.
 	if c.r.ContentLength > fieldmark.MaxAttachment {
 		return attachment.TooLarge()
 	}
 	u := attachment.Upload{Account: m.account, Mission: m.id, ContentType: c.r.Header.Get("Content-Type"),
 		Author: fieldmark.NoteAuthor{ID: c.key.ID, Name: c.key.Name}, Body: uploadBody{c.r.Body}}
+	// Checked after the transfer; without the field the service calculates it only.
 	if u.Digest, err = attachment.ParseDigest(c.r.Header.Values("Content-Digest")); err != nil {
 		return err
 	}
@@ -87,6 +92,7 @@ func (a *attachmentAPI) add(c *call) error {
 }
 
 // uploadBody is a request body whose errors are those of the client.
+// Otherwise a broken upload would be an internal error in the log and in the metrics.
 type uploadBody struct{ io.Reader }
 
 // Read implements io.Reader.
@@ -102,12 +108,14 @@ func (b uploadBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// renderAttachment returns the response to an upload; a pure function, as attachment.Render demands.
 func renderAttachment(a fieldmark.Attachment) (idempotency.Response, error) {
 	body, err := encode(a)
 	return idempotency.Response{Status: http.StatusCreated, Body: body, Mission: a.MissionID, Fields: map[string]string{
 		"Location": missionPath(a.MissionID) + fieldmark.PathAttachments + "/" + a.ID}}, err
 }
 
+// list lists the attachments of a mission without pages: fieldmark.MaxAttachments bounds them.
 func (a *attachmentAPI) list(c *call) (page fieldmark.List[fieldmark.Attachment], err error) {
 	m, err := missionParam(c)
 	if err != nil {
@@ -117,6 +125,8 @@ func (a *attachmentAPI) list(c *call) (page fieldmark.List[fieldmark.Attachment]
 	return list(all), err
 }
 
+// get reads an attachment. The account and the mission are part of the query, so an id of another
+// account is not found.
 func (a *attachmentAPI) get(c *call) (fieldmark.Attachment, error) {
 	m, err := missionParam(c)
 	if err != nil {
@@ -140,6 +150,8 @@ func (a *attachmentAPI) content(c *call) error {
 	ctl := http.NewResponseController(c.w)
 	_ = ctl.SetWriteDeadline(time.Now().Add(downloadTimeout))
 	defer func() { _ = ctl.SetWriteDeadline(time.Time{}) }()
+	// It makes browsers save the file: shown inline, a file of a stranger could run scripts in this
+	// site.
 	content.SetHeader(c.w.Header())
 	c.w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
@@ -149,6 +161,8 @@ func (a *attachmentAPI) content(c *call) error {
 	return err
 }
 
+// remove deletes the content for good, for files that should not have been added. The row stays and
+// names who removed it.
 func (a *attachmentAPI) remove(c *call) (fieldmark.Attachment, error) {
 	id, err := idParam(fieldmark.PrefixMission)(c)
 	if err != nil {

@@ -24,6 +24,7 @@ func idempotencyKey(h http.Header) (string, error) {
 	if len(fields) == 0 {
 		return "", nil
 	}
+	// Two keys would name two saved responses.
 	if len(fields) > 1 {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidIdempotency, "send one Idempotency-Key header")
 	}
@@ -42,6 +43,7 @@ func idempotencyKey(h http.Header) (string, error) {
 }
 
 // unquote parses a String of RFC 9651 (section 4.2.5) that nothing follows.
+// Parameters after the string of an item (RFC 9651, section 3.3) are rejected.
 func unquote(s string) (string, bool) {
 	var out strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -65,6 +67,8 @@ func unquote(s string) (string, bool) {
 // serveIdempotent serves a route that saves its response in the transaction of its effects. A repeated
 // request gets the saved response. Errors that a repetition would get again are saved too; errors that
 // depend on the moment are not.
+// Another request with the key that is in flight is waited for; a different request with the same key is
+// CodeIdempotencyReused.
 func (s *server) serveIdempotent(c *call) error {
 	key, err := idempotencyKey(c.r.Header)
 	if err != nil || key == "" {
@@ -83,6 +87,7 @@ func (s *server) serveIdempotent(c *call) error {
 		return err
 	}
 	defer end()
+	// Before the quota of agents: a repetition writes nothing.
 	if saved.Replayed {
 		return c.sendSaved(saved)
 	}
@@ -96,6 +101,7 @@ func (s *server) serveIdempotent(c *call) error {
 	if err == nil || !repeatable(e) {
 		return err
 	}
+	// A repetition gets the request id of this request: the log has it.
 	refusal := idempotency.Response{Status: e.Code.Status(), Body: problemBody(c.w, e), Mission: e.MissionID}
 	if e.MissionID != "" {
 		refusal.Fields = map[string]string{"Location": missionPath(e.MissionID)}
@@ -129,6 +135,7 @@ func (s *server) serveReserved(c *call, next func(*call) error) error {
 		return err
 	}
 	reserved := idempotency.Key{Account: c.key.Account, Name: key, Request: requestDigest(c.r, body)}
+	// The reservation is a row of the database, so it holds in every process.
 	reservation, response, err := s.responses.Reserve(c.r.Context(), reserved)
 	if err != nil {
 		return err
@@ -148,6 +155,7 @@ func (s *server) serveReserved(c *call, next func(*call) error) error {
 			s.log.Error("release idempotency key", "requestId", c.w.requestID, "error", err)
 		}
 	}()
+	// Release must know whether the handler wrote anything: then the key stays reserved.
 	c.r = c.r.WithContext(reservation.Context(c.r.Context()))
 	c.buffered = &idempotency.Response{Fields: map[string]string{}}
 	err = next(c)
@@ -181,6 +189,8 @@ func (c *call) buffer(status int, body []byte) bool {
 }
 
 // repeatable reports whether the same request would get the same error again.
+// Those are 409 and 422, which the request itself causes. Limits (429), timeouts and errors of the
+// server (5xx) may be gone the next time.
 func repeatable(e *fieldmark.Error) bool {
 	status := e.Code.Status()
 	return (status == http.StatusConflict || status == http.StatusUnprocessableEntity) &&
@@ -188,6 +198,8 @@ func repeatable(e *fieldmark.Error) bool {
 }
 
 // requestDigest identifies a request by its method, address and body.
+// The query is part of it, because parameters such as dryRun change what a request does. Header fields
+// are not: a client library may change those between two attempts.
 func requestDigest(r *http.Request, body []byte) fieldmark.Digest {
 	h := sha256.New()
 	_, _ = h.Write([]byte(r.Method + "\n" + r.URL.RequestURI() + "\n")) // never fails
@@ -198,6 +210,7 @@ func requestDigest(r *http.Request, body []byte) fieldmark.Digest {
 // execute runs an operation on missions and sends its response, which is saved in the transaction of the
 // operation if the request has an idempotency key.
 func (a *missionAPI) execute(c *call, op mission.Operation, render mission.Render) error {
+	// The history of the mission names the key by its id.
 	ctx := auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID})
 	response, err := a.missions.Execute(ctx, c.idempotency, op, render)
 	if err != nil {
@@ -231,6 +244,7 @@ func (c *call) sendSaved(a idempotency.Response) error {
 	if a.Replayed {
 		h.Set(fieldmark.HeaderReplayed, "true")
 	}
+	// A response without a body has no media type.
 	if a.Status == http.StatusNoContent || len(a.Body) == 0 {
 		return c.sendEmpty(a.Status)
 	}
@@ -262,6 +276,7 @@ func (s *server) admitAgent(c *call) error {
 	if c.route.method == http.MethodGet {
 		return access.AdmitAgent(&c.key.Key, false)
 	}
+	// Only these can be tried first, and are made once when sent twice.
 	if !c.route.op.dryRun || !c.route.op.idempotent {
 		return fieldmark.Errorf(fieldmark.CodeAgentNotAllowed, "agents may only write missions")
 	}
@@ -284,6 +299,7 @@ func (s *server) admitAgent(c *call) error {
 	if err := s.keys.CheckConfirm(w, token); err != nil {
 		return err
 	}
+	// Set, not added: a key that the agent sent itself would let one token write several times.
 	c.r.Header.Set(fieldmark.HeaderIdempotencyKey, token)
 	c.agent = w
 	return nil

@@ -151,6 +151,7 @@ func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Copies: all requests of the route share its schema.
 	whole := *c.route.handler.in.schema
 	list := *whole.members["missions"]
 	list.items = &schema{} // intake validates each mission
@@ -223,6 +224,8 @@ func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err 
 	if page.Data == nil {
 		page.Data = []fieldmark.Mission{}
 	}
+	// With updatedSince the last page has a cursor too, to ask again later. A link to it would make a
+	// client that follows links send requests without end.
 	if page.HasMore {
 		c.linkNext(page.NextCursor)
 	}
@@ -321,6 +324,7 @@ func (t *transition) check() (bad []fieldmark.FieldError) {
 	return bad
 }
 
+// moveMission returns a transition, which the transaction allows or not, by the stored status.
 func moveMission(m missionRef, t transition) (mission.Operation, error) {
 	to, err := fieldmark.ParseMissionStatus(t.Status)
 	if err != nil {
@@ -362,6 +366,7 @@ func (a *missionAPI) edit(c *call) error {
 	if err != nil {
 		return err
 	}
+	// Only validated: in decoded, null and a missing member are the same.
 	var decoded fieldmark.MissionPatch
 	if err := c.route.handler.in.schema.decode(patch, &decoded,
 		func() []fieldmark.FieldError { return mission.ValidatePatch(&decoded) }); err != nil {
@@ -378,10 +383,13 @@ func (c *call) ifMatch() mission.Versions {
 	if lines == nil || strings.TrimSpace(list) == "*" {
 		return nil
 	}
+	// Not nil: a field that matches no version must refuse the write, and nil would allow any.
 	some := mission.Versions{}
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)
 		version, revision, _ := strings.Cut(strings.Trim(one, `"`), ".")
+		// The tag of the parsed numbers must be the one that was sent: this refuses weak tags, leading
+		// zeros and every other spelling that the server never sends.
 		var m fieldmark.Mission
 		m.Version, _ = strconv.Atoi(version)
 		n, _ := strconv.Atoi(revision)
@@ -453,6 +461,8 @@ func (a *missionAPI) redactNote(c *call) (fieldmark.Note, error) {
 func missionPath(id string) string { return fieldmark.PathMissions + "/" + id }
 
 // missionETag is the version of a mission and, if it has one, its revision after a point.
+// SLA timers, payments and repeated alerts increase the revision only. So a cached mission is refreshed
+// after them, but a write with the earlier tag is no conflict (see mission.Versions).
 func missionETag(m fieldmark.Mission) string {
 	revision := m.Revision()
 	if revision == 0 {

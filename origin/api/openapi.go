@@ -30,10 +30,12 @@ import (
 // document is a JSON document that is encoded once.
 type document struct {
 	bytes []byte
-	etag  string
+	// A strong one, of the bytes (RFC 9110, section 8.8.1).
+	etag string
 }
 
 // securityScheme is the name of the only security scheme.
+// The secrets of claims and of access requests are bearer tokens too, so they share it.
 const securityScheme = "apiKey"
 
 // lazyDocument generates a document at the first call. Most processes never send the documents of the
@@ -42,8 +44,10 @@ type lazyDocument func() (document, error)
 
 // describe gives each route the schema that validates its requests, and returns the OpenAPI 3.1 document,
 // which is generated from the types of the routes.
+// A type that compile cannot check is an error at start, not at the first request.
 func describe(routes []*route, version string, limits []limit) (lazyDocument, error) {
 	reg := huma.NewMapRegistry("#/components/schemas/", nameSchema)
+	// Both encode themselves, which reflection does not see.
 	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
 	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Milli](), reflect.TypeFor[float64]())
 
@@ -62,7 +66,10 @@ func describe(routes []*route, version string, limits []limit) (lazyDocument, er
 }
 
 // generate generates the OpenAPI document. reg contains the schemas of the requests.
+// It changes the schemas in reg, which compile has read before: what documents add or allow does not
+// reach the validation of requests.
 func generate(reg huma.Registry, routes []*route, version string, limits []limit) (document, error) {
+	// Taken before the responses add theirs: only these are strict.
 	requests := slices.Collect(maps.Keys(reg.Map()))
 	api := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -90,6 +97,7 @@ func generate(reg huma.Registry, routes []*route, version string, limits []limit
 			fieldmark.ProblemType: {Schema: schemaOf(reg, body{goType: reflect.TypeFor[fieldmark.Problem]()})},
 		},
 	}}
+	// A generated client has one base address for scores and missions, so the document has both.
 	for _, r := range slices.Concat(routes, edgeOperations()) {
 		if !r.op.hidden {
 			api.AddOperation(describeRoute(reg, r))
@@ -187,6 +195,7 @@ func nameSchema(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	// A second type of the same name would stop huma's registry with a panic.
 	if t.PkgPath() == reflect.TypeFor[llms.Request]().PkgPath() {
 		return "LLMsTxt" + name
 	}
@@ -194,6 +203,7 @@ func nameSchema(t reflect.Type, hint string) string {
 }
 
 // allowAdditional lets responses have unknown members, so that new ones can be added. Requests are strict.
+// A generated client that rejects unknown members would stop at the first release that adds one.
 func allowAdditional(reg huma.Registry, requests []string) {
 	for name, s := range reg.Map() {
 		if !slices.Contains(requests, name) && s.AdditionalProperties == false {
@@ -211,6 +221,7 @@ func allowNull(s *huma.Schema, t reflect.Type) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return
 	}
+	// In a merge patch, null removes the member (RFC 7396, section 1).
 	patch := t == reflect.TypeFor[fieldmark.MissionPatch]() || t == reflect.TypeFor[fieldmark.WindowPatch]()
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -218,6 +229,7 @@ func allowNull(s *huma.Schema, t reflect.Type) {
 		missing := f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omitempty")
 		switch {
 		case p == nil || !missing && !patch:
+		// A reference beside type null needs anyOf: a schema has one $ref.
 		case p.Ref != "":
 			s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{p, {Type: "null"}}}
 		case p.Type != "":
@@ -241,6 +253,7 @@ func explainPatterns(s *huma.Schema) {
 	}
 }
 
+// schemaOf returns the schema of a body, as a reference to a component with the name of its type.
 func schemaOf(reg huma.Registry, b body) *huma.Schema {
 	return reg.Schema(b.goType, true, b.goType.Name())
 }
@@ -264,6 +277,7 @@ func requestSchema(reg huma.Registry, b body) *huma.Schema {
 }
 
 // describeRoute returns the OpenAPI operation of a route.
+// It reads only what the server itself uses to serve the route, so the two cannot differ.
 func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 	out := &huma.Operation{
 		Method: r.method, Path: r.path, OperationID: r.op.id, Summary: r.op.summary,
@@ -279,6 +293,7 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 	}
 	for _, p := range r.params() {
 		description := p.description
+		// The server compares values of an enum without case, which JSON Schema cannot say.
 		if len(p.enum) > 1 {
 			description += "; case-insensitive"
 		}
@@ -298,12 +313,15 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 		}
 		for _, mediaType := range r.op.consumes {
 			content := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+			// A structured syntax suffix (RFC 6839): the body has the same schema, as with a merge
+			// patch.
 			if strings.HasSuffix(mediaType, "+json") {
 				content.Schema = r.handler.in.published
 			}
 			out.RequestBody.Content[mediaType] = content
 		}
 	}
+	// The body is the file itself, in one of the media types of the route.
 	if r.op.streamed {
 		out.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
 		for _, mediaType := range r.op.consumes {
@@ -326,6 +344,7 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 		}
 		out.Responses[strconv.Itoa(code)] = response
 	}
+	// Every error has the same form: a problem document (RFC 9457) with a stable code.
 	for _, code := range []string{"4XX", "default"} {
 		out.Responses[code] = &huma.Response{Ref: problemRef}
 	}
@@ -356,6 +375,8 @@ func (rt *route) headers() (all [][2]string) {
 }
 
 // describeAccess adds what an operation requires of its caller.
+// OpenAPI lists scopes for the types oauth2 and openIdConnect only; for the type http their names are
+// roles (section 4.8.30 of version 3.1). So the description names the scope too.
 func describeAccess(out *huma.Operation, a authorization) {
 	switch a {
 	case anyone:
@@ -374,6 +395,7 @@ func describeAccess(out *huma.Operation, a authorization) {
 				string(a.scope) + "`."
 		}
 		if a.optional {
+			// An empty requirement makes the others optional.
 			out.Security = append(out.Security, map[string][]string{})
 			out.Description = "A key is optional, and needs the scope `" + string(a.scope) + "`."
 		}
@@ -398,6 +420,7 @@ var tags = []*huma.Tag{
 // tagOf returns the tag of a route: the first prefix that its path has counts.
 func tagOf(path string) string {
 	for _, t := range []struct{ prefix, tag string }{
+		// Longer prefixes stand before those that they begin with.
 		{fieldmark.PathAdminAPI, "administration"}, {fieldmark.PathAlerts, "integrations"},
 		{fieldmark.PathWebhooks, "webhooks"}, {fieldmark.PathPortalLinks, "webhooks"},
 		{fieldmark.PathPublicEvents, "webhooks"},
@@ -422,6 +445,7 @@ func pathNames(path string) []string {
 }
 
 // encodeDocument indents the document, so that the golden file shows a change of the API line by line.
+// The ETag is that of the bytes, so it is the same in every process of a version.
 func encodeDocument(api *huma.OpenAPI) (document, error) {
 	plain, err := json.Marshal(api)
 	if err != nil {
@@ -436,6 +460,7 @@ func encodeDocument(api *huma.OpenAPI) (document, error) {
 }
 
 // sendOpenAPI sends the OpenAPI document.
+// Caches keep it for 5 minutes, so after an upgrade clients have the new one within that time.
 func (s *server) sendOpenAPI(c *call) error {
 	c.w.Header().Set("Cache-Control", "public, max-age=300")
 	return c.sendDocument(s.openAPI)

@@ -48,6 +48,8 @@ func (a *ownerAPI) routes() []*route {
 }
 
 // ownBrand is a brand in the path and the account of the caller.
+// Package brand checks in each transaction that the account manages the brand: a claim may end at any
+// time.
 type ownBrand struct {
 	account string
 	slug    fieldmark.Slug
@@ -63,29 +65,36 @@ func (a *ownerAPI) brandParam(c *call) (ownBrand, error) {
 }
 
 // audit queues an audit.
+// Each sends requests to the site, so the number of them is limited: fieldmark.OwnerAuditsPerHour and
+// OwnerAuditsPerDay.
 func (a *ownerAPI) audit(ctx context.Context, b ownBrand) error {
 	return a.owners.RequestAudit(ctx, b.account, b.slug)
 }
 
 // requestAliases stores a request that an administrator decides.
+// An alias stays an address of the brand, so an owner cannot take one without that decision. A new
+// request replaces a pending one.
 func (a *ownerAPI) requestAliases(ctx context.Context, b ownBrand, r fieldmark.AliasRequest) (fieldmark.BrandRequest,
 	error) {
 	return a.owners.RequestAliases(ctx, b.account, b.slug, r)
 }
 
 // setListing lists or unlists the brand.
+// The wait before it is listed again keeps an owner from hiding the brand for each bad audit.
 func (a *ownerAPI) setListing(ctx context.Context, b ownBrand, r fieldmark.ListingRequest) (fieldmark.BrandListing,
 	error) {
 	return a.owners.SetListing(ctx, b.account, b.slug, r)
 }
 
 // setWishes stores how the site may be crawled.
+// They apply to every audit and check of the site, also to those that others request.
 func (a *ownerAPI) setWishes(ctx context.Context, b ownBrand, w fieldmark.Wishes) (fieldmark.Wishes, error) {
 	return a.owners.SetWishes(ctx, b.account, b.slug, w)
 }
 
 // profileTag is the entity tag of a profile.
 // It changes with every change of the brand.
+// Its resolution is the microsecond of the database.
 func profileTag(changed fieldmark.Time) string { return fmt.Sprintf(`"%d"`, changed.Micros()) }
 
 // getProfile sends the profile with its ETag.
@@ -111,6 +120,7 @@ func (a *ownerAPI) patchProfile(c *call) error {
 	if err != nil {
 		return err
 	}
+	// Compared in the transaction of the change, by allowed: a check before it could be overtaken.
 	wanted := strings.Join(c.r.Header.Values("If-Match"), ",")
 	allowed := func(changed fieldmark.Time) error {
 		if wanted == "" || strings.TrimSpace(wanted) == "*" || slices.ContainsFunc(strings.Split(wanted, ","),
@@ -135,6 +145,7 @@ func (a *ownerAPI) patchProfile(c *call) error {
 // More than these wait only if no administrator works on them.
 const maxBrandRequests = 200
 
+// pending lists the requests that wait for a decision, the newest first.
 func (a *ownerAPI) pending(ctx context.Context) ([]fieldmark.BrandRequest, error) {
 	return a.owners.Requests(ctx, fieldmark.RequestPending, "", maxBrandRequests)
 }
@@ -147,6 +158,7 @@ type disputeAPI struct {
 }
 
 // asOwner reports whether a call is that of an owner: one with a key. It is an error if such calls are off.
+// Calls without a key stay possible then: anyone may dispute a finding.
 func (a *disputeAPI) asOwner(c *call) (bool, error) {
 	if c.key.ID == "" {
 		return false, nil
@@ -207,6 +219,7 @@ func (a *disputeAPI) listOfBrand(c *call) (page fieldmark.List[fieldmark.Dispute
 	return list(all), err
 }
 
+// withdraw ends a dispute of the caller's account. A dispute that was decided meanwhile stays decided.
 func (a *disputeAPI) withdraw(c *call) (d fieldmark.DisputeStatus, err error) {
 	slug, err := slugParam(c)
 	if err != nil {
@@ -224,6 +237,7 @@ func (a *disputeAPI) withdraw(c *call) (d fieldmark.DisputeStatus, err error) {
 }
 
 // getStatus reads the public part of a dispute.
+// The brand must be the one in the path. No key is needed, because the sender may have none.
 func (a *disputeAPI) getStatus(c *call) (d fieldmark.DisputeStatus, err error) {
 	slug, err := slugParam(c)
 	if err != nil {

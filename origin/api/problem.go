@@ -11,6 +11,8 @@ import (
 const getKey = "send a request at /developers/access, or ask the operator."
 
 // remedies maps each problem to instructions for fixing it.
+// They are sentences to a developer who has the response and no access to the log. TestProblems demands
+// one for each code.
 var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeMalformedJSON: "" +
 		"Send one JSON document (RFC 8259) and nothing after it. The detail has the byte at which parsing stopped.",
@@ -150,6 +152,7 @@ type problem struct {
 }
 
 // problems returns all problems, by status and code.
+// The order is that of the page on every node, so its ETag is the same.
 func problems() []problem {
 	all := make([]problem, 0, len(remedies))
 	for _, code := range fieldmark.Codes() {
