@@ -66,8 +66,7 @@ func (s *Service) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fie
 		return nil, 0, err
 	}
 	b, err := s.store.Brand(ctx, slug)
-	// A brand that is not public answers as one that does not exist, so that nobody learns of
-	// it.
+	// A brand that is not public answers as one that does not exist: its existence is private.
 	if err == nil && !b.Public {
 		return nil, asOf, fieldmark.Errorf(fieldmark.CodeNotFound, "there are no such facts")
 	}

@@ -30,7 +30,7 @@ const (
 	MaxLiveLinks = 1000
 	// sessionLifetime is how long a stolen cookie is useful.
 	sessionLifetime = time.Hour
-	// keptLinks is how long a link that has ended is told apart from one that never existed.
+	// keptLinks is how long a link that has ended has another error than one that never existed.
 	keptLinks = 7 * 24 * time.Hour
 	// tokenChars is the length of a token and of a cookie: 256 bits in base64url without padding.
 	tokenChars = 43

@@ -129,7 +129,7 @@ func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, li
 	if bare {
 		columns = bareColumns
 	}
-	// An unlisted brand is included: edges must tell it from one that does not exist.
+	// An unlisted brand is included: its responses differ from those of one that does not exist.
 	rows, err := db.query(ctx, `SELECT `+columns+` WHERE (b.public = 1 OR b.unlisted_at IS NOT NULL)
 		AND b.slug > $1 ORDER BY b.slug LIMIT $2`,
 		string(after), limit)

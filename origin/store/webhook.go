@@ -513,7 +513,7 @@ func scanPortalLink(row scanner) (l PortalLink, err error) {
 	return l, queryErr(err)
 }
 
-// PortalLink reads the link of a token by its hash; the error is ErrNotFound if there is none.
+// PortalLink reads the link of a token by its hash; an unknown hash is ErrNotFound.
 func (db WebhookReader) PortalLink(ctx context.Context, hash string) (PortalLink, error) {
 	return scanPortalLink(db.queryRow(ctx, `SELECT `+portalColumns+` FROM portal_link WHERE hash = $1`, hash))
 }
