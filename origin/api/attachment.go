@@ -161,7 +161,7 @@ func (a *attachmentAPI) content(c *call) error {
 	return err
 }
 
-// remove deletes the content for good, for files that should not have been added. The row stays and
+// remove deletes the content permanently, for files that should not have been added. The row stays and
 // names who removed it.
 func (a *attachmentAPI) remove(c *call) (fieldmark.Attachment, error) {
 	id, err := idParam(fieldmark.PrefixMission)(c)
