@@ -360,7 +360,7 @@ const standing = `a.world <> '' AND NOT EXISTS (SELECT 1 FROM test_clock c WHERE
 // TestClock is the clock of a test world.
 type TestClock struct {
 	Offset    time.Duration // the time of the world less the real time
-	Goal      time.Time     // of the last advance; zero: there was none
+	Goal      time.Time     // of the last advance; zero: no advance yet
 	Advancing bool
 	StoppedAt *fieldmark.Time // where it ended before its goal
 	Fired     fieldmark.TestClockFired
