@@ -18,6 +18,7 @@ import (
 )
 
 // accessRequestHandler serves requests for API keys, and the forms that decide them.
+// The texts of a request come from strangers; the pages show them as text.
 type accessRequestHandler struct {
 	*console
 	requests *accessrequest.Service
@@ -59,6 +60,7 @@ func (h *accessRequestHandler) list(req *request) error {
 	return h.show(req, http.StatusOK, "access-requests", web.Page{Title: "Requests for API keys", Data: d})
 }
 
+// get shows a request.
 func (h *accessRequestHandler) get(req *request) error { return h.showRequest(req, http.StatusOK, nil) }
 
 // accessRequestData is one request and the forms that decide it.
@@ -73,8 +75,11 @@ type accessRequestData struct {
 }
 
 // newAccount is the option that creates an account.
+// It is no valid id of an account.
 const newAccount = "+"
 
+// showRequest also shows the page again after a form was rejected. Viewers, and requests that were
+// decided, have no forms.
 func (h *accessRequestHandler) showRequest(req *request, status int, bad []web.FormError) error {
 	ctx := req.r.Context()
 	r, err := h.requests.Get(ctx, req.r.PathValue("id"))
@@ -106,6 +111,7 @@ func (h *accessRequestHandler) addChoices(req *request, d *accessRequestData) er
 	var ids []string
 	for _, a := range accounts {
 		ids = append(ids, a.ID)
+		// The service refuses a sub-account.
 		if a.Parent == "" {
 			d.Accounts = append(d.Accounts, option{a.ID, strings.TrimSpace(a.Name + " (" + a.ID + ")"), chosen == a.ID})
 		}
@@ -141,6 +147,7 @@ func (h *accessRequestHandler) addChoices(req *request, d *accessRequestData) er
 	return nil
 }
 
+// scopesOf returns the scopes of the form; the service refuses unknown ones.
 func scopesOf(posted url.Values) (list []fieldmark.Scope) {
 	for _, s := range posted["scope"] {
 		list = append(list, fieldmark.Scope(s))
@@ -172,6 +179,8 @@ func proposedAccount(name string, taken []string) string {
 }
 
 // approve approves a request.
+// The route needs a recent password or code, like that of new keys: an approval leads to one. The
+// question comes after the errors of the form, so that it is about a form that can be accepted.
 func (h *accessRequestHandler) approve(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -206,6 +215,7 @@ func (h *accessRequestHandler) approve(req *request) error {
 	_, err := h.requests.Approve(req.r.Context(), id, a)
 	if e := fieldmark.AsError(err); a.NewAccount && err != nil {
 		for i := range e.Fields {
+			// The error is about the input for the new id, not about the select of accounts.
 			e.Fields[i].Pointer = strings.Replace(e.Fields[i].Pointer, "/account", "/newAccount", 1)
 		}
 	}
@@ -246,6 +256,7 @@ func (h *accessRequestHandler) finish(req *request, action string, err error) er
 }
 
 // count returns a number of at most limit, and 0 for an empty input.
+// 0 means the default of the installation.
 func (f *form) count(name, label string, limit int) int {
 	s := strings.TrimSpace(f.posted.Get(name))
 	if s == "" {
@@ -260,6 +271,7 @@ func (f *form) count(name, label string, limit int) int {
 }
 
 // days returns the lifetime of a key in days.
+// The service bounds it; a text that is no number is the default.
 func (f *form) days() int {
 	n, err := strconv.Atoi(f.posted.Get("days"))
 	if err != nil {

@@ -42,6 +42,8 @@ type accountsData struct {
 
 func (h *accountHandler) list(req *request) error { return h.showAccounts(req, http.StatusOK, nil) }
 
+// showAccounts shows the page, after an error with what was entered. It reads keys and endpoints once
+// for all accounts, but use and sub-accounts only of accounts with an offer.
 func (h *accountHandler) showAccounts(req *request, status int, bad []web.FormError) error {
 	ctx := req.r.Context()
 	accounts, err := h.accounts.List(ctx)
@@ -64,6 +66,7 @@ func (h *accountHandler) showAccounts(req *request, status int, bad []web.FormEr
 	}
 	for _, k := range keys {
 		state := k.State(time.Now())
+		// A replaced key works until its grace period ends, so it counts.
 		if line := owned[k.Account]; line != nil && (state == fieldmark.KeyLive || state == fieldmark.KeyReplaced) {
 			line.Keys++
 		}
@@ -117,6 +120,7 @@ type offersData struct {
 }
 
 // newOfferRow returns an offer with the choices of its form.
+// The scope of administrators reaches all accounts, so it is not offered.
 func newOfferRow(o fieldmark.Offer) offerRow {
 	row := offerRow{Offer: o}
 	for _, k := range fieldmark.OfferKinds() {
@@ -133,6 +137,7 @@ func newOfferRow(o fieldmark.Offer) offerRow {
 
 func (h *accountHandler) listOffers(req *request) error { return h.showOffers(req, http.StatusOK, nil) }
 
+// showOffers shows the page; New has the defaults of a new offer.
 func (h *accountHandler) showOffers(req *request, status int, bad []web.FormError) error {
 	offers, err := h.offers.List(req.r.Context())
 	if err != nil {
@@ -146,6 +151,7 @@ func (h *accountHandler) showOffers(req *request, status int, bad []web.FormErro
 }
 
 // putOffer creates an offer, or changes the version of one that the form was made for.
+// The limits apply to all accounts with the offer at once, so it refuses a form that was overtaken.
 func (h *accountHandler) putOffer(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -165,6 +171,7 @@ func (h *accountHandler) putOffer(req *request) error {
 	for name, to := range map[string]*int{"reads": &r.Limits.ReadsPerMinute, "writes": &r.Limits.WritesPerMinute,
 		"endpoints": &r.Limits.Endpoints, "missions": &r.Limits.MissionsPerDay, "history": &r.Limits.HistoryDays,
 		"key-days": &r.MaxKeyDays} {
+		// An empty input is 0: the offer sets no limit.
 		text := strings.TrimSpace(form.posted.Get(name))
 		if text == "" {
 			continue
@@ -210,6 +217,7 @@ func (h *accountHandler) removeOffer(req *request) error {
 }
 
 // put creates an account, or changes the name and the note of one.
+// Without the input of the offer, the offer of the account stays.
 func (h *accountHandler) put(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -242,6 +250,7 @@ func (h *accountHandler) put(req *request) error {
 }
 
 // labelKeys returns the keys of the form, which are separated by spaces or commas; nil if it has none for them.
+// Nil leaves the keys of the account unchanged; an empty list removes them.
 func labelKeys(posted url.Values) []string {
 	if !posted.Has("labels") {
 		return nil
@@ -259,6 +268,7 @@ func (h *accountHandler) taken(req *request, id string, r fieldmark.AccountReque
 }
 
 // accountChoices are the options of a select for accounts.
+// An id of a test account is as unknown here as one that does not exist: its objects are not live data.
 func accountChoices(req *request, accounts *access.Accounts, chosen string) ([]option, error) {
 	if fieldmark.IsTestAccount(chosen) {
 		return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "There is no such account.")

@@ -18,6 +18,8 @@ import (
 )
 
 // calendarHandler serves the page of calendar feeds.
+// The address of a feed is its only credential, so the console shows it once, in the response that made
+// it.
 type calendarHandler struct {
 	*console
 	web.Forwarding // the address of this site, for the links of a new feed
@@ -47,6 +49,7 @@ func (h *calendarHandler) list(req *request) error {
 	return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, nil)
 }
 
+// newestCalendar is the id that the form sends back: if a newer feed exists then, the form is a repeat.
 func newestCalendar(list []fieldmark.Calendar) string {
 	if len(list) == 0 {
 		return emptyList
@@ -54,6 +57,8 @@ func newestCalendar(list []fieldmark.Calendar) string {
 	return list[0].ID
 }
 
+// showCalendars shows the page, after an error with the values that were entered. made is the feed whose
+// address is shown; nil: none.
 func (h *calendarHandler) showCalendars(
 	req *request, status int, form fieldmark.CalendarRequest, bad []web.FormError, made *fieldmark.NewCalendar,
 ) error {
@@ -87,6 +92,7 @@ func (h *calendarHandler) feedLinks(req *request, made *fieldmark.NewCalendar) (
 	at := h.BaseURL(req.r) + made.Path
 	_, rest, _ := strings.Cut(at, "://")
 	// The host is that of this site, and the token is base64url.
+	// html/template would replace the scheme webcal by #ZgotmplZ; the value is safe as it is.
 	m := &createdFeed{NewCalendar: *made, Address: at, Webcal: template.URL("webcal://" + rest)}
 	var err error
 	m.QR, err = qrCode(string(m.Webcal), "QR code of the feed's address")
@@ -94,6 +100,8 @@ func (h *calendarHandler) feedLinks(req *request, made *fieldmark.NewCalendar) (
 }
 
 // create creates a feed and shows its address.
+// It does not redirect, unlike other forms: the page after a redirect could not show the address. A
+// reload submits the form again, which CreateAfter rejects.
 func (h *calendarHandler) create(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -118,6 +126,7 @@ func (h *calendarHandler) create(req *request) error {
 }
 
 // update rotates the address of a feed or revokes it.
+// Both end the current address at once, so a question comes first.
 func (h *calendarHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -165,6 +174,7 @@ func (h *calendarHandler) askAboutFeed(req *request, id, do string) error {
 }
 
 // technicianHandler serves the page of the links to pages of technicians.
+// Like a feed, a link is shown once; a PIN may protect it as well.
 type technicianHandler struct {
 	*console
 	web.Forwarding // the address of this site, for a new link
@@ -198,6 +208,7 @@ var technicianInputs = map[string]web.Input{
 	"/pin": {"pin", "PIN"}, "/account": {"account", "Account"},
 }
 
+// list shows the page. The query fills the form: account, assignee and name.
 func (h *technicianHandler) list(req *request) error {
 	query := req.r.URL.Query()
 	form := fieldmark.TechnicianLinkRequest{Account: query.Get("account"),
@@ -205,6 +216,7 @@ func (h *technicianHandler) list(req *request) error {
 	return h.show(req, http.StatusOK, form, nil, nil)
 }
 
+// show is showCalendars for links.
 func (h *technicianHandler) show(req *request, status int, form fieldmark.TechnicianLinkRequest, bad []web.FormError,
 	made *fieldmark.NewTechnicianLink) error {
 	links, err := h.links.List(req.r.Context())
@@ -219,6 +231,7 @@ func (h *technicianHandler) show(req *request, status int, form fieldmark.Techni
 		switch {
 		case l.RevokedAt != nil:
 			row.State = "ended"
+		// The end itself is expired.
 		case !l.Until.Std().After(now):
 			row.State = "expired"
 		}
@@ -247,6 +260,7 @@ func (h *technicianHandler) create(req *request) error {
 	form := fieldmark.TechnicianLinkRequest{Account: posted.Get("account"), PIN: strings.TrimSpace(posted.Get("pin")),
 		Assignee: fieldmark.Assignee{ID: posted.Get("who"), Name: posted.Get("who-name")}}
 	days, err := strconv.Atoi(posted.Get("days"))
+	// Checked here, because the API has a time instead of days.
 	if most := int(fieldmark.MaxTechnicianLink.Hours() / 24); err != nil || days < 1 || days > most {
 		return h.show(req, http.StatusUnprocessableEntity, form, []web.FormError{{Field: "days",
 			Text: fmt.Sprintf("Days: enter 1 to %d.", most)}}, nil)
@@ -265,6 +279,7 @@ func (h *technicianHandler) create(req *request) error {
 }
 
 // update rotates the address of a link or revokes it.
+// A rotation also gives the link a new end, and devices are asked for the PIN again.
 func (h *technicianHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err

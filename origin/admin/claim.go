@@ -50,6 +50,7 @@ func (h *claimHandler) list(req *request) error {
 	return h.show(req, http.StatusOK, "claims", web.Page{Title: "Claims", Data: d})
 }
 
+// get shows a claim.
 func (h *claimHandler) get(req *request) error { return h.showClaim(req, http.StatusOK, nil) }
 
 // claimData is one claim and the form that revokes it.
@@ -62,6 +63,8 @@ type claimData struct {
 // maxOtherClaims limits the other claims of a brand on the page of a claim.
 const maxOtherClaims = 20
 
+// showClaim shows a claim with the others of its brand, so that an administrator sees whether two
+// parties claim it.
 func (h *claimHandler) showClaim(req *request, status int, bad []web.FormError) error {
 	ctx := req.r.Context()
 	c, err := h.claims.Get(ctx, req.r.PathValue("id"), claim.Caller{Admin: true})
@@ -72,6 +75,7 @@ func (h *claimHandler) showClaim(req *request, status int, bad []web.FormError) 
 	title := "Claim of " + c.URL
 	if c.Brand != "" {
 		title = "Claim of " + string(c.Brand)
+		// One more, because the claim itself may be among them.
 		others, err := h.claims.List(ctx, "", c.Brand, "", maxOtherClaims+1)
 		if err != nil {
 			return err
@@ -86,6 +90,7 @@ func (h *claimHandler) showClaim(req *request, status int, bad []web.FormError) 
 }
 
 // revoke ends a claim.
+// The keys and sessions of the account of the claim end with it, so a question comes first.
 func (h *claimHandler) revoke(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -149,6 +154,7 @@ func (h *brandRequestHandler) list(req *request) error {
 	return h.show(req, http.StatusOK, "requests", web.Page{Title: "Requests of brand owners", Data: d})
 }
 
+// get shows a request.
 func (h *brandRequestHandler) get(req *request) error { return h.showRequest(req, http.StatusOK, nil) }
 
 // requestData is one request, what it changes, and the form that decides it.
@@ -161,6 +167,8 @@ type requestData struct {
 // changeRow is a member that a request changes.
 type changeRow struct{ Label, Now, Wanted string }
 
+// showRequest compares a change of the profile with the brand as it is now, not as it was when the
+// request was sent.
 func (h *brandRequestHandler) showRequest(req *request, status int, bad []web.FormError) error {
 	ctx := req.r.Context()
 	r, err := h.owners.Request(ctx, req.r.PathValue("id"))
@@ -184,6 +192,7 @@ func (h *brandRequestHandler) showRequest(req *request, status int, bad []web.Fo
 }
 
 // decide approves or rejects a request.
+// The first decision is final.
 func (h *brandRequestHandler) decide(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err

@@ -35,8 +35,11 @@ type newMissionData struct {
 	ExternalID string // chosen when the form is opened, so that sending it twice creates one mission
 }
 
+// newForm shows the empty form; the account in the query is selected.
 func (h *missionHandler) newForm(req *request) error { return h.showNew(req, http.StatusOK, nil) }
 
+// showNew shows the form again after an error, with the same external id: of several submissions only
+// one creates a mission.
 func (h *missionHandler) showNew(req *request, status int, bad []web.FormError) error {
 	form := req.r.PostForm
 	accounts, err := accountFilter(req, h.accounts, cmp.Or(form.Get("account"), req.r.URL.Query().Get("account"),
@@ -53,6 +56,7 @@ func (h *missionHandler) showNew(req *request, status int, bad []web.FormError) 
 	return h.show(req, status, "mission-new", web.Page{Title: "New mission", Errors: bad, Data: d})
 }
 
+// priorityOptions are the choices of a select for priorities, the most urgent first.
 func priorityOptions(selected string) (list []option) {
 	for _, p := range slices.Backward(fieldmark.Priorities()) {
 		list = append(list, option{Value: string(p), Label: web.StateWords(p), Selected: string(p) == selected})
@@ -85,6 +89,7 @@ func (h *missionHandler) create(req *request) error {
 	if len(form.errors) > 0 {
 		return h.showNew(req, http.StatusUnprocessableEntity, form.errors)
 	}
+	// The form offers live accounts only; an id in a forged form must not reach a test world.
 	if fieldmark.IsTestAccount(get("account")) {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no such account.")
 	}
@@ -104,6 +109,7 @@ func (h *missionHandler) create(req *request) error {
 }
 
 // contact returns the contact of a form, or nil.
+// The limits are those of the API: 254 is that of an address in SMTP (RFC 5321, section 4.5.3.1.3).
 func (f *form) contact() *fieldmark.Contact {
 	c := fieldmark.Contact{Name: f.text("contact-name", "Contact", 120), Phone: f.text("phone", "Phone", 32),
 		Email: f.text("email", "Email", 254)}
@@ -114,6 +120,7 @@ func (f *form) contact() *fieldmark.Contact {
 }
 
 // window returns the window of a form, or nil.
+// Both times are in UTC, and one without the other is an error.
 func (f *form) window() *fieldmark.Window {
 	earliest, latest := f.time("earliest", "Available from"), f.time("latest", "Available until")
 	if earliest.IsZero() != latest.IsZero() {
@@ -126,6 +133,7 @@ func (f *form) window() *fieldmark.Window {
 }
 
 // labelLines formats labels for a text area, one KEY=VALUE a line.
+// The lines are sorted: the order of a map would show a change where nothing changed.
 func labelLines(labels map[string]string) string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -135,6 +143,7 @@ func labelLines(labels map[string]string) string {
 }
 
 // labels reads such a text area.
+// Keys and values are validated with the mission; here only their form.
 func (f *form) labels() map[string]string {
 	labels := map[string]string{}
 	for line := range strings.Lines(f.posted.Get("labels")) {
@@ -153,6 +162,7 @@ func (f *form) labels() map[string]string {
 }
 
 // edit changes priority, description, window, contact and labels of a mission.
+// The patch applies to the version that the form shows, so a change of another user is not overwritten.
 func (h *missionHandler) edit(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -160,6 +170,7 @@ func (h *missionHandler) edit(req *request) error {
 	id, form := req.r.PathValue("id"), req.readForm("edit-")
 	labels, window, contact := form.labels(), form.window(), form.contact()
 	description := form.posted.Get("description")
+	// Checked here, so that the error is beside the input.
 	if utf8.RuneCountInString(description) > maxDescription {
 		form.addError("description", "Description: at most 10,000 characters.")
 	}
@@ -176,6 +187,7 @@ func (h *missionHandler) edit(req *request) error {
 	}
 	// The patch replaces objects whole: null first removes what the form has not.
 	changed := map[string]any{}
+	// In a merge patch a key that is missing stays; null removes it (RFC 7396, section 2).
 	for key := range m.Labels {
 		if _, kept := labels[key]; !kept {
 			changed[key] = nil
@@ -208,6 +220,7 @@ func (h *missionHandler) edit(req *request) error {
 }
 
 // nullIfEmpty returns the value of a member of a merge patch.
+// An empty input removes the member, because an empty text would fail validation.
 func nullIfEmpty(s string) any {
 	if s == "" {
 		return nil
@@ -227,12 +240,14 @@ func (h *missionHandler) addNote(req *request) error {
 		form.addError("text", "Note: enter 1 to 4,000 characters.")
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
+	// The author is the user, whatever the form has: a note must not appear as one of another person.
 	r := fieldmark.NoteRequest{Text: text, Author: &fieldmark.NoteAuthor{ID: req.user, Name: req.user},
 		ExternalID: strings.TrimSpace(form.posted.Get("once"))}
 	if form.posted.Get("shared") != "" {
 		r.Visibility = fieldmark.NoteShared
 	}
 	_, err := h.missions.Apply(req.r.Context(), mission.AddNote("", id, r))
+	// The text stays in the form: it would be lost on a page that shows only the error.
 	if hasCode(err, fieldmark.CodeTooMany, fieldmark.CodeNoteExists) {
 		return h.showMission(req, http.StatusConflict, web.ErrorOf(web.Sentence(fieldmark.AsError(err).Detail)))
 	}
@@ -244,6 +259,7 @@ func (h *missionHandler) addNote(req *request) error {
 }
 
 // redactNote removes the text of a note.
+// The question shows the text, so that the user does not remove another one: it cannot be restored.
 func (h *missionHandler) redactNote(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -316,6 +332,7 @@ func (h *missionHandler) overtaking(req *request, story mission.History, zone *t
 const maxMemberText = 200
 
 // memberText writes the new value of a member in words; "" if it has none that a form could set.
+// It and entered must write equal values alike: the page marks those that differ.
 func memberText(m mission.MemberChange, zone *time.Location) string {
 	var v struct {
 		fieldmark.Span
@@ -361,6 +378,7 @@ func memberText(m mission.MemberChange, zone *time.Location) string {
 }
 
 // entered returns what the posted form has for a member of a mission, as memberText writes it.
+// A member that the form does not have is "".
 func (req *request) entered(member string) string {
 	form := req.r.PostForm
 	switch req.formPrefix + member {
@@ -384,6 +402,7 @@ func (req *request) entered(member string) string {
 }
 
 // spanText writes two values of inputs of type datetime-local.
+// The values have the form 2006-01-02T15:04 (HTML, section 2.3.5.5); T is replaced by a space.
 func spanText(start, end string) string {
 	if start == "" && end == "" {
 		return "none"
@@ -391,12 +410,14 @@ func spanText(start, end string) string {
 	return strings.Replace(start, "T", " ", 1) + " to " + strings.Replace(end, "T", " ", 1)
 }
 
+// contactText writes the members of a contact that are set; "none" for an empty one.
 func contactText(c fieldmark.Contact) string {
 	return cmp.Or(strings.Join(slices.DeleteFunc([]string{c.Name, c.Phone, c.Email},
 		func(s string) bool { return s == "" }), ", "), "none")
 }
 
 // firstRunes returns at most the first n characters of a text.
+// It cuts between characters: a byte limit could split one.
 func firstRunes(text string, n int) string {
 	if list := []rune(text); len(list) > n {
 		return string(list[:n]) + "…"
@@ -445,6 +466,7 @@ func (f *form) timeIn(name, label string, zone *time.Location) time.Time {
 	if t.IsZero() {
 		return t
 	}
+	// time.Date moves a time that the clock skips; then local differs from what was entered.
 	local := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, zone)
 	if local.Format(localMinute) != t.Format(localMinute) {
 		f.addError(name, label+": this time does not exist in "+zone.String()+", because the clocks change.")
@@ -453,6 +475,7 @@ func (f *form) timeIn(name, label string, zone *time.Location) time.Time {
 }
 
 // paymentVersion returns the version of a payment that the form was made for; 0 without a payment.
+// A payment is changed only at this version, so two users cannot record the same refund.
 func (f *form) paymentVersion() (int, error) {
 	version, err := strconv.Atoi(f.posted.Get("payment-version"))
 	if err != nil {

@@ -25,6 +25,8 @@ type modulesData struct {
 
 func (h *moduleHandler) list(req *request) error { return h.showModules(req, http.StatusOK, nil) }
 
+// showModules shows the page. A plan that is not found is no error: before the first activation no
+// module is active.
 func (h *moduleHandler) showModules(req *request, status int, bad []web.FormError) error {
 	list, err := h.modules.List(req.r.Context())
 	if err != nil {
@@ -43,6 +45,8 @@ func (h *moduleHandler) showModules(req *request, status int, bad []web.FormErro
 }
 
 // create validates and stores a module.
+// Storing a module does not activate it. It is addressed by its digest, so the same file again is the
+// same module.
 func (h *moduleHandler) create(req *request) error {
 	file, err := req.upload(fieldmark.MaxAnyModule)
 	if err == nil {
@@ -57,6 +61,7 @@ func (h *moduleHandler) create(req *request) error {
 		return err
 	}
 	form := req.readForm("")
+	// All errors are about the file, the only input of the form.
 	for _, e := range req.formErrors(err) {
 		form.addError(uploadName, e.Text)
 	}
@@ -70,6 +75,7 @@ type moduleData struct {
 	Shares  []option
 }
 
+// digestParam reads the digest in the path. A malformed one has the page of an unknown module.
 func (req *request) digestParam() (fieldmark.Digest, error) {
 	d, err := fieldmark.ParseDigest(req.r.PathValue("digest"))
 	if err != nil {
@@ -80,6 +86,7 @@ func (req *request) digestParam() (fieldmark.Digest, error) {
 
 func (h *moduleHandler) get(req *request) error { return h.showModule(req, http.StatusOK, nil) }
 
+// showModule shows a module. A preview exists only after it was requested.
 func (h *moduleHandler) showModule(req *request, status int, bad []web.FormError) error {
 	digest, err := req.digestParam()
 	if err != nil {
@@ -100,6 +107,7 @@ func (h *moduleHandler) showModule(req *request, status int, bad []web.FormError
 }
 
 // update previews or activates a module.
+// A canary applies to a share of the brands, in percent; 100 is all of them.
 func (h *moduleHandler) update(req *request) error {
 	digest, err := req.digestParam()
 	if err != nil {
@@ -133,6 +141,8 @@ func (h *moduleHandler) update(req *request) error {
 	return req.redirectWithNotice(modulesPath+"/"+string(digest), done)
 }
 
+// rollBack ends the canary, or if there is no canary activates the previous module. The question says
+// which of the two.
 func (h *moduleHandler) rollBack(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err

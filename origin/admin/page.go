@@ -81,6 +81,7 @@ var notices = map[string]string{
 	"renewing":   "A new certificate is being ordered.",
 }
 
+// parseTemplates parses all pages at start, so that an error in one is found there.
 func parseTemplates() (t *templates, err error) {
 	t = &templates{}
 	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
@@ -100,6 +101,7 @@ func parseTemplates() (t *templates, err error) {
 }
 
 // show renders a page and sends it. Nothing is sent if rendering fails.
+// The notice belongs to the page after a form, which is a GET.
 func (c *console) show(req *request, status int, name string, p web.Page) error {
 	p.User, p.Path, p.CanWrite = req.user, req.r.URL.Path, req.canWrite()
 	p.Prefix, p.Posted = req.formPrefix, req.r.PostForm
@@ -117,6 +119,7 @@ func (c *console) show(req *request, status int, name string, p web.Page) error 
 	return c.templates.pages.Show(req.w, status, name, p)
 }
 
+// statusOf is the status of an error; 500 for one without a code.
 func statusOf(err error) int { return fieldmark.AsError(err).Code.Status() }
 
 // isClientError reports whether err is about the request, so that a form can show it.
@@ -140,6 +143,7 @@ func (c *console) showError(req *request, err error) {
 	if status >= 500 {
 		c.log.Error("page", "path", req.r.URL.Path, "user", req.user, "error", err)
 	}
+	// Internal details are in the log only.
 	if e.Code == fieldmark.CodeInternal {
 		detail = ""
 	}
@@ -200,9 +204,11 @@ func statusClass(s any) string {
 }
 
 // inputTime formats a time for an input of type datetime-local.
+// In UTC and to the minute: the input has no zone, and shows no seconds.
 func inputTime(t fieldmark.Time) string { return t.Std().UTC().Format(localMinute) }
 
 // formatAge formats how long ago something was, in its largest unit.
+// A negative age, from clocks that differ, is 0 minutes.
 func formatAge(d time.Duration) string {
 	plural := func(n int, unit string) string {
 		if n == 1 {
@@ -231,6 +237,7 @@ func formatMinutes(minutes int) string {
 }
 
 // minute formats a time for the table of a chart.
+// In UTC, as everywhere in the console.
 func minute(t time.Time) string { return t.UTC().Format("2 Jan 15:04") }
 
 // ago writes how long ago a time was.

@@ -74,6 +74,8 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.mux.Handle("/", h.public(h.notFound))
 }
 
+// signInRoutes need no session, except those that confirm the identity of a user who has one. The
+// callback waits for the identity provider, so it has the time of a form although it is a GET.
 func (h *handler) signInRoutes() {
 	s := h.signIn
 	h.mux.Handle("GET "+signInPath, h.public(s.form))
@@ -85,6 +87,7 @@ func (h *handler) signInRoutes() {
 	h.mux.Handle("GET "+reauthPath+"/provider", h.requireLogin(s.reauthWithProvider))
 }
 
+// Viewers export what they can see.
 func (h *handler) missionRoutes(m *missionHandler) {
 	h.mux.Handle("GET "+missionsPath, h.requireLogin(m.list))
 	h.mux.Handle("GET "+boardPath, h.requireLogin(m.board))
@@ -108,6 +111,7 @@ func (h *handler) missionRoutes(m *missionHandler) {
 	h.mux.Handle("POST "+missionsPath+"/{id}/complete", h.requireAdmin(m.complete))
 }
 
+// attachmentRoutes have the time that a file takes on a slow connection.
 func (h *handler) attachmentRoutes(a *attachmentHandler) {
 	const files = missionsPath + "/{id}" + fieldmark.PathAttachments
 	h.mux.Handle("POST "+files, h.withTimeout(attachmentTimeout, h.withSession(h.checkRole(a.add))))
@@ -115,6 +119,7 @@ func (h *handler) attachmentRoutes(a *attachmentHandler) {
 	h.mux.Handle("POST "+files+"/{attachment}/remove", h.requireAdmin(a.remove))
 }
 
+// brandRoutes: an import reads a whole file, so it has more time than a form.
 func (h *handler) brandRoutes(b *brandHandler) {
 	h.mux.Handle("GET "+brandsPath, h.requireLogin(b.list))
 	h.mux.Handle("POST "+brandsPath, h.requireAdmin(b.create))
@@ -145,6 +150,7 @@ func (h *handler) requestRoutes(b *brandRequestHandler) {
 	h.mux.Handle("POST "+requestsPath+"/{id}", h.requireAdmin(b.decide))
 }
 
+// accessRequestRoutes: an approval leads to a key, so it needs a recent password or code.
 func (h *handler) accessRequestRoutes(a *accessRequestHandler) {
 	h.mux.Handle("GET "+accessPath, h.requireLogin(a.list))
 	h.mux.Handle("GET "+accessPath+"/{id}", h.requireLogin(a.get))
@@ -152,6 +158,7 @@ func (h *handler) accessRequestRoutes(a *accessRequestHandler) {
 	h.mux.Handle("POST "+accessPath+"/{id}/decline", h.requireAdmin(a.decline))
 }
 
+// keyRoutes: a stolen cookie alone must not be enough to make a key, or to revoke those in use.
 func (h *handler) keyRoutes(k *keyHandler) {
 	h.mux.Handle("GET "+keysPath, h.requireLogin(k.list))
 	h.mux.Handle("POST "+keysPath, h.requireReauth(k.create))
@@ -176,6 +183,7 @@ func (h *handler) webhookRoutes(w *webhookHandler) {
 	h.mux.Handle("POST "+webhooksPath+"/{id}/deliveries/{delivery}/resend", h.requireAdmin(w.resend))
 }
 
+// moduleRoutes: the module of an upload is validated before the response, so it has more time.
 func (h *handler) moduleRoutes(m *moduleHandler) {
 	h.mux.Handle("GET "+modulesPath, h.requireLogin(m.list))
 	h.mux.Handle("POST "+modulesPath, h.longRunning(m.create))
@@ -213,6 +221,8 @@ func (h *handler) auditLogRoutes(a *auditLogHandler) {
 	h.mux.Handle("POST "+auditPath+"/verify", h.requireLogin(a.verify))
 }
 
+// settingsRoutes are open to viewers, who change and end only what belongs to their login.
+// Administrators can end every session.
 func (h *handler) settingsRoutes(s *settingsHandler) {
 	h.mux.Handle("GET "+settingsPath, h.requireLogin(s.get))
 	h.mux.Handle("POST "+settingsPath+"/second-factor", h.requireLogin(s.setSecondFactor))
@@ -221,6 +231,7 @@ func (h *handler) settingsRoutes(s *settingsHandler) {
 
 // formRedirects registers the addresses of forms for GET. A rejected form is shown at the address it was sent
 // to; loading that address again redirects to the page of the form.
+// Without them a reload would show 405.
 func (h *handler) formRedirects() {
 	for _, form := range []string{
 		missionsPath + "/{id}/{form}", missionsPath + "/{id}/payment/{form}", brandsPath + "/{slug}/{form}",
