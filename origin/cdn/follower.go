@@ -77,6 +77,8 @@ type follower struct {
 	savedAt time.Time             // when the row was written last
 }
 
+// follow purges a CDN until its lease ends. It ends when settings change; the next claim follows the CDN
+// with the new ones.
 func (s *Service) follow(ctx context.Context, name string) {
 	row, err := s.cfg.Store.CDN(ctx, name)
 	if err == nil {
@@ -90,6 +92,8 @@ func (s *Service) follow(ctx context.Context, name string) {
 	}
 }
 
+// run reads the log from the position and never skips an event: each is purged at once, and a second
+// time after secondAfter.
 func (f *follower) run(ctx context.Context) error {
 	for {
 		if err := f.check(ctx); err != nil {
@@ -97,6 +101,7 @@ func (f *follower) run(ctx context.Context) error {
 		}
 		wait := idleWait
 		if len(f.waiting) > 0 {
+			// The second purge must not wait for the next event.
 			wait = max(min(wait, time.Until(f.waiting[0].again)), 0)
 		}
 		page, err := f.s.cfg.Events.After(ctx, f.at, wait, event.MaxPage)
@@ -118,6 +123,7 @@ func (f *follower) run(ctx context.Context) error {
 }
 
 // check returns errEnded if the row was changed or deleted by an administrator.
+// The version is compared on each turn: a purge must not be sent with an old token.
 func (f *follower) check(ctx context.Context) error {
 	row, err := f.s.cfg.Store.CDN(ctx, f.row.Name)
 	if errors.Is(err, store.ErrNotFound) || err == nil && row.Version != f.row.Version {
@@ -127,6 +133,7 @@ func (f *follower) check(ctx context.Context) error {
 }
 
 // lost returns why the events after the position are not known; empty if they are.
+// Then it is unknown what changed, and only a purge of everything is safe.
 func (f *follower) lost(page *fieldmark.EventPage) string {
 	switch {
 	case page.Log != f.row.Log:
@@ -163,6 +170,7 @@ func (f *follower) apply(ctx context.Context, events []fieldmark.Event) error {
 	if err := sleep(ctx, coalesce); err != nil {
 		return err
 	}
+	// Read again: the events of one change arrive within this pause.
 	page, err := f.s.cfg.Events.After(ctx, f.at, 0, event.MaxPage)
 	if err != nil || f.lost(&page) != "" || len(page.Events) == 0 {
 		return err
@@ -237,6 +245,7 @@ func (f *follower) send(ctx context.Context, keys []string) error {
 
 // wait waits for d while the settings of the CDN stay the same.
 func (f *follower) wait(ctx context.Context, d time.Duration) error {
+	// In parts, so that new settings end a wait of up to maxRetryAfter.
 	for d > 0 {
 		part := min(d, idleWait)
 		if err := sleep(ctx, part); err != nil {
@@ -269,6 +278,7 @@ func (f *follower) failed(ctx context.Context, reason error) error {
 		state = fieldmark.CDNRefused
 	}
 	text := reason.Error()
+	// Otherwise an outage would write the row at each retry.
 	if f.row.State == state && f.row.Status.LastError == text {
 		return nil
 	}
@@ -286,6 +296,7 @@ func (f *follower) save(ctx context.Context, at fieldmark.EventCursor) error {
 	f.row.At, f.savedAt = at, time.Now()
 	held := false
 	err := f.s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		// It writes only while this worker has the lease: two followers must not overwrite each other.
 		held, err = tx.MoveCDN(ctx, &f.row, f.s.cfg.Jobs.Worker(), time.Now())
 		return err
 	})

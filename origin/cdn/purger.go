@@ -48,6 +48,7 @@ var planInterval = map[string]time.Duration{"free": 12 * time.Second, "pro": 200
 var errRefused = errors.New("the CDN refuses the token")
 
 // limitedError is the error of a CDN that asks to wait.
+// It is no failure of the settings: the same purge is sent again after that time.
 type limitedError struct{ after time.Duration }
 
 func (e limitedError) Error() string { return "the CDN limits the rate of purges (status 429)" }
@@ -60,6 +61,8 @@ type target struct {
 	last  time.Time // of the last call to Cloudflare
 }
 
+// target opens the token, which the database has encrypted for the name of the CDN. A token that was
+// copied to the row of another CDN cannot be opened.
 func (s *Service) target(c *store.CDN) (*target, error) {
 	t := &target{CDNSettings: c.Settings}
 	if c.Token == "" {

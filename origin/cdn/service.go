@@ -46,6 +46,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return s.cfg.Jobs.Work(ctx, store.TopicCDNs, fieldmark.MaxCDNs, s.claim)
 }
 
+// notFound makes a CDN that is not stored an error with a code.
 func notFound(err error) error { return store.NotFound(err, "there is no such CDN") }
 
 // List returns all CDNs by name.
@@ -64,6 +65,8 @@ func (s *Service) List(ctx context.Context) ([]fieldmark.CDN, error) {
 }
 
 // public returns what may be shown of a CDN.
+// The token is left out: it can be set, but not read. The lag is the age of the oldest event that the
+// CDN was not purged of, in seconds.
 func (s *Service) public(ctx context.Context, c *store.CDN) (fieldmark.CDN, error) {
 	public := fieldmark.CDN{Name: c.Name, CDNSettings: c.Settings, HasToken: c.Token != "", State: c.State,
 		Event: c.At.Number, LastError: c.Status.LastError, FailingSince: c.Status.FailingSince,
@@ -82,6 +85,7 @@ func (s *Service) public(ctx context.Context, c *store.CDN) (fieldmark.CDN, erro
 func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) (fieldmark.CDN, error) {
 	bad := validate(name, &r)
 	for i, u := range r.URLs {
+		// The client checks addresses again at each connection: a name can resolve to another one later.
 		if err := s.cfg.HTTP.CheckURL(ctx, strings.ReplaceAll(u, "{keys}", "all")); err != nil {
 			bad.Add(fmt.Sprintf("/urls/%d", i), "address", fieldmark.AsError(err).Detail)
 		}
@@ -89,6 +93,7 @@ func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) 
 	if err := bad.Err(); err != nil {
 		return fieldmark.CDN{}, err
 	}
+	// A new CDN has nothing in its cache from before, so it starts at the head of the log.
 	log, err := s.cfg.Store.LogStatus(ctx, 0)
 	if err != nil {
 		return fieldmark.CDN{}, err
@@ -105,6 +110,8 @@ func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) 
 			Log: log.Name, At: fieldmark.EventCursor{Number: log.Head}, CreatedAt: now, UpdatedAt: now}
 		action, before := "cdn.created", any(nil)
 		if !created {
+			// The position stays, so no event is missed. A failure ends, because the new settings may be
+			// right.
 			row.At, row.Log, row.CreatedAt, action, before = old.At, old.Log, old.CreatedAt, "cdn.updated", old.Settings
 			row.Status = store.CDNStatus{PurgedAt: old.Status.PurgedAt}
 		} else if err := requireRoom(ctx, tx); err != nil {
@@ -125,6 +132,7 @@ func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) 
 }
 
 // requireRoom returns an error if there are MaxCDNs CDNs.
+// It runs in the transaction, so two requests at once cannot exceed the limit.
 func requireRoom(ctx context.Context, tx *store.Tx) error {
 	all, err := tx.CDNs(ctx, time.Now())
 	if err == nil && len(all) >= fieldmark.MaxCDNs {
@@ -149,6 +157,7 @@ func (s *Service) sealToken(old, row *store.CDN, token string) (string, error) {
 }
 
 // Delete deletes a CDN. It is no longer purged.
+// Its follower notices within idleWait and ends.
 func (s *Service) Delete(ctx context.Context, name string) error {
 	err := s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		old, err := tx.CDN(ctx, name)
@@ -175,10 +184,12 @@ func (s *Service) Test(ctx context.Context, name string) (fieldmark.CDNResult, e
 }
 
 // Purge purges everything from a CDN now.
+// The error of the CDN is in the result; an error of the method is about the database or the name.
 func (s *Service) Purge(ctx context.Context, name string) (fieldmark.CDNResult, error) {
 	return s.try(ctx, name, "cdn.purged", fieldmark.KeyAll)
 }
 
+// try sends one purge outside of a transaction, which may run twice, and then stores its result.
 func (s *Service) try(ctx context.Context, name, action, key string) (result fieldmark.CDNResult, err error) {
 	row, err := s.cfg.Store.CDN(ctx, name)
 	if err != nil {
@@ -198,6 +209,8 @@ func (s *Service) try(ctx context.Context, name, action, key string) (result fie
 		if err != nil {
 			return notFound(err)
 		}
+		// Only if the settings are those that were tried. The new version makes a worker follow it
+		// again.
 		if result.OK && now.State == fieldmark.CDNRefused && now.Version == row.Version {
 			now.State, now.Version = fieldmark.CDNActive, now.Version+1
 			now.Status.LastError, now.Status.FailingSince = "", nil
@@ -256,6 +269,7 @@ func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
 }
 
 // validateAddress validates where the requests go.
+// Fastly and Cloudflare have fixed addresses, which one in urls replaces.
 func validateAddress(bad *validation.Errors, r *fieldmark.CDNRequest) {
 	hosted := r.Kind == fieldmark.CDNFastly || r.Kind == fieldmark.CDNCloudflare
 	switch {
