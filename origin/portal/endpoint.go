@@ -30,6 +30,8 @@ func (h *handler) endpoints(req *request) ([]fieldmark.Endpoint, error) {
 }
 
 // endpointOf returns the endpoint in the path. One outside the session does not exist for it.
+// An id of another customer has the same response as one that does not exist, so that ids cannot be
+// probed.
 func (h *handler) endpointOf(req *request) (fieldmark.Endpoint, error) {
 	e, err := h.Webhooks.Endpoint(req.r.Context(), req.link.Account, req.r.PathValue("id"))
 	if err == nil && !opens(&req.link, &e) {
@@ -50,10 +52,13 @@ type homeData struct {
 	Description string // of the form
 }
 
+// home shows the list and an empty form.
 func (h *handler) home(req *request) error {
 	return h.showHome(req, http.StatusOK, nil, homeData{Events: fieldmark.AllMissionEvents})
 }
 
+// showHome also shows the page again after an error. A link that is read-only or names its endpoints has
+// no form.
 func (h *handler) showHome(req *request, status int, bad []web.FormError, d homeData) (err error) {
 	if d.Endpoints, err = h.endpoints(req); err != nil {
 		return err
@@ -61,6 +66,7 @@ func (h *handler) showHome(req *request, status int, bad []web.FormError, d home
 	d.CanCreate = !req.link.ReadOnly && len(req.link.Endpoints) == 0
 	d.Filter, d.Newest = req.link.Filter, newestOf(d.Endpoints)
 	for _, k := range event.Kinds() {
+		// The filter is by labels of missions, so other events never match it.
 		if d.Filter == nil || k.Type.AboutMission() {
 			d.EventTypes = append(d.EventTypes, k)
 		}
@@ -77,6 +83,7 @@ func newestOf(list []fieldmark.Endpoint) string {
 }
 
 // create creates an endpoint of the customer with the filter of the link, and shows its secret.
+// Customer and filter come from the link, never from the form: the customer could change a form.
 func (h *handler) create(req *request) error {
 	if len(req.link.Endpoints) > 0 {
 		h.showMessage(req, http.StatusForbidden, "This link creates no endpoints", "")
@@ -89,6 +96,7 @@ func (h *handler) create(req *request) error {
 	if err != nil {
 		return err
 	}
+	// Only a list of the session is compared: endpoints of other customers would reject the form.
 	if posted.Has("newest") && posted.Get("newest") != newestOf(own) { // the form was submitted twice
 		return h.showHome(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+
 			"opened. Check the list, and submit again if you still want another."), d)
@@ -105,6 +113,7 @@ func (h *handler) create(req *request) error {
 	return h.showHome(req, http.StatusOK, nil, homeData{Created: &made, Events: fieldmark.AllMissionEvents})
 }
 
+// statusOf is the status of an error; 500 for one without a code.
 func statusOf(err error) int { return fieldmark.AsError(err).Code.Status() }
 
 // rejection returns what is wrong with a form; nil if err is no error of a form.
@@ -134,8 +143,10 @@ type messageFilter struct {
 	Next        string // address of the next page
 }
 
+// endpoint shows an endpoint with its messages.
 func (h *handler) endpoint(req *request) error { return h.showEndpoint(req, http.StatusOK, nil, nil) }
 
+// showEndpoint also shows the page again after an error, and with the result of a test message.
 func (h *handler) showEndpoint(req *request, status int, bad []web.FormError, ping *fieldmark.PingResult) error {
 	e, err := h.endpointOf(req)
 	if err != nil {
@@ -183,6 +194,7 @@ func (h *handler) change(req *request) error {
 			return err
 		}
 		return h.showEndpoint(req, http.StatusOK, nil, &result)
+	// An endpoint that was disabled after failures is enabled in the same way.
 	case "pause", "enable":
 		state, notice := fieldmark.EndpointPaused, "paused"
 		p := fieldmark.EndpointPatch{State: &state, Reason: strings.TrimSpace(posted.Get("reason"))}
@@ -204,6 +216,7 @@ func (h *handler) change(req *request) error {
 }
 
 // replay sends failed messages again, or every event since a time.
+// A receiver may get messages twice, so the form needs a confirmation.
 func (h *handler) replay(req *request, e *fieldmark.Endpoint, do string) error {
 	ctx, posted := req.r.Context(), req.r.PostForm
 	req.prefix = do + "-" // both forms have the same inputs
@@ -222,6 +235,7 @@ func (h *handler) replay(req *request, e *fieldmark.Endpoint, do string) error {
 	at := fieldmark.At(since)
 	r := fieldmark.ReplayRequest{FailedSince: &at}
 	if do == "replay" {
+		// A replay begins after an event, but people know times.
 		after, err := h.Webhooks.Stats.EventBefore(ctx, since)
 		if err != nil {
 			return err
@@ -256,6 +270,7 @@ type attempt struct {
 	Request webhook.SentRequest
 }
 
+// delivery shows a message. An attempt whose request is no longer kept is shown without it.
 func (h *handler) delivery(req *request) error {
 	e, err := h.endpointOf(req)
 	if err != nil {
@@ -280,6 +295,7 @@ func (h *handler) delivery(req *request) error {
 }
 
 // resend sends a message again.
+// The message keeps its id, by which a receiver recognizes a repetition.
 func (h *handler) resend(req *request) error {
 	e, err := h.endpointOf(req)
 	if err != nil {
