@@ -44,6 +44,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // claim leases clocks that advance.
+// A read comes first, because it is cheaper than a transaction and usually finds nothing.
 func (s *Service) claim(ctx context.Context, limit int) (todo []job.Job, err error) {
 	if due, err := s.cfg.Store.TestClocksDue(ctx, time.Now()); err != nil || !due {
 		return nil, err
@@ -70,6 +71,7 @@ func (s *Service) Get(ctx context.Context, account string) (fieldmark.TestClock,
 	return view(&c), nil
 }
 
+// view returns a clock as it is at the real time now.
 func view(c *store.TestClock) fieldmark.TestClock {
 	v := fieldmark.TestClock{Now: fieldmark.At(time.Now().Add(c.Offset)), OffsetSeconds: int64(c.Offset / time.Second),
 		State: fieldmark.TestClockReady, Fired: c.Fired, StoppedAt: c.StoppedAt, More: c.StoppedAt != nil}
@@ -105,6 +107,7 @@ func (s *Service) Advance(ctx context.Context, account string, r fieldmark.TestC
 	return s.wait(ctx, account, wait)
 }
 
+// parseWait parses a Go duration; an empty text is 0, which means not to wait.
 func parseWait(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -136,6 +139,7 @@ func validate(c *store.TestClock, goal, real time.Time) error {
 }
 
 // wait returns the clock when it no longer advances, or when the wait is over.
+// Watch is called before the read, so a change in between ends the wait.
 func (s *Service) wait(ctx context.Context, account string, wait time.Duration) (fieldmark.TestClock, error) {
 	timeout, poll := time.NewTimer(wait), time.NewTicker(pollWait)
 	defer timeout.Stop()
@@ -233,6 +237,8 @@ func (s *Service) move(ctx context.Context, account string, fired *fieldmark.Tes
 		if err != nil {
 			return err
 		}
+		// Inside the transaction: between a read before it and the write another process could move the
+		// clock.
 		real := time.Now()
 		now, next := real.Add(c.Offset), earliest(due.Timers, due.Endpoints)
 		if (due.Sending || isDue(next, now)) && !stuck {
@@ -241,12 +247,14 @@ func (s *Service) move(ctx context.Context, account string, fired *fieldmark.Tes
 		add(&c.Fired, fired)
 		remains := isDue(next, c.Goal)
 		switch {
+		// The limit keeps a world whose timers start one another from advancing without end.
 		case stuck || remains && total(&c.Fired) >= fieldmark.TestClockFirings:
 			at := fieldmark.At(now)
 			c.StoppedAt, c.Advancing = &at, false
 		case remains:
 			c.Offset = next.Sub(real)
 		default:
+			// max: the offset never decreases, so events of a world are never dated back.
 			c.Offset, c.Advancing = max(c.Offset, c.Goal.Sub(real)), false
 		}
 		owned, err := tx.MoveTestClock(ctx, account, s.cfg.Jobs.Worker(), &c)
@@ -259,6 +267,7 @@ func (s *Service) move(ctx context.Context, account string, fired *fieldmark.Tes
 	return over, err
 }
 
+// earliest returns the earlier of two times; zero is no time.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
