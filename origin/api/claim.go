@@ -68,6 +68,7 @@ func (a *claimAPI) routes() []*route {
 
 // open opens a claim. It needs no key.
 // The response is the only one with the secret.
+// A network can open fieldmark.ClaimsPerDay claims a day.
 func (a *claimAPI) open(c *call) error {
 	r, err := decodeBody[fieldmark.ClaimRequest](c)
 	if err != nil {

@@ -31,6 +31,7 @@ var llmsTypes = []string{"text/markdown", "text/plain"}
 // its warnings, or the file itself if Accept prefers that.
 func (a *llmsAPI) generate(c *call) error {
 	h := c.w.Header()
+	// Set before any return: an error depends on Accept too.
 	h.Set("Vary", "Accept")
 	mediaType := negotiate(c.r.Header.Values("Accept"), append([]string{jsonType}, llmsTypes...))
 	if mediaType == "" {
@@ -52,6 +53,7 @@ func (a *llmsAPI) generate(c *call) error {
 		h.Set("Content-Language", doc.Language)
 		h.Set("Content-Disposition", `inline; filename="`+doc.Filename+`"`)
 	}
+	// The text is from an audit, and the next audit may change it.
 	if doc.Source != nil {
 		return sendPrivate(c, mediaType, content)
 	}
@@ -109,6 +111,7 @@ func (a *llmsAPI) complete(ctx context.Context, req *llms.Request) (*llms.Reques
 	if req.URL == "" || req.Name != "" && req.Description != "" {
 		return nil, nil
 	}
+	// Only audits that are stored: the request causes none.
 	state, err := a.brands.AtURL(ctx, req.URL)
 	if err != nil {
 		return nil, err
@@ -158,6 +161,7 @@ func (a *llmsAPI) lint(c *call) error {
 }
 
 // check requires either content or url; fetches says whether the server can read a url.
+// Exactly one: with both, it would be unclear which of them the report is about.
 func (q lintRequest) check(fetches bool) []fieldmark.FieldError {
 	switch {
 	case q.URL == "" && q.Content == "":

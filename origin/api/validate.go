@@ -208,9 +208,9 @@ func (s *schema) checkArray(array []any, at string, errs *validationErrors) bool
 }
 
 // checkText checks a string. Lengths are in Unicode code points.
-// As JSON Schema counts them, and unlike bytes or UTF-16 units.
 func (s *schema) checkText(text, at string, errs *validationErrors) bool {
 	had := len(*errs)
+	// As JSON Schema counts (Validation, section 6.3.1), unlike bytes or UTF-16 units.
 	n := utf8.RuneCountInString(text)
 	if s.minLength != nil && n < *s.minLength {
 		errs.add(at, "too_short", atLeast(*s.minLength, n, "characters"))
