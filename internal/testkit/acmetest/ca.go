@@ -27,6 +27,7 @@ const Day = 24 * 3600
 const orderPath = "/order-plz"
 
 // CA is a certification authority.
+// Its methods may be called from any goroutine.
 type CA struct {
 	Directory string
 	Client    *http.Client      // trusts Server
@@ -43,6 +44,8 @@ type CA struct {
 // New starts a CA that ends with the test. Its certificates are valid for a number of seconds.
 func New(t testing.TB, life uint64) *CA {
 	t.Helper()
+	// Pebble sleeps before validations, rejects good nonces and reuses authorizations at random, to test
+	// clients. Here each run takes the same steps.
 	for name, value := range map[string]string{"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "0",
 		"PEBBLE_AUTHZREUSE": "0"} {
 		t.Setenv(name, value)
@@ -64,6 +67,7 @@ func New(t testing.TB, life uint64) *CA {
 		if intercept != nil && intercept(w, r) {
 			return
 		}
+		// Only an order that the CA has accepted counts.
 		seen := &statusWriter{ResponseWriter: w}
 		handler.ServeHTTP(seen, r)
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, orderPath) &&
@@ -81,6 +85,7 @@ func New(t testing.TB, life uint64) *CA {
 	return c
 }
 
+// statusWriter keeps the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -109,6 +114,7 @@ func (c *CA) Intercept(fn func(http.ResponseWriter, *http.Request) (answered boo
 // IsNewOrder reports whether a request makes an order.
 func IsNewOrder(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, orderPath) }
 
+// listen opens a free port of loopback that is closed with the test.
 func listen(t testing.TB) net.Listener {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -134,6 +140,8 @@ func serveDNS(ln net.Listener) {
 	}
 }
 
+// answerDNS answers one query. Over TCP, two bytes with the length precede each message (RFC 1035,
+// section 4.2.2).
 func answerDNS(c net.Conn) error {
 	var size [2]byte
 	if _, err := io.ReadFull(c, size[:]); err != nil {
@@ -147,6 +155,7 @@ func answerDNS(c net.Conn) error {
 	if err := m.Unpack(text); err != nil {
 		return err
 	}
+	// The EDNS record of the query (RFC 6891) is not repeated.
 	m.Response, m.Additionals = true, nil
 	for _, q := range m.Questions {
 		if q.Type == dnsmessage.TypeA {

@@ -41,7 +41,8 @@ type Redis struct {
 	// URL is redis://host:port.
 	URL string
 
-	t    testing.TB
+	t testing.TB
+	// The program and its arguments, for another start.
 	args []string
 	dir  string
 	cmd  *exec.Cmd
@@ -66,6 +67,7 @@ func StartRedis(t testing.TB, args ...string) *Redis {
 }
 
 // FreePort returns a free TCP port of loopback.
+// Another process can take it before the server does; then the start fails.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,6 +81,7 @@ func FreePort(t testing.TB) string {
 // Start starts a killed server again, empty and on the same port.
 func (r *Redis) Start() {
 	r.t.Helper()
+	// It is read only after an error, for the message.
 	r.log = new(bytes.Buffer)
 	r.cmd = exec.Command(r.args[0], r.args[1:]...)
 	r.cmd.Stdout, r.cmd.Stderr = r.log, r.log
@@ -125,6 +128,8 @@ func (r *Redis) Do(words ...string) string {
 	return answer
 }
 
+// try sends one command as an inline command of the protocol: words separated by spaces. A second is the
+// limit, so that a frozen server is an error.
 func (r *Redis) try(words ...string) (string, error) {
 	conn, err := net.DialTimeout("tcp", r.Addr, time.Second)
 	if err != nil {
@@ -137,6 +142,7 @@ func (r *Redis) try(words ...string) (string, error) {
 	if _, err := fmt.Fprintf(conn, "%s\r\n", strings.Join(words, " ")); err != nil {
 		return "", err
 	}
+	// One read: the tests ask for states that fit into one packet of loopback.
 	answer := make([]byte, 16<<10)
 	n, err := conn.Read(answer)
 	return string(answer[:n]), err
@@ -151,6 +157,7 @@ type Sentinels struct {
 }
 
 // StartSentinels starts the two servers and three Sentinels.
+// Two of the three must agree before a failover.
 func StartSentinels(t testing.TB) *Sentinels {
 	t.Helper()
 	s := &Sentinels{Primary: StartRedis(t), Replica: StartRedis(t)}
@@ -161,6 +168,7 @@ func StartSentinels(t testing.TB) *Sentinels {
 		w := &Redis{t: t, dir: t.TempDir()}
 		own := FreePort(t)
 		w.Addr = "127.0.0.1:" + own
+		// A Sentinel writes its state into this file, so each has one.
 		file := filepath.Join(w.dir, "sentinel.conf")
 		text := fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nsentinel monitor fieldmark %s %s 2\n"+
 			"sentinel down-after-milliseconds fieldmark 500\nsentinel failover-timeout fieldmark 3000\n", own, w.dir,
@@ -196,6 +204,7 @@ type Cluster struct {
 }
 
 // StartCluster starts the servers and waits until they agree.
+// Without full coverage, two servers go on while the third is down.
 func StartCluster(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{}
@@ -209,6 +218,7 @@ func StartCluster(t testing.TB) *Cluster {
 			first.Do("CLUSTER", "MEET", host, port, bus)
 		}
 	}
+	// Each has a third of the slots.
 	for i, n := range c.Nodes {
 		n.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slots/3), strconv.Itoa((i+1)*slots/3-1))
 	}

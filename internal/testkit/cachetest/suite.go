@@ -31,6 +31,7 @@ func Run(t *testing.T, node func(testing.TB) *cache.Cache, size int, shared bool
 	t.Run("fill that panics", s.panics)
 }
 
+// suite has the arguments of Run.
 type suite struct {
 	node   func(testing.TB) *cache.Cache
 	size   int
@@ -47,6 +48,7 @@ func (s *suite) entry(text string, asOf int64) *cache.Entry {
 		Fresh: time.Minute, Stale: time.Minute, OnError: time.Hour}
 }
 
+// fetch returns the first line of the body. The limit is generous, so that only a deadlock reaches it.
 func (s *suite) fetch(c *cache.Cache, key string, fill cache.Fill) (string, cache.Source, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -58,6 +60,7 @@ func (s *suite) fetch(c *cache.Cache, key string, fill cache.Fill) (string, cach
 	return string(text), from, nil
 }
 
+// want checks what a process gets for the key of the test, and returns where it came from.
 func (s *suite) want(t *testing.T, c *cache.Cache, want string, fill cache.Fill) cache.Source {
 	t.Helper()
 	got, from, err := s.fetch(c, key(t), fill)
@@ -67,10 +70,12 @@ func (s *suite) want(t *testing.T, c *cache.Cache, want string, fill cache.Fill)
 	return from
 }
 
+// returns is a source that has an entry of a version.
 func (s *suite) returns(text string, asOf int64) cache.Fill {
 	return func(context.Context) (*cache.Entry, error) { return s.entry(text, asOf), nil }
 }
 
+// fails is a source that is not available: what a test gets then comes from a tier.
 func fails(context.Context) (*cache.Entry, error) { return nil, errors.New("source unavailable") }
 
 // replicated waits until another process of a sharing fleet can read the entry.
@@ -90,6 +95,7 @@ func (s *suite) replicated(t *testing.T, text string, fill cache.Fill) *cache.Ca
 	return other
 }
 
+// content checks that every member of an entry survives the tiers.
 func (s *suite) content(t *testing.T) {
 	a := s.node(t)
 	full := s.entry("full", 7)
@@ -112,6 +118,7 @@ func (s *suite) content(t *testing.T) {
 	}
 }
 
+// concurrent checks that many requests of several processes for one cold key cause one fill.
 func (s *suite) concurrent(t *testing.T) {
 	nodes := []*cache.Cache{s.node(t)}
 	if s.shared {
@@ -135,6 +142,7 @@ func (s *suite) concurrent(t *testing.T) {
 	}
 }
 
+// purged checks that a purged entry is filled again, and that a purge of another tag changes nothing.
 func (s *suite) purged(t *testing.T) {
 	a := s.node(t)
 	s.want(t, a, "old", s.returns("old", 1))
@@ -153,6 +161,7 @@ func (s *suite) purged(t *testing.T) {
 	}
 }
 
+// purgedHard checks that an entry is never served after a hard purge, even if the source fails.
 func (s *suite) purgedHard(t *testing.T) {
 	a := s.node(t)
 	s.want(t, a, "secret", s.returns("secret", 1))
@@ -165,6 +174,7 @@ func (s *suite) purgedHard(t *testing.T) {
 	}
 }
 
+// purgedAll checks the same of a hard purge of everything.
 func (s *suite) purgedAll(t *testing.T) {
 	a := s.node(t)
 	s.want(t, a, "old", s.returns("old", 1))
@@ -177,6 +187,7 @@ func (s *suite) purgedAll(t *testing.T) {
 	}
 }
 
+// purgedDuringFill checks that what a fill read before a purge is not served as fresh after it.
 func (s *suite) purgedDuringFill(t *testing.T) {
 	a, b := s.node(t), s.node(t)
 	s.want(t, a, "old", func(context.Context) (*cache.Entry, error) {
@@ -189,6 +200,7 @@ func (s *suite) purgedDuringFill(t *testing.T) {
 	}
 }
 
+// unavailable checks that a purged entry is served while the source fails, within its OnError.
 func (s *suite) unavailable(t *testing.T) {
 	a := s.node(t)
 	if got, from, err := s.fetch(a, key(t), fails); err == nil {
@@ -215,6 +227,7 @@ func (s *suite) unavailable(t *testing.T) {
 	}
 }
 
+// gone checks that an entry that the source has withdrawn is not served stale.
 func (s *suite) gone(t *testing.T) {
 	a := s.node(t)
 	s.want(t, a, "old", s.returns("old", 1))
@@ -230,6 +243,7 @@ func (s *suite) gone(t *testing.T) {
 	}
 }
 
+// panics checks that a panic in a fill is an error of that request, and does not block the key.
 func (s *suite) panics(t *testing.T) {
 	a, b := s.node(t), s.node(t)
 	_, _, err := s.fetch(a, key(t), func(context.Context) (*cache.Entry, error) { panic("oops") })

@@ -42,6 +42,7 @@ func Parse(t testing.TB, page string) (forms []Form) {
 	return forms
 }
 
+// attr returns the value of an attribute and whether the element has it: checked has no value.
 func attr(n *html.Node, name string) (string, bool) {
 	for _, a := range n.Attr {
 		if a.Key == name {
@@ -63,6 +64,7 @@ func parseForm(n *html.Node) (forms []Form) {
 		_, checked := attr(c, "checked")
 		_, disabled := attr(c, "disabled")
 		switch {
+		// Neither disabled inputs nor unchecked boxes are sent (HTML, section 4.10.22.4).
 		case disabled:
 		case c.Data == "button":
 			buttons = append(buttons, url.Values{})
@@ -87,6 +89,7 @@ func parseForm(n *html.Node) (forms []Form) {
 		}
 	}
 	for _, b := range buttons {
+		// The maps are copied, because the forms of all buttons share f.
 		one := f
 		one.Values = url.Values{}
 		for _, values := range []url.Values{f.Values, b} {

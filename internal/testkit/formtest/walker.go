@@ -40,6 +40,7 @@ func (w *Walker) Walk(t testing.TB, path string) {
 		w.Sent[key] = true
 		for _, value := range badValues {
 			forms := Parse(t, w.Get(path))
+			// Parsed again: an earlier value may have changed hidden members, such as the version.
 			i := slices.IndexFunc(forms, func(f Form) bool { return f.Key() == key })
 			if i < 0 {
 				break // the form before did something
@@ -52,6 +53,7 @@ func (w *Walker) Walk(t testing.TB, path string) {
 			checkRejected(t, path, forms[i], form, status, body)
 		}
 		form := url.Values{}
+		// Hidden inputs too: a request can be forged, and must not cause an error of the server.
 		for name := range f.Values {
 			form.Set(name, "no/such")
 		}
@@ -90,6 +92,7 @@ func checkErrors(t testing.TB, action string, form url.Values, status int, body 
 	}
 }
 
+// checkRejected checks the page of a rejected form, for people with and without a screen reader.
 func checkRejected(t testing.TB, page string, f Form, form url.Values, status int, body string) {
 	t.Helper()
 	checkErrors(t, f.Action, form, status, body)
@@ -104,6 +107,7 @@ func checkRejected(t testing.TB, page string, f Form, form url.Values, status in
 		fail("is no page with errors: " + markup.ReplaceAllString(body, ""))
 		return
 	}
+	// The summary links to inputs, and each input has its error beside it: both must name the same ones.
 	doc := elements(t, body)
 	inputs := map[string]bool{} // by their ids, those with an error
 	if m := summary.FindStringSubmatch(body); m != nil {
@@ -155,6 +159,7 @@ func elements(t testing.TB, page string) map[string]*html.Node {
 	return all
 }
 
+// describedBy returns the ids of the elements that describe an input (WAI-ARIA 1.2).
 func describedBy(n *html.Node) []string {
 	ids, _ := attr(n, "aria-describedby")
 	return strings.Fields(ids)

@@ -48,6 +48,7 @@ var conformance = []struct {
 		"sep-2549-resources-templates-list-caching-hints"}},
 }
 
+// The folders of the two releases below node_modules.
 const legacySuite, nextSuite = "@modelcontextprotocol/conformance", "conformance-next"
 
 // Agents calls the tools for agents at an address with the official Go SDK, the conformance suite and the inspector.
@@ -98,6 +99,7 @@ func Agents(t *testing.T, address, key, site string) {
 }
 
 // checkConformance checks that of the checks in a folder of results exactly those in fails fail.
+// A check that passes unexpectedly is an error too, so that the list stays exact.
 func checkConformance(t *testing.T, folder string, fails []string) {
 	t.Helper()
 	results, _ := filepath.Glob(filepath.Join(folder, "*", "checks.json"))

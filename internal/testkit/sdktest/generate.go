@@ -24,12 +24,14 @@ const generators = `{
 `
 
 // OpenAPI returns the document that the API publishes now.
+// It is the golden file, which TestOpenAPI keeps equal to what the server sends.
 func OpenAPI(t *testing.T) []byte {
 	t.Helper()
 	return read(t, filepath.Join(Folder(t), "..", "origin", "api", "testdata", "openapi.json"))
 }
 
 // Generated returns the path of a Go program whose client oapi-codegen has generated from the document.
+// The program is a module, so its dependencies are not those of the product.
 func Generated(t *testing.T) string {
 	t.Helper()
 	files, source := map[string][]byte{"openapi.json": OpenAPI(t)}, filepath.Join(Folder(t), "testdata", "generated")
@@ -144,6 +146,7 @@ func missing(t *testing.T, err error) {
 	t.Skip(err)
 }
 
+// run runs a tool in a folder, outside of the workspace of the repository.
 func run(dir, name string, args ...string) error {
 	c := exec.Command(name, args...)
 	c.Dir = dir

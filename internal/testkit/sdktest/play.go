@@ -14,6 +14,7 @@ func Folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	for err == nil {
+		// The root of the repository is the only folder with go.mod above the tests.
 		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
 			return filepath.Join(dir, "sdk")
 		}
@@ -49,6 +50,8 @@ func Play(t *testing.T, scenario string, given func(player string) Variables) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			// A file, not an argument: the variables contain keys, and arguments are visible to other
+			// users.
 			path := filepath.Join(dir, player+".json")
 			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)

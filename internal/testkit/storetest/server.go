@@ -83,6 +83,8 @@ func (s *server) start(bin string, durable bool) (err error) {
 		return err
 	}
 	data := filepath.Join(s.dir, "data")
+	// Locale C sorts by bytes, as SQLite does. trust is safe, because only this user can open the
+	// socket's directory.
 	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
 		"--locale=C", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: s.user}
@@ -101,11 +103,13 @@ func (s *server) start(bin string, durable bool) (err error) {
 }
 
 // run runs the server and waits until it answers.
+// A killed server is started again by it, on the same data.
 func (s *server) run() error {
 	s.ended, s.end = make(chan struct{}), make(chan struct{})
 	var said bytes.Buffer
 	postgres := exec.Command(s.args[0], s.args[1:]...)
 	postgres.Dir, postgres.Stdout, postgres.Stderr = s.dir, &said, &said
+	// A separate process group keeps Ctrl-C in a terminal from reaching it before the test ends.
 	postgres.SysProcAttr = &syscall.SysProcAttr{Credential: s.user, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
 	begun := make(chan error)
 	go s.supervise(postgres, begun)
