@@ -283,18 +283,15 @@ func exchangeError(err error) error {
 // discover returns the discovery document, from memory if it is less than an hour old.
 // An older one is used while the provider is not available.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
-	p.mu.Lock()
-	metadata, fetchedAt, lastErr := p.metadata, p.fetchedAt, p.lastErr
-	p.mu.Unlock()
-	if lastErr == nil && metadata != nil && time.Since(fetchedAt) < discoveryTTL {
-		return metadata, nil
-	}
-	// Sign-ins while the provider is away must not become a flood of requests to it.
-	if lastErr != nil && time.Since(fetchedAt) < retryDelay {
-		return metadata, unless(metadata != nil, lastErr)
+	if metadata, ok, err := p.discovered(); ok {
+		return metadata, err
 	}
 	// One request serves all waiting callers, and goes on when the first of them leaves.
 	fetched := p.fetches.DoChan("", func() (any, error) {
+		// A request that ended since the caller looked has the answer already.
+		if metadata, ok, err := p.discovered(); ok {
+			return metadata, err
+		}
 		ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
 		fresh, err := oidc.NewProvider(oidc.ClientContext(ask, p.http), p.issuer)
@@ -316,6 +313,21 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
 	}
+}
+
+// discovered returns the discovery document in memory, or why there is no newer one. It reports
+// false if the provider must be asked.
+func (p *Provider) discovered() (metadata *oidc.Provider, ok bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch age := time.Since(p.fetchedAt); {
+	case p.lastErr == nil && p.metadata != nil && age < discoveryTTL:
+		return p.metadata, true, nil
+	// Sign-ins while the provider is away must not become a flood of requests to it.
+	case p.lastErr != nil && age < retryDelay:
+		return p.metadata, true, unless(p.metadata != nil, p.lastErr)
+	}
+	return nil, false, nil
 }
 
 // unless returns err, or nil if ok, that is, if the failed operation has a fallback.
