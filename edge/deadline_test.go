@@ -219,6 +219,8 @@ var slowRoutes = map[string]bool{
 	"POST /api/admin/v1/visibility/import": true,
 	"POST /api/admin/v1/modules":           true, "GET /api/admin/v1/audit-log/verdict": true,
 	"POST /api/public/v1/webhooks/x/test": true, "POST /api/admin/v1/webhooks/x/test": true,
+	"POST /api/admin/v1/cdns/x/test": true, "POST /api/admin/v1/cdns/x/purge": true,
+	"PUT /api/admin/v1/cdns/x":                   true,
 	"POST /api/public/v1/missions/x/attachments": true,
 	"POST /api/v1/claims/x/verify":               true,
 	"POST /api/v1/claims/x/object":               true, "GET /api/v1/checks/x": true,

@@ -50,7 +50,7 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("edited, want %s, no token and no header:\n%s", part, edited)
 		}
 	}
-	if said := command("test", id); bearer.Load() != "Bearer s3cret" || !strings.Contains(said, "took it") ||
+	if said := command("test", id); bearer.Load() != "Bearer s3cret" || !strings.Contains(said, "accepted") ||
 		!strings.Contains(said, "thanks") {
 		t.Errorf("test said:\n%s", said)
 	}
