@@ -20,8 +20,10 @@ const auditPageSize = 50
 // auditFilters are the inputs of the filter, whose ids are their names.
 var auditFilters = []string{"from", "to", "actor", "action", "target"}
 
+// auditInputs map pointers of errors of the query to the inputs.
 var auditInputs = map[string]web.Input{"?from": {"from", "From"}, "?to": {"to", "To"}}
 
+// auditData is a page of entries with its filter.
 type auditData struct {
 	Entries  []fieldmark.AuditEntry
 	Filter   map[string]string // values of the inputs
@@ -32,9 +34,11 @@ type auditData struct {
 	Verdict  *fieldmark.AuditVerdict
 }
 
+// list shows the newest entries.
 func (h *auditLogHandler) list(req *request) error { return h.showAudit(req, nil) }
 
 // verify verifies the hash chain of the audit log. Viewers may do it too.
+// It changes nothing, and is a form because it reads the whole log.
 func (h *auditLogHandler) verify(req *request) error {
 	verdict, err := h.auditLog.Verify(req.r.Context(), fieldmark.AuditVerdict{})
 	if err != nil {
@@ -43,8 +47,10 @@ func (h *auditLogHandler) verify(req *request) error {
 	return h.showAudit(req, &verdict)
 }
 
+// showAudit shows the page before an entry number, or the first one.
 func (h *auditLogHandler) showAudit(req *request, verdict *fieldmark.AuditVerdict) error {
 	query := req.r.URL.Query()
+	// The zero makes an empty text 0, and rejects a sign.
 	before, err := strconv.ParseInt("0"+query.Get("before"), 10, 64)
 	if err != nil {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
@@ -85,6 +91,7 @@ func (h *auditLogHandler) showEntries(req *request, d auditData, bad error) erro
 }
 
 // export sends the entries that match the filter as CSV.
+// An error of the filter is shown on the page; one after the first row can only end the file early.
 func (h *auditLogHandler) export(req *request) error {
 	f, err := auditlog.ParseFilter(req.r.URL.Query().Get)
 	if err == nil {

@@ -54,6 +54,7 @@ func (h *disputeHandler) list(req *request) error {
 	return h.show(req, http.StatusOK, "disputes", web.Page{Title: "Disputes", Data: d})
 }
 
+// get shows a dispute.
 func (h *disputeHandler) get(req *request) error { return h.showDispute(req, http.StatusOK, nil) }
 
 // disputeData is one dispute and the form that decides it.
@@ -74,6 +75,7 @@ func (d *disputeData) Rechecked() bool {
 
 // Effect says what upholding a dispute of an owner does to its facts, "" if it does nothing to them.
 func (d *disputeData) Effect() string {
+	// Only a dispute of an owner changes facts.
 	if d.Account == "" || len(d.Facts) == 0 || d.Signal == fieldmark.GateManipulation {
 		return ""
 	}
@@ -97,6 +99,7 @@ func (r factRow) Differs() bool {
 	return r.Then != nil && (r.Then.State != r.Now.State || r.Then.Value != r.Now.Value)
 }
 
+// showDispute shows each fact as it was when the dispute was opened beside what the latest audit found.
 func (h *disputeHandler) showDispute(req *request, status int, bad []web.FormError) error {
 	d, err := h.disputes.Get(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
@@ -124,6 +127,7 @@ var decisionVerbs = map[string]string{
 }
 
 // decide upholds or rejects a dispute.
+// A decision is final and published with its reason, so a question with the reason comes first.
 func (h *disputeHandler) decide(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err

@@ -36,6 +36,7 @@ type decision struct{ Text, Link string }
 const maxSuspected = 5
 
 // decisions lists what waits for an administrator.
+// A kind of which nothing waits has no line.
 func (h *overviewHandler) decisions(req *request) (list []decision, err error) {
 	waiting, err := h.brands.Waiting(req.r.Context())
 	if err != nil {
@@ -78,6 +79,7 @@ var rangeTexts = map[fieldmark.MetricRange][2]string{
 // charts adds the charts of the chosen range.
 func (h *overviewHandler) charts(req *request, d *overviewData) error {
 	chosen := fieldmark.MetricRange(req.r.URL.Query().Get("range"))
+	// An unknown range in the address shows the default.
 	if _, ok := rangeTexts[chosen]; !ok {
 		chosen = fieldmark.Range1h
 	}
@@ -121,6 +123,7 @@ func (h *overviewHandler) serve(req *request) error {
 }
 
 // counted writes a count that stops at origin.MaxCount.
+// An exact count of a large table would read all its rows.
 func counted(n int) string {
 	if n >= origin.MaxCount {
 		return strconv.Itoa(origin.MaxCount) + " or more"
