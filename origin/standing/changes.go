@@ -29,6 +29,7 @@ func (m *move) visible() bool {
 		!same(a.AsOf, b.AsOf)
 }
 
+// same compares what two pointers point to; nil equals nil only.
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // recordChanges numbers a change of standings by one event for all of them: an event for each
@@ -38,6 +39,7 @@ func recordChanges(ctx context.Context, tx *store.Tx, brands []fieldmark.Slug) e
 	if len(brands) == 0 {
 		return nil
 	}
+	// In the transaction of the standings: a client that has read the event also reads the new scores.
 	number, err := event.Emit(ctx, tx, "", store.Event{Event: fieldmark.Event{Type: fieldmark.EventScoresChanged}},
 		map[string]int{"brands": len(brands)})
 	if err != nil {
