@@ -26,6 +26,7 @@ func requireFree(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	case taken:
 		return fieldmark.Errorf(fieldmark.CodeBrandExists, "another brand has the slug %s", slug)
 	}
+	// The error names the brand, so an administrator finds the alias to remove.
 	switch to, err := tx.ResolveAlias(ctx, slug); {
 	case err == nil:
 		return fieldmark.Errorf(fieldmark.CodeBrandExists, "the slug %s leads to %s; remove that alias first", slug, to)
