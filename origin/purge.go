@@ -44,6 +44,7 @@ func (s *Service) Purge(ctx context.Context, by string, r fieldmark.PurgeRequest
 // checkPurge returns the tags of a purge and all errors of the request.
 func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldError) {
 	var bad validation.Errors
+	// Two ways in one request could purge more than was meant.
 	ways := 0
 	for _, given := range []bool{len(r.Tags) > 0, r.URL != "", r.Everything} {
 		if given {
@@ -73,6 +74,7 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 		}
 	}
 	tags := slices.Clone(r.Tags)
+	// Sorted and without repetitions: edges apply each tag once.
 	slices.Sort(tags)
 	return slices.Compact(tags), bad
 }

@@ -32,6 +32,7 @@ func (s *Service) Stats(ctx context.Context, most int) (v Stats, err error) {
 	if v.SiteChecksWaiting, v.SiteChecksRunning, err = s.SiteChecks.Status(ctx); err != nil {
 		return v, err
 	}
+	// At most MaxCount, also if most is higher.
 	v.Brands, err = s.store.CountBrands(ctx, MaxCount)
 	return v, err
 }
