@@ -104,7 +104,8 @@ func promtoolPath(t *testing.T) string {
 // onDemand are metrics that appear with their first observation.
 const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds " +
 	"fieldmark_webhook_attempts_total fieldmark_trace_spans_total " +
-	"fieldmark_edge_certificate_days fieldmark_edge_certificate_lifetime_days"
+	"fieldmark_edge_certificate_days fieldmark_edge_certificate_lifetime_days " +
+	"fieldmark_cdn_lag_seconds fieldmark_cdn_state" // of the CDNs that are configured
 
 // TestAlertsNameTheirPage checks that every alert links to a heading of the runbook.
 func TestAlertsNameTheirPage(t *testing.T) {
