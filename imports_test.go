@@ -138,7 +138,7 @@ var mayImport = map[string][]string{
 	"origin/chart": {""},
 	"origin/admin": {"", "origin/attachment", "origin/offer", "origin/idempotency",
 		"internal/timeout", "internal/ui", "origin/chart", "origin/monitor", "origin/web", "origin",
-		"origin/accessrequest", "origin/acme", "origin/event", "origin/module", "origin/offer",
+		"origin/accessrequest", "origin/acme", "origin/cdn", "origin/event", "origin/module", "origin/offer",
 		"origin/webhook", "origin/access", "origin/auditlog",
 		"origin/mission",
 		"origin/brand", "origin/claim", "origin/export", "origin/portal", "origin/technician"},

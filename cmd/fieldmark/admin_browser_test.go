@@ -220,11 +220,13 @@ func TestAdministrator(t *testing.T) {
 		d.failingEndpoint(), "/admin/calendars", "/admin/technicians", "/admin/brands", "/admin/brands/acme",
 		"/admin/disputes", d.dispute("acme"), "/admin/claims", d.claim(), "/admin/requests", "/admin/access-requests",
 		"/admin/offers", "/admin/modules", module,
-		"/admin/nodes", "/admin/certificates", "/admin/audit-log", "/admin/audit-log?action=api_key.*",
+		"/admin/nodes", "/admin/cdns", "/admin/certificates", "/admin/audit-log", "/admin/audit-log?action=api_key.*",
 		"/admin/settings", "/admin/sign-in", "/admin/missions/msn_none", "/admin/none"}
 	d.inspect(browser, append(visits(pages...), visit{endpoint, "question", pressing(endpoint, "delete", ""), ""},
 		visit{"/admin/missions/new", "rejected", pressing("/admin/missions", "",
 			`form.elements.title.value = " ";`), "Enter a title."},
+		visit{"/admin/cdns", "rejected", pressing("/admin/cdns", "", `form.elements.urls.value = "x";`),
+			"only http and https addresses"},
 		visit{"/admin/brands", "import", pressing("/admin/brands/import", "", `
 			const data = new DataTransfer();
 			data.items.add(new File(["slug,name,url,niche,language\nA B,,nowhere,tools,en\n"], "brands.csv"));

@@ -54,6 +54,7 @@ func newBrowserOf(t testing.TB, db *store.Store, secure bool) *browser {
 	t.Helper()
 	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)),
 		Objects: objects.NewFolder(t.TempDir()),
+		CDNHTTP: safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		HTTP:    safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})})
 	if err != nil {
 		t.Fatalf("new service: %v", err)
@@ -133,7 +134,7 @@ var pages = []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/off
 	"/admin/brands",
 	"/admin/disputes", "/admin/claims", "/admin/requests",
 	"/admin/webhooks", "/admin/modules",
-	"/admin/calendars", "/admin/nodes", "/admin/certificates", "/admin/audit-log", "/admin/settings"}
+	"/admin/calendars", "/admin/nodes", "/admin/cdns", "/admin/certificates", "/admin/audit-log", "/admin/settings"}
 
 func TestSessionRequired(t *testing.T) {
 	b := newBrowser(t, false)

@@ -30,7 +30,7 @@ func TestViewer(t *testing.T) {
 		body := b.page(path)
 		for _, form := range []string{`action="/admin/missions/`, `action="/admin/brands`, `action="/admin/accounts`,
 			`action="/admin/api-keys`, `method="post" action="/admin/webhooks`, `action="/admin/calendars`,
-			`action="/admin/modules`} {
+			`action="/admin/modules`, `action="/admin/cdns`} {
 			if strings.Contains(body, form) && !strings.Contains(body, `method="get" `+form) {
 				t.Errorf("%s offers a viewer a form: %s", path, form)
 			}
@@ -44,6 +44,8 @@ func TestViewer(t *testing.T) {
 		"/admin/brands":                         {"slug": {"x"}},
 		"/admin/calendars":                      {"name": {"x"}, "scope": {"ALL"}},
 		"/admin/modules/rollback":               {},
+		"/admin/cdns":                           {"name": {"x"}, "kind": {"fastly"}},
+		"/admin/cdns/x/purge":                   {"confirm": {"yes"}},
 		"/admin/webhooks/whk_x":                 {"do": {"delete"}},
 		"/admin/claims/clm_x":                   {"reason": {"x"}},
 		"/admin/requests/brq_x":                 {"do": {"approved"}},

@@ -159,6 +159,13 @@ var inputFields = map[string]web.Input{
 	"/limits/endpoints":       {"endpoints", "Endpoints"},
 	"/limits/missionsPerDay":  {"missions", "Missions a day"},
 	"/limits/historyDays":     {"history", "Days of history"},
+	"/urls":                   {"urls", "Addresses"},
+	"/zone":                   {"zone", "ID"},
+	"/plan":                   {"plan", "Plan"},
+	"/token":                  {"token", "Token"},
+	"/method":                 {"method", "Method"},
+	"/headers":                {"headers", "Header fields"},
+	"/body":                   {"body", "Body"},
 	"/maxKeyDays":             {"key-days", "Longest lifetime of keys"},
 }
 

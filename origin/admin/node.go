@@ -1,13 +1,19 @@
 package admin
 
 import (
+	"cmp"
+	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/acme"
+	"github.com/fieldmark/fieldmark/origin/cdn"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/web"
@@ -160,4 +166,238 @@ func (h *certificateHandler) renew(req *request) error {
 	}
 	h.audit(req, "certificate.renewal_requested", name)
 	return req.redirectWithNotice(certificatesPath+"#certificate-"+url.PathEscape(name), "renewing")
+}
+
+// cdnHandler serves the page of the CDNs in front of the edges.
+type cdnHandler struct {
+	*console
+	cdns *cdn.Service
+}
+
+// cdnKind is how the forms of a kind differ from those of a cache with addresses and a token.
+type cdnKind struct {
+	label string
+	zone  string // label of the id at a CDN that is purged by its own API; empty for others
+}
+
+// cdnKinds describes kinds. One that is missing has its name as label, addresses and a token.
+var cdnKinds = map[fieldmark.CDNKind]cdnKind{
+	fieldmark.CDNVarnish:    {label: "Varnish with xkey"},
+	fieldmark.CDNVarnishBan: {label: "Varnish with bans"},
+	fieldmark.CDNFastly:     {label: "Fastly", zone: "ID of the service"},
+	fieldmark.CDNCloudflare: {label: "Cloudflare", zone: "ID of the zone"},
+	fieldmark.CDNTemplate:   {label: "Another CDN"},
+}
+
+// cdnForm is a form for a CDN: one that exists, or a new one of a kind.
+type cdnForm struct {
+	web.Page // the errors and the values of the rejected form
+	fieldmark.CDN
+	ID string // begins the ids of the inputs
+}
+
+// KindLabel names the kind for people.
+func (f cdnForm) KindLabel() string { return cmp.Or(cdnKinds[f.Kind].label, string(f.Kind)) }
+
+// ZoneLabel is the label of the id at a CDN with an API; empty for other kinds.
+func (f cdnForm) ZoneLabel() string { return cdnKinds[f.Kind].zone }
+
+// IsTemplate reports whether the form describes the request.
+func (f cdnForm) IsTemplate() bool { return f.Kind == fieldmark.CDNTemplate }
+
+// Plans are the choices of a kind whose rate depends on the plan.
+func (f cdnForm) Plans() []string {
+	if f.Kind != fieldmark.CDNCloudflare {
+		return nil
+	}
+	return []string{"free", "pro", "business", "enterprise"}
+}
+
+// Methods are the choices of a template.
+func (cdnForm) Methods() []string {
+	return []string{http.MethodPost, http.MethodPut, http.MethodDelete, "PURGE"}
+}
+
+// Addresses returns the addresses as lines.
+func (f cdnForm) Addresses() string { return strings.Join(f.URLs, "\n") }
+
+// HeaderLines returns the header fields as in a request.
+func (f cdnForm) HeaderLines() string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(f.Headers)) {
+		lines = append(lines, name+": "+f.Headers[name])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Hosts returns where purges are sent: the hosts of the addresses, and the id at a CDN with an API.
+func (f cdnForm) Hosts() string {
+	var list []string
+	if f.Zone != "" {
+		list = append(list, f.Zone)
+	}
+	for _, address := range f.URLs {
+		if u, err := url.Parse(address); err == nil {
+			address = u.Host
+		}
+		list = append(list, address)
+	}
+	return strings.Join(list, ", ")
+}
+
+// cdnsData is the page of CDNs: those that exist, and a form for each kind of new ones.
+type cdnsData struct {
+	CDNs []cdnForm
+	New  []cdnForm
+}
+
+func (h *cdnHandler) list(req *request) error { return h.showCDNs(req, http.StatusOK, nil) }
+
+func (h *cdnHandler) showCDNs(req *request, status int, bad []web.FormError) error {
+	all, err := h.cdns.List(req.r.Context())
+	if err != nil {
+		return err
+	}
+	p := web.Page{Errors: bad, Prefix: req.formPrefix, Posted: req.r.PostForm}
+	var d cdnsData
+	for _, c := range all {
+		d.CDNs = append(d.CDNs, cdnForm{p, c, cdnPrefix(c.Name)})
+	}
+	for _, k := range fieldmark.CDNKinds() {
+		c := fieldmark.CDN{CDNSettings: fieldmark.CDNSettings{Kind: k}}
+		d.New = append(d.New, cdnForm{p, c, newCDNPrefix(string(k))})
+	}
+	return h.show(req, status, "cdns", web.Page{Title: "CDNs", Errors: bad, Data: d})
+}
+
+// The prefixes of the forms on the page differ for every name and kind.
+func cdnPrefix(name string) string    { return "cdn-" + name + "-" }
+func newCDNPrefix(kind string) string { return "add-" + kind + "-" }
+
+// find returns a CDN; the error has CodeNotFound if it does not exist.
+func (h *cdnHandler) find(ctx context.Context, name string) (fieldmark.CDN, error) {
+	all, err := h.cdns.List(ctx)
+	if err != nil {
+		return fieldmark.CDN{}, err
+	}
+	i := slices.IndexFunc(all, func(c fieldmark.CDN) bool { return c.Name == name })
+	if i < 0 {
+		return fieldmark.CDN{}, fieldmark.Errorf(fieldmark.CodeNotFound, "There is no such CDN.")
+	}
+	return all[i], nil
+}
+
+// put adds a CDN, or changes one. The form for a new one does not overwrite another.
+func (h *cdnHandler) put(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	name, changes := strings.TrimSpace(req.r.PostForm.Get("name")), req.r.PostForm.Has("change")
+	form := req.readForm(newCDNPrefix(req.r.PostForm.Get("kind")))
+	if changes {
+		form = req.readForm(cdnPrefix(name))
+	}
+	switch _, err := h.find(req.r.Context(), name); {
+	case err == nil && !changes:
+		form.addError("name", "Name: another CDN has it. Change that CDN in the list, or choose another name.")
+		return h.showCDNs(req, http.StatusConflict, form.errors)
+	case err != nil && (changes || !fieldmark.IsCode(err, fieldmark.CodeNotFound)):
+		return err
+	}
+	r := form.cdn()
+	if len(form.errors) > 0 {
+		return h.showCDNs(req, http.StatusUnprocessableEntity, form.errors)
+	}
+	_, err := h.cdns.Put(req.r.Context(), name, r)
+	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeTooMany) {
+		return h.showCDNs(req, http.StatusUnprocessableEntity, req.formErrors(err))
+	}
+	if err != nil {
+		return err
+	}
+	h.audit(req, "cdn.updated", name)
+	return req.redirectWithNotice(cdnsPath, "cdn")
+}
+
+// cdn returns the settings in a form. The inputs of other kinds are empty.
+func (f *form) cdn() fieldmark.CDNRequest {
+	r := fieldmark.CDNRequest{Token: strings.TrimSpace(f.posted.Get("token"))}
+	r.Kind, r.URLs = fieldmark.CDNKind(f.posted.Get("kind")), strings.Fields(f.posted.Get("urls"))
+	r.Zone, r.Plan = strings.TrimSpace(f.posted.Get("zone")), f.posted.Get("plan")
+	r.Method, r.Body = f.posted.Get("method"), strings.ReplaceAll(f.posted.Get("body"), "\r\n", "\n")
+	for line := range strings.Lines(f.posted.Get("headers")) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		field, value, ok := strings.Cut(line, ":")
+		if !ok {
+			f.addError("headers", "Header fields: enter one on each line, such as Content-Type: application/json.")
+			break
+		}
+		if r.Headers == nil {
+			r.Headers = map[string]string{}
+		}
+		r.Headers[strings.TrimSpace(field)] = strings.TrimSpace(value)
+	}
+	return r
+}
+
+// test sends a purge of a key that no response has.
+func (h *cdnHandler) test(req *request) error {
+	return h.try(req, h.cdns.Test, "cdn.tested", "cdn-test")
+}
+
+// purge purges everything from a CDN.
+func (h *cdnHandler) purge(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	if !web.Confirmed(req.r) {
+		c, err := h.find(req.r.Context(), req.r.PathValue("name"))
+		if err != nil {
+			return err
+		}
+		return h.ask(req, web.Question{Title: "Purge everything from the CDN " + c.Name + "?",
+			Text: "Edges get more requests until it is full again.", Button: "Purge everything", Back: cdnsPath})
+	}
+	return h.try(req, h.cdns.Purge, "cdn.purged", "cdn-purge")
+}
+
+// try sends a purge and shows its result. The result is an entry of the audit log also if the CDN refused.
+func (h *cdnHandler) try(req *request, send func(context.Context, string) (fieldmark.CDNResult, error),
+	action, notice string) error {
+	name := req.r.PathValue("name")
+	result, err := send(req.r.Context(), name)
+	if isClientError(err) && !hasCode(err, fieldmark.CodeNotFound) {
+		return h.showCDNs(req, statusOf(err), req.formErrors(err))
+	}
+	if err != nil {
+		return err
+	}
+	h.audit(req, action, name)
+	if !result.OK {
+		text := "The CDN " + name + " did not accept the purge: " + result.Error
+		return h.showCDNs(req, http.StatusOK, web.ErrorOf(web.Sentence(text)))
+	}
+	return req.redirectWithNotice(cdnsPath, notice)
+}
+
+// remove ends the purges of a CDN.
+func (h *cdnHandler) remove(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	c, err := h.find(req.r.Context(), req.r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	if !web.Confirmed(req.r) {
+		return h.ask(req, web.Question{Title: "Remove the CDN " + c.Name + "?", Button: "Remove CDN", Back: cdnsPath,
+			Text: "It is no longer purged: changes are visible there only when a lifetime ends. Its token is deleted."})
+	}
+	if err := h.cdns.Delete(req.r.Context(), c.Name); err != nil {
+		return err
+	}
+	h.audit(req, "cdn.deleted", c.Name)
+	return req.redirectWithNotice(cdnsPath, "cdn-gone")
 }

@@ -79,6 +79,10 @@ var notices = map[string]string{
 	"node":       "Edge removed from the list.",
 	"replay":     "Replay started. This page shows its progress.",
 	"renewing":   "A new certificate is being ordered.",
+	"cdn":        "CDN saved. Test it before you rely on its purges.",
+	"cdn-test":   "The CDN accepts purges.",
+	"cdn-purge":  "Everything was purged from the CDN.",
+	"cdn-gone":   "CDN removed.",
 }
 
 // parseTemplates parses all pages at start, so that an error in one is found there.
@@ -92,8 +96,8 @@ func parseTemplates() (t *templates, err error) {
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
 		"claims", "claim", "requests", "request", "access-requests", "access-request", "webhooks",
 		"endpoint", "delivery",
-		"modules", "module", "calendars", "technicians", "nodes", "outage", "certificates", "audit-log", "settings",
-		"message"); err != nil {
+		"modules", "module", "calendars", "technicians", "nodes", "cdns", "outage", "certificates", "audit-log",
+		"settings", "message"); err != nil {
 		return nil, err
 	}
 	t.style, t.script, t.icon = web.Style(), web.Script(), web.Icon()
@@ -178,8 +182,8 @@ type messageData struct {
 func (c *console) showMessage(req *request, status int, title, detail string) {
 	d := messageData{Message: web.NewMessage(req.r, status, detail)}
 	for _, path := range []string{keysPath, accountsPath, offersPath, missionsPath, brandsPath, disputesPath,
-		claimsPath, requestsPath, accessPath, webhooksPath, modulesPath, calendarsPath, nodesPath, certificatesPath,
-		auditPath, settingsPath} {
+		claimsPath, requestsPath, accessPath, webhooksPath, modulesPath, calendarsPath, nodesPath, cdnsPath,
+		certificatesPath, auditPath, settingsPath} {
 		if strings.HasPrefix(req.r.URL.Path, path+"/") && req.user != "" {
 			d.Section = path
 		}
@@ -197,7 +201,7 @@ func statusClass(s any) string {
 		"issued":
 		return "good"
 	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open", "revoked",
-		"expired", "in_review", "lapsing", "contested":
+		"expired", "in_review", "lapsing", "contested", "failing", "refused":
 		return "bad"
 	}
 	return ""

@@ -32,6 +32,7 @@ const (
 	techniciansPath = homePath + "/technicians"
 
 	nodesPath = homePath + "/nodes"
+	cdnsPath  = homePath + "/cdns"
 
 	certificatesPath = homePath + "/certificates"
 
@@ -66,6 +67,7 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.calendarRoutes(&calendarHandler{h.console, h.Forwarding, o.Missions.Calendars, o.Access.Accounts})
 	h.technicianRoutes(&technicianHandler{h.console, h.Forwarding, o.Links, o.Access.Accounts})
 	h.nodeRoutes(&nodeHandler{h.console, o.Events, o.Modules})
+	h.cdnRoutes(&cdnHandler{h.console, o.CDNs})
 	h.certificateRoutes(&certificateHandler{h.console, o.Certificates})
 	h.auditLogRoutes(&auditLogHandler{h.console})
 	h.settingsRoutes(&settingsHandler{h.console, o, facts, o.Access.Admins, h.sessions, o.Access.SignOn})
@@ -209,6 +211,15 @@ func (h *handler) nodeRoutes(n *nodeHandler) {
 	h.mux.Handle("POST "+nodesPath+"/{id}/remove", h.requireAdmin(n.remove))
 }
 
+// cdnRoutes gives the time of a long action to what waits for a name server or a CDN.
+func (h *handler) cdnRoutes(c *cdnHandler) {
+	h.mux.Handle("GET "+cdnsPath, h.requireLogin(c.list))
+	h.mux.Handle("POST "+cdnsPath, h.longRunning(c.put))
+	h.mux.Handle("POST "+cdnsPath+"/{name}/test", h.longRunning(c.test))
+	h.mux.Handle("POST "+cdnsPath+"/{name}/purge", h.longRunning(c.purge))
+	h.mux.Handle("POST "+cdnsPath+"/{name}/remove", h.requireAdmin(c.remove))
+}
+
 func (h *handler) certificateRoutes(c *certificateHandler) {
 	h.mux.Handle("GET "+certificatesPath, h.requireLogin(c.list))
 	h.mux.Handle("POST "+certificatesPath+"/{name}/renew", h.requireAdmin(c.renew))
@@ -242,6 +253,7 @@ func (h *handler) formRedirects() {
 	for path, page := range map[string]string{
 		certificatesPath + "/{name}/{form}": certificatesPath,
 		nodesPath + "/{id}/remove":          nodesPath,
+		cdnsPath + "/{name}/{form}":         cdnsPath,
 		offersPath + "/{id}/remove":         offersPath,
 		keysPath + "/{id}/{form}":           keysPath, calendarsPath + "/{id}": calendarsPath,
 		modulesPath + "/rollback": modulesPath,

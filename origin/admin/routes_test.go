@@ -52,6 +52,8 @@ var undo = map[string]string{
 	"/admin/modules/{digest}":                           "roll back",
 	"/admin/technicians":                                "end the link",
 	"/admin/calendars":                                  "end the feed",
+	"/admin/cdns":                                       "change or remove the CDN",
+	"/admin/cdns/{name}/test":                           "it purges what no response has",
 	"/admin/nodes/{id}/remove":                          "an edge that runs is back with its next report",
 	"/admin/audit-log/verify":                           "it changes nothing",
 }
@@ -214,6 +216,11 @@ func (b *browser) questionTests() []questionTest {
 	sessions, err := b.service.Access.Sessions.List(ctx)
 	must(err)
 	asks := func(organization string) string { return "/admin/access-requests/" + b.requestKey(organization).ID }
+	for _, name := range []string{"front", "back"} {
+		_, err := b.service.CDNs.Put(ctx, name, fieldmark.CDNRequest{CDNSettings: fieldmark.CDNSettings{
+			Kind: fieldmark.CDNTemplate, URLs: []string{"http://127.0.0.1:1/"}, Body: "{keys}"}})
+		must(err)
+	}
 	const one, hook = "/admin/missions/{id}", "/admin/webhooks/{id}"
 	return []questionTest{
 		{one + "/complete", missions[0] + "/complete", url.Values{"version": {"1"}}, "Meter 0"},
@@ -246,6 +253,8 @@ func (b *browser) questionTests() []questionTest {
 		{"/admin/claims/{id}", "/admin/claims/" + claim, url.Values{"reason": {"sold"}}, "acme"},
 		{"/admin/certificates/{name}/renew", "/admin/certificates/shop.example/renew", url.Values{}, "shop.example"},
 		{"/admin/offers/{id}/remove", "/admin/offers/standard/remove", url.Values{}, "Standard"},
+		{"/admin/cdns/{name}/purge", "/admin/cdns/front/purge", url.Values{}, "front"},
+		{"/admin/cdns/{name}/remove", "/admin/cdns/back/remove", url.Values{}, "back"},
 		{"/admin/settings/second-factor", "/admin/settings/second-factor", url.Values{"do": {"off"}}, user},
 		{"/admin/settings/sessions/{session}/end", "/admin/settings/sessions/" + sessions[0].Name + "/end",
 			url.Values{},

@@ -17,6 +17,7 @@ func TestWalkForms(t *testing.T) {
 	paths := []string{"/admin/api-keys", "/admin/accounts", "/admin/offers", "/admin/missions", "/admin/missions/new",
 		"/admin/board",
 		"/admin/brands", "/admin/brands/acme", "/admin/webhooks", "/admin/modules", "/admin/calendars", "/admin/nodes",
+		"/admin/cdns",
 		"/admin/certificates", "/admin/audit-log", "/admin/settings"}
 	for _, q := range b.questionTests() {
 		path := regexp.MustCompile(`^/admin/[^/]+/[^/]+`).FindString(q.path)

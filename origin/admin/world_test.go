@@ -33,7 +33,7 @@ func TestNoWorldInConsole(t *testing.T) {
 	paths := []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/offers", "/admin/missions",
 		"/admin/missions?status=open", "/admin/missions?status=NEW", "/admin/missions/new", "/admin/board",
 		"/admin/brands", "/admin/webhooks", "/admin/modules", "/admin/calendars", "/admin/technicians", "/admin/nodes",
-		"/admin/certificates", "/admin/access-requests", "/admin/settings", "/admin/audit-log"}
+		"/admin/cdns", "/admin/certificates", "/admin/access-requests", "/admin/settings", "/admin/audit-log"}
 	for _, path := range paths {
 		rec := b.do(path, nil)
 		if rec.Code != 200 {

@@ -182,7 +182,7 @@ func (s *Service) cdns(ctx context.Context, now time.Time) (list []fieldmark.Iss
 			list = append(list, cdnIssue(c, fieldmark.IssueCDNRefused, fieldmark.SeverityCritical, *since,
 				" is not purged: "+c.LastError,
 				"Changes are visible there only when a lifetime ends. Nothing more is sent.",
-				"Replace the token with fieldmark cdn add, or test it with fieldmark cdn test "+c.Name))
+				"Replace the token, or test the CDN again"))
 		} else if since != nil && now.Sub(since.Std()) > lateCDN {
 			list = append(list, cdnIssue(c, fieldmark.IssueCDNFailing, fieldmark.SeverityWarning, *since,
 				" cannot be purged: "+c.LastError, "Changes are visible there late. Purges are repeated each second.",
@@ -201,5 +201,8 @@ func cdnIssue(c *fieldmark.CDN, code fieldmark.IssueCode, severity fieldmark.Iss
 	what, effect, action string) fieldmark.Issue {
 	i := issue(code, severity, since.Std(), "The CDN "+c.Name+what)
 	i.Subject, i.Effect, i.Action = c.Name, effect, action
+	if code != fieldmark.IssueCDNEmptied { // nothing is left to do on the page
+		i.Link = cdnsPage
+	}
 	return i
 }

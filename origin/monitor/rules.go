@@ -20,6 +20,7 @@ const (
 	certificatesPage = fieldmark.PathAdmin + "/certificates"
 	modulesPage      = fieldmark.PathAdmin + "/modules"
 	nodesPage        = fieldmark.PathAdmin + "/nodes"
+	cdnsPage         = fieldmark.PathAdmin + "/cdns"
 )
 
 // Effect, Action and Link are set by the caller: they are what a person on call needs beside
