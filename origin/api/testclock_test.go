@@ -278,6 +278,7 @@ func TestTestClockLimits(t *testing.T) {
 	// No process advances yet.
 	w.mustSend(202, put(w.test, day, "10ms"), nil)
 	refuse(put(w.test, 2*day, ""), 409, fieldmark.CodeClockAdvancing)
+	refuse(request{"POST", fieldmark.PathTestReset, w.test, "", nil}, 409, fieldmark.CodeClockAdvancing)
 	w.run()
 	w.ready()
 	manager := w.key("default", fieldmark.ScopeKeyTest)
@@ -324,6 +325,39 @@ func TestTestClockGoesOn(t *testing.T) {
 	w.ready()
 	if n := breaches(); n != 3*missions { // response, arrival and resolution
 		t.Errorf("%d breaches, want %d", n, 3*missions)
+	}
+	w.checkDatabase()
+}
+
+// TestTestClockFirings ends an advance that has fired as often as one may, although more messages are due at the same
+// time: it stops where it is, the rest is sent, and the next advance reaches its goal.
+func TestTestClockFirings(t *testing.T) {
+	w := newTestWorld(t, storetest.New(t))
+	w.endpoint("/taken", `["mission.created","sla.breached"]`)
+	const missions, left = 30, 10
+	for i := range missions {
+		w.mustSend(201, request{"POST", fieldmark.PathMissions, w.test, fmt.Sprintf(
+			`{"source":"s","externalId":"%d","title":"Late","priority":"CRITICAL"}`, i), nil}, nil)
+	}
+	w.start(30 * 24 * time.Hour)
+	w.exec(fmt.Sprintf(`UPDATE test_clock SET sla = %d`, fieldmark.TestClockFirings-left))
+	w.run()
+	c := w.ready()
+	if c.Fired.Webhooks != left || !c.More || c.StoppedAt == nil || c.OffsetSeconds != 0 {
+		t.Errorf("after the limit: %+v, want %d more firings and no advance", c, left)
+	}
+	w.start(30 * 24 * time.Hour)
+	if c = w.ready(); c.More || c.StoppedAt != nil || c.OffsetSeconds < 29*86400 || c.Fired.SLA == 0 {
+		t.Errorf("the advance after it: %+v", c)
+	}
+	w.mu.Lock()
+	got := map[fieldmark.EventType]int{}
+	for _, m := range w.got {
+		got[m.envelope.Type]++
+	}
+	w.mu.Unlock()
+	if got[fieldmark.EventMissionCreated] != missions || got[fieldmark.EventSLABreached] != 3*missions {
+		t.Errorf("the receiver got %v, want each of %d and %d once", got, missions, 3*missions)
 	}
 	w.checkDatabase()
 }

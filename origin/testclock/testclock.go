@@ -161,44 +161,66 @@ func (s *Service) wait(ctx context.Context, account string, wait time.Duration) 
 	}
 }
 
-// advance fires what is due in the world of a test account, in order, until its clock has reached its goal. After an
-// error the lease ends, and the advance goes on.
+// advance fires what is due in the world of a test account, in order, until its clock has reached its goal. What fails
+// is tried again, and ends the advance after stuckAfter: a world that advances can be neither reset nor advanced.
 func (s *Service) advance(ctx context.Context, account string) {
 	var fired fieldmark.TestClockFired // since the clock was moved
-	began := time.Now()                // to wait for a process that has claimed something
+	c, err := s.cfg.Store.TestClock(ctx, account)
+	if err != nil {
+		s.report(ctx, account, err)
+		return // the lease ends
+	}
+	moved := total(&c.Fired) // what the row of the clock has
+	began := time.Now()      // to wait for a process that has claimed something
 	for {
-		acted, err := s.fire(ctx, account, &fired)
+		left := fieldmark.TestClockFirings - moved - total(&fired)
+		acted, err := false, error(nil)
+		if left > 0 {
+			acted, err = s.fire(ctx, account, left, &fired)
+		}
 		if err == nil && acted {
 			began = time.Now()
 			continue
 		}
-		over := false
-		if err == nil {
-			over, err = s.move(ctx, account, &fired, time.Since(began) > stuckAfter)
+		pause := busyPause
+		if stuck := time.Since(began) > stuckAfter; err == nil || stuck {
+			s.report(ctx, account, err)
+			since, over := total(&fired), false
+			over, err = s.move(ctx, account, &fired, stuck)
+			if err == nil && over {
+				return
+			}
+			if err == nil {
+				moved, began = moved+since, time.Now()
+				continue
+			}
 		}
-		switch {
-		case err != nil && ctx.Err() == nil && !errors.Is(err, errBusy):
-			s.cfg.Log.Error("advance a test clock", slog.String("account", account), slog.Any("error", err))
-			return
-		case err == nil && over:
-			return
-		case err == nil:
-			began = time.Now()
-			continue
+		if !errors.Is(err, errBusy) {
+			s.report(ctx, account, err)
+			pause = job.PollInterval
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(busyPause):
+		case <-time.After(pause):
 		}
+	}
+}
+
+// report logs an error. The end of ctx is not an error.
+func (s *Service) report(ctx context.Context, account string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Log.Error("advance a test clock", slog.String("account", account), slog.Any("error", err))
 	}
 }
 
 // errBusy: another process has claimed what is due, from before the advance.
 var errBusy = errors.New("another process has claimed what is due")
 
-// fire fires what is due now, and reports whether there was anything.
-func (s *Service) fire(ctx context.Context, account string, fired *fieldmark.TestClockFired) (acted bool, err error) {
+// fire fires what is due now, and reports whether there was anything. It sends up to limit messages, and fires the
+// timers of up to one batch.
+func (s *Service) fire(ctx context.Context, account string, limit int, fired *fieldmark.TestClockFired) (acted bool,
+	err error) {
 	now, err := s.cfg.Store.Now(ctx, account)
 	if err != nil {
 		return false, err
@@ -213,7 +235,7 @@ func (s *Service) fire(ctx context.Context, account string, fired *fieldmark.Tes
 		fired.SLA, fired.Payments = fired.SLA+slas, fired.Payments+payments
 		return all > 0, err
 	case isDue(due.Endpoints, now):
-		first, retries, err := webhook.DeliverWorld(ctx, s.cfg.Webhooks, account)
+		first, retries, err := webhook.DeliverWorld(ctx, s.cfg.Webhooks, account, limit)
 		fired.Webhooks, fired.Retries = fired.Webhooks+first, fired.Retries+retries
 		return first+retries > 0, err
 	}
@@ -241,16 +263,16 @@ func (s *Service) move(ctx context.Context, account string, fired *fieldmark.Tes
 		// clock.
 		real := time.Now()
 		now, next := real.Add(c.Offset), earliest(due.Timers, due.Endpoints)
-		if (due.Sending || isDue(next, now)) && !stuck {
-			return errBusy
-		}
 		add(&c.Fired, fired)
-		remains := isDue(next, c.Goal)
+		remains, busy := isDue(next, c.Goal), due.Sending || isDue(next, now)
 		switch {
-		// The limit keeps a world whose timers start one another from advancing without end.
-		case stuck || remains && total(&c.Fired) >= fieldmark.TestClockFirings:
+		// The limit keeps a world whose timers and messages start one another from advancing without end,
+		// also if all of them are due now.
+		case busy && stuck || remains && total(&c.Fired) >= fieldmark.TestClockFirings:
 			at := fieldmark.At(now)
 			c.StoppedAt, c.Advancing = &at, false
+		case busy:
+			return errBusy
 		case remains:
 			c.Offset = next.Sub(real)
 		default:

@@ -59,6 +59,12 @@ var rules = []Rule{
 			OR a.offer IS NOT NULL OR a.clock_offset < 0
 			OR NOT EXISTS (SELECT 1 FROM account l WHERE l.id || '~test' = a.id)))
 		OR a.world = '' AND a.clock_offset <> 0`},
+	// A day more than the bound, because the clocks of two processes may differ.
+	{"a clock is that of a test world, at most 401 days ahead", `SELECT a.id FROM account a
+		WHERE a.clock_offset > 401 * 86400000000
+		UNION ALL SELECT c.account FROM test_clock c WHERE NOT EXISTS (SELECT 1 FROM account a
+			WHERE a.id = c.account AND a.world <> '')
+		UNION ALL SELECT c.account FROM test_clock c WHERE c.advancing = 0 AND c.lease_owner IS NOT NULL`},
 	{"a row is in the test world of its account", `SELECT m.id FROM mission m JOIN account a ON a.id = m.account
 			WHERE m.world <> a.world
 		UNION ALL SELECT s.mission FROM sla s JOIN mission m ON m.id = s.mission WHERE s.world <> m.world
