@@ -151,6 +151,30 @@ type ScoreChanges struct {
 	More  bool        `json:"more"` // whether the next page has changes already
 }
 
+// MaxDumps is how many dumps are kept.
+const MaxDumps = 30
+
+// Dump is a pair of files with the scores of all listed brands, as they were at an event: lines of
+// JSON (ScoreItem), and CSV, both compressed by Zstandard. The other members describe the first.
+type Dump struct {
+	Day    string    `json:"day"`   // in UTC, as 2026-11-23
+	Event  int64     `json:"event"` // the newest event whose changes are all in the files
+	Log    string    `json:"log"`   // id of the event log
+	Module ModuleRef `json:"module"`
+	Brands int       `json:"brands"`
+	Bytes  int64     `json:"bytes"`
+	SHA256 string    `json:"sha256"` // of the compressed file, in hexadecimal
+	Path   string    `json:"path"`
+	CSV    DumpFile  `json:"csv"`
+}
+
+// DumpFile is one file of a Dump.
+type DumpFile struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Path   string `json:"path"`
+}
+
 // GoneScore is a brand that is no longer public under a slug.
 type GoneScore struct {
 	Slug  Slug  `json:"slug"`

@@ -62,6 +62,7 @@ const (
 	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
 	CodeSinceTooOld          Code = "since_too_old"
+	CodeDumpWithdrawn        Code = "dump_withdrawn"
 	CodeCheckExpired         Code = "check_expired"
 	CodeVersionMismatch      Code = "version_mismatch"
 	CodeBodyTooLarge         Code = "body_too_large"
@@ -138,6 +139,7 @@ var codeTable = map[Code]struct {
 	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The resource has changed since"},
 	CodeCursorExpired:        {http.StatusGone, "The cursor's snapshot is no longer kept"},
 	CodeSinceTooOld:          {http.StatusGone, "The changes since this event are no longer known"},
+	CodeDumpWithdrawn:        {http.StatusGone, "The dump was withdrawn"},
 	CodeCheckExpired:         {http.StatusGone, "The check is no longer kept"},
 	CodeLinkExpired:          {http.StatusGone, "The link has ended"},
 	CodeInvalidOccurredAt:    {http.StatusUnprocessableEntity, "The time of the device does not fit"},

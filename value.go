@@ -158,6 +158,7 @@ const (
 	PrefixDelivery = "dlv"
 	PrefixReplay   = "rpl"
 	PrefixAccount  = "acc"
+	PrefixDump     = "dmp"
 	PrefixRequest  = "req"
 	PrefixPayment  = "pay"
 	PrefixRefund   = "rfd"

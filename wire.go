@@ -14,6 +14,7 @@ const (
 	PathLeaderboard = "/api/v1/leaderboard"
 	PathScores      = "/api/v1/scores"
 	PathScoreBatch  = "/api/v1/scores/batch"
+	PathDumps       = "/api/v1/dumps"
 	PathModules     = "/api/v1/modules/"
 	PathMethodology = "/api/v1/methodology"
 	PathLLMs        = "/api/v1/llms-txt"

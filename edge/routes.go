@@ -63,6 +63,7 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathScoreBatch, when: isPreflight, serve: preflight},
 		{path: fieldmark.PathScoreBatch, serve: batches.serve},
 		{path: fieldmark.PathScores, serve: e.passOn, limited: true},
+		{path: fieldmark.PathDumps, prefix: true, serve: e.passOn, limited: true},
 		{path: fieldmark.PathLeaderboard, route: routeBoard, get: boards.serveBoard},
 		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: scores.serveModule},
 		{path: fieldmark.PathMethodology, route: routeBoard, get: scores.serveMethodology},

@@ -36,6 +36,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { return s.Brands.Run(ctx) })
 	g.Go(func() error { return s.Modules.Run(ctx) })
 	g.Go(func() error { return s.Standings.Run(ctx) })
+	g.Go(func() error { return s.Dumps.Run(ctx) })
 	g.Go(func() error { return s.CDNs.Run(ctx) })
 	g.Go(func() error { return s.SiteChecks.Run(ctx) })
 	g.Go(func() error { return s.Certificates.Run(ctx) })

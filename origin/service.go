@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/cdn"
 	"github.com/fieldmark/fieldmark/origin/claim"
+	"github.com/fieldmark/fieldmark/origin/dump"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/job"
@@ -55,7 +56,8 @@ type Config struct {
 	BuiltIn    []module.BuiltIn
 	SignOn     *oidc.Provider // nil: administrators sign in with passwords
 	SignOnOnly bool           // refuse passwords; ignored without a provider
-	// of the contents of attachments; nil: nothing can be attached, and the contents cannot be read
+	// of the contents of attachments and dumps; nil: nothing can be attached, the contents cannot be read,
+	// and no dumps are made
 	Objects objects.Store
 	Checker module.Checker  // zero: modules can be neither uploaded nor previewed
 	Scorer  standing.Scorer // nil: no scores are computed, and none sent to who watches brands
@@ -125,6 +127,7 @@ type Service struct {
 
 	CDNs       *cdn.Service
 	Standings  *standing.Service
+	Dumps      *dump.Service
 	Monitor    *monitor.Service
 	TestClocks *testclock.Service
 
@@ -173,6 +176,7 @@ func New(cfg Config) (*Service, error) {
 	checks.Wishes = s.Brands.Owners.AllowsChecks
 	s.SiteChecks = sitecheck.New(checks)
 	s.Standings = standing.New(standing.Config{Store: cfg.Store, Jobs: s.jobs, Scorer: cfg.Scorer, Log: cfg.Log})
+	s.Dumps = dump.New(dump.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log})
 	s.Webhooks = webhook.New(webhook.Config{
 		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Tracer:         cfg.Tracer,

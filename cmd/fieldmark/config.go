@@ -64,7 +64,7 @@ type databaseSettings struct {
 
 // objectSettings name the place of large contents, such as attachments.
 type objectSettings struct {
-	Objects string `env:"FIELDMARK_OBJECTS" default:"file:" help:"Place of attachments: file:DIR or s3://BUCKET/DIR."`
+	Objects string `env:"FIELDMARK_OBJECTS" default:"file:" help:"Place of large files: file:DIR or s3://BUCKET/DIR."`
 }
 
 // place returns the place. Data is the data folder.

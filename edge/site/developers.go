@@ -61,6 +61,7 @@ var reads = []Call{
 	{"GET", "/api/v1/leaderboard", "Ranked brands; niche, language, basis, minConfidence, limit, cursor"},
 	{"POST", "/api/v1/scores/batch", "The scores of up to 100 brands, or of up to 1,000 with a key"},
 	{"GET", "/api/v1/scores", "All scores, and those that changed since a place; since, limit, wait"},
+	{"GET", "/api/v1/dumps", "Daily files with the scores of all brands, as lines of JSON and CSV"},
 	{"GET", "/api/v1/methodology", "Every weight, input and limit of the active module"},
 	{"GET", "/api/v1/modules/{digest}", "The module itself, as WebAssembly"},
 	{"GET", "/api/badge/{slug}", "The badge; also .svg, .png and .json (for shields.io)"},

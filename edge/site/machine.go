@@ -45,10 +45,10 @@ func FixedPages() []string {
 }
 
 // Robots is the robots.txt (RFC 9309): everything public is for everyone.
-// Searches, forms with values and administration are no pages of their own.
+// Searches, forms with values, administration and large files are no pages.
 func Robots(baseURL string) string {
-	return "User-agent: *\nAllow: /\nDisallow: /admin\nDisallow: /api/admin/\nDisallow: /api/public/\nDisallow: " +
-		"/*?q=\n\nSitemap: " + baseURL + "/sitemap.xml\n"
+	return "User-agent: *\nAllow: /\nDisallow: /admin\nDisallow: /api/admin/\nDisallow: /api/public/\n" +
+		"Disallow: /api/v1/dumps/\nDisallow: /*?q=\n\nSitemap: " + baseURL + "/sitemap.xml\n"
 }
 
 // LLMsTxt returns the llms.txt file of this site.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/dump"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/standing"
 )
@@ -99,6 +100,7 @@ func (a *checkAPI) link(c *call, check *fieldmark.SiteCheck) {
 // bulkAPI serves the scores of all brands.
 type bulkAPI struct {
 	standings *standing.Service
+	dumps     *dump.Service
 }
 
 // routes are the bulk reads that the origin serves. They need no key.
@@ -110,7 +112,58 @@ func (a *bulkAPI) routes() []*route {
 				"them, and the brands that are gone",
 			query:   changesParams,
 			timeout: fieldmark.MaxScoreWait*time.Second + handlerTimeout}},
+		{"GET", fieldmark.PathDumps, anyone, handleRaw[none, fieldmark.List[fieldmark.Dump]](a.listDumps), operation{
+			id: "listDumps", summary: "List the daily files with the scores of all brands, the newest first"}},
+		{"GET", fieldmark.PathDumps + "/{file}", anyone, handleRaw[none, none](a.dump), operation{
+			id: "getDump", status: []int{200, 206, 304}, produces: []string{dumpType}, timeout: dumpTimeout,
+			summary: "Download a file of a dump, or a range of it; file is its SHA-256 in hexadecimal, and " +
+				".ndjson.zst or .csv.zst"}},
 	}
+}
+
+const (
+	// dumpType is the registered media type of Zstandard (RFC 8878, section 7.2).
+	dumpType = "application/zstd"
+	// dumpTimeout limits a download: a million brands have up to 150 MB, at 50 kB a second.
+	dumpTimeout = 50 * time.Minute
+	// dumpsControl is short, so that a dump that was withdrawn leaves the list.
+	dumpsControl = "public, max-age=60"
+	// dumpControl is for clients: a file never changes under its digest.
+	dumpControl = "public, max-age=31536000, immutable"
+)
+
+// listDumps sends the list of dumps.
+func (a *bulkAPI) listDumps(c *call) error {
+	all, err := a.dumps.List(c.r.Context())
+	if err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Cache-Control", dumpsControl)
+	return c.send(http.StatusOK, list(all))
+}
+
+// dump sends a file of a dump. Shared caches do not store it (RFC 9213): each request must find out
+// whether the dump was withdrawn.
+func (a *bulkAPI) dump(c *call) error {
+	h := c.w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	file, err := a.dumps.Open(c.r.Context(), c.r.PathValue("file"))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	// Connections without deadlines, such as those of tests, have no limit.
+	ctl := http.NewResponseController(c.w)
+	_ = ctl.SetWriteDeadline(time.Now().Add(dumpTimeout))
+	defer func() { _ = ctl.SetWriteDeadline(time.Time{}) }()
+	h.Set("Content-Type", dumpType)
+	h.Set("Cache-Control", dumpControl)
+	h.Set("CDN-Cache-Control", "no-store")
+	h.Set("ETag", `"`+file.SHA256+`"`)
+	http.ServeContent(c.w, c.r, "", time.Time{}, file)
+	return nil
 }
 
 // changesParams are the query parameters of changes.

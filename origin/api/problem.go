@@ -67,7 +67,11 @@ var remedies = map[fieldmark.Code]string{
 		"differences. Read it at Location. To create another mission, use another externalId.",
 	fieldmark.CodeBrandExists: "Choose another slug, or update the brand that has it.",
 	fieldmark.CodeSinceTooOld: "" +
-		"Read everything with since=0, and follow from there. Removed brands are named for 30 days.",
+		"Download the newest file that GET /api/v1/dumps lists, or read everything with since=0, and follow from " +
+		"there. Removed brands are named for 30 days.",
+	fieldmark.CodeDumpWithdrawn: "" +
+		"Delete your copy: a brand in it was removed, renamed or unlisted. GET /api/v1/dumps lists the dumps that " +
+		"can be read; a new one is made within the hour.",
 	fieldmark.CodeDisputeExists: "Wait for the decision. The status of a dispute is public under its id.",
 	fieldmark.CodeTooManyDisputes: "" +
 		"The operator decides about the open disputes of this brand first. Repeat the request later.",

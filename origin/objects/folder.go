@@ -98,7 +98,12 @@ func syncDir(dir string) error {
 }
 
 // Open implements Store.
-func (f *Folder) Open(_ context.Context, key string) (io.ReadCloser, error) {
+func (f *Folder) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	return f.OpenAt(ctx, key, 0)
+}
+
+// OpenAt implements Store.
+func (f *Folder) OpenAt(_ context.Context, key string, offset int64) (io.ReadCloser, error) {
 	path, err := f.file(key)
 	if err != nil {
 		return nil, err
@@ -109,6 +114,9 @@ func (f *Folder) Open(_ context.Context, key string) (io.ReadCloser, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open object %s: %w", key, err)
+	}
+	if _, err := file.Seek(offset, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("open object %s: %w", key, errors.Join(err, file.Close()))
 	}
 	return file, nil
 }

@@ -28,6 +28,8 @@ type Store interface {
 	Put(ctx context.Context, key string, write func(io.Writer) error) error
 	// Open reads an object; the error is ErrNotFound if the key has none.
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	// OpenAt is Open from an offset in bytes, which must be less than the size.
+	OpenAt(ctx context.Context, key string, offset int64) (io.ReadCloser, error)
 	// Delete deletes an object. It is not an error if the key has none.
 	Delete(ctx context.Context, key string) error
 	// List calls each for every object whose key begins with a prefix that ends with a slash, in

@@ -108,6 +108,16 @@ func TestStores(t *testing.T) {
 					t.Errorf("%s: %d bytes, %v", key, len(got), err)
 				}
 			}
+			for _, offset := range []int64{0, 1, 1_999_999} {
+				r, err := s.OpenAt(ctx, "files/aa/one", offset)
+				if err != nil {
+					t.Fatalf("from %d: %v", offset, err)
+				}
+				if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, large[offset:]) {
+					t.Errorf("from %d: %d bytes, %v", offset, len(got), err)
+				}
+				r.Close()
+			}
 			want := []string{"files/aa/one 2000000", "files/ab/two 1", "files/b 2"}
 			if got := list(t, s, "files/"); !slices.Equal(got, want) {
 				t.Errorf("list %v, want %v", got, want)

@@ -132,7 +132,18 @@ func (s *S3) Put(ctx context.Context, key string, write func(io.Writer) error) (
 
 // Open implements Store. The content is read while ctx lasts.
 func (s *S3) Open(ctx context.Context, key string) (io.ReadCloser, error) {
-	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+key, minio.GetObjectOptions{})
+	return s.OpenAt(ctx, key, 0)
+}
+
+// OpenAt implements Store, as Open.
+func (s *S3) OpenAt(ctx context.Context, key string, offset int64) (io.ReadCloser, error) {
+	var options minio.GetObjectOptions
+	if offset > 0 { // SetRange(0, 0) would be the first byte alone
+		if err := options.SetRange(offset, 0); err != nil {
+			return nil, fmt.Errorf("open object %s at %d: %w", key, offset, err)
+		}
+	}
+	body, _, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+key, options)
 	if err != nil {
 		return nil, s.fail("open", key, err)
 	}

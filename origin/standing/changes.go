@@ -116,7 +116,8 @@ func errSince() error {
 }
 
 func errTooOld(why string) error {
-	return fieldmark.Errorf(fieldmark.CodeSinceTooOld, "%s; read everything with since=0", why)
+	return fieldmark.Errorf(fieldmark.CodeSinceTooOld, "%s; read the newest of %s, or everything with since=0",
+		why, fieldmark.PathDumps)
 }
 
 // Changes returns the scores that changed after a position, each brand once at its newest, at

@@ -294,3 +294,113 @@ func (t BrandTx) PutPageTexts(ctx context.Context, slug fieldmark.Slug, claims [
 	}
 	return nil
 }
+
+// Dump is a pair of files with the scores of all listed brands.
+type Dump struct {
+	fieldmark.Dump
+	ID        string
+	CreatedAt time.Time
+	// Withdrawn: a brand that it contains is no longer listed. It must not be read.
+	Withdrawn bool
+	Recorded  bool // the row says so, too: its files may be deleted already
+}
+
+// A dump has a brand that was listed by its event, and gone later.
+const (
+	withdrawn = `(withdrawn_at IS NOT NULL OR EXISTS (SELECT 1 FROM score_change c
+		WHERE c.gone_at IS NOT NULL AND c.event > dump.event AND c.listed <= dump.event))`
+	dumpColumns = `id, day, event, log, module, brands, bytes, sha256, csv_bytes, csv_sha256, created_at,
+		withdrawn_at IS NOT NULL, ` + withdrawn
+)
+
+func scanDump(row scanner) (d Dump, err error) {
+	var created int64
+	err = row.Scan(&d.ID, &d.Day, &d.Event, &d.Log, jsonCol{&d.Module}, &d.Brands, &d.Bytes, &d.SHA256, &d.CSV.Bytes,
+		&d.CSV.SHA256, &created, &d.Recorded, &d.Withdrawn)
+	d.CreatedAt = time.UnixMicro(created)
+	return d, err
+}
+
+// Dumps lists all dumps that have rows, the newest first: some tens.
+func (db StandingReader) Dumps(ctx context.Context) ([]Dump, error) {
+	rows, err := db.query(ctx, `SELECT `+dumpColumns+` FROM dump ORDER BY id DESC`)
+	list, err := collect(rows, err, scanDump)
+	if err != nil {
+		return nil, fmt.Errorf("list dumps: %w", err)
+	}
+	return list, nil
+}
+
+// DumpOf reads the newest dump that has a file with a digest; the error is ErrNotFound if there is
+// no such file.
+func (db StandingReader) DumpOf(ctx context.Context, sha256 string) (Dump, error) {
+	d, err := scanDump(db.queryRow(ctx, `SELECT `+dumpColumns+` FROM dump WHERE sha256 = $1 OR csv_sha256 = $1
+		ORDER BY id DESC LIMIT 1`, sha256))
+	if err != nil {
+		return d, fmt.Errorf("read the dump of %s: %w", sha256, queryErr(err))
+	}
+	return d, nil
+}
+
+// EachScore calls each for every listed brand, in the order of slugs, until it fails. All calls are
+// of one snapshot of the database, whose newest event is head. Memory does not grow with the brands.
+func (db StandingReader) EachScore(ctx context.Context, each func(head int64, item *fieldmark.ScoreItem) error) error {
+	rows, err := db.query(ctx, `SELECT l.number, c.slug, c.event, `+scoreItem+` FROM log l
+		JOIN score_change c ON c.gone_at IS NULL JOIN brand b ON b.slug = c.slug
+		LEFT JOIN standing s ON s.brand = b.slug WHERE l.name = $1 ORDER BY c.slug`, logName)
+	if err != nil {
+		return fmt.Errorf("read the scores of all brands: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var head int64
+		var item fieldmark.ScoreItem
+		if err := scanItem(rows, &item, &head, &item.Slug, &item.Event); err != nil {
+			return fmt.Errorf("read the scores of all brands: %w", err)
+		}
+		if err := each(head, &item); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read the scores of all brands: %w", err)
+	}
+	return nil
+}
+
+// AddDump adds a dump whose files are stored.
+func (t StandingTx) AddDump(ctx context.Context, d Dump) error {
+	module, err := jsonText(d.Module)
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO dump (id, day, event, log, module, brands, bytes, sha256, csv_bytes,
+			csv_sha256, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, d.ID, d.Day, d.Event, d.Log,
+			module, d.Brands, d.Bytes, d.SHA256, d.CSV.Bytes, d.CSV.SHA256, d.CreatedAt.UnixMicro())
+	}
+	if err != nil {
+		return fmt.Errorf("add dump %s: %w", d.ID, err)
+	}
+	return nil
+}
+
+// WithdrawDumps records which dumps have brands that are no longer listed. If there are new ones, the
+// job that makes the next dump is due at a time at the latest.
+func (t StandingTx) WithdrawDumps(ctx context.Context, now, next time.Time) error {
+	n, err := t.exec(ctx, `UPDATE dump SET withdrawn_at = $1 WHERE withdrawn_at IS NULL AND `+withdrawn,
+		now.UnixMicro())
+	if err == nil && n > 0 {
+		_, err = t.exec(ctx, `UPDATE daily_job SET due_at = $1 WHERE name = $2 AND due_at > $1`, next.UnixMicro(),
+			string(JobDump))
+	}
+	if err != nil {
+		return fmt.Errorf("withdraw dumps: %w", err)
+	}
+	return nil
+}
+
+// DeleteDump deletes the row of a dump.
+func (t StandingTx) DeleteDump(ctx context.Context, id string) error {
+	if _, err := t.exec(ctx, `DELETE FROM dump WHERE id = $1`, id); err != nil {
+		return fmt.Errorf("delete dump %s: %w", id, err)
+	}
+	return nil
+}

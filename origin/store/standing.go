@@ -246,8 +246,11 @@ func (t StandingTx) DropSentRanks(ctx context.Context) error {
 // DailyJob is a job that one process runs once a day.
 type DailyJob string
 
-// JobRanking ranks the brands.
-const JobRanking DailyJob = "ranking"
+// The daily jobs: JobRanking ranks the brands, JobDump writes their scores to files.
+const (
+	JobRanking DailyJob = "ranking"
+	JobDump    DailyJob = "dump"
+)
 
 // DailyJobDue reports whether a job is due and no process runs it. A job that never ran is due.
 func (db StandingReader) DailyJobDue(ctx context.Context, job DailyJob, now time.Time) (bool, error) {
@@ -436,8 +439,10 @@ func (t *tx) recordScoreChanges(ctx context.Context, e *Event) error {
 		}
 	}
 	for _, slug := range slugs {
-		err := t.queueExec(ctx, `INSERT INTO score_change (slug, event) SELECT slug, CAST($2 AS BIGINT) FROM brand
-			WHERE `+visible+` ON CONFLICT (slug) DO UPDATE SET event = excluded.event, gone_at = NULL`,
+		err := t.queueExec(ctx, `INSERT INTO score_change (slug, event, listed)
+			SELECT slug, CAST($2 AS BIGINT), CAST($2 AS BIGINT) FROM brand WHERE `+visible+`
+			ON CONFLICT (slug) DO UPDATE SET event = excluded.event, gone_at = NULL, listed =
+				CASE WHEN score_change.gone_at IS NULL THEN score_change.listed ELSE excluded.listed END`,
 			string(slug), e.Number)
 		if err == nil {
 			err = t.queueExec(ctx, `UPDATE score_change SET event = $2, gone_at = $3 WHERE slug = $1
