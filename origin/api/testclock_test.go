@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -360,6 +361,26 @@ func TestTestClockFirings(t *testing.T) {
 		t.Errorf("the receiver got %v, want each of %d and %d once", got, missions, 3*missions)
 	}
 	w.checkDatabase()
+}
+
+// TestTestClockStuck damages a mission so that its timers cannot fire: the advance ends before its goal, and the world
+// can be reset.
+func TestTestClockStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fx := newFixture(t, nil)
+		w := &testWorld{fixture: fx, test: fx.testKeyOf("default").Token}
+		w.mustSend(201, request{"POST", fieldmark.PathMissions, w.test,
+			`{"source":"s","externalId":"1","title":"Late","priority":"CRITICAL"}`, nil}, nil)
+		w.exec(`UPDATE mission SET request = 'damaged'`)
+		w.start(24 * time.Hour)
+		stop := w.run()
+		time.Sleep(5 * time.Minute) // virtual
+		if c := w.clock(); c.State != fieldmark.TestClockReady || !c.More || c.OffsetSeconds > 24*3600-60 {
+			t.Errorf("the clock of a world with a damaged mission: %+v", c)
+		}
+		w.mustSend(202, request{"POST", fieldmark.PathTestReset, w.test, "", nil}, nil)
+		stop()
+	})
 }
 
 // TestTestClockMonth plays a month in which two missions are opened, worked on and paid each day.
