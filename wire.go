@@ -73,14 +73,16 @@ const (
 )
 
 // LoggedPath returns a path for logs, without the secret token of a calendar feed, of a
-// technician's page or of a request for an API key, and the id of a check, which is the key to its
+// technician's page, of a portal link or of a request for an API key, and the id of a check, which is the key to its
 // report.
 func LoggedPath(path string) string {
 	if strings.HasPrefix("/"+strings.TrimLeft(path, "/"), PathTechnician) {
 		return PathTechnician + "…"
 	}
 	if rest, found := strings.CutPrefix("/"+strings.TrimLeft(path, "/"), PathPortal); found {
-		if page, _, _ := strings.Cut(rest, "/"); slices.Contains([]string{"", "assets", "endpoints", "leave"}, page) {
+		page, _, _ := strings.Cut(rest, "/")
+		if rest == "" || slices.Contains([]string{"assets", "endpoints", "leave"}, page) &&
+			!strings.Contains(rest, "..") {
 			return path
 		}
 		return PathPortal + "…"

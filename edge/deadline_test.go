@@ -240,7 +240,8 @@ func TestHangingOrigin(t *testing.T) {
 			"/api/badge/acme?label=x",
 			"/api/v1/score/acme?asOf=1999-12-31", "/api/v1/score/acme/facts/sha256:"+strings.Repeat("0", 64),
 			"/api/v1/modules/sha256:"+strings.Repeat("0", 64),
-			"/api/openapi.json", "/calendar/x.ics", "/t/x/", "/problems/internal", "/admin", "/admin/brands") {
+			"/api/openapi.json", "/calendar/x.ics", "/t/x/", "/portal/", "/problems/internal", "/admin",
+			"/admin/brands") {
 			routes = append(routes, apiRoute{"GET", path})
 		}
 		routes = append(routes, apiRoute{"POST", "/api/v1/llms-txt?x=1"}, apiRoute{"POST", "/llms-txt"},

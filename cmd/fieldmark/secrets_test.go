@@ -96,13 +96,18 @@ func TestNoSecretInLogs(t *testing.T) {
 	send(200, "GET", calendar.Path, "")
 	send(404, "GET", strings.Replace(calendar.Path, ".ics", "", 1), "")
 	visitTechnician(t, base+link.Path, secrets)
+	visitPortal(t, base, send(201, "POST", fieldmark.PathPortalLinks, `{}`, "Authorization", key), hook.ID, secrets)
 	send(404, "GET", link.Path+"nowhere", "")
 	send(400, "GET", "/"+link.Path, "")
+	for _, odd := range []string{"nowhere/", "endpoints/../", "x", "%2e/"} {
+		ask(t, "GET", base+fieldmark.PathPortal+odd+secrets["token of a portal link"], "")
+	}
 	o.waitFor(`"msg":"webhook"`) // after a delivery attempt
 	signIn(t, base, secrets)
 	if _, _, answer := ask(t, "GET", debug+"/metrics", ""); strings.Contains(answer, secrets["address of a calendar"]) ||
-		strings.Contains(answer, secrets["address of a technician"]) {
-		t.Error("the metrics tell the address of a calendar or of a technician")
+		strings.Contains(answer, secrets["address of a technician"]) ||
+		strings.Contains(answer, secrets["token of a portal link"]) {
+		t.Error("the metrics tell the address of a calendar, of a technician or of a portal link")
 	}
 	e.stop()
 	o.stop()
@@ -145,6 +150,58 @@ func visitTechnician(t *testing.T, page string, secrets map[string]string) {
 	}
 	if secrets["session of a technician"] == "" {
 		t.Error("the technician has no session")
+	}
+}
+
+// visitPortal opens a portal link and every page and some forms of its session, twice. No response may be
+// stored, and the token and the session are secrets.
+func visitPortal(t *testing.T, base, created, endpoint string, secrets map[string]string) {
+	t.Helper()
+	var link fieldmark.PortalLink
+	must(t, json.Unmarshal([]byte(created), &link))
+	at, err := url.Parse(link.URL)
+	must(t, err)
+	secrets["token of a portal link"] = strings.TrimPrefix(at.Path, fieldmark.PathPortal)
+	jar, err := cookiejar.New(nil)
+	must(t, err)
+	customer := &http.Client{Jar: jar}
+	page := fieldmark.PathPortal + "endpoints/" + endpoint
+	for _, step := range []struct {
+		path string
+		form url.Values // nil: GET
+		want int
+	}{{at.Path, nil, 200}, {at.Path, nil, 200}, {at.Path, url.Values{}, 200}, {at.Path, nil, 410},
+		{fieldmark.PathPortal, nil, 200}, {fieldmark.PathPortal, nil, 200}, {page, nil, 200}, {page, nil, 200},
+		{page, url.Values{"do": {"pause"}}, 200}, {page, url.Values{"do": {"enable"}}, 200},
+		{fieldmark.PathPortal + "endpoints", url.Values{"url": {"ftp://x"}}, 422},
+		{fieldmark.PathPortal + "nowhere", nil, 404}} {
+		method, body := "GET", io.Reader(nil)
+		if step.form != nil {
+			method, body = "POST", strings.NewReader(step.form.Encode())
+		}
+		req, err := http.NewRequest(method, base+step.path, body)
+		must(t, err)
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		resp, err := customer.Do(req)
+		must(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		must(t, err)
+		must(t, resp.Body.Close())
+		if resp.StatusCode != step.want || !strings.Contains(resp.Header.Get("Cache-Control"), "no-store") ||
+			resp.Header.Get("Referrer-Policy") != "no-referrer" ||
+			strings.Contains(resp.Header.Get("Cache-Status"), "hit") ||
+			strings.Contains(resp.Header.Get("Cache-Status"), "stored") {
+			t.Errorf("%s %s: %d, want %d, %v", method, fieldmark.LoggedPath(step.path), resp.StatusCode, step.want,
+				resp.Header)
+		}
+	}
+	at, err = url.Parse(base + fieldmark.PathPortal)
+	must(t, err)
+	for _, c := range jar.Cookies(at) {
+		secrets["session of a portal link "+c.Name] = c.Value
+	}
+	if len(jar.Cookies(at)) == 0 {
+		t.Error("the portal link began no session")
 	}
 }
 

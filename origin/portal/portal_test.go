@@ -55,7 +55,8 @@ func newFixture(t *testing.T) *fixture {
 func newQuietFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, cookies: map[string]*http.Cookie{}}
-	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		ConnectTo: map[string]string{"hooks.example:443": "127.0.0.1:9"}, Targets: true})
 	var err error
 	f.service, err = origin.New(origin.Config{Store: storetest.Open(t, storetest.New(t)), HTTP: client,
 		Secret: []byte(strings.Repeat("s", 32))})
@@ -325,6 +326,63 @@ func TestCustomersAreApart(t *testing.T) {
 	}
 	b.want(b.post("/portal/endpoints", url.Values{"url": {f.hook}, "events": {"mission.*"}}), 409,
 		"A customer has at most 20 endpoints")
+}
+
+// TestAccountsAreApart: a link of a test key and of a sub-account opens the endpoints of that account alone.
+func TestAccountsAreApart(t *testing.T) {
+	f := newFixture(t)
+	ctx := t.Context()
+	offer := "groups"
+	_, err := f.service.Offers.Put(ctx, offer, fieldmark.OfferRequest{Name: "Groups", Kind: fieldmark.OfferGroup}, nil)
+	must(t, err)
+	_, _, err = f.service.Access.Accounts.Put(ctx, f.key.Account, fieldmark.AccountRequest{Name: "Default",
+		Offer: &offer})
+	must(t, err)
+	shop, err := f.service.Offers.Groups.Create(ctx, f.key.Account,
+		fieldmark.SubAccountRequest{ID: "shop", Name: "Shop"})
+	must(t, err)
+	keys := map[string]fieldmark.NewKey{"live": f.key}
+	keys["test"], err = f.service.Access.Keys.CreateTest(ctx, f.key.Account, fieldmark.TestKeyRequest{Name: "test"})
+	must(t, err)
+	keys["shop"], err = f.service.Access.Keys.Create(ctx, shop.ID, fieldmark.KeyRequest{Name: "shop",
+		Scopes: []fieldmark.Scope{fieldmark.ScopeWebhookManage}})
+	must(t, err)
+	endpoints := map[string]fieldmark.Endpoint{}
+	for name, key := range keys {
+		e, err := f.service.Webhooks.CreateEndpoint(ctx, key.Account, fieldmark.EndpointRequest{
+			URL: "https://hooks.example/" + name})
+		must(t, err)
+		endpoints[name] = e.Endpoint
+	}
+	for name, key := range keys {
+		f.key = key
+		b := f.opened(fieldmark.PortalLinkRequest{})
+		home := b.get("/portal/").Body.String()
+		for other, e := range endpoints {
+			if got := strings.Contains(home, e.ID); got != (name == other) {
+				t.Errorf("the page of %s lists the endpoint of %s: %t", name, other, got)
+			}
+			page, want := "/portal/endpoints/"+e.ID, http.StatusNotFound
+			if name == other {
+				want = http.StatusOK
+			}
+			b.want(b.get(page), want, "")
+			if name != other {
+				b.want(b.post(page, url.Values{"do": {"pause"}}), want, "")
+				_, err := f.service.Portal.Create(ctx, &key.Key, fieldmark.PortalLinkRequest{Endpoints: []string{e.ID}})
+				if !fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
+					t.Errorf("a link of %s for the endpoint of %s: %v", name, other, err)
+				}
+			}
+		}
+		b.want(b.post("/portal/endpoints", url.Values{"url": {"https://hooks.example/new"}, "events": {"*"}}), 200,
+			"Signing secret")
+		list, err := f.service.Webhooks.Endpoints(ctx, key.Account)
+		must(t, err)
+		if len(list) != 2 {
+			t.Errorf("%s has %d endpoints, want the first and the new one", name, len(list))
+		}
+	}
 }
 
 // TestActs: test, pause, enable, replay and resend act, and the audit log names the customer.
