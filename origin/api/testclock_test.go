@@ -134,19 +134,6 @@ func (w *testWorld) events() (list []fieldmark.Envelope) {
 	return list
 }
 
-func (w *testWorld) checkDatabase() {
-	w.t.Helper()
-	findings, err := w.store.Inspect(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, f := range findings {
-		if len(f.Broken) > 0 {
-			w.t.Errorf("%s: %v", f.Rule, f.Broken)
-		}
-	}
-}
-
 // TestTestClock plays 40 days of a test world: an SLA breach, a payment that falls due and three days of attempts for
 // an endpoint that refuses everything. All have the times that they would have had.
 func TestTestClock(t *testing.T) {

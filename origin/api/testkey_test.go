@@ -162,13 +162,19 @@ func TestWorldIsApart(t *testing.T) {
 	if ids := lists(fieldmark.PathMissions, key); len(ids) != 1 || ids[0] != world.ID {
 		t.Errorf("missions of a test key: %v, want %s", ids, world.ID)
 	}
-	findings, err := fx.store.Inspect(t.Context())
+	fx.checkDatabase()
+}
+
+// checkDatabase checks the consistency of the database.
+func (fx *fixture) checkDatabase() {
+	fx.t.Helper()
+	findings, err := fx.store.Inspect(fx.t.Context())
 	if err != nil {
-		t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	for _, f := range findings {
 		if len(f.Broken) > 0 {
-			t.Errorf("%s: %v", f.Rule, f.Broken)
+			fx.t.Errorf("%s: %v", f.Rule, f.Broken)
 		}
 	}
 }

@@ -204,6 +204,7 @@ func TestResetOfAWorld(t *testing.T) {
 	if left != 0 {
 		t.Errorf("%d rows of the world are left", left)
 	}
+	fx.checkDatabase()
 	fx.mustSend(201, request{"POST", fieldmark.PathMissions, key,
 		`{"source":"worldmark","externalId":"worldmark-0","title":"again"}`, nil}, nil)
 	fx.mustSend(404, request{"POST", fieldmark.PathTestReset, fx.key("other", fieldmark.ScopeKeyTest), "", nil}, nil)

@@ -3,9 +3,12 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/fieldmark/fieldmark"
 )
 
 // Explain returns the plan of a query for missions, one line per step. For PostgreSQL
@@ -38,6 +41,53 @@ func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules in
 		plans, read = append(plans, plan), read+n
 	}
 	return plans, read, nil
+}
+
+// ExplainWorlds returns the plans of the queries about test worlds, and how many rows each reads, as Explain does. world
+// is the id of one; now is in microseconds.
+func (s *Store) ExplainWorlds(ctx context.Context, world string, now int64) (map[string][]string, map[string]int,
+	error) {
+	plans, read := map[string][]string{}, map[string]int{}
+	explain := func(name, question string, args ...any) error {
+		plan, n, err := s.explain(ctx, question, args...)
+		if plans[name], read[name] = plan, n; err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}
+	claim := strings.NewReplacer("$3", "$1", "$4", "$2", "$5", "$3")
+	old := "evt_00000000000000000000000001"
+	errs := []error{
+		explain("timers to claim", claim.Replace(worldSLAs), now, 50),
+		explain("timers of old rules", claim.Replace(worldStaleSLAs), now, 50, 1),
+		explain("payments to claim", claim.Replace(worldPayments), now, 50),
+		explain("alerts to claim", claim.Replace(worldPendingAlerts), now, 50),
+		explain("timers that are due", worldsDue, now),
+		explain("endpoints that are due", `SELECT EXISTS (SELECT 1 FROM `+worldEndpoints+`)`, now),
+		explain("endpoints to claim", dueWorldEndpoints, now, 50),
+		explain("worlds to reset", worldsToReset, 50),
+		explain("idle worlds", idleWorlds, 50, now),
+		explain("worlds with events", worldsWithEvents, 50, old),
+		explain("deliveries to delete", deliveriesOfWorld+` LIMIT $2`, world, 50),
+		explain("old deliveries", oldDeliveriesOfWorld, world, 50, old),
+		explain("missions to delete", missionsOfWorld, world, 50),
+		explain("events to erase", eventsOfWorld, world, "~", 50),
+	}
+	for _, worlds := range []bool{false, true} {
+		for _, status := range []fieldmark.PaymentStatus{"", fieldmark.PaymentPending} {
+			question, args := (&PaymentQuery{Status: status, Worlds: worlds, Limit: 50}).sql()
+			errs = append(errs, explain(fmt.Sprint("payments of worlds: ", worlds, status), question, args...))
+		}
+		for _, state := range []fieldmark.DeliveryState{"", fieldmark.DeliveryFailed} {
+			question, args := (&DeliveryFilter{State: state, Worlds: worlds, Limit: 50}).sql(time.UnixMicro(now))
+			errs = append(errs, explain(fmt.Sprint("deliveries of worlds: ", worlds, state), question, args...))
+		}
+	}
+	for _, status := range [][]fieldmark.MissionStatus{nil, {fieldmark.MissionNew}} {
+		question, args := (&MissionQuery{Status: status, Worlds: true, Limit: 50}).sql()
+		errs = append(errs, explain(fmt.Sprint("missions of worlds: ", status), question, args...))
+	}
+	return plans, read, errors.Join(errs...)
 }
 
 // FillSLA adds timers to the missions of Fill. Every tenth timer runs; the first due of

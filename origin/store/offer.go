@@ -275,23 +275,17 @@ func (db WorldReader) ResetBegan(ctx context.Context, world string) (at time.Tim
 
 // WorldsToReset lists test worlds that are being reset.
 func (db WorldReader) WorldsToReset(ctx context.Context, limit int) ([]string, error) {
-	return db.worlds(ctx, `SELECT id FROM account WHERE reset_at IS NOT NULL ORDER BY id LIMIT $1`, limit)
+	return db.worlds(ctx, worldsToReset, limit)
 }
 
 // IdleWorlds lists test worlds that have rows and whose keys were not used since a time.
 func (db WorldReader) IdleWorlds(ctx context.Context, since time.Time, limit int) ([]string, error) {
-	return db.worlds(ctx, `SELECT a.id FROM account a WHERE a.world <> '' AND a.reset_at IS NULL AND a.created_at < $2
-		AND NOT EXISTS (SELECT 1 FROM api_key k WHERE k.account = a.id AND (k.created_at >= $2 OR k.last_used_at >= $2))
-		AND (EXISTS (SELECT 1 FROM mission m WHERE m.account = a.id)
-			OR EXISTS (SELECT 1 FROM endpoint e WHERE e.world = a.id AND e.world <> ''))
-		ORDER BY a.id LIMIT $1`, limit, since.UnixMicro())
+	return db.worlds(ctx, idleWorlds, limit, since.UnixMicro())
 }
 
 // WorldsWithEvents lists test worlds that have events from before a time.
 func (db WorldReader) WorldsWithEvents(ctx context.Context, before time.Time, limit int) ([]string, error) {
-	return db.worlds(ctx, `SELECT a.id FROM account a WHERE a.world <> '' AND (SELECT e.id FROM event e
-		WHERE e.account = a.id AND e.account <> '' ORDER BY e.number LIMIT 1) < $2 ORDER BY a.id LIMIT $1`, limit,
-		fieldmark.FirstID(fieldmark.PrefixEvent, before))
+	return db.worlds(ctx, worldsWithEvents, limit, fieldmark.FirstID(fieldmark.PrefixEvent, before))
 }
 
 func (db WorldReader) worlds(ctx context.Context, question string, args ...any) ([]string, error) {
@@ -335,12 +329,27 @@ func (t WorldTx) BeginReset(ctx context.Context, world string, at time.Time) err
 	return nil
 }
 
+// Up to $1 worlds: those that are being reset, that were not used since $2, and that have events before the id $2.
+const (
+	worldsToReset = `SELECT id FROM account WHERE reset_at IS NOT NULL ORDER BY id LIMIT $1`
+	idleWorlds    = `SELECT a.id FROM account a WHERE a.world <> '' AND a.reset_at IS NULL AND a.created_at < $2
+		AND NOT EXISTS (SELECT 1 FROM api_key k WHERE k.account = a.id AND (k.created_at >= $2 OR k.last_used_at >= $2))
+		AND ((SELECT m.id FROM mission m WHERE m.account = a.id AND m.world <> '' ORDER BY m.id LIMIT 1) IS NOT NULL
+			OR EXISTS (SELECT 1 FROM endpoint e WHERE e.world = a.id AND e.world <> ''))
+		ORDER BY a.id LIMIT $1`
+	worldsWithEvents = `SELECT a.id FROM account a WHERE a.world <> '' AND (SELECT e.id FROM event e
+		WHERE e.account = a.id AND e.account <> '' ORDER BY e.number LIMIT 1) < $2 ORDER BY a.id LIMIT $1`
+)
+
 // The rows of test world $1. A delivery under a lease is being sent.
 const (
-	endpointsOfWorld  = `SELECT e.id FROM endpoint e WHERE e.world = $1 AND e.world <> ''`
-	deliveriesOfWorld = `SELECT d.id FROM endpoint e CROSS JOIN delivery d WHERE e.world = $1 AND e.world <> ''
-		AND d.endpoint = e.id AND d.lease_owner IS NULL`
+	endpointsOfWorld     = `SELECT e.id FROM endpoint e WHERE e.world = $1 AND e.world <> ''`
+	deliveriesOfWorld    = `SELECT d.id FROM delivery d WHERE d.world = $1 AND d.world <> '' AND d.lease_owner IS NULL`
+	oldDeliveriesOfWorld = deliveriesOfWorld + ` AND EXISTS (SELECT 1 FROM event v
+		WHERE v.number = d.event AND v.id < $3) LIMIT $2`
 	missionsOfWorld = `SELECT m.id FROM mission m WHERE m.account = $1 ORDER BY m.id LIMIT $2`
+	eventsOfWorld   = `SELECT ` + check.EventColumns + ` FROM event WHERE account = $1 AND account <> ''
+		AND id < $2 ORDER BY number LIMIT $3`
 )
 
 // ResetWorld deletes up to limit missions of a test world that is being reset, or as many other rows,
@@ -368,9 +377,7 @@ func (t WorldTx) ResetWorld(ctx context.Context, world string, limit int) (int64
 func (t WorldTx) deleteDeliveries(ctx context.Context, world, before string, limit int) (int64, error) {
 	question, args := deliveriesOfWorld+` LIMIT $2`, []any{world, limit}
 	if before != "" {
-		question = deliveriesOfWorld + ` AND EXISTS (SELECT 1 FROM event v
-			WHERE v.number = d.event AND v.id < $3) LIMIT $2`
-		args = append(args, before)
+		question, args = oldDeliveriesOfWorld, append(args, before)
 	}
 	rows, err := t.query(ctx, question, args...)
 	ids, err := collect(rows, err, scanText)
@@ -412,8 +419,7 @@ func (t WorldTx) deleteMissions(ctx context.Context, world string, limit int) (n
 // rows stay, because the numbers of the log have no gap.
 func (t WorldTx) eraseEvents(ctx context.Context, world, before string, limit int) (int64, error) {
 	fail := func(err error) (int64, error) { return 0, fmt.Errorf("erase the events of %s: %w", world, err) }
-	rows, err := t.query(ctx, `SELECT `+check.EventColumns+` FROM event WHERE account = $1 AND account <> ''
-		AND id < $2 ORDER BY number LIMIT $3`, world, before, limit)
+	rows, err := t.query(ctx, eventsOfWorld, world, before, limit)
 	events, err := collect(rows, err, scanEventRow)
 	if err != nil {
 		return fail(err)
@@ -436,7 +442,7 @@ func (t WorldTx) eraseEvents(ctx context.Context, world, before string, limit in
 func (t WorldTx) endReset(ctx context.Context, world string) error {
 	fail := func(err error) error { return fmt.Errorf("end the reset of %s: %w", world, err) }
 	var sending bool
-	err := t.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint IN (`+endpointsOfWorld+`))`,
+	err := t.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM delivery d WHERE d.world = $1 AND d.world <> '')`,
 		world).Scan(&sending)
 	if err != nil {
 		return fail(queryErr(err))

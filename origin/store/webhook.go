@@ -427,9 +427,9 @@ func (db WebhookReader) Endpoints(ctx context.Context, account string, worlds bo
 	of := `account = $3`
 	switch {
 	case account == "" && worlds:
-		of = `world <> $3`
+		of = `world <> '' AND $3 = ''` // without a parameter, as in the index
 	case account == "":
-		of = `world = $3`
+		of = `world = '' AND $3 = ''`
 	}
 	rows, err := db.query(ctx, `SELECT `+endpointColumns+` FROM endpoint
 		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND `+of+`
