@@ -43,8 +43,8 @@ func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules in
 	return plans, read, nil
 }
 
-// ExplainWorlds returns the plans of the queries about test worlds, and how many rows each reads, as Explain does. world
-// is the id of one; now is in microseconds.
+// ExplainWorlds returns the plans of the queries about test worlds, and how many rows each reads, as Explain does.
+// world is the id of one; now is in microseconds.
 func (s *Store) ExplainWorlds(ctx context.Context, world string, now int64) (map[string][]string, map[string]int,
 	error) {
 	plans, read := map[string][]string{}, map[string]int{}
