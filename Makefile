@@ -103,7 +103,7 @@ chaos: ## chaos tests: a fleet, a full disk, 200 kills, 500 acts offline, 100 en
 	$(GO) test ./cmd/fieldmark -run 'TestKill$$|TestFleet$$|TestTechnician$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./origin -run 'TestManyEndpoints$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./sdk -run 'TestHostileServer$$' -count 1 -v -timeout 30m -args -chaos
-	$(GO) test ./origin/cdn -run 'TestVarnish$$' -count 1 -v -timeout 30m -args -changes 10000
+	$(GO) test ./origin/cdn -run 'TestVarnish$$|TestNginx$$|TestTrafficServer$$' -count 1 -v -timeout 30m -args -changes 10000
 
 .PHONY: simulate
 simulate: ## hit ratios of the cache for ten million keys; 10,000 schedules of claims; 1,000,000 standings

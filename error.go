@@ -54,6 +54,7 @@ const (
 	CodeAccessState          Code = "access_request_state"
 	CodeNoteExists           Code = "note_exists"
 	CodeTooMany              Code = "too_many"
+	CodeCDNByAddress         Code = "cdn_by_address"
 	CodeAttachmentTooLarge   Code = "attachment_too_large"
 	CodeDigestMismatch       Code = "digest_mismatch"
 	CodeLinkExpired          Code = "link_expired"
@@ -132,6 +133,7 @@ var codeTable = map[Code]struct {
 	CodeAccessState:          {http.StatusConflict, "The state of the request does not allow this"},
 	CodeNoteExists:           {http.StatusConflict, "A different note has this externalId"},
 	CodeTooMany:              {http.StatusConflict, "A limit of the number of objects is reached"},
+	CodeCDNByAddress:         {http.StatusConflict, "This cache cannot be purged of everything"},
 	CodeAttachmentTooLarge:   {http.StatusRequestEntityTooLarge, "The attachment is too large"},
 	CodeDigestMismatch:       {http.StatusBadRequest, "The content does not match its digest"},
 	CodeInvalidTransition:    {http.StatusConflict, "The mission cannot move to that status"},

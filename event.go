@@ -229,6 +229,30 @@ func (t Tag) SurrogateKey() (key string, ok bool) {
 	return string(t), t == TagModule || t == TagBoard
 }
 
+// CDNAddresses returns the paths, without a query, of responses with a surrogate key, for caches that
+// are purged by address: the addresses of a brand have its slug, those of board and module are fixed,
+// and KeyAll has both fixed lists. Others with the key, such as those with a query or pages of niches,
+// cannot be listed and stay until their lifetime ends: five minutes at most, but an hour for parts of
+// the sitemap, and up to a day for badges with cacheSeconds.
+func CDNAddresses(key string) []string {
+	board := []string{"/", "/niches", PathLeaderboard, "/sitemap.xml"}
+	module := []string{"/methodology", PathMethodology}
+	if slug, ok := strings.CutPrefix(key, "brand-"); ok {
+		badge, score, page := PathBadge+slug, PathScore+slug, PathBrandPage+slug
+		return []string{badge, badge + ".svg", badge + ".png", badge + ".json", "/api/card/" + slug + ".png",
+			score, score + "/history", page, page + "/feed.atom"}
+	}
+	switch key {
+	case string(TagBoard):
+		return board
+	case string(TagModule):
+		return module
+	case KeyAll:
+		return append(board, module...)
+	}
+	return nil
+}
+
 // TagURL returns the tag of the stored responses of a URL on a host, or on any host if
 // host is empty. target is a path with its query.
 func TagURL(host, target string) Tag { return Tag("url:" + strings.ToLower(host) + target) }
@@ -284,12 +308,19 @@ const (
 	CDNFastly     CDNKind = "fastly"
 	CDNCloudflare CDNKind = "cloudflare"
 	CDNTemplate   CDNKind = "template" // by any request that takes keys
+	// by the addresses of CDNAddresses, as the files in deploy/trafficserver and deploy/nginx do
+	CDNTrafficServer CDNKind = "trafficserver"
+	CDNNginx         CDNKind = "nginx"
 )
 
 // CDNKinds returns every kind.
 func CDNKinds() []CDNKind {
-	return []CDNKind{CDNVarnish, CDNVarnishBan, CDNFastly, CDNCloudflare, CDNTemplate}
+	return []CDNKind{CDNVarnish, CDNVarnishBan, CDNFastly, CDNCloudflare, CDNTemplate, CDNTrafficServer, CDNNginx}
 }
+
+// ByAddress reports whether a cache of this kind is purged of exact addresses, so that no request can
+// purge everything.
+func (k CDNKind) ByAddress() bool { return k == CDNTrafficServer || k == CDNNginx }
 
 // CDNState tells whether a CDN is purged.
 type CDNState string
@@ -303,8 +334,8 @@ const (
 
 // CDNSettings are what an administrator sets of a CDN.
 type CDNSettings struct {
-	Kind CDNKind  `json:"kind" enum:"varnish,varnish_ban,fastly,cloudflare,template"`
-	URLs []string `json:"urls,omitempty" doc:"Of each Varnish or the template, or of another API"`
+	Kind CDNKind  `json:"kind" enum:"varnish,varnish_ban,fastly,cloudflare,template,trafficserver,nginx"`
+	URLs []string `json:"urls,omitempty" doc:"Of each cache or the template, or of another API"`
 	Zone string   `json:"zone,omitempty" doc:"Service of Fastly, or zone of Cloudflare"`
 	Plan string   `json:"plan,omitempty" enum:"free,pro,business,enterprise" doc:"Of Cloudflare; it limits the calls"`
 	// of kind template: the request, with {keys}, {keys_json} and {token} replaced
@@ -330,7 +361,7 @@ type CDN struct {
 	LastError    string   `json:"lastError,omitempty"`
 	FailingSince *Time    `json:"failingSince,omitempty"`
 	PurgedAt     *Time    `json:"purgedAt,omitempty"` // the last purge that succeeded
-	EmptiedAt    *Time    `json:"emptiedAt,omitempty" doc:"The last purge of everything because events were lost"`
+	EmptiedAt    *Time    `json:"emptiedAt,omitempty" doc:"When everything had to be purged because events were lost"`
 	EmptiedFor   string   `json:"emptiedFor,omitempty"`
 	CreatedAt    Time     `json:"createdAt"`
 	UpdatedAt    Time     `json:"updatedAt"`
@@ -346,7 +377,7 @@ type CDNResult struct {
 // Limits of CDNs.
 const (
 	MaxCDNs        = 20   // an installation has one or two; each is a worker
-	MaxCDNURLs     = 20   // Varnishes of one site
+	MaxCDNURLs     = 20   // caches of one site
 	MaxCDNToken    = 1024 // bytes
 	MaxCDNTemplate = 4096 // bytes of a body or a header
 	MaxCDNHeaders  = 10

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 )
 
@@ -105,6 +106,41 @@ func TestSurrogateKeys(t *testing.T) {
 			want := requests[request]
 			for range 2 { // made, then from the cache
 				wantKeys(t, request, h.get(fill.Replace(request)), want)
+			}
+		}
+	}
+}
+
+// notPurgedByAddress are addresses without a query whose key has too many addresses to list, or whose
+// response varies by more than Accept-Encoding.
+var notPurgedByAddress = []string{"/api/badge/acme/embed", "/niches/tools", "/sitemap-1.xml"}
+
+// TestAddressesOfKeys: the addresses of a key are those of every response with it,
+// and each is one that a cache may keep in one variant, as deploy/nginx does.
+func TestAddressesOfKeys(t *testing.T) {
+	h := newFixture(t)
+	h.brand("acme", "Acme", 300)
+	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
+	listed := map[string]bool{}
+	for _, key := range []string{"brand-acme", "board", "module"} {
+		for _, path := range fieldmark.CDNAddresses(key) {
+			listed[path] = true
+			a := h.get(path)
+			if a.status != http.StatusOK || !slices.Contains(strings.Fields(a.header.Get("Surrogate-Key")), key) {
+				t.Errorf("%s: %d with %q, want the key %s", path, a.status, a.header.Get("Surrogate-Key"), key)
+			}
+			if vary := a.header.Get("Vary"); vary != "" && vary != "Accept-Encoding" {
+				t.Errorf("%s varies by %s", path, vary)
+			}
+		}
+	}
+	for _, requests := range keyedRequests {
+		for path, keys := range requests {
+			purgeable := strings.HasPrefix(keys, "brand-acme") || strings.HasPrefix(keys, "board") ||
+				strings.HasPrefix(keys, "module")
+			known := listed[path] || slices.Contains(notPurgedByAddress, path)
+			if purgeable && !known && !strings.Contains(path, "?") {
+				t.Errorf("%s has %s and is not purged by address", path, keys)
 			}
 		}
 	}

@@ -395,6 +395,7 @@ func cdnRoutes(s *cdn.Service) []*route {
 		{"POST", one + "/test", admins, handleParam(id, s.Test), operation{
 			id: "testCDN", summary: "Send a CDN a purge of a key that nothing has", timeout: remoteTimeout}},
 		{"POST", one + "/purge", admins, handleParam(id, s.Purge), operation{
-			id: "purgeCDN", summary: "Purge everything from a CDN", timeout: remoteTimeout}},
+			id: "purgeCDN", timeout: remoteTimeout,
+			summary: "Purge everything from a CDN; 409 cdn_by_address of the kinds trafficserver and nginx"}},
 	}
 }

@@ -91,6 +91,9 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeNoteExists: "" +
 		"A note with this externalId was added with different content. To add another note, use another externalId.",
 	fieldmark.CodeTooMany: "The detail names the limit. Remove older objects first, where that is possible.",
+	fieldmark.CodeCDNByAddress: "" +
+		"Traffic Server and nginx are purged of exact addresses. Most of the rest expires within five minutes. " +
+		"To empty one at once, stop it and run traffic_server -C clear, or delete the files of the cache of nginx.",
 	fieldmark.CodeAttachmentTooLarge: "" +
 		"The member limit is the maximum size in bytes. Send a smaller file: photos of 1,600 pixels are usually " +
 		"enough.",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -217,6 +218,10 @@ func (f *follower) repeat(ctx context.Context) error {
 
 // send purges keys until the CDN accepts them. It returns an error only if that is pointless.
 func (f *follower) send(ctx context.Context, keys []string) error {
+	if f.row.Settings.Kind.ByAddress() && slices.Contains(keys, fieldmark.KeyAll) {
+		f.s.cfg.Log.Warn("a CDN that is purged by address cannot be purged of everything; the rest expires",
+			slog.String("cdn", f.row.Name))
+	}
 	pause := retryFirst
 	for {
 		err := f.s.purge(ctx, f.target, keys)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -38,6 +40,14 @@ const (
 // 100; a header of a Varnish has at most 8 KB, of which a key takes up to 70 bytes.
 var maxKeys = map[fieldmark.CDNKind]int{fieldmark.CDNFastly: 256, fieldmark.CDNCloudflare: 100,
 	fieldmark.CDNVarnish: 64, fieldmark.CDNVarnishBan: 64, fieldmark.CDNTemplate: 100}
+
+// purgedAtOnce is how many addresses are purged from one cache at the same time. A change of a brand has
+// nine, and a purge takes less than a millisecond.
+const purgedAtOnce = 8
+
+// purgeField is in every response to a purge by address with the configurations in deploy/. Without it, the
+// 404 of an address that is not stored would look like that of a server that purges nothing.
+const purgeField = "Fieldmark-Purge"
 
 // planInterval is the time between two calls to Cloudflare by plan: it allows 5 a minute on the free
 // one, and 5, 10 and 50 a second on the others.
@@ -77,12 +87,33 @@ func (s *Service) target(c *store.CDN) (*target, error) {
 
 // purge purges keys, in as many requests as the limits of the CDN need. KeyAll alone purges everything.
 func (s *Service) purge(ctx context.Context, t *target, keys []string) error {
+	if t.Kind.ByAddress() {
+		return s.purgeAddresses(ctx, t, keys)
+	}
 	for part := range slices.Chunk(keys, maxKeys[t.Kind]) {
 		if err := s.purgePart(ctx, t, part); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// purgeAddresses purges every address of keys from every cache.
+func (s *Service) purgeAddresses(ctx context.Context, t *target, keys []string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(purgedAtOnce)
+	for _, key := range keys {
+		paths := fieldmark.CDNAddresses(key)
+		if key == testKey {
+			paths = []string{"/" + testKey}
+		}
+		for _, path := range paths {
+			for _, u := range t.URLs {
+				g.Go(func() error { return s.call(ctx, t, strings.TrimSuffix(u, "/")+path, nil) })
+			}
+		}
+	}
+	return g.Wait()
 }
 
 // purgePart sends one request to each URL of the CDN. All Varnishes must accept it.
@@ -141,6 +172,8 @@ func (s *Service) call(ctx context.Context, t *target, url string, keys []string
 		return fmt.Errorf("%w (status %d)", errRefused, status)
 	case status == http.StatusTooManyRequests:
 		return limitedError{retryAfter(resp.Header.Get("Retry-After"))}
+	case t.Kind.ByAddress():
+		return purgedAddress(resp)
 	case status < 200 || status > 299:
 		return fmt.Errorf("purge: the CDN answered with status %d", status)
 	case err != nil:
@@ -148,6 +181,19 @@ func (s *Service) call(ctx context.Context, t *target, url string, keys []string
 	}
 	if t.Kind == fieldmark.CDNCloudflare {
 		return successOf(body)
+	}
+	return nil
+}
+
+// purgedAddress returns nil if an address is no longer stored: 200 says that it was, 404 that it was
+// not, as 412 does of later versions of the module of nginx.
+func purgedAddress(resp *http.Response) error {
+	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusPreconditionFailed}
+	if !slices.Contains(statuses, resp.StatusCode) {
+		return fmt.Errorf("purge: the cache answered with status %d", resp.StatusCode)
+	}
+	if resp.Header.Get(purgeField) == "" {
+		return errors.New("purge: the cache is not configured for purges: its response has no field " + purgeField)
 	}
 	return nil
 }
@@ -191,15 +237,18 @@ func successOf(body []byte) error {
 	return unsuccessfulError(strings.ToValidUTF8(message[:min(len(message), maxReported)], ""))
 }
 
-// request builds a purge of keys. A soft purge lets the CDN serve what it has while it asks an edge.
-// Fastly does so for the whole stale-while-revalidate of a response that is rarely requested, so its
-// second purge is hard, except of everything.
+// request builds a purge of keys, or of the URL itself for a kind by address. A soft purge lets the CDN
+// serve what it has while it asks an edge. Fastly does so for the whole stale-while-revalidate of a
+// response that is rarely requested, so its second purge is hard, except of everything.
 func (t *target) request(ctx context.Context, url string, keys []string) (*http.Request, error) {
 	method, body, fields := http.MethodPost, "", map[string]string{}
 	switch t.Kind {
 	case fieldmark.CDNVarnish:
 		method = "PURGE"
 		fields["xkey-softpurge"] = strings.Join(keys, " ")
+		fields["Fieldmark-Purge-Token"] = t.token
+	case fieldmark.CDNTrafficServer, fieldmark.CDNNginx:
+		method = "PURGE"
 		fields["Fieldmark-Purge-Token"] = t.token
 	case fieldmark.CDNVarnishBan:
 		method = "BAN"

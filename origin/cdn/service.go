@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -183,9 +184,17 @@ func (s *Service) Test(ctx context.Context, name string) (fieldmark.CDNResult, e
 	return s.try(ctx, name, "cdn.tested", testKey)
 }
 
-// Purge purges everything from a CDN now.
-// The error of the CDN is in the result; an error of the method is about the database or the name.
+// Purge purges everything from a CDN now. It is CodeCDNByAddress for a kind that is purged by address.
+// The error of the CDN is in the result; other errors are about the database or the name.
 func (s *Service) Purge(ctx context.Context, name string) (fieldmark.CDNResult, error) {
+	row, err := s.cfg.Store.CDN(ctx, name)
+	if err != nil {
+		return fieldmark.CDNResult{}, notFound(err)
+	}
+	if kind := row.Settings.Kind; kind.ByAddress() {
+		return fieldmark.CDNResult{}, fieldmark.Errorf(fieldmark.CodeCDNByAddress,
+			"a cache of kind %s is purged of exact addresses and cannot be purged of everything", kind)
+	}
 	return s.try(ctx, name, "cdn.purged", fieldmark.KeyAll)
 }
 
@@ -232,7 +241,7 @@ func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
 		bad.Add("/name", "pattern", "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
 	}
 	if !slices.Contains(fieldmark.CDNKinds(), r.Kind) {
-		bad.Add("/kind", "enum", "must be varnish, varnish_ban, fastly, cloudflare or template")
+		bad.Add("/kind", "enum", "must be varnish, varnish_ban, fastly, cloudflare, template, trafficserver or nginx")
 		return bad
 	}
 	validateAddress(&bad, r)
@@ -277,6 +286,12 @@ func validateAddress(bad *validation.Errors, r *fieldmark.CDNRequest) {
 		bad.Add("/urls", "length", "must have at most 20 members, or 1 of Fastly and Cloudflare")
 	case !hosted && len(r.URLs) == 0:
 		bad.Add("/urls", "required", "must have the address of each cache")
+	}
+	for i, address := range r.URLs {
+		u, err := url.Parse(address)
+		if err == nil && r.Kind.ByAddress() && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
+			bad.Add(fmt.Sprintf("/urls/%d", i), "pattern", "must have no path: the addresses to purge are added")
+		}
 	}
 	alphanumeric := func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 	switch {

@@ -49,6 +49,7 @@ func (e *edges) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "public, max-age=300, s-maxage=300, stale-while-revalidate=86400, stale-if-error=604800")
 	h.Set("Surrogate-Key", "brand-"+slug+" module all")
+	h.Set("Vary", "Accept-Encoding")
 	h.Set("Content-Type", "text/plain")
 	fmt.Fprint(w, version)
 }
@@ -59,44 +60,79 @@ func (e *edges) set(slug string, version int) {
 	e.versions[slug] = version
 }
 
+// program returns the path of a server that .ci/tools installs.
+func program(t testing.TB, name string) string {
+	t.Helper()
+	for _, dir := range []string{"/usr/sbin", "/usr/bin"} {
+		if file := filepath.Join(dir, name); exists(file) {
+			return file
+		}
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s is not installed", name)
+	}
+	t.Skip(name + " is not installed: .ci/tools installs it")
+	return ""
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// configure writes a file of deploy/ with replacements to a directory.
+func configure(t testing.TB, name, dir string, replace ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../deploy", name))
+	must(t, err)
+	file := filepath.Join(dir, filepath.Base(name))
+	text = []byte(strings.NewReplacer(append(replace, "change-me", token)...).Replace(string(text)))
+	must(t, os.WriteFile(file, text, 0o644)) //nolint:gosec // servers read it as another user
+	return file
+}
+
+// freeAddress returns an address that nothing listens on.
+func freeAddress(t testing.TB) (address, port string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, ln.Close())
+	_, port, err = net.SplitHostPort(ln.Addr().String())
+	must(t, err)
+	return ln.Addr().String(), port
+}
+
 // startVarnish runs the Varnish of deploy/varnish in front of an address and returns its own.
 func startVarnish(t testing.TB, backend string) string {
 	t.Helper()
-	program, err := exec.LookPath("varnishd")
-	if err != nil {
-		program = "/usr/sbin/varnishd"
-	}
-	if _, err := os.Stat(program); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("varnishd is not installed: .ci/tools installs it")
-	}
-	vcl, err := os.ReadFile("../../deploy/varnish/fieldmark.vcl")
-	must(t, err)
+	varnishd, dir := program(t, "varnishd"), t.TempDir()
+	must(t, os.Chmod(dir, 0o755)) //nolint:gosec // its worker runs as another user
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(backend, "http://"))
 	must(t, err)
-	text := strings.NewReplacer(`.host = "127.0.0.1"`, fmt.Sprintf(".host = %q", host), `.port = "8080"`,
-		fmt.Sprintf(".port = %q", port), "change-me", token).Replace(string(vcl))
-	dir := t.TempDir()
-	must(t, os.Chmod(dir, 0o755)) //nolint:gosec // its worker runs as another user
-	file := filepath.Join(dir, "fieldmark.vcl")
-	must(t, os.WriteFile(file, []byte(text), 0o644)) //nolint:gosec // as above
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	address := ln.Addr().String()
-	must(t, ln.Close())
+	file := configure(t, "varnish/fieldmark.vcl", dir, `.host = "127.0.0.1"`, fmt.Sprintf(".host = %q", host),
+		`.port = "8080"`, fmt.Sprintf(".port = %q", port))
+	address, _ := freeAddress(t)
+	return run(t, address, varnishd, "-F", "-j", "none", "-n", filepath.Join(dir, "work"), "-a", address,
+		"-f", file, "-s", "malloc,32m")
+}
+
+// run runs a cache until the end of the test and returns its URL once it serves /readyz of the edges.
+func run(t testing.TB, address, name string, args ...string) string {
+	t.Helper()
 	var log strings.Builder
-	cmd := exec.Command(program, "-F", "-j", "none", "-n", filepath.Join(dir, "work"), "-a", address, "-f", file,
-		"-s", "malloc,32m")
+	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	must(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // the signal below is its error
+	}()
 	t.Cleanup(func() {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Error(err)
-		}
-		if err := cmd.Wait(); err != nil && t.Failed() {
-			t.Logf("varnishd: %v: %s", err, log.String())
+		_ = cmd.Process.Signal(os.Interrupt) // fails if it has ended
+		<-ended
+		if t.Failed() {
+			t.Logf("%s: %s", name, log.String())
 		}
 	})
 	deadline := time.Now().Add(waitLimit)
@@ -109,7 +145,7 @@ func startVarnish(t testing.TB, backend string) string {
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("varnishd does not serve: %v: %s", err, log.String())
+			t.Fatalf("%s does not serve: %v", name, err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -145,6 +181,7 @@ func newGate(t testing.TB, to string) *gate {
 		if g.closed.Load() {
 			panic(http.ErrAbortHandler)
 		}
+		r.Host = target.Host // as without the gate
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(g.Close)
@@ -163,7 +200,7 @@ func TestVarnish(t *testing.T) {
 			way := newGate(t, varnish)
 			f.put("varnish", fieldmark.CDNRequest{Token: token, CDNSettings: fieldmark.CDNSettings{Kind: kind,
 				URLs: []string{way.URL}}})
-			testExact(t, f, e, varnish, way, "varnish")
+			testExact(t, f, e, varnish, varnish, way, "varnish")
 		})
 	}
 }
@@ -171,9 +208,10 @@ func TestVarnish(t *testing.T) {
 const exactBrands = 50
 
 // changes is how many changes testExact makes; make chaos makes 10,000.
-var changes = flag.Int("changes", 200, "changes of TestVarnish")
+var changes = flag.Int("changes", 200, "changes of TestVarnish, TestNginx and TestTrafficServer")
 
-func testExact(t *testing.T, f *fixture, e *edges, address string, way *gate, name string) {
+// testExact has a CDN purged at one address and read at another, through many changes and two cuts.
+func testExact(t *testing.T, f *fixture, e *edges, address, purges string, way *gate, name string) {
 	t.Helper()
 	slug := func(i int) string { return fmt.Sprintf("b-%04d", i%exactBrands) }
 	for i := range exactBrands {
@@ -199,18 +237,20 @@ func testExact(t *testing.T, f *fixture, e *edges, address string, way *gate, na
 		if i == *changes/4+5 || i == *changes/2+5 {
 			way.closed.Store(false)
 		}
-		fetch(t, address+fieldmark.PathBadge+slug(i*7)) // readers go on
+		encoding := []string{"gzip", "identity"}[i%2]
+		fetch(t, address+fieldmark.PathBadge+slug(i*7), "Accept-Encoding", encoding) // readers go on
 	}
 	f.until("all is purged", func() bool { return f.cdn(name).Event == last })
 	time.Sleep(2 * time.Second) // the promise
-	stale := 0
 	for i := range exactBrands {
 		e.mu.Lock()
 		want := fmt.Sprint(e.versions[slug(i)])
 		e.mu.Unlock()
-		if _, got, _ := fetch(t, address+fieldmark.PathBadge+slug(i)); got != want {
-			t.Errorf("%s is %s, want %s", slug(i), got, want)
-			stale++
+		for _, encoding := range []string{"identity", "gzip"} {
+			_, got, _ := fetch(t, address+fieldmark.PathBadge+slug(i), "Accept-Encoding", encoding)
+			if got != want {
+				t.Errorf("%s in %s is %s, want %s", slug(i), encoding, got, want)
+			}
 		}
 	}
 	if c := f.cdn(name); c.EmptiedAt != nil || c.State != fieldmark.CDNActive {
@@ -225,7 +265,7 @@ func testExact(t *testing.T, f *fixture, e *edges, address string, way *gate, na
 		t.Errorf("the edges were asked %d times again for badges that did not change", n)
 	}
 	for _, method := range []string{"PURGE", "BAN"} {
-		req, err := http.NewRequestWithContext(t.Context(), method, address+"/", nil)
+		req, err := http.NewRequestWithContext(t.Context(), method, purges+"/", nil)
 		must(t, err)
 		req.Header.Set("xkey-softpurge", "all")
 		req.Header.Set("Fieldmark-Ban", "all")

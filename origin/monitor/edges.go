@@ -189,12 +189,21 @@ func (s *Service) cdns(ctx context.Context, now time.Time) (list []fieldmark.Iss
 				"Look at the CDN and at the network between it and the origins"))
 		}
 		if at := c.EmptiedAt; at != nil && now.Sub(at.Std()) < emptiedFor {
-			list = append(list, cdnIssue(c, fieldmark.IssueCDNEmptied, fieldmark.SeverityWarning, *at,
-				" was purged of everything: "+c.EmptiedFor, "Edges get more requests until it is full again.",
-				"Nothing if the database was restored; else look at --keep-events. This is listed for a day"))
+			list = append(list, emptiedIssue(c, *at))
 		}
 	}
 	return list, nil
+}
+
+func emptiedIssue(c *fieldmark.CDN, at fieldmark.Time) fieldmark.Issue {
+	const action = "Nothing if the database was restored; else look at --keep-events. This is listed for a day"
+	if c.Kind.ByAddress() {
+		return cdnIssue(c, fieldmark.IssueCDNEmptied, fieldmark.SeverityWarning, at,
+			" could not be purged of everything: "+c.EmptiedFor,
+			"Responses from before are served there until their lifetime ends, mostly within five minutes.", action)
+	}
+	return cdnIssue(c, fieldmark.IssueCDNEmptied, fieldmark.SeverityWarning, at,
+		" was purged of everything: "+c.EmptiedFor, "Edges get more requests until it is full again.", action)
 }
 
 func cdnIssue(c *fieldmark.CDN, code fieldmark.IssueCode, severity fieldmark.IssueSeverity, since fieldmark.Time,

@@ -15,8 +15,8 @@ import (
 type CDNCmd struct {
 	List   cdnListCmd   `cmd:"" help:"List CDNs, how far they are purged and what failed."`
 	Add    cdnAddCmd    `cmd:"" help:"Purge a CDN from now on, or replace the settings of one."`
-	Test   cdnTestCmd   `cmd:"" help:"Send a CDN a purge of a key that nothing has."`
-	Purge  cdnPurgeCmd  `cmd:"" help:"Purge everything from a CDN."`
+	Test   cdnTestCmd   `cmd:"" help:"Send a CDN a purge of what nothing has."`
+	Purge  cdnPurgeCmd  `cmd:"" help:"Purge everything from a CDN; not of trafficserver or nginx."`
 	Remove cdnRemoveCmd `cmd:"" help:"Stop purging a CDN."`
 }
 
@@ -48,22 +48,28 @@ func printCDN(s *command.Streams, c *fieldmark.CDN) error {
 		err = printf(s, "  %s\n", c.LastError)
 	}
 	if err == nil && c.EmptiedAt != nil {
-		err = printf(s, "  purged of everything at %s: %s\n", c.EmptiedAt, c.EmptiedFor)
+		what := "purged of everything"
+		if c.Kind.ByAddress() {
+			what = "could not be purged of everything"
+		}
+		err = printf(s, "  %s at %s: %s\n", what, c.EmptiedAt, c.EmptiedFor)
 	}
 	return err
 }
 
 type cdnAddCmd struct {
 	adminFlags `embed:""`
-	Name       string            `arg:"" help:"Name of the CDN."`
-	Kind       string            `required:"" help:"varnish, varnish_ban, fastly, cloudflare or template."`
-	URL        []string          `name:"at" sep:"none" help:"Address of a Varnish or template; repeatable."`
-	Zone       string            `placeholder:"ID" help:"Service of Fastly, or zone of Cloudflare."`
-	Plan       string            `help:"Plan of Cloudflare: free, pro, business or enterprise."`
-	TokenFile  string            `type:"existingfile" help:"File with the token, which is never shown."`
-	Method     string            `help:"Method of a template."`
-	Header     map[string]string `mapsep:"none" help:"Field of a template, with {keys} or {token}."`
-	Body       string            `help:"Body of a template, with {keys} or {keys_json}."`
+	Name       string `arg:"" help:"Name of the CDN."`
+
+	Kind string `required:"" help:"varnish, varnish_ban, fastly, cloudflare, template, trafficserver or nginx."`
+
+	URL       []string          `name:"at" sep:"none" help:"Address of a cache or template; repeatable."`
+	Zone      string            `placeholder:"ID" help:"Service of Fastly, or zone of Cloudflare."`
+	Plan      string            `help:"Plan of Cloudflare: free, pro, business or enterprise."`
+	TokenFile string            `type:"existingfile" help:"File with the token, which is never shown."`
+	Method    string            `help:"Method of a template."`
+	Header    map[string]string `mapsep:"none" help:"Field of a template, with {keys} or {token}."`
+	Body      string            `help:"Body of a template, with {keys} or {keys_json}."`
 }
 
 // Run creates or replaces the CDN.
