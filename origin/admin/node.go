@@ -182,11 +182,13 @@ type cdnKind struct {
 
 // cdnKinds describes kinds. One that is missing has its name as label, addresses and a token.
 var cdnKinds = map[fieldmark.CDNKind]cdnKind{
-	fieldmark.CDNVarnish:    {label: "Varnish with xkey"},
-	fieldmark.CDNVarnishBan: {label: "Varnish with bans"},
-	fieldmark.CDNFastly:     {label: "Fastly", zone: "ID of the service"},
-	fieldmark.CDNCloudflare: {label: "Cloudflare", zone: "ID of the zone"},
-	fieldmark.CDNTemplate:   {label: "Another CDN"},
+	fieldmark.CDNVarnish:       {label: "Varnish with xkey"},
+	fieldmark.CDNVarnishBan:    {label: "Varnish with bans"},
+	fieldmark.CDNFastly:        {label: "Fastly", zone: "ID of the service"},
+	fieldmark.CDNCloudflare:    {label: "Cloudflare", zone: "ID of the zone"},
+	fieldmark.CDNTrafficServer: {label: "Apache Traffic Server"},
+	fieldmark.CDNNginx:         {label: "nginx with cache purge"},
+	fieldmark.CDNTemplate:      {label: "Another CDN"},
 }
 
 // cdnForm is a form for a CDN: one that exists, or a new one of a kind.
