@@ -78,6 +78,7 @@ var developerPages = []ArticleLink{
 	{Path: PathGuides + "agents", Text: "Connect an agent"},
 	{Path: PathGuides + "bulk-reads", Text: "Bulk reads"},
 	{Path: PathGuides + "follow-changes", Text: "Follow changes"},
+	{Path: PathGuides + "portal-links", Text: "Portal links"},
 	{Path: PathGuides + "receive-webhooks", Text: "Receive webhooks"},
 	{Path: PathGuides + "retry-safely", Text: "Retry safely"},
 	{Path: PathGuides + "test-mode", Text: "Test mode"},
