@@ -79,7 +79,7 @@ const private = ""
 // no GET request.
 var unkeyedRoutes = []string{"/api/public/", "/api/v1/llms-txt", "/api/v1/llms-txt/lint", "/api/v1/brands/",
 	"/api/v1/checks", "/api/v1/checks/", "/.well-known/http-message-signatures-directory", "/internal/",
-	"/developers/access", "/developers/access/", "/api/v1/scores"}
+	"/developers/access", "/developers/access/", "/api/v1/scores", "/api/v1/dumps"}
 
 var keyPattern = regexp.MustCompile(`^[a-z0-9-]{1,69}$`)
 
