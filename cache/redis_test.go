@@ -278,8 +278,11 @@ func (l *load) start(t *testing.T) (stop func()) {
 func (l *load) change(i int) {
 	l.changing.Lock()
 	defer l.changing.Unlock()
-	event := l.event.Add(1)
+	// The event counts only once the version is there: a fill between the two would claim to be
+	// as new as the event, and its purge would spare the old version.
+	event := l.event.Load() + 1
 	l.version[i].Store(event)
+	l.event.Store(event)
 	for _, c := range l.nodes {
 		c.Purge(event, fmt.Sprint("thing:", i))
 	}
