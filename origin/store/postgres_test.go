@@ -102,7 +102,13 @@ func TestConnectionsBreak(t *testing.T) {
 			t.Error("a write whose connection broke before the commit succeeded")
 		}
 	}
-	if head, err := s.Head(t.Context()); head != 6 || err != nil {
+	head, err := s.Head(t.Context())
+	// The server ends connections when it gets to it, also while a read uses one. Each such read
+	// is answered as one to repeat, and takes one connection out of the pool.
+	for n := 0; fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) && n < 100; n++ {
+		head, err = s.Head(t.Context())
+	}
+	if head != 6 || err != nil {
 		t.Errorf("head = %d, %v; want 6", head, err)
 	}
 	check(t, s)
