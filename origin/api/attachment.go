@@ -146,10 +146,7 @@ func (a *attachmentAPI) content(c *call) error {
 		return err
 	}
 	defer content.Close()
-	// Connections without deadlines, such as those of tests, have no limit.
-	ctl := http.NewResponseController(c.w)
-	_ = ctl.SetWriteDeadline(time.Now().Add(downloadTimeout))
-	defer func() { _ = ctl.SetWriteDeadline(time.Time{}) }()
+	defer c.limitWrites(downloadTimeout)()
 	// It makes browsers save the file: shown inline, a file of a stranger could run scripts in this
 	// site.
 	content.SetHeader(c.w.Header())

@@ -187,3 +187,11 @@ func quality(ranges []string, offer string) (q float64, specificity int) {
 	}
 	return q, specificity
 }
+
+// limitWrites bounds the time in which the client must have read the response, until the returned
+// function is called. Connections without deadlines, such as those of tests, have no limit.
+func (c *call) limitWrites(d time.Duration) (end func()) {
+	ctl := http.NewResponseController(c.w)
+	_ = ctl.SetWriteDeadline(time.Now().Add(d))
+	return func() { _ = ctl.SetWriteDeadline(time.Time{}) }
+}
