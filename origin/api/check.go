@@ -1,15 +1,12 @@
 package api
 
 import (
-	"cmp"
 	"net/http"
 	"net/netip"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/dump"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
-	"github.com/fieldmark/fieldmark/origin/standing"
 )
 
 // checkAPI accepts checks of sites from anyone, and sends what they found.
@@ -95,100 +92,4 @@ func (a *checkAPI) get(c *call) error {
 func (a *checkAPI) link(c *call, check *fieldmark.SiteCheck) {
 	check.Links = fieldmark.SiteCheckLinks{Self: c.w.base + fieldmark.PathChecks + "/" + check.ID,
 		Page: c.w.base + fieldmark.PathCheckPage + "/" + check.ID}
-}
-
-// bulkAPI serves the scores of all brands.
-type bulkAPI struct {
-	standings *standing.Service
-	dumps     *dump.Service
-}
-
-// routes are the bulk reads that the origin serves. They need no key.
-func (a *bulkAPI) routes() []*route {
-	return []*route{
-		{"GET", fieldmark.PathScores, anyone, handleRaw[none, fieldmark.ScoreChanges](a.changes), operation{
-			id: "listScoreChanges",
-			summary: "Follow all scores; each brand once at its newest, in the order of the events that changed " +
-				"them, and the brands that are gone",
-			query:   changesParams,
-			timeout: fieldmark.MaxScoreWait*time.Second + handlerTimeout}},
-		{"GET", fieldmark.PathDumps, anyone, handleRaw[none, fieldmark.List[fieldmark.Dump]](a.listDumps), operation{
-			id: "listDumps", summary: "List the daily files with the scores of all brands, the newest first"}},
-		{"GET", fieldmark.PathDumps + "/{file}", anyone, handleRaw[none, none](a.dump), operation{
-			id: "getDump", status: []int{200, 206, 304}, produces: []string{dumpType}, timeout: dumpTimeout,
-			summary: "Download a file of a dump, or a range of it; file is its SHA-256 in hexadecimal, and " +
-				".ndjson.zst or .csv.zst"}},
-	}
-}
-
-const (
-	// dumpType is the registered media type of Zstandard (RFC 8878, section 7.2).
-	dumpType = "application/zstd"
-	// dumpTimeout limits a download: a million brands have up to 150 MB, at 50 kB a second.
-	dumpTimeout = 50 * time.Minute
-	// dumpsControl is short, so that a dump that was withdrawn leaves the list.
-	dumpsControl = "public, max-age=60"
-	// dumpControl is for clients: a file never changes under its digest.
-	dumpControl = "public, max-age=31536000, immutable"
-)
-
-// listDumps sends the list of dumps.
-func (a *bulkAPI) listDumps(c *call) error {
-	all, err := a.dumps.List(c.r.Context())
-	if err != nil {
-		return err
-	}
-	h := c.w.Header()
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Cache-Control", dumpsControl)
-	return c.send(http.StatusOK, list(all))
-}
-
-// dump sends a file of a dump. Shared caches do not store it (RFC 9213): each request must find out
-// whether the dump was withdrawn.
-func (a *bulkAPI) dump(c *call) error {
-	h := c.w.Header()
-	h.Set("Access-Control-Allow-Origin", "*")
-	file, err := a.dumps.Open(c.r.Context(), c.r.PathValue("file"))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	// Connections without deadlines, such as those of tests, have no limit.
-	ctl := http.NewResponseController(c.w)
-	_ = ctl.SetWriteDeadline(time.Now().Add(dumpTimeout))
-	defer func() { _ = ctl.SetWriteDeadline(time.Time{}) }()
-	h.Set("Content-Type", dumpType)
-	h.Set("Cache-Control", dumpControl)
-	h.Set("CDN-Cache-Control", "no-store")
-	h.Set("ETag", `"`+file.SHA256+`"`)
-	http.ServeContent(c.w, c.r, "", time.Time{}, file)
-	return nil
-}
-
-// changesParams are the query parameters of changes.
-var changesParams = []param{
-	{name: "since", description: "next of the previous page, or event of a batch; 0, the default, is the beginning"},
-	{name: "limit", description: "Brands per page", lowest: 1, highest: fieldmark.MaxScoreChanges,
-		preset: fieldmark.MaxScoreChanges},
-	{name: "wait", description: "How long to wait for a change, such as 20s; the default is not to wait"},
-}
-
-// changesControl lets an edge answer all followers at one place with one request a second.
-const changesControl = "public, max-age=1"
-
-// changes sends a page of changes.
-func (a *bulkAPI) changes(c *call) error {
-	wait, err := c.params.duration("wait", fieldmark.MaxScoreWait*time.Second)
-	if err != nil {
-		return err
-	}
-	h := c.w.Header()
-	h.Set("Access-Control-Allow-Origin", "*")
-	page, err := a.standings.Changes(c.r.Context(), cmp.Or(c.params.text("since"), "0"), c.params.number("limit"), wait)
-	if err != nil {
-		return err
-	}
-	h.Set("Cache-Control", changesControl)
-	return c.send(http.StatusOK, page)
 }
