@@ -62,6 +62,8 @@ func StartQUIC(t testing.TB, cert *x509.Certificate, addresses ...string) *Brows
 // processor, longer than any page under test.
 const unusedFeatures = "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"
 
+// start starts a browser that ends with the test. It has its own profile: two browsers with one profile become
+// one process, and cookies of one test would be sent by another.
 func start(t testing.TB, programs []string, more ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
 	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(installed(t, programs)),

@@ -10,13 +10,17 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 )
 
-const good = `<!doctype html><html lang="en"><head><title>Good</title><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
-<style>body{margin:0}@media(prefers-color-scheme:dark){body{background:#000;color:#fff}}@media print{body{margin:0 7px}}</style></head>
+const good = `<!doctype html><html lang="en"><head><title>Good</title><meta name="viewport" ` +
+	`content="width=device-width"><link rel="icon" href="data:,">
+<style>body{margin:0}@media(prefers-color-scheme:dark){body{background:#000;color:#fff}}@media print{body{margin:0 ` +
+	`7px}}</style></head>
 <body><main><h1>Good</h1><p>Nothing is wrong here.</p></main></body></html>`
 
-const bad = `<!doctype html><html><head><title></title><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"></head>
+const bad = `<!doctype html><html><head><title></title><meta name="viewport" content="width=device-width"><link ` +
+	`rel="icon" href="data:,"></head>
 <body><div style="width:900px;color:#ccc;background:#fff">wide and pale</div><img src="/missing.png"><input>
-<script nonce="n">console.error("said so"); setTimeout(() => { throw new Error("thrown") });</script><script src="/other.js"></script></body></html>`
+<script nonce="n">console.error("said so"); setTimeout(() => { throw new Error("thrown") });</script><script ` +
+	`src="/other.js"></script></body></html>`
 
 func serve(t *testing.T) string {
 	t.Helper()

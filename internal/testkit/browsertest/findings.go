@@ -67,8 +67,10 @@ const overflowing = `(() => {
 		const box = e.getBoundingClientRect();
 		return box.width && box.right > wide + .5 && !e.closest("svg svg, .sr");
 	});
-	return all.slice(0, 5).map(e => e.localName + (e.className.baseVal ?? e.className ? "." + (e.className.baseVal ?? e.className) : "") +
-		" ends at " + Math.round(e.getBoundingClientRect().right) + " of " + wide + ": " + e.textContent.trim().slice(0, 60));
+	return all.slice(0, 5).map(e => e.localName + (e.className.baseVal ?? e.className ? "." + (e.className.baseVal ` +
+	`?? e.className) : "") +
+		" ends at " + Math.round(e.getBoundingClientRect().right) + " of " + wide + ": " + ` +
+	`e.textContent.trim().slice(0, 60));
 })()`
 
 // Overflow lists the elements that make the page scroll horizontally.
@@ -109,6 +111,8 @@ func (p *Page) Axe(t testing.TB) []string {
 	return all
 }
 
+// loadAxe evaluates axe-core through the debugger: a script element would be refused by the
+// Content-Security-Policy of the page under test.
 func (p *Page) loadAxe(t testing.TB) {
 	t.Helper()
 	script, err := os.ReadFile(filepath.Join(install(t), "node_modules", "axe-core", "axe.min.js"))

@@ -139,6 +139,8 @@ const events = `INSERT INTO event (number, id, type, at, subject, brand, tags, d
 
 const eventLog = `UPDATE log SET number = (SELECT MAX(number) FROM event)`
 
+// deliveries are those of the newest events to every endpoint: of a hundred events size.Unsent are due and one
+// failed; the others are done after one attempt.
 func deliveries(size Size) string {
 	return fmt.Sprintf(`INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status, last_error,
 		created_at, updated_at, topic)
@@ -163,6 +165,7 @@ func auditLog(count int, now time.Time) string {
 		'Mozilla/5.0', 'r', '' FROM n`, now.UnixMicro(), count)
 }
 
+// accounts are customers without keys: they make the tables of accounts as large as in production.
 func accounts(count int, now time.Time) string {
 	return numbers(count) + fmt.Sprintf(`INSERT INTO account (id, created_at) SELECT 'customer-' || i, %d FROM n`,
 		now.UnixMicro())

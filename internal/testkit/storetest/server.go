@@ -45,6 +45,18 @@ func startServer(durable bool) (*server, error) {
 	if bin == "" {
 		return nil, errNoServer
 	}
+	s, err := newServer()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(bin, durable); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return s, nil
+}
+
+// newServer returns a server without a cluster, in its own directory.
+func newServer() (*server, error) {
 	dir, err := os.MkdirTemp("", "fieldmark-pg") // short: a socket's path has at most 107 bytes
 	if err != nil {
 		return nil, err
@@ -52,7 +64,7 @@ func startServer(durable bool) (*server, error) {
 	s := &server{dir: dir}
 	s.address = (&url.URL{Scheme: "postgres", Path: "/postgres",
 		RawQuery: url.Values{"host": {dir}, "user": {"postgres"}}.Encode()}).String()
-	if err := s.start(bin, durable); err != nil {
+	if s.user, err = s.chown(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
@@ -78,10 +90,7 @@ func find() string {
 }
 
 // start creates the cluster and runs the server.
-func (s *server) start(bin string, durable bool) (err error) {
-	if s.user, err = s.chown(); err != nil {
-		return err
-	}
+func (s *server) start(bin string, durable bool) error {
 	data := filepath.Join(s.dir, "data")
 	// Locale C sorts by bytes, as SQLite does. trust is safe, because only this user can open the
 	// socket's directory.
@@ -189,8 +198,13 @@ func (s *server) waitReady() error {
 	}
 }
 
-// kill stops the server at once, as a crash would.
+// kill stops the server at once, as a crash would; it may have ended.
 func (s *server) kill() {
+	select {
+	case <-s.ended:
+		return
+	default:
+	}
 	close(s.end)
 	<-s.ended
 }

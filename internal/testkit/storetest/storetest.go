@@ -66,9 +66,11 @@ func Main(m *testing.M, alone ...Alone) int {
 		case SQLite:
 			status, err = withSQLite(m)
 		case Postgres:
-			status, err = withPostgres(m)
+			status, err = withPostgres(m, false)
+		case Pooled:
+			status, err = withPostgres(m, true)
 		default:
-			err = fmt.Errorf("%s=%q; it may be %s or %s", EngineVar, engine, SQLite, Postgres)
+			err = fmt.Errorf("%s=%q; it may be %s, %s or %s", EngineVar, engine, SQLite, Postgres, Pooled)
 		}
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "tests with %s: %v\n", engine, err)
@@ -104,6 +106,8 @@ func once() bool {
 	})
 }
 
+// withSQLite runs the tests of m with SQLite. The migrations run once, on a template that New copies: they
+// take longer than most tests.
 func withSQLite(m *testing.M) (int, error) {
 	dir, err := os.MkdirTemp("", "fieldmark-sqlite")
 	if err != nil {
@@ -120,7 +124,9 @@ func withSQLite(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-func withPostgres(m *testing.M) (int, error) {
+// withPostgres runs the tests of m with PostgreSQL, on one server for the package. The server copies the template
+// database file by file, so no test waits for migrations. Without a server they are skipped, except in CI.
+func withPostgres(m *testing.M, throughPooler bool) (int, error) {
 	s, err := startServer(false)
 	if errors.Is(err, errNoServer) && os.Getenv("CI") == "" {
 		fmt.Fprintln(os.Stderr, "tests with postgres are skipped:", err)
@@ -137,12 +143,23 @@ func withPostgres(m *testing.M) (int, error) {
 	if err := migrated(store.Config{URL: within(s.address, template)}); err != nil {
 		return 0, err
 	}
+	if throughPooler {
+		p, err := startPooler(s)
+		if err != nil {
+			return 0, err
+		}
+		defer p.stop()
+		if err := setting(poolerVar, p.address); err != nil {
+			return 0, err
+		}
+	}
 	if err := setting(serverVar, s.address, templateVar, template); err != nil {
 		return 0, err
 	}
 	return m.Run(), nil
 }
 
+// setting sets the environment variables from which New, and the child processes of a test, take the engine.
 func setting(namesAndValues ...string) error {
 	for pair := range slices.Chunk(namesAndValues, 2) {
 		if err := os.Setenv(pair[0], pair[1]); err != nil {
@@ -164,7 +181,11 @@ func New(t testing.TB) store.Config {
 	_ = os.Getenv(EngineVar) // makes the go command include it in the key of cached test results
 	template := os.Getenv(templateVar)
 	if server := os.Getenv(serverVar); server != "" {
-		return store.Config{URL: database(t, server, template)}
+		address := database(t, server, template)
+		if pooler := os.Getenv(poolerVar); pooler != "" {
+			address = pooled(pooler, address)
+		}
+		return store.Config{URL: address}
 	}
 	path := filepath.Join(t.TempDir(), "fieldmark 100%?.db")
 	read := blank
@@ -227,6 +248,7 @@ func OwnPostgres(t testing.TB) store.Config { return own(t, false) }
 // for benchmarks.
 func DurablePostgres(t testing.TB) store.Config { return own(t, true) }
 
+// own starts a server for one test, which may stop it or break its connections without harm to other tests.
 func own(t testing.TB, durable bool) store.Config {
 	t.Helper()
 	return store.Config{URL: begin(t, durable).address}
@@ -306,7 +328,8 @@ func database(t testing.TB, server, template string) string {
 // empty ends all other connections and deletes every row. A few rows are deleted
 // faster than tables are truncated.
 const empty = `SET session_replication_role = replica;
-	SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
+	SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> ` +
+	`pg_backend_pid();
 	DO $$ DECLARE r record; BEGIN
 		FOR r IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'goose_db_version' LOOP
 			EXECUTE format('DELETE FROM %I', r.tablename);
@@ -394,7 +417,8 @@ func Dump(t testing.TB, cfg store.Config) []byte {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	const everything = `SELECT COALESCE(string_agg(query_to_xml('SELECT * FROM ' || quote_ident(tablename), true, true, '')::text, ''), '')
+	const everything = `SELECT COALESCE(string_agg(query_to_xml('SELECT * FROM ' || quote_ident(tablename), true, ` +
+		`true, '')::text, ''), '')
 		FROM pg_tables WHERE schemaname = 'public'`
 	if err := db.QueryRow(everything).Scan(&all); err != nil {
 		t.Fatal(err)

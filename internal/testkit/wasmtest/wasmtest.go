@@ -13,8 +13,10 @@ import (
 
 const text = `{"name": "words", "version": "%s", "methodology": {"id": "words", "version": "1.0", "url": "/words"},
 	"author": "Somebody", "licence": "MIT", "inputs": [{"name": "text.words", "unit": "%s", "direction": "up"}],
-	"components": [{"id": "all", "label": "All", "weight": 100, "signals": [{"id": "all.words", "label": "Words", "points": 100,
-		"advice": "Write more.", "combine": "mean", "parts": [{"input": "text.words", "curve": {"linear": [[0, 0], [%d, 1]]}}]}]}],
+	"components": [{"id": "all", "label": "All", "weight": 100, "signals": [{"id": "all.words", "label": "Words", ` +
+	`"points": 100,
+		"advice": "Write more.", "combine": "mean", "parts": [{"input": "text.words", "curve": {"linear": [[0, 0], ` +
+	`[%d, 1]]}}]}]}],
 	"gates": []}`
 
 // Words returns a module that scores a site by its number of words alone; enough words
