@@ -3,6 +3,8 @@ module github.com/fieldmark/fieldmark/deploy/check
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/compose-spec/compose-go/v2 v2.6.0
 	helm.sh/helm/v3 v3.18.4
