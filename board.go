@@ -166,6 +166,14 @@ type Dump struct {
 	SHA256 string    `json:"sha256"` // of the compressed file, in hexadecimal
 	Path   string    `json:"path"`
 	CSV    DumpFile  `json:"csv"`
+	DumpTerms
+}
+
+// DumpTerms are the terms under which an operator publishes dumps.
+type DumpTerms struct {
+	// SPDX expression, such as CC-BY-4.0, or an https URL; empty: the operator names none
+	Licence     string `json:"licence,omitempty"`
+	Attribution string `json:"attribution,omitempty"` // how to name the source; empty: the operator asks for none
 }
 
 // DumpFile is one file of a Dump.
@@ -174,6 +182,33 @@ type DumpFile struct {
 	SHA256 string `json:"sha256"`
 	Path   string `json:"path"`
 }
+
+// RankingFile is a file with what rankings know of all brands, from which edges start:
+// GET /internal/v1/snapshots lists them.
+type RankingFile struct {
+	SHA256 string    `json:"sha256"` // of the file, in hexadecimal; its name
+	Epoch  string    `json:"epoch"`  // id of the event log
+	Event  int64     `json:"event"`  // the newest event whose changes are all in the file
+	Module ModuleRef `json:"module"` // that computed all of it
+	Day    string    `json:"day"`    // in UTC, from whose start past scores look back
+	Lines  int       `json:"lines"`
+	Bytes  int64     `json:"bytes"`
+	// The head is the end of the file; it has the digests of all other parts.
+	HeadBytes  int64  `json:"headBytes"`
+	HeadSHA256 string `json:"headSha256"`
+	CreatedAt  Time   `json:"createdAt"`
+	// URL is where the file can be read without credentials for a while; empty: below the address of the list.
+	URL string `json:"url,omitempty"`
+}
+
+// RankingFiles is the list of ranking files, the newest first.
+type RankingFiles struct {
+	Items []RankingFile `json:"items"`
+}
+
+// MinRankingFile is the number of brands above which origins make ranking files. Edges score fewer brands in a
+// second or two, and have made as many score documents ready then.
+const MinRankingFile = 10_000
 
 // GoneScore is a brand that is no longer public under a slug.
 type GoneScore struct {

@@ -284,8 +284,10 @@ type BrandState struct {
 	FactsSince *Time              `json:"factsSince,omitempty"` // when these facts were first measured
 	Past       []Revision         `json:"past,omitempty"`       // revisions for trends, oldest first, without evidence
 	Visibility []VisibilitySample `json:"visibility,omitempty"` // newest sample per engine, surface and locale
-	Aliases    []Slug             `json:"aliases,omitempty"`    // other slugs that redirect to this one
-	Claim      *BrandClaim        `json:"claim,omitempty"`      // nil: the brand is not claimed
+	// The newest study of each niche and locale, with this brand only.
+	Studies []StudyResult `json:"studies,omitempty"`
+	Aliases []Slug        `json:"aliases,omitempty"` // other slugs that redirect to this one
+	Claim   *BrandClaim   `json:"claim,omitempty"`   // nil: the brand is not claimed
 	// Only in the state of one brand: the newest disputes, at most MaxPublicDisputes. Those of
 	// the public are published while they are undecided, those of the owner also for
 	// StaleAfter after the decision.

@@ -30,6 +30,7 @@ const (
 	CodeTestKey              Code = "test_key"
 	CodeClockBackward        Code = "clock_backward"
 	CodeClockAdvancing       Code = "clock_advancing"
+	CodeWorldResetting       Code = "world_resetting"
 	CodeKeyNotLive           Code = "key_not_live"
 	CodeAgentNotAllowed      Code = "agent_not_allowed"
 	CodeConfirmationInvalid  Code = "confirmation_invalid"
@@ -109,6 +110,7 @@ var codeTable = map[Code]struct {
 	CodeTestKey:              {http.StatusForbidden, "A test key may not do this"},
 	CodeClockBackward:        {http.StatusConflict, "A test clock cannot go back"},
 	CodeClockAdvancing:       {http.StatusConflict, "The test clock is advancing"},
+	CodeWorldResetting:       {http.StatusConflict, "The test world is being reset"},
 	CodeKeyNotLive:           {http.StatusConflict, "The API key is not live"},
 	CodeAgentNotAllowed:      {http.StatusForbidden, "The API key does not let agents do this"},
 	CodeConfirmationInvalid:  {http.StatusPreconditionFailed, "The confirmation is not of this request"},

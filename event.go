@@ -2,6 +2,7 @@ package fieldmark
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -50,6 +51,7 @@ const (
 	EventBrandRemoved     EventType = "brand.removed"      // removed everywhere immediately
 	EventScoresChanged    EventType = "scores.changed"     // standings were computed; numbers their changes
 	EventBrandSampled     EventType = "brand.sampled"      // new visibility samples
+	EventVisibilityStudy  EventType = "visibility.study"   // a study was imported; data is StudyNotice
 	EventModuleActivated  EventType = "module.activated"   // every score may change
 	EventModuleRolledBack EventType = "module.rolled_back" // data is ModuleRollback
 	EventKeyRevoked       EventType = "api_key.revoked"
@@ -62,9 +64,12 @@ const (
 	EventAccessIssued   EventType = "access_request.issued" // its key was shown
 
 	EventCertificateChanged EventType = "certificate.changed" // edges load it
+	EventCDNChanged         EventType = "cdn.changed"         // data is CDNLifetime
 
 	EventScoreChanged EventType = "score.changed" // data is ScoreChange
 	EventRankChanged  EventType = "rank.changed"  // data is RankChange
+
+	EventVisibilityChanged EventType = "visibility.changed" // data is VisibilityChange
 
 	EventClaimVerified    EventType = "claim.verified" // to the account of the claim; data is ClaimChange
 	EventClaimLapsing     EventType = "claim.lapsing"
@@ -88,7 +93,7 @@ const (
 func (t EventType) AboutBrand() bool {
 	subject, _, _ := strings.Cut(string(t), ".")
 	switch subject {
-	case "brand", "claim", "dispute", "rank", "score":
+	case "brand", "claim", "dispute", "rank", "score", "visibility":
 		return true
 	}
 	return false
@@ -134,6 +139,9 @@ type Tag string
 // TagModule tags everything that depends on a scoring module.
 const TagModule Tag = "module"
 
+// TagStudy returns the tag of everything that depends on the studies of a niche.
+func TagStudy(niche string) Tag { return Tag("study:" + niche) }
+
 // TagBrand returns the tag of everything that depends on a brand.
 func TagBrand(s Slug) Tag { return Tag("brand:" + string(s)) }
 
@@ -161,9 +169,17 @@ type EventPage struct {
 	Events []Event `json:"events"`
 	Head   int64   `json:"head"`   // newest number in the log
 	Oldest int64   `json:"oldest"` // oldest number in the log; 0 if the log is empty
-	Log    string  `json:"log"`    // id of the log; another id means another database
+	Log    string  `json:"log"`    // name of the log; another one means a restore or a failover
+
+	// Through is the number up to which Events lacks nothing that edges act on, in a page that leaves
+	// out other events; ThroughID is the id of the event with that number. 0: Events lacks nothing.
+	Through   int64  `json:"through,omitempty"`
+	ThroughID string `json:"throughId,omitempty"`
 
 	Edition string `json:"edition,omitempty"` // version of the origin, as in HeaderEdition
+
+	// CDN is the lifetime that edges state for CDNs, as of an event; nil: the sender does not know.
+	CDN *CDNLifetime `json:"cdn,omitempty"`
 
 	// AfterID is the id of the event with the requested number; empty if the log has no
 	// such event.
@@ -177,6 +193,17 @@ type EventPage struct {
 // the edge has applied events that were lost.
 func (p *EventPage) Diverged(at EventCursor) bool {
 	return p.AfterID != "" && at.ID != "" && p.AfterID != at.ID
+}
+
+// Next returns the cursor of a reader at a cursor who has applied the page.
+func (p *EventPage) Next(at EventCursor) EventCursor {
+	if p.Through > at.Number {
+		return EventCursor{Number: p.Through, ID: p.ThroughID}
+	}
+	if n := len(p.Events); n > 0 && p.Events[n-1].Number > at.Number {
+		return EventCursor{Number: p.Events[n-1].Number, ID: p.Events[n-1].ID}
+	}
+	return at
 }
 
 // Envelope is the body of a webhook message (Standard Webhooks 1.0). Its id is that of
@@ -322,6 +349,18 @@ func CDNKinds() []CDNKind {
 // purge everything.
 func (k CDNKind) ByAddress() bool { return k == CDNTrafficServer || k == CDNNginx }
 
+// LifetimeField returns the field in which a CDN of this kind reads a lifetime that other caches ignore;
+// empty: in none. Fastly, and Varnish by deploy/varnish, remove theirs from responses.
+func (k CDNKind) LifetimeField() string {
+	switch k {
+	case CDNFastly, CDNVarnish, CDNVarnishBan:
+		return "Surrogate-Control"
+	case CDNCloudflare, CDNTemplate:
+		return "CDN-Cache-Control"
+	}
+	return ""
+}
+
 // CDNState tells whether a CDN is purged.
 type CDNState string
 
@@ -338,6 +377,10 @@ type CDNSettings struct {
 	URLs []string `json:"urls,omitempty" doc:"Of each cache or the template, or of another API"`
 	Zone string   `json:"zone,omitempty" doc:"Service of Fastly, or zone of Cloudflare"`
 	Plan string   `json:"plan,omitempty" enum:"free,pro,business,enterprise" doc:"Of Cloudflare; it limits the calls"`
+	// Account shares the limits of calls among the zones of one account of Cloudflare.
+	Account string `json:"account,omitempty" doc:"Of Cloudflare; CDNs with the same one share its limits"`
+	Public  string `json:"public,omitempty" doc:"URL of the site through the CDN, for probes; empty: not probed"`
+	Seconds int    `json:"seconds,omitempty" doc:"Lifetime while verified, 300 to 86400; 0: 3600"`
 	// of kind template: the request, with {keys}, {keys_json} and {token} replaced
 	Method  string            `json:"method,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
@@ -363,19 +406,72 @@ type CDN struct {
 	PurgedAt     *Time    `json:"purgedAt,omitempty"` // the last purge that succeeded
 	EmptiedAt    *Time    `json:"emptiedAt,omitempty" doc:"When everything had to be purged because events were lost"`
 	EmptiedFor   string   `json:"emptiedFor,omitempty"`
-	CreatedAt    Time     `json:"createdAt"`
-	UpdatedAt    Time     `json:"updatedAt"`
+
+	Probe     *CDNProbe `json:"probe,omitempty" doc:"Absent if public is empty"`
+	CreatedAt Time      `json:"createdAt"`
+	UpdatedAt Time      `json:"updatedAt"`
+}
+
+// CDNProbeState tells whether a CDN is known to serve what edges serve.
+type CDNProbeState string
+
+// The states of the probes of a CDN.
+const (
+	CDNPending  CDNProbeState = "pending" // not without a failure for ten minutes yet
+	CDNVerified CDNProbeState = "verified"
+	CDNFailed   CDNProbeState = "failed" // probes or purges failed for two minutes, or the token was refused
+)
+
+// CDNProbe is the result of the probes of a CDN: requests for a badge through its public name, compared
+// with what an edge serves at that time.
+type CDNProbe struct {
+	State      CDNProbeState `json:"state" enum:"pending,verified,failed"`
+	Since      Time          `json:"since"`                // of the state
+	At         *Time         `json:"at,omitempty"`         // of the last probe
+	VerifiedAt *Time         `json:"verifiedAt,omitempty"` // the last probe that succeeded
+	Brand      Slug          `json:"brand,omitempty"`      // whose badge was requested
+	Error      string        `json:"error,omitempty"`      // of the last probe
+}
+
+// BadgeProbe is the suffix of the address of a badge at which an edge tells which badge it serves.
+const BadgeProbe = "/probe"
+
+// BadgeProbeResult is the response at BadgeProbe. No cache may store it.
+type BadgeProbeResult struct {
+	ETag  string `json:"etag"`  // of the badge without parameters
+	Nonce string `json:"nonce"` // from the request: a stored response has another one
+}
+
+// CDNLifetime is the data of cdn.changed: the lifetime that edges state for CDNs beside Cache-Control, on
+// responses that are purged exactly.
+type CDNLifetime struct {
+	Seconds int      `json:"seconds"`          // 0: none, so that CDNs use Cache-Control
+	Fields  []string `json:"fields,omitempty"` // names of the fields that state it, in order
+	AsOf    int64    `json:"asOf,omitempty"`   // in a page: a later cdn.changed replaces it
+}
+
+// Control returns the value of the fields. A CDN that cannot reach an edge may serve what it has for a day.
+func (l CDNLifetime) Control() string {
+	n := strconv.Itoa(l.Seconds)
+	return "max-age=" + n + ", stale-while-revalidate=" + n + ", stale-if-error=86400"
 }
 
 // CDNResult is the result of a purge that an administrator requested.
 type CDNResult struct {
-	OK     bool   `json:"ok"`
-	Error  string `json:"error,omitempty"`
-	TookMs int64  `json:"tookMs"`
+	OK     bool      `json:"ok"`
+	Error  string    `json:"error,omitempty"`
+	TookMs int64     `json:"tookMs"`
+	Probe  *CDNProbe `json:"probe,omitempty" doc:"Of a test, the state of probes and the result of one sent now"`
 }
 
 // Limits of CDNs.
 const (
+	// CDNSeconds is the lifetime of a response in a CDN that is verified: while one is not, responses from
+	// before stay for that long, so an hour is how long a CDN that is not purged may be wrong.
+	CDNSeconds    = 3600
+	MinCDNSeconds = 300 // the lifetime without a CDN
+	MaxCDNSeconds = 86400
+
 	MaxCDNs        = 20   // an installation has one or two; each is a worker
 	MaxCDNURLs     = 20   // caches of one site
 	MaxCDNToken    = 1024 // bytes

@@ -6,6 +6,29 @@ import (
 	"testing"
 )
 
+// TestImageHasToolchain: the image of Go builds with the release it has, whatever go.mod prefers, so the tag must name
+// the release of go.mod, which has no known holes in the standard library.
+func TestImageHasToolchain(t *testing.T) {
+	find := func(file, pattern string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := regexp.MustCompile(pattern).FindSubmatch(text)
+		if m == nil {
+			t.Fatalf("%s has no %s", file, pattern)
+		}
+		return string(m[1])
+	}
+	want := find("go.mod", `(?m)^toolchain go(\S+)$`)
+	for _, got := range []string{find("deploy/Dockerfile", `/golang:([0-9.]+)-`),
+		find("deploy/check/go.mod", `(?m)^toolchain go(\S+)$`)} {
+		if got != want {
+			t.Errorf("Go %s, want %s", got, want)
+		}
+	}
+}
+
 // TestImagesAreQualified checks that every image has a registry and a tag. Without a
 // registry, the engine chooses one; without a tag, it pulls the newest image.
 func TestImagesAreQualified(t *testing.T) {

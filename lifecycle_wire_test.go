@@ -29,7 +29,8 @@ func TestLifecycleWire(t *testing.T) {
 	}
 	paid, failed, refunded := change("PROCESSING", "PAID"), change("PROCESSING", "FAILED"), change("PAID",
 		"PARTIALLY_REFUNDED")
-	paid.PaidAt, refunded.PaidAt, failed.Failure, refunded.Refund, refunded.RefundedTotal = &at, &at, failure, &refund, 2_500
+	paid.PaidAt, refunded.PaidAt, failed.Failure = &at, &at, failure
+	refunded.Refund, refunded.RefundedTotal = &refund, 2_500
 	mission := fieldmark.Mission{ID: about.ID, MissionRequest: fieldmark.MissionRequest{ExternalID: "INC-1",
 		Source: "ServiceNow", Title: "Replace the router"}, Status: fieldmark.MissionInProgress, CreatedAt: at,
 		UpdatedAt: at, Version: 3, Payment: &payment,

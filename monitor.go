@@ -42,9 +42,10 @@ const (
 	IssueDatabaseReadOnly    IssueCode = "database_read_only" // it refuses writes
 	IssueBackupOutdated      IssueCode = "backup_outdated"
 	IssueDiskFilling         IssueCode = "disk_filling"
-	IssueCDNFailing          IssueCode = "cdn_failing" // purges are repeated
-	IssueCDNRefused          IssueCode = "cdn_refused" // its token was refused, and purges have stopped
-	IssueCDNEmptied          IssueCode = "cdn_emptied" // everything was purged, because events were lost
+	IssueCDNFailing          IssueCode = "cdn_failing"    // purges are repeated
+	IssueCDNRefused          IssueCode = "cdn_refused"    // its token was refused, and purges have stopped
+	IssueCDNUnverified       IssueCode = "cdn_unverified" // probes through its public name failed
+	IssueCDNEmptied          IssueCode = "cdn_emptied"    // everything was purged, because events were lost
 )
 
 // IssueSeverity tells how urgent an issue is.

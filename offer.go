@@ -135,7 +135,7 @@ func AccessStates() []AccessState {
 // administrators, and the key of a claimed brand by its claim. account:manage needs a group offer.
 func AccessScopes() []Scope {
 	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate,
-		ScopeWebhookManage, ScopeAccountManage}
+		ScopeWebhookManage, ScopeKeyTest, ScopeAccountManage}
 }
 
 // Limits of requests for API keys.

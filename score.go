@@ -118,8 +118,9 @@ type Gate struct {
 // Basis of a score: the site of the brand, or the site and visibility samples. They
 // are never in one list.
 const (
-	BasisReadiness = "readiness"
-	BasisFull      = "full"
+	BasisReadiness  = "readiness"
+	BasisVisibility = "visibility"
+	BasisFull       = "full"
 )
 
 // EligibilityState is the answer to one question of an Eligibility, or to all of them.

@@ -30,7 +30,7 @@ const tabColumns = 4
 
 // wideLines is the maximum number of lines of Go that exceed maxColumns, tests
 // included. It must not be raised.
-const wideLines = 378 // struct tags of flags and raw strings
+const wideLines = 202 // struct tags of flags, which cannot be wrapped
 
 // shapeExceptions lists the allowed violations of a rule, with the date and the reason.
 // An exception that is no longer needed fails the test. Do not add exceptions for size.

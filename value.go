@@ -159,6 +159,7 @@ const (
 	PrefixReplay   = "rpl"
 	PrefixAccount  = "acc"
 	PrefixDump     = "dmp"
+	PrefixRanking  = "rkf" // a ranking file
 	PrefixRequest  = "req"
 	PrefixPayment  = "pay"
 	PrefixRefund   = "rfd"

@@ -1,6 +1,7 @@
 package fieldmark
 
 import (
+	"encoding/json"
 	"time"
 )
 
@@ -50,13 +51,16 @@ type VisibilityImport struct {
 	Rejected []FieldError `json:"rejected,omitempty"`
 	Omitted  int          `json:"rejectedOmitted,omitempty"` // further problems
 	FileHash Digest       `json:"fileHash"`
+	// Warnings name brands of a study that the registry does not know: they count in denominators only.
+	Warnings []FieldError `json:"warnings,omitempty"`
 }
 
-// Minimum size and maximum age of a sample that can be ranked.
+// Minimum size and maximum age of a study whose brands can be ranked.
 const (
-	MinVisibilityPrompts = 20
-	MinVisibilityRuns    = 5
+	MinVisibilityPrompts = 40 // without the name of a brand of the panel, answered
+	MinVisibilityRuns    = 5  // answers to each, over as many days
 	VisibilityWithin     = 35 * 24 * time.Hour
+	MinVisibilityBrands  = 5 // of a leaderboard
 )
 
 // VisibilityQuality is the quality of a visibility.
@@ -69,40 +73,292 @@ const (
 )
 
 // VisibilityMethodology is the name of the evaluation method.
-var VisibilityMethodology = Methodology{ID: "geo-visibility", Version: "1.1", URL: "/methodology#visibility"}
+var VisibilityMethodology = Methodology{ID: "geo-visibility", Version: "2.0", URL: "/methodology#visibility"}
 
-// Rate is a share with its 95 % Wilson interval.
+// Rate is a share with its 95 % interval: of a study, on the variance between questions; of a
+// sample, as if every answer were independent.
 type Rate struct {
-	Value Milli `json:"value"` // 0 to 1
-	Low   Milli `json:"low"`
-	High  Milli `json:"high"`
-	Of    int   `json:"of"` // the denominator
+	Value     Milli `json:"value"` // 0 to 1
+	Low       Milli `json:"low"`
+	High      Milli `json:"high"`
+	Of        int   `json:"of"`                  // answers in the denominator
+	Questions int   `json:"questions,omitempty"` // in the denominator; 0: not known
+	// Few: so few questions vary that each counts as one answer; only High is to be shown.
+	Few bool `json:"few,omitempty"`
 }
 
 // EngineVisibility is the visibility in one engine.
 type EngineVisibility struct {
 	Engine       string `json:"engine"`
-	Score        Milli  `json:"score"` // 0 to 100
+	Model        string `json:"model,omitempty"`   // only of a study
+	Surface      string `json:"surface,omitempty"` // likewise
+	Search       string `json:"search,omitempty"`  // likewise: auto, required or off
+	Score        Milli  `json:"score"`             // 0 to 100
 	Interval     Range  `json:"interval"`
 	MentionRate  *Rate  `json:"mentionRate"`
-	CitationRate *Rate  `json:"citationRate"` // null if no answer cited anything
-	ShareOfVoice *Rate  `json:"shareOfVoice"` // null if no answer named any brand
-	Accuracy     *Rate  `json:"accuracy"`     // null if nothing was verified; not part of the score
+	CitationRate *Rate  `json:"citationRate"`        // null if no answer cited anything
+	ShareOfVoice *Rate  `json:"shareOfVoice"`        // null if no answer named any brand
+	FirstRate    *Rate  `json:"firstRate,omitempty"` // named before the other brands; only of a study
+	Top3Rate     *Rate  `json:"top3Rate,omitempty"`  // among the first three
+	Accuracy     *Rate  `json:"accuracy"`            // null if nothing was verified; not part of the score
 	Answers      int    `json:"answers"`
-	Counted      bool   `json:"counted"`          // whether it is part of the total
-	Reason       string `json:"reason,omitempty"` // why it cannot be ranked
+	Failed       int    `json:"failed,omitempty"`        // requests without an answer
+	Searched     *Milli `json:"searchedShare,omitempty"` // of the answers, 0 to 1
+	Counted      bool   `json:"counted"`                 // whether it is part of the total
+	Reason       string `json:"reason,omitempty"`        // why it cannot be ranked
 	AsOf         Time   `json:"asOf"`
 }
 
-// Visibility is how often answer engines name and cite a brand, from imported samples.
-// It is shown beside the score.
+// Forms of an import: sums of answers, or counts by question and day.
+const (
+	FormSamples = 1
+	FormStudy   = 2
+)
+
+// What an interval of a study covers.
+const (
+	IntervalQuestions     = "questions"          // other questions, on these days
+	IntervalQuestionsDays = "questions and days" // at least five days
+	IntervalAnswers       = "answers"            // as if every answer were independent
+)
+
+// Visibility is how often answer engines name and cite a brand, from an imported study, or else from
+// samples. It is shown beside the score.
 type Visibility struct {
 	Score       Milli              `json:"score"` // 0 to 100, one decimal
-	Range       Range              `json:"range"` // with every interval at its ends
+	Range       Range              `json:"range"` // of the 95 % interval
 	Engines     []EngineVisibility `json:"engines"`
 	AsOf        Time               `json:"asOf"` // end of the newest sample
 	Quality     VisibilityQuality  `json:"quality"`
 	Methodology Methodology        `json:"methodology"`
+
+	Form     int               `json:"form"` // FormStudy or FormSamples
+	Interval string            `json:"interval"`
+	Few      bool              `json:"few"`              // too few questions name the brand
+	Reason   string            `json:"reason,omitempty"` // why it cannot be ranked
+	Study    *StudyRef         `json:"study,omitempty"`
+	All      *EngineVisibility `json:"all,omitempty"`  // the mean of the engines that count
+	Rank     *StudyRank        `json:"rank,omitempty"` // by mention rate in all engines; only if ranked
+}
+
+// StudyRef identifies a study. Its digest is that of the rows of all its engines:
+// GET /api/v1/visibility/studies/{digest}.
+type StudyRef struct {
+	ID     string `json:"id"`
+	Digest Digest `json:"digest"`
+	Niche  string `json:"niche"`
+	Locale string `json:"locale"`
+	From   Time   `json:"from"`
+	To     Time   `json:"to"`
+}
+
+// StudyRank is where a brand may be in a study. All ranks lie in their ranges with 95 %.
+type StudyRank struct {
+	Low   int `json:"low"`
+	High  int `json:"high"`
+	Of    int `json:"of"`    // ranked brands
+	Group int `json:"group"` // brands of a group do not differ significantly from its first
+}
+
+// StudyResult is what the answers of a study show about the brands of its panel.
+type StudyResult struct {
+	StudyRef
+	PromptSet     string        `json:"promptSetId"`
+	PromptSetHash Digest        `json:"promptSetHash"`
+	PanelHash     Digest        `json:"panelHash"`
+	Provider      string        `json:"provider"`
+	Provenance    string        `json:"provenance"` // who wrote the questions, and how
+	Methodology   Methodology   `json:"methodology"`
+	Interval      string        `json:"interval"`
+	Documents     []Digest      `json:"documents"` // of the rows of each engine
+	Engines       []StudyEngine `json:"engines"`
+	All           StudyEngine   `json:"all"` // the mean of the engines that count
+}
+
+// StudyEngine is what one engine answered, or the mean of several.
+type StudyEngine struct {
+	Engine    string       `json:"engine"` // empty: all
+	Model     string       `json:"model,omitempty"`
+	Surface   string       `json:"surface,omitempty"`
+	Search    string       `json:"search,omitempty"`
+	Questions int          `json:"questions"`
+	Answers   int          `json:"answers"`
+	Failed    int          `json:"failed"`
+	Searched  *Milli       `json:"searchedShare,omitempty"`
+	Reason    string       `json:"reason,omitempty"` // why its brands cannot be ranked; age is not considered
+	Brands    []StudyBrand `json:"brands"`
+}
+
+// RankedBrands returns how many brands have a rank.
+func (e *StudyEngine) RankedBrands() (n int) {
+	for i := range e.Brands {
+		if len(e.Brands[i].Ranks) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// StudyNotice is the data of visibility.study.
+type StudyNotice struct {
+	Study  string `json:"study"`
+	Digest Digest `json:"digest"` // of its result
+	Niche  string `json:"niche"`
+	Brands int    `json:"brands"`           // of the panel that have a page
+	Reason string `json:"reason,omitempty"` // why it cannot be ranked
+}
+
+// StudyDocuments are the rows of a study: GET /api/v1/visibility/studies/{digest}. Each document
+// has the counts of one engine in the form of an import.
+type StudyDocuments struct {
+	Documents []json.RawMessage `json:"documents"`
+}
+
+// StudyBrand is a brand in a StudyEngine.
+type StudyBrand struct {
+	Slug         Slug   `json:"slug"`
+	Score        Milli  `json:"score"` // 0 to 100
+	Interval     Range  `json:"interval"`
+	MentionRate  *Rate  `json:"mentionRate"`
+	FirstRate    *Rate  `json:"firstRate"`
+	Top3Rate     *Rate  `json:"top3Rate"`
+	CitationRate *Rate  `json:"citationRate"`
+	ShareOfVoice *Rate  `json:"shareOfVoice"`
+	Accuracy     *Rate  `json:"accuracy"`
+	Reason       string `json:"reason,omitempty"` // why it cannot be ranked
+
+	Ranks map[StudyMetric]StudyRank `json:"ranks,omitempty"`
+}
+
+// StudyMetric is what a leaderboard by visibility is ordered by.
+type StudyMetric string
+
+// Metrics of a study.
+const (
+	MetricMention  StudyMetric = "mention"
+	MetricCitation StudyMetric = "citation"
+	MetricVoice    StudyMetric = "voice"
+	MetricFirst    StudyMetric = "first"
+)
+
+// Rate returns the rate of a metric, or nil.
+func (b *StudyBrand) Rate(m StudyMetric) *Rate {
+	switch m {
+	case MetricMention:
+		return b.MentionRate
+	case MetricCitation:
+		return b.CitationRate
+	case MetricVoice:
+		return b.ShareOfVoice
+	case MetricFirst:
+		return b.FirstRate
+	}
+	return nil
+}
+
+// Of returns the result with only one brand of the panel, and whether it is in it.
+func (r *StudyResult) Of(slug Slug) (StudyResult, bool) {
+	one, found := *r, false
+	only := func(e StudyEngine) StudyEngine {
+		brands := e.Brands
+		e.Brands = []StudyBrand{}
+		for _, b := range brands {
+			if b.Slug == slug {
+				e.Brands, found = append(e.Brands, b), true
+			}
+		}
+		return e
+	}
+	one.Engines = make([]StudyEngine, len(r.Engines))
+	for i, e := range r.Engines {
+		one.Engines[i] = only(e)
+	}
+	one.All = only(r.All)
+	return one, found
+}
+
+// Renamed returns the result of one brand under its present slug.
+func (r StudyResult) Renamed(slug Slug) StudyResult {
+	rename := func(e *StudyEngine) {
+		for i := range e.Brands {
+			e.Brands[i].Slug = slug
+		}
+	}
+	for i := range r.Engines {
+		rename(&r.Engines[i])
+	}
+	rename(&r.All)
+	return r
+}
+
+// VisibilityFilter selects a leaderboard by visibility. Questions of two niches have no common scale.
+type VisibilityFilter struct {
+	Basis  string      `json:"basis"` // BasisVisibility
+	Niche  string      `json:"niche"`
+	Locale string      `json:"locale,omitempty"`
+	Engine string      `json:"engine,omitempty"` // empty: the mean of the engines that count
+	Metric StudyMetric `json:"metric"`
+}
+
+// VisibilityBoard is GET /api/v1/leaderboard?basis=visibility: the brands of the newest study of a niche that
+// can be ranked, at most 100, by group and then by value.
+type VisibilityBoard struct {
+	Items       []VisibilityEntry `json:"items"`
+	Groups      []VisibilityGroup `json:"groups"`
+	Study       StudyRef          `json:"study"`
+	Engines     []string          `json:"engines"`
+	Questions   int               `json:"questions"`
+	Answers     int               `json:"answers"`
+	Interval    string            `json:"interval"`
+	Methodology Methodology       `json:"methodology"`
+	Filters     VisibilityFilter  `json:"filters"`
+	Note        string            `json:"note"`
+}
+
+// VisibilityEntry is a brand in a VisibilityBoard. Its true rank is between RankLow and RankHigh.
+type VisibilityEntry struct {
+	Slug     Slug   `json:"slug"`
+	Name     string `json:"name"`
+	Value    Milli  `json:"value"` // 0 to 1, with its 95 % interval
+	Low      Milli  `json:"low"`
+	High     Milli  `json:"high"`
+	Few      bool   `json:"few,omitempty"`
+	RankLow  int    `json:"rankLow"`
+	RankHigh int    `json:"rankHigh"`
+	Group    int    `json:"group"`
+	Answers  int    `json:"answers"`
+}
+
+// VisibilityGroup has the places in the list of a group, from 1.
+type VisibilityGroup struct {
+	N    int `json:"n"`
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// VisibilityNote is the note on every leaderboard by visibility.
+const VisibilityNote = "Brands of a group cannot be told apart from the first of the group by this study: the order " +
+	"within a group means nothing. All ranks are within rankLow and rankHigh with 95 %."
+
+// VisibilityChange is the data of visibility.changed: the rate of a brand in one engine differs
+// between two studies of the same questions.
+type VisibilityChange struct {
+	Slug    Slug        `json:"slug"`
+	Niche   string      `json:"niche"`
+	Metric  StudyMetric `json:"metric"`
+	Engine  string      `json:"engine"`
+	From    Milli       `json:"from"` // 0 to 1
+	To      Milli       `json:"to"`
+	Change  RateChange  `json:"change"`
+	Cause   string      `json:"cause" enum:"brand,engine,unclear"` // engine: it changed, or all brands moved
+	Studies [2]Digest   `json:"studies"`                           // the earlier one, the later one
+}
+
+// RateChange is the difference of two rates with its 95 % interval, -1 to 1.
+type RateChange struct {
+	Value Milli `json:"value"`
+	Low   Milli `json:"low"`
+	High  Milli `json:"high"`
 }
 
 // MaxSampleCount limits every count of a sample, so that Wilson cannot overflow.

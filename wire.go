@@ -16,6 +16,7 @@ const (
 	PathScoreBatch  = "/api/v1/scores/batch"
 	PathDumps       = "/api/v1/dumps"
 	PathModules     = "/api/v1/modules/"
+	PathStudies     = "/api/v1/visibility/studies/"
 	PathMethodology = "/api/v1/methodology"
 	PathLLMs        = "/api/v1/llms-txt"
 	PathLLMsLint    = "/api/v1/llms-txt/lint"
@@ -56,7 +57,10 @@ const (
 	PathInternalEvents  = "/internal/v1/events"
 	PathInternalModules = "/internal/v1/modules"
 	PathInternalNodes   = "/internal/v1/nodes"
+	PathInternalStudies = "/internal/v1/studies/"
 	PathInternalStatus  = "/internal/v1/status"
+	// PathInternalSnapshots lists ranking files; each is below it by its digest.
+	PathInternalSnapshots = "/internal/v1/snapshots"
 	// PathInternalCertificates and PathInternalChallenges are those of TLS.
 	PathInternalCertificates = "/internal/v1/tls/certificates"
 	PathInternalChallenges   = "/internal/v1/tls/challenges"
@@ -105,6 +109,10 @@ const (
 	// HeaderAsOf is the number of the newest event in the log before the data of an
 	// internal response was read.
 	HeaderAsOf = "Fieldmark-As-Of"
+	// HeaderMinEvent is the position up to which an edge has applied the log: number;log=NAME. A
+	// response to it shows every change up to there, also if the origin reads from a replica. It is
+	// a field because origins of earlier versions refuse parameters that they do not know.
+	HeaderMinEvent = "Fieldmark-Min-Event"
 	// HeaderLastEvent is the id of the event after which a request continues (as in
 	// server-sent events).
 	HeaderLastEvent = "Last-Event-ID"

@@ -70,7 +70,17 @@ func TestWire(t *testing.T) {
 		Prompts: 20, Runs: 5, Answers: 100, Mentions: 40, Cited: 80, Citations: 20, Voices: 90, Graded: 30, Right: 27,
 		From: at, To: at, Provider: "in-house", FileHash: digest, Signer: "key_1"}
 	seen := document
-	scoring.SetVisibility(&seen, []fieldmark.VisibilitySample{sample}, at.Std())
+	rate := &fieldmark.Rate{Value: 310, Low: 240, High: 390, Of: 350, Questions: 50}
+	answered := fieldmark.StudyEngine{Engine: "openai-search", Model: "m1", Surface: fieldmark.SurfaceAPI,
+		Search: "auto", Questions: 50, Answers: 350, Brands: []fieldmark.StudyBrand{{Slug: "acme", Score: 31_000,
+			Interval: fieldmark.Range{Low: 24_000, High: 39_000}, MentionRate: rate, FirstRate: rate, Top3Rate: rate,
+			CitationRate: rate, ShareOfVoice: rate, Ranks: map[fieldmark.StudyMetric]fieldmark.StudyRank{
+				fieldmark.MetricMention: {Low: 2, High: 5, Of: 9, Group: 1}}}}}
+	study := fieldmark.StudyResult{StudyRef: fieldmark.StudyRef{ID: "tools-47", Digest: digest, Niche: "tools",
+		Locale: "en", From: at, To: at}, Methodology: fieldmark.VisibilityMethodology,
+		Interval: fieldmark.IntervalQuestionsDays, Engines: []fieldmark.StudyEngine{answered}, All: answered}
+	scoring.SetVisibility(&seen, &fieldmark.BrandState{Visibility: []fieldmark.VisibilitySample{sample},
+		Studies: []fieldmark.StudyResult{study}}, at.Std())
 	seen.Trend.D7, seen.Previous = &value, &fieldmark.PastScore{Score: 70_000, AsOf: at}
 	past := fieldmark.Revision{FirstAt: at, LastAt: at, Digest: digest, Facts: &facts}
 	mission := fieldmark.Mission{ID: "msn_05zj5rksp1zzzfzzzzzzzzzzzw",
@@ -130,6 +140,8 @@ func TestWire(t *testing.T) {
 			Size: 67, Digest: digest, Author: fieldmark.NoteAuthor{ID: "key_1", Name: "ITSM"}, CreatedAt: at},
 		"missions": fieldmark.List[fieldmark.Mission]{Data: []fieldmark.Mission{}, NextCursor: "c", HasMore: true},
 		"events":   fieldmark.EventPage{Events: []fieldmark.Event{event}, Head: 7, Oldest: 1, Log: "log1"},
+		"edge_events": fieldmark.EventPage{Events: []fieldmark.Event{event}, Head: 9, Oldest: 1, Log: "log1",
+			Through: 9, ThroughID: "evt_9"},
 		"envelope": fieldmark.Envelope{ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: at,
 			Data: json.RawMessage(`{"id":"msn_1"}`)},
 		"key": fieldmark.NewKey{Key: key, Token: "fm_live_…"},

@@ -96,12 +96,19 @@ func (c *Client) Replay(
 	return replay, c.Do(ctx, http.MethodPost, endpointPath(endpoint, "/replays"), r, &replay, nil)
 }
 
-// Poll yields the events of the account after a number, to the end of the log. Types are event types or
-// groups such as mission.*; none means all. Continue later after the number of the last event.
-func (c *Client) Poll(ctx context.Context, after int64, types ...string) iter.Seq2[fieldmark.PolledEvent, error] {
+// EventFilter selects events. Its zero value selects all.
+type EventFilter struct {
+	Types    []string // event types, or groups such as mission.*; none: all
+	Endpoint string   // only what this webhook endpoint selects by its types and its filter; empty: all
+}
+
+// Poll yields the events of the account after a number, to the end of the log. Continue later after the
+// number of the last event.
+func (c *Client) Poll(ctx context.Context, after int64, f EventFilter) iter.Seq2[fieldmark.PolledEvent, error] {
 	return func(yield func(fieldmark.PolledEvent, error) bool) {
 		for {
-			query := url.Values{"after": {strconv.FormatInt(after, 10)}, "type": types}
+			query := url.Values{"after": {strconv.FormatInt(after, 10)}, "type": f.Types}
+			set(query, "endpoint", f.Endpoint)
 			var page fieldmark.PolledEvents
 			if err := c.Do(ctx, http.MethodGet, fieldmark.PathPublicEvents+"?"+query.Encode(), nil, &page,
 				nil); err != nil {
