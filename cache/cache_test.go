@@ -376,6 +376,7 @@ func TestPanickingFill(t *testing.T) {
 			want(t, "broken fill", outcome(c.Fetch(t.Context(), key, fill)), "error: "+key)
 		}
 		want(t, "another key", fetch(c, "k", &source{text: "a"}), "fill a")
+		synctest.Wait() // a fill is counted after its readers have their error
 		if panics.Load() != 2 || failures.Load() != 3 {
 			t.Errorf("events: got %d panics, %d failures, want 2 and 3", panics.Load(), failures.Load())
 		}

@@ -169,6 +169,10 @@ func NewRedis(cfg RedisConfig) (*Redis, error) {
 	return &Redis{client: client, seal: seal, timeout: timeout, events: cfg.Events.withDefaults()}, nil
 }
 
+// NewRedisClient returns a client for a RedisConfig.URL with separate connections, for other uses of
+// Redis than the shared tier. It does not connect. Every call needs a deadline.
+func NewRedisClient(address string) (redis.UniversalClient, error) { return newClient(address) }
+
 // newClient creates the client for a URL. The limits of this package override its
 // parameters. Errors never contain the URL, which may contain a password.
 func newClient(address string) (redis.UniversalClient, error) {
@@ -229,6 +233,7 @@ const noRetries = -1
 // of client, whose option types have no common part.
 func limitClient(o *redis.Options) {
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, noRetries, 1
+	o.DisableIdentity = true // CLIENT SETINFO needs a permission that Redis 7.0 cannot grant
 	// Not the limit of a call, whose context is shorter.
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
 	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
@@ -237,12 +242,14 @@ func limitClient(o *redis.Options) {
 
 func limitFailover(o *redis.FailoverOptions) {
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, noRetries, 1
+	o.DisableIdentity = true
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
 	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
 }
 
 func limitCluster(o *redis.ClusterOptions) {
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, noRetries, 1
+	o.DisableIdentity = true
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
 	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}

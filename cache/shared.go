@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // fleetInfo identifies the processes that share entries: all that follow the same
@@ -82,21 +84,9 @@ func (f *fleetFill) run(ctx context.Context) (*Entry, error) {
 		if pause == leasePollMin {
 			f.c.redis.events.Waited()
 		}
-		if !sleep(ctx, pause/2+rand.N(pause)) {
+		if timeout.Sleep(ctx, pause/2+rand.N(pause)) != nil {
 			return f.fillHere(ctx, "")
 		}
-	}
-}
-
-// sleep waits for d and reports false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 
