@@ -32,7 +32,8 @@ func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.
 				THEN audit.requested_at ELSE excluded.requested_at END,
 			due_at = CASE WHEN audit.failure = '' AND (audit.lease_until IS NOT NULL OR audit.due_at < excluded.due_at)
 				THEN audit.due_at ELSE excluded.due_at END,
-			attempts = CASE WHEN audit.lease_until IS NULL THEN 0 ELSE audit.attempts END`, string(slug), at.UnixMicro())
+			attempts = CASE WHEN audit.lease_until IS NULL THEN 0 ELSE audit.attempts `+
+		`END`, string(slug), at.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("enqueue the audit of %s: %w", slug, err)
 	}

@@ -95,7 +95,8 @@ func (q *auditQueue) clear() {
 func TestConcurrentAuditRequests(t *testing.T) {
 	s := scratch(t)
 	write(t, s, func(ctx context.Context, tx *store.Tx) error {
-		return tx.PutBrand(ctx, fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools",
+		return tx.PutBrand(ctx, fieldmark.Brand{Slug: "acme", Name: "Acme",
+			URL: "https://acme.example/", Niche: "tools",
 			Language: "en"})
 	})
 	for _, tt := range []struct {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,7 +78,7 @@ func (t BrandTx) DeleteAlias(ctx context.Context, alias, brand fieldmark.Slug) (
 // brandTables are the tables whose rows belong to a brand, by its slug.
 var brandTables = []string{"revision", "audit", "visibility", "brand_alias", "suspicion",
 	"dispute", "page_text", "standing", "watch", "claim", "owner_action", "brand_wishes", "brand_request",
-	"mail_address"}
+	"mail_address", "study_brand"}
 
 // RenameBrand changes the slug of a brand and of its rows. The new slug must be
 // free.
@@ -403,4 +404,132 @@ func (t StandingTx) DeleteDump(ctx context.Context, id string) error {
 		return fmt.Errorf("delete dump %s: %w", id, err)
 	}
 	return nil
+}
+
+// RankedBrand is a public brand, one that its owner unlisted, or an alias of one of both, with its standing.
+type RankedBrand struct {
+	Slug   fieldmark.Slug
+	Target fieldmark.Slug // of an alias, which has no other field; empty: a brand
+
+	Name, URL, Niche, Language string
+	Unlisted                   bool
+	Audited                    bool             // it has facts
+	Module                     fieldmark.Digest // of the standing; empty: it was not computed yet
+	DueAt                      *time.Time
+	Values                     []byte // of the standing; nil: none
+}
+
+// valuesPrefix begins the document of a standing with values, which are less than 100 bytes.
+const valuesPrefix = `{"values":"`
+
+const eachRanked = `SELECT l.number, r.slug, r.target, r.name, r.url, r.niche, r.language, r.unlisted, r.audited,
+		r.module, r.due_at, r.body
+	FROM log l CROSS JOIN (
+		SELECT b.slug, '' AS target, b.name, b.url, b.niche, b.language, b.public = 0 AS unlisted,
+			b.facts_digest IS NOT NULL AS audited, COALESCE(s.module, '') AS module, s.due_at,
+			SUBSTR(COALESCE(s.body, ''), 1, 200) AS body
+		FROM brand b LEFT JOIN standing s ON s.brand = b.slug WHERE b.public = 1 OR b.unlisted_at IS NOT NULL
+		UNION ALL
+		SELECT a.slug, a.brand, '', '', '', '', b.public = 0, b.facts_digest IS NOT NULL, '', NULL, ''
+		FROM brand_alias a JOIN brand b ON b.slug = a.brand WHERE b.public = 1 OR b.unlisted_at IS NOT NULL
+	) r WHERE l.name = $1 ORDER BY r.slug`
+
+// EachRanked calls each for every brand and alias that rankings know, in the order of slugs, until it fails. All
+// calls are of one snapshot of the database, whose newest event is head. Memory does not grow with the brands.
+func (db StandingReader) EachRanked(ctx context.Context, each func(head int64, b *RankedBrand) error) error {
+	fail := func(err error) error { return fmt.Errorf("read what rankings know of all brands: %w", err) }
+	rows, err := db.query(ctx, eachRanked, logName)
+	if err != nil {
+		return fail(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var head int64
+		var due *int64
+		var body string
+		b := RankedBrand{}
+		if err := rows.Scan(&head, &b.Slug, &b.Target, &b.Name, &b.URL, &b.Niche, &b.Language, &b.Unlisted, &b.Audited,
+			&b.Module, &due, &body); err != nil {
+			return fail(err)
+		}
+		if due != nil {
+			b.DueAt = new(time.UnixMicro(*due))
+		}
+		if text, ok := strings.CutPrefix(body, valuesPrefix); ok {
+			text, _, _ = strings.Cut(text, `"`)
+			if b.Values, err = base64.StdEncoding.DecodeString(text); err != nil {
+				return fail(fmt.Errorf("values of %s: %w", b.Slug, err))
+			}
+		}
+		if err := each(head, &b); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// RankingFile is a file with the standings of all brands, from which edges start. Its bytes are an object.
+type RankingFile struct {
+	fieldmark.RankingFile
+	ID string // of the object; ids sort by time
+}
+
+const rankingFileColumns = `id, epoch, event, module, day, lines, bytes, sha256, head_bytes, head_sha256, created_at`
+
+// RankingFiles lists the files that have rows, the newest first.
+func (db StandingReader) RankingFiles(ctx context.Context) ([]RankingFile, error) {
+	rows, err := db.query(ctx, `SELECT `+rankingFileColumns+` FROM ranking_file ORDER BY id DESC`)
+	list, err := collect(rows, err, func(row scanner) (f RankingFile, err error) {
+		return f, row.Scan(&f.ID, &f.Epoch, &f.Event, jsonCol{&f.Module}, &f.Day, &f.Lines, &f.Bytes, &f.SHA256,
+			&f.HeadBytes, &f.HeadSHA256, timeCol{&f.CreatedAt})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list ranking files: %w", err)
+	}
+	return list, nil
+}
+
+// AddRankingFile adds a file whose object is stored.
+func (t StandingTx) AddRankingFile(ctx context.Context, f RankingFile) error {
+	module, err := jsonText(f.Module)
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO ranking_file (`+rankingFileColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, f.ID, f.Epoch, f.Event, module, f.Day, f.Lines,
+			f.Bytes, f.SHA256, f.HeadBytes, f.HeadSHA256, f.CreatedAt.Micros())
+	}
+	if err != nil {
+		return fmt.Errorf("add ranking file %s: %w", f.ID, err)
+	}
+	return nil
+}
+
+// DeleteRankingFile deletes the row of a file.
+func (t StandingTx) DeleteRankingFile(ctx context.Context, id string) error {
+	if _, err := t.exec(ctx, `DELETE FROM ranking_file WHERE id = $1`, id); err != nil {
+		return fmt.Errorf("delete ranking file %s: %w", id, err)
+	}
+	return nil
+}
+
+// CountScoreChanges counts the brands whose score changed after an event, up to limit.
+func (db StandingReader) CountScoreChanges(ctx context.Context, after int64, limit int) (n int, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT event FROM score_change WHERE event > $1 LIMIT $2) AS c`,
+		after, limit).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the changes of scores after %d: %w", after, queryErr(err))
+	}
+	return n, nil
+}
+
+// MoreBrands reports whether there are more than n brands.
+func (db StandingReader) MoreBrands(ctx context.Context, n int) (bool, error) {
+	var found int
+	err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT slug FROM brand LIMIT $1) AS b`, n+1).Scan(&found)
+	if err != nil {
+		return false, fmt.Errorf("count brands: %w", queryErr(err))
+	}
+	return found > n, nil
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -329,4 +331,34 @@ func (t CertificateTx) DeleteSigningKey(ctx context.Context, id string) error {
 		return fmt.Errorf("delete signing key %s: %w", id, err)
 	}
 	return nil
+}
+
+// MirrorName is the name of the one mirror of the log.
+const MirrorName = "stream"
+
+// MirrorLeased reports whether a worker has the lease of the mirror of the log.
+func (db EventReader) MirrorLeased(ctx context.Context, now time.Time) (leased bool, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(*) > 0 FROM log_mirror WHERE name = $1 AND lease_until > $2`, MirrorName,
+		now.UnixMicro()).Scan(&leased)
+	if err != nil {
+		return false, fmt.Errorf("read the lease of the mirror: %w", queryErr(err))
+	}
+	return leased, nil
+}
+
+// ClaimMirror leases the mirror of the log to owner unless another worker has it. It returns the fencing
+// token, which grows with each claim, or 0.
+func (t EventTx) ClaimMirror(ctx context.Context, owner string, now, lease time.Time) (fence int64, err error) {
+	err = t.queryRow(ctx, `INSERT INTO log_mirror (name, fence, lease_until, lease_owner) VALUES ($1, 1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET fence = log_mirror.fence + 1, lease_until = excluded.lease_until,
+			lease_owner = excluded.lease_owner
+		WHERE log_mirror.lease_until IS NULL OR log_mirror.lease_until <= $4 RETURNING fence`,
+		MirrorName, lease.UnixMicro(), owner, now.UnixMicro()).Scan(&fence)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("claim the mirror of the log: %w", queryErr(err))
+	}
+	return fence, nil
 }

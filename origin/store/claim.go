@@ -267,16 +267,6 @@ func (t ClaimTx) PutClaim(ctx context.Context, c *Claim) error {
 	return nil
 }
 
-// HasDueClaims reports whether a claim is due that no worker has leased.
-func (db ClaimReader) HasDueClaims(ctx context.Context, now time.Time) (bool, error) {
-	var n int
-	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT id FROM claim WHERE due_at <= $1
-		AND (lease_until IS NULL OR lease_until <= $1) LIMIT 1) AS due`, now.UnixMicro()).Scan(&n); err != nil {
-		return false, fmt.Errorf("read whether claims are due: %w", err)
-	}
-	return n > 0, nil
-}
-
 // ClaimDueClaims leases up to limit claims that are due to owner, and returns their ids.
 func (t ClaimTx) ClaimDueClaims(ctx context.Context, owner string, now, lease time.Time,
 	limit int) ([]string, error) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -9,24 +10,25 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 
 	"github.com/fieldmark/fieldmark/origin/store/check"
+	"github.com/fieldmark/fieldmark/origin/store/pooler"
+	"github.com/fieldmark/fieldmark/origin/store/replica"
 )
 
 //go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
 var migrations embed.FS
-
-// maxMigrateAttempts is how often SQLite is migrated again when another process
-// migrated at the same time and won. By then the work is done.
-const maxMigrateAttempts = 3
 
 // ErrOldSchema reports that the database must be migrated before this program can use it.
 var ErrOldSchema = errors.New("the database is older than this program; run fieldmark migrate up")
@@ -46,6 +48,9 @@ func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 			return nil, fmt.Errorf("migrate: %w", err)
 		}
 	}
+	if pooler.Transaction(cfg.URL) {
+		return nil, fmt.Errorf("migrate: %w", pooler.ErrSession)
+	}
 	d, db, err := openRaw(cfg, writerPragmas)
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
@@ -61,12 +66,7 @@ func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 	if err != nil {
 		return nil, errors.Join(err, free())
 	}
-	var results []*goose.MigrationResult
-	for range maxMigrateAttempts {
-		if results, err = p.Up(ctx); err == nil || d.shared || ctx.Err() != nil {
-			break
-		}
-	}
+	results, err := up(ctx, p, d.shared)
 	if err = errors.Join(err, free()); err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
@@ -74,6 +74,28 @@ func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 		done = append(done, step(r.Source))
 	}
 	return done, nil
+}
+
+// up applies the pending migrations. SQLite has no lock that outlives a transaction, so
+// several processes apply them at once, and each step fails in all but one of them. As long
+// as the version has grown since the last failure, another process is making progress and
+// the rest is tried again; a migration that cannot be applied fails twice at one version.
+func up(ctx context.Context, p *goose.Provider, locked bool) (done []*goose.MigrationResult, err error) {
+	for last := int64(-1); ; {
+		results, err := p.Up(ctx)
+		done = append(done, results...)
+		if err == nil || locked || ctx.Err() != nil {
+			return done, err
+		}
+		if partial, ok := errors.AsType[*goose.PartialError](err); ok {
+			done = append(done, partial.Applied...)
+		}
+		version, versionErr := p.GetDBVersion(ctx)
+		if versionErr != nil || version <= last {
+			return done, errors.Join(err, versionErr)
+		}
+		last = version
+	}
 }
 
 // lockSchema waits until no other process migrates. Of several origins that
@@ -170,7 +192,29 @@ func newProvider(d *dialect, db *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true))
+	versions, err := database.NewStore(database.Dialect(d.goose), goose.DefaultTablename)
+	if err != nil {
+		return nil, err
+	}
+	// The dialect is that of the store of versions.
+	return goose.NewProvider("", db, files, goose.WithStore(onceStore{versions}), goose.WithDisableGlobalRegistry(true))
+}
+
+// errMigrated reports that another process applied a migration first.
+var errMigrated = errors.New("another process has applied it")
+
+// onceStore records each version once. A version is inserted in the transaction of its
+// migration, so that one which another process has applied since the list of the pending ones
+// was read is rolled back, even if its statements can be run twice.
+type onceStore struct{ database.Store }
+
+// Insert implements database.Store.
+func (s onceStore) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
+	_, err := s.GetMigration(ctx, db, req.Version)
+	if errors.Is(err, database.ErrVersionNotFound) {
+		return s.Store.Insert(ctx, db, req)
+	}
+	return cmp.Or(err, errMigrated)
 }
 
 // schema makes sure that the database has the tables this program needs.
@@ -446,4 +490,64 @@ func (s *Store) RenameLog(ctx context.Context) error {
 	}
 	s.logID = name
 	return nil
+}
+
+// replicaQuery reads the position of a replica. The timeline is that of the row: a standby does not
+// know by which server its changes were committed.
+const replicaQuery = `SELECT id || COALESCE('.' || NULLIF(NULLIF(timeline, ''), '00000001'), ''), number
+	FROM log WHERE name = $1`
+
+// readPosition is replica.Config.Position.
+func readPosition(ctx context.Context, db *sql.Conn) (p replica.Position, err error) {
+	return p, db.QueryRowContext(ctx, replicaQuery, logName).Scan(&p.Log, &p.Event)
+}
+
+type snapshotKey struct{}
+
+// snapshot returns the snapshot that reads under a context see; nil: they see the primary.
+func snapshot(ctx context.Context) *replica.Snapshot {
+	s, _ := ctx.Value(snapshotKey{}).(*replica.Snapshot)
+	return s
+}
+
+// ReadAt calls read, under whose context all reads see one snapshot of a replica that has every
+// change up to a position of the log. Without a replica, or if it does not get there soon, read
+// sees the primary. If the replica ends the snapshot, read is called once more, so what it does
+// before it returns an error must be repeatable. A position without a name of the log is one that
+// the caller does not know: only the primary is asked.
+func (s *Store) ReadAt(ctx context.Context, at replica.Position, read func(context.Context) error) error {
+	if s.replica == nil || at.Log == "" {
+		return read(ctx)
+	}
+	snap := s.replica.Snapshot(ctx, at)
+	if snap == nil {
+		return read(ctx)
+	}
+	err := read(context.WithValue(ctx, snapshotKey{}, snap))
+	snap.Close()
+	// Whatever the server says, such as that the snapshot conflicts with the changes of the
+	// primary, that a table is not there yet, or that it stops: the primary may do better.
+	_, server := errors.AsType[*pgconn.PgError](err)
+	failed := server || isUnavailable(unavailable(err))
+	if failed || errors.Is(ctx.Err(), context.DeadlineExceeded) { // or a server that hangs
+		s.replica.Fail()
+	}
+	if !failed || ctx.Err() != nil {
+		return err
+	}
+	return read(ctx)
+}
+
+// redacted returns a URL without its password.
+func redacted(from string) string {
+	u, err := url.Parse(from)
+	if err != nil {
+		return "PostgreSQL"
+	}
+	q := u.Query()
+	if q.Has("password") {
+		q.Set("password", "xxxxx")
+		u.RawQuery = q.Encode()
+	}
+	return u.Redacted()
 }

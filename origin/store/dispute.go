@@ -443,16 +443,6 @@ func (t MailTx) ExpediteMail(ctx context.Context, slug fieldmark.Slug, now time.
 	return nil
 }
 
-// HasDueMail reports whether a mail is due that no worker has leased.
-func (db MailReader) HasDueMail(ctx context.Context, now time.Time) (bool, error) {
-	var n int
-	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT id FROM mail_address WHERE due_at <= $1
-		AND (lease_until IS NULL OR lease_until <= $1) LIMIT 1) AS due`, now.UnixMicro()).Scan(&n); err != nil {
-		return false, fmt.Errorf("read whether mail is due: %w", err)
-	}
-	return n > 0, nil
-}
-
 // ClaimDueMail leases up to limit addresses whose mail is due to owner, counts an attempt of
 // each, and returns their ids.
 func (t MailTx) ClaimDueMail(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {

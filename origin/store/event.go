@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -27,6 +29,8 @@ type Event struct {
 	Trace   string            // traceparent of the cause; only written
 	Actor   string            // who caused it: 'person NAME' or 'key ID'; empty for timers and jobs
 	Labels  map[string]string // of the mission that it is about, at its time; nil without a mission
+
+	ForEdges bool // its commit also touches TopicEdgeEvents; only written
 }
 
 // logState numbers events inside a transaction. The row of table log is read once
@@ -62,13 +66,13 @@ func (t *tx) readLog(ctx context.Context) (*logState, error) {
 // updateLog writes the number of the newest event and the newest stamp. If the row has
 // changed since it was read, a process wrote without the lock. Then the number becomes
 // NULL, which violates a constraint and fails the transaction.
-func (state *txState) updateLog() []commit.Statement {
-	l := &state.log
+func (s *Store) updateLog() []commit.Statement {
+	l := &s.state.log
 	if l.numbered == 0 && !l.stamped {
 		return nil
 	}
 	return []commit.Statement{{
-		Text: `UPDATE log SET number = CASE WHEN number = $4 THEN number + $1 END, at = $2 WHERE name = $3`,
+		Text: s.dialect.updateLog,
 		Args: []any{l.numbered, l.stamp, logName, l.head},
 	}}
 }
@@ -129,6 +133,9 @@ func (t EventTx) AppendEvent(ctx context.Context, e *Event) error {
 		}
 	}
 	t.touched[TopicEvents] = true
+	if e.ForEdges {
+		t.touched[TopicEdgeEvents] = true
+	}
 	if !fieldmark.IsTestAccount(e.Account) { // events of test worlds are in no metric
 		t.emitted = append(t.emitted, e.Type)
 	}
@@ -165,17 +172,18 @@ func (db EventReader) Head(ctx context.Context) (int64, error) {
 
 // LogStatus is the state of the log, which an edge compares with its position.
 type LogStatus struct {
-	Name    string // id of the log
+	Name    string // the epoch of event numbers: the id of the log and the timeline of the server
 	Head    int64  // number of the newest event; 0 if it is empty
 	Oldest  int64  // number of the oldest event still kept; 0 if it is empty
 	AfterID string // id of the event numbered after; empty if it does not exist
 }
 
-// LogStatus reads the state of the log and the id of the event numbered after.
-// The id of the log is read each time: another process may change it.
-func (db EventReader) LogStatus(ctx context.Context, after int64) (LogStatus, error) {
+// LogStatus reads the state of the log and the id of the event numbered after. The name is
+// read each time, with the numbers, and not when a connection is made: another process may
+// rename the log, and a pooler may lead the next query to another server.
+func (s *Store) LogStatus(ctx context.Context, after int64) (LogStatus, error) {
 	var l LogStatus
-	err := db.queryRow(ctx, `SELECT id, number, (SELECT COALESCE(MIN(number), 0) FROM event),
+	err := s.queryRow(ctx, `SELECT id || `+s.dialect.timeline+`, number, (SELECT COALESCE(MIN(number), 0) FROM event),
 		COALESCE((SELECT id FROM event WHERE number = $2), '') FROM log WHERE name = $1`, logName, after).
 		Scan(&l.Name, &l.Head, &l.Oldest, &l.AfterID)
 	if err != nil {
@@ -220,6 +228,61 @@ func (db EventReader) Events(ctx context.Context, after int64, limit, size int) 
 		return nil, fmt.Errorf("read events after %d: %w", after, err)
 	}
 	return events, nil
+}
+
+// LogTail reads the state of the log and the events after a number as of one moment: at most limit of
+// them, with at most size bytes of tags and data in total, but at least one. Only events of the types in
+// data have their data: those of missions are large, and edges do not need them.
+func (s *Store) LogTail(ctx context.Context, after int64, limit, size int, data []fieldmark.EventType) (
+	at LogStatus, events []fieldmark.Event, err error) {
+	fail := func(err error) (LogStatus, []fieldmark.Event, error) {
+		return LogStatus{}, nil, fmt.Errorf("read the log after %d: %w", after, queryErr(err))
+	}
+	var types strings.Builder // ,a,b,: each type between commas
+	types.WriteByte(',')
+	for _, t := range data {
+		types.WriteString(string(t) + ",")
+	}
+	rows, err := s.query(ctx, `SELECT l.id || `+s.dialect.timeline+`, l.number,
+		(SELECT COALESCE(MIN(number), 0) FROM event),
+		COALESCE((SELECT id FROM event WHERE number = $2), ''),
+		COALESCE(e.number, 0), COALESCE(e.id, ''), COALESCE(e.type, ''), COALESCE(e.at, 0), COALESCE(e.brand, ''),
+		COALESCE(e.tags, 'null'), CASE WHEN $4 LIKE '%,' || e.type || ',%' THEN e.data ELSE '' END
+		FROM log l LEFT JOIN (SELECT number, id, type, at, brand, tags, data FROM event WHERE number > $2
+			ORDER BY number LIMIT $3) e ON TRUE
+		WHERE l.name = $1 ORDER BY e.number`, logName, after, limit, types.String())
+	if err != nil {
+		return fail(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e fieldmark.Event
+		var tags, data string
+		if err := rows.Scan(&at.Name, &at.Head, &at.Oldest, &at.AfterID, &e.Number, &e.ID, &e.Type, timeCol{&e.Time},
+			&e.Brand, &tags, &data); err != nil {
+			return fail(err)
+		}
+		if e.Number == 0 {
+			break // no events; the row has the state of the log
+		}
+		if size -= len(tags) + len(data); size < 0 && len(events) > 0 {
+			break
+		}
+		if err := (jsonCol{&e.Tags}).Scan(tags); err != nil {
+			return fail(err)
+		}
+		if data != "" {
+			e.Data = []byte(data)
+		}
+		events = append(events, e)
+	}
+	if err := rows.Err(); err != nil {
+		return fail(err)
+	}
+	if at.Name == "" {
+		return fail(sql.ErrNoRows)
+	}
+	return at, events, nil
 }
 
 // EventsAbout returns the newest events about two subjects, the newest first;
@@ -344,6 +407,7 @@ type CDN struct {
 	Token    string // sealed; empty: none
 	State    fieldmark.CDNState
 	Status   CDNStatus
+	Probe    CDNProbe
 	Log      string // id of the log that At belongs to
 	At       fieldmark.EventCursor
 	Version  int64 // of the settings; it grows with each change
@@ -359,14 +423,23 @@ type CDNStatus struct {
 	PurgedAt     *fieldmark.Time `json:"purgedAt,omitempty"`
 	EmptiedAt    *fieldmark.Time `json:"emptiedAt,omitempty"` // because events were lost
 	EmptiedFor   string          `json:"emptiedFor,omitempty"`
+	// Confirmed is the position up to which every edge has reported that it is past what was purged; nil: At.
+	Confirmed *fieldmark.EventCursor `json:"confirmed,omitempty"`
 }
 
-const cdnColumns = `name, settings, token, state, status, log, cursor, cursor_id, version, created_at, updated_at,
-	CASE WHEN lease_until > $1 THEN 1 ELSE 0 END`
+// CDNProbe is the result of the probes of a CDN, stored as a document.
+type CDNProbe struct {
+	fieldmark.CDNProbe
+	CleanSince   *fieldmark.Time `json:"cleanSince,omitempty"`   // no failure since; nil: the last probe failed
+	FailingSince *fieldmark.Time `json:"failingSince,omitempty"` // nil: the last probe succeeded
+}
+
+const cdnColumns = `name, settings, token, state, status, probe, log, cursor, cursor_id, version, created_at,
+	updated_at, CASE WHEN lease_until > $1 THEN 1 ELSE 0 END`
 
 func scanCDN(row scanner) (c CDN, err error) {
-	err = row.Scan(&c.Name, jsonCol{&c.Settings}, &c.Token, &c.State, jsonCol{&c.Status}, &c.Log, &c.At.Number,
-		&c.At.ID, &c.Version, timeCol{&c.CreatedAt}, timeCol{&c.UpdatedAt}, &c.Leased)
+	err = row.Scan(&c.Name, jsonCol{&c.Settings}, &c.Token, &c.State, jsonCol{&c.Status}, jsonCol{&c.Probe}, &c.Log,
+		&c.At.Number, &c.At.ID, &c.Version, timeCol{&c.CreatedAt}, timeCol{&c.UpdatedAt}, &c.Leased)
 	return c, queryErr(err)
 }
 
@@ -414,13 +487,18 @@ func (t CDNTx) PutCDN(ctx context.Context, c *CDN) error {
 	if err != nil {
 		return fmt.Errorf("write the status of CDN %s: %w", c.Name, err)
 	}
+	probe, err := jsonText(c.Probe)
+	if err != nil {
+		return fmt.Errorf("write the probes of CDN %s: %w", c.Name, err)
+	}
 	_, err = t.exec(ctx, `INSERT INTO cdn (name, settings, token, state, status, log, cursor, cursor_id, version,
-		created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-		ON CONFLICT (name) DO UPDATE SET settings = excluded.settings, token = excluded.token, state = excluded.state,
-			status = excluded.status, version = excluded.version, updated_at = excluded.updated_at,
+		created_at, updated_at, probe) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+		ON CONFLICT (name) DO UPDATE SET settings = excluded.settings, token = excluded.token,
+			state = excluded.state, status = excluded.status, probe = excluded.probe, version = excluded.version,
+			updated_at = excluded.updated_at,
 			lease_until = NULL, lease_owner = NULL`,
 		c.Name, settings, c.Token, string(c.State), status, c.Log, c.At.Number, c.At.ID, c.Version,
-		c.CreatedAt.Micros(), c.UpdatedAt.Micros())
+		c.CreatedAt.Micros(), c.UpdatedAt.Micros(), probe)
 	if err != nil {
 		return fmt.Errorf("put CDN %s: %w", c.Name, err)
 	}
@@ -461,4 +539,46 @@ func (t CDNTx) MoveCDN(ctx context.Context, c *CDN, owner string, now time.Time)
 		return false, fmt.Errorf("move CDN %s: %w", c.Name, err)
 	}
 	return n > 0, nil
+}
+
+// PutProbe writes the result of a probe of a CDN under the conditions of MoveCDN, and reports whether it did.
+// It is a separate column: probes and purges run at the same time.
+func (t CDNTx) PutProbe(ctx context.Context, c *CDN, owner string, now time.Time) (bool, error) {
+	probe, err := jsonText(c.Probe)
+	if err != nil {
+		return false, fmt.Errorf("write the probes of CDN %s: %w", c.Name, err)
+	}
+	n, err := t.exec(ctx, `UPDATE cdn SET probe = $1 WHERE name = $2 AND lease_owner = $3 AND lease_until > $4
+		AND version = $5`, probe, c.Name, owner, now.UnixMicro(), c.Version)
+	if err != nil {
+		return false, fmt.Errorf("write the probes of CDN %s: %w", c.Name, err)
+	}
+	return n > 0, nil
+}
+
+// TakeCDNCall takes a call from the limit of an account at a CDN: a bucket of burst calls, to which one
+// comes back each interval. It returns how long to wait if the bucket is empty; then nothing was taken. The
+// origins of a database share the bucket, and a restart does not fill it.
+func (t CDNTx) TakeCDNCall(ctx context.Context, account string, now time.Time, interval time.Duration,
+	burst int) (wait time.Duration, err error) {
+	fail := func(err error) (time.Duration, error) {
+		return 0, fmt.Errorf("take a call of CDN account %q: %w", account, queryErr(err))
+	}
+	var full int64 // when the bucket is full again
+	err = t.queryRow(ctx, `SELECT COALESCE((SELECT full_at FROM cdn_account WHERE account = $1), 0)`,
+		account).Scan(&full)
+	if err != nil {
+		return fail(err)
+	}
+	at := now.UnixMicro()
+	next := max(full, at) + interval.Microseconds()
+	if late := next - at - int64(burst)*interval.Microseconds(); late > 0 {
+		return time.Duration(late) * time.Microsecond, nil
+	}
+	_, err = t.exec(ctx, `INSERT INTO cdn_account (account, full_at) VALUES ($1, $2)
+		ON CONFLICT (account) DO UPDATE SET full_at = excluded.full_at`, account, next)
+	if err != nil {
+		return fail(err)
+	}
+	return 0, nil
 }

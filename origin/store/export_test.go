@@ -25,7 +25,8 @@ func (s *Store) ExplainDeliveries(ctx context.Context, f DeliveryFilter) (plan [
 }
 
 // ExplainSweep returns the plans of the sweeper's queries: timers that are due, timers
-// that were computed with older rules, overdue payments, and pending alerts that are due.
+// that were computed with older rules, overdue payments, and pending alerts that are due;
+// and of the queries for when these are due.
 func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules int64) (plans [][]string, read int,
 	err error) {
 	for _, question := range []string{dueSLAs, staleSLAs, duePayments, duePendingAlerts} {
@@ -39,6 +40,16 @@ func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules in
 			return nil, 0, err
 		}
 		plans, read = append(plans, plan), read+n
+	}
+	for _, due := range dueTimes {
+		if due.topic != TopicDeadlines {
+			continue
+		}
+		plan, _, err := s.explain(ctx, "SELECT ("+due.query+")")
+		if err != nil {
+			return nil, 0, err
+		}
+		plans = append(plans, plan)
 	}
 	return plans, read, nil
 }
@@ -62,8 +73,7 @@ func (s *Store) ExplainWorlds(ctx context.Context, world string, now int64) (map
 		explain("timers of old rules", claim.Replace(worldStaleSLAs), now, 50, 1),
 		explain("payments to claim", claim.Replace(worldPayments), now, 50),
 		explain("alerts to claim", claim.Replace(worldPendingAlerts), now, 50),
-		explain("timers that are due", worldsDue, now),
-		explain("endpoints that are due", `SELECT EXISTS (SELECT 1 FROM `+worldEndpoints+`)`, now),
+		explain("what is due", dueQuery),
 		explain("endpoints to claim", dueWorldEndpoints, now, 50),
 		explain("worlds to reset", worldsToReset, 50),
 		explain("idle worlds", idleWorlds, 50, now),
@@ -162,11 +172,15 @@ func (s *Store) Fill(ctx context.Context, account string, n int) error {
 		numbers = `WITH n(i) AS (SELECT generate_series(0, ` + fmt.Sprint(n-1) + `)::bigint)`
 		pad = `lpad(i::text, 8, '0')`
 	}
-	request := `'{"externalId":"' || i || '","source":"s' || (i % 7) || '","title":"Replace the fan of the unit on the roof","priority":"MEDIUM","description":"` +
+	request := `'{"externalId":"' || i || '","source":"s' || (i % 7) || '","title":"Replace the fan of the unit on ` +
+		`the roof","priority":"MEDIUM","description":"` +
 		strings.Repeat("What was seen, and what is to be done. ", 12) + `"}'`
-	fill := numbers + ` INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held, created_at, updated_at, version, priority)
-		SELECT 'msn_' || ` + pad + ` || '000000000000000000', '` + account + `', 's' || (i % 7), 'x' || i, 'f', ` + request + `,
-		CASE WHEN i % 1000 = 0 THEN 'ON_HOLD' WHEN i % 100 = 1 THEN 'NEW' WHEN i % 10 = 2 THEN 'COMPLETED' ELSE 'CLOSED' END,
+	fill := numbers + ` INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, ` +
+		`held, created_at, updated_at, version, priority)
+		SELECT 'msn_' || ` + pad + ` || '000000000000000000', '` + account + `', 's' || (i % 7), 'x' || i, ` +
+		`'f', ` + request + `,
+		CASE WHEN i % 1000 = 0 THEN 'ON_HOLD' WHEN i % 100 = 1 THEN 'NEW' WHEN i % 10 = 2 THEN 'COMPLETED' ELSE ` +
+		`'CLOSED' END,
 		'', i, i, 1, CASE WHEN i % 500 = 3 THEN 'CRITICAL' WHEN i % 3 = 0 THEN 'LOW' ELSE 'MEDIUM' END FROM n`
 	steps := []string{`INSERT INTO account (id, created_at) VALUES ('` + account + `', 0) ON CONFLICT (id) DO NOTHING`,
 		fill}

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,6 +166,9 @@ func (db BrandReader) AddHistory(ctx context.Context, states []fieldmark.BrandSt
 			b.Visibility = append(b.Visibility, v)
 		}
 	}
+	if err := db.addStudies(ctx, at, `s.brand >= $1 AND s.brand <= $2`, string(first), string(last)); err != nil {
+		return err
+	}
 	others, err := aliases(ctx, db, first, last)
 	if err != nil {
 		return err
@@ -190,22 +195,32 @@ func scanRevision(row scanner) (r brandRevision, err error) {
 	return r, queryErr(err)
 }
 
+const (
+	revisionColumns = `SELECT r.brand, r.first_at, r.last_at, r.digest, COALESCE(f.bare, f.body)
+		FROM revision r JOIN facts f ON f.digest = r.digest`
+	newestRevision = `SELECT MAX(q.first_at) FROM revision q WHERE q.brand = r.brand`
+)
+
 // addRevisions adds earlier revisions to brands that have facts, the oldest
 // first.
 func (db BrandReader) addRevisions(ctx context.Context, to map[fieldmark.Slug]*fieldmark.BrandState, first,
 	last fieldmark.Slug, times [3]time.Time) error {
-	const newest = `SELECT MAX(q.first_at) FROM revision q WHERE q.brand = r.brand`
-	rows, err := db.query(ctx, `SELECT r.brand, r.first_at, r.last_at, r.digest, COALESCE(f.bare, f.body)
-		FROM revision r JOIN facts f ON f.digest = r.digest WHERE r.brand >= $1 AND r.brand <= $2 AND r.first_at IN (
+	const newest = newestRevision
+	rows, err := db.query(ctx, revisionColumns+` WHERE r.brand >= $1 AND r.brand <= $2 AND r.first_at IN (
 			(`+newest+`),
 			(`+newest+` AND q.first_at < (SELECT MAX(p.first_at) FROM revision p WHERE p.brand = r.brand)),
 			(`+newest+` AND q.first_at <= $3), (`+newest+` AND q.first_at <= $4), (`+newest+` AND q.first_at <= $5))
 		ORDER BY r.brand, r.first_at`,
 		string(first), string(last), times[0].UnixMicro(), times[1].UnixMicro(), times[2].UnixMicro())
 	all, err := collect(rows, err, scanRevision)
-	if err != nil {
-		return err
+	if err == nil {
+		setRevisions(to, all)
 	}
+	return err
+}
+
+// setRevisions sets the revisions of brands that have facts; those of a brand follow each other, the oldest first.
+func setRevisions(to map[fieldmark.Slug]*fieldmark.BrandState, all []brandRevision) {
 	for i, r := range all {
 		b := to[r.brand]
 		switch {
@@ -216,7 +231,6 @@ func (db BrandReader) addRevisions(ctx context.Context, to map[fieldmark.Slug]*f
 			b.Past = append(b.Past, r.Revision)
 		}
 	}
-	return nil
 }
 
 // BrandStateAt reads a brand with the facts that were active at a time, if any.
@@ -327,13 +341,7 @@ func (db BrandReader) BareStates(ctx context.Context,
 	if len(slugs) == 0 {
 		return states, nil
 	}
-	// Lists are filled up to a power of two, so that there are few different statements.
-	args := make([]any, 1<<bits.Len(uint(len(slugs)-1)))
-	list := make([]string, len(args))
-	for i := range args {
-		args[i], list[i] = string(slugs[min(i, len(slugs)-1)]), fmt.Sprintf("$%d", i+1)
-	}
-	in := ` IN (` + strings.Join(list, ", ") + `)`
+	in, args := slugList(slugs, 1)
 	rows, err := db.query(ctx, `SELECT `+bareColumns+` WHERE b.slug`+in, args...)
 	all, err := collect(rows, err, scanState)
 	if err != nil {
@@ -351,7 +359,89 @@ func (db BrandReader) BareStates(ctx context.Context,
 			state.Visibility = append(state.Visibility, v)
 		}
 	}
-	return states, nil
+	return states, db.addStudies(ctx, states, `s.brand`+in, args...)
+}
+
+// addStudies adds to states the newest study of each niche and locale of the brands that a condition
+// selects.
+func (db BrandReader) addStudies(ctx context.Context, states map[fieldmark.Slug]*fieldmark.BrandState, brands string,
+	args ...any) error {
+	rows, err := db.query(ctx, `SELECT s.brand, s.body FROM study_brand s WHERE `+brands+`
+		AND s.to_at = (SELECT MAX(n.to_at) FROM study_brand n WHERE n.brand = s.brand AND n.niche = s.niche
+			AND n.locale = s.locale)
+		ORDER BY s.brand, s.niche, s.locale, s.study`, args...)
+	if err != nil {
+		return fmt.Errorf("list studies of brands: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var brand fieldmark.Slug
+		var r fieldmark.StudyResult
+		if err := rows.Scan(&brand, jsonCol{&r}); err != nil {
+			return fmt.Errorf("list studies of brands: %w", err)
+		}
+		if state := states[brand]; state != nil {
+			state.Studies = append(state.Studies, r.Renamed(brand))
+		}
+	}
+	return rows.Err()
+}
+
+// AddTrends adds to states, which BareStates read, what the trends of scores need: since when the present facts
+// are, and the revisions that were active at times, the oldest first. It returns for each brand and time when the
+// next revision began, after which another one will be active; brands without such a revision are missing.
+func (db BrandReader) AddTrends(ctx context.Context, states map[fieldmark.Slug]*fieldmark.BrandState,
+	times [3]time.Time) (map[fieldmark.Slug][3]*time.Time, error) {
+	next := map[fieldmark.Slug][3]*time.Time{}
+	if len(states) == 0 {
+		return next, nil
+	}
+	in, args := slugList(slices.Collect(maps.Keys(states)), 4)
+	args = append([]any{times[0].UnixMicro(), times[1].UnixMicro(), times[2].UnixMicro()}, args...)
+	fail := func(err error) error { return fmt.Errorf("read revisions of %d brands: %w", len(states), err) }
+	rows, err := db.query(ctx, revisionColumns+` WHERE r.brand`+in+` AND r.first_at IN ((`+newestRevision+`),
+			(`+newestRevision+` AND q.first_at <= $1), (`+newestRevision+` AND q.first_at <= $2),
+			(`+newestRevision+` AND q.first_at <= $3))
+		ORDER BY r.brand, r.first_at`, args...)
+	all, err := collect(rows, err, scanRevision)
+	if err != nil {
+		return nil, fail(err)
+	}
+	setRevisions(states, all)
+	const first = `(SELECT MIN(q.first_at) FROM revision q WHERE q.brand = b.slug AND q.first_at > `
+	rows, err = db.query(ctx, `SELECT b.slug, `+first+`$1), `+first+`$2), `+first+`$3) FROM brand b WHERE b.slug`+in,
+		args...)
+	type began struct {
+		brand fieldmark.Slug
+		at    [3]*int64
+	}
+	list, err := collect(rows, err, func(row scanner) (b began, err error) {
+		return b, row.Scan(&b.brand, &b.at[0], &b.at[1], &b.at[2])
+	})
+	if err != nil {
+		return nil, fail(err)
+	}
+	for _, b := range list {
+		var at [3]*time.Time
+		for i, micros := range b.at {
+			if micros != nil {
+				at[i] = new(time.UnixMicro(*micros))
+			}
+		}
+		next[b.brand] = at
+	}
+	return next, nil
+}
+
+// slugList returns a condition and its arguments, whose numbers begin with first. Lists are filled up to a power
+// of two, so that there are few different statements.
+func slugList(slugs []fieldmark.Slug, first int) (in string, args []any) {
+	args = make([]any, 1<<bits.Len(uint(len(slugs)-1)))
+	list := make([]string, len(args))
+	for i := range args {
+		args[i], list[i] = string(slugs[min(i, len(slugs)-1)]), fmt.Sprintf("$%d", i+first)
+	}
+	return ` IN (` + strings.Join(list, ", ") + `)`, args
 }
 
 // latestSamples lists the newest sample of each engine, surface and locale of the brands that
@@ -372,4 +462,23 @@ func (db BrandReader) latestSamples(ctx context.Context, brands string,
 		return nil, fmt.Errorf("list visibility samples: %w", err)
 	}
 	return list, nil
+}
+
+// Study is the stored document of one engine in a study.
+type Study struct {
+	Digest     fieldmark.Digest
+	ID, Engine string
+	Niche      string
+	Locale     string
+	To         fieldmark.Time
+	Body       []byte // compressed
+	FileHash   fieldmark.Digest
+	Signer     string
+}
+
+const studyColumns = `digest, id, engine, niche, locale, to_at, body, file_hash, signer`
+
+func scanStudy(row scanner) (s Study, err error) {
+	return s, row.Scan(&s.Digest, &s.ID, &s.Engine, &s.Niche, &s.Locale, timeCol{&s.To}, &s.Body, &s.FileHash,
+		&s.Signer)
 }

@@ -106,6 +106,7 @@ func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account, reinde
 		return fmt.Errorf("update account %s: %w", a.ID, err)
 	}
 	clear(t.state.accounts) // of its sub-accounts, too
+	t.touched[TopicLabels] = t.touched[TopicLabels] || reindex
 	return nil
 }
 
@@ -500,16 +501,6 @@ func (t AccessRequestTx) EndAccessRequests(ctx context.Context, now, deleted tim
 		return fmt.Errorf("expire access requests: %w", err)
 	}
 	return nil
-}
-
-// HasDueAccessMail reports whether mail to a contact is due that no worker has leased.
-func (db AccessRequestReader) HasDueAccessMail(ctx context.Context, now time.Time) (bool, error) {
-	var n int
-	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT id FROM access_request WHERE due_at <= $1
-		AND (lease_until IS NULL OR lease_until <= $1) LIMIT 1) AS due`, now.UnixMicro()).Scan(&n); err != nil {
-		return false, fmt.Errorf("read whether mail about access requests is due: %w", err)
-	}
-	return n > 0, nil
 }
 
 // ClaimDueAccessMail leases up to limit requests whose mail is due to owner, counts an attempt of

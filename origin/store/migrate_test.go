@@ -61,24 +61,33 @@ func TestEnginesHaveOneSchema(t *testing.T) {
 	lite, pg := raw(t, file), raw(t, storetest.New(t))
 	for what, questions := range map[string][2]string{
 		"columns": {
-			`SELECT m.name || '.' || p.name || CASE WHEN p.type IN ('INTEGER', 'BIGINT') THEN ' number' WHEN p.type = 'BLOB' THEN ' bytes'
+			`SELECT m.name || '.' || p.name || CASE WHEN p.type IN ('INTEGER', 'BIGINT') THEN ' number' WHEN p.type ` +
+				`= 'BLOB' THEN ' bytes'
 				ELSE ' ' || lower(p.type) END || CASE WHEN p."notnull" + p.pk > 0 THEN ' required' ELSE '' END
 				FROM sqlite_master m JOIN pragma_table_xinfo(m.name) p
 				WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'goose_db_version' ORDER BY 1`,
-			`SELECT table_name || '.' || column_name || CASE data_type WHEN 'bigint' THEN ' number' WHEN 'bytea' THEN ' bytes'
+			`SELECT table_name || '.' || column_name || CASE data_type WHEN 'bigint' THEN ' number' WHEN 'bytea' ` +
+				`THEN ' bytes'
 				ELSE ' ' || data_type END || CASE is_nullable WHEN 'NO' THEN ' required' ELSE '' END COLLATE "C"
-				FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'goose_db_version' ORDER BY 1`,
+				FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'goose_db_version' ` +
+				`ORDER BY 1`,
 		},
 		"indexes": {
-			`SELECT i.tbl_name || ' ' || i.name || ' (' || (SELECT group_concat(c.name, ', ') FROM pragma_index_info(i.name) c) || ')'
+			`SELECT i.tbl_name || ' ' || i.name || ' (' || (SELECT group_concat(c.name, ', ') FROM ` +
+				`pragma_index_info(i.name) c) || ')'
 				FROM sqlite_master i WHERE i.type = 'index' AND i.sql IS NOT NULL ORDER BY 1`,
-			`SELECT tablename || ' ' || indexname || ' ' || substring(indexdef from '\([^)]*\)') COLLATE "C" FROM pg_indexes
-				WHERE schemaname = 'public' AND indexname NOT LIKE '%\_pkey' AND indexname NOT LIKE '%\_key' ORDER BY 1`,
+			`SELECT tablename || ' ' || indexname || ' ' || substring(indexdef from '\([^)]*\)') COLLATE "C" FROM ` +
+				`pg_indexes
+				WHERE schemaname = 'public' AND indexname NOT LIKE '%\_pkey' AND indexname NOT LIKE '%\_key' ORDER ` +
+				`BY 1`,
 		},
 		"references": {
-			`SELECT m.name || '.' || f."from" || ' ' || f."table" FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f ORDER BY 1`,
-			`SELECT (conrelid::regclass::text || '.' || a.attname || ' ' || confrelid::regclass::text) COLLATE "C" FROM pg_constraint c
-				JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] WHERE contype = 'f' ORDER BY 1`,
+			`SELECT m.name || '.' || f."from" || ' ' || f."table" FROM sqlite_master m JOIN ` +
+				`pragma_foreign_key_list(m.name) f ORDER BY 1`,
+			`SELECT (conrelid::regclass::text || '.' || a.attname || ' ' || confrelid::regclass::text) COLLATE "C" ` +
+				`FROM pg_constraint c
+				JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] WHERE contype = 'f' ORDER ` +
+				`BY 1`,
 		},
 	} {
 		if diff := cmp.Diff(lines(t, lite, questions[0]), lines(t, pg, questions[1])); diff != "" {
@@ -86,8 +95,10 @@ func TestEnginesHaveOneSchema(t *testing.T) {
 		}
 	}
 	// With any other collation, the order of lists and cursors would differ from Go's.
-	if other := lines(t, pg, `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = 'public'
-		AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C' AND table_name <> 'goose_db_version'`); other != "" {
+	if other := lines(t, pg, `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE `+
+		`table_schema = 'public'
+		AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C' AND table_name <> `+
+		`'goose_db_version'`); other != "" {
 		t.Errorf("columns that are not compared byte by byte:\n%s", other)
 	}
 }
@@ -124,9 +135,11 @@ func TestMigrateRepeatedAlerts(t *testing.T) {
 	for _, text := range []string{
 		`INSERT INTO log (name, id, number, at) VALUES ('main', 'log_1', 1, 1000)`,
 		`INSERT INTO account (id, created_at) VALUES ('a', 1)`,
-		`INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held, created_at, updated_at, version, priority, heard)
+		`INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held, created_at, ` +
+			`updated_at, version, priority, heard)
 			VALUES ('msn_1', 'a', 'am', 'k-1', 'sha256:0', '{}', 'NEW', '', 1, 4102444800000000, 5, 'MEDIUM', 3)`,
-		`INSERT INTO event (number, id, type, at, subject, brand, tags, data) VALUES (1, 'evt_1', 'mission.created', 1, 'msn_1', '', '[]', '{}'),
+		`INSERT INTO event (number, id, type, at, subject, brand, tags, data) VALUES (1, 'evt_1', 'mission.created',` +
+			` 1, 'msn_1', '', '[]', '{}'),
 			(2, 'evt_2', 'mission.updated', 1, 'msn_1', '', '[]', '{}')`,
 		`UPDATE log SET number = 2`,
 	} {
@@ -170,7 +183,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 	cfg.NoMigrate = false
 	var all sync.WaitGroup
-	for range 5 {
+	for range 20 {
 		all.Go(func() {
 			s, err := store.Open(t.Context(), cfg)
 			if err != nil {

@@ -324,6 +324,7 @@ func (t WorldTx) BeginReset(ctx context.Context, world string, at time.Time) err
 	if err != nil {
 		return fail(err)
 	}
+	t.touched[TopicWorldResets] = true
 	clear(t.state.endpoints)
 	clear(t.state.accounts)
 	return nil

@@ -397,16 +397,6 @@ func (t OfferTx) StartTestClock(ctx context.Context, account string, goal time.T
 	return nil
 }
 
-// TestClocksDue reports whether there is a clock to claim, without a transaction.
-func (db OfferReader) TestClocksDue(ctx context.Context, now time.Time) (due bool, err error) {
-	err = db.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM test_clock WHERE advancing = 1
-		AND (lease_until IS NULL OR lease_until <= $1))`, now.UnixMicro()).Scan(&due)
-	if err != nil {
-		return false, fmt.Errorf("look for clocks that advance: %w", queryErr(err))
-	}
-	return due, nil
-}
-
 // ClaimTestClocks leases up to limit clocks that advance to owner, and returns their accounts.
 func (t OfferTx) ClaimTestClocks(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
 	return t.claim(ctx, `UPDATE test_clock SET lease_until = $1, lease_owner = $2 WHERE account IN (

@@ -245,25 +245,6 @@ func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.
 	return append(due, stale...), err
 }
 
-// worldsDue reports whether a world has something that worlds claim, without a transaction.
-const worldsDue = `SELECT EXISTS (SELECT 1 FROM account a WHERE ` + standing + ` AND (
-	EXISTS (SELECT 1 FROM sla s WHERE s.world = a.id AND s.world <> '' AND s.due_at <= $1 + a.clock_offset)
-	OR EXISTS (SELECT 1 FROM payment p WHERE p.world = a.id AND p.world <> ''
-		AND p.check_at <= $1 + a.clock_offset)
-	OR EXISTS (SELECT 1 FROM pending_alert q WHERE q.world = a.id AND q.world <> ''
-		AND q.due_at <= $1 + a.clock_offset)))
-	OR EXISTS (SELECT 1 FROM sla s WHERE s.rules < (SELECT COALESCE(MAX(r.revision), 0) FROM sla_rule r)
-		AND s.world <> '')`
-
-// TimersDue reports whether a timer of a test world is due. Most installations have no world: looking costs
-// them a read, and no transaction.
-func (db MissionReader) TimersDue(ctx context.Context, now time.Time) (due bool, err error) {
-	if err := db.queryRow(ctx, worldsDue, now.UnixMicro()).Scan(&due); err != nil {
-		return false, fmt.Errorf("look for due timers of test worlds: %w", queryErr(err))
-	}
-	return due, nil
-}
-
 // Calendar is an iCalendar feed of planned missions and the hash of its token.
 type Calendar struct {
 	fieldmark.Calendar

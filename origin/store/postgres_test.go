@@ -77,7 +77,8 @@ func TestNumbersOfTwoWriters(t *testing.T) {
 func TestConnectionsBreak(t *testing.T) {
 	cfg, s := shared(t)
 	db := raw(t, cfg)
-	const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
+	const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid ` +
+		`<> pg_backend_pid()`
 	write := func(id string) error {
 		return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			if strings.HasPrefix(id, "during") {

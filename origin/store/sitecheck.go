@@ -325,3 +325,120 @@ func (t SiteCheckTx) ReleaseHost(ctx context.Context, host string, until, next t
 	}
 	return nil
 }
+
+// StudyReader reads studies of answers.
+type StudyReader struct{ querier }
+
+// StudyTx stores studies in a transaction.
+type StudyTx struct {
+	StudyReader
+	*tx
+}
+
+// Studies lists the active documents of a study, by engine.
+func (db StudyReader) Studies(ctx context.Context, id string) ([]Study, error) {
+	rows, err := db.query(ctx, `SELECT `+studyColumns+` FROM study WHERE id = $1 AND superseded = 0
+		ORDER BY engine`, id)
+	list, err := collect(rows, err, scanStudy)
+	if err != nil {
+		return nil, fmt.Errorf("list the documents of study %s: %w", id, err)
+	}
+	return list, nil
+}
+
+// StudyBefore reads the newest document of another study of an engine in a niche and locale that ended before a
+// time; the error is ErrNotFound if it does not exist.
+func (db StudyReader) StudyBefore(ctx context.Context, s *Study) (Study, error) {
+	before, err := scanStudy(db.queryRow(ctx, `SELECT `+studyColumns+` FROM study WHERE niche = $1 AND locale = $2
+		AND engine = $3 AND to_at < $4 AND superseded = 0 AND id <> $5 ORDER BY to_at DESC, digest LIMIT 1`,
+		s.Niche, s.Locale, s.Engine, s.To.Micros(), s.ID))
+	if err != nil {
+		return before, fmt.Errorf("read the study before %s: %w", s.ID, queryErr(err))
+	}
+	return before, nil
+}
+
+// StudyByDigest reads a document, superseded or not; the error is ErrNotFound if it does not exist.
+func (db StudyReader) StudyByDigest(ctx context.Context, digest fieldmark.Digest) (Study, error) {
+	s, err := scanStudy(db.queryRow(ctx, `SELECT `+studyColumns+` FROM study WHERE digest = $1`, string(digest)))
+	if err != nil {
+		return s, fmt.Errorf("read study %s: %w", digest, queryErr(err))
+	}
+	return s, nil
+}
+
+// StudyResultByDigest reads a compressed result, superseded or not; the error is ErrNotFound if there is
+// none.
+func (db StudyReader) StudyResultByDigest(ctx context.Context, digest fieldmark.Digest) (body []byte, err error) {
+	err = db.queryRow(ctx, `SELECT body FROM study_result WHERE digest = $1`, string(digest)).Scan(&body)
+	if err != nil {
+		return nil, fmt.Errorf("read the result of study %s: %w", digest, queryErr(err))
+	}
+	return body, nil
+}
+
+// StudyResults reads the compressed newest active results of a niche; locale "" is any.
+func (db StudyReader) StudyResults(ctx context.Context, niche, locale string, limit int) ([][]byte, error) {
+	rows, err := db.query(ctx, `SELECT body FROM study_result WHERE niche = $1 AND ($2 = '' OR locale = $2)
+		AND superseded = 0 ORDER BY to_at DESC, digest LIMIT $3`, niche, locale, limit)
+	list, err := collect(rows, err, func(row scanner) (body []byte, err error) { return body, row.Scan(&body) })
+	if err != nil {
+		return nil, fmt.Errorf("list studies of niche %s: %w", niche, err)
+	}
+	return list, nil
+}
+
+// OutdatedStudies lists the ids of studies whose result another version of the method computed.
+func (db StudyReader) OutdatedStudies(ctx context.Context, method string) ([]string, error) {
+	rows, err := db.query(ctx, `SELECT id FROM study_result WHERE superseded = 0 AND method <> $1 ORDER BY id`, method)
+	list, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
+	if err != nil {
+		return nil, fmt.Errorf("list outdated results of studies: %w", err)
+	}
+	return list, nil
+}
+
+// PutStudy stores a document in place of the active one of the same study and engine.
+func (t StudyTx) PutStudy(ctx context.Context, s *Study, at fieldmark.Time) error {
+	_, err := t.exec(ctx, `UPDATE study SET superseded = 1 WHERE id = $1 AND engine = $2`, s.ID, s.Engine)
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO study (`+studyColumns+`, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (digest) DO UPDATE SET superseded = 0`,
+			string(s.Digest), s.ID, s.Engine, s.Niche, s.Locale, s.To.Micros(), s.Body, string(s.FileHash),
+			s.Signer, at.Micros())
+	}
+	if err != nil {
+		return fmt.Errorf("put the document of %s in study %s: %w", s.Engine, s.ID, err)
+	}
+	return nil
+}
+
+// PutStudyResult stores the result of a study in place of the active one, and its parts by brand.
+func (t StudyTx) PutStudyResult(ctx context.Context, r *fieldmark.StudyResult, body []byte,
+	brands map[fieldmark.Slug]fieldmark.StudyResult, at fieldmark.Time) error {
+	fail := func(err error) error { return fmt.Errorf("put the result of study %s: %w", r.ID, err) }
+	for _, statement := range []string{`UPDATE study_result SET superseded = 1 WHERE id = $1`,
+		`DELETE FROM study_brand WHERE study = $1`} {
+		if _, err := t.exec(ctx, statement, r.ID); err != nil {
+			return fail(err)
+		}
+	}
+	_, err := t.exec(ctx, `INSERT INTO study_result (digest, id, niche, locale, to_at, method, body, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (digest) DO UPDATE SET superseded = 0,
+		method = excluded.method, body = excluded.body`, string(r.Digest), r.ID, r.Niche, r.Locale, r.To.Micros(),
+		r.Methodology.Version, body, at.Micros())
+	if err != nil {
+		return fail(err)
+	}
+	for slug, part := range brands {
+		text, err := jsonText(part)
+		if err != nil {
+			return fail(err)
+		}
+		if _, err := t.exec(ctx, `INSERT INTO study_brand (brand, study, niche, locale, to_at, body)
+			VALUES ($1, $2, $3, $4, $5, $6)`, string(slug), r.ID, r.Niche, r.Locale, r.To.Micros(), text); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,10 +28,11 @@ func TestSweepPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, index := range []string{"sla_due", "sla_stale", "payment_check", "pending_alert_due"} {
-		whole := strings.Join(plans[i], "\n")
+	indexes := []string{"sla_due", "sla_stale", "payment_check", "pending_alert_due"}
+	for i, index := range slices.Concat(indexes, indexes) {
+		whole := strings.ReplaceAll(strings.Join(plans[i], "\n"), "SCAN CONSTANT ROW", "")
 		// which may scan an empty table
-		if !strings.Contains(whole, index) && !(i >= 2 && storetest.Engine() == storetest.Postgres) {
+		if !strings.Contains(whole, index) && !(i%4 >= 2 && storetest.Engine() == storetest.Postgres) {
 			t.Errorf("the question does not use %s:\n%s", index, whole)
 		}
 		if strings.Contains(whole, "SCAN") || strings.Contains(whole, "Seq Scan on sla") ||

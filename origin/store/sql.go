@@ -30,6 +30,8 @@ import (
 	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/store/check"
 	"github.com/fieldmark/fieldmark/origin/store/commit"
+	"github.com/fieldmark/fieldmark/origin/store/pooler"
+	"github.com/fieldmark/fieldmark/origin/store/replica"
 )
 
 // connectTimeout bounds connecting to a server that does not respond, while a caller
@@ -44,9 +46,22 @@ const txTimeout = 15 * time.Second * timeout.Scale
 // "fieldmar" in ASCII, to differ from the locks of other programs in the database.
 const lockKey = "7379540980639031666"
 
+// timelineSuffix is "." and the timeline of the server, and empty on the first one. A standby
+// that is promoted begins a timeline. If it lacked the newest events, it gives their numbers to
+// others, so numbers of two timelines must not be compared. On the first timeline the name stays
+// as programs of before report it: origins of both versions run during an update, and edges would
+// drop their caches each time they poll the other one. A standby has no position to name a file
+// by.
+const timelineSuffix = `CASE WHEN pg_is_in_recovery() THEN ''
+	ELSE COALESCE('.' || NULLIF(substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), '00000001'), '') END`
+
+// numberEvents is the beginning of dialect.updateLog; see Store.updateLog.
+const numberEvents = `UPDATE log SET number = CASE WHEN number = $4 THEN number + $1 END, at = $2`
+
 func postgres() *dialect {
 	return &dialect{
-		goose: goose.DialectPostgres, migrations: "migrations/postgres", shared: true,
+		goose: goose.DialectPostgres, migrations: "migrations/postgres", shared: true, timeline: timelineSuffix,
+		updateLog: numberEvents + `, timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) WHERE name = $3`,
 		Engine: commit.Engine{
 			// A statement sees what was committed before it began; so once the lock is
 			// held, it sees everything earlier writers did. The lock is not the row of
@@ -111,6 +126,13 @@ func connConfig(from string, settings map[string]string) (*pgx.ConnConfig, error
 		return nil, errors.New("invalid database URL; the form is postgres://USER:PASSWORD@HOST:PORT/NAME")
 	}
 	own := cfg.RuntimeParams
+	pooled, err := pooler.Configure(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if pooled { // it refuses settings of a session, or applies them to the sessions of others
+		settings = nil
+	}
 	cfg.RuntimeParams = map[string]string{"application_name": "fieldmark", "timezone": "UTC", "client_encoding": "UTF8"}
 	maps.Copy(cfg.RuntimeParams, settings)
 	maps.Copy(cfg.RuntimeParams, own)
@@ -147,6 +169,9 @@ func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error
 		// reject a primary. A server that is not in recovery is a primary.
 		reader.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
+	if pooler.Transaction(from) {
+		s.dialect.Begin = pooler.Begin(s.dialect.Begin, writerSettings)
+	}
 	s.writer = stdlib.OpenDB(*writer)
 	s.writer.SetMaxOpenConns(1)
 	var encoding string
@@ -163,23 +188,29 @@ func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error
 	return nil
 }
 
-// redacted returns a URL without its password.
-func redacted(from string) string {
-	u, err := url.Parse(from)
+// openReplica opens the pool of the replica. It does not connect: an origin starts without it.
+func (s *Store) openReplica(cfg Config) error {
+	if cfg.ReadURL == "" {
+		return nil
+	}
+	if cfg.URL == "" {
+		return errors.New("SQLite has no replica: a URL of one needs the URL of the database")
+	}
+	from, err := connConfig(cfg.ReadURL, readerSettings)
 	if err != nil {
-		return "PostgreSQL"
+		return fmt.Errorf("replica: %w", err)
 	}
-	q := u.Query()
-	if q.Has("password") {
-		q.Set("password", "xxxxx")
-		u.RawQuery = q.Encode()
-	}
-	return u.Redacted()
+	db := stdlib.OpenDB(*from)
+	db.SetMaxOpenConns(cfg.Readers)
+	db.SetMaxIdleConns(cfg.Readers)
+	s.replica = replica.New(replica.Config{DB: db, Position: readPosition})
+	return nil
 }
 
 func sqlite() *dialect {
 	return &dialect{
-		goose: goose.DialectSQLite3, migrations: "migrations/sqlite",
+		goose: goose.DialectSQLite3, migrations: "migrations/sqlite", timeline: `''`,
+		updateLog: numberEvents + ` WHERE name = $3`,
 		Engine: commit.Engine{
 			Begin: []string{`BEGIN IMMEDIATE`}, Prepare: true, Args: func(args []any) []any { return args },
 			Unavailable: unavailable, IsUnavailable: isUnavailable,
@@ -354,6 +385,9 @@ func (s *Store) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 
 func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	defer s.observeRead(time.Now())
+	if snap := snapshot(ctx); snap != nil {
+		return snap.Query(ctx, text, s.dialect.Args(args)...)
+	}
 	if !s.dialect.Prepare {
 		rows, err := s.readers.QueryContext(ctx, text, s.dialect.Args(args)...)
 		return rows, unavailable(err)
@@ -367,6 +401,9 @@ func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows,
 
 func (s *Store) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
 	defer s.observeRead(time.Now())
+	if snap := snapshot(ctx); snap != nil {
+		return snap.QueryRow(ctx, text, s.dialect.Args(args)...)
+	}
 	if !s.dialect.Prepare {
 		return s.readers.QueryRowContext(ctx, text, s.dialect.Args(args)...)
 	}

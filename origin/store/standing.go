@@ -33,6 +33,10 @@ type Standing struct {
 
 // StandingBody is the part of a standing that is stored as a document.
 type StandingBody struct {
+	// Values are what a ranking keeps of the score, in the form of rankingfile.Values. They come first in the
+	// document, where EachRanked finds them without reading the rest. Empty: the standing was computed by a
+	// release before them.
+	Values []byte `json:"values,omitempty"`
 	fieldmark.Standing
 	Points map[string]fieldmark.Milli `json:"points,omitempty"` // of the signals
 	// Spread and Confidence are those of the score; nil and empty unless scored or stale.
@@ -246,10 +250,12 @@ func (t StandingTx) DropSentRanks(ctx context.Context) error {
 // DailyJob is a job that one process runs once a day.
 type DailyJob string
 
-// The daily jobs: JobRanking ranks the brands, JobDump writes their scores to files.
+// The daily jobs: JobRanking ranks the brands, JobDump writes their scores to files. JobRankingFile writes the
+// files that edges start from; it is due more often.
 const (
-	JobRanking DailyJob = "ranking"
-	JobDump    DailyJob = "dump"
+	JobRanking     DailyJob = "ranking"
+	JobDump        DailyJob = "dump"
+	JobRankingFile DailyJob = "ranking_file"
 )
 
 // DailyJobDue reports whether a job is due and no process runs it. A job that never ran is due.

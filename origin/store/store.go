@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,13 +17,15 @@ import (
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/store/check"
 	"github.com/fieldmark/fieldmark/origin/store/commit"
+	"github.com/fieldmark/fieldmark/origin/store/replica"
 )
 
 // Config names a database: a file of SQLite or a PostgreSQL server.
 type Config struct {
 	Path      string // of the SQLite file; created, readable by its owner only, if it does not exist
 	URL       string // postgres://… of a PostgreSQL database; then Path is ignored
-	Readers   int    // connections that read; 0 means twice the processors, at least 4
+	ReadURL   string // postgres://… of a replica of URL, for ReadAt; empty: none
+	Readers   int    // connections that read, of each server; 0 means twice the processors, at least 4
 	NoMigrate bool   // return ErrOldSchema for a database older than this program instead of migrating it
 
 	Tracer *trace.Tracer // records a span for each write; may be nil
@@ -46,6 +49,8 @@ type dialect struct {
 	commit.Engine
 
 	goose      goose.Dialect
+	timeline   string       // SQL expression: what follows the id of the log in its name
+	updateLog  string       // statement: the numbers of a commit, and the timeline that it is on
 	migrations string       // their directory
 	shared     bool         // several processes may use the database at once
 	checks     []check.Rule // of the engine itself
@@ -68,6 +73,30 @@ func (s *Store) Pools() []Pool {
 	return pools
 }
 
+// ReplicaStatus is the state of the replica.
+type ReplicaStatus struct {
+	replica.Counts
+	Up  bool  // it answers and has the log of the primary
+	Lag int64 // how many events it is behind the primary; 0 while it is not up
+}
+
+// Replica returns the state of the replica; false without one.
+func (s *Store) Replica(ctx context.Context) (ReplicaStatus, bool, error) {
+	if s.replica == nil {
+		return ReplicaStatus{}, false, nil
+	}
+	status := ReplicaStatus{Counts: s.replica.Counts()}
+	head, err := s.LogStatus(ctx, 0)
+	if err != nil {
+		return status, true, err
+	}
+	lag, err := s.replica.Lag(ctx, replica.Position{Log: head.Name, Event: head.Head})
+	if err == nil {
+		status.Up, status.Lag = true, lag
+	}
+	return status, true, nil // a replica that is away is a state, not an error
+}
+
 // Store is an open database. Its methods may be called from any goroutine. Those
 // that read rows are grouped by noun: BrandReader, MissionReader and so on.
 type Store struct {
@@ -88,12 +117,14 @@ type Store struct {
 	SiteCheckReader
 	StandingReader
 	StatsReader
+	StudyReader
 	WebhookReader
 	WorldReader
 
 	dialect *dialect
 	writer  *sql.DB
 	readers *sql.DB
+	replica *replica.Replica // nil: none
 	logID   string
 	watch   watch
 	group   *commit.Group[*write]
@@ -140,6 +171,9 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if cfg.Readers <= 0 {
 		cfg.Readers = max(4, 2*runtime.GOMAXPROCS(0))
 	}
+	if err := s.openReplica(cfg); err != nil {
+		return err
+	}
 	s.readers.SetMaxOpenConns(cfg.Readers)
 	s.readers.SetMaxIdleConns(cfg.Readers)
 	s.group = s.newGroup()
@@ -153,6 +187,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.TechnicianReader = TechnicianReader{s}
 	s.SiteCheckReader, s.StandingReader = SiteCheckReader{s}, StandingReader{s}
 	s.StatsReader, s.WebhookReader, s.WorldReader = StatsReader{s}, WebhookReader{s}, WorldReader{s}
+	s.StudyReader = StudyReader{s}
 	s.keys.Load, s.responses.Load = s.loadKeys, s.loadResponses
 	s.watch.make()
 	return s.readLogID(ctx)
@@ -182,7 +217,7 @@ func (s *Store) readLogID(ctx context.Context) error {
 }
 
 // Log returns the id of the event log. Event numbers of different logs must not be
-// compared.
+// compared, nor those of one log before and after a failover: the names in LogStatus differ.
 func (s *Store) Log() string { return s.logID }
 
 // Shared reports whether other processes may use the database: then their leases
@@ -226,6 +261,9 @@ func (s *Store) Close() error {
 	if s.group != nil {
 		errs = append(errs, s.group.Close())
 	}
+	if s.replica != nil {
+		errs = append(errs, s.replica.Close())
+	}
 	for _, db := range []*sql.DB{s.readers, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())
@@ -240,7 +278,9 @@ type Topic int
 // The topics: the event log grew; a delivery, an audit, a preview, a replay, a
 // deadline, a certificate, a standing, a claim, a mail or a mail about a request for a key became due; a
 // check of a site changed its state; a delivery or a deadline of a test world became due; a CDN was
-// added or changed; a clock of a test world began or ended to advance.
+// added or changed; a clock of a test world began or ended to advance; the event log grew by an
+// event that edges act on; leases of deliveries or endpoints expired; a test world is to be reset;
+// labels are to be indexed; anything was committed.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -258,11 +298,104 @@ const (
 	TopicTestDeadlines
 	TopicCDNs
 	TopicTestClocks
+	TopicEdgeEvents
+	TopicDeliveryLeases
+	TopicExpiredEndpoints
+	TopicWorldResets
+	TopicLabels
+	TopicCommits
 	topics
 )
 
-// watch wakes readers of this process after a commit. It is a hint: to find what
-// another process wrote, readers poll.
+// dueTimes select when the next work of a topic is due, in microseconds, and NULL if none is. All
+// use indexes: their cost does not depend on how many rows wait. Leased rows count as due unless
+// they are leased for as long as they exist, so rows whose worker stopped are found when their
+// leases end. Those of test worlds are due in the time of their world.
+var dueTimes = []struct {
+	topic Topic
+	query string
+}{
+	{TopicDeadlines, `SELECT MIN(due_at) FROM sla WHERE due_at IS NOT NULL AND world = ''`},
+	{TopicDeadlines, olderRules(`world = ''`)},
+	{TopicDeadlines, `SELECT MIN(check_at) FROM payment WHERE check_at IS NOT NULL AND world = ''`},
+	{TopicDeadlines, `SELECT MIN(due_at) FROM pending_alert WHERE world = ''`},
+	{TopicTestDeadlines, worldDue(`SELECT MIN(due_at) FROM sla WHERE due_at IS NOT NULL`)},
+	{TopicTestDeadlines, olderRules(`world <> ''`)},
+	{TopicTestDeadlines, worldDue(`SELECT MIN(check_at) FROM payment WHERE check_at IS NOT NULL`)},
+	{TopicTestDeadlines, worldDue(`SELECT MIN(due_at) FROM pending_alert WHERE true`)},
+	{TopicDeliveries, `SELECT MIN(wake_at) FROM endpoint WHERE wake_at IS NOT NULL AND deleted_at IS NULL
+		AND world = ''`},
+	{TopicTestDeliveries, worldDue(`SELECT MIN(wake_at) FROM endpoint WHERE wake_at IS NOT NULL
+		AND deleted_at IS NULL`)},
+	{TopicDeliveryLeases, `SELECT MIN(lease_until) FROM delivery WHERE lease_owner IS NOT NULL`},
+	{TopicExpiredEndpoints, `SELECT MIN(expires_at) FROM endpoint WHERE deleted_at IS NULL
+		AND expires_at IS NOT NULL`},
+	{TopicReplays, `SELECT 0 FROM replay WHERE state = 'running' LIMIT 1`},
+	{TopicTestClocks, `SELECT MIN(COALESCE(lease_until, 0)) FROM test_clock WHERE advancing = 1`},
+	{TopicWorldResets, `SELECT 0 FROM account WHERE reset_at IS NOT NULL LIMIT 1`},
+	{TopicLabels, `SELECT 0 FROM account WHERE labels_indexed IS NOT NULL LIMIT 1`},
+	{TopicAudits, `SELECT MIN(due_at) FROM audit WHERE failure = ''`},
+	{TopicSiteChecks, `SELECT MIN(due_at) FROM site_check WHERE due_at IS NOT NULL`},
+	{TopicPreviews, `SELECT 0 FROM preview WHERE state IN ('waiting', 'running') LIMIT 1`},
+	{TopicStandings, `SELECT MIN(due_at) FROM standing WHERE due_at IS NOT NULL`},
+	{TopicStandings, `SELECT 0 FROM activation a WHERE a.event = (SELECT MAX(event) FROM activation
+			WHERE percent = 100) AND ((SELECT MIN(module) FROM standing) < a.digest
+			OR (SELECT MAX(module) FROM standing) > a.digest)`},
+	{TopicCertificates, `SELECT MIN(due_at) FROM certificate`},
+	{TopicClaims, `SELECT MIN(due_at) FROM claim WHERE due_at IS NOT NULL`},
+	{TopicMail, `SELECT MIN(due_at) FROM mail_address WHERE due_at IS NOT NULL`},
+	{TopicAccessMail, `SELECT MIN(due_at) FROM access_request WHERE due_at IS NOT NULL`},
+	{TopicCDNs, `SELECT MIN(COALESCE(lease_until, 0)) FROM cdn WHERE state <> 'refused'`},
+}
+
+// olderRules is 0 if an SLA was computed with older rules. PostgreSQL has no statistics of how
+// many are, and would scan all for a condition on each; the minimum is in an index.
+func olderRules(where string) string {
+	return `CASE WHEN (SELECT MIN(rules) FROM sla WHERE rules IS NOT NULL AND ` + where + `)
+		< (SELECT COALESCE(MAX(revision), 0) FROM sla_rule) THEN 0 END`
+}
+
+// worldDue selects the first real time of what query finds in the world of each test account.
+func worldDue(query string) string {
+	return `SELECT MIN((` + query + ` AND world = a.id AND world <> '') - a.clock_offset) FROM account a
+		WHERE ` + standing
+}
+
+// dueQuery reads all dueTimes in one round trip.
+var dueQuery = func() string {
+	columns := make([]string, len(dueTimes))
+	for i, due := range dueTimes {
+		columns[i] = "(" + due.query + ")"
+	}
+	return "SELECT " + strings.Join(columns, ", ")
+}()
+
+// PublishDue wakes the readers of each topic that has work due at a time: what became due since, and
+// what another process wrote. It returns when the next work is due; zero means that none is planned.
+// It is one read, whatever the topics and however many rows they have.
+func (s *Store) PublishDue(ctx context.Context, now time.Time) (next time.Time, err error) {
+	times, columns := make([]*int64, len(dueTimes)), make([]any, len(dueTimes))
+	for i := range times {
+		columns[i] = &times[i]
+	}
+	if err := s.queryRow(ctx, dueQuery).Scan(columns...); err != nil {
+		return next, fmt.Errorf("look for due work: %w", queryErr(err))
+	}
+	var due [topics]bool
+	for i, micros := range times {
+		if micros == nil {
+			continue
+		}
+		at := time.UnixMicro(*micros)
+		if due[dueTimes[i].topic] = due[dueTimes[i].topic] || !at.After(now); next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	s.watch.notify(due)
+	return next, nil
+}
+
+// watch wakes readers of this process after a commit, and when PublishDue finds work for them.
 type watch struct {
 	mu      sync.Mutex
 	changed [topics]chan struct{}

@@ -24,7 +24,9 @@ func TestMain(m *testing.M) {
 			Tests: "TestRestoreReplaces|TestDiskFull|TestDamageIsReportedByRule|TestFlippedBitIsFound"},
 		// These tests need processes that share a database, or both engines.
 		storetest.Alone{Engine: storetest.Postgres,
-			Tests: "TestSeveralHosts|TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestHeadMoved|TestEnginesHaveOneSchema"},
+			Tests: "TestSeveralHosts|TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|" +
+				"TestHeadMoved|TestEnginesHaveOneSchema|" +
+				"TestLogNamesTheTimeline|TestReadAt|TestReadAtIsRepeated|TestPooler"},
 	))
 }
 

@@ -34,6 +34,7 @@ type Tx struct {
 	SiteCheckTx
 	StandingTx
 	StatsTx
+	StudyTx
 	TechnicianTx
 	WebhookTx
 	WorldTx
@@ -65,6 +66,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t}, OfferTx{OfferReader{t}, t},
 		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t},
+		StudyTx{StudyReader{t}, t},
 		TechnicianTx{TechnicianReader{t}, t},
 		WebhookTx{WebhookReader{t}, t}, WorldTx{WorldReader{t}, t}, t,
 	}
@@ -184,11 +186,12 @@ func (s *Store) newGroup() *commit.Group[*write] {
 				accounts: make(map[string]accountState), used: make(map[string]dayUse)}
 		},
 		Prefetch: s.prefetch,
-		End:      s.state.updateLog,
+		End:      s.updateLog,
 		Done: func(took time.Duration, writes int) {
 			if s.events.Commit != nil {
 				s.events.Commit(took, writes)
 			}
+			s.state.touched[TopicCommits] = true
 			s.watch.notify(s.state.touched)
 		},
 	})
@@ -349,6 +352,7 @@ const (
 	LeaseMail        LeaseKind = "mail_address"
 	LeaseAccess      LeaseKind = "access_request"
 	LeaseCDN         LeaseKind = "cdn"
+	LeaseMirror      LeaseKind = "log_mirror"
 )
 
 // leaseKeys are the key columns of the tables.
@@ -356,6 +360,7 @@ var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
 	LeaseAlert: "mission", LeaseCertificate: "name", LeaseClaim: "id", LeaseSiteCheck: "id",
 	LeaseDailyJob: "name", LeaseMail: "id", LeaseAccess: "id", LeaseCDN: "name", LeaseTestClock: "account",
+	LeaseMirror: "name",
 }
 
 // Lease identifies a leased row.

@@ -76,16 +76,6 @@ const dueWorldEndpoints = `SELECT ` + endpointColumns + `, offset_of, (SELECT CO
 	WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
 	FROM ` + worldEndpoints + ` ORDER BY wake_at, id LIMIT $2`
 
-// EndpointsDue reports whether an endpoint of a test world is scheduled for now or earlier. Most
-// installations have no world: looking costs them a read, and no transaction.
-func (db WebhookReader) EndpointsDue(ctx context.Context, now time.Time) (due bool, err error) {
-	err = db.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+worldEndpoints+`)`, now.UnixMicro()).Scan(&due)
-	if err != nil {
-		return false, fmt.Errorf("look for due deliveries of test worlds: %w", queryErr(err))
-	}
-	return due, nil
-}
-
 // PutEndpointSchedule stores when the dispatcher must look at an endpoint again,
 // and until when its rate limit is used up.
 func (t WebhookTx) PutEndpointSchedule(ctx context.Context, endpoint string, wake, rate time.Time) error {

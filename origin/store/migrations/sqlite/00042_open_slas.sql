@@ -1,7 +1,7 @@
 -- +goose Up
 
 -- Since when a timer that has not stopped is breached, and when a running one that was reported
--- to be at risk is due; the earliest of a mission, NULL: there is none.
+-- to be at risk is due; the earliest of a mission, NULL if it has no such timer.
 ALTER TABLE sla ADD COLUMN breached_at BIGINT;
 ALTER TABLE sla ADD COLUMN at_risk_due BIGINT;
 UPDATE sla SET
