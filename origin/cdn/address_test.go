@@ -17,10 +17,10 @@ import (
 )
 
 // startNginx runs the nginx of deploy/nginx in front of an address. It returns where it is read and purged.
-func startNginx(t testing.TB, backend string) (public, purges string) {
+func startNginx(t testing.TB, backend string) (cache *server, purges string) {
 	t.Helper()
 	nginx, dir := program(t, "nginx"), t.TempDir()
-	public, _ = freeAddress(t)
+	public, _ := freeAddress(t)
 	purges, _ = freeAddress(t)
 	const module = "/usr/lib/nginx/modules/ngx_http_cache_purge_module.so"
 	configure(t, "nginx/fieldmark-cache.conf", dir, "127.0.0.1:8090", public, "127.0.0.1:8091", purges,
@@ -36,7 +36,7 @@ func startNginx(t testing.TB, backend string) (public, purges string) {
 
 // startTrafficServer runs the Traffic Server of deploy/trafficserver in front of an address. It returns
 // where it is read and purged.
-func startTrafficServer(t testing.TB, backend string) (public, purges string) {
+func startTrafficServer(t testing.TB, backend string) (cache *server, purges string) {
 	t.Helper()
 	server, dir := program(t, "traffic_server"), t.TempDir()
 	public, port := freeAddress(t)
@@ -71,18 +71,18 @@ func startTrafficServer(t testing.TB, backend string) (public, purges string) {
 func TestNginx(t *testing.T) {
 	t.Parallel()
 	f, e := newFixture(t), newEdges(t)
-	public, purges := startNginx(t, e.URL)
-	testAddresses(t, f, e, fieldmark.CDNNginx, public, purges)
+	cache, purges := startNginx(t, e.URL)
+	testAddresses(t, f, e, fieldmark.CDNNginx, cache, purges)
 }
 
 func TestTrafficServer(t *testing.T) {
 	t.Parallel()
 	f, e := newFixture(t), newEdges(t)
-	public, purges := startTrafficServer(t, e.URL)
-	testAddresses(t, f, e, fieldmark.CDNTrafficServer, public, purges)
+	cache, purges := startTrafficServer(t, e.URL)
+	testAddresses(t, f, e, fieldmark.CDNTrafficServer, cache, purges)
 }
 
-func testAddresses(t *testing.T, f *fixture, e *edges, kind fieldmark.CDNKind, public, purges string) {
+func testAddresses(t *testing.T, f *fixture, e *edges, kind fieldmark.CDNKind, cache *server, purges string) {
 	t.Helper()
 	way := newGate(t, purges)
 	f.put("cache", fieldmark.CDNRequest{Token: token, CDNSettings: fieldmark.CDNSettings{Kind: kind,
@@ -90,9 +90,9 @@ func testAddresses(t *testing.T, f *fixture, e *edges, kind fieldmark.CDNKind, p
 	if r, err := f.CDNs.Test(t.Context(), "cache"); err != nil || !r.OK {
 		t.Fatalf("test: %+v %v, want success", r, err)
 	}
-	testExact(t, f, e, public, purges, way, "cache")
+	testExact(t, f, e, cache, purges, way, "cache")
 	// Readers cannot purge, whatever token they send.
-	page := public + fieldmark.PathBadge + "b-0000"
+	page := cache.URL + fieldmark.PathBadge + "b-0000"
 	before := e.asked.Load()
 	req, err := http.NewRequestWithContext(t.Context(), "PURGE", page, nil)
 	must(t, err)

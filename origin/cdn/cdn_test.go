@@ -401,6 +401,11 @@ func TestLostLog(t *testing.T) {
 			c.At.Number += 1000
 			return nil
 		},
+		"no longer kept": func(ctx context.Context, tx *store.Tx, c *store.CDN) error {
+			c.At = fieldmark.EventCursor{}
+			_, err := tx.PruneEvents(ctx, time.Now().Add(time.Hour), 100)
+			return err
+		},
 		"another event": func(_ context.Context, _ *store.Tx, c *store.CDN) error {
 			c.At.ID = "evt_00000000000000000000000000"
 			return nil
@@ -409,6 +414,7 @@ func TestLostLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, a := newFixture(t), newAPI(t)
+			f.change(brandTag(1))
 			f.change(brandTag(1))
 			f.put("cdn", a.fastly())
 			f.stop()

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -76,6 +79,10 @@ type follower struct {
 	waiting []batch               // purged once, the oldest first
 	done    fieldmark.EventCursor // purged twice up to here
 	savedAt time.Time             // when the row was written last
+
+	open        []*unconfirmed // purged twice, but an edge may have been behind; the oldest first
+	confirmedAt time.Time      // when the reports of edges were read last
+	prober      *prober
 }
 
 // follow purges a CDN until its lease ends. It ends when settings change; the next claim follows the CDN
@@ -83,9 +90,15 @@ type follower struct {
 func (s *Service) follow(ctx context.Context, name string) {
 	row, err := s.cfg.Store.CDN(ctx, name)
 	if err == nil {
-		f := &follower{s: s, row: row, at: row.At, done: row.At}
+		f := &follower{s: s, row: row, at: row.At, done: row.At, prober: newProber(s, row)}
+		if from := row.Status.Confirmed; from != nil {
+			f.at, f.done = *from, *from // what an edge may have been behind for is purged again
+		}
 		if f.target, err = s.target(&row); err == nil {
-			err = f.run(ctx)
+			g, ctx := errgroup.WithContext(ctx)
+			g.Go(func() error { return f.run(ctx) })
+			g.Go(func() error { return f.prober.run(ctx) })
+			err = g.Wait()
 		}
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errEnded) && !errors.Is(err, errRefused) {
@@ -105,17 +118,23 @@ func (f *follower) run(ctx context.Context) error {
 			// The second purge must not wait for the next event.
 			wait = max(min(wait, time.Until(f.waiting[0].again)), 0)
 		}
-		page, err := f.s.cfg.Events.After(ctx, f.at, wait, event.MaxPage)
+		page, err := f.s.cfg.Events.Read(ctx, event.Query{After: f.at, Edges: true, Wait: wait})
 		if err != nil {
 			return err
 		}
 		if why := f.lost(&page); why != "" {
 			err = f.empty(ctx, &page, why)
 		} else {
-			err = f.apply(ctx, page.Events)
+			err = f.apply(ctx, &page)
 		}
 		if err == nil {
 			err = f.repeat(ctx)
+		}
+		if err == nil {
+			err = f.confirm(ctx)
+		}
+		if err == nil {
+			err = f.savePosition(ctx)
 		}
 		if err != nil {
 			return err
@@ -138,7 +157,7 @@ func (f *follower) check(ctx context.Context) error {
 func (f *follower) lost(page *fieldmark.EventPage) string {
 	switch {
 	case page.Log != f.row.Log:
-		return "the database is another one, as after a restore"
+		return "the database is another one, as after a restore or a failover"
 	case page.Head < f.at.Number || page.Diverged(f.at):
 		return "the database has lost events"
 	case page.Oldest > f.at.Number+1:
@@ -150,34 +169,35 @@ func (f *follower) lost(page *fieldmark.EventPage) string {
 // empty purges everything once, after edges had time to notice the same loss.
 func (f *follower) empty(ctx context.Context, page *fieldmark.EventPage, why string) error {
 	f.s.cfg.Log.Warn("a CDN is purged of everything", slog.String("cdn", f.row.Name), slog.String("because", why))
-	if err := sleep(ctx, secondAfter); err != nil {
+	if err := timeout.Sleep(ctx, secondAfter); err != nil {
 		return err
 	}
 	if err := f.send(ctx, []string{fieldmark.KeyAll}); err != nil {
 		return err
 	}
 	now := fieldmark.At(time.Now())
-	f.waiting, f.row.Log, f.at = nil, page.Log, fieldmark.EventCursor{Number: page.Head}
+	f.waiting, f.open, f.row.Log, f.at = nil, nil, page.Log, fieldmark.EventCursor{Number: page.Head}
 	f.done = f.at
 	f.row.Status.EmptiedAt, f.row.Status.EmptiedFor = &now, why
 	return f.save(ctx, f.at)
 }
 
 // apply purges what events changed, with what changes until they are collected.
-func (f *follower) apply(ctx context.Context, events []fieldmark.Event) error {
-	if len(events) == 0 {
+func (f *follower) apply(ctx context.Context, page *fieldmark.EventPage) error {
+	if len(page.Events) == 0 {
+		f.at = page.Next(f.at)
 		return nil
 	}
-	if err := sleep(ctx, coalesce); err != nil {
+	// An idle log is answered at once with the first event of a change; the others follow it closely.
+	if err := timeout.Sleep(ctx, coalesce); err != nil {
 		return err
 	}
 	// Read again: the events of one change arrive within this pause.
-	page, err := f.s.cfg.Events.After(ctx, f.at, 0, event.MaxPage)
-	if err != nil || f.lost(&page) != "" || len(page.Events) == 0 {
+	all, err := f.s.cfg.Events.Read(ctx, event.Query{After: f.at, Edges: true, Late: true})
+	if err != nil || f.lost(&all) != "" || len(all.Events) == 0 {
 		return err
 	}
-	last := page.Events[len(page.Events)-1]
-	keys, upTo := keysOf(page.Events), fieldmark.EventCursor{Number: last.Number, ID: last.ID}
+	keys, upTo := keysOf(all.Events), all.Next(f.at)
 	if len(keys) > 0 {
 		if err := f.send(ctx, keys); err != nil {
 			return err
@@ -188,8 +208,7 @@ func (f *follower) apply(ctx context.Context, events []fieldmark.Event) error {
 	return nil
 }
 
-// repeat sends the second purges that are due as one, and stores the position that they complete.
-// Without any, all events read are complete.
+// repeat sends the second purges that are due as one. Without any, all events read are complete.
 func (f *follower) repeat(ctx context.Context) error {
 	var keys keySet
 	due := 0
@@ -199,21 +218,40 @@ func (f *follower) repeat(ctx context.Context) error {
 		}
 	}
 	if due > 0 {
-		f.target.hard = true
-		err := f.send(ctx, keys.all())
-		f.target.hard = false
-		if err != nil {
+		from, upTo := f.done, f.waiting[due-1].upTo
+		if err := f.sendHard(ctx, keys.all()); err != nil {
 			return err
 		}
-		f.done, f.waiting = f.waiting[due-1].upTo, f.waiting[due:]
+		f.done, f.waiting = upTo, f.waiting[due:]
+		f.open = append(f.open, &unconfirmed{batch: batch{keys: keys.all(), upTo: upTo}, from: from, sent: time.Now()})
 	}
 	if len(f.waiting) == 0 {
 		f.done = f.at
 	}
-	if f.done == f.row.At || time.Since(f.savedAt) < saveEvery {
+	return nil
+}
+
+// sendHard is send of a purge after which no response from before is served, where the CDN can.
+func (f *follower) sendHard(ctx context.Context, keys []string) error {
+	f.target.hard = true
+	defer func() { f.target.hard = false }()
+	return f.send(ctx, keys)
+}
+
+// savePosition stores the positions if they moved and saveEvery has passed. A worker that repeats purges of
+// before does not move the position back.
+func (f *follower) savePosition(ctx context.Context) error {
+	to, stored := f.confirmedTo(), f.row.Status.Confirmed
+	same := to == stored || to != nil && stored != nil && *to == *stored
+	if f.done.Number <= f.row.At.Number && same || time.Since(f.savedAt) < saveEvery {
 		return nil
 	}
-	return f.save(ctx, f.done)
+	at := f.done
+	if at.Number < f.row.At.Number {
+		at = f.row.At
+	}
+	f.row.Status.Confirmed = to
+	return f.save(ctx, at)
 }
 
 // send purges keys until the CDN accepts them. It returns an error only if that is pointless.
@@ -222,6 +260,7 @@ func (f *follower) send(ctx context.Context, keys []string) error {
 		f.s.cfg.Log.Warn("a CDN that is purged by address cannot be purged of everything; the rest expires",
 			slog.String("cdn", f.row.Name))
 	}
+	// There is no last attempt: giving a purge up would leave outdated responses for their whole lifetime.
 	pause := retryFirst
 	for {
 		err := f.s.purge(ctx, f.target, keys)
@@ -229,6 +268,7 @@ func (f *follower) send(ctx context.Context, keys []string) error {
 			return ctx.Err()
 		}
 		if err == nil {
+			f.prober.purged(keys)
 			return f.succeeded(ctx)
 		}
 		if noted := f.failed(ctx, err); noted != nil {
@@ -253,7 +293,7 @@ func (f *follower) wait(ctx context.Context, d time.Duration) error {
 	// In parts, so that new settings end a wait of up to maxRetryAfter.
 	for d > 0 {
 		part := min(d, idleWait)
-		if err := sleep(ctx, part); err != nil {
+		if err := timeout.Sleep(ctx, part); err != nil {
 			return err
 		}
 		if err := f.check(ctx); err != nil {
@@ -293,7 +333,31 @@ func (f *follower) failed(ctx context.Context, reason error) error {
 		now := fieldmark.At(time.Now())
 		f.row.Status.FailingSince = &now
 	}
+	if state == fieldmark.CDNRefused {
+		// Nothing is purged from now on, so edges must not wait for two minutes of failures.
+		return f.refuse(ctx)
+	}
 	return f.save(ctx, f.row.At)
+}
+
+// refuse stores that the token was refused, and that the CDN is no longer verified.
+func (f *follower) refuse(ctx context.Context) error {
+	now := time.Now()
+	return f.s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return changing(ctx, tx, func() error {
+			held, err := tx.MoveCDN(ctx, &f.row, f.s.cfg.Jobs.Worker(), now)
+			if err == nil && !held {
+				return errEnded
+			}
+			stored, err := tx.CDN(ctx, f.row.Name) // the prober writes it too
+			if err != nil || stored.Probe.State == "" {
+				return err
+			}
+			stored.Probe = nextProbe(&stored, "", errRefused, now)
+			_, err = tx.PutProbe(ctx, &stored, f.s.cfg.Jobs.Worker(), now)
+			return err
+		})
+	})
 }
 
 // save stores the position and the status.
@@ -317,6 +381,7 @@ type keySet struct {
 	seen map[string]bool
 }
 
+// put adds a key if it is not in the set.
 func (k *keySet) put(key string) {
 	if k.seen == nil {
 		k.seen = map[string]bool{}
@@ -337,10 +402,15 @@ func (k *keySet) all() []string {
 // keysOf returns the surrogate keys of what events changed. What changes a brand or a module changes
 // ranks, too. A purge without tags is one of everything.
 func keysOf(events []fieldmark.Event) []string {
+	// In order of events, so that the earliest change is purged first.
 	var keys keySet
 	for i := range events {
 		if e := &events[i]; e.Type == fieldmark.EventCachePurged && len(e.Tags) == 0 {
 			keys.put(fieldmark.KeyAll)
+		} else if e.Type == fieldmark.EventModuleRolledBack {
+			// The edge has dropped what the module computed that it rolled back; a CDN may have some of it.
+			keys.put(string(fieldmark.TagModule))
+			keys.put(string(fieldmark.TagBoard))
 		}
 		for _, tag := range events[i].Tags {
 			if key, ok := tag.SurrogateKey(); ok {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -49,10 +50,16 @@ const purgedAtOnce = 8
 // 404 of an address that is not stored would look like that of a server that purges nothing.
 const purgeField = "Fieldmark-Purge"
 
-// planInterval is the time between two calls to Cloudflare by plan: it allows 5 a minute on the free
-// one, and 5, 10 and 50 a second on the others.
-var planInterval = map[string]time.Duration{"free": 12 * time.Second, "pro": 200 * time.Millisecond,
-	"business": 100 * time.Millisecond, "enterprise": 20 * time.Millisecond}
+// planLimit is a limit of Cloudflare: a bucket of calls, to which one comes back each interval.
+type planLimit struct {
+	interval time.Duration
+	burst    int
+}
+
+// planLimits are the limits of an account by plan: 5 calls a minute on the free one, and 5, 10 and 50 a second
+// on the others. Purges wait in the log meanwhile, and those that have waited share a call.
+var planLimits = map[string]planLimit{"free": {12 * time.Second, 25}, "pro": {200 * time.Millisecond, 25},
+	"business": {100 * time.Millisecond, 50}, "enterprise": {20 * time.Millisecond, 500}}
 
 // errRefused is the error of a CDN that does not accept the token.
 var errRefused = errors.New("the CDN refuses the token")
@@ -67,8 +74,7 @@ func (e limitedError) Error() string { return "the CDN limits the rate of purges
 type target struct {
 	fieldmark.CDNSettings
 	token string
-	hard  bool      // the next purge removes responses, where it can be soft otherwise
-	last  time.Time // of the last call to Cloudflare
+	hard  bool // the next purge removes responses, where it can be soft otherwise
 }
 
 // target opens the token, which the database has encrypted for the name of the CDN. A token that was
@@ -90,6 +96,7 @@ func (s *Service) purge(ctx context.Context, t *target, keys []string) error {
 	if t.Kind.ByAddress() {
 		return s.purgeAddresses(ctx, t, keys)
 	}
+	// In order: a part that fails is repeated with all parts, and a repeated purge does no harm.
 	for part := range slices.Chunk(keys, maxKeys[t.Kind]) {
 		if err := s.purgePart(ctx, t, part); err != nil {
 			return err
@@ -100,6 +107,7 @@ func (s *Service) purge(ctx context.Context, t *target, keys []string) error {
 
 // purgeAddresses purges every address of keys from every cache.
 func (s *Service) purgeAddresses(ctx context.Context, t *target, keys []string) error {
+	// The first error cancels the others: the whole purge is sent again anyway.
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(purgedAtOnce)
 	for _, key := range keys {
@@ -125,10 +133,9 @@ func (s *Service) purgePart(ctx context.Context, t *target, keys []string) error
 	case fieldmark.CDNCloudflare:
 		urls = []string{strings.TrimSuffix(cmp.Or(first(t.URLs), cloudflareURL), "/") + "/zones/" + t.Zone +
 			"/purge_cache"}
-		if err := sleep(ctx, time.Until(t.last.Add(planInterval[t.Plan]))); err != nil {
+		if err := s.takeCall(ctx, t); err != nil {
 			return err
 		}
-		t.last = time.Now()
 	}
 	for _, u := range urls {
 		err := s.call(ctx, t, u, keys)
@@ -146,6 +153,26 @@ func (s *Service) purgePart(ctx context.Context, t *target, keys []string) error
 	return nil
 }
 
+// takeCall waits until the account at Cloudflare may make another call. Its zones share the limit, also if
+// different origins purge them.
+func (s *Service) takeCall(ctx context.Context, t *target) error {
+	limit := planLimits[t.Plan]
+	for {
+		var wait time.Duration
+		err := s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			wait, err = tx.TakeCDNCall(ctx, t.Plan+"/"+t.Account, time.Now(), limit.interval, limit.burst)
+			return err
+		})
+		if err != nil || wait <= 0 {
+			return err
+		}
+		if err := timeout.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// first returns the first element, or "" if the list is empty.
 func first(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -166,6 +193,7 @@ func (s *Service) call(ctx context.Context, t *target, url string, keys []string
 		return fmt.Errorf("purge: %w", err)
 	}
 	defer resp.Body.Close()
+	// The status decides before an error of the body: a refusal with a cut body is one.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 	switch status := resp.StatusCode; {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -216,6 +244,7 @@ func (e unsuccessfulError) Error() string { return "purge: Cloudflare reports: "
 // maxReported bounds the message of a CDN in the status, in bytes.
 const maxReported = 200
 
+// successOf returns the error in a response of Cloudflare, whose status is 200 also if nothing was purged.
 func successOf(body []byte) error {
 	var r struct {
 		Success bool `json:"success"`
@@ -244,13 +273,16 @@ func (t *target) request(ctx context.Context, url string, keys []string) (*http.
 	method, body, fields := http.MethodPost, "", map[string]string{}
 	switch t.Kind {
 	case fieldmark.CDNVarnish:
+		// Soft: Varnish serves what it has for a second while it fetches, and longer only without an edge.
 		method = "PURGE"
 		fields["xkey-softpurge"] = strings.Join(keys, " ")
 		fields["Fieldmark-Purge-Token"] = t.token
 	case fieldmark.CDNTrafficServer, fieldmark.CDNNginx:
+		// The URL says what to purge.
 		method = "PURGE"
 		fields["Fieldmark-Purge-Token"] = t.token
 	case fieldmark.CDNVarnishBan:
+		// Keys have only a-z, 0-9 and -, so they need no quoting; the ends keep brand-a from matching brand-ab.
 		method = "BAN"
 		fields["Fieldmark-Ban"] = `(^|\s)(` + strings.Join(keys, "|") + `)(\s|$)`
 		fields["Fieldmark-Purge-Token"] = t.token
@@ -261,6 +293,7 @@ func (t *target) request(ctx context.Context, url string, keys []string) (*http.
 			fields["Fastly-Soft-Purge"] = "1"
 		}
 	case fieldmark.CDNCloudflare:
+		// It has no soft purge. Everything is purged by another operation, also what has no tag.
 		body = `{"tags":` + jsonOf(keys) + `}`
 		if slices.Equal(keys, []string{fieldmark.KeyAll}) {
 			body = `{"purge_everything":true}`
@@ -283,25 +316,11 @@ func (t *target) request(ctx context.Context, url string, keys []string) (*http.
 	return req, nil
 }
 
+// jsonOf returns keys as a JSON array.
 func jsonOf(keys []string) string {
 	b, err := json.Marshal(keys)
 	if err != nil {
 		panic("BUG: keys that cannot be encoded: " + err.Error())
 	}
 	return string(b)
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

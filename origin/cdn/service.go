@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -36,10 +37,16 @@ type Config struct {
 }
 
 // Service manages CDNs and purges them. Its methods may be called from any goroutine.
-type Service struct{ cfg Config }
+type Service struct {
+	cfg Config
+
+	mu         sync.Mutex
+	lifetime   fieldmark.CDNLifetime // as it was read last
+	lifetimeAt time.Time
+}
 
 // New returns a Service that has started nothing.
-func New(cfg Config) *Service { return &Service{cfg} }
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // Run purges CDNs until ctx ends. Any number of processes may run it on one database; each CDN has one
 // worker.
@@ -73,6 +80,9 @@ func (s *Service) public(ctx context.Context, c *store.CDN) (fieldmark.CDN, erro
 		Event: c.At.Number, LastError: c.Status.LastError, FailingSince: c.Status.FailingSince,
 		PurgedAt: c.Status.PurgedAt, EmptiedAt: c.Status.EmptiedAt, EmptiedFor: c.Status.EmptiedFor,
 		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt}
+	if c.Probe.State != "" {
+		public.Probe = &c.Probe.CDNProbe
+	}
 	oldest, err := s.cfg.Store.EventAfter(ctx, c.At.Number)
 	if !oldest.IsZero() {
 		public.LagSeconds = max(int(time.Since(oldest).Seconds()), 0)
@@ -89,6 +99,11 @@ func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) 
 		// The client checks addresses again at each connection: a name can resolve to another one later.
 		if err := s.cfg.HTTP.CheckURL(ctx, strings.ReplaceAll(u, "{keys}", "all")); err != nil {
 			bad.Add(fmt.Sprintf("/urls/%d", i), "address", fieldmark.AsError(err).Detail)
+		}
+	}
+	if r.Public != "" {
+		if err := s.cfg.HTTP.CheckURL(ctx, r.Public); err != nil {
+			bad.Add("/public", "address", fieldmark.AsError(err).Detail)
 		}
 	}
 	if err := bad.Err(); err != nil {
@@ -114,14 +129,17 @@ func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) 
 			// The position stays, so no event is missed. A failure ends, because the new settings may be
 			// right.
 			row.At, row.Log, row.CreatedAt, action, before = old.At, old.Log, old.CreatedAt, "cdn.updated", old.Settings
-			row.Status = store.CDNStatus{PurgedAt: old.Status.PurgedAt}
+			row.Status = store.CDNStatus{PurgedAt: old.Status.PurgedAt, Confirmed: old.Status.Confirmed}
 		} else if err := requireRoom(ctx, tx); err != nil {
 			return err
 		}
 		if row.Token, err = s.sealToken(&old, &row, r.Token); err != nil {
 			return err
 		}
-		if err := tx.PutCDN(ctx, &row); err != nil {
+		if row.Settings.Public != "" { // other settings have to be verified again
+			row.Probe.State, row.Probe.Since = fieldmark.CDNPending, now
+		}
+		if err := changing(ctx, tx, func() error { return tx.PutCDN(ctx, &row) }); err != nil {
 			return err
 		}
 		return s.cfg.AuditLog.Append(ctx, tx, action, name, before, row.Settings)
@@ -147,6 +165,7 @@ func (s *Service) sealToken(old, row *store.CDN, token string) (string, error) {
 	if token != "" {
 		return s.cfg.Cipher.Seal(row.Name, token), nil
 	}
+	// An administrator who changes the address must not receive the token there.
 	same := old.Settings.Kind == row.Settings.Kind && slices.Equal(old.Settings.URLs, row.Settings.URLs)
 	if old.Token != "" && !same {
 		return "", validation.Error("/token", "required", "must be given again, because kind or urls changed")
@@ -165,7 +184,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		if err != nil {
 			return notFound(err)
 		}
-		if err := tx.DeleteCDN(ctx, name); err != nil {
+		if err := changing(ctx, tx, func() error { return tx.DeleteCDN(ctx, name) }); err != nil {
 			return err
 		}
 		return s.cfg.AuditLog.Append(ctx, tx, "cdn.deleted", name, old.Settings, nil)
@@ -179,9 +198,27 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 // testKey is a key that no response has.
 const testKey = "fieldmark-test"
 
-// Test purges a key that no response has. A success makes a CDN active that had refused the token.
+// Test purges a key that no response has, and probes the CDN if it has a public name. A success makes a CDN
+// active that had refused the token. The probe changes no state: one success is not enough.
 func (s *Service) Test(ctx context.Context, name string) (fieldmark.CDNResult, error) {
-	return s.try(ctx, name, "cdn.tested", testKey)
+	result, err := s.try(ctx, name, "cdn.tested", testKey)
+	if err != nil {
+		return result, err
+	}
+	row, err := s.cfg.Store.CDN(ctx, name)
+	if err != nil || row.Settings.Public == "" {
+		return result, err
+	}
+	p := newProber(s, row)
+	p.once = true
+	brand, err := p.probe(ctx)
+	at, probe := fieldmark.At(time.Now()), row.Probe.CDNProbe
+	probe.At, probe.Brand, probe.Error = &at, brand, ""
+	if err != nil {
+		probe.Error = err.Error()
+	}
+	result.Probe = &probe
+	return result, nil
 }
 
 // Purge purges everything from a CDN now. It is CodeCDNByAddress for a kind that is purged by address.
@@ -245,6 +282,7 @@ func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
 		return bad
 	}
 	validateAddress(&bad, r)
+	validateProbe(&bad, r)
 	if len(r.Token) > fieldmark.MaxCDNToken || !httpguts.ValidHeaderFieldValue(r.Token) {
 		bad.Add("/token", "pattern", "must be one line of at most 1024 bytes")
 	}
@@ -254,6 +292,7 @@ func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
 		}
 		return bad
 	}
+	// GET is not among them: a purge that a prefetch could repeat is a mistake.
 	methods := []string{"", http.MethodPost, http.MethodPut, http.MethodDelete, "PURGE"}
 	if !slices.Contains(methods, r.Method) {
 		bad.Add("/method", "enum", "must be POST, PUT, DELETE or PURGE")
@@ -270,6 +309,7 @@ func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
 			bad.Add("/headers", "pattern", "must be names and values of header fields other than Host")
 		}
 	}
+	// Without the keys a request could purge nothing, or everything each time.
 	whole := r.Body + strings.Join(slices.Collect(maps.Values(r.Headers)), " ") + strings.Join(r.URLs, " ")
 	if !strings.Contains(whole, "{keys}") && !strings.Contains(whole, "{keys_json}") {
 		bad.Add("/body", "required", "must contain {keys} or {keys_json}, or else urls or a header must")
@@ -280,6 +320,7 @@ func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
 // validateAddress validates where the requests go.
 // Fastly and Cloudflare have fixed addresses, which one in urls replaces.
 func validateAddress(bad *validation.Errors, r *fieldmark.CDNRequest) {
+	// Each wrong member is one complaint: the caller sees all of them at once.
 	hosted := r.Kind == fieldmark.CDNFastly || r.Kind == fieldmark.CDNCloudflare
 	switch {
 	case len(r.URLs) > fieldmark.MaxCDNURLs || hosted && len(r.URLs) > 1:
@@ -305,10 +346,31 @@ func validateAddress(bad *validation.Errors, r *fieldmark.CDNRequest) {
 		if r.Plan == "" {
 			r.Plan = "free" // the slowest
 		}
-		if _, ok := planInterval[r.Plan]; !ok {
+		if _, ok := planLimits[r.Plan]; !ok {
 			bad.Add("/plan", "enum", "must be free, pro, business or enterprise")
 		}
 	} else if r.Plan != "" {
 		bad.Add("/plan", "conflict", "belongs to the kind cloudflare")
+	}
+	if r.Account != "" && (r.Kind != fieldmark.CDNCloudflare || !fieldmark.ValidAccount(r.Account)) {
+		bad.Add("/account", "pattern", "must be the id of an account of Cloudflare, of letters and digits")
+	}
+}
+
+// validateProbe validates the public name, and the lifetime while that is verified.
+func validateProbe(bad *validation.Errors, r *fieldmark.CDNRequest) {
+	if r.Public != "" {
+		u, err := url.Parse(r.Public)
+		if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+			bad.Add("/public", "pattern", "must be the URL of the site without a path, such as https://marks.example")
+		}
+	}
+	if r.Seconds == 0 {
+		return
+	}
+	if r.Seconds < fieldmark.MinCDNSeconds || r.Seconds > fieldmark.MaxCDNSeconds {
+		bad.Add("/seconds", "range", "must be 300 to 86400")
+	} else if r.Kind.ByAddress() {
+		bad.Add("/seconds", "conflict", "belongs to kinds that are purged by key")
 	}
 }

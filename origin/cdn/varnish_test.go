@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,10 +29,13 @@ type edges struct {
 	mu       sync.Mutex
 	versions map[string]int
 	asked    atomic.Int64 // for badges
+	control  string       // of Cache-Control
+	lifetime string       // of Surrogate-Control; empty: none
 }
 
 func newEdges(t testing.TB) *edges {
-	e := &edges{versions: map[string]int{}}
+	e := &edges{versions: map[string]int{}, lifetime: fieldmark.CDNLifetime{Seconds: fieldmark.CDNSeconds}.Control(),
+		control: "public, max-age=300, s-maxage=300, stale-while-revalidate=86400, stale-if-error=604800"}
 	e.Server = httptest.NewServer(e)
 	t.Cleanup(e.Close)
 	return e
@@ -47,7 +51,10 @@ func (e *edges) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	version := e.versions[slug]
 	e.mu.Unlock()
 	h := w.Header()
-	h.Set("Cache-Control", "public, max-age=300, s-maxage=300, stale-while-revalidate=86400, stale-if-error=604800")
+	h.Set("Cache-Control", e.control)
+	if e.lifetime != "" {
+		h.Set("Surrogate-Control", e.lifetime)
+	}
 	h.Set("Surrogate-Key", "brand-"+slug+" module all")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Content-Type", "text/plain")
@@ -103,7 +110,7 @@ func freeAddress(t testing.TB) (address, port string) {
 }
 
 // startVarnish runs the Varnish of deploy/varnish in front of an address and returns its own.
-func startVarnish(t testing.TB, backend string) string {
+func startVarnish(t testing.TB, backend string) *server {
 	t.Helper()
 	varnishd, dir := program(t, "varnishd"), t.TempDir()
 	must(t, os.Chmod(dir, 0o755)) //nolint:gosec // its worker runs as another user
@@ -116,38 +123,75 @@ func startVarnish(t testing.TB, backend string) string {
 		"-f", file, "-s", "malloc,32m")
 }
 
-// run runs a cache until the end of the test and returns its URL once it serves /readyz of the edges.
-func run(t testing.TB, address, name string, args ...string) string {
+// server is the process of a cache, which a test kills and starts again.
+type server struct {
+	t       testing.TB
+	address string
+	command []string
+	URL     string // where it is read
+	process *os.Process
+	ended   chan struct{} // closed when the process has ended
+	log     strings.Builder
+}
+
+// run runs a cache until the end of the test. It returns once that serves /readyz of the edges.
+func run(t testing.TB, address string, command ...string) *server {
 	t.Helper()
-	var log strings.Builder
-	cmd := exec.Command(name, args...)
-	cmd.Stdout, cmd.Stderr = &log, &log
-	must(t, cmd.Start())
+	s := &server{t: t, address: address, command: command, URL: "http://" + address}
+	s.start()
+	t.Cleanup(func() {
+		_ = s.process.Signal(os.Interrupt) // fails if it has ended
+		<-s.ended
+		if t.Failed() {
+			t.Logf("%s: %s", command[0], s.log.String())
+		}
+	})
+	return s
+}
+
+func (s *server) start() {
+	s.t.Helper()
+	cmd := exec.Command(s.command[0], s.command[1:]...)
+	cmd.Stdout, cmd.Stderr = &s.log, &s.log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // for kill
+	must(s.t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = cmd.Wait() // the signal below is its error
+		_ = cmd.Wait() // a signal is its error
 	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // fails if it has ended
-		<-ended
-		if t.Failed() {
-			t.Logf("%s: %s", name, log.String())
+	s.process, s.ended = cmd.Process, ended
+	s.wait("serves", func() bool {
+		resp, err := http.Get(s.URL + "/readyz")
+		if err != nil {
+			return false
 		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
 	})
-	deadline := time.Now().Add(waitLimit)
-	for {
-		resp, err := http.Get("http://" + address + "/readyz")
+}
+
+// kill ends the process and its children without notice, and waits until the port is closed: workers of nginx
+// survive their parent.
+func (s *server) kill() {
+	s.t.Helper()
+	must(s.t, syscall.Kill(-s.process.Pid, syscall.SIGKILL))
+	<-s.ended
+	s.wait("is gone", func() bool {
+		conn, err := net.Dial("tcp", s.address)
 		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return "http://" + address
-			}
+			conn.Close()
 		}
+		return err != nil
+	})
+}
+
+func (s *server) wait(what string, ok func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(waitLimit); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s does not serve: %v", name, err)
+			s.t.Fatalf("waited in vain until %s %s", s.command[0], what)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 
@@ -189,18 +233,18 @@ func newGate(t testing.TB, to string) *gate {
 }
 
 // TestVarnish: a Varnish with the configuration of deploy/ serves no response from before a change, two
-// seconds after it was purged, although its way to the origin is cut twice; and it asks the edges only
-// for what changed.
+// seconds after it was purged, although edges state a lifetime of an hour, its way to the origin is cut
+// twice and it is killed twice; and it asks the edges only for what changed.
 func TestVarnish(t *testing.T) {
 	for _, kind := range []fieldmark.CDNKind{fieldmark.CDNVarnish, fieldmark.CDNVarnishBan} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			f, e := newFixture(t), newEdges(t)
 			varnish := startVarnish(t, e.URL)
-			way := newGate(t, varnish)
+			way := newGate(t, varnish.URL)
 			f.put("varnish", fieldmark.CDNRequest{Token: token, CDNSettings: fieldmark.CDNSettings{Kind: kind,
 				URLs: []string{way.URL}}})
-			testExact(t, f, e, varnish, varnish, way, "varnish")
+			testExact(t, f, e, varnish, varnish.URL, way, "varnish")
 		})
 	}
 }
@@ -210,14 +254,17 @@ const exactBrands = 50
 // changes is how many changes testExact makes; make chaos makes 10,000.
 var changes = flag.Int("changes", 200, "changes of TestVarnish, TestNginx and TestTrafficServer")
 
-// testExact has a CDN purged at one address and read at another, through many changes and two cuts.
-func testExact(t *testing.T, f *fixture, e *edges, address, purges string, way *gate, name string) {
+// testExact has a CDN purged at one address and read at another, through many changes, two cuts and two
+// deaths of the server.
+func testExact(t *testing.T, f *fixture, e *edges, cache *server, purges string, way *gate, name string) {
 	t.Helper()
+	address, down := cache.URL, false
 	slug := func(i int) string { return fmt.Sprintf("b-%04d", i%exactBrands) }
 	for i := range exactBrands {
 		for range 2 { // the second is a hit
 			_, body, h := fetch(t, address+fieldmark.PathBadge+slug(i))
-			if body != "0" || h.Get("Surrogate-Key") != "" {
+			field, kind := h.Get("Surrogate-Control")+h.Get("Age"), f.cdn(name).Kind
+			if body != "0" || h.Get("Surrogate-Key") != "" || kind.LifetimeField() != "" && field != "" {
 				t.Fatalf("%s: %q %v, want 0 without its keys", slug(i), body, h)
 			}
 		}
@@ -229,6 +276,12 @@ func testExact(t *testing.T, f *fixture, e *edges, address, purges string, way *
 	for i := range *changes {
 		if i == *changes/4 || i == *changes/2 {
 			way.closed.Store(true)
+		}
+		if i == *changes*3/8 || i == *changes*5/8 {
+			cache.kill()
+			down = true
+		}
+		if way.closed.Load() || down {
 			last = f.change(brandTag(i % exactBrands))
 			f.until("the cut is noticed", func() bool { return f.cdn(name).State == fieldmark.CDNFailing })
 		}
@@ -236,6 +289,13 @@ func testExact(t *testing.T, f *fixture, e *edges, address, purges string, way *
 		last = f.change(brandTag(i % exactBrands))
 		if i == *changes/4+5 || i == *changes/2+5 {
 			way.closed.Store(false)
+		}
+		if i == *changes*3/8+5 || i == *changes*5/8+5 {
+			cache.start()
+			down = false
+		}
+		if down {
+			continue
 		}
 		encoding := []string{"gzip", "identity"}[i%2]
 		fetch(t, address+fieldmark.PathBadge+slug(i*7), "Accept-Encoding", encoding) // readers go on
