@@ -15,6 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/replica"
 )
 
 const (
@@ -107,9 +108,13 @@ func (s *Service) make(ctx context.Context, module fieldmark.ModuleRef, now time
 	d := store.Dump{ID: fieldmark.NewID(fieldmark.PrefixDump, now), CreatedAt: now}
 	d.Day, d.Log, d.Module = now.UTC().Format(time.DateOnly), log.Name, module
 	d.Event = log.Head // of a dump without brands
-	err = s.objects.Put(ctx, objectKey(d.ID, suffixLines), func(lines io.Writer) error {
-		return s.objects.Put(ctx, objectKey(d.ID, suffixTable), func(table io.Writer) error {
-			return s.write(ctx, &d.Dump, lines, table)
+	// A replica may cancel so long a read; then both files are written again from the primary.
+	err = s.store.ReadAt(ctx, replica.Position{Log: log.Name, Event: log.Head}, func(ctx context.Context) error {
+		d.Brands = 0
+		return s.objects.Put(ctx, objectKey(d.ID, suffixLines), func(lines io.Writer) error {
+			return s.objects.Put(ctx, objectKey(d.ID, suffixTable), func(table io.Writer) error {
+				return s.write(ctx, &d.Dump, lines, table)
+			})
 		})
 	})
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 
@@ -20,6 +19,7 @@ type Config struct {
 	Objects objects.Store // of the files; nil: none are made or read
 	Jobs    *job.Runner
 	Log     *slog.Logger
+	Terms   fieldmark.DumpTerms // of all dumps, also of older ones
 }
 
 // Service makes dumps and reads them. Its methods may be called from any goroutine.
@@ -28,11 +28,12 @@ type Service struct {
 	objects objects.Store
 	jobs    *job.Runner
 	log     *slog.Logger
+	terms   fieldmark.DumpTerms
 }
 
 // New returns a Service that has started nothing.
 func New(cfg Config) *Service {
-	return &Service{store: cfg.Store, objects: cfg.Objects, jobs: cfg.Jobs, log: cfg.Log}
+	return &Service{store: cfg.Store, objects: cfg.Objects, jobs: cfg.Jobs, log: cfg.Log, terms: cfg.Terms}
 }
 
 // The ends of the names of files.
@@ -51,6 +52,7 @@ func (s *Service) List(ctx context.Context) ([]fieldmark.Dump, error) {
 		}
 		d.Path = fieldmark.PathDumps + "/" + d.SHA256 + suffixLines
 		d.CSV.Path = fieldmark.PathDumps + "/" + d.CSV.SHA256 + suffixTable
+		d.DumpTerms = s.terms
 		list = append(list, d.Dump)
 	}
 	return list, err
@@ -74,14 +76,12 @@ func (s *Service) Open(ctx context.Context, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{SHA256: digest, open: func(offset int64) (io.ReadCloser, error) {
-		return s.objects.OpenAt(ctx, objectKey(d.ID, suffix), offset)
-	}}
+	var size int64
 	switch {
 	case suffix == suffixLines && digest == d.SHA256:
-		f.size = d.Bytes
+		size = d.Bytes
 	case suffix == suffixTable && digest == d.CSV.SHA256:
-		f.size = d.CSV.Bytes
+		size = d.CSV.Bytes
 	default:
 		return nil, none
 	}
@@ -91,65 +91,18 @@ func (s *Service) Open(ctx context.Context, name string) (*File, error) {
 	}
 	// A storage that fails is an error before the response begins. The file may be missing, if the database
 	// was restored without the files.
-	if f.at, err = f.open(0); errors.Is(err, objects.ErrNotFound) {
+	f, err := objects.OpenFile(ctx, s.objects, objectKey(d.ID, suffix), size)
+	if errors.Is(err, objects.ErrNotFound) {
 		return nil, none
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open dump %s: %w", d.ID, err)
 	}
-	return f, nil
+	return &File{digest, f}, nil
 }
 
 // File is the content of a file of a dump.
 type File struct {
 	SHA256 string
-
-	open   func(offset int64) (io.ReadCloser, error)
-	size   int64
-	offset int64         // of the next byte that Read returns
-	at     io.ReadCloser // at offset; nil: not open
-}
-
-// Read implements io.Reader.
-func (f *File) Read(p []byte) (n int, err error) {
-	if f.offset >= f.size {
-		return 0, io.EOF
-	}
-	if f.at == nil {
-		if f.at, err = f.open(f.offset); err != nil {
-			return 0, err
-		}
-	}
-	n, err = f.at.Read(p)
-	f.offset += int64(n)
-	return n, err
-}
-
-// Seek implements io.Seeker. It opens nothing.
-func (f *File) Seek(offset int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		offset += f.offset
-	case io.SeekEnd:
-		offset += f.size
-	}
-	if offset < 0 {
-		return 0, errors.New("seek before the start of a dump")
-	}
-	if offset == f.offset {
-		return offset, nil
-	}
-	err := f.Close()
-	f.offset = offset
-	return offset, err
-}
-
-// Close implements io.Closer.
-func (f *File) Close() error {
-	if f.at == nil {
-		return nil
-	}
-	err := f.at.Close()
-	f.at = nil
-	return err
+	*objects.File
 }

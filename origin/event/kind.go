@@ -158,6 +158,12 @@ func brandKinds() []Kind {
 			Basis: fieldmark.BasisReadiness, AsOf: exampleTime,
 			From: &fieldmark.Rank{Overall: 41, OverallLast: 58, Of: 120, Niche: 5, NicheLast: 6, OfNiche: 9},
 			To:   &fieldmark.Rank{Overall: 12, OverallLast: 25, Of: 120, Niche: 2, NicheLast: 3, OfNiche: 9}}}, {
+		fieldmark.EventVisibilityChanged, "The share of answers that name or cite a brand differs between two " +
+			"studies of the same questions, by a test at 0.1 %.", "acme",
+		fieldmark.VisibilityChange{Slug: "acme", Niche: "ropes", Metric: fieldmark.MetricMention,
+			Engine: "openai-search", From: 210, To: 370, Change: fieldmark.RateChange{Value: 160, Low: 82, High: 238},
+			Cause: "brand", Studies: [2]fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256([]byte("earlier"))),
+				fieldmark.DigestOf(sha256.Sum256([]byte("later")))}}}, {
 		fieldmark.EventBrandAudited, "An audit of a brand found other facts, or the same ones after a day; " +
 			"or bot protection refused the third audit in a row, and the facts of an earlier one stay.", "acme",
 		fieldmark.BrandAudit{Slug: "acme", URL: "https://acme.example/", Result: fieldmark.AuditMeasured, Changed: true,
@@ -233,6 +239,38 @@ func serviceKinds() []Kind {
 		{fieldmark.EventPing, "A test message was requested.", notice.EndpointID,
 			fieldmark.Ping{EndpointID: notice.EndpointID}},
 	}
+}
+
+// edgeUses lists the event types that edges act on, and whether they need the data of the event.
+// All others, such as those of missions, stay at the origins: edges must not receive what
+// is about people, and an edge that is woken for nothing costs an answer.
+var edgeUses = map[fieldmark.EventType]struct{ data bool }{
+	fieldmark.EventBrandChanged:       {},
+	fieldmark.EventBrandAudited:       {},
+	fieldmark.EventBrandRemoved:       {},
+	fieldmark.EventBrandSampled:       {},
+	fieldmark.EventModuleActivated:    {data: true}, // the module, which may be one that was rolled back
+	fieldmark.EventCachePurged:        {data: true}, // how to purge
+	fieldmark.EventCertificateChanged: {},
+	fieldmark.EventCDNChanged:         {data: true}, // the lifetime to state
+}
+
+// ForEdges reports whether edges act on an event. An event that names a brand or tags does count
+// whatever its type is: it may be of a newer release, which shares the database.
+func ForEdges(e *fieldmark.Event) bool {
+	_, ok := edgeUses[e.Type]
+	return ok || e.Brand != "" || len(e.Tags) > 0
+}
+
+// edgeDataTypes are the event types whose data edges need.
+func edgeDataTypes() (types []fieldmark.EventType) {
+	for t, use := range edgeUses {
+		if use.data {
+			types = append(types, t)
+		}
+	}
+	slices.Sort(types)
+	return types
 }
 
 var exampleTime = fieldmark.At(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))

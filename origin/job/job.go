@@ -18,8 +18,14 @@ const (
 	LeaseDuration = 10 * time.Second
 	// renewInterval lets two renewals fail, or clocks differ by some seconds.
 	renewInterval = 3 * time.Second
-	// PollInterval is the longest delay until due work is found without a wake-up.
+	// PollInterval is the shortest time between two reads of what is due, and so the longest
+	// delay until a worker finds work that nothing published: what became due, and what another
+	// process wrote.
 	PollInterval = 1 * time.Second
+	// IdleInterval is the longest time between them if no other process writes: then what is due
+	// changes with commits of this one only. It bounds the delay after the clock of the host was
+	// set, or the host was suspended.
+	IdleInterval = 30 * time.Second
 	// MaxClaims limits how often processes can claim a job and stop before they finish
 	// it. Then the job fails, so that a job that crashes its process does not crash
 	// every process.
@@ -54,15 +60,61 @@ func (r *Runner) Worker() string { return r.worker }
 // writes the progress of jobs. It must be called before Run.
 func (r *Runner) OnRenew(fn func(context.Context, *store.Tx) error) { r.renew = append(r.renew, fn) }
 
-// Run renews the leases of this process until ctx ends. It then returns immediately,
-// because running jobs are canceled.
+// Run renews the leases of this process, and publishes the topics of work that is due, until ctx
+// ends. It then returns immediately, because running jobs are canceled.
 func (r *Runner) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { r.publishDue(ctx) })
+	wg.Go(func() { r.renewLeases(ctx) })
+	wg.Wait()
+	return nil
+}
+
+// publishDue is the only poll of an origin: one read for all workers, after commits, when the next
+// work is due, and as often as the intervals say. Workers whose table has no rows wait, and cost
+// nothing.
+func (r *Runner) publishDue(ctx context.Context) {
+	idle := IdleInterval
+	if r.store.Shared() {
+		idle = PollInterval
+	}
+	for {
+		committed := r.store.Watch(store.TopicCommits)
+		wait := PollInterval // after an error: the database may recover
+		next, err := r.store.PublishDue(ctx, time.Now())
+		if err == nil {
+			wait = idle
+			if !next.IsZero() {
+				wait = min(wait, time.Until(next))
+			}
+		} else if ctx.Err() == nil {
+			r.log.Error("look for due work", slog.Any("error", err))
+		}
+		if !sleep(ctx, PollInterval, nil) || !sleep(ctx, wait-PollInterval, committed) {
+			return
+		}
+	}
+}
+
+// sleep waits for d or until early is closed, and reports whether ctx has not ended.
+func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-early:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+func (r *Runner) renewLeases(ctx context.Context) {
 	tick := time.NewTicker(renewInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-tick.C:
 		}
 		held := r.held.list()
@@ -99,21 +151,19 @@ type Job struct {
 type Claim func(ctx context.Context, limit int) ([]Job, error)
 
 // Work claims jobs and runs up to limit of them at once, until ctx ends and all
-// that it started have returned. It claims again when topic is published, when a
-// job ends, and every PollInterval.
+// that it started have returned. It claims again when topic is published, which Run does while
+// work is due, and when a job ends.
 func (r *Runner) Work(ctx context.Context, topic store.Topic, limit int, claim Claim) error {
 	var started sync.WaitGroup
 	defer started.Wait()
 	slots := make(chan struct{}, limit)
 	freed := make(chan struct{}, 1)
-	poll := time.NewTicker(PollInterval)
-	defer poll.Stop()
 	for {
 		due := r.store.Watch(topic)
 		if free := limit - len(slots); free > 0 {
 			jobs, err := claim(ctx, free)
 			if err != nil && ctx.Err() == nil {
-				r.log.Error("claim jobs", slog.Any("error", err)) // and try again: the database may recover
+				r.log.Error("claim jobs", slog.Any("error", err)) // what is due stays so, and is published again
 			}
 			for _, j := range jobs {
 				slots <- struct{}{}
@@ -136,7 +186,20 @@ func (r *Runner) Work(ctx context.Context, topic store.Topic, limit int, claim C
 			return nil
 		case <-due:
 		case <-freed:
-		case <-poll.C:
+		}
+	}
+}
+
+// When calls fn at once and each time topic is published, until ctx ends, and logs errors under
+// name. Run publishes a topic again while its work is due.
+func (r *Runner) When(ctx context.Context, topic store.Topic, name string, fn func(context.Context) error) {
+	for {
+		due := r.store.Watch(topic)
+		r.try(ctx, name, fn)
+		select {
+		case <-ctx.Done():
+			return
+		case <-due:
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Folder keeps objects as files of a folder. Several origins can share it on a network file
@@ -120,6 +121,9 @@ func (f *Folder) OpenAt(_ context.Context, key string, offset int64) (io.ReadClo
 	}
 	return file, nil
 }
+
+// URL implements Store: files have no addresses.
+func (f *Folder) URL(context.Context, string, time.Duration) (string, error) { return "", nil }
 
 // Delete implements Store. Folders stay: another Put may be using them.
 func (f *Folder) Delete(_ context.Context, key string) error {

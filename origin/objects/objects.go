@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // ErrNotFound is the error of reading a key without an object.
@@ -36,6 +37,9 @@ type Store interface {
 	// the order of the keys, until each returns an error. Unfinished files of a Put that was
 	// interrupted are listed too: their keys end with PartialSuffix.
 	List(ctx context.Context, prefix string, each func(Object) error) error
+	// URL returns an address at which an object can be read without credentials for a time; empty: the
+	// place has no such addresses. It connects to nothing but what has the credentials.
+	URL(ctx context.Context, key string, lifetime time.Duration) (string, error)
 	// String names the place in log lines, without credentials.
 	String() string
 }

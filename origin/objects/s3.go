@@ -18,8 +18,9 @@ import (
 
 const (
 	// putTimeout limits storing one object. The time for which a client waits is longer, so that it
-	// gets an answer.
+	// gets an answer. It is longer by a second for each putRate bytes, which attachments do not have.
 	putTimeout = 15 * time.Second
+	putRate    = 16 << 20
 	// shortTimeout limits a request without a content.
 	shortTimeout = 10 * time.Second
 	// maxTries is how often a request is sent in all: storage answers 500 and 503 in passing.
@@ -120,7 +121,7 @@ func (s *S3) Put(ctx context.Context, key string, write func(io.Writer) error) (
 	if err != nil {
 		return fmt.Errorf("put object %s: %w", key, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	ctx, cancel := context.WithTimeout(ctx, putTimeout+time.Duration(size/putRate)*time.Second)
 	defer cancel()
 	_, err = s.core.Client.PutObject(ctx, s.bucket, s.prefix+key, file, size, minio.PutObjectOptions{
 		ContentType: "application/octet-stream", DisableMultipart: true})
@@ -148,6 +149,15 @@ func (s *S3) OpenAt(ctx context.Context, key string, offset int64) (io.ReadClose
 		return nil, s.fail("open", key, err)
 	}
 	return body, nil
+}
+
+// URL implements Store, by a signature in the address.
+func (s *S3) URL(ctx context.Context, key string, lifetime time.Duration) (string, error) {
+	u, err := s.core.Client.PresignedGetObject(ctx, s.bucket, s.prefix+key, lifetime, nil)
+	if err != nil {
+		return "", s.fail("sign the address of", key, err)
+	}
+	return u.String(), nil
 }
 
 // Delete implements Store.
