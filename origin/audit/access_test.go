@@ -50,7 +50,8 @@ func TestCrawlerEvidenceNamesTheLine(t *testing.T) {
 	site := web{"/robots.txt": text("# rules\r\nUser-agent: PerplexityBot\r\nDisallow: / # go away\r\n"),
 		"/": plainPage}
 	got := seen(site.audit(t), "crawler.perplexitybot")
-	if want := "PerplexityBot may fetch 0 of 1 sampled addresses; / disallowed: line 3: Disallow: / # go away"; !strings.Contains(got, want) {
+	if want := "PerplexityBot may fetch 0 of 1 sampled addresses; / disallowed: line 3: Disallow: / # go " +
+		"away"; !strings.Contains(got, want) {
 		t.Errorf("evidence %q, want %q", got, want)
 	}
 }

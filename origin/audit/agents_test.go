@@ -60,7 +60,8 @@ func TestLLMSFile(t *testing.T) {
 }
 
 func TestAgentLinks(t *testing.T) {
-	withLink := web{"/": {header: map[string]string{"Link": `</llms.txt>; rel="describedby"; type="text/markdown", </x.md>; rel=alternate; type="text/markdown; charset=utf-8"`}, body: "<p>x"}}
+	withLink := web{"/": {header: map[string]string{"Link": `</llms.txt>; rel="describedby"; type="text/markdown", ` +
+		`</x.md>; rel=alternate; type="text/markdown; charset=utf-8"`}, body: "<p>x"}}
 	asks := web{"/": {handler: func(rw http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept") == "text/markdown" {
 			rw.Header().Set("Content-Type", "text/markdown; charset=utf-8")
@@ -72,7 +73,9 @@ func TestAgentLinks(t *testing.T) {
 	}}}
 	runFacts(t, []factTest{
 		{"nothing", one("", "x"), []string{"agent.describedby 0", "agent.markdown 0", "agent.feed 0"}},
-		{"links", one(`<link rel=describedby href=/llms.txt><link rel="alternate" type="text/markdown" href=/x.md><link rel="alternate" type="application/rss+xml" href=/feed>`, "x"), []string{"agent.describedby 1", "agent.markdown 1", "agent.feed 1"}},
+		{"links", one(`<link rel=describedby href=/llms.txt><link rel="alternate" type="text/markdown" href=/x.md>`+
+			`<link rel="alternate" type="application/rss+xml" `+
+			`href=/feed>`, "x"), []string{"agent.describedby 1", "agent.markdown 1", "agent.feed 1"}},
 		{"headers", withLink, []string{"agent.describedby 1", "agent.markdown 1"}},
 		{"described by something else", one(`<link rel=describedby href=/schema.json>`, "x"),
 			[]string{"agent.describedby 0"}},

@@ -23,16 +23,27 @@ import (
 // goodSite returns a site without findings.
 func goodSite() web {
 	page := func(path, title string) answer {
-		body := `<p>` + wordsOf(uint64(crc32.ChecksumIEEE([]byte(path))), 280) + `</p><h2>How much is it?</h2><p>It costs $40 a month for a team of five.</p><ul><li>fast</li><li>small</li></ul>
-<p>It saved 35 % of 1,200 kWh, says <a href="https://study.example.org/">a study</a>: “This is the most useful thing that we have seen in years.”</p>`
+		body := `<p>` + wordsOf(uint64(crc32.ChecksumIEEE([]byte(path))), 280) + `</p><h2>How much is it?</h2><p>It ` +
+			`costs $40 a month for a team of five.</p><ul><li>fast</li><li>small</li></ul>
+<p>It saved 35 % of 1,200 kWh, says <a href="https://study.example.org/">a study</a>: “This is the most useful ` +
+			`thing that we have seen in years.”</p>`
 
-		a := html(`<title>`+title+` and some more words | Example</title><meta name=description content="`+title+`: what Example does, for whom, and how it goes about it every day.">
-<link rel=canonical href="https://example.com`+path+`"><link rel=describedby href="/llms.txt"><link rel=alternate type="application/atom+xml" href="/feed.xml">
-<meta property=og:title content=T><meta property=og:description content=D><meta property=og:image content=/i.png><meta property=og:url content="https://example.com`+path+`"><meta property=og:site_name content="Example Ltd.">
-<script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":"Organization","@id":"https://example.com/#org","name":"Example Ltd","url":"https://example.com/","logo":"/l.png","description":"We do things.",
-"contactPoint":{"@type":"ContactPoint","telephone":"+1"},"sameAs":["https://www.wikidata.org/wiki/Q1","https://www.linkedin.com/company/x","https://github.com/x"]},
-{"@type":"Article","headline":"`+title+`","author":{"@type":"Person","name":"Ada"},"dateModified":"`+time.Now().UTC().AddDate(0, 0, -9-len(path)).Format("2006-01-02")+`"}]}</script>`,
-			`<nav><a href=/about>About us</a> <a href=/contact>Contact</a> <a href=/pricing>Pricing</a></nav><main><h1>`+title+`</h1>`+body+`</main>`)
+		a := html(`<title>`+title+` and some more words | Example</title><meta name=description `+
+			`content="`+title+`: what Example does, for whom, and how it goes about it every day.">
+<link rel=canonical href="https://example.com`+path+`"><link rel=describedby href="/llms.txt"><link rel=alternate `+
+			`type="application/atom+xml" href="/feed.xml">
+<meta property=og:title content=T><meta property=og:description content=D><meta property=og:image content=/i.png>`+
+			`<meta property=og:url content="https://example.com`+path+`"><meta property=og:site_name `+
+			`content="Example Ltd.">
+<script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":"Organization",`+
+			`"@id":"https://example.com/#org","name":"Example Ltd","url":"https://example.com/","logo":"/l.png",`+
+			`"description":"We do things.",
+"contactPoint":{"@type":"ContactPoint","telephone":"+1"},"sameAs":["https://www.wikidata.org/wiki/Q1",`+
+			`"https://www.linkedin.com/company/x","https://github.com/x"]},
+{"@type":"Article","headline":"`+title+`","author":{"@type":"Person","name":"Ada"},`+
+			`"dateModified":"`+time.Now().UTC().AddDate(0, 0, -9-len(path)).Format("2006-01-02")+`"}]}</script>`,
+			`<nav><a href=/about>About us</a> <a href=/contact>Contact</a> <a href=/pricing>Pricing</a></nav><main>`+
+				`<h1>`+title+`</h1>`+body+`</main>`)
 		a.header = map[string]string{"Strict-Transport-Security": "max-age=31536000; includeSubDomains"}
 		return a
 	}
@@ -41,8 +52,10 @@ func goodSite() web {
 		"/llms.txt": text("# Example\n\n> What Example does.\n\n## Pages\n\n- " +
 			"[About](https://example.com/about): who we are\n"),
 		"/": page("/", "Example does things"),
-		"/sitemap.xml": {kind: "application/xml", body: `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-<url><loc>https://example.com/</loc><lastmod>2026-01-01</lastmod></url><url><loc>https://example.com/about</loc><lastmod>2026-01-02</lastmod></url><url><loc>https://example.com/news</loc></url></urlset>`},
+		"/sitemap.xml": {kind: "application/xml", body: `<?xml version="1.0"?><urlset ` +
+			`xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+<url><loc>https://example.com/</loc><lastmod>2026-01-01</lastmod></url><url><loc>https://example.com/about</loc>` +
+			`<lastmod>2026-01-02</lastmod></url><url><loc>https://example.com/news</loc></url></urlset>`},
 	}
 	for path, title := range map[string]string{"/about": "About the people", "/contact": "Contact the people",
 		"/pricing": "Pricing of things", "/news": "News about things"} {

@@ -20,8 +20,12 @@ func corpus() (pages [][]byte) {
 	for i := range 40 {
 		var b strings.Builder
 		fmt.Fprintf(&b, `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Page %d of the corpus</title>
-<meta name="description" content="%s"><link rel="canonical" href="https://example.com/p%d"><meta property="og:title" content="x">
-<script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":"Organization","name":"Example","url":"https://example.com/","sameAs":["https://www.wikidata.org/wiki/Q1"]},{"@type":"Article","headline":"P","author":{"@type":"Person","name":"A"},"dateModified":"2026-10-0%d"}]}</script></head><body><nav>`,
+<meta name="description" content="%s"><link rel="canonical" href="https://example.com/p%d"><meta `+
+			`property="og:title" content="x">
+<script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":"Organization",`+
+			`"name":"Example","url":"https://example.com/","sameAs":["https://www.wikidata.org/wiki/Q1"]},`+
+			`{"@type":"Article","headline":"P","author":{"@type":"Person","name":"A"},`+
+			`"dateModified":"2026-10-0%d"}]}</script></head><body><nav>`,
 			i, words(20), i, i%9+1)
 		for j := range 60 {
 			fmt.Fprintf(&b, `<a href="/c/%d">Category %d</a> `, j, j)
@@ -29,7 +33,9 @@ func corpus() (pages [][]byte) {
 		b.WriteString("</nav><main><h1>The page</h1>")
 		for j := range 10 + i*2 {
 			fmt.Fprintf(&b, `<h2>Part %d: how does it work?`+
-				`</h2><p>%s In 2025 the share was %d.%d %% of 1,%03d tonnes, and <a href="https://source%d.example/">a source</a> says so.</p><p>“%s”, said Anna Muster of the works.</p><ul><li>one<li>two</ul>`,
+				`</h2><p>%s In 2025 the share was %d.%d %% of 1,%03d tonnes, and <a `+
+				`href="https://source%d.example/">a source</a> says so.</p><p>“%s”, said Anna Muster of the `+
+				`works.</p><ul><li>one<li>two</ul>`,
 				j, words(80), j, i, j, j%11, words(12))
 		}
 		b.WriteString("<table><tr><th>a<th>b<tr><td>1<td>2</table></main><footer>" + words(60) +

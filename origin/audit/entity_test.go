@@ -14,16 +14,22 @@ func TestOrganization(t *testing.T) {
 	runFacts(t, []factTest{
 		{"nothing", one("", "x"), []string{none, "org.url 0", "sameas.reference 0", "sameas.profiles 0"}},
 		{"all fields", one(ld(
-			`{"@context":"https://schema.org","@type":"Organization","name":"Example","url":"https://example.com","logo":{"@type":"ImageObject","url":"/l.png"},"description":"We do.","address":{"@type":"PostalAddress","addressLocality":"Wien"}}`), "x"),
+			`{"@context":"https://schema.org","@type":"Organization","name":"Example","url":"https://example.com",`+
+				`"logo":{"@type":"ImageObject","url":"/l.png"},"description":"We do.",`+
+				`"address":{"@type":"PostalAddress","addressLocality":"Wien"}}`), "x"),
 			[]string{"org.name 1", "org.url 1", "org.logo 1", "org.description 1", "org.contact 1"}},
 		{"in a graph", one(ld(
-			`{"@context":"https://schema.org","@graph":[{"@type":"WebSite","name":"x"},{"@type":["Organization","Brand"],"name":"Example"}]}`), "x"), []string{"org.name 1", "org.url 0"}},
+			`{"@context":"https://schema.org","@graph":[{"@type":"WebSite","name":"x"},{"@type":["Organization",`+
+				`"Brand"],"name":"Example"}]}`), "x"), []string{"org.name 1", "org.url 0"}},
 		{"several types and prefixes",
-			one(ld(`{"@type":["schema:Thing","http://schema.org/LocalBusiness"],"schema:name":"Example","schema:telephone":"1"}`), "x"), []string{"org.name 1", "org.contact 1", "schema.typed 0"}},
+			one(ld(`{"@type":["schema:Thing","http://schema.org/LocalBusiness"],"schema:name":"Example",`+
+				`"schema:telephone":"1"}`), "x"), []string{"org.name 1", "org.contact 1", "schema.typed 0"}},
 		{"as a publisher", one(ld(
-			`{"@type":"WebSite","name":"x","publisher":{"@type":"Organization","name":"Example GmbH","url":"https://example.com/"}}`), "x"), []string{"org.name 1", "org.url 1"}},
+			`{"@type":"WebSite","name":"x","publisher":{"@type":"Organization","name":"Example GmbH",`+
+				`"url":"https://example.com/"}}`), "x"), []string{"org.name 1", "org.url 1"}},
 		{"a customer", one(ld(
-			`{"@type":"Review","author":{"@type":"Organization","name":"Some Client","url":"https://client.example/"}}`), "x"), []string{none}},
+			`{"@type":"Review","author":{"@type":"Organization","name":"Some Client",`+
+				`"url":"https://client.example/"}}`), "x"), []string{none}},
 		{"another name, this domain",
 			one(ld(`{"@type":"Organization","name":"Holding","url":"https://www.example.com/"}`), "x"),
 			[]string{"org.name 1"}},
@@ -35,22 +41,30 @@ func TestOrganization(t *testing.T) {
 		{"wrapped in CDATA", one(ld("//<![CDATA[\n{\"@type\":\"Organization\",\"name\":\"Example\"}\n//]]>"), "x"),
 			[]string{"org.name 1"}},
 		{"raw line feeds and a semicolon",
-			one(ld("{\"@type\":\"Organization\",\"name\":\"Exam\tple\",\"description\":\"a\nb\",\"alternateName\":\"Example\"};"), "x"), []string{"org.description 1"}},
+			one(ld("{\"@type\":\"Organization\",\"name\":\"Exam\tple\","+
+				"\"description\":\"a\nb\",\"alternateName\":\"Example\"};"), "x"),
+			[]string{"org.description 1"}},
 		{"byte order mark", one(ld("\uFEFF{\"@type\":\"Organization\",\"name\":\"Example\"}"), "x"),
 			[]string{"org.name 1"}},
 		{"nested too deep", one(ld(`{"@type":"Organization","name":"Example","x":`+repeat(`{"y":`, 40)+`1`+repeat(`}`,
 			40)+`}`), "x"), []string{none}},
 		{"not JSON-LD", one(`<script type="application/json">{"@type":"Organization","name":"Example"}</script>`, "x"),
 			[]string{none}},
-		{"microdata", one("", `<div itemscope itemtype="https://schema.org/Organization"><span itemprop=name>Example</span><a itemprop=url href="/">x</a><img itemprop=logo src=/l.png>
-			<p itemprop=description>We do.</p><div itemprop=address itemscope itemtype="https://schema.org/PostalAddress"><span itemprop=addressLocality>Wien</span></div><a itemprop=sameAs href="https://github.com/x">x</a></div>`),
+		{"microdata", one("", `<div itemscope itemtype="https://schema.org/Organization"><span itemprop=name>`+
+			`Example</span><a itemprop=url href="/">x</a><img itemprop=logo src=/l.png>
+			<p itemprop=description>We do.</p><div itemprop=address itemscope `+
+			`itemtype="https://schema.org/PostalAddress"><span itemprop=addressLocality>Wien</span></div><a `+
+			`itemprop=sameAs href="https://github.com/x">x</a></div>`),
 			[]string{"org.name 1", "org.url 1", "org.logo 1", "org.description 1", "org.contact 1",
 				"sameas.profiles 1"}},
 		{"spread over pages", web{"/": html(ld(`{"@type":"Organization","name":"Example"}`),
 			"<a href=/about>About</a>"),
 			"/about": html(ld(`{"@type":"Organization","name":"Example","description":"We do."}`), "x")},
 			[]string{"org.name 1", "org.description 1"}},
-		{"profiles", one(ld(`{"@type":"Organization","name":"Example","sameAs":["https://en.wikipedia.org/wiki/Example","https://x.com/e","https://www.linkedin.com/company/e","https://linkedin.com/e2","https://unknown.example/e","not a url"]}`), "x"),
+		{"profiles", one(ld(`{"@type":"Organization","name":"Example",`+
+			`"sameAs":["https://en.wikipedia.org/wiki/Example","https://x.com/e",`+
+			`"https://www.linkedin.com/company/e","https://linkedin.com/e2","https://unknown.example/e","not a `+
+			`url"]}`), "x"),
 			[]string{"sameas.reference 1", "sameas.profiles 2"}},
 		{"one profile as text",
 			one(ld(`{"@type":"Organization","name":"Example","sameAs":"https://www.wikidata.org/wiki/Q1"}`), "x"),
@@ -74,7 +88,8 @@ func TestOwnerTypes(t *testing.T) {
 		factTest{"place and organization", one(ld(`{"@type":["Place","Organization"],"name":"Example"}`), "x"),
 			[]string{"org.name 1"}},
 		factTest{"a person who is the brand", one(ld(`{"@type":"Person","name":"Example","email":"a@example.com",
-			"sameAs":"https://github.com/example"}`), "x"), []string{"org.name 1", "org.contact 1", "sameas.profiles 1"}},
+			"sameAs":"https://github.com/example"}`), "x"),
+			[]string{"org.name 1", "org.contact 1", "sameas.profiles 1"}},
 		factTest{"an author", one(ld(`{"@type":"Person","name":"Ada Byron","url":"https://example.com/ada"}`), "x"),
 			[]string{"org.name 0"}},
 		factTest{"a kind of page", one(ld(`{"@type":"AboutPage","name":"Example"}`), "x"), []string{"org.name 0"}},
@@ -204,7 +219,8 @@ func TestPurposeLinks(t *testing.T) {
 			t.Errorf("%s %s: link.about %s, link.contact %s; want 1, 1", tt.about, tt.contact, a, b)
 		}
 	}
-	facts := one("", `<a href=/blog/2020/01/about>x</a><a href=/aboutness>x</a><a href="mailto:a@example.com">Contact</a><a href="https://other.example/about">About</a>`).audit(t)
+	facts := one("", `<a href=/blog/2020/01/about>x</a><a href=/aboutness>x</a><a href="mailto:a@example.com">`+
+		`Contact</a><a href="https://other.example/about">About</a>`).audit(t)
 	if a, b := say(facts, "link.about"), say(facts, "link.contact"); a != "0" || b != "0" {
 		t.Errorf("neither page is linked: link.about %s, link.contact %s; want 0, 0", a, b)
 	}
@@ -213,6 +229,7 @@ func TestPurposeLinks(t *testing.T) {
 func TestOpenGraph(t *testing.T) {
 	runFacts(t, []factTest{
 		{"none", one("", "x"), []string{"og.fields 0"}},
-		{"two", one(`<meta property="og:title" content="a"><meta name="og:image" content="b"><meta property="og:url" content="">`, "x"), []string{"og.fields 0.5"}},
+		{"two", one(`<meta property="og:title" content="a"><meta name="og:image" content="b"><meta `+
+			`property="og:url" content="">`, "x"), []string{"og.fields 0.5"}},
 	})
 }

@@ -18,11 +18,14 @@ func thousand(body string, have int) web {
 func TestCitations(t *testing.T) {
 	runFacts(t, []factTest{
 		{"distinct domains",
-			thousand(`<a href="https://a.example.org/1">x</a><a href="https://b.example.org/">x</a><a href="https://www.bbc.co.uk/">x</a><a href="https://gov.uk/">x</a>`, 1), []string{"cite.domains 3"}},
+			thousand(`<a href="https://a.example.org/1">x</a><a href="https://b.example.org/">x</a><a `+
+				`href="https://www.bbc.co.uk/">x</a><a href="https://gov.uk/">x</a>`, 1), []string{"cite.domains 3"}},
 		{"own and social ones",
-			thousand(`<a href="https://www.example.com/">x</a><a href="https://x.com/a">x</a><a href="mailto:a@b.example">x</a><a href=/y>x</a>`, 1), []string{"cite.domains 0"}},
+			thousand(`<a href="https://www.example.com/">x</a><a href="https://x.com/a">x</a><a `+
+				`href="mailto:a@b.example">x</a><a href=/y>x</a>`, 1), []string{"cite.domains 0"}},
 		{"another domain of the brand",
-			one(ld(`{"@type":"Organization","name":"Example","url":"https://example.net/","sameAs":["https://github.com/example"]}`),
+			one(ld(`{"@type":"Organization","name":"Example","url":"https://example.net/",`+
+				`"sameAs":["https://github.com/example"]}`),
 				"<main>"+words(998)+
 					` <a href="https://www.example.net/">x</a> <a href="https://github.com/other">y</a></main>`),
 			[]string{"cite.domains 1"}},
@@ -30,14 +33,22 @@ func TestCitations(t *testing.T) {
 			[]string{"cite.domains 0"}},
 		{"own domains by hreflang", one(`<link rel=alternate hreflang=de href="https://example.de/">`,
 			"<main>"+words(999)+`<a href="https://www.example.de/x">x</a></main>`), []string{"cite.domains 0"}},
-		{"maps, shorteners and shops", thousand(`<a href="https://www.google.com/maps/place/x">x</a><a href="https://maps.google.de/x">x</a><a href="https://goo.gl/maps/x">x</a><a href="https://maps.app.goo.gl/x">x</a><a href="https://bit.ly/x">x</a>
-			<a href="https://www.amazon.co.uk/dp/1">x</a><a href="https://www.amazon.de/dp/1">x</a><a href="https://apps.apple.com/app/1">x</a><a href="https://www.bing.com/maps?x">x</a>`, 9), []string{"cite.domains 0"}},
+		{"maps, shorteners and shops", thousand(`<a href="https://www.google.com/maps/place/x">x</a><a `+
+			`href="https://maps.google.de/x">x</a><a href="https://goo.gl/maps/x">x</a><a `+
+			`href="https://maps.app.goo.gl/x">x</a><a href="https://bit.ly/x">x</a>
+			<a href="https://www.amazon.co.uk/dp/1">x</a><a href="https://www.amazon.de/dp/1">x</a><a `+
+			`href="https://apps.apple.com/app/1">x</a><a href="https://www.bing.com/maps?x">`+
+			`x</a>`, 9), []string{"cite.domains 0"}},
 		{"documents of the same companies",
-			thousand(`<a href="https://developers.google.com/search">x</a><a href="https://developer.apple.com/x">x</a>`, 1), []string{"cite.domains 2"}},
+			thousand(`<a href="https://developers.google.com/search">x</a><a href="https://developer.apple.com/x">`+
+				`x</a>`, 1), []string{"cite.domains 2"}},
 		{"accounts of the brand",
-			thousand(`<a href="https://github.com/Example/tool">x</a><a href="https://www.npmjs.com/org/example">x</a><a href="https://example.github.io/docs">x</a><a href="https://medium.com/@example/post">x</a>`, 4), []string{"cite.domains 0"}},
+			thousand(`<a href="https://github.com/Example/tool">x</a><a href="https://www.npmjs.com/org/example">`+
+				`x</a><a href="https://example.github.io/docs">x</a><a href="https://medium.com/@example/post">`+
+				`x</a>`, 4), []string{"cite.domains 0"}},
 		{"accounts it claims",
-			one(ld(`{"@type":"Organization","name":"Example","sameAs":["https://gitlab.com/ex-tools/","https://github.com/"]}`),
+			one(ld(`{"@type":"Organization","name":"Example","sameAs":["https://gitlab.com/ex-tools/",`+
+				`"https://github.com/"]}`),
 				"<main>"+words(998)+
 					` <a href="https://gitlab.com/Ex-Tools/x">x</a> <a href="https://github.com/other/x">y</a></main>`),
 			[]string{"cite.domains 1"}},

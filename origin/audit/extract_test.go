@@ -9,7 +9,8 @@ import (
 func one(head, body string) web { return web{"/": html(head, body)} }
 
 func TestMainText(t *testing.T) {
-	const frame = `<header>Brand slogan here</header><nav><ul><li>One<li>Two</ul></nav><aside>Read also this</aside><footer>Imprint and more</footer>`
+	const frame = `<header>Brand slogan here</header><nav><ul><li>One<li>Two</ul></nav><aside>Read also this</aside>` +
+		`<footer>Imprint and more</footer>`
 	runFacts(t, []factTest{
 		{"main element", one("", frame+"<main>"+words(12)+"</main>"), []string{"home.words 12"}},
 		{"role main", one("", frame+"<div role=main>"+words(12)+"</div>"), []string{"home.words 12"}},
@@ -34,7 +35,9 @@ func TestMainText(t *testing.T) {
 			"scripts</noscript><svg><text>x</text></svg><select><option>o</select><button>Go on</button></main>"),
 			[]string{"home.words 5"}},
 		{"hidden", one("", `<main>`+words(5)+
-			`<p hidden>a b</p><p style="color:red; display : NONE">c</p><p style="visibility:hidden!important">d</p><p aria-hidden=true>e</p><p style="font-size:0px">f</p><p style="opacity: 0.0">g</p></main>`), []string{"home.words 5"}},
+			`<p hidden>a b</p><p style="color:red; display : NONE">c</p><p style="visibility:hidden!important">d</p>`+
+			`<p aria-hidden=true>e</p><p style="font-size:0px">f</p><p style="opacity: 0.0">g</p>`+
+			`</main>`), []string{"home.words 5"}},
 		{"shown after all", one("", `<main><p style="display:inline-block;opacity:0.9;font-size:10px">`+words(5)+
 			`</p></main>`), []string{"home.words 5"}},
 		{"marks are no words", one("", "<main>one – two — three … 4 &amp; !</main>"), []string{"home.words 4"}},
@@ -47,7 +50,8 @@ func TestMainText(t *testing.T) {
 		{"Arabic", one("", "<main>مرحبا بكم في موقعنا</main>"), []string{"home.words 4"}},
 		{"Hebrew", one("", "<main>ברוכים הבאים לאתר</main>"), []string{"home.words 3"}},
 		{"app shell", one("<title>App</title>",
-			`<div id=root></div><script src=/app.js></script><noscript>You need to enable JavaScript to run this app.</noscript>`), []string{"home.words 0", "page.early_text 0", "headings.good 0", "quote.spans 0"}},
+			`<div id=root></div><script src=/app.js></script><noscript>You need to enable JavaScript to run this `+
+				`app.</noscript>`), []string{"home.words 0", "page.early_text 0", "headings.good 0", "quote.spans 0"}},
 	})
 }
 
@@ -181,7 +185,9 @@ func TestAnswerBlocks(t *testing.T) {
 			[]string{"answer.kinds 0"}},
 		{"folded question", one("", "<main><details><summary>Is it free?</summary><p>Yes, it is "+
 			"free.</p></details></main>"), []string{"answer.kinds 1"}},
-		{"all", one("", "<main><ul><li>a<li>b</ul><table><tr><th>a<th>b<tr><td>1<td>2</table><dl><dt>a<dd>b</dl><h2>Why?</h2><p>Because we can do it.</p></main>"), []string{"answer.kinds 4"}},
+		{"all", one("", "<main><ul><li>a<li>b</ul><table><tr><th>a<th>b<tr><td>1<td>2</table>"+
+			"<dl><dt>a<dd>b</dl><h2>Why?</h2><p>Because we can do it.</p></main>"),
+			[]string{"answer.kinds 4"}},
 	})
 }
 

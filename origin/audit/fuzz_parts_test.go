@@ -17,7 +17,8 @@ import (
 // a count that is larger by one.
 
 func FuzzMicrodata(f *testing.F) {
-	f.Add(`<div itemscope itemtype="https://schema.org/Organization"><p itemprop="name url" itemscope><b itemprop=x>y</b></p><meta itemprop=logo content=z></div>`, 2)
+	f.Add(`<div itemscope itemtype="https://schema.org/Organization"><p itemprop="name url" itemscope><b itemprop=x>`+
+		`y</b></p><meta itemprop=logo content=z></div>`, 2)
 	f.Add(`<p itemprop=lost itemscope itemid=a><a itemprop=b href=c><time itemprop=d datetime=e>`, 0)
 	f.Fuzz(func(t *testing.T, body string, before int) {
 		before = int(uint(before) % 50)
@@ -189,7 +190,8 @@ func FuzzFields(f *testing.F) {
 
 func FuzzHead(f *testing.F) {
 	f.Add(`<link rel=canonical href=https://example.com/><link rel=alternate hreflang=de href=https://example.com/de/>`)
-	f.Add(`<base href=//x><link rel="alternate canonical" hreflang=x-default href=":"><meta property=og:title content=x>`)
+	f.Add(`<base href=//x><link rel="alternate canonical" hreflang=x-default href=":"><meta property=og:title ` +
+		`content=x>`)
 	f.Fuzz(func(t *testing.T, head string) {
 		links, odd, canonical, translations := audit.TryHead(head)
 		if links > 2000 || odd {

@@ -41,7 +41,8 @@ func FuzzPage(f *testing.F) {
 
 func FuzzJSONLD(f *testing.F) {
 	for _, s := range []string{
-		`{"@context":"https://schema.org","@graph":[{"@type":["Organization","Brand"],"@id":"#o","name":{"@value":"x"},"sameAs":["a",{"@id":"b"}]}]}`,
+		`{"@context":"https://schema.org","@graph":[{"@type":["Organization","Brand"],"@id":"#o",` +
+			`"name":{"@value":"x"},"sameAs":["a",{"@id":"b"}]}]}`,
 		"<!--\n[{\"@type\":\"x\",\"a\":[[[1,null,true]]]}]\n-->", "//<![CDATA[\n{}\n//]]>;",
 		`{"@graph":{"@graph":[]},"@type":1}`, strings.Repeat("[", 100), "\"\\",
 	} {
@@ -57,7 +58,8 @@ func FuzzJSONLD(f *testing.F) {
 func FuzzSitemap(f *testing.F) {
 	for _, s := range []string{
 		`<?xml version="1.0" encoding="UTF-8"?` +
-			`><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://example.com/</loc><lastmod>2026-01-01</lastmod></url></urlset>`,
+			`><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://example.com/</loc>` +
+			`<lastmod>2026-01-01</lastmod></url></urlset>`,
 		`<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>`,
 		`<urlset><url><url><loc>x</loc></url></url>`, `<!DOCTYPE x [<!ENTITY a "b">]><urlset><url><loc>&a;</loc>`,
 		"",

@@ -195,7 +195,8 @@ func TestUnansweredFiles(t *testing.T) {
 // TestFormattingIsInline: text in formatting elements has the same facts as text in span
 // elements.
 func TestFormattingIsInline(t *testing.T) {
-	const body = `<main><h1>The <%[1]s>page</%[1]s></h1><p><%[1]s class=author>Ada</%[1]s> wrote <a href=/about><%[1]s>About</%[1]s> us</a> <%[1]s hidden>x y</%[1]s> 10 kg.</p><%[1]s>open<p>next</p></main>`
+	const body = `<main><h1>The <%[1]s>page</%[1]s></h1><p><%[1]s class=author>Ada</%[1]s> wrote <a href=/about>` +
+		`<%[1]s>About</%[1]s> us</a> <%[1]s hidden>x y</%[1]s> 10 kg.</p><%[1]s>open<p>next</p></main>`
 	want := one("", fmt.Sprintf(body, "span")).audit(t)
 	for _, name := range []string{"b", "BIG", "code", "em", "font", "I", "nobr", "s", "small", "strike", "strong", "tt",
 		"u"} {

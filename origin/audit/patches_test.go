@@ -28,7 +28,8 @@ func repairable() web {
 		"/robots.txt": {kind: "text/plain", body: "User-agent: *\nDisallow: /\nUser-agent: FieldmarkBot\nAllow: /\n"},
 		"/":           htmlPage(`Acme &lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt; bread`),
 		"/about":      htmlPage(`About "us" &amp; &lt;!-- our bakery`),
-		"/contact":    htmlPage(`Contact the bakery&#x202e;&#x200b; in town<a class="headerlink" href="#contact">¶</a>`),
+		"/contact": htmlPage(`Contact the bakery&#x202e;&#x200b; in town<a class="headerlink" href="#contact">` +
+			`¶</a>`),
 	}
 }
 

@@ -148,8 +148,10 @@ func TestSampleCannotBeArranged(t *testing.T) {
 func TestSampleIsListed(t *testing.T) {
 	site := web{
 		"/robots.txt": text("User-agent: FieldmarkBot\nDisallow: /private\n"),
-		"/": html("<link rel=alternate hreflang=de href=/de>", `<nav><a href=/about>About us</a><a href=/contact>Contact</a>
-			<a href=/moved>m</a><a href=/private>p</a><a href=/gone>g</a><a href=/file.html>f</a><a href=/away>a</a></nav>
+		"/": html("<link rel=alternate hreflang=de href=/de>", `<nav><a href=/about>About us</a><a href=/contact>`+
+			`Contact</a>
+			<a href=/moved>m</a><a href=/private>p</a><a href=/gone>g</a><a href=/file.html>f</a><a href=/away>a</a>`+
+			`</nav>
 			<main>Hello   world.</main>`),
 		"/about":     html("", "<main>We are here.</main>"),
 		"/contact":   {location: "/about", status: 301},

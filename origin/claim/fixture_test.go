@@ -213,15 +213,9 @@ func (f *fixture) pass(t testing.TB, d time.Duration) {
 	}
 }
 
-// work checks the claims that are due, and reports whether there were any. Like the worker, it
-// writes only then.
+// work checks the claims that are due, and reports whether there were any.
 func (f *fixture) work(t testing.TB) bool {
 	t.Helper()
-	if due, err := f.store.HasDueClaims(t.Context(), time.Now()); err != nil {
-		t.Fatal(err)
-	} else if !due {
-		return false
-	}
 	var ids []string
 	err := f.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
 		ids, err = tx.ClaimDueClaims(ctx, "worker", time.Now(), time.Now().Add(time.Minute), 1_000_000)
@@ -235,7 +229,7 @@ func (f *fixture) work(t testing.TB) bool {
 			t.Fatalf("check %s: %v", id, err)
 		}
 	}
-	return true
+	return len(ids) > 0
 }
 
 func wantCode(t testing.TB, what string, err error, code fieldmark.Code) {

@@ -46,13 +46,9 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// claimDue leases due claims. It writes only if there are some, as it runs every second.
+// claimDue leases due claims.
 func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err error) {
 	now := time.Now()
-	due, err := s.store.HasDueClaims(ctx, now)
-	if err != nil || !due {
-		return nil, err
-	}
 	var ids []string
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		ids, err = tx.ClaimDueClaims(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit)

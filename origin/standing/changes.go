@@ -10,6 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/replica"
 )
 
 // tombstones is how long the record names a removed brand to readers of changes.
@@ -164,16 +165,14 @@ func (s *Service) changes(ctx context.Context, at position, limit int) (page fie
 		return page, errTooOld("the log has no such event")
 	case at.Event == 0:
 		at.base = log.Head
-	default:
-		forgotten, err := s.cfg.Store.ForgottenScores(ctx, time.Now().Add(-tombstones))
-		if err != nil {
-			return page, err
-		}
-		if max(at.Event, at.base) < forgotten {
-			return page, errTooOld("brands were removed since and are no longer known")
-		}
 	}
-	list, err := s.cfg.Store.ScoreChanges(ctx, at.ScorePosition, limit+1)
+	var list []store.ScoreChange
+	// A replica must not hide what the primary has just reported.
+	err = s.cfg.Store.ReadAt(ctx, replica.Position{Log: log.Name, Event: log.Head},
+		func(ctx context.Context) (err error) {
+			list, err = s.changed(ctx, at, limit+1)
+			return err
+		})
 	if err != nil {
 		return page, err
 	}
@@ -195,6 +194,20 @@ func (s *Service) changes(ctx context.Context, at position, limit int) (page fie
 	at.log = log.Name
 	page.Next = at.String()
 	return page, nil
+}
+
+// changed reads the changes after a position, unless some of them are no longer known.
+func (s *Service) changed(ctx context.Context, at position, limit int) ([]store.ScoreChange, error) {
+	if at.Event > 0 {
+		forgotten, err := s.cfg.Store.ForgottenScores(ctx, time.Now().Add(-tombstones))
+		if err != nil {
+			return nil, err
+		}
+		if max(at.Event, at.base) < forgotten {
+			return nil, errTooOld("brands were removed since and are no longer known")
+		}
+	}
+	return s.cfg.Store.ScoreChanges(ctx, at.ScorePosition, limit)
 }
 
 // prune deletes the brands that went long ago.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/rankingfile"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -63,8 +64,6 @@ func (s *Service) Run(ctx context.Context) error {
 // run computes standings as they become due. Those of another module are computed in the
 // background, at half of the time of a processor, and after those that are due.
 func (s *Service) run(ctx context.Context) {
-	poll := time.NewTicker(job.PollInterval)
-	defer poll.Stop()
 	for {
 		// Watch comes before the read, so that a change between them is not missed.
 		due := s.cfg.Store.Watch(store.TopicStandings)
@@ -73,7 +72,8 @@ func (s *Service) run(ctx context.Context) {
 		var pause <-chan time.Time // nil: until something is due
 		switch {
 		case err != nil && ctx.Err() == nil:
-			s.cfg.Log.Error("compute standings", slog.Any("error", err)) // and again: the database may recover
+			// What is due is published again, and computed when the database has recovered.
+			s.cfg.Log.Error("compute standings", slog.Any("error", err))
 		case err == nil && found == dueFound:
 			continue
 		case err == nil && found == staleFound:
@@ -86,7 +86,6 @@ func (s *Service) run(ctx context.Context) {
 			return
 		case <-due:
 		case <-pause:
-		case <-poll.C:
 		}
 	}
 }
@@ -138,6 +137,10 @@ func (s *Service) compute(ctx context.Context) (what found, err error) {
 	if err != nil {
 		return nothingFound, err
 	}
+	next, err := s.cfg.Store.AddTrends(ctx, states, fieldmark.TrendTimes(now))
+	if err != nil {
+		return nothingFound, err
+	}
 	moves := make([]move, 0, len(list))
 	for i := range list {
 		state := states[list[i].Brand]
@@ -147,6 +150,9 @@ func (s *Service) compute(ctx context.Context) (what found, err error) {
 		m, err := s.score(ctx, &list[i], state, plan.Digest, now)
 		if err != nil {
 			return nothingFound, err
+		}
+		if m.score != nil && m.score.Ranked() {
+			m.next.DueAt = earlier(m.next.DueAt, trendChange(next[list[i].Brand]))
 		}
 		moves = append(moves, m)
 	}
@@ -186,9 +192,13 @@ func (s *Service) score(ctx context.Context, was *store.Standing, state *fieldma
 			return move{}, err
 		}
 		s.cfg.Log.Error("score a brand", slog.String("brand", string(was.Brand)), slog.Any("error", err))
+		failed := rankingfile.Values{Status: fieldmark.StatusInsufficientData, Failed: true}
+		m.next.Values = failed.Append(nil)
 		return m, nil
 	}
 	m.score, m.next.Facts = &score, state.FactsDigest
+	values := rankingfile.NewValues(&score)
+	m.next.Values = values.Append(nil)
 	m.next.Standing, m.next.Points = score.Standing(), score.Points()
 	m.next.Spread, m.next.Confidence = nil, ""
 	if score.Score != nil {
@@ -200,7 +210,7 @@ func (s *Service) score(ctx context.Context, was *store.Standing, state *fieldma
 		g.Evidence = nil
 		m.next.Gates = append(m.next.Gates, g)
 	}
-	m.next.Name, m.next.URL, m.next.Samples = state.Brand.Name, state.Brand.URL, digestOf(state.Visibility)
+	m.next.Name, m.next.URL, m.next.Samples = state.Brand.Name, state.Brand.URL, digestOf(state)
 	from := m.from(was.Sent)
 	// The default threshold is that of accounts that poll.
 	if m.crossed = m.next.Standing.Differs(from, fieldmark.DefaultScoreThreshold); m.crossed {
@@ -210,17 +220,17 @@ func (s *Service) score(ctx context.Context, was *store.Standing, state *fieldma
 	if score.Ranked() {
 		m.next.Range = score.Range
 	}
-	m.next.DueAt = s.ageLimit(&score, state.Visibility, now)
+	m.next.DueAt = s.ageLimit(&score, state, now)
 	return m, nil
 }
 
 // ageLimit returns the next time at which age alone changes a score; nil: none.
-func (s *Service) ageLimit(score *fieldmark.Score, samples []fieldmark.VisibilitySample, now time.Time) *time.Time {
+func (s *Service) ageLimit(score *fieldmark.Score, state *fieldmark.BrandState, now time.Time) *time.Time {
 	var next *time.Time
 	// The score changes when the facts or samples are older than the age.
 	limit := func(from fieldmark.Time, age time.Duration) {
-		if at := from.Std().Add(age + time.Millisecond); at.After(now) && (next == nil || at.Before(*next)) {
-			next = &at
+		if at := from.Std().Add(age + time.Millisecond); at.After(now) {
+			next = earlier(next, &at)
 		}
 	}
 	if score.AsOf != nil {
@@ -228,20 +238,47 @@ func (s *Service) ageLimit(score *fieldmark.Score, samples []fieldmark.Visibilit
 			limit(*score.AsOf, age)
 		}
 	}
-	for i := range samples {
-		limit(samples[i].To, fieldmark.VisibilityWithin)
+	for i := range state.Studies {
+		limit(state.Studies[i].To, fieldmark.VisibilityWithin)
 	}
 	return next
 }
 
-// digestOf identifies visibility samples; it is empty without samples.
-func digestOf(samples []fieldmark.VisibilitySample) fieldmark.Digest {
-	if len(samples) == 0 {
+// trendDays are the days that trends look back, from the start of the present one.
+var trendDays = [3]int{7, 30, 90}
+
+// trendChange returns the start of the day from which trends compare with another revision than now; nil: of no
+// day that is known yet. next are the starts of the revisions that follow those that trends compare with.
+func trendChange(next [3]*time.Time) (change *time.Time) {
+	const day = 24 * time.Hour
+	for i, began := range next {
+		if began != nil {
+			at := began.UTC().Add(day-time.Microsecond).Truncate(day).AddDate(0, 0, trendDays[i])
+			change = earlier(change, &at)
+		}
+	}
+	return change
+}
+
+// earlier returns the earlier of two times, of which nil is the latest.
+func earlier(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.Before(*a) {
+		return b
+	}
+	return a
+}
+
+// digestOf identifies the visibility samples and studies of a brand; it is empty without any.
+func digestOf(state *fieldmark.BrandState) fieldmark.Digest {
+	if len(state.Visibility)+len(state.Studies) == 0 {
 		return ""
 	}
-	text, err := json.Marshal(samples)
+	text, err := json.Marshal(state.Visibility)
 	if err != nil {
 		panic("BUG: samples cannot be encoded: " + err.Error())
+	}
+	for i := range state.Studies {
+		text = append(text, state.Studies[i].Digest...)
 	}
 	return fieldmark.DigestOf(sha256.Sum256(text))
 }

@@ -1,0 +1,431 @@
+package visibility
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
+	"github.com/fieldmark/fieldmark/origin/visibility/study"
+)
+
+// maxNicheStudies is how many studies of a niche are looked through for one that can be ranked: those of
+// two months of daily studies.
+const maxNicheStudies = 60
+
+// Config has what a Service needs.
+type Config struct {
+	Store *store.Store
+	Jobs  *job.Runner
+}
+
+// Service stores studies and their results.
+type Service struct {
+	store *store.Store
+	jobs  *job.Runner
+}
+
+// New returns a Service.
+func New(cfg Config) *Service { return &Service{store: cfg.Store, jobs: cfg.Jobs} }
+
+// Run recomputes the results of another version of the method, once at the start.
+func (s *Service) Run(ctx context.Context) error {
+	s.jobs.AtStartAndEvery(ctx, 24*time.Hour, "recompute results of studies", s.recompute)
+	return nil
+}
+
+func (s *Service) recompute(ctx context.Context) error {
+	ids, err := s.store.OutdatedStudies(ctx, fieldmark.VisibilityMethodology.Version)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		batch, err := s.load(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := s.put(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batch is a study with the documents to store.
+type batch struct {
+	id     string
+	active []store.Study     // that are stored
+	old    []*study.Document // of these
+	rows   []store.Study     // to store
+	added  []*study.Document // of these
+}
+
+// documents returns the documents of the study after the import.
+func (b *batch) documents() []*study.Document {
+	all := slices.Clone(b.added)
+	for _, d := range b.old {
+		if !slices.ContainsFunc(b.added, func(n *study.Document) bool { return n.Engine == d.Engine }) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+func (s *Service) load(ctx context.Context, id string) (*batch, error) {
+	active, err := s.store.Studies(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{id: id, active: active}
+	for i := range active {
+		d, err := decode(active[i].Body)
+		if err != nil {
+			return nil, err
+		}
+		b.old = append(b.old, d)
+	}
+	return b, nil
+}
+
+// Unpack returns a file, decompressed if it is a gzip file, of at most study.MaxBody bytes.
+func Unpack(file []byte) ([]byte, error) {
+	if !bytes.HasPrefix(file, []byte{0x1f, 0x8b}) {
+		return file, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(file))
+	if err != nil {
+		return nil, validation.Error("", "format", "is not a gzip file")
+	}
+	body, err := io.ReadAll(io.LimitReader(r, study.MaxBody+1))
+	if err != nil {
+		return nil, validation.Error("", "format", "the gzip file is damaged")
+	}
+	return body, nil // one that is too long is refused when it is parsed
+}
+
+// ImportFile stores the documents of a file of form 2, JSON or CSV, as Import does.
+func (s *Service) ImportFile(ctx context.Context, by string, file []byte,
+	csv bool) (fieldmark.VisibilityImport, error) {
+	digest := fieldmark.DigestOf(sha256.Sum256(file))
+	if csv {
+		documents, err := study.ParseCSV(file)
+		if err != nil {
+			return fieldmark.VisibilityImport{FileHash: digest}, err
+		}
+		return s.Import(ctx, by, digest, documents)
+	}
+	d, err := study.ParseJSON(file)
+	if err != nil {
+		return fieldmark.VisibilityImport{FileHash: digest}, err
+	}
+	return s.Import(ctx, by, digest, []*study.Document{d})
+}
+
+// Import stores the documents of a file, and computes the results of their studies. A file is taken whole or
+// refused: half a study has another denominator. By is the key that vouches for it.
+func (s *Service) Import(ctx context.Context, by string, file fieldmark.Digest,
+	documents []*study.Document) (report fieldmark.VisibilityImport, err error) {
+	report.FileHash = file
+	batches := map[string]*batch{}
+	var order []string
+	for i, d := range documents {
+		at := ""
+		if len(documents) > 1 {
+			at = fmt.Sprintf("/%d", i)
+		}
+		if err := s.rename(ctx, d, at, &report); err != nil {
+			return report, err
+		}
+		b := batches[d.Study]
+		if b == nil {
+			if b, err = s.load(ctx, d.Study); err != nil {
+				return report, err
+			}
+			batches[d.Study], order = b, append(order, d.Study)
+		}
+		isNew, err := b.add(d, at)
+		switch {
+		case err != nil:
+			return report, err
+		case !isNew:
+			report.Unchanged++
+			continue
+		}
+		report.Added++
+		b.rows = append(b.rows, store.Study{Digest: d.Digest(), ID: d.Study, Engine: d.Engine, Niche: d.Niche,
+			Locale: d.Locale, To: endOf(d), Body: compress(d.Bytes()), FileHash: file, Signer: by})
+	}
+	for _, id := range order {
+		if b := batches[id]; len(b.rows) > 0 {
+			if err := s.put(ctx, b); err != nil {
+				return report, err
+			}
+		}
+	}
+	return report, nil
+}
+
+// rename gives brands their present slugs, and warns of those that the registry does not know.
+func (s *Service) rename(ctx context.Context, d *study.Document, at string, report *fieldmark.VisibilityImport) error {
+	var failed error
+	d.Rename(func(slug string) string {
+		to := fieldmark.Slug(slug)
+		if now, err := s.store.ResolveAlias(ctx, to); err == nil {
+			to = now
+		}
+		_, err := s.store.Brand(ctx, to)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			failed = err
+		}
+		if err != nil {
+			report.Warnings = append(report.Warnings, fieldmark.FieldError{Pointer: at + "/brands", Code: "not_found",
+				Detail: fmt.Sprintf("no brand has the slug %q; it stays in the denominators", slug)})
+			return ""
+		}
+		return string(to)
+	})
+	return failed
+}
+
+// add adds a document to a study, and reports whether it is not stored yet.
+func (b *batch) add(d *study.Document, at string) (isNew bool, err error) {
+	digest := d.Digest()
+	for i, old := range b.old {
+		switch {
+		case old.Engine == d.Engine && b.active[i].Digest == digest:
+			return false, nil
+		case old.Engine == d.Engine && d.Replaces != b.active[i].Digest:
+			return false, validation.Error(at+"/replaces", "conflict", fmt.Sprintf(
+				"the study has other counts of this engine; to correct them send replaces %s", b.active[i].Digest))
+		}
+	}
+	for _, other := range b.documents() {
+		if other.Engine != d.Engine && (other.Niche != d.Niche || other.Locale != d.Locale ||
+			other.PromptSetHash != d.PromptSetHash || other.PanelHash != d.PanelHash || other.PlanHash != d.PlanHash) {
+			return false, validation.Error(at+"/study", "mismatch",
+				"the engines of a study have one niche, locale, prompt set, panel and plan")
+		}
+	}
+	b.added = append(b.added, d)
+	if len(b.documents()) > study.MaxEngines {
+		return false, validation.Error(at+"/engine", "range", "a study has at most 12 engines")
+	}
+	return true, nil
+}
+
+// put computes the result of a study and stores it with the new documents, in one transaction.
+// Results are computed before it: the largest take seconds, and a transaction holds the write lock of SQLite.
+func (s *Service) put(ctx context.Context, b *batch) error {
+	documents := b.documents()
+	result := study.Result(documents)
+	body, err := json.Marshal(&result)
+	if err != nil {
+		return fmt.Errorf("encode the result of study %s: %w", b.id, err)
+	}
+	body = compress(body)
+	changes, err := s.changes(ctx, b)
+	if err != nil {
+		return err
+	}
+	now := fieldmark.At(time.Now())
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		active, err := tx.Studies(ctx, b.id)
+		if err != nil {
+			return err
+		}
+		if !slices.EqualFunc(active, b.active, func(x, y store.Study) bool { return x.Digest == y.Digest }) {
+			return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the study changed meanwhile; repeat the import")
+		}
+		for i := range b.rows {
+			if err := tx.PutStudy(ctx, &b.rows[i], now); err != nil {
+				return err
+			}
+		}
+		return publish(ctx, tx, &result, body, changes, now)
+	})
+}
+
+// publish stores a result with its events.
+func publish(ctx context.Context, tx *store.Tx, r *fieldmark.StudyResult, body []byte,
+	changes []fieldmark.VisibilityChange, now fieldmark.Time) error {
+	parts := map[fieldmark.Slug]fieldmark.StudyResult{}
+	var slugs []fieldmark.Slug
+	for i := range r.All.Brands {
+		slug := r.All.Brands[i].Slug
+		// A brand may have been deleted since the import began.
+		if found, err := tx.HasBrand(ctx, slug); err != nil {
+			return err
+		} else if found {
+			parts[slug], _ = r.Of(slug)
+			slugs = append(slugs, slug)
+		}
+	}
+	if err := tx.PutStudyResult(ctx, r, body, parts, now); err != nil {
+		return err
+	}
+	for _, slug := range slugs {
+		data := struct {
+			Slug    fieldmark.Slug `json:"slug"`
+			Samples int            `json:"samples"`
+			Study   string         `json:"study"`
+		}{slug, len(r.Engines), r.ID}
+		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventBrandSampled, Brand: slug,
+			Tags: []fieldmark.Tag{fieldmark.TagBrand(slug)}}, Subject: string(slug)}
+		if _, err := event.Emit(ctx, tx, "", e, data); err != nil {
+			return err
+		}
+		// Visibility is part of the score, so the score may change.
+		if err := tx.RequestStanding(ctx, slug, now.Std()); err != nil {
+			return err
+		}
+	}
+	for i := range changes {
+		if _, known := parts[changes[i].Slug]; !known {
+			continue
+		}
+		if err := event.EmitBrand(ctx, tx, changes[i].Slug, fieldmark.EventVisibilityChanged, changes[i]); err != nil {
+			return err
+		}
+	}
+	e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventVisibilityStudy,
+		Tags: []fieldmark.Tag{fieldmark.TagStudy(r.Niche)}}, Subject: r.ID}
+	_, err := event.Emit(ctx, tx, "", e, fieldmark.StudyNotice{Study: r.ID, Digest: r.Digest, Niche: r.Niche,
+		Brands: len(slugs), Reason: r.All.Reason})
+	return err
+}
+
+// changes compares the new documents with those of the studies before.
+func (s *Service) changes(ctx context.Context, b *batch) (changes []fieldmark.VisibilityChange, err error) {
+	for i, d := range b.added {
+		before, err := s.store.StudyBefore(ctx, &b.rows[i])
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		then, err := decode(before.Body)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, study.Changes(d, then)...)
+	}
+	return changes, nil
+}
+
+// Newest returns the newest result of a niche with enough brands that can be ranked; of a locale, if it is
+// given. The error has CodeNotFound if no such result exists.
+func (s *Service) Newest(ctx context.Context, niche, locale string) (fieldmark.StudyResult, error) {
+	bodies, err := s.store.StudyResults(ctx, niche, locale, maxNicheStudies)
+	if err != nil {
+		return fieldmark.StudyResult{}, err
+	}
+	for _, body := range bodies {
+		r, err := decodeResult(body)
+		if err != nil {
+			return fieldmark.StudyResult{}, err
+		}
+		if r.All.RankedBrands() >= fieldmark.MinVisibilityBrands {
+			return r, nil
+		}
+	}
+	return fieldmark.StudyResult{}, fieldmark.Errorf(fieldmark.CodeNotFound, "no study of this niche can be ranked")
+}
+
+// Documents returns the documents of a result, or one document, by digest, as JSON.
+func (s *Service) Documents(ctx context.Context, digest fieldmark.Digest) (fieldmark.StudyDocuments, error) {
+	out := fieldmark.StudyDocuments{Documents: []json.RawMessage{}}
+	digests := []fieldmark.Digest{digest}
+	body, err := s.store.StudyResultByDigest(ctx, digest)
+	switch {
+	case err == nil:
+		r, err := decodeResult(body)
+		if err != nil {
+			return out, err
+		}
+		digests = r.Documents
+	case !errors.Is(err, store.ErrNotFound):
+		return out, err
+	}
+	for _, digest := range digests {
+		row, err := s.store.StudyByDigest(ctx, digest)
+		if errors.Is(err, store.ErrNotFound) {
+			return out, fieldmark.Errorf(fieldmark.CodeNotFound, "no study has this digest")
+		}
+		if err != nil {
+			return out, err
+		}
+		text, err := decompress(row.Body)
+		if err != nil {
+			return out, err
+		}
+		out.Documents = append(out.Documents, text)
+	}
+	return out, nil
+}
+
+// endOf returns the end of a checked document.
+func endOf(d *study.Document) fieldmark.Time {
+	at, err := time.Parse(time.RFC3339Nano, d.To)
+	if err != nil {
+		panic("BUG: the end of a checked document is no time: " + err.Error())
+	}
+	return fieldmark.At(at)
+}
+
+func decode(body []byte) (*study.Document, error) {
+	text, err := decompress(body)
+	if err != nil {
+		return nil, err
+	}
+	var d study.Document
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, fmt.Errorf("decode a stored study: %w", err)
+	}
+	return &d, nil
+}
+
+func decodeResult(body []byte) (r fieldmark.StudyResult, err error) {
+	text, err := decompress(body)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("decode the result of a study: %w", err)
+	}
+	return r, nil
+}
+
+func compress(text []byte) []byte {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic("BUG: the options of the encoder are wrong: " + err.Error())
+	}
+	return w.EncodeAll(text, nil)
+}
+
+func decompress(body []byte) ([]byte, error) {
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*study.MaxBody))
+	if err != nil {
+		panic("BUG: the options of the decoder are wrong: " + err.Error())
+	}
+	defer r.Close()
+	text, err := r.DecodeAll(body, nil)
+	if err != nil {
+		return nil, fmt.Errorf("decompress a study: %w", err)
+	}
+	return text, nil
+}

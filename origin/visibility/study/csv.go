@@ -1,0 +1,192 @@
+package study
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/validation"
+)
+
+// csvRow is a row of a file: a brand in the answers of an engine to a prompt on a day.
+type csvRow struct {
+	head            Document // members of the document; rows of one study and engine must have the same
+	prompt          Prompt
+	day, brand      string
+	answers, cited  int
+	mentions, first int
+	top3, citations int
+	retrieved       int
+}
+
+// columns are the columns of a file. They have the names of the JSON members.
+var columns = map[string]func(r *csvRow, v string) error{
+	"study":         func(r *csvRow, v string) error { r.head.Study = v; return nil },
+	"engine":        func(r *csvRow, v string) error { r.head.Engine = v; return nil },
+	"model":         func(r *csvRow, v string) error { r.head.Model = v; return nil },
+	"surface":       func(r *csvRow, v string) error { r.head.Surface = v; return nil },
+	"search":        func(r *csvRow, v string) error { r.head.Search = v; return nil },
+	"locale":        func(r *csvRow, v string) error { r.head.Locale = v; return nil },
+	"niche":         func(r *csvRow, v string) error { r.head.Niche = v; return nil },
+	"promptSetId":   func(r *csvRow, v string) error { r.head.PromptSet = v; return nil },
+	"promptSetHash": func(r *csvRow, v string) error { r.head.PromptSetHash = fieldmark.Digest(v); return nil },
+	"panelHash":     func(r *csvRow, v string) error { r.head.PanelHash = fieldmark.Digest(v); return nil },
+	"provider":      func(r *csvRow, v string) error { r.head.Provider = v; return nil },
+	"provenance":    func(r *csvRow, v string) error { r.head.Provenance = v; return nil },
+	"from":          func(r *csvRow, v string) error { r.head.From = v; return nil },
+	"to":            func(r *csvRow, v string) error { r.head.To = v; return nil },
+	"prompt":        func(r *csvRow, v string) error { r.prompt.ID = v; return nil },
+	"group":         func(r *csvRow, v string) error { r.prompt.Group = v; return nil },
+	"day":           func(r *csvRow, v string) error { r.day = v; return nil },
+	"brand":         func(r *csvRow, v string) error { r.brand = v; return nil },
+	"answers":       func(r *csvRow, v string) error { return number(&r.answers, v) },
+	"cited":         func(r *csvRow, v string) error { return number(&r.cited, v) },
+	"mentions":      func(r *csvRow, v string) error { return number(&r.mentions, v) },
+	"first":         func(r *csvRow, v string) error { return number(&r.first, v) },
+	"top3":          func(r *csvRow, v string) error { return number(&r.top3, v) },
+	"citations":     func(r *csvRow, v string) error { return number(&r.citations, v) },
+	"retrieved":     func(r *csvRow, v string) error { return number(&r.retrieved, v) },
+}
+
+func number(to *int, value string) (err error) {
+	if value == "" {
+		return nil // an empty field is 0
+	}
+	*to, err = strconv.Atoi(value)
+	return err
+}
+
+// csvStudy is the document that rows of one study and engine make.
+type csvStudy struct {
+	Document
+	line    int  // of its first row
+	block   bool // rows have no day
+	prompts map[string]int
+	days    map[string]int
+	cells   map[[2]int]int
+}
+
+// ParseCSV reads a file of rows (RFC 4180) with a header, of at most MaxEngines engines. Rows with zeros
+// must be there: they say that a brand is in the panel. The error names every fault by its line and column.
+func ParseCSV(body []byte) ([]*Document, error) {
+	if len(body) > MaxBody {
+		return nil, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a file has at most %d bytes", MaxBody)
+	}
+	c := &checker{}
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\uFEFF"))))
+	r.FieldsPerRecord = -1 // checked for each row, so that all are named
+	header, err := r.Read()
+	if err != nil {
+		return nil, validation.Error("/1", "format", "must name the columns")
+	}
+	for i, name := range header {
+		header[i] = strings.TrimSpace(name)
+		c.want(columns[header[i]] != nil && !slices.Contains(header[:i], header[i]), "/1", "format",
+			fmt.Sprintf("column %d is unknown or duplicated", i+1))
+	}
+	if len(c.bad) > 0 {
+		return nil, c.bad.Err()
+	}
+	all := readRows(r, header, c)
+	if len(c.bad) > 0 {
+		return nil, c.bad.Err()
+	}
+	documents := make([]*Document, len(all))
+	for i, s := range all {
+		bad := s.check(fmt.Sprintf("/%d", s.line))
+		c.bad = append(c.bad, bad...)
+		if documents[i] = &s.Document; len(bad) == 0 {
+			s.canonical()
+		}
+	}
+	return documents, c.bad.Err()
+}
+
+func readRows(r *csv.Reader, header []string, c *checker) (all []*csvStudy) {
+	studies := map[[2]string]*csvStudy{}
+	for rows := 0; ; rows++ {
+		fields, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if broken, ok := errors.AsType[*csv.ParseError](err); ok { // where the next record begins is unknown
+			c.bad.Add(fmt.Sprintf("/%d", broken.StartLine), "format", "is not a CSV record: "+broken.Err.Error())
+			return all
+		}
+		line, _ := r.FieldPos(0)
+		at := fmt.Sprintf("/%d", line)
+		if rows == MaxRows || len(c.bad) >= maxErrors {
+			c.bad.Add(at, "range", "the file has more than 250000 rows, or too many errors")
+			return all
+		}
+		if len(fields) != len(header) {
+			c.want(false, at, "format", fmt.Sprintf("has %d fields, not %d", len(fields), len(header)))
+			continue
+		}
+		row := csvRow{head: Document{Form: fieldmark.FormStudy}}
+		for i, value := range fields {
+			_, column := r.FieldPos(i)
+			err := columns[header[i]](&row, strings.TrimSpace(value))
+			c.want(err == nil, at+"/"+header[i], "format", fmt.Sprintf("must be a whole number, column %d", column))
+		}
+		key := [2]string{row.head.Study, row.head.Engine}
+		s := studies[key]
+		if s == nil {
+			s = &csvStudy{Document: row.head, line: line, block: row.day == "", prompts: map[string]int{},
+				days: map[string]int{}, cells: map[[2]int]int{}}
+			studies[key] = s
+			all = append(all, s)
+			c.want(len(all) <= MaxEngines, at, "range", "a file has at most 12 engines")
+		}
+		s.add(&row, at, c)
+	}
+}
+
+// add adds a row to its document.
+func (s *csvStudy) add(r *csvRow, at string, c *checker) {
+	c.want(sameHead(&s.Document, &r.head), at, "mismatch",
+		fmt.Sprintf("differs from line %d in a column of the study", s.line))
+	prompt, ok := s.prompts[r.prompt.ID]
+	if !ok {
+		prompt = len(s.Prompts)
+		s.prompts[r.prompt.ID], s.Prompts = prompt, append(s.Prompts, r.prompt)
+	}
+	c.want(s.Prompts[prompt] == r.prompt, at+"/group", "mismatch", "the prompt has another group above")
+	day := 0
+	if r.day != "" {
+		if day, ok = s.days[r.day]; !ok {
+			day = len(s.Days)
+			s.days[r.day], s.Days = day, append(s.Days, r.day)
+		}
+	}
+	c.want((r.day == "") == s.block, at+"/day", "mismatch", "must be given in all rows or in none")
+	cell := Cell{Prompt: prompt, Day: day, Answers: r.answers, Cited: r.cited}
+	if i, ok := s.cells[[2]int{prompt, day}]; !ok {
+		s.cells[[2]int{prompt, day}] = len(s.Cells)
+		s.Cells = append(s.Cells, cell)
+	} else {
+		c.want(s.Cells[i] == cell, at+"/answers", "mismatch",
+			"answers and cited must be the same for all brands of a prompt and day")
+	}
+	if !slices.Contains(s.Brands, r.brand) && len(s.Brands) <= MaxBrands {
+		s.Brands = append(s.Brands, r.brand)
+	}
+	count := Count{Brand: r.brand, Prompt: prompt, Day: day, Mentions: r.mentions, First: r.first,
+		Top3: r.top3, Citations: r.citations, Retrieved: r.retrieved}
+	cell.check(c, at)
+	count.check(c, at, cell)
+	s.Counts = append(s.Counts, count)
+}
+
+func sameHead(a, b *Document) bool {
+	return a.Model == b.Model && a.Surface == b.Surface && a.Search == b.Search && a.Locale == b.Locale &&
+		a.Niche == b.Niche && a.PromptSet == b.PromptSet && a.PromptSetHash == b.PromptSetHash &&
+		a.PanelHash == b.PanelHash && a.Provider == b.Provider && a.Provenance == b.Provenance &&
+		a.From == b.From && a.To == b.To
+}
