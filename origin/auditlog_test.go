@@ -213,7 +213,8 @@ func TestAuditLogShowsTampering(t *testing.T) {
 		{`DELETE FROM audit_log WHERE number = 2`, 2},
 		{`DELETE FROM audit_log WHERE number = 1`, 1},
 		{`DELETE FROM audit_log WHERE number = 4`, 4}, // detected by a verdict that was kept
-		{`INSERT INTO audit_log SELECT 5, at, kind, actor, act, target, was, becomes, address, agent, request, sum FROM audit_log WHERE number = 4`, 5},
+		{`INSERT INTO audit_log SELECT 5, at, kind, actor, act, target, was, becomes, address, agent, request, sum ` +
+			`FROM audit_log WHERE number = 4`, 5},
 	} {
 		w := newFixture(t)
 		for i := range 4 {

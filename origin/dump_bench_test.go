@@ -1,6 +1,7 @@
 package origin_test
 
 import (
+	"flag"
 	"fmt"
 	"runtime"
 	"testing"
@@ -9,10 +10,13 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 )
 
-// BenchmarkDump makes the dump of 100,000 scored brands. It reports the bytes
-// of both files, and how much the heap grew at most, sampled every 5 ms.
+// dumpedBrands is the number of brands of BenchmarkDump.
+var dumpedBrands = flag.Int("brands", 100_000, "brands of the dump that is measured")
+
+// BenchmarkDump makes the dump of scored brands. It reports the bytes of both files, and how much the heap
+// grew at most, sampled every 5 ms.
 func BenchmarkDump(b *testing.B) {
-	const brands = 100_000
+	brands := *dumpedBrands
 	record := storetest.New(b)
 	d := openDumps(b, record, b.TempDir())
 	d.brand("acme", "Acme", true, 50_000)

@@ -145,7 +145,8 @@ func TestLostDeliveryFails(t *testing.T) {
 	})
 	list := w.deliveries(t)
 	first := list[len(list)-1]
-	if want := "given up after 10 attempts during each of which the server stopped"; first.State != fieldmark.DeliveryFailed || first.LastError != want {
+	if want := "given up after 10 attempts during each of which the server " +
+		"stopped"; first.State != fieldmark.DeliveryFailed || first.LastError != want {
 		t.Errorf("the first delivery is %s, %q; want failed, %q", first.State, first.LastError, want)
 	}
 	if _, err := w.Webhooks.Resend(t.Context(), e.ID, first.ID); err != nil {

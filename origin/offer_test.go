@@ -105,13 +105,16 @@ func TestReplayOfFailuresWithinTheHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer w.run(t)()
+		stop := w.run(t)
 		since := fieldmark.At(time.Now())
 		for i := range 2 {
 			openMission(t, w, fmt.Sprint(i))
 			time.Sleep(time.Minute) // virtual: it is given up
 		}
-		time.Sleep(24*time.Hour - 90*time.Second) // the first is older than a day now; pruning comes later
+		stop()                                    // nothing is pruned, and no job reads the database
+		time.Sleep(24*time.Hour - 90*time.Second) // the first is older than a day now
+		defer w.run(t)()
+		time.Sleep(time.Second) // what runs at the start has run; pruning comes again in an hour
 		w.giveOffer(t, fieldmark.OfferRequest{Limits: fieldmark.OfferLimits{HistoryDays: 1}})
 		if n := len(w.deliveriesTo(t, p.ID)); n != 2 {
 			t.Fatalf("%d deliveries before pruning, want 2", n)

@@ -25,6 +25,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/keyring"
+	"github.com/fieldmark/fieldmark/origin/logstream"
 	"github.com/fieldmark/fieldmark/origin/mail"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/module"
@@ -34,11 +35,13 @@ import (
 	"github.com/fieldmark/fieldmark/origin/portal"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
+	"github.com/fieldmark/fieldmark/origin/snapshot"
 	"github.com/fieldmark/fieldmark/origin/standing"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/technician"
 	"github.com/fieldmark/fieldmark/origin/testclock"
 	"github.com/fieldmark/fieldmark/origin/testworld"
+	"github.com/fieldmark/fieldmark/origin/visibility"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -56,11 +59,13 @@ type Config struct {
 	BuiltIn    []module.BuiltIn
 	SignOn     *oidc.Provider // nil: administrators sign in with passwords
 	SignOnOnly bool           // refuse passwords; ignored without a provider
-	// of the contents of attachments and dumps; nil: nothing can be attached, the contents cannot be read,
-	// and no dumps are made
+	// of the contents of attachments, dumps and ranking files; nil: nothing can be attached, the contents
+	// cannot be read, and neither dumps nor ranking files are made
 	Objects objects.Store
-	Checker module.Checker  // zero: modules can be neither uploaded nor previewed
-	Scorer  standing.Scorer // nil: no scores are computed, and none sent to who watches brands
+	// under which dumps are published; zero: the list of dumps names none
+	DumpTerms fieldmark.DumpTerms
+	Checker   module.Checker  // zero: modules can be neither uploaded nor previewed
+	Scorer    standing.Scorer // nil: no scores are computed, and none sent to who watches brands
 	// facts that a signal of a module depends on; nil: owners of brands can dispute facts, but no signals
 	SignalFacts func(module []byte, signal string) ([]string, error)
 	Log         *slog.Logger          // nil: nothing is logged
@@ -92,10 +97,16 @@ type Config struct {
 	// set by New.
 	SiteChecks sitecheck.Config
 
+	// number of brands above which ranking files are made; 0: fieldmark.MinRankingFile
+	MinRankingFile int
+
 	// retention of deliveries, also of held ones; 0: webhook.DefaultKeepDeliveries, negative: forever
 	KeepDeliveries time.Duration
 	// retention of events that no delivery needs; 0: webhook.DefaultKeepEvents, negative: forever
 	KeepEvents time.Duration
+	// MirrorURL is of the Redis with the stream that mirrors the event log (see logstream.Config); empty:
+	// it is not mirrored
+	MirrorURL string
 }
 
 // Service is the origin without its HTTP interface. Its methods may be called from
@@ -107,6 +118,7 @@ type Service struct {
 	Brands      *brand.Service
 	Modules     *module.Service
 	Events      *event.Log
+	Mirror      *logstream.Mirror
 	AuditLog    *auditlog.Log
 	Webhooks    *webhook.Service
 	Missions    *mission.Service
@@ -128,6 +140,8 @@ type Service struct {
 	CDNs       *cdn.Service
 	Standings  *standing.Service
 	Dumps      *dump.Service
+	Visibility *visibility.Service
+	Snapshots  *snapshot.Service
 	Monitor    *monitor.Service
 	TestClocks *testclock.Service
 
@@ -149,6 +163,10 @@ func New(cfg Config) (*Service, error) {
 		store: cfg.Store, audits: cfg.Auditor != nil, log: cfg.Log, publicAPI: cfg.PublicAPI,
 		jobs: job.NewRunner(cfg.Store, cfg.Log), AuditLog: auditlog.New(cfg.Store, keys.AuditLog),
 		Events: event.NewLog(cfg.Store),
+	}
+	if s.Mirror, err = logstream.New(logstream.Config{Store: cfg.Store, Events: s.Events, Jobs: s.jobs, Log: cfg.Log,
+		URL: cfg.MirrorURL}); err != nil {
+		return nil, fmt.Errorf("configure origin: %w", err)
 	}
 	certificates := cfg.Certificates
 	certificates.Store, certificates.Keyring, certificates.AuditLog = cfg.Store, keys, s.AuditLog
@@ -176,7 +194,11 @@ func New(cfg Config) (*Service, error) {
 	checks.Wishes = s.Brands.Owners.AllowsChecks
 	s.SiteChecks = sitecheck.New(checks)
 	s.Standings = standing.New(standing.Config{Store: cfg.Store, Jobs: s.jobs, Scorer: cfg.Scorer, Log: cfg.Log})
-	s.Dumps = dump.New(dump.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log})
+	s.Dumps = dump.New(dump.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,
+		Terms: cfg.DumpTerms})
+	s.Visibility = visibility.New(visibility.Config{Store: cfg.Store, Jobs: s.jobs})
+	s.Snapshots = snapshot.New(snapshot.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,
+		Min: cfg.MinRankingFile})
 	s.Webhooks = webhook.New(webhook.Config{
 		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Tracer:         cfg.Tracer,

@@ -240,8 +240,12 @@ func TestScoreChangedByModule(t *testing.T) {
 	if err != nil || before.Module != moduleRef.Digest {
 		t.Fatalf("standing %+v: %v", before, err)
 	}
-	if before.DueAt == nil || before.DueAt.Sub(before.AsOf.Std()) < fieldmark.ReadyWithin {
-		t.Errorf("due again at %v, want when the facts are too old", before.DueAt)
+	// The facts are older than a week on the first midnight that is a week after them; from then on,
+	// the trend of a week compares with them.
+	const day = 24 * time.Hour
+	week := before.AsOf.Std().UTC().Add(day-time.Microsecond).Truncate(day).AddDate(0, 0, 7)
+	if before.DueAt == nil || !before.DueAt.Equal(week) {
+		t.Errorf("due again at %v, want %v, when the trend of a week changes", before.DueAt, week)
 	}
 	other := []byte("\x00asm: ten points more")
 	ref := fieldmark.ModuleRef{Name: "geo-readiness", Version: "2.0.0",
@@ -257,13 +261,14 @@ func TestScoreChangedByModule(t *testing.T) {
 func (w *fixture) startStandings(t testing.TB) {
 	ctx, stop := context.WithCancel(context.Background())
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
-	service := standing.New(standing.Config{Store: w.Store, Jobs: job.NewRunner(w.Store, log), Scorer: pointScorer{},
-		Log: log})
-	done := make(chan error, 1)
+	jobs := job.NewRunner(w.Store, log)
+	service := standing.New(standing.Config{Store: w.Store, Jobs: jobs, Scorer: pointScorer{}, Log: log})
+	done := make(chan error, 2)
 	go func() { done <- service.Run(ctx) }()
+	go func() { done <- jobs.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		if err := <-done; err != nil {
+		if err := errors.Join(<-done, <-done); err != nil {
 			t.Error(err)
 		}
 	})

@@ -13,7 +13,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/brand"
 )
 
-const sampleHeader = "brand,engine,model,surface,locale,promptSetId,promptSetHash,prompts,brandedPrompts,runs,answers,mentions,cited,citations,voices,graded,right,from,to,provider,aliasRule\n"
+const sampleHeader = "brand,engine,model,surface,locale,promptSetId,promptSetHash,prompts,brandedPrompts," +
+	"runs,answers,mentions,cited,citations,voices,graded,right,from,to,provider,aliasRule\n"
 
 var goodSample = "acme,chatgpt,m1,api,en,set-1,sha256:" + strings.Repeat("0a", 32) +
 	",20,0,5,100,40,80,20,90,30,27,2000-01-01,2000-01-01,in-house,"

@@ -16,7 +16,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Lifetimes of a session.
+// The lifetime of a session of an administrator: how long it lasts without a request and in all. Sessions of
+// owners have OwnerSessionLifetime.
 const (
 	// without a request
 	SessionIdle = 30 * time.Minute

@@ -16,15 +16,9 @@ import (
 // maxSending is how many mails a process sends at once. There are few.
 const maxSending = 2
 
-// claimDue leases requests whose mail is due. It writes only if there is some, as it runs every second.
+// claimDue leases requests whose mail is due.
 func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err error) {
 	now := time.Now()
-	// Reading first costs an index lookup; a write every second would take the write lock of
-	// SQLite.
-	due, err := s.cfg.Store.HasDueAccessMail(ctx, now)
-	if err != nil || !due {
-		return nil, err
-	}
 	var ids []string
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		ids, err = tx.ClaimDueAccessMail(ctx, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration), limit)

@@ -17,6 +17,7 @@ import (
 	"github.com/mholt/acmez/v3/acme"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -24,6 +25,9 @@ import (
 const (
 	// challengeLife is how long the answer to a challenge is given. Validation takes seconds.
 	challengeLife = time.Hour
+	// edgesLearn is how long edges take at most to learn of a new name. An edge that does not serve the name
+	// yet lets the validation fail, and the next order is a minute later.
+	edgesLearn = time.Second
 	// processingPause is the pause before the state of an order is read again that the CA
 	// is still processing.
 	processingPause = 5 * time.Second
@@ -214,6 +218,11 @@ func (s *Service) answer(ctx context.Context, account acme.Account, c *store.Cer
 					Answer: challenge.KeyAuthorization, ExpiresAt: time.Now().Add(challengeLife)})
 			}); err != nil {
 				return err
+			}
+			if len(c.Chain) == 0 {
+				if err := timeout.Sleep(ctx, edgesLearn); err != nil {
+					return err
+				}
 			}
 			if _, err := s.client.InitiateChallenge(ctx, account, challenge); err != nil {
 				return fmt.Errorf("start the challenge %s: %w", kind, err)

@@ -51,7 +51,7 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	o := cfg.Service
 	h := &handler{
-		console: &console{templates: t, log: cfg.Log, auditLog: o.AuditLog, brands: o.Brands,
+		console: &console{templates: t, log: cfg.Log, auditLog: o.AuditLog, brands: o.Brands, studies: o.Visibility,
 			monitor: o.Monitor},
 		Forwarding: web.Forwarding{NodeTokens: fieldmark.ParseNodeTokens(cfg.NodeToken), Secure: cfg.Secure},
 		sessions:   o.Access.Sessions,

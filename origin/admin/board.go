@@ -295,7 +295,7 @@ func (c *boardCard) write(b *strings.Builder) {
 	put(`<span class="prio `, string(c.Priority), `" title="`, words, `">`, priorityIcons[c.Priority],
 		`<span class="word"> `, words, `</span></span></p>`,
 		`<h3><a href="`, missionsPath, `/`, c.ID, `"><bdi>`, title, `</bdi></a></h3><p class="marks">`,
-		`<span class="state `, statusClass(c.Status), `">`, web.StateWords(c.Status), `</span>`)
+		`<span class="state `, web.StatusClass(c.Status), `">`, web.StateWords(c.Status), `</span>`)
 	if c.Risk() && c.SLAState != "" {
 		put(` <span class="state bad">`, c.SLAState, `</span>`)
 	}

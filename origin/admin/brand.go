@@ -16,6 +16,8 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/visibility"
+	"github.com/fieldmark/fieldmark/origin/visibility/study"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -509,12 +511,29 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 	}
 }
 
-// importSamples imports answer samples from a CSV file.
+// importStudies imports studies from a CSV file, whole or not at all.
+func (h *brandHandler) importStudies(req *request, file []byte) error {
+	report, err := h.studies.ImportFile(req.r.Context(), req.user, file, true)
+	if err != nil {
+		return h.showImportError(req, "samples-", err)
+	}
+	h.audit(req, "visibility.imported", string(report.FileHash))
+	return h.showImport(req, "Studies of answers", importData{Unit: "engines", Added: report.Added,
+		Unchanged: report.Unchanged, Back: brandsPath})
+}
+
+// importSamples imports a study, or answer samples, from a CSV file.
 // Errors name lines of the file, as an editor counts them.
 func (h *brandHandler) importSamples(req *request) error {
 	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
 	if err != nil {
 		return h.showImportError(req, "samples-", err)
+	}
+	if file, err = visibility.Unpack(file); err != nil {
+		return h.showImportError(req, "samples-", err)
+	}
+	if study.IsForm2(file, true) {
+		return h.importStudies(req, file)
 	}
 	lines, err := brand.ParseSamplesCSV(file)
 	if err != nil {

@@ -204,6 +204,14 @@ func (f cdnForm) KindLabel() string { return cmp.Or(cdnKinds[f.Kind].label, stri
 // ZoneLabel is the label of the id at a CDN with an API; empty for other kinds.
 func (f cdnForm) ZoneLabel() string { return cdnKinds[f.Kind].zone }
 
+// SecondsText is the lifetime of the CDN; empty: the usual one.
+func (f cdnForm) SecondsText() string {
+	if f.Seconds == 0 {
+		return ""
+	}
+	return strconv.Itoa(f.Seconds)
+}
+
 // IsTemplate reports whether the form describes the request.
 func (f cdnForm) IsTemplate() bool { return f.Kind == fieldmark.CDNTemplate }
 
@@ -249,8 +257,9 @@ func (f cdnForm) Hosts() string {
 
 // cdnsData is the page of CDNs: those that exist, and a form for each kind of new ones.
 type cdnsData struct {
-	CDNs []cdnForm
-	New  []cdnForm
+	CDNs     []cdnForm
+	New      []cdnForm
+	Lifetime fieldmark.CDNLifetime // that edges state
 }
 
 func (h *cdnHandler) list(req *request) error { return h.showCDNs(req, http.StatusOK, nil) }
@@ -262,6 +271,9 @@ func (h *cdnHandler) showCDNs(req *request, status int, bad []web.FormError) err
 	}
 	p := web.Page{Errors: bad, Prefix: req.formPrefix, Posted: req.r.PostForm}
 	var d cdnsData
+	if d.Lifetime, err = h.cdns.Lifetime(req.r.Context(), 0); err != nil {
+		return err
+	}
 	for _, c := range all {
 		d.CDNs = append(d.CDNs, cdnForm{p, c, cdnPrefix(c.Name)})
 	}
@@ -326,6 +338,8 @@ func (f *form) cdn() fieldmark.CDNRequest {
 	r := fieldmark.CDNRequest{Token: strings.TrimSpace(f.posted.Get("token"))}
 	r.Kind, r.URLs = fieldmark.CDNKind(f.posted.Get("kind")), strings.Fields(f.posted.Get("urls"))
 	r.Zone, r.Plan = strings.TrimSpace(f.posted.Get("zone")), f.posted.Get("plan")
+	r.Account, r.Public = strings.TrimSpace(f.posted.Get("account")), strings.TrimSpace(f.posted.Get("public"))
+	r.Seconds = f.count("seconds", "Lifetime in seconds", fieldmark.MaxCDNSeconds)
 	r.Method, r.Body = f.posted.Get("method"), strings.ReplaceAll(f.posted.Get("body"), "\r\n", "\n")
 	for line := range strings.Lines(f.posted.Get("headers")) {
 		if line = strings.TrimSpace(line); line == "" {
@@ -377,6 +391,10 @@ func (h *cdnHandler) try(req *request, send func(context.Context, string) (field
 		return err
 	}
 	h.audit(req, action, name)
+	if result.OK && result.Probe != nil && result.Probe.Error != "" {
+		text := "The CDN " + name + " accepts purges, but a probe failed: " + result.Probe.Error
+		return h.showCDNs(req, http.StatusOK, web.ErrorOf(web.Sentence(text)))
+	}
 	if !result.OK {
 		text := "The CDN " + name + " did not accept the purge: " + result.Error
 		return h.showCDNs(req, http.StatusOK, web.ErrorOf(web.Sentence(text)))

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"embed"
-	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/monitor"
+	"github.com/fieldmark/fieldmark/origin/visibility"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -28,6 +28,7 @@ type console struct {
 	log       *slog.Logger
 	auditLog  *auditlog.Log
 	brands    *brand.Service // counts what waits, for the navigation
+	studies   *visibility.Service
 	monitor   *monitor.Service
 }
 
@@ -88,7 +89,7 @@ var notices = map[string]string{
 // parseTemplates parses all pages at start, so that an error in one is found there.
 func parseTemplates() (t *templates, err error) {
 	t = &templates{}
-	if t.pages, err = web.ParseTemplates(files, template.FuncMap{"statusClass": statusClass,
+	if t.pages, err = web.ParseTemplates(files, template.FuncMap{
 		"visit": formatVisit, "ago": ago, "minute": minute, "counted": counted,
 		"join": func(list []string) string { return strings.Join(list, " ") }, "minutes": formatMinutes,
 		"labels": filterLines, "inputTime": inputTime, "externalID": externalID, "limit": formatLimit},
@@ -192,19 +193,6 @@ func (c *console) showMessage(req *request, status int, title, detail string) {
 		c.log.Error("page", "path", req.r.URL.Path, "error", err)
 		http.Error(req.w, title, status)
 	}
-}
-
-// statusClass returns the CSS class of a state: good, bad, or "" for a neutral color.
-func statusClass(s any) string {
-	switch fmt.Sprint(s) {
-	case "COMPLETED", "MET", "PAID", "done", "enabled", "active", "live", "measured", "verified", "approved",
-		"issued":
-		return "good"
-	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open", "revoked",
-		"expired", "in_review", "lapsing", "contested", "failing", "refused":
-		return "bad"
-	}
-	return ""
 }
 
 // inputTime formats a time for an input of type datetime-local.

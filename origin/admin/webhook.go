@@ -192,6 +192,7 @@ func (h *webhookHandler) create(req *request) error {
 // endpointData is one endpoint with its latest deliveries.
 type endpointData struct {
 	endpointRow
+	Page       string // path
 	Deliveries []fieldmark.Delivery
 	Filter     deliveryFilter
 	Replays    []fieldmark.Replay
@@ -215,8 +216,9 @@ func (h *webhookHandler) showEndpoint(
 	if err != nil {
 		return err
 	}
-	d := endpointData{Rotated: made, Ping: ping, DayAgo: time.Now().UTC().Add(-24 * time.Hour).Format(localMinute)}
-	if d.Deliveries, d.Filter, err = h.deliveries(req, id, webhooksPath+"/"+id); err != nil {
+	d := endpointData{Page: webhooksPath + "/" + id, Rotated: made, Ping: ping,
+		DayAgo: time.Now().UTC().Add(-24 * time.Hour).Format(localMinute)}
+	if d.Deliveries, d.Filter, err = h.deliveries(req, id, d.Page); err != nil {
 		return err
 	}
 	rows, err := h.rows(req, []fieldmark.Endpoint{e})
@@ -407,15 +409,9 @@ func (h *webhookHandler) startReplay(req *request, id string, form *form) ([]web
 type deliveryData struct {
 	fieldmark.Delivery
 	URL      string
-	Attempts []attemptRow
+	Attempts []webhook.SentAttempt
 	Request  webhook.SentRequest // the next request, before the first attempt
 	Pending  bool                // the page reloads itself
-}
-
-// attemptRow is an attempt with its request.
-type attemptRow struct {
-	fieldmark.DeliveryAttempt
-	Request webhook.SentRequest
 }
 
 // getDelivery shows a message with its attempts.
@@ -430,14 +426,8 @@ func (h *webhookHandler) getDelivery(req *request) error {
 	if e, err := h.webhooks.Endpoint(ctx, "", id); err == nil {
 		d.URL = e.URL
 	}
-	for _, one := range record.Log {
-		line := attemptRow{DeliveryAttempt: one}
-		// The event may have been deleted since; the attempt is shown without its request.
-		if line.Request, err = h.webhooks.RequestOf(ctx, id, delivery, one.At.Std()); err != nil &&
-			!fieldmark.IsCode(err, fieldmark.CodeNotFound) {
-			return err
-		}
-		d.Attempts = append(d.Attempts, line)
+	if d.Attempts, err = webhook.SentAttempts(ctx, h.webhooks, id, &record); err != nil {
+		return err
 	}
 	return h.show(req, http.StatusOK, "delivery", web.Page{Title: "Webhook message", Data: d})
 }

@@ -145,7 +145,8 @@ func TestMapping(t *testing.T) {
 	}
 	// The highest severity of the firing alerts counts, and a missing title has a fallback.
 	s := signals(t, []byte(`{"status":"firing","groupLabels":{"alertname":"A","dc":"w"},"alerts":[
-		{"status":"resolved","labels":{"alertname":"A","severity":"critical"}},{"status":"firing","labels":{"alertname":"A","severity":"info"}},
+		{"status":"resolved","labels":{"alertname":"A","severity":"critical"}},{"status":"firing",`+
+		`"labels":{"alertname":"A","severity":"info"}},
 		{"status":"firing","labels":{"alertname":"A","severity":"high"}}]}`), alert.Options{})[0]
 	if s.Request.Priority != fieldmark.PriorityHigh || s.Request.Title != "A (dc=w)" {
 		t.Errorf("%s %q, want HIGH and the alert's name with the group's labels", s.Request.Priority, s.Request.Title)

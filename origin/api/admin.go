@@ -19,8 +19,6 @@ import (
 	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/offer"
-	"github.com/fieldmark/fieldmark/origin/testclock"
-	"github.com/fieldmark/fieldmark/origin/testworld"
 )
 
 // accessAPI serves API keys, accounts and the audit log.
@@ -40,93 +38,6 @@ func (a *accessAPI) revokeKey(ctx context.Context, id string, r fieldmark.KeyRev
 func (a *accessAPI) putAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
 	account, _, err := a.accounts.Put(ctx, id, r)
 	return account, err
-}
-
-// testKey names a test key of the account of the caller's key.
-type testKey struct{ account, id string }
-
-func testKeyParam(c *call) (testKey, error) {
-	id, err := idParam(fieldmark.PrefixKey)(c)
-	return testKey{c.key.Account, id}, err
-}
-
-// testClockAPI reads and advances the clocks of test worlds.
-type testClockAPI struct{ clocks *testclock.Service }
-
-// routes are for test keys, and for live keys that manage them.
-func (a *testClockAPI) routes() []*route {
-	return []*route{
-		{"GET", fieldmark.PathTestClock, anyKey, handleParam(worldOf, a.clocks.Get), operation{
-			id: "getTestClock", summary: "Get the time of the test world"}},
-		{"PUT", fieldmark.PathTestClock, anyKey, handleRaw[fieldmark.TestClockRequest, fieldmark.TestClock](a.advance),
-			operation{id: "advanceTestClock", status: []int{200, 202},
-				summary: "Advance the time of the test world; what becomes due fires in order",
-				timeout: fieldmark.TestClockWait + handlerTimeout}},
-	}
-}
-
-// worldOf returns the test account of a test key, or of a live key that manages test keys.
-func worldOf(c *call) (string, error) {
-	if !c.key.Test && !c.key.Allows(fieldmark.ScopeKeyTest) {
-		e := fieldmark.Errorf(fieldmark.CodeInsufficientScope, "send a test key, or a live key with the scope %s",
-			fieldmark.ScopeKeyTest)
-		e.Scope = fieldmark.ScopeKeyTest
-		return "", e
-	}
-	return fieldmark.TestAccount(c.key.Account), nil
-}
-
-// setWorld puts the time of the test world on the response.
-func (c *call) setWorld(clock *fieldmark.TestClock) {
-	c.w.Header().Set(fieldmark.HeaderWorld, "test; now="+clock.Now.String())
-}
-
-// advance sends the clock with 200 when it has arrived, and with 202 while it advances.
-func (a *testClockAPI) advance(c *call) error {
-	account, err := worldOf(c)
-	if err != nil {
-		return err
-	}
-	r, err := decodeBody[fieldmark.TestClockRequest](c)
-	if err != nil {
-		return err
-	}
-	clock, err := a.clocks.Advance(c.r.Context(), account, r)
-	if err != nil {
-		return err
-	}
-	c.setWorld(&clock)
-	if clock.State == fieldmark.TestClockAdvancing {
-		return c.send(http.StatusAccepted, clock)
-	}
-	return c.send(http.StatusOK, clock)
-}
-
-func (a *accessAPI) revokeTestKey(ctx context.Context, k testKey) error {
-	return a.keys.RevokeTest(ctx, k.account, k.id)
-}
-
-// testAPI serves test worlds to the keys of their accounts.
-type testAPI struct{ worlds *testworld.Service }
-
-// worldParam is the account of a test key, or of a live key that may make test keys.
-func (a *testAPI) worldParam(c *call) (string, error) {
-	if !c.key.Test && !c.key.Allows(fieldmark.ScopeKeyTest) {
-		e := fieldmark.Errorf(fieldmark.CodeInsufficientScope, "send a test key, or one with the scope %s",
-			fieldmark.ScopeKeyTest)
-		e.Scope = fieldmark.ScopeKeyTest
-		return "", e
-	}
-	return c.key.Account, nil
-}
-
-func (a *testAPI) routes() []*route {
-	return []*route{
-		{"POST", fieldmark.PathTestReset, anyKey, handleParam(a.worldParam, a.worlds.Reset), operation{
-			id: "resetTestWorld", summary: "Delete everything in a test world; its keys stay", status: []int{202}}},
-		{"GET", fieldmark.PathTestReset, anyKey, handleParam(a.worldParam, a.worlds.Get), operation{
-			id: "getTestWorld", summary: "Get the state of a test world"}},
-	}
 }
 
 // offerAPI serves offers to administrators, and accounts to their own keys.

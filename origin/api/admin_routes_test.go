@@ -72,7 +72,8 @@ func TestImportAndListBrands(t *testing.T) {
 	var records []string
 	for i := range 450 {
 		records = append(records,
-			fmt.Sprintf(`{"slug":"b%04d","name":"Brand %d","url":"https://b%d.example/","niche":"tools","language":"en",`+
+			fmt.Sprintf(`{"slug":"b%04d","name":"Brand %d","url":"https://b%d.example/","niche":"tools",`+
+				`"language":"en",`+
 				`"description":"%s","createdAt":""}`, i, i, i, strings.Repeat("x", 300)))
 	}
 	records = append(records, `{"slug":"Bad Slug","name":"x","url":"ftp://x","niche":"tools","language":"en"}`)

@@ -107,3 +107,23 @@ func (c *call) alertOptions(source string) (mission.AlertOptions, error) {
 	o.Cooldown, err = c.params.duration("cooldown", mission.MaxCooldown)
 	return o, err
 }
+
+// routes turn the notifications of alerting tools into missions. Grafana contact points send POST
+// or PUT.
+func (a *alertAPI) routes() []*route {
+	const path = fieldmark.PathAlerts
+	create := key(fieldmark.ScopeMissionCreate)
+	alertmanager := handleRaw[map[string]any, fieldmark.AlertReport](a.receive("alertmanager"))
+	grafana := handleRaw[map[string]any, fieldmark.AlertReport](a.receive("grafana"))
+	return []*route{
+		{"POST", path + "alertmanager", create, alertmanager, operation{
+			id: "takeAlertmanager", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
+			summary: "Receive an Alertmanager notification (version 4); overload is 503, never 429"}},
+		{"POST", path + "grafana", create, grafana, operation{
+			id: "takeGrafana", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
+			summary: "Receive a Grafana notification (version 1); overload is 503, never 429"}},
+		{"PUT", path + "grafana", create, grafana, operation{
+			id: "putGrafana", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
+			summary: "Receive a Grafana notification from a contact point that uses PUT"}},
+	}
+}

@@ -34,7 +34,8 @@ func BenchmarkOpenMission(b *testing.B) {
 	b.Run("sqlite/raw", func(b *testing.B) {
 		path := filepath.Join(b.TempDir(), "raw.db")
 		raw["sqlite"] = benchRaw(b, 1, "sqlite",
-			"file:"+path+"?_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(5000)")
+			"file:"+path+"?_txlock=immediate&_pragma=journal_mode(wal)"+
+				"&_pragma=synchronous(full)&_pragma=busy_timeout(5000)")
 	})
 	b.Run("sqlite/handler", func(b *testing.B) { benchHandler(b, file, raw["sqlite"], false) })
 	b.Run("sqlite/labels", func(b *testing.B) { benchHandler(b, file, raw["sqlite"], false, "team") })
@@ -95,7 +96,8 @@ func benchHandler(b *testing.B, at store.Config, raw float64, keyed bool, labels
 	}
 	rate := benchAtOnce(b, benchClients, "missions/s", func() error {
 		n := missionNumber.Add(1)
-		a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: fmt.Sprintf(`{"externalId":"%d",
+		a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
+			body: fmt.Sprintf(`{"externalId":"%d",
 			"source":"crm","title":"Replace the fan of the unit on the roof",
 			"priority":"HIGH","description":%q,"location":{"name":"Site 4","address":{"city":"Vienna","country":"AT"}},
 			"labels":{"team":"field"},"metadata":{"sys_id":"9d3"}}`, n, benchText)}

@@ -4,13 +4,22 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/sitecheck"
+	"github.com/fieldmark/fieldmark/origin/visibility"
+	"github.com/fieldmark/fieldmark/origin/visibility/study"
 )
 
 // brandAPI serves brands to administrators, and imports of brands and answer samples.
-type brandAPI struct{ brands *brand.Service }
+type brandAPI struct {
+	brands     *brand.Service
+	visibility *visibility.Service
+}
 
 // The limits of a page of brands.
 const (
@@ -174,7 +183,8 @@ func (r *sampleRecord) line(i int) brand.SampleRow {
 	}}
 }
 
-// importVisibility stores answer samples. The report lists the rejected lines.
+// importVisibility stores a study in form 2, which is taken whole or refused, or answer samples. The report
+// of samples lists the rejected lines.
 // The digest of the body is stored with each sample, so that an import can be identified later.
 func (a *brandAPI) importVisibility(c *call) (report fieldmark.VisibilityImport, err error) {
 	mediaType, err := c.mediaType(jsonType, csvType)
@@ -184,6 +194,12 @@ func (a *brandAPI) importVisibility(c *call) (report fieldmark.VisibilityImport,
 	body, err := c.readBody()
 	if err != nil {
 		return report, err
+	}
+	if body, err = visibility.Unpack(body); err != nil {
+		return report, err
+	}
+	if study.IsForm2(body, mediaType == csvType) {
+		return a.visibility.ImportFile(c.r.Context(), c.key.ID, body, mediaType == csvType)
 	}
 	var lines []brand.SampleRow
 	if mediaType == csvType {
@@ -201,4 +217,89 @@ func (a *brandAPI) importVisibility(c *call) (report fieldmark.VisibilityImport,
 		}
 	}
 	return a.brands.Samples.Import(c.r.Context(), c.key.ID, fieldmark.DigestOf(sha256.Sum256(body)), lines)
+}
+
+// checkAPI accepts checks of sites from anyone, and sends what they found.
+// Requests are counted by the network of the client, which an edge reports.
+type checkAPI struct {
+	*server
+	checks *sitecheck.Service
+}
+
+// routes are the checks of sites. They need no key.
+func (a *checkAPI) routes() []*route {
+	const path = fieldmark.PathChecks
+	return []*route{
+		{"POST", path, anyone, handleRaw[fieldmark.SiteCheckRequest, fieldmark.SiteCheck](a.create), operation{
+			id: "requestCheck", status: []int{202, 200}, bodyLimit: fieldmark.MaxCheckBody,
+			summary: "Check a site; it need not be registered, and a recent check of the same URL is returned " +
+				"again"}},
+		{"GET", path + "/{id}", anyone, handleRaw[none, fieldmark.SiteCheck](a.get), operation{
+			// The timeout of a request that waits is longer by its wait.
+			id: "getCheck", summary: "Get a check of a site; with its report once it is done", query: checkParams,
+			timeout: fieldmark.MaxCheckWait*time.Second + handlerTimeout}},
+	}
+}
+
+// checkParams are the query parameters of a check.
+var checkParams = []param{
+	{name: "wait", description: "How long to wait for the check to end, such as 20s; the default is not to wait"},
+}
+
+// checkRetry is when a client may ask for a new check again, in seconds.
+const checkRetry = "2"
+
+// create queues a check.
+// 202 is a new check, 200 one that exists.
+func (a *checkAPI) create(c *call) error {
+	r, err := decodeBody[fieldmark.SiteCheckRequest](c)
+	if err != nil {
+		return err
+	}
+	client, _ := netip.ParseAddr(a.clientAddr(c.r)) // an unknown one shares its budget with all of them
+	check, existing, err := a.checks.Request(c.r.Context(), client, r)
+	if err != nil {
+		return err
+	}
+	a.link(c, &check)
+	h := c.w.Header()
+	h.Set("Location", fieldmark.PathChecks+"/"+check.ID)
+	// A client that repeats a request gets the same check and knows it by this field.
+	if existing {
+		h.Set(fieldmark.HeaderCheckDeduplicated, "true")
+		return c.send(http.StatusOK, check)
+	}
+	h.Set("Retry-After", checkRetry)
+	return c.send(http.StatusAccepted, check)
+}
+
+// get sends a check. One that has ended never changes.
+// It is not indexed: the id in its address is its only protection.
+func (a *checkAPI) get(c *call) error {
+	wait, err := c.params.duration("wait", fieldmark.MaxCheckWait*time.Second)
+	if err != nil {
+		return err
+	}
+	id, err := idParam(fieldmark.PrefixCheck)(c)
+	if err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("X-Robots-Tag", "noindex")
+	check, err := a.checks.Get(c.r.Context(), id, wait)
+	if err != nil {
+		return err
+	}
+	// It is private to the client that knows the id.
+	if check.State.Ended() {
+		h.Set("Cache-Control", "private, max-age=60")
+	}
+	a.link(c, &check)
+	return c.send(http.StatusOK, check)
+}
+
+// link adds the addresses of a check, which depend on the public address of the service.
+func (a *checkAPI) link(c *call, check *fieldmark.SiteCheck) {
+	check.Links = fieldmark.SiteCheckLinks{Self: c.w.base + fieldmark.PathChecks + "/" + check.ID,
+		Page: c.w.base + fieldmark.PathCheckPage + "/" + check.ID}
 }

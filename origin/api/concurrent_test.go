@@ -129,7 +129,8 @@ func TestCredentialsDoNotFollowTheURL(t *testing.T) {
 		{"another host and description", `{"url":"%s/","description":"x"}`, "/headers /auth", false},
 		{"header fields again", `{"url":"%s/","headers":{"X-Api-Key":"hush-header"}}`, "/auth", false},
 		{"none", `{"url":"%s/","headers":{},"auth":{"kind":"none"}}`, "", false},
-		{"all again", `{"url":"%s/","headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}}`,
+		{"all again", `{"url":"%s/","headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer",` +
+			`"token":"hush-token"}}`,
 			"", true},
 	} {
 		hook := fx.hook(here, `,"headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}`)

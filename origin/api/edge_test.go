@@ -88,10 +88,34 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// TestEventsForEdges: an edge gets nothing about missions, and a number up to which it has everything.
+func TestEventsForEdges(t *testing.T) {
+	fx := newFixture(t, nil)
+	fx.putBrand("acme")
+	fx.mustSend(201, request{method: "POST", path: "/api/public/v1/missions", key: fx.creator,
+		body: `{"source":"crm","externalId":"1","title":"Call Ada Ames"}`}, nil)
+	var page fieldmark.EventPage
+	rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathInternalEvents + "?after=0&for=edge",
+		key: nodeToken}, &page)
+	if len(page.Events) != 1 || page.Through != 2 || page.Head != 2 || page.ThroughID == "" ||
+		strings.Contains(rec.Body.String(), "Ames") {
+		t.Errorf("got %s, want the event of the brand, and through 2", rec.Body)
+	}
+	all := fx.mustSend(200, request{method: "GET", path: fieldmark.PathInternalEvents + "?after=0",
+		key: nodeToken}, nil)
+	if !strings.Contains(all.Body.String(), "Ames") {
+		t.Errorf("a reader of everything got %s", all.Body)
+	}
+	if rec := fx.send(request{method: "GET", path: fieldmark.PathInternalEvents + "?for=me",
+		key: nodeToken}); rec.Code != 400 {
+		t.Errorf("for=me: %d, want 400", rec.Code)
+	}
+}
+
 // TestEventsShared: when many edges wait for the next event, the origin reads as much
 // from the database for all of them as for one.
 func TestEventsShared(t *testing.T) {
-	reads := func(edges int) (n int64) {
+	reads := func(edges int, query string) (n int64) {
 		synctest.Test(t, func(t *testing.T) {
 			var read atomic.Int64
 			at := storetest.New(t)
@@ -102,8 +126,8 @@ func TestEventsShared(t *testing.T) {
 			var polls sync.WaitGroup
 			for i := range pages {
 				polls.Go(func() {
-					rec := fx.send(request{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s",
-						key: nodeToken})
+					rec := fx.send(request{method: "GET", key: nodeToken,
+						path: fieldmark.PathInternalEvents + "?after=1&wait=25s" + query})
 					pages[i] = rec.Body.String()
 				})
 			}
@@ -121,8 +145,10 @@ func TestEventsShared(t *testing.T) {
 		})
 		return n
 	}
-	if one, fifty := reads(1), reads(50); fifty != one {
-		t.Errorf("an event for 50 waiting edges takes %d reads of the database, want %d as for one", fifty, one)
+	for _, query := range []string{"", "&for=edge"} {
+		if one, fifty := reads(1, query), reads(50, query); fifty != one {
+			t.Errorf("an event for 50 waiting edges takes %d reads of the database, want %d as for one", fifty, one)
+		}
 	}
 }
 
@@ -163,13 +189,13 @@ func TestEventsSharedTimeouts(t *testing.T) {
 			}
 		})
 		polls.Go(func() {
-			if took, _, n := poll(t.Context(), "20s"); took != 3*time.Second || n != 1 {
-				t.Errorf("the edge that waits 20s: %d events after %v, want 1 after 3s", n, took)
+			if took, _, n := poll(t.Context(), "20s"); took != 3250*time.Millisecond || n != 1 {
+				t.Errorf("the edge that waits 20s: %d events after %v, want 1 after 3.25s", n, took)
 			}
 		})
 		time.Sleep(time.Second)
 		leave()
-		time.Sleep(2 * time.Second)
+		time.Sleep(2250 * time.Millisecond) // between two polls of the log, whose distance is bounded
 		fx.putBrand("best")
 		polls.Wait()
 	})

@@ -114,7 +114,8 @@ func TestErrors(t *testing.T) {
 				`"geo":{"lat":91},"address":{"country":"de"}},"metadata":[],"skills":["ok",""]}`),
 			422, fieldmark.CodeValidationFailed,
 			[]string{
-				"/Title unknown_field", "/externalId pattern", "/location/address/country pattern", "/location/geo/lat " +
+				"/Title unknown_field", "/externalId pattern", "/location/address/country " +
+					"pattern", "/location/geo/lat " +
 					"range", "/location/geo/lng required",
 				"/location/timeZone format", "/metadata format", "/priority enum", "/skills/1 too_short",
 				"/source format",

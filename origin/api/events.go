@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/cdn"
 	"github.com/fieldmark/fieldmark/origin/event"
 )
 
@@ -24,12 +25,13 @@ const maxEvents = 1000
 // eventAPI sends the event log to edges.
 type eventAPI struct {
 	events  *event.Log
+	cdns    *cdn.Service
 	version string // the value of HeaderEdition
 	polls   eventPolls
 }
 
-func newEventAPI(events *event.Log, version string) *eventAPI {
-	a := &eventAPI{events: events, version: version}
+func newEventAPI(events *event.Log, cdns *cdn.Service, version string) *eventAPI {
+	a := &eventAPI{events: events, cdns: cdns, version: version}
 	a.polls = eventPolls{read: a.read, polls: map[eventPosition]*eventPoll{}}
 	return a
 }
@@ -40,12 +42,18 @@ var eventParams = []param{
 	{name: "after", description: "The number of the last event the edge has", highest: 1 << 53},
 	{name: "wait", description: "How long to wait for new events, such as 25s"},
 	{name: "edition", description: "The version of the origin the edge last saw; another version waits 1 s at most"},
+	{name: "for", enum: []string{"edge"}, description: "edge: only events that edges act on; through says how far " +
+		"the page goes. Unset: all events"},
 	{name: "limit", description: "Events per page", lowest: 1, highest: maxEvents, preset: maxEvents},
 }
 
 // keepAlive is the interval of the blank lines that a waiting poll sends. An edge treats an origin that sends
 // nothing for a second as hung, which is three missing lines, and polls another one.
 const keepAlive = 300 * time.Millisecond
+
+// lifetimeAge is how old the lifetime for CDNs in a page may be: pages must cost no read each. Changes of it
+// are events; its age delays only the end of a lifetime that no process renews any more, after minutes.
+const lifetimeAge = 5 * time.Second
 
 // send sends the events after a number, and waits for the next event if the log has no
 // later one yet. The response is one JSON document. While the origin waits, it sends blank
@@ -64,6 +72,7 @@ func (a *eventAPI) send(c *call) error {
 		after: fieldmark.EventCursor{Number: int64(c.params.number("after")),
 			ID: c.r.Header.Get(fieldmark.HeaderLastEvent)},
 		limit: c.params.number("limit"),
+		edges: c.params.text("for") != "",
 	}
 	stop := c.sendKeepAlive()
 	body, err := a.polls.get(c.r.Context(), at, wait)
@@ -78,9 +87,10 @@ func (a *eventAPI) send(c *call) error {
 	return nil
 }
 
-// read returns an encoded page of the log.
-func (a *eventAPI) read(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error) {
-	page, err := a.events.After(ctx, at.after, wait, at.limit)
+// read returns an encoded page of the log. If late, the wait is over, and a page in memory is new enough.
+func (a *eventAPI) read(ctx context.Context, at eventPosition, wait time.Duration, late bool) ([]byte, error) {
+	page, err := a.events.Read(ctx, event.Query{After: at.after, Limit: at.limit, Edges: at.edges, Wait: wait,
+		Late: late})
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +98,15 @@ func (a *eventAPI) read(ctx context.Context, at eventPosition, wait time.Duratio
 		page.Events = []fieldmark.Event{}
 	}
 	page.Edition, page.KeepAlive = a.version, int(keepAlive/time.Millisecond)
+	maxAge := lifetimeAge
+	if wait <= 0 && !late { // an edge that attaches has seen no event about it
+		maxAge = 0
+	}
+	lifetime, err := a.cdns.Lifetime(ctx, maxAge)
+	if err != nil {
+		return nil, err
+	}
+	page.CDN = &lifetime
 	body, err := encode(page)
 	if err != nil {
 		return nil, fmt.Errorf("encode events: %w", err)
@@ -124,7 +143,7 @@ func (c *call) sendKeepAlive() (stop func()) {
 // read and encode the same page, up to 4 MB, once for each of them.
 type eventPolls struct {
 	// read returns an encoded page of the log, after waiting up to wait for events.
-	read func(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error)
+	read func(ctx context.Context, at eventPosition, wait time.Duration, late bool) ([]byte, error)
 
 	mu    sync.Mutex
 	polls map[eventPosition]*eventPoll
@@ -135,6 +154,7 @@ type eventPolls struct {
 type eventPosition struct {
 	after fieldmark.EventCursor
 	limit int
+	edges bool // only what edges act on
 }
 
 // eventPoll is one poll of the log and the requests that wait for it.
@@ -149,11 +169,11 @@ type eventPoll struct {
 }
 
 // get returns the page at a position as soon as there are events, and at the
-// latest after wait. It reads the log itself when the wait of the request is over
+// latest after wait. It reads what is in memory when the wait of the request is over
 // before the shared poll ends.
 func (p *eventPolls) get(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error) {
 	if wait <= 0 {
-		return p.read(ctx, at, 0)
+		return p.read(ctx, at, 0, false)
 	}
 	poll := p.join(ctx, at)
 	defer p.leave(at, poll)
@@ -166,7 +186,7 @@ func (p *eventPolls) get(ctx context.Context, at eventPosition, wait time.Durati
 		}
 		return poll.page, poll.err
 	case <-timeout.C:
-		return p.read(ctx, at, 0)
+		return p.read(ctx, at, 0, true)
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for events after %d: %w", at.after.Number, ctx.Err())
 	}
@@ -192,7 +212,7 @@ func (p *eventPolls) join(ctx context.Context, at eventPosition) *eventPoll {
 			}
 			p.remove(at, poll)
 		}()
-		poll.page, poll.err = p.read(ctx, at, fieldmark.MaxWait*time.Second)
+		poll.page, poll.err = p.read(ctx, at, fieldmark.MaxWait*time.Second, false)
 	}()
 	return poll
 }
@@ -231,7 +251,24 @@ const ndjson = "application/x-ndjson"
 // factsAPI sends brands and their facts to edges.
 type factsAPI struct {
 	brands *brand.Service
-	events *event.Log // for the number of the latest event
+	events *event.Log // for the number of the latest event, and for reads from a replica
+}
+
+// recent makes a handler read from a replica, if there is one, that shows every change the edge knows of. Edges of
+// earlier versions do not say which these are. The handler may run twice until it has sent something.
+func (a *factsAPI) recent(read func(*call) error) func(*call) error {
+	return func(c *call) error {
+		number, log, _ := strings.Cut(c.r.Header.Get(fieldmark.HeaderMinEvent), ";log=")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return read(c)
+		}
+		outer := c.r
+		return a.events.ReadAt(outer.Context(), log, n, func(ctx context.Context) error {
+			c.r = outer.WithContext(ctx)
+			return read(c)
+		})
+	}
 }
 
 // factsParams are the query parameters of brands with their facts. Without limit the response has all
@@ -246,7 +283,7 @@ var factsParams = []param{
 // number is read first, so it is never newer than the rows.
 func (a *factsAPI) sendAll(c *call) error {
 	if limit := c.params.number("limit"); limit > 0 {
-		return a.sendPage(c, limit)
+		return a.recent(func(c *call) error { return a.sendPage(c, limit) })(c)
 	}
 	asOf, err := a.events.Head(c.r.Context())
 	if err != nil {
@@ -359,4 +396,25 @@ func (a *factsAPI) sendBody(c *call) error {
 	}
 	c.w.Header().Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
 	return c.sendBytes(http.StatusOK, jsonType, body)
+}
+
+// routes are the facts that edges read with the node token.
+func (a *factsAPI) routes() []*route {
+	const facts = fieldmark.PathInternalFacts
+	return []*route{
+		{"GET", facts, node, handleRaw[none, none](a.sendAll), operation{
+			hidden: true, query: factsParams, timeout: bulkTimeout}},
+		{"GET", facts + "/{slug}", node, handleRaw[none, none](a.recent(a.send)), operation{
+			hidden: true, query: stateParams}},
+		{"GET", facts + "/{slug}/history", node, handleRaw[none, none](a.recent(a.sendHistory)), operation{
+			hidden: true, query: historyParams}},
+		{"GET", facts + "/{slug}/{digest}", node, handleRaw[none, none](a.recent(a.sendBody)), operation{hidden: true}},
+	}
+}
+
+func (a *eventAPI) routes() []*route {
+	return []*route{
+		{"GET", fieldmark.PathInternalEvents, node, handleRaw[none, none](a.send), operation{
+			hidden: true, query: eventParams, timeout: fieldmark.MaxWait*time.Second + handlerTimeout}},
+	}
 }

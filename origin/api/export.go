@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/dump"
 	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/snapshot"
 	"github.com/fieldmark/fieldmark/origin/standing"
+	"github.com/fieldmark/fieldmark/origin/visibility"
 )
 
 // ndjsonType is the media type of lines of JSON.
@@ -51,10 +54,12 @@ func (a *missionAPI) export(c *call) error {
 		export.Send(c.w, mediaType, "missions."+format))
 }
 
-// bulkAPI serves the scores of all brands.
+// bulkAPI serves the scores of all brands, and what edges need to rank them.
 type bulkAPI struct {
 	standings *standing.Service
 	dumps     *dump.Service
+	studies   *visibility.Service
+	snapshots *snapshot.Service
 }
 
 // routes are the bulk reads that the origin serves. They need no key.
@@ -72,7 +77,43 @@ func (a *bulkAPI) routes() []*route {
 			id: "getDump", status: []int{200, 206, 304}, produces: []string{dumpType}, timeout: dumpTimeout,
 			summary: "Download a file of a dump, or a range of it; file is its SHA-256 in hexadecimal, and " +
 				".ndjson.zst or .csv.zst"}},
+		{"GET", fieldmark.PathStudies + "{digest}", anyone, handleRaw[none, fieldmark.StudyDocuments](a.study),
+			operation{id: "getStudy", timeout: bulkTimeout,
+				summary: "Get the rows of a study of answers: the documents of its engines, as they are imported"}},
+		{"GET", fieldmark.PathInternalStudies + "{niche}", node, handleParam(nicheParam, a.newestStudy), operation{
+			hidden: true, query: []param{{name: "locale", description: "BCP 47; any if omitted"}}}},
+		{"GET", fieldmark.PathInternalSnapshots, node, handle(a.snapshots.List), operation{hidden: true}},
+		{"GET", fieldmark.PathInternalSnapshots + "/{sha256}", node, handleRaw[none, none](a.snapshot), operation{
+			hidden: true, status: []int{200, 206}, produces: []string{dumpType}, timeout: dumpTimeout}},
 	}
+}
+
+// study sends the documents of a study. They never change under a digest.
+func (a *bulkAPI) study(c *call) error {
+	digest, err := fieldmark.ParseDigest(c.r.PathValue("digest"))
+	if err != nil {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "no study has this digest")
+	}
+	found, err := a.studies.Documents(c.r.Context(), digest)
+	if err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Cache-Control", dumpControl)
+	return c.send(http.StatusOK, found)
+}
+
+// nicheQuery is a niche in a path, and the locale of a study.
+type nicheQuery struct{ niche, locale string }
+
+func nicheParam(c *call) (nicheQuery, error) {
+	return nicheQuery{c.r.PathValue("niche"), c.params.text("locale")}, nil
+}
+
+// newestStudy returns the newest study of a niche that can be ranked.
+func (a *bulkAPI) newestStudy(ctx context.Context, q nicheQuery) (fieldmark.StudyResult, error) {
+	return a.studies.Newest(ctx, q.niche, q.locale)
 }
 
 const (
@@ -113,6 +154,22 @@ func (a *bulkAPI) dump(c *call) error {
 	h.Set("Cache-Control", dumpControl)
 	h.Set("CDN-Cache-Control", "no-store")
 	h.Set("ETag", `"`+file.SHA256+`"`)
+	http.ServeContent(c.w, c.r, "", time.Time{}, file)
+	return nil
+}
+
+// snapshot sends a ranking file to an edge. Its digest is in the address, so a range is of the same file.
+func (a *bulkAPI) snapshot(c *call) error {
+	sum := c.r.PathValue("sha256")
+	file, err := a.snapshots.Open(c.r.Context(), sum)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	defer c.limitWrites(dumpTimeout)()
+	h := c.w.Header()
+	h.Set("Content-Type", dumpType)
+	h.Set("ETag", `"`+sum+`"`)
 	http.ServeContent(c.w, c.r, "", time.Time{}, file)
 	return nil
 }

@@ -32,7 +32,8 @@ func bodies(url string) map[string]string {
 	const alerts = `{"version":"4","groupKey":"g","status":"firing","receiver":"r","alerts":[{"status":"firing",` +
 		`"labels":{"alertname":"A"},"annotations":{},"startsAt":"2026-11-21T10:00:00Z","fingerprint":"f1"}]}`
 	return map[string]string{
-		"putAccount": `{"name":"Acme"}`, "importBrands": `[{"slug":"new-one","name":"New","url":"https://new.example/",` +
+		"putAccount": `{"name":"Acme"}`, "importBrands": `[{"slug":"new-one","name":"New",` +
+			`"url":"https://new.example/",` +
 			`"niche":"tools","language":"en"}]`, "deleteBrand": "",
 		"putBrand":             `{"name":"B","url":"https://b.example/","niche":"tools","language":"en"}`,
 		"decideDispute":        `{"state":"rejected","answer":"No."}`,

@@ -296,7 +296,8 @@ func TestLLMsOfAuditedSite(t *testing.T) {
 		}
 		audited("Anvils")
 	}
-	given := post(`{"url":"https://acme.example/","name":"Acme Ltd","links":[{"title":"Mine","url":"https://x.example/"}]}`)
+	given := post(`{"url":"https://acme.example/","name":"Acme Ltd","links":[{"title":"Mine",` +
+		`"url":"https://x.example/"}]}`)
 	if body := given.Body.String(); !strings.Contains(body, "# Acme Ltd") || !strings.Contains(body, "[Mine]") ||
 		strings.Contains(body, "Anvils") {
 		t.Errorf("the members of the request do not win: %s", body)

@@ -11,10 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/ics"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/mission"
-	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
 // missionAPI serves missions and their payments, to integrators and administrators.
@@ -505,96 +503,4 @@ func (a *missionAPI) listPayments(c *call) (page fieldmark.List[fieldmark.Missio
 		c.linkNext(page.NextCursor)
 	}
 	return page, err
-}
-
-// slaAPI serves SLA policies and business hours.
-type slaAPI struct{ sla *mission.SLA }
-
-// slaPolicyRecord is a policy in a request, without the priority, which is in the path.
-type slaPolicyRecord struct {
-	ResponseMinutes   int      `json:"responseMinutes" minimum:"1" maximum:"527040"`
-	OnsiteMinutes     int      `json:"onsiteMinutes" minimum:"1" maximum:"527040"`
-	ResolutionMinutes int      `json:"resolutionMinutes" minimum:"1" maximum:"527040"`
-	Calendar          string   `json:"calendar" minLength:"1" maxLength:"64" doc:"Name of the business hours"`
-	AtRiskPercent     []int    `json:"atRiskPercent,omitempty" maxItems:"10" doc:"Percent of the target, for sla.at_risk"`
-	PausesSLA         []string `json:"pausesSla,omitempty" maxItems:"50" doc:"ON_HOLD reason codes that pause the SLA"`
-}
-
-// slaCalendarRecord is a business hours calendar in a request, without the name, which is in the path.
-type slaCalendarRecord struct {
-	TimeZone        string               `json:"timeZone" minLength:"1" maxLength:"64" doc:"IANA time zone of the hours"`
-	FollowsLocation bool                 `json:"followsLocation,omitempty" doc:"Use the location's own time zone"`
-	Hours           []fieldmark.SLAHours `json:"hours" minItems:"1" maxItems:"50"`
-	Holidays        []fieldmark.Holiday  `json:"holidays,omitempty" maxItems:"1000"`
-}
-
-func (a *slaAPI) putPolicy(c *call) (p fieldmark.SLAPolicy, err error) {
-	priority, err := priorityParam(c)
-	if err != nil {
-		return p, err
-	}
-	var r slaPolicyRecord
-	err = c.decodeChecked(&r, func() []fieldmark.FieldError {
-		p = fieldmark.SLAPolicy{Priority: priority, ResponseMinutes: r.ResponseMinutes, OnsiteMinutes: r.OnsiteMinutes,
-			ResolutionMinutes: r.ResolutionMinutes, Calendar: r.Calendar, AtRiskPercent: r.AtRiskPercent,
-			PausesSLA: r.PausesSLA}
-		return sla.ValidatePolicy(&p)
-	})
-	if err != nil {
-		return p, err
-	}
-	return a.sla.PutPolicy(c.r.Context(), p)
-}
-
-func (a *slaAPI) putCalendar(c *call) (calendar fieldmark.SLACalendar, err error) {
-	name, err := calendarNameParam(c)
-	if err != nil {
-		return calendar, err
-	}
-	var r slaCalendarRecord
-	err = c.decodeChecked(&r, func() []fieldmark.FieldError {
-		calendar = fieldmark.SLACalendar{Name: name, TimeZone: r.TimeZone, FollowsLocation: r.FollowsLocation,
-			Hours: r.Hours, Holidays: r.Holidays}
-		if len(r.Hours) == 0 {
-			return nil // the schema has rejected it already
-		}
-		return sla.ValidateCalendar(&calendar)
-	})
-	if err != nil {
-		return calendar, err
-	}
-	return a.sla.PutCalendar(c.r.Context(), calendar)
-}
-
-// calendarAPI serves calendar feeds, and their settings to administrators.
-type calendarAPI struct{ calendars *mission.Calendars }
-
-// calendarFile suggests a file name to browsers.
-const calendarFile = `inline; filename="missions.ics"`
-
-// send sends a calendar feed. Its address is the only credential.
-func (a *calendarAPI) send(c *call) error {
-	token, ok := strings.CutSuffix(c.r.PathValue("file"), ".ics")
-	if !ok {
-		return fieldmark.Errorf(fieldmark.CodeNotFound, "no calendar feed at this address")
-	}
-	feed, err := a.calendars.Feed(c.r.Context(), token)
-	if err != nil {
-		return err
-	}
-	c.w.calendar = feed.Calendar
-	h := c.w.Header()
-	// Shared caches must not store a feed, clients revalidate it, and proxies must not compress it: some
-	// calendar applications cannot read a compressed subscription.
-	h.Set("Cache-Control", "private, no-cache, no-transform")
-	h.Set("Content-Disposition", calendarFile)
-	if feed.Modified != nil {
-		h.Set("Last-Modified", feed.Modified.Std().UTC().Format(http.TimeFormat))
-	}
-	h.Set("X-Robots-Tag", "noindex")
-	h.Set("Referrer-Policy", "no-referrer")
-	if c.notModified(feed.ETag) {
-		return nil
-	}
-	return c.sendBytes(http.StatusOK, ics.Type, feed.Bytes)
 }

@@ -127,7 +127,8 @@ func TestOwnerRoutes(t *testing.T) {
 		{"POST", "/listing", `{"listed":false,"reason":"redesign"}`, 200},
 	} {
 		send := func(fx *fixture, slug, key string) (int, fieldmark.Code) {
-			rec := fx.send(request{method: tt.method, path: fieldmark.PathBrands + slug + tt.path, key: key, body: tt.body})
+			rec := fx.send(request{method: tt.method, path: fieldmark.PathBrands + slug + tt.path, key: key,
+				body: tt.body})
 			if rec.Code < 400 {
 				if got := rec.Header().Get("Cache-Control"); key != "" && got != "no-store" {
 					t.Errorf("%s %s: Cache-Control %q, want no-store", tt.method, tt.path, got)
@@ -219,7 +220,8 @@ func TestOwnerInput(t *testing.T) {
 		p := fx.problem(rec)
 		if rec.Code != tt.status || p.Code != tt.code || tt.pointer != "" && !slices.ContainsFunc(p.Errors,
 			func(e fieldmark.FieldError) bool { return e.Pointer == tt.pointer }) {
-			t.Errorf("%s %s %.80s: %d %s %+v, want %d %s at %s", tt.method, tt.path, tt.body, rec.Code, p.Code, p.Errors,
+			t.Errorf("%s %s %.80s: %d %s %+v, want %d %s "+
+				"at %s", tt.method, tt.path, tt.body, rec.Code, p.Code, p.Errors,
 				tt.status, tt.code, tt.pointer)
 		}
 	}

@@ -47,7 +47,8 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeClockBackward: "The time of a test world only moves forward. Send a later time, or reset the world.",
 	fieldmark.CodeClockAdvancing: "Wait until GET /api/public/v1/test/clock returns the state ready. One advance " +
 		"runs at a time.",
-	fieldmark.CodeTestKey: "A test key reaches the test world of its account only. Use a live key for this.",
+	fieldmark.CodeWorldResetting: "Wait until GET /api/public/v1/test/reset returns the state ready.",
+	fieldmark.CodeTestKey:        "A test key reaches the test world of its account only. Use a live key for this.",
 	fieldmark.CodeAgentNotAllowed: "The member agent of the API key says what agents may do with it: nothing (off), " +
 		"try " +
 		"(dry) or write. An administrator creates a key with another value.",
@@ -115,8 +116,9 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeCheckExpired: "" +
 		"A check is deleted a day after it was requested. Request another one.",
 	fieldmark.CodeDailyLimit: "" +
-		"The offer of the account limits how many missions it creates a day. Repeat the request after the time in " +
-		"Retry-After: the count starts again at 00:00 UTC. GET /api/public/v1/account returns the limits and the use.",
+		"The offer of the account limits how many missions it creates a day, and a test world has a limit of " +
+		"deliveries a day. Repeat the request after the time in Retry-After: the count starts again at 00:00 UTC. " +
+		"GET /api/public/v1/account returns the limits and the use of an offer.",
 	fieldmark.CodeOfferInUse: "Give the accounts that have the offer another one, then delete it.",
 	fieldmark.CodeHostBudget: "" +
 		"The number of audits of one site is limited, for all clients together. Repeat the request after the time in " +

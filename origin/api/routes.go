@@ -95,8 +95,8 @@ func (s *server) routes(cfg Config) []*route {
 		(&llmsAPI{o.Brands, cfg.Prober, version}).routes(),
 		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents), o.Portal}).routes(),
 		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(), (&testClockAPI{o.TestClocks}).routes(),
-		(&offerAPI{o.Offers, o.Offers.Groups}).routes(), (&testAPI{o.TestWorlds}).routes(),
-		(&brandAPI{o.Brands}).routes(),
+		(&offerAPI{o.Offers, o.Offers.Groups}).routes(), (&testWorldAPI{o.TestWorlds}).routes(),
+		(&brandAPI{o.Brands, o.Visibility}).routes(),
 		(&disputeAPI{o.Brands, o.Brands.Disputes, o.Claims}).routes(),
 		(&claimAPI{o.Claims, s}).routes(),
 		(&checkAPI{s, o.SiteChecks}).routes(),
@@ -106,8 +106,8 @@ func (s *server) routes(cfg Config) []*route {
 		(&certificateAPI{o.Certificates}).routes(),
 		(&signingKeyAPI{o.SigningKeys}).routes(), cdnRoutes(o.CDNs),
 		(&factsAPI{o.Brands, o.Events}).routes(),
-		newEventAPI(o.Events, version).routes(),
-		(&bulkAPI{o.Standings, o.Dumps}).routes(),
+		newEventAPI(o.Events, o.CDNs, version).routes(),
+		(&bulkAPI{o.Standings, o.Dumps, o.Visibility, o.Snapshots}).routes(),
 		[]*route{
 			{"POST", admin + "purge", key(fieldmark.ScopeAdmin), handleParamBody(callerKeyParam, o.Purge), operation{
 				id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},
@@ -159,26 +159,6 @@ func (a *missionAPI) routes() []*route {
 		{"GET", missions + "/export", read, handleRaw[none, none](a.export), operation{
 			id: "exportMissions", summary: "Export missions; in the order of their changes, one per line",
 			status: []int{200}, query: exportParams, produces: []string{ndjsonType, csvType}, timeout: bulkTimeout}},
-	}
-}
-
-// routes turn the notifications of alerting tools into missions. Grafana contact points send POST
-// or PUT.
-func (a *alertAPI) routes() []*route {
-	const path = fieldmark.PathAlerts
-	create := key(fieldmark.ScopeMissionCreate)
-	alertmanager := handleRaw[map[string]any, fieldmark.AlertReport](a.receive("alertmanager"))
-	grafana := handleRaw[map[string]any, fieldmark.AlertReport](a.receive("grafana"))
-	return []*route{
-		{"POST", path + "alertmanager", create, alertmanager, operation{
-			id: "takeAlertmanager", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
-			summary: "Receive an Alertmanager notification (version 4); overload is 503, never 429"}},
-		{"POST", path + "grafana", create, grafana, operation{
-			id: "takeGrafana", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
-			summary: "Receive a Grafana notification (version 1); overload is 503, never 429"}},
-		{"PUT", path + "grafana", create, grafana, operation{
-			id: "putGrafana", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
-			summary: "Receive a Grafana notification from a contact point that uses PUT"}},
 	}
 }
 
@@ -359,31 +339,6 @@ func (a *missionAPI) adminRoutes() []*route {
 	}
 }
 
-// routes manage SLA policies and business hours.
-func (a *slaAPI) routes() []*route {
-	const policies, calendars = fieldmark.PathAdminAPI + "sla/policies", fieldmark.PathAdminAPI + "sla/calendars"
-	admins := key(fieldmark.ScopeAdmin)
-	deleteCalendar := handleParam(calendarNameParam, noResult(a.sla.DeleteCalendar))
-	return []*route{
-		{"GET", policies, admins, handleList(a.sla.Policies), operation{
-			id: "listSLAPolicies", summary: "List the active SLA policies, one for each priority"}},
-		{"PUT", policies + "/{priority}", admins, handleCall[slaPolicyRecord](a.putPolicy), operation{
-			id: "putSLAPolicy", summary: "Set the SLA policy of a priority and recalculate running timers"}},
-		{"PATCH", policies + "/{priority}", admins, handleParamBody(priorityParam, a.sla.PatchPolicy),
-			operation{
-				id: "patchSLAPolicy", summary: "Update the SLA policy of a priority and recalculate running timers"}},
-		{"DELETE", policies + "/{priority}", admins, handleParam(priorityParam,
-			noResult(a.sla.ResetPolicy)), operation{
-			id: "resetSLAPolicy", summary: "Reset the SLA policy of a priority to the built-in one"}},
-		{"GET", calendars, admins, handleList(a.sla.Calendars), operation{
-			id: "listSLACalendars", summary: "List the active business hours"}},
-		{"PUT", calendars + "/{name}", admins, handleCall[slaCalendarRecord](a.putCalendar), operation{
-			id: "putSLACalendar", summary: "Set business hours and recalculate running timers"}},
-		{"DELETE", calendars + "/{name}", admins, deleteCalendar, operation{
-			id: "deleteSLACalendar", summary: "Delete business hours; built-in ones are reset"}},
-	}
-}
-
 // routes manage brands and their facts.
 func (a *brandAPI) routes() []*route {
 	const admin, one = fieldmark.PathAdminAPI, fieldmark.PathAdminAPI + "brands/{slug}"
@@ -405,7 +360,7 @@ func (a *brandAPI) routes() []*route {
 		{"PUT", one + "/aliases", admins, handleParamBody(slugParam, a.setAliases), operation{
 			id: "setAliases", summary: "Set the aliases of a brand"}},
 		{"POST", admin + "visibility/import", admins, handleCall[[]sampleRecord](a.importVisibility), operation{
-			id: "importVisibility", summary: "Import answer samples and report rejected lines",
+			id: "importVisibility", summary: "Import a study of answers, or sums of answers, and report rejected lines",
 			consumes:  []string{csvType},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
 		{"POST", one + "/audit", admins, handleParam(slugParam, noResult(a.brands.Audits.Request)), operation{
@@ -441,26 +396,6 @@ func (a *disputeAPI) routes() []*route {
 			handleParam(slugParam, a.brands.Suspicions), operation{
 				id:      "listSuspicions",
 				summary: "List text that reads as written to steer a model and that no second audit has confirmed"}},
-	}
-}
-
-// routes manage calendar feeds and serve them. A calendar application may add query parameters
-// to the address of a feed.
-func (a *calendarAPI) routes() []*route {
-	const calendars = fieldmark.PathAdminAPI + "calendars"
-	admins, feedID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixCalendar)
-	return []*route{
-		{"GET", calendars, admins, handleList(a.calendars.List), operation{
-			id: "listCalendars", summary: "List calendar feeds"}},
-		{"POST", calendars, admins, handleBody(a.calendars.Create), operation{
-			id: "createCalendar", summary: "Create a calendar feed; its address is shown only once",
-			status: []int{201}}},
-		{"POST", calendars + "/{id}/rotate", admins, handleParam(feedID, a.calendars.Rotate), operation{
-			id: "rotateCalendar", summary: "Replace the address of a calendar feed; the new one is shown only once"}},
-		{"POST", calendars + "/{id}/revoke", admins, handleParam(feedID, a.calendars.Revoke), operation{
-			id: "revokeCalendar", summary: "Revoke a calendar feed"}},
-		{"GET", fieldmark.PathCalendar + "{file}", anyone, handleRaw[none, none](a.send), operation{
-			hidden: true, anyQuery: true}},
 	}
 }
 
@@ -550,26 +485,6 @@ func (a *signingKeyAPI) routes() []*route {
 		{"DELETE", keys + "/{id}", admins, handleParam(pathParam("id"), a.keys.Retire), operation{
 			id: "retireSigningKey", summary: "Delete a signing key at once; the next one comes into use"}},
 		{"GET", fieldmark.PathKeyDirectory, anyone, handleRaw[none, none](a.sendDirectory), operation{hidden: true}},
-	}
-}
-
-// routes are the facts that edges read with the node token.
-func (a *factsAPI) routes() []*route {
-	const facts = fieldmark.PathInternalFacts
-	return []*route{
-		{"GET", facts, node, handleRaw[none, none](a.sendAll), operation{
-			hidden: true, query: factsParams, timeout: bulkTimeout}},
-		{"GET", facts + "/{slug}", node, handleRaw[none, none](a.send), operation{hidden: true, query: stateParams}},
-		{"GET", facts + "/{slug}/history", node, handleRaw[none, none](a.sendHistory), operation{
-			hidden: true, query: historyParams}},
-		{"GET", facts + "/{slug}/{digest}", node, handleRaw[none, none](a.sendBody), operation{hidden: true}},
-	}
-}
-
-func (a *eventAPI) routes() []*route {
-	return []*route{
-		{"GET", fieldmark.PathInternalEvents, node, handleRaw[none, none](a.send), operation{
-			hidden: true, query: eventParams, timeout: fieldmark.MaxWait*time.Second + handlerTimeout}},
 	}
 }
 

@@ -268,7 +268,10 @@ func TestTestClockLimits(t *testing.T) {
 	refuse(put(w.test, day, "soon"), 422, fieldmark.CodeValidationFailed)
 	refuse(put(w.key("other", fieldmark.ScopeKeyTest), day, ""), 404, fieldmark.CodeNotFound)
 
-	// No process advances yet.
+	// No process advances or resets yet.
+	other := w.testKeyOf("other").Token
+	w.mustSend(202, request{"POST", fieldmark.PathTestReset, other, "", nil}, nil)
+	refuse(put(other, day, ""), 409, fieldmark.CodeWorldResetting)
 	w.mustSend(202, put(w.test, day, "10ms"), nil)
 	refuse(put(w.test, 2*day, ""), 409, fieldmark.CodeClockAdvancing)
 	refuse(request{"POST", fieldmark.PathTestReset, w.test, "", nil}, 409, fieldmark.CodeClockAdvancing)

@@ -251,7 +251,8 @@ func TestEdit(t *testing.T) {
 	var m fieldmark.Mission
 	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: `{"externalId":"1",
 		"source":"crm","title":"t","description":"d","priority":"HIGH",
-		"window":{"earliest":"2026-01-01T08:00:00Z","latest":"2026-01-01T10:00:00Z"},"contact":{"name":"Ada","phone":"1"},
+		"window":{"earliest":"2026-01-01T08:00:00Z","latest":"2026-01-01T10:00:00Z"},"contact":{"name":"Ada",` +
+		`"phone":"1"},
 		"labels":{"a":"1","b":"2"},"metadata":{"z":1,"deep":{"x":1,"y":12345678901234567890}}}`}, &m)
 	patch := func(body string) request {
 		return request{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key, body: body,

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"crypto/x509"
 	"fmt"
 	"io"
@@ -109,6 +110,27 @@ func (fx *fixture) deliveries(key, endpoint string) []fieldmark.Delivery {
 	return page.Data
 }
 
+// replayed replays what failed, and returns the replay when it has ended.
+func (fx *fixture) replayed(key, endpoint string) (r fieldmark.Replay) {
+	fx.t.Helper()
+	path := hooksPath + "/" + endpoint + "/replays"
+	fx.mustSend(202, request{"POST", path, key, `{"failedSince":"2020-01-01T00:00:00Z"}`, nil}, nil)
+	ctx, cancel := context.WithCancel(fx.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- fx.service.Webhooks.Run(ctx) }()
+	for r.State != fieldmark.ReplayDone {
+		var list fieldmark.List[fieldmark.Replay]
+		fx.mustSend(200, request{"GET", path, key, "", nil}, &list)
+		r = list.Data[0]
+		time.Sleep(10 * time.Millisecond)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		fx.t.Error(err)
+	}
+	return r
+}
+
 // TestLimitsOfAWorld fills a test world up to each of its limits.
 func TestLimitsOfAWorld(t *testing.T) {
 	fx := openFixture(t, storetest.New(t), nil, func(c *origin.Config) {
@@ -151,6 +173,16 @@ func TestLimitsOfAWorld(t *testing.T) {
 	var events fieldmark.PolledEvents
 	if fx.mustSend(200, request{"GET", fieldmark.PathPublicEvents, key, "", nil}, &events); len(events.Data) < 3 {
 		t.Errorf("%d events can be polled beyond the limit of deliveries, want three at least", len(events.Data))
+	}
+	// A test message, a resend and a replay of both are deliveries, too.
+	fx.exec(`UPDATE delivery SET state = 'failed'`)
+	one := hooksPath + "/" + first.ID
+	refuse(request{"POST", one + "/test", key, "", nil}, 429, fieldmark.CodeDailyLimit, "100000 deliveries")
+	refuse(request{"POST", one + "/deliveries/" + fx.deliveries(key, first.ID)[0].ID + "/resend", key, "", nil}, 429,
+		fieldmark.CodeDailyLimit, "100000 deliveries")
+	count("day", fieldmark.TestDeliveriesPerDay-1)
+	if r := fx.replayed(key, first.ID); r.Looked != 2 || r.Queued != 1 {
+		t.Errorf("the replay queued %d of %d messages, want 1 of 2", r.Queued, r.Looked)
 	}
 	count("day - 1", fieldmark.TestDeliveriesPerDay) // the next day
 	fx.mustSend(201, post(key, 4), nil)

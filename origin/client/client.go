@@ -27,7 +27,9 @@ const (
 	callTimeout = 15 * time.Second // an ordinary request and its response
 	bulkTimeout = 90 * time.Second // an import, or the state of every brand
 	pageTimeout = 30 * time.Second // a page of brands with their facts: 12 MB at 4 Mbit/s
-	pollMargin  = 10 * time.Second // on top of the wait of an event poll
+	// rangeTimeout is that of a part of a ranking file: 4 MB at 1 Mbit/s.
+	rangeTimeout = 30 * time.Second
+	pollMargin   = 10 * time.Second // on top of the wait of an event poll
 
 	maxResponse = 8 << 20 // bytes of a JSON response: far above the largest page of missions
 	maxLine     = 1 << 20 // bytes of one brand's state: every fact with full evidence fits
@@ -77,12 +79,15 @@ type integratorAPI struct{ *client.Client }
 type caller struct {
 	base      string
 	http      *http.Client
+	direct    *http.Client // for addresses that the origin names
 	nodeToken string
 	key       string
 
 	verified atomic.Bool // the server has shown that it is a Fieldmark origin
 
 	originVersion atomic.Pointer[string] // as its last page of events says
+	wholeLogUntil atomic.Int64           // until when all events are requested, in nanoseconds since 1970
+	minEvent      atomic.Pointer[string] // HeaderMinEvent of requests for facts; nil: none
 }
 
 // New returns a client. It does not connect.
@@ -98,13 +103,12 @@ func New(cfg Config) (*Client, error) {
 	if transport == nil {
 		transport = newTransport()
 	}
+	// The origin never redirects; following one would carry a token elsewhere.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &caller{
-		base: strings.TrimSuffix(u.String(), "/"),
-		http: &http.Client{
-			Transport: transport,
-			// The origin never redirects; following one would carry a token elsewhere.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		base:      strings.TrimSuffix(u.String(), "/"),
+		http:      &http.Client{Transport: transport, CheckRedirect: stay},
+		direct:    &http.Client{Transport: newTransport(), CheckRedirect: stay},
 		nodeToken: cfg.NodeToken,
 		key:       cfg.Key,
 	}
@@ -136,7 +140,10 @@ func newTransport() http.RoundTripper {
 }
 
 // CloseIdle closes idle connections.
-func (c *caller) CloseIdle() { c.http.CloseIdleConnections() }
+func (c *caller) CloseIdle() {
+	c.http.CloseIdleConnections()
+	c.direct.CloseIdleConnections()
+}
 
 // call is one request before it is sent.
 type call struct {
@@ -150,6 +157,7 @@ type call struct {
 	header      map[string]string
 
 	lastEvent string // HeaderLastEvent; empty: none
+	minEvent  string // HeaderMinEvent; empty: none
 	ifMatch   string // If-Match; empty: none
 	client    string // HeaderClient, for edges; empty: none
 }
@@ -277,6 +285,9 @@ func (c *caller) sendOnce(ctx context.Context, r call, body []byte) (*http.Respo
 	}
 	if r.lastEvent != "" {
 		req.Header.Set(fieldmark.HeaderLastEvent, r.lastEvent)
+	}
+	if r.minEvent != "" {
+		req.Header.Set(fieldmark.HeaderMinEvent, r.minEvent)
 	}
 	if r.ifMatch != "" {
 		req.Header.Set("If-Match", r.ifMatch)

@@ -115,6 +115,39 @@ func TestEdgeCalls(t *testing.T) {
 	}
 }
 
+// TestEventsOfEarlierOrigin: an origin of an earlier release refuses the parameter; the client then
+// reads all events, and later asks again for those of edges.
+func TestEventsOfEarlierOrigin(t *testing.T) {
+	service, _, server := start(t)
+	if _, _, err := service.Missions.Create(t.Context(), access.DefaultAccount,
+		fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	c := dial(t, client.Config{BaseURL: server.URL, NodeToken: nodeToken,
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Has("for") {
+				refused++
+				q := r.URL.Query()
+				q.Set("for", "not-yet-known")
+				r = r.Clone(r.Context())
+				r.URL.RawQuery = q.Encode()
+			}
+			return http.DefaultTransport.RoundTrip(r)
+		})})
+	at := fieldmark.EventCursor{}
+	for range 3 {
+		page, err := c.Events(t.Context(), at, 0)
+		if err != nil || page.Through != 0 || at.Number == 0 && len(page.Events) != 1 {
+			t.Fatalf("events: %+v, %v; want all", page, err)
+		}
+		at = page.Next(at)
+	}
+	if refused != 1 || at.Number != 1 {
+		t.Errorf("refused %d times, cursor %d; want once and 1", refused, at.Number)
+	}
+}
+
 func TestAdminCalls(t *testing.T) {
 	ctx := t.Context()
 	service, c, _ := start(t)

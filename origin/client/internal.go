@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -43,7 +44,7 @@ func (c InternalAPI) BrandHistory(
 
 // getAsOf reads a document about a brand and the event number at which it was current.
 func getAsOf[T any](ctx context.Context, c *caller, path string) (out T, asOf int64, err error) {
-	header, err := c.do(ctx, c.internal(fieldmark.PathInternalFacts+"/"+path), &out)
+	header, err := c.do(ctx, c.facts("/"+path), &out)
 	if err != nil {
 		return out, 0, err
 	}
@@ -55,7 +56,7 @@ func getAsOf[T any](ctx context.Context, c *caller, path string) (out T, asOf in
 func (c InternalAPI) FactsBody(
 	ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest,
 ) (body []byte, asOf int64, err error) {
-	err = c.read(ctx, c.internal(fieldmark.PathInternalFacts+"/"+string(slug)+"/"+string(digest)),
+	err = c.read(ctx, c.facts("/"+string(slug)+"/"+string(digest)),
 		func(resp *http.Response) (err error) {
 			if asOf, err = readAsOf(resp.Header); err != nil {
 				return err
@@ -100,7 +101,7 @@ func (c InternalAPI) BrandStates(
 func (c InternalAPI) brandStates(
 	ctx context.Context, query string, timeout time.Duration, fn func(fieldmark.BrandState) error,
 ) (asOf int64, err error) {
-	r := c.internal(fieldmark.PathInternalFacts + query)
+	r := c.facts(query)
 	r.timeout = timeout
 	var stop error
 	err = c.read(ctx, r, func(resp *http.Response) error {
@@ -171,13 +172,35 @@ func eachLine(r io.Reader, fn func(line []byte) error) error {
 	}
 }
 
-// Events returns the events after a cursor. It waits for new ones for up to wait, at most fieldmark.MaxWait
-// seconds.
+// wholeLogFor is how long the client requests all events from origins of a release that does not know
+// what edges act on. During an update, other origins do.
+const wholeLogFor = time.Minute
+
+// Events returns the events after a cursor that edges act on, or all from an origin of an earlier
+// release; EventPage.Next has the cursor after it. It waits for new ones for up to wait, at most
+// fieldmark.MaxWait seconds.
 func (c InternalAPI) Events(
 	ctx context.Context, after fieldmark.EventCursor, wait time.Duration,
 ) (fieldmark.EventPage, error) {
+	if time.Now().UnixNano() < c.wholeLogUntil.Load() {
+		return c.events(ctx, after, wait, "")
+	}
+	page, err := c.events(ctx, after, wait, "edge")
+	if e, ok := errors.AsType[*fieldmark.Error](err); ok && slices.ContainsFunc(e.Fields,
+		func(f fieldmark.FieldError) bool { return f.Pointer == "?for" }) {
+		c.wholeLogUntil.Store(time.Now().Add(wholeLogFor).UnixNano())
+		return c.events(ctx, after, wait, "")
+	}
+	return page, err
+}
+
+func (c InternalAPI) events(ctx context.Context, after fieldmark.EventCursor, wait time.Duration,
+	reader string) (fieldmark.EventPage, error) {
 	wait = min(max(wait, 0), fieldmark.MaxWait*time.Second)
 	query := url.Values{"after": {strconv.FormatInt(after.Number, 10)}, "wait": {wait.String()}}
+	if reader != "" {
+		query.Set("for", reader)
+	}
 	if known := c.originVersion.Load(); known != nil {
 		query.Set("edition", *known) // an origin of another version does not wait long
 	}
@@ -188,7 +211,38 @@ func (c InternalAPI) Events(
 	if page.Edition != "" {
 		c.originVersion.Store(&page.Edition)
 	}
+	if err == nil {
+		// Facts must not be older than the events that the caller applies next.
+		c.SetPosition(page.Log, min(page.Next(after).Number, page.Head))
+	}
 	return page, err
+}
+
+// SetPosition sets the event up to which the caller knows a log. Facts that are read from now on show
+// every change up to it, whichever copy of the database the origin reads. Events sets it to the end of
+// its page; a caller that reads the log elsewhere sets it before it applies an event.
+func (c InternalAPI) SetPosition(log string, event int64) {
+	at := strconv.FormatInt(event, 10) + ";log=" + log
+	c.minEvent.Store(&at)
+}
+
+// facts is a request for facts.
+func (c *caller) facts(path string) call {
+	r := c.internal(fieldmark.PathInternalFacts + path)
+	if at := c.minEvent.Load(); at != nil {
+		r.minEvent = *at
+	}
+	return r
+}
+
+// NewestStudy returns the newest study of a niche that can be ranked; of a locale, if it is given.
+func (c InternalAPI) NewestStudy(ctx context.Context, niche, locale string) (r fieldmark.StudyResult, err error) {
+	path := fieldmark.PathInternalStudies + niche
+	if locale != "" { // an empty parameter is refused
+		path += "?" + url.Values{"locale": {locale}}.Encode()
+	}
+	_, err = c.do(ctx, c.internal(path), &r)
+	return r, err
 }
 
 // ModulePlan returns the active modules.
@@ -221,6 +275,56 @@ func (c InternalAPI) Module(ctx context.Context, digest fieldmark.Digest) ([]byt
 			return err
 		})
 	return module, err
+}
+
+// RankingFiles lists the ranking files, the newest first. Origins of earlier versions return CodeNotFound.
+func (c InternalAPI) RankingFiles(ctx context.Context) (fieldmark.RankingFiles, error) {
+	var all fieldmark.RankingFiles
+	_, err := c.do(ctx, c.internal(fieldmark.PathInternalSnapshots), &all)
+	return all, err
+}
+
+// RankingFileRange returns n bytes of a ranking file from an offset. It reads them where the file has its URL or,
+// if that fails, from the origin. It does not verify them.
+func (c InternalAPI) RankingFileRange(
+	ctx context.Context, f *fieldmark.RankingFile, offset, n int64,
+) (body []byte, err error) {
+	r := c.internal(fieldmark.PathInternalSnapshots + "/" + url.PathEscape(f.SHA256))
+	r.timeout, r.header = rangeTimeout, map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", offset, offset+n-1)}
+	read := func(resp *http.Response) error {
+		if resp.StatusCode != http.StatusPartialContent || resp.ContentLength != n {
+			return &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf(
+				"requested %d bytes of a ranking file: %s, %d bytes", n, resp.Status, resp.ContentLength)}
+		}
+		body = make([]byte, n)
+		_, err := io.ReadFull(resp.Body, body)
+		return err
+	}
+	if f.URL != "" {
+		if err := c.readURL(ctx, f.URL, r, read); err == nil || ctx.Err() != nil {
+			return body, err
+		}
+	}
+	return body, c.read(ctx, r, read)
+}
+
+// readURL sends r to another address, without the node token: a signature in the address replaces it.
+func (c InternalAPI) readURL(ctx context.Context, address string, r call, fn func(*http.Response) error) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	resp, err := c.direct.Do(req)
+	if err != nil {
+		return err
+	}
+	defer drain(resp.Body)
+	return fn(resp)
 }
 
 // Certificates returns the TLS certificates for edges. OpenKey decrypts their keys.

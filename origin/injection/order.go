@@ -294,7 +294,8 @@ func (o *order) override(verb *span) {
 	start, end := min(verb.start, object.start), max(verb.end, object.end)
 	start, end, earlier := o.widened(start, end, cEarlier)
 	start, end, all := o.widened(start, end, cAll)
-	if (o.modelAddressed() || object.means&cSecret != 0 || earlier && (all || o.finishes(end))) && o.commands(start, 0) {
+	if (o.modelAddressed() || object.means&cSecret != 0 || earlier && (all || o.finishes(end))) &&
+		o.commands(start, 0) {
 		o.add(Override, start, end)
 	}
 }

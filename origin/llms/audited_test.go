@@ -51,7 +51,8 @@ func TestFromAudit(t *testing.T) {
 		sampled(fieldmark.PageContact, "contact", "Contact\u200b [us](x)", "Write or call."),
 		sampled(fieldmark.PageOffer, "prices", "Prices", "What a hammer costs."),
 		sampled(fieldmark.PageAbout, "about", "About Acme", "Who we are.")))
-	want := []string{"/: Hammers for every nail.", "/about: Who we are.", "/prices: What a hammer costs.", "/contact: Write or call.",
+	want := []string{"/: Hammers for every nail.", "/about: Who we are.", "/prices: What a hammer " +
+		"costs.", "/contact: Write or call.",
 		"/guide: Which hammer for which nail.", "/forge: How a hammer is made.",
 		"/de: Ein Blick in die Werkstatt. (de-AT)"}
 	var list []string

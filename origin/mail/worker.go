@@ -46,13 +46,9 @@ func (s *Service) Run(ctx context.Context) error {
 	return s.cfg.Jobs.Work(ctx, store.TopicMail, maxSending, s.claimDue)
 }
 
-// claimDue leases due mail. It writes only if there is some, as it runs every second.
+// claimDue leases due mail.
 func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err error) {
 	now := time.Now()
-	due, err := s.cfg.Store.HasDueMail(ctx, now)
-	if err != nil || !due {
-		return nil, err
-	}
 	var ids []string
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		ids, err = tx.ClaimDueMail(ctx, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration), limit)

@@ -142,7 +142,7 @@ func badLabel(code, detail string) error {
 // Limits of indexing labels in the background. A transaction of 500 missions takes some 20 ms, and
 // other writers wait for it.
 const (
-	indexPause = 2 * time.Second // between looks for accounts whose keys changed
+	indexPause = 2 * time.Second // after which a caller may try again
 	indexBatch = 500             // missions in one transaction
 )
 

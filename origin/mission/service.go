@@ -71,7 +71,7 @@ func (s *Service) Run(ctx context.Context) error {
 	wg.Go(func() {
 		s.jobs.Every(ctx, access.LastUsedPrecision, "write the last uses of calendars", s.Calendars.writeLastUsed)
 	})
-	wg.Go(func() { s.jobs.Every(ctx, indexPause, "index labels", s.indexLabels) })
+	wg.Go(func() { s.jobs.When(ctx, store.TopicLabels, "index labels", s.indexLabels) })
 	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, endedInterval, "clear due times", s.clearEnded) })
 	wg.Wait()
 	// ctx has ended; the last uses since the previous interval would be lost without this

@@ -186,11 +186,6 @@ type timers struct {
 // and another one claims the rows. An installation without test worlds, or without anything due
 // in them, begins no transaction for them.
 func (s *timers) claim(ctx context.Context, limit int) (todo []job.Job, err error) {
-	if s.worlds {
-		if due, err := s.store.TimersDue(ctx, time.Now()); err != nil || !due {
-			return nil, err
-		}
-	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		todo = nil // the transaction may run twice
 		now := time.Now()

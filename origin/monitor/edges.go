@@ -188,6 +188,12 @@ func (s *Service) cdns(ctx context.Context, now time.Time) (list []fieldmark.Iss
 				" cannot be purged: "+c.LastError, "Changes are visible there late. Purges are repeated each second.",
 				"Look at the CDN and at the network between it and the origins"))
 		}
+		if p := c.Probe; p != nil && p.State == fieldmark.CDNFailed && c.State == fieldmark.CDNActive {
+			list = append(list, cdnIssue(c, fieldmark.IssueCDNUnverified, fieldmark.SeverityWarning, p.Since,
+				" may serve outdated badges: "+p.Error,
+				"Edges state the short lifetime to all CDNs. What lies there from before stays for its lifetime.",
+				"Look at the CDN, then purge everything from it"))
+		}
 		if at := c.EmptiedAt; at != nil && now.Sub(at.Std()) < emptiedFor {
 			list = append(list, emptiedIssue(c, *at))
 		}

@@ -41,11 +41,11 @@ func (in *installation) waiting(d time.Duration) (clear func()) {
 	return in.complete(m.ID)
 }
 
-// runTimers lets a time pass while the timers run.
+// runTimers lets a time pass while the timers and all other jobs run.
 func (in *installation) runTimers(d time.Duration) {
 	ctx, cancel := context.WithCancel(in.t.Context())
 	done := make(chan error, 1)
-	go func() { done <- in.Missions.Run(ctx) }()
+	go func() { done <- in.Run(ctx) }()
 	time.Sleep(d)
 	cancel()
 	if err := <-done; err != nil {

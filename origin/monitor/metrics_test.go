@@ -31,7 +31,8 @@ func TestMetrics(t *testing.T) {
 		first := time.Now().Truncate(time.Minute)
 		minutes := []fieldmark.MetricBucket{}
 		for i := range 3 {
-			b := fieldmark.MetricBucket{At: fieldmark.At(first.Add(time.Duration(i) * time.Minute)), Latency: make([]int64, 16)}
+			b := fieldmark.MetricBucket{At: fieldmark.At(first.Add(time.Duration(i) * time.Minute)),
+				Latency: make([]int64, 16)}
 			b.Requests, b.Latency[6] = 10, 10
 			minutes = append(minutes, b)
 		}

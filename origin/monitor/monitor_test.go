@@ -312,6 +312,19 @@ var causes = map[fieldmark.IssueCode]struct {
 			s.LastError, s.FailingSince = "refused", at
 		})
 	}},
+	fieldmark.IssueCDNUnverified: {"may serve outdated badges: the badge of acme is outdated there",
+		func(in *installation) func() {
+			at := fieldmark.At(ago(time.Minute))
+			row := store.CDN{Name: "front", State: fieldmark.CDNActive, CreatedAt: at, UpdatedAt: at}
+			row.Probe.State, row.Probe.Since = fieldmark.CDNFailed, at
+			row.Probe.Error = "the badge of acme is outdated there"
+			put := func(ctx context.Context, tx *store.Tx) error { return tx.PutCDN(ctx, &row) }
+			in.write(put)
+			return func() {
+				row.Probe.State = fieldmark.CDNPending
+				in.write(put)
+			}
+		}},
 	fieldmark.IssueCDNEmptied: {"was purged of everything: another database", func(in *installation) func() {
 		return in.cdn(fieldmark.CDNActive, func(s *store.CDNStatus, at *fieldmark.Time) {
 			s.EmptiedFor, s.EmptiedAt = "another database", at

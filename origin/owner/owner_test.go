@@ -76,10 +76,12 @@ func newWebsite(t *testing.T) *website {
 			if s.fixed.Load() {
 				entity = fmt.Sprintf(`<link rel="canonical" href="http://%s/"><script type="application/ld+json">
 					{"@context":"https://schema.org","@type":"Organization","name":"Acme","url":"http://%s/",
-					"description":"Acme makes hand tools that last, and repairs every one of them."}</script>`, r.Host, r.Host)
+					"description":"Acme makes hand tools that last, and repairs every one of `+
+					`them."}</script>`, r.Host, r.Host)
 			}
 			fmt.Fprintf(w, `<!doctype html><html lang="en"><head><title>Acme tools for careful makers</title>
-				<meta name="description" content="Acme makes hand tools that last, and repairs every one of them.">%s</head>
+				<meta name="description" content="Acme makes hand tools that last, and repairs every one of them.">`+
+				`%s</head>
 				<body><main><h1>Acme tools</h1><p>%s</p></main></body></html>`,
 				entity, prose)
 		default:

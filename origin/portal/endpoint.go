@@ -138,9 +138,16 @@ type endpointData struct {
 
 // messageFilter is the form that filters messages.
 type messageFilter struct {
-	Type, State string
-	States      []fieldmark.DeliveryState
-	Next        string // address of the next page
+	Action string // address of the page
+	Type   string // of the event, or a prefix and .*
+	States []option
+	Next   string // address of the next page
+}
+
+// option is a choice of an input.
+type option struct {
+	Value, Label string
+	Selected     bool
 }
 
 // endpoint shows an endpoint with its messages.
@@ -155,17 +162,19 @@ func (h *handler) showEndpoint(req *request, status int, bad []web.FormError, pi
 	ctx, query := req.r.Context(), req.r.URL.Query()
 	d := endpointData{Endpoint: e, Page: endpointsPath + "/" + e.ID, Ping: ping,
 		DayAgo: time.Now().UTC().Add(-24 * time.Hour).Format(localMinute)}
-	d.Filter = messageFilter{Type: strings.TrimSpace(query.Get("type")), State: query.Get("state"),
-		States: append(fieldmark.DeliveryStates(), fieldmark.DeliveryHeld)}
-	list, err := h.Webhooks.Stats.Search(ctx, webhook.DeliveryPage{Endpoint: e.ID,
-		State: fieldmark.DeliveryState(d.Filter.State), Type: d.Filter.Type, Cursor: query.Get("cursor"),
-		Limit: pageSize})
+	d.Filter = messageFilter{Action: d.Page, Type: strings.TrimSpace(query.Get("type"))}
+	state := fieldmark.DeliveryState(query.Get("state"))
+	for _, s := range append(fieldmark.DeliveryStates(), fieldmark.DeliveryHeld) {
+		d.Filter.States = append(d.Filter.States, option{string(s), string(s), s == state})
+	}
+	list, err := h.Webhooks.Stats.Search(ctx, webhook.DeliveryPage{Endpoint: e.ID, State: state,
+		Type: d.Filter.Type, Cursor: query.Get("cursor"), Limit: pageSize})
 	if err != nil {
 		return err
 	}
 	d.Deliveries = list.Data
 	if list.HasMore {
-		d.Filter.Next = d.Page + "?" + url.Values{"state": {d.Filter.State}, "type": {d.Filter.Type},
+		d.Filter.Next = d.Page + "?" + url.Values{"state": {string(state)}, "type": {d.Filter.Type},
 			"cursor": {list.NextCursor}}.Encode()
 	}
 	if d.Replays, err = h.Webhooks.Replays(ctx, req.link.Account, e.ID); err != nil {
@@ -260,17 +269,11 @@ type deliveryData struct {
 	fieldmark.Delivery
 	URL      string // of the endpoint
 	Page     string // path of the endpoint
-	Attempts []attempt
+	Attempts []webhook.SentAttempt
 	Pending  bool // the page reloads itself
 }
 
-// attempt is an attempt with its request.
-type attempt struct {
-	fieldmark.DeliveryAttempt
-	Request webhook.SentRequest
-}
-
-// delivery shows a message. An attempt whose request is no longer kept is shown without it.
+// delivery shows a message.
 func (h *handler) delivery(req *request) error {
 	e, err := h.endpointOf(req)
 	if err != nil {
@@ -283,13 +286,8 @@ func (h *handler) delivery(req *request) error {
 	}
 	d := deliveryData{Delivery: record.Delivery, URL: e.URL, Page: endpointsPath + "/" + e.ID,
 		Pending: record.State == fieldmark.DeliveryDue || record.State == fieldmark.DeliveryWaiting}
-	for _, one := range record.Log {
-		a := attempt{DeliveryAttempt: one}
-		if a.Request, err = h.Webhooks.RequestOf(ctx, e.ID, id, one.At.Std()); err != nil &&
-			!fieldmark.IsCode(err, fieldmark.CodeNotFound) {
-			return err
-		}
-		d.Attempts = append(d.Attempts, a)
+	if d.Attempts, err = webhook.SentAttempts(ctx, h.Webhooks, e.ID, &record); err != nil {
+		return err
 	}
 	return h.show(req, http.StatusOK, "delivery", web.Page{Title: "Webhook message", Data: &d})
 }

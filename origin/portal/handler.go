@@ -174,6 +174,9 @@ const (
 	plainCookie  = "fieldmark_portal"
 )
 
+// sessionCookie returns the cookie of a session. SameSite is Lax and not Strict: a session begins with a link on the
+// site of the customer, and a strict cookie would be missing from it. Without TLS, which only happens in development,
+// browsers reject the prefix, and the path keeps the cookie away from other pages of the host.
 func (h *handler) sessionCookie(req *request, value string) *http.Cookie {
 	c := &http.Cookie{Name: plainCookie, Value: value, Path: homePath, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode, MaxAge: int(sessionLifetime.Seconds())}
@@ -183,6 +186,8 @@ func (h *handler) sessionCookie(req *request, value string) *http.Cookie {
 	return c
 }
 
+// cookieOf returns the value of the session cookie, or "". Only the name that fits the connection counts: a plain
+// cookie, which another host of the domain could set, is ignored over TLS.
 func (h *handler) cookieOf(req *request) string {
 	c, err := req.r.Cookie(h.sessionCookie(req, "").Name)
 	if err != nil {

@@ -58,6 +58,8 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
+// hash returns what the database keeps of a token or cookie. It is keyed, so a copy of the database opens no page, and
+// kind makes a token useless as a cookie: the token is in the address bar and in logs of others.
 func (s *Links) hash(kind, token string) string { return s.cfg.MAC.Sum(kind + " " + token) }
 
 // Create creates a link for the account of an API key. The link is revoked with the key. The URL in the
@@ -145,10 +147,12 @@ type reader interface {
 	Key(ctx context.Context, id string) (store.Key, error)
 }
 
+// errNoLink is also returned for text that cannot be a token, so that a guess reveals nothing.
 func errNoLink() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no page at this address.")
 }
 
+// errUsedLink does not say whether the link expired, was spent or lost its key: the person can only get a new one.
 func errUsedLink() error {
 	return fieldmark.Errorf(fieldmark.CodeLinkExpired,
 		"It works once, for a short time. Open the page again from where you got the link.")

@@ -70,7 +70,8 @@ func budgetError(err error) error {
 		e.Detail = fmt.Sprintf("your network may request %d checks %s", b.Quota, per(b.Window))
 		return e
 	}
-	e.Detail = fmt.Sprintf("this %s may be checked %d times %s, by all clients together", strings.Fields(b.Name)[1], b.Quota,
+	e.Detail = fmt.Sprintf("this %s may be checked %d times %s, by all clients "+
+		"together", strings.Fields(b.Name)[1], b.Quota,
 		per(b.Window))
 	return e
 }

@@ -320,7 +320,7 @@ func (s *transition) endPause() {
 	s.moved = true
 }
 
-// pause pauses the timer if the policy lists the reason of the hold.
+// pause is the pause rule: it pauses the timer if the policy lists the reason of the hold.
 // Response is never paused: before the first reaction nothing can be waiting for the customer.
 func (s *transition) pause() {
 	t, reason := s.timer, s.mission.StatusReason

@@ -102,23 +102,28 @@ var bugClasses = map[string]story{
 		zone: berlin, lines: []string{"2026-10-23 17:00 open"}, watch: fieldmark.SLAResponse,
 		want: "RUNNING 2026-10-26 11:00 0"},
 	"spring forward inside the hours": { // a night shift of seven hours that night
-		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00","to":"08:00"}],"holidays":[]}`,
+		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00",` +
+			`"to":"08:00"}],"holidays":[]}`,
 		// 7 + 8 + 1
 		lines: []string{"2026-03-29 00:00 open"}, watch: fieldmark.SLAOnsite, want: "RUNNING 2026-04-12 01:00 0"},
 	"fall back inside the hours": { // a night shift of nine
-		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00","to":"08:00"}],"holidays":[]}`,
+		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00",` +
+			`"to":"08:00"}],"holidays":[]}`,
 		// 9 + 7
 		lines: []string{"2026-10-25 00:00 open"}, watch: fieldmark.SLAOnsite, want: "RUNNING 2026-11-01 07:00 0"},
 	"opening time that the clock skips": { // opens when the clock jumps to 03:00
-		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"02:30","to":"08:00"}],"holidays":[]}`,
+		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"02:30",` +
+			`"to":"08:00"}],"holidays":[]}`,
 		lines: []string{"2026-03-29 00:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-03-29 07:00 0"},
 	"opening time that the clock shows twice": { // opens the first time
-		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"02:30","to":"08:00"}],"holidays":[]}`,
+		zone: berlin, calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"02:30",` +
+			`"to":"08:00"}],"holidays":[]}`,
 		lines: []string{"2026-10-25 00:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-10-25 05:30 0"},
 	"a day without midnight": { // Beirut's clock jumps from 00:00 to 01:00
-		zone:     "Asia/Beirut",
-		calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00","to":"06:00"}],"holidays":[]}`,
-		lines:    []string{"2026-03-28 12:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-03-29 05:00 0"},
+		zone: "Asia/Beirut",
+		calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["SUN"],"from":"00:00","to":"06:00"}],` +
+			`"holidays":[]}`,
+		lines: []string{"2026-03-28 12:00 open"}, watch: fieldmark.SLAResponse, want: "RUNNING 2026-03-29 05:00 0"},
 	"hold over the change of the clock": { // 22:00 to 06:00 are seven hours
 		zone: berlin, priority: fieldmark.PriorityHigh,
 		lines: []string{"2026-03-28 20:00 open", "2026-03-28 22:00 ON_HOLD WEATHER", "2026-03-29 06:00 SCHEDULED"},
@@ -223,9 +228,10 @@ var bugClasses = map[string]story{
 		lines: []string{"2026-11-20 08:00 open", "2026-11-20 12:01 look"},
 		watch: fieldmark.SLAResponse, want: "BREACHED 2026-11-20 12:00 0", told: "breached"},
 	"hours that can never come to the target": {
-		calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["MON"],"from":"08:00","to":"08:00"}],"holidays":[]}`,
-		lines:    []string{"2026-11-20 08:00 open", "2036-11-20 12:01 look"},
-		watch:    fieldmark.SLAResponse, want: "RUNNING never 0"},
+		calendar: `{"timeZone":"UTC","followsLocation":true,"hours":[{"days":["MON"],"from":"08:00","to":"08:00"}],` +
+			`"holidays":[]}`,
+		lines: []string{"2026-11-20 08:00 open", "2036-11-20 12:01 look"},
+		watch: fieldmark.SLAResponse, want: "RUNNING never 0"},
 }
 
 func withHolidays(dates ...string) string {

@@ -130,7 +130,8 @@ func TestCalendarCheck(t *testing.T) {
 // decoding a calendar returns the same calendar.
 func FuzzCalendar(f *testing.F) {
 	f.Add(withHolidays("12-25", "2026-02-28"), int64(1_700_000_000), int64(100_000))
-	f.Add(`{"timeZone":"UTC","hours":[{"days":["SUN","MON"],"from":"02:30","to":"24:00"},{"days":["SUN"],"from":"00:00","to":"02:30"}]}`, int64(0), int64(1))
+	f.Add(`{"timeZone":"UTC","hours":[{"days":["SUN","MON"],"from":"02:30","to":"24:00"},{"days":["SUN"],`+
+		`"from":"00:00","to":"02:30"}]}`, int64(0), int64(1))
 	zone, err := time.LoadLocation(berlin)
 	if err != nil {
 		f.Fatal(err)

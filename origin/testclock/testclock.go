@@ -44,11 +44,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // claim leases clocks that advance.
-// A read comes first, because it is cheaper than a transaction and usually finds nothing.
 func (s *Service) claim(ctx context.Context, limit int) (todo []job.Job, err error) {
-	if due, err := s.cfg.Store.TestClocksDue(ctx, time.Now()); err != nil || !due {
-		return nil, err
-	}
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		todo = nil // the transaction may run twice
 		now := time.Now()
@@ -83,7 +79,8 @@ func view(c *store.TestClock) fieldmark.TestClock {
 }
 
 // Advance begins to advance the clock of a test account, and waits for the end as long as the request says. An
-// earlier time than that of the world is CodeClockBackward, and a clock that advances already is CodeClockAdvancing.
+// earlier time than that of the world is CodeClockBackward, a clock that advances already is CodeClockAdvancing, and a
+// world that is being reset is CodeWorldResetting: it would be deleted while it advances, and begin with an offset.
 func (s *Service) Advance(ctx context.Context, account string, r fieldmark.TestClockRequest) (fieldmark.TestClock,
 	error) {
 	wait, err := parseWait(r.Wait)
@@ -95,6 +92,13 @@ func (s *Service) Advance(ctx context.Context, account string, r fieldmark.TestC
 		c, err := tx.TestClock(ctx, account)
 		if err != nil {
 			return store.NotFound(err, "the account has no test world; create a test key first")
+		}
+		reset, err := tx.ResetBegan(ctx, account)
+		if err != nil {
+			return err
+		}
+		if !reset.IsZero() {
+			return fieldmark.Errorf(fieldmark.CodeWorldResetting, "the test world is being reset")
 		}
 		if err := validate(&c, goal, time.Now()); err != nil {
 			return err

@@ -26,9 +26,8 @@ const (
 	// batchPause lets other writes in between two batches.
 	batchPause = 20 * time.Millisecond
 
-	resetInterval = job.PollInterval
-	idleInterval  = time.Hour
-	maxWorlds     = 1000 // looked at in one interval; the others follow in the next
+	idleInterval = time.Hour
+	maxWorlds    = 1000 // looked at in one interval; the others follow in the next
 )
 
 // Config configures a Service. All fields are required.
@@ -84,7 +83,7 @@ func (s *Service) Run(ctx context.Context) error {
 		defer close(done)
 		s.cfg.Jobs.AtStartAndEvery(ctx, idleInterval, "empty idle test worlds", s.prune)
 	}()
-	s.cfg.Jobs.AtStartAndEvery(ctx, resetInterval, "reset test worlds", s.reset)
+	s.cfg.Jobs.When(ctx, store.TopicWorldResets, "reset test worlds", s.reset)
 	<-done
 	return nil
 }

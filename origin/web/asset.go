@@ -20,8 +20,8 @@ var script string
 //go:embed icon.svg
 var icon string
 
-//go:embed templates/confirm.html
-var question embed.FS
+//go:embed templates
+var shared embed.FS
 
 // Style returns the stylesheet of every page.
 func Style() *Asset { return NewAsset([]byte(ui.Style+style), "text/css") }

@@ -18,6 +18,7 @@ func Funcs() template.FuncMap {
 	return template.FuncMap{
 		"time": timeFunc(ui.Ago), "timeAt": timeFunc(ui.At), "id": formatID, "words": StateWords,
 		"current": navCurrent, "json": formatJSON, "milli": formatMilli, "plain": plain,
+		"statusClass": StatusClass,
 	}
 }
 
@@ -98,4 +99,17 @@ func plain(text any) string {
 		}
 		return r
 	}, s)
+}
+
+// StatusClass returns the CSS class of a state: good, bad, or "" for a neutral color.
+func StatusClass(s any) string {
+	switch fmt.Sprint(s) {
+	case "COMPLETED", "MET", "PAID", "done", "enabled", "active", "live", "measured", "verified", "approved",
+		"issued":
+		return "good"
+	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open", "revoked",
+		"expired", "in_review", "lapsing", "contested", "failing", "refused":
+		return "bad"
+	}
+	return ""
 }

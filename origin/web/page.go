@@ -90,10 +90,13 @@ type Templates map[string]*template.Template
 const QuestionPage = "confirm"
 
 // ParseTemplates parses templates/layout.html and, for each name, templates/NAME.html in it. It adds the page
-// of a Question.
+// of a Question, and the parts of webhook pages that the admin console and the portal share.
 func ParseTemplates(files fs.FS, funcs template.FuncMap, names ...string) (Templates, error) {
 	layout, err := template.New("layout.html").Funcs(Funcs()).Funcs(funcs).ParseFS(files, "templates/layout.html")
 	if err != nil {
+		return nil, err
+	}
+	if layout, err = layout.ParseFS(shared, "templates/webhooks.html"); err != nil {
 		return nil, err
 	}
 	t := Templates{}
@@ -101,7 +104,7 @@ func ParseTemplates(files fs.FS, funcs template.FuncMap, names ...string) (Templ
 	if err != nil {
 		return nil, err
 	}
-	if t[QuestionPage], err = set.ParseFS(question, "templates/confirm.html"); err != nil {
+	if t[QuestionPage], err = set.ParseFS(shared, "templates/confirm.html"); err != nil {
 		return nil, err
 	}
 	for _, name := range names {

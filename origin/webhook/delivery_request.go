@@ -20,6 +20,27 @@ type SentRequest struct {
 // SentField is a header field.
 type SentField struct{ Name, Value string }
 
+// SentAttempt is an attempt of a delivery with its request, which has no fields if its event was deleted since.
+type SentAttempt struct {
+	fieldmark.DeliveryAttempt
+	Request SentRequest
+}
+
+// SentAttempts returns the attempts of a delivery with their requests, as RequestOf does.
+func SentAttempts(
+	ctx context.Context, s *Service, endpoint string, d *fieldmark.DeliveryRecord,
+) (all []SentAttempt, err error) {
+	for _, one := range d.Log {
+		a := SentAttempt{DeliveryAttempt: one}
+		if a.Request, err = s.RequestOf(ctx, endpoint, d.ID, one.At.Std()); err != nil &&
+			!fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
 // RequestOf reconstructs the request of a delivery as it would be sent at a time.
 // The result differs from what was sent if the endpoint or its secret changed
 // since. The values of custom header fields are hidden.

@@ -64,27 +64,14 @@ func (s *dispatcher) topic() store.Topic {
 	return store.TopicDeliveries
 }
 
-// idle reports that nothing has to be recorded or claimed. Only the dispatcher of test worlds looks first:
-// most installations have none, and begin no transaction for them.
-func (s *dispatcher) idle(ctx context.Context, kept []result) bool {
-	if !s.worlds || s.account != "" || len(kept) > 0 {
-		return false
-	}
-	due, err := s.store.EndpointsDue(ctx, time.Now())
-	return err == nil && !due
-}
-
 // dispatch sends messages that are due until ctx ends and all attempts that it
 // started are recorded. One goroutine claims and records, so that the results of
 // some messages and the claim of the next ones share a transaction.
 //
-// It looks for due messages when a commit of this process publishes them, when a result
-// arrives, when the next retry is due, and every job.PollInterval for those that another
-// process has appended.
+// It looks for due messages when a commit of this process or the runner of jobs publishes them,
+// when a result arrives, and when the next retry is due.
 func (s *dispatcher) dispatch(ctx context.Context) error {
 	results := make(chan result, s.limit)
-	poll := time.NewTicker(job.PollInterval)
-	defer poll.Stop()
 	var kept []result // not recorded yet
 	inFlight := 0
 	alarm := time.NewTimer(0)
@@ -101,7 +88,7 @@ func (s *dispatcher) dispatch(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return s.drain(ctx, kept, inFlight, results)
-			case <-poll.C:
+			case <-time.After(job.PollInterval):
 				continue
 			}
 		}
@@ -121,7 +108,6 @@ func (s *dispatcher) dispatch(ctx context.Context) error {
 			kept = append(kept, r)
 		case <-due:
 		case <-alarm.C:
-		case <-poll.C:
 		}
 	}
 }
@@ -163,9 +149,6 @@ func collect(kept []result, results chan result, inFlight int) []result {
 // database is away is returned, and the results are kept.
 func (s *dispatcher) dispatchOnce(ctx context.Context, tried []result, free int) (jobs []result, next time.Time,
 	err error) {
-	if s.idle(ctx, tried) {
-		return nil, next, nil
-	}
 	jobs, next, err = s.recordAndClaim(ctx, tried, free)
 	switch {
 	case err == nil:

@@ -466,7 +466,8 @@ func checkCredentialsForHost(e *store.Endpoint, r *fieldmark.EndpointRequest,
 	}
 	if r.Auth != nil && p.Auth == nil {
 		bad.Add("/auth", "required",
-			`the new url is on another host, which must not get the credentials of the old one: give them again, or {"kind":"none"}`)
+			`the new url is on another host, which must not get the credentials of the old one: give them again, or `+
+				`{"kind":"none"}`)
 	}
 	return bad
 }

@@ -88,7 +88,9 @@ func TestForms(t *testing.T) {
 			`{"id":"evt_1","type":"mission.completed","timestamp":"2021-02-25T15:02:10.000Z","data":{"id":"msn_1"}}`,
 			map[string]string{"X-Tenant": "7"}},
 		{fieldmark.EndpointSettings{Format: fieldmark.FormatCloudEvents}, "application/cloudevents+json",
-			`{"specversion":"1.0","id":"evt_1","source":"urn:fieldmark:account:default","type":"mission.completed","subject":"msn_1","time":"2021-02-25T15:02:10.000Z","datacontenttype":"application/json","data":{"id":"msn_1"}}`, nil},
+			`{"specversion":"1.0","id":"evt_1","source":"urn:fieldmark:account:default","type":"mission.completed",` +
+				`"subject":"msn_1","time":"2021-02-25T15:02:10.000Z","datacontenttype":"application/json",` +
+				`"data":{"id":"msn_1"}}`, nil},
 		{fieldmark.EndpointSettings{Format: fieldmark.FormatCloudEventsBinary}, "application/json", `{"id":"msn_1"}`,
 			map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "evt_1", "Ce-Source": "urn:fieldmark:account:default",
 				"Ce-Type": "mission.completed", "Ce-Subject": "msn_1", "Ce-Time": "2021-02-25T15:02:10.000Z"}},

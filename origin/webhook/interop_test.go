@@ -101,7 +101,8 @@ const official = `{"private":true,"dependencies":{"standardwebhooks":"1.1.1"}}`
 // officialVerifier verifies a message with the reference library.
 const officialVerifier = `const {Webhook} = require('standardwebhooks');
 const [secret, id, timestamp, signatures, body] = process.argv.slice(2);
-try { new Webhook(secret).verify(body, {'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures}); console.log('good') }
+try { new Webhook(secret).verify(body, {'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': ` +
+	`signatures}); console.log('good') }
 catch (e) { console.log(e.message) }
 `
 

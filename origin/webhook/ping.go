@@ -123,6 +123,9 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 		Account: e.Account, Trace: trace.From(ctx).String(),
 		Envelope: fieldmark.Envelope{ID: event.ID, Type: kind.Type, Timestamp: event.Time, Data: data}}
 	return ping, s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := takeDelivery(ctx, tx, e.Account); err != nil {
+			return err
+		}
 		if err := tx.AppendEvent(ctx, &event); err != nil {
 			return err
 		}
@@ -132,6 +135,19 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 		}
 		return tx.LeaseDelivery(ctx, ping.ID, s.jobs.Worker(), now.Add(pingLease))
 	})
+}
+
+// takeDelivery counts a delivery that a caller asks for; CodeDailyLimit if the account has had all of a day.
+func takeDelivery(ctx context.Context, tx *store.Tx, account string) error {
+	ok, err := event.TakeDelivery(ctx, tx, account)
+	if err != nil || ok {
+		return err
+	}
+	const day = 24 * time.Hour
+	now := time.Now()
+	return &fieldmark.Error{Code: fieldmark.CodeDailyLimit, RetryAfter: now.Truncate(day).Add(day).Sub(now),
+		Detail: fmt.Sprintf("a test world has %d deliveries a day, and all are used; "+
+			"the count starts again at 00:00 UTC", fieldmark.TestDeliveriesPerDay)}
 }
 
 // pingSummary returns a sentence about the result of a test.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -134,13 +134,19 @@ func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.De
 		if err != nil {
 			return store.NotFound(err, "there is no such endpoint")
 		}
+		e, err := tx.Endpoint(ctx, endpoint, time.Now())
+		if err != nil {
+			return store.NotFound(err, "there is no such endpoint")
+		}
 		subject, err := tx.DeliverySubject(ctx, id)
 		if err != nil {
 			return store.NotFound(err, "there is no such delivery")
 		}
 		now := time.Now()
-		if queued, err := tx.RequeueDelivery(ctx, id, &to, subject, now); queued || err != nil {
+		if queued, err := tx.RequeueDelivery(ctx, id, &to, subject, now); err != nil {
 			return err
+		} else if queued {
+			return takeDelivery(ctx, tx, e.Account)
 		}
 		_, err = tx.ExpediteDeliveries(ctx, &to, id, now, 1)
 		return err
@@ -233,12 +239,10 @@ func (s *Service) Replays(ctx context.Context, account, endpoint string) ([]fiel
 type replayer struct{ *Service }
 
 // replay works on replays until ctx ends. Several origins may work on one: each
-// step reads from the database how far it is. A replay whose step fails waits for
-// the next poll; the others go on.
+// step reads from the database how far it is. A replay whose step fails waits until
+// running replays are published again; the others go on.
 func (s *replayer) replay(ctx context.Context) error {
-	again := time.NewTicker(job.PollInterval)
-	defer again.Stop()
-	failed := map[string]bool{} // since the last poll
+	failed := map[string]bool{} // since they were published
 	for {
 		begun := s.store.Watch(store.TopicReplays)
 		running, err := s.store.RunningReplays(ctx, maxReplays)
@@ -258,9 +262,8 @@ func (s *replayer) replay(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-begun:
-		case <-next:
-		case <-again.C:
 			clear(failed)
+		case <-next:
 		}
 	}
 }
@@ -322,7 +325,7 @@ func (s *replayer) step(ctx context.Context, id string) error {
 				continue
 			}
 			// A microsecond apart, so that they are sent in the order in which they happened.
-			queued, err := again(ctx, tx, &to, &r, p, now.Add(time.Duration(i)*time.Microsecond))
+			queued, err := again(ctx, tx, e.Account, &to, &r, p, now.Add(time.Duration(i)*time.Microsecond))
 			if err != nil {
 				return err
 			}
@@ -338,23 +341,27 @@ func (s *replayer) step(ctx context.Context, id string) error {
 	})
 }
 
-// again queues one message of a replay, if it matches and is not already queued. A delivery
-// that exists keeps its id, so that receivers recognize the message.
-func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.PastEvent,
-	at time.Time) (bool, error) {
+// again queues one message of a replay, if it matches, is not already queued, and the account may
+// have another delivery today. A delivery that exists keeps its id, so that receivers recognize the
+// message.
+func again(ctx context.Context, tx *store.Tx, account string, to *store.Subscriber, r *store.Replay,
+	p store.PastEvent, at time.Time) (bool, error) {
 	switch {
 	case !to.Filter.Matches(p.Labels): // it may have changed since a delivery was made
 		return false, nil
-	case r.AfterEvent == nil:
-		return tx.RequeueDelivery(ctx, p.Delivery, to, p.Subject, at)
+	case r.AfterEvent == nil: // it has failed
 	case !to.Subscribes(p.Type, p.Labels) || p.Type == fieldmark.EventPing:
 		return false, nil
 	case p.Delivery == "" && p.Type.AboutBrand():
 		return false, nil // of a brand that the endpoint did not watch, or less than its threshold
-	case p.Delivery == "":
-		return true, tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, at), to, p.Event, p.Subject, at)
 	case r.MissingOnly && p.State == fieldmark.DeliveryDone:
 		return false, nil
+	}
+	if ok, err := event.TakeDelivery(ctx, tx, account); err != nil || !ok {
+		return false, err
+	}
+	if p.Delivery == "" {
+		return true, tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, at), to, p.Event, p.Subject, at)
 	}
 	return tx.RequeueDelivery(ctx, p.Delivery, to, p.Subject, at)
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Schedule is a schedule of retries: it lists how long after one attempt the next is due; the first step is the
-// wait before the first attempt. The number of steps is the number of attempts.
+// Schedule is the retry schedule of webhook deliveries, the backoff between attempts: it lists how long after one
+// attempt the next is due; the first step is the wait before the first attempt. The number of steps is the number
+// of attempts.
 type Schedule []time.Duration
 
 // standard is the schedule that Standard Webhooks 1.0 recommends: 75.6 hours in

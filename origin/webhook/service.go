@@ -25,7 +25,6 @@ const (
 
 // Intervals of the maintenance jobs of Run.
 const (
-	expireInterval = job.PollInterval
 	reviewInterval = access.LastUsedPrecision
 	pruneInterval  = time.Hour
 )
@@ -99,8 +98,8 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() { (&dispatcher{Service: s, limit: MaxSending - maxTestSending}).dispatch(ctx) })
 	g.Go(func() { (&dispatcher{Service: s, limit: maxTestSending, worlds: true}).dispatch(ctx) })
 	g.Go(func() { (&replayer{s}).replay(ctx) })
-	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired endpoints", m.endExpired) })
-	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired leases of deliveries", m.endLeases) })
+	g.Go(func() { s.jobs.When(ctx, store.TopicExpiredEndpoints, "end expired endpoints", m.endExpired) })
+	g.Go(func() { s.jobs.When(ctx, store.TopicDeliveryLeases, "end expired leases of deliveries", m.endLeases) })
 	g.Go(func() { s.jobs.Every(ctx, reviewInterval, "review endpoints", m.review) })
 	g.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "prune deliveries and events", m.prune) })
 	g.Wait()

@@ -98,7 +98,8 @@ func packed(s string) string {
 
 func TestProbe(t *testing.T) {
 	markdown := answer{header: "Content-Type: text/markdown", body: good}
-	const linked = `<!doctype html><html lang="en"><head><link rel="describedby" href="llms.txt"><link rel=alternate type=text/markdown href=/index.md></head><body>`
+	const linked = `<!doctype html><html lang="en"><head><link rel="describedby" href="llms.txt"><link ` +
+		`rel=alternate type=text/markdown href=/index.md></head><body>`
 	tests := []struct {
 		name    string
 		path    string

@@ -1,0 +1,120 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/origin/api"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// BenchmarkIntakeBesideWorlds opens live missions from 64 concurrent clients, in turns while 100 test worlds
+// advance and while none does: ratio is the rate beside them to that without. The goal is 0.95.
+func BenchmarkIntakeBesideWorlds(b *testing.B) {
+	b.Run("sqlite", func(b *testing.B) {
+		benchBesideWorlds(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")})
+	})
+	b.Run("postgres", func(b *testing.B) { benchBesideWorlds(b, storetest.DurablePostgres(b)) })
+}
+
+func benchBesideWorlds(b *testing.B, at store.Config) {
+	const worlds, turns = 100, 3
+	fx := openFixture(b, at, func(cfg *api.Config) { cfg.Log = nil })
+	ctx := b.Context()
+	accounts := make([]string, worlds)
+	for i := range accounts {
+		account := fmt.Sprintf("w%d", i)
+		if err := fx.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutAccount(ctx, account, fieldmark.At(time.Now()))
+		}); err != nil {
+			b.Fatal(err)
+		}
+		fx.testKeyOf(account)
+		accounts[i] = fieldmark.TestAccount(account)
+	}
+	fx.run()
+	each := func(fn func(account string) error) {
+		b.Helper()
+		var all sync.WaitGroup
+		for _, account := range accounts {
+			all.Go(func() {
+				if err := fn(account); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	intake := func() time.Duration {
+		var left atomic.Int64
+		left.Store(int64(max(b.N, 3000) / turns))
+		var all sync.WaitGroup
+		began := time.Now()
+		for range benchClients {
+			all.Go(func() {
+				for left.Add(-1) >= 0 {
+					body := fmt.Sprintf(`{"source":"bench","externalId":"%d","title":"Mend the door"}`,
+						missionNumber.Add(1))
+					fx.mustSend(201, request{"POST", fieldmark.PathMissions, fx.creator, body, nil}, nil)
+				}
+			})
+		}
+		all.Wait()
+		return time.Since(began)
+	}
+	advancing := func() (n int) {
+		for _, account := range accounts {
+			c, err := fx.service.TestClocks.Get(ctx, account)
+			if err == nil && c.State == fieldmark.TestClockAdvancing {
+				n++
+			}
+		}
+		return n
+	}
+	var alone, beside time.Duration
+	fired := 0
+	for turn := range turns {
+		each(func(account string) error { // has more due than the live clients leave time for
+			for i := range 5 {
+				_, _, err := fx.service.Missions.Create(ctx, account, fieldmark.MissionRequest{Source: "s",
+					ExternalID: fmt.Sprint(turn, "-", i), Title: "Due", Priority: "p1"})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		alone += intake()
+		each(func(account string) error {
+			c, err := fx.service.TestClocks.Get(ctx, account)
+			if err == nil {
+				goal := fieldmark.At(c.Now.Std().Add(30 * 24 * time.Hour))
+				_, err = fx.service.TestClocks.Advance(ctx, account, fieldmark.TestClockRequest{Now: goal})
+			}
+			return err
+		})
+		beside += intake()
+		if advancing() == 0 {
+			b.Error("no world advanced any more at the end of a turn")
+		}
+		for advancing() > 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		for _, account := range accounts {
+			c, err := fx.service.TestClocks.Get(context.WithoutCancel(ctx), account)
+			if err != nil {
+				b.Fatal(err)
+			}
+			fired += c.Fired.SLA
+		}
+	}
+	b.ReportMetric(alone.Seconds()/beside.Seconds(), "ratio")
+	b.ReportMetric(float64(fired)/turns/worlds, "fired/world")
+}
