@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/badge"
 	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/edge/lifetime"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 )
@@ -84,6 +85,7 @@ type badgeEndpoints struct {
 	scorer    *scorer
 	rankings  *ranking.Store // scores for badges while the origin is away
 	replica   *replicaState
+	lifetime  *lifetime.State
 	clients   clients
 	limiter   *requestLimiter // of drawing PNGs
 	renderers badgeRenderers
@@ -96,12 +98,16 @@ func (e *badgeEndpoints) serve(ctx *fasthttp.RequestCtx) {
 	path := ctx.Path()
 	if len(ctx.URI().QueryString()) == 0 && !conn.FastPathTried(ctx) {
 		if entry, state := e.cache.Get(text(path)); state == cache.Fresh {
-			e.sendBadge(ctx, entry, cache.SourceHit, 0)
+			e.sendBadge(ctx, entry, cache.SourceHit, &badgeRequest{})
 			return
 		}
 	}
 	if bytes.HasSuffix(path, embedSuffix) {
 		e.serveEmbed(ctx)
+		return
+	}
+	if slug, ok := strings.CutSuffix(text(path[len(fieldmark.PathBadge):]), fieldmark.BadgeProbe); ok {
+		e.serveProbe(ctx, strings.Clone(slug)) // the path is used again
 		return
 	}
 	r, err := parseBadge(ctx)
@@ -128,7 +134,7 @@ func (e *badgeEndpoints) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeReque
 			e.failBadge(ctx, r, err)
 			return
 		}
-		e.sendBadge(ctx, entry, cache.SourceNone, r.seconds)
+		e.sendBadge(ctx, entry, cache.SourceNone, r)
 		return
 	}
 	if err := e.scorer.modules.require(); err != nil {
@@ -144,20 +150,73 @@ func (e *badgeEndpoints) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeReque
 		e.failBadge(ctx, r, err)
 		return
 	}
-	e.sendBadge(ctx, entry, from, r.seconds)
+	e.sendBadge(ctx, entry, from, r)
 }
 
 // sendBadge sends an entry with the lifetime that the page or an image proxy needs. The
 // lifetime is not part of the entry, so that one picture is one entry.
-func (e *badgeEndpoints) sendBadge(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source, seconds int) {
+func (e *badgeEndpoints) sendBadge(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source, r *badgeRequest) {
 	e.send(ctx, entry, from)
+	e.setLifetime(ctx, entry, from, r.key)
 	switch {
-	case seconds != 0:
-		ctx.Response.Header.Set("Cache-Control", fmt.Sprintf("public, max-age=%d, s-maxage=%d", seconds, seconds)+
+	case r.seconds != 0:
+		ctx.Response.Header.Set("Cache-Control", fmt.Sprintf("public, max-age=%d, s-maxage=%d", r.seconds, r.seconds)+
 			badgeControlTail)
 	case isImageProxy(ctx):
 		ctx.Response.Header.SetCanonical(headerCacheControl, proxyControl)
 	}
+}
+
+// setLifetime sets the lifetime for CDNs that are purged exactly, of a response that the key of its brand and
+// that of the module purge, and nothing else changes: badges and share cards. Entries that are outdated, or
+// were drawn without the origin, live in a CDN as long as Cache-Control says.
+func (e *badgeEndpoints) setLifetime(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source,
+	key func() string) {
+	fields := e.lifetime.Current()
+	if fields == nil || entry.Fresh < derivedFresh || entry.Status != http.StatusOK {
+		return
+	}
+	switch from {
+	case cache.SourceHit:
+	case cache.SourceFill, cache.SourceCoalesced:
+		// A change during the fill, or a module that is not loaded yet, makes a new entry outdated.
+		if _, state := e.cache.Get(key()); state != cache.Fresh {
+			return
+		}
+	default:
+		return
+	}
+	for _, field := range fields.List {
+		ctx.Response.Header.SetCanonical(field[0], field[1])
+	}
+}
+
+// serveProbe handles GET /api/badge/{slug}/probe, by which the origin compares a CDN with this edge.
+func (e *badgeEndpoints) serveProbe(ctx *fasthttp.RequestCtx, name string) {
+	nonce := string(ctx.QueryArgs().Peek("nonce"))
+	if !fieldmark.ValidRequestID(nonce) {
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "nonce is required"))
+		return
+	}
+	if !fieldmark.ValidSlug(name) {
+		e.fail(ctx, brandNotFound())
+		return
+	}
+	slug, err := fieldmark.Slug(name), e.scorer.modules.require()
+	var entry *cache.Entry
+	if err == nil {
+		entry, _, err = e.fetcher.get(ctx, badgeKey(slug, badge.Auto), e.fillOf(slug, badge.Auto))
+	}
+	if err != nil {
+		e.failBrand(ctx, err, fieldmark.PathBadge, fieldmark.BadgeProbe)
+		return
+	}
+	h := entry.Value.(answer).headOf()
+	body := appendJSON(nil, fieldmark.BadgeProbeResult{ETag: string(h.etag), Nonce: nonce})
+	ctx.Response.Header.SetContentType("application/json")
+	ctx.Response.Header.Set("Cache-Control", "no-store")
+	ctx.Response.Header.Set("X-Content-Type-Options", "nosniff")
+	sendOnce(ctx, http.StatusOK, body)
 }
 
 var (

@@ -174,7 +174,8 @@ func TestBadgeInIsolatedPage(t *testing.T) {
 	t.Cleanup(plain.Close)
 	// Another host name is another site, as a badge's always is.
 	base := strings.Replace(h.base, "127.0.0.1", "localhost", 1)
-	page := serve(t, fmt.Sprintf(`<!doctype html><img src="%s/api/badge/acme"><img src="%s/api/badge/acme.png?scale=2"><img src="%s/api/badge/nobody"><img src="%s/">`,
+	page := serve(t, fmt.Sprintf(`<!doctype html><img src="%s/api/badge/acme"><img `+
+		`src="%s/api/badge/acme.png?scale=2"><img src="%s/api/badge/nobody"><img src="%s/">`,
 		base, base, base, strings.Replace(plain.URL, "127.0.0.1", "localhost", 1)),
 		"Cross-Origin-Embedder-Policy", "require-corp", "Cross-Origin-Opener-Policy", "same-origin")
 	var got struct {

@@ -25,11 +25,14 @@ const measureText = `async () => {
 		const boxes = [...svg.querySelectorAll(":scope > text")].map(e => [e.textContent, e.getBBox()]);
 		texts += boxes.length;
 		for (const [i, [text, b]] of boxes.entries()) {
-			const say = what => wrong.push(svg.dataset.look + ": " + text + " " + what + " " + [b.x, b.x + b.width, width].map(v => v.toFixed(1)));
+			const say = what => wrong.push(svg.dataset.look + ": " + text + " " + what + " " + [b.x, b.x + b.width, ` +
+	`width].map(v => v.toFixed(1)));
 			if (b.x < 2 || b.x + b.width > width - 2 || b.y < 0 || b.y + b.height > height) say("leaves the badge");
-			if (half && b.x < half.x + half.width && b.x + b.width > half.x && (b.x < half.x || b.x + b.width > half.x + half.width)) say("leaves its half");
+			if (half && b.x < half.x + half.width && b.x + b.width > half.x && (b.x < half.x || b.x + b.width > ` +
+	`half.x + half.width)) say("leaves its half");
 			for (const [other, o] of boxes.slice(i + 1))
-				if (b.x < o.x + o.width && o.x < b.x + b.width && b.y + 3 < o.y + o.height && o.y + 3 < b.y + b.height) say("lies on " + other);
+				if (b.x < o.x + o.width && o.x < b.x + b.width && b.y + 3 < o.y + o.height && o.y + 3 < b.y + ` +
+	`b.height) say("lies on " + other);
 		}
 	}
 	return {wrong, texts};

@@ -95,7 +95,7 @@ func (p *pngRenderer) error(ctx context.Context, fe *fieldmark.Error, r *badgeRe
 func (e *badgeEndpoints) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 	if r.options.Label == "" {
 		if entry, state := e.cache.Get(r.key()); state == cache.Fresh {
-			e.sendBadge(ctx, entry, cache.SourceHit, r.seconds)
+			e.sendBadge(ctx, entry, cache.SourceHit, r)
 			return
 		}
 	}

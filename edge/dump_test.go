@@ -8,23 +8,61 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/standing"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
+// dumpTerms are those of every origin of these tests.
+var dumpTerms = fieldmark.DumpTerms{Licence: "CC-BY-4.0", Attribution: "Scores by marks.example"}
+
 // Dumps pass through an edge as they are: with ranges and conditions, without being stored, and refused as
-// soon as they are withdrawn.
+// soon as they are withdrawn. The origin keeps them in a folder, or in a bucket of S3.
 func TestDumpsThroughAnEdge(t *testing.T) {
-	h := newFixture(t)
+	t.Run("folder", func(t *testing.T) { testDumps(t, objects.NewFolder(t.TempDir())) })
+	t.Run("s3", func(t *testing.T) {
+		t.Setenv("AWS_ACCESS_KEY_ID", "test")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
+		backend := s3mem.New()
+		must(t, backend.CreateBucket("field"))
+		var ranges atomic.Int64
+		fake := gofakes3.New(backend).Server()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet && r.Header.Get("Range") != "" {
+				ranges.Add(1)
+			}
+			fake.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		place, err := objects.Parse("s3://field/prod?region=eu-central-1&endpoint="+url.QueryEscape(server.URL), "")
+		must(t, err)
+		testDumps(t, place)
+		if ranges.Load() < 3 {
+			t.Errorf("%d ranges were read from the bucket: an origin would read whole files", ranges.Load())
+		}
+	})
+}
+
+// testDumps makes a dump in a place and reads it through an edge.
+func testDumps(t *testing.T, place objects.Store) {
+	h := newOriginFixture(t, storetest.New(t))
+	h.service, h.handler = originOver(t, h.store, place)
+	h.startEdge()
 	for i := range 300 {
 		h.brand(fieldmark.Slug(fmt.Sprint("b", i)), fmt.Sprint("Name ", i, " <&> ü"), -1)
 	}
@@ -61,6 +99,9 @@ func TestDumpsThroughAnEdge(t *testing.T) {
 		t.Fatalf("the list: %v %s", index.header, index.body)
 	}
 	d := all.Data[0]
+	if d.Licence != dumpTerms.Licence || d.Attribution != dumpTerms.Attribution {
+		t.Errorf("the terms are %+v, want %+v", d.DumpTerms, dumpTerms)
+	}
 	whole := h.get(d.Path)
 	tag := `"` + d.SHA256 + `"`
 	for name, want := range map[string]string{"Content-Type": "application/zstd", "Etag": tag, "Content-Encoding": "",
@@ -127,6 +168,9 @@ func TestDumpsThroughAnEdge(t *testing.T) {
 	if table.status != http.StatusOK || int64(len(table.body)) != d.CSV.Bytes {
 		t.Errorf("CSV: %d with %d bytes, want %d", table.status, len(table.body), d.CSV.Bytes)
 	}
+	if got := stored(t, place); len(got) != 2 {
+		t.Errorf("the files are %q, want two", got)
+	}
 	must(t, h.service.Brands.Delete(t.Context(), "b7"))
 	for _, path := range []string{d.Path, d.CSV.Path} {
 		h.wantProblem(h.get(path), http.StatusGone, fieldmark.CodeDumpWithdrawn)
@@ -138,4 +182,14 @@ func TestDumpsThroughAnEdge(t *testing.T) {
 	if !strings.Contains(a.body, fieldmark.PathDumps) {
 		t.Errorf("%s does not name the dumps", a.body)
 	}
+}
+
+// stored lists the files of dumps in a place.
+func stored(t *testing.T, place objects.Store) (keys []string) {
+	t.Helper()
+	must(t, place.List(t.Context(), "dumps/", func(o objects.Object) error {
+		keys = append(keys, o.Key)
+		return nil
+	}))
+	return keys
 }

@@ -24,6 +24,8 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/edge/developer"
+	"github.com/fieldmark/fieldmark/edge/eventlog"
+	"github.com/fieldmark/fieldmark/edge/lifetime"
 	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
@@ -71,7 +73,10 @@ type Config struct {
 
 	CacheBytes int64  // bound of cached answers in memory; 0: DefaultCacheBytes
 	RedisURL   string // of the tier shared with other nodes (see cache.RedisConfig); empty: none
-	HideAdmin  bool   // refuse /admin on this node
+	// LogURL is of the Redis with the stream that mirrors the event log, best of the nearest replica (see
+	// eventlog.Config); empty: the origin is polled
+	LogURL    string
+	HideAdmin bool // refuse /admin on this node
 	// MCP is which tools of the Model Context Protocol are offered; empty: mcp.Read. MCPOrigins
 	// are the origins of web pages, beside BaseURL, whose scripts may call them.
 	MCP        mcp.Mode
@@ -135,6 +140,9 @@ type Edge struct {
 	rankings      ranking.Store
 	replica       replicaState
 	originVersion originVersion
+	lifetime      lifetime.State // for CDNs
+	replicator    *replicator
+	streaming     atomic.Bool // whether the last page of the log came from the stream
 	certificates  *certs.Store
 	loader        *certificateLoader // nil: certificates do not come from the origin
 
@@ -199,6 +207,12 @@ func New(cfg Config) (*Edge, error) {
 			return nil, fmt.Errorf("edge: %w", err)
 		}
 	}
+	e.replicator = &replicator{edge: e}
+	if e.replicator.source, err = eventlog.New(eventlog.Config{URL: cfg.LogURL, Poll: e.replicator.pollEvents,
+		Log: e.log, OnGap: e.meters.logGaps.Inc, OnFallback: e.meters.logFallback, OnSource: e.streaming.Store,
+	}); err != nil {
+		return nil, fmt.Errorf("edge: %w", err)
+	}
 	if e.cache, err = cache.New(cache.Config{Bytes: cfg.CacheBytes, FillTimeout: fillTimeout, Redis: e.redis,
 		Events: e.meters.cacheEvents(), Prepare: addKeys}); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
@@ -249,7 +263,7 @@ func (e *Edge) connect(cfg Config, base *url.URL) error {
 		return err
 	}
 	e.badges = &badgeEndpoints{responder: e.responder, cache: e.cache, fetcher: e.fetcher, scorer: e.scorer,
-		rankings: &e.rankings, replica: &e.replica, clients: e.clients, limiter: e.limiter,
+		rankings: &e.rankings, lifetime: &e.lifetime, replica: &e.replica, clients: e.clients, limiter: e.limiter,
 		renderers: badgeRenderers{png: newPNGs()}}
 	e.brands = &brandEndpoints{pageWriter: e.pages, scorer: e.scorer, origin: cfg.Origin, rankings: &e.rankings}
 	if e.transport, err = e.newTransport(cfg); err != nil {
@@ -379,6 +393,9 @@ func (e *Edge) close() {
 		if err := e.redis.Close(); err != nil {
 			e.log.Error("close the connections to redis", "err", err)
 		}
+	}
+	if err := e.replicator.source.Close(); err != nil {
+		e.log.Error("close the connections to the stream", "err", err)
 	}
 	if err := e.modules.close(context.Background()); err != nil {
 		e.log.Error("close the scoring modules", "err", err)

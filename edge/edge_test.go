@@ -72,6 +72,13 @@ type interceptor func(w http.ResponseWriter, r *http.Request) (answered bool)
 func openOrigin(t testing.TB, record store.Config, modules ...[]byte) (*store.Store, *origin.Service, http.Handler) {
 	t.Helper()
 	st := storetest.Open(t, record)
+	service, handler := originOver(t, st, objects.NewFolder(t.TempDir()), modules...)
+	return st, service, handler
+}
+
+// originOver is an origin over an open database, which keeps files in a place.
+func originOver(t testing.TB, st *store.Store, place objects.Store, modules ...[]byte) (*origin.Service, http.Handler) {
+	t.Helper()
 	if modules == nil {
 		modules = geo.Modules()
 	}
@@ -82,7 +89,7 @@ func openOrigin(t testing.TB, record store.Config, modules ...[]byte) (*store.St
 		builtIn = append(builtIn, module.BuiltIn{Ref: ref, Bytes: body})
 	}
 	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), BuiltIn: builtIn,
-		SignalFacts: wasm.SignalFacts, Objects: objects.NewFolder(t.TempDir()),
+		SignalFacts: wasm.SignalFacts, Objects: place, DumpTerms: dumpTerms, MinRankingFile: 5,
 		Checker: module.Checker{Compare: func(ctx context.Context, from, to []byte,
 			each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
 			return wasm.Compare(ctx, from, to, time.Now(), each)
@@ -91,7 +98,7 @@ func openOrigin(t testing.TB, record store.Config, modules ...[]byte) (*store.St
 	must(t, service.Prepare(t.Context()))
 	handler, err := api.New(api.Config{Service: service, NodeToken: nodeToken, PublicAPI: true})
 	must(t, err)
-	return st, service, handler
+	return service, handler
 }
 
 // newFixture is a fixture whose edge has some settings changed.
@@ -257,7 +264,11 @@ func (h *fixture) get(path string, header ...string) answer {
 
 func (h *fixture) score(slug string) fieldmark.Score {
 	h.t.Helper()
-	a := h.get("/api/v1/score/" + slug)
+	var a answer
+	h.until("the edge knows "+slug, func() bool { // an edge reads the log up to ten times a second
+		a = h.get("/api/v1/score/" + slug)
+		return a.status != http.StatusNotFound
+	})
 	if a.status != http.StatusOK {
 		h.t.Fatalf("score of %s: %d %s", slug, a.status, a.body)
 	}

@@ -52,6 +52,9 @@ func (e *Edge) appendCached(dst []byte, r conn.SimpleRequest, now *conn.Time) ([
 	}
 	// Age is never negative, also if the clock was set back.
 	dst = strconv.AppendInt(dst, max(0, int64(now.At.Sub(entry.Born).Seconds())), 10)
+	if fields := e.lifetime.Current(); fields != nil && entry.Fresh >= derivedFresh {
+		dst = append(dst, fields.Packed...)
+	}
 	if r.AltSvc {
 		dst = append(dst, e.packedAltSvc...)
 	}
@@ -92,6 +95,9 @@ func (e *Edge) respondCached(r conn.SimpleRequest, now *conn.Time) (resp mux.Res
 		return resp, false
 	}
 	resp = mux.Response{HPACK: h.hpack, QPACK: h.qpack, Age: int64(now.At.Sub(entry.Born).Seconds()), Body: entry.Body}
+	if fields := e.lifetime.Current(); fields != nil && entry.Fresh >= derivedFresh {
+		resp.MoreHPACK, resp.MoreQPACK = fields.HPACK, fields.QPACK
+	}
 	status := http.StatusOK
 	if len(r.IfNoneMatch) > 0 && matches(r.IfNoneMatch, h.etag) {
 		status = http.StatusNotModified

@@ -143,6 +143,8 @@ type claimEndpoints struct {
 	origin  *client.Client
 }
 
+func newClaims(e *Edge) *claimEndpoints { return &claimEndpoints{e.pages, e.clients, e.brands.origin} }
+
 // serve handles /claim: GET shows the form; POST opens, shows or checks a claim. The secret
 // of a claim is in a hidden field and never in an address. A form of another site gains
 // nothing: there is no session.

@@ -358,7 +358,7 @@ func (e *scoreEndpoints) feedOf(ctx context.Context, m *wasm.Module, past *field
 		Labels: map[string]string{}}
 	// They are needed for disputes only.
 	if n := len(past.Revisions); n > 0 && len(past.Disputes) > 0 {
-		a, err := m.Evaluate(ctx, withoutReplicates(past.Revisions[n-1].Facts), q.to)
+		a, err := m.EvaluatePast(ctx, past.Revisions[n-1].Facts, q.to)
 		if err != nil {
 			return nil, err
 		}
@@ -481,7 +481,7 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 	for i := range past.Revisions {
 		r := &past.Revisions[i]
 		module(r.FirstAt.Std())
-		a, err := m.Evaluate(ctx, withoutReplicates(r.Facts), r.FirstAt.Std())
+		a, err := m.EvaluatePast(ctx, r.Facts, r.FirstAt.Std())
 		if err != nil {
 			return err
 		}

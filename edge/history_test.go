@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/studytest"
 	"github.com/fieldmark/fieldmark/origin/brand"
+	"github.com/fieldmark/fieldmark/origin/visibility/study"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
@@ -176,6 +178,19 @@ func (h *fixture) sample(lines ...string) fieldmark.VisibilityImport {
 	return report
 }
 
+// study imports a study of brands of which the first is named most, one document for each engine.
+func (h *fixture) study(name string, change func(d *study.Document), engines []string, brands ...string) {
+	h.t.Helper()
+	for _, engine := range engines {
+		d := studytest.New(name, engine, time.Now().UTC(), brands...)
+		change(d)
+		body, err := json.Marshal(d)
+		must(h.t, err)
+		_, err = h.service.Visibility.ImportFile(h.t.Context(), "key_1", body, false)
+		must(h.t, err)
+	}
+}
+
 func TestVisibility(t *testing.T) {
 	h := newFixture(t)
 	manyRanked(h)
@@ -183,42 +198,61 @@ func TestVisibility(t *testing.T) {
 		t.Errorf("visibility without samples: %+v, full %v", s.Visibility, s.Full)
 	}
 	today := time.Now().UTC().Format(time.DateOnly)
-	week := time.Now().UTC().AddDate(0, 0, -7).Format(time.DateOnly)
-	line := func(brand, engine string, prompts, mentions int) string {
-		return fmt.Sprintf("%s,%s,api,en,set-1,sha256:%s,%d,5,%d,%d,%d,%d,%d,%s,%s,in-house", brand, engine,
-			strings.Repeat("ab", 32),
-			prompts, prompts*5, mentions, prompts*4, mentions/2, prompts*5, week, today)
-	}
-	report := h.sample(line("a", "chatgpt", 20, 40), line("a", "claude", 4, 20), line("c", "chatgpt", 20, 100),
-		line("d", "chatgpt", 4, 20))
-	if report.Added != 4 || report.Rejected != nil {
+	report := h.sample(fmt.Sprintf("d,chatgpt,api,en,set-1,sha256:%s,40,7,280,100,280,50,280,%s,%s,in-house",
+		strings.Repeat("ab", 32), today, today))
+	if report.Added != 1 || report.Rejected != nil {
 		t.Fatalf("import: %+v", report)
 	}
-	h.until("three have a visibility", func() bool {
-		return h.score("a").Visibility != nil && h.score("c").Visibility != nil && h.score("d").Visibility != nil
+	h.study("ropes", func(d *study.Document) {
+		if d.Engine == "claude" {
+			d.Planned = 400 // of which 280 were answered
+		}
+	}, []string{"chatgpt", "claude"}, "c", "a", "b", "other", "old", "e", "g")
+	h.until("three have a visibility, one of two engines", func() bool {
+		v := h.score("a").Visibility
+		return v != nil && len(v.Engines) == 2 && h.score("c").Visibility != nil && h.score("d").Visibility != nil
 	})
 	a := h.score("a")
 	if v := a.Visibility; v.Quality != fieldmark.VisibilityRanked || len(v.Engines) != 2 || !v.Engines[0].Counted ||
-		v.Engines[1].Counted || v.Engines[1].Reason == "" {
+		v.Engines[1].Counted || v.Engines[1].Reason == "" || v.Form != 2 || v.Rank == nil || v.Rank.Of != 5 ||
+		v.Interval != fieldmark.IntervalQuestionsDays || v.All.MentionRate.Questions != 40 {
 		t.Errorf("visibility of a: %+v", v)
 	}
-	// 100 x (.35 x .4 + .30 x .25 + .25 x .4) / .90 = 35; 0.6 x 100 + 0.4 x 35 = 74
-	if a.Visibility.Score != 35_000 || a.Full == nil || *a.Full != 74_000 || *a.Score != 100_000 {
-		t.Errorf("a: visibility %s, full %v, score %s; want 35, 74, 100", a.Visibility.Score, a.Full, a.Score)
+	if want := (60**a.Score + 40*a.Visibility.Score) / 100; a.Full == nil || *a.Full-want > 100 || want-*a.Full > 100 {
+		t.Errorf("a: visibility %s, full %v, score %s; want %s", a.Visibility.Score, a.Full, a.Score, want)
 	}
-	if d := h.score("d"); d.Visibility.Quality != fieldmark.VisibilityIndicative || d.Full != nil {
+	if d := h.score("d"); d.Visibility.Quality != fieldmark.VisibilityIndicative || d.Full != nil ||
+		d.Visibility.Interval != fieldmark.IntervalAnswers || d.Visibility.Reason == "" {
 		t.Errorf("d: %s, full %v; want an indication and nothing more", d.Visibility.Quality, d.Full)
 	}
-	h.until("two are in the full list", func() bool { return h.listed("?basis=full").Total == 2 })
-	if got := says(h.listed("?basis=full")); got != "1 c; 2 a" {
-		t.Errorf("full list = %s", got)
-	}
-	if got := says(h.listed("?basis=full&niche=tools")); got != "1 a of all 2" {
-		t.Errorf("full list of tools = %s", got)
-	}
+	h.until("four are in the full list", func() bool { return h.listed("?basis=full").Total == 4 })
 	if got := says(h.listed("?limit=2")); got != "1 a +2 8; 2-4 c +0 0" {
 		t.Errorf("readiness is mixed with visibility: %s", got)
 	}
+	var board fieldmark.VisibilityBoard
+	h.until("the study is listed", func() bool {
+		got := h.get("/api/v1/leaderboard?basis=visibility&niche=ropes&locale=de-AT")
+		return got.status == 200 && json.Unmarshal([]byte(got.body), &board) == nil && len(board.Items) == 5
+	})
+	if first, last := board.Items[0], board.Items[4]; first.Slug != "c" || first.RankLow != 1 || last.Slug != "e" ||
+		last.RankLow <= 2 || last.RankHigh != 5 || board.Study.ID != "ropes" || board.Groups[0].From != 1 {
+		t.Errorf("by visibility: %+v", board)
+	}
+	for query, want := range map[string]int{"&niche=ropes&metric=citation&engine=chatgpt": 200, "": 400,
+		"&niche=ropes&metric=x": 400, "&niche=ropes&limit=2": 400, "&niche=nobody": 404,
+		"&niche=ropes&engine=other": 404,
+	} {
+		if got := h.get("/api/v1/leaderboard?basis=visibility" + query); got.status != want {
+			t.Errorf("%s: %d %.200s, want %d", query, got.status, got.body, want)
+		}
+	}
+	digest := a.Visibility.Study.Digest
+	rows := h.get(fieldmark.PathStudies + string(digest))
+	if rows.status != 200 || !strings.Contains(string(rows.body), `"engine":"claude"`) ||
+		strings.Contains(string(rows.body), "other") {
+		t.Errorf("rows of the study: %d %.300s", rows.status, rows.body)
+	}
+	h.wantProblem(h.get(fieldmark.PathStudies+"sha256:"+strings.Repeat("0", 64)), 404, fieldmark.CodeNotFound)
 }
 
 // TestEvidenceScoresNothing guards what history and ranking rest on: facts without

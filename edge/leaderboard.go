@@ -102,7 +102,7 @@ var boardParsers = map[string]func(q *ranking.Query, value string) (code, detail
 	},
 	"basis": func(q *ranking.Query, value string) (code, detail string) {
 		if q.Filter.Basis = value; value != fieldmark.BasisReadiness && value != fieldmark.BasisFull {
-			return "enum", "must be readiness or full"
+			return "enum", "must be readiness, full or visibility"
 		}
 		return "", ""
 	},
@@ -190,6 +190,10 @@ const boardFresh = time.Hour
 
 // serveBoard handles GET /api/v1/leaderboard.
 func (e *boardEndpoints) serveBoard(ctx *fasthttp.RequestCtx) {
+	if string(ctx.QueryArgs().Peek("basis")) == fieldmark.BasisVisibility {
+		e.serveVisibility(ctx)
+		return
+	}
 	q, err := parseBoardQuery(ctx.QueryArgs(), rejectUnknown)
 	if err != nil {
 		e.fail(ctx, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
 	"github.com/fieldmark/fieldmark/edge/conn/h3"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
+	"github.com/fieldmark/fieldmark/edge/eventlog"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/wasm"
 )
@@ -65,23 +66,27 @@ type meters struct {
 
 	badProxyHeaders *metrics.Counter
 
-	purges   *metrics.Counter
-	purgeLag *metrics.PrometheusHistogram
-	follows  *metrics.Counter
-	lost     *metrics.Counter
-	hits     *metrics.Counter
-	stales   *metrics.Counter
-	misses   *metrics.Counter
-	failures *metrics.Counter
-	passed   [passResults]*metrics.Counter
-	redis    [redisResults]*metrics.Counter
-	took     [routeCount]*metrics.PrometheusHistogram
-	fills    *metrics.PrometheusHistogram
-	fastPath *metrics.PrometheusHistogram // of the reads that conn.Config.OnFastPath reports
-	calls    *metrics.PrometheusHistogram // to Redis
-	evicted  [2]*metrics.Counter          // by cache, as in cacheNames
-	scores   *metrics.PrometheusHistogram
-	modules  moduleMeters
+	purges       *metrics.Counter
+	purgeLag     *metrics.PrometheusHistogram
+	follows      *metrics.Counter
+	lost         *metrics.Counter
+	logGaps      *metrics.Counter
+	logFallbacks map[string]*metrics.Counter // by reason
+	hits         *metrics.Counter
+	stales       *metrics.Counter
+	misses       *metrics.Counter
+	failures     *metrics.Counter
+	passed       [passResults]*metrics.Counter
+	redis        [redisResults]*metrics.Counter
+	took         [routeCount]*metrics.PrometheusHistogram
+	fills        *metrics.PrometheusHistogram
+	fastPath     *metrics.PrometheusHistogram // of the reads that conn.Config.OnFastPath reports
+	calls        *metrics.PrometheusHistogram // to Redis
+	evicted      [2]*metrics.Counter          // by cache, as in cacheNames
+	scores       *metrics.PrometheusHistogram
+	modules      moduleMeters
+
+	snapshots, snapshotsRefused *metrics.Counter // ranking files
 
 	handshakes    map[conn.HandshakeResult]*metrics.Counter
 	handshakeTime *metrics.PrometheusHistogram
@@ -116,6 +121,13 @@ func newMeters() *meters {
 	m.purgeLag = set.NewPrometheusHistogramExt("fieldmark_edge_purge_lag_seconds", lagBuckets)
 	m.follows = set.NewCounter("fieldmark_edge_followed_events_total")
 	m.lost = set.NewCounter("fieldmark_edge_log_lost_total")
+	m.logGaps = set.NewCounter("fieldmark_edge_log_gaps_total")
+	m.logFallbacks = map[string]*metrics.Counter{}
+	for _, reason := range eventlog.Reasons() {
+		m.logFallbacks[reason] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_log_fallbacks_total{reason=%q}`, reason))
+	}
+	m.snapshots = set.NewCounter("fieldmark_edge_snapshots_loaded_total")
+	m.snapshotsRefused = set.NewCounter("fieldmark_edge_snapshots_refused_total")
 	m.hits = set.NewCounter(`fieldmark_edge_cache_total{result="hit"}`)
 	m.stales = set.NewCounter(`fieldmark_edge_cache_total{result="stale"}`)
 	m.misses = set.NewCounter(`fieldmark_edge_cache_total{result="miss"}`)
@@ -204,6 +216,14 @@ func (m *meters) watch(e *Edge) {
 		m.set.NewGauge(fmt.Sprintf(`fieldmark_edge_cache_entries{cache=%q}`, name),
 			func() float64 { _, n := memory(); return float64(n) })
 	}
+	for name, stream := range map[string]bool{"stream": true, "poll": false} {
+		m.set.NewGauge(fmt.Sprintf(`fieldmark_edge_log_source{source=%q}`, name), func() float64 {
+			if e.streaming.Load() == stream {
+				return 1
+			}
+			return 0
+		})
+	}
 	m.set.NewGauge("fieldmark_edge_event", func() float64 { return float64(e.replica.applied.Load()) })
 	m.set.NewGauge("fieldmark_edge_ranking_age_seconds",
 		func() float64 { return e.replica.rankingAge(time.Now()).Seconds() })
@@ -217,6 +237,9 @@ func (m *meters) watch(e *Edge) {
 		return 1
 	})
 }
+
+// logFallback counts that the stream of the log is not used for a while.
+func (m *meters) logFallback(reason string) { m.logFallbacks[reason].Inc() }
 
 // count records one served request.
 // Statuses outside of 100 to 599 come from an origin that violates HTTP; they have no class.

@@ -166,7 +166,7 @@ const (
 	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Traceparent, X-Request-Id"
 	corsExposed = "Allow, API-Key-Expires, Content-Disposition, Deprecation, ETag, Fieldmark-Dry-Run, " +
-		"Idempotency-Replayed, Link, Llms-Txt-Warnings, " +
+		"Fieldmark-World, Idempotency-Replayed, Link, Llms-Txt-Warnings, " +
 		"Location, Mission-Deduplicated, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, " +
 		"X-Request-Id"
 	corsSeconds = 86400

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/ranking"
+	"github.com/fieldmark/fieldmark/edge/snapshot"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
@@ -198,8 +200,8 @@ func (s *scorer) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.B
 	since(s.meters.scores, began)
 	score := fieldmark.NewScore(state.Brand, a)
 	score.Substantiate(state.Facts)
-	scoring.SetVisibility(&score, state.Visibility, now)
-	if err := s.setTrends(ctx, m, &score, &state, now); err != nil {
+	scoring.SetVisibility(&score, &state, now)
+	if err := m.SetTrends(ctx, &score, &state, now); err != nil {
 		return fieldmark.Score{}, fmt.Errorf("score the past of %s: %w", state.Brand.Slug, err)
 	}
 	return score, nil
@@ -476,4 +478,86 @@ func (e *Edge) Report() fieldmark.NodeReport {
 			*s.unscored.Load())
 	}
 	return r
+}
+
+const (
+	// moduleFileWait is how long a ranking by the module before is shown before the node scores all brands itself:
+	// origins compute a million standings in half of that.
+	moduleFileWait = 10 * time.Minute
+	// dayFileWait is the same after midnight, when origins compute the standings whose trends change.
+	dayFileWait = 20 * time.Minute
+)
+
+// fileWait returns how long the next pass waits for a ranking file; negative: all brands have to be scored here.
+func (r *ranker) fileWait(m *wasm.Module, w requests) time.Duration {
+	switch {
+	case r.ranking == nil:
+		return 0 // nothing is served meanwhile
+	case w.everything != r.done.everything:
+		return -1 // an administrator does not trust what was derived
+	case r.ranking.Method.Module != m.Ref():
+		return moduleFileWait
+	}
+	return dayFileWait
+}
+
+// changed returns the brands to score again after a pass, of those that were ranked while it ran.
+func (p *rankPass) changed(during map[fieldmark.Slug]int64) map[fieldmark.Slug]int64 {
+	if p.file == nil {
+		return during
+	}
+	all := maps.Clone(p.file.Changed)
+	for slug, event := range during {
+		if event > p.file.File.Event {
+			all[slug] = max(all[slug], event)
+		}
+	}
+	return all
+}
+
+// run takes the rows of a ranking file, or scores all brands.
+func (p *rankPass) run(ctx context.Context) {
+	defer close(p.done)
+	if p.fileWait < 0 || !p.load(ctx) {
+		p.scoreAll(ctx)
+	}
+}
+
+// load takes the rows of a ranking file, and reports whether it did.
+func (p *rankPass) load(ctx context.Context) bool {
+	e := p.edge
+	loader := &snapshot.Loader{Origin: e.cfg.Origin, Log: e.log, Module: p.module.Ref().Digest,
+		Row: func(ctx context.Context, state *fieldmark.BrandState, at time.Time) (*ranking.Row, error) {
+			score, err := e.scorer.assessBy(ctx, p.module, *state, at)
+			if isFault(err) {
+				return ranking.NewFailed(state.Brand.Slug, nil), nil
+			}
+			return ranking.NewRow(&score), err
+		},
+		Changes: func(events []fieldmark.Event) (map[fieldmark.Slug]int64, bool) {
+			n := summarize(events)
+			brands := make(map[fieldmark.Slug]int64, len(n.brands))
+			for slug, u := range n.brands {
+				brands[slug] = u.last
+			}
+			return brands, n.everything
+		}}
+	file, err := loader.Load(ctx, p.fileWait)
+	if _, refused := errors.AsType[*snapshot.Refused](err); refused {
+		e.meters.snapshotsRefused.Inc()
+	}
+	if err != nil {
+		if ctx.Err() == nil && !errors.Is(err, snapshot.ErrNone) {
+			e.log.Warn("scoring all brands", "err", err)
+		}
+		return false
+	}
+	e.meters.snapshots.Inc()
+	if file.Failed != "" {
+		e.modules.unscored.CompareAndSwap(nil, new(string(file.Failed)+": the origin could not score it"))
+	}
+	p.file, p.rows, p.asOf = file, file.Rows, file.File.Event
+	// Ages are counted from when the file was made, and trends from its day.
+	p.began = file.File.CreatedAt.Std()
+	return true
 }

@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/badge"
 	"github.com/fieldmark/fieldmark/edge/ranking"
+	"github.com/fieldmark/fieldmark/edge/snapshot"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
@@ -75,7 +79,7 @@ func (e *Edge) runRanker(ctx context.Context) error {
 		if pause == backoffFirst {
 			e.log.Warn("the ranking is behind the event log", "err", err)
 		}
-		sleep(ctx, pause/2+rand.N(pause))
+		_ = timeout.Sleep(ctx, pause/2+rand.N(pause))
 		pause = min(2*pause, backoffMax)
 	}
 	return nil
@@ -201,7 +205,7 @@ func (r *ranker) rerank(ctx context.Context, batch map[fieldmark.Slug]int64) err
 	if withdrawn {
 		e.rankings.DropHistory()
 	} else {
-		sleep(ctx, r.publishTime)
+		_ = timeout.Sleep(ctx, r.publishTime)
 	}
 	r.setRanking(func() *ranking.Snapshot { return r.ranking.Apply(rows) })
 	if r.pass != nil {
@@ -333,17 +337,20 @@ const (
 type rankPass struct {
 	edge         *Edge
 	module       *wasm.Module
-	release      func()    // gives up the module
-	requested    requests  // what was wanted when it began
-	began        time.Time // the time it ranks as of
-	moduleAsOf   int64     // the newest event at which the module was known to be the active one
-	storesScores bool      // it makes score documents ready
+	release      func()        // gives up the module
+	requested    requests      // what was wanted when it began
+	began        time.Time     // the time it ranks as of
+	moduleAsOf   int64         // the newest event at which the module was known to be the active one
+	storesScores bool          // it makes score documents ready
+	fileWait     time.Duration // how long it waits for a ranking file; negative: it uses none
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when what follows is complete
 	rows   []*ranking.Row
 	asOf   int64 // the newest event that was in the log before the first page was read
 	err    error
+
+	file *snapshot.Loaded // that rows are from; nil: all brands were scored
 }
 
 // rankAll starts a pass if one is requested and publishes what it has ranked.
@@ -376,6 +383,7 @@ func (r *ranker) startPass(ctx context.Context, w requests) error {
 	ctx, cancel := context.WithCancel(ctx)
 	r.pass = &rankPass{edge: e, module: m, release: release, requested: w, began: time.Now(), moduleAsOf: known,
 		storesScores: r.ranking == nil || r.ranking.Method.Module != m.Ref(), cancel: cancel, done: make(chan struct{})}
+	r.pass.fileWait = r.fileWait(m, w)
 	r.changedDuringPass = map[fieldmark.Slug]int64{}
 	go r.pass.run(ctx)
 	return nil
@@ -400,7 +408,7 @@ func (r *ranker) finishPass(ctx context.Context) error {
 		r.cancelPass()
 		return p.err
 	}
-	rows, err := r.rescoreAll(ctx, p.module, r.changedDuringPass)
+	rows, err := r.rescoreAll(ctx, p.module, p.changed(r.changedDuringPass))
 	if err != nil {
 		return err // the pass is kept: only this is tried again
 	}
@@ -424,9 +432,8 @@ func (r *ranker) finishPass(ctx context.Context) error {
 	return nil
 }
 
-// run reads and scores all pages.
-func (p *rankPass) run(ctx context.Context) {
-	defer close(p.done)
+// scoreAll reads and scores all pages.
+func (p *rankPass) scoreAll(ctx context.Context) {
 	pause := backoffFirst
 	var after fieldmark.Slug
 	for first := true; ; {
@@ -445,7 +452,7 @@ func (p *rankPass) run(ctx context.Context) {
 			if pause == backoffFirst {
 				p.edge.log.Warn("brands cannot be read; trying again", "after", after, "err", err)
 			}
-			sleep(ctx, pause/2+rand.N(pause))
+			_ = timeout.Sleep(ctx, pause/2+rand.N(pause))
 			pause = min(2*pause, backoffMax)
 			continue
 		}
@@ -494,4 +501,80 @@ func (s *scorer) store(ctx context.Context, score fieldmark.Score, asOf int64) {
 	s.logRefresh(s.cache.Fetch(ctx, scoreKey(score.Slug), func(context.Context) (*cache.Entry, error) {
 		return newScoreEntry(score, asOf)
 	}))
+}
+
+// parseVisibilityQuery parses the query of a leaderboard by visibility and returns all problems at once.
+func parseVisibilityQuery(args *fasthttp.Args) (f fieldmark.VisibilityFilter, err error) {
+	f.Metric = fieldmark.MetricMention
+	into := map[string]*string{"basis": &f.Basis, "niche": &f.Niche, "locale": &f.Locale, "engine": &f.Engine,
+		"metric": (*string)(&f.Metric)}
+	var bad []fieldmark.FieldError
+	seen := map[string]bool{}
+	add := func(key, code, detail string) {
+		bad = append(bad, fieldmark.FieldError{Pointer: "?" + key, Code: code, Detail: detail})
+	}
+	for k, v := range args.All() {
+		key := string(k)
+		to := into[key]
+		switch {
+		case to == nil:
+			bad = append(bad, unknownParameter(key, "basis, niche, locale, engine and metric"))
+			continue
+		case seen[key]:
+			add(key, "conflict", "must be given once")
+		}
+		seen[key], *to = true, string(v)
+	}
+	if !fieldmark.ValidSlug(f.Niche) {
+		add("niche", "required", "must be the slug of a niche: questions of two niches have no common scale")
+	}
+	if f.Engine != "" && !fieldmark.ValidSlug(f.Engine) {
+		add("engine", "pattern", "must be the name of an engine")
+	}
+	if f.Locale != "" && !ranking.ValidLanguageRange(f.Locale) {
+		add("locale", "format", "must be a language tag such as de-AT")
+	}
+	if (&fieldmark.StudyBrand{MentionRate: &fieldmark.Rate{}, CitationRate: &fieldmark.Rate{},
+		ShareOfVoice: &fieldmark.Rate{}, FirstRate: &fieldmark.Rate{}}).Rate(f.Metric) == nil {
+		add("metric", "enum", "must be mention, citation, voice or first")
+	}
+	if bad != nil {
+		err = &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable", Fields: bad}
+	}
+	return f, err
+}
+
+// serveVisibility handles GET /api/v1/leaderboard?basis=visibility: the newest study of a niche.
+// It is cached until another study of the niche is imported, or brands are ranked again.
+func (e *boardEndpoints) serveVisibility(ctx *fasthttp.RequestCtx) {
+	f, err := parseVisibilityQuery(ctx.QueryArgs())
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	s := e.rankings.Current()
+	if s == nil {
+		e.fail(ctx, errNotRanked())
+		return
+	}
+	key := strings.Join([]string{"visibility", s.ID, f.Niche, f.Locale, f.Engine, string(f.Metric)}, "/")
+	// getLimited, because a client can name any number of niches.
+	e.serveCached(ctx, e.fetcher.getLimited, key, func(ctx context.Context) (*cache.Entry, error) {
+		asOf := e.replica.applied.Load() // before the study is read
+		r, err := e.scorer.origin.NewestStudy(ctx, f.Niche, f.Locale)
+		if err != nil {
+			return nil, asUnavailable(err)
+		}
+		board, ok := s.VisibilityBoard(&r, f)
+		if !ok {
+			return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "the study has no answers of this engine")
+		}
+		entry, err := newJSONEntry(board, "", boardCacheControl)
+		if err != nil {
+			return nil, err
+		}
+		entry.AsOf, entry.Tags = asOf, []string{string(fieldmark.TagStudy(f.Niche))}
+		entry.Fresh, entry.OnError = boardFresh, derivedOnError
+		return entry, nil
+	}, e.fail)
 }

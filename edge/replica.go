@@ -13,7 +13,11 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/conn/h2"
+	"github.com/fieldmark/fieldmark/edge/conn/h3"
+	"github.com/fieldmark/fieldmark/edge/eventlog"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // The pace of following.
@@ -92,10 +96,9 @@ func (f *replicaState) publishProgress() {
 	})
 }
 
-// replicate replicates the event log until ctx ends. It applies purges at once and leaves
-// slow work to the ranker.
+// replicate follows the event log until ctx ends. It applies purges, and leaves slow work to the ranker.
 func (e *Edge) replicate(ctx context.Context) error {
-	f := &replicator{edge: e}
+	f := e.replicator
 	pause := backoffFirst
 	for ctx.Err() == nil {
 		err := f.sync(ctx)
@@ -109,6 +112,7 @@ func (e *Edge) replicate(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
+		e.lifetime.Clear() // purges may be missing from now on
 		connected := e.replica.connected.Swap(false)
 		if connected {
 			e.replica.lostAt.Store(time.Now().UnixNano())
@@ -116,33 +120,27 @@ func (e *Edge) replicate(ctx context.Context) error {
 		if connected || pause == backoffFirst {
 			e.log.Warn("event stream disconnected; serving cached data", "err", err)
 		}
-		sleep(ctx, pause/2+rand.N(pause))
+		_ = timeout.Sleep(ctx, pause/2+rand.N(pause))
 		pause = min(2*pause, backoffMax)
 	}
 	return nil
 }
 
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
-
 // replicator is the state of replicate; nothing else touches it.
 type replicator struct {
 	edge       *Edge
+	source     *eventlog.Source      // of the pages after attach
 	log        string                // the name of the log followed; empty before join
 	at         fieldmark.EventCursor // the newest event read
 	maxSilence time.Duration         // what a poll may be silent for; 0: the origin sends no signs of life
+	lifetime   fieldmark.CDNLifetime // for CDNs, while the edge is not behind
+	lifetimeAt int64                 // number of the event since which it is known
 }
 
-// sync attaches to the log if needed, and otherwise applies its next page. It is safe to
-// repeat.
+// sync attaches to the log if needed, or applies its next page. It is safe to repeat.
 func (f *replicator) sync(ctx context.Context) error {
 	if f.edge.modules.rolledBack.Swap(false) {
+		f.edge.lifetime.Clear()
 		f.edge.cache.Reset() // scores that the bad module computed may be wrong
 		f.log = ""
 	}
@@ -170,8 +168,8 @@ func (f *replicator) attach(ctx context.Context) error {
 		if newest.Log != page.Log {
 			return fmt.Errorf("the log changed while event %d was read", page.Head)
 		}
-		if len(newest.Events) > 0 && newest.Events[0].Number == page.Head {
-			at.ID = newest.Events[0].ID
+		if next := newest.Next(fieldmark.EventCursor{}); next.Number == page.Head {
+			at = next
 		}
 	}
 	if e.redis != nil {
@@ -185,6 +183,8 @@ func (f *replicator) attach(ctx context.Context) error {
 		notify(e.loader.wake) // events may have been missed
 	}
 	f.log, f.at = page.Log, at
+	// Events about it were not read: only what the origin reads from now on counts.
+	f.lifetime, f.lifetimeAt = fieldmark.CDNLifetime{}, page.Head
 	return nil
 }
 
@@ -217,14 +217,14 @@ func (f *replicator) replay(ctx context.Context, to fieldmark.EventPage) error {
 		if err != nil {
 			return fmt.Errorf("read the log after %d: %w", at.Number, err)
 		}
-		if page.Log != to.Log || len(page.Events) == 0 || page.Diverged(at) {
+		next := page.Next(at)
+		if page.Log != to.Log || next == at || page.Diverged(at) {
 			return fmt.Errorf("the log changed while it was read after %d", at.Number)
 		}
 		for i := range page.Events {
 			e.applyPurge(&page.Events[i])
 		}
-		last := &page.Events[len(page.Events)-1]
-		at = fieldmark.EventCursor{Number: last.Number, ID: last.ID}
+		at = next
 	}
 	if err := e.redis.Ping(ctx); err != nil {
 		e.log.Warn("redis does not answer; filling from the origin", "err", err)
@@ -282,11 +282,14 @@ func (f *replicator) pollAndApply(ctx context.Context) error {
 		f.reattach(page)
 		return nil
 	}
-	if len(page.Events) == 0 {
+	next := page.Next(f.at)
+	if next == f.at {
 		e.replica.publishProgress()
+		f.setLifetime(&page)
 		return nil
 	}
 	n := summarize(page.Events)
+	n.last = next.Number
 	// Both before the purges: entries filled after the purges must stay valid, and a client
 	// that comes after the purges must find their brands.
 	e.replica.backlog.add(n, page.Head, e.replica.moduleAsOf.Store)
@@ -302,8 +305,36 @@ func (f *replicator) pollAndApply(ctx context.Context) error {
 	}
 	e.meters.follows.Add(len(page.Events))
 	e.replica.publishProgress()
-	f.at = fieldmark.EventCursor{Number: n.last, ID: page.Events[len(page.Events)-1].ID}
+	f.at = next
+	f.setLifetime(&page)
 	return nil
+}
+
+// setLifetime sets the lifetime for CDNs after a page of the log was applied: that of its last cdn.changed, or
+// that of the page if it is not from before the newest that the edge knows. An edge that is behind the log
+// states none: its responses may be older than a purge.
+func (f *replicator) setLifetime(page *fieldmark.EventPage) {
+	var l *fieldmark.CDNLifetime
+	for i := range page.Events {
+		if ev := &page.Events[i]; ev.Type == fieldmark.EventCDNChanged {
+			l = new(fieldmark.CDNLifetime)
+			if json.Unmarshal(ev.Data, l) != nil {
+				*l = fieldmark.CDNLifetime{}
+			}
+			f.lifetimeAt = ev.Number
+		}
+	}
+	if page.CDN != nil && page.CDN.AsOf >= f.lifetimeAt {
+		l = page.CDN
+	}
+	if l != nil {
+		f.lifetime = *l
+	}
+	if f.at.Number < page.Head {
+		f.edge.lifetime.Clear()
+		return
+	}
+	f.edge.lifetime.Set(f.lifetime, h2.AppendField, h3.AppendField)
 }
 
 // pollOrWake waits for the next stretch of the log, and no longer when a module was
@@ -318,7 +349,7 @@ func (f *replicator) pollOrWake(ctx context.Context, wait time.Duration) (fieldm
 		case <-ctx.Done():
 		}
 	})
-	page, err := f.pollEvents(ctx, f.at, wait)
+	page, err := f.source.Next(ctx, f.log, f.at, wait)
 	cancel()
 	watch.Wait()
 	return page, err
@@ -342,8 +373,9 @@ func (n *eventBatch) change(slug fieldmark.Slug, ev *fieldmark.Event) {
 	n.brands[slug] = u
 }
 
+// summarize returns what events mean for the ranking; the caller sets last.
 func summarize(events []fieldmark.Event) eventBatch {
-	n := eventBatch{brands: map[fieldmark.Slug]unranked{}, last: events[len(events)-1].Number}
+	n := eventBatch{brands: map[fieldmark.Slug]unranked{}}
 	for i := range events {
 		ev := &events[i]
 		if ev.Type == fieldmark.EventModuleActivated {
@@ -370,6 +402,7 @@ func summarize(events []fieldmark.Event) eventBatch {
 // not exist.
 func (f *replicator) reattach(page fieldmark.EventPage) {
 	e := f.edge
+	e.lifetime.Clear()
 	diverged := page.Diverged(f.at)
 	e.log.Warn("the event log has a gap; starting again", "event", f.at.Number, "head", page.Head, "oldest",
 		page.Oldest, "diverged", diverged)

@@ -50,7 +50,6 @@ func (e *Edge) newRoutes() routes {
 		originURL: e.cfg.OriginURL, transport: e.transport, originVersion: &e.originVersion,
 		reading: make(chan struct{}, 1)}
 	access := &accessEndpoints{pageWriter: e.pages, pages: e.developers, clients: e.clients, origin: e.brands.origin}
-	claims := &claimEndpoints{pageWriter: e.pages, clients: e.clients, origin: e.brands.origin}
 	checks := &checkEndpoints{pageWriter: e.pages, clients: e.clients, limits: e.limiter.limits, origin: e.cfg.Origin}
 	tools := e.newToolHost(scores, boards, llms)
 	batches := &batchEndpoints{e.responder, e.limiter, &e.rankings, &e.replica, tools.Call}
@@ -64,6 +63,7 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathScoreBatch, serve: batches.serve},
 		{path: fieldmark.PathScores, serve: e.passOn, limited: true},
 		{path: fieldmark.PathDumps, prefix: true, serve: e.passOn, limited: true},
+		{path: fieldmark.PathStudies, prefix: true, serve: e.passOn, limited: true},
 		{path: fieldmark.PathLeaderboard, route: routeBoard, get: boards.serveBoard},
 		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: scores.serveModule},
 		{path: fieldmark.PathMethodology, route: routeBoard, get: scores.serveMethodology},
@@ -81,7 +81,7 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute, limited: true},
 		{path: fieldmark.PathBrandPage, prefix: true, when: isFeed, route: routePage, get: scores.serveFeed},
 		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.brands.serve},
-		{path: fieldmark.PathClaimPage, serve: claims.serve, limited: true},
+		{path: fieldmark.PathClaimPage, serve: newClaims(e).serve, limited: true},
 		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},
 		{path: fieldmark.PathCheckPage, serve: checks.serveForm, limited: true},
 		{path: fieldmark.PathCheckPage + "/", prefix: true, route: routePage, get: checks.serveCheck},

@@ -21,7 +21,6 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/origin/client"
-	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
@@ -70,7 +69,7 @@ const (
 // scoreFormat is the version of the score documents that nodes share through Redis.
 // It changes with every change of their form or meaning that the module's digest does
 // not tell: during a rolling upgrade old and new nodes must not read each other's.
-const scoreFormat = "5"
+const scoreFormat = "6"
 
 // scoreKey is the cache key of a brand's score document, in memory and in Redis.
 func scoreKey(slug fieldmark.Slug) string { return "score/" + scoreFormat + "/" + string(slug) }
@@ -452,54 +451,5 @@ func (s *scorer) decodeShared(entry *cache.Entry) error {
 		return fmt.Errorf("%s was scored by %s, here by %s", score.Slug, score.Module.Digest, digest)
 	}
 	entry.Value, entry.Weight = newScoreValue(score, entry.ETag), scoreSize(entry.Body)
-	return nil
-}
-
-// withoutReplicates returns facts that give the same score without a range. Replicates are
-// most of the cost of an assessment.
-func withoutReplicates(facts *fieldmark.Facts) *fieldmark.Facts {
-	bare := *facts
-	bare.Replicates = nil
-	return &bare
-}
-
-// setTrends scores earlier facts by the same module and sets how far the score has
-// moved since.
-func (s *scorer) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState,
-	now time.Time) error {
-	past := make([]*fieldmark.Milli, len(state.Past))
-	for i := range state.Past {
-		r := &state.Past[i]
-		a, err := m.Evaluate(ctx, withoutReplicates(r.Facts), r.LastAt.Std())
-		switch {
-		case err == nil:
-			past[i] = a.Score
-		case !isFault(err): // a module that cannot score the past can still score the present
-			return err
-		}
-	}
-	if n := len(past); n > 0 && past[n-1] != nil {
-		score.Previous = &fieldmark.PastScore{Score: *past[n-1], AsOf: state.Past[n-1].LastAt}
-	}
-	if score.Score == nil {
-		return nil
-	}
-	trends := [...]**fieldmark.Milli{&score.Trend.D7, &score.Trend.D30, &score.Trend.D90}
-	for i, at := range fieldmark.TrendTimes(now) {
-		var then *fieldmark.Milli
-		if state.FactsSince != nil && !state.FactsSince.Std().After(at) {
-			then = score.Score
-		} else {
-			for j := range state.Past {
-				if !state.Past[j].FirstAt.Std().After(at) {
-					then = past[j]
-				}
-			}
-		}
-		if then != nil {
-			moved := *score.Score - *then
-			*trends[i] = &moved
-		}
-	}
 	return nil
 }

@@ -92,17 +92,26 @@ func (e *badgeEndpoints) serveCard(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	// A hit costs nothing, so it is not counted as a picture that is drawn.
+	send := func(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source) {
+		e.send(ctx, entry, from)
+		e.setLifetime(ctx, entry, from, r.key)
+	}
 	if entry, state := e.cache.Get(r.key()); state == cache.Fresh {
-		e.send(ctx, entry, cache.SourceHit)
+		send(ctx, entry, cache.SourceHit)
 		return
 	}
 	fail := func(ctx *fasthttp.RequestCtx, err error) { e.failBrand(ctx, err, pathCard, cardSuffix) }
 	// serveDrawn limits the pictures that one network causes: each takes milliseconds of a
 	// processor.
 	e.serveDrawn(ctx, fail, func() {
-		e.serveCached(ctx, e.fetcher.get, r.key(), func(ctx context.Context) (*cache.Entry, error) {
+		entry, from, err := e.fetcher.get(ctx, r.key(), func(ctx context.Context) (*cache.Entry, error) {
 			return e.fillCard(ctx, &r)
-		}, fail)
+		})
+		if err != nil {
+			fail(ctx, err)
+			return
+		}
+		send(ctx, entry, from)
 	})
 }
 

@@ -103,7 +103,8 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
 
 // set types into a field as a reader does.
 func set(id, value string) string {
-	return fmt.Sprintf(`(e => { e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); })(document.getElementById(%q))`, value, id)
+	return fmt.Sprintf(`(e => { e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); `+
+		`})(document.getElementById(%q))`, value, id)
 }
 
 // findBrands: the leaderboard narrows down while one types, and shows the same
@@ -183,13 +184,15 @@ func writeLLMs(t *testing.T, b *browsertest.Browser, h *fixture) {
 		chromedp.SendKeys(chromedp.CSS("#url"), "acme.example"),
 		chromedp.Click(chromedp.CSS("#write .go")))
 	p.Until(t, "the refusal is beside its field, which has the focus and its text",
-		`document.querySelector("#url-fault")?.textContent.includes("absolute") && document.activeElement?.id == "url" && document.activeElement.value == "acme.example"`)
+		`document.querySelector("#url-fault")?.textContent.includes("absolute") && document.activeElement?.id == `+
+			`"url" && document.activeElement.value == "acme.example"`)
 	p.Until(t, "a screen reader hears it",
 		`document.querySelector("p.sr[role=status]").textContent.startsWith("Not accepted. ")`)
 	p.Do(t, "correct it", chromedp.Clear(chromedp.CSS("#url")),
 		chromedp.SendKeys(chromedp.CSS("#url"), "https://acme.example"), chromedp.Click(chromedp.CSS("#write .go")))
 	p.Until(t, "the file is shown",
-		`document.querySelector("#result pre")?.textContent.startsWith("# Acme\n\n> Acme builds small rockets") && !document.querySelector("#write .fault")`)
+		`document.querySelector("#result pre")?.textContent.startsWith("# Acme\n\n> Acme builds small rockets") && `+
+			`!document.querySelector("#write .fault")`)
 	p.Do(t, "check a file", chromedp.SendKeys(chromedp.CSS("#content"), "Acme\n## Pages\nprose"),
 		chromedp.Click(chromedp.CSS("#check .go")))
 	p.Until(t, "its lines are marked",

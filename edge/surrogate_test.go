@@ -25,6 +25,7 @@ var keyedRequests = map[string]map[string]string{
 		"/api/badge/absent":                            "brand-absent module all",
 		"/api/badge/formerly":                          "brand-formerly brand-acme all",
 		"/api/badge/acme?style=none":                   "module all", // an error, of no brand
+		"/api/badge/acme/probe?nonce=12345678":         private,
 	},
 	"/api/card/": {"/api/card/acme.png": "brand-acme module all", "/api/card/absent.png": private},
 	"/oembed":    {"/oembed?url={base}/brands/acme": "brand-acme module all"},
@@ -80,7 +81,8 @@ const private = ""
 // no GET request.
 var unkeyedRoutes = []string{"/api/public/", "/api/v1/llms-txt", "/api/v1/llms-txt/lint", "/api/v1/brands/",
 	"/api/v1/checks", "/api/v1/checks/", "/.well-known/http-message-signatures-directory", "/internal/",
-	"/developers/access", "/developers/access/", "/api/v1/scores", "/api/v1/dumps"}
+	"/developers/access", "/developers/access/", "/api/v1/scores", "/api/v1/dumps",
+	"/api/v1/visibility/studies/"}
 
 var keyPattern = regexp.MustCompile(`^[a-z0-9-]{1,69}$`)
 

@@ -92,7 +92,8 @@ func TestFormats(t *testing.T) {
 			`"method":"GET","host":"marks.example","path":"/api/badge/acme","protocol":"h2","status":200,"bytes":876,` +
 			`"ms":0,"cache":"hit"}`},
 		{accesslog.JSON, accesslog.Full, full, `{"time":"2026-11-22T12:30:05.007Z","address":"192.0.2.7",` +
-			`"method":"GET","host":"marks.example","path":"/api/badge/acme","protocol":"h1s","status":200,"bytes":876,` +
+			`"method":"GET","host":"marks.example","path":"/api/badge/acme","protocol":"h1s","status":200,` +
+			`"bytes":876,` +
 			`"ms":12.034,"cache":"hit","requestId":"req_1"}`},
 		{accesslog.JSON, accesslog.Network, v6, `{"time":"2026-11-22T12:30:05.007Z","network":"2001:db8:1::/48",` +
 			`"method":"GET","host":"marks.example","path":"/api/badge/acme","protocol":"h2","status":200,"bytes":876,` +

@@ -11,9 +11,12 @@ import (
 // plainTemplate is what most services of badges are made of: two words, filled
 // into a text. It does less than any of our badges.
 var plainTemplate = template.Must(template.New(
-	"badge").Parse(`<svg xmlns="http://www.w3.org/2000/svg" width="113" height="20" role="img" aria-label="{{.Label | html}}: {{.Message | html}}">` +
-	`<title>{{.Label | html}}: {{.Message | html}}</title><rect width="113" height="20" rx="3" fill="#555"/><path fill="{{.Colour}}" d="M70 0h40a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-40z"/>` +
-	`<g fill="#fff" text-anchor="middle" font-family="Verdana,sans-serif" font-size="11"><text x="35" y="14">{{.Label | html}}</text><text x="91.5" y="14">{{.Message | html}}</text></g></svg>`))
+	"badge").Parse(`<svg xmlns="http://www.w3.org/2000/svg" width="113" height="20" role="img" aria-label="{{.Label ` +
+	`| html}}: {{.Message | html}}">` +
+	`<title>{{.Label | html}}: {{.Message | html}}</title><rect width="113" height="20" rx="3" fill="#555"/><path ` +
+	`fill="{{.Colour}}" d="M70 0h40a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-40z"/>` +
+	`<g fill="#fff" text-anchor="middle" font-family="Verdana,sans-serif" font-size="11"><text x="35" y="14">` +
+	`{{.Label | html}}</text><text x="91.5" y="14">{{.Message | html}}</text></g></svg>`))
 
 func BenchmarkBadge(b *testing.B) {
 	painter := new(badge.Renderer)

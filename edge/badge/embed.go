@@ -86,7 +86,8 @@ func (e *Embed) Snippet(format string) (Snippet, bool) {
 // html returns the snippet for any page. It is loaded lazily and decoded off the main thread,
 // so the badge never delays the page.
 func (e *Embed) html() string {
-	return fmt.Sprintf(`<a href="%s"><img src="%s" width="%d" height="%d" alt="%s" loading="lazy" decoding="async"></a>`,
+	return fmt.Sprintf(`<a href="%s"><img src="%s" width="%d" height="%d" alt="%s" loading="lazy" decoding="async">`+
+		`</a>`,
 		html.EscapeString(e.Page), html.EscapeString(e.Image), e.Width, e.Height, html.EscapeString(e.Alt))
 }
 
@@ -99,13 +100,15 @@ func (e *Embed) picture(light, dark string, look Options) string {
 	} else {
 		light = e.Image
 	}
-	return fmt.Sprintf(`<a href="%s"><picture>%s<img src="%s" width="%d" height="%d" alt="%s" loading="lazy" decoding="async"></picture></a>`,
+	return fmt.Sprintf(`<a href="%s"><picture>%s<img src="%s" width="%d" height="%d" alt="%s" loading="lazy" `+
+		`decoding="async"></picture></a>`,
 		html.EscapeString(e.Page), source, html.EscapeString(light), e.Width, e.Height, html.EscapeString(e.Alt))
 }
 
 // react returns JSX, whose strings are JavaScript.
 func (e *Embed) react() string {
-	return fmt.Sprintf(`<a href={%s}><img src={%s} width={%d} height={%d} alt={%s} loading="lazy" decoding="async" /></a>`,
+	return fmt.Sprintf(`<a href={%s}><img src={%s} width={%d} height={%d} alt={%s} loading="lazy" decoding="async" `+
+		`/></a>`,
 		literal(e.Page), literal(e.Image), e.Width, e.Height, literal(e.Alt))
 }
 

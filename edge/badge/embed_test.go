@@ -23,15 +23,27 @@ func TestSnippets(t *testing.T) {
 		t.Errorf("embed of %q, %d by %d", e.Image, e.Width, e.Height)
 	}
 	want := map[string]string{
-		"html":     `<a href="https://fieldmark.example/brands/acme"><img src="https://fieldmark.example/api/badge/acme?style=card&amp;lang=de" width="201" height="56" alt="A &#34;b&#34; [c] &lt;d&gt; *e* |: GEO-Bewertung" loading="lazy" decoding="async"></a>`,
-		"picture":  `<a href="https://fieldmark.example/brands/acme"><picture><source media="(prefers-color-scheme: dark)" srcset="https://fieldmark.example/api/badge/acme?style=card&amp;theme=dark&amp;lang=de"><img src="https://fieldmark.example/api/badge/acme?style=card&amp;theme=light&amp;lang=de" width="201" height="56" alt="A &#34;b&#34; [c] &lt;d&gt; *e* |: GEO-Bewertung" loading="lazy" decoding="async"></picture></a>`,
-		"markdown": `[![A \"b\" \[c\] \<d\> \*e\* \|: GEO-Bewertung](https://fieldmark.example/api/badge/acme?style=card&lang=de)](https://fieldmark.example/brands/acme)`,
+		"html": `<a href="https://fieldmark.example/brands/acme"><img ` +
+			`src="https://fieldmark.example/api/badge/acme?style=card&amp;lang=de" width="201" height="56" alt="A ` +
+			`&#34;b&#34; [c] &lt;d&gt; *e* |: GEO-Bewertung" loading="lazy" decoding="async"></a>`,
+		"picture": `<a href="https://fieldmark.example/brands/acme"><picture><source media="(prefers-color-scheme: ` +
+			`dark)" srcset="https://fieldmark.example/api/badge/acme?style=card&amp;theme=dark&amp;lang=de"><img ` +
+			`src="https://fieldmark.example/api/badge/acme?style=card&amp;theme=light&amp;lang=de" width="201" ` +
+			`height="56" alt="A &#34;b&#34; [c] &lt;d&gt; *e* |: GEO-Bewertung" loading="lazy" decoding="async">` +
+			`</picture></a>`,
+		"markdown": `[![A \"b\" \[c\] \<d\> \*e\* \|: ` +
+			`GEO-Bewertung](https://fieldmark.example/api/badge/acme?style=card&lang=de)]` +
+			`(https://fieldmark.example/brands/acme)`,
 		"rst": ".. image:: https://fieldmark.example/api/badge/acme?style=card&lang=de\n   :width: 201px\n   " +
 			":height: 56px\n   :alt: A \"b\" [c] <d> \\*e\\* \\|: GEO-Bewertung\n   :target: " +
 			"https://fieldmark.example/brands/acme",
-		"asciidoc": `image:https://fieldmark.example/api/badge/acme?style=card&lang=de["A &quot;b&quot; &#91;c&#93; &lt;d&gt; &#42;e&#42; |: GEO-Bewertung",201,56,link="https://fieldmark.example/brands/acme"]`,
-		"bbcode":   `[url=https://fieldmark.example/brands/acme][img width=201 height=56 alt="A 'b' (c) <d> *e* |: GEO-Bewertung"]https://fieldmark.example/api/badge/acme?style=card&lang=de[/img][/url]`,
-		"react":    `<a href={"https://fieldmark.example/brands/acme"}><img src={"https://fieldmark.example/api/badge/acme?style=card\u0026lang=de"} width={201} height={56} alt={"A \"b\" [c] \u003cd\u003e *e* |: GEO-Bewertung"} loading="lazy" decoding="async" /></a>`,
+		"asciidoc": `image:https://fieldmark.example/api/badge/acme?style=card&lang=de["A &quot;b&quot; &#91;c&#93; ` +
+			`&lt;d&gt; &#42;e&#42; |: GEO-Bewertung",201,56,link="https://fieldmark.example/brands/acme"]`,
+		"bbcode": `[url=https://fieldmark.example/brands/acme][img width=201 height=56 alt="A 'b' (c) <d> *e* |: ` +
+			`GEO-Bewertung"]https://fieldmark.example/api/badge/acme?style=card&lang=de[/img][/url]`,
+		"react": `<a href={"https://fieldmark.example/brands/acme"}><img ` +
+			`src={"https://fieldmark.example/api/badge/acme?style=card\u0026lang=de"} width={201} height={56} ` +
+			`alt={"A \"b\" [c] \u003cd\u003e *e* |: GEO-Bewertung"} loading="lazy" decoding="async" /></a>`,
 	}
 	if len(e.Snippets) != len(want) {
 		t.Errorf("%d snippets, want %d", len(e.Snippets), len(want))
@@ -89,8 +101,12 @@ func TestEndpoint(t *testing.T) {
 	s := fieldmark.Score{Slug: "acme", Name: "Acme", Assessment: fieldmark.Assessment{Status: fieldmark.StatusScored,
 		Score: &score, Grade: "A", GeoReady: true, AsOf: &at}}
 	for query, want := range map[string]string{
-		"":                      `{"schemaVersion":1,"label":"GEO-ready","message":"Grade A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"range":null,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
-		"lang=de&label=Wertung": `{"schemaVersion":1,"label":"Wertung","message":"Note A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"range":null,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
+		"": `{"schemaVersion":1,"label":"GEO-ready","message":"Grade A · 92","color":"1a7f37",` +
+			`"cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"range":null,"grade":"A",` +
+			`"geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
+		"lang=de&label=Wertung": `{"schemaVersion":1,"label":"Wertung","message":"Note A · 92","color":"1a7f37",` +
+			`"cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"range":null,"grade":"A",` +
+			`"geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
 	} {
 		raw, err := badge.EndpointOf(&s, look(t, query), 300, "p")
 		if err != nil || strings.TrimSpace(string(raw)) != want {

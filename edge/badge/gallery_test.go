@@ -35,7 +35,8 @@ func TestGallery(t *testing.T) {
 func smallPage(t *testing.T) string {
 	var w strings.Builder
 	w.WriteString(galleryHead +
-		`<style>.grounds{grid-template-columns:1fr 1fr;width:860px}.g{gap:12px;padding:22px 26px}</style><div class="grounds">`)
+		`<style>.grounds{grid-template-columns:1fr 1fr;width:860px}.g{gap:12px;padding:22px 26px}</style><div ` +
+		`class="grounds">`)
 	for _, theme := range []string{"light", "dark"} {
 		fmt.Fprintf(&w, `<div class="g %s">`, map[string]string{"light": "white", "dark": "black"}[theme])
 		show := func(sample int, query string) {
@@ -73,7 +74,9 @@ h2{font-size:15px;margin:0;padding:20px 20px 4px}
 .grounds{display:grid;grid-template-columns:1fr 1fr 1fr}
 .g{padding:14px 20px;display:flex;flex-wrap:wrap;gap:10px;align-items:center;align-content:flex-start}
 .white{background:#fff}.black{background:#0b0d10;color:#ddd;color-scheme:dark}
-.photo{background:radial-gradient(circle at 20% 30%,#e9b872,transparent 40%),radial-gradient(circle at 75% 20%,#7fb2d9,transparent 45%),radial-gradient(circle at 60% 80%,#2f5d50,transparent 55%),linear-gradient(120deg,#c06c4b,#39475a)}
+.photo{background:radial-gradient(circle at 20% 30%,#e9b872,transparent 40%),radial-gradient(circle at 75% 20%,` +
+	`#7fb2d9,transparent 45%),radial-gradient(circle at 60% 80%,#2f5d50,transparent 55%),linear-gradient(120deg,` +
+	`#c06c4b,#39475a)}
 .two img{zoom:2}.row{display:flex;gap:8px;align-items:center;width:100%}
 .row span{width:110px;font-size:11px;color:inherit}
 </style>`

@@ -115,8 +115,8 @@ func appendScore(dst []byte, b *Badge) []byte {
 	return dst
 }
 
-// floorPoints truncates a score to whole points: rounded up, 69.6 would show as 70 beside grade
-// C. The result is limited to 0 to 100, so that the gauge stays between empty and full.
+// floorPoints is the rounding of scores on badges. It truncates to whole points: rounded up, 69.6 would show as
+// 70 beside grade C. The result is limited to 0 to 100, so that the gauge stays between empty and full.
 func floorPoints(m fieldmark.Milli) int {
 	return int(min(max(m, 0), 100*fieldmark.MilliOne) / fieldmark.MilliOne)
 }

@@ -43,6 +43,7 @@ var scopeTexts = map[fieldmark.Scope]string{
 	fieldmark.ScopeMissionCancel:  "Cancel missions",
 	fieldmark.ScopeMissionOperate: "Plan missions and change their status",
 	fieldmark.ScopeWebhookManage:  "Manage webhook endpoints and read events",
+	fieldmark.ScopeKeyTest:        "Create test keys, whose data is apart from live data",
 	fieldmark.ScopeAccountManage:  "Manage sub-accounts and their keys; only with a group offer",
 }
 

@@ -139,9 +139,11 @@ func nginx(t testing.TB, o *crowdOrigin, more string) string {
 	conf := filepath.Join(dir, "nginx.conf")
 	text := fmt.Sprintf(`daemon off; master_process off; pid %[1]s/pid; error_log %[1]s/err;
 events { worker_connections 1024; }
-http { access_log off; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
+http { access_log off; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; `+
+		`uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
 proxy_cache_path %[1]s/c keys_zone=z:10m;
-server { listen 127.0.0.1:%[2]d; location / { proxy_pass %[3]s; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_cache z; %[4]s } } }`, dir, port, origin.URL, more)
+server { listen 127.0.0.1:%[2]d; location / { proxy_pass %[3]s; proxy_http_version 1.1; proxy_set_header Connection `+
+		`""; proxy_cache z; %[4]s } } }`, dir, port, origin.URL, more)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

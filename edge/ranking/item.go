@@ -23,7 +23,7 @@ func (s *Snapshot) AppendBatch(dst []byte, brands []fieldmark.Slug, event int64)
 		}
 		to := r
 		if r.IsAlias() {
-			if to = s.Row(r.target); to == nil { // the brand goes and its aliases are about to
+			if to = s.Row(r.Target()); to == nil { // the brand goes and its aliases are about to
 				unknown = append(unknown, slug)
 				continue
 			}

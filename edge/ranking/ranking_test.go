@@ -2,7 +2,10 @@ package ranking_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
@@ -58,5 +61,41 @@ func TestRankOfScore(t *testing.T) {
 	score.Assessment = fieldmark.Assessment{Status: fieldmark.StatusUnlisted}
 	if rank := s.Rank(&score); rank != nil {
 		t.Errorf("an unlisted brand: %+v, want no rank", rank)
+	}
+}
+
+// TestRowAfterChanges looks for slugs that share beginnings of any length, while chunks of the ranking grow, split,
+// shrink and vanish.
+func TestRowAfterChanges(t *testing.T) {
+	r := rand.New(rand.NewPCG(26, 5))
+	slugs := make([]fieldmark.Slug, 8000)
+	for i := range slugs {
+		slugs[i] = fieldmark.Slug(strings.Repeat("same-", i%4) + strconv.FormatInt(r.Int64N(1<<(1+i%62)), 2+i%35))
+	}
+	row := func(slug fieldmark.Slug) *ranking.Row {
+		return ranking.NewRow(&fieldmark.Score{Slug: slug, Assessment: fieldmark.Assessment{
+			Status: fieldmark.StatusPending}})
+	}
+	s, have := ranking.New(ranking.Method{}, nil, fieldmark.Time{}), map[fieldmark.Slug]bool{}
+	for round := range 60 {
+		keep := []float64{1, 0.5, 0}[round/20] // the share of slugs that remain after their change
+		change := map[fieldmark.Slug]*ranking.Row{}
+		for range 1 + r.IntN(1000) {
+			slug := slugs[r.IntN(len(slugs))]
+			change[slug], have[slug] = nil, false
+			if r.Float64() < keep {
+				change[slug], have[slug] = row(slug), true
+			}
+		}
+		s = s.Apply(change)
+		for _, slug := range slugs {
+			got := s.Row(slug)
+			if found := got != nil; found != have[slug] || found && got.Slug() != slug {
+				t.Fatalf("round %d: the row of %s is %+v, want one: %t", round, slug, got, have[slug])
+			}
+			if other := slug + "-0"; s.Row(other) != nil {
+				t.Fatalf("round %d: there is a row of %s", round, other)
+			}
+		}
 	}
 }

@@ -4,20 +4,18 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/rankingfile"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // Row is the data of a slug in a ranking: a public brand, one that its owner unlisted, or an
-// alias of one. It is
-// immutable; another score makes another row.
+// alias of one. It is immutable; another score makes another row.
 type Row struct {
 	slug     fieldmark.Slug
-	target   fieldmark.Slug // of an alias, which has no other field; empty: a brand
-	name     string
+	name     string // of an alias the slug that it leads to: another field would add 16 bytes to each brand
 	host     string // of its site, without www.
 	niche    string
 	language string
@@ -28,6 +26,7 @@ type Row struct {
 	full     bool // whether it is also in the list of full scores
 	geoReady bool
 	failed   bool // the active module cannot score the brand
+	alias    bool // it has only a slug and a name
 
 	certainty fieldmark.Milli
 	ratings   [bases]rating
@@ -72,54 +71,59 @@ func basisOf(name string) int {
 
 // NewRow returns the row of a score.
 func NewRow(s *fieldmark.Score) *Row {
-	r := &Row{slug: s.Slug, name: s.Name, host: strings.Clone(hostOf(s.URL)), niche: s.Niche, language: s.Language,
-		status: s.Status, ranked: s.Ranked(), geoReady: s.GeoReady, certainty: s.Confidence.Value}
-	if s.AsOf != nil {
-		r.asOf = s.AsOf.Micros()
+	l := rankingfile.NewLine(s)
+	l.Host = strings.Clone(l.Host) // it may be a part of a longer text
+	r := RowOf(&l)
+	return &r
+}
+
+// RowOf returns the row of a line of a ranking file. It keeps the texts of the line. The rows of a file are
+// allocated together, so it returns no pointer.
+func RowOf(l *rankingfile.Line) Row {
+	r := Row{slug: l.Slug, name: cmp.Or(string(l.Target), l.Name), alias: l.Target != "", host: l.Host,
+		niche: l.Niche, language: l.Language, status: l.Status, asOf: l.AsOf, ranked: l.Ranked, scored: l.Scored,
+		full: l.HasFull, geoReady: l.GeoReady, failed: l.Failed, certainty: fieldmark.Milli(l.Certainty)}
+	r.ratings = [bases]rating{readiness: ratingOf(l.Score), fullScore: ratingOf(l.Full)}
+	if r.ranked {
+		r.ratings[readiness].weekAgo, r.ago = l.Past[0], [2]int32{l.Past[1], l.Past[2]}
+		r.setSum(l)
 	}
-	if r.scored = s.Score != nil && s.Range != nil; !r.ranked {
-		if r.scored {
-			r.ratings[readiness] = rating{score: int32(*s.Score), span: span{int32(s.Range.Low), int32(s.Range.High)}}
-		}
-		return r
-	}
-	e := fieldmark.NewBoardEntry(s)
-	r.ratings[readiness] = ratingOf(&e)
-	if s.Trend.D7 != nil {
-		r.ratings[readiness].weekAgo = int32(e.Score - *s.Trend.D7)
-	}
-	r.ago = [2]int32{-1, -1}
-	for i, moved := range [2]*fieldmark.Milli{s.Trend.D30, s.Trend.D90} {
-		if moved != nil {
-			r.ago[i] = int32(*s.Score - *moved)
-		}
-	}
-	if s.Full != nil {
-		r.full = true
-		e = scoring.NewFullBoardEntry(s)
-		r.ratings[fullScore] = ratingOf(&e)
-	}
-	// Nodes compare rankings by this text, so its form must not change within a release.
-	full := r.ratings[fullScore]
-	text, err := json.Marshal(struct {
-		Entry     fieldmark.BoardEntry
-		Host      string
-		Certainty fieldmark.Milli
-		WeekAgo   int32
-		Ago       [2]int32
-		Full      [3]int32
-	}{r.entry(readiness), r.host, r.certainty, r.ratings[readiness].weekAgo, r.ago,
-		[...]int32{full.score, full.low, full.high}})
-	if err != nil {
-		panic("BUG: a row of the ranking that cannot be encoded: " + err.Error())
-	}
-	sum := sha256.Sum256(text)
-	r.sum = [2]uint64{binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])}
 	return r
 }
 
+// setSum sets the digest of a ranked row. Nodes compare rankings by it, so its form must not change within a
+// release.
+func (r *Row) setSum(l *rankingfile.Line) {
+	text := make([]byte, 0, 256)
+	for _, s := range [...]string{string(l.Slug), l.Name, l.Host, l.Niche, l.Language} {
+		text = append(binary.AppendUvarint(text, uint64(len(s))), s...)
+	}
+	sum := sha256.Sum256(l.Values.Append(text))
+	r.sum = [2]uint64{binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])}
+}
+
+// Line returns the line of a row, as rankingfile.NewLine returns it for the same score.
+func (r *Row) Line() rankingfile.Line {
+	l := rankingfile.Line{Slug: r.slug, Target: r.Target(), Name: r.name, Host: r.host, Niche: r.niche,
+		Language: r.language, Values: rankingfile.Values{Status: r.status, Ranked: r.ranked, Scored: r.scored,
+			GeoReady: r.geoReady, HasFull: r.full, Failed: r.failed, AsOf: r.asOf, Certainty: int32(r.certainty)}}
+	if r.alias {
+		l.Name = ""
+	}
+	rating := func(of *rating) rankingfile.Rating {
+		return rankingfile.Rating{Score: of.score, Low: of.low, High: of.high}
+	}
+	l.Score, l.Full = rating(&r.ratings[readiness]), rating(&r.ratings[fullScore])
+	if r.ranked {
+		l.Past = [3]int32{r.ratings[readiness].weekAgo, r.ago[0], r.ago[1]}
+	}
+	return l
+}
+
 // NewAlias returns the row of a slug that a brand had before.
-func NewAlias(slug, target fieldmark.Slug) *Row { return &Row{slug: slug, target: target} }
+func NewAlias(slug, target fieldmark.Slug) *Row {
+	return &Row{slug: slug, name: string(target), alias: true}
+}
 
 // NewFailed returns the row of a brand that the active module cannot score: old, its
 // row so far, or one without a rank if old is nil.
@@ -139,14 +143,19 @@ func (r *Row) Slug() fieldmark.Slug { return r.slug }
 func (r *Row) Host() string { return r.host }
 
 // IsAlias reports whether the row is of an old slug that leads to a brand.
-func (r *Row) IsAlias() bool { return r.target != "" }
+func (r *Row) IsAlias() bool { return r.alias }
 
 // Listed reports whether lists and search may show the row: it is of a brand, and its owner
 // has not unlisted it.
-func (r *Row) Listed() bool { return r.target == "" && r.status != fieldmark.StatusUnlisted }
+func (r *Row) Listed() bool { return !r.alias && r.status != fieldmark.StatusUnlisted }
 
 // Target returns the slug that an old slug leads to; empty for a brand.
-func (r *Row) Target() fieldmark.Slug { return r.target }
+func (r *Row) Target() fieldmark.Slug {
+	if !r.alias {
+		return ""
+	}
+	return fieldmark.Slug(r.name)
+}
 
 // AsOf returns when the brand was audited, in microseconds since 1970; 0: it is not
 // ranked.
@@ -168,8 +177,8 @@ func (r *Row) Past() (past [3]*fieldmark.Milli) {
 	return past
 }
 
-func ratingOf(e *fieldmark.BoardEntry) rating {
-	return rating{score: int32(e.Score), span: span{int32(e.Range.Low), int32(e.Range.High)}, weekAgo: -1}
+func ratingOf(r rankingfile.Rating) rating {
+	return rating{score: r.Score, span: span{r.Low, r.High}, weekAgo: -1}
 }
 
 // entry is the row as one list shows it, without ranks.

@@ -1,10 +1,10 @@
 package ranking
 
 import (
-	"net/url"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/rankingfile"
 )
 
 // maxUnranked is how many brands without a rank a search returns; a longer text finds
@@ -55,7 +55,7 @@ func (s *Snapshot) Search(q *Query, text string) (f Found) {
 // FindHost returns the slugs of the public brands whose site has a host, by slug. It looks
 // through every brand.
 func (s *Snapshot) FindHost(host string) (slugs []fieldmark.Slug) {
-	host = hostOf(host)
+	host = rankingfile.HostOf(host)
 	for r := range s.slugs.from(0) {
 		if r.Listed() && r.host == host && host != "" {
 			slugs = append(slugs, r.slug)
@@ -74,7 +74,7 @@ func newNeedle(text string) needle {
 	words := strings.Fields(n.name)
 	n.slug = strings.Join(words, "-")
 	if len(words) == 1 {
-		n.host = hostOf(n.name)
+		n.host = rankingfile.HostOf(n.name)
 	}
 	return n
 }
@@ -93,17 +93,4 @@ func (n *needle) matches(r *Row) bool {
 		host = host[:max(strings.LastIndexByte(host, '.'), 0)]
 	}
 	return strings.Contains(host, n.host)
-}
-
-// hostOf returns the host of an address, or of a text that begins with one, in lower case
-// and without www.
-func hostOf(address string) string {
-	if !strings.Contains(address, "://") {
-		address = "http://" + address
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 }

@@ -54,7 +54,7 @@ func New(m Method, rows []*Row, since fieldmark.Time) *Snapshot {
 			ranked[fullScore] = append(ranked[fullScore], r)
 		}
 	}
-	s.slugs = newSortedList(compareSlugs, rows)
+	s.slugs = newSlugList(rows)
 	for basis := range ranked {
 		s.byBasis[basis] = newCategories(basis, ranked[basis])
 	}
@@ -140,7 +140,7 @@ func (s *Snapshot) count(r *Row, by int) {
 		// A sum does not depend on the order, and rows can be taken out again.
 		s.sum[0] += uint64(by) * r.sum[0]
 		s.sum[1] += uint64(by) * r.sum[1]
-	case r.target != "":
+	case r.alias:
 	case r.status == fieldmark.StatusPending:
 		s.Pending += by
 	case r.status == fieldmark.StatusUnreachable:
@@ -168,9 +168,7 @@ func (s *Snapshot) Key() string {
 }
 
 // Row returns the row of a slug, or nil.
-func (s *Snapshot) Row(slug fieldmark.Slug) *Row {
-	return s.slugs.find(func(r *Row) int { return strings.Compare(string(r.slug), string(slug)) })
-}
+func (s *Snapshot) Row(slug fieldmark.Slug) *Row { return s.slugs.find(slug) }
 
 // Len returns how many slugs there are: public brands and aliases.
 func (s *Snapshot) Len() int { return s.slugs.size }

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"sort"
+
+	"github.com/fieldmark/fieldmark"
 )
 
 // chunkSize is how many rows a chunk of a sorted list begins with, and half of what
@@ -16,28 +18,48 @@ const chunkSize = 1024
 // thirty kilobytes.
 type sortedList struct {
 	compare func(a, b *Row) int // no two different rows are equal
-	chunks  [][]*Row            // none is empty
+	bySlug  bool                // whether compare is compareSlugs
+	chunks  []*chunk            // none is empty
 	starts  []int               // the place of each chunk's first row
 	size    int
 }
 
 // newSortedList sorts rows in place and keeps them.
 func newSortedList(compare func(a, b *Row) int, rows []*Row) *sortedList {
-	slices.SortFunc(rows, compare)
-	var chunks [][]*Row
-	for c := range slices.Chunk(rows, chunkSize) {
-		chunks = append(chunks, c)
-	}
-	return newChunks(compare, chunks)
+	return (&sortedList{compare: compare}).fill(rows)
 }
 
-func newChunks(compare func(a, b *Row) int, chunks [][]*Row) *sortedList {
-	l := &sortedList{compare: compare, chunks: chunks, starts: make([]int, len(chunks))}
+// newSlugList is newSortedList by slug, for find.
+func newSlugList(rows []*Row) *sortedList {
+	return (&sortedList{compare: compareSlugs, bySlug: true}).fill(rows)
+}
+
+// fill returns a list in the order of l with rows, which it sorts in place and keeps.
+func (l *sortedList) fill(rows []*Row) *sortedList {
+	slices.SortFunc(rows, l.compare)
+	return l.with(l.appendChunks(nil, rows, chunkSize))
+}
+
+// with returns a list in the order of l with chunks.
+func (l *sortedList) with(chunks []*chunk) *sortedList {
+	next := &sortedList{compare: l.compare, bySlug: l.bySlug, chunks: chunks, starts: make([]int, len(chunks))}
 	for i, c := range chunks {
-		l.starts[i] = l.size
-		l.size += len(c)
+		next.starts[i] = next.size
+		next.size += len(c.rows)
 	}
-	return l
+	return next
+}
+
+// appendChunks appends sorted rows in chunks of size, of which the last may be shorter.
+func (l *sortedList) appendChunks(chunks []*chunk, rows []*Row, size int) []*chunk {
+	for part := range slices.Chunk(rows, size) {
+		c := &chunk{rows: part}
+		if l.bySlug {
+			c.addKeys()
+		}
+		chunks = append(chunks, c)
+	}
+	return chunks
 }
 
 // from yields the rows from a place on.
@@ -47,37 +69,31 @@ func (l *sortedList) from(place int) iter.Seq[*Row] {
 			return
 		}
 		first := sort.SearchInts(l.starts, place+1) - 1
-		for i, c := range l.chunks[first:] {
-			if i == 0 {
-				c = c[place-l.starts[first]:]
-			}
-			for _, r := range c {
+		skip := place - l.starts[first]
+		for _, c := range l.chunks[first:] {
+			for _, r := range c.rows[skip:] {
 				if !yield(r) {
 					return
 				}
 			}
+			skip = 0
 		}
 	}
 }
 
 // chunkOf returns the chunk that holds a row, or would hold it.
 func (l *sortedList) chunkOf(compare func(r *Row) int) int {
-	i := sort.Search(len(l.chunks), func(i int) bool { return compare(l.chunks[i][0]) > 0 })
+	i := sort.Search(len(l.chunks), func(i int) bool { return compare(l.chunks[i].rows[0]) > 0 })
 	return max(i-1, 0)
 }
 
-// find returns the row for which compare is 0, or nil. compare is
-// negative for rows before it and positive for rows after it.
-func (l *sortedList) find(compare func(r *Row) int) *Row {
+// find returns the row of a slug in a list by slug, or nil.
+func (l *sortedList) find(slug fieldmark.Slug) *Row {
 	if l.size == 0 {
 		return nil
 	}
-	c := l.chunks[l.chunkOf(compare)]
-	i := sort.Search(len(c), func(i int) bool { return compare(c[i]) >= 0 })
-	if i < len(c) && compare(c[i]) == 0 {
-		return c[i]
-	}
-	return nil
+	after := sort.Search(len(l.chunks), func(i int) bool { return l.chunks[i].rows[0].slug > slug })
+	return l.chunks[max(after-1, 0)].find(slug)
 }
 
 // apply returns the list without the rows of out and with those of in. The former
@@ -87,41 +103,39 @@ func (l *sortedList) apply(out, in []*Row) *sortedList {
 		return l
 	}
 	if len(l.chunks) == 0 {
-		return newSortedList(l.compare, slices.Clone(in))
+		return l.fill(slices.Clone(in))
 	}
 	touched := map[int][]*Row{}
-	chunk := func(r *Row) (int, []*Row) {
+	find := func(r *Row) (int, []*Row) {
 		i := l.chunkOf(func(other *Row) int { return l.compare(other, r) })
 		c, ok := touched[i]
 		if !ok {
-			c = slices.Clone(l.chunks[i])
+			c = slices.Clone(l.chunks[i].rows)
 		}
 		return i, c
 	}
 	for _, r := range out {
-		i, c := chunk(r)
+		i, c := find(r)
 		if at, ok := slices.BinarySearchFunc(c, r, l.compare); ok {
 			c = slices.Delete(c, at, at+1)
 		}
 		touched[i] = c
 	}
 	for _, r := range in {
-		i, c := chunk(r)
+		i, c := find(r)
 		at, _ := slices.BinarySearchFunc(c, r, l.compare)
 		touched[i] = slices.Insert(c, at, r)
 	}
-	chunks := make([][]*Row, 0, len(l.chunks)+len(touched))
+	chunks := make([]*chunk, 0, len(l.chunks)+len(touched))
 	for i, c := range l.chunks {
-		if changed, ok := touched[i]; ok {
-			c = changed
-		}
-		for len(c) > 2*chunkSize {
-			chunks = append(chunks, c[:chunkSize:chunkSize])
-			c = c[chunkSize:]
-		}
-		if len(c) > 0 {
+		switch changed, ok := touched[i]; {
+		case !ok:
 			chunks = append(chunks, c)
+		case len(changed) > 2*chunkSize:
+			chunks = l.appendChunks(chunks, changed, chunkSize)
+		default:
+			chunks = l.appendChunks(chunks, changed, 2*chunkSize)
 		}
 	}
-	return newChunks(l.compare, chunks)
+	return l.with(chunks)
 }

@@ -104,7 +104,7 @@ func (s *Store) Lookup(slug fieldmark.Slug) Presence {
 func (s *Store) AliasTarget(slug fieldmark.Slug) fieldmark.Slug {
 	if now := s.current.Load(); now != nil {
 		if r := now.Row(slug); r != nil {
-			return r.target
+			return r.Target()
 		}
 	}
 	return ""

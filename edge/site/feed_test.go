@@ -127,7 +127,8 @@ func TestFeed(t *testing.T) {
 	}
 	want := `Dispute upheld: Text | The finding no longer counts for or against the score. Answer: Served to readers.
 No score | An audit measured the site.
-Scoring rules: geo 2.0.0 | Scores are computed by other rules from now on; the history is computed by the rules of today.
+Scoring rules: geo 2.0.0 | Scores are computed by other rules from now on; the history is computed by the rules of ` +
+		`today.
 GEO score 72.0 (+42.0) | An audit measured the site. Text of the <body> +9.0.
 GEO score 30.0 | An audit measured the site. capped at 30: robots.txt blocks.
 Dispute settled: Text | The next audit found other facts.

@@ -444,7 +444,10 @@ func sampleMethod() site.MethodPage {
 				Sources: []fieldmark.MethodSource{{ID: "rfc9309", Title: "Robots Exclusion Protocol", By: "Koster",
 					URL: "https://www.rfc-editor.org/rfc/rfc9309", Read: "primary"}}},
 		},
-		Manifest: []byte(`{"components":[{"id":"access","label":"Access","weight":30,"signals":[{"id":"access.answer_crawlers","label":"Crawlers <b>","points":14,"evidenceGrade":"documented","effort":1}]}],"gates":[{"id":"app_shell","limit":50,"reason":"Nothing to read."},{"id":"unreachable","reason":"No answer."}]}`),
+		Manifest: []byte(`{"components":[{"id":"access","label":"Access","weight":30,` +
+			`"signals":[{"id":"access.answer_crawlers","label":"Crawlers <b>","points":14,` +
+			`"evidenceGrade":"documented","effort":1}]}],"gates":[{"id":"app_shell","limit":50,"reason":"Nothing to ` +
+			`read."},{"id":"unreachable","reason":"No answer."}]}`),
 	}
 }
 

@@ -65,7 +65,8 @@ func TestResponseParser(t *testing.T) {
 	}{
 		{"length", "HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 5\r\n\r\nhello", false,
 			"200 server=x content-length=5 | hello | end"},
-		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\nA: b\r\n\r\n", false,
+		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\nA: " +
+			"b\r\n\r\n", false,
 			"200 | hello world | end"},
 		{"until the end", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello", false, "200 | hello | "},
 		{"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", true, "200 content-length=5 |  | end"},

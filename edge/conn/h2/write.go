@@ -188,7 +188,7 @@ func (c *Conn) sendResponse(id uint32, r *mux.Response) bool {
 	default:
 		out, c.inserted = append(out, k.insert...), true
 	}
-	out = appendAge(append(out, r.HPACK...), r.Age)
+	out = appendAge(append(append(out, r.HPACK...), r.MoreHPACK...), r.Age)
 	flags := byte(flagEndHeaders)
 	if n == 0 {
 		flags |= flagEndStream

@@ -277,7 +277,7 @@ func (c *Conn) appendResponse(out []byte, r *mux.Response) []byte {
 		out = append(out, status200...)
 	}
 	out = append(out, c.cfg.Date()...)
-	out = append(append(out, c.cfg.Constants()...), r.QPACK...)
+	out = append(append(append(out, c.cfg.Constants()...), r.QPACK...), r.MoreQPACK...)
 	out = mux.AppendDecimal(append(out, ageName...), r.Age)
 	quicvarint.AppendWithLen(out[:start-2], uint64(len(out)-start), 2)
 	if len(r.Body) > 0 {

@@ -6,8 +6,10 @@ type Response struct {
 	// HPACK and QPACK are the header fields, except the constants, Date and Age, as
 	// h2.AppendField and h3.AppendField append them.
 	HPACK, QPACK []byte
-	Age          int64  // value of Age, in seconds
-	Body         []byte // empty for 304
+	// MoreHPACK and MoreQPACK are further fields, which many responses share.
+	MoreHPACK, MoreQPACK []byte
+	Age                  int64  // value of Age, in seconds
+	Body                 []byte // empty for 304
 }
 
 // Events are called when something happens that is counted.

@@ -159,6 +159,8 @@ func spoken(l *language, word string) string {
 	return cases.Lower(xlanguage.Make(l.tag)).String(string(first)) + word[size:]
 }
 
+// writeWord writes the row of one text: its widths and where its glyphs begin, of the regular and of the bold
+// face. They are computed here because shaping needs the fonts, which a released program does not have.
 func writeWord(w *bytes.Buffer, s *shaper, l *language, text string) error {
 	fmt.Fprintf(w, "\n\t\t\t{text: %q", text)
 	var widths, at []string

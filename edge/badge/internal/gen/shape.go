@@ -26,6 +26,8 @@ type glyphID struct {
 	gid   sfnt.GlyphIndex
 }
 
+// glyph is one drawing as it is written to glyphs.bin. Advance is in units of em; outline is a list of operations
+// of a letter (M, L, Q or C) and coordinates of two bytes each, which path.glyph of package badge reads.
 type glyph struct {
 	advance uint16
 	outline []byte
@@ -41,6 +43,7 @@ type shaper struct {
 	buf    sfnt.Buffer
 }
 
+// file returns the file of a weight: 0 is regular and 1 is bold, as in the tables.
 func (f face) file(weight int) string {
 	if weight == 1 {
 		return f.bold
