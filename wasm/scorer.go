@@ -19,8 +19,8 @@ type Scorer struct {
 }
 
 // Score scores a brand by the module with a digest as of now; load returns the module if it
-// is another one than before. A brand without facts is pending. Errors of the module are a
-// *Fault.
+// is another one than before. Trends are of the past revisions in state. A brand without facts
+// is pending. Errors of the module are a *Fault.
 // The module stays compiled, because background work scores thousands of brands by the same one.
 func (s *Scorer) Score(ctx context.Context, digest fieldmark.Digest, load func(context.Context) ([]byte, error),
 	state *fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
@@ -40,8 +40,8 @@ func (s *Scorer) Score(ctx context.Context, digest fieldmark.Digest, load func(c
 	}
 	a.FactsDigest = state.FactsDigest
 	score := fieldmark.NewScore(state.Brand, a)
-	scoring.SetVisibility(&score, state.Visibility, now)
-	return score, nil
+	scoring.SetVisibility(&score, state, now)
+	return score, s.module.SetTrends(ctx, &score, state, now)
 }
 
 // Ages are the ages of facts at which a score changes, in ascending order.

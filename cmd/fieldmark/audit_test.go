@@ -277,7 +277,8 @@ func TestAuditPrevious(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, `<!doctype html><html lang=en><title>Acme</title><main><h1>Acme</h1><time datetime=%s>today</time></main>`,
+		fmt.Fprintf(w, `<!doctype html><html lang=en><title>Acme</title><main><h1>Acme</h1><time datetime=%s>`+
+			`today</time></main>`,
 			time.Now().UTC().Format(time.DateOnly))
 	}))
 	defer site.Close()

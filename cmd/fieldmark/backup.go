@@ -44,7 +44,8 @@ type backupCmd struct {
 
 // Help is printed below the flags.
 func (backupCmd) Help() string {
-	return `The copy shows the database at one point in time; origins keep reading and writing. It is checked before it gets its
+	return `The copy shows the database at one point in time; origins keep reading and writing. It is checked ` +
+		`before it gets its
 name. If events do not match their checksums, the copy is kept, the damaged events are listed, and the exit status is 3:
 restore an earlier backup, and keep the copy for what happened since. If the file cannot be read, no copy is made.
 
@@ -105,7 +106,8 @@ type restoreCmd struct {
 
 // Help is printed below the flags.
 func (restoreCmd) Help() string {
-	return `The backup file is not changed. Stop the origin first. The event log gets a new name, which makes edges start over:
+	return `The backup file is not changed. Stop the origin first. The event log gets a new name, which makes edges ` +
+		`start over:
 events after the backup are lost, and their numbers will be used again.
 ` + postgresBackup
 }

@@ -62,6 +62,12 @@ type databaseSettings struct {
 	DatabaseURLFile string `env:"FIELDMARK_DATABASE_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the database URL."`
 }
 
+// replicaSettings name a replica of the database of an origin.
+type replicaSettings struct {
+	ReadURL     string `env:"FIELDMARK_DATABASE_READ_URL" placeholder:"URL" help:"Replica that edges and lists read."`
+	ReadURLFile string `env:"FIELDMARK_DATABASE_READ_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds it"`
+}
+
 // objectSettings name the place of large contents, such as attachments.
 type objectSettings struct {
 	Objects string `env:"FIELDMARK_OBJECTS" default:"file:" help:"Place of large files: file:DIR or s3://BUCKET/DIR."`

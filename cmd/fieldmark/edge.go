@@ -27,11 +27,12 @@ import (
 type edgeSettings struct {
 	listenerSettings `embed:""`
 
-	Listen      string   `env:"FIELDMARK_LISTEN" default:"127.0.0.1:8080" help:"Address to listen on for clients."`
-	BaseURL     string   `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public URL, used in links; that of --listen if unset."`
-	CacheBytes  int64    `env:"FIELDMARK_CACHE_BYTES" default:"268435456" help:"Memory for cached answers, in bytes."`
-	RedisURL    string   `name:"redis-url" env:"FIELDMARK_REDIS_URL" placeholder:"URL" help:"Redis that edges share cached answers in: redis://, rediss:// or unix://; ?master_name=NAME for Sentinel, ?cluster=true for Cluster, more nodes as &addr=HOST:PORT. None if unset."`
-	RedisFile   string   `name:"redis-url-file" env:"FIELDMARK_REDIS_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the Redis URL, which may contain a password."`
+	Listen      string `env:"FIELDMARK_LISTEN" default:"127.0.0.1:8080" help:"Address to listen on for clients."`
+	BaseURL     string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public URL, used in links; that of --listen if unset."`
+	CacheBytes  int64  `env:"FIELDMARK_CACHE_BYTES" default:"268435456" help:"Memory for cached answers, in bytes."`
+	RedisURL    string `name:"redis-url" env:"FIELDMARK_REDIS_URL" placeholder:"URL" help:"Redis that edges share cached answers in: redis://, rediss:// or unix://; ?master_name=NAME for Sentinel, ?cluster=true for Cluster, more nodes as &addr=HOST:PORT. None if unset."`
+	RedisFile   string `name:"redis-url-file" env:"FIELDMARK_REDIS_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the Redis URL, which may contain a password."`
+	logSettings `embed:""`
 	Profile     string   `name:"cache-profile" env:"FIELDMARK_CACHE_PROFILE" enum:"strict,rfc" default:"strict" help:"How the reverse proxy caches: strict for production, rfc for everything that RFC 9111 allows."`
 	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Memory for answers of the reverse proxy, in bytes."`
 	PassFields  []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Additional request fields that are sent to the origin for cacheable requests; each value is cached separately."`
@@ -42,6 +43,12 @@ type edgeSettings struct {
 	MCP         string        `name:"mcp" env:"FIELDMARK_MCP" enum:"on,read,off" default:"read" help:"Tools for agents at /mcp (Model Context Protocol): read for those of scores, on for those of missions too, off for none."`
 	MCPOrigins  []string      `name:"mcp-origins" env:"FIELDMARK_MCP_ORIGINS" placeholder:"ORIGIN" help:"Origins of web pages, beside the base URL, whose scripts may call /mcp."`
 	HideAdmin   bool          `env:"FIELDMARK_HIDE_ADMIN" help:"Do not serve /admin and /api/admin on this edge."`
+}
+
+// logSettings are where an edge reads the event log, beside the origins.
+type logSettings struct {
+	LogURL  string `name:"log-url" env:"FIELDMARK_LOG_URL" placeholder:"URL" help:"Redis with the event log."`
+	LogFile string `name:"log-url-file" env:"FIELDMARK_LOG_URL_FILE" type:"path" help:"File that holds its URL."`
 }
 
 // build creates an edge whose requests go to the origin with the fewest requests in flight.
@@ -65,11 +72,16 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	if err != nil {
 		return nil, err
 	}
+	logURL, err := command.ReadSecret(c.LogURL, c.LogFile)
+	if err != nil {
+		return nil, err
+	}
 	profile, _ := rfc9111.ParseProfile(c.Profile) // kong accepts only the values of the enum
 	cfg := edge.Config{
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
 		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields, PassBody: cmp.Or(c.PassBody, -1),
-		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
+		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, LogURL: logURL, HideAdmin: c.HideAdmin,
+		Log:     log,
 		Version: version, Name: nodeName(ln), Tracer: c.tracing,
 		ModuleKeys: keys, WASI: c.WASIModules,
 		BuiltIn: builtInDigests(), MCP: mcp.Mode(c.MCP), MCPOrigins: c.MCPOrigins,

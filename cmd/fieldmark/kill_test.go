@@ -360,8 +360,9 @@ const hurried = 8
 func (s *workload) watchClocks(base, receiver string) {
 	s.t.Helper()
 	for path, body := range map[string]string{
-		"webhooks":          fmt.Sprintf(`{"url":%q,"events":["sla.at_risk","sla.breached"]}`, receiver+clocksPath),
-		"sla/policies/HIGH": `{"responseMinutes":1,"onsiteMinutes":9999,"resolutionMinutes":9999,"calendar":"24x7","atRiskPercent":[1,2]}`,
+		"webhooks": fmt.Sprintf(`{"url":%q,"events":["sla.at_risk","sla.breached"]}`, receiver+clocksPath),
+		"sla/policies/HIGH": `{"responseMinutes":1,"onsiteMinutes":9999,"resolutionMinutes":9999,"calendar":"24x7",` +
+			`"atRiskPercent":[1,2]}`,
 	} {
 		method, want := "POST", http.StatusCreated
 		if path != "webhooks" {

@@ -28,7 +28,8 @@ func TestLifecycleCommands(t *testing.T) {
 		}
 		return got
 	}
-	calendar := `{"timeZone":"Europe/Vienna","hours":[{"days":["MON","FRI"],"from":"07:00","to":"24:00"}],"holidays":[{"date":"12-25","name":"Christmas"}]}`
+	calendar := `{"timeZone":"Europe/Vienna","hours":[{"days":["MON","FRI"],"from":"07:00","to":"24:00"}],` +
+		`"holidays":[{"date":"12-25","name":"Christmas"}]}`
 	must(t, os.WriteFile(filepath.Join(dir, "shop.json"), []byte(calendar), 0o600))
 	run(`"12-25"`, "sla", "set-calendar", "shop", "shop.json")
 	run("HIGH      response 1h30m   onsite 8h      resolution 24h     calendar shop; at risk after 50%, 90%; paused "+

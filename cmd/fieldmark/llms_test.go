@@ -27,7 +27,8 @@ func TestLintAddress(t *testing.T) {
 	var out, said bytes.Buffer
 	status := run(t.Context(), []string{"llms", "lint", "http://acme.example", "--connect-to",
 		"acme.example:80:" + u.Host}, strings.NewReader(""), &out, &said)
-	const want = `http://acme.example/llms.txt: warning: served as "text/html"; text/markdown or text/plain is expected (media-type)
+	const want = `http://acme.example/llms.txt: warning: served as "text/html"; text/markdown or text/plain is ` +
+		`expected (media-type)
 http://acme.example/llms.txt: warning: the file has no links (no-link)
 http://acme.example/llms.txt: level 3 of 4, a title and a summary; 0 errors, 2 warnings, 0 notes
 `

@@ -37,7 +37,7 @@ func buildInfo(role string) func(io.Writer) {
 type originMetrics struct {
 	set     *metrics.Set
 	service *origin.Service
-	pools   func() []store.Pool
+	store   *store.Store
 
 	events                         map[fieldmark.EventType]*metrics.Counter
 	writes, refused                *metrics.Counter
@@ -169,6 +169,35 @@ func (m *originMetrics) writePools(w io.Writer, pools []store.Pool) {
 	}
 }
 
+// writeReplica writes the state of the replica of the database, if there is one.
+func (m *originMetrics) writeReplica(ctx context.Context, w io.Writer) {
+	r, configured, err := m.store.Replica(ctx)
+	if err != nil || !configured {
+		return
+	}
+	up := 0
+	if r.Up {
+		up = 1
+		fmt.Fprintf(w, "fieldmark_database_replica_lag_events %d\n", r.Lag)
+	}
+	fmt.Fprintf(w, "fieldmark_database_replica_up %d\n", up)
+	fmt.Fprintf(w, "fieldmark_database_replica_reads_total{result=\"read\"} %d\n", r.Reads)
+	fmt.Fprintf(w, "fieldmark_database_replica_reads_total{result=\"behind\"} %d\n", r.Behind)
+	fmt.Fprintf(w, "fieldmark_database_replica_reads_total{result=\"failed\"} %d\n", r.Failed)
+}
+
+// writeMirror writes the state of the mirror of the event log.
+func (m *originMetrics) writeMirror(w io.Writer) {
+	s := m.service.Mirror.Status()
+	if !s.Enabled {
+		return
+	}
+	fmt.Fprintf(w, "fieldmark_mirror_fence %d\n", s.Fence)
+	fmt.Fprintf(w, "fieldmark_mirror_head %d\n", s.Head)
+	fmt.Fprintf(w, "fieldmark_mirror_lag_events %d\n", s.LagEvents)
+	fmt.Fprintf(w, "fieldmark_mirror_lag_seconds %g\n", s.LagSeconds)
+}
+
 // writeCDNs writes the state of each CDN in front of the edges; the origins of a database write the
 // same.
 func (m *originMetrics) writeCDNs(ctx context.Context, w io.Writer) {
@@ -186,7 +215,33 @@ func (m *originMetrics) writeCDNs(ctx context.Context, w io.Writer) {
 			}
 			fmt.Fprintf(w, "fieldmark_cdn_state{cdn=%q,state=%q} %d\n", c.Name, state, value)
 		}
+		if c.Probe == nil {
+			continue
+		}
+		states := []fieldmark.CDNProbeState{fieldmark.CDNPending, fieldmark.CDNVerified, fieldmark.CDNFailed}
+		for _, state := range states {
+			value := 0
+			if c.Probe.State == state {
+				value = 1
+			}
+			fmt.Fprintf(w, "fieldmark_cdn_probe_state{cdn=%q,state=%q} %d\n", c.Name, state, value)
+		}
 	}
+}
+
+// writeSnapshots writes the metrics of ranking files; without a file its age and size are 0.
+func (m *originMetrics) writeSnapshots(ctx context.Context, w io.Writer) {
+	v, err := m.service.Snapshots.Stats(ctx)
+	if err != nil {
+		return // fieldmark_database_up tells
+	}
+	var age time.Duration
+	if !v.Made.IsZero() {
+		age = time.Since(v.Made)
+	}
+	fmt.Fprintf(w, "fieldmark_snapshot_age_seconds %g\nfieldmark_snapshot_bytes %d\nfieldmark_snapshot_lines %d\n",
+		age.Seconds(), v.Bytes, v.Lines)
+	fmt.Fprintf(w, "fieldmark_snapshot_failures_total %d\n", v.Failed)
 }
 
 // write writes all metrics of the origin.
@@ -195,7 +250,8 @@ func (m *originMetrics) write(w io.Writer) {
 	for _, r := range m.service.Certificates.OrderResults() {
 		fmt.Fprintf(w, "fieldmark_certificate_orders_total{result=%q} %d\n", r.Result, r.Count)
 	}
-	m.writePools(w, m.pools())
+	m.writePools(w, m.store.Pools())
+	m.writeMirror(w)
 	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
 	defer cancel()
 	v, err := m.service.Stats(ctx, maxCounted)
@@ -230,6 +286,8 @@ func (m *originMetrics) write(w io.Writer) {
 		fmt.Fprintf(w, "%s %g\n", g.name, g.value)
 	}
 	m.writeCDNs(ctx, w)
+	m.writeReplica(ctx, w)
+	m.writeSnapshots(ctx, w)
 	for _, status := range fieldmark.OpenStatuses() {
 		fmt.Fprintf(w, "fieldmark_missions_open{status=%q} %d\n", status, v.Missions[status])
 	}

@@ -23,6 +23,7 @@ func (migrateUpCmd) Help() string {
 	return `Any number of origins may start, or run this command, at the same time: one migrates and the others wait.
 Run the command before an upgrade if the tables belong to another database user than the one that origins use:
 an origin that finds no pending migration needs no right to change tables.
+Connect to the server itself: a pooler of transactions does not keep the session that migrations lock.
 Migrations only add. Older origins keep working during and after a migration.`
 }
 

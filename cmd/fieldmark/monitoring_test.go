@@ -35,7 +35,8 @@ func TestMetricsTable(t *testing.T) {
 	eventually(t, "the metrics tell of the mission and of the purge", func() bool {
 		_, _, text = ask(t, "GET", debug+"/metrics", "")
 		return regexp.MustCompile(
-			`(?s)fieldmark_edge_purge_lag_seconds_count [1-9].*fieldmark_events_total\{type="mission.created"\} 1\b.*fieldmark_missions_open\{status="NEW"\} 1\b`).MatchString(text)
+			`(?s)fieldmark_edge_purge_lag_seconds_count [1-9].*fieldmark_events_total\{type="mission.created"\} ` +
+				`1\b.*fieldmark_missions_open\{status="NEW"\} 1\b`).MatchString(text)
 	})
 	checkMetrics(t, text)
 	has := map[string]bool{}
@@ -105,7 +106,9 @@ func promtoolPath(t *testing.T) string {
 const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds " +
 	"fieldmark_webhook_attempts_total fieldmark_trace_spans_total " +
 	"fieldmark_edge_certificate_days fieldmark_edge_certificate_lifetime_days " +
-	"fieldmark_cdn_lag_seconds fieldmark_cdn_state" // of the CDNs that are configured
+	"fieldmark_cdn_lag_seconds fieldmark_cdn_probe_state fieldmark_cdn_state " + // of the CDNs that are configured
+	"fieldmark_database_replica_up fieldmark_database_replica_lag_events fieldmark_database_replica_reads_total " +
+	"fieldmark_mirror_fence fieldmark_mirror_head fieldmark_mirror_lag_events fieldmark_mirror_lag_seconds"
 
 // TestAlertsNameTheirPage checks that every alert links to a heading of the runbook.
 func TestAlertsNameTheirPage(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/botauth"
 	"github.com/fieldmark/fieldmark/origin/claim"
+	"github.com/fieldmark/fieldmark/origin/dump"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/mail"
 	"github.com/fieldmark/fieldmark/origin/monitor"
@@ -43,6 +44,7 @@ import (
 // originSettings are those of an origin, whether it runs alone or with an edge.
 type originSettings struct {
 	dataSettings         `embed:""`
+	replicaSettings      `embed:"" prefix:"database-"`
 	command.NetworkFlags `embed:""`
 	auditSettings        `embed:""`
 	checkSettings        `embed:""`
@@ -63,6 +65,8 @@ type originSettings struct {
 	mailSettings    `embed:""`
 	cdnSettings     `embed:""`
 	objectSettings  `embed:""`
+	dumpSettings    `embed:""`
+	mirrorSettings  `embed:""`
 	SecureCookies   bool `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
 }
 
@@ -82,6 +86,18 @@ type monitorSettings struct {
 // cdnSettings are those of the CDNs that are purged.
 type cdnSettings struct {
 	CDNNetworks []netip.Prefix `name:"cdn-networks" env:"FIELDMARK_CDN_NETWORKS" help:"Networks of CDNs to purge."`
+}
+
+// dumpSettings are the terms of the daily dumps.
+type dumpSettings struct {
+	DumpLicence     string `env:"FIELDMARK_DUMP_LICENCE" placeholder:"NAME" help:"Licence of dumps, such as CC-BY-4.0."`
+	DumpAttribution string `env:"FIELDMARK_DUMP_ATTRIBUTION" placeholder:"TEXT" help:"How to name the source of dumps."`
+}
+
+// mirrorSettings are where the event log is mirrored for edges.
+type mirrorSettings struct {
+	Mirror     string `name:"mirror-url" env:"FIELDMARK_MIRROR_URL" placeholder:"URL" help:"Redis for the event log."`
+	MirrorFile string `name:"mirror-url-file" env:"FIELDMARK_MIRROR_URL_FILE" type:"path" help:"File that holds it."`
 }
 
 // claimSettings are how owners of websites claim their brands.
@@ -185,6 +201,9 @@ func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay 
 	if err != nil {
 		return nil, err
 	}
+	if cfg.ReadURL, err = command.ReadSecret(o.ReadURL, o.ReadURLFile); err != nil {
+		return nil, err
+	}
 	metrics := newOriginMetrics()
 	cfg.Tracer, cfg.Hooks = o.tracing, metrics.storeEvents()
 	st, err := store.Open(ctx, cfg)
@@ -242,13 +261,21 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
+	terms, err := dump.ParseTerms(o.DumpLicence, o.DumpAttribution)
+	if err != nil {
+		return fmt.Errorf("--dump-licence and --dump-attribution: %w", err)
+	}
+	mirror, err := command.ReadSecret(o.Mirror, o.MirrorFile)
+	if err != nil {
+		return err
+	}
 	if n.service, err = origin.New(origin.Config{
-		MailRelay: relay, BaseURL: strings.TrimSuffix(o.publicURL, "/"),
+		MirrorURL: mirror, MailRelay: relay, BaseURL: strings.TrimSuffix(o.publicURL, "/"),
 		Prover: prover, NewBrands: claim.NewBrands(o.ClaimNew), OwnersOff: o.Owners == "off",
 		CDNHTTP: safehttp.New(safehttp.Config{Allow: slices.Concat(o.AllowNetworks, o.CDNNetworks)}),
-		Store:   n.store, Secret: secret, Objects: place, HTTP: outbound, Auditor: auditor, Signer: signer,
-		AuditEvery: o.every(), BuiltIn: builtIn, ModuleKeys: keys, Checker: moduleChecker(), Scorer: &wasm.Scorer{},
-		SignalFacts: wasm.SignalFacts, Log: log,
+		Store:   n.store, Secret: secret, Objects: place, DumpTerms: terms, HTTP: outbound,
+		Auditor: auditor, Signer: signer, AuditEvery: o.every(), BuiltIn: builtIn, ModuleKeys: keys,
+		Checker: moduleChecker(), Scorer: &wasm.Scorer{}, SignalFacts: wasm.SignalFacts, Log: log,
 		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
 		Certificates: certificates, SiteChecks: checks, Monitor: monitor.Config{Disk: o.disk(n.store),
@@ -266,7 +293,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 		return err
 	}
 	pages, err := n.pages(o, nodeToken, log)
-	n.metrics.service, n.metrics.pools = n.service, n.store.Pools
+	n.metrics.service, n.metrics.store = n.service, n.store
 	n.handler = n.metrics.wrap(traceRequests(o.tracing, splitPages(apiHandler, pages)))
 	return err
 }

@@ -252,7 +252,8 @@ func (v *ownerVisit) fixSite(d *console) {
 	d.tab.Go(d.t, v.base+"/owner/brands/"+v.slug)
 	var patches []struct{ URL, Text string }
 	d.tab.Ask(d.t, `[...(document.querySelector(".gate") ?? document.querySelector(".fixes > li"))
-		.querySelectorAll("figure")].map(f => ({url: f.querySelector("a").href, text: f.querySelector("pre").textContent}))`,
+		.querySelectorAll("figure")].map(f => ({url: f.querySelector("a").href, text: `+
+		`f.querySelector("pre").textContent}))`,
 		&patches)
 	if len(patches) == 0 {
 		d.t.Fatalf("the first fix has no lines to paste:\n%s", d.text("main"))

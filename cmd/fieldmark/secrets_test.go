@@ -104,7 +104,8 @@ func TestNoSecretInLogs(t *testing.T) {
 	}
 	o.waitFor(`"msg":"webhook"`) // after a delivery attempt
 	signIn(t, base, secrets)
-	if _, _, answer := ask(t, "GET", debug+"/metrics", ""); strings.Contains(answer, secrets["address of a calendar"]) ||
+	if _, _, answer := ask(t, "GET", debug+"/metrics", ""); strings.Contains(answer,
+		secrets["address of a calendar"]) ||
 		strings.Contains(answer, secrets["address of a technician"]) ||
 		strings.Contains(answer, secrets["token of a portal link"]) {
 		t.Error("the metrics tell the address of a calendar, of a technician or of a portal link")

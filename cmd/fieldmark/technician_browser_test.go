@@ -164,7 +164,8 @@ func (d *console) reaches(status fieldmark.MissionStatus) {
 func (d *console) waits(n int) {
 	d.t.Helper()
 	d.tab.Until(d.t, fmt.Sprint(n, " entries wait"), fmt.Sprintf(
-		`document.readyState == "complete" && document.querySelector("#outbox[aria-busy=false]")?.dataset.count == "%d"`, n))
+		`document.readyState == "complete" && document.querySelector("#outbox[aria-busy=false]")?.dataset.count == `+
+			`"%d"`, n))
 }
 
 // enterPIN enters a PIN with the keyboard.

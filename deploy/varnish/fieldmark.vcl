@@ -46,6 +46,14 @@ sub vcl_recv {
 sub vcl_backend_response {
     if (beresp.http.Surrogate-Key) {
         set beresp.http.xkey = beresp.http.Surrogate-Key;
+        # Edges state a long lifetime here while the origin has verified that every CDN is purged. Sites behind the edges
+        # cannot: edges remove their keys.
+        if (beresp.http.Surrogate-Control ~ "max-age=[0-9]") {
+            set beresp.ttl = std.duration(
+                regsub(beresp.http.Surrogate-Control, "^.*max-age=([0-9]+).*$", "\1s"), beresp.ttl);
+            set beresp.grace = std.duration(
+                regsub(beresp.http.Surrogate-Control, "^.*stale-if-error=([0-9]+).*$", "\1s"), beresp.grace);
+        }
     }
 }
 
@@ -53,4 +61,9 @@ sub vcl_deliver {
     unset resp.http.xkey;
     unset resp.http.Surrogate-Key;
     unset resp.http.Cache-Tag;
+    # What is purged is as new as a response of an edge, so Cache-Control counts from now for readers.
+    if (resp.http.Surrogate-Control) {
+        unset resp.http.Surrogate-Control;
+        unset resp.http.Age;
+    }
 }

@@ -171,10 +171,14 @@ class Client:
         """Send messages to an endpoint again."""
         return self.request("POST", _path(WEBHOOKS, endpoint_id, "replays"), request)
 
-    def poll(self, after: int = 0, types: Iterable[str] = ()) -> Iterator[Event]:
-        """Yield the events after a number, to the end of the log. Continue after the number of the last."""
+    def poll(self, after: int = 0, types: Iterable[str] = (), endpoint_id: Optional[str] = None) -> Iterator[Event]:
+        """Yield the events after a number, to the end of the log. Continue after the number of the last.
+
+        With endpoint_id, only what that webhook endpoint selects by its types and its filter.
+        """
+        query = {"type": list(types), "endpoint": endpoint_id}
         while True:
-            page = self.request("GET", _query("/api/public/v1/events", {"after": after, "type": list(types)}))
+            page = self.request("GET", _query("/api/public/v1/events", {"after": after, **query}))
             yield from page.get("data") or []
             if not page.get("hasMore") or page["next"] <= after:
                 return

@@ -146,11 +146,14 @@ export class Fieldmark {
     return this.request("POST", path(webhooks, endpoint, "replays"), request);
   }
 
-  /** Yields the events after a number, to the end of the log. Continue after the number of the last one. */
-  async *poll(after = 0, types: string[] = []): AsyncGenerator<PolledEvent, void> {
+  /**
+   * Yields the events after a number, to the end of the log. Continue after the number of the last one.
+   * With an endpoint, only what that webhook endpoint selects by its types and its filter.
+   */
+  async *poll(after = 0, types: string[] = [], endpoint?: string): AsyncGenerator<PolledEvent, void> {
     for (;;) {
       const page = await this.request<Schemas["PolledEvents"]>("GET",
-        query("/api/public/v1/events", { after, type: types }));
+        query("/api/public/v1/events", { after, type: types, endpoint }));
       yield* page.data ?? [];
       if (!page.hasMore || page.next <= after) return;
       after = page.next;

@@ -1177,8 +1177,13 @@ export interface components {
             counted: boolean;
             /** @example perplexity */
             engine: string;
+            /** Format: int64 */
+            failed?: number;
+            firstRate?: components["schemas"]["Rate"];
             interval: components["schemas"]["Range"];
             mentionRate: components["schemas"]["Rate"] | null;
+            /** @example sonar */
+            model?: string;
             /** @example The customer asked for it. */
             reason?: string;
             /**
@@ -1186,7 +1191,13 @@ export interface components {
              * @example 78.4
              */
             score: number;
+            search?: string;
+            /** Format: double */
+            searchedShare?: number;
             shareOfVoice: components["schemas"]["Rate"] | null;
+            /** @example api */
+            surface?: string;
+            top3Rate?: components["schemas"]["Rate"];
         };
         Envelope: {
             data: unknown;
@@ -1953,7 +1964,7 @@ export interface components {
             verdict: string;
         };
         PolledEvent: {
-            data: components["schemas"]["Mission"] | components["schemas"]["MissionNoted"] | components["schemas"]["AttachmentChange"] | components["schemas"]["SLAAtRiskEvent"] | components["schemas"]["SLABreachedEvent"] | components["schemas"]["SLAMetEvent"] | components["schemas"]["SLAPausedEvent"] | components["schemas"]["SLAResumedEvent"] | components["schemas"]["SLAUpdatedEvent"] | components["schemas"]["PaymentChange"] | components["schemas"]["ScoreChange"] | components["schemas"]["RankChange"] | components["schemas"]["BrandAudit"] | components["schemas"]["ClaimChange"] | components["schemas"]["DisputeChange"] | components["schemas"]["ModuleRollback"] | components["schemas"]["EndpointNotice"] | components["schemas"]["KeyExpiring"] | components["schemas"]["Ping"] | {
+            data: components["schemas"]["Mission"] | components["schemas"]["MissionNoted"] | components["schemas"]["AttachmentChange"] | components["schemas"]["SLAAtRiskEvent"] | components["schemas"]["SLABreachedEvent"] | components["schemas"]["SLAMetEvent"] | components["schemas"]["SLAPausedEvent"] | components["schemas"]["SLAResumedEvent"] | components["schemas"]["SLAUpdatedEvent"] | components["schemas"]["PaymentChange"] | components["schemas"]["ScoreChange"] | components["schemas"]["RankChange"] | components["schemas"]["VisibilityChange"] | components["schemas"]["BrandAudit"] | components["schemas"]["ClaimChange"] | components["schemas"]["DisputeChange"] | components["schemas"]["ModuleRollback"] | components["schemas"]["EndpointNotice"] | components["schemas"]["KeyExpiring"] | components["schemas"]["Ping"] | {
                 id: string;
             };
             /** @example evt_06m7xv8e0w3v3ac3zvc1h0gmw4 */
@@ -2090,12 +2101,23 @@ export interface components {
             url: string;
         };
         Rate: {
+            few?: boolean;
             /** Format: double */
             high: number;
             /** Format: double */
             low: number;
             /** Format: int64 */
             of: number;
+            /** Format: int64 */
+            questions?: number;
+            /** Format: double */
+            value: number;
+        };
+        RateChange: {
+            /** Format: double */
+            high: number;
+            /** Format: double */
+            low: number;
             /** Format: double */
             value: number;
         };
@@ -2712,6 +2734,36 @@ export interface components {
             /** @example scored */
             status: string;
         };
+        StudyRank: {
+            /** Format: int64 */
+            group: number;
+            /** Format: int64 */
+            high: number;
+            /** Format: int64 */
+            low: number;
+            /** Format: int64 */
+            of: number;
+        };
+        StudyRef: {
+            /** @example sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae */
+            digest: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-22T09:30:00.000Z
+             */
+            from: string;
+            /** @example 06m7xv8e0w3v3ac3zvc1h0gmw4 */
+            id: string;
+            /** @example en */
+            locale: string;
+            /** @example tools */
+            niche: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-22T09:30:00.000Z
+             */
+            to: string;
+        };
         Transition: {
             /** @description Who is assigned; unchanged if missing */
             assignee?: components["schemas"]["Assignee"];
@@ -2744,21 +2796,69 @@ export interface components {
             weights: number;
         };
         Visibility: {
+            all?: components["schemas"]["EngineVisibility"];
             /**
              * Format: date-time
              * @example 2026-11-22T09:30:00.000Z
              */
             asOf: string;
             engines: components["schemas"]["EngineVisibility"][] | null;
+            few: boolean;
+            /** Format: int64 */
+            form: number;
+            /** @example Wilson, 95 % */
+            interval: string;
             methodology: components["schemas"]["Methodology"];
             /** @example lab */
             quality: string;
             range: components["schemas"]["Range"];
+            rank?: components["schemas"]["StudyRank"];
+            /** @example The customer asked for it. */
+            reason?: string;
             /**
              * Format: double
              * @example 78.4
              */
             score: number;
+            study?: components["schemas"]["StudyRef"];
+        };
+        /**
+         * @example {
+         *       "slug": "acme",
+         *       "niche": "ropes",
+         *       "metric": "mention",
+         *       "engine": "openai-search",
+         *       "from": 0.21,
+         *       "to": 0.37,
+         *       "change": {
+         *         "value": 0.16,
+         *         "low": 0.082,
+         *         "high": 0.238
+         *       },
+         *       "cause": "brand",
+         *       "studies": [
+         *         "sha256:2a51d3547c23a8de50f3e23285a0df356627ef64c300087d3b27173f08ded2a0",
+         *         "sha256:1d9283d848ea941ace1fe0d2378ef8b70056a0d4d1648b95a322d90163e78285"
+         *       ]
+         *     }
+         */
+        VisibilityChange: {
+            /** @enum {string} */
+            cause: "brand" | "engine" | "unclear";
+            change: components["schemas"]["RateChange"];
+            /** @example perplexity */
+            engine: string;
+            /** Format: double */
+            from: number;
+            /** @example onsite */
+            metric: string;
+            /** @example tools */
+            niche: string;
+            /** @example acme */
+            slug: string;
+            studies: string[] | null;
+            /** Format: double */
+            to: number;
         };
         Window: {
             /**

@@ -112,7 +112,10 @@ func TestManifestCheck(t *testing.T) {
 		{"components[0].id", func(m *abi.Manifest) { m.Components[0].ID = "-" }},
 		{"components[0].label", func(m *abi.Manifest) { m.Components[0].Label = "a\u202eb" }},
 		{"components[0].weight", func(m *abi.Manifest) { m.Components[0].Weight = 99 }},
-		{"must have 100", func(m *abi.Manifest) { m.Components[0].Weight = 101; m.Components[0].Signals[0].Points = 61 }},
+		{"must have 100", func(m *abi.Manifest) {
+			m.Components[0].Weight = 101
+			m.Components[0].Signals[0].Points = 61
+		}},
 		{"components[0].signals", func(m *abi.Manifest) { m.Components[0].Signals = nil }},
 		{"signals[1].id", func(m *abi.Manifest) { m.Components[0].Signals[1].ID = "all.one" }},
 		{"signals[0].points", func(m *abi.Manifest) { m.Components[0].Signals[0].Points = 0 }},

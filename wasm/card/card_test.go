@@ -24,7 +24,8 @@ func one(combine, parts, gates string) string {
 		"name": "one", "version": "1.0.0",
 		"methodology": {"id": "one", "version": "1.0", "url": "/methodology"},
 		"author": "Somebody", "licence": "MIT",
-		"inputs": [{"name": "a", "unit": "words", "direction": "none"}, {"name": "b", "unit": "words", "direction": "none"}, {"name": "c", "unit": "words", "direction": "none"}],
+		"inputs": [{"name": "a", "unit": "words", "direction": "none"}, {"name": "b", "unit": "words", "direction": `+
+		`"none"}, {"name": "c", "unit": "words", "direction": "none"}],
 		"components": [{"id": "all", "label": "All", "weight": 100, "signals": [
 			{"id": "all.one", "label": "One", "points": 100, "advice": "Do.", "combine": %q, "parts": [%s]}
 		]}],
@@ -34,7 +35,8 @@ func one(combine, parts, gates string) string {
 
 // anyGate uses the inputs that a test does not need, because every input must be used.
 const anyGate = `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [
-	{"input": "a", "op": "gt", "value": 9999}, {"input": "b", "op": "gt", "value": 9999}, {"input": "c", "op": "gt", "value": 9999}]}}`
+	{"input": "a", "op": "gt", "value": 9999}, {"input": "b", "op": "gt", "value": 9999}, {"input": "c", "op": "gt",` +
+	` "value": 9999}]}}`
 
 func parse(t testing.TB, text string) *card.Card {
 	t.Helper()
@@ -123,7 +125,8 @@ func TestGates(t *testing.T) {
 		gate("less", `{"input": "a", "op": "lt", "value": 5}`),
 		gate("equal", `{"input": "a", "op": "eq", "value": 5}`),
 		gate("greater", `{"input": "a", "op": "gt", "value": 5}`),
-		gate("joined", `{"all": [{"input": "a", "op": "eq", "value": 5}, {"any": [{"input": "b", "op": "eq", "value": 0}, {"input": "c", "op": "eq", "value": 0}]}]}`),
+		gate("joined", `{"all": [{"input": "a", "op": "eq", "value": 5}, {"any": [{"input": "b", "op": "eq", `+
+			`"value": 0}, {"input": "c", "op": "eq", "value": 0}]}]}`),
 	}, ", ")))
 	for _, tt := range []struct {
 		values []int64
@@ -180,10 +183,12 @@ func TestParseReportsPositions(t *testing.T) {
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {}}`), "gates[0].when must be one of"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"all": []}}`),
 			"gates[0].when.all joins 0"},
-		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"all": [{"input": "a", "op": "le", "value": 1}]}}`), "gates[0].when.all[0].op"},
+		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"all": [{"input": "a", "op": "le", `+
+			`"value": 1}]}}`), "gates[0].when.all[0].op"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [{"input": "a", "op": "lt"}]}}`),
 			"gates[0].when.any[0].value is missing"},
-		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [{"all": [{"any": [{"all": [{"input": "a", "op": "lt", "value": 1}]}]}]}]}}`), "at most 4 deep"},
+		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [{"all": [{"any": [{"all": `+
+			`[{"input": "a", "op": "lt", "value": 1}]}]}]}]}}`), "at most 4 deep"},
 		{strings.Replace(one("mean", good, anyGate), `"points": 100`, `"points": 99`, 1),
 			"components[0].weight is 100, its signals add up to 99"},
 		{strings.Repeat(" ", card.MaxFile+1), "at most"},
@@ -230,7 +235,8 @@ func TestParseReportsEveryWrongShape(t *testing.T) {
 		`3:11: inputs must be an array`,
 		`4:27: components[0].weight is "100", must be a whole number`,
 		`5:24: components[0].signals[0].points is 1.5, must be a whole number`,
-		`6:37: components[0].signals[0].parts[0].curve.linear[0][1] true is not a decimal number with at most three digits after the point`,
+		`6:37: components[0].signals[0].parts[0].curve.linear[0][1] true is not a decimal number with at most three ` +
+			`digits after the point`,
 		`7:11: gates[0] must be an object`,
 	}
 	if !slices.Equal(got, want) {
@@ -288,8 +294,11 @@ func TestCompile(t *testing.T) {
 // Eval.
 func TestExplain(t *testing.T) {
 	c := parse(t, one("mean",
-		`{"input": "a", "weight": 3, "curve": {"linear": [[50, 0], [100, 0.25], [300, 1]]}}, {"input": "b", "curve": {"steps": [[2, 0.875]], "beyond": 0.1}}`,
-		`{"id": "g", "limit": 40, "reason": "Why.", "when": {"any": [{"input": "a", "op": "lt", "value": 60}, {"all": [{"input": "a", "op": "eq", "value": 61.5}, {"input": "b", "op": "gt", "value": 9}, {"input": "c", "op": "lt", "value": 1}]}]}}`))
+		`{"input": "a", "weight": 3, "curve": {"linear": [[50, 0], [100, 0.25], [300, 1]]}}, {"input": "b", `+
+			`"curve": {"steps": [[2, 0.875]], "beyond": 0.1}}`,
+		`{"id": "g", "limit": 40, "reason": "Why.", "when": {"any": [{"input": "a", "op": "lt", "value": 60}, `+
+			`{"all": [{"input": "a", "op": "eq", "value": 61.5}, {"input": "b", "op": "gt", "value": 9}, {"input": `+
+			`"c", "op": "lt", "value": 1}]}]}}`))
 	method := c.Explain(nil, nil)
 	s := method.Components[0].Signals[0]
 	if method.Score != nil || s.Status != fieldmark.Unknown || s.Rule != "the weighted mean of its inputs" {

@@ -160,20 +160,30 @@ func (m *markedUp) page(at int) string {
 	title := fmt.Sprintf("Example page %d about bread", at)
 	date := asOf.AddDate(0, 0, -at-1).Format(time.DateOnly)
 	same := `"` + strings.Join(m.sameAs, `","`) + `"`
-	head := `<title>` + title + ` | Example</title><meta name=description content="` + title + `: what Example does, for whom, and how it goes about it every day.">
-<link rel=canonical href="https://example.com` + path + `"><link rel=describedby href="/llms.txt"><link rel=alternate type="application/atom+xml" href="/feed.xml"><link rel=alternate type="text/markdown" href="/index.md">
-<meta property=og:title content=T><meta property=og:description content=D><meta property=og:image content=/i.png><meta property=og:url content="https://example.com` + path + `"><meta property=og:site_name content="Example">
-<script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":"Organization","name":"Example","url":"https://example.com/","logo":"/l.png","description":"We do things.","contactPoint":{"@type":"ContactPoint","telephone":"+1"},"sameAs":[` + same + `]},
-{"@type":"Article","headline":"` + title + `","author":{"@type":"Person","name":"Ada Byron"},"dateModified":"` + date + `"}]}</script>`
+	head := `<title>` + title + ` | Example</title><meta name=description ` +
+		`content="` + title + `: what Example does, for whom, and how it goes about it every day.">
+<link rel=canonical href="https://example.com` + path + `"><link rel=describedby href="/llms.txt"><link ` +
+		`rel=alternate type="application/atom+xml" href="/feed.xml"><link rel=alternate type="text/markdown" ` +
+		`href="/index.md">
+<meta property=og:title content=T><meta property=og:description content=D><meta property=og:image content=/i.png>` +
+		`<meta property=og:url content="https://example.com` + path + `"><meta property=og:site_name content="Example">
+<script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":"Organization",` +
+		`"name":"Example","url":"https://example.com/","logo":"/l.png","description":"We do things.",` +
+		`"contactPoint":{"@type":"ContactPoint","telephone":"+1"},"sameAs":[` + same + `]},
+{"@type":"Article","headline":"` + title + `","author":{"@type":"Person","name":"Ada Byron"},` +
+		`"dateModified":"` + date + `"}]}</script>`
 	var body strings.Builder
 	fmt.Fprintf(&body, "<h1>%s</h1>", title)
 	for i, p := range m.text(random, at) {
 		fmt.Fprintf(&body, "<h2>Part %d</h2><p>%s</p>", i+1, p)
-		fmt.Fprintf(&body, `<p>It saved %d %% of %d,200 kWh, as <a href="https://source%d-%d.example.org/">a study</a> says.</p>`,
+		fmt.Fprintf(&body, `<p>It saved %d %% of %d,200 kWh, as <a href="https://source%d-%d.example.org/">a `+
+			`study</a> says.</p>`,
 			10+at+i, 1+i, at, i)
 	}
-	fmt.Fprintf(&body, `<blockquote>%s is the most useful thing of all that we have seen.<footer>Ada Byron, engineer</footer></blockquote>
-<h2>How much is it?</h2><p>It costs $40 a month for a team of five.</p><ul><li>fast</li><li>small</li></ul><table><tr><th>size<th>price</tr><tr><td>large<td>high</tr></table>`, title)
+	fmt.Fprintf(&body, `<blockquote>%s is the most useful thing of all that we have seen.<footer>Ada Byron, `+
+		`engineer</footer></blockquote>
+<h2>How much is it?</h2><p>It costs $40 a month for a team of five.</p><ul><li>fast</li><li>small</li></ul><table>`+
+		`<tr><th>size<th>price</tr><tr><td>large<td>high</tr></table>`, title)
 	nav := `<nav><a href=/about>About us</a> <a href=/contact>Contact</a> <a href=/pricing>Pricing</a></nav>`
 	return `<!doctype html><html lang=en><head>` + head + `</head><body>` + nav + `<main>` + body.String() + m.extra +
 		`</main></body></html>`
@@ -194,7 +204,8 @@ func (m *markedUp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(path, "Q1.json") {
 			website = "https://example.com/"
 		}
-		fmt.Fprintf(w, `{"entities":{"Q":{"claims":{"P856":[{"rank":"normal","mainsnak":{"datavalue":{"value":%q}}}]}}}}`, website)
+		fmt.Fprintf(w, `{"entities":{"Q":{"claims":{"P856":[{"rank":"normal",`+
+			`"mainsnak":{"datavalue":{"value":%q}}}]}}}}`, website)
 	case r.Host != "example.com" && path == "/own":
 		io.WriteString(w, `<body><a rel=me href="https://example.com/">Website</a>`)
 	case r.Host != "example.com":

@@ -42,8 +42,11 @@ func Rules() fieldmark.MethodRules {
 			Methodology: fieldmark.VisibilityMethodology,
 			Weights: map[string]int{"mentionRate": visibilityWeights[0], "citationRate": visibilityWeights[1],
 				"shareOfVoice": visibilityWeights[2]},
-			Interval: "Wilson, 95 %, of every rate, carried to the sum; the mean over the engines that may be " +
-				"ranked; absent rates are dropped; accuracy is shown and not counted",
+			Interval: "Wilson, 95 %, with the effective number of answers, from the variance between questions, " +
+				"and Student's t; over questions and days from five days on; the sum has its own interval from " +
+				"the summed influences; if fewer than 12 questions name the brand, each question counts as one " +
+				"answer; absent rates are dropped; accuracy is shown and not counted; sums of answers are " +
+				"indicative and never ranked",
 			MinPrompts: fieldmark.MinVisibilityPrompts, MinRuns: fieldmark.MinVisibilityRuns,
 			MaxAgeDays: int(fieldmark.VisibilityWithin.Hours() / 24),
 			Full:       "0.60 x readiness + 0.40 x visibility, where both may be ranked; a list of its own",

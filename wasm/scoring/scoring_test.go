@@ -102,11 +102,11 @@ func TestAssessWithoutScore(t *testing.T) {
 func TestVisibilityWithoutAccuracy(t *testing.T) {
 	sample := fieldmark.VisibilitySample{Engine: "chatgpt", Prompts: 20, Runs: 5, Answers: 100, Mentions: 40, Cited: 80,
 		Citations: 20, Voices: 90, To: fieldmark.At(audited)}
-	without := scoring.Visibility([]fieldmark.VisibilitySample{sample}, audited)
+	without := scoring.Visibility([]fieldmark.VisibilitySample{sample}, nil, audited)
 	for _, right := range []int{0, 15, 30} {
 		graded := sample
 		graded.Graded, graded.Right = 30, right
-		v := scoring.Visibility([]fieldmark.VisibilitySample{graded}, audited)
+		v := scoring.Visibility([]fieldmark.VisibilitySample{graded}, nil, audited)
 		if v.Score != without.Score || v.Range != without.Range {
 			t.Errorf("%d of 30 statements right: %s in %v, want %s in %v as without grading", right, v.Score, v.Range,
 				without.Score, without.Range)

@@ -16,10 +16,10 @@ const (
 	visibilityShare = 40
 )
 
-// SetVisibility adds the visibility, and the full score if both can be ranked.
-// It takes the time because samples age: the same samples stop counting after some weeks.
-func SetVisibility(s *fieldmark.Score, samples []fieldmark.VisibilitySample, now time.Time) {
-	s.Visibility = Visibility(samples, now)
+// SetVisibility adds the visibility of a brand, and the full score if both can be ranked.
+// It takes the time because studies age: the same study stops counting after some weeks.
+func SetVisibility(s *fieldmark.Score, state *fieldmark.BrandState, now time.Time) {
+	s.Visibility = Visibility(state.Visibility, state.Studies, now)
 	if s.Visibility == nil || s.Visibility.Quality != fieldmark.VisibilityRanked || !s.Ranked() {
 		return
 	}
@@ -37,16 +37,42 @@ func full(readiness, visibility fieldmark.Milli) fieldmark.Milli {
 // statements are verified, so a weight would reward omitting a low rate.
 var visibilityWeights = [...]int{35, 30, 25}
 
-// Visibility evaluates samples per engine; samples of one engine are added up. It
-// returns nil without samples.
-// Engines that may be ranked count alone as soon as there is one; until then all count and the
-// result is marked as indicative. Each engine has the same weight, since how many people use it is
-// not public.
-func Visibility(samples []fieldmark.VisibilitySample, now time.Time) *fieldmark.Visibility {
-	if len(samples) == 0 {
+// Visibility evaluates the studies of a brand, which have only this brand, and its samples. It returns nil
+// without either. Samples count only without a study, and are never ranked: sums of answers do
+// not show how much questions differ.
+func Visibility(samples []fieldmark.VisibilitySample, studies []fieldmark.StudyResult,
+	now time.Time) *fieldmark.Visibility {
+	engines := sampleEngines(samples)
+	if v := studyVisibility(studies, now); v != nil {
+		for _, e := range engines {
+			e.Counted = false
+			v.Engines = append(v.Engines, e)
+		}
+		return v
+	}
+	if len(engines) == 0 {
 		return nil
 	}
-	v := &fieldmark.Visibility{Quality: fieldmark.VisibilityIndicative, Methodology: fieldmark.VisibilityMethodology}
+	v := &fieldmark.Visibility{Quality: fieldmark.VisibilityIndicative, Methodology: fieldmark.VisibilityMethodology,
+		Engines: engines, Form: fieldmark.FormSamples, Interval: fieldmark.IntervalAnswers, Reason: onlySums}
+	var sum, low, high fieldmark.Milli
+	for _, e := range engines {
+		sum, low, high = sum+e.Score, low+e.Interval.Low, high+e.Interval.High
+		if e.AsOf.Std().After(v.AsOf.Std()) {
+			v.AsOf = e.AsOf
+		}
+	}
+	v.Score = ratio(sum, len(engines)).Tenth()
+	v.Range = fieldmark.Range{Low: ratio(low, len(engines)).Tenth(), High: ratio(high, len(engines)).Tenth()}
+	return v
+}
+
+// onlySums is the reason of samples.
+const onlySums = "sums of answers: the interval treats every answer as independent"
+
+// sampleEngines evaluates samples per engine; samples of one engine are added up. Each engine has the same
+// weight, since how many people use it is not public.
+func sampleEngines(samples []fieldmark.VisibilitySample) (engines []fieldmark.EngineVisibility) {
 	samples = slices.Clone(samples)
 	slices.SortStableFunc(samples,
 		func(a, b fieldmark.VisibilitySample) int { return strings.Compare(a.Engine, b.Engine) })
@@ -55,34 +81,15 @@ func Visibility(samples []fieldmark.VisibilitySample, now time.Time) *fieldmark.
 		for n < len(samples) && samples[n].Engine == samples[0].Engine {
 			n++
 		}
-		v.Engines = append(v.Engines, engineVisibility(samples[:n], now))
+		engines = append(engines, engineVisibility(samples[:n]))
 		samples = samples[n:]
 	}
-	good := slices.ContainsFunc(v.Engines, func(e fieldmark.EngineVisibility) bool { return e.Reason == "" })
-	if good {
-		v.Quality = fieldmark.VisibilityRanked
-	}
-	var sum, low, high fieldmark.Milli
-	counted := 0
-	for i := range v.Engines {
-		e := &v.Engines[i]
-		if e.Counted = e.Reason == "" || !good; !e.Counted {
-			continue
-		}
-		counted++
-		sum, low, high = sum+e.Score, low+e.Interval.Low, high+e.Interval.High
-		if e.AsOf.Std().After(v.AsOf.Std()) {
-			v.AsOf = e.AsOf
-		}
-	}
-	v.Score = ratio(sum, counted).Tenth()
-	v.Range = fieldmark.Range{Low: ratio(low, counted).Tenth(), High: ratio(high, counted).Tenth()}
-	return v
+	return engines
 }
 
-func engineVisibility(samples []fieldmark.VisibilitySample, now time.Time) fieldmark.EngineVisibility {
+func engineVisibility(samples []fieldmark.VisibilitySample) fieldmark.EngineVisibility {
 	var all fieldmark.VisibilitySample
-	e := fieldmark.EngineVisibility{Engine: samples[0].Engine}
+	e := fieldmark.EngineVisibility{Engine: samples[0].Engine, Counted: true, Reason: onlySums}
 	for i := range samples {
 		s := &samples[i]
 		all.Answers, all.Mentions = all.Answers+s.Answers, all.Mentions+s.Mentions
@@ -90,11 +97,6 @@ func engineVisibility(samples []fieldmark.VisibilitySample, now time.Time) field
 		all.Voices, all.Graded, all.Right = all.Voices+s.Voices, all.Graded+s.Graded, all.Right+s.Right
 		if s.To.Std().After(e.AsOf.Std()) {
 			e.AsOf = s.To
-		}
-		// One sample that falls short keeps the engine from being ranked: a good one cannot make
-		// up for prompts that name the brand.
-		if why := shortOf(s, now); why != "" && e.Reason == "" {
-			e.Reason = why
 		}
 	}
 	e.Answers = all.Answers
@@ -113,24 +115,6 @@ func engineVisibility(samples []fieldmark.VisibilitySample, now time.Time) field
 	e.Score = ratio(100*sum, weight).Tenth()
 	e.Interval = fieldmark.Range{Low: ratio(100*low, weight).Tenth(), High: ratio(100*high, weight).Tenth()}
 	return e
-}
-
-// shortOf returns why a sample cannot be ranked, or an empty string.
-// The numbers come from simulations: with fewer prompts the intervals of most brands overlap.
-func shortOf(s *fieldmark.VisibilitySample, now time.Time) string {
-	switch {
-	case s.Prompts < fieldmark.MinVisibilityPrompts:
-		return "fewer than 20 prompts"
-	case s.Runs < fieldmark.MinVisibilityRuns:
-		return "fewer than 5 runs of each prompt"
-	case s.Answers < fieldmark.MinVisibilityPrompts*fieldmark.MinVisibilityRuns:
-		return "fewer than 100 answers"
-	case s.BrandedPrompts > 0:
-		return "prompts that name the brand"
-	case now.Sub(s.To.Std()) > fieldmark.VisibilityWithin:
-		return "older than 35 days"
-	}
-	return ""
 }
 
 // newRate returns nil for a rate of nothing, which is absent and not 0.

@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -13,9 +14,9 @@ import (
 
 // CDNCmd manages the purges of CDNs in front of the edges.
 type CDNCmd struct {
-	List   cdnListCmd   `cmd:"" help:"List CDNs, how far they are purged and what failed."`
+	List   cdnListCmd   `cmd:"" help:"List CDNs, how far they are purged, their probes and what failed."`
 	Add    cdnAddCmd    `cmd:"" help:"Purge a CDN from now on, or replace the settings of one."`
-	Test   cdnTestCmd   `cmd:"" help:"Send a CDN a purge of what nothing has."`
+	Test   cdnTestCmd   `cmd:"" help:"Send a CDN a purge of what nothing has, and a probe."`
 	Purge  cdnPurgeCmd  `cmd:"" help:"Purge everything from a CDN; not of trafficserver or nginx."`
 	Remove cdnRemoveCmd `cmd:"" help:"Stop purging a CDN."`
 }
@@ -47,6 +48,9 @@ func printCDN(s *command.Streams, c *fieldmark.CDN) error {
 	if err == nil && c.LastError != "" {
 		err = printf(s, "  %s\n", c.LastError)
 	}
+	if err == nil && c.Probe != nil {
+		err = printProbe(s, c.Probe)
+	}
 	if err == nil && c.EmptiedAt != nil {
 		what := "purged of everything"
 		if c.Kind.ByAddress() {
@@ -55,6 +59,18 @@ func printCDN(s *command.Streams, c *fieldmark.CDN) error {
 		err = printf(s, "  %s at %s: %s\n", what, c.EmptiedAt, c.EmptiedFor)
 	}
 	return err
+}
+
+// printProbe prints the state of probes and the last one.
+func printProbe(s *command.Streams, p *fieldmark.CDNProbe) error {
+	last := "none yet"
+	switch {
+	case p.At != nil && p.Error != "":
+		last = p.At.String() + " " + p.Error
+	case p.At != nil:
+		last = fmt.Sprintf("%s the badge of %s is that of an edge", p.At, p.Brand)
+	}
+	return printf(s, "  probes %s since %s; last: %s\n", p.State, p.Since, last)
 }
 
 type cdnAddCmd struct {
@@ -66,6 +82,9 @@ type cdnAddCmd struct {
 	URL       []string          `name:"at" sep:"none" help:"Address of a cache or template; repeatable."`
 	Zone      string            `placeholder:"ID" help:"Service of Fastly, or zone of Cloudflare."`
 	Plan      string            `help:"Plan of Cloudflare: free, pro, business or enterprise."`
+	Account   string            `placeholder:"ID" help:"Account of Cloudflare, whose zones share its limits."`
+	Public    string            `help:"URL of the site through the CDN, for probes; without it, not probed."`
+	Seconds   int               `placeholder:"N" help:"Lifetime of badges there while all CDNs are verified; 3600."`
 	TokenFile string            `type:"existingfile" help:"File with the token, which is never shown."`
 	Method    string            `help:"Method of a template."`
 	Header    map[string]string `mapsep:"none" help:"Field of a template, with {keys} or {token}."`
@@ -75,7 +94,8 @@ type cdnAddCmd struct {
 // Run creates or replaces the CDN.
 func (c *cdnAddCmd) Run(ctx context.Context, s *command.Streams) error {
 	r := fieldmark.CDNRequest{CDNSettings: fieldmark.CDNSettings{Kind: fieldmark.CDNKind(c.Kind), URLs: c.URL,
-		Zone: c.Zone, Plan: c.Plan, Method: c.Method, Headers: c.Header, Body: c.Body}}
+		Zone: c.Zone, Plan: c.Plan, Account: c.Account, Public: c.Public, Seconds: c.Seconds,
+		Method: c.Method, Headers: c.Header, Body: c.Body}}
 	if c.TokenFile != "" {
 		token, err := os.ReadFile(c.TokenFile)
 		if err != nil {
@@ -114,7 +134,13 @@ func printCDNResult(s *command.Streams, done string) func(fieldmark.CDNResult) e
 		if !r.OK {
 			return errors.New(r.Error)
 		}
-		return printf(s, "%s (%d ms)\n", done, r.TookMs)
+		if err := printf(s, "%s (%d ms)\n", done, r.TookMs); err != nil || r.Probe == nil {
+			return err
+		}
+		if r.Probe.Error != "" {
+			return errors.New("a probe failed: " + r.Probe.Error)
+		}
+		return printProbe(s, r.Probe)
 	}
 }
 

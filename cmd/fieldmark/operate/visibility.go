@@ -48,5 +48,5 @@ func (c *visibilityImportCmd) isCSV(file []byte) bool {
 	case ext == ".csv" || ext == ".json":
 		return ext == ".csv"
 	}
-	return !bytes.HasPrefix(bytes.TrimLeft(file, " \t\r\n"), []byte("["))
+	return !bytes.ContainsAny(bytes.TrimLeft(file, " \t\r\n")[:min(1, len(file))], "[{")
 }

@@ -107,7 +107,8 @@ func call(c *client.Client, name string, args []any) (any, error) {
 	case "replay":
 		return c.Replay(ctx, text(0), arg[fieldmark.ReplayRequest](args, 1))
 	case "poll":
-		return all(c.Poll(ctx, arg[int64](args, 0), arg[[]string](args, 1)...))
+		return all(c.Poll(ctx, arg[int64](args, 0),
+			client.EventFilter{Types: arg[[]string](args, 1), Endpoint: text(2)}))
 	case "score":
 		return c.Score(ctx, fieldmark.Slug(text(0)))
 	case "verify":

@@ -83,8 +83,11 @@ export declare class Fieldmark {
     }): AsyncGenerator<Delivery, void>;
     /** Sends messages to an endpoint again. */
     replay(endpoint: string, request: ReplayRequest): Promise<Replay>;
-    /** Yields the events after a number, to the end of the log. Continue after the number of the last one. */
-    poll(after?: number, types?: string[]): AsyncGenerator<PolledEvent, void>;
+    /**
+     * Yields the events after a number, to the end of the log. Continue after the number of the last one.
+     * With an endpoint, only what that webhook endpoint selects by its types and its filter.
+     */
+    poll(after?: number, types?: string[], endpoint?: string): AsyncGenerator<PolledEvent, void>;
     /** Returns the score of a brand. It needs no key. */
     score(slug: string): Promise<Score>;
     /** Calls any operation of the API. The path begins with /api/. */

@@ -94,10 +94,13 @@ export class Fieldmark {
     replay(endpoint, request) {
         return this.request("POST", path(webhooks, endpoint, "replays"), request);
     }
-    /** Yields the events after a number, to the end of the log. Continue after the number of the last one. */
-    async *poll(after = 0, types = []) {
+    /**
+     * Yields the events after a number, to the end of the log. Continue after the number of the last one.
+     * With an endpoint, only what that webhook endpoint selects by its types and its filter.
+     */
+    async *poll(after = 0, types = [], endpoint) {
         for (;;) {
-            const page = await this.request("GET", query("/api/public/v1/events", { after, type: types }));
+            const page = await this.request("GET", query("/api/public/v1/events", { after, type: types, endpoint }));
             yield* page.data ?? [];
             if (!page.hasMore || page.next <= after)
                 return;
