@@ -328,7 +328,6 @@ func (h *missionHandler) chooseAccount(req *request, query url.Values) (string, 
 }
 
 // accountFilter returns the options of a filter by account.
-// accountFilter marks the chosen account.
 func accountFilter(req *request, accounts *access.Accounts, chosen string) ([]option, error) {
 	list, err := accountChoices(req, accounts, chosen)
 	for i := range list {

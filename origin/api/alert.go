@@ -14,7 +14,8 @@ import (
 const (
 	// maxAlerts bounds the notifications that wait for the database. Others get 503: alerting tools retry a
 	// 5xx, but drop a notification after a 429 or after their own timeout.
-	maxAlerts  = 32
+	maxAlerts = 32
+	// Long enough for the notifications in progress to be written.
 	alertRetry = 2 * time.Second
 )
 
@@ -62,6 +63,7 @@ func (a *alertAPI) receive(source string) func(*call) error {
 		if err != nil {
 			return err
 		}
+		// Both tools send the same form; Decode knows the differences.
 		n, err := alert.Decode(body)
 		if err != nil {
 			return err
@@ -92,6 +94,7 @@ func (a *alertAPI) receive(source string) func(*call) error {
 func (c *call) alertOptions(source string) (mission.AlertOptions, error) {
 	is := func(name, value string) bool { return strings.EqualFold(c.params.text(name), value) }
 	o := mission.AlertOptions{Cooldown: mission.DefaultCooldown, CancelResolved: is("onResolved", "cancel")}
+	// Watchdogs fire to prove that alerting works. As missions they would send a technician for nothing.
 	o.Source, o.PerAlert, o.WatchdogAlerts = source, is("mode", "alert"), is("watchdog", "open")
 	o.Priority, _ = fieldmark.ParsePriority(c.params.text("priority"))
 	if name := c.params.text("source"); name != "" {

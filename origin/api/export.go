@@ -21,6 +21,7 @@ import (
 const ndjsonType = "application/x-ndjson"
 
 // exportParams are the query parameters of an export: those of the list that filter, and its own.
+// An export has no pages and one order, so what belongs to a page or to another order is left out.
 var exportParams = append([]param{
 	{name: "format", description: "ndjson (default): one JSON object a line; or csv, with a header line",
 		enum: []string{mission.FormatNDJSON, mission.FormatCSV}},
@@ -38,6 +39,7 @@ func (a *missionAPI) export(c *call) error {
 	if err != nil {
 		return err
 	}
+	// NDJSON by default: it keeps types and nesting, and a client can parse it line by line.
 	format, mediaType := mission.FormatNDJSON, ndjsonType
 	if strings.EqualFold(c.params.text("format"), mission.FormatCSV) {
 		format, mediaType = mission.FormatCSV, csvType+"; charset=utf-8; header=present"
@@ -50,6 +52,7 @@ func (a *missionAPI) export(c *call) error {
 	if err != nil {
 		return err
 	}
+	// The limit of exports at a time is by key, because each reads the database for seconds.
 	return a.missions.Export(c.r.Context(), c.key.ID, c.account(), f, encode,
 		export.Send(c.w, mediaType, "missions."+format))
 }
@@ -152,6 +155,7 @@ func (a *bulkAPI) dump(c *call) error {
 	defer c.limitWrites(dumpTimeout)()
 	h.Set("Content-Type", dumpType)
 	h.Set("Cache-Control", dumpControl)
+	// A client that has the file may keep it; a CDN that has it would go on serving a withdrawn one.
 	h.Set("CDN-Cache-Control", "no-store")
 	h.Set("ETag", `"`+file.SHA256+`"`)
 	http.ServeContent(c.w, c.r, "", time.Time{}, file)

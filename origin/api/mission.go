@@ -67,6 +67,8 @@ func (a *missionAPI) create(c *call) error {
 }
 
 // renderCreated returns the response to a request that created a mission, or found it.
+// 201 tells a client that its request created the mission; a repetition gets 200 and Deduplicated,
+// so that a tool that sends each alert twice can count its missions.
 func renderCreated(results []mission.Result) (idempotency.Response, error) {
 	r, err := renderMission(results)
 	r.Fields["Location"] = missionPath(r.Mission)
@@ -79,6 +81,7 @@ func renderCreated(results []mission.Result) (idempotency.Response, error) {
 }
 
 // renderMission returns the response to a request that wrote a mission.
+// It is pure: a saved response is rendered again from the stored mission.
 func renderMission(results []mission.Result) (idempotency.Response, error) {
 	m := results[0].Mission
 	body, err := encode(m)
@@ -103,6 +106,7 @@ func (a *missionAPI) createBatch(c *call) error {
 		return err
 	}
 	var valid []mission.Request
+	// An internal error is no fault of an item: the whole batch fails, and can be repeated as a whole.
 	rejected := make([]*fieldmark.Error, len(items))
 	for i, item := range items {
 		in, err := c.intake(item)
@@ -112,6 +116,7 @@ func (a *missionAPI) createBatch(c *call) error {
 			return err
 		}
 	}
+	// The report is rendered after the transaction, by a function that must not read the call.
 	base, requestID := c.w.base, c.w.requestID
 	return a.execute(c, mission.CreateAll(valid), func(results []mission.Result) (idempotency.Response, error) {
 		return renderBatch(results, rejected, base, requestID)
@@ -150,6 +155,7 @@ func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
 		return nil, err
 	}
 	// Copies: all requests of the route share its schema.
+	// The list as a whole: its length, and unknown members beside it.
 	whole := *c.route.handler.in.schema
 	list := *whole.members["missions"]
 	list.items = &schema{} // intake validates each mission
@@ -170,6 +176,7 @@ func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
 
 // intake decodes one mission of a batch.
 func (c *call) intake(item jsontext.Value) (mission.Request, error) {
+	// A mission in a batch has the bound of a mission alone; the body of the batch has a larger one.
 	if len(item) > fieldmark.MaxBody {
 		e := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a mission must have at most %d bytes", fieldmark.MaxBody)
 		e.Limit = fieldmark.MaxBody
@@ -184,6 +191,7 @@ func (c *call) intake(item jsontext.Value) (mission.Request, error) {
 }
 
 // itemError returns the client's error in one mission, or nil for an internal error.
+// Only the caller's own errors belong in the report: details of others could tell about the server.
 func itemError(err error) *fieldmark.Error {
 	if e, ok := errors.AsType[*fieldmark.Error](err); ok && e.Code.Status() < http.StatusInternalServerError {
 		return e
@@ -205,6 +213,7 @@ func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err 
 	if err != nil {
 		return page, err
 	}
+	// Integrators have an account; an administrator without one may name any, or a world.
 	account := c.account()
 	if account == "" {
 		account = c.params.text("account")
@@ -219,6 +228,7 @@ func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err 
 	if page, err = a.missions.List(c.r.Context(), account, f); err != nil {
 		return page, err
 	}
+	// An empty list is [] in JSON, never null.
 	if page.Data == nil {
 		page.Data = []fieldmark.Mission{}
 	}
@@ -240,6 +250,7 @@ func (c *call) missionFilter() (f fieldmark.MissionFilter, err error) {
 		Limit: c.params.number("limit"), Cursor: c.params.text("cursor"),
 	}
 	if text := c.params.text("priority"); text != "" {
+		// parseQuery has compared it with the enum.
 		f.Priority, _ = fieldmark.ParsePriority(text)
 	}
 	for _, text := range c.params.values["status"] {
@@ -264,6 +275,7 @@ func (a *missionAPI) get(c *call) error {
 		return err
 	}
 	h := c.w.Header()
+	// A client that polls revalidates with the ETag. No shared cache may store what a key can read.
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Vary", "Authorization")
 	if c.notModified(missionETag(m)) {
@@ -284,6 +296,8 @@ func missionParam(c *call) (missionRef, error) {
 }
 
 // handleMission returns a handler that changes a mission by the operation that op returns.
+// The version in If-Match is compared in the transaction of the change, never before it: two writers
+// with the same ETag would both pass a comparison outside.
 func handleMission[B any](a *missionAPI, op func(missionRef, B) (mission.Operation, error)) handler {
 	return handleRaw[B, fieldmark.Mission](func(c *call) error {
 		m, err := missionParam(c)
@@ -323,6 +337,8 @@ func (t *transition) check() (bad []fieldmark.FieldError) {
 }
 
 // moveMission returns a transition, which the transaction allows or not, by the stored status.
+// Which transitions are possible depends on a status that another request may be changing, so only
+// the transaction knows it.
 func moveMission(m missionRef, t transition) (mission.Operation, error) {
 	to, err := fieldmark.ParseMissionStatus(t.Status)
 	if err != nil {
@@ -339,6 +355,7 @@ type cancellation struct {
 	Reason *fieldmark.Reason `json:"reason,omitempty"`
 }
 
+// Canceling a canceled mission is no error: a tool that repeats the request gets the mission.
 func cancelMission(m missionRef, r cancellation) (mission.Operation, error) {
 	return mission.Cancel(m.account, m.id, r.Reason, m.ifMatch), nil
 }
@@ -417,6 +434,7 @@ func (a *missionAPI) addNote(c *call) error {
 	if err != nil {
 		return err
 	}
+	// A note always has an author: readers of a conversation must know who wrote, also for notes of tools.
 	if r.Author == nil {
 		r.Author = &fieldmark.NoteAuthor{ID: c.key.ID, Name: c.key.Name}
 	}

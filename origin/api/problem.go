@@ -8,6 +8,7 @@ import (
 )
 
 // getKey ends the sentence "To get a key, …".
+// One text, so that all problems about keys send a developer to the same two places.
 const getKey = "send a request at /developers/access, or ask the operator."
 
 // remedies maps each problem to instructions for fixing it.

@@ -154,7 +154,9 @@ func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 	h := w.Header()
 	h.Set(fieldmark.HeaderRequestID, w.requestID)
+	// The default is the safe one; routes that may be cached say so.
 	h.Set("Cache-Control", "no-store")
+	// Attachments and exports hold what strangers wrote: no browser may guess a type that runs scripts.
 	h.Set("X-Content-Type-Options", "nosniff")
 
 	switch {
@@ -166,6 +168,7 @@ func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		// The mux would redirect with an HTML page.
 		s.refuse(w, r, fieldmark.Errorf(fieldmark.CodeNotFound, "no such address"))
 	default:
+		// The mux's own 404 and 405 are plain text without a code.
 		if _, pattern := s.mux.Handler(r); pattern == "" {
 			s.refuse(w, r, s.unrouted(w, r))
 			return
@@ -217,18 +220,21 @@ func (s *server) run(c *call) error {
 // dispatch parses the query and calls the handler, under an idempotency key if the request has one.
 func (s *server) dispatch(c *call) (err error) {
 	rt, query := c.route, c.r.URL.RawQuery
+	// Calendar applications and alerting tools append parameters of their own.
 	if rt.op.anyQuery {
 		query = ""
 	}
 	if c.params, err = parseQuery(query, rt.params()); err != nil {
 		return err
 	}
+	// Only callers with a key have limits for agents; others can write nothing.
 	if c.r.Header.Get(fieldmark.HeaderAgent) != "" && c.key.ID != "" {
 		if err := s.admitAgent(c); err != nil {
 			return err
 		}
 		defer func() {
 			if err != nil {
+				// A token confirms a dry run that succeeded; after an error there is nothing to confirm.
 				c.w.Header().Del(fieldmark.HeaderConfirm)
 			}
 		}()
@@ -246,6 +252,7 @@ func (s *server) dispatch(c *call) (err error) {
 		rt.method != http.MethodGet {
 		serve = s.serveAdmin
 	}
+	// The effects are not in one transaction with the response, so the key is reserved before them.
 	if rt.reservable() {
 		return s.serveReserved(c, serve)
 	}
@@ -285,6 +292,7 @@ func auditTarget(r *http.Request) string {
 
 // auditAction returns the action of an operation in the audit log: that of completeMission is mission.completed.
 func auditAction(operation string) string {
+	// Operation ids are a verb and an object, as in createMission.
 	end := strings.IndexFunc(operation, unicode.IsUpper)
 	if end < 0 {
 		return auditlog.ActionName(operation)
@@ -306,6 +314,7 @@ func (s *server) refuse(w *responseWriter, r *http.Request, err error) {
 	}
 	w.code, w.cause = e.Code, err
 	w.canceled = r.Context().Err() != nil
+	// HTTP/1.1 cannot change a status that was sent; a closed connection is the only sign that is left.
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -318,6 +327,7 @@ func (s *server) recoverPanic(w *responseWriter, r *http.Request) {
 	if v == nil {
 		return
 	}
+	// It is not a bug but how refuse closes the connection, and net/http expects to see it.
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
@@ -332,6 +342,7 @@ func (s *server) accessLog(w *responseWriter, r *http.Request, start time.Time) 
 	if strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) {
 		level = slog.LevelDebug // edges poll continuously
 	}
+	// LoggedPath replaces secrets in paths, such as the token of a calendar feed.
 	attrs := []slog.Attr{
 		slog.String("requestId", w.requestID),
 		slog.String("method", r.Method),
@@ -347,6 +358,7 @@ func (s *server) accessLog(w *responseWriter, r *http.Request, start time.Time) 
 	if w.calendar != "" {
 		attrs = append(attrs, slog.String("calendar", w.calendar))
 	}
+	// Invalid ones are dropped: the field is the client's, and whatever it holds would be in the log.
 	if trace := traceID(r.Header.Get("Traceparent")); trace != "" {
 		attrs = append(attrs, slog.String("trace", trace))
 	}
@@ -376,6 +388,7 @@ func (s *server) clientAddr(r *http.Request) string {
 			return addr.String()
 		}
 	}
+	// A request past the edges, such as that of a health check or of an administrator at the origin.
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
@@ -385,6 +398,7 @@ func (s *server) clientAddr(r *http.Request) string {
 
 // traceID returns the trace id of a W3C traceparent, or "" if it is invalid.
 func traceID(parent string) string {
+	// W3C Trace Context, section 3.2.2; only version 00 has a fixed length.
 	const length = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	if len(parent) != length || parent[:3] != "00-" || parent[35] != '-' || parent[52] != '-' {
 		return ""

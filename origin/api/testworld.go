@@ -34,6 +34,7 @@ func (a *testWorldAPI) routes() []*route {
 }
 
 // worldOf returns the test account of a test key, or of a live key that manages test keys.
+// The world is of the account, not of the key: all test keys of an account share one world and one clock.
 func worldOf(c *call) (string, error) {
 	if !c.key.Test && !c.key.Allows(fieldmark.ScopeKeyTest) {
 		e := fieldmark.Errorf(fieldmark.CodeInsufficientScope, "send a test key, or a live key with the scope %s",
@@ -55,12 +56,14 @@ func (a *testClockAPI) routes() []*route {
 		{"PUT", fieldmark.PathTestClock, anyKey, handleRaw[fieldmark.TestClockRequest, fieldmark.TestClock](a.advance),
 			operation{id: "advanceTestClock", status: []int{200, 202},
 				summary: "Advance the time of the test world; what becomes due fires in order",
+				// The handler waits for the advance for TestClockWait at most, and then responds with 202.
 				timeout: fieldmark.TestClockWait + handlerTimeout}},
 	}
 }
 
 // setWorld puts the time of the test world on the response.
 func (c *call) setWorld(clock *fieldmark.TestClock) {
+	// Clients that log headers can tell a test from a live response without reading the body.
 	c.w.Header().Set(fieldmark.HeaderWorld, "test; now="+clock.Now.String())
 }
 
