@@ -26,9 +26,10 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark/author": {"", "cmd/fieldmark/command", "cmd/fieldmark/demo", "origin/audit", "origin/client",
 		"origin/llms", "origin/llms/probe", "origin/safehttp", "wasm", "wasm/abi", "wasm/card", "wasm/examples",
 		"wasm/geo", "wasm/scoring"},
-	"cmd/fieldmark/demo": {"", "origin", "origin/access", "origin/audit", "origin/client", "origin/safehttp"},
-	"deploy/release":     {"sdk"},
-	"sdk":                {},
+	"cmd/fieldmark/demo": {"", "origin", "origin/access", "origin/audit", "origin/client", "origin/safehttp",
+		"origin/visibility/study"},
+	"deploy/release": {"sdk"},
+	"sdk":            {},
 
 	"edge": {"", "edge/accesslog", "cache", "cache/rfc9111", "edge/proxy", "wasm", "wasm/scoring", "origin/client",
 		"sdk", "edge/badge",

@@ -38,6 +38,7 @@ func TestDemo(t *testing.T) {
 	board := demoBoard(t, facts)
 	demoSites(t, facts, board)
 	demoVerify(t, facts, board)
+	demoStudy(t, facts)
 	demoMission(t, dir, facts)
 	demoLint(t, facts)
 	p.stop()
@@ -56,6 +57,26 @@ func TestDemo(t *testing.T) {
 		"Authorization", "Bearer "+facts.APIKey)
 	if status != 200 || !strings.Contains(body, `"COMPLETED"`) {
 		t.Errorf("the mission after the second start: %d %s", status, body)
+	}
+}
+
+// demoStudy checks that the invented study of the demo is ranked, and labelled as invented.
+func demoStudy(t *testing.T, facts demo.Access) {
+	t.Helper()
+	var board fieldmark.VisibilityBoard
+	eventually(t, "the study of the demo is ranked", func() bool {
+		status, _, body := ask(t, "GET",
+			facts.BaseURL+"/api/v1/leaderboard?basis=visibility&niche=independent-shops", "")
+		return status == 200 && json.Unmarshal([]byte(body), &board) == nil &&
+			len(board.Items) >= fieldmark.MinVisibilityBrands
+	})
+	if len(board.Engines) != 2 || !strings.HasPrefix(board.Engines[0], "fake-engine-") ||
+		board.Interval != fieldmark.IntervalQuestionsDays {
+		t.Errorf("engines %v, interval %q; want two fake engines over days", board.Engines, board.Interval)
+	}
+	status, _, body := ask(t, "GET", facts.BaseURL+"/api/v1/visibility/studies/"+string(board.Study.Digest), "")
+	if status != 200 || !strings.Contains(body, "invented") {
+		t.Errorf("rows of the study: %d %.300s", status, body)
 	}
 }
 

@@ -45,6 +45,9 @@ func (s *Seeder) Seed(ctx context.Context, addresses Access) error {
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
+	if err := s.importStudies(ctx); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
 	printBanner(s.Out, a, first, s.Data)
 	return s.reportAudits(ctx, a.BaseURL, pending)
 }
