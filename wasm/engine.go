@@ -67,6 +67,10 @@ type Config struct {
 	// resource and may block the process for two seconds.
 	WASI bool
 
+	// Trace adds the stack to faults, for authors: a call that fails is repeated with the names and the
+	// debugging information of the module, which its author wrote. Not for modules of strangers.
+	Trace bool
+
 	// Observer receives the events of modules.
 	Observer Observer
 }
@@ -76,6 +80,7 @@ type Config struct {
 type Engine struct {
 	instances int
 	wasi      bool
+	trace     bool
 	interpret bool // instead of compiling
 	observe   Observer
 
@@ -92,8 +97,8 @@ func New(c Config) (*Engine, error) {
 	if c.Instances == 0 {
 		c.Instances = instancesPerCPU * runtime.GOMAXPROCS(0)
 	}
-	return &Engine{instances: c.Instances, wasi: c.WASI, interpret: c.Interpret, observe: c.Observer,
-		open: map[*Module]struct{}{}}, nil
+	return &Engine{instances: c.Instances, wasi: c.WASI, trace: c.Trace, interpret: c.Interpret,
+		observe: c.Observer, open: map[*Module]struct{}{}}, nil
 }
 
 // Load validates a module, rewrites it to count fuel, compiles it and runs its
@@ -109,6 +114,9 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	m, err := e.compile(ctx, program, digest, parsed.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("load module %s: %w", digest, err)
+	}
+	if e.trace {
+		m.traced = &traced{original: module, program: program, inputs: len(parsed.Manifest.Inputs)}
 	}
 	err = m.verifyVectors(ctx, parsed.Vectors)
 	if err == nil {
@@ -138,10 +146,7 @@ func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Diges
 	if e.interpret {
 		config = wazero.NewRuntimeConfigInterpreter()
 	}
-	rt := wazero.NewRuntimeWithConfig(ctx, config.
-		WithCoreFeatures(features).
-		WithMemoryLimitPages(uint32(p.class.MaxPages())).
-		WithDebugInfoEnabled(false))
+	rt := newRuntime(ctx, config, p.class, false)
 	within := compileTime
 	if p.class == abi.ClassWASI {
 		within = compileWASITime
@@ -171,6 +176,12 @@ func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Diges
 		fuel:     fuel,
 		points:   manifest.Points(),
 	}, nil
+}
+
+// newRuntime returns a runtime for one module. debug reads the DWARF sections of the module.
+func newRuntime(ctx context.Context, config wazero.RuntimeConfig, class abi.Class, debug bool) wazero.Runtime {
+	return wazero.NewRuntimeWithConfig(ctx, config.WithCoreFeatures(features).
+		WithMemoryLimitPages(uint32(class.MaxPages())).WithDebugInfoEnabled(debug))
 }
 
 // checkExports checks the signatures of the exported functions.

@@ -22,14 +22,19 @@ type Fault struct {
 	Digest fieldmark.Digest // of the module
 	Kind   FaultKind
 	Err    error
+	Stack  []Frame // the innermost first; empty without Config.Trace, and of faults after the call
 }
 
-// Error returns the module and what happened.
+// Error returns the module, what happened, and where.
 func (f *Fault) Error() string {
-	if f.Digest == "" {
-		return f.Err.Error()
+	text := f.Err.Error()
+	if f.Digest != "" {
+		text = "module " + string(f.Digest) + ": " + text
 	}
-	return "module " + string(f.Digest) + ": " + f.Err.Error()
+	for i, frame := range f.Stack {
+		text += [...]string{", in ", ", called by "}[min(i, 1)] + frame.String()
+	}
+	return text
 }
 
 // Unwrap returns the cause.

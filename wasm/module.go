@@ -20,6 +20,7 @@ type Module struct {
 	manifest *abi.Manifest
 	fuel     int64   // of one call
 	points   []int64 // of the signals, in the order of a result
+	traced   *traced // nil without Config.Trace
 }
 
 // Ref reads a module's name, version and digest without running it. It rejects what
@@ -89,6 +90,9 @@ func (m *Module) Measure(ctx context.Context, values []int64, states []byte, out
 	fuel = in.spent()
 	// After a failure the instance may be in any state, so it is not reused.
 	m.pool.release(in, err == nil)
+	if fault, ok := errors.AsType[*Fault](err); ok && m.traced != nil {
+		fault.Stack = m.traced.stack(ctx, fault.Kind, values, states)
+	}
 	return fuel, err
 }
 

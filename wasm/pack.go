@@ -11,19 +11,19 @@ import (
 )
 
 // Pack turns the output of a compiler into a module: it drops every custom section,
-// such as names and debug information, and appends the manifest, with the declared
-// memory, and the golden vectors. It validates the result as Load does, without
+// such as names and debug information, unless debug is set, and appends the manifest, with the
+// declared memory, and the golden vectors. It validates the result as Load does, without
 // running it.
 // Names and paths of the author's machine are in the dropped sections, and would change the digest
-// of equal code.
-func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector) ([]byte, error) {
+// of equal code. A module that keeps them shows in its faults where they happened (see Config.Trace).
+func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector, debug bool) ([]byte, error) {
 	sections, err := abi.Sections(compiled)
 	if err != nil {
 		return nil, fmt.Errorf("pack: %w", err)
 	}
 	out := []byte(bytecode.Header)
 	for _, s := range sections {
-		if s.ID != bytecode.SectionCustom {
+		if s.ID != bytecode.SectionCustom || debug {
 			out = bytecode.AppendSection(out, s.ID, s.Body)
 		}
 	}

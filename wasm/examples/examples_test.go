@@ -127,7 +127,7 @@ func (e *example) build(t *testing.T) ([]byte, *card.Card) {
 	must(t, err)
 	oracle, err := card.Parse(text)
 	must(t, err)
-	packed, err := wasm.Pack(compiled, oracle.Manifest(), oracle.Vectors())
+	packed, err := wasm.Pack(compiled, oracle.Manifest(), oracle.Vectors(), false)
 	must(t, err)
 	return packed, oracle
 }

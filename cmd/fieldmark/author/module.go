@@ -226,7 +226,7 @@ func parseFacts(raw []byte) (fieldmark.Facts, error) {
 
 // withModule loads a module and passes it to a function.
 func withModule(ctx context.Context, module []byte, use func(*wasm.Module) error) (err error) {
-	engine, err := wasm.New(wasm.Config{Instances: 1, WASI: true})
+	engine, err := wasm.New(wasm.Config{Instances: 1, WASI: true, Trace: true})
 	if err != nil {
 		return err
 	}

@@ -45,13 +45,14 @@ type modulePackCmd struct {
 	Manifest string `type:"path" xor:"from" placeholder:"FILE" help:"Manifest as JSON; requires --vectors."`
 	Vectors  string `type:"path" placeholder:"FILE" help:"Golden vectors as JSON."`
 	Output   string `short:"o" required:"" placeholder:"FILE" help:"File to write the packed module to."`
+	Debug    bool   `help:"Keep names and debugging information, which change the digest."`
 }
 
 // Help is printed below the flags.
 func (modulePackCmd) Help() string {
 	return `A module consists of code, a manifest that declares its inputs and signals, and golden
 vectors that test it. Manifest and vectors are appended as custom sections; other custom
-sections are removed.
+sections are removed, unless --debug keeps them.
 
   fieldmark module pack raw.wasm --card card.json -o my.wasm
   fieldmark module pack raw.wasm --manifest manifest.json --vectors vectors.json -o my.wasm`
@@ -67,7 +68,7 @@ func (c *modulePackCmd) Run(s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	packed, err := wasm.Pack(module, manifest, vectors)
+	packed, err := wasm.Pack(module, manifest, vectors, c.Debug)
 	if err != nil {
 		return err
 	}
