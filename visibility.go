@@ -104,6 +104,7 @@ type EngineVisibility struct {
 	Answers      int    `json:"answers"`
 	Failed       int    `json:"failed,omitempty"`        // requests without an answer
 	Searched     *Milli `json:"searchedShare,omitempty"` // of the answers, 0 to 1
+	PanelMean    *Milli `json:"panelMean,omitempty"`     // mean mention rate of the panel; only of a study
 	Counted      bool   `json:"counted"`                 // whether it is part of the total
 	Reason       string `json:"reason,omitempty"`        // why it cannot be ranked
 	AsOf         Time   `json:"asOf"`
@@ -185,7 +186,8 @@ type StudyEngine struct {
 	Answers   int          `json:"answers"`
 	Failed    int          `json:"failed"`
 	Searched  *Milli       `json:"searchedShare,omitempty"`
-	Reason    string       `json:"reason,omitempty"` // why its brands cannot be ranked; age is not considered
+	PanelMean *Milli       `json:"panelMean,omitempty"` // mean mention rate of all brands of the panel, 0 to 1
+	Reason    string       `json:"reason,omitempty"`    // why its brands cannot be ranked; age is not considered
 	Brands    []StudyBrand `json:"brands"`
 }
 
@@ -298,17 +300,24 @@ type VisibilityFilter struct {
 	Locale string      `json:"locale,omitempty"`
 	Engine string      `json:"engine,omitempty"` // empty: the mean of the engines that count
 	Metric StudyMetric `json:"metric"`
+
+	MinConfidence Milli `json:"minConfidence,omitempty"` // of the score of the brand's site, 0 to 1
 }
 
 // VisibilityBoard is GET /api/v1/leaderboard?basis=visibility: the brands of the newest study of a niche that
 // can be ranked, at most 100, by group and then by value.
 type VisibilityBoard struct {
 	Items       []VisibilityEntry `json:"items"`
-	Groups      []VisibilityGroup `json:"groups"`
+	NextCursor  string            `json:"nextCursor,omitempty"`
+	Total       int               `json:"total"`
+	Groups      []VisibilityGroup `json:"groups"` // of the whole list
 	Study       StudyRef          `json:"study"`
 	Engines     []string          `json:"engines"`
 	Questions   int               `json:"questions"`
 	Answers     int               `json:"answers"`
+	PanelMean   *Milli            `json:"panelMean,omitempty"` // mean mention rate; with the metric mention
+	Provider    string            `json:"provider"`
+	Provenance  string            `json:"provenance"` // who wrote the questions, and how
 	Interval    string            `json:"interval"`
 	Methodology Methodology       `json:"methodology"`
 	Filters     VisibilityFilter  `json:"filters"`

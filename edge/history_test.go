@@ -239,11 +239,42 @@ func TestVisibility(t *testing.T) {
 		t.Errorf("by visibility: %+v", board)
 	}
 	for query, want := range map[string]int{"&niche=ropes&metric=citation&engine=chatgpt": 200, "": 400,
-		"&niche=ropes&metric=x": 400, "&niche=ropes&limit=2": 400, "&niche=nobody": 404,
+		"&niche=ropes&metric=x": 400, "&niche=ropes&limit=0": 400, "&niche=ropes&minConfidence=x": 400,
+		"&niche=ropes&cursor=x":     400,
+		"&niche=nobody":             404,
 		"&niche=ropes&engine=other": 404,
 	} {
 		if got := h.get("/api/v1/leaderboard?basis=visibility" + query); got.status != want {
 			t.Errorf("%s: %d %.200s, want %d", query, got.status, got.body, want)
+		}
+	}
+	var page fieldmark.VisibilityBoard
+	var slugs []string
+	for next := "&limit=2"; next != ""; next = "&limit=2&cursor=" + page.NextCursor {
+		page = fieldmark.VisibilityBoard{}
+		got := h.get("/api/v1/leaderboard?basis=visibility&niche=ropes&minConfidence=0.1" + next)
+		must(t, json.Unmarshal([]byte(got.body), &page))
+		for _, it := range page.Items {
+			slugs = append(slugs, string(it.Slug))
+		}
+		if page.NextCursor == "" {
+			break
+		}
+	}
+	if got := strings.Join(slugs, " "); got != "c a b old e" || page.Total != 5 ||
+		*page.PanelMean < 300 || *page.PanelMean > 700 {
+		t.Errorf("in pages of two: %s, %+v", got, page)
+	}
+	for path, want := range map[string]string{
+		"/?basis=visibility&niche=ropes&utm_source=x": `<span class="sr">Share of answers and its 95% interval`,
+		"/?basis=visibility&niche=ropes&metric=":      "written by two buyers",
+		"/?basis=visibility":                          "Choose a field of work",
+		"/?basis=visibility&niche=nobody":             "No study of this field of work",
+		"/brands/a":                                   "Named in answers</caption>",
+		"/brands/d":                                   "Indicative, not ranked:",
+	} {
+		if got := h.get(path); got.status != 200 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d, want %q in %.2000s", path, got.status, want, got.body)
 		}
 	}
 	digest := a.Visibility.Study.Digest

@@ -225,6 +225,10 @@ const (
 
 // serveHome handles GET /: the leaderboard for people.
 func (e *boardEndpoints) serveHome(ctx *fasthttp.RequestCtx) {
+	if string(ctx.QueryArgs().Peek("basis")) == fieldmark.BasisVisibility {
+		e.serveVisibilityPage(ctx)
+		return
+	}
 	q, err := parseBoardQuery(ctx.QueryArgs(), ignoreUnknown)
 	if err != nil {
 		e.failPage(ctx, err, "")
@@ -273,14 +277,25 @@ func (e *boardEndpoints) serveNiche(ctx *fasthttp.RequestCtx) {
 		e.failPage(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "no ranked brand has this niche"), "")
 		return
 	}
-	e.servePage(ctx, "page/niche/"+s.Key()+"/"+q.Key(offset), "", func(context.Context) (*cache.Entry, error) {
+	e.servePage(ctx, "page/niche/"+s.Key()+"/"+q.Key(offset), "", func(ctx context.Context) (*cache.Entry, error) {
+		asOf := e.replica.applied.Load()
 		p := e.boardPage(s, &q, offset, "")
 		p.Niche = &niche
+		var incomplete error
+		if offset == 0 {
+			if incomplete = e.addStudy(ctx, s, &p); incomplete != nil {
+				e.log.Warn("a niche's page is incomplete", "niche", niche.Name, "err", incomplete)
+			}
+		}
 		body, err := e.site.AppendBoard(nil, p)
 		if err != nil {
 			return nil, err
 		}
-		return e.replica.taggedBoard(newPageEntry(body)), nil
+		page := tagStudy(newPageEntry(body), asOf, niche.Name)
+		if page.Fresh = derivedFresh; incomplete != nil {
+			page.Fresh = incompleteFresh
+		}
+		return page, nil
 	})
 }
 

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/valyala/fasthttp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
@@ -501,80 +499,4 @@ func (s *scorer) store(ctx context.Context, score fieldmark.Score, asOf int64) {
 	s.logRefresh(s.cache.Fetch(ctx, scoreKey(score.Slug), func(context.Context) (*cache.Entry, error) {
 		return newScoreEntry(score, asOf)
 	}))
-}
-
-// parseVisibilityQuery parses the query of a leaderboard by visibility and returns all problems at once.
-func parseVisibilityQuery(args *fasthttp.Args) (f fieldmark.VisibilityFilter, err error) {
-	f.Metric = fieldmark.MetricMention
-	into := map[string]*string{"basis": &f.Basis, "niche": &f.Niche, "locale": &f.Locale, "engine": &f.Engine,
-		"metric": (*string)(&f.Metric)}
-	var bad []fieldmark.FieldError
-	seen := map[string]bool{}
-	add := func(key, code, detail string) {
-		bad = append(bad, fieldmark.FieldError{Pointer: "?" + key, Code: code, Detail: detail})
-	}
-	for k, v := range args.All() {
-		key := string(k)
-		to := into[key]
-		switch {
-		case to == nil:
-			bad = append(bad, unknownParameter(key, "basis, niche, locale, engine and metric"))
-			continue
-		case seen[key]:
-			add(key, "conflict", "must be given once")
-		}
-		seen[key], *to = true, string(v)
-	}
-	if !fieldmark.ValidSlug(f.Niche) {
-		add("niche", "required", "must be the slug of a niche: questions of two niches have no common scale")
-	}
-	if f.Engine != "" && !fieldmark.ValidSlug(f.Engine) {
-		add("engine", "pattern", "must be the name of an engine")
-	}
-	if f.Locale != "" && !ranking.ValidLanguageRange(f.Locale) {
-		add("locale", "format", "must be a language tag such as de-AT")
-	}
-	if (&fieldmark.StudyBrand{MentionRate: &fieldmark.Rate{}, CitationRate: &fieldmark.Rate{},
-		ShareOfVoice: &fieldmark.Rate{}, FirstRate: &fieldmark.Rate{}}).Rate(f.Metric) == nil {
-		add("metric", "enum", "must be mention, citation, voice or first")
-	}
-	if bad != nil {
-		err = &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable", Fields: bad}
-	}
-	return f, err
-}
-
-// serveVisibility handles GET /api/v1/leaderboard?basis=visibility: the newest study of a niche.
-// It is cached until another study of the niche is imported, or brands are ranked again.
-func (e *boardEndpoints) serveVisibility(ctx *fasthttp.RequestCtx) {
-	f, err := parseVisibilityQuery(ctx.QueryArgs())
-	if err != nil {
-		e.fail(ctx, err)
-		return
-	}
-	s := e.rankings.Current()
-	if s == nil {
-		e.fail(ctx, errNotRanked())
-		return
-	}
-	key := strings.Join([]string{"visibility", s.ID, f.Niche, f.Locale, f.Engine, string(f.Metric)}, "/")
-	// getLimited, because a client can name any number of niches.
-	e.serveCached(ctx, e.fetcher.getLimited, key, func(ctx context.Context) (*cache.Entry, error) {
-		asOf := e.replica.applied.Load() // before the study is read
-		r, err := e.scorer.origin.NewestStudy(ctx, f.Niche, f.Locale)
-		if err != nil {
-			return nil, asUnavailable(err)
-		}
-		board, ok := s.VisibilityBoard(&r, f)
-		if !ok {
-			return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "the study has no answers of this engine")
-		}
-		entry, err := newJSONEntry(board, "", boardCacheControl)
-		if err != nil {
-			return nil, err
-		}
-		entry.AsOf, entry.Tags = asOf, []string{string(fieldmark.TagStudy(f.Niche))}
-		entry.Fresh, entry.OnError = boardFresh, derivedOnError
-		return entry, nil
-	}, e.fail)
 }

@@ -25,6 +25,8 @@ type BoardPage struct {
 	Ranked      int  // brands in the whole list, whatever this page leaves out
 	Pending     int  // public brands not audited yet
 	Unreachable int  // public brands whose site did not respond
+
+	Study *fieldmark.VisibilityBoard // the first brands of the niche's newest study; nil without one
 }
 
 // UnrankedBrand is a public brand without a rank.
@@ -51,6 +53,7 @@ type boardView struct {
 	Trends   bool   // some brand has a past
 	Narrowed bool   // the list leaves brands out
 	Heading  string // what the list is of
+	Study    []visibilityGroup
 }
 
 func newBoardView(c chrome, p *BoardPage) *boardView {
@@ -100,6 +103,9 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 			next.Set("minConfidence", c.String())
 		}
 		v.Next = path + "?" + next.Encode()
+	}
+	if p.Study != nil {
+		v.Study = groupsOf(p.Study)
 	}
 	for i, past := range p.Past {
 		s := newSpark(past, p.Board.Items[i].Score)

@@ -43,6 +43,7 @@ type brandView struct {
 	Since      *sinceView  // nil before the second audit
 	Chart      *chart      // nil while there is nothing to draw
 	Sample     *sampleView // nil without facts
+	Visibility *visibilityView
 }
 
 // nicheView compares a brand with the ranked brands of its niche.
@@ -96,7 +97,7 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 			decimal(s.Range.Low), decimal(s.Range.High),
 			s.Grade)
 	}
-	v.Chart, v.Since = newChart(p.History), sinceOf(p)
+	v.Chart, v.Since, v.Visibility = newChart(p.History), sinceOf(p), newVisibilityView(s.Visibility)
 	return v
 }
 

@@ -173,6 +173,11 @@ func (s *Site) AppendBrand(dst []byte, p BrandPage) ([]byte, error) {
 	return s.appendPage(dst, "brand.html", newBrandView(s.chrome, &p))
 }
 
+// AppendVisibility appends a leaderboard by visibility.
+func (s *Site) AppendVisibility(dst []byte, p VisibilityPage) ([]byte, error) {
+	return s.appendPage(dst, "visibility.html", newVisibilityPageView(s.chrome, &p))
+}
+
 // AppendNiches appends the list of niches.
 func (s *Site) AppendNiches(dst []byte, p NichesPage) ([]byte, error) {
 	return s.appendPage(dst, "niches.html", newNichesView(s.chrome, &p))

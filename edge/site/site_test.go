@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -228,6 +229,11 @@ func samplePages(t *testing.T) map[string][]byte {
 	add("board-niche")(s.AppendBoard(nil, niche))
 	niche.Niche = &site.NicheLine{Name: "outdoor-gear", Brands: 1203, Median: 71_250}
 	add("niche")(s.AppendBoard(nil, niche))
+	niche.Study = sampleStudyBoard()
+	add("niche-study")(s.AppendBoard(nil, niche))
+	add("visibility")(s.AppendVisibility(nil, site.VisibilityPage{BaseURL: base, Board: *sampleStudyBoard(),
+		Cursor: "c_1", Niches: niche.Niches}))
+	add("visibility-empty")(s.AppendVisibility(nil, site.VisibilityPage{BaseURL: base, Niches: niche.Niches}))
 	add("niches")(s.AppendNiches(nil, site.NichesPage{BaseURL: base, All: 3, Niches: []site.NicheLine{
 		{Name: "food", Brands: 1, Median: 86_100}, *niche.Niche}}))
 	add("niches-empty")(s.AppendNiches(nil, site.NichesPage{BaseURL: base}))
@@ -260,6 +266,9 @@ func samplePages(t *testing.T) map[string][]byte {
 	seen.Visibility = sampleVisibility()
 	add("brand")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: seen, Facts: sampleFacts(),
 		History: sampleHistory(), Badge: sampleBadge(seen), NicheMedian: 71_200, NicheBrands: 12}))
+	studied := sampleScore("Alpenglow")
+	studied.Visibility = sampleStudied()
+	add("brand-studied")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: studied}))
 	gated := sampleScore("بساتين النخيل", fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30,
 		Reason: "robots.txt blocks the crawlers that answer engines read with."},
 		fieldmark.Gate{ID: "manipulation", Limit: 55, Reason: "The site holds hidden text."})
@@ -423,6 +432,46 @@ func sampleVisibility() *fieldmark.Visibility {
 		AsOf: fieldmark.At(november), Quality: "indicative", Engines: []fieldmark.EngineVisibility{
 			{Engine: "<b>engine", Score: 41_200, MentionRate: rate, CitationRate: rate, Answers: 1400,
 				Reason: "fewer than 20 prompts"}}}
+}
+
+// sampleStudied is the visibility of a brand in a study of two engines, one of which few questions know.
+func sampleStudied() *fieldmark.Visibility {
+	at := fieldmark.At(november)
+	engine := func(name string, value, low, high fieldmark.Milli) fieldmark.EngineVisibility {
+		return fieldmark.EngineVisibility{Engine: name, Model: "m-1 <b>", Surface: "api", Search: "auto",
+			Score: 40_000, Interval: fieldmark.Range{Low: 30_000, High: 50_000}, Answers: 350, Counted: true, AsOf: at,
+			PanelMean:   milli(245),
+			MentionRate: &fieldmark.Rate{Value: value, Low: low, High: high, Of: 350, Questions: 50}}
+	}
+	all, one, two := engine("", 310, 240, 390), engine("engine-a", 600, 510, 680), engine("engine-b", 20, 4, 81)
+	all.CitationRate = &fieldmark.Rate{Value: 120, Low: 70, High: 190, Of: 300, Questions: 50}
+	two.MentionRate.Few, two.Counted, two.Reason = true, false, "fewer than 90 % of the planned answers"
+	return &fieldmark.Visibility{Score: 41_200, Range: fieldmark.Range{Low: 36_000, High: 46_000}, AsOf: at,
+		Quality: fieldmark.VisibilityRanked, Form: fieldmark.FormStudy, Interval: fieldmark.IntervalQuestionsDays,
+		Engines: []fieldmark.EngineVisibility{one, two}, All: &all,
+		Rank: &fieldmark.StudyRank{Low: 2, High: 5, Of: 12, Group: 2},
+		Study: &fieldmark.StudyRef{ID: "outdoor-2026w47", Niche: "outdoor-gear", Locale: "en",
+			From: fieldmark.At(november.AddDate(0, 0, -6)), To: at}}
+}
+
+// sampleStudyBoard has two groups, one of which has a single brand.
+func sampleStudyBoard() *fieldmark.VisibilityBoard {
+	b := &fieldmark.VisibilityBoard{Study: *sampleStudied().Study, Engines: []string{"engine-a", "engine-b"},
+		Questions: 50, Answers: 700, Interval: fieldmark.IntervalQuestionsDays, PanelMean: milli(245),
+		Provider: "in-house", Provenance: "written by two buyers <b>", NextCursor: "c_2+/", Total: 12,
+		Groups: []fieldmark.VisibilityGroup{{N: 1, From: 1, To: 1}, {N: 2, From: 2, To: 3}},
+		Filters: fieldmark.VisibilityFilter{Basis: fieldmark.BasisVisibility, Niche: "outdoor-gear",
+			Metric: fieldmark.MetricMention}}
+	for i, row := range []struct {
+		name             string
+		value, low, high fieldmark.Milli
+	}{{"Alpenglow <b>", 710, 640, 770}, {"بساتين النخيل", 320, 250, 400}, {"Few", 20, 4, 81}} {
+		group := min(i+1, 2)
+		b.Items = append(b.Items, fieldmark.VisibilityEntry{Slug: fieldmark.Slug(fmt.Sprintf("brand-%d", i)),
+			Name: row.name, Value: row.value, Low: row.low, High: row.high, Few: i == 2, Group: group,
+			RankLow: group, RankHigh: 1 + 2*min(i, 1), Answers: 700})
+	}
+	return b
 }
 
 func sampleMethod() site.MethodPage {

@@ -316,6 +316,7 @@ type importData struct {
 	Added, Updated, Unchanged int
 	Rejected                  []rejectedLine
 	Problems                  int // those of Rejected and the ones omitted
+	Warnings                  []string
 	Back                      string
 }
 
@@ -518,8 +519,13 @@ func (h *brandHandler) importStudies(req *request, file []byte) error {
 		return h.showImportError(req, "samples-", err)
 	}
 	h.audit(req, "visibility.imported", string(report.FileHash))
-	return h.showImport(req, "Studies of answers", importData{Unit: "engines", Added: report.Added,
-		Unchanged: report.Unchanged, Back: brandsPath})
+	d := importData{Unit: "engines", Added: report.Added, Unchanged: report.Unchanged, Back: brandsPath}
+	for _, w := range report.Warnings {
+		d.Warnings = append(d.Warnings, w.Detail)
+	}
+	slices.Sort(d.Warnings)
+	d.Warnings = slices.Compact(d.Warnings) // each engine of a study has the same panel
+	return h.showImport(req, "Studies of answers", d)
 }
 
 // importSamples imports a study, or answer samples, from a CSV file.

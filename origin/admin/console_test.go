@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/studytest"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 )
 
@@ -208,6 +209,11 @@ func TestImportBrands(t *testing.T) {
 	rec := b.uploads("/admin/brands/visibility", "brand,engine\nacme,chatgpt\n")
 	if rec.Code != 200 || !strings.Contains(rec.Body.String(), "<h1><bdi>No answer samples imported</bdi></h1>") {
 		t.Errorf("samples: %d: %s", rec.Code, rec.Body)
+	}
+	rec = b.uploads("/admin/brands/visibility", studytest.CSV(studytest.New("ropes", "one", time.Now().UTC(), "acme",
+		"nobody")))
+	if rec.Code != 200 || !strings.Contains(rec.Body.String(), "no brand has the slug &#34;nobody&#34;") {
+		t.Errorf("a study: %d: %s", rec.Code, rec.Body)
 	}
 	if rec := b.uploads("/admin/brands/import", strings.Repeat("x", fieldmark.MaxBulkBody)); rec.Code != 413 {
 		t.Errorf("a file that is too large: %d, want 413", rec.Code)

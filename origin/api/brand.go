@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -187,6 +188,9 @@ func (r *sampleRecord) line(i int) brand.SampleRow {
 // of samples lists the rejected lines.
 // The digest of the body is stored with each sample, so that an import can be identified later.
 func (a *brandAPI) importVisibility(c *call) (report fieldmark.VisibilityImport, err error) {
+	if strings.EqualFold(c.r.Header.Get("Content-Encoding"), "gzip") {
+		c.r.Header.Del("Content-Encoding") // a body that is gzip is recognised by its first bytes
+	}
 	mediaType, err := c.mediaType(jsonType, csvType)
 	if err != nil {
 		return report, err

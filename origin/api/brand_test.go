@@ -1,11 +1,15 @@
 package api_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/studytest"
 )
 
 func TestBrandLifecycle(t *testing.T) {
@@ -97,6 +101,36 @@ func TestVisibilityImport(t *testing.T) {
 		if rec.Code != tt.status {
 			t.Errorf("%s %s: %d %s, want %d", tt.kind, tt.body, rec.Code, rec.Body, tt.status)
 		}
+	}
+}
+
+// TestStudyImport: a study is taken with Content-Encoding: gzip too, and names the brands that are not known.
+func TestStudyImport(t *testing.T) {
+	fx := newFixture(t, nil)
+	fx.putBrand("acme")
+	var file bytes.Buffer
+	w := gzip.NewWriter(&file)
+	_, err := w.Write([]byte(studytest.CSV(studytest.New("ropes", "one", time.Now().UTC(), "acme", "nobody"))))
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for i, encoding := range []string{"gzip", ""} {
+		var report fieldmark.VisibilityImport
+		header := map[string]string{"Content-Type": "text/csv"}
+		if encoding != "" {
+			header["Content-Encoding"] = encoding
+		}
+		fx.mustSend(200, request{method: "POST", path: adminPath + "visibility/import", key: fx.admin,
+			body: file.String(), header: header}, &report)
+		if report.Added != 1-i || report.Unchanged != i || len(report.Warnings) != 1 ||
+			!strings.Contains(report.Warnings[0].Detail, "nobody") {
+			t.Errorf("%q: %+v", encoding, report)
+		}
+	}
+	rec := fx.send(request{method: "POST", path: adminPath + "visibility/import", key: fx.admin, body: file.String(),
+		header: map[string]string{"Content-Type": "text/csv", "Content-Encoding": "br"}})
+	if rec.Code != 415 {
+		t.Errorf("br: %d, want 415", rec.Code)
 	}
 }
 

@@ -532,18 +532,7 @@ func edgeOperations() []*route {
 			id:      "getLeaderboard",
 			summary: "Get the ranking by score; one page at a time, and brands whose ranges overlap share ranks",
 			status:  read,
-			query: []param{
-				{name: "niche", description: "Only brands of this niche, by its slug"},
-				{name: "language", description: "Only brands in this language: a language range such as de or de-AT"},
-				{name: "basis", description: "The score to rank by",
-					enum: []string{fieldmark.BasisReadiness, fieldmark.BasisFull}},
-				{name: "minConfidence", description: "The least confidence: 0 to 1, or low, medium or high"},
-				{name: "limit", description: "Brands per page", lowest: 1, highest: fieldmark.MaxBoardLimit,
-					preset: fieldmark.DefaultBoardLimit},
-				{name: "cursor", description: "nextCursor of the previous page. It belongs to one version of the " +
-					"ranking; " +
-					"the response is 410 when that version is gone"},
-			}}},
+			query:   boardParams}},
 		{"GET", fieldmark.PathMethodology, anyone, handleRaw[none, fieldmark.Method](nil), operation{
 			id: "getMethodology", status: read,
 			summary: "Get the scoring method; every weight, input and limit of the active module"}},
@@ -579,4 +568,24 @@ func edgeOperations() []*route {
 			},
 			status: []int{http.StatusOK}}},
 	}
+}
+
+// boardParams are the parameters of a leaderboard.
+var boardParams = []param{
+	{name: "niche", description: "Only brands of this niche, by its slug"},
+	{name: "language", description: "Only brands in this language: a language range such as de or de-AT"},
+	{name: "basis", description: "What to rank by. With visibility the response is a VisibilityBoard: the " +
+		"brands of the newest study of the niche, which is then required, by groups and ranges of ranks",
+		enum: []string{fieldmark.BasisReadiness, fieldmark.BasisFull, fieldmark.BasisVisibility}},
+	{name: "locale", description: "With basis=visibility: only studies of this locale (BCP 47)"},
+	{name: "engine", description: "With basis=visibility: only this engine, in place of the mean of all"},
+	{name: "metric", description: "With basis=visibility: the rate to rank by", enum: []string{
+		string(fieldmark.MetricMention), string(fieldmark.MetricCitation), string(fieldmark.MetricVoice),
+		string(fieldmark.MetricFirst)}},
+	{name: "minConfidence", description: "The least confidence: 0 to 1, or low, medium or high"},
+	{name: "limit", description: "Brands per page", lowest: 1, highest: fieldmark.MaxBoardLimit,
+		preset: fieldmark.DefaultBoardLimit},
+	{name: "cursor", description: "nextCursor of the previous page. It belongs to one version of the " +
+		"ranking; " +
+		"the response is 410 when that version is gone"},
 }

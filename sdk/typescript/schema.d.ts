@@ -1184,6 +1184,8 @@ export interface components {
             mentionRate: components["schemas"]["Rate"] | null;
             /** @example sonar */
             model?: string;
+            /** Format: double */
+            panelMean?: number;
             /** @example The customer asked for it. */
             reason?: string;
             /**

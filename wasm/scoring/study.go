@@ -72,5 +72,6 @@ func studyEngine(e *fieldmark.StudyEngine, to fieldmark.Time) fieldmark.EngineVi
 	return fieldmark.EngineVisibility{Engine: e.Engine, Model: e.Model, Surface: e.Surface, Search: e.Search,
 		Score: b.Score, Interval: b.Interval, MentionRate: b.MentionRate, CitationRate: b.CitationRate,
 		ShareOfVoice: b.ShareOfVoice, FirstRate: b.FirstRate, Top3Rate: b.Top3Rate, Accuracy: b.Accuracy,
-		Answers: e.Answers, Failed: e.Failed, Searched: e.Searched, Counted: true, Reason: b.Reason, AsOf: to}
+		Answers: e.Answers, Failed: e.Failed, Searched: e.Searched, PanelMean: e.PanelMean, Counted: true,
+		Reason: b.Reason, AsOf: to}
 }

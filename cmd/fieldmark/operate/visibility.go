@@ -33,8 +33,16 @@ func (c *visibilityImportCmd) Run(ctx context.Context, s *command.Streams) error
 		return api.ImportVisibility(ctx, file, c.isCSV(file))
 	}, func(report fieldmark.VisibilityImport) error {
 		if err := printf(s, "%d added, %d known already, file %s\n", report.Added, report.Unchanged,
-			report.FileHash); err != nil || len(report.Rejected) == 0 {
+			report.FileHash); err != nil {
 			return err
+		}
+		for _, w := range report.Warnings {
+			if _, err := fmt.Fprintf(s.Err, "warning: %s: %s\n", w.Pointer, w.Detail); err != nil {
+				return err
+			}
+		}
+		if len(report.Rejected) == 0 {
+			return nil
 		}
 		return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: report.Rejected,
 			Detail: fmt.Sprintf("%d problems; the lines below were not imported", len(report.Rejected)+report.Omitted)}

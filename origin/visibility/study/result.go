@@ -134,6 +134,7 @@ type engineTable struct {
 	mentions, first, top3, citations     map[string][]int
 	right, statements                    map[string][]int // by question
 	total, failed, searched, planned     int
+	panel                                int // brands, with those that the registry does not know
 	citedTotal, namedTotal, questionsHit int
 	reason                               string
 }
@@ -186,6 +187,7 @@ func (t *table) engine(d *Document) *engineTable {
 			e.citations[c.Brand][cell] += c.Citations
 		}
 	}
+	e.panel = len(d.Brands)
 	e.addAccuracy(d)
 	for _, n := range e.ofQuestion {
 		if n > 0 {
@@ -315,7 +317,7 @@ func (t *table) result(engines ...*engineTable) fieldmark.StudyEngine {
 		return r
 	}
 	part := fieldmark.Milli(share(searched, r.Answers) / 1000)
-	r.Searched = &part
+	r.Searched, r.PanelMean = &part, panelMean(engines)
 	values := map[fieldmark.StudyMetric][][]int64{}
 	var ranked []int
 	for _, slug := range t.brands {
@@ -355,6 +357,27 @@ func (t *table) result(engines ...*engineTable) fieldmark.StudyEngine {
 		}
 	}
 	return r
+}
+
+// panelMean is the mean mention rate of all brands of the panel, over engines with answers.
+func panelMean(engines []*engineTable) *fieldmark.Milli {
+	var sum, of int64 // of millionths; of brands and questions
+	for _, e := range engines {
+		for q, n := range e.ofQuestion {
+			if n == 0 {
+				continue
+			}
+			named := 0
+			for _, k := range e.named[q*e.table.width():][:e.table.width()] {
+				named += k
+			}
+			sum, of = sum+share(named, n), of+int64(e.panel)
+		}
+	}
+	if of == 0 {
+		return nil
+	}
+	return new(fieldmark.Milli((2*sum + 1000*of) / (2000 * of)))
 }
 
 // rateOf estimates the mean of ratios; nil without any.

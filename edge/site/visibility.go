@@ -1,0 +1,253 @@
+package site
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// whisker is a value with its interval on an axis from 0 to 100 %: the places are SVG lengths.
+type whisker struct {
+	At        string // of the dot; empty: only the interval is known
+	Low, High string
+	Mean      string // of the panel; empty: none
+	Weak      bool   // it cannot be ranked: the interval is dashed
+}
+
+// newWhisker places a rate, which is not nil.
+func newWhisker(r *fieldmark.Rate, mean *fieldmark.Milli, weak bool) *whisker {
+	w := &whisker{Low: percentOf(100 * r.Low), High: percentOf(100 * r.High), Weak: weak}
+	if !r.Few {
+		w.At = percentOf(100 * r.Value)
+	}
+	if mean != nil {
+		w.Mean = percentOf(100 * *mean)
+	}
+	return w
+}
+
+// rateWords writes a share with its interval in whole percent; of one that too few questions vary, the
+// only bound that it has.
+func rateWords(r *fieldmark.Rate) string {
+	switch {
+	case r == nil || !r.Few:
+		return rate(r)
+	case r.Value > fieldmark.MilliOne/2:
+		return fmt.Sprintf("above %d%%", int(r.Low/10))
+	}
+	return fmt.Sprintf("below %d%%", int((r.High+9)/10))
+}
+
+// plot is a dot-and-whisker plot of one rate, a line for all engines and for each.
+type plot struct {
+	Name  string // of the rate
+	Lines []plotLine
+}
+
+type plotLine struct {
+	Engine  string // empty: all engines
+	About   string // model and kind of search
+	Whisker *whisker
+	Rate    *fieldmark.Rate
+	Reason  string // why it is not ranked
+}
+
+// visibilityView is the visibility on a brand's page.
+type visibilityView struct {
+	*fieldmark.Visibility
+	Headline string // the mention rate in a sentence
+	Ranked   bool
+	Plots    []plot
+	Board    string // address of the leaderboard of its niche; empty if the brand has no rank in it
+}
+
+// newVisibilityView returns nil without a measurement.
+func newVisibilityView(v *fieldmark.Visibility) *visibilityView {
+	if v == nil {
+		return nil
+	}
+	view := &visibilityView{Visibility: v, Ranked: v.Quality == fieldmark.VisibilityRanked}
+	lines := v.Engines
+	if v.All != nil {
+		lines = append([]fieldmark.EngineVisibility{*v.All}, lines...)
+	}
+	for _, kind := range []struct {
+		name string
+		rate func(e *fieldmark.EngineVisibility) *fieldmark.Rate
+		mean bool // the mean of the panel is of this rate
+	}{
+		{"Named in answers", func(e *fieldmark.EngineVisibility) *fieldmark.Rate { return e.MentionRate }, true},
+		{"Cited in answers that cite", func(e *fieldmark.EngineVisibility) *fieldmark.Rate { return e.CitationRate },
+			false},
+	} {
+		p := plot{Name: kind.name}
+		for i := range lines {
+			e := &lines[i]
+			r := kind.rate(e)
+			if r == nil {
+				continue
+			}
+			mean := e.PanelMean
+			if !kind.mean {
+				mean = nil
+			}
+			p.Lines = append(p.Lines, plotLine{Engine: plain(e.Engine), About: aboutEngine(e), Rate: r,
+				Whisker: newWhisker(r, mean, e.Reason != "" || !e.Counted), Reason: plain(e.Reason)})
+		}
+		if len(p.Lines) > 0 {
+			view.Plots = append(view.Plots, p)
+		}
+	}
+	view.Headline = visibilityHeadline(v)
+	if v.Study != nil && v.Rank != nil {
+		view.Board = VisibilityPath(v.Study.Niche)
+	}
+	return view
+}
+
+// visibilityHeadline says how often the brand was named, and in how many answers to how many questions.
+func visibilityHeadline(v *fieldmark.Visibility) string {
+	if v.All == nil || v.All.MentionRate == nil {
+		return ""
+	}
+	r := v.All.MentionRate
+	text := fmt.Sprintf("Named in %s of answers", rateWords(r))
+	if r.Few {
+		text = fmt.Sprintf("Too few questions tell more about it than: named in %s of answers", rateWords(r))
+	}
+	text += fmt.Sprintf(", %s, %s answers", countOf(v.All.MentionRate.Questions, "question", "questions"), number(r.Of))
+	if v.Study != nil {
+		text += ", " + spanOf(v.Study.From, v.Study.To)
+	}
+	var engines []string
+	for i := range v.Engines {
+		if e := &v.Engines[i]; e.Counted {
+			engines = append(engines, plain(e.Engine))
+		}
+	}
+	return text + ", " + strings.Join(engines, ", ") + "."
+}
+
+// spanOf writes the days from one to another.
+func spanOf(from, to fieldmark.Time) string {
+	if dayOf(from) == dayOf(to) {
+		return dayOf(to)
+	}
+	return dayOf(from) + " to " + dayOf(to)
+}
+
+// searches are the kinds of search of an engine in words.
+var searches = map[string]string{"auto": "searches when it decides to", "required": "always searches",
+	"off": "without search"}
+
+// aboutEngine describes how an engine was asked.
+func aboutEngine(e *fieldmark.EngineVisibility) string {
+	var parts []string
+	if e.Model != "" {
+		parts = append(parts, plain(e.Model))
+	}
+	switch e.Surface {
+	case fieldmark.SurfaceAPI:
+		parts = append(parts, "API")
+	case fieldmark.SurfaceApp:
+		parts = append(parts, "app")
+	}
+	if words := searches[e.Search]; words != "" {
+		parts = append(parts, words)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// VisibilityPath is the address of the leaderboard by visibility of a niche.
+func VisibilityPath(niche string) string {
+	return "/?" + url.Values{"basis": {fieldmark.BasisVisibility}, "niche": {niche}}.Encode()
+}
+
+// VisibilityPage is the data of a leaderboard by visibility.
+type VisibilityPage struct {
+	BaseURL string                    // scheme and host of the site, without a slash at the end
+	Board   fieldmark.VisibilityBoard // without a study if no niche is named, or none can be ranked
+	Cursor  string                    // with which this page was asked for; empty on the first page
+	Niches  []Choice
+}
+
+// visibilityPageView is what templates/visibility.html shows.
+type visibilityPageView struct {
+	Head    head
+	Page    *VisibilityPage
+	Groups  []visibilityGroup
+	Metrics []metricChoice
+	Metric  string // in words
+	Next    string // address of the next page; empty on the last
+	Asked   string // when the questions were asked
+}
+
+// visibilityGroup is a group of brands that do not differ significantly from its first.
+type visibilityGroup struct {
+	fieldmark.VisibilityGroup
+	Lines []visibilityLine
+}
+
+type visibilityLine struct {
+	fieldmark.VisibilityEntry
+	Whisker *whisker
+	Words   string
+}
+
+type metricChoice struct {
+	Value fieldmark.StudyMetric
+	Text  string
+}
+
+// metrics are the metrics of a study in words, the default first.
+var metrics = []metricChoice{{fieldmark.MetricMention, "named"}, {fieldmark.MetricCitation, "cited"},
+	{fieldmark.MetricVoice, "share of voice"}, {fieldmark.MetricFirst, "named first"}}
+
+func newVisibilityPageView(c chrome, p *VisibilityPage) *visibilityPageView {
+	b := &p.Board
+	v := &visibilityPageView{Page: p, Metrics: metrics, Groups: groupsOf(b)}
+	for _, m := range metrics {
+		if m.Value == b.Filters.Metric {
+			v.Metric = m.Text
+		}
+	}
+	v.Head = head{chrome: c, Title: "Visibility in AI answers", Kind: "website", Here: "/", Base: p.BaseURL,
+		Description: "Brands by how often answer engines name and cite them, with 95 % intervals and ranges of ranks."}
+	if b.Filters.Niche != "" {
+		v.Head.Title += ": " + nicheName(b.Filters.Niche)
+	}
+	if b.Study.ID != "" {
+		v.Head.Canonical = p.BaseURL + VisibilityPath(b.Filters.Niche)
+		v.Head.Index = p.Cursor == ""
+		v.Asked = spanOf(b.Study.From, b.Study.To)
+	}
+	if b.NextCursor != "" {
+		next := url.Values{"basis": {fieldmark.BasisVisibility}, "niche": {b.Filters.Niche}, "cursor": {b.NextCursor},
+			"metric": {string(b.Filters.Metric)}, "limit": {fmt.Sprint(len(b.Items))}}
+		for name, value := range map[string]string{"engine": b.Filters.Engine, "locale": b.Filters.Locale} {
+			if value != "" {
+				next.Set(name, value)
+			}
+		}
+		v.Next = "/?" + next.Encode()
+	}
+	return v
+}
+
+// groupsOf divides the items of a leaderboard by their groups.
+func groupsOf(b *fieldmark.VisibilityBoard) (groups []visibilityGroup) {
+	for i := range b.Items {
+		it := &b.Items[i]
+		if n := len(groups); n == 0 || groups[n-1].N != it.Group {
+			at := slices.IndexFunc(b.Groups, func(g fieldmark.VisibilityGroup) bool { return g.N == it.Group })
+			groups = append(groups, visibilityGroup{VisibilityGroup: b.Groups[at]})
+		}
+		r := &fieldmark.Rate{Value: it.Value, Low: it.Low, High: it.High, Few: it.Few}
+		last := &groups[len(groups)-1]
+		last.Lines = append(last.Lines, visibilityLine{*it, newWhisker(r, b.PanelMean, false), rateWords(r)})
+	}
+	return groups
+}
