@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +17,8 @@ import (
 )
 
 // BenchmarkIntakeBesideWorlds opens live missions from 64 concurrent clients, in turns while 100 test worlds
-// advance and while none does: ratio is the rate beside them to that without. The goal is 0.95.
+// advance and while none does: ratio is the rate beside them to that without, the median of the turns. The goal
+// is 0.95.
 func BenchmarkIntakeBesideWorlds(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) {
 		benchBesideWorlds(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")})
@@ -25,7 +27,7 @@ func BenchmarkIntakeBesideWorlds(b *testing.B) {
 }
 
 func benchBesideWorlds(b *testing.B, at store.Config) {
-	const worlds, turns = 100, 3
+	const worlds, turns = 100, 9
 	fx := openFixture(b, at, func(cfg *api.Config) { cfg.Log = nil })
 	ctx := b.Context()
 	accounts := make([]string, worlds)
@@ -54,7 +56,7 @@ func benchBesideWorlds(b *testing.B, at store.Config) {
 	}
 	intake := func() time.Duration {
 		var left atomic.Int64
-		left.Store(int64(max(b.N, 3000) / turns))
+		left.Store(int64(max(b.N/turns, 1000)))
 		var all sync.WaitGroup
 		began := time.Now()
 		for range benchClients {
@@ -78,20 +80,15 @@ func benchBesideWorlds(b *testing.B, at store.Config) {
 		}
 		return n
 	}
-	var alone, beside time.Duration
+	var ratios []float64
 	fired := 0
 	for turn := range turns {
-		each(func(account string) error { // has more due than the live clients leave time for
-			for i := range 5 {
-				_, _, err := fx.service.Missions.Create(ctx, account, fieldmark.MissionRequest{Source: "s",
-					ExternalID: fmt.Sprint(turn, "-", i), Title: "Due", Priority: "p1"})
-				if err != nil {
-					return err
-				}
-			}
-			return nil
+		each(func(account string) error { // together more is due than the live clients leave time for
+			_, _, err := fx.service.Missions.Create(ctx, account, fieldmark.MissionRequest{Source: "s",
+				ExternalID: fmt.Sprint(turn), Title: "Due", Priority: "p1"})
+			return err
 		})
-		alone += intake()
+		alone := intake()
 		each(func(account string) error {
 			c, err := fx.service.TestClocks.Get(ctx, account)
 			if err == nil {
@@ -100,7 +97,7 @@ func benchBesideWorlds(b *testing.B, at store.Config) {
 			}
 			return err
 		})
-		beside += intake()
+		ratios = append(ratios, alone.Seconds()/intake().Seconds())
 		if advancing() == 0 {
 			b.Error("no world advanced any more at the end of a turn")
 		}
@@ -115,6 +112,7 @@ func benchBesideWorlds(b *testing.B, at store.Config) {
 			fired += c.Fired.SLA
 		}
 	}
-	b.ReportMetric(alone.Seconds()/beside.Seconds(), "ratio")
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[turns/2], "ratio")
 	b.ReportMetric(float64(fired)/turns/worlds, "fired/world")
 }

@@ -397,6 +397,14 @@ func (t OfferTx) StartTestClock(ctx context.Context, account string, goal time.T
 	return nil
 }
 
+type lowPriorityKey struct{}
+
+// WithLowPriority returns a context under which each write waits while other writes of this process are
+// under way, up to a second: for background work that must not slow down requests.
+func WithLowPriority(ctx context.Context) context.Context {
+	return context.WithValue(ctx, lowPriorityKey{}, true)
+}
+
 // ClaimTestClocks leases up to limit clocks that advance to owner, and returns their accounts.
 func (t OfferTx) ClaimTestClocks(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
 	return t.claim(ctx, `UPDATE test_clock SET lease_until = $1, lease_owner = $2 WHERE account IN (

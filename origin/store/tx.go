@@ -133,6 +133,7 @@ type prefetched struct {
 type write struct {
 	fn       func(context.Context, *Tx) error
 	prefetch *Prefetch // nil: fn must not run twice
+	low      bool      // it waits while others write
 	store    *Store
 	tx       *Tx
 }
@@ -145,6 +146,9 @@ func (w *write) Run(ctx context.Context, db *commit.Tx) error {
 
 // Repeatable implements commit.Write.
 func (w *write) Repeatable() bool { return w.prefetch != nil }
+
+// LowPriority implements commit.Write.
+func (w *write) LowPriority() bool { return w.low }
 
 // RolledBack implements commit.Write: it removes the changes of the write from the
 // shared state.
@@ -261,7 +265,8 @@ func (s *Store) write(ctx context.Context, prefetch *Prefetch, fn func(context.C
 	}
 	_, span := s.tracer.Child(trace.From(ctx), "database.write", trace.Internal)
 	defer span.End()
-	w := &write{prefetch: prefetch, store: s, fn: func(group context.Context, t *Tx) error {
+	low := ctx.Value(lowPriorityKey{}) != nil
+	w := &write{prefetch: prefetch, low: low, store: s, fn: func(group context.Context, t *Tx) error {
 		own := context.WithoutCancel(ctx)
 		if ends, ok := group.Deadline(); ok {
 			bounded, cancel := context.WithDeadline(own, ends)

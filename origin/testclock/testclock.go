@@ -17,7 +17,7 @@ import (
 
 // Limits of the worker.
 const (
-	maxAdvancing = 4                      // clocks at once in a process: test worlds must not slow down live work
+	maxAdvancing = 4                      // clocks at once in a process: more would only wait for the one writer
 	busyPause    = 20 * time.Millisecond  // until a message that another process sends is looked at again
 	stuckAfter   = 3 * job.LeaseDuration  // without a result, after which an advance ends where it is
 	pollWait     = 250 * time.Millisecond // between reads of a request that waits: another process may advance
@@ -167,7 +167,9 @@ func (s *Service) wait(ctx context.Context, account string, wait time.Duration) 
 
 // advance fires what is due in the world of a test account, in order, until its clock has reached its goal. What fails
 // is tried again, and ends the advance after stuckAfter: a world that advances can be neither reset nor advanced.
+// While live work is written each step waits, so an advance takes longer, but never without end.
 func (s *Service) advance(ctx context.Context, account string) {
+	ctx = store.WithLowPriority(ctx)   // test worlds must not slow down live work
 	var fired fieldmark.TestClockFired // since the clock was moved
 	c, err := s.cfg.Store.TestClock(ctx, account)
 	if err != nil {

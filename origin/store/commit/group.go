@@ -38,6 +38,8 @@ type Write interface {
 	// Repeatable reports whether Run may be called again after its statements were
 	// undone, and so whether they may be sent without a savepoint.
 	Repeatable() bool
+	// LowPriority reports whether the write is to wait while others write. It is constant.
+	LowPriority() bool
 	// RolledBack is called when the statements of Run were undone and the
 	// transaction goes on.
 	RolledBack()
@@ -69,6 +71,7 @@ type Config[W Write] struct {
 type Group[W Write] struct {
 	cfg Config[W]
 	conn
+	pace pacer
 
 	mu      sync.Mutex
 	waiting []*member[W]
@@ -108,7 +111,18 @@ type Result struct {
 // Do runs a write and returns when it is on disk or has failed. The caller may cancel
 // until the write starts. After that it runs to completion, because interrupting one
 // statement would roll back the other writes.
+//
+// While others write, a write of low priority waits for a multiple of what the last one took, at most
+// maxPause, before it is queued. Only writes of this Group count, not those of other processes.
 func (g *Group[W]) Do(ctx context.Context, w W) (Result, error) {
+	if w.LowPriority() {
+		if err := g.pace.wait(ctx); err != nil {
+			return Result{}, err
+		}
+	} else {
+		g.pace.begin()
+		defer g.pace.end()
+	}
 	m := &member[W]{write: w, ready: make(chan struct{}, 1)}
 	if !g.join(m) {
 		select {
@@ -192,6 +206,9 @@ func (g *Group[W]) lead(first *member[W]) {
 	began := time.Now()
 	g.commit(batch)
 	took := time.Since(began)
+	if slices.ContainsFunc(batch, func(m *member[W]) bool { return m.write.LowPriority() }) {
+		g.pace.ran(took)
+	}
 	for _, m := range batch {
 		if m.succeeded() {
 			m.write.Committed()
