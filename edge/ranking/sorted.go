@@ -22,6 +22,7 @@ type sortedList struct {
 	chunks  []*chunk            // none is empty
 	starts  []int               // the place of each chunk's first row
 	size    int
+	index   slugIndex // of the first row of each chunk of a list by slug
 }
 
 // newSortedList sorts rows in place and keeps them.
@@ -47,6 +48,10 @@ func (l *sortedList) with(chunks []*chunk) *sortedList {
 		next.starts[i] = next.size
 		next.size += len(c.rows)
 	}
+	if l.bySlug && len(chunks) > 0 {
+		rows := chunks[len(chunks)-1].rows
+		next.index = newSlugIndex(len(chunks), rows[len(rows)-1], func(i int) *Row { return chunks[i].rows[0] })
+	}
 	return next
 }
 
@@ -55,7 +60,7 @@ func (l *sortedList) appendChunks(chunks []*chunk, rows []*Row, size int) []*chu
 	for part := range slices.Chunk(rows, size) {
 		c := &chunk{rows: part}
 		if l.bySlug {
-			c.addKeys()
+			c.addIndex()
 		}
 		chunks = append(chunks, c)
 	}
@@ -92,8 +97,13 @@ func (l *sortedList) find(slug fieldmark.Slug) *Row {
 	if l.size == 0 {
 		return nil
 	}
-	after := sort.Search(len(l.chunks), func(i int) bool { return l.chunks[i].rows[0].slug > slug })
-	return l.chunks[max(after-1, 0)].find(slug)
+	from, to, ok := l.index.narrow(slug)
+	if !ok {
+		return nil
+	}
+	near := l.chunks[from:to]
+	after := sort.Search(len(near), func(i int) bool { return near[i].rows[0].slug > slug })
+	return l.chunks[from+max(after-1, 0)].find(slug)
 }
 
 // apply returns the list without the rows of out and with those of in. The former
