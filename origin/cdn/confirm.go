@@ -96,6 +96,7 @@ func (f *follower) confirm(ctx context.Context) error {
 	}
 	clear(f.open[len(rest):])
 	f.open = rest
+	// Hard, as the second purge: a soft one would let the CDN serve once more what the late edge gave it.
 	if again := keys.all(); len(again) > 0 {
 		return f.sendHard(ctx, again)
 	}

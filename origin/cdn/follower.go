@@ -43,6 +43,8 @@ func (s *Service) claim(ctx context.Context, limit int) (jobs []job.Job, err err
 		return nil, err
 	}
 	for _, c := range all {
+		// A refused token is tried again when an administrator changes or tests the CDN, not at each claim:
+		// APIs lock out addresses that repeat a wrong one.
 		if c.Leased || c.State == fieldmark.CDNRefused || len(jobs) >= limit {
 			continue
 		}
@@ -95,6 +97,8 @@ func (s *Service) follow(ctx context.Context, name string) {
 			f.at, f.done = *from, *from // what an edge may have been behind for is purged again
 		}
 		if f.target, err = s.target(&row); err == nil {
+			// The first that ends, ends both: a CDN that is probed but no longer purged must not stay verified
+			// by badges that happen not to change.
 			g, ctx := errgroup.WithContext(ctx)
 			g.Go(func() error { return f.run(ctx) })
 			g.Go(func() error { return f.prober.run(ctx) })
@@ -107,7 +111,8 @@ func (s *Service) follow(ctx context.Context, name string) {
 }
 
 // run reads the log from the position and never skips an event: each is purged at once, and a second
-// time after secondAfter.
+// time after secondAfter. The position is saved last in each turn, so what is stored was purged: a crash repeats
+// purges and loses none.
 func (f *follower) run(ctx context.Context) error {
 	for {
 		if err := f.check(ctx); err != nil {
@@ -166,7 +171,8 @@ func (f *follower) lost(page *fieldmark.EventPage) string {
 	return ""
 }
 
-// empty purges everything once, after edges had time to notice the same loss.
+// empty purges everything once, after edges had time to notice the same loss. A second purge would ask the edges
+// for everything twice, at the worst time for them.
 func (f *follower) empty(ctx context.Context, page *fieldmark.EventPage, why string) error {
 	f.s.cfg.Log.Warn("a CDN is purged of everything", slog.String("cdn", f.row.Name), slog.String("because", why))
 	if err := timeout.Sleep(ctx, secondAfter); err != nil {
@@ -194,6 +200,7 @@ func (f *follower) apply(ctx context.Context, page *fieldmark.EventPage) error {
 	}
 	// Read again: the events of one change arrive within this pause.
 	all, err := f.s.cfg.Events.Read(ctx, event.Query{After: f.at, Edges: true, Late: true})
+	// A loss between the two reads is found again on the next turn, before anything of the other log is purged.
 	if err != nil || f.lost(&all) != "" || len(all.Events) == 0 {
 		return err
 	}
@@ -218,6 +225,7 @@ func (f *follower) repeat(ctx context.Context) error {
 		}
 	}
 	if due > 0 {
+		// One request for all that is due: calls are what the plans of CDNs limit.
 		from, upTo := f.done, f.waiting[due-1].upTo
 		if err := f.sendHard(ctx, keys.all()); err != nil {
 			return err

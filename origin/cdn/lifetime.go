@@ -26,6 +26,7 @@ func (s *Service) Lifetime(ctx context.Context, maxAge time.Duration) (fieldmark
 	if !at.IsZero() && now.Sub(at) < maxAge {
 		return known, nil
 	}
+	// Not under the mutex: while the database is slow, calls that accept what is known must not wait.
 	head, err := s.cfg.Store.Head(ctx) // before the rows, which are not older then
 	if err != nil {
 		return fieldmark.CDNLifetime{}, err

@@ -79,7 +79,8 @@ func newProber(s *Service, row store.CDN) *prober {
 		brand: row.Probe.Brand}
 }
 
-// purged makes the prober compare a badge of what was purged.
+// purged makes the prober compare a badge of what was purged. One of them is enough: what makes a CDN miss purges,
+// such as a wrong service or a cache that is not in its settings, does so for every key.
 func (p *prober) purged(keys []string) {
 	p.mu.Lock()
 	for _, key := range keys {
@@ -169,6 +170,7 @@ func (p *prober) probe(ctx context.Context) (fieldmark.Slug, error) {
 // compare returns nil if the CDN serves the badge of a brand that an edge serves.
 func (p *prober) compare(ctx context.Context, brand fieldmark.Slug) error {
 	for again := false; ; again = true {
+		// First the edge: what changes afterwards is newer at the CDN, and is equal when compared again.
 		want, err := p.fromEdge(ctx, brand)
 		if err != nil {
 			return err
@@ -231,7 +233,8 @@ func (p *prober) fromCDN(ctx context.Context, brand fieldmark.Slug) (string, err
 	return tag, nil
 }
 
-// get requests an address of the site through the CDN. It does not follow redirects.
+// get requests an address of the site through the CDN. It does not follow redirects: what another host serves says
+// nothing about this CDN. A response of more than maxProbe bytes is cut, and is not the JSON of an edge then.
 func (p *prober) get(ctx context.Context, path string) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -253,6 +256,7 @@ func (p *prober) get(ctx context.Context, path string) (*http.Response, []byte, 
 
 // save stores the result of a probe, if it matters, and emits an event if the lifetime for CDNs changes.
 func (p *prober) save(ctx context.Context, brand fieldmark.Slug, result error) error {
+	// Read again: the follower writes to the same row whether purges fail, which is a part of the judgement.
 	c, err := p.s.cfg.Store.CDN(ctx, p.row.Name)
 	if err != nil || c.Version != p.row.Version {
 		return errors.Join(err, errEnded)
@@ -307,6 +311,7 @@ func nextProbe(c *store.CDN, brand fieldmark.Slug, result error, now time.Time) 
 		set(fieldmark.CDNPending)
 		return p
 	case errors.Is(result, errUnlisted):
+		// Neither a success nor a failure: the cache does what its kind can.
 		p.Error = result.Error()
 		return p
 	case result == nil && c.Status.FailingSince == nil:
@@ -334,7 +339,10 @@ func nextProbe(c *store.CDN, brand fieldmark.Slug, result error, now time.Time) 
 	if purges := c.Status.FailingSince; purges != nil && purges.Std().Before(since.Std()) {
 		since = *purges
 	}
+	// One failure starts the ten minutes over, but does not end a verified state: that would shorten the lifetime
+	// of everything that is filled meanwhile.
 	p.CleanSince = nil
+	// A refused token does not pass as an outage does, so it ends the state at once.
 	if c.State == fieldmark.CDNRefused || now.Sub(since.Std()) >= failedAfter {
 		set(fieldmark.CDNFailed)
 	}

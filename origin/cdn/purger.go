@@ -70,7 +70,7 @@ type limitedError struct{ after time.Duration }
 
 func (e limitedError) Error() string { return "the CDN limits the rate of purges (status 429)" }
 
-// target is a CDN with its token.
+// target is a CDN with its token, which is in memory only while a worker purges or an administrator tests.
 type target struct {
 	fieldmark.CDNSettings
 	token string
@@ -113,6 +113,7 @@ func (s *Service) purgeAddresses(ctx context.Context, t *target, keys []string) 
 	for _, key := range keys {
 		paths := fieldmark.CDNAddresses(key)
 		if key == testKey {
+			// Kinds by address cannot purge a key that nothing has, but an address that no page has.
 			paths = []string{"/" + testKey}
 		}
 		for _, path := range paths {
@@ -154,7 +155,7 @@ func (s *Service) purgePart(ctx context.Context, t *target, keys []string) error
 }
 
 // takeCall waits until the account at Cloudflare may make another call. Its zones share the limit, also if
-// different origins purge them.
+// different origins purge them, so the bucket is in the database.
 func (s *Service) takeCall(ctx context.Context, t *target) error {
 	limit := planLimits[t.Plan]
 	for {

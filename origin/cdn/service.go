@@ -49,7 +49,7 @@ type Service struct {
 func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // Run purges CDNs until ctx ends. Any number of processes may run it on one database; each CDN has one
-// worker.
+// worker. All have a place at once, because a CDN that hangs must not delay the purges of another.
 func (s *Service) Run(ctx context.Context) error {
 	return s.cfg.Jobs.Work(ctx, store.TopicCDNs, fieldmark.MaxCDNs, s.claim)
 }
@@ -109,7 +109,8 @@ func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) 
 	if err := bad.Err(); err != nil {
 		return fieldmark.CDN{}, err
 	}
-	// A new CDN has nothing in its cache from before, so it starts at the head of the log.
+	// A new CDN has nothing in its cache from before, so it starts at the head of the log. The head is read before
+	// the transaction: an event in between is purged needlessly, never missed.
 	log, err := s.cfg.Store.LogStatus(ctx, 0)
 	if err != nil {
 		return fieldmark.CDN{}, err
@@ -176,7 +177,7 @@ func (s *Service) sealToken(old, row *store.CDN, token string) (string, error) {
 	return old.Token, nil
 }
 
-// Delete deletes a CDN. It is no longer purged.
+// Delete deletes a CDN. It is no longer purged: what it serves from then on may be outdated for its whole lifetime.
 // Its follower notices within idleWait and ends.
 func (s *Service) Delete(ctx context.Context, name string) error {
 	err := s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -223,6 +224,7 @@ func (s *Service) Test(ctx context.Context, name string) (fieldmark.CDNResult, e
 
 // Purge purges everything from a CDN now. It is CodeCDNByAddress for a kind that is purged by address.
 // The error of the CDN is in the result; other errors are about the database or the name.
+// The position does not move: the events after it are purged in their order as before.
 func (s *Service) Purge(ctx context.Context, name string) (fieldmark.CDNResult, error) {
 	row, err := s.cfg.Store.CDN(ctx, name)
 	if err != nil {
@@ -283,6 +285,7 @@ func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
 	}
 	validateAddress(&bad, r)
 	validateProbe(&bad, r)
+	// The token is a header field: a line break would add another one.
 	if len(r.Token) > fieldmark.MaxCDNToken || !httpguts.ValidHeaderFieldValue(r.Token) {
 		bad.Add("/token", "pattern", "must be one line of at most 1024 bytes")
 	}
@@ -306,6 +309,7 @@ func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
 	for _, field := range slices.Sorted(maps.Keys(r.Headers)) {
 		if !httpguts.ValidHeaderFieldName(field) || !httpguts.ValidHeaderFieldValue(r.Headers[field]) ||
 			len(field)+len(r.Headers[field]) > fieldmark.MaxCDNTemplate || strings.EqualFold(field, "Host") {
+			// Another Host would reach a site at the same address that the check of urls has not seen.
 			bad.Add("/headers", "pattern", "must be names and values of header fields other than Host")
 		}
 	}
@@ -334,6 +338,7 @@ func validateAddress(bad *validation.Errors, r *fieldmark.CDNRequest) {
 			bad.Add(fmt.Sprintf("/urls/%d", i), "pattern", "must have no path: the addresses to purge are added")
 		}
 	}
+	// The zone is a part of the path: with a slash or a dot it would name another operation of the API.
 	alphanumeric := func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 	switch {
 	case hosted && (r.Zone == "" || len(r.Zone) > 64 ||
@@ -368,6 +373,8 @@ func validateProbe(bad *validation.Errors, r *fieldmark.CDNRequest) {
 	if r.Seconds == 0 {
 		return
 	}
+	// When probes fail, what a CDN has already stored keeps this lifetime, hence at most a day; less than that
+	// without verification would be no gain.
 	if r.Seconds < fieldmark.MinCDNSeconds || r.Seconds > fieldmark.MaxCDNSeconds {
 		bad.Add("/seconds", "range", "must be 300 to 86400")
 	} else if r.Kind.ByAddress() {
