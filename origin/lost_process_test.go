@@ -69,7 +69,7 @@ func TestLostAuditFails(t *testing.T) {
 	}
 	request()
 	w.lose(t, 3, func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {
-		list, err := tx.ClaimAudits(ctx, "dead", now, now.Add(time.Hour), 10)
+		list, err := tx.ClaimAudits(ctx, "dead", now, now.Add(time.Hour), 10, nil)
 		return len(list), err
 	})
 	stop := w.run(t)
@@ -101,7 +101,8 @@ func TestStopIsNoAttempt(t *testing.T) {
 	for range 5 {
 		err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			now := time.Now()
-			if list, err := tx.ClaimAudits(ctx, "one", now, now.Add(time.Hour), 10); err != nil || len(list) != 1 ||
+			if list, err := tx.ClaimAudits(ctx, "one", now, now.Add(time.Hour), 10, nil); err != nil ||
+				len(list) != 1 ||
 				list[0].Attempts != 1 {
 				t.Fatalf("claimed %+v, %v; want the first attempt", list, err)
 			}

@@ -86,7 +86,7 @@ func claimAll(ctx context.Context, tx *store.Tx, owner string, now, lease time.T
 	if err := tx.ExpireDeliveryLeases(ctx, now); err != nil {
 		return nil, err
 	}
-	ready, err := tx.DueEndpoints(ctx, now, 100, false)
+	ready, err := tx.DueEndpoints(ctx, now, 100, false, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func TestLeasesAreFreedAtStart(t *testing.T) {
 		if again, err := claimAll(ctx, tx, "other", now, now.Add(time.Hour)); err != nil || len(again) != 0 {
 			t.Errorf("claimed again: %d, %v", len(again), err)
 		}
-		audits, err := tx.ClaimAudits(ctx, "other", now, now.Add(time.Hour), 10)
+		audits, err := tx.ClaimAudits(ctx, "other", now, now.Add(time.Hour), 10, nil)
 		if err == nil && len(audits) != 1 {
 			t.Errorf("claimed %d audits, want 1", len(audits))
 		}

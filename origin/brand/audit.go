@@ -90,7 +90,8 @@ func (s *Audits) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []store.AuditJob
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
-		if claimed, err = tx.ClaimAudits(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit); err != nil {
+		if claimed, err = tx.ClaimAudits(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit,
+			s.jobs.Shares(store.WorkAudits)); err != nil {
 			return err
 		}
 		claimed, err = s.failAbandoned(ctx, tx, claimed)

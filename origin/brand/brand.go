@@ -71,6 +71,9 @@ func New(cfg Config) *Service {
 	s.Audits = &Audits{store: cfg.Store, brands: s, jobs: cfg.Jobs, log: cfg.Log, auditor: cfg.Auditor,
 		interval: cmp.Or(cfg.AuditInterval, DefaultAuditInterval)}
 	cfg.Jobs.OnRenew(s.Audits.writeProgress)
+	if cfg.Auditor != nil {
+		cfg.Jobs.Share(store.WorkAudits)
+	}
 	return s
 }
 

@@ -18,6 +18,7 @@ const (
 	rulesSpread      = 24 * time.Hour
 	scheduleInterval = time.Minute
 	scheduleBatch    = 500 // brands in one transaction
+	scheduleBatches  = 20  // transactions at once: 10,000 brands a minute are 100 million a week
 	auditJitter      = 0.1 // share of the interval, either way: audits of brands added together spread out
 	maxAudits        = 200
 )
@@ -31,10 +32,24 @@ func (s *Audits) nextTime(now time.Time) time.Time {
 	return now.Add(time.Duration(every * (1 + auditJitter*(2*rand.Float64()-1))))
 }
 
-// enqueueDue queues the brands that are due. Without an interval these are the ones with a
-// suspicion, once each, because what an audit suspects another one must decide.
+// enqueueDue queues the brands that are due. One process does it: the others would read the same rows.
 func (s *Audits) enqueueDue(ctx context.Context) error {
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	if !s.jobs.Shares(store.WorkAudits).HasFirst() {
+		return nil
+	}
+	for range scheduleBatches {
+		if full, err := s.enqueueBatch(ctx); err != nil || !full {
+			return err
+		}
+	}
+	return nil
+}
+
+// enqueueBatch queues up to scheduleBatch brands that are due, and reports whether there may be more.
+// Without an interval these are the ones with a suspicion, once each, because what an audit suspects
+// another one must decide.
+func (s *Audits) enqueueBatch(ctx context.Context) (full bool, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		dueBrands := tx.DueSuspectedBrands
 		if s.interval > 0 {
@@ -55,8 +70,10 @@ func (s *Audits) enqueueDue(ctx context.Context) error {
 				return err
 			}
 		}
+		full = len(due) == scheduleBatch
 		return nil
 	})
+	return full, err
 }
 
 // schedule schedules brands that have no time yet, and brings forward those that were

@@ -20,7 +20,7 @@ const (
 	renewInterval = 3 * time.Second
 	// PollInterval is the shortest time between two reads of what is due, and so the longest
 	// delay until a worker finds work that nothing published: what became due, and what another
-	// process wrote.
+	// process wrote. While several processes share work, sharedPollInterval takes its place.
 	PollInterval = 1 * time.Second
 	// IdleInterval is the longest time between them if no other process writes: then what is due
 	// changes with commits of this one only. It bounds the delay after the clock of the host was
@@ -44,6 +44,7 @@ type Runner struct {
 	log    *slog.Logger
 	worker string
 	held   leases
+	shares shares
 	renew  []func(context.Context, *store.Tx) error
 }
 
@@ -64,6 +65,10 @@ func (r *Runner) OnRenew(fn func(context.Context, *store.Tx) error) { r.renew = 
 // ends. It then returns immediately, because running jobs are canceled.
 func (r *Runner) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
+	if r.store.Shared() {
+		r.updateShares(ctx)
+		wg.Go(func() { r.divideWork(ctx) })
+	}
 	wg.Go(func() { r.publishDue(ctx) })
 	wg.Go(func() { r.renewLeases(ctx) })
 	wg.Wait()
@@ -74,14 +79,17 @@ func (r *Runner) Run(ctx context.Context) error {
 // work is due, and as often as the intervals say. Workers whose table has no rows wait, and cost
 // nothing.
 func (r *Runner) publishDue(ctx context.Context) {
-	idle := IdleInterval
-	if r.store.Shared() {
-		idle = PollInterval
-	}
 	for {
 		committed := r.store.Watch(store.TopicCommits)
+		held, alone := r.shares.all()
+		poll, idle := PollInterval, IdleInterval
+		if r.store.Shared() {
+			if idle = PollInterval; !alone {
+				poll, idle = sharedPollInterval, sharedPollInterval
+			}
+		}
 		wait := PollInterval // after an error: the database may recover
-		next, err := r.store.PublishDue(ctx, time.Now())
+		next, err := r.store.PublishDue(ctx, r.worker, held, time.Now())
 		if err == nil {
 			wait = idle
 			if !next.IsZero() {
@@ -90,7 +98,7 @@ func (r *Runner) publishDue(ctx context.Context) {
 		} else if ctx.Err() == nil {
 			r.log.Error("look for due work", slog.Any("error", err))
 		}
-		if !sleep(ctx, PollInterval, nil) || !sleep(ctx, wait-PollInterval, committed) {
+		if !sleep(ctx, poll, nil) || !sleep(ctx, wait-poll, committed) {
 			return
 		}
 	}
@@ -252,7 +260,7 @@ func (r *Runner) Free(ctx context.Context, tx *store.Tx, all bool) error {
 	if err := tx.ReleaseLeases(ctx, worker); err != nil {
 		return fmt.Errorf("free leases: %w", err)
 	}
-	return nil
+	return r.leave(ctx, tx)
 }
 
 // ShutdownContext returns a context for writing the result of work, also when ctx

@@ -227,7 +227,7 @@ var causes = map[fieldmark.IssueCode]struct {
 		})
 		return func() {
 			in.write(func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.ClaimAudits(ctx, "worker", time.Now(), time.Now().Add(time.Minute), 1)
+				_, err := tx.ClaimAudits(ctx, "worker", time.Now(), time.Now().Add(time.Minute), 1, nil)
 				return err
 			})
 		}

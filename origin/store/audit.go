@@ -23,8 +23,8 @@ type AuditJob struct {
 // ClaimAudits makes due_at equal to requested_at, so that a later requested_at of a leased
 // audit is another request. One microsecond separates requests of the same time, or of clocks that differ.
 func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.Time) error {
-	_, err := t.exec(ctx, `INSERT INTO audit (brand, requested_at, due_at, attempts, lease_until) VALUES ($1, $2, $2,
-		0, NULL)
+	_, err := t.exec(ctx, `INSERT INTO audit (brand, requested_at, due_at, attempts, lease_until, share)
+		VALUES ($1, $2, $2, 0, NULL, $3)
 		ON CONFLICT (brand) DO UPDATE SET failure = '',
 			requested_at = CASE WHEN audit.lease_until IS NULL THEN excluded.requested_at
 				WHEN excluded.requested_at <= audit.due_at THEN audit.due_at + 1
@@ -33,7 +33,7 @@ func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.
 			due_at = CASE WHEN audit.failure = '' AND (audit.lease_until IS NOT NULL OR audit.due_at < excluded.due_at)
 				THEN audit.due_at ELSE excluded.due_at END,
 			attempts = CASE WHEN audit.lease_until IS NULL THEN 0 ELSE audit.attempts `+
-		`END`, string(slug), at.UnixMicro())
+		`END`, string(slug), at.UnixMicro(), ShareOf(string(slug)))
 	if err != nil {
 		return fmt.Errorf("enqueue the audit of %s: %w", slug, err)
 	}
@@ -43,15 +43,15 @@ func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.
 
 // ClaimAudits leases up to limit due audits to owner. A claim counts as an
 // attempt even if the process dies. It includes all requests so far, also those for a
-// later time; attempts before the last request do not count.
-func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int) ([]AuditJob, error) {
+// later time; attempts before the last request do not count. The audits are of some shares.
+func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int,
+	of Shares) ([]AuditJob, error) {
 	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, lease_owner = $4,
 			requested_at = CASE WHEN requested_at > $2 THEN $2 ELSE requested_at END,
 			due_at = CASE WHEN requested_at > $2 THEN $2 ELSE requested_at END,
 			attempts = CASE WHEN requested_at > due_at THEN 1 ELSE attempts + 1 END
-		WHERE brand IN (SELECT a.brand FROM audit a WHERE a.due_at <= $2 AND a.failure = '' AND (a.lease_until IS NULL
-			OR a.lease_until <= $2)
-			ORDER BY a.due_at, a.brand LIMIT $3)
+		WHERE brand IN (`+of.first(`brand`, `audit`, `due_at <= $2 AND failure = '' AND (lease_until IS NULL
+			OR lease_until <= $2)`, `due_at, brand`, `$3`)+`)
 		AND (lease_until IS NULL OR lease_until <= $2)
 		RETURNING brand, requested_at, attempts`, lease.UnixMicro(), now.UnixMicro(), limit, owner)
 	list, err := collect(rows, err, func(row scanner) (a AuditJob, err error) {

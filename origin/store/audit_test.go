@@ -52,7 +52,7 @@ func (q *auditQueue) idle(now int) {
 func (q *auditQueue) claimAll(now time.Time) (list []store.AuditJob) {
 	q.t.Helper()
 	q.write(func(ctx context.Context, tx *store.Tx) (err error) {
-		list, err = tx.ClaimAudits(ctx, "worker", now, now.Add(time.Hour), 2)
+		list, err = tx.ClaimAudits(ctx, "worker", now, now.Add(time.Hour), 2, nil)
 		return err
 	})
 	return list

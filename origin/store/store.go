@@ -6,7 +6,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -280,7 +282,7 @@ type Topic int
 // check of a site changed its state; a delivery or a deadline of a test world became due; a CDN was
 // added or changed; a clock of a test world began or ended to advance; the event log grew by an
 // event that edges act on; leases of deliveries or endpoints expired; a test world is to be reset;
-// labels are to be indexed; anything was committed.
+// labels are to be indexed; another process shares work; anything was committed.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
@@ -303,6 +305,7 @@ const (
 	TopicExpiredEndpoints
 	TopicWorldResets
 	TopicLabels
+	TopicWorkers
 	TopicCommits
 	topics
 )
@@ -311,41 +314,45 @@ const (
 // use indexes: their cost does not depend on how many rows wait. Leased rows count as due unless
 // they are leased for as long as they exist, so rows whose worker stopped are found when their
 // leases end. Those of test worlds are due in the time of their world.
+//
+// That of work is of the shares of the process. $1 is the name of the process.
 var dueTimes = []struct {
 	topic Topic
 	query string
+	work  Work
 }{
-	{TopicDeadlines, `SELECT MIN(due_at) FROM sla WHERE due_at IS NOT NULL AND world = ''`},
-	{TopicDeadlines, olderRules(`world = ''`)},
-	{TopicDeadlines, `SELECT MIN(check_at) FROM payment WHERE check_at IS NOT NULL AND world = ''`},
-	{TopicDeadlines, `SELECT MIN(due_at) FROM pending_alert WHERE world = ''`},
-	{TopicTestDeadlines, worldDue(`SELECT MIN(due_at) FROM sla WHERE due_at IS NOT NULL`)},
-	{TopicTestDeadlines, olderRules(`world <> ''`)},
-	{TopicTestDeadlines, worldDue(`SELECT MIN(check_at) FROM payment WHERE check_at IS NOT NULL`)},
-	{TopicTestDeadlines, worldDue(`SELECT MIN(due_at) FROM pending_alert WHERE true`)},
-	{TopicDeliveries, `SELECT MIN(wake_at) FROM endpoint WHERE wake_at IS NOT NULL AND deleted_at IS NULL
-		AND world = ''`},
-	{TopicTestDeliveries, worldDue(`SELECT MIN(wake_at) FROM endpoint WHERE wake_at IS NOT NULL
+	{topic: TopicWorkers, query: `SELECT 0 FROM worker WHERE name <> $1 LIMIT 1`},
+	{topic: TopicDeadlines, query: `SELECT MIN(due_at) FROM sla WHERE due_at IS NOT NULL AND world = ''`},
+	{topic: TopicDeadlines, query: olderRules(`world = ''`)},
+	{topic: TopicDeadlines, query: `SELECT MIN(check_at) FROM payment WHERE check_at IS NOT NULL AND world = ''`},
+	{topic: TopicDeadlines, query: `SELECT MIN(due_at) FROM pending_alert WHERE world = ''`},
+	{topic: TopicTestDeadlines, query: worldDue(`SELECT MIN(due_at) FROM sla WHERE due_at IS NOT NULL`)},
+	{topic: TopicTestDeadlines, query: olderRules(`world <> ''`)},
+	{topic: TopicTestDeadlines, query: worldDue(`SELECT MIN(check_at) FROM payment WHERE check_at IS NOT NULL`)},
+	{topic: TopicTestDeadlines, query: worldDue(`SELECT MIN(due_at) FROM pending_alert WHERE true`)},
+	{topic: TopicDeliveries, work: WorkDeliveries, query: `SELECT MIN(wake_at) FROM endpoint
+		WHERE wake_at IS NOT NULL AND deleted_at IS NULL AND world = ''`},
+	{topic: TopicTestDeliveries, query: worldDue(`SELECT MIN(wake_at) FROM endpoint WHERE wake_at IS NOT NULL
 		AND deleted_at IS NULL`)},
-	{TopicDeliveryLeases, `SELECT MIN(lease_until) FROM delivery WHERE lease_owner IS NOT NULL`},
-	{TopicExpiredEndpoints, `SELECT MIN(expires_at) FROM endpoint WHERE deleted_at IS NULL
+	{topic: TopicDeliveryLeases, query: `SELECT MIN(lease_until) FROM delivery WHERE lease_owner IS NOT NULL`},
+	{topic: TopicExpiredEndpoints, query: `SELECT MIN(expires_at) FROM endpoint WHERE deleted_at IS NULL
 		AND expires_at IS NOT NULL`},
-	{TopicReplays, `SELECT 0 FROM replay WHERE state = 'running' LIMIT 1`},
-	{TopicTestClocks, `SELECT MIN(COALESCE(lease_until, 0)) FROM test_clock WHERE advancing = 1`},
-	{TopicWorldResets, `SELECT 0 FROM account WHERE reset_at IS NOT NULL LIMIT 1`},
-	{TopicLabels, `SELECT 0 FROM account WHERE labels_indexed IS NOT NULL LIMIT 1`},
-	{TopicAudits, `SELECT MIN(due_at) FROM audit WHERE failure = ''`},
-	{TopicSiteChecks, `SELECT MIN(due_at) FROM site_check WHERE due_at IS NOT NULL`},
-	{TopicPreviews, `SELECT 0 FROM preview WHERE state IN ('waiting', 'running') LIMIT 1`},
-	{TopicStandings, `SELECT MIN(due_at) FROM standing WHERE due_at IS NOT NULL`},
-	{TopicStandings, `SELECT 0 FROM activation a WHERE a.event = (SELECT MAX(event) FROM activation
+	{topic: TopicReplays, query: `SELECT 0 FROM replay WHERE state = 'running' LIMIT 1`},
+	{topic: TopicTestClocks, query: `SELECT MIN(COALESCE(lease_until, 0)) FROM test_clock WHERE advancing = 1`},
+	{topic: TopicWorldResets, query: `SELECT 0 FROM account WHERE reset_at IS NOT NULL LIMIT 1`},
+	{topic: TopicLabels, query: `SELECT 0 FROM account WHERE labels_indexed IS NOT NULL LIMIT 1`},
+	{topic: TopicAudits, work: WorkAudits, query: `SELECT MIN(due_at) FROM audit WHERE failure = ''`},
+	{topic: TopicSiteChecks, query: `SELECT MIN(due_at) FROM site_check WHERE due_at IS NOT NULL`},
+	{topic: TopicPreviews, query: `SELECT 0 FROM preview WHERE state IN ('waiting', 'running') LIMIT 1`},
+	{topic: TopicStandings, query: `SELECT MIN(due_at) FROM standing WHERE due_at IS NOT NULL`},
+	{topic: TopicStandings, query: `SELECT 0 FROM activation a WHERE a.event = (SELECT MAX(event) FROM activation
 			WHERE percent = 100) AND ((SELECT MIN(module) FROM standing) < a.digest
 			OR (SELECT MAX(module) FROM standing) > a.digest)`},
-	{TopicCertificates, `SELECT MIN(due_at) FROM certificate`},
-	{TopicClaims, `SELECT MIN(due_at) FROM claim WHERE due_at IS NOT NULL`},
-	{TopicMail, `SELECT MIN(due_at) FROM mail_address WHERE due_at IS NOT NULL`},
-	{TopicAccessMail, `SELECT MIN(due_at) FROM access_request WHERE due_at IS NOT NULL`},
-	{TopicCDNs, `SELECT MIN(COALESCE(lease_until, 0)) FROM cdn WHERE state <> 'refused'`},
+	{topic: TopicCertificates, query: `SELECT MIN(due_at) FROM certificate`},
+	{topic: TopicClaims, query: `SELECT MIN(due_at) FROM claim WHERE due_at IS NOT NULL`},
+	{topic: TopicMail, query: `SELECT MIN(due_at) FROM mail_address WHERE due_at IS NOT NULL`},
+	{topic: TopicAccessMail, query: `SELECT MIN(due_at) FROM access_request WHERE due_at IS NOT NULL`},
+	{topic: TopicCDNs, query: `SELECT MIN(COALESCE(lease_until, 0)) FROM cdn WHERE state <> 'refused'`},
 }
 
 // olderRules is 0 if an SLA was computed with older rules. PostgreSQL has no statistics of how
@@ -362,23 +369,25 @@ func worldDue(query string) string {
 }
 
 // dueQuery reads all dueTimes in one round trip.
-var dueQuery = func() string {
+func dueQuery(of map[Work]Shares) string {
 	columns := make([]string, len(dueTimes))
 	for i, due := range dueTimes {
-		columns[i] = "(" + due.query + ")"
+		columns[i] = "(" + of[due.work].minimum(due.query) + ")"
 	}
 	return "SELECT " + strings.Join(columns, ", ")
-}()
+}
 
 // PublishDue wakes the readers of each topic that has work due at a time: what became due since, and
-// what another process wrote. It returns when the next work is due; zero means that none is planned.
-// It is one read, whatever the topics and however many rows they have.
-func (s *Store) PublishDue(ctx context.Context, now time.Time) (next time.Time, err error) {
+// what another process wrote. Work that is shared counts if it is of the shares of the process, whose
+// name is worker. It returns when the next work is due; zero means that none is planned. It is one
+// read, whatever the topics and however many rows they have.
+func (s *Store) PublishDue(ctx context.Context, worker string, of map[Work]Shares,
+	now time.Time) (next time.Time, err error) {
 	times, columns := make([]*int64, len(dueTimes)), make([]any, len(dueTimes))
 	for i := range times {
 		columns[i] = &times[i]
 	}
-	if err := s.queryRow(ctx, dueQuery).Scan(columns...); err != nil {
+	if err := s.queryRow(ctx, dueQuery(of), worker).Scan(columns...); err != nil {
 		return next, fmt.Errorf("look for due work: %w", queryErr(err))
 	}
 	var due [topics]bool
@@ -393,6 +402,132 @@ func (s *Store) PublishDue(ctx context.Context, now time.Time) (next time.Time, 
 	}
 	s.watch.notify(due)
 	return next, nil
+}
+
+// Work is work that the processes of a shared database divide among each other.
+type Work string
+
+// The kinds of work.
+const (
+	WorkDeliveries Work = "deliveries"
+	WorkAudits     Work = "audits"
+)
+
+// shareCount is the number of shares of each kind of work. It limits how many processes get a part,
+// and how equal the parts are: of 5 processes, the largest part is 13 of 64.
+const shareCount = 64
+
+// ShareOf returns the share of the row with an id.
+func ShareOf(id string) int { return int(crc32.ChecksumIEEE([]byte(id)) % shareCount) }
+
+// Shares are the shares of a kind of work that one process does; nil: all. They decide which rows a
+// process looks at. That only one process works on a row is for the lease of the row: two processes
+// may have a share for a moment.
+type Shares []int
+
+// SharesOf returns every nth share from a first one on.
+func SharesOf(first, n int) Shares {
+	s := make(Shares, 0, shareCount/n+1)
+	for ; first < shareCount; first += n {
+		s = append(s, first)
+	}
+	return s
+}
+
+// HasFirst reports whether the first share is one of them: one process has it, and does what needs
+// doing once.
+func (s Shares) HasFirst() bool { return s == nil || slices.Contains(s, 0) }
+
+// list returns the numbers with a format for each.
+func (s Shares) list(format string) string {
+	all := make([]string, len(s))
+	for i, n := range s {
+		all[i] = fmt.Sprintf(format, n)
+	}
+	return strings.Join(all, ", ")
+}
+
+// minimum restricts a query for a minimum, which ends with a condition, to the shares: one step into
+// an index for each, so that rows of other shares are not read.
+func (s Shares) minimum(query string) string {
+	switch {
+	case s == nil:
+		return query
+	case len(s) == 0:
+		return `SELECT CAST(NULL AS BIGINT)`
+	}
+	return `WITH one(n) AS (VALUES ` + s.list("(%d)") + `) SELECT MIN((` + query + ` AND share = one.n)) FROM one`
+}
+
+// first returns a query for the first rows of a table in an order, at most limit, that meet a
+// condition. Of several shares it takes one after the other, in random order, until it has enough: the
+// first rows of all shares would mean to read and sort all rows that are due.
+func (s Shares) first(columns, table, condition, order, limit string) string {
+	text := `SELECT ` + columns + ` FROM ` + table + ` WHERE ` + condition
+	end := ` ORDER BY ` + order + ` LIMIT ` + limit
+	if len(s) == 0 {
+		return text + s.condition() + end
+	}
+	return `SELECT due.* FROM (SELECT n FROM (VALUES ` + s.list("(%d)") + `) AS v(n) ORDER BY random()) AS one
+		CROSS JOIN LATERAL (` + text + ` AND share = one.n` + end + `) AS due LIMIT ` + limit
+}
+
+// condition restricts a query, whose condition it continues, to the shares.
+func (s Shares) condition() string {
+	switch {
+	case s == nil:
+		return ""
+	case len(s) == 0:
+		return ` AND 1 = 0`
+	}
+	return ` AND share IN (` + s.list("%d") + `)`
+}
+
+// Worker is a process that shares work with others, until its lease ends.
+type Worker struct {
+	Name       string
+	Work       []Work
+	LeaseUntil time.Time
+}
+
+// Workers lists the processes that share work, also those whose lease has ended, by name.
+func (s *Store) Workers(ctx context.Context) ([]Worker, error) { return workers(ctx, s) }
+
+func workers(ctx context.Context, db querier) ([]Worker, error) {
+	rows, err := db.query(ctx, `SELECT name, work, lease_until FROM worker ORDER BY name`)
+	list, err := collect(rows, err, func(row scanner) (w Worker, err error) {
+		return w, row.Scan(&w.Name, jsonCol{&w.Work}, exactTime{&w.LeaseUntil})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", err)
+	}
+	return list, nil
+}
+
+// PutWorker stores the lease of a process that shares work, deletes those that have ended, and lists
+// the processes that remain.
+func (t *Tx) PutWorker(ctx context.Context, w Worker, now time.Time) ([]Worker, error) {
+	work, err := jsonText(w.Work)
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO worker (name, work, lease_until) VALUES ($1, $2, $3)
+			ON CONFLICT (name) DO UPDATE SET work = excluded.work, lease_until = excluded.lease_until`,
+			w.Name, work, w.LeaseUntil.UnixMicro())
+	}
+	if err == nil {
+		_, err = t.exec(ctx, `DELETE FROM worker WHERE lease_until <= $1`, now.UnixMicro())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("put worker %s: %w", w.Name, err)
+	}
+	return workers(ctx, t)
+}
+
+// DeleteWorker ends the lease of a process: the others take its shares.
+func (t *Tx) DeleteWorker(ctx context.Context, name string) error {
+	if _, err := t.exec(ctx, `DELETE FROM worker WHERE name = $1`, name); err != nil {
+		return fmt.Errorf("delete worker %s: %w", name, err)
+	}
+	return nil
 }
 
 // watch wakes readers of this process after a commit, and when PublishDue finds work for them.

@@ -33,21 +33,29 @@ type DueEndpoint struct {
 // DueEndpoints lists up to limit endpoints whose scheduled time has come, the
 // longest overdue first: live ones or, with worlds, those of test worlds. A row
 // that cannot be decoded is in the list with its error, so that it does not block the others.
-func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int, worlds bool) ([]DueEndpoint, error) {
-	question := `SELECT ` + endpointColumns + `, 0, (SELECT COUNT(*) FROM delivery d
-		WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
-		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL AND world = '' ORDER BY wake_at, id LIMIT $2`
+// They are those of some shares.
+func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int, worlds bool,
+	of Shares) ([]DueEndpoint, error) {
+	question := dueLiveEndpoints(of)
 	if worlds {
-		question = dueWorldEndpoints
+		question = dueWorldEndpoints + of.condition() + byWake
 	}
 	return dueEndpoints(ctx, t, question, now.UnixMicro(), limit)
 }
 
+func dueLiveEndpoints(of Shares) string {
+	return of.first(endpointColumns+`, 0, (SELECT COUNT(*) FROM delivery d
+		WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)`, `endpoint`,
+		`wake_at <= $1 AND deleted_at IS NULL AND world = ''`, `wake_at, id`, `$2`)
+}
+
+const byWake = ` ORDER BY wake_at, id LIMIT $2`
+
 // DueEndpointsOf is DueEndpoints for the test world of an account whose clock advances.
 func (t WebhookTx) DueEndpointsOf(ctx context.Context, account string, now time.Time, limit int) ([]DueEndpoint,
 	error) {
-	return dueEndpoints(ctx, t, strings.Replace(dueWorldEndpoints, standing, `a.id = $3`, 1), now.UnixMicro(), limit,
-		account)
+	question := strings.Replace(dueWorldEndpoints, standing, `a.id = $3`, 1) + byWake
+	return dueEndpoints(ctx, t, question, now.UnixMicro(), limit, account)
 }
 
 func dueEndpoints(ctx context.Context, t WebhookTx, question string, args ...any) ([]DueEndpoint, error) {
@@ -74,7 +82,7 @@ const worldEndpoints = `(SELECT a.id AS of_world, a.clock_offset AS offset_of FR
 
 const dueWorldEndpoints = `SELECT ` + endpointColumns + `, offset_of, (SELECT COUNT(*) FROM delivery d
 	WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
-	FROM ` + worldEndpoints + ` ORDER BY wake_at, id LIMIT $2`
+	FROM ` + worldEndpoints
 
 // PutEndpointSchedule stores when the dispatcher must look at an endpoint again,
 // and until when its rate limit is used up.
@@ -239,9 +247,10 @@ func scanEndpointWith(row scanner, more ...any) (e Endpoint, err error) {
 // AddEndpoint adds an endpoint.
 func (t WebhookTx) AddEndpoint(ctx context.Context, e *Endpoint) error {
 	if _, err := t.exec(ctx, `INSERT INTO endpoint (id, account, url, events, description, secret, created_at,
-		expires_at, wake_at, world)
-		VALUES ($1, $2, $3, '[]', '', '', $4, $5, NULL, $6)`,
-		e.ID, e.Account, e.URL, e.CreatedAt.Micros(), nullMicros(e.ExpiresAt), fieldmark.World(e.Account)); err != nil {
+		expires_at, wake_at, world, share)
+		VALUES ($1, $2, $3, '[]', '', '', $4, $5, NULL, $6, $7)`,
+		e.ID, e.Account, e.URL, e.CreatedAt.Micros(), nullMicros(e.ExpiresAt), fieldmark.World(e.Account),
+		ShareOf(e.ID)); err != nil {
 		return fmt.Errorf("add endpoint %s: %w", e.ID, err)
 	}
 	return t.PutEndpoint(ctx, e)

@@ -397,6 +397,9 @@ func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, 
 		return nil, time.Time{}, err
 	}
 	for i := range ready {
+		if free <= 0 {
+			break // the other endpoints stay due; a result makes room and causes the next claim
+		}
 		e := &ready[i]
 		h, err := readReady(e)
 		if err != nil {
@@ -429,7 +432,7 @@ func (s *dispatcher) ready(ctx context.Context, tx *store.Tx, now time.Time) ([]
 	if s.account != "" {
 		return tx.DueEndpointsOf(ctx, s.account, now, maxReadyEndpoints)
 	}
-	return tx.DueEndpoints(ctx, now, maxReadyEndpoints, s.worlds)
+	return tx.DueEndpoints(ctx, now, maxReadyEndpoints, s.worlds, s.jobs.Shares(store.WorkDeliveries))
 }
 
 // readReady returns the health of a ready endpoint. The error is about its row alone, not about
@@ -458,11 +461,6 @@ func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.D
 			wake = h.ProbeAt.Std()
 		}
 		return nil, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, rate)
-	}
-	if s.store.Shared() {
-		// Claim half of it, so that the next claim, which may be another origin's,
-		// finds messages as well.
-		most = min(most, (room+1)/2)
 	}
 	gate := newRateGate(&e.EndpointSettings, rate, now)
 	waiting, err := s.dueDeliveries(ctx, tx, e.ID, min(room, maxClaimBatch)+1, now)

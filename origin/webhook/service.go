@@ -85,13 +85,14 @@ func New(cfg Config) *Service {
 		senders: senderCache{all: make(map[string]cachedSender)},
 	}
 	s.Stats = &Stats{s}
+	s.jobs.Share(store.WorkDeliveries)
 	return s
 }
 
 // Run delivers messages, runs replays, and disables, expires and prunes what is due, until ctx
 // ends and all attempts that it started are recorded. Any number of processes may run it on one
-// database: messages are claimed under leases (see package job), and replays and maintenance
-// decide from the rows that their transactions read.
+// database: they divide the endpoints by shares (see package job), messages are claimed under leases,
+// and replays and maintenance decide from the rows that their transactions read.
 func (s *Service) Run(ctx context.Context) error {
 	m := &maintainer{s}
 	var g sync.WaitGroup
@@ -119,8 +120,12 @@ func (s *maintainer) endLeases(ctx context.Context) error {
 
 // review repairs the state that a process left incomplete when it stopped between two
 // transactions, and disables or warns about endpoints that fail. Each part changes nothing
-// where the state is complete, so that it may run in every process.
+// where the state is complete, so that it may run in every process. One does it: the others would read
+// the same rows.
 func (s *maintainer) review(ctx context.Context) error {
+	if !s.jobs.Shares(store.WorkDeliveries).HasFirst() {
+		return nil
+	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return errors.Join(tx.PromoteWaiting(ctx, "", time.Now()), tx.ScheduleEndpoints(ctx), FailDeleted(ctx, tx))
 	})
