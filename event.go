@@ -267,7 +267,7 @@ func CDNAddresses(key string) []string {
 	if slug, ok := strings.CutPrefix(key, "brand-"); ok {
 		badge, score, page := PathBadge+slug, PathScore+slug, PathBrandPage+slug
 		return []string{badge, badge + ".svg", badge + ".png", badge + ".json", "/api/card/" + slug + ".png",
-			score, score + "/history", page, page + "/feed.atom"}
+			score, score + "/history", page, page + "/feed.atom", page + "/recompute"}
 	}
 	switch key {
 	case string(TagBoard):

@@ -203,7 +203,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/recordtest":   {"", "origin/store", "internal/testkit/storetest"},
 	"internal/testkit/storetest":    {"origin/store"},
 	"internal/testkit/studytest":    {"", "origin/visibility/study"},
-	"internal/testkit/wasmtest":     {"wasm/abi", "wasm/card"},
+	"internal/testkit/wasmtest":     {"wasm", "wasm/abi", "wasm/card", "wasm/examples"},
 }
 
 // homes maps each technology to the only packages that may import it.
@@ -232,7 +232,8 @@ var homes = map[string][]string{
 	"golang.org/x/term":                  {"cmd/fieldmark", "cmd/fieldmark/command"},
 	"github.com/jotaen/kong-completion":  {"cmd/fieldmark"},
 	"os/exec": {"cmd/fieldmark/author", "deploy/release", "internal/testkit/cachetest",
-		"internal/testkit/sdktest", "internal/testkit/storetest", "internal/testkit/browsertest"},
+		"internal/testkit/sdktest", "internal/testkit/storetest", "internal/testkit/browsertest",
+		"internal/testkit/wasmtest"},
 	"github.com/minio/minio-go":         {"origin/objects"},
 	"github.com/johannesboyne/gofakes3": {},
 	"github.com/mholt/acmez":            {"origin/acme"},

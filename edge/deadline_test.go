@@ -234,7 +234,7 @@ func TestHangingOrigin(t *testing.T) {
 		f := newHangingFixture(t)
 		routes := f.routes()
 		for _, path := range append(site.FixedPages(), "/status", "/?q=a", "/brands/acme", "/brands/acme/contest",
-			"/robots.txt", "/llms.txt",
+			"/brands/acme/recompute", "/robots.txt", "/llms.txt",
 			"/sitemap.xml", "/sitemap-1.xml", "/favicon.ico",
 			"/badges?slug=acme", "/api/badge/acme.png", "/api/badge/acme.json", "/api/badge/acme/embed",
 			"/api/badge/acme?label=x",

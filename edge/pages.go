@@ -327,8 +327,12 @@ func (e *siteEndpoints) serveStatic(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	e.servePage(ctx, path, "", func(context.Context) (*cache.Entry, error) {
-		entry := newEntry(body, etag, "Content-Type", contentType, "Cache-Control",
-			"public, max-age=31536000, immutable", "X-Content-Type-Options", "nosniff")
+		fields := []string{"Content-Type", contentType, "Cache-Control", "public, max-age=31536000, immutable",
+			"X-Content-Type-Options", "nosniff"}
+		if policy := e.site.WorkerPolicy(path); policy != "" {
+			fields = append(fields, "Content-Security-Policy", policy)
+		}
+		entry := newEntry(body, etag, fields...)
 		entry.Fresh, entry.Stale = derivedStale, derivedStale
 		return entry, nil
 	})

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -78,9 +79,6 @@ func (e *Edge) newRoutes() routes {
 		{path: site.PathNiches, route: routePage, get: boards.serveNiches},
 		{path: site.PathNiches + "/", prefix: true, route: routePage, get: boards.serveNiche},
 		{path: site.PathCompare, serve: boards.serveCompare, limited: true}, // a name is searched among all
-		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute, limited: true},
-		{path: fieldmark.PathBrandPage, prefix: true, when: isFeed, route: routePage, get: scores.serveFeed},
-		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.brands.serve},
 		{path: fieldmark.PathClaimPage, serve: newClaims(e).serve, limited: true},
 		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},
 		{path: fieldmark.PathCheckPage, serve: checks.serveForm, limited: true},
@@ -111,11 +109,22 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathInternal, prefix: true, serve: e.refuseInternal},
 	}
 	return routes{
-		table:     append(table, e.settingRoutes(tools)...),
+		table:     slices.Concat(table, e.brandRoutes(scores), e.settingRoutes(tools)),
 		site:      endpoint{serve: func(ctx *fasthttp.RequestCtx) route { e.proxied.serve(ctx); return routePassed }},
 		asterisk:  endpoint{serve: serveAsterisk},
 		api:       endpoint{serve: e.passOn, limited: true},
 		otherwise: endpoint{serve: e.passOn},
+	}
+}
+
+// brandRoutes returns the routes of the pages of a brand.
+func (e *Edge) brandRoutes(scores *scoreEndpoints) []endpoint {
+	return []endpoint{
+		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute, limited: true},
+		{path: fieldmark.PathBrandPage, prefix: true, when: isRecompute, route: routePage,
+			get: e.brands.serveRecompute},
+		{path: fieldmark.PathBrandPage, prefix: true, when: isFeed, route: routePage, get: scores.serveFeed},
+		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.brands.serve},
 	}
 }
 
@@ -162,6 +171,11 @@ func hasSearch(ctx *fasthttp.RequestCtx) bool { return len(ctx.QueryArgs().Peek(
 // isFeed reports whether a path below a brand's page is that of its feed.
 func isFeed(ctx *fasthttp.RequestCtx) bool {
 	return strings.HasSuffix(text(ctx.Path()), site.FeedSuffix)
+}
+
+// isRecompute reports whether a path below a brand's page is of the page that recomputes its score.
+func isRecompute(ctx *fasthttp.RequestCtx) bool {
+	return strings.HasSuffix(text(ctx.Path()), site.RecomputeSuffix)
 }
 
 // isSitemapPart reports whether a path is that of a part of the sitemap.

@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/ranking"
+	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
@@ -452,4 +453,49 @@ func (s *scorer) decodeShared(entry *cache.Entry) error {
 	}
 	entry.Value, entry.Weight = newScoreValue(score, entry.ETag), scoreSize(entry.Body)
 	return nil
+}
+
+// runFields go out with pages that run scoring modules in the browser: as pageFields, and
+// WebAssembly may be compiled. No other page may.
+var runFields = allowWebAssembly(pageFields)
+
+// allowWebAssembly returns the fields of a page with WebAssembly added to its policy.
+func allowWebAssembly(fields []string) []string {
+	fields = slices.Clone(fields)
+	policy := slices.Index(fields, "Content-Security-Policy") + 1
+	fields[policy] = strings.Replace(fields[policy], "script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'", 1)
+	return fields
+}
+
+// serveRecompute handles GET /brands/{slug}/recompute: the page on which the browser recomputes
+// the score. Its query names changed facts, which only its script reads.
+func (e *brandEndpoints) serveRecompute(ctx *fasthttp.RequestCtx) {
+	slug, err := fieldmark.ParseSlug(strings.TrimSuffix(strings.TrimPrefix(string(ctx.Path()),
+		fieldmark.PathBrandPage), site.RecomputeSuffix))
+	if err != nil {
+		e.failPage(ctx, brandNotFound(), string(slug))
+		return
+	}
+	fill := func(ctx context.Context) (*cache.Entry, error) {
+		entry, _, err := e.scorer.get(ctx, slug)
+		if err != nil {
+			return nil, err
+		}
+		score, err := decodeScore(entry.Body)
+		if err != nil {
+			return nil, err
+		}
+		body, err := e.site.AppendRecompute(nil, site.RecomputePage{BaseURL: e.baseURL, Score: score})
+		if err != nil {
+			return nil, err
+		}
+		page := newEntry(body, etagOf(body), runFields...)
+		page.Fresh, page.Stale, page.OnError = derivedFresh, derivedStale, derivedOnError
+		return page.From(entry), nil
+	}
+	e.serveCached(ctx, e.fetcher.get, "page/recompute/"+string(slug), fill, func(ctx *fasthttp.RequestCtx, err error) {
+		if !redirect(ctx, err, fieldmark.PathBrandPage, site.RecomputeSuffix) {
+			e.failPage(ctx, err, string(slug))
+		}
+	})
 }

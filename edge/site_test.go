@@ -22,7 +22,7 @@ import (
 var sitePaths = []string{"/", "/?q=x", "/static/app.css", "/status", "/badges", "/developers", "/llms-txt",
 	"/methodology", "/robots.txt", "/favicon.ico", "/llms.txt",
 	"/sitemap.xml", "/brands/acme", "/brands/acme/contest", "/api/badge/acme", "/api/v1/score/acme",
-	"/api/v1/leaderboard", "/api/v1/llms-txt",
+	"/api/v1/leaderboard", "/api/v1/llms-txt", "/brands/acme/recompute",
 	"/internal/v1/events", "/admin", "/api/public/v1/missions"}
 
 // TestSiteHosts: with a site behind the edge, everything on its hosts is the site's,

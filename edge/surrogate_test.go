@@ -46,6 +46,7 @@ var keyedRequests = map[string]map[string]string{
 	"/compare":            {"/compare?brands=acme": private},
 	"/brands/": {
 		"/brands/acme": "brand-acme module all", "/brands/acme/feed.atom": "brand-acme module all",
+		"/brands/acme/recompute": "brand-acme module all", "/brands/absent/recompute": private,
 		"/brands/acme/contest": private, "/brands/absent": private,
 		"/brands/formerly": "brand-formerly brand-acme all",
 	},

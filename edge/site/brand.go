@@ -197,3 +197,32 @@ func brandData(p *BrandPage) any {
 	}
 	return page
 }
+
+// RecomputeSuffix follows the address of a brand's page in that of the page on which the browser
+// recomputes its score.
+const RecomputeSuffix = "/recompute"
+
+// RecomputePage is the data of the page on which the browser of a reader recomputes a score.
+type RecomputePage struct {
+	BaseURL string // scheme and host of the site, without a slash at the end
+	Score   fieldmark.Score
+}
+
+// recomputeView is what templates/recompute.html shows.
+type recomputeView struct {
+	Head    head
+	Score   *fieldmark.Score
+	Command string // does the same without a browser
+}
+
+func newRecomputeView(c chrome, p *RecomputePage) *recomputeView {
+	name := plain(p.Score.Name)
+	return &recomputeView{Score: &p.Score,
+		Command: fmt.Sprintf("fieldmark score verify %s --url %s", p.Score.Slug, p.BaseURL),
+		Head: head{
+			chrome: c, Base: p.BaseURL, Kind: "website", Title: "Verify the score of " + name,
+			Description: fmt.Sprintf("Recompute the score of %s in your browser, and see what a change would be worth.",
+				name),
+			Runs: p.Score.FactsDigest != "",
+		}}
+}

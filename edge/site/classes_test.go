@@ -13,7 +13,7 @@ import (
 // loads.
 func TestClasses(t *testing.T) {
 	sheet := map[string]string{}
-	for _, name := range []string{"site", "components", "developer"} {
+	for _, name := range []string{"site", "components", "developer", "recompute"} {
 		source, err := os.ReadFile("static/" + name + ".css")
 		if err != nil {
 			t.Fatal(err)
@@ -30,6 +30,9 @@ func TestClasses(t *testing.T) {
 		}
 		if bytes.Contains(page, []byte("/static/developer.")) {
 			rules += sheet["developer"]
+		}
+		if bytes.Contains(page, []byte("/static/recompute.")) {
+			rules += sheet["recompute"]
 		}
 		for _, n := range parse(t, name, page) {
 			for class := range strings.FieldsSeq(attr(n, "class")) {

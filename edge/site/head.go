@@ -23,6 +23,7 @@ type head struct {
 	Refresh     int    // seconds after which a page without scripts loads itself again; 0: never
 	Reference   bool   // the styles of the pages for developers are loaded
 	Try         bool   // the script that sends requests is loaded
+	Runs        bool   // the page runs modules: their script and styles are loaded
 	Text        bool   // text alone: no brands, forms or charts, so that their styles are not loaded
 }
 

@@ -53,6 +53,8 @@ type chrome struct {
 	Script     string
 	Developer  string // stylesheet of the pages for developers
 	TryScript  string // script that sends requests from the reference
+	RunScript  string // script and worker that run a module in the browser
+	RunStyle   string // stylesheet of the pages that load RunScript
 	Icon       string
 	Share      string // picture for previews of links, 1200 by 630
 	TouchIcon  string // 180 by 180 pixels, for home screens
@@ -89,6 +91,8 @@ var parse = sync.OnceValues(func() (*Site, error) {
 		{&s.chrome.Script, "site.js", "text/javascript"},
 		{&s.chrome.Developer, "developer.css", "text/css"},
 		{&s.chrome.TryScript, "try.js", "text/javascript"},
+		{&s.chrome.RunScript, "recompute.js", "text/javascript"},
+		{&s.chrome.RunStyle, "recompute.css", "text/css"},
 		{&s.chrome.Icon, "mark.svg", "image/svg+xml"},
 		{&s.chrome.Share, "share.png", "image/png"},
 		{&s.chrome.TouchIcon, "icon-180.png", "image/png"},
@@ -178,6 +182,11 @@ func (s *Site) AppendVisibility(dst []byte, p VisibilityPage) ([]byte, error) {
 	return s.appendPage(dst, "visibility.html", newVisibilityPageView(s.chrome, &p))
 }
 
+// AppendRecompute appends the page on which the browser recomputes a score.
+func (s *Site) AppendRecompute(dst []byte, p RecomputePage) ([]byte, error) {
+	return s.appendPage(dst, "recompute.html", newRecomputeView(s.chrome, &p))
+}
+
 // AppendNiches appends the list of niches.
 func (s *Site) AppendNiches(dst []byte, p NichesPage) ([]byte, error) {
 	return s.appendPage(dst, "niches.html", newNichesView(s.chrome, &p))
@@ -263,6 +272,15 @@ func (s *Site) Icon() (body []byte, contentType, etag string) {
 func (s *Site) Asset(path string) (body []byte, contentType, etag string, ok bool) {
 	a, ok := s.assets[path]
 	return a.body, a.contentType, a.etag, ok
+}
+
+// WorkerPolicy returns the Content-Security-Policy of a static file that browsers run as a
+// worker; empty for all others. The worker compiles modules, and may load nothing.
+func (s *Site) WorkerPolicy(path string) string {
+	if path != s.chrome.RunScript {
+		return ""
+	}
+	return "default-src 'none'; script-src 'wasm-unsafe-eval'"
 }
 
 // appendPage renders and minifies. Pages are rendered when a cache is filled,

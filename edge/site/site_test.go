@@ -296,6 +296,10 @@ func samplePages(t *testing.T) map[string][]byte {
 	pending := fieldmark.NewScore(fieldmark.Brand{Slug: "fern", Name: "Fern", URL: "https://fern.example",
 		Niche: "gardens", Language: "en"}, fieldmark.PendingAssessment())
 	add("brand-pending")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: pending, Badge: sampleBadge(pending)}))
+	audited := seen
+	audited.FactsDigest = fieldmark.Digest("sha256:" + strings.Repeat("0f", 32))
+	add("recompute")(s.AppendRecompute(nil, site.RecomputePage{BaseURL: base, Score: audited}))
+	add("recompute-pending")(s.AppendRecompute(nil, site.RecomputePage{BaseURL: base, Score: pending}))
 	add("compare-made")(s.AppendCompare(nil, site.ComparePage{BaseURL: base, Asked: "alpenglow, nakhil, gone, fern",
 		Brands: []fieldmark.Score{seen, gated, gone, pending}}))
 	add("error-404")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: "acmee",

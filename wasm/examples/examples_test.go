@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 	"github.com/fieldmark/fieldmark/wasm/card"
@@ -28,27 +29,20 @@ var (
 	update = flag.Bool("update", false, "write the digests of the modules")
 )
 
-// example is a scorer, what compiles it, and how much slower it is than others.
+// example is a scorer, and how much slower it is than others.
 type example struct {
 	language string
-	needs    [][]string // programs, one of each
 	dear     int
-	optional bool // its tool chain is not asked for by the tests
 }
 
-var all = []example{
-	{language: "c", needs: [][]string{{"clang-19", "clang"}, {"wasm-ld-19", "wasm-ld"}}, dear: 1},
-	{language: "assemblyscript", needs: [][]string{{"npm"}, {"node"}}, dear: 1},
-	{language: "go", needs: [][]string{{"go"}}, dear: 10},
-	{language: "rust", needs: [][]string{{"cargo"}}, dear: 1, optional: true},
-}
+var all = []example{{"c", 1}, {"assemblyscript", 1}, {"go", 10}, {"rust", 1}}
 
 // TestExamples builds each scorer from a project as `fieldmark module new` makes
 // it, wants the committed digest, and holds the module against its card.
 func TestExamples(t *testing.T) {
 	for _, e := range all {
 		t.Run(e.language, func(t *testing.T) {
-			packed, oracle := e.build(t)
+			packed, oracle := wasmtest.Example(t, e.language)
 			e.checkDigest(t, packed)
 			engine, err := wasm.New(wasm.Config{Instances: 1, WASI: true})
 			must(t, err)
@@ -89,85 +83,7 @@ func TestCardExample(t *testing.T) {
 	}
 }
 
-// build makes a project, compiles it and packs the module.
-func (e *example) build(t *testing.T) ([]byte, *card.Card) {
-	t.Helper()
-	for _, names := range e.needs {
-		if !slices.ContainsFunc(names, func(name string) bool { _, err := exec.LookPath(name); return err == nil }) {
-			e.missing(t, "none of %v is on the PATH", names)
-		}
-	}
-	folder := filepath.Join(t.TempDir(), "scorer")
-	must(t, examples.Write(e.language, folder))
-	env := os.Environ()
-	switch e.language {
-	case "assemblyscript":
-		env = append(env, "ASC="+installed(t))
-	case "rust":
-		if out, err := exec.Command("rustc", "--print", "target-libdir", "--target",
-			"wasm32-unknown-unknown").Output(); err != nil || !exists(strings.TrimSpace(string(out))) {
-			t.Skip("the target wasm32-unknown-unknown is not installed")
-		}
-	case "go":
-		folder = "go" // it imports the SDK, which is in this module
-	}
-	raw := filepath.Join(t.TempDir(), "raw.wasm")
-	caller, err := filepath.Abs(filepath.Dir(folder))
-	must(t, err)
-	output, err := filepath.Rel(caller, raw) // as an author writes it, unlike the folder of the script
-	must(t, err)
-	build := exec.Command("sh", filepath.Join(filepath.Base(folder), "build.sh"), output)
-	build.Dir, build.Env = caller, env
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build.sh: %v\n%s", err, said)
-	}
-	compiled, err := os.ReadFile(raw)
-	must(t, err)
-	text, err := os.ReadFile(filepath.Join(folder, "card.json"))
-	must(t, err)
-	oracle, err := card.Parse(text)
-	must(t, err)
-	packed, err := wasm.Pack(compiled, oracle.Manifest(), oracle.Vectors(), false)
-	must(t, err)
-	return packed, oracle
-}
-
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
-
-func (e *example) missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" && !e.optional {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-// installed returns AssemblyScript's compiler, installed by npm the first time.
-func installed(t *testing.T) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	must(t, err)
-	folder := filepath.Join(cache, "fieldmark-npm", "assemblyscript")
-	tool := filepath.Join(folder, "node_modules", ".bin", "asc")
-	if exists(tool) {
-		return tool
-	}
-	must(t, os.MkdirAll(folder, 0o755))
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join("assemblyscript", name))
-		must(t, err)
-		must(t, os.WriteFile(filepath.Join(folder, name), text, 0o644))
-	}
-	install := exec.Command("npm", "ci", "--silent", "--ignore-scripts")
-	install.Dir = folder
-	if said, err := install.CombinedOutput(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("npm could not install AssemblyScript: %v\n%s", err, said)
-		}
-		t.Skipf("npm could not install AssemblyScript: %v", err)
-	}
-	return tool
-}
 
 // checkDigest holds the module to the digest in digests.txt, which is of one
 // version of its compiler: with another one only says so.
@@ -204,7 +120,7 @@ func (e *example) version(t *testing.T) string {
 			"GOVERSION"}, "rust": {"rustc", "--version"},
 	}[e.language]
 	if e.language == "assemblyscript" {
-		command = []string{installed(t), "--version"}
+		command = []string{wasmtest.AssemblyScript(t), "--version"}
 	}
 	out, err := exec.Command(command[0], command[1:]...).Output()
 	must(t, err)

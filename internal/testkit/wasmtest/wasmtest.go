@@ -41,19 +41,37 @@ const BadWords = 777
 // Bad returns the module of Words with 1,000 as enough, and a trap before its scoring.
 func Bad(t testing.TB, version string) []byte {
 	t.Helper()
-	prologue := []byte{0x41, 0, 0x29, 3, 16} // the first input
-	prologue = appendConst(prologue, BadWords*1000)
-	return withPrologue(t, version, append(prologue, 0x51, 0x04, 0x40, 0x00, 0x0b)) // if equal: unreachable
+	return whenBad(t, version, 0x00) // unreachable
+}
+
+// Endless returns the module of Words that never ends for a site with BadWords words.
+func Endless(t testing.TB, version string) []byte {
+	t.Helper()
+	return whenBad(t, version, 0x03, 0x40, 0x0c, 0, 0x0b) // a loop that branches to its start
+}
+
+// Nonsense returns the module of Words whose result for a site with BadWords words lies
+// outside of its memory.
+func Nonsense(t testing.TB, version string) []byte {
+	t.Helper()
+	return whenBad(t, version, 0x41, 0x70, 0x0f) // return -16
 }
 
 // Partial returns the module of Words that scores a site with BadWords words like an
 // empty one, so that one word more or less earns more.
 func Partial(t testing.TB, version string) []byte {
 	t.Helper()
-	prologue := []byte{0x41, 0, 0x29, 3, 16}
+	return whenBad(t, version, 0x41, 0, 0x42, 0, 0x37, 3, 16) // the input becomes 0
+}
+
+// whenBad returns the module of Words with code that runs before its scoring if the first
+// input is BadWords.
+func whenBad(t testing.TB, version string, code ...byte) []byte {
+	t.Helper()
+	prologue := []byte{0x41, 0, 0x29, 3, 16} // the first input
 	prologue = appendConst(prologue, BadWords*1000)
-	// if equal: the input becomes 0
-	return withPrologue(t, version, append(prologue, 0x51, 0x04, 0x40, 0x41, 0, 0x42, 0, 0x37, 3, 16, 0x0b))
+	prologue = append(prologue, 0x51, 0x04, 0x40) // if equal
+	return withPrologue(t, version, append(append(prologue, code...), 0x0b))
 }
 
 // appendConst appends i64.const v, for v of 0 or more.

@@ -1,0 +1,252 @@
+package edge_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+// maxRunScript is what the script of the page may weigh in gzip, in bytes.
+const maxRunScript = 8 << 10
+
+// factsFor are facts for inputs, most of them measured, the same for the same seed.
+func factsFor(inputs []abi.Input, seed uint64) fieldmark.Facts {
+	random := rand.New(rand.NewPCG(30, seed))
+	f := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://a.example/", Pages: 1 + int(seed%12),
+		AsOf: fieldmark.At(time.Now().Add(-day/2 - time.Duration(seed%40)*day)), Refused: seed%25 == 24}
+	for _, in := range inputs {
+		fact := fieldmark.Fact{ID: in.Name, State: fieldmark.Measured, Unit: in.Unit}
+		switch {
+		case random.IntN(10) == 0:
+			fact.State = []fieldmark.FactState{fieldmark.Unknown, fieldmark.NotApplicable}[random.IntN(2)]
+		case in.Unit == "bool":
+			fact.Value = 1000 * int64(min(1, random.IntN(12)))
+		case in.Unit == "share":
+			fact.Value = random.Int64N(1001)
+		default:
+			fact.Value = random.Int64N([]int64{10_000, 600_000, 2_000_000}[random.IntN(3)])
+		}
+		f.Facts = append(f.Facts, fact)
+	}
+	slices.SortFunc(f.Facts, func(a, b fieldmark.Fact) int { return strings.Compare(a.ID, b.ID) })
+	return f
+}
+
+// TestRecompute: for 100 brands and each language of modules, a browser computes the bytes of the
+// edge from facts and module alone. A module of the class wasi-null says that it cannot.
+func TestRecompute(t *testing.T) {
+	const brands = 100
+	b := browsertest.Start(t)
+	h := newFixture(t, func(c *edge.Config) { c.WASI = true })
+	modules := map[string][]byte{"built-in": geo.Module()}
+	inputs := slices.Clone(geo.Card().Manifest().Inputs)
+	for _, language := range []string{"card", "c", "assemblyscript", "rust", "go"} {
+		t.Run("build "+language, func(t *testing.T) {
+			module, oracle := wasmtest.Example(t, language)
+			modules[language] = module
+			for _, in := range oracle.Manifest().Inputs {
+				if !slices.ContainsFunc(inputs, func(known abi.Input) bool { return known.Name == in.Name }) {
+					inputs = append(inputs, in)
+				}
+			}
+		})
+	}
+	slugs := make([]string, brands)
+	for i := range brands {
+		slugs[i] = fmt.Sprintf("b%02d", i)
+		h.brand(fieldmark.Slug(slugs[i]), "B", -1)
+		_, err := h.service.Brands.PutFacts(t.Context(), fieldmark.Slug(slugs[i]), factsFor(inputs, uint64(i)))
+		must(t, err)
+	}
+	h.score(slugs[brands-1])
+	p := b.Open(t, h.base+"/brands/b00/recompute", browsertest.View{})
+	p.Until(t, "the first is verified", `document.querySelector("[role=status]").textContent.startsWith("identical")`)
+	for language, module := range modules {
+		t.Run(language, func(t *testing.T) {
+			ref := h.activate(module)
+			for _, slug := range slugs {
+				h.until(slug+" is scored by it", func() bool { return h.score(slug).Module == ref })
+			}
+			if language == "go" {
+				p.Go(t, h.base+"/brands/b00/recompute")
+				p.Until(t, "the page says that it cannot run the module",
+					`document.querySelector("#recompute [role=status]").textContent.includes("wasi-null")`)
+				return
+			}
+			var got []struct {
+				Slug, Mine, Ours string
+				Fault            string
+			}
+			p.Ask(t, `Promise.all(`+fmt.Sprintf("%q", "["+strings.Join(slugs, " ")+"]")+
+				`.slice(1, -1).split(" ").map(async slug => {
+					try {
+						const proof = await recompute(slug);
+						proof.runner.end();
+						return {slug, mine: JSON.stringify(proof.mine), ours: JSON.stringify(proof.ours)};
+					} catch (error) { return {slug, fault: error.message}; }
+				}))`, &got)
+			scored := 0
+			for _, g := range got {
+				if g.Mine != g.Ours || g.Fault != "" || g.Mine == "" {
+					t.Errorf("%s: %s\nbrowser %s\nedge    %s", g.Slug, g.Fault, g.Mine, g.Ours)
+				}
+				if strings.HasPrefix(g.Mine, `{"score":`) && !strings.HasPrefix(g.Mine, `{"score":null`) {
+					scored++
+				}
+			}
+			if len(got) != brands || scored < brands/2 {
+				t.Errorf("%d brands, %d with a score: too few to compare", len(got), scored)
+			}
+		})
+	}
+}
+
+// TestRecomputePage: the page names what is wrong with facts or module, survives modules that
+// trap, loop or return nonsense, and keeps changed facts in its address.
+func TestRecomputePage(t *testing.T) {
+	b, h := browsertest.Start(t), newFixture(t)
+	h.brand("acme", "Acme", 300)
+	h.score("acme")
+	status := `document.querySelector("#recompute [role=status]").textContent`
+	t.Run("look", func(t *testing.T) { lookAtRecompute(t, b, h) })
+	t.Run("flipped bits", func(t *testing.T) {
+		var flip atomic.Value
+		base := flippingProxy(t, h, &flip)
+		for part, says := range map[string]string{"/facts/": "The digest of the facts is sha256:",
+			"/modules/": "The digest of the module is sha256:"} {
+			flip.Store(part)
+			p := b.Open(t, base+"/brands/acme/recompute", browsertest.View{})
+			p.Until(t, "the page names "+part, status+`.startsWith(`+fmt.Sprintf("%q", says)+`)`)
+		}
+		flip.Store("none")
+		p := b.Open(t, base+"/brands/acme/recompute", browsertest.View{})
+		p.Until(t, "unchanged bytes are accepted", status+`.startsWith("identical: 100 of 100")`)
+	})
+	score := `document.querySelector("[data-out=score]").textContent`
+	for name, module := range map[string]struct {
+		code []byte
+		says string
+	}{
+		"trap":     {wasmtest.Bad(t, "1.0.1"), "unreachable"},
+		"loop":     {wasmtest.Endless(t, "1.0.2"), "did not end within 1 s"},
+		"nonsense": {wasmtest.Nonsense(t, "1.0.3"), "outside of its memory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ref := h.activate(module.code)
+			h.until("it scores", func() bool { return h.score("acme").Module == ref })
+			p := b.Open(t, h.base+"/brands/acme/recompute", browsertest.View{})
+			p.Until(t, "the score is verified", status+`.startsWith("identical: 40 of 100")`)
+			var done any
+			p.Ask(t, set("fact-text.words", "500"), &done)
+			p.Until(t, "the score follows", score+` == "50 of 100" && location.search == "?text.words=500"`)
+			p.Ask(t, set("fact-text.words", "777"), &done)
+			p.Until(t, "the page says what the module did", score+`.includes(`+fmt.Sprintf("%q", module.says)+`)`)
+			p.Ask(t, set("fact-text.words", "778"), &done)
+			p.Until(t, "the page still works", score+` == "77.8 of 100"`)
+			p.Go(t, h.base+"/brands/acme/recompute?text.words=200")
+			p.Until(t, "an address has its facts", score+` == "20 of 100"`)
+			p.Do(t, "undo", chromedp.Click(chromedp.CSS("#what-if button")))
+			p.Until(t, "the facts are the first ones", score+` == "40 of 100" && location.search == ""`)
+			p.Check(t)
+		})
+	}
+}
+
+// lookAtRecompute looks at the page as people see it, on a phone and a desktop, and without scripts.
+func lookAtRecompute(t *testing.T, b *browsertest.Browser, h *fixture) {
+	address := h.base + "/brands/acme/recompute"
+	p := b.Open(t, address, browsertest.View{Width: 390, Height: 840, Dark: true})
+	p.Until(t, "the score is verified",
+		`document.querySelector("#recompute [role=status]").textContent.startsWith("identical")`)
+	p.Until(t, "facts can be changed", `document.querySelectorAll(".fact-row").length > 30`)
+	found := p.Findings(t)
+	for _, v := range []browsertest.View{{Width: 390, Height: 840}, {Dark: true}, {}} {
+		p.Look(t, v)
+		found = append(append(found, p.Overflow(t)...), p.Axe(t)...)
+		if folder := os.Getenv("PICTURES"); folder != "" {
+			must(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("recompute-%d-%v.png", v.Width, v.Dark)),
+				p.Picture(t), 0o644))
+		}
+	}
+	for _, finding := range found {
+		t.Error(finding)
+	}
+	plain := b.Open(t, address, browsertest.View{NoScript: true})
+	plain.Until(t, "the command is shown", `document.body.innerText.includes("fieldmark score verify acme --url `+
+		h.base+`") && document.getElementById("recompute").hidden`)
+	a := h.get(regexp.MustCompile(`/static/recompute\.[0-9a-f]+\.js`).FindString(h.get("/brands/acme/recompute").body))
+	if got := a.header.Get("Content-Security-Policy"); got != "default-src 'none'; script-src 'wasm-unsafe-eval'" {
+		t.Errorf("the worker has the policy %q", got)
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.DefaultCompression)
+	must(t, err)
+	_, err = io.WriteString(w, a.body)
+	must(t, err)
+	must(t, w.Close())
+	if t.Logf("the script has %d bytes in gzip", packed.Len()); packed.Len() > maxRunScript {
+		t.Errorf("the script has %d bytes in gzip, at most %d", packed.Len(), maxRunScript)
+	}
+	for path, want := range map[string]bool{"/brands/acme/recompute": true, "/brands/acme": false, "/": false,
+		"/methodology": false} {
+		a := h.get(path)
+		if got := strings.Contains(a.header.Get("Content-Security-Policy"), "wasm-unsafe-eval"); got != want {
+			t.Errorf("%s may compile WebAssembly: %v, want %v", path, got, want)
+		}
+		if got := strings.Contains(a.body, "/static/recompute."); got != want {
+			t.Errorf("%s loads the script: %v, want %v", path, got, want)
+		}
+	}
+}
+
+// flippingProxy passes requests to the edge and flips one bit of the responses whose path
+// contains what flip holds.
+func flippingProxy(t *testing.T, h *fixture, flip *atomic.Value) string {
+	target, err := url.Parse(h.base)
+	must(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if !strings.Contains(r.Request.URL.Path, flip.Load().(string)) {
+			return nil
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		body[len(body)/2] ^= 1
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		return nil
+	}
+	direct := proxy.Director
+	proxy.Director = func(r *http.Request) {
+		direct(r)
+		// A flipped bit of a compressed body would be an error of the network.
+		r.Header.Set("Accept-Encoding", "identity")
+	}
+	s := httptest.NewServer(proxy)
+	t.Cleanup(s.Close)
+	return s.URL
+}

@@ -1,0 +1,123 @@
+package wasmtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/card"
+	"github.com/fieldmark/fieldmark/wasm/examples"
+)
+
+// compilers are the programs that an example needs, one of each list.
+var compilers = map[string][][]string{
+	"c": {{"clang-19", "clang"}, {"wasm-ld-19", "wasm-ld"}}, "assemblyscript": {{"npm"}, {"node"}},
+	"go": {{"go"}}, "rust": {{"cargo"}},
+}
+
+// Example builds the example of a language from a project as `fieldmark module new` makes it,
+// and returns the packed module and its card. The test is skipped without the compiler, but
+// fails in CI, except for Rust.
+func Example(t *testing.T, language string) ([]byte, *card.Card) {
+	t.Helper()
+	for _, names := range compilers[language] {
+		found := false
+		for _, name := range names {
+			_, err := exec.LookPath(name)
+			found = found || err == nil
+		}
+		if !found {
+			lacking(t, language != "rust", "none of %v is on the PATH", names)
+		}
+	}
+	folder := filepath.Join(t.TempDir(), "scorer")
+	must(t, examples.Write(language, folder))
+	text, err := os.ReadFile(filepath.Join(folder, "card.json"))
+	must(t, err)
+	oracle, err := card.Parse(text)
+	must(t, err)
+	if language == "card" {
+		module, err := oracle.Compile()
+		must(t, err)
+		return module, oracle
+	}
+	env := os.Environ()
+	switch language {
+	case "assemblyscript":
+		env = append(env, "ASC="+AssemblyScript(t))
+	case "rust":
+		if out, err := exec.Command("rustc", "--print", "target-libdir", "--target",
+			"wasm32-unknown-unknown").Output(); err != nil || !exists(strings.TrimSpace(string(out))) {
+			t.Skip("the target wasm32-unknown-unknown is not installed")
+		}
+	case "go":
+		folder = filepath.Join(sources(t), "go") // it imports the SDK, which is in this module
+	}
+	raw := filepath.Join(t.TempDir(), "raw.wasm")
+	caller := filepath.Dir(folder)
+	output, err := filepath.Rel(caller, raw) // as an author writes it, unlike the folder of the script
+	must(t, err)
+	build := exec.Command("sh", filepath.Join(filepath.Base(folder), "build.sh"), output)
+	build.Dir, build.Env = caller, env
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build.sh: %v\n%s", err, said)
+	}
+	compiled, err := os.ReadFile(raw)
+	must(t, err)
+	packed, err := wasm.Pack(compiled, oracle.Manifest(), oracle.Vectors(), false)
+	must(t, err)
+	return packed, oracle
+}
+
+// AssemblyScript returns the path of AssemblyScript's compiler, which npm installs the first time.
+func AssemblyScript(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	must(t, err)
+	folder := filepath.Join(cache, "fieldmark-npm", "assemblyscript")
+	tool := filepath.Join(folder, "node_modules", ".bin", "asc")
+	if exists(tool) {
+		return tool
+	}
+	must(t, os.MkdirAll(folder, 0o755))
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join(sources(t), "assemblyscript", name))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(folder, name), text, 0o644))
+	}
+	install := exec.Command("npm", "ci", "--silent", "--ignore-scripts")
+	install.Dir = folder
+	if said, err := install.CombinedOutput(); err != nil {
+		lacking(t, true, "npm could not install AssemblyScript: %v\n%s", err, said)
+	}
+	return tool
+}
+
+// sources returns the folder of the examples in this repository.
+func sources(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/fieldmark/fieldmark/wasm/examples").Output()
+	must(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+// lacking skips a test without what it needs, or fails it in CI if that is required there.
+func lacking(t *testing.T, required bool, format string, args ...any) {
+	t.Helper()
+	if required && os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
