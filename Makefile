@@ -122,6 +122,16 @@ simulate: ## hit ratios of ten million keys; 10,000 schedules of claims; 1,000,0
 	$(GO) test ./origin/standing -run 'TestActivation$$' -count 1 -v -timeout 90m -args -brands 1000000
 	$(GO) test ./origin/visibility/estimate -count 1 -v -timeout 30m -args -studies 2000
 
+# A million brands take 20 minutes and 25 GB of memory with 20 edges; two edges need 5 GB.
+BRANDS    ?= 100000
+EDGES     ?= 20
+FOLLOWERS ?= 1000
+
+.PHONY: fleet-sim
+fleet-sim: ## costs of a fleet: BRANDS, EDGES that start at once, FOLLOWERS of the log
+	$(GO) test ./cmd/fieldmark -run 'TestFleetSimulation$$' -count 1 -v -timeout 90m -args -brands $(BRANDS) \
+		-edges $(EDGES) -followers $(FOLLOWERS) -window 10s
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ (default 10s) each
 	@for pkg in $$($(GO) list ./...); do \

@@ -230,7 +230,7 @@ func (s *served) ask(conn net.Conn, in *bufio.Reader, request []byte) error {
 }
 
 // family is a process and its children.
-func family(b *testing.B, pid int) []int {
+func family(b testing.TB, pid int) []int {
 	pids := []int{pid}
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	must(b, err)
@@ -245,7 +245,7 @@ func family(b *testing.B, pid int) []int {
 }
 
 // cpuOf returns the CPU time that a process and its children have used.
-func cpuOf(b *testing.B, pid int) (sum time.Duration) {
+func cpuOf(b testing.TB, pid int) (sum time.Duration) {
 	for _, p := range family(b, pid) {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p))
 		must(b, err)
@@ -260,7 +260,7 @@ func cpuOf(b *testing.B, pid int) (sum time.Duration) {
 }
 
 // memoryOf returns their resident memory in MiB.
-func memoryOf(b *testing.B, pid int) (sum float64) {
+func memoryOf(b testing.TB, pid int) (sum float64) {
 	for _, p := range family(b, pid) {
 		for line := range strings.Lines(readFile(b, fmt.Sprintf("/proc/%d/status", p))) {
 			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
