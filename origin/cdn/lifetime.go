@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -15,18 +16,54 @@ import (
 // probes any more.
 const verifiedFor = 4 * time.Minute
 
+// lifetimeRate is how often the lifetime is read in a second at most. An edge that starts causes three reads, which
+// do not wait; edges that start together, or that compare the stream with the log, share reads.
+const lifetimeRate = 4
+
 // Lifetime returns the lifetime that edges state for CDNs: zero without CDNs, and while one of them is not
 // verified. It may be up to maxAge old: each page of the log for an edge has it, and an edge that has applied
-// a later cdn.changed ignores it.
+// a later cdn.changed ignores it. With 0 it is read after the call, by this call or by another one.
 func (s *Service) Lifetime(ctx context.Context, maxAge time.Duration) (fieldmark.CDNLifetime, error) {
 	s.mu.Lock()
-	known, at := s.lifetime, s.lifetimeAt
+	known, at, need := s.lifetime, s.lifetimeAt, s.lifetimeReads+1
 	s.mu.Unlock()
-	now := time.Now()
-	if !at.IsZero() && now.Sub(at) < maxAge {
+	if !at.IsZero() && time.Since(at) < maxAge {
 		return known, nil
 	}
 	// Not under the mutex: while the database is slow, calls that accept what is known must not wait.
+	select {
+	case s.lifetimeTurn <- struct{}{}:
+	case <-ctx.Done():
+		return fieldmark.CDNLifetime{}, ctx.Err()
+	}
+	defer func() { <-s.lifetimeTurn }()
+	s.mu.Lock()
+	known, at = s.lifetime, s.lifetimeTimes[s.lifetimeReads%lifetimeRate]
+	done := s.lifetimeReads >= need && s.lifetimeErr == nil
+	s.mu.Unlock()
+	if done {
+		return known, nil
+	}
+	if err := timeout.Sleep(ctx, time.Second-time.Since(at)); err != nil {
+		return fieldmark.CDNLifetime{}, err
+	}
+	return s.readLifetime(ctx)
+}
+
+// readLifetime reads the lifetime. One goroutine at a time may call it.
+func (s *Service) readLifetime(ctx context.Context) (l fieldmark.CDNLifetime, err error) {
+	now := time.Now()
+	s.mu.Lock()
+	s.lifetimeTimes[s.lifetimeReads%lifetimeRate] = now
+	s.lifetimeReads++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.lifetimeErr = err; err == nil {
+			s.lifetime, s.lifetimeAt = l, now
+		}
+	}()
 	head, err := s.cfg.Store.Head(ctx) // before the rows, which are not older then
 	if err != nil {
 		return fieldmark.CDNLifetime{}, err
@@ -35,13 +72,8 @@ func (s *Service) Lifetime(ctx context.Context, maxAge time.Duration) (fieldmark
 	if err != nil {
 		return fieldmark.CDNLifetime{}, err
 	}
-	l := lifetimeOf(rows, now.Add(-verifiedFor))
+	l = lifetimeOf(rows, now.Add(-verifiedFor))
 	l.AsOf = head
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if head >= s.lifetime.AsOf || now.Sub(s.lifetimeAt) > maxAge { // another call may have read later
-		s.lifetime, s.lifetimeAt = l, now
-	}
 	return l, nil
 }
 

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -188,6 +190,45 @@ func TestUnattended(t *testing.T) {
 		}
 		if got := fmt.Sprint(f.announced()); got != "[600 0 600]" {
 			t.Errorf("announced %s, want [600 0 600]", got)
+		}
+	})
+}
+
+// TestSharedLifetime: edges that ask at once, or all the time, share reads of the database, and one that asks alone
+// does not wait.
+func TestSharedLifetime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storetest.New(t)
+		var queries atomic.Int64
+		cfg.Hooks.Query = func(time.Duration) { queries.Add(1) }
+		f := &fixture{t: t, store: storetest.Open(t, cfg)}
+		f.Service = f.service()
+		ask := func() {
+			l, err := f.CDNs.Lifetime(t.Context(), 0)
+			if err != nil || l.Seconds != 0 {
+				t.Errorf("lifetime %+v, %v", l, err)
+			}
+		}
+		began := time.Now()
+		for range 3 { // as an edge that starts
+			ask()
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("three calls waited %s", took)
+		}
+		time.Sleep(time.Second)
+		queries.Store(0)
+		var edges sync.WaitGroup
+		const seconds, atOnce = 10, 100
+		for range seconds * 10 {
+			for range atOnce {
+				edges.Go(ask)
+			}
+			time.Sleep(time.Second / 10)
+		}
+		edges.Wait()
+		if n := queries.Load(); n > 2*4*(seconds+2) || n < 2*4*seconds/2 {
+			t.Errorf("%d calls in %d s: %d queries, want some 8 a second", seconds*10*atOnce, seconds, n)
 		}
 	})
 }

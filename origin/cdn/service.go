@@ -40,13 +40,18 @@ type Config struct {
 type Service struct {
 	cfg Config
 
-	mu         sync.Mutex
-	lifetime   fieldmark.CDNLifetime // as it was read last
-	lifetimeAt time.Time
+	lifetimeTurn chan struct{} // holds one while the lifetime is read
+
+	mu            sync.Mutex
+	lifetime      fieldmark.CDNLifetime   // as it was read last
+	lifetimeAt    time.Time               // when that read began
+	lifetimeReads int                     // that have begun
+	lifetimeTimes [lifetimeRate]time.Time // when the last of them began
+	lifetimeErr   error                   // of the last one
 }
 
 // New returns a Service that has started nothing.
-func New(cfg Config) *Service { return &Service{cfg: cfg} }
+func New(cfg Config) *Service { return &Service{cfg: cfg, lifetimeTurn: make(chan struct{}, 1)} }
 
 // Run purges CDNs until ctx ends. Any number of processes may run it on one database; each CDN has one
 // worker. All have a place at once, because a CDN that hangs must not delay the purges of another.
