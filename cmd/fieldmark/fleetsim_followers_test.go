@@ -45,6 +45,7 @@ func (s *simulation) follow() {
 		f := s.startFollowers(url)
 		s.measure(f, fmt.Sprintf("%d followers by %s", *simFollowers, source), none)
 		f.check()
+		f.stop()
 	}
 }
 
@@ -153,6 +154,7 @@ type followers struct {
 	from   fieldmark.EventCursor
 	all    []*simFollower
 	seen   atomic.Int64
+	stop   func()
 }
 
 type simFollower struct {
@@ -165,7 +167,7 @@ type simFollower struct {
 	problem string
 }
 
-// startFollowers starts followers at the head of the log. They end with the test.
+// startFollowers starts followers at the head of the log. They end with stop.
 func (s *simulation) startFollowers(url string) *followers {
 	t := s.t
 	origin, err := client.New(client.Config{BaseURL: s.base, NodeToken: s.token,
@@ -177,7 +179,8 @@ func (s *simulation) startFollowers(url string) *followers {
 	f.log, f.from = page.Log, fieldmark.EventCursor{Number: page.Head}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	t.Cleanup(func() { cancel(); running.Wait() })
+	f.stop = func() { cancel(); running.Wait() }
+	t.Cleanup(f.stop)
 	for range *simFollowers {
 		one := &simFollower{}
 		f.all = append(f.all, one)
