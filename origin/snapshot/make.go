@@ -66,8 +66,11 @@ func (s *Service) tick(ctx context.Context) error {
 	if now.Before(s.pollAt) {
 		return nil
 	}
-	module, due, err := s.due(ctx, now)
-	if err != nil || !due {
+	free, err := s.cfg.Store.DailyJobDue(ctx, store.JobRankingFile, now)
+	if err != nil || !free {
+		return err
+	}
+	if _, due, err := s.due(ctx, now); err != nil || !due {
 		return err
 	}
 	var claimed bool
@@ -81,7 +84,14 @@ func (s *Service) tick(ctx context.Context) error {
 	lease := store.Lease{Kind: store.LeaseDailyJob, ID: string(store.JobRankingFile)}
 	s.cfg.Jobs.Hold(lease)
 	defer s.cfg.Jobs.Release(lease)
-	err = s.make(ctx, module, now)
+	// Again: another process may have made a file between both.
+	module, due, err := s.due(ctx, now)
+	if err == nil && !due {
+		return s.end(ctx, now)
+	}
+	if err == nil {
+		err = s.make(ctx, module, now)
+	}
 	if errors.Is(err, errUnsettled) { // a module was activated just now, or many standings became due
 		return s.end(ctx, now.Add(poll))
 	}
@@ -100,10 +110,6 @@ func (s *Service) end(ctx context.Context, next time.Time) error {
 
 // due returns the active module, and whether a file should be made by it now.
 func (s *Service) due(ctx context.Context, now time.Time) (module fieldmark.ModuleRef, due bool, err error) {
-	free, err := s.cfg.Store.DailyJobDue(ctx, store.JobRankingFile, now)
-	if err != nil || !free {
-		return module, false, err
-	}
 	plan, err := s.cfg.Store.ModulePlan(ctx)
 	if errors.Is(err, store.ErrNotFound) {
 		return module, false, nil
@@ -167,7 +173,7 @@ func (s *Service) make(ctx context.Context, module fieldmark.ModuleRef, now time
 }
 
 // write writes the lines of all brands as of now, from one snapshot of the database. Old are the brands whose
-// standings have no values, at most maxDue: a process of an earlier release has computed them.
+// standings have no values, at most maxDue: a process of an earlier release has computed them, or they are damaged.
 func (s *Service) write(ctx context.Context, to io.Writer, head rankingfile.Head,
 	now time.Time) (f fieldmark.RankingFile, old []fieldmark.Slug, err error) {
 	w, err := rankingfile.NewWriter(to, head)
@@ -181,11 +187,11 @@ func (s *Service) write(ctx context.Context, to io.Writer, head rankingfile.Head
 			return errUnsettled
 		}
 		l, err := line(b, now)
-		if err != nil {
-			return err
+		if err != nil { // one brand must not keep all edges from files
+			s.cfg.Log.Warn("a standing is computed again", slog.String("brand", string(b.Slug)), slog.Any("error", err))
 		}
 		if l.Due {
-			if due++; b.Module != "" && b.Values == nil {
+			if due++; b.Module != "" && b.Values == nil || err != nil {
 				old = append(old, b.Slug)
 			}
 		}
@@ -203,7 +209,8 @@ func (s *Service) write(ctx context.Context, to io.Writer, head rankingfile.Head
 		CreatedAt: fieldmark.At(now)}, old, err
 }
 
-// line returns the line of a brand or an alias. It is due if its standing is not that of now.
+// line returns the line of a brand or an alias. It is due if its standing is not that of now, or is damaged; then
+// there is an error, too.
 func line(b *store.RankedBrand, now time.Time) (l rankingfile.Line, err error) {
 	l = rankingfile.Line{Slug: b.Slug, Target: b.Target}
 	if b.Target != "" {
@@ -218,11 +225,11 @@ func line(b *store.RankedBrand, now time.Time) (l rankingfile.Line, err error) {
 	case b.Values == nil:
 		l.Status, l.Due = fieldmark.StatusPending, true
 	default:
-		l.Values, err = rankingfile.ParseValues(b.Values)
+		if l.Values, err = rankingfile.ParseValues(b.Values); err != nil {
+			l.Status, l.Due = fieldmark.StatusPending, true
+			return l, err
+		}
 		l.Due = b.DueAt != nil && !b.DueAt.After(now)
-	}
-	if err != nil {
-		return l, fmt.Errorf("the standing of %s: %w", b.Slug, err)
 	}
 	return l, nil
 }
