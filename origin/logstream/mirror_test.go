@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/eventlog"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/logstream"
@@ -128,6 +129,16 @@ type follower struct {
 
 func newFollower(t testing.TB, log *event.Log, address string) *follower {
 	t.Helper()
+	head, err := log.Read(t.Context(), event.Query{After: fieldmark.EventCursor{Number: 1 << 53}, Edges: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return followFrom(t, log, address, head.Log, fieldmark.EventCursor{Number: head.Head})
+}
+
+// followFrom is newFollower from a cursor.
+func followFrom(t testing.TB, log *event.Log, address, name string, at fieldmark.EventCursor) *follower {
+	t.Helper()
 	f := &follower{}
 	poll := func(ctx context.Context, after fieldmark.EventCursor, wait time.Duration) (fieldmark.EventPage, error) {
 		f.polls.Add(1)
@@ -143,13 +154,9 @@ func newFollower(t testing.TB, log *event.Log, address string) *follower {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := log.Read(t.Context(), event.Query{After: fieldmark.EventCursor{Number: 1 << 53}, Edges: true})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { f.run(ctx, s, head.Log, fieldmark.EventCursor{Number: head.Head}) })
+	running.Go(func() { f.run(ctx, s, name, at) })
 	t.Cleanup(func() {
 		cancel()
 		running.Wait()
@@ -162,6 +169,7 @@ func newFollower(t testing.TB, log *event.Log, address string) *follower {
 }
 
 func (f *follower) run(ctx context.Context, s *eventlog.Source, log string, at fieldmark.EventCursor) {
+	f.at.Store(at.Number)
 	for ctx.Err() == nil {
 		page, err := s.Next(ctx, log, at, 25*time.Second)
 		if err != nil {
@@ -173,7 +181,7 @@ func (f *follower) run(ctx context.Context, s *eventlog.Source, log string, at f
 			f.problems = append(f.problems, fmt.Sprintf("the edge at %v would start over because of %+v", at, page))
 		}
 		for _, e := range page.Events {
-			if e.Brand != "acme" || len(e.Tags) != 2 || e.Tags[0] != fieldmark.TagBrand("acme") ||
+			if e.Brand != "acme" || len(e.Tags) < 2 || e.Tags[0] != fieldmark.TagBrand("acme") ||
 				e.Tags[1] != "site:x" || e.ID == "" || e.Time.IsZero() || e.Data != nil {
 				f.problems = append(f.problems, fmt.Sprintf("event %+v", e))
 			}
@@ -453,4 +461,73 @@ func TestNewEpoch(t *testing.T) {
 		t.Errorf("the stream of the old epoch stays forever: TTL %q", ttl)
 	}
 	t.Cleanup(func() { f.edge.problems = nil }) // it goes on with the old name
+}
+
+// TestMissingEntry: an edge stops using a stream that lacks an event of the origin, though its beat goes on: who can
+// write to Redis could hide purges.
+func TestMissingEntry(t *testing.T) {
+	server := cachetest.StartRedis(t)
+	f := newFixture(t, server.URL, server.URL)
+	f.check("before")
+	w, err := stream.NewWriter(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := f.store.LogStatus(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var lying sync.WaitGroup
+	defer func() { stop(); lying.Wait(); _ = w.Close() }()
+	lying.Go(func() { // with a later token than the mirror has, and no entries
+		last := int64(-1)
+		for timeout.Sleep(ctx, 100*time.Millisecond) == nil {
+			if top, err := w.Append(ctx, at.Name, 99, last, nil, stream.Beat{Head: at.Head}); err == nil {
+				last = top
+			}
+		}
+	})
+	cachetest.Until(t, "the mirror is fenced", func() bool { return f.mirror.Status().Fence == 0 })
+	f.want = nil
+	f.emit(fieldmark.EventBrandAudited)
+	edge := followFrom(t, f.log, server.URL, at.Name, fieldmark.EventCursor{Number: at.Head})
+	cachetest.Until(t, "the edge distrusts the stream", func() bool { return edge.fallen(eventlog.Mismatch) })
+	cachetest.Until(t, "the edge has the event", func() bool { return edge.at.Load() > at.Head })
+	edge.mu.Lock()
+	defer edge.mu.Unlock()
+	if !slices.Equal(edge.seen, f.want) {
+		t.Errorf("the edge has seen %v, want %v", edge.seen, f.want)
+	}
+}
+
+// TestLargeEvent: an event that is too large for an entry is left out of the stream, and edges read it from the origin.
+func TestLargeEvent(t *testing.T) {
+	server := cachetest.StartRedis(t)
+	f := newFixture(t, server.URL, server.URL)
+	f.check("before")
+	gaps := f.edge.gaps.Load()
+	tags := []fieldmark.Tag{fieldmark.TagBrand("acme"), "site:x"}
+	err := f.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventBrandAudited, Brand: "acme", Tags: tags},
+			Subject: "subject"}
+		for i := range stream.MaxEntry / 8 {
+			e.Tags = append(e.Tags, fieldmark.Tag(fmt.Sprint("large:", i)))
+		}
+		number, err := event.Emit(ctx, tx, "", e, map[string]string{})
+		f.want = append(f.want, number)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.check("after a large event")
+	if f.edge.gaps.Load() == gaps {
+		t.Error("the edge has seen no gap in the stream")
+	}
+	if all := server.Do("XRANGE", f.key("log"), "-", "+"); strings.Contains(all, "large:") {
+		t.Error("the stream has the large event")
+	}
+	cachetest.Until(t, "the edge follows the stream", f.edge.streaming.Load)
+	f.check("in the end")
 }
