@@ -109,6 +109,7 @@ func TestFleetSimulation(t *testing.T) {
 	s.populate()
 	s.startRedis()
 	s.startOrigin()
+	s.calm()
 	s.join()
 	s.follow()
 }
@@ -304,6 +305,20 @@ func (s *simulation) startOrigin() {
 	s.report("ranking file: bytes a brand", number("bytes")/lines, "bytes", 0)
 	s.report("origin: processor until then", cpuOf(t, s.origin.cmd.Process.Pid).Seconds(), "s", 0)
 	s.report("origin: peak memory until then", peakOf(t, s.origin.cmd.Process.Pid), "MiB", 0)
+}
+
+// calm waits until the origin has done what a first start causes, such as the dump of the day.
+func (s *simulation) calm() {
+	began := time.Now()
+	for before := s.usage(); time.Since(began) < simStart; {
+		time.Sleep(*simWindow)
+		now := s.usage()
+		if now.since(before).processor < 0.05 {
+			break
+		}
+		before = now
+	}
+	s.report("origin: idle after", time.Since(began).Seconds(), "s", 0)
 }
 
 // peakOf returns the largest resident memory of a process so far, in MiB.
