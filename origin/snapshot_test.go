@@ -159,7 +159,8 @@ func (r *rankings) lines(f *fieldmark.RankingFile) (all []rankingfile.Line) {
 	defer d.Close()
 	for i := range head.Frames {
 		frame := &head.Frames[i]
-		if err := d.Decode(frame, content[:frame.Bytes], func(l *rankingfile.Line) { all = append(all, *l) }); err != nil {
+		err := d.Decode(frame, content[:frame.Bytes], func(l *rankingfile.Line) { all = append(all, *l) })
+		if err != nil {
 			r.t.Fatal(err)
 		}
 		content = content[frame.Bytes:]
@@ -192,7 +193,8 @@ func TestRankingFiles(t *testing.T) {
 			t.Fatalf("%d lines, the list says %d; want %d", len(lines), made.Lines, rankingBrands)
 		}
 		for i, l := range lines {
-			if want := int32(10_000 * (i + 1)); l.Slug != fieldmark.Slug(fmt.Sprint("brand-", i)) || l.Score.Score != want ||
+			slug, want := fieldmark.Slug(fmt.Sprint("brand-", i)), int32(10_000*(i+1))
+			if l.Slug != slug || l.Score.Score != want ||
 				l.Host != fmt.Sprintf("brand-%d.example", i) || !l.Ranked || l.Due {
 				t.Errorf("line %+v, want a score of %d", l, want)
 			}
@@ -272,7 +274,8 @@ func TestUnsettledStandings(t *testing.T) {
 		r.facts("brand-2", 60_000) // it is not computed
 		time.Sleep(30 * time.Second)
 		if err := r.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			return errors.Join(tx.DeleteRankingFile(ctx, before[0].ID), r.place.Delete(ctx, "rankings/"+before[0].ID+".zst"))
+			return errors.Join(tx.DeleteRankingFile(ctx, before[0].ID),
+				r.place.Delete(ctx, "rankings/"+before[0].ID+".zst"))
 		}); err != nil {
 			t.Fatal(err)
 		}

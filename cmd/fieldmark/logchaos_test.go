@@ -89,7 +89,8 @@ type ack struct {
 // startLogFleet starts the fleet.
 func startLogFleet(t *testing.T) *logFleet {
 	f := &logFleet{t: t, dir: t.TempDir(), token: strings.Repeat("n", minSecret), within: promisedInSuite,
-		act: time.Second, calm: time.Second / 2, restored: restoredInSuite, client: &http.Client{Timeout: 3 * time.Second}}
+		act: time.Second, calm: time.Second / 2, restored: restoredInSuite,
+		client: &http.Client{Timeout: 3 * time.Second}}
 	if *chaos {
 		f.within, f.act, f.calm, f.restored = promised, 15*time.Second, 15*time.Second, restored
 	}
@@ -120,9 +121,8 @@ func startLogFleet(t *testing.T) *logFleet {
 		if i == 2 {
 			at, debug, origins, line = f.netns.inner(at), f.netns.inner(debug), outer, f.netns.wrap()
 		}
-		line = append(line, program(t), "edge", "--node-token", f.token, "--origin", strings.Join(origins, ","), "--listen",
-			at, "--debug-listen", debug, "--log-url", source, "--rate-limit", "off", "--network-rate", "0", "--log-level",
-			"INFO")
+		line = append(line, program(t), "edge", "--node-token", f.token, "--origin", strings.Join(origins, ","),
+			"--listen", at, "--debug-listen", debug, "--log-url", source, "--rate-limit", "off", "--network-rate", "0")
 		f.edges = append(f.edges, &logEdge{name: fmt.Sprint("edge ", i), at: "http://" + at, debug: "http://" + debug,
 			p: startCommand(t, f.dir, exec.Command(line[0], line[1:]...))})
 	}
