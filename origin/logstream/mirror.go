@@ -24,8 +24,9 @@ const (
 	batchBytes = 256 << 10
 	// beatEvery is the longest time between two beats; edges stop trusting a stream after three.
 	beatEvery = time.Second
-	// retryFirst and retryMost bound the pause after a failure, which doubles.
-	retryFirst, retryMost = 100 * time.Millisecond, 2 * time.Second
+	// retryFirst and retryMost bound the pause after a failure, which doubles. After a failover of the database edges
+	// follow the stream of the lost timeline until there is another one.
+	retryFirst, retryMost = 100 * time.Millisecond, 500 * time.Millisecond
 	// releaseAfter is how long the mirror fails before another origin may try: its network may differ.
 	releaseAfter = 10 * time.Second
 	// claimEvery is how often an origin without the lease looks whether it is free.
