@@ -263,7 +263,7 @@ func TestUnsettledStandings(t *testing.T) {
 			r.facts(fmt.Sprint("brand-", i), 50_000)
 		}
 		t.Cleanup(r.start(r.Snapshots.Run))
-		time.Sleep(10 * time.Minute) // nobody computes standings
+		time.Sleep(10 * time.Minute) // no process computes standings
 		if rows := r.rows(); len(rows) > 0 {
 			t.Errorf("%d files while standings are late, want none", len(rows))
 		}

@@ -72,7 +72,7 @@ type simulation struct {
 	figures  []figure
 }
 
-// figure is one measured value, with the goal of the contract; 0: there is none.
+// figure is one measured value, with the goal of the contract; 0: it has no goal.
 type figure struct {
 	what        string
 	value, goal float64
