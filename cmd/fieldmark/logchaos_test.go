@@ -257,14 +257,10 @@ func (f *logFleet) read(ctx context.Context, e *logEdge) {
 		e.reads++
 		e.all++
 		e.oldest = max(e.oldest, lacks)
-		late := lacks > f.within
-		if late {
+		if lacks > f.within {
 			e.late++
 		}
 		e.mu.Unlock()
-		if late && strict && f.strict.Load() {
-			f.t.Errorf("%s shows change %d of %s, and lacks one from %s before", e.name, version, b.slug, lacks)
-		}
 	}
 }
 
@@ -351,12 +347,16 @@ func (f *logFleet) during(what string, act func()) {
 	f.strict.Store(false)
 	f.observed()
 	act()
-	troubled := f.observed()
+	troubled, _ := f.observed()
 	time.Sleep(f.restored)
+	f.observed()
 	f.strict.Store(true)
 	time.Sleep(f.calm)
 	f.strict.Store(false)
-	calm := f.observed()
+	calm, late := f.observed()
+	if late > 0 {
+		t.Errorf("%s: %d answers lacked a change for more than %s afterwards", what, late, f.within)
+	}
 	f.quiesce(func(int64) {
 		want := float64(f.events(from))
 		for i, p := range f.positions() {
@@ -370,16 +370,16 @@ func (f *logFleet) during(what string, act func()) {
 	t.Logf("%-50s during: %s; afterwards: %s", what, troubled, calm)
 }
 
-// observed describes what readers saw since the last call.
-func (f *logFleet) observed() string {
-	reads, late, oldest := 0, 0, time.Duration(0)
+// observed describes what readers saw since the last call, and returns how many answers were late.
+func (f *logFleet) observed() (what string, late int) {
+	reads, oldest := 0, time.Duration(0)
 	for _, e := range f.edges {
 		e.mu.Lock()
 		reads, late, oldest = reads+e.reads, late+e.late, max(oldest, e.oldest)
 		e.reads, e.late, e.oldest = 0, 0, 0
 		e.mu.Unlock()
 	}
-	return fmt.Sprintf("%6d reads, %4d late, by %5d ms at most", reads, late, oldest.Milliseconds())
+	return fmt.Sprintf("%6d reads, %4d late, by %5d ms at most", reads, late, oldest.Milliseconds()), late
 }
 
 // primary returns the Redis that is the primary now, and one of its replicas.
