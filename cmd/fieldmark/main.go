@@ -18,6 +18,7 @@ import (
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/author"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/operate"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/sampling"
 )
 
 // version is set by the linker.
@@ -71,8 +72,8 @@ type commands struct {
 
 	Completion kongcompletion.Completion `cmd:"" group:"maintenance" help:"Print a shell completion script."`
 
-	Score      author.ScoreCmd       `cmd:"" group:"brands" help:"Show a brand's score, or recompute it to verify it."`
-	Visibility operate.VisibilityCmd `cmd:"" group:"brands" help:"Import what answer engines say about brands."`
+	Score      author.ScoreCmd `cmd:"" group:"brands" help:"Show a brand's score, or recompute it to verify it."`
+	Visibility visibilityCmd   `cmd:"" group:"brands" help:"Ask answer engines about brands, and import what they say."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Minimum level of log lines: DEBUG, INFO, WARN or ERROR."`
@@ -82,6 +83,12 @@ type commands struct {
 type moduleCmd struct {
 	Author   author.ModuleCommands  `embed:""`
 	Operator operate.ModuleCommands `embed:""`
+}
+
+// visibilityCmd works on studies of answers: on this machine, without a server, and at an origin.
+type visibilityCmd struct {
+	Sampling sampling.Commands          `embed:""`
+	Operator operate.VisibilityCommands `embed:""`
 }
 
 // groups are the sections of the help.

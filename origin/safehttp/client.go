@@ -55,6 +55,10 @@ type Config struct {
 	Roots     *x509.CertPool // trusted authorities; nil means the system's
 	Resolver  *net.Resolver  // nil means the system's
 
+	// HeaderTimeout bounds the wait for the header of a response; 0 means 15 seconds. An answer engine sends it
+	// when the answer is complete.
+	HeaderTimeout time.Duration
+
 	// ConnsPerHost limits the connections to one host; 0 means 8. If endpoints of
 	// different owners share a host, the caller must limit each endpoint separately,
 	// because this limit makes the owners wait for each other.
@@ -120,7 +124,7 @@ func New(c Config) *Client {
 		TLSClientConfig:        trust,
 		ForceAttemptHTTP2:      true, // a custom dialer disables it otherwise
 		TLSHandshakeTimeout:    tlsTimeout,
-		ResponseHeaderTimeout:  headerTimeout,
+		ResponseHeaderTimeout:  cmp.Or(c.HeaderTimeout, headerTimeout),
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		MaxConnsPerHost:        perHost,
 		MaxIdleConnsPerHost:    idlePerHost,

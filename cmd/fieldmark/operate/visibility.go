@@ -10,11 +10,13 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/origin/client"
+	"github.com/fieldmark/fieldmark/origin/visibility/sampler"
 )
 
-// VisibilityCmd manages samples of the statements of answer engines about brands.
-type VisibilityCmd struct {
-	Import visibilityImportCmd `cmd:"" help:"Import answer samples from a CSV or JSON file."`
+// VisibilityCommands import what answer engines say about brands.
+type VisibilityCommands struct {
+	Import visibilityImportCmd `cmd:"" help:"Import answer samples or a study from a CSV or JSON file."`
+	Push   visibilityPushCmd   `cmd:"" help:"Import the exported counts of a study; answers stay on this machine."`
 }
 
 type visibilityImportCmd struct {
@@ -31,22 +33,49 @@ func (c *visibilityImportCmd) Run(ctx context.Context, s *command.Streams) error
 	}
 	return run(c, func(api *client.Client) (fieldmark.VisibilityImport, error) {
 		return api.ImportVisibility(ctx, file, c.isCSV(file))
-	}, func(report fieldmark.VisibilityImport) error {
-		if err := printf(s, "%d added, %d known already, file %s\n", report.Added, report.Unchanged,
-			report.FileHash); err != nil {
+	}, func(report fieldmark.VisibilityImport) error { return printImport(s, &report) })
+}
+
+func printImport(s *command.Streams, report *fieldmark.VisibilityImport) error {
+	if err := printf(s, "%d added, %d known already, file %s\n", report.Added, report.Unchanged,
+		report.FileHash); err != nil {
+		return err
+	}
+	for _, w := range report.Warnings {
+		if _, err := fmt.Fprintf(s.Err, "warning: %s: %s\n", w.Pointer, w.Detail); err != nil {
 			return err
 		}
-		for _, w := range report.Warnings {
-			if _, err := fmt.Fprintf(s.Err, "warning: %s: %s\n", w.Pointer, w.Detail); err != nil {
-				return err
-			}
+	}
+	if len(report.Rejected) == 0 {
+		return nil
+	}
+	return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: report.Rejected,
+		Detail: fmt.Sprintf("%d problems; the lines below were not imported", len(report.Rejected)+report.Omitted)}
+}
+
+type visibilityPushCmd struct {
+	adminFlags `embed:""`
+	Dir        string `arg:"" type:"existingdir" help:"Folder of the study."`
+}
+
+// Run imports the documents of a study one by one. A second run changes nothing.
+func (c *visibilityPushCmd) Run(ctx context.Context, s *command.Streams) error {
+	st, err := sampler.Open(c.Dir)
+	if err != nil {
+		return err
+	}
+	documents, err := st.ReadExport()
+	if err != nil {
+		return err
+	}
+	for _, d := range documents {
+		if err := run(c, func(api *client.Client) (fieldmark.VisibilityImport, error) {
+			return api.ImportVisibility(ctx, d.Bytes(), false)
+		}, func(report fieldmark.VisibilityImport) error { return printImport(s, &report) }); err != nil {
+			return fmt.Errorf("push %s: %w", d.Engine, err)
 		}
-		if len(report.Rejected) == 0 {
-			return nil
-		}
-		return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: report.Rejected,
-			Detail: fmt.Sprintf("%d problems; the lines below were not imported", len(report.Rejected)+report.Omitted)}
-	})
+	}
+	return nil
 }
 
 func (c *visibilityImportCmd) isCSV(file []byte) bool {

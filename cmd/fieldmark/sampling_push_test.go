@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+	"github.com/fieldmark/fieldmark/origin/visibility/engine/fake"
+	"github.com/fieldmark/fieldmark/origin/visibility/plan"
+	"github.com/fieldmark/fieldmark/origin/visibility/sampler"
+)
+
+// pastStudy runs a study of five days in the time of a bubble, which is long ago, and returns its folder.
+func pastStudy(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		writeStudy(t, dir, "http://127.0.0.1:1/v1", "0", "{free: true}", 4)
+		panel := "brands:\n  - {slug: alpenglow, name: A, aliases: [Alpenglow Gear]}\n" +
+			"  - {slug: nimbusly, name: N, aliases: [{text: Nimbusly, kind: plain}]}\n" +
+			"  - {slug: not-registered, name: O, aliases: [{text: Seil, kind: word, near: [names]}]}\n"
+		must(t, os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(panel), 0o600))
+		p, texts, err := plan.Load(filepath.Join(dir, "plan.yaml"))
+		must(t, err)
+		f := fake.New(1, fake.Brand{Name: "Alpenglow Gear"}, fake.Brand{Name: "Nimbusly"}, fake.Brand{Name: "Seil"})
+		st, err := sampler.Begin(filepath.Join(dir, "killed"), p, texts, sampler.Options{HTTP: f,
+			Key: func(*plan.Engine) (string, error) { return samplingKey, nil }})
+		must(t, err)
+		_, err = st.Run(t.Context(), true)
+		must(t, err)
+		must(t, st.Close())
+	})
+	return filepath.Join(dir, "killed")
+}
+
+// TestSamplingPush reviews, exports, verifies and pushes a study that is over, and the server has its counts.
+func TestSamplingPush(t *testing.T) {
+	t.Parallel()
+	study, dir := pastStudy(t), t.TempDir()
+	run := func(in string, want int, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(program(t), append([]string{"visibility"}, args...)...)
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(in)
+		out, err := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != want {
+			t.Fatalf("%v: status %d, want %d; %v\n%s", args, code, want, err, out)
+		}
+		return string(out)
+	}
+	if out := run("", 0, "status", study); !strings.Contains(out, "20 of 20 answers") || !strings.Contains(out,
+		", over") {
+		t.Errorf("status: %s", out)
+	}
+	if out := run("y\nn\nx\nq\n", 0, "review", study); !strings.Contains(out, "2 of ") {
+		t.Errorf("review: %s", out)
+	}
+	if out := run(strings.Repeat("y\n", 99), 0, "grade", study, "--count", "5"); !strings.Contains(out, "kappa 1.00") {
+		t.Errorf("grade: %s", out)
+	}
+	run("", 1, "verify", study) // nothing is exported yet
+	if out := run("", 0, "export", study); !strings.Contains(out, "one.json sha256:") {
+		t.Errorf("export: %s", out)
+	}
+	if out := run("", 0, "verify", study); !strings.Contains(out, "the same counts") {
+		t.Errorf("verify: %s", out)
+	}
+
+	serve := append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)
+	p := start(t, dir, serve...)
+	p.waitFor("All audits are done.")
+	var facts demo.Access
+	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demo.AccessFile)), &facts))
+	run("", 3, "verify", study, "--url", facts.BaseURL) // the server does not have it
+	if out := run("", 0, "push", study, "--data", "var"); !strings.Contains(out, "1 added") ||
+		!strings.Contains(out, `no brand has the slug "not-registered"`) {
+		t.Errorf("push: %s", out)
+	}
+	if out := run("", 0, "push", study, "--data", "var"); !strings.Contains(out, "1 known already") {
+		t.Errorf("push again: %s", out)
+	}
+	eventually(t, "the server has the counts", func() bool {
+		cmd := exec.Command(program(t), "visibility", "verify", study, "--url", facts.BaseURL)
+		out, err := cmd.CombinedOutput()
+		return err == nil && strings.Contains(string(out), "has these counts")
+	})
+	if out := run("", 0, "prune", study); !strings.Contains(out, "20 answers removed") {
+		t.Errorf("prune: %s", out)
+	}
+	noKeyIn(t, filepath.Dir(study), p.printed())
+}
+
+// TestSamplingFaults: a plan with faults ends with status 2, names each with its place, and sends nothing.
+func TestSamplingFaults(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := writeStudy(t, dir, "http://127.0.0.1:1/v1", "1", "{free: true}", 2)
+	good := readFile(t, name)
+	run := func(env string, args ...string) (int, string) {
+		t.Helper()
+		cmd := exec.Command(program(t), append([]string{"visibility", "sample", name}, args...)...)
+		cmd.Env = append(os.Environ(), env)
+		out, _ := cmd.CombinedOutput() // the status says more
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	today := time.Now().UTC().Format("2006-")
+	for _, c := range []struct{ old, new, env, want string }{
+		{"form: 1\nstudy: killed", "form: 9\nstudy: Killed", "SAMPLING_KEY=" + samplingKey,
+			"plan.yaml:2:8: must be 1 to 63"},
+		{"from: " + today, "from: 1999-", "SAMPLING_KEY=" + samplingKey, "plan.yaml:7:11: from is a day in the past"},
+		{"form: 1", "form: 1", "SAMPLING_KEY=", "no usable key of engine one"},
+		{"form: 1", "form: 1", "SAMPLING_KEY=Which shop is good", "no usable key"},
+		{"q.yaml", "none.yaml", "SAMPLING_KEY=" + samplingKey, "none.yaml"},
+	} {
+		must(t, os.WriteFile(name, []byte(strings.Replace(good, c.old, c.new, 1)), 0o600))
+		status, out := run(c.env)
+		if status != 2 || !strings.Contains(out, c.want) || strings.Contains(out, samplingKey) {
+			t.Errorf("%q for %q: status %d, %s; want 2 and %q", c.new, c.old, status, out, c.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "killed")); !os.IsNotExist(err) {
+		t.Errorf("a study that cannot begin has a folder: %v", err)
+	}
+	must(t, os.WriteFile(name, []byte(good), 0o600))
+	status, out := run("SAMPLING_KEY=", "--dry-run", "--json")
+	var forecast sampler.Forecast
+	if err := json.Unmarshal([]byte(out), &forecast); err != nil || status != 0 || forecast.Calls != 10 {
+		t.Errorf("forecast without a key: status %d, %v, %s", status, err, fmt.Sprint(out))
+	}
+}

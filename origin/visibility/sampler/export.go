@@ -1,0 +1,114 @@
+package sampler
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark/origin/visibility/engine"
+	"github.com/fieldmark/fieldmark/origin/visibility/panel"
+	"github.com/fieldmark/fieldmark/origin/visibility/study"
+)
+
+// ErrNotOver says that a study can still get answers. Interim counts are not exported: a study that is stopped when
+// its result pleases has no valid interval.
+var ErrNotOver = errors.New("the study is not over: interim counts are not exported")
+
+// Export counts the answers on disk, one document for each engine that answered. Warnings say what a reader
+// of the counts should know.
+func (s *Study) Export(now time.Time) (documents []*study.Document, warnings []string, err error) {
+	if !s.IsOver(now) {
+		return nil, nil, ErrNotOver
+	}
+	counters, err := s.count(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	reviews, err := s.reviews()
+	if err != nil {
+		return nil, nil, err
+	}
+	grades, warning, err := s.grades()
+	if err != nil {
+		return nil, nil, err
+	}
+	if warning != "" {
+		warnings = append(warnings, warning)
+	}
+	for i, c := range counters {
+		if models := c.Models(); len(models) > 1 {
+			warnings = append(warnings, fmt.Sprintf("%s changed its model during the study: only the answers of %s "+
+				"count, those of others are failed calls", s.Plan.Engines[i].ID, c.model()))
+		}
+		for _, g := range grades {
+			if g.Engine == i {
+				c.grade(g.Brand, g.Prompt, g.Right)
+			}
+		}
+		d := c.Document()
+		if len(d.Cells) == 0 {
+			warnings = append(warnings, s.Plan.Engines[i].ID+" was never asked")
+			continue
+		}
+		d.Review = reviews
+		checked, err := study.ParseJSON(d.Bytes()) // as its reader sees it: the digest is that of an import
+		if err != nil {
+			return nil, nil, fmt.Errorf("export %s: %w", d.Engine, err)
+		}
+		documents = append(documents, checked)
+	}
+	return documents, warnings, nil
+}
+
+// count reads all answers, and returns a Counter for each engine. See, if it is not nil, gets each answer.
+func (s *Study) count(see func(c Cell, a *engine.Answer, r *panel.Reading)) ([]*Counter, error) {
+	var counters []*Counter
+	for i := range s.Plan.Engines {
+		counters = append(counters, NewCounter(s.Plan, &s.Plan.Engines[i]))
+	}
+	for day := range s.Plan.Schedule.Days {
+		for _, c := range s.cellsOf(day) {
+			id := c.id(s.Plan)
+			r := s.book.cells[id]
+			if r == nil || r.state == stateOpen {
+				continue // missed
+			}
+			counter := counters[c.Engine]
+			if r.state != stateDone { // failed or lost: asked, and no answer
+				counter.Fail(c.Prompt, c.Day)
+				continue
+			}
+			a, err := s.readAnswer(&r.entry)
+			if err != nil {
+				return nil, err
+			}
+			reading := counter.Add(c.Prompt, c.Day, &a)
+			counter.lines = append(counter.lines, id+" "+string(r.entry.Answer))
+			if see != nil {
+				see(c, &a, &reading)
+			}
+		}
+	}
+	return counters, nil
+}
+
+// Prune removes the answers of days that are older than the plan keeps, and returns how many. Their digests stay
+// in the journal.
+func (s *Study) Prune(now time.Time) (removed int, err error) {
+	for _, e := range s.done() {
+		for day := range s.Plan.Schedule.Days {
+			end := s.Plan.Schedule.Day(day + 1)
+			if dayName(s.Plan, day) != e.Cell[:len(time.DateOnly)] || now.Before(end.AddDate(0, 0, s.Plan.Keep)) {
+				continue
+			}
+			gone, err := remove(s.answerPath(e.Cell))
+			if err != nil {
+				return removed, fmt.Errorf("remove an answer: %w", err)
+			}
+			if gone {
+				removed++
+			}
+		}
+	}
+	return removed, nil
+}

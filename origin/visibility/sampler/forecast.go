@@ -1,0 +1,177 @@
+package sampler
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/visibility/engine"
+	"github.com/fieldmark/fieldmark/origin/visibility/estimate"
+	"github.com/fieldmark/fieldmark/origin/visibility/plan"
+)
+
+// What a call is assumed to use, for the likely cost: a question of a sentence, an answer of half a page, one search
+// whose results are read once.
+const (
+	assumedInput    = 100 // tokens
+	assumedOutput   = 700
+	assumedSearch   = 8_000 // tokens that are read of the results of a search
+	assumedSearches = 1
+)
+
+// Forecast is what a plan will cost and show, before anything is sent.
+type Forecast struct {
+	Study     string           `json:"study"`
+	PlanHash  fieldmark.Digest `json:"planHash"`
+	Prompts   int              `json:"prompts"`
+	Questions int              `json:"questions"` // without paraphrases and branded prompts
+	Branded   []string         `json:"branded"`   // ids of prompts that name a brand of the panel
+	Days      int              `json:"days"`
+	Runs      int              `json:"runs"`
+	Engines   []EngineForecast `json:"engines"`
+	Calls     int              `json:"calls"`
+	Likely    int64            `json:"likelyNano"` // nano-dollars
+	Worst     int64            `json:"worstNano"`
+	Budget    int64            `json:"budgetNano"`
+	Widths    []Width          `json:"halfWidths"`
+	Missing   []string         `json:"missing"` // for a ranking
+	// Notes say what the sums assume.
+	Notes []string `json:"notes"`
+}
+
+// EngineForecast is what one engine will cost.
+type EngineForecast struct {
+	Engine  string `json:"engine"`
+	Calls   int    `json:"calls"`
+	Input   int    `json:"inputTokens"` // assumed, of one call
+	Output  int    `json:"outputTokens"`
+	Likely  int64  `json:"likelyNano"`
+	Reserve int64  `json:"reserveNano"` // of one call
+	Worst   int64  `json:"worstNano"`
+}
+
+// Width is the half-width of the 95 % interval of a rate in percent points, by the correlation of the answers to one
+// question.
+type Width struct {
+	Rate int     `json:"ratePercent"`
+	At03 float64 `json:"correlation03"`
+	At05 float64 `json:"correlation05"`
+	At07 float64 `json:"correlation07"`
+}
+
+// ForecastOf returns the forecast of a plan. It needs no key.
+func ForecastOf(p *plan.Plan, branded bool) Forecast {
+	f := Forecast{Study: p.Study, PlanHash: p.Hash, Days: p.Schedule.Days, Runs: p.Schedule.Runs, Budget: p.Budget,
+		Branded: []string{}, Missing: []string{}}
+	questions := map[string]bool{}
+	for _, q := range p.Prompts.Prompts {
+		if q.Branded {
+			f.Branded = append(f.Branded, q.ID)
+		}
+		if q.Branded && !branded {
+			continue
+		}
+		f.Prompts++
+		if !q.Branded {
+			questions[q.Group+"\n"+map[bool]string{true: q.ID}[q.Group == ""]] = true
+		}
+	}
+	f.Questions = len(questions)
+	for i := range p.Engines {
+		e := forecastEngine(&p.Engines[i], f.Prompts*f.Days*f.Runs)
+		f.Engines = append(f.Engines, e)
+		f.Calls, f.Likely, f.Worst = f.Calls+e.Calls, add(f.Likely, e.Likely), add(f.Worst, e.Worst)
+	}
+	for _, rate := range []int{10, 30, 50} {
+		w := func(correlation float64) float64 { return halfWidth(f.Questions, f.Days*f.Runs, rate, correlation) }
+		f.Widths = append(f.Widths, Width{Rate: rate, At03: w(0.3), At05: w(0.5), At07: w(0.7)})
+	}
+	f.Missing = append(f.Missing, f.missing(p)...)
+	f.Notes = []string{
+		fmt.Sprintf("likely: %d tokens of question, %d of answer, %d search of %d tokens a call", assumedInput,
+			assumedOutput, assumedSearches, assumedSearch),
+		"worst: every call uses its whole reserve; a call starts only if its reserve is left, so the last reserve " +
+			"is never spent",
+		"the limit holds for the prices of the plan: compare the sum of status with the bill"}
+	return f
+}
+
+func forecastEngine(e *plan.Engine, calls int) EngineForecast {
+	f := EngineForecast{Engine: e.ID, Calls: calls, Input: assumedInput, Output: min(assumedOutput, e.MaxOutputTokens),
+		Reserve: Reserve(e)}
+	a := engine.Answer{}
+	if e.Search != engine.SearchOff {
+		f.Input += assumedSearches * assumedSearch
+		a.Searches = assumedSearches
+	}
+	a.Usage = engine.Usage{Input: int64(f.Input), Output: int64(f.Output)}
+	f.Likely, f.Worst = times(calls, costOf(e, &a)), times(calls, f.Reserve)
+	return f
+}
+
+// times and add stay at the largest number, as the worst cost of a study of a million calls can exceed it.
+func times(n int, cost int64) int64 {
+	if cost > 0 && int64(n) > math.MaxInt64/cost {
+		return math.MaxInt64
+	}
+	return int64(n) * cost
+}
+
+func add(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// missing says what a plan needs so that its result can be ranked.
+func (f *Forecast) missing(p *plan.Plan) (all []string) {
+	if f.Questions < fieldmark.MinVisibilityPrompts {
+		all = append(all, fmt.Sprintf("%d questions without a brand name; it has %d", fieldmark.MinVisibilityPrompts,
+			f.Questions))
+	}
+	if f.Days < estimate.MinDays {
+		all = append(all, fmt.Sprintf("%d days; it has %d", estimate.MinDays, f.Days))
+	}
+	if f.Days*f.Runs < fieldmark.MinVisibilityRuns {
+		all = append(all, fmt.Sprintf("%d answers to each question; it has %d", fieldmark.MinVisibilityRuns,
+			f.Days*f.Runs))
+	}
+	if len(p.Panel) < fieldmark.MinVisibilityBrands {
+		all = append(all, fmt.Sprintf("%d brands for a leaderboard; the panel has %d", fieldmark.MinVisibilityBrands,
+			len(p.Panel)))
+	}
+	if f.Likely > f.Budget {
+		all = append(all, fmt.Sprintf("a budget of about $%s; it has $%s", Dollars(f.Likely), Dollars(f.Budget)))
+	}
+	for i := range p.Panel {
+		if p.Panel[i].IsWord() {
+			all = append(all, "a review of "+p.Panel[i].Slug+", whose name is a common word")
+		}
+	}
+	return all
+}
+
+// halfWidth returns the half-width in percent points that questions × answers give at a rate, where the answers to
+// one question have a correlation.
+func halfWidth(questions, answers, percent int, correlation float64) float64 {
+	if questions < 2 {
+		return 100
+	}
+	m, n, p := float64(questions), float64(answers), float64(percent)/100
+	effective := m * n / (1 + (n-1)*correlation)
+	if m*min(p, 1-p) < estimate.FewQuestions/2 { // about so few questions will vary
+		effective = min(effective, m)
+	}
+	c := float64(estimate.T975(questions-1)) / million
+	return math.Round(1000*c*math.Sqrt(p*(1-p)*effective+c*c/4)/(effective+c*c)) / 10
+}
+
+func namesOf(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
+}

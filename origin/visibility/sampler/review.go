@@ -1,0 +1,322 @@
+package sampler
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark/origin/visibility/engine"
+	"github.com/fieldmark/fieldmark/origin/visibility/panel"
+	"github.com/fieldmark/fieldmark/origin/visibility/study"
+)
+
+// Files of what people marked, one JSON object a line.
+const (
+	reviewFile = "review.jsonl"
+	gradeFile  = "grades.jsonl"
+)
+
+// Sizes of a review, and of the text around a place.
+const (
+	reviewItems  = 50 // hits, and as many near-misses, of each brand
+	contextBytes = 160
+	// againOneIn: every fifth statement is graded twice.
+	againOneIn = 5
+	// minKappa is the agreement of graders below which their grades are not counted.
+	minKappa = 0.6
+)
+
+// Item is a place of an answer for a person to mark.
+type Item struct {
+	Key    string `json:"key"` // identifies the place
+	Brand  int    `json:"-"`
+	Slug   string `json:"brand"`
+	Engine int    `json:"-"` // not shown: graders are blind to it
+	Prompt int    `json:"-"`
+	Hit    bool   `json:"hit"` // of a review: it was counted
+	Before string `json:"-"`
+	Match  string `json:"-"`
+	After  string `json:"-"`
+	Why    string `json:"-"` // it was not counted
+}
+
+// mark is a line of the files.
+type mark struct {
+	Key    string `json:"key"`
+	Brand  string `json:"brand"`
+	Hit    bool   `json:"hit,omitempty"`
+	Engine string `json:"engine,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+	Yes    bool   `json:"yes"`
+	Round  int    `json:"round,omitempty"` // of a grade: 1 or 2
+}
+
+// ReviewItems returns the places that are still to be reviewed: at random, of brands whose name is a common word,
+// or of one brand.
+func (s *Study) ReviewItems(slug string) ([]Item, error) {
+	known, err := s.marks(reviewFile)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int]map[bool][]Item{}
+	if _, err := s.count(func(c Cell, _ *engine.Answer, r *panel.Reading) {
+		add := func(span panel.Span, hit bool) {
+			b := &s.Plan.Panel[span.Brand]
+			if slug != "" && b.Slug != slug || slug == "" && !b.IsWord() {
+				return
+			}
+			if all[span.Brand] == nil {
+				all[span.Brand] = map[bool][]Item{}
+			}
+			all[span.Brand][hit] = append(all[span.Brand][hit], s.item(c, r, span, hit))
+		}
+		for _, span := range r.Mentions {
+			add(span, true)
+		}
+		for _, span := range r.Misses {
+			add(span, false)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	var items []Item
+	for b := range s.Plan.Panel {
+		for _, hit := range []bool{true, false} {
+			list := all[b][hit]
+			s.shuffle(list, fmt.Sprint("review ", b, hit))
+			items = append(items, list[:min(len(list), reviewItems)]...)
+		}
+	}
+	return slices.DeleteFunc(items, func(i Item) bool {
+		return slices.ContainsFunc(known, func(m mark) bool { return m.Key == i.Key })
+	}), nil
+}
+
+// item returns a place with the text around it.
+func (s *Study) item(c Cell, r *panel.Reading, span panel.Span, hit bool) Item {
+	i := Item{Key: fmt.Sprintf("%s:%d:%s", c.id(s.Plan), span.From, s.Plan.Panel[span.Brand].Slug), Brand: span.Brand,
+		Slug: s.Plan.Panel[span.Brand].Slug, Engine: c.Engine, Prompt: c.Prompt, Hit: hit, Why: span.Reason}
+	from, to := max(span.From-contextBytes, 0), min(span.To+contextBytes, len(r.Text))
+	i.Before = strings.ToValidUTF8(r.Text[from:span.From], "")
+	i.Match, i.After = r.Text[span.From:span.To], strings.ToValidUTF8(r.Text[span.To:to], "")
+	return i
+}
+
+// shuffle orders items at random, the same at each start.
+func (s *Study) shuffle(items []Item, what string) {
+	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
+	seed := sha256.Sum256([]byte(string(s.Plan.Hash) + "\n" + what))
+	rand.New(rand.NewChaCha8(seed)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+}
+
+// Review stores what a person says of a place: whether it names the brand.
+func (s *Study) Review(i *Item, names bool) error {
+	return s.appendMark(reviewFile, mark{Key: i.Key, Brand: i.Slug, Hit: i.Hit, Yes: names})
+}
+
+// reviews returns the record of the reviews, with an empty one for word brands without any.
+func (s *Study) reviews() ([]study.Review, error) {
+	marks, err := s.marks(reviewFile)
+	if err != nil {
+		return nil, err
+	}
+	var all []study.Review
+	for i := range s.Plan.Panel {
+		b := &s.Plan.Panel[i]
+		r := study.Review{Brand: b.Slug, Word: b.IsWord()}
+		for _, m := range marks {
+			switch {
+			case m.Brand != b.Slug:
+			case m.Hit:
+				r.Hits++
+				if m.Yes {
+					r.Right++
+				}
+			default:
+				r.Misses++
+				if m.Yes {
+					r.Wrong++
+				}
+			}
+		}
+		if r.Word || r.Hits+r.Misses > 0 {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// GradeItems returns statements that name a brand, at random over engines, at most a number that are not graded
+// yet. Every fifth that was graded once comes again.
+func (s *Study) GradeItems(slug string, most int) ([]Item, error) {
+	known, err := s.marks(gradeFile)
+	if err != nil {
+		return nil, err
+	}
+	rounds := map[string]int{}
+	for _, m := range known {
+		rounds[m.Key]++
+	}
+	var items []Item
+	if _, err := s.count(func(c Cell, _ *engine.Answer, r *panel.Reading) {
+		seen := map[int]bool{}
+		for _, span := range r.Mentions {
+			if b := &s.Plan.Panel[span.Brand]; !seen[span.Brand] && (slug == "" || b.Slug == slug) {
+				seen[span.Brand] = true
+				items = append(items, s.item(c, r, span, true))
+			}
+		}
+	}); err != nil {
+		return nil, err
+	}
+	s.shuffle(items, "grade")
+	var queue, again []Item
+	for n, i := range items {
+		switch {
+		case rounds[i.Key] == 0 && len(queue) < most:
+			queue = append(queue, i)
+			if n%againOneIn == 0 {
+				again = append(again, i)
+			}
+		case rounds[i.Key] == 1 && n%againOneIn == 0:
+			again = append(again, i)
+		}
+	}
+	return append(queue, again...), nil
+}
+
+// Grade stores whether a statement is right.
+func (s *Study) Grade(i *Item, right bool) error {
+	known, err := s.marks(gradeFile)
+	if err != nil {
+		return err
+	}
+	round := 1
+	for _, m := range known {
+		if m.Key == i.Key {
+			round++
+		}
+	}
+	return s.appendMark(gradeFile, mark{Key: i.Key, Brand: i.Slug, Engine: s.Plan.Engines[i.Engine].ID,
+		Prompt: s.Plan.Prompts.Prompts[i.Prompt].ID, Yes: right, Round: round})
+}
+
+// Agreement returns Cohen's kappa of the statements that were graded twice, and how many there are.
+func (s *Study) Agreement() (kappa float64, n int, err error) {
+	marks, err := s.marks(gradeFile)
+	if err != nil {
+		return 0, 0, err
+	}
+	first := map[string]bool{}
+	var same, firstYes, secondYes int
+	for _, m := range marks {
+		if m.Round == 1 {
+			first[m.Key] = m.Yes
+			continue
+		}
+		n++
+		if first[m.Key] == m.Yes {
+			same++
+		}
+		if first[m.Key] {
+			firstYes++
+		}
+		if m.Yes {
+			secondYes++
+		}
+	}
+	if n == 0 {
+		return 0, 0, nil
+	}
+	of := func(k int) float64 { return float64(k) / float64(n) }
+	chance := of(firstYes)*of(secondYes) + of(n-firstYes)*of(n-secondYes)
+	if chance == 1 {
+		return 1, n, nil // both gave one grade throughout
+	}
+	return (of(same) - chance) / (1 - chance), n, nil
+}
+
+// grade of a statement, by indexes.
+type grade struct {
+	Engine, Brand, Prompt int
+	Right                 bool
+}
+
+// grades returns the first grade of each statement. Where graders disagree none counts, and a warning says so.
+func (s *Study) grades() (all []grade, warning string, err error) {
+	marks, err := s.marks(gradeFile)
+	if err != nil {
+		return nil, "", err
+	}
+	kappa, n, err := s.Agreement()
+	if err != nil {
+		return nil, "", err
+	}
+	if n > 0 && kappa < minKappa {
+		return nil, fmt.Sprintf("graders disagree (Cohen's kappa %.2f of %d statements, below %.1f): no grade counts",
+			kappa, n, minKappa), nil
+	}
+	for _, m := range marks {
+		g := grade{Right: m.Yes, Engine: -1, Brand: -1, Prompt: -1}
+		for i := range s.Plan.Engines {
+			if s.Plan.Engines[i].ID == m.Engine {
+				g.Engine = i
+			}
+		}
+		for i := range s.Plan.Panel {
+			if s.Plan.Panel[i].Slug == m.Brand {
+				g.Brand = i
+			}
+		}
+		for i := range s.Plan.Prompts.Prompts {
+			if s.Plan.Prompts.Prompts[i].ID == m.Prompt {
+				g.Prompt = i
+			}
+		}
+		if m.Round == 1 && g.Engine >= 0 && g.Brand >= 0 && g.Prompt >= 0 {
+			all = append(all, g)
+		}
+	}
+	return all, "", nil
+}
+
+// marks reads a file of marks; a torn last line is dropped.
+func (s *Study) marks(name string) (all []mark, err error) {
+	text, err := os.ReadFile(s.path(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text[:bytes.LastIndexByte(text, '\n')+1]))
+	for n := 1; lines.Scan(); n++ {
+		var m mark
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return nil, fmt.Errorf("line %d of %s is damaged: %w", n, name, err)
+		}
+		all = append(all, m)
+	}
+	return all, lines.Err()
+}
+
+// appendMark adds a mark to a file. The file is rewritten: it has hundreds of lines, and a line is whole or absent.
+func (s *Study) appendMark(name string, m mark) error {
+	text, err := os.ReadFile(s.path(name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	line, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode a mark: %w", err)
+	}
+	return writeFile(s.path(name), append(append(text, line...), '\n'))
+}
