@@ -132,7 +132,7 @@ func (v *vendor) search() string {
 	return engine.SearchAuto
 }
 
-// TestAnswers reads the answer of each engine, whole and as a stream that nobody asked for.
+// TestAnswers reads the answer of each engine, whole and as a stream although the request asks for none.
 func TestAnswers(t *testing.T) {
 	for _, v := range vendors {
 		for form, body := range map[string]string{"application/json": v.good(t), "text/event-stream": v.stream(t)} {

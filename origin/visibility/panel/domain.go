@@ -15,7 +15,7 @@ var redirectors = []string{"vertexaisearch.cloud.google.com", "t.co", "bit.ly", 
 	"tinyurl.com", "youtu.be", "amzn.to", "ow.ly", "out.reddit.com"}
 
 // Registrable returns the registrable domain of an address in ASCII and lower case: acme.co.uk for
-// https://www.acme.co.uk/x. Private suffixes count, so acme.github.io is a domain of its own. It reports false
+// https://www.acme.co.uk/x. Private suffixes count, so acme.github.io is a separate domain. It reports false
 // for an address without one, and for redirectors, whose target is not known without fetching it.
 func Registrable(address string) (string, bool) {
 	u, err := url.Parse(strings.TrimSpace(address))

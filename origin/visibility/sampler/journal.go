@@ -32,7 +32,7 @@ type Entry struct {
 const (
 	eventIntend  = "intend"  // the reserve is taken; nothing was sent
 	eventSent    = "sent"    // about to be sent: without an end the call is lost, and its reserve is spent
-	eventMore    = "more"    // a continuation is about to be sent, with a reserve of its own
+	eventMore    = "more"    // a continuation is about to be sent, with another reserve
 	eventRefused = "refused" // the engine refused; the cell may be asked again
 	eventFailed  = "failed"  // final, without an answer
 	eventDone    = "done"    // the answer is on disk
