@@ -67,7 +67,9 @@ func New(cfg Config) *Service {
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.jobs.Work(ctx, store.TopicDeadlines, maxTimers, (&timers{s, false}).claim) })
-	wg.Go(func() { s.jobs.Work(ctx, store.TopicTestDeadlines, maxTestTimers, (&timers{s, true}).claim) })
+	wg.Go(func() {
+		s.jobs.Work(store.WithLowPriority(ctx), store.TopicTestDeadlines, maxTestTimers, (&timers{s, true}).claim)
+	})
 	wg.Go(func() {
 		s.jobs.Every(ctx, access.LastUsedPrecision, "write the last uses of calendars", s.Calendars.writeLastUsed)
 	})

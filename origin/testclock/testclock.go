@@ -40,6 +40,9 @@ func New(cfg Config) *Service { return &Service{cfg} }
 
 // Run advances clocks until ctx ends. Any number of processes may run it on one database.
 func (s *Service) Run(ctx context.Context) error {
+	// Test worlds must not slow down live work. The same holds for the other workers of worlds, whose claims would
+	// otherwise count as live work and delay the advance.
+	ctx = store.WithLowPriority(ctx)
 	return s.cfg.Jobs.Work(ctx, store.TopicTestClocks, maxAdvancing, s.claim)
 }
 
@@ -169,7 +172,6 @@ func (s *Service) wait(ctx context.Context, account string, wait time.Duration) 
 // is tried again, and ends the advance after stuckAfter: a world that advances can be neither reset nor advanced.
 // While live work is written each step waits, so an advance takes longer, but never without end.
 func (s *Service) advance(ctx context.Context, account string) {
-	ctx = store.WithLowPriority(ctx)   // test worlds must not slow down live work
 	var fired fieldmark.TestClockFired // since the clock was moved
 	c, err := s.cfg.Store.TestClock(ctx, account)
 	if err != nil {

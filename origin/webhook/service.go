@@ -97,7 +97,9 @@ func (s *Service) Run(ctx context.Context) error {
 	m := &maintainer{s}
 	var g sync.WaitGroup
 	g.Go(func() { (&dispatcher{Service: s, limit: MaxSending - maxTestSending}).dispatch(ctx) })
-	g.Go(func() { (&dispatcher{Service: s, limit: maxTestSending, worlds: true}).dispatch(ctx) })
+	g.Go(func() {
+		(&dispatcher{Service: s, limit: maxTestSending, worlds: true}).dispatch(store.WithLowPriority(ctx))
+	})
 	g.Go(func() { (&replayer{s}).replay(ctx) })
 	g.Go(func() { s.jobs.When(ctx, store.TopicExpiredEndpoints, "end expired endpoints", m.endExpired) })
 	g.Go(func() { s.jobs.When(ctx, store.TopicDeliveryLeases, "end expired leases of deliveries", m.endLeases) })
