@@ -45,6 +45,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/crypto v0.58.0
 	golang.org/x/image v0.44.0
+	golang.org/x/mod v0.41.0
 	golang.org/x/net v0.62.0
 	golang.org/x/oauth2 v0.33.0
 	golang.org/x/sync v0.24.0
@@ -56,7 +57,6 @@ require (
 
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
-	golang.org/x/mod v0.41.0 // indirect
 )
 
 require (

@@ -2,7 +2,9 @@ package fieldmark
 
 import (
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -50,6 +52,24 @@ type ModulePlan struct {
 type ModuleCanary struct {
 	SignedModule
 	Percent int `json:"percent"` // of all brands, 1 to 99
+}
+
+// canaryBuckets divides all brands for canaries, in hundredths of a percent.
+const canaryBuckets = 10_000
+
+// Covers reports whether a brand belongs to the canary's share. It is the same share everywhere, differs
+// between modules, and is part of any larger share of the module.
+func (c *ModuleCanary) Covers(slug Slug) bool {
+	sum := sha256.Sum256([]byte(string(c.Digest) + "\x00" + string(slug)))
+	return binary.BigEndian.Uint64(sum[:8])%canaryBuckets < uint64(c.Percent)*(canaryBuckets/100)
+}
+
+// DigestFor returns the module that scores a brand: the active one, or the canary.
+func (p *ModulePlan) DigestFor(slug Slug) Digest {
+	if p.Canary != nil && p.Canary.Covers(slug) {
+		return p.Canary.Digest
+	}
+	return p.Digest
 }
 
 // ModuleRollback is the data of module.rolled_back: a node rolled back a failing module.

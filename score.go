@@ -223,6 +223,31 @@ type Score struct {
 	Claim *BrandClaim `json:"claim,omitempty"`
 	// with ?disputes=1: the published disputes of findings, the newest first
 	Disputes []DisputeStatus `json:"disputes,omitempty"`
+	// with ?proof=1: that the public log has the brand, its facts and its module
+	Proof *ScoreProof `json:"proof,omitempty"`
+}
+
+// ScoreProof proves that the public log has a record of a score. The entry of the leaf is the
+// HMAC-SHA-256 of Record under Salt; its hash is SHA-256 of a zero byte and the entry, and with Hashes
+// it leads to the root in Checkpoint (RFC 6962, section 2.1.1).
+type ScoreProof struct {
+	Log    string   `json:"log"`    // the first line of its checkpoints: its address without the scheme
+	Index  int64    `json:"index"`  // of the leaf, from 0
+	Record string   `json:"record"` // 5 lines, each with a line feed; see the guide
+	Salt   string   `json:"salt"`   // base64 of 32 bytes
+	Hashes []string `json:"hashes"` // base64 of 32 bytes each, from the leaf to the root
+	// Checkpoint is the signed note of a state of the log that has the leaf.
+	Checkpoint string `json:"checkpoint"`
+}
+
+// PublicLog describes a public log of scores (C2SP tlog-tiles).
+type PublicLog struct {
+	Number int64  `json:"number"` // from 1; its files are below PathLog
+	Origin string `json:"origin"` // the first line of its checkpoints
+	Size   int64  `json:"size"`   // leaves
+	// Keys verify its checkpoints, the newest first, each as name+id+base64.
+	Keys  []string `json:"keys"`
+	Ended bool     `json:"ended"` // it has no more leaves: another log has followed it
 }
 
 // Trend is the change of a score over time. Past facts are scored by the current module,

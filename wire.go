@@ -18,14 +18,18 @@ const (
 	PathModules     = "/api/v1/modules/"
 	PathStudies     = "/api/v1/visibility/studies/"
 	PathMethodology = "/api/v1/methodology"
-	PathLLMs        = "/api/v1/llms-txt"
-	PathLLMsLint    = "/api/v1/llms-txt/lint"
-	PathPublic      = "/api/public/"
-	PathMissions    = "/api/public/v1/missions"
-	PathClaims      = "/api/v1/claims"
-	PathAlerts      = "/api/public/v1/integrations/"
-	PathWebhooks    = "/api/public/v1/webhooks"
-	PathAdminAPI    = "/api/admin/v1/"
+	// PathLog lists the public logs; the files of one are below it, after a slash and its number.
+	PathLog      = "/api/v1/log"
+	PathLLMs     = "/api/v1/llms-txt"
+	PathLLMsLint = "/api/v1/llms-txt/lint"
+	PathPublic   = "/api/public/"
+	PathMissions = "/api/public/v1/missions"
+	PathClaims   = "/api/v1/claims"
+	PathAlerts   = "/api/public/v1/integrations/"
+	PathWebhooks = "/api/public/v1/webhooks"
+	PathAdminAPI = "/api/admin/v1/"
+	// LogCheckpoint is the newest checkpoint of a public log, below its address.
+	LogCheckpoint = "checkpoint"
 	// PathMissionBatch creates several missions at once.
 	PathMissionBatch = "/api/public/v1/missions/batch"
 	// PathTestKeys are the test keys of the account of a live key.
@@ -59,6 +63,8 @@ const (
 	PathInternalNodes   = "/internal/v1/nodes"
 	PathInternalStudies = "/internal/v1/studies/"
 	PathInternalStatus  = "/internal/v1/status"
+	// PathInternalLog has what is below PathLog, and the proofs of scores.
+	PathInternalLog = "/internal/v1/log"
 	// PathInternalSnapshots lists ranking files; each is below it by its digest.
 	PathInternalSnapshots = "/internal/v1/snapshots"
 	// PathInternalCertificates and PathInternalChallenges are those of TLS.

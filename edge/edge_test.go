@@ -90,6 +90,7 @@ func originOver(t testing.TB, st *store.Store, place objects.Store, modules ...[
 	}
 	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), BuiltIn: builtIn,
 		SignalFacts: wasm.SignalFacts, Objects: place, DumpTerms: dumpTerms, MinRankingFile: 5,
+		PublicLog: "marks.example",
 		Checker: module.Checker{Compare: func(ctx context.Context, from, to []byte,
 			each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
 			return wasm.Compare(ctx, from, to, time.Now(), each)

@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/sdk"
 )
 
@@ -326,4 +327,86 @@ func (e *developerEndpoints) openAPI(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("the OpenAPI document: status %d", resp.StatusCode)
 	}
 	return body, nil
+}
+
+// The lifetimes of files of the public log. A checkpoint is on every edge within a second of a change.
+const (
+	checkpointFresh   = 250 * time.Millisecond
+	checkpointControl = "public, max-age=1"
+	// A partial tile is soon superseded by a wider one, so it is kept for clients that read now.
+	partialFresh = time.Minute
+	// maxCheckpointPath bounds the checkpoints that can be asked for: a log number has at most 4 digits.
+	maxCheckpointPath = len("/9999/" + fieldmark.LogCheckpoint)
+)
+
+// logEndpoints serve the public log of scores.
+type logEndpoints struct {
+	*responder
+	fetcher *fetcher
+	origin  *client.Client
+	replica *replicaState
+}
+
+// serveList handles GET /api/v1/log.
+func (e *logEndpoints) serveList(ctx *fasthttp.RequestCtx) {
+	e.serve(ctx, e.fetcher.get, "", func(rc context.Context) (*cache.Entry, error) {
+		all, err := e.origin.OriginLogs(rc)
+		if err != nil {
+			return nil, err
+		}
+		entry, err := newJSONEntry(fieldmark.List[fieldmark.PublicLog]{Data: all}, "", checkpointControl)
+		if err == nil {
+			entry.Fresh = checkpointFresh
+		}
+		return entry, err
+	})
+}
+
+// serveFile handles GET /api/v1/log/{number}/: checkpoints, tiles and entry bundles (C2SP tlog-tiles).
+func (e *logEndpoints) serveFile(ctx *fasthttp.RequestCtx) {
+	path := string(ctx.Path()[len(fieldmark.PathLog):])
+	kind, control, fresh := "application/octet-stream", foreverControl, digestFresh
+	fetch := e.fetcher.getLimited // a client can name any number of tiles
+	switch {
+	case strings.HasSuffix(path, "/"+fieldmark.LogCheckpoint) && len(path) <= maxCheckpointPath:
+		kind, control, fresh = "text/plain; charset=utf-8", checkpointControl, checkpointFresh
+		fetch = e.fetcher.get // so that witnesses can follow the log at any rate
+	case !strings.Contains(path, "/tile/"): // proofs are served beside scores
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such file of the public log"))
+		return
+	case strings.Contains(path, ".p/"):
+		fresh = partialFresh
+	}
+	e.serve(ctx, fetch, path, func(rc context.Context) (*cache.Entry, error) {
+		body, err := e.origin.OriginLogFile(rc, path)
+		if err != nil {
+			return nil, err
+		}
+		entry := newEntry(body, etagOf(body), "Content-Type", kind, "Cache-Control", control,
+			"X-Content-Type-Options", "nosniff", "Access-Control-Allow-Origin", "*")
+		entry.Fresh = fresh
+		return entry, nil
+	})
+}
+
+// serve sends what read returns, unless the cache has it.
+func (e *logEndpoints) serve(ctx *fasthttp.RequestCtx, fetch fetchFunc, path string,
+	read func(context.Context) (*cache.Entry, error)) {
+	if err := noParameters(ctx); err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	e.serveCached(ctx, fetch, fieldmark.PathLog+path,
+		func(rc context.Context) (*cache.Entry, error) {
+			asOf := e.replica.purged.Load()
+			entry, err := read(rc)
+			if err != nil && fieldmark.AsError(err).Code.Status() == http.StatusNotFound {
+				return nil, fmt.Errorf("%w: %w", cache.ErrGone, err)
+			}
+			if err != nil {
+				return nil, asUnavailable(err)
+			}
+			entry.AsOf, entry.OnError = asOf, derivedOnError
+			return entry, nil
+		}, e.fail)
 }

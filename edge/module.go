@@ -3,7 +3,6 @@ package edge
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +25,6 @@ const (
 	// module could not compute. It ends soon, because the module may be rolled back or
 	// replaced at any time.
 	fallbackFresh = 5 * time.Second
-	// canaryBuckets is how finely brands are divided for a trial.
-	canaryBuckets = 10_000
 )
 
 // errNoModule is returned while no scoring module is loaded.
@@ -116,19 +113,12 @@ func (s *modules) checkSignature(m fieldmark.SignedModule) error {
 
 // registryFor returns the registry whose module scores a brand, and whether it is a canary.
 func (s *modules) registryFor(slug fieldmark.Slug) (*wasm.Registry, bool) {
-	if t := s.canary.Load(); t != nil && t.covers(slug) {
+	if t := s.canary.Load(); t != nil && t.plan.Covers(slug) {
 		if ref, err := t.registry.Ref(); err == nil && ref.Digest == t.plan.Digest {
 			return t.registry, true
 		}
 	}
 	return s.active, false
-}
-
-// covers reports whether a brand belongs to the canary's share. It is the same share on
-// every node, differs between modules, and is part of any larger share of the module.
-func (t *canary) covers(slug fieldmark.Slug) bool {
-	sum := sha256.Sum256([]byte(string(t.plan.Digest) + "\x00" + string(slug)))
-	return binary.BigEndian.Uint64(sum[:8])%canaryBuckets < uint64(t.plan.Percent)*(canaryBuckets/100)
 }
 
 // digest names the module that scores a brand here; empty before the first.

@@ -109,7 +109,7 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathInternal, prefix: true, serve: e.refuseInternal},
 	}
 	return routes{
-		table:     slices.Concat(table, e.brandRoutes(scores), e.settingRoutes(tools)),
+		table:     slices.Concat(table, e.brandRoutes(scores), e.logRoutes(), e.settingRoutes(tools)),
 		site:      endpoint{serve: func(ctx *fasthttp.RequestCtx) route { e.proxied.serve(ctx); return routePassed }},
 		asterisk:  endpoint{serve: serveAsterisk},
 		api:       endpoint{serve: e.passOn, limited: true},
@@ -125,6 +125,15 @@ func (e *Edge) brandRoutes(scores *scoreEndpoints) []endpoint {
 			get: e.brands.serveRecompute},
 		{path: fieldmark.PathBrandPage, prefix: true, when: isFeed, route: routePage, get: scores.serveFeed},
 		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.brands.serve},
+	}
+}
+
+// logRoutes are those of the public log.
+func (e *Edge) logRoutes() []endpoint {
+	log := &logEndpoints{e.responder, e.fetcher, e.cfg.Origin, &e.replica}
+	return []endpoint{
+		{path: fieldmark.PathLog, route: routeScore, get: log.serveList},
+		{path: fieldmark.PathLog + "/", prefix: true, route: routeScore, get: log.serveFile},
 	}
 }
 

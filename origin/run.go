@@ -41,6 +41,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { return s.Snapshots.Run(ctx) })
 	g.Go(func() error { return s.CDNs.Run(ctx) })
 	g.Go(func() error { return s.Mirror.Run(ctx) })
+	g.Go(func() error { return s.PublicLog.Run(ctx) })
 	g.Go(func() error { return s.SiteChecks.Run(ctx) })
 	g.Go(func() error { return s.Certificates.Run(ctx) })
 	g.Go(func() error { return s.Claims.Run(ctx) })

@@ -33,6 +33,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/offer"
 	"github.com/fieldmark/fieldmark/origin/portal"
+	"github.com/fieldmark/fieldmark/origin/publiclog"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/snapshot"
@@ -107,6 +108,8 @@ type Config struct {
 	// MirrorURL is of the Redis with the stream that mirrors the event log (see logstream.Config); empty:
 	// it is not mirrored
 	MirrorURL string
+	// PublicLog is the host name that signs the public log of scores; empty: there is no log
+	PublicLog string
 }
 
 // Service is the origin without its HTTP interface. Its methods may be called from
@@ -144,6 +147,7 @@ type Service struct {
 	Snapshots  *snapshot.Service
 	Monitor    *monitor.Service
 	TestClocks *testclock.Service
+	PublicLog  *publiclog.Log
 
 	store     *store.Store
 	log       *slog.Logger
@@ -197,6 +201,8 @@ func New(cfg Config) (*Service, error) {
 	s.Dumps = dump.New(dump.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,
 		Terms: cfg.DumpTerms})
 	s.Visibility = visibility.New(visibility.Config{Store: cfg.Store, Jobs: s.jobs})
+	s.PublicLog = publiclog.New(publiclog.Config{Store: cfg.Store, Jobs: s.jobs, Log: cfg.Log, AuditLog: s.AuditLog,
+		MAC: keys.PublicLog, Name: cfg.PublicLog})
 	s.Snapshots = snapshot.New(snapshot.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,
 		Min: cfg.MinRankingFile})
 	s.Webhooks = webhook.New(webhook.Config{

@@ -198,6 +198,16 @@ func (m *originMetrics) writeMirror(w io.Writer) {
 	fmt.Fprintf(w, "fieldmark_mirror_lag_seconds %g\n", s.LagSeconds)
 }
 
+// writePublicLog writes the state of the public log; the origins of a database write the same size.
+func (m *originMetrics) writePublicLog(ctx context.Context, w io.Writer) {
+	logs, err := m.service.PublicLog.List(ctx)
+	if err != nil {
+		return // it is off, or fieldmark_database_up tells
+	}
+	fmt.Fprintf(w, "fieldmark_public_log_leaves %d\n", logs[0].Size)
+	fmt.Fprintf(w, "fieldmark_public_log_errors_total %d\n", m.service.PublicLog.Errors())
+}
+
 // writeCDNs writes the state of each CDN in front of the edges; the origins of a database write the
 // same.
 func (m *originMetrics) writeCDNs(ctx context.Context, w io.Writer) {
@@ -285,6 +295,7 @@ func (m *originMetrics) write(w io.Writer) {
 	} {
 		fmt.Fprintf(w, "%s %g\n", g.name, g.value)
 	}
+	m.writePublicLog(ctx, w)
 	m.writeCDNs(ctx, w)
 	m.writeReplica(ctx, w)
 	m.writeSnapshots(ctx, w)

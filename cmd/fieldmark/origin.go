@@ -32,6 +32,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/monitor"
 	"github.com/fieldmark/fieldmark/origin/owner"
 	"github.com/fieldmark/fieldmark/origin/portal"
+	"github.com/fieldmark/fieldmark/origin/publiclog"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sitecheck"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -57,17 +58,18 @@ type originSettings struct {
 	tracing              *trace.Tracer // nil without tracing
 	// demoNetworks contain the demo's websites and receivers. The linter must not connect
 	// to them: anyone may pass it an address.
-	demoNetworks    []netip.Prefix
-	KeepDeliveries  time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"Retention of webhook deliveries and attempts, held ones included; below 0 forever."`
-	KeepEvents      time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"Retention of events for polling and replay; below 0 forever."`
-	monitorSettings `embed:""`
-	claimSettings   `embed:""`
-	mailSettings    `embed:""`
-	cdnSettings     `embed:""`
-	objectSettings  `embed:""`
-	dumpSettings    `embed:""`
-	mirrorSettings  `embed:""`
-	SecureCookies   bool `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
+	demoNetworks      []netip.Prefix
+	KeepDeliveries    time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"Retention of webhook deliveries and attempts, held ones included; below 0 forever."`
+	KeepEvents        time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"Retention of events for polling and replay; below 0 forever."`
+	monitorSettings   `embed:""`
+	claimSettings     `embed:""`
+	mailSettings      `embed:""`
+	cdnSettings       `embed:""`
+	objectSettings    `embed:""`
+	dumpSettings      `embed:""`
+	mirrorSettings    `embed:""`
+	publicLogSettings `embed:""`
+	SecureCookies     bool `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
 }
 
 // auditSettings are how an origin audits brands.
@@ -98,6 +100,22 @@ type dumpSettings struct {
 type mirrorSettings struct {
 	Mirror     string `name:"mirror-url" env:"FIELDMARK_MIRROR_URL" placeholder:"URL" help:"Redis for the event log."`
 	MirrorFile string `name:"mirror-url-file" env:"FIELDMARK_MIRROR_URL_FILE" type:"path" help:"File that holds it."`
+}
+
+// publicLogSettings are those of the public log of scores.
+type publicLogSettings struct {
+	PublicLog string `env:"FIELDMARK_PUBLIC_LOG" default:"on" help:"Public log of scores: on, off or a host."`
+}
+
+// logName returns the name that signs the public log; empty: there is none.
+func (l *publicLogSettings) logName(publicURL string) string {
+	switch l.PublicLog {
+	case "on":
+		return publiclog.NameOf(publicURL)
+	case "off":
+		return ""
+	}
+	return l.PublicLog
 }
 
 // claimSettings are how owners of websites claim their brands.
@@ -270,8 +288,8 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 		return err
 	}
 	if n.service, err = origin.New(origin.Config{
-		MirrorURL: mirror, MailRelay: relay, BaseURL: strings.TrimSuffix(o.publicURL, "/"),
-		Prover: prover, NewBrands: claim.NewBrands(o.ClaimNew), OwnersOff: o.Owners == "off",
+		MirrorURL: mirror, MailRelay: relay, BaseURL: strings.TrimSuffix(o.publicURL, "/"), Prover: prover,
+		PublicLog: o.logName(o.publicURL), NewBrands: claim.NewBrands(o.ClaimNew), OwnersOff: o.Owners == "off",
 		CDNHTTP: safehttp.New(safehttp.Config{Allow: slices.Concat(o.AllowNetworks, o.CDNNetworks)}),
 		Store:   n.store, Secret: secret, Objects: place, DumpTerms: terms, HTTP: outbound,
 		Auditor: auditor, Signer: signer, AuditEvery: o.every(), BuiltIn: builtIn, ModuleKeys: keys,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/dump"
 	"github.com/fieldmark/fieldmark/origin/export"
 	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/publiclog"
 	"github.com/fieldmark/fieldmark/origin/snapshot"
 	"github.com/fieldmark/fieldmark/origin/standing"
 	"github.com/fieldmark/fieldmark/origin/visibility"
@@ -63,6 +65,7 @@ type bulkAPI struct {
 	dumps     *dump.Service
 	studies   *visibility.Service
 	snapshots *snapshot.Service
+	log       *publiclog.Log
 }
 
 // routes are the bulk reads that the origin serves. They need no key.
@@ -88,7 +91,68 @@ func (a *bulkAPI) routes() []*route {
 		{"GET", fieldmark.PathInternalSnapshots, node, handle(a.snapshots.List), operation{hidden: true}},
 		{"GET", fieldmark.PathInternalSnapshots + "/{sha256}", node, handleRaw[none, none](a.snapshot), operation{
 			hidden: true, status: []int{200, 206}, produces: []string{dumpType}, timeout: dumpTimeout}},
+		{"GET", fieldmark.PathInternalLog, node, handleRaw[none, fieldmark.List[fieldmark.PublicLog]](a.publicLogs),
+			operation{hidden: true}},
+		{"GET", fieldmark.PathInternalLog + "/{number}/{path...}", node, handleRaw[none, none](a.publicLogFile),
+			operation{hidden: true}},
+		{"GET", fieldmark.PathInternalLog + "/proof", node, handleRaw[none, fieldmark.ScoreProof](a.scoreProof),
+			operation{hidden: true, query: []param{{name: "brand", description: "Slug"},
+				{name: "facts", description: "Digest of its facts"},
+				{name: "module", description: "Digest of its module"}}}},
+		{"POST", fieldmark.PathAdminAPI + "log/key", key(fieldmark.ScopeAdmin), handle(a.log.Rotate), operation{
+			id:      "rotatePublicLogKey",
+			summary: "Sign the public log of scores with a new key; the one before signs too for 30 days"}},
 	}
+}
+
+// publicLogs sends the list of public logs.
+func (a *bulkAPI) publicLogs(c *call) error {
+	all, err := a.log.List(c.r.Context())
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, list(all))
+}
+
+// publicLogFile sends a checkpoint, a tile or an entry bundle of a public log to an edge.
+func (a *bulkAPI) publicLogFile(c *call) error {
+	number, err := strconv.ParseInt(c.r.PathValue("number"), 10, 64)
+	if err != nil {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such public log")
+	}
+	path, mediaType := c.r.PathValue("path"), "application/octet-stream"
+	var body []byte
+	if path == fieldmark.LogCheckpoint {
+		mediaType = "text/plain; charset=utf-8"
+		body, err = a.log.Checkpoint(c.r.Context(), number)
+	} else {
+		body, err = a.log.Tile(c.r.Context(), number, path)
+	}
+	if err != nil {
+		return err
+	}
+	return c.sendBytes(http.StatusOK, mediaType, body)
+}
+
+// scoreProof sends the proof of a score to an edge.
+func (a *bulkAPI) scoreProof(c *call) error {
+	slug, err := fieldmark.ParseSlug(c.params.text("brand"))
+	if err != nil {
+		return err
+	}
+	facts, err := fieldmark.ParseDigest(c.params.text("facts"))
+	if err != nil {
+		return err
+	}
+	module, err := fieldmark.ParseDigest(c.params.text("module"))
+	if err != nil {
+		return err
+	}
+	proof, err := a.log.Proof(c.r.Context(), slug, facts, module)
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, proof)
 }
 
 // study sends the documents of a study. They never change under a digest.

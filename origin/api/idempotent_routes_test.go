@@ -41,8 +41,8 @@ func bodies(url string) map[string]string {
 		"declineAccessRequest": `{"reason":"No."}`,
 		"setAliases":           `{"aliases":["other-name"]}`, "auditBrand": "",
 		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "",
-		"rotateCalendar": "",
-		"putOffer":       `{"name":"O","kind":"standard"}`, "deleteOffer": "",
+		"rotateCalendar": "", "rotatePublicLogKey": "",
+		"putOffer": `{"name":"O","kind":"standard"}`, "deleteOffer": "",
 		"putCDN": fmt.Sprintf(`{"kind":"template","urls":[%q],"body":"{keys}"}`, url), "deleteCDN": "", "testCDN": "",
 		"purgeCDN":         "",
 		"createSubAccount": `{"id":"shop","name":"Shop"}`, "putSubAccount": `{"name":"Shop 2"}`,
@@ -92,6 +92,7 @@ var idempotentLinks atomic.Int64
 // address for which to sign requests, and neither note nor attachment.
 var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBackModule", "importVisibility",
 	"importCertificate", "renewCertificate", "removeCertificate", "retireSigningKey", "rotateSigningKey", "redactNote",
+	"rotatePublicLogKey",
 	"removeAttachment"}
 
 // operation is what the tests of all writes need of the API description.

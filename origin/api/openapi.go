@@ -98,7 +98,7 @@ func generate(reg huma.Registry, routes []*route, version string, limits []limit
 		},
 	}}
 	// A generated client has one base address for scores and missions, so the document has both.
-	for _, r := range slices.Concat(routes, edgeOperations()) {
+	for _, r := range slices.Concat(routes, edgeOperations(), logOperations()) {
 		if !r.op.hidden {
 			api.AddOperation(describeRoute(reg, r))
 		}
@@ -497,6 +497,19 @@ var scoreParams = []param{
 		enum: []string{"1"}},
 	{name: "asOf", description: "The score at a time or at the end of a day: " +
 		"the facts at that time, scored by the active module"},
+}
+
+// logOperations are those of the public log, which edges serve.
+func logOperations() []*route {
+	read := []int{http.StatusOK, http.StatusNotModified}
+	return []*route{
+		{"GET", fieldmark.PathLog, anyone, handleRaw[none, fieldmark.List[fieldmark.PublicLog]](nil), operation{
+			id: "listPublicLogs", status: read,
+			summary: "List the public logs of scores and their keys; the newest first"}},
+		{"GET", fieldmark.PathLog + "/{number}/" + fieldmark.LogCheckpoint, anyone, handleRaw[none, none](nil),
+			operation{id: "getPublicLogCheckpoint", status: read, produces: []string{"text/plain"},
+				summary: "Get the signed checkpoint of a public log; its tiles are beside it (C2SP tlog-tiles)"}},
+	}
 }
 
 // edgeOperations returns the operations that edges serve without the origin. They are only

@@ -107,7 +107,7 @@ func (s *server) routes(cfg Config) []*route {
 		(&signingKeyAPI{o.SigningKeys}).routes(), cdnRoutes(o.CDNs),
 		(&factsAPI{o.Brands, o.Events}).routes(),
 		newEventAPI(o.Events, o.CDNs, version).routes(),
-		(&bulkAPI{o.Standings, o.Dumps, o.Visibility, o.Snapshots}).routes(),
+		(&bulkAPI{o.Standings, o.Dumps, o.Visibility, o.Snapshots, o.PublicLog}).routes(),
 		[]*route{
 			{"POST", admin + "purge", key(fieldmark.ScopeAdmin), handleParamBody(callerKeyParam, o.Purge), operation{
 				id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},

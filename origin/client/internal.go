@@ -277,6 +277,31 @@ func (c InternalAPI) Module(ctx context.Context, digest fieldmark.Digest) ([]byt
 	return module, err
 }
 
+// OriginLogs lists the public logs, the newest first.
+func (c InternalAPI) OriginLogs(ctx context.Context) ([]fieldmark.PublicLog, error) {
+	var list fieldmark.List[fieldmark.PublicLog]
+	_, err := c.do(ctx, c.internal(fieldmark.PathInternalLog), &list)
+	return list.Data, err
+}
+
+// OriginLogFile returns a checkpoint, a tile or an entry bundle of a public log, by its path below
+// fieldmark.PathLog: a slash, the number of the log, and the path below its address.
+func (c InternalAPI) OriginLogFile(ctx context.Context, path string) (body []byte, err error) {
+	err = c.read(ctx, c.internal(fieldmark.PathInternalLog+path), func(resp *http.Response) (err error) {
+		body, err = readAll(resp.Body, maxResponse)
+		return err
+	})
+	return body, err
+}
+
+// ProveScore returns the proof that the public log has a score.
+func (c InternalAPI) ProveScore(ctx context.Context, slug fieldmark.Slug, facts, module fieldmark.Digest) (
+	p fieldmark.ScoreProof, err error) {
+	query := url.Values{"brand": {string(slug)}, "facts": {string(facts)}, "module": {string(module)}}
+	_, err = c.do(ctx, c.internal(fieldmark.PathInternalLog+"/proof?"+query.Encode()), &p)
+	return p, err
+}
+
 // RankingFiles lists the ranking files, the newest first. Origins of earlier versions return CodeNotFound.
 func (c InternalAPI) RankingFiles(ctx context.Context) (fieldmark.RankingFiles, error) {
 	var all fieldmark.RankingFiles

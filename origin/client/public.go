@@ -46,6 +46,26 @@ func (c PublicAPI) PublicModule(ctx context.Context, digest fieldmark.Digest) ([
 	return c.bytes(ctx, fieldmark.PathModules+string(digest), fieldmark.MaxModule)
 }
 
+// PublicLogs lists the public logs of scores, the newest first. Only edges serve them.
+func (c PublicAPI) PublicLogs(ctx context.Context) ([]fieldmark.PublicLog, error) {
+	var list fieldmark.List[fieldmark.PublicLog]
+	_, err := c.do(ctx, call{method: http.MethodGet, path: fieldmark.PathLog}, &list)
+	return list.Data, err
+}
+
+// PublicLogFile returns a file of a public log by its path below the address of the log. It verifies nothing.
+// Only edges serve it.
+func (c PublicAPI) PublicLogFile(ctx context.Context, log int64, path string) ([]byte, error) {
+	return c.bytes(ctx, fieldmark.PathLog+"/"+strconv.FormatInt(log, 10)+"/"+path, maxResponse)
+}
+
+// ScoreProof returns a score with the proof that the public log has it. It verifies nothing. Only edges serve it.
+func (c PublicAPI) ScoreProof(ctx context.Context, slug fieldmark.Slug) (score fieldmark.Score, err error) {
+	_, err = c.do(ctx, call{method: http.MethodGet, path: fieldmark.PathScore + url.PathEscape(string(slug)) +
+		"?proof=1"}, &score)
+	return score, err
+}
+
 // OpenDispute opens a dispute of a finding about a brand.
 func (c PublicAPI) OpenDispute(
 	ctx context.Context, slug fieldmark.Slug, r fieldmark.DisputeRequest,

@@ -28,6 +28,7 @@ type Keyring struct {
 	Mail          MAC // links in mail, which confirm or unsubscribe an address
 	Portal        MAC // hashes of tokens and sessions of portal links
 	AccessRequest MAC // secrets of requests for API keys, and what such requests are counted under
+	PublicLog     MAC // seeds of the keys that sign the public log
 
 	WebhookSecret      Cipher // signing secrets of endpoints
 	WebhookCredentials Cipher // header values and credentials that are sent to endpoints
@@ -52,7 +53,7 @@ func New(secret []byte) (*Keyring, error) {
 		"api-key/v1": &k.APIKey, "calendar/v1": &k.Calendar, "audit-log/v1": &k.AuditLog,
 		"login-throttle/v1": &k.LoginThrottle, "claim/v1": &k.Claim, "mail/v1": &k.Mail,
 		"technician/v1": &k.Technician, "access-request/v1": &k.AccessRequest,
-		"portal/v1": &k.Portal,
+		"portal/v1": &k.Portal, "public-log/v1": &k.PublicLog,
 	} {
 		key, err := hkdf.Key(sha256.New, secret, nil, label, sha256.Size)
 		if err != nil {

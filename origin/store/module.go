@@ -254,3 +254,139 @@ func (db ModuleReader) Preview(ctx context.Context, digest fieldmark.Digest) (fi
 	}
 	return p, nil
 }
+
+// PublicLogReader reads the public log of scores.
+type PublicLogReader struct{ querier }
+
+// PublicLogTx writes the public log, in a transaction.
+type PublicLogTx struct {
+	PublicLogReader
+	*tx
+}
+
+// PublicLog is the state of a public log.
+type PublicLog struct {
+	Number     int64  // from 1; the log with the highest one is written
+	Name       string // of its keys: the host name of the origin
+	Epoch      string // id of the event log that it follows
+	Size       int64  // leaves
+	Checkpoint string // signed, of Size leaves
+	Event      int64  // the newest event that it has
+	// Sweep is the brand after which all are to be compared with their newest leaf; nil: none.
+	Sweep      *fieldmark.Slug
+	Key        int64 // number of the newest signing key, from 1
+	KeyAt      time.Time
+	LeaseOwner string
+	LeaseUntil time.Time
+}
+
+// PublicLogs reads all logs, the newest first, and the id of the event log of the database.
+func (db PublicLogReader) PublicLogs(ctx context.Context) (all []PublicLog, epoch string, err error) {
+	rows, err := db.query(ctx, `SELECT l.id, COALESCE(p.number, 0), COALESCE(p.name, ''), COALESCE(p.epoch, ''),
+		COALESCE(p.size, 0), COALESCE(p.checkpoint, ''), COALESCE(p.event, 0), p.sweep, COALESCE(p.key_number, 0),
+		COALESCE(p.key_at, 0), COALESCE(p.lease_owner, ''), COALESCE(p.lease_until, 0)
+		FROM log l LEFT JOIN public_log p ON TRUE WHERE l.name = $1 ORDER BY p.number DESC`, logName)
+	all, err = collect(rows, err, func(row scanner) (p PublicLog, err error) {
+		var keyAt, until int64
+		err = row.Scan(&epoch, &p.Number, &p.Name, &p.Epoch, &p.Size, &p.Checkpoint, &p.Event, &p.Sweep, &p.Key,
+			&keyAt, &p.LeaseOwner, &until)
+		p.KeyAt, p.LeaseUntil = time.UnixMicro(keyAt), time.UnixMicro(until)
+		return p, err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("read the public log: %w", err)
+	}
+	if len(all) == 1 && all[0].Number == 0 { // the row of the event log alone
+		all = nil
+	}
+	return all, epoch, nil
+}
+
+// PublicLogTile reads the hashes of a tile, or the entries of a bundle, that a log has so far; empty: none.
+func (db PublicLogReader) PublicLogTile(ctx context.Context, log int64, level int, number int64) (body []byte,
+	err error) {
+	err = queryErr(db.queryRow(ctx, `SELECT body FROM public_log_tile WHERE log = $1 AND level = $2 AND number = $3`,
+		log, level, number).Scan(&body))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("read tile %d of level %d of public log %d: %w", number, level, log, err)
+	}
+	return body, nil
+}
+
+// PublicLogBrand is a brand, its facts, and its newest leaf.
+type PublicLogBrand struct {
+	Slug   fieldmark.Slug
+	Facts  fieldmark.Digest
+	Secret []byte // nil: the brand has no leaf
+	Log    int64
+	Leaf   int64
+	At     time.Time // of the leaf's record
+	Mark   int64     // the first 8 bytes of the entry
+}
+
+const publicLogBrand = `SELECT b.slug, b.facts_digest, p.secret, COALESCE(p.log, 0), COALESCE(p.leaf, 0),
+	COALESCE(p.at, 0), COALESCE(p.mark, 0) FROM brand b LEFT JOIN public_log_brand p ON p.brand = b.slug
+	WHERE b.facts_digest IS NOT NULL AND `
+
+func scanPublicLogBrand(row scanner) (b PublicLogBrand, err error) {
+	var at int64
+	err = queryErr(row.Scan(&b.Slug, &b.Facts, &b.Secret, &b.Log, &b.Leaf, &at, &b.Mark))
+	b.At = time.UnixMicro(at).UTC()
+	return b, err
+}
+
+// PublicLogBrand reads an audited brand and its newest leaf; the error is ErrNotFound if it does not exist.
+func (db PublicLogReader) PublicLogBrand(ctx context.Context, slug fieldmark.Slug) (PublicLogBrand, error) {
+	b, err := scanPublicLogBrand(db.queryRow(ctx, publicLogBrand+`b.slug = $1`, string(slug)))
+	if err != nil {
+		return b, fmt.Errorf("read the newest leaf of brand %s: %w", slug, err)
+	}
+	return b, nil
+}
+
+// PublicLogBrands reads at most limit audited brands after a slug, in the order of slugs.
+func (db PublicLogReader) PublicLogBrands(ctx context.Context, after fieldmark.Slug, limit int) ([]PublicLogBrand,
+	error) {
+	rows, err := db.query(ctx, publicLogBrand+`b.slug > $1 ORDER BY b.slug LIMIT $2`, string(after), limit)
+	list, err := collect(rows, err, scanPublicLogBrand)
+	if err != nil {
+		return nil, fmt.Errorf("read the newest leaves of brands: %w", err)
+	}
+	return list, nil
+}
+
+// PutPublicLog writes the state of a log.
+func (t PublicLogTx) PutPublicLog(ctx context.Context, p *PublicLog) error {
+	err := t.queueExec(ctx, `INSERT INTO public_log (number, name, epoch, size, checkpoint, event, sweep, key_number,
+			key_at, lease_owner, lease_until) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (number) DO UPDATE SET size = excluded.size, checkpoint = excluded.checkpoint,
+			event = excluded.event, sweep = excluded.sweep, key_number = excluded.key_number, key_at = excluded.key_at,
+			lease_owner = excluded.lease_owner, lease_until = excluded.lease_until`,
+		p.Number, p.Name, p.Epoch, p.Size, p.Checkpoint, p.Event, (*string)(p.Sweep), p.Key, p.KeyAt.UnixMicro(),
+		p.LeaseOwner, p.LeaseUntil.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("write the state of public log %d: %w", p.Number, err)
+	}
+	return nil
+}
+
+// PutPublicLogTile writes a tile or a bundle, whose beginning is what was there before.
+func (t PublicLogTx) PutPublicLogTile(ctx context.Context, log int64, level int, number int64, body []byte) error {
+	err := t.queueExec(ctx, `INSERT INTO public_log_tile (log, level, number, body) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (log, level, number) DO UPDATE SET body = excluded.body`, log, level, number, body)
+	if err != nil {
+		return fmt.Errorf("write tile %d of level %d of public log %d: %w", number, level, log, err)
+	}
+	return nil
+}
+
+// PutPublicLogBrand writes the newest leaf of a brand.
+func (t PublicLogTx) PutPublicLogBrand(ctx context.Context, b *PublicLogBrand) error {
+	err := t.queueExec(ctx, `INSERT INTO public_log_brand (brand, secret, log, leaf, at, mark)
+		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (brand) DO UPDATE SET log = excluded.log, leaf = excluded.leaf,
+			at = excluded.at, mark = excluded.mark`, string(b.Slug), b.Secret, b.Log, b.Leaf, b.At.UnixMicro(), b.Mark)
+	if err != nil {
+		return fmt.Errorf("write the newest leaf of brand %s: %w", b.Slug, err)
+	}
+	return nil
+}

@@ -115,6 +115,7 @@ type Store struct {
 	ModuleReader
 	NoteReader
 	OfferReader
+	PublicLogReader
 	TechnicianReader
 	SiteCheckReader
 	StandingReader
@@ -180,6 +181,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.readers.SetMaxIdleConns(cfg.Readers)
 	s.group = s.newGroup()
 	s.OfferReader = OfferReader{s}
+	s.PublicLogReader = PublicLogReader{s}
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
 	s.AccessRequestReader, s.AttachmentReader = AccessRequestReader{s}, AttachmentReader{s}
 	s.CDNReader = CDNReader{s}

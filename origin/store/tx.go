@@ -31,6 +31,7 @@ type Tx struct {
 	ModuleTx
 	NoteTx
 	OfferTx
+	PublicLogTx
 	SiteCheckTx
 	StandingTx
 	StatsTx
@@ -65,6 +66,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		MailTx{MailReader{t}, t},
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t}, OfferTx{OfferReader{t}, t},
+		PublicLogTx{PublicLogReader{t}, t},
 		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t},
 		StudyTx{StudyReader{t}, t},
 		TechnicianTx{TechnicianReader{t}, t},

@@ -8,6 +8,8 @@ var metricHelp = map[string]string{
 	"fieldmark_checks_waiting":                  "Checks of sites in the queue.",
 	"fieldmark_build_info":                      "Role, version and Go version of the process; always 1.",
 	"fieldmark_mirror_fence":                    "Fencing token of the origin that mirrors the event log; 0 on others.",
+	"fieldmark_public_log_errors_total":         "Attempts to append to the public log of scores that failed.",
+	"fieldmark_public_log_leaves":               "Leaves of the public log of scores.",
 	"fieldmark_mirror_head":                     "Number of the event up to which the mirror goes.",
 	"fieldmark_mirror_lag_events":               "Events of the log that the mirror lacks.",
 	"fieldmark_mirror_lag_seconds":              "Time for which the mirror has lacked events.",

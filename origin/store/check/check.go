@@ -60,7 +60,11 @@ func Inspect(ctx context.Context, query Query, engine []Rule) ([]Finding, error)
 	if events.Broken, err = Events(ctx, query); err != nil {
 		return findings, fmt.Errorf("check that %s: %w", events.Rule, err)
 	}
-	return append(findings, digests, events), nil
+	logs := Finding{Rule: "the leaves of a public log lead to its checkpoint"}
+	if logs.Broken, err = corrupt(publicLogs(ctx, query)); err != nil {
+		return findings, fmt.Errorf("check that %s: %w", logs.Rule, err)
+	}
+	return append(findings, digests, events, logs), nil
 }
 
 // names reads the first column of each row.
