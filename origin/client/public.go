@@ -59,13 +59,6 @@ func (c PublicAPI) PublicLogFile(ctx context.Context, log int64, path string) ([
 	return c.bytes(ctx, fieldmark.PathLog+"/"+strconv.FormatInt(log, 10)+"/"+path, maxResponse)
 }
 
-// ScoreProof returns a score with the proof that the public log has it. It verifies nothing. Only edges serve it.
-func (c PublicAPI) ScoreProof(ctx context.Context, slug fieldmark.Slug) (score fieldmark.Score, err error) {
-	_, err = c.do(ctx, call{method: http.MethodGet, path: fieldmark.PathScore + url.PathEscape(string(slug)) +
-		"?proof=1"}, &score)
-	return score, err
-}
-
 // OpenDispute opens a dispute of a finding about a brand.
 func (c PublicAPI) OpenDispute(
 	ctx context.Context, slug fieldmark.Slug, r fieldmark.DisputeRequest,
