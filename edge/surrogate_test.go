@@ -36,6 +36,8 @@ var keyedRequests = map[string]map[string]string{
 		"/api/v1/score/acme?advice=1&owner=1": "brand-acme module all",
 		"/api/v1/score/formerly":              "brand-formerly brand-acme all",
 	},
+	"/api/v1/log":         {"/api/v1/log": "all"},
+	"/api/v1/log/":        {"/api/v1/log/1/checkpoint": "all", "/api/v1/log/1/tile/0/000.p/1": "all"},
 	"/api/v1/leaderboard": {"/api/v1/leaderboard": "board all", "/api/v1/leaderboard?limit=1": "board all"},
 	"/api/v1/methodology": {"/api/v1/methodology": "module all"},
 	"/methodology":        {"/methodology": "module all"},
@@ -96,6 +98,9 @@ func TestSurrogateKeys(t *testing.T) {
 	must(t, err)
 	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
 	h.until("acme is known by its slug", func() bool { return h.get("/api/v1/score/formerly").status == 301 })
+
+	h.startLog()
+	h.until("the public log has begun", func() bool { return h.get("/api/v1/log/1/tile/0/000.p/1").status == 200 })
 
 	static := regexp.MustCompile(`/static/([^"]+\.css)`).FindStringSubmatch(h.get("/about").body)
 	digest := regexp.MustCompile(`sha256:[0-9a-f]{64}`).FindStringSubmatch(h.get("/api/v1/methodology").body)
