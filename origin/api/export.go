@@ -105,6 +105,19 @@ func (a *bulkAPI) routes() []*route {
 	}
 }
 
+// logOperations are those of the public log, which edges serve.
+func logOperations() []*route {
+	read := []int{http.StatusOK, http.StatusNotModified}
+	return []*route{
+		{"GET", fieldmark.PathLog, anyone, handleRaw[none, fieldmark.List[fieldmark.PublicLog]](nil), operation{
+			id: "listPublicLogs", status: read,
+			summary: "List the public logs of scores and their keys; the newest first"}},
+		{"GET", fieldmark.PathLog + "/{number}/" + fieldmark.LogCheckpoint, anyone, handleRaw[none, none](nil),
+			operation{id: "getPublicLogCheckpoint", status: read, produces: []string{"text/plain"},
+				summary: "Get the signed checkpoint of a public log; its tiles are beside it (C2SP tlog-tiles)"}},
+	}
+}
+
 // publicLogs sends the list of public logs.
 func (a *bulkAPI) publicLogs(c *call) error {
 	all, err := a.log.List(c.r.Context())

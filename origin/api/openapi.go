@@ -499,19 +499,6 @@ var scoreParams = []param{
 		"the facts at that time, scored by the active module"},
 }
 
-// logOperations are those of the public log, which edges serve.
-func logOperations() []*route {
-	read := []int{http.StatusOK, http.StatusNotModified}
-	return []*route{
-		{"GET", fieldmark.PathLog, anyone, handleRaw[none, fieldmark.List[fieldmark.PublicLog]](nil), operation{
-			id: "listPublicLogs", status: read,
-			summary: "List the public logs of scores and their keys; the newest first"}},
-		{"GET", fieldmark.PathLog + "/{number}/" + fieldmark.LogCheckpoint, anyone, handleRaw[none, none](nil),
-			operation{id: "getPublicLogCheckpoint", status: read, produces: []string{"text/plain"},
-				summary: "Get the signed checkpoint of a public log; its tiles are beside it (C2SP tlog-tiles)"}},
-	}
-}
-
 // edgeOperations returns the operations that edges serve without the origin. They are only
 // in the OpenAPI document, so that a generated client can read scores.
 func edgeOperations() []*route {
