@@ -107,7 +107,7 @@ type publicLogSettings struct {
 	PublicLog string `env:"FIELDMARK_PUBLIC_LOG" default:"on" help:"Public log of scores: on, off or a host."`
 }
 
-// logName returns the name that signs the public log; empty: there is none.
+// logName returns the name that signs the public log; empty: no log is kept.
 func (l *publicLogSettings) logName(publicURL string) string {
 	switch l.PublicLog {
 	case "on":

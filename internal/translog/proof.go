@@ -13,7 +13,7 @@ import (
 const maxProof = 63
 
 // Verify verifies that a log that signed with one of keys has the record of a proof, and returns both. The
-// caller compares the record with what it was told.
+// caller compares the record with the score.
 func Verify(p *fieldmark.ScoreProof, keys ...string) (r Record, c Checkpoint, err error) {
 	if c, _, err = OpenCheckpoint([]byte(p.Checkpoint), keys...); err != nil {
 		return r, c, err

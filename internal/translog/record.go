@@ -63,7 +63,7 @@ func ParseRecord(text string) (r Record, err error) {
 }
 
 // Entry returns the bytes of a leaf: HMAC-SHA-256 of the record under the salt of the leaf. Without the
-// salt an entry tells nothing, not even whether a guess of the record is right.
+// salt an entry reveals nothing, not even whether a guess of the record is right.
 func Entry(salt []byte, record string) []byte {
 	mac := hmac.New(sha256.New, salt)
 	mac.Write([]byte(record))
