@@ -57,6 +57,7 @@ const (
 	EventKeyRevoked       EventType = "api_key.revoked"
 	EventKeyExpiring      EventType = "api_key.expiring" // data is KeyExpiring
 	EventCachePurged      EventType = "cache.purged"     // data is Purged
+	EventIntakeRefused    EventType = "intake.refused"   // by an origin, after an edge accepted it; data is Intake
 
 	EventAccessOpened   EventType = "access_request.opened" // data is AccessChange
 	EventAccessApproved EventType = "access_request.approved"

@@ -41,6 +41,8 @@ const (
 
 	// PathAccount is the account of the caller's key.
 	PathAccount = "/api/public/v1/account"
+	// PathIntake has what became of requests that an edge accepted without an origin; an id follows.
+	PathIntake = "/api/public/v1/intake/"
 	// PathPublicEvents returns events to integrators that poll.
 	PathPublicEvents = "/api/public/v1/events"
 
@@ -65,6 +67,8 @@ const (
 	PathInternalStatus  = "/internal/v1/status"
 	// PathInternalLog has what is below PathLog, and the proofs of scores.
 	PathInternalLog = "/internal/v1/log"
+	// PathInternalIntake receives the requests that an edge accepted without an origin.
+	PathInternalIntake = "/internal/v1/intake"
 	// PathInternalSnapshots lists ranking files; each is below it by its digest.
 	PathInternalSnapshots = "/internal/v1/snapshots"
 	// PathInternalCertificates and PathInternalChallenges are those of TLS.
@@ -129,6 +133,10 @@ const (
 	// reads and writes per minute, and the account and the rates that it shares with other
 	// keys: key_…;r=60;w=30;g=acme;gr=600;gw=300. Edges remove it.
 	HeaderQuota = "Fieldmark-Quota"
+	// HeaderSpool asks for more in HeaderQuota, which edges of earlier versions could not parse: the account
+	// of the key (a), its expiry in Unix seconds (x), the networks that it is bound to (n, separated
+	// by +), and m=1 if it may create missions. Edges send it with the node token.
+	HeaderSpool = "Fieldmark-Spool"
 	// HeaderKeyExpires is the expiry of the key of a request (RFC 3339), in its last
 	// KeyExpiresInDays days.
 	HeaderKeyExpires = "API-Key-Expires"
@@ -200,4 +208,50 @@ type List[T any] struct {
 	Data       []T    `json:"data"`
 	NextCursor string `json:"nextCursor,omitempty"`
 	HasMore    bool   `json:"hasMore"`
+}
+
+// IntakeState is what became of a request that an edge accepted without an origin.
+type IntakeState string
+
+// The states of a request. The last two are final.
+const (
+	IntakeAccepted IntakeState = "accepted" // the edge has stored it durably
+	IntakeMission  IntakeState = "mission"  // an origin has carried it out
+	IntakeRefused  IntakeState = "refused"  // an origin has refused it
+)
+
+// IntakeDays is for how many days an origin knows what became of a request.
+const IntakeDays = 7
+
+// Intake is a request that an edge accepted while no origin could be reached.
+type Intake struct {
+	ID         string      `json:"id"` // of the edge's spool and of the request in it: NODE.NUMBER
+	State      IntakeState `json:"state" enum:"accepted,mission,refused"`
+	Source     string      `json:"source"`
+	ExternalID string      `json:"externalId,omitempty"` // empty: a notification of an alerting tool
+	AcceptedAt Time        `json:"acceptedAt"`
+	DecidedAt  *Time       `json:"decidedAt,omitempty"`
+	Missions   []string    `json:"missions,omitempty"` // ids of the missions that it created or changed
+	Code       Code        `json:"code,omitempty"`     // of the problem, if it was refused
+	Detail     string      `json:"detail,omitempty"`   // of the problem
+}
+
+// SpooledRequest is a request that an edge accepted, as it sends it to an origin. It has the id
+// of the API key and not its token, which edges do not store.
+type SpooledRequest struct {
+	ID             string `json:"id"`
+	Key            string `json:"key"`
+	Client         string `json:"client,omitempty"` // address of who sent it
+	Agent          string `json:"agent,omitempty"`  // its User-Agent
+	RequestID      string `json:"requestId,omitempty"`
+	Method         string `json:"method"`
+	Target         string `json:"target"` // path and query
+	ContentType    string `json:"contentType,omitempty"`
+	IdempotencyKey string `json:"idempotencyKey,omitempty"` // empty: a notification, which may be received twice
+	Source         string `json:"source"`
+	ExternalID     string `json:"externalId,omitempty"`
+	// AgeMillis is how long ago it was accepted. It is not a time, because the clocks of edge and
+	// origin may differ.
+	AgeMillis int64  `json:"ageMillis"`
+	Body      []byte `json:"body"`
 }

@@ -31,6 +31,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { return s.Links.Run(ctx) })
 	g.Go(func() error { return s.Attachments.Run(ctx) })
 	g.Go(func() error { return s.Responses.Run(ctx) })
+	g.Go(func() error { return s.Intake.Run(ctx) })
 	g.Go(func() error { return s.jobs.Run(ctx) })
 	g.Go(func() error { return s.Access.Run(ctx) })
 	g.Go(func() error { return s.Brands.Run(ctx) })

@@ -23,6 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/dump"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/idempotency"
+	"github.com/fieldmark/fieldmark/origin/intake"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/logstream"
@@ -145,6 +146,7 @@ type Service struct {
 	Dumps      *dump.Service
 	Visibility *visibility.Service
 	Snapshots  *snapshot.Service
+	Intake     *intake.Service
 	Monitor    *monitor.Service
 	TestClocks *testclock.Service
 	PublicLog  *publiclog.Log
@@ -231,6 +233,7 @@ func New(cfg Config) (*Service, error) {
 	s.Missions = mission.New(mission.Config{TechnicianPage: s.Links.Address, Store: cfg.Store, Keyring: keys,
 		AuditLog: s.AuditLog, Jobs: s.jobs, Responses: s.Responses, Log: cfg.Log, PaymentDueOn: cfg.PaymentDueOn,
 		TimerFired: cfg.Swept})
+	s.Intake = intake.New(intake.Config{Store: cfg.Store, Jobs: s.jobs})
 	s.TestClocks = testclock.New(testclock.Config{Store: cfg.Store, Jobs: s.jobs, Missions: s.Missions,
 		Webhooks: s.Webhooks, Log: cfg.Log})
 	return s, nil

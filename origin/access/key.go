@@ -258,9 +258,36 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (Authe
 	// A key that does not exist has an empty hash, which no token has.
 	right := subtle.ConstantTimeCompare([]byte(s.mac.Sum(token)), []byte(row.Hash)) == 1
 	if !right || row.HashVersion != keyHashVersion || row.RevokedAt != nil {
-		return Authenticated{},
-			fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
+		return Authenticated{}, errInvalidKey()
 	}
+	return s.admit(&row, by)
+}
+
+// errInvalidKey is the same for all keys that are not valid, so that none can be told from another.
+func errInvalidKey() error {
+	return fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
+}
+
+// AuthenticateID is Authenticate for a request that an edge authenticated by the token of a key and
+// accepted: it may have been revoked or changed since. Whoever calls it must have proved to be
+// an edge. A key that was revoked is returned together with the error, for its account.
+func (s *Keys) AuthenticateID(ctx context.Context, id string, by Caller) (Authenticated, error) {
+	row, err := s.store.KeyWithOffer(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return Authenticated{}, errInvalidKey()
+	case err != nil:
+		return Authenticated{}, fmt.Errorf("authenticate: %w", err)
+	case row.RevokedAt != nil:
+		return Authenticated{Key: row.Key}, errInvalidKey()
+	}
+	k, err := s.admit(&row, by)
+	k.Key.Account, k.ID = row.Account, row.ID // also of a key that expired
+	return k, err
+}
+
+// admit applies the limits of a key that its caller has proved to have.
+func (s *Keys) admit(row *store.Key, by Caller) (Authenticated, error) {
 	now := time.Now()
 	if row.ExpiresAt != nil && !now.Before(row.ExpiresAt.Std()) {
 		return Authenticated{}, fieldmark.Errorf(fieldmark.CodeExpiredAPIKey, "the API key expired; ask for a new one")
@@ -273,7 +300,7 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (Authe
 	if row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= LastUsedPrecision {
 		s.lastUsed.Record(row.ID, Use{At: now, Network: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)})
 	}
-	return authenticated(&row), nil
+	return authenticated(row), nil
 }
 
 // Authenticated is a key that a caller has proved to have.

@@ -8,6 +8,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/chart"
+	"github.com/fieldmark/fieldmark/origin/intake"
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
@@ -129,4 +130,20 @@ func counted(n int) string {
 		return strconv.Itoa(origin.MaxCount) + " or more"
 	}
 	return strconv.Itoa(n)
+}
+
+// intakeHandler lists the requests that were refused after an edge had accepted them.
+type intakeHandler struct {
+	*console
+	intake *intake.Service
+}
+
+type intakeData struct{ Refused []intake.Refusal }
+
+func (h *intakeHandler) list(req *request) error {
+	refused, err := h.intake.Refused(req.r.Context())
+	if err != nil {
+		return err
+	}
+	return h.show(req, http.StatusOK, "refused", web.Page{Title: "Requests refused later", Data: intakeData{refused}})
 }

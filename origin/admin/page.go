@@ -95,7 +95,7 @@ func parseTemplates() (t *templates, err error) {
 		"labels": filterLines, "inputTime": inputTime, "externalID": externalID, "limit": formatLimit},
 		"sign-in", "reauth", "overview", "api-keys", "accounts", "offers",
 		"missions", "mission", "mission-new", "bulk", "board", "brands", "brand", "import", "disputes", "dispute",
-		"claims", "claim", "requests", "request", "access-requests", "access-request", "webhooks",
+		"claims", "claim", "requests", "request", "access-requests", "access-request", "refused", "webhooks",
 		"endpoint", "delivery",
 		"modules", "module", "calendars", "technicians", "nodes", "cdns", "outage", "certificates", "audit-log",
 		"settings", "message"); err != nil {
@@ -183,7 +183,7 @@ type messageData struct {
 func (c *console) showMessage(req *request, status int, title, detail string) {
 	d := messageData{Message: web.NewMessage(req.r, status, detail)}
 	for _, path := range []string{keysPath, accountsPath, offersPath, missionsPath, brandsPath, disputesPath,
-		claimsPath, requestsPath, accessPath, webhooksPath, modulesPath, calendarsPath, nodesPath, cdnsPath,
+		claimsPath, requestsPath, accessPath, intakePath, webhooksPath, modulesPath, calendarsPath, nodesPath, cdnsPath,
 		certificatesPath, auditPath, settingsPath} {
 		if strings.HasPrefix(req.r.URL.Path, path+"/") && req.user != "" {
 			d.Section = path

@@ -20,6 +20,7 @@ const (
 	offersPath    = homePath + "/offers"
 	missionsPath  = homePath + "/missions"
 	boardPath     = homePath + "/board"
+	intakePath    = homePath + "/refused"
 	brandsPath    = homePath + "/brands"
 	disputesPath  = homePath + "/disputes"
 	claimsPath    = homePath + "/claims"
@@ -53,6 +54,7 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.mux.Handle("GET "+homePath, h.requireLogin((&overviewHandler{h.console, o}).serve))
 	missions := &missionHandler{h.console, o.Missions, o.Attachments, o.Access.Accounts, o.Access.Keys}
 	h.missionRoutes(missions)
+	h.mux.Handle("GET "+intakePath, h.requireLogin((&intakeHandler{h.console, o.Intake}).list))
 	h.attachmentRoutes(&attachmentHandler{missions, o.Attachments})
 	h.brandRoutes(&brandHandler{h.console})
 	h.disputeRoutes(&disputeHandler{h.console, o.Brands.Disputes})

@@ -32,6 +32,7 @@ func TestNoWorldInConsole(t *testing.T) {
 	}
 	paths := []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/offers", "/admin/missions",
 		"/admin/missions?status=open", "/admin/missions?status=NEW", "/admin/missions/new", "/admin/board",
+		"/admin/refused",
 		"/admin/brands", "/admin/webhooks", "/admin/modules", "/admin/calendars", "/admin/technicians", "/admin/nodes",
 		"/admin/cdns", "/admin/certificates", "/admin/access-requests", "/admin/settings", "/admin/audit-log"}
 	for _, path := range paths {

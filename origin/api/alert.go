@@ -1,13 +1,19 @@
 package api
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/alert"
+	"github.com/fieldmark/fieldmark/origin/intake"
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
@@ -130,3 +136,148 @@ func (a *alertAPI) routes() []*route {
 			summary: "Receive a Grafana notification from a contact point that uses PUT"}},
 	}
 }
+
+// maxSpooledBody bounds a request that an edge accepted: the largest is a notification, whose bytes
+// are in base 64.
+const maxSpooledBody = fieldmark.MaxAlertBody*4/3 + fieldmark.MaxBody
+
+// intakeAPI carries out the requests that edges accepted while no origin could be reached, as their
+// routes do, and says what became of them.
+type intakeAPI struct {
+	*server
+	intake *intake.Service
+	routed map[string]*route // that edges accept requests for, by method and path
+}
+
+func newIntakeAPI(s *server, o *intake.Service, accepted []*route) *intakeAPI {
+	a := &intakeAPI{server: s, intake: o, routed: map[string]*route{}}
+	for _, rt := range accepted {
+		if rt.method == http.MethodPost && rt.path == fieldmark.PathMissions ||
+			strings.HasPrefix(rt.path, fieldmark.PathAlerts) {
+			a.routed[rt.method+" "+rt.path] = rt
+		}
+	}
+	return a
+}
+
+func (a *intakeAPI) routes() []*route {
+	return []*route{
+		{"POST", fieldmark.PathInternalIntake, node, handleCall[fieldmark.SpooledRequest](a.receive), operation{
+			hidden: true, bodyLimit: maxSpooledBody}},
+		{"GET", fieldmark.PathIntake + "{id}", key(fieldmark.ScopeMissionCreate), handleCall[none](a.get), operation{
+			id: "getIntake", summary: "Get what became of a request that was accepted with 202; for " +
+				strconv.Itoa(fieldmark.IntakeDays) + " days"}},
+	}
+}
+
+// get returns the decision on a request of the caller's account. An edge answers for those that wait in it.
+func (a *intakeAPI) get(c *call) (fieldmark.Intake, error) {
+	return a.intake.Get(c.r.Context(), c.key.Account, c.r.PathValue("id"))
+}
+
+// receive carries a request out and stores the decision. It may be called any number of times: a
+// mission is made once, by its idempotency key and its identifiers, and the first decision stays.
+// An error means that there is no decision yet.
+func (a *intakeAPI) receive(c *call) (fieldmark.Intake, error) {
+	r, err := decodeBody[fieldmark.SpooledRequest](c)
+	if err != nil {
+		return fieldmark.Intake{}, err
+	}
+	decided, err := a.intake.Get(c.r.Context(), "", r.ID)
+	if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+		return decided, err
+	}
+	age := time.Duration(max(r.AgeMillis, 0)) * time.Millisecond
+	now := time.Now()
+	d := intake.Refusal{Key: r.Key, Intake: fieldmark.Intake{ID: r.ID, Source: r.Source, ExternalID: r.ExternalID,
+		AcceptedAt: fieldmark.At(now.Add(-age))}}
+	if err := a.decide(c, &r, age, &d); err != nil {
+		return fieldmark.Intake{}, err
+	}
+	return a.intake.Decide(c.r.Context(), d)
+}
+
+// decide runs a request as the key that sent it and fills in its decision.
+func (a *intakeAPI) decide(c *call, r *fieldmark.SpooledRequest, age time.Duration, d *intake.Refusal) error {
+	inner, recorded, err := a.replay(c, r, age)
+	if err == nil {
+		k, denied := a.keys.AuthenticateID(c.r.Context(), r.Key, access.ParseCaller(r.Client, r.Agent))
+		d.Account, err = k.Account, denied
+		if err == nil {
+			err = a.authorize(inner, k)
+		}
+		if err == nil {
+			err = a.dispatch(inner)
+		}
+	}
+	if err != nil {
+		if e := fieldmark.AsError(err); e.Code == fieldmark.CodeInternal {
+			return err
+		}
+		writeProblem(inner.w, inner.r, fieldmark.AsError(err))
+	}
+	status := inner.w.status
+	var response struct {
+		ID       string                   `json:"id"`
+		Missions []fieldmark.AlertMission `json:"missions"`
+		Code     fieldmark.Code           `json:"code"`
+		Detail   string                   `json:"detail"`
+	}
+	if err := json.Unmarshal(recorded.body.Bytes(), &response); err != nil {
+		return fmt.Errorf("carry out accepted request %s: its response with status %d: %w", r.ID, status, err)
+	}
+	switch {
+	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests,
+		response.Code == fieldmark.CodeIdempotencyInFlight, response.Code == fieldmark.CodeTooEarly:
+		return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,
+			Detail: "the request cannot be carried out now: " + string(response.Code)}
+	case status >= http.StatusBadRequest:
+		d.State, d.Code, d.Detail = fieldmark.IntakeRefused, response.Code, response.Detail
+		return nil
+	}
+	d.State = fieldmark.IntakeMission
+	if response.ID != "" {
+		d.Missions = append(d.Missions, response.ID)
+	}
+	for _, m := range response.Missions {
+		d.Missions = append(d.Missions, m.ID)
+	}
+	return nil
+}
+
+// replay makes the call of an accepted request. It is the same request to its route as if its sender had sent it
+// to this origin, so that a sender who repeats it gets the saved response.
+func (a *intakeAPI) replay(c *call, r *fieldmark.SpooledRequest, age time.Duration) (*call, *recorder, error) {
+	recorded := &recorder{header: http.Header{}}
+	inner := &call{w: &responseWriter{ResponseWriter: recorded, base: c.w.base, requestID: c.w.requestID}, r: c.r,
+		body: r.Body}
+	req, err := http.NewRequestWithContext(mission.WithAge(c.r.Context(), age), r.Method, r.Target,
+		bytes.NewReader(r.Body))
+	if err != nil {
+		return inner, recorded, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the request target is not valid")
+	}
+	req.RequestURI, req.RemoteAddr = r.Target, c.r.RemoteAddr
+	req.Header.Set("Content-Type", r.ContentType)
+	req.Header.Set("User-Agent", r.Agent)
+	if r.IdempotencyKey != "" {
+		req.Header.Set(fieldmark.HeaderIdempotencyKey, r.IdempotencyKey)
+	}
+	inner.r, inner.route = req, a.routed[r.Method+" "+req.URL.Path]
+	switch {
+	case !a.publicAPI:
+		return inner, recorded, fieldmark.Errorf(fieldmark.CodeModuleDisabled, "the public API is disabled")
+	case inner.route == nil:
+		return inner, recorded, fieldmark.Errorf(fieldmark.CodeNotFound, "no such address")
+	}
+	return inner, recorded, nil
+}
+
+// recorder is a http.ResponseWriter that keeps the body of a response.
+type recorder struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
+func (r *recorder) WriteHeader(int)             {} // responseWriter keeps the status

@@ -95,12 +95,22 @@ func (s *server) authenticate(c *call) error {
 		}
 		return err
 	}
+	if s.isNode(c.r.Header.Get(fieldmark.HeaderNode)) {
+		quota := quotaOf(k)
+		if c.r.Header.Get(fieldmark.HeaderSpool) != "" {
+			quota += spoolFields(k)
+		}
+		c.w.Header().Set(fieldmark.HeaderQuota, quota)
+	}
+	return s.authorize(c, k)
+}
+
+// authorize checks that a valid key may be used for the route.
+func (s *server) authorize(c *call, k access.Authenticated) error {
+	required := c.route.access
 	c.key, c.w.keyID = k, k.ID
 	if k.ExpiresAt != nil && time.Until(k.ExpiresAt.Std()) < fieldmark.KeyExpiresInDays*24*time.Hour {
 		c.w.Header().Set(fieldmark.HeaderKeyExpires, k.ExpiresAt.String())
-	}
-	if s.isNode(c.r.Header.Get(fieldmark.HeaderNode)) {
-		c.w.Header().Set(fieldmark.HeaderQuota, quotaOf(k))
 	}
 	if k.Test {
 		clock, err := s.clocks.Get(c.r.Context(), k.Account)
@@ -113,8 +123,8 @@ func (s *server) authenticate(c *call) error {
 		return fieldmark.Errorf(fieldmark.CodeTestKey, "a test key cannot have the scope %s", required.scope)
 	}
 	if required != anyKey && !k.Allows(required.scope) {
-		challenge += fmt.Sprintf(`, error="insufficient_scope", scope=%q`, required.scope)
-		c.w.Header().Set("WWW-Authenticate", challenge)
+		c.w.Header().Set("WWW-Authenticate",
+			fmt.Sprintf(`Bearer realm=%q, error="insufficient_scope", scope=%q`, required.realm, required.scope))
 		e := fieldmark.Errorf(fieldmark.CodeInsufficientScope, "the key needs the scope %s", required.scope)
 		e.Scope = required.scope
 		return e
@@ -142,6 +152,26 @@ func quotaOf(k access.Authenticated) string {
 		}
 	}
 	return quota
+}
+
+// spoolFields returns what an edge needs to know of a key to accept missions for it while no origin can be
+// reached (see fieldmark.HeaderSpool).
+func spoolFields(k access.Authenticated) string {
+	fields := ";a=" + k.Account
+	if k.Allows(fieldmark.ScopeMissionCreate) {
+		fields += ";m=1"
+	}
+	if k.ExpiresAt != nil {
+		fields += fmt.Sprintf(";x=%d", k.ExpiresAt.Std().Unix())
+	}
+	for i, network := range k.Networks {
+		separator := "+"
+		if i == 0 {
+			separator = ";n="
+		}
+		fields += separator + network.String()
+	}
+	return fields
 }
 
 // bearer returns the token of an Authorization header.

@@ -86,9 +86,11 @@ func (s *server) routes(cfg Config) []*route {
 	version := strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version
 	missions := &missionAPI{missions: o.Missions}
 	alerts := &alertAPI{o.Missions, make(chan struct{}, maxAlerts)}
+	create := slices.Concat(missions.routes(), alerts.routes())
 	const admin = fieldmark.PathAdminAPI
 	return slices.Concat(
-		missions.routes(), missions.adminRoutes(), alerts.routes(), (&attachmentAPI{o.Attachments}).routes(),
+		create, newIntakeAPI(s, o.Intake, create).routes(), missions.adminRoutes(),
+		(&attachmentAPI{o.Attachments}).routes(),
 		(&slaAPI{o.Missions.SLA}).routes(),
 		(&calendarAPI{o.Missions.Calendars}).routes(),
 		linkRoutes(o.Links),

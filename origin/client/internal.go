@@ -266,6 +266,14 @@ func (c InternalAPI) ReportNode(ctx context.Context, r fieldmark.NodeReport) err
 	return err
 }
 
+// SendIntake sends a request that an edge accepted while no origin could be reached, and returns what became
+// of it. It may be repeated: the first decision stays. An error means that there is none yet.
+func (c InternalAPI) SendIntake(ctx context.Context, r fieldmark.SpooledRequest) (done fieldmark.Intake, err error) {
+	_, err = c.do(ctx, call{method: http.MethodPost, path: fieldmark.PathInternalIntake, token: c.nodeToken, body: r},
+		&done)
+	return done, err
+}
+
 // Module returns the bytes of a module. Callers must verify the digest before they run it.
 func (c InternalAPI) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	var module []byte

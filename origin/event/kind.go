@@ -222,6 +222,9 @@ func serviceKinds() []Kind {
 		To:   fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0"},
 		Kind: "trap", Error: "unreachable", At: at,
 	}
+	refused := fieldmark.Intake{ID: "06m7xv8e0w3v3ac3.42", State: fieldmark.IntakeRefused, Source: "servicenow",
+		ExternalID: "INC0012345", AcceptedAt: at, DecidedAt: &at, Code: fieldmark.CodeMissionExists,
+		Detail: "source and externalId already name a mission with other content"}
 	disabled := notice
 	disabled.State, disabled.Reason = fieldmark.EndpointDisabled, "nothing was taken for 5 days"
 	return []Kind{
@@ -236,6 +239,9 @@ func serviceKinds() []Kind {
 			fieldmark.KeyExpiring{KeyID: "key_06m7xv8e0w3v3ac3zvc1h0gmw4",
 				Name: "service desk", Prefix: "fm_live_AbC12xYz", ExpiresAt: fieldmark.At(at.Std().AddDate(0, 0, 14)),
 				DaysLeft: 14}},
+		{fieldmark.EventIntakeRefused,
+			"A request that an edge had accepted without an origin was refused: it had no effect.", refused.ID,
+			refused},
 		{fieldmark.EventPing, "A test message was requested.", notice.EndpointID,
 			fieldmark.Ping{EndpointID: notice.EndpointID}},
 	}

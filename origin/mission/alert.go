@@ -109,7 +109,7 @@ func (t *txn) receiveAlert(ctx context.Context, account string, sig alert.Signal
 			return fieldmark.Mission{}, "", err
 		}
 	}
-	return t.alertMission(ctx, account, sig, fieldmark.At(now))
+	return t.alertMission(ctx, account, sig, fieldmark.At(now.Add(-ageOf(ctx))))
 }
 
 // canceledBySource reports whether the adapter itself canceled a mission, because

@@ -83,7 +83,8 @@ func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, crea
 	if err := t.stamp(ctx, &row); err != nil {
 		return fieldmark.Mission{}, false, err
 	}
-	row.ID, row.CreatedAt = newID(ctx, fieldmark.PrefixMission, time.UnixMicro(row.ChangedAt)), row.UpdatedAt
+	row.ID = newID(ctx, fieldmark.PrefixMission, time.UnixMicro(row.ChangedAt))
+	row.CreatedAt = fieldmark.At(row.UpdatedAt.Std().Add(-ageOf(ctx)))
 	limit, err := t.dailyLimit(ctx, &row)
 	if err != nil {
 		return fieldmark.Mission{}, false, err

@@ -111,6 +111,20 @@ type txn struct {
 // begin with dry.
 func WithDryRun(ctx context.Context) context.Context { return store.WithDryRun(ctx) }
 
+type ageKey struct{}
+
+// WithAge returns a context under which missions were requested that long ago: an edge accepted the request
+// while no origin could be reached. createdAt is that time, and SLA timers begin at it. It is an
+// age and no time, because test worlds have clocks of their own.
+func WithAge(ctx context.Context, age time.Duration) context.Context {
+	return context.WithValue(ctx, ageKey{}, age)
+}
+
+func ageOf(ctx context.Context) time.Duration {
+	age, _ := ctx.Value(ageKey{}).(time.Duration)
+	return age
+}
+
 // newID returns an id for what the transaction creates. That of a dry run cannot be the id of anything that
 // exists: the ids of NewID begin with their time, and so with 0.
 func newID(ctx context.Context, prefix string, at time.Time) string {

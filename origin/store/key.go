@@ -280,6 +280,16 @@ func (s *Store) loadKeys(ctx context.Context, publics []string) (map[string]Key,
 	return load(ctx, s, publics, keysQuery, names, scanOfferKey)
 }
 
+// KeyWithOffer is KeyByPublic by the id of the key.
+func (s *Store) KeyWithOffer(ctx context.Context, id string) (Key, error) {
+	k, err := scanOfferKey(s.queryRow(ctx, `SELECT `+offerKeyColumns+` FROM api_key `+offerOfKey+`
+		WHERE api_key.id = $1`, id))
+	if err != nil {
+		return Key{}, fmt.Errorf("read key %s: %w", id, queryErr(err))
+	}
+	return k, nil
+}
+
 // Key reads a key; the error is ErrNotFound if it does not exist.
 func (db AccessReader) Key(ctx context.Context, id string) (Key, error) {
 	k, err := scanKey(db.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE id = $1`, id))

@@ -503,6 +503,64 @@ func (t NoteTx) RedactNote(ctx context.Context, mission string, n fieldmark.Note
 	return nil
 }
 
+// IntakeReader reads what became of requests that edges accepted without an origin.
+type IntakeReader struct{ querier }
+
+// IntakeTx writes it, in a transaction.
+type IntakeTx struct {
+	IntakeReader
+	*tx
+}
+
+// Intake is a request that an origin has decided. Account and Key are empty if there is no such key.
+type Intake struct {
+	fieldmark.Intake
+	Account, Key string
+}
+
+const intakeColumns = `id, account, key_id, state, source, external_id, missions, code, detail, accepted_at, decided_at`
+
+func scanIntake(row scanner) (r Intake, err error) {
+	err = row.Scan(&r.ID, &r.Account, &r.Key, &r.State, &r.Source, &r.ExternalID, jsonCol{&r.Missions}, &r.Code,
+		&r.Detail, timeCol{&r.AcceptedAt}, nullTime{&r.DecidedAt})
+	return r, queryErr(err)
+}
+
+// Intake reads a request; the error is ErrNotFound if none was decided with the id.
+func (db IntakeReader) Intake(ctx context.Context, id string) (Intake, error) {
+	return scanIntake(db.queryRow(ctx, `SELECT `+intakeColumns+` FROM intake WHERE id = $1`, id))
+}
+
+// RefusedIntake lists up to limit requests that were refused, the latest first, without those of test worlds.
+func (db IntakeReader) RefusedIntake(ctx context.Context, limit int) ([]Intake, error) {
+	rows, err := db.query(ctx, `SELECT `+intakeColumns+` FROM intake WHERE state = 'refused'
+		AND account NOT LIKE '%~test'		ORDER BY decided_at DESC, id DESC LIMIT $1`, limit)
+	return collect(rows, err, scanIntake)
+}
+
+// AddIntake adds a request that was decided, and reports whether its id is new.
+func (t IntakeTx) AddIntake(ctx context.Context, r *Intake) (bool, error) {
+	missions, err := jsonText(r.Missions)
+	if err != nil {
+		return false, fmt.Errorf("add accepted request %s: %w", r.ID, err)
+	}
+	n, err := t.exec(ctx, `INSERT INTO intake (`+intakeColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING`, r.ID, r.Account, r.Key,
+		string(r.State), r.Source, r.ExternalID, missions, string(r.Code), r.Detail, r.AcceptedAt.Micros(),
+		r.DecidedAt.Micros())
+	if err != nil {
+		return false, fmt.Errorf("add accepted request %s: %w", r.ID, err)
+	}
+	return n > 0, nil
+}
+
+// PruneIntake deletes up to limit requests in a state that were decided before a time, and returns how many.
+func (t IntakeTx) PruneIntake(ctx context.Context, state fieldmark.IntakeState, before time.Time,
+	limit int) (int64, error) {
+	return t.exec(ctx, `DELETE FROM intake WHERE id IN (SELECT i.id FROM intake i WHERE i.state = $1
+		AND i.decided_at < $2 LIMIT $3)`, string(state), before.UnixMicro(), limit)
+}
+
 // eventData is the index of the data in check.EventColumns.
 const eventData = 7
 

@@ -367,6 +367,9 @@ func (t WorldTx) ResetWorld(ctx context.Context, world string, limit int) (int64
 	if n, err := t.deleteMissions(ctx, world, limit); n > 0 || err != nil {
 		return n, err
 	}
+	if _, err := t.exec(ctx, `DELETE FROM intake WHERE account = $1`, world); err != nil {
+		return 0, fmt.Errorf("delete the accepted requests of %s: %w", world, err)
+	}
 	if n, err := t.eraseEvents(ctx, world, "~", limit); n > 0 || err != nil {
 		return n, err
 	}

@@ -110,6 +110,7 @@ type Store struct {
 	CertificateReader
 	ClaimReader
 	EventReader
+	IntakeReader
 	MailReader
 	MissionReader
 	ModuleReader
@@ -186,7 +187,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.AccessRequestReader, s.AttachmentReader = AccessRequestReader{s}, AttachmentReader{s}
 	s.CDNReader = CDNReader{s}
 	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
-	s.MailReader = MailReader{s}
+	s.IntakeReader, s.MailReader = IntakeReader{s}, MailReader{s}
 	s.MissionReader, s.ModuleReader, s.NoteReader = MissionReader{s}, ModuleReader{s}, NoteReader{s}
 	s.TechnicianReader = TechnicianReader{s}
 	s.SiteCheckReader, s.StandingReader = SiteCheckReader{s}, StandingReader{s}

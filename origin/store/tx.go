@@ -26,6 +26,7 @@ type Tx struct {
 	CertificateTx
 	ClaimTx
 	EventTx
+	IntakeTx
 	MailTx
 	MissionTx
 	ModuleTx
@@ -63,7 +64,7 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 		BrandTx{BrandReader{t}, t}, CDNTx{CDNReader{t}, t}, CertificateTx{CertificateReader{t}, t},
 		ClaimTx{ClaimReader{t}, t},
 		EventTx{EventReader{t}, t},
-		MailTx{MailReader{t}, t},
+		IntakeTx{IntakeReader{t}, t}, MailTx{MailReader{t}, t},
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t}, OfferTx{OfferReader{t}, t},
 		PublicLogTx{PublicLogReader{t}, t},
