@@ -29,6 +29,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/edge/spool"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/client"
@@ -114,6 +115,10 @@ type Config struct {
 	// RedirectListener is a plain listener beside TLS: it answers the challenges of CAs and
 	// redirects to https; nil: none.
 	RedirectListener net.Listener
+
+	// Spool stores requests that create missions while no origin can be reached; nil: they are refused. The
+	// caller closes it after Run. It needs a NodeToken.
+	Spool *spool.Spool
 
 	Log       *slog.Logger
 	AccessLog *accesslog.Log // gets every request, and must be run by the caller; nil: none
@@ -249,7 +254,7 @@ func (e *Edge) connect(cfg Config, base *url.URL) error {
 	e.requestLog = requestLog{log: cfg.AccessLog, clients: e.clients}
 	e.hosts = &siteHosts{own: base.Hostname(), origin: cfg.OriginURL.Host, proxyOnly: cfg.NodeToken == "",
 		hasSite: cfg.Site != nil, passBody: cfg.PassBody}
-	e.auth = &originAuth{token: cfg.NodeToken, proven: &e.replica.originProven}
+	e.auth = &originAuth{token: cfg.NodeToken, spools: cfg.Spool != nil, proven: &e.replica.originProven}
 	e.responder = &responder{baseURL: cfg.BaseURL, log: e.log, meters: e.meters, compressor: e.compressor}
 	e.limiter = &requestLimiter{responder: e.responder, clients: e.clients,
 		limits: newRateLimiter(cfg.RateLimit, cfg.NetworkQuota, e.redis)}
@@ -319,6 +324,9 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 		g.Go(func() error { return e.replicate(ctx) })
 		g.Go(func() error { return e.runRanker(ctx) })
 		g.Go(func() error { return e.runReports(ctx) })
+		if e.cfg.Spool != nil {
+			g.Go(func() error { return e.cfg.Spool.Run(ctx, e.cfg.Origin.SendIntake) })
+		}
 	}
 	g.Go(func() error { return e.conns.Run(ctx) })
 	g.Go(func() error { return e.certificates.Run(ctx) })

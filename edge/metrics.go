@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/eventlog"
 	"github.com/fieldmark/fieldmark/edge/proxy"
+	"github.com/fieldmark/fieldmark/edge/spool"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
@@ -236,6 +237,21 @@ func (m *meters) watch(e *Edge) {
 		}
 		return 1
 	})
+}
+
+// watchSpool adds the numbers of a spool, which only nodes with one have.
+func (m *meters) watchSpool(s *spool.Spool) {
+	for name, read := range map[string]func(spool.Stats) float64{
+		"fieldmark_edge_spool_requests":       func(v spool.Stats) float64 { return float64(v.Requests) },
+		"fieldmark_edge_spool_bytes":          func(v spool.Stats) float64 { return float64(v.Bytes) },
+		"fieldmark_edge_spool_oldest_seconds": func(v spool.Stats) float64 { return v.Oldest.Seconds() },
+		"fieldmark_edge_spool_accepted_total": func(v spool.Stats) float64 { return float64(v.Accepted) },
+		"fieldmark_edge_spool_sent_total":     func(v spool.Stats) float64 { return float64(v.Delivered) },
+		"fieldmark_edge_spool_refused_total":  func(v spool.Stats) float64 { return float64(v.Refused) },
+		"fieldmark_edge_spool_failures_total": func(v spool.Stats) float64 { return float64(v.Failures) },
+	} {
+		m.set.NewGauge(name, func() float64 { return read(s.Stats()) })
+	}
 }
 
 // logFallback counts that the stream of the log is not used for a while.

@@ -164,11 +164,12 @@ func (e *Edge) finish(ctx *fasthttp.RequestCtx, r route) {
 // Authorization, which a script must be given, so every site may send requests.
 const (
 	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Traceparent, X-Request-Id"
+	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Prefer, Traceparent, " +
+		"X-Request-Id"
 	corsExposed = "Allow, API-Key-Expires, Content-Disposition, Deprecation, ETag, Fieldmark-Dry-Run, " +
 		"Fieldmark-World, Idempotency-Replayed, Link, Llms-Txt-Warnings, " +
-		"Location, Mission-Deduplicated, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, " +
-		"X-Request-Id"
+		"Location, Mission-Deduplicated, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, Sunset, " +
+		"WWW-Authenticate, X-Request-Id"
 	corsSeconds = 86400
 )
 
@@ -428,6 +429,7 @@ func (e *proxyEndpoints) setForwarded(ctx *fasthttp.RequestCtx, h http.Header) {
 // originAuth authenticates the node's own requests to the origin.
 type originAuth struct {
 	token  string       // Config.NodeToken
+	spools bool         // the node has a spool, which needs to know keys
 	proven *atomic.Bool // replicaState.originProven
 }
 
@@ -440,6 +442,9 @@ func (a *originAuth) setNodeToken(h http.Header, client string) {
 		return
 	}
 	h.Set(fieldmark.HeaderNode, a.token)
+	if a.spools {
+		h.Set(fieldmark.HeaderSpool, "1")
+	}
 	if client != "" {
 		h.Set(fieldmark.HeaderClient, client)
 	}

@@ -1,8 +1,11 @@
 package edge
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 
@@ -20,6 +24,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/edge/spool"
 	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
@@ -41,8 +46,8 @@ func (e *Edge) newTransport(cfg Config) (http.RoundTripper, error) {
 	}
 	atOrigin := cfg.Inflight / 2
 	return &originTransport{
-		next: next, limits: e.limiter.limits, onReject: e.meters.shed.Inc, headTimeout: e.hosts.headTimeout,
-		network:  e.clients.network,
+		next: next, limits: e.limiter.limits, spool: cfg.Spool, onReject: e.meters.shed.Inc,
+		headTimeout: e.hosts.headTimeout, network: e.clients.network,
 		requests: newSlots(atOrigin, upstream.MaxConns), tunnels: newSlots(min(atOrigin, maxTunnels), maxTunnels),
 	}, nil
 }
@@ -128,8 +133,12 @@ func (e *proxyEndpoints) failPass(ctx *fasthttp.RequestCtx, err error) {
 		e.fail(ctx, bodyError(ctx.Path(), err))
 		return
 	}
+	ctx.SetUserValue(notSentKey{}, !errors.Is(err, proxy.ErrRefused) && upstream.NotSent(err))
 	e.fail(ctx, passError(err))
 }
+
+// notSentKey is the user value of a request that got no answer: whether no origin took a connection for it.
+type notSentKey struct{}
 
 // passError returns the public error of a request that could not be passed on.
 func passError(err error) error {
@@ -161,6 +170,7 @@ func passError(err error) error {
 type originTransport struct {
 	next   http.RoundTripper
 	limits *rateLimiter
+	spool  *spool.Spool // learns of keys; nil: none
 	// requests and tunnels are what is under way, in total and for each network.
 	requests, tunnels *slots
 	network           func(client netip.Addr) netip.Addr // that a client is counted for
@@ -192,6 +202,9 @@ func (o *originTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	acquired := land
 	land = func() { acquired(); release() }
+	if o.spool != nil {
+		observeKeyForSpool(o.spool, r.Header.Get("Authorization"), resp)
+	}
 	o.limits.observeKey(r.Header.Get("Authorization"), resp)
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body = &trackedConn{rw, land}
@@ -257,4 +270,261 @@ type trackedConn struct {
 func (t *trackedConn) Close() error {
 	defer t.release()
 	return t.ReadWriteCloser.Close()
+}
+
+// intakeEndpoints accept requests that create missions while no origin can be reached, and say what became
+// of them. Everything else is passed on as without a spool.
+type intakeEndpoints struct {
+	*responder
+	clients clients
+	spool   *spool.Spool
+	proxied *proxyEndpoints
+	pages   *pageWriter
+}
+
+func (e *Edge) newIntakeEndpoints() *intakeEndpoints {
+	e.meters.watchSpool(e.cfg.Spool)
+	return &intakeEndpoints{e.responder, e.clients, e.cfg.Spool, e.proxied, e.pages}
+}
+
+func (e *intakeEndpoints) routes() []endpoint {
+	return []endpoint{
+		{path: fieldmark.PathMissions, when: (*fasthttp.RequestCtx).IsPost, serve: e.create, limited: true},
+		{path: fieldmark.PathAlerts, prefix: true, when: isWrite, serve: e.create, limited: true},
+		{path: fieldmark.PathIntake, prefix: true, serve: e.status, limited: true},
+	}
+}
+
+// create passes a request on, and accepts it if no origin took it.
+func (e *intakeEndpoints) create(ctx *fasthttp.RequestCtx) route {
+	key, ok := e.acceptable(ctx)
+	if ok && e.isAlert(ctx) && e.spool.Holds(key.Account, alertSource(ctx)) {
+		e.accept(ctx, key)
+		return routePassed
+	}
+	e.proxied.serve(ctx)
+	// What an origin answered may have the news that the key is no longer valid.
+	if ok && noOrigin(ctx) {
+		e.accept(ctx, key)
+	}
+	e.pages.renderErrorPage(ctx)
+	return routePassed
+}
+
+// noOrigin reports whether no origin took a request, or one answered that it can take none now.
+func noOrigin(ctx *fasthttp.RequestCtx) bool {
+	if notSent, failed := ctx.UserValue(notSentKey{}).(bool); failed {
+		return notSent
+	}
+	if ctx.Response.StatusCode() != http.StatusServiceUnavailable {
+		return false
+	}
+	var problem struct {
+		Code fieldmark.Code `json:"code"`
+	}
+	return json.Unmarshal(ctx.Response.Body(), &problem) == nil && problem.Code == fieldmark.CodeOverloaded
+}
+
+func (e *intakeEndpoints) isAlert(ctx *fasthttp.RequestCtx) bool {
+	return strings.HasPrefix(text(ctx.Path()), fieldmark.PathAlerts)
+}
+
+// alertSource returns the source of the missions of a notification.
+func alertSource(ctx *fasthttp.RequestCtx) string {
+	if source := ctx.QueryArgs().Peek("source"); len(source) > 0 {
+		return string(source)
+	}
+	return strings.TrimPrefix(string(ctx.Path()), fieldmark.PathAlerts)
+}
+
+// acceptable reports whether a request may be accepted if no origin takes it, and returns the key that sent
+// it. It reads the body, which is then both passed on and stored.
+func (e *intakeEndpoints) acceptable(ctx *fasthttp.RequestCtx) (spool.Key, bool) {
+	h, limit := &ctx.Request.Header, int64(fieldmark.MaxAlertBody)
+	if !e.isAlert(ctx) {
+		if !prefersAsync(h) || len(ctx.URI().QueryString()) > 0 {
+			return spool.Key{}, false // a dry run needs an origin
+		}
+		limit = fieldmark.MaxBody
+	}
+	// Agents have limits that only an origin can count.
+	if len(h.Peek("Content-Encoding")) > 0 || len(h.Peek(fieldmark.HeaderAgent)) > 0 ||
+		len(h.PeekAll("Authorization")) != 1 || len(h.PeekAll(fieldmark.HeaderIdempotencyKey)) > 1 {
+		return spool.Key{}, false
+	}
+	hash, ok := parseKey(h.Peek("Authorization"))
+	if !ok || int64(h.ContentLength()) > limit || readBody(ctx, limit) != nil {
+		return spool.Key{}, false
+	}
+	return e.spool.Key(hash, e.clients.addr(ctx), time.Now())
+}
+
+// prefersAsync reports whether a request has the preference respond-async (RFC 7240, 4.1).
+func prefersAsync(h *fasthttp.RequestHeader) bool {
+	for _, field := range h.PeekAll("Prefer") {
+		for preference := range strings.SplitSeq(string(field), ",") {
+			name, _, _ := strings.Cut(preference, ";")
+			if strings.EqualFold(strings.TrimSpace(name), "respond-async") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// accept stores a request and answers 202. A request that could never be carried out is refused now. If it
+// cannot be stored, the answer is that no origin can be reached.
+func (e *intakeEndpoints) accept(ctx *fasthttp.RequestCtx, key spool.Key) {
+	r, err := e.spoolRequest(ctx, key)
+	var accepted fieldmark.Intake
+	if err == nil {
+		accepted, err = e.spool.Accept(r)
+	}
+	ctx.Response.Reset()
+	ctx.RemoveUserValue(notSentKey{})
+	switch {
+	case errors.Is(err, spool.ErrConflict):
+		err = fieldmark.Errorf(fieldmark.CodeMissionExists,
+			"source and externalId are those of another request that was accepted and waits for an origin")
+	case errors.Is(err, spool.ErrReused):
+		err = fieldmark.Errorf(fieldmark.CodeIdempotencyReused, "the key was sent with another body before")
+	case err != nil && !isPublic(err):
+		e.log.Error("accept a request without an origin", "requestId", requestID(ctx), "err", err)
+		err = &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable,
+			Detail: "the origin cannot be reached just now; repeat the request a little later", Err: err}
+	}
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	h := &ctx.Response.Header
+	if !e.isAlert(ctx) {
+		h.Set("Preference-Applied", "respond-async")
+	}
+	h.Set("Location", fieldmark.PathIntake+accepted.ID)
+	e.sendIntake(ctx, http.StatusAccepted, accepted)
+}
+
+func isPublic(err error) bool { _, ok := errors.AsType[*fieldmark.Error](err); return ok }
+
+func (e *intakeEndpoints) sendIntake(ctx *fasthttp.RequestCtx, status int, v fieldmark.Intake) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	h := &ctx.Response.Header
+	h.SetContentType("application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set(fieldmark.HeaderRequestID, requestID(ctx))
+	ctx.SetStatusCode(status)
+	ctx.Response.SetBody(append(body, '\n'))
+	ctx.Response.SkipBody = ctx.IsHead()
+}
+
+// spoolRequest returns the request to store, or why no origin would carry it out.
+func (e *intakeEndpoints) spoolRequest(ctx *fasthttp.RequestCtx, key spool.Key) (*spool.Request, error) {
+	h, body := &ctx.Request.Header, bytes.Clone(ctx.Request.Body())
+	r := &spool.Request{Key: key, Content: sha256.Sum256(body), SpooledRequest: fieldmark.SpooledRequest{Key: key.ID,
+		Agent: string(h.UserAgent()), RequestID: requestID(ctx), Method: string(ctx.Method()),
+		Target: string(ctx.RequestURI()), ContentType: string(h.ContentType()), Body: body}}
+	if client := e.clients.addr(ctx); client.IsValid() {
+		r.Client = client.String()
+	}
+	if e.isAlert(ctx) { // it may be received twice, and an idempotency key could not be kept with its effects
+		r.Source = alertSource(ctx)
+		if !json.Valid(body) {
+			return nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the body is not JSON")
+		}
+		return r, nil
+	}
+	r.IdempotencyKey = string(h.Peek(fieldmark.HeaderIdempotencyKey))
+	m, err := checkMission(body)
+	if err != nil {
+		return nil, err
+	}
+	r.Source, r.ExternalID = m.Source, m.ExternalID
+	m.Source = strings.ToLower(m.Source)
+	// The order of members and space do not matter, as for the fingerprint of a mission.
+	canonical, err := json.Marshal(m)
+	r.Content = sha256.Sum256(canonical)
+	return r, err
+}
+
+// checkMission decodes a request for a mission and checks what an edge can: its form, its members, and what
+// identifies it. An origin checks all of it when it carries the request out.
+func checkMission(body []byte) (m fieldmark.MissionRequest, err error) {
+	if !json.Valid(body) {
+		return m, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the body is not JSON")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m); err != nil {
+		return m, &fieldmark.Error{Code: fieldmark.CodeValidationFailed,
+			Detail: "a member is unknown or has a wrong type", Err: err}
+	}
+	var bad []fieldmark.FieldError
+	for _, f := range []struct {
+		pointer, value string
+		most           int
+	}{{"/source", m.Source, maxSource}, {"/externalId", m.ExternalID, maxExternalID}, {"/title", m.Title, maxTitle}} {
+		switch {
+		case fieldmark.IsBlank(f.value):
+			bad = append(bad, fieldmark.FieldError{Pointer: f.pointer, Code: "required", Detail: "is required"})
+		case utf8.RuneCountInString(f.value) > f.most:
+			bad = append(bad, fieldmark.FieldError{Pointer: f.pointer, Code: "too_long",
+				Detail: fmt.Sprintf("must have at most %d characters", f.most)})
+		}
+	}
+	if _, ok := fieldmark.ParsePriority(string(m.Priority)); !ok {
+		bad = append(bad, fieldmark.FieldError{Pointer: "/priority", Code: "enum",
+			Detail: "must be LOW, MEDIUM, HIGH or CRITICAL"})
+	}
+	if len(bad) > 0 {
+		return m, &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: "see errors", Fields: bad}
+	}
+	return m, nil
+}
+
+// Limits of what identifies a mission, in characters: those of fieldmark.MissionRequest.
+const (
+	maxSource     = 64
+	maxExternalID = 255
+	maxTitle      = 200
+)
+
+// status passes a question about an accepted request on. If an origin does not know the request, or cannot be
+// reached, the answer comes from the spool.
+func (e *intakeEndpoints) status(ctx *fasthttp.RequestCtx) route {
+	e.proxied.serve(ctx)
+	if (ctx.IsGet() || ctx.IsHead()) && (ctx.Response.StatusCode() == http.StatusNotFound || noOrigin(ctx)) {
+		hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization"))
+		if key, known := e.spool.Key(hash, e.clients.addr(ctx), time.Now()); keyed && known {
+			id := strings.TrimPrefix(string(ctx.Path()), fieldmark.PathIntake)
+			waits, found, err := e.spool.Find(ctx, key.Account, id)
+			if err != nil {
+				e.log.Error("read the spool", "requestId", requestID(ctx), "err", err)
+			}
+			if found {
+				ctx.Response.Reset()
+				e.sendIntake(ctx, http.StatusOK, waits)
+			}
+		}
+	}
+	e.pages.renderErrorPage(ctx)
+	return routePassed
+}
+
+// observeKeyForSpool records what a response of the origin reports about the API key of its request.
+func observeKeyForSpool(s *spool.Spool, authorization string, resp *http.Response) {
+	hash, ok := parseKey([]byte(authorization))
+	if !ok {
+		return
+	}
+	if said := resp.Header.Get(fieldmark.HeaderQuota); said != "" {
+		s.Accepted(hash, said, time.Now())
+	} else if resp.StatusCode == http.StatusUnauthorized {
+		s.Rejected(hash)
+	}
 }

@@ -464,23 +464,25 @@ func parseQuota(s string) (quota, bool) {
 		var item string
 		item, rest, _ = strings.Cut(rest, ";")
 		name, value, _ := strings.Cut(item, "=")
-		if name == "g" {
-			group = value
-			continue
-		}
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 {
-			return quota{}, false
-		}
+		var rate *int
 		switch name {
+		case "g":
+			group = value
 		case "r":
-			reads = n
+			rate = &reads
 		case "w":
-			writes = n
+			rate = &writes
 		case "gr":
-			groupReads = n
+			rate = &groupReads
 		case "gw":
-			groupWrites = n
+			rate = &groupWrites
+		}
+		if rate == nil {
+			continue // of the spool, or of a newer origin
+		}
+		var err error
+		if *rate, err = strconv.Atoi(value); err != nil || *rate < 1 {
+			return quota{}, false
 		}
 	}
 	return quota{newBuckets("reads", id, reads, group, groupReads, readQuota),

@@ -142,6 +142,9 @@ func (e *Edge) settingRoutes(tools *toolHost) (added []endpoint) {
 	if e.cfg.MCP != mcp.Off {
 		added = append(added, endpoint{path: mcp.Path, serve: e.newMCPEndpoint(tools).serve})
 	}
+	if e.cfg.Spool != nil {
+		added = append(added, e.newIntakeEndpoints().routes()...)
+	}
 	if e.cfg.HideAdmin {
 		added = append(added,
 			endpoint{path: fieldmark.PathAdmin, serve: e.refuseAdmin},

@@ -216,11 +216,11 @@ func canRetry(r *http.Request, err error, began bool, body *replayBody) bool {
 	if began || !body.canReplay() {
 		return false
 	}
-	if isDialError(err) || errors.Is(err, errUnsolicited) {
-		return true // nothing was sent
-	}
-	return isIdempotent(r)
+	return NotSent(err) || isIdempotent(r)
 }
+
+// NotSent reports whether a request failed before anything of it was sent: no origin took a connection.
+func NotSent(err error) bool { return isDialError(err) || errors.Is(err, errUnsolicited) }
 
 // isIdempotent reports whether a request may happen twice: by its method, or because
 // its origin sees by a key that it is the same one.

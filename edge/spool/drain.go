@@ -1,0 +1,174 @@
+package spool
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
+)
+
+const (
+	// maxSenders is how many requests are sent at once: origins have new requests to serve, too. An
+	// origin that is overloaded gets fewer.
+	maxSenders = 8
+	// windowSize is how many requests are read from the file at once.
+	windowSize = 512
+	// sendTimeout bounds one request; the origin itself gives up after 5 s.
+	sendTimeout = 10 * time.Second
+	// retryMin and retryMax bound the pause after a pass in which requests could not be decided.
+	retryMin = 250 * time.Millisecond
+	retryMax = 5 * time.Second
+)
+
+// Run sends accepted requests to an origin until ctx ends. Requests of one source are sent one after the other, in the
+// order in which they were accepted.
+func (s *Spool) Run(ctx context.Context, send Sender) error {
+	pause, senders := retryMin, maxSenders
+	for {
+		failed, err := s.pass(ctx, send, senders)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			s.log.Error("read the spool", "err", err)
+		}
+		if err != nil || failed {
+			// Full jitter: edges must not all return at the moment at which an origin does.
+			_ = timeout.Sleep(ctx, pause/2+rand.N(pause))
+			pause, senders = min(2*pause, retryMax), max(senders/2, 1)
+			continue
+		}
+		pause, senders = retryMin, min(2*senders, maxSenders)
+		select {
+		case <-s.stored:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pass sends every request in the file once, except those behind one of their source that was not
+// decided. It ends early when nothing could be decided: no origin answers then.
+func (s *Spool) pass(ctx context.Context, send Sender, senders int) (failed bool, err error) {
+	blocked := map[lane]bool{}
+	for after := int64(0); ; {
+		window, err := s.next(ctx, after, windowSize)
+		if err != nil || len(window) == 0 {
+			return len(blocked) > 0, err
+		}
+		after = window[len(window)-1].seq
+		decided, err := s.sendWindow(ctx, send, senders, window, blocked)
+		if err != nil {
+			return true, err
+		}
+		if len(blocked) > 0 && decided == 0 || ctx.Err() != nil {
+			return true, nil
+		}
+	}
+}
+
+// sendWindow sends the requests of a window, those of one lane in their order, and deletes those that were
+// decided. It adds the lanes of the others to blocked.
+func (s *Spool) sendWindow(ctx context.Context, send Sender, senders int, window []entry,
+	blocked map[lane]bool) (decided int, err error) {
+	byLane := map[lane][]*entry{}
+	var order []lane
+	for i := range window {
+		l := window[i].lane
+		if byLane[l] == nil {
+			order = append(order, l)
+		}
+		byLane[l] = append(byLane[l], &window[i])
+	}
+	var mu sync.Mutex // guards blocked and done
+	var done []*entry
+	work := make(chan lane)
+	var wg sync.WaitGroup
+	for range senders {
+		wg.Go(func() {
+			for l := range work {
+				sent := s.sendLane(ctx, send, byLane[l])
+				mu.Lock()
+				done = append(done, sent...)
+				if len(sent) < len(byLane[l]) {
+					blocked[l] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, l := range order {
+		mu.Lock()
+		skip := blocked[l]
+		mu.Unlock()
+		if !skip {
+			work <- l
+		}
+	}
+	close(work)
+	wg.Wait()
+	return len(done), s.delete(done)
+}
+
+// sendLane sends requests one after the other until one is not decided, and returns those that were.
+func (s *Spool) sendLane(ctx context.Context, send Sender, lane []*entry) []*entry {
+	for i, e := range lane {
+		if ctx.Err() != nil {
+			return lane[:i]
+		}
+		e.request.ID = s.id(e.seq)
+		e.request.AgeMillis = max(s.now().Sub(e.acceptedAt).Milliseconds(), 0)
+		if e.request.IdempotencyKey == "" && e.request.ExternalID != "" {
+			e.request.IdempotencyKey = "spl_" + e.request.ID
+		}
+		sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
+		answer, err := send(sendCtx, e.request)
+		cancel()
+		if err != nil {
+			s.failures.Add(1)
+			return lane[:i]
+		}
+		s.delivered.Add(1)
+		if answer.State == fieldmark.IntakeRefused {
+			s.refused.Add(1)
+			s.log.Warn("an origin refused a request that was accepted", "id", e.request.ID, "code", answer.Code,
+				"key", e.request.Key)
+		}
+	}
+	return lane
+}
+
+// delete removes requests that an origin has decided. If the process ends before, they are sent again, and the
+// origin answers with the same decisions.
+func (s *Spool) delete(done []*entry) error {
+	if len(done) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commitLimit) // also while the edge stops
+	defer cancel()
+	numbers := make([]any, len(done))
+	for i, e := range done {
+		numbers[i] = e.seq
+	}
+	_, err := s.db.ExecContext(ctx, `DELETE FROM request WHERE seq IN (?`+strings.Repeat(", ?", len(done)-1)+`)`,
+		numbers...)
+	if err != nil {
+		return fmt.Errorf("delete requests that were decided: %w", err)
+	}
+	first, err := s.next(ctx, 0, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range done {
+		s.remove(e.lane, e.size)
+	}
+	s.oldest = time.Time{}
+	if len(first) > 0 {
+		s.oldest = first[0].acceptedAt
+	}
+	return err
+}

@@ -1,0 +1,448 @@
+package spool_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/spool"
+)
+
+// environment that makes the test binary a process that accepts requests until it is killed
+const (
+	dirOfProcess   = "FIELDMARK_TEST_SPOOL"
+	firstOfProcess = "FIELDMARK_TEST_SPOOL_FIRST"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(dirOfProcess); dir != "" {
+		acceptForever(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// acceptForever accepts requests from several goroutines and prints the identifier of each after it was accepted.
+// Another goroutine sends some of them and prints what it sent.
+func acceptForever(dir string) {
+	ctx := context.Background()
+	s, err := spool.Open(ctx, spool.Config{Dir: dir, Tokens: []string{"token"}})
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	var next atomic.Int64
+	first, _ := strconv.ParseInt(os.Getenv(firstOfProcess), 10, 64)
+	next.Store(first)
+	go s.Run(ctx, func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+		if rand.IntN(50) == 0 {
+			return fieldmark.Intake{}, errors.New("no origin")
+		}
+		fmt.Println("sent", r.ExternalID, r.ID)
+		return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+	})
+	for range 8 {
+		go func() {
+			for {
+				id := strconv.FormatInt(next.Add(1), 10)
+				if _, err := s.Accept(newRequest("acme", "source "+id[len(id)-1:], id)); err != nil {
+					fmt.Println("error", err)
+				} else {
+					fmt.Println("accepted", id)
+				}
+			}
+		}()
+	}
+	select {}
+}
+
+func newRequest(account, source, externalID string) *spool.Request {
+	body := []byte(`{"source":"` + source + `","externalId":"` + externalID + `","title":"secret title"}`)
+	return &spool.Request{Key: spool.Key{ID: "key_1", Account: account}, Content: sha256.Sum256(body),
+		SpooledRequest: fieldmark.SpooledRequest{Key: "key_1", Source: source, ExternalID: externalID, Body: body,
+			Method: "POST", Target: fieldmark.PathMissions, ContentType: "application/json"}}
+}
+
+func open(t testing.TB, dir string, tokens ...string) *spool.Spool {
+	t.Helper()
+	if tokens == nil {
+		tokens = []string{"token"}
+	}
+	s, err := spool.Open(t.Context(), spool.Config{Dir: dir, Tokens: tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func accept(t testing.TB, s *spool.Spool, r *spool.Request) fieldmark.Intake {
+	t.Helper()
+	a, err := s.Accept(r)
+	if err != nil || a.State != fieldmark.IntakeAccepted || a.ID == "" {
+		t.Fatalf("accept %s: %+v, %v", r.ExternalID, a, err)
+	}
+	return a
+}
+
+// drain sends everything with send and returns when the spool is empty.
+func drain(t testing.TB, s *spool.Spool, send spool.Sender) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Run(ctx, send) }()
+	for end := time.Now().Add(time.Minute); s.Stats().Requests > 0; {
+		if time.Now().After(end) {
+			t.Fatalf("not empty after a minute: %+v", s.Stats())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	<-done
+}
+
+// TestAccept accepts requests, the same ones again, and others with the same identifiers.
+func TestAccept(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	first := accept(t, s, newRequest("acme", "desk", "1"))
+	if first.Source != "desk" || first.ExternalID != "1" || first.AcceptedAt.IsZero() {
+		t.Errorf("receipt %+v", first)
+	}
+	upper := newRequest("acme", "desk", "1")
+	upper.Source = "DESK"
+	if again := accept(t, s, upper); again.ID != first.ID {
+		t.Errorf("the source in another case: %s, want %s", again.ID, first.ID)
+	}
+	s.Close()
+	s = open(t, dir)
+	defer s.Close()
+	again := accept(t, s, newRequest("acme", "desk", "1"))
+	if again.ID != first.ID || again.AcceptedAt != first.AcceptedAt {
+		t.Errorf("after a restart: %+v, want %+v", again, first)
+	}
+	other := newRequest("acme", "desk", "1")
+	other.Content[0]++
+	if _, err := s.Accept(other); !errors.Is(err, spool.ErrConflict) {
+		t.Errorf("other content with the same identifiers: %v, want ErrConflict", err)
+	}
+	keyed := newRequest("acme", "desk", "2")
+	keyed.IdempotencyKey = "k"
+	receipt := accept(t, s, keyed)
+	if again := accept(t, s, keyed); again.ID != receipt.ID {
+		t.Errorf("sent twice under a key: %s and %s", receipt.ID, again.ID)
+	}
+	reused := newRequest("acme", "desk", "3")
+	reused.IdempotencyKey = "k"
+	if _, err := s.Accept(reused); !errors.Is(err, spool.ErrReused) {
+		t.Errorf("another request under the key: %v, want ErrReused", err)
+	}
+	accept(t, s, newRequest("best", "desk", "1")) // of another account
+	found, ok, err := s.Find(t.Context(), "acme", receipt.ID)
+	if err != nil || !ok || found.ExternalID != "2" {
+		t.Errorf("find: %+v, %v, %v", found, ok, err)
+	}
+	for _, id := range []string{receipt.ID + "0", "other.1", "", "."} {
+		if _, ok, err := s.Find(t.Context(), "acme", id); ok || err != nil {
+			t.Errorf("find %q: %v, %v; want nothing", id, ok, err)
+		}
+	}
+	if _, ok, _ := s.Find(t.Context(), "best", receipt.ID); ok {
+		t.Error("another account finds the request")
+	}
+	if !s.Holds("acme", "Desk") || s.Holds("acme", "other") || s.Holds("other", "desk") {
+		t.Error("Holds is wrong")
+	}
+}
+
+// TestSealed checks that the file has no content in plain text, that a rotated token still reads it, and that
+// a spool that cannot be read does not open.
+func TestSealed(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, "old")
+	accept(t, s, newRequest("acme", "desk", "1"))
+	s.Close()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		if err != nil || bytes.Contains(content, []byte("secret title")) {
+			t.Errorf("%s holds the request in plain text (%v)", name, err)
+		}
+	}
+	if _, err := spool.Open(t.Context(), spool.Config{Dir: dir, Tokens: []string{"new"}}); err == nil ||
+		!strings.Contains(err.Error(), "node token") {
+		t.Errorf("with another token: %v, want an error about the node token", err)
+	}
+	s = open(t, dir, "new", "old")
+	defer s.Close()
+	var got []string
+	drain(t, s, func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+		got = append(got, string(r.Body))
+		return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+	})
+	if len(got) != 1 || !strings.Contains(got[0], "secret title") {
+		t.Errorf("sent %q", got)
+	}
+	if _, err := spool.Open(t.Context(), spool.Config{Dir: dir, Tokens: []string{"new"}}); err == nil {
+		t.Error("two processes may open one spool")
+	}
+}
+
+// TestBounds fills a spool to each of its bounds, and the disk.
+func TestBounds(t *testing.T) {
+	now := time.Now()
+	for name, limit := range map[string]func(*spool.Spool) error{
+		"requests": func(s *spool.Spool) error { s.SetLimits(3, 1<<30); return nil },
+		"bytes":    func(s *spool.Spool) error { s.SetLimits(1000, 3_500); return nil },
+		"disk":     func(s *spool.Spool) error { return s.SetPages(t.Context(), 10) },
+		"age": func(s *spool.Spool) error {
+			s.SetClock(func() time.Time { now = now.Add(9 * time.Hour); return now })
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, dir)
+			if err := limit(s); err != nil {
+				t.Fatal(err)
+			}
+			var kept []string
+			var err error
+			for i := 0; err == nil; i++ {
+				if i == 200 {
+					t.Fatal("200 requests are accepted")
+				}
+				r := newRequest("acme", "desk", strconv.Itoa(i))
+				r.Agent = strings.Repeat("a", 500)
+				if _, err = s.Accept(r); err == nil {
+					kept = append(kept, r.ExternalID)
+				}
+			}
+			if name != "disk" && !errors.Is(err, spool.ErrFull) {
+				t.Errorf("refused with %v, want ErrFull", err)
+			}
+			if n := s.Stats().Requests; n != int64(len(kept)) || n == 0 {
+				t.Errorf("%d requests in the spool, %d were accepted", n, len(kept))
+			}
+			s.Close()
+			s = open(t, dir)
+			defer s.Close()
+			var sent []string
+			drain(t, s, func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+				sent = append(sent, r.ExternalID)
+				return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+			})
+			if !slices.Equal(sent, kept) {
+				t.Errorf("sent %q, want %q", sent, kept)
+			}
+			if v := s.Stats(); v.Bytes != 0 || v.Requests != 0 || v.Oldest != 0 {
+				t.Errorf("empty: %+v", v)
+			}
+		})
+	}
+}
+
+// TestOrder checks that requests of a source are sent in their order while some are not decided at first, that another
+// source does not wait for them, and that the ages are right.
+func TestOrder(t *testing.T) {
+	s := open(t, t.TempDir())
+	defer s.Close()
+	const sources, each = 20, 60
+	var wg sync.WaitGroup
+	for n := range sources {
+		wg.Go(func() {
+			for i := range each {
+				if _, err := s.Accept(newRequest("acme", "s"+strconv.Itoa(n), strconv.Itoa(i))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var mu sync.Mutex
+	got, refusals, most, running := map[string][]string{}, 0, 0, 0
+	drain(t, s, func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+		mu.Lock()
+		running++
+		most = max(most, running)
+		mu.Unlock()
+		defer func() { mu.Lock(); running--; mu.Unlock() }()
+		mu.Lock()
+		defer mu.Unlock()
+		if r.AgeMillis < 0 || r.AgeMillis > time.Hour.Milliseconds() || r.IdempotencyKey != "spl_"+r.ID {
+			t.Errorf("age %d ms, key %q", r.AgeMillis, r.IdempotencyKey)
+		}
+		if r.Source == "s0" && refusals < 2 {
+			refusals++
+			return fieldmark.Intake{}, errors.New("503")
+		}
+		got[r.Source] = append(got[r.Source], r.ExternalID)
+		return fieldmark.Intake{State: fieldmark.IntakeRefused}, nil
+	})
+	for n := range sources {
+		ids := got["s"+strconv.Itoa(n)]
+		for i, id := range ids {
+			if id != strconv.Itoa(i) {
+				t.Fatalf("s%d: %q is sent as number %d", n, id, i)
+			}
+		}
+		if len(ids) != each {
+			t.Errorf("s%d: %d sent, want %d", n, len(ids), each)
+		}
+	}
+	if most > 8 {
+		t.Errorf("%d are sent at once, want at most 8", most)
+	}
+	if v := s.Stats(); v.Refused != sources*each || v.Failures != 2 || v.Delivered != sources*each {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestKilled kills a process at random points while it accepts and sends requests. What it said it had accepted is
+// sent by it or by the next one, and nothing else has the number of a request.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	kills := 25
+	if testing.Short() {
+		kills = 5
+	}
+	accepted, ids := map[string]bool{}, map[string]string{}
+	sent := map[string]bool{}
+	record := func(externalID, id string) {
+		if other, ok := ids[id]; ok && other != externalID {
+			t.Errorf("request %s is %s and %s", id, other, externalID)
+		}
+		ids[id], sent[externalID] = externalID, true
+	}
+	for n := range kills {
+		cmd := exec.Command(os.Args[0], "-test.run=^$")
+		cmd.Env = append(os.Environ(), dirOfProcess+"="+dir, firstOfProcess+"="+strconv.Itoa((n+1)*1_000_000))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines, stopAt := 0, rand.IntN(400)
+		in := bufio.NewScanner(out)
+		for in.Scan() {
+			f := strings.Fields(in.Text())
+			switch {
+			case len(f) == 2 && f[0] == "accepted":
+				accepted[f[1]] = true
+			case len(f) == 3 && f[0] == "sent":
+				record(f[1], f[2])
+			case len(f) > 0 && f[0] == "error":
+				t.Errorf("process %d: %s", n, in.Text())
+			}
+			if lines++; lines == stopAt+1 {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = cmd.Wait() // it was killed
+	}
+	s := open(t, dir)
+	defer s.Close()
+	var mu sync.Mutex
+	drain(t, s, func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		record(r.ExternalID, r.ID)
+		return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+	})
+	lost := 0
+	for id := range accepted {
+		if !sent[id] {
+			lost++
+		}
+	}
+	if lost > 0 || len(accepted) < kills {
+		t.Errorf("%d of %d accepted requests are lost after %d kills", lost, len(accepted), kills)
+	}
+	t.Logf("%d accepted, %d sent, %d kills", len(accepted), len(sent), kills)
+}
+
+// TestKeys checks which keys an edge trusts without an origin.
+func TestKeys(t *testing.T) {
+	var log bytes.Buffer
+	s, err := spool.Open(t.Context(), spool.Config{Dir: t.TempDir(), Tokens: []string{"token"},
+		Log: slog.New(slog.NewTextHandler(io.Writer(&log), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	token, now := sha256.Sum256([]byte("fm_live_x")), time.Now()
+	home, away := netip.MustParseAddr("198.51.100.7"), netip.MustParseAddr("192.0.2.1")
+	later := strconv.FormatInt(now.Add(time.Minute).Unix(), 10)
+	for _, c := range []struct {
+		quota string
+		from  netip.Addr
+		after time.Duration
+		want  bool
+	}{
+		{"key_1;r=60;a=acme;m=1", away, 0, true},
+		{"key_1;a=acme;m=1", away, 14 * time.Minute, true},
+		{"key_1;a=acme;m=1", away, 15 * time.Minute, false},
+		{"key_1;a=acme", away, 0, false},    // may not create missions
+		{"key_1;m=1", away, 0, false},       // an older origin
+		{"key_1;r=60;w=30", away, 0, false}, // an older origin
+		{";a=acme;m=1", away, 0, false},     // no id
+		{"key_1;a=acme;m=1;x=" + later, away, 0, true},
+		{"key_1;a=acme;m=1;x=" + later, away, 2 * time.Minute, false},
+		{"key_1;a=acme;m=1;x=soon", away, 0, false},
+		{"key_1;a=acme;m=1;n=198.51.100.0/24+2001:db8::/32", home, 0, true},
+		{"key_1;a=acme;m=1;n=198.51.100.0/24+2001:db8::/32", netip.MustParseAddr("::ffff:198.51.100.7"), 0, true},
+		{"key_1;a=acme;m=1;n=198.51.100.0/24", away, 0, false},
+		{"key_1;a=acme;m=1;n=198.51.100.0/24", netip.Addr{}, 0, false},
+		{"key_1;a=acme;m=1;n=everywhere", home, 0, false},
+	} {
+		s.Accepted(token, c.quota, now)
+		if k, ok := s.Key(token, c.from, now.Add(c.after)); ok != c.want || ok && (k.ID != "key_1" ||
+			k.Account != "acme") {
+			t.Errorf("%q from %v after %v: %+v, %v; want %v", c.quota, c.from, c.after, k, ok, c.want)
+		}
+	}
+	s.Accepted(token, "key_1;a=acme;m=1", now)
+	s.Rejected(token)
+	if _, ok := s.Key(token, away, now); ok {
+		t.Error("a key that an origin rejected is trusted")
+	}
+}
+
+// BenchmarkAccept measures durable accepts from 64 clients.
+func BenchmarkAccept(b *testing.B) {
+	s := open(b, b.TempDir())
+	defer s.Close()
+	var n atomic.Int64
+	b.SetParallelism(32)
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := s.Accept(newRequest("acme", "desk", strconv.FormatInt(n.Add(1), 10))); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "accepts/s")
+}
