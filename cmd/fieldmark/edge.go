@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/edge/spool"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
@@ -39,10 +40,28 @@ type edgeSettings struct {
 	PassBody    int64    `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Maximum size of a request body to a site, in bytes; 0 means no limit. Bodies are streamed and not held in memory."`
 	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Also run scoring modules of the class wasi-null, such as those of the Go toolchain. Compiling one may block the process for two seconds."`
 	tracing     *trace.Tracer
+	spool       *spool.Spool  // nil without one
 	site        *siteSettings // nil without a site
 	MCP         string        `name:"mcp" env:"FIELDMARK_MCP" enum:"on,read,off" default:"read" help:"Tools for agents at /mcp (Model Context Protocol): read for those of scores, on for those of missions too, off for none."`
 	MCPOrigins  []string      `name:"mcp-origins" env:"FIELDMARK_MCP_ORIGINS" placeholder:"ORIGIN" help:"Origins of web pages, beside the base URL, whose scripts may call /mcp."`
 	HideAdmin   bool          `env:"FIELDMARK_HIDE_ADMIN" help:"Do not serve /admin and /api/admin on this edge."`
+}
+
+// spoolSettings are where an edge stores requests that create missions while no origin can be reached: alerts,
+// and missions sent with Prefer: respond-async.
+type spoolSettings struct {
+	Spool string `env:"FIELDMARK_SPOOL" type:"path" placeholder:"DIR" help:"Folder for requests without an origin."`
+}
+
+// open opens the spool, nil if none is set. tokens are the node tokens.
+func (c *spoolSettings) open(ctx context.Context, tokens string, log *slog.Logger) (*spool.Spool, error) {
+	switch {
+	case c.Spool == "":
+		return nil, nil
+	case tokens == "":
+		return nil, errUsage("--spool needs FIELDMARK_NODE_TOKEN, which encrypts what is stored")
+	}
+	return spool.Open(ctx, spool.Config{Dir: c.Spool, Tokens: fieldmark.SplitNodeTokens(tokens), Log: log})
 }
 
 // logSettings are where an edge reads the event log, beside the origins.
@@ -82,7 +101,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields, PassBody: cmp.Or(c.PassBody, -1),
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, LogURL: logURL, HideAdmin: c.HideAdmin,
 		Log:     log,
-		Version: version, Name: nodeName(ln), Tracer: c.tracing,
+		Version: version, Name: nodeName(ln), Tracer: c.tracing, Spool: c.spool,
 		ModuleKeys: keys, WASI: c.WASIModules,
 		BuiltIn: builtInDigests(), MCP: mcp.Mode(c.MCP), MCPOrigins: c.MCPOrigins,
 	}
@@ -141,6 +160,7 @@ type edgeCmd struct {
 	moduleSettings `embed:""`
 	traceSettings  `embed:""`
 	siteSettings   `embed:""`
+	spoolSettings  `embed:""`
 	Origin         []string `env:"FIELDMARK_ORIGIN" default:"http://127.0.0.1:8081" help:"URLs of the origins, separated by commas; each request goes to the origin with the fewest requests in flight."`
 	HealthPath     string   `name:"origin-health-path" env:"FIELDMARK_ORIGIN_HEALTH_PATH" placeholder:"PATH" help:"Path of health checks of several origins, every 5 s; a status below 400 is healthy. If unset, an origin is healthy if it accepts connections."`
 	DebugListen    string   `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address to listen on for /livez, /readyz, /metrics and /debug/pprof."`
@@ -177,9 +197,15 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	if c.edgeSettings.site, err = c.openSite(s.Log); err != nil {
 		return err
 	}
+	if c.edgeSettings.spool, err = c.spoolSettings.open(ctx, token, s.Log); err != nil {
+		return err
+	}
 	e, err := c.build(origins, token, &c.moduleSettings, ln, s.Log)
 	if err != nil {
 		return err
+	}
+	if c.edgeSettings.spool != nil {
+		defer c.edgeSettings.spool.Close()
 	}
 	limitMemory(s.Log)
 	s.Log.Info("edge", "version", version, "listen", c.listenURL(ln), "debug", command.ListenerURL(debug),
