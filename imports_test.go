@@ -93,7 +93,7 @@ var mayImport = map[string][]string{
 	"origin/cdn": {"", "internal/timeout", "origin/auditlog", "origin/event", "origin/job", "origin/keyring",
 		"origin/safehttp", "origin/store", "origin/validation"},
 	"origin/intake": {"", "origin/event", "origin/job", "origin/store"},
-	"origin/offer": {"", "origin/access", "origin/auditlog", "origin/store", "origin/validation"},
+	"origin/offer":  {"", "origin/access", "origin/auditlog", "origin/store", "origin/validation"},
 	"origin/acme": {"", "internal/timeout", "origin/auditlog", "origin/event", "origin/job", "origin/keyring",
 		"origin/store", "origin/validation"},
 	"origin/attachment": {"", "origin/auditlog", "origin/event", "origin/idempotency", "origin/job", "origin/keyring",
