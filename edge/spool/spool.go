@@ -81,7 +81,7 @@ type Spool struct {
 	leading   bool             // a goroutine commits
 	rows      int64            // in the file, or about to be
 	bytes     int64            // of them
-	oldest    time.Time        // when the oldest row was accepted; zero: there is none
+	oldest    time.Time        // when the oldest row was accepted; zero: the spool is empty
 	lanes     map[lane]int     // number of rows
 	diskAt    time.Time        // of the last look at the disk
 	diskFull  bool             // what it found

@@ -263,13 +263,13 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (Authe
 	return s.admit(&row, by)
 }
 
-// errInvalidKey is the same for all keys that are not valid, so that none can be told from another.
+// errInvalidKey is the same for all keys that are not valid, so that a caller cannot distinguish them.
 func errInvalidKey() error {
 	return fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
 }
 
 // AuthenticateID is Authenticate for a request that an edge authenticated by the token of a key and
-// accepted: it may have been revoked or changed since. Whoever calls it must have proved to be
+// accepted: it may have been revoked or changed since. The caller must have verified that it serves
 // an edge. A key that was revoked is returned together with the error, for its account.
 func (s *Keys) AuthenticateID(ctx context.Context, id string, by Caller) (Authenticated, error) {
 	row, err := s.store.KeyWithOffer(ctx, id)

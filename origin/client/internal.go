@@ -267,7 +267,7 @@ func (c InternalAPI) ReportNode(ctx context.Context, r fieldmark.NodeReport) err
 }
 
 // SendIntake sends a request that an edge accepted while no origin could be reached, and returns what became
-// of it. It may be repeated: the first decision stays. An error means that there is none yet.
+// of it. It may be repeated: the first decision stays. An error means that it is not decided yet.
 func (c InternalAPI) SendIntake(ctx context.Context, r fieldmark.SpooledRequest) (done fieldmark.Intake, err error) {
 	_, err = c.do(ctx, call{method: http.MethodPost, path: fieldmark.PathInternalIntake, token: c.nodeToken, body: r},
 		&done)
