@@ -46,18 +46,20 @@ const (
 	EventPaymentRefunded   EventType = "payment.refunded"
 	EventPaymentCanceled   EventType = "payment.canceled"
 
-	EventBrandChanged     EventType = "brand.changed"      // name, URL or visibility
-	EventBrandAudited     EventType = "brand.audited"      // new facts; sent with BrandAudit as data
-	EventBrandRemoved     EventType = "brand.removed"      // removed everywhere immediately
-	EventScoresChanged    EventType = "scores.changed"     // standings were computed; numbers their changes
-	EventBrandSampled     EventType = "brand.sampled"      // new visibility samples
-	EventVisibilityStudy  EventType = "visibility.study"   // a study was imported; data is StudyNotice
-	EventModuleActivated  EventType = "module.activated"   // every score may change
-	EventModuleRolledBack EventType = "module.rolled_back" // data is ModuleRollback
-	EventKeyRevoked       EventType = "api_key.revoked"
-	EventKeyExpiring      EventType = "api_key.expiring" // data is KeyExpiring
-	EventCachePurged      EventType = "cache.purged"     // data is Purged
-	EventIntakeRefused    EventType = "intake.refused"   // by an origin, after an edge accepted it; data is Intake
+	EventBrandChanged    EventType = "brand.changed"    // name, URL or visibility
+	EventBrandAudited    EventType = "brand.audited"    // new facts; sent with BrandAudit as data
+	EventBrandRemoved    EventType = "brand.removed"    // removed everywhere immediately
+	EventScoresChanged   EventType = "scores.changed"   // standings were computed; numbers their changes
+	EventBrandSampled    EventType = "brand.sampled"    // new visibility samples
+	EventVisibilityStudy EventType = "visibility.study" // a study was imported; data is StudyNotice
+	// EventValidityPublished: how scores relate to measured answers was computed again.
+	EventValidityPublished EventType = "validity.published"
+	EventModuleActivated   EventType = "module.activated"   // every score may change
+	EventModuleRolledBack  EventType = "module.rolled_back" // data is ModuleRollback
+	EventKeyRevoked        EventType = "api_key.revoked"
+	EventKeyExpiring       EventType = "api_key.expiring" // data is KeyExpiring
+	EventCachePurged       EventType = "cache.purged"     // data is Purged
+	EventIntakeRefused     EventType = "intake.refused"   // by an origin, after an edge accepted it; data is Intake
 
 	EventAccessOpened   EventType = "access_request.opened" // data is AccessChange
 	EventAccessApproved EventType = "access_request.approved"
@@ -139,6 +141,9 @@ type Tag string
 
 // TagModule tags everything that depends on a scoring module.
 const TagModule Tag = "module"
+
+// TagValidity tags everything that says how scores relate to measured answers.
+const TagValidity Tag = "validity"
 
 // TagStudy returns the tag of everything that depends on the studies of a niche.
 func TagStudy(niche string) Tag { return Tag("study:" + niche) }

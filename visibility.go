@@ -372,3 +372,69 @@ type RateChange struct {
 
 // MaxSampleCount limits every count of a sample, so that Wilson cannot overflow.
 const MaxSampleCount = 1_000_000
+
+// MinValidityBrands is the least number of brands of which a Validity has lines: with fewer, an interval is
+// wider than 0.32 on each side.
+const MinValidityBrands = 30
+
+// Kinds of a ValidityLine.
+const (
+	ValidityScore     = "score"
+	ValidityComponent = "component"
+	ValiditySignal    = "signal"
+)
+
+// Validity is GET /api/v1/validity: whether brands that score higher are named and cited more often. Brands are
+// compared within a study. It shows no cause.
+type Validity struct {
+	AsOf      *Time           `json:"asOf"`   // when it was computed; null: there is no study yet
+	Digest    Digest          `json:"digest"` // of the input: studies, module and facts
+	Module    ModuleRef       `json:"module"`
+	Studies   []ValidityStudy `json:"studies"`
+	Brands    int             `json:"brands"` // of all studies; a brand of two studies counts twice
+	MinBrands int             `json:"minBrands"`
+	Questions int             `json:"questions"`
+	Engines   []string        `json:"engines"`
+	Lines     []ValidityLine  `json:"lines"`    // by id, after the score; none below minBrands
+	Tested    int             `json:"tested"`   // signals
+	ByChance  Milli           `json:"byChance"` // how many of these would differ from 0 at 5 % by chance
+	NotTested []string        `json:"notTested"`
+}
+
+// ValidityStudy is a study of a Validity.
+type ValidityStudy struct {
+	StudyRef
+	Brands int `json:"brands"` // that could be ranked, with facts from before the study
+}
+
+// ValidityLine is the association of one value of the score with measured rates.
+type ValidityLine struct {
+	ID       string       `json:"id"`
+	Kind     string       `json:"kind" enum:"score,component,signal"`
+	Label    string       `json:"label"`
+	Citation *Association `json:"citation"` // with the citation rate; null: all brands have one value
+	Mention  *Association `json:"mention"`
+}
+
+// Association is a rank correlation, Kendall's tau-b within studies.
+type Association struct {
+	Tau        Milli       `json:"tau"` // -1 to 1
+	Low        Milli       `json:"low"` // 95 % interval: bootstrap of brands within studies
+	High       Milli       `json:"high"`
+	P          Milli       `json:"p"`                    // of a permutation test within studies
+	Distinct   bool        `json:"distinct"`             // differs from 0 at 5 % for all signals together (Holm)
+	Brands     int         `json:"brands"`               // with both values
+	Pairs      int         `json:"pairs"`                // of brands that differ
+	Popularity *Popularity `json:"popularity,omitempty"` // absent: the memory rate of too few brands is known
+}
+
+// Popularity is an Association under the confounder that is measured: how often a brand is named without
+// search, from what the model remembers.
+type Popularity struct {
+	Brands  int    `json:"brands"`
+	Line    *Milli `json:"line"`    // tau of the line and the memory rate
+	Rate    *Milli `json:"rate"`    // tau of the measured rate and the memory rate
+	Low     *Milli `json:"low"`     // the same tau among brands below the median memory rate; null: one value
+	High    *Milli `json:"high"`    // and at or above it
+	Partial *Milli `json:"partial"` // partial tau
+}

@@ -17,6 +17,7 @@ const (
 	PathDumps       = "/api/v1/dumps"
 	PathModules     = "/api/v1/modules/"
 	PathStudies     = "/api/v1/visibility/studies/"
+	PathValidity    = "/api/v1/validity"
 	PathMethodology = "/api/v1/methodology"
 	// PathLog lists the public logs; the files of one are below it, after a slash and its number.
 	PathLog      = "/api/v1/log"

@@ -272,6 +272,8 @@ func TestVisibility(t *testing.T) {
 		"/?basis=visibility&niche=nobody":             "No study of this field of work",
 		"/brands/a":                                   "Named in answers</caption>",
 		"/brands/d":                                   "Indicative, not ranked:",
+		"/methodology":                                "No measured answers here yet",
+		fieldmark.PathValidity:                        `"minBrands":30`,
 	} {
 		if got := h.get(path); got.status != 200 || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d, want %q in %.2000s", path, got.status, want, got.body)

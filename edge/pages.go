@@ -527,8 +527,8 @@ func (e *siteEndpoints) serveMethodology(ctx *fasthttp.RequestCtx) {
 		e.failPage(ctx, err, "")
 		return
 	}
-	e.servePage(ctx, "page"+pathMethodPage, "", func(context.Context) (*cache.Entry, error) {
-		known := e.replica.moduleAsOf.Load()
+	e.servePage(ctx, "page"+pathMethodPage, "", func(ctx context.Context) (*cache.Entry, error) {
+		known := min(e.replica.moduleAsOf.Load(), e.replica.applied.Load())
 		doc, err := e.scorer.modules.method()
 		if err != nil {
 			return nil, err
@@ -537,12 +537,24 @@ func (e *siteEndpoints) serveMethodology(ctx *fasthttp.RequestCtx) {
 		if err != nil {
 			return nil, err
 		}
-		body, err := e.site.AppendMethod(nil, site.MethodPage{BaseURL: e.baseURL, Method: *doc, Manifest: manifest})
+		p := site.MethodPage{BaseURL: e.baseURL, Method: *doc, Manifest: manifest}
+		optional, cancel := context.WithTimeout(ctx, chartTimeout)
+		defer cancel()
+		v, incomplete := e.origin.Validity(optional)
+		if incomplete == nil {
+			p.Validity = &v
+		} else {
+			e.log.Warn("the page of the method is incomplete", "err", incomplete)
+		}
+		body, err := e.site.AppendMethod(nil, p)
 		if err != nil {
 			return nil, err
 		}
 		page := newPageEntry(body)
-		page.AsOf, page.Tags = known, []string{string(fieldmark.TagModule)}
+		page.AsOf, page.Tags = known, []string{string(fieldmark.TagModule), string(fieldmark.TagValidity)}
+		if incomplete != nil {
+			page.Fresh = incompleteFresh
+		}
 		return page, nil
 	})
 }

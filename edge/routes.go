@@ -68,6 +68,7 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathLeaderboard, route: routeBoard, get: boards.serveBoard},
 		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: scores.serveModule},
 		{path: fieldmark.PathMethodology, route: routeBoard, get: scores.serveMethodology},
+		{path: fieldmark.PathValidity, route: routeBoard, get: scores.serveValidity},
 		{path: "/methodology", route: routePage, get: pages.serveMethodology},
 		{path: fieldmark.PathPublic, prefix: true, when: isPreflight, serve: preflight},
 		{path: fieldmark.PathLLMs, prefix: true, when: isPreflight, serve: preflight},

@@ -41,6 +41,7 @@ var keyedRequests = map[string]map[string]string{
 	"/api/v1/leaderboard": {"/api/v1/leaderboard": "board all", "/api/v1/leaderboard?limit=1": "board all"},
 	"/api/v1/methodology": {"/api/v1/methodology": "module all"},
 	"/methodology":        {"/methodology": "module all"},
+	"/api/v1/validity":    {"/api/v1/validity": "all"},
 	"/api/v1/modules/":    {"/api/v1/modules/{module}": "all", "/api/v1/modules/absent": private},
 	"/":                   {"/": "board all", "/?q=acme": "board all"},
 	"/niches":             {"/niches": "board all"},

@@ -129,3 +129,25 @@ func (e *boardEndpoints) addStudy(ctx context.Context, s *ranking.Snapshot, p *s
 
 // maxStudied is how many brands of a study are shown on the page of their niche, the first.
 const maxStudied = 10
+
+// serveValidity handles GET /api/v1/validity: how scores relate to measured answers.
+func (e *scoreEndpoints) serveValidity(ctx *fasthttp.RequestCtx) {
+	if err := noParameters(ctx); err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	e.serveCached(ctx, e.fetcher.get, fieldmark.PathValidity, func(ctx context.Context) (*cache.Entry, error) {
+		asOf := e.replica.applied.Load() // before the document is read
+		v, err := e.origin.Validity(ctx)
+		if err != nil {
+			return nil, asUnavailable(err)
+		}
+		entry, err := newJSONEntry(v, "", boardCacheControl)
+		if err != nil {
+			return nil, err
+		}
+		entry.AsOf, entry.Tags = asOf, []string{string(fieldmark.TagValidity)}
+		entry.Fresh, entry.OnError = derivedFresh, derivedOnError
+		return entry, nil
+	}, e.fail)
+}

@@ -202,7 +202,11 @@ func New(cfg Config) (*Service, error) {
 	s.Standings = standing.New(standing.Config{Store: cfg.Store, Jobs: s.jobs, Scorer: cfg.Scorer, Log: cfg.Log})
 	s.Dumps = dump.New(dump.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,
 		Terms: cfg.DumpTerms})
-	s.Visibility = visibility.New(visibility.Config{Store: cfg.Store, Jobs: s.jobs})
+	studies := visibility.Config{Store: cfg.Store, Jobs: s.jobs}
+	if cfg.Scorer != nil {
+		studies.Score = s.Standings.ScoreAt
+	}
+	s.Visibility = visibility.New(studies)
 	s.PublicLog = publiclog.New(publiclog.Config{Store: cfg.Store, Jobs: s.jobs, Log: cfg.Log, AuditLog: s.AuditLog,
 		MAC: keys.PublicLog, Name: cfg.PublicLog})
 	s.Snapshots = snapshot.New(snapshot.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,

@@ -1,8 +1,12 @@
 package origin_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/studytest"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/visibility"
 	"github.com/fieldmark/fieldmark/origin/visibility/study"
 )
@@ -135,4 +140,67 @@ func TestUnpack(t *testing.T) {
 			t.Errorf("%s: %v, want a validation error", name, err)
 		}
 	}
+}
+
+// TestValidity: the document is computed after an import, from facts before the study, and is stored once.
+func TestValidity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		if v, err := w.Visibility.Validity(t.Context()); err != nil || v.AsOf != nil || v.MinBrands != 30 {
+			t.Fatalf("without studies: %+v, %v", v, err)
+		}
+		scored := 0
+		service := visibility.New(visibility.Config{Store: w.Store, Jobs: job.NewRunner(w.Store, slog.Default()),
+			Score: func(_ context.Context, state *fieldmark.BrandState, at time.Time) (fieldmark.Score, error) {
+				scored++
+				value := fieldmark.Milli(state.Facts.Facts[0].Value)
+				return fieldmark.Score{Assessment: fieldmark.Assessment{Score: &value,
+					FactsDigest: state.FactsDigest}}, nil
+			}})
+		var names []string
+		for i := range 32 {
+			b := acme
+			b.Slug, b.URL = fieldmark.Slug(fmt.Sprintf("brand-%02d", i)), fmt.Sprintf("https://b%d.example/", i)
+			putBrand(t, w, b)
+			names = append(names, string(b.Slug))
+			if i == 31 {
+				continue // without facts
+			}
+			_, err := w.Brands.PutFacts(t.Context(), b.Slug, fieldmark.Facts{Version: fieldmark.FactsVersion, URL: b.URL,
+				Pages: 1, AsOf: fieldmark.At(time.Now()), Facts: []fieldmark.Fact{{ID: "home.reachable",
+					State: fieldmark.Measured, Unit: "bool", Value: int64(1000 - 10*i)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(8 * 24 * time.Hour)
+		body, err := json.Marshal(studytest.New("november", "one", time.Now().UTC(), names...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := service.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		before := w.head(t)
+		if _, err := service.ImportFile(t.Context(), "key_1", body, false); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		v, err := service.Validity(t.Context())
+		if err != nil || v.Brands != 31 || scored != 31 || len(v.Lines) != 1 || v.Lines[0].Mention.Low < 500 ||
+			!strings.HasSuffix(w.types(t, before), "validity.published") {
+			t.Errorf("after the import: %+v, %d scored, %v, events %s", v, scored, err, w.types(t, before))
+		}
+		head := w.head(t)
+		time.Sleep(25 * time.Hour)
+		if synctest.Wait(); scored != 62 || w.head(t) != head {
+			t.Errorf("a day later: %d scored, %d events; want the same document once", scored, w.head(t)-head)
+		}
+		cancel()
+		wg.Wait()
+	})
 }

@@ -15,6 +15,8 @@ type MethodPage struct {
 	BaseURL  string // scheme and host of the site, without a slash at the end
 	Method   fieldmark.Method
 	Manifest []byte // of the module, as JSON: names, weights, points, gates
+
+	Validity *fieldmark.Validity // nil where it cannot be had just now
 }
 
 // methodView is what templates/method.html shows.
@@ -30,6 +32,7 @@ type methodView struct {
 	Reported   []fieldmark.MethodReason
 	Findings   []fieldmark.MethodFinding
 	Sources    []methodSource
+	Validity   *validityView // nil where it cannot be had just now
 }
 
 // methodGrade is an evidence grade with the signals that have it.
@@ -97,7 +100,8 @@ func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
 	v.Head = fixedHead(c, p.BaseURL, PathMethodology, "How GEO readiness scores are made",
 		"Every weight, curve, gate and rule of the "+p.Method.Methodology.ID+
 			" method of generative engine optimisation (GEO), with the reason and the evidence behind each number.")
-	v.Head.Kind, v.Head.Text = "article", true
+	v.Validity = newValidityView(p.Validity)
+	v.Head.Kind, v.Head.Text = "article", v.Validity == nil || v.Validity.Tables == nil
 	data := webPage(p.BaseURL, PathMethodology, v.Head.Title, v.Head.Description)
 	data["@type"], data["headline"], data["author"] = "TechArticle", "How scores are made", publisher(p.BaseURL)
 	v.Head.Data = data

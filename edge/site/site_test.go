@@ -309,6 +309,14 @@ func samplePages(t *testing.T) map[string][]byte {
 	add("error-500")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeInternal,
 		RequestID: "req-12345678"}))
 	add("method")(s.AppendMethod(nil, sampleMethod()))
+	valid := sampleMethod()
+	valid.Validity = sampleValidity()
+	add("method-validity")(s.AppendMethod(nil, valid))
+	few := sampleMethod()
+	few.Validity = &fieldmark.Validity{Brands: 12, MinBrands: 30, Studies: sampleValidity().Studies}
+	add("method-few")(s.AppendMethod(nil, few))
+	few.Validity = &fieldmark.Validity{}
+	add("method-none")(s.AppendMethod(nil, few))
 	add("about")(s.AppendAbout(nil, base))
 	add("bot")(s.AppendBot(nil, base))
 	builder := site.BadgesPage{BaseURL: base, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(),
@@ -476,6 +484,19 @@ func sampleStudyBoard() *fieldmark.VisibilityBoard {
 			RankLow: group, RankHigh: 1 + 2*min(i, 1), Answers: 700})
 	}
 	return b
+}
+
+// sampleValidity has a relation, none, and one that cannot be told.
+func sampleValidity() *fieldmark.Validity {
+	at := fieldmark.At(november)
+	found := &fieldmark.Association{Tau: 210, Low: 50, High: 360, P: 4, Distinct: true, Brands: 64, Pairs: 900,
+		Popularity: &fieldmark.Popularity{Brands: 40, Partial: milli(-31)}}
+	none := &fieldmark.Association{Tau: -20, Low: -160, High: 120, P: 812, Brands: 64, Pairs: 900}
+	return &fieldmark.Validity{AsOf: &at, Brands: 64, MinBrands: 30, Questions: 150, Tested: 27, ByChance: 1_350,
+		Engines: []string{"engine-a"}, NotTested: []string{"Whether a change <b> changes it."},
+		Studies: []fieldmark.ValidityStudy{{StudyRef: *sampleStudied().Study, Brands: 64}},
+		Lines: []fieldmark.ValidityLine{{ID: "score", Kind: "score", Label: "Score", Citation: found, Mention: none},
+			{ID: "access.https", Kind: "signal", Label: "HTTPS <b>"}}}
 }
 
 func sampleMethod() site.MethodPage {

@@ -251,3 +251,78 @@ func groupsOf(b *fieldmark.VisibilityBoard) (groups []visibilityGroup) {
 	}
 	return groups
 }
+
+// validityView is how scores relate to measured answers.
+type validityView struct {
+	*fieldmark.Validity
+	Summary []string // the relation of the score with each rate in a sentence
+	Tables  []validityTable
+}
+
+type validityTable struct {
+	Name  string
+	Lines []validityRow
+}
+
+type validityRow struct {
+	fieldmark.ValidityLine
+	*fieldmark.Association // nil: all brands have one value
+	Whisker                *whisker
+	Words                  string
+}
+
+// newValidityView returns nil without a document.
+func newValidityView(v *fieldmark.Validity) *validityView {
+	if v == nil {
+		return nil
+	}
+	view := &validityView{Validity: v}
+	for _, kind := range []struct {
+		name, verb string
+		of         func(*fieldmark.ValidityLine) *fieldmark.Association
+	}{
+		{"Citation rate", "cited", func(l *fieldmark.ValidityLine) *fieldmark.Association { return l.Citation }},
+		{"Mention rate", "named", func(l *fieldmark.ValidityLine) *fieldmark.Association { return l.Mention }},
+	} {
+		table := validityTable{Name: kind.name}
+		for i := range v.Lines {
+			row := validityRow{ValidityLine: v.Lines[i], Association: kind.of(&v.Lines[i]), Words: "cannot tell"}
+			if a := row.Association; a != nil {
+				row.Whisker = &whisker{At: percentOfTau(a.Tau), Low: percentOfTau(a.Low), High: percentOfTau(a.High),
+					Mean: percentOfTau(0), Weak: a.Low <= 0 && a.High >= 0}
+				row.Words = fmt.Sprintf("%s (%s to %s)", minus(a.Tau), minus(a.Low), minus(a.High))
+				if row.Kind == fieldmark.ValidityScore {
+					view.Summary = append(view.Summary, relation(a, kind.verb))
+				}
+			}
+			table.Lines = append(table.Lines, row)
+		}
+		if len(v.Lines) > 0 {
+			view.Tables = append(view.Tables, table)
+		}
+	}
+	return view
+}
+
+// percentOfTau places a value of -1 to 1 on an axis.
+func percentOfTau(m fieldmark.Milli) string { return percentOf((m + fieldmark.MilliOne) * 50) }
+
+// minus writes a number with the sign of typography, to two decimals.
+func minus(m fieldmark.Milli) string {
+	text := fmt.Sprintf("%.2f", float64(m)/float64(fieldmark.MilliOne))
+	return strings.Replace(text, "-", "−", 1)
+}
+
+// relation says what a study shows of the score and a rate, and no more.
+func relation(a *fieldmark.Association, verb string) string {
+	if a.Low <= 0 && a.High >= 0 {
+		return fmt.Sprintf("No relation of the score with how often brands were %s was found; it lies between %s and "+
+			"%s (%d brands).", verb, minus(a.Low), minus(a.High), a.Brands)
+	}
+	more := "more"
+	if a.High < 0 {
+		more = "less"
+	}
+	return fmt.Sprintf("Brands with a higher score were %s %s often in these studies (τ %s, %s to %s, %d brands); this "+
+		"does not show that raising the score raises it.", verb, more, minus(a.Tau), minus(a.Low), minus(a.High), a.Brands)
+}

@@ -86,6 +86,8 @@ func (a *bulkAPI) routes() []*route {
 		{"GET", fieldmark.PathStudies + "{digest}", anyone, handleRaw[none, fieldmark.StudyDocuments](a.study),
 			operation{id: "getStudy", timeout: bulkTimeout,
 				summary: "Get the rows of a study of answers: the documents of its engines, as they are imported"}},
+		{"GET", fieldmark.PathValidity, anyone, handle(a.studies.Validity), operation{id: "getValidity",
+			summary: "Get how scores relate to how often answer engines name and cite brands, by signal"}},
 		{"GET", fieldmark.PathInternalStudies + "{niche}", node, handleParam(nicheParam, a.newestStudy), operation{
 			hidden: true, query: []param{{name: "locale", description: "BCP 47; any if omitted"}}}},
 		{"GET", fieldmark.PathInternalSnapshots, node, handle(a.snapshots.List), operation{hidden: true}},

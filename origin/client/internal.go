@@ -245,6 +245,12 @@ func (c InternalAPI) NewestStudy(ctx context.Context, niche, locale string) (r f
 	return r, err
 }
 
+// Validity returns how scores relate to measured answers.
+func (c InternalAPI) Validity(ctx context.Context) (v fieldmark.Validity, err error) {
+	_, err = c.do(ctx, call{path: fieldmark.PathValidity}, &v)
+	return v, err
+}
+
 // ModulePlan returns the active modules.
 func (c InternalAPI) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
 	var plan fieldmark.ModulePlan

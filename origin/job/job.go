@@ -203,7 +203,7 @@ func (r *Runner) Work(ctx context.Context, topic store.Topic, limit int, claim C
 func (r *Runner) When(ctx context.Context, topic store.Topic, name string, fn func(context.Context) error) {
 	for {
 		due := r.store.Watch(topic)
-		r.try(ctx, name, fn)
+		r.Try(ctx, name, fn)
 		select {
 		case <-ctx.Done():
 			return
@@ -222,7 +222,7 @@ func (r *Runner) Every(ctx context.Context, interval time.Duration, name string,
 			return
 		case <-tick.C:
 		}
-		r.try(ctx, name, fn)
+		r.Try(ctx, name, fn)
 	}
 }
 
@@ -230,11 +230,12 @@ func (r *Runner) Every(ctx context.Context, interval time.Duration, name string,
 // a whole interval does the work, too.
 func (r *Runner) AtStartAndEvery(ctx context.Context, interval time.Duration, name string,
 	fn func(context.Context) error) {
-	r.try(ctx, name, fn)
+	r.Try(ctx, name, fn)
 	r.Every(ctx, interval, name, fn)
 }
 
-func (r *Runner) try(ctx context.Context, name string, fn func(context.Context) error) {
+// Try calls fn once and logs its error, unless ctx has ended.
+func (r *Runner) Try(ctx context.Context, name string, fn func(context.Context) error) {
 	if err := fn(ctx); err != nil && ctx.Err() == nil {
 		r.log.Error(name, slog.Any("error", err))
 	}

@@ -396,7 +396,7 @@ func (s *Service) Current(ctx context.Context, slug fieldmark.Slug) (score field
 	if state, err = s.cfg.Store.BrandState(ctx, slug); err != nil {
 		return score, state, store.NotFound(err, "there is no such brand")
 	}
-	score, err = s.scoreAt(ctx, &state, time.Now())
+	score, err = s.ScoreAt(ctx, &state, time.Now())
 	return score, state, err
 }
 
@@ -409,12 +409,12 @@ func (s *Service) Before(ctx context.Context, state fieldmark.BrandState) (score
 	}
 	last := revisions[0]
 	state.Facts, state.FactsDigest = last.Facts, last.Digest
-	score, err = s.scoreAt(ctx, &state, last.LastAt.Std())
+	score, err = s.ScoreAt(ctx, &state, last.LastAt.Std())
 	return score, err == nil, err
 }
 
-// scoreAt scores a brand by the active module as of a time.
-func (s *Service) scoreAt(ctx context.Context, state *fieldmark.BrandState, at time.Time) (score fieldmark.Score,
+// ScoreAt scores a brand by the active module as of a time.
+func (s *Service) ScoreAt(ctx context.Context, state *fieldmark.BrandState, at time.Time) (score fieldmark.Score,
 	err error) {
 	if s.cfg.Scorer == nil {
 		return score, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this process computes no scores")

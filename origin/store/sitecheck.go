@@ -388,6 +388,27 @@ func (db StudyReader) StudyResults(ctx context.Context, niche, locale string, li
 	return list, nil
 }
 
+// ActiveResults reads the compressed active results of all studies, by niche, locale and age, the newest
+// first.
+func (db StudyReader) ActiveResults(ctx context.Context, limit int) ([][]byte, error) {
+	rows, err := db.query(ctx, `SELECT body FROM study_result WHERE superseded = 0
+		ORDER BY niche, locale, to_at DESC, digest LIMIT $1`, limit)
+	list, err := collect(rows, err, func(row scanner) (body []byte, err error) { return body, row.Scan(&body) })
+	if err != nil {
+		return nil, fmt.Errorf("list the results of studies: %w", err)
+	}
+	return list, nil
+}
+
+// NewestValidity reads the newest document of validity; the error is ErrNotFound if there is none.
+func (db StudyReader) NewestValidity(ctx context.Context) (v fieldmark.Validity, err error) {
+	err = db.queryRow(ctx, `SELECT body FROM validity ORDER BY as_of DESC, digest LIMIT 1`).Scan(jsonCol{&v})
+	if err != nil {
+		return v, fmt.Errorf("read the newest validity: %w", queryErr(err))
+	}
+	return v, nil
+}
+
 // OutdatedStudies lists the ids of studies whose result another version of the method computed.
 func (db StudyReader) OutdatedStudies(ctx context.Context, method string) ([]string, error) {
 	rows, err := db.query(ctx, `SELECT id FROM study_result WHERE superseded = 0 AND method <> $1 ORDER BY id`, method)
@@ -439,6 +460,20 @@ func (t StudyTx) PutStudyResult(ctx context.Context, r *fieldmark.StudyResult, b
 			VALUES ($1, $2, $3, $4, $5, $6)`, string(slug), r.ID, r.Niche, r.Locale, r.To.Micros(), text); err != nil {
 			return fail(err)
 		}
+	}
+	return nil
+}
+
+// PutValidity stores a document of validity under its digest; again, it becomes the newest.
+func (t StudyTx) PutValidity(ctx context.Context, v *fieldmark.Validity) error {
+	text, err := jsonText(v)
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO validity (digest, as_of, body) VALUES ($1, $2, $3)
+			ON CONFLICT (digest) DO UPDATE SET as_of = excluded.as_of, body = excluded.body`, string(v.Digest),
+			v.AsOf.Micros(), text)
+	}
+	if err != nil {
+		return fmt.Errorf("put validity %s: %w", v.Digest, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -30,20 +31,34 @@ const maxNicheStudies = 60
 type Config struct {
 	Store *store.Store
 	Jobs  *job.Runner
+	// Score scores a brand by the active module as of a time; nil: another process computes validity.
+	Score func(ctx context.Context, state *fieldmark.BrandState, at time.Time) (fieldmark.Score, error)
 }
 
 // Service stores studies and their results.
 type Service struct {
 	store *store.Store
 	jobs  *job.Runner
+	score func(ctx context.Context, state *fieldmark.BrandState, at time.Time) (fieldmark.Score, error)
+	wake  chan struct{} // a study was imported here
 }
 
 // New returns a Service.
-func New(cfg Config) *Service { return &Service{store: cfg.Store, jobs: cfg.Jobs} }
+func New(cfg Config) *Service {
+	return &Service{store: cfg.Store, jobs: cfg.Jobs, score: cfg.Score,
+		wake: make(chan struct{}, 1)}
+}
 
-// Run recomputes the results of another version of the method, once at the start.
+// Run recomputes the results of another version of the method, once at the start, and the validity after
+// each import and once a day.
 func (s *Service) Run(ctx context.Context) error {
-	s.jobs.AtStartAndEvery(ctx, 24*time.Hour, "recompute results of studies", s.recompute)
+	var wg sync.WaitGroup
+	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, 24*time.Hour, "recompute results of studies", s.recompute) })
+	if s.score != nil {
+		wg.Go(func() { s.jobs.AtStartAndEvery(ctx, 24*time.Hour, "compute the validity", s.publishValidity) })
+		wg.Go(func() { s.afterImports(ctx) })
+	}
+	wg.Wait()
 	return nil
 }
 
@@ -241,6 +256,12 @@ func (s *Service) put(ctx context.Context, b *batch) error {
 		return err
 	}
 	now := fieldmark.At(time.Now())
+	defer func() {
+		select {
+		case s.wake <- struct{}{}:
+		default: // it will be computed anyway
+		}
+	}()
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		active, err := tx.Studies(ctx, b.id)
 		if err != nil {

@@ -1,0 +1,9 @@
+-- +goose Up
+
+-- How scores relate to measured answers, as JSON, under the digest of its input.
+CREATE TABLE validity (
+    digest TEXT NOT NULL PRIMARY KEY,
+    as_of  BIGINT NOT NULL,
+    body   TEXT NOT NULL
+);
+CREATE INDEX validity_as_of ON validity (as_of);
