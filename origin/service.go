@@ -211,11 +211,8 @@ func New(cfg Config) (*Service, error) {
 		MAC: keys.PublicLog, Name: cfg.PublicLog})
 	s.Snapshots = snapshot.New(snapshot.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,
 		Min: cfg.MinRankingFile})
-	s.Webhooks = webhook.New(webhook.Config{
-		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
-		Tracer:         cfg.Tracer,
-		KeepDeliveries: cfg.KeepDeliveries, KeepEvents: cfg.KeepEvents,
-	})
+	s.Webhooks = webhook.New(webhook.Config{Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog,
+		Jobs: s.jobs, Log: cfg.Log, Tracer: cfg.Tracer, KeepDeliveries: cfg.KeepDeliveries, KeepEvents: cfg.KeepEvents})
 	_, events := webhook.Retention(s.Webhooks)
 	s.TestWorlds = testworld.New(testworld.Config{Store: cfg.Store, Jobs: s.jobs, Log: cfg.Log})
 	s.Offers = offer.New(offer.Config{Store: cfg.Store, AuditLog: s.AuditLog, Keys: s.Access.Keys,

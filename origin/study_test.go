@@ -166,8 +166,8 @@ func TestValidity(t *testing.T) {
 			if i == 31 {
 				continue // without facts
 			}
-			_, err := w.Brands.PutFacts(t.Context(), b.Slug, fieldmark.Facts{Version: fieldmark.FactsVersion, URL: b.URL,
-				Pages: 1, AsOf: fieldmark.At(time.Now()), Facts: []fieldmark.Fact{{ID: "home.reachable",
+			_, err := w.Brands.PutFacts(t.Context(), b.Slug, fieldmark.Facts{Version: fieldmark.FactsVersion,
+				URL: b.URL, Pages: 1, AsOf: fieldmark.At(time.Now()), Facts: []fieldmark.Fact{{ID: "home.reachable",
 					State: fieldmark.Measured, Unit: "bool", Value: int64(1000 - 10*i)}}})
 			if err != nil {
 				t.Fatal(err)

@@ -323,6 +323,7 @@ func relation(a *fieldmark.Association, verb string) string {
 	if a.High < 0 {
 		more = "less"
 	}
-	return fmt.Sprintf("Brands with a higher score were %s %s often in these studies (τ %s, %s to %s, %d brands); this "+
-		"does not show that raising the score raises it.", verb, more, minus(a.Tau), minus(a.Low), minus(a.High), a.Brands)
+	return fmt.Sprintf("Brands with a higher score were %s %s often in these studies (τ %s, %s to %s, %d brands); "+
+		"this does not show that raising the score raises it.", verb, more, minus(a.Tau), minus(a.Low),
+		minus(a.High), a.Brands)
 }

@@ -291,7 +291,8 @@ func sentenceOf(text string, s Span) string {
 	isEnd := func(i int) bool {
 		return text[i] == '\n' ||
 			strings.IndexByte(sentenceEnds, text[i]) >= 0 && (i+1 == len(text) || text[i+1] == ' ') ||
-			strings.HasPrefix(text[i:], "。") || strings.HasPrefix(text[i:], "！") || strings.HasPrefix(text[i:], "？")
+			strings.HasPrefix(text[i:], "。") || strings.HasPrefix(text[i:], "！") ||
+			strings.HasPrefix(text[i:], "？")
 	}
 	from, to := s.From, s.To
 	for from > 0 && !isEnd(from-1) && !strings.HasSuffix(text[:from], "。") {

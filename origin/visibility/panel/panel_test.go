@@ -199,7 +199,8 @@ func TestCheck(t *testing.T) {
 		t.Fatalf("the panel of the tests: %v", faults)
 	}
 	bad := []panel.Brand{
-		{Slug: "Not A Slug", Aliases: []panel.Alias{{Text: "ab"}, {Text: "Rope"}, {Text: "Same name"}, {Text: "···"}}},
+		{Slug: "Not A Slug", Aliases: []panel.Alias{{Text: "ab"}, {Text: "Rope"}, {Text: "Same name"},
+			{Text: "···"}}},
 		{Slug: "b", Aliases: []panel.Alias{{Text: "same  NAME"}, {Text: "Good rope", Near: []string{"x"}},
 			{Text: "Fine rope", Kind: "other"}}, Domains: []string{"www.b.example", "B.example", "b"},
 			Facts: []panel.Fact{{ID: "x"}}},

@@ -1,6 +1,7 @@
 package validity
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -39,7 +40,7 @@ var notTested = []string{
 // the same document in any order, but for AsOf, which the caller sets.
 func Compute(studies []Study, module fieldmark.ModuleRef) fieldmark.Validity {
 	studies = slices.Clone(studies)
-	slices.SortFunc(studies, func(a, b Study) int { return strings.Compare(string(a.Ref.Digest), string(b.Ref.Digest)) })
+	slices.SortFunc(studies, func(a, b Study) int { return cmp.Compare(a.Ref.Digest, b.Ref.Digest) })
 	v := fieldmark.Validity{Module: module, MinBrands: fieldmark.MinValidityBrands, NotTested: notTested,
 		Studies: []fieldmark.ValidityStudy{}, Engines: []string{}, Lines: []fieldmark.ValidityLine{}}
 	for i := range studies {
