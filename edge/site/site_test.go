@@ -486,7 +486,7 @@ func sampleStudyBoard() *fieldmark.VisibilityBoard {
 	return b
 }
 
-// sampleValidity has a relation, none, and one that cannot be told.
+// sampleValidity has a relation, none, and one that is not known.
 func sampleValidity() *fieldmark.Validity {
 	at := fieldmark.At(november)
 	found := &fieldmark.Association{Tau: 210, Low: 50, High: 360, P: 4, Distinct: true, Brands: 64, Pairs: 900,

@@ -400,7 +400,7 @@ func (db StudyReader) ActiveResults(ctx context.Context, limit int) ([][]byte, e
 	return list, nil
 }
 
-// NewestValidity reads the newest document of validity; the error is ErrNotFound if there is none.
+// NewestValidity reads the newest document of validity; the error is ErrNotFound if no document exists.
 func (db StudyReader) NewestValidity(ctx context.Context) (v fieldmark.Validity, err error) {
 	err = db.queryRow(ctx, `SELECT body FROM validity ORDER BY as_of DESC, digest LIMIT 1`).Scan(jsonCol{&v})
 	if err != nil {

@@ -105,7 +105,7 @@ func associate(all []series, random *rand.Rand) *fieldmark.Association {
 	return a
 }
 
-// bootstrap returns the percentile interval of tau. Resamples in which all brands have one value tell nothing
+// bootstrap returns the percentile interval of tau. Resamples in which all brands have one value have no tau
 // and are left out.
 func bootstrap(all []series, random *rand.Rand) (low, high float64) {
 	own := make([]counts, len(all))
