@@ -411,6 +411,17 @@ func (e *siteEndpoints) serveDevelopers(ctx *fasthttp.RequestCtx) {
 	})
 }
 
+// servePlayground handles GET /developers/playground.
+func (e *siteEndpoints) servePlayground(ctx *fasthttp.RequestCtx) {
+	e.servePage(ctx, "page"+site.PathPlayground, "", func(context.Context) (*cache.Entry, error) {
+		body, err := e.site.AppendPlayground(nil, site.DevelopersPage{BaseURL: e.baseURL})
+		if err != nil {
+			return nil, err
+		}
+		return newRunPageEntry(body), nil
+	})
+}
+
 // serviceFresh is the lifetime of the status of the origin: as long as edges take to report.
 const serviceFresh = 30 * time.Second
 

@@ -3,6 +3,7 @@ package edge_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm/abi"
@@ -249,4 +251,53 @@ func flippingProxy(t *testing.T, h *fixture, flip *atomic.Value) string {
 	s := httptest.NewServer(proxy)
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// TestPlayground: an author's module runs in the browser with its golden vectors and the facts of
+// a brand, and one that fails leaves the page usable.
+func TestPlayground(t *testing.T) {
+	b, h := browsertest.Start(t), newFixture(t)
+	h.brand("acme", "Acme", 300)
+	h.score("acme")
+	p := b.Open(t, h.base+site.PathPlayground, browsertest.View{Width: 390, Height: 840, Dark: true})
+	var done any
+	choose := func(module []byte) {
+		p.Ask(t, fmt.Sprintf(`(async (e, code) => {
+			const files = new DataTransfer();
+			files.items.add(new File([Uint8Array.from(atob(code), c => c.charCodeAt(0))], "my.wasm"));
+			e.files = files.files;
+			e.dispatchEvent(new Event("change"));
+		})(document.getElementById("module"), %q)`, base64.StdEncoding.EncodeToString(module)), &done)
+	}
+	score := `document.querySelector("[data-out=score]").textContent`
+	choose(wasmtest.Bad(t, "1.0.1"))
+	p.Until(t, "nothing is known", score+` == "no score"`)
+	p.Ask(t, set("brand", "acme"), &done)
+	p.Do(t, "run", chromedp.Click(chromedp.CSS("#playground .go")))
+	p.Until(t, "the facts of the brand are scored", score+` == "40 of 100"`)
+	p.Until(t, "its vectors are right", `document.querySelector("[data-out=vectors]").textContent.startsWith("All ")`)
+	p.Until(t, "the call is a vector", `document.querySelector("[data-out=vector]").textContent == `+
+		`'{"values":[400000],"states":"1","score":40000,"gates":0,"marks":[400]}'`)
+	p.Ask(t, set("fact-text.words", "777"), &done)
+	p.Until(t, "the trap is named", score+` == "unreachable"`)
+	p.Ask(t, set("fact-text.words", "500"), &done)
+	p.Until(t, "the page still works", score+` == "50 of 100"`)
+	for _, v := range []browsertest.View{{Width: 390, Height: 840}, {Dark: true}, {}} {
+		p.Look(t, v)
+		for _, finding := range append(p.Overflow(t), p.Axe(t)...) {
+			t.Error(finding)
+		}
+		if folder := os.Getenv("PICTURES"); folder != "" {
+			must(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("playground-%d-%v.png", v.Width, v.Dark)),
+				p.Picture(t), 0o644))
+		}
+	}
+	status := `document.querySelector("#playground [role=status]").textContent`
+	choose([]byte("\x00asm\x01\x00\x00\x00"))
+	p.Until(t, "a module without a manifest is named", status+`.includes("scorer.manifest")`)
+	choose([]byte("no module"))
+	p.Until(t, "another file is named", status+`.includes("WebAssembly")`)
+	choose(geo.Module())
+	p.Until(t, "a good module runs after them", score+` == "100 of 100"`)
+	p.Check(t)
 }

@@ -93,6 +93,7 @@ func (e *Edge) newRoutes() routes {
 		{path: site.PathChangelogFeed, route: routePage, get: developers.serveFeed},
 		{path: fieldmark.PathAccessPage, serve: access.serveForm, limited: true},
 		{path: fieldmark.PathAccessPage + "/", prefix: true, serve: access.serveRequest, limited: true},
+		{path: site.PathPlayground, route: routePage, get: pages.servePlayground},
 		{path: site.PathDevelopers + "/", prefix: true, route: routePage, get: developers.serve},
 		{path: site.PathProblems, route: routePage, get: developers.serve},
 		{path: site.PathProblems + "/", prefix: true, route: routePage, get: developers.serve},

@@ -467,6 +467,13 @@ func allowWebAssembly(fields []string) []string {
 	return fields
 }
 
+// newRunPageEntry keeps a page that runs modules.
+func newRunPageEntry(body []byte) *cache.Entry {
+	entry := newEntry(body, etagOf(body), runFields...)
+	entry.Fresh, entry.Stale, entry.OnError = derivedFresh, derivedStale, derivedOnError
+	return entry
+}
+
 // serveRecompute handles GET /brands/{slug}/recompute: the page on which the browser recomputes
 // the score. Its query names changed facts, which only its script reads.
 func (e *brandEndpoints) serveRecompute(ctx *fasthttp.RequestCtx) {
@@ -489,9 +496,7 @@ func (e *brandEndpoints) serveRecompute(ctx *fasthttp.RequestCtx) {
 		if err != nil {
 			return nil, err
 		}
-		page := newEntry(body, etagOf(body), runFields...)
-		page.Fresh, page.Stale, page.OnError = derivedFresh, derivedStale, derivedOnError
-		return page.From(entry), nil
+		return newRunPageEntry(body).From(entry), nil
 	}
 	e.serveCached(ctx, e.fetcher.get, "page/recompute/"+string(slug), fill, func(ctx *fasthttp.RequestCtx, err error) {
 		if !redirect(ctx, err, fieldmark.PathBrandPage, site.RecomputeSuffix) {

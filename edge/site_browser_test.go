@@ -71,7 +71,8 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
 		// one page of each template
 		"/developers/reference": maxWire, "/developers/reference/openMission": maxWire,
 		"/developers/reference/events/mission.created": maxWire, "/developers/guides/retry-safely": maxWire,
-		"/developers/limits": maxWire, "/developers/changelog": maxWire, "/problems": maxWire,
+		"/developers/playground": maxWire,
+		"/developers/limits":     maxWire, "/developers/changelog": maxWire, "/problems": maxWire,
 		"/problems/not_found": maxWire,
 	} {
 		if path == "/" || path == "/brands/acme" || path == "/methodology" || path == "/developers" {

@@ -56,6 +56,7 @@ var keyedRequests = map[string]map[string]string{
 	"/static/":                   {"/static/{static}": "all"},
 	"/badges":                    {"/badges": private, "/badges?q=acme": private},
 	"/developers":                {"/developers": "all"},
+	"/developers/playground":     {"/developers/playground": "all"},
 	"/developers/changelog.atom": {"/developers/changelog.atom": "all"},
 	"/developers/": {"/developers/guides/quick-start": "all", "/developers/absent": private,
 		"/developers/python/fieldmark.py": private},

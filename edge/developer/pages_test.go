@@ -207,6 +207,7 @@ func checkLink(t *testing.T, from, link string, all map[string]content) {
 		path = from
 	}
 	if path == site.PathDevelopers || path == site.PathChangelogFeed || path == fieldmark.PathAccessPage ||
+		path == site.PathPlayground ||
 		path != site.PathProblems &&
 			!strings.HasPrefix(path, site.PathDevelopers+"/") && !strings.HasPrefix(path, site.PathProblems+"/") {
 		return // served by others

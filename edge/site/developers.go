@@ -52,6 +52,23 @@ func newDevelopersView(c chrome, p *DevelopersPage) *developersView {
 	return v
 }
 
+// playgroundView is what templates/playground.html shows.
+type playgroundView struct {
+	Head     head
+	Nav      []ArticleLink
+	Commands string // what to run without a browser
+}
+
+func newPlaygroundView(c chrome, p *DevelopersPage) *playgroundView {
+	v := &playgroundView{Nav: developerNav(PathPlayground), Commands: "fieldmark module build card.json -o my.wasm\n" +
+		"fieldmark module check my.wasm\nfieldmark module run my.wasm --facts facts.json"}
+	v.Head = fixedHead(c, p.BaseURL, PathPlayground, "Module playground",
+		"Run a scoring module in your browser: its golden vectors, and its marks and score on the facts of a brand "+
+			"or your own.")
+	v.Head.Here, v.Head.Reference, v.Head.Runs, v.Head.Play = PathDevelopers, true, true, true
+	return v
+}
+
 // reads are what an edge answers itself, also where the reference cannot be had.
 var reads = []Call{
 	{"GET", "/api/v1/score/{slug}",
@@ -82,6 +99,7 @@ var developerPages = []ArticleLink{
 	{Path: PathGuides + "receive-webhooks", Text: "Receive webhooks"},
 	{Path: PathGuides + "retry-safely", Text: "Retry safely"},
 	{Path: PathGuides + "test-mode", Text: "Test mode"},
+	{Path: PathPlayground, Text: "Module playground"},
 	{Path: PathProblems, Text: "Problems"}, {Path: PathLimits, Text: "Limits"},
 	{Path: PathChangelog, Text: "Changelog"},
 }

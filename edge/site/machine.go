@@ -28,6 +28,7 @@ const (
 	PathReference     = PathDevelopers + "/reference"
 	PathGuides        = PathDevelopers + "/guides/" // the name of a guide follows
 	PathLimits        = PathDevelopers + "/limits"
+	PathPlayground    = PathDevelopers + "/playground"
 	PathChangelog     = PathDevelopers + "/changelog"
 	PathSDK           = PathDevelopers + "/sdk/" // the name of a file follows
 	PathChangelogFeed = PathDevelopers + "/changelog.atom"

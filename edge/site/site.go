@@ -54,6 +54,7 @@ type chrome struct {
 	Developer  string // stylesheet of the pages for developers
 	TryScript  string // script that sends requests from the reference
 	RunScript  string // script and worker that run a module in the browser
+	PlayScript string // script of the playground of modules
 	RunStyle   string // stylesheet of the pages that load RunScript
 	Icon       string
 	Share      string // picture for previews of links, 1200 by 630
@@ -92,6 +93,7 @@ var parse = sync.OnceValues(func() (*Site, error) {
 		{&s.chrome.Developer, "developer.css", "text/css"},
 		{&s.chrome.TryScript, "try.js", "text/javascript"},
 		{&s.chrome.RunScript, "recompute.js", "text/javascript"},
+		{&s.chrome.PlayScript, "playground.js", "text/javascript"},
 		{&s.chrome.RunStyle, "recompute.css", "text/css"},
 		{&s.chrome.Icon, "mark.svg", "image/svg+xml"},
 		{&s.chrome.Share, "share.png", "image/png"},
@@ -259,6 +261,11 @@ func (s *Site) AppendCheck(dst []byte, p CheckPage) ([]byte, error) {
 // AppendDevelopers appends the page for developers.
 func (s *Site) AppendDevelopers(dst []byte, p DevelopersPage) ([]byte, error) {
 	return s.appendPage(dst, "developers.html", newDevelopersView(s.chrome, &p))
+}
+
+// AppendPlayground appends the page on which an author runs a module.
+func (s *Site) AppendPlayground(dst []byte, p DevelopersPage) ([]byte, error) {
+	return s.appendPage(dst, "playground.html", newPlaygroundView(s.chrome, &p))
 }
 
 // Icon returns the logo as SVG, for clients that request it at a conventional path.

@@ -358,6 +358,7 @@ func samplePages(t *testing.T) map[string][]byte {
 				Places: []site.LLMsPlace{{Line: 1, Text: "Acme <b>"}, {Line: 2}}},
 			{Line: 9, Severity: "warning", Message: "beyond", Count: 12, Places: []site.LLMsPlace{{Line: 9}}},
 			{Severity: "warning", Message: "whole", Code: "no-link"}}}}))
+	add("playground")(s.AppendPlayground(nil, site.DevelopersPage{BaseURL: base}))
 	add("developers")(s.AppendDevelopers(nil, site.DevelopersPage{BaseURL: base}))
 	add("developers-article")(s.AppendArticle(nil, site.Article{BaseURL: base, Path: site.PathReference + "/getScore",
 		Title: "Get a score <b>", Description: "How to get a score.", Feed: site.PathChangelogFeed, Try: true,

@@ -11,7 +11,7 @@ const states = { unknown: 0, measured: 1, not_applicable: 2 };
 // ModuleProblem is what a module did wrong, or why it cannot run here.
 class ModuleProblem extends Error {}
 
-// The worker. Each message is a module to load or inputs to score, and gets one answer.
+// The worker. Each message is a module to load, a section to read or inputs to score, and gets one answer.
 
 function serveModule() {
   let module, manifest;
@@ -19,13 +19,15 @@ function serveModule() {
     try {
       if (data.code) {
         module = new WebAssembly.Module(data.code);
-        manifest = data.manifest || readManifest(module);
+        manifest = readManifest(module);
         postMessage({ done: manifest });
+      } else if (data.section) {
+        postMessage({ done: readSection(module, data.section) });
       } else {
         postMessage({ done: runModule(module, manifest, data) });
       }
     } catch (error) {
-      postMessage({ fault: error.message, at: error.at });
+      postMessage({ fault: error.message });
     }
   };
   postMessage({ done: "ready" });
@@ -39,35 +41,24 @@ function readManifest(module) {
       ? "The module belongs to the class wasi-null: it needs the host functions of an edge, so it cannot be run here."
       : "The module has imports, so it cannot be run here.");
   }
-  const [section] = WebAssembly.Module.customSections(module, "scorer.manifest");
-  if (!section) throw new ModuleProblem("The module has no manifest.");
-  return JSON.parse(new TextDecoder().decode(section));
+  return readSection(module, "scorer.manifest");
 }
 
-// runModule scores inputs on a new instance, so that every call finds the same state. A module that an origin has
-// metered counts its fuel and says where it stopped.
-function runModule(module, manifest, { values, marks, fuel: budget }) {
+// readSection returns the content of a custom section: the manifest or the golden vectors.
+function readSection(module, name) {
+  const [section] = WebAssembly.Module.customSections(module, name);
+  if (!section) throw new ModuleProblem(`The module has no section ${name}.`);
+  return json(section);
+}
+
+// runModule scores inputs on a new instance, so that every call finds the same state.
+function runModule(module, manifest, { values, marks }) {
   const { exports } = new WebAssembly.Instance(module, {});
-  const fuel = exports["fieldmark.fuel"], depth = exports["fieldmark.depth"], at = exports["fieldmark.at"];
-  const call = name => {
-    if (fuel) {
-      fuel.value = BigInt(budget);
-      depth.value = 1000;
-    }
-    try {
-      return exports[name]();
-    } catch (error) {
-      const problem = new ModuleProblem(fuel?.value < 0n ? `It used more than ${budget} units of fuel.`
-        : depth?.value < 0 ? "Its calls are nested too deeply." : error.message);
-      problem.at = at?.value;
-      throw problem;
-    }
-  };
   for (const name of ["scorer_v1_input", "scorer_v1_score"]) {
     if (typeof exports[name] !== "function") throw new ModuleProblem(`The module does not export ${name}.`);
   }
-  if (exports._initialize) call("_initialize");
-  const to = call("scorer_v1_input") >>> 0, memory = exports.memory, size = memory.buffer.byteLength;
+  exports._initialize?.();
+  const to = exports.scorer_v1_input() >>> 0, memory = exports.memory, size = memory.buffer.byteLength;
   const n = values.length;
   if (to % 8 || to + 9 * n > size) throw new ModuleProblem(`It wants its inputs at ${to}, in a memory of ${size}.`);
   const input = new DataView(memory.buffer, to);
@@ -76,11 +67,10 @@ function runModule(module, manifest, { values, marks, fuel: budget }) {
     input.setBigInt64(8 * i, BigInt(value), true);
     input.setUint8(8 * n + i, marks[i]);
   });
-  const from = call("scorer_v1_score") >>> 0;
-  const used = fuel && budget - Number(fuel.value);
+  const from = exports.scorer_v1_score() >>> 0;
   if (!from) throw new ModuleProblem("The module could not score these inputs.");
   if (memory.buffer.byteLength !== size) throw new ModuleProblem("The module must not grow its memory while scoring.");
-  return { ...readResult(manifest, memory.buffer, from), fuel: used };
+  return readResult(manifest, memory.buffer, from);
 }
 
 // readResult reads a result and refuses one that an edge would refuse.
@@ -114,13 +104,13 @@ const decimal = m => m / 1000;
 
 // ModuleRunner runs one module in a worker. Calls are made one after the other.
 class ModuleRunner {
-  constructor(code, manifest) {
-    this.module = { code, manifest };
+  constructor(code) {
+    this.code = code;
   }
 
   // load compiles the module and returns its manifest.
-  async load() {
-    return this.manifest = await this.send();
+  load() {
+    return this.send();
   }
 
   // score runs the module on inputs: values in thousandths, marks as numbers of states.
@@ -128,12 +118,17 @@ class ModuleRunner {
     return this.send(inputs);
   }
 
+  // vectors returns the golden vectors.
+  vectors() {
+    return this.send({ section: "scorer.vectors" });
+  }
+
   async send(message) {
     try {
       if (!this.worker) {
         this.worker = new Worker(recomputeScript);
         await this.answer(30 * runLimit); // the script is loaded
-        const manifest = await this.answer(runLimit, this.module);
+        const manifest = await this.answer(runLimit, { code: this.code });
         if (!message) return manifest;
       }
       return await this.answer(runLimit, message);
@@ -154,7 +149,7 @@ class ModuleRunner {
       this.worker.onerror = settle(() => reject(new ModuleProblem("The worker could not be started.")));
       this.worker.onmessage = settle(({ data }) => {
         if (data.fault === undefined) return resolve(data.done);
-        reject(Object.assign(new ModuleProblem(data.fault), { at: data.at }));
+        reject(new ModuleProblem(data.fault));
       });
       if (message) this.worker.postMessage(message);
     });
