@@ -1,9 +1,11 @@
 package origin_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -245,6 +247,10 @@ func TestRetention(t *testing.T) {
 		}
 		time.Sleep(time.Minute) // virtual
 		stop()
+		if n := w.count(t, `SELECT COUNT(*) FROM attempt a JOIN delivery d ON d.id = a.delivery
+			WHERE a.event = d.event`); n != 3 {
+			t.Errorf("%d attempts name the event of their delivery, want 3", n)
+		}
 		time.Sleep(49 * time.Minute)
 		openMission(t, w, "young")
 		stop = w.run(t)
@@ -272,8 +278,29 @@ func TestRetention(t *testing.T) {
 			polled.Next != page.Head {
 			t.Errorf("poll from the start: %+v, %v; want what is kept", polled, err)
 		}
+		if list, err := w.Store.Activations(t.Context()); err != nil || len(list) != 1 || list[0].At.IsZero() {
+			t.Errorf("activations after an hour: %+v, %v; want that of the first event, which is deleted", list, err)
+		}
 		openMission(t, w, "after") // the log continues where it was
 	})
+}
+
+// count returns the number that a query selects.
+func (w *fixture) count(t testing.TB, query string) (n int) {
+	t.Helper()
+	driver, name := "sqlite", (&url.URL{Scheme: "file", Path: w.At.Path}).String()
+	if w.At.URL != "" {
+		driver, name = "pgx", w.At.URL
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRow(query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestRequeuedDeliveryIsKept: retention counts from when a delivery was queued

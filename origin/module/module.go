@@ -389,7 +389,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, action string, ref fiel
 	if err != nil {
 		return err
 	}
-	if err := tx.ActivateModule(ctx, ref.Digest, number, percent); err != nil {
+	if err := tx.ActivateModule(ctx, ref.Digest, number, percent, time.Now()); err != nil {
 		return err
 	}
 	if *plan, err = tx.ModulePlan(ctx); err != nil {

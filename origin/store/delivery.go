@@ -287,9 +287,9 @@ func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 		return fail(err)
 	}
 	// The number identifies the attempt: storing it twice changes nothing.
-	err = t.queueExec(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body, detail)
-		SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM delivery WHERE id = $1 AND attempts < $2 ON CONFLICT (delivery,
-			number) DO NOTHING`,
+	err = t.queueExec(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body, detail, event)
+		SELECT id, $2, $3, $4, $5, $6, $7, $8, event FROM delivery WHERE id = $1 AND attempts < $2
+		ON CONFLICT DO NOTHING`,
 		a.Delivery, a.Number, a.At.UnixMicro(), a.Took.Milliseconds(), a.Status, a.Error, a.Body, detail)
 	if err != nil {
 		return fail(err)

@@ -22,8 +22,9 @@ type ModuleTx struct {
 // Activations lists since when which module was active, the oldest first.
 // Pages show which module a score of the past was made with.
 func (db ModuleReader) Activations(ctx context.Context) ([]fieldmark.Activation, error) {
-	rows, err := db.query(ctx, `SELECT e.at, m.name, m.version, m.digest FROM activation a
-		JOIN event e ON e.number = a.event JOIN module m ON m.digest = a.digest ORDER BY a.event`)
+	rows, err := db.query(ctx, `SELECT COALESCE(a.at, e.at), m.name, m.version, m.digest FROM activation a
+		LEFT JOIN event e ON e.number = a.event JOIN module m ON m.digest = a.digest
+		WHERE COALESCE(a.at, e.at) IS NOT NULL ORDER BY a.event`)
 	list, err := collect(rows, err, func(row scanner) (a fieldmark.Activation, err error) {
 		return a, row.Scan(timeCol{&a.At}, &a.Module.Name, &a.Module.Version, &a.Module.Digest)
 	})
@@ -61,10 +62,11 @@ func (t ModuleTx) PutModule(ctx context.Context, m fieldmark.SignedModule, body 
 }
 
 // ActivateModule makes a stored module active as of an event; below 100 percent,
-// as a canary.
-func (t ModuleTx) ActivateModule(ctx context.Context, digest fieldmark.Digest, event int64, percent int) error {
-	_, err := t.exec(ctx, `INSERT INTO activation (event, digest, percent) VALUES ($1, $2, $3)`, event,
-		string(digest), percent)
+// as a canary. The activation outlives its event.
+func (t ModuleTx) ActivateModule(ctx context.Context, digest fieldmark.Digest, event int64, percent int,
+	at time.Time) error {
+	_, err := t.exec(ctx, `INSERT INTO activation (event, digest, percent, at) VALUES ($1, $2, $3, $4)`, event,
+		string(digest), percent, at.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("activate module %s: %w", digest, err)
 	}

@@ -104,6 +104,8 @@ var rules = []Rule{
 		OR NOT EXISTS (SELECT 1 FROM event e WHERE e.number = d.event)`},
 	{"a delivery counts its attempts", `SELECT d.id FROM delivery d
 		WHERE d.attempts <> (SELECT COUNT(*) FROM attempt a WHERE a.delivery = d.id)`},
+	{"an attempt names the event of its delivery", `SELECT a.delivery FROM attempt a
+		JOIN delivery d ON d.id = a.delivery WHERE a.event <> d.event`},
 	{"only due deliveries are leased", `SELECT d.id FROM delivery d WHERE d.state <> 'due' AND d.lease_until IS NOT
 		NULL`},
 	{"a delivery's state is valid", `SELECT d.id FROM delivery d WHERE d.state NOT IN ('due', 'waiting', 'done',
