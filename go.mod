@@ -55,9 +55,7 @@ require (
 	modernc.org/sqlite v1.60.1
 )
 
-require (
-	github.com/BurntSushi/toml v1.6.0 // indirect
-)
+require github.com/BurntSushi/toml v1.6.0 // indirect
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
