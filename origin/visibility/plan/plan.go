@@ -57,10 +57,10 @@ type Plan struct {
 	PanelHash   fieldmark.Digest
 	Hash        fieldmark.Digest // of everything that decides which questions are asked, and how
 
-	scheduleAt, pricesAt *yaml.Node
-	enginesAt            []*yaml.Node
-	file                 string
-	matcher              *panel.Matcher
+	scheduleAt *yaml.Node
+	enginesAt  []*yaml.Node
+	file       string
+	matcher    *panel.Matcher
 }
 
 // Schedule is when questions are asked.
