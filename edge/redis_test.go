@@ -21,7 +21,7 @@ func TestSharedScoresNeedTheNodeToken(t *testing.T) {
 	h.brand("acme", "Acme", 100)
 	// The version of the document's form is part of the key, so that nodes of another
 	// program do not take this one's documents for theirs.
-	const key = "score/6/acme"
+	const key = "score/7/acme"
 	var stored string
 	h.until("the score is shared", func() bool {
 		h.get("/api/v1/score/acme")

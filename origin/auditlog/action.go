@@ -104,6 +104,7 @@ var actions = map[string][]string{
 	"webhook.tested":                {"endpoint.test"},
 	"webhook.replayed":              {"endpoint.replay"},
 	"delivery.resent":               {"delivery.resend", "endpointdelivery.resend"},
+	"public_log.key_rotated":        {"publiclogkey.rotate"},
 	"module.stored":                 {"module.push"},
 	"module.preview_requested":      {"module.preview"},
 	"module.activated":              {"module.activate"},

@@ -161,7 +161,10 @@ func (p *prober) probe(ctx context.Context) (fieldmark.Slug, error) {
 		return "", err
 	}
 	i := slices.IndexFunc(all, func(b store.Brand) bool { return b.Public && b.Slug != brand })
-	if i < 0 {
+	switch {
+	case i < 0 && slices.ContainsFunc(all, func(b store.Brand) bool { return b.Public }):
+		return brand, errNoBadge // the only public brand
+	case i < 0:
 		return "", errNoBrand
 	}
 	return all[i].Slug, p.compare(ctx, all[i].Slug)

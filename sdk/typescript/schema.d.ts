@@ -1291,6 +1291,43 @@ export interface components {
         };
         /**
          * @example {
+         *       "id": "06m7xv8e0w3v3ac3.42",
+         *       "state": "refused",
+         *       "source": "servicenow",
+         *       "externalId": "INC0012345",
+         *       "acceptedAt": "2026-11-21T08:00:00.000Z",
+         *       "decidedAt": "2026-11-21T08:00:00.000Z",
+         *       "code": "mission_exists",
+         *       "detail": "source and externalId already name a mission with other content"
+         *     }
+         */
+        Intake: {
+            /**
+             * Format: date-time
+             * @example 2026-11-22T09:30:00.000Z
+             */
+            acceptedAt: string;
+            /** @example CUSTOMER */
+            code?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-22T09:30:00.000Z
+             */
+            decidedAt?: string;
+            /** @example The detail names what was sent and what is allowed. */
+            detail?: string;
+            /** @example INV-17 */
+            externalId?: string;
+            /** @example 06m7xv8e0w3v3ac3zvc1h0gmw4 */
+            id: string;
+            missions?: string[] | null;
+            /** @example billing */
+            source: string;
+            /** @enum {string} */
+            state: "accepted" | "mission" | "refused";
+        };
+        /**
+         * @example {
          *       "keyId": "key_06m7xv8e0w3v3ac3zvc1h0gmw4",
          *       "name": "service desk",
          *       "prefix": "fm_live_AbC12xYz",
@@ -1966,7 +2003,7 @@ export interface components {
             verdict: string;
         };
         PolledEvent: {
-            data: components["schemas"]["Mission"] | components["schemas"]["MissionNoted"] | components["schemas"]["AttachmentChange"] | components["schemas"]["SLAAtRiskEvent"] | components["schemas"]["SLABreachedEvent"] | components["schemas"]["SLAMetEvent"] | components["schemas"]["SLAPausedEvent"] | components["schemas"]["SLAResumedEvent"] | components["schemas"]["SLAUpdatedEvent"] | components["schemas"]["PaymentChange"] | components["schemas"]["ScoreChange"] | components["schemas"]["RankChange"] | components["schemas"]["VisibilityChange"] | components["schemas"]["BrandAudit"] | components["schemas"]["ClaimChange"] | components["schemas"]["DisputeChange"] | components["schemas"]["ModuleRollback"] | components["schemas"]["EndpointNotice"] | components["schemas"]["KeyExpiring"] | components["schemas"]["Ping"] | {
+            data: components["schemas"]["Mission"] | components["schemas"]["MissionNoted"] | components["schemas"]["AttachmentChange"] | components["schemas"]["SLAAtRiskEvent"] | components["schemas"]["SLABreachedEvent"] | components["schemas"]["SLAMetEvent"] | components["schemas"]["SLAPausedEvent"] | components["schemas"]["SLAResumedEvent"] | components["schemas"]["SLAUpdatedEvent"] | components["schemas"]["PaymentChange"] | components["schemas"]["ScoreChange"] | components["schemas"]["RankChange"] | components["schemas"]["VisibilityChange"] | components["schemas"]["BrandAudit"] | components["schemas"]["ClaimChange"] | components["schemas"]["DisputeChange"] | components["schemas"]["ModuleRollback"] | components["schemas"]["EndpointNotice"] | components["schemas"]["KeyExpiring"] | components["schemas"]["Intake"] | components["schemas"]["Ping"] | {
                 id: string;
             };
             /** @example evt_06m7xv8e0w3v3ac3zvc1h0gmw4 */

@@ -122,7 +122,7 @@ func TestCitations(t *testing.T) {
 		"https://other.github.io":                   "other.github.io",
 		"https://github.io":                         "",
 		"https://xn--pple-43d.com":                  "xn--pple-43d.com",
-		"https://аpple.com":                         "xn--pple-43d.com", // a Cyrillic letter
+		"https://\u0430pple.com":                    "xn--pple-43d.com", // a Cyrillic letter
 		"https://münchen.de/x":                      "xn--mnchen-3ya.de",
 		"https://192.0.2.1/":                        "",
 		"https://[2001:db8::1]/":                    "",
