@@ -48,20 +48,19 @@ func (e *countingEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	e.asked[string(body)]++
 	e.calls++
-	kill := e.calls == e.killAt
-	process := e.process
+	kill, way, process := e.calls == e.killAt, e.killAt, e.process
 	e.mu.Unlock()
-	if kill && e.killAt%3 == 0 {
+	if kill && way%3 == 0 {
 		_ = process.Process.Kill() // with SIGKILL; it may have ended
 	}
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	e.fake.ServeHTTP(w, r)
-	if kill && e.killAt%3 == 1 {
+	if kill && way%3 == 1 {
 		_ = process.Process.Kill()
 	}
-	if kill && e.killAt%3 == 2 {
+	if kill && way%3 == 2 {
 		_ = http.NewResponseController(w).Flush()
-		time.AfterFunc(time.Duration(e.killAt%7)*300*time.Microsecond, func() { _ = process.Process.Kill() })
+		time.AfterFunc(time.Duration(way%7)*300*time.Microsecond, func() { _ = process.Process.Kill() })
 	}
 }
 
