@@ -112,7 +112,7 @@ func TestSpoolProcesses(t *testing.T) {
 	count := map[string]int{}
 	for cursor := ""; ; {
 		var page fieldmark.List[fieldmark.Mission]
-		eventually(t, "the missions are listed", func() bool { // the edge may still count the origin as down
+		eventually(t, "the missions are listed", func() bool { // those above may have used up the limit of reads
 			status, _, body, err := try("GET", base+fieldmark.PathMissions+"?limit=200"+cursor, "", "Authorization",
 				"Bearer "+key)
 			if err != nil || status != 200 {
