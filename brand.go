@@ -128,6 +128,53 @@ type Fact struct {
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
+// ObservedFact is a fact that audits measure and report, and for which the built-in module gives no
+// points: no study relates it to answers. Another module may read it.
+type ObservedFact struct {
+	ID    string
+	Label string
+	Wide  bool // it needs another request, which only audits with wide facts make
+}
+
+// ObservedFacts returns the observed facts in the order in which they are shown.
+func ObservedFacts() []ObservedFact {
+	return []ObservedFact{
+		{"policy.content_signal.search", "Content-Signal: may be used for search", false},
+		{"policy.content_signal.ai_input", "Content-Signal: may be used as input of AI", false},
+		{"policy.content_signal.ai_train", "Content-Signal: may be used for training", false},
+		{"policy.content_usage.search", "Content-Usage: may be used for search", false},
+		{"policy.content_usage.train_ai", "Content-Usage: may be used for training", false},
+		{"policy.rsl", "RSL licence terms", false},
+		{"policy.tdmrep", "TDMRep: text and data mining reserved", false},
+		{"agent.bot_keys", "Directory of keys for Web Bot Auth", true},
+		{"agent.mcp_card", "Card of an MCP server", true},
+		{"agent.a2a_card", "A2A agent card", true},
+		{"agent.webmcp", "WebMCP tools on the pages", false},
+		{"agent.api_catalog", "Catalogue of APIs", true},
+	}
+}
+
+// IsObserved reports whether a fact is one of ObservedFacts.
+func IsObserved(id string) bool {
+	return slices.ContainsFunc(ObservedFacts(), func(f ObservedFact) bool { return f.ID == id })
+}
+
+// Answer returns the value of a fact in a word: yes, no, a number, or that it is unknown or does not
+// apply.
+func (f Fact) Answer() string {
+	switch {
+	case f.State == NotApplicable:
+		return "n/a"
+	case f.State != Measured:
+		return "unknown"
+	case f.Unit != "bool":
+		return Milli(f.Value).String()
+	case f.Value == 0:
+		return "no"
+	}
+	return "yes"
+}
+
 // FactsVersion is the version of the vocabulary of fact ids; new ids do not change it.
 const FactsVersion = "geo-facts/1"
 
@@ -260,6 +307,15 @@ func (f *Facts) Find(id string) (Fact, bool) {
 		return Fact{}, false
 	}
 	return f.Facts[i], true
+}
+
+// Wide reports whether the audit requested the documents of observed facts: one of those that need a
+// request besides the pages is known.
+func (f *Facts) Wide() bool {
+	return slices.ContainsFunc(ObservedFacts(), func(o ObservedFact) bool {
+		fact, ok := f.Find(o.ID)
+		return o.Wide && ok && fact.State != Unknown
+	})
 }
 
 // Digest returns the digest of the content. The time of the audit is not part of it: the

@@ -85,6 +85,7 @@ const (
 	CodeInternal             Code = "internal"
 	CodeOriginUnavailable    Code = "origin_unavailable"
 	CodeOverloaded           Code = "overloaded"
+	CodeScoreNotLogged       Code = "score_not_logged"
 	CodeTimeout              Code = "timeout"
 )
 
@@ -165,6 +166,7 @@ var codeTable = map[Code]struct {
 	CodeInternal:             {http.StatusInternalServerError, "Something went wrong on our side"},
 	CodeOriginUnavailable:    {http.StatusServiceUnavailable, "The origin cannot be reached"},
 	CodeOverloaded:           {http.StatusServiceUnavailable, "The server is busy"},
+	CodeScoreNotLogged:       {http.StatusServiceUnavailable, "The public log does not have this score yet"},
 	CodeTimeout:              {http.StatusGatewayTimeout, "The origin did not answer in time"},
 }
 
@@ -219,6 +221,9 @@ type FieldError struct {
 	// required, unknown_field, too_long, too_short, pattern, enum, range, format, conflict
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
+	// Line and Column are of the request body, from 1, if it is a text for people, such as a scorecard.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 }
 
 // Errorf returns an Error with a formatted detail.

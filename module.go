@@ -57,7 +57,7 @@ type ModuleCanary struct {
 // canaryBuckets divides all brands for canaries, in hundredths of a percent.
 const canaryBuckets = 10_000
 
-// Covers reports whether a brand belongs to the canary's share. It is the same share everywhere, differs
+// Covers decides the canary share: it reports whether a brand belongs to it. The share is the same everywhere, differs
 // between modules, and is part of any larger share of the module.
 func (c *ModuleCanary) Covers(slug Slug) bool {
 	sum := sha256.Sum256([]byte(string(c.Digest) + "\x00" + string(slug)))
@@ -265,6 +265,10 @@ type ModuleActivation struct {
 type ModuleStatus struct {
 	Plan  ModulePlan   `json:"plan"`
 	Nodes []NodeReport `json:"nodes"` // that reported in the last minutes
+
+	// HeldOut compares the scores of the active module with studies that began after its upload, as of the
+	// last computation of the validity. Absent: it was not computed for this module.
+	HeldOut *Foretelling `json:"heldOut,omitempty"`
 }
 
 // PreviewState is the state of a preview.
@@ -304,9 +308,11 @@ type ModuleComparison struct {
 	FirstFault      string `json:"firstFault,omitempty"`
 	// DirectionsBroken counts brands whose score changes against a declared direction
 	// when a fact changes slightly.
-	DirectionsBroken int          `json:"directionsBroken"`
-	FirstDirection   string       `json:"firstDirection,omitempty"`
-	Movers           []ModuleMove `json:"movers"` // largest changes first
+	DirectionsBroken int    `json:"directionsBroken"`
+	FirstDirection   string `json:"firstDirection,omitempty"`
+	// Foretells compares both modules with what ranked studies measured. Absent: there is no such study.
+	Foretells []Foretelling `json:"foretells,omitempty"`
+	Movers    []ModuleMove  `json:"movers"` // largest changes first
 }
 
 // ModuleMove is the effect of a module on one brand.

@@ -223,6 +223,8 @@ type Score struct {
 	Claim *BrandClaim `json:"claim,omitempty"`
 	// with ?disputes=1: the published disputes of findings, the newest first
 	Disputes []DisputeStatus `json:"disputes,omitempty"`
+	// with ?proof=1: that the public log has the score; the error is CodeScoreNotLogged while it does not
+	Proof *ScoreProof `json:"proof,omitempty"`
 }
 
 // ScoreProof proves that the public log has a record of a score. The entry of the leaf is the

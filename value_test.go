@@ -58,6 +58,17 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// TestTimeAppend: both ways to the wire form agree, in years of four digits.
+func TestTimeAppend(t *testing.T) {
+	for _, us := range []int64{0, -1, 1, 999, 1_000, 999_999, 1_790_000_000_123_456, -62_135_596_799_999_000,
+		253_402_300_799_999_999} {
+		at := fieldmark.AtMicros(us)
+		if got := string(at.Append([]byte("at "))); got != "at "+at.String() {
+			t.Errorf("%d: %q, want %q", us, got, at)
+		}
+	}
+}
+
 // TestNewID holds the layout of RFC 9562, section 5.7: version 7, variant 2,
 // and an order by time.
 func TestNewID(t *testing.T) {

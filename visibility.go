@@ -399,6 +399,40 @@ type Validity struct {
 	Tested    int             `json:"tested"`   // signals
 	ByChance  Milli           `json:"byChance"` // how many of these would differ from 0 at 5 % by chance
 	NotTested []string        `json:"notTested"`
+
+	// Studies that began after the upload of the module; absent: the upload is not known.
+	HeldOut *Foretelling `json:"heldOut,omitempty"`
+}
+
+// ForetellingBasis says which studies a Foretelling is about.
+type ForetellingBasis string
+
+// The author of a module could have looked at studies that began before its upload, and not at later ones.
+const (
+	ForetellingSeen    ForetellingBasis = "seen"
+	ForetellingHeldOut ForetellingBasis = "held_out"
+)
+
+// Foretelling says how the scores of a module are associated with what studies measured afterwards: Kendall's
+// tau-b within studies. It shows no cause. With fewer than MinBrands there are counts only.
+type Foretelling struct {
+	Basis     ForetellingBasis       `json:"basis" enum:"seen,held_out"`
+	Metric    string                 `json:"metric" enum:"citation,mention"`
+	Brands    int                    `json:"brands"`
+	Studies   int                    `json:"studies"`
+	MinBrands int                    `json:"minBrands"`
+	Tau       *Milli                 `json:"tau,omitempty"` // -1 to 1
+	Low       *Milli                 `json:"low,omitempty"` // 95 % interval: bootstrap of brands within studies
+	High      *Milli                 `json:"high,omitempty"`
+	Against   *ForetellingDifference `json:"against,omitempty"`
+}
+
+// ForetellingDifference compares the tau of a module with that of the active one, for the same brands.
+type ForetellingDifference struct {
+	Tau        Milli  `json:"tau"`        // of the active module
+	Difference Milli  `json:"difference"` // of the module less the active one
+	Low        *Milli `json:"low"`        // 95 % interval of the difference: paired bootstrap
+	High       *Milli `json:"high"`
 }
 
 // ValidityStudy is a study of a Validity.

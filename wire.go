@@ -23,12 +23,14 @@ const (
 	PathLog      = "/api/v1/log"
 	PathLLMs     = "/api/v1/llms-txt"
 	PathLLMsLint = "/api/v1/llms-txt/lint"
-	PathPublic   = "/api/public/"
-	PathMissions = "/api/public/v1/missions"
-	PathClaims   = "/api/v1/claims"
-	PathAlerts   = "/api/public/v1/integrations/"
-	PathWebhooks = "/api/public/v1/webhooks"
-	PathAdminAPI = "/api/admin/v1/"
+	// PathPlayground is the prefix of the calls that compile scorecards and check modules of anyone.
+	PathPlayground = "/api/v1/playground/"
+	PathPublic     = "/api/public/"
+	PathMissions   = "/api/public/v1/missions"
+	PathClaims     = "/api/v1/claims"
+	PathAlerts     = "/api/public/v1/integrations/"
+	PathWebhooks   = "/api/public/v1/webhooks"
+	PathAdminAPI   = "/api/admin/v1/"
 	// LogCheckpoint is the newest checkpoint of a public log, below its address.
 	LogCheckpoint = "checkpoint"
 	// PathMissionBatch creates several missions at once.
@@ -162,6 +164,9 @@ const (
 	// the request that does the same in earnest.
 	HeaderAgent   = "Fieldmark-Agent"
 	HeaderConfirm = "Fieldmark-Confirm"
+	// HeaderAssessedAt is the time, in milliseconds (RFC 3339), as of which an edge assessed the facts of a
+	// score: their age counts. It is more exact than Date and Age.
+	HeaderAssessedAt = "Fieldmark-Assessed-At"
 	// HeaderRequestID is X-Request-Id, copied from the request if it is valid.
 	HeaderRequestID = "X-Request-Id"
 )
@@ -199,6 +204,7 @@ const (
 	MaxBatchBody = 1 << 20  // bytes of a batch of missions
 	MaxBulkBody  = 8 << 20  // bytes of an import
 	MaxLintBody  = 1 << 20  // bytes of an llms.txt to lint: twice what the linter reads
+	MaxPlayBody  = 6 << 20  // bytes of a module to run: MaxAnyModule in base64, and its inputs
 	MaxWait      = 25       // seconds of a long poll: below the common proxy timeout of 30 s
 	MaxBulkTime  = 60       // seconds for an import or another operation on all brands
 	MaxStates    = 1000     // brands with facts per page: 4 MB without evidence, 12 MB with it
