@@ -63,6 +63,11 @@ func OpenCheckpoint(signed []byte, keys ...string) (c Checkpoint, n *note.Note, 
 	if n, err = note.Open(signed, note.VerifierList(verifiers...)); err != nil {
 		return c, nil, fmt.Errorf("verify a checkpoint: %w", err)
 	}
+	for _, sig := range n.Sigs { // package note ignores the bits that base64 does not use
+		if _, err := base64.StdEncoding.Strict().DecodeString(sig.Base64); err != nil {
+			return c, nil, fmt.Errorf("the signature by %s: %w", sig.Name, err)
+		}
+	}
 	c, err = ParseCheckpoint(n.Text)
 	return c, n, err
 }
@@ -137,6 +142,35 @@ func (c cosignatureAt) KeyHash() uint32 { return c.hash }
 func (c cosignatureAt) Sign(text []byte) ([]byte, error) {
 	at := binary.BigEndian.AppendUint64(nil, c.at)
 	return append(at, ed25519.Sign(c.private, cosignedText(c.at, string(text)))...), nil
+}
+
+// Cosign adds a cosignature to a signed checkpoint. It verifies nothing.
+func (c *Cosigner) Cosign(signed []byte, now time.Time) ([]byte, error) {
+	n, err := note.Open(signed, note.VerifierList())
+	if e, ok := errors.AsType[*note.UnverifiedNoteError](err); ok { // as expected without keys
+		n, err = e.Note, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cosign a checkpoint: %w", err)
+	}
+	return note.Sign(n, c.At(now))
+}
+
+// Cosigned returns when a witness cosigned a checkpoint, by its key as Cosigner.Key returns it.
+func Cosigned(signed []byte, key string) (at time.Time, err error) {
+	v, err := CosignatureVerifier(key)
+	if err != nil {
+		return at, err
+	}
+	n, err := note.Open(signed, note.VerifierList(v))
+	if err != nil {
+		return at, fmt.Errorf("verify the cosignature by %s: %w", v.Name(), err)
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(n.Sigs[0].Base64)
+	if err != nil || len(raw) < 12 { // the id of the key, and the time
+		return at, fmt.Errorf("the cosignature by %s is malformed", v.Name())
+	}
+	return time.Unix(int64(binary.BigEndian.Uint64(raw[4:])), 0).UTC(), nil
 }
 
 // CosignatureVerifier returns the note.Verifier of a witness by its key, as Cosigner.Key returns it.

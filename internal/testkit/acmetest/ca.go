@@ -142,6 +142,7 @@ func serveDNS(ln net.Listener) {
 
 // answerDNS answers one query. Over TCP, two bytes with the length precede each message (RFC 1035,
 // section 4.2.2).
+// Only A is answered: with an AAAA record the CA would try IPv6 first.
 func answerDNS(c net.Conn) error {
 	var size [2]byte
 	if _, err := io.ReadFull(c, size[:]); err != nil {

@@ -57,6 +57,7 @@ func StartRedis(t testing.TB, args ...string) *Redis {
 	r := &Redis{t: t, dir: t.TempDir(), Addr: "127.0.0.1:" + port, URL: "redis://127.0.0.1:" + port}
 	r.args = []string{program(t), "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
 		r.dir}
+	// A value may be several words, such as that of user.
 	for i := 0; i < len(args); i += 2 {
 		r.args = append(r.args, "--"+args[i])
 		r.args = append(r.args, strings.Fields(args[i+1])...)
@@ -96,6 +97,7 @@ func (r *Redis) Start() {
 
 // Kill ends the server at once.
 func (r *Redis) Kill() {
+	// Tests kill a server and the cleanup kills it again.
 	if r.cmd == nil {
 		return
 	}
@@ -161,6 +163,7 @@ type Sentinels struct {
 func StartSentinels(t testing.TB) *Sentinels {
 	t.Helper()
 	s := &Sentinels{Primary: StartRedis(t), Replica: StartRedis(t)}
+	// Half a second without an answer is a failure: production waits longer, and tests should not.
 	host, port, _ := strings.Cut(s.Primary.Addr, ":")
 	s.Replica.Do("REPLICAOF", host, port)
 	var addresses []string

@@ -34,6 +34,7 @@ func Parse(t testing.TB, page string) (forms []Form) {
 	}
 	for n := range root.Descendants() {
 		method, _ := attr(n, "method")
+		// A form with files is sent as multipart/form-data, which Values cannot hold.
 		if enctype, _ := attr(n, "enctype"); n.Data != "form" || method != "post" || enctype != "" {
 			continue
 		}
@@ -56,6 +57,7 @@ func attr(n *html.Node, name string) (string, bool) {
 func parseForm(n *html.Node) (forms []Form) {
 	f := Form{Values: url.Values{}}
 	f.Action, _ = attr(n, "action")
+	// A browser sends the name and value of the button that was pressed, and of no other.
 	var buttons []url.Values
 	for c := range n.Descendants() {
 		name, named := attr(c, "name")
@@ -83,6 +85,7 @@ func parseForm(n *html.Node) (forms []Form) {
 				f.Texts = append(f.Texts, name)
 			}
 			if c.Data == "textarea" && c.FirstChild != nil {
+				// A textarea has its value as content, not as an attribute.
 				value = c.FirstChild.Data
 			}
 			f.Values.Add(name, value)

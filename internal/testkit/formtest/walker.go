@@ -63,10 +63,13 @@ func (w *Walker) Walk(t testing.TB, path string) {
 }
 
 var (
+	// The markup that pages use for errors: the summary above the form, a message without an input, and the message
+	// beside an input. TestFormMarkup of origin/web keeps pages to it.
 	summary    = regexp.MustCompile(`(?s)<div class="complaints" role="alert">(.*?)</div>`)
 	alert      = regexp.MustCompile(`(?s)<p class="fault" role="alert"[^>]*>(.*?)</p>`)
 	fieldError = regexp.MustCompile(
 		`(?s)<(?:strong|span) class="fault" id="([^"]+)-fault"[^>]*>(.*?)</(?:strong|span)>`)
+	// A JSON Pointer (RFC 6901) names a member of the API, which means nothing to a person before a form.
 	jsonPointer = regexp.MustCompile(`(^|[\s("'“])/[a-z][A-Za-z]*`)
 	anchor      = regexp.MustCompile(`href="#([^"]+)"`)
 	markup      = regexp.MustCompile(`<[^>]*>`)
@@ -103,6 +106,7 @@ func checkRejected(t testing.TB, page string, f Form, form url.Values, status in
 		t.Helper()
 		t.Errorf("%s: POST %s %.200v: %d %s", page, f.Action, form, status, text)
 	}
+	// A rejection without a message leaves a person before a form that does not say what to change.
 	if errorsOf(body) == "" {
 		fail("is no page with errors: " + markup.ReplaceAllString(body, ""))
 		return
@@ -128,9 +132,11 @@ func checkRejected(t testing.TB, page string, f Form, form url.Values, status in
 			fail("does not tie the error to the input " + id)
 		}
 	}
+	// The focus takes screen readers to the first error; with two, the browser decides.
 	if n := strings.Count(body, ` autofocus`); n > 1 || n == 0 && len(inputs) > 0 {
 		fail("has not one focus")
 	}
+	// A reference to a missing id is silent: a screen reader reads nothing.
 	for _, n := range doc {
 		for _, id := range describedBy(n) {
 			if doc[id] == nil {
@@ -190,6 +196,7 @@ func checkKept(t testing.TB, fail func(string), f Form, form url.Values, body st
 		return
 	}
 	for _, name := range f.Texts {
+		// A code of two-factor authentication is valid once, so it is not shown again.
 		secret := name == "code" && strings.HasSuffix(f.Action, "/second-factor")
 		got, want := strings.Fields(forms[i].Values.Get(name)), strings.Fields(form.Get(name))
 		if !secret && len(want) > 0 && !slices.Equal(got, want) { // of an empty input, a page may show the stored value

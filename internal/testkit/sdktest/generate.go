@@ -39,6 +39,7 @@ func Generated(t *testing.T) string {
 		files[name] = read(t, filepath.Join(source, name))
 	}
 	dir := cached(t, "go", files, func(dir string) error {
+		// Building proves that the generated client compiles; its test then uses it.
 		return errors.Join(run(dir, "go", "tool", "oapi-codegen", "-generate", "types,client", "-package", "main",
 			"-o", "client.go", "openapi.json"), run(dir, "go", "build", "-o", "generated", "."))
 	})
@@ -54,6 +55,8 @@ func Types(t *testing.T, openAPI []byte) []byte {
 			return errors.Join(
 				run(dir, "node", filepath.Join(tools, "openapi-typescript", "bin", "cli.js"), "openapi.json",
 					"-o", "schema.d.ts"),
+				// The document of types must compile with the newest compiler, which clients use, not only with that
+				// of the generator.
 				run(dir, "node", filepath.Join(tools, "typescript7", "bin", "tsc"), "--strict", "--noEmit",
 					"schema.d.ts"))
 		})
@@ -78,6 +81,7 @@ func Compile(t *testing.T) string {
 // machine: the result depends on nothing else, and the tools need seconds of processor time.
 func cached(t *testing.T, name string, files map[string][]byte, fill func(dir string) error) string {
 	t.Helper()
+	// Of the user, not of the work tree: all work trees share the results.
 	top, err := os.UserCacheDir()
 	if err != nil {
 		missing(t, err)
@@ -107,6 +111,7 @@ func cached(t *testing.T, name string, files map[string][]byte, fill func(dir st
 		t.Fatal(err)
 	}
 	// Results of earlier files are not used again.
+	// The pattern has the length of a digest, so that folders in the making are not deleted.
 	old, _ := filepath.Glob(filepath.Join(top, name+"-"+strings.Repeat("?", 2*sha256.Size)))
 	for _, o := range old[:max(0, len(old)-keptResults)] {
 		_ = os.RemoveAll(o)
@@ -131,6 +136,8 @@ func npmTools(t *testing.T, name, packages string) string {
 		}
 	}
 	dir := cached(t, name, map[string][]byte{"package.json": []byte(packages)}, func(dir string) error {
+		// No package may run scripts at installation: one that was taken over would run code on the machine of a
+		// developer.
 		return run(dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock",
 			"--loglevel=error")
 	})
@@ -140,6 +147,7 @@ func npmTools(t *testing.T, name, packages string) string {
 // missing skips a test for which something is missing on a developer's machine, and fails it in CI.
 func missing(t *testing.T, err error) {
 	t.Helper()
+	// A machine that lacks a tool must not turn a test off in CI without notice.
 	if os.Getenv("CI") == "true" {
 		t.Fatal(err)
 	}
@@ -150,6 +158,7 @@ func missing(t *testing.T, err error) {
 func run(dir, name string, args ...string) error {
 	c := exec.Command(name, args...)
 	c.Dir = dir
+	// The folder is outside of a repository, where stamping the version fails.
 	c.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOWORK=off")
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %v: %w\n%s", name, args, err, out)

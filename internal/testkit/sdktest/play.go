@@ -44,6 +44,7 @@ func Play(t *testing.T, scenario string, given func(player string) Variables) {
 				}
 				t.Skip(err)
 			}
+			// Players run one after the other and change data, so each has separate variables.
 			v := maps.Clone(given(player))
 			v["player"] = player
 			text, err := json.Marshal(v)
@@ -59,6 +60,7 @@ func Play(t *testing.T, scenario string, given func(player string) Variables) {
 			args := append(command[1:], filepath.Join(data, scenario), path)
 			c := exec.CommandContext(t.Context(), command[0], args...)
 			c.Dir = Folder(t) // within the module, for go run
+			// Python would write its cache into the work tree.
 			c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "NODE_NO_WARNINGS=1")
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Errorf("%s: %v\n%s", scenario, err, out)

@@ -48,6 +48,8 @@ default_pool_size = 4
 max_client_conn = 1000
 `, of.dir, poolerPort, p.dir), 0o644)
 	if err == nil {
+		// exec sends each statement with its arguments at once and prepares none: a prepared statement stays in a
+		// session, which the next transaction may not get.
 		p.args = []string{bin, settings}
 		p.address += "&port=" + poolerPort + "&default_query_exec_mode=exec"
 		err = p.run()

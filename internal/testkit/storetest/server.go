@@ -73,6 +73,7 @@ func newServer() (*server, error) {
 // find returns the directory of initdb and postgres, the newest version.
 func find() string {
 	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is right
+	// Names of one digit fewer would sort after: PostgreSQL has had two digits since version 10.
 	slices.Reverse(folders)
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -106,6 +107,8 @@ func (s *server) start(bin string, durable bool) error {
 	}
 	s.args = []string{filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=",
 		"-c", "fsync=" + sync, "-c", "full_page_writes=" + sync, "-c", "max_connections=200", "-c",
+		// Tests of several packages have servers at the same time, so each takes little memory; autovacuum would make
+		// the time of a test depend on the tests before it.
 		"shared_buffers=64MB",
 		"-c", "max_wal_size=4GB", "-c", "autovacuum=off", "-c", "log_min_messages=warning"}
 	return s.run()
@@ -181,6 +184,7 @@ func (s *server) supervise(cmd *exec.Cmd, begun chan<- error) {
 func (s *server) waitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
 	defer cancel()
+	// Polled, because a server says that it is ready only in its log, whose text depends on the version.
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {

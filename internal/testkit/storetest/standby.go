@@ -36,12 +36,15 @@ func startStandby(primary *server) (*server, error) {
 	}
 	data := filepath.Join(s.dir, "data")
 	bin := filepath.Dir(primary.args[0])
+	// A fast checkpoint, because the primary would otherwise spread its writes over minutes.
 	copied := exec.Command(filepath.Join(bin, "pg_basebackup"), "-D", data, "-h", primary.dir, "-U", "postgres",
 		"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
 	copied.Dir, copied.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: s.user}
 	if out, err := copied.CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("copy a database cluster: %w\n%s", err, out), os.RemoveAll(s.dir))
 	}
+	// The settings are those of the primary with its own folder in place: a standby refuses to start with fewer
+	// connections than its primary.
 	for _, arg := range primary.args {
 		s.args = append(s.args, strings.ReplaceAll(arg, primary.dir, s.dir))
 	}
@@ -59,6 +62,7 @@ func (s *Server) Or(other *Server) store.Config {
 	}
 	q := u.Query()
 	q.Set("host", s.s.dir+","+other.s.dir)
+	// The driver tries the hosts in order and takes the first that is no standby.
 	q.Set("target_session_attrs", "read-write")
 	u.RawQuery = q.Encode()
 	return store.Config{URL: u.String()}
@@ -81,6 +85,7 @@ func (s *Server) Kill() { s.s.kill() }
 func (s *Server) CatchUp(primary *Server) {
 	s.t.Helper()
 	var at string
+	// Positions of the write-ahead log are compared: a row of the test would change the database.
 	query(s.t, primary.URL, `SELECT pg_current_wal_lsn()::text`, &at)
 	s.await(`SELECT pg_last_wal_replay_lsn() >= '` + at + `'`)
 }

@@ -48,11 +48,12 @@ type Alone struct {
 // set, that is a failure.
 func Main(m *testing.M, alone ...Alone) int {
 	flag.Parse()
+	// A pattern of the command line stays in effect beside those of alone.
 	asked := flag.Lookup("test.skip").Value.String()
 	engines := []string{SQLite, Postgres}
 	if only := os.Getenv(EngineVar); only != "" {
 		engines = strings.Split(only, ",")
-	} else if once() {
+	} else if once() { // a benchmark run twice prints two results under one name
 		engines = engines[:1]
 	}
 	for _, engine := range engines {
@@ -65,10 +66,8 @@ func Main(m *testing.M, alone ...Alone) int {
 		switch engine {
 		case SQLite:
 			status, err = withSQLite(m)
-		case Postgres:
-			status, err = withPostgres(m, false)
-		case Pooled:
-			status, err = withPostgres(m, true)
+		case Postgres, Pooled, Partitioned:
+			status, err = withPostgres(m, engine)
 		default:
 			err = fmt.Errorf("%s=%q; it may be %s, %s or %s", EngineVar, engine, SQLite, Postgres, Pooled)
 		}
@@ -124,9 +123,15 @@ func withSQLite(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
+// Partitioned is the engine of EngineVar that runs all tests on divided tables. Main runs it only if asked.
+const Partitioned = "partitioned"
+
+// partitionStep is the size of their partitions: the events of any test fit into those that exist.
+const partitionStep = 100_000
+
 // withPostgres runs the tests of m with PostgreSQL, on one server for the package. The server copies the template
 // database file by file, so no test waits for migrations. Without a server they are skipped, except in CI.
-func withPostgres(m *testing.M, throughPooler bool) (int, error) {
+func withPostgres(m *testing.M, engine string) (int, error) {
 	s, err := startServer(false)
 	if errors.Is(err, errNoServer) && os.Getenv("CI") == "" {
 		fmt.Fprintln(os.Stderr, "tests with postgres are skipped:", err)
@@ -143,7 +148,14 @@ func withPostgres(m *testing.M, throughPooler bool) (int, error) {
 	if err := migrated(store.Config{URL: within(s.address, template)}); err != nil {
 		return 0, err
 	}
-	if throughPooler {
+	if engine == Partitioned {
+		_, err := store.Partition(context.Background(), store.Config{URL: within(s.address, template)}, partitionStep,
+			func(string) {})
+		if err != nil {
+			return 0, err
+		}
+	}
+	if engine == Pooled {
 		p, err := startPooler(s)
 		if err != nil {
 			return 0, err
@@ -183,10 +195,12 @@ func New(t testing.TB) store.Config {
 	if server := os.Getenv(serverVar); server != "" {
 		address := database(t, server, template)
 		if pooler := os.Getenv(poolerVar); pooler != "" {
+			// The name of the database stays the same; only the host differs.
 			address = pooled(pooler, address)
 		}
 		return store.Config{URL: address}
 	}
+	// The name has what must be escaped in a URL, as the path of an operator may.
 	path := filepath.Join(t.TempDir(), "fieldmark 100%?.db")
 	read := blank
 	if template != "" {
@@ -212,6 +226,7 @@ func Open(t testing.TB, cfg store.Config) *store.Store {
 		t.Fatalf("open the database: %v", err)
 	}
 	t.Cleanup(func() {
+		// The driver has no error value for a closed database.
 		if err := s.Ping(context.Background()); err != nil && strings.Contains(err.Error(), "database is closed") {
 			return
 		}
@@ -306,6 +321,7 @@ func database(t testing.TB, server, template string) string {
 	select {
 	case address = <-idle:
 	default:
+		// PostgreSQL folds unquoted names to lower case.
 		name := "t_" + strings.ToLower(rand.Text())
 		if err := runCommand(server, `CREATE DATABASE `+name+` TEMPLATE `+template); err != nil {
 			t.Fatalf("create a database: %v", err)
@@ -360,6 +376,7 @@ func connect(t testing.TB, cfg store.Config) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A transaction that refuses writes lasts as long as its connection.
 	db.SetMaxOpenConns(1) // statements share its settings and its transaction
 	return db
 }
@@ -403,6 +420,7 @@ func Dump(t testing.TB, cfg store.Config) []byte {
 	t.Helper()
 	var all []byte
 	if cfg.URL == "" {
+		// What was committed last is in the write-ahead log only.
 		for _, path := range []string{cfg.Path, cfg.Path + "-wal"} {
 			b, err := os.ReadFile(path)
 			if err != nil {

@@ -44,6 +44,7 @@ func Example(t *testing.T, language string) ([]byte, *card.Card) {
 		must(t, err)
 		return module, oracle
 	}
+	// A card is the only language without a compiler; all others build by the script that authors get.
 	env := os.Environ()
 	switch language {
 	case "assemblyscript":
@@ -60,6 +61,7 @@ func Example(t *testing.T, language string) ([]byte, *card.Card) {
 	caller := filepath.Dir(folder)
 	output, err := filepath.Rel(caller, raw) // as an author writes it, unlike the folder of the script
 	must(t, err)
+	// From the folder above, because authors call the script so, and it must find its sources.
 	build := exec.Command("sh", filepath.Join(filepath.Base(folder), "build.sh"), output)
 	build.Dir, build.Env = caller, env
 	if said, err := build.CombinedOutput(); err != nil {
@@ -67,6 +69,7 @@ func Example(t *testing.T, language string) ([]byte, *card.Card) {
 	}
 	compiled, err := os.ReadFile(raw)
 	must(t, err)
+	// With the manifest and vectors of the card, so that the module is checked against it.
 	packed, err := wasm.Pack(compiled, oracle.Manifest(), oracle.Vectors(), false)
 	must(t, err)
 	return packed, oracle
@@ -88,6 +91,7 @@ func AssemblyScript(t *testing.T) string {
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(folder, name), text, 0o644))
 	}
+	// ci installs what the lock file names and runs no scripts of packages.
 	install := exec.Command("npm", "ci", "--silent", "--ignore-scripts")
 	install.Dir = folder
 	if said, err := install.CombinedOutput(); err != nil {
@@ -107,12 +111,14 @@ func sources(t *testing.T) string {
 // lacking skips a test without what it needs, or fails it in CI if that is required there.
 func lacking(t *testing.T, required bool, format string, args ...any) {
 	t.Helper()
+	// CI has every required compiler, so a skipped test there would hide a missing one.
 	if required && os.Getenv("CI") == "true" {
 		t.Fatalf(format, args...)
 	}
 	t.Skipf(format, args...)
 }
 
+// exists reports whether a path can be read; any error is treated as a missing file.
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 func must(t testing.TB, err error) {
