@@ -95,7 +95,7 @@ func (f *fleetFill) load(ctx context.Context) *Entry {
 	c := f.c
 	began := &flight{epoch: c.tags.epoch.Load(), began: c.now()}
 	e := c.redis.load(ctx, f.fleet.log, f.key)
-	if e == nil || f.fromFuture(e) || f.decode != nil && f.decode(e) != nil {
+	if e == nil || f.fleet.fromFuture(c, e) || f.decode != nil && f.decode(e) != nil {
 		c.redis.events.Miss()
 		return nil
 	}
@@ -118,8 +118,8 @@ func (f *fleetFill) load(ctx context.Context) *Entry {
 // fromFuture reports whether e refers to events that had not happened when e was
 // made, or was made before a Reset. Either way the event log was restored from a
 // backup since then and reused the numbers for other events.
-func (f *fleetFill) fromFuture(e *Entry) bool {
-	return e.AsOf > f.fleet.head && e.Born.Before(f.fleet.joined) || e.Born.UnixNano() < f.c.resetAt.Load()
+func (i *fleetInfo) fromFuture(c *Cache, e *Entry) bool {
+	return e.AsOf > i.head && e.Born.Before(i.joined) || e.Born.UnixNano() < c.resetAt.Load()
 }
 
 // newer reports whether e is newer than the entry in memory. An equal one is what
