@@ -23,6 +23,7 @@ import (
 	"github.com/pressly/goose/v3/database"
 
 	"github.com/fieldmark/fieldmark/origin/store/check"
+	"github.com/fieldmark/fieldmark/origin/store/partition"
 	"github.com/fieldmark/fieldmark/origin/store/pooler"
 	"github.com/fieldmark/fieldmark/origin/store/replica"
 )
@@ -234,6 +235,35 @@ func (s *Store) schema(ctx context.Context, cfg Config) error {
 	}
 	_, err = Migrate(ctx, cfg)
 	return err
+}
+
+// ErrOneFile reports that SQLite has no partitions.
+var ErrOneFile = errors.New("SQLite has no partitions; use PostgreSQL")
+
+// Partition divides events, deliveries and attempts into partitions of step event numbers each; see
+// partition.Database.Divide. Of tables that are divided it adds the partitions that are missing.
+func Partition(ctx context.Context, cfg Config, step int64, report func(string)) (s partition.Status, err error) {
+	if cfg.URL == "" {
+		return s, ErrOneFile
+	}
+	cfg.NoMigrate = true
+	db, err := Open(ctx, cfg)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, own, err := openRaw(cfg, nil)
+	if err != nil {
+		return s, err
+	}
+	if err := errors.Join(partitions(own).Divide(ctx, step, report), own.Close()); err != nil {
+		return s, unavailable(err)
+	}
+	return db.MaintainPartitions(ctx, time.Time{}, time.Time{})
+}
+
+func partitions(db *sql.DB) partition.Database {
+	return partition.Database{DB: db, Lock: `SELECT pg_advisory_xact_lock(` + lockKey + `)`}
 }
 
 // maxReported bounds the damaged events that the error of a backup lists.

@@ -258,7 +258,10 @@ func (db ModuleReader) Preview(ctx context.Context, digest fieldmark.Digest) (fi
 }
 
 // PublicLogReader reads the public log of scores.
-type PublicLogReader struct{ querier }
+type PublicLogReader struct {
+	querier
+	timeline string // see dialect
+}
 
 // PublicLogTx writes the public log, in a transaction.
 type PublicLogTx struct {
@@ -270,7 +273,7 @@ type PublicLogTx struct {
 type PublicLog struct {
 	Number     int64  // from 1; the log with the highest one is written
 	Name       string // of its keys: the host name of the origin
-	Epoch      string // id of the event log that it follows
+	Epoch      string // id of the event log that it follows, and the timeline of the server
 	Size       int64  // leaves
 	Checkpoint string // signed, of Size leaves
 	Event      int64  // the newest event that it has
@@ -282,10 +285,12 @@ type PublicLog struct {
 	LeaseUntil time.Time
 }
 
-// PublicLogs reads all logs, the newest first, and the id of the event log of the database.
+// PublicLogs reads all logs, the newest first, and the present epoch: the id of the event log, and the timeline
+// of the server. A standby that was promoted may lack leaves of which its primary signed a checkpoint.
 func (db PublicLogReader) PublicLogs(ctx context.Context) (all []PublicLog, epoch string, err error) {
-	rows, err := db.query(ctx, `SELECT l.id, COALESCE(p.number, 0), COALESCE(p.name, ''), COALESCE(p.epoch, ''),
-		COALESCE(p.size, 0), COALESCE(p.checkpoint, ''), COALESCE(p.event, 0), p.sweep, COALESCE(p.key_number, 0),
+	rows, err := db.query(ctx, `SELECT l.id || `+db.timeline+`, COALESCE(p.number, 0), COALESCE(p.name, ''),
+		COALESCE(p.epoch, ''), COALESCE(p.size, 0), COALESCE(p.checkpoint, ''), COALESCE(p.event, 0), p.sweep,
+		COALESCE(p.key_number, 0),
 		COALESCE(p.key_at, 0), COALESCE(p.lease_owner, ''), COALESCE(p.lease_until, 0)
 		FROM log l LEFT JOIN public_log p ON TRUE WHERE l.name = $1 ORDER BY p.number DESC`, logName)
 	all, err = collect(rows, err, func(row scanner) (p PublicLog, err error) {

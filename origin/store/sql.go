@@ -30,6 +30,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/store/check"
 	"github.com/fieldmark/fieldmark/origin/store/commit"
+	"github.com/fieldmark/fieldmark/origin/store/partition"
 	"github.com/fieldmark/fieldmark/origin/store/pooler"
 	"github.com/fieldmark/fieldmark/origin/store/replica"
 )
@@ -77,6 +78,8 @@ func postgres() *dialect {
 				WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready)`},
 			{Name: "every reference leads to a row", Query: `SELECT c.conname::text FROM pg_constraint c
 				WHERE c.connamespace = current_schema()::regnamespace AND NOT c.convalidated`},
+			{Name: "the next events have a partition, and no change to partitions is incomplete",
+				Query: partition.Broken},
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -19,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/store/check"
 	"github.com/fieldmark/fieldmark/origin/store/commit"
+	"github.com/fieldmark/fieldmark/origin/store/partition"
 	"github.com/fieldmark/fieldmark/origin/store/replica"
 )
 
@@ -141,6 +143,8 @@ type Store struct {
 	keys      commit.Loader[string, Key]
 	responses commit.Loader[ResponseKey, SavedResponse]
 
+	divided atomic.Pointer[partition.Status] // nil: not known yet
+
 	prepared sync.Map // SQL text -> *sql.Stmt of readers
 }
 
@@ -182,7 +186,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.readers.SetMaxIdleConns(cfg.Readers)
 	s.group = s.newGroup()
 	s.OfferReader = OfferReader{s}
-	s.PublicLogReader = PublicLogReader{s}
+	s.PublicLogReader = PublicLogReader{s, s.dialect.timeline}
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
 	s.AccessRequestReader, s.AttachmentReader = AccessRequestReader{s}, AttachmentReader{s}
 	s.CDNReader = CDNReader{s}
@@ -254,6 +258,28 @@ func (s *Store) Check(ctx context.Context) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// MaintainPartitions adds the partitions of events, deliveries and attempts that will be needed, and
+// drops those whose rows are all from before two times, of which a zero one keeps all rows. The status
+// has no ranges if the tables are not divided.
+func (s *Store) MaintainPartitions(ctx context.Context, events, deliveries time.Time) (partition.Status, error) {
+	if !s.dialect.shared {
+		return partition.Status{}, nil
+	}
+	status, err := partitions(s.readers).Maintain(ctx, partition.Keep{Events: events, Deliveries: deliveries,
+		Delivery: fieldmark.FirstID(fieldmark.PrefixDelivery, deliveries)})
+	s.divided.Store(&status)
+	return status, unavailable(err)
+}
+
+// PartitionsAhead returns how many partitions have no event yet, as of the last MaintainPartitions; false if the
+// tables are not divided. Without any, and with the one of the newest event full, every write fails.
+func (s *Store) PartitionsAhead() (n int, divided bool) {
+	if status := s.divided.Load(); status != nil {
+		return status.Ahead, len(status.Ranges) > 0
+	}
+	return 0, false
 }
 
 // Close closes all connections. No other method may be running.

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 		storetest.Alone{Engine: storetest.Postgres,
 			Tests: "TestSeveralHosts|TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|" +
 				"TestHeadMoved|TestEnginesHaveOneSchema|" +
-				"TestLogNamesTheTimeline|TestReadAt|TestReadAtIsRepeated|TestPooler"},
+				"TestLogNamesTheTimeline|TestReadAt|TestReadAtIsRepeated|TestPooler|" +
+				"TestPartition|TestPartitionInterrupted"},
 	))
 }
 

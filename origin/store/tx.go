@@ -62,12 +62,11 @@ func newTx(db *commit.Tx, state *txState) *Tx {
 	return &Tx{
 		AccessTx{AccessReader{t}, t}, AccessRequestTx{AccessRequestReader{t}, t}, AttachmentTx{AttachmentReader{t}, t},
 		BrandTx{BrandReader{t}, t}, CDNTx{CDNReader{t}, t}, CertificateTx{CertificateReader{t}, t},
-		ClaimTx{ClaimReader{t}, t},
-		EventTx{EventReader{t}, t},
+		ClaimTx{ClaimReader{t}, t}, EventTx{EventReader{t}, t},
 		IntakeTx{IntakeReader{t}, t}, MailTx{MailReader{t}, t},
 		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t}, NoteTx{NoteReader{t}, t}, OfferTx{OfferReader{t}, t},
-		PublicLogTx{PublicLogReader{t}, t},
+		PublicLogTx{PublicLogReader{t, state.timeline}, t},
 		SiteCheckTx{SiteCheckReader{t}, t}, StandingTx{StandingReader{t}, t}, StatsTx{StatsReader{t}, t},
 		StudyTx{StudyReader{t}, t},
 		TechnicianTx{TechnicianReader{t}, t},
@@ -106,6 +105,7 @@ func (t *tx) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
 // leader of the group accesses txState.
 type txState struct {
 	args       func([]any) []any
+	timeline   string // see dialect
 	log        logState
 	endpoints  map[string][]Subscriber // by account
 	rules      *SLARules               // nil until they are read
@@ -189,8 +189,9 @@ func (s *Store) newGroup() *commit.Group[*write] {
 	return commit.NewGroup(commit.Config[*write]{
 		Engine: s.dialect.Engine, DB: s.writer,
 		Begin: func() {
-			s.state = txState{args: s.dialect.Args, endpoints: make(map[string][]Subscriber),
-				accounts: make(map[string]accountState), used: make(map[string]dayUse)}
+			s.state = txState{args: s.dialect.Args, timeline: s.dialect.timeline,
+				endpoints: make(map[string][]Subscriber),
+				accounts:  make(map[string]accountState), used: make(map[string]dayUse)}
 		},
 		Prefetch: s.prefetch,
 		End:      s.updateLog,

@@ -36,6 +36,7 @@ type Finding struct {
 func Inspect(ctx context.Context, query Query, engine []Rule) ([]Finding, error) {
 	var findings []Finding
 	for _, r := range slices.Concat(rules, engine) {
+		// The limit is set around the query, so that rules need not repeat it.
 		rows, err := query(ctx, fmt.Sprintf(`SELECT * FROM (%s) AS broken LIMIT %d`, r.Query, maxFindings))
 		broken, err := corrupt(names(rows, err))
 		if err != nil {
@@ -44,6 +45,7 @@ func Inspect(ctx context.Context, query Query, engine []Rule) ([]Finding, error)
 		findings = append(findings, Finding{Rule: r.Name, Broken: broken})
 	}
 	// The rules in SQL cannot hash, so documents are compared here.
+	// A document with another digest would be served under the name of content that a signature covers.
 	digests := Finding{Rule: "a digest matches its document"}
 	for _, text := range []string{`SELECT digest, body FROM facts`, `SELECT digest, body FROM module`} {
 		rows, err := query(ctx, text)

@@ -30,6 +30,7 @@ func Checksum(values []any) (sum int64, ok bool) {
 			row = binary.BigEndian.AppendUint64(row, uint64(v))
 		case string:
 			row = binary.BigEndian.AppendUint64(row, uint64(len(v))) // separates adjacent values
+			// A length before each text keeps ("ab", "c") and ("a", "bc") apart.
 			row = append(row, v...)
 		default:
 			return 0, false
@@ -44,6 +45,7 @@ func Events(ctx context.Context, query Query) (broken []string, err error) {
 	return corrupt(brokenEvents(ctx, query))
 }
 
+// brokenEvents pages by number, not by OFFSET, which would read all earlier events for each page.
 func brokenEvents(ctx context.Context, query Query) ([]string, error) {
 	var broken []string
 	for after := int64(0); len(broken) < maxFindings; {
@@ -80,6 +82,7 @@ func brokenPage(rows *sql.Rows) (broken []string, last int64, read int, err erro
 		}
 		read++
 		last, _ = values[1].(int64)
+		// Events from before the column was added have no checksum.
 		if values[0] == nil {
 			continue
 		}

@@ -49,7 +49,9 @@ func brokenLog(ctx context.Context, query Query, number, size int64, checkpoint 
 	if err != nil {
 		return err.Error(), nil
 	}
+	// The tree keeps one hash for each level and the hashes of tiles, not the entries.
 	t := tree{stored: map[int64][]byte{}}
+	// Entries are read bundle by bundle: a log may have more of them than fit into memory.
 	for bundle := int64(0); bundle*translog.Width < size; bundle++ {
 		rows, err := query(ctx, `SELECT body FROM public_log_tile WHERE log = $1 AND level = -1 AND number = $2`,
 			number, bundle)
@@ -84,6 +86,8 @@ type tree struct {
 	stored map[int64][]byte // hashes that tiles have, by their level from 1 on
 }
 
+// append adds a leaf and joins subtrees of the same size (RFC 9162, section 2.1.1): each trailing zero bit of the new
+// size completes one. Every translog.Height levels, the completed roots are those that tiles store.
 func (t *tree) append(h tlog.Hash) {
 	t.size++
 	t.peaks = append(t.peaks, h)
@@ -98,6 +102,7 @@ func (t *tree) append(h tlog.Hash) {
 	}
 }
 
+// root folds the peaks from the smallest on, as RFC 9162 defines the root of a tree that is not perfect.
 func (t *tree) root() tlog.Hash {
 	if len(t.peaks) == 0 {
 		empty, _ := tlog.TreeHash(0, nil) // does not fail without leaves
@@ -126,6 +131,7 @@ func brokenTile(ctx context.Context, query Query, log int64, t *tree) (string, e
 			return "", err
 		}
 		want := t.stored[level]
+		// The last tile of a level is partial; an offset beyond the end compares with nothing, and so fails.
 		from := min(number*size, int64(len(want)))
 		if string(body) != string(want[from:min(from+size, int64(len(want)))]) {
 			return fmt.Sprintf("tile %d of level %d does not have the hashes of its leaves", number, level), nil
