@@ -35,6 +35,10 @@ type Config struct {
 	Score func(ctx context.Context, state *fieldmark.BrandState, at time.Time) (fieldmark.Score, error)
 }
 
+// Scorer scores facts by one of several modules as of a time; nil: that module has no score for them.
+// It takes the facts and not a brand, so that both modules score the same state.
+type Scorer func(ctx context.Context, module int, facts *fieldmark.Facts, at time.Time) (*fieldmark.Milli, error)
+
 // Service stores studies and their results.
 type Service struct {
 	store *store.Store
@@ -53,8 +57,11 @@ func New(cfg Config) *Service {
 // each import and once a day.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
+	// Results of two versions of the method cannot be compared, so a release that changes it computes all of them
+	// again.
 	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, 24*time.Hour, "recompute results of studies", s.recompute) })
 	if s.score != nil {
+		// Daily too, because an import in another process does not wake this one.
 		wg.Go(func() { s.jobs.AtStartAndEvery(ctx, 24*time.Hour, "compute the validity", s.publishValidity) })
 		wg.Go(func() { s.afterImports(ctx) })
 	}
@@ -62,6 +69,8 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
+// recompute recomputes the results of another version. Each study is its own transaction, so a restart goes on where
+// it was.
 func (s *Service) recompute(ctx context.Context) error {
 	ids, err := s.store.OutdatedStudies(ctx, fieldmark.VisibilityMethodology.Version)
 	if err != nil {
@@ -80,6 +89,7 @@ func (s *Service) recompute(ctx context.Context) error {
 }
 
 // batch is a study with the documents to store.
+// Its rows and added have the same order, as changes relies on.
 type batch struct {
 	id     string
 	active []store.Study     // that are stored
@@ -89,6 +99,8 @@ type batch struct {
 }
 
 // documents returns the documents of the study after the import.
+// A new document takes the place of the stored one of its engine: a correction is never counted beside what it
+// corrects.
 func (b *batch) documents() []*study.Document {
 	all := slices.Clone(b.added)
 	for _, d := range b.old {
@@ -99,6 +111,7 @@ func (b *batch) documents() []*study.Document {
 	return all
 }
 
+// load reads what is stored of a study. put compares it again in its transaction.
 func (s *Service) load(ctx context.Context, id string) (*batch, error) {
 	active, err := s.store.Studies(ctx, id)
 	if err != nil {
@@ -124,6 +137,7 @@ func Unpack(file []byte) ([]byte, error) {
 	if err != nil {
 		return nil, validation.Error("", "format", "is not a gzip file")
 	}
+	// A gzip file of a few kilobytes can expand to gigabytes, so what is read of it is bounded.
 	body, err := io.ReadAll(io.LimitReader(r, study.MaxBody+1))
 	if err != nil {
 		return nil, validation.Error("", "format", "the gzip file is damaged")
@@ -134,6 +148,7 @@ func Unpack(file []byte) ([]byte, error) {
 // ImportFile stores the documents of a file of form 2, JSON or CSV, as Import does.
 func (s *Service) ImportFile(ctx context.Context, by string, file []byte,
 	csv bool) (fieldmark.VisibilityImport, error) {
+	// Of the file as it came: the importer can compare it with the file on the disk.
 	digest := fieldmark.DigestOf(sha256.Sum256(file))
 	if csv {
 		documents, err := study.ParseCSV(file)
@@ -153,6 +168,7 @@ func (s *Service) ImportFile(ctx context.Context, by string, file []byte,
 // refused: half a study has another denominator. By is the key that vouches for it.
 func (s *Service) Import(ctx context.Context, by string, file fieldmark.Digest,
 	documents []*study.Document) (report fieldmark.VisibilityImport, err error) {
+	// The hash is part of every report, also of a refused import, so the file can be found again.
 	report.FileHash = file
 	batches := map[string]*batch{}
 	var order []string
@@ -161,9 +177,11 @@ func (s *Service) Import(ctx context.Context, by string, file fieldmark.Digest,
 		if len(documents) > 1 {
 			at = fmt.Sprintf("/%d", i)
 		}
+		// Before the digest of the document is computed, which covers the slugs.
 		if err := s.rename(ctx, d, at, &report); err != nil {
 			return report, err
 		}
+		// Documents of one study are stored together, so its result is computed once.
 		b := batches[d.Study]
 		if b == nil {
 			if b, err = s.load(ctx, d.Study); err != nil {
@@ -183,6 +201,8 @@ func (s *Service) Import(ctx context.Context, by string, file fieldmark.Digest,
 		b.rows = append(b.rows, store.Study{Digest: d.Digest(), ID: d.Study, Engine: d.Engine, Niche: d.Niche,
 			Locale: d.Locale, To: endOf(d), Body: compress(d.Bytes()), FileHash: file, Signer: by})
 	}
+	// Each study is stored in its own transaction, in the order of the file: an error leaves those before it stored,
+	// and the repeated import reports them as unchanged.
 	for _, id := range order {
 		if b := batches[id]; len(b.rows) > 0 {
 			if err := s.put(ctx, b); err != nil {
@@ -198,6 +218,7 @@ func (s *Service) rename(ctx context.Context, d *study.Document, at string, repo
 	var failed error
 	d.Rename(func(slug string) string {
 		to := fieldmark.Slug(slug)
+		// A panel may have the slug from before a brand was renamed.
 		if now, err := s.store.ResolveAlias(ctx, to); err == nil {
 			to = now
 		}
@@ -208,6 +229,7 @@ func (s *Service) rename(ctx context.Context, d *study.Document, at string, repo
 		if err != nil {
 			report.Warnings = append(report.Warnings, fieldmark.FieldError{Pointer: at + "/brands", Code: "not_found",
 				Detail: fmt.Sprintf("no brand has the slug %q; it stays in the denominators", slug)})
+			// A brand without an entry has no page and no result, but the answers that name it count.
 			return ""
 		}
 		return string(to)
@@ -220,14 +242,17 @@ func (b *batch) add(d *study.Document, at string) (isNew bool, err error) {
 	digest := d.Digest()
 	for i, old := range b.old {
 		switch {
+		// The same document: an import that is repeated after a lost response changes nothing.
 		case old.Engine == d.Engine && b.active[i].Digest == digest:
 			return false, nil
+		// Naming what is replaced keeps two people from correcting the same counts without knowing of each other.
 		case old.Engine == d.Engine && d.Replaces != b.active[i].Digest:
 			return false, validation.Error(at+"/replaces", "conflict", fmt.Sprintf(
 				"the study has other counts of this engine; to correct them send replaces %s", b.active[i].Digest))
 		}
 	}
 	for _, other := range b.documents() {
+		// Rates of engines are shown side by side, which is fair only for the same questions.
 		if other.Engine != d.Engine && (other.Niche != d.Niche || other.Locale != d.Locale ||
 			other.PromptSetHash != d.PromptSetHash || other.PanelHash != d.PanelHash || other.PlanHash != d.PlanHash) {
 			return false, validation.Error(at+"/study", "mismatch",
@@ -256,6 +281,7 @@ func (s *Service) put(ctx context.Context, b *batch) error {
 		return err
 	}
 	now := fieldmark.At(time.Now())
+	// The channel holds one value: imports during a computation make one further computation.
 	defer func() {
 		select {
 		case s.wake <- struct{}{}:
@@ -267,6 +293,7 @@ func (s *Service) put(ctx context.Context, b *batch) error {
 		if err != nil {
 			return err
 		}
+		// The result was computed from other documents than those that are stored now.
 		if !slices.EqualFunc(active, b.active, func(x, y store.Study) bool { return x.Digest == y.Digest }) {
 			return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the study changed meanwhile; repeat the import")
 		}
@@ -280,6 +307,7 @@ func (s *Service) put(ctx context.Context, b *batch) error {
 }
 
 // publish stores a result with its events.
+// The brands get their parts of the result, because an edge that serves one brand must not read the whole study.
 func publish(ctx context.Context, tx *store.Tx, r *fieldmark.StudyResult, body []byte,
 	changes []fieldmark.VisibilityChange, now fieldmark.Time) error {
 	parts := map[fieldmark.Slug]fieldmark.StudyResult{}
@@ -303,6 +331,7 @@ func publish(ctx context.Context, tx *store.Tx, r *fieldmark.StudyResult, body [
 			Samples int            `json:"samples"`
 			Study   string         `json:"study"`
 		}{slug, len(r.Engines), r.ID}
+		// The tag purges the badge and the pages of the brand from caches.
 		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventBrandSampled, Brand: slug,
 			Tags: []fieldmark.Tag{fieldmark.TagBrand(slug)}}, Subject: string(slug)}
 		if _, err := event.Emit(ctx, tx, "", e, data); err != nil {
@@ -314,6 +343,7 @@ func publish(ctx context.Context, tx *store.Tx, r *fieldmark.StudyResult, body [
 		}
 	}
 	for i := range changes {
+		// A deleted brand has no event: it would outlive the deletion of its data.
 		if _, known := parts[changes[i].Slug]; !known {
 			continue
 		}
@@ -321,6 +351,7 @@ func publish(ctx context.Context, tx *store.Tx, r *fieldmark.StudyResult, body [
 			return err
 		}
 	}
+	// One event for the niche: its page lists all brands of the study.
 	e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventVisibilityStudy,
 		Tags: []fieldmark.Tag{fieldmark.TagStudy(r.Niche)}}, Subject: r.ID}
 	_, err := event.Emit(ctx, tx, "", e, fieldmark.StudyNotice{Study: r.ID, Digest: r.Digest, Niche: r.Niche,
@@ -329,8 +360,10 @@ func publish(ctx context.Context, tx *store.Tx, r *fieldmark.StudyResult, body [
 }
 
 // changes compares the new documents with those of the studies before.
+// A study has changes by engine, because engines change on their own.
 func (s *Service) changes(ctx context.Context, b *batch) (changes []fieldmark.VisibilityChange, err error) {
 	for i, d := range b.added {
+		// The same engine's document of the study before.
 		before, err := s.store.StudyBefore(ctx, &b.rows[i])
 		if errors.Is(err, store.ErrNotFound) {
 			continue
@@ -354,6 +387,7 @@ func (s *Service) Newest(ctx context.Context, niche, locale string) (fieldmark.S
 	if err != nil {
 		return fieldmark.StudyResult{}, err
 	}
+	// The newest study may have too few brands or answers; one before it is better than none.
 	for _, body := range bodies {
 		r, err := decodeResult(body)
 		if err != nil {
@@ -369,6 +403,7 @@ func (s *Service) Newest(ctx context.Context, niche, locale string) (fieldmark.S
 // Documents returns the documents of a result, or one document, by digest, as JSON.
 func (s *Service) Documents(ctx context.Context, digest fieldmark.Digest) (fieldmark.StudyDocuments, error) {
 	out := fieldmark.StudyDocuments{Documents: []json.RawMessage{}}
+	// Results and documents have digests of one form, so the digest is looked up as both.
 	digests := []fieldmark.Digest{digest}
 	body, err := s.store.StudyResultByDigest(ctx, digest)
 	switch {
@@ -399,6 +434,7 @@ func (s *Service) Documents(ctx context.Context, digest fieldmark.Digest) (field
 }
 
 // endOf returns the end of a checked document.
+// endOf panics on a text that check would have refused.
 func endOf(d *study.Document) fieldmark.Time {
 	at, err := time.Parse(time.RFC3339Nano, d.To)
 	if err != nil {
@@ -407,6 +443,7 @@ func endOf(d *study.Document) fieldmark.Time {
 	return fieldmark.At(at)
 }
 
+// decode reads a stored document, which was checked when it was imported.
 func decode(body []byte) (*study.Document, error) {
 	text, err := decompress(body)
 	if err != nil {
@@ -430,6 +467,7 @@ func decodeResult(body []byte) (r fieldmark.StudyResult, err error) {
 	return r, nil
 }
 
+// compress compresses by Zstandard. One goroutine is enough for what fits into a request.
 func compress(text []byte) []byte {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -438,7 +476,9 @@ func compress(text []byte) []byte {
 	return w.EncodeAll(text, nil)
 }
 
+// decompress limits the memory, so that a damaged frame cannot ask for all of it.
 func decompress(body []byte) ([]byte, error) {
+	// Twice the limit of a file leaves room for the window.
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*study.MaxBody))
 	if err != nil {
 		panic("BUG: the options of the decoder are wrong: " + err.Error())

@@ -15,6 +15,7 @@ import (
 const maxResults = 520
 
 // afterImports computes the validity when studies were imported in this process, until ctx ends.
+// A restart loses the signal, and the daily run makes up for it.
 func (s *Service) afterImports(ctx context.Context) {
 	for {
 		select {
@@ -40,11 +41,13 @@ func (s *Service) publishValidity(ctx context.Context) error {
 		for _, e := range results[i].Engines {
 			one.Engines = append(one.Engines, e.Engine)
 		}
+		// A brand that has a reason has no rates that could be compared.
 		for k := range results[i].All.Brands {
 			b := &results[i].All.Brands[k]
 			if b.Reason != "" {
 				continue
 			}
+			// As of the beginning of the study: facts that were published because of its result must not explain it.
 			a, err := s.assessmentAt(ctx, b.Slug, results[i].From.Std())
 			if err != nil {
 				return err
@@ -60,8 +63,14 @@ func (s *Service) publishValidity(ctx context.Context) error {
 		studies = append(studies, one)
 	}
 	v := validity.Compute(studies, module)
+	if v.HeldOut, err = s.heldOut(ctx, studies, module, v.Digest); err != nil {
+		return err
+	}
+	// The date is not part of the digest, so the same values are not published every day.
 	known, err := s.store.NewestValidity(ctx)
-	if err == nil && known.Digest == v.Digest || err != nil && !errors.Is(err, store.ErrNotFound) {
+	// A document from before held-out studies were computed is replaced once.
+	same := known.Digest == v.Digest && (known.HeldOut != nil || v.HeldOut == nil)
+	if err == nil && same || err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	v.AsOf = new(fieldmark.At(time.Now()))
@@ -73,6 +82,87 @@ func (s *Service) publishValidity(ctx context.Context) error {
 			Tags: []fieldmark.Tag{fieldmark.TagValidity}}, Subject: string(v.Digest)}, nil)
 		return err
 	})
+}
+
+// heldOut returns how the scores of the active module are associated with studies that began after its upload;
+// nil if the module is not stored.
+func (s *Service) heldOut(ctx context.Context, studies []validity.Study, module fieldmark.ModuleRef,
+	seed fieldmark.Digest) (*fieldmark.Foretelling, error) {
+	record, err := s.store.ModuleRecord(ctx, module.Digest)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var later [][]validity.Scored
+	for i := range studies {
+		// A module may have been tuned to studies that its author could read before the upload.
+		if !studies[i].Ref.From.Std().After(record.CreatedAt.Std()) {
+			continue
+		}
+		var brands []validity.Scored
+		for _, b := range studies[i].Brands {
+			brands = append(brands, validity.Scored{Mention: b.Mention, Citation: b.Citation,
+				Score: b.Assessment.Score})
+		}
+		later = append(later, brands)
+	}
+	return validity.Foretell(later, fieldmark.ForetellingHeldOut, seed), nil
+}
+
+// Foretell compares two modules, the active one first, with what ranked studies measured: with all of them,
+// and with those that began after the second was uploaded. It returns nothing without a ranked study.
+func (s *Service) Foretell(ctx context.Context, pushed time.Time, score Scorer) ([]fieldmark.Foretelling, error) {
+	results, _, err := s.rankedResults(ctx)
+	if err != nil || len(results) == 0 {
+		return nil, err
+	}
+	var seen, later [][]validity.Scored
+	var seed fieldmark.Digest
+	for i := range results {
+		brands, err := s.scoreStudy(ctx, &results[i], score)
+		if err != nil {
+			return nil, err
+		}
+		// The digest of the last study is the seed, so that a repeated preview shows the same interval.
+		seen, seed = append(seen, brands), results[i].Digest
+		// As in heldOut: only these could not have been known when the module was made.
+		if results[i].From.Std().After(pushed) {
+			later = append(later, brands)
+		}
+	}
+	return []fieldmark.Foretelling{*validity.Foretell(seen, fieldmark.ForetellingSeen, seed),
+		*validity.Foretell(later, fieldmark.ForetellingHeldOut, seed)}, nil
+}
+
+// scoreStudy scores the brands of a study by two modules, from the facts before the study.
+func (s *Service) scoreStudy(ctx context.Context, r *fieldmark.StudyResult, score Scorer) (list []validity.Scored,
+	err error) {
+	at := r.From.Std()
+	for k := range r.All.Brands {
+		b := &r.All.Brands[k]
+		if b.Reason != "" {
+			continue
+		}
+		state, err := s.store.BrandStateAt(ctx, b.Slug, at)
+		if errors.Is(err, store.ErrNotFound) || err == nil && state.Facts == nil {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		one := validity.Scored{Mention: valueOf(b.MentionRate), Citation: valueOf(b.CitationRate)}
+		// Module 0 is the active one; both get the same facts and the same time.
+		if one.Against, err = score(ctx, 0, state.Facts, at); err == nil {
+			one.Score, err = score(ctx, 1, state.Facts, at)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
 }
 
 // memoryKey names a brand among the answers to a set of prompts.
@@ -98,12 +188,14 @@ func (s *Service) rankedResults(ctx context.Context) (ranked []fieldmark.StudyRe
 		searched := false
 		for i := range r.Engines {
 			e := &r.Engines[i]
+			// Without a search an engine answers from its training data alone.
 			if e.Search != "off" {
 				searched = true
 				continue
 			}
 			for k := range e.Brands {
 				key := memoryKey{r.PromptSetHash, e.Brands[k].Slug}
+				// Results come the newest first.
 				if _, newer := memory[key]; !newer {
 					memory[key] = valueOf(e.Brands[k].MentionRate)
 				}
@@ -113,6 +205,7 @@ func (s *Service) rankedResults(ctx context.Context) (ranked []fieldmark.StudyRe
 		if last >= 0 && ranked[last].Niche == r.Niche && ranked[last].Locale == r.Locale {
 			continue // an older one
 		}
+		// With fewer brands, a rank correlation has no power.
 		if searched && r.All.RankedBrands() >= fieldmark.MinVisibilityBrands {
 			ranked = append(ranked, r)
 		}
@@ -120,6 +213,7 @@ func (s *Service) rankedResults(ctx context.Context) (ranked []fieldmark.StudyRe
 	return ranked, memory, nil
 }
 
+// valueOf returns the value of a rate; nil stays nil, because a missing rate is not zero.
 func valueOf(r *fieldmark.Rate) *fieldmark.Milli {
 	if r == nil {
 		return nil
@@ -128,9 +222,11 @@ func valueOf(r *fieldmark.Rate) *fieldmark.Milli {
 }
 
 // assessmentAt scores a brand by the facts that were known at a time; nil without any.
+// The active module scores all of them: scores of the modules of their time could not be compared.
 func (s *Service) assessmentAt(ctx context.Context, slug fieldmark.Slug,
 	at time.Time) (*fieldmark.Assessment, error) {
 	state, err := s.store.BrandStateAt(ctx, slug, at)
+	// A brand that was not audited by then has no score that the study could support or contradict.
 	if errors.Is(err, store.ErrNotFound) || err == nil && state.Facts == nil {
 		return nil, nil
 	}
@@ -148,6 +244,7 @@ func (s *Service) assessmentAt(ctx context.Context, slug fieldmark.Slug,
 func (s *Service) Validity(ctx context.Context) (fieldmark.Validity, error) {
 	v, err := s.store.NewestValidity(ctx)
 	if errors.Is(err, store.ErrNotFound) {
+		// An empty document has the members of a full one, so clients read both alike.
 		return validity.Compute(nil, fieldmark.ModuleRef{}), nil
 	}
 	return v, err

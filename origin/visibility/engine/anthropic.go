@@ -13,6 +13,7 @@ const anthropicVersion = "2023-06-01"
 
 func (anthropic) request(c *Config, question string, before [][]byte) (string, map[string]string, any) {
 	messages := []object{{"role": "user", "content": question}}
+	// A paused answer is sent back unchanged as the assistant's turn, and the API continues it.
 	for _, body := range before {
 		var paused struct {
 			Content json.RawMessage `json:"content"`
@@ -26,6 +27,7 @@ func (anthropic) request(c *Config, question string, before [][]byte) (string, m
 		tool := searchTool("web_search_20250305", c)
 		tool["name"], tool["max_uses"] = "web_search", c.MaxSearches
 		body["tools"] = []object{tool}
+		// Only in the first request: forced again, a continuation would search again.
 		if c.Search == SearchRequired && len(before) == 0 {
 			body["tool_choice"] = object{"type": "tool", "name": "web_search"}
 		}
@@ -33,6 +35,7 @@ func (anthropic) request(c *Config, question string, before [][]byte) (string, m
 	return "/v1/messages", map[string]string{"X-Api-Key": c.Key, "Anthropic-Version": anthropicVersion}, body
 }
 
+// message is a response. Unknown members are ignored, because vendors add some without a new version.
 type message struct {
 	Type    string         `json:"type"`
 	Model   string         `json:"model"`
@@ -71,6 +74,7 @@ func (anthropic) read(bodies [][]byte) (a Answer, err error) {
 		a.Usage.Input += m.Usage.Input + m.Usage.Create + m.Usage.Cached
 		a.Usage.Output += m.Usage.Output
 		a.Searches += m.Usage.Tools.Searches
+		// A block of another type, such as thinking, is no part of the text.
 		for _, block := range m.Content {
 			switch block.Type {
 			case "text":
@@ -83,6 +87,8 @@ func (anthropic) read(bodies [][]byte) (a Answer, err error) {
 			case "web_search_tool_result":
 				urls, code := searchResults(block.Content)
 				a.Retrieved = append(a.Retrieved, urls...)
+				// Reaching the limit of searches is what the plan asked for; any other error makes the answer one
+				// without a search.
 				if code != "" && code != "max_uses_exceeded" && err == nil {
 					err = incomplete("the search failed: " + code)
 				}
@@ -95,6 +101,7 @@ func (anthropic) read(bodies [][]byte) (a Answer, err error) {
 		return a, err
 	case a.Stop == "pause_turn":
 		return a, ErrPaused
+	// An answer that was cut names fewer brands than the whole one would.
 	case a.Stop != "end_turn" && a.Stop != "stop_sequence":
 		return a, incomplete(a.Stop)
 	}
@@ -102,6 +109,7 @@ func (anthropic) read(bodies [][]byte) (a Answer, err error) {
 }
 
 // searchResults returns the addresses of a search, or the code of its error.
+// Both shapes are valid: results are a list, and an error takes its place.
 func searchResults(content json.RawMessage) (urls []string, code string) {
 	var results []struct {
 		URL string `json:"url"`
@@ -144,6 +152,7 @@ func (anthropic) join(events []streamEvent) ([]byte, bool) {
 			if len(blocks) > 0 {
 				extend(blocks[len(blocks)-1], d.Delta)
 			}
+		// Its usage is cumulative, so it replaces the values of the start.
 		case "message_delta":
 			m["stop_reason"] = d.Delta["stop_reason"]
 			usage, _ := m["usage"].(object)
@@ -154,6 +163,7 @@ func (anthropic) join(events []streamEvent) ([]byte, bool) {
 				usage[name] = value
 			}
 			m["usage"] = usage
+		// Without this event the stream was cut, and the answer is not complete.
 		case "message_stop":
 			m["content"] = blocks
 			body, err := json.Marshal(m)

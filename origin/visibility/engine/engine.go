@@ -84,6 +84,7 @@ type Exchange struct {
 }
 
 // adapter knows the shape of an API.
+// An adapter has no state and does no I/O, so stored exchanges can be read again by a later release.
 type adapter interface {
 	// request returns what to send: the path, the header fields besides those of every call, and the body.
 	// before has the bodies of the answers that the engine paused.
@@ -95,6 +96,7 @@ type adapter interface {
 }
 
 // vendors have the adapter and address of each API.
+// A path of requests starts at the address, so a gateway of an operator can take its place.
 var vendors = map[string]struct {
 	adapter adapter
 	baseURL string
@@ -114,6 +116,7 @@ func Adapters() []string {
 	for name := range vendors {
 		names = append(names, name)
 	}
+	// Maps have no order, and the list is shown in faults.
 	slices.Sort(names)
 	return names
 }
@@ -146,6 +149,7 @@ func Check(adapterName, baseURL string) string {
 		return ""
 	}
 	u, err := url.Parse(baseURL)
+	// A user or query in the address could be a secret, and addresses are stored with each exchange.
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
 		u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
 		return "baseURL must be an https address, or an http address of this machine, without user and query"
@@ -154,6 +158,7 @@ func Check(adapterName, baseURL string) string {
 }
 
 // isLoopback reports whether a host is this machine.
+// It accepts the name localhost, too, which the guarded client resolves and checks.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
@@ -170,8 +175,11 @@ func New(c Config) (*Engine, error) {
 		e.base = v.baseURL
 	}
 	if e.http == nil {
+		// The header may take as long as the answer: engines that do not stream send nothing before they are done.
 		guard := safehttp.Config{Timeout: Timeout, HeaderTimeout: Timeout, ConnsPerHost: maxConns}
 		if u, err := url.Parse(e.base); err == nil {
+			// Without this, the guarded client refuses private and local networks, against requests to services of the
+			// operator by a plan from elsewhere.
 			if isLoopback(u.Hostname()) {
 				guard.Allow = loopback
 			} else if port, err := netip.ParseAddrPort("0.0.0.0:" + u.Port()); err == nil {
@@ -201,6 +209,7 @@ func (e *Engine) Ask(ctx context.Context, question string, before []Exchange) (E
 		return Exchange{}, fmt.Errorf("encode a question: %w", err)
 	}
 	x := Exchange{URL: e.base + path, Request: body}
+	// Until a connection exists nothing was sent, so a retry cannot be billed twice.
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, x.URL,
@@ -209,6 +218,7 @@ func (e *Engine) Ask(ctx context.Context, question string, before []Exchange) (E
 		return x, fmt.Errorf("ask %s: %w", e.base, err)
 	}
 	req.Header.Set("Content-Type", "application/json")
+	// A stream is read as well, from gateways that send nothing else.
 	req.Header.Set("Accept", "application/json")
 	for name, value := range header {
 		req.Header.Set(name, value)
@@ -223,6 +233,7 @@ func (e *Engine) Ask(ctx context.Context, question string, before []Exchange) (E
 
 // receive reads an answer.
 func (e *Engine) receive(x Exchange, resp *http.Response) (Exchange, error) {
+	// One byte more than allowed tells an answer of exactly the limit from a longer one.
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	x.Status, x.Header = resp.StatusCode, map[string]string{}
 	for _, name := range chosenHeader {
@@ -230,18 +241,22 @@ func (e *Engine) receive(x Exchange, resp *http.Response) (Exchange, error) {
 			x.Header[name] = e.redact(v)
 		}
 	}
+	// Errors of vendors may repeat the key, and exchanges are stored and shown.
 	x.Body = e.redact(string(raw))
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	x.Stream = media == "text/event-stream"
 	switch {
 	case len(raw) > maxBody:
+		// A part of an answer would be read as an answer that names fewer brands.
 		x.Body = ""
 		return x, &Failure{Action: FailCell, Status: x.Status, Charged: true, Reason: "the answer has more than 4 MiB"}
 	case err != nil:
+		// Not retried: the vendor has computed the answer and bills it.
 		return x, &Failure{Action: FailCell, Status: x.Status, Charged: true, Reason: "the answer was cut"}
 	case x.Status != http.StatusOK:
 		return x, refusal(resp.StatusCode, resp.Header, raw, time.Now())
 	}
+	// Known before the limit is reached, so the next call waits instead of failing.
 	x.Pause = exhausted(resp.Header, time.Now())
 	return x, nil
 }
@@ -254,6 +269,7 @@ func (e *Engine) unanswered(err error, connected bool) error {
 	case !connected:
 		return &Failure{Action: Retry, Reason: "no connection: " + e.redact(shorten(cause(err)))}
 	}
+	// The request may have arrived, so it counts as billed and is not sent again.
 	return &Failure{Action: FailCell, Charged: true, Reason: "no answer: " + e.redact(shorten(cause(err)))}
 }
 
@@ -293,6 +309,7 @@ func (e *Engine) Read(exchanges []Exchange) (Answer, error) {
 	case e.config.Search == SearchRequired && !a.Searched:
 		return a, &Failure{Action: FailCell, Reason: "the engine did not search"}
 	}
+	// Some gateways do not name it; the requested one is the best that is known.
 	if a.Model == "" {
 		a.Model = e.config.Model
 	}
@@ -307,6 +324,7 @@ const (
 )
 
 // limit keeps what an engine reports of itself within limits: a negative number would add to the budget.
+// It also holds for answers that are read from disk again.
 func (a *Answer) limit() {
 	a.Usage.Input = min(max(a.Usage.Input, 0), maxTokens)
 	a.Usage.Output = min(max(a.Usage.Output, 0), maxTokens)
@@ -318,6 +336,7 @@ func (a *Answer) limit() {
 }
 
 // bodies returns the bodies of exchanges; streams are joined.
+// Streams are joined when they are read, not when they arrive, so that the stored bytes are those of the vendor.
 func (e *Engine) bodies(exchanges []Exchange) (all [][]byte, err error) {
 	for _, x := range exchanges {
 		body := []byte(x.Body)

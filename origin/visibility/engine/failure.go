@@ -26,6 +26,7 @@ const (
 )
 
 // Failure is a call without an answer that counts.
+// Its reason is in the words of this package wherever a vendor's text could repeat a key or a question.
 type Failure struct {
 	Action  Action
 	Status  int           // of the response; 0 without one
@@ -59,6 +60,7 @@ var noMoney = []string{"insufficient_quota", "credit_balance_exhausted", "billin
 // refusal classifies a response without an answer.
 func refusal(status int, header http.Header, body []byte, now time.Time) error {
 	f := &Failure{Status: status, Reason: reasonOf(status), Charged: status >= 500}
+	// Looked for before the status: vendors send these with 400 and 429, which would be asked again for days.
 	for _, code := range noMoney {
 		if status >= 400 && strings.Contains(string(body), code) {
 			f.Action, f.Reason, f.Charged = StopEngine, "no money or quota left: "+code, false
@@ -66,12 +68,15 @@ func refusal(status int, header http.Header, body []byte, now time.Time) error {
 		}
 	}
 	switch status {
+	// A wrong key, no money or no permission: no further question of this engine can succeed.
 	case 401, 402, 403:
 		f.Action = StopEngine
+	// Passing states. 529 is what Anthropic sends when it is overloaded.
 	case 408, 409, 429, 500, 502, 503, 504, 529:
 		f.Action = Retry
 		f.Wait = max(retryAfter(header.Get("Retry-After"), now), exhausted(header, now), retryInfo(body))
 	}
+	// A redirect would send the key to another host.
 	if 300 <= status && status < 400 {
 		f.Action, f.Reason = StopEngine, "the address of the engine redirects; redirects are not followed"
 	}
@@ -95,6 +100,7 @@ func reasonOf(status int) string {
 
 // retryAfter parses Retry-After: seconds, or a date.
 func retryAfter(value string, now time.Time) time.Duration {
+	// Some vendors send fractions, which RFC 9110 does not have.
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e6 {
 		return time.Duration(seconds * float64(time.Second))
 	}
@@ -116,6 +122,7 @@ var limits = [...]struct{ remaining, reset string }{
 // exhausted returns how long nothing is left, by the fields of limits: as a duration (6m0s) or a time (RFC 3339).
 func exhausted(header http.Header, now time.Time) (wait time.Duration) {
 	for _, l := range limits {
+		// An absent field does not mean that nothing is left.
 		if left, err := strconv.Atoi(header.Get(l.remaining)); err != nil || left > 0 {
 			continue
 		}
@@ -158,6 +165,7 @@ func shorten(text string) string {
 		return text
 	}
 	text = text[:maxReason]
+	// The cut may be within a character.
 	for !utf8.ValidString(text) {
 		text = text[:len(text)-1]
 	}

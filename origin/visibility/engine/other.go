@@ -8,6 +8,7 @@ import (
 // mistral is the Conversations API of Mistral; shape of 2026-08. It has no reason why an answer ended.
 type mistral struct{}
 
+// store is false, so the vendor keeps no conversation.
 func (mistral) request(c *Config, question string, _ [][]byte) (string, map[string]string, any) {
 	body := object{"model": c.Model, "inputs": question, "store": false, "stream": false,
 		"completion_args": object{"max_tokens": c.MaxOutputTokens}}
@@ -62,11 +63,13 @@ func (mistral) read(bodies [][]byte) (a Answer, err error) {
 			}
 		}
 	}
+	// Citations prove a search, also if its step is not listed.
 	a.Text, a.Searched = text.String(), a.Searches > 0 || len(a.Cited) > 0
 	return a, nil
 }
 
 // chunksOf reads a content that is a text or a list of chunks.
+// Answers without a citation are a text, others are chunks.
 func chunksOf(content json.RawMessage) ([]chunk, error) {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -96,6 +99,7 @@ func (mistral) join(events []streamEvent) ([]byte, bool) {
 			outputs = append(outputs, object{"type": "tool.execution", "name": d.Name})
 		case "message.output.delta":
 			model = d.Model
+			// A delta has a bare text where the whole answer has a chunk.
 			if len(d.Content) > 0 && d.Content[0] == '"' {
 				d.Content = json.RawMessage(`{"type":"text","text":` + string(d.Content) + `}`)
 			}
@@ -119,6 +123,7 @@ type tokens struct {
 // answers that are grounded in Google Search, so there is no request with search.
 type gemini struct{}
 
+// The key is in a header field and not in the query, which proxies log.
 func (gemini) request(c *Config, question string, _ [][]byte) (string, map[string]string, any) {
 	return "/v1beta/models/" + c.Model + ":generateContent", map[string]string{"X-Goog-Api-Key": c.Key}, object{
 		"contents":         []object{{"role": "user", "parts": []object{{"text": question}}}},
@@ -151,10 +156,12 @@ func (gemini) read(bodies [][]byte) (a Answer, err error) {
 	c := g.Candidates[0]
 	a = Answer{Model: g.Model, Stop: c.Finish, Usage: Usage{g.Usage.Prompt, g.Usage.Candidates + g.Usage.Thoughts}}
 	for _, p := range c.Content.Parts {
+		// Thoughts are not shown to people, so brands in them are not named; their tokens are billed.
 		if !p.Thought {
 			a.Text += p.Text
 		}
 	}
+	// Blocked and cut answers have texts too.
 	if c.Finish != "STOP" {
 		return a, incomplete(c.Finish)
 	}
@@ -169,6 +176,7 @@ func (gemini) join(events []streamEvent) ([]byte, bool) {
 			return nil, false
 		}
 		if len(all.Candidates) > 0 {
+			// Each event has the next part, and the usage so far.
 			part.Candidates[0].Content.Parts = append(all.Candidates[0].Content.Parts,
 				part.Candidates[0].Content.Parts...)
 		}
@@ -184,6 +192,7 @@ func (gemini) join(events []streamEvent) ([]byte, bool) {
 // chat is the Chat Completions API, which llama.cpp, Ollama, vLLM and gateways speak.
 type chat struct{}
 
+// It has no member for a search, so the search mode of the plan is not sent.
 func (chat) request(c *Config, question string, _ [][]byte) (string, map[string]string, any) {
 	return "/chat/completions", bearer(c), object{"model": c.Model, "max_tokens": c.MaxOutputTokens, "stream": false,
 		"messages": []object{{"role": "user", "content": question}}}
@@ -224,10 +233,12 @@ func (chat) read(bodies [][]byte) (a Answer, err error) {
 			a.Cited = append(a.Cited, n.URL.URL)
 		}
 	}
+	// The API has no member that reports a search; only gateways that search add sources.
 	a.Searched = len(a.Cited)+len(a.Retrieved) > 0
 	switch {
 	case first.Message.Refusal != "":
 		return a, incomplete("the engine refused")
+	// Some local engines leave the reason empty.
 	case first.Finish != "stop" && first.Finish != "":
 		return a, incomplete(first.Finish)
 	}
@@ -257,6 +268,7 @@ func (chat) join(events []streamEvent) ([]byte, bool) {
 			all.Choices[0] = c
 		}
 		all.Model = part.Model
+		// It is in the last event only, or grows from event to event.
 		if part.Usage != (tokens{}) {
 			all.Usage = part.Usage
 		}

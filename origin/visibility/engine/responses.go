@@ -37,12 +37,14 @@ func searchTool(kind string, c *Config) object {
 	return tool
 }
 
+// Without a search no tool may be chosen, so that a model with built-in tools cannot bill one.
 func (openAI) request(c *Config, question string, _ [][]byte) (string, map[string]string, any) {
 	body := object{"model": c.Model, "input": question, "store": false, "max_output_tokens": c.MaxOutputTokens,
 		"tool_choice": "none"}
 	if c.Search != SearchOff {
 		body["tools"] = []object{searchTool("web_search", c)}
 		body["max_tool_calls"] = c.MaxSearches
+		// Without it the response has only cited sources, not those that were read.
 		body["include"] = []string{"web_search_call.action.sources"}
 		body["tool_choice"] = "auto"
 		if c.Search == SearchRequired {
@@ -126,6 +128,7 @@ func readResponse(bodies [][]byte) (r response, a Answer, err error) {
 		switch item.Type {
 		case "message":
 			for _, c := range item.Content {
+				// A refusal names no brand, but for another reason than an answer that knows none.
 				if c.Type == "refusal" {
 					return r, a, incomplete("the engine refused")
 				}
@@ -152,6 +155,7 @@ func readResponse(bodies [][]byte) (r response, a Answer, err error) {
 	}
 	a.Text, a.Searched = strings.Join(texts, "\n\n"), a.Searches > 0
 	if r.Status != "completed" {
+		// Any JSON object decodes, so the status tells a response from something else.
 		if r.Status == "" {
 			return r, a, unreadable("no status")
 		}
@@ -168,6 +172,8 @@ func (openAI) read(bodies [][]byte) (Answer, error) {
 // xAI is the Responses API of xAI; shape of 2026-10.
 type xAI struct{}
 
+// The API has no limit of searches, so MaxSearches bounds only the reserve. The sampler stops an engine that exceeds
+// it.
 func (xAI) request(c *Config, question string, _ [][]byte) (string, map[string]string, any) {
 	body := object{"model": c.Model, "input": question, "store": false, "max_output_tokens": c.MaxOutputTokens}
 	if c.Search != SearchOff {
@@ -189,9 +195,12 @@ const ticksPerNano = 10
 
 func (xAI) read(bodies [][]byte) (Answer, error) {
 	r, a, err := readResponse(bodies)
+	// They are not words of the answer, and their addresses could contain the name of a brand.
 	a.Text = inlineCitation.ReplaceAllString(a.Text, "")
 	a.Retrieved = append(a.Retrieved, r.Citations...)
+	// The bill of the vendor is better than prices of a plan, which may be old.
 	if r.Usage.Ticks != nil && *r.Usage.Ticks >= 0 {
+		// Rounded up, so that a sum of costs is never below the bill.
 		cost := (*r.Usage.Ticks + ticksPerNano - 1) / ticksPerNano
 		a.Cost = &cost
 	}
@@ -235,7 +244,9 @@ func (perplexity) read(bodies [][]byte) (Answer, error) {
 			byID[strings.Trim(string(result.ID), `"`)] = result.URL
 		}
 	}
+	// Results are listed by search, whether or not the calls are.
 	a.Searches, a.Searched = max(a.Searches, searches), max(a.Searches, searches) > 0
+	// Annotations are exact; the numbers in a text can also mean something else.
 	if len(a.Cited) == 0 {
 		for _, m := range numbered.FindAllStringSubmatch(a.Text, -1) {
 			if address, ok := byID[m[1]]; ok {

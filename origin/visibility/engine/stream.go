@@ -10,6 +10,7 @@ type streamEvent struct{ Type, Data string }
 
 // parseStream splits a stream into its events. An event without the empty line at its end is incomplete.
 func parseStream(body []byte) (events []streamEvent) {
+	// All three line ends are allowed (HTML, section 9.2.5).
 	text := strings.ReplaceAll(strings.ReplaceAll(string(body), "\r\n", "\n"), "\r", "\n")
 	for {
 		block, rest, whole := strings.Cut(text, "\n\n")
@@ -30,6 +31,7 @@ func parseStream(body []byte) (events []streamEvent) {
 				e.Data += value
 			}
 		}
+		// An event without data is not dispatched; comments keep connections open.
 		if e.Data != "" {
 			if e.Type == "" {
 				var typed struct {
@@ -45,6 +47,7 @@ func parseStream(body []byte) (events []streamEvent) {
 }
 
 // joinResponses returns the response that the terminal event of a Responses API has.
+// The terminal event has the whole response, so the deltas before it are not needed.
 func joinResponses(events []streamEvent) ([]byte, bool) {
 	for _, e := range events {
 		switch e.Type {

@@ -55,20 +55,25 @@ func TestEstimate(t *testing.T) {
 		rates                       []estimate.Ratio
 		value, effective, low, high float64
 		few                         bool
+		se                          float64 // standard error; 0: not by the variance
 	}{
-		"A":    {[]estimate.Ratio{mentions(vectorA)}, 0.52, 66.8571, 0.398869, 0.638824, false},
-		"S":    {[]estimate.Ratio{mentions(vectorS)}, 0.165, 40, 0.078822, 0.313348, true},
-		"none": {[]estimate.Ratio{mentions(func(int) int { return 0 })}, 0, 40, 0, 0.092791, true},
-		"all":  {[]estimate.Ratio{mentions(five)}, 1, 40, 0.907209, 1, true},
-		"D":    {[]estimate.Ratio{counts(cites, cited, five)}, 0.320755, 113.7405, 0.239780, 0.414176, false},
+		"A":    {[]estimate.Ratio{mentions(vectorA)}, 0.52, 66.8571, 0.398869, 0.638824, false, 0.061101},
+		"S":    {[]estimate.Ratio{mentions(vectorS)}, 0.165, 40, 0.078822, 0.313348, true, 0},
+		"none": {[]estimate.Ratio{mentions(func(int) int { return 0 })}, 0, 40, 0, 0.092791, true, 0},
+		"all":  {[]estimate.Ratio{mentions(five)}, 1, 40, 0.907209, 1, true, 0},
+		"D":    {[]estimate.Ratio{counts(cites, cited, five)}, 0.320755, 113.7405, 0.239780, 0.414176, false, 0.043767},
 		"A of 4 or 5": {[]estimate.Ratio{counts(func(j int) int { return min(vectorA(j), few(j)) }, few, few)},
-			0.55, 57.6269, 0.418554, 0.674817, false},
+			0.55, 57.6269, 0.418554, 0.674817, false, 0.065535},
 		"V": {[]estimate.Ratio{weigh(mentions(vectorA), 35), weigh(counts(cites, cited, five), 30), weigh(voice, 25)},
-			0.437536, 238.0044, 0.374093, 0.503089, false},
+			0.437536, 238.0044, 0.374093, 0.503089, false, 0.032156},
 		"two engines": {[]estimate.Ratio{mentions(vectorA), mentions(vectorF)}, 0.39,
-			85.9880, 0.290928, 0.499064, false},
+			85.9880, 0.290928, 0.499064, false, 0.052599},
 	} {
 		got := estimate.Estimate(tt.rates...)
+		se := math.Sqrt(tt.value * (1 - tt.value) * 1e6 / float64(got.Effective))
+		if tt.se > 0 && math.Abs(se-tt.se) > 0.00001 {
+			t.Errorf("%s: a standard error of %.6f, want %.6f", name, se, tt.se)
+		}
 		if !near(got.Value, tt.value) || !near(got.Low, tt.low) || !near(got.High, tt.high) || got.Few != tt.few ||
 			math.Abs(float64(got.Effective)/1e6-tt.effective) > 0.001 || got.Questions != 40 || got.Days {
 			t.Errorf("%s: %+v, want %v", name, got, tt)
@@ -97,6 +102,16 @@ func TestEstimateOverDays(t *testing.T) {
 		!near(got.Low, 0.427074) || !near(got.High, 0.704572) || !got.Days {
 		t.Errorf("over days: %+v, want 48.0396 effective answers, 0.427 to 0.705", got)
 	}
+	questions, days, cells, both, degrees := estimate.Variances(r)
+	for name, v := range map[string][2]float64{"questions": {questions, 0.00381999}, "days": {days, 0.00215561},
+		"cells": {cells, 0.00087777}, "both levels": {both, 0.00509783}} {
+		if math.Abs(v[0]-v[1]) > 1e-7 {
+			t.Errorf("the variance over %s is %.8f, want %.8f", name, v[0], v[1])
+		}
+	}
+	if degrees != 39 {
+		t.Errorf("%d degrees of freedom, want 39", degrees)
+	}
 }
 
 func TestQuantiles(t *testing.T) {
@@ -119,6 +134,32 @@ func TestPaired(t *testing.T) {
 		if math.Abs(float64(tt.got)/1e6-tt.want) > 0.00001 {
 			t.Errorf("A - G: got %d, want %v", tt.got, tt.want)
 		}
+	}
+}
+
+// TestHolm compares all pairs of four brands with R: each t, and the bounds that they must exceed one after
+// the other. With 39 degrees of freedom the first three do.
+func TestHolm(t *testing.T) {
+	brand := map[byte]func(int) int{'A': vectorA, 'F': vectorF, 'G': vectorG, 'S': vectorS}
+	for i, tt := range []struct {
+		pair     string
+		t, bound float64
+	}{
+		{"AF", 4.333333, 2.779568}, {"AS", 4.138459, 2.707913}, {"AG", 3.241916, 2.618864},
+		{"GS", 2.040112, 2.501658}, {"FS", 1.201111, 0}, {"FG", -0.578588, 0},
+	} {
+		got := estimate.Paired(estimate.Values(mentions(brand[tt.pair[0]])),
+			estimate.Values(mentions(brand[tt.pair[1]]))).T()
+		if math.Abs(got-tt.t) > 0.00001 {
+			t.Errorf("t of %s: %.6f, want %.6f", tt.pair, got, tt.t)
+		}
+		bound := float64(estimate.HolmBound(6-i, 39)) / 1e6
+		if tt.bound > 0 && math.Abs(bound-tt.bound) > 0.00001 {
+			t.Errorf("bound of %s with %d tests: %.6f, want %.6f", tt.pair, 6-i, bound, tt.bound)
+		}
+	}
+	if got := float64(estimate.HolmBound(1, 39)) / 1e6; math.Abs(got-2.022691) > 0.00001 {
+		t.Errorf("the last bound is %.6f, want that of one test", got)
 	}
 }
 

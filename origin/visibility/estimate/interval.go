@@ -81,17 +81,19 @@ func newSum(rates []Ratio) sum {
 	const used, some, others = 1, 2, 4
 	seen := make([]uint8, len(s.byCell))
 	for i := range rates {
-		r := &rates[i]
+		r := rates[i]
+		if r.influences == nil {
+			r.Prepare()
+		}
 		weight := max(r.Weight, 1)
-		num, den := r.sums()
 		s.weight += weight
 		s.of += r.Of
-		s.value += weight * int64(mulDiv(uint64(num), unit, uint64(den)))
+		s.value += weight * r.value
 		for c := range r.Num {
 			if r.Den[c] == 0 {
 				continue
 			}
-			s.byCell[c] += weight * influence(r.Num[c], r.Den[c], num, den)
+			s.byCell[c] += weight * r.influences[c]
 			seen[c] |= used
 			if r.Num[c] > 0 {
 				seen[c] |= some

@@ -12,6 +12,23 @@ type Ratio struct {
 	Num, Den []int64
 	Of       int   // answers in the denominator
 	Weight   int64 // in a sum of rates; 0 is 1
+
+	// value and influences are set by Prepare.
+	value      int64   // in units
+	influences []int64 // by cell, in units, without the weight
+}
+
+// Prepare computes what every estimate with this ratio needs, for ratios that are part of several. Num and Den
+// must not change afterwards.
+func (r *Ratio) Prepare() {
+	num, den := r.sums()
+	r.value = int64(mulDiv(uint64(num), unit, uint64(den)))
+	r.influences = make([]int64, len(r.Num))
+	for c := range r.Num {
+		if r.Den[c] > 0 {
+			r.influences[c] = influence(r.Num[c], r.Den[c], num, den)
+		}
+	}
 }
 
 // Bounds of a Ratio, so that no sum overflows. The denominator of a share of voice adds up

@@ -84,6 +84,7 @@ func New(brands []Brand, language string) *Matcher {
 	return m
 }
 
+// normalizeAll prepares phrases as texts are prepared, so that both compare as bytes.
 func normalizeAll(list []string) []string {
 	all := make([]string, len(list))
 	for i, s := range list {
@@ -201,6 +202,7 @@ func (c *compiled) ended(rest string) bool {
 	})
 }
 
+// isWordRune counts marks, because they belong to the letter before them.
 func isWordRune(r rune) bool { return isLetterOrDigit(r) || unicode.IsMark(r) }
 
 // within reports whether a phrase is within nearWords words of a place, in the same block of text.
@@ -274,6 +276,7 @@ func (m *Matcher) statements(n *normalized, mentions []Span) (all []Statement) {
 	return all
 }
 
+// has reports whether a sentence has one of the phrases of a near or not condition.
 func has(sentence string, texts []string) bool {
 	for _, p := range normalizeAll(texts) {
 		if hits, _ := (&compiled{text: p}).find(&normalized{text: sentence}, false); len(hits) > 0 {

@@ -142,6 +142,7 @@ func (a *Alias) check(key string) string {
 	return ""
 }
 
+// phrases reports whether a list is short enough and each phrase has something to match.
 func phrases(list []string) bool {
 	return len(list) <= maxPhrases && !slices.ContainsFunc(list, func(s string) bool {
 		return normalize(s).text == "" || utf8.RuneCountInString(s) > maxText

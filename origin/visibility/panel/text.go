@@ -57,6 +57,7 @@ func Plain(markdown string) string {
 // backslash is an escaped character. goldmark leaves these and entities in text nodes.
 var backslash = regexp.MustCompile("\\\\([!-/:-@\\[-`{-~])")
 
+// unescape removes what Markdown and HTML escape, as a reader sees the text.
 func unescape(s string) string { return backslash.ReplaceAllString(html.UnescapeString(s), "$1") }
 
 // normalized is a text in the form that is compared, with where each of its bytes comes from.
@@ -114,8 +115,10 @@ func (n *normalized) original(from, to int) string {
 	return strings.TrimRight(n.source[n.at[from]:end], " ")
 }
 
+// isVariation reports a variation selector, which chooses how the character before it is drawn.
 func isVariation(r rune) bool { return '\ufe00' <= r && r <= '\ufe0f' }
 
+// isLetterOrDigit is what a name consists of in any script.
 func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // isSpaceless reports whether words of the script of r are not separated by spaces.

@@ -20,6 +20,7 @@ import (
 
 // Limits of a plan. The largest study is 12 engines × 1,000 questions × 31 days × 32 runs.
 const (
+	// maxEngines is also the limit of a study (study.MaxEngines).
 	maxEngines = 12
 	maxDays    = 31
 	maxRuns    = 32
@@ -74,6 +75,7 @@ type Schedule struct {
 }
 
 // Day returns the midnight at which a day begins.
+// It counts in calendar days: a day on which clocks change has 23 or 25 hours.
 func (s *Schedule) Day(n int) time.Time {
 	return time.Date(s.From.Year(), s.From.Month(), s.From.Day()+n, 0, 0, 0, 0, s.From.Location())
 }
@@ -116,6 +118,7 @@ func Load(path string) (*Plan, Texts, error) {
 	}
 	r := &reader{file: path}
 	names := Files{Plan: path}
+	// The names are read first, before the checks: all faults of the three files are then reported together.
 	if top := r.parse(t.Plan); top != nil {
 		for i := 0; i+1 < len(top.Content); i += 2 {
 			switch top.Content[i].Value {
@@ -141,6 +144,7 @@ func Load(path string) (*Plan, Texts, error) {
 	return p, t, err
 }
 
+// beside resolves a name relative to the folder of the plan, so that a folder with all three can be moved.
 func beside(path, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
@@ -148,12 +152,14 @@ func beside(path, name string) string {
 	return filepath.Join(filepath.Dir(path), name)
 }
 
+// readFile reads one byte more than the limit at most, which parse reports as a fault of the file.
 func readFile(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read a plan: %w", err)
 	}
 	defer f.Close()
+	// One byte above the limit is enough to report it; a device file would never end.
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("read a plan: %w", err)
@@ -162,6 +168,7 @@ func readFile(name string) ([]byte, error) {
 }
 
 // Parse reads a plan from texts. The names are for the faults.
+// Faults of all three files come together; those that need whole files are looked for only without others.
 func Parse(names Files, t Texts) (*Plan, error) {
 	p := &Plan{Provider: "in-house", Search: engine.SearchAuto, Keep: 400, file: names.Plan}
 	plans, prompts, brands := &reader{file: names.Plan}, &reader{file: names.Prompts}, &reader{file: names.Panel}
@@ -179,9 +186,11 @@ func Parse(names Files, t Texts) (*Plan, error) {
 	p.Prompts.check(prompts, p.matcher)
 	p.PromptsHash, p.PanelHash = p.Prompts.digest(), digest(map[string]any{"brands": p.Panel, "matcher": panel.Version})
 	p.setHash()
+	// Questions in another language than the plan's would be answered as if people of that place had asked.
 	if got, _ := language.Parse(p.Prompts.Locale); got.String() != p.Locale {
 		plans.fault(pins.locale, "the prompt set is for %s", p.Prompts.Locale)
 	}
+	// A pinned hash stops a study whose questions were edited after it was agreed on.
 	if pins.prompts != "" && pins.prompts != p.PromptsHash {
 		plans.fault(pins.promptsAt, "the prompt set has the hash %s", p.PromptsHash)
 	}
@@ -203,11 +212,14 @@ type pins struct {
 	promptsAt, panelAt, locale *yaml.Node
 }
 
+// read reads the plan itself. The members have their faults at their own places.
 func (p *Plan) read(r *reader, text []byte) (have pins) {
+	// Its faults were added by parse.
 	top := r.parse(text)
 	if top == nil {
 		return have
 	}
+	// prompts and panel were read by Load; here they only have to be present.
 	form, reserve, ignored := 0, "", ""
 	have.locale = top
 	r.object(top, fields{
@@ -247,12 +259,14 @@ func (p *Plan) read(r *reader, text []byte) (have pins) {
 		if e.Search == "" {
 			e.Search = p.Search
 		}
+		// The adapter has no request with search either.
 		r.want(e.Adapter != "gemini" || e.Search == engine.SearchOff, p.enginesAt[i],
 			"gemini is only asked with search: off, because its terms forbid to analyze grounded answers")
 	}
 	return have
 }
 
+// readLocale stores the tag in its canonical form, in which it is compared with that of the prompt set.
 func (p *Plan) readLocale(r *reader, n *yaml.Node) {
 	tag, err := language.Parse(n.Value)
 	if !r.want(err == nil && n.Value != "" && len(n.Value) <= fieldmark.MaxLanguageTag, n,
@@ -261,14 +275,18 @@ func (p *Plan) readLocale(r *reader, n *yaml.Node) {
 	}
 	base, _ := tag.Base()
 	p.Locale, p.Language = tag.String(), base.String()
+	// Only a stated region: the likely one of a language would be sent as the place of the person who asks.
 	if region, sure := tag.Region(); sure == language.Exact && region.IsCountry() {
 		p.Country = region.String()
 	}
 }
 
+// clock is a window within one day. 24:00 is its end, which a time of day cannot express.
 var clock = regexp.MustCompile(`^([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)$`)
 
+// read reads times of day in the zone of the schedule, in which people ask.
 func (s *Schedule) read(r *reader, n *yaml.Node) {
+	// The usual window is when people ask.
 	from, window := "", "07:00-22:00"
 	var fromAt, windowAt *yaml.Node
 	s.Runs, s.ZoneName = 1, "UTC"
@@ -282,6 +300,7 @@ func (s *Schedule) read(r *reader, n *yaml.Node) {
 				r.fault(n, "must be two times such as 07:00-22:00")
 			}
 		},
+		// Local would make another plan of it on another machine.
 		"zone": func(n *yaml.Node) {
 			found, err := time.LoadLocation(n.Value)
 			if r.want(err == nil && n.Value != "" && n.Value != "Local", n,
@@ -311,8 +330,10 @@ func sinceMidnight(s string) time.Duration {
 	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
 }
 
+// variable is what a shell can export.
 var variable = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,99}$`)
 
+// readEngine appends an engine also if it has faults: those of later engines are reported, too.
 func (p *Plan) readEngine(r *reader, n *yaml.Node) {
 	e := Engine{Concurrency: 1, RPM: 60, MaxOutputTokens: defaultOutput, MaxSearches: defaultSearches}
 	terms := ""
@@ -323,6 +344,7 @@ func (p *Plan) readEngine(r *reader, n *yaml.Node) {
 		"model!":   r.text(&e.Model, 1, 100),
 		"baseURL":  func(n *yaml.Node) { baseAt = n; r.text(&e.BaseURL, 1, fieldmark.MaxBrandURL)(n) },
 		"keyEnv": func(n *yaml.Node) {
+			// The fault does not repeat the value, which may be a key.
 			if r.want(variable.MatchString(n.Value), n,
 				"must be the name of an environment variable; a key itself never belongs into a plan") {
 				e.KeyEnv = n.Value
@@ -341,6 +363,7 @@ func (p *Plan) readEngine(r *reader, n *yaml.Node) {
 	if e.Adapter == "" {
 		adapterAt = nil // it has a fault already
 	}
+	// Its checks depend on the adapter, so they wait until all members were read.
 	if adapterAt != nil {
 		at := n
 		if baseAt != nil {
@@ -349,14 +372,17 @@ func (p *Plan) readEngine(r *reader, n *yaml.Node) {
 		if fault := engine.Check(e.Adapter, e.BaseURL); fault != "" {
 			r.fault(at, "%s", fault)
 		}
+		// The operator is the one who has a contract with the vendor, so the operator states to have read its terms.
 		if text := termsOf[e.Adapter]; terms == "" && text != "" {
 			r.fault(adapterAt, "add terms: read to this engine once you have read its terms. %s", text)
 		}
+		// Local engines need no key; every vendor does.
 		r.want(e.Adapter == "openai-chat" || e.KeyEnv+e.KeyFile != "", n, "keyEnv or keyFile is missing")
 		r.want(e.Adapter != "gemini" || modelPath.MatchString(e.Model) || e.Model == "", n,
 			"the model of gemini must have letters, digits, dots and hyphens")
 	}
 	r.want(e.KeyEnv == "" || e.KeyFile == "", n, "keyEnv and keyFile are both given; give one")
+	// Results are stored by engine id.
 	for _, other := range p.Engines {
 		r.want(other.ID != e.ID || e.ID == "", n, "another engine has this id")
 	}
@@ -380,13 +406,16 @@ var termsOf = map[string]string{
 		"without search only.",
 }
 
+// read reads prices as vendors list them, for a million tokens. A free engine must not state any.
 func (p *Prices) read(r *reader, n *yaml.Node) {
 	p.priceNode = n
+	// Searching engines bill what they read as input, in each round, so the reserve assumes this many tokens.
 	p.Context = 128_000
 	known := fields{"free": r.boolean(&p.Free)}
+	// Looked up before the members are read, because it decides which of them are required.
 	isFree := false
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		isFree = isFree || n.Content[i].Value == "free" && n.Content[i+1].Value == "true"
+		isFree = isFree || n.Content[i].Value == "free" && isTrue(n.Content[i+1])
 	}
 	if !isFree {
 		known = fields{"free": r.boolean(&p.Free), "asOf!": func(n *yaml.Node) {
@@ -403,6 +432,7 @@ func (p *Prices) read(r *reader, n *yaml.Node) {
 // another season.
 func (p *Plan) Begin(now time.Time) error {
 	r := &reader{file: p.file}
+	// The first day counts while it lasts, though some of its window may have passed.
 	if p.Schedule.Day(1).Before(now) {
 		r.fault(p.scheduleAt, "from is a day in the past")
 	}

@@ -61,6 +61,15 @@ func parse(t *testing.T, edits ...string) (*plan.Plan, error) {
 		plan.Texts{Plan: []byte(texts[0]), Prompts: []byte(texts[1]), Panel: []byte(texts[2])})
 }
 
+// TestFormsOfTrue: YAML has three forms of true.
+func TestFormsOfTrue(t *testing.T) {
+	for _, form := range []string{"True", "TRUE"} {
+		if p, err := parse(t, "{free: true}", "{free: "+form+"}"); err != nil || !p.Engines[1].Prices.Free {
+			t.Errorf("%s: %v", form, err)
+		}
+	}
+}
+
 func TestGoodPlan(t *testing.T) {
 	p, err := parse(t)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 
 // Limits of a prompt set.
 const (
-	maxPrompts    = 1_000
+	maxPrompts = 1_000
+	// A shorter text is a keyword, which answer engines do not get as a question.
 	minPromptText = 10 // code points
 	maxPromptText = 500
 )
@@ -79,6 +80,7 @@ var (
 	phoneNumber = regexp.MustCompile(`(?:\+|\b00)\d[\d ()/.-]{6,}\d|\b0\d{2,4}[ /-]\d{3,}[\d ]{2,}`)
 )
 
+// readPrompt adds a question. Ids are what results refer to, and a text counted twice would weigh twice.
 func (s *PromptSet) readPrompt(r *reader, n *yaml.Node) {
 	p := Prompt{at: n}
 	r.object(n, fields{
@@ -105,6 +107,7 @@ func (s *PromptSet) check(r *reader, m *panel.Matcher) {
 	for i := range s.Prompts {
 		s.Prompts[i].Branded = m.Branded(s.Prompts[i].Text) != ""
 	}
+	// By id, so that the order in the file does not change the hash.
 	slices.SortFunc(s.Prompts, func(a, b Prompt) int { return cmp.Compare(a.ID, b.ID) })
 	if tag, err := language.Parse(s.Locale); err == nil {
 		base, _ := tag.Base()
@@ -120,6 +123,7 @@ func digest(v any) fieldmark.Digest {
 	if err != nil {
 		panic("BUG: a plan cannot be encoded: " + err.Error())
 	}
+	// Decoded into maps, which the encoder writes with sorted keys; numbers stay as they were written.
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
 	var tree any
@@ -133,6 +137,7 @@ func digest(v any) fieldmark.Digest {
 	return fieldmark.DigestOf(sha256.Sum256(text))
 }
 
+// inNFC normalizes texts (Unicode UAX 15), so that editors which save é as one or two code points give one hash.
 func inNFC(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -179,6 +184,7 @@ func readPanel(r *reader, text []byte) (brands []panel.Brand) {
 	if top == nil {
 		return nil
 	}
+	// Places in the file by member, because panel.Check knows brands and not lines.
 	at := map[string]*yaml.Node{}
 	place := func(n *yaml.Node, brand int, member string, index int) { at[key(brand, member, index)] = n }
 	place(top, -1, "", -1)
@@ -197,6 +203,7 @@ func readPanel(r *reader, text []byte) (brands []panel.Brand) {
 	for _, problem := range panel.Check(brands) {
 		n := at[key(problem.Brand, problem.Member, problem.Index)]
 		if n == nil {
+			// An absent member has no place, so its brand is named.
 			n = at[key(problem.Brand, "", -1)]
 		}
 		r.fault(n, "%s", strings.TrimSpace(problem.Member+" "+problem.Detail))
@@ -204,11 +211,13 @@ func readPanel(r *reader, text []byte) (brands []panel.Brand) {
 	return brands
 }
 
+// key names a place. JSON keeps the parts apart.
 func key(brand int, member string, index int) string {
 	b, _ := json.Marshal([]any{brand, member, index})
 	return string(b)
 }
 
+// readBrand reads a brand. place remembers where members are, for the faults that panel.Check finds.
 func readBrand(r *reader, n *yaml.Node, place func(n *yaml.Node, member string, index int)) (b panel.Brand) {
 	r.object(n, fields{
 		"slug!": func(c *yaml.Node) { place(c, "slug", -1); r.slug(&b.Slug)(c) },

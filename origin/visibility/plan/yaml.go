@@ -42,6 +42,7 @@ func (f Faults) Error() string {
 }
 
 // reader reads one file and collects its faults.
+// It goes on after a fault, so that one run reports everything.
 type reader struct {
 	file   string
 	faults Faults
@@ -74,9 +75,11 @@ func (r *reader) parse(text []byte) *yaml.Node {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		at := &yaml.Node{Line: 1, Column: 1}
+		// The parser has the line only in the text of its error.
 		if m := syntaxLine.FindStringSubmatch(err.Error()); m != nil {
 			at.Line, _ = strconv.Atoi(m[1])
 		}
+		// The message names the line, not its content.
 		r.fault(at, "is not YAML: %s", strings.TrimPrefix(firstLine(err.Error()), "yaml: "))
 		return nil
 	}
@@ -95,6 +98,7 @@ func firstLine(s string) string {
 	return line
 }
 
+// noAliases refuses what would let some bytes expand to gigabytes ("billion laughs").
 func (r *reader) noAliases(n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" || n.Tag == "!!merge" {
 		r.fault(n, "aliases and anchors are not supported")
@@ -124,8 +128,10 @@ func (r *reader) object(n *yaml.Node, known fields) {
 			read = known[key.Value+"!"]
 		}
 		switch {
+		// YAML parsers differ in which of two members counts.
 		case seen[key.Value]:
 			r.fault(key, "%s is repeated", strconv.Quote(shorten(key.Value)))
+		// An unknown member is mostly a misspelled one, and an ignored limit costs money.
 		case read == nil || strings.HasSuffix(key.Value, "!"):
 			r.fault(key, "%s is not known here; known are %s", strconv.Quote(shorten(key.Value)), names(known))
 		default:
@@ -133,6 +139,7 @@ func (r *reader) object(n *yaml.Node, known fields) {
 		}
 		seen[key.Value] = true
 	}
+	// In a fixed order, so that the same file gives the same report.
 	for _, name := range slices.Sorted(mapKeys(known)) {
 		if bare, required := strings.CutSuffix(name, "!"); required && !seen[bare] {
 			r.fault(n, "%s is missing", bare)
@@ -150,6 +157,7 @@ func mapKeys(f fields) func(yield func(string) bool) {
 	}
 }
 
+// names lists what is known, for the fault of a name that is not.
 func names(f fields) string {
 	return strings.ReplaceAll(strings.Join(slices.Sorted(mapKeys(f)), ", "), "!", "")
 }
@@ -168,12 +176,14 @@ func (r *reader) list(n *yaml.Node, least, most int, item func(*yaml.Node)) {
 		return
 	}
 	r.want(least <= len(n.Content) && len(n.Content) <= most, n, "must have %d to %d items", least, most)
+	// Items above the limit are not read: a fault for each would bury the one that matters.
 	for _, c := range n.Content[:min(len(n.Content), most)] {
 		item(c)
 	}
 }
 
 // text reads a single line of least to most code points.
+// text refuses control and bidirectional characters, which would hide what an engine is asked.
 func (r *reader) text(to *string, least, most int) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		count := utf8.RuneCountInString(n.Value)
@@ -196,6 +206,7 @@ func (r *reader) texts(to *[]string, most int) func(*yaml.Node) {
 	}
 }
 
+// slug reads a name that can be a part of an address and of a file name.
 func (r *reader) slug(to *string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if r.want(n.Kind == yaml.ScalarNode && fieldmark.ValidSlug(n.Value), n,
@@ -205,6 +216,7 @@ func (r *reader) slug(to *string) func(*yaml.Node) {
 	}
 }
 
+// oneOf names the values in the fault, because they are few.
 func (r *reader) oneOf(to *string, values ...string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if r.want(slices.Contains(values, n.Value), n, "must be one of %s", strings.Join(values, ", ")) {
@@ -213,14 +225,19 @@ func (r *reader) oneOf(to *string, values ...string) func(*yaml.Node) {
 	}
 }
 
+// boolean reads true or false as YAML 1.2 has them; yes and no are texts.
 func (r *reader) boolean(to *bool) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if r.want(n.Tag == "!!bool", n, "must be true or false") {
-			*to = n.Value == "true"
+			*to = isTrue(n)
 		}
 	}
 }
 
+// isTrue reports whether a node is true, which YAML 1.2 (10.3.2) has in three forms.
+func isTrue(n *yaml.Node) bool { return n.Tag == "!!bool" && strings.EqualFold(n.Value, "true") }
+
+// integer refuses what YAML reads as a number in another notation, such as 0x10 or 1e3.
 func (r *reader) integer(to *int, least, most int) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		v, err := strconv.Atoi(n.Value)
@@ -231,6 +248,7 @@ func (r *reader) integer(to *int, least, most int) func(*yaml.Node) {
 	}
 }
 
+// digest reads a pinned hash in the form in which reports print it.
 func (r *reader) digest(to *fieldmark.Digest) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d, err := fieldmark.ParseDigest(n.Value)

@@ -24,6 +24,7 @@ func (c Cell) id(p *plan.Plan) string {
 	return fmt.Sprintf("%s/%s.%s.%d", dayName(p, c.Day), p.Engines[c.Engine].ID, p.Prompts.Prompts[c.Prompt].ID, c.Run)
 }
 
+// dayName is the date in the zone of the plan, which people of that place would call the day.
 func dayName(p *plan.Plan, day int) string { return p.Schedule.Day(day).Format(time.DateOnly) }
 
 // cellsOf returns the cells of a day in the order in which they are asked. It is random, so that what changes
@@ -34,6 +35,8 @@ func (s *Study) cellsOf(day int) []Cell {
 	var cells []Cell
 	for e := range p.Engines {
 		for q := range p.Prompts.Prompts {
+			// A question that names a brand is answered with it, so it counts for no rate and is asked only on
+			// request.
 			if p.Prompts.Prompts[q].Branded && !s.branded {
 				continue
 			}
@@ -42,11 +45,13 @@ func (s *Study) cellsOf(day int) []Cell {
 			}
 		}
 	}
+	// The day is part of the seed, so that no question has the same hour every day.
 	seed := sha256.Sum256([]byte(strings.Join([]string{p.Study, string(p.Hash), dayName(p, day)}, "\n")))
 	rand.New(rand.NewChaCha8(seed)).Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
 	midnight := p.Schedule.Day(day)
 	start, width := midnight.Add(p.Schedule.Start), p.Schedule.End-p.Schedule.Start
 	for i := range cells {
+		// Divided first: the width times the number of a cell can exceed 64 bits of nanoseconds.
 		cells[i].Due = start.Add(width / time.Duration(len(cells)) * time.Duration(i))
 	}
 	return cells

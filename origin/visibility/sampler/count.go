@@ -49,6 +49,7 @@ func (c *Counter) Add(prompt, day int, a *engine.Answer) panel.Reading {
 // Fail adds a call without an answer.
 func (c *Counter) Fail(prompt, day int) { c.cell(prompt, day).Failed++ }
 
+// cell returns a new cell for the first call of a prompt on a day.
 func (c *Counter) cell(prompt, day int) *study.Cell {
 	key := [2]int{prompt, day}
 	if c.cells[key] == nil {
@@ -71,6 +72,7 @@ func (c *Counter) Models() map[string]int {
 func (c *Counter) model() string {
 	best, most := c.engine.Model, 0
 	for name, n := range c.Models() {
+		// Ties are broken by name, because maps have no order.
 		if n > most || n == most && name < best {
 			best, most = name, n
 		}
@@ -89,6 +91,7 @@ func (c *Counter) Document() *study.Document {
 		From: p.Schedule.Day(0).UTC().Format(time.RFC3339),
 		To:   p.Schedule.Day(p.Schedule.Days).Add(-time.Second).UTC().Format(time.RFC3339)}
 	for _, a := range c.answers {
+		// Two models can differ more than two brands; together they would have a rate that neither has.
 		if a.model != d.Model {
 			c.Fail(a.prompt, a.day)
 			continue
@@ -99,6 +102,7 @@ func (c *Counter) Document() *study.Document {
 	for i := range p.Panel {
 		d.Brands = append(d.Brands, p.Panel[i].Slug)
 	}
+	// Prompts that were never asked are left out, and the others get new indexes.
 	used := map[int]int{}
 	for i, q := range p.Prompts.Prompts {
 		if !slices.ContainsFunc(c.keys(), func(k [2]int) bool { return k[0] == i }) {
@@ -107,6 +111,7 @@ func (c *Counter) Document() *study.Document {
 		used[i] = len(d.Prompts)
 		d.Prompts = append(d.Prompts, study.Prompt{ID: q.ID, Group: q.Group, Intent: q.Intent, Branded: q.Branded})
 		if !q.Branded {
+			// Branded prompts are not ranked, so their absence is no shortage.
 			d.Planned += p.Schedule.Days * p.Schedule.Runs
 		}
 	}
@@ -134,6 +139,7 @@ func (c *Counter) Document() *study.Document {
 		return cmp.Or(strings.Compare(a.Brand, b.Brand), cmp.Compare(a.Prompt, b.Prompt))
 	})
 	if len(c.lines) > 0 {
+		// Sorted, so that the digest does not depend on the order of the days on disk.
 		slices.Sort(c.lines)
 		d.AnswersDigest = fieldmark.DigestOf(sha256.Sum256([]byte(strings.Join(c.lines, "\n"))))
 	}
@@ -141,6 +147,7 @@ func (c *Counter) Document() *study.Document {
 }
 
 // keys returns prompt and day of all cells, in order.
+// Sorted, because documents are compared by their digests.
 func (c *Counter) keys() (all [][2]int) {
 	for key := range c.cells {
 		all = append(all, key)
@@ -167,6 +174,7 @@ func (c *Counter) count(a *answer) {
 		}
 		return c.counts[key][brand]
 	}
+	// By first mention; a brand that is named twice counts once.
 	for place, brand := range a.reading.Order {
 		n := of(brand)
 		n.Mentions++

@@ -17,9 +17,11 @@ var ErrNotOver = errors.New("the study is not over: interim counts are not expor
 // Export counts the answers on disk, one document for each engine that answered. Warnings say what a reader
 // of the counts should know.
 func (s *Study) Export(now time.Time) (documents []*study.Document, warnings []string, err error) {
+	// The end is fixed by the plan, before any answer is known.
 	if !s.IsOver(now) {
 		return nil, nil, ErrNotOver
 	}
+	// All answers are read again, so that an export does not depend on counts of an earlier release.
 	counters, err := s.count(nil)
 	if err != nil {
 		return nil, nil, err
@@ -36,6 +38,7 @@ func (s *Study) Export(now time.Time) (documents []*study.Document, warnings []s
 		warnings = append(warnings, warning)
 	}
 	for i, c := range counters {
+		// A vendor may replace a model under one name; the string in the answers shows it.
 		if models := c.Models(); len(models) > 1 {
 			warnings = append(warnings, fmt.Sprintf("%s changed its model during the study: only the answers of %s "+
 				"count, those of others are failed calls", s.Plan.Engines[i].ID, c.model()))
@@ -46,6 +49,7 @@ func (s *Study) Export(now time.Time) (documents []*study.Document, warnings []s
 			}
 		}
 		d := c.Document()
+		// A document without cells would be refused by the import.
 		if len(d.Cells) == 0 {
 			warnings = append(warnings, s.Plan.Engines[i].ID+" was never asked")
 			continue
@@ -61,6 +65,7 @@ func (s *Study) Export(now time.Time) (documents []*study.Document, warnings []s
 }
 
 // count reads all answers, and returns a Counter for each engine. See, if it is not nil, gets each answer.
+// It needs no key and no network.
 func (s *Study) count(see func(c Cell, a *engine.Answer, r *panel.Reading)) ([]*Counter, error) {
 	var counters []*Counter
 	for i := range s.Plan.Engines {
@@ -70,6 +75,7 @@ func (s *Study) count(see func(c Cell, a *engine.Answer, r *panel.Reading)) ([]*
 		for _, c := range s.cellsOf(day) {
 			id := c.id(s.Plan)
 			r := s.book.cells[id]
+			// A call that was never made is no failure of the engine.
 			if r == nil || r.state == stateOpen {
 				continue // missed
 			}
@@ -97,6 +103,7 @@ func (s *Study) count(see func(c Cell, a *engine.Answer, r *panel.Reading)) ([]*
 func (s *Study) Prune(now time.Time) (removed int, err error) {
 	for _, e := range s.done() {
 		for day := range s.Plan.Schedule.Days {
+			// Kept for so many days after the day of the answer, not after the study.
 			end := s.Plan.Schedule.Day(day + 1)
 			if dayName(s.Plan, day) != e.Cell[:len(time.DateOnly)] || now.Before(end.AddDate(0, 0, s.Plan.Keep)) {
 				continue

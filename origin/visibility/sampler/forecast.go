@@ -1,15 +1,18 @@
 package sampler
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/visibility/engine"
 	"github.com/fieldmark/fieldmark/origin/visibility/estimate"
 	"github.com/fieldmark/fieldmark/origin/visibility/plan"
+	"github.com/fieldmark/fieldmark/origin/visibility/study"
 )
 
 // What a call is assumed to use, for the likely cost: a question of a sentence, an answer of half a page, one search
@@ -36,7 +39,8 @@ type Forecast struct {
 	Worst     int64            `json:"worstNano"`
 	Budget    int64            `json:"budgetNano"`
 	Widths    []Width          `json:"halfWidths"`
-	Missing   []string         `json:"missing"` // for a ranking
+	Missing   []string         `json:"missing"`         // for a ranking
+	Reach     *Reach           `json:"reach,omitempty"` // only with a pilot
 	// Notes say what the sums assume.
 	Notes []string `json:"notes"`
 }
@@ -62,6 +66,7 @@ type Width struct {
 }
 
 // ForecastOf returns the forecast of a plan. It needs no key.
+// A forecast sends nothing, so it can be made before there is a contract with a vendor.
 func ForecastOf(p *plan.Plan, branded bool) Forecast {
 	f := Forecast{Study: p.Study, PlanHash: p.Hash, Days: p.Schedule.Days, Runs: p.Schedule.Runs, Budget: p.Budget,
 		Branded: []string{}, Missing: []string{}}
@@ -75,6 +80,7 @@ func ForecastOf(p *plan.Plan, branded bool) Forecast {
 		}
 		f.Prompts++
 		if !q.Branded {
+			// Paraphrases are one question; a prompt without a group is one by its id.
 			questions[q.Group+"\n"+map[bool]string{true: q.ID}[q.Group == ""]] = true
 		}
 	}
@@ -84,6 +90,7 @@ func ForecastOf(p *plan.Plan, branded bool) Forecast {
 		f.Engines = append(f.Engines, e)
 		f.Calls, f.Likely, f.Worst = f.Calls+e.Calls, add(f.Likely, e.Likely), add(f.Worst, e.Worst)
 	}
+	// A rate and its complement have the same width, so rates above 50 % need no row.
 	for _, rate := range []int{10, 30, 50} {
 		w := func(correlation float64) float64 { return halfWidth(f.Questions, f.Days*f.Runs, rate, correlation) }
 		f.Widths = append(f.Widths, Width{Rate: rate, At03: w(0.3), At05: w(0.5), At07: w(0.7)})
@@ -98,6 +105,7 @@ func ForecastOf(p *plan.Plan, branded bool) Forecast {
 	return f
 }
 
+// forecastEngine assumes the same for every question, because their answers are not known.
 func forecastEngine(e *plan.Engine, calls int) EngineForecast {
 	f := EngineForecast{Engine: e.ID, Calls: calls, Input: assumedInput, Output: min(assumedOutput, e.MaxOutputTokens),
 		Reserve: Reserve(e)}
@@ -126,6 +134,50 @@ func add(a, b int64) int64 {
 	return a + b
 }
 
+// Reach is how many questions the mention rate of the operator's own brand wants for a half-width.
+type Reach struct {
+	Brand     string  `json:"brand"`
+	HalfWidth float64 `json:"halfWidthPoints"` // wanted
+	Questions int     `json:"questions"`       // that it wants
+	Has       int     `json:"has"`             // of the plan
+	Best      float64 `json:"bestPoints"`      // what these can give, however often they are asked
+}
+
+// ErrNoPilot says that a study cannot be the pilot of a plan.
+var ErrNoPilot = errors.New("it cannot be the pilot")
+
+// ReachOf returns how many questions a plan wants for a half-width in points, by an earlier study as its pilot: the
+// first of two stages. The variance between questions is that of the engine on which the brand varies most. The
+// second stage has that many questions and no further look, so its interval holds at its level.
+func ReachOf(pilot *Study, p *plan.Plan, questions int, points float64, now time.Time) (r Reach, err error) {
+	switch {
+	case p.Brand == "" || p.Brand != pilot.Plan.Brand:
+		return r, fmt.Errorf("%w: both plans must name the same brand", ErrNoPilot)
+	case p.Prompts.ID != pilot.Plan.Prompts.ID:
+		return r, fmt.Errorf("%w: it asked questions of the set %s, not %s", ErrNoPilot, pilot.Plan.Prompts.ID,
+			p.Prompts.ID)
+	case !pilot.IsOver(now):
+		return r, fmt.Errorf("%w: %w", ErrNoPilot, ErrNotOver)
+	}
+	counters, err := pilot.count(nil)
+	if err != nil {
+		return r, err
+	}
+	r = Reach{Brand: p.Brand, HalfWidth: points, Has: questions}
+	for _, c := range counters {
+		values := study.MentionValues(c.Document(), p.Brand)
+		if len(values) < estimate.PilotQuestions {
+			continue
+		}
+		r.Questions = max(r.Questions, estimate.QuestionsFor(values, int64(math.Round(points*10_000))))
+		r.Best = max(r.Best, math.Round(float64(estimate.HalfWidthOf(values, max(questions, 1)))/1_000)/10)
+	}
+	if r.Questions == 0 {
+		return r, fmt.Errorf("%w: no engine answered %d of its questions", ErrNoPilot, estimate.PilotQuestions)
+	}
+	return r, nil
+}
+
 // missing says what a plan needs so that its result can be ranked.
 func (f *Forecast) missing(p *plan.Plan) (all []string) {
 	if f.Questions < fieldmark.MinVisibilityPrompts {
@@ -143,10 +195,12 @@ func (f *Forecast) missing(p *plan.Plan) (all []string) {
 		all = append(all, fmt.Sprintf("%d brands for a leaderboard; the panel has %d", fieldmark.MinVisibilityBrands,
 			len(p.Panel)))
 	}
+	// Of the likely cost: the worst one is far above what studies use.
 	if f.Likely > f.Budget {
 		all = append(all, fmt.Sprintf("a budget of about $%s; it has $%s", Dollars(f.Likely), Dollars(f.Budget)))
 	}
 	for i := range p.Panel {
+		// Without a review, its matches may be the word and not the brand.
 		if p.Panel[i].IsWord() {
 			all = append(all, "a review of "+p.Panel[i].Slug+", whose name is a common word")
 		}
@@ -157,18 +211,22 @@ func (f *Forecast) missing(p *plan.Plan) (all []string) {
 // halfWidth returns the half-width in percent points that questions × answers give at a rate, where the answers to
 // one question have a correlation.
 func halfWidth(questions, answers, percent int, correlation float64) float64 {
+	// One question has no spread, so nothing is known.
 	if questions < 2 {
 		return 100
 	}
 	m, n, p := float64(questions), float64(answers), float64(percent)/100
+	// The design effect of clusters (Kish): correlated answers count for fewer independent ones.
 	effective := m * n / (1 + (n-1)*correlation)
 	if m*min(p, 1-p) < estimate.FewQuestions/2 { // about so few questions will vary
 		effective = min(effective, m)
 	}
 	c := float64(estimate.T975(questions-1)) / million
+	// The half-width of Wilson's interval, with the quantile of Student's t for few questions.
 	return math.Round(1000*c*math.Sqrt(p*(1-p)*effective+c*c/4)/(effective+c*c)) / 10
 }
 
+// namesOf returns keys in a fixed order, for texts.
 func namesOf(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
 
 func sorted(list []string) []string {

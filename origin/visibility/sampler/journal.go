@@ -39,6 +39,7 @@ const (
 )
 
 // state of a cell.
+// A state only moves forward, except that a refused cell is open again.
 type state int
 
 const (
@@ -57,9 +58,16 @@ type record struct {
 }
 
 // book is the content of a journal.
+// It is a function of the entries alone, so a process that continues has the same sums as the one before.
 type book struct {
 	cells map[string]*record
 	spent map[string]int64 // by engine, with the reserves of lost calls
+
+	answered map[string]bool // engines with an answer
+}
+
+func newBook() *book {
+	return &book{cells: map[string]*record{}, spent: map[string]int64{}, answered: map[string]bool{}}
 }
 
 // of returns the record of a cell.
@@ -81,6 +89,7 @@ func (b *book) apply(e *Entry) error {
 			return fmt.Errorf("%s is asked again", e.Cell)
 		}
 		r.reserve = e.Reserve
+	// Spent from here on: a call may be billed as soon as its first byte is sent.
 	case eventSent:
 		r.state = stateSent
 		r.attempts++
@@ -89,9 +98,12 @@ func (b *book) apply(e *Entry) error {
 		r.reserve += e.Reserve
 		b.spent[engine] += e.Reserve
 	case eventRefused, eventFailed, eventDone:
+		// The reserve is replaced by what the call did cost.
 		b.spent[engine] += e.Cost - r.reserve
 		r.reserve, r.entry = 0, *e
+		b.answered[engine] = b.answered[engine] || e.Event == eventDone
 		r.state = map[string]state{eventRefused: stateOpen, eventFailed: stateFailed, eventDone: stateDone}[e.Event]
+	// An entry of a later release: reading on could repeat a call that it says was made.
 	default:
 		return fmt.Errorf("unknown event %q", e.Event)
 	}
@@ -112,7 +124,8 @@ func readJournal(file io.Reader) (*book, int64, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the journal: %w", err)
 	}
-	b := &book{cells: map[string]*record{}, spent: map[string]int64{}}
+	b := newBook()
+	// Offsets after the last line end are cut off by open.
 	whole := bytes.LastIndexByte(text, '\n') + 1
 	for n, line := range bytes.Split(text[:whole], []byte("\n")) {
 		if len(line) == 0 {
@@ -122,6 +135,7 @@ func readJournal(file io.Reader) (*book, int64, error) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return nil, 0, fmt.Errorf("line %d of the journal is damaged: %w", n+1, err)
 		}
+		// A journal that contradicts itself was edited or belongs to another study.
 		if err := b.apply(&e); err != nil {
 			return nil, 0, fmt.Errorf("line %d of the journal: %w", n+1, err)
 		}
@@ -145,6 +159,7 @@ type journalWrite struct {
 // errClosed is the error of a journal that could not be written: what follows would not be known after a crash.
 var errClosed = errors.New("the journal is closed")
 
+// newJournal starts the goroutine that writes; close waits for it.
 func newJournal(file *os.File) *journal {
 	j := &journal{file: file, queue: make(chan journalWrite), done: make(chan struct{})}
 	stop := make(chan struct{})
@@ -164,6 +179,7 @@ func (j *journal) run(stop <-chan struct{}) {
 		case <-stop:
 			return
 		}
+		// All that wait now share one sync, which takes milliseconds; concurrency multiplies the calls, not the syncs.
 		for more := true; more; {
 			select {
 			case w := <-j.queue:
@@ -195,6 +211,7 @@ func (j *journal) append(e *Entry) error {
 	if err != nil {
 		panic("BUG: an entry of the journal cannot be encoded: " + err.Error())
 	}
+	// With room for one, so that run never waits for a caller.
 	result := make(chan error, 1)
 	select {
 	case j.queue <- journalWrite{append(line, '\n'), result}:

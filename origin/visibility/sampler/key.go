@@ -28,6 +28,7 @@ func ReadKey(e *plan.Engine) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%w of engine %s: %w", ErrKey, e.ID, err)
 		}
+		// Refused as by ssh: a key that others can read may be used by them.
 		if info.Mode().Perm()&0o077 != 0 {
 			return "", fmt.Errorf("%w of engine %s: others can read its file: chmod 600 %s", ErrKey, e.ID, e.KeyFile)
 		}
@@ -39,6 +40,7 @@ func ReadKey(e *plan.Engine) (string, error) {
 	default:
 		return "", nil // a local engine without one
 	}
+	// Editors and echo end a file with a line end.
 	key = strings.TrimSpace(key)
 	if len(key) < minKey || strings.ContainsAny(key, "\r\n\t ") {
 		return "", fmt.Errorf("%w of engine %s: it is expected in %s, with at least %d characters and no spaces",

@@ -37,6 +37,7 @@ func costOf(e *plan.Engine, a *engine.Answer) int64 {
 	switch {
 	case e.Prices.Free:
 		return 0
+	// What the vendor reports is what it bills; prices of the plan may be old.
 	case a.Cost != nil:
 		return *a.Cost
 	}
@@ -49,14 +50,17 @@ func (s *Study) reserve(e *plan.Engine) (int64, error) {
 	n := Reserve(e)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Checked before a call and with its most expensive outcome, so the sum of the bills stays within the budget.
 	if s.spentLocked()+n > s.Plan.Budget {
 		return 0, errBudget
 	}
+	// Until the entry is on disk the reserve is only in memory; concurrent calls see it already.
 	s.held[e.ID] += n
 	return n, nil
 }
 
 // release returns the reserve of a call that was not sent.
+// release is called only before a call is sent: what was sent may be billed.
 func (s *Study) release(e *plan.Engine, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

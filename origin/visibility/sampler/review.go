@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldmark/fieldmark/internal/atomicfile"
 	"github.com/fieldmark/fieldmark/origin/visibility/engine"
 	"github.com/fieldmark/fieldmark/origin/visibility/panel"
 	"github.com/fieldmark/fieldmark/origin/visibility/study"
@@ -68,6 +69,7 @@ func (s *Study) ReviewItems(slug string) ([]Item, error) {
 	}
 	all := map[int]map[bool][]Item{}
 	if _, err := s.count(func(c Cell, _ *engine.Answer, r *panel.Reading) {
+		// Hits show false mentions, and near-misses show what the rules of an alias exclude wrongly.
 		add := func(span panel.Span, hit bool) {
 			b := &s.Plan.Panel[span.Brand]
 			if slug != "" && b.Slug != slug || slug == "" && !b.IsWord() {
@@ -90,6 +92,7 @@ func (s *Study) ReviewItems(slug string) ([]Item, error) {
 	var items []Item
 	for b := range s.Plan.Panel {
 		for _, hit := range []bool{true, false} {
+			// Drawn before known marks are removed: the sample stays the same while it is reviewed.
 			list := all[b][hit]
 			s.shuffle(list, fmt.Sprint("review ", b, hit))
 			items = append(items, list[:min(len(list), reviewItems)]...)
@@ -101,9 +104,11 @@ func (s *Study) ReviewItems(slug string) ([]Item, error) {
 }
 
 // item returns a place with the text around it.
+// Its key has the place in the text, so that marks stay valid when items are drawn again.
 func (s *Study) item(c Cell, r *panel.Reading, span panel.Span, hit bool) Item {
 	i := Item{Key: fmt.Sprintf("%s:%d:%s", c.id(s.Plan), span.From, s.Plan.Panel[span.Brand].Slug), Brand: span.Brand,
 		Slug: s.Plan.Panel[span.Brand].Slug, Engine: c.Engine, Prompt: c.Prompt, Hit: hit, Why: span.Reason}
+	// Cuts may fall into a character, whose bytes are dropped below.
 	from, to := max(span.From-contextBytes, 0), min(span.To+contextBytes, len(r.Text))
 	i.Before = strings.ToValidUTF8(r.Text[from:span.From], "")
 	i.Match, i.After = r.Text[span.From:span.To], strings.ToValidUTF8(r.Text[span.To:to], "")
@@ -147,6 +152,7 @@ func (s *Study) reviews() ([]study.Review, error) {
 				}
 			}
 		}
+		// The empty record of a word brand keeps it from being ranked.
 		if r.Word || r.Hits+r.Misses > 0 {
 			all = append(all, r)
 		}
@@ -169,6 +175,7 @@ func (s *Study) GradeItems(slug string, most int) ([]Item, error) {
 	if _, err := s.count(func(c Cell, _ *engine.Answer, r *panel.Reading) {
 		seen := map[int]bool{}
 		for _, span := range r.Mentions {
+			// Once for each answer, so that an answer that repeats a name is not graded more often.
 			if b := &s.Plan.Panel[span.Brand]; !seen[span.Brand] && (slug == "" || b.Slug == slug) {
 				seen[span.Brand] = true
 				items = append(items, s.item(c, r, span, true))
@@ -183,6 +190,7 @@ func (s *Study) GradeItems(slug string, most int) ([]Item, error) {
 		switch {
 		case rounds[i.Key] == 0 && len(queue) < most:
 			queue = append(queue, i)
+			// At the end of the queue, so that the first grade is forgotten by then.
 			if n%againOneIn == 0 {
 				again = append(again, i)
 			}
@@ -194,6 +202,7 @@ func (s *Study) GradeItems(slug string, most int) ([]Item, error) {
 }
 
 // Grade stores whether a statement is right.
+// The round is counted from the file, so that grading can be interrupted.
 func (s *Study) Grade(i *Item, right bool) error {
 	known, err := s.marks(gradeFile)
 	if err != nil {
@@ -237,6 +246,7 @@ func (s *Study) Agreement() (kappa float64, n int, err error) {
 		return 0, 0, nil
 	}
 	of := func(k int) float64 { return float64(k) / float64(n) }
+	// Agreement by chance, from how often each round said yes.
 	chance := of(firstYes)*of(secondYes) + of(n-firstYes)*of(n-secondYes)
 	if chance == 1 {
 		return 1, n, nil // both gave one grade throughout
@@ -260,6 +270,7 @@ func (s *Study) grades() (all []grade, warning string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
+	// Grades that their graders do not repeat say more about them than about the brand.
 	if n > 0 && kappa < minKappa {
 		return nil, fmt.Sprintf("graders disagree (Cohen's kappa %.2f of %d statements, below %.1f): no grade counts",
 			kappa, n, minKappa), nil
@@ -281,6 +292,7 @@ func (s *Study) grades() (all []grade, warning string, err error) {
 				g.Prompt = i
 			}
 		}
+		// Marks of a brand or question that is no longer in the plan have an index below 0.
 		if m.Round == 1 && g.Engine >= 0 && g.Brand >= 0 && g.Prompt >= 0 {
 			all = append(all, g)
 		}
@@ -318,5 +330,5 @@ func (s *Study) appendMark(name string, m mark) error {
 	if err != nil {
 		return fmt.Errorf("encode a mark: %w", err)
 	}
-	return writeFile(s.path(name), append(append(text, line...), '\n'))
+	return atomicfile.Write(s.path(name), append(append(text, line...), '\n'))
 }

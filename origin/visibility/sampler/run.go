@@ -41,10 +41,12 @@ func (s *Study) Run(ctx context.Context, wait bool) (Ended, error) {
 	for i := range s.Plan.Engines {
 		r.paces = append(r.paces, &pace{interval: time.Minute / time.Duration(s.Plan.Engines[i].RPM)})
 	}
+	// Calls outlive ctx by grace, because a call that is under way is paid.
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })()
 	for day := range s.Plan.Schedule.Days {
+		// Asked later, it would be an answer of another day.
 		if !time.Now().Before(s.Plan.Schedule.Day(day + 1)) {
 			continue // its open cells are missed
 		}
@@ -95,11 +97,13 @@ type runner struct {
 func (r *runner) stop(engine, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// Later reasons are mostly consequences of the first.
 	if r.ended.Stopped[engine] == "" {
 		r.ended.Stopped[engine] = reason
 	}
 }
 
+// reachBudget ends all engines: they share one budget.
 func (r *runner) reachBudget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,6 +123,7 @@ func (r *runner) day(ctx, calls context.Context, day int) error {
 	for _, c := range r.study.cellsOf(day) {
 		byEngine[c.Engine] = append(byEngine[c.Engine], c)
 	}
+	// An error is one of the disk, after which no engine may spend money.
 	g, ctx := errgroup.WithContext(ctx)
 	for _, cells := range byEngine {
 		g.Go(func() error { return r.engine(ctx, calls, cells) })
@@ -126,7 +131,8 @@ func (r *runner) day(ctx, calls context.Context, day int) error {
 	return g.Wait()
 }
 
-// engine asks the cells of one engine and day in their order.
+// engine asks the cells of one engine and day in their order. Until the engine has answered once, its calls are
+// made one after the other: prices or limits of the plan that are wrong for all calls are noticed after one.
 func (r *runner) engine(ctx, calls context.Context, cells []Cell) error {
 	if len(cells) == 0 {
 		return nil
@@ -140,12 +146,19 @@ func (r *runner) engine(ctx, calls context.Context, cells []Cell) error {
 		if state, _ := s.stateOf(c.id(s.Plan)); state != stateOpen {
 			continue
 		}
+		// Cells are in the order of their time, so none after it is due.
 		if time.Until(c.Due) > 0 && !r.wait {
 			break
 		}
 		if timeout.Sleep(ctx, time.Until(c.Due)) != nil || timeout.Sleep(ctx, p.turn(time.Now())) != nil ||
 			r.hasEnded(e.ID) || !time.Now().Before(ends) {
 			break
+		}
+		if !s.hasAnswered(e.ID) {
+			if err := r.ask(ctx, calls, c, ends); err != nil {
+				return err
+			}
+			continue
 		}
 		g.Go(func() error { return r.ask(ctx, calls, c, ends) })
 	}
@@ -172,9 +185,11 @@ func (r *runner) ask(ctx, calls context.Context, c Cell, ends time.Time) error {
 		case !refused:
 			return err
 		}
+		// Also for final failures: an engine that answers nothing useful should rest.
 		p.failed(time.Now())
 		_, attempts := s.stateOf(c.id(s.Plan))
 		switch {
+		// The cell stays open, so a run with a corrected key asks it again.
 		case failure.Action == engine.StopEngine:
 			r.stop(e.ID, failure.Error())
 			return nil
@@ -200,6 +215,7 @@ func (s *Study) attempt(ctx context.Context, c Cell) (pause time.Duration, err e
 	if err != nil {
 		return 0, err
 	}
+	// A process that is killed here has sent nothing, and the cell may be asked again.
 	if err := s.record(Entry{Event: eventIntend, Cell: id, Reserve: reserve}); err != nil {
 		s.release(e, reserve)
 		return 0, err
@@ -244,10 +260,12 @@ func (s *Study) fail(e *plan.Engine, id string, reserve int64, a *engine.Answer,
 	}
 	entry := Entry{Event: eventFailed, Cell: id, Status: f.Status, Reason: f.Reason}
 	_, attempts := s.stateOf(id)
+	// Refused leaves the cell open; the last attempt is final.
 	if f.Action == engine.StopEngine || f.Action == engine.Retry && attempts < maxAttempts {
 		entry.Event = eventRefused
 	}
 	switch {
+	// Its cost is not known, so it is booked with the most that it can be.
 	case f.Charged && !(e.ErrorsFree && f.Status >= 500):
 		entry.Cost = reserve
 	case a != nil:
@@ -259,7 +277,9 @@ func (s *Study) fail(e *plan.Engine, id string, reserve int64, a *engine.Answer,
 	return f
 }
 
-// keep stores an answer and then records it.
+// keep stores an answer and then records it. An engine whose answer cost more than its reserve stops, because the
+// vendor bills what the plan excludes. Calls under way then can do the same, so the budget may be exceeded by what
+// at most 16 calls, the largest concurrency of an engine, cost above their reserves.
 func (s *Study) keep(e *plan.Engine, id string, reserve int64, exchanges []engine.Exchange, a *engine.Answer) error {
 	digest, err := s.writeAnswer(id, exchanges)
 	if err != nil {
@@ -269,6 +289,7 @@ func (s *Study) keep(e *plan.Engine, id string, reserve int64, exchanges []engin
 	if err := s.record(entry); err != nil {
 		return err
 	}
+	// The budget holds only as long as reserves do.
 	if entry.Cost > reserve {
 		return &engine.Failure{Action: engine.StopEngine, Reason: fmt.Sprintf(
 			"a call cost $%s, more than its reserve of $%s: correct the prices or contextTokens of the plan",
@@ -302,11 +323,13 @@ func (p *pace) turn(now time.Time) time.Duration {
 func (p *pace) pause(now time.Time, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// Bounded, because a field of a vendor may name tomorrow.
 	if at := now.Add(min(d, maxWait)); at.After(p.next) {
 		p.next = at
 	}
 }
 
+// succeeded starts the count of failures again.
 func (p *pace) succeeded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -318,11 +319,13 @@ func noSecret(t *testing.T, dir string) {
 	}
 }
 
+var priceLists = flag.Int("prices", 20, "price lists that TestBudget draws")
+
 // TestBudget: with random prices and usage within the reserve, the costs that the server counts never exceed the
 // budget, and neither does the sum of the journal.
 func TestBudget(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
+	for range *priceLists {
 		input, output, budget := r.Int64N(20e9), r.Int64N(60e9), r.Int64N(2e9)
 		synctest.Test(t, func(t *testing.T) {
 			prices := fmt.Sprintf(`{asOf: 2000-01-01, inputPerM: "%s", `+
@@ -366,6 +369,45 @@ func TestOverReserve(t *testing.T) {
 			t.Errorf("%d calls, %+v, spent %d", calls, ended, st.Status(time.Now()).Spent)
 		}
 	})
+}
+
+// TestOverReserveAtOnce: with all questions due at once, one call shows that prices are wrong; if they become wrong
+// later, only the calls under way can exceed their reserves.
+func TestOverReserveAtOnce(t *testing.T) {
+	const concurrency = 16 // of the plan
+	for _, good := range []int{0, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			p, texts := study{questions: 50, days: 1, budget: "0.1",
+				prices: `{asOf: 2000-01-01, inputPerM: "1", outputPerM: "1", search: "0", contextTokens: 1000}`}.load(t)
+			time.Sleep(20 * time.Hour)
+			var mu sync.Mutex
+			calls, costly := 0, 0
+			st, ended := run(t, p, texts, doer(func(*http.Request, string) (int, http.Header, string) {
+				mu.Lock()
+				calls++
+				dear := calls > good
+				if dear {
+					costly++
+				}
+				mu.Unlock()
+				time.Sleep(time.Minute)
+				if dear {
+					return 200, nil, strings.Replace(names, "1000", "1000000", 1)
+				}
+				return 200, nil, names
+			}))
+			most := 1
+			if good > 0 {
+				most = concurrency
+			}
+			spent := st.Status(time.Now()).Spent
+			const excess = 1_000_050_000 - 1_100_000 // of a costly call
+			if costly == 0 || costly > most || ended.Stopped["e0"] == "" || spent > p.Budget+int64(most)*excess {
+				t.Errorf("%d good calls, then %d that cost more: want at most %d; %+v, spent %d", good, costly, most,
+					ended, spent)
+			}
+		})
+	}
 }
 
 // TestRest: after five failures in a row an engine rests for 15 minutes, and others go on.
@@ -533,6 +575,42 @@ func TestForecast(t *testing.T) {
 		"review of orange") {
 		t.Errorf("missing: %s", text)
 	}
+}
+
+// TestReach: a study of 40 questions, of which half name the brand, says how many a half-width wants.
+func TestReach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, texts := study{questions: 40, days: 1, budget: "0"}.load(t)
+		var mu sync.Mutex
+		calls := 0
+		st, _ := run(t, p, texts, doer(func(*http.Request, string) (int, http.Header, string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if calls++; calls%2 == 0 {
+				return 200, nil, strings.Replace(names, "Acme Ropes", "another", 1)
+			}
+			return 200, nil, names
+		}))
+		// t(39)² * 0.25 * 40/39 / 0.1² = 104.9; and t(39) √(0.2564/40) = 16.2 points.
+		r, err := sampler.ReachOf(st, p, 40, 10, time.Now())
+		if err != nil || r.Questions != 105 || r.Best != 16.2 || r.Has != 40 || r.Brand != "acme" {
+			t.Errorf("%+v, %v; want 105 questions, ±16.2 at best", r, err)
+		}
+		other := *p
+		other.Brand = "ropes"
+		if _, err := sampler.ReachOf(st, &other, 40, 10, time.Now()); !errors.Is(err, sampler.ErrNoPilot) {
+			t.Errorf("of another brand: %v", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p, texts := study{questions: 20, days: 1, budget: "0"}.load(t)
+		st, _ := run(t, p, texts, doer(func(*http.Request, string) (int, http.Header, string) {
+			return 200, nil, names
+		}))
+		if _, err := sampler.ReachOf(st, p, 20, 10, time.Now()); !errors.Is(err, sampler.ErrNoPilot) {
+			t.Errorf("a pilot of 20 questions: %v", err)
+		}
+	})
 }
 
 // TestInterrupted: a call under way when the process is asked to stop is finished, or given up after a time and paid.

@@ -27,6 +27,7 @@ type Status struct {
 }
 
 // EngineStatus is the state of an engine in a study.
+// Its counts of calls add up to Of, with those that are open.
 type EngineStatus struct {
 	Engine string         `json:"engine"`
 	Of     int            `json:"of"` // planned calls
@@ -42,6 +43,7 @@ type EngineStatus struct {
 
 // Conditions of a ranking that missing answers can break.
 const (
+	// The limits of a ranking, as package study has them (minAnswered).
 	maxMissing    = 10 // percent of the planned answers
 	minOfQuestion = 3  // answers to each question
 )
@@ -57,6 +59,7 @@ func (s *Study) Status(now time.Time) Status {
 		st.Engines[i] = EngineStatus{Engine: p.Engines[i].ID, Models: map[string]int{}}
 		left[i] = map[int]int{}
 	}
+	// One moment for all engines, so that the sums agree.
 	s.mu.Lock()
 	for day := range p.Schedule.Days {
 		isOver := !now.Before(p.Schedule.Day(day + 1))
@@ -66,6 +69,7 @@ func (s *Study) Status(now time.Time) Status {
 			if e.add(s.book.cells[c.id(p)], isOver, st.Busy) {
 				left[c.Engine][c.Prompt]++
 			} else {
+				// The question is there with none left.
 				left[c.Engine][c.Prompt] += 0
 			}
 		}
@@ -132,6 +136,7 @@ func (s *Study) AddRates(st *Status) error {
 	}
 	counters, err := s.count(nil)
 	if err != nil {
+		// Rates cannot be computed again from answers that were removed.
 		if errors.Is(err, errPruned) {
 			return nil
 		}
@@ -154,6 +159,7 @@ func (s *Study) AddRates(st *Status) error {
 
 // Dollars formats nano-dollars with the digits of a cent, and more where they are not zero.
 func Dollars(nano int64) string {
+	// Integers, because a float cannot hold a nano-dollar of a large sum.
 	text := fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9)
 	for strings.HasSuffix(text, "0") && len(text)-strings.IndexByte(text, '.') > 3 {
 		text = text[:len(text)-1]

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/atomicfile"
 	"github.com/fieldmark/fieldmark/origin/visibility/engine"
 	"github.com/fieldmark/fieldmark/origin/visibility/plan"
 )
@@ -67,6 +68,7 @@ func Open(dir string) (*Study, error) {
 	names := plan.Files{Plan: s.path(planFolder, "plan.yaml"), Prompts: s.path(planFolder, "prompts.yaml"),
 		Panel: s.path(planFolder, "panel.yaml")}
 	var texts plan.Texts
+	// The copies of the folder, not the files of the plan, which may have been edited since.
 	for name, to := range map[string]*[]byte{names.Plan: &texts.Plan, names.Prompts: &texts.Prompts,
 		names.Panel: &texts.Panel} {
 		if *to, err = os.ReadFile(name); err != nil {
@@ -76,10 +78,12 @@ func Open(dir string) (*Study, error) {
 	if s.Plan, err = plan.Parse(names, texts); err != nil {
 		return nil, err
 	}
+	// A copy was edited by hand.
 	if s.Plan.Hash != state.PlanHash {
 		return nil, fmt.Errorf("%s: %w", dir, ErrChanged)
 	}
 	for i := range s.Plan.Engines {
+		// Without a key: it only reads answers.
 		e, err := engine.New(s.engineConfig(i, "", nil))
 		if err != nil {
 			return nil, err
@@ -88,7 +92,7 @@ func Open(dir string) (*Study, error) {
 	}
 	file, err := os.Open(s.path(journalFile))
 	if errors.Is(err, os.ErrNotExist) {
-		s.book = &book{cells: map[string]*record{}, spent: map[string]int64{}}
+		s.book = newBook()
 		return s, nil
 	}
 	if err != nil {
@@ -99,6 +103,7 @@ func Open(dir string) (*Study, error) {
 	return s, err
 }
 
+// readState returns os.ErrNotExist for a folder without a study.
 func readState(dir string) (b begun, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, stateFile))
 	if err == nil {
@@ -125,6 +130,7 @@ func Begin(dir string, p *plan.Plan, texts plan.Texts, o Options) (s *Study, err
 		if err != nil {
 			return nil, err
 		}
+		// It would be sent to every engine of the plan.
 		if p.Prompts.Contains(key) {
 			return nil, fmt.Errorf("%w of engine %s: a question contains it", ErrKey, p.Engines[i].ID)
 		}
@@ -142,6 +148,7 @@ func Begin(dir string, p *plan.Plan, texts plan.Texts, o Options) (s *Study, err
 		}
 	case err != nil:
 		return nil, fmt.Errorf("open the study in %s: %w", dir, err)
+	// Answers to two plans in one folder could not be distinguished.
 	case state.PlanHash != p.Hash || state.Branded != o.Branded:
 		return nil, fmt.Errorf("%s: %w", dir, ErrChanged)
 	}
@@ -159,13 +166,14 @@ func (s *Study) open(texts plan.Texts) (err error) {
 	if s.lock, err = os.OpenFile(s.path(lockFile), os.O_CREATE|os.O_RDWR, fileMode); err != nil {
 		return fmt.Errorf("lock the study: %w", err)
 	}
+	// Two processes would ask and pay the same questions twice.
 	if err := lock(s.lock); err != nil {
 		return fmt.Errorf("lock the study: %w", err)
 	}
 	// Budget and prices may have changed since the last start, so the copies are written again.
 	for name, text := range map[string][]byte{"plan.yaml": texts.Plan, "prompts.yaml": texts.Prompts,
 		"panel.yaml": texts.Panel} {
-		if err := writeFile(s.path(planFolder, name), text); err != nil {
+		if err := atomicfile.Write(s.path(planFolder, name), text); err != nil {
 			return err
 		}
 	}
@@ -173,7 +181,8 @@ func (s *Study) open(texts plan.Texts) (err error) {
 	if err != nil {
 		return fmt.Errorf("create the study: %w", err)
 	}
-	if err := writeFile(s.path(stateFile), append(state, '\n')); err != nil {
+	// After the plan: a folder with a state has all that Open reads.
+	if err := atomicfile.Write(s.path(stateFile), append(state, '\n')); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(s.path(journalFile), os.O_CREATE|os.O_RDWR, fileMode)
@@ -183,13 +192,14 @@ func (s *Study) open(texts plan.Texts) (err error) {
 	book, whole, err := readJournal(file)
 	if err == nil {
 		s.book = book
+		// A torn last line would damage the next one.
 		err = file.Truncate(whole)
 	}
 	if err == nil {
 		_, err = file.Seek(whole, io.SeekStart)
 	}
 	if err == nil {
-		err = syncFolder(s.Dir)
+		err = atomicfile.SyncFolder(s.Dir)
 	}
 	if err != nil {
 		return errors.Join(err, file.Close())
@@ -215,40 +225,11 @@ func (s *Study) path(names ...string) string {
 	return filepath.Join(append([]string{s.Dir}, names...)...)
 }
 
+// engineConfig is the one place where a key meets a configuration.
 func (s *Study) engineConfig(i int, key string, http engine.Doer) engine.Config {
 	e := &s.Plan.Engines[i]
 	return engine.Config{Adapter: e.Adapter, Model: e.Model, BaseURL: e.BaseURL, Key: key, Search: e.Search,
 		Country: s.Plan.Country, MaxOutputTokens: e.MaxOutputTokens, MaxSearches: e.MaxSearches, HTTP: http}
-}
-
-// writeFile writes a file that is either whole or not there after a crash.
-func writeFile(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // with mode 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Base(name), err)
-	}
-	_, err = f.Write(text)
-	err = cmp.Or(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err == nil {
-		err = syncFolder(filepath.Dir(name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it may have been renamed
-		return fmt.Errorf("write %s: %w", filepath.Base(name), err)
-	}
-	return nil
-}
-
-// syncFolder makes new names in a folder durable.
-func syncFolder(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return cmp.Or(d.Sync(), d.Close())
 }
 
 // isBusy reports whether a process works on the study; its calls may still end.
@@ -304,6 +285,13 @@ func (s *Study) stateOf(id string) (state, int) {
 		return stateOpen, 0
 	}
 	return r.state, r.attempts
+}
+
+// hasAnswered reports whether an engine has answered any question of the study.
+func (s *Study) hasAnswered(engine string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.book.answered[engine]
 }
 
 // done returns the entries of all answers, sorted by cell.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/fieldmark/fieldmark/internal/atomicfile"
 	"github.com/fieldmark/fieldmark/origin/visibility/study"
 )
 
@@ -19,7 +20,7 @@ func (s *Study) WriteExport(documents []*study.Document) (names []string, err er
 	}
 	for _, d := range documents {
 		name := s.path(exportFolder, d.Engine+".json")
-		if err := writeFile(name, append(d.Bytes(), '\n')); err != nil {
+		if err := atomicfile.Write(name, append(d.Bytes(), '\n')); err != nil {
 			return nil, err
 		}
 		names = append(names, name)

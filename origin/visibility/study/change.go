@@ -12,6 +12,7 @@ var metrics = []fieldmark.StudyMetric{fieldmark.MetricMention, fieldmark.MetricC
 
 // Changes compares two documents of one engine, and returns the brands whose rate changed, at most one
 // change of each. Documents of other questions, panels, places or search modes have none.
+// A difference between documents that asked different things would be one of the method, not of the brand.
 func Changes(now, then *Document) (changes []fieldmark.VisibilityChange) {
 	if now.Engine != then.Engine || now.PromptSetHash != then.PromptSetHash || now.PanelHash != then.PanelHash ||
 		now.Locale != then.Locale || now.Search != then.Search || now.Surface != then.Surface {
@@ -19,6 +20,7 @@ func Changes(now, then *Document) (changes []fieldmark.VisibilityChange) {
 	}
 	newest, earlier := newTable([]*Document{now}), newTable([]*Document{then})
 	a, b := newest.engine(now), earlier.engine(then)
+	// Mentions first: a brand whose both rates changed has one event, about the rate that people read first.
 	for _, metric := range metrics {
 		nows, thens := commonValues(a, b, metric)
 		for slug, value := range nows {
@@ -29,6 +31,7 @@ func Changes(now, then *Document) (changes []fieldmark.VisibilityChange) {
 			if !ok || done {
 				continue
 			}
+			// The mean of the other brands tells a change of the engine from one of the brand.
 			c, changed := estimate.Compare(value, old, meanOfOthers(nows, slug), meanOfOthers(thens, slug),
 				now.Model != then.Model)
 			if changed {
@@ -40,6 +43,7 @@ func Changes(now, then *Document) (changes []fieldmark.VisibilityChange) {
 			}
 		}
 	}
+	// Maps have no order, and events are compared in tests and by their readers.
 	slices.SortFunc(changes, func(a, b fieldmark.VisibilityChange) int { return compareSlugs(a.Slug, b.Slug) })
 	return changes
 }
@@ -55,6 +59,7 @@ func compareSlugs(a, b fieldmark.Slug) int {
 }
 
 // commonValues returns the values of each brand for the questions that both documents answered.
+// Questions that only one of both answered would shift the mean without a change of any rate.
 func commonValues(a, b *engineTable, metric fieldmark.StudyMetric) (nows, thens map[string][]int64) {
 	var common [][2]int
 	for q, i := range a.table.questions {
@@ -64,48 +69,76 @@ func commonValues(a, b *engineTable, metric fieldmark.StudyMetric) (nows, thens 
 	}
 	slices.SortFunc(common, func(x, y [2]int) int { return x[0] - y[0] })
 	nows, thens = map[string][]int64{}, map[string][]int64{}
-	for slug := range a.mentions {
-		if b.mentions[slug] == nil {
+	for _, slug := range a.table.brands {
+		if _, both := slices.BinarySearch(b.table.brands, slug); !both {
 			continue
 		}
+		now, then := a.counts(slug, metric), b.counts(slug, metric)
 		for _, c := range common {
-			nows[slug] = append(nows[slug], a.valueOf(slug, c[0], metric))
-			thens[slug] = append(thens[slug], b.valueOf(slug, c[1], metric))
+			nows[slug] = append(nows[slug], a.valueOf(now, c[0], metric))
+			thens[slug] = append(thens[slug], b.valueOf(then, c[1], metric))
 		}
 	}
 	return nows, thens
 }
 
-// counts returns what the metric counts of a brand, and its denominators, by cell.
-func (e *engineTable) counts(brand string, metric fieldmark.StudyMetric) (num, den []int) {
-	if metric == fieldmark.MetricCitation {
-		return e.citations[brand], e.cited
+// MentionValues returns the mention rate of a brand in each question with an answer, in billionths: the pilot of a
+// study whose size is to be known. It is empty if the brand is not in the panel.
+func MentionValues(d *Document, brand string) (values []int64) {
+	t := newTable([]*Document{d})
+	if !slices.Contains(t.brands, brand) {
+		return nil
 	}
-	return e.mentions[brand], e.answers
+	e := t.engine(d)
+	counts := e.counts(brand, fieldmark.MetricMention)
+	for q := range e.ofQuestion {
+		if e.has(q, fieldmark.MetricMention) {
+			values = append(values, e.valueOf(counts, q, fieldmark.MetricMention))
+		}
+	}
+	return values
+}
+
+// counts returns what the metric counts of a brand, by cell.
+// Citations have their own denominator: an answer without sources cannot cite.
+func (e *engineTable) counts(brand string, metric fieldmark.StudyMetric) []int32 {
+	if metric == fieldmark.MetricCitation {
+		return e.numerators(brand).citations
+	}
+	return e.numerators(brand).mentions
+}
+
+// denominators returns the denominators of the metric, by cell.
+func (e *engineTable) denominators(metric fieldmark.StudyMetric) []int32 {
+	if metric == fieldmark.MetricCitation {
+		return e.cited
+	}
+	return e.answers
 }
 
 // has reports whether a question has anything in the denominator of a metric.
+// A rate of nothing is absent, not zero.
 func (e *engineTable) has(q int, metric fieldmark.StudyMetric) bool {
-	_, den := e.counts("", metric)
 	days := e.table.width()
-	return sum(den[q*days:][:days]) > 0
+	return sum(e.denominators(metric)[q*days:][:days]) > 0
 }
 
-// valueOf returns the rate of a brand in the answers to a question, in billionths.
-func (e *engineTable) valueOf(brand string, q int, metric fieldmark.StudyMetric) int64 {
-	num, den := e.counts(brand, metric)
+// valueOf returns the share of counts in the answers to a question, in billionths.
+// Billionths keep the differences of small rates in integers, which are the same on every machine.
+func (e *engineTable) valueOf(counts []int32, q int, metric fieldmark.StudyMetric) int64 {
 	days := e.table.width()
-	return int64(sum(num[q*days:][:days])) * 1_000_000_000 / int64(sum(den[q*days:][:days]))
+	return sum(counts[q*days:][:days]) * 1_000_000_000 / sum(e.denominators(metric)[q*days:][:days])
 }
 
-func sum(list []int) (n int) {
+func sum(list []int32) (n int64) {
 	for _, v := range list {
-		n += v
+		n += int64(v)
 	}
 	return n
 }
 
 // meanOfOthers returns the mean of the values of all brands but one.
+// The brand itself would explain a part of the change that it is compared with.
 func meanOfOthers(values map[string][]int64, brand string) []int64 {
 	others := make([]int64, len(values[brand]))
 	for slug, list := range values {
@@ -123,6 +156,7 @@ func meanOfOthers(values map[string][]int64, brand string) []int64 {
 }
 
 // mean returns the mean of values in billionths as a rate.
+// It divides to millionths first, as results are rounded, so that both show the same digits.
 func mean(values []int64) fieldmark.Milli {
 	var total int64
 	for _, v := range values {
@@ -132,6 +166,7 @@ func mean(values []int64) fieldmark.Milli {
 }
 
 // thousandths rounds millionths to the nearest.
+// Half is rounded away from 0, so that a rise and a fall of one size look alike.
 func thousandths(v int64) fieldmark.Milli {
 	if v < 0 {
 		return -thousandths(-v)

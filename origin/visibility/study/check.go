@@ -17,10 +17,12 @@ import (
 const (
 	maxName       = 100
 	maxProvenance = 500
-	maxSpan       = 366 * 24 * time.Hour
+	// A leap year.
+	maxSpan = 366 * 24 * time.Hour
 )
 
 // intents are the kinds of questions.
+// They are those of a plan; a document may leave them out.
 var intents = []string{"", "recommend", "compare", "buy", "how", "learn", "local"}
 
 // checker collects errors under the place of a document.
@@ -30,6 +32,7 @@ type checker struct {
 }
 
 // want adds an error unless ok.
+// At most maxErrors are collected: a file of another kind has one on each line.
 func (c *checker) want(ok bool, field, code, detail string) {
 	if !ok && len(c.bad) < maxErrors {
 		c.bad.Add(c.at+field, code, detail)
@@ -43,12 +46,14 @@ func (d *Document) check(at string) validation.Errors {
 	d.checkHead(c)
 	d.checkTimes(c)
 	d.checkPanel(c)
+	// Rows refer to prompts, days and brands by index; wrong lists would make each row an error.
 	if len(c.bad) == 0 {
 		d.checkRows(c)
 	}
 	return c.bad
 }
 
+// checkHead checks the members outside of rows. Details repeat no values of the file.
 func (d *Document) checkHead(c *checker) {
 	short := func(text string, least, most int) bool {
 		n := utf8.RuneCountInString(text)
@@ -72,6 +77,7 @@ func (d *Document) checkHead(c *checker) {
 	tag, err := language.Parse(d.Locale)
 	c.want(err == nil && len(d.Locale) <= fieldmark.MaxLanguageTag, "/locale", "format",
 		"must be a BCP 47 language tag")
+	// The canonical form: de-at and de-AT are one place, and must give one digest.
 	d.Locale = tag.String()
 	c.want(short(d.PromptSet, 1, maxName), "/promptSetId", "range", "must have 1 to 100 characters")
 	c.want(isDigest(d.PromptSetHash), "/promptSetHash", "format", digest)
@@ -98,6 +104,7 @@ func (d *Document) checkTimes(c *checker) {
 	}
 }
 
+// A date is a day in UTC.
 func parseTime(text string, later time.Duration) (time.Time, bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Add(later), true
@@ -118,6 +125,7 @@ func (d *Document) checkPanel(c *checker) {
 	slices.Sort(d.Brands)
 	d.Brands = slices.Compact(d.Brands)
 	c.want(MinBrands <= len(d.Brands) && len(d.Brands) <= MaxBrands, "/brands", "range", "must be 2 to 100 brands")
+	// A document that was exported has ? names for brands that were unknown, and can be imported again.
 	for i, b := range d.Brands {
 		c.want(fieldmark.ValidSlug(b) || isUnknown(b), fmt.Sprintf("/brands/%d", i), "pattern",
 			"must be the slug of a brand")
@@ -135,6 +143,7 @@ func (d *Document) checkPanel(c *checker) {
 		seen[p.ID] = true
 	}
 	c.want(len(d.Days) <= MaxDays, "/days", "range", "must be at most 31 days")
+	// At most 31 days, so comparing each with those before is cheap.
 	for i, day := range d.Days {
 		_, err := time.Parse(time.DateOnly, day)
 		c.want(err == nil, fmt.Sprintf("/days/%d", i), "format", "must be a date")
@@ -151,6 +160,7 @@ func (d *Document) checkRows(c *checker) {
 	inside := func(prompt, day int) bool {
 		return 0 <= prompt && prompt < len(d.Prompts) && 0 <= day && day < days
 	}
+	// Counts are checked against their cells, so cells are read first.
 	cells := map[[2]int]Cell{}
 	for i, r := range d.Cells {
 		at := fmt.Sprintf("/cells/%d", i)
@@ -171,6 +181,7 @@ func (d *Document) checkRows(c *checker) {
 		c.want(!seen[key][n.Brand], at, "conflict", "there is another row of this brand, prompt and day")
 		seen[key][n.Brand] = true
 		n.check(c, at, r)
+		// The sum over brands: two brands cannot both be first in one answer.
 		first[key] += n.First
 		c.want(first[key] <= r.Answers, at, "range", "an answer names one brand first")
 	}
@@ -187,6 +198,7 @@ func (d *Document) checkRows(c *checker) {
 	}
 }
 
+// A cell may have only failed calls: they count against the planned answers.
 func (r Cell) check(c *checker, at string) {
 	c.want(0 <= r.Failed && r.Failed <= MaxAnswers && 0 <= r.Answers && r.Answers <= MaxAnswers &&
 		r.Answers+r.Failed > 0, at, "range", "answers must be 1 to 1000, or 0 if all failed")
@@ -194,6 +206,7 @@ func (r Cell) check(c *checker, at string) {
 		"cited and searched must be 0 to answers")
 }
 
+// Each limit is what the one before allows, so a swapped column shows in the first row where it matters.
 func (n Count) check(c *checker, at string, r Cell) {
 	c.want(0 <= n.Mentions && n.Mentions <= r.Answers, at, "range", "mentions must be 0 to answers")
 	c.want(0 <= n.First && n.First <= n.Top3 && n.Top3 <= n.Mentions, at, "range",

@@ -25,7 +25,7 @@ type csvRow struct {
 	retrieved       int
 }
 
-// columns are the columns of a file. They have the names of the JSON members.
+// columns are the columns of a CSV import of a study. They have the names of the JSON members.
 var columns = map[string]func(r *csvRow, v string) error{
 	"study":         func(r *csvRow, v string) error { r.head.Study = v; return nil },
 	"engine":        func(r *csvRow, v string) error { r.head.Engine = v; return nil },
@@ -54,6 +54,7 @@ var columns = map[string]func(r *csvRow, v string) error{
 	"retrieved":     func(r *csvRow, v string) error { return number(&r.retrieved, v) },
 }
 
+// number accepts an empty field, as spreadsheets write zeros of some formats.
 func number(to *int, value string) (err error) {
 	if value == "" {
 		return nil // an empty field is 0
@@ -63,6 +64,7 @@ func number(to *int, value string) (err error) {
 }
 
 // csvStudy is the document that rows of one study and engine make.
+// It is built from rows in any order, so it finds prompts, days and cells by name.
 type csvStudy struct {
 	Document
 	line    int  // of its first row
@@ -79,6 +81,7 @@ func ParseCSV(body []byte) ([]*Document, error) {
 		return nil, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a file has at most %d bytes", MaxBody)
 	}
 	c := &checker{}
+	// Spreadsheets write a byte order mark, which would be a part of the first column's name.
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\uFEFF"))))
 	r.FieldsPerRecord = -1 // checked for each row, so that all are named
 	header, err := r.Read()
@@ -86,6 +89,7 @@ func ParseCSV(body []byte) ([]*Document, error) {
 		return nil, validation.Error("/1", "format", "must name the columns")
 	}
 	for i, name := range header {
+		// The name itself is not repeated: without a header, it is data.
 		header[i] = strings.TrimSpace(name)
 		c.want(columns[header[i]] != nil && !slices.Contains(header[:i], header[i]), "/1", "format",
 			fmt.Sprintf("column %d is unknown or duplicated", i+1))
@@ -97,6 +101,7 @@ func ParseCSV(body []byte) ([]*Document, error) {
 	if len(c.bad) > 0 {
 		return nil, c.bad.Err()
 	}
+	// All documents are checked, also after one with errors.
 	documents := make([]*Document, len(all))
 	for i, s := range all {
 		bad := s.check(fmt.Sprintf("/%d", s.line))
@@ -108,6 +113,7 @@ func ParseCSV(body []byte) ([]*Document, error) {
 	return documents, c.bad.Err()
 }
 
+// readRows reads up to the first record that is not CSV, or until there are too many errors.
 func readRows(r *csv.Reader, header []string, c *checker) (all []*csvStudy) {
 	studies := map[[2]string]*csvStudy{}
 	for rows := 0; ; rows++ {
@@ -119,6 +125,7 @@ func readRows(r *csv.Reader, header []string, c *checker) (all []*csvStudy) {
 			c.bad.Add(fmt.Sprintf("/%d", broken.StartLine), "format", "is not a CSV record: "+broken.Err.Error())
 			return all
 		}
+		// Lines of the file, not records: a quoted field may contain line ends.
 		line, _ := r.FieldPos(0)
 		at := fmt.Sprintf("/%d", line)
 		if rows == MaxRows || len(c.bad) >= maxErrors {
@@ -135,6 +142,7 @@ func readRows(r *csv.Reader, header []string, c *checker) (all []*csvStudy) {
 			err := columns[header[i]](&row, strings.TrimSpace(value))
 			c.want(err == nil, at+"/"+header[i], "format", fmt.Sprintf("must be a whole number, column %d", column))
 		}
+		// One file may have several studies and engines.
 		key := [2]string{row.head.Study, row.head.Engine}
 		s := studies[key]
 		if s == nil {
@@ -150,6 +158,7 @@ func readRows(r *csv.Reader, header []string, c *checker) (all []*csvStudy) {
 
 // add adds a row to its document.
 func (s *csvStudy) add(r *csvRow, at string, c *checker) {
+	// Repeated in each row, such values go wrong where files are put together.
 	c.want(sameHead(&s.Document, &r.head), at, "mismatch",
 		fmt.Sprintf("differs from line %d in a column of the study", s.line))
 	prompt, ok := s.prompts[r.prompt.ID]
@@ -165,6 +174,7 @@ func (s *csvStudy) add(r *csvRow, at string, c *checker) {
 			s.days[r.day], s.Days = day, append(s.Days, r.day)
 		}
 	}
+	// Half of the rows without a day would be counted on a day of their own.
 	c.want((r.day == "") == s.block, at+"/day", "mismatch", "must be given in all rows or in none")
 	cell := Cell{Prompt: prompt, Day: day, Answers: r.answers, Cited: r.cited}
 	if i, ok := s.cells[[2]int{prompt, day}]; !ok {
@@ -174,6 +184,7 @@ func (s *csvStudy) add(r *csvRow, at string, c *checker) {
 		c.want(s.Cells[i] == cell, at+"/answers", "mismatch",
 			"answers and cited must be the same for all brands of a prompt and day")
 	}
+	// One more than allowed is kept, so that check reports the limit.
 	if !slices.Contains(s.Brands, r.brand) && len(s.Brands) <= MaxBrands {
 		s.Brands = append(s.Brands, r.brand)
 	}
@@ -184,6 +195,7 @@ func (s *csvStudy) add(r *csvRow, at string, c *checker) {
 	s.Counts = append(s.Counts, count)
 }
 
+// sameHead compares what must be one value for all rows; Study and Engine are the key of the document.
 func sameHead(a, b *Document) bool {
 	return a.Model == b.Model && a.Surface == b.Surface && a.Search == b.Search && a.Locale == b.Locale &&
 		a.Niche == b.Niche && a.PromptSet == b.PromptSet && a.PromptSetHash == b.PromptSetHash &&

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -74,7 +75,7 @@ type Cell struct{ Prompt, Day, Answers, Cited, Searched, Failed int }
 
 // MarshalJSON encodes the cell as an array.
 func (c Cell) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]int{c.Prompt, c.Day, c.Answers, c.Cited, c.Searched, c.Failed})
+	return appendInts(append(make([]byte, 0, 32), '['), c.Prompt, c.Day, c.Answers, c.Cited, c.Searched, c.Failed), nil
 }
 
 // UnmarshalJSON decodes the cell from an array.
@@ -91,7 +92,26 @@ type Count struct {
 
 // MarshalJSON encodes the counts as an array.
 func (c Count) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]any{c.Brand, c.Prompt, c.Day, c.Mentions, c.First, c.Top3, c.Citations, c.Retrieved})
+	b := append(make([]byte, 0, 96), '[')
+	if fieldmark.ValidSlug(c.Brand) {
+		b = append(append(append(b, '"'), c.Brand...), '"', ',')
+	} else {
+		name, err := json.Marshal(c.Brand)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, name...), ',')
+	}
+	return appendInts(b, c.Prompt, c.Day, c.Mentions, c.First, c.Top3, c.Citations, c.Retrieved), nil
+}
+
+// appendInts appends the rest of an array. Encoding the rows took most of the time of a result.
+func appendInts(b []byte, values ...int) []byte {
+	for _, v := range values {
+		b = append(strconv.AppendInt(b, int64(v), 10), ',')
+	}
+	b[len(b)-1] = ']'
+	return b
 }
 
 // UnmarshalJSON decodes the counts from an array.
@@ -100,8 +120,10 @@ func (c *Count) UnmarshalJSON(b []byte) error {
 }
 
 // unmarshalRow decodes an array with a value for each of fields.
+// Another length is an error: a missing last value would be read as zero.
 func unmarshalRow(b []byte, fields ...any) error {
 	var row []json.RawMessage
+	// Rows are arrays, because the names of members would be most of a file of 250,000 rows.
 	if err := json.Unmarshal(b, &row); err != nil {
 		return err
 	}
@@ -135,6 +157,7 @@ type Review struct {
 }
 
 // canonical puts a checked document into its one form: everything sorted, nothing that is zero.
+// Two files with the same counts have one digest, whatever the order of their rows and of their names.
 func (d *Document) canonical() {
 	slices.Sort(d.Brands)
 	d.Brands = slices.Compact(d.Brands)
@@ -146,6 +169,7 @@ func (d *Document) canonical() {
 		prompts[to] = d.Prompts[from]
 	}
 	days := sortedIndex(len(d.Days), func(a, b int) int { return strings.Compare(d.Days[a], d.Days[b]) })
+	// Without days all rows have day 0.
 	if len(d.Days) == 0 {
 		days = []int{0}
 	}
@@ -162,6 +186,7 @@ func (d *Document) canonical() {
 	for i := range d.Accuracy {
 		d.Accuracy[i].Prompt = order[d.Accuracy[i].Prompt]
 	}
+	// A file of rows must state zeros, and one of JSON may leave them out; both mean the same.
 	d.Counts = slices.DeleteFunc(d.Counts, func(c Count) bool {
 		return c.Mentions == 0 && c.Citations == 0 && c.Retrieved == 0
 	})
@@ -178,6 +203,7 @@ func (d *Document) canonical() {
 }
 
 // sortedIndex returns where each of n items is in sorted order.
+// Rows refer to items by index, so their new places are needed, not only the order.
 func sortedIndex(n int, compare func(a, b int) int) []int {
 	items, at := make([]int, n), make([]int, n)
 	for i := range items {
@@ -191,6 +217,7 @@ func sortedIndex(n int, compare func(a, b int) int) []int {
 }
 
 // Bytes returns the canonical encoding of a checked document, without Replaces.
+// Replaces belongs to an import, not to what was counted.
 func (d *Document) Bytes() []byte {
 	bare := *d
 	bare.Replaces = ""
@@ -236,6 +263,7 @@ func (d *Document) Rename(to func(slug string) string) (unknown []string) {
 func isUnknown(brand string) bool { return strings.HasPrefix(brand, "?") }
 
 // IsForm2 reports whether a body of JSON or CSV has form 2.
+// Form 1 is an array of JSON, or a file of rows without the column prompt.
 func IsForm2(body []byte, csv bool) bool {
 	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\uFEFF")), " \t\r\n")
 	if !csv {

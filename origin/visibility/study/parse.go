@@ -21,10 +21,12 @@ func ParseJSON(body []byte) (*Document, error) {
 	}
 	var d Document
 	in := json.NewDecoder(bytes.NewReader(body))
+	// A misspelled optional member would be ignored, and its counts would be missing without notice.
 	in.DisallowUnknownFields()
 	if err := in.Decode(&d); err != nil {
 		return nil, validation.Error("", "format", "is not a document of form 2: "+place(body, in.InputOffset(), err))
 	}
+	// A second object would not be counted.
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
 		return nil, validation.Error("", "format", "must be one object"+position(body, in.InputOffset()))
 	}
@@ -36,6 +38,7 @@ func ParseJSON(body []byte) (*Document, error) {
 }
 
 // place says what is wrong with JSON and where. Values of the file are not repeated.
+// A file may have the texts of answers, which errors must not spread.
 func place(body []byte, offset int64, err error) string {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return "a syntax error" + position(body, syntax.Offset)
@@ -50,6 +53,7 @@ func place(body []byte, offset int64, err error) string {
 }
 
 // position returns a place in a text as line and column.
+// Columns count bytes from 1, as editors that open at a place expect.
 func position(body []byte, offset int64) string {
 	before := body[:min(max(offset, 0), int64(len(body)))]
 	line := bytes.Count(before, []byte("\n")) + 1

@@ -1,6 +1,7 @@
 package study_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -296,10 +297,63 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// BenchmarkResult computes a study of 20 brands, 50 questions, 7 days and 3 engines.
+// BenchmarkResult computes a study of 20 brands, 40 questions, 7 days and 3 engines.
 func BenchmarkResult(b *testing.B) {
 	documents := []*study.Document{parsed(b, newDocument("one", 20)), parsed(b, newDocument("second", 20)),
 		parsed(b, newDocument("a-third", 20))}
+	for b.Loop() {
+		study.Result(documents)
+	}
+}
+
+// TestResultDigest has the digest of a result: every version, machine and architecture must compute the same.
+func TestResultDigest(t *testing.T) {
+	documents := []*study.Document{parsed(t, newDocument("one", 20)), parsed(t, newDocument("second", 20)),
+		parsed(t, newDocument("a-third", 20))}
+	result := study.Result(documents)
+	body, err := json.Marshal(&result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "sha256:d1c2acdbc3df63ee9f3a6249071cb977bcfc3eb7aa9d796e2d643c409f9996c4"
+	if got := fieldmark.DigestOf(sha256.Sum256(body)); got != want {
+		t.Errorf("the result has the digest %s, want %s", got, want)
+	}
+}
+
+// newLargest returns one of the largest documents: 1,000 prompts on 31 days, and 100 brands in 250,000 rows.
+func newLargest(engine string) *study.Document {
+	d := newDocument(engine, 100)
+	d.Prompts, d.Days, d.Cells, d.Counts, d.Planned = nil, nil, nil, nil, 0
+	d.To = "2026-12-01"
+	for p := range study.MaxQuestions {
+		d.Prompts = append(d.Prompts, study.Prompt{ID: fmt.Sprintf("p%03d", p), Intent: "buy"})
+	}
+	for day := range study.MaxDays {
+		d.Days = append(d.Days, time.Date(2026, 11, 1+day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+	}
+	r := rand.New(rand.NewPCG(3, uint64(len(engine))))
+	for p := range d.Prompts {
+		for day := range d.Days {
+			d.Cells = append(d.Cells, study.Cell{Prompt: p, Day: day, Answers: 5, Cited: 3, Searched: 5})
+			for i := range 7 {
+				c := study.Count{Brand: d.Brands[(i*14+r.IntN(14))%100], Prompt: p, Day: day, Mentions: 1 + r.IntN(5),
+					Citations: r.IntN(4)}
+				if len(d.Cells)+len(d.Counts) < study.MaxRows-len(d.Prompts)*len(d.Days) {
+					d.Counts = append(d.Counts, c)
+				}
+			}
+		}
+	}
+	return d
+}
+
+// BenchmarkLargestResult computes a study of 12 engines with 250,000 rows each.
+func BenchmarkLargestResult(b *testing.B) {
+	var documents []*study.Document
+	for i := range study.MaxEngines {
+		documents = append(documents, parsed(b, newLargest(fmt.Sprintf("engine-%c", 'a'+i))))
+	}
 	for b.Loop() {
 		study.Result(documents)
 	}

@@ -21,6 +21,7 @@ const (
 type series struct{ x, y []int32 }
 
 // newSeries ranks the values of brands that have both.
+// It leaves out a brand without one of both: a missing value is not a low one.
 func newSeries(x, y []float64) series {
 	var a, b []float64
 	for i := range x {
@@ -31,6 +32,7 @@ func newSeries(x, y []float64) series {
 	return series{ranks(a), ranks(b)}
 }
 
+// ranks numbers values from the smallest. Only their order matters for tau, and integers compare faster.
 func ranks(values []float64) []int32 {
 	sorted := slices.Clone(values)
 	slices.Sort(sorted)
@@ -50,6 +52,7 @@ func (c *counts) add(o counts) { c.s, c.x, c.y = c.s+o.s, c.x+o.x, c.y+o.y }
 
 // tau returns Kendall's tau-b; false if all brands have one value.
 func (c counts) tau() (float64, bool) {
+	// The denominator is 0: nothing can be ordered.
 	if c.x == 0 || c.y == 0 {
 		return 0, false
 	}
@@ -60,6 +63,7 @@ func (c counts) tau() (float64, bool) {
 func (s *series) count(at []int32) (c counts) {
 	for i, a := range at {
 		xa, ya := s.x[a], s.y[a]
+		// Every pair once. It takes time with the square of the brands, of which a study has at most 100.
 		for _, b := range at[:i] {
 			dx, dy := sign(xa-s.x[b]), sign(ya-s.y[b])
 			c.s += int64(dx * dy)
@@ -70,9 +74,11 @@ func (s *series) count(at []int32) (c counts) {
 	return c
 }
 
+// sign has no branches, because they would be mispredicted in millions of comparisons.
 func sign(d int32) int32 { return d>>31 | int32(uint32(-d)>>31) }
 
 // pooled returns the pairs within all studies.
+// Brands of different studies are not compared: their rates depend on the questions.
 func pooled(all []series) (c counts) {
 	for i := range all {
 		c.add(all[i].count(identity(len(all[i].x))))
@@ -107,6 +113,7 @@ func associate(all []series, random *rand.Rand) *fieldmark.Association {
 
 // bootstrap returns the percentile interval of tau. Resamples in which all brands have one value have no tau
 // and are left out.
+// The percentile interval needs no assumption about the distribution of tau.
 func bootstrap(all []series, random *rand.Rand) (low, high float64) {
 	own := make([]counts, len(all))
 	for i := range all {
@@ -116,6 +123,7 @@ func bootstrap(all []series, random *rand.Rand) (low, high float64) {
 	for range resamples {
 		var c counts
 		for i := range all {
+			// Brands of one study are alike, so that resampling only them makes the interval too narrow.
 			if len(all) >= wholeStudies {
 				c.add(own[random.IntN(len(all))])
 				continue
@@ -130,6 +138,7 @@ func bootstrap(all []series, random *rand.Rand) (low, high float64) {
 			taus = append(taus, tau)
 		}
 	}
+	// Most resamples had one value, as with a signal that hardly any site lacks.
 	if len(taus) < resamples/2 {
 		return -1, 1 // too few to say anything
 	}
@@ -139,6 +148,7 @@ func bootstrap(all []series, random *rand.Rand) (low, high float64) {
 }
 
 // permute returns the share of permutations within studies whose S is at least as far from 0.
+// It assumes nothing about the rates but that brands could be exchanged if there were no association.
 func permute(all []series, observed int64, random *rand.Rand) float64 {
 	if observed < 0 {
 		observed = -observed
@@ -149,11 +159,13 @@ func permute(all []series, observed int64, random *rand.Rand) float64 {
 		shuffled[i] = series{all[i].x, slices.Clone(all[i].y)}
 		at[i] = identity(len(all[i].x))
 	}
+	// The observed order is one of the permutations, so p is never 0 (Phipson and Smyth, 2010).
 	extreme := 1
 	for range permutations {
 		var s int64
 		for i := range shuffled {
 			y := shuffled[i].y
+			// Within a study only, so that differences between studies cannot look like an association.
 			random.Shuffle(len(y), func(a, b int) { y[a], y[b] = y[b], y[a] })
 			s += shuffled[i].count(at[i]).s
 		}

@@ -52,7 +52,9 @@ func Compute(studies []Study, module fieldmark.ModuleRef) fieldmark.Validity {
 	}
 	slices.Sort(v.Engines)
 	v.Engines = slices.Compact(v.Engines)
+	// It seeds the random numbers, so every process computes the same intervals.
 	v.Digest = digestOf(studies, module)
+	// Fewer brands would show intervals from -1 to 1.
 	if v.Brands < fieldmark.MinValidityBrands {
 		return v
 	}
@@ -62,6 +64,7 @@ func Compute(studies []Study, module fieldmark.ModuleRef) fieldmark.Validity {
 		l := &v.Lines[i]
 		l.Citation = compare(studies, l, v.Digest, "citation", func(b *Brand) *fieldmark.Milli { return b.Citation })
 		l.Mention = compare(studies, l, v.Digest, "mention", func(b *Brand) *fieldmark.Milli { return b.Mention })
+		// Only signals are tested: components and the score are sums of them.
 		if l.Kind == fieldmark.ValiditySignal {
 			cited, named = append(cited, l.Citation), append(named, l.Mention)
 			v.Tested++
@@ -69,6 +72,7 @@ func Compute(studies []Study, module fieldmark.ModuleRef) fieldmark.Validity {
 	}
 	holm(cited)
 	holm(named)
+	// So many tests would differ from 0 by chance at 5 %, without the correction of Holm.
 	v.ByChance = fieldmark.Milli(50 * v.Tested)
 	return v
 }
@@ -91,6 +95,7 @@ func digestOf(studies []Study, module fieldmark.ModuleRef) fieldmark.Digest {
 }
 
 // linesOf lists the score, and every component and signal of the brands, by id.
+// Labels are those of the first brand; one module scores all of them.
 func linesOf(studies []Study) (lines []fieldmark.ValidityLine) {
 	seen := map[string]bool{}
 	add := func(id, kind, label string) {
@@ -126,6 +131,7 @@ func shareOf(a *fieldmark.Assessment, l *fieldmark.ValidityLine) float64 {
 		points, of := 0.0, 0.0
 		for j := range c.Signals {
 			s := &c.Signals[j]
+			// A signal that was not measured has no points, for another reason than a bad site.
 			if s.Status != fieldmark.Measured || s.Max == 0 {
 				continue
 			}
@@ -163,6 +169,7 @@ func compare(studies []Study, l *fieldmark.ValidityLine, digest fieldmark.Digest
 	}
 	seed := sha256.Sum256([]byte(string(digest) + "\x00" + metric + "\x00" + l.Kind + "\x00" + l.ID))
 	a := associate(all, rand.New(rand.NewChaCha8(seed)))
+	// A correction for popularity by a few brands would be noise.
 	if a == nil || known < fieldmark.MinValidityBrands {
 		return a
 	}
@@ -171,6 +178,7 @@ func compare(studies []Study, l *fieldmark.ValidityLine, digest fieldmark.Digest
 	if xz != nil && zy != nil {
 		p.Line, p.Rate = xz, zy
 		t, u, w := float64(a.Tau)/1000, float64(*xz)/1000, float64(*zy)/1000
+		// The partial correlation of Kendall (1942): what is left if popularity explains its part of both.
 		if below := math.Sqrt((1 - u*u) * (1 - w*w)); below > 0 {
 			p.Partial = new(thousandths((t - u*w) / below))
 		}
@@ -179,6 +187,7 @@ func compare(studies []Study, l *fieldmark.ValidityLine, digest fieldmark.Digest
 	return a
 }
 
+// number returns NaN for a value that was not measured.
 func number(m *fieldmark.Milli) float64 {
 	if m == nil {
 		return math.NaN()
@@ -196,6 +205,7 @@ func pooledTau(all []series) *fieldmark.Milli {
 
 // halves divides the brands of a study at the median of their memory rates; a brand of the other half, or
 // without one, has no value.
+// It shows whether an association holds among brands that engines know equally well.
 func halves(y, memory []float64) (below, above []float64) {
 	known := slices.DeleteFunc(slices.Clone(memory), math.IsNaN)
 	slices.Sort(known)
