@@ -27,7 +27,7 @@ const maxTranslations = 2
 // Rules is the version of the audit rules: the vocabulary, the list of crawlers,
 // and how facts are measured. Change it together with any of these, if the same
 // site would get other facts; all brands are then audited again soon.
-const Rules = "2026-11-22.14"
+const Rules = "2026-11-23.1"
 
 // Config configures an Auditor.
 type Config struct {
@@ -75,6 +75,10 @@ type Subject struct {
 	// Suspicions are those of the last audit, whose pages are read again. One that is found
 	// again at least ConfirmAfter later is a fact.
 	Suspicions []Suspicion
+
+	// Wide also requests the documents of which the facts observed and not scored need a request
+	// of their own, at most observedRequests. Without it they are unknown.
+	Wide bool
 
 	Hooks Hooks // may be zero
 
@@ -218,6 +222,7 @@ type site struct {
 	replicate    int       // number of a bootstrap sample, from 1; 0 for the sample itself
 	sitemap      sitemap
 	llms         llmsFile
+	observed     observedFiles
 	plain        *visit // the home page over http; nil if not fetched
 	markdown     *visit // the home page requested as Markdown; nil if not fetched
 	translations []sampled
@@ -309,6 +314,9 @@ func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 	}
 	f.profiles = r.checkProfiles(ctx, f)
 	r.readSuspected(ctx, f)
+	if s.Wide {
+		r.readObserved(ctx, f)
+	}
 	return f
 }
 
@@ -413,6 +421,7 @@ func (f *site) facts() fieldmark.Facts {
 		accessFacts{f}.measure(found)
 		entityFacts{f}.measure(found)
 		agentFacts{f}.measure(found)
+		observedFacts{f}.measure(found)
 		f.pageFacts(found)
 		replicates = f.replicates(found)
 		patchFacts{f}.add(found)

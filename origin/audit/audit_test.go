@@ -76,6 +76,9 @@ func TestGoodSite(t *testing.T) {
 	}
 	for _, fact := range facts.Facts {
 		w, ok := want[fact.ID]
+		if fieldmark.IsObserved(fact.ID) { // what few good sites state, which gives no points; TestObserved
+			continue
+		}
 		if !ok {
 			w = "1"
 		}

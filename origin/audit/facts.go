@@ -27,9 +27,14 @@ const one = int64(fieldmark.MilliOne)
 // vocabulary lists every fact, sorted by id. Facts always contains all of them, so
 // that an absent fact has no second meaning.
 var vocabulary = []struct{ id, unit string }{
+	{"agent.a2a_card", unitBool},
+	{"agent.api_catalog", unitBool},
+	{"agent.bot_keys", unitBool},
 	{"agent.describedby", unitBool},
 	{"agent.feed", unitBool},
 	{"agent.markdown", unitBool},
+	{"agent.mcp_card", unitBool},
+	{"agent.webmcp", unitCount},
 	{"answer.kinds", unitCount},
 	{"author.share", unitShare},
 	{"canonical.good", unitShare},
@@ -68,6 +73,13 @@ var vocabulary = []struct{ id, unit string }{
 	{"page.early_text", unitShare},
 	{"page.light", unitShare},
 	{"page.snippet_eligible", unitShare},
+	{"policy.content_signal.ai_input", unitBool},
+	{"policy.content_signal.ai_train", unitBool},
+	{"policy.content_signal.search", unitBool},
+	{"policy.content_usage.search", unitBool},
+	{"policy.content_usage.train_ai", unitBool},
+	{"policy.rsl", unitBool},
+	{"policy.tdmrep", unitBool},
 	{"quote.spans", unitDensity},
 	{"response.ok", unitShare},
 	{"response.ttfb", unitMillis},
@@ -253,6 +265,9 @@ type FactDescription struct {
 	ID      string `json:"id"`
 	Unit    string `json:"unit"`
 	Meaning string `json:"meaning"`
+
+	// Observed facts are reported; the built-in module gives no points for them.
+	Observed bool `json:"observed,omitempty"`
 }
 
 // Vocabulary returns all facts, sorted by id.
@@ -260,7 +275,8 @@ type FactDescription struct {
 func Vocabulary() []FactDescription {
 	all := make([]FactDescription, 0, len(vocabulary))
 	for _, v := range vocabulary {
-		all = append(all, FactDescription{ID: v.id, Unit: v.unit, Meaning: meanings[v.id]})
+		all = append(all, FactDescription{ID: v.id, Unit: v.unit, Meaning: meanings[v.id],
+			Observed: fieldmark.IsObserved(v.id)})
 	}
 	return all
 }
@@ -315,14 +331,26 @@ var meanings = map[string]string{
 	"sameas.profiles":          "sites with a profile in the organisation's sameAs that links back",
 	"sameas.reference": "the organisation's sameAs has an item of Wikidata or an article of Wikipedia that " +
 		"leads back",
-	"schema.share":    "pages whose structured data names their subject, as their text does",
-	"schema.typed":    "structured data names the subject of a page, as its text does",
-	"sitemap.found":   "there is a sitemap",
-	"sitemap.live":    "addresses in the sitemap that answer 2xx on this host",
-	"sitemap.valid":   "the sitemap is well-formed and within its limits",
-	"stat.numbers":    "figures with a unit, a percentage or a currency",
-	"text.plausible":  "pages whose text reads like a language, of those long enough to tell",
-	"text.words":      "words of main text in the HTML, median of the pages",
-	"title.good":      "pages with a title of 10 to 70 characters",
-	"titles.distinct": "pages with a unique title and description",
+	"schema.share":                   "pages whose structured data names their subject, as their text does",
+	"schema.typed":                   "structured data names the subject of a page, as its text does",
+	"sitemap.found":                  "there is a sitemap",
+	"sitemap.live":                   "addresses in the sitemap that answer 2xx on this host",
+	"sitemap.valid":                  "the sitemap is well-formed and within its limits",
+	"stat.numbers":                   "figures with a unit, a percentage or a currency",
+	"text.plausible":                 "pages whose text reads like a language, of those long enough to tell",
+	"text.words":                     "words of main text in the HTML, median of the pages",
+	"title.good":                     "pages with a title of 10 to 70 characters",
+	"titles.distinct":                "pages with a unique title and description",
+	"agent.a2a_card":                 "an A2A agent card is published",
+	"agent.api_catalog":              "a catalogue of APIs is published (RFC 9727)",
+	"agent.bot_keys":                 "a directory of keys for Web Bot Auth is published",
+	"agent.mcp_card":                 "a card of an MCP server is published, or a catalogue that lists one",
+	"agent.webmcp":                   "forms that are WebMCP tools, and one for an inline script that registers tools",
+	"policy.content_signal.ai_input": "Content-Signal allows the content as input of AI; unknown if it says nothing",
+	"policy.content_signal.ai_train": "Content-Signal allows the content for training; unknown if it says nothing",
+	"policy.content_signal.search":   "Content-Signal allows the content for search; unknown if it says nothing",
+	"policy.content_usage.search":    "Content-Usage allows the content for search; unknown if it says nothing",
+	"policy.content_usage.train_ai":  "Content-Usage allows the content for training; unknown if it says nothing",
+	"policy.rsl":                     "RSL terms are declared",
+	"policy.tdmrep":                  "rights of text and data mining are reserved (TDMRep)",
 }

@@ -22,6 +22,7 @@ const (
 	maxLinks    = 2000
 	maxHeadings = 1000
 	maxBylines  = 20        // elements marked as a byline that are examined
+	maxTools    = 100       // forms that are tools; the evidence names a few
 	maxHidden   = 64 << 10  // bytes of hidden text examined
 	maxText     = 512 << 10 // bytes of main text, about eighty thousand words
 	maxLine     = 8 << 10   // bytes of a title or a paragraph
@@ -35,7 +36,9 @@ type page struct {
 	header http.Header
 	bytes  int
 
-	lang        string // of the html element
+	tools       []string // names of forms that are WebMCP tools, at most maxTools
+	registers   bool     // an inline script registers WebMCP tools
+	lang        string   // of the html element
 	title       string
 	description string
 	metas       []meta
@@ -201,6 +204,8 @@ func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
 			}
 		case "meta":
 			p.addMeta(n)
+		case "form", "script":
+			p.addTools(n)
 		case "link":
 			p.addLink(n, base)
 		case "a":
@@ -209,6 +214,21 @@ func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
 					rels: fields(attr(n, "rel"))})
 			}
 		}
+	}
+}
+
+// addTools records the tools that a form or an inline script offers to agents by WebMCP (draft
+// community group report of 2026-10-20). Scripts are not run: the call is searched for in their text.
+func (p *page) addTools(n *html.Node) {
+	if n.Data == "form" {
+		if name := collapse(attr(n, "toolname")); name != "" && len(p.tools) < maxTools {
+			p.tools = append(p.tools, name[:min(len(name), maxLabel)])
+		}
+		return
+	}
+	if n.FirstChild != nil && !p.registers {
+		code := n.FirstChild.Data
+		p.registers = strings.Contains(code, "modelContext") && strings.Contains(code, "registerTool")
 	}
 }
 

@@ -34,6 +34,7 @@ var common = words{
 		"adversarial prompt*, prompt hacking",
 }
 
+// englishWords are the words by which English texts address and order a model. TestCorpora measures them.
 var englishWords = words{
 	tag: "en",
 	ignore: "ignore, disregard, forget, override, bypass, discard, stop following, stop obeying, " +

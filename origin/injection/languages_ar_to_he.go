@@ -1,5 +1,6 @@
 package injection
 
+// arabic are the words by which Arabic texts address and order a model. TestCorpora measures them.
 var arabic = words{
 	tag: "ar",
 	ignore: "تجاهل, تجاهلي, تجاهلوا, انس, انسى, انسوا, اهمل, أهمل, لا تتبع, لا تلتزم, تغاضَ عن, اطرح, " +
@@ -121,6 +122,7 @@ var arabic = words{
 	about:  "حقن الأوامر, حقن المطالبات, حقن الموجهات, هجمات الحقن",
 }
 
+// greek are the words by which Greek texts address and order a model. TestCorpora measures them.
 var greek = words{
 	tag: "el",
 	ignore: "αγνόησε, αγνοήστε, ξέχασε, ξεχάστε, ξέχνα, αγνόησέ, παράβλεψε, παραβλέψτε, μην ακολουθείς, " +
@@ -257,6 +259,7 @@ var greek = words{
 	about:  "έγχυση προτροπ*, έγχυση εντολών, εισαγωγή προτροπ*",
 }
 
+// persian are the words by which Persian texts address and order a model. TestCorpora measures them.
 var persian = words{
 	tag:      "fa",
 	verbLast: true,
@@ -376,6 +379,7 @@ var persian = words{
 	about:  "تزریق پرامپت, تزریق دستور, حمله تزریق",
 }
 
+// hebrew are the words by which Hebrew texts address and order a model. TestCorpora measures them.
 var hebrew = words{
 	tag: "he",
 	ignore: "התעלם, התעלמי, התעלמו, להתעלם, שכח, שכחי, שכחו, אל תציית, אל תצייתו, אל תתייחס, אל תתייחסו, " +

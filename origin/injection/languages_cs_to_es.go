@@ -1,5 +1,6 @@
 package injection
 
+// czech are the words by which Czech texts address and order a model. TestCorpora measures them.
 var czech = words{
 	tag: "cs",
 	ignore: "ignoruj, ignorujte, zapomeň, zapomeňte, nedbej, nedbejte, přehlížej, přehlížejte, neřiď se, " +
@@ -107,6 +108,7 @@ var czech = words{
 	about:  "injekce promptu, podvržen* prompt*",
 }
 
+// danish are the words by which Danish texts address and order a model. TestCorpora measures them.
 var danish = words{
 	tag: "da",
 	ignore: "ignorer, ignorér, glem, se bort fra, tilsidesæt, ignorere+, glemme+, lad være med at følge, " +
@@ -208,6 +210,7 @@ var danish = words{
 	about:  "prompt injektion*",
 }
 
+// german are the words by which German texts address and order a model. TestCorpora measures them.
 var german = words{
 	tag: "de",
 	ignore: "ignoriere, ignorier, ignorieren sie, ignoriert, vergiss, vergessen sie, vergesst, " +
@@ -390,6 +393,7 @@ var german = words{
 		"prompt einschleusungen",
 }
 
+// spanish are the words by which Spanish texts address and order a model. TestCorpora measures them.
 var spanish = words{
 	tag: "es",
 	ignore: "ignora, ignore, ignoren, ignorad, olvida, olvide, olviden, olvidad, haz caso omiso, " +

@@ -1,5 +1,6 @@
 package injection
 
+// finnish are the words by which Finnish texts address and order a model. TestCorpora measures them.
 var finnish = words{
 	tag: "fi",
 	ignore: "ohita, ohittakaa, unohda, unohtakaa, jätä huomiotta, jättäkää huomiotta, jätä huomioimatta, " +
@@ -111,6 +112,7 @@ var finnish = words{
 	about:  "kehoteinjektio*, kehotteen injektoin*",
 }
 
+// french are the words by which French texts address and order a model. TestCorpora measures them.
 var french = words{
 	tag: "fr",
 	ignore: "ignore, ignorez, ignores+, ignorer+, oublie, oubliez, oublier+, ne tenez pas compte, " +

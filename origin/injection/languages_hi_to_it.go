@@ -1,5 +1,6 @@
 package injection
 
+// hindi are the words by which Hindi texts address and order a model. TestCorpora measures them.
 var hindi = words{
 	tag:      "hi",
 	verbLast: true,
@@ -126,6 +127,7 @@ var hindi = words{
 	about:  "प्रॉम्प्ट इंजेक्शन, प्रॉम्प्ट इन्जेक्शन",
 }
 
+// hungarian are the words by which Hungarian texts address and order a model. TestCorpora measures them.
 var hungarian = words{
 	tag: "hu",
 	ignore: "hagyd figyelmen kívül, hagyja figyelmen kívül, hagyjátok figyelmen kívül, " +
@@ -249,6 +251,7 @@ var hungarian = words{
 	about:  "prompt injekció*, promptinjekció*",
 }
 
+// indonesian are the words by which Indonesian texts address and order a model. TestCorpora measures them.
 var indonesian = words{
 	tag: "id",
 	ignore: "abaikan, lupakan, hiraukan, jangan ikuti, kesampingkan, jangan patuhi, mengabaikan+, " +
@@ -379,6 +382,7 @@ var indonesian = words{
 	about:  "injeksi prompt, injeksi perintah",
 }
 
+// italian are the words by which Italian texts address and order a model. TestCorpora measures them.
 var italian = words{
 	tag: "it",
 	ignore: "ignora, ignori, ignorate, ignorare+, ignorare, dimentica, dimentichi, dimenticate, " +

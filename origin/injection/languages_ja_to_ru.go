@@ -1,5 +1,6 @@
 package injection
 
+// japanese are the words by which Japanese texts address and order a model. TestCorpora measures them.
 var japanese = words{
 	tag:      "ja",
 	verbLast: true,
@@ -94,6 +95,7 @@ var japanese = words{
 	about:  "プロンプトインジェクション, 間接プロンプト, プロンプト注入",
 }
 
+// korean are the words by which Korean texts address and order a model. TestCorpora measures them.
 var korean = words{
 	tag:      "ko",
 	verbLast: true,
@@ -189,6 +191,7 @@ var korean = words{
 	about:  "프롬프트 인젝션*, 프롬프트 주입*, 프롬프트인젝션*",
 }
 
+// russian are the words by which Russian texts address and order a model. TestCorpora measures them.
 var russian = words{
 	tag: "ru",
 	ignore: "игнорируй, игнорируйте, проигнорируй, проигнорируйте, забудь, забудьте, отбрось, отбросьте, " +

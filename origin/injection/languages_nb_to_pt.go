@@ -1,5 +1,6 @@
 package injection
 
+// norwegian are the words by which Norwegian texts address and order a model. TestCorpora measures them.
 var norwegian = words{
 	tag: "nb",
 	ignore: "ignorer, glem, se bort fra, overse, ignorere+, glemme+, ikke følg, følg ikke, tilsidesett, " +
@@ -101,6 +102,7 @@ var norwegian = words{
 	about:  "prompt injeksjon*, promptinjeksjon*, ledetekstinjeksjon*",
 }
 
+// dutch are the words by which Dutch texts address and order a model. TestCorpora measures them.
 var dutch = words{
 	tag: "nl",
 	ignore: "negeer, negeert u, vergeet, negeren+, vergeten+, sla geen acht op, volg niet, " +
@@ -257,6 +259,7 @@ var dutch = words{
 	about:  "promptinjectie*",
 }
 
+// polish are the words by which Polish texts address and order a model. TestCorpora measures them.
 var polish = words{
 	tag: "pl",
 	ignore: "ignoruj, ignorujcie, zignoruj, zignorujcie, zapomnij, zapomnijcie, zapomnieć, pomiń, " +
@@ -381,6 +384,7 @@ var polish = words{
 	about:  "wstrzyknięci* promptu, wstrzykiwani* promptów, wstrzykiwani* poleceń",
 }
 
+// portuguese are the words by which Portuguese texts address and order a model. TestCorpora measures them.
 var portuguese = words{
 	tag: "pt",
 	ignore: "ignore, ignora, ignorem, ignorar+, esqueça, esqueçam, esquece, esquecer+, desconsidere, " +

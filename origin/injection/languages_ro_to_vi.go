@@ -1,5 +1,6 @@
 package injection
 
+// romanian are the words by which Romanian texts address and order a model. TestCorpora measures them.
 var romanian = words{
 	tag: "ro",
 	ignore: "ignoră, ignorați, ignora+, să ignorați, să ignori, uită, uitați, să uitați, să uiți, " +
@@ -145,6 +146,7 @@ var romanian = words{
 	about:  "injectare de prompt*, injectarea de prompt*, injecție de prompt*",
 }
 
+// swedish are the words by which Swedish texts address and order a model. TestCorpora measures them.
 var swedish = words{
 	tag: "sv",
 	ignore: "ignorera, glöm, bortse från, strunta i, åsidosätt, följ inte, ta ingen hänsyn till, " +
@@ -252,6 +254,7 @@ var swedish = words{
 	about:  "promptinjektion*, prompt injektion*",
 }
 
+// turkish are the words by which Turkish texts address and order a model. TestCorpora measures them.
 var turkish = words{
 	tag:      "tr",
 	verbLast: true,
@@ -385,6 +388,7 @@ var turkish = words{
 	about:  "istem enjeksiyon*, prompt enjeksiyon*, komut enjeksiyon*",
 }
 
+// vietnamese are the words by which Vietnamese texts address and order a model. TestCorpora measures them.
 var vietnamese = words{
 	tag: "vi",
 	ignore: "bỏ qua, phớt lờ, quên, quên đi, lờ đi, đừng tuân theo, không tuân theo, đừng làm theo, " +

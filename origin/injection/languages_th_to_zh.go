@@ -1,5 +1,6 @@
 package injection
 
+// thai are the words by which Thai texts address and order a model. TestCorpora measures them.
 var thai = words{
 	tag:      "th",
 	unspaced: true,
@@ -98,6 +99,7 @@ var thai = words{
 	about:  "การฉีดพรอมต์, พรอมต์อินเจกชัน, การแทรกคำสั่ง, การฉีดคำสั่ง",
 }
 
+// ukrainian are the words by which Ukrainian texts address and order a model. TestCorpora measures them.
 var ukrainian = words{
 	tag: "uk",
 	ignore: "ігноруй, ігноруйте, проігноруй, проігноруйте, забудь, забудьте, відкинь, відкиньте, " +
@@ -244,6 +246,7 @@ var ukrainian = words{
 	about:  "промпт ін'єкц*, ін'єкці* промпт*, ін'єкції промптів, впровадження промпт*",
 }
 
+// chinese are the words by which Chinese texts address and order a model. TestCorpora measures them.
 var chinese = words{
 	tag:      "zh",
 	unspaced: true,

@@ -215,6 +215,9 @@ func lineAt(body string, n int) string {
 	return strings.TrimSpace(body)
 }
 
+// Text returns the file as it is evaluated, empty if it has no rules.
+func (r File) Text() string { return r.body }
+
 // Sitemaps returns the absolute addresses of sitemaps in the file, in order and
 // without duplicates.
 func (r File) Sitemaps() (list []string) {
