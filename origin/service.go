@@ -33,6 +33,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/monitor"
 	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/offer"
+	"github.com/fieldmark/fieldmark/origin/playground"
 	"github.com/fieldmark/fieldmark/origin/portal"
 	"github.com/fieldmark/fieldmark/origin/publiclog"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
@@ -70,6 +71,7 @@ type Config struct {
 	Scorer    standing.Scorer // nil: no scores are computed, and none sent to who watches brands
 	// facts that a signal of a module depends on; nil: owners of brands can dispute facts, but no signals
 	SignalFacts func(module []byte, signal string) ([]string, error)
+	Playground  playground.Runner     // nil: the playground runs no card and no module
 	Log         *slog.Logger          // nil: nothing is logged
 	Tracer      *trace.Tracer         // traces webhook attempts; nil: none
 	Swept       func(time.Duration)   // called with the time it took to process one due deadline; may be nil
@@ -140,6 +142,7 @@ type Service struct {
 	SigningKeys *botauth.Service
 	TestWorlds  *testworld.Service
 	SiteChecks  *sitecheck.Service
+	Playground  *playground.Service
 
 	CDNs       *cdn.Service
 	Standings  *standing.Service
@@ -193,20 +196,21 @@ func New(cfg Config) (*Service, error) {
 		Relay: cfg.MailRelay, BaseURL: cfg.BaseURL})
 	s.AccessRequests = accessrequest.New(accessrequest.Config{Store: cfg.Store, MAC: keys.AccessRequest,
 		AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Access: s.Access, Mail: s.Mail, BaseURL: cfg.BaseURL})
-	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
-		Brands: s.Brands, BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
-	checks := cfg.SiteChecks
-	checks.Store, checks.Jobs, checks.Log, checks.Scorer = cfg.Store, s.jobs, cfg.Log, cfg.Scorer
-	checks.Wishes = s.Brands.Owners.AllowsChecks
-	s.SiteChecks = sitecheck.New(checks)
 	s.Standings = standing.New(standing.Config{Store: cfg.Store, Jobs: s.jobs, Scorer: cfg.Scorer, Log: cfg.Log})
-	s.Dumps = dump.New(dump.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,
-		Terms: cfg.DumpTerms})
 	studies := visibility.Config{Store: cfg.Store, Jobs: s.jobs}
 	if cfg.Scorer != nil {
 		studies.Score = s.Standings.ScoreAt
 	}
 	s.Visibility = visibility.New(studies)
+	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
+		Brands: s.Brands, BuiltIn: cfg.BuiltIn, Keys: cfg.ModuleKeys, Checker: cfg.Checker, Studies: s.Visibility})
+	checks := cfg.SiteChecks
+	checks.Store, checks.Jobs, checks.Log, checks.Scorer = cfg.Store, s.jobs, cfg.Log, cfg.Scorer
+	checks.Wishes = s.Brands.Owners.AllowsChecks
+	s.SiteChecks = sitecheck.New(checks)
+	s.Playground = playground.New(cfg.Store, cfg.Playground)
+	s.Dumps = dump.New(dump.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,
+		Terms: cfg.DumpTerms})
 	s.PublicLog = publiclog.New(publiclog.Config{Store: cfg.Store, Jobs: s.jobs, Log: cfg.Log, AuditLog: s.AuditLog,
 		MAC: keys.PublicLog, Name: cfg.PublicLog})
 	s.Snapshots = snapshot.New(snapshot.Config{Store: cfg.Store, Objects: cfg.Objects, Jobs: s.jobs, Log: cfg.Log,

@@ -154,7 +154,7 @@ func TestValidity(t *testing.T) {
 			Score: func(_ context.Context, state *fieldmark.BrandState, at time.Time) (fieldmark.Score, error) {
 				scored++
 				value := fieldmark.Milli(state.Facts.Facts[0].Value)
-				return fieldmark.Score{Assessment: fieldmark.Assessment{Score: &value,
+				return fieldmark.Score{Assessment: fieldmark.Assessment{Score: &value, Module: moduleRef,
 					FactsDigest: state.FactsDigest}}, nil
 			}})
 		var names []string
@@ -194,6 +194,21 @@ func TestValidity(t *testing.T) {
 		if err != nil || v.Brands != 31 || scored != 31 || len(v.Lines) != 1 || v.Lines[0].Mention.Low < 500 ||
 			!strings.HasSuffix(w.types(t, before), "validity.published") {
 			t.Errorf("after the import: %+v, %d scored, %v, events %s", v, scored, err, w.types(t, before))
+		}
+		// The module was uploaded before the study began: all of it is held out by time.
+		if f := v.HeldOut; f == nil || f.Basis != "held_out" || f.Brands != 31 || f.Tau == nil || *f.Low < 500 {
+			t.Errorf("held out: %+v, want the 31 brands", f)
+		}
+		if status, err := w.Modules.Status(t.Context()); err != nil || status.HeldOut == nil {
+			t.Errorf("status of the module: %+v, %v; want what was held out", status, err)
+		}
+		reverse := func(_ context.Context, module int, f *fieldmark.Facts, at time.Time) (*fieldmark.Milli, error) {
+			return new(fieldmark.Milli(f.Facts[0].Value * int64(1-2*module))), nil
+		}
+		both, err := service.Foretell(t.Context(), time.Now(), reverse)
+		if err != nil || len(both) != 2 || both[0].Against == nil || *both[0].Tau != -both[0].Against.Tau ||
+			both[0].Brands != 31 || both[1].Brands != 0 || both[1].Tau != nil {
+			t.Errorf("a module that reverses the order: %+v, %v", both, err)
 		}
 		head := w.head(t)
 		time.Sleep(25 * time.Hour)

@@ -16,7 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// The lifetime of a session of an administrator: how long it lasts without a request and in all. Sessions of
+// The session length of an administrator, its lifetime: how long it lasts without a request and in all. Sessions of
 // owners have OwnerSessionLifetime.
 const (
 	// without a request

@@ -64,6 +64,7 @@ func (h *accountHandler) showAccounts(req *request, status int, bad []web.FormEr
 		lines[i].Account = one
 		owned[one.ID] = &lines[i]
 	}
+	// Counted in memory: a query for each account would grow with the page.
 	for _, k := range keys {
 		state := k.State(time.Now())
 		// A replaced key works until its grace period ends, so it counts.
@@ -83,6 +84,7 @@ func (h *accountHandler) showAccounts(req *request, status int, bad []web.FormEr
 	for i := range lines {
 		line := &lines[i]
 		line.Offers = offerChoices(offers, line.Offer)
+		// Limits by day and sub-accounts are those of an offer.
 		if line.Offer == "" {
 			continue
 		}
@@ -99,6 +101,7 @@ func (h *accountHandler) showAccounts(req *request, status int, bad []web.FormEr
 
 // offerChoices are the options of a select for offers.
 func offerChoices(offers []fieldmark.Offer, chosen string) []option {
+	// No offer is a choice: its account has the limits of the installation.
 	list := []option{{Value: "", Label: "None", Selected: chosen == ""}}
 	for _, o := range offers {
 		list = append(list, option{Value: o.ID, Label: o.Name, Selected: o.ID == chosen})

@@ -448,7 +448,7 @@ func describeJSONError(err error) string {
 	return "is not valid JSON, or the file ends within it"
 }
 
-// brandColumns are the columns of a CSV file of brands. Their names are those of the JSON members.
+// brandColumns are the columns of a CSV import of brands. Their names are those of the JSON members.
 // A new column is a row here.
 var brandColumns = map[string]func(*fieldmark.Brand, string){
 	"slug":        func(b *fieldmark.Brand, s string) { b.Slug = fieldmark.Slug(s) },

@@ -79,6 +79,7 @@ func (h *calendarHandler) showCalendars(
 	if d.Accounts, err = accountChoices(req, h.accounts, form.Account); err != nil {
 		return err
 	}
+	// The address is in this response only: the store has its hash.
 	if made != nil {
 		if d.Created, err = h.feedLinks(req, made); err != nil {
 			return err
@@ -95,6 +96,7 @@ func (h *calendarHandler) feedLinks(req *request, made *fieldmark.NewCalendar) (
 	// html/template would replace the scheme webcal by #ZgotmplZ; the value is safe as it is.
 	m := &createdFeed{NewCalendar: *made, Address: at, Webcal: template.URL("webcal://" + rest)}
 	var err error
+	// A phone opens webcal in its calendar, and https in its browser.
 	m.QR, err = qrCode(string(m.Webcal), "QR code of the feed's address")
 	return m, err
 }
@@ -111,6 +113,7 @@ func (h *calendarHandler) create(req *request) error {
 		Scope:     fieldmark.CalendarScope(posted.Get("scope")),
 		Assignees: strings.Fields(strings.ReplaceAll(posted.Get("who"), ",", " ")),
 		Details:   posted.Get("details") != ""}
+	// The id of the newest feed tells a repeat of the form from a second feed of the same name.
 	made, err := h.calendars.CreateAfter(req.r.Context(), req.newestSeen(), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showCalendars(req, http.StatusConflict, form, staleForm("A feed"), nil)
@@ -132,6 +135,7 @@ func (h *calendarHandler) update(req *request) error {
 		return err
 	}
 	id, do := req.r.PathValue("id"), req.r.PostForm.Get("do")
+	// An unknown action is not asked about: it is an error below.
 	if !web.Confirmed(req.r) && (do == "rotate" || do == "end") {
 		return h.askAboutFeed(req, id, do)
 	}
@@ -141,6 +145,7 @@ func (h *calendarHandler) update(req *request) error {
 		if err != nil {
 			return err
 		}
+		// Also in the audit log, because everyone with the old address loses the feed.
 		h.audit(req, "calendar.rotated", id)
 		return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil,
 			&made)
@@ -160,6 +165,7 @@ func (h *calendarHandler) askAboutFeed(req *request, id, do string) error {
 	if err != nil {
 		return err
 	}
+	// The question names the feed, so that a wrong click is noticed.
 	i := slices.IndexFunc(list, func(c fieldmark.Calendar) bool { return c.ID == id })
 	if i < 0 {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "This feed does not exist.")
@@ -227,6 +233,7 @@ func (h *technicianHandler) show(req *request, status int, form fieldmark.Techni
 	d := techniciansData{Form: form, Days: cmp.Or(req.r.PostForm.Get("days"), "30")}
 	now := time.Now()
 	for _, l := range links {
+		// Revoked before expired: a link that was ended stays ended after its time.
 		row := technicianRow{l, "active"}
 		switch {
 		case l.RevokedAt != nil:
@@ -259,6 +266,7 @@ func (h *technicianHandler) create(req *request) error {
 	posted := req.r.PostForm
 	form := fieldmark.TechnicianLinkRequest{Account: posted.Get("account"), PIN: strings.TrimSpace(posted.Get("pin")),
 		Assignee: fieldmark.Assignee{ID: posted.Get("who"), Name: posted.Get("who-name")}}
+	// People think in days; the API has the time of the end.
 	days, err := strconv.Atoi(posted.Get("days"))
 	// Checked here, because the API has a time instead of days.
 	if most := int(fieldmark.MaxTechnicianLink.Hours() / 24); err != nil || days < 1 || days > most {
@@ -294,6 +302,7 @@ func (h *technicianHandler) update(req *request) error {
 		if i < 0 {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "This link does not exist.")
 		}
+		// Without a name the id is what an administrator knows.
 		who := cmp.Or(links[i].Assignee.Name, links[i].Assignee.ID)
 		q := web.Question{Title: "End the link of " + who + "?", Button: "End link", Back: techniciansPath,
 			Text: "The page stops working at once. Work that the phone has not sent stays on it until it opens a new " +
@@ -306,6 +315,7 @@ func (h *technicianHandler) update(req *request) error {
 	}
 	switch do {
 	case "rotate":
+		// Without a time the rotation has the usual life of 30 days, as the question says.
 		made, err := h.links.Rotate(req.r.Context(), id, fieldmark.TechnicianLinkRotation{})
 		if err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 )
 
 // consoleSource is the source of missions that are created in the console.
+// Source and external id make a mission unique, so the source keeps ids of the console apart from those of clients.
 const consoleSource = "console"
 
 // externalID returns the external id of a mission that people know; "" for one that this console generated.
@@ -42,6 +43,7 @@ func (h *missionHandler) newForm(req *request) error { return h.showNew(req, htt
 // one creates a mission.
 func (h *missionHandler) showNew(req *request, status int, bad []web.FormError) error {
 	form := req.r.PostForm
+	// What was entered comes first, then the account of the page from which the form was opened.
 	accounts, err := accountFilter(req, h.accounts, cmp.Or(form.Get("account"), req.r.URL.Query().Get("account"),
 		access.DefaultAccount))
 	if err != nil {
@@ -71,9 +73,11 @@ func (h *missionHandler) create(req *request) error {
 	}
 	form := req.readForm("new-")
 	get := func(name string) string { return strings.TrimSpace(form.posted.Get(name)) }
+	// The limits of the members are checked by Create, which names them all at once.
 	r := fieldmark.MissionRequest{Source: consoleSource, ExternalID: get("external-id"), Title: get("title"),
 		Priority: fieldmark.Priority(get("priority")), Description: form.posted.Get("description")}
 	address := fieldmark.Address{Line1: get("line1"), PostalCode: get("postal-code"), City: get("city")}
+	// Empty inputs are an absent location: an empty one would fail validation.
 	if place := (fieldmark.Location{Name: get("place"), AccessNotes: get("access")}); place != (fieldmark.Location{}) ||
 		address != (fieldmark.Address{}) {
 		if address != (fieldmark.Address{}) {
@@ -97,6 +101,7 @@ func (h *missionHandler) create(req *request) error {
 	if hasCode(err, fieldmark.CodeValidationFailed) {
 		return h.showNew(req, http.StatusUnprocessableEntity, req.formErrors(err))
 	}
+	// The external id is that of the form, so this is the second submission of it with other content.
 	if hasCode(err, fieldmark.CodeMissionExists) {
 		return h.showNew(req, http.StatusConflict,
 			web.ErrorOf("This form has created a mission already. Open the form again for another one."))
@@ -123,6 +128,7 @@ func (f *form) contact() *fieldmark.Contact {
 // Both times are in UTC, and one without the other is an error.
 func (f *form) window() *fieldmark.Window {
 	earliest, latest := f.time("earliest", "Available from"), f.time("latest", "Available until")
+	// A window without an end would match any time.
 	if earliest.IsZero() != latest.IsZero() {
 		f.addError("latest", "Available until: enter both times, or neither.")
 	}
@@ -151,6 +157,7 @@ func (f *form) labels() map[string]string {
 		if line == "" {
 			continue
 		}
+		// A value may contain further equal signs; a key may not.
 		key, value, ok := strings.Cut(line, "=")
 		if !ok {
 			f.addError("labels", "Labels: write one KEY=VALUE on each line.")
@@ -181,6 +188,8 @@ func (h *missionHandler) edit(req *request) error {
 	if err != nil {
 		return err
 	}
+	// Its labels are needed to remove those that the form has not. The version of the form guards against a change
+	// since.
 	m, err := h.missions.Get(req.r.Context(), "", id)
 	if err != nil {
 		return err
@@ -196,6 +205,7 @@ func (h *missionHandler) edit(req *request) error {
 	for key, value := range labels {
 		changed[key] = value
 	}
+	// Every member of the form is in the patch, so emptying an input removes its value.
 	patch := map[string]any{"priority": form.posted.Get("priority"), "description": nil, "window": nil, "contact": nil,
 		"labels": changed}
 	if strings.TrimSpace(description) != "" {
@@ -236,6 +246,7 @@ func (h *missionHandler) addNote(req *request) error {
 	}
 	id, form := req.r.PathValue("id"), req.readForm("note-")
 	text := form.posted.Get("text")
+	// Checked here, so that the error is beside the input and the text is kept.
 	if n := utf8.RuneCountInString(strings.TrimSpace(text)); n == 0 || n > fieldmark.MaxNoteText {
 		form.addError("text", "Note: enter 1 to 4,000 characters.")
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
@@ -243,6 +254,7 @@ func (h *missionHandler) addNote(req *request) error {
 	// The author is the user, whatever the form has: a note must not appear as one of another person.
 	r := fieldmark.NoteRequest{Text: text, Author: &fieldmark.NoteAuthor{ID: req.user, Name: req.user},
 		ExternalID: strings.TrimSpace(form.posted.Get("once"))}
+	// Private unless the box is checked: the customer sees a shared note, too.
 	if form.posted.Get("shared") != "" {
 		r.Visibility = fieldmark.NoteShared
 	}
@@ -306,6 +318,7 @@ var memberWords = map[string]string{"status": "status", "scheduled": "time of th
 // overtaking returns the changes of a mission since the version of the rejected form.
 func (h *missionHandler) overtaking(req *request, story mission.History, zone *time.Location) (rows []overtakingRow,
 	err error) {
+	// A forged version only changes what this page lists; the write has compared it already.
 	version, err := strconv.Atoi(req.r.PostForm.Get("version"))
 	if err != nil {
 		return nil, nil // the form has none: it is about the payment
@@ -314,6 +327,7 @@ func (h *missionHandler) overtaking(req *request, story mission.History, zone *t
 	if err != nil {
 		return nil, err
 	}
+	// All changes since, not only the last: each may explain another difference.
 	for _, c := range story.ChangesSince(version) {
 		row := overtakingRow{Who: who(c.Actor), At: c.Time}
 		for _, m := range c.Members {
@@ -359,6 +373,7 @@ func memberText(m mission.MemberChange, zone *time.Location) string {
 	default:
 		return ""
 	}
+	// The same word as entered writes for an empty input.
 	if m.Now == nil || json.Unmarshal(m.Now, into) != nil {
 		return "none"
 	}
@@ -435,12 +450,14 @@ func (f *form) plan(schedule bool) (plan fieldmark.MissionPlan, err error) {
 	start, end := f.timeIn("start", "Start", zone), f.timeIn("end", "End", zone)
 	switch {
 	case f.errors != nil:
+	// Without a time the mission would be scheduled and in no calendar.
 	case start.IsZero() && end.IsZero() && schedule:
 		f.addError("start", "Start: a scheduled mission needs a time.")
 	case start.IsZero() != end.IsZero():
 		f.addError("end", "End: enter both a start and an end, or neither.")
 	case !start.IsZero():
 		plan.Scheduled = &fieldmark.Span{Start: fieldmark.At(start), End: fieldmark.At(end)}
+		// The errors of the API have pointers; a form has one input for the end.
 		for _, e := range mission.ValidateSpan(*plan.Scheduled, "/scheduled") {
 			f.addError("end", web.Sentence("End: "+e.Detail))
 		}

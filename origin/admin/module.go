@@ -23,6 +23,7 @@ type modulesData struct {
 	Modules []fieldmark.ModuleRecord
 }
 
+// list shows the page without errors.
 func (h *moduleHandler) list(req *request) error { return h.showModules(req, http.StatusOK, nil) }
 
 // showModules shows the page. A plan that is not found is no error: before the first activation no
@@ -39,6 +40,7 @@ func (h *moduleHandler) showModules(req *request, status int, bad []web.FormErro
 	}
 	if err == nil {
 		d.Plan = &now.Plan
+		// Head 0: this page shows modules, not how far an edge is behind in events.
 		d.Nodes = newNodeRows(now.Nodes, now.Plan.Digest, 0)
 	}
 	return h.show(req, status, "modules", web.Page{Title: "Scoring modules", Errors: bad, Data: d})
@@ -48,6 +50,7 @@ func (h *moduleHandler) showModules(req *request, status int, bad []web.FormErro
 // Storing a module does not activate it. It is addressed by its digest, so the same file again is the
 // same module.
 func (h *moduleHandler) create(req *request) error {
+	// The limit of all kinds of modules; Create checks that of the kind.
 	file, err := req.upload(fieldmark.MaxAnyModule)
 	if err == nil {
 		var record fieldmark.ModuleRecord
@@ -57,6 +60,8 @@ func (h *moduleHandler) create(req *request) error {
 			return nil
 		}
 	}
+	// A module that is refused is the user's to correct, so the page shows every reason; other errors are the
+	// server's.
 	if !isClientError(err) {
 		return err
 	}
@@ -84,6 +89,7 @@ func (req *request) digestParam() (fieldmark.Digest, error) {
 	return d, nil
 }
 
+// get shows a module also if it is not active: its report is read before the activation.
 func (h *moduleHandler) get(req *request) error { return h.showModule(req, http.StatusOK, nil) }
 
 // showModule shows a module. A preview exists only after it was requested.
@@ -92,6 +98,7 @@ func (h *moduleHandler) showModule(req *request, status int, bad []web.FormError
 	if err != nil {
 		return err
 	}
+	// From all brands to 1 %: the shares in which a canary is widened, the first is selected.
 	d := moduleData{Shares: []option{{Value: "100", Label: "all brands"}, {Value: "50", Label: "canary: 50% of brands"},
 		{Value: "10", Label: "canary: 10% of brands"}, {Value: "1", Label: "canary: 1% of brands"}}}
 	if d.ModuleRecord, err = h.modules.Get(req.r.Context(), digest); err != nil {
@@ -122,6 +129,7 @@ func (h *moduleHandler) update(req *request) error {
 		done, action = "preview", "module.preview_requested"
 		_, err = h.modules.RequestPreview(req.r.Context(), digest)
 	case "activate":
+		// Only a forged or broken form has no number; Activate checks the range.
 		percent, perr := strconv.Atoi(req.r.PostForm.Get("percent"))
 		if perr != nil {
 			return h.showModule(req, http.StatusUnprocessableEntity,
@@ -138,6 +146,7 @@ func (h *moduleHandler) update(req *request) error {
 		return err
 	}
 	h.audit(req, action, string(digest))
+	// After a redirect (303) a reload does not activate the module again.
 	return req.redirectWithNotice(modulesPath+"/"+string(digest), done)
 }
 
@@ -148,6 +157,7 @@ func (h *moduleHandler) rollBack(req *request) error {
 		return err
 	}
 	if !web.Confirmed(req.r) {
+		// Read for the question only: RollBack decides again what is active.
 		now, err := h.modules.Plan(req.r.Context())
 		if err != nil {
 			return err

@@ -44,10 +44,13 @@ type nodesData struct {
 	Nodes []nodeRow
 }
 
+// newNodeRows returns a row for each report.
 func newNodeRows(nodes []fieldmark.NodeReport, active fieldmark.Digest, head int64) (lines []nodeRow) {
 	for _, r := range nodes {
+		// Its cursor can be ahead of a head that was read before the report.
 		line := nodeRow{NodeReport: r, Lag: max(head-r.Cursor, 0), InSync: r.Module.Digest == active,
 			Away: time.Since(r.SeenAt.Std()) > nodeAway}
+		// An edge without requests has no ratio; 0 % would look like a fault.
 		if all := r.Hits + r.Misses; all > 0 {
 			line.Ratio = strconv.FormatFloat(100*float64(r.Hits)/float64(all), 'f', 1, 64) + " %"
 		}
@@ -63,6 +66,7 @@ func (h *nodeHandler) list(req *request) error {
 	if err != nil {
 		return err
 	}
+	// Without an active module no edge is in sync, and the page still lists them.
 	plan, err := h.modules.Plan(ctx)
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
@@ -77,6 +81,7 @@ func (h *nodeHandler) list(req *request) error {
 
 // remove removes an edge that does not come back.
 func (h *nodeHandler) remove(req *request) error {
+	// Only the row of its last report is deleted, so no question comes first.
 	if err := h.modules.RemoveNode(req.r.Context(), req.r.PathValue("id")); err != nil {
 		return err
 	}
@@ -123,15 +128,18 @@ func (h *certificateHandler) list(req *request) error {
 	return h.show(req, http.StatusOK, "certificates", web.Page{Title: "TLS certificates", Data: d})
 }
 
+// newCertificateRow takes the time, so that all rows of a page are compared with one.
 func newCertificateRow(c fieldmark.Certificate, now time.Time) certificateRow {
 	row := certificateRow{Certificate: c, DaysLeft: c.DaysLeft(now), Renewable: c.Source == fieldmark.CertificateACME,
 		RateLimited: c.RateLimitedUntil != nil}
 	short := false
 	if c.NotAfter != nil {
 		life := fieldmark.DaysUntil(c.NotAfter.Std(), c.NotBefore.Std())
+		// Relative to its life, because a certificate of six days always has less than expiresSoonDays left.
 		short = row.DaysLeft < min(expiresSoonDays, life/5)
 	}
 	switch {
+	// The worst state first: an expired certificate whose renewal fails is shown as expired.
 	case c.NotAfter != nil && now.After(c.NotAfter.Std()):
 		row.State, row.StateClass = "expired", "bad"
 	case row.RateLimited:
@@ -156,6 +164,7 @@ func (h *certificateHandler) renew(req *request) error {
 		return err
 	}
 	name := req.r.PathValue("name")
+	// Asked first, because its order counts against limits that other names need.
 	if !web.Confirmed(req.r) {
 		return h.ask(req, web.Question{Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
 			Text: "A new certificate is ordered now. Its order counts against the limits of the CA.",
@@ -181,6 +190,7 @@ type cdnKind struct {
 }
 
 // cdnKinds describes kinds. One that is missing has its name as label, addresses and a token.
+// A kind with a zone is purged by the API of its vendor, which needs the id and a token instead of addresses.
 var cdnKinds = map[fieldmark.CDNKind]cdnKind{
 	fieldmark.CDNVarnish:       {label: "Varnish with xkey"},
 	fieldmark.CDNVarnishBan:    {label: "Varnish with bans"},
@@ -234,6 +244,7 @@ func (f cdnForm) Addresses() string { return strings.Join(f.URLs, "\n") }
 // HeaderLines returns the header fields as in a request.
 func (f cdnForm) HeaderLines() string {
 	var lines []string
+	// Sorted: the order of a map would change the text of an unchanged form.
 	for _, name := range slices.Sorted(maps.Keys(f.Headers)) {
 		lines = append(lines, name+": "+f.Headers[name])
 	}
@@ -247,6 +258,7 @@ func (f cdnForm) Hosts() string {
 		list = append(list, f.Zone)
 	}
 	for _, address := range f.URLs {
+		// Only the host: paths and queries may contain a secret.
 		if u, err := url.Parse(address); err == nil {
 			address = u.Host
 		}
@@ -264,11 +276,13 @@ type cdnsData struct {
 
 func (h *cdnHandler) list(req *request) error { return h.showCDNs(req, http.StatusOK, nil) }
 
+// showCDNs shows the page, after an error with the values of the form that was sent.
 func (h *cdnHandler) showCDNs(req *request, status int, bad []web.FormError) error {
 	all, err := h.cdns.List(req.r.Context())
 	if err != nil {
 		return err
 	}
+	// Every form of the page has the errors; the prefix selects the one that was sent.
 	p := web.Page{Errors: bad, Prefix: req.formPrefix, Posted: req.r.PostForm}
 	var d cdnsData
 	if d.Lifetime, err = h.cdns.Lifetime(req.r.Context(), 0); err != nil {
@@ -306,6 +320,7 @@ func (h *cdnHandler) put(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
+	// Two forms send here; the one that changes a CDN has its name as a hidden input.
 	name, changes := strings.TrimSpace(req.r.PostForm.Get("name")), req.r.PostForm.Has("change")
 	form := req.readForm(newCDNPrefix(req.r.PostForm.Get("kind")))
 	if changes {
@@ -335,11 +350,13 @@ func (h *cdnHandler) put(req *request) error {
 
 // cdn returns the settings in a form. The inputs of other kinds are empty.
 func (f *form) cdn() fieldmark.CDNRequest {
+	// An empty token keeps the stored one, which the page never shows.
 	r := fieldmark.CDNRequest{Token: strings.TrimSpace(f.posted.Get("token"))}
 	r.Kind, r.URLs = fieldmark.CDNKind(f.posted.Get("kind")), strings.Fields(f.posted.Get("urls"))
 	r.Zone, r.Plan = strings.TrimSpace(f.posted.Get("zone")), f.posted.Get("plan")
 	r.Account, r.Public = strings.TrimSpace(f.posted.Get("account")), strings.TrimSpace(f.posted.Get("public"))
 	r.Seconds = f.count("seconds", "Lifetime in seconds", fieldmark.MaxCDNSeconds)
+	// Browsers send line ends of text areas as CRLF (HTML, section 4.10.22.6).
 	r.Method, r.Body = f.posted.Get("method"), strings.ReplaceAll(f.posted.Get("body"), "\r\n", "\n")
 	for line := range strings.Lines(f.posted.Get("headers")) {
 		if line = strings.TrimSpace(line); line == "" {
@@ -384,6 +401,7 @@ func (h *cdnHandler) try(req *request, send func(context.Context, string) (field
 	action, notice string) error {
 	name := req.r.PathValue("name")
 	result, err := send(req.r.Context(), name)
+	// An unknown name is the page of an error, because there is no form to show it beside.
 	if isClientError(err) && !hasCode(err, fieldmark.CodeNotFound) {
 		return h.showCDNs(req, statusOf(err), req.formErrors(err))
 	}
@@ -391,6 +409,7 @@ func (h *cdnHandler) try(req *request, send func(context.Context, string) (field
 		return err
 	}
 	h.audit(req, action, name)
+	// The CDN confirmed the purge, but a badge that it served differed from that of an edge.
 	if result.OK && result.Probe != nil && result.Probe.Error != "" {
 		text := "The CDN " + name + " accepts purges, but a probe failed: " + result.Probe.Error
 		return h.showCDNs(req, http.StatusOK, web.ErrorOf(web.Sentence(text)))

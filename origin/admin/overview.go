@@ -43,6 +43,7 @@ func (h *overviewHandler) decisions(req *request) (list []decision, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// Suspicions wait for a second audit and not for a decision; they are shown because a person may want to look.
 	suspected, err := h.brands.Suspected(req.r.Context())
 	if err != nil {
 		return nil, err
@@ -62,10 +63,12 @@ func (h *overviewHandler) decisions(req *request) (list []decision, err error) {
 	add(waiting.Access, "request for an API key needs a decision", "requests for API keys need a decision", accessPath)
 	add(waiting.Contests, "brand is contested by a second claim", "brands are contested by a second claim",
 		claimsPath+"?state="+string(fieldmark.ClaimContested))
+	// The first few by name, and the rest as a count: an attack on many sites must not push other work off the page.
 	for _, slug := range suspected[:min(len(suspected), maxSuspected)] {
 		list = append(list, decision{fmt.Sprintf("Suspected manipulation on the site of %s; the score "+
 			"is not affected until a second audit finds it again", slug), brandsPath + "/" + string(slug)})
 	}
+	// A negative count adds no line.
 	add(len(suspected)-maxSuspected, "more brand is suspected of manipulation",
 		"more brands are suspected of manipulation", brandsPath)
 	return list, nil
@@ -79,6 +82,7 @@ var rangeTexts = map[fieldmark.MetricRange][2]string{
 
 // charts adds the charts of the chosen range.
 func (h *overviewHandler) charts(req *request, d *overviewData) error {
+	// In the address, so that a link to the page shows the same range.
 	chosen := fieldmark.MetricRange(req.r.URL.Query().Get("range"))
 	// An unknown range in the address shows the default.
 	if _, ok := rangeTexts[chosen]; !ok {
@@ -104,6 +108,7 @@ func (h *overviewHandler) serve(req *request) error {
 	if d.Waiting, err = h.decisions(req); err != nil {
 		return err
 	}
+	// Counts stop at MaxCount, so the page costs the same with any number of missions.
 	if d.Stats, err = h.origin.Stats(ctx, origin.MaxCount); err != nil {
 		return err
 	}
@@ -112,6 +117,7 @@ func (h *overviewHandler) serve(req *request) error {
 		open += n
 	}
 	d.Open = counted(open)
+	// A new installation has no module, which is no error of this page.
 	if ref, err := h.origin.Modules.Active(ctx); err == nil {
 		d.Module = &ref
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
@@ -140,6 +146,7 @@ type intakeHandler struct {
 
 type intakeData struct{ Refused []intake.Refusal }
 
+// list shows them, because the sender got 202 and may never ask for the decision.
 func (h *intakeHandler) list(req *request) error {
 	refused, err := h.intake.Refused(req.r.Context())
 	if err != nil {

@@ -47,6 +47,7 @@ const (
 // routes registers every page and form with what it requires: nothing, a session, the administrator role, or
 // a password that was entered recently.
 func (h *handler) routes(o *origin.Service, facts []Fact) {
+	// Public: the page of the sign-in needs them.
 	h.mux.Handle("GET "+stylePath, h.templates.style)
 	h.mux.Handle("GET "+scriptPath, h.templates.script)
 	h.mux.Handle("GET "+iconPath, h.templates.icon)
@@ -74,12 +75,15 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.auditLogRoutes(&auditLogHandler{h.console})
 	h.settingsRoutes(&settingsHandler{h.console, o, facts, o.Access.Admins, h.sessions, o.Access.SignOn})
 	h.formRedirects()
+	// The path with a slash is another one to ServeMux, and people type both.
 	h.mux.Handle("GET "+homePath+"/{$}", http.RedirectHandler(homePath, http.StatusSeeOther))
+	// A page instead of the plain text of the mux.
 	h.mux.Handle("/", h.public(h.notFound))
 }
 
 // signInRoutes need no session, except those that confirm the identity of a user who has one. The
 // callback waits for the identity provider, so it has the time of a form although it is a GET.
+// POST for signing out, because a link to a GET on another site could end the session.
 func (h *handler) signInRoutes() {
 	s := h.signIn
 	h.mux.Handle("GET "+signInPath, h.public(s.form))
@@ -99,13 +103,16 @@ func (h *handler) missionRoutes(m *missionHandler) {
 	h.mux.Handle("POST "+missionsPath, h.requireAdmin(m.create))
 	h.mux.Handle("POST "+missionsPath+"/bulk", h.requireAdmin(m.bulk))
 	h.mux.Handle("POST "+missionsPath+"/filters", h.requireAdmin(m.saveFilter))
+	// A reload after a rejected form asks for its address by GET (see formRedirects).
 	h.mux.Handle("GET "+missionsPath+"/filters", http.RedirectHandler(missionsPath, http.StatusSeeOther))
+	// It streams all missions, so it has the time of a bulk read.
 	h.mux.Handle("GET "+missionsPath+"/export",
 		h.withTimeout(fieldmark.MaxBulkTime*time.Second, h.withSession(m.export)))
 	h.mux.Handle("GET "+missionsPath+"/bulk", http.RedirectHandler(missionsPath, http.StatusSeeOther))
 	h.mux.Handle("GET "+missionsPath+"/{id}", h.requireLogin(m.get))
 	h.mux.Handle("POST "+missionsPath+"/{id}/edit", h.requireAdmin(m.edit))
 	h.mux.Handle("POST "+missionsPath+"/{id}/notes", h.requireAdmin(m.addNote))
+	// Redaction and payments need the administrator role, as every change does.
 	h.mux.Handle("POST "+missionsPath+"/{id}/notes/{note}/redact", h.requireAdmin(m.redactNote))
 	h.mux.Handle("POST "+missionsPath+"/{id}/move", h.requireAdmin(m.move))
 	h.mux.Handle("POST "+missionsPath+"/{id}/plan", h.requireAdmin(m.plan))
@@ -116,6 +123,7 @@ func (h *handler) missionRoutes(m *missionHandler) {
 }
 
 // attachmentRoutes have the time that a file takes on a slow connection.
+// The session is checked before the body is read: an upload without one costs nothing.
 func (h *handler) attachmentRoutes(a *attachmentHandler) {
 	const files = missionsPath + "/{id}" + fieldmark.PathAttachments
 	h.mux.Handle("POST "+files, h.withTimeout(attachmentTimeout, h.withSession(h.checkRole(a.add))))
@@ -135,12 +143,14 @@ func (h *handler) brandRoutes(b *brandHandler) {
 	h.mux.Handle("POST "+brandsPath+"/{slug}/delete", h.requireAdmin(b.delete))
 }
 
+// disputeRoutes: viewers read disputes, and only administrators decide them.
 func (h *handler) disputeRoutes(d *disputeHandler) {
 	h.mux.Handle("GET "+disputesPath, h.requireLogin(d.list))
 	h.mux.Handle("GET "+disputesPath+"/{id}", h.requireLogin(d.get))
 	h.mux.Handle("POST "+disputesPath+"/{id}", h.requireAdmin(d.decide))
 }
 
+// claimRoutes: an owner proves a claim without an administrator, who can only revoke it.
 func (h *handler) claimRoutes(c *claimHandler) {
 	h.mux.Handle("GET "+claimsPath, h.requireLogin(c.list))
 	h.mux.Handle("GET "+claimsPath+"/{id}", h.requireLogin(c.get))
@@ -170,6 +180,7 @@ func (h *handler) keyRoutes(k *keyHandler) {
 	h.mux.Handle("POST "+keysPath+"/{id}/revoke", h.requireReauth(k.revoke))
 }
 
+// accountRoutes serves accounts with their offers, whose limits apply as soon as they are stored.
 func (h *handler) accountRoutes(a *accountHandler) {
 	h.mux.Handle("GET "+accountsPath, h.requireLogin(a.list))
 	h.mux.Handle("POST "+accountsPath, h.requireAdmin(a.put))
@@ -178,6 +189,8 @@ func (h *handler) accountRoutes(a *accountHandler) {
 	h.mux.Handle("POST "+offersPath+"/{id}/remove", h.requireAdmin(a.removeOffer))
 }
 
+// webhookRoutes: an endpoint and its deliveries are below one path, so that a delivery of another endpoint is not
+// found.
 func (h *handler) webhookRoutes(w *webhookHandler) {
 	h.mux.Handle("GET "+webhooksPath, h.requireLogin(w.list))
 	h.mux.Handle("POST "+webhooksPath, h.requireAdmin(w.create))
@@ -196,18 +209,21 @@ func (h *handler) moduleRoutes(m *moduleHandler) {
 	h.mux.Handle("POST "+modulesPath+"/{digest}", h.requireAdmin(m.update))
 }
 
+// calendarRoutes: viewers see feeds, but never an address, which is shown once to the administrator who created it.
 func (h *handler) calendarRoutes(c *calendarHandler) {
 	h.mux.Handle("GET "+calendarsPath, h.requireLogin(c.list))
 	h.mux.Handle("POST "+calendarsPath, h.requireAdmin(c.create))
 	h.mux.Handle("POST "+calendarsPath+"/{id}", h.requireAdmin(c.update))
 }
 
+// technicianRoutes serves the secret links, under the rules of calendarRoutes.
 func (h *handler) technicianRoutes(t *technicianHandler) {
 	h.mux.Handle("GET "+techniciansPath, h.requireLogin(t.list))
 	h.mux.Handle("POST "+techniciansPath, h.requireAdmin(t.create))
 	h.mux.Handle("POST "+techniciansPath+"/{id}", h.requireAdmin(t.update))
 }
 
+// nodeRoutes: removing a node only forgets its last report; one that still runs reports again.
 func (h *handler) nodeRoutes(n *nodeHandler) {
 	h.mux.Handle("GET "+nodesPath, h.requireLogin(n.list))
 	h.mux.Handle("POST "+nodesPath+"/{id}/remove", h.requireAdmin(n.remove))
@@ -222,6 +238,7 @@ func (h *handler) cdnRoutes(c *cdnHandler) {
 	h.mux.Handle("POST "+cdnsPath+"/{name}/remove", h.requireAdmin(c.remove))
 }
 
+// certificateRoutes: a certificate is imported by the API, because the console accepts no private keys.
 func (h *handler) certificateRoutes(c *certificateHandler) {
 	h.mux.Handle("GET "+certificatesPath, h.requireLogin(c.list))
 	h.mux.Handle("POST "+certificatesPath+"/{name}/renew", h.requireAdmin(c.renew))

@@ -149,6 +149,7 @@ type intakeAPI struct {
 	routed map[string]*route // that edges accept requests for, by method and path
 }
 
+// newIntakeAPI selects the routes that an edge may accept for later: creating missions, whose repetition is harmless.
 func newIntakeAPI(s *server, o *intake.Service, accepted []*route) *intakeAPI {
 	a := &intakeAPI{server: s, intake: o, routed: map[string]*route{}}
 	for _, rt := range accepted {
@@ -160,6 +161,7 @@ func newIntakeAPI(s *server, o *intake.Service, accepted []*route) *intakeAPI {
 	return a
 }
 
+// routes: nodes hand requests over, and their senders ask for the decision under the id of the 202.
 func (a *intakeAPI) routes() []*route {
 	return []*route{
 		{"POST", fieldmark.PathInternalIntake, node, handleCall[fieldmark.SpooledRequest](a.receive), operation{
@@ -183,10 +185,12 @@ func (a *intakeAPI) receive(c *call) (fieldmark.Intake, error) {
 	if err != nil {
 		return fieldmark.Intake{}, err
 	}
+	// Decided already: the edge did not get the response and sends again.
 	decided, err := a.intake.Get(c.r.Context(), "", r.ID)
 	if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return decided, err
 	}
+	// The age and not the time of the edge, whose clock may differ.
 	age := time.Duration(max(r.AgeMillis, 0)) * time.Millisecond
 	now := time.Now()
 	d := intake.Refusal{Key: r.Key, Intake: fieldmark.Intake{ID: r.ID, Source: r.Source, ExternalID: r.ExternalID,
@@ -201,6 +205,7 @@ func (a *intakeAPI) receive(c *call) (fieldmark.Intake, error) {
 func (a *intakeAPI) decide(c *call, r *fieldmark.SpooledRequest, age time.Duration, d *intake.Refusal) error {
 	inner, recorded, err := a.replay(c, r, age)
 	if err == nil {
+		// As of now: a key that was revoked since the edge accepted the request creates nothing.
 		k, denied := a.keys.AuthenticateID(c.r.Context(), r.Key, access.ParseCaller(r.Client, r.Agent))
 		d.Account, err = k.Account, denied
 		if err == nil {
@@ -211,6 +216,7 @@ func (a *intakeAPI) decide(c *call, r *fieldmark.SpooledRequest, age time.Durati
 		}
 	}
 	if err != nil {
+		// No decision: the edge keeps the request and sends it again.
 		if e := fieldmark.AsError(err); e.Code == fieldmark.CodeInternal {
 			return err
 		}
@@ -227,6 +233,7 @@ func (a *intakeAPI) decide(c *call, r *fieldmark.SpooledRequest, age time.Durati
 		return fmt.Errorf("carry out accepted request %s: its response with status %d: %w", r.ID, status, err)
 	}
 	switch {
+	// States that pass. A decision is final, so none is made from them.
 	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests,
 		response.Code == fieldmark.CodeIdempotencyInFlight, response.Code == fieldmark.CodeTooEarly:
 		return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,

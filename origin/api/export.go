@@ -46,6 +46,7 @@ func (a *missionAPI) export(c *call) error {
 	if strings.EqualFold(c.params.text("format"), mission.FormatCSV) {
 		format, mediaType = mission.FormatCSV, csvType+"; charset=utf-8; header=present"
 	}
+	// Unknown names are an error of NewEncoder, before the first byte is sent.
 	var fields []string
 	if text := c.params.text("fields"); text != "" {
 		fields = strings.Split(text, ",")
@@ -60,6 +61,7 @@ func (a *missionAPI) export(c *call) error {
 }
 
 // bulkAPI serves the scores of all brands, and what edges need to rank them.
+// Its reads are public or of nodes; each streams or has a page limit, so none holds all brands in memory.
 type bulkAPI struct {
 	standings *standing.Service
 	dumps     *dump.Service
@@ -79,6 +81,7 @@ func (a *bulkAPI) routes() []*route {
 			timeout: fieldmark.MaxScoreWait*time.Second + handlerTimeout}},
 		{"GET", fieldmark.PathDumps, anyone, handleRaw[none, fieldmark.List[fieldmark.Dump]](a.listDumps), operation{
 			id: "listDumps", summary: "List the daily files with the scores of all brands, the newest first"}},
+		// Ranges (206) resume a download that was cut.
 		{"GET", fieldmark.PathDumps + "/{file}", anyone, handleRaw[none, none](a.dump), operation{
 			id: "getDump", status: []int{200, 206, 304}, produces: []string{dumpType}, timeout: dumpTimeout,
 			summary: "Download a file of a dump, or a range of it; file is its SHA-256 in hexadecimal, and " +
@@ -88,6 +91,7 @@ func (a *bulkAPI) routes() []*route {
 				summary: "Get the rows of a study of answers: the documents of its engines, as they are imported"}},
 		{"GET", fieldmark.PathValidity, anyone, handle(a.studies.Validity), operation{id: "getValidity",
 			summary: "Get how scores relate to how often answer engines name and cite brands, by signal"}},
+		// For edges, which cache the answer until an event of the study purges it.
 		{"GET", fieldmark.PathInternalStudies + "{niche}", node, handleParam(nicheParam, a.newestStudy), operation{
 			hidden: true, query: []param{{name: "locale", description: "BCP 47; any if omitted"}}}},
 		{"GET", fieldmark.PathInternalSnapshots, node, handle(a.snapshots.List), operation{hidden: true}},
@@ -108,6 +112,7 @@ func (a *bulkAPI) routes() []*route {
 }
 
 // logOperations are those of the public log, which edges serve.
+// They have no handler: the document lists them, and edges answer them from what they read at PathInternalLog.
 func logOperations() []*route {
 	read := []int{http.StatusOK, http.StatusNotModified}
 	return []*route{
@@ -131,6 +136,7 @@ func (a *bulkAPI) publicLogs(c *call) error {
 
 // publicLogFile sends a checkpoint, a tile or an entry bundle of a public log to an edge.
 func (a *bulkAPI) publicLogFile(c *call) error {
+	// A malformed number is not found, as any other file that does not exist.
 	number, err := strconv.ParseInt(c.r.PathValue("number"), 10, 64)
 	if err != nil {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such public log")
@@ -155,6 +161,7 @@ func (a *bulkAPI) scoreProof(c *call) error {
 	if err != nil {
 		return err
 	}
+	// The edge states what it scored: a proof of other facts would not fit its response.
 	facts, err := fieldmark.ParseDigest(c.params.text("facts"))
 	if err != nil {
 		return err
@@ -174,6 +181,7 @@ func (a *bulkAPI) scoreProof(c *call) error {
 func (a *bulkAPI) study(c *call) error {
 	digest, err := fieldmark.ParseDigest(c.r.PathValue("digest"))
 	if err != nil {
+		// A malformed digest names no study either.
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "no study has this digest")
 	}
 	found, err := a.studies.Documents(c.r.Context(), digest)
@@ -181,6 +189,7 @@ func (a *bulkAPI) study(c *call) error {
 		return err
 	}
 	h := c.w.Header()
+	// Pages of any origin may read it: it is public, and the request has no credentials.
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Cache-Control", dumpControl)
 	return c.send(http.StatusOK, found)
@@ -231,12 +240,14 @@ func (a *bulkAPI) dump(c *call) error {
 		return err
 	}
 	defer file.Close()
+	// The timeout of the route bounds the handler; this one bounds a client that reads slowly.
 	defer c.limitWrites(dumpTimeout)()
 	h.Set("Content-Type", dumpType)
 	h.Set("Cache-Control", dumpControl)
 	// A client that has the file may keep it; a CDN that has it would go on serving a withdrawn one.
 	h.Set("CDN-Cache-Control", "no-store")
 	h.Set("ETag", `"`+file.SHA256+`"`)
+	// It answers conditions and ranges (RFC 9110, sections 13 and 14) by the ETag.
 	http.ServeContent(c.w, c.r, "", time.Time{}, file)
 	return nil
 }

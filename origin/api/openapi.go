@@ -56,6 +56,7 @@ func describe(routes []*route, version string, limits []limit) (lazyDocument, er
 		if in.empty() {
 			continue
 		}
+		// The published schema is the one that validates, so a client that follows it is never refused by it.
 		in.published = requestSchema(reg, *in)
 		var err error
 		if in.schema, err = compile(reg, in.published); err != nil {
@@ -116,6 +117,7 @@ func generate(reg huma.Registry, routes []*route, version string, limits []limit
 }
 
 // limit is a row of x-limits in the document: what a client may send or have. Pages show it.
+// Limits are published, because a client that knows them need not find them by errors.
 type limit struct {
 	Group string `json:"group"`
 	Name  string `json:"name"`
@@ -131,6 +133,7 @@ func limitsOf(o *origin.Service) []limit {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
 	tooLarge, invalid := string(fieldmark.CodeBodyTooLarge), string(fieldmark.CodeValidationFailed)
 	tooMany, limited := string(fieldmark.CodeTooMany), string(fieldmark.CodeRateLimited)
+	// Settings of the operator, so they are asked for and not constants.
 	deliveries, events := webhook.Retention(o.Webhooks)
 	const requests, missions, webhooks, owners = "Requests", "Missions", "Webhooks", "Checks and claims"
 	return []limit{
@@ -240,6 +243,7 @@ func allowNull(s *huma.Schema, t reflect.Type) {
 
 // explainPatterns moves the description of a pattern from huma's own member to the description, which is
 // part of OpenAPI.
+// A regular expression alone is a poor explanation in an error of a client.
 func explainPatterns(s *huma.Schema) {
 	if s.PatternDescription != "" && s.Description == "" {
 		s.Description = s.PatternDescription
@@ -403,6 +407,7 @@ func describeAccess(out *huma.Operation, a authorization) {
 }
 
 // tags are the groups of the operations, in the order of the documentation.
+// An operation belongs to the group of its path (tagOf).
 var tags = []*huma.Tag{
 	{Name: "scores", Description: "Scores, badges and the ranking. Every edge answers them without a key."},
 	{Name: "checks", Description: "Audits of sites that need not be registered."},
@@ -494,6 +499,9 @@ var scoreParams = []param{
 		enum: []string{"1"}},
 	{name: "disputes", description: "1 adds the disputes of findings: those under review, and those of " +
 		"the owner decided in the last 90 days",
+		enum: []string{"1"}},
+	{name: "proof", description: "1 adds the proof that the public log has the score; score_not_logged " +
+		"in the second after a change",
 		enum: []string{"1"}},
 	{name: "asOf", description: "The score at a time or at the end of a day: " +
 		"the facts at that time, scored by the active module"},

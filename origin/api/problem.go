@@ -15,6 +15,7 @@ const getKey = "send a request at /developers/access, or ask the operator."
 // They are sentences to a developer who has the response and no access to the log. TestProblems demands
 // one for each code.
 var remedies = map[fieldmark.Code]string{
+	// The request could not be read
 	fieldmark.CodeMalformedJSON: "" +
 		"Send one JSON document (RFC 8259) and nothing after it. The detail has the byte at which parsing stopped.",
 	fieldmark.CodeDuplicateMember: "" +
@@ -25,12 +26,14 @@ var remedies = map[fieldmark.Code]string{
 		"without dot segments. Ordinary HTTP clients do.",
 	fieldmark.CodeRequestTimeout: "" +
 		"Send the whole request without long pauses, and the body at 256 bytes per second or faster.",
+	// Parameters and header fields
 	fieldmark.CodeInvalidParameter: "" +
 		"See errors. Each pointer is a question mark followed by the name of a query parameter.",
 	fieldmark.CodeInvalidCursor: "Use nextCursor of the previous page unchanged, or start again without a cursor.",
 	fieldmark.CodeInvalidIdempotency: "" +
 		"Send one Idempotency-Key header with 1 to 255 visible ASCII characters, bare or as a quoted string (RFC " +
 		"9651).",
+	// Keys and what they may do. The texts do not say which keys exist.
 	fieldmark.CodeMissingCredentials: "Send Authorization: Bearer with your API key. To get a key, " + getKey,
 	fieldmark.CodeInvalidAPIKey: "" +
 		"Check that the key is complete and spelled correctly. It may also have been revoked. To get " +
@@ -59,11 +62,13 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeAgentQuota: "The member agentWritesPerDay of the API key limits the writes of agents in a day " +
 		"(UTC). Retry-After says when the next day begins.",
 	fieldmark.CodeKeyNotLive: "Only an active key that was not replaced can be rotated. Create a new key.",
-	fieldmark.CodeNotFound:   "Check the address. Objects of other accounts are not found either.",
+	// Addresses and methods. An object of another account is not found, so that its id cannot be confirmed.
+	fieldmark.CodeNotFound: "Check the address. Objects of other accounts are not found either.",
 	fieldmark.CodeModuleDisabled: "" +
 		"The operator has disabled this part of the API. Repeating the request does not help until that changes.",
 	fieldmark.CodeMethodNotAllowed: "Use one of the methods in the Allow header.",
 	fieldmark.CodeNotAcceptable:    "Send one of the available media types in Accept, or no Accept header.",
+	// Conflicts with what is stored
 	fieldmark.CodeMissionExists: "" +
 		"A mission with this source and externalId was created with different content; errors lists the " +
 		"differences. Read it at Location. To create another mission, use another externalId.",
@@ -74,6 +79,7 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeDumpWithdrawn: "" +
 		"Delete your copy: a brand in it was removed, renamed or unlisted. GET /api/v1/dumps lists the dumps that " +
 		"can be read; a new one is made within the hour.",
+	// Disputes, claims and requests of owners
 	fieldmark.CodeDisputeExists: "Wait for the decision. The status of a dispute is public under its id.",
 	fieldmark.CodeTooManyDisputes: "" +
 		"The operator decides about the open disputes of this brand first. Repeat the request later.",
@@ -92,6 +98,7 @@ var remedies = map[fieldmark.Code]string{
 		"Read the request: a key is shown once, after the approval. If the key is lost, send another request.",
 	fieldmark.CodeNoteExists: "" +
 		"A note with this externalId was added with different content. To add another note, use another externalId.",
+	// Limits of numbers and sizes
 	fieldmark.CodeTooMany: "The detail names the limit. Remove older objects first, where that is possible.",
 	fieldmark.CodeCDNByAddress: "" +
 		"Traffic Server and nginx are purged of exact addresses. Most of the rest expires within five minutes. " +
@@ -104,6 +111,7 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeLinkExpired: "" +
 		"Ask for a new link where you got it. What your phone has not sent yet is sent from there. If the key of an " +
 		"approved request was not shown in time, send another request.",
+	// Missions and their versions
 	fieldmark.CodeInvalidOccurredAt: "" +
 		"occurredAt is when a device says that something happened: at most 72 hours ago, at most 5 minutes ahead of " +
 		"the server, and not before the latest transition of the mission. Correct it, or leave it out to use the " +
@@ -116,6 +124,7 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeCursorExpired: "Start again without a cursor. The list that it belongs to no longer exists.",
 	fieldmark.CodeCheckExpired: "" +
 		"A check is deleted a day after it was requested. Request another one.",
+	// Budgets that time gives back; Retry-After says when.
 	fieldmark.CodeDailyLimit: "" +
 		"The offer of the account limits how many missions it creates a day, and a test world has a limit of " +
 		"deliveries a day. Repeat the request after the time in Retry-After: the count starts again at 00:00 UTC. " +
@@ -124,7 +133,8 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeHostBudget: "" +
 		"The number of audits of one site is limited, for all clients together. Repeat the request after the time in " +
 		"Retry-After, which may be hours, or run fieldmark audit with the address.",
-	fieldmark.CodeBodyTooLarge:         "Send at most as many bytes as the member limit says.",
+	fieldmark.CodeBodyTooLarge: "Send at most as many bytes as the member limit says.",
+	// Refused by the listener or an edge, before a route
 	fieldmark.CodeHTTPSRequired:        "Repeat the request with an https address.",
 	fieldmark.CodeMisdirected:          "Use the address that the operator published, or ask them for a certificate.",
 	fieldmark.CodeTooEarly:             "Repeat the request once the TLS handshake is complete.",
@@ -141,12 +151,16 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeIdempotencyReused: "" +
 		"Use a new key for a new request. A repeated request must have the same method, address and body.",
 	fieldmark.CodeHeadersTooLarge: "Send fewer or shorter headers.",
+	// Errors of the server, after which the same request can be repeated
 	fieldmark.CodeInternal: "" +
 		"This is an error in the server. Repeat the request later. If it persists, report the requestId to the " +
 		"operator.",
 	fieldmark.CodeOriginUnavailable: "" +
 		"Repeat the request after the time in Retry-After. Most reads continue to work in the meantime.",
 	fieldmark.CodeOverloaded: "Repeat the request after the time in Retry-After.",
+	fieldmark.CodeScoreNotLogged: "" +
+		"A change of a score is in the public log about a second later. Repeat the request after the time in " +
+		"Retry-After, or leave proof out.",
 	fieldmark.CodeTimeout: "" +
 		"Repeat the request. Creating a mission again is safe: the same source and externalId return the same " +
 		"mission.",
@@ -154,6 +168,7 @@ var remedies = map[fieldmark.Code]string{
 
 // problem is a row of x-problems in the OpenAPI document. Edges make the page of the code of it,
 // to which the type of a problem links.
+// Its members are names in a published document: renaming one breaks clients.
 type problem struct {
 	Code   fieldmark.Code `json:"code"`
 	Status int            `json:"status"`
@@ -164,6 +179,7 @@ type problem struct {
 // problems returns all problems, by status and code.
 // The order is that of the page on every node, so its ETag is the same.
 func problems() []problem {
+	// From Codes and not from remedies, so that a code without a remedy is seen by the test.
 	all := make([]problem, 0, len(remedies))
 	for _, code := range fieldmark.Codes() {
 		all = append(all, problem{code, code.Status(), code.Title(), remedies[code]})

@@ -2,7 +2,10 @@ package api
 
 import (
 	"cmp"
+	"encoding/json"
+	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,10 +15,12 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/llms"
+	"github.com/fieldmark/fieldmark/origin/playground"
 	"github.com/fieldmark/fieldmark/origin/technician"
 )
 
 // route is one operation of the API.
+// The same values serve, validate and describe the operation, so that the document cannot differ from the server.
 type route struct {
 	method  string
 	path    string // a pattern of http.ServeMux, and of OpenAPI
@@ -64,6 +69,7 @@ func (rt *route) bodyLimit() int64 { return cmp.Or(rt.op.bodyLimit, fieldmark.Ma
 // params are the query parameters of the route.
 func (rt *route) params() []param {
 	if rt.op.dryRun {
+		// Clipped, because several routes share the slice of their parameters.
 		return append(slices.Clip(rt.op.query), dryRunParam)
 	}
 	return rt.op.query
@@ -74,6 +80,7 @@ func (rt *route) statuses() []int {
 	if rt.op.status != nil {
 		return rt.op.status
 	}
+	// A success without a body is 204 (RFC 9110, section 15.3.5).
 	if rt.handler.out.empty() {
 		return []int{http.StatusNoContent}
 	}
@@ -83,9 +90,11 @@ func (rt *route) statuses() []int {
 // routes are all operations of the API.
 func (s *server) routes(cfg Config) []*route {
 	o := cfg.Service
+	// Part of ETags: a release that generates other bytes must not answer 304 to those of another.
 	version := strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version
 	missions := &missionAPI{missions: o.Missions}
 	alerts := &alertAPI{o.Missions, make(chan struct{}, maxAlerts)}
+	// Edges may accept some of these while no origin can be reached, so newIntakeAPI needs them.
 	create := slices.Concat(missions.routes(), alerts.routes())
 	const admin = fieldmark.PathAdminAPI
 	return slices.Concat(
@@ -94,7 +103,7 @@ func (s *server) routes(cfg Config) []*route {
 		(&slaAPI{o.Missions.SLA}).routes(),
 		(&calendarAPI{o.Missions.Calendars}).routes(),
 		linkRoutes(o.Links),
-		(&llmsAPI{o.Brands, cfg.Prober, version}).routes(),
+		(&llmsAPI{o.Brands, cfg.Prober, version}).routes(), (&playgroundAPI{s, o.Playground}).routes(),
 		(&webhookAPI{o.Webhooks, sync.OnceValues(describeEvents), o.Portal}).routes(),
 		(&accessAPI{o.Access.Keys, o.Access.Accounts, o.AuditLog}).routes(), (&testClockAPI{o.TestClocks}).routes(),
 		(&offerAPI{o.Offers, o.Offers.Groups}).routes(), (&testWorldAPI{o.TestWorlds}).routes(),
@@ -126,6 +135,7 @@ func (s *server) routes(cfg Config) []*route {
 // routes are the operations of integrators on the missions of their account.
 func (a *missionAPI) routes() []*route {
 	const missions, one, batch = fieldmark.PathMissions, fieldmark.PathMissions + "/{id}", fieldmark.PathMissionBatch
+	// One scope for each kind of change, so that a monitoring tool which creates missions cannot cancel any.
 	create, read := key(fieldmark.ScopeMissionCreate), key(fieldmark.ScopeMissionRead)
 	update, cancel := key(fieldmark.ScopeMissionUpdate), key(fieldmark.ScopeMissionCancel)
 	operate := key(fieldmark.ScopeMissionOperate)
@@ -139,6 +149,7 @@ func (a *missionAPI) routes() []*route {
 		{"GET", missions, read, handleCall[none](a.list), operation{
 			id: "listMissions", summary: "List missions; newest first, or in the order in which they changed",
 			query: missionFilters}},
+		// 304 by the ETag of the version: clients that poll one mission transfer it once.
 		{"GET", one, read, handleRaw[none, fieldmark.Mission](a.get), operation{
 			id: "getMission", summary: "Get a mission", status: []int{200, 304}}},
 		{"PATCH", one, update, handleRaw[fieldmark.MissionPatch, fieldmark.Mission](a.edit), operation{
@@ -175,16 +186,77 @@ func (a *llmsAPI) routes() []*route {
 	}
 }
 
+// playgroundAPI compiles cards and checks modules that anyone sends. It needs no key, and stores
+// nothing. Its calls are not described: the page is their only client, and the commands `fieldmark module build`,
+// check and run do the same.
+type playgroundAPI struct {
+	*server
+	service *playground.Service
+}
+
+// yamlType is the media type of YAML (RFC 9512), wasmType that of a module.
+const yamlType, wasmType = "application/yaml", "application/wasm"
+
+// playCall is a call of a module.
+type playCall struct {
+	Module []byte  `json:"module"`
+	Values []int64 `json:"values"`
+	States string  `json:"states"`
+}
+
+// routes are the runs of the playground.
+func (a *playgroundAPI) routes() []*route {
+	const path = fieldmark.PathPlayground
+	once := handleCall[playCall](func(c *call) (json.RawMessage, error) {
+		r, err := decodeBody[playCall](c)
+		if err != nil {
+			return nil, err
+		}
+		return a.run(c, playground.Input{Kind: playground.KindCall, Body: r.Module, Values: r.Values, States: r.States})
+	})
+	body := handleCall[none](func(c *call) (json.RawMessage, error) {
+		kinds := map[string]playground.Kind{jsonType: playground.KindCardJSON, yamlType: playground.KindCardYAML}
+		if c.r.URL.Path == path+"modules" {
+			kinds = map[string]playground.Kind{wasmType: playground.KindModule}
+		}
+		mediaType, err := c.mediaType(slices.Sorted(maps.Keys(kinds))...)
+		if err != nil {
+			return nil, err
+		}
+		text, err := c.readBody()
+		if err != nil {
+			return nil, err
+		}
+		return a.run(c, playground.Input{Kind: kinds[mediaType], Body: text})
+	})
+	return []*route{
+		{"POST", path + "cards", anyone, body, operation{id: "compileCard", consumes: []string{yamlType},
+			bodyLimit: playground.MaxCard, timeout: remoteTimeout, hidden: true}},
+		{"POST", path + "modules", anyone, body, operation{id: "checkModule", consumes: []string{wasmType},
+			bodyLimit: fieldmark.MaxAnyModule, timeout: remoteTimeout, hidden: true}},
+		{"POST", path + "calls", anyone, once, operation{id: "runModule",
+			bodyLimit: fieldmark.MaxPlayBody, timeout: remoteTimeout, hidden: true}},
+	}
+}
+
+// run runs an input for the network of the client, which an edge reports.
+func (a *playgroundAPI) run(c *call, in playground.Input) (json.RawMessage, error) {
+	client, _ := netip.ParseAddr(a.clientAddr(c.r)) // an unknown one shares its budget with all of them
+	return a.service.Run(c.r.Context(), client, in)
+}
+
 // routes are the operations of integrators on the endpoints of their account, and of
 // administrators on all endpoints.
 func (a *webhookAPI) routes() []*route {
 	const hooks = fieldmark.PathWebhooks
 	manage, admins := key(fieldmark.ScopeWebhookManage), key(fieldmark.ScopeAdmin)
 	eventTypes := handleRaw[none, fieldmark.List[fieldmark.EventTypeInfo]](a.listEventTypes)
+	// Twice the same operations: an integrator has those of one account, an administrator those of all.
 	return slices.Concat([]*route{
 		{"GET", hooks + "/event-types", anyone, eventTypes, operation{
 			id: "listEventTypes", summary: "List the event types; each with the JSON Schema of its data and an example",
 			status: []int{200, 304}}},
+		// Without a key: a receiver that verifies signatures need not have one.
 		{"GET", hooks + "/{id}/keys", anyone, handleCall[none](a.publicKeys), operation{
 			id:      "getWebhookKeys",
 			summary: "Get the public keys that sign an endpoint's messages; as a JSON Web Key Set"}},
@@ -241,6 +313,7 @@ func (a *webhookAPI) endpointRoutes(path, noun string, who authorization, query 
 // routes manage API keys and accounts, and read the audit log.
 func (a *accessAPI) routes() []*route {
 	const admin = fieldmark.PathAdminAPI
+	// The scope of test keys reaches no live data, so a key that has it can be given to a pipeline.
 	admins, tests := key(fieldmark.ScopeAdmin), key(fieldmark.ScopeKeyTest)
 	keyID := idParam(fieldmark.PrefixKey)
 	entries := handleRaw[none, fieldmark.List[fieldmark.AuditEntry]]
@@ -256,6 +329,7 @@ func (a *accessAPI) routes() []*route {
 			id: "listKeys", summary: "List API keys"}},
 		{"POST", admin + "keys", admins, handleParamBody(accountParam, a.keys.Create), operation{
 			id: "createKey", summary: "Create an API key; its token is shown only once", status: []int{201}}},
+		// A key is revoked and not deleted: the audit log and missions refer to it.
 		{"POST", admin + "keys/{id}/revoke", admins, handleParamBody(keyID, a.revokeKey), operation{
 			id: "revokeKey", summary: "Revoke an API key", optionalBody: true}},
 		{"POST", admin + "keys/{id}/rotate", admins, handleParamBody(keyID, a.keys.Rotate), operation{
@@ -319,11 +393,13 @@ func (a *missionAPI) adminRoutes() []*route {
 			id: "listAllMissions", summary: "List the missions of one account or of all", query: allMissionFilters}},
 		{"POST", missions + "/{id}/transitions", admins, handleMission(a, moveMission), operation{
 			id: "moveAnyMission", summary: "Change the status of a mission of any account", dryRun: true}},
+		// All moves in one transaction, each with its event, as if they had been sent one by one.
 		{"POST", missions + "/{id}/complete", admins, handleParam(missionID, a.missions.Complete), operation{
 			id: "completeMission", dryRun: true,
 			summary: "Complete a mission through all the statuses in between"}},
 		{"POST", missions + "/{id}/notes/{note}/redact", admins, handleCall[none](a.redactNote), operation{
 			id: "redactNote", summary: "Remove the text of a note, from its events too"}},
+		// Money changes hands elsewhere; these operations record it.
 		{"PUT", missions + "/{id}/payment", admins, handleParamBody(missionID, a.missions.SetPayment), operation{
 			id: "setPayment", summary: "Set the amount of a mission, until its payment is due", dryRun: true}},
 		{"GET", payments, admins, handleCall[none](a.listPayments), operation{
@@ -365,6 +441,7 @@ func (a *brandAPI) routes() []*route {
 			id: "importVisibility", summary: "Import a study of answers, or sums of answers, and report rejected lines",
 			consumes:  []string{csvType},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
+		// 202: the audit waits in the queue, and its result is an event.
 		{"POST", one + "/audit", admins, handleParam(slugParam, noResult(a.brands.Audits.Request)), operation{
 			id: "auditBrand", summary: "Queue an audit of a brand's site", status: []int{202}}},
 		{"GET", admin + "audits", admins, handleList(a.brands.Audits.List), operation{
@@ -378,6 +455,7 @@ func (a *disputeAPI) routes() []*route {
 	admins, disputes := key(fieldmark.ScopeAdmin), a.disputes
 	disputeID := idParam(fieldmark.PrefixDispute)
 	return []*route{
+		// Without a key, because the owner of a site may have no account.
 		{"POST", public, ownerOrAnyone, handleRaw[fieldmark.DisputeRequest, fieldmark.DisputeStatus](a.open), operation{
 			id: "openDispute", status: []int{201},
 			summary: "Dispute a finding about a brand; with a key of its owner, the site is audited again at once"}},
@@ -426,6 +504,7 @@ func (a *moduleAPI) routes() []*route {
 	return []*route{
 		{"GET", modules, admins, handleList(a.modules.List), operation{
 			id: "listModules", summary: "List scoring modules; newest first"}},
+		// The module runs on test vectors before it is stored, so it has the time of untrusted code.
 		{"POST", modules, admins, handleBody(a.modules.Create), operation{
 			id: "pushModule", summary: "Validate and store a scoring module", status: []int{201},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: remoteTimeout}},
@@ -447,6 +526,7 @@ func (a *moduleAPI) routes() []*route {
 		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(a.modules.ReportNode)),
 			operation{hidden: true}},
 		{"GET", fieldmark.PathInternalModules, node, handle(a.modules.Plan), operation{hidden: true}},
+		// By digest, so an edge verifies what it got whichever origin answered.
 		{"GET", fieldmark.PathInternalModules + "/{digest}", node, handleRaw[none, none](a.sendBody),
 			operation{hidden: true}},
 	}
@@ -460,6 +540,7 @@ func (a *certificateAPI) routes() []*route {
 	return []*route{
 		{"GET", certificates, admins, handle(a.certificates.List), operation{
 			id: "listCertificates", summary: "List TLS certificates and the use of the limits of orders"}},
+		// The private key is in the body: it is stored encrypted and never returned.
 		{"PUT", one, admins, handleParamBody(name, a.certificates.Import), operation{
 			id: "importCertificate", summary: "Store a TLS certificate that was issued elsewhere; it is not renewed"}},
 		{"DELETE", one, admins, handleParam(name, noResult(a.certificates.Remove)), operation{
@@ -484,6 +565,7 @@ func (a *signingKeyAPI) routes() []*route {
 			id: "listSigningKeys", summary: "List the keys that sign the requests of the auditor"}},
 		{"POST", keys + "/rotate", admins, handle(a.keys.Rotate), operation{
 			id: "rotateSigningKey", summary: "Publish a new signing key, which comes into use after 48 hours"}},
+		// At once, without the 48 hours: for a key that leaked.
 		{"DELETE", keys + "/{id}", admins, handleParam(pathParam("id"), a.keys.Retire), operation{
 			id: "retireSigningKey", summary: "Delete a signing key at once; the next one comes into use"}},
 		{"GET", fieldmark.PathKeyDirectory, anyone, handleRaw[none, none](a.sendDirectory), operation{hidden: true}},

@@ -17,12 +17,14 @@ type slaAPI struct{ sla *mission.SLA }
 func (a *slaAPI) routes() []*route {
 	const policies, calendars = fieldmark.PathAdminAPI + "sla/policies", fieldmark.PathAdminAPI + "sla/calendars"
 	admins := key(fieldmark.ScopeAdmin)
+	// Business hours of a policy cannot be deleted; built-in ones fall back to what the release has.
 	deleteCalendar := handleParam(calendarNameParam, noResult(a.sla.DeleteCalendar))
 	return []*route{
 		{"GET", policies, admins, handleList(a.sla.Policies), operation{
 			id: "listSLAPolicies", summary: "List the active SLA policies, one for each priority"}},
 		{"PUT", policies + "/{priority}", admins, handleCall[slaPolicyRecord](a.putPolicy), operation{
 			id: "putSLAPolicy", summary: "Set the SLA policy of a priority and recalculate running timers"}},
+		// Only the members that are sent change.
 		{"PATCH", policies + "/{priority}", admins, handleParamBody(priorityParam, a.sla.PatchPolicy),
 			operation{
 				id: "patchSLAPolicy", summary: "Update the SLA policy of a priority and recalculate running timers"}},
@@ -39,6 +41,7 @@ func (a *slaAPI) routes() []*route {
 }
 
 // slaPolicyRecord is a policy in a request, without the priority, which is in the path.
+// Targets are in minutes of business hours, at most a leap year of them.
 type slaPolicyRecord struct {
 	ResponseMinutes   int      `json:"responseMinutes" minimum:"1" maximum:"527040"`
 	OnsiteMinutes     int      `json:"onsiteMinutes" minimum:"1" maximum:"527040"`
@@ -49,6 +52,7 @@ type slaPolicyRecord struct {
 }
 
 // slaCalendarRecord is a business hours calendar in a request, without the name, which is in the path.
+// A time zone instead of an offset, because daylight saving time moves the hours.
 type slaCalendarRecord struct {
 	TimeZone        string               `json:"timeZone" minLength:"1" maxLength:"64" doc:"IANA time zone of the hours"`
 	FollowsLocation bool                 `json:"followsLocation,omitempty" doc:"Use the location's own time zone"`
@@ -56,6 +60,7 @@ type slaCalendarRecord struct {
 	Holidays        []fieldmark.Holiday  `json:"holidays,omitempty" maxItems:"1000"`
 }
 
+// putPolicy validates the policy as a whole, in the call that also checks the schema: one response names all errors.
 func (a *slaAPI) putPolicy(c *call) (p fieldmark.SLAPolicy, err error) {
 	priority, err := priorityParam(c)
 	if err != nil {
@@ -74,6 +79,7 @@ func (a *slaAPI) putPolicy(c *call) (p fieldmark.SLAPolicy, err error) {
 	return a.sla.PutPolicy(c.r.Context(), p)
 }
 
+// putCalendar does the same for business hours.
 func (a *slaAPI) putCalendar(c *call) (calendar fieldmark.SLACalendar, err error) {
 	name, err := calendarNameParam(c)
 	if err != nil {
@@ -112,6 +118,7 @@ func (a *calendarAPI) routes() []*route {
 			id: "rotateCalendar", summary: "Replace the address of a calendar feed; the new one is shown only once"}},
 		{"POST", calendars + "/{id}/revoke", admins, handleParam(feedID, a.calendars.Revoke), operation{
 			id: "revokeCalendar", summary: "Revoke a calendar feed"}},
+		// No key: calendar applications send none, so the address itself is the secret.
 		{"GET", fieldmark.PathCalendar + "{file}", anyone, handleRaw[none, none](a.send), operation{
 			hidden: true, anyQuery: true}},
 	}
@@ -122,6 +129,7 @@ const calendarFile = `inline; filename="missions.ics"`
 
 // send sends a calendar feed. Its address is the only credential.
 func (a *calendarAPI) send(c *call) error {
+	// The suffix makes applications that go by the name recognize the type.
 	token, ok := strings.CutSuffix(c.r.PathValue("file"), ".ics")
 	if !ok {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "no calendar feed at this address")
@@ -130,6 +138,7 @@ func (a *calendarAPI) send(c *call) error {
 	if err != nil {
 		return err
 	}
+	// The access log names the feed by its id, because its path is a secret.
 	c.w.calendar = feed.Calendar
 	h := c.w.Header()
 	// Shared caches must not store a feed, clients revalidate it, and proxies must not compress it: some
@@ -139,6 +148,7 @@ func (a *calendarAPI) send(c *call) error {
 	if feed.Modified != nil {
 		h.Set("Last-Modified", feed.Modified.Std().UTC().Format(http.TimeFormat))
 	}
+	// A search engine that finds a shared address must not list it, and a link in it must not send it on.
 	h.Set("X-Robots-Tag", "noindex")
 	h.Set("Referrer-Policy", "no-referrer")
 	if c.notModified(feed.ETag) {

@@ -194,7 +194,7 @@ func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logge
 	if err != nil {
 		return audit.Report{}, err
 	}
-	subject := audit.Subject{URL: b.URL, Name: b.Name, Language: b.Language, Previous: state.Facts,
+	subject := audit.Subject{URL: b.URL, Name: b.Name, Language: b.Language, Previous: state.Facts, Wide: true,
 		Earlier: func(ctx context.Context, texts audit.Texts) (map[string]audit.EarlierText, error) {
 			return earlierTexts(ctx, s.store.BrandReader, b.Slug, texts)
 		}}

@@ -29,6 +29,9 @@ const (
 	pageTimeout = 30 * time.Second // a page of brands with their facts: 12 MB at 4 Mbit/s
 	// rangeTimeout is that of a part of a ranking file: 4 MB at 1 Mbit/s.
 	rangeTimeout = 30 * time.Second
+	// stallTimeout is how long such a part may send no byte: an edge that starts should not wait for a connection
+	// that hangs, as another one or another origin has the same bytes.
+	stallTimeout = 5 * time.Second
 	pollMargin   = 10 * time.Second // on top of the wait of an event poll
 
 	maxResponse = 8 << 20 // bytes of a JSON response: far above the largest page of missions

@@ -130,6 +130,61 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// stalling is a body whose bytes stop after the first, until the request is canceled.
+type stalling struct {
+	ctx  context.Context
+	sent bool
+}
+
+func (b *stalling) Read(p []byte) (int, error) {
+	if !b.sent {
+		b.sent = true
+		return copy(p, "x"), nil
+	}
+	<-b.ctx.Done()
+	return 0, b.ctx.Err()
+}
+
+func (b *stalling) Close() error { return nil }
+
+// TestStalledRange: a part of a ranking file is given up when its bytes stop, long before its timeout.
+func TestStalledRange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := true
+		c := dial(t, client.Config{BaseURL: "http://origin.test", NodeToken: "node",
+			Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				if r.Header.Get("Range") == "" {
+					a := answer(401, fieldmark.ProblemType, `{"code":"invalid_api_key","status":401}`)
+					a.Header.Set("WWW-Authenticate", `Bearer realm="node"`)
+					return a, nil
+				}
+				a := answer(http.StatusPartialContent, "application/octet-stream", "four")
+				a.ContentLength = 4
+				if hangs {
+					a.Body = &stalling{ctx: r.Context()}
+				}
+				return a, nil
+			})})
+		f := &fieldmark.RankingFile{SHA256: "a"}
+		ask := func(stalls time.Duration) (string, error) {
+			t.Helper()
+			began := time.Now()
+			b, err := c.RankingFileRange(t.Context(), f, 0, 4)
+			if took := time.Since(began); took != stalls {
+				t.Errorf("%+v: after %v, want %v", f, took, stalls)
+			}
+			return string(b), err
+		}
+		if _, err := ask(5 * time.Second); !fieldmark.IsCode(err, fieldmark.CodeTimeout) {
+			t.Errorf("an origin that hangs: %v", err)
+		}
+		hangs = false
+		if b, err := ask(0); err != nil || b != "four" {
+			t.Errorf("asked again: %q %v", b, err)
+		}
+	})
+}
+
 // TestBadAnswers covers responses that a correct origin never sends.
 func TestBadAnswers(t *testing.T) {
 	each := func(c *client.Client) error {

@@ -340,11 +340,43 @@ func (c InternalAPI) RankingFileRange(
 		return err
 	}
 	if f.URL != "" {
-		if err := c.readURL(ctx, f.URL, r, read); err == nil || ctx.Err() != nil {
+		if err := unlessStalled(ctx, read, func(ctx context.Context, read func(*http.Response) error) error {
+			return c.readURL(ctx, f.URL, r, read)
+		}); err == nil || ctx.Err() != nil {
 			return body, err
 		}
 	}
-	return body, c.read(ctx, r, read)
+	return body, unlessStalled(ctx, read, func(ctx context.Context, read func(*http.Response) error) error {
+		return c.read(ctx, r, read)
+	})
+}
+
+// unlessStalled sends a request whose response read reads, and cancels it if no byte arrives for stallTimeout.
+func unlessStalled(ctx context.Context, read func(*http.Response) error,
+	send func(context.Context, func(*http.Response) error) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stalled := time.AfterFunc(stallTimeout, cancel)
+	defer stalled.Stop()
+	return send(ctx, func(resp *http.Response) error {
+		resp.Body = &progressReader{resp.Body, stalled}
+		return read(resp)
+	})
+}
+
+// progressReader restarts a timer with each byte.
+type progressReader struct {
+	io.ReadCloser
+	stalled *time.Timer
+}
+
+// Read implements io.Reader.
+func (r *progressReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if n > 0 {
+		r.stalled.Reset(stallTimeout)
+	}
+	return n, err
 }
 
 // readURL sends r to another address, without the node token: a signature in the address replaces it.

@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -16,19 +18,26 @@ type PublicAPI struct{ *caller }
 // ScoreDocument is a score as sent by an edge.
 type ScoreDocument struct {
 	Body      []byte    // unchanged
-	CreatedAt time.Time // to the second
+	CreatedAt time.Time // the time as of which it was assessed, in milliseconds
 }
 
-// ScoreDocument returns the bytes of a brand's score document. Only edges serve it.
-func (c PublicAPI) ScoreDocument(ctx context.Context, slug fieldmark.Slug) (doc ScoreDocument, err error) {
+// ScoreDocument returns the bytes of a brand's score document, with or without the proof that the public log
+// has it. Only edges serve it.
+func (c PublicAPI) ScoreDocument(ctx context.Context, slug fieldmark.Slug, proof bool) (doc ScoreDocument, err error) {
 	path := fieldmark.PathScore + url.PathEscape(string(slug))
+	if proof {
+		path += "?proof=1"
+	}
 	err = c.read(ctx, call{method: http.MethodGet, path: path}, func(resp *http.Response) (err error) {
-		doc.CreatedAt = time.Now()
-		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-			doc.CreatedAt = at
-		}
-		if age, err := strconv.Atoi(resp.Header.Get("Age")); err == nil {
-			doc.CreatedAt = doc.CreatedAt.Add(-time.Duration(age) * time.Second)
+		// Edges of earlier versions do not state it. Theirs is known to some seconds.
+		if doc.CreatedAt, err = time.Parse(time.RFC3339, resp.Header.Get(fieldmark.HeaderAssessedAt)); err != nil {
+			doc.CreatedAt = time.Now()
+			if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+				doc.CreatedAt = at
+			}
+			if age, err := strconv.Atoi(resp.Header.Get("Age")); err == nil {
+				doc.CreatedAt = doc.CreatedAt.Add(-time.Duration(age) * time.Second)
+			}
 		}
 		doc.Body, err = readAll(resp.Body, maxResponse)
 		return err
@@ -44,6 +53,24 @@ func (c PublicAPI) PublicFacts(ctx context.Context, slug fieldmark.Slug, digest 
 // PublicModule returns the bytes of a module. It does not verify the digest. Only edges serve it.
 func (c PublicAPI) PublicModule(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	return c.bytes(ctx, fieldmark.PathModules+string(digest), fieldmark.MaxModule)
+}
+
+// maxStudy is the size of the documents of a study in bytes: 12 engines, as large as an import may be.
+const maxStudy = 12 * (8 << 20)
+
+// PublicStudy returns the documents of a study by the digest of its result, or one document by its own. It does not
+// verify the digest.
+func (c PublicAPI) PublicStudy(
+	ctx context.Context, digest fieldmark.Digest,
+) (rows fieldmark.StudyDocuments, err error) {
+	body, err := c.bytes(ctx, fieldmark.PathStudies+string(digest), maxStudy)
+	if err != nil {
+		return rows, err
+	}
+	if err := json.Unmarshal(body, &rows); err != nil {
+		return rows, fmt.Errorf("read the study %s: %w", digest, err)
+	}
+	return rows, nil
 }
 
 // PublicLogs lists the public logs of scores, the newest first. Only edges serve them.

@@ -21,7 +21,9 @@ import (
 const (
 	// makeAt is the time of day, in UTC, at which dumps are made: brands were ranked by then.
 	makeAt = 2 * time.Hour
-	poll   = time.Minute
+	// poll is the interval of looking whether a dump is due, or has a brand that is gone. The files of such a dump are
+	// deleted within it.
+	poll = time.Minute
 	// settled is how long a standing may be due before the dump waits for it.
 	settled = time.Minute
 	// remakeDelay is the time from a withdrawal to the next dump: several removals make one dump, and a
@@ -56,10 +58,12 @@ func (s *Service) Run(ctx context.Context) error {
 
 // tick withdraws dumps whose brands are gone, and makes a dump if one is due.
 func (s *Service) tick(ctx context.Context) error {
+	// First: a removed brand must leave the published files even while no dump can be made.
 	if err := s.prune(ctx); err != nil {
 		return err
 	}
 	now := time.Now()
+	// A read, so that the processes without work do not write once a minute.
 	if due, err := s.store.DailyJobDue(ctx, store.JobDump, now); err != nil || !due {
 		return err
 	}
@@ -68,6 +72,7 @@ func (s *Service) tick(ctx context.Context) error {
 		return err
 	}
 	var claimed bool
+	// One of the processes gets the claim; it is lost if the process ends without releasing it and the lease expires.
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		claimed, err = tx.ClaimDailyJob(ctx, store.JobDump, s.jobs.Worker(), now, now.Add(job.LeaseDuration))
 		return err
@@ -117,6 +122,7 @@ func (s *Service) make(ctx context.Context, module fieldmark.ModuleRef, now time
 			})
 		})
 	})
+	// Scores of two modules are not comparable, so a dump never has both.
 	if err == nil {
 		var after fieldmark.ModuleRef
 		if after, _, err = s.ready(ctx, now); err == nil && after != module {
@@ -127,6 +133,7 @@ func (s *Service) make(ctx context.Context, module fieldmark.ModuleRef, now time
 		s.deleteFiles(ctx, d.ID)
 		return fmt.Errorf("make the dump of %s: %w", d.Day, err)
 	}
+	// The next time of day, not a day from now: a late dump does not delay those after it.
 	next := now.UTC().Truncate(24 * time.Hour).Add(makeAt)
 	if !next.After(now) {
 		next = next.AddDate(0, 0, 1)
@@ -159,6 +166,7 @@ func (s *Service) prune(ctx context.Context) error {
 	for _, d := range rows {
 		switch {
 		case !d.Withdrawn:
+			// Rows are the newest first, so what exceeds the limit is the oldest.
 			if kept++; kept > fieldmark.MaxDumps {
 				old, files = append(old, d.ID), append(files, d.ID)
 			}
@@ -171,6 +179,7 @@ func (s *Service) prune(ctx context.Context) error {
 	if !fresh && len(old) == 0 {
 		return nil
 	}
+	// Rows first: a file without a row is swept, a row without its file would be a link that does not work.
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		for _, id := range old {
 			if err := tx.DeleteDump(ctx, id); err != nil {

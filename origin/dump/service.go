@@ -50,6 +50,7 @@ func (s *Service) List(ctx context.Context) ([]fieldmark.Dump, error) {
 		if d.Withdrawn || len(list) == fieldmark.MaxDumps {
 			continue
 		}
+		// The address has the digest, so the content at it never changes.
 		d.Path = fieldmark.PathDumps + "/" + d.SHA256 + suffixLines
 		d.CSV.Path = fieldmark.PathDumps + "/" + d.CSV.SHA256 + suffixTable
 		d.DumpTerms = s.terms
@@ -66,6 +67,7 @@ func (s *Service) Open(ctx context.Context, name string) (*File, error) {
 	if at := strings.IndexByte(name, '.'); at >= 0 {
 		digest, suffix = name[:at], name[at:]
 	}
+	// Checked before the database is asked: names come from the path of a request.
 	if _, err := fieldmark.ParseDigest("sha256:" + digest); err != nil || s.objects == nil {
 		return nil, none
 	}

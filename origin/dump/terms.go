@@ -23,6 +23,7 @@ var licenceExpression = regexp.MustCompile(`^[A-Za-z0-9.+() -]+$`)
 func ParseTerms(licence, attribution string) (fieldmark.DumpTerms, error) {
 	t := fieldmark.DumpTerms{Licence: licence, Attribution: attribution}
 	u, err := url.Parse(licence)
+	// Only https: the address is published beside data that others pass on.
 	address := err == nil && u.Scheme == "https" && u.Host != ""
 	switch {
 	case utf8.RuneCountInString(licence) > maxTerm || utf8.RuneCountInString(attribution) > maxTerm:

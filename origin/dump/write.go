@@ -71,6 +71,7 @@ func (s *Service) write(ctx context.Context, d *fieldmark.Dump, lines, table io.
 	}
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
+	// Lines are not embedded in HTML, and \u0026 in place of & would make them longer.
 	encoder.SetEscapeHTML(false)
 	err = s.store.EachScore(ctx, func(head int64, item *fieldmark.ScoreItem) error {
 		d.Event = head
@@ -87,6 +88,7 @@ func (s *Service) write(ctx context.Context, d *fieldmark.Dump, lines, table io.
 	if err != nil {
 		return err
 	}
+	// Before the encoders close: the CSV writer still has rows in its buffer.
 	rows.Flush()
 	if err := errors.Join(rows.Error(), a.Close(), b.Close()); err != nil {
 		return err
@@ -118,6 +120,7 @@ func cells(i *fieldmark.ScoreItem) []string {
 	all := []string{string(i.Slug), i.Name, i.Niche, i.Language, string(i.Status), milli(i.Score), string(i.Grade), low,
 		high, string(i.Confidence), strconv.FormatBool(i.GeoReady), milli(i.Full), asOf, strconv.FormatInt(i.Event, 10)}
 	for at := range all {
+		// A name that begins like a formula would be computed by a spreadsheet (CSV injection).
 		all[at] = export.Cell(all[at])
 	}
 	return all

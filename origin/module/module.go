@@ -22,6 +22,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
+	"github.com/fieldmark/fieldmark/origin/visibility"
 )
 
 const (
@@ -53,6 +54,9 @@ type Checker struct {
 	// Compare scores every brand that each passes to its argument with both modules.
 	Compare func(ctx context.Context, from, to []byte,
 		each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error)
+	// With calls fn with a function that scores facts by the modules, which it loads. Nil: previews do not
+	// look at studies.
+	With func(ctx context.Context, modules [][]byte, fn func(visibility.Scorer) error) error
 }
 
 // BuiltIn is a module that comes with the program. It needs neither a check nor a
@@ -72,6 +76,7 @@ type Config struct {
 	BuiltIn  []BuiltIn             // the oldest first; a new database activates the last
 	Keys     []fieldmark.ModuleKey // signers; empty: modules need no signature
 	Checker  Checker               // zero: modules can be neither uploaded nor previewed
+	Studies  *visibility.Service   // nil: previews do not look at studies
 }
 
 // Service manages the scoring modules. Its methods may be called from any goroutine.
@@ -84,12 +89,14 @@ type Service struct {
 	builtIn    []BuiltIn
 	moduleKeys []fieldmark.ModuleKey
 	checker    Checker
+	studies    *visibility.Service
 }
 
 // New returns a Service. It starts no goroutine.
 func New(cfg Config) *Service {
 	return &Service{store: cfg.Store, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log, brands: cfg.Brands,
-		builtIn: cfg.BuiltIn, moduleKeys: cfg.Keys, checker: cfg.Checker}
+		builtIn: cfg.BuiltIn, moduleKeys: cfg.Keys, checker: cfg.Checker,
+		studies: cfg.Studies}
 }
 
 // Run compares modules for previews and deletes old reports of stopped edges, until ctx
@@ -433,7 +440,14 @@ func (s *Service) Status(ctx context.Context) (status fieldmark.ModuleStatus, er
 		return status, err
 	}
 	sortNodes(status.Nodes)
-	return status, nil
+	if s.studies == nil {
+		return status, nil
+	}
+	v, err := s.studies.Validity(ctx)
+	if err == nil && v.Module.Digest == status.Plan.Digest {
+		status.HeldOut = v.HeldOut
+	}
+	return status, err
 }
 
 func sortNodes(list []fieldmark.NodeReport) {

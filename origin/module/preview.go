@@ -9,6 +9,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/visibility"
 )
 
 // Scoring all brands takes minutes of a processor.
@@ -114,7 +115,7 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 		return none, err
 	}
 	written := time.Now()
-	return s.checker.Compare(ctx, from, to, func(fn func(fieldmark.BrandState) error) error {
+	result, err := s.checker.Compare(ctx, from, to, func(fn func(fieldmark.BrandState) error) error {
 		_, err := s.brands.EachState(ctx, func(state fieldmark.BrandState) error {
 			if err := fn(state); err != nil {
 				return err
@@ -128,6 +129,28 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 		})
 		return err
 	})
+	if err != nil {
+		return none, err
+	}
+	result.Foretells, err = s.foretell(ctx, p.Digest, from, to)
+	return result, err
+}
+
+// foretell compares both modules with what studies measured; nil without ranked studies.
+func (s *Service) foretell(ctx context.Context, d fieldmark.Digest, from, to []byte) (list []fieldmark.Foretelling,
+	err error) {
+	if s.studies == nil || s.checker.With == nil {
+		return nil, nil
+	}
+	record, err := s.store.ModuleRecord(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	err = s.checker.With(ctx, [][]byte{from, to}, func(score visibility.Scorer) (err error) {
+		list, err = s.studies.Foretell(ctx, record.CreatedAt.Std(), score)
+		return err
+	})
+	return list, err
 }
 
 // writeProgress changes nothing if the lease was lost, so two processes never mix their numbers.

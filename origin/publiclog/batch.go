@@ -26,6 +26,7 @@ type tileKey struct {
 }
 
 // batch appends leaves to a log in a transaction.
+// Tiles are read once and written once, however many leaves it appends.
 type batch struct {
 	tx     *store.Tx
 	log    *store.PublicLog
@@ -35,6 +36,7 @@ type batch struct {
 	brands map[fieldmark.Slug]*store.PublicLogBrand // with a new leaf
 }
 
+// newBatch takes the plan of the transaction, so that all leaves of a batch have the modules of one moment.
 func newBatch(tx *store.Tx, log *store.PublicLog, plan fieldmark.ModulePlan) *batch {
 	return &batch{tx: tx, log: log, plan: plan, tiles: map[tileKey][]byte{}, dirty: map[tileKey]bool{},
 		brands: map[fieldmark.Slug]*store.PublicLogBrand{}}
@@ -53,8 +55,12 @@ func (b *batch) add(ctx context.Context, slug fieldmark.Slug, facts fieldmark.Di
 		}
 		brand = &found
 	}
+	// An event other than an audit does not name facts.
 	if facts == "" {
 		facts = brand.Facts
+	}
+	if facts != brand.Facts && brand.Secret != nil && brand.Log == b.log.Number && at.Before(brand.At) {
+		return nil // the newest leaf was made of later facts, which were read before this event
 	}
 	return b.addBrand(ctx, brand, facts, at)
 }
@@ -64,6 +70,7 @@ func (b *batch) addBrand(ctx context.Context, brand *store.PublicLogBrand, facts
 	r := translog.Record{Brand: brand.Slug, Facts: facts, Module: b.plan.DigestFor(brand.Slug)}
 	if brand.Secret != nil && brand.Log == b.log.Number {
 		r.Time = brand.At
+		// Compared by a mark, because the text of a leaf is not stored: only its hash is published.
 		if _, entry := entryOf(brand, r); mark(entry) == brand.Mark {
 			return nil
 		}
@@ -72,6 +79,7 @@ func (b *batch) addBrand(ctx context.Context, brand *store.PublicLogBrand, facts
 		brand.Secret = make([]byte, secretSize)
 		rand.Read(brand.Secret) // never fails (crypto/rand)
 	}
+	// Microseconds are what the database keeps; a finer time could not be proved again.
 	r.Time = at.UTC().Truncate(time.Microsecond)
 	brand.Log, brand.Leaf, brand.At = b.log.Number, b.log.Size, r.Time
 	_, entry := entryOf(brand, r)
@@ -87,6 +95,7 @@ func entryOf(brand *store.PublicLogBrand, r translog.Record) (salt, entry []byte
 }
 
 // mark returns what is stored of an entry beside its brand.
+// 64 bits are enough: it tells an unchanged score from a changed one and is no protection.
 func mark(entry []byte) int64 { return int64(binary.BigEndian.Uint64(entry)) }
 
 // append appends an entry, and the hashes of the tiles that it completes.
@@ -98,12 +107,14 @@ func (b *batch) append(ctx context.Context, entry []byte) error {
 		if err != nil {
 			return err
 		}
+		// Appending to a tile of another length would publish a tree that contradicts signed ones.
 		if int64(len(body)) != index%translog.Width*tlog.HashSize {
 			return fmt.Errorf("tile %d of level %d has %d bytes before leaf %d", key.number, level, len(body),
 				b.log.Size)
 		}
 		body = append(body, hash...)
 		b.tiles[key], b.dirty[key] = body, true
+		// Only a full tile has a hash in the level above (C2SP tlog-tiles).
 		if index%translog.Width != translog.Width-1 {
 			break
 		}
@@ -113,11 +124,13 @@ func (b *batch) append(ctx context.Context, entry []byte) error {
 		root := tileRoot(body)
 		level, index, hash = level+1, index/translog.Width, root[:]
 	}
+	// Once for each entry, after all its hashes have their places.
 	b.log.Size++
 	return nil
 }
 
 // tileRoot returns the root of a full tile.
+// A full tile is a perfect tree, so its root is computed by halves.
 func tileRoot(tile []byte) tlog.Hash {
 	if len(tile) == tlog.HashSize {
 		return tlog.Hash(tile)
@@ -151,6 +164,7 @@ func (b *batch) root(ctx context.Context) (tlog.Hash, error) {
 }
 
 // hashes returns a load of tiles that computes those of level 0 from entries.
+// Level 0 is not stored: it would repeat the entries.
 func hashes(load func(level int, number int64) ([]byte, error)) func(level int, number int64) ([]byte, error) {
 	return func(level int, number int64) ([]byte, error) {
 		if level > 0 {
@@ -162,6 +176,7 @@ func hashes(load func(level int, number int64) ([]byte, error)) func(level int, 
 }
 
 // write writes what the batch has appended.
+// It is called in the transaction that also stores the checkpoint, so readers see both or neither.
 func (b *batch) write(ctx context.Context) error {
 	for key := range b.dirty {
 		if err := b.tx.PutPublicLogTile(ctx, b.log.Number, key.level, key.number, b.tiles[key]); err != nil {

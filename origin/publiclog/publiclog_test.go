@@ -24,7 +24,9 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m, storetest.Alone{Engine: storetest.Postgres, Tests: "TestFailover"}))
+}
 
 const host = "marks.example"
 
@@ -265,6 +267,47 @@ func TestRestored(t *testing.T) {
 	f.proves("acme", digest, f.refs[len(f.refs)-1].Digest, list[0].Keys)
 }
 
+// TestFailover: a standby that lacks leaves of its primary begins another log when it is promoted, and never
+// signs another history of the first one.
+func TestFailover(t *testing.T) {
+	primary := storetest.StartServer(t)
+	f := &fixture{t: t, cfg: store.Config{URL: primary.URL}}
+	var err error
+	f.store, err = store.Open(t.Context(), f.cfg)
+	must(t, err)
+	f.Service = f.open(host)
+	f.start()
+	digest := f.audit("acme", 1)
+	f.until(1)
+	standby := primary.Standby()
+	standby.CatchUp(primary)
+	standby.Disconnect()
+	f.audit("bolt", 2)
+	signed := f.checkpoint(f.until(2))
+	f.stopLog()
+	must(t, f.store.Close())
+	primary.Kill()
+	standby.Promote()
+
+	f.store = storetest.Open(t, store.Config{URL: standby.URL})
+	f.Service = f.open(host)
+	f.start()
+	var list []fieldmark.PublicLog
+	for len(list) < 2 || list[0].Size < 1 {
+		list, err = f.PublicLog.List(t.Context())
+		must(t, err)
+	}
+	if list[0].Number != 2 || list[0].Origin == signed.Origin || !list[1].Ended || list[1].Size != 1 {
+		t.Errorf("logs after the failover: %+v", list)
+	}
+	f.audit("coil", 3)
+	f.until(2)
+	f.proves("acme", digest, f.refs[len(f.refs)-1].Digest, list[0].Keys)
+	if end := f.checkpoint(list[1]); end.N != 1 {
+		t.Errorf("the log of the primary has %d leaves after the failover, want 1", end.N)
+	}
+}
+
 // TestRewritten: an origin does not sign a log whose entries were changed, and db check names them.
 func TestRewritten(t *testing.T) {
 	f := newFixture(t)
@@ -295,15 +338,22 @@ func TestRewritten(t *testing.T) {
 // exec changes the database without the store.
 func (f *fixture) exec(text string, args ...any) {
 	f.t.Helper()
+	db := f.database()
+	defer db.Close()
+	_, err := db.ExecContext(f.t.Context(), text, args...)
+	must(f.t, err)
+}
+
+// database opens the database without the store.
+func (f *fixture) database() *sql.DB {
+	f.t.Helper()
 	driver, name := "sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3F").Replace(f.cfg.Path)
 	if f.cfg.URL != "" {
 		driver, name = "pgx", f.cfg.URL
 	}
 	db, err := sql.Open(driver, name)
 	must(f.t, err)
-	defer db.Close()
-	_, err = db.ExecContext(f.t.Context(), text, args...)
-	must(f.t, err)
+	return db
 }
 
 // TestRotate: a rotation is signed by the key before, too, so that who trusts that one can follow.

@@ -36,6 +36,7 @@ const (
 
 // Run appends changes of scores until ctx ends.
 func (l *Log) Run(ctx context.Context) error {
+	// Without a name there is nothing to sign under.
 	if l.cfg.Name == "" {
 		return nil
 	}
@@ -49,6 +50,7 @@ func (l *Log) Run(ctx context.Context) error {
 				l.errors.Add(1)
 				l.cfg.Log.Error("append to the public log", slog.Any("error", err))
 			}
+			// Without the channel, so that events do not shorten the pause after a failure.
 			wait, grown = pause, nil
 			pause = min(2*pause, retryMost)
 		} else {
@@ -70,6 +72,7 @@ func (l *Log) Run(ctx context.Context) error {
 }
 
 // work is what one step appends.
+// It is read outside of the transaction, which must be short.
 type work struct {
 	events []fieldmark.Event
 	to     int64 // the event that the log has everything up to afterwards
@@ -83,10 +86,12 @@ func (l *Log) step(ctx context.Context) (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
+	// The epoch names the history of the database; a restore begins another one.
 	if len(all) == 0 || all[0].Epoch != epoch {
 		return 0, l.begin(ctx)
 	}
 	state := &all[0]
+	// Events without a score move only the position in memory, which costs no write.
 	position := max(state.Event, l.seen)
 	if l.number != state.Number {
 		position, l.number = state.Event, state.Number
@@ -97,12 +102,14 @@ func (l *Log) step(ctx context.Context) (wait time.Duration, err error) {
 		return 0, err
 	}
 	w := work{to: at.Head, done: true}
+	// Events were pruned before they were read, so what changed is found by comparing.
 	w.sweep = at.Head > position && (at.Oldest == 0 || at.Oldest > position+1)
 	for _, e := range events {
 		if concernsScores(&e) {
 			w.events = append(w.events, e)
 		}
 	}
+	// A page may end before the head; then the next step goes on at once.
 	if n := len(events); n > 0 {
 		w.to = events[n-1].Number
 		w.done = w.to >= at.Head
@@ -111,6 +118,7 @@ func (l *Log) step(ctx context.Context) (wait time.Duration, err error) {
 		l.seen = w.to
 		return waitAfter(w.done), nil
 	}
+	// Its holder will most likely append them; this origin only looks again.
 	if state.LeaseOwner != l.cfg.Jobs.Worker() && time.Now().Before(state.LeaseUntil) {
 		return leasedPoll, nil
 	}
@@ -121,6 +129,7 @@ func (l *Log) step(ctx context.Context) (wait time.Duration, err error) {
 	return waitAfter(w.done && !more), nil
 }
 
+// waitAfter returns no pause while there is more to append.
 func waitAfter(done bool) time.Duration {
 	if done {
 		return recheck
@@ -133,8 +142,9 @@ func concernsScores(e *fieldmark.Event) bool {
 	return e.Brand != "" || e.Type == fieldmark.EventModuleActivated || e.Type == fieldmark.EventModuleRolledBack
 }
 
-// begin begins a log: the first of a database, or the one after it was restored. The old log ends as the
-// backup has it: to continue it would sign another history for sizes that were published.
+// begin begins a log: the first of a database, or the one after it was restored or failed over to a standby.
+// The old log ends as the backup or the standby has it: to continue it would sign another history for sizes
+// that were published, if leaves were lost.
 func (l *Log) begin(ctx context.Context) error {
 	var next store.PublicLog
 	var ended *store.PublicLog
@@ -146,6 +156,7 @@ func (l *Log) begin(ctx context.Context) error {
 		if len(all) > 0 && all[0].Epoch == epoch {
 			return nil // another origin was first
 		}
+		// The sweep compares every brand, so earlier events need not be read.
 		head, err := tx.Head(ctx)
 		if err != nil {
 			return err
@@ -154,6 +165,7 @@ func (l *Log) begin(ctx context.Context) error {
 			Key: 1, KeyAt: time.Now()}
 		if len(all) > 0 {
 			ended = &all[0]
+			// The key goes on: verifiers that trust it accept the new log under its number.
 			next.Number, next.Key, next.KeyAt = ended.Number+1, ended.Key, ended.KeyAt
 		}
 		if err := l.sign(ctx, newBatch(tx, &next, fieldmark.ModulePlan{})); err != nil {
@@ -165,8 +177,8 @@ func (l *Log) begin(ctx context.Context) error {
 		return fmt.Errorf("begin a public log: %w", err)
 	}
 	if ended != nil {
-		l.cfg.Log.Warn("the database was restored or its event log renamed: a new public log begins, and witnesses "+
-			"report it", slog.Int64("ended", ended.Number), slog.Int64("endedSize", ended.Size),
+		l.cfg.Log.Warn("the database was restored or failed over, or its event log renamed: a new public log begins, "+
+			"and witnesses report it", slog.Int64("ended", ended.Number), slog.Int64("endedSize", ended.Size),
 			slog.Int64("began", next.Number))
 	} else if next.Number > 0 {
 		l.cfg.Log.Info("public log of scores begun", slog.String("origin", Origin(&next)))
@@ -182,6 +194,7 @@ func (l *Log) write(ctx context.Context, state *store.PublicLog, w *work) (more 
 		if err != nil {
 			return err
 		}
+		// Compared in the transaction: of two origins that read the same state, one appends.
 		if len(all) == 0 || all[0].Epoch != epoch || all[0].Number != state.Number || all[0].Event != state.Event ||
 			all[0].Size != state.Size {
 			more = true
@@ -201,12 +214,14 @@ func (l *Log) write(ctx context.Context, state *store.PublicLog, w *work) (more 
 				return err
 			}
 		}
+		// A sweep goes on page by page, so that no transaction is long.
 		more = log.Sweep != nil
 		log.Event = max(log.Event, w.to)
 		log.LeaseOwner, log.LeaseUntil = l.cfg.Jobs.Worker(), time.Now().Add(lease)
 		if err := b.write(ctx); err != nil {
 			return err
 		}
+		// Without new leaves the checkpoint stays, and witnesses see no empty change.
 		if log.Size != state.Size {
 			if err := l.sign(ctx, b); err != nil {
 				return err
@@ -225,8 +240,10 @@ func (b *batch) addWork(ctx context.Context, w *work) error {
 	if w.sweep {
 		b.log.Sweep = new(fieldmark.Slug)
 	}
+	var changed []fieldmark.Slug // by events without facts: they are compared as they are after all others
 	for i := range w.events {
 		e := &w.events[i]
+		// Another module may change every score, so all brands are compared.
 		if e.Brand == "" {
 			b.log.Sweep = new(fieldmark.Slug)
 			continue
@@ -239,20 +256,35 @@ func (b *batch) addWork(ctx context.Context, w *work) error {
 				return fmt.Errorf("read event %d: %w", e.Number, err)
 			}
 		}
-		if err := b.add(ctx, e.Brand, audited.FactsDigest, e.Time.Std()); err != nil {
+		if audited.FactsDigest == "" {
+			changed = append(changed, e.Brand)
+		} else if err := b.add(ctx, e.Brand, audited.FactsDigest, e.Time.Std()); err != nil {
 			return err
 		}
 	}
-	if b.log.Sweep == nil || !w.done {
+	if !w.done { // the present facts of brands are those of later events
+		if len(changed) > 0 {
+			b.log.Sweep = new(fieldmark.Slug)
+		}
 		return nil
 	}
+	now := time.Now().Truncate(time.Millisecond) // as times of events are
+	for _, slug := range changed {
+		if err := b.add(ctx, slug, "", now); err != nil {
+			return err
+		}
+	}
+	if b.log.Sweep == nil {
+		return nil
+	}
+	// By slug from where the page before ended, so that a sweep survives a restart.
 	page, err := b.tx.PublicLogBrands(ctx, *b.log.Sweep, pageBrands)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
 	for i := range page {
 		brand := &page[i]
+		// The row in the database is older than what this batch has appended.
 		if known := b.brands[brand.Slug]; known != nil {
 			brand = known
 		}
@@ -277,6 +309,7 @@ func (l *Log) verify(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
+	// Computed from the stored tiles, not from what this process remembers.
 	root, err := b.root(ctx)
 	if err != nil {
 		return err

@@ -59,6 +59,7 @@ func Origin(p *store.PublicLog) string {
 	return fmt.Sprintf("%s%s/%d", p.Name, fieldmark.PathLog, p.Number)
 }
 
+// errOff is the error of every method without a log.
 func errOff() error {
 	return fieldmark.Errorf(fieldmark.CodeModuleDisabled, "this server keeps no public log")
 }
@@ -75,6 +76,7 @@ func (l *Log) read(ctx context.Context) ([]store.PublicLog, error) {
 	return all, err
 }
 
+// find reads all logs: there are few, one for each restore of the database.
 func (l *Log) find(ctx context.Context, number int64) (*store.PublicLog, error) {
 	all, err := l.read(ctx)
 	if err != nil {
@@ -94,6 +96,7 @@ func (l *Log) List(ctx context.Context) (list []fieldmark.PublicLog, err error) 
 	if err != nil {
 		return nil, err
 	}
+	// Ended logs are listed, too: their checkpoints stay verifiable.
 	for i := range all {
 		keys, err := l.keys(&all[i])
 		if err != nil {
@@ -126,6 +129,7 @@ func (l *Log) Tile(ctx context.Context, number int64, path string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
+	// A tile beyond the checkpoint is not served before a signature covers it.
 	if !translog.Exists(t, p.Size) {
 		return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "the public log has no such tile yet")
 	}
@@ -142,6 +146,7 @@ func (l *Log) Tile(ctx context.Context, number int64, path string) ([]byte, erro
 	if len(body) < t.W*tlog.HashSize {
 		return nil, fmt.Errorf("%s of public log %d has %d bytes", path, number, len(body))
 	}
+	// A partial tile is a prefix of the stored one, which may have grown since.
 	if body = body[:t.W*tlog.HashSize]; t.L == translog.EntryLevel {
 		body = translog.AppendBundle(nil, body)
 	}

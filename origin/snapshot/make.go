@@ -73,6 +73,7 @@ func (s *Service) tick(ctx context.Context) error {
 	if _, due, err := s.due(ctx, now); err != nil || !due {
 		return err
 	}
+	// One process makes a file: it reads all brands, which takes seconds of the database's time.
 	var claimed bool
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		claimed, err = tx.ClaimDailyJob(ctx, store.JobRankingFile, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration))
@@ -95,6 +96,7 @@ func (s *Service) tick(ctx context.Context) error {
 	if errors.Is(err, errUnsettled) { // a module was activated just now, or many standings became due
 		return s.end(ctx, now.Add(poll))
 	}
+	// A process that is stopped has not failed to make a file.
 	if err != nil && ctx.Err() == nil {
 		s.failed.Add(1)
 	}
@@ -121,13 +123,16 @@ func (s *Service) due(ctx context.Context, now time.Time) (module fieldmark.Modu
 	if err != nil {
 		return module, false, err
 	}
+	// Edges score so few brands faster than they read a file. Files of more brands than now are deleted.
 	if many, err := s.cfg.Store.MoreBrands(ctx, s.cfg.Min); err != nil || !many {
 		s.pollAt = now.Add(pollFew)
 		return module, false, errors.Join(err, s.prune(ctx, rows, 0))
 	}
+	// Late standings would be lines that each edge has to score itself.
 	if late, err := s.cfg.Store.StandingsLate(ctx, plan.Digest, now.Add(-settled)); err != nil || late {
 		return module, false, err
 	}
+	// Values depend on the module and on the day, so an edge cannot use a file of others.
 	if len(rows) == 0 || rows[0].Module.Digest != plan.Digest || rows[0].Day != now.UTC().Format(time.DateOnly) {
 		return plan.ModuleRef, true, nil
 	}
@@ -137,6 +142,7 @@ func (s *Service) due(ctx context.Context, now time.Time) (module fieldmark.Modu
 
 // make makes a file. Its row is written after the file is stored.
 func (s *Service) make(ctx context.Context, module fieldmark.ModuleRef, now time.Time) error {
+	// Its head is replaced by the event of the snapshot that EachRanked reads.
 	log, err := s.cfg.Store.LogStatus(ctx, 0)
 	if err != nil {
 		return err
@@ -191,6 +197,7 @@ func (s *Service) write(ctx context.Context, to io.Writer, head rankingfile.Head
 			s.cfg.Log.Warn("a standing is computed again", slog.String("brand", string(b.Slug)), slog.Any("error", err))
 		}
 		if l.Due {
+			// It is computed again, so that the next file has it.
 			if due++; b.Module != "" && b.Values == nil || err != nil {
 				old = append(old, b.Slug)
 			}
@@ -229,6 +236,7 @@ func line(b *store.RankedBrand, now time.Time) (l rankingfile.Line, err error) {
 			l.Status, l.Due = fieldmark.StatusPending, true
 			return l, err
 		}
+		// A standing that has become due since is in the file; the edge scores that brand itself.
 		l.Due = b.DueAt != nil && !b.DueAt.After(now)
 	}
 	return l, nil
@@ -255,6 +263,7 @@ func (s *Service) prune(ctx context.Context, rows []store.RankingFile, n int) er
 		return nil
 	}
 	err := s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// Rows before files: a listed file can then always be read.
 		for _, f := range rows[n:] {
 			if err := tx.DeleteRankingFile(ctx, f.ID); err != nil {
 				return err
@@ -291,6 +300,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	for _, f := range rows {
 		known[objectKey(f.ID)] = true
 	}
+	// Ids begin with their time, so comparing them compares ages.
 	young := path.Base(objectKey(fieldmark.FirstID(fieldmark.PrefixRanking, time.Now().Add(-orphanAge))))
 	return s.cfg.Objects.List(ctx, prefix, func(o objects.Object) error {
 		if known[o.Key] || path.Base(o.Key) >= young {

@@ -56,6 +56,7 @@ type list struct {
 
 // rows returns the files that have rows, as they were at most listLifetime ago.
 func (s *Service) rows(ctx context.Context) ([]store.RankingFile, error) {
+	// Concurrent callers may read twice; that is cheaper than a lock that all of them wait for.
 	if l := s.listed.Load(); l != nil && time.Since(l.at) < listLifetime {
 		return l.rows, nil
 	}

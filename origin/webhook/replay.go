@@ -499,6 +499,9 @@ func (s *maintainer) prune(ctx context.Context) error {
 			return err
 		}
 	}
+	if divided, err := s.prunePartitions(ctx, now); divided || err != nil {
+		return err
+	}
 	return errors.Join(
 		trim(s.keepDeliveries, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
 			return tx.PruneDeliveries(ctx, before, now, pruneBatch)
@@ -507,4 +510,21 @@ func (s *maintainer) prune(ctx context.Context) error {
 			return tx.PruneEvents(ctx, before, pruneBatch)
 		}),
 	)
+}
+
+// prunePartitions drops partitions whose rows are all older than the retention settings, and reports whether there are
+// partitions. Then rows are not deleted one by one, so that the newest ones of a partition keep it whole.
+func (s *maintainer) prunePartitions(ctx context.Context, now time.Time) (bool, error) {
+	since := func(keep time.Duration) (at time.Time) {
+		if keep > 0 {
+			at = now.Add(-keep)
+		}
+		return at
+	}
+	status, err := s.store.MaintainPartitions(ctx, since(s.keepEvents), since(s.keepDeliveries))
+	if status.Emptied { // others may have waited for a delivery
+		err = errors.Join(err, s.store.Write(ctx,
+			func(ctx context.Context, tx *store.Tx) error { return tx.PromoteWaiting(ctx, "", now) }))
+	}
+	return len(status.Ranges) > 0, err
 }
