@@ -45,35 +45,43 @@ func (r *ranges) rank(s span) (best, last int) {
 	return 1 + r.lows.above(s.high), r.size - r.highs.below(s.low)
 }
 
-// totals are the sums of a category's histograms of now, so that a rank costs two lookups. A
-// batch asks for a thousand ranks, and each would otherwise be a sum over a thousand numbers.
+// totals are the ranks by bucket, so that a rank costs two lookups that are near each other. A batch asks for a
+// thousand ranks, and each would otherwise be a sum over a thousand numbers.
 type totals struct {
-	above, below [len(histogram{})]int32 // by bucket: lows above it, highs below it
+	rows  int
+	ranks [len(histogram{})]struct {
+		best int32 // of a range that ends in the bucket
+		last int32 // of a range that begins in it
+	}
 }
 
-// rank is that of ranges, from the totals.
-func (c *category) rank(s span) (best, last int) {
+// rank is that of ranges, from the totals, and the number of rows.
+func (c *category) rank(s span) (best, last, of int) {
 	c.sum.Do(func() {
-		t := &totals{}
-		for i := len(t.above) - 1; i > 0; i-- {
-			t.above[i-1] = t.above[i] + c.now.lows[i]
+		t := &totals{rows: c.rows.size}
+		above, below := int32(0), int32(0)
+		for i := range t.ranks {
+			t.ranks[i].last = int32(t.rows) - below
+			below += c.now.highs[i]
 		}
-		for i := 1; i < len(t.below); i++ {
-			t.below[i] = t.below[i-1] + c.now.highs[i-1]
+		for i := len(t.ranks) - 1; i >= 0; i-- {
+			t.ranks[i].best = 1 + above
+			above += c.now.lows[i]
 		}
 		c.totals = t
 	})
-	return 1 + int(c.totals.above[bucket(s.high)]), c.rows.size - int(c.totals.below[bucket(s.low)])
+	t := c.totals
+	return int(t.ranks[bucket(s.high)].best), int(t.ranks[bucket(s.low)].last), t.rows
 }
 
 // category is a sorted list with the histograms that ranks are counted from: now, and
 // a week ago.
 type category struct {
-	rows         *sortedList
-	now, weekAgo ranges
-
 	sum    sync.Once // makes totals when a rank is first asked for
 	totals *totals
+
+	rows         *sortedList
+	now, weekAgo ranges
 }
 
 // change returns how many ranks a row has certainly gained within a week: 0 while the

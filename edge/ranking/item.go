@@ -100,14 +100,14 @@ func (s *Snapshot) appendRank(dst []byte, r *Row) []byte {
 	at := r.ratings[readiness].span
 	all := s.byBasis[readiness].all
 	niche := s.byBasis[readiness].niches[r.niche]
-	best, last := all.rank(at)
-	bestNiche, lastNiche := niche.rank(at)
+	best, last, of := all.rank(at)
+	bestNiche, lastNiche, ofNiche := niche.rank(at)
 	dst = strconv.AppendInt(append(dst, `{"overall":`...), int64(best), 10)
 	dst = strconv.AppendInt(append(dst, `,"overallLast":`...), int64(last), 10)
-	dst = strconv.AppendInt(append(dst, `,"of":`...), int64(all.rows.size), 10)
+	dst = strconv.AppendInt(append(dst, `,"of":`...), int64(of), 10)
 	dst = strconv.AppendInt(append(dst, `,"niche":`...), int64(bestNiche), 10)
 	dst = strconv.AppendInt(append(dst, `,"nicheLast":`...), int64(lastNiche), 10)
-	dst = strconv.AppendInt(append(dst, `,"ofNiche":`...), int64(niche.rows.size), 10)
+	dst = strconv.AppendInt(append(dst, `,"ofNiche":`...), int64(ofNiche), 10)
 	return append(dst, '}')
 }
 

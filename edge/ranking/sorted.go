@@ -97,13 +97,13 @@ func (l *sortedList) find(slug fieldmark.Slug) *Row {
 	if l.size == 0 {
 		return nil
 	}
-	from, to, ok := l.index.narrow(slug)
-	if !ok {
-		return nil
+	from, to := l.index.narrow(slug)
+	if to-from > 1 { // first slugs that differ after what the index has of them
+		near := l.chunks[from:to]
+		after := sort.Search(len(near), func(i int) bool { return near[i].rows[0].slug > slug })
+		from += max(after-1, 0)
 	}
-	near := l.chunks[from:to]
-	after := sort.Search(len(near), func(i int) bool { return near[i].rows[0].slug > slug })
-	return l.chunks[from+max(after-1, 0)].find(slug)
+	return l.chunks[from].find(slug)
 }
 
 // apply returns the list without the rows of out and with those of in. The former
