@@ -29,6 +29,7 @@ var keyToken = regexp.MustCompile(`fm_live_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}`)
 // TestAccessPage walks without scripts from the form to a key that creates a mission. A GET or HEAD of the page
 // of a request spends nothing, and of several POSTs at once one shows the key. Logs do not have the secret.
 func TestAccessPage(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	const path = fieldmark.PathAccessPage
 	page := h.get(path)

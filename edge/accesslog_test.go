@@ -73,6 +73,7 @@ func newAccessLog(t testing.TB) (l *accesslog.Log, lines func() (text string, al
 // TestAccessLog sends requests of all kinds over each protocol. Each has one line, which tells
 // what became of it and holds no secret.
 func TestAccessLog(t *testing.T) {
+	t.Parallel()
 	accessLog, lines := newAccessLog(t)
 	h := newProtocolFixture(t, func(cfg *edge.Config) { cfg.AccessLog = accessLog })
 	large := strings.Repeat("x", 300_000)

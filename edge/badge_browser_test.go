@@ -69,6 +69,7 @@ const comparePictures = `async () => {
 
 // A browser's picture of the SVG is our PNG, but for the edges of shapes.
 func TestBadgePixels(t *testing.T) {
+	t.Parallel()
 	b := browsertest.Start(t)
 	const mean, far = 2, 0.005
 	looks := []string{
@@ -165,6 +166,7 @@ const loadedWidths = `async () => {
 // A page that isolates itself shows the badge, though it shows nothing that
 // does not allow it; so does one that shows an answer of 404.
 func TestBadgeInIsolatedPage(t *testing.T) {
+	t.Parallel()
 	b := browsertest.Start(t)
 	h := newBadgeFixture(t)
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -99,6 +99,7 @@ func scaleAdvances(font []byte, factor float64) {
 // Text stays in its place in every language, state and style, whatever fonts a
 // reader has.
 func TestBadgeTextFits(t *testing.T) {
+	t.Parallel()
 	var page strings.Builder
 	page.WriteString(`<!doctype html><meta charset="utf-8">`)
 	add := func(b badge.Badge, l badge.Options) {

@@ -189,6 +189,7 @@ func TestScoreBatchProblems(t *testing.T) {
 // A follower of all scores has what the origin has, over restarts of the edge, and an edge asks
 // the origin once for clients at one place.
 func TestFollowScoresThroughEdges(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	state, next := map[fieldmark.Slug]string{}, "0"
 	follow := func() {

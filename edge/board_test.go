@@ -191,6 +191,7 @@ func TestBoardRefusals(t *testing.T) {
 
 // A cursor outlives changes, but not as many as there are rankings kept.
 func TestCursorExpires(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	manyRanked(h)
 	query := "?limit=2&cursor=" + h.listed("?limit=2").NextCursor
@@ -227,6 +228,7 @@ func TestSnapshotIsNamedByContent(t *testing.T) {
 
 // TestManyChanges compares the incrementally updated ranking with one built from scratch.
 func TestManyChanges(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	var put []fieldmark.Brand
 	for i := range 60 {

@@ -36,6 +36,7 @@ func allFacts(words int64) fieldmark.Facts {
 // it, runs it as a canary and activates it; histories show the change as such; and a rollback
 // restores the old one. Nodes that trust one key need no signature of it.
 func TestNewVersionOfTheBuiltIn(t *testing.T) {
+	t.Parallel()
 	record := storetest.New(t)
 	before, after := digestOf(geo.Modules()[0]), digestOf(geo.Module())
 	st, old, _ := openOrigin(t, record, geo.Modules()[0])

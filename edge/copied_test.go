@@ -76,6 +76,7 @@ func essay(t *testing.T, name string) string {
 // it, has a grade below C in the score and on the badge, and its text is unknown, not bad. An
 // upheld dispute changes which of them is the first.
 func TestCopiedSite(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	ctx := t.Context()
 	h.audits("original.example:80", essay(t, "Original"), "copy.test:80", essay(t, "Copycat"))

@@ -30,6 +30,7 @@ var safelisted = []string{"cache-control", "content-language", "content-length",
 // TestCORSOfTheAPI: what a preflight allows is what the API has, and scripts of other
 // sites may read every field that its answers bring.
 func TestCORSOfTheAPI(t *testing.T) {
+	t.Parallel()
 	h := newLimitedFixture(t)
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage

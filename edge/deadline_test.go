@@ -229,6 +229,7 @@ var slowRoutes = map[string]bool{
 // TestHangingOrigin: an origin that accepts requests and never answers makes no
 // route wait for more than six seconds, and none answer that the node is at fault.
 func TestHangingOrigin(t *testing.T) {
+	t.Parallel()
 	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		f := newHangingFixture(t)
@@ -283,6 +284,7 @@ func TestHangingOrigin(t *testing.T) {
 
 // TestSlowImport: an import may take as long at the edge as at the origin.
 func TestSlowImport(t *testing.T) {
+	t.Parallel()
 	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		f := newHangingFixture(t)
@@ -348,6 +350,7 @@ func TestSecondOrigin(t *testing.T) {
 // TestHangingOriginPages: what the node knows is served without the parts it does
 // not know.
 func TestHangingOriginPages(t *testing.T) {
+	t.Parallel()
 	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		f := newHangingFixture(t)

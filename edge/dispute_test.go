@@ -27,6 +27,7 @@ func disputeForm(values ...string) string {
 // TestDisputePage walks through the form without scripts: a refused form keeps what was
 // entered and says beside each field what is wrong, a sent one leads to its state.
 func TestDisputePage(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.until("acme is known", func() bool { return h.get("/brands/acme").status == 200 })

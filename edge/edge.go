@@ -62,6 +62,7 @@ type Config struct {
 	Profile    rfc9111.Profile // how what is passed on is cached
 	PassBytes  int64           // bound of passed answers in memory; 0: proxy.DefaultBytes
 	PassFields []string        // further request fields an origin may see of what is cached
+	PassShared bool            // share passed answers in Redis; it needs RedisURL, a NodeToken and the strict profile
 	// Site carries requests for hosts other than that of BaseURL to a site that is not
 	// Fieldmark's; nil: the edge serves no other site. Without a NodeToken every request is
 	// passed on, to the site or the origin, and the edge has no routes.
@@ -200,6 +201,9 @@ func New(cfg Config) (*Edge, error) {
 	cfg.PassBody = cmp.Or(cfg.PassBody, DefaultPassBody)
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
+	}
+	if cfg.PassShared && (cfg.RedisURL == "" || cfg.NodeToken == "" || cfg.Profile != rfc9111.Strict) {
+		return nil, errors.New("edge: shared passed answers need a Redis, a node token and the strict profile")
 	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(),
 		id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), startedAt: fieldmark.At(time.Now()),
@@ -396,6 +400,7 @@ func (e *Edge) Ready() error {
 
 // close releases the resources that New acquired.
 func (e *Edge) close() {
+	e.proxied.proxy.Close()
 	e.cache.Close()
 	if e.redis != nil {
 		if err := e.redis.Close(); err != nil {
@@ -408,7 +413,6 @@ func (e *Edge) close() {
 	if err := e.modules.close(context.Background()); err != nil {
 		e.log.Error("close the scoring modules", "err", err)
 	}
-	e.proxied.proxy.Close()
 }
 
 // newRequestID returns the id for a request that arrived without one.

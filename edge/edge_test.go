@@ -541,6 +541,7 @@ func TestOriginStopped(t *testing.T) {
 // TestOriginStoppedCold requests, from a node whose memory is too small for scores, pages
 // that were never requested before the origin stopped.
 func TestOriginStoppedCold(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		bytes int64

@@ -121,6 +121,7 @@ func TestEncodings(t *testing.T) {
 // TestFirstResponseIsCompressed: the first client of a page gets it compressed too, and so does the
 // client of a page that is rendered for one request.
 func TestFirstResponseIsCompressed(t *testing.T) {
+	t.Parallel()
 	h := newHitFixture(t)
 	css := "/static/" + between(h.get("/").body, "/static/site.", ".css")
 	for _, path := range []string{"/", "/brands/acme", "/about", "/sitemap.xml", "/developers", "/api/v1/leaderboard",

@@ -55,10 +55,10 @@ func (e *Edge) KeepBadge(path string, body []byte) {
 			"Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT"}, badgeFields...)...)}))
 }
 
-// KeepScore stores a score document, plain and compressed,, and returns how many
+// KeepScore stores a score document, plain and compressed, and returns how many
 // bytes the cache counts.
 func (e *Edge) KeepScore(score fieldmark.Score) (used int64, err error) {
-	entry, err := newScoreEntry(score, 0)
+	entry, err := newScoreEntry(score, 0, time.Now())
 	if err != nil {
 		return 0, err
 	}

@@ -14,6 +14,7 @@ import (
 // TestPromotedStandby fails over to a standby that lacks the newest changes of two brands and has
 // given their numbers to others before edges poll again. No edge goes on serving what was lost.
 func TestPromotedStandby(t *testing.T) {
+	t.Parallel()
 	primary := storetest.StartServer(t)
 	standby := primary.Standby()
 	h := newOriginFixture(t, primary.Or(standby))
@@ -78,6 +79,7 @@ func TestPromotedStandby(t *testing.T) {
 // TestFactsFromReplica lets an origin read facts from a standby: edges show every change at once,
 // also while the standby replays none, and after it is gone.
 func TestFactsFromReplica(t *testing.T) {
+	t.Parallel()
 	primary := storetest.StartServer(t)
 	migrated := store.Config{URL: primary.URL}
 	_, err := store.Migrate(t.Context(), migrated)

@@ -166,6 +166,7 @@ func managed() int64 {
 // TestConcurrentRequestsOfAColdBadge requests a badge that is not cached a thousand times at once. The
 // origin receives at most one request.
 func TestConcurrentRequestsOfAColdBadge(t *testing.T) {
+	t.Parallel()
 	h := newHitFixture(t)
 	h.brand("cold", "Cold", 200)
 	h.until("cold is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) })

@@ -92,6 +92,7 @@ func TestPlainOrigin(t *testing.T) {
 // TestPurgePassed: a purge by tag, address or of everything reaches answers that
 // were passed on, on every node that follows the log.
 func TestPurgePassed(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	var asked atomic.Int64
 	h.docs = func(w http.ResponseWriter, r *http.Request) {

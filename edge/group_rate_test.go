@@ -13,6 +13,7 @@ import (
 // Two edges with one Redis count the keys of a group together: what one edge let through, the
 // other does not let through again.
 func TestSharedRateOfAGroup(t *testing.T) {
+	t.Parallel()
 	server := cachetest.StartRedis(t)
 	h := newFixture(t, func(c *edge.Config) { c.RateLimit, c.RedisURL = edge.RateLimitShared, server.URL })
 	first := h.base

@@ -64,6 +64,7 @@ func TestScoreAsOf(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	h := newAgedFixture(t)
 	read := func(query string) fieldmark.ScoreHistory {
 		t.Helper()
@@ -192,6 +193,7 @@ func (h *fixture) study(name string, change func(d *study.Document), engines []s
 }
 
 func TestVisibility(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	manyRanked(h)
 	if s := h.score("a"); s.Visibility != nil || s.Full != nil {
@@ -247,6 +249,15 @@ func TestVisibility(t *testing.T) {
 		if got := h.get("/api/v1/leaderboard?basis=visibility" + query); got.status != want {
 			t.Errorf("%s: %d %.200s, want %d", query, got.status, got.body, want)
 		}
+	}
+	result, failed := h.callTool("leaderboard", `{"basis":"visibility","niche":"ropes","metric":"citation","limit":2}`)
+	if items, _ := result["items"].([]any); failed || len(items) != 2 || result["nextCursor"] == nil ||
+		result["metric"] != "citation" {
+		t.Errorf("the tool lists %v", result)
+	}
+	if result, failed = h.callTool("leaderboard", `{"basis":"visibility"}`); !failed ||
+		result["code"] != "invalid_parameter" {
+		t.Errorf("the tool without a niche: %v, want invalid_parameter", result)
 	}
 	var page fieldmark.VisibilityBoard
 	var slugs []string

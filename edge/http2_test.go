@@ -72,6 +72,7 @@ func newProtocolFixture(t *testing.T, changes ...func(*edge.Config)) *protocolFi
 
 // TestSameAnswers requests everything over each protocol, and compares the answers.
 func TestSameAnswers(t *testing.T) {
+	t.Parallel()
 	h := newProtocolFixture(t)
 	h.docs = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60, no-transform")

@@ -18,6 +18,7 @@ func forms(slug string) []string {
 }
 
 func TestRename(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.brand("other", "Other", 200)
@@ -74,6 +75,7 @@ func TestRename(t *testing.T) {
 // format of both in their caches. It also checks the caches when the origin stops right
 // after.
 func TestRemovedBrandLeavesEveryCache(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	for _, slug := range []fieldmark.Slug{"acme", "shy"} {
 		h.brand(slug, "Acme", 300)

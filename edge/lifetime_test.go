@@ -47,6 +47,7 @@ func (h *fixture) stated() bool { return h.get("/api/badge/acme").header.Get(for
 // TestLifetimeForCDNs: while all CDNs are verified, responses that are purged exactly state the long lifetime,
 // in the fields of their kinds, and others do not. Without CDNs, and as soon as one is not verified, none do.
 func TestLifetimeForCDNs(t *testing.T) {
+	t.Parallel()
 	h := newHitFixture(t)
 	h.brand("formerly", "Former", 300)
 	_, err := h.service.Brands.Rename(t.Context(), "formerly", "later")
@@ -90,6 +91,7 @@ func TestLifetimeForCDNs(t *testing.T) {
 // TestLifetimeOfLateEdges: an edge that starts, or comes back, states what holds then; one that cannot
 // reach its origin states nothing, because it may miss purges.
 func TestLifetimeOfLateEdges(t *testing.T) {
+	t.Parallel()
 	h := newHitFixture(t)
 	h.probed(fieldmark.CDNVerified, fieldmark.CDNFastly)
 	h.until("the edge states the lifetime", h.stated)

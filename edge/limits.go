@@ -52,6 +52,7 @@ var slowPaths = []struct {
 	{http.MethodPost, fieldmark.PathMissions, fieldmark.PathAttachments}, // may be stored on another server
 	{http.MethodPost, fieldmark.PathTechnician, ""},                      // photos, as above
 	{http.MethodGet, fieldmark.PathChecks + "/", ""},
+	{http.MethodPost, fieldmark.PathPlayground, ""},
 	{http.MethodGet, fieldmark.PathScores, "scores"}, // waits for a change
 	{http.MethodPost, fieldmark.PathWebhooks, "/test"},
 	{http.MethodPost, fieldmark.PathPortal, ""}, // tests, as above
@@ -339,6 +340,8 @@ func (s *siteHosts) bodyLimit(host, path []byte) int64 {
 		return mcp.MaxBody
 	case text(path) == fieldmark.PathLLMsLint:
 		return fieldmark.MaxLintBody
+	case strings.HasPrefix(text(path), fieldmark.PathPlayground):
+		return fieldmark.MaxPlayBody
 	}
 	for _, own := range documentPaths {
 		if strings.HasPrefix(text(path), own) {

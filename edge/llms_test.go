@@ -154,6 +154,7 @@ func TestLLMsConcurrent(t *testing.T) {
 // TestLLMsEdition: after the origin is replaced by another version, the edge no longer
 // serves the old responses, even before a request to the origin.
 func TestLLMsEdition(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	var programs []http.Handler
 	for _, version := range []string{"old", "new"} {
@@ -229,6 +230,7 @@ func TestLintKeepsWhatWasSent(t *testing.T) {
 // TestLLMsOfAuditedSite: the form needs the address alone, the user keeps or drops
 // pages, and no file outlives an audit.
 func TestLLMsOfAuditedSite(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.follows()
 	h.brand("acme", "Acme", -1)

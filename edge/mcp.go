@@ -222,6 +222,25 @@ func (t *toolHost) Board(query *fasthttp.Args) (*fieldmark.Board, error) {
 	return &board, nil
 }
 
+// Visibility implements mcp.Host.
+func (t *toolHost) Visibility(ctx *fasthttp.RequestCtx, query *fasthttp.Args) (*fieldmark.VisibilityBoard, error) {
+	q, err := parseVisibility(query, rejectUnknown)
+	if err != nil {
+		return nil, err
+	}
+	s := t.boards.rankings.Current()
+	if s == nil {
+		return nil, errNotRanked()
+	}
+	key, fill := t.boards.visibilityEntry(s, &q)
+	entry, _, err := t.boards.fetcher.getLimited(ctx, key, fill)
+	if err != nil {
+		return nil, err
+	}
+	board := new(fieldmark.VisibilityBoard)
+	return board, json.Unmarshal(entry.Body, board)
+}
+
 // Search implements mcp.Host.
 // It also finds brands that are not ranked.
 func (t *toolHost) Search(text string, limit int) (*ranking.Found, error) {

@@ -54,6 +54,7 @@ func (h *fixture) callTool(tool, arguments string) (result map[string]any, faile
 
 // TestTools calls the tools that read, with the origin and without it.
 func TestTools(t *testing.T) {
+	t.Parallel()
 	h := newHitFixture(t)
 	h.brand("beta", "Beta", 100)
 	h.until("both are ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) })
@@ -103,6 +104,7 @@ func TestTools(t *testing.T) {
 
 // TestToolRate: calls of clients without a key are counted, and the answer says when to go on.
 func TestToolRate(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t, func(cfg *edge.Config) { cfg.RateLimit = edge.RateLimitLocal })
 	for range 30 {
 		if result, failed := h.callTool("score", `{"brand":"x"}`); failed && result["code"] == "rate_limited" {

@@ -27,6 +27,7 @@ type cardSignal struct {
 // TestMethodologyAfterStart: a request before the node has loaded its module does not
 // prevent the next one from getting the document.
 func TestMethodologyAfterStart(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	paths := []string{fieldmark.PathMethodology, "/methodology"}
 	var early [2]int
@@ -51,6 +52,7 @@ func TestMethodologyAfterStart(t *testing.T) {
 // reason for every number. A database from before version 2.0 keeps 1.0 active, with its
 // reasons.
 func TestMethodology(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	checkMethodology(t, h, "../wasm/geo/geo-readiness-2.json", `id="visibility"`, `id="s-geo"`, "fresh.recent",
 		"at most 30", "no score", `id="contest"`, "r = 0.009", "3 changed the ranking",
@@ -183,6 +185,7 @@ func checkMethodology(t *testing.T, h *fixture, cardFile string, texts ...string
 
 // TestWords: no page, advice or text claims an effect that no study has shown.
 func TestWords(t *testing.T) {
+	t.Parallel()
 	claims := regexp.MustCompile(`(?i)\b(predicts|drives|boosts|guarantees|will be cited|proven)\b`)
 	denied := regexp.MustCompile(`(?i)not proven`)
 	for _, pattern := range []string{"site/templates/*", "site/*.go", "badge/*.go", "method-*.json",

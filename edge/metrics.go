@@ -296,16 +296,18 @@ const (
 	passBypass
 	passCollapsed
 	passOnError
+	passShared
 	passResults
 )
 
-var passNames = [passResults]string{"hit", "stale", "miss", "bypass", "collapsed", "on-error"}
+var passNames = [passResults]string{"hit", "stale", "miss", "bypass", "collapsed", "on-error", "shared"}
 
 // proxyEvents counts the events of the proxy.
 func (m *meters) proxyEvents() proxy.Events {
 	return proxy.Events{
 		Hit: m.passed[passHit].Inc, Stale: m.passed[passStale].Inc, Miss: m.passed[passMiss].Inc,
 		Passed: m.passed[passBypass].Inc, Collapsed: m.passed[passCollapsed].Inc, OnError: m.passed[passOnError].Inc,
+		Shared:  m.passed[passShared].Inc,
 		Evicted: m.evicted[1].Add,
 	}
 }

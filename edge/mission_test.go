@@ -15,6 +15,7 @@ import (
 // TestMissions tests the whole mission contract through the edge: keys, conditions and
 // refusals pass unchanged in both directions.
 func TestMissions(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	key, err := h.service.Access.Keys.Create(t.Context(), access.DefaultAccount,
 		fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{

@@ -211,11 +211,12 @@ func (s *scorer) fallback(ctx context.Context, slug fieldmark.Slug) (*cache.Entr
 	if err := asNotFound(slug, &state, err); err != nil {
 		return nil, asUnavailable(err)
 	}
+	at := time.Now()
 	registry, _ := s.modules.registryFor(slug)
 	score := fieldmark.NewScore(state.Brand, fieldmark.PendingAssessment())
 	score.Status = fieldmark.StatusInsufficientData
 	if m, release, err := registry.AcquirePrevious(); err == nil {
-		before, err := s.assessBy(ctx, m, state, time.Now())
+		before, err := s.assessBy(ctx, m, state, assessedAt(at))
 		release()
 		if err == nil {
 			score = before
@@ -224,11 +225,11 @@ func (s *scorer) fallback(ctx context.Context, slug fieldmark.Slug) (*cache.Entr
 		score.Methodology, score.Module = m.Methodology(), m.Ref()
 		release()
 	}
-	entry, err := newScoreEntry(score, min(asOf, s.replica.moduleAsOf.Load()))
+	entry, err := newScoreEntry(score, min(asOf, s.replica.moduleAsOf.Load()), at)
 	if err != nil {
 		return nil, err
 	}
-	entry.Born, entry.Fresh = time.Now(), fallbackFresh
+	entry.Fresh = fallbackFresh
 	entry.Value.(*scoreValue).stale = true
 	return entry, nil
 }

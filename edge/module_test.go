@@ -48,6 +48,7 @@ func (h *fixture) board() (board fieldmark.Board) {
 // a response, the previous module becomes active automatically, the scores that the bad
 // module made of other sites are dropped, and the origin receives a report.
 func TestFailingModuleIsRolledBack(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.brand("odd", "Odd", wasmtest.BadWords)
@@ -132,6 +133,7 @@ func TestFailingModuleIsRolledBack(t *testing.T) {
 // TestModuleFailsForOneBrand activates a module that traps for one of three brands, too few
 // for a rollback: the report names the brand until it is scored again.
 func TestModuleFailsForOneBrand(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.brand("odd", "Odd", wasmtest.BadWords)
@@ -151,6 +153,7 @@ func TestModuleFailsForOneBrand(t *testing.T) {
 // TestModuleRefused has the origin name a module that no edge can load: the active module
 // stays, and the report gives the reason.
 func TestModuleRefused(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
@@ -177,6 +180,7 @@ func TestModuleRefused(t *testing.T) {
 
 // TestCanary scores a share of the brands by a canary module, and ranks none by it.
 func TestCanary(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	const brands = 40
 	for i := range brands {
@@ -237,6 +241,7 @@ func TestCanary(t *testing.T) {
 
 // TestSignedOnly holds an edge to the keys it was given.
 func TestSignedOnly(t *testing.T) {
+	t.Parallel()
 	public, private, err := ed25519.GenerateKey(nil)
 	must(t, err)
 	_, stranger, err := ed25519.GenerateKey(nil)

@@ -14,6 +14,7 @@ import (
 // A PNG that has to be drawn counts as a request to an API; one from the cache
 // does not, and neither does an SVG.
 func TestPNGsAreCounted(t *testing.T) {
+	t.Parallel()
 	h := newBadgeFixture(t, func(c *edge.Config) { c.RateLimit = edge.RateLimitLocal })
 	first := h.get("/api/badge/acme.png?label=x")
 	if first.status != 200 || first.header.Get("RateLimit") != `"anonymous";r=29;t=2` {
@@ -38,6 +39,7 @@ func TestPNGsAreCounted(t *testing.T) {
 // A network has a share of the PNGs that are drawn: beyond it, requests are
 // refused at once, and those of other networks are answered.
 func TestPNGsOfOneNetwork(t *testing.T) {
+	t.Parallel()
 	const share = 16
 	h := newBadgeFixture(t, trustLoopback)
 	const crowd, other = "198.51.100.7", "203.0.113.9"
@@ -78,6 +80,7 @@ func TestPNGsOfOneNetwork(t *testing.T) {
 // Share cards are drawn in the same places: a network that asks for many at once is refused,
 // and others get theirs.
 func TestCardsOfOneNetwork(t *testing.T) {
+	t.Parallel()
 	const share, brands = 16, 96
 	h := newBadgeFixture(t, trustLoopback)
 	h.importBrands("card", brands)

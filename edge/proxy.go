@@ -20,6 +20,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
@@ -65,11 +66,16 @@ type proxyEndpoints struct {
 func (e *Edge) newProxyEndpoints(cfg Config) (*proxyEndpoints, error) {
 	p := &proxyEndpoints{responder: e.responder, clients: e.clients, hosts: e.hosts, auth: e.auth,
 		uploads: newSlots(maxUploads, maxUploads)}
+	var shared *cache.SharedVariants
+	if cfg.PassShared {
+		shared = e.cache.SharedVariants()
+	}
 	var err error
 	p.proxy, err = proxy.New(proxy.Config{
 		Transport: e.transport, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
 		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
 		IgnoreCookies: cfg.IgnoreCookies, CookielessPaths: cfg.CookielessPaths,
+		Shared: shared, AsOf: e.replica.purged.Load,
 		Prepare:   p.setForwarded,
 		BodyLimit: func(ctx *fasthttp.RequestCtx) int64 { return e.hosts.bodyLimit(ctx.Host(), ctx.Path()) },
 		Fail:      p.failPass,

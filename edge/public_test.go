@@ -31,6 +31,7 @@ const maxPage = 60 << 10
 // TestOwnGrade: what Fieldmark asks of others, it does itself. The test cannot
 // have https, which costs 2 points.
 func TestOwnGrade(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	const brands = 12
 	for i := range brands {
@@ -169,6 +170,7 @@ func TestUnrankedBrandsChange(t *testing.T) {
 
 // TestSitemapParts: every page is listed in one part, and no part is too large.
 func TestSitemapParts(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	for i := range 9 {
 		h.brand(fieldmark.Slug(fmt.Sprintf("brand-%d", i)), "Brand", 900)
@@ -211,6 +213,7 @@ func publicPages() []string {
 // TestPageWeight holds every page to its weight with all it loads but badges,
 // and to a description of itself that no other page has.
 func TestPageWeight(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 900)
 	h.until("the brand is ranked", func() bool { return strings.Contains(h.get("/").body, "/brands/acme") })
@@ -301,6 +304,7 @@ func TestForms(t *testing.T) {
 
 // TestDevelopersAlone: without an origin the pages are there, and whole again after.
 func TestDevelopersAlone(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.down.Store(true)
 	if a := h.get(site.PathReference); a.status != 200 || strings.Contains(a.body,

@@ -77,6 +77,7 @@ func (h *fixture) checkpoint(log fieldmark.PublicLog) (c translog.Checkpoint) {
 
 // TestPublicLogFiles: tools for the Go checksum database accept the log as an edge serves it.
 func TestPublicLogFiles(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.startLog()
 	const brands = 260
@@ -110,4 +111,58 @@ func TestPublicLogFiles(t *testing.T) {
 			t.Errorf("%s: %d, want 404", path, a.status)
 		}
 	}
+}
+
+// TestScoreProof: ?proof=1 puts beside a score the proof that the log has it, and adds nothing else.
+func TestScoreProof(t *testing.T) {
+	h := newFixture(t)
+	const path = "/api/v1/score/brand-3?proof=1"
+	for i := range 5 {
+		h.brand(fieldmark.Slug(fmt.Sprint("brand-", i)), "Brand", int64(i*50))
+	}
+	h.score("brand-3")
+	early := h.get(path)
+	h.wantProblem(early, http.StatusServiceUnavailable, fieldmark.CodeOriginUnavailable) // it has not begun
+	h.startLog()
+	log := h.logOf(5)
+	var a answer
+	proved := func() (score fieldmark.Score) {
+		h.until("the edge has the proof", func() bool { a = h.get(path); return a.status == http.StatusOK })
+		must(t, json.Unmarshal([]byte(a.body), &score))
+		r, _, err := translog.Verify(score.Proof, log.Keys...)
+		must(t, err)
+		if r.Brand != "brand-3" || r.Facts != score.FactsDigest || r.Module != score.Module.Digest ||
+			score.Proof.Log != log.Origin {
+			t.Errorf("the proof is of %+v in %s", r, score.Proof.Log)
+		}
+		return score
+	}
+	score := proved()
+	plain := h.get("/api/v1/score/brand-3")
+	if !strings.HasPrefix(a.body, strings.TrimSuffix(plain.body, "}\n")+`,"proof":{"log":`) ||
+		a.header.Get("Cache-Control") != plain.header.Get("Cache-Control") ||
+		a.header.Get("Surrogate-Key") != plain.header.Get("Surrogate-Key") ||
+		a.header.Get("Etag") == plain.header.Get("Etag") {
+		t.Errorf("with its proof: %v %s", a.header, a.body)
+	}
+	if again := h.get(path, "If-None-Match", a.header.Get("Etag")); again.status != http.StatusNotModified {
+		t.Errorf("with its own Etag: %d", again.status)
+	}
+	asked := h.asked.Load()
+	if h.get(path); h.asked.Load() != asked {
+		t.Error("a proof is not kept")
+	}
+	for _, query := range []string{"=0", "=1&proof=1", "=1&asOf=2026-01-01"} {
+		h.wantProblem(h.get("/api/v1/score/brand-3?proof"+query), 400, fieldmark.CodeInvalidParameter)
+	}
+	h.wantProblem(h.get("/api/v1/score/nobody?proof=1"), 404, fieldmark.CodeNotFound)
+
+	h.brand("brand-3", "Brand", 299)
+	h.until("the score is that of the new facts",
+		func() bool { return h.score("brand-3").FactsDigest != score.FactsDigest })
+	if next := proved(); next.Proof.Index != 5 {
+		t.Errorf("the proof is of leaf %d, want 5", next.Proof.Index)
+	}
+	must(t, h.service.Brands.Delete(t.Context(), "brand-3"))
+	h.until("the proof of a removed brand is gone", func() bool { return h.get(path).status == http.StatusNotFound })
 }

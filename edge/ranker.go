@@ -473,13 +473,13 @@ func (p *rankPass) scoreAll(ctx context.Context) {
 // add scores one brand. Keep makes its score document ready.
 func (p *rankPass) add(ctx context.Context, state *fieldmark.BrandState, asOf int64, keep bool) error {
 	e := p.edge
-	row, score, err := e.scorer.scoreRow(ctx, p.module, *state, p.began)
+	row, score, err := e.scorer.scoreRow(ctx, p.module, *state, assessedAt(p.began))
 	if err != nil {
 		return fmt.Errorf("rank every brand: %w", err)
 	}
 	p.rows = append(append(p.rows, row), aliasRows(state)...)
 	if keep && score != nil && len(p.rows) <= maxWarmScores && e.modules.digest(score.Slug) == p.module.Ref().Digest {
-		e.scorer.store(ctx, *score, asOf)
+		e.scorer.store(ctx, *score, asOf, p.began)
 	}
 	return nil
 }
@@ -495,8 +495,8 @@ func aliasRows(state *fieldmark.BrandState) []*ranking.Row {
 
 // store stores a score ahead of requests, so that it is there while the origin is
 // away.
-func (s *scorer) store(ctx context.Context, score fieldmark.Score, asOf int64) {
+func (s *scorer) store(ctx context.Context, score fieldmark.Score, asOf int64, at time.Time) {
 	s.logRefresh(s.cache.Fetch(ctx, scoreKey(score.Slug), func(context.Context) (*cache.Entry, error) {
-		return newScoreEntry(score, asOf)
+		return newScoreEntry(score, asOf, at)
 	}))
 }

@@ -295,6 +295,7 @@ func TestNetworkQuotaBehindAProxy(t *testing.T) {
 
 // TestFloodOfSlugs: names that are no brand's cost the origin nothing.
 func TestFloodOfSlugs(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.brand("young", "Young", -1)

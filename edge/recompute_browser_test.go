@@ -29,6 +29,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 	"github.com/fieldmark/fieldmark/wasm/geo"
+	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 // maxRunScript is what the script of the page may weigh in gzip, in bytes.
@@ -60,6 +61,7 @@ func factsFor(inputs []abi.Input, seed uint64) fieldmark.Facts {
 // TestRecompute: for 100 brands and each language of modules, a browser computes the bytes of the
 // edge from facts and module alone. A module of the class wasi-null says that it cannot.
 func TestRecompute(t *testing.T) {
+	t.Parallel()
 	const brands = 100
 	b := browsertest.Start(t)
 	h := newFixture(t, func(c *edge.Config) { c.WASI = true })
@@ -126,14 +128,58 @@ func TestRecompute(t *testing.T) {
 	}
 }
 
+// TestRecomputeAtAgeLimits: facts whose age passes a limit at the time of their assessment have the
+// same score in a browser, on either side of the limit.
+func TestRecomputeAtAgeLimits(t *testing.T) {
+	const each, step = 20, 40 * time.Millisecond
+	b, h := browsertest.Start(t), newFixture(t)
+	var slugs []string
+	for _, limit := range scoring.AgeLimits() {
+		for i := range each {
+			slug := fieldmark.Slug(fmt.Sprintf("b%d-%d", limit/day, i))
+			h.brand(slug, "B", -1)
+			facts := factsWith(300)
+			facts.AsOf = fieldmark.At(time.Now().Add(-limit + time.Duration(i-each/2)*step))
+			_, err := h.service.Brands.PutFacts(t.Context(), slug, facts)
+			must(t, err)
+			var a answer
+			h.until("it is scored", func() bool {
+				a = h.get(fieldmark.PathScore + string(slug))
+				return strings.Contains(a.body, `"factsDigest"`)
+			})
+			at, err := time.Parse(time.RFC3339, a.header.Get(fieldmark.HeaderAssessedAt))
+			must(t, err)
+			if at.After(time.Now()) || time.Since(at) > waitLimit {
+				t.Errorf("%s was assessed at %s", slug, at)
+			}
+			slugs = append(slugs, string(slug))
+		}
+	}
+	p := b.Open(t, h.base+"/brands/"+slugs[0]+"/recompute", browsertest.View{})
+	p.Until(t, "the first is verified", `document.querySelector("[role=status]").textContent.startsWith("identical")`)
+	var differ []string
+	p.Ask(t, `Promise.all(`+fmt.Sprintf("%q", strings.Join(slugs, " "))+`.split(" ").map(async slug => {
+			const proof = await recompute(slug);
+			proof.runner.end();
+			return proof.identical ? "" : slug + JSON.stringify(proof.mine) + JSON.stringify(proof.ours);
+		})).then(all => all.filter(Boolean))`, &differ)
+	for _, d := range differ {
+		t.Error(d)
+	}
+}
+
 // TestRecomputePage: the page names what is wrong with facts or module, survives modules that
 // trap, loop or return nonsense, and keeps changed facts in its address.
 func TestRecomputePage(t *testing.T) {
+	t.Parallel()
 	b, h := browsertest.Start(t), newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.score("acme")
+	h.startLog()
+	h.until("the log has the score", func() bool { return h.get("/api/v1/score/acme?proof=1").status == http.StatusOK })
 	status := `document.querySelector("#recompute [role=status]").textContent`
 	t.Run("look", func(t *testing.T) { lookAtRecompute(t, b, h) })
+	t.Run("flipped proof", func(t *testing.T) { flipProof(t, b, h) })
 	t.Run("flipped bits", func(t *testing.T) {
 		var flip atomic.Value
 		base := flippingProxy(t, h, &flip)
@@ -213,7 +259,7 @@ func lookAtRecompute(t *testing.T, b *browsertest.Browser, h *fixture) {
 		t.Errorf("the script has %d bytes in gzip, at most %d", packed.Len(), maxRunScript)
 	}
 	for path, want := range map[string]bool{"/brands/acme/recompute": true, "/brands/acme": false, "/": false,
-		"/methodology": false} {
+		"/methodology": false, site.PathPlayground: true, site.PathDevelopers: false} {
 		a := h.get(path)
 		if got := strings.Contains(a.header.Get("Content-Security-Policy"), "wasm-unsafe-eval"); got != want {
 			t.Errorf("%s may compile WebAssembly: %v, want %v", path, got, want)
@@ -224,9 +270,48 @@ func lookAtRecompute(t *testing.T, b *browsertest.Browser, h *fixture) {
 	}
 }
 
+// flipProof flips one bit of each member of the proof of a score: the page says that the proof does not hold.
+func flipProof(t *testing.T, b *browsertest.Browser, h *fixture) {
+	h.brand("bolt", "Bolt", 20) // so that the proofs have hashes
+	h.until("the log has two leaves", func() bool {
+		return h.get("/api/v1/score/bolt?proof=1").status == http.StatusOK
+	})
+	var member atomic.Value
+	base := rewritingProxy(t, h, func(path string, body []byte) {
+		from := bytes.Index(body, []byte(`"proof":`))
+		if name := member.Load().(string); from >= 0 && name != "" {
+			from += bytes.Index(body[from:], []byte(`"`+name+`":`)) + len(name) + 3
+			body[from+bytes.IndexAny(body[from:], "0123456789abcdefghijklmnopqrstuvwxyz")] ^= 1
+		}
+	})
+	for _, name := range []string{"log", "index", "record", "salt", "hashes", "checkpoint", ""} {
+		member.Store(name)
+		says := "The proof of the public log does not hold: "
+		if name == "" {
+			says = "identical"
+		}
+		p := b.Open(t, base+"/brands/bolt/recompute", browsertest.View{})
+		p.Until(t, fmt.Sprintf("the page says %q of member %q", says, name),
+			`document.querySelector("#recompute [role=status]").textContent.startsWith(`+fmt.Sprintf("%q", says)+`)`)
+		if name == "" {
+			p.Until(t, "the leaf is named", `document.querySelector("[data-out=steps]").textContent.includes(
+				"Leaf 1 of the public log verified")`)
+		}
+	}
+}
+
 // flippingProxy passes requests to the edge and flips one bit of the responses whose path
 // contains what flip holds.
 func flippingProxy(t *testing.T, h *fixture, flip *atomic.Value) string {
+	return rewritingProxy(t, h, func(path string, body []byte) {
+		if strings.Contains(path, flip.Load().(string)) {
+			body[len(body)/2] ^= 1
+		}
+	})
+}
+
+// rewritingProxy passes requests to the edge, and the bodies of its responses to rewrite.
+func rewritingProxy(t *testing.T, h *fixture, rewrite func(path string, body []byte)) string {
 	target, err := url.Parse(h.base)
 	must(t, err)
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
@@ -235,14 +320,11 @@ func flippingProxy(t *testing.T, h *fixture, flip *atomic.Value) string {
 		r.Out.Header.Set("Accept-Encoding", "identity")
 	}}
 	proxy.ModifyResponse = func(r *http.Response) error {
-		if !strings.Contains(r.Request.URL.Path, flip.Load().(string)) {
-			return nil
-		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return err
 		}
-		body[len(body)/2] ^= 1
+		rewrite(r.Request.URL.Path, body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		return nil
 	}
@@ -251,9 +333,11 @@ func flippingProxy(t *testing.T, h *fixture, flip *atomic.Value) string {
 	return s.URL
 }
 
-// TestPlayground: an author's module runs in the browser with its golden vectors and the facts of
-// a brand, and one that fails leaves the page usable.
+// TestPlayground: an author's module runs in the browser with its golden vectors and the facts of a brand, also
+// where the origin does not check it. One that traps, loops or returns nonsense leaves the page usable, and so does a
+// card that cannot be compiled.
 func TestPlayground(t *testing.T) {
+	t.Parallel()
 	b, h := browsertest.Start(t), newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.score("acme")
@@ -270,6 +354,8 @@ func TestPlayground(t *testing.T) {
 	score := `document.querySelector("[data-out=score]").textContent`
 	choose(wasmtest.Bad(t, "1.0.1"))
 	p.Until(t, "nothing is known", score+` == "no score"`)
+	verdict := `document.querySelector("[data-out=verdict]").textContent`
+	p.Until(t, "nothing checks it here", verdict+`.startsWith("Not checked: this server does not check")`)
 	p.Ask(t, set("brand", "acme"), &done)
 	p.Do(t, "run", chromedp.Click(chromedp.CSS("#playground .go")))
 	p.Until(t, "the facts of the brand are scored", score+` == "40 of 100"`)
@@ -280,14 +366,24 @@ func TestPlayground(t *testing.T) {
 	p.Until(t, "the trap is named", score+` == "unreachable"`)
 	p.Ask(t, set("fact-text.words", "500"), &done)
 	p.Until(t, "the page still works", score+` == "50 of 100"`)
+	for name, module := range map[string]struct {
+		code []byte
+		says string
+	}{
+		"loop":     {wasmtest.Endless(t, "1.0.2"), "did not end within 1 s"},
+		"nonsense": {wasmtest.Nonsense(t, "1.0.3"), "outside of its memory"},
+	} {
+		choose(module.code)
+		p.Until(t, "the "+name+" runs", score+` == "40 of 100"`)
+		p.Ask(t, set("fact-text.words", "777"), &done)
+		p.Until(t, "the "+name+" is named", score+`.includes(`+fmt.Sprintf("%q", module.says)+`)`)
+		p.Ask(t, set("fact-text.words", "500"), &done)
+		p.Until(t, "the page works after the "+name, score+` == "50 of 100"`)
+	}
 	for _, v := range []browsertest.View{{Width: 390, Height: 840}, {Dark: true}, {}} {
 		p.Look(t, v)
 		for _, finding := range append(p.Overflow(t), p.Axe(t)...) {
 			t.Error(finding)
-		}
-		if folder := os.Getenv("PICTURES"); folder != "" {
-			must(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("playground-%d-%v.png", v.Width, v.Dark)),
-				p.Picture(t), 0o644))
 		}
 	}
 	status := `document.querySelector("#playground [role=status]").textContent`
@@ -297,5 +393,14 @@ func TestPlayground(t *testing.T) {
 	p.Until(t, "another file is named", status+`.includes("WebAssembly")`)
 	choose(geo.Module())
 	p.Until(t, "a good module runs after them", score+` == "100 of 100"`)
-	p.Check(t)
+	p.Ask(t, set("card", "name: one"), &done)
+	p.Do(t, "run the card", chromedp.Click(chromedp.CSS("#playground .go")))
+	p.Until(t, "a card is not compiled here", status+`.startsWith("this server does not check")`)
+	choose(geo.Module())
+	p.Until(t, "a module runs after the card", score+` == "100 of 100" && `+status+` == ""`)
+	for _, finding := range p.Findings(t) {
+		if !strings.Contains(finding, "/api/v1/playground/") { // the refusals, which a browser logs
+			t.Error(finding)
+		}
+	}
 }

@@ -157,6 +157,7 @@ func TestOriginThatRefusesTheNode(t *testing.T) {
 // TestFaultIsNotOneRequestEach: readers of a brand that the active module cannot
 // score, and of which nothing is cached, share what there is instead.
 func TestFaultIsNotOneRequestEach(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.brand("odd", "Odd", wasmtest.BadWords)

@@ -172,12 +172,13 @@ func (f *replicator) attach(ctx context.Context) error {
 			at = next
 		}
 	}
+	// Before the shared tier is used: after a restore the number may be lower.
+	e.replica.purged.Store(page.Head)
 	if e.redis != nil {
 		if err := f.replay(ctx, page); err != nil {
 			return err
 		}
 	}
-	e.replica.purged.Store(page.Head)
 	e.replica.backlog.attach(page.Head, e.replica.moduleAsOf.Store)
 	if e.loader != nil {
 		notify(e.loader.wake) // events may have been missed

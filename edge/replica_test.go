@@ -97,6 +97,7 @@ func (b *hangingBody) Read(p []byte) (int, error) {
 // TestOriginHangs stops the one of two origins that an edge polls. The edge must not
 // wait for the end of the poll.
 func TestOriginHangs(t *testing.T) {
+	t.Parallel()
 	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		hosts := &hangingHosts{hangs: map[string]chan struct{}{}, polls: map[string]*atomic.Int64{}}
@@ -201,6 +202,7 @@ func TestOriginOfEarlierVersion(t *testing.T) {
 // TestDatabaseBehind fails over to a database that lacks the newest events, and has
 // given their numbers to others before the edge asks again.
 func TestDatabaseBehind(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("kept", "Kept", 500)
 	copied := filepath.Join(t.TempDir(), "standby.db")
@@ -244,6 +246,7 @@ func TestDatabaseBehind(t *testing.T) {
 // TestLogIsRenamed renames the log from another process while the origin runs, as
 // db new-log does: the edge starts over without a restart of anything.
 func TestLogIsRenamed(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 500)
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
@@ -258,6 +261,7 @@ func TestLogIsRenamed(t *testing.T) {
 // TestRankingInPages reads three pages of brands of which one page fails twice: the
 // pages before it are not read again.
 func TestRankingInPages(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	const brands = 1200
 	h.importBrands("made", brands)
@@ -291,6 +295,7 @@ func TestRankingInPages(t *testing.T) {
 // TestRanksOnceADay lets a day pass without an event: all brands are read once more,
 // after midnight UTC. A brand whose facts pass the age of 30 days is read by itself.
 func TestRanksOnceADay(t *testing.T) {
+	t.Parallel()
 	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(22 * time.Hour) // a bubble begins at midnight
@@ -362,6 +367,7 @@ func TestRanksOnceADay(t *testing.T) {
 // TestFollowsWhileRanking has the reading of all brands hang: purges, changed and
 // new brands take effect beside it.
 func TestFollowsWhileRanking(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 500)
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
@@ -388,6 +394,7 @@ func TestFollowsWhileRanking(t *testing.T) {
 // TestImportDelaysNothing has every brand of an import hang while it is scored: a
 // change of another brand and a new brand are served meanwhile.
 func TestImportDelaysNothing(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 500)
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
@@ -417,6 +424,7 @@ func TestImportDelaysNothing(t *testing.T) {
 // TestHardPurgeOfBoard purges what shows the ranking while all brands are being
 // ranked again: it is answered from the present ranking.
 func TestHardPurgeOfBoard(t *testing.T) {
+	t.Parallel()
 	for _, p := range []fieldmark.PurgeRequest{{Tags: []fieldmark.Tag{fieldmark.TagBoard}, Hard: true},
 		{Everything: true, Hard: true}} {
 		t.Run(fmt.Sprint(p.Tags, p.Everything), func(t *testing.T) {
@@ -440,6 +448,7 @@ func TestHardPurgeOfBoard(t *testing.T) {
 // TestUnknownBrandAppears requests a brand just before it is created: the event invalidates
 // the cached 404.
 func TestUnknownBrandAppears(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	paths := []string{"/brands/acme", "/api/badge/acme", "/api/badge/acme.png?style=compact", "/api/badge/acme.json"}
 	for _, path := range paths {

@@ -84,6 +84,7 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},
 		{path: fieldmark.PathCheckPage, serve: checks.serveForm, limited: true},
 		{path: fieldmark.PathCheckPage + "/", prefix: true, route: routePage, get: checks.serveCheck},
+		{path: fieldmark.PathPlayground, prefix: true, serve: e.passOn, limited: true},
 		{path: fieldmark.PathChecks, serve: e.passOn, limited: true},
 		{path: fieldmark.PathChecks + "/", prefix: true, serve: e.passOn, limited: true},
 		{path: "/static/", prefix: true, route: routePage, get: pages.serveStatic},

@@ -36,6 +36,9 @@ const (
 	derivedOnError = 7 * 24 * time.Hour
 )
 
+// proofRetryAfter is when the public log has a score that changed just now.
+const proofRetryAfter = time.Second
+
 // scorer derives scores from the facts at the origin.
 type scorer struct {
 	origin   *client.Client
@@ -70,7 +73,7 @@ const (
 // scoreFormat is the version of the score documents that nodes share through Redis.
 // It changes with every change of their form or meaning that the module's digest does
 // not tell: during a rolling upgrade old and new nodes must not read each other's.
-const scoreFormat = "7"
+const scoreFormat = "8"
 
 // scoreKey is the cache key of a brand's score document, in memory and in Redis.
 func scoreKey(slug fieldmark.Slug) string { return "score/" + scoreFormat + "/" + string(slug) }
@@ -86,7 +89,7 @@ func (e *scoreEndpoints) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 	var end suffix
 	if len(ctx.URI().QueryString()) > 0 {
 		var at time.Time
-		err := parseTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf, advice, owner and disputes", end.parse)
+		err := parseTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf, advice, owner, disputes and proof", end.parse)
 		if name := end.today(); err == nil && !at.IsZero() && name != "" {
 			err = badParameter(name, "conflict", "is about today; leave asOf out")
 		}
@@ -110,6 +113,12 @@ func (e *scoreEndpoints) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 	if end.owner || end.disputes { // without them the document would deny that there are any
 		if end.annotations, _, err = e.scorer.annotations(rc, slug); err != nil {
 			e.failBrand(ctx, err, fieldmark.PathScore, "")
+			return
+		}
+	}
+	if end.proof {
+		if end.proofEntry, err = e.scorer.proof(rc, slug, v); err != nil {
+			e.fail(ctx, err)
 			return
 		}
 	}
@@ -166,13 +175,16 @@ type suffix struct {
 	advice   bool // what would raise it
 	owner    bool // who holds the brand
 	disputes bool // which findings are disputed
+	proof    bool // that the public log has it
 
-	annotations annotations // with owner and disputes
+	annotations annotations  // with owner and disputes
+	proofEntry  *cache.Entry // with proof
 }
 
 // parse parses a parameter that adds members.
 func (s *suffix) parse(name, value string) (code, detail string, ok bool) {
-	wanted, ok := map[string]*bool{"advice": &s.advice, "owner": &s.owner, "disputes": &s.disputes}[name]
+	wanted, ok := map[string]*bool{"advice": &s.advice, "owner": &s.owner, "disputes": &s.disputes,
+		"proof": &s.proof}[name]
 	if !ok {
 		return "", "", false
 	}
@@ -191,6 +203,8 @@ func (s *suffix) today() string {
 		return "owner"
 	case s.disputes:
 		return "disputes"
+	case s.proof:
+		return "proof"
 	}
 	return ""
 }
@@ -230,6 +244,10 @@ func (s *scorer) appendSuffix(beginning []byte, v *scoreValue, end suffix) (body
 	if end.disputes {
 		body, tag = appendMember(body, append(tag, "-disputes"...), "disputes", end.annotations.disputes)
 	}
+	if end.proof {
+		tag = append(append(tag, "-proof"...), end.proofEntry.ETag...)
+		body = append(append(body, `,"proof":`...), end.proofEntry.Body...)
+	}
 	return append(body, "}\n"...), string(append(tag, '"'))
 }
 
@@ -238,6 +256,33 @@ func appendMember(body, tag []byte, name string, v any) ([]byte, []byte) {
 	raw := appendJSON(nil, v)
 	sum := sha256.Sum256(raw)
 	return append(append(body, `,"`+name+`":`...), raw...), hex.AppendEncode(tag, sum[:6])
+}
+
+// proof returns the proof that the public log has a score. It is cached apart from the score, which so
+// costs no more than before. Its key has both digests, so it is never of other facts or another module.
+func (s *scorer) proof(ctx context.Context, slug fieldmark.Slug, v *scoreValue) (*cache.Entry, error) {
+	facts, module := v.score.FactsDigest, v.score.Module.Digest
+	if facts == "" {
+		return nil, fieldmark.Errorf(fieldmark.CodeScoreNotLogged, "the brand has not been audited yet")
+	}
+	key := "proof/" + string(slug) + "/" + string(facts) + "/" + string(module)
+	entry, _, err := s.cache.Fetch(ctx, key, func(ctx context.Context) (*cache.Entry, error) {
+		asOf := s.replica.purged.Load()
+		p, err := s.origin.ProveScore(ctx, slug, facts, module)
+		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+			return nil, &fieldmark.Error{Code: fieldmark.CodeScoreNotLogged, RetryAfter: proofRetryAfter,
+				Detail: "the public log does not have this score yet; repeat the request in a second", Err: err}
+		}
+		if err != nil {
+			return nil, asUnavailable(err)
+		}
+		body := appendJSON(nil, p)
+		sum := sha256.Sum256(body)
+		return &cache.Entry{Body: body, ETag: hex.EncodeToString(sum[:6]), Status: http.StatusOK, AsOf: asOf,
+			Tags:  []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)},
+			Fresh: derivedFresh, OnError: derivedOnError}, nil
+	})
+	return entry, err
 }
 
 func appendJSON(b []byte, v any) []byte {
@@ -349,11 +394,12 @@ func (s *scorer) derive(ctx context.Context, slug fieldmark.Slug, lease time.Dur
 			if err := asNotFound(slug, &state, err); err != nil {
 				return nil, asUnavailable(err)
 			}
-			score, err := s.assess(ctx, state, time.Now())
+			at := time.Now()
+			score, err := s.assess(ctx, state, assessedAt(at))
 			if err != nil {
 				return nil, err
 			}
-			return newScoreEntry(score, min(asOf, known))
+			return newScoreEntry(score, min(asOf, known), at)
 		}))
 	if isFault(err) {
 		return s.cache.Fetch(ctx, key+"?previous", func(ctx context.Context) (*cache.Entry,
@@ -404,8 +450,12 @@ func decodeScore(beginning []byte) (score fieldmark.Score, err error) {
 	return score, nil
 }
 
-// newScoreEntry encodes a score document up to its rank.
-func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
+// assessedAt is the instant as of which a score is assessed: a whole millisecond, so that
+// fieldmark.HeaderAssessedAt states it exactly.
+func assessedAt(now time.Time) time.Time { return fieldmark.At(now).Std() }
+
+// newScoreEntry encodes a score document up to its rank. It was assessed as of assessedAt(at).
+func newScoreEntry(score fieldmark.Score, asOf int64, at time.Time) (*cache.Entry, error) {
 	raw, err := json.Marshal(score)
 	if err != nil {
 		return nil, err
@@ -413,8 +463,8 @@ func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
 	sum := sha256.Sum256(raw)
 	etag := hex.EncodeToString(sum[:12])
 	return &cache.Entry{
-		Body: raw[:len(raw)-len(emptyRank)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag),
-		AsOf:  asOf,
+		Body: raw[:len(raw)-len(emptyRank)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag, at),
+		AsOf: asOf, Born: at,
 		Tags:  []string{string(fieldmark.TagBrand(score.Slug)), string(fieldmark.TagModule)},
 		Fresh: derivedFresh, OnError: derivedOnError, Weight: scoreSize(raw),
 	}, nil
@@ -423,7 +473,7 @@ func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
 // scoreSize is what a score keeps beside its document.
 func scoreSize(document []byte) int64 { return int64(scoreOverhead + len(document)/gzipShare) }
 
-func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
+func newScoreValue(score fieldmark.Score, etag string, at time.Time) *scoreValue {
 	score.Components = nil
 	if score.Visibility != nil {
 		summary := *score.Visibility
@@ -437,6 +487,7 @@ func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
 		"Access-Control-Allow-Origin", "*",
 		"Timing-Allow-Origin", "*",
 		"Vary", "Accept-Encoding",
+		fieldmark.HeaderAssessedAt, fieldmark.At(at).String(),
 	)}
 }
 
@@ -451,7 +502,7 @@ func (s *scorer) decodeShared(entry *cache.Entry) error {
 	if digest := s.modules.digest(score.Slug); score.Module.Digest != digest {
 		return fmt.Errorf("%s was scored by %s, here by %s", score.Slug, score.Module.Digest, digest)
 	}
-	entry.Value, entry.Weight = newScoreValue(score, entry.ETag), scoreSize(entry.Body)
+	entry.Value, entry.Weight = newScoreValue(score, entry.ETag, entry.Born), scoreSize(entry.Body)
 	return nil
 }
 

@@ -24,6 +24,7 @@ import (
 // What leads from other sites to a brand: its card, its oEmbed response, and the page behind
 // its badge.
 func TestShare(t *testing.T) {
+	t.Parallel()
 	h := newBadgeFixture(t)
 	h.claim("young", fieldmark.ClaimDNS, "young.example")
 	t.Run("card", func(t *testing.T) { testCard(t, h) })
@@ -170,6 +171,7 @@ func (h *fixture) putClaim(slug fieldmark.Slug, state fieldmark.ClaimState, meth
 // Nothing keeps where a reader came from: neither the access log, nor the log, nor the
 // origin.
 func TestVerifyKeepsNothing(t *testing.T) {
+	t.Parallel()
 	const secret = "secret-intranet.example"
 	h := newBadgeFixture(t)
 	access, lines := newAccessLog(t)

@@ -42,6 +42,7 @@ func gallery(t *testing.T) *fixture {
 // TestSite reads the public pages as people do. One browser and one fixture serve
 // all its parts.
 func TestSite(t *testing.T) {
+	t.Parallel()
 	b, h := browsertest.Start(t), gallery(t)
 	t.Run("pages", func(t *testing.T) { lookAtPages(t, b, h) })
 	t.Run("finding", func(t *testing.T) { findBrands(t, b, h) })
@@ -54,12 +55,12 @@ func TestSite(t *testing.T) {
 // lookAtPages looks at every page on the narrowest phone in the dark, on a
 // desktop by day and on paper.
 func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
-	pressed := func(path string) {
-		h.until(path+" is pressed for the next reader", func() bool {
+	untilCompressed := func(path string) {
+		h.until(path+" is compressed", func() bool {
 			return h.get(path, "Accept-Encoding", browserCodings).header.Get("Content-Encoding") == "br"
 		})
 	}
-	pressed("/static/" + between(h.get("/").body, "/static/site.", ".css"))
+	untilCompressed("/static/" + between(h.get("/").body, "/static/site.", ".css"))
 	for path, wire := range map[string]int{
 		"/": maxWire, "/?q=brand-1&niche=tools": maxWire, "/brands/acme": maxWire, "/brands/fern-gully": maxWire,
 		"/badges?slug=acme&style=card": maxWire, "/badges": maxWire, "/badges?q=brand": maxWire,
@@ -76,7 +77,7 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
 		"/problems/not_found": maxWire,
 	} {
 		if path == "/" || path == "/brands/acme" || path == "/methodology" || path == "/developers" {
-			pressed(path)
+			untilCompressed(path)
 		}
 		p := b.Open(t, h.base+path, browsertest.View{Width: 360, Height: 740, Dark: true})
 		p.Until(t, "all is loaded",

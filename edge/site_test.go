@@ -28,6 +28,7 @@ var sitePaths = []string{"/", "/?q=x", "/static/app.css", "/status", "/badges", 
 // TestSiteHosts: with a site behind the edge, everything on its hosts is the site's,
 // which never sees the node token, and Fieldmark's own host stays as it is.
 func TestSiteHosts(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	var told atomic.Value
@@ -107,6 +108,7 @@ func TestPureProxy(t *testing.T) {
 // TestNodeTokenStaysHere: a server that is no origin of Fieldmark's never sees the
 // node token, whatever the edge asks it for by itself.
 func TestNodeTokenStaysHere(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var head bytes.Buffer

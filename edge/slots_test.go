@@ -26,6 +26,7 @@ func trustLoopback(c *edge.Config) {
 // TestShareOfNetwork: one network has a quarter of what may be under way at the
 // origins, of requests, tunnels and long bodies alike, and others have the rest.
 func TestShareOfNetwork(t *testing.T) {
+	t.Parallel()
 	const greedy, other = "X-Forwarded-For: 198.51.100.1\r\n", "X-Forwarded-For: 198.51.100.2\r\n"
 	for _, tt := range []struct {
 		name   string
@@ -98,6 +99,7 @@ func startClock() {
 // TestSlowReader: an answer whose client takes it too slowly is given up within its
 // first piece; a client that is merely slow gets all of it.
 func TestSlowReader(t *testing.T) {
+	t.Parallel()
 	startClock()
 	const size, piece = 1 << 20, 64 << 10
 	for name, tt := range map[string]struct {

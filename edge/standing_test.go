@@ -26,6 +26,7 @@ import (
 // TestStandingsAgree: the standings of 1,000 brands are the scores that an edge serves, byte
 // for byte.
 func TestStandingsAgree(t *testing.T) {
+	t.Parallel()
 	const brands = 1000
 	h := newFixture(t)
 	h.importBrands("b", brands)
@@ -52,6 +53,18 @@ func TestStandingsAgree(t *testing.T) {
 			Jobs: job.NewRunner(h.store, log)})
 		running.Go(func() { must(t, service.Run(ctx)) })
 	}
+	// Ranks are stored for brands that an endpoint watches: from the beginning, because the first service ranks
+	// once a minute where it takes that long.
+	const watched = 100
+	must(t, h.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		e := store.Endpoint{Endpoint: fieldmark.Endpoint{ID: fieldmark.NewID(fieldmark.PrefixWebhook, time.Now()),
+			Account: access.DefaultAccount, URL: "https://receiver.example/", CreatedAt: fieldmark.At(time.Now())}}
+		var slugs []fieldmark.Slug
+		for i := range watched {
+			slugs = append(slugs, fieldmark.Slug("b-"+strconv.Itoa(i)))
+		}
+		return errors.Join(tx.AddEndpoint(ctx, &e), tx.SetWatches(ctx, e.ID, slugs))
+	}))
 	start()
 	t.Cleanup(func() {
 		stop()
@@ -82,17 +95,6 @@ func TestStandingsAgree(t *testing.T) {
 		}
 	}
 
-	// Ranks are stored for brands that an endpoint watches.
-	const watched = 100
-	must(t, h.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		e := store.Endpoint{Endpoint: fieldmark.Endpoint{ID: fieldmark.NewID(fieldmark.PrefixWebhook, time.Now()),
-			Account: access.DefaultAccount, URL: "https://receiver.example/", CreatedAt: fieldmark.At(time.Now())}}
-		var slugs []fieldmark.Slug
-		for i := range watched {
-			slugs = append(slugs, fieldmark.Slug("b-"+strconv.Itoa(i)))
-		}
-		return errors.Join(tx.AddEndpoint(ctx, &e), tx.SetWatches(ctx, e.ID, slugs))
-	}))
 	start() // ranks at its start
 	var ranks []store.SentRank
 	h.until("the watched brands are ranked", func() bool {

@@ -85,7 +85,8 @@ const private = ""
 // unkeyedRoutes are passed on to the origin, whose responses are not purged by key, or answer
 // no GET request.
 var unkeyedRoutes = []string{"/api/public/", "/api/v1/llms-txt", "/api/v1/llms-txt/lint", "/api/v1/brands/",
-	"/api/v1/checks", "/api/v1/checks/", "/.well-known/http-message-signatures-directory", "/internal/",
+	"/api/v1/checks", "/api/v1/checks/", "/api/v1/playground/",
+	"/.well-known/http-message-signatures-directory", "/internal/",
 	"/developers/access", "/developers/access/", "/api/v1/scores", "/api/v1/dumps",
 	"/api/v1/visibility/studies/"}
 
@@ -94,6 +95,7 @@ var keyPattern = regexp.MustCompile(`^[a-z0-9-]{1,69}$`)
 // TestSurrogateKeys: every cacheable response names what a CDN purges it by, in both fields,
 // and no private response does.
 func TestSurrogateKeys(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("formerly", "Acme", 300)
 	_, err := h.service.Brands.Rename(t.Context(), "formerly", "acme")
@@ -129,6 +131,7 @@ var notPurgedByAddress = []string{"/api/badge/acme/embed", "/niches/tools", "/si
 // TestAddressesOfKeys: the addresses of a key are those of every response with it,
 // and each is one that a cache may keep in one variant, as deploy/nginx does.
 func TestAddressesOfKeys(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })

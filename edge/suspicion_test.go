@@ -60,6 +60,7 @@ func (h *fixture) idle() {
 // the words and leads to the form on which they are disputed. An upheld dispute lifts the
 // cap with the next audit, permanently; past facts do not change.
 func TestSuspicionBecomesPublicAfterTwoAudits(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {

@@ -24,6 +24,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
+	"github.com/fieldmark/fieldmark/internal/atomicfile"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
@@ -306,7 +307,7 @@ func (l *certificateLoader) apply(all fieldmark.EdgeCertificates) error {
 }
 
 // store keeps the certificates for a start without the origin, their keys encrypted.
-func (l *certificateLoader) store(all fieldmark.EdgeCertificates) (err error) {
+func (l *certificateLoader) store(all fieldmark.EdgeCertificates) error {
 	if l.state == "" {
 		return nil
 	}
@@ -314,16 +315,8 @@ func (l *certificateLoader) store(all fieldmark.EdgeCertificates) (err error) {
 	if err != nil {
 		return fmt.Errorf("store certificates: %w", err)
 	}
-	f, err := os.CreateTemp(l.state, ".certificates-*") // readable to its owner only
-	if err != nil {
+	if err := atomicfile.Write(filepath.Join(l.state, stateFile), body); err != nil {
 		return fmt.Errorf("store certificates: %w", err)
-	}
-	_, err = f.Write(body)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(l.state, stateFile))
-	}
-	if err != nil {
-		return fmt.Errorf("store certificates: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

@@ -112,6 +112,7 @@ func TestUploadStreams(t *testing.T) {
 
 // TestUploadWaits: a node takes no more of a body than its origin does.
 func TestUploadWaits(t *testing.T) {
+	t.Parallel()
 	const size = 128 << 20
 	w := newRecordingOrigin(t)
 	release := make(chan struct{})
@@ -262,6 +263,7 @@ func TestUnreadUploadIsNoRequest(t *testing.T) {
 // TestUploadRefused: an origin may answer before it has read a body, and close its
 // end at once; its answer reaches the client.
 func TestUploadRefused(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]string{
 		"and closes":      "HTTP/1.1 413 Content Too Large\r\nContent-Length: 8\r\nConnection: close\r\n\r\ntoo long",
 		"and stays":       "HTTP/1.1 413 Content Too Large\r\nContent-Length: 8\r\n\r\ntoo long",
@@ -354,6 +356,7 @@ func TestUploadBothWays(t *testing.T) {
 
 // TestUploadLimit: so many slow bodies may be on their way to the origin, and no more.
 func TestUploadLimit(t *testing.T) {
+	t.Parallel()
 	const most = 128
 	w := newRecordingOrigin(t, trustLoopback)
 	var under atomic.Int64
@@ -464,6 +467,7 @@ func TestUploadAsItCame(t *testing.T) {
 // TestUploadPace: the edge drops a client that sends too slowly, keeps one whose origin
 // reads slowly, and does not wait without limit for an origin that does not respond.
 func TestUploadPace(t *testing.T) {
+	t.Parallel()
 	startClock()
 	const size = 200 << 10
 	errCut := errors.New("cut off")

@@ -42,19 +42,24 @@ func (e *boardEndpoints) serveVisibility(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	// getLimited, because a client can name any number of niches.
-	e.serveCached(ctx, e.fetcher.getLimited, "visibility/"+s.ID+"/"+q.Key(),
-		func(ctx context.Context) (*cache.Entry, error) {
-			asOf := e.replica.applied.Load() // before the study is read
-			board, err := e.visibilityBoard(ctx, s, &q)
-			if err != nil {
-				return nil, err
-			}
-			entry, err := newJSONEntry(board, "", boardCacheControl)
-			if err != nil {
-				return nil, err
-			}
-			return tagStudy(entry, asOf, q.Filter.Niche), nil
-		}, e.fail)
+	key, fill := e.visibilityEntry(s, &q)
+	e.serveCached(ctx, e.fetcher.getLimited, key, fill, e.fail)
+}
+
+// visibilityEntry returns the key of a leaderboard by visibility in the cache, and how it is made.
+func (e *boardEndpoints) visibilityEntry(s *ranking.Snapshot, q *ranking.VisibilityQuery) (string, cache.Fill) {
+	return "visibility/" + s.ID + "/" + q.Key(), func(ctx context.Context) (*cache.Entry, error) {
+		asOf := e.replica.applied.Load() // before the study is read
+		board, err := e.visibilityBoard(ctx, s, q)
+		if err != nil {
+			return nil, err
+		}
+		entry, err := newJSONEntry(board, "", boardCacheControl)
+		if err != nil {
+			return nil, err
+		}
+		return tagStudy(entry, asOf, q.Filter.Niche), nil
+	}
 }
 
 // visibilityBoard reads the newest study of a niche and lists its brands.

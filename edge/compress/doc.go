@@ -1,4 +1,4 @@
-// Package compress compresses response bodies and negotiates the content encoding
+// Package compress has the compression of response bodies and negotiates the content encoding
 // of a response (RFC 9110, sections 8.4 and 12.5.3).
 //
 // Bodies and Accept-Encoding fields come in; compressed bodies and the encoding to

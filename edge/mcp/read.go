@@ -224,11 +224,12 @@ func StepOf(days int) string {
 }
 
 // leaderboard serves the tool leaderboard, with the parameters of the endpoint.
-func (s *Server) leaderboard(_ *fasthttp.RequestCtx, arguments []byte) (*Document, error) {
+func (s *Server) leaderboard(ctx *fasthttp.RequestCtx, arguments []byte) (*Document, error) {
 	var a struct {
 		Niche    string `json:"niche"`
 		Language string `json:"language"`
 		Basis    string `json:"basis"`
+		Metric   string `json:"metric"`
 		Limit    *int   `json:"limit"`
 		Cursor   string `json:"cursor"`
 	}
@@ -247,10 +248,18 @@ func (s *Server) leaderboard(_ *fasthttp.RequestCtx, arguments []byte) (*Documen
 	var query fasthttp.Args
 	query.SetUint("limit", limit)
 	for name, value := range map[string]string{"niche": a.Niche, "language": a.Language, "basis": a.Basis,
-		"cursor": a.Cursor} {
+		"metric": a.Metric, "cursor": a.Cursor} {
 		if value != "" {
 			query.Set(name, value)
 		}
+	}
+	if a.Basis == fieldmark.BasisVisibility {
+		board, err := s.host.Visibility(ctx, &query)
+		if err != nil {
+			return nil, err
+		}
+		v := newVisibilityView(board)
+		return newDocument(v, v.shorten)
 	}
 	board, err := s.host.Board(&query)
 	if err != nil {

@@ -83,6 +83,9 @@ type Host interface {
 	FullScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, asOf string) (*fieldmark.Score, error)
 	History(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, days int) (*fieldmark.ScoreHistory, error)
 	Board(query *fasthttp.Args) (*fieldmark.Board, error)
+	// Visibility reads a page of the newest study of a niche, by the same parameters as the endpoint with
+	// the basis visibility.
+	Visibility(ctx *fasthttp.RequestCtx, query *fasthttp.Args) (*fieldmark.VisibilityBoard, error)
 	Search(text string, limit int) (*ranking.Found, error)
 	Method() (*fieldmark.Method, error)
 	// LLMs returns what an address of the llms.txt tools answers to a body: the file, if it was

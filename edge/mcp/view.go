@@ -363,6 +363,47 @@ func newBoardView(b *fieldmark.Board) *boardView {
 	return v
 }
 
+// visibilityView is the result of the tool leaderboard with the basis visibility. The ranks of brands that a
+// study cannot tell apart overlap.
+type visibilityView struct {
+	Items      []visibilityItem      `json:"items"`
+	NextCursor string                `json:"nextCursor,omitempty"`
+	Total      int                   `json:"total"`
+	AsOf       *fieldmark.Time       `json:"asOf"` // the last day of the study
+	Basis      string                `json:"basis"`
+	Metric     fieldmark.StudyMetric `json:"metric"`
+	Truncated  bool                  `json:"truncated,omitempty"`
+}
+
+type visibilityItem struct {
+	Rank     int             `json:"rank"`
+	RankLast int             `json:"rankLast"`
+	Slug     fieldmark.Slug  `json:"slug"`
+	Name     foreign         `json:"untrustedName"`
+	Value    fieldmark.Milli `json:"value"` // share of the answers, 0 to 1
+	Range    fieldmark.Range `json:"range"` // 95 % interval of the value
+	Group    int             `json:"group"`
+}
+
+func newVisibilityView(b *fieldmark.VisibilityBoard) *visibilityView {
+	v := &visibilityView{Items: []visibilityItem{}, NextCursor: b.NextCursor, Total: b.Total, AsOf: &b.Study.To,
+		Basis: b.Filters.Basis, Metric: b.Filters.Metric}
+	for _, e := range b.Items {
+		v.Items = append(v.Items, visibilityItem{e.RankLow, e.RankHigh, e.Slug, quote(e.Name), e.Value,
+			fieldmark.Range{Low: e.Low, High: e.High}, e.Group})
+	}
+	return v
+}
+
+// shorten cuts the names, as that of boardView.
+func (v *visibilityView) shorten(step int) bool {
+	v.Truncated = true
+	for i := range v.Items {
+		v.Items[i].Name.cutTo(shortText / step)
+	}
+	return step <= 2
+}
+
 // foundView is the result of the tool find_brand.
 type foundView struct {
 	Items     []foundBrand `json:"items"`

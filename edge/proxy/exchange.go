@@ -16,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
@@ -25,6 +26,7 @@ type exchange struct {
 	requested time.Time
 	received  time.Time
 	seq       int64       // Proxy.seq before it began
+	asOf      int64       // number of the newest event before it began; 0: responses are not shared
 	pending   *pendingURL // nil: nothing of it is stored
 	withheld  []string    // negotiated fields of the request that the origin was not shown
 	cancel    context.CancelFunc
@@ -77,6 +79,9 @@ func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h
 	// The number of the newest purge is read before the request leaves: a purge during the
 	// exchange makes its response outdated.
 	x := &exchange{requested: time.Now(), seq: p.store.seq.Load(), cancel: cancel}
+	if p.shared != nil {
+		x.asOf = p.shared.asOf()
+	}
 	if q.mode != bypass {
 		p.store.trackStore(q, x)
 	}
@@ -170,7 +175,9 @@ func (p *Proxy) lead(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight
 			p.finish(q, fl)
 		}
 	}()
-	collecting = p.fetch(ctx, q, f, fl)
+	if !p.shared.answer(ctx, q, f, fl) {
+		collecting = p.fetch(ctx, q, f, fl)
+	}
 }
 
 // serveSolo fetches the answer for one client, and stores it if it may.
@@ -197,7 +204,7 @@ func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fligh
 		p.serveUnreachable(ctx, q, f, fl, err)
 	// What is stored is still right, and fresh again (RFC 9111, 4.3.4).
 	case x.resp.StatusCode == http.StatusNotModified && validates:
-		v := p.renew(q, f, x)
+		v := p.renew(q, f, fl, x)
 		x.close()
 		p.resolve(fl, v, false)
 		p.sendTo(ctx, q, v, status{fwd: "fwd=stale", code: http.StatusNotModified, stored: true})
@@ -311,9 +318,9 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 	code, h := x.resp.StatusCode, x.resp.Header
 	if q.Method == http.MethodHead && f.variant != nil && code == http.StatusOK { // RFC 9111, 4.3.5
 		if f.variant.HeadMatches(h, int64(len(f.variant.body))) {
-			p.renew(q, f, x)
+			p.renew(q, f, nil, x)
 		} else {
-			p.store.invalidateURL(q.host, q.target)
+			p.invalidateURL(q.host, q.target)
 		}
 	}
 	// A part is stored only as the part that was asked for, under a key with its range.
@@ -329,10 +336,11 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 	if why != "" {
 		if fl != nil {
 			p.flights.end(fl, nil, false, nil)
+			fl.lease.decline(soloFor)
 		}
 		if f.variant != nil && q.Method == http.MethodGet && code != http.StatusPartialContent &&
 			!rfc9111.IsServerError(code) {
-			p.store.invalidateURL(q.host, q.target) // the origin changed it and forbids storing
+			p.invalidateURL(q.host, q.target) // the origin changed it and forbids storing
 		}
 		if ctx == nil {
 			x.close()
@@ -353,12 +361,18 @@ func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fli
 		v := p.newVariant(q, x, r, body, tags)
 		if p.store.put(q, v, x.seq, x.pending) {
 			p.compressLater(v)
+			p.shared.publish(q, fl, v, x.asOf)
 		}
 		p.resolve(fl, v, false)
 		return v
 	}
-	c := newCollector(x.resp.Body, p.limit, x.cancel)
 	n := x.resp.ContentLength
+	if fl != nil && fl.lease != nil {
+		if x.resp.Body = fl.lease.watch(x.resp.Body); n > cache.MaxVariantBytes {
+			fl.lease.decline(soloFor)
+		}
+	}
+	c := newCollector(x.resp.Body, p.limit, x.cancel)
 	// A short body is read at once: then even the first client gets its exact length, and an
 	// origin that fails halfway is an error instead of a cut response.
 	if ctx == nil || n >= 0 && n <= bufferBelow {

@@ -33,6 +33,7 @@ type flight struct {
 	seq     int64 // Proxy.seq when it began
 	pending *pendingURL
 	done    chan struct{}
+	lease   *sharedLease // of its leader; nil: none
 
 	// Set before done is closed.
 	shared  *variant // nil: each asks for itself

@@ -64,6 +64,11 @@ type Config struct {
 	// BodyLimit returns the limit of a request's body in bytes; zero, or a nil function,
 	// means no limit. A longer one is passed to Fail as a *TooLargeError.
 	BodyLimit func(*fasthttp.RequestCtx) int64
+	// Shared is a tier in which edges share responses, nil for none; AsOf then returns the number of the
+	// newest event whose purges were applied here. They need the strict profile, in which a response
+	// depends on nothing but its key.
+	Shared *cache.SharedVariants
+	AsOf   func() int64
 	// Strip names answer fields that are between the origin and the edge.
 	Strip []string
 	// Events are called for metrics.
@@ -73,7 +78,7 @@ type Config struct {
 // Events are callbacks for metrics. Each may be nil; they run on the request's path and
 // must be fast.
 type Events struct {
-	Hit, Stale, Miss, Passed, Collapsed, OnError func()
+	Hit, Stale, Miss, Passed, Collapsed, OnError, Shared func()
 	// Evicted reports that n stored responses were evicted.
 	Evicted func(n int)
 }
@@ -94,7 +99,8 @@ type Proxy struct {
 	fields  *fieldPolicy
 	flights flights
 	strip   []string
-	limit   int64 // of a stored body
+	limit   int64       // of a stored body
+	shared  *sharedTier // nil: none
 	noDate  *fasthttp.ResponseHeader
 
 	compressor *compress.Worker
@@ -114,6 +120,9 @@ func New(cfg Config) (*Proxy, error) {
 	if cfg.Fail == nil {
 		missing = append(missing, errors.New("a way to answer failures is required"))
 	}
+	if cfg.Shared != nil && (cfg.AsOf == nil || cfg.Profile != rfc9111.Strict) {
+		missing = append(missing, errors.New("shared responses need the strict profile and the log"))
+	}
 	if err := errors.Join(missing...); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
@@ -122,7 +131,7 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	nothing := func() {}
 	for _, f := range []*func(){&cfg.Events.Hit, &cfg.Events.Stale, &cfg.Events.Miss, &cfg.Events.Passed,
-		&cfg.Events.Collapsed, &cfg.Events.OnError} {
+		&cfg.Events.Collapsed, &cfg.Events.OnError, &cfg.Events.Shared} {
 		if *f == nil {
 			*f = nothing
 		}
@@ -143,6 +152,9 @@ func New(cfg Config) (*Proxy, error) {
 		strip: []string{"Surrogate-Key", "Cache-Tag"},
 	}
 	p.store = &variantStore{cache: responses, fields: p.fields}
+	if cfg.Shared != nil {
+		p.shared = &sharedTier{proxy: p, variants: cfg.Shared, asOf: cfg.AsOf, unwritten: map[string]int64{}}
+	}
 	for _, name := range cfg.Strip {
 		p.strip = append(p.strip, textproto.CanonicalMIMEHeaderKey(name))
 	}
@@ -314,6 +326,7 @@ func (p *Proxy) purgedBefore(f *lookup, fl *flight, tags []string) bool {
 // finish ends a flight; requests that still wait get no response from it.
 func (p *Proxy) finish(q *request, fl *flight) {
 	p.flights.end(fl, nil, false, nil)
+	fl.lease.decline(failedFor) // unless it was published
 	p.store.inFlight.release(q.address, fl.pending)
 }
 
@@ -344,7 +357,7 @@ func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *request, f *lookup, now t
 // invalidate removes what an unsafe request has changed (RFC 9111, 4.4; RFC 9875).
 func (p *Proxy) invalidate(q *request, status int, h http.Header) {
 	for _, target := range rfc9111.Invalidates(q.Method, status, q.url, q.host, h) {
-		p.store.invalidateURL(q.host, target)
+		p.invalidateURL(q.host, target)
 	}
 	var tags []string
 	for _, group := range rfc9111.InvalidatedGroups(q.Method, status, h) {

@@ -51,10 +51,15 @@ func (p *Proxy) newVariant(q *request, x *exchange, r *rfc9111.Response, body []
 		delete(r.Header, name)
 	}
 	delete(r.Header, "Content-Length") // written from the body
-	v.ctype = []byte(oneLine.Replace(r.Header.Get("Content-Type")))
-	v.server = oneLine.Replace(r.Header.Get("Server"))
-	v.block = appendFields(nil, r.Header, "Content-Type", "Server")
+	v.prepare()
 	return v
+}
+
+// prepare writes the fields of v as they go out.
+func (v *variant) prepare() {
+	v.ctype = []byte(oneLine.Replace(v.Header.Get("Content-Type")))
+	v.server = oneLine.Replace(v.Header.Get("Server"))
+	v.block = appendFields(nil, v.Header, "Content-Type", "Server")
 }
 
 // oneLine prevents a value from starting another header field.
@@ -131,11 +136,9 @@ func (s *variantStore) lookup(q *request) lookup {
 	}
 	f.resource, f.state = res, state
 	f.invalid = state != cache.Fresh
-	for _, v := range f.resource.variants {
-		if s.fields.variantKey(v.varyBy, q.upstreamHeader) == v.key {
-			f.variant, f.vary = v, v.key
-			return f
-		}
+	if v := s.match(res.variants, q); v != nil {
+		f.variant, f.vary = v, v.key
+		return f
 	}
 	// A stored translation also answers requests that prefer its language, whatever else their
 	// Accept-Language lists: the lists of browsers have too many variants to store each.
@@ -149,6 +152,16 @@ func (s *variantStore) lookup(q *request) lookup {
 	}
 	f.vary = s.fields.variantKey(f.resource.variants[0].declaredVary, q.upstreamHeader)
 	return f
+}
+
+// match returns the first variant whose fields are those of q; nil without one.
+func (s *variantStore) match(variants []*variant, q *request) *variant {
+	for _, v := range variants {
+		if s.fields.variantKey(v.varyBy, q.upstreamHeader) == v.key {
+			return v
+		}
+	}
+	return nil
 }
 
 // inPreferredLanguage reports whether v differs from the request only in the languages, and
@@ -224,7 +237,7 @@ func (v *variant) weight() int64 {
 }
 
 // renew stores the response as updated by a 304 or by the response to a HEAD.
-func (p *Proxy) renew(q *request, f *lookup, x *exchange) *variant {
+func (p *Proxy) renew(q *request, f *lookup, fl *flight, x *exchange) *variant {
 	h := x.resp.Header
 	// A 304 that names tags replaces them all; one that names none leaves them (RFC 9111, 3.2).
 	tags := f.variant.tags
@@ -241,9 +254,10 @@ func (p *Proxy) renew(q *request, f *lookup, x *exchange) *variant {
 		r.Status, r.Header, &r.Policy) == "" {
 		if p.store.put(q, v, x.seq, x.pending) {
 			p.compressLater(v)
+			p.shared.publish(q, fl, v, x.asOf)
 		}
 	} else {
-		p.store.invalidateURL(q.host, q.target)
+		p.invalidateURL(q.host, q.target)
 	}
 	return v
 }

@@ -44,6 +44,7 @@ type brandView struct {
 	Chart      *chart      // nil while there is nothing to draw
 	Sample     *sampleView // nil without facts
 	Visibility *visibilityView
+	Observed   []observedView
 }
 
 // nicheView compares a brand with the ranked brands of its niche.
@@ -75,7 +76,7 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	s := &p.Score
 	v := &brandView{Page: p, Score: s, Status: verdictOf(s), Checks: checksOf(s), Practice: practiceOf(s),
 		Advice: adviceOf(s), Components: componentsOf(s, p.Disputes), Sample: sampleOf(p)}
-	v.Gates, v.Niche = gatesOf(p), nicheOf(p)
+	v.Gates, v.Niche, v.Observed = gatesOf(p), nicheOf(p), observedOf(p)
 	name := plain(s.Name)
 	v.Head = head{
 		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: s.Status != fieldmark.StatusUnlisted,

@@ -63,8 +63,8 @@ func newPlaygroundView(c chrome, p *DevelopersPage) *playgroundView {
 	v := &playgroundView{Nav: developerNav(PathPlayground), Commands: "fieldmark module build card.json -o my.wasm\n" +
 		"fieldmark module check my.wasm\nfieldmark module run my.wasm --facts facts.json"}
 	v.Head = fixedHead(c, p.BaseURL, PathPlayground, "Module playground",
-		"Run a scoring module in your browser: its golden vectors, and its marks and score on the facts of a brand "+
-			"or your own.")
+		"Compile a scorecard or check a scoring module, and run it in your browser: its marks, score and fuel on the "+
+			"facts of a brand or your own.")
 	v.Head.Here, v.Head.Reference, v.Head.Runs, v.Head.Play = PathDevelopers, true, true, true
 	return v
 }
@@ -95,6 +95,7 @@ var developerPages = []ArticleLink{
 	{Path: PathGuides + "agents", Text: "Connect an agent"},
 	{Path: PathGuides + "bulk-reads", Text: "Bulk reads"},
 	{Path: PathGuides + "follow-changes", Text: "Follow changes"},
+	{Path: PathGuides + "measure-visibility", Text: "Measure visibility"},
 	{Path: PathGuides + "portal-links", Text: "Portal links"},
 	{Path: PathGuides + "receive-webhooks", Text: "Receive webhooks"},
 	{Path: PathGuides + "retry-safely", Text: "Retry safely"},

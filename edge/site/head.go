@@ -24,7 +24,7 @@ type head struct {
 	Reference   bool   // the styles of the pages for developers are loaded
 	Try         bool   // the script that sends requests is loaded
 	Runs        bool   // the page runs modules: their script and styles are loaded
-	Play        bool   // the script of the playground is loaded after that of Runs
+	Play        bool   // the script of the playground is loaded, which loads that of Runs when it is needed
 	Text        bool   // text alone: no brands, forms or charts, so that their styles are not loaded
 }
 

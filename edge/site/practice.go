@@ -234,11 +234,41 @@ func sampleOf(p *BrandPage) *sampleView {
 		if v.Seed != "" {
 			v.Command += " --seed " + quoteShell(v.Seed)
 		}
+		if p.Facts.Wide() {
+			v.Command += " --facts wide"
+		}
 		if slices.ContainsFunc(v.Pages, func(p fieldmark.SampledPage) bool { return p.Earlier != "" }) {
 			v.Dispute = fieldmark.DisputePath(p.Score.Slug, fieldmark.FactText)
 		}
 	}
 	return v
+}
+
+// observedView is an observed fact in words.
+type observedView struct {
+	Label, Answer string
+	Known         bool
+	Evidence      []fieldmark.Evidence
+}
+
+// observedOf returns the observed facts of a brand, nil if the audit is older than they are.
+func observedOf(p *BrandPage) (list []observedView) {
+	if p.Facts == nil {
+		return nil
+	}
+	for _, o := range fieldmark.ObservedFacts() {
+		f, ok := p.Facts.Find(o.ID)
+		if !ok || !p.Facts.Wide() {
+			continue
+		}
+		v := observedView{Label: o.Label, Answer: f.Answer(), Known: f.State == fieldmark.Measured,
+			Evidence: f.Evidence}
+		if !o.Wide && !v.Known {
+			v.Answer = "not stated"
+		}
+		list = append(list, v)
+	}
+	return list
 }
 
 // quoteShell quotes a word for a POSIX shell, where it needs it: the address comes from

@@ -130,6 +130,15 @@ func sampleFacts() *fieldmark.Facts {
 		f.Facts = append(f.Facts, fieldmark.Fact{ID: fact.id, State: fieldmark.Measured, Value: fact.value,
 			Evidence: []fieldmark.Evidence{{URL: f.URL + "robots.txt", Fact: "robots.txt: " + fact.id}}})
 	}
+	for i, o := range fieldmark.ObservedFacts() {
+		fact := fieldmark.Fact{ID: o.ID, Unit: "bool", State: []fieldmark.FactState{fieldmark.Measured,
+			fieldmark.Unknown}[i%2], Evidence: []fieldmark.Evidence{{URL: f.URL, Fact: "seen <b>: " + o.ID}}}
+		if fact.State == fieldmark.Measured {
+			fact.Value = int64(i%4) * 500
+		}
+		f.Facts = append(f.Facts, fact)
+	}
+	slices.SortFunc(f.Facts, func(a, b fieldmark.Fact) int { return strings.Compare(a.ID, b.ID) })
 	hash := strings.Repeat("4f2a9c", 11)[:64]
 	f.Sample = &fieldmark.Sample{Seed: "0123456789abcdef0123456789abcdef", Population: 412,
 		Pages: []fieldmark.SampledPage{

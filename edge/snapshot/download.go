@@ -24,12 +24,14 @@ func (l *Loader) download(ctx context.Context, f *fieldmark.RankingFile) (*Loade
 		return nil, fmt.Errorf("day %.20q, %d bytes, head of %d bytes", f.Day, f.Bytes, f.HeadBytes)
 	}
 	var head rankingfile.Head
+	// The head is at the end of the file, because its writer knows the frames only then.
 	if err := l.fetch(ctx, f, f.Bytes-f.HeadBytes, f.HeadBytes, func(b []byte) error {
 		head, err = rankingfile.ParseHead(b, f.HeadSHA256)
 		return err
 	}); err != nil {
 		return nil, err
 	}
+	// The list came from the origin, and the file perhaps from other storage: both must agree.
 	if head.Epoch != f.Epoch || head.Event != f.Event || head.Module != f.Module || head.Day != f.Day ||
 		head.Lines != f.Lines || head.Bytes() != f.Bytes-f.HeadBytes {
 		return nil, errors.New("the head is of another file")
@@ -46,6 +48,7 @@ func (l *Loader) download(ctx context.Context, f *fieldmark.RankingFile) (*Loade
 	defer cancel()
 	offset := int64(0)
 	for i := range head.Frames {
+		// Frames are independent, so each can be checked and retried without the others.
 		at, of := offset, &head.Frames[i]
 		g.Go(func() error {
 			err := l.fetch(ctx, f, at, of.Bytes, func(b []byte) error { return frames[i].decode(decoder, of, b) })
@@ -81,6 +84,7 @@ type frame struct {
 }
 
 func (fr *frame) decode(d *rankingfile.Decoder, of *rankingfile.Frame, b []byte) error {
+	// Reset, because a frame that failed is decoded again.
 	*fr = frame{rows: make([]ranking.Row, 0, of.Lines)}
 	return d.Decode(of, b, func(line *rankingfile.Line) {
 		fr.rows = append(fr.rows, ranking.RowOf(line))
@@ -94,6 +98,7 @@ func (fr *frame) decode(d *rankingfile.Decoder, of *rankingfile.Frame, b []byte)
 }
 
 // join puts the rows of all frames together.
+// It keeps pointers into the rows of the frames, so that no row is copied.
 func join(f *fieldmark.RankingFile, day time.Time, frames []frame) *Loaded {
 	loaded := &Loaded{File: *f, Day: day, Rows: make([]*ranking.Row, 0, f.Lines),
 		Changed: map[fieldmark.Slug]int64{}}
@@ -102,6 +107,7 @@ func join(f *fieldmark.RankingFile, day time.Time, frames []frame) *Loaded {
 			loaded.Rows = append(loaded.Rows, &frames[i].rows[j])
 		}
 		for _, slug := range frames[i].due {
+			// Due when the file was made: the edge scores it as if it had changed then.
 			loaded.Changed[slug] = f.Event
 		}
 		if frames[i].failed != "" {

@@ -33,6 +33,7 @@ const (
 var ErrNone = errors.New("there is no ranking file of this module")
 
 // Refused is the error of a file that is not what it should be.
+// A retry would read the same bytes, unlike after an error of the network.
 type Refused struct {
 	SHA256 string
 	Err    error
@@ -81,6 +82,7 @@ func (l *Loader) Load(ctx context.Context, wait time.Duration) (*Loaded, error) 
 		now := time.Now().UTC()
 		today := l.find(files, now)
 		if today == nil && time.Now().Before(until) && len(files) > 0 {
+			// With jitter, because a fleet that starts together would look together.
 			if err := timeout.Sleep(ctx, look/2+rand.N(look)); err != nil {
 				return nil, err
 			}
@@ -114,6 +116,7 @@ func (l *Loader) find(files []fieldmark.RankingFile, day time.Time) *fieldmark.R
 func (l *Loader) list(ctx context.Context) (files []fieldmark.RankingFile, err error) {
 	err = retry(ctx, func() error {
 		all, err := l.Origin.RankingFiles(ctx)
+		// No error: an edge of this release starts with an origin of the one before.
 		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return nil
 		}
@@ -143,6 +146,7 @@ func (l *Loader) load(ctx context.Context, f *fieldmark.RankingFile) (*Loaded, e
 	if err != nil {
 		return nil, err
 	}
+	// Read before the check: brands that changed since the file cannot be compared.
 	c := &catchUp{loader: l, at: fieldmark.EventCursor{Number: f.Event}, epoch: f.Epoch, changed: loaded.Changed}
 	if err := c.read(ctx); err != nil {
 		return nil, err
@@ -180,6 +184,7 @@ func (c *catchUp) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// Another log, or one that was restored or pruned: what is missing cannot be known.
 		if page.Log != c.epoch || page.Head < c.at.Number || page.Oldest > c.at.Number+1 || page.Diverged(c.at) {
 			return fmt.Errorf("event %d is not in the log any more", c.at.Number)
 		}
@@ -187,6 +192,7 @@ func (c *catchUp) read(ctx context.Context) error {
 		if len(page.Events) > 0 {
 			brands, everything = c.loader.Changes(page.Events)
 		}
+		// Scoring all brands without the file takes no longer.
 		if c.events += len(page.Events); everything || c.events > maxEvents {
 			return fmt.Errorf("after event %d all brands have to be scored again: %d events", c.at.Number, c.events)
 		}
@@ -209,6 +215,7 @@ func (l *Loader) check(ctx context.Context, loaded *Loaded, c *catchUp) error {
 		if drawn == maxDrawn {
 			return fmt.Errorf("only %d of %d lines could be compared", right, maxDrawn)
 		}
+		// At random on each edge: a forger cannot know which lines are recomputed.
 		row := loaded.Rows[rand.IntN(len(loaded.Rows))]
 		if _, changed := loaded.Changed[row.Slug()]; changed || row.IsAlias() {
 			continue
@@ -247,6 +254,7 @@ func (l *Loader) compare(ctx context.Context, loaded *Loaded, row *ranking.Row) 
 	if err != nil {
 		return false, err
 	}
+	// A line of an invented or renamed brand.
 	if state.Brand.Slug != row.Slug() {
 		return false, errors.New("there is no such brand")
 	}
@@ -259,6 +267,7 @@ func (l *Loader) compare(ctx context.Context, loaded *Loaded, row *ranking.Row) 
 		return false, err
 	}
 	got, want := row.Line(), again.Line()
+	// The facts were confirmed later than the file was made.
 	if got.AsOf < want.AsOf {
 		return false, nil
 	}

@@ -30,7 +30,7 @@ const (
 func (s *Spool) Run(ctx context.Context, send Sender) error {
 	pause, senders := retryMin, maxSenders
 	for {
-		failed, err := s.pass(ctx, send, senders)
+		decided, failed, err := s.pass(ctx, send, senders)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -38,6 +38,9 @@ func (s *Spool) Run(ctx context.Context, send Sender) error {
 			s.log.Error("read the spool", "err", err)
 		}
 		if err != nil || failed {
+			if decided > 0 {
+				pause = retryMin // an origin answers: what failed was a single request
+			}
 			// Full jitter: edges must not all return at the moment at which an origin does.
 			_ = timeout.Sleep(ctx, pause/2+rand.N(pause))
 			pause, senders = min(2*pause, retryMax), max(senders/2, 1)
@@ -54,20 +57,20 @@ func (s *Spool) Run(ctx context.Context, send Sender) error {
 
 // pass sends every request in the file once, except those behind one of their source that was not
 // decided. It ends early when nothing could be decided: no origin answers then.
-func (s *Spool) pass(ctx context.Context, send Sender, senders int) (failed bool, err error) {
+func (s *Spool) pass(ctx context.Context, send Sender, senders int) (decided int, failed bool, err error) {
 	blocked := map[lane]bool{}
 	for after := int64(0); ; {
 		window, err := s.next(ctx, after, windowSize)
 		if err != nil || len(window) == 0 {
-			return len(blocked) > 0, err
+			return decided, len(blocked) > 0, err
 		}
 		after = window[len(window)-1].seq
-		decided, err := s.sendWindow(ctx, send, senders, window, blocked)
-		if err != nil {
-			return true, err
+		n, err := s.sendWindow(ctx, send, senders, window, blocked)
+		if decided += n; err != nil {
+			return decided, true, err
 		}
-		if len(blocked) > 0 && decided == 0 || ctx.Err() != nil {
-			return true, nil
+		if len(blocked) > 0 && n == 0 || ctx.Err() != nil {
+			return decided, true, nil
 		}
 	}
 }

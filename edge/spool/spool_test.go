@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -31,6 +33,8 @@ const (
 	dirOfProcess   = "FIELDMARK_TEST_SPOOL"
 	firstOfProcess = "FIELDMARK_TEST_SPOOL_FIRST"
 )
+
+var killsFlag = flag.Int("kills", 25, "how often TestKilled kills a process")
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(dirOfProcess); dir != "" {
@@ -321,7 +325,7 @@ func TestOrder(t *testing.T) {
 // sent by it or by the next one, and nothing else has the number of a request.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
-	kills := 25
+	kills := *killsFlag
 	if testing.Short() {
 		kills = 5
 	}
@@ -384,6 +388,76 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d accepted, %d sent, %d kills", len(accepted), len(sent), kills)
 }
 
+// TestOriginAway has the origin away for an hour of a simulated clock, in which a request is accepted every 4 s and
+// the edge is restarted every ten minutes. Then the origin carries out each of them once, those of a source in their
+// order, with the time since it was accepted, though every seventh of its answers is lost.
+func TestOriginAway(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		const away, interval, every, sources = time.Hour, 4 * time.Second, 10 * time.Minute, 5
+		began := time.Now()
+		at := map[string]time.Time{} // when a request was accepted
+		var mu sync.Mutex
+		byKey, got := map[string]bool{}, map[string][]string{}
+		attempts, answers := 0, 0
+		send := func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if time.Since(began) < away {
+				attempts++
+				return fieldmark.Intake{}, errors.New("connection refused")
+			}
+			if want := time.Since(at[r.ExternalID]).Milliseconds(); r.AgeMillis != want {
+				t.Errorf("%s: age %d ms, want %d", r.ExternalID, r.AgeMillis, want)
+			}
+			if !byKey[r.IdempotencyKey] { // an origin knows what it has carried out
+				byKey[r.IdempotencyKey] = true
+				got[r.Source] = append(got[r.Source], r.ExternalID)
+			}
+			if answers++; answers%7 == 0 {
+				return fieldmark.Intake{}, errors.New("connection reset")
+			}
+			return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+		}
+		run := func() (s *spool.Spool, stop func()) {
+			s = open(t, dir)
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { _ = s.Run(ctx, send) })
+			return s, func() { cancel(); running.Wait(); s.Close() }
+		}
+		s, stop := run()
+		for i := range int(away / interval) {
+			if i > 0 && time.Duration(i)*interval%every == 0 {
+				stop()
+				s, stop = run()
+			}
+			id := strconv.Itoa(i)
+			mu.Lock()
+			at[id] = time.Now()
+			mu.Unlock()
+			accept(t, s, newRequest("acme", "s"+strconv.Itoa(i%sources), id))
+			time.Sleep(interval)
+		}
+		for s.Stats().Requests > 0 {
+			time.Sleep(time.Second)
+		}
+		stop()
+		total := 0
+		for source, ids := range got {
+			total += len(ids)
+			if !slices.IsSortedFunc(ids, func(a, b string) int { return at[a].Compare(at[b]) }) {
+				t.Errorf("%s: not in the order in which they were accepted", source)
+			}
+		}
+		if total != len(at) || len(byKey) != len(at) || len(got) != sources {
+			t.Errorf("%d accepted, %d carried out with %d keys of %d sources", len(at), total, len(byKey), len(got))
+		}
+		t.Logf("%d accepted; %d attempts in the hour; all sent %s after its end", len(at), attempts,
+			time.Since(began)-away)
+	})
+}
+
 // TestKeys checks which keys an edge trusts without an origin.
 func TestKeys(t *testing.T) {
 	var log bytes.Buffer
@@ -428,6 +502,31 @@ func TestKeys(t *testing.T) {
 	s.Rejected(token)
 	if _, ok := s.Key(token, away, now); ok {
 		t.Error("a key that an origin rejected is trusted")
+	}
+}
+
+// BenchmarkDrain measures how fast a spool can be sent: by an origin that answers at once, and by one that takes 2 ms.
+func BenchmarkDrain(b *testing.B) {
+	for _, takes := range []time.Duration{0, 2 * time.Millisecond} {
+		b.Run(takes.String(), func(b *testing.B) {
+			s := open(b, b.TempDir())
+			defer s.Close()
+			var wg sync.WaitGroup
+			for n := range 64 {
+				wg.Go(func() {
+					for i := n; i < b.N; i += 64 {
+						accept(b, s, newRequest("acme", "s"+strconv.Itoa(n), strconv.Itoa(i)))
+					}
+				})
+			}
+			wg.Wait()
+			b.ResetTimer()
+			drain(b, s, func(context.Context, fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+				time.Sleep(takes)
+				return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+		})
 	}
 }
 

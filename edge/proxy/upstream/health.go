@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of health checks.
+// Limits of upstream health: of health checks, and of what makes a server unhealthy.
 const (
 	// DefaultHealthEvery finds a dead origin within ten seconds and costs one
 	// request in five seconds of each node.

@@ -1,5 +1,6 @@
 // Recomputes a score in the browser of the reader: fetches the facts and the module that a score document names by
-// digest, checks both digests, runs the module by the ABI scorer/1 (wasm/ABI.md) and compares the results.
+// digest, checks both digests, verifies the proof that the public log has the score (C2SP tlog-tiles, RFC 6962), runs
+// the module by the ABI scorer/1 (wasm/ABI.md) and compares the results.
 // The same file is the page's script and its worker: a module runs in a worker, which is ended after a second.
 "use strict";
 
@@ -27,7 +28,7 @@ function serveModule() {
         postMessage({ done: runModule(module, manifest, data) });
       }
     } catch (error) {
-      postMessage({ fault: error.message });
+      postMessage({ fault: error.message, stack: error.stack });
     }
   };
   postMessage({ done: "ready" });
@@ -54,6 +55,8 @@ function readSection(module, name) {
 // runModule scores inputs on a new instance, so that every call finds the same state.
 function runModule(module, manifest, { values, marks }) {
   const { exports } = new WebAssembly.Instance(module, {});
+  // The form of a module that edges run counts down what is left of a call's fuel and depth.
+  const meters = ["fuel", "depth"].flatMap(n => exports["fieldmark." + n] || []), budgets = meters.map(m => m.value);
   for (const name of ["scorer_v1_input", "scorer_v1_score"]) {
     if (typeof exports[name] !== "function") throw new ModuleProblem(`The module does not export ${name}.`);
   }
@@ -67,10 +70,19 @@ function runModule(module, manifest, { values, marks }) {
     input.setBigInt64(8 * i, BigInt(value), true);
     input.setUint8(8 * n + i, marks[i]);
   });
-  const from = exports.scorer_v1_score() >>> 0;
+  meters.forEach((m, i) => m.value = budgets[i]);
+  let from;
+  try {
+    from = exports.scorer_v1_score() >>> 0;
+  } catch (error) {
+    const spent = meters.findIndex(m => m.value < 0);
+    if (spent >= 0) error.message = `The call used more than its ${["fuel", "depth"][spent]} of ${budgets[spent]}.`;
+    throw error;
+  }
   if (!from) throw new ModuleProblem("The module could not score these inputs.");
   if (memory.buffer.byteLength !== size) throw new ModuleProblem("The module must not grow its memory while scoring.");
-  return readResult(manifest, memory.buffer, from);
+  const result = readResult(manifest, memory.buffer, from);
+  return meters.length ? { ...result, fuel: Number(budgets[0] - meters[0].value), budget: Number(budgets[0]) } : result;
 }
 
 // readResult reads a result and refuses one that an edge would refuse.
@@ -149,7 +161,7 @@ class ModuleRunner {
       this.worker.onerror = settle(() => reject(new ModuleProblem("The worker could not be started.")));
       this.worker.onmessage = settle(({ data }) => {
         if (data.fault === undefined) return resolve(data.done);
-        reject(new ModuleProblem(data.fault));
+        reject(Object.assign(new ModuleProblem(data.fault), { stack: data.stack }));
       });
       if (message) this.worker.postMessage(message);
     });
@@ -167,14 +179,80 @@ async function load(what, address, digest) {
   if (!response.ok) throw new ModuleProblem(`The ${what} could not be fetched: status ${response.status}.`);
   const body = await response.arrayBuffer();
   if (digest) {
-    const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
-    const got = "sha256:" + [...sum].map(b => b.toString(16).padStart(2, "0")).join("");
+    const got = "sha256:" + hex(await sha256(new Uint8Array(body)));
     if (got !== digest) throw new ModuleProblem(`The digest of the ${what} is ${got}, the score names ${digest}.`);
   }
   return { body, headers: response.headers };
 }
 
 const json = body => JSON.parse(new TextDecoder().decode(body));
+
+const hex = bytes => [...bytes].map(b => b.toString(16).padStart(2, "0")).join("");
+const utf8 = text => new TextEncoder().encode(text);
+const sha256 = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
+
+// base64 decodes what encodes to the same text: atob ignores the bits that base64 does not use.
+function base64(text) {
+  const binary = atob(text);
+  if (btoa(binary) !== text) throw new Error("base64");
+  return Uint8Array.from(binary, c => c.charCodeAt(0));
+}
+
+// signedBy reports whether a checkpoint has a signature by one of the keys of a log, each as name+id+base64.
+async function signedBy(checkpoint, keys) {
+  const end = checkpoint.indexOf("\n\n") + 1, text = utf8(checkpoint.slice(0, end));
+  for (const [, name, signature] of checkpoint.slice(end).matchAll(/^\u2014 (\S+) (\S+)$/gm)) {
+    for (const key of keys) {
+      const [owner, id, ...rest] = key.split("+"), bytes = base64(signature);
+      if (owner !== name || id !== hex(bytes.slice(0, 4))) continue;
+      const ed25519 = await crypto.subtle.importKey("raw", base64(rest.join("+")).slice(1), "Ed25519", false, ["verify"]);
+      if (await crypto.subtle.verify("Ed25519", ed25519, bytes.slice(4), text)) return true;
+    }
+  }
+  return false;
+}
+
+// rootOf returns the root that a leaf and the hashes of its proof lead to (RFC 9162, section 2.1.3.2), in hexadecimal.
+async function rootOf(leaf, index, size, hashes) {
+  const half = n => Math.floor(n / 2);
+  let at = index, last = size - 1, root = leaf;
+  for (const h of hashes) {
+    if (at % 2 || at === last) {
+      root = await sha256(Uint8Array.of(1), h, root);
+      while (at && at % 2 === 0) [at, last] = [half(at), half(last)];
+    } else {
+      root = await sha256(Uint8Array.of(1), root, h);
+    }
+    [at, last] = [half(at), half(last)];
+  }
+  return last ? "" : hex(root);
+}
+
+// verifyProof verifies that the public log has a score document, and returns the time of its leaf.
+async function verifyProof(doc, now) {
+  const { log, index, record, salt, hashes, checkpoint } = doc.proof;
+  const wrong = why => new ModuleProblem(`The proof of the public log does not hold: ${why}.`);
+  const known = json((await load("list of public logs", "/api/v1/log")).body).data.find(l => l.origin === log);
+  if (!known) throw wrong(`there is no log ${log}`);
+  const claimed = `fieldmark score/1\nbrand ${doc.slug}\nfacts ${doc.factsDigest}\nmodule ${doc.module.digest}\ntime `;
+  const time = record.slice(claimed.length, -1);
+  if (!record.startsWith(claimed) || !(Date.parse(time) < now + 3e5)) throw wrong("its record is of another score");
+  const [origin, size, root] = checkpoint.split("\n");
+  if (origin !== log || !(index >= 0 && index < size)) throw wrong("its checkpoint does not have the leaf");
+  try {
+    if (!await signedBy(checkpoint, known.keys)) throw wrong("its checkpoint is not signed by the log");
+    const key = await crypto.subtle.importKey("raw", base64(salt), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+    const leaf = await sha256(Uint8Array.of(0), await crypto.subtle.sign("HMAC", key, utf8(record)));
+    if (await rootOf(leaf, index, size, hashes.map(base64)) !== hex(base64(root))) {
+      throw wrong("its hashes do not lead from the leaf to the root");
+    }
+  } catch (error) {
+    if (error instanceof ModuleProblem) throw error;
+    if (error.name === "NotSupportedError") throw new ModuleProblem("This browser cannot verify signatures of the log (Ed25519).");
+    throw wrong("it is malformed"); // a salt, a hash or a signature
+  }
+  return time;
+}
 
 // bind puts facts into the order of the inputs of a module. A missing fact is unknown.
 function bind(manifest, facts) {
@@ -243,13 +321,23 @@ function published(doc) {
 async function recompute(slug, step = () => {}) {
   if (!globalThis.crypto?.subtle) throw new ModuleProblem("Browsers compute digests only on pages of https addresses.");
   const path = "/api/v1/score/" + slug;
-  const { body, headers } = await load("score", path);
+  let proven = true;
+  const { body, headers } = await load("score", path + "?proof=1").catch(() => {
+    proven = false; // the log is off, or does not have a change of this second yet
+    return load("score", path);
+  });
   const doc = json(body);
-  const now = (Date.parse(headers.get("Date")) || Date.now()) - 1000 * (headers.get("Age") || 0);
+  const now = Date.parse(headers.get("Fieldmark-Assessed-At")); // the age of the facts counts as of then
   const facts = await load("facts", `${path}/facts/${doc.factsDigest}`, doc.factsDigest);
-  step("facts", doc.factsDigest, facts.body.byteLength);
+  step(`Digest of the facts verified, ${facts.body.byteLength} bytes:`, doc.factsDigest);
   const module = await load("module", "/api/v1/modules/" + doc.module.digest, doc.module.digest);
-  step("module", doc.module.digest, module.body.byteLength);
+  step(`Digest of the module verified, ${module.body.byteLength} bytes:`, doc.module.digest);
+  if (proven) {
+    const time = await verifyProof(doc, Date.parse(headers.get("Date")) || Date.now());
+    step(`Leaf ${doc.proof.index} of the public log verified, since ${time.slice(0, 19)}Z:`, doc.proof.log);
+  } else {
+    step("The server has no proof of this score in a public log.");
+  }
   const proof = { doc, facts: { ...json(facts.body), asOf: doc.asOf }, runner: new ModuleRunner(module.body), now };
   const manifest = proof.manifest = await proof.runner.load();
   proof.inputs = bind(manifest, proof.facts);
@@ -420,8 +508,8 @@ async function verifyHere(section) {
   const verdict = section.querySelector("[role=status]"), steps = section.querySelector("[data-out=steps]");
   section.hidden = false;
   try {
-    const proof = await recompute(section.dataset.slug, (what, digest, size) => steps.append(element("li", {},
-      `Digest of the ${what} verified, ${size} bytes: `, element("code", {}, digest))));
+    const proof = await recompute(section.dataset.slug, (text, of = "") => steps.append(element("li", {}, text + " ",
+      element("code", {}, of))));
     const table = section.querySelector("table");
     compareSignals(table, proof);
     table.parentElement.hidden = false;

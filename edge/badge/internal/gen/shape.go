@@ -33,7 +33,8 @@ type glyph struct {
 	outline []byte
 }
 
-// shaper collects glyphs and words.
+// shaper collects glyphs and words. Languages share letters, so each drawing is stored once.
+// Its numbers are 16 bits wide: all prepared languages need some 1,700 of them.
 type shaper struct {
 	folder string
 	fonts  map[string]*sfnt.Font
@@ -53,6 +54,7 @@ func (f face) file(weight int) string {
 
 // font parses a file of the fonts' folder once.
 func (s *shaper) font(file string, index int) (*sfnt.Font, error) {
+	// A collection of CJK fonts has some 20 MB, and each word would parse it again.
 	key := file + strconv.Itoa(index)
 	if f, ok := s.fonts[key]; ok {
 		return f, nil
@@ -91,6 +93,7 @@ func (s *shaper) letter(weight int, r rune) error {
 	if err != nil {
 		return fmt.Errorf("glyph of %q: %w", r, err)
 	}
+	// Letters are appended even if another letter has the same drawing: their numbers are counted, not looked up.
 	s.seen[glyphID{file, 0, gid}] = uint16(len(s.glyphs))
 	s.glyphs = append(s.glyphs, g)
 	return nil
@@ -118,6 +121,7 @@ func (s *shaper) glyph(id glyphID) (uint16, error) {
 // load encodes a glyph: a letter of M, L, Q, C and its points as int16 pairs in
 // thousandths of the size, y downwards; every contour is closed.
 func (s *shaper) load(f *sfnt.Font, gid sfnt.GlyphIndex) (glyph, error) {
+	// Without hinting, widths scale linearly, as SVG scales the text.
 	advance, err := f.GlyphAdvance(&s.buf, gid, fixed.I(em), font.HintingNone)
 	if err != nil {
 		return glyph{}, fmt.Errorf("advance of glyph %d: %w", gid, err)
@@ -128,6 +132,7 @@ func (s *shaper) load(f *sfnt.Font, gid sfnt.GlyphIndex) (glyph, error) {
 	}
 	var out []byte
 	for _, seg := range segments {
+		// A move and a line have one point, curves have their control points as well.
 		points := map[sfnt.SegmentOp]int{sfnt.SegmentOpMoveTo: 1, sfnt.SegmentOpLineTo: 1, sfnt.SegmentOpQuadTo: 2,
 			sfnt.SegmentOpCubeTo: 3}[seg.Op]
 		out = append(out, "MLQC"[seg.Op])
@@ -151,6 +156,7 @@ func runs(l *language, text string) []run {
 	var out []run
 	latin := false
 	for i, r := range text {
+		// A space between Latin words stays with them, so that it has the width that their face gives it.
 		is := l.face == "latin" && !l.rtl || unicode.Is(unicode.Latin, r) || latin && r == ' '
 		f := faces[l.face]
 		if is {
@@ -162,6 +168,7 @@ func runs(l *language, text string) []run {
 		latin = is
 		out[len(out)-1].text += string(r)
 	}
+	// HarfBuzz orders the letters within a part; the order of the parts is that of the writing direction.
 	if l.rtl {
 		for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
 			out[i], out[j] = out[j], out[i]
@@ -183,6 +190,7 @@ func (s *shaper) word(l *language, weight int, text string) (width, at int, err 
 		if err != nil {
 			return 0, 0, err
 		}
+		// Glyph numbers instead of names, because fonts may have none; clusters are not needed without a cursor.
 		out, err := exec.Command("hb-shape", "--no-glyph-names", "--no-clusters", "--output-format=json",
 			"--language="+l.tag, fmt.Sprintf("--face-index=%d", r.face.index), filepath.Join(s.folder, file),
 			r.text).Output()
@@ -196,8 +204,10 @@ func (s *shaper) word(l *language, weight int, text string) (width, at int, err 
 		if err := json.Unmarshal(out, &shaped); err != nil {
 			return 0, 0, fmt.Errorf("hb-shape says %q: %w", out, err)
 		}
+		// DejaVu has 2048 units per em and Noto 1000.
 		scale := em / float64(f.UnitsPerEm())
 		for _, g := range shaped {
+			// Glyph 0 is .notdef, the box that fonts draw for a letter they lack. It must not reach a badge.
 			if g.G == 0 {
 				return 0, 0, fmt.Errorf("%s has not all letters of %q", file, r.text)
 			}
@@ -207,11 +217,13 @@ func (s *shaper) word(l *language, weight int, text string) (width, at int, err 
 			}
 			placed = binary.BigEndian.AppendUint16(placed, number)
 			placed = binary.BigEndian.AppendUint16(placed, uint16(int16(math.Round(x+g.Dx*scale))))
+			// Fonts count y upwards and SVG downwards.
 			placed = binary.BigEndian.AppendUint16(placed, uint16(int16(math.Round(-g.Dy*scale))))
 			x += g.Ax * scale
 			n++
 		}
 	}
+	// One byte for the count is enough: no prepared word has more than 255 glyphs.
 	s.words = append(append(s.words, byte(n)), placed...)
 	return int(math.Round(x)), at, nil
 }
