@@ -230,7 +230,8 @@ func demoVerify(t *testing.T, facts demo.Access, board fieldmark.Board) {
 	t.Helper()
 	for _, it := range board.Items[:2] {
 		status, out, why := runInProcess(t, "score", "verify", string(it.Slug), "--url", facts.BaseURL)
-		if status != 0 || !strings.Contains(out, "recomputed, the same") || strings.Count(out, "verified") != 2 {
+		if status != 0 || !strings.Contains(out, "recomputed, the same") || strings.Count(out, "verified") != 4 ||
+			!strings.Contains(out, "visibility recomputed") {
 			t.Errorf("verify %s: status %d, %s%s", it.Slug, status, out, why)
 		}
 	}
@@ -246,6 +247,9 @@ func demoVerify(t *testing.T, facts demo.Access, board fieldmark.Board) {
 		{fieldmark.PathScore + slug, `"points":2`, `"points":3`},
 		{fieldmark.PathScore + slug + "/facts/", `"value":`, `"value":1`},
 		{fieldmark.PathModules, "\x00asm", "\x00bsm"},
+		{fieldmark.PathStudies, `"provider":"demo`, `"provider":"memo`},
+		{fieldmark.PathScore + slug, `"mentionRate":{"value":`, `"mentionRate":{"value":1`},
+		{fieldmark.PathScore + slug, `"group":`, `"group":1`},
 	} {
 		edge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			status, head, body := ask(t, r.Method, facts.BaseURL+r.URL.Path, "")

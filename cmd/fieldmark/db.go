@@ -20,6 +20,8 @@ type dbCmd struct {
 
 	RecordBackup dbRecordBackupCmd `cmd:"" help:"Record a backup that another tool has made."`
 
+	Partition dbPartitionCmd `cmd:"" help:"Divide the event log of PostgreSQL into partitions."`
+
 	NewLog dbNewLogCmd `cmd:"" help:"Rename the event log after the database was restored to an earlier time. Running origins use the new name at once, and edges start over."`
 }
 
@@ -157,6 +159,39 @@ func (c *dbNewLogCmd) Run(ctx context.Context, s *command.Streams) error {
 		_, err := fmt.Fprintf(s.Out, "the event log %s is now %s\n", previous, st.Log())
 		return err
 	})
+}
+
+type dbPartitionCmd struct {
+	databaseSettings `embed:""`
+
+	Step int64 `default:"20000000" help:"Event numbers that a partition has: about those of a month."`
+}
+
+// Help is printed below the flags.
+func (dbPartitionCmd) Help() string {
+	return `Origins then drop a partition when all its rows are older than FIELDMARK_KEEP_EVENTS and
+FIELDMARK_KEEP_DELIVERIES, in place of deleting rows: no vacuum, but rows are kept up to one partition longer. They
+always have three partitions more than they need. The step cannot be changed later.
+Origins keep running. Tables are read once, beside writers; then reads and writes wait while the tables are renamed.
+Back up first, update all origins a day before, and connect to the server itself as the owner of the tables. If origins
+connect as another role, run this command every week: it adds partitions, and drops none.
+The only way back is the backup.`
+}
+
+// Run divides the tables, or adds partitions, and prints the partitions.
+func (c *dbPartitionCmd) Run(ctx context.Context, s *command.Streams) error {
+	cfg, err := c.storeConfig()
+	if err != nil {
+		return err
+	}
+	status, err := store.Partition(ctx, cfg, c.Step, func(step string) { s.Log.Info(step) })
+	if err != nil {
+		return fmt.Errorf("partition: %w", err)
+	}
+	for _, r := range status.Ranges {
+		fmt.Fprintf(s.Out, "events from %d to %d\n", max(r.From, 1), r.To-1)
+	}
+	return nil
 }
 
 type dbRecordBackupCmd struct {

@@ -37,8 +37,8 @@ func TestDemo(t *testing.T) {
 	}
 	board := demoBoard(t, facts)
 	demoSites(t, facts, board)
-	demoVerify(t, facts, board)
 	demoStudy(t, facts)
+	demoVerify(t, facts, board)
 	demoMission(t, dir, facts)
 	demoLint(t, facts)
 	p.stop()
@@ -77,6 +77,13 @@ func demoStudy(t *testing.T, facts demo.Access) {
 	status, _, body := ask(t, "GET", facts.BaseURL+"/api/v1/visibility/studies/"+string(board.Study.Digest), "")
 	if status != 200 || !strings.Contains(body, "invented") {
 		t.Errorf("rows of the study: %d %.300s", status, body)
+	}
+	for i := range demo.Sites() { // those that demoVerify recomputes are among them
+		path := fieldmark.PathScore + string(demo.Sites()[i].Slug)
+		eventually(t, "scores show the study", func() bool {
+			status, _, body := ask(t, "GET", facts.BaseURL+path, "")
+			return status == 200 && strings.Contains(body, string(board.Study.Digest))
+		})
 	}
 }
 

@@ -37,8 +37,9 @@ type edgeSettings struct {
 	Profile     string   `name:"cache-profile" env:"FIELDMARK_CACHE_PROFILE" enum:"strict,rfc" default:"strict" help:"How the reverse proxy caches: strict for production, rfc for everything that RFC 9111 allows."`
 	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Memory for answers of the reverse proxy, in bytes."`
 	PassFields  []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Additional request fields that are sent to the origin for cacheable requests; each value is cached separately."`
-	PassBody    int64    `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Maximum size of a request body to a site, in bytes; 0 means no limit. Bodies are streamed and not held in memory."`
-	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Also run scoring modules of the class wasi-null, such as those of the Go toolchain. Compiling one may block the process for two seconds."`
+	passSetting `embed:""`
+	PassBody    int64 `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Maximum size of a request body to a site, in bytes; 0 means no limit. Bodies are streamed and not held in memory."`
+	WASIModules bool  `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Also run scoring modules of the class wasi-null, such as those of the Go toolchain. Compiling one may block the process for two seconds."`
 	tracing     *trace.Tracer
 	spool       *spool.Spool  // nil without one
 	site        *siteSettings // nil without a site
@@ -62,6 +63,11 @@ func (c *spoolSettings) open(ctx context.Context, tokens string, log *slog.Logge
 		return nil, errUsage("--spool needs FIELDMARK_NODE_TOKEN, which encrypts what is stored")
 	}
 	return spool.Open(ctx, spool.Config{Dir: c.Spool, Tokens: fieldmark.SplitNodeTokens(tokens), Log: log})
+}
+
+// passSetting is whether edges share the answers of a site.
+type passSetting struct {
+	PassShared string `env:"FIELDMARK_PASS_SHARED" enum:"off,on" default:"off" help:"Share a site's answers in Redis."`
 }
 
 // logSettings are where an edge reads the event log, beside the origins.
@@ -95,10 +101,15 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	if err != nil {
 		return nil, err
 	}
+	if c.PassShared == "on" && (redis == "" || token == "" || c.Profile != "strict") {
+		return nil, errUsage("--pass-shared on needs FIELDMARK_REDIS_URL, FIELDMARK_NODE_TOKEN " +
+			"and --cache-profile strict")
+	}
 	profile, _ := rfc9111.ParseProfile(c.Profile) // kong accepts only the values of the enum
 	cfg := edge.Config{
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
-		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields, PassBody: cmp.Or(c.PassBody, -1),
+		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields,
+		PassShared: c.PassShared == "on", PassBody: cmp.Or(c.PassBody, -1),
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, LogURL: logURL, HideAdmin: c.HideAdmin,
 		Log:     log,
 		Version: version, Name: nodeName(ln), Tracer: c.tracing, Spool: c.spool,

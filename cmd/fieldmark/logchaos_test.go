@@ -42,7 +42,7 @@ type logFleet struct {
 	record      []string
 	pg, standby *storetest.Server
 	redis       []*cachetest.Redis // servers that Sentinels watch; any may be the primary
-	netns       *netns
+	links       []*lossyLink       // of the last edge to the origins and to its Redis
 	origins     []*logOrigin
 	edges       []*logEdge
 	client      *http.Client // of readers and the writer
@@ -94,35 +94,35 @@ func startLogFleet(t *testing.T) *logFleet {
 	if *chaos {
 		f.within, f.act, f.calm, f.restored = promised, 15*time.Second, 15*time.Second, restored
 	}
-	f.netns = newNetns(t)
 	f.pg = storetest.StartServer(t)
 	f.record = []string{"--database-url", f.pg.URL, "--secret", strings.Repeat("s", minSecret)}
 	f.key = newKeyAt(t, f.dir, f.record, "admin:*")
 	f.standby = f.pg.Standby()
 	f.record[1] = f.pg.Or(f.standby).URL
 	sentinels := cachetest.StartSentinels(t)
-	far := startReplica(t, sentinels.Primary, "bind", f.netns.bind(), "protected-mode", "no")
+	far := startReplica(t, sentinels.Primary)
 	f.redis = []*cachetest.Redis{sentinels.Primary, sentinels.Replica, far}
-	var near, outer []string
+	var near, linked []string
 	for range 2 {
 		at, debug := freeAddress(t), freeAddress(t)
-		_, port, _ := strings.Cut(at, ":")
 		o := &logOrigin{at: "http://" + at, debug: "http://" + debug}
 		o.p = start(t, f.dir, append([]string{"origin", "--node-token", f.token, "--origin-listen",
-			f.netns.listen() + ":" + port, "--debug-listen", debug, "--mirror-url", sentinels.URL, "--audit-every", "0",
+			at, "--debug-listen", debug, "--mirror-url", sentinels.URL, "--audit-every", "0",
 			"--log-level", "WARN"}, f.record...)...)
 		f.origins = append(f.origins, o)
-		near, outer = append(near, o.at), append(outer, "http://"+f.netns.outer()+":"+port)
+		l := newLossyLink(t, at)
+		f.links = append(f.links, l)
+		near, linked = append(near, o.at), append(linked, "http://"+l.addr())
 	}
+	f.links = append(f.links, newLossyLink(t, far.Addr))
 	for i, source := range []string{sentinels.URL, sentinels.Replica.URL,
-		"redis://" + f.netns.outer() + far.Addr[strings.LastIndexByte(far.Addr, ':'):]} {
+		"redis://" + f.links[len(f.links)-1].addr()} {
 		at, debug, origins := freeAddress(t), freeAddress(t), near
-		var line []string
 		if i == 2 {
-			at, debug, origins, line = f.netns.inner(at), f.netns.inner(debug), outer, f.netns.wrap()
+			origins = linked
 		}
-		line = append(line, program(t), "edge", "--node-token", f.token, "--origin", strings.Join(origins, ","),
-			"--listen", at, "--debug-listen", debug, "--log-url", source, "--rate-limit", "off", "--network-rate", "0")
+		line := []string{program(t), "edge", "--node-token", f.token, "--origin", strings.Join(origins, ","),
+			"--listen", at, "--debug-listen", debug, "--log-url", source, "--rate-limit", "off", "--network-rate", "0"}
 		f.edges = append(f.edges, &logEdge{name: fmt.Sprint("edge ", i), at: "http://" + at, debug: "http://" + debug,
 			p: startCommand(t, f.dir, exec.Command(line[0], line[1:]...))})
 	}
@@ -495,22 +495,31 @@ func (f *logFleet) longActs() {
 		time.Sleep(f.act)
 		must(f.t, o.p.cmd.Process.Signal(syscall.SIGCONT))
 	})
-	if f.netns.there() && f.tc("add", "netem", "delay", "200ms", "loss", "5%") {
-		f.during("the network of an edge has 200 ms and 5 % loss", func() { time.Sleep(f.act) })
-		f.tc("del")
-	}
+	f.linkActs()
 }
 
-// tc changes how the link of the edge in its namespace sends, and reports whether the kernel can.
-func (f *logFleet) tc(what string, how ...string) bool {
-	f.t.Helper()
-	args := append([]string{"netns", "exec", f.netns.name, "tc", "qdisc", what, "dev", f.netns.name + "F", "root"},
-		how...)
-	out, err := exec.Command("ip", args...).CombinedOutput()
-	if err != nil {
-		f.t.Logf("not tried: tc %s: %v %s", what, err, out)
+// linkActs are what happens to the network of an edge.
+func (f *logFleet) linkActs() {
+	each := func(do func(*lossyLink)) {
+		for _, l := range f.links {
+			do(l)
+		}
 	}
-	return err == nil
+	f.during("the network of an edge has 200 ms and 5 % loss", func() {
+		each(func(l *lossyLink) { l.delay.Store(int64(200 * time.Millisecond)); l.loss.Store(50) })
+		time.Sleep(f.act)
+		each(func(l *lossyLink) { l.delay.Store(0); l.loss.Store(0) })
+	})
+	f.during("the network of an edge hangs", func() {
+		each(func(l *lossyLink) { l.hangs.Store(true) })
+		time.Sleep(f.act)
+		each(func(l *lossyLink) { l.hangs.Store(false) })
+	})
+	f.during("the connections of an edge are closed again and again", func() {
+		for end := time.Now().Add(f.act); time.Now().Before(end); time.Sleep(time.Second / 2) {
+			each((*lossyLink).cut)
+		}
+	})
 }
 
 // promote promotes a standby that lacks the newest changes, and checks that no edge goes on showing them.

@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/operate"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/sampling"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/witness"
 )
 
 // version is set by the linker.
@@ -73,6 +74,7 @@ type commands struct {
 	Completion kongcompletion.Completion `cmd:"" group:"maintenance" help:"Print a shell completion script."`
 
 	Score      author.ScoreCmd `cmd:"" group:"brands" help:"Show a brand's score, or recompute it to verify it."`
+	Witness    witness.Cmd     `cmd:"" group:"brands" help:"Follow the public log of a server, and cosign it."`
 	Visibility visibilityCmd   `cmd:"" group:"brands" help:"Ask answer engines about brands, and import what they say."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`

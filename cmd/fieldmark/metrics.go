@@ -157,6 +157,9 @@ func (m *originMetrics) ready(ctx context.Context) error {
 	if at := m.lastRefused.Load(); at > 0 && time.Since(time.Unix(at, 0)) < refusedWindow {
 		return degraded("the database refused a write within the last minute; is its disk full?")
 	}
+	if n, divided := m.store.PartitionsAhead(); divided && n == 0 {
+		return degraded("the event log is in its last partition; run fieldmark db partition")
+	}
 	return nil
 }
 
@@ -166,6 +169,13 @@ func (m *originMetrics) writePools(w io.Writer, pools []store.Pool) {
 		fmt.Fprintf(w, "fieldmark_database_connections{pool=%q,state=\"in_use\"} %d\n", p.Name, p.InUse)
 		fmt.Fprintf(w, "fieldmark_database_connections{pool=%q,state=\"idle\"} %d\n", p.Name, p.Idle)
 		fmt.Fprintf(w, "fieldmark_database_connection_waits_total{pool=%q} %d\n", p.Name, p.Waits)
+	}
+}
+
+// writePartitions writes how many partitions have no event yet, if the tables are divided.
+func (m *originMetrics) writePartitions(w io.Writer) {
+	if n, divided := m.store.PartitionsAhead(); divided {
+		fmt.Fprintf(w, "fieldmark_database_partitions_ahead %d\n", n)
 	}
 }
 
@@ -298,6 +308,7 @@ func (m *originMetrics) write(w io.Writer) {
 	m.writePublicLog(ctx, w)
 	m.writeCDNs(ctx, w)
 	m.writeReplica(ctx, w)
+	m.writePartitions(w)
 	m.writeSnapshots(ctx, w)
 	for _, status := range fieldmark.OpenStatuses() {
 		fmt.Fprintf(w, "fieldmark_missions_open{status=%q} %d\n", status, v.Missions[status])

@@ -11,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/author"
 	"github.com/fieldmark/fieldmark/origin/module"
+	"github.com/fieldmark/fieldmark/origin/visibility"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
@@ -56,6 +57,9 @@ func moduleChecker() module.Checker {
 		Compare: func(ctx context.Context, from, to []byte,
 			each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error) {
 			return wasm.Compare(ctx, from, to, time.Now(), each)
+		},
+		With: func(ctx context.Context, modules [][]byte, fn func(visibility.Scorer) error) error {
+			return wasm.With(ctx, modules, func(score wasm.ScoreFunc) error { return fn(visibility.Scorer(score)) })
 		},
 	}
 }

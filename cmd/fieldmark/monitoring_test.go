@@ -107,6 +107,7 @@ const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds
 	"fieldmark_webhook_attempts_total fieldmark_trace_spans_total " +
 	"fieldmark_edge_certificate_days fieldmark_edge_certificate_lifetime_days " +
 	"fieldmark_cdn_lag_seconds fieldmark_cdn_probe_state fieldmark_cdn_state " + // of the CDNs that are configured
+	"fieldmark_database_partitions_ahead " +
 	"fieldmark_database_replica_up fieldmark_database_replica_lag_events fieldmark_database_replica_reads_total " +
 	"fieldmark_mirror_fence fieldmark_mirror_head fieldmark_mirror_lag_events fieldmark_mirror_lag_seconds " +
 	"fieldmark_edge_spool_requests fieldmark_edge_spool_bytes fieldmark_edge_spool_oldest_seconds " + // with a spool

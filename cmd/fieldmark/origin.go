@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/author"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/listen"
 	"github.com/fieldmark/fieldmark/internal/trace"
@@ -77,7 +78,7 @@ type auditSettings struct {
 	AuditEvery     time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0: only on request, and once a day after an audit suspects text written to steer models."`
 	AuditDelay     time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between requests of an audit to one host."`
 	RequestSigning string        `env:"FIELDMARK_REQUEST_SIGNING" default:"dictionary" enum:"dictionary,string,off" help:"Form of the signatures of the auditor's requests (Web Bot Auth): dictionary as the draft demands, string for verifiers that know only its older form, off. Signing needs an https URL in --base-url."`
-	AuditRequests  int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included."`
+	AuditRequests  int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included; nine more ask for documents for agents."`
 }
 
 // monitorSettings are those of the list of issues.
@@ -293,12 +294,12 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 		CDNHTTP: safehttp.New(safehttp.Config{Allow: slices.Concat(o.AllowNetworks, o.CDNNetworks)}),
 		Store:   n.store, Secret: secret, Objects: place, DumpTerms: terms, HTTP: outbound,
 		Auditor: auditor, Signer: signer, AuditEvery: o.every(), BuiltIn: builtIn, ModuleKeys: keys,
-		Checker: moduleChecker(), Scorer: &wasm.Scorer{}, SignalFacts: wasm.SignalFacts, Log: log,
-		PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
-		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
-		Certificates: certificates, SiteChecks: checks, Monitor: monitor.Config{Disk: o.disk(n.store),
-			Count: n.metrics.count, BackupAge: o.backupAge()},
-		Tracer: o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
+		Checker: moduleChecker(), Scorer: &wasm.Scorer{}, SignalFacts: wasm.SignalFacts,
+		Playground: author.RunPlayground, Log: log, PublicAPI: o.PublicAPI, KeepEvents: o.KeepEvents,
+		PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn), KeepDeliveries: o.KeepDeliveries,
+		SignOn: signOn, SignOnOnly: o.OIDCOnly, Certificates: certificates, SiteChecks: checks,
+		Monitor: monitor.Config{Disk: o.disk(n.store), Count: n.metrics.count, BackupAge: o.backupAge()},
+		Tracer:  o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
 	}); err != nil {
 		return err
 	}

@@ -40,6 +40,46 @@ func pastStudy(t *testing.T) string {
 	return filepath.Join(dir, "killed")
 }
 
+// TestSamplingUntil: an earlier study says how many questions a half-width wants, and a set that is too small is a
+// fault of the plan.
+func TestSamplingUntil(t *testing.T) {
+	t.Parallel()
+	pilot, now := t.TempDir(), t.TempDir()
+	write := func(dir string) string {
+		name := writeStudy(t, dir, "http://127.0.0.1:1/v1", "0", "{free: true}", 40)
+		text := strings.Replace(readFile(t, dir, "plan.yaml"), "form: 1\n", "form: 1\nbrand: one\n", 1)
+		must(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, texts, err := plan.Load(write(pilot))
+		must(t, err)
+		st, err := sampler.Begin(filepath.Join(pilot, "killed"), p, texts, sampler.Options{
+			HTTP: fake.New(1, fake.Brand{Name: "One Shop"}, fake.Brand{Name: "Two Shops"}),
+			Key:  func(*plan.Engine) (string, error) { return samplingKey, nil }})
+		must(t, err)
+		_, err = st.Run(t.Context(), true)
+		must(t, err)
+		must(t, st.Close())
+	})
+	name := write(now)
+	for _, tt := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"--dry-run", "--until", "45", "--pilot", filepath.Join(pilot, "killed")}, 0, "mention rate of one"},
+		{[]string{"--dry-run", "--until", "0.5", "--pilot", filepath.Join(pilot, "killed")}, 2, "at any price"},
+		{[]string{"--dry-run", "--until", "5"}, 2, "--until wants"},
+		{[]string{"--until", "5", "--pilot", pilot}, 2, "--until wants"},
+	} {
+		status, out, why := runInProcess(t, append([]string{"visibility", "sample", name}, tt.args...)...)
+		if status != tt.status || !strings.Contains(out+why, tt.want) {
+			t.Errorf("%v: status %d, want %d and %q: %s%s", tt.args, status, tt.status, tt.want, out, why)
+		}
+	}
+}
+
 // TestSamplingPush reviews, exports, verifies and pushes a study that is over, and the server has its counts.
 func TestSamplingPush(t *testing.T) {
 	t.Parallel()

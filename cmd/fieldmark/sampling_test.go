@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fieldmark/fieldmark/origin/visibility/engine/fake"
 	"github.com/fieldmark/fieldmark/origin/visibility/sampler"
 )
 
@@ -28,16 +27,22 @@ const samplingKills = 50
 // samplingKey is the key of the engine, which must appear nowhere.
 const samplingKey = "sk-key-of-the-sampling-test"
 
-// countingEngine is a fake engine that counts what it is asked, and kills the process that asks at chosen calls:
-// before the answer, within it, and after it.
-type countingEngine struct {
-	fake *fake.Engine
+// Prices of countingEngine, and what its every call costs, in nano-dollars: the whole reserve of the call.
+const (
+	samplingInput, samplingOutput = 1_000, 100 // tokens
+	samplingCost                  = (samplingInput + samplingOutput) * 1_000
+)
 
+// countingEngine is an engine that counts what it is asked and bills, and kills the process that asks at chosen
+// calls: before the answer, within it, and after it.
+type countingEngine struct {
 	mu      sync.Mutex
 	asked   map[string]int // requests by body
 	calls   int
 	killAt  int
 	process *exec.Cmd
+	budget  int64 // of the plan at present, in nano-dollars
+	over    int   // calls that made the bill larger than the budget
 }
 
 func (e *countingEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -48,13 +53,17 @@ func (e *countingEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	e.asked[string(body)]++
 	e.calls++
+	if int64(e.calls)*samplingCost > e.budget {
+		e.over++
+	}
 	kill, way, process := e.calls == e.killAt, e.killAt, e.process
 	e.mu.Unlock()
 	if kill && way%3 == 0 {
 		_ = process.Process.Kill() // with SIGKILL; it may have ended
 	}
-	r.Body = io.NopCloser(strings.NewReader(string(body)))
-	e.fake.ServeHTTP(w, r)
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"model":"fake","choices":[{"finish_reason":"stop","message":{"content":"Go to One Shop."}}],`+
+		`"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, samplingInput, samplingOutput)
 	if kill && way%3 == 1 {
 		_ = process.Process.Kill()
 	}
@@ -94,71 +103,92 @@ engines:
 	return filepath.Join(dir, "plan.yaml")
 }
 
-// TestSamplingKill kills the sampler 50 times, and then with a budget that it reaches. Every question reaches the
-// engine at most once, what the engine bills stays within the budget, and an answer in the journal is on disk.
+// TestSamplingKill kills the sampler 50 times, with enough money and with a budget that every process reaches unless
+// it is killed before. Every question reaches the engine at most once, no call makes its bill larger than the
+// budget, and an answer in the journal is on disk.
 func TestSamplingKill(t *testing.T) {
 	t.Parallel()
-	for name, budget := range map[string]int64{"enough money": 1_000_000_000, "little money": 30_000_000} {
+	for name, binds := range map[string]bool{"enough money": false, "little money": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			killSampling(t, budget)
+			killSampling(t, binds)
 		})
 	}
 }
 
-// killSampling kills samplers until it has done so often enough, or the budget, in nano-dollars, is reached.
-func killSampling(t *testing.T, budget int64) {
+// killSampling kills samplers until it has done so often enough. If the budget binds, each process may make less than
+// nine further calls.
+func killSampling(t *testing.T, binds bool) {
 	t.Helper()
 	dir := t.TempDir()
-	const questions = 400
-	e := &countingEngine{fake: fake.New(1, fake.Brand{Name: "One Shop"}, fake.Brand{Name: "Two Shops"}),
-		asked: map[string]int{}}
+	questions := 400
+	if binds { // the last process has some left
+		questions = 1_000
+	}
+	e := &countingEngine{asked: map[string]int{}}
 	srv := httptest.NewServer(e)
 	defer srv.Close()
-	// A call is billed by its tokens, of which there are at most 100 each; its reserve is higher.
-	prices := fmt.Sprintf(`{asOf: %s, inputPerM: "1", outputPerM: "1", search: "0", contextTokens: 1000}`,
-		time.Now().UTC().Format(time.DateOnly))
-	plan := writeStudy(t, dir, srv.URL+"/v1", sampler.Dollars(budget), prices, questions)
+	prices := fmt.Sprintf(`{asOf: %s, inputPerM: "1", outputPerM: "1", search: "0", contextTokens: %d}`,
+		time.Now().UTC().Format(time.DateOnly), samplingInput)
+	plan := writeStudy(t, dir, srv.URL+"/v1", "BUDGET", prices, questions)
+	template := readFile(t, dir, "plan.yaml")
 	study := filepath.Join(dir, "killed")
 	r := rand.New(rand.NewPCG(1, 1))
-	killed := 0
+	killed, reached := 0, 0
 	var output strings.Builder
-	for killed < samplingKills {
+	spent := func() int64 {
+		st, err := sampler.Open(study)
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0 // it was killed before it began
+		}
+		must(t, err)
+		return st.Status(time.Now()).Spent
+	}
+	// sample runs a process with a new budget, to kill it at a call, and returns its status: -1 if it was killed.
+	sample := func(killIn int) int {
+		budget := int64(questions * 2 * samplingCost)
+		if binds {
+			budget = spent() + int64(r.IntN(8))*samplingCost + r.Int64N(samplingCost)
+		}
+		must(t, os.WriteFile(plan, []byte(strings.Replace(template, "BUDGET", sampler.Dollars(budget), 1)), 0o600))
 		cmd := exec.Command(program(t), "visibility", "sample", plan)
 		cmd.Env = append(os.Environ(), "SAMPLING_KEY="+samplingKey)
 		cmd.Stdout, cmd.Stderr = &output, &output
 		e.mu.Lock()
-		e.process, e.killAt = cmd, e.calls+1+r.IntN(6)
+		e.process, e.killAt, e.budget = cmd, e.calls+killIn, budget
 		must(t, cmd.Start())
 		e.mu.Unlock()
-		err := cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code == 3 && budget < 1_000_000_000 {
-			break
-		} else if code != -1 {
-			t.Fatalf("the sampler ended with %v after %d kills: %s", err, killed, output.String())
+		_ = cmd.Wait() // its status says how it ended
+		if now := spent(); now > budget {
+			t.Errorf("spent %d of %d", now, budget)
 		}
-		killed++
+		return cmd.ProcessState.ExitCode()
 	}
-	if killed == samplingKills != (budget == 1_000_000_000) || killed == 0 {
-		t.Fatalf("killed %d times with $%s", killed, sampler.Dollars(budget))
+	for killed < samplingKills {
+		switch code := sample(1 + r.IntN(6)); {
+		case code == -1:
+			killed++
+		case code == 3 && binds:
+			reached++
+		default:
+			t.Fatalf("the sampler ended with %d after %d kills: %s", code, killed, output.String())
+		}
 	}
-	e.mu.Lock()
-	e.killAt = -1
-	e.mu.Unlock()
-	cmd := exec.Command(program(t), "visibility", "sample", plan)
-	cmd.Env = append(os.Environ(), "SAMPLING_KEY="+samplingKey)
-	out, err := cmd.CombinedOutput()
-	output.Write(out)
-	// Lost answers may break the ranking (4), and the budget is still reached (3).
-	if code := cmd.ProcessState.ExitCode(); err != nil && code != 4 && (code != 3 || budget == 1_000_000_000) {
-		t.Fatalf("the last run: %v %s", err, out)
+	// Lost answers may break the ranking (4).
+	if code := sample(-1); binds && code != 3 || !binds && code != 0 && code != 4 {
+		t.Fatalf("the last run ended with %d: %s", code, output.String())
 	}
-	asked, billed := 0, int64(0)
+	e.mu.Lock() // a call of a killed process may still be under way
+	defer e.mu.Unlock()
+	if e.over > 0 || binds && reached == 0 {
+		t.Errorf("%d calls over the budget, which %d processes reached", e.over, reached)
+	}
+	asked := 0
 	for body, n := range e.asked {
 		if n != 1 {
 			t.Errorf("asked %d times: %s", n, body)
 		}
-		asked, billed = asked+n, billed+int64(n)*10_000 // the least that an answer of ten tokens costs
+		asked += n
 	}
 	journal := readFile(t, study, "journal.jsonl")
 	sent, done := strings.Count(journal, `"event":"sent"`), strings.Count(journal, `"event":"done"`)
@@ -170,17 +200,11 @@ func killSampling(t *testing.T, budget int64) {
 	if len(files) < done {
 		t.Errorf("%d answers on disk, %d in the journal", len(files), done)
 	}
-	status := exec.Command(program(t), "visibility", "status", study, "--json")
-	body, err := status.Output()
-	must(t, err)
-	var state struct{ SpentNano int64 }
-	must(t, json.Unmarshal(body, &state))
-	spent := state.SpentNano
-	if spent > budget || billed > spent {
-		t.Errorf("spent %d of %d, billed %d", spent, budget, billed)
+	if now, billed := spent(), int64(asked)*samplingCost; billed > now {
+		t.Errorf("spent %d, billed %d", now, billed)
 	}
-	t.Logf("%d kills, %d questions asked once, %d answers, %d lost, %d of %d nano-dollars spent", killed, asked,
-		done, sent-done, spent, budget)
+	t.Logf("%d kills, %d questions asked once, %d answers, %d lost, the budget reached %d times", killed, asked, done,
+		sent-done, reached)
 	noKeyIn(t, dir, output.String())
 }
 

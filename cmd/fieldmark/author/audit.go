@@ -24,6 +24,7 @@ type AuditCmd struct {
 	ConnectTo            []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address instead of the first, as in curl. The second address may be private."`
 	Delay                time.Duration `default:"1s" help:"Pause between requests to one host."`
 	Requests             int           `default:"56" help:"Maximum number of requests, redirects included."`
+	Facts                string        `enum:"core,wide" default:"core" help:"Facts to measure; wide adds documents."`
 	Seed                 string        `placeholder:"HEX" help:"Read the same pages as the audit whose facts show this seed."`
 	Previous             string        `placeholder:"FILE" help:"Output of the last audit with --json. Pages whose text has not changed since then cannot have a later date. - reads standard input."`
 	JSON                 bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
@@ -43,7 +44,10 @@ type AuditDocument struct {
 
 // Help is printed below the flags.
 func (c *AuditCmd) Help() string {
-	return `Exit status: 0 the site was audited, and its score is not below --fail-under;
+	return `--facts wide also requests documents for agents, at most nine, which are observed and not
+scored. Audits of registered brands do so.
+
+Exit status: 0 the site was audited, and its score is not below --fail-under;
 1 it could not be audited, for example because it did not respond; 2 the command
 line is wrong; 3 the score is below --fail-under, or the site has no score.`
 }
@@ -104,6 +108,7 @@ func (c *AuditCmd) audit(ctx context.Context, s *command.Streams) (audit.Report,
 	}
 	return auditor.Audit(ctx, audit.Subject{
 		URL: site, Name: c.Name, Language: c.Language, Seed: c.Seed, Previous: previous,
+		Wide: c.Facts == "wide",
 	}, c.progress(s))
 }
 
@@ -139,9 +144,9 @@ func (c *AuditCmd) print(s *command.Streams, d AuditDocument) error {
 	case d.Assessment.Status == fieldmark.StatusUnreachable:
 		return unreachable(&d.Facts)
 	case c.MD:
-		return printMarkdown(s.Out, d.Facts.URL, &d.Assessment, notes)
+		return printMarkdown(s.Out, &d.Facts, &d.Assessment, notes)
 	}
-	return printReport(s.Out, d.Facts.URL, &d.Assessment, notes, s.UseColor())
+	return printReport(s.Out, &d.Facts, &d.Assessment, notes, s.UseColor())
 }
 
 // note is a line of a report below the score.

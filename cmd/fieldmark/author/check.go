@@ -24,18 +24,8 @@ const (
 // CheckIsolated checks a module in a child process, so that a module that exhausts the
 // limits only kills the child.
 func CheckIsolated(ctx context.Context, module []byte) (report wasm.Report, err error) {
-	self, err := os.Executable()
+	out, err := runChild(ctx, checkTimeout, module, []string{"module", "trial"}, "GOMEMLIMIT=2GiB")
 	if err != nil {
-		return report, fmt.Errorf("check the module in a child process: %w", err)
-	}
-	deadline, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	var out bytes.Buffer
-	child := exec.CommandContext(deadline, self, "module", "trial")
-	child.Args[0] = os.Args[0]
-	child.Stdin, child.Stdout = bytes.NewReader(module), &out
-	child.Env = append(os.Environ(), "GOTRACEBACK=none", "GOMEMLIMIT=2GiB")
-	if err := child.Run(); err != nil {
 		if ctx.Err() != nil {
 			return report, ctx.Err()
 		}
@@ -47,10 +37,25 @@ func CheckIsolated(ctx context.Context, module []byte) (report wasm.Report, err 
 				time.Duration(checkCPU)*time.Second, checkMemory>>30, err))
 		return report, nil
 	}
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+	if err := json.Unmarshal(out, &report); err != nil {
 		return report, fmt.Errorf("check the module in a child process: %w", err)
 	}
 	return report, nil
+}
+
+// runChild runs a command of this program with some input, and returns what it prints.
+func runChild(ctx context.Context, within time.Duration, input []byte, args []string, env ...string) ([]byte, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	deadline, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	child := exec.CommandContext(deadline, self, args...)
+	child.Args[0] = os.Args[0]
+	child.Stdin = bytes.NewReader(input)
+	child.Env = append(append(os.Environ(), "GOTRACEBACK=none"), env...)
+	return child.Output()
 }
 
 type moduleTrialCmd struct{}

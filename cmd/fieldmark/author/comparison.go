@@ -21,6 +21,9 @@ func PrintComparison(w io.Writer, r *fieldmark.ModuleComparison) error {
 	if r.DirectionsBroken > 0 {
 		fmt.Fprintf(t, "against a declared direction\t%d, the first: %s\n", r.DirectionsBroken, r.FirstDirection)
 	}
+	for i := range r.Foretells {
+		fmt.Fprintln(t, ForetellingText(&r.Foretells[i]))
+	}
 	for _, m := range r.Movers {
 		fmt.Fprintf(t, "%s\t%s → %s\t%s → %s", m.Slug, orDash(m.From), orDash(m.To), gradeOrDash(m.Grades[0]),
 			gradeOrDash(m.Grades[1]))
@@ -30,6 +33,25 @@ func PrintComparison(w io.Writer, r *fieldmark.ModuleComparison) error {
 		fmt.Fprintln(t)
 	}
 	return t.Flush()
+}
+
+// ForetellingText returns a line that says how scores are associated with measured answers, after its name
+// and a tab. It shows no cause.
+func ForetellingText(f *fieldmark.Foretelling) string {
+	name := "studies seen"
+	if f.Basis == fieldmark.ForetellingHeldOut {
+		name = "studies held out by time"
+	}
+	if f.Tau == nil {
+		return fmt.Sprintf("%s\ttoo few yet: %d brands in %d studies, at least %d needed", name, f.Brands, f.Studies,
+			f.MinBrands)
+	}
+	text := fmt.Sprintf("%s\ttau with the %s rate %s (%s to %s), %d brands in %d studies", name, f.Metric, f.Tau, f.Low,
+		f.High, f.Brands, f.Studies)
+	if a := f.Against; a != nil {
+		text += fmt.Sprintf("; active module %s, difference %s (%s to %s)", a.Tau, a.Difference, a.Low, a.High)
+	}
+	return text
 }
 
 func orDash(m *fieldmark.Milli) string {

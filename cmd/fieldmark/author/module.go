@@ -37,6 +37,7 @@ type ModuleCommands struct {
 	Sign    moduleSignCmd    `cmd:"" help:"Sign a module; the signature is written to FILE.sig."`
 
 	Trial moduleTrialCmd `cmd:"" hidden:"" help:"Check the module on standard input within limits and print the report."`
+	Play  modulePlayCmd  `cmd:"" hidden:"" help:"Run the input of a playground on standard input."`
 }
 
 // ModuleFile is the module a command is about.

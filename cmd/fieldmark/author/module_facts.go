@@ -17,7 +17,7 @@ type moduleFactsCmd struct {
 func (moduleFactsCmd) Help() string {
 	return `A module reads facts by name and in this unit. A bool is 1 for yes; a share is 0 to 1;
 per_1000_words counts per thousand words of main text. A scorecard uses plain numbers,
-code uses thousandths.`
+code uses thousandths. The built-in module gives no points for facts marked (observed).`
 }
 
 // Run lists the facts.
@@ -29,6 +29,9 @@ func (c *moduleFactsCmd) Run(s *command.Streams) error {
 	t := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "FACT\tUNIT\tMEANING")
 	for _, k := range all {
+		if k.Observed {
+			k.Meaning += " (observed)"
+		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", k.ID, k.Unit, k.Meaning)
 	}
 	return t.Flush()

@@ -35,12 +35,13 @@ func (on ansi) grade(g fieldmark.Grade, text string) string {
 	return on.paint(map[fieldmark.Grade]string{"A": "32", "B": "32", "C": "33", "D": "33", "E": "31"}[g], text)
 }
 
-// printReport prints an assessment: the score or the reason why the site has no score,
+// printReport prints an assessment of the site of facts, of which the observed ones are shown if
+// facts has them: the score or the reason why the site has no score,
 // what to improve first, and every signal with its evidence.
-func printReport(w io.Writer, site string, a *fieldmark.Assessment, notes []note, color bool) error {
+func printReport(w io.Writer, facts *fieldmark.Facts, a *fieldmark.Assessment, notes []note, color bool) error {
 	var b bytes.Buffer
 	on := ansi(color)
-	fmt.Fprintf(&b, "\n%s\n", on.bold(site))
+	fmt.Fprintf(&b, "\n%s\n", on.bold(facts.URL))
 	writeVerdict(&b, on, a)
 	for _, n := range notes {
 		fmt.Fprintf(&b, "%s %s\n", on.bold(n.label), n.text)
@@ -52,6 +53,7 @@ func printReport(w io.Writer, site string, a *fieldmark.Assessment, notes []note
 			writeSignal(&b, on, s)
 		}
 	}
+	writeObserved(&b, on, facts)
 	fmt.Fprintf(&b, "\n%s\n",
 		on.dim(fmt.Sprintf("%s %s · module %s\nfacts %s", a.Methodology.ID, a.Methodology.Version, a.Module.Digest,
 			a.FactsDigest)))
@@ -175,6 +177,35 @@ func writeFixes(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
 	}
 }
 
+// observedFact is a fact that the report shows without points.
+type observedFact struct{ label, value, seen string }
+
+// observedOf returns the observed facts with the first of their evidence.
+func observedOf(facts *fieldmark.Facts) (list []observedFact) {
+	for _, o := range fieldmark.ObservedFacts() {
+		f, ok := facts.Find(o.ID)
+		if !ok {
+			continue
+		}
+		v := observedFact{label: o.Label, value: f.Answer()}
+		if len(f.Evidence) > 0 {
+			v.seen = f.Evidence[0].Fact
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// writeObserved writes the observed facts.
+func writeObserved(b *bytes.Buffer, on ansi, facts *fieldmark.Facts) {
+	for i, o := range observedOf(facts) {
+		if i == 0 {
+			fmt.Fprintf(b, "\n%s\n", on.bold("Observed, not scored"))
+		}
+		fmt.Fprintf(b, "  %-8s %-48s %s\n", o.value, o.label, on.dim(o.seen))
+	}
+}
+
 // pointsOf returns the points of a signal, as a mark and as text.
 func pointsOf(s fieldmark.Signal) (mark, points string) {
 	switch s.Status {
@@ -214,9 +245,9 @@ func writeSignal(b *bytes.Buffer, on ansi, s fieldmark.Signal) {
 
 // printMarkdown prints an assessment as GitHub Flavored Markdown, for comments of
 // pipelines.
-func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, notes []note) error {
+func printMarkdown(w io.Writer, facts *fieldmark.Facts, a *fieldmark.Assessment, notes []note) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\n\n", inCell(site))
+	fmt.Fprintf(&b, "# %s\n\n", inCell(facts.URL))
 	writeVerdict(&b, false, a)
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\n**%s** %s\n", n.label, inCell(n.text))
@@ -237,6 +268,12 @@ func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, notes []no
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", inCell(s.Label), points, inCell(valueOf(s)),
 				strings.Join(seen, "<br>"))
 		}
+	}
+	for i, o := range observedOf(facts) {
+		if i == 0 {
+			b.WriteString("\n## Observed, not scored\n\n| fact | value | seen |\n|---|---|---|\n")
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", inCell(o.label), inCell(o.value), inCell(o.seen))
 	}
 	fmt.Fprintf(&b, "\n%s %s, module `%s`, facts `%s`\n", a.Methodology.ID, a.Methodology.Version, a.Module.Digest,
 		a.FactsDigest)

@@ -77,23 +77,34 @@ func (c *scoreShowCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err := json.Unmarshal(body, &facts); err != nil {
 		return fmt.Errorf("read the facts of %s: %w", slug, err)
 	}
+	facts.URL = score.URL
 	if c.MD {
-		return printMarkdown(s.Out, score.URL, &score.Assessment, notesOf(&facts))
+		return printMarkdown(s.Out, &facts, &score.Assessment, notesOf(&facts))
 	}
-	return printReport(s.Out, score.URL, &score.Assessment, notesOf(&facts), s.UseColor())
+	return printReport(s.Out, &facts, &score.Assessment, notesOf(&facts), s.UseColor())
 }
 
 type scoreVerifyCmd struct {
-	edgeFlags `embed:""`
-	Slug      string `arg:"" help:"Slug of the brand."`
+	edgeFlags  `embed:""`
+	Slug       string `arg:"" help:"Slug of the brand."`
+	Checkpoint string `type:"path" placeholder:"FILE" help:"Checkpoint that the public log must extend."`
+	WitnessKey string `placeholder:"KEY" help:"Key of the witness that cosigned it."`
 }
 
 // Help is printed below the flags.
 func (c *scoreVerifyCmd) Help() string {
 	return `Fetches the score document, and the facts and the module that it names by digest.
 Verifies both digests, runs the module on this machine and compares the documents
-byte by byte. Names, rank, trend and visibility do not follow from facts and
-module; they are copied from the document.
+byte by byte. Names, rank and trend do not follow from facts and module; they are
+copied from the document. If the document has visibility by a study, also fetches
+the counts of the study by their digest and recomputes visibility and full score.
+
+If the server keeps a public log of scores, verifies that the log has the score:
+the signature of its checkpoint, the proof of its leaf, and that the leaf has both
+digests. With --checkpoint, also verifies that nothing was changed in the log since
+the checkpoint in FILE, and then replaces that by the newest one; a missing FILE is
+created. With --witness-key, FILE must be a checkpoint that the witness cosigned,
+and is only read.
 
 Exit status: 0 the documents are equal, 1 verification was not possible, 3 they differ.`
 }
@@ -108,7 +119,7 @@ func (c *scoreVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	doc, err := edge.ScoreDocument(ctx, slug)
+	doc, err := readProven(ctx, edge, slug)
 	if err != nil {
 		return err
 	}
@@ -119,6 +130,20 @@ func (c *scoreVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 	if score.FactsDigest == "" {
 		return fmt.Errorf("%s has not been audited yet: there is nothing to verify", slug)
 	}
+	if err := verifyScore(ctx, s, edge, doc, &score); err != nil {
+		return err
+	}
+	if err := verifyVisibility(ctx, s, edge, &score, doc.CreatedAt); err != nil {
+		return err
+	}
+	log := logVerifier{edge: edge, checkpoint: c.Checkpoint, witnessKey: c.WitnessKey}
+	return log.verify(ctx, s, &score)
+}
+
+// verifyScore recomputes a score document and compares it.
+func verifyScore(ctx context.Context, s *command.Streams, edge *client.Client, doc client.ScoreDocument,
+	score *fieldmark.Score) error {
+	slug := score.Slug
 	facts, err := edge.PublicFacts(ctx, slug, score.FactsDigest)
 	if err != nil {
 		return err
@@ -133,7 +158,7 @@ func (c *scoreVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err := verifyDigest(s, "module", score.Module.Digest, module); err != nil {
 		return err
 	}
-	again, err := recompute(ctx, &score, facts, module, doc.CreatedAt)
+	again, err := recompute(ctx, score, facts, module, doc.CreatedAt)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,11 @@ type modulePreviewCmd struct {
 // Help is printed below the flags.
 func (modulePreviewCmd) Help() string {
 	return `The origin scores every brand in the background with this module and with the active
-one. Readers see no change. If you interrupt the command, run it again to continue.`
+one. Readers see no change. If you interrupt the command, run it again to continue.
+
+Where studies of answers can be ranked, it also shows how the scores of both modules are
+associated with the measured citation rates: over all studies (seen: the author could have
+looked at them), and over those that began after the upload (held out by time).`
 }
 
 // previewPollInterval is the time between two requests for the progress of a preview.
@@ -281,6 +285,9 @@ func (c *moduleStatusCmd) Run(ctx context.Context, s *command.Streams) error {
 	return run(c, call, func(status fieldmark.ModuleStatus) error {
 		if err := printPlan(s.Out, status.Plan); err != nil {
 			return err
+		}
+		if f := status.HeldOut; f != nil {
+			fmt.Fprintln(s.Out, strings.Replace(author.ForetellingText(f), "\t", ": ", 1))
 		}
 		t := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "\nEDGE\tMODULE\tGENERATION\tCANARY\tSEEN\tPROBLEM")

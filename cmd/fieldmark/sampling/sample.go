@@ -17,6 +17,7 @@ import (
 
 // Exit statuses of sample besides 0, 1 and 2.
 const (
+	// They differ from 1, so that a script can raise the budget or end a timer.
 	statusBudget   = 3 // the budget is reached
 	statusUnranked = 4 // the study cannot be ranked any more
 )
@@ -33,6 +34,8 @@ type Commands struct {
 	FakeEngine fakeEngineCmd `cmd:"" name:"fake-engine" help:"Serve an engine that invents answers."`
 }
 
+// sampleCmd asks the questions of a plan. A timer may start it at any interval: what is asked is decided by the
+// journal.
 type sampleCmd struct {
 	Plan    string `arg:"" type:"path" help:"The plan, a YAML file."`
 	Dir     string `type:"path" placeholder:"DIR" help:"Folder of the study; default: its name, beside the plan."`
@@ -40,6 +43,9 @@ type sampleCmd struct {
 	Wait    bool   `help:"Stay until the study is over. Without it, ask what is due and end, as a timer needs it."`
 	Branded bool   `help:"Also ask prompts that name a brand of the panel; they are reported apart and never ranked."`
 	JSON    bool   `name:"json" help:"Print JSON."`
+
+	Until float64 `placeholder:"POINTS" help:"With --dry-run and --pilot: the questions that this half-width wants."`
+	Pilot string  `type:"path" placeholder:"DIR" help:"Folder of an earlier study of the question set, for --until."`
 }
 
 // Help describes the exit statuses.
@@ -56,11 +62,18 @@ func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return usage(err)
 	}
+	if (c.Until != 0 || c.Pilot != "") && (!c.DryRun || c.Pilot == "" || c.Until < minUntil || c.Until > maxUntil) {
+		return command.WithStatus(command.StatusUsage, fmt.Errorf(
+			"--until wants --dry-run, --pilot and %g to %g points", minUntil, maxUntil))
+	}
 	dir := c.Dir
+	// Beside the plan, so that the plan and its answers are archived together.
 	if dir == "" {
 		dir = strings.TrimSuffix(c.Plan, baseName(c.Plan)) + p.Study
 	}
+	// Without a key and without the folder: a plan can be checked before there is a contract with a vendor.
 	if c.DryRun {
+		// A study that has begun may have old prices and a first day in the past.
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 			if err := p.Begin(time.Now()); err != nil {
 				return usage(err)
@@ -74,6 +87,7 @@ func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 	}
 	ended, runErr := c.run(ctx, s, st)
 	status := st.Status(time.Now())
+	// A study that was interrupted shows its status, too.
 	err = errors.Join(runErr, st.AddRates(&status), st.Close())
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -81,10 +95,12 @@ func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 	if perr := printStatus(s, &status, c.JSON); perr != nil {
 		return perr
 	}
+	// On the error stream, so that JSON on the other one can be parsed.
 	for _, engine := range slices.Sorted(maps.Keys(ended.Stopped)) {
 		fmt.Fprintf(s.Err, "fieldmark: engine %s stopped: %s\n", engine, ended.Stopped[engine])
 	}
 	switch {
+	// Before the budget: an interrupted run has not decided whether more is due.
 	case errors.Is(err, context.Canceled):
 		return err
 	case ended.Budget:
@@ -97,10 +113,36 @@ func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 	return nil
 }
 
+// Bounds of --until in points: below, no set of 1,000 questions is enough; above, an interval is too wide to be of use.
+const minUntil, maxUntil = 0.5, 50.0
+
+// reach adds to a forecast how many questions the half-width of --until wants. It fails if the plan has fewer.
+func (c *sampleCmd) reach(f *sampler.Forecast, p *plan.Plan) error {
+	pilot, err := sampler.Open(c.Pilot)
+	if err != nil {
+		return usage(err)
+	}
+	r, err := sampler.ReachOf(pilot, p, f.Questions, c.Until, time.Now())
+	if err != nil {
+		if errors.Is(err, sampler.ErrNoPilot) {
+			return command.WithStatus(command.StatusUsage, err)
+		}
+		return err
+	}
+	f.Reach = &r
+	if r.Questions > r.Has {
+		return command.WithStatus(command.StatusUsage, fmt.Errorf("±%.1f points is the best that these %d questions "+
+			"can give at any price; ±%.1f wants about %d", r.Best, r.Has, r.HalfWidth, r.Questions))
+	}
+	return nil
+}
+
 // baseName returns the last element of a path with either separator.
+// package filepath knows only the separator of this system, and a plan may come from another.
 func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // usage gives the errors of a call or plan that makes no sense their exit status.
+// They are errors that the operator corrects, and nothing was sent.
 func usage(err error) error {
 	if plan.IsFault(err) || errors.Is(err, sampler.ErrChanged) || errors.Is(err, sampler.ErrKey) ||
 		errors.Is(err, os.ErrNotExist) {
@@ -110,8 +152,10 @@ func usage(err error) error {
 }
 
 // run runs the sampler and shows its progress.
+// Progress is shown by another goroutine, because a call can take minutes.
 func (c *sampleCmd) run(ctx context.Context, s *command.Streams, st *sampler.Study) (sampler.Ended, error) {
 	stop := make(chan struct{})
+	// Waited for, so that no progress is printed after the status.
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
@@ -131,6 +175,7 @@ const (
 
 // progress prints the progress until stop. It reads no answers, so interim rates are not shown.
 func (c *sampleCmd) progress(s *command.Streams, st *sampler.Study, stop <-chan struct{}) {
+	// In a file or a pipe, control characters would be noise, and a line each second too much.
 	_, _, isTerminal := s.TerminalSize()
 	isTerminal = isTerminal && !c.JSON
 	interval := logInterval
@@ -138,11 +183,13 @@ func (c *sampleCmd) progress(s *command.Streams, st *sampler.Study, stop <-chan 
 		interval = terminalInterval
 	}
 	ticker := time.NewTicker(interval)
+	// The first line comes after one interval: a run with nothing due prints only the status.
 	defer ticker.Stop()
 	for {
 		select {
 		case <-stop:
 			if isTerminal {
+				// Erases the line (ECMA-48, EL), so that the status begins at its start.
 				fmt.Fprint(s.Out, "\r\x1b[K")
 			}
 			return
@@ -163,11 +210,13 @@ func (c *sampleCmd) progress(s *command.Streams, st *sampler.Study, stop <-chan 
 // barWidth is the width of the progress bar in characters.
 const barWidth = 20
 
+// progressLine says that the numbers are not final: a study must not be stopped because of them.
 func progressLine(st *sampler.Status) string {
 	done, of, failed := 0, 0, 0
 	for _, e := range st.Engines {
 		done, of, failed = done+e.Done, of+e.Of, failed+e.Failed+e.Lost+e.Missed
 	}
+	// A plan whose prompts are all branded has no calls without --branded.
 	filled := 0
 	if of > 0 {
 		filled = barWidth * (done + failed) / of
@@ -177,8 +226,14 @@ func progressLine(st *sampler.Status) string {
 		sampler.Dollars(st.Budget), st.To)
 }
 
+// forecast prints calls and cost before any money is spent. Worst is what the budget must allow.
 func (c *sampleCmd) forecast(s *command.Streams, p *plan.Plan) error {
 	f := sampler.ForecastOf(p, c.Branded)
+	if c.Until != 0 {
+		if err := c.reach(&f, p); err != nil {
+			return err
+		}
+	}
 	if c.JSON {
 		return s.PrintJSON(&f)
 	}
@@ -192,13 +247,20 @@ func (c *sampleCmd) forecast(s *command.Streams, p *plan.Plan) error {
 	}
 	fmt.Fprintf(&b, "  %-20s likely $%s, worst $%s, budget $%s\n\n", "all", sampler.Dollars(f.Likely),
 		sampler.Dollars(f.Worst), sampler.Dollars(f.Budget))
+	// For three correlations, because that of a set of questions is not known before it was asked.
 	b.WriteString("Half-widths of the 95 % interval to expect, in points, if answers to one question correlate by\n" +
 		"   rate     0.3     0.5     0.7\n")
 	for _, w := range f.Widths {
 		fmt.Fprintf(&b, "  %3d %%  %6.1f  %6.1f  %6.1f\n", w.Rate, w.At03, w.At05, w.At07)
 	}
 	b.WriteByte('\n')
+	if r := f.Reach; r != nil {
+		fmt.Fprintf(&b, "±%.1f points at the mention rate of %s want %d questions; the %d of the plan give ±%.1f.\n",
+			r.HalfWidth, r.Brand, r.Questions, r.Has, r.Best)
+	}
+	// Without any, there is nothing to decide.
 	if len(f.Branded) > 0 {
+		// Named, because a question that contains a brand is often a mistake.
 		verb := "are not asked without --branded"
 		if c.Branded {
 			verb = "are asked, and never ranked"
@@ -208,6 +270,7 @@ func (c *sampleCmd) forecast(s *command.Streams, p *plan.Plan) error {
 	if len(f.Missing) == 0 {
 		b.WriteString("The result can be ranked.\n")
 	}
+	// No error: a study that is too small for a ranking can still be useful.
 	for _, m := range f.Missing {
 		fmt.Fprintf(&b, "For a ranking it needs %s.\n", m)
 	}
