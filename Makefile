@@ -117,11 +117,12 @@ chaos: ## chaos tests: fleets, their log, a full disk, 200 kills, 500 acts offli
 	$(GO) test ./origin/cdn -run 'TestVarnish$$|TestNginx$$|TestTrafficServer$$' -count 1 -v -timeout 30m -args -changes 10000
 
 .PHONY: simulate
-simulate: ## hit ratios of ten million keys; 10,000 schedules of claims; 1,000,000 standings; coverage of intervals
+simulate: ## hit ratios of ten million keys; 10,000 schedules of claims; 1,000,000 standings; coverage; 1,000 budgets
 	$(GO) test ./cache -run 'TestSimulate$$' -count 1 -v -timeout 30m -args -simulate
 	$(GO) test ./origin/claim -run 'TestRandomSchedules$$' -count 1 -v -timeout 90m -args -schedules 10000
 	$(GO) test ./origin/standing -run 'TestActivation$$' -count 1 -v -timeout 90m -args -brands 1000000
 	$(GO) test ./origin/visibility/estimate -count 1 -v -timeout 30m -args -studies 2000
+	$(GO) test ./origin/visibility/sampler -run 'TestBudget$$' -count 1 -timeout 90m -args -prices 1000
 
 # A million brands take 20 minutes and 25 GB of memory with 20 edges; two edges need 5 GB.
 BRANDS    ?= 100000

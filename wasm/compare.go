@@ -45,6 +45,33 @@ func Compare(ctx context.Context, from, to []byte, now time.Time,
 	return c.result(), nil
 }
 
+// ScoreFunc scores facts by one of several modules as of a time. It returns nil if they have no score by it,
+// also because the module fails on them.
+type ScoreFunc func(ctx context.Context, module int, facts *fieldmark.Facts, at time.Time) (*fieldmark.Milli, error)
+
+// With loads modules, and calls fn with a function that scores by them until fn returns.
+func With(ctx context.Context, modules [][]byte, fn func(ScoreFunc) error) (err error) {
+	engine, err := New(Config{Instances: 1, WASI: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
+	loaded := make([]*Module, len(modules))
+	for i := range modules {
+		if loaded[i], err = engine.Load(ctx, modules[i]); err != nil {
+			return err
+		}
+	}
+	return fn(func(ctx context.Context, module int, facts *fieldmark.Facts,
+		at time.Time) (*fieldmark.Milli, error) {
+		a, err := loaded[module].Assess(ctx, facts, at)
+		if _, fault := errors.AsType[*Fault](err); fault {
+			return nil, nil
+		}
+		return a.Score, err
+	})
+}
+
 // comparison is the state of one Compare.
 type comparison struct {
 	from, to *Module

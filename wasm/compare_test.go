@@ -68,3 +68,26 @@ func TestCompare(t *testing.T) {
 		t.Errorf("an error of the population: %v", err)
 	}
 }
+
+// TestWith: modules score the same facts side by side, and one that traps has no score for them.
+func TestWith(t *testing.T) {
+	facts := &fieldmark.Facts{Version: fieldmark.FactsVersion, Pages: 10, AsOf: fieldmark.At(auditedAt),
+		Facts: []fieldmark.Fact{{ID: "text.words", State: fieldmark.Measured, Value: wasmtest.BadWords * 1000,
+			Unit: "words"}}}
+	modules := [][]byte{wasmtest.Words(t, "1.0.0", "words", 1000), wasmtest.Bad(t, "3.0.0")}
+	err := wasm.With(t.Context(), modules, func(score wasm.ScoreFunc) error {
+		if got, err := score(t.Context(), 0, facts, auditedAt); err != nil || got == nil || *got == 0 {
+			t.Errorf("by the first module: %v, %v", got, err)
+		}
+		if got, err := score(t.Context(), 1, facts, auditedAt); err != nil || got != nil {
+			t.Errorf("by a module that traps: %v, %v; want none", got, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := wasm.With(t.Context(), [][]byte{{0}}, func(wasm.ScoreFunc) error { return nil }); err == nil {
+		t.Error("bytes that are no module were loaded")
+	}
+}

@@ -53,6 +53,31 @@ func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector, debug bo
 	return out, nil
 }
 
+// Metered returns the form of a module of the standard class that edges run: it counts fuel and the
+// depth of calls in the exports fieldmark.fuel and fieldmark.depth, whose first values are the budgets,
+// and traps when one falls below zero. It keeps the manifest, the golden vectors and the names of
+// functions. The error contains abi.Problems if the module is invalid.
+func Metered(module []byte) ([]byte, error) {
+	r, parsed, p := inspect(module)
+	if len(r.Problems) > 0 {
+		return nil, abi.Problems(r.Problems)
+	}
+	if parsed.Class != abi.ClassStandard {
+		return nil, fmt.Errorf("the module belongs to the class %s and has imports", parsed.Class)
+	}
+	out := p.meter().binary
+	for _, s := range p.sections {
+		name := bytecode.Reader{Buf: s.Body}
+		if s.ID == bytecode.SectionCustom && slices.Contains(keptSections, string(name.Vector())) {
+			out = bytecode.AppendSection(out, s.ID, s.Body)
+		}
+	}
+	return out, nil
+}
+
+// keptSections are the custom sections of the form that Metered returns.
+var keptSections = []string{abi.SectionManifest, abi.SectionVectors, nameSection[1:]}
+
 // VectorOutcome is the outcome of one golden vector.
 type VectorOutcome struct {
 	Fuel    int64

@@ -42,9 +42,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// The command runs in its own folder, which is a separate module: Helm and the Kubernetes types are dependencies of
+// this check, not of the product.
 const chartPath = "../helm/fieldmark"
 
 func main() {
+	// Every check runs, also after a failure, so that one run reports all that is wrong.
 	failed := false
 	for _, c := range []struct {
 		what string
@@ -55,6 +58,8 @@ func main() {
 	} {
 		said, err := c.do()
 		switch {
+		// A missing program is no failure, because few machines have all of them. The line says that nothing was
+		// checked, so a skipped check is not mistaken for a passed one.
 		case errors.Is(err, exec.ErrNotFound):
 			fmt.Printf("%-14s NOT TRIED: %v\n", c.what, err)
 		case err != nil:
@@ -71,7 +76,9 @@ func main() {
 
 // variants are values an operator might give; each must render.
 var variants = map[string]map[string]any{
+	// The defaults alone: an operator who sets only the required values gets these objects.
 	"as it comes": {},
+	// Optional templates and lists render nothing by default, so their errors of indentation show only here.
 	"everything on": {
 		"ingress":        map[string]any{"enabled": true, "className": "nginx"},
 		"serviceMonitor": map[string]any{"enabled": true, "labels": map[string]any{"release": "prometheus"}},
@@ -91,10 +98,13 @@ var variants = map[string]map[string]any{
 		"nodeSelector": map[string]any{"pool": "edge"},
 		"image":        map[string]any{"pullSecrets": []any{map[string]any{"name": "registry"}}},
 	},
+	// Origins order certificates (RFC 8555), and edges end TLS themselves, without an ingress.
 	"certificates of a CA": {"acme": map[string]any{"email": "you@example.org"},
 		"edge": map[string]any{"service": map[string]any{"annotations": map[string]any{"a": "b"}}}},
+	// The network policy must not name the peer of a component that is off.
 	"egress without Redis": {"redis": map[string]any{"enabled": false},
 		"networkPolicy": map[string]any{"egress": map[string]any{"enabled": true}}},
+	// An empty list and false differ from absent values in a template: each must still give whole objects.
 	"as little as can be": {
 		"redis": map[string]any{"enabled": false}, "networkPolicy": map[string]any{"enabled": false},
 		"podDisruptionBudget": map[string]any{"enabled": false},
@@ -103,7 +113,10 @@ var variants = map[string]map[string]any{
 	},
 }
 
+// checkChart lints the chart, renders it with each of the variants, and requires that bad values are refused by the
+// chart itself: an operator reads of a mistake at install, not in the log of a pod that does not start.
 func checkChart() (string, error) {
+	// The loader follows the links of files/ to deploy/alerts and deploy/grafana, as helm package does.
 	loaded, err := loader.Load(chartPath)
 	if err != nil {
 		return "", err
@@ -119,6 +132,7 @@ func checkChart() (string, error) {
 		}
 		objects += n
 	}
+	// Without values.schema.json and the checks of the templates, most of these would render to valid objects.
 	for name, bad := range map[string]map[string]any{
 		"an address with a path": {"siteURL": "https://marks.example/x"},
 		"two ends of TLS": {"acme": map[string]any{"email": "you@example.org"},
@@ -149,9 +163,11 @@ func render(c *chart.Chart, values map[string]any) (int, error) {
 	}
 	n := 0
 	for name, text := range files {
+		// NOTES.txt is text for the terminal, not an object.
 		if strings.HasSuffix(name, "NOTES.txt") {
 			continue
 		}
+		// A template that loops renders several documents, and one that is off renders blanks.
 		for doc := range strings.SplitSeq(text, "\n---") {
 			if strings.TrimSpace(doc) == "" {
 				continue
@@ -165,6 +181,8 @@ func render(c *chart.Chart, values map[string]any) (int, error) {
 	return n, nil
 }
 
+// strict decodes an object as the type of its kind and refuses unknown and repeated fields. Decoded
+// loosely, a misspelled limit would be no limit.
 func strict(doc []byte) error {
 	var head struct {
 		APIVersion string `json:"apiVersion"`
@@ -193,8 +211,10 @@ func strict(doc []byte) error {
 		into = &networkingv1.NetworkPolicy{}
 	case "networking.k8s.io/v1 Ingress":
 		into = &networkingv1.Ingress{}
+	// Their Go types would bring the module of the Prometheus operator for two small objects.
 	case "monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PrometheusRule":
 		into = &map[string]any{} // the operator's own kinds; they are YAML at least
+	// A kind that is new to the chart must be added above; it would otherwise pass unchecked.
 	default:
 		return fmt.Errorf("an object nobody expected: %s %s", head.APIVersion, head.Kind)
 	}
@@ -212,14 +232,17 @@ func checkObject(o any) error {
 		return checkWorkload(o.Name, o.Spec.Selector.MatchLabels, o.Spec.Template)
 	case *appsv1.StatefulSet:
 		return checkWorkload(o.Name, o.Spec.Selector.MatchLabels, o.Spec.Template)
+	// A job has no selector: Kubernetes generates one.
 	case *batchv1.Job:
 		return checkWorkload(o.Name, nil, o.Spec.Template)
 	case *corev1.ConfigMap:
+		// A dashboard that Grafana cannot parse is still a valid ConfigMap.
 		if !json.Valid([]byte(o.Data["fieldmark.json"])) {
 			return fmt.Errorf("config map %s holds no dashboard", o.Name)
 		}
 	case *map[string]any:
 		spec, _ := (*o)["spec"].(map[string]any)
+		// The rules come from deploy/alerts through a link; a chart packed without it has an empty spec.
 		if (*o)["kind"] == "PrometheusRule" && spec["groups"] == nil {
 			return errors.New("the PrometheusRule has no groups")
 		}
@@ -227,7 +250,9 @@ func checkObject(o any) error {
 	return nil
 }
 
+// checkWorkload checks the pods of one workload, whose kind does not matter here.
 func checkWorkload(name string, selector map[string]string, pod corev1.PodTemplateSpec) error {
+	// The API server refuses a workload that does not select its pods, but only at install.
 	for k, v := range selector {
 		if pod.Labels[k] != v {
 			return fmt.Errorf("%s selects %s=%s, its pods have %q", name, k, v, pod.Labels[k])
@@ -235,13 +260,18 @@ func checkWorkload(name string, selector map[string]string, pod corev1.PodTempla
 	}
 	for _, c := range pod.Spec.Containers {
 		limits := c.Resources.Limits
+		// A container without a limit can starve the others of its node; a full disk evicts pods of other workloads
+		// too.
 		if limits.Cpu().IsZero() || limits.Memory().IsZero() || limits.StorageEphemeral().IsZero() {
 			return fmt.Errorf("%s: container %s has no limit of CPU, memory or ephemeral storage", name, c.Name)
 		}
 		for _, e := range c.Env {
+			// The host comes from siteURL, not from a second value that could differ from it.
 			if e.Name == "FIELDMARK_DOMAIN" && e.Value != "marks.example" {
 				return fmt.Errorf("%s: certificates are ordered for %q, want the host of siteURL", name, e.Value)
 			}
+			// Behind the address of the service, all origins look like one: health checks, least connections and
+			// retries of an edge need the name of each pod.
 			if e.Name == "FIELDMARK_ORIGIN" && !strings.Contains(e.Value, "-origin-0.") {
 				return fmt.Errorf("%s: edges reach origins by %s, want the name of each pod", name, e.Value)
 			}
@@ -250,6 +280,7 @@ func checkWorkload(name string, selector map[string]string, pod corev1.PodTempla
 	return nil
 }
 
+// checkCompose loads the compose file alone and merged with compose.acme.yaml, as COMPOSE_FILE of an operator does.
 func checkCompose() (string, error) {
 	project, err := loadCompose("../compose.yaml")
 	if err != nil {
@@ -259,6 +290,9 @@ func checkCompose() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// A merge adds to lists and maps unless it says otherwise, so the result is checked, not the second file. The
+	// three ports are HTTP, HTTPS and HTTP/3. Without a proxy before it, an edge that trusts the network of the
+	// containers would let clients state their own addresses.
 	edge, origin := secured.Services["edge-a"], secured.Services["origin-b"]
 	if _, trusts := edge.Environment["FIELDMARK_TRUSTED_NETWORKS"]; trusts || len(edge.Ports) != 3 ||
 		edge.Environment["FIELDMARK_ORIGIN"] == nil || origin.Environment["FIELDMARK_DOMAIN"] == nil ||
@@ -266,12 +300,14 @@ func checkCompose() (string, error) {
 		return "", fmt.Errorf("with compose.acme.yaml: an edge has %v and ports %v, an origin %v", edge.Environment,
 			edge.Ports, origin.Environment)
 	}
+	// Caddy and the edge would contend for ports 80 and 443.
 	if _, runs := secured.Services["caddy"]; runs {
 		return "", errors.New("with compose.acme.yaml, Caddy still runs")
 	}
 	return strings.Join(names(project), " ") + "; with certificates of a CA: " + strings.Join(names(secured), " "), nil
 }
 
+// loadCompose loads files with the variables that have no default; the values only have to be present.
 func loadCompose(files ...string) (*types.Project, error) {
 	options, err := cli.NewProjectOptions(files, cli.WithEnv([]string{"FIELDMARK_SECRET=s", "FIELDMARK_NODE_TOKEN=n",
 		"POSTGRES_PASSWORD=p", "SITE=marks.localhost", "ACME=you@example.org"}))
@@ -281,12 +317,14 @@ func loadCompose(files ...string) (*types.Project, error) {
 	return options.LoadProject(context.Background())
 }
 
+// names returns the services that run with the default profiles, in a fixed order for the output.
 func names(p *types.Project) []string {
 	all := p.ServiceNames()
 	slices.Sort(all)
 	return all
 }
 
+// checkCaddy validates the Caddyfile, whose placeholders need values to be parsed.
 func checkCaddy() (string, error) {
 	cmd := exec.Command("caddy", "validate", "--config", "../caddy/Caddyfile", "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "SITE=marks.example", "EDGES=10.0.0.2:8080 10.0.0.3:8080")
@@ -303,6 +341,7 @@ func checkNginx() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// It has a private key, though of a certificate for an example name.
 	defer os.RemoveAll(dir)
 	raw, err := os.ReadFile("../nginx/fieldmark.conf")
 	if err != nil {
@@ -311,6 +350,7 @@ func checkNginx() (string, error) {
 	if err := certificate(dir); err != nil {
 		return "", err
 	}
+	// nginx -t opens certificates and logs, whose production paths do not exist here and need root.
 	conf := strings.NewReplacer("/etc/nginx/tls/marks.example", filepath.Join(dir, "marks"), "/var/log/nginx/",
 		dir+"/").Replace(string(raw))
 	whole := fmt.Sprintf("pid %s/pid; error_log stderr; events {} http { access_log off; %s }", dir, conf)
@@ -320,7 +360,9 @@ func checkNginx() (string, error) {
 	return ran("nginx -t", exec.Command("nginx", "-t", "-p", dir, "-c", filepath.Join(dir, "nginx.conf")))
 }
 
+// certificate writes a self-signed certificate and its key, valid for an hour, which outlasts the check.
 func certificate(dir string) error {
+	// A key of P-256 is generated in less than a millisecond, one of RSA is not.
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -356,12 +398,15 @@ func checkUnits() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// The manual page is installed with the program, so its absence here is no error of a unit.
 	args := []string{"verify", "--man=no"}
 	for _, unit := range units {
+		// Only copies are changed; the files that are installed stay as they are.
 		raw, err := os.ReadFile(unit)
 		if err != nil {
 			return "", err
 		}
+		// systemd-analyze fails for a program that is not installed; all other lines are verified as they are.
 		at := filepath.Join(dir, filepath.Base(unit))
 		if err := os.WriteFile(at, bytes.ReplaceAll(raw, []byte("/usr/local/bin/fieldmark"), []byte("/bin/true")),
 			0o600); err != nil {
@@ -372,8 +417,10 @@ func checkUnits() (string, error) {
 	return ran("systemd-analyze verify", exec.Command("systemd-analyze", args...))
 }
 
+// checkAlerts runs the unit tests of the alert rules: each has series that must fire it and series that must not.
 func checkAlerts() (string, error) {
 	cmd := exec.Command("promtool", "test", "rules", "fieldmark.test.yml")
+	// The test file names the rule file relative to the folder it runs in.
 	cmd.Dir = "../alerts"
 	return ran("promtool test rules", cmd)
 }
@@ -381,6 +428,7 @@ func checkAlerts() (string, error) {
 // ran runs a program and returns its name. The error is exec.ErrNotFound if the program
 // is not installed, and otherwise contains its output.
 func ran(name string, cmd *exec.Cmd) (string, error) {
+	// Programs report errors on either stream.
 	out, err := cmd.CombinedOutput()
 	if err != nil && !errors.Is(err, exec.ErrNotFound) {
 		return "", fmt.Errorf("%s: %w\n%s", name, err, out)

@@ -44,7 +44,8 @@ var forbidden = []struct{ name, phrase string }{
 	{"SSPL", "server side public license"},
 }
 
-// Copies of the same licence differ in blanks and comment marks.
+// blanks are collapsed before phrases are searched, because copies of a licence differ in line breaks, indentation
+// and comment marks.
 var blanks = regexp.MustCompile(`[\s/#*]+`)
 
 // licencesOf returns the names of the licences in a text, and the name of one that
@@ -52,6 +53,7 @@ var blanks = regexp.MustCompile(`[\s/#*]+`)
 func licencesOf(text []byte) (names []string, refused string) {
 	plain := strings.ToLower(blanks.ReplaceAllString(string(text), " "))
 	for _, p := range phrases {
+		// The text of BSD-2-Clause is contained in BSD-3-Clause, so only the longer one counts.
 		if strings.Contains(plain, p.phrase) && !(p.name == "BSD-2-Clause" && slices.Contains(names, "BSD-3-Clause")) {
 			names = append(names, p.name)
 		}
@@ -68,12 +70,15 @@ func licencesOf(text []byte) (names []string, refused string) {
 }
 
 // licenceFile matches the names of files that hold conditions or credits.
+// NOTICE files must be passed on (Apache-2.0, section 4d), and PATENTS of Go grants rights that belong to its licence.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|unlicense|patents)`)
 
 // linked lists the third-party modules of the program on a platform, each with its
 // licences. It reports every module whose licence is missing or not allowed.
+// The list differs by platform, because build constraints select files and with them imports.
 func linked(goos, arch string) ([]module, error) {
 	cmd := exec.Command("go", "list", "-deps", "-json=Module", "./cmd/fieldmark")
+	// As the archives are built: with cgo, other packages would be selected.
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -88,11 +93,14 @@ func linked(goos, arch string) ([]module, error) {
 		} else if err != nil {
 			return nil, err
 		}
+		// Packages of the standard library have no module; their licence is stated in materials.
+		// Several packages of a module are listed; it counts once.
 		if p.Module != nil && !p.Module.Main {
 			byPath[p.Module.Path] = *p.Module
 		}
 	}
 	var all []module
+	// All modules are read before it fails: one run names every licence to decide on.
 	var complaints []error
 	for _, m := range byPath {
 		if err := m.read(); err != nil {
@@ -105,6 +113,7 @@ func linked(goos, arch string) ([]module, error) {
 }
 
 // read finds a module's licences in its folder.
+// It reads only the top folder, which has the conditions of the module as a whole.
 func (m *module) read() error {
 	files, err := os.ReadDir(m.Dir)
 	if err != nil {
@@ -118,6 +127,7 @@ func (m *module) read() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Path, err)
 		}
+		// Texts without a known licence are passed on too: a NOTICE has none.
 		m.texts = append(m.texts, member{name: f.Name(), data: text})
 		names, refused := licencesOf(text)
 		if refused != "" {
@@ -130,6 +140,7 @@ func (m *module) read() error {
 			}
 		}
 	}
+	// An unknown text is an error, not a pass: without a licence, a binary must not be distributed.
 	if len(m.licences) == 0 {
 		return fmt.Errorf("%s %s: no licence that is known to be allowed was found in %s", m.Path, m.Version, m.Dir)
 	}
@@ -137,6 +148,7 @@ func (m *module) read() error {
 }
 
 // credits returns the licence texts and notices that must accompany a binary.
+// Most licences require their text with every copy, so each archive has all of them in one file.
 func credits(modules []module) []byte {
 	var b bytes.Buffer
 	b.WriteString("Fieldmark contains the work of others, under the conditions below.\n")
@@ -150,7 +162,9 @@ func credits(modules []module) []byte {
 }
 
 // checkLicences prints the licence of everything linked on any platform.
+// It needs no build, so `make check` runs it for every platform.
 func checkLicences(out io.Writer) error {
+	// By the licences of a module, joined: a module may have files under several.
 	seen := map[string]int{}
 	listed := map[string]bool{}
 	for _, p := range platforms {

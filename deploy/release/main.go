@@ -27,6 +27,7 @@ import (
 )
 
 // platforms are the operating systems and architectures with an archive.
+// All are cross-compiled, which needs no C compiler because SQLite is linked in its Go translation.
 var platforms = []struct{ os, arch string }{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"},
 }
@@ -60,13 +61,16 @@ func main() {
 	}
 }
 
+// release builds everything into an empty folder. An error leaves it incomplete, without SHA256SUMS.
 func release(version, out string) error {
+	// A file of an earlier version would be published and counted in SHA256SUMS.
 	if err := os.RemoveAll(out); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
+	// One manual page serves all platforms: settings and commands do not differ between them.
 	manual, err := manualPage(version)
 	if err != nil {
 		return err
@@ -82,8 +86,10 @@ func release(version, out string) error {
 		}
 		files = append(files, made...)
 	}
+	// The format of sha256sum -c: two spaces before the name.
 	var sums strings.Builder
 	for _, name := range files {
+		// Read back from the disk: the sums are of what was written.
 		raw, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
 			return err
@@ -126,8 +132,11 @@ func manualPage(version string) ([]byte, error) {
 func archive(goos, arch, version, out string, manual []byte) ([]string, error) {
 	base := fmt.Sprintf("fieldmark-%s-%s-%s", version, goos, arch)
 	binary := filepath.Join(out, base+".bin")
+	// -trimpath and -buildvcs=false keep the machine's paths and the state of the checkout out of the binary; the
+	// linker leaves out symbols, DWARF and the build id, which a release does not need.
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
 		"-s -w -buildid= -X main.version="+version, "-o", binary, "./cmd/fieldmark")
+	// GOFLAGS of the environment is replaced, because it could change the bytes.
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -141,6 +150,7 @@ func archive(goos, arch, version, out string, manual []byte) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The bill is read from the binary that is packed, not from go.mod, so it lists exactly what is linked.
 	bill, err := materials(raw, version, modules)
 	if err != nil {
 		return nil, err
@@ -162,6 +172,7 @@ func archive(goos, arch, version, out string, manual []byte) ([]string, error) {
 		members = append(members, member{doc, 0o644, text})
 	}
 	pack, end := tarball, ".tar.gz"
+	// Windows opens zip files without another program.
 	if goos == "windows" {
 		pack, end = zipped, ".zip"
 	}
@@ -169,13 +180,17 @@ func archive(goos, arch, version, out string, manual []byte) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pack: %w", err)
 	}
+	// .cdx.json is the file name that CycloneDX recommends; scanners recognize it.
 	made := []string{base + end, base + ".cdx.json"}
 	if err := os.WriteFile(filepath.Join(out, made[0]), packed, 0o644); err != nil {
 		return nil, err
 	}
+	// The bill is beside the archive, not in it: scanners read it without unpacking.
 	return made, os.WriteFile(filepath.Join(out, made[1]), bill, 0o644)
 }
 
+// tarball packs members into a folder named base. Owner, group and the time in the gzip header stay zero, because
+// they would differ between machines.
 func tarball(base string, members []member) ([]byte, error) {
 	var b bytes.Buffer
 	zw, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -199,6 +214,7 @@ func tarball(base string, members []member) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// zipped packs members into a folder named base. It sets no modes, which Windows does not have.
 func zipped(base string, members []member) ([]byte, error) {
 	var b bytes.Buffer
 	zw := zip.NewWriter(&b)
@@ -229,6 +245,7 @@ type metadata struct {
 	Component component `json:"component"`
 }
 
+// component is a module. PURL is its package URL (ECMA-427), by which vulnerability databases find it.
 type component struct {
 	Type    string `json:"type"`
 	Name    string `json:"name"`
@@ -253,24 +270,29 @@ func materials(binary []byte, version string, modules []module) ([]byte, error) 
 	bill := billOfMaterials{Format: "CycloneDX", SpecVersion: "1.6", Version: 1}
 	bill.Metadata.Component = component{"application", info.Main.Path, version,
 		"pkg:golang/" + info.Main.Path + "@" + version, under("Apache-2.0")}
+	// The standard library is a component too: vulnerabilities are reported for its version.
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
 	bill.Components = []component{{"library", "std", goVersion, "pkg:golang/std@" + goVersion, under("BSD-3-Clause")}}
 	for _, m := range info.Deps {
+		// A replaced module is known to vulnerability databases by what replaces it.
 		if m.Replace != nil {
 			m = m.Replace
 		}
 		i := slices.IndexFunc(modules, func(o module) bool { return o.Path == m.Path })
+		// The list and the binary come from two commands; if they disagree, a licence would be missing.
 		if i < 0 {
 			return nil, fmt.Errorf("%s is linked and was not listed", m.Path)
 		}
 		bill.Components = append(bill.Components, component{"library", m.Path, m.Version,
 			"pkg:golang/" + m.Path + "@" + m.Version, under(modules[i].licences...)})
 	}
+	// In a fixed order, so that the bill has the same bytes for the same sources.
 	slices.SortFunc(bill.Components, func(a, b component) int { return strings.Compare(a.PURL, b.PURL) })
 	raw, err := json.MarshalIndent(bill, "", "  ")
 	return append(raw, '\n'), err
 }
 
+// under returns licences by their SPDX identifiers, as CycloneDX has them.
 func under(names ...string) []licence {
 	all := make([]licence, len(names))
 	for i, name := range names {

@@ -1235,8 +1235,12 @@ export interface components {
         FieldError: {
             /** @example max_length */
             code: string;
+            /** Format: int64 */
+            column?: number;
             /** @example The detail names what was sent and what is allowed. */
             detail: string;
+            /** Format: int64 */
+            line?: number;
             /** @example /title */
             pointer: string;
         };
@@ -2604,6 +2608,7 @@ export interface components {
             pagesSampled: number;
             practice: components["schemas"]["Practice"] | null;
             previous: components["schemas"]["PastScore"] | null;
+            proof?: components["schemas"]["ScoreProof"];
             range: components["schemas"]["Range"] | null;
             rank: components["schemas"]["Rank"] | null;
             /**
@@ -2691,6 +2696,15 @@ export interface components {
             to: components["schemas"]["Standing"];
             /** @example https://acme.example/ */
             url: string;
+        };
+        ScoreProof: {
+            checkpoint: string;
+            hashes: string[] | null;
+            /** Format: int64 */
+            index: number;
+            log: string;
+            record: string;
+            salt: string;
         };
         SecretRequest: {
             /**
@@ -3895,6 +3909,8 @@ export interface operations {
                 owner?: "1";
                 /** @description 1 adds the disputes of findings: those under review, and those of the owner decided in the last 90 days */
                 disputes?: "1";
+                /** @description 1 adds the proof that the public log has the score; score_not_logged in the second after a change */
+                proof?: "1";
                 /** @description The score at a time or at the end of a day: the facts at that time, scored by the active module */
                 asOf?: string;
             };

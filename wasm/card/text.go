@@ -175,6 +175,16 @@ func (n *node) locateAll(b []byte, problems []string) []string {
 	return problems
 }
 
+// Locate prefixes each problem with its position in a card, as the errors of Parse are. A problem
+// starts with a path, such as inputs[2]. It returns them unchanged if the text is not JSON.
+func Locate(text []byte, problems []string) []string {
+	n, err := parseText(text)
+	if err != nil {
+		return problems
+	}
+	return n.locateAll(text, slices.Clone(problems))
+}
+
 func (n *node) child(step string) *node {
 	if index, ok := strings.CutPrefix(step, "["); ok {
 		i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))

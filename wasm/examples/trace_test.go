@@ -4,47 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
-
-// failing is a scorer that fails in a way that its input selects. Line numbers are part of the test.
-const failing = `typedef long long i64;
-static struct { i64 value; unsigned char state; } in;
-static int out[] = {-1, 0, 1, 0, -2, 0}; static volatile int zero;
-__attribute__((noinline)) static void divide(int a) {
-  zero = a / zero;
-}
-__attribute__((noinline)) static void spin(int a) {
-  for (;;) zero += a++;
-}
-__attribute__((noinline)) static void deeper(int a) {
-  deeper(a + 1); zero = a;
-}
-__attribute__((noinline)) static void escape(int a) {
-  *(volatile int *)(65536 - a) = 1;
-}
-__attribute__((export_name("scorer_v1_input"))) void *input(void) { return &in; }
-__attribute__((export_name("scorer_v1_score"))) void *score(void) {
-  switch ((int)(in.value / 1000)) {
-  case 1: divide(7); break;
-  case 2: spin(7); break;
-  case 3: deeper(7); break;
-  case 4: escape(0); break;
-  case 5: __builtin_trap();
-  case 6: return 0;
-  }
-  return out;
-}
-`
 
 // column is that of a place, in which versions of the compiler differ.
 var column = regexp.MustCompile(`(:\d+):\d+\)`)
@@ -53,7 +20,7 @@ var column = regexp.MustCompile(`(:\d+):\d+\)`)
 // of each fault. A module that was packed without it has only the indices of its functions.
 func TestTrace(t *testing.T) {
 	for _, debug := range []bool{true, false} {
-		m := loadFailing(t, packFailing(t, debug))
+		m := loadFailing(t, wasmtest.Failing(t, debug))
 		for value, want := range map[int64]struct {
 			kind  wasm.FaultKind
 			stack string // with debugging information
@@ -82,7 +49,7 @@ func TestTrace(t *testing.T) {
 // TestTraceOfDamagedModule changes bytes of the names and of the debugging information, which are the
 // author's: a fault keeps its kind, and at most its place is missing.
 func TestTraceOfDamagedModule(t *testing.T) {
-	module := packFailing(t, true)
+	module := wasmtest.Failing(t, true)
 	first := bytes.Index(module, []byte(".debug_"))
 	last := bytes.Index(module, []byte(abi.SectionManifest))
 	if first < 0 || last < first {
@@ -124,45 +91,4 @@ func (m failingModule) fail(t *testing.T, value int64) *wasm.Fault {
 		t.Fatalf("input %d: %v; want a fault", value, err)
 	}
 	return fault
-}
-
-// packFailing compiles failing and adds a manifest, and vectors that do not fail.
-func packFailing(t *testing.T, debug bool) []byte {
-	t.Helper()
-	manifest := abi.Manifest{
-		Name: "failing", Version: "1.0.0", ABI: abi.Name, Author: "Nobody", Licence: "MIT",
-		Methodology: fieldmark.Methodology{ID: "failing", Version: "1.0", URL: "/failing"},
-		Inputs:      []abi.Input{{Name: "a", Unit: "count", Direction: abi.None}},
-		Components: []abi.Component{{ID: "c", Label: "C", Weight: 100, Signals: []abi.Signal{
-			{ID: "c.s", Label: "S", Points: 100, Inputs: []string{"a"}, Unit: "count", Advice: "None."}}}},
-	}
-	var vectors []abi.Vector
-	for i := range abi.MinVectors {
-		vectors = append(vectors, abi.Vector{Values: []int64{int64(i)}, States: "1", Score: abi.NoScore,
-			Marks: []int32{abi.MarkUnknown}})
-	}
-	module, err := wasm.Pack(compileFailing(t), manifest, vectors, debug)
-	must(t, err)
-	return module
-}
-
-// compileFailing compiles failing with names and line numbers.
-func compileFailing(t *testing.T) []byte {
-	t.Helper()
-	compiler := "clang-19"
-	if _, err := exec.LookPath(compiler); err != nil {
-		compiler = "clang"
-	}
-	folder := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(folder, "failing.c"), []byte(failing), 0o600))
-	cmd := exec.Command(compiler, "--target=wasm32", "-mcpu=mvp", "-O1", "-g", "-fdebug-prefix-map="+folder+"=.",
-		"-nostdlib", "-ffreestanding", "-Wl,--no-entry", "-Wl,-z,stack-size=8192", "-Wl,--initial-memory=65536",
-		"-Wl,--max-memory=65536", "-o", "failing.wasm", "failing.c")
-	cmd.Dir = folder
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("compile: %v\n%s", err, out)
-	}
-	module, err := os.ReadFile(filepath.Join(folder, "failing.wasm"))
-	must(t, err)
-	return module
 }

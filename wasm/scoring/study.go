@@ -31,6 +31,7 @@ func studyVisibility(studies []fieldmark.StudyResult, now time.Time) (best *fiel
 	return best
 }
 
+// comesBefore prefers ranked studies, then newer ones; the id decides between equal ones.
 func comesBefore(a, b *fieldmark.Visibility) bool {
 	switch {
 	case a.Quality != b.Quality:
@@ -41,6 +42,7 @@ func comesBefore(a, b *fieldmark.Visibility) bool {
 	return a.Study.ID < b.Study.ID
 }
 
+// newStudyVisibility takes the time, so that a score depends only on its arguments.
 func newStudyVisibility(r *fieldmark.StudyResult, now time.Time) *fieldmark.Visibility {
 	b, ref := &r.All.Brands[0], r.StudyRef
 	all := studyEngine(&r.All, r.To)
@@ -67,6 +69,7 @@ func newStudyVisibility(r *fieldmark.StudyResult, now time.Time) *fieldmark.Visi
 	return v
 }
 
+// studyEngine returns what a study shows for one engine, in the form that samples have.
 func studyEngine(e *fieldmark.StudyEngine, to fieldmark.Time) fieldmark.EngineVisibility {
 	b := &e.Brands[0]
 	return fieldmark.EngineVisibility{Engine: e.Engine, Model: e.Model, Surface: e.Surface, Search: e.Search,

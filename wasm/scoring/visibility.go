@@ -87,6 +87,7 @@ func sampleEngines(samples []fieldmark.VisibilitySample) (engines []fieldmark.En
 	return engines
 }
 
+// engineVisibility sums the samples of one engine, so a sample with more answers weighs more.
 func engineVisibility(samples []fieldmark.VisibilitySample) fieldmark.EngineVisibility {
 	var all fieldmark.VisibilitySample
 	e := fieldmark.EngineVisibility{Engine: samples[0].Engine, Counted: true, Reason: onlySums}
@@ -147,6 +148,7 @@ func Wilson(k, n int) (low, high fieldmark.Milli) {
 	return low, min(high, fieldmark.MilliOne)
 }
 
+// ratio64 rounds half up, as the module does, in integers that are the same on every machine.
 func ratio64(n, d int64) fieldmark.Milli { return fieldmark.Milli((2*n + d) / (2 * d)) }
 
 // isqrt returns the root of n, rounded down.
