@@ -221,10 +221,11 @@ var mayImport = map[string][]string{
 	// For tests only.
 	"internal/testkit/acmetest":     {},
 	"internal/testkit/browsertest":  {},
-	"internal/testkit/cachetest":    {"cache"},
+	"internal/testkit/cachetest":    {"cache", "internal/testkit/porttest"},
 	"internal/testkit/formtest":     {},
 	"internal/testkit/releasedtest": {},
 	"internal/testkit/sdktest":      {},
+	"internal/testkit/porttest":     {},
 	"internal/testkit/recordtest":   {"", "origin/store", "internal/testkit/storetest"},
 	"internal/testkit/storetest":    {"origin/store"},
 	"internal/testkit/studytest":    {"", "origin/visibility/study"},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // TestRedisTLS connects to a server that accepts only TLS. Its certificate is
@@ -27,7 +28,7 @@ import (
 func TestRedisTLS(t *testing.T) {
 	cert, key := certificate(t)
 	t.Setenv("SSL_CERT_FILE", cert)
-	port := cachetest.FreePort(t)
+	port := porttest.Port(t)
 	cachetest.StartRedis(t, "tls-port", port, "tls-cert-file", cert, "tls-key-file", key, "tls-auth-clients", "no")
 	url := "rediss://127.0.0.1:" + port
 	a, _ := member(t, url, cache.Config{})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // TestBrowserOverTLS uses the demo and a site behind the edge in a browser, as people do:
@@ -28,11 +29,12 @@ func TestBrowserOverTLS(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(browserSite(t))
 	t.Cleanup(site.Close)
-	dir, at := t.TempDir(), freeAddress(t)
+	dir, at := t.TempDir(), porttest.Address(t)
 	_, port, _ := strings.Cut(at, ":")
 	base, siteBase := "https://localhost:"+port, "https://site.localhost:"+port
 	cert := newTestCA(t).write(dir, "localhost", "site.localhost")
-	p := start(t, dir, append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)...)
+	p := start(t, dir, append([]string{"serve", "--demo", "--demo-listen", porttest.Address(t)},
+		freePorts("var")...)...)
 	p.waitFor("All audits are done.")
 	var access demo.Access
 	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demo.AccessFile)), &access))

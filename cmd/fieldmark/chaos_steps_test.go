@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm"
 )
@@ -281,7 +282,7 @@ func TestDiskFull(t *testing.T) {
 	p := start(t, dir, append([]string{"serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR"},
 		freePorts("var")...)...)
 	p.kill() // this start only creates the database
-	at, debug := freeAddress(t), freeAddress(t)
+	at, debug := porttest.Address(t), porttest.Address(t)
 	p = start(t, dir, "serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR", "--data", "var",
 		"--listen", at, "--origin-listen", "127.0.0.1:0", "--debug-listen", debug)
 	base := "http://" + at

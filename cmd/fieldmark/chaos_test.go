@@ -23,6 +23,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -160,9 +161,9 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 
 	var far []string // the origins as the walled edge reaches them
 	for i := range 2 {
-		at := freeAddress(t)
+		at := porttest.Address(t)
 		port := at[strings.LastIndexByte(at, ':'):]
-		n := &node{h: h, name: fmt.Sprint("origin ", i), at: "http://" + at, debug: "http://" + freeAddress(t)}
+		n := &node{h: h, name: fmt.Sprint("origin ", i), at: "http://" + at, debug: "http://" + porttest.Address(t)}
 		far = append(far, "http://"+h.netns.outer()+port)
 		n.args = append([]string{"origin", "--node-token", token, "--origin-listen", h.netns.listen() + port,
 			"--debug-listen", strings.TrimPrefix(n.debug, "http://"),
@@ -170,7 +171,8 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 		h.origins = append(h.origins, n)
 	}
 	for i := range 3 {
-		at, debug, redis, origins := freeAddress(t), freeAddress(t), h.redis.Addr, h.origins[0].at+","+h.origins[1].at
+		at, debug := porttest.Address(t), porttest.Address(t)
+		redis, origins := h.redis.Addr, h.origins[0].at+","+h.origins[1].at
 		n := &node{h: h, name: fmt.Sprint("edge ", i)}
 		if i == 2 { // behind the netns
 			at, debug = h.netns.inner(at), h.netns.inner(debug)

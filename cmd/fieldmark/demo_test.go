@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // TestDemo follows the README: start, open the pages, embed a badge, post and complete
@@ -19,7 +20,7 @@ func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	// The demo sites keep their address over the restart: a brand with a new URL is
 	// audited again.
-	serve := append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)
+	serve := append([]string{"serve", "--demo", "--demo-listen", porttest.Address(t)}, freePorts("var")...)
 	p := start(t, dir, serve...)
 	p.waitFor("All audits are done.")
 	var facts demo.Access
@@ -169,7 +170,7 @@ func demoLint(t *testing.T, facts demo.Access) {
 		return status, string(p.Code) + " " + p.Detail
 	}
 	openStatus, openBody := lint(facts.DebugURL + "/llms.txt")
-	closedStatus, closedBody := lint("http://" + freeAddress(t) + "/llms.txt")
+	closedStatus, closedBody := lint("http://" + porttest.Address(t) + "/llms.txt")
 	if openStatus != closedStatus || openBody != closedBody || openStatus < 400 {
 		t.Errorf("an open port is answered %d %s, a closed one %d %s", openStatus, openBody, closedStatus, closedBody)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/edge/mcp"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/sdktest"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -40,7 +41,7 @@ func TestDocumentation(t *testing.T) {
 	pages = append(append(pages, guides...), filepath.Join(root, "README.md"))
 
 	dir := t.TempDir()
-	websites := freeAddress(t)
+	websites := porttest.Address(t)
 	args := []string{"serve", "--demo", "--mcp", "on", "--demo-listen", websites}
 	p := start(t, dir, append(args, freePorts("var")...)...)
 	p.waitFor("All audits are done.")
@@ -58,7 +59,7 @@ func TestDocumentation(t *testing.T) {
 	playSDKs(t, access.BaseURL, filepath.Join(dir, "var"), named)
 	callTools(t, access.BaseURL, filepath.Join(dir, "var"), strings.Replace(websites, "127.0.0.1", "http://"+
 		demo.Sites()[0].Host, 1))
-	_, receiver, _ := strings.Cut(freeAddress(t), ":")
+	receiver := porttest.Port(t)
 	replace := strings.NewReplacer("http://127.0.0.1:8080", access.BaseURL, "https://example.com", site.URL,
 		"https://YOUR-RECEIVER/", named,
 		// the port of receivers, and the module of this folder instead of a published one

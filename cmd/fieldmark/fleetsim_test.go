@@ -24,6 +24,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/rankingfile"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/job"
@@ -284,7 +285,7 @@ func startReplica(t testing.TB, of *cachetest.Redis, args ...string) *cachetest.
 // startOrigin starts the origin, and waits for its ranking file.
 func (s *simulation) startOrigin() {
 	t := s.t
-	s.debug = "http://" + freeAddress(t)
+	s.debug = "http://" + porttest.Address(t)
 	began := time.Now()
 	s.origin = start(t, s.dir, append([]string{"origin", "--data", "var", "--node-token", s.token, "--public-api",
 		"--origin-listen", "127.0.0.1:0", "--debug-listen", strings.TrimPrefix(s.debug, "http://"),
@@ -375,7 +376,7 @@ type joined struct {
 
 // startEdge starts an edge, and waits until it is ready.
 func (s *simulation) startEdge(origin string) (j joined, err error) {
-	debug := freeAddress(s.t)
+	debug := porttest.Address(s.t)
 	began := time.Now()
 	j.p = start(s.t, s.dir, "edge", "--origin", origin, "--node-token", s.token, "--listen", "127.0.0.1:0",
 		"--debug-listen", debug, "--log-url", s.redis[len(s.redis)-1].URL)

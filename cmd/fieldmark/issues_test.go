@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 )
 
@@ -99,7 +100,7 @@ func TestIssuesOfProcesses(t *testing.T) {
 	origin := start(t, dir, append([]string{"origin", "--node-token", token, "--origin-listen", "127.0.0.1:0",
 		"--debug-listen", "127.0.0.1:0", "--public-api", "--allow-networks", "127.0.0.0/8"}, record...)...)
 	w.at = origin.logged("origin", "listen")
-	listen := freeAddress(t)
+	listen := porttest.Address(t)
 	startEdge := func() *process {
 		return start(t, dir, "edge", "--origin", w.at, "--node-token", token, "--redis-url", redis.URL, "--listen",
 			listen,

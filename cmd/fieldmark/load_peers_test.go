@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // smallCache is a tenth of the bytes that the rounds with misses request.
@@ -68,7 +69,7 @@ func startPeer(b *testing.B, p peer, edge string) (served, bool) {
 		b.Logf("%s is not installed: nothing of it to compare with", p.program)
 		return served{}, false
 	}
-	addr := freeAddress(b)
+	addr := porttest.Address(b)
 	dir, err := os.MkdirTemp("", "peer") // some peers run as another user
 	must(b, err)
 	b.Cleanup(func() { _ = os.RemoveAll(dir) })

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -104,7 +105,7 @@ func startLogFleet(t *testing.T) *logFleet {
 	f.redis = []*cachetest.Redis{sentinels.Primary, sentinels.Replica, far}
 	var near, linked []string
 	for range 2 {
-		at, debug := freeAddress(t), freeAddress(t)
+		at, debug := porttest.Address(t), porttest.Address(t)
 		o := &logOrigin{at: "http://" + at, debug: "http://" + debug}
 		o.p = start(t, f.dir, append([]string{"origin", "--node-token", f.token, "--origin-listen",
 			at, "--debug-listen", debug, "--mirror-url", sentinels.URL, "--audit-every", "0",
@@ -117,7 +118,7 @@ func startLogFleet(t *testing.T) *logFleet {
 	f.links = append(f.links, newLossyLink(t, far.Addr))
 	for i, source := range []string{sentinels.URL, sentinels.Replica.URL,
 		"redis://" + f.links[len(f.links)-1].addr()} {
-		at, debug, origins := freeAddress(t), freeAddress(t), near
+		at, debug, origins := porttest.Address(t), porttest.Address(t), near
 		if i == 2 {
 			origins = linked
 		}

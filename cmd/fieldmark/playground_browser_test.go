@@ -13,6 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/abi"
@@ -79,7 +80,7 @@ func setValue(id, value string) string {
 func TestPlaygroundInBrowser(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	options := append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)
+	options := append([]string{"serve", "--demo", "--demo-listen", porttest.Address(t)}, freePorts("var")...)
 	server := start(t, dir, options...)
 	server.waitFor("All audits are done.")
 	var access demo.Access

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -289,15 +288,6 @@ func eventually(t testing.TB, what string, ok func() bool) {
 func freePorts(data string) []string {
 	return []string{"--data", data, "--listen", "127.0.0.1:0", "--origin-listen", "127.0.0.1:0", "--debug-listen",
 		"127.0.0.1:0"}
-}
-
-// freeAddress returns a loopback address on which no process listens.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 func readFile(t testing.TB, elem ...string) string {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // haproxyConfig forwards connections to TLS and to plain HTTP, with the headers of the PROXY
@@ -44,7 +45,7 @@ func TestHAProxy(t *testing.T) {
 			browsertest.Lacking(t, "HAProxy sends the PROXY protocol, and is missing (Debian: apt-get install haproxy)")
 		}
 	}
-	dir, redirects, secure, plain := t.TempDir(), freeAddress(t), freeAddress(t), freeAddress(t)
+	dir, redirects, secure, plain := t.TempDir(), porttest.Address(t), porttest.Address(t), porttest.Address(t)
 	p := start(t, dir, append([]string{"serve", "--tls-self-signed", "--http-listen", redirects,
 		"--proxy-protocol", "127.0.0.0/8,::1/128", "--access-log", "access.log", "--access-log-ip", "full"},
 		freePorts("var")...)...)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/origin/visibility/engine/fake"
 	"github.com/fieldmark/fieldmark/origin/visibility/plan"
 	"github.com/fieldmark/fieldmark/origin/visibility/sampler"
@@ -112,7 +113,7 @@ func TestSamplingPush(t *testing.T) {
 		t.Errorf("verify: %s", out)
 	}
 
-	serve := append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)
+	serve := append([]string{"serve", "--demo", "--demo-listen", porttest.Address(t)}, freePorts("var")...)
 	p := start(t, dir, serve...)
 	p.waitFor("All audits are done.")
 	var facts demo.Access

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // TestNoSecretInLogs runs an origin and an edge at the DEBUG level with every kind of
@@ -52,7 +53,7 @@ func TestNoSecretInLogs(t *testing.T) {
 		"--public-api", "--allow-networks", "127.0.0.0/8"}, record, token)...)
 	e := start(t, dir, slices.Concat([]string{"edge", "--origin", o.logged("origin", "listen"), "--listen",
 		"127.0.0.1:0",
-		"--redis-url", "redis://:" + secrets["password of Redis"] + "@" + freeAddress(t)}, token)...)
+		"--redis-url", "redis://:" + secrets["password of Redis"] + "@" + porttest.Address(t)}, token)...)
 	base, debug := e.logged("edge", "listen"), e.logged("edge", "debug")
 	eventually(t, "the edge is ready", func() bool {
 		status, _, _, err := try("GET", debug+"/readyz", "")
@@ -75,7 +76,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	secrets["secret of a webhook"] = hook.Secret
 	send(201, "POST", "/api/public/v1/webhooks",
 		fmt.Sprintf(`{"url":"http://%s/%s","events":["mission.*"],"auth":{"kind":"bearer","token":%q}}`,
-			freeAddress(t), secrets["path of a receiver"], secrets["token of a receiver"]), "Authorization", key)
+			porttest.Address(t), secrets["path of a receiver"], secrets["token of a receiver"]), "Authorization", key)
 	var calendar fieldmark.NewCalendar
 	must(t, json.Unmarshal([]byte(send(201, "POST", "/api/admin/v1/calendars",
 		`{"name":"All","scope":"ALL","details":true}`, "Authorization", admin)), &calendar))

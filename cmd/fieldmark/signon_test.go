@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/pquerna/otp/totp"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 const providerSecret = "client-secret-4b1d0f9a77"
@@ -167,7 +169,7 @@ func (s seen) wants(t *testing.T, status int, path string, texts ...string) {
 // edge: with and without a role, with forged responses, and for reauthentication.
 func TestSignOn(t *testing.T) {
 	t.Parallel()
-	dir, issuer, at := t.TempDir(), freeAddress(t), freeAddress(t)
+	dir, issuer, at := t.TempDir(), porttest.Address(t), porttest.Address(t)
 	base := "http://" + at
 	for _, name := range []string{"root", "taken@acme.example"} {
 		create := exec.Command(program(t), "admin", "create", name, "--data", "var")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // TestSpoolProcesses sends missions through an edge with a spool while the origin is killed and comes back, and kills
@@ -18,7 +19,7 @@ func TestSpoolProcesses(t *testing.T) {
 	dir := t.TempDir()
 	token := strings.Repeat("n", 32)
 	key := newKey(t, dir, "mission:create", "mission:read")
-	at, edgeAt := freeAddress(t), freeAddress(t)
+	at, edgeAt := porttest.Address(t), porttest.Address(t)
 	startOrigin := func() *process {
 		p := start(t, dir, "origin", "--data", "var", "--node-token", token, "--public-api", "--origin-listen", at,
 			"--debug-listen", "127.0.0.1:0")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // TestTLSSettings checks that settings of TLS that contradict each other end the program with
@@ -44,7 +46,7 @@ func TestTLSSettings(t *testing.T) {
 // to it.
 func TestSelfSigned(t *testing.T) {
 	t.Parallel()
-	dir, plain := t.TempDir(), freeAddress(t)
+	dir, plain := t.TempDir(), porttest.Address(t)
 	p := start(t, dir, append([]string{"serve", "--tls-self-signed", "--tls-min", "1.3", "--hsts", "1h",
 		"--http-listen", plain}, freePorts("var")...)...)
 	base := p.logged("serve", "listen")

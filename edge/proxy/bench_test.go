@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge/proxy"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // crowdOrigin is a real origin of the crowd's table: /{row}/... answers as the row
@@ -135,15 +136,15 @@ func nginx(t testing.TB, o *crowdOrigin, more string) string {
 	origin := httptest.NewServer(o)
 	t.Cleanup(origin.Close)
 	dir := t.TempDir()
-	port := freePort(t)
+	base := porttest.Address(t)
 	conf := filepath.Join(dir, "nginx.conf")
 	text := fmt.Sprintf(`daemon off; master_process off; pid %[1]s/pid; error_log %[1]s/err;
 events { worker_connections 1024; }
 http { access_log off; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; `+
 		`uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
 proxy_cache_path %[1]s/c keys_zone=z:10m;
-server { listen 127.0.0.1:%[2]d; location / { proxy_pass %[3]s; proxy_http_version 1.1; proxy_set_header Connection `+
-		`""; proxy_cache z; %[4]s } } }`, dir, port, origin.URL, more)
+server { listen %[2]s; location / { proxy_pass %[3]s; proxy_http_version 1.1; proxy_set_header Connection `+
+		`""; proxy_cache z; %[4]s } } }`, dir, base, origin.URL, more)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,6 @@ server { listen 127.0.0.1:%[2]d; location / { proxy_pass %[3]s; proxy_http_versi
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	base := fmt.Sprintf("127.0.0.1:%d", port)
 	for range 200 {
 		if c, err := net.Dial("tcp", base); err == nil {
 			c.Close()
@@ -162,16 +162,6 @@ server { listen 127.0.0.1:%[2]d; location / { proxy_pass %[3]s; proxy_http_versi
 	}
 	t.Fatal("nginx does not listen")
 	return ""
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port
 }
 
 // BenchmarkHit is one stored answer over the whole path of the server.

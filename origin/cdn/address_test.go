@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -20,8 +21,7 @@ import (
 func startNginx(t testing.TB, backend string) (cache *server, purges string) {
 	t.Helper()
 	nginx, dir := program(t, "nginx"), t.TempDir()
-	public, _ := freeAddress(t)
-	purges, _ = freeAddress(t)
+	public, purges := porttest.Address(t), porttest.Address(t)
 	const module = "/usr/lib/nginx/modules/ngx_http_cache_purge_module.so"
 	configure(t, "nginx/fieldmark-cache.conf", dir, "127.0.0.1:8090", public, "127.0.0.1:8091", purges,
 		"10.0.0.2:8080", strings.TrimPrefix(backend, "http://"), "server 10.0.0.3:8080", "# server",
@@ -39,8 +39,8 @@ func startNginx(t testing.TB, backend string) (cache *server, purges string) {
 func startTrafficServer(t testing.TB, backend string) (cache *server, purges string) {
 	t.Helper()
 	server, dir := program(t, "traffic_server"), t.TempDir()
-	public, port := freeAddress(t)
-	purges, purgePort := freeAddress(t)
+	port, purgePort := porttest.Port(t), porttest.Port(t)
+	public, purges := "127.0.0.1:"+port, "127.0.0.1:"+purgePort
 	etc := filepath.Join(dir, "etc")
 	for _, name := range []string{"etc", "run", "log", "cache"} {
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o755)) //nolint:gosec // the server may be another user

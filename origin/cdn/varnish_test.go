@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // edges replaces the edges behind a CDN: each badge has the number of its last change. Like an edge,
@@ -98,17 +99,6 @@ func configure(t testing.TB, name, dir string, replace ...string) string {
 	return file
 }
 
-// freeAddress returns an address that nothing listens on.
-func freeAddress(t testing.TB) (address, port string) {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, ln.Close())
-	_, port, err = net.SplitHostPort(ln.Addr().String())
-	must(t, err)
-	return ln.Addr().String(), port
-}
-
 // startVarnish runs the Varnish of deploy/varnish in front of an address and returns its own.
 func startVarnish(t testing.TB, backend string) *server {
 	t.Helper()
@@ -118,7 +108,7 @@ func startVarnish(t testing.TB, backend string) *server {
 	must(t, err)
 	file := configure(t, "varnish/fieldmark.vcl", dir, `.host = "127.0.0.1"`, fmt.Sprintf(".host = %q", host),
 		`.port = "8080"`, fmt.Sprintf(".port = %q", port))
-	address, _ := freeAddress(t)
+	address := porttest.Address(t)
 	return run(t, address, varnishd, "-F", "-j", "none", "-n", filepath.Join(dir, "work"), "-a", address,
 		"-f", file, "-s", "malloc,32m")
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/claim"
 )
@@ -30,12 +31,8 @@ func named(t *testing.T, zone string, records ...string) string {
 		}
 		t.Skip("named is not installed: apt-get install bind9")
 	}
-	probe, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := probe.LocalAddr().(*net.UDPAddr).Port
-	_ = probe.Close()
+	// A long answer comes over TCP, so both protocols need the port.
+	port := porttest.Port(t)
 	dir := t.TempDir()
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -43,7 +40,7 @@ func named(t *testing.T, zone string, records ...string) string {
 		}
 	}
 	write("zone", "$TTL 1\n@ SOA ns a 1 1 1 1 1\n@ NS ns\nns A 127.0.0.1\n"+strings.Join(records, "\n")+"\n")
-	write("named.conf", fmt.Sprintf(`options { directory %q; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; };
+	write("named.conf", fmt.Sprintf(`options { directory %q; listen-on port %s { 127.0.0.1; }; listen-on-v6 { none; };
 		recursion no; pid-file none; session-keyfile %q; dnssec-validation no; };
 		controls { };
 		zone %q { type primary; file "zone"; };`, dir, port, filepath.Join(dir, "key"), zone))
@@ -54,7 +51,7 @@ func named(t *testing.T, zone string, records ...string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	address := fmt.Sprintf("127.0.0.1:%d", port)
+	address := "127.0.0.1:" + port
 	servers, err := claim.ParseResolvers([]string{address})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // startTimeout limits the start of a server, and the time until a cluster of
@@ -53,7 +55,7 @@ type Redis struct {
 // with the test. args are settings: name, value, name, value.
 func StartRedis(t testing.TB, args ...string) *Redis {
 	t.Helper()
-	port := FreePort(t)
+	port := porttest.Port(t)
 	r := &Redis{t: t, dir: t.TempDir(), Addr: "127.0.0.1:" + port, URL: "redis://127.0.0.1:" + port}
 	r.args = []string{program(t), "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
 		r.dir}
@@ -65,18 +67,6 @@ func StartRedis(t testing.TB, args ...string) *Redis {
 	t.Cleanup(r.Kill)
 	r.Start()
 	return r
-}
-
-// FreePort returns a free TCP port of loopback.
-// Another process can take it before the server does; then the start fails.
-func FreePort(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
 }
 
 // Start starts a killed server again, empty and on the same port.
@@ -169,7 +159,7 @@ func StartSentinels(t testing.TB) *Sentinels {
 	var addresses []string
 	for range 3 {
 		w := &Redis{t: t, dir: t.TempDir()}
-		own := FreePort(t)
+		own := porttest.Port(t)
 		w.Addr = "127.0.0.1:" + own
 		// A Sentinel writes its state into this file, so each has one.
 		file := filepath.Join(w.dir, "sentinel.conf")
@@ -212,7 +202,7 @@ func StartCluster(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{}
 	for range 3 {
-		bus := FreePort(t)
+		bus := porttest.Port(t)
 		c.Nodes = append(c.Nodes, StartRedis(t, "cluster-enabled", "yes", "cluster-port", bus, "cluster-node-timeout",
 			"1000", "cluster-require-full-coverage", "no"))
 		n := c.Nodes[len(c.Nodes)-1]
