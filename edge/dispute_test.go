@@ -30,8 +30,11 @@ func TestDisputePage(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
-	h.until("acme is known", func() bool { return h.get("/brands/acme").status == 200 })
-	page := h.get("/brands/acme/contest?signal=read.headings")
+	var page answer
+	h.until("the findings of acme are known", func() bool {
+		page = h.get("/brands/acme/contest?signal=read.headings")
+		return strings.Contains(page.body, "<form")
+	})
 	if page.status != 200 || !strings.Contains(page.body, `<option value="read.headings" selected>`) ||
 		!strings.Contains(page.body, `name="robots" content="noindex"`) ||
 		page.header.Get("Cache-Control") != "no-store" {
