@@ -69,7 +69,11 @@ func (s *Audits) run(ctx context.Context) error {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicAudits, maxRunning, s.claim) })
-	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, scheduleInterval, "schedule audits", s.enqueueDue) })
+	wg.Go(func() {
+		if s.jobs.AwaitShares(ctx) {
+			s.jobs.AtStartAndEvery(ctx, scheduleInterval, "schedule audits", s.enqueueDue)
+		}
+	})
 	wg.Wait()
 	return nil
 }

@@ -45,12 +45,15 @@ type Runner struct {
 	worker string
 	held   leases
 	shares shares
-	renew  []func(context.Context, *store.Tx) error
+	// divided is closed when the shares of this process are known.
+	divided    chan struct{}
+	divideOnce sync.Once // Run can be called again after it returned
+	renew      []func(context.Context, *store.Tx) error
 }
 
 // NewRunner returns a Runner that owns no lease.
 func NewRunner(s *store.Store, log *slog.Logger) *Runner {
-	return &Runner{store: s, log: log, worker: rand.Text()}
+	return &Runner{store: s, log: log, worker: rand.Text(), divided: make(chan struct{})}
 }
 
 // Worker returns the name under which this process owns leases. It is random: a
@@ -69,6 +72,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		r.updateShares(ctx)
 		wg.Go(func() { r.divideWork(ctx) })
 	}
+	r.divideOnce.Do(func() { close(r.divided) })
 	wg.Go(func() { r.publishDue(ctx) })
 	wg.Go(func() { r.renewLeases(ctx) })
 	wg.Wait()

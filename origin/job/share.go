@@ -46,6 +46,17 @@ func (r *Runner) Shares(work store.Work) store.Shares {
 	return r.shares.held[work]
 }
 
+// AwaitShares waits until Run knows the shares of this process, and reports whether ctx has not ended.
+// Work that begins before it has no share: what one process does at its start and once per interval
+// would wait for a whole interval.
+func (r *Runner) AwaitShares(ctx context.Context) bool {
+	select {
+	case <-r.divided:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
 // all returns the shares of each kind of work, and whether no other process has some.
 func (s *shares) all() (held map[store.Work]store.Shares, alone bool) {
 	s.mu.Lock()
