@@ -241,7 +241,7 @@ func TestRankingFileFails(t *testing.T) {
 		r := newRankings(t)
 		r.place.fails.Store(true)
 		t.Cleanup(r.start(r.Snapshots.Run))
-		time.Sleep(time.Minute)
+		time.Sleep(58 * time.Second) // between two looks, which come every five seconds
 		stats, err := r.Snapshots.Stats(t.Context())
 		if err != nil || stats.Failed == 0 || stats.Failed > 6 || len(r.rows()) > 0 {
 			t.Errorf("%+v, %v, %d files; want some failures", stats, err, len(r.rows()))
