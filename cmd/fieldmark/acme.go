@@ -20,7 +20,7 @@ import (
 // acmeSettings configure the certificates that an origin orders.
 type acmeSettings struct {
 	ACME        string   `name:"acme" env:"FIELDMARK_ACME" placeholder:"EMAIL" help:"Order TLS certificates for every --domain, with this contact. You agree to the terms of service of the CA, by default Let's Encrypt."`
-	Domain      []string `env:"FIELDMARK_DOMAIN" placeholder:"NAME" help:"Host name to order a certificate for; may be repeated."`
+	Domain      []string `env:"FIELDMARK_DOMAIN" placeholder:"NAME" help:"Host name of the certificate; repeatable."`
 	Directory   string   `name:"acme-directory" env:"FIELDMARK_ACME_DIRECTORY" placeholder:"URL" help:"ACME directory of the CA; Let's Encrypt if unset."`
 	Staging     bool     `name:"acme-staging" env:"FIELDMARK_ACME_STAGING" help:"Use the staging directory of Let's Encrypt, whose certificates browsers do not trust."`
 	CARoot      string   `name:"acme-ca-root" env:"FIELDMARK_ACME_CA_ROOT" type:"path" placeholder:"FILE" help:"Root certificates to verify the CA's own server with, in PEM."`

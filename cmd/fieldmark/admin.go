@@ -23,7 +23,7 @@ type adminCmd struct {
 type adminCreateCmd struct {
 	dataSettings `embed:""`
 	User         string `arg:"" help:"User name."`
-	Role         string `default:"admin" enum:"admin,viewer" help:"admin may do everything; viewer may see everything except secrets."`
+	Role         string `default:"admin" enum:"admin,viewer" help:"admin: everything; viewer: see all except secrets."`
 }
 
 // Run reads a password from the terminal or from standard input and sets it.

@@ -14,12 +14,12 @@ import (
 
 type auditLogCmd struct {
 	List   operate.AuditLogListCmd `cmd:"" help:"Print what administrators did, newest first."`
-	Verify auditLogVerifyCmd       `cmd:"" help:"Verify in the database that no entry was changed or removed; exit status 1 if one was."`
+	Verify auditLogVerifyCmd       `cmd:"" help:"Verify that no entry was changed or removed (else exit status 1)."`
 }
 
 type auditLogVerifyCmd struct {
 	dataSettings `embed:""`
-	Kept         string `placeholder:"NUMBER:SUM" help:"Output of an earlier call, to detect entries that were removed from the end."`
+	Kept         string `placeholder:"NUMBER:SUM" help:"Output of an earlier call, to detect a cut end of the log."`
 }
 
 // Run verifies the chain of checksums.

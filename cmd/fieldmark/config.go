@@ -26,7 +26,7 @@ const maxNodeTokens = 2
 // tokenSettings authenticate edges to origins.
 type tokenSettings struct {
 	NodeToken     string `env:"FIELDMARK_NODE_TOKEN" placeholder:"TOKEN" help:"Token that edges send to origins: the same on every node, at least 32 characters. To rotate it, set the new and the old token, separated by a comma: origins accept both, edges send the first."`
-	NodeTokenFile string `env:"FIELDMARK_NODE_TOKEN_FILE" type:"path" placeholder:"FILE" help:"File that holds the node token."`
+	NodeTokenFile string `env:"FIELDMARK_NODE_TOKEN_FILE" type:"path" placeholder:"FILE" help:"File of the node token."`
 }
 
 // token returns the node tokens as they are set, by value or by file.
@@ -57,7 +57,7 @@ func (t *tokenSettings) requireToken() (string, error) {
 
 // databaseSettings name the database of an origin.
 type databaseSettings struct {
-	Data            string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder for the SQLite database and for generated secrets."`
+	Data            string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder of database and secrets."`
 	DatabaseURL     string `env:"FIELDMARK_DATABASE_URL" placeholder:"URL" help:"PostgreSQL database, shared by any number of origins: postgres://USER:PASSWORD@HOST:PORT/NAME; SQLite in the data folder if unset."`
 	DatabaseURLFile string `env:"FIELDMARK_DATABASE_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the database URL."`
 }

@@ -35,8 +35,8 @@ func main() {
 // prints them as help.
 type commands struct {
 	Serve    serveCmd            `cmd:"" group:"run" help:"Run an edge and an origin in one process."`
-	Edge     edgeCmd             `cmd:"" group:"run" help:"Run an edge: badges, scores, leaderboard and pages in front of an origin."`
-	Origin   originCmd           `cmd:"" group:"run" help:"Run an origin: brands, missions, keys, webhooks and the event log."`
+	Edge     edgeCmd             `cmd:"" group:"run" help:"Run an edge, which serves badges, scores and pages."`
+	Origin   originCmd           `cmd:"" group:"run" help:"Run an origin: brands, missions, keys, webhooks, events."`
 	LLMs     author.LLMsCmd      `cmd:"" group:"brands" name:"llms" help:"Check and write llms.txt files."`
 	Audit    author.AuditCmd     `cmd:"" group:"brands" help:"Audit a website and print a report; needs no server."`
 	Brand    operate.BrandCmd    `cmd:"" group:"brands" help:"Register, audit, rename and remove brands."`
@@ -44,7 +44,7 @@ type commands struct {
 	Calendar operate.CalendarCmd `cmd:"" group:"missions" help:"Manage calendar feeds of missions."`
 	SLA      operate.SLACmd      `cmd:"" group:"missions" name:"sla" help:"Manage SLA policies and business calendars."`
 	Payment  operate.PaymentCmd  `cmd:"" group:"missions" help:"Manage payments and refunds of missions."`
-	Webhook  operate.WebhookCmd  `cmd:"" group:"webhooks" help:"Manage webhook endpoints, and receive webhooks during development."`
+	Webhook  operate.WebhookCmd  `cmd:"" group:"webhooks" help:"Manage webhook endpoints; receive webhooks locally."`
 	Key      keyCmd              `cmd:"" group:"access" help:"Create, list, rotate and revoke API keys."`
 
 	Access operate.AccessCmd `cmd:"" group:"access" help:"List and decide requests for API keys."`
@@ -57,7 +57,7 @@ type commands struct {
 
 	Offer    operate.OfferCmd   `cmd:"" group:"access" help:"Manage offers, the named sets of limits of accounts."`
 	Account  operate.AccountCmd `cmd:"" group:"access" help:"Manage accounts, which own keys, missions and endpoints."`
-	AuditLog auditLogCmd        `cmd:"" group:"access" name:"audit-log" help:"Show and verify the log of what administrators did."`
+	AuditLog auditLogCmd        `cmd:"" group:"access" name:"audit-log" help:"Show and verify the audit log."`
 	Purge    operate.PurgeCmd   `cmd:"" group:"brands" help:"Purge edge caches."`
 	CDN      operate.CDNCmd     `cmd:"" name:"cdn" group:"run" help:"Manage the purges of CDNs in front of the edges."`
 	Admin    adminCmd           `cmd:"" group:"access" help:"Create administrators."`
@@ -78,7 +78,7 @@ type commands struct {
 	Visibility visibilityCmd   `cmd:"" group:"brands" help:"Ask answer engines about brands, and import what they say."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
-	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Minimum level of log lines: DEBUG, INFO, WARN or ERROR."`
+	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Log level: DEBUG, INFO, WARN, ERROR."`
 }
 
 // moduleCmd works on scoring modules: in files, without a server, and at an origin.
@@ -136,7 +136,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	kongcompletion.Register(parser, kongcompletion.WithExitFunc(func(code int) { exited = code }))
 	if exited >= 0 {
-		return exited // a shell asked for completions
+		return exited // a shell requested completions
 	}
 	k, err := parser.Parse(args)
 	if exited >= 0 {

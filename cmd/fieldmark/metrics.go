@@ -19,7 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// statsTimeout bounds the database queries for one scrape. Prometheus gives up on a
+// statsTimeout bounds the database queries for one scrape. Prometheus abandons a
 // scrape after ten seconds by default.
 const statsTimeout = 3 * time.Second * timeout.Scale
 

@@ -35,7 +35,7 @@ func TestSpoolProcesses(t *testing.T) {
 	base := "http://" + edgeAt
 	origin, edge := startOrigin(), startEdge()
 	// learn waits until the edge trusts the origin, to which it sends its token from then on, and has
-	// learned of the key.
+	// recorded the key.
 	learn := func() {
 		debug := edge.logged("edge", "debug")
 		eventually(t, "the edge is ready", func() bool {

@@ -25,7 +25,7 @@ type AuditCmd struct {
 	Delay                time.Duration `default:"1s" help:"Pause between requests to one host."`
 	Requests             int           `default:"56" help:"Maximum number of requests, redirects included."`
 	Facts                string        `enum:"core,wide" default:"core" help:"Facts to measure; wide adds documents."`
-	Seed                 string        `placeholder:"HEX" help:"Read the same pages as the audit whose facts show this seed."`
+	Seed                 string        `placeholder:"HEX" help:"Read the same pages as the audit with this seed."`
 	Previous             string        `placeholder:"FILE" help:"Output of the last audit with --json. Pages whose text has not changed since then cannot have a later date. - reads standard input."`
 	JSON                 bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
 	MD                   bool          `name:"md" xor:"form" help:"Print the report as Markdown."`

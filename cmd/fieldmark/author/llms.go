@@ -167,7 +167,7 @@ func counted(n int, noun string) string {
 
 // llmsFile is where a file is written.
 type llmsFile struct {
-	Out   string `name:"output" short:"o" aliases:"out" placeholder:"FILE" help:"File to write; standard output if unset."`
+	Out   string `name:"output" short:"o" aliases:"out" placeholder:"FILE" help:"Output file; default standard output."`
 	Force bool   `help:"Replace an existing file."`
 }
 
@@ -196,7 +196,7 @@ type llmsGenerateCmd struct {
 	Name                 string        `help:"Name of the brand; taken from the title of the home page if unset."`
 	Niche                string        `help:"The field it works in."`
 	Description          string        `help:"What it does; taken from the description of the home page if unset."`
-	Lang                 string        `placeholder:"TAG" help:"Language of the site (BCP 47); taken from the home page if unset."`
+	Lang                 string        `placeholder:"TAG" help:"Language (BCP 47); default: that of the home page."`
 	ConnectTo            []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address instead of the first, as in curl. The second address may be private."`
 	Delay                time.Duration `default:"1s" help:"Pause between requests to one host."`
 	Quiet                bool          `short:"q" help:"Do not show progress."`

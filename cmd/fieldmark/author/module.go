@@ -36,7 +36,7 @@ type ModuleCommands struct {
 	Keygen  moduleKeygenCmd  `cmd:"" help:"Generate a key for signing modules and print its public key."`
 	Sign    moduleSignCmd    `cmd:"" help:"Sign a module; the signature is written to FILE.sig."`
 
-	Trial moduleTrialCmd `cmd:"" hidden:"" help:"Check the module on standard input within limits and print the report."`
+	Trial moduleTrialCmd `cmd:"" hidden:"" help:"Check the module on standard input within limits; print the report."`
 	Play  modulePlayCmd  `cmd:"" hidden:"" help:"Run the input of a playground on standard input."`
 }
 

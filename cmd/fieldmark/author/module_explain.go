@@ -13,7 +13,7 @@ import (
 
 type moduleExplainCmd struct {
 	cardFile
-	Facts string `placeholder:"FILE" help:"Facts as JSON, as fieldmark audit --json prints them: also explain their score."`
+	Facts string `placeholder:"FILE" help:"Facts as JSON (fieldmark audit --json): also explain their score."`
 	JSON  bool   `name:"json" help:"Print the explanation as JSON."`
 }
 

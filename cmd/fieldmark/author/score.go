@@ -19,7 +19,7 @@ import (
 // ScoreCmd shows and verifies scores.
 type ScoreCmd struct {
 	Show   scoreShowCmd   `cmd:"" help:"Print the score of a registered brand as a report."`
-	Verify scoreVerifyCmd `cmd:"" help:"Recompute a brand's score on this machine and compare the documents byte by byte."`
+	Verify scoreVerifyCmd `cmd:"" help:"Recompute a brand's score here and compare the documents byte by byte."`
 }
 
 // edgeFlags name the edge to read scores from. Scores are public, so there is no key.

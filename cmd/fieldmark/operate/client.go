@@ -41,8 +41,8 @@ func printf(s *command.Streams, format string, args ...any) error {
 // adminFlags name a server and an administrator's key for it. Without them a command
 // uses the demo in the data folder.
 type adminFlags struct {
-	URL          string `env:"FIELDMARK_URL" placeholder:"URL" help:"Address of the server; that of the demo in --data if unset."`
-	AdminKey     string `env:"FIELDMARK_ADMIN_KEY" placeholder:"KEY" help:"API key with scope admin:*; that of the demo in --data if unset."`
+	URL          string `env:"FIELDMARK_URL" placeholder:"URL" help:"Server address; default: the demo's in --data."`
+	AdminKey     string `env:"FIELDMARK_ADMIN_KEY" placeholder:"KEY" help:"API key with admin:*; default: the demo's."`
 	AdminKeyFile string `env:"FIELDMARK_ADMIN_KEY_FILE" type:"path" placeholder:"FILE" help:"File that holds the key."`
 	Data         string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Data folder of a demo."`
 }
@@ -64,8 +64,8 @@ func (f *adminFlags) connectURL() (*client.Client, string, error) {
 // accountFlags name a server and the key of an account. Without them a command uses
 // the demo in the data folder.
 type accountFlags struct {
-	URL        string `env:"FIELDMARK_URL" placeholder:"URL" help:"Address of the server; that of the demo in --data if unset."`
-	APIKey     string `env:"FIELDMARK_API_KEY" placeholder:"KEY" help:"API key with the mission scopes; that of the demo in --data if unset."`
+	URL        string `env:"FIELDMARK_URL" placeholder:"URL" help:"Server address; default: the demo's in --data."`
+	APIKey     string `env:"FIELDMARK_API_KEY" placeholder:"KEY" help:"API key for missions; default: the demo's."`
 	APIKeyFile string `env:"FIELDMARK_API_KEY_FILE" type:"path" placeholder:"FILE" help:"File that holds the key."`
 	Data       string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Data folder of a demo."`
 }

@@ -21,11 +21,11 @@ import (
 
 // ModuleCommands manage the scoring modules of an origin.
 type ModuleCommands struct {
-	Push     modulePushCmd     `cmd:"" help:"Upload a module to the origin, which checks and stores it." group:"operators"`
+	Push     modulePushCmd     `cmd:"" help:"Upload a module; the origin checks and stores it." group:"operators"`
 	List     moduleListCmd     `cmd:"" help:"List uploaded and built-in modules." group:"operators"`
-	Show     moduleShowCmd     `cmd:"" help:"Print an uploaded module and the report of its check as JSON." group:"operators"`
-	Preview  modulePreviewCmd  `cmd:"" help:"Score every brand with an uploaded module and show the differences." group:"operators"`
-	Activate moduleActivateCmd `cmd:"" help:"Activate an uploaded module for all brands, or as a canary for some." group:"operators"`
+	Show     moduleShowCmd     `cmd:"" help:"Print an uploaded module and its check report as JSON." group:"operators"`
+	Preview  modulePreviewCmd  `cmd:"" help:"Score every brand with a module; show the differences." group:"operators"`
+	Activate moduleActivateCmd `cmd:"" help:"Activate a module for all brands, or as a canary." group:"operators"`
 	Rollback moduleRollbackCmd `cmd:"" help:"End a canary, or activate the previous module again." group:"operators"`
 	Status   moduleStatusCmd   `cmd:"" help:"Show the active module and the state of each edge." group:"operators"`
 }

@@ -91,7 +91,7 @@ type paymentSetCmd struct {
 	adminFlags `embed:""`
 	Mission    string `arg:"" help:"Mission id: msn_…"`
 	Amount     string `arg:"" help:"Amount and currency, such as '12.50 EUR'."`
-	Direction  string `default:"CHARGE" enum:"CHARGE,PAYOUT" help:"CHARGE: the requester pays; PAYOUT: the assignee is paid."`
+	Direction  string `default:"CHARGE" enum:"CHARGE,PAYOUT" help:"CHARGE: requester pays; PAYOUT: assignee is paid."`
 	Terms      string `help:"When it is due after the work is accepted, such as 'NET 14'."`
 }
 

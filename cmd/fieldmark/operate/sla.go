@@ -20,8 +20,8 @@ type SLACmd struct {
 	SetPolicy      slaSetPolicyCmd      `cmd:"" help:"Change the policy of a priority and recompute running timers."`
 	ResetPolicy    slaResetPolicyCmd    `cmd:"" help:"Restore the built-in policy of a priority."`
 	Calendars      slaCalendarsCmd      `cmd:"" help:"Print the active business calendars as JSON."`
-	SetCalendar    slaSetCalendarCmd    `cmd:"" help:"Set a business calendar from a JSON file and recompute running timers."`
-	DeleteCalendar slaDeleteCalendarCmd `cmd:"" help:"Delete a business calendar, or restore the built-in calendar of that name."`
+	SetCalendar    slaSetCalendarCmd    `cmd:"" help:"Set a business calendar from JSON and recompute timers."`
+	DeleteCalendar slaDeleteCalendarCmd `cmd:"" help:"Delete a business calendar, or restore a built-in one."`
 }
 
 type slaPoliciesCmd struct {
@@ -149,7 +149,7 @@ func (c *slaCalendarsCmd) Run(ctx context.Context, s *command.Streams) error {
 type slaSetCalendarCmd struct {
 	adminFlags `embed:""`
 	Name       string `arg:"" help:"Name of the calendar: a-z, 0-9 and hyphens."`
-	File       string `arg:"" help:"JSON file with timeZone, followsLocation, hours and holidays; - reads standard input."`
+	File       string `arg:"" help:"JSON file with timeZone, followsLocation, hours and holidays; - is standard input."`
 }
 
 // maxCalendarFile bounds the size of a calendar file, in bytes. A thousand holidays take

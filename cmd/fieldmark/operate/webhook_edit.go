@@ -23,13 +23,13 @@ type endpointSettings struct {
 	RateLimit   *int              `help:"Maximum number of messages per second; 0 means no limit."`
 	MaxInFlight *int              `help:"Maximum number of messages in flight; 0 means 8."`
 	Retry       string            `placeholder:"SCHEDULE" help:"standard (default, three days), quick (an hour), patient (nine days), or the seconds between attempts: 5,60,600."`
-	Header      map[string]string `placeholder:"NAME=VALUE" help:"Header field sent with every message. May be repeated."`
+	Header      map[string]string `placeholder:"NAME=VALUE" help:"Header field of every message; may be repeated."`
 	Auth        string            `placeholder:"FILE" help:"Authentication in addition to the signature: the JSON of the API's member auth, such as {\"kind\":\"bearer\",\"token\":\"…\"}; - reads standard input."`
 	Brand       []fieldmark.Slug  `placeholder:"SLUG" help:"Public brand whose events are sent. May be repeated; replaces the brands watched so far."`
 
 	Label map[string]string `placeholder:"KEY=VALUE" help:"Only events of missions with this label. May be repeated."`
 
-	ScoreThreshold *float64 `placeholder:"POINTS" help:"Points by which a score must differ from the one last sent; default 1."`
+	ScoreThreshold *float64 `placeholder:"POINTS" help:"Least change of a score that is sent, in points; default 1."`
 }
 
 // patch returns the settings that were given.
@@ -107,8 +107,8 @@ type webhookCreateCmd struct {
 	adminFlags       `embed:""`
 	endpointSettings `embed:""`
 	Address          string   `arg:"" help:"URL of the receiver: https://…"`
-	Events           []string `help:"Event types, exact or ending in .*; default mission.*, or score.changed with --brand."`
-	Signing          string   `enum:"v1,v1a" default:"v1" help:"Signature scheme: v1 is HMAC-SHA-256 with a shared secret, v1a is Ed25519."`
+	Events           []string `help:"Event types, exact or with .*; default mission.*, or score.changed with --brand."`
+	Signing          string   `enum:"v1,v1a" default:"v1" help:"Signature: v1 (HMAC-SHA-256) or v1a (Ed25519)."`
 	Customer         string   `help:"Customer of the account that the endpoint is of; needs --label."`
 	Paused           bool     `help:"Hold messages until the endpoint is enabled."`
 }

@@ -124,8 +124,8 @@ func (c *webhookTestCmd) Run(ctx context.Context, s *command.Streams) error {
 type webhookResendCmd struct {
 	endpointFlags `embed:""`
 	Delivery      string    `arg:"" optional:"" help:"Resend this delivery: dlv_…"`
-	FailedSince   time.Time `help:"Resend all failed deliveries of events since this time, such as 2026-11-21T08:00:00Z."`
-	AfterEvent    int64     `default:"-1" help:"Resend everything after the event with this number; 0 resends all that is kept."`
+	FailedSince   time.Time `help:"Resend failed deliveries of events since this time, such as 2026-11-21T08:00:00Z."`
+	AfterEvent    int64     `default:"-1" help:"Resend everything after the event with this number; 0: all kept."`
 	MissingOnly   bool      `help:"With --after-event: skip what was delivered."`
 }
 

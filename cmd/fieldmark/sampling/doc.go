@@ -1,3 +1,3 @@
-// Package sampling has the commands that ask answer engines on the machine of an operator: sample, status, review,
-// grade, export, verify, prune and the fake engine. They need no server.
+// Package sampling has the commands that send questions to answer engines from the machine of an operator: sample,
+// status, review, grade, export, verify, prune and the fake engine. They need no server.
 package sampling

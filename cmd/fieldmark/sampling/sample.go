@@ -34,7 +34,7 @@ type Commands struct {
 	FakeEngine fakeEngineCmd `cmd:"" name:"fake-engine" help:"Serve an engine that invents answers."`
 }
 
-// sampleCmd asks the questions of a plan. A timer may start it at any interval: what is asked is decided by the
+// sampleCmd sends the questions of a plan. A timer may start it at any interval: what is sent is decided by the
 // journal.
 type sampleCmd struct {
 	Plan    string `arg:"" type:"path" help:"The plan, a YAML file."`
@@ -56,7 +56,7 @@ func (c *sampleCmd) Help() string {
 		"fault is listed, and nothing was sent), 3 the budget is reached, 4 the study cannot be ranked any more."
 }
 
-// Run asks what is due, or prints the forecast.
+// Run sends the questions that are due, or prints the forecast.
 func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 	p, texts, err := plan.Load(c.Plan)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 // Bounds of --until in points: below, no set of 1,000 questions is enough; above, an interval is too wide to be of use.
 const minUntil, maxUntil = 0.5, 50.0
 
-// reach adds to a forecast how many questions the half-width of --until wants. It fails if the plan has fewer.
+// reach adds to a forecast how many questions the half-width of --until needs. It fails if the plan has fewer.
 func (c *sampleCmd) reach(f *sampler.Forecast, p *plan.Plan) error {
 	pilot, err := sampler.Open(c.Pilot)
 	if err != nil {

@@ -86,7 +86,7 @@ type reviewCmd struct {
 	Brand string `help:"Slug of a brand; default: all whose name is a common word."`
 }
 
-// Run shows matches and near-misses, and stores what the person says of them.
+// Run shows matches and near-misses, and stores the person's judgment of each.
 func (c *reviewCmd) Run(s *command.Streams) error {
 	st, err := sampler.Open(c.Dir)
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *gradeCmd) Run(s *command.Streams) error {
 	return err
 }
 
-// mark asks for each item until the end of the input.
+// mark reads a judgment of each item until the end of the input.
 // Each mark is stored at once, so that a review can end at any item.
 func mark(s *command.Streams, items []sampler.Item, question func(*sampler.Item) string,
 	store func(*sampler.Item, bool) error) error {
@@ -257,7 +257,7 @@ const compareTimeout = time.Minute
 
 // compare reports whether a server has the counts of a document. A server stores it under the present slugs of
 // the brands it lists.
-// The server is asked for the digest of the document under these slugs.
+// The digest of the document under these slugs is requested from the server.
 func (c *verifyCmd) compare(ctx context.Context, d *study.Document) (bool, error) {
 	api, err := client.New(client.Config{BaseURL: c.URL})
 	if err != nil {

@@ -119,7 +119,7 @@ func (f *follower) checkLog(ctx context.Context, log *fieldmark.PublicLog) error
 	return f.cosign(known, r, log.Ended)
 }
 
-// read reads the newest checkpoint, which must be signed by a key that the witness knows.
+// read reads the newest checkpoint, which must be signed by a key of the witness's state.
 func read(known *logState, load translog.Load) (r reading, err error) {
 	if r.signed, err = load(fieldmark.LogCheckpoint); err != nil {
 		return r, err
