@@ -115,7 +115,7 @@ const (
 	TestClockWait    = 20 * time.Second     // of a request for the end of its advance
 )
 
-// TestClockState says whether a test clock runs at its usual pace.
+// TestClockState is whether a test clock is idle or advancing.
 type TestClockState string
 
 // The states of a test clock.

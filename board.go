@@ -183,7 +183,7 @@ type DumpFile struct {
 	Path   string `json:"path"`
 }
 
-// RankingFile is a file with what rankings know of all brands, from which edges start:
+// RankingFile is a file with the ranking data of all brands, from which edges start:
 // GET /internal/v1/snapshots lists them.
 type RankingFile struct {
 	SHA256 string    `json:"sha256"` // of the file, in hexadecimal; its name

@@ -290,7 +290,7 @@ type Profile struct {
 	Reason string       `json:"reason"`
 }
 
-// ProfileState says whether a profile leads back to the site that claims it.
+// ProfileState reports whether a profile leads back to the site that claims it.
 type ProfileState string
 
 // A profile leads back, does not, or could not be read.

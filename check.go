@@ -69,7 +69,7 @@ type SiteCheck struct {
 	Links  SiteCheckLinks   `json:"links"`
 }
 
-// SiteRefuser says who refused a check.
+// SiteRefuser is the party that refused a check.
 type SiteRefuser string
 
 // Who refuses checks.

@@ -44,7 +44,7 @@ type BrandSuspicions struct {
 	NextAudit  *Time       `json:"nextAudit"` // the earliest time of the next audit; null: only on request
 }
 
-// DisputeKind says what is wrong with a finding.
+// DisputeKind is what a dispute claims to be wrong with a finding.
 type DisputeKind string
 
 // The kinds of disputes.

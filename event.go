@@ -142,7 +142,7 @@ type Tag string
 // TagModule tags everything that depends on a scoring module.
 const TagModule Tag = "module"
 
-// TagValidity tags everything that says how scores relate to measured answers.
+// TagValidity tags everything that shows how scores relate to measured answers.
 const TagValidity Tag = "validity"
 
 // TagStudy returns the tag of everything that depends on the studies of a niche.
@@ -184,7 +184,7 @@ type EventPage struct {
 
 	Edition string `json:"edition,omitempty"` // version of the origin, as in HeaderEdition
 
-	// CDN is the lifetime that edges state for CDNs, as of an event; nil: the sender does not know.
+	// CDN is the lifetime that edges state for CDNs, as of an event; nil: unknown to the sender.
 	CDN *CDNLifetime `json:"cdn,omitempty"`
 
 	// AfterID is the id of the event with the requested number; empty if the log has no
@@ -367,7 +367,7 @@ func (k CDNKind) LifetimeField() string {
 	return ""
 }
 
-// CDNState tells whether a CDN is purged.
+// CDNState is whether a CDN is purged.
 type CDNState string
 
 // The states of a CDN.
@@ -418,7 +418,7 @@ type CDN struct {
 	UpdatedAt Time      `json:"updatedAt"`
 }
 
-// CDNProbeState tells whether a CDN is known to serve what edges serve.
+// CDNProbeState is whether a CDN is known to serve what edges serve.
 type CDNProbeState string
 
 // The states of the probes of a CDN.
@@ -439,7 +439,7 @@ type CDNProbe struct {
 	Error      string        `json:"error,omitempty"`      // of the last probe
 }
 
-// BadgeProbe is the suffix of the address of a badge at which an edge tells which badge it serves.
+// BadgeProbe is the suffix of the address of a badge at which an edge states which badge it serves.
 const BadgeProbe = "/probe"
 
 // BadgeProbeResult is the response at BadgeProbe. No cache may store it.

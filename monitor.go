@@ -48,7 +48,7 @@ const (
 	IssueCDNEmptied          IssueCode = "cdn_emptied"    // everything was purged, because events were lost
 )
 
-// IssueSeverity tells how urgent an issue is.
+// IssueSeverity is the urgency of an issue.
 type IssueSeverity string
 
 // Users notice a critical issue; a warning becomes critical if it is not fixed.

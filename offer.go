@@ -208,7 +208,7 @@ type NewAccessRequest struct {
 	Page   string `json:"page"` // address of the page of the request, which contains the secret
 }
 
-// AccessApproval approves a request: it says what the key may do.
+// AccessApproval approves a request: it states what the key may do.
 type AccessApproval struct {
 	Account    string  `json:"account" minLength:"1" maxLength:"64" doc:"Id of the account that owns the key"`
 	NewAccount bool    `json:"newAccount,omitempty" doc:"Create the account; otherwise it must exist"`

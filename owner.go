@@ -114,7 +114,7 @@ type BrandListing struct {
 	RelistAfter *Time `json:"relistAfter,omitempty"` // earliest time at which it can be listed again
 }
 
-// Wishes are how an owner wants the site to be crawled.
+// Wishes are the crawl settings that an owner chose for the site.
 type Wishes struct {
 	Checks bool `json:"checks" doc:"Whether anyone may check this site"`
 	Pause  int  `json:"pause" minimum:"1" maximum:"10" doc:"Seconds between two requests to the site"`

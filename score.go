@@ -65,7 +65,7 @@ type Uncertainty struct {
 	Unknown  Milli  `json:"unknown"`  // from the lowest to the highest score that unknown signals allow
 }
 
-// EvidenceGrade says how well it is known that a signal matters to answer engines.
+// EvidenceGrade is how well it is known that a signal matters to answer engines.
 type EvidenceGrade string
 
 // Evidence grades, the strongest first.
@@ -134,7 +134,7 @@ const (
 	EligibilityUnknown EligibilityState = "unknown"
 )
 
-// Eligibility says whether answer engines can use a site at all: fetch it, index it and
+// Eligibility is whether answer engines can use a site at all: fetch it, index it and
 // read it. It contains conditions that engines document, and no points: it is decided by
 // the facts and does not depend on the module.
 type Eligibility struct {

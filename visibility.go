@@ -51,7 +51,7 @@ type VisibilityImport struct {
 	Rejected []FieldError `json:"rejected,omitempty"`
 	Omitted  int          `json:"rejectedOmitted,omitempty"` // further problems
 	FileHash Digest       `json:"fileHash"`
-	// Warnings name brands of a study that the registry does not know: they count in denominators only.
+	// Warnings name brands of a study that are not in the registry: they count in denominators only.
 	Warnings []FieldError `json:"warnings,omitempty"`
 }
 
@@ -404,7 +404,7 @@ type Validity struct {
 	HeldOut *Foretelling `json:"heldOut,omitempty"`
 }
 
-// ForetellingBasis says which studies a Foretelling is about.
+// ForetellingBasis is the studies that a Foretelling is computed from.
 type ForetellingBasis string
 
 // The author of a module could have looked at studies that began before its upload, and not at later ones.
@@ -413,7 +413,7 @@ const (
 	ForetellingHeldOut ForetellingBasis = "held_out"
 )
 
-// Foretelling says how the scores of a module are associated with what studies measured afterwards: Kendall's
+// Foretelling is how the scores of a module are associated with what studies measured afterwards: Kendall's
 // tau-b within studies. It shows no cause. With fewer than MinBrands there are counts only.
 type Foretelling struct {
 	Basis     ForetellingBasis       `json:"basis" enum:"seen,held_out"`

@@ -305,7 +305,7 @@ func MatchEvent(pattern string, t EventType) bool {
 	return ok && strings.HasPrefix(string(t), kind+".")
 }
 
-// Wants reports whether the endpoint subscribed to t.
+// Wants reports whether the endpoint is subscribed to t.
 func (e *Endpoint) Wants(t EventType) bool {
 	return slices.ContainsFunc(e.Events, func(p string) bool { return MatchEvent(p, t) })
 }

@@ -132,11 +132,11 @@ const (
 	// HeaderClient is the address of the client of an edge. Edges remove it from client
 	// requests.
 	HeaderClient = "Fieldmark-Client"
-	// HeaderQuota tells an edge that the key of a request is valid: its id and, if set, its
+	// HeaderQuota states that the key of a request is valid: its id and, if set, its
 	// reads and writes per minute, and the account and the rates that it shares with other
 	// keys: key_…;r=60;w=30;g=acme;gr=600;gw=300. Edges remove it.
 	HeaderQuota = "Fieldmark-Quota"
-	// HeaderSpool asks for more in HeaderQuota, which edges of earlier versions could not parse: the account
+	// HeaderSpool requests more in HeaderQuota, which edges of earlier versions could not parse: the account
 	// of the key (a), its expiry in Unix seconds (x), the networks that it is bound to (n, separated
 	// by +), and m=1 if it may create missions. Edges send it with the node token.
 	HeaderSpool = "Fieldmark-Spool"
@@ -227,7 +227,7 @@ const (
 	IntakeRefused  IntakeState = "refused"  // an origin has refused it
 )
 
-// IntakeDays is for how many days an origin knows what became of a request.
+// IntakeDays is for how many days an origin stores the result of a request.
 const IntakeDays = 7
 
 // Intake is a request that an edge accepted while no origin could be reached.

@@ -93,7 +93,7 @@ func (e *Entry) From(parts ...*Entry) *Entry {
 	return e
 }
 
-// State says how an entry found under a key may be used.
+// State is how an entry found under a key may be used.
 type State uint8
 
 // The states, in increasing order of freshness.
@@ -113,7 +113,7 @@ func (s State) String() string {
 	return [...]string{"miss", "error-only", "stale", "fresh"}[s]
 }
 
-// Source says where Fetch got its entry.
+// Source is where Fetch got its entry.
 type Source uint8
 
 // The sources. SourceNone goes with an error.

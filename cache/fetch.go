@@ -109,7 +109,7 @@ func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fi
 	}
 }
 
-// plan says what to do about a key that is not fresh: wait for flight or, if it is
+// plan is what to do about a key that is not fresh: wait for flight or, if it is
 // nil, return the rest.
 type plan struct {
 	flight *flight

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// limiterKeys limits how many keys a Limiter remembers, each about 100 bytes. A key
+// limiterKeys limits how many keys a Limiter keeps, each about 100 bytes. A key
 // that is evicted starts again with its full allowance, which does less harm than
 // unbounded memory.
 const limiterKeys = 1 << 18

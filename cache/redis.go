@@ -126,7 +126,7 @@ type abandonedLeases struct {
 // through to a hung Redis, and leases beyond the limit expire by themselves.
 const maxAbandoned = 1024
 
-// add remembers a lease that must be released when Redis answers again.
+// add records a lease that must be released when Redis answers again.
 func (a *abandonedLeases) add(key, token string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -313,7 +313,7 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 		err = nil
 	}
 	if err != nil && ctx.Err() != nil {
-		return err // the caller gave up; Redis did not fail
+		return err // the caller canceled; Redis did not fail
 	}
 	r.breaker.record(err)
 	if err != nil {
@@ -405,7 +405,7 @@ func (r *Redis) acquireLease(ctx context.Context, log, key string) (token string
 // expired and been granted to another.
 const releaseScript = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
 
-// releaseLease releases a lease, or remembers it if Redis does not answer.
+// releaseLease releases a lease, or records it for a later release if Redis does not answer.
 func (r *Redis) releaseLease(ctx context.Context, log, key, token string) {
 	err := r.call(ctx, func(ctx context.Context) error {
 		return r.client.Eval(ctx, releaseScript, []string{leaseKey(log, key)}, token).Err()

@@ -21,7 +21,7 @@ type fleetInfo struct {
 // Join starts sharing entries with every process that follows the event log of
 // this name. Call it after replaying the log: InvalidateBefore(n), then Purge for
 // each event from n to head. Entries in Redis may be older than this process, and
-// only its own tag table can tell which of them are stale; without the replay a
+// only its own tag table shows which of them are stale; without the replay a
 // restarted process would serve values that were purged while it was down.
 func (c *Cache) Join(log string, head int64) {
 	c.fleet.Store(&fleetInfo{log: log, head: head, joined: time.Now()})

@@ -80,7 +80,7 @@ func (s *stripe) reset() {
 	s.recent.Store(nil)
 }
 
-// tagTable says whether an entry was purged, without an index of keys: a purge
+// tagTable decides whether an entry was purged, without an index of keys: a purge
 // writes the event number into the stripe of the tag, and a hit compares it with
 // the entry's AsOf. The table has a fixed size, and purging a tag of a million
 // entries is one store. An index would grow with the entries, and a fill that ends

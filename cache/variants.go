@@ -21,7 +21,7 @@ const (
 	MaxVariantBytes = 256 << 10
 	// variantLife limits how long variants stay in Redis. A stale one is useful for about a day.
 	variantLife = 24 * time.Hour
-	// InvalidationLife is how long Redis remembers that a resource was invalidated: longer than any process
+	// InvalidationLife is how long Redis stores that a resource was invalidated: longer than any process
 	// may hold a lease, so that no response from before is published afterwards.
 	InvalidationLife = 2 * time.Minute
 	// variantLeaseTTL is how long a lease lasts without a renewal. Other processes wait no longer for one

@@ -36,7 +36,7 @@ func VerifyWebhook(
 	}
 	prefix, digits, _ := strings.Cut(secret, "_")
 	key, err := base64.StdEncoding.DecodeString(digits)
-	// A shorter secret than the API accepts was cut, and an empty one would verify what anyone can sign.
+	// A shorter secret than the API accepts was cut, and with an empty one, messages that anyone can sign would verify.
 	if err != nil || prefix == "whsec" && len(key) < 24 || prefix == "whpk" && len(key) != ed25519.PublicKeySize ||
 		prefix != "whsec" && prefix != "whpk" {
 		return refuse("the secret is not whsec_ or whpk_ and base64")

@@ -213,7 +213,7 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
-// TestFloodChallenges asks for many tokens at once: the origin gets ten questions a second.
+// TestFloodChallenges requests many tokens at once: the origin gets ten requests a second.
 func TestFloodChallenges(t *testing.T) {
 	h := newFixture(t)
 	plain, err := net.Listen("tcp", "127.0.0.1:0")

@@ -296,6 +296,8 @@ func parseSoft(value string, proxied bool) (bool, error) {
 	return proxied, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown soft; known are 0, 1")
 }
 
+// cacheSeconds parses a lifetime in seconds; 0 means that the parameter is absent. The bounds keep an embedding page
+// from causing a request for each view, and from showing an old score for longer than a day.
 func cacheSeconds(value string) (int, error) {
 	if value == "" {
 		return 0, nil
@@ -414,6 +416,8 @@ func (e *badgeEndpoints) badgeScore(ctx context.Context, slug fieldmark.Slug) (*
 		Tags: []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}}, nil
 }
 
+// renderBadge draws a badge in the format of the request. PNGs are limited by the renderer, because one costs as much
+// processor time as hundreds of SVGs.
 func (e *badgeEndpoints) renderBadge(ctx context.Context, score *fieldmark.Score, b badge.Badge, r *badgeRequest,
 	page string) ([]byte, error) {
 	switch r.format {

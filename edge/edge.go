@@ -97,7 +97,7 @@ type Config struct {
 	ProxyProtocol []netip.Prefix
 	NetworkConns  int           // most connections of one client network; 0: conn.DefaultNetworkConns
 	Inflight      int           // most requests answered at once; 0: DefaultInflight
-	RateLimit     RateLimit     // where what clients ask of the APIs is counted
+	RateLimit     RateLimit     // where the requests of clients to the APIs are counted
 	NetworkQuota  int           // requests to the origin a minute that one client network may cause; 0: any number
 	H2C           bool          // accept HTTP/2 without TLS from clients that begin with its preface
 	DrainDelay    time.Duration // how long a stopping node reports that it stops before it closes its listeners

@@ -58,7 +58,7 @@ func sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byte) {
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
-// fileEndpoints serve the files that crawlers and browsers ask every site for.
+// fileEndpoints serve the files that crawlers and browsers request from every site.
 type fileEndpoints struct {
 	*responder
 	fetcher  *fetcher
@@ -230,7 +230,7 @@ type knownReference struct {
 const maxOpenAPI = 8 << 20
 
 // serve handles GET below /developers and /problems. While the origin is away, the pages show what
-// this program knows itself.
+// this program has itself.
 func (e *developerEndpoints) serve(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
 	if strings.HasPrefix(path, site.PathSDK) {
@@ -335,7 +335,7 @@ const (
 	checkpointControl = "public, max-age=1"
 	// A partial tile is soon superseded by a wider one, so it is kept for clients that read now.
 	partialFresh = time.Minute
-	// maxCheckpointPath bounds the checkpoints that can be asked for: a log number has at most 4 digits.
+	// maxCheckpointPath bounds the checkpoints that can be requested: a log number has at most 4 digits.
 	maxCheckpointPath = len("/9999/" + fieldmark.LogCheckpoint)
 )
 

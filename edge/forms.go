@@ -59,7 +59,7 @@ func (e *checkEndpoints) serveForm(ctx *fasthttp.RequestCtx) route {
 	return routePage
 }
 
-// fieldProblem returns what a form says about a field: some details are a predicate.
+// fieldProblem returns the error text of a field: some details are a predicate.
 // Details of the API have no subject, because programs read the pointer beside them.
 func fieldProblem(field, detail string) string {
 	if strings.HasPrefix(detail, "must ") {
@@ -68,7 +68,7 @@ func fieldProblem(field, detail string) string {
 	return sentence(detail)
 }
 
-// formProblem returns what a form says about an error that concerns none of its fields, and
+// formProblem returns the text of an error that concerns none of the form's fields, and
 // when to try again. The details of errors between the edge and the origin are for programs.
 // A stranger cannot act on the name of a server or a port.
 func formProblem(fe *fieldmark.Error) string {
@@ -357,6 +357,9 @@ func (e *accessEndpoints) serveRequest(ctx *fasthttp.RequestCtx) route {
 	return e.get(ctx, routePage, func(ctx *fasthttp.RequestCtx) { e.showRequest(ctx, false) })
 }
 
+// showRequest shows the state of a request for a key, and with issue creates the key. The secret in the path is the
+// only credential, so a malformed one is answered as an unknown one, without a request to the origin. The key is in
+// this response only: a reload of the page shows the state without it.
 func (e *accessEndpoints) showRequest(ctx *fasthttp.RequestCtx, issue bool) {
 	if err := readBody(ctx, maxAccessForm); err != nil {
 		e.failPage(ctx, err, "")
@@ -437,7 +440,7 @@ func accessErrors(fe *fieldmark.Error) map[string]string {
 	return all
 }
 
-// scopeProblem says what is wrong with the checkboxes.
+// scopeProblem returns the error text of the checkboxes.
 func scopeProblem(f fieldmark.FieldError) string {
 	if f.Code == "conflict" {
 		return "Sub-accounts need a group offer. Choose that offer, or clear the checkbox"

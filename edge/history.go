@@ -69,7 +69,7 @@ func (e *scoreEndpoints) serveScoreOf(ctx *fasthttp.RequestCtx) {
 // parseTimes reads parameters that are times or days, each at most once, and
 // hands any other to more, which reports whether it is known.
 // All errors of a query are returned together. into maps names to where their values go; it
-// also says which parameters are times.
+// The table also lists which parameters are times.
 func parseTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known string,
 	more func(name, value string) (code, detail string, ok bool)) error {
 	var bad []fieldmark.FieldError

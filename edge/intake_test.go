@@ -52,7 +52,7 @@ func spoolFixture(t *testing.T) (*fixture, *unplugged, string) {
 		must(t, err)
 	})
 	key := h.key(0, 0)
-	if a := h.get(fieldmark.PathMissions, "Authorization", key); a.status != 200 { // the edge learns of the key
+	if a := h.get(fieldmark.PathMissions, "Authorization", key); a.status != 200 { // the edge records the key
 		t.Fatalf("the first request: %d %s", a.status, a.body)
 	}
 	return h, line, key

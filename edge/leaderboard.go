@@ -43,7 +43,7 @@ func (r *replicaState) taggedBoard(entry *cache.Entry) *cache.Entry {
 	return entry
 }
 
-// unknownParameters says how unknown parameters are handled. The API rejects them: a
+// unknownParameters describes how unknown parameters are handled. The API rejects them: a
 // misspelt filter must not look like an unfiltered list. Pages ignore them: links that
 // people follow carry tracking parameters of other sites.
 type unknownParameters bool
@@ -463,7 +463,7 @@ type batchEndpoints struct {
 }
 
 // serve handles POST /api/v1/scores/batch. It reads the ranking alone: no score is derived, and
-// the origin is asked only about a key that this node has not seen before.
+// the origin is requested only for a key that this node has not seen before.
 func (e *batchEndpoints) serve(ctx *fasthttp.RequestCtx) route {
 	defer allowCORS(ctx)
 	if err := e.serveBatch(ctx); err != nil {
@@ -472,6 +472,8 @@ func (e *batchEndpoints) serve(ctx *fasthttp.RequestCtx) route {
 	return routeBoard
 }
 
+// serveBatch answers a batch. A key counts one read of its rate for each ScoresPerRead brands, so a batch is cheaper
+// than single requests but not free. Without a key the network's allowance counts, and the batch is shorter.
 func (e *batchEndpoints) serveBatch(ctx *fasthttp.RequestCtx) (err error) {
 	if !ctx.IsPost() {
 		ctx.Response.Header.Set("Allow", "POST, OPTIONS")
@@ -509,7 +511,7 @@ func (e *batchEndpoints) serveBatch(ctx *fasthttp.RequestCtx) (err error) {
 	return err
 }
 
-// limitOf returns how many of n slugs the client with a key may ask for. A key that this node has
+// limitOf returns how many of n slugs the client with a key may request. A key that this node has
 // not seen is verified by the origin; while that cannot answer, such a key counts as none.
 func (e *batchEndpoints) limitOf(ctx *fasthttp.RequestCtx, hash keyHash, n int) (int, error) {
 	_, known := e.limiter.limits.find(hash)

@@ -348,7 +348,7 @@ func (s *siteHosts) bodyLimit(host, path []byte) int64 {
 			return fieldmark.MaxBody
 		}
 	}
-	return s.passBody // of a site that the edge stands before
+	return s.passBody // of a site behind the edge
 }
 
 // documentPaths are the paths where Fieldmark's own origin accepts documents and forms.

@@ -91,7 +91,7 @@ func (e *llmsEndpoints) serve(ctx *fasthttp.RequestCtx) route {
 	return routeLLMs
 }
 
-// ask returns the answer to q, from the cache or the origin.
+// document returns the response to q, from the cache or the origin.
 func (e *llmsEndpoints) ask(ctx *fasthttp.RequestCtx, q llmsRequest) (*cache.Entry, cache.Source, error) {
 	known, id, client := e.originVersion.get(), requestID(ctx), e.clients.addr(ctx).String()
 	entry, from, err := e.fetcher.get(ctx, q.cacheKey(known), func(fc context.Context) (*cache.Entry, error) {
@@ -243,6 +243,8 @@ func problemError(resp *http.Response, body []byte) error {
 var llmsFields = []string{"Content-Type", "Content-Language", "Content-Disposition", "Cache-Control", "Vary",
 	"X-Content-Type-Options", "Llms-Txt-Warnings"}
 
+// newLLMsEntry returns the entry of a response of the origin, with the header fields of llmsFields only: the others
+// belong to one exchange, such as the request id.
 func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
 	var fields []string
 	for _, name := range llmsFields {
@@ -408,6 +410,8 @@ func (a *llmsDocument) report() *mcp.LintReport {
 	return &a.LintReport
 }
 
+// result returns the view of a document or of a report. Without check the page shows the generated file, else the
+// text that was sent.
 func (a *llmsDocument) result(check bool, sent string) *site.LLMsResult {
 	r, verdict := &site.LLMsResult{Made: !check, Content: sent}, a.report()
 	if !check {

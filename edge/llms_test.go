@@ -22,7 +22,7 @@ const (
 	asJSON = "application/json"
 )
 
-// follows waits until the node has heard of the origin's edition, before which
+// follows waits until the node has the origin's version, before which
 // it keeps nothing.
 func (h *fixture) follows() {
 	h.t.Helper()

@@ -67,7 +67,7 @@ func (e *mcpEndpoint) serve(ctx *fasthttp.RequestCtx) route {
 // Admit implements mcp.Host.
 func (t *toolHost) Admit(ctx *fasthttp.RequestCtx) error { return t.limiter.admitRead(ctx, 1) }
 
-// LimitKey implements mcp.Host. A key that the node does not know is counted by what the origin
+// LimitKey implements mcp.Host. A key that the node has not seen is counted by what the origin
 // answers: clients can make up any number of keys.
 func (t *toolHost) LimitKey(ctx *fasthttp.RequestCtx, writes bool, next func()) (refusal error) {
 	hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization"))
@@ -150,7 +150,7 @@ func (t *toolHost) fillScore(slug fieldmark.Slug) cache.Fill {
 			return nil, err
 		}
 		v := entry.Value.(*scoreValue)
-		// A score that is served although the origin is away says so.
+		// A score that is served although the origin is unavailable is marked as such.
 		score.Stale = v.stale || from == cache.SourceOnError
 		d, err := mcp.NewScore(&score)
 		if err != nil {
@@ -302,7 +302,7 @@ func (t *toolHost) Call(ctx *fasthttp.RequestCtx, call *mcp.Call) (*mcp.Answer, 
 	if call.Agent {
 		req.Header.Set(fieldmark.HeaderAgent, fieldmark.AgentMCP)
 	}
-	// With the token of the node the origin believes the address.
+	// With the token of the node the origin accepts the address.
 	t.auth.setNodeToken(req.Header, client)
 	resp, err := t.transport.RoundTrip(req)
 	if err != nil {
@@ -317,7 +317,7 @@ func (t *toolHost) Call(ctx *fasthttp.RequestCtx, call *mcp.Call) (*mcp.Answer, 
 		return nil, asUnavailable(fmt.Errorf("the origin's answer to %s is larger than %d bytes", call.Path,
 			mcp.MaxAnswer))
 	}
-	// The field says how to authenticate (RFC 9110, 11.6.1).
+	// The field states how to authenticate (RFC 9110, 11.6.1).
 	if resp.StatusCode == http.StatusUnauthorized {
 		ctx.SetStatusCode(resp.StatusCode)
 		ctx.Response.Header.Set("WWW-Authenticate", strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))

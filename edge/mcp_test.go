@@ -147,7 +147,7 @@ func TestToolAllocations(t *testing.T) {
 		many := fieldmark.RateLimit{Reads: 100}
 		for who, bearer := range map[string]string{"a key": h.key(many.Reads, 0),
 			"a key of a group": h.groupKeys(many.Reads, many)[0]} {
-			h.do("GET", fieldmark.PathMissions, "", "Authorization", bearer) // the edge learns the key from it
+			h.do("GET", fieldmark.PathMissions, "", "Authorization", bearer) // the edge records the key by it
 			ctx.Request.Header.Set("Authorization", bearer)
 			check(who, func() {})
 		}

@@ -402,6 +402,8 @@ func faultMetric(digest fieldmark.Digest, kind wasm.FaultKind) string {
 	return fmt.Sprintf(`fieldmark_edge_module_faults_total{digest=%q,kind=%q}`, digest, kind)
 }
 
+// newModule registers the metrics of a module under its digest. Their number is bounded by meteredModules, because
+// each activation adds a series that Prometheus stores.
 func (m *meters) newModule(d fieldmark.Digest) *moduleMeter {
 	meter := &moduleMeter{
 		digest:    d,

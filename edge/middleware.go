@@ -429,7 +429,7 @@ func (e *proxyEndpoints) setForwarded(ctx *fasthttp.RequestCtx, h http.Header) {
 // originAuth authenticates the node's own requests to the origin.
 type originAuth struct {
 	token  string       // Config.NodeToken
-	spools bool         // the node has a spool, which needs to know keys
+	spools bool         // the node has a spool, which needs the keys
 	proven *atomic.Bool // replicaState.originProven
 }
 

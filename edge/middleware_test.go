@@ -45,7 +45,7 @@ func TestNetworkConns(t *testing.T) {
 		}
 		open = append(open, c)
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(w.dial()), nil) // told before it asks
+	resp, err := http.ReadResponse(bufio.NewReader(w.dial()), nil) // set before its request
 	if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !resp.Close {
 		t.Errorf("one too many: %v %v", resp, err)
 	}

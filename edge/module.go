@@ -59,6 +59,8 @@ type canary struct {
 	plan     fieldmark.ModuleCanary
 }
 
+// newModules starts the engine and an empty registry. No module is loaded: the ranker loads the active one, so a node
+// whose origin is unavailable still starts.
 func newModules(cfg Config, m *meters) (*modules, error) {
 	s := &modules{
 		keys: cfg.ModuleKeys, builtin: cfg.BuiltIn, log: cfg.Log, countRollback: m.rollback,
@@ -132,7 +134,7 @@ func (s *modules) digest(slug fieldmark.Slug) fieldmark.Digest {
 }
 
 // require returns errNoModule before the first module is loaded. Handlers check
-// it before a fill begins: the cache remembers a failed fill for a second, in which
+// it before a fill begins: the cache keeps a failed fill for a second, in which
 // the module may come.
 func (s *modules) require() error {
 	if _, err := s.active.Ref(); err != nil {
@@ -280,7 +282,7 @@ func (r *ranker) loadModules(ctx context.Context) error {
 			e.modules.recordRefusal(no.err)
 			return nil
 		}
-		return err // of asking: the next attempt may have an answer
+		return err // of the request: the next attempt may succeed
 	}
 	e.modules.problem.Store(nil)
 	return nil
@@ -335,7 +337,7 @@ func (r *ranker) startCanary(ctx context.Context, plan fieldmark.ModulePlan) err
 	}
 	if old != nil && old.plan.Digest == plan.Canary.Digest {
 		s.canary.Store(&canary{registry: old.registry, plan: *plan.Canary})
-		// it may have been taken back, and forgiven since
+		// it may have been rolled back, and its rollback cleared since
 		return r.activate(ctx, old.registry, plan.Canary.SignedModule)
 	}
 	registry, err := wasm.NewRegistry(wasm.RegistryConfig{Engine: s.engine, RolledBack: s.onRollback})
@@ -420,7 +422,7 @@ func (e *Edge) runReports(ctx context.Context) error {
 	return nil
 }
 
-// checkRedis asks Redis for a sign of life: a node without requests would not notice that it
+// checkRedis pings Redis: a node without requests would not notice that it
 // is away.
 func (e *Edge) checkRedis(ctx context.Context) {
 	if e.redis == nil {

@@ -73,6 +73,7 @@ func (e *brandEndpoints) fillOf(slug fieldmark.Slug) cache.Fill {
 		if err != nil {
 			return nil, err
 		}
+		// The rank is not part of a score's entry: it changes with every other brand of the niche.
 		score.Rank = e.rankings.Rank(&score)
 		p := site.BrandPage{BaseURL: e.baseURL, Score: score}
 		if score.Status != fieldmark.StatusUnlisted {
@@ -96,13 +97,14 @@ func (e *brandEndpoints) fillOf(slug fieldmark.Slug) cache.Fill {
 		}
 		page := newPageEntry(body).From(parts...)
 		if incomplete != nil {
+			// A page without an optional part is rendered again soon, not after the lifetime of a complete one.
 			page.Fresh = incompleteFresh
 		}
 		return page, nil
 	}
 }
 
-// addBrandParts adds to a page what the origin knows besides the score, and returns the
+// addBrandParts adds to a page the origin's data besides the score, and returns the
 // entry of the annotations. The requests run at once, because the page waits for all of them.
 func (e *brandEndpoints) addBrandParts(ctx context.Context, p *site.BrandPage) (annotated *cache.Entry, err error) {
 	if p.Score.Status == fieldmark.StatusUnlisted { // nothing of it is public
@@ -141,6 +143,7 @@ func (e *brandEndpoints) brandFacts(ctx context.Context, score *fieldmark.Score)
 	return facts, nil
 }
 
+// newPageEntry returns the entry of a page. Its caller sets the event number and the tags, or derives them by From.
 func newPageEntry(body []byte) *cache.Entry {
 	entry := newEntry(body, etagOf(body), pageFields...)
 	entry.Fresh, entry.Stale, entry.OnError = derivedFresh, derivedStale, derivedOnError
@@ -223,6 +226,7 @@ func (e *brandEndpoints) serveDispute(ctx *fasthttp.RequestCtx) route {
 	})
 }
 
+// disputeStatus reads the state of a dispute. An id of another form is not looked up: it cannot exist.
 func (e *brandEndpoints) disputeStatus(rc context.Context, slug fieldmark.Slug, id string) (d fieldmark.DisputeStatus,
 	err error) {
 	if !fieldmark.CheckID(fieldmark.PrefixDispute, id) {
@@ -265,6 +269,7 @@ func (e *brandEndpoints) sendDispute(rc context.Context, ctx *fasthttp.RequestCt
 	p site.DisputePage) {
 	entry, _, err := e.scorer.get(rc, slug)
 	if err != nil {
+		// An old slug redirects to the form of the brand's present one.
 		if !redirect(ctx, err, fieldmark.PathBrandPage, fieldmark.DisputeSuffix) {
 			e.failPage(ctx, err, string(slug))
 		}
@@ -280,7 +285,7 @@ func (e *brandEndpoints) sendDispute(rc context.Context, ctx *fasthttp.RequestCt
 	ctx.Response.Header.Set("Cache-Control", "no-store")
 }
 
-// renderErrorPage replaces a problem document by a page where a browser asked for an
+// renderErrorPage replaces a problem document by a page where a browser requested an
 // address that does not exist, or while the origin is away. Other clients, and requests
 // to the APIs, get the document.
 func (w *pageWriter) renderErrorPage(ctx *fasthttp.RequestCtx) {

@@ -63,6 +63,8 @@ type proxyEndpoints struct {
 	uploads *slots // bodies that are passed on as they come
 }
 
+// newProxyEndpoints builds the caching proxy. Responses are shared over Redis only if the operator chose it, because
+// a client that can write to Redis could delete or replay them; entries are sealed with the node token.
 func (e *Edge) newProxyEndpoints(cfg Config) (*proxyEndpoints, error) {
 	p := &proxyEndpoints{responder: e.responder, clients: e.clients, hosts: e.hosts, auth: e.auth,
 		uploads: newSlots(maxUploads, maxUploads)}
@@ -99,7 +101,7 @@ func (b *byHost) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.origin.RoundTrip(r)
 }
 
-// siteHosts knows which hosts belong to sites behind the edge, and the limits of requests to them.
+// siteHosts are the hosts of the sites behind the edge, and the limits of requests to them.
 type siteHosts struct {
 	own, origin string // host of BaseURL without its port, and of OriginURL with it
 	proxyOnly   bool   // every host is a site's: the node has no token
@@ -176,7 +178,7 @@ func passError(err error) error {
 type originTransport struct {
 	next   http.RoundTripper
 	limits *rateLimiter
-	spool  *spool.Spool // learns of keys; nil: none
+	spool  *spool.Spool // records keys; nil: none
 	// requests and tunnels are what is under way, in total and for each network.
 	requests, tunnels *slots
 	network           func(client netip.Addr) netip.Addr // that a client is counted for
@@ -278,7 +280,7 @@ func (t *trackedConn) Close() error {
 	return t.ReadWriteCloser.Close()
 }
 
-// intakeEndpoints accept requests that create missions while no origin can be reached, and say what became
+// intakeEndpoints accept requests that create missions while no origin can be reached, and answer what became
 // of them. Everything else is passed on as without a spool.
 type intakeEndpoints struct {
 	*responder
@@ -411,8 +413,12 @@ func (e *intakeEndpoints) accept(ctx *fasthttp.RequestCtx, key spool.Key) {
 	e.sendIntake(ctx, http.StatusAccepted, accepted)
 }
 
+// isPublic reports whether an error may be shown to a client as it is. Any other is logged and answered as an
+// unavailable origin.
 func isPublic(err error) bool { _, ok := errors.AsType[*fieldmark.Error](err); return ok }
 
+// sendIntake sends the state of an accepted request. It is stored by no cache: the state changes, and its id is
+// known to one client.
 func (e *intakeEndpoints) sendIntake(ctx *fasthttp.RequestCtx, status int, v fieldmark.Intake) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -500,7 +506,7 @@ const (
 	maxTitle      = 200
 )
 
-// status passes a question about an accepted request on. If an origin does not know the request, or cannot be
+// status forwards a request for the state of an accepted request. If an origin has no such request, or cannot be
 // reached, the answer comes from the spool.
 func (e *intakeEndpoints) status(ctx *fasthttp.RequestCtx) route {
 	e.proxied.serve(ctx)

@@ -35,7 +35,7 @@ const (
 	agedEvery = time.Hour
 	// dailySpread is the time after midnight UTC over which nodes rank all brands
 	// again, as trends look back from the start of the day: a fleet that did it at
-	// once would ask the origins for everything at once.
+	// once would request everything from the origins at once.
 	dailySpread = time.Hour
 )
 
@@ -47,7 +47,7 @@ type ranker struct {
 
 	ranking     *ranking.Snapshot // nil: none
 	module      *wasm.Module      // that computed the ranking; nil: none
-	release     func()            // gives up the module
+	release     func()            // abandons the module
 	publishTime time.Duration     // what the last publication took
 	loadedAt    time.Time         // when the wanted module was last requested
 	purgeScores bool              // scores of the module before may have been stored
@@ -90,7 +90,7 @@ func (r *ranker) step(ctx context.Context) error {
 	r.clearRollbacks(activations)
 	r.purgeScores = r.purgeScores || len(activations) > 0
 	if w.attached != r.done.attached {
-		r.reset() // it may be of brands that the log does not know, or by a bad module
+		r.reset() // it may have brands that are not in the log, or scores of a bad module
 		r.done.attached = w.attached
 	}
 	if w.attached == 0 {
@@ -331,11 +331,11 @@ const (
 )
 
 // rankPass scores every public brand by one module, page by page, beside the
-// reader of the log. A page that fails is asked for again, not those before it.
+// reader of the log. A page that fails is requested again, not those before it.
 type rankPass struct {
 	edge         *Edge
 	module       *wasm.Module
-	release      func()        // gives up the module
+	release      func()        // abandons the module
 	requested    requests      // what was wanted when it began
 	began        time.Time     // the time it ranks as of
 	moduleAsOf   int64         // the newest event at which the module was known to be the active one
@@ -371,6 +371,9 @@ func (r *ranker) rankAll(ctx context.Context, w requests) error {
 	return r.startPass(ctx, w)
 }
 
+// startPass scores all brands with the active module in another goroutine, so that changes are applied to the present
+// ranking meanwhile. The event number is read before the module: a module that is activated in between causes another
+// pass, never a ranking that is older than it claims.
 func (r *ranker) startPass(ctx context.Context, w requests) error {
 	e := r.edge
 	known := e.replica.moduleAsOf.Load() // before the module is read

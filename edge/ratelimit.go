@@ -30,12 +30,12 @@ const (
 	anonymousQuota = 30  // without one, for each client network
 	quotaBurst     = 60
 	quotaWindow    = time.Minute
-	// DefaultNetworkQuota is what one client network may have the origin asked in
+	// DefaultNetworkQuota is how many requests to the origin one client network may cause in
 	// a minute, whatever for. What is in the cache is not counted: it costs us
 	// less than counting.
 	DefaultNetworkQuota = 6000
 	networkBurst        = 1000
-	// maxRetryAfter is what tools that retry will still wait for: several give up
+	// maxRetryAfter is what tools that retry will still wait for: several stop
 	// after five tries of five seconds.
 	maxRetryAfter = 5 * time.Second
 	// maxKnownKeys bounds the verified keys that a node caches; beyond it keys are evicted
@@ -78,7 +78,7 @@ func quotaLimits(where RateLimit, perNetwork int) []developer.Limit {
 }
 
 // rateLimiter limits the request rates of clients. Only the origin can verify API keys: the
-// limiter learns valid keys from its responses, and until then counts a request by its
+// limiter records valid keys from its responses, and until then counts a request by its
 // client network.
 type rateLimiter struct {
 	limiter *cache.Limiter // nil: no limits
@@ -101,6 +101,8 @@ type quota struct{ reads, writes []bucket }
 // maxBuckets is the most buckets that a request is counted in.
 const maxBuckets = 2
 
+// newRateLimiter returns a limiter; the zero RateLimit counts nothing. Shared limits are kept in Redis, so that a
+// fleet of n nodes does not allow n times the rate; while Redis fails each node counts for itself.
 func newRateLimiter(where RateLimit, perNetwork int, redis *cache.Redis) *rateLimiter {
 	l := &rateLimiter{known: map[keyHash]quota{}}
 	switch where {
@@ -212,7 +214,7 @@ func (q quota) of(writes bool) []bucket {
 	return q.reads
 }
 
-// verdicts are the results of the buckets that were asked.
+// verdicts are the results of the buckets that a request counts in.
 type verdicts struct {
 	all [maxBuckets]cache.RateResult
 	n   int
@@ -290,7 +292,7 @@ func (l *rateLimiter) limitKey(hash keyHash, writes bool, weight int, next func(
 		}
 		return
 	}
-	b := unverifiedBucket(hash) // pays only if the origin does not know the key either
+	b := unverifiedBucket(hash) // counts only if the origin rejects the key too
 	v := l.peek(b)
 	if !v.Allowed {
 		report(b, v, true)
@@ -327,7 +329,7 @@ func (l *requestLimiter) enforce(ctx *fasthttp.RequestCtx, b bucket,
 }
 
 // admitRead counts a read that the node answers itself as n requests, and refuses it if that is
-// more than the client's rate. A key that the node knows has its own rate; any other could be
+// more than the client's rate. A key that the node has seen has its own rate; any other could be
 // made up by the client and counts as none.
 func (l *requestLimiter) admitRead(ctx *fasthttp.RequestCtx, n int) error {
 	if l.limits.limiter == nil {
@@ -535,6 +537,8 @@ func (s *slots) acquire(network netip.Addr) (release func(), ok bool) {
 	return sync.OnceFunc(func() { s.release(network) }), true
 }
 
+// release frees a slot. A network without requests is deleted, so the map has at most as many entries as slots are
+// in use, whatever addresses an attacker uses.
 func (s *slots) release(network netip.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,7 @@ func TestQuotaOfOneNetwork(t *testing.T) {
 }
 
 // quota puts a node in front of the origin that lets one network cause so many
-// requests a minute there, and believes what a test says of its client.
+// requests a minute there, and accepts the client address of a test.
 func (h *fixture) quota(perMinute int) {
 	h.t.Helper()
 	h.change = func(c *edge.Config) {

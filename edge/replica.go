@@ -29,7 +29,7 @@ const (
 	// missed: with the jitter it stays below a second.
 	backoffFirst = 100 * time.Millisecond
 	backoffMax   = 500 * time.Millisecond
-	// minSilence is the least time without a byte after which a poll is asked of
+	// minSilence is the least time without a byte after which a poll is sent to
 	// another origin. An origin that works sends one every 300 ms; a change should
 	// be visible within a second or two even if one origin fails.
 	minSilence = time.Second
@@ -312,7 +312,7 @@ func (f *replicator) pollAndApply(ctx context.Context) error {
 }
 
 // setLifetime sets the lifetime for CDNs after a page of the log was applied: that of its last cdn.changed, or
-// that of the page if it is not from before the newest that the edge knows. An edge that is behind the log
+// that of the page if it is not from before the newest that the edge has applied. An edge that is behind the log
 // states none: its responses may be older than a purge.
 func (f *replicator) setLifetime(page *fieldmark.EventPage) {
 	var l *fieldmark.CDNLifetime
@@ -399,7 +399,7 @@ func summarize(events []fieldmark.Event) eventBatch {
 }
 
 // reattach detaches after the log's tail was lost: what is cached counts as stale,
-// everything is ranked again, and until then the ranking cannot tell which brands do
+// everything is ranked again, and until then the ranking does not show which brands do
 // not exist.
 func (f *replicator) reattach(page fieldmark.EventPage) {
 	e := f.edge

@@ -222,7 +222,7 @@ func (f *fetcher) context(ctx *fasthttp.RequestCtx) (context.Context, context.Ca
 	return context.WithTimeout(rc, fillTimeout)
 }
 
-// trace starts the span of a fill that the request of asked waits for. A fill has a
+// trace starts the span of a fill that the request of parent waits for. A fill has a
 // different context from the request, as other requests wait for it too.
 func (f *fetcher) trace(ctx, asked context.Context) (context.Context, *trace.Span) {
 	if f.tracer == nil {
@@ -301,7 +301,7 @@ func newJSONEntry(doc any, etag, control string) (*cache.Entry, error) {
 }
 
 // retryAfter is the Retry-After of answers that the node cannot give now: long enough
-// for a restart, short enough for tools that give up after a few tries.
+// for a restart, short enough for tools that stop after a few tries.
 const retryAfter = 5 * time.Second
 
 // fail sends a problem document, which renderErrorPage may replace by an error page.

@@ -473,6 +473,8 @@ func newScoreEntry(score fieldmark.Score, asOf int64, at time.Time) (*cache.Entr
 // scoreSize is what a score keeps beside its document.
 func scoreSize(document []byte) int64 { return int64(scoreOverhead + len(document)/gzipShare) }
 
+// newScoreValue returns what a score keeps besides its document: what badges and pages read. Components and engines
+// are most of a score and are in the document already, so they are dropped to halve the memory of an entry.
 func newScoreValue(score fieldmark.Score, etag string, at time.Time) *scoreValue {
 	score.Components = nil
 	if score.Visibility != nil {

@@ -160,7 +160,7 @@ type oEmbed struct {
 
 // serveOEmbed handles GET /oembed?url=: the largest share card of a brand's page that fits
 // the bounds.
-// The consumer asks for any page of this site; only pages of brands have a card.
+// The consumer may request any page of this site; only pages of brands have a card.
 func (e *badgeEndpoints) serveOEmbed(ctx *fasthttp.RequestCtx) {
 	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
 	// XML is optional in oEmbed, and its error status is fixed.
@@ -200,7 +200,7 @@ func (e *badgeEndpoints) sendOEmbed(ctx *fasthttp.RequestCtx, slug fieldmark.Slu
 	defer cancel()
 	score, _, err := e.badgeScore(rc, slug)
 	if err != nil {
-		// an old address is not redirected: the consumer asks for the page itself first
+		// an old address is not redirected: the consumer requests the page itself first
 		e.fail(ctx, asMissing(err))
 		return
 	}
@@ -346,7 +346,7 @@ func (e *siteEndpoints) writeVerify(ctx *fasthttp.RequestCtx, slug string) {
 	}
 	// The page is made for each request; what it needs is cached.
 	p := site.VerifyPage{BaseURL: e.baseURL, Score: entry.Value.(*scoreValue).score}
-	// Without the claim the page still tells the score and compares the brand's own address.
+	// Without the claim the page still shows the score and compares the brand's own address.
 	a, _, err := e.scorer.annotations(rc, fieldmark.Slug(slug))
 	if err != nil {
 		e.log.Warn("a page that verifies a badge lacks the claim", "slug", slug, "err", err)

@@ -18,7 +18,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// trustLoopback has the edge believe what a test says of its client.
+// trustLoopback has the edge accept the client address of a test.
 func trustLoopback(c *edge.Config) {
 	c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }

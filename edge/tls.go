@@ -29,7 +29,7 @@ import (
 )
 
 // newCertificates returns the store of the edge's certificates; without TLS it is empty, so
-// that callers need not ask.
+// that callers need not check.
 func newCertificates(cfg *Config) (*certs.Store, error) {
 	if cfg.Certificates != nil {
 		return cfg.Certificates, nil
@@ -46,7 +46,7 @@ type HTTP3Config struct {
 	EarlyData bool
 }
 
-// altSvcAge is how long clients remember that HTTP/3 is served, in seconds: it may be switched
+// altSvcAge is how long clients cache that HTTP/3 is served, in seconds: it may be switched
 // off, and clients then try it in vain.
 const altSvcAge = 86400
 
@@ -58,7 +58,7 @@ func (cfg *Config) altSvc() string {
 	return fmt.Sprintf(`%s=":%d"; ma=%d`, certs.ProtocolHTTP3, cfg.HTTP3.Port, altSvcAge)
 }
 
-// setAltSvc tells clients over TLS that HTTP/3 is served (RFC 9114, 3.1.1).
+// setAltSvc announces HTTP/3 to clients over TLS (RFC 9114, 3.1.1).
 func (e *Edge) setAltSvc(ctx *fasthttp.RequestCtx) {
 	if !ctx.IsTLS() {
 		return
@@ -169,7 +169,7 @@ func isChallengeToken(token string) bool {
 	})
 }
 
-// answerChallenge answers HTTP-01. A token that the origin does not know may be one of a site
+// answerChallenge answers HTTP-01. A token that the origin does not have may be one of a site
 // behind this edge.
 func (r redirector) answerChallenge(ctx *fasthttp.RequestCtx, token string) {
 	e, err := r.edge, error(errNoChallenge)
@@ -195,7 +195,7 @@ func (r redirector) answerChallenge(ctx *fasthttp.RequestCtx, token string) {
 const (
 	// certificatesEvery is the time between two loads without an event, should one be lost.
 	certificatesEvery = 5 * time.Minute
-	// challengeRate bounds the questions about challenges to the origin, in a second: anyone
+	// challengeRate bounds the lookups of challenges at the origin, in a second: anyone
 	// can cause them.
 	challengeRate = 10
 	// refusalLife is how long the origin's answer is remembered that a challenge is not
@@ -359,7 +359,7 @@ func (l *certificateLoader) challengeCertificate(ctx context.Context, name strin
 	return certs.ChallengeCertificate(name, answer)
 }
 
-// challenge asks the origin for the answer to a challenge.
+// challenge reads the answer to a challenge from the origin.
 func (l *certificateLoader) challenge(ctx context.Context, kind, tokenOrName string) (string, error) {
 	what := kind + " " + tokenOrName
 	if !l.mayAsk(what, time.Now()) {

@@ -48,6 +48,7 @@ func (e *boardEndpoints) serveVisibility(ctx *fasthttp.RequestCtx) {
 
 // visibilityEntry returns the key of a leaderboard by visibility in the cache, and how it is made.
 func (e *boardEndpoints) visibilityEntry(s *ranking.Snapshot, q *ranking.VisibilityQuery) (string, cache.Fill) {
+	// The snapshot is part of the key, because names and slugs of brands come from it, and a cursor is valid for one.
 	return "visibility/" + s.ID + "/" + q.Key(), func(ctx context.Context) (*cache.Entry, error) {
 		asOf := e.replica.applied.Load() // before the study is read
 		board, err := e.visibilityBoard(ctx, s, q)
@@ -79,7 +80,8 @@ func tagStudy(entry *cache.Entry, asOf int64, niche string) *cache.Entry {
 	return entry
 }
 
-// serveVisibilityPage handles GET /?basis=visibility: the same for people. Without a niche it asks for one.
+// serveVisibilityPage handles GET /?basis=visibility: the same for people. Without a niche it shows the choice of
+// niches.
 func (e *boardEndpoints) serveVisibilityPage(ctx *fasthttp.RequestCtx) {
 	q, err := parseVisibility(ctx.QueryArgs(), ignoreUnknown)
 	asked := q.Filter.Niche != ""
@@ -95,6 +97,7 @@ func (e *boardEndpoints) serveVisibilityPage(ctx *fasthttp.RequestCtx) {
 	fill := func(ctx context.Context) (*cache.Entry, error) {
 		asOf := e.replica.applied.Load()
 		niches := s.Niches(fieldmark.BoardFilter{Niche: q.Filter.Niche}, maxChoices)
+		// The choices of niches come from the ranking: niches without a study are listed too, and say so when chosen.
 		p := site.VisibilityPage{BaseURL: e.baseURL, Niches: choices(niches), Cursor: q.Cursor,
 			Board: fieldmark.VisibilityBoard{Filters: q.Filter}}
 		if asked {
@@ -123,6 +126,7 @@ func (e *boardEndpoints) addStudy(ctx context.Context, s *ranking.Snapshot, p *s
 	q := ranking.VisibilityQuery{Limit: maxStudied, Filter: fieldmark.VisibilityFilter{Niche: p.Niche.Name,
 		Basis: fieldmark.BasisVisibility, Metric: fieldmark.MetricMention}}
 	board, err := e.visibilityBoard(optional, s, &q)
+	// Most niches have no study: that is no error of the page.
 	if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return nil
 	}

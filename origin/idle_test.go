@@ -17,7 +17,7 @@ import (
 )
 
 // An origin that has nothing to do reads what is due, and little else: workers of what is not used, such as test
-// worlds and CDNs, ask the database for nothing.
+// worlds and CDNs, send no query to the database.
 func TestIdleOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var queries, commits atomic.Int64

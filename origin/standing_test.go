@@ -326,7 +326,7 @@ func TestScoreChangeCauses(t *testing.T) {
 	w.want("/one acme alias 50/40>pending")
 }
 
-// TestBrandAudited: endpoints that ask for audits are sent those with other facts, and the
+// TestBrandAudited: endpoints that subscribe to audits are sent those with other facts, and the
 // same facts once a day.
 func TestBrandAudited(t *testing.T) {
 	w := newWatched(t)

@@ -37,7 +37,7 @@ func (s *Service) Stats(ctx context.Context, most int) (v Stats, err error) {
 	return v, err
 }
 
-// Status returns what anyone may know of the work of this service.
+// Status returns the public figures of this service.
 func (s *Service) Status(ctx context.Context) (v fieldmark.ServiceStatus, err error) {
 	v.Outages = []fieldmark.Outage{}
 	up, err := s.store.Uptimes(ctx, fieldmark.At(time.Now().Add(-fieldmark.OutageWindow)), fieldmark.MaxOutages)

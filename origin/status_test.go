@@ -11,7 +11,7 @@ import (
 )
 
 // TestOutages: while some edge reports there is no outage, a gap of two minutes is not an outage, a
-// longer one is an outage from the last report to the next, and the record forgets what is
+// longer one is an outage from the last report to the next, and the record drops what is
 // older than 90 days.
 func TestOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

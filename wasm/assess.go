@@ -87,7 +87,7 @@ func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 
 // replicates returns the scores of replicates, without gates, by one instance. It
 // overwrites the values and states of b, so it comes last.
-// Gates are left out because a replicate asks how much the sample of pages matters; a gate is
+// Gates are left out because a replicate measures how much the sample of pages matters; a gate is
 // about the whole site. One instance serves all of them, so that a brand with 200 replicates does
 // not wait 200 times.
 func (m *Module) replicates(ctx context.Context, b *binding, r *fieldmark.Replicates) (scores []fieldmark.Milli,

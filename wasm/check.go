@@ -67,7 +67,7 @@ func Check(ctx context.Context, module []byte) Report {
 }
 
 // checker is the state of one Check.
-// Its random numbers have a fixed seed, so two checks of a module say the same.
+// Its random numbers have a fixed seed, so two checks of a module give the same result.
 type checker struct {
 	report      *Report
 	manifest    *abi.Manifest
@@ -271,7 +271,7 @@ func (t *checker) compareOrders(ctx context.Context) {
 	t.compareAddresses(ctx)
 }
 
-// compareAddresses asks a used instance for the address of its inputs, which must
+// compareAddresses reads the address of the inputs of a used instance, which must
 // not have changed.
 func (t *checker) compareAddresses(ctx context.Context) {
 	in, err := t.modules[0].pool.acquire(ctx)
@@ -290,7 +290,7 @@ func (t *checker) compareAddresses(ctx context.Context) {
 // findWorst searches for the most expensive input: first at random, then by hill
 // climbing from the best so far.
 // The result is a lower bound of the true maximum. The budget stops what is worse; this number
-// tells an author how near the module is to it.
+// shows an author how near the module is to it.
 func (t *checker) findWorst(ctx context.Context) {
 	best := t.cases[0]
 	for _, e := range t.cases {

@@ -126,7 +126,7 @@ func (w *bodyValidator) reject(format string, args ...any) bool {
 }
 
 // step validates one instruction. It returns false if the rest cannot be parsed.
-// It knows every instruction that is allowed; there is no default that accepts.
+// It lists every instruction that is allowed; there is no default that accepts.
 func (w *bodyValidator) step() bool {
 	at := w.c.Pos
 	op := w.c.Byte()

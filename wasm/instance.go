@@ -53,7 +53,7 @@ func (p *pool) instantiate(ctx context.Context) (*instance, error) {
 	return in, nil
 }
 
-// prepare initializes a new instance, asks for the address of its inputs, and
+// prepare initializes a new instance, reads the address of its inputs, and
 // compares it with the snapshot of the first instance.
 func (p *pool) prepare(ctx context.Context, in *instance) error {
 	for _, g := range []struct {

@@ -63,7 +63,7 @@ func (s *Scorer) load(ctx context.Context, load func(context.Context) ([]byte, e
 	}
 	module, err := engine.Load(ctx, body)
 	if err != nil {
-		_ = engine.Close(ctx) // the error of Load says why
+		_ = engine.Close(ctx) // the error of Load has the reason
 		return err
 	}
 	if s.engine != nil {

@@ -26,7 +26,7 @@ const (
 // shows the same time, random numbers that are always the same, and no arguments,
 // environment or files. Output is discarded. No function keeps state, so every
 // instance starts in the same state.
-// The list is what the runtimes of Go, TinyGo, Rust and C ask for at their start. A module that
+// The list is what the runtimes of Go, TinyGo, Rust and C import at their start. A module that
 // imports anything else does not load: a missing function is found at the upload, not in a score.
 func nullWASI(ctx context.Context, rt wazero.Runtime) error {
 	types := func(n32 int, wide ...int) []api.ValueType {

@@ -18,7 +18,7 @@ const (
 	MaxDisconnectedStale = 24 * time.Hour
 )
 
-// Policy is what a response says about its own caching.
+// Policy is the caching that a response declares for itself.
 type Policy struct {
 	// Lifetime is how long the response is fresh (RFC 9111, 4.2.1), compared with
 	// its age.

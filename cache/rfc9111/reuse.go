@@ -44,7 +44,7 @@ func (p Profile) ParseRequestDirectives(h http.Header) RequestDirectives {
 	return a
 }
 
-// Decision says how a stored response may be used.
+// Decision describes how a stored response may be used.
 type Decision uint8
 
 // The decisions.
@@ -90,7 +90,7 @@ func (p Profile) Reuse(a *RequestDirectives, r *Response, now time.Time, invalid
 	return Validate
 }
 
-// Failure says how the origin failed.
+// Failure describes how the origin failed.
 type Failure uint8
 
 // The kinds of failure.

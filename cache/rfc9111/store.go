@@ -11,7 +11,7 @@ type Request struct {
 	Directives RequestDirectives
 }
 
-// Reason says why a response may not be stored, as shown in Cache-Status; empty
+// Reason is why a response may not be stored, as shown in Cache-Status; empty
 // means that it may be stored.
 type Reason string
 

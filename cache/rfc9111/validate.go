@@ -117,7 +117,7 @@ func (r *Response) IfRangeMatches(h http.Header) bool {
 	return ok && DateOf(r.Header, r.Received).Sub(modified) >= strongDate
 }
 
-// RangeKind says how to answer a request with a Range field.
+// RangeKind describes how to answer a request with a Range field.
 type RangeKind uint8
 
 // The kinds of range.

@@ -77,7 +77,7 @@ func parseEntry(m *redis.XMessage) (e Entry, err error) {
 	return e, nil
 }
 
-// Beat tells how far the log goes. Its writer renews it at least once a second.
+// Beat is the newest event number of the log. Its writer renews it at least once a second.
 type Beat struct {
 	Head   int64 // the log has no later number
 	Last   int64 // there is no entry after this number up to Head

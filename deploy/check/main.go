@@ -291,8 +291,8 @@ func checkCompose() (string, error) {
 		return "", err
 	}
 	// A merge adds to lists and maps unless it says otherwise, so the result is checked, not the second file. The
-	// three ports are HTTP, HTTPS and HTTP/3. Without a proxy before it, an edge that trusts the network of the
-	// containers would let clients state their own addresses.
+	// three ports are HTTP, HTTPS and HTTP/3. Without a proxy before it, an edge that accepts X-Forwarded fields of
+	// the network of the containers would let clients state their own addresses.
 	edge, origin := secured.Services["edge-a"], secured.Services["origin-b"]
 	if _, trusts := edge.Environment["FIELDMARK_TRUSTED_NETWORKS"]; trusts || len(edge.Ports) != 3 ||
 		edge.Environment["FIELDMARK_ORIGIN"] == nil || origin.Environment["FIELDMARK_DOMAIN"] == nil ||

@@ -139,7 +139,7 @@ func appendEscaped(b []byte, text string, json bool) []byte {
 	}
 }
 
-// isPlain tells which bytes are not escaped.
+// isPlain has true for the bytes that are not escaped.
 var isPlain = func() (set [256]bool) {
 	for c := ' '; c <= '~'; c++ {
 		set[c] = c != '"' && c != '\\'

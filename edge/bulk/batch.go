@@ -21,7 +21,7 @@ const MaxBody = 128 << 10
 const maxReported = 20
 
 // Brands returns the slugs of {"brands":[…]}, in their order. They may be fewer or more than a
-// client may ask for, but each is a valid slug.
+// client may request, but each is a valid slug.
 func Brands(body []byte) ([]fieldmark.Slug, error) {
 	list, ok := parsePlain(string(body))
 	if !ok {

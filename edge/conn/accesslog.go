@@ -44,7 +44,7 @@ func (x *exchange) count(p []byte) {
 
 // LogRequest makes the access log have a line for the request of ctx once the response was
 // sent, or the tunnel has ended. It must be called before the response is written. e lacks
-// what the connection knows: the protocol, the bytes and the duration.
+// the data of the connection: protocol, bytes and duration.
 func LogRequest(ctx *fasthttp.RequestCtx, e accesslog.Entry) {
 	if c := connOf(ctx.Conn()); c != nil && c.server.cfg.AccessLog.Selects(e.Status) {
 		c.exchange = &exchange{Entry: e}

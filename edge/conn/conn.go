@@ -248,7 +248,7 @@ func connOf(nc net.Conn) *conn {
 }
 
 // FastPathTried reports whether Config.FastPath was called for the request and did not
-// answer it. A cache tells one client in many to refresh an entry before it expires;
+// answer it. A cache has one client in many refresh an entry before it expires;
 // the handler must not look the entry up again and find it fresh.
 func FastPathTried(ctx *fasthttp.RequestCtx) bool {
 	c := connOf(ctx.Conn())
@@ -302,7 +302,7 @@ func (c *conn) serveFastPath() bool {
 	}
 }
 
-// prefacePrefix begins a connection of a client that knows that the server speaks HTTP/2
+// prefacePrefix begins a connection of a client with prior knowledge that the server speaks HTTP/2
 // (RFC 9113, 3.3).
 var prefacePrefix = []byte("PRI ")
 

@@ -21,7 +21,7 @@ const (
 	bodyRate  = 256
 	// writeIdle bounds how long the server waits in total for a client to take
 	// writePiece bytes of a response, or its rest. That is 2 kB a second. Without this
-	// limit a slow client could hold a connection to the origin for as long as it likes.
+	// limit a slow client could hold a connection to the origin without limit.
 	writeIdle  = 30 * time.Second
 	writePiece = 64 << 10
 	// lingerTime and lingerBytes bound what is still read from a client whose request

@@ -127,7 +127,7 @@ func (h *streamHandler) parseSimple(fields []framing.Field) (r SimpleRequest, ok
 // bytesOf returns the bytes of s, which must not be changed.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// accepts reports whether requests for an authority are accepted, and remembers the last.
+// accepts reports whether requests for an authority are accepted, and caches the last result.
 func (h *streamHandler) accepts(authority string) bool {
 	for i := range len(authority) {
 		if !inHost[authority[i]] {
@@ -179,6 +179,6 @@ func (h *streamHandler) Serve(m *stream.Conn) {
 		fastPathTried: m.FastPathTried}
 	c.proto.Store(parent.proto.Load())
 	c.handoff.refuse = m.Refused
-	_ = c.server.http.ServeConn(c.requestConn()) // the response tells what went wrong
+	_ = c.server.http.ServeConn(c.requestConn()) // the response has the reason
 	c.logExchange()
 }

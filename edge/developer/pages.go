@@ -26,7 +26,7 @@ const (
 // adminTag is the tag of the operations that have an index of their own: they are most of all.
 const adminTag = "administration"
 
-// Config is what the pages say of this installation.
+// Config is the data of this installation that the pages show.
 // Its values do not change while the program runs, so the pages that use no reference could be
 // kept.
 type Config struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Reference is what the OpenAPI document says, in the order of the pages. It is immutable.
+// Reference is the content of the OpenAPI document, in the order of the pages. It is immutable.
 type Reference struct {
 	Version  string // of the API
 	Groups   []Group

@@ -48,7 +48,7 @@ type Config struct {
 	Poll Poll
 	Log  *slog.Logger
 	// Callbacks for metrics; required.
-	OnGap      func()              // the stream lacked events, and the origin was asked
+	OnGap      func()              // the stream lacked events, and the origin was polled
 	OnFallback func(reason string) // the stream is not used for a while
 	OnSource   func(stream bool)   // where the last page came from
 }
@@ -135,7 +135,7 @@ func (s *Source) Next(ctx context.Context, log string, at fieldmark.EventCursor,
 
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 
-// poll asks the origin.
+// poll reads a page from the origin.
 func (s *Source) poll(ctx context.Context, at fieldmark.EventCursor, wait time.Duration) (fieldmark.EventPage, error) {
 	s.cfg.OnSource(false)
 	page, err := s.cfg.Poll(ctx, at, wait)

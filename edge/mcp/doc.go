@@ -8,5 +8,5 @@
 // The package does not read brands or missions itself: a Host, which the edge implements with
 // the functions behind its HTTP endpoints, does. What people outside wrote (names of brands,
 // words of their pages, texts of missions) leaves the package only as cleaned and bounded
-// strings in members that say so; see Clean and Document.
+// strings in members that are marked as foreign; see Clean and Document.
 package mcp

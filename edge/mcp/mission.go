@@ -188,7 +188,7 @@ func parseWrite(arguments []byte, names ...string) (*writeArguments, error) {
 	return a, nil
 }
 
-// writeExisting calls the API for a mission that exists, at the version that the client knows.
+// writeExisting calls the API for a mission that exists, at the version that the client has read.
 func (s *Server) writeExisting(ctx *fasthttp.RequestCtx, a *writeArguments, call *Call, suffix string) (*Document,
 	error) {
 	var err error
@@ -219,7 +219,7 @@ func (s *Server) write(ctx *fasthttp.RequestCtx, a *writeArguments, call *Call) 
 	if err := json.Unmarshal(answer.Body, &m); err != nil {
 		return nil, err
 	}
-	// Acts says which of the two happened, so a model does not report a dry run as done.
+	// Acts is which of the two happened, so a model does not report a dry run as done.
 	v := &writeView{Acts: a.confirm != ""}
 	mission := newMissionView(&m, false)
 	if v.Acts {
@@ -351,7 +351,7 @@ func newMissionView(m *fieldmark.Mission, contact bool) *missionView {
 	return v
 }
 
-// shorten removes what says least of a mission, and then cuts its texts.
+// shorten removes the least informative members of a mission, and then cuts its texts.
 func (v *missionView) shorten(step int) bool {
 	switch step {
 	case 1:

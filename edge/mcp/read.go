@@ -32,7 +32,7 @@ const (
 
 // callScore serves the tool score. The answer from the cache is two copies of bytes that are
 // kept and a rank, so that it costs little more than the same by GET.
-// A boolean or text of another kind falls back to the strict decoder, which says what is wrong.
+// A boolean or text of another kind falls back to the strict decoder, whose error names the fault.
 func (s *Server) callScore(ctx *fasthttp.RequestCtx, m *message) {
 	var brand, asOf []byte
 	var advice, simple bool
@@ -127,7 +127,7 @@ func (s *Server) score(ctx *fasthttp.RequestCtx, c *scoreCall) {
 }
 
 // slug returns the brand that an argument names.
-// An old slug and the host of the site are accepted, because a model often knows only these.
+// An old slug and the host of the site are accepted, because a model often has only these.
 func (s *Server) slug(argument, brand string) (fieldmark.Slug, error) {
 	if brand == "" {
 		return "", required(argument)

@@ -15,7 +15,7 @@ const (
 	Modern = "2026-07-28"
 	// legacy is the newest of the revisions that begin with an initialize request.
 	legacy = "2025-11-25"
-	// unnamed is what a request without any version speaks (2026-07-28, streamable HTTP).
+	// unnamed is the version of a request that names none (2026-07-28, streamable HTTP).
 	unnamed = "2025-03-26"
 )
 
@@ -164,7 +164,7 @@ func (m *message) parseParams() *rpcError {
 	}
 }
 
-// A missing or wrong member is noticed by negotiate, which knows whether the revision needs it.
+// A missing or wrong member is rejected by negotiate, because only some revisions need it.
 func (m *message) parseMeta(raw []byte) *rpcError {
 	for all := membersOf(raw); ; {
 		name, value, ok := all.next()

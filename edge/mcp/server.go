@@ -69,7 +69,7 @@ func New(cfg Config) *Server {
 	const capabilities = `"capabilities":{"tools":{}},"instructions":`
 	about := string(encode(instructions))
 	s.identity = []byte(`,"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":` + string(info) + `}`)
-	// The modern revision tells clients how long a result may be kept; the older ones have no
+	// The modern revision states how long a client may cache a result; the older ones have no
 	// member for it.
 	caching := `,"ttlMs":` + listTTL + `,"cacheScope":"public"` + string(s.identity) + `}`
 	s.list = []byte(`{"tools":` + string(toolList()) + `}`)
@@ -83,7 +83,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// instructions tell a client what the server is for. They name no tool: which one to call is
+// instructions describe to a client what the server is for. They name no tool: which one to call is
 // for the client and the person behind it to decide.
 const instructions = "Fieldmark measures how well answer engines can reach, read and cite the websites of " +
 	"brands, and keeps missions, which are jobs for field technicians. Members whose names begin with untrusted, " +
@@ -97,7 +97,7 @@ func (s *Server) Serve(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	h.SetCanonical(cacheControl, noStore)
 	h.SetCanonical(contentTypeOptions, noSniff)
-	// The origin is checked before anything is parsed, so a refused page learns nothing from
+	// The origin is checked before anything is parsed, so a refused page gets no information from
 	// the answer.
 	if !s.admitOrigin(ctx) {
 		s.fail(ctx, nil, &rpcError{status: http.StatusForbidden, code: codeInvalidRequest,
@@ -145,7 +145,7 @@ const allow = "POST, OPTIONS"
 func (s *Server) dispatch(ctx *fasthttp.RequestCtx, m *message) {
 	if m.id == nil { // a notification: the server acts on none of them
 		// A request without an id is a notification, which must not be answered; one that
-		// expects an answer has forgotten it.
+		// expects an answer has dropped the request.
 		if !bytes.HasPrefix(m.method, []byte("notifications/")) {
 			s.fail(ctx, nil, invalid("id is missing"))
 			return
@@ -248,7 +248,7 @@ func (s *Server) fail(ctx *fasthttp.RequestCtx, id []byte, e *rpcError) {
 	ctx.SetStatusCode(e.status)
 	ctx.Response.AppendBodyString(`,"error":{"code":` + strconv.Itoa(e.code) + `,"message":`)
 	ctx.Response.AppendBody(encode(e.message))
-	// The client needs the list to choose a version and to ask again.
+	// The client needs the list to choose a version and to repeat the request.
 	if e.code == codeUnsupportedVersion {
 		ctx.Response.AppendBodyString(`,"data":`)
 		ctx.Response.AppendBody(encode(map[string]any{"supported": supported,
@@ -259,7 +259,7 @@ func (s *Server) fail(ctx *fasthttp.RequestCtx, id []byte, e *rpcError) {
 }
 
 // sendDocument sends the result of a tool. rank is the value of its last member, or nil.
-// The document is sent twice, as the protocol asks: structured for programs and as text for
+// The document is sent twice, as the protocol requires: structured for programs and as text for
 // models. Both copies are encoded when the document is made, so a cached one costs two copies
 // of bytes.
 func (s *Server) sendDocument(ctx *fasthttp.RequestCtx, m *message, d *Document, rank []byte) {

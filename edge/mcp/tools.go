@@ -15,7 +15,7 @@ import (
 )
 
 // Tool is a tool as clients and the documentation list it.
-// The hints tell a client which calls need the consent of a person.
+// By the hints a client decides which calls need the consent of a person.
 type Tool struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title"`

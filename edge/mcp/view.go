@@ -216,7 +216,7 @@ type comparedSignal struct {
 	Points []*fieldmark.Milli `json:"points"`
 }
 
-// overlap says whether the ranges of two brands overlap; null if one has none.
+// overlap is whether the ranges of two brands overlap; null if one has none.
 type overlap struct {
 	A       fieldmark.Slug `json:"a"`
 	B       fieldmark.Slug `json:"b"`
@@ -364,7 +364,7 @@ func newBoardView(b *fieldmark.Board) *boardView {
 }
 
 // visibilityView is the result of the tool leaderboard with the basis visibility. The ranks of brands that a
-// study cannot tell apart overlap.
+// study cannot distinguish overlap.
 type visibilityView struct {
 	Items      []visibilityItem      `json:"items"`
 	NextCursor string                `json:"nextCursor,omitempty"`

@@ -110,7 +110,7 @@ func (p *fieldPolicy) rule(name string) fieldRule {
 	return foreign
 }
 
-// cgiTwin returns the canonical name of the field that CGI, WSGI and PHP cannot tell
+// cgiTwin returns the canonical name of the field that CGI, WSGI and PHP cannot distinguish
 // from name: they write every byte that is no letter or digit as an underscore.
 func cgiTwin(name string) string {
 	return http.CanonicalHeaderKey(strings.Map(func(r rune) rune {

@@ -36,11 +36,11 @@ type flight struct {
 	lease   *sharedLease // of its leader; nil: none
 
 	// Set before done is closed.
-	shared  *variant // nil: each asks for itself
-	err     error    // the origin could not be asked
+	shared  *variant // nil: each sends its own request
+	err     error    // the origin could not be reached
 	onError bool     // shared is stale and sent in need
 
-	until time.Time // when it is forgotten; under flights.mu
+	until time.Time // when it is deleted; under flights.mu
 	ended bool      // under flights.mu
 }
 
@@ -56,7 +56,7 @@ func (f *flight) wait() bool {
 	}
 }
 
-// flights are the questions under way and the marks of those that ended.
+// flights are the coalesced requests in flight and the marks of those that ended.
 type flights struct {
 	mu       sync.Mutex
 	byKey    map[variantMarker]*flight

@@ -44,7 +44,7 @@ var says = []say{
 	{text: "foo, bar=\"max-age=60\""},
 }
 
-// wish is something a reader asks for.
+// wish is a request of a reader.
 type wish struct {
 	text             string
 	noCache, noStore bool
@@ -57,7 +57,7 @@ var wishes = []wish{
 	{text: "no-store", noStore: true}, {text: "only-if-cached", only: true},
 }
 
-// kept is what the model believes to be stored.
+// kept is what the model expects to be stored.
 type kept struct {
 	url, accept, body, tag string
 	varies                 bool
@@ -315,7 +315,7 @@ func (m *model) asked(s turn, k *kept, status int, body string, seen told, wrong
 	}
 }
 
-// learn does to the model what an answer of the origin's does to a cache.
+// learn applies a response of the origin to the model, as to a cache.
 func (m *model) learn(w *fixture, s turn, k *kept, seen told) {
 	if seen.asked == 0 {
 		return

@@ -295,7 +295,7 @@ func (q *request) rangeRequest() *request {
 	return &part
 }
 
-// flightKey names the variant that q asks for, as far as it is known: what is under
+// flightKey names the variant that q requests, as far as it is known: what is under
 // way for it, and whether the origin has just failed for it. Another variant of the
 // same address may be in order.
 func (q *request) flightKey(f *lookup) string { return q.key + "\x00\x00" + f.vary }

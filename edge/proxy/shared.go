@@ -69,7 +69,7 @@ func (l *sharedLease) end(do func(context.Context)) {
 	}
 }
 
-// decline tells other edges not to wait for this response.
+// decline publishes that other edges need not wait for this response.
 func (l *sharedLease) decline(life time.Duration) {
 	l.end(func(ctx context.Context) { l.Decline(ctx, life) })
 }
@@ -144,7 +144,7 @@ func (q *request) sharedLife(v *variant) time.Duration {
 	return v.RetainFor(keepValidated)
 }
 
-// answer answers q from the tier. If it returns false the origin must be asked; fl then has the lease, unless
+// answer answers q from the tier. If it returns false the request must go to the origin; fl then has the lease, unless
 // another edge has it or the tier does not answer.
 func (t *sharedTier) answer(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight) bool {
 	if t == nil || q.mode != coalesce || len(q.Header["Authorization"]) > 0 {
@@ -275,7 +275,7 @@ func (p *fieldPolicy) shareable(v *variant) bool {
 		len(h["Cache-Groups"]) == 0 && v.Fresh(v.Received) >= minSharedLife
 }
 
-// usable reports whether the tier has no response for an address that this edge knows to be invalid. It writes what
+// usable reports whether the tier has no response for an address that this edge has invalidated. It writes what
 // is not written yet.
 func (t *sharedTier) usable(ctx context.Context, address string) bool {
 	t.mu.Lock()

@@ -117,7 +117,7 @@ func (m *member) ask(t testing.TB, method, path string, fields ...string) (*http
 	return resp, body
 }
 
-// purge appends an event that changes tags, of which the given edges have heard.
+// purge appends an event that changes tags, which the given edges have applied.
 func (f *fleet) purge(edges []*member, tags ...string) {
 	n := f.event.Add(1)
 	for _, m := range edges {
@@ -319,7 +319,7 @@ func TestSharedPurge(t *testing.T) {
 			shared(m, want)
 		}
 	}
-	// An edge that has not heard of a purge yet publishes an old response: the others do not use it.
+	// An edge that has not applied a purge yet publishes an old response: the others do not use it.
 	late, rest := f.edges[0], f.edges[1:]
 	f.redis.Do("FLUSHALL")
 	f.purge(rest, "page")

@@ -132,7 +132,7 @@ func (s *variantStore) lookup(q *request) lookup {
 	}
 	res, ok := e.Value.(*resource)
 	if !ok {
-		return f // a mark that it was forgotten
+		return f // a mark that it was deleted
 	}
 	f.resource, f.state = res, state
 	f.invalid = state != cache.Fresh

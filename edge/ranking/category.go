@@ -45,7 +45,7 @@ func (r *ranges) rank(s span) (best, last int) {
 	return 1 + r.lows.above(s.high), r.size - r.highs.below(s.low)
 }
 
-// totals are the ranks by bucket, so that a rank costs two lookups that are near each other. A batch asks for a
+// totals are the ranks by bucket, so that a rank costs two lookups that are near each other. A batch requests a
 // thousand ranks, and each would otherwise be a sum over a thousand numbers.
 type totals struct {
 	rows  int
@@ -77,7 +77,7 @@ func (c *category) rank(s span) (best, last, of int) {
 // category is a sorted list with the histograms that ranks are counted from: now, and
 // a week ago.
 type category struct {
-	sum    sync.Once // makes totals when a rank is first asked for
+	sum    sync.Once // computes totals when a rank is first requested
 	totals *totals
 
 	rows         *sortedList

@@ -17,7 +17,7 @@ type VisibilityQuery struct {
 	Cursor string // empty: the first page
 }
 
-// VisibilityParameters are the parameters that ParseVisibility knows.
+// VisibilityParameters are the parameters that ParseVisibility accepts.
 const VisibilityParameters = "basis, niche, locale, engine, metric, minConfidence, limit and cursor"
 
 // Metrics are the metrics of a leaderboard by visibility; the first is the default.

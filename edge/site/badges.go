@@ -17,8 +17,8 @@ type BadgesPage struct {
 	Style, Theme, Lang, Label string // as asked for; any text
 	Animate, Claimed          bool
 	Styles, Themes, Langs     []string // the known values
-	Problem                   string   // what is wrong with what was asked for; empty with a badge
-	Asked                     bool     // something was asked for
+	Problem                   string   // what is wrong with the request; empty with a badge
+	Asked                     bool     // a badge was requested
 	Badge                     *Badge   // nil without one
 	Brand                     *FoundBrand
 	Owned                     bool      // the owner of Brand proved control of its site
@@ -71,12 +71,12 @@ func newBadgesView(c chrome, p *BadgesPage) *badgesView {
 // PathVerify is where badges on other sites lead; the slug of the brand follows.
 const PathVerify = "/verify/"
 
-// VerifyPage is the data of the page that tells whether a badge is genuine.
+// VerifyPage is the data of the page that shows whether a badge is genuine.
 type VerifyPage struct {
 	BaseURL string // scheme and host of the site, without a slash at the end
 	Score   fieldmark.Score
 	Claim   *fieldmark.BrandClaim // verified; nil: none, or it is not known
-	Host    string                // that showed the badge, in its ASCII form; empty: not told
+	Host    string                // that showed the badge, in its ASCII form; empty: unknown
 	Own     bool                  // Host is a site of the brand
 }
 
@@ -112,13 +112,13 @@ func (h *head) setCard(s *fieldmark.Score) {
 }
 
 // PathCard is where the share cards of brands are; slug and .png follow. PathOEmbed is where
-// other sites ask how to show a brand's page (oembed.com).
+// other sites request how to show a brand's page (oembed.com).
 const (
 	PathCard   = "/api/card/"
 	PathOEmbed = "/oembed"
 )
 
-// ShareText says what the share card of a brand shows.
+// ShareText returns what the share card of a brand shows, in words.
 func ShareText(s *fieldmark.Score) string {
 	status := verdictOf(s).Tag
 	if s.Score == nil || s.Status != fieldmark.StatusScored {

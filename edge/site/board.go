@@ -13,7 +13,7 @@ import (
 type BoardPage struct {
 	BaseURL     string // scheme and host of the site, without a slash at the end
 	Board       fieldmark.Board
-	Cursor      string                // the one this page was asked for with; empty on the first page
+	Cursor      string                // the one of this request; empty on the first page
 	Search      string                // what was looked for; any text, empty for nothing
 	Niche       *NicheLine            // the niche whose own page this is; nil: the page lists all
 	Unranked    []UnrankedBrand       // brands without a rank that were found, the first of
@@ -146,7 +146,7 @@ func (v *boardView) CompareTop() string {
 	return PathCompare + "?brands=" + strings.Join(slugs, ",")
 }
 
-// withoutRank says why a brand has no rank.
+// withoutRank returns why a brand has no rank.
 func withoutRank(s fieldmark.ScoreStatus) string {
 	switch s {
 	case fieldmark.StatusPending:

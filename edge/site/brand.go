@@ -136,7 +136,7 @@ func verdictOf(s *fieldmark.Score) verdict {
 	return verdict{"Not rated", "There is no score for this brand.", "none"}
 }
 
-// readiness says whether a scored brand is GEO-ready, and if not, why.
+// readiness returns whether a scored brand is GEO-ready, and if not, why.
 func readiness(s *fieldmark.Score) verdict {
 	state := fieldmark.EligibilityUnknown
 	if s.Eligibility != nil {

@@ -33,7 +33,7 @@ type DisputePage struct {
 	Score   fieldmark.Score
 	Form    map[string]string        // what was entered, by the name of the field
 	Errors  map[string]string        // what is wrong with it, by the name of the field; "" is the whole
-	Opened  *fieldmark.DisputeStatus // the dispute that was asked for; nil: the form is shown
+	Opened  *fieldmark.DisputeStatus // the dispute to show; nil: the form is shown
 }
 
 // disputeView is what templates/dispute.html shows.

@@ -10,7 +10,7 @@ import (
 type ErrorPage struct {
 	BaseURL   string         // scheme and host of the site, without a slash at the end
 	Code      fieldmark.Code // decides the words and the status
-	Brand     string         // the slug that was asked for, when a brand was; any text
+	Brand     string         // the requested slug, when a brand was requested; any text
 	RequestID string         // shown for support; may be empty
 }
 

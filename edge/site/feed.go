@@ -106,7 +106,7 @@ func (f *AtomFeed) Encode() ([]byte, error) {
 	return append([]byte(xml.Header), append(body, '\n')...), nil
 }
 
-// TagURI returns the id of a feed or an entry (RFC 4151). A node that does not know its public
+// TagURI returns the id of a feed or an entry (RFC 4151). A node without a configured public
 // address is localhost.
 func TagURI(baseURL string, parts ...string) string {
 	host := "localhost"

@@ -96,7 +96,7 @@ func LLMsTxt(baseURL string, ranked int) string {
 // SitemapEntry is one page in a sitemap.
 type SitemapEntry struct {
 	Path    string
-	Changed time.Time // zero: not told
+	Changed time.Time // zero: unknown
 }
 
 // Sitemap is one sitemap of at most MaxSitemapURLs pages.

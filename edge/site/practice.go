@@ -281,7 +281,7 @@ func quoteShell(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// profileWord says whether a profile leads back to the site.
+// profileWord returns whether a profile links back to the site, in words.
 func profileWord(s fieldmark.ProfileState) string {
 	switch s {
 	case fieldmark.ProfileVerified:

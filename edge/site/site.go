@@ -199,7 +199,7 @@ func (s *Site) AppendCompare(dst []byte, p ComparePage) ([]byte, error) {
 	return s.appendPage(dst, "compare.html", newCompareView(s.chrome, &p))
 }
 
-// AppendVerify appends the page that tells whether a badge is genuine.
+// AppendVerify appends the page that shows whether a badge is genuine.
 func (s *Site) AppendVerify(dst []byte, p VerifyPage) ([]byte, error) {
 	return s.appendPage(dst, "verify.html", newVerifyView(s.chrome, &p))
 }

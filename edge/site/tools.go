@@ -44,7 +44,7 @@ type LLMsPage struct {
 	BaseURL string            // scheme and host of the site, without a slash at the end
 	Form    map[string]string // what was typed, by the name of the field
 	Errors  map[string]string // what is wrong with it, by the name of the field; "" is the whole
-	Result  *LLMsResult       // nil before something was asked
+	Result  *LLMsResult       // nil before a request
 	Pages   []LLMsOffer       // of an audited site, to keep or drop
 }
 

@@ -108,7 +108,7 @@ func newVisibilityView(v *fieldmark.Visibility) *visibilityView {
 	return view
 }
 
-// visibilityHeadline says how often the brand was named, and in how many answers to how many questions.
+// visibilityHeadline returns how often the brand was named, and in how many answers to how many questions.
 func visibilityHeadline(v *fieldmark.Visibility) string {
 	if v.All == nil || v.All.MentionRate == nil {
 		return ""
@@ -170,7 +170,7 @@ func VisibilityPath(niche string) string {
 type VisibilityPage struct {
 	BaseURL string                    // scheme and host of the site, without a slash at the end
 	Board   fieldmark.VisibilityBoard // without a study if no niche is named, or none can be ranked
-	Cursor  string                    // with which this page was asked for; empty on the first page
+	Cursor  string                    // of this request; empty on the first page
 	Niches  []Choice
 }
 
@@ -313,7 +313,7 @@ func minus(m fieldmark.Milli) string {
 	return strings.Replace(text, "-", "−", 1)
 }
 
-// relation says what a study shows of the score and a rate, and no more.
+// relation returns what a study shows of the score and a rate, and no more.
 func relation(a *fieldmark.Association, verb string) string {
 	if a.Low <= 0 && a.High >= 0 {
 		return fmt.Sprintf("No relation of the score with how often brands were %s was found; it lies between %s and "+

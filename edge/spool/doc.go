@@ -6,5 +6,5 @@
 // refusing it. A request may be sent several times; its idempotency key and the identifiers of
 // its mission make sure that it takes effect once.
 //
-// The package knows no HTTP server: the edge reads requests and decides which ones may be accepted.
+// The package has no HTTP server: the edge reads requests and decides which ones may be accepted.
 package spool

@@ -18,7 +18,7 @@ const (
 	maxSenders = 8
 	// windowSize is how many requests are read from the file at once.
 	windowSize = 512
-	// sendTimeout bounds one request; the origin itself gives up after 5 s.
+	// sendTimeout bounds one request; the origin's own timeout is 5 s.
 	sendTimeout = 10 * time.Second
 	// retryMin and retryMax bound the pause after a pass in which requests could not be decided.
 	retryMin = 250 * time.Millisecond

@@ -14,12 +14,12 @@ const (
 	// keyFreshness is how long after an origin accepted a key the edge accepts requests with it: a key that
 	// is revoked before the origin goes away is not trusted for longer.
 	keyFreshness = 15 * time.Minute
-	// maxKeys bounds the keys in memory, some 200 bytes each. Beyond it others are forgotten, and
+	// maxKeys bounds the keys in memory, some 200 bytes each. Beyond it others are evicted, and
 	// are known again when an origin accepts them.
 	maxKeys = 100_000
 )
 
-// Key is what an edge knows of an API key that an origin accepted.
+// Key is an edge's copy of the data of an API key that an origin accepted.
 type Key struct {
 	ID, Account string
 
@@ -35,8 +35,8 @@ type knownKeys struct {
 	all map[[sha256.Size]byte]Key
 }
 
-// Accepted records that an origin accepted the key with a token. quota is what the origin says of
-// the key (see fieldmark.HeaderSpool); if it has no account the key is forgotten.
+// Accepted records that an origin accepted the key with a token. quota is the origin's header field about
+// the key (see fieldmark.HeaderSpool); if it has no account the key is deleted.
 func (s *Spool) Accepted(token [sha256.Size]byte, quota string, now time.Time) {
 	k, ok := parseKey(quota)
 	s.keys.mu.Lock()
@@ -74,7 +74,7 @@ func (s *Spool) Key(token [sha256.Size]byte, from netip.Addr, now time.Time) (Ke
 		(k.expires.IsZero() || now.Before(k.expires))
 }
 
-// parseKey parses what an origin says of a key: its id and then members of the form name=value, of
+// parseKey parses the origin's header field about a key: its id and then members of the form name=value, of
 // which those for rates are not read here.
 func parseKey(quota string) (k Key, ok bool) {
 	id, rest, _ := strings.Cut(quota, ";")

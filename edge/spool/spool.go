@@ -96,7 +96,7 @@ type lane [16]byte
 // Request is a request to accept.
 type Request struct {
 	Key     Key
-	Content [sha256.Size]byte // digest of what it asks for, whatever its form
+	Content [sha256.Size]byte // digest of its meaning, whatever its form
 	fieldmark.SpooledRequest
 }
 
@@ -169,7 +169,7 @@ func newCipher(token, name string) (cipher.AEAD, error) {
 }
 
 // create creates the tables of a new spool and reads its name.
-// Numbers are never used again (AUTOINCREMENT), because an origin knows a request by its number.
+// Numbers are never used again (AUTOINCREMENT), because an origin identifies a request by its number.
 func (s *Spool) create(ctx context.Context) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {

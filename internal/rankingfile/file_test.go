@@ -100,7 +100,7 @@ func randomLines(n int) []rankingfile.Line {
 	return lines
 }
 
-// TestRoundTrip: what is written is read, in as many frames as the bound on lines asks for, and the same lines
+// TestRoundTrip: what is written is read, in as many frames as the bound on lines requires, and the same lines
 // make the same bytes.
 func TestRoundTrip(t *testing.T) {
 	for _, n := range []int{0, 1, rankingfile.MaxLines, rankingfile.MaxLines + 1, 150_000} {

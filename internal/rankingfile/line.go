@@ -123,7 +123,7 @@ func (v *Values) Append(dst []byte) []byte {
 	return v.appendNumbers(dst)
 }
 
-// appendNumbers appends the numbers that the flags say there are.
+// appendNumbers appends the numbers whose flags are set.
 func (v *Values) appendNumbers(dst []byte) []byte {
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(v.AsOf)), uint64(v.Certainty))
 	rating := func(r *Rating) {

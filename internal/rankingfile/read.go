@@ -67,7 +67,7 @@ type Frame struct {
 	Last   fieldmark.Slug `json:"last"`
 }
 
-// ParseHead reads the end of a file, whose size and digest the caller knows from the origin.
+// ParseHead reads the end of a file, whose size and digest the caller has from the origin.
 func ParseHead(b []byte, sum string) (h Head, err error) {
 	if digest := sha256.Sum256(b); hex.EncodeToString(digest[:]) != sum {
 		return h, fmt.Errorf("%w: the head does not have the digest %s", errInvalid, sum)

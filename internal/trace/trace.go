@@ -220,7 +220,7 @@ func (t *Tracer) send(ctx context.Context, batch []*Span) {
 	}
 }
 
-// post sends a body once. On an error it returns the time that the collector asks to wait
+// post sends a body once. On an error it returns the time that the collector requests to wait
 // before a retry, or a negative time if the request must not be retried.
 func (t *Tracer) post(ctx context.Context, body []byte) (retryAfter time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.endpoint, bytes.NewReader(body))

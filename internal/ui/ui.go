@@ -88,7 +88,7 @@ func Date(at, now time.Time) string {
 }
 
 // Characters of an id that stay visible at its begin and end: enough to recognize the kind of object, and to
-// tell apart those of one list, of which ids begin with the same time.
+// distinguish those of one list, whose ids begin with the same time.
 const (
 	idHead = 8
 	idTail = 6

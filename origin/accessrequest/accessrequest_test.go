@@ -167,7 +167,7 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// TestDecide: the first decision is final, and the second administrator learns whose it was.
+// TestDecide: the first decision is final, and the second administrator sees whose it was.
 func TestDecide(t *testing.T) {
 	f := newFixture(t)
 	r := f.open()

@@ -148,7 +148,7 @@ func (s *Service) maintain(ctx context.Context) error {
 }
 
 // claim leases due names. It writes only if there are some, as it runs every second.
-// The lease keeps two origins from ordering the same name, and ends by itself if one dies.
+// The lease keeps two origins from ordering the same name, and expires if one stops.
 func (s *Service) claim(ctx context.Context, limit int) (todo []job.Job, err error) {
 	due, err := s.store.DueCertificates(ctx, time.Now(), MaxNames)
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *Service) work(ctx context.Context, name string) {
 	}
 }
 
-// step does the next piece of work and updates c: it continues an order, makes one, or asks
+// step does the next piece of work and updates c: it continues an order, makes one, or checks with
 // when to renew.
 // Failures of the check before an order and of an order have different pauses: the first costs
 // the CA nothing.

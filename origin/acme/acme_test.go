@@ -296,7 +296,7 @@ func (w *fixture) ari(start, end time.Time) {
 }
 
 // TestRenewal moves the window of the CA: the certificate is renewed when it has come, and the
-// order says what it replaces.
+// order describes what it replaces.
 func TestRenewal(t *testing.T) {
 	w := newFixture(t)
 	w.answerTLS()

@@ -138,7 +138,7 @@ func (s *Service) Import(ctx context.Context, name string, in fieldmark.Certific
 	})
 }
 
-// change changes the row of a name, tells edges and appends the act to the audit log.
+// change changes the row of a name, notifies edges and appends the act to the audit log.
 // The event and the entry are committed with the change: edges and auditors see it or none of it.
 func (s *Service) change(ctx context.Context, act, name string,
 	fn func(*store.Certificate, time.Time) error) (after fieldmark.Certificate, err error) {

@@ -25,7 +25,7 @@ import (
 const (
 	// challengeLife is how long the answer to a challenge is given. Validation takes seconds.
 	challengeLife = time.Hour
-	// edgesLearn is how long edges take at most to learn of a new name. An edge that does not serve the name
+	// loadDelay is how long edges take at most to load a new name. An edge that does not serve the name
 	// yet lets the validation fail, and the next order is a minute later.
 	edgesLearn = time.Second
 	// processingPause is the pause before the state of an order is read again that the CA
@@ -39,7 +39,7 @@ const (
 )
 
 // place stores an order that finish then makes, unless a limit is reached.
-// The order is stored with its key before the CA is asked: a process that stops in between has
+// The order is stored with its key before the request to the CA: a process that stops in between has
 // used up one order of the limits, and another finishes it with the same key.
 func (s *Service) place(ctx context.Context, c *store.Certificate, o *store.CertificateOrder) (limited bool,
 	err error) {
@@ -200,8 +200,8 @@ func (s *Service) authorize(ctx context.Context, account acme.Account, c *store.
 	return nil
 }
 
-// answer makes a challenge known to the edges and asks the CA to validate it.
-// It is stored before the CA is asked to look, and edges load it on request: the CA may connect to
+// answer publishes a challenge to the edges and requests its validation by the CA.
+// It is stored before the CA is requested to validate, and edges load it on request: the CA may connect to
 // any of them within milliseconds.
 func (s *Service) answer(ctx context.Context, account acme.Account, c *store.Certificate,
 	authz *acme.Authorization) error {
@@ -243,7 +243,7 @@ func otherKind(kind string) string {
 	return acme.ChallengeTypeTLSALPN01
 }
 
-// download stores the issued certificate and tells edges.
+// download stores the issued certificate and notifies edges.
 // Of several chains the first is taken, which is the one that the CA recommends.
 func (s *Service) download(ctx context.Context, account acme.Account, c *store.Certificate, o *store.CertificateOrder,
 	url string) error {

@@ -25,7 +25,7 @@ const (
 	// renewalInterval is the time between two questions about the renewal of a certificate
 	// (RFC 9773, 4.3.2, advises 6 hours).
 	renewalInterval = 6 * time.Hour
-	// renewalMin bounds what a CA may ask for in this respect.
+	// renewalMin bounds the renewal time that a CA may set.
 	renewalMin = time.Minute
 	// maxRenewalInfo bounds the answer in bytes.
 	maxRenewalInfo = 16 << 10
@@ -43,7 +43,7 @@ const (
 	awayMost  = time.Hour
 	// otherKindAfter is the pause before the other kind of challenge is tried.
 	otherKindAfter = time.Minute
-	// maxRetryAfter bounds what a CA may ask for: it may be a mistake.
+	// maxRetryAfter bounds the wait that a CA may set: it may be a mistake.
 	maxRetryAfter = 7 * 24 * time.Hour
 	// maxError bounds a stored error, in bytes.
 	maxError = 1000
@@ -74,7 +74,7 @@ type renewalWindow struct {
 // errNoARI means that the CA does not advise times of renewal.
 var errNoARI = errors.New("the CA has no renewal information")
 
-// renewalInfo asks the CA when to renew a certificate (ARI). The ACME client has the same
+// renewalInfo reads from the CA when to renew a certificate (ARI). The ACME client has the same
 // question, but repeats it with pauses and refuses windows of a second, which say: now.
 func (s *Service) renewalInfo(ctx context.Context, leaf *x509.Certificate) (w renewalWindow, err error) {
 	dir, err := s.client.GetDirectory(ctx)
@@ -110,7 +110,7 @@ func (s *Service) renewalInfo(ctx context.Context, leaf *x509.Certificate) (w re
 	return w, nil
 }
 
-// plan sets when a certificate is renewed, and when the CA is asked again. A time within the
+// plan sets when a certificate is renewed, and when the CA is queried again. A time within the
 // window that was chosen before stays: a new random time at every question would drift
 // towards the end. Without an answer, the planned time stays.
 func (s *Service) plan(ctx context.Context, c *store.Certificate) {

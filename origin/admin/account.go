@@ -35,6 +35,7 @@ type accountRow struct {
 	Offers          []option
 }
 
+// accountsData is the page of accounts, and the offers that a new account can have.
 type accountsData struct {
 	Accounts []accountRow
 	Offers   []option // for a new account
@@ -77,6 +78,7 @@ func (h *accountHandler) showAccounts(req *request, status int, bad []web.FormEr
 			line.Endpoints++
 		}
 	}
+	// All offers, also those that no account has: they are the choices of each row.
 	offers, err := h.offers.List(ctx)
 	if err != nil {
 		return err

@@ -44,10 +44,14 @@ type attachmentsData struct {
 	Once   string // key of the next upload
 }
 
+// newAttachmentsData returns the files of a mission for its page. Removed files are shown without content, because the
+// history names them; they do not count towards the limit. The key of the next upload is an id in the form, so that
+// a form that is sent twice adds one file.
 func newAttachmentsData(all []fieldmark.Attachment) attachmentsData {
 	d := attachmentsData{Accept: strings.Join(append(attachment.Types(), attachment.Extensions()...), ","),
 		Once: fieldmark.NewID(fieldmark.PrefixAttachment, time.Now())}
 	for _, a := range all {
+		// The part of the media type after the slash: a person knows JPEG and PDF, not image/jpeg.
 		kind := strings.ToUpper(strings.TrimPrefix(a.ContentType[strings.IndexByte(a.ContentType, '/')+1:], "x-"))
 		if kind == "PLAIN" {
 			kind = "Text"
@@ -83,6 +87,7 @@ func (h *attachmentHandler) add(req *request) error {
 	defer func() { _ = ctl.SetReadDeadline(time.Time{}) }()
 	// A browser that is still sending would not show the answer.
 	defer func() { _, _ = io.Copy(io.Discard, req.r.Body) }()
+	// The file is not parsed as a whole form, which would buffer 10 MiB on the disk of each origin.
 	part, once, err := nextFile(req.r)
 	if err != nil {
 		form.addError(uploadName, "File: choose a file.")
@@ -98,6 +103,7 @@ func (h *attachmentHandler) add(req *request) error {
 		func(a fieldmark.Attachment) (idempotency.Response, error) {
 			return idempotency.Response{Status: http.StatusCreated, Mission: a.MissionID}, nil
 		})
+	// The page of a mission that does not exist cannot be shown with an error.
 	if isClientError(err) && !hasCode(err, fieldmark.CodeNotFound) {
 		text := web.Sentence(fieldmark.AsError(err).Detail)
 		if hasCode(err, fieldmark.CodeUnsupportedMediaType) {
@@ -130,6 +136,7 @@ func nextFile(r *http.Request) (file *multipart.Part, once string, err error) {
 			if err != nil {
 				return nil, "", err
 			}
+			// A key in another form could be one of another operation of the API.
 			if once = string(key); !fieldmark.CheckID(fieldmark.PrefixAttachment, once) {
 				once = ""
 			}

@@ -310,7 +310,7 @@ func (req *request) upload(limit int64) ([]byte, error) {
 }
 
 // importData is the report on an imported file.
-// Unit says what the numbers count: lines or records.
+// Unit describes what the numbers count: lines or records.
 type importData struct {
 	Unit                      string
 	Added, Updated, Unchanged int

@@ -135,7 +135,7 @@ func (h *calendarHandler) update(req *request) error {
 		return err
 	}
 	id, do := req.r.PathValue("id"), req.r.PostForm.Get("do")
-	// An unknown action is not asked about: it is an error below.
+	// An unknown action needs no confirmation: it is an error below.
 	if !web.Confirmed(req.r) && (do == "rotate" || do == "end") {
 		return h.askAboutFeed(req, id, do)
 	}
@@ -159,7 +159,7 @@ func (h *calendarHandler) update(req *request) error {
 	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 }
 
-// askAboutFeed asks before the address of a feed is changed or the feed ends.
+// confirmFeed shows a confirmation before the address of a feed is changed or the feed ends.
 func (h *calendarHandler) askAboutFeed(req *request, id, do string) error {
 	list, err := h.calendars.List(req.r.Context())
 	if err != nil {

@@ -73,7 +73,7 @@ func (d *disputeData) Rechecked() bool {
 	return d.Account == "" || d.State == fieldmark.DisputeInReview
 }
 
-// Effect says what upholding a dispute of an owner does to its facts, "" if it does nothing to them.
+// Effect returns what upholding a dispute of an owner does to its facts, "" if it does nothing to them.
 func (d *disputeData) Effect() string {
 	// Only a dispute of an owner changes facts.
 	if d.Account == "" || len(d.Facts) == 0 || d.Signal == fieldmark.GateManipulation {

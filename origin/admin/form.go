@@ -175,7 +175,7 @@ func (req *request) formErrors(err error) []web.FormError {
 	return web.FormErrors(err, inputFields, req.formPrefix)
 }
 
-// listPageSize is the number of rows on a page of a list. Queries read one row more, to know
+// listPageSize is the number of rows on a page of a list. Queries read one row more, to decide
 // whether there is a next page.
 const listPageSize = 50
 

@@ -165,7 +165,7 @@ func keyGraceWords(hours int) string {
 	return strconv.Itoa(hours) + " hours"
 }
 
-// askAboutKey asks before a key is rotated or revoked.
+// confirmKey shows a confirmation before a key is rotated or revoked.
 // The question names the key, because rows of a table are easily mistaken.
 func (h *keyHandler) askAboutKey(req *request, id, verb, text string) error {
 	keys, err := h.keys.List(req.r.Context())

@@ -36,7 +36,7 @@ func (req *request) canWrite() bool { return req.session.Role == fieldmark.RoleA
 func (h *handler) public(do action) http.Handler { return h.withTimeout(0, do) }
 
 // withTimeout returns the handler of an action with a time limit; 0 is the usual one of a page or a form.
-// The limit is shorter than that of the edge, so the console answers before the edge gives up.
+// The limit is shorter than that of the edge, so the console answers before the edge times out.
 func (h *handler) withTimeout(limit time.Duration, do action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limit := limit
@@ -95,7 +95,7 @@ func (h *handler) withSession(do action) action {
 			return h.signIn.redirectToSignIn(req)
 		}
 		if err != nil {
-			// The database is away: the page keeps its navigation and says so, instead of
+			// The database is unavailable: the page keeps its navigation and shows that, instead of
 			// asking for a password.
 			req.unverified = true
 			return err
@@ -154,7 +154,7 @@ func redirectToPage(req *request) error {
 	return nil
 }
 
-// ask shows the question before an action that cannot be taken back. The form is sent again with the answer:
+// confirm shows the question before an action that cannot be undone. The form is sent again with the answer:
 // see web.Confirmed.
 // The page is the answer to the first submission; nothing has happened yet.
 func (c *console) ask(req *request, q web.Question) error {

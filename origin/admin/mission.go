@@ -19,7 +19,7 @@ import (
 )
 
 // missionHandler serves the list of missions, the board, the pages of missions and their forms.
-// It has no rules of missions: what a status allows is asked of package mission.
+// It has no rules of missions: package mission decides what a status allows.
 type missionHandler struct {
 	*console
 	missions *mission.Service
@@ -417,7 +417,7 @@ type bulkData struct {
 
 // bulk assigns or cancels several missions, each at the version that the list showed. It cancels after a
 // confirmation.
-// A mission that changed since is left as it is and says who changed it; the others are done.
+// A mission that changed since is left as it is and listed with who changed it; the others are done.
 func (h *missionHandler) bulk(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -487,7 +487,7 @@ func (h *missionHandler) bulk(req *request) error {
 	return h.show(req, status, "bulk", web.Page{Title: title, Errors: form.errors, Data: d})
 }
 
-// overtakenText says who changed a mission after the list was opened, and what.
+// overtakenText returns who changed a mission after the list was opened, and what.
 // It names the first change only: the page of the mission has them all.
 func (h *missionHandler) overtakenText(req *request, id string, version int) (string, error) {
 	story, err := h.missions.History(req.r.Context(), id)

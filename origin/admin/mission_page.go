@@ -100,6 +100,7 @@ func (h *missionHandler) actors(req *request) (func(text string) actor, error) {
 func newTimelineRow(e mission.HistoryEvent, who actor) timelineRow {
 	row := timelineRow{HistoryEvent: e, Who: who, Detail: eventDetail(e.Event)}
 	switch e.Type {
+	// A note has its own time, which a technician's device may have reported hours later.
 	case fieldmark.EventMissionNoted:
 		var noted fieldmark.MissionNoted
 		if json.Unmarshal(e.Data, &noted) == nil {
@@ -115,6 +116,7 @@ func newTimelineRow(e mission.HistoryEvent, who actor) timelineRow {
 		}
 	}
 	for _, d := range e.Deliveries {
+		// Paused and waiting deliveries are sent later, so they count as queued.
 		switch d.State {
 		case fieldmark.DeliveryDone:
 			row.Sent++
@@ -142,6 +144,7 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	if err != nil {
 		return err
 	}
+	// All names at once: a history has up to MaxHistory events.
 	who, err := h.actors(req)
 	if err != nil {
 		return err
@@ -191,6 +194,7 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 	d.CanEdit = story.Status != fieldmark.MissionClosed && story.Status != fieldmark.MissionCanceled
 	d.Priorities, d.Labels = priorityOptions(string(story.Priority)), labelLines(story.Labels)
 	d.addPayment(story)
+	// A rejected form keeps what was entered, whatever the stored payment is.
 	if form := req.r.PostForm; req.formPrefix == "pay-" {
 		d.Form = paymentForm{Amount: form.Get("amount"), Direction: form.Get("direction"), Terms: form.Get("terms")}
 	}
@@ -211,10 +215,11 @@ func (h *missionHandler) showMission(req *request, status int, complaints []web.
 const shownNotes = 50
 
 // addPayment adds the actions that are possible on the payment.
-// What is possible is asked of package mission, so the page cannot offer more than the service
+// Package mission decides what is possible, so the page cannot offer more than the service
 // accepts.
 func (d *missionData) addPayment(story mission.History) {
 	p := story.Money
+	// A payment that was started at a provider cannot change its amount.
 	d.CanSetAmount = story.Status != fieldmark.MissionCanceled &&
 		(p == nil || p.Status == fieldmark.PaymentNone || p.Status == fieldmark.PaymentPending)
 	if p == nil {
@@ -231,6 +236,7 @@ func (d *missionData) addPayment(story mission.History) {
 		return
 	}
 	d.Form.Amount = p.Amount.String()
+	// Refunds are limited to what earlier ones left.
 	left := fieldmark.Money{Value: p.Amount.Value - p.RefundedTotal, Currency: p.Amount.Currency}
 	d.CanRefund = left.Value > 0 && mission.ValidatePaymentTransition(p.Status, fieldmark.PaymentRefunded) == nil
 	d.Refundable = left.String()
@@ -329,6 +335,7 @@ func (h *missionHandler) plan(req *request) error {
 	if err != nil {
 		return err
 	}
+	// The board's form has the id only; webhooks send the name as well.
 	if a := plan.Assignee; a != nil && a.Name == "" {
 		if a.Name, err = h.nameOf(req, id, a.ID); err != nil {
 			return err
@@ -353,6 +360,7 @@ func (h *missionHandler) plan(req *request) error {
 
 // showPlan shows the page of a rejected plan: the board, if that had the form, or the mission.
 func (h *missionHandler) showPlan(req *request, id string, status int, bad []web.FormError) error {
+	// Only the path of the board is accepted: the value comes from a form.
 	if board, err := url.Parse(req.r.PostForm.Get("back")); err == nil && board.Path == boardPath {
 		query := board.Query()
 		query.Set("move", id)
@@ -384,7 +392,7 @@ var finalMoves = map[fieldmark.MissionStatus]string{
 	fieldmark.MissionCanceled: "A canceled mission cannot be opened again. Its source is notified.",
 }
 
-// askBeforeMove asks before the mission in the path gets a status of finalMoves.
+// confirmMove shows a confirmation before the mission in the path gets a status of finalMoves.
 func (h *missionHandler) askBeforeMove(req *request, to fieldmark.MissionStatus) error {
 	m, err := h.missions.Get(req.r.Context(), "", req.r.PathValue("id"))
 	if err != nil {
@@ -393,6 +401,7 @@ func (h *missionHandler) askBeforeMove(req *request, to fieldmark.MissionStatus)
 	q := web.Question{Title: fmt.Sprintf("%s “%s”?", moveLabels[to], m.Title), Text: finalMoves[to],
 		Button: moveLabels[to] + " mission", Back: missionsPath + "/" + m.ID,
 		Mild: to == fieldmark.MissionCompleted}
+	// The skipped steps are recorded as events, which receivers get.
 	if path := mission.PathToCompleted(m.Status); to == fieldmark.MissionCompleted && len(path) > 1 {
 		q.Text += " The steps between " + web.StateWords(m.Status) + " and completed are skipped."
 	}
@@ -412,6 +421,7 @@ func (h *missionHandler) move(req *request) error {
 	if err != nil {
 		return err
 	}
+	// A final move has a form of its own with a reason, hence inputs with a prefix.
 	final := finalMoves[to] != ""
 	if final {
 		form = req.readForm(web.StateWords(to) + "-")

@@ -164,7 +164,7 @@ func (h *certificateHandler) renew(req *request) error {
 		return err
 	}
 	name := req.r.PathValue("name")
-	// Asked first, because its order counts against limits that other names need.
+	// Confirmed first, because its order counts against limits that other names need.
 	if !web.Confirmed(req.r) {
 		return h.ask(req, web.Question{Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
 			Text: "A new certificate is ordered now. Its order counts against the limits of the CA.",
@@ -285,6 +285,7 @@ func (h *cdnHandler) showCDNs(req *request, status int, bad []web.FormError) err
 	// Every form of the page has the errors; the prefix selects the one that was sent.
 	p := web.Page{Errors: bad, Prefix: req.formPrefix, Posted: req.r.PostForm}
 	var d cdnsData
+	// Shown because an operator sees by it whether the probes allow the long lifetime.
 	if d.Lifetime, err = h.cdns.Lifetime(req.r.Context(), 0); err != nil {
 		return err
 	}

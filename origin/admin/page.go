@@ -109,6 +109,7 @@ func parseTemplates() (t *templates, err error) {
 // The notice belongs to the page after a form, which is a GET.
 func (c *console) show(req *request, status int, name string, p web.Page) error {
 	p.User, p.Path, p.CanWrite = req.user, req.r.URL.Path, req.canWrite()
+	// The prefix identifies the form of the page that was sent: only its inputs keep what was entered.
 	p.Prefix, p.Posted = req.formPrefix, req.r.PostForm
 	var waiting brand.Waiting
 	if req.user != "" {
@@ -158,6 +159,7 @@ func (c *console) showError(req *request, err error) {
 // showOutage shows why the database is not available, also to those who cannot sign in without
 // it, and reports whether it did.
 func (c *console) showOutage(req *request, status int) bool {
+	// Without an outage the error is one of the request, and the message page shows it.
 	list := c.monitor.Outage()
 	if len(list) == 0 {
 		return false
@@ -181,6 +183,8 @@ type messageData struct {
 
 // showMessage shows a page with a message, or plain text if rendering fails.
 func (c *console) showMessage(req *request, status int, title, detail string) {
+	// The list that the address is below is offered as the way back; a reader without a session gets the sign-in page
+	// instead, because a list would redirect there.
 	d := messageData{Message: web.NewMessage(req.r, status, detail)}
 	for _, path := range []string{keysPath, accountsPath, offersPath, missionsPath, brandsPath, disputesPath,
 		claimsPath, requestsPath, accessPath, intakePath, webhooksPath, modulesPath, calendarsPath, nodesPath, cdnsPath,

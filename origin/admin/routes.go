@@ -103,7 +103,7 @@ func (h *handler) missionRoutes(m *missionHandler) {
 	h.mux.Handle("POST "+missionsPath, h.requireAdmin(m.create))
 	h.mux.Handle("POST "+missionsPath+"/bulk", h.requireAdmin(m.bulk))
 	h.mux.Handle("POST "+missionsPath+"/filters", h.requireAdmin(m.saveFilter))
-	// A reload after a rejected form asks for its address by GET (see formRedirects).
+	// A reload after a rejected form requests its address by GET (see formRedirects).
 	h.mux.Handle("GET "+missionsPath+"/filters", http.RedirectHandler(missionsPath, http.StatusSeeOther))
 	// It streams all missions, so it has the time of a bulk read.
 	h.mux.Handle("GET "+missionsPath+"/export",
@@ -223,7 +223,7 @@ func (h *handler) technicianRoutes(t *technicianHandler) {
 	h.mux.Handle("POST "+techniciansPath+"/{id}", h.requireAdmin(t.update))
 }
 
-// nodeRoutes: removing a node only forgets its last report; one that still runs reports again.
+// nodeRoutes: removing a node only deletes its last report; one that still runs reports again.
 func (h *handler) nodeRoutes(n *nodeHandler) {
 	h.mux.Handle("GET "+nodesPath, h.requireLogin(n.list))
 	h.mux.Handle("POST "+nodesPath+"/{id}/remove", h.requireAdmin(n.remove))

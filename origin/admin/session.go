@@ -190,6 +190,7 @@ func (h *signInHandler) confirmForm(req *request) (confirmed bool, err error) {
 	return h.confirm(req, form, password, code)
 }
 
+// signOut ends the session in the database before the cookie is deleted: a copied cookie is invalid then too.
 func (h *signInHandler) signOut(req *request) error {
 	if err := h.sessions.SignOut(req.r.Context(), h.sessionToken(req.r)); err != nil {
 		return err
@@ -222,6 +223,8 @@ const (
 	plainProviderCookie  = "fieldmark_sign_on"
 )
 
+// providerCookie returns the cookie with the state of a sign-in; without a state it deletes the cookie. With the
+// prefix __Host- no other host of the domain can set it, which would let an attacker sign a victim in as themselves.
 func (h *signInHandler) providerCookie(r *http.Request, state string) *http.Cookie {
 	c := &http.Cookie{Name: plainProviderCookie, Value: state, Path: homePath, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode, MaxAge: int(access.FlowLifetime / time.Second)}
@@ -243,6 +246,8 @@ func (h *signInHandler) reauthWithProvider(req *request) error {
 	return h.redirectToProvider(req, req.session.Name)
 }
 
+// redirectToProvider starts a sign-in at the provider. proves is the session to confirm, "" for a new one. If the
+// provider is unavailable the form for passwords is shown, which works without it.
 func (h *signInHandler) redirectToProvider(req *request, proves string) error {
 	next := web.NextPage(homePath, req.r.URL.Query().Get("next"))
 	address, kept, err := h.signOn.Begin(req.r.Context(), access.AuthRequest{Next: next, Session: proves,

@@ -66,8 +66,8 @@ func (h *settingsHandler) showSettings(req *request, status int, bad []web.FormE
 	sessions, err := h.sessions.List(ctx)
 	if err != nil {
 		return err
-		// A viewer sees only sessions that they may end.
 	}
+	// A viewer sees only sessions that they may end.
 	for _, s := range sessions {
 		if req.canWrite() || s.User == req.user {
 			d.Sessions = append(d.Sessions, s)

@@ -40,7 +40,7 @@ type webhooksData struct {
 	Created    *fieldmark.NewEndpoint
 }
 
-// endpointRow is an endpoint with what its newest messages say of it.
+// endpointRow is an endpoint with its health by its newest messages.
 // The numbers are of the newest messages, as the summary reads a bounded number.
 type endpointRow struct {
 	fieldmark.Endpoint
@@ -57,7 +57,7 @@ func (r endpointRow) Rate() string {
 	return strconv.FormatFloat(100*float64(r.Sent)/float64(r.Attempts), 'f', 1, 64) + " %"
 }
 
-// rows adds what the newest messages say of endpoints.
+// rows adds the health of endpoints by their newest messages.
 // All endpoints are summarized by one query, whatever their number.
 func (h *webhookHandler) rows(req *request, endpoints []fieldmark.Endpoint) ([]endpointRow, error) {
 	sums, err := h.webhooks.Stats.Summarize(req.r.Context(), endpoints)
@@ -238,9 +238,9 @@ func (h *webhookHandler) showEndpoint(
 	return h.show(req, status, "endpoint", web.Page{Title: "Webhook endpoint", Errors: bad, Data: d})
 }
 
-// endpointQuestions are asked before changes of an endpoint; their titles lack its address. An endpoint is
+// endpointQuestions are the confirmations before changes of an endpoint; their titles lack its address. An endpoint is
 // enabled without a question unless the held messages are discarded.
-// They are asked because the change cannot be undone, or interrupts the receiver.
+// Each is shown because the change cannot be undone, or interrupts the receiver.
 var endpointQuestions = map[string]web.Question{
 	"rotate": {Title: "Rotate the secret of %s?", Button: "Rotate secret",
 		Text: "The new secret is shown once. The receiver must know it before the old one ends."},

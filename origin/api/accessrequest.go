@@ -94,7 +94,7 @@ func (a *accessRequestAPI) acting(c *call, name string) context.Context {
 }
 
 // accessRequestParams are the query parameters of the list of requests.
-// The limit is one below that of the service, because list reads one more to know whether a page
+// The limit is one below that of the service, because list reads one more to decide whether a page
 // follows.
 var accessRequestParams = []param{
 	{name: "state", description: "Only requests in this state", enum: names(fieldmark.AccessStates())},

@@ -164,7 +164,7 @@ var auditParams = []param{
 
 // listAudit lists the audit log, or exports it as CSV. The cursor is the number of the last entry of the previous
 // page.
-// One entry more than the limit is read, to know whether there is a next page.
+// One entry more than the limit is read, to decide whether there is a next page.
 func (a *accessAPI) listAudit(c *call) error {
 	f, err := auditlog.ParseFilter(c.params.text)
 	if err != nil {
@@ -245,10 +245,10 @@ func (a *moduleAPI) sendBody(c *call) error {
 }
 
 // certificateAPI serves TLS certificates to administrators and to edges.
-// Edges get the keys encrypted, so a log or a proxy between them learns none.
+// Edges get the keys encrypted, so a log or a proxy between them gets none.
 type certificateAPI struct{ certificates *acme.Service }
 
-// challengeKinds are the kinds of challenges that edges ask for.
+// challengeKinds are the kinds of challenges that edges request.
 var challengeKinds = []string{"http-01", "tls-alpn-01"}
 
 // sendAll sends all certificates, their keys encrypted under the token of the request.
@@ -262,7 +262,7 @@ func (a *certificateAPI) sendAll(c *call) error {
 }
 
 // sendChallenge sends the answer to an open challenge of a CA.
-// Any edge may be asked by the CA, so each gets the answer from here.
+// The CA may connect to any edge, so each gets the answer from here.
 func (a *certificateAPI) sendChallenge(c *call) error {
 	kind := c.r.PathValue("kind")
 	if !slices.Contains(challengeKinds, kind) {

@@ -31,7 +31,7 @@ type alertAPI struct {
 	slots    chan struct{} // semaphore of the notifications in progress, maxAlerts
 }
 
-// alertParams are the query parameters that say how alerts become missions.
+// alertParams are the query parameters that control how alerts become missions.
 var alertParams = []param{
 	{name: "mode", description: "Create a mission for each group (default) or for each alert",
 		enum: []string{"group", "alert"}},
@@ -142,7 +142,7 @@ func (a *alertAPI) routes() []*route {
 const maxSpooledBody = fieldmark.MaxAlertBody*4/3 + fieldmark.MaxBody
 
 // intakeAPI carries out the requests that edges accepted while no origin could be reached, as their
-// routes do, and says what became of them.
+// routes do, and answers with the result of each.
 type intakeAPI struct {
 	*server
 	intake *intake.Service
@@ -161,7 +161,7 @@ func newIntakeAPI(s *server, o *intake.Service, accepted []*route) *intakeAPI {
 	return a
 }
 
-// routes: nodes hand requests over, and their senders ask for the decision under the id of the 202.
+// routes: nodes hand requests over, and their senders read the decision under the id of the 202.
 func (a *intakeAPI) routes() []*route {
 	return []*route{
 		{"POST", fieldmark.PathInternalIntake, node, handleCall[fieldmark.SpooledRequest](a.receive), operation{

@@ -32,7 +32,7 @@ var (
 )
 
 // key requires an API key with a scope.
-// The realm tells a client which kind of key it needs.
+// The realm names the kind of key that a client needs.
 func key(scope fieldmark.Scope) authorization {
 	switch scope {
 	case fieldmark.ScopeAdmin:
@@ -58,7 +58,7 @@ var (
 
 // authenticate checks the caller's credentials before anything else is read. A rejection has the challenge
 // of RFC 6750.
-// The order of the checks decides what a caller learns: without valid credentials, only that
+// The order of the checks decides what a caller can find out: without valid credentials, only that
 // they are missing or wrong.
 func (s *server) authenticate(c *call) error {
 	required := c.route.access
@@ -133,7 +133,7 @@ func (s *server) authorize(c *call, k access.Authenticated) error {
 }
 
 // quotaOf returns the rate limits of a key and of its group for the edge (see fieldmark.HeaderQuota).
-// The edge counts by it from the next request on, so the origin is not asked for each.
+// The edge counts by it from the next request on, so not each request goes to the origin.
 func quotaOf(k access.Authenticated) string {
 	quota := k.ID
 	if l := k.RateLimit; l != nil && l.Reads > 0 {
@@ -154,7 +154,7 @@ func quotaOf(k access.Authenticated) string {
 	return quota
 }
 
-// spoolFields returns what an edge needs to know of a key to accept missions for it while no origin can be
+// spoolFields returns what an edge needs of a key to accept missions for it while no origin can be
 // reached (see fieldmark.HeaderSpool).
 func spoolFields(k access.Authenticated) string {
 	fields := ";a=" + k.Account

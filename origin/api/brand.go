@@ -25,7 +25,7 @@ type brandAPI struct {
 // The limits of a page of brands.
 const (
 	defaultBrandLimit = 100
-	maxBrandLimit     = 200 // below the limit of the service, which is asked for one more
+	maxBrandLimit     = 200 // below the limit of the service, from which one more is read
 )
 
 // brandParams are the query parameters of the list of brands.
@@ -250,7 +250,7 @@ var checkParams = []param{
 	{name: "wait", description: "How long to wait for the check to end, such as 20s; the default is not to wait"},
 }
 
-// checkRetry is when a client may ask for a new check again, in seconds.
+// checkRetry is when a client may request a new check again, in seconds.
 const checkRetry = "2"
 
 // create queues a check.
@@ -268,7 +268,7 @@ func (a *checkAPI) create(c *call) error {
 	a.link(c, &check)
 	h := c.w.Header()
 	h.Set("Location", fieldmark.PathChecks+"/"+check.ID)
-	// A client that repeats a request gets the same check and knows it by this field.
+	// A client that repeats a request gets the same check, marked by this field.
 	if existing {
 		h.Set(fieldmark.HeaderCheckDeduplicated, "true")
 		return c.send(http.StatusOK, check)

@@ -62,6 +62,7 @@ func (s *schema) decode(body []byte, dst any, check func() []fieldmark.FieldErro
 			return fmt.Errorf("encode valid members: %w", err)
 		}
 	}
+	// A document that is no object has one error, and decoding it would add a second for the same fault.
 	if valid || isObject(tree) {
 		if err := jsonv2.Unmarshal(body, dst); err != nil {
 			errs.merge([]fieldmark.FieldError{decodeError(err)})
@@ -88,6 +89,7 @@ func (c *call) mediaType(accepted ...string) (string, error) {
 		return "", fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send the body without Content-Encoding")
 	}
 	mediaType, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	// JSON is UTF-8 (RFC 8259, section 8.1). Other charsets are refused by name: their bytes may be valid UTF-8.
 	charset, named := params["charset"]
 	if err != nil || !slices.Contains(accepted, mediaType) || (named && !strings.EqualFold(charset, "utf-8")) {
 		return "", fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send Content-Type: %s",
@@ -138,6 +140,7 @@ func parseJSON(body []byte) (any, error) {
 		return nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON,
 			"the body starts with a byte order mark, which JSON does not allow")
 	}
+	// The decoder refuses duplicate names: parsers disagree which of two members counts.
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
 	budget := maxValues
 	tree, err := readValue(dec, 0, &budget)

@@ -254,8 +254,8 @@ type factsAPI struct {
 	events *event.Log // for the number of the latest event, and for reads from a replica
 }
 
-// recent makes a handler read from a replica, if there is one, that shows every change the edge knows of. Edges of
-// earlier versions do not say which these are. The handler may run twice until it has sent something.
+// recent makes a handler read from a replica, if there is one, that shows every change that the edge has applied.
+// Edges of earlier versions do not state which these are. The handler may run twice until it has sent something.
 func (a *factsAPI) recent(read func(*call) error) func(*call) error {
 	return func(c *call) error {
 		number, log, _ := strings.Cut(c.r.Header.Get(fieldmark.HeaderMinEvent), ";log=")

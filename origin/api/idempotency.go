@@ -155,7 +155,7 @@ func (s *server) serveReserved(c *call, next func(*call) error) error {
 			s.log.Error("release idempotency key", "requestId", c.w.requestID, "error", err)
 		}
 	}()
-	// Release must know whether the handler wrote anything: then the key stays reserved.
+	// Release depends on whether the handler wrote anything: then the key stays reserved.
 	c.r = c.r.WithContext(reservation.Context(c.r.Context()))
 	c.buffered = &idempotency.Response{Fields: map[string]string{}}
 	err = next(c)
@@ -305,7 +305,7 @@ func (s *server) admitAgent(c *call) error {
 	return nil
 }
 
-// countAgent counts a write of an agent. The audit log says that an agent made it.
+// countAgent counts a write of an agent. The audit log records that an agent made it.
 func (s *server) countAgent(c *call) error {
 	return s.keys.CountAgentWrite(auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey,
 		Name: c.key.ID, Address: s.clientAddr(c.r), Request: c.w.requestID,

@@ -67,7 +67,7 @@ func (a *missionAPI) create(c *call) error {
 }
 
 // renderCreated returns the response to a request that created a mission, or found it.
-// 201 tells a client that its request created the mission; a repetition gets 200 and Deduplicated,
+// 201 means that the request created the mission; a repetition gets 200 and Deduplicated,
 // so that a tool that sends each alert twice can count its missions.
 func renderCreated(results []mission.Result) (idempotency.Response, error) {
 	r, err := renderMission(results)
@@ -128,6 +128,7 @@ func (a *missionAPI) createBatch(c *call) error {
 func renderBatch(results []mission.Result, rejected []*fieldmark.Error, base, requestID string) (idempotency.Response,
 	error) {
 	report := fieldmark.BatchReport{Results: make([]fieldmark.BatchResult, len(rejected))}
+	// The results are those of the valid missions alone, in their order: one is taken for each index without a problem.
 	for i, problem := range rejected {
 		result := fieldmark.BatchResult{Index: i, Status: http.StatusOK}
 		if problem == nil {
@@ -136,6 +137,7 @@ func renderBatch(results []mission.Result, rejected []*fieldmark.Error, base, re
 			if result.Mission = &r.Mission; r.Created {
 				result.Status = http.StatusCreated
 			}
+			// The transaction can reject one too, such as a duplicate that another request created meanwhile.
 			problem = r.Err
 		}
 		if problem != nil {
@@ -168,6 +170,7 @@ func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
 	var batch struct {
 		Missions []jsontext.Value `json:"missions"`
 	}
+	// The bytes of each mission: intake decodes it under the limits of a mission that is sent alone.
 	if err := jsonv2.Unmarshal(body, &batch); err != nil {
 		return nil, &fieldmark.Error{Code: fieldmark.CodeMalformedJSON, Err: err}
 	}
@@ -191,7 +194,7 @@ func (c *call) intake(item jsontext.Value) (mission.Request, error) {
 }
 
 // itemError returns the client's error in one mission, or nil for an internal error.
-// Only the caller's own errors belong in the report: details of others could tell about the server.
+// Only the caller's own errors belong in the report: details of others could reveal internals of the server.
 func itemError(err error) *fieldmark.Error {
 	if e, ok := errors.AsType[*fieldmark.Error](err); ok && e.Code.Status() < http.StatusInternalServerError {
 		return e
@@ -232,7 +235,7 @@ func (a *missionAPI) list(c *call) (page fieldmark.List[fieldmark.Mission], err 
 	if page.Data == nil {
 		page.Data = []fieldmark.Mission{}
 	}
-	// With updatedSince the last page has a cursor too, to ask again later. A link to it would make a
+	// With updatedSince the last page has a cursor too, to continue later. A link to it would make a
 	// client that follows links send requests without end.
 	if page.HasMore {
 		c.linkNext(page.NextCursor)
@@ -290,6 +293,7 @@ type missionRef struct {
 	ifMatch     mission.Versions
 }
 
+// missionParam reads the mission of the path and the condition of If-Match.
 func missionParam(c *call) (missionRef, error) {
 	id, err := idParam(fieldmark.PrefixMission)(c)
 	return missionRef{c.account(), id, c.ifMatch()}, err
@@ -326,6 +330,7 @@ type transition struct {
 	OccurredAt *fieldmark.Time `json:"occurredAt,omitempty" format:"date-time" doc:"When it happened, if sent later"`
 }
 
+// check reports what the schema cannot express. The reason and the assignee are checked by the schema alone.
 func (t *transition) check() (bad []fieldmark.FieldError) {
 	if _, err := fieldmark.ParseMissionStatus(t.Status); err != nil {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/status", Code: "enum", Detail: "must be a mission status"})
@@ -360,6 +365,7 @@ func cancelMission(m missionRef, r cancellation) (mission.Operation, error) {
 	return mission.Cancel(m.account, m.id, r.Reason, m.ifMatch), nil
 }
 
+// planMission returns an operation that sets the time and the assignee; the status stays as it is.
 func planMission(m missionRef, p fieldmark.MissionPlan) (mission.Operation, error) {
 	return mission.Plan(m.account, m.id, p, m.ifMatch), nil
 }
@@ -395,6 +401,7 @@ func (a *missionAPI) edit(c *call) error {
 func (c *call) ifMatch() mission.Versions {
 	lines := c.r.Header.Values("If-Match")
 	list := strings.Join(lines, ",")
+	// Several fields are one list (RFC 9110, section 5.3).
 	if lines == nil || strings.TrimSpace(list) == "*" {
 		return nil
 	}
@@ -452,6 +459,8 @@ func renderNote(results []mission.Result) (idempotency.Response, error) {
 	return answer, err
 }
 
+// listNotes lists the notes of a mission, oldest first. Internal notes are listed too: the key is of the account that
+// wrote them.
 func (a *missionAPI) listNotes(c *call) (page fieldmark.List[fieldmark.Note], err error) {
 	m, err := missionParam(c)
 	if err != nil {
@@ -466,6 +475,8 @@ func (a *missionAPI) listNotes(c *call) (page fieldmark.List[fieldmark.Note], er
 	return page, err
 }
 
+// redactNote deletes the text of a note, also from stored events, and keeps that there was one. Messages that were
+// delivered cannot be recalled.
 func (a *missionAPI) redactNote(c *call) (fieldmark.Note, error) {
 	id, err := idParam(fieldmark.PrefixMission)(c)
 	if err != nil {

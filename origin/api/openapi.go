@@ -133,7 +133,7 @@ func limitsOf(o *origin.Service) []limit {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
 	tooLarge, invalid := string(fieldmark.CodeBodyTooLarge), string(fieldmark.CodeValidationFailed)
 	tooMany, limited := string(fieldmark.CodeTooMany), string(fieldmark.CodeRateLimited)
-	// Settings of the operator, so they are asked for and not constants.
+	// Settings of the operator, so they are functions and not constants.
 	deliveries, events := webhook.Retention(o.Webhooks)
 	const requests, missions, webhooks, owners = "Requests", "Missions", "Webhooks", "Checks and claims"
 	return []limit{
@@ -228,6 +228,7 @@ func allowNull(s *huma.Schema, t reflect.Type) {
 	patch := t == reflect.TypeFor[fieldmark.MissionPatch]() || t == reflect.TypeFor[fieldmark.WindowPatch]()
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		// A field without a property is embedded or left out of JSON.
 		p := s.Properties[name]
 		missing := f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omitempty")
 		switch {
@@ -288,6 +289,7 @@ func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 		Tags: []string{tagOf(r.path)}, Responses: map[string]*huma.Response{},
 	}
 	describeAccess(out, r.access)
+	// All path parameters are text: ids, slugs and digests, which the handlers parse.
 	for _, name := range pathNames(r.path) {
 		param := &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}
 		if v := example.Path(r.path, name); v != "" {
@@ -425,7 +427,7 @@ var tags = []*huma.Tag{
 // tagOf returns the tag of a route: the first prefix that its path has counts.
 func tagOf(path string) string {
 	for _, t := range []struct{ prefix, tag string }{
-		// Longer prefixes stand before those that they begin with.
+		// Longer prefixes come before those that they begin with.
 		{fieldmark.PathAdminAPI, "administration"}, {fieldmark.PathAlerts, "integrations"},
 		{fieldmark.PathWebhooks, "webhooks"}, {fieldmark.PathPortalLinks, "webhooks"},
 		{fieldmark.PathPublicEvents, "webhooks"},

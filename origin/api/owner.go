@@ -300,7 +300,7 @@ type claimAPI struct {
 }
 
 // secret returns the secret of a claim that a request presents, "" if it presents an API key.
-// The prefix tells the secret of a claim from an API key.
+// The prefix distinguishes the secret of a claim from an API key.
 func (c *call) secret() string {
 	if token, ok := bearer(c.r.Header.Get("Authorization")); ok && strings.HasPrefix(token, claim.SecretPrefix) {
 		return token
@@ -398,7 +398,7 @@ var claimParams = []param{
 }
 
 // list lists claims, the newest first. The cursor is the last id of the previous page.
-// One claim more is read, to know whether there is a next page.
+// One claim more is read, to decide whether there is a next page.
 func (a *claimAPI) list(c *call) (page fieldmark.List[fieldmark.Claim], err error) {
 	before, slug := c.params.text("cursor"), fieldmark.Slug(c.params.text("brand"))
 	if before != "" && !fieldmark.CheckID(fieldmark.PrefixClaim, before) {

@@ -124,7 +124,7 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeCursorExpired: "Start again without a cursor. The list that it belongs to no longer exists.",
 	fieldmark.CodeCheckExpired: "" +
 		"A check is deleted a day after it was requested. Request another one.",
-	// Budgets that time gives back; Retry-After says when.
+	// Budgets that refill over time; Retry-After states when.
 	fieldmark.CodeDailyLimit: "" +
 		"The offer of the account limits how many missions it creates a day, and a test world has a limit of " +
 		"deliveries a day. Repeat the request after the time in Retry-After: the count starts again at 00:00 UTC. " +

@@ -162,7 +162,7 @@ var worldParam = param{name: "world", description: "test: only those of test wor
 	enum: []string{fieldmark.WorldTest}}
 
 // worlds reports whether a list for an administrator is that of test worlds. One that names a test
-// account must say so too: nothing of a test world is in a list of live data by accident.
+// account must have a parameter for it too: nothing of a test world is in a list of live data by accident.
 func (c *call) worlds(account string) (bool, error) {
 	worlds := c.params.text("world") != ""
 	if account != "" && fieldmark.IsTestAccount(account) != worlds {

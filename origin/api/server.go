@@ -154,7 +154,7 @@ func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 	h := w.Header()
 	h.Set(fieldmark.HeaderRequestID, w.requestID)
-	// The default is the safe one; routes that may be cached say so.
+	// The default is the safe one; routes that may be cached override it.
 	h.Set("Cache-Control", "no-store")
 	// Attachments and exports hold what strangers wrote: no browser may guess a type that runs scripts.
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -261,7 +261,7 @@ func (s *server) dispatch(c *call) (err error) {
 
 // serveAdmin runs a route that changes something as an administrator. The audit log has an entry for it: the
 // transaction of the change adds one, or serveAdmin does.
-// The entry is written after the response is made; if that fails the change stands, and the
+// The entry is written after the response is made; if that fails the change is kept, and the
 // error is logged.
 func (s *server) serveAdmin(c *call) error {
 	ctx := auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID,

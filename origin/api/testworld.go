@@ -63,7 +63,7 @@ func (a *testClockAPI) routes() []*route {
 
 // setWorld puts the time of the test world on the response.
 func (c *call) setWorld(clock *fieldmark.TestClock) {
-	// Clients that log headers can tell a test from a live response without reading the body.
+	// Clients that log headers can distinguish a test from a live response without reading the body.
 	c.w.Header().Set(fieldmark.HeaderWorld, "test; now="+clock.Now.String())
 }
 

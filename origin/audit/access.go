@@ -54,7 +54,7 @@ func (f accessFacts) reachable(found findings) {
 	}
 }
 
-// refusal says who refused the audit, if the home page was not read for this reason.
+// refusal returns who refused the audit, if the home page was not read for this reason.
 func (f *site) refusal() Refusal {
 	switch {
 	case f.home != nil:
@@ -223,13 +223,13 @@ func (f accessFacts) countAllowed(token string) (open, asked int, example string
 	return open, asked, example
 }
 
-// decision is what robots.txt says about one crawler and one address.
+// decision is the rule of robots.txt for one crawler and one address.
 type decision struct {
 	permission robots.Permission
 	text       string
 }
 
-// decide returns what robots.txt says, from the cache if it was asked before.
+// decide returns the rule of robots.txt, from the cache if it was looked up before.
 func (f accessFacts) decide(token string, u *url.URL) decision {
 	key := token + " " + u.String()
 	d, ok := f.rules[key]

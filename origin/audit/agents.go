@@ -293,7 +293,7 @@ func (f observedFacts) reservation(found findings) {
 	})
 }
 
-// document measures whether a response is a document; describe says what it is, and whether it is one.
+// document measures whether a response is a document; describe returns what it is, and whether it is one.
 func (f observedFacts) document(found findings, id string, v *visit, what string,
 	describe func(*visit) (string, bool)) {
 	switch {

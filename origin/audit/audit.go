@@ -106,7 +106,7 @@ type Report struct {
 	Unread error
 }
 
-// Refusal says who refused an audit: nothing was read, and nothing is known about what
+// Refusal describes who refused an audit: nothing was read, and nothing is known about what
 // others see.
 type Refusal string
 

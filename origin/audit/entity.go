@@ -11,7 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit/schema"
 )
 
-// entityFacts measures what the site says of its brand: organization, names, profiles. It reads what the
+// entityFacts measures what the site states about its brand: organization, names, profiles. It reads what the
 // crawl found and changes only the findings.
 type entityFacts struct{ *site }
 
@@ -50,7 +50,7 @@ func (f entityFacts) measure(found findings) {
 	f.openGraph(found)
 }
 
-// organization is what the site's structured data says about its owner, merged from
+// organization is what the site's structured data states about its owner, merged from
 // the pages that are always read, so that it does not depend on the draw.
 type organization struct {
 	where  string // address of the page with the most properties
@@ -319,7 +319,7 @@ func (f entityFacts) typed(found findings) {
 
 const noSubject = "no structured data says what a page is about"
 
-// subject is what structured data says a page is about.
+// subject is what a page is about by its structured data.
 type subject struct {
 	shown bool // the page shows the name
 	text  string

@@ -62,7 +62,7 @@ func (f *site) contents(found findings) {
 }
 
 // share measures the share of sampled pages for which fault returns "".
-// The result for a page is kept, since replicates ask for the same pages hundreds of times.
+// The result for a page is kept, since replicates read the same pages hundreds of times.
 func (f *site) share(found findings, id, format string, fault func(*page) string) {
 	f.shareOf(found, id, format, func(p *page) string {
 		return once(p, id, func() string { return fault(p) })

@@ -173,7 +173,7 @@ type fetcher struct {
 	ended        error                 // of Sent
 	next         map[string]time.Time  // earliest time of the next request per host
 	rules        map[string]robotsFile // by scheme and host
-	suspended    map[string]bool       // hosts that asked for a longer pause than the audit has
+	suspended    map[string]bool       // hosts that requested a longer pause than the audit has
 }
 
 // robotsFile is the robots.txt of a host and the visit that read it.

@@ -183,7 +183,7 @@ func (f *site) mostlyEarlier(earlier map[string]EarlierText) bool {
 }
 
 // disownTexts makes the facts about text unknown: whose text it is, a single site does not
-// tell. Nothing is held against the site.
+// decide. Nothing is counted against the site.
 func (f *site) disownTexts() {
 	for p, fault := range f.faults {
 		fault.judged = false

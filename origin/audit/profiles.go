@@ -29,7 +29,7 @@ const (
 	profileRequests    = 8                // of an audit, kept for profiles: two references and two accounts
 	profileDeadline    = 40 * time.Second // for all profiles of one audit
 	profileTTL         = 24 * time.Hour   // of an outcome: profiles change rarely
-	profileHostTTL     = time.Hour        // of robots.txt rules and of a pause that a host asked for
+	profileHostTTL     = time.Hour        // of robots.txt rules and of a pause that a host requested
 	maxProfileCache    = 10_000           // outcomes, a few hundred bytes each
 )
 
@@ -44,7 +44,7 @@ var walledDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twit
 // use: requests to one domain wait for each other, so that concurrent audits together keep
 // the pace of one.
 // The state is shared because profiles are on few hosts: without it, each of a hundred audits would
-// ask GitHub at its own pace.
+// query GitHub at its own pace.
 type profileChecker struct {
 	config Config
 
@@ -309,7 +309,7 @@ func siteDomain(u *url.URL) string {
 // fewer is drawn by scripts, and a missing link proves nothing.
 const minProfileWords = 50
 
-// backlinks is what a page says of a site.
+// backlinks are the links and mentions of a site on a page.
 type backlinks struct {
 	site     string // domain
 	direct   bool   // a link to the site
@@ -388,7 +388,7 @@ func (b *backlinks) visible(text string) {
 	}
 }
 
-// decide says whether the page at the claimed address leads back. cut means that only its
+// decide returns whether the page at the claimed address leads back. cut means that only its
 // start was read.
 // The order is from what proves to what explains a missing proof. Refuted comes last: it
 // needs a page that was read whole and has visible text.

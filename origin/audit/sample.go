@@ -163,7 +163,7 @@ type sampled struct {
 	since time.Time // when an earlier audit first found this text; zero if none did
 }
 
-// requested reports whether the server was asked for the page.
+// requested reports whether the page was requested from the server.
 func (s *sampled) requested() bool { return !s.visit.refused() }
 
 // add requests a page and adds it to the sample. It reports false, without adding, if the
@@ -495,7 +495,7 @@ func (s *sampled) document(now time.Time) fieldmark.SampledPage {
 	return d
 }
 
-// describe adds what the page says about itself, unless it may not be indexed.
+// describe adds the title, description and language of the page, unless it may not be indexed.
 func (p *page) describe(d *fieldmark.SampledPage) {
 	if d.Status != http.StatusOK || directivesOf(p).blocked != "" {
 		return

@@ -144,7 +144,7 @@ func Actions() []string {
 	return names
 }
 
-// ActionName returns today's name of an action. Names that it does not know stay as they are.
+// ActionName returns the current name of an action. Unknown names stay as they are.
 func ActionName(name string) string {
 	if now := today[name]; now != "" {
 		return now

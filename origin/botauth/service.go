@@ -22,7 +22,7 @@ import (
 // signs for this long at most.
 const refreshInterval = 10 * time.Second
 
-// errNoKey tells that the database has no key although the Service added one: another process
+// errNoKey means that the database has no key although the Service added one: another process
 // deleted it at the same moment.
 var errNoKey = errors.New("there is no signing key")
 

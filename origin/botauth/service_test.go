@@ -146,7 +146,7 @@ func (n node) purges(t *testing.T) (count int) {
 	return count
 }
 
-// TestRotation lives through the schedule: a key is published for 48 hours before its first
+// TestRotation runs through the schedule: a key is published for 48 hours before its first
 // use, is used for 90 days, and stays for 7 days more.
 func TestRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

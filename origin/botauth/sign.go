@@ -20,7 +20,7 @@ import (
 // Form is the form of the Signature-Agent field.
 type Form string
 
-// The draft requires the dictionary. Verifiers that were deployed before it know only the
+// The draft requires the dictionary. Verifiers that were deployed before it accept only the
 // string. A request has one of them, because a second signature would not verify there
 // either.
 const (

@@ -320,7 +320,7 @@ func (p *progress) set(slug fieldmark.Slug, name string) {
 	p.steps[slug] = currentStep{name, p.steps[slug].count + 1}
 }
 
-// delete forgets a brand whose audit has ended.
+// delete removes a brand whose audit has ended.
 func (p *progress) delete(slug fieldmark.Slug) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -386,7 +386,7 @@ func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.Bra
 }
 
 // hideUnlisted removes the facts of a brand that its owner unlisted: nothing public shows
-// them, and an edge that does not know of unlisted brands must not rank it.
+// them, and an edge of a version without unlisted brands must not rank it.
 func hideUnlisted(s *fieldmark.BrandState) {
 	if s.UnlistedAt != nil {
 		s.Facts, s.FactsDigest = nil, ""

@@ -156,7 +156,7 @@ func requireFinding(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, sign
 }
 
 // passagesOf returns the findings that a dispute is about.
-// Of other findings the facts in the history say what was found.
+// Of other findings the facts in the history are the record.
 func passagesOf(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, signal string) ([]fieldmark.Suspicion, error) {
 	switch signal {
 	case fieldmark.GateManipulation:
@@ -205,7 +205,7 @@ func (s *Disputes) ListOpen(ctx context.Context, slug fieldmark.Slug) ([]fieldma
 }
 
 // Status returns the public part of a dispute of a brand.
-// Anyone with the id may ask, as the sender has no account.
+// Anyone with the id may read it, as the sender has no account.
 func (s *Disputes) Status(ctx context.Context, slug fieldmark.Slug, id string) (fieldmark.DisputeStatus, error) {
 	b, err := publicBrand(ctx, s.store.BrandReader, slug)
 	if err != nil {

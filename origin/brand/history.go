@@ -12,7 +12,7 @@ import (
 // if the time is before the first ones. The slug may be an alias.
 func (s *Service) StateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, int64, error) {
 	// Head comes before the data: an event in between makes the answer look older than it is,
-	// and an edge asks again. The other order would let it keep an old answer.
+	// and an edge repeats the request. The other order would let it keep an old answer.
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
 		return fieldmark.BrandState{}, 0, err

@@ -107,7 +107,7 @@ func requireManager(ctx context.Context, db store.ClaimReader, account string, s
 }
 
 // write runs fn in a transaction with a brand that the account manages.
-// what names the operation in errors. The brand is read after the check, so nothing is learned
+// what names the operation in errors. The brand is read after the check, so nothing is revealed
 // about those of others.
 func (s *Owners) write(ctx context.Context, account string, slug fieldmark.Slug, what string,
 	fn func(ctx context.Context, tx *store.Tx, b fieldmark.Brand) error) error {
@@ -308,7 +308,7 @@ func (s *Owners) applyProfile(ctx context.Context, tx *store.Tx, b fieldmark.Bra
 	return b, s.auditLog.Append(ctx, tx, "brand.profile_changed", string(b.Slug), before, p)
 }
 
-// RequestAliases asks an administrator for aliases. It replaces an earlier request. An alias
+// RequestAliases requests aliases, which an administrator decides. It replaces an earlier request. An alias
 // stays an address of the brand, so only an administrator gives one.
 func (s *Owners) RequestAliases(ctx context.Context, account string, slug fieldmark.Slug,
 	r fieldmark.AliasRequest) (request fieldmark.BrandRequest, err error) {
@@ -390,7 +390,7 @@ func (s *Owners) SetListing(ctx context.Context, account string, slug fieldmark.
 	return listing, err
 }
 
-// SetWishes stores how the owner of a brand wants its site to be crawled. They apply to every
+// SetWishes stores the crawl settings of the owner of a brand. They apply to every
 // audit and check of the site.
 func (s *Owners) SetWishes(ctx context.Context, account string, slug fieldmark.Slug,
 	w fieldmark.Wishes) (fieldmark.Wishes, error) {
@@ -408,7 +408,7 @@ func (s *Owners) SetWishes(ctx context.Context, account string, slug fieldmark.S
 			if err != nil {
 				return err
 			}
-			// They are stored by host, because a check knows the host and not the brand.
+			// They are stored by host, because a check has the host and not the brand.
 			if err := tx.PutWishes(ctx, slug, strings.ToLower(u.Hostname()), w); err != nil {
 				return err
 			}

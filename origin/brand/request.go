@@ -15,7 +15,7 @@ import (
 )
 
 // putRequest stores a request of an owner in place of the pending one of its kind.
-// An owner has one pending request of each kind: the newest is what they want.
+// An owner has one pending request of each kind: the newest replaces the one before.
 func (s *Owners) putRequest(ctx context.Context, tx *store.Tx, account string, slug fieldmark.Slug,
 	kind fieldmark.RequestKind, change fieldmark.BrandChange) (fieldmark.BrandRequest, error) {
 	now := time.Now()

@@ -12,7 +12,7 @@ import (
 
 // Limits of suspicions.
 const (
-	maxSuspicions = 100  // stored per brand: as many as an administrator may want to read
+	maxSuspicions = 100  // stored per brand: as many as an administrator may read
 	maxUpheld     = 1000 // upheld disputes of a brand that are read
 	// confirmMargin is added to audit.ConfirmAfter, so that the clock of another process
 	// may be behind by some minutes.

@@ -210,7 +210,7 @@ func sampleTime(text string, later time.Duration) (time.Time, bool) {
 }
 
 // Samples are samples of the answers of AI search engines about brands.
-// They are imported from other tools: Fieldmark asks no engine itself.
+// They are imported from other tools: the origin queries no engine itself.
 type Samples struct{ store *store.Store }
 
 // Import stores answer samples. An invalid row is reported and does not affect the

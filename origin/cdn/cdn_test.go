@@ -312,7 +312,7 @@ func TestSuccessFalse(t *testing.T) {
 }
 
 // TestRefusedToken: a refused token stops all requests until a test succeeds or the token is replaced.
-// Nothing is forgotten meanwhile.
+// Nothing is lost meanwhile.
 func TestRefusedToken(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 403} {

@@ -21,7 +21,7 @@ const (
 )
 
 // unconfirmed is a purge, sent twice, that edges may have undone: an edge that had not applied an event when
-// the CDN asked it gave the CDN an outdated response.
+// the CDN requested from gave it an outdated response.
 type unconfirmed struct {
 	batch
 	from fieldmark.EventCursor // the position before it
@@ -33,7 +33,7 @@ type unconfirmed struct {
 
 // review updates late with the reports of edges. It reports whether the purge must be sent again: when an
 // edge turns out to be behind, and when one that was behind no longer is, because meanwhile the CDN may have
-// asked it again.
+// requested it again.
 func (u *unconfirmed) review(nodes []fieldmark.NodeReport, now time.Time) (again bool) {
 	// Edges that start later are at the head of the log, so only those of the first review count.
 	first := u.late == nil
@@ -69,7 +69,7 @@ func (u *unconfirmed) review(nodes []fieldmark.NodeReport, now time.Time) (again
 	return again
 }
 
-// confirm sends purges a third time that an edge was too late for, and forgets those that every edge has
+// confirm sends purges a third time that an edge was too late for, and drops those that every edge has
 // applied.
 func (f *follower) confirm(ctx context.Context) error {
 	isNew := len(f.open) > 0 && f.open[len(f.open)-1].late == nil

@@ -19,7 +19,7 @@ import (
 const (
 	// coalesce is how long events are collected for one purge: a change of a brand has several.
 	coalesce = 100 * time.Millisecond
-	// secondAfter is the delay of the second purge. A CDN may ask an edge that has not applied the
+	// secondAfter is the delay of the second purge. A CDN may request from an edge that has not applied the
 	// event yet; edges apply one within a second.
 	secondAfter = 2 * time.Second
 	// idleWait is how long a follower waits for events before it reads its settings again.
@@ -72,7 +72,7 @@ type batch struct {
 	again time.Time
 }
 
-// follower purges one CDN of what the event log says, until its lease ends.
+// follower purges the changes of the event log from one CDN, until its lease ends.
 type follower struct {
 	s       *Service
 	row     store.CDN             // as it was stored last
@@ -171,8 +171,8 @@ func (f *follower) lost(page *fieldmark.EventPage) string {
 	return ""
 }
 
-// empty purges everything once, after edges had time to notice the same loss. A second purge would ask the edges
-// for everything twice, at the worst time for them.
+// empty purges everything once, after edges had time to notice the same loss. A second purge would have everything
+// requested from the edges twice, at the worst time for them.
 func (f *follower) empty(ctx context.Context, page *fieldmark.EventPage, why string) error {
 	f.s.cfg.Log.Warn("a CDN is purged of everything", slog.String("cdn", f.row.Name), slog.String("because", why))
 	if err := timeout.Sleep(ctx, secondAfter); err != nil {

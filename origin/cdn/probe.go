@@ -58,7 +58,7 @@ var (
 
 // prober compares what a CDN serves through its public name with what an edge serves.
 //
-// The origin learns the latter from an edge, through the same CDN: an address that no cache may store. It
+// The origin reads the latter from an edge, through the same CDN: an address that no cache may store. It
 // needs no address of an edge then, uses the route and the certificate that readers use, and computes no
 // badge itself, which would be a second implementation to be wrong. A random number in the request, which the
 // edge repeats, exposes a CDN that stores such responses regardless.

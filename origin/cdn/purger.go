@@ -33,7 +33,7 @@ const (
 	callTimeout = 5 * time.Second
 	// maxResponse bounds the response read. Cloudflare's has a few hundred bytes.
 	maxResponse = 64 << 10
-	// maxRetryAfter bounds the wait that a CDN asks for: a wrong clock must not end purges for a day.
+	// maxRetryAfter bounds the wait that a CDN sets: a wrong clock must not end purges for a day.
 	maxRetryAfter = time.Hour
 )
 
@@ -64,7 +64,7 @@ var planLimits = map[string]planLimit{"free": {12 * time.Second, 25}, "pro": {20
 // errRefused is the error of a CDN that does not accept the token.
 var errRefused = errors.New("the CDN refuses the token")
 
-// limitedError is the error of a CDN that asks to wait.
+// limitedError is the error of a CDN that limits the rate of purges.
 // It is no failure of the settings: the same purge is sent again after that time.
 type limitedError struct{ after time.Duration }
 
@@ -140,7 +140,7 @@ func (s *Service) purgePart(ctx context.Context, t *target, keys []string) error
 	}
 	for _, u := range urls {
 		err := s.call(ctx, t, u, keys)
-		// Cloudflare refuses a request as a whole, and does not say for which of its tags.
+		// Cloudflare refuses a request as a whole, and does not name the tag.
 		if _, bad := errors.AsType[unsuccessfulError](err); bad && len(keys) > 1 {
 			// A single tag that fails ends this: then the account is the reason.
 			if err = s.purgePart(ctx, t, keys[:len(keys)/2]); err == nil {
@@ -214,7 +214,7 @@ func (s *Service) call(ctx context.Context, t *target, url string, keys []string
 	return nil
 }
 
-// purgedAddress returns nil if an address is no longer stored: 200 says that it was, 404 that it was
+// purgedAddress returns nil if an address is no longer stored: 200 means that it was, 404 that it was
 // not, as 412 does of later versions of the module of nginx.
 func purgedAddress(resp *http.Response) error {
 	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusPreconditionFailed}
@@ -268,7 +268,7 @@ func successOf(body []byte) error {
 }
 
 // request builds a purge of keys, or of the URL itself for a kind by address. A soft purge lets the CDN
-// serve what it has while it asks an edge. Fastly does so for the whole stale-while-revalidate of a
+// serve what it has while it requests from an edge. Fastly does so for the whole stale-while-revalidate of a
 // response that is rarely requested, so its second purge is hard, except of everything.
 func (t *target) request(ctx context.Context, url string, keys []string) (*http.Request, error) {
 	method, body, fields := http.MethodPost, "", map[string]string{}
@@ -279,7 +279,7 @@ func (t *target) request(ctx context.Context, url string, keys []string) (*http.
 		fields["xkey-softpurge"] = strings.Join(keys, " ")
 		fields["Fieldmark-Purge-Token"] = t.token
 	case fieldmark.CDNTrafficServer, fieldmark.CDNNginx:
-		// The URL says what to purge.
+		// The URL names what to purge.
 		method = "PURGE"
 		fields["Fieldmark-Purge-Token"] = t.token
 	case fieldmark.CDNVarnishBan:

@@ -97,7 +97,7 @@ func (s *Service) public(ctx context.Context, c *store.CDN) (fieldmark.CDN, erro
 
 // Put creates a CDN, which is purged of what happens from then on, or replaces the settings of one. A
 // token that is left out is kept while the requests go to the same place: another address must not be
-// sent a token that its administrator may not know.
+// sent a token to a server that its administrator did not choose.
 func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) (fieldmark.CDN, error) {
 	bad := validate(name, &r)
 	for i, u := range r.URLs {

@@ -224,7 +224,7 @@ func newGate(t testing.TB, to string) *gate {
 
 // TestVarnish: a Varnish with the configuration of deploy/ serves no response from before a change, two
 // seconds after it was purged, although edges state a lifetime of an hour, its way to the origin is cut
-// twice and it is killed twice; and it asks the edges only for what changed.
+// twice and it is killed twice; and it requests from the edges only what changed.
 func TestVarnish(t *testing.T) {
 	for _, kind := range []fieldmark.CDNKind{fieldmark.CDNVarnish, fieldmark.CDNVarnishBan} {
 		t.Run(string(kind), func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// NewBrands says what a proven claim of a site does that is not registered.
+// NewBrands is the policy for a proven claim of a site that is not registered.
 // Fieldmark ranks what it has registered, so an installation decides whether strangers may add
 // to it.
 type NewBrands string
@@ -43,7 +43,7 @@ const (
 )
 
 // MaxPage limits a list of claims.
-// A caller that asks for more, or for none, gets this many.
+// A caller that requests more, or none, gets this many.
 const MaxPage = 200
 
 // Config is what a Service needs. All fields but NewBrands and Off are required.
@@ -85,7 +85,7 @@ func New(cfg Config) *Service {
 		keys: cfg.Access.Keys, brands: cfg.Brands, prover: cfg.Prover, newBrands: cfg.NewBrands, off: cfg.Off}
 }
 
-// Caller identifies who asks about a claim: the bearer of its secret, the account that it
+// Caller identifies the caller of a claim: the bearer of its secret, the account that it
 // made, or an administrator.
 type Caller struct {
 	Secret  string
@@ -103,7 +103,7 @@ func (s *Service) Enabled() error {
 
 // Open opens a claim of a brand, or of a site by its URL. The secret is in no later response.
 // A network can open fieldmark.ClaimsPerDay claims a day; each causes requests to a site that
-// did not ask for them.
+// did not request them.
 func (s *Service) Open(ctx context.Context, by access.Caller, r fieldmark.ClaimRequest) (fieldmark.NewClaim, error) {
 	var opened fieldmark.NewClaim
 	if err := s.Enabled(); err != nil {
@@ -431,7 +431,7 @@ func (s *Service) audit(ctx context.Context, tx *store.Tx, act string, c *store.
 	return s.auditLog.Append(acting(ctx), tx, act, c.ID, nil, after)
 }
 
-// emit tells the account that holds a brand about its claim. It runs before the claim ends,
+// emit emits an event about a claim to the account that holds the brand. It runs before the claim ends,
 // because an account receives no events after its claim ended.
 // until is the end of the time in which the owner can act, nil without one.
 func emit(ctx context.Context, tx *store.Tx, t fieldmark.EventType, c *store.Claim,
@@ -449,7 +449,7 @@ func emit(ctx context.Context, tx *store.Tx, t fieldmark.EventType, c *store.Cla
 }
 
 // emitBrand invalidates what edges show of a brand.
-// The page, badge and score of a brand say whether it is claimed.
+// The page, badge and score of a brand show whether it is claimed.
 func emitBrand(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	b, err := tx.Brand(ctx, slug)
 	if err != nil {

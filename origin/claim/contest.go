@@ -56,7 +56,7 @@ func (s *Service) settleContest(ctx context.Context, tx *store.Tx, c *store.Clai
 	}
 	// The brand was handed over during the contest: the new holder gets the whole time to
 	// object.
-	if holder != nil && holder.ID != c.Contest.Holder { // who has not been asked yet
+	if holder != nil && holder.ID != c.Contest.Holder { // who has not been notified yet
 		c.Contest = &store.ClaimContest{Holder: holder.ID, Since: fieldmark.At(now),
 			Until: fieldmark.At(now.Add(objectFor))}
 		if err := tx.PutClaim(ctx, c); err != nil {
@@ -255,7 +255,7 @@ func (s *Service) Transfer(ctx context.Context, id string, by Caller) (fieldmark
 	return t, nil
 }
 
-// Withdraw ends a claim at the wish of its owner.
+// Withdraw ends a claim on request of its owner.
 // Keys and sessions of its account end at once.
 func (s *Service) Withdraw(ctx context.Context, id string, by Caller) error {
 	return s.finish(ctx, id, by, fieldmark.ClaimWithdrawn, "withdrawn by its owner")
@@ -295,7 +295,7 @@ func (s *Service) finish(ctx context.Context, id string, by Caller, state fieldm
 	})
 }
 
-// Access gives a verified claim an account and its key. The secret is dead afterwards.
+// Access gives a verified claim an account and its key. The secret is invalid afterwards.
 // It works once: the secret is used up, and the key is in this response only.
 func (s *Service) Access(ctx context.Context, id string, by Caller) (fieldmark.ClaimAccess, error) {
 	var a fieldmark.ClaimAccess

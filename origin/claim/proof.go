@@ -43,7 +43,7 @@ const (
 	parallelParses = 2               // pages at once: bounds the memory that hostile pages take
 )
 
-// Lookup asks one DNS server for the TXT records of a name, as net.Resolver does.
+// Lookup queries one DNS server for the TXT records of a name, as net.Resolver does.
 type Lookup interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 }
@@ -61,7 +61,7 @@ type Prover struct {
 	parse chan struct{}
 }
 
-// NewProver returns a Prover that asks the given DNS servers, the system's if the list is empty.
+// NewProver returns a Prover that queries the given DNS servers, the system's if the list is empty.
 // Several servers that the operator chose protect against one that is poisoned or lies.
 func NewProver(dns []Lookup, http Fetcher) *Prover {
 	if len(dns) == 0 {
@@ -116,7 +116,7 @@ func (t target) line() string { return "v=fm1; claim=" + t.id + "; token=" + t.t
 
 // wholeHost reports whether the brand is a host and not a page of one, whose other pages may
 // have other owners.
-// A meta element proves a page; a file and a DNS record speak for all pages of a host.
+// A meta element proves a page; a file and a DNS record prove all pages of a host.
 func (t target) wholeHost() bool { return t.url.Path == "" || t.url.Path == "/" }
 
 func (t target) host() string { return hostOf(t.url) }
@@ -243,11 +243,11 @@ func (p *Prover) check(ctx context.Context, t target, methods []fieldmark.ClaimM
 	return f
 }
 
-// answer is what one DNS server says about one name.
+// answer is the result of one DNS server for one name.
 // other is a token of the claim that is not the one looked for, and not known to be old.
 type answer struct{ shown, other, silent bool }
 
-// lookDNS asks every DNS server for every name. A majority of the servers must show the token
+// checkDNS queries every DNS server for every name. A majority of the servers must show the token
 // at one name, and none may show another token of the same claim: it would be that of a claim
 // that was taken apart, or of a server that lies. A server that fails has not answered.
 func (p *Prover) lookDNS(ctx context.Context, t target) result {
@@ -298,7 +298,7 @@ func (p *Prover) lookDNS(ctx context.Context, t target) result {
 	return result{answered: true, detail: "no TXT record with the token at " + strings.Join(names, " or ")}
 }
 
-// ask looks for the token in the TXT records of one name at one server.
+// query looks for the token in the TXT records of one name at one server.
 func ask(ctx context.Context, server Lookup, name string, t target) answer {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -338,7 +338,7 @@ func (t target) matches(text string) (shown, other bool) {
 	return token == t.token, token != t.token && !slices.Contains(t.ignored, token)
 }
 
-// lookFile reads the file of the host. Robots.txt is not asked: the owner asked for this one
+// checkFile reads the file of the host. Robots.txt does not apply: the owner requested this one
 // request.
 func (p *Prover) lookFile(ctx context.Context, t target) result {
 	domain := registrable(t.url)

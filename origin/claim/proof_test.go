@@ -119,7 +119,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestRedirectsOfProofs: a redirect leads a check neither to a party that does not speak for
+// TestRedirectsOfProofs: a redirect leads a check neither to a party without authority over
 // the site nor into the network of the origin. The client is the real one.
 func TestRedirectsOfProofs(t *testing.T) {
 	const file = "/.well-known/fieldmark-verify.txt"

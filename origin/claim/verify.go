@@ -118,7 +118,7 @@ type held struct {
 func (s *Service) look(ctx context.Context, c *store.Claim, requested bool) (f finding, h *held, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	// A pending claim is not looked for by itself: the owner asks when the proof is published.
+	// A pending claim is not checked by itself: the owner requests a check when the proof is published.
 	if c.State == fieldmark.ClaimPending && !requested || !c.State.Open() {
 		return f, nil, nil
 	}
@@ -290,7 +290,7 @@ func (s *Service) settleHolder(ctx context.Context, tx *store.Tx, c *store.Claim
 		return err
 	}
 	if newcomer != nil {
-		// Decide needs to know that the holder was seen to be alive during the contest.
+		// decide depends on whether a check during the contest found the proof of the holder.
 		if len(f.proven) > 0 && !newcomer.Contest.Seen {
 			newcomer.Contest.Seen = true
 			if err := tx.PutClaim(ctx, newcomer); err != nil {

@@ -88,7 +88,7 @@ type caller struct {
 
 	verified atomic.Bool // the server has shown that it is a Fieldmark origin
 
-	originVersion atomic.Pointer[string] // as its last page of events says
+	originVersion atomic.Pointer[string] // by its last page of events
 	wholeLogUntil atomic.Int64           // until when all events are requested, in nanoseconds since 1970
 	minEvent      atomic.Pointer[string] // HeaderMinEvent of requests for facts; nil: none
 }

@@ -218,7 +218,7 @@ func (c InternalAPI) events(ctx context.Context, after fieldmark.EventCursor, wa
 	return page, err
 }
 
-// SetPosition sets the event up to which the caller knows a log. Facts that are read from now on show
+// SetPosition sets the event up to which the caller has read a log. Facts that are read from now on show
 // every change up to it, whichever copy of the database the origin reads. Events sets it to the end of
 // its page; a caller that reads the log elsewhere sets it before it applies an event.
 func (c InternalAPI) SetPosition(log string, event int64) {

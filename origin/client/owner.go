@@ -36,7 +36,7 @@ func (c OwnerAPI) PatchProfile(ctx context.Context, slug fieldmark.Slug, p field
 	return profile, err == nil && header.Get("ETag") == "", err // only a stored profile has a version
 }
 
-// RequestAliases asks an administrator for other slugs of a brand. It replaces a pending request.
+// RequestAliases requests other slugs of a brand, which an administrator decides. It replaces a pending request.
 func (c OwnerAPI) RequestAliases(ctx context.Context, slug fieldmark.Slug,
 	names ...fieldmark.Slug) (r fieldmark.BrandRequest, err error) {
 	_, err = c.do(ctx, c.owner(http.MethodPut, slug, "/aliases", fieldmark.AliasRequest{Names: names}), &r)

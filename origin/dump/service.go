@@ -67,7 +67,7 @@ func (s *Service) Open(ctx context.Context, name string) (*File, error) {
 	if at := strings.IndexByte(name, '.'); at >= 0 {
 		digest, suffix = name[:at], name[at:]
 	}
-	// Checked before the database is asked: names come from the path of a request.
+	// Checked before the database is queried: names come from the path of a request.
 	if _, err := fieldmark.ParseDigest("sha256:" + digest); err != nil || s.objects == nil {
 		return nil, none
 	}

@@ -54,7 +54,7 @@ func (c compressed) Write(p []byte) (int, error) {
 // digest returns the digest of the closed file.
 func (f *file) digest() string { return hex.EncodeToString(f.sum.Sum(nil)) }
 
-// write writes both files of a dump in one pass over a snapshot of the database, and sets what d says of
+// write writes both files of a dump in one pass over a snapshot of the database, and sets the members of d about
 // them.
 func (s *Service) write(ctx context.Context, d *fieldmark.Dump, lines, table io.Writer) error {
 	a, err := newFile(lines)

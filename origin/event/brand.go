@@ -57,7 +57,7 @@ func BrandAudience(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, t fie
 }
 
 // Private reports whether events of a type are for the account alone that manages the brand.
-// They would tell others who owns a brand.
+// They would reveal who owns a brand.
 func Private(t fieldmark.EventType) bool { return strings.HasPrefix(string(t), "claim.") }
 
 // Named reports whether a pattern other than * matches an event type.

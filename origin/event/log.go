@@ -36,7 +36,7 @@ func (l *Log) ReadAt(ctx context.Context, log string, number int64, read func(co
 	return l.store.ReadAt(ctx, replica.Position{Log: log, Event: number}, read)
 }
 
-// Query asks for a page of the log.
+// Query selects a page of the log.
 type Query struct {
 	After fieldmark.EventCursor
 	// Limit of the events of the page; 0: MaxPage
@@ -156,7 +156,7 @@ func (l *Log) readForEdges(ctx context.Context, q *Query, timeout <-chan time.Ti
 			return page, nil
 		}
 		// Another origin may have read the log later than this one: only a newer read shows that the
-		// log lacks what the reader has applied. And a reader that does not wait wants to know now.
+		// log lacks what the reader has applied. And a reader that does not wait needs the answer now.
 		if !verified && (!ok || q.Wait <= 0 && !q.Late) {
 			verified, need = true, t.request()
 			continue

@@ -243,7 +243,7 @@ func TestWaitForEdges(t *testing.T) {
 	})
 }
 
-// TestOriginsReadApart: an edge that asks an origin which has not read the newest events yet must not
+// TestOriginsReadApart: an edge that polls an origin which has not read the newest events yet must not
 // conclude that they are lost.
 func TestOriginsReadApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -75,7 +75,7 @@ func fits(v any, s *huma.Schema) bool {
 }
 
 // idOf returns the id of an object of a kind: its prefix and 26 digits (Crockford's base 32).
-// The prefix tells the kind of an object, as in the ids of the service.
+// The prefix is the kind of an object, as in the ids of the service.
 func idOf(schema string) string {
 	for _, p := range prefixes {
 		if strings.Contains(schema, p.part) {

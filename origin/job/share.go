@@ -46,7 +46,7 @@ func (r *Runner) Shares(work store.Work) store.Shares {
 	return r.shares.held[work]
 }
 
-// AwaitShares waits until Run knows the shares of this process, and reports whether ctx has not ended.
+// AwaitShares waits until Run has the shares of this process, and reports whether ctx has not ended.
 // Work that begins before it has no share: what one process does at its start and once per interval
 // would wait for a whole interval.
 func (r *Runner) AwaitShares(ctx context.Context) bool {
@@ -65,7 +65,7 @@ func (s *shares) all() (held map[store.Work]store.Shares, alone bool) {
 }
 
 // divideWork keeps the shares of this process until ctx ends. A process that is alone does not renew
-// its lease and asks nothing: publishDue finds other processes with the read that it makes anyway.
+// its lease and sends no query: publishDue finds other processes with the read that it makes anyway.
 func (r *Runner) divideWork(ctx context.Context) {
 	for {
 		others := r.store.Watch(store.TopicWorkers)

@@ -222,7 +222,7 @@ func (f *follower) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A stream without entries begins at the head of the log; its beat says so.
+	// A stream without entries begins at the head of the log; its beat has the number.
 	top, err := f.m.writer.Append(ctx, page.Log, f.fence, -1, nil, stream.Beat{Head: page.Head, Last: page.Head})
 	if err != nil {
 		return err

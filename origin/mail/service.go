@@ -30,7 +30,7 @@ const (
 const (
 	MaxAddresses  = 3              // of a brand
 	addsPerDay    = 5              // of a brand: each sends one mail to an address that did not ask
-	confirmWithin = 24 * time.Hour // after that, a link of a mail that was forgotten does nothing
+	confirmWithin = 24 * time.Hour // after that, a link of an older mail does nothing
 	actionAdd     = "mail"         // as it is counted
 	idPrefix      = "mla"
 )

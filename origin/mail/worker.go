@@ -65,7 +65,7 @@ func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err 
 }
 
 // process sends the mail to an address that is due, and stores when the next one is. A process
-// that dies after the relay accepted a mail sends it again, with the same Message-ID.
+// that stops after the relay accepted a mail sends it again, with the same Message-ID.
 func (s *Service) process(ctx context.Context, id string) error {
 	a, err := s.cfg.Store.MailAddress(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -79,7 +79,7 @@ func (s *Service) process(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	// An address that was never confirmed is forgotten, as its mail has said.
+	// An address that was never confirmed is deleted, as its mail announced.
 	if a.State == store.MailPending && (!manages || now.Sub(a.CreatedAt) > confirmWithin) {
 		return s.delete(ctx, id)
 	}

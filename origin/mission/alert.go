@@ -281,7 +281,7 @@ func occurrencesOf(m *store.Mission) *fieldmark.Occurrences {
 }
 
 // resolve records that the alert of a mission is resolved, unless that is recorded already. The
-// mission stays open unless the sender asked to cancel it and it is not planned yet: otherwise
+// mission stays open unless the sender requested its cancellation and it is not planned yet: otherwise
 // a person decides whether the work is still needed.
 func (t *txn) resolve(ctx context.Context, m *store.Mission, o AlertOptions) error {
 	seen := occurrencesOf(m)

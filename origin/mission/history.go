@@ -36,7 +36,7 @@ type HistoryEvent struct {
 // EventDelivery is the delivery of an event to an endpoint.
 type EventDelivery = store.EventDelivery
 
-// maxHistoryDeliveries limits the deliveries in a history: an event has one for each endpoint that wants it.
+// maxHistoryDeliveries limits the deliveries in a history: an event has one for each endpoint that is subscribed to it.
 const maxHistoryDeliveries = 5 * MaxHistory
 
 // History returns a mission of any account with its events. Next leaves out the return to

@@ -499,7 +499,7 @@ func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
 }
 
 // clockOf returns when a transition happened for the SLA timers: when it was received, or when the
-// device says if the account wants that.
+// device states if the account allows that.
 func (t *txn) clockOf(ctx context.Context, m *store.Mission) (time.Time, error) {
 	if m.OccurredAt == nil {
 		return m.UpdatedAt.Std(), nil

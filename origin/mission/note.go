@@ -28,7 +28,7 @@ const (
 const alertNotePrefix = "fieldmark-alert-"
 
 // maxAlertNotes limits the notes that repeats of its alert add to a mission. An alert whose text
-// has a measurement says something else each time; people need the rest of the notes.
+// has a measurement has another text each time; people need the rest of the notes.
 const maxAlertNotes = 50
 
 // ValidateNote returns every error of a note that its schema cannot express, and normalizes it:
@@ -128,7 +128,7 @@ func (t *txn) emitNote(ctx context.Context, m *store.Mission, n fieldmark.Note) 
 	return err
 }
 
-// noteRepeat adds a note if a repeat of the alert of a mission says something else than the
+// noteRepeat adds a note if a repeat of the alert of a mission has another text than the
 // mission and every repeat before. Without that, what an alert says later would be lost.
 func (t *txn) noteRepeat(ctx context.Context, m *store.Mission, sig alert.Signal) error {
 	first := m.OriginalRequest()

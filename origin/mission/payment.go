@@ -171,7 +171,7 @@ func (s *Service) setPaymentStatus(ctx context.Context, id string, version *int,
 		switch to {
 		case fieldmark.PaymentFailed:
 			m.StoredPayment.Failure = move.Failure
-		// Bookkeeping often learns of a payment days later and names the day of the transfer.
+		// Bookkeeping often records a payment days later and names the day of the transfer.
 		case fieldmark.PaymentPaid:
 			if move.PaidAt != nil {
 				m.StoredPayment.PaidAt = move.PaidAt

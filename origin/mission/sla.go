@@ -113,7 +113,7 @@ func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *s
 }
 
 // emitTimers emits the changes of SLA timers, each once. A row for each mission and change
-// remembers what was emitted: a timer that is recalculated, after a change of the rules or by a
+// records what was emitted: a timer that is recalculated, after a change of the rules or by a
 // stale claim, does not repeat an event.
 func (t *txn) emitTimers(ctx context.Context, m *store.Mission, changed []sla.Change) error {
 	for _, c := range changed {

@@ -1,4 +1,4 @@
-// Package monitor says what is wrong with an installation, and counts what it does.
+// Package monitor lists what is wrong with an installation, and counts what it does.
 //
 // Input: the database, the services of the origin, the reports of edges and the process
 // itself. Output: the list of issues, each with its effect and what to do, and counts per

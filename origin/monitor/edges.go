@@ -50,7 +50,7 @@ func (s *Service) edges(ctx context.Context, now time.Time) (list []fieldmark.Is
 	for _, n := range known {
 		if now.Sub(n.SeenAt.Std()) > unseenAfter && now.Sub(s.started) > unseenAfter {
 			i := edgeIssue(fieldmark.IssueEdgeUnseen, fieldmark.SeverityCritical, n.SeenAt.Std(), n, "is away")
-			// The origin cannot know which: a report is all it has of an edge.
+			// The origin has no data to decide which: a report is all it has of an edge.
 			i.Effect = "It has stopped or cannot reach the origin. Other edges serve its clients if a load balancer " +
 				"sends them there."
 			i.Action = "Start the edge, or remove it from the list"
@@ -165,7 +165,7 @@ const (
 	// lateCDN is how long purges of a CDN fail until that is an issue: shorter outages are repeated
 	// before a reader notices.
 	lateCDN = 10 * time.Second
-	// emptiedFor is how long an issue says that everything was purged from a CDN: a day's traffic is
+	// emptiedFor is how long an issue reports that everything was purged from a CDN: a day's traffic is
 	// unusual for long enough that its cause is looked for.
 	emptiedFor = 24 * time.Hour
 )

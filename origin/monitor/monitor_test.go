@@ -170,7 +170,7 @@ const failing500 = `{"failingSince":"2000-01-01T00:00:00.000Z","failed":3,"lastE
 
 func isReadOnly(i fieldmark.Issue) bool { return i.Code == fieldmark.IssueDatabaseReadOnly }
 
-// causes are the rows of TestIssues: every code of an issue that the database tells.
+// causes are the rows of TestIssues: every code of an issue that is found in the database.
 var causes = map[fieldmark.IssueCode]struct {
 	want string // in the title
 	run  cause

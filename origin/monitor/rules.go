@@ -53,7 +53,7 @@ func (s *Service) endpoints(ctx context.Context, _ time.Time) (list []fieldmark.
 				oldest = since
 			}
 		}
-		// Its held messages still count below: a forgotten pause loses them at the end of their
+		// Its held messages still count below: a pause that nobody ends loses them at the end of their
 		// retention.
 		if e.State != fieldmark.EndpointPaused { // a person paused it
 			list = append(list, endpointIssue(e, since))
@@ -95,7 +95,7 @@ func endpointIssue(e *webhook.Unhealthy, since time.Time) fieldmark.Issue {
 	return i
 }
 
-// disabledAt says when a failing endpoint is disabled, in UTC, because readers of the list may
+// disabledAt returns when a failing endpoint is disabled, in UTC, because readers of the list may
 // be in any zone.
 func disabledAt(since time.Time) string {
 	return "The endpoint is disabled on " + since.Add(webhook.DisableAfter).UTC().Format("2 January") +

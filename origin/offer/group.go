@@ -126,7 +126,7 @@ func (s *Groups) Get(ctx context.Context, group, id string) (fieldmark.SubAccoun
 func noSubAccount(err error) error { return store.NotFound(err, "there is no such sub-account") }
 
 // Create creates a sub-account. Its id is that of the group, a dot, and the name of the request;
-// administrators cannot create accounts with a dot, so nothing is learned about other accounts.
+// administrators cannot create accounts with a dot, so nothing is revealed about other accounts.
 // The key of a group may be in use at two places at once: both limits are counted in the
 // transaction that inserts, and a taken id is a conflict at /id, not an overwrite.
 func (s *Groups) Create(ctx context.Context, group string,

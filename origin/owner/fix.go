@@ -168,7 +168,7 @@ func (d *fixData) advise(advise func(*fieldmark.Assessment) []fieldmark.Gain, s 
 	}
 }
 
-// wasRefused reports whether evidence says that a site refused the auditor, which is no finding
+// wasRefused reports whether evidence states that a site refused the auditor, which is no finding
 // about what others get.
 func wasRefused(e fieldmark.Evidence) bool { return strings.Contains(e.Fact, "to this auditor") }
 

@@ -90,7 +90,7 @@ func (h *handler) createEndpoint(req *request) error {
 	if err != nil {
 		return err
 	}
-	// The service cannot tell a second click from a second wish: the endpoints have no natural
+	// The service cannot distinguish a second click from a second request: the endpoints have no natural
 	// key. The form therefore names the newest one that its page showed.
 	if posted.Has("newest") && posted.Get("newest") != newestOf(own) { // the form was submitted twice
 		return h.showNotify(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+

@@ -66,7 +66,7 @@ func (h *handler) show(req *request, status int, name string, p web.Page) error 
 	return h.pages.Show(req.w, status, name, p)
 }
 
-// ask shows the question before an action that cannot be taken back. The form is sent again with the answer:
+// confirm shows the question before an action that cannot be undone. The form is sent again with the answer:
 // see web.Confirmed.
 func (req *request) ask(h *handler, q web.Question) error {
 	q.Posted = req.r.PostForm

@@ -108,7 +108,7 @@ func (h *handler) requestAliases(req *request) error {
 	return req.done("/profile", "aliases")
 }
 
-// setListing lists or unlists the brand. Unlisting asks first: it cannot be taken back for a
+// setListing lists or unlists the brand. Unlisting needs a confirmation: it cannot be undone for a
 // week.
 func (h *handler) setListing(req *request) error {
 	r := fieldmark.ListingRequest{Listed: req.r.PostForm.Get("do") == "list", Reason: req.r.PostForm.Get("reason")}

@@ -96,7 +96,7 @@ func (h *handler) signIn(req *request) error {
 	return nil
 }
 
-// signInError says what to do about a refused key. It does not tell an unknown key from a
+// signInError returns what to do about a refused key. It does not distinguish an unknown key from a
 // revoked one, so a found key cannot be probed.
 func signInError(e *fieldmark.Error) string {
 	switch e.Code {

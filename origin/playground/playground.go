@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// The limits of what anyone may have an origin do.
+// The limits of runs, which need no key.
 const (
 	// MaxCard limits a scorecard in bytes, as the compiler does.
 	MaxCard = 256 << 10
@@ -33,7 +33,7 @@ const (
 	maxWaiting = 8
 )
 
-// Kind says what a run does.
+// Kind is the operation of a run.
 type Kind string
 
 // The kinds of runs.
@@ -80,7 +80,7 @@ type Call struct {
 	Fault *Fault `json:"fault,omitempty"`
 }
 
-// Fault says why a call failed, and where.
+// Fault is why a call failed, and where.
 type Fault struct {
 	Kind   string  `json:"kind"` // fuel, depth, trap, output, growth or declined
 	Detail string  `json:"detail"`

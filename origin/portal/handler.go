@@ -248,7 +248,7 @@ var notices = map[string]string{
 	"resent":  "Message queued for resending.",
 }
 
-// nav is what every page of a session knows of its link.
+// nav is the part of a link that every page of a session shows.
 type nav struct {
 	Customer, ReturnURL string
 	Until               fieldmark.Time

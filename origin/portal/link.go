@@ -152,7 +152,8 @@ func errNoLink() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no page at this address.")
 }
 
-// errUsedLink does not say whether the link expired, was spent or lost its key: the person can only get a new one.
+// errUsedLink does not distinguish whether the link expired, was used or lost its key: in each case a new one is
+// needed.
 func errUsedLink() error {
 	return fieldmark.Errorf(fieldmark.CodeLinkExpired,
 		"It works once, for a short time. Open the page again from where you got the link.")

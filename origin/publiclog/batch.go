@@ -42,7 +42,7 @@ func newBatch(tx *store.Tx, log *store.PublicLog, plan fieldmark.ModulePlan) *ba
 		brands: map[fieldmark.Slug]*store.PublicLogBrand{}}
 }
 
-// add appends the score of a brand unless its newest leaf says the same. Empty facts are the newest.
+// add appends the score of a brand unless its newest leaf has the same content. Empty facts are the newest.
 func (b *batch) add(ctx context.Context, slug fieldmark.Slug, facts fieldmark.Digest, at time.Time) error {
 	brand := b.brands[slug]
 	if brand == nil {
@@ -95,7 +95,7 @@ func entryOf(brand *store.PublicLogBrand, r translog.Record) (salt, entry []byte
 }
 
 // mark returns what is stored of an entry beside its brand.
-// 64 bits are enough: it tells an unchanged score from a changed one and is no protection.
+// 64 bits are enough: it distinguishes an unchanged score from a changed one and is no protection.
 func mark(entry []byte) int64 { return int64(binary.BigEndian.Uint64(entry)) }
 
 // append appends an entry, and the hashes of the tiles that it completes.

@@ -356,7 +356,7 @@ func (f *fixture) database() *sql.DB {
 	return db
 }
 
-// TestRotate: a rotation is signed by the key before, too, so that who trusts that one can follow.
+// TestRotate: a rotation is signed by the key before, too, so that a witness of that key can follow.
 func TestRotate(t *testing.T) {
 	f := newFixture(t)
 	f.audit("acme", 1)

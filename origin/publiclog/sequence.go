@@ -309,7 +309,7 @@ func (l *Log) verify(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	// Computed from the stored tiles, not from what this process remembers.
+	// Computed from the stored tiles, not from the memory of this process.
 	root, err := b.root(ctx)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 )
 
 // keyOverlap is how long the key before a rotation also signs: verifiers that fetch the keys of a log at
-// least monthly accept each checkpoint by a key that they know.
+// least monthly accept each checkpoint by a key that they have.
 const keyOverlap = 30 * 24 * time.Hour
 
 // Config is what a Log needs.
@@ -154,7 +154,7 @@ func (l *Log) Tile(ctx context.Context, number int64, path string) ([]byte, erro
 }
 
 // Proof proves that the newest log has a brand with its facts and its module. The error is CodeNotFound
-// if that is not what the newest leaf of the brand says, such as in the second after a change.
+// if that is not the content of the newest leaf of the brand, such as in the second after a change.
 func (l *Log) Proof(ctx context.Context, slug fieldmark.Slug, facts, module fieldmark.Digest) (p fieldmark.ScoreProof,
 	err error) {
 	missing := fieldmark.Errorf(fieldmark.CodeNotFound,

@@ -1,4 +1,4 @@
-// Package sitecheck audits a site that anyone named, without a key and without a registered
+// Package sitecheck audits a site that any client named, without a key and without a registered
 // brand, and scores what was found by the active module.
 //
 // A check is one row for a day. It writes no brand, no facts of one, no event and no cache.

@@ -192,7 +192,7 @@ func startDNS(t *testing.T, answer func(name string, lookup int) []netip.Addr) *
 }
 
 // TestOneNetworkWithManyHosts: checks of many domains on one server share the budget of its
-// network, and a refusal tells the client so.
+// network, and a refusal states that.
 func TestOneNetworkWithManyHosts(t *testing.T) {
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

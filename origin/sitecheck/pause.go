@@ -24,7 +24,7 @@ const (
 	maxRequest = safehttp.DefaultTimeout + 5*time.Second
 	// maxPoll is the longest delay until a wait notices that a request ended.
 	maxPoll = time.Second
-	// minPoll limits how often a wait asks the database.
+	// minPoll limits how often a wait queries the database.
 	minPoll = 20 * time.Millisecond
 	// releaseTimeout limits the write after a request, which does not end with its context.
 	releaseTimeout = 5 * time.Second
@@ -70,7 +70,7 @@ func (p *Pauses) release(ctx context.Context, host string, until time.Time, paus
 		name = bare
 	}
 	err := p.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		// The wish is read at the end of a request, so a change applies to the next one.
+		// The owner's setting is read at the end of a request, so a change applies to the next one.
 		wished, err := tx.CrawlPause(ctx, name)
 		if err != nil {
 			return err

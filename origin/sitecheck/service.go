@@ -20,7 +20,7 @@ import (
 // The limits of checks.
 const (
 	// MaxRequests is the number of requests of a check, redirects and robots.txt included:
-	// a sixth of an audit, because the owner of the site did not ask for it.
+	// a sixth of an audit, because the owner of the site did not request it.
 	MaxRequests = 10
 	// AuditTimeout limits the requests of a check. With its scoring a check takes 90 s.
 	AuditTimeout = 80 * time.Second
@@ -135,8 +135,8 @@ func (s *Service) requireOn() error {
 	return nil
 }
 
-// refused returns who does not want a host to be checked, "" if it may be.
-// The operator's list comes first. The wish of an owner counts for checks by others.
+// refused returns who refuses checks of a host, "" if it may be checked.
+// The operator's list comes first. The setting of an owner applies to checks by others.
 func (s *Service) refused(ctx context.Context, host string) (by fieldmark.SiteRefuser, reason string, err error) {
 	for _, domain := range s.cfg.Deny {
 		if isBelow(host, strings.ToLower(domain)) {

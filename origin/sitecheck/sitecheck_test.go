@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
 
-// scorer is never asked: the checks of these tests end before they are scored.
+// scorer is never called: the checks of these tests end before they are scored.
 type scorer struct{}
 
 func (scorer) Ages() []time.Duration { return nil }
@@ -199,7 +199,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 // TestWishedPause: the pause that the verified owner of a brand wishes holds for its host, from
-// every origin; without a claim, a wish has no effect.
+// every origin; without a claim, a setting has no effect.
 func TestWishedPause(t *testing.T) {
 	cfg := storetest.New(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -200,7 +200,7 @@ type hostLimiter struct {
 	failed   error                 // an internal error, which is no finding
 }
 
-// deniedError says who does not want a host to be checked that the site leads to.
+// deniedError is the error of a redirect to a host whose owner or operator refuses checks.
 type deniedError struct {
 	by     fieldmark.SiteRefuser
 	reason string

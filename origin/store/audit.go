@@ -42,7 +42,7 @@ func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.
 }
 
 // ClaimAudits leases up to limit due audits to owner. A claim counts as an
-// attempt even if the process dies. It includes all requests so far, also those for a
+// attempt even if the process stops. It includes all requests so far, also those for a
 // later time; attempts before the last request do not count. The audits are of some shares.
 func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int,
 	of Shares) ([]AuditJob, error) {

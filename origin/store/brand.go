@@ -434,7 +434,7 @@ const eachRanked = `SELECT l.number, r.slug, r.target, r.name, r.url, r.niche, r
 		FROM brand_alias a JOIN brand b ON b.slug = a.brand WHERE b.public = 1 OR b.unlisted_at IS NOT NULL
 	) r WHERE l.name = $1 ORDER BY r.slug`
 
-// EachRanked calls each for every brand and alias that rankings know, in the order of slugs, until it fails. All
+// EachRanked calls each for every brand and alias of rankings, in the order of slugs, until it fails. All
 // calls are of one snapshot of the database, whose newest event is head. Memory does not grow with the brands.
 func (db StandingReader) EachRanked(ctx context.Context, each func(head int64, b *RankedBrand) error) error {
 	fail := func(err error) error { return fmt.Errorf("read what rankings know of all brands: %w", err) }

@@ -21,7 +21,7 @@ type ClaimTx struct {
 type Claim struct {
 	ID        string
 	Brand     fieldmark.Slug // empty until the brand of a new site is registered
-	Account   string         // empty until its owner asked for access
+	Account   string         // empty until its owner requested access
 	State     fieldmark.ClaimState
 	Secret    string // MAC; empty: not valid any longer
 	Network   string // MAC of the client network that opened it

@@ -544,7 +544,7 @@ func snapshot(ctx context.Context) *replica.Snapshot {
 // change up to a position of the log. Without a replica, or if it does not get there soon, read
 // sees the primary. If the replica ends the snapshot, read is called once more, so what it does
 // before it returns an error must be repeatable. A position without a name of the log is one that
-// the caller does not know: only the primary is asked.
+// the position is unknown: only the primary is queried.
 func (s *Store) ReadAt(ctx context.Context, at replica.Position, read func(context.Context) error) error {
 	if s.replica == nil || at.Log == "" {
 		return read(ctx)

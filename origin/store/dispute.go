@@ -98,7 +98,7 @@ func (t BrandTx) SetUnlisted(ctx context.Context, slug fieldmark.Slug, at *field
 // DefaultPause is the pause of a brand whose owner set none.
 const defaultPause = time.Second
 
-// Wishes reads how the owner of a brand wants its site to be crawled, or the defaults.
+// Wishes reads the crawl settings of the owner of a brand, or the defaults.
 func (db BrandReader) Wishes(ctx context.Context, slug fieldmark.Slug) (fieldmark.Wishes, error) {
 	w := fieldmark.Wishes{Checks: true, Pause: int(defaultPause / time.Second)}
 	rows, err := db.query(ctx, `SELECT checks, pause FROM brand_wishes WHERE brand = $1`, string(slug))
@@ -114,7 +114,7 @@ func (db BrandReader) Wishes(ctx context.Context, slug fieldmark.Slug) (fieldmar
 	return w, nil
 }
 
-// PutWishes stores how the owner of a brand wants the site at host to be crawled.
+// PutWishes stores the crawl settings of the owner of a brand for the site at host.
 func (t BrandTx) PutWishes(ctx context.Context, slug fieldmark.Slug, host string, w fieldmark.Wishes) error {
 	_, err := t.exec(ctx, `INSERT INTO brand_wishes (brand, host, checks, pause) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (brand) DO UPDATE SET host = excluded.host, checks = excluded.checks, pause = excluded.pause`,
@@ -322,7 +322,7 @@ func (t BrandTx) PutDispute(ctx context.Context, d fieldmark.Dispute) error {
 	return nil
 }
 
-// LapseOwner ends what an account that no longer manages a brand has asked for: its disputes, its requests, and
+// LapseOwner ends what an account that no longer manages a brand has requested: its disputes, its requests, and
 // how the site is crawled. What was decided stays.
 func (t BrandTx) LapseOwner(ctx context.Context, slug fieldmark.Slug, account string, at fieldmark.Time) error {
 	_, err := t.exec(ctx, `UPDATE dispute SET state = 'lapsed', decided_at = $1 WHERE brand = $2 AND account = $3

@@ -413,7 +413,7 @@ type CDN struct {
 	Version  int64 // of the settings; it grows with each change
 
 	CreatedAt, UpdatedAt fieldmark.Time
-	Leased               bool // until a time after the one that was asked for
+	Leased               bool // until a time after the requested one
 }
 
 // CDNStatus is what happened to a CDN last, stored as a document.

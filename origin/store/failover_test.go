@@ -110,7 +110,7 @@ func (f *standbyFixture) read(what string, at replica.Position, want replica.Cou
 	}
 }
 
-// rested waits until the replica is asked again.
+// rested waits until the replica is queried again.
 func (f *standbyFixture) rested(at replica.Position) {
 	f.t.Helper()
 	for {

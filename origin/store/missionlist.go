@@ -34,7 +34,7 @@ type MissionQuery struct {
 	From, Until string // ids: not before the first, and before the second; empty means any
 	Limit       int
 
-	// Changes asks for the order of changes instead of the newest first: those
+	// Changes selects the order of changes instead of the newest first: those
 	// after the stamp Since and, at that stamp, after the id SinceID.
 	Changes bool
 	Since   int64

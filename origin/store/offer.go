@@ -116,7 +116,7 @@ func (t OfferTx) CountSubAccounts(ctx context.Context, parent string) (n int, er
 type DailyLimit struct {
 	Group string // the account that it is counted for: the parent, or the account itself
 	Limit int    // 0: none, and nothing is counted
-	Used  int    // on the day that was asked for
+	Used  int    // on the requested day
 }
 
 // DailyLimit returns the limit of an account and its use on a day, which is counted since 1970 in

@@ -279,7 +279,7 @@ func (t AttachmentTx) AddAttachment(ctx context.Context, a Attachment) error {
 	return nil
 }
 
-// RemoveAttachment records who removed the content of an attachment and when, and forgets its
+// RemoveAttachment records who removed the content of an attachment and when, and deletes its
 // name and its key.
 func (t AttachmentTx) RemoveAttachment(ctx context.Context, a fieldmark.Attachment) error {
 	_, err := t.exec(ctx, `UPDATE attachment SET name = '', sealed_key = '', removed_at = $1, removed_by = $2

@@ -10,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// SiteCheckReader reads checks of sites. They are audits that anyone may request; checks of
+// SiteCheckReader reads checks of sites. They are audits that need no key; checks of
 // the database itself are in package check.
 type SiteCheckReader struct{ querier }
 
@@ -133,7 +133,7 @@ func (t SiteCheckTx) AddSiteCheck(ctx context.Context, c fieldmark.SiteCheck) er
 }
 
 // ClaimSiteChecks leases up to limit due checks to owner. A claim counts as an attempt even
-// if the process dies or stops.
+// if the process crashes or stops.
 func (t SiteCheckTx) ClaimSiteChecks(ctx context.Context, owner string, now, lease time.Time,
 	limit int) ([]SiteCheckJob, error) {
 	rows, err := t.query(ctx, `UPDATE site_check SET lease_until = $1, lease_owner = $4, attempts = attempts + 1,
@@ -299,7 +299,7 @@ func (t SiteCheckTx) Spend(ctx context.Context, now time.Time, budgets ...Budget
 
 // AcquireHost reserves a host for one request until a time, unless another request is
 // being made to it or its pause is not over: then it returns false and when that ends, at
-// the latest. The request must call ReleaseHost; a process that dies blocks the host until
+// the latest. The request must call ReleaseHost; a process that crashes blocks the host until
 // that time.
 func (t SiteCheckTx) AcquireHost(ctx context.Context, host string, now, until time.Time) (next time.Time, ok bool,
 	err error) {

@@ -177,7 +177,7 @@ func (f *actForm) readParts(r *http.Request, fields map[string]string) error {
 			f.file, f.fileType = p, p.Header.Get("Content-Type")
 			return nil
 		}
-		// One byte more than allowed, to tell a field of the maximum from a longer one.
+		// One byte more than allowed, to distinguish a field of the maximum from a longer one.
 		text, err := io.ReadAll(io.LimitReader(p, maxFieldSize+1))
 		if err != nil {
 			return err
@@ -299,7 +299,7 @@ func (h *handler) visit(req *request, id string, f *actForm) (v mission.Visit, e
 
 // errReassigned is the refusal of an act on a mission that has another assignee now, who is not
 // named.
-// It does not say whether the mission exists: a technician must not learn who got it.
+// It does not reveal whether the mission exists: a technician must not find out who got it.
 func errReassigned(id string) error {
 	e := fieldmark.Errorf(fieldmark.CodeInvalidTransition, "This mission is no longer assigned to you.")
 	e.MissionID = id

@@ -1,5 +1,5 @@
 // Package technician serves the page of a technician: the missions of today and tomorrow, and forms
-// for what happens on site. A secret link is the only credential, with a PIN if the dispatcher wants
+// for what happens on site. A secret link is the only credential, with a PIN if the dispatcher sets
 // one.
 //
 // Forms change missions through packages mission and attachment, which decide what is allowed. The

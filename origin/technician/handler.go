@@ -172,7 +172,7 @@ func (h *handler) linked(limit time.Duration, do action) http.Handler {
 }
 
 // admitted returns the handler of an action of a technician. Without the PIN it shows the form for it.
-// The order matters: an unknown link is 404 before anything is asked, so a PIN form never
+// The order matters: an unknown link is 404 before any form, so a PIN form never
 // confirms that a link exists.
 func (h *handler) admitted(do action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -161,7 +161,7 @@ func (s *Links) Create(ctx context.Context, r fieldmark.TechnicianLinkRequest) (
 		ID: fieldmark.NewID(fieldmark.PrefixLink, now), Account: cmp.Or(r.Account, access.DefaultAccount),
 		Assignee: r.Assignee, Until: until, PIN: r.PIN != "", CreatedAt: fieldmark.At(now)}}
 	row.Hash, row.PINHash = s.hash(s.token(&row)), s.pinHash(row.ID, r.PIN)
-	// One live link for each assignee: a forgotten second address would stay valid after the
+	// One live link for each assignee: an overlooked second address would stay valid after the
 	// first was revoked.
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := access.RequireAccount(ctx, tx, row.Account); err != nil {
@@ -214,7 +214,7 @@ func (s *Links) List(ctx context.Context) ([]fieldmark.TechnicianLink, error) {
 }
 
 // Rotate gives a link a new address and a new end. The old address is not found from then on, and
-// devices are asked for the PIN again. A revoked link is CodeNotFound.
+// devices need the PIN again. A revoked link is CodeNotFound.
 func (s *Links) Rotate(ctx context.Context, id string, r fieldmark.TechnicianLinkRotation) (
 	fieldmark.NewTechnicianLink, error) {
 	row, err := s.change(ctx, "technician_link.rotated", id, func(l *store.TechnicianLink, now time.Time) error {
@@ -315,7 +315,7 @@ func (s *Links) open(ctx context.Context, token string) (store.TechnicianLink, e
 const (
 	maxPINTries = 5
 	pinWindow   = time.Hour
-	// sessionLifetime is how long a device is not asked for the PIN again: a working day.
+	// sessionLifetime is how long a device needs no PIN again: a working day.
 	sessionLifetime = 12 * time.Hour
 )
 

@@ -77,7 +77,7 @@ func (h *handler) mission(req *request) error {
 	return h.pages.Show(req.w, http.StatusOK, "mission", web.Page{Title: v.Title, Data: d})
 }
 
-// showMission404 says that a mission is not the technician's. The link still works.
+// showMission404 shows that a mission is not the technician's. The link still works.
 func (h *handler) showMission404(req *request) error {
 	d := missionData{pageData: h.pageOf(req)}
 	return h.pages.Show(req.w, http.StatusNotFound, "mission", web.Page{Title: "Not one of your missions", Data: d})
@@ -249,7 +249,7 @@ func (h *handler) conflictOf(req *request, v *mission.Visit, f *actForm, mine bo
 	return c, nil
 }
 
-// Keys are shown as integrations: their ids mean nothing to a technician. changeWords says who
+// Keys are shown as integrations: their ids mean nothing to a technician. changeWords returns who
 // changed what: "ada: status on hold, visit".
 func changeWords(c *mission.Change, req *request) string {
 	who := c.Actor
@@ -281,7 +281,7 @@ func changeWords(c *mission.Change, req *request) string {
 	return who + ": " + strings.Join(members, ", ")
 }
 
-// words returns an act as the technician knows it.
+// words returns an act by the name that technicians see.
 func (f *actForm) words() string {
 	words := map[string]string{noteAct: "Note", photoAct: "Photo", signatureAct: "Signature"}[f.Act]
 	for _, a := range actKinds {

@@ -138,7 +138,7 @@ type clock struct {
 }
 
 // clocksOf returns the SLA timers that have not stopped, the earliest first.
-// A timer that was met or canceled asks nothing of the technician any more.
+// A timer that was met or canceled needs no act of the technician any more.
 func clocksOf(v *mission.Visit, req *request) (clocks []clock) {
 	if v.SLA == nil {
 		return nil

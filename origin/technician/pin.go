@@ -33,7 +33,7 @@ func (req *request) cookie() string {
 // maxPINForm bounds the form of the PIN, in bytes.
 const maxPINForm = 1 << 10
 
-// askPIN shows the form for the PIN, or tells the script that it is needed.
+// showPINForm shows the form for the PIN, or answers the script that it is needed.
 // A script gets the error instead of a page, and shows the form itself.
 func (h *handler) askPIN(req *request, status int, problem string) error {
 	if req.wantsJSON() {

@@ -81,7 +81,7 @@ func view(c *store.TestClock) fieldmark.TestClock {
 	return v
 }
 
-// Advance begins to advance the clock of a test account, and waits for the end as long as the request says. An
+// Advance begins to advance the clock of a test account, and waits for the end as long as the request allows. An
 // earlier time than that of the world is CodeClockBackward, a clock that advances already is CodeClockAdvancing, and a
 // world that is being reset is CodeWorldResetting: it would be deleted while it advances, and begin with an offset.
 func (s *Service) Advance(ctx context.Context, account string, r fieldmark.TestClockRequest) (fieldmark.TestClock,

@@ -1,3 +1,3 @@
-// Package testworld empties test worlds: when their owner asks for it, and after a month without
-// use. It also deletes their old events and deliveries. It does not know what a world is for.
+// Package testworld empties test worlds: when their owner requests it, and after a month without
+// use. It also deletes their old events and deliveries. It has no rules of missions.
 package testworld

@@ -213,7 +213,7 @@ func (s *Service) Import(ctx context.Context, by string, file fieldmark.Digest,
 	return report, nil
 }
 
-// rename gives brands their present slugs, and warns of those that the registry does not know.
+// rename gives brands their present slugs, and warns of those that are not in the registry.
 func (s *Service) rename(ctx context.Context, d *study.Document, at string, report *fieldmark.VisibilityImport) error {
 	var failed error
 	d.Rename(func(slug string) string {

@@ -18,7 +18,7 @@ func NewMessage(r *http.Request, status int, text string) Message {
 	return m
 }
 
-// nextSteps says what a reader can do about a response. The texts of other statuses say it themselves.
+// nextSteps is what a reader can do about a response, by its status. The texts of other statuses say it themselves.
 var nextSteps = map[int]string{
 	http.StatusBadRequest: "Go back, reload the page, and send the form again.",
 	http.StatusNotFound:   "Check the address. The page may have been deleted.",

@@ -84,7 +84,7 @@ var verdicts = []struct{ prefix, text string }{
 	{"the host name does not resolve", "host name does not exist"},
 }
 
-// Verdict returns what the error of the last attempt says of a receiver, as the predicate of
+// Verdict returns what the error of the last attempt means for a receiver, as the predicate of
 // a sentence: "answers 500".
 func Verdict(lastError string) string {
 	for _, v := range verdicts {

@@ -308,7 +308,7 @@ func (r *result) next(jitter float64) time.Time {
 func (r *result) end() time.Time { return r.attempt.At.Add(r.attempt.Took + r.clockOffset) }
 
 // record returns the row of an attempt. The time of the next attempt counts from the end of
-// this one: a slow receiver is not asked again at once.
+// this one: a slow receiver gets no second request at once.
 func (s *Service) record(r *result) store.Attempt {
 	a := r.attempt
 	row := store.Attempt{

@@ -96,7 +96,7 @@ func (h *Health) succeed(now time.Time, limit int) (changed bool) {
 
 // fail counts a failure. Only failures that mean that the receiver is away (Attempt.Away) open
 // the circuit: a receiver that refuses one message may accept the next. The wait for the next
-// probe grows with each failed probe, or is what the receiver asked for if that is longer.
+// probe grows with each failed probe, or is what the receiver requested if that is longer.
 func (h *Health) fail(a Attempt, now time.Time) {
 	if h.Failed++; h.FailingSince.IsZero() {
 		h.FailingSince = fieldmark.At(now)

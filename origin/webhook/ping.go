@@ -137,7 +137,7 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 	})
 }
 
-// takeDelivery counts a delivery that a caller asks for; CodeDailyLimit if the account has had all of a day.
+// countDelivery counts a delivery that a caller requests; CodeDailyLimit if the account has had all of a day.
 func takeDelivery(ctx context.Context, tx *store.Tx, account string) error {
 	ok, err := event.TakeDelivery(ctx, tx, account)
 	if err != nil || ok {
@@ -151,7 +151,7 @@ func takeDelivery(ctx context.Context, tx *store.Tx, account string) error {
 }
 
 // pingSummary returns a sentence about the result of a test.
-// It says what to do, because the reader is setting up a receiver. Statuses 401 and 403 mostly
+// It states what to do, because the reader is setting up a receiver. Statuses 401 and 403 mostly
 // mean a wrong secret.
 func pingSummary(a Attempt) string {
 	if a.OK() {

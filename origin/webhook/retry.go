@@ -85,7 +85,7 @@ func (s Schedule) Next(attempt int, jitter float64) (time.Duration, bool) {
 
 // After returns how long to wait after a failed attempt, counted from 1, and whether to retry:
 // the step of the schedule, or longer if the receiver requested that. It reports false after
-// the last step, and if the receiver asked for no retry of this message.
+// the last step, and if the receiver refused retries of this message.
 func (s Schedule) After(failed int, a Attempt, jitter float64) (time.Duration, bool) {
 	wait, ok := s.Next(failed+1, jitter)
 	if !ok || a.Abort {

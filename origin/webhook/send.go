@@ -134,8 +134,8 @@ func (o *Sender) Send(ctx context.Context, m Message, now time.Time) Attempt {
 	return a
 }
 
-// send makes the request and sets what the response says. An error without a response is
-// explained by the caller. A 401 makes the next attempt ask for another access token.
+// send makes the request and sets the result by the response. An error without a response is
+// explained by the caller. A 401 makes the next attempt request another access token.
 func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Sender, m Message) error {
 	header, body, err := o.Signed(m, a.At)
 	if err != nil {

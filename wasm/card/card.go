@@ -28,7 +28,7 @@ type part struct {
 	curve  curve
 }
 
-// operator says what a condition does: it compares one input or joins other
+// operator is what a condition does: it compares one input or joins other
 // conditions.
 type operator string
 

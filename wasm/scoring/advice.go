@@ -26,7 +26,7 @@ func priority(g *fieldmark.Gain) fieldmark.Milli {
 	return g.Gain * factor(g.EvidenceGrade) * 6 / fieldmark.Milli(max(1, g.Effort)) // 6: whole for 1, 2 and 3
 }
 
-// eligibilityAdvice says how to meet a condition of eligibility.
+// eligibilityAdvice is how to meet a condition of eligibility.
 // The evidence comes from the documentation of the engines, but for the last: tests of crawlers
 // show that most run no JavaScript.
 var eligibilityAdvice = map[string]fieldmark.Gain{

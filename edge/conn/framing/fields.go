@@ -23,7 +23,7 @@ type MalformedError string
 // Error implements error.
 func (e MalformedError) Error() string { return string(e) }
 
-// Request is what a transport must know of a request that AppendRequest wrote.
+// Request is what a transport needs of a request that AppendRequest wrote.
 type Request struct {
 	Method    string
 	Target    string // path and query
@@ -33,7 +33,7 @@ type Request struct {
 }
 
 // AppendRequest appends the head of an HTTP/1.1 request with the given fields, which came
-// over a connection of scheme. body tells whether a body follows. The error is a
+// over a connection of scheme. body is whether a body follows. The error is a
 // MalformedError, or an *Error for a request that gets a response; dst is unchanged then.
 //
 // A RequestFramer accepts nothing but one request with these fields and this body in the
@@ -209,7 +209,7 @@ func (h *requestHead) check(scheme string, body bool) error {
 
 // AcceptsScheme reports whether a request may have a scheme over a connection of another. A
 // proxy that ends TLS and forwards requests over HTTP/2 without TLS sends https; HAProxy
-// always does. Nothing else depends on it: fields of trusted proxies say whether the
+// always does. Nothing else depends on it: fields of trusted proxies state whether the
 // client's connection is encrypted.
 func AcceptsScheme(connection, request string) bool {
 	return strings.EqualFold(connection, request) || connection == "http" && strings.EqualFold(request, "https")

@@ -249,7 +249,7 @@ func (m *RequestFramer) endHead() (done bool, err *Error) {
 	switch {
 	case !h.host && !h.http10:
 		return false, badRequest("Host is missing")
-	// RFC 9112, 6.1 would let Transfer-Encoding win; the servers behind might think otherwise
+	// RFC 9112, 6.1 would let Transfer-Encoding win; the servers behind might decide otherwise
 	// (CL.TE and TE.CL).
 	case h.chunked && h.hasLength:
 		return false, badRequest("Content-Length and Transfer-Encoding exclude each other")

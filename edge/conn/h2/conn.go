@@ -338,7 +338,7 @@ func (c *Conn) refuseStreams() error {
 	return c.flush()
 }
 
-// end ends the connection: it tells the client why, as far as it is ready to read that.
+// end ends the connection: it sends the reason, as far as the client is ready to read it.
 func (c *Conn) end(err error) {
 	c.mu.Lock()
 	if failed := (*connError)(nil); errors.As(err, &failed) && !c.closed {

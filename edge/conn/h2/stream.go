@@ -60,7 +60,7 @@ type Stream struct {
 // Send implements stream.Transport.
 // The head is queued at once, the body waits in pending until the windows allow it. Send returns
 // when all of the body was queued or the deadline has passed: the caller may then reuse its bytes.
-// more says that another part follows at once; a head is then not written alone.
+// more means that another part follows at once; a head is then not written alone.
 func (s *Stream) Send(part framing.Part, deadline time.Time, more bool) error {
 	c := s.c
 	c.mu.Lock()

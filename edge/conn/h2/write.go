@@ -179,7 +179,7 @@ func (c *Conn) sendResponse(id uint32, r *mux.Response) bool {
 	}
 	out = append(append(out, status), c.cfg.Date()...)
 	switch k := c.cfg.Constants; {
-	// The three encodings say the same. The shortest that the client's table allows is taken:
+	// The three encodings are equivalent. The shortest that the client's table allows is taken:
 	// inserted once, then one byte a field.
 	case c.literalOnly:
 		out = append(out, k.literal...)

@@ -128,7 +128,7 @@ const (
 	settingTableCapacity  = 0x1
 	settingMaxFieldList   = 0x6
 	settingBlockedStreams = 0x7
-	// settingGrease is reserved so that clients learn to ignore unknown settings: 0x1f * N + 0x21.
+	// settingGrease is reserved so that clients are tested to ignore unknown settings: 0x1f * N + 0x21.
 	settingGrease = 0x1f*7 + 0x21
 )
 

@@ -34,7 +34,7 @@ const (
 	// connectionIDLength is in bytes: collisions must not happen among millions.
 	connectionIDLength = 8
 	// ReceiveBuffer is the size that a socket's receive buffer should have, in bytes: what
-	// arrives at 1 Gbit/s while the process does not run for 50 ms. The library asks the
+	// arrives at 1 Gbit/s while the process does not run for 50 ms. The library requests the
 	// system for it.
 	ReceiveBuffer = 7 << 20
 )
@@ -138,7 +138,7 @@ func (l *Listener) Close() error { return l.transport.Close() }
 
 type stateKey struct{}
 
-// connState is what the callbacks of the library know of a connection.
+// connState is the state of a connection for the callbacks of the library.
 type connState struct {
 	window *mux.WindowBudget
 	end    func(Handshake)

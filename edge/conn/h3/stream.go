@@ -172,7 +172,7 @@ func (c *Conn) ignore(typ uint64) error {
 	return nil
 }
 
-// prepare makes the connection in memory of a request with the given fields. body tells
+// prepare makes the connection in memory of a request with the given fields. body is
 // whether a body follows. It returns false if the request is malformed, and resets its
 // stream.
 // It is used by the fast path too, for what turned out not to be in memory.
@@ -221,7 +221,7 @@ func (s *Stream) run() {
 }
 
 // closed is called when the sending half of the stream was closed, by either side.
-// A handler that waits for its database has to learn that the client has gone.
+// A handler that waits for its database must be notified that the client has gone.
 func (s *Stream) closed() {
 	err := context.Cause(s.qs.Context())
 	if errors.Is(err, quic.ErrStreamClosed) {

@@ -82,7 +82,7 @@ func AppendInt(dst []byte, prefix byte, bits uint, n uint64) []byte {
 }
 
 // AppendString appends a string, Huffman-coded where that is shorter (RFC 7541, 5.2). Its
-// length begins with bits bits; the bit before them tells the coding.
+// length begins with bits bits; the bit before them is the coding.
 func AppendString(dst []byte, prefix byte, bits uint, s string) []byte {
 	if n := hpack.HuffmanEncodeLength(s); n < uint64(len(s)) {
 		return hpack.AppendHuffmanString(AppendInt(dst, prefix|1<<bits, bits, n), s)

@@ -13,7 +13,7 @@ import (
 
 // Limits of upstream health: of health checks, and of what makes a server unhealthy.
 const (
-	// DefaultHealthEvery finds a dead origin within ten seconds and costs one
+	// DefaultHealthEvery detects a failed origin within ten seconds and costs one
 	// request in five seconds of each node.
 	DefaultHealthEvery = 5 * time.Second
 	// checkTimeout bounds one check: an origin that needs longer is unhealthy.

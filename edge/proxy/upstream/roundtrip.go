@@ -172,7 +172,7 @@ var errHeadTimeout = errors.New("the origin did not answer in its share of the t
 
 type headTimeoutKey struct{}
 
-// WithHeadTimeout says how long the caller of ctx waits for the head of an answer,
+// WithHeadTimeout returns a context whose requests wait for the head of an answer at most this long,
 // over all tries. A request that may be repeated then gives each origin but the last
 // half of the time that is left. Without it the deadline of ctx, if it has one, is
 // the end of that time.

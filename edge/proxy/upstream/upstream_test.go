@@ -188,7 +188,7 @@ func TestLeftover(t *testing.T) {
 	})
 }
 
-// TestRepeat says which failures another origin is tried for.
+// TestRepeat describes which failures another origin is tried for.
 func TestRepeat(t *testing.T) {
 	hangUp := func(net.Conn, *http.Request) bool { return false }
 	halfHead := func(c net.Conn, _ *http.Request) bool {

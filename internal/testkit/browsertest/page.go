@@ -166,7 +166,7 @@ func (p *Page) Do(t testing.TB, what string, steps ...chromedp.Action[chromedp.V
 	}
 }
 
-// Ask evaluates an expression in the page, waits for the result if it is a promise, and
+// Eval evaluates an expression in the page, waits for the result if it is a promise, and
 // stores it in answer.
 func (p *Page) Ask(t testing.TB, expression string, answer any) {
 	t.Helper()

@@ -18,7 +18,7 @@ type Form struct {
 	Passwords []string
 }
 
-// Key tells the forms of a page apart.
+// Key identifies a form within its page.
 func (f *Form) Key() string {
 	return f.Action + f.Values.Get("do") + f.Values.Get("to") + f.Values.Get("status") +
 		strings.Join(f.Texts, " ") + strings.Join(f.Passwords, " ")

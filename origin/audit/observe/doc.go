@@ -1,4 +1,4 @@
-// Package observe reads what a site says to machines beside its pages: preferences about the use of
+// Package observe reads what a site states for machines beside its pages: preferences about the use of
 // its content (Content-Signal, Content-Usage, TDMRep, RSL) and documents for agents (server cards,
 // agent cards, key directories, catalogues of APIs).
 //

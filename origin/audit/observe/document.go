@@ -91,7 +91,7 @@ func Card(body []byte) string {
 	return ""
 }
 
-// AgentCard returns the name of an agent from its A2A card, which also says where the agent is: by
+// AgentCard returns the name of an agent from its A2A card, which also states where the agent is: by
 // url before version 1.0, by supportedInterfaces since. It returns "" for any other document.
 func AgentCard(body []byte) string {
 	var card struct {

@@ -1,5 +1,5 @@
 // Package schema reads structured data of pages, JSON-LD and microdata, in the schema.org
-// vocabulary, and knows its types.
+// vocabulary, and has a table of its types.
 //
 // It must not know what a thing says about a site.
 package schema

@@ -26,7 +26,7 @@ var (
 	// articleTypes are the kinds of page that should name an author.
 	ArticleTypes = subtypes("Article")
 
-	// contentTypes say what a page is about.
+	// contentTypes are the types of things that a page may be about.
 	ContentTypes = newContentTypes()
 )
 

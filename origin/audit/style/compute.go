@@ -11,7 +11,7 @@ import (
 // Browsers draw it as a gray line.
 const minFont = 2
 
-// reason is how text is hidden: what does it, and the rule that says so.
+// reason is how text is hidden: what does it, and the rule that applies.
 // label and skipped separate what serves screen readers from what serves no reader.
 type reason struct {
 	what, source string

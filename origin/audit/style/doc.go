@@ -9,7 +9,7 @@
 //
 // Text counts as hidden only if it is in every environment: narrow and wide windows, light
 // and dark. A rule that depends on what a reader or a script does (:hover, :checked, a
-// transition) may show it; the result says so.
+// transition) may show it; the result states that.
 //
 // Selectors are matched in one walk over the document, in time bounded by elements times
 // selectors without backtracking, and all of it stops at a number of steps. The package

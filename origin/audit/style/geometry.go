@@ -21,7 +21,7 @@ const minScale = 0.1
 const maxHiddenBox = 1
 
 // geometry finds out whether the box of an element shows nothing.
-// It does no layout. It knows what a declaration alone decides, and nothing that depends on other
+// It does no layout. It decides what a declaration alone decides, and nothing that depends on other
 // boxes.
 type geometry struct {
 	v       *values

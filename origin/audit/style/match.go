@@ -141,7 +141,7 @@ func (b bits) unite(other bits) {
 	}
 }
 
-// element is an element with what selectors ask about.
+// element is an element with what selectors match on.
 // Elements are used again: a document needs as many as it is deep.
 type element struct {
 	node      *html.Node

@@ -22,7 +22,7 @@ const (
 // numEnvs is the number of environments.
 const numEnvs = 5
 
-// environment is what media queries ask about.
+// environment is what media queries match on.
 type environment struct {
 	width, height float64 // of the window in pixels
 	dark, state   bool

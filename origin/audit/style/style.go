@@ -52,7 +52,7 @@ type walker struct {
 	generated map[string]bool
 }
 
-// verdict says how a text is hidden.
+// verdict is how a text is hidden.
 type verdict struct {
 	how  reason
 	gone bool // in every state

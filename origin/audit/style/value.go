@@ -10,7 +10,7 @@ import (
 const defaultFont = 16
 
 // lengths is what relative lengths refer to, in pixels.
-// The auditor knows no layout, so a length that depends on one is unknown.
+// The auditor computes no layout, so a length that depends on one is unknown.
 type lengths struct {
 	em, rem       float64
 	whole         float64 // 100 %; 0 if it is not known

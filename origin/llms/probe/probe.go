@@ -25,9 +25,9 @@ const (
 	// maxProbes limits the running probes: each may hold 12 MiB of responses.
 	maxProbes = 8
 	// maxQueue is how far in advance requests to one host are scheduled. A caller
-	// that would wait longer is asked to retry.
+	// that would wait longer gets an error to retry.
 	maxQueue = 6 * time.Second
-	// deadline limits one probe; the edge gives up on a request after 20 s.
+	// deadline limits one probe; the edge's timeout for a request is 20 s.
 	deadline = 15 * time.Second
 	// sweepAbove is the number of hosts above which past entries are removed.
 	sweepAbove = 1000

@@ -87,7 +87,7 @@ func names(rows *sql.Rows, err error) (all []string, _ error) {
 
 // corrupt turns the error by which SQLite reports a damaged file into a row that
 // breaks a rule, so that the other rules are checked as well.
-// A damaged page breaks one rule; the others may still be readable and say what is lost.
+// A damaged page breaks one rule; the others may still be readable and show what is lost.
 func corrupt(broken []string, err error) ([]string, error) {
 	e, ok := errors.AsType[*modernc.Error](err)
 	if !ok || e.Code()&0xff != sqlite3.SQLITE_CORRUPT && e.Code() != sqlite3.SQLITE_NOTADB {
@@ -97,7 +97,7 @@ func corrupt(broken []string, err error) ([]string, error) {
 }
 
 // mismatches returns the digests of documents that do not match them.
-// A digest that does not match means that the bytes changed on the disk, or that someone wrote
+// A digest that does not match means that the bytes changed on the disk, or that another program wrote
 // to the table.
 func mismatches(rows *sql.Rows, err error) (broken []string, _ error) {
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Keep says what is kept. A zero time keeps everything.
+// Keep is the retention of each table. A zero time keeps everything.
 type Keep struct {
 	Events     time.Time // at and after which events are kept
 	Deliveries time.Time // at and after which deliveries are kept
@@ -70,7 +70,7 @@ func (d Database) extend(ctx context.Context, all []Range, newest int64) error {
 	return run(ctx, d.DB, analyze)
 }
 
-// forget empties and drops old partitions.
+// dropOld empties and drops old partitions.
 func (d Database) forget(ctx context.Context, all []Range, newest int64, keep Keep, s *Status) error {
 	tail := true // all ranges before this one were dropped
 	for _, r := range all {

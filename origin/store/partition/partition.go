@@ -27,7 +27,7 @@ const ahead = 3
 const olderWithin = 24 * time.Hour
 
 // lockTimeout bounds the wait for a lock that blocks reads, while others queue behind it. It is below
-// PostgreSQL's deadlock_timeout of 1 s, so that this side gives up.
+// PostgreSQL's deadlock_timeout of 1 s, so that this side fails first.
 const lockTimeout = 500 * time.Millisecond
 
 // backfillPage is how many attempts one statement reads to store their events: some 100 ms of work.

@@ -17,7 +17,7 @@ const (
 	maxWait = 200 * time.Millisecond * timeout.Scale
 	// lookEvery is the delay between two looks.
 	lookEvery = 10 * time.Millisecond
-	// rest is how long a copy that failed or was too far behind is not asked. Without it each
+	// rest is how long a copy that failed or was too far behind is not queried. Without it each
 	// reader would wait for a copy that is away or paused.
 	rest = 2 * time.Second
 )
@@ -49,10 +49,10 @@ func New(cfg Config) *Replica { return &Replica{cfg: cfg} }
 // Close closes all connections. No snapshot may be open.
 func (r *Replica) Close() error { return r.cfg.DB.Close() }
 
-// Counts says what became of the reads that a replica could have answered.
+// Counts are the results of the reads that a replica could have answered.
 type Counts struct {
 	Reads  int64 // answered
-	Behind int64 // not answered: the copy had not reached the position, or was not asked because of that
+	Behind int64 // not answered: the copy had not reached the position, or was not queried because of that
 	Failed int64 // not answered: the copy was away or of another log, or ended the snapshot
 }
 

@@ -1,4 +1,4 @@
-// Package engine asks answer engines, one adapter for each API.
+// Package engine calls the APIs of answer engines, one adapter for each API.
 //
 // Input is a question; output is an Exchange, the stored form of a call, and the Answer that is read from it.
 // Reading is apart from asking, so that answers on disk can be read again. The package knows no brands, no budget

@@ -79,11 +79,11 @@ type Exchange struct {
 	Header  map[string]string `json:"header,omitempty"`
 	Body    string            `json:"body"` // as received
 	Stream  bool              `json:"stream,omitempty"`
-	// Pause is how long the vendor wants no further call, by the header fields of its limits.
+	// Pause is how long to wait before the next call, by the header fields of its limits.
 	Pause time.Duration `json:"-"`
 }
 
-// adapter knows the shape of an API.
+// adapter builds the requests and reads the responses of one API.
 // An adapter has no state and does no I/O, so stored exchanges can be read again by a later release.
 type adapter interface {
 	// request returns what to send: the path, the header fields besides those of every call, and the body.
@@ -121,7 +121,7 @@ func Adapters() []string {
 	return names
 }
 
-// Engine asks one engine. It is safe for concurrent use.
+// Engine is a client of one answer engine. It is safe for concurrent use.
 type Engine struct {
 	config  Config
 	adapter adapter

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrPaused says that the engine wants the same conversation again to continue its answer.
+// ErrPaused means that the engine paused its answer: send the same conversation again to continue it.
 var ErrPaused = errors.New("the answer is paused")
 
 // Action is what follows from a failure.
@@ -159,6 +159,7 @@ func retryInfo(body []byte) time.Duration {
 // maxReason limits what is repeated of an engine.
 const maxReason = 120 // bytes
 
+// shorten cuts a text of an engine for the journal and for messages to the operator. It may be of any length.
 func shorten(text string) string {
 	text = strings.ToValidUTF8(text, "?")
 	if len(text) <= maxReason {

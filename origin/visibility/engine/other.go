@@ -18,12 +18,14 @@ func (mistral) request(c *Config, question string, _ [][]byte) (string, map[stri
 	return "/v1/conversations", bearer(c), body
 }
 
+// chunk is a part of a message: a text or a reference to a source.
 type chunk struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 	URL  string `json:"url"`
 }
 
+// read adds up all messages: an answer with a search has one before and one after it.
 func (mistral) read(bodies [][]byte) (a Answer, err error) {
 	var r struct {
 		Outputs []struct {
@@ -80,6 +82,7 @@ func chunksOf(content json.RawMessage) ([]chunk, error) {
 	return chunks, err
 }
 
+// join builds the body of the answer that was sent as a stream. Without the last event the answer is incomplete.
 func (mistral) join(events []streamEvent) ([]byte, bool) {
 	outputs := []object{}
 	content := []json.RawMessage{}
@@ -130,6 +133,7 @@ func (gemini) request(c *Config, question string, _ [][]byte) (string, map[strin
 		"generationConfig": object{"maxOutputTokens": c.MaxOutputTokens}}
 }
 
+// generated is a response of generateContent. Thoughts are parts of the content, marked as such.
 type generated struct {
 	Candidates []struct {
 		Content struct {

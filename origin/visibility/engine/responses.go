@@ -213,6 +213,7 @@ func (xAI) read(bodies [][]byte) (Answer, error) {
 // perplexity is the Agent API of Perplexity; shape of 2026-10. No preset is sent: presets change silently.
 type perplexity struct{}
 
+// request sends the country only: a more exact place would need the address of a person.
 func (perplexity) request(c *Config, question string, _ [][]byte) (string, map[string]string, any) {
 	body := object{"model": c.Model, "input": question, "store": false, "max_output_tokens": c.MaxOutputTokens}
 	if c.Search != SearchOff {
@@ -230,6 +231,7 @@ func (perplexity) join(events []streamEvent) ([]byte, bool) { return joinRespons
 // numbered is a reference to a search result, [3].
 var numbered = regexp.MustCompile(`\[(\d{1,4})\]`)
 
+// read takes the results of searches as retrieved, and those that the text refers to as cited.
 func (perplexity) read(bodies [][]byte) (Answer, error) {
 	r, a, err := readResponse(bodies)
 	byID := map[string]string{}

@@ -20,7 +20,7 @@ type Change struct {
 
 // Compare compares the values of common questions in two studies: of a brand, and the mean of the
 // others of the panel. It reports false if no change is shown at 0.1 %: of weekly studies
-// of a brand one in twenty years is a false alarm. NewModel tells that the engine reported another
+// of a brand one in twenty years is a false alarm. NewModel means that the engine reported another
 // model.
 func Compare(now, then, othersNow, othersThen []int64, newModel bool) (Change, bool) {
 	if len(now) <= minDegrees {
@@ -63,7 +63,7 @@ const PilotQuestions = 30
 
 // QuestionsFor returns the number of questions whose interval has a half-width in
 // millionths, from the values of a pilot with at least two questions (Stein's two stages): the
-// second stage asks as many and looks no more at the result before its end.
+// second stage sends as many questions and its result is not read before its end.
 func QuestionsFor(pilot []int64, halfWidth int64) int {
 	c := big.NewInt(T975(len(pilot) - 1))
 	n := new(big.Int).Mul(c.Mul(c, c), pilotVariance(pilot))

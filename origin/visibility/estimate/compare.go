@@ -94,7 +94,7 @@ func roundQuo(n, d *big.Int) int64 {
 }
 
 // Place is where a brand is in a ranking: between two ranks, in a group that cannot be
-// told apart from its first.
+// distinguished from its first.
 type Place struct {
 	Brand     int // index of its values
 	Low, High int // ranks from 1
@@ -136,7 +136,7 @@ func Rank(brands [][]int64) []Place {
 	return places
 }
 
-// differences tells for each pair whether the first is better than the second.
+// differences reports for each pair whether the first is better than the second.
 func differences(brands [][]int64) [][]bool {
 	type pair struct {
 		a, b int

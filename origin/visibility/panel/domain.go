@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// redirectors are hosts that lead to addresses that their own does not tell.
+// redirectors are hosts that redirect to addresses that their URL does not show.
 var redirectors = []string{"vertexaisearch.cloud.google.com", "t.co", "bit.ly", "lnkd.in", "l.facebook.com", "goo.gl",
 	"tinyurl.com", "youtu.be", "amzn.to", "ow.ly", "out.reddit.com"}
 

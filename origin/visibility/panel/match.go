@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// nearWords is how many words may stand between an alias that is a common word and the evidence for it.
+// nearWords is how many words may be between an alias that is a common word and the evidence for it.
 const nearWords = 12
 
-// Reading is what an answer says about the brands of a panel. Brands are indexes.
+// Reading is what was found in an answer about the brands of a panel. Brands are indexes.
 type Reading struct {
 	Text     string // of the answer, without Markdown
 	Mentions []Span // in order; the first of each brand counts
@@ -164,6 +164,7 @@ func (c *compiled) find(n *normalized, cited bool) (hits, misses []Span) {
 func (c *compiled) refuse(n *normalized, s Span, cited bool) string {
 	before, _ := utf8.DecodeLastRuneInString(n.text[:s.From])
 	switch {
+	// Scripts without spaces have no ends of words, so only their aliases may begin or end within letters.
 	case s.From > 0 && !c.openLeft && isWordRune(before), !c.openRight && !c.ended(n.text[s.To:]):
 		return "part of a longer word"
 	case slices.ContainsFunc(c.not, func(p string) bool { return within(n.text, s, p) }):
@@ -208,6 +209,7 @@ func isWordRune(r rune) bool { return isLetterOrDigit(r) || unicode.IsMark(r) }
 // within reports whether a phrase is within nearWords words of a place, in the same block of text.
 func within(text string, s Span, phrase string) bool {
 	from, to := s.From, s.To
+	// A line break ends a block: words of another heading or item of a list are no context.
 	for words := 0; from > 0 && text[from-1] != '\n'; from-- {
 		if text[from-1] == ' ' {
 			if words++; words > nearWords {
@@ -258,6 +260,7 @@ func inSource(n *normalized, spans []Span) []Span {
 // statements returns the facts that sentences with the name of a brand state. A fact with right and wrong
 // statements in one answer is not counted.
 func (m *Matcher) statements(n *normalized, mentions []Span) (all []Statement) {
+	// Only in sentences with the name: the next sentence is often about a competitor.
 	for i, b := range m.brands {
 		for _, f := range b.Facts {
 			right, wrong := false, false
@@ -291,6 +294,7 @@ const sentenceEnds = ".!?"
 
 // sentenceOf returns the sentence around a place.
 func sentenceOf(text string, s Span) string {
+	// A full stop without a space belongs to a number or an address; the marks of Chinese and Japanese need no space.
 	isEnd := func(i int) bool {
 		return text[i] == '\n' ||
 			strings.IndexByte(sentenceEnds, text[i]) >= 0 && (i+1 == len(text) || text[i+1] == ' ') ||

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// addresses are URLs that stand as text: a brand in one is a citation, not a mention.
+// addresses are URLs that appear as text: a brand in one is a citation, not a mention.
 var addresses = regexp.MustCompile(`(?i)\b(?:https?://|www\.)[^\s<>"']+`)
 
 // Plain returns the text of Markdown as a person reads it. Texts of links stay; addresses, images, code and

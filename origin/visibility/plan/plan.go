@@ -392,7 +392,7 @@ func (p *Plan) readEngine(r *reader, n *yaml.Node) {
 // modelPath is what a model is made of where it is a part of the address.
 var modelPath = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
 
-// termsOf has what an operator should know of the terms of each vendor.
+// termsOf lists the terms of each vendor that limit what an operator may do.
 var termsOf = map[string]string{
 	"openai-responses": "OpenAI asks that shown web results keep clickable citations; Fieldmark shows counts only. " +
 		"Results are labelled as those of the API, never ChatGPT.",

@@ -48,6 +48,8 @@ type Prompt struct {
 	at *yaml.Node
 }
 
+// read reads a set of questions. Unknown members are faults, because a misspelt one would change what is measured
+// without an error. The marks after a name are those of reader.object: an exclamation mark means required.
 func (s *PromptSet) read(r *reader, text []byte) {
 	top := r.parse(text)
 	if top == nil {
@@ -110,11 +112,13 @@ func (s *PromptSet) check(r *reader, m *panel.Matcher) {
 	// By id, so that the order in the file does not change the hash.
 	slices.SortFunc(s.Prompts, func(a, b Prompt) int { return cmp.Compare(a.ID, b.ID) })
 	if tag, err := language.Parse(s.Locale); err == nil {
+		// A question in one language with the place of another would measure neither market.
 		base, _ := tag.Base()
 		r.want(base.String() == s.Language, &yaml.Node{Line: 1, Column: 1}, "locale and language differ")
 	}
 }
 
+// digest identifies the set in results; studies are compared only if they sent the same questions.
 func (s *PromptSet) digest() fieldmark.Digest { return digest(s) }
 
 // digest returns SHA-256 of the JSON of a value with sorted keys and texts in NFC.
@@ -184,7 +188,7 @@ func readPanel(r *reader, text []byte) (brands []panel.Brand) {
 	if top == nil {
 		return nil
 	}
-	// Places in the file by member, because panel.Check knows brands and not lines.
+	// Places in the file by member, because panel.Check has brands and no lines.
 	at := map[string]*yaml.Node{}
 	place := func(n *yaml.Node, brand int, member string, index int) { at[key(brand, member, index)] = n }
 	place(top, -1, "", -1)
@@ -217,7 +221,7 @@ func key(brand int, member string, index int) string {
 	return string(b)
 }
 
-// readBrand reads a brand. place remembers where members are, for the faults that panel.Check finds.
+// readBrand reads a brand. place records where members are, for the faults that panel.Check finds.
 func readBrand(r *reader, n *yaml.Node, place func(n *yaml.Node, member string, index int)) (b panel.Brand) {
 	r.object(n, fields{
 		"slug!": func(c *yaml.Node) { place(c, "slug", -1); r.slug(&b.Slug)(c) },

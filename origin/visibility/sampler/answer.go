@@ -59,7 +59,7 @@ func (s *Study) writeAnswer(id string, exchanges []engine.Exchange) (fieldmark.D
 	return fieldmark.DigestOf(sha256.Sum256(text)), nil
 }
 
-// errPruned says that the file of an answer is gone.
+// errPruned means that the file of an answer is gone.
 var errPruned = errors.New("the answer was removed")
 
 // readAnswer reads the answer of an entry, and compares its digest.

@@ -10,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/visibility/study"
 )
 
-// ErrNotOver says that a study can still get answers. Interim counts are not exported: a study that is stopped when
+// ErrNotOver means that a study can still get answers. Interim counts are not exported: a study that is stopped when
 // its result pleases has no valid interval.
 var ErrNotOver = errors.New("the study is not over: interim counts are not exported")
 

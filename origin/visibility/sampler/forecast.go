@@ -41,7 +41,7 @@ type Forecast struct {
 	Widths    []Width          `json:"halfWidths"`
 	Missing   []string         `json:"missing"`         // for a ranking
 	Reach     *Reach           `json:"reach,omitempty"` // only with a pilot
-	// Notes say what the sums assume.
+	// Notes describe what the sums assume.
 	Notes []string `json:"notes"`
 }
 
@@ -134,19 +134,19 @@ func add(a, b int64) int64 {
 	return a + b
 }
 
-// Reach is how many questions the mention rate of the operator's own brand wants for a half-width.
+// Reach is how many questions are needed for a half-width of the mention rate of the operator's own brand.
 type Reach struct {
 	Brand     string  `json:"brand"`
 	HalfWidth float64 `json:"halfWidthPoints"` // wanted
-	Questions int     `json:"questions"`       // that it wants
+	Questions int     `json:"questions"`       // that it needs
 	Has       int     `json:"has"`             // of the plan
 	Best      float64 `json:"bestPoints"`      // what these can give, however often they are asked
 }
 
-// ErrNoPilot says that a study cannot be the pilot of a plan.
+// ErrNoPilot means that a study cannot be the pilot of a plan.
 var ErrNoPilot = errors.New("it cannot be the pilot")
 
-// ReachOf returns how many questions a plan wants for a half-width in points, by an earlier study as its pilot: the
+// ReachOf returns how many questions a plan needs for a half-width in points, by an earlier study as its pilot: the
 // first of two stages. The variance between questions is that of the engine on which the brand varies most. The
 // second stage has that many questions and no further look, so its interval holds at its level.
 func ReachOf(pilot *Study, p *plan.Plan, questions int, points float64, now time.Time) (r Reach, err error) {
@@ -178,7 +178,7 @@ func ReachOf(pilot *Study, p *plan.Plan, questions int, points float64, now time
 	return r, nil
 }
 
-// missing says what a plan needs so that its result can be ranked.
+// missing returns what a plan lacks so that its result can be ranked.
 func (f *Forecast) missing(p *plan.Plan) (all []string) {
 	if f.Questions < fieldmark.MinVisibilityPrompts {
 		all = append(all, fmt.Sprintf("%d questions without a brand name; it has %d", fieldmark.MinVisibilityPrompts,

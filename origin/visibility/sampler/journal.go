@@ -49,7 +49,7 @@ const (
 	stateDone                // final
 )
 
-// record is what the journal says of a cell.
+// record is the state of a cell by the journal.
 type record struct {
 	state    state
 	attempts int

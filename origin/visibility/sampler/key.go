@@ -12,7 +12,7 @@ import (
 // minKey is the length of a key in bytes. Removing a shorter text from answers would damage them.
 const minKey = 8
 
-// ErrKey says that the key of an engine is not where the plan says, or may not be used.
+// ErrKey means that the key of an engine is not where the plan says, or may not be used.
 var ErrKey = errors.New("no usable key")
 
 // ReadKey returns the key of an engine from its environment variable or its file, which only its owner may read.

@@ -7,7 +7,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/visibility/plan"
 )
 
-// errBudget says that the next call might exceed the budget.
+// errBudget means that the next call might exceed the budget.
 var errBudget = errors.New("the budget is reached")
 
 // million is the unit of prices of tokens.

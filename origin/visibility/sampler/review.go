@@ -63,10 +63,12 @@ type mark struct {
 // ReviewItems returns the places that are still to be reviewed: at random, of brands whose name is a common word,
 // or of one brand.
 func (s *Study) ReviewItems(slug string) ([]Item, error) {
+	// The marks of earlier sessions: a review may be interrupted at any item.
 	known, err := s.marks(reviewFile)
 	if err != nil {
 		return nil, err
 	}
+	// By brand and by hit, so that each gets the same number of reviews.
 	all := map[int]map[bool][]Item{}
 	if _, err := s.count(func(c Cell, _ *engine.Answer, r *panel.Reading) {
 		// Hits show false mentions, and near-misses show what the rules of an alias exclude wrongly.
@@ -122,7 +124,7 @@ func (s *Study) shuffle(items []Item, what string) {
 	rand.New(rand.NewChaCha8(seed)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 }
 
-// Review stores what a person says of a place: whether it names the brand.
+// Review stores the judgment of a person about a match: whether it names the brand.
 func (s *Study) Review(i *Item, names bool) error {
 	return s.appendMark(reviewFile, mark{Key: i.Key, Brand: i.Slug, Hit: i.Hit, Yes: names})
 }

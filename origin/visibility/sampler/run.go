@@ -27,7 +27,7 @@ const (
 	grace = 30 * time.Second
 )
 
-// Ended says how a run ended.
+// Ended is why a run ended.
 type Ended struct {
 	Over    bool              // nothing is left to ask, ever
 	Budget  bool              // the budget is reached
@@ -206,7 +206,7 @@ func (r *runner) ask(ctx, calls context.Context, c Cell, ends time.Time) error {
 	}
 }
 
-// attempt makes one call with its continuations, and returns how long the engine wants no further one. Every
+// attempt makes one call with its continuations, and returns how long to wait before the next one. Every
 // step is on disk before the next: a process that is killed leaves either nothing sent, or a cell that is lost.
 func (s *Study) attempt(ctx context.Context, c Cell) (pause time.Duration, err error) {
 	p, id := s.Plan, c.id(s.Plan)

@@ -22,7 +22,7 @@ type Status struct {
 	Budget   int64            `json:"budgetNano"`
 	Over     bool             `json:"over"`
 	Busy     bool             `json:"busy"` // a process works on it
-	// Unranked says why the study cannot be ranked any more; empty if it still can.
+	// Unranked is why the study cannot be ranked any more; empty if it still can.
 	Unranked []string `json:"unranked,omitempty"`
 }
 
@@ -106,7 +106,7 @@ func (e *EngineStatus) add(r *record, isOver, busy bool) bool {
 	return false
 }
 
-// unranked says why an engine cannot be ranked any more. left has the answers that each question has or can get.
+// unranked returns why an engine cannot be ranked any more. left has the answers that each question has or can get.
 func (s *Study) unranked(e *EngineStatus, left map[int]int) (why []string) {
 	if gone := e.Failed + e.Lost + e.Missed; 100*gone > maxMissing*e.Of {
 		why = append(why, fmt.Sprintf(

@@ -18,10 +18,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/visibility/plan"
 )
 
-// ErrBusy says that another process works on the study.
+// ErrBusy means that another process works on the study.
 var ErrBusy = errors.New("another process works on this study")
 
-// ErrChanged says that a plan is not that of the study in its folder.
+// ErrChanged means that a plan is not that of the study in its folder.
 var ErrChanged = errors.New("the plan differs from that of the study in this folder: give it another name or folder")
 
 // Files of a study in its folder. Answers may name people: only their owner reads them.

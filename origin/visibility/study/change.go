@@ -31,7 +31,7 @@ func Changes(now, then *Document) (changes []fieldmark.VisibilityChange) {
 			if !ok || done {
 				continue
 			}
-			// The mean of the other brands tells a change of the engine from one of the brand.
+			// The mean of the other brands separates a change of the engine from one of the brand.
 			c, changed := estimate.Compare(value, old, meanOfOthers(nows, slug), meanOfOthers(thens, slug),
 				now.Model != then.Model)
 			if changed {

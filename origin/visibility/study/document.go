@@ -48,7 +48,7 @@ type Document struct {
 	Planned       int              `json:"planned,omitempty"` // answers; 0: those of the cells
 	AnswersDigest fieldmark.Digest `json:"answersDigest,omitempty"`
 	// Brands is the panel; brands that the counts name are added. A brand that the registry does not
-	// know keeps its place in the denominators as ?1, ?2 and so on.
+	// have keeps its place in the denominators as ?1, ?2 and so on.
 	Brands   []string   `json:"brands,omitempty"`
 	Prompts  []Prompt   `json:"prompts"`
 	Days     []string   `json:"days"` // dates; none: one block, which cannot be ranked

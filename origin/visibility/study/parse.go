@@ -37,7 +37,7 @@ func ParseJSON(body []byte) (*Document, error) {
 	return &d, nil
 }
 
-// place says what is wrong with JSON and where. Values of the file are not repeated.
+// place returns what is wrong with JSON and where. Values of the file are not repeated.
 // A file may have the texts of answers, which errors must not spread.
 func place(body []byte, offset int64, err error) string {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {

@@ -195,6 +195,7 @@ type builder struct {
 	order   []int                               // indexes of brands that can be ranked
 }
 
+// newBuilder returns a builder of the result of one engine, or of several engines together.
 func newBuilder(t *table, engines ...*engineTable) *builder {
 	b := &builder{table: t, engines: engines, result: fieldmark.StudyEngine{Brands: []fieldmark.StudyBrand{}},
 		values: map[fieldmark.StudyMetric][][]int64{}}
@@ -265,7 +266,7 @@ func (b *builder) ranked() fieldmark.StudyEngine {
 }
 
 // panelMean is the mean mention rate of all brands of the panel, over engines with answers.
-// It says how easy the questions are: a rate is to be read beside it.
+// It describes how easy the questions are: a rate is to be read beside it.
 func panelMean(engines []*engineTable) *fieldmark.Milli {
 	var sum, of int64 // of millionths; of brands and questions
 	for _, e := range engines {

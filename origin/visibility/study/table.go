@@ -25,6 +25,8 @@ func question(p Prompt) string {
 	return "prompt " + p.ID
 }
 
+// newTable unites the questions and days of the documents of a study, one for each engine. Branded prompts are left
+// out: an answer to a question that names a brand shows nothing about visibility.
 func newTable(documents []*Document) *table {
 	t := &table{questions: map[string]int{}, words: map[string]bool{}}
 	var questions []string
@@ -65,7 +67,7 @@ type engineTable struct {
 	rows                                 map[string][]row
 	right, statements                    map[string][]int // by question
 	total, failed, searched, planned     int
-	panel                                int // brands, with those that the registry does not know
+	panel                                int // brands, with those that are not in the registry
 	citedTotal, namedTotal, questionsHit int
 	reason                               string
 }
@@ -76,6 +78,7 @@ type row struct{ cell, mentions, first, top3, citations int32 }
 // A study without days is one block.
 func (t *table) width() int { return max(len(t.days), 1) }
 
+// engine counts a document into the cells of the table. The document was checked, so its indexes are valid.
 func (t *table) engine(d *Document) *engineTable {
 	n := len(t.questions) * t.width()
 	e := &engineTable{table: t, answers: make([]int32, n), cited: make([]int32, n), named: make([]int32, n),
@@ -124,7 +127,7 @@ func (t *table) engine(d *Document) *engineTable {
 			e.questionsHit++
 		}
 	}
-	// A document that states fewer answers than it has is not believed.
+	// The number that a document states is its own claim; it is at least what the document has.
 	e.planned = max(d.Planned, e.total+e.failed)
 	e.reason = e.shortOf(d)
 	return e
@@ -134,6 +137,8 @@ func (t *table) engine(d *Document) *engineTable {
 // has at most 1,000 answers, and there are at most 1,000 prompts.
 type numerators struct{ mentions, first, top3, citations []int32 }
 
+// numerators spreads the rows of a brand over all cells. One allocation for four lists: a ranking computes them for
+// each brand and engine.
 func (e *engineTable) numerators(brand string) numerators {
 	size := len(e.answers)
 	all := make([]int32, 4*size)
@@ -147,6 +152,8 @@ func (e *engineTable) numerators(brand string) numerators {
 	return n
 }
 
+// addAccuracy counts the statements about brands by question, like mentions, so that their interval is computed over
+// questions and not over answers.
 func (e *engineTable) addAccuracy(d *Document) {
 	for _, a := range d.Accuracy {
 		if isUnknown(a.Brand) || d.Prompts[a.Prompt].Branded {

@@ -113,7 +113,7 @@ func (p *scorePairs) bootstrap(random *rand.Rand) (taus, differences []float64) 
 	return taus, differences
 }
 
-// percentiles returns the 95 % interval of resampled values; the whole range if too few say anything.
+// percentiles returns the 95 % interval of resampled values; the whole range if too few are defined.
 func percentiles(values []float64) (low, high *fieldmark.Milli) {
 	if len(values) < resamples/2 {
 		return new(-fieldmark.MilliOne), new(fieldmark.Milli(fieldmark.MilliOne))

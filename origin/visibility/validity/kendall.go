@@ -140,7 +140,7 @@ func bootstrap(all []series, random *rand.Rand) (low, high float64) {
 	}
 	// Most resamples had one value, as with a signal that hardly any site lacks.
 	if len(taus) < resamples/2 {
-		return -1, 1 // too few to say anything
+		return -1, 1 // too few for a statement
 	}
 	slices.Sort(taus)
 	cut := len(taus) / 40
