@@ -17,7 +17,7 @@ import (
 // ask opens a page and returns what a promise of its script comes to.
 func ask(t *testing.T, b *browsertest.Browser, address, script string, answer any) {
 	t.Helper()
-	b.Open(t, address, browsertest.View{}).Ask(t, "("+script+")()", answer)
+	b.Open(t, address, browsertest.View{}).Eval(t, "("+script+")()", answer)
 }
 
 // serve serves one page of HTML with a field more in its head.

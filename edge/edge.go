@@ -305,7 +305,7 @@ func (e *Edge) connConfig() conn.Config {
 		OnHandshake:      e.meters.handshake,
 		OnStreamReset:    e.meters.streamReset,
 		OnGoAway:         e.meters.goAway,
-		OnCalm:           e.meters.calm,
+		OnCalm:           e.meters.countCalmed,
 		Log:              e.log,
 		AccessLog:        e.cfg.AccessLog,
 	}

@@ -81,7 +81,7 @@ func (e *llmsEndpoints) serve(ctx *fasthttp.RequestCtx) route {
 		e.proxied.serve(ctx)
 		return routePassed
 	}
-	entry, from, err := e.ask(ctx, q)
+	entry, from, err := e.document(ctx, q)
 	if err != nil {
 		e.fail(ctx, err)
 		ctx.Response.Header.Set("Vary", "Accept")
@@ -92,7 +92,7 @@ func (e *llmsEndpoints) serve(ctx *fasthttp.RequestCtx) route {
 }
 
 // document returns the response to q, from the cache or the origin.
-func (e *llmsEndpoints) ask(ctx *fasthttp.RequestCtx, q llmsRequest) (*cache.Entry, cache.Source, error) {
+func (e *llmsEndpoints) document(ctx *fasthttp.RequestCtx, q llmsRequest) (*cache.Entry, cache.Source, error) {
 	known, id, client := e.originVersion.get(), requestID(ctx), e.clients.addr(ctx).String()
 	entry, from, err := e.fetcher.get(ctx, q.cacheKey(known), func(fc context.Context) (*cache.Entry, error) {
 		return e.fetch(fc, q, known, id, client)
@@ -155,10 +155,10 @@ func canonical(body []byte, asJSON bool) []byte {
 	return bytes.Clone(body)
 }
 
-// cacheKey names the answer to q by an origin of some edition.
-func (q llmsRequest) cacheKey(edition string) string {
+// cacheKey names the answer to q by an origin of some version.
+func (q llmsRequest) cacheKey(originVersion string) string {
 	h := sha256.New()
-	for _, part := range []string{edition, http.MethodPost, q.path, q.accept, q.contentType} {
+	for _, part := range []string{originVersion, http.MethodPost, q.path, q.accept, q.contentType} {
 		h.Write([]byte(part))
 		h.Write([]byte{0}) // occurs in no part
 	}
@@ -448,7 +448,7 @@ func (e *llmsEndpoints) answer(ctx *fasthttp.RequestCtx, check bool, form map[st
 
 // decodeAnswer returns the answer to q.
 func (e *llmsEndpoints) decodeAnswer(ctx *fasthttp.RequestCtx, q llmsRequest) (*llmsDocument, error) {
-	entry, _, err := e.ask(ctx, q)
+	entry, _, err := e.document(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -183,8 +183,8 @@ func (m *meters) streamReset(client bool) {
 // goAway counts a connection of HTTP/2 or HTTP/3 that the node ends. Their codes differ.
 func (m *meters) goAway(code uint64) { m.goAways[code].Inc() }
 
-// calm counts a client that has exceeded a limit of HTTP/2 or HTTP/3.
-func (m *meters) calm(bucket string) {
+// countCalmed counts a client that has exceeded a limit of HTTP/2 or HTTP/3.
+func (m *meters) countCalmed(bucket string) {
 	m.calmed[bucket].Inc()
 }
 
@@ -384,7 +384,7 @@ func (m *meters) module(digest fieldmark.Digest) *moduleMeter {
 		s.of = map[fieldmark.Digest]*moduleMeter{}
 	}
 	if len(s.order) == meteredModules {
-		m.forget(s.of[s.order[0]])
+		m.unregister(s.of[s.order[0]])
 		delete(s.of, s.order[0])
 		s.order = s.order[1:]
 	}
@@ -421,7 +421,7 @@ func (m *meters) newModule(d fieldmark.Digest) *moduleMeter {
 	return meter
 }
 
-func (m *meters) forget(old *moduleMeter) {
+func (m *meters) unregister(old *moduleMeter) {
 	for _, name := range []string{"fuel", "seconds", "waits_total", "instances", "load_seconds", "rollbacks_total"} {
 		m.set.UnregisterMetric(moduleMetric(name, old.digest))
 	}

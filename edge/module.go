@@ -154,10 +154,10 @@ func (s *modules) close(ctx context.Context) error {
 
 // assess scores one brand by the module that is active for it.
 func (s *scorer) assess(ctx context.Context, state fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
-	registry, onTrial := s.modules.registryFor(state.Brand.Slug)
+	registry, isCanary := s.modules.registryFor(state.Brand.Slug)
 	m, release, err := registry.Acquire()
-	if onTrial && errors.Is(err, wasm.ErrNoModule) { // the trial ended just now
-		registry, onTrial = s.modules.active, false
+	if isCanary && errors.Is(err, wasm.ErrNoModule) { // the canary ended just now
+		registry, isCanary = s.modules.active, false
 		m, release, err = registry.Acquire()
 	}
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *scorer) assess(ctx context.Context, state fieldmark.BrandState, now tim
 	}
 	defer release()
 	score, err := s.assessBy(ctx, m, state, now)
-	score.Canary = onTrial
+	score.Canary = isCanary
 	registry.Report(m, err)
 	return score, err
 }

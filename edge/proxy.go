@@ -194,30 +194,29 @@ func (o *originTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		use = o.tunnels
 	}
 	network := o.network(clientOfRequest(r))
-	land, ok := use.acquire(network)
+	release, ok := use.acquire(network)
 	if !ok {
 		o.onReject()
 		return nil, refuseRequest(r, errOverloaded())
 	}
 	if err := o.limits.checkQuota(r.Context(), r.URL.Path, network); err != nil {
-		land()
+		release()
 		return nil, refuseRequest(r, err)
 	}
-	resp, release, err := roundTripWithin(o.next, r, o.headTimeout(r))
+	resp, end, err := roundTripWithin(o.next, r, o.headTimeout(r))
 	if err != nil {
-		land()
+		release()
 		return nil, err
 	}
-	acquired := land
-	land = func() { acquired(); release() }
+	done := func() { release(); end() }
 	if o.spool != nil {
 		observeKeyForSpool(o.spool, r.Header.Get("Authorization"), resp)
 	}
 	o.limits.observeKey(r.Header.Get("Authorization"), resp)
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body = &trackedConn{rw, land}
+		resp.Body = &trackedConn{rw, done}
 	} else {
-		resp.Body = &trackedBody{resp.Body, land}
+		resp.Body = &trackedBody{resp.Body, done}
 	}
 	return resp, nil
 }

@@ -104,7 +104,7 @@ func TestRecompute(t *testing.T) {
 				Slug, Mine, Ours string
 				Fault            string
 			}
-			p.Ask(t, `Promise.all(`+fmt.Sprintf("%q", "["+strings.Join(slugs, " ")+"]")+
+			p.Eval(t, `Promise.all(`+fmt.Sprintf("%q", "["+strings.Join(slugs, " ")+"]")+
 				`.slice(1, -1).split(" ").map(async slug => {
 					try {
 						const proof = await recompute(slug);
@@ -158,7 +158,7 @@ func TestRecomputeAtAgeLimits(t *testing.T) {
 	p := b.Open(t, h.base+"/brands/"+slugs[0]+"/recompute", browsertest.View{})
 	p.Until(t, "the first is verified", `document.querySelector("[role=status]").textContent.startsWith("identical")`)
 	var differ []string
-	p.Ask(t, `Promise.all(`+fmt.Sprintf("%q", strings.Join(slugs, " "))+`.split(" ").map(async slug => {
+	p.Eval(t, `Promise.all(`+fmt.Sprintf("%q", strings.Join(slugs, " "))+`.split(" ").map(async slug => {
 			const proof = await recompute(slug);
 			proof.runner.end();
 			return proof.identical ? "" : slug + JSON.stringify(proof.mine) + JSON.stringify(proof.ours);
@@ -208,11 +208,11 @@ func TestRecomputePage(t *testing.T) {
 			p := b.Open(t, h.base+"/brands/acme/recompute", browsertest.View{})
 			p.Until(t, "the score is verified", status+`.startsWith("identical: 40 of 100")`)
 			var done any
-			p.Ask(t, set("fact-text.words", "500"), &done)
+			p.Eval(t, set("fact-text.words", "500"), &done)
 			p.Until(t, "the score follows", score+` == "50 of 100" && location.search == "?text.words=500"`)
-			p.Ask(t, set("fact-text.words", "777"), &done)
+			p.Eval(t, set("fact-text.words", "777"), &done)
 			p.Until(t, "the page says what the module did", score+`.includes(`+fmt.Sprintf("%q", module.says)+`)`)
-			p.Ask(t, set("fact-text.words", "778"), &done)
+			p.Eval(t, set("fact-text.words", "778"), &done)
 			p.Until(t, "the page still works", score+` == "77.8 of 100"`)
 			p.Go(t, h.base+"/brands/acme/recompute?text.words=200")
 			p.Until(t, "an address has its facts", score+` == "20 of 100"`)
@@ -344,7 +344,7 @@ func TestPlayground(t *testing.T) {
 	p := b.Open(t, h.base+site.PathPlayground, browsertest.View{Width: 390, Height: 840, Dark: true})
 	var done any
 	choose := func(module []byte) {
-		p.Ask(t, fmt.Sprintf(`(async (e, code) => {
+		p.Eval(t, fmt.Sprintf(`(async (e, code) => {
 			const files = new DataTransfer();
 			files.items.add(new File([Uint8Array.from(atob(code), c => c.charCodeAt(0))], "my.wasm"));
 			e.files = files.files;
@@ -356,15 +356,15 @@ func TestPlayground(t *testing.T) {
 	p.Until(t, "nothing is known", score+` == "no score"`)
 	verdict := `document.querySelector("[data-out=verdict]").textContent`
 	p.Until(t, "nothing checks it here", verdict+`.startsWith("Not checked: this server does not check")`)
-	p.Ask(t, set("brand", "acme"), &done)
+	p.Eval(t, set("brand", "acme"), &done)
 	p.Do(t, "run", chromedp.Click(chromedp.CSS("#playground .go")))
 	p.Until(t, "the facts of the brand are scored", score+` == "40 of 100"`)
 	p.Until(t, "its vectors are right", `document.querySelector("[data-out=vectors]").textContent.startsWith("All ")`)
 	p.Until(t, "the call is a vector", `document.querySelector("[data-out=vector]").textContent == `+
 		`'{"values":[400000],"states":"1","score":40000,"gates":0,"marks":[400]}'`)
-	p.Ask(t, set("fact-text.words", "777"), &done)
+	p.Eval(t, set("fact-text.words", "777"), &done)
 	p.Until(t, "the trap is named", score+` == "unreachable"`)
-	p.Ask(t, set("fact-text.words", "500"), &done)
+	p.Eval(t, set("fact-text.words", "500"), &done)
 	p.Until(t, "the page still works", score+` == "50 of 100"`)
 	for name, module := range map[string]struct {
 		code []byte
@@ -375,9 +375,9 @@ func TestPlayground(t *testing.T) {
 	} {
 		choose(module.code)
 		p.Until(t, "the "+name+" runs", score+` == "40 of 100"`)
-		p.Ask(t, set("fact-text.words", "777"), &done)
+		p.Eval(t, set("fact-text.words", "777"), &done)
 		p.Until(t, "the "+name+" is named", score+`.includes(`+fmt.Sprintf("%q", module.says)+`)`)
-		p.Ask(t, set("fact-text.words", "500"), &done)
+		p.Eval(t, set("fact-text.words", "500"), &done)
 		p.Until(t, "the page works after the "+name, score+` == "50 of 100"`)
 	}
 	for _, v := range []browsertest.View{{Width: 390, Height: 840}, {Dark: true}, {}} {
@@ -393,7 +393,7 @@ func TestPlayground(t *testing.T) {
 	p.Until(t, "another file is named", status+`.includes("WebAssembly")`)
 	choose(geo.Module())
 	p.Until(t, "a good module runs after them", score+` == "100 of 100"`)
-	p.Ask(t, set("card", "name: one"), &done)
+	p.Eval(t, set("card", "name: one"), &done)
 	p.Do(t, "run the card", chromedp.Click(chromedp.CSS("#playground .go")))
 	p.Until(t, "a card is not compiled here", status+`.startsWith("this server does not check")`)
 	choose(geo.Module())

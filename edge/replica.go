@@ -194,7 +194,7 @@ func (f *replicator) attach(ctx context.Context) error {
 func (f *replicator) pollEvents(ctx context.Context, after fieldmark.EventCursor,
 	wait time.Duration) (fieldmark.EventPage, error) {
 	if f.maxSilence > 0 {
-		ctx = upstream.WithSilence(ctx, f.maxSilence)
+		ctx = upstream.WithKeepAliveTimeout(ctx, f.maxSilence)
 	}
 	page, err := f.edge.cfg.Origin.Events(ctx, after, wait)
 	if err != nil {

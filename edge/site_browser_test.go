@@ -115,14 +115,14 @@ func findBrands(t *testing.T, b *browsertest.Browser, h *fixture) {
 	names := `[...document.querySelectorAll(".board .c-name a")].map(a => a.textContent).join()`
 	p := b.Open(t, h.base+"/", browsertest.View{})
 	var done any
-	p.Ask(t, set("q", "ACM"), &done)
+	p.Eval(t, set("q", "ACM"), &done)
 	p.Until(t, "Acme is found", names+` == "ACME"`)
 	p.Until(t, "the address leads here again", `location.search == "?q=ACM"`)
-	p.Ask(t, set("q", ""), &done)
-	p.Ask(t, set("niche", "food"), &done)
+	p.Eval(t, set("q", ""), &done)
+	p.Eval(t, set("niche", "food"), &done)
 	p.Until(t, "the food brands are shown",
 		`document.querySelector(".narrowed span")?.textContent == "12 brands in food"`)
-	p.Ask(t, set("q", "fern"), &done)
+	p.Eval(t, set("q", "fern"), &done)
 	p.Until(t, "a brand without a rank is found",
 		`document.querySelector(".also a")?.getAttribute("href") == "/brands/fern-gully"`)
 	p.Check(t)
@@ -131,7 +131,7 @@ func findBrands(t *testing.T, b *browsertest.Browser, h *fixture) {
 	plain.Do(t, "search without scripts", chromedp.SendKeys(chromedp.CSS("#q"), "acm\r"))
 	plain.Until(t, "Acme is found", `document.readyState == "complete" && `+names+` == "ACME"`)
 	var query string
-	if plain.Ask(t, "location.search", &query); query != "?q=acm&niche=&language=&minConfidence=&basis=" &&
+	if plain.Eval(t, "location.search", &query); query != "?q=acm&niche=&language=&minConfidence=&basis=" &&
 		query != "?q=acm&niche=&language=&minConfidence=" {
 		t.Errorf("the form asks %q", query)
 	}
@@ -154,8 +154,8 @@ func buildBadge(t *testing.T, b *browsertest.Browser, h *fixture) {
 	p.Do(t, "look for a brand", chromedp.SendKeys(chromedp.CSS("#q"), "acme.ex"),
 		chromedp.Click(chromedp.CSS("form[role=search] .go")))
 	p.Until(t, "the badge is shown", `document.querySelector("#result img")?.naturalWidth == 138`)
-	p.Ask(t, set("style", "card"), &done)
-	p.Ask(t, set("lang", "de"), &done)
+	p.Eval(t, set("style", "card"), &done)
+	p.Eval(t, set("lang", "de"), &done)
 	p.Until(t, "the card is shown",
 		`document.querySelector("#result img")?.getAttribute("src") == "/api/badge/acme?style=card&lang=de"`)
 	p.Do(t, "copy", chromedp.Click(chromedp.CSS(`#result .copy[aria-label="Copy HTML"]`)))

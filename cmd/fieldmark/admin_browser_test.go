@@ -77,7 +77,7 @@ func mustJSON(t *testing.T, v map[string]string) string {
 func (d *console) text(selector string) string {
 	d.t.Helper()
 	var text string
-	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector(%q)?.textContent ?? ""`, selector), &text)
+	d.tab.Eval(d.t, fmt.Sprintf(`document.querySelector(%q)?.textContent ?? ""`, selector), &text)
 	return strings.TrimSpace(text)
 }
 
@@ -93,7 +93,7 @@ func (d *console) says(want string) {
 func (d *console) follow(selector string) {
 	d.t.Helper()
 	var to string
-	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector(%q)?.href ?? ""`, selector), &to)
+	d.tab.Eval(d.t, fmt.Sprintf(`document.querySelector(%q)?.href ?? ""`, selector), &to)
 	if to == "" {
 		d.t.Fatalf("no link %s on the page:\n%s", selector, d.text("main"))
 	}
@@ -213,7 +213,7 @@ func TestAdministrator(t *testing.T) {
 
 	var module string
 	d.tab.Go(t, base+"/admin/modules")
-	d.tab.Ask(t, `document.querySelector("a[href*='/admin/modules/']").pathname`, &module)
+	d.tab.Eval(t, `document.querySelector("a[href*='/admin/modules/']").pathname`, &module)
 	endpoint := delivery[:strings.Index(delivery, "/deliveries")]
 	pages := []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/missions/" + m.ID,
 		"/admin/missions/new", "/admin/board?account=default", "/admin/webhooks", endpoint, delivery,
@@ -355,7 +355,7 @@ func (d *console) inspect(browser *browsertest.Browser, pages []visit) {
 			(&console{t: d.t, tab: tab}).says(page.says)
 		}
 		var unlabeled []string
-		tab.Ask(d.t, unlabeledParts, &unlabeled)
+		tab.Eval(d.t, unlabeledParts, &unlabeled)
 		for _, v := range views {
 			tab.Look(d.t, v)
 			for _, finding := range slices.Concat(tab.Overflow(d.t), tab.Axe(d.t), unlabeled) {
@@ -385,7 +385,7 @@ func (d *console) inspect(browser *browsertest.Browser, pages []visit) {
 func actionOf(d *console, end string) string {
 	d.t.Helper()
 	var action string
-	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector("form[action$='" + %q + "']")?.getAttribute("action") ?? ""`,
+	d.tab.Eval(d.t, fmt.Sprintf(`document.querySelector("form[action$='" + %q + "']")?.getAttribute("action") ?? ""`,
 		end), &action)
 	return action
 }
@@ -393,7 +393,7 @@ func actionOf(d *console, end string) string {
 func currentAddress(d *console) string {
 	d.t.Helper()
 	var address string
-	d.tab.Ask(d.t, "location.href", &address)
+	d.tab.Eval(d.t, "location.href", &address)
 	u, err := url.Parse(address)
 	must(d.t, err)
 	return u.Path

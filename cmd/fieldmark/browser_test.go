@@ -75,7 +75,7 @@ func TestBrowserOverTLS(t *testing.T) {
 func (d *console) useDemo(protocol string, access *demo.Access) {
 	d.t.Helper()
 	var loaded int
-	d.tab.Ask(d.t, `Promise.all([...Array(100).keys()].map(i => new Promise((done, failed) => {
+	d.tab.Eval(d.t, `Promise.all([...Array(100).keys()].map(i => new Promise((done, failed) => {
 		const img = new Image();
 		img.onload = () => done(1); img.onerror = () => failed(new Error('badge ' + i));
 		img.src = '/api/badge/alpenglow?x=' + i; document.body.append(img);
@@ -111,7 +111,7 @@ func (d *console) useDemo(protocol string, access *demo.Access) {
 func (d *console) over(protocol, what string) {
 	d.t.Helper()
 	var others []string
-	d.tab.Ask(d.t, fmt.Sprintf(`performance.getEntries().filter(e => (e.nextHopProtocol ?? %[1]q) != %[1]q)
+	d.tab.Eval(d.t, fmt.Sprintf(`performance.getEntries().filter(e => (e.nextHopProtocol ?? %[1]q) != %[1]q)
 		.map(e => e.name + ' over ' + e.nextHopProtocol)`, protocol), &others)
 	if len(others) > 0 {
 		d.t.Errorf("%s: not over %s: %v", what, protocol, others)
@@ -124,20 +124,20 @@ func (d *console) useSite() {
 	var socket, part string
 	var events []string
 	var moved float64
-	d.tab.Ask(d.t, `new Promise((done, failed) => {
+	d.tab.Eval(d.t, `new Promise((done, failed) => {
 		const s = new WebSocket("wss://" + location.host + "/socket");
 		s.onopen = () => s.send("hello");
 		s.onmessage = e => { done(e.data); s.close(); };
 		s.onerror = () => failed(new Error("WebSocket"));
 	})`, &socket)
-	d.tab.Ask(d.t, `new Promise((done, failed) => {
+	d.tab.Eval(d.t, `new Promise((done, failed) => {
 		const all = [], s = new EventSource("/events");
 		s.onmessage = e => { all.push(e.data); if (all.length == 3) { s.close(); done(all); } };
 		s.onerror = () => failed(new Error("EventSource"));
 	})`, &events)
-	d.tab.Ask(d.t, `fetch("/tone.wav", {headers: {Range: "bytes=8-11"}})
+	d.tab.Eval(d.t, `fetch("/tone.wav", {headers: {Range: "bytes=8-11"}})
 		.then(async r => r.status + " " + r.headers.get("Content-Range") + " " + await r.text())`, &part)
-	d.tab.Ask(d.t, `new Promise((done, failed) => {
+	d.tab.Eval(d.t, `new Promise((done, failed) => {
 		const a = new Audio("/tone.wav?sound");
 		a.onloadedmetadata = () => { a.currentTime = 100; };
 		a.onseeked = () => done(a.currentTime);

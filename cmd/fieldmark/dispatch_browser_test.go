@@ -57,7 +57,7 @@ func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	w.says("ada administrator mission.completed")
 	w.tab.Go(t, d.base+"/admin/missions?account=default")
 	var csv string
-	w.tab.Ask(t, `fetch(document.querySelector("a[download]").href).then(r => r.text())`, &csv)
+	w.tab.Eval(t, `fetch(document.querySelector("a[download]").href).then(r => r.text())`, &csv)
 	if !strings.Contains(csv, title+",MEDIUM,COMPLETED") || !strings.Contains(csv, title+" in vain,MEDIUM,CANCELED") {
 		t.Errorf("the export lacks the missions:\n%s", csv)
 	}
@@ -167,6 +167,6 @@ func (d *console) several(second, third string) {
 // value returns the text that an expression has in the page.
 func (d *console) value(expression string) (text string) {
 	d.t.Helper()
-	d.tab.Ask(d.t, "String("+expression+")", &text)
+	d.tab.Eval(d.t, "String("+expression+")", &text)
 	return text
 }

@@ -34,7 +34,7 @@ func (d *console) operate(browser *browsertest.Browser, v browsertest.View) {
 	w.submit("form[action='/admin/missions'][method=post]", "button", map[string]string{"title": "Look at the mast",
 		"priority": "LOW"})
 	overview := func() (html string) {
-		w.tab.Ask(t, `fetch("/admin").then(r => r.text())`, &html)
+		w.tab.Eval(t, `fetch("/admin").then(r => r.text())`, &html)
 		return html
 	}
 	fails := receiver.URL + "/old: answers 500"
@@ -54,7 +54,7 @@ func (d *console) operate(browser *browsertest.Browser, v browsertest.View) {
 	w.push("button[value=recover]", "the replay has started", shows("Replay started."))
 	eventually(t, "the message is delivered", func() bool {
 		var states string
-		w.tab.Ask(t, `fetch(location.pathname + "?type=mission.created").then(r => r.text()).then(html =>
+		w.tab.Eval(t, `fetch(location.pathname + "?type=mission.created").then(r => r.text()).then(html =>
 			[...new DOMParser().parseFromString(html, "text/html").querySelectorAll(
 				"section[aria-labelledby=messages] tbody .state")].map(e => e.textContent).join())`, &states)
 		return states == "done"

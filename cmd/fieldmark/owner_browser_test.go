@@ -59,7 +59,7 @@ func (d *console) tabTo(selector string) {
 	const most = 60 // more than any page has before its form
 	for range most {
 		var there bool
-		d.tab.Ask(d.t, fmt.Sprintf("document.activeElement.matches(%q)", selector), &there)
+		d.tab.Eval(d.t, fmt.Sprintf("document.activeElement.matches(%q)", selector), &there)
 		if there {
 			return
 		}
@@ -91,7 +91,7 @@ func (d *console) rejects(selector, text, problem string) {
 	d.t.Helper()
 	var got struct{ Value, Fault string }
 	d.tab.Until(d.t, selector+" has the focus", fmt.Sprintf(`document.activeElement.matches(%q)`, selector))
-	d.tab.Ask(d.t, fmt.Sprintf(`(e => ({
+	d.tab.Eval(d.t, fmt.Sprintf(`(e => ({
 		value: e.value,
 		fault: e.getAttribute("aria-describedby").split(" ").map(id => document.getElementById(id)?.textContent)
 			.join(" "),
@@ -251,7 +251,7 @@ func (v *ownerVisit) fixSite(d *console) {
 	d.t.Helper()
 	d.tab.Go(d.t, v.base+"/owner/brands/"+v.slug)
 	var patches []struct{ URL, Text string }
-	d.tab.Ask(d.t, `[...(document.querySelector(".gate") ?? document.querySelector(".fixes > li"))
+	d.tab.Eval(d.t, `[...(document.querySelector(".gate") ?? document.querySelector(".fixes > li"))
 		.querySelectorAll("figure")].map(f => ({url: f.querySelector("a").href, text: `+
 		`f.querySelector("pre").textContent}))`,
 		&patches)

@@ -48,7 +48,7 @@ func visitPlayground(t *testing.T, b *browsertest.Browser, base string) *browser
 	t.Helper()
 	p := b.Open(t, base+site.PathPlayground, browsertest.View{Width: 390, Height: 840, Dark: true})
 	var done any
-	p.Ask(t, `(() => {
+	p.Eval(t, `(() => {
 		const make = URL.createObjectURL;
 		globalThis.offered = {};
 		URL.createObjectURL = blob => { const url = make(blob); offered[url] = blob; return url; };
@@ -60,7 +60,7 @@ func visitPlayground(t *testing.T, b *browsertest.Browser, base string) *browser
 func offered(t *testing.T, p *browsertest.Page, name string) []byte {
 	t.Helper()
 	var content string
-	p.Ask(t, fmt.Sprintf(`(async a => {
+	p.Eval(t, fmt.Sprintf(`(async a => {
 		const bytes = new Uint8Array(await offered[a.href].arrayBuffer());
 		return btoa(String.fromCharCode(...bytes));
 	})(document.querySelector('#playground a[download="%s"]'))`, name), &content)
@@ -91,19 +91,19 @@ func TestPlaygroundInBrowser(t *testing.T) {
 	}
 	var done any
 	run := func() { p.Do(t, "run", chromedp.Click(chromedp.CSS("#playground .go"))) }
-	p.Ask(t, setValue("card", fmt.Sprintf(playgroundCard, "101")), &done)
+	p.Eval(t, setValue("card", fmt.Sprintf(playgroundCard, "101")), &done)
 	run()
 	p.Until(t, "the mistake has its line",
 		text("mistakes")+`.startsWith("Line 20 ") && `+text("mistakes")+`.includes("limit")`)
-	p.Ask(t, `document.querySelector("#playground .line").click()`, &done)
+	p.Eval(t, `document.querySelector("#playground .line").click()`, &done)
 	p.Until(t, "the line is selected", `(e => e.value.slice(e.selectionStart, e.selectionEnd))(`+
 		`document.getElementById("card")).startsWith("- {id: short, limit: 101,")`)
-	p.Ask(t, setValue("card", fmt.Sprintf(playgroundCard, "30")), &done)
-	p.Ask(t, setValue("brand", "alpenglow"), &done)
+	p.Eval(t, setValue("card", fmt.Sprintf(playgroundCard, "30")), &done)
+	p.Eval(t, setValue("brand", "alpenglow"), &done)
 	run()
 	p.Until(t, "the card is compiled and checked", text("verdict")+` == "This module may be activated."`)
 	p.Until(t, "it is scored", text("score")+`.endsWith(" of 100")`)
-	p.Ask(t, setValue("fact-text.words", "400"), &done)
+	p.Eval(t, setValue("fact-text.words", "400"), &done)
 	p.Until(t, "the gate limits the score", text("score")+` == "30 of 100" && `+
 		text("gates")+` == "Limited to 30 by short."`)
 	checkOffered(t, p)
@@ -111,25 +111,25 @@ func TestPlaygroundInBrowser(t *testing.T) {
 
 	choose := func(module []byte) {
 		t.Helper()
-		p.Ask(t, fmt.Sprintf(`((e, code) => {
+		p.Eval(t, fmt.Sprintf(`((e, code) => {
 			const files = new DataTransfer();
 			files.items.add(new File([Uint8Array.from(atob(code), c => c.charCodeAt(0))], "my.wasm"));
 			e.files = files.files;
 			e.dispatchEvent(new Event("change"));
 		})(document.getElementById("module"), %q)`, base64.StdEncoding.EncodeToString(module)), &done)
 	}
-	p.Ask(t, setValue("brand", ""), &done)
+	p.Eval(t, setValue("brand", ""), &done)
 	choose(wasmtest.Failing(t, true))
 	p.Until(t, "a module is checked", text("verdict")+` == "This module may not be activated." && `+
 		text("problems")+`.includes("divide by zero")`)
 	p.Until(t, "it runs", `document.getElementById("fact-a") !== null`)
-	p.Ask(t, `(e => { e.value = "measured"; e.dispatchEvent(new Event("input")); })(`+
+	p.Eval(t, `(e => { e.value = "measured"; e.dispatchEvent(new Event("input")); })(`+
 		`document.querySelector('[aria-label="State of a"]'))`, &done)
-	p.Ask(t, setValue("fact-a", "1"), &done)
+	p.Eval(t, setValue("fact-a", "1"), &done)
 	p.Until(t, "a trap names its line", text("score")+`.includes("in divide (failing.c:5:")`)
-	p.Ask(t, setValue("fact-a", "2"), &done)
+	p.Eval(t, setValue("fact-a", "2"), &done)
 	p.Until(t, "a loop ends with its fuel", text("score")+`.includes("units of fuel, in spin, called by score")`)
-	p.Ask(t, setValue("fact-a", "7"), &done)
+	p.Eval(t, setValue("fact-a", "7"), &done)
 	p.Until(t, "the page still works", text("score")+` == "no score" && `+text("fuel")+`.includes("units of fuel")`)
 	choose([]byte("no module"))
 	p.Until(t, "another file has a report too", text("problems")+`.includes("not a WebAssembly module")`)

@@ -139,7 +139,7 @@ func (d *console) addPhoto(path string) {
 func (d *console) sign() {
 	d.t.Helper()
 	var at struct{ X, Y float64 }
-	d.tab.Ask(d.t, `(() => {
+	d.tab.Eval(d.t, `(() => {
 		const canvas = document.querySelector("canvas");
 		canvas.scrollIntoView({block: "center"});
 		const box = canvas.getBoundingClientRect();
@@ -188,7 +188,7 @@ func (d *console) sound(allowed ...string) {
 // small lists controls that a finger in a glove misses, and primary actions beside the first one.
 func (d *console) small() (found []string) {
 	d.t.Helper()
-	d.tab.Ask(d.t, `[...document.querySelectorAll("a, button, summary, input:not([type=hidden]), select, textarea")]
+	d.tab.Eval(d.t, `[...document.querySelectorAll("a, button, summary, input:not([type=hidden]), select, textarea")]
 		.filter(e => e.checkVisibility() && !e.closest(".card")).map(e => [e, e.getBoundingClientRect()])
 		.filter(([e, box]) => box.height < 44 || box.width < 44).map(([e, box]) =>
 			"smaller than 44 px: " + e.outerHTML.slice(0, 80) + " " + box.width + " x " + box.height)
@@ -225,7 +225,7 @@ func (f *technicians) walk(t *testing.T) {
 	d.sound("a status of 401")
 	d.enterPIN("123456")
 	var size int
-	d.tab.Ask(t, `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")
+	d.tab.Eval(t, `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")
 		.filter(e => e.initiatorType != "fetch")).reduce((n, e) => n + e.transferSize, 0)`, &size)
 	if size > 30<<10 || size < 1<<10 {
 		t.Errorf("the first page has %d bytes, want at most 30 kB", size)
@@ -402,13 +402,13 @@ func (f *technicians) stalePage(t *testing.T) {
 	d := f.open(f.browser.Device(t), page, phone)
 	d.ready()
 	var stored bool
-	d.tab.Ask(t, `caches.match(location.href).then(async r => { sessionStorage.old = await r.text(); return true; })`,
+	d.tab.Eval(t, `caches.match(location.href).then(async r => { sessionStorage.old = await r.text(); return true; })`,
 		&stored)
 	d.give("enroute", nil)
 	d.reaches(fieldmark.MissionEnRoute)
 	d.ready()
 	f.network.set(gone)
-	d.tab.Ask(t, `caches.keys().then(async ([name]) => (await caches.open(name)).put(location.href,
+	d.tab.Eval(t, `caches.keys().then(async ([name]) => (await caches.open(name)).put(location.href,
 		new Response(sessionStorage.old, {headers: {"Content-Type": "text/html"}}))).then(() => true)`, &stored)
 	d.tab.Go(t, d.base+page)
 	d.tab.Until(t, "the page shows the last response", `document.querySelector("#status").textContent == "en route"`)
@@ -545,7 +545,7 @@ func (f *technicians) queue(t *testing.T) {
 	d.tab.SetOnline(t, false)
 	var done int
 	began := time.Now()
-	d.tab.Ask(t, fmt.Sprintf(`(async () => {
+	d.tab.Eval(t, fmt.Sprintf(`(async () => {
 		const press = (act, values) => {
 			const form = document.querySelector("form[data-act=" + act + "]");
 			for (const [name, value] of Object.entries(values)) form.elements[name].value = value;

@@ -28,10 +28,10 @@ var (
 
 // hasNote reports whether a card or a seal has a second line.
 func (p *svgWriter) hasNote() bool {
-	if p.look.Style == Seal {
+	if p.options.Style == Seal {
 		return true
 	}
-	return p.badge.AsOf != 0 || p.face.score != "" && p.face.mark != ""
+	return p.badge.AsOf != 0 || p.content.score != "" && p.content.mark != ""
 }
 
 // card draws the style Card: the ring with the score on the left, the words and the note on the
@@ -39,21 +39,21 @@ func (p *svgWriter) hasNote() bool {
 func (p *svgWriter) card(e *fieldmark.Error) {
 	p.width = p.cardWidth()
 	p.openCard(e, cardHeight, `10`)
-	c := &schemes[p.look.Theme]
+	c := &schemes[p.options.Theme]
 	base := 3260
 	if p.hasNote() {
 		base = 2550
 	}
 	// Long words get a smaller font instead of a wider card.
-	f, width := p.fit(cardFont, p.width-cardText-cardEnd, p.face.says.all()...)
-	p.set(f, width, cardText, base, start, c.textFill, p.face.says.all()...)
+	f, width := p.fit(cardFont, p.width-cardText-cardEnd, p.content.statement.all()...)
+	p.set(f, width, cardText, base, start, c.textFill, p.content.statement.all()...)
 	if p.hasNote() {
 		p.note()
 	}
 	p.ring(cardGauge)
-	mark := p.face.mark
-	if p.face.score != "" {
-		mark = p.face.score
+	mark := p.content.mark
+	if p.content.score != "" {
+		mark = p.content.score
 	}
 	if mark != "" {
 		f := cardMark
@@ -70,8 +70,8 @@ func (p *svgWriter) card(e *fieldmark.Error) {
 // openCard appends the head and the surface of a card or a seal.
 // The rectangle is half a pixel inside, so its border of one pixel is sharp.
 func (p *svgWriter) openCard(e *fieldmark.Error, height int, radius string) {
-	c := &schemes[p.look.Theme]
-	p.open(e, height, p.ink(), true)
+	c := &schemes[p.options.Theme]
+	p.open(e, height, p.color(), true)
 	p.put(`<rect x=".5" y=".5" width="`, p.width-px)
 	p.put(`" height="`, height-px)
 	p.raw(`" rx="`)
@@ -90,7 +90,7 @@ func (p *svgWriter) note() {
 	var parts [7]part
 	n := 0
 	add := func(t part) { parts[n] = t; n++ }
-	if grade := colorOf(p.badge.Grade).mark(); grade != "" && (p.face.score != "" || p.face.month) {
+	if grade := colorOf(p.badge.Grade).mark(); grade != "" && (p.content.score != "" || p.content.month) {
 		add(part{word: &p.lang.words[gradeWord]})
 		add(part{text: " "})
 		add(part{text: grade})
@@ -99,13 +99,13 @@ func (p *svgWriter) note() {
 		}
 	}
 	if p.badge.AsOf != 0 {
-		if p.face.score != "" {
+		if p.content.score != "" {
 			add(part{word: &p.lang.words[verifiedWord]})
 			add(part{text: " "})
 		}
 		add(part{month: true})
 	}
-	p.text(cardNote, cardText, 4100, start, schemes[p.look.Theme].mutedFill, parts[:n]...)
+	p.text(cardNote, cardText, 4100, start, schemes[p.options.Theme].mutedFill, parts[:n]...)
 }
 
 // outOf are the scores as a fraction. Without spaces it keeps its order among
@@ -120,14 +120,14 @@ var outOf = func() (n [101]string) {
 // cardWidth is the same for every state of a look, as pillWidth is.
 // The width must not depend on the state: the page that embeds the card reserves the room once.
 func (p *svgWriter) cardWidth() int {
-	width := cardWidths[int(p.look.Lang)%langCount]
-	if p.look.Label != "" {
-		width = max(width, cardWith(cardFont.widthOf(0, part{text: p.look.Label})))
+	width := cardWidths[int(p.options.Lang)%langCount]
+	if p.options.Label != "" {
+		width = max(width, cardWith(cardFont.widthOf(0, part{text: p.options.Label})))
 	}
 	// The words about a wrong parameter are longer than all others and only the author of the
 	// page sees them.
-	if p.face.word == badParameterWord {
-		width = max(width, cardWith(cardFont.widthOf(0, p.face.says.all()...)))
+	if p.content.word == badParameterWord {
+		width = max(width, cardWith(cardFont.widthOf(0, p.content.statement.all()...)))
 	}
 	return width
 }
@@ -152,22 +152,22 @@ var cardWidths = widest(cardWidth, func(w *[wordCount]word) int {
 func (p *svgWriter) seal(e *fieldmark.Error) {
 	p.width = sealSize
 	p.openCard(e, sealSize, `16`)
-	c := &schemes[p.look.Theme]
+	c := &schemes[p.options.Theme]
 	// The number or, without one, the state is in the second line, below its subject.
-	says, note := p.face.says.all(), part{text: outOf[p.face.fill]}
+	says, note := p.content.statement.all(), part{text: outOf[p.content.fill]}
 	switch {
-	case p.face.month:
+	case p.content.month:
 		note = part{month: true}
-	case p.face.score == "":
-		says, note = []part{{text: subject}}, part{word: &p.lang.words[p.face.word]}
+	case p.content.score == "":
+		says, note = []part{{text: subject}}, part{word: &p.lang.words[p.content.word]}
 	}
 	f, width := p.fit(sealFont, sealText, says...)
 	p.set(f, width, sealSize/2, 7650, middle, c.textFill, says...)
 	f, width = p.fit(sealNote, sealText, note)
 	p.set(f, width, sealSize/2, 8800, middle, c.mutedFill, note)
 	p.ring(sealGauge)
-	if p.face.mark != "" {
-		p.text(sealMark, sealGauge.x, sealGauge.y+sealMark.size*365/1000, middle, "", part{text: p.face.mark})
+	if p.content.mark != "" {
+		p.text(sealMark, sealGauge.x, sealGauge.y+sealMark.size*365/1000, middle, "", part{text: p.content.mark})
 	}
 	sealGauge.tick(p)
 }

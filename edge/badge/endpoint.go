@@ -35,7 +35,7 @@ func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]b
 	b := Of(s)
 	label, message := Words(b, look)
 	p := newSVGWriter(nil, b, Options{Theme: look.Theme}, tenth)
-	p.face = contentOf(&b)
+	p.content = contentOf(&b)
 	raw, err := json.Marshal(Endpoint{
 		SchemaVersion: 1, Label: label, Message: message, Color: strings.TrimPrefix(p.backdrop(), "#"),
 		CacheSeconds: seconds,
@@ -54,7 +54,7 @@ func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]b
 func Words(b Badge, look Options) (label, message string) {
 	look.Style = Flat
 	p := newSVGWriter(nil, b, look, tenth)
-	p.face = contentOf(&b)
+	p.content = contentOf(&b)
 	l, m := p.parts()
 	for _, t := range m {
 		message += p.plain(t)

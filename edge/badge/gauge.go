@@ -11,10 +11,10 @@ type gauge struct {
 // that a dash pattern needs no turning and no arithmetic with angles.
 func (p *svgWriter) ring(g gauge) {
 	p.raw(`<g fill="none" stroke="`)
-	p.raw(p.ink())
+	p.raw(p.color())
 	p.put(`" stroke-width="`, g.stroke)
 	p.raw(`">`)
-	if p.face.month {
+	if p.content.month {
 		// Twelve dashes, as wide as the gaps between them.
 		p.circle(g)
 		p.put(` stroke-dasharray="`, g.around/24)
@@ -37,7 +37,7 @@ const minGap = 120
 // arc appends the filled part of the ring. Lengths are absolute, because not every renderer
 // supports pathLength.
 func (p *svgWriter) arc(g gauge) {
-	fill := p.face.fill
+	fill := p.content.fill
 	if fill <= 0 {
 		return // a round cap would draw a dot
 	}
@@ -81,7 +81,7 @@ func (g gauge) tick(p *svgWriter) {
 	// sin 45°.
 	const diagonal = 707 // thousandths of a radius
 	x, y, r := g.x+(g.r+px)*diagonal/1000, g.y+(g.r+px)*diagonal/1000, g.r/6+240
-	surface := schemes[p.look.Theme].surface
+	surface := schemes[p.options.Theme].surface
 	p.put(`<circle cx="`, p.mirror(x))
 	p.put(`" cy="`, y)
 	p.put(`" r="`, r)

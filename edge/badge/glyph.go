@@ -39,9 +39,9 @@ func outlineOf(glyph uint16) (from, to int) {
 type glyphPoint struct{ x, y int }
 
 // glyph appends a glyph to a path, with its origin at x, y. All lengths are
-// hundredths of a pixel; grain is what they are rounded to. Lengths between
+// hundredths of a pixel; precision is what they are rounded to. Lengths between
 // points already rounded do not add up errors.
-func (w *path) glyph(glyph uint16, x, y, size, grain int) {
+func (w *path) glyph(glyph uint16, x, y, size, precision int) {
 	// Quadratic curves are of TrueType outlines, cubic ones of OpenType.
 	var first glyphPoint // of the contour
 	from, to := outlineOf(glyph)
@@ -57,7 +57,7 @@ func (w *path) glyph(glyph uint16, x, y, size, grain int) {
 			n = 3
 		}
 		for i := range n {
-			spots[i] = glyphPoint{snap(x*emUnits+i16(at)*size, grain), snap(y*emUnits+i16(at+2)*size, grain)}
+			spots[i] = glyphPoint{snap(x*emUnits+i16(at)*size, precision), snap(y*emUnits+i16(at+2)*size, precision)}
 			at += 4
 		}
 		end := spots[n-1]
@@ -229,12 +229,12 @@ func (w *path) number(v int) {
 const emUnits = 1000
 
 // snap turns a length in hundredths of a pixel times emUnits into hundredths of
-// a pixel, rounded to a multiple of grain.
+// a pixel, rounded to a multiple of precision.
 // Halves are rounded away from zero, so a mirrored outline is the mirror of the outline.
-func snap(v, grain int) int {
-	unit := emUnits * grain
+func snap(v, precision int) int {
+	unit := emUnits * precision
 	if v < 0 {
-		return -(-v + unit/2) / unit * grain
+		return -(-v + unit/2) / unit * precision
 	}
-	return (v + unit/2) / unit * grain
+	return (v + unit/2) / unit * precision
 }

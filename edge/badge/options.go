@@ -46,7 +46,7 @@ const (
 	Auto  Theme = iota // light, and dark where the page or the system asks for it
 	Light              // light colours only
 	Dark               // dark colours only
-	Mono               // one ink, for print
+	Mono               // one color, for print
 	themeCount
 )
 

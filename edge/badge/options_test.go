@@ -78,7 +78,7 @@ func draw(t *testing.T, b badge.Badge, l badge.Options) drawing {
 }
 
 // Text needs a contrast of 4.5 and the ring one of 3 (WCAG 2.2, 1.4.3 and
-// 1.4.11); ring and number share an ink, so both have 4.5.
+// 1.4.11); ring and number share a color, so both have 4.5.
 func TestContrast(t *testing.T) {
 	const enough = 4.5
 	for _, l := range looks(t) {
@@ -151,7 +151,7 @@ func TestAutoThemeHasDarkBadge(t *testing.T) {
 	}
 }
 
-// A page may inline badges of every style and ink: rules that meet must agree.
+// A page may inline badges of every style and color: rules that meet must agree.
 func TestInlinedStylesDoNotConflict(t *testing.T) {
 	rules := map[string]string{}
 	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal} {

@@ -12,7 +12,7 @@ type gradeColor struct {
 	dark   string // on the dark surface
 }
 
-// Every ink has a contrast of at least 4.5 on its surface (WCAG 2.2, 1.4.3).
+// Every color has a contrast of at least 4.5 on its surface (WCAG 2.2, 1.4.3).
 var (
 	grades = [...]gradeColor{
 		{class: 'A', letter: 'A', light: "#1a7f37", dark: "#3fb950"},
@@ -25,7 +25,7 @@ var (
 	amber = gradeColor{class: 'O', light: "#9a6700", dark: "#d29922"}
 )
 
-// colorOf returns the ink of a grade; what is no grade is written in grey.
+// colorOf returns the color of a grade; what is no grade is written in grey.
 func colorOf(g fieldmark.Grade) *gradeColor {
 	for i := range grades {
 		if len(g) == 1 && g[0] == grades[i].letter {
@@ -70,22 +70,22 @@ const (
 	shieldsLabel = "#555"
 )
 
-// ink returns the colour of the grade or state in attributes.
-func (p *svgWriter) ink() string {
-	switch p.look.Theme {
+// color returns the colour of the grade or state in attributes.
+func (p *svgWriter) color() string {
+	switch p.options.Theme {
 	case Dark:
-		return p.face.ink.dark
+		return p.content.color.dark
 	case Mono:
 		return monoInk
 	}
-	return p.face.ink.light
+	return p.content.color.light
 }
 
 // backdrop returns the background color behind the white words about the score: the
 // light-theme color in every theme, because white text needs a dark background.
 func (p *svgWriter) backdrop() string {
-	if p.look.Theme == Mono {
+	if p.options.Theme == Mono {
 		return monoTint
 	}
-	return p.face.ink.light
+	return p.content.color.light
 }

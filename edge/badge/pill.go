@@ -22,8 +22,8 @@ var (
 // pill draws the default style: the ring, the words, and the number at the end.
 func (p *svgWriter) pill(e *fieldmark.Error) {
 	p.width = p.pillWidth()
-	c := &schemes[p.look.Theme]
-	p.open(e, Height*px, p.ink(), false)
+	c := &schemes[p.options.Theme]
+	p.open(e, Height*px, p.color(), false)
 	p.put(`<rect x=".5" y=".5" width="`, p.width-px)
 	p.raw(`" height="27" rx="14" fill="`)
 	p.raw(c.surface)
@@ -31,7 +31,7 @@ func (p *svgWriter) pill(e *fieldmark.Error) {
 	p.raw(c.border)
 	p.raw(`"/>`)
 	// The words follow the surface at once: that is how the style finds them.
-	number, f, g := p.face.pillNumber(), pillFont, pillFont
+	number, f, g := p.content.pillNumber(), pillFont, pillFont
 	if number.month {
 		g = pillMonth
 	}
@@ -40,15 +40,15 @@ func (p *svgWriter) pill(e *fieldmark.Error) {
 	if number != (part{}) {
 		room, digits = p.width-pillText-pillGap-pillEnd, p.textWidth(g, number)
 	}
-	words := p.textWidth(f, p.face.says.all()...)
+	words := p.textWidth(f, p.content.statement.all()...)
 	if all := words + digits; all > room {
 		words, digits = words*room/all, digits*room/all
 		f.size, g.size = f.size*room/all, g.size*room/all
 	}
-	p.set(f, words, pillText, pillBase, start, c.textFill, p.face.says.all()...)
+	p.set(f, words, pillText, pillBase, start, c.textFill, p.content.statement.all()...)
 	p.ring(pillGauge)
-	if p.face.mark != "" {
-		p.text(pillMark, pillGauge.x, 1730, middle, "", part{text: p.face.mark})
+	if p.content.mark != "" {
+		p.text(pillMark, pillGauge.x, 1730, middle, "", part{text: p.content.mark})
 	}
 	if number != (part{}) {
 		p.set(g, digits, p.width-pillEnd, pillBase, end, "", number)
@@ -73,12 +73,12 @@ func (f *content) pillNumber() part {
 // size. The exception is an error in the parameters, which the owner of the page sees and
 // fixes first.
 func (p *svgWriter) pillWidth() int {
-	width := pillWidths[int(p.look.Lang)%langCount]
-	if p.look.Label != "" {
-		width = max(width, pillWith(pillFont.widthOf(0, part{text: p.look.Label}), widestScore))
+	width := pillWidths[int(p.options.Lang)%langCount]
+	if p.options.Label != "" {
+		width = max(width, pillWith(pillFont.widthOf(0, part{text: p.options.Label}), widestScore))
 	}
-	if p.face.word == badParameterWord {
-		width = max(width, pillWith(pillFont.widthOf(0, p.face.says.all()...), 0))
+	if p.content.word == badParameterWord {
+		width = max(width, pillWith(pillFont.widthOf(0, p.content.statement.all()...), 0))
 	}
 	return width
 }

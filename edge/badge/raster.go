@@ -30,7 +30,7 @@ const MaxScale = 3
 // It takes milliseconds, unlike AppendSVG: callers limit how many they draw at once.
 func PNG(b Badge, look Options, scale int) ([]byte, error) {
 	p := newSVGWriter(nil, b, look.withoutAnimation(), finest)
-	p.face = contentOf(&b)
+	p.content = contentOf(&b)
 	p.draw(nil)
 	return picture(p.dst, scale)
 }

@@ -42,24 +42,24 @@ type template struct {
 	label   string // whose outlines are in the pieces
 	head    string
 	between string
-	pieces  [maxHoles + 1]string
+	pieces  [maxSlots + 1]string
 	holes   int
 }
 
 // AppendSVG appends the picture of b to dst, as the function of that name does.
 // A race between two goroutines that draw the same template stores one of two equal ones.
-func (p *Renderer) AppendSVG(dst []byte, b Badge, look Options) []byte {
-	key, label := templateKey(&b, &look), ""
+func (p *Renderer) AppendSVG(dst []byte, b Badge, options Options) []byte {
+	key, label := templateKey(&b, &options), ""
 	spread := key * fibonacci
 	// The upper bits of a product are the ones that depend on all bits of the key.
 	slot := &p.frames[spread>>(64-frameBits)]
-	if look.Outline && look.Label != "" {
-		label = look.Label
+	if options.Outline && options.Label != "" {
+		label = options.Label
 		slot = &p.drawn[(spread^maphash.String(labelSeed, label))>>(64-drawnBits)]
 	}
 	f := slot.Load()
 	if f == nil || f.key != key || f.label != label {
-		f = newTemplate(key, b, look)
+		f = newTemplate(key, b, options)
 		f.label = label
 		slot.Store(f)
 	}
@@ -69,7 +69,7 @@ func (p *Renderer) AppendSVG(dst []byte, b Badge, look Options) []byte {
 		dst = append(dst, f.between...)
 	} else {
 		from := len(dst)
-		dst = appendName(dst, b.Name, langOf(look))
+		dst = appendName(dst, b.Name, langOf(options))
 		name := dst[from:]
 		dst = append(dst, f.between...)
 		dst = append(dst, name...)
@@ -77,7 +77,7 @@ func (p *Renderer) AppendSVG(dst []byte, b Badge, look Options) []byte {
 	// The label may be in the picture several times.
 	for i := range f.holes {
 		dst = append(dst, f.pieces[i]...)
-		dst = appendEscaped(dst, look.Label, MaxLabel)
+		dst = appendEscaped(dst, options.Label, MaxLabel)
 	}
 	return append(dst, f.pieces[f.holes]...)
 }
@@ -124,18 +124,18 @@ func flag(is bool) uint64 {
 
 // newTemplate draws a badge without a name and cuts it where names and labels go.
 // It draws with an empty name and label of the right width, and notes where they would be.
-func newTemplate(key uint64, b Badge, look Options) *template {
+func newTemplate(key uint64, b Badge, options Options) *template {
 	b.Name = ""
-	p := newSVGWriter(nil, b, look, tenth)
-	p.face = contentOf(&b)
+	p := newSVGWriter(nil, b, options, tenth)
+	p.content = contentOf(&b)
 	p.draw(nil)
 	all := string(p.dst)
-	f := &template{key: key, head: all[:p.label], between: all[p.label:p.title], holes: p.holes}
+	f := &template{key: key, head: all[:p.label], between: all[p.label:p.title], holes: p.slots}
 	from := p.title
-	for i, hole := range p.hole[:p.holes] {
+	for i, hole := range p.slot[:p.slots] {
 		f.pieces[i] = all[from:hole[0]]
 		from = hole[1]
 	}
-	f.pieces[p.holes] = all[from:]
+	f.pieces[p.slots] = all[from:]
 	return f
 }

@@ -45,11 +45,11 @@ var shareNames = [...]font{
 
 // shareScheme holds the colours of the site's pages, from which share cards lead to one. A
 // picture cannot use the custom properties of their stylesheet.
-type shareScheme struct{ paper, ink, soft, rule string }
+type shareScheme struct{ paper, text, soft, rule string }
 
 var shareSchemes = map[Theme]shareScheme{
-	Light: {paper: "#fcfbf8", ink: "#1c1e1f", soft: "#5a5f63", rule: "#dedad0"},
-	Dark:  {paper: "#0f1315", ink: "#e9e7e1", soft: "#a2a8ab", rule: "#2b3236"},
+	Light: {paper: "#fcfbf8", text: "#1c1e1f", soft: "#5a5f63", rule: "#dedad0"},
+	Dark:  {paper: "#0f1315", text: "#e9e7e1", soft: "#a2a8ab", rule: "#2b3236"},
 }
 
 // shareStates are the words of a share card, and of the date below them. They are in English.
@@ -77,7 +77,7 @@ func ShareHeightOf(width int) int { return (ShareHeight*width + ShareWidth - 1) 
 func SharePNG(s *fieldmark.Score, theme Theme, width int) ([]byte, error) {
 	b := Of(s)
 	p := shareWriter{newSVGWriter(nil, b, Options{Theme: theme, Outline: true}, tenth)}
-	p.face = contentOf(&b)
+	p.content = contentOf(&b)
 	colors, ok := shareSchemes[theme]
 	if !ok {
 		colors = shareSchemes[Light]
@@ -115,16 +115,16 @@ func (p *shareWriter) area(x, y, width, height int, fill string) {
 // The badge truncates to whole points; here there is room for the decimal that the page shows.
 func (p *shareWriter) drawRing(s *fieldmark.Score) {
 	p.ring(shareGauge)
-	ink := ` fill="` + p.ink() + `"`
-	if p.face.score == "" {
-		if p.face.mark != "" {
-			p.text(shareScore, shareGauge.x, shareGauge.y+shareScore.size*36/100, middle, ink, part{text: p.face.mark})
+	ink := ` fill="` + p.color() + `"`
+	if p.content.score == "" {
+		if p.content.mark != "" {
+			p.text(shareScore, shareGauge.x, shareGauge.y+shareScore.size*36/100, middle, ink, part{text: p.content.mark})
 		}
 		return
 	}
 	p.text(shareScore, shareGauge.x, shareGauge.y+14*px, middle, ink, part{text: s.Score.Tenth().String()})
-	if p.face.mark != "" {
-		p.text(shareGrade, shareGauge.x, shareGauge.y+62*px, middle, ink, part{text: "Grade " + p.face.mark})
+	if p.content.mark != "" {
+		p.text(shareGrade, shareGauge.x, shareGauge.y+62*px, middle, ink, part{text: "Grade " + p.content.mark})
 	}
 }
 
@@ -135,12 +135,12 @@ func (p *shareWriter) words(s *fieldmark.Score, colors shareScheme) {
 	f, lines := shareLinesOf(shareNameOf(s))
 	base := 230*px - (len(lines)-1)*44*px
 	for _, line := range lines {
-		p.text(f, shareText, base, start, ` fill="`+colors.ink+`"`, part{text: line})
+		p.text(f, shareText, base, start, ` fill="`+colors.text+`"`, part{text: line})
 		base += f.size * 6 / 5
 	}
 	base += 12 * px
 	state := shareStates[p.badge.State]
-	p.text(shareState, shareText, base, start, ` fill="`+p.ink()+`"`, part{text: state[0]})
+	p.text(shareState, shareText, base, start, ` fill="`+p.color()+`"`, part{text: state[0]})
 	base += 58 * px
 	niche := strings.ReplaceAll(s.Niche, "-", " ")
 	// A niche in letters without outlines is left out: a picture cannot fall back to fonts of
@@ -158,9 +158,9 @@ func (p *shareWriter) words(s *fieldmark.Score, colors shareScheme) {
 // footer appends the rule, the mark of the site, and what the score is about.
 func (p *shareWriter) footer(colors shareScheme) {
 	p.area(60*px, shareLine, ShareWidth*px-120*px, 2*px, colors.rule)
-	p.face = content{ink: &grades[0], fill: 75} // as in the logo
+	p.content = content{color: &grades[0], fill: 75} // as in the logo
 	p.ring(shareMark)
-	p.text(shareBrand, 104*px, shareFoot, start, ` fill="`+colors.ink+`"`, part{text: "Fieldmark"})
+	p.text(shareBrand, 104*px, shareFoot, start, ` fill="`+colors.text+`"`, part{text: "Fieldmark"})
 	p.text(shareDetail, shareEnd, shareFoot, end, ` fill="`+colors.soft+`"`,
 		part{text: "Generative engine optimisation (GEO) score"})
 }

@@ -5,7 +5,7 @@ package badge
 // words.
 func Size(b Badge, look Options) (width, height int) {
 	p := newSVGWriter(make([]byte, 0, 1024), b, look, tenth)
-	p.face = contentOf(&b)
+	p.content = contentOf(&b)
 	p.draw(nil)
 	return p.width / px, p.height / px
 }

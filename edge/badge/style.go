@@ -3,19 +3,19 @@ package badge
 // styled reports whether the badge has a style element.
 // Pictures without one are smaller, and some proxies remove style elements.
 func (p *svgWriter) styled() bool {
-	return p.look.Theme == Auto && !p.look.Style.shields() || p.animates()
+	return p.options.Theme == Auto && !p.options.Style.shields() || p.animates()
 }
 
 // animates reports whether there is an arc that is drawn before the reader's eyes.
 // A badge without a score has no arc to draw.
 func (p *svgWriter) animates() bool {
-	return p.look.Animate && p.look.Style.gauge() && p.face.score != "" && p.face.fill > 0
+	return p.options.Animate && p.options.Style.gauge() && p.content.score != "" && p.content.fill > 0
 }
 
-// class appends the badge's class: every style and ink has its own, and what
+// class appends the badge's class: every style and color has its own, and what
 // moves another, as rules of badges inlined in one page meet.
 func (p *svgWriter) class() {
-	p.dst = append(p.dst, 'f', "mkcs"[p.look.Style&3], p.face.ink.class)
+	p.dst = append(p.dst, 'f', "mkcs"[p.options.Style&3], p.content.color.class)
 	if p.animates() {
 		p.dst = append(p.dst, 'v')
 	}
@@ -26,16 +26,16 @@ func (p *svgWriter) class() {
 // Media queries work inside an image as well, where the color scheme is that of the browser.
 func (p *svgWriter) style() {
 	p.raw(`<style>`)
-	if p.look.Theme == Auto {
+	if p.options.Theme == Auto {
 		p.raw(`@media(prefers-color-scheme:dark){`)
-		if p.look.Style == Compact {
+		if p.options.Style == Compact {
 			p.rule(` rect{fill:`, dark.label, `}`)
 		} else {
-			p.rule(`{fill:`, p.face.ink.dark, `}`)
-			p.rule(` g{stroke:`, p.face.ink.dark, `}`)
+			p.rule(`{fill:`, p.content.color.dark, `}`)
+			p.rule(` g{stroke:`, p.content.color.dark, `}`)
 			p.rule(` rect{fill:`, dark.surface, `;stroke:`+darkBorder+`}`)
 			p.rule(` rect+*{fill:`, dark.text, `}`)
-			if p.look.Style != Pill && p.hasNote() {
+			if p.options.Style != Pill && p.hasNote() {
 				p.rule(` rect+*+*{fill:`, dark.muted, `}`)
 			}
 			if p.badge.Claimed {
@@ -48,8 +48,8 @@ func (p *svgWriter) style() {
 	// Readers who asked their system for less motion get none.
 	if p.animates() {
 		p.raw(`@media(prefers-reduced-motion:no-preference){`)
-		p.rule(` g path{animation:`, motions[p.look.Style&3], ` .8s ease-out}}@keyframes `)
-		p.raw(motions[p.look.Style&3])
+		p.rule(` g path{animation:`, motions[p.options.Style&3], ` .8s ease-out}}@keyframes `)
+		p.raw(motions[p.options.Style&3])
 		p.raw(`{0%{stroke-dasharray:0 151}}`)
 	}
 	p.raw(`</style>`)

@@ -12,7 +12,7 @@ import (
 // depend only on b and look.
 func AppendSVG(dst []byte, b Badge, look Options) []byte {
 	p := newSVGWriter(dst, b, look, tenth)
-	p.face = contentOf(&b)
+	p.content = contentOf(&b)
 	p.draw(nil)
 	return p.dst
 }
@@ -25,15 +25,15 @@ func AppendError(dst []byte, e *fieldmark.Error, look Options) []byte {
 
 // Of the options only what is about looks is kept: an error has no label of a brand and does
 // not move.
-func appendError(dst []byte, e *fieldmark.Error, look Options, grain int) []byte {
+func appendError(dst []byte, e *fieldmark.Error, look Options, precision int) []byte {
 	look = Options{Style: look.Style, Theme: look.Theme, Lang: look.Lang, Outline: look.Outline}
-	p := newSVGWriter(dst, Badge{}, look, grain)
-	p.face = content{ink: &grey, mark: "!", word: unavailableWord}
+	p := newSVGWriter(dst, Badge{}, look, precision)
+	p.content = content{color: &grey, mark: "!", word: unavailableWord}
 	switch e.Code.Status() {
 	case http.StatusNotFound:
-		p.face.mark, p.face.word = "?", notRatedWord
+		p.content.mark, p.content.word = "?", notRatedWord
 	case http.StatusBadRequest:
-		p.face.word = badParameterWord
+		p.content.word = badParameterWord
 	}
 	p.draw(e)
 	return p.dst
@@ -46,13 +46,13 @@ const maxDetail = 200
 // content is what a badge shows, before it is drawn.
 // It depends on the badge only; words and colors follow from it.
 type content struct {
-	ink   *gradeColor
-	mark  string // inside the ring of the pill; a grade's letter, or a sign
-	word  uint8  // of the state; a free label may replace readyWord
-	says  statement
-	fill  int    // hundredths of the ring
-	score string // whole points, or empty
-	month bool   // show the month instead of the score, and dash the ring
+	color     *gradeColor
+	mark      string // inside the ring of the pill; a grade's letter, or a sign
+	word      uint8  // of the state; a free label may replace readyWord
+	statement statement
+	fill      int    // hundredths of the ring
+	score     string // whole points, or empty
+	month     bool   // show the month instead of the score, and dash the ring
 }
 
 // statement is the state in words with its subject, so that the badge can be understood
@@ -70,18 +70,18 @@ func (s *statement) all() []part { return s.parts[:s.n] }
 
 // contentOf turns a badge into what is drawn.
 func contentOf(b *Badge) content {
-	f := content{ink: &grey, mark: "?", word: notRatedWord}
+	f := content{color: &grey, mark: "?", word: notRatedWord}
 	switch b.State {
 	case Ready, NotYet:
 		points := floorPoints(b.Score)
-		f.ink, f.word, f.score, f.fill = colorOf(b.Grade), readyWord, numerals[points], points
-		f.mark = f.ink.mark()
+		f.color, f.word, f.score, f.fill = colorOf(b.Grade), readyWord, numerals[points], points
+		f.mark = f.color.mark()
 		if b.State == NotYet {
 			f.word = notYetWord
 		}
 	case Stale:
 		// Without a month there is nothing to show in the ring.
-		f.ink, f.mark, f.word, f.month = &amber, colorOf(b.Grade).mark(), staleWord, b.AsOf != 0
+		f.color, f.mark, f.word, f.month = &amber, colorOf(b.Grade).mark(), staleWord, b.AsOf != 0
 	case Pending:
 		// The start of a ring without a letter: the score is pending.
 		f.mark, f.word, f.fill = "", pendingWord, 25
@@ -110,9 +110,9 @@ var numerals = func() (n [101]string) {
 	return n
 }()
 
-// newSVGWriter returns a writer that appends to dst. grain is what lengths are rounded to.
-func newSVGWriter(dst []byte, b Badge, look Options, grain int) svgWriter {
-	p := svgWriter{buffer: buffer{dst}, badge: b, look: look, grain: grain}
+// newSVGWriter returns a writer that appends to dst. precision is what lengths are rounded to.
+func newSVGWriter(dst []byte, b Badge, look Options, precision int) svgWriter {
+	p := svgWriter{buffer: buffer{dst}, badge: b, options: look, precision: precision}
 	p.lang = langOf(look)
 	p.rtl = p.lang.rtl
 	if look.Label != "" {
@@ -133,8 +133,8 @@ func langOf(look Options) *language {
 // draw writes the badge, or the badge of an error.
 // e is nil unless the badge explains an error.
 func (p *svgWriter) draw(e *fieldmark.Error) {
-	p.face.says.set(&p.face, p.lang, &p.look)
-	switch p.look.Style {
+	p.content.statement.set(&p.content, p.lang, &p.options)
+	switch p.options.Style {
 	case Compact, Flat, FlatSquare, ForTheBadge:
 		p.twoPart(e)
 	case Card:
@@ -195,7 +195,7 @@ func (s *statement) addMark(mark string, otherwise ...part) {
 // root returns the font of elements that do not set one.
 // roots is by style; a font that texts share is set once on the root, which saves bytes in each
 // text.
-func (p *svgWriter) root() font { return roots[min(p.look.Style, styleCount-1)] }
+func (p *svgWriter) root() font { return roots[min(p.options.Style, styleCount-1)] }
 
 var roots = [styleCount]font{
 	Pill:        {size: rootSize, weight: bold},
@@ -222,7 +222,7 @@ func (p *svgWriter) open(e *fieldmark.Error, height int, fill string, flexible b
 		p.raw(`" class="`)
 		p.class()
 	}
-	if p.look.Lang != 0 {
+	if p.options.Lang != 0 {
 		p.raw(`" lang="`)
 		p.raw(p.lang.tag)
 	}
@@ -231,21 +231,21 @@ func (p *svgWriter) open(e *fieldmark.Error, height int, fill string, flexible b
 	if p.rtl {
 		p.raw(`" direction="rtl`)
 	}
-	p.raw(fontOf[min(p.look.Style, styleCount-1)])
+	p.raw(fontOf[min(p.options.Style, styleCount-1)])
 	// label and title are remembered, so that Renderer can cut the template there.
 	p.label = len(p.dst)
 	switch {
 	case e == nil:
 		p.dst = appendSentence(p.dst, &p.badge, p.lang)
-	case p.look.Lang == 0:
+	case p.options.Lang == 0:
 		p.errorCard(e)
 	default: // the text of the error is English; the title has its own lang
-		for _, t := range p.face.says.all() {
+		for _, t := range p.content.statement.all() {
 			p.raw(p.plain(t))
 		}
 	}
 	end := len(p.dst)
-	if e != nil && p.look.Lang != 0 {
+	if e != nil && p.options.Lang != 0 {
 		p.raw(`"><title lang="en">`)
 		p.errorCard(e)
 	} else {

@@ -6,29 +6,29 @@ import "strconv"
 // It is a value on the stack of the function that draws, so drawing allocates nothing but dst.
 type svgWriter struct {
 	buffer
-	badge  Badge
-	look   Options
-	lang   *language
-	face   content
-	rtl    bool
-	width  int
-	height int
-	grain  int  // what outlines are rounded to
-	path   path // of the text being drawn as outlines
+	badge     Badge
+	options   Options
+	lang      *language
+	content   content
+	rtl       bool
+	width     int
+	height    int
+	precision int  // what outlines are rounded to
+	path      path // of the text being drawn as outlines
 	// The two offsets of the sentence in dst, where the name is inserted.
 	label, title int
 	// The ranges of the free label in dst.
-	hole  [maxHoles][2]int
-	holes int
+	slot  [maxSlots][2]int
+	slots int
 }
 
-// maxHoles is how often a label is drawn: once, and once for its shadow.
-const maxHoles = 2
+// maxSlots is how often a label is drawn: once, and once for its shadow.
+const maxSlots = 2
 
 const (
-	px       = 100     // the pen's unit in a pixel
-	tenth    = px / 10 // grain of outlines in an SVG: a tenth of a pixel is not seen
-	finest   = 1       // grain of outlines that are enlarged
+	px       = 100     // units of the writer in a pixel
+	tenth    = px / 10 // precision of outlines in an SVG: a tenth of a pixel is not seen
+	finest   = 1       // precision of outlines that are enlarged
 	rootSize = 11 * px // of text, unless a style says otherwise
 )
 
@@ -185,7 +185,7 @@ func (p *svgWriter) set(f font, width, x, y int, a anchor, paint string, parts .
 	}
 	p.put(`<text x="`, p.mirror(x)/tenth*tenth)
 	p.put(`" y="`, y)
-	if p.look.Style == Seal {
+	if p.options.Style == Seal {
 		p.raw(`" font-family="Verdana,DejaVu Sans,sans-serif`) // second, the face of its outlines
 	}
 	if f.size != p.root().size {
@@ -244,8 +244,8 @@ func (p *svgWriter) part(t *part) {
 	case t.label:
 		from := len(p.dst)
 		p.dst = appendEscaped(p.dst, t.text, MaxLabel)
-		p.hole[p.holes] = [2]int{from, len(p.dst)}
-		p.holes++
+		p.slot[p.slots] = [2]int{from, len(p.dst)}
+		p.slots++
 	default:
 		if p.rtl && *t == separator {
 			p.raw(rightToLeft)
@@ -265,7 +265,7 @@ const rightToLeft = "\u200f"
 // outlined reports whether a text is drawn as outlines. A seal's own words are,
 // and its label is not: drawing letters takes a hundred times as long.
 func (p *svgWriter) outlined(parts []part) bool {
-	if !p.look.Outline && (p.look.Style != Seal || parts[0].label) {
+	if !p.options.Outline && (p.options.Style != Seal || parts[0].label) {
 		return false
 	}
 	for i := range parts {
@@ -302,7 +302,7 @@ func (p *svgWriter) outlinePart(f font, t *part, x, y int) int {
 		spread := 0
 		for n := int(glyphs[at]); n > 0; n-- {
 			p.path.glyph(uint16(u16(at+1)), x+i16(at+3)*f.size/emUnits+spread, y+i16(at+5)*f.size/emUnits, f.size,
-				p.grain)
+				p.precision)
 			at += 6
 			spread += f.spacing
 		}
@@ -331,6 +331,6 @@ func (p *svgWriter) letter(f font, r rune, x, y int) int {
 	if !ok {
 		return 0
 	}
-	p.path.glyph(glyph, x, y, f.size, p.grain)
+	p.path.glyph(glyph, x, y, f.size, p.precision)
 	return advanceOf(glyph)*f.size/emUnits + f.spacing
 }

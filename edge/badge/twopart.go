@@ -25,14 +25,14 @@ var shapes = [styleCount]shape{
 
 // twoPart draws a badge of two parts: the label and the state.
 func (p *svgWriter) twoPart(e *fieldmark.Error) {
-	s := shapes[p.look.Style]
+	s := shapes[p.options.Style]
 	label, message := p.parts()
 	// In scripts whose letters are joined, spacing between letters would break words.
 	if p.lang.joined {
 		s.label.spacing, s.message.spacing = 0, 0
 	}
 	// A label without outlines is set in a font of the reader, whose letters may be joined.
-	if p.look.Label != "" && p.look.Style == ForTheBadge && !canOutline(p.look.Label) {
+	if p.options.Label != "" && p.options.Style == ForTheBadge && !canOutline(p.options.Label) {
 		s.label.spacing = 0
 	}
 	left := roundUp(s.label.widthOf(0, label)) + 2*s.margin
@@ -46,7 +46,7 @@ func (p *svgWriter) twoPart(e *fieldmark.Error) {
 	p.width = left + right
 	p.open(e, s.height, "#fff", true)
 	p.background(&s, left, right)
-	if p.look.Style == Flat {
+	if p.options.Style == Flat {
 		// The shadow of the words, as it is on badges beside this one.
 		p.raw(`<g fill="#010101" opacity=".3">`)
 		p.text(s.label, left/2, s.base+px, middle, "", label)
@@ -72,14 +72,14 @@ type message [7]part
 // claim beside it: GEO-ready says that engines can use the site, and no number.
 func (p *svgWriter) parts() (label part, m message) {
 	words := &p.lang.words
-	if p.look.Style == ForTheBadge {
+	if p.options.Style == ForTheBadge {
 		words = &p.lang.upper
 	}
 	label = part{word: &words[readyWord]}
-	if p.look.Label != "" {
-		label = part{text: p.look.Label, label: true}
+	if p.options.Label != "" {
+		label = part{text: p.options.Label, label: true}
 	}
-	f, n := &p.face, 0
+	f, n := &p.content, 0
 	add := func(t part) { m[n] = t; n++ }
 	if f.word != readyWord {
 		add(part{word: &words[f.word]})
@@ -104,8 +104,8 @@ func (p *svgWriter) parts() (label part, m message) {
 // The right part is a path over a rectangle with the color of the left one.
 func (p *svgWriter) background(s *shape, left, right int) {
 	label := shieldsLabel
-	if !p.look.Style.shields() || p.look.Theme == Mono {
-		label = schemes[p.look.Theme].label
+	if !p.options.Style.shields() || p.options.Theme == Mono {
+		label = schemes[p.options.Theme].label
 	}
 	p.put(`<rect width="`, p.width)
 	p.put(`" height="`, s.height)
@@ -135,7 +135,7 @@ func (p *svgWriter) background(s *shape, left, right int) {
 	}
 	p.put(`h`, -inward)
 	p.raw(`z"/>`)
-	if p.look.Style == Flat {
+	if p.options.Style == Flat {
 		p.gradient(s)
 	}
 }

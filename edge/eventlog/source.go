@@ -59,14 +59,14 @@ type Source struct {
 	reader *stream.Reader // nil: there is no stream
 	log    string         // the log followed; its id is the epoch of the stream
 
-	streaming bool
-	warned    bool      // since it was used last
-	retryAt   time.Time // of a stream that is not used
-	beat      string    // the last one
-	beatAt    time.Time // when it was first seen: the clock of its writer may differ
-	missing   bool      // the last read lacked entries that its beat names
-	edition   string    // as the origin said last
-	cdn       *fieldmark.CDNLifetime
+	streaming     bool
+	warned        bool      // since it was used last
+	retryAt       time.Time // of a stream that is not used
+	beat          string    // the last one
+	beatAt        time.Time // when it was first seen: the clock of its writer may differ
+	missing       bool      // the last read lacked entries that its beat names
+	originVersion string    // as the origin said last
+	cdn           *fieldmark.CDNLifetime
 
 	checkAt    time.Time // of the next comparison
 	expected   int64     // an event that the origin has; 0: none that the stream lacked
@@ -140,7 +140,7 @@ func (s *Source) poll(ctx context.Context, at fieldmark.EventCursor, wait time.D
 	s.cfg.OnSource(false)
 	page, err := s.cfg.Poll(ctx, at, wait)
 	if err == nil {
-		s.edition, s.cdn = page.Edition, page.CDN
+		s.originVersion, s.cdn = page.Edition, page.CDN
 	}
 	return page, err
 }
@@ -183,7 +183,7 @@ func (s *Source) read(ctx context.Context, at fieldmark.EventCursor, wait time.D
 		return page, Silent, fmt.Errorf("no new beat for %v", now.Sub(s.beatAt).Round(time.Millisecond))
 	}
 	page, complete := assemble(&batch, at)
-	page.Edition, page.CDN = s.edition, s.cdn
+	page.Edition, page.CDN = s.originVersion, s.cdn
 	next := page.Next(at)
 	switch {
 	case !complete && next == at && (s.missing || len(batch.Entries) > 0):
@@ -251,7 +251,7 @@ func (s *Source) check(ctx context.Context, at fieldmark.EventCursor) (page fiel
 		}
 		return page, false, nil // the stream goes on while the origin is away
 	}
-	s.edition, s.cdn = page.Edition, page.CDN
+	s.originVersion, s.cdn = page.Edition, page.CDN
 	if page.Log != s.log || page.Head < at.Number || page.Diverged(at) {
 		s.fallBack(Mismatch, fmt.Errorf("the log of the origin is %q and ends with %d", page.Log, page.Head))
 		return page, true, nil

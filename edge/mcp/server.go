@@ -163,7 +163,7 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx, m *message) {
 	case method == "server/discover" && m.modern:
 		s.respond(ctx, m.id, s.discover)
 	case method == "initialize" && !m.modern:
-		s.respond(ctx, m.id, s.greet(m.params))
+		s.respond(ctx, m.id, s.negotiate(m.params))
 	case method == "ping" && !m.modern:
 		s.respond(ctx, m.id, []byte("{}"))
 	default:
@@ -177,15 +177,14 @@ func (s *Server) dispatch(ctx *fasthttp.RequestCtx, m *message) {
 	}
 }
 
-// greet returns the result of initialize: the revision that the client named, or the newest
+// negotiate returns the result of initialize: the revision that the client named, or the newest
 // that has this method.
-func (s *Server) greet(params []byte) []byte {
+func (s *Server) negotiate(params []byte) []byte {
 	for all := membersOf(params); ; {
 		name, value, ok := all.next()
 		if !ok {
+			// An unknown version gets the newest one, and the client decides whether it can go on.
 			return s.initialize[legacy]
-			// A version that is not known gets the newest one, and the client decides whether it
-			// can go on.
 		}
 		if version, isText := textOf(value); isText && string(name) == "protocolVersion" {
 			if result := s.initialize[string(version)]; result != nil {

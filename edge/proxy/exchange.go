@@ -245,7 +245,7 @@ func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *looku
 	switch {
 	// A second request, without conditions or with what was withheld, gets a full response.
 	case code == http.StatusNotModified && validates && !f.variant.MatchesValidator(said): // it is about another answer
-	case ctx != nil && p.fields.mustAskAgain(q, withheld, code, said):
+	case ctx != nil && p.fields.mustRepeat(q, withheld, code, said):
 		h, withheld = p.fields.fieldsFor(q, true), nil
 	default:
 		x.withheld = withheld

@@ -182,10 +182,10 @@ func (p *fieldPolicy) withhold(q *request, f *lookup, h http.Header) (names []st
 	return names
 }
 
-// mustAskAgain reports whether the response may differ because the fields in withheld were
+// mustRepeat reports whether the response may differ because the fields in withheld were
 // not sent to the origin: it varies by one of them, or must not be stored. A server error
 // is not repeated.
-func (p *fieldPolicy) mustAskAgain(q *request, withheld []string, code int, h http.Header) bool {
+func (p *fieldPolicy) mustRepeat(q *request, withheld []string, code int, h http.Header) bool {
 	if len(withheld) == 0 || rfc9111.IsServerError(code) {
 		return false
 	}

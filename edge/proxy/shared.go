@@ -155,7 +155,7 @@ func (t *sharedTier) answer(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl 
 	for pause := sharedPollMin; t.usable(background, q.address); pause = min(2*pause, sharedPollMax) {
 		seq := t.proxy.store.seq.Load() // before the purges that the tier compares with
 		found, ok := t.variants.Load(background, set)
-		if !ok || t.use(ctx, q, fl, seq, t.decodeVariants(q, found.Variants)) {
+		if !ok || t.serveShared(ctx, q, fl, seq, t.decodeVariants(q, found.Variants)) {
 			return ok
 		}
 		if found.Declined {
@@ -163,9 +163,9 @@ func (t *sharedTier) answer(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl 
 		}
 		lease, found, ok := t.variants.Acquire(background, set, f.vary)
 		if lease != nil {
-			t.hold(fl, lease)
+			t.setLease(fl, lease)
 			variants := t.decodeVariants(q, found.Variants)
-			if t.use(ctx, q, fl, seq, variants) {
+			if t.serveShared(ctx, q, fl, seq, variants) {
 				fl.lease.end(lease.Release)
 				return true
 			}
@@ -194,14 +194,14 @@ func (t *sharedTier) pause(d time.Duration) bool {
 	}
 }
 
-// hold gives the lease to a flight.
-func (t *sharedTier) hold(fl *flight, lease *cache.VariantLease) {
+// setLease gives the lease to a flight.
+func (t *sharedTier) setLease(fl *flight, lease *cache.VariantLease) {
 	fl.lease = &sharedLease{VariantLease: lease, proxy: t.proxy, over: make(chan struct{})}
 	t.proxy.background.Go(fl.lease.renew)
 }
 
-// use stores variants and sends the one that matches q, if it may be used.
-func (t *sharedTier) use(ctx *fasthttp.RequestCtx, q *request, fl *flight, seq int64, variants []*variant) bool {
+// serveShared stores variants and sends the one that matches q, if it may be used.
+func (t *sharedTier) serveShared(ctx *fasthttp.RequestCtx, q *request, fl *flight, seq int64, variants []*variant) bool {
 	p := t.proxy
 	v := p.store.match(variants, q)
 	if v == nil {

@@ -30,7 +30,7 @@ const (
 func (s *Spool) Run(ctx context.Context, send Sender) error {
 	pause, senders := retryMin, maxSenders
 	for {
-		decided, failed, err := s.pass(ctx, send, senders)
+		decided, failed, err := s.drainOnce(ctx, send, senders)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -55,9 +55,9 @@ func (s *Spool) Run(ctx context.Context, send Sender) error {
 	}
 }
 
-// pass sends every request in the file once, except those behind one of their source that was not
+// drainOnce sends every request in the file once, except those behind one of their source that was not
 // decided. It ends early when nothing could be decided: no origin answers then.
-func (s *Spool) pass(ctx context.Context, send Sender, senders int) (decided int, failed bool, err error) {
+func (s *Spool) drainOnce(ctx context.Context, send Sender, senders int) (decided int, failed bool, err error) {
 	blocked := map[lane]bool{}
 	for after := int64(0); ; {
 		window, err := s.next(ctx, after, windowSize)

@@ -76,10 +76,10 @@ func (s *Service) accountRow(ctx context.Context) (row store.ACMEAccount, err er
 	return row, err
 }
 
-// forgotten makes the next order register again, with the same key: the CA has no longer the
+// dropAccountURL makes the next order register again, with the same key: the CA has no longer the
 // account, as a test CA after a restart.
 // The key is kept, so that a CA that still has the account returns it.
-func (s *Service) forgotten(ctx context.Context) error {
+func (s *Service) dropAccountURL(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.ACMEAccount(ctx, s.cfg.Directory)
 		if err != nil {

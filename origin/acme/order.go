@@ -27,7 +27,7 @@ const (
 	challengeLife = time.Hour
 	// loadDelay is how long edges take at most to load a new name. An edge that does not serve the name
 	// yet lets the validation fail, and the next order is a minute later.
-	edgesLearn = time.Second
+	loadDelay = time.Second
 	// processingPause is the pause before the state of an order is read again that the CA
 	// is still processing.
 	processingPause = 5 * time.Second
@@ -220,7 +220,7 @@ func (s *Service) answer(ctx context.Context, account acme.Account, c *store.Cer
 				return err
 			}
 			if len(c.Chain) == 0 {
-				if err := timeout.Sleep(ctx, edgesLearn); err != nil {
+				if err := timeout.Sleep(ctx, loadDelay); err != nil {
 					return err
 				}
 			}

@@ -163,7 +163,7 @@ func (s *Service) fail(ctx context.Context, c *store.Certificate, o *store.Certi
 	rejection, rejected := errors.AsType[*rejectedError](err)
 	limited := answered && problem.Type == acme.ProblemTypeRateLimited
 	if answered && problem.Type == acme.ProblemTypeAccountDoesNotExist {
-		if err := s.forgotten(ctx); err != nil {
+		if err := s.dropAccountURL(ctx); err != nil {
 			return err
 		}
 	}

@@ -137,7 +137,7 @@ func (h *calendarHandler) update(req *request) error {
 	id, do := req.r.PathValue("id"), req.r.PostForm.Get("do")
 	// An unknown action needs no confirmation: it is an error below.
 	if !web.Confirmed(req.r) && (do == "rotate" || do == "end") {
-		return h.askAboutFeed(req, id, do)
+		return h.confirmFeed(req, id, do)
 	}
 	switch do {
 	case "rotate":
@@ -160,7 +160,7 @@ func (h *calendarHandler) update(req *request) error {
 }
 
 // confirmFeed shows a confirmation before the address of a feed is changed or the feed ends.
-func (h *calendarHandler) askAboutFeed(req *request, id, do string) error {
+func (h *calendarHandler) confirmFeed(req *request, id, do string) error {
 	list, err := h.calendars.List(req.r.Context())
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (h *calendarHandler) askAboutFeed(req *request, id, do string) error {
 		q.Title, q.Button = "Change the address of the feed “"+list[i].Name+"”?", "Change address"
 		q.Text = "Subscriptions to the current address stop working at once. The new one is shown once."
 	}
-	return h.ask(req, q)
+	return h.confirm(req, q)
 }
 
 // technicianHandler serves the page of the links to pages of technicians.
@@ -311,7 +311,7 @@ func (h *technicianHandler) update(req *request) error {
 			q.Title, q.Button = "Create a new address for "+who+"?", "Create new address"
 			q.Text = "The current address stops working at once. The new one is shown once and works for 30 days."
 		}
-		return h.ask(req, q)
+		return h.confirm(req, q)
 	}
 	switch do {
 	case "rotate":

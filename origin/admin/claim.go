@@ -101,7 +101,7 @@ func (h *claimHandler) revoke(req *request) error {
 		if err != nil {
 			return err
 		}
-		return h.ask(req, web.Question{Title: "Revoke the claim of " + cmp.Or(string(c.Brand), c.URL) + "?",
+		return h.confirm(req, web.Question{Title: "Revoke the claim of " + cmp.Or(string(c.Brand), c.URL) + "?",
 			Text:   "The keys and sessions of its account end now. The owner sees the reason: “" + reason + "”",
 			Button: "Revoke claim", Back: claimsPath + "/" + id})
 	}
@@ -213,7 +213,7 @@ func (h *brandRequestHandler) decide(req *request) error {
 		if decision.State == fieldmark.RequestApproved {
 			q.Text, q.Mild = "The change takes effect at once. The decision cannot be changed.", true
 		}
-		return h.ask(req, q)
+		return h.confirm(req, q)
 	}
 	_, err := h.owners.DecideRequest(req.r.Context(), id, decision)
 	if isClientError(err) && !hasCode(err, fieldmark.CodeNotFound) {

@@ -141,7 +141,7 @@ func (h *keyHandler) rotate(req *request) error {
 		return h.showKeys(req, http.StatusUnprocessableEntity, defaultKeyForm(), form.errors, nil)
 	}
 	if !web.Confirmed(req.r) {
-		return h.askAboutKey(req, id, "Rotate", "The old key stays valid for "+keyGraceWords(hours)+
+		return h.confirmKey(req, id, "Rotate", "The old key stays valid for "+keyGraceWords(hours)+
 			". The new one is shown once.")
 	}
 	made, err := h.keys.Rotate(req.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
@@ -167,7 +167,7 @@ func keyGraceWords(hours int) string {
 
 // confirmKey shows a confirmation before a key is rotated or revoked.
 // The question names the key, because rows of a table are easily mistaken.
-func (h *keyHandler) askAboutKey(req *request, id, verb, text string) error {
+func (h *keyHandler) confirmKey(req *request, id, verb, text string) error {
 	keys, err := h.keys.List(req.r.Context())
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (h *keyHandler) askAboutKey(req *request, id, verb, text string) error {
 	if i < 0 {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "This key does not exist.")
 	}
-	return h.ask(req, web.Question{Title: fmt.Sprintf("%s the key “%s”?", verb, keys[i].Name), Text: text,
+	return h.confirm(req, web.Question{Title: fmt.Sprintf("%s the key “%s”?", verb, keys[i].Name), Text: text,
 		Button: verb + " key", Back: keysPath})
 }
 
@@ -274,7 +274,7 @@ func (h *keyHandler) revoke(req *request) error {
 		return h.showKeys(req, http.StatusUnprocessableEntity, defaultKeyForm(), form.errors, nil)
 	}
 	if !web.Confirmed(req.r) {
-		return h.askAboutKey(req, id, "Revoke", "Requests with this key are rejected at once. Reason: "+why)
+		return h.confirmKey(req, id, "Revoke", "Requests with this key are rejected at once. Reason: "+why)
 	}
 	if _, err := h.keys.Revoke(req.r.Context(), id, why); err != nil {
 		return err

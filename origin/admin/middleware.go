@@ -157,7 +157,7 @@ func redirectToPage(req *request) error {
 // confirm shows the question before an action that cannot be undone. The form is sent again with the answer:
 // see web.Confirmed.
 // The page is the answer to the first submission; nothing has happened yet.
-func (c *console) ask(req *request, q web.Question) error {
+func (c *console) confirm(req *request, q web.Question) error {
 	q.Posted = req.r.PostForm
 	return c.show(req, http.StatusOK, web.QuestionPage, web.Page{Title: q.Title, Data: q})
 }

@@ -376,7 +376,7 @@ func (h *missionHandler) complete(req *request) error {
 		return err
 	}
 	if !web.Confirmed(req.r) {
-		return h.askBeforeMove(req, fieldmark.MissionCompleted)
+		return h.confirmMove(req, fieldmark.MissionCompleted)
 	}
 	if _, err := h.missions.CompleteAt(req.r.Context(), id, versions); err != nil {
 		return h.showMissionError(req, err)

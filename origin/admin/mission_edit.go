@@ -287,7 +287,7 @@ func (h *missionHandler) redactNote(req *request) error {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "This note does not exist.")
 		}
 		n := notes.Data[i]
-		return h.ask(req, web.Question{Title: "Redact the note of " + cmp.Or(n.Author.Name, n.Author.ID) + "?",
+		return h.confirm(req, web.Question{Title: "Redact the note of " + cmp.Or(n.Author.Name, n.Author.ID) + "?",
 			Text: "This removes the text permanently: “" + n.Text + "”", Button: "Redact note",
 			Back: missionsPath + "/" + id})
 	}

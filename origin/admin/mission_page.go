@@ -393,7 +393,7 @@ var finalMoves = map[fieldmark.MissionStatus]string{
 }
 
 // confirmMove shows a confirmation before the mission in the path gets a status of finalMoves.
-func (h *missionHandler) askBeforeMove(req *request, to fieldmark.MissionStatus) error {
+func (h *missionHandler) confirmMove(req *request, to fieldmark.MissionStatus) error {
 	m, err := h.missions.Get(req.r.Context(), "", req.r.PathValue("id"))
 	if err != nil {
 		return err
@@ -408,7 +408,7 @@ func (h *missionHandler) askBeforeMove(req *request, to fieldmark.MissionStatus)
 	if req.r.PostForm.Has("back") {
 		q.Back = req.back()
 	}
-	return h.ask(req, q)
+	return h.confirm(req, q)
 }
 
 // move changes the status of a mission.
@@ -437,7 +437,7 @@ func (h *missionHandler) move(req *request) error {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
 	if final && !web.Confirmed(req.r) {
-		return h.askBeforeMove(req, to)
+		return h.confirmMove(req, to)
 	}
 	move := mission.Move("", id, mission.Transition{To: to, Reason: reason, If: versions})
 	if _, err := h.missions.Apply(req.r.Context(), move); err != nil {
@@ -541,7 +541,7 @@ func (h *missionHandler) markPayment(req *request) error {
 	}
 	if to := fieldmark.PaymentStatus(move.Status); (to == fieldmark.PaymentPaid ||
 		to == fieldmark.PaymentCanceled) && !web.Confirmed(req.r) {
-		return h.ask(req, web.Question{Title: fmt.Sprintf("Mark %s as %s?", paymentWords(p), web.StateWords(to)),
+		return h.confirm(req, web.Question{Title: fmt.Sprintf("Mark %s as %s?", paymentWords(p), web.StateWords(to)),
 			Text: map[fieldmark.PaymentStatus]string{
 				fieldmark.PaymentPaid:     "After that, the payment can only be refunded.",
 				fieldmark.PaymentCanceled: "A canceled payment cannot be changed any more.",
@@ -584,7 +584,7 @@ func (h *missionHandler) refundPayment(req *request) error {
 		if p.Amount != nil {
 			amount.Currency = p.Amount.Currency
 		}
-		return h.ask(req, web.Question{Title: fmt.Sprintf("Record a refund of %s of %s?", amount, paymentWords(p)),
+		return h.confirm(req, web.Question{Title: fmt.Sprintf("Record a refund of %s of %s?", amount, paymentWords(p)),
 			Text:   "A refund cannot be removed. No money is moved: refund it where it was paid.",
 			Button: "Record refund", Back: missionsPath + "/" + p.MissionID})
 	}

@@ -169,7 +169,7 @@ func (h *moduleHandler) rollBack(req *request) error {
 				now.Canary.Version), "End canary"
 			q.Text = "All brands are scored by the active module again."
 		}
-		return h.ask(req, q)
+		return h.confirm(req, q)
 	}
 	plan, err := h.modules.RollBack(req.r.Context())
 	if isClientError(err) {

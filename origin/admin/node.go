@@ -166,7 +166,7 @@ func (h *certificateHandler) renew(req *request) error {
 	name := req.r.PathValue("name")
 	// Confirmed first, because its order counts against limits that other names need.
 	if !web.Confirmed(req.r) {
-		return h.ask(req, web.Question{Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
+		return h.confirm(req, web.Question{Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
 			Text: "A new certificate is ordered now. Its order counts against the limits of the CA.",
 			Back: certificatesPath, Mild: true})
 	}
@@ -391,7 +391,7 @@ func (h *cdnHandler) purge(req *request) error {
 		if err != nil {
 			return err
 		}
-		return h.ask(req, web.Question{Title: "Purge everything from the CDN " + c.Name + "?",
+		return h.confirm(req, web.Question{Title: "Purge everything from the CDN " + c.Name + "?",
 			Text: "Edges get more requests until it is full again.", Button: "Purge everything", Back: cdnsPath})
 	}
 	return h.try(req, h.cdns.Purge, "cdn.purged", "cdn-purge")
@@ -432,7 +432,7 @@ func (h *cdnHandler) remove(req *request) error {
 		return err
 	}
 	if !web.Confirmed(req.r) {
-		return h.ask(req, web.Question{Title: "Remove the CDN " + c.Name + "?", Button: "Remove CDN", Back: cdnsPath,
+		return h.confirm(req, web.Question{Title: "Remove the CDN " + c.Name + "?", Button: "Remove CDN", Back: cdnsPath,
 			Text: "It is no longer purged: changes are visible there only when a lifetime ends. Its token is deleted."})
 	}
 	if err := h.cdns.Delete(req.r.Context(), c.Name); err != nil {

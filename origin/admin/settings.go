@@ -107,7 +107,7 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 		}
 	case "off":
 		if done = "factor-off"; !web.Confirmed(req.r) {
-			return h.ask(req, web.Question{Title: "Turn off two-factor authentication of " + req.user + "?",
+			return h.confirm(req, web.Question{Title: "Turn off two-factor authentication of " + req.user + "?",
 				Text:   "The codes of your app stop working. A new setup has a new secret.",
 				Button: "Turn off", Back: settingsPath})
 		}
@@ -147,7 +147,7 @@ func (h *settingsHandler) endSession(req *request) error {
 				if name == req.session.Name {
 					q.Title, q.Text = "End this session?", "You are signed out."
 				}
-				return h.ask(req, q)
+				return h.confirm(req, q)
 			}
 			if err := h.sessions.Delete(req.r.Context(), name); err != nil {
 				return err

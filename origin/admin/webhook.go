@@ -276,7 +276,7 @@ func (h *webhookHandler) update(req *request) error {
 			return err
 		}
 		q.Title, q.Back = fmt.Sprintf(q.Title, e.URL), webhooksPath+"/"+id
-		return h.ask(req, q)
+		return h.confirm(req, q)
 	}
 	var err error
 	switch do := form.posted.Get("do"); do {

@@ -176,7 +176,7 @@ func (p *eventPolls) get(ctx context.Context, at eventPosition, wait time.Durati
 		return p.read(ctx, at, 0, false)
 	}
 	poll := p.join(ctx, at)
-	defer p.leave(at, poll)
+	defer p.release(at, poll)
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()
 	select {
@@ -217,9 +217,9 @@ func (p *eventPolls) join(ctx context.Context, at eventPosition) *eventPoll {
 	return poll
 }
 
-// leave removes a request from its poll. The last one cancels the poll and waits
+// release removes a request from its poll. The last one cancels the poll and waits
 // until it has ended, so that no poll outlives the requests it serves.
-func (p *eventPolls) leave(at eventPosition, poll *eventPoll) {
+func (p *eventPolls) release(at eventPosition, poll *eventPoll) {
 	p.mu.Lock()
 	poll.waiting--
 	last := poll.waiting == 0

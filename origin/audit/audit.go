@@ -417,7 +417,7 @@ func (f *site) facts() fieldmark.Facts {
 	var replicates *fieldmark.Replicates
 	if f.home != nil {
 		f.datePages()
-		f.judgeTexts()
+		f.checkTexts()
 		accessFacts{f}.measure(found)
 		entityFacts{f}.measure(found)
 		agentFacts{f}.measure(found)

@@ -431,7 +431,7 @@ func findKeywords(nodes []*html.Node) string {
 			b.WriteString(text)
 		}
 	}
-	k.judge(b.String())
+	k.check(b.String())
 	return k.stuffed
 }
 
@@ -440,8 +440,8 @@ func findKeywords(nodes []*html.Node) string {
 // so that the labels of many cards are no group.
 type keywordGroups struct{ stuffed string }
 
-// judge judges a group.
-func (k *keywordGroups) judge(text string) {
+// check judges a group.
+func (k *keywordGroups) check(text string) {
 	if k.stuffed == "" {
 		k.stuffed = prose.Stuffed(text)
 	}
@@ -470,7 +470,7 @@ func (k *keywordGroups) visit(n *html.Node) (text string, levels int) {
 	case !breaksLine(n):
 		return b.String(), levels
 	}
-	k.judge(b.String())
+	k.check(b.String())
 	if levels > 0 {
 		return "", levels + 1
 	}

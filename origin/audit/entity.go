@@ -94,8 +94,8 @@ func (f entityFacts) organization() *organization {
 // owner of the site.
 // The name decides, since structured data of shops and agencies also describes their customers.
 func (f entityFacts) isOwner(p *page, t *schema.Thing, name string) bool {
-	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || saysName(name, f.subject.Name) ||
-		saysName(t.First("alternateName"), f.subject.Name)) {
+	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || mentionsName(name, f.subject.Name) ||
+		mentionsName(t.First("alternateName"), f.subject.Name)) {
 		return true
 	}
 	if p != f.home || !t.Is(schema.OrganizationTypes) {
@@ -196,7 +196,7 @@ type namedPlace struct {
 
 // names reports whether the place contains the name of a brand.
 func (p namedPlace) names(brand string) bool {
-	return p.whole && sameName(p.text, brand) || saysName(p.text, brand)
+	return p.whole && sameName(p.text, brand) || mentionsName(p.text, brand)
 }
 
 // namedPlaces returns the four places where sites state their name.

@@ -164,7 +164,7 @@ var (
 	CountWords = countWords
 	Shorten    = shorten
 	SameName   = sameName
-	SaysName   = saysName
+	SaysName   = mentionsName
 	NameWords  = nameWords
 	RetryAfter = retryAfter
 	HSTSAge    = hstsAge

@@ -75,9 +75,9 @@ func nameWords(s string) []string {
 	return kept
 }
 
-// saysName reports whether text contains the name of the brand: all its words in
+// mentionsName reports whether text contains the name of the brand: all its words in
 // sequence, with any spacing, or the host name of its site.
-func saysName(text, name string) bool {
+func mentionsName(text, name string) bool {
 	full, short := plainWords(name), nameWords(name)
 	for _, t := range []string{text, withoutSuffixes(text)} {
 		// The full name first: a legal form in the middle of a name, as in Smith &

@@ -30,11 +30,11 @@ type textFault struct {
 	reason string // empty if the text counts
 }
 
-// judgeTexts judges the main texts of all pages of the sample, without code, before any
+// checkTexts judges the main texts of all pages of the sample, without code, before any
 // fact: pages that repeat each other, or whose common words are in no order, are recognised
 // together. If most pages do not read like a language, the others do not count either: a
 // random text can pass by chance.
-func (f *site) judgeTexts() {
+func (f *site) checkTexts() {
 	f.faults = map[*page]textFault{}
 	var order prose.Order
 	seen := map[uint64]bool{}

@@ -46,9 +46,9 @@ func (s *Service) contest(ctx context.Context, tx *store.Tx, c, holder *store.Cl
 	return emit(ctx, tx, fieldmark.EventClaimContested, holder, holder.State, &c.Contest.Until)
 }
 
-// settleContest applies a check of both parties of a contest, and decides it if it is time.
+// decideContest applies a check of both parties of a contest, and decides it if it is time.
 // f is what the check of c found, h that of the holder, nil if the holder was not checked.
-func (s *Service) settleContest(ctx context.Context, tx *store.Tx, c *store.Claim, f finding, h *held,
+func (s *Service) decideContest(ctx context.Context, tx *store.Tx, c *store.Claim, f finding, h *held,
 	now time.Time) error {
 	holder, err := holderOf(ctx, tx, c.Brand)
 	if err != nil {
@@ -68,10 +68,10 @@ func (s *Service) settleContest(ctx context.Context, tx *store.Tx, c *store.Clai
 	}
 	// The check of the holder may end its claim, such as after its domain was lost.
 	if holder != nil && h != nil && h.id == holder.ID {
-		if err := s.settleHolder(ctx, tx, holder, h.finding, now); err != nil {
+		if err := s.applyToHolder(ctx, tx, holder, h.finding, now); err != nil {
 			return err
 		}
-		if fresh, err := tx.Claim(ctx, c.ID); err != nil { // settleHolder may have changed it
+		if fresh, err := tx.Claim(ctx, c.ID); err != nil { // applyToHolder may have changed it
 			return err
 		} else if c.Contest != nil && fresh.Contest != nil {
 			c.Contest.Seen = fresh.Contest.Seen

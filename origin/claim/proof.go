@@ -220,7 +220,7 @@ type result struct {
 // The methods are tried at the same time, because a person waits.
 func (p *Prover) check(ctx context.Context, t target, methods []fieldmark.ClaimMethod) finding {
 	look := map[fieldmark.ClaimMethod]func(context.Context, target) result{
-		fieldmark.ClaimDNS: p.lookDNS, fieldmark.ClaimFile: p.lookFile, fieldmark.ClaimMeta: p.lookMeta}
+		fieldmark.ClaimDNS: p.checkDNS, fieldmark.ClaimFile: p.checkFile, fieldmark.ClaimMeta: p.checkMeta}
 	proofs := slices.DeleteFunc(t.proofs(), func(proof fieldmark.ClaimProof) bool {
 		return methods != nil && !slices.Contains(methods, proof.Method)
 	})
@@ -250,7 +250,7 @@ type answer struct{ shown, other, silent bool }
 // checkDNS queries every DNS server for every name. A majority of the servers must show the token
 // at one name, and none may show another token of the same claim: it would be that of a claim
 // that was taken apart, or of a server that lies. A server that fails has not answered.
-func (p *Prover) lookDNS(ctx context.Context, t target) result {
+func (p *Prover) checkDNS(ctx context.Context, t target) result {
 	// All questions are sent at once: one after the other, five names at five servers would
 	// take longer than a request may.
 	names := t.names()
@@ -259,7 +259,7 @@ func (p *Prover) lookDNS(ctx context.Context, t target) result {
 	for i, name := range names {
 		answers[i] = make([]answer, len(p.dns))
 		for j, server := range p.dns {
-			wg.Go(func() { answers[i][j] = ask(ctx, server, name, t) })
+			wg.Go(func() { answers[i][j] = queryTXT(ctx, server, name, t) })
 		}
 	}
 	wg.Wait()
@@ -299,7 +299,7 @@ func (p *Prover) lookDNS(ctx context.Context, t target) result {
 }
 
 // query looks for the token in the TXT records of one name at one server.
-func ask(ctx context.Context, server Lookup, name string, t target) answer {
+func queryTXT(ctx context.Context, server Lookup, name string, t target) answer {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	records, err := server.LookupTXT(ctx, name+".") // the dot keeps search domains out
@@ -340,7 +340,7 @@ func (t target) matches(text string) (shown, other bool) {
 
 // checkFile reads the file of the host. Robots.txt does not apply: the owner requested this one
 // request.
-func (p *Prover) lookFile(ctx context.Context, t target) result {
+func (p *Prover) checkFile(ctx context.Context, t target) result {
 	domain := registrable(t.url)
 	// Redirects may lead to other hosts of the domain, such as www, and never away from TLS.
 	body, _, r := p.fetch(ctx, t.file(), maxFile+1, func(next *url.URL) bool {
@@ -370,9 +370,9 @@ func (p *Prover) lookFile(ctx context.Context, t target) result {
 	return result{answered: true, detail: "the file does not have the line"}
 }
 
-// lookMeta reads the page of the brand. Of a brand that is a page of a host, it is that very
+// checkMeta reads the page of the brand. Of a brand that is a page of a host, it is that very
 // page.
-func (p *Prover) lookMeta(ctx context.Context, t target) result {
+func (p *Prover) checkMeta(ctx context.Context, t target) result {
 	domain := registrable(t.url)
 	// A page that redirects to another page of the host proves nothing about itself.
 	body, kind, r := p.fetch(ctx, t.url, maxPage, func(next *url.URL) bool {
@@ -416,9 +416,8 @@ func (p *Prover) fetch(ctx context.Context, from *url.URL, limit int64,
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 		if err != nil {
 			return nil, "", result{answered: true, detail: "the address is not valid"}
-			// Each hop is requested on its own, so the address of each is checked by the guarded
-			// client.
 		}
+		// Each hop is requested on its own, so the address of each is checked by the guarded client.
 		resp, err := p.http.Do(req)
 		if errors.Is(err, safehttp.ErrNotAllowed) {
 			return nil, "", result{answered: true, detail: "the address of the site is not allowed"}

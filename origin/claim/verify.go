@@ -72,7 +72,7 @@ func (s *Service) Check(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	found, holder, err := s.look(ctx, &c, false)
+	found, holder, err := s.checkProof(ctx, &c, false)
 	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
@@ -94,7 +94,7 @@ func (s *Service) apply(ctx context.Context, id string, f finding, h *held, requ
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		// The transaction may run twice.
 		missing = nil
-		err := s.settle(ctx, tx, id, f, h, requested)
+		err := s.applyCheck(ctx, tx, id, f, h, requested)
 		if fieldmark.IsCode(err, fieldmark.CodeProofMissing) {
 			missing, err = err, nil
 		}
@@ -112,10 +112,10 @@ type held struct {
 	finding
 }
 
-// look looks for the proofs of a claim and, if another claim holds the brand, for those of
+// checkProof looks for the proofs of a claim and, if another claim holds the brand, for those of
 // that one. A requested check looks for every method, a due one for those proven before.
 // The holder is checked with it, because both decide a contest at one moment.
-func (s *Service) look(ctx context.Context, c *store.Claim, requested bool) (f finding, h *held, err error) {
+func (s *Service) checkProof(ctx context.Context, c *store.Claim, requested bool) (f finding, h *held, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	// A pending claim is not checked by itself: the owner requests a check when the proof is published.
@@ -180,7 +180,7 @@ func (s *Service) Verify(ctx context.Context, id string, by Caller) (fieldmark.C
 	if err != nil {
 		return fieldmark.Claim{}, err
 	}
-	found, holder, err := s.look(ctx, c, true)
+	found, holder, err := s.checkProof(ctx, c, true)
 	if err != nil {
 		return fieldmark.Claim{}, err
 	}
@@ -224,9 +224,9 @@ func errProof(tried []fieldmark.ClaimAttempt, detail string) error {
 	return &fieldmark.Error{Code: fieldmark.CodeProofMissing, Detail: detail, Tried: tried}
 }
 
-// settle applies what a check found, in the state that the claim has by now.
+// applyCheck applies what a check found, in the state that the claim has by now.
 // The state may have changed while the proofs were looked for, so it is read again here.
-func (s *Service) settle(ctx context.Context, tx *store.Tx, id string, f finding, h *held, requested bool) error {
+func (s *Service) applyCheck(ctx context.Context, tx *store.Tx, id string, f finding, h *held, requested bool) error {
 	c, err := tx.Claim(ctx, id)
 	if err != nil {
 		return err
@@ -237,16 +237,16 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, id string, f finding
 		if f.tried == nil || requested && len(f.proven) == 0 {
 			return s.unproven(ctx, tx, &c, f) // a check that the owner requested cannot harm him
 		}
-		return s.settleHolder(ctx, tx, &c, f, now)
+		return s.applyToHolder(ctx, tx, &c, f, now)
 	case fieldmark.ClaimContested:
 		if requested && len(f.proven) == 0 {
 			return s.unproven(ctx, tx, &c, f)
 		}
-		return s.settleContest(ctx, tx, &c, f, h, now)
+		return s.decideContest(ctx, tx, &c, f, h, now)
 	case fieldmark.ClaimPending:
 		switch {
 		case len(f.proven) > 0:
-			return s.settleProof(ctx, tx, &c, f, h, now)
+			return s.applyProof(ctx, tx, &c, f, h, now)
 		case !now.Before(c.ExpiresAt.Std()):
 			end(&c, fieldmark.ClaimExpired, now, "not proven within 7 days")
 			return s.put(ctx, tx, &c, "claim.expired")
@@ -279,9 +279,9 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, c *store.Claim, act str
 	return s.audit(ctx, tx, act, c)
 }
 
-// settleHolder applies a check of a claim that holds its brand.
+// applyToHolder applies a check of a claim that holds its brand.
 // It emits at most one event, and invalidates the pages of the brand only if they change.
-func (s *Service) settleHolder(ctx context.Context, tx *store.Tx, c *store.Claim, f finding, now time.Time) error {
+func (s *Service) applyToHolder(ctx context.Context, tx *store.Tx, c *store.Claim, f finding, now time.Time) error {
 	// Public is what pages show of a claim; most checks change nothing of it.
 	shown := c.Public()
 	was := recheck(c, f, now)
@@ -364,9 +364,9 @@ func (s *Service) endHolder(ctx context.Context, tx *store.Tx, c *store.Claim, t
 	return emitBrand(ctx, tx, c.Brand)
 }
 
-// settleProof applies the first proof of a pending claim.
+// applyProof applies the first proof of a pending claim.
 // A brand without a holder is granted at once; otherwise the holder can object.
-func (s *Service) settleProof(ctx context.Context, tx *store.Tx, c *store.Claim, f finding, h *held,
+func (s *Service) applyProof(ctx context.Context, tx *store.Tx, c *store.Claim, f finding, h *held,
 	now time.Time) error {
 	prove(c, f, now)
 	// The brand of a new site is registered only now: a claim that is never proven registers
@@ -388,7 +388,7 @@ func (s *Service) settleProof(ctx context.Context, tx *store.Tx, c *store.Claim,
 	if err := s.contest(ctx, tx, c, holder, now); err != nil {
 		return err
 	}
-	return s.settleContest(ctx, tx, c, f, h, now)
+	return s.decideContest(ctx, tx, c, f, h, now)
 }
 
 // grant gives a claim its brand.

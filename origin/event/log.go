@@ -101,7 +101,7 @@ func (l *Log) readAll(ctx context.Context, q *Query, timeout <-chan time.Time) (
 		return l.page(ctx, q.After.Number, q.Limit)
 	}
 	l.tail.join()
-	defer l.tail.leave()
+	defer l.tail.release()
 	for name := ""; ; {
 		// Before the read: an event between them ends the wait.
 		grown := l.tail.growth()
@@ -138,7 +138,7 @@ func (l *Log) page(ctx context.Context, after int64, limit int) (page fieldmark.
 func (l *Log) readForEdges(ctx context.Context, q *Query, timeout <-chan time.Time) (fieldmark.EventPage, error) {
 	t := l.tail
 	t.join()
-	defer t.leave()
+	defer t.release()
 	// What was read too long ago, or in vain, is read again before it is used.
 	need := t.needed()
 	verified := false // a read began after this call

@@ -85,8 +85,8 @@ func (t *tail) join() {
 	}()
 }
 
-// leave ends the reader with the last goroutine that waits, so that it does not outlive them.
-func (t *tail) leave() {
+// release ends the reader with the last goroutine that waits, so that it does not outlive them.
+func (t *tail) release() {
 	t.mu.Lock()
 	t.waiting--
 	last, ended := t.waiting == 0, t.ended

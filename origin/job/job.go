@@ -265,7 +265,7 @@ func (r *Runner) Free(ctx context.Context, tx *store.Tx, all bool) error {
 	if err := tx.ReleaseLeases(ctx, worker); err != nil {
 		return fmt.Errorf("free leases: %w", err)
 	}
-	return r.leave(ctx, tx)
+	return r.deregister(ctx, tx)
 }
 
 // ShutdownContext returns a context for writing the result of work, also when ctx

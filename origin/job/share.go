@@ -142,8 +142,8 @@ func (s *shares) divide(among []store.Worker, worker string) {
 	}
 }
 
-// leave gives the shares of this process to the others.
-func (r *Runner) leave(ctx context.Context, tx *store.Tx) error {
+// deregister gives the shares of this process to the others.
+func (r *Runner) deregister(ctx context.Context, tx *store.Tx) error {
 	if err := tx.DeleteWorker(ctx, r.worker); err != nil {
 		return fmt.Errorf("leave shared work: %w", err)
 	}

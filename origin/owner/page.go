@@ -68,7 +68,7 @@ func (h *handler) show(req *request, status int, name string, p web.Page) error 
 
 // confirm shows the question before an action that cannot be undone. The form is sent again with the answer:
 // see web.Confirmed.
-func (req *request) ask(h *handler, q web.Question) error {
+func (req *request) confirm(h *handler, q web.Question) error {
 	q.Posted = req.r.PostForm
 	q.Back = brandsPath + string(req.slug) + q.Back
 	return h.show(req, http.StatusOK, web.QuestionPage, web.Page{Title: q.Title, Data: q})

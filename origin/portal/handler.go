@@ -89,7 +89,7 @@ func (h *handler) routes() {
 	h.mux.Handle("GET "+assetsPath+"icon.svg", web.Icon())
 	h.mux.Handle("GET "+tokenPath, h.public(h.showOpen))
 	h.mux.Handle("POST "+tokenPath, h.public(h.open))
-	h.mux.Handle("POST "+leavePath, h.public(h.leave))
+	h.mux.Handle("POST "+leavePath, h.public(h.signOut))
 	h.mux.Handle("GET "+homePath+"{$}", h.inSession(h.home))
 	h.mux.Handle("GET "+endpointsPath, http.RedirectHandler(homePath, http.StatusSeeOther))
 	h.mux.Handle("POST "+endpointsPath, h.act(h.create))
@@ -213,7 +213,7 @@ func (h *handler) open(req *request) error {
 		return err
 	}
 	if old := h.cookieOf(req); old != "" {
-		if err := h.Links.leave(req.r.Context(), old); err != nil {
+		if err := h.Links.endSession(req.r.Context(), old); err != nil {
 			return err
 		}
 	}
@@ -222,12 +222,12 @@ func (h *handler) open(req *request) error {
 	return nil
 }
 
-// leave ends the session.
-func (h *handler) leave(req *request) error {
+// signOut ends the session.
+func (h *handler) signOut(req *request) error {
 	cookie := h.cookieOf(req)
 	l, err := h.Links.session(req.r.Context(), cookie)
 	if err == nil {
-		err = h.Links.leave(req.r.Context(), cookie)
+		err = h.Links.endSession(req.r.Context(), cookie)
 	}
 	if err != nil {
 		return err

@@ -243,8 +243,8 @@ func (s *Links) session(ctx context.Context, cookie string) (store.PortalLink, e
 	return l, err
 }
 
-// leave ends a session.
-func (s *Links) leave(ctx context.Context, cookie string) error {
+// endSession ends a session.
+func (s *Links) endSession(ctx context.Context, cookie string) error {
 	return s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.EndPortalSession(ctx, s.hash("session", cookie))
 	})

@@ -180,7 +180,7 @@ func (h *handler) admitted(do action) http.Handler {
 		err := h.withTimeout(req, h.open)
 		switch {
 		case err == nil && !h.Links.admits(&req.link, req.cookie()):
-			err = h.askPIN(req, http.StatusUnauthorized, "")
+			err = h.showPINForm(req, http.StatusUnauthorized, "")
 		case err == nil && r.Method == http.MethodPost:
 			err = do(req) // the action limits its own time, after it has read the body
 		case err == nil:

@@ -35,7 +35,7 @@ const maxPINForm = 1 << 10
 
 // showPINForm shows the form for the PIN, or answers the script that it is needed.
 // A script gets the error instead of a page, and shows the form itself.
-func (h *handler) askPIN(req *request, status int, problem string) error {
+func (h *handler) showPINForm(req *request, status int, problem string) error {
 	if req.wantsJSON() {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "enter the PIN of this link")
 	}
@@ -57,11 +57,11 @@ func (h *handler) enterPIN(req *request) error {
 	if e := fieldmark.AsError(err); fieldmark.IsCode(err, fieldmark.CodeRateLimited) {
 		minutes := int((e.RetryAfter + time.Minute - 1) / time.Minute)
 		req.w.Header().Set("Retry-After", fmt.Sprint(int(e.RetryAfter/time.Second)+1))
-		return h.askPIN(req, http.StatusTooManyRequests, fmt.Sprintf("There were %d wrong PINs. Try again in %d "+
+		return h.showPINForm(req, http.StatusTooManyRequests, fmt.Sprintf("There were %d wrong PINs. Try again in %d "+
 			"minutes, or ask your dispatcher for a new link.", maxPINTries, minutes))
 	}
 	if fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials) {
-		return h.askPIN(req, http.StatusUnauthorized, fmt.Sprintf("This is not the PIN of this link. You can try %d "+
+		return h.showPINForm(req, http.StatusUnauthorized, fmt.Sprintf("This is not the PIN of this link. You can try %d "+
 			"times an hour.", maxPINTries))
 	}
 	if err != nil {

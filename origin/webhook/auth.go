@@ -62,7 +62,7 @@ func (e *authError) Unwrap() error { return e.err }
 // token is an access token that the messages of an endpoint share.
 // It is in memory only: another process requests its own.
 type token struct {
-	asking chan struct{} // holds one value while a goroutine requests a new token
+	requesting chan struct{} // holds one value while a goroutine requests a new token
 
 	mu    sync.Mutex
 	text  string
@@ -74,15 +74,15 @@ type token struct {
 // The wait ends with the context of the message, which has the timeout of an attempt.
 func (t *token) get(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, error) {
 	select {
-	case t.asking <- struct{}{}:
-		defer func() { <-t.asking }()
+	case t.requesting <- struct{}{}:
+		defer func() { <-t.requesting }()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if text := t.known(time.Now()); text != "" {
+	if text := t.cached(time.Now()); text != "" {
 		return text, nil
 	}
-	text, life, err := askToken(ctx, client, a)
+	text, life, err := requestToken(ctx, client, a)
 	if err != nil {
 		return "", err
 	}
@@ -93,8 +93,8 @@ func (t *token) get(ctx context.Context, client *safehttp.Client, a *fieldmark.E
 	return text, nil
 }
 
-// known returns the token while it is valid.
-func (t *token) known(now time.Time) string {
+// cached returns the token while it is valid.
+func (t *token) cached(now time.Time) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now.Before(t.until) {
@@ -111,9 +111,9 @@ func (t *token) invalidate() {
 	t.text, t.until = "", time.Time{}
 }
 
-// askToken requests a token from a token server (RFC 6749, section 4.4).
+// requestToken requests a token from a token server (RFC 6749, section 4.4).
 // The address was chosen by a client, so the guarded client makes the request.
-func askToken(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, time.Duration, error) {
+func requestToken(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, time.Duration, error) {
 	form := url.Values{"grant_type": {"client_credentials"}}
 	if a.Scope != "" {
 		form.Set("scope", a.Scope)

@@ -123,7 +123,7 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 		Account: e.Account, Trace: trace.From(ctx).String(),
 		Envelope: fieldmark.Envelope{ID: event.ID, Type: kind.Type, Timestamp: event.Time, Data: data}}
 	return ping, s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := takeDelivery(ctx, tx, e.Account); err != nil {
+		if err := countDelivery(ctx, tx, e.Account); err != nil {
 			return err
 		}
 		if err := tx.AppendEvent(ctx, &event); err != nil {
@@ -138,7 +138,7 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 }
 
 // countDelivery counts a delivery that a caller requests; CodeDailyLimit if the account has had all of a day.
-func takeDelivery(ctx context.Context, tx *store.Tx, account string) error {
+func countDelivery(ctx context.Context, tx *store.Tx, account string) error {
 	ok, err := event.TakeDelivery(ctx, tx, account)
 	if err != nil || ok {
 		return err

@@ -146,7 +146,7 @@ func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.De
 		if queued, err := tx.RequeueDelivery(ctx, id, &to, subject, now); err != nil {
 			return err
 		} else if queued {
-			return takeDelivery(ctx, tx, e.Account)
+			return countDelivery(ctx, tx, e.Account)
 		}
 		_, err = tx.ExpediteDeliveries(ctx, &to, id, now, 1)
 		return err
@@ -325,7 +325,7 @@ func (s *replayer) step(ctx context.Context, id string) error {
 				continue
 			}
 			// A microsecond apart, so that they are sent in the order in which they happened.
-			queued, err := again(ctx, tx, e.Account, &to, &r, p, now.Add(time.Duration(i)*time.Microsecond))
+			queued, err := requeue(ctx, tx, e.Account, &to, &r, p, now.Add(time.Duration(i)*time.Microsecond))
 			if err != nil {
 				return err
 			}
@@ -341,10 +341,10 @@ func (s *replayer) step(ctx context.Context, id string) error {
 	})
 }
 
-// again queues one message of a replay, if it matches, is not already queued, and the account may
+// requeue queues one message of a replay, if it matches, is not already queued, and the account may
 // have another delivery today. A delivery that exists keeps its id, so that receivers recognize the
 // message.
-func again(ctx context.Context, tx *store.Tx, account string, to *store.Subscriber, r *store.Replay,
+func requeue(ctx context.Context, tx *store.Tx, account string, to *store.Subscriber, r *store.Replay,
 	p store.PastEvent, at time.Time) (bool, error) {
 	switch {
 	case !to.Filter.Matches(p.Labels): // it may have changed since a delivery was made

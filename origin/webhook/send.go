@@ -98,7 +98,7 @@ type Sender struct {
 // cannot be read.
 func NewSender(cfg SenderConfig) (*Sender, error) {
 	o := &Sender{client: cfg.HTTP, url: cfg.URL, settings: cfg.Settings, signer: cfg.Signer,
-		token: token{asking: make(chan struct{}, 1)}}
+		token: token{requesting: make(chan struct{}, 1)}}
 	if a := cfg.Settings.Auth; a != nil && a.Kind == fieldmark.AuthMTLS {
 		pair, err := tls.X509KeyPair([]byte(a.Certificate), []byte(a.PrivateKey))
 		if err != nil {

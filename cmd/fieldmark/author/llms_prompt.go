@@ -122,22 +122,22 @@ func prompt(s *command.Streams, lang string) (llms.Request, error) {
 		if q.pointer == "/language" && lang != "" {
 			continue
 		}
-		if err := iv.ask(q, &r); err != nil {
+		if err := iv.readAnswers(q, &r); err != nil {
 			return r, err
 		}
 	}
 	return r, nil
 }
 
-// ask asks one question, or all entries of a list.
-func (iv *prompter) ask(q question, r *llms.Request) error {
+// readAnswers asks one question, or all entries of a list.
+func (iv *prompter) readAnswers(q question, r *llms.Request) error {
 	for {
-		answered, err := iv.once(q, r)
+		answered, err := iv.readAnswer(q, r)
 		if err != nil || !answered {
 			return err
 		}
 		for _, more := range q.then {
-			if _, err := iv.once(more, r); err != nil {
+			if _, err := iv.readAnswer(more, r); err != nil {
 				return err
 			}
 		}
@@ -147,8 +147,8 @@ func (iv *prompter) ask(q question, r *llms.Request) error {
 	}
 }
 
-// once asks a question until the answer is valid, and reports whether it was answered.
-func (iv *prompter) once(q question, r *llms.Request) (bool, error) {
+// readAnswer asks a question until the answer is valid, and reports whether it was answered.
+func (iv *prompter) readAnswer(q question, r *llms.Request) (bool, error) {
 	for {
 		iv.print(q)
 		answer, err := iv.line()

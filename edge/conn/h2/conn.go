@@ -192,7 +192,7 @@ var longAgo = time.Unix(1, 0)
 // An error of the client and the end of a shutdown both come as errors of serveOnce; end decides
 // which of them GOAWAY reports.
 func (c *Conn) Serve() {
-	err := c.greet()
+	err := c.sendPreface()
 	for err == nil {
 		err = c.serveOnce()
 	}
@@ -200,8 +200,8 @@ func (c *Conn) Serve() {
 	c.working.Wait()
 }
 
-// greet writes the server's preface (3.4).
-func (c *Conn) greet() error {
+// sendPreface writes the server's preface (3.4).
+func (c *Conn) sendPreface() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := appendHeader(c.queue(), frameSettings, 0, 0, 6*6)

@@ -101,7 +101,7 @@ func (c *Conn) Serve(h Handler, cfg *Config) {
 	c.h, c.cfg = h, cfg
 	c.limits = mux.NewLimits(time.Now())
 	c.streams, c.idle, c.goAwayID = map[quic.StreamID]*Stream{}, make(chan struct{}), quicvarint.Max
-	if err := c.greet(); err != nil {
+	if err := c.openControl(); err != nil {
 		c.fail(connErrorf(GeneralProtocolError, "the client allows no control stream"))
 	} else {
 		c.working.Go(c.acceptUni)
@@ -132,10 +132,10 @@ const (
 	settingGrease = 0x1f*7 + 0x21
 )
 
-// greet opens the control stream and sends SETTINGS. Clients remember these for their early
+// openControl opens the control stream and sends SETTINGS. Clients remember these for their early
 // data: if they change, the label of the keys of session tickets must change too (package
 // certs).
-func (c *Conn) greet() (err error) {
+func (c *Conn) openControl() (err error) {
 	if c.control, err = c.qc.OpenUniStream(); err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (c *Conn) read(p []byte) (n, consumed int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		if n, consumed = c.take(p); n > 0 || len(p) == 0 {
+		if n, consumed = c.copyBuffered(p); n > 0 || len(p) == 0 {
 			return n, consumed, nil
 		}
 		switch {
@@ -143,8 +143,8 @@ func (c *Conn) read(p []byte) (n, consumed int, err error) {
 	}
 }
 
-// take copies bytes that are there, and returns how many, and how many of the body.
-func (c *Conn) take(p []byte) (n, consumed int) {
+// copyBuffered copies bytes that are there, and returns how many, and how many of the body.
+func (c *Conn) copyBuffered(p []byte) (n, consumed int) {
 	for n < len(p) {
 		if len(c.head) > 0 {
 			k := copy(p[n:], c.head)

@@ -68,13 +68,8 @@ func (b *replayBody) unfinished() bool {
 	return b.started && !b.whole
 }
 
-// give leaves the body to the attempt that got a response.
-func (b *replayBody) give() { b.release() }
-
-// drop ends a request that got no response.
-func (b *replayBody) drop() { b.release() }
-
-// release closes the source as soon as no try is at it.
+// release ends the use of the body by a request, after which no attempt begins. The source is closed as soon as no
+// attempt reads it: one that got its response early may still do.
 func (b *replayBody) release() {
 	if b.src == nil {
 		return

@@ -65,16 +65,16 @@ func (c *conn) Write(b []byte) (int, error) {
 // Usually the origin has refused it and sent the reason before it closed its end; net/http
 // would drop that response with the connection as soon as a write fails.
 func (c *conn) drainResponse() {
-	deaf := make(chan struct{})
+	done := make(chan struct{})
 	c.mu.Lock()
-	c.done = deaf
+	c.done = done
 	c.signal()
 	c.mu.Unlock()
 	timer := time.NewTimer(earlyResponseWait)
 	defer timer.Stop()
 	for {
 		select {
-		case <-deaf:
+		case <-done:
 			return
 		case <-timer.C:
 			c.mu.Lock()

@@ -36,7 +36,7 @@ type server struct {
 	mu sync.Mutex
 
 	failures     int  // in a row, of requests and checks together
-	silent       bool // the last failure was a silence: a connection that opens does not end it
+	timedOut     bool // the last failure was a timeout: a connection that opens does not make the origin healthy
 	backoffUntil time.Time
 	backoff      time.Duration
 }
@@ -68,12 +68,12 @@ func (o *server) recordFailure(now time.Time) bool {
 	return o.failures == failThreshold
 }
 
-// recordSilence marks an origin unhealthy at once if it has sent no bytes for several
+// recordTimeout marks an origin unhealthy at once if it has sent no bytes for several
 // keep-alive intervals. A stopped process still accepts connections, so only a response
 // makes it healthy again.
-func (o *server) recordSilence(now time.Time) bool {
+func (o *server) recordTimeout(now time.Time) bool {
 	o.mu.Lock()
-	o.silent, o.failures = true, max(o.failures, failThreshold-1)
+	o.timedOut, o.failures = true, max(o.failures, failThreshold-1)
 	o.mu.Unlock()
 	return o.recordFailure(now)
 }
@@ -83,14 +83,14 @@ func (o *server) recordSuccess() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was := o.failures >= failThreshold
-	o.failures, o.silent = 0, false
+	o.failures, o.timedOut = 0, false
 	return was
 }
 
 // recordConnect notes a connection that opened, as answered does.
 func (o *server) recordConnect() bool {
 	o.mu.Lock()
-	silent := o.silent
+	silent := o.timedOut
 	o.mu.Unlock()
 	return !silent && o.recordSuccess()
 }
@@ -196,8 +196,8 @@ func (u *Upstream) record(o *server, err error) {
 		recovered = o.recordSuccess()
 	case errors.Is(err, errConnected):
 		recovered = o.recordConnect()
-	case errors.Is(err, errSilent):
-		failed = o.recordSilence(time.Now())
+	case errors.Is(err, errNoKeepAlive):
+		failed = o.recordTimeout(time.Now())
 	default:
 		failed = o.recordFailure(time.Now())
 	}

@@ -66,11 +66,11 @@ func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*htt
 		}
 		resp, began, err := u.attempt(transport, r, o, head, body, limit)
 		if err == nil {
-			body.give()
+			body.release()
 			return resp, nil
 		}
 		if r.Context().Err() != nil || last || !canRetry(r, err, began, body) {
-			body.drop()
+			body.release()
 			return nil, err
 		}
 	}
@@ -85,9 +85,9 @@ func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *serv
 	var used *conn
 	reused := false
 	ctx, cancel := context.WithCancelCause(r.Context())
-	silence, _ := ctx.Value(silenceKey{}).(time.Duration)
-	if silence > 0 {
-		defer time.AfterFunc(silence, func() { cancel(errSilent) }).Stop()
+	keepAlive, _ := ctx.Value(keepAliveKey{}).(time.Duration)
+	if keepAlive > 0 {
+		defer time.AfterFunc(keepAlive, func() { cancel(errNoKeepAlive) }).Stop()
 	} else if limit > 0 {
 		defer time.AfterFunc(limit, func() { cancel(errHeadTimeout) }).Stop()
 	}
@@ -118,7 +118,7 @@ func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *serv
 	resp, err = transport.RoundTrip(req)
 	if err != nil {
 		o.inFlight.Add(-1)
-		if cause := context.Cause(ctx); errors.Is(cause, errSilent) || errors.Is(cause, errHeadTimeout) {
+		if cause := context.Cause(ctx); errors.Is(cause, errNoKeepAlive) || errors.Is(cause, errHeadTimeout) {
 			err = cause
 		}
 		if r.Context().Err() == nil && isOriginFault(err, reused && !first.Load(), body) {
@@ -131,39 +131,39 @@ func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *serv
 		used.deliver()
 	}
 	u.record(o, nil)
-	land := sync.OnceFunc(func() { o.inFlight.Add(-1); cancel(nil) })
+	done := sync.OnceFunc(func() { o.inFlight.Add(-1); cancel(nil) })
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		rw, ok := resp.Body.(io.ReadWriteCloser)
 		if !ok || !strings.EqualFold(resp.Header.Get("Upgrade"), head.Get("Upgrade")) || head.Get("Upgrade") == "" {
 			resp.Body.Close()
-			land()
+			done()
 			return nil, true, errors.New("the origin switched to a protocol that was not requested")
 		}
-		resp.Body = &tunnel{rw, land}
+		resp.Body = &tunnel{rw, done}
 		return resp, true, nil
 	}
 	removeHopByHop(resp.Header, false)
-	if silence > 0 {
-		resp.Body = newIdleTimeoutBody(resp.Body, silence, func(error) { u.record(o, errSilent); cancel(errSilent) },
-			land)
+	if keepAlive > 0 {
+		resp.Body = newIdleTimeoutBody(resp.Body, keepAlive, func(error) { u.record(o, errNoKeepAlive); cancel(errNoKeepAlive) },
+			done)
 	} else {
-		resp.Body = newIdleTimeoutBody(resp.Body, u.cfg.IdleTimeout, cancel, land)
+		resp.Body = newIdleTimeoutBody(resp.Body, u.cfg.IdleTimeout, cancel, done)
 	}
 	return resp, true, nil
 }
 
-// errSilent ends an exchange whose origin was silent for longer than
-// WithSilence allows.
-var errSilent = errors.New("the origin sent no keep-alive in time")
+// errNoKeepAlive ends an exchange whose origin sent nothing for longer than
+// WithKeepAliveTimeout allows.
+var errNoKeepAlive = errors.New("the origin sent no keep-alive in time")
 
-type silenceKey struct{}
+type keepAliveKey struct{}
 
-// WithSilence bounds the silences of the answers to requests of ctx: the wait for
+// WithKeepAliveTimeout bounds the silences of the answers to requests of ctx: the wait for
 // the head and each pause in the body, in place of Config's limits. An origin that
 // exceeds it is unhealthy at once, and another one is tried if there was no head yet.
 // It is for answers whose origin sends keep-alives.
-func WithSilence(ctx context.Context, limit time.Duration) context.Context {
-	return context.WithValue(ctx, silenceKey{}, limit)
+func WithKeepAliveTimeout(ctx context.Context, limit time.Duration) context.Context {
+	return context.WithValue(ctx, keepAliveKey{}, limit)
 }
 
 // errHeadTimeout ends an attempt that has used its share of the time, so that another
@@ -199,7 +199,7 @@ func isOriginFault(err error, idleConn bool, body *replayBody) bool {
 		return false
 	}
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() || isDialError(err) ||
-		errors.Is(err, errHeadTimeout) || errors.Is(err, errSilent) {
+		errors.Is(err, errHeadTimeout) || errors.Is(err, errNoKeepAlive) {
 		return true
 	}
 	return !idleConn && !body.unfinished()
@@ -261,8 +261,8 @@ type idleTimeoutBody struct {
 // errIdleBody ends a response whose origin stopped sending.
 var errIdleBody = errors.New("the origin stopped in the middle of its answer")
 
-func newIdleTimeoutBody(body io.ReadCloser, idle time.Duration, cancel func(error), land func()) *idleTimeoutBody {
-	b := &idleTimeoutBody{ReadCloser: body, idle: idle, done: land}
+func newIdleTimeoutBody(body io.ReadCloser, idle time.Duration, cancel func(error), done func()) *idleTimeoutBody {
+	b := &idleTimeoutBody{ReadCloser: body, idle: idle, done: done}
 	b.timer = time.AfterFunc(idle, func() {
 		b.timedOut.Store(true)
 		cancel(errIdleBody)

@@ -14,7 +14,7 @@ import (
 )
 
 // Limits of the hop to an origin. Each phase has its own, so that a large body
-// may take its time while a silent origin is given up soon.
+// may take its time while an origin that sends nothing is abandoned soon.
 const (
 	// dialTimeout is short: an origin is near, and a client waits.
 	dialTimeout = 2 * time.Second

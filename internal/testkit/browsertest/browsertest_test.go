@@ -74,7 +74,7 @@ func TestViews(t *testing.T) {
 		{browsertest.View{Print: true}, "matchMedia('print').matches"},
 	} {
 		var is bool
-		if b.Open(t, site+"/good", c.view).Ask(t, c.ask, &is); !is {
+		if b.Open(t, site+"/good", c.view).Eval(t, c.ask, &is); !is {
 			t.Errorf("%+v: %s is not so", c.view, c.ask)
 		}
 	}

@@ -77,12 +77,12 @@ const overflowing = `(() => {
 func (p *Page) Overflow(t testing.TB) []string {
 	t.Helper()
 	var wide bool
-	p.Ask(t, "document.documentElement.scrollWidth > document.documentElement.clientWidth", &wide)
+	p.Eval(t, "document.documentElement.scrollWidth > document.documentElement.clientWidth", &wide)
 	if !wide {
 		return nil
 	}
 	var who []string
-	p.Ask(t, overflowing, &who)
+	p.Eval(t, overflowing, &who)
 	return append(who, "the page scrolls sideways")
 }
 
@@ -90,7 +90,7 @@ func (p *Page) Overflow(t testing.TB) []string {
 func (p *Page) Axe(t testing.TB) []string {
 	t.Helper()
 	var loaded bool // for another view of the page
-	if p.Ask(t, "Boolean(window.axe)", &loaded); !loaded {
+	if p.Eval(t, "Boolean(window.axe)", &loaded); !loaded {
 		p.loadAxe(t)
 	}
 	var found []struct {
@@ -100,7 +100,7 @@ func (p *Page) Axe(t testing.TB) []string {
 			FailureSummary string
 		}
 	}
-	p.Ask(t, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations)`, &found)
+	p.Eval(t, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations)`, &found)
 	var all []string
 	for _, f := range found {
 		for _, n := range f.Nodes {

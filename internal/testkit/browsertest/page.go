@@ -168,7 +168,7 @@ func (p *Page) Do(t testing.TB, what string, steps ...chromedp.Action[chromedp.V
 
 // Eval evaluates an expression in the page, waits for the result if it is a promise, and
 // stores it in answer.
-func (p *Page) Ask(t testing.TB, expression string, answer any) {
+func (p *Page) Eval(t testing.TB, expression string, answer any) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(p.ctx, patience)
 	defer stop()
@@ -216,7 +216,7 @@ func (p *Page) Clipboard(t testing.TB) string {
 		return err
 	}))
 	var text string
-	p.Ask(t, "navigator.clipboard.readText()", &text)
+	p.Eval(t, "navigator.clipboard.readText()", &text)
 	return text
 }
 

@@ -35,7 +35,7 @@ func (d Database) Maintain(ctx context.Context, keep Keep) (s Status, err error)
 	if err != nil {
 		return s, err
 	}
-	err = errors.Join(d.extend(ctx, all, newest), d.forget(ctx, all, newest, keep, &s))
+	err = errors.Join(d.extend(ctx, all, newest), d.dropOld(ctx, all, newest, keep, &s))
 	all, listErr := d.Ranges(ctx)
 	s.Ranges, s.Ahead = all, free(all, newest)
 	return s, errors.Join(err, listErr)
@@ -71,7 +71,7 @@ func (d Database) extend(ctx context.Context, all []Range, newest int64) error {
 }
 
 // dropOld empties and drops old partitions.
-func (d Database) forget(ctx context.Context, all []Range, newest int64, keep Keep, s *Status) error {
+func (d Database) dropOld(ctx context.Context, all []Range, newest int64, keep Keep, s *Status) error {
 	tail := true // all ranges before this one were dropped
 	for _, r := range all {
 		if r.To > newest { // the newest event stays, so that the numbering goes on

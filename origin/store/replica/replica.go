@@ -129,7 +129,7 @@ func (r *Replica) await(ctx context.Context, at Position) (*Snapshot, error) {
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
 	for behind := false; ; {
-		s, err := r.look(ctx, at)
+		s, err := r.snapshot(ctx, at)
 		if err != nil && behind && ctx.Err() != nil {
 			return nil, errBehind // the time ended during a look
 		}
@@ -144,9 +144,9 @@ func (r *Replica) await(ctx context.Context, at Position) (*Snapshot, error) {
 	}
 }
 
-// look begins a snapshot and compares its position. The context bounds this alone; the queries
+// snapshot begins a snapshot and compares its position. The context bounds this alone; the queries
 // of the caller have one of their own.
-func (r *Replica) look(ctx context.Context, at Position) (*Snapshot, error) {
+func (r *Replica) snapshot(ctx context.Context, at Position) (*Snapshot, error) {
 	conn, err := r.cfg.DB.Conn(ctx)
 	if err != nil {
 		return nil, err
