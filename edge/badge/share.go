@@ -115,16 +115,17 @@ func (p *shareWriter) area(x, y, width, height int, fill string) {
 // The badge truncates to whole points; here there is room for the decimal that the page shows.
 func (p *shareWriter) drawRing(s *fieldmark.Score) {
 	p.ring(shareGauge)
-	ink := ` fill="` + p.color() + `"`
+	fill := ` fill="` + p.color() + `"`
 	if p.content.score == "" {
 		if p.content.mark != "" {
-			p.text(shareScore, shareGauge.x, shareGauge.y+shareScore.size*36/100, middle, ink, part{text: p.content.mark})
+			p.text(shareScore, shareGauge.x, shareGauge.y+shareScore.size*36/100, middle, fill,
+				part{text: p.content.mark})
 		}
 		return
 	}
-	p.text(shareScore, shareGauge.x, shareGauge.y+14*px, middle, ink, part{text: s.Score.Tenth().String()})
+	p.text(shareScore, shareGauge.x, shareGauge.y+14*px, middle, fill, part{text: s.Score.Tenth().String()})
 	if p.content.mark != "" {
-		p.text(shareGrade, shareGauge.x, shareGauge.y+62*px, middle, ink, part{text: "Grade " + p.content.mark})
+		p.text(shareGrade, shareGauge.x, shareGauge.y+62*px, middle, fill, part{text: "Grade " + p.content.mark})
 	}
 }
 

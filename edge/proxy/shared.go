@@ -201,7 +201,8 @@ func (t *sharedTier) setLease(fl *flight, lease *cache.VariantLease) {
 }
 
 // serveShared stores variants and sends the one that matches q, if it may be used.
-func (t *sharedTier) serveShared(ctx *fasthttp.RequestCtx, q *request, fl *flight, seq int64, variants []*variant) bool {
+func (t *sharedTier) serveShared(ctx *fasthttp.RequestCtx, q *request, fl *flight, seq int64,
+	variants []*variant) bool {
 	p := t.proxy
 	v := p.store.match(variants, q)
 	if v == nil {

@@ -432,7 +432,8 @@ func (h *cdnHandler) remove(req *request) error {
 		return err
 	}
 	if !web.Confirmed(req.r) {
-		return h.confirm(req, web.Question{Title: "Remove the CDN " + c.Name + "?", Button: "Remove CDN", Back: cdnsPath,
+		return h.confirm(req, web.Question{Title: "Remove the CDN " + c.Name + "?", Button: "Remove CDN",
+			Back: cdnsPath,
 			Text: "It is no longer purged: changes are visible there only when a lifetime ends. Its token is deleted."})
 	}
 	if err := h.cdns.Delete(req.r.Context(), c.Name); err != nil {

@@ -596,6 +596,5 @@ var boardParams = []param{
 	{name: "limit", description: "Brands per page", lowest: 1, highest: fieldmark.MaxBoardLimit,
 		preset: fieldmark.DefaultBoardLimit},
 	{name: "cursor", description: "nextCursor of the previous page. It belongs to one version of the " +
-		"ranking; " +
-		"the response is 410 when that version is gone"},
+		"ranking; the response is 410 when that version is gone"},
 }

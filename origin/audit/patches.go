@@ -175,7 +175,8 @@ func (f patchFacts) titleElement(p *page) fieldmark.Evidence {
 	}
 	name := shorten(f.subject.Name, maxTitle)
 	title := shorten(p.headings[at].text, maxLabel)
-	if with := title + " – " + name; title != "" && name != "" && !mentionsName(title, name) && width(with) <= maxTitle {
+	if with := title + " – " + name; title != "" && name != "" && !mentionsName(title, name) &&
+		width(with) <= maxTitle {
 		title = with
 	}
 	if title = cutWords(title, maxTitle); width(title) >= minTitle && title != p.title {

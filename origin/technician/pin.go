@@ -61,8 +61,8 @@ func (h *handler) enterPIN(req *request) error {
 			"minutes, or ask your dispatcher for a new link.", maxPINTries, minutes))
 	}
 	if fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials) {
-		return h.showPINForm(req, http.StatusUnauthorized, fmt.Sprintf("This is not the PIN of this link. You can try %d "+
-			"times an hour.", maxPINTries))
+		return h.showPINForm(req, http.StatusUnauthorized, fmt.Sprintf("This is not the PIN of this link. "+
+			"You can try %d times an hour.", maxPINTries))
 	}
 	if err != nil {
 		return err

@@ -113,7 +113,8 @@ func (t *token) invalidate() {
 
 // requestToken requests a token from a token server (RFC 6749, section 4.4).
 // The address was chosen by a client, so the guarded client makes the request.
-func requestToken(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, time.Duration, error) {
+func requestToken(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, time.Duration,
+	error) {
 	form := url.Values{"grant_type": {"client_credentials"}}
 	if a.Scope != "" {
 		form.Set("scope", a.Scope)

@@ -144,8 +144,8 @@ func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *serv
 	}
 	removeHopByHop(resp.Header, false)
 	if keepAlive > 0 {
-		resp.Body = newIdleTimeoutBody(resp.Body, keepAlive, func(error) { u.record(o, errNoKeepAlive); cancel(errNoKeepAlive) },
-			done)
+		fail := func(error) { u.record(o, errNoKeepAlive); cancel(errNoKeepAlive) }
+		resp.Body = newIdleTimeoutBody(resp.Body, keepAlive, fail, done)
 	} else {
 		resp.Body = newIdleTimeoutBody(resp.Body, u.cfg.IdleTimeout, cancel, done)
 	}
