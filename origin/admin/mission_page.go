@@ -421,7 +421,7 @@ func (h *missionHandler) move(req *request) error {
 	if err != nil {
 		return err
 	}
-	// A final move has a form of its own with a reason, hence inputs with a prefix.
+	// A final move has a separate form with a reason, hence inputs with a prefix.
 	final := finalMoves[to] != ""
 	if final {
 		form = req.readForm(web.StateWords(to) + "-")

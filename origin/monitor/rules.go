@@ -53,7 +53,7 @@ func (s *Service) endpoints(ctx context.Context, _ time.Time) (list []fieldmark.
 				oldest = since
 			}
 		}
-		// Its held messages still count below: a pause that nobody ends loses them at the end of their
+		// Its held messages still count below: a pause that is left on loses them at the end of their
 		// retention.
 		if e.State != fieldmark.EndpointPaused { // a person paused it
 			list = append(list, endpointIssue(e, since))
