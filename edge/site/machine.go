@@ -57,8 +57,8 @@ func LLMsTxt(baseURL string, ranked int) string {
 	return fmt.Sprintf(`# Fieldmark
 
 > Fieldmark measures generative engine optimisation (GEO), how ready a website is for answer engines: whether they `+
-		`can reach it, read it, tell whose it is and cite it. Every point has its evidence, and anyone can compute `+
-		`the same score again.
+		`can reach it, read it, identify who runs it and cite it. Every point has its evidence, and anyone can `+
+		`compute the same score again.
 
 - Brands ranked now: %d
 - Scale: 0 to 100, grades A (85), B (70), C (55), D (40) and E by the lower end of the range
