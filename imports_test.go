@@ -116,7 +116,7 @@ var mayImport = map[string][]string{
 	"origin/module": {"", "origin/store", "origin/access", "origin/auditlog", "origin/brand", "origin/event",
 		"origin/job",
 		"origin/validation", "origin/visibility"},
-	"origin/monitor": {"", "origin/acme", "origin/cdn",
+	"origin/monitor": {"", "internal/ui", "origin/acme", "origin/cdn",
 		"origin/job", "origin/module", "origin/store", "origin/webhook"},
 	"origin/playground": {"", "internal/timeout", "origin/store"},
 	"origin/sitecheck": {"", "origin/audit", "origin/job", "origin/safehttp", "origin/standing", "origin/store",

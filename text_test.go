@@ -135,3 +135,58 @@ func TestMixedWords(t *testing.T) {
 		}
 	}
 }
+
+// countedNouns are plural nouns that follow numbers in templates.
+const countedNouns = `accounts|answers|assignees|attempts|audits|brands|bytes|changes|characters|claims|days|` +
+	`disputes|domains|endpoints|entries|events|facts|files|hours|issues|keys|links|messages|minutes|missions|months|` +
+	`neighbours|nodes|notes|pages|points|problems|prompts|proofs|questions|reads|requests|rows|runs|seconds|servers|` +
+	`signals|sites|sources|studies|sub-accounts|times|visits|weeks|writes|years`
+
+// countedThings finds an action of a template with the plural noun that its result counts.
+var countedThings = regexp.MustCompile(`\{\{([^{}]*)\}\}(?: |<small>|<b>|</b>|more )+(` + countedNouns + `)\b`)
+
+// severalOnly are actions whose result is never 1, with the reason.
+var severalOnly = map[string]string{
+	".Limit": "the caps of gates", "$a.Days": "ages of methods",
+	"$n.Shown": "a constant", "$n.Kept": "a constant", "$n.Purpose": "a constant", "$n.PerDay": "a constant",
+	"number .MaxVisits": "a constant", ".MaxEvents": "a constant", "number .Searched": "a constant",
+	"number .AllNotes": "shown if there are more than the page has",
+	".MinBrands":       "a constant", ".MinPrompts": "a constant", ".MinRuns": "a constant",
+	".MaxAgeDays":                  "a constant",
+	"number .Page.Study.Questions": "ranked studies have 40", "number .Page.Study.Answers": "ranked studies have more",
+	"number .Page.Study.Total": "ranked studies have five", "number .Questions": "a study has several",
+	".Tested": "all signals", ".Brands": "studies of validity have several",
+	"number .Bytes": "a module has a header of 8", ".Entries": "1 has a branch of its own",
+}
+
+// TestCountedNouns: a template writes a number with its noun by countOf, so that no page
+// says "1 days".
+func TestCountedNouns(t *testing.T) {
+	seen := 0
+	check := func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".html" && filepath.Base(path) != "en.txt" {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		seen++
+		for _, m := range countedThings.FindAllStringSubmatch(string(src), -1) {
+			word, _, _ := strings.Cut(m[1], " ")
+			if severalOnly[m[1]] != "" || slices.Contains(strings.Fields("end else if with range countOf"), word) {
+				continue
+			}
+			t.Errorf("%s: %q: write countOf with both forms of the noun", path, m[0])
+		}
+		return nil
+	}
+	for _, folder := range []string{"edge", "origin"} {
+		if err := filepath.WalkDir(folder, check); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen < 60 {
+		t.Errorf("%d templates, want all", seen)
+	}
+}

@@ -51,7 +51,7 @@ while ! printf '%s' "$report" | grep -q '"state":"done"'; do
 done
 printf '%s' "$report" | member reason
 
-echo "2. Claim three brands: by a file, a DNS record and a meta element"
+echo "2. Claim three brands: by a file, a DNS record and a meta tag"
 key=$(claim $slug file)
 claim ferrum-parts dns >/dev/null
 claim casa-lumbre meta >/dev/null

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 )
 
 // BoardPage is the data of one page of the leaderboard.
@@ -66,7 +67,7 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 		chrome: c, Title: "GEO readiness leaderboard", Kind: "website", Index: v.First, Here: "/", Base: p.BaseURL,
 		Description: fmt.Sprintf(
 			"%s ranked by generative engine optimisation (GEO): how well answer engines can reach, read and cite "+
-				"their websites, with the evidence behind every point.", countOf(p.Board.Total, "brand", "brands")),
+				"their websites, with the evidence behind every point.", ui.Count(p.Board.Total, "brand", "brands")),
 	}
 	path := "/"
 	if p.Niche != nil {
@@ -168,10 +169,10 @@ func withoutRank(s fieldmark.ScoreStatus) string {
 // listHeading returns the heading of a filtered list.
 func listHeading(p *BoardPage) string {
 	f := &p.Board.Filters
-	text := countOf(p.Board.Total, "brand", "brands")
+	text := ui.Count(p.Board.Total, "brand", "brands")
 	if len(p.Unranked) > 0 {
-		text = fmt.Sprintf("%s and %d without a rank", countOf(p.Board.Total, "ranked brand", "ranked brands"),
-			p.UnrankedAll)
+		text = fmt.Sprintf("%s and %s without a rank", ui.Count(p.Board.Total, "ranked brand", "ranked brands"),
+			ui.Number(p.UnrankedAll))
 	}
 	if p.Search != "" {
 		text += " matching “" + plain(p.Search) + "”"
@@ -280,5 +281,5 @@ func nicheName(niche string) string { return strings.ReplaceAll(plain(niche), "-
 // aboutNiche describes a niche in a sentence.
 func aboutNiche(n *NicheLine) string {
 	return fmt.Sprintf("%s in %s, ranked by generative engine optimisation (GEO): how well answer engines can reach, "+
-		"read and cite their websites.", countOf(n.Brands, "brand", "brands"), nicheName(n.Name))
+		"read and cite their websites.", ui.Count(n.Brands, "brand", "brands"), nicheName(n.Name))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,10 +16,10 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"plain":   plain,
 		"decimal": decimal,
-		"number":  number,
-		"countOf": countOf,
+		"number":  ui.Number,
+		"countOf": ui.Count,
 		"about": func(m fieldmark.Milli) string {
-			return number(int((m +
+			return ui.Number(int((m +
 				fieldmark.MilliOne/2) / fieldmark.MilliOne))
 		},
 		"noRank":  withoutRank,
@@ -69,23 +68,6 @@ func decimal(m fieldmark.Milli) string {
 	return s
 }
 
-// number writes n with thousands set apart by commas.
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// countOf writes a number of things.
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return number(n) + " " + many
-}
-
 // percentOf places a score of 0 to 100 on a scale, as an SVG length.
 func percentOf(m fieldmark.Milli) string {
 	return min(max(m, 0), 100*fieldmark.MilliOne).String() + "%"
@@ -116,7 +98,7 @@ func valueOf(s *fieldmark.Signal) string {
 	rounded := func(one, many string) string {
 		t := v.Tenth()
 		if t%fieldmark.MilliOne == 0 {
-			return countOf(int(t/fieldmark.MilliOne), one, many)
+			return ui.Count(int(t/fieldmark.MilliOne), one, many)
 		}
 		return t.String() + " " + many
 	}

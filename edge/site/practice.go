@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
@@ -308,9 +309,9 @@ func pathOf(raw string) string {
 // ranksOf writes the range of ranks: 3, or 1–4.
 func ranksOf(best, last int) string {
 	if last <= best {
-		return number(best)
+		return ui.Number(best)
 	}
-	return number(best) + "–" + number(last)
+	return ui.Number(best) + "–" + ui.Number(last)
 }
 
 // betweenOf writes a range in words.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 )
 
 // StatusPage is the data of the status page of a node.
@@ -159,7 +160,7 @@ func lengthOf(d time.Duration) string {
 		one     string
 	}{{24 * 60, "day"}, {60, "hour"}, {1, "minute"}} {
 		if n := minutes / unit.minutes; n > 0 && len(parts) < 2 {
-			parts = append(parts, countOf(n, unit.one, unit.one+"s"))
+			parts = append(parts, ui.Count(n, unit.one, unit.one+"s"))
 			minutes %= unit.minutes
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 )
 
 // whisker is a value with its interval on an axis from 0 to 100 %: the places are SVG lengths.
@@ -118,7 +119,8 @@ func visibilityHeadline(v *fieldmark.Visibility) string {
 	if r.Few {
 		text = fmt.Sprintf("Too few questions tell more about it than: named in %s of answers", rateWords(r))
 	}
-	text += fmt.Sprintf(", %s, %s answers", countOf(v.All.MentionRate.Questions, "question", "questions"), number(r.Of))
+	text += fmt.Sprintf(", %s, %s", ui.Count(v.All.MentionRate.Questions, "question", "questions"),
+		ui.Count(r.Of, "answer", "answers"))
 	if v.Study != nil {
 		text += ", " + spanOf(v.Study.From, v.Study.To)
 	}

@@ -108,3 +108,20 @@ func ID(id string) template.HTML {
 		template.HTMLEscapeString(head+"…"+tail) + `">` + template.HTMLEscapeString(head) + `<span>` +
 		template.HTMLEscapeString(middle) + `</span>` + template.HTMLEscapeString(tail) + `</code>`)
 }
+
+// Number writes n with thousands set apart by commas.
+func Number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Count writes a number of things: "1 brand", "2,000 brands". A page that has "1 brands" looks broken.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Number(n) + " " + many
+}

@@ -70,6 +70,15 @@ func TestID(t *testing.T) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 days", 1: "1 day", 2: "2 days", 999: "999 days", 1000: "1,000 days",
+		1234567: "1,234,567 days", -1: "-1 days", -1000: "-1,000 days", -100: "-100 days"} {
+		if got := ui.Count(n, "day", "days"); got != want {
+			t.Errorf("Count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
 // TestTokens: every stylesheet takes its colours from the tokens, and no other defines a token.
 func TestTokens(t *testing.T) {
 	defined := regexp.MustCompile(`[{;\s](--[a-z-]+):`)

@@ -33,7 +33,7 @@ const nodeAway = 3 * fieldmark.ReportInterval
 // nodeRow is the latest report of an edge.
 type nodeRow struct {
 	fieldmark.NodeReport
-	Lag    int64  // events it has not applied
+	Lag    int    // events it has not applied
 	Ratio  string // of cache hits
 	InSync bool   // it uses the active module
 	Away   bool   // it has not reported for a while
@@ -48,7 +48,7 @@ type nodesData struct {
 func newNodeRows(nodes []fieldmark.NodeReport, active fieldmark.Digest, head int64) (lines []nodeRow) {
 	for _, r := range nodes {
 		// Its cursor can be ahead of a head that was read before the report.
-		line := nodeRow{NodeReport: r, Lag: max(head-r.Cursor, 0), InSync: r.Module.Digest == active,
+		line := nodeRow{NodeReport: r, Lag: int(max(head-r.Cursor, 0)), InSync: r.Module.Digest == active,
 			Away: time.Since(r.SeenAt.Std()) > nodeAway}
 		// An edge without requests has no ratio; 0 % would look like a fault.
 		if all := r.Hits + r.Misses; all > 0 {

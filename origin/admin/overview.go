@@ -3,9 +3,9 @@ package admin
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/chart"
 	"github.com/fieldmark/fieldmark/origin/intake"
@@ -49,11 +49,8 @@ func (h *overviewHandler) decisions(req *request) (list []decision, err error) {
 		return nil, err
 	}
 	add := func(n int, one, many, link string) {
-		switch {
-		case n == 1:
-			list = append(list, decision{"1 " + one, link})
-		case n > 1:
-			list = append(list, decision{strconv.Itoa(n) + " " + many, link})
+		if n > 0 {
+			list = append(list, decision{ui.Count(n, one, many), link})
 		}
 	}
 	add(waiting.Disputes, "dispute needs a decision", "disputes need a decision",
@@ -133,9 +130,9 @@ func (h *overviewHandler) serve(req *request) error {
 // An exact count of a large table would read all its rows.
 func counted(n int) string {
 	if n >= origin.MaxCount {
-		return strconv.Itoa(origin.MaxCount) + " or more"
+		return ui.Number(origin.MaxCount) + " or more"
 	}
-	return strconv.Itoa(n)
+	return ui.Number(n)
 }
 
 // intakeHandler lists the requests that were refused after an edge had accepted them.
@@ -152,5 +149,5 @@ func (h *intakeHandler) list(req *request) error {
 	if err != nil {
 		return err
 	}
-	return h.show(req, http.StatusOK, "refused", web.Page{Title: "Requests refused later", Data: intakeData{refused}})
+	return h.show(req, http.StatusOK, "refused", web.Page{Title: "Refused requests", Data: intakeData{refused}})
 }

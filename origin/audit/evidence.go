@@ -214,7 +214,7 @@ func (f evidenceFacts) recent(found findings) {
 
 // undated is the evidence that no page has a plausible date.
 func (f evidenceFacts) undated() fieldmark.Evidence {
-	why := "no plausible date on %d pages"
+	why := "no plausible date on " + plural(len(f.pages), "page", "pages")
 	if f.sameDate {
 		why += "; all of them claim the same date, as if it were set automatically"
 	}
@@ -224,7 +224,7 @@ func (f evidenceFacts) undated() fieldmark.Evidence {
 	if !f.served && f.home.header.Get("Last-Modified") != "" {
 		why += "; Last-Modified does not differ between pages"
 	}
-	return newEvidence(f.home.url.String(), why, len(f.pages))
+	return newEvidence(f.home.url.String(), "%s", why)
 }
 
 // authorship measures the share of articles that name their author.

@@ -400,7 +400,7 @@ func (p *Prover) checkMeta(ctx context.Context, t target) result {
 	case len(contents) > 0:
 		return result{answered: true, detail: "the element in the head has another token"}
 	}
-	return result{answered: true, detail: "no such meta element in the head of " + t.url.String()}
+	return result{answered: true, detail: "no such meta tag in the head of " + t.url.String()}
 }
 
 // fetch reads at most limit bytes of a document and returns its media type. It follows

@@ -272,7 +272,11 @@ func problemsError(d fieldmark.Digest, list []string) error {
 	if len(list) == 0 {
 		return nil
 	}
-	err := fieldmark.Errorf(fieldmark.CodeModuleRefused, "module %s has %d faults", d, len(list))
+	what := "a fault"
+	if len(list) > 1 {
+		what = fmt.Sprintf("%d faults", len(list))
+	}
+	err := fieldmark.Errorf(fieldmark.CodeModuleRefused, "module %s has %s", d, what)
 	for _, text := range list {
 		err.Fields = append(err.Fields, fieldmark.FieldError{Pointer: "/module", Code: "conflict", Detail: text})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 )
 
 const (
@@ -100,7 +101,7 @@ func redisIssues(live []fieldmark.NodeReport) []fieldmark.Issue {
 		return nil
 	}
 	i := issue(fieldmark.IssueRedisUnavailable, fieldmark.SeverityWarning, since,
-		fmt.Sprintf("Redis does not answer %d of %s", away, count(len(live), "edge", "edges")))
+		fmt.Sprintf("Redis does not answer %d of %s", away, ui.Count(len(live), "edge", "edges")))
 	i.Effect = "Edges use their own memory and ask the origin more often. Shared rate limits count per edge."
 	i.Action, i.Link = "Start Redis, or correct FIELDMARK_REDIS_URL of the edges", nodesPage
 	return []fieldmark.Issue{i}
@@ -153,7 +154,7 @@ func (s *Service) behind(ctx context.Context, now time.Time, live []fieldmark.No
 			continue
 		}
 		i := edgeIssue(fieldmark.IssueEdgeLagging, fieldmark.SeverityCritical, at, n,
-			"is behind by "+count(int(head-n.Cursor), "event", "events"))
+			"is behind by "+ui.Count(int(head-n.Cursor), "event", "events"))
 		i.Effect = "It serves scores and pages that are outdated."
 		i.Action = "Look at its log and load; restart it if it does not catch up"
 		list = append(list, i)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -62,7 +63,7 @@ func (s *Service) endpoints(ctx context.Context, _ time.Time) (list []fieldmark.
 	if held > 0 {
 		i := issue(fieldmark.IssueMessagesHeld, fieldmark.SeverityWarning, oldest,
 			counted(held, webhook.MaxHeld, "message is", "messages are")+" held for "+
-				count(waiting, "endpoint", "endpoints"))
+				ui.Count(waiting, "endpoint", "endpoints"))
 		i.Effect = "Receivers do not learn of changes until then. Held messages are deleted at the end of their " +
 			"retention."
 		i.Action, i.Link = "Repair or enable the endpoints", webhooksPage
@@ -102,22 +103,13 @@ func disabledAt(since time.Time) string {
 		" if nothing changes."
 }
 
-// count writes a number with a noun.
-// It avoids "1 endpoints", which readers take for a defect of the list.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // The maximum bounds what is counted in the database; above it the exact number changes no
 // decision. counted is count of a number that was counted up to a maximum.
 func counted(n, most int, one, many string) string {
 	if n >= most {
 		many = "or more " + many
 	}
-	return count(n, one, many)
+	return ui.Count(n, one, many)
 }
 
 // Work that is due is late from these delays on. Normal dispatch takes seconds; an audit may
@@ -166,13 +158,13 @@ func (s *Service) overdue(ctx context.Context, now time.Time) (list []fieldmark.
 func words(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
-		return count(int(d/time.Second), "second", "seconds")
+		return ui.Count(int(d/time.Second), "second", "seconds")
 	case d < 2*time.Hour:
-		return count(int(d/time.Minute), "minute", "minutes")
+		return ui.Count(int(d/time.Minute), "minute", "minutes")
 	case d < 48*time.Hour:
-		return count(int(d/time.Hour), "hour", "hours")
+		return ui.Count(int(d/time.Hour), "hour", "hours")
 	}
-	return count(int(d/(24*time.Hour)), "day", "days")
+	return ui.Count(int(d/(24*time.Hour)), "day", "days")
 }
 
 // slas returns issues of missions whose SLA is breached or at risk.

@@ -85,7 +85,7 @@ func (h *handler) showDisputes(req *request, status int, bad []web.FormError) er
 	for _, k := range []choice{{Value: string(fieldmark.DisputeWrong), Label: "It is wrong"},
 		{Value: string(fieldmark.DisputeOutdated), Label: "It is out of date"},
 		{Value: string(fieldmark.DisputeNotApplicable), Label: "It does not apply to this site"},
-		{Value: string(fieldmark.DisputeRefusedByWall), Label: "Bot protection refused your auditor"}} {
+		{Value: string(fieldmark.DisputeRefusedByWall), Label: "Bot protection refused your crawler"}} {
 		k.Selected = k.Value == posted.Get("kind")
 		d.Kinds = append(d.Kinds, k)
 	}

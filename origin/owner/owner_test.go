@@ -270,7 +270,7 @@ func TestFixFirst(t *testing.T) {
 		t.Errorf("score %s after the fix, %s before", after.Score, before.Score)
 	}
 	says(t, "after the fix", f.do(page, nil), 200, "Score "+after.Score.String()+" of 100",
-		"Since the audit before", before.Score.String())
+		"Since the previous audit", before.Score.String())
 }
 
 // TestSession: a session is of one account, ends with its key and starts with a key of owners

@@ -18,7 +18,7 @@ func Funcs() template.FuncMap {
 	return template.FuncMap{
 		"time": timeFunc(ui.Ago), "timeAt": timeFunc(ui.At), "id": formatID, "words": StateWords,
 		"current": navCurrent, "json": formatJSON, "milli": formatMilli, "plain": plain,
-		"statusClass": StatusClass,
+		"statusClass": StatusClass, "number": ui.Number, "countOf": ui.Count,
 	}
 }
 

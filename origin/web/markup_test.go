@@ -70,3 +70,42 @@ func checkControl(t *testing.T, name, form, tag, element, attributes string) {
 		t.Errorf("%s: the error of %s has no place: use Fault", name, tag)
 	}
 }
+
+var (
+	tables = regexp.MustCompile(`(?s)<table.*?</table>`)
+	heads  = regexp.MustCompile(`<th scope="col"([^>]*)>(?:<a[^>]*>)?([^<{]*)`)
+	cells  = regexp.MustCompile(`<td data-label="([^"{]+)"([^>]*)>`)
+)
+
+// TestColumns: the label of a cell on a phone is the head of its column, and a column of numbers is aligned
+// to the right with its head.
+func TestColumns(t *testing.T) {
+	files, err := filepath.Glob("../*/templates/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, name := range files {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range tables.FindAllString(string(page), -1) {
+			numbers := map[string]bool{}
+			for _, m := range heads.FindAllStringSubmatch(table, -1) {
+				numbers[m[2]] = strings.Contains(m[1], `class="number"`)
+			}
+			for _, m := range cells.FindAllStringSubmatch(table, -1) {
+				checked++
+				head, known := numbers[m[1]]
+				if cell := strings.Contains(m[2], `class="number"`); !known || head != cell {
+					t.Errorf("%s: column %q: head known %v and of numbers %v, cell of numbers %v", name, m[1], known,
+						head, cell)
+				}
+			}
+		}
+	}
+	if checked < 150 {
+		t.Errorf("%d cells were checked, want all", checked)
+	}
+}

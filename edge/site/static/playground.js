@@ -50,7 +50,7 @@ function showReport(page, out, report) {
     ["limits", check.limits.map(l => `${l.name} ${l.used} of ${l.max}`).join(", ")]] : [];
   const trial = check?.trial;
   if (trial) {
-    rows.push(["calls", `${trial.calls}, of which ${trial.compared} in two engines and ${trial.directions} along directions`],
+    rows.push(["calls", `${trial.calls}: ${trial.compared} in two engines, ${trial.directions} along directions`],
       ["fuel", `${trial.fuel} units for its golden vectors, ${trial.worstFuel} at worst`],
       ["cost", `at worst ${trial.worstShare.toFixed(2)} % of what an edge allows for a call`]);
   }
@@ -90,8 +90,8 @@ async function playModule(page, out, source, report) {
   // The form that counts fuel gives the same results, and ends where an edge would end it.
   const runner = page.runner = new ModuleRunner(report.metered ? base64(report.metered).buffer : code);
   const manifest = await runner.load(), { inputs, gates } = manifest, signals = manifest.components.flatMap(c => c.signals);
-  out("module").textContent = `${manifest.name} ${manifest.version}, ${code.byteLength} bytes, ` +
-    `${inputs.length} inputs, ${signals.length} signals, ${gates.length} gates`;
+  out("module").textContent = `${manifest.name} ${manifest.version}, ${count(code.byteLength, "byte")}, ` +
+    `${count(inputs.length, "input")}, ${count(signals.length, "signal")}, ${count(gates.length, "gate")}`;
   const vectors = await runner.vectors();
   out("vectors").textContent = await runVectors(runner, vectors);
   showFiles(page, out, [["card.json", report.card, "application/json"],
@@ -160,7 +160,7 @@ async function runVectors(runner, vectors) {
         `want score ${v.score}, gates ${v.gates}, marks ${v.marks}.`;
     }
   }
-  return `All ${vectors.length} golden vectors give their results.`;
+  return `${count(vectors.length, "golden vector")} passed.`;
 }
 
 // showResult shows the score with gates applied, the mark of each signal, and the call as a golden vector.
@@ -229,7 +229,7 @@ async function factsOf(slug) {
   const choose = async chosen => {
     if (!chosen) return;
     const isCard = /\.(json|ya?ml)$/i.test(chosen.name), limit = isCard ? maxCard : maxModule;
-    if (chosen.size > limit) return say(`The file has ${chosen.size} bytes, at most ${limit} are allowed.`, true);
+    if (chosen.size > limit) return say(`The file has ${count(chosen.size, "byte")}; at most ${count(limit, "byte")} are allowed.`, true);
     if (!isCard) return start({ code: await chosen.arrayBuffer() });
     card.value = await chosen.text();
     await start({ card: card.value });

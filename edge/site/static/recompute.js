@@ -187,6 +187,9 @@ async function load(what, address, digest) {
 
 const json = body => JSON.parse(new TextDecoder().decode(body));
 
+// count writes a number of things, as the pages do: "1 byte", "2,000 bytes".
+const count = (n, noun) => n.toLocaleString("en") + " " + noun + (n === 1 ? "" : "s");
+
 const hex = bytes => [...bytes].map(b => b.toString(16).padStart(2, "0")).join("");
 const utf8 = text => new TextEncoder().encode(text);
 const sha256 = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
@@ -329,9 +332,9 @@ async function recompute(slug, step = () => {}) {
   const doc = json(body);
   const now = Date.parse(headers.get("Fieldmark-Assessed-At")); // the age of the facts counts as of then
   const facts = await load("facts", `${path}/facts/${doc.factsDigest}`, doc.factsDigest);
-  step(`Digest of the facts verified, ${facts.body.byteLength} bytes:`, doc.factsDigest);
+  step(`Digest of the facts verified, ${count(facts.body.byteLength, "byte")}:`, doc.factsDigest);
   const module = await load("module", "/api/v1/modules/" + doc.module.digest, doc.module.digest);
-  step(`Digest of the module verified, ${module.body.byteLength} bytes:`, doc.module.digest);
+  step(`Digest of the module verified, ${count(module.body.byteLength, "byte")}:`, doc.module.digest);
   if (proven) {
     const time = await verifyProof(doc, Date.parse(headers.get("Date")) || Date.now());
     step(`Leaf ${doc.proof.index} of the public log verified, since ${time.slice(0, 19)}Z:`, doc.proof.log);
