@@ -39,12 +39,12 @@ func (c *auditLogVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 			return err
 		}
 		if v.Broken > 0 {
-			return fmt.Errorf("the audit log is broken at entry %d: %s; the %d entries before it are unchanged",
-				v.Broken, v.Why, v.Entries)
+			return fmt.Errorf("the audit log is broken at entry %d: %s; unchanged before it: %s",
+				v.Broken, v.Why, command.Count(int(v.Entries), "entry", "entries"))
 		}
 		_, err = fmt.Fprintf(s.Out,
-			"all %d entries are unchanged; store this elsewhere to detect removed entries later: %d:%s\n", v.Entries,
-			v.Entries, v.Sum)
+			"unchanged: %s; store this elsewhere to detect removed entries later: %d:%s\n",
+			command.Count(int(v.Entries), "entry", "entries"), v.Entries, v.Sum)
 		return err
 	})
 }

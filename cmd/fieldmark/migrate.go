@@ -73,9 +73,8 @@ func (c *migrateStatusCmd) Run(ctx context.Context, s *command.Streams) error {
 		fmt.Fprintf(s.Out, "%05d %-20s %s\n", step.Version, step.Name, state)
 	}
 	if newer > 0 {
-		fmt.Fprintf(s.Out, "The database has %d migrations of a newer version, up to %05d. This version works with "+
-			"them.\n",
-			newer, steps[len(steps)-1].Version)
+		fmt.Fprintf(s.Out, "The database has %s of a newer version, up to %05d. This version works with it.\n",
+			command.Count(newer, "migration", "migrations"), steps[len(steps)-1].Version)
 	}
 	return nil
 }

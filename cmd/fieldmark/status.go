@@ -120,7 +120,8 @@ func fit(text string, columns, rows int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if over := len(lines) - (rows - 1); over > 0 { // the cursor is on the last row
 		kept := max(rows-2, 0)
-		lines = append(lines[:kept:kept], fmt.Sprintf("… %d more lines; --once prints all", len(lines)-kept))
+		lines = append(lines[:kept:kept], "… "+
+			command.Count(len(lines)-kept, "more line", "more lines")+"; --once prints all")
 	}
 	for i, line := range lines {
 		if letters := []rune(line); len(letters) > columns {

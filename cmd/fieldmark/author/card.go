@@ -47,7 +47,7 @@ func (c *cardFile) explain(s *command.Streams, err error) error {
 	for _, complaint := range list {
 		fmt.Fprintf(s.Err, "%s:%s\n", c.File, complaint)
 	}
-	return fmt.Errorf("%s: %s", c.File, counted(len(list), "mistake"))
+	return fmt.Errorf("%s: %s", c.File, command.Count(len(list), "mistake", "mistakes"))
 }
 
 type moduleBuildCmd struct {

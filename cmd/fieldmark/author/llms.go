@@ -48,7 +48,7 @@ func (c *llmsLintCmd) Run(ctx context.Context, s *command.Streams) error {
 		err = printLint(s.Out, cmp.Or(report.URL, c.name()), report)
 	}
 	if n := report.Errors(); err == nil && n > 0 {
-		err = fmt.Errorf("%s has %s", cmp.Or(report.URL, c.name()), counted(n, "error"))
+		err = fmt.Errorf("%s has %s", cmp.Or(report.URL, c.name()), command.Count(n, "error", "errors"))
 	}
 	return err
 }
@@ -124,8 +124,9 @@ func printLint(w io.Writer, name string, r llms.Report) error {
 		fmt.Fprintf(&b, "%s: %s: %s (%s)%s\n", at, i.Severity, i.Message, i.Code, placesOf(i))
 	}
 	fmt.Fprintf(&b, "%s: level %d of %d, %s; %s, %s, %s\n", name, r.Level, llms.LevelLinked, levelWords[r.Level],
-		counted(count[llms.SeverityError], "error"), counted(count[llms.SeverityWarning], "warning"),
-		counted(count[llms.SeverityInfo], "note"))
+		command.Count(count[llms.SeverityError], "error", "errors"),
+		command.Count(count[llms.SeverityWarning], "warning", "warnings"),
+		command.Count(count[llms.SeverityInfo], "note", "notes"))
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -155,14 +156,6 @@ func placesOf(i llms.Issue) string {
 		fmt.Fprintf(&b, " and %d more", more)
 	}
 	return b.String()
-}
-
-// counted formats a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // llmsFile is where a file is written.
@@ -245,7 +238,7 @@ func (c *llmsFile) generate(s *command.Streams, request llms.Request) error {
 	if c.Out != "" {
 		fmt.Fprintf(s.Err, "Wrote %s (%s). Publish it as /llms.txt on your website, and add this line\nto the "+
 			"<head> of every page:\n  %s\n",
-			c.Out, counted(doc.Bytes, "byte"), doc.Install.HTMLLink)
+			c.Out, command.Count(doc.Bytes, "byte", "bytes"), doc.Install.HTMLLink)
 	}
 	return nil
 }

@@ -78,13 +78,13 @@ func cardInputs(inputs []abi.Input, facts *fieldmark.Facts) ([]int64, []byte, er
 // printExplanation prints a block for each component.
 func printExplanation(w io.Writer, e *card.Explanation, worked bool) {
 	for _, c := range e.Components {
-		fmt.Fprintf(w, "%s (%s), %d points", c.Label, c.ID, c.Weight)
+		fmt.Fprintf(w, "%s (%s), %s", c.Label, c.ID, command.Count(c.Weight, "point", "points"))
 		if worked {
 			fmt.Fprintf(w, ": %s of %d that could be measured", c.Reached, c.Measured)
 		}
 		fmt.Fprintln(w)
 		for _, s := range c.Signals {
-			fmt.Fprintf(w, "  %s (%s), %d points, %s", s.Label, s.ID, s.Points, s.Rule)
+			fmt.Fprintf(w, "  %s (%s), %s, %s", s.Label, s.ID, command.Count(s.Points, "point", "points"), s.Rule)
 			if worked {
 				fmt.Fprint(w, ": ", valueOrReason(s.Status, s.Reached.String()))
 			}

@@ -165,7 +165,7 @@ func (c *moduleTestCmd) once(ctx context.Context, s *command.Streams) error {
 	}
 	fmt.Fprintf(s.Out, "%d of %d vectors pass\n", len(outcomes)-failed, len(outcomes))
 	if failed > 0 {
-		return fmt.Errorf("%d vectors fail", failed)
+		return fmt.Errorf("%d of %d vectors fail", failed, len(outcomes))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func RunPlayground(ctx context.Context, in playground.Input) (json.RawMessage, e
 	}
 	if len(p.Mistakes) > 0 {
 		return nil, &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: p.Mistakes,
-			Detail: "the card has " + counted(len(p.Mistakes), "mistake")}
+			Detail: "the card has " + command.Count(len(p.Mistakes), "mistake", "mistakes")}
 	}
 	return p.Result, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
@@ -79,9 +80,9 @@ func writeVerdict(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
 		}
 		fmt.Fprintf(b, "range: draw of pages %s, weights ±%s, unknown signals %s\n", sampling, u.Weights, u.Unknown)
 	}
-	fmt.Fprintf(b, "confidence %s (%s): %d of %d applicable points measured, %d pages sampled, as of %s\n",
+	fmt.Fprintf(b, "confidence %s (%s): %d of %d applicable points measured, %s sampled, as of %s\n",
 		a.Confidence.Level, a.Confidence.Value, a.Confidence.MeasuredWeight, a.Confidence.ApplicableWeight,
-		a.PagesSampled, a.AsOf)
+		command.Count(a.PagesSampled, "page", "pages"), a.AsOf)
 	for _, g := range a.Gates {
 		fmt.Fprintf(b, "%s %s: %s\n", on.paint("31", "gate"), on.bold(gateWords(g)), g.Reason)
 		for _, e := range g.Evidence {

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -371,5 +372,40 @@ func TestSpread(t *testing.T) {
 	if top, bottom := slices.Max(scores), slices.Min(scores); top < 85*fieldmark.MilliOne ||
 		bottom > 40*fieldmark.MilliOne {
 		t.Errorf("scores go from %v to %v, want from below 40 to above 85", bottom, top)
+	}
+}
+
+// TestTypography: French sets no plain space before high punctuation, where a line could break, and a page in
+// Arabic writes its numbers with one kind of digits; phone numbers keep theirs.
+func TestTypography(t *testing.T) {
+	spaced := regexp.MustCompile(`[\pL\d] [?!;:»€]|« `)
+	digits := regexp.MustCompile(`\d+`)
+	checked := 0
+	for _, site := range []string{"atelier-mistral", "wahat-alnakheel"} {
+		pages, err := filepath.Glob("sites/" + site + "/*.html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range pages {
+			if name := filepath.Base(page); name[0] == '_' || name == "ittisal.html" { // the layout; the phone number
+				continue
+			}
+			src, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checked++
+			text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(string(src), "") // and the comment with its fields
+			wrong := spaced
+			if site == "wahat-alnakheel" {
+				wrong = digits
+			}
+			for _, found := range wrong.FindAllString(text, -1) {
+				t.Errorf("%s: %q", page, found)
+			}
+		}
+	}
+	if checked < 6 {
+		t.Errorf("%d pages were checked, want all", checked)
 	}
 }

@@ -64,7 +64,7 @@ func (c *brandImportCmd) Run(ctx context.Context, s *command.Streams) error {
 		fmt.Fprintf(s.Out, "rejected %s%s: %s\n", r.Pointer, entryName(entries, r.Pointer), r.Detail)
 	}
 	if report.Omitted > 0 {
-		fmt.Fprintf(s.Out, "and %d more problems\n", report.Omitted)
+		fmt.Fprintf(s.Out, "and %s\n", command.Count(report.Omitted, "more problem", "more problems"))
 	}
 	fmt.Fprintf(s.Out, "%d entries: %d added, %d updated, %d unchanged, %d rejected\n",
 		len(entries), report.Added, report.Updated, report.Unchanged, len(report.Rejected)+report.Omitted)

@@ -50,7 +50,8 @@ func printImport(s *command.Streams, report *fieldmark.VisibilityImport) error {
 		return nil
 	}
 	return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: report.Rejected,
-		Detail: fmt.Sprintf("%d problems; the lines below were not imported", len(report.Rejected)+report.Omitted)}
+		Detail: command.Count(len(report.Rejected)+report.Omitted, "problem", "problems") +
+			"; the lines below were not imported"}
 }
 
 type visibilityPushCmd struct {
