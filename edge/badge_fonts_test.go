@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge/badge"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 )
@@ -102,18 +103,23 @@ func TestBadgeTextFits(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder
 	page.WriteString(`<!doctype html><meta charset="utf-8">`)
-	add := func(b badge.Badge, l badge.Options) {
-		image := string(badge.AppendSVG(nil, b, l))
-		page.WriteString(strings.Replace(image, "<svg ", fmt.Sprintf("<svg data-look=%q ", l.Query()), 1))
+	addImage := func(image []byte, l badge.Options) {
+		page.WriteString(strings.Replace(string(image), "<svg ", fmt.Sprintf("<svg data-look=%q ", l.Query()), 1))
 	}
+	add := func(b badge.Badge, l badge.Options) { addImage(badge.AppendSVG(nil, b, l), l) }
 	labels := []string{"Our score", "WWWWWWWW", "iiiiiiiiiiiiiiiiiiiii", "Zürich & Söhne", "Ελληνικά", "Привет",
 		"我们的分数", "점수", "スコア", "שלום",
 		"مرحبا بالعالم", "नमस्ते", "สวัสดี", "🚀🔥", "👩\u200d👩\u200d👧", "e\u0301", strings.Repeat("m", badge.MaxLabel)}
 	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal, badge.ForTheBadge} {
 		for lang := range badge.Languages() {
+			options := badge.Options{Style: style, Lang: badge.Lang(lang)}
 			for _, b := range browserBadges {
-				add(b, badge.Options{Style: style, Lang: badge.Lang(lang)})
+				add(b, options)
 			}
+			claimed := browserBadges[1]
+			claimed.Claimed = true
+			add(claimed, options)
+			addImage(badge.AppendError(nil, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, ""), options), options)
 		}
 		for _, label := range labels {
 			add(browserBadges[0], badge.Options{Style: style, Label: label})

@@ -239,7 +239,7 @@ func TestSentenceInLanguages(t *testing.T) {
 		{"id", scored(badge.Ready, "A"), "Acme: siap GEO, 45/100, nilai A, diverifikasi 2026-11"},
 		{"el", scored(badge.Ready, "A"), "Acme: έτοιμο για GEO, 45/100, βαθμός A, έλεγχος 2026-11"},
 		{"ar", scored(badge.NotYet, "D"), "Acme: غير جاهز لـ GEO بعد، 45/100، الدرجة D، تم التحقق \u200e2026-11"},
-		{"ja", scored(badge.NotYet, "D"), "Acme：まだGEO未対応、45/100、評価 D、確認 2026-11"},
+		{"ja", scored(badge.NotYet, "D"), "Acme：まだGEO未対応、45/100、評価 D、監査 2026-11"},
 		{"zh", scored(badge.Stale, "B"), "Acme：GEO 评级，检测结果已过期，45/100，等级 B，检测 2026-11"},
 		{"zh-Hant", scored(badge.Ready, "A"), "Acme：GEO 已就緒，45/100，等級 A，檢測 2026-11"},
 	} {

@@ -16,7 +16,7 @@ const SpecVersion = "2026-08"
 
 // TemplateVersion is the version of the output. It changes whenever the same
 // request would give other bytes, so that cached files can be distinguished.
-const TemplateVersion = 2
+const TemplateVersion = 3
 
 // Request describes a brand. Limits are in code points after cleaning. The API completes
 // a request without a name or a description from the last audit of the site at url.

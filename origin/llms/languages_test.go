@@ -145,8 +145,8 @@ func clip(s string, n int) string {
 // TestLanguages generates every shape in every language and checks each file.
 func TestLanguages(t *testing.T) {
 	all := samples(t)
-	if len(all) != 30 {
-		t.Errorf("%d languages, want the 30 of the table of titles", len(all))
+	if len(all) != 31 {
+		t.Errorf("%d languages, want the 31 of the table of titles", len(all))
 	}
 	for _, s := range all {
 		for shape, r := range s.shapes() {

@@ -30,8 +30,8 @@ func TestTitlesComplete(t *testing.T) {
 	if len(file.About) == 0 {
 		t.Error("titles.json no longer says how to mend it")
 	}
-	if len(rows) != 30 || rows[0]["tag"] != "en" {
-		t.Errorf("%d rows beginning with %q, want 30 beginning with en", len(rows), rows[0]["tag"])
+	if len(rows) != 31 || rows[0]["tag"] != "en" {
+		t.Errorf("%d rows beginning with %q, want 31 beginning with en", len(rows), rows[0]["tag"])
 	}
 	seen := map[string]bool{}
 	for _, row := range rows {
@@ -76,7 +76,7 @@ var scripts = map[string][]*unicode.RangeTable{
 	"el": {unicode.Greek}, "uk": {unicode.Cyrillic}, "ru": {unicode.Cyrillic}, "ar": {unicode.Arabic},
 	"fa": {unicode.Arabic}, "he": {unicode.Hebrew},
 	"hi": {unicode.Devanagari}, "ja": {unicode.Han, unicode.Hiragana, unicode.Katakana}, "ko": {unicode.Hangul},
-	"zh-Hans": {unicode.Han}, "zh-Hant": {unicode.Han},
+	"th": {unicode.Thai}, "zh-Hans": {unicode.Han}, "zh-Hant": {unicode.Han},
 }
 
 // letters lists the letters of each language in addition to those common to its script. A

@@ -12,6 +12,10 @@ type language struct {
 	phrases      [phraseCount]string
 }
 
+// The width of a badge has room for every state, so a long word for one makes all badges of its
+// language wider: in de, da, nb, nl and hu the word for "stale" is short, and the phrase says
+// that it is the audit that is out of date.
+
 // The sizes are part of the types, so that a language with a missing word does not compile.
 const (
 	wordCount   = 11
@@ -50,7 +54,8 @@ var languages = []language{
 			"مؤكَّدة من مالكها"}},
 	// Czech
 	{"cs", false, "latin", ": ", ", ",
-		[wordCount]string{"připraveno na GEO", "zatím ne", "GEO: zatím ne", "zastaralé", "čeká", "nedostupné",
+		[wordCount]string{"připraveno na GEO", "zatím ne", "GEO: zatím ne", "zastaralé", "čeká na audit",
+			"nedostupné",
 			"nehodnoceno",
 			"Známka", "ověřeno", "není k dispozici", "neplatný parametr"},
 		[phraseCount]string{"zatím nepřipraveno na GEO", "audit zastaral", "zatím bez auditu", "web je nedostupný",
@@ -58,7 +63,7 @@ var languages = []language{
 			"potvrzeno vlastníkem"}},
 	// Danish
 	{"da", false, "latin", ": ", ", ",
-		[wordCount]string{"GEO-klar", "ikke endnu", "GEO: ikke endnu", "forældet", "afventer", "utilgængelig",
+		[wordCount]string{"GEO-klar", "ikke endnu", "GEO: ikke endnu", "forældet", "afventer", "kan ikke nås",
 			"ikke vurderet",
 			"Karakter", "kontrolleret", "ikke tilgængelig", "ugyldig parameter"},
 		[phraseCount]string{"endnu ikke GEO-klar", "kontrollen er forældet", "endnu ikke kontrolleret",
@@ -66,7 +71,8 @@ var languages = []language{
 			"bekræftet af ejeren"}},
 	// German
 	{"de", false, "latin", ": ", ", ",
-		[wordCount]string{"GEO-bereit", "noch nicht", "GEO: noch nicht", "veraltet", "ausstehend", "nicht erreichbar",
+		[wordCount]string{"GEO-bereit", "noch nicht", "GEO: noch nicht", "veraltet", "noch ungeprüft",
+			"nicht erreichbar",
 			"nicht bewertet",
 			"Note", "geprüft", "nicht verfügbar", "ungültiger Parameter"},
 		[phraseCount]string{"noch nicht GEO-bereit", "Prüfung veraltet", "noch nicht geprüft",
@@ -90,8 +96,8 @@ var languages = []language{
 			"confirmado por su propietario"}},
 	// Persian
 	{"fa", true, "latin", ": ", "، ",
-		[wordCount]string{"آماده GEO", "هنوز نه", "GEO: هنوز نه", "قدیمی", "در انتظار", "در دسترس نیست", "بدون امتیاز",
-			"درجه", "بررسی", "در دسترس نیست", "پارامتر نامعتبر"},
+		[wordCount]string{"آمادهٔ GEO", "هنوز نه", "GEO: هنوز نه", "قدیمی", "در انتظار", "در دسترس نیست", "بدون امتیاز",
+			"درجه", "بررسی\u200cشده", "در دسترس نیست", "پارامتر نامعتبر"},
 		[phraseCount]string{"هنوز آمادهٔ GEO نیست", "بررسی قدیمی است", "هنوز بررسی نشده", "سایت در دسترس نیست",
 			"برند ناشناخته", "ارزیابی GEO",
 			"تأییدشده توسط مالک"}},
@@ -120,8 +126,9 @@ var languages = []language{
 			"אושר על ידי הבעלים"}},
 	// Hindi
 	{"hi", false, "devanagari", ": ", ", ",
-		[wordCount]string{"GEO के लिए तैयार", "अभी तक नहीं", "GEO: अभी तक नहीं", "पुराना", "लंबित", "पहुँच से बाहर",
-			"मूल्यांकन नहीं",
+		[wordCount]string{"GEO के लिए तैयार", "अभी तक नहीं", "GEO: अभी तक नहीं", "जाँच पुरानी", "लंबित",
+			"पहुँच से बाहर",
+			"मूल्यांकन नहीं हुआ",
 			"ग्रेड", "सत्यापित", "उपलब्ध नहीं", "अमान्य पैरामीटर"},
 		[phraseCount]string{"अभी तक GEO के लिए तैयार नहीं", "जाँच पुरानी हो गई है", "अभी तक जाँच नहीं हुई",
 			"साइट तक पहुँचा नहीं जा सका", "अज्ञात ब्रांड", "GEO मूल्यांकन",
@@ -152,8 +159,8 @@ var languages = []language{
 			"confermato dal proprietario"}},
 	// Japanese punctuation is as wide as a letter and has no space after it.
 	{"ja", false, "japanese", "：", "、",
-		[wordCount]string{"GEO対応", "未対応", "GEO未対応", "期限切れ", "確認待ち", "接続不可", "未評価",
-			"評価", "確認", "利用不可", "無効なパラメーター"},
+		[wordCount]string{"GEO対応", "未対応", "GEO未対応", "要再監査", "監査待ち", "接続不可", "未評価",
+			"評価", "監査", "利用不可", "無効なパラメーター"},
 		[phraseCount]string{"まだGEO未対応", "監査が古い", "未監査", "サイトに接続できません", "未登録のブランド", "GEO評価",
 			"所有者が確認済み"}},
 	// Korean
@@ -218,9 +225,9 @@ var languages = []language{
 			"bekräftat av ägaren"}},
 	// Thai
 	{"th", false, "thai", ": ", ", ",
-		[wordCount]string{"พร้อม GEO", "ยังไม่พร้อม", "ยังไม่พร้อม GEO", "ล้าสมัย", "รอตรวจ", "เข้าถึงไม่ได้",
+		[wordCount]string{"พร้อม GEO", "ยังไม่พร้อม", "ยังไม่พร้อม GEO", "ผลตรวจเก่า", "รอตรวจ", "เข้าถึงไม่ได้",
 			"ยังไม่มีคะแนน",
-			"เกรด", "ตรวจสอบ", "ไม่พร้อมใช้งาน", "พารามิเตอร์ไม่ถูกต้อง"},
+			"เกรด", "ตรวจสอบแล้ว", "ไม่พร้อมใช้งาน", "พารามิเตอร์ไม่ถูกต้อง"},
 		[phraseCount]string{"ยังไม่พร้อมสำหรับ GEO", "ผลตรวจเก่าเกินไป", "ยังไม่ได้ตรวจ", "เข้าถึงเว็บไซต์ไม่ได้",
 			"ไม่รู้จักแบรนด์นี้", "การประเมิน GEO",
 			"เจ้าของยืนยันแล้ว"}},
@@ -241,7 +248,8 @@ var languages = []language{
 			"підтверджено власником"}},
 	// Vietnamese
 	{"vi", false, "latin", ": ", ", ",
-		[wordCount]string{"sẵn sàng cho GEO", "chưa đạt", "GEO: chưa đạt", "đã cũ", "đang chờ", "không truy cập được",
+		[wordCount]string{"sẵn sàng cho GEO", "chưa sẵn sàng", "GEO: chưa sẵn sàng", "đã cũ", "đang chờ",
+			"không truy cập được",
 			"chưa đánh giá",
 			"Hạng", "đã xác minh", "không khả dụng", "tham số không hợp lệ"},
 		[phraseCount]string{"chưa sẵn sàng cho GEO", "kết quả kiểm tra đã cũ", "chưa kiểm tra",
