@@ -25,7 +25,7 @@ func prepared(uri string) *fasthttp.RequestCtx {
 func newHitFixture(t testing.TB, change ...func(*edge.Config)) *fixture {
 	h := newFixture(t, change...)
 	h.brand("acme", "Acme", 300)
-	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
+	h.catchUp()
 	h.until("the badge is a hit",
 		func() bool { return h.get("/api/badge/acme").header.Get("Cache-Status") == "fieldmark; hit" })
 	return h

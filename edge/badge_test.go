@@ -18,7 +18,7 @@ func newBadgeFixture(t *testing.T, changes ...func(*edge.Config)) *fixture {
 	h := newFixture(t, changes...)
 	h.brand("acme", "Acme & Söhne <x>", 300)
 	h.brand("young", "Young", -1)
-	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
+	h.catchUp()
 	return h
 }
 

@@ -22,7 +22,7 @@ func newAgedFixture(t *testing.T) *fixture {
 	h := newFixture(t)
 	h.ranked("acme", "tools", "en", found{ago: 100 * day, words: 100}, found{ago: 40 * day, words: 200},
 		found{ago: 10 * day, words: 250}, found{words: 300})
-	h.until("it is ranked", func() bool { return h.listed("").Total == 1 })
+	h.catchUp()
 	return h
 }
 

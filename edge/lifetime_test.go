@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"testing"
 	"time"
 
@@ -107,11 +106,7 @@ func TestLifetimeOfLateEdges(t *testing.T) {
 	h.until("it states none", func() bool { return !h.stated() })
 	h.probed(fieldmark.CDNFailed, fieldmark.CDNFastly) // while the edge is away
 	h.down.Store(false)
-	head, err := h.store.Head(t.Context())
-	must(t, err)
-	h.until("the edge follows again", func() bool {
-		return h.metric("fieldmark_edge_event") == strconv.FormatInt(head, 10)
-	})
+	h.catchUp()
 	if h.stated() {
 		t.Error("an edge that came back states a lifetime that ended while it was away")
 	}

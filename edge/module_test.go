@@ -156,7 +156,7 @@ func TestModuleRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
-	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+	h.catchUp()
 	builtin := h.score("plain").Module
 	junk := []byte("\x00asm\x01\x00\x00\x00")
 	ref := fieldmark.ModuleRef{Name: "junk", Version: "1.0.0", Digest: digestOf(junk)}
@@ -230,7 +230,7 @@ func TestCanary(t *testing.T) {
 		}
 	}
 	h.brand("late", "Late", 10)
-	h.until("a late brand is ranked", func() bool { return h.board().Total == brands+1 })
+	h.catchUp()
 	if b := h.board(); b.Methodology != before.Methodology || b.Items[0].Score != before.Items[0].Score {
 		t.Errorf("ranked by %v with %v on top", b.Methodology, b.Items[0].Score)
 	}
@@ -250,7 +250,7 @@ func TestSignedOnly(t *testing.T) {
 	h.keys = []fieldmark.ModuleKey{fieldmark.ModuleKeyOf(public)}
 	h.startEdge() // beside the first, which takes anything
 	h.brand("plain", "Plain", 500)
-	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+	h.catchUp()
 	builtin := h.score("plain").Module
 	keep := func(version string, key ed25519.PrivateKey) fieldmark.Digest {
 		module := wasmtest.Words(t, version, "words", 1000)

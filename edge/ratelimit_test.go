@@ -299,7 +299,7 @@ func TestFloodOfSlugs(t *testing.T) {
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.brand("young", "Young", -1)
-	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
+	h.catchUp()
 	h.until("the pending brand is known", func() bool { return h.get("/api/v1/score/young").status == 200 })
 	before := h.asked.Load()
 	for i := range 300 {

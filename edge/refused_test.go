@@ -53,7 +53,7 @@ func TestQuotaOfUncachedNames(t *testing.T) {
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.quota(1)
-	h.until("it is ranked", func() bool { return h.board().Total == 1 })
+	h.catchUp()
 	digest := strings.Repeat("0", 64)
 	for client, path := range map[string]string{
 		"198.51.100.3": "/api/v1/score/acme?asOf=",
@@ -96,7 +96,7 @@ func TestShareOfUncachedNames(t *testing.T) {
 	h.change = trustLoopback
 	h.brand("acme", "Acme", 300)
 	h.startEdge()
-	h.until("it is ranked", func() bool { return h.board().Total == 1 })
+	h.catchUp()
 	release, asked := h.hang(func(r *http.Request) bool { return r.URL.Query().Has("asOf") })
 	get := func(day int, client string) answer {
 		at := time.Now().UTC().AddDate(0, 0, -day).Format(time.DateOnly)
@@ -123,7 +123,7 @@ func TestShareOfUncachedNames(t *testing.T) {
 func TestOriginThatRefusesTheNode(t *testing.T) {
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
-	h.until("it is ranked", func() bool { return h.board().Total == 1 })
+	h.catchUp()
 	digest := strings.Repeat("0", 64)
 	paths := []string{"/api/v1/score/acme?asOf=2020-01-%02d", "/api/v1/score/acme/history?from=2026-11-%02d",
 		"/api/v1/modules/sha256:" + digest[2:] + "%02d", "/api/v1/score/acme/facts/sha256:" + digest[2:] + "%02d"}

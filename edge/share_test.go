@@ -363,7 +363,7 @@ func testDisputes(t *testing.T, h *fixture) {
 func testUnlisted(t *testing.T, h *fixture) {
 	h.brand("left", "Leaving Ltd", 250)
 	h.claim("left", fieldmark.ClaimDNS, "left.example")
-	h.until("left is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"left"`) })
+	h.catchUp()
 	scored := h.get("/api/v1/score/left").body
 	list := func(listed bool) error {
 		_, err := h.service.Brands.Owners.SetListing(t.Context(), ownerOf("left"), "left",

@@ -100,7 +100,7 @@ func TestSurrogateKeys(t *testing.T) {
 	h.brand("formerly", "Acme", 300)
 	_, err := h.service.Brands.Rename(t.Context(), "formerly", "acme")
 	must(t, err)
-	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
+	h.catchUp()
 	h.until("acme is known by its slug", func() bool { return h.get("/api/v1/score/formerly").status == 301 })
 
 	h.startLog()
@@ -134,7 +134,7 @@ func TestAddressesOfKeys(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
-	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
+	h.catchUp()
 	listed := map[string]bool{}
 	for _, key := range []string{"brand-acme", "board", "module"} {
 		for _, path := range fieldmark.CDNAddresses(key) {
