@@ -14,6 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Limits of one process towards Redis. A slow answer from Redis costs more than a
@@ -22,7 +24,7 @@ const (
 	// defaultCallTimeout limits one call with everything in it: waiting for a
 	// connection, dialling and the answer. A hung Redis can delay a fill three
 	// times by this before the breaker opens.
-	defaultCallTimeout = 50 * time.Millisecond
+	defaultCallTimeout = 50 * time.Millisecond * timeout.Scale
 	// probeTimeout limits a probe. No request waits for it, so it may follow a
 	// Sentinel or read a cluster's slot map.
 	probeTimeout = time.Second
@@ -154,9 +156,9 @@ func (a *abandonedLeases) drain() map[string]string {
 
 // NewRedis validates cfg. It does not connect.
 func NewRedis(cfg RedisConfig) (*Redis, error) {
-	timeout := cmp.Or(cfg.Timeout, defaultCallTimeout)
-	if timeout < 0 {
-		return nil, fmt.Errorf("configure redis: timeout: got %s, want a positive time", timeout)
+	limit := cmp.Or(cfg.Timeout, defaultCallTimeout)
+	if limit < 0 {
+		return nil, fmt.Errorf("configure redis: timeout: got %s, want a positive time", limit)
 	}
 	client, err := newClient(cfg.URL)
 	if err != nil {
@@ -166,7 +168,7 @@ func NewRedis(cfg RedisConfig) (*Redis, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("configure redis: derive a key: %w", err), client.Close())
 	}
-	return &Redis{client: client, seal: seal, timeout: timeout, events: cfg.Events.withDefaults()}, nil
+	return &Redis{client: client, seal: seal, timeout: limit, events: cfg.Events.withDefaults()}, nil
 }
 
 // NewRedisClient returns a client for a RedisConfig.URL with separate connections, for other uses of

@@ -9,11 +9,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // callTimeout bounds one call of a writer. A Redis that is slower delays followers more than
 // polling does, so the writer pauses instead.
-const callTimeout = 50 * time.Millisecond
+const callTimeout = 50 * time.Millisecond * timeout.Scale
 
 // dialTimeout bounds the first call of a connection, which also needs handshakes.
 const dialTimeout = time.Second
