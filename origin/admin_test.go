@@ -1,6 +1,7 @@
 package origin_test
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
@@ -94,6 +96,11 @@ func TestSessionEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		running, stop := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = w.Access.Run(running) })
+		defer wg.Wait()
+		defer stop()
 		began := time.Now()
 		for time.Since(began) < access.SessionAbsolute-time.Minute {
 			if _, err := w.Access.Sessions.Get(ctx, busy); err != nil {
@@ -106,6 +113,24 @@ func TestSessionEnds(t *testing.T) {
 		time.Sleep(time.Minute)
 		_, err = w.Access.Sessions.Get(ctx, busy)
 		wantCode(t, "a session of 12 hours", err, fieldmark.CodeInvalidCredentials)
+	})
+}
+
+// TestSessionWithoutWrites: a session that was not used for a while is valid while the database refuses writes:
+// that is when the console is needed most.
+func TestSessionWithoutWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAdmin(t)
+		token, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: goodPassword})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * access.LastUsedPrecision)
+		allow := storetest.RefuseWrites(t, w.At)
+		if in, err := w.Access.Sessions.Get(t.Context(), token); err != nil || in.User != "root" {
+			t.Errorf("while the database refuses writes: %+v, %v", in, err)
+		}
+		allow()
 	})
 }
 

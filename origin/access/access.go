@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -66,19 +67,22 @@ func New(cfg Config) *Service {
 	}
 }
 
-// Run writes the last uses of keys, notifies of expiring keys and deletes expired sessions,
+// Run writes the last uses of keys and sessions, notifies of expiring keys and deletes expired sessions,
 // until ctx ends. Any number of processes may run it on one database.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.jobs.Every(ctx, LastUsedPrecision, "write the last uses of keys", s.Keys.writeLastUsed) })
+	wg.Go(func() {
+		s.jobs.Every(ctx, LastUsedPrecision, "write the last uses of sessions", s.Sessions.writeLastUsed)
+	})
 	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "notify of expiring keys", s.Keys.notifyExpiring) })
 	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "prune sessions", s.Sessions.prune) })
 	wg.Wait()
 	// Uses are collected in memory for a minute; a restart should not lose those.
 	last, cancel := job.ShutdownContext(ctx)
 	defer cancel()
-	if err := s.Keys.writeLastUsed(last); err != nil {
-		s.log.Error("write the last uses of keys", slog.Any("error", err))
+	if err := errors.Join(s.Keys.writeLastUsed(last), s.Sessions.writeLastUsed(last)); err != nil {
+		s.log.Error("write the last uses of keys and sessions", slog.Any("error", err))
 	}
 	return nil
 }

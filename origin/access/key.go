@@ -472,21 +472,10 @@ func (s *Keys) notifyExpiring(ctx context.Context) error {
 	})
 }
 
-// writeLastUsed records when keys were last used. After an error the collected uses are lost;
-// the next request records a newer one.
-// It is information for people, so losing some is better than delaying requests.
+// writeLastUsed writes when keys were last used.
 func (s *Keys) writeLastUsed(ctx context.Context) error {
-	uses := s.lastUsed.Take()
-	if len(uses) == 0 {
-		return nil
-	}
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for id, u := range uses {
-			if err := tx.TouchKey(ctx, id, u.At, u.Network, u.Agent); err != nil {
-				return err
-			}
-		}
-		return nil
+	return s.lastUsed.Write(ctx, s.store, func(ctx context.Context, tx *store.Tx, id string, u Use) error {
+		return tx.TouchKey(ctx, id, u.At, u.Network, u.Agent)
 	})
 }
 

@@ -1,12 +1,15 @@
 package access
 
 import (
+	"context"
 	"sync"
 	"time"
+
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// LastUsedPrecision is how exact the recorded time of the last use of a key or a
-// calendar is: a write per request would cost more than the request.
+// LastUsedPrecision is how exact the recorded time of the last use of a key, a session, a calendar or a
+// technician's link is: a write per request would cost more than the request.
 const LastUsedPrecision = time.Minute
 
 // Use is when something was used, from which network and by which program.
@@ -15,7 +18,7 @@ type Use struct {
 	Network, Agent string
 }
 
-// LastUsed collects the last uses of keys or calendars by id until they are
+// LastUsed collects the last uses of keys, sessions, calendars or links by id until they are
 // written to the database. The zero value is empty. Its methods may be called from
 // any goroutine.
 type LastUsed struct {
@@ -33,12 +36,24 @@ func (l *LastUsed) Record(id string, u Use) {
 	l.uses[id] = u
 }
 
-// Take returns the uses recorded since the last call. A caller that cannot write them drops
-// them: they are not worth a retry.
-func (l *LastUsed) Take() map[string]Use {
+// Write writes the uses recorded since the last call, each by touch, in one transaction. After an error they are
+// lost, and the next request records a newer one: losing some is better than a request that waits for a write, or
+// fails because the database refuses writes.
+func (l *LastUsed) Write(ctx context.Context, db *store.Store,
+	touch func(ctx context.Context, tx *store.Tx, id string, u Use) error) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	uses := l.uses
 	l.uses = nil
-	return uses
+	l.mu.Unlock()
+	if len(uses) == 0 {
+		return nil
+	}
+	return db.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for id, u := range uses {
+			if err := touch(ctx, tx, id, u); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -22,8 +22,7 @@ const (
 	// without a request
 	SessionIdle = 30 * time.Minute
 	// since the sign-in: a stolen cookie is useless after a working day
-	SessionAbsolute   = 12 * time.Hour
-	lastSeenPrecision = time.Minute // precision of the last use of a session
+	SessionAbsolute = 12 * time.Hour
 	// ReauthLifetime is how long a re-authentication counts, for actions that require one.
 	ReauthLifetime = 10 * time.Minute
 )
@@ -61,6 +60,14 @@ type Sessions struct {
 	hasher      *hasher
 	throttle    *throttle
 	noPasswords bool
+	lastUsed    LastUsed // by the hash of the token
+}
+
+// writeLastUsed writes when sessions were last used.
+func (s *Sessions) writeLastUsed(ctx context.Context) error {
+	return s.lastUsed.Write(ctx, s.store, func(ctx context.Context, tx *store.Tx, hash string, u Use) error {
+		return tx.TouchSession(ctx, hash, u.At)
+	})
 }
 
 // SignIn returns the token of a new session. A wrong password, a wrong code and an unknown user
@@ -236,8 +243,9 @@ func hashSession(token string) string {
 const sessionNameLength = 16
 
 // Get returns the session of a token and restarts its idle timeout. An unknown, ended or
-// expired session is CodeInvalidCredentials. The time of the last request is written once in
-// lastSeenPrecision, so that most requests read only.
+// expired session is CodeInvalidCredentials. It only reads, because administrators need the console
+// above all while the database refuses writes: the time of the last request is written later, so a
+// session may end up to twice LastUsedPrecision before SessionIdle is over.
 func (s *Sessions) Get(ctx context.Context, token string) (in Session, err error) {
 	expired := fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the session has ended; sign in again")
 	if token == "" || len(token) > maxPassword {
@@ -254,13 +262,8 @@ func (s *Sessions) Get(ctx context.Context, token string) (in Session, err error
 	if now.Sub(se.SeenAt) >= SessionIdle || now.Sub(se.CreatedAt) >= SessionAbsolute {
 		return in, expired
 	}
-	if now.Sub(se.SeenAt) >= lastSeenPrecision {
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			return tx.TouchSession(ctx, se.Hash, now)
-		})
-		if err != nil {
-			return in, err
-		}
+	if now.Sub(se.SeenAt) >= LastUsedPrecision {
+		s.lastUsed.Record(se.Hash, Use{At: now})
 	}
 	return Session{User: se.User, Role: se.Role, Name: se.Hash[:sessionNameLength], ReauthAt: se.ConfirmedAt,
 		External: se.External, HasTOTP: se.HasTOTP}, nil

@@ -57,17 +57,8 @@ type Calendars struct {
 // memory, because a write for each poll would cost more than the feed. After an error they are
 // lost; the next poll records a newer one.
 func (s *Calendars) writeLastUsed(ctx context.Context) error {
-	uses := s.lastUsed.Take()
-	if len(uses) == 0 {
-		return nil
-	}
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for id, u := range uses {
-			if err := tx.TouchCalendar(ctx, id, u.At); err != nil {
-				return err
-			}
-		}
-		return nil
+	return s.lastUsed.Write(ctx, s.store, func(ctx context.Context, tx *store.Tx, id string, u access.Use) error {
+		return tx.TouchCalendar(ctx, id, u.At)
 	})
 }
 

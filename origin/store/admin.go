@@ -209,9 +209,11 @@ func (db AccessReader) Sessions(ctx context.Context, begun, seen time.Time, limi
 	return list, nil
 }
 
-// TouchSession stores that a session was used.
+// TouchSession stores that a session was used. Several origins write the uses that they saw, so an
+// earlier one may come later and changes nothing.
 func (t AccessTx) TouchSession(ctx context.Context, hash string, at time.Time) error {
-	if _, err := t.exec(ctx, `UPDATE session SET seen_at = $1 WHERE hash = $2`, at.UnixMicro(), hash); err != nil {
+	_, err := t.exec(ctx, `UPDATE session SET seen_at = $1 WHERE hash = $2 AND seen_at < $1`, at.UnixMicro(), hash)
+	if err != nil {
 		return fmt.Errorf("touch a session: %w", err)
 	}
 	return nil

@@ -72,17 +72,8 @@ func (s *Links) Run(ctx context.Context) error {
 
 // A use that is lost in a crash only makes a link look less used.
 func (s *Links) writeLastUsed(ctx context.Context) error {
-	uses := s.lastUsed.Take()
-	if len(uses) == 0 {
-		return nil
-	}
-	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for id, u := range uses {
-			if err := tx.TouchTechnicianLink(ctx, id, u.At); err != nil {
-				return err
-			}
-		}
-		return nil
+	return s.lastUsed.Write(ctx, s.Store, func(ctx context.Context, tx *store.Tx, id string, u access.Use) error {
+		return tx.TouchTechnicianLink(ctx, id, u.At)
 	})
 }
 
