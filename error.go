@@ -294,7 +294,8 @@ type Problem struct {
 const MaxFieldErrors = 50
 
 // Problem returns the wire format of e with the request id. Base is the public URL of the
-// deployment without a trailing slash; without it the type is a relative reference.
+// deployment without a trailing slash; without it the type is a relative reference. An internal error has no
+// detail: its text is for the log, and may contain parts of queries or addresses.
 func (e *Error) Problem(base, requestID string) Problem {
 	p := Problem{
 		Type:      base + "/problems/" + string(e.Code),
@@ -310,6 +311,9 @@ func (e *Error) Problem(base, requestID string) Problem {
 		Allowed:   e.Allowed,
 		Limit:     e.Limit,
 		Tried:     e.Tried,
+	}
+	if e.Code == CodeInternal {
+		p.Detail = ""
 	}
 	if len(p.Errors) > MaxFieldErrors {
 		p.Errors = p.Errors[:MaxFieldErrors]

@@ -49,14 +49,6 @@ func (h *calendarHandler) list(req *request) error {
 	return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, nil)
 }
 
-// newestCalendar is the id that the form sends back: if a newer feed exists then, the form is a repeat.
-func newestCalendar(list []fieldmark.Calendar) string {
-	if len(list) == 0 {
-		return emptyList
-	}
-	return list[0].ID
-}
-
 // showCalendars shows the page, after an error with the values that were entered. made is the feed whose
 // address is shown; nil: none.
 func (h *calendarHandler) showCalendars(
@@ -67,7 +59,7 @@ func (h *calendarHandler) showCalendars(
 		return err
 	}
 	d := calendarsData{Calendars: list, Form: form, Assignees: strings.Join(form.Assignees, " "),
-		Newest: newestCalendar(list)}
+		Newest: web.NewestID(list, func(c *fieldmark.Calendar) string { return c.ID })}
 	for _, c := range []option{
 		{Value: string(fieldmark.CalendarOfAll), Label: "all missions"},
 		{Value: string(fieldmark.CalendarOfTeam), Label: "missions of a team"},

@@ -180,26 +180,9 @@ func (h *keyHandler) confirmKey(req *request, id, verb, text string) error {
 		Button: verb + " key", Back: keysPath})
 }
 
-// emptyList is sent as the newest id of an empty list.
-const emptyList = "none"
-
 // newestSeen returns the newest id of the list when the form was opened; nil if the form does not have it.
 // The service compares it in the transaction that creates the next one.
-func (req *request) newestSeen() *string {
-	if !req.r.PostForm.Has("newest") {
-		return nil
-	}
-	id := strings.TrimPrefix(req.r.PostForm.Get("newest"), emptyList)
-	return &id
-}
-
-// newestKey returns the id that the form has.
-func newestKey(keys []fieldmark.Key) string {
-	if len(keys) == 0 {
-		return emptyList
-	}
-	return keys[0].ID
-}
+func (req *request) newestSeen() *string { return web.SeenID(req.r.PostForm) }
 
 // showKeys also shows the form again, or a key that was created just now.
 func (h *keyHandler) showKeys(
@@ -211,7 +194,7 @@ func (h *keyHandler) showKeys(
 	}
 	now := time.Now()
 	d := keysData{Name: form.Name, Test: form.Test, Networks: strings.Join(form.Networks, "\n"),
-		Newest: newestKey(keys), Created: made,
+		Newest: web.NewestID(keys, func(k *fieldmark.Key) string { return k.ID }), Created: made,
 		Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now),
 		Reauth: reauthForm(req, h.signOn, keysPath)}
 	for _, k := range keys {

@@ -140,20 +140,14 @@ func hasCode(err error, codes ...fieldmark.Code) bool {
 
 // showError shows an error as a page.
 func (c *console) showError(req *request, err error) {
-	e := fieldmark.AsError(err)
-	status := e.Code.Status()
-	detail := e.Detail
-	if e.Code == fieldmark.CodeOriginUnavailable && c.showOutage(req, status) {
+	status, title, text := web.ErrorText(err)
+	if hasCode(err, fieldmark.CodeOriginUnavailable) && c.showOutage(req, status) {
 		return
 	}
-	if status >= 500 {
+	if status >= http.StatusInternalServerError {
 		c.log.Error("page", "path", req.r.URL.Path, "user", req.user, "error", err)
 	}
-	// Internal details are in the log only.
-	if e.Code == fieldmark.CodeInternal {
-		detail = ""
-	}
-	c.showMessage(req, status, e.Code.Title(), web.Sentence(detail))
+	c.showMessage(req, status, title, text)
 }
 
 // showOutage shows why the database is not available, also to those who cannot sign in without

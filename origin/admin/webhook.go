@@ -119,13 +119,7 @@ func (h *webhookHandler) list(req *request) error {
 		nil, nil)
 }
 
-// newestEndpoint returns the id that the form names, to notice that it is submitted twice.
-func newestEndpoint(endpoints []fieldmark.Endpoint) string {
-	if len(endpoints) == 0 {
-		return emptyList
-	}
-	return endpoints[0].ID
-}
+func endpointID(e *fieldmark.Endpoint) string { return e.ID }
 
 // showWebhooks also shows the form again with its errors, or the secret of a new endpoint.
 func (h *webhookHandler) showWebhooks(
@@ -148,7 +142,7 @@ func (h *webhookHandler) showWebhooks(
 		address[e.ID] = e.URL
 	}
 	d := webhooksData{Endpoints: rows, Filter: filter, Form: form, EventTypes: event.Kinds(),
-		Newest: newestEndpoint(endpoints), Created: made}
+		Newest: web.NewestID(endpoints, endpointID), Created: made}
 	for _, one := range deliveries {
 		d.Deliveries = append(d.Deliveries, deliveryRow{Delivery: one, URL: address[one.EndpointID]})
 	}

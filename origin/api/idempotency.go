@@ -257,11 +257,7 @@ func (c *call) sendSaved(a idempotency.Response) error {
 
 // problemBody encodes an error as a problem document.
 func problemBody(w *responseWriter, e *fieldmark.Error) []byte {
-	p := e.Problem(w.base, w.requestID)
-	if e.Code == fieldmark.CodeInternal {
-		p.Detail = "" // internal details are in the log only
-	}
-	b, err := json.Marshal(p)
+	b, err := json.Marshal(e.Problem(w.base, w.requestID))
 	if err != nil {
 		b = []byte(`{"code":"internal","status":500}`)
 	}

@@ -123,50 +123,41 @@ func (f *site) noLexicon() fieldmark.Evidence {
 // statistics measures the density of numbers with a unit. It is unknown if no page
 // has a supported language.
 func (f evidenceFacts) statistics(found findings) {
-	pages, words := f.pagesWithLexicon()
-	if len(pages) == 0 {
-		found.unknown("stat.numbers", f.noLexicon())
-		return
-	}
-	total := 0
-	var seen []fieldmark.Evidence
-	for _, p := range pages {
-		e := once(p, "stat.numbers", func() examples {
-			tag, _ := f.lexiconOf(p)
-			n, list := statistics(p.figures, tag)
-			return examples{n, list}
-		})
-		if total += e.n; e.n > 0 {
-			seen = append(seen, newEvidence(p.url.String(), "%d: %s", e.n, strings.Join(e.list, " | ")))
-		}
-	}
-	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "statistic", "statistics"),
-		plural(words, "word", "words"), plural(len(pages), "page", "pages"))
-	found.set("stat.numbers", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
+	f.examplesPerWord(found, "stat.numbers", "statistic", "statistics", func(p *page) examples {
+		tag, _ := f.lexiconOf(p)
+		n, list := statistics(p.figures, tag)
+		return examples{n, list}
+	})
 }
 
 // quotations measures the density of attributed quotations and block quotations.
 func (f evidenceFacts) quotations(found findings) {
+	f.examplesPerWord(found, "quote.spans", "quotation", "quotations", func(p *page) examples {
+		tag, _ := f.lexiconOf(p)
+		n, list := quotations(p.prose, tag)
+		return examples{n + len(p.quotes), append(list, p.quotes...)}
+	})
+}
+
+// examplesPerWord sets a fact to how many examples the pages with a lexicon have for their words, with the examples
+// as evidence. one and many name an example.
+func (f evidenceFacts) examplesPerWord(found findings, fact, one, many string, find func(*page) examples) {
 	pages, words := f.pagesWithLexicon()
 	if len(pages) == 0 {
-		found.unknown("quote.spans", f.noLexicon())
+		found.unknown(fact, f.noLexicon())
 		return
 	}
 	total := 0
 	var seen []fieldmark.Evidence
 	for _, p := range pages {
-		e := once(p, "quote.spans", func() examples {
-			tag, _ := f.lexiconOf(p)
-			n, list := quotations(p.prose, tag)
-			return examples{n + len(p.quotes), append(list, p.quotes...)}
-		})
+		e := once(p, fact, func() examples { return find(p) })
 		if total += e.n; e.n > 0 {
 			seen = append(seen, newEvidence(p.url.String(), "%d: %s", e.n, strings.Join(e.list, " | ")))
 		}
 	}
-	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "quotation", "quotations"),
+	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, one, many),
 		plural(words, "word", "words"), plural(len(pages), "page", "pages"))
-	found.set("quote.spans", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
+	found.set(fact, density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
 // recentDays is the age up to which a page counts as recent: half a year.

@@ -53,7 +53,7 @@ func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d
 	if d.Endpoints, err = h.origin.Webhooks.Endpoints(req.r.Context(), req.key.Account); err != nil {
 		return err
 	}
-	d.Newest = newestOf(d.Endpoints)
+	d.Newest = web.NewestID(d.Endpoints, endpointID)
 	// The endpoint must be of the account: Endpoint is CodeNotFound for one of another.
 	if id := req.r.PathValue("id"); id != "" {
 		e, err := h.origin.Webhooks.Endpoint(req.r.Context(), req.key.Account, id)
@@ -70,13 +70,7 @@ func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d
 	return h.show(req, status, "notifications", web.Page{Title: "Notifications", Errors: bad, Data: &d})
 }
 
-// newestOf returns the id of the newest endpoint of a list, which is the first; "none" without one.
-func newestOf(list []fieldmark.Endpoint) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return list[0].ID
-}
+func endpointID(e *fieldmark.Endpoint) string { return e.ID }
 
 // brandEvents are the events that an owner expects of a new endpoint.
 var brandEvents = []string{string(fieldmark.EventScoreChanged), string(fieldmark.EventRankChanged),
@@ -92,7 +86,7 @@ func (h *handler) createEndpoint(req *request) error {
 	}
 	// The service cannot distinguish a second click from a second request: the endpoints have no natural
 	// key. The form therefore names the newest one that its page showed.
-	if posted.Has("newest") && posted.Get("newest") != newestOf(own) { // the form was submitted twice
+	if posted.Has("newest") && posted.Get("newest") != web.NewestID(own, endpointID) { // the form was submitted twice
 		return h.showNotify(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+
 			"opened. Check the list, and submit again if you still want another."))
 	}

@@ -99,16 +99,11 @@ func statusOf(err error) int {
 // showError shows an error as a page.
 // The path is logged without its tokens, see fieldmark.LoggedPath.
 func (h *handler) showError(req *request, err error) {
-	e := fieldmark.AsError(err)
-	status, detail := e.Code.Status(), e.Detail
+	status, title, text := web.ErrorText(err)
 	if status >= http.StatusInternalServerError {
 		h.log.Error("page", "path", fieldmark.LoggedPath(req.r.URL.Path), "key", req.key.ID, "error", err)
 	}
-	// The detail of an internal error is only in the log: it may contain parts of queries.
-	if e.Code == fieldmark.CodeInternal {
-		detail = ""
-	}
-	h.showMessage(req, status, e.Code.Title(), web.Sentence(detail))
+	h.showMessage(req, status, title, text)
 }
 
 // showMessage shows a page with a message, or plain text if rendering fails.

@@ -64,7 +64,7 @@ func (h *handler) showHome(req *request, status int, bad []web.FormError, d home
 		return err
 	}
 	d.CanCreate = !req.link.ReadOnly && len(req.link.Endpoints) == 0
-	d.Filter, d.Newest = req.link.Filter, newestOf(d.Endpoints)
+	d.Filter, d.Newest = req.link.Filter, web.NewestID(d.Endpoints, endpointID)
 	for _, k := range event.Kinds() {
 		// The filter is by labels of missions, so other events never match it.
 		if d.Filter == nil || k.Type.AboutMission() {
@@ -74,13 +74,7 @@ func (h *handler) showHome(req *request, status int, bad []web.FormError, d home
 	return h.show(req, status, "home", web.Page{Title: "Webhook endpoints", Errors: bad, Data: &d})
 }
 
-// newestOf returns the id of the newest endpoint of a list, which is the first; "none" without one.
-func newestOf(list []fieldmark.Endpoint) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return list[0].ID
-}
+func endpointID(e *fieldmark.Endpoint) string { return e.ID }
 
 // create creates an endpoint of the customer with the filter of the link, and shows its secret.
 // Customer and filter come from the link, never from the form: the customer could change a form.
@@ -97,7 +91,7 @@ func (h *handler) create(req *request) error {
 		return err
 	}
 	// Only a list of the session is compared: endpoints of other customers would reject the form.
-	if posted.Has("newest") && posted.Get("newest") != newestOf(own) { // the form was submitted twice
+	if posted.Has("newest") && posted.Get("newest") != web.NewestID(own, endpointID) { // the form was submitted twice
 		return h.showHome(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+
 			"opened. Check the list, and submit again if you still want another."), d)
 	}

@@ -276,15 +276,11 @@ func (req *request) done(page, notice string) error {
 
 // showError shows an error as a page.
 func (h *handler) showError(req *request, err error) {
-	e := fieldmark.AsError(err)
-	status, detail := e.Code.Status(), e.Detail
+	status, title, text := web.ErrorText(err)
 	if status >= http.StatusInternalServerError {
 		h.Log.Error("page of a portal", "path", fieldmark.LoggedPath(req.r.URL.Path), "link", req.link.ID, "error", err)
 	}
-	if e.Code == fieldmark.CodeInternal {
-		detail = ""
-	}
-	h.showMessage(req, status, e.Code.Title(), web.Sentence(detail))
+	h.showMessage(req, status, title, text)
 }
 
 // showMessage shows a page with a message, or plain text if rendering fails.

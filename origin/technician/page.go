@@ -214,19 +214,15 @@ func telLink(number string) template.URL {
 // showError shows an error as a page, or as a problem document to the script.
 // The detail of an internal error is only in the log: it may contain parts of queries.
 func (h *handler) showError(req *request, err error) {
-	e := fieldmark.AsError(err)
-	status, detail := e.Code.Status(), e.Detail
+	status, title, text := web.ErrorText(err)
 	if status >= http.StatusInternalServerError {
 		h.Log.Error("page of a technician", "link", req.link.ID, "error", err)
 	}
-	if e.Code == fieldmark.CodeInternal {
-		detail = ""
-	}
 	if req.wantsJSON() {
-		h.showProblem(req, e, nil)
+		h.showProblem(req, fieldmark.AsError(err), nil)
 		return
 	}
-	h.showMessage(req, status, e.Code.Title(), web.Sentence(detail))
+	h.showMessage(req, status, title, text)
 }
 
 // problem is a problem document with the state of the mission, if that is why an act was refused.
@@ -238,9 +234,6 @@ type problem struct {
 
 func (h *handler) showProblem(req *request, e *fieldmark.Error, now *conflict) {
 	p := problem{e.Problem(h.Config.BaseURL, web.RequestID(req.r)), now}
-	if e.Code == fieldmark.CodeInternal {
-		p.Detail = ""
-	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		h.Log.Error("page of a technician", "link", req.link.ID, "error", err)

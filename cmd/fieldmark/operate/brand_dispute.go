@@ -114,25 +114,10 @@ func joined[S ~string](values []S) string {
 
 // Run prints a line for each dispute.
 func (c *disputeListCmd) Run(ctx context.Context, s *command.Streams) error {
-	if c.Brand != "" && !fieldmark.ValidSlug(c.Brand) {
-		return fmt.Errorf("--brand: %q is not a slug", c.Brand)
-	}
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	for cursor := ""; ; {
-		page, err := api.Disputes(ctx, fieldmark.Slug(c.Brand), fieldmark.DisputeState(c.State), cursor)
-		if err != nil {
-			return err
-		}
-		for i := range page.Data {
-			fmt.Fprintln(s.Out, disputeLine(&page.Data[i]))
-		}
-		if cursor = page.NextCursor; cursor == "" {
-			return nil
-		}
-	}
+	return eachOfPages(c, s, c.Brand, func(api *client.Client, brand fieldmark.Slug,
+		cursor string) (fieldmark.List[fieldmark.Dispute], error) {
+		return api.Disputes(ctx, brand, fieldmark.DisputeState(c.State), cursor)
+	}, disputeLine)
 }
 
 // disputeFlags name one dispute.

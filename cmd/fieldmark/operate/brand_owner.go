@@ -33,27 +33,13 @@ func (s *claimState) UnmarshalText(text []byte) error {
 
 // Run prints a line for each claim.
 func (c *claimListCmd) Run(ctx context.Context, s *command.Streams) error {
-	if c.Brand != "" && !fieldmark.ValidSlug(c.Brand) {
-		return fmt.Errorf("--brand: %q is not a slug", c.Brand)
-	}
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	for cursor := ""; ; {
-		page, err := api.Claims(ctx, fieldmark.ClaimState(c.State), fieldmark.Slug(c.Brand), cursor)
-		if err != nil {
-			return err
-		}
-		for i := range page.Data {
-			claim := &page.Data[i]
-			fmt.Fprintf(s.Out, "%s  %-11s  %-4s  %s  %-24s %s\n", claim.ID, claim.State, cmp.Or(claim.Method, "-"),
-				claim.CreatedAt, cmp.Or(claim.Brand, "-"), claim.URL)
-		}
-		if cursor = page.NextCursor; cursor == "" {
-			return nil
-		}
-	}
+	return eachOfPages(c, s, c.Brand, func(api *client.Client, brand fieldmark.Slug,
+		cursor string) (fieldmark.List[fieldmark.Claim], error) {
+		return api.Claims(ctx, fieldmark.ClaimState(c.State), brand, cursor)
+	}, func(claim *fieldmark.Claim) string {
+		return fmt.Sprintf("%s  %-11s  %-4s  %s  %-24s %s", claim.ID, claim.State, cmp.Or(claim.Method, "-"),
+			claim.CreatedAt, cmp.Or(claim.Brand, "-"), claim.URL)
+	})
 }
 
 // claimFlags name one claim.

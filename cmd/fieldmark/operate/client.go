@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/origin/client"
@@ -30,6 +31,32 @@ func run[T any](c connector, call func(*client.Client) (T, error), print func(T)
 // runJSON is run for a result that is printed as JSON.
 func runJSON[T any](c connector, s *command.Streams, call func(*client.Client) (T, error)) error {
 	return run(c, call, func(result T) error { return s.PrintJSON(result) })
+}
+
+// eachOfPages prints a line for each row of a list that the API returns in pages. The brand of a filter is checked
+// before the first request.
+func eachOfPages[T any](c connector, s *command.Streams, brand string,
+	list func(api *client.Client, brand fieldmark.Slug, cursor string) (fieldmark.List[T], error),
+	line func(*T) string) error {
+	if brand != "" && !fieldmark.ValidSlug(brand) {
+		return fmt.Errorf("--brand: %q is not a slug", brand)
+	}
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	for cursor := ""; ; {
+		page, err := list(api, fieldmark.Slug(brand), cursor)
+		if err != nil {
+			return err
+		}
+		for i := range page.Data {
+			fmt.Fprintln(s.Out, line(&page.Data[i]))
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			return nil
+		}
+	}
 }
 
 // printf prints to the command's output.
