@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 
 	"cache":         {"internal/timeout"},
 	"cache/rfc9111": {},
-	"cache/stream":  {"cache"},
+	"cache/stream":  {"cache", "internal/timeout"},
 
 	"wasm":          {"", "internal/timeout", "wasm/abi", "wasm/bytecode", "wasm/scoring"},
 	"wasm/abi":      {"", "wasm/bytecode", "wasm/card"},
