@@ -143,6 +143,16 @@ func ofFiles(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, fieldmark.PathInternalSnapshots)
 }
 
+// ofNamedBrands reports whether a request is for the facts of several brands by their slugs, and ofAllBrands whether it
+// is for those of all brands.
+func ofNamedBrands(r *http.Request) bool {
+	return r.URL.Path == fieldmark.PathInternalFacts && r.URL.Query().Has("slug")
+}
+
+func ofAllBrands(r *http.Request) bool {
+	return r.URL.Path == fieldmark.PathInternalFacts && !r.URL.Query().Has("slug")
+}
+
 // unsupported answers as an origin of a release without ranking files.
 func unsupported(w http.ResponseWriter, r *http.Request) bool {
 	if !ofFiles(r) {
@@ -216,11 +226,14 @@ func TestStartFromFile(t *testing.T) {
 	h.wantLoaded("0", "0")
 
 	// Each first answer stops in the middle: the connection of the head fails, and that of the frame hangs.
-	var all atomic.Int64
+	var all, named atomic.Int64
 	var seen sync.Map // ranges; edges request several frames at once
 	fail := func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path == fieldmark.PathInternalFacts {
+		if ofAllBrands(r) {
 			all.Add(1)
+		}
+		if ofNamedBrands(r) {
+			named.Add(1)
 		}
 		if !ofFiles(r) || r.Header.Get("Range") == "" {
 			return false
@@ -250,12 +263,16 @@ func TestStartFromFile(t *testing.T) {
 	if parts != 2 || all.Load() != 0 {
 		t.Errorf("%d parts were read, all brands %d times; want head and frame, and 0", parts, all.Load())
 	}
+	if n := named.Load(); n < 1 || n > 8 {
+		t.Errorf("the lines to compare were read in %d requests, want 1 to 8", n)
+	}
 	// It follows the log.
 	must(t, h.service.Brands.Delete(t.Context(), "b-63"))
 	h.until("the deleted brand is gone", func() bool { return h.get("/brands/b-63").status == http.StatusNotFound })
 }
 
-// TestDueLines: a standing that waits to be computed does not reach the ranking.
+// TestDueLines: a standing that waits to be computed does not reach the ranking. The second edge starts from an origin
+// of a release whose brands cannot be read together.
 func TestDueLines(t *testing.T) {
 	t.Parallel()
 	h := filled(t, 60)
@@ -273,7 +290,16 @@ func TestDueLines(t *testing.T) {
 	h.intercept.Store(new(interceptor(unsupported)))
 	h.startEdge()
 	want := h.pages()
-	h.intercept.Store(nil)
+	one := func(w http.ResponseWriter, r *http.Request) bool {
+		if !ofNamedBrands(r) {
+			return false
+		}
+		w.Header().Set("Content-Type", fieldmark.ProblemType)
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"code":"invalid_parameter","status":400}`))
+		return true
+	}
+	h.intercept.Store(new(interceptor(one)))
 	h.startEdge()
 	h.wantLoaded("1", "0")
 	if got := h.pages(); got != want {
@@ -336,7 +362,7 @@ func TestModuleFile(t *testing.T) {
 	before := h.board()
 	var scored atomic.Int64
 	count := func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path == fieldmark.PathInternalFacts {
+		if ofAllBrands(r) {
 			scored.Add(1)
 		}
 		return false

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -20,8 +22,8 @@ const (
 	// checked is how many lines are recomputed: if one line in ten is wrong, a file passes in one of 29 cases, and
 	// if one in three is, in one of 430,000.
 	checked = 32
-	// maxDrawn is how many lines are drawn for that: brands that changed since the file cannot be compared.
-	maxDrawn = 8 * checked
+	// maxRounds is how often so many lines are drawn: brands that changed since the file cannot be compared.
+	maxRounds = 8
 	// look is the pause between two looks at the list while a file is waited for, on average.
 	look = 5 * time.Second
 	// maxTries is how often a request is sent, with a pause of up to tryPause between.
@@ -211,49 +213,63 @@ func (c *catchUp) read(ctx context.Context) error {
 // check recomputes random lines from the facts.
 func (l *Loader) check(ctx context.Context, loaded *Loaded, c *catchUp) error {
 	right := 0
-	for drawn := 0; right < checked; drawn++ {
-		if drawn == maxDrawn {
-			return fmt.Errorf("only %d of %d lines could be compared", right, maxDrawn)
+	for range maxRounds {
+		n, err := l.checkSome(ctx, loaded, c)
+		if right += n; err != nil || right >= checked {
+			return err
 		}
+	}
+	return fmt.Errorf("only %d of %d lines could be compared", right, maxRounds*checked)
+}
+
+// checkSome draws lines and compares those that can be compared. It returns how many are right; the others have
+// changed since.
+func (l *Loader) checkSome(ctx context.Context, loaded *Loaded, c *catchUp) (right int, err error) {
+	rows := make(map[fieldmark.Slug]*ranking.Row, checked)
+	for range checked {
 		// At random on each edge: a forger cannot know which lines are recomputed.
 		row := loaded.Rows[rand.IntN(len(loaded.Rows))]
-		if _, changed := loaded.Changed[row.Slug()]; changed || row.IsAlias() {
-			continue
+		if _, changed := loaded.Changed[row.Slug()]; !changed && !row.IsAlias() {
+			rows[row.Slug()] = row
 		}
-		comparable, err := l.compare(ctx, loaded, row)
+	}
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	// Together, because an origin serves a fleet that starts.
+	var states map[fieldmark.Slug]fieldmark.BrandState
+	err = retry(ctx, func() (err error) {
+		states, err = l.Origin.BrandStatesOf(ctx, slices.Collect(maps.Keys(rows)))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for slug, row := range rows {
+		comparable, err := l.compare(ctx, loaded, row, states[slug])
 		if err != nil && ctx.Err() == nil { // the brand may have changed just now
 			if failed := c.read(ctx); failed != nil {
-				return failed
+				return right, failed
 			}
-			if _, changed := loaded.Changed[row.Slug()]; changed {
+			if _, changed := loaded.Changed[slug]; changed {
 				continue
 			}
-			err = fmt.Errorf("line of %s: %w", row.Slug(), err)
+			err = fmt.Errorf("line of %s: %w", slug, err)
 		}
 		if err != nil {
-			return err
+			return right, err
 		}
 		if comparable {
 			right++
 		}
 	}
-	return nil
+	return right, nil
 }
 
 // compare compares a row with what the facts give. It reports false if they cannot be compared: an audit has
 // confirmed the facts since, which is no event.
-func (l *Loader) compare(ctx context.Context, loaded *Loaded, row *ranking.Row) (comparable bool, err error) {
-	var state fieldmark.BrandState
-	err = retry(ctx, func() (err error) {
-		state, _, err = l.Origin.BrandState(ctx, row.Slug())
-		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
-			state, err = fieldmark.BrandState{}, nil
-		}
-		return err
-	})
-	if err != nil {
-		return false, err
-	}
+func (l *Loader) compare(ctx context.Context, loaded *Loaded, row *ranking.Row,
+	state fieldmark.BrandState) (comparable bool, err error) {
 	// A line of an invented or renamed brand.
 	if state.Brand.Slug != row.Slug() {
 		return false, errors.New("there is no such brand")

@@ -271,9 +271,13 @@ func (a *factsAPI) recent(read func(*call) error) func(*call) error {
 	}
 }
 
-// factsParams are the query parameters of brands with their facts. Without limit the response has all
+// maxNamed is how many brands a request may name: their slugs are 4 kB of its address.
+const maxNamed = 64
+
+// factsParams are the query parameters of brands with their facts. Without limit and slug the response has all
 // brands, as edges of earlier versions expect.
 var factsParams = []param{
+	{name: "slug", description: "A brand, whose facts are sent without evidence; repeat it for more", many: true},
 	{name: "limit", description: "Brands per page; the last page has fewer", lowest: 1, highest: fieldmark.MaxStates},
 	{name: "after", description: "The last slug of the previous page"},
 	{name: "bare", description: "Whether to leave out the evidence of facts", enum: []string{"TRUE", "FALSE"}},
@@ -282,6 +286,9 @@ var factsParams = []param{
 // sendAll sends the public brands with their latest facts by slug, one JSON document per line. The event
 // number is read first, so it is never newer than the rows.
 func (a *factsAPI) sendAll(c *call) error {
+	if len(c.params.values["slug"]) > 0 {
+		return a.recent(a.sendNamed)(c)
+	}
 	if limit := c.params.number("limit"); limit > 0 {
 		return a.recent(func(c *call) error { return a.sendPage(c, limit) })(c)
 	}
@@ -308,6 +315,28 @@ func (a *factsAPI) sendPage(c *call, limit int) error {
 		return paramError("after", "pattern", "must be the slug of a brand")
 	}
 	states, asOf, err := a.brands.States(c.r.Context(), fieldmark.Slug(after), limit, bare)
+	return c.sendStates(states, asOf, err)
+}
+
+// sendNamed sends the brands that a request names, those that exist.
+func (a *factsAPI) sendNamed(c *call) error {
+	names := c.params.values["slug"]
+	if len(names) > maxNamed {
+		return paramError("slug", "too_many", fmt.Sprintf("must be sent %d times at most", maxNamed))
+	}
+	slugs := make([]fieldmark.Slug, len(names))
+	for i, name := range names {
+		if !fieldmark.ValidSlug(name) {
+			return paramError("slug", "pattern", "must be the slug of a brand")
+		}
+		slugs[i] = fieldmark.Slug(name)
+	}
+	states, asOf, err := a.brands.StatesOf(c.r.Context(), slugs)
+	return c.sendStates(states, asOf, err)
+}
+
+// sendStates sends brands with their facts, one JSON document per line.
+func (c *call) sendStates(states []fieldmark.BrandState, asOf int64, err error) error {
 	if err != nil {
 		return err
 	}

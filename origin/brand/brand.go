@@ -467,6 +467,28 @@ func (s *Service) statesPage(ctx context.Context, after fieldmark.Slug, limit in
 	return states, s.store.AddHistory(ctx, states, fieldmark.TrendTimes(time.Now()))
 }
 
+// StatesOf returns the brands with slugs and what their scores depend on, without the evidence of facts, and the
+// number of the newest event before they were read. Slugs that are of no brand, or are aliases, are left out.
+func (s *Service) StatesOf(ctx context.Context, slugs []fieldmark.Slug) ([]fieldmark.BrandState, int64, error) {
+	asOf, err := s.store.Head(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	found, err := s.store.BareStates(ctx, slugs)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := s.store.AddTrends(ctx, found, fieldmark.TrendTimes(time.Now())); err != nil {
+		return nil, 0, err
+	}
+	states := make([]fieldmark.BrandState, 0, len(found))
+	for _, state := range found {
+		hideUnlisted(state)
+		states = append(states, *state)
+	}
+	return states, asOf, nil
+}
+
 // EachState calls fn for every public brand in the order of their slugs, until fn
 // fails. AsOf is the number of the newest event before the first was read: later
 // changes may or may not be included, and are in the log after asOf.

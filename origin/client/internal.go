@@ -97,6 +97,38 @@ func (c InternalAPI) BrandStates(
 	return asOf, false, err
 }
 
+// BrandStatesOf returns brands by their slugs, at most 64, with what scores depend on and without the evidence of
+// facts. Slugs that are of no brand, or are aliases, are left out.
+//
+// Origins of earlier versions are asked for each brand.
+func (c InternalAPI) BrandStatesOf(
+	ctx context.Context, slugs []fieldmark.Slug,
+) (map[fieldmark.Slug]fieldmark.BrandState, error) {
+	states := make(map[fieldmark.Slug]fieldmark.BrandState, len(slugs))
+	query := url.Values{}
+	for _, slug := range slugs {
+		query.Add("slug", string(slug))
+	}
+	_, err := c.brandStates(ctx, "?"+query.Encode(), pageTimeout, func(state fieldmark.BrandState) error {
+		states[state.Brand.Slug] = state
+		return nil
+	})
+	if !fieldmark.IsCode(err, fieldmark.CodeInvalidParameter) {
+		return states, err
+	}
+	for _, slug := range slugs {
+		state, _, err := c.BrandState(ctx, slug)
+		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+			continue
+		}
+		if err != nil {
+			return states, err
+		}
+		states[state.Brand.Slug] = state // the brand of an alias has another slug
+	}
+	return states, nil
+}
+
 // brandStates reads brands, one JSON document per line.
 func (c InternalAPI) brandStates(
 	ctx context.Context, query string, timeout time.Duration, fn func(fieldmark.BrandState) error,
