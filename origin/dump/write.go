@@ -73,8 +73,7 @@ func (s *Service) write(ctx context.Context, d *fieldmark.Dump, lines, table io.
 	encoder := json.NewEncoder(&line)
 	// Lines are not embedded in HTML, and \u0026 in place of & would make them longer.
 	encoder.SetEscapeHTML(false)
-	err = s.store.EachScore(ctx, func(head int64, item *fieldmark.ScoreItem) error {
-		d.Event = head
+	add := func(item *fieldmark.ScoreItem) error {
 		d.Brands++
 		line.Reset()
 		if err := encoder.Encode(item); err != nil {
@@ -84,6 +83,12 @@ func (s *Service) write(ctx context.Context, d *fieldmark.Dump, lines, table io.
 			return err
 		}
 		return rows.Write(cells(item))
+	}
+	err = s.store.Snapshot(ctx, func(ctx context.Context) (err error) {
+		if d.Event, err = s.store.Head(ctx); err != nil {
+			return err
+		}
+		return s.store.EachScore(ctx, add)
 	})
 	if err != nil {
 		return err

@@ -142,7 +142,7 @@ func (s *Service) due(ctx context.Context, now time.Time) (module fieldmark.Modu
 
 // make makes a file. Its row is written after the file is stored.
 func (s *Service) make(ctx context.Context, module fieldmark.ModuleRef, now time.Time) error {
-	// Its head is replaced by the event of the snapshot that EachRanked reads.
+	// Its head is replaced by the event of the snapshot of the database that the lines are of.
 	log, err := s.cfg.Store.LogStatus(ctx, 0)
 	if err != nil {
 		return err
@@ -187,8 +187,7 @@ func (s *Service) write(ctx context.Context, to io.Writer, head rankingfile.Head
 		return f, nil, err
 	}
 	due := 0
-	err = s.cfg.Store.EachRanked(ctx, func(event int64, b *store.RankedBrand) error {
-		w.SetEvent(event)
+	add := func(b *store.RankedBrand) error {
 		if b.Module != "" && b.Module != head.Module.Digest {
 			return errUnsettled
 		}
@@ -206,6 +205,14 @@ func (s *Service) write(ctx context.Context, to io.Writer, head rankingfile.Head
 			return errUnsettled
 		}
 		return w.Add(&l)
+	}
+	err = s.cfg.Store.Snapshot(ctx, func(ctx context.Context) error {
+		event, err := s.cfg.Store.Head(ctx)
+		if err != nil {
+			return err
+		}
+		w.SetEvent(event)
+		return s.cfg.Store.EachRanked(ctx, add)
 	})
 	if err != nil {
 		return f, old, err

@@ -343,30 +343,40 @@ func (db StandingReader) DumpOf(ctx context.Context, sha256 string) (Dump, error
 	return d, nil
 }
 
-// EachScore calls each for every listed brand, in the order of slugs, until it fails. All calls are
-// of one snapshot of the database, whose newest event is head. Memory does not grow with the brands.
-func (db StandingReader) EachScore(ctx context.Context, each func(head int64, item *fieldmark.ScoreItem) error) error {
-	rows, err := db.query(ctx, `SELECT l.number, c.slug, c.event, `+scoreItem+` FROM log l
-		JOIN score_change c ON c.gone_at IS NULL JOIN brand b ON b.slug = c.slug
-		LEFT JOIN standing s ON s.brand = b.slug WHERE l.name = $1 ORDER BY c.slug`, logName)
-	if err != nil {
-		return fmt.Errorf("read the scores of all brands: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var head int64
-		var item fieldmark.ScoreItem
-		if err := scanItem(rows, &item, &head, &item.Slug, &item.Event); err != nil {
-			return fmt.Errorf("read the scores of all brands: %w", err)
+// pageOfAll is how many brands a reader of all brands reads at once: a megabyte or two.
+const pageOfAll = 2000
+
+// eachBySlug calls each for every row of a query that reads a page after a slug ($1, with a limit $2), until it fails.
+// Pages follow the indexes of slugs, so memory does not grow with the brands; a query for all of them would be sorted
+// on disk, with 2 kB for each.
+func eachBySlug[T any](ctx context.Context, db querier, page string, scan func(scanner) (T, error),
+	slug func(*T) fieldmark.Slug, each func(*T) error) error {
+	for after, n := fieldmark.Slug(""), pageOfAll; n == pageOfAll; {
+		rows, err := db.query(ctx, page, string(after), pageOfAll)
+		list, err := collect(rows, err, scan)
+		if err != nil {
+			return fmt.Errorf("read all brands after %q: %w", after, err)
 		}
-		if err := each(head, &item); err != nil {
-			return err
+		for i := range list {
+			if err := each(&list[i]); err != nil {
+				return err
+			}
+			after = slug(&list[i])
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the scores of all brands: %w", err)
+		n = len(list)
 	}
 	return nil
+}
+
+const scorePage = `SELECT c.slug, c.event, ` + scoreItem + ` FROM score_change c JOIN brand b ON b.slug = c.slug
+	LEFT JOIN standing s ON s.brand = b.slug WHERE c.gone_at IS NULL AND c.slug > $1 ORDER BY c.slug LIMIT $2`
+
+// EachScore calls each for every listed brand, in the order of slugs, until it fails. In a Snapshot all calls are of
+// one state of the database.
+func (db StandingReader) EachScore(ctx context.Context, each func(*fieldmark.ScoreItem) error) error {
+	return eachBySlug(ctx, db, scorePage, func(row scanner) (item fieldmark.ScoreItem, err error) {
+		return item, scanItem(row, &item, &item.Slug, &item.Event)
+	}, func(item *fieldmark.ScoreItem) fieldmark.Slug { return item.Slug }, each)
 }
 
 // AddDump adds a dump whose files are stored.
@@ -422,53 +432,44 @@ type RankedBrand struct {
 // valuesPrefix begins the document of a standing with values, which are less than 100 bytes.
 const valuesPrefix = `{"values":"`
 
-const eachRanked = `SELECT l.number, r.slug, r.target, r.name, r.url, r.niche, r.language, r.unlisted, r.audited,
-		r.module, r.due_at, r.body
-	FROM log l CROSS JOIN (
-		SELECT b.slug, '' AS target, b.name, b.url, b.niche, b.language, b.public = 0 AS unlisted,
-			b.facts_digest IS NOT NULL AS audited, COALESCE(s.module, '') AS module, s.due_at,
-			SUBSTR(COALESCE(s.body, ''), 1, 200) AS body
-		FROM brand b LEFT JOIN standing s ON s.brand = b.slug WHERE b.public = 1 OR b.unlisted_at IS NOT NULL
-		UNION ALL
-		SELECT a.slug, a.brand, '', '', '', '', b.public = 0, b.facts_digest IS NOT NULL, '', NULL, ''
-		FROM brand_alias a JOIN brand b ON b.slug = a.brand WHERE b.public = 1 OR b.unlisted_at IS NOT NULL
-	) r WHERE l.name = $1 ORDER BY r.slug`
+// rankedPage limits both parts, because PostgreSQL would sort all of a part that it only limits together.
+const (
+	rankedPage = `SELECT * FROM (` + rankedBrands + `) AS b UNION ALL SELECT * FROM (` + rankedAliases + `) AS a
+		ORDER BY 1 LIMIT $2`
+	rankedBrands = `SELECT b.slug, '' AS target, b.name, b.url, b.niche, b.language, b.public = 0 AS unlisted,
+		b.facts_digest IS NOT NULL AS audited, COALESCE(s.module, '') AS module, s.due_at,
+		SUBSTR(COALESCE(s.body, ''), 1, 200) AS body
+		FROM brand b LEFT JOIN standing s ON s.brand = b.slug
+		WHERE b.slug > $1 AND (b.public = 1 OR b.unlisted_at IS NOT NULL) ORDER BY b.slug LIMIT $2`
+	rankedAliases = `SELECT a.slug, a.brand, '', '', '', '', b.public = 0, b.facts_digest IS NOT NULL, '',
+		CAST(NULL AS BIGINT), ''
+		FROM brand_alias a JOIN brand b ON b.slug = a.brand
+		WHERE a.slug > $1 AND (b.public = 1 OR b.unlisted_at IS NOT NULL) ORDER BY a.slug LIMIT $2`
+)
 
-// EachRanked calls each for every brand and alias of rankings, in the order of slugs, until it fails. All
-// calls are of one snapshot of the database, whose newest event is head. Memory does not grow with the brands.
-func (db StandingReader) EachRanked(ctx context.Context, each func(head int64, b *RankedBrand) error) error {
-	fail := func(err error) error { return fmt.Errorf("read what rankings know of all brands: %w", err) }
-	rows, err := db.query(ctx, eachRanked, logName)
-	if err != nil {
-		return fail(err)
+// EachRanked calls each for every brand and alias of rankings, in the order of slugs, until it fails. In a
+// Snapshot all calls are of one state of the database.
+func (db StandingReader) EachRanked(ctx context.Context, each func(*RankedBrand) error) error {
+	return eachBySlug(ctx, db, rankedPage, scanRanked, func(b *RankedBrand) fieldmark.Slug { return b.Slug }, each)
+}
+
+func scanRanked(row scanner) (b RankedBrand, err error) {
+	var due *int64
+	var body string
+	if err := row.Scan(&b.Slug, &b.Target, &b.Name, &b.URL, &b.Niche, &b.Language, &b.Unlisted, &b.Audited, &b.Module,
+		&due, &body); err != nil {
+		return b, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var head int64
-		var due *int64
-		var body string
-		b := RankedBrand{}
-		if err := rows.Scan(&head, &b.Slug, &b.Target, &b.Name, &b.URL, &b.Niche, &b.Language, &b.Unlisted, &b.Audited,
-			&b.Module, &due, &body); err != nil {
-			return fail(err)
-		}
-		if due != nil {
-			b.DueAt = new(time.UnixMicro(*due))
-		}
-		if text, ok := strings.CutPrefix(body, valuesPrefix); ok {
-			text, _, _ = strings.Cut(text, `"`)
-			if b.Values, err = base64.StdEncoding.DecodeString(text); err != nil {
-				return fail(fmt.Errorf("values of %s: %w", b.Slug, err))
-			}
-		}
-		if err := each(head, &b); err != nil {
-			return err
+	if due != nil {
+		b.DueAt = new(time.UnixMicro(*due))
+	}
+	if text, ok := strings.CutPrefix(body, valuesPrefix); ok {
+		text, _, _ = strings.Cut(text, `"`)
+		if b.Values, err = base64.StdEncoding.DecodeString(text); err != nil {
+			err = fmt.Errorf("values of %s: %w", b.Slug, err)
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return fail(err)
-	}
-	return nil
+	return b, err
 }
 
 // RankingFile is a file with the standings of all brands, from which edges start. Its bytes are an object.

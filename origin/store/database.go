@@ -568,6 +568,19 @@ func (s *Store) ReadAt(ctx context.Context, at replica.Position, read func(conte
 	return read(ctx)
 }
 
+// Snapshot calls read, under whose context all reads see one state of the database.
+func (s *Store) Snapshot(ctx context.Context, read func(context.Context) error) error {
+	if snapshot(ctx) != nil {
+		return read(ctx)
+	}
+	snap, err := replica.Begin(ctx, s.readers, s.dialect.snapshot)
+	if err != nil {
+		return fmt.Errorf("begin a snapshot: %w", unavailable(err))
+	}
+	defer snap.Close()
+	return read(context.WithValue(ctx, snapshotKey{}, snap))
+}
+
 // redacted returns a URL without its password.
 func redacted(from string) string {
 	u, err := url.Parse(from)

@@ -1,8 +1,12 @@
 package store_test
 
 import (
+	"context"
+	"flag"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -234,6 +238,107 @@ func BenchmarkMissions(b *testing.B) {
 		}
 		if s != nil {
 			s.Close()
+		}
+	}
+}
+
+// fillAll adds n brands with standings, whose rows are not in the order of slugs.
+func fillAll(t testing.TB, cfg store.Config, n int) {
+	t.Helper()
+	numbers := fmt.Sprintf(`WITH RECURSIVE i(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM i
+		WHERE i < %d), n AS (SELECT i * 2654435761 %% 4294967296 AS h FROM i) `, n)
+	storetest.Exec(t, cfg,
+		`INSERT INTO brand (slug, name, url, niche, language, description, public, created_at, updated_at) `+numbers+
+			`SELECT 'brand-' || h, 'Brand ' || h, 'https://brand-' || h || '.example/', 'tools', 'en', '', 1, 1, 1
+			FROM n`,
+		`INSERT INTO standing (brand, module, facts, body) SELECT slug, 'm', 'f', '{"values":"`+
+			strings.Repeat("AAAA", 20)+`","status":"scored","more":"`+strings.Repeat("more ", 200)+`"}' FROM brand`,
+		`INSERT INTO score_change (slug, event) SELECT slug, 1 FROM brand`, `ANALYZE`)
+}
+
+// TestAllBrands reads all brands, which takes several pages, while one of the last page changes.
+func TestAllBrands(t *testing.T) {
+	const brands = 4500
+	cfg := storetest.New(t)
+	s := open(t, cfg)
+	fillAll(t, cfg, brands)
+	storetest.Exec(t, cfg, `INSERT INTO brand_alias (slug, brand, created_at) SELECT 'alias', MIN(slug), 1 FROM brand`,
+		`INSERT INTO brand_alias (slug, brand, created_at) SELECT 'later', MAX(slug), 1 FROM brand`)
+	var ranked, scored []string
+	changed := false
+	err := s.Snapshot(t.Context(), func(ctx context.Context) error {
+		err := s.EachRanked(ctx, func(b *store.RankedBrand) error {
+			if !changed {
+				storetest.Exec(t, cfg, `UPDATE brand SET name = 'Changed'`)
+			}
+			changed = true
+			if b.Name == "Changed" || (b.Target == "") != (len(b.Values) == 60) {
+				t.Errorf("%+v: want it as it was, with values", b)
+			}
+			ranked = append(ranked, string(b.Slug))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return s.EachScore(ctx, func(item *fieldmark.ScoreItem) error {
+			if item.Name == "Changed" {
+				t.Errorf("%s has changed", item.Slug)
+			}
+			scored = append(scored, string(item.Slug))
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ranked) != brands+2 || !slices.IsSorted(ranked) || len(slices.Compact(ranked)) != brands+2 {
+		t.Errorf("%d brands and aliases for the ranking, want %d, each once and in order", len(ranked), brands+2)
+	}
+	if len(scored) != brands || !slices.IsSorted(scored) || len(slices.Compact(scored)) != brands {
+		t.Errorf("%d scores, want %d, each once and in order", len(scored), brands)
+	}
+}
+
+// allBrands is the number of brands of BenchmarkAllBrands.
+var allBrands = flag.Int("brands", 20_000, "brands of the reads that are measured")
+
+// BenchmarkAllBrands reads what a ranking file and a dump have of all brands, whose rows are not in the order of slugs.
+// It reports what PostgreSQL wrote to disk for it.
+func BenchmarkAllBrands(b *testing.B) {
+	for name, cfg := range map[string]store.Config{"sqlite": {Path: b.TempDir() + "/record.db"},
+		"postgres": storetest.DurablePostgres(b)} {
+		s, err := store.Open(b.Context(), cfg)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer s.Close()
+		fillAll(b, cfg, *allBrands)
+		for read, all := range map[string]func(context.Context, func()) error{
+			"ranked": func(ctx context.Context, add func()) error {
+				return s.EachRanked(ctx, func(*store.RankedBrand) error { add(); return nil })
+			},
+			"scores": func(ctx context.Context, add func()) error {
+				return s.EachScore(ctx, func(*fieldmark.ScoreItem) error { add(); return nil })
+			},
+		} {
+			b.Run(name+"/"+read, func(b *testing.B) {
+				for b.Loop() {
+					n := 0
+					err := s.Snapshot(b.Context(), func(ctx context.Context) error { return all(ctx, func() { n++ }) })
+					if err != nil || n != *allBrands {
+						b.Fatalf("%d brands, %v", n, err)
+					}
+				}
+				if name == "postgres" {
+					written, err := strconv.ParseFloat(lines(b, raw(b, cfg), `SELECT temp_bytes::text
+						FROM pg_stat_database WHERE datname = current_database()`), 64)
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.ReportMetric(written/(1<<20), "MiB-on-disk")
+				}
+			})
 		}
 	}
 }

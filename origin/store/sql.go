@@ -59,10 +59,15 @@ const timelineSuffix = `CASE WHEN pg_is_in_recovery() THEN ''
 // numberEvents is the beginning of dialect.updateLog; see Store.updateLog.
 const numberEvents = `UPDATE log SET number = CASE WHEN number = $4 THEN number + $1 END, at = $2`
 
+// pagesByIndex are settings of a snapshot, whose readers read pages by index. For a page of 2,000 rows of 100,000
+// PostgreSQL would read and hash all, and for the next page again.
+const pagesByIndex = `; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`
+
 func postgres() *dialect {
 	return &dialect{
 		goose: goose.DialectPostgres, migrations: "migrations/postgres", shared: true, timeline: timelineSuffix,
 		updateLog: numberEvents + `, timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) WHERE name = $3`,
+		snapshot:  replica.BeginStatement + pagesByIndex,
 		Engine: commit.Engine{
 			// A statement sees what was committed before it began; so once the lock is
 			// held, it sees everything earlier writers did. The lock is not the row of
@@ -214,6 +219,7 @@ func sqlite() *dialect {
 	return &dialect{
 		goose: goose.DialectSQLite3, migrations: "migrations/sqlite", timeline: `''`,
 		updateLog: numberEvents + ` WHERE name = $3`,
+		snapshot:  `BEGIN`,
 		Engine: commit.Engine{
 			Begin: []string{`BEGIN IMMEDIATE`}, Prepare: true, Args: func(args []any) []any { return args },
 			Unavailable: unavailable, IsUnavailable: isUnavailable,

@@ -55,6 +55,7 @@ type dialect struct {
 	goose      goose.Dialect
 	timeline   string       // SQL expression: what follows the id of the log in its name
 	updateLog  string       // statement: the numbers of a commit, and the timeline that it is on
+	snapshot   string       // statement: begins a transaction that sees one state of the database
 	migrations string       // their directory
 	shared     bool         // several processes may use the database at once
 	checks     []check.Rule // of the engine itself

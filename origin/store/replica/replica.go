@@ -70,8 +70,25 @@ func (r *Replica) Fail() {
 
 func (r *Replica) pause() { r.resting.Store(time.Now().Add(rest).UnixNano()) }
 
-// Snapshot is a read-only transaction that sees one state of the copy.
+// Snapshot is a read-only transaction that sees one state of the database.
 type Snapshot struct{ conn *sql.Conn }
+
+// BeginStatement begins a snapshot of PostgreSQL.
+const BeginStatement = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+
+// Begin begins a snapshot of a database, which need not be a copy, by a statement. The caller must close it.
+func Begin(ctx context.Context, db *sql.DB, statement string) (*Snapshot, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{conn}
+	if _, err := conn.ExecContext(ctx, statement); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
 
 // Query runs a query. The rows must be closed before the next one.
 func (s *Snapshot) Query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
@@ -147,23 +164,19 @@ func (r *Replica) await(ctx context.Context, at Position) (*Snapshot, error) {
 // snapshot begins a snapshot and compares its position. The context bounds this alone; the queries
 // of the caller have one of their own.
 func (r *Replica) snapshot(ctx context.Context, at Position) (*Snapshot, error) {
-	conn, err := r.cfg.DB.Conn(ctx)
+	s, err := Begin(ctx, r.cfg.DB, BeginStatement)
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{conn}
-	if _, err = conn.ExecContext(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err == nil {
-		var reached Position
-		reached, err = r.cfg.Position(ctx, conn)
-		switch {
-		case err != nil:
-		case reached.Log != at.Log:
-			err = errOtherLog
-		case reached.Event < at.Event:
-			err = errBehind
-		default:
-			return s, nil
-		}
+	reached, err := r.cfg.Position(ctx, s.conn)
+	switch {
+	case err != nil:
+	case reached.Log != at.Log:
+		err = errOtherLog
+	case reached.Event < at.Event:
+		err = errBehind
+	default:
+		return s, nil
 	}
 	s.Close()
 	return nil, err
