@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -140,7 +139,7 @@ func (s *Spool) commit(group []*write) (added []bool, err error) {
 	}
 	defer tx.Rollback()
 	insert, err := tx.PrepareContext(ctx, `INSERT INTO request (account, lane, natural, idempotency, content,
-		accepted_at, sealed) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING seq`)
+		accepted_at, sealed) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`)
 	if err != nil {
 		return added, storeError(err)
 	}
@@ -172,14 +171,17 @@ func (s *Spool) insert(ctx context.Context, tx *sql.Tx, insert *sql.Stmt, w *wri
 	}
 	l := r.lane()
 	e := entry{acceptedAt: now, request: r.SpooledRequest}
-	err = insert.QueryRowContext(ctx, r.Key.Account, l[:], natural, idempotency, r.Content[:], now.UnixMicro(),
-		w.sealed).Scan(&e.seq)
-	if err == nil {
-		w.receipt = s.receipt(&e)
-		return true, nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
+	done, err := insert.ExecContext(ctx, r.Key.Account, l[:], natural, idempotency, r.Content[:], now.UnixMicro(),
+		w.sealed)
+	if err != nil {
 		return false, err
+	}
+	if n, err := done.RowsAffected(); err != nil || n > 0 {
+		if err == nil {
+			e.seq, err = done.LastInsertId() // of this connection, the only one
+		}
+		w.receipt = s.receipt(&e)
+		return err == nil, err
 	}
 	var content, key []byte
 	var at int64
