@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,11 +43,22 @@ func (s *simulation) follow() {
 		if source == "stream" {
 			url = s.redis[len(s.redis)-1].URL
 		}
+		before := heap()
 		f := s.startFollowers(url)
+		s.report(fmt.Sprintf("a follower by %s: memory", source), float64(heap()-before)/float64(*simFollowers)/1024,
+			"KiB", 400)
 		s.measure(f, fmt.Sprintf("%d followers by %s", *simFollowers, source), none)
 		f.check()
 		f.stop()
 	}
+}
+
+// heap returns the memory of objects and of stacks of this process.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
 }
 
 // measure reports what each load costs the origin, and how late followers see it. Base are the rates without
@@ -66,16 +78,25 @@ func (s *simulation) measure(f *followers, who string, base []rates) (all []rate
 			s.report(what+"database writes", u.writes, "/s", 0)
 			continue
 		}
-		goal := 0.0
-		if f.url != "" {
-			goal = 0.2
+		var cores, requests, late float64 // goals
+		switch {
+		case f.url != "":
+			cores, late = 0.2, 1000
+		case load.missions:
+			cores = 0.05
 		}
-		s.report(what+"of that by followers", u.processor-base[i].processor, "cores", goal)
-		s.report(what+"requests to the origin, each", u.internal/float64(*simFollowers), "/s", 1.1)
+		if !load.changes && !load.missions {
+			requests = 1.1
+		}
+		s.report(what+"of that by followers", u.processor-base[i].processor, "cores", cores)
+		if load.missions && f.url != "" {
+			s.report(what+"that is, times the processor without followers", u.processor/base[i].processor, "x", 1.02)
+		}
+		s.report(what+"requests to the origin, each", u.internal/float64(*simFollowers), "/s", requests)
 		s.report(what+"database reads by followers", u.reads-base[i].reads, "/s", 10)
 		if lags := f.lagsSorted(); len(lags) > 0 {
 			s.report(what+"seen after, median", lags[len(lags)/2].Seconds()*1000, "ms", 0)
-			s.report(what+"seen after, p99", lags[len(lags)*99/100].Seconds()*1000, "ms", 1000)
+			s.report(what+"seen after, p99", lags[len(lags)*99/100].Seconds()*1000, "ms", late)
 		}
 		if n := f.seen.Load() - seen; n > 0 && f.url != "" {
 			s.report(what+"processor of the replica, each delivery",

@@ -45,6 +45,20 @@ func BenchmarkOpenMission(b *testing.B) {
 	b.Run("postgres/handler", func(b *testing.B) { benchHandler(b, server, raw["postgres"], false) })
 	b.Run("postgres/labels", func(b *testing.B) { benchHandler(b, server, raw["postgres"], false, "team") })
 	b.Run("postgres/keyed", func(b *testing.B) { benchHandler(b, server, raw["postgres"], true) })
+	divided := storetest.DurablePostgres(b)
+	b.Run("postgres/divided", func(b *testing.B) { // the event log has partitions
+		s, err := store.Open(b.Context(), divided)
+		if err == nil {
+			err = s.Close()
+		}
+		if err == nil {
+			_, err = store.Partition(b.Context(), divided, 20_000_000, func(string) {})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		benchHandler(b, divided, raw["postgres"], false)
+	})
 }
 
 // BenchmarkRequestCheck requests checks of different sites from different networks until the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -24,6 +25,77 @@ func BenchmarkIntakeBesideWorlds(b *testing.B) {
 		benchBesideWorlds(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")})
 	})
 	b.Run("postgres", func(b *testing.B) { benchBesideWorlds(b, storetest.DurablePostgres(b)) })
+}
+
+// openAtOnce opens n missions from benchClients concurrent clients, and returns how long it took.
+func (fx *fixture) openAtOnce(n int) time.Duration {
+	var left atomic.Int64
+	left.Store(int64(n))
+	var all sync.WaitGroup
+	began := time.Now()
+	for range benchClients {
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				body := fmt.Sprintf(`{"source":"bench","externalId":"%d","title":"Mend the door"}`,
+					missionNumber.Add(1))
+				fx.mustSend(201, request{"POST", fieldmark.PathMissions, fx.creator, body, nil}, nil)
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(began)
+}
+
+// BenchmarkIntakeBesideDrain opens live missions from 64 concurrent clients, in turns while an edge sends what it
+// accepted without an origin, eight at once, and while none does: ratio is the rate beside it to that without, the
+// median of the turns, and drained/s what the edge sends meanwhile. The goal of ratio is 0.9. alone/s is what it sends
+// without other clients.
+func BenchmarkIntakeBesideDrain(b *testing.B) {
+	b.Run("sqlite", func(b *testing.B) {
+		benchBesideDrain(b, store.Config{Path: filepath.Join(b.TempDir(), "record.db")})
+	})
+	b.Run("postgres", func(b *testing.B) { benchBesideDrain(b, storetest.DurablePostgres(b)) })
+}
+
+func benchBesideDrain(b *testing.B, at store.Config) {
+	const turns, senders = 9, 8
+	fx := openFixture(b, at, func(cfg *api.Config) { cfg.Log = nil })
+	key := fx.newKey(access.DefaultAccount, fieldmark.ScopeMissionCreate).ID
+	drain := func(stop *atomic.Bool, most int64) (sent int64) {
+		var n atomic.Int64
+		var all sync.WaitGroup
+		for range senders {
+			all.Go(func() {
+				for !stop.Load() && n.Add(1) <= most {
+					id := fmt.Sprint(missionNumber.Add(1))
+					fx.drain(200, fx.spooled("bench."+id, key, id))
+				}
+			})
+		}
+		all.Wait()
+		return min(n.Load(), most)
+	}
+	var ratios []float64
+	var drained int64
+	var beside time.Duration
+	each := max(b.N/turns, 1000)
+	for range turns {
+		alone := fx.openAtOnce(each)
+		var stop atomic.Bool
+		done := make(chan int64)
+		go func() { done <- drain(&stop, 1<<40) }()
+		took := fx.openAtOnce(each)
+		stop.Store(true)
+		drained += <-done
+		beside += took
+		ratios = append(ratios, alone.Seconds()/took.Seconds())
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[turns/2], "ratio")
+	b.ReportMetric(float64(drained)/beside.Seconds(), "drained/s")
+	var never atomic.Bool
+	began := time.Now()
+	b.ReportMetric(float64(drain(&never, int64(each)))/time.Since(began).Seconds(), "alone/s")
 }
 
 func benchBesideWorlds(b *testing.B, at store.Config) {
@@ -54,23 +126,7 @@ func benchBesideWorlds(b *testing.B, at store.Config) {
 		}
 		all.Wait()
 	}
-	intake := func() time.Duration {
-		var left atomic.Int64
-		left.Store(int64(max(b.N/turns, 1000)))
-		var all sync.WaitGroup
-		began := time.Now()
-		for range benchClients {
-			all.Go(func() {
-				for left.Add(-1) >= 0 {
-					body := fmt.Sprintf(`{"source":"bench","externalId":"%d","title":"Mend the door"}`,
-						missionNumber.Add(1))
-					fx.mustSend(201, request{"POST", fieldmark.PathMissions, fx.creator, body, nil}, nil)
-				}
-			})
-		}
-		all.Wait()
-		return time.Since(began)
-	}
+	intake := func() time.Duration { return fx.openAtOnce(max(b.N/turns, 1000)) }
 	advancing := func() (n int) {
 		for _, account := range accounts {
 			c, err := fx.service.TestClocks.Get(ctx, account)

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 
 // fillPartitions adds events with the numbers from one on up to another, a delivery of each and its attempt,
 // as of a time.
-func fillPartitions(t *testing.T, cfg store.Config, from, to int, at time.Time) {
+func fillPartitions(t testing.TB, cfg store.Config, from, to int, at time.Time) {
 	t.Helper()
 	micros := at.UnixMicro()
 	storetest.Exec(t, cfg,
@@ -174,4 +175,32 @@ func TestPartitionInterrupted(t *testing.T) {
 		t.Errorf("in the last partition, the check names %q", got)
 	}
 	storetest.Exec(t, cfg, `UPDATE log SET number = 0`)
+}
+
+// oldEvents is the number of events of BenchmarkForget.
+var oldEvents = flag.Int("events", 20_000, "events that are forgotten")
+
+// BenchmarkForget drops a partition of events, deliveries and attempts that are all old.
+func BenchmarkForget(b *testing.B) {
+	cfg := storetest.DurablePostgres(b)
+	s := open(b, cfg)
+	step := int64(*oldEvents)
+	if _, err := store.Partition(b.Context(), cfg, step, quiet); err != nil {
+		b.Fatal(err)
+	}
+	for n := 1; b.Loop(); n++ {
+		b.StopTimer()
+		all, err := s.MaintainPartitions(b.Context(), time.Time{}, time.Time{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		first := all.Ranges[0]
+		fillPartitions(b, cfg, int(first.From)+1, int(first.To), time.Now().Add(-100*24*time.Hour))
+		b.StartTimer()
+		now := time.Now()
+		left, err := s.MaintainPartitions(b.Context(), now, now)
+		if err != nil || left.Ranges[0] == first {
+			b.Fatalf("%+v, %v; want the partition dropped", left, err)
+		}
+	}
 }
