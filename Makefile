@@ -111,7 +111,8 @@ extism: ## the built-in scorer as an Extism plugin, beside itself as a module
 chaos: ## chaos tests: fleets, their log, a full disk, twice 200 kills, 500 acts offline, 100 endpoints, failing clients
 	$(GO) test ./cmd/fieldmark -run 'TestChaos$$|TestDiskFull$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./cmd/fieldmark -run 'TestLogChaos$$' -count 3 -v -timeout 40m -args -chaos
-	$(GO) test ./cmd/fieldmark -run 'TestKill$$|TestFleet$$|TestSpoolProcesses$$|TestTechnician$$' -count 1 -v -timeout 30m -args -chaos
+	$(GO) test ./cmd/fieldmark -run 'TestKill$$|TestFleet$$|TestSpoolProcesses$$|TestTechnician$$' -count 1 -v \
+		-timeout 30m -args -chaos
 	$(GO) test ./origin -run 'TestManyEndpoints$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./sdk -run 'TestHostileServer$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./origin/cdn -run 'TestVarnish$$|TestNginx$$|TestTrafficServer$$' -count 1 -v -timeout 30m -args -changes 10000

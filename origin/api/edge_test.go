@@ -64,7 +64,8 @@ func TestFacts(t *testing.T) {
 	some := fx.mustSend(200, request{method: "GET", path: named, key: nodeToken}, &state)
 	if state.Brand.Slug != "best" || strings.Count(some.Body.String(), "\n") != 1 ||
 		some.Header().Get(fieldmark.HeaderAsOf) != strconv.FormatInt(head, 10) {
-		t.Errorf("two slugs, one of a brand: %s as of %s; want best", some.Body, some.Header().Get(fieldmark.HeaderAsOf))
+		t.Errorf("two slugs, one of a brand: %s as of %s; want best", some.Body,
+			some.Header().Get(fieldmark.HeaderAsOf))
 	}
 	for _, query := range []string{"?slug=UPPER", "?slug=", "?" + strings.Repeat("slug=best&", 65)} {
 		fx.mustSend(400, request{method: "GET", path: fieldmark.PathInternalFacts + query, key: nodeToken}, nil)
