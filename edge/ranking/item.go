@@ -9,14 +9,19 @@ import (
 )
 
 // AppendBatch appends a fieldmark.ScoreBatch about brands, which are valid slugs, and reads
-// nothing but the ranking. It allocates for names with characters that JSON escapes, and for
-// the first batch with a niche.
+// nothing but the ranking. It allocates the list of rows, for names with characters that JSON
+// escapes, and for the first batch with a niche.
 func (s *Snapshot) AppendBatch(dst []byte, brands []fieldmark.Slug, event int64) []byte {
 	dst = append(dst, `{"items":[`...)
 	var unknown []fieldmark.Slug
 	first := true
-	for _, slug := range brands {
-		r := s.Row(slug)
+	// All rows are found first: then the processor waits for the memory of several at once.
+	rows := make([]*Row, len(brands))
+	for i, slug := range brands {
+		rows[i] = s.Row(slug)
+	}
+	for i, r := range rows {
+		slug := brands[i]
 		if r == nil {
 			unknown = append(unknown, slug)
 			continue

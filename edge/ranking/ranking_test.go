@@ -65,7 +65,7 @@ func TestRankOfScore(t *testing.T) {
 }
 
 // TestRowAfterChanges looks for slugs that share beginnings of any length, while chunks of the ranking grow, split,
-// shrink and vanish.
+// shrink and vanish, and the table of slugs gets more shards.
 func TestRowAfterChanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(26, 5))
 	slugs := make([]fieldmark.Slug, 8000)

@@ -30,6 +30,7 @@ type Snapshot struct {
 	Failed      int             // brands that the module cannot score
 
 	slugs     *sortedList // every public brand and every alias
+	bySlug    slugTable   // the same
 	byBasis   [bases]categories
 	languages map[string]int // of ranked brands
 	since     fieldmark.Time // what changes are counted from
@@ -54,7 +55,8 @@ func New(m Method, rows []*Row, since fieldmark.Time) *Snapshot {
 			ranked[fullScore] = append(ranked[fullScore], r)
 		}
 	}
-	s.slugs = newSlugList(rows)
+	s.slugs = newSortedList(compareSlugs, rows)
+	s.bySlug = newSlugTable(s.slugs.from(0), s.slugs.size)
 	for basis := range ranked {
 		s.byBasis[basis] = newCategories(basis, ranked[basis])
 	}
@@ -91,6 +93,9 @@ func (s *Snapshot) Apply(changed map[fieldmark.Slug]*Row) *Snapshot {
 		}
 	}
 	next.slugs = s.slugs.apply(out, in)
+	if next.bySlug = s.bySlug.apply(out, in); next.bySlug.crowded() {
+		next.bySlug = newSlugTable(next.slugs.from(0), next.slugs.size)
+	}
 	next.byBasis = [bases]categories{
 		readiness: s.byBasis[readiness].apply(readiness, outRanked, inRanked),
 		fullScore: s.byBasis[fullScore].apply(fullScore, outFull, inFull),
@@ -168,7 +173,7 @@ func (s *Snapshot) Key() string {
 }
 
 // Row returns the row of a slug, or nil.
-func (s *Snapshot) Row(slug fieldmark.Slug) *Row { return s.slugs.find(slug) }
+func (s *Snapshot) Row(slug fieldmark.Slug) *Row { return s.bySlug.find(slug) }
 
 // Len returns how many slugs there are: public brands and aliases.
 func (s *Snapshot) Len() int { return s.slugs.size }
