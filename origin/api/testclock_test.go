@@ -71,7 +71,8 @@ func newTestWorld(t testing.TB, at store.Config) *testWorld {
 
 func (w *testWorld) endpoint(path, events string) (e fieldmark.NewEndpoint) {
 	w.t.Helper()
-	body := fmt.Sprintf(`{"url":"http://receiver.example%s","events":%s}`, path, events)
+	// Endpoints and keys expire in real time: no advance ends one that lives for an hour.
+	body := fmt.Sprintf(`{"url":"http://receiver.example%s","events":%s,"ttlSeconds":3600}`, path, events)
 	w.mustSend(201, request{"POST", hooksPath, w.test, body, nil}, &e)
 	return e
 }

@@ -50,7 +50,7 @@ func EmitTo(ctx context.Context, tx *store.Tx, account string, e store.Event, da
 	}
 	// deliveries are rows of the same transaction: an endpoint that is created later gets later
 	// events only
-	endpoints, err := tx.Subscribers(ctx, account, now)
+	endpoints, err := tx.Subscribers(ctx, account, time.Now()) // they expire in real time, also in a test world
 	if err != nil {
 		return 0, err
 	}
