@@ -122,6 +122,11 @@ func TestPages(t *testing.T) {
 		if strings.Contains(c.text, "{base}") || strings.Contains(c.text, "127.0.0.1:8080") {
 			t.Errorf("%s: the address of the site is not inserted", path)
 		}
+		_, intro, _ := bytes.Cut(page, []byte(`<p class="intro">`))
+		intro, _, _ = bytes.Cut(intro, []byte("</p>"))
+		if strings.HasPrefix(path, site.PathGuides) && (len(intro) == 0 || bytes.ContainsAny(intro, "`*[")) {
+			t.Errorf("%s: the introduction is plain text, got %q", path, intro)
+		}
 		contents[path] = c
 	}
 	t.Logf("the heaviest page is %s with %d bytes", heaviest, weight)

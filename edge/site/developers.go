@@ -73,7 +73,8 @@ func newPlaygroundView(c chrome, p *DevelopersPage) *playgroundView {
 var reads = []Call{
 	{"GET", "/api/v1/score/{slug}",
 		"A score with components, evidence and digests. ?advice=1 adds what would raise it, ?owner=1 the verified " +
-			"claim, ?disputes=1 the disputes of findings. ?asOf= returns the score at a time in the past"},
+			"claim, ?disputes=1 the disputes of findings, ?proof=1 the proof that the public log has it. ?asOf= " +
+			"returns the score at a time in the past"},
 	{"GET", "/api/v1/score/{slug}/history", "The score over time, by day or week"},
 	{"GET", "/api/v1/leaderboard", "Ranked brands; niche, language, basis, minConfidence, limit, cursor"},
 	{"POST", "/api/v1/scores/batch", "The scores of up to 100 brands, or of up to 1,000 with a key"},

@@ -68,7 +68,7 @@ func (s *Seeder) credentials(ctx context.Context) (a *Access, first bool, err er
 		return nil, false, err
 	}
 	key, err := s.Service.Access.Keys.Create(ctx, access.DefaultAccount,
-		fieldmark.KeyRequest{Name: "demo", Scopes: []fieldmark.Scope{
+		fieldmark.KeyRequest{Name: "demo", Agent: fieldmark.AgentWrite, Scopes: []fieldmark.Scope{
 			fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
 			fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage}})
 	if err != nil {
