@@ -234,7 +234,7 @@ func lookAtRecompute(t *testing.T, b *browsertest.Browser, h *fixture) {
 	for _, v := range []browsertest.View{{Width: 390, Height: 840}, {Dark: true}, {}} {
 		p.Look(t, v)
 		found = append(append(found, p.Overflow(t)...), p.Axe(t)...)
-		if folder := os.Getenv("PICTURES"); folder != "" {
+		if folder := os.Getenv("FIELDMARK_PICTURES"); folder != "" {
 			must(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("recompute-%d-%v.png", v.Width, v.Dark)),
 				p.Picture(t), 0o644))
 		}

@@ -174,7 +174,7 @@ func lookAtPlayground(t *testing.T, p *browsertest.Page) {
 		for _, finding := range append(p.Overflow(t), p.Axe(t)...) {
 			t.Error(finding)
 		}
-		if folder := os.Getenv("PICTURES"); folder != "" {
+		if folder := os.Getenv("FIELDMARK_PICTURES"); folder != "" {
 			must(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("playground-%d-%v.png", v.Width, v.Dark)),
 				p.Picture(t), 0o644))
 		}

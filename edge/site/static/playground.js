@@ -103,7 +103,8 @@ async function playModule(page, out, source, report) {
     try {
       showResult(out, manifest, now, await runner.score(now));
     } catch (error) {
-      for (const name of ["gates", "fuel", "marks", "vector"]) out(name).replaceChildren();
+      for (const name of ["gates", "fuel", "vector"]) out(name).replaceChildren();
+      showMarks(out);
       out("score").textContent = faultText(error.message, browserStack(error.stack));
       if (!report.check || !/wasm/.test(error.stack)) return;
       if (!traces.has(error.stack)) traces.set(error.stack, await traceCall(code, now));
@@ -163,6 +164,11 @@ async function runVectors(runner, vectors) {
   return `${count(vectors.length, "golden vector")} passed.`;
 }
 
+// showMarks replaces the rows of the table of marks, below its head.
+function showMarks(out, ...bodies) {
+  out("marks").replaceChildren(out("marks").tHead, ...bodies);
+}
+
 // showResult shows the score with gates applied, the mark of each signal, and the call as a golden vector.
 function showResult(out, manifest, inputs, result) {
   const gates = manifest.gates.filter((_, i) => result.gates / 2 ** i & 1);
@@ -173,7 +179,7 @@ function showResult(out, manifest, inputs, result) {
   out("fuel").textContent = result.budget ? `${result.fuel} units of fuel, ` +
     `${(100 * result.fuel / result.budget).toFixed(2)} % of what an edge allows` : "";
   let next = 0;
-  out("marks").replaceChildren(...manifest.components.map(c => element("tbody", {},
+  showMarks(out, ...manifest.components.map(c => element("tbody", {},
     element("tr", {}, element("th", { scope: "rowgroup", colspan: 3 }, c.label)), ...c.signals.map(s => {
       const mark = result.marks[next++];
       return element("tr", {}, element("th", { scope: "row" }, s.label),
