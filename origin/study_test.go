@@ -90,6 +90,12 @@ func TestImportStudy(t *testing.T) {
 		}
 		later := end.AddDate(0, 0, 7)
 		time.Sleep(later.Sub(end))
+		changed := studytest.New("december", "one", later, "acme", "ropes")
+		changed.PromptSetHash = "sha256:" + fieldmark.Digest(strings.Repeat("0b", 32))
+		if _, err := importStudy(t, w, changed); err == nil ||
+			fieldmark.AsError(err).Fields[0].Pointer != "/promptSetHash" {
+			t.Errorf("other prompts under the id of a set: %v, want a conflict", err)
+		}
 		mustImportStudy(t, w, studytest.New("december", "one", later, "acme", "ropes"))
 		if state, _, _ = w.Brands.State(t.Context(), "acme"); state.Studies[0].ID != "december" {
 			t.Errorf("newest study %s, want december", state.Studies[0].ID)
@@ -217,5 +223,12 @@ func TestValidity(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
+		if r, err := w.Visibility.Newest(t.Context(), "ropes", ""); err != nil || r.ID != "november" {
+			t.Errorf("the newest study: %s, %v", r.ID, err)
+		}
+		time.Sleep(fieldmark.VisibilityWithin)
+		if r, err := w.Visibility.Newest(t.Context(), "ropes", ""); !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+			t.Errorf("a study of more than 35 days is listed: %s, %v", r.ID, err)
+		}
 	})
 }

@@ -189,6 +189,9 @@ func (s *Service) Import(ctx context.Context, by string, file fieldmark.Digest,
 			}
 			batches[d.Study], order = b, append(order, d.Study)
 		}
+		if err := s.checkPrompts(ctx, d, at); err != nil {
+			return report, err
+		}
 		isNew, err := b.add(d, at)
 		switch {
 		case err != nil:
@@ -235,6 +238,27 @@ func (s *Service) rename(ctx context.Context, d *study.Document, at string, repo
 		return string(to)
 	})
 	return failed
+}
+
+// checkPrompts refuses a set of prompts whose id another study has with other prompts: a text that changes under its
+// id would make a change of the questions look like one of the brands. It knows the hash of a set, not its texts.
+func (s *Service) checkPrompts(ctx context.Context, d *study.Document, at string) error {
+	bodies, err := s.store.StudyResults(ctx, d.Niche, d.Locale, maxNicheStudies)
+	if err != nil {
+		return err
+	}
+	for _, body := range bodies {
+		r, err := decodeResult(body)
+		if err != nil {
+			return err
+		}
+		// A study itself may be corrected.
+		if r.ID != d.Study && r.PromptSet == d.PromptSet && r.PromptSetHash != d.PromptSetHash {
+			return validation.Error(at+"/promptSetHash", "conflict", fmt.Sprintf("study %s has other prompts under "+
+				"this promptSetId: give the set another version or id, and a changed question another id", r.ID))
+		}
+	}
+	return nil
 }
 
 // add adds a document to a study, and reports whether it is not stored yet.
@@ -392,6 +416,10 @@ func (s *Service) Newest(ctx context.Context, niche, locale string) (fieldmark.S
 		r, err := decodeResult(body)
 		if err != nil {
 			return fieldmark.StudyResult{}, err
+		}
+		// Engines change: old answers are no measurement of today's. Those after it are older still.
+		if time.Since(r.To.Std()) > fieldmark.VisibilityWithin {
+			break
 		}
 		if r.All.RankedBrands() >= fieldmark.MinVisibilityBrands {
 			return r, nil
